@@ -8,16 +8,21 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// codesPage is the page that tells of every code, from the same source as
-// explain.
+// codesPage returns the page of all codes, from the same source as explain.
 func codesPage() []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Codes
 
-What ` + "`check`" + ` finds. The same text is printed by ` + "`explain CODE`" + `. Codes up to JM063 are the numbers of a
-catalogue of the ways in which MultiKueue's Jobs go wrong; from JM101 on stands what holds for
-every owner, from JM201 on what concerns ` + "`dispatch`" + `, and from JM301 on what single kinds do. From JM401 on
-stands what ` + "`doctor`" + ` alone finds, before any Job is submitted. A code is never used for anything else.
+The findings of ` + "`check`" + `, ` + "`trace`" + ` and ` + "`doctor`" + `. ` + "`kubectl jobs-managedby explain CODE`" + ` prints the same text.
+A code is never reused.
+
+| codes | about |
+|---|---|
+| JM001 to JM063 | Jobs of MultiKueue |
+| JM101 to JM137 | Jobs of every owner, and controllers |
+| JM201 to JM205 | Jobs of ` + "`dispatch`" + ` |
+| JM301 to JM307 | single kinds |
+| JM401 and later | how MultiKueue is set up; only ` + "`doctor`" + ` reports them |
 
 | code | severity | what is wrong |
 |---|---|---|
@@ -30,7 +35,7 @@ stands what ` + "`doctor`" + ` alone finds, before any Job is submitted. A code 
 		for _, section := range []struct{ heading, text string }{
 			{"What should hold", upper(r.Holds) + "."}, {"Why it happens", r.Why}, {"How it shows", r.Shows}, {"What to do", r.Remedy}, {"Read on", r.Link},
 		} {
-			fmt.Fprintf(&b, "\n*%s.* %s\n", section.heading, strings.Join(strings.Fields(section.text), " "))
+			fmt.Fprintf(&b, "\n*%s.* %s\n", section.heading, section.text)
 		}
 		fmt.Fprintf(&b, "\n*Judged by.* %s", parts(r))
 		if r.GracePeriod > 0 {
@@ -38,7 +43,7 @@ stands what ` + "`doctor`" + ` alone finds, before any Job is submitted. A code 
 		}
 		b.WriteString("\n")
 	}
-	b.WriteString("\n## Not judged\n\nThese numbers of the catalogue cannot be seen from outside.\n\n| number | what is wrong | why it is not judged |\n|---|---|---|\n")
+	b.WriteString("\n## Not checked\n\nThese problems leave no trace in any object.\n\n| number | problem | why it is not checked |\n|---|---|---|\n")
 	for _, u := range rules.AllUnseen() {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", u.Code, u.Title, u.Reason)
 	}

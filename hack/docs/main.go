@@ -1,6 +1,6 @@
-// Command docs writes what is generated below docs/, and the roles beside it: a page and
-// a man page for each command, and JSON Schemas of what is printed. With -check it writes
-// nothing, and fails if what is there is not what it would write.
+// Command docs writes the generated files below docs/, and the roles next to it: a page and a man
+// page for each command, and JSON Schemas of the output. With -check it writes nothing, and fails
+// if the files are not up to date.
 package main
 
 import (
@@ -27,10 +27,11 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// folders are those that hold nothing but generated files.
-var folders = []string{"commands", "man", "schema", rolesFolder}
+// directories are the directories that have only generated files.
+var directories = []string{"commands", "man", "schema", rolesFolder}
 
 func main() {
 	dir := flag.String("dir", "docs", "folder of the documentation")
@@ -50,7 +51,7 @@ func run(dir string, check bool) error {
 	if check {
 		return compare(dir, files)
 	}
-	for _, folder := range folders {
+	for _, folder := range directories {
 		if err := os.RemoveAll(filepath.Join(dir, folder)); err != nil {
 			return err
 		}
@@ -67,7 +68,7 @@ func run(dir string, check bool) error {
 	return nil
 }
 
-// compare tells which files are stale, missing, or not generated any more.
+// compare returns an error with the files that are stale, missing, or no longer generated.
 func compare(dir string, files map[string][]byte) error {
 	var stale []string
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -75,13 +76,13 @@ func compare(dir string, files map[string][]byte) error {
 			stale = append(stale, name)
 		}
 	}
-	for _, folder := range folders {
-		entries, err := os.ReadDir(filepath.Join(dir, folder))
+	for _, directory := range directories {
+		entries, err := os.ReadDir(filepath.Join(dir, directory))
 		if err != nil {
 			return err
 		}
 		for _, e := range entries {
-			if name := strings.TrimSuffix(folder, "/") + "/" + e.Name(); files[name] == nil {
+			if name := strings.TrimSuffix(directory, "/") + "/" + e.Name(); files[name] == nil {
 				stale = append(stale, name)
 			}
 		}
@@ -92,7 +93,7 @@ func compare(dir string, files map[string][]byte) error {
 	return nil
 }
 
-// generate returns all files by their names below the folder.
+// generate returns all files by their names below the directory.
 func generate() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	root := rootCommand()
@@ -107,7 +108,7 @@ func generate() (map[string][]byte, error) {
 		return nil, err
 	}
 	for _, document := range []any{
-		&inspect.OwnerList{}, &inspect.Trace{}, &inspect.TraceList{}, &inspect.FindingList{}, &inspect.FindingEvent{}, &inspect.DoctorReport{}, &inspect.KindList{}, &inspect.QueueList{}, &inspect.HistoryList{}, &dispatch.Event{},
+		&inspect.OwnerList{}, &inspect.Trace{}, &inspect.TraceList{}, &inspect.FindingList{}, &inspect.FindingEvent{}, &inspect.DoctorReport{}, &inspect.ProbeReport{}, &inspect.KindList{}, &inspect.QueueList{}, &inspect.PendingList{}, &inspect.HistoryList{}, &inspect.CodeList{}, &dispatch.Event{},
 	} {
 		schema := r.Reflect(document)
 		for _, t := range nullables() {
@@ -130,18 +131,18 @@ func generate() (map[string][]byte, error) {
 	return files, roles(files)
 }
 
-// rootCommand is the tree of commands, as kubectl calls it.
+// rootCommand returns the tree of commands, as kubectl calls it.
 func rootCommand() *cobra.Command {
 	root := cmd.NewRootCommand(util.Environment{
 		Program:   "kubectl-jobs_managedby",
 		LookupEnv: func(string) (string, bool) { return "", false },
 	})
-	// It is in the home of whoever writes the pages.
+	// The default is in the home directory of the user who generates the pages.
 	root.PersistentFlags().Lookup("cache-dir").DefValue = "$HOME/.kube/cache"
 	return root
 }
 
-// schemaName is a document's kind in lower case.
+// schemaName returns a document's kind in lower case.
 func schemaName(document any) string {
 	if _, ok := document.(*dispatch.Event); ok {
 		return strings.ToLower(dispatch.EventKind)
@@ -149,22 +150,23 @@ func schemaName(document any) string {
 	return strings.ToLower(reflect.TypeOf(document).Elem().Name())
 }
 
-// unread lets the status of an event be empty: there are events before it is
-// read.
+// unread allows an empty status of an event: some events come before the status is read.
 func unread(schema *jsonschema.Schema) {
 	if status, ok := schema.Definitions["Event"].Properties.Get("status"); ok {
 		status.Enum = append(status.Enum, "")
 	}
 }
 
-// nullables are the types that have fields which are null where nothing is known.
+// nullables returns the types with fields that are null if their values are unknown.
 func nullables() []reflect.Type {
 	return []reflect.Type{
 		reflect.TypeFor[inspect.Job](), reflect.TypeFor[inspect.Trace](), reflect.TypeFor[inspect.TraceMirror](),
 		reflect.TypeFor[inspect.Hop](), reflect.TypeFor[inspect.Dispatcher](), reflect.TypeFor[dispatch.Event](),
 		reflect.TypeFor[inspect.ServedKind](), reflect.TypeFor[inspect.Placement](), reflect.TypeFor[inspect.Holder](),
-		reflect.TypeFor[inspect.Finding](), reflect.TypeFor[inspect.QueueQuota](), reflect.TypeFor[inspect.WorkersQuota](),
+		reflect.TypeFor[inspect.Finding](), reflect.TypeFor[inspect.QueueQuota](), reflect.TypeFor[inspect.ClusterState](), reflect.TypeFor[inspect.WorkersQuota](),
 		reflect.TypeFor[inspect.HistoryList](), reflect.TypeFor[inspect.PastJob](), reflect.TypeFor[inspect.HistorySum](), reflect.TypeFor[inspect.ContextRetention](), reflect.TypeFor[inspect.Starts](),
+		reflect.TypeFor[inspect.PendingJob](),
+		reflect.TypeFor[inspect.ProbeStep](),
 	}
 }
 
@@ -188,7 +190,7 @@ func pages(c *cobra.Command, files map[string][]byte) error {
 	return nil
 }
 
-// enums are the types that have a few values only.
+// enums returns the types with a few values only.
 func enums() map[reflect.Type]*jsonschema.Schema {
 	return map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[delegation.Status]():        enum(delegation.Statuses()),
@@ -200,6 +202,7 @@ func enums() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[inspect.ClusterRole]():      enum(inspect.ClusterRoles()),
 		reflect.TypeFor[inspect.JobState]():         enum(inspect.JobStates()),
 		reflect.TypeFor[inspect.JobReason]():        enum(inspect.JobReasons()),
+		reflect.TypeFor[kueue.WaitReason]():         enum(kueue.WaitReasons()),
 		reflect.TypeFor[inspect.State]():            enum(inspect.States()),
 		reflect.TypeFor[inspect.PositionSource]():   enum(inspect.PositionSources()),
 		reflect.TypeFor[inspect.QueueKind]():        enum(inspect.QueueKinds()),
@@ -211,12 +214,12 @@ func enums() map[reflect.Type]*jsonschema.Schema {
 	}
 }
 
-// module is where the packages of this program are imported from.
+// module is the import path of this program's module.
 const module = "github.com/jobmanagedby/kubectl-jobmanagedby"
 
-// reflector makes schemas of our types, with the doc comments of their fields as
-// descriptions. Fields are only ever added, so unknown ones are allowed. It has to run at the
-// top of the tree.
+// reflector returns a reflector that makes schemas of our types, with the doc comments of their
+// fields as descriptions. Fields are only ever added, so unknown ones are allowed. It has to run
+// at the root of the repository.
 func reflector() (*jsonschema.Reflector, error) {
 	r := &jsonschema.Reflector{
 		AllowAdditionalProperties: true,
@@ -234,7 +237,7 @@ func reflector() (*jsonschema.Reflector, error) {
 	return r, err
 }
 
-// describeType describes what every document has.
+// describeType adds descriptions to the fields that every document has.
 func describeType(schema *jsonschema.Schema) {
 	for name, definition := range schema.Definitions {
 		for field, description := range map[string]string{
@@ -271,8 +274,8 @@ func undescribed(schema *jsonschema.Schema) []string {
 	return fields
 }
 
-// nullable lets the fields of a type be null that are null where nothing is
-// known: pointers, slices and times.
+// nullable allows null for the fields of a type that are null if their values are unknown:
+// pointers, slices and times.
 func nullable(t reflect.Type, schema *jsonschema.Schema) {
 	definition, ok := schema.Definitions[t.Name()]
 	if !ok {

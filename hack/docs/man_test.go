@@ -10,8 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// On its way into a man page a text is taken for Markdown, where *, _ and <
-// may mean something and vanish. Nothing that the help says may be lost.
+// TestManPagesSayWhatTheHelpSays: a man page has the whole text of the help. The text is parsed
+// as Markdown, in which *, _ and < may be markup and disappear.
 func TestManPagesSayWhatTheHelpSays(t *testing.T) {
 	files := map[string][]byte{}
 	assert.NilError(t, manPages(rootCommand(), files))
@@ -23,7 +23,7 @@ func TestManPagesSayWhatTheHelpSays(t *testing.T) {
 		page := plain(string(files[name]))
 		pages++
 		for _, text := range []string{c.Short, c.Long, c.UseLine(), c.Example} {
-			// As roff has it: plain takes both back.
+			// As roff has it: plain removes both again.
 			escaped := strings.ReplaceAll(text, `\`, `\\`)
 			assert.Assert(t, strings.Contains(page, plain(escaped)), "%s lacks %q", name, text)
 		}
@@ -42,7 +42,7 @@ func TestManPagesSayWhatTheHelpSays(t *testing.T) {
 		".nh\n.TH \"KUBECTL-JOBS-MANAGEDBY-LS\" \"1\" \"\" \"\" \"kubectl plugins\"\n"), "the page of ls has its title, and no date")
 }
 
-// plain is a text without roff's marks and line breaks.
+// plain returns a text without roff's macros and line breaks.
 func plain(text string) string {
 	var words []string
 	for line := range strings.Lines(text) {

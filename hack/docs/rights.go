@@ -16,10 +16,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
 
-// rolesFolder is where the roles are, as the pages below docs name it.
+// rolesFolder is the directory of the roles, relative to docs.
 const rolesFolder = "../rbac/"
 
-// roles adds a file with the roles of each task, and the page that tells of them.
+// roles adds a file with the roles of each task, and their page.
 func roles(files map[string][]byte) error {
 	for _, t := range rights.Tasks() {
 		text, err := rolesOf(t)
@@ -34,11 +34,11 @@ func roles(files map[string][]byte) error {
 
 func roleName(t rights.Task) string { return "jobs-managedby-" + t.Name }
 
-// rolesOf are the roles of a task: one for what is in namespaces, and others for the
-// rest, as far as there is any.
+// rolesOf returns the roles of a task: one for namespaced resources, and others for the rest, if
+// there is any.
 func rolesOf(t rights.Task) ([]byte, error) {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "# %s.\n# Where: %s. Made of pkg/rights by make generate; docs/rbac.md tells more.\n", strings.ReplaceAll(t.Title, "`", ""), strings.ReplaceAll(t.Where, "`", ""))
+	fmt.Fprintf(&b, "# %s.\n# Clusters: %s. Generated from pkg/rights by make generate; see docs/rbac.md.\n", strings.ReplaceAll(t.Title, "`", ""), strings.ReplaceAll(t.Where, "`", ""))
 	for i, how := range grants(t) {
 		text, err := yaml.Marshal(how.role)
 		if err != nil {
@@ -52,11 +52,11 @@ func rolesOf(t rights.Task) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// grant is a role, and how somebody gets it.
+// grant is a role with the commands that grant it.
 type grant struct {
 	role any
-	// one and all are the commands that grant it in one namespace and in all; the same
-	// where there is no difference.
+	// one and all are the commands that grant it in one namespace and in all; they are equal if
+	// there is no difference.
 	one, all command.Command
 }
 
@@ -90,7 +90,7 @@ func grants(t rights.Task) (granted []grant) {
 	return granted
 }
 
-// rulesOf are the rules for the rights of a scope, as few as there can be.
+// rulesOf returns the smallest set of rules for the rights of a scope.
 func rulesOf(t rights.Task, scope rights.Scope) (rules []rbacv1.PolicyRule) {
 	for _, r := range t.Rights {
 		if r.Scope != scope {
@@ -116,40 +116,40 @@ func rulesOf(t rights.Task, scope rights.Scope) (rules []rbacv1.PolicyRule) {
 	return rules
 }
 
-// rightsPage is the page that tells who needs which rights.
+// rightsPage returns the page of roles.
 func rightsPage() []byte {
 	var b bytes.Buffer
-	b.WriteString(`# Rights
+	b.WriteString(`# Give people rights
 
-What somebody has to be allowed to do, for which commands. Roles are in [rbac](../rbac); tests hold
-them against the requests that the commands send (all but ` + "`exec`, `port-forward` and `dispatch-copy`" + `), and
-run ` + "`ls`, `check`" + ` and the preflight of ` + "`dispatch`" + ` without each right in turn. Whoever lacks one that is optional
-sees or tries less, and is told so.
+The rights that each command needs, and a role for each task in [rbac](../rbac). A command that lacks an
+optional right does less, and says what it did not check.
 
-Jobs of ` + "`batch`" + ` are meant. For other kinds, ` + "`kinds`" + ` tells their groups and plurals: put these beside
-` + "`jobs`" + ` in the rules. Nobody needs to be told which servers there are, nor their versions and schemas: every
-user may ask for these, by the role ` + "`system:discovery`" + `.
+- **Other kinds than Job**: ` + "`kubectl jobs-managedby kinds`" + ` prints their groups and plurals. Add them next to
+  ` + "`jobs`" + ` to the rules.
+- **Commands below**: replace USER and NAMESPACE. For a ServiceAccount, use
+  ` + "`--serviceaccount=NAMESPACE:NAME`" + ` instead of ` + "`--user`" + `.
+- **Discovery** needs nothing: every user has the role ` + "`system:discovery`" + `.
 
-USER and NAMESPACE stand for yours. For a service account it is ` + "`--serviceaccount=NAMESPACE:NAME`" + ` instead
-of ` + "`--user`" + `.
+Tests compare the roles with the requests that the commands send, except for ` + "`exec`, `port-forward`" + ` and
+` + "`dispatch-copy`" + `. They also run ` + "`ls`, `check`" + ` and the checks of ` + "`dispatch`" + ` without each right in turn.
 
-| role | what for | where |
+| role | task | clusters |
 |---|---|---|
 `)
 	for _, t := range rights.Tasks() {
 		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", t.Name, t.Name, t.Title, t.Where)
 	}
 	for _, t := range rights.Tasks() {
-		fmt.Fprintf(&b, "\n## %s\n\n%s. Where: %s.", t.Name, t.Title, t.Where)
+		fmt.Fprintf(&b, "\n## %s\n\n%s. Clusters: %s.", t.Name, t.Title, t.Where)
 		if len(t.Needs) > 0 {
-			fmt.Fprintf(&b, " It comes on top of `%s`.", strings.Join(t.Needs, "` and `"))
+			fmt.Fprintf(&b, " It also needs `%s`.", strings.Join(t.Needs, "` and `"))
 		}
-		b.WriteString("\n\n| what | verbs | where | without it |\n|---|---|---|---|\n")
+		b.WriteString("\n\n| resource | verbs | scope | without it |\n|---|---|---|---|\n")
 		for _, r := range t.Rights {
 			fmt.Fprintf(&b, "| `%s`%s | %s | %s | %s%s |\n", r.Resource, onlyNames(r), strings.Join(r.Verbs, ", "), scopeName(r.Scope), r.Without, needed(r))
 		}
 		apply := command.Of("kubectl", "apply", "-f", "rbac/"+t.Name+".yaml").Shell()
-		ways := []way{{"In one namespace", func(g grant) command.Command { return g.one }}, {"In all", func(g grant) command.Command { return g.all }}}
+		ways := []way{{"In one namespace", func(g grant) command.Command { return g.one }}, {"In all namespaces", func(g grant) command.Command { return g.all }}}
 		if !slices.ContainsFunc(t.Rights, func(r rights.Right) bool { return r.Scope == rights.InNamespaces }) {
 			ways = []way{{"For all namespaces", ways[1].of}}
 		}
@@ -164,7 +164,7 @@ of ` + "`--user`" + `.
 	return b.Bytes()
 }
 
-// way is how widely roles are granted.
+// way is a scope in which roles are granted.
 type way struct {
 	title string
 	of    func(grant) command.Command

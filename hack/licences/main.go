@@ -1,10 +1,9 @@
-// Command licences finds out under which licences the modules stand that are linked into
-// the plugin, on any platform that it is released for. One that nobody has looked at is
-// an error.
+// Command licences finds the licences of all modules that are linked into the plugin, on any
+// platform of a release. A licence that nobody has checked is an error.
 //
-// It writes docs/dependencies.md; with -check it says whether that is up to date. For a
-// release it writes, with -texts, a file with all texts, as many licences want it that come
-// with a program; and, with -bill, a bill of materials of a program that was built.
+// It writes docs/dependencies.md; with -check it checks whether that is up to date. For a release
+// it writes, with -texts, a file with all texts, as many licences require it for a program; and,
+// with -bill, a bill of materials of a program.
 package main
 
 import (
@@ -37,7 +36,7 @@ func run(check bool, texts, bill, program string) error {
 	}
 	var errs []error
 	for i := range modules {
-		errs = append(errs, modules[i].look())
+		errs = append(errs, modules[i].readLicences())
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
@@ -68,7 +67,7 @@ func isFresh(table []byte) error {
 	return nil
 }
 
-// table is a page with a row for each module.
+// table returns a page with a row for each module.
 func table(modules []module) []byte {
 	var b bytes.Buffer
 	b.WriteString("<!-- Written by go run ./hack/licences; do not edit. -->\n\n# What the plugin is made of\n\n" +
@@ -80,8 +79,8 @@ func table(modules []module) []byte {
 	return b.Bytes()
 }
 
-// allTexts are the modules' texts. One that several have in common, such as that of the
-// Apache License, stands there once.
+// allTexts returns the modules' licence texts. A text that several have in common, such as the
+// Apache License, occurs once.
 func allTexts(modules []module) []byte {
 	var order []string
 	of := map[string][]string{}

@@ -17,18 +17,19 @@ import (
 	"github.com/google/licensecheck"
 )
 
-// allowed are licences under which a part of the plugin may stand: such as ask for no
-// more than to be named.
+// allowed are the licences that a part of the plugin may have: those that require no more than
+// attribution.
 var allowed = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "Unlicense"}
 
-// platforms are those that .goreleaser.yaml builds for; their processors make no difference.
+// platforms are the operating systems that .goreleaser.yaml builds for; the architectures make no
+// difference.
 var platforms = []string{"linux", "darwin", "windows"}
 
-// understood is how much of a file has to be of known licences, in per cent: there may be
-// names and dates beside them.
-const understood = 75
+// minLicencePercent is the least percentage of a file that must be text of known licences: names
+// and dates may come in addition.
+const minLicencePercent = 75
 
-// notice is what names of files begin with that add to a licence.
+// notice matches the names of files that add to a licence.
 var notice = regexp.MustCompile(`(?i)^(notice|copyright)`)
 
 type module struct {
@@ -44,7 +45,7 @@ type licenceFile struct {
 	text []byte
 }
 
-// linked are the modules that packages of the plugin are from, by name.
+// linked returns the modules of the plugin's packages, sorted by name.
 func linked() ([]module, error) {
 	found := map[string]module{}
 	for _, platform := range platforms {
@@ -78,12 +79,12 @@ func linked() ([]module, error) {
 	return modules, nil
 }
 
-// licenceName is what files with licences, and what comes with them, are called.
+// licenceName matches the names of files with licences and their additions.
 var licenceName = regexp.MustCompile(`(?i)^((un)?licen[cs]e|copying|notice|copyright)([-.].*)?$`)
 
-// look reads the module's licences. Every file of that name counts, also in folders of
-// code that was taken from elsewhere.
-func (m *module) look() error {
+// readLicences reads the module's licences. Every file with such a name counts, also in
+// directories of code that was copied from elsewhere.
+func (m *module) readLicences() error {
 	err := filepath.WalkDir(m.Dir, func(path string, entry os.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -122,7 +123,7 @@ func (m *module) read(path string) error {
 	}
 	m.files = append(m.files, licenceFile{name, text})
 	scan := licensecheck.Scan(text)
-	if scan.Percent < understood && !notice.MatchString(name) {
+	if scan.Percent < minLicencePercent && !notice.MatchString(name) {
 		return fmt.Errorf("%s@%s: only %.0f %% of %s is of a licence that is known", m.Path, m.Version, scan.Percent, name)
 	}
 	for _, match := range scan.Match {

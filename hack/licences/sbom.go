@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// bill is a bill of materials in the form of CycloneDX 1.6, as much of it as is said
-// here: https://cyclonedx.org/docs/1.6/json/.
+// bill is a bill of materials in the form of CycloneDX 1.6, with the fields that are used here:
+// https://cyclonedx.org/docs/1.6/json/.
 type bill struct {
 	Format      string      `json:"bomFormat"`
 	SpecVersion string      `json:"specVersion"`
@@ -43,8 +43,8 @@ type property struct {
 	Value string `json:"value"`
 }
 
-// writeBill writes what a program was made of: the modules that Go has written into it,
-// with the sums by which go.sum knows them.
+// writeBill writes what a program was built from: the modules that Go has recorded in it, with
+// their sums in go.sum.
 func writeBill(program, file string, modules []module) error {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
@@ -83,7 +83,7 @@ func writeBill(program, file string, modules []module) error {
 	return os.WriteFile(file, append(text, '\n'), 0o644)
 }
 
-// newComponent is one with its package URL
+// newComponent returns a component with its package URL
 // (https://github.com/package-url/purl-spec/blob/main/types-doc/golang-definition.md).
 func newComponent(kind, path, version string) component {
 	return component{Type: kind, Name: path, Version: version, PURL: "pkg:golang/" + strings.ToLower(path) + "@" + url.QueryEscape(version)}

@@ -18,8 +18,8 @@ const (
 	margin   = 160
 )
 
-// The colours of the panel that the text stands on. It has its own, dark in every
-// surrounding, because a picture cannot know which one it is shown in.
+// The colours of the panel behind the text. It is always dark, because a picture cannot know the
+// colours around it.
 const (
 	background = "#0d1117"
 	frame      = "#30363d"
@@ -27,16 +27,14 @@ const (
 	faint      = "#9198a1"
 )
 
-// colors are the terminal's 16, the bright ones last. Black is a grey that can be
-// read.
+// colors are the terminal's 16 colours, the bright ones last. Black is a readable grey.
 var colors = [16]string{
 	"#8b949e", "#ff7b72", "#3fb950", "#d29922", "#58a6ff", "#bc8cff", "#39c5cf", "#d0d7de",
 	"#9198a1", "#ffa198", "#56d364", "#e3b341", "#79c0ff", "#d2a8ff", "#56d4dd", "#ffffff",
 }
 
-// draw makes an SVG of a screen. Each text has its place on the grid and its
-// length, so that columns stand in line whatever font there is. title is what is
-// read to who cannot see it.
+// draw returns an SVG of a screen. Each text has its position on the grid and its length, so that
+// columns are aligned in any font. title is for screen readers.
 func draw(title string, screen []line, columns int) []byte {
 	width, height := 2*margin+columns*cell, 2*margin+len(screen)*row
 	var b bytes.Buffer
@@ -52,9 +50,8 @@ func draw(title string, screen []line, columns int) []byte {
 	return b.Bytes()
 }
 
-// pieces are the parts of a text that are drawn as lines, and those drawn as
-// letters. No part has more than one space in a row, for whether these are kept is
-// up to who shows the picture.
+// pieces matches the parts of a text that are drawn as lines, and those drawn as letters. No part
+// has two spaces in a row, because a viewer may not keep these.
 var pieces = regexp.MustCompile(`[│├└─]+|[^│├└─ ]+(?: [^│├└─ ]+)*`)
 
 // drawLine draws a line whose upper edge is at top.
@@ -82,8 +79,7 @@ func drawText(b *bytes.Buffer, text string, column, top int, s style) {
 		pixels(margin+column*cell), pixels(top+baseline), pixels(ansi.StringWidth(text)*cell), s.fill(), weight, escape(text))
 }
 
-// drawTree draws the lines of a tree as lines, which as letters would have gaps
-// between the rows.
+// drawTree draws the lines of a tree as paths, because letters would have gaps between the rows.
 func drawTree(b *bytes.Buffer, tree string, column, top int, s style) {
 	var path strings.Builder
 	for i, r := range []rune(tree) {
@@ -103,7 +99,7 @@ func drawTree(b *bytes.Buffer, tree string, column, top int, s style) {
 	fmt.Fprintf(b, `<path d="%s" fill="none" stroke="%s"/>`+"\n", path.String(), s.fill())
 }
 
-// fill is the colour of a style.
+// fill returns the colour of a style.
 func (s style) fill() string {
 	switch {
 	case s.color > 0:
@@ -114,7 +110,7 @@ func (s style) fill() string {
 	return foreground
 }
 
-// pixels writes tenths of a pixel.
+// pixels formats tenths of a pixel.
 func pixels(tenths int) string {
 	if tenths%10 == 0 {
 		return fmt.Sprint(tenths / 10)
@@ -124,7 +120,7 @@ func pixels(tenths int) string {
 
 func escape(text string) string {
 	var b bytes.Buffer
-	// A buffer takes everything.
+	// A buffer never fails.
 	_ = xml.EscapeText(&b, []byte(text))
 	return b.String()
 }

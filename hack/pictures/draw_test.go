@@ -31,8 +31,8 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestColorsCanBeRead holds the colours against what WCAG 2.1 asks of text, 1.4.3:
-// a contrast of 4.5.
+// TestColorsCanBeRead checks the contrast of the colours, which has to be 4.5 for text (WCAG 2.1,
+// 1.4.3).
 func TestColorsCanBeRead(t *testing.T) {
 	for _, c := range append([]string{foreground, faint}, colors[:]...) {
 		if got := (luminance(t, c) + 0.05) / (luminance(t, background) + 0.05); got < 4.5 {
@@ -41,7 +41,7 @@ func TestColorsCanBeRead(t *testing.T) {
 	}
 }
 
-// luminance is the relative luminance of a colour, as WCAG 2.1 defines it.
+// luminance returns the relative luminance of a colour, as defined in WCAG 2.1.
 func luminance(t *testing.T, color string) float64 {
 	t.Helper()
 	sum := 0.0

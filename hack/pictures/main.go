@@ -1,6 +1,6 @@
-// Command pictures draws what the plugin prints on a terminal as SVG, for the
-// README: it runs real commands on the recorded fleet in examples/fleet. With
-// -check it writes nothing, and fails if what is there is not what it would write.
+// Command pictures draws the plugin's terminal output as SVG, for the README: it runs real
+// commands on the recorded fleet in examples/fleet. With -check it writes nothing, and fails if
+// the files are not up to date.
 package main
 
 import (
@@ -14,18 +14,23 @@ import (
 	"strings"
 )
 
-// pictures are the commands, by the names of their files, as a reader would type
-// them behind "kubectl jobs-managedby".
+// pictures are the commands by the names of their files, without "kubectl jobs-managedby".
 var pictures = map[string]string{
-	"ls":    "ls -A --from examples/fleet",
 	"trace": "trace finetune -n vision --from examples/fleet",
-	"check": "check -A --grace 0s --from examples/fleet",
+}
+
+// cut is the first line of a command's output that its picture leaves out.
+var cut = map[string]string{"trace": "Findings"}
+
+// drawn are the commands that draw a picture themselves.
+var drawn = map[string]string{
+	"timeline": "trace low2 -n default -o svg --from test/recordings/preempted-on-worker",
 }
 
 const (
 	plugin = "kubectl jobs-managedby "
-	// columns is how wide the terminal is. A picture of it fits into the width that
-	// GitHub gives a README.
+	// columns is the width of the terminal. A picture with this width fits into a README on
+	// GitHub.
 	columns = 100
 )
 
@@ -42,9 +47,16 @@ func main() {
 func run(dir string, check bool) error {
 	files := map[string][]byte{}
 	for _, name := range slices.Sorted(maps.Keys(pictures)) {
-		svg, err := picture(pictures[name])
+		svg, err := picture(name)
 		if err != nil {
 			return fmt.Errorf("draw %s%s: %w", plugin, pictures[name], err)
+		}
+		files[name+".svg"] = svg
+	}
+	for _, name := range slices.Sorted(maps.Keys(drawn)) {
+		svg, err := output(strings.Fields(drawn[name]))
+		if err != nil {
+			return fmt.Errorf("run %s%s: %w", plugin, drawn[name], err)
 		}
 		files[name+".svg"] = svg
 	}
@@ -65,8 +77,9 @@ func run(dir string, check bool) error {
 	return nil
 }
 
-// picture is a command and what it prints, drawn.
-func picture(args string) ([]byte, error) {
+// picture returns a command and its output, drawn.
+func picture(name string) ([]byte, error) {
+	args := pictures[name]
 	out, err := onTerminal(strings.Fields(args), columns)
 	if err != nil {
 		return nil, err
@@ -75,11 +88,14 @@ func picture(args string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if i := slices.IndexFunc(lines, func(l line) bool { return cut[name] != "" && l.plain() == cut[name] }); i > 0 {
+		lines = lines[:i-1]
+	}
 	typed := line{{text: "$ ", style: style{dim: true}}, {text: plugin + args, style: style{bold: true}}}
 	return draw(plugin+args, append([]line{typed}, lines...), columns), nil
 }
 
-// compare tells which files are stale, missing, or not drawn any more.
+// compare returns an error with the files that are stale, missing, or no longer drawn.
 func compare(dir string, files map[string][]byte) error {
 	var stale []string
 	for _, name := range slices.Sorted(maps.Keys(files)) {

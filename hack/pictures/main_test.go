@@ -15,22 +15,22 @@ func TestPicturesAreTheSameEachTime(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "pictures")
 	assert.NilError(t, run(dir, false))
 	assert.NilError(t, run(dir, true))
-	// Where it is drawn makes no difference.
+	// The result does not depend on the environment.
 	t.Setenv("TZ", "Asia/Tokyo")
 	t.Setenv("NO_COLOR", "1")
 	assert.NilError(t, run(dir, true))
 
-	file := filepath.Join(dir, "ls.svg")
+	file := filepath.Join(dir, "trace.svg")
 	drawn, err := os.ReadFile(file)
 	assert.NilError(t, err)
 	text := string(drawn)
-	assert.Assert(t, strings.Contains(text, ">kubectl jobs-managedby ls -A --from examples/fleet</text>"), text)
-	assert.Assert(t, strings.Contains(text, `fill="`+colors[3]+`">Unclaimed</text>`), text)
+	assert.Assert(t, strings.Contains(text, ">kubectl jobs-managedby trace finetune -n vision --from examples/fleet</text>"), text)
+	assert.Assert(t, !strings.Contains(text, "Findings"), "the picture ends before the findings")
+	assert.Assert(t, strings.Contains(text, `fill="`+colors[3]+`">waits</text>`), text)
 
 	assert.NilError(t, os.WriteFile(file, append(drawn, ' '), 0o644))
-	assert.NilError(t, os.Remove(filepath.Join(dir, "check.svg")))
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "old.svg"), drawn, 0o644))
-	assert.Error(t, run(dir, true), "check.svg, ls.svg, old.svg of "+dir+" are not fresh; make pictures draws them anew")
+	assert.Error(t, run(dir, true), "trace.svg, old.svg of "+dir+" are not fresh; make pictures draws them anew")
 	assert.NilError(t, run(dir, false))
 	assert.NilError(t, run(dir, true))
 }
@@ -41,16 +41,16 @@ func TestACommandThatFailsIsNoPicture(t *testing.T) {
 	assert.ErrorContains(t, err, "nowhere")
 }
 
-func TestTheTerminalIsAsWideAsAskedFor(t *testing.T) {
+func TestTerminalWidth(t *testing.T) {
 	t.Chdir("../..")
 	for _, width := range []uint16{60, 100} {
-		out, err := onTerminal(strings.Fields(pictures["check"]), width)
+		out, err := onTerminal(strings.Fields("check -A --grace 0s --from examples/fleet"), width)
 		assert.NilError(t, err)
 		lines, err := parse(out)
 		assert.NilError(t, err)
 		widest := 0
 		for _, l := range lines {
-			// A command's argument is not broken, however long it is.
+			// A command's argument is never wrapped, however long it is.
 			if !strings.Contains(l.plain(), `"apiVersion"`) {
 				widest = max(widest, utf8.RuneCountInString(l.plain()))
 			}

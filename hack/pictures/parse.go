@@ -7,11 +7,10 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// style is how text looks on a terminal, as far as the plugin makes use of it.
+// style is the style of text on a terminal, as far as the plugin uses it.
 type style struct {
 	bold, dim bool
-	// color is one of the terminal's 16 colours, counted from 1; 0 is that of plain
-	// text.
+	// color is one of the terminal's 16 colours, counted from 1; 0 is the default colour.
 	color int
 }
 
@@ -24,8 +23,8 @@ type span struct {
 // line is a line of a screen.
 type line []span
 
-// parse reads text with control sequences. What is neither printable, nor a line
-// feed, nor a style that can be drawn is an error, so that nothing is lost unseen.
+// parse parses text with control sequences. A character that is neither printable, nor a line
+// feed, nor part of a supported style is an error, so that nothing is lost silently.
 func parse(text []byte) ([]line, error) {
 	var lines []line
 	var at line
@@ -60,8 +59,8 @@ func parse(text []byte) ([]line, error) {
 	return lines, nil
 }
 
-// set does what a parameter of a sequence for styles says (ECMA-48, SGR, and the
-// bright colours that all terminals add to it), and whether it is known.
+// set applies a parameter of a style sequence (ECMA-48, SGR, with the bright colours that all
+// terminals have), and reports whether it is known.
 func (s *style) set(parameter int) bool {
 	switch {
 	case parameter == 0:
@@ -93,7 +92,7 @@ func (l line) with(text string, s style) line {
 	return append(l, span{text, s})
 }
 
-// plain is the text of a line.
+// plain returns the text of a line.
 func (l line) plain() string {
 	var b strings.Builder
 	for _, s := range l {

@@ -15,8 +15,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// TestCompletionScriptsAreThePlugins compares the scripts that are put into
-// archives and packages with what the plugin itself prints.
+// TestCompletionScriptsAreThePlugins compares the scripts in archives and packages with those
+// that the plugin itself prints.
 func TestCompletionScriptsAreThePlugins(t *testing.T) {
 	for script, program := range map[string]string{
 		"kubectl_complete-jobs_managedby": "kubectl-jobs_managedby",

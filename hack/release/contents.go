@@ -16,8 +16,8 @@ import (
 	"strings"
 )
 
-// checkContents checks that every archive has what it is to have, that there are
-// packages, and that the cask has everything put in place.
+// checkContents checks that every archive is complete, that there are packages, and that the cask
+// installs everything.
 func (d *dist) checkContents(manDir string) error {
 	pages, err := filepath.Glob(filepath.Join(manDir, "*.1"))
 	if err != nil || len(pages) == 0 {
@@ -42,7 +42,7 @@ func (d *dist) checkContents(manDir string) error {
 			errs = append(errs, fmt.Errorf("there is not one package %s in %s: %q", pattern, d.dir, found))
 		}
 	}
-	// Homebrew has nothing for Windows.
+	// Homebrew does not support Windows.
 	if !strings.HasPrefix(d.platforms[0], "windows/") {
 		errs = append(errs, d.checkCask(pages))
 	}
@@ -123,8 +123,8 @@ func listZip(file string) (map[string]fs.FileMode, error) {
 	return files, nil
 }
 
-// checkCask checks that Homebrew is told of the program, of what kubectl runs for
-// its completion, and of all man pages.
+// checkCask checks that the Homebrew cask installs the program, kubectl's completion script for
+// it, and all man pages.
 func (d *dist) checkCask(pages []string) error {
 	file := filepath.Join(d.dir, "homebrew", "Casks", "kubectl-jobmanagedby.rb")
 	text, err := os.ReadFile(file)

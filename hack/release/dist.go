@@ -24,29 +24,28 @@ const (
 	completion = "kubectl_complete-jobs_managedby"
 )
 
-// all are the platforms that there are releases for.
+// all returns the platforms of a release.
 func all() []string {
 	return []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 }
 
-// dist is a folder that goreleaser has filled.
+// dist is a directory with the output of goreleaser.
 type dist struct {
 	dir string
-	// platforms are those that it was filled for.
+	// platforms are the platforms in it.
 	platforms []string
-	// Version is the release's, without a "v" in front.
+	// Version is the version of the release, without a leading "v".
 	Version string `json:"version"`
 }
 
-// here is this machine's platform.
-func here() string { return runtime.GOOS + "/" + runtime.GOARCH }
+// thisPlatform returns this machine's platform.
+func thisPlatform() string { return runtime.GOOS + "/" + runtime.GOARCH }
 
-// openDist opens a folder that was filled for all platforms, or only for this
-// machine's.
+// openDist opens a directory with all platforms, or with only this machine's.
 func openDist(dir string, onlyHere bool) (*dist, error) {
 	d := &dist{dir: dir, platforms: all()}
 	if onlyHere {
-		d.platforms = []string{here()}
+		d.platforms = []string{thisPlatform()}
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "metadata.json"))
 	if err != nil {
@@ -58,10 +57,10 @@ func openDist(dir string, onlyHere bool) (*dist, error) {
 	return d, nil
 }
 
-// release is the tag that it has, or would have.
+// release returns the tag that it has, or would have.
 func (d *dist) release() string { return "v" + d.Version }
 
-// archive is the file for a platform.
+// archive returns the file for a platform.
 func (d *dist) archive(platform string) string {
 	extension := ".tar.gz"
 	if strings.HasPrefix(platform, "windows/") {
@@ -70,9 +69,8 @@ func (d *dist) archive(platform string) string {
 	return filepath.Join(d.dir, "kubectl-jobmanagedby_"+d.release()+"_"+strings.ReplaceAll(platform, "/", "_")+extension)
 }
 
-// writeManifest fills in the template, with the sums of the archives that are
-// here, at the addresses that they will have. It returns the file that it wrote,
-// which has only those platforms that there are archives for.
+// writeManifest fills in the template with the checksums of the archives here and their future
+// addresses. It returns the file that it wrote, which has only the platforms that have archives.
 func (d *dist) writeManifest(template string) (string, error) {
 	text, err := os.ReadFile(template)
 	if err != nil {
@@ -106,7 +104,7 @@ func (d *dist) writeManifest(template string) (string, error) {
 	return file, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, text, 0o644))
 }
 
-// sum is the SHA-256 of a file, as the manifest has it.
+// sum returns the SHA-256 of a file, as in the manifest.
 func sum(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -1,8 +1,7 @@
-// Command release looks at what goreleaser has put into dist, before anybody else
-// does: it checks what is in the archives and the packages, fills in the manifest
-// for krew, has krew's own programs validate it and install every platform's
-// archive, and calls what was installed through kubectl. And it builds the program once
-// more, to see whether that gives the same.
+// Command release checks the output of goreleaser in dist before it is published: it checks the
+// contents of archives and packages, fills in the manifest for krew, lets krew's own programs
+// validate it and install every platform's archive, and calls the installed plugin through
+// kubectl. It also builds the program again, to check that the build is reproducible.
 package main
 
 import (
@@ -15,12 +14,12 @@ import (
 	"syscall"
 )
 
-// options are folders and files, from the root of the repository.
+// options are directories and files, relative to the root of the repository.
 type options struct {
 	dist, programs, tools, template, bundle, man string
-	// here tells that dist has nothing for any platform but this machine's.
-	here bool
-	// anew tells that what is built once more shares nothing with what was released.
+	// onlyHere is set if dist has only this machine's platform.
+	onlyHere bool
+	// anew is set if the second build shares no cache with the released one.
 	anew bool
 }
 
@@ -32,7 +31,7 @@ func main() {
 	flag.StringVar(&o.template, "template", "plugins.yaml", "template of the manifest for krew")
 	flag.StringVar(&o.bundle, "bundle", "examples/fleet", "bundle to list with the installed plugin")
 	flag.StringVar(&o.man, "man", "docs/man", "folder with the man pages that a release has")
-	flag.BoolVar(&o.here, "here", false, "dist was filled for this machine's platform alone")
+	flag.BoolVar(&o.onlyHere, "here", false, "dist was filled for this machine's platform alone")
 	flag.BoolVar(&o.anew, "anew", false, "build the program once more without anything that was compiled before; takes minutes")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -45,7 +44,7 @@ func main() {
 }
 
 func run(ctx context.Context, o options) error {
-	d, err := openDist(o.dist, o.here)
+	d, err := openDist(o.dist, o.onlyHere)
 	if err != nil {
 		return err
 	}
@@ -82,5 +81,9 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	fmt.Println("ok  kubectl calls and completes what krew has installed")
+	if err := d.runAction(ctx, o.bundle); err != nil {
+		return err
+	}
+	fmt.Println("ok  the GitHub action's script reports check and doctor as SARIF")
 	return nil
 }

@@ -9,23 +9,23 @@ import (
 	"path/filepath"
 )
 
-// reproduce builds the program for this machine's platform once more, of the same commit
-// in another folder, and compares the two byte by byte. Anew, it shares nothing with the
-// first build, and so takes minutes.
+// reproduce builds the program for this machine's platform again, from the same commit in another
+// directory, and compares the two byte by byte. With anew, it shares no cache with the first
+// build, and so takes minutes.
 func (d *dist) reproduce(ctx context.Context, anew bool) error {
-	released, err := d.program(here())
+	released, err := d.program(thisPlatform())
 	if err != nil {
 		return err
 	}
-	folder, err := os.MkdirTemp("", "jobmanagedby-reproduce-")
+	directory, err := os.MkdirTemp("", "jobmanagedby-reproduce-")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(folder) }()
-	source, built := filepath.Join(folder, "source"), filepath.Join(folder, "built")
+	defer func() { _ = os.RemoveAll(directory) }()
+	source, built := filepath.Join(directory, "source"), filepath.Join(directory, "built")
 	env := append(os.Environ(), "CGO_ENABLED=0")
 	if anew {
-		env = append(env, "GOCACHE="+filepath.Join(folder, "cache"))
+		env = append(env, "GOCACHE="+filepath.Join(directory, "cache"))
 	}
 	for _, step := range []struct {
 		dir   string
@@ -54,7 +54,7 @@ func (d *dist) reproduce(ctx context.Context, anew bool) error {
 	return nil
 }
 
-// program is the file that goreleaser has built for a platform.
+// program returns the program that goreleaser has built for a platform.
 func (d *dist) program(platform string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(d.dir, "artifacts.json"))
 	if err != nil {

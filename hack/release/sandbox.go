@@ -14,13 +14,12 @@ import (
 	"strings"
 )
 
-// sandbox is a home of its own with kubectl and krew, far from the user's.
+// sandbox is a separate home directory with kubectl and krew.
 type sandbox struct {
 	dir string
-	// path is PATH: krew's folder of links, and that with kubectl and krew in front
-	// of all else.
+	// path is PATH: krew's directory of links, and that of kubectl and krew, before all others.
 	path string
-	// validator is validate-krew-manifest.
+	// validator is the program validate-krew-manifest.
 	validator string
 }
 
@@ -65,7 +64,7 @@ func (s *sandbox) remove() { _ = os.RemoveAll(s.dir) }
 
 func (s *sandbox) krewRoot() string { return filepath.Join(s.dir, "krew") }
 
-// run runs a program in the sandbox and returns what it printed.
+// run runs a program in the sandbox and returns its output.
 func (s *sandbox) run(ctx context.Context, program string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = []string{
@@ -84,9 +83,8 @@ func (s *sandbox) kubectl(ctx context.Context, args ...string) (string, error) {
 	return s.run(ctx, filepath.Join(s.dir, "bin", "kubectl"), args...)
 }
 
-// validate has the manifest validated as the index's CI does: all its rules, and an
-// installation of every platform from its address. A server on this machine stands
-// in for the release's.
+// validate validates the manifest like the index's CI: all its rules, and an installation of
+// every platform from its address. A local server stands in for the release's.
 func (s *sandbox) validate(ctx context.Context, d *dist, manifest string) error {
 	server := httptest.NewServer(http.FileServer(http.Dir(d.dir)))
 	defer server.Close()
@@ -106,10 +104,10 @@ func (s *sandbox) validate(ctx context.Context, d *dist, manifest string) error 
 	return err
 }
 
-// install installs this machine's platform out of the manifest as it is published,
-// and the archive that it will lead to.
+// install installs this machine's platform from the manifest as published, and from its future
+// archive.
 func (s *sandbox) install(ctx context.Context, d *dist, manifest string) error {
-	_, err := s.kubectl(ctx, "krew", "install", "--manifest", manifest, "--archive", d.archive(here()))
+	_, err := s.kubectl(ctx, "krew", "install", "--manifest", manifest, "--archive", d.archive(thisPlatform()))
 	return err
 }
 
@@ -125,9 +123,9 @@ func (s *sandbox) use(ctx context.Context, bundle string) error {
 	return errors.Join(s.useVersion(ctx), s.useList(ctx, bundle), s.useCompletion(ctx))
 }
 
-// useVersion checks that the plugin knows what it was built from: the tag if the
-// commit has one, or else a version with the first twelve digits of the commit.
-// git is asked, since to goreleaser a clone without a remote has no commits.
+// useVersion checks the version in the plugin: the tag if the commit has one, or else a version
+// with the first twelve digits of the commit. It asks git, since goreleaser finds no commits in a
+// clone without a remote.
 func (s *sandbox) useVersion(ctx context.Context) error {
 	out, err := s.kubectl(ctx, name, "version")
 	if err != nil {
@@ -159,7 +157,7 @@ func (s *sandbox) useList(ctx context.Context, bundle string) error {
 	return nil
 }
 
-// useCompletion does what the manifest's caveats tell, and presses TAB.
+// useCompletion follows the manifest's caveats, and presses TAB.
 func (s *sandbox) useCompletion(ctx context.Context) error {
 	if _, err := s.kubectl(ctx, name, "completion", "--install"); err != nil {
 		return err

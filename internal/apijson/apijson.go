@@ -1,8 +1,8 @@
-// Package apijson decodes the JSON of API servers, which may hold whatever a cluster has:
-// names are case-sensitive, unknown ones are passed over, of those that are there twice the
-// last counts, and in what is decoded into an interface integers stay integers, as in
-// sigs.k8s.io/json. That reads each byte several times; lists of tens of thousands of
-// objects take most of their time there, and a quarter of it here.
+// Package apijson decodes the JSON of API servers, which may have any content: names are
+// case-sensitive, unknown names are ignored, of duplicate names the last counts, and integers
+// that are decoded into an interface stay integers, as in sigs.k8s.io/json. That package reads
+// each byte several times, and takes most of the time of decoding lists of tens of thousands of
+// objects; this package takes a quarter of it.
 package apijson
 
 import (
@@ -20,25 +20,25 @@ func Unmarshal(text []byte, into any) error {
 	return json.Unmarshal(text, into, options)
 }
 
-// Decode decodes the value that comes next.
+// Decode decodes the next value.
 func Decode(in *jsontext.Decoder, into any) error {
 	return json.UnmarshalDecode(in, into, options)
 }
 
-// Lenient is how a jsontext.Decoder has to be made to take what servers send: what is there
-// twice, and text that is no UTF-8, are no errors.
+// Lenient returns the options of a jsontext.Decoder for the answers of servers: duplicate names
+// and invalid UTF-8 are no errors.
 func Lenient() jsontext.Options {
 	return json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// options are made once: what they have found out about types is kept with them, and takes
-// a third of the time of decoding a Workload.
+// options are shared: they cache information about types, which takes a third of the time of
+// decoding a Workload.
 //
-//nolint:gochecknoglobals // It never changes but for what it remembers, under a lock of its own.
+//nolint:gochecknoglobals // It never changes except for its cache, which has its own lock.
 var options = json.JoinOptions(Lenient(), json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(integer), json.UnmarshalFromFunc(timestamp))))
 
-// timestamp decodes what metav1.Time does by another decoder, which makes more garbage than
-// all else in a list of Workloads.
+// timestamp decodes a metav1.Time. Its own method uses another decoder, which allocates more than
+// everything else in a list of Workloads.
 func timestamp(in *jsontext.Decoder, into *metav1.Time) error {
 	switch in.PeekKind() {
 	case '"':
@@ -60,11 +60,11 @@ func timestamp(in *jsontext.Decoder, into *metav1.Time) error {
 	return nil
 }
 
-// integer decodes integers that fit into an int64, which clients of Kubernetes expect in
-// objects of any kind, and leaves everything else to others.
+// integer decodes integers that fit into an int64, which clients of Kubernetes expect in objects
+// of any kind, and leaves everything else to the other unmarshalers.
 func integer(in *jsontext.Decoder, into *any) error {
 	if in.PeekKind() != '0' {
-		// What came before under the same name goes as a whole.
+		// An earlier value with the same name is replaced completely.
 		*into = nil
 		return errors.ErrUnsupported
 	}

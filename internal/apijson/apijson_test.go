@@ -12,7 +12,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 )
 
-// texts are what both decoders have to take alike.
+// texts returns texts that both decoders have to decode to the same values.
 func texts() []string {
 	return []string{
 		`{"a": 1, "b": -7, "c": 1.5, "d": 9223372036854775807, "e": 9223372036854775808, "f": 1e3, "g": 1.0}`,
@@ -42,7 +42,7 @@ func FuzzUnmarshal(f *testing.F) {
 	f.Fuzz(compare)
 }
 
-// compare decodes into an interface and into a type.
+// compare decodes into an interface and into a type, with both decoders.
 func compare(t *testing.T, text []byte) {
 	t.Helper()
 	var ours, theirs any
@@ -64,8 +64,8 @@ func compare(t *testing.T, text []byte) {
 	}
 }
 
-// areTaken decodes with both, which have to find something wrong alike, and says whether
-// neither has.
+// areTaken decodes with both decoders, which have to agree on whether there is an error, and
+// reports whether there is none.
 func areTaken(t *testing.T, text []byte, ours, theirs any) bool {
 	t.Helper()
 	err, other := apijson.Unmarshal(text, ours), kjson.UnmarshalCaseSensitivePreserveInts(text, theirs)

@@ -1,5 +1,5 @@
-// Package architecture holds ARCHITECTURE.md against the code: which packages there are,
-// who imports whom, and that files call each other in one direction alone.
+// Package architecture checks ARCHITECTURE.md against the code: the packages, their imports, and
+// that the files of a package call each other in one direction only.
 package architecture
 
 import (
@@ -22,7 +22,7 @@ const (
 	module = "github.com/jobmanagedby/kubectl-jobmanagedby/"
 )
 
-// page is ARCHITECTURE.md.
+// page returns ARCHITECTURE.md.
 func page(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "ARCHITECTURE.md"))
@@ -30,7 +30,7 @@ func page(t *testing.T) string {
 	return string(text)
 }
 
-// imports are, for each package that the plugin is made of, those of them that it imports.
+// imports returns, for each package of the plugin, the packages of the plugin that it imports.
 func imports(t *testing.T) map[string][]string {
 	t.Helper()
 	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedImports, Dir: root}, "./cmd/...", "./pkg/...")
@@ -52,8 +52,8 @@ func imports(t *testing.T) map[string][]string {
 	return known
 }
 
-// TestFloors: every package stands on one floor of the picture, and imports none but those
-// of floors below.
+// TestFloors: every package is on one floor of the picture, and imports only packages of floors
+// below.
 func TestFloors(t *testing.T) {
 	_, after, ok := strings.Cut(page(t), "\n## Floors\n")
 	assert.Assert(t, ok)
@@ -83,11 +83,11 @@ func TestFloors(t *testing.T) {
 	}
 }
 
-// isForTests says whether nothing but tests imports a package.
+// isForTests reports whether only tests import a package.
 func isForTests(name string) bool { return strings.Contains(name, "/internal/") }
 
-// TestPackagesAreDescribed: each package has a row in a table, but for commands, whose
-// names tell what they are; and no row is of one that there is not.
+// TestPackagesAreDescribed: each package has a row in a table, except commands, whose names are
+// enough; and no row is about a package that does not exist.
 func TestPackagesAreDescribed(t *testing.T) {
 	all, text := imports(t), page(t)
 	for name := range all {
@@ -101,7 +101,7 @@ func TestPackagesAreDescribed(t *testing.T) {
 	}
 }
 
-// TestImportsOfDispatch: the table of what is below pkg/dispatch tells what imports what.
+// TestImportsOfDispatch: the table of the packages below pkg/dispatch has their imports.
 func TestImportsOfDispatch(t *testing.T) {
 	const dispatch = "pkg/dispatch/"
 	rows := regexp.MustCompile(`(?m)^\| \[\w+\]\((pkg/dispatch/\w+)\) \|[^|]*\|([^|]*)\|$`).FindAllStringSubmatch(page(t), -1)
@@ -121,9 +121,8 @@ func TestImportsOfDispatch(t *testing.T) {
 	}
 }
 
-// TestFilesCallInOneDirection: within a package of the commands, the files can be put in an
-// order in which each calls none but those behind it. That a type is named in a file before
-// it does no harm.
+// TestFilesCallInOneDirection: the files of a command's package can be ordered so that each calls
+// only later files. Types may be used in an earlier file.
 func TestFilesCallInOneDirection(t *testing.T) {
 	mode := packages.NeedName | packages.NeedImports | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo |
 		packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedExportFile
@@ -148,7 +147,7 @@ func TestFilesCallInOneDirection(t *testing.T) {
 	}
 }
 
-// callsOf are, for each file of a package, the other files whose functions, constants or
+// callsOf returns, for each file of a package, the other files whose functions, constants or
 // variables it uses, with the name of one of them.
 func callsOf(p *packages.Package) map[string]map[string]string {
 	calls := map[string]map[string]string{}

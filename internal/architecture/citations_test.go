@@ -10,8 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestCitations: every page that a comment cites is in the tree, with the heading that it names,
-// and every page of docs/reference is cited.
+// TestCitations: every page that a comment cites exists, with the cited heading, and every page
+// of docs/reference is cited.
 func TestCitations(t *testing.T) {
 	cited := map[string]bool{}
 	page := regexp.MustCompile(`([\w./-]*\.md)(#[\w-]+)?`)
@@ -50,7 +50,7 @@ func TestCitations(t *testing.T) {
 	}
 }
 
-// hasHeading says whether a page has a heading with an anchor, as GitHub makes them.
+// hasHeading reports whether a page has a heading with an anchor in GitHub's form.
 func hasHeading(page, anchor string) bool {
 	for _, line := range strings.Split(page, "\n") {
 		title, isHeading := strings.CutPrefix(strings.TrimLeft(line, "#"), " ")

@@ -3,6 +3,7 @@ package architecture
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestDependencyUpdates: Dependabot looks at every module but those that pin older versions of
+// TestDependencyUpdates: Dependabot updates every module except those that pin older versions of
 // Kubernetes for tests.
 func TestDependencyUpdates(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, ".github", "dependabot.yml"))
@@ -48,6 +49,47 @@ func TestDependencyUpdates(t *testing.T) {
 	slices.Sort(modules)
 	slices.Sort(watched)
 	assert.DeepEqual(t, watched, modules)
+}
+
+// TestWorkflows: workflows and the action pin other actions by commit, with the release in a
+// comment. Workflows have only the rights that their jobs request, keep no credentials in the
+// checkout, and put nothing of an event into a script.
+func TestWorkflows(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, ".github", "workflows", "*.yaml"))
+	assert.NilError(t, err)
+	assert.Assert(t, len(files) >= 4)
+	uses := regexp.MustCompile(`uses:\s*(.*)`)
+	isPinned := regexp.MustCompile(`^[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	for _, path := range append(files, filepath.Join(root, "action.yml")) {
+		text, err := os.ReadFile(path)
+		assert.NilError(t, err)
+		for _, found := range uses.FindAllStringSubmatch(string(text), -1) {
+			assert.Assert(t, isPinned.MatchString(found[1]), "%s: %s", path, found[1])
+		}
+		checkouts := strings.Count(string(text), "actions/checkout@")
+		assert.Equal(t, strings.Count(string(text), "persist-credentials: false"), checkouts, path)
+		if strings.HasSuffix(path, "action.yml") {
+			continue
+		}
+		var workflow struct {
+			Permissions map[string]string `json:"permissions"`
+			Jobs        map[string]struct {
+				Steps []struct {
+					Run string `json:"run"`
+				} `json:"steps"`
+			} `json:"jobs"`
+		}
+		assert.NilError(t, yaml.Unmarshal(text, &workflow), path)
+		assert.Assert(t, workflow.Permissions != nil, "%s leaves rights to the default", path)
+		for what, right := range workflow.Permissions {
+			assert.Equal(t, right, "read", "%s: %s", path, what)
+		}
+		for name, job := range workflow.Jobs {
+			for _, step := range job.Steps {
+				assert.Assert(t, !strings.Contains(step.Run, "${{"), "%s: %s: %s", path, name, step.Run)
+			}
+		}
+	}
 }
 
 // TestIssueTemplates: each form has what GitHub requires, and the one for bugs asks for a

@@ -1,6 +1,5 @@
-// Package boundedyaml turns YAML that somebody else wrote into JSON, as kubectl does,
-// without making much of little: an alias takes a few bytes, and stands for as much as
-// its anchor likes.
+// Package boundedyaml converts YAML from others to JSON, as kubectl does, with a limit on the
+// expansion: an alias takes a few bytes, and stands for its anchor's value of any size.
 package boundedyaml
 
 import (
@@ -13,18 +12,18 @@ import (
 )
 
 const (
-	// times is how many times a text's size may become of it, which is more than people
-	// write, and less than a machine cannot hold.
-	times = 16
-	// free is what any text may become.
-	free = 64 << 10
+	// maxRatio is the maximum ratio of the result to the text, which is more than people write,
+	// and little enough for memory.
+	maxRatio = 16
+	// freeBytes is the size that any result may have.
+	freeBytes = 64 << 10
 )
 
-// ErrBomb is why a text is not taken.
+// ErrBomb is the error for a text that expands too much.
 var ErrBomb = errors.New("aliases (*name) make far more of it than it is; write out what they stand for")
 
-// ToJSON is sigs.k8s.io/yaml's YAMLToJSON, for texts that do not become far more than
-// they are; others are ErrBomb.
+// ToJSON is YAMLToJSON of sigs.k8s.io/yaml with a limit on the result; it returns ErrBomb beyond
+// it.
 func ToJSON(text []byte) ([]byte, error) {
 	if bytes.IndexByte(text, '&') >= 0 && bytes.IndexByte(text, '*') >= 0 {
 		if err := check(text); err != nil {
@@ -34,8 +33,8 @@ func ToJSON(text []byte) ([]byte, error) {
 	return yaml.YAMLToJSON(text)
 }
 
-// check finds fault with a text that becomes more than it may, once every alias is what
-// it stands for. Of what one library cannot read nobody knows what the other makes of it.
+// check returns an error for a text that expands too much once every alias is replaced, and for
+// one that this library cannot parse, because the result of the other library is then unknown.
 func check(text []byte) error {
 	loader, err := yamlv4.NewLoader(bytes.NewReader(text))
 	if err != nil {
@@ -49,32 +48,32 @@ func check(text []byte) error {
 		case err != nil:
 			return err
 		}
-		m := measure{known: map[*yamlv4.Node]int{}, most: times*len(text) + free}
-		if m.size(&document) > m.most {
+		m := measure{known: map[*yamlv4.Node]int{}, limit: maxRatio*len(text) + freeBytes}
+		if m.size(&document) > m.limit {
 			return ErrBomb
 		}
 	}
 }
 
-// measure finds out about sizes, each once.
+// measure computes the sizes of nodes, each once.
 type measure struct {
 	known map[*yamlv4.Node]int
-	most  int
+	limit int
 }
 
-// size is how many bytes a node becomes at least, or one more than it may.
+// size returns the least number of bytes that a node becomes, or one more than the limit.
 func (m *measure) size(n *yamlv4.Node) int {
 	if size, ok := m.known[n]; ok {
 		return size
 	}
-	// An anchor within itself is for the other library to refuse.
+	// The other library refuses an anchor within itself.
 	m.known[n] = 0
 	size := len(n.Value) + 1
 	if n.Kind == yamlv4.AliasNode {
 		size = m.size(n.Alias)
 	}
 	for _, inner := range n.Content {
-		size = min(size+m.size(inner), m.most+1)
+		size = min(size+m.size(inner), m.limit+1)
 	}
 	m.known[n] = size
 	return size

@@ -12,7 +12,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/boundedyaml"
 )
 
-// lists is a document in which each list is nine times the one before.
+// lists returns a document in which each list has nine times the size of the one before.
 func lists(depth int) string {
 	text := "a0: &a0 [lol]\n"
 	for i := range depth {
@@ -50,7 +50,7 @@ func TestToJSON(t *testing.T) {
 	}
 }
 
-// FuzzToJSON: no text becomes more than it may; and what is taken is what kubectl reads.
+// FuzzToJSON: no result is larger than allowed, and an accepted text becomes what kubectl reads.
 func FuzzToJSON(f *testing.F) {
 	for _, seed := range []string{"a: b", lists(3), lists(9), "a: &a [*a]", "&a a: *a", "? &a x\n: *a", "- &a\n- *a\n", "--- &a x\n--- *a\n", "<<: &a {b: c}\nd: *a", "a: &x !!binary aGk=\nb: *x"} {
 		f.Add([]byte(seed))
@@ -60,7 +60,7 @@ func FuzzToJSON(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// A byte that is no text is six in JSON, and a key of a list is a word.
+		// A byte that is no text has six bytes in JSON, and a key of a list is a word.
 		assert.Assert(t, len(got) <= 6*(16*len(text)+64<<10)+1, "%d bytes became %d", len(text), len(got))
 		want, err := yaml.YAMLToJSON(text)
 		assert.NilError(t, err)

@@ -1,7 +1,7 @@
-// Package escape writes JSON, YAML and KYAML in which every character is visible. The
-// encoders of these formats escape the control characters of ASCII, and leave those above:
-// C1 controls, on which terminals act, and marks that turn the direction of writing. Here
-// all of them are escaped, so the values stay the same.
+// Package escape writes JSON, YAML and KYAML in which every character is visible. The encoders of
+// these formats escape the control characters of ASCII, but not those above: C1 controls, which
+// terminals interpret, and marks that change the direction of text. This package escapes them
+// too, so the values stay the same.
 package escape
 
 import (
@@ -18,15 +18,15 @@ import (
 	"sigs.k8s.io/yaml/kyaml"
 )
 
-// isHidden returns whether a character has to be escaped. Encoders have escaped the control
-// characters before 0x7f, except for line breaks and tabs between values.
+// isHidden reports whether a character has to be escaped. Encoders have already escaped the
+// control characters before 0x7f, except for line breaks and tabs between values.
 func isHidden(r rune) bool { return r >= 0x7f && !strconv.IsPrint(r) }
 
 // escaped matches an escape of JSON, or a pair of them for a character of more than 16 bits.
 var escaped = regexp.MustCompile(`^\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)`)
 
-// decode returns the first character of JSON and its length. Some are escaped already: by
-// encoding/json U+2028, and by a server whatever encoding/json takes over as it is.
+// decode returns the first character of JSON and its length. Some are already escaped: U+2028 by
+// encoding/json, and others by a server, which encoding/json passes on unchanged.
 func decode(text []byte) (r rune, size int) {
 	if text[0] != '\\' {
 		return utf8.DecodeRune(text)
@@ -40,7 +40,7 @@ func decode(text []byte) (r rune, size int) {
 	return '\\', max(len(found), 1)
 }
 
-// replace replaces the characters of JSON that are chosen.
+// replace replaces the chosen characters of JSON.
 func replace(text []byte, isChosen func(rune) bool, by func(*bytes.Buffer, rune)) []byte {
 	if bytes.IndexFunc(text, isChosen) < 0 && !bytes.Contains(text, []byte(`\u`)) {
 		return text
@@ -58,8 +58,8 @@ func replace(text []byte, isChosen func(rune) bool, by func(*bytes.Buffer, rune)
 	return b.Bytes()
 }
 
-// JSON returns the same JSON document with only visible characters. Outside of strings JSON
-// has no others.
+// JSON returns the same JSON document with only visible characters. JSON has hidden ones only
+// inside strings.
 func JSON(text []byte) []byte {
 	return replace(text, isHidden, func(b *bytes.Buffer, r rune) {
 		if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
@@ -93,11 +93,11 @@ func YAML(object any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Only strings in double quotes have escapes, and the encoder chooses the quotes. It
-	// chooses double ones for U+0001, which it writes as \x01. So that character and the
-	// code in hexadecimal mark each hidden one. U+0001 itself is marked too, and a backslash
-	// before "x01", so that the document has no \x01 but in marks. A mark is as long as the
-	// escape that takes its place, which matters where the encoder breaks lines.
+	// Only strings in double quotes have escapes, and the encoder chooses the quotes. It chooses
+	// double ones for U+0001, which it writes as \x01. So that character and the code in
+	// hexadecimal mark each hidden one. U+0001 itself is marked too, and a backslash before
+	// "x01", so that the document has \x01 only in marks. A mark is as long as the escape that
+	// replaces it, because the encoder breaks lines by length.
 	found := false
 	mark := func(b *bytes.Buffer, r rune) {
 		found = found || isHidden(r)
@@ -112,14 +112,14 @@ func YAML(object any) ([]byte, error) {
 	return marked.ReplaceAll(document, []byte(`\U00$1`)), err
 }
 
-// KYAML writes an object as a KYAML document with only visible characters. The encoder
-// escapes them itself, but cannot read all of them.
+// KYAML writes an object as a KYAML document with only visible characters. The encoder itself
+// escapes them, but cannot read all of them.
 func KYAML(object any, to io.Writer) error {
 	text, err := json.Marshal(object)
 	if err != nil {
 		return err
 	}
-	// JSON is YAML, but for the escapes of characters of more than 16 bits.
+	// JSON is YAML except for the escapes of characters of more than 16 bits.
 	visible := replace(text, isHidden, func(b *bytes.Buffer, r rune) { fmt.Fprintf(b, `\U%08X`, r) })
 	return (&kyaml.Encoder{}).FromYAML(bytes.NewReader(visible), to)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/escape"
 )
 
-// documents are an object in each format, and what reads that.
+// documents returns an object in each format.
 func documents(t *testing.T, object any) map[string]string {
 	t.Helper()
 	var asJSON, asKYAML bytes.Buffer
@@ -58,9 +58,9 @@ func TestEachCharacter(t *testing.T) {
 	}
 }
 
-// TestEscapesOfOthers: a character that is escaped already stays so, and text that looks
-// like an escape stays text.
-func TestEscapesOfOthers(t *testing.T) {
+// TestExistingEscapes: a character that is already escaped stays so, and text that looks like an
+// escape stays text.
+func TestExistingEscapes(t *testing.T) {
 	object := map[string]any{"a": json.RawMessage(`"\u202e\u009b\udb40\udc01\\u202e\u2028\u0041\n"`)}
 	for format, document := range documents(t, object) {
 		hidden := strings.ContainsFunc(document, func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) })
@@ -69,7 +69,7 @@ func TestEscapesOfOthers(t *testing.T) {
 	}
 }
 
-// TestLongText: wherever the encoder breaks lines, and whatever stands beside.
+// TestLongText: escapes are correct wherever the encoder breaks lines, and next to any text.
 func TestLongText(t *testing.T) {
 	for _, text := range []string{
 		strings.Repeat("word \u202e", 100), strings.Repeat("\u202eword", 100), strings.Repeat("\u009b31m ", 50) + "\n\u2066\n", "\u202e", "\x01AAAAAA\u202e", `\x01AAAAAA` + "\u202e", `\\x0100202E` + "\u202e", `\\\x01` + "\u202e\x01",
@@ -79,8 +79,8 @@ func TestLongText(t *testing.T) {
 	}
 }
 
-// TestOthersStayAsTheyAre: a text without such characters is written as before.
-func TestOthersStayAsTheyAre(t *testing.T) {
+// TestVisibleTextIsUnchanged: a text without such characters is written as before.
+func TestVisibleTextIsUnchanged(t *testing.T) {
 	object := map[string]any{"a": "münchen 日本 \x1b[31m <&>", "n": 1, "l": []string{"x", ""}, "long": strings.Repeat("word ", 50), "e": "😀"}
 	want, err := yaml.Marshal(object)
 	assert.NilError(t, err)

@@ -14,14 +14,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Source are recordings that were read once, to be changed as often as wanted.
+// Source caches recordings, which are read once and changed any number of times.
 type Source struct {
 	mu    sync.Mutex
 	files map[string][]byte
 }
 
-// Bundle writes a bundle into a new folder: the recording in a folder, changed. Some of
-// its contexts may not answer, and some of their resources may be refused.
+// Bundle writes a changed copy of a recording to a new directory. Some of its contexts may not
+// answer, and some of their resources may be refused.
 func (s *Source) Bundle(tb testing.TB, recording string, r *rand.Rand) string {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -55,7 +55,7 @@ func (s *Source) Bundle(tb testing.TB, recording string, r *rand.Rand) string {
 	return dir
 }
 
-// read decodes a file of YAML, anew each time.
+// read decodes a YAML file into a new value each time.
 func (s *Source) read(tb testing.TB, path string, into any) {
 	tb.Helper()
 	s.mu.Lock()
@@ -74,7 +74,7 @@ func (s *Source) read(tb testing.TB, path string, into any) {
 	assert.NilError(tb, json.Unmarshal(text, into))
 }
 
-// write writes JSON, which is YAML too, an item a line.
+// write writes JSON, which is also YAML, with one item per line.
 func write(tb testing.TB, path string, value map[string]any) {
 	tb.Helper()
 	items, isList := value["items"].([]map[string]any)

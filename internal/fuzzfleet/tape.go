@@ -1,5 +1,5 @@
-// Package fuzzfleet makes fleets in which anything may be, for fuzz tests: bundles that
-// begin as recordings, and that are changed as a fuzzer's bytes have it.
+// Package fuzzfleet makes fleets with any content for fuzz tests: bundles that start as
+// recordings and are changed according to a fuzzer's bytes.
 package fuzzfleet
 
 import (
@@ -8,8 +8,8 @@ import (
 	"math/rand/v2"
 )
 
-// Chance is chance in which a fuzzer has a hand: its bytes come first, and then what
-// follows from them. The same bytes make the same choices.
+// Chance returns random numbers that a fuzzer controls: first its bytes, then numbers that follow
+// from them. The same bytes make the same choices.
 func Chance(data []byte) *rand.Rand {
 	sum := fnv.New64a()
 	_, _ = sum.Write(data)
@@ -21,7 +21,7 @@ type tape struct {
 	rest  *rand.PCG
 }
 
-// Uint64 spends a byte, in every place where a choice among few looks for it.
+// Uint64 uses one byte, in every position that a choice among few values reads.
 func (t *tape) Uint64() uint64 {
 	if len(t.bytes) == 0 {
 		return t.rest.Uint64()

@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// slash stands in for "/" on both sides, because path.Match never lets a star
-// cross a slash, and here it should.
+// slash replaces "/" on both sides, because a star of path.Match never matches a slash, and here
+// it should.
 const slash = "\x1f"
 
-// Match says whether name as a whole matches pattern, in the syntax of
-// path.Match, except that * and ? match slashes too. The error is
-// path.ErrBadPattern.
+// Match reports whether the whole name matches pattern, in the syntax of path.Match, except that
+// * and ? match slashes too. The error is path.ErrBadPattern.
 func Match(pattern, name string) (bool, error) {
 	return path.Match(strings.ReplaceAll(pattern, "/", slash), strings.ReplaceAll(name, "/", slash))
 }
 
-// IsPattern says whether s has any character that Match treats specially.
+// IsPattern reports whether s has any character that Match treats specially.
 func IsPattern(s string) bool { return strings.ContainsAny(s, `*?[\`) }

@@ -1,5 +1,5 @@
-// Package rbactest tells what requests ask for, as API servers do before they ask whether
-// somebody may, for tests.
+// Package rbactest finds out, for tests, what requests ask for, as API servers do before they
+// check rights.
 package rbactest
 
 import (
@@ -18,15 +18,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
 
-// Request is what a request asks for.
+// Request is what an HTTP request asks for.
 type Request struct {
-	// Verb is such as "list", and Resource with its subresource such as "pods/log".
+	// Verb is a verb such as "list", and Resource may have a subresource, such as "pods/log".
 	Verb, Group, Resource string
-	// Namespace is "" for all, and for what is in none; Name is "" for all.
+	// Namespace is "" for all, and for resources without namespaces; Name is "" for all.
 	Namespace, Name string
 }
 
-// String is the request for people.
+// String returns the request for people.
 func (r Request) String() string {
 	where, name := "everywhere", r.Name
 	if r.Namespace != "" {
@@ -38,8 +38,8 @@ func (r Request) String() string {
 	return fmt.Sprintf("%s %s%s %s", r.Verb, schema.GroupResource{Group: r.Group, Resource: r.Resource}, name, where)
 }
 
-// Among says whether one of the rights lets somebody do what a request asks for. What
-// everybody may do is, too.
+// Among reports whether one of the rights allows a request. Requests that everybody may send are
+// always allowed.
 func (r Request) Among(all []rights.Right) bool {
 	return r.Group == "authorization.k8s.io" || r.Group == "authentication.k8s.io" || slices.ContainsFunc(all, r.isIn)
 }
@@ -50,9 +50,9 @@ func (r Request) isIn(right rights.Right) bool {
 		(right.Scope != rights.InKueue || r.Namespace == kueue.Namespace)
 }
 
-// RequestOf reads a request as apiserver's RequestInfoFactory does (apiserver:
-// pkg/endpoints/request/requestinfo.go). It is not ok for what concerns no resource, such
-// as discovery, which everybody may ask for.
+// RequestOf parses a request like apiserver's RequestInfoFactory (apiserver:
+// pkg/endpoints/request/requestinfo.go). ok is false for a request without a resource, such as
+// discovery, which everybody may send.
 func RequestOf(r *http.Request) (asked Request, ok bool) {
 	steps := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {
@@ -100,7 +100,7 @@ func verbOf(r *http.Request, name string) string {
 	}[r.Method]
 }
 
-// Refuse answers as an API server does to whoever may not do that.
+// Refuse answers like an API server to a user without the right.
 func Refuse(w http.ResponseWriter, asked Request) {
 	status := apierrors.NewForbidden(schema.GroupResource{Group: asked.Group, Resource: asked.Resource}, asked.Name, fmt.Errorf("you may not %s", asked)).Status()
 	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}

@@ -1,5 +1,5 @@
-// Package shelltest reads commands as a shell would, for tests: what people are told to
-// paste has to be what was meant.
+// Package shelltest parses commands as a shell would, for tests that what people paste does what
+// is intended.
 package shelltest
 
 import (
@@ -13,12 +13,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// bare is what may stand outside of quotes: it means nothing to any shell.
+// bare matches text that may be outside of quotes, because it has no special meaning in any
+// shell.
 var bare = regexp.MustCompile(`^[\w@%+:,./-][\w@%+=:,./-]*$`)
 
-// Words are the words of a command, as a shell would hand them on. It has to be one
-// simple command on one line: nothing that a shell runs, expands, writes or sets on the
-// way, and nothing that a terminal acts on.
+// Words returns the words of a command, as a shell would pass them on. It has to be one simple
+// command on one line: nothing that a shell runs, expands, writes or sets on the way, and no
+// character that a terminal interprets.
 func Words(tb testing.TB, command string) []string {
 	tb.Helper()
 	all := Pipeline(tb, command)
@@ -26,7 +27,7 @@ func Words(tb testing.TB, command string) []string {
 	return all[0]
 }
 
-// Pipeline is the same for commands that are joined by "|".
+// Pipeline is Words for commands that are joined by "|".
 func Pipeline(tb testing.TB, command string) [][]string {
 	tb.Helper()
 	printable := !strings.ContainsFunc(command, func(r rune) bool { return !strconv.IsPrint(r) })

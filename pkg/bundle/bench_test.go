@@ -15,8 +15,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// big is a bundle of a context with n Jobs and as many Workloads as a real
-// cluster has them.
+// big writes a snapshot of a context with n Jobs and a realistic number of Workloads.
 func big(b *testing.B, n int) (dir string, size int64) {
 	b.Helper()
 	text, err := os.ReadFile("../../test/recordings/running/kwok-mgr.yaml")

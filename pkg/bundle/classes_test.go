@@ -11,7 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// TestClassesAreKept: a snapshot has the classes that a Job may name, and the default priority.
+// TestClassesAreKept checks that a snapshot has the classes that a Job may name, and the default
+// priority.
 func TestClassesAreKept(t *testing.T) {
 	original := one(t, "  namespace: default\n", kubeSystem+
 		`- {apiVersion: kueue.x-k8s.io/v1beta2, kind: WorkloadPriorityClass, metadata: {name: urgent}, value: 300}
@@ -43,8 +44,8 @@ func TestClassesAreKept(t *testing.T) {
 	assert.Equal(t, class.Overhead.Cpu().String(), "250m")
 }
 
-// TestDefaultPriorityIsUnread: users who may not list PriorityClasses learn that the default is
-// unknown. An older snapshot lacks them, and counts as without a default.
+// TestDefaultPriorityIsUnread checks that users who may not list PriorityClasses learn that the
+// default is unknown. An older snapshot lacks PriorityClasses, and counts as without a default.
 func TestDefaultPriorityIsUnread(t *testing.T) {
 	forbidden := one(t, "  unread:\n  - resource: priorityclasses.scheduling.k8s.io\n    status: {code: 403, reason: Forbidden, message: not for you}\n  served: [scheduling.k8s.io/v1]\n", kubeSystem)
 	unread := read.Classes(t.Context(), clusters(t, forbidden, fleet.Options{}), read.ClassNames{})["a"].PriorityUnread
@@ -53,8 +54,8 @@ func TestDefaultPriorityIsUnread(t *testing.T) {
 	assert.Equal(t, read.Classes(t.Context(), clusters(t, older, fleet.Options{}), read.ClassNames{})["a"].PriorityUnread, "")
 }
 
-// TestProfilesAreCut: of a ClusterProfile, a snapshot keeps the server, and nothing that plugins
-// log in with.
+// TestProfilesAreCut checks that a snapshot keeps the server of a ClusterProfile, and no
+// credentials for plugins.
 func TestProfilesAreCut(t *testing.T) {
 	original := one(t, "  namespace: default\n", kubeSystem+
 		`- {apiVersion: kueue.x-k8s.io/v1beta2, kind: MultiKueueCluster, metadata: {name: west}, spec: {clusterSource: {clusterProfileRef: {name: west}}}}

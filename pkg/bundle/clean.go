@@ -10,15 +10,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// redacted stands where something was taken away.
+// redacted replaces removed values.
 const redacted = "REDACTED"
 
-// clean takes away what nobody reads: which fields a manager owns, except those
-// of Workloads, for they tell who wrote what of a status; and what Secrets hold
-// that stand within an object, as they may in an AppWrapper.
+// clean removes what no command reads: the managed fields of all objects except Workloads, where
+// they show who wrote which part of a status; and the data of Secrets inside an object, such as
+// an AppWrapper.
 func clean(object map[string]any, of schema.GroupVersionResource, redact bool) {
 	if cutWithin(object) {
-		// There they stand once more.
+		// The annotation contains the Secrets again.
 		unstructured.RemoveNestedField(object, "metadata", "annotations", corev1.LastAppliedConfigAnnotation)
 	}
 	metadata, _ := object["metadata"].(map[string]any)
@@ -36,7 +36,7 @@ func clean(object map[string]any, of schema.GroupVersionResource, redact bool) {
 	}
 }
 
-// redactValue redacts an object, and all pod templates in it.
+// redactValue redacts an object, and all Pod templates in it.
 func redactValue(value any) {
 	switch v := value.(type) {
 	case []any:
@@ -51,10 +51,11 @@ func redactValue(value any) {
 			case "metadata":
 				redactAnnotations(inner)
 			case "env":
-				// Of containers, and of what becomes one, such as a TrainJob's trainer.
+				// In containers, and in fields that become containers, such as a TrainJob's
+				// trainer.
 				redactEnv(inner)
 			case "runtimeEnvYAML", "redis-password":
-				// Where Ray has environment variables too, and its password.
+				// Ray also has environment variables and its password here.
 				redactText(v, key)
 			case "redisPassword":
 				redactEntry(inner)
@@ -64,8 +65,8 @@ func redactValue(value any) {
 	}
 }
 
-// redactHolder takes away who holds a Lease, which tends to be a user and a
-// machine, but not whether anybody does.
+// redactHolder removes the holder of a Lease, which is often a user and a machine, but not the
+// fact that there is one.
 func redactHolder(object map[string]any) {
 	spec, _ := object["spec"].(map[string]any)
 	if holder, _ := spec["holderIdentity"].(string); holder != "" {
@@ -96,8 +97,7 @@ func redactEnv(env any) {
 	}
 }
 
-// redactEntry redacts the value of something that has one by itself, or a reference
-// to it.
+// redactEntry redacts the value of an entry that contains one instead of a reference.
 func redactEntry(entry any) {
 	if e, ok := entry.(map[string]any); ok && e["value"] != nil {
 		e["value"] = redacted

@@ -10,8 +10,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// cutWithin takes away what is in the Secrets within an object, and says whether
-// there were any.
+// cutWithin removes the data of Secrets inside an object, and reports whether there were any.
 func cutWithin(object map[string]any) (found bool) {
 	for _, value := range object {
 		switch v := value.(type) {
@@ -40,8 +39,8 @@ func cutOne(value any) bool {
 	return true
 }
 
-// cutSecret is what is kept of the Secret of a MultiKueueCluster: its name, and
-// where its kubeconfig leads. Whatever cannot be understood is not kept.
+// cutSecret returns what is kept of the Secret of a MultiKueueCluster: its name, and the address
+// in its kubeconfig. It drops everything that it cannot parse.
 func cutSecret(secret map[string]any) map[string]any {
 	metadata := map[string]any{}
 	for _, field := range []string{"name", "namespace"} {
@@ -61,9 +60,9 @@ func cutSecret(secret map[string]any) map[string]any {
 	return cut
 }
 
-// cutKubeconfig keeps the servers and certificate authorities of a kubeconfig:
-// that of the current context, or all if there is none. It is parsed and never
-// used: nothing in it is executed.
+// cutKubeconfig keeps the server and certificate authority of a kubeconfig's current context, or
+// those of all clusters if there is none. The kubeconfig is parsed and never used: nothing in it
+// is executed.
 func cutKubeconfig(text []byte) []byte {
 	config, err := clientcmd.Load(text)
 	if err != nil {
@@ -91,8 +90,7 @@ func cutKubeconfig(text []byte) []byte {
 	return nil
 }
 
-// certificates are the certificates in PEM data, and nothing that may stand
-// beside them.
+// certificates returns only the certificates in PEM data.
 func certificates(data []byte) []byte {
 	var out bytes.Buffer
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
@@ -104,7 +102,7 @@ func certificates(data []byte) []byte {
 }
 
 // cutProfile keeps the servers and certificate authorities of a ClusterProfile: extensions may
-// hold what plugins log in with.
+// contain credentials for plugins.
 func cutProfile(object map[string]any) {
 	status, _ := object["status"].(map[string]any)
 	for _, list := range []string{"accessProviders", "credentialProviders"} {

@@ -33,7 +33,7 @@ func decodeContents(data []byte, s *Snapshot) error {
 	if err != nil {
 		return notYAML(err)
 	}
-	// Who it is for comes first: of a later version nothing else is understood.
+	// The version comes first: the other fields of a later version are unknown.
 	var who envelope
 	if err := yaml.Unmarshal(text, &who); err != nil {
 		return fmt.Errorf("not a %s of %s: it has no fields, or apiVersion and kind are not strings", Kind, APIVersion)
@@ -81,7 +81,7 @@ func checkVersion(who envelope) error {
 	return nil
 }
 
-// check says what is wrong with what is told of a context.
+// check returns an error if the recorded facts of a context are inconsistent.
 func (c *Context) check() error {
 	switch {
 	case c.File != "" && c.Error != "":
@@ -109,7 +109,7 @@ func (c *Context) check() error {
 	return nil
 }
 
-// unwrapped is the innermost error, without what the libraries were doing.
+// unwrapped returns the innermost error, without the actions of libraries.
 func unwrapped(err error) error {
 	for errors.Unwrap(err) != nil {
 		err = errors.Unwrap(err)

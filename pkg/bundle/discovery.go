@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// served are the groups and versions that a server serves: those that are told,
-// those of its objects, and those that every server has. Versions of a group
-// stand together, the preferred one first.
+// served returns the groups and versions that a server serves: the recorded ones, those of its
+// objects, and those that every server has. Versions of a group are adjacent, the preferred one
+// first.
 func served(c *Context, s *store) []schema.GroupVersion {
 	all := append([]schema.GroupVersion{corev1.SchemeGroupVersion, batchv1.SchemeGroupVersion}, s.versions()...)
 	for i := range c.Kinds {
@@ -33,7 +33,7 @@ func served(c *Context, s *store) []schema.GroupVersion {
 	return slices.Compact(all)
 }
 
-// resource finds out about a resource; it is not ok where it is not served.
+// resource returns a resource; ok is false if it is not served.
 func (s *server) resource(gvr schema.GroupVersionResource) (r resource, ok bool) {
 	if !slices.Contains(s.served, gvr.GroupVersion()) {
 		return resource{}, false
@@ -57,7 +57,7 @@ func (s *server) versionInfo() []byte {
 	return encode(v)
 }
 
-// discover answers what concerns the API itself.
+// discover answers discovery requests.
 func (s *server) discover(steps []string) ([]byte, *apierrors.StatusError) {
 	status, unknown := s.unread[unknownKinds()]
 	switch {
@@ -85,7 +85,7 @@ func (s *server) discover(steps []string) ([]byte, *apierrors.StatusError) {
 	return nil, notServed(schema.GroupResource{}, "")
 }
 
-// groups describes all API groups.
+// groups returns the document of all API groups.
 func (s *server) groups() []byte {
 	list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{}}
 	for _, gv := range s.served {
@@ -97,7 +97,7 @@ func (s *server) groups() []byte {
 	return encode(list)
 }
 
-// group describes an API group; nil if it is not served.
+// group returns the document of an API group; nil if the group is not served.
 func (s *server) group(name string) *metav1.APIGroup {
 	var versions []metav1.GroupVersionForDiscovery
 	for _, gv := range s.served {
@@ -114,7 +114,7 @@ func (s *server) group(name string) *metav1.APIGroup {
 	}
 }
 
-// resources describes the resources of a group and version.
+// resources returns the document of the resources of a group and version.
 func (s *server) resources(gv schema.GroupVersion) ([]byte, *apierrors.StatusError) {
 	if !slices.Contains(s.served, gv) {
 		return nil, notServed(schema.GroupResource{}, "")
@@ -142,8 +142,9 @@ func (s *server) resources(gv schema.GroupVersion) ([]byte, *apierrors.StatusErr
 	return encode(list), nil
 }
 
-// describe is a resource, and its status where a kind can be delegated: that is what
-// such kinds are told by, although nothing in a bundle can be changed.
+// describe returns the entry of a resource, and that of its status if the kind is delegable.
+// Clients recognize delegable kinds by their status, although nothing in a snapshot can be
+// changed.
 func (s *server) describe(r resource) []metav1.APIResource {
 	one := metav1.APIResource{
 		Name: r.Resource, SingularName: strings.ToLower(r.kind), Kind: r.kind,
@@ -163,7 +164,7 @@ func (s *server) describe(r resource) []metav1.APIResource {
 	return []metav1.APIResource{one, status}
 }
 
-// known are the resources that are served even if there is no object of them.
+// known returns the resources that are served even without objects.
 func (s *server) known(gv schema.GroupVersion) []resource {
 	all := known(gv)
 	for i := range s.kinds {

@@ -1,12 +1,11 @@
-// Package bundle writes snapshots of a fleet, and reads one as if it were a
-// fleet.
+// Package bundle writes snapshots of a fleet, and serves a snapshot as if it were a fleet.
 //
-// A bundle is a folder: snapshot.yaml tells which contexts there were and when,
-// and for each context that could be read there is a v1 List of what it held: Jobs
-// and objects of all other kinds that can be delegated, and what concerns them.
-// Which of these kinds were served snapshot.yaml tells too, so that no objects of a
-// kind can be told from no such kind.
-// Take has a fleet read by the reader of all commands (read.Whole), and records what that is
-// sent; Recording.Write writes the folder, Open reads it back: each context gets an API server
-// in memory that answers from its List, so that whatever reads clusters reads bundles, too.
+// A snapshot is a directory. snapshot.yaml lists its contexts and the time. For each readable
+// context there is a v1 List of its objects: Jobs, objects of all other delegable kinds, and
+// related objects. snapshot.yaml also lists which of these kinds were served, so that a kind
+// without objects differs from a missing kind.
+//
+// Take makes the reader of all commands (read.Whole) read a fleet, and records what it receives.
+// Recording.Write writes the directory. Open reads it: each context gets an API server in memory
+// that answers from its List, so that every reader of clusters can read snapshots, too.
 package bundle

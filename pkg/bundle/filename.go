@@ -7,11 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// longest is how many bytes of a context's name go into that of its file.
+// longest is the maximum number of bytes of a context's name in its file name.
 const longest = 80
 
-// fileName is a name for a context's file that any file system takes, and that
-// is not used yet.
+// fileName returns an unused name for a context's file that every file system accepts.
 func fileName(context string, used map[string]bool) string {
 	safe := strings.Map(func(r rune) rune {
 		switch {
@@ -29,7 +28,7 @@ func fileName(context string, used map[string]bool) string {
 		safe = "context"
 	}
 	name := safe + ".yaml"
-	// Some file systems take upper and lower case for the same.
+	// Some file systems ignore case.
 	for n := 2; used[strings.ToLower(name)]; n++ {
 		name = fmt.Sprintf("%s-%d.yaml", safe, n)
 	}

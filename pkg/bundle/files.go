@@ -26,17 +26,17 @@ func readObjects(root *os.Root, name string, plurals map[schema.GroupVersionKind
 	return newStore(items, plurals)
 }
 
-// How much is read of one file, in bytes. Who got a bundle from somebody else has not
-// looked at how large it is, and much larger ones would not fit into a laptop's memory.
+// The maximum sizes of files, in bytes. A user who opens a snapshot of another person has not
+// checked its size, and larger ones would not fit into the memory of a laptop.
 const (
 	mostContents = 64 << 20
 	mostObjects  = 1 << 30
 )
 
-// readFile reads a file of the bundle that has no more than so many bytes. A path that
-// leads out of the folder, by itself or by a symbolic link, is an error.
+// readFile reads a file of the snapshot up to a size. A path that leaves the directory, also
+// through a symbolic link, is an error.
 func readFile(root *os.Root, name string, most int64) ([]byte, error) {
-	// A pipe would be waited for.
+	// Reading a pipe would block.
 	info, err := root.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -55,7 +55,7 @@ func readFile(root *os.Root, name string, most int64) ([]byte, error) {
 	defer func() { _ = file.Close() }()
 	var data bytes.Buffer
 	data.Grow(int(info.Size()) + bytes.MinRead)
-	// It may be another one by now, and some that tell no size have no end.
+	// The file may have been replaced, and some files without a size are endless.
 	n, err := data.ReadFrom(io.LimitReader(file, most+1))
 	switch {
 	case err != nil:
@@ -70,15 +70,14 @@ func tooLarge(most int64) error {
 	return fmt.Errorf("larger than the limit of %d MiB. Take a snapshot of fewer namespaces", most>>20)
 }
 
-// plain is an error of the file system without the path, which stands in front
-// of it already.
+// plain removes the path from an error of the file system, because the message already has it.
 func plain(err error) error {
 	var p *fs.PathError
 	if !errors.As(err, &p) {
 		return err
 	}
 	if p.Err.Error() == "path escapes from parent" {
-		// The package os has no name for it.
+		// The package os exports no error for this.
 		return errors.New("it is outside the snapshot directory. Move it inside")
 	}
 	return p.Err

@@ -22,7 +22,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// folder writes files into a new folder.
+// folder writes files into a new directory.
 func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -32,8 +32,8 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// one is a bundle of one context "a" with the given fields, whose file a.yaml
-// holds the given items.
+// one returns a snapshot of one context "a" with the given fields, whose file a.yaml has the
+// given items.
 func one(t *testing.T, fields, items string) *bundle.Bundle {
 	t.Helper()
 	b, err := bundle.Open(folder(t, map[string]string{
@@ -47,18 +47,18 @@ func one(t *testing.T, fields, items string) *bundle.Bundle {
 const (
 	header = "apiVersion: jobmanagedby.github.io/v1alpha1\nkind: Snapshot\ntakenAt: \"2026-01-31T12:00:00Z\"\n"
 	list   = "apiVersion: v1\nkind: List\nitems:\n"
-	// kubeSystem tells which cluster it is.
+	// kubeSystem identifies the cluster.
 	kubeSystem = "- {apiVersion: v1, kind: Namespace, metadata: {name: kube-system, uid: uid-of-a}}\n"
 )
 
-// clusters opens the contexts of a bundle, at the time at which it was taken.
+// clusters opens the contexts of a snapshot, at the time when it was taken.
 func clusters(t *testing.T, b *bundle.Bundle, o fleet.Options) *fleet.Fleet {
 	t.Helper()
 	o.Clock = at(b)
 	return fleet.Open(t.Context(), b.Contexts(), o)
 }
 
-// unanswered is why a context, and no other one, does not answer.
+// unanswered returns the error of a context that does not answer, and checks that all others do.
 func unanswered(t *testing.T, f *fleet.Fleet, name string) (failed *kubecontext.Error) {
 	t.Helper()
 	for _, a := range fleet.Ask(t.Context(), f, func(context.Context, *fleet.Cluster) (struct{}, error) { return struct{}{}, nil }) {
@@ -74,7 +74,7 @@ func at(b *bundle.Bundle) clock.PassiveClock {
 	return clocktesting.NewFakePassiveClock(b.TakenAt())
 }
 
-// intercept has a function see each request before the bundle does, one at a time.
+// intercept calls a function before each request to the snapshot, one at a time.
 func intercept(b *bundle.Bundle, see func(*http.Request) error) []fleet.Context {
 	var mu sync.Mutex
 	return interceptAtOnce(b, func(r *http.Request) error {
@@ -84,7 +84,7 @@ func intercept(b *bundle.Bundle, see func(*http.Request) error) []fleet.Context 
 	})
 }
 
-// interceptAtOnce is intercept with several requests at once.
+// interceptAtOnce is intercept with concurrent requests.
 func interceptAtOnce(b *bundle.Bundle, see func(*http.Request) error) []fleet.Context {
 	contexts := b.Contexts()
 	for _, c := range contexts {
@@ -106,7 +106,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// ls is all that inspect reads of the Jobs of a fleet, errors included.
+// ls returns everything that inspect reads about the Jobs of a fleet, including errors.
 func ls(t *testing.T, f *fleet.Fleet) string {
 	t.Helper()
 	var all []any
@@ -124,7 +124,7 @@ func ls(t *testing.T, f *fleet.Fleet) string {
 	return string(text)
 }
 
-// texts are all files of a folder by their names, its snapshot.yaml one of them.
+// texts returns all files of a directory by name, including snapshot.yaml.
 func texts(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

@@ -9,89 +9,85 @@ import (
 )
 
 const (
-	// APIVersion is the version of a bundle's format. Fields are only ever added
-	// to it.
+	// APIVersion is the version of the format. Fields are only ever added to it.
 	APIVersion = "jobmanagedby.github.io/v1alpha1"
-	// Kind is the kind of a bundle's table of contents.
+	// Kind is the kind of the table of contents.
 	Kind = "Snapshot"
-	// contents is the name of the file that holds it.
+	// contents is the name of its file.
 	contents = "snapshot.yaml"
 	// everything stands for all resources of a group.
 	everything = "*"
 )
 
-// Snapshot is a bundle's table of contents.
+// Snapshot is the table of contents of a snapshot.
 type Snapshot struct {
 	metav1.TypeMeta `json:",inline"`
 	// TakenAt is when the last object was read.
 	TakenAt  metav1.Time `json:"takenAt"`
 	Contexts []Context   `json:"contexts"`
-	// Others are addresses that are none of Contexts': those of contexts that
-	// reach the same cluster as one of them and go by its name here, and those of
-	// contexts that were left out and that a MultiKueueCluster leads to.
+	// Others are addresses outside of Contexts: those of contexts that reach a recorded cluster
+	// and have another name here, and those of omitted contexts that a MultiKueueCluster points
+	// to.
 	Others []Address `json:"others,omitempty"`
-	// Partial tells that there were more contexts than these.
+	// Partial is whether there were more contexts.
 	Partial bool `json:"partial,omitempty"`
 }
 
-// Address is where a context's cluster is.
+// Address is the address of a context's cluster.
 type Address struct {
 	Name   string `json:"name"`
 	Server string `json:"server"`
 	CA     string `json:"ca,omitempty"`
 }
 
-// Context is what a bundle tells of one context beside its objects.
+// Context has the facts about one context besides its objects.
 type Context struct {
 	Name   string `json:"name"`
 	Server string `json:"server,omitempty"`
 	// CA is the kubecontext.Fingerprint of the certificate authority.
 	CA         string `json:"ca,omitempty"`
 	ClusterUID string `json:"clusterUID,omitempty"`
-	// Version is what the API server calls itself, such as v1.36.3.
+	// Version is the version of the API server, such as v1.36.3.
 	Version string `json:"version,omitempty"`
-	// Namespace is the context's own, "default" where it is not told.
+	// Namespace is the context's namespace; "" means "default".
 	Namespace string `json:"namespace,omitempty"`
-	// File holds the objects. Contexts of one cluster may share it.
+	// File has the objects. Contexts of one cluster may share it.
 	File string `json:"file,omitempty"`
-	// Objects is how many File holds, so that it is noticed where some are
-	// missing; where it is not told, any number is right.
+	// Objects is the number of objects in File, to detect missing ones; nil skips the check.
 	Objects *int `json:"objects,omitempty"`
-	// Error and Code tell why there is no File. Where Code is not told, it is
-	// Unreachable.
+	// Error and Code are the reason for a missing File. An empty Code means Unreachable.
 	Error string           `json:"error,omitempty"`
 	Code  kubecontext.Code `json:"code,omitempty"`
-	// ClockSkewSeconds is how far the cluster's clock was ahead of ours, where it
-	// was noticeably so.
+	// ClockSkewSeconds is how far the cluster's clock was ahead of ours, if that was noticeable.
 	ClockSkewSeconds float64 `json:"clockSkewSeconds,omitempty"`
-	// Namespaces are those whose objects were read, none where all were.
+	// Namespaces are the namespaces that were read; none means all.
 	Namespaces []string `json:"namespaces,omitempty"`
-	// Served are groups and versions that the server serves, such as batch/v1, so
-	// that no objects can be told from no API. v1, batch/v1 and those of the
-	// objects in File need not be told.
+	// Served are groups and versions that the server serves, such as batch/v1, so that an API
+	// without objects differs from a missing API. v1, batch/v1 and those of the objects in File
+	// may be omitted.
 	Served []string `json:"served,omitempty"`
-	// Kinds are the kinds that can be delegated and that the server serves, beside Jobs:
-	// none, where nobody asked.
+	// Kinds are the delegable kinds that the server serves besides Jobs; none if they were not
+	// requested.
 	Kinds []ServedKind `json:"kinds,omitempty"`
-	// Recorded are resources that were read beside those that every bundle holds, so
-	// that there being none can be told from nobody having looked.
+	// Recorded are resources that were read besides those that every snapshot has, so that no
+	// objects differ from not read.
 	Recorded []string `json:"recorded,omitempty"`
 	// Unread are the resources that could not be read.
 	Unread []Unread `json:"unread,omitempty"`
 }
 
-// Unread is a resource that could not be read, and what the server said to that.
+// Unread is a resource that could not be read, with the server's answer.
 type Unread struct {
-	// Resource is its plural and group, such as workloads.kueue.x-k8s.io; with *
-	// for the plural it is the whole group, and *.* is which kinds there are.
+	// Resource is the plural and group, such as workloads.kueue.x-k8s.io. "*" as the plural means
+	// the whole group, and "*.*" the list of kinds.
 	Resource string        `json:"resource"`
 	Status   metav1.Status `json:"status"`
 }
 
-// Absent says that the server does not serve it, which is nothing wrong.
+// Absent reports whether the server does not serve the resource, which is not an error.
 func (u *Unread) Absent() bool { return u.Status.Code == http.StatusNotFound }
 
-// Failed returns the resources that could not be read although they are there.
+// Failed returns the resources that exist and could not be read.
 func (c *Context) Failed() []Unread {
 	var failed []Unread
 	for _, u := range c.Unread {

@@ -12,13 +12,12 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// bomb is a text of YAML that becomes more than ten thousand times what it is.
+// bomb returns YAML that expands to more than ten thousand times its size.
 func bomb() string {
 	return "x: &x " + strings.Repeat("x", 1<<16) + "\ny: [" + strings.Repeat("*x,", 1<<16) + "]\n"
 }
 
-// TestLargeBundles: who opens somebody else's bundle gets an error in place of a machine
-// without memory.
+// TestLargeBundles checks that a huge snapshot causes an error before it fills the memory.
 func TestLargeBundles(t *testing.T) {
 	const contexts = "contexts: [{name: a, server: h, file: a.yaml}]\n"
 	for name, tt := range map[string]struct {
@@ -37,15 +36,15 @@ func TestLargeBundles(t *testing.T) {
 	}
 	for _, file := range []string{"snapshot.yaml", "a.yaml"} {
 		dir := folder(t, map[string]string{"snapshot.yaml": header + contexts, "a.yaml": list + kubeSystem})
-		// It takes no room on the disk.
+		// A sparse file needs no space on the disk.
 		assert.NilError(t, os.Truncate(filepath.Join(dir, file), 1<<40))
 		_, err := bundle.Open(dir)
 		assert.ErrorContains(t, err, "larger than the limit of")
 	}
 }
 
-// FuzzOpen: whatever is in a bundle, it is opened and answers, or it is said what is
-// wrong; and nothing outside of its folder is read.
+// FuzzOpen checks that every snapshot either opens and answers or returns an error, and that
+// nothing outside of its directory is read.
 func FuzzOpen(f *testing.F) {
 	const contexts = "contexts: [{name: a, server: h, file: a.yaml}]\n"
 	for _, s := range []string{

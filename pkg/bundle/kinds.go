@@ -12,36 +12,33 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// ServedKind is a kind that can be delegated and that a cluster serves, as far as
-// its API tells of it.
+// ServedKind is a delegable kind that a cluster serves, as far as its API describes it.
 type ServedKind struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	// Plural is how its resource is called.
+	// Plural is the name of its resource.
 	Plural string `json:"plural"`
-	// ManagedBy is the path of the field that names the owner, with dots; "" where it
-	// has none: because MultiKueue moves it all the same, or because it is served in
-	// old versions only.
+	// ManagedBy is the path of the field that names the owner, with dots. It is "" for a kind
+	// without the field, because MultiKueue moves it anyway, or because only old versions are
+	// served.
 	ManagedBy string `json:"managedBy,omitempty"`
-	// ShortNames are its other names, and Allowed, Reserved, Defaulted and Change what is
-	// known of that field, as in delegation.Kind: told of kinds that are in no table.
+	// ShortNames are its short names. Allowed, Reserved, Defaulted and Change describe the field
+	// as in delegation.Kind. They are set only for kinds that are not in the table.
 	ShortNames []string           `json:"shortNames,omitempty"`
 	Allowed    []delegation.Owner `json:"allowed,omitempty"`
 	Reserved   string             `json:"reserved,omitempty"`
 	Defaulted  bool               `json:"defaulted,omitempty"`
 	Change     delegation.Change  `json:"change,omitempty"`
-	// Omitted says that its objects were not asked for, so that nobody knows whether
-	// there are any.
+	// Omitted is whether its objects were not requested, so that their number is unknown.
 	Omitted bool `json:"omitted,omitempty"`
 }
 
-// unknownKinds stands for whatever tells which kinds a cluster serves.
+// unknownKinds stands for the list of kinds that a cluster serves.
 func unknownKinds() schema.GroupResource {
 	return schema.GroupResource{Group: everything, Resource: everything}
 }
 
-// kindNames are the names of all kinds that may be recorded, as read.Query takes
-// them.
+// kindNames returns the names of all kinds that may be recorded, for read.Query.
 func kindNames() []string {
 	names := []string{read.AllKinds}
 	for _, k := range delegation.Kinds() {
@@ -52,8 +49,8 @@ func kindNames() []string {
 	return names
 }
 
-// isWanted says whether the objects of a kind are to be recorded. Pods are, as those of
-// other kinds.
+// isWanted reports whether the objects of a kind are recorded. Pods always are, because they
+// belong to objects of other kinds.
 func (o *Options) isWanted(k delegation.Kind) bool {
 	return len(o.Kinds) == 0 || k.Resource == pods().GroupVersionResource || slices.ContainsFunc(o.Kinds, func(name string) bool {
 		return name == read.AllKinds && !k.IsUnmanaged() || k.IsNamed(name)
@@ -62,38 +59,38 @@ func (o *Options) isWanted(k delegation.Kind) bool {
 
 func servedKind(k delegation.Kind) ServedKind {
 	apiVersion, kind := k.GroupVersionKind().ToAPIVersionAndKind()
-	told := ServedKind{
+	result := ServedKind{
 		APIVersion: apiVersion, Kind: kind, Plural: k.Resource.Resource, ManagedBy: strings.Join(k.ManagedBy, "."),
 	}
 	if k.WithoutField {
-		told.ManagedBy = ""
+		result.ManagedBy = ""
 	}
 	if k.Discovered {
-		told.ShortNames, told.Allowed = k.ShortNames, k.Allowed
-		told.Reserved, told.Defaulted, told.Change = k.Reserved, k.Defaulted, k.Change
+		result.ShortNames, result.Allowed = k.ShortNames, k.Allowed
+		result.Reserved, result.Defaulted, result.Change = k.Reserved, k.Defaulted, k.Change
 	}
-	return told
+	return result
 }
 
-// isWithoutField says whether it is served without a field that it should have.
+// isWithoutField reports whether the kind is served without a field that it should have.
 func (k *ServedKind) isWithoutField() bool {
 	row, known := delegation.KindOf(k.gvk())
 	return k.ManagedBy == "" && (!known || !row.IsUnmanaged())
 }
 
-// gvk is the kind as objects of it name themselves.
+// gvk returns the kind as its objects name it.
 func (k *ServedKind) gvk() schema.GroupVersionKind {
 	return schema.FromAPIVersionAndKind(k.APIVersion, k.Kind)
 }
 
-// resource is where its objects are.
+// resource returns the resource of its objects.
 func (k *ServedKind) resource() resource {
 	return resource{k.gvk().GroupVersion().WithResource(k.Plural), k.Kind, true}
 }
 
 func resourceOf(k delegation.Kind) resource { return resource{k.Resource, k.Kind, true} }
 
-// plurals are what the resources of kinds are called of which a file may hold objects.
+// plurals returns the resource names of the kinds whose objects a file may contain.
 func (s *Snapshot) plurals(file string) map[schema.GroupVersionKind]string {
 	names := map[schema.GroupVersionKind]string{}
 	for i := range s.Contexts {
@@ -107,7 +104,7 @@ func (s *Snapshot) plurals(file string) map[schema.GroupVersionKind]string {
 	return names
 }
 
-// check says what is wrong with what is told of a kind.
+// check returns an error if the recorded facts of a kind are incomplete.
 func (k *ServedKind) check() error {
 	if k.APIVersion == "" || k.Kind == "" || k.Plural == "" {
 		return errors.New("an entry of kinds has no apiVersion, kind or plural")
@@ -118,8 +115,8 @@ func (k *ServedKind) check() error {
 	return nil
 }
 
-// uniqueKinds sorts kinds, and has each once; one that was recorded through one
-// context is not omitted because it was through another.
+// uniqueKinds sorts kinds and removes duplicates. A kind that was recorded through one context is
+// not omitted because another context omitted it.
 func uniqueKinds(kinds []ServedKind) []ServedKind {
 	name := func(k ServedKind) string { return k.APIVersion + "/" + k.Plural }
 	slices.SortStableFunc(kinds, func(a, b ServedKind) int {

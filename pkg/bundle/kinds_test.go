@@ -22,8 +22,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// rows are the kinds of the table as one cluster can serve them: of a kind with
-// several versions, the first.
+// rows returns the kinds of the table that one cluster can serve: the first version of each kind.
 func rows() []delegation.Kind {
 	var found []delegation.Kind
 	for _, k := range delegation.Kinds() {
@@ -36,7 +35,7 @@ func rows() []delegation.Kind {
 	return found
 }
 
-// unlisted are kinds that are in no table, with all that a schema can tell.
+// unlisted returns kinds that are not in the table, with all facts that a schema can have.
 func unlisted() []delegation.Kind {
 	widget := delegation.DiscoveredKind(schema.GroupVersionKind{Group: "example.com", Version: "v1beta1", Kind: "Widget"}, "widgets", []string{"wd"}, []string{"spec", "managedBy"})
 	widget.Reserved = "example.com/widget-controller"
@@ -47,7 +46,7 @@ func unlisted() []delegation.Kind {
 	return []delegation.Kind{widget, index, gadget}
 }
 
-// withKinds is a bundle of one context with objects of all kinds in all states.
+// withKinds returns a snapshot of one context with objects of all kinds in all states.
 func withKinds(t *testing.T) *bundle.Bundle {
 	t.Helper()
 	var told []bundle.ServedKind
@@ -83,17 +82,17 @@ func withKinds(t *testing.T) *bundle.Bundle {
 	return one(t, "  "+strings.ReplaceAll(strings.TrimSpace(string(fields)), "\n", "\n  ")+"\n", items)
 }
 
-// everyKind are the names of all kinds, as read.Served takes them.
+// everyKind are the names of all kinds, for read.Served.
 var everyKind = []string{read.AllKinds, "pod", "statefulset", "leaderworkerset"}
 
-// served are the kinds that the only cluster of a bundle serves.
+// served returns the kinds that the only cluster of a snapshot serves.
 func served(t *testing.T, b *bundle.Bundle) ([]delegation.Kind, error) {
 	t.Helper()
 	return read.Served(t.Context(), clusters(t, b, fleet.Options{}).Clusters()[0], everyKind)
 }
 
-// TestKindsAreServed: discovery and OpenAPI tell of the kinds of a bundle what a
-// cluster would tell.
+// TestKindsAreServed checks that discovery and OpenAPI describe the kinds of a snapshot as a
+// cluster would.
 func TestKindsAreServed(t *testing.T) {
 	kinds, err := served(t, withKinds(t))
 	assert.NilError(t, err)
@@ -113,8 +112,8 @@ func names1(kinds []delegation.Kind) []string {
 	return names
 }
 
-// objectsOf is what inspect lists of a bundle, of all kinds, and of which of them it
-// knows nothing.
+// objectsOf returns the objects of all kinds that inspect lists from a snapshot, and the errors
+// of kinds that it cannot list.
 func objectsOf(t *testing.T, b *bundle.Bundle) (objects, errs []string) {
 	t.Helper()
 	c := clusters(t, b, fleet.Options{AllNamespaces: true}).Clusters()[0]
@@ -135,8 +134,8 @@ func objectsOf(t *testing.T, b *bundle.Bundle) (objects, errs []string) {
 	return objects, errs
 }
 
-// TestKindsRoundTrip: what is read of objects of all kinds and of their snapshot is
-// the same, and the snapshot of a snapshot is the snapshot.
+// TestKindsRoundTrip checks that reading objects of all kinds and reading their snapshot returns
+// the same, and that a snapshot of a snapshot is equal to it.
 func TestKindsRoundTrip(t *testing.T) {
 	b := withKinds(t)
 	f := clusters(t, b, fleet.Options{AllNamespaces: true})
@@ -154,8 +153,7 @@ func TestKindsRoundTrip(t *testing.T) {
 	assert.DeepEqual(t, texts(t, first), texts(t, second))
 }
 
-// TestSomeKinds: of kinds that were left out a bundle says that nobody knows of their
-// objects, and not that there are none.
+// TestSomeKinds checks that a snapshot reports omitted kinds as not recorded, and not as empty.
 func TestSomeKinds(t *testing.T) {
 	b := withKinds(t)
 	dir, back := again(t, b, clusters(t, b, fleet.Options{AllNamespaces: true}), bundle.Options{AllNamespaces: true, Kinds: []string{"JobSets", "indices.example.com"}})
@@ -172,11 +170,11 @@ func TestSomeKinds(t *testing.T) {
 	assert.Assert(t, slices.ContainsFunc(errs, func(e string) bool {
 		return strings.Contains(e, "the snapshot was taken without rayjobs.ray.io. Take it again with --kinds all")
 	}), "%s", errs)
-	// Whoever asks for Jobs does not care.
+	// Readers of Jobs are not affected.
 	assert.Assert(t, !strings.Contains(ls(t, clusters(t, back, fleet.Options{})), "taken without"))
 }
 
-// TestPodsOfKinds: pods are recorded that say by the label of any kind whose they are.
+// TestPodsOfKinds checks that Pods with the label of any kind are recorded.
 func TestPodsOfKinds(t *testing.T) {
 	pod := func(name, label string) string {
 		return fmt.Sprintf("- {apiVersion: v1, kind: Pod, metadata: {name: %s, namespace: default, labels: {%s: x}}}\n", name, label)
@@ -198,8 +196,8 @@ func TestPodsOfKinds(t *testing.T) {
 	assert.Equal(t, names(value), "default/e1")
 }
 
-// TestSecretsWithin: a Secret that an object holds is not recorded, nor what Ray has
-// beside environment variables if these are redacted.
+// TestSecretsWithin checks that Secrets inside an object are not recorded, and that Ray's other
+// settings are redacted together with environment variables.
 func TestSecretsWithin(t *testing.T) {
 	b := one(t, `  kinds:
   - {apiVersion: workload.codeflare.dev/v1beta2, kind: AppWrapper, plural: appwrappers, managedBy: spec.managedBy}
@@ -234,8 +232,8 @@ func TestSecretsWithin(t *testing.T) {
 	assert.Equal(t, strings.Count(text, "kept"), 1)
 }
 
-// TestKindsUnknown: where it is not known which kinds there are, that is what the
-// bundle says; and a group that fails takes no other with it.
+// TestKindsUnknown checks that a snapshot records a failed list of kinds, and that a failing
+// group does not affect the others.
 func TestKindsUnknown(t *testing.T) {
 	status := "status: {code: 503, reason: ServiceUnavailable, message: %s}}\n"
 	for unread, want := range map[string]string{
@@ -264,7 +262,7 @@ func TestKindsUnknown(t *testing.T) {
 	}
 }
 
-// TestOutdatedKinds: a kind that is served without the field is as it was.
+// TestOutdatedKinds checks that a kind without the field is served as it was.
 func TestOutdatedKinds(t *testing.T) {
 	b := one(t, `  kinds:
   - {apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, plural: jobsets}
@@ -282,7 +280,7 @@ func TestOutdatedKinds(t *testing.T) {
 	assert.Equal(t, strings.Count(texts(t, dir)["a.yaml"], "kind: JobSet"), 1)
 }
 
-// TestBadKinds: what is told of a kind has to make sense.
+// TestBadKinds checks the errors for incomplete kinds.
 func TestBadKinds(t *testing.T) {
 	for text, want := range map[string]string{
 		"{apiVersion: a/b/c, kind: A, plural: as}": "an entry of kinds: unexpected GroupVersion string: a/b/c",

@@ -29,8 +29,7 @@ const (
 	foreignLease = "- {apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: node-1, namespace: kube-node-lease}, spec: {holderIdentity: node-1}}\n"
 )
 
-// TestLeases: of Leases those of dispatched Jobs are kept, where there are such
-// Jobs.
+// TestLeases checks that only Leases of dispatched Jobs are kept, if there are such Jobs.
 func TestLeases(t *testing.T) {
 	all := bundle.Options{AllNamespaces: true}
 	take := func(t *testing.T, b *bundle.Bundle, o bundle.Options) (text string, back *bundle.Bundle) {

@@ -16,7 +16,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/boundedyaml"
 )
 
-// envelope is what stands around the items of a List.
+// envelope has the fields around the items of a List.
 type envelope struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -34,11 +34,10 @@ func (e envelope) check() error {
 
 // decodeList returns the items of a v1 List in YAML, as JSON.
 //
-// A parser needs many times a document's size in memory, and time to match.
-// Lists are written with each item's dash at the beginning of a line, and so
-// they can be taken apart and parsed in pieces, several at once. Whatever does
-// not parse like that is parsed as a whole: it has the last word, and knows the
-// line in which something is wrong.
+// A parser needs many times a document's size in memory, and much time. If each item's dash is at
+// the beginning of a line, as in the Lists that we write, the List can be split and parsed in
+// pieces, concurrently. Otherwise it is parsed as a whole, which also returns the line of an
+// error.
 func decodeList(data []byte) ([][]byte, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, errors.New("it is empty")
@@ -58,8 +57,7 @@ func decodeList(data []byte) ([][]byte, error) {
 	return decodeWhole(data)
 }
 
-// decodePieces parses pieces that hold one item each. It is not ok where one of
-// them does not.
+// decodePieces parses pieces with one item each. ok is false if one of them is malformed.
 func decodePieces(pieces [][]byte) (items [][]byte, ok bool) {
 	items = make([][]byte, len(pieces))
 	var (
@@ -86,8 +84,8 @@ func decodePieces(pieces [][]byte) (items [][]byte, ok bool) {
 	return items, !failed.Load()
 }
 
-// decodePiece parses a piece, which holds one item behind its dash. An item in JSON,
-// which is YAML too, needs no parser of YAML.
+// decodePiece parses a piece, which has one item after its dash. An item in JSON, which is also
+// YAML, needs no YAML parser.
 func decodePiece(piece []byte) (item []byte, ok bool) {
 	behind, ok := bytes.CutPrefix(piece, []byte("-"))
 	if !ok {
@@ -124,7 +122,7 @@ func decodeWhole(data []byte) ([][]byte, error) {
 	return items, list.check()
 }
 
-// rawItem is like json.RawMessage.
+// rawItem is similar to json.RawMessage.
 type rawItem []byte
 
 // UnmarshalJSON keeps the text.
@@ -133,8 +131,7 @@ func (r *rawItem) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// notYAML says what a parser found wrong, and where, without what the library
-// was doing.
+// notYAML returns the error of a parser with its position, without the action of the library.
 func notYAML(err error) error {
 	if errors.Is(err, boundedyaml.ErrBomb) {
 		return err

@@ -15,13 +15,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// Bundle is a bundle that was read.
+// Bundle is a snapshot that was read.
 type Bundle struct {
 	snapshot Snapshot
 	contexts []fleet.Context
 }
 
-// Open reads a bundle, and nothing but what is inside its folder.
+// Open reads a snapshot. It reads nothing outside of its directory.
 func Open(dir string) (*Bundle, error) {
 	b, err := open(dir)
 	if err != nil {
@@ -67,7 +67,7 @@ func open(dir string) (*Bundle, error) {
 	return b, nil
 }
 
-// context makes a context of a fleet of what is recorded of one.
+// context returns a context of a fleet for a recorded one.
 func (b *Bundle) context(c *Context, s *store) fleet.Context {
 	ready := fleet.Context{Name: c.Name, Namespace: cmp.Or(c.Namespace, "default"), CA: c.CA, Bounded: len(c.Namespaces) > 0}
 	if s == nil {
@@ -78,16 +78,16 @@ func (b *Bundle) context(c *Context, s *store) fleet.Context {
 	return ready
 }
 
-// TakenAt is when the bundle was made: what "now" means to its objects.
+// TakenAt returns the time of the snapshot, which is "now" for its objects.
 func (b *Bundle) TakenAt() time.Time { return b.snapshot.TakenAt.UTC() }
 
-// Contexts returns the contexts, ready to be opened as a fleet, in the order in
-// which they were recorded.
+// Contexts returns the contexts, ready to be opened as a fleet, in the order in which they were
+// recorded.
 func (b *Bundle) Contexts() []fleet.Context { return slices.Clone(b.contexts) }
 
-// Others are addresses of contexts that the bundle does not hold, or holds by
-// another name, or that gave an error. One of them has no name where there were
-// contexts of which nothing is known.
+// Others returns the addresses of contexts that the snapshot does not have, or has under another
+// name, or that had an error. If there were unknown contexts, it includes an address without a
+// name.
 func (b *Bundle) Others() []kubecontext.Address {
 	var others []kubecontext.Address
 	for _, c := range b.snapshot.Contexts {
@@ -104,8 +104,7 @@ func (b *Bundle) Others() []kubecontext.Address {
 	return others
 }
 
-// Namespaces are those whose objects the bundle holds of a context; it has no
-// bounds where all were read.
+// Namespaces returns the recorded namespaces of a context. bounded is false if all were read.
 func (b *Bundle) Namespaces(context string) (names []string, bounded bool) {
 	for _, c := range b.snapshot.Contexts {
 		if c.Name == context {

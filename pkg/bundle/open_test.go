@@ -13,7 +13,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// TestBadBundles: each gives one clear error, which names the folder.
+// TestBadBundles checks that each malformed snapshot causes one clear error, which names the
+// directory.
 func TestBadBundles(t *testing.T) {
 	const context = "contexts:\n- name: a\n  server: https://a.example\n  file: a.yaml\n"
 	const namespace = "- apiVersion: v1\n  kind: Namespace\n  metadata:\n    name: a\n"
@@ -86,7 +87,7 @@ func TestNoFolder(t *testing.T) {
 	assert.ErrorContains(t, err, "file: it is a file. Name a directory that the snapshot command wrote")
 }
 
-// TestSymbolicLinks: those inside the folder are followed, and none leads out.
+// TestSymbolicLinks checks that links inside the directory work, and that no link leaves it.
 func TestSymbolicLinks(t *testing.T) {
 	outside := folder(t, map[string]string{"secret.yaml": list + kubeSystem, "snapshot.yaml": header})
 	for name, target := range map[string]string{
@@ -111,7 +112,7 @@ func TestSymbolicLinks(t *testing.T) {
 	assert.NilError(t, err)
 }
 
-// TestRecordings: bundles that are older than some fields.
+// TestRecordings opens snapshots that are older than some fields.
 func TestRecordings(t *testing.T) {
 	for name, want := range map[string]string{
 		"running":             "kwok-mgr 89cbabd0-cc16-4cc0-9906-74991eae5daf default,kwok-w1 07f40600-af7d-4b3c-a4ef-57c259a139b8 default,kwok-w2 661cbdd0-1158-492b-920a-99515f199b90 default",
@@ -132,8 +133,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// TestUnreachable: an error that was recorded is told as it was, and by a code
-// of its own.
+// TestUnreachable checks that a recorded error keeps its text and its code.
 func TestUnreachable(t *testing.T) {
 	b, err := bundle.Open("../../test/recordings/worker-lost")
 	assert.NilError(t, err)
@@ -152,7 +152,7 @@ func TestUnreachable(t *testing.T) {
 	assert.Equal(t, failed.Message(), "log in again")
 }
 
-// TestUnknownFields: fields are only ever added, and are no reason to refuse.
+// TestUnknownFields checks that unknown fields are ignored, because fields are only ever added.
 func TestUnknownFields(t *testing.T) {
 	b, err := bundle.Open(folder(t, map[string]string{
 		"snapshot.yaml": header + "later: {a: b}\ncontexts: [{name: a, server: h, file: a.yaml, later: 7}]\n",

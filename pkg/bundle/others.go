@@ -8,10 +8,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// addOthers records what is known of contexts that are not recorded themselves.
-// Nobody who left a context out wants to find it in the bundle; but where a
-// MultiKueueCluster leads there, the bundle has its address already, and only
-// with its name it is the same fleet.
+// addOthers records the addresses of contexts that are not recorded themselves. A user who omits
+// a context does not want it in the snapshot. But if a MultiKueueCluster points to it, the
+// snapshot already has its address, and needs its name to be the same fleet.
 func (r *Recording) addOthers(known, workers []kubecontext.Address) {
 	recorded := map[string]Context{}
 	for _, c := range r.snapshot.Contexts {
@@ -34,8 +33,8 @@ func (r *Recording) addOthers(known, workers []kubecontext.Address) {
 	}
 }
 
-// leadsTo is the first context with an address, or else with its certificate
-// authority.
+// leadsTo returns the first context with the address, or else with the certificate authority, of
+// a worker.
 func leadsTo(worker kubecontext.Address, known []kubecontext.Address) string {
 	byServer := func(k kubecontext.Address) bool { return kubecontext.SameServer(k.Server, worker.Server) }
 	byAuthority := func(k kubecontext.Address) bool { return k.CA == worker.CA && k.CA != "" }
@@ -47,14 +46,14 @@ func leadsTo(worker kubecontext.Address, known []kubecontext.Address) string {
 	return ""
 }
 
-// address is a server's URL without the user and password that it may hold.
+// address returns a server's URL without user and password.
 func address(server string) string {
 	if !strings.Contains(server, "@") {
 		return server
 	}
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" {
-		// Without a scheme: what stands in front of the @ goes.
+		// Without a scheme, remove everything before the @.
 		return server[strings.LastIndex(server, "@")+1:]
 	}
 	u.User = nil

@@ -12,8 +12,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// TestOthers: of contexts that were left out, those that a MultiKueueCluster
-// leads to are known by name, and of the rest that there are some.
+// TestOthers checks that omitted contexts are recorded by name only if a MultiKueueCluster points
+// to them, and that the existence of others is recorded.
 func TestOthers(t *testing.T) {
 	kubeconfig := base64.StdEncoding.EncodeToString([]byte("clusters: [{name: w, cluster: {server: 'https://w.example'}}]"))
 	b := one(t, "  ca: ca-of-a\n", kubeSystem+`

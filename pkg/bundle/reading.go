@@ -23,18 +23,17 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// reading is one cluster that is read and recorded, and what a bundle tells of it.
+// reading records one cluster while it is read.
 type reading struct {
 	recorder
 	cluster *fleet.Cluster
 	options *Options
 	context Context
-	// held are the resources that a bundle holds the objects of, and no others'.
+	// held are the resources whose objects the snapshot has.
 	held []resource
 }
 
-// finish tells what a bundle has to of a cluster that was read, and returns the objects that
-// it holds.
+// finish completes the facts about a cluster that was read, and returns the objects to write.
 func (r *reading) finish(facts *inspect.Facts) (Context, []*record) {
 	c := r.cluster
 	r.context = Context{
@@ -49,12 +48,12 @@ func (r *reading) finish(facts *inspect.Facts) (Context, []*record) {
 	if !apierrors.IsNotFound(r.unread(jobs().GroupVersionResource)) {
 		r.serves(batchv1.SchemeGroupVersion)
 	}
-	r.tellGroups(facts)
-	kinds := r.tellKinds(facts)
+	r.recordGroups(facts)
+	kinds := r.recordKinds(facts)
 	r.hold(pods(), events())
-	// Leases are asked for where Jobs are dispatched. That the API is served is told along with
-	// them: a bundle without any does not say of those that nobody has read that there are none.
-	if err := r.unread(leases().GroupVersionResource); !errors.Is(err, errUnasked) && !apierrors.IsNotFound(err) {
+	// Leases are requested only if Jobs are dispatched. Their API is recorded together with them:
+	// a snapshot without Leases must not claim that there are none.
+	if err := r.unread(leases().GroupVersionResource); !errors.Is(err, errNotRequested) && !apierrors.IsNotFound(err) {
 		r.hold(leases())
 		r.serves(coordinationv1.SchemeGroupVersion)
 	}
@@ -64,15 +63,15 @@ func (r *reading) finish(facts *inspect.Facts) (Context, []*record) {
 		if facts.Kueue.ServesOld && facts.Kueue.Version != delegation.OldKueueVersion {
 			r.serves(schema.GroupVersion{Group: kueue.Group, Version: delegation.OldKueueVersion})
 		}
-		r.tellKueue(facts.Kueue.Version)
+		r.recordKueue(facts.Kueue.Version)
 	}
 	r.hold(kinds...)
-	return r.context, slices.DeleteFunc(r.of(r.held), func(o *record) bool {
+	return r.context, slices.DeleteFunc(r.objectsOf(r.held), func(o *record) bool {
 		return o.resource == events().GroupVersionResource && !r.isRelevant(o.about)
 	})
 }
 
-// hold has the bundle hold resources, and tell why it does not hold all of one.
+// hold adds resources to the snapshot, and records why one of them is incomplete.
 func (r *reading) hold(resources ...resource) {
 	for _, res := range resources {
 		r.held = append(r.held, res)
@@ -80,26 +79,26 @@ func (r *reading) hold(resources ...resource) {
 	}
 }
 
-// isRelevant says whether an event about an object of a kind is about one that a bundle holds,
-// or held until it was deleted.
+// isRelevant reports whether an event about an object of a kind belongs to an object in the
+// snapshot, or to one that existed earlier.
 func (r *reading) isRelevant(kind string) bool {
 	return slices.Contains([]string{
 		jobs().kind, pods().kind, "Workload", "MultiKueueCluster", "ClusterQueue", "LocalQueue", "AdmissionCheck",
 	}, kind) || slices.ContainsFunc(r.context.Kinds, func(k ServedKind) bool { return k.Kind == kind && !k.Omitted })
 }
 
-// serves tells that an API is served.
+// serves records that an API is served.
 func (r *reading) serves(gv schema.GroupVersion) {
 	r.context.Served = append(r.context.Served, gv.String())
 }
 
-// tellKueue tells of what is Kueue's.
-func (r *reading) tellKueue(version string) {
+// recordKueue records the API and the resources of Kueue.
+func (r *reading) recordKueue(version string) {
 	r.serves(schema.GroupVersion{Group: kueue.Group, Version: version})
 	r.hold(kueueResources(version)...)
 	for _, res := range capacityResources(version) {
 		if apierrors.IsNotFound(r.unread(res.GroupVersionResource)) {
-			// It is not known here, which is what not to tell of it says.
+			// The cluster does not serve it, which is recorded by omitting it.
 			continue
 		}
 		r.hold(res)
@@ -108,17 +107,17 @@ func (r *reading) tellKueue(version string) {
 		}
 		r.context.Recorded = append(r.context.Recorded, res.GroupResource().String())
 	}
-	// Those that MultiKueueClusters name are asked for, if there are any.
+	// These are requested only if MultiKueueClusters name them.
 	for _, res := range []resource{secrets(), clusterProfiles()} {
 		r.held = append(r.held, res)
-		if err := r.unread(res.GroupVersionResource); !errors.Is(err, errUnasked) && !apierrors.IsNotFound(err) {
+		if err := r.unread(res.GroupVersionResource); !errors.Is(err, errNotRequested) && !apierrors.IsNotFound(err) {
 			r.note(res, err)
 		}
 	}
 }
 
-// tellGroups tells of which groups it is not known what they serve.
-func (r *reading) tellGroups(facts *inspect.Facts) {
+// recordGroups records the API groups whose resources are unknown.
+func (r *reading) recordGroups(facts *inspect.Facts) {
 	err := facts.Gaps[inspect.PartKinds]
 	var partial *read.GroupsError
 	if !errors.As(err, &partial) {
@@ -128,7 +127,7 @@ func (r *reading) tellGroups(facts *inspect.Facts) {
 	}
 	for gv, err := range partial.Failed {
 		if slices.ContainsFunc(facts.Kinds, func(k delegation.Kind) bool { return k.Resource.Group == gv.Group }) {
-			// What was found of it counts for more.
+			// The kinds that were found take precedence.
 			continue
 		}
 		if gv.Version != "" {
@@ -138,14 +137,14 @@ func (r *reading) tellGroups(facts *inspect.Facts) {
 	}
 }
 
-// tellKinds tells which kinds there are beside Jobs, and returns those whose objects were
-// read. Of the others it is told that they are there.
-func (r *reading) tellKinds(facts *inspect.Facts) (wanted []resource) {
+// recordKinds records the kinds besides Jobs, and returns those whose objects were read. The
+// others are recorded as omitted.
+func (r *reading) recordKinds(facts *inspect.Facts) (wanted []resource) {
 	for _, k := range facts.Kinds {
 		told := servedKind(k)
 		switch {
 		case k.IsJob() && told.ManagedBy != "", k.Resource == pods().GroupVersionResource:
-			// Every cluster serves them like this.
+			// Every cluster serves these in the same way.
 			continue
 		case k.IsJob():
 		case r.options.isWanted(k):
@@ -158,7 +157,7 @@ func (r *reading) tellKinds(facts *inspect.Facts) (wanted []resource) {
 	return wanted
 }
 
-// note tells that a resource could not be read.
+// note records that a resource could not be read.
 func (r *reading) note(res resource, err error) {
 	name := res.GroupResource().String()
 	if err != nil && !slices.ContainsFunc(r.context.Unread, func(u Unread) bool { return u.Resource == name }) {
@@ -166,7 +165,7 @@ func (r *reading) note(res resource, err error) {
 	}
 }
 
-// statusOf is what a server said, or would have said if it had answered.
+// statusOf returns the server's answer, or an equivalent Status if there was none.
 func statusOf(err error) metav1.Status {
 	var answered apierrors.APIStatus
 	if errors.As(err, &answered) {
@@ -178,7 +177,7 @@ func statusOf(err error) metav1.Status {
 	if kubecontext.InContext("", "", err).Code() == kubecontext.CodeTimeout {
 		status.Code, status.Reason = http.StatusGatewayTimeout, metav1.StatusReasonTimeout
 	}
-	// What net/http puts in front of it nobody has a use for.
+	// The prefix of net/http is of no use here.
 	for u := (*url.Error)(nil); errors.As(err, &u); {
 		err = u.Err
 	}
@@ -186,13 +185,14 @@ func statusOf(err error) metav1.Status {
 	return status
 }
 
-// skewSeconds is how far a clock is off, 0 where it is not more than answers take.
+// skewSeconds returns the skew of a clock; 0 if it is within the duration of a request.
 func skewSeconds(skew kubecontext.Skew) float64 {
 	const noticeable = 2 * time.Second
 	middle := (skew.Min + skew.Max) / 2
 	if !skew.Known || middle.Abs() < noticeable {
 		return 0
 	}
-	// A bundle tells it by a Date header, which cuts off half a second on average.
+	// A snapshot reproduces the skew through a Date header, which truncates half a second on
+	// average.
 	return math.Round((middle - time.Second/2).Seconds())
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// newReading is a reading of which nothing was read so far.
+// newReading returns a reading of which nothing was read.
 func newReading() *reading {
-	return &reading{recorder: recorder{asked: map[schema.GroupVersionResource]error{}}, cluster: &fleet.Cluster{Context: "a"}, options: &Options{AllNamespaces: true}}
+	return &reading{recorder: recorder{requested: map[schema.GroupVersionResource]error{}}, cluster: &fleet.Cluster{Context: "a"}, options: &Options{AllNamespaces: true}}
 }
 
-// TestNothingElseIsHeld: whatever else somebody reads meanwhile, a bundle holds none of it,
-// and of Secrets nothing but where they lead.
+// TestNothingElseIsHeld checks that a snapshot ignores all other objects that are read at the
+// same time, and keeps only addresses of Secrets.
 func TestNothingElseIsHeld(t *testing.T) {
 	r := newReading()
 	for _, gvr := range []schema.GroupVersionResource{
@@ -31,7 +31,7 @@ func TestNothingElseIsHeld(t *testing.T) {
 		var object map[string]any
 		assert.NilError(t, json.Unmarshal([]byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","annotations":{"a":"PASSWORD"}},"data":{"kubeconfig":"UEFTU1dPUkQ=","a":"PASSWORD"}}`), &object))
 		r.Keep(gvr, object)
-		r.Asked(gvr, nil)
+		r.Requested(gvr, nil)
 	}
 	_, records := r.finish(&inspect.Facts{})
 	assert.Equal(t, len(records), 0)
@@ -42,15 +42,15 @@ func TestNothingElseIsHeld(t *testing.T) {
 	assert.Equal(t, string(records[0].json), `{"metadata":{"name":"a"}}`)
 }
 
-// TestUnasked: a bundle does not say of what nobody has asked for, or has not got, that there
-// is none.
-func TestUnasked(t *testing.T) {
+// TestNotRequested checks that a snapshot does not claim that there are no objects of a resource
+// that was not requested or not received.
+func TestNotRequested(t *testing.T) {
 	r := newReading()
-	r.Asked(pods().GroupVersionResource, nil)
-	r.Asked(events().GroupVersionResource, errors.New("lost"))
-	r.Asked(events().GroupVersionResource, nil)
+	r.Requested(pods().GroupVersionResource, nil)
+	r.Requested(events().GroupVersionResource, errors.New("lost"))
+	r.Requested(events().GroupVersionResource, nil)
 	r.Keep(namespaces().GroupVersionResource, nil)
-	r.Asked(namespaces().GroupVersionResource, nil)
+	r.Requested(namespaces().GroupVersionResource, nil)
 	c, _ := r.finish(&inspect.Facts{Kueue: &inspect.KueueFacts{Version: "v1beta2"}})
 	unread := map[string]string{}
 	for _, u := range c.Failed() {

@@ -12,26 +12,25 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// recorder keeps what it is shown of one cluster, cut down to what may be kept. Which of it a
-// bundle holds is decided when all of it was read.
+// recorder keeps the objects of one cluster, reduced to what may be kept. After everything is
+// read, reading.finish decides which of them the snapshot has.
 type recorder struct {
 	redact bool
 
 	mu      sync.Mutex
 	records []*record
-	// asked has the resources that were asked for, with the first reason why not all of one
-	// came.
-	asked map[schema.GroupVersionResource]error
+	// requested has the requested resources, each with the first error.
+	requested map[schema.GroupVersionResource]error
 }
 
-// errUnasked is why nothing is known of what nobody has asked for.
-var errUnasked = errors.New("it was not read")
+// errNotRequested means that the resource was never requested.
+var errNotRequested = errors.New("it was not read")
 
 // Keep keeps an object.
 func (r *recorder) Keep(gvr schema.GroupVersionResource, object map[string]any) {
 	switch {
 	case object == nil:
-		r.Asked(gvr, fleet.ErrSenseless)
+		r.Requested(gvr, fleet.ErrSenseless)
 		return
 	case gvr == secrets().GroupVersionResource:
 		object = cutSecret(object)
@@ -47,7 +46,7 @@ func (r *recorder) Keep(gvr schema.GroupVersionResource, object map[string]any) 
 	one.about, _ = about["kind"].(string)
 	var err error
 	if one.json, err = json.Marshal(object); err != nil {
-		r.Asked(gvr, fmt.Errorf("%s %q cannot be written: %w", gvr.GroupResource(), one.name, err))
+		r.Requested(gvr, fmt.Errorf("%s %q cannot be written: %w", gvr.GroupResource(), one.name, err))
 		return
 	}
 	r.mu.Lock()
@@ -55,26 +54,26 @@ func (r *recorder) Keep(gvr schema.GroupVersionResource, object map[string]any) 
 	r.records = append(r.records, one)
 }
 
-// Asked notes what became of a request.
-func (r *recorder) Asked(gvr schema.GroupVersionResource, err error) {
+// Requested records the result of a request.
+func (r *recorder) Requested(gvr schema.GroupVersionResource, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.asked[gvr] = cmp.Or(r.asked[gvr], err)
+	r.requested[gvr] = cmp.Or(r.requested[gvr], err)
 }
 
-// unread is why not all of a resource is known; nil if it is.
+// unread returns the reason why a resource is incomplete; nil if it is complete.
 func (r *recorder) unread(gvr schema.GroupVersionResource) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	err, isAsked := r.asked[gvr]
+	err, isAsked := r.requested[gvr]
 	if !isAsked {
-		return errUnasked
+		return errNotRequested
 	}
 	return err
 }
 
-// of are the objects of some resources, which tell of what kind they are.
-func (r *recorder) of(resources []resource) (found []*record) {
+// objectsOf returns the objects of some resources, and sets their kinds.
+func (r *recorder) objectsOf(resources []resource) (found []*record) {
 	kinds := map[schema.GroupVersionResource]string{}
 	for _, res := range resources {
 		kinds[res.GroupVersionResource] = res.kind

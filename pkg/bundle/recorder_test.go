@@ -16,7 +16,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// answering has a function change what a bundle answers to requests for one resource.
+// answering changes the answers of a snapshot to requests for one resource.
 func answering(b *bundle.Bundle, path string, change func(*http.Request, *http.Response)) []fleet.Context {
 	contexts := b.Contexts()
 	for i := range contexts {
@@ -34,7 +34,7 @@ func answering(b *bundle.Bundle, path string, change func(*http.Request, *http.R
 	return contexts
 }
 
-// edited has a function change what a list says of itself.
+// edited changes the metadata and the items of a list in a response.
 func edited(t *testing.T, response *http.Response, edit func(about map[string]any, items []any) []any) {
 	t.Helper()
 	var list map[string]any
@@ -49,14 +49,14 @@ func edited(t *testing.T, response *http.Response, edit func(about map[string]an
 	response.Body = io.NopCloser(bytes.NewReader(text))
 }
 
-// says has a response be another one.
+// says replaces a response.
 func says(response *http.Response, code int, contentType, text string) {
 	response.StatusCode, response.Header = code, http.Header{"Content-Type": {contentType}}
 	response.Body = io.NopCloser(strings.NewReader(text))
 }
 
-// TestListsInPieces: of a list that comes in pieces all is recorded, each object once; and
-// where some of it does not come, that is told, and the rest is kept.
+// TestListsInPieces checks that a list in chunks is recorded completely, each object once. If
+// some chunks fail, that is recorded and the rest is kept.
 func TestListsInPieces(t *testing.T) {
 	const workloads = "/apis/kueue.x-k8s.io/v1beta2/workloads"
 	items := kubeSystem
@@ -156,8 +156,8 @@ func TestListsInPieces(t *testing.T) {
 	}
 }
 
-// TestNothingMayBeRead: where Jobs and objects of all other kinds are refused, all else there
-// may be is recorded.
+// TestNothingMayBeRead checks that everything else is recorded if Jobs and objects of all other
+// kinds are refused.
 func TestNothingMayBeRead(t *testing.T) {
 	b := one(t, `
   unread:

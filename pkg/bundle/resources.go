@@ -11,7 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// resource is a kind of object that a bundle holds.
+// resource is a resource whose objects a snapshot may have.
 type resource struct {
 	schema.GroupVersionResource
 	kind       string
@@ -39,7 +39,7 @@ func clusterProfiles() resource {
 }
 func namespaces() resource { return coreResource("namespaces", "Namespace") }
 
-// kueueResources are Kueue's.
+// kueueResources returns the resources of Kueue.
 func kueueResources(version string) []resource {
 	return []resource{
 		kueueResource(version, "workloads", "Workload", true),
@@ -51,8 +51,8 @@ func kueueResources(version string) []resource {
 	}
 }
 
-// capacityResources are those that tell how much room queues have, and what a Job requests there.
-// Bundles of earlier versions of this plugin do not hold all of them.
+// capacityResources returns the resources that show the capacity of queues, and what a Job
+// requests there. Snapshots of earlier versions of this plugin lack some of them.
 func capacityResources(version string) []resource {
 	return []resource{
 		kueueResource(version, "cohorts", "Cohort", false),
@@ -69,8 +69,8 @@ func kueueResource(version, plural, kind string, namespaced bool) resource {
 	return resource{gv.WithResource(plural), kind, namespaced}
 }
 
-// known are the resources that a bundle is known to hold where the API is
-// served, so that the absence of objects means that there were none.
+// known returns the resources that every snapshot has if the API is served, so that missing
+// objects mean that there were none.
 func known(gv schema.GroupVersion) []resource {
 	switch {
 	case gv == corev1.SchemeGroupVersion:

@@ -14,13 +14,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// kindsExtension is by which a schema tells of which kinds it is.
+// kindsExtension is the field with which a schema names its kinds.
 const kindsExtension = "x-kubernetes-group-version-kind"
 
-// openAPI is the path of the schemas, as its steps.
+// openAPI returns the path of the schemas as steps.
 func openAPI() []string { return []string{"openapi", "v3"} }
 
-// openAPIPath is where the schemas of a group and version are, below openAPI.
+// openAPIPath returns the path of the schemas of a group and version, below openAPI.
 func openAPIPath(gv schema.GroupVersion) string {
 	if gv.Group == "" {
 		return "api/" + gv.Version
@@ -28,8 +28,8 @@ func openAPIPath(gv schema.GroupVersion) string {
 	return "apis/" + gv.String()
 }
 
-// schemas answers with the list of the schemas that there are, or with those of one
-// group and version: they tell as much of the kinds as is recorded.
+// schemas answers with the list of schemas, or with those of one group and version. They contain
+// only the recorded facts about kinds.
 func (s *server) schemas(steps []string) ([]byte, *apierrors.StatusError) {
 	documents := map[string][]byte{}
 	for _, gv := range s.served {
@@ -54,8 +54,7 @@ func (s *server) schemas(steps []string) ([]byte, *apierrors.StatusError) {
 	return nil, notServed(schema.GroupResource{}, "")
 }
 
-// document are the schemas of a group and version; nil where there is nothing to tell
-// of the kinds of it.
+// document returns the schemas of a group and version; nil if it has no recorded kinds.
 func (s *server) document(gv schema.GroupVersion) []byte {
 	components := map[string]any{}
 	for i := range s.kinds {
@@ -73,7 +72,7 @@ func (s *server) document(gv schema.GroupVersion) []byte {
 	})
 }
 
-// componentName is a kind's name among the components, such as
+// componentName returns the name of a kind among the components, such as
 // "io.x-k8s.jobset.v1alpha2.JobSet".
 func componentName(gvk schema.GroupVersionKind) string {
 	steps := strings.Split(gvk.Group, ".")
@@ -81,8 +80,8 @@ func componentName(gvk schema.GroupVersionKind) string {
 	return strings.Join(append(steps, gvk.Version, gvk.Kind), ".")
 }
 
-// schema is the schema of the kind: of all its fields only the one that names the
-// owner is told. It is the inverse of delegation.Schemas.Kind, and of its Lacks.
+// schema returns the schema of the kind, with only the field that names the owner. It is the
+// inverse of delegation.Schemas.Kind and Lacks.
 func (k *ServedKind) schema() map[string]any {
 	kinds := []metav1.GroupVersionKind{metav1.GroupVersionKind(k.gvk())}
 	if k.isWithoutField() {
@@ -95,7 +94,7 @@ func (k *ServedKind) schema() map[string]any {
 			"type": "object", "properties": map[string]any{path[i]: within}, "x-kubernetes-preserve-unknown-fields": true,
 		}
 		if k.Defaulted && i > 1 {
-			// What stands between is always there.
+			// The objects around the field always exist.
 			within["default"] = map[string]any{}
 		}
 	}

@@ -17,20 +17,19 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// server answers as the API server of one context would have when the bundle
-// was made. It is the transport of the context's clients, so that nothing is
-// ever sent anywhere.
+// server answers like the API server of one context at the time of the snapshot. It is the
+// transport of the context's clients, so nothing is ever sent.
 type server struct {
 	store   *store
 	version string
-	// clusterUID is the identity where the objects do not tell it.
+	// clusterUID identifies the cluster if the objects do not.
 	clusterUID string
 	// prefix is the path of the server's URL.
 	prefix string
-	// date is what the clock of the server showed, "" if that is not known.
+	// date is the time of the server's clock, or "" if unknown.
 	date   string
 	served []schema.GroupVersion
-	// kinds are those that can be delegated.
+	// kinds are the delegable kinds.
 	kinds  []ServedKind
 	unread map[schema.GroupResource]metav1.Status
 }
@@ -118,7 +117,7 @@ func (s *server) answer(request *http.Request) ([]byte, *apierrors.StatusError) 
 	return nil, notServed(schema.GroupResource{}, "")
 }
 
-// objects answers what concerns objects: [namespaces NAMESPACE] PLURAL [NAME].
+// objects answers requests for objects: [namespaces NAMESPACE] PLURAL [NAME].
 func (s *server) objects(request *http.Request, gv schema.GroupVersion, steps []string) ([]byte, *apierrors.StatusError) {
 	namespace := ""
 	if steps[0] == "namespaces" && len(steps) > 2 {
@@ -147,7 +146,7 @@ func (s *server) get(request *http.Request, gvr schema.GroupVersionResource, nam
 		}
 	}
 	if status, unread := s.refusal(gvr.GroupResource()); unread {
-		// It may be there; all that is known is that it could not be read.
+		// The object may exist: it only could not be read.
 		return nil, &apierrors.StatusError{ErrStatus: status}
 	}
 	if !ok {
@@ -156,7 +155,7 @@ func (s *server) get(request *http.Request, gvr schema.GroupVersionResource, nam
 	return nil, apierrors.NewNotFound(gvr.GroupResource(), name)
 }
 
-// refusal is what the server said when a resource, or its whole group, was read.
+// refusal returns the server's answer when a resource, or its whole group, was read.
 func (s *server) refusal(gr schema.GroupResource) (metav1.Status, bool) {
 	if status, ok := s.unread[gr]; ok {
 		return status, true
@@ -165,8 +164,8 @@ func (s *server) refusal(gr schema.GroupResource) (metav1.Status, bool) {
 	return status, ok
 }
 
-// identity is the Namespace whose uid identifies the cluster, where the bundle
-// has the uid alone.
+// identity returns the Namespace whose UID identifies the cluster, if the snapshot has only the
+// UID.
 func (s *server) identity(r resource, name string) *object {
 	if r.GroupVersionResource != namespaces().GroupVersionResource || name != metav1.NamespaceSystem || s.clusterUID == "" {
 		return nil
@@ -176,7 +175,7 @@ func (s *server) identity(r resource, name string) *object {
 	return &object{resource: r, name: name, json: whole, metadata: metadata}
 }
 
-// as is the object, or its metadata alone where that was asked for.
+// as returns the object, or only its metadata if the request asks for that.
 func (o *object) as(request *http.Request) []byte {
 	if !metadataOnly(request) {
 		return o.json
@@ -188,7 +187,7 @@ func metadataOnly(request *http.Request) bool {
 	return strings.Contains(request.Header.Get("Accept"), "as=PartialObjectMetadata")
 }
 
-// omitted is the answer where nobody asked for the objects of a kind.
+// omitted returns the answer for a kind whose objects were not requested.
 func omitted(k *ServedKind) metav1.Status {
 	return metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
@@ -204,8 +203,7 @@ func refused(message string) *apierrors.StatusError {
 	}}
 }
 
-// notServed is what clients make of the answer of an API server that does not
-// have a path.
+// notServed returns the error of a client for a path that an API server does not have.
 func notServed(gr schema.GroupResource, name string) *apierrors.StatusError {
 	return apierrors.NewGenericServerResponse(http.StatusNotFound, "get", gr, name, "404 page not found", 0, true)
 }
@@ -213,7 +211,7 @@ func notServed(gr schema.GroupResource, name string) *apierrors.StatusError {
 func encode(v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
-		// Nothing that is encoded here can fail to be.
+		// Nothing that is encoded here can fail.
 		panic(err)
 	}
 	return text

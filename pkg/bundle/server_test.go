@@ -46,8 +46,7 @@ const objects = kubeSystem + `
   metadata: {name: p}
 `
 
-// ask sends a request to the only context of a bundle, and returns what it
-// answers as one value.
+// ask sends a request to the only context of a snapshot, and returns the decoded answer.
 func ask(t *testing.T, b *bundle.Bundle, method, path string, accept ...string) (int, any) {
 	t.Helper()
 	c := b.Contexts()[0].Config
@@ -65,7 +64,7 @@ func ask(t *testing.T, b *bundle.Bundle, method, path string, accept ...string) 
 	return response.StatusCode, value
 }
 
-// names are the names in a list, with the namespaces.
+// names returns the names in a list, with namespaces.
 func names(value any) string {
 	var names []string
 	items, _ := value.(map[string]any)["items"].([]any)
@@ -136,8 +135,7 @@ func TestObjects(t *testing.T) {
 	assert.Equal(t, names(value), "x/a x/c")
 }
 
-// TestRefusals: what is not there, or cannot be done, is told as an API server
-// tells it.
+// TestRefusals checks that errors are those of an API server.
 func TestRefusals(t *testing.T) {
 	b := one(t, `
   unread:
@@ -150,7 +148,7 @@ func TestRefusals(t *testing.T) {
 		"POST /apis/batch/v1/namespaces/x/jobs":                                   "405 MethodNotAllowed a snapshot is read-only",
 		"DELETE /apis/batch/v1/namespaces/x/jobs/a":                               "405 MethodNotAllowed a snapshot is read-only",
 		"POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews":             "405 MethodNotAllowed a snapshot is read-only",
-		"GET /apis/batch/v1/jobs?watch=true":                                      "405 MethodNotAllowed a bundle cannot be watched: it is the record of a moment",
+		"GET /apis/batch/v1/jobs?watch=true":                                      "405 MethodNotAllowed a snapshot cannot be watched: it records one moment",
 		"GET /apis/batch/v1/namespaces/x/jobs/none":                               `404 NotFound jobs.batch "none" not found`,
 		"GET /apis/batch/v1/namespaces/z/jobs/a":                                  `404 NotFound jobs.batch "a" not found`,
 		"GET /apis/batch/v1/jobs/a":                                               "404 NotFound the server could not find the requested resource (get jobs.batch a)",
@@ -219,8 +217,8 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
-// TestIdentity: where the Namespace that tells it is not there, what is told
-// beside the file stands in for it. A server may have a path of its own.
+// TestIdentity checks that the recorded UID is used if the Namespace is missing, also with a path
+// in the server's URL.
 func TestIdentity(t *testing.T) {
 	for items, want := range map[string]string{"": "told", kubeSystem: "uid-of-a"} {
 		b := one(t, "  clusterUID: told\n  server: https://proxy.example/clusters/a/\n", items)
@@ -229,11 +227,11 @@ func TestIdentity(t *testing.T) {
 	assert.Equal(t, clusters(t, one(t, "", ""), fleet.Options{}).Clusters()[0].UID(), "")
 }
 
-// TestSkew: a clock that was off is off by as much again.
+// TestSkew checks that the skew of a clock is reproduced.
 func TestSkew(t *testing.T) {
 	b := one(t, "  clockSkewSeconds: -90\n", kubeSystem)
 	c := clusters(t, b, fleet.Options{}).Clusters()[0]
-	_ = c.UID() // It tells the time with its answer.
+	_ = c.UID() // The answer to this request has a Date header.
 	skew := c.Skew()
 	assert.Equal(t, fmt.Sprint(skew.Min, skew.Max, skew.Known), "-1m30s -1m29s true")
 	c = clusters(t, one(t, "", kubeSystem), fleet.Options{}).Clusters()[0]

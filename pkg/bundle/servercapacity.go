@@ -10,8 +10,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// setCapacity has what tells of capacity answered as it was recorded. Where nobody
-// recorded it, there is no saying that there was none.
+// setCapacity serves the recorded resources of capacity. Resources that were not recorded are
+// refused, so that they do not look empty.
 func (s *server) setCapacity(c *Context) {
 	for _, gv := range s.served {
 		if gv.Group != kueue.Group {
@@ -28,7 +28,7 @@ func (s *server) setCapacity(c *Context) {
 				s.unread[res.GroupResource()] = metav1.Status{
 					TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
 					Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
-					Message: fmt.Sprintf("the bundle does not hold %s; make it again", res.GroupResource()),
+					Message: fmt.Sprintf("the snapshot lacks %s; take it again", res.GroupResource()),
 				}
 			}
 		}

@@ -12,8 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// list answers with the objects of a namespace, or of all, in chunks where that
-// was asked for.
+// list answers with the objects of a namespace, or of all, in chunks if requested.
 func (s *server) list(request *http.Request, gvr schema.GroupVersionResource, namespace string) ([]byte, *apierrors.StatusError) {
 	if status, unread := s.refusal(gvr.GroupResource()); unread {
 		return nil, &apierrors.StatusError{ErrStatus: status}
@@ -24,7 +23,7 @@ func (s *server) list(request *http.Request, gvr schema.GroupVersionResource, na
 	}
 	query := request.URL.Query()
 	if watch, _ := strconv.ParseBool(query.Get("watch")); watch {
-		return nil, refused("a bundle cannot be watched: it is the record of a moment")
+		return nil, refused("a snapshot cannot be watched: it records one moment")
 	}
 	label, err := labels.Parse(query.Get("labelSelector"))
 	if err != nil {
@@ -43,8 +42,7 @@ func (s *server) list(request *http.Request, gvr schema.GroupVersionResource, na
 	return s.encodeList(request, r, objects, next), nil
 }
 
-// page is the chunk that was asked for, and the token for the next one, "" if it
-// is the last.
+// page returns the requested chunk, and the token of the next one; "" if it is the last.
 func page(picked []*object, limit, token string) (chunk []*object, next string, err error) {
 	from, to := 0, len(picked)
 	if token != "" {
@@ -59,7 +57,7 @@ func page(picked []*object, limit, token string) (chunk []*object, next string, 
 	return picked[from:to], next, nil
 }
 
-// encodeList puts a list together from objects that are JSON already.
+// encodeList assembles a list from objects in JSON.
 func (s *server) encodeList(request *http.Request, r resource, objects []*object, next string) []byte {
 	kind, apiVersion := r.kind+"List", r.GroupVersion().String()
 	if metadataOnly(request) {

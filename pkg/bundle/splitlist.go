@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// splitList cuts a List into its items and what stands around them. There are
-// no pieces where it is not written in the usual way.
+// splitList splits a List into its items and the text around them. It returns no pieces if the
+// List is not formatted in the usual way.
 func splitList(data []byte) (around []byte, pieces [][]byte, err error) {
 	s := &splitter{data: data}
 	began := false
@@ -37,15 +37,14 @@ func splitList(data []byte) (around []byte, pieces [][]byte, err error) {
 	return s.around, s.pieces, nil
 }
 
-// splitter is a List that is being split, line by line.
+// splitter is the state of splitting a List line by line.
 type splitter struct {
 	data, around []byte
 	pieces       [][]byte
-	// within is whether the line is one of the items'; start is where the item
-	// begins.
+	// within is whether the line belongs to an item. start is where the item begins.
 	within bool
 	start  int
-	// unusual is whether there are items that are none of the List's.
+	// unusual is whether there are items outside of the List.
 	unusual bool
 }
 
@@ -64,7 +63,7 @@ func (s *splitter) inside(line []byte, at int) {
 		return
 	}
 	if !strings.ContainsRune(" #\r\n", rune(line[0])) {
-		// Another field of the List.
+		// This is another field of the List.
 		s.cut(at)
 		s.within = false
 		s.around = append(s.around, line...)

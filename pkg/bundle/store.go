@@ -15,12 +15,12 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 )
 
-// object is an object of a bundle, as JSON, with what it is found by.
+// object is an object of a snapshot as JSON, with its keys.
 type object struct {
 	resource        resource
 	namespace, name string
 	labels          labels.Set
-	// json is the object, metadata a part of it.
+	// json is the object. metadata is a part of it.
 	json, metadata []byte
 	version        uint64
 }
@@ -29,12 +29,12 @@ type object struct {
 type store struct {
 	tables map[schema.GroupVersionResource]*table
 	count  int
-	// version is the highest resource version there is.
+	// version is the highest resource version.
 	version string
 }
 
-// newStore indexes the items of a List. Where a kind of theirs has a resource of
-// another name than one would guess, plurals has it.
+// newStore indexes the items of a List. plurals has the resource names of kinds that cannot be
+// derived.
 func newStore(items [][]byte, plurals map[schema.GroupVersionKind]string) (*store, error) {
 	s := &store{tables: map[schema.GroupVersionResource]*table{}, count: len(items)}
 	highest := uint64(1)
@@ -60,7 +60,7 @@ func newStore(items [][]byte, plurals map[schema.GroupVersionKind]string) (*stor
 	return s, nil
 }
 
-// metadata is what objects are found by.
+// metadata are the keys of objects.
 type metadata struct {
 	Name            string     `json:"name"`
 	Namespace       string     `json:"namespace"`
@@ -99,20 +99,20 @@ func newObject(text []byte, plurals map[schema.GroupVersionKind]string) (*object
 		return nil, err
 	}
 	plural, _ := meta.UnsafeGuessKindToResource(gv.WithKind(whole.Kind))
-	if told := plurals[gv.WithKind(whole.Kind)]; told != "" {
-		plural.Resource = told
+	if stored := plurals[gv.WithKind(whole.Kind)]; stored != "" {
+		plural.Resource = stored
 	}
 	o := &object{
 		resource:  resource{plural, whole.Kind, found.Namespace != ""},
 		namespace: found.Namespace, name: found.Name, labels: found.Labels,
 		json: text, metadata: whole.Metadata,
 	}
-	// Not all that have no number are wrong: it may be left out.
+	// The version may be omitted, so an error is ignored.
 	o.version, _ = strconv.ParseUint(found.ResourceVersion, 10, 64)
 	return o, nil
 }
 
-// key is how a person calls it.
+// key returns the name, with the namespace if there is one.
 func (o *object) key() string {
 	if o.namespace == "" {
 		return o.name
@@ -124,7 +124,7 @@ func byKey(a, b *object) int {
 	return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
 }
 
-// versions are the groups and versions of the objects.
+// versions returns the groups and versions of the objects.
 func (s *store) versions() []schema.GroupVersion {
 	var versions []schema.GroupVersion
 	for r := range s.tables {

@@ -14,15 +14,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 )
 
-// table holds the objects of one resource, by namespace and name.
+// table has the objects of one resource, by namespace and name.
 type table struct {
 	resource resource
 	objects  []*object
 	byName   map[string]*object
 
 	mu sync.Mutex
-	// columns are the values of fields that were selected by, one for each
-	// object.
+	// columns are the values of fields used in selectors, one for each object.
 	columns map[string][]string
 }
 
@@ -30,7 +29,7 @@ func newTable(r resource) *table {
 	return &table{resource: r, byName: map[string]*object{}, columns: map[string][]string{}}
 }
 
-// add says whether the object is a new one.
+// add reports whether the object is new.
 func (t *table) add(o *object) bool {
 	if _, ok := t.byName[o.key()]; ok {
 		return false
@@ -48,7 +47,7 @@ func (t *table) get(namespace, name string) *object {
 	return t.byName[(&object{namespace: namespace, name: name}).key()]
 }
 
-// list returns the objects of a namespace, or of all, that selectors pick.
+// list returns the objects of a namespace, or of all, that match selectors.
 func (t *table) list(namespace string, label labels.Selector, field fields.Selector) []*object {
 	if t == nil {
 		return nil
@@ -77,8 +76,7 @@ func (t *table) list(namespace string, label labels.Selector, field fields.Selec
 	return picked
 }
 
-// column returns the values of a field. They are looked up once, because that
-// means to parse each object.
+// column returns the values of a field. It caches them, because each object has to be parsed.
 func (t *table) column(path string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -93,7 +91,7 @@ func (t *table) column(path string) []string {
 	return values
 }
 
-// field is the value of a field by its path, as a field selector sees it.
+// field returns the value of a field as a field selector sees it.
 func (o *object) field(path string) string {
 	switch {
 	case path == "metadata.name":
@@ -101,7 +99,7 @@ func (o *object) field(path string) string {
 	case path == "metadata.namespace":
 		return o.namespace
 	case path == "status.successful" && o.resource.kind == "Job":
-		// The one that Jobs are selected by has a name of its own (kubernetes:
+		// Field selectors of Jobs have their own name for this field (kubernetes:
 		// pkg/apis/batch/v1/conversion.go).
 		return cmp.Or(o.field("status.succeeded"), "0")
 	}

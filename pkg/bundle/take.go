@@ -17,37 +17,36 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// Options say what goes into a bundle.
+// Options select the contents of a snapshot.
 type Options struct {
-	// AllNamespaces is whether all namespaces are read, and not each context's own.
+	// AllNamespaces is whether all namespaces are read, instead of each context's own.
 	AllNamespaces bool
-	// Kinds are the kinds of objects to record beside Jobs, by their names; read.AllKinds
-	// is every kind that can be delegated. None is all of these, and those that have no
-	// field for that and were submitted to a queue.
+	// Kinds are the names of kinds to record besides Jobs. read.AllKinds means every delegable
+	// kind. None means all of these, and kinds without the field whose objects are in a queue.
 	Kinds []string
-	// Redact takes away what tends to be secret: values of environment variables,
-	// annotations that no one here reads, and the names of who holds Leases.
+	// Redact removes likely secrets: values of environment variables, annotations that no command
+	// reads, and the holders of Leases.
 	Redact bool
-	// Known are the addresses of all contexts there are, asked or not; that of a
-	// context which was joined with another one has that one's name.
+	// Known are the addresses of all contexts, asked or not. The address of a context that was
+	// joined with another one has that one's name.
 	Known []kubecontext.Address
-	// Clock tells the time; nil is the real one.
+	// Clock is the clock; nil means the real one.
 	Clock clock.PassiveClock
 }
 
-// Recording is what was read of a fleet, ready to be written.
+// Recording is the content of a snapshot, ready to be written.
 type Recording struct {
 	snapshot Snapshot
-	// files are the objects of each file, in the order in which they are written.
+	// files are the objects of each file, in the order of writing.
 	files map[string][]*record
 }
 
 // record is an object as it is written.
 type record struct {
 	resource schema.GroupVersionResource
-	// kind is what a bundle calls it, where that is known.
+	// kind is the kind in the snapshot, if it is known.
 	kind, namespace, name string
-	// about is of which kind the object is that an event is about.
+	// about is the kind of the object of an event.
 	about string
 	json  []byte
 }
@@ -57,15 +56,15 @@ func byRecord(a, b *record) int {
 		cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
 }
 
-// Take has all clusters of a fleet read at once, and records what comes of it. What cannot be
-// read becomes part of the recording; an error is returned only where ctx is over.
+// Take reads all clusters of a fleet at once and records the results. Errors of reading become
+// part of the recording. Take returns an error only if ctx is done.
 func Take(ctx context.Context, f *fleet.Fleet, o Options) (*Recording, error) {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
 	readings := map[string]*reading{}
 	defer f.Record(func(c *fleet.Cluster) fleet.Recorder {
-		r := &reading{cluster: c, options: &o, recorder: recorder{redact: o.Redact, asked: map[schema.GroupVersionResource]error{}}}
+		r := &reading{cluster: c, options: &o, recorder: recorder{redact: o.Redact, requested: map[schema.GroupVersionResource]error{}}}
 		readings[c.Context] = r
 		return r
 	})()
@@ -75,7 +74,7 @@ func Take(ctx context.Context, f *fleet.Fleet, o Options) (*Recording, error) {
 		return nil, context.Cause(ctx)
 	}
 	r := &Recording{
-		// A bundle's clock has whole seconds, as those of its objects have.
+		// The time has whole seconds, like the times of objects.
 		snapshot: Snapshot{
 			TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: Kind},
 			TakenAt:  metav1.NewTime(o.Clock.Now().UTC()).Rfc3339Copy(),
@@ -98,7 +97,7 @@ func Take(ctx context.Context, f *fleet.Fleet, o Options) (*Recording, error) {
 		}
 		key := cmp.Or(c.ClusterUID, "context "+c.Name)
 		if same := sharing[key]; len(same) > 0 {
-			// The same cluster, and another namespace.
+			// This is the same cluster with another namespace.
 			c.File = r.snapshot.Contexts[same[0]].File
 		} else {
 			c.File = fileName(c.Name, used)
@@ -112,8 +111,7 @@ func Take(ctx context.Context, f *fleet.Fleet, o Options) (*Recording, error) {
 	return r, nil
 }
 
-// finish puts the objects into order, and tells of each context what its file
-// holds.
+// finish sorts the objects, and sets the facts about the file of each context.
 func (r *Recording) finish(clusters map[string][]int) {
 	for name, records := range r.files {
 		slices.SortStableFunc(records, byRecord)
@@ -144,7 +142,7 @@ func unique(words []string) []string {
 	return slices.Compact(words)
 }
 
-// unreached is a context that gave no answer.
+// unreached returns the record of a context that did not answer.
 func unreached(facts *inspect.Facts, one *reading) Context {
 	err := kubecontext.InContext(facts.Context, "", facts.Err)
 	record := Context{Name: facts.Context, Error: err.Message(), Code: err.Code()}
@@ -154,10 +152,10 @@ func unreached(facts *inspect.Facts, one *reading) Context {
 	return record
 }
 
-// Contexts are what was recorded of each context.
+// Contexts returns the record of each context.
 func (r *Recording) Contexts() []Context { return slices.Clone(r.snapshot.Contexts) }
 
-// Usable is how many contexts could be read, at least in part.
+// Usable returns the number of contexts that could be read, at least partly.
 func (r *Recording) Usable() int {
 	n := 0
 	for _, c := range r.snapshot.Contexts {

@@ -20,7 +20,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// again takes a snapshot of a fleet of a bundle, writes it, and opens it.
+// again takes a snapshot of a fleet of a snapshot, writes it, and opens it.
 func again(t *testing.T, b *bundle.Bundle, f *fleet.Fleet, o bundle.Options) (dir string, back *bundle.Bundle) {
 	t.Helper()
 	o.Clock = at(b)
@@ -33,8 +33,8 @@ func again(t *testing.T, b *bundle.Bundle, f *fleet.Fleet, o bundle.Options) (di
 	return dir, back
 }
 
-// TestRoundTrip: what is read of a fleet and of its snapshot is the same, and
-// the snapshot of a snapshot is the snapshot.
+// TestRoundTrip checks that reading a fleet and reading its snapshot returns the same, and that a
+// snapshot of a snapshot is equal to it.
 func TestRoundTrip(t *testing.T) {
 	for _, name := range []string{"running", "worker-lost", "no-quota-on-workers"} {
 		t.Run(name, func(t *testing.T) {
@@ -123,7 +123,7 @@ users:
     exec: {apiVersion: client.authentication.k8s.io/v1, command: EXEC-COMMAND, args: [EXEC-ARG], interactiveMode: Never}
 `
 
-// TestSecretsAreCut: of a Secret nothing is left but where the cluster is.
+// TestSecretsAreCut checks that only the address of the cluster is kept of a Secret.
 func TestSecretsAreCut(t *testing.T) {
 	const certificate = "-----BEGIN CERTIFICATE-----\nQ0VSVA==\n-----END CERTIFICATE-----\n"
 	const key = "-----BEGIN PRIVATE KEY-----\nUFJJVkFURS1LRVk=\n-----END PRIVATE KEY-----\n"
@@ -175,15 +175,15 @@ func TestSecretsAreCut(t *testing.T) {
 		"STRING-DATA", "MORE", "PATH", "NOT-A-KUBECONFIG", "UNASKED", "PRIVATE-KEY", "PRIVATE KEY",
 	} {
 		for _, secret := range []string{word, encode(word), strings.TrimRight(encode(word), "=")} {
-			// Not what the MultiKueueCluster itself says.
+			// This is not in the MultiKueueCluster itself.
 			all := strings.ReplaceAll(all, "locationType: Path", "")
 			assert.Assert(t, !strings.Contains(all, secret), "%s is in %s", word, all)
 		}
 	}
 }
 
-// TestRedact: no value of an environment variable is left, nor an annotation
-// that nobody here reads; ls shows the same.
+// TestRedact checks that no value of an environment variable remains, nor an annotation that no
+// command reads, and that ls shows the same.
 func TestRedact(t *testing.T) {
 	const pod = `{containers: [{name: a, env: [{name: A, value: PASSWORD}, {name: B, valueFrom: {secretKeyRef: {name: kept}}}, {name: C}]}],
     initContainers: [{name: b, env: [{name: A, value: PASSWORD}]}], ephemeralContainers: [{name: c, env: [{name: A, value: PASSWORD}]}]}`
@@ -220,7 +220,7 @@ func TestRedact(t *testing.T) {
 	assert.Equal(t, ls(t, clusters(t, back, fleet.Options{})), ls(t, f))
 }
 
-// TestUnread: what may not be read is recorded as such, and read back as such.
+// TestUnread checks that unreadable resources are recorded, and are unreadable in the snapshot.
 func TestUnread(t *testing.T) {
 	b := one(t, `
   unread:
@@ -246,8 +246,7 @@ func TestUnread(t *testing.T) {
 	assert.Equal(t, clusters(t, back, fleet.Options{}).Clusters()[0].UID(), "uid-of-a")
 }
 
-// TestKueueUnknown: where nobody may know whether there is Kueue, that is what
-// the bundle says.
+// TestKueueUnknown checks that a snapshot records that it is unknown whether Kueue is installed.
 func TestKueueUnknown(t *testing.T) {
 	b := one(t, "  unread: [{resource: '*.kueue.x-k8s.io', status: {code: 403, reason: Forbidden, message: no}}]\n", kubeSystem)
 	_, back := again(t, b, clusters(t, b, fleet.Options{}), bundle.Options{})
@@ -257,8 +256,8 @@ func TestKueueUnknown(t *testing.T) {
 	}
 }
 
-// TestOneClusterTwoNamespaces: contexts of one cluster share a file, so that -A
-// finds what was read of both.
+// TestOneClusterTwoNamespaces checks that contexts of one cluster share a file, so that -A finds
+// the objects of both.
 func TestOneClusterTwoNamespaces(t *testing.T) {
 	job := func(namespace string) string {
 		return "- {apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: " + namespace + "}}\n"
@@ -280,7 +279,7 @@ func TestOneClusterTwoNamespaces(t *testing.T) {
 	assert.Equal(t, names(value), "n1/a n2/a")
 }
 
-// TestSkewIsKept: a snapshot of a clock that is off tells so.
+// TestSkewIsKept checks that a snapshot records the skew of a clock.
 func TestSkewIsKept(t *testing.T) {
 	for _, skew := range []int{90, -90, 1} {
 		b := one(t, fmt.Sprintf("  clockSkewSeconds: %d\n", skew), kubeSystem)
@@ -294,7 +293,7 @@ func TestSkewIsKept(t *testing.T) {
 	}
 }
 
-// TestTimeIsUp: what came before the time was up is kept.
+// TestTimeIsUp checks that what arrived before the timeout is kept.
 func TestTimeIsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := one(t, "", objects)
@@ -327,7 +326,7 @@ func TestTimeIsUp(t *testing.T) {
 	})
 }
 
-// TestCancelled: who is told to stop writes nothing.
+// TestCancelled checks that nothing is written after a cancellation.
 func TestCancelled(t *testing.T) {
 	b := one(t, "", objects)
 	stop := errors.New("stop")
@@ -352,7 +351,7 @@ func TestCancelled(t *testing.T) {
 	assert.Equal(t, len(left), 0)
 }
 
-// TestTargets: what a bundle cannot be written to.
+// TestTargets checks the paths to which a snapshot cannot be written.
 func TestTargets(t *testing.T) {
 	b := one(t, "", objects)
 	recording, err := bundle.Take(t.Context(), clusters(t, b, fleet.Options{}), bundle.Options{Clock: at(b)})
@@ -372,7 +371,7 @@ func TestTargets(t *testing.T) {
 		assert.ErrorContains(t, bundle.CheckTarget(name), want)
 		assert.ErrorContains(t, recording.Write(t.Context(), name), want)
 	}
-	// An empty folder is as good as none, also by another name.
+	// An empty directory is accepted, also through a link.
 	t.Chdir(dir)
 	assert.NilError(t, os.Symlink("empty", filepath.Join(dir, "link")))
 	for _, name := range []string{"link", filepath.Join(dir, "new")} {
@@ -385,7 +384,7 @@ func TestTargets(t *testing.T) {
 	assert.Equal(t, len(left), 4)
 }
 
-// TestNothingToWrite: a bundle of no context would say nothing.
+// TestNothingToWrite checks that a snapshot without a readable context is refused.
 func TestNothingToWrite(t *testing.T) {
 	f := fleet.Open(t.Context(), []fleet.Context{{Name: "a", Err: errors.New("broken")}}, fleet.Options{})
 	recording, err := bundle.Take(t.Context(), f, bundle.Options{})

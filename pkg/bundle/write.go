@@ -15,14 +15,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// CheckTarget says why no bundle can be written to a folder: it may not be
-// there, or has to be empty.
+// CheckTarget returns an error if a snapshot cannot be written to a directory: it must be missing
+// or empty.
 func CheckTarget(dir string) error {
 	_, err := target(dir)
 	return err
 }
 
-// target is where a folder really is.
+// target returns the real path of a directory.
 func target(dir string) (string, error) {
 	path, err := filepath.Abs(dir)
 	if err != nil {
@@ -37,7 +37,7 @@ func target(dir string) (string, error) {
 		return "", fmt.Errorf("%s is a file. Name a new directory", dir)
 	case err == nil && len(entries) > 0:
 		return "", fmt.Errorf("directory %s is not empty. Name a new one, or remove it first", dir)
-	case err == nil && isWorkingFolder(path):
+	case err == nil && isWorkingDirectory(path):
 		return "", fmt.Errorf("%s is the working directory. Name a new one", dir)
 	case err == nil:
 		return path, nil
@@ -56,16 +56,16 @@ func target(dir string) (string, error) {
 	return path, nil
 }
 
-func isWorkingFolder(path string) bool {
-	here, err := os.Stat(".")
+func isWorkingDirectory(path string) bool {
+	current, err := os.Stat(".")
 	if err != nil {
 		return false
 	}
-	there, err := os.Stat(path)
-	return err == nil && os.SameFile(here, there)
+	given, err := os.Stat(path)
+	return err == nil && os.SameFile(current, given)
 }
 
-// Write writes the bundle. It is there as a whole in the end, or not at all.
+// Write writes the snapshot, completely or not at all.
 func (r *Recording) Write(ctx context.Context, dir string) error {
 	if r.Usable() == 0 {
 		return errors.New("cannot read any context; nothing was written")
@@ -74,7 +74,8 @@ func (r *Recording) Write(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	// Beside it, so that it can be renamed; only the user may look into it.
+	// The temporary directory is next to the target, so that it can be renamed. Only the user can
+	// read it.
 	temporary, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-")
 	if err != nil {
 		return fmt.Errorf("cannot create a directory next to %s: %w", dir, plain(err))
@@ -84,7 +85,7 @@ func (r *Recording) Write(ctx context.Context, dir string) error {
 		return fmt.Errorf("cannot write %s: %w", dir, err)
 	}
 	if info, err := os.Lstat(path); err == nil && info.IsDir() {
-		// An empty folder is in the way. If it is no longer empty, this fails.
+		// Remove an empty directory. If it is no longer empty, this fails.
 		if err := os.Remove(path); err != nil {
 			return fmt.Errorf("cannot replace %s: %w", dir, plain(err))
 		}

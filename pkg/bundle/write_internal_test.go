@@ -13,7 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestHalfWritten: where writing fails midway, nothing is left.
+// TestHalfWritten checks that nothing remains if writing fails midway.
 func TestHalfWritten(t *testing.T) {
 	r := &Recording{
 		snapshot: Snapshot{Contexts: []Context{{Name: "a", File: "a.yaml"}, {Name: "b", File: "b.yaml"}}},
@@ -76,7 +76,7 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// TestUnusualLists: a List may be written in any way that YAML allows.
+// TestUnusualLists checks that a List can be written in any way that YAML allows.
 func TestUnusualLists(t *testing.T) {
 	for _, text := range []string{
 		"apiVersion: v1\nkind: List\nitems:\n- {a: 1}\n- {b: 2}\n",
@@ -101,7 +101,7 @@ func TestUnusualLists(t *testing.T) {
 	assert.Equal(t, len(items), 0)
 }
 
-// FuzzWriteItem: whatever is written is read back.
+// FuzzWriteItem checks that every value is read as it was written.
 func FuzzWriteItem(f *testing.F) {
 	for _, text := range []string{
 		"", " ", "yes", "no", "y", "on", "null", "~", "1", "1.0", "1e3", "0x10", "0o7", "0777", "1_000", "0x_1", "1:20", "-", "- a", "---", "...", "=", "<<",

@@ -15,8 +15,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 )
 
-// writeList writes objects as a v1 List, each item's dash at the beginning of a
-// line, as kubectl does.
+// writeList writes objects as a v1 List, with each item's dash at the beginning of a line, as
+// kubectl does.
 func writeList(ctx context.Context, w io.Writer, records []*record) error {
 	head := "apiVersion: v1\nkind: List\nitems:\n"
 	if len(records) == 0 {
@@ -41,7 +41,7 @@ func writeItem(w io.Writer, o *record) error {
 	if err := apijson.Unmarshal(o.json, &item); err != nil {
 		return err
 	}
-	// As servers list them, not all objects say what they are.
+	// In a server's list, some objects have no apiVersion and kind.
 	item["apiVersion"], item["kind"] = o.resource.GroupVersion().String(), o.kind
 	encoder := yamlv3.NewEncoder(w)
 	encoder.SetIndent(2)
@@ -52,8 +52,8 @@ func writeItem(w io.Writer, o *record) error {
 	return encoder.Close()
 }
 
-// node is a value out of JSON as YAML. The library's own choice of quotes is
-// not good enough for all strings, such as tabs in several lines.
+// node converts a value from JSON to YAML. The library's own choice of quotes is wrong for some
+// strings, such as tabs in several lines.
 func node(value any) *yamlv3.Node {
 	switch v := value.(type) {
 	case map[string]any:
@@ -85,7 +85,7 @@ func scalar(tag, value string) *yamlv3.Node {
 	return &yamlv3.Node{Kind: yamlv3.ScalarNode, Tag: tag, Value: value}
 }
 
-// text writes a string plainly only where no parser takes it for anything else.
+// text writes a string without quotes only if every parser reads it as a string.
 func text(value string) *yamlv3.Node {
 	n := scalar("!!str", value)
 	switch {
@@ -98,7 +98,7 @@ func text(value string) *yamlv3.Node {
 	return n
 }
 
-// isWord says whether a string can stand without quotes.
+// isWord reports whether a string needs no quotes.
 func isWord(s string) bool {
 	for i, r := range s {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '/'
@@ -113,7 +113,7 @@ func isWord(s string) bool {
 	return !strings.HasSuffix(s, " ")
 }
 
-// isTame says whether a string can be read as it is.
+// isTame reports whether a string has only printable characters.
 func isTame(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// TestCommandsAgree: of each delegated Job of every recording, check reports the codes that
-// ls lists, and trace shows the same ones and marks all others as young.
+// TestCommandsAgree: for each delegated Job of every recording, check reports the codes that ls
+// lists, and trace shows the same codes and marks all others as young.
 func TestCommandsAgree(t *testing.T) {
 	eachRecording(t, func(t *testing.T, _, dir string) {
 		t.Helper()
@@ -32,8 +32,8 @@ func TestCommandsAgree(t *testing.T) {
 		var listed inspect.OwnerList
 		decode(t, &listed, "ls", "-A", "--all-contexts", "--from", dir, "-o", "json", "--delegated")
 		jobs := listed.All()
-		// Some of a burst tell as much as all.
-		for _, j := range jobs[:min(len(jobs), enough)] {
+		// A few Jobs of a burst show as much as all.
+		for _, j := range jobs[:min(len(jobs), maxTracedJobs)] {
 			want := slices.Sorted(maps.Keys(byJob[inspect.RefOf(j)]))
 			if j.Findings != nil {
 				assert.DeepEqual(t, slices.Sorted(slices.Values(j.Findings)), want)

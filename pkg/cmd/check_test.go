@@ -18,15 +18,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// TestCheckOfRecordings shows what check says of each recording, judged as it
-// stands.
+// TestCheckOfRecordings: the output of check for each recording.
 func TestCheckOfRecordings(t *testing.T) {
 	eachRecording(t, func(t *testing.T, name, dir string) {
 		t.Helper()
 		out, errOut, code := run(t, "check", "-A", "--from", dir, "--grace", "0s")
 		golden.Assert(t, out, "check/"+name+".txt")
 		healthy := name == "running" || name == "starting" || name == "priority-class-unread"
-		// What is told for information fails nothing.
+		// Findings of severity info fail nothing.
 		isInfo := name == "deactivated" || name == "preempted-on-worker" || strings.HasPrefix(name, "burst-") || name == "strict-fifo-head-blocks"
 		assert.Equal(t, code == util.ExitOK, healthy || isInfo, errOut)
 		if healthy {
@@ -68,7 +67,7 @@ func TestCheckExitCodes(t *testing.T) {
 		"found and a part lost": {[]string{"--from", filepath.Join(recordings, "worker-lost"), "--grace", "0s"}, util.ExitFindings, "1 error, 1 warning in 1 delegated Job on 2 clusters"},
 		"bad code":              {[]string{"--from", well, "--suppress", "JM999"}, util.ExitUsage, `error: unknown code "JM999"`},
 		"bad object":            {[]string{"--from", well, "--suppress", "JM013=train"}, util.ExitUsage, `error: --suppress "JM013=train" is not of the form`},
-		"bad severity":          {[]string{"--from", well, "--fail-on", "fatal"}, util.ExitUsage, "error: --fail-on must be"},
+		"bad severity":          {[]string{"--from", well, "--fail-on", "fatal"}, util.ExitUsage, "error: unknown --fail-on"},
 		"bad grace":             {[]string{"--from", well, "--grace", "-1s"}, util.ExitUsage, "error: --grace must be zero or more"},
 		"watch a bundle":        {[]string{"--from", well, "-w"}, util.ExitUsage, "error: --from cannot be combined with --watch"},
 		"a name":                {[]string{"train", "--from", sick, "--grace", "0s"}, util.ExitFindings, "1 error in 1 delegated Job on 3 clusters\n"},
@@ -85,8 +84,8 @@ func TestCheckExitCodes(t *testing.T) {
 	}
 }
 
-// TestNotJudged: what may not be looked at is told with the codes that hang on it,
-// and is no health.
+// TestNotJudged: resources that may not be read are reported with the codes that depend on them,
+// and do not count as healthy.
 func TestNotJudged(t *testing.T) {
 	dir := copyOf(t, "running", func(snapshot string) string {
 		return strings.Replace(snapshot, "  file: kwok-w1.yaml", `  file: kwok-w1.yaml
@@ -100,7 +99,7 @@ func TestNotJudged(t *testing.T) {
 	assert.Assert(t, !strings.Contains(out, "JM024  "), "nothing follows from what is not seen: %s", out)
 }
 
-// TestJudgedInPart: a code of which something was found was not left unjudged.
+// TestJudgedInPart: a code with a finding is not reported as not judged.
 func TestJudgedInPart(t *testing.T) {
 	dir := copyOf(t, "pods-unschedulable", func(snapshot string) string {
 		return strings.Replace(snapshot, "  file: kwok-mgr.yaml", `  file: kwok-mgr.yaml
@@ -118,8 +117,8 @@ func TestJudgedInPart(t *testing.T) {
 	assert.Assert(t, !strings.Contains(codes, "JM049") && inPart == "JM049 only in part", unread)
 }
 
-// TestClockSkewIsShown: a cluster whose clock is off is told of, and its times are
-// left as they are.
+// TestClockSkewIsShown: a cluster whose clock is off is reported, and its times are left
+// unchanged.
 func TestClockSkewIsShown(t *testing.T) {
 	dir := copyOf(t, "running", func(snapshot string) string {
 		return strings.Replace(snapshot, "  file: kwok-w1.yaml", "  clockSkewSeconds: 90\n  file: kwok-w1.yaml", 1)
@@ -132,7 +131,7 @@ func TestClockSkewIsShown(t *testing.T) {
 	assert.DeepEqual(t, trace.Clocks, []inspect.ClockSkew{{Context: "kwok-w1", AheadSeconds: 90}})
 }
 
-// TestOlderKueue reads the same chain where the clusters serve v1beta1 alone.
+// TestOlderKueue: the same chain is read if the clusters serve only v1beta1.
 func TestOlderKueue(t *testing.T) {
 	dir := copyOf(t, "running", func(snapshot string) string { return snapshot })
 	for _, file := range []string{"kwok-mgr.yaml", "kwok-w1.yaml", "kwok-w2.yaml"} {
@@ -166,9 +165,31 @@ func TestExplain(t *testing.T) {
 	_, errOut, code := run(t, "explain", "JM99")
 	assert.Equal(t, code, util.ExitUsage)
 	assert.Assert(t, strings.HasPrefix(errOut, `error: unknown code "JM99"`), errOut)
+	_, errOut, code = run(t, "explain", "-o", "wide")
+	assert.Equal(t, code, util.ExitUsage)
+	assert.Assert(t, strings.HasPrefix(errOut, `error: unknown output format "wide"; choose one of json, yaml, kyaml`), errOut)
 }
 
-// copyOf copies a recording with its snapshot.yaml changed.
+// TestExplainAsDocument: a document describes all codes, or the given one.
+func TestExplainAsDocument(t *testing.T) {
+	out, _, code := run(t, "explain", "-o", "json")
+	assert.Equal(t, code, util.ExitOK)
+	var list inspect.CodeList
+	assert.NilError(t, json.Unmarshal([]byte(out), &list))
+	assert.Equal(t, len(list.Items), len(rules.Catalogue()))
+	for _, item := range list.Items {
+		assert.Assert(t, item.Why != "" && item.Shows != "" && item.Remedy != "", item.Code)
+		assert.Assert(t, strings.HasSuffix(item.Docs, "docs/codes.md#"+strings.ToLower(item.Code)) && strings.HasPrefix(item.Link, "https://"), "%s: %s %s", item.Code, item.Docs, item.Link)
+		assert.Assert(t, !strings.Contains(item.Why+item.Shows+item.Remedy, "\n"), item.Code)
+	}
+	out, _, code = run(t, "explain", "jm013", "-o", "json")
+	assert.Equal(t, code, util.ExitOK)
+	assert.NilError(t, json.Unmarshal([]byte(out), &list))
+	assert.Equal(t, len(list.Items), 1)
+	assert.Equal(t, list.Items[0].Code, "JM013")
+}
+
+// copyOf copies a recording and changes its snapshot.yaml.
 func copyOf(t *testing.T, name string, change func(string) string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -13,7 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// collector is a program for --exec that appends what it gets to a file, and then does more.
+// collector returns a program for --exec that appends its input to a file, and then runs more.
 func collector(t *testing.T, more string) (program, file string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -23,7 +23,7 @@ func collector(t *testing.T, more string) (program, file string) {
 	return program, file
 }
 
-// collected are the lines that a collector has written.
+// collected returns the lines that a collector has written.
 func collected(t *testing.T, file string) []string {
 	t.Helper()
 	content, err := os.ReadFile(file)
@@ -34,8 +34,8 @@ func collected(t *testing.T, file string) []string {
 	return strings.SplitAfter(strings.TrimSuffix(string(content), "\n"), "\n")
 }
 
-// TestCheckExec: a command runs when a finding appears and when it is cleared. Its words reach
-// it as they are, without a shell.
+// TestCheckExec: a command runs when a finding appears and when it is cleared. Its words reach it
+// unchanged, without a shell.
 func TestCheckExec(t *testing.T) {
 	t.Parallel()
 	program, file := collector(t, "")
@@ -68,7 +68,8 @@ func TestCheckExec(t *testing.T) {
 	assert.Equal(t, len(fingerprints), 1)
 }
 
-// TestCheckExecFails: a command that fails, or that does not end, is reported, and check goes on.
+// TestCheckExecFails: a command that fails, or that does not end, is reported, and check
+// continues.
 func TestCheckExecFails(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -95,7 +96,7 @@ func TestCheckExecFails(t *testing.T) {
 	}
 }
 
-// TestCheckExecEnds: Ctrl-C ends a command that runs.
+// TestCheckExecEnds: Ctrl-C ends a running command.
 func TestCheckExecEnds(t *testing.T) {
 	t.Parallel()
 	program, file := collector(t, "exec sleep 600")
@@ -105,7 +106,7 @@ func TestCheckExecEnds(t *testing.T) {
 	assert.Equal(t, w.stop(), 130)
 }
 
-// TestCheckExecUsage: what cannot work is refused before anything is read.
+// TestCheckExecUsage: a command that cannot work is refused before anything is read.
 func TestCheckExecUsage(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--exec requires --watch":                        {"--exec", "true"},
@@ -115,8 +116,8 @@ func TestCheckExecUsage(t *testing.T) {
 		`--exec: cannot run "no-such-program-anywhere"`:  {"-w", "--exec", "no-such-program-anywhere -x"},
 		"--exec-timeout must be more than zero, not -1s": {"-w", "--exec", "true", "--exec-timeout", "-1s"},
 	} {
-		_, told, code := run(t, append([]string{"check"}, args...)...)
-		assert.Equal(t, code, 2, told)
-		assert.Assert(t, strings.Contains(told, want), told)
+		_, errOut, code := run(t, append([]string{"check"}, args...)...)
+		assert.Equal(t, code, 2, errOut)
+		assert.Assert(t, strings.Contains(errOut, want), errOut)
 	}
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// junitOf runs check and returns the test cases of its JUnit report by their names. The report
-// has the shape that readers of JUnit agree on.
+// junitOf runs check and returns the test cases of its JUnit report by their names. It checks the
+// structure that all readers of JUnit accept.
 func junitOf(t *testing.T, args ...string) (cases map[string]junitreport.Testcase, total junitreport.Testsuite) {
 	t.Helper()
-	out, told, _ := run(t, append([]string{"check", "-A", "-o", "junit"}, args...)...)
+	out, errOut, _ := run(t, append([]string{"check", "-A", "-o", "junit"}, args...)...)
 	var suites junitreport.Testsuites
-	assert.NilError(t, xml.Unmarshal([]byte(out), &suites), told)
+	assert.NilError(t, xml.Unmarshal([]byte(out), &suites), errOut)
 	assert.Equal(t, len(suites.Suites), 1)
 	suite := suites.Suites[0]
 	assert.Assert(t, suite.Name != "" && suite.Time != "")
@@ -54,7 +54,8 @@ func junitOf(t *testing.T, args ...string) (cases map[string]junitreport.Testcas
 	return cases, suite
 }
 
-// TestJUnit: a report has what was found, and on request what passed, named after what holds.
+// TestJUnit: a report has the findings and, on request, the passed rules, named after the
+// condition that holds.
 func TestJUnit(t *testing.T) {
 	dir := filepath.Join(recordings, "no-queue-name")
 	const found = "JM013 every delegated Job has a queue label: kwok-mgr default Job train"
@@ -71,12 +72,12 @@ func TestJUnit(t *testing.T) {
 	passed, isThere := cases["JM101 "+rule.Holds]
 	assert.Assert(t, isThere && passed.Failure == nil && passed.Skipped == nil && passed.Error == nil)
 
-	_, told, code := run(t, "check", "--from", dir, "--with-passed")
+	_, errOut, code := run(t, "check", "--from", dir, "--with-passed")
 	assert.Equal(t, code, util.ExitUsage)
-	assert.Assert(t, strings.Contains(told, "--with-passed requires -o junit"), told)
+	assert.Assert(t, strings.Contains(errOut, "--with-passed requires -o junit"), errOut)
 }
 
-// TestJUnitOfUnread: nothing passes that was not checked, and the report says why.
+// TestJUnitOfUnread: nothing passes that was not checked, and the report has the reason.
 func TestJUnitOfUnread(t *testing.T) {
 	lost := []string{"--from", filepath.Join(recordings, "worker-lost"), "--grace", "0s"}
 	_, total := junitOf(t, lost...)

@@ -21,7 +21,7 @@ import (
 
 const exampleFleet = "../../examples/fleet"
 
-// runIn runs the plugin with variables of the environment.
+// runIn runs the plugin with environment variables.
 func runIn(t *testing.T, program string, variables map[string]string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errOut bytes.Buffer
@@ -35,9 +35,8 @@ func runIn(t *testing.T, program string, variables map[string]string, args ...st
 	return out.String(), errOut.String(), code
 }
 
-// completed is what a shell is given for the last of the words: choices, the
-// directive without its colon, and nothing else. There is time enough for slow
-// machines.
+// completed returns what a shell gets for the last of the words: the choices and the directive
+// without its colon, and nothing else. The time limit is long enough for slow machines.
 func completed(t *testing.T, words ...string) (choices []string, directive string) {
 	t.Helper()
 	return completedWithin(t, "1m", words...)
@@ -54,7 +53,7 @@ func completedWithin(t *testing.T, duration string, words ...string) (choices []
 	return lines[:len(lines)-1], strings.TrimPrefix(lines[len(lines)-1], ":")
 }
 
-// names are choices without their descriptions.
+// names returns choices without their descriptions.
 func names(choices []string) []string {
 	var names []string
 	for _, c := range choices {
@@ -82,8 +81,8 @@ func eachCommand(t *testing.T, do func(*cobra.Command)) {
 	walk(root)
 }
 
-// TestEverythingIsCompleted: whoever adds a command or a flag says what completes
-// it. What nobody can guess completes to nothing rather than to names of files.
+// TestEverythingIsCompleted: every command and flag has a completion. Values that cannot be
+// guessed complete to nothing rather than to names of files.
 func TestEverythingIsCompleted(t *testing.T) {
 	commands := 0
 	eachCommand(t, func(c *cobra.Command) {
@@ -99,8 +98,7 @@ func TestEverythingIsCompleted(t *testing.T) {
 	assert.Assert(t, commands > 10)
 }
 
-// TestChoicesAreWhatTheHelpSays: where the help of a flag lists its values, these
-// are the choices.
+// TestChoicesAreWhatTheHelpSays: if the help of a flag lists its values, these are the choices.
 func TestChoicesAreWhatTheHelpSays(t *testing.T) {
 	listed := regexp.MustCompile(`One of: \(([^)]*)\)`)
 	checked := 0
@@ -129,7 +127,7 @@ func TestSortByChoicesCanBeSortedBy(t *testing.T) {
 	}
 }
 
-// TestCompletedWithoutClusters: what is known without asking anybody.
+// TestCompletedWithoutClusters: choices that are known without asking a cluster.
 func TestCompletedWithoutClusters(t *testing.T) {
 	hideKubeconfig(t)
 	for _, tt := range []struct {
@@ -188,7 +186,7 @@ func TestCompletedWithoutClusters(t *testing.T) {
 	}
 }
 
-// TestDescriptions: codes, kinds and commands come with what they are.
+// TestDescriptions: codes, kinds and commands have descriptions.
 func TestDescriptions(t *testing.T) {
 	choices, _ := completed(t, "explain", "JM034")
 	assert.Equal(t, len(choices), 1)
@@ -197,8 +195,9 @@ func TestDescriptions(t *testing.T) {
 	assert.DeepEqual(t, choices, []string{"jobset\tJobSet of jobset.x-k8s.io"})
 }
 
-// TestCompletedFromABundle: a bundle is completed from as clusters are.
+// TestCompletedFromABundle: a bundle provides choices as clusters do.
 func TestCompletedFromABundle(t *testing.T) {
+	skipIfShort(t)
 	hideKubeconfig(t)
 	for _, tt := range []struct {
 		name  string

@@ -29,8 +29,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
-// hideKubeconfig hides that of whoever runs the test, and returns where another is
-// looked for.
+// hideKubeconfig hides the kubeconfig of the user who runs the test, and returns the path at
+// which another one is looked for.
 func hideKubeconfig(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "config")
@@ -40,8 +40,8 @@ func hideKubeconfig(t *testing.T) (path string) {
 	return path
 }
 
-// kubeconfig writes one with a context for each server, of the same name; the first
-// one named is current.
+// kubeconfig writes a kubeconfig with a context for each server, of the same name; current is the
+// current one.
 func kubeconfig(t *testing.T, current string, servers map[string]string) {
 	t.Helper()
 	config := clientcmdapi.NewConfig()
@@ -54,8 +54,8 @@ func kubeconfig(t *testing.T, current string, servers map[string]string) {
 	assert.NilError(t, clientcmd.WriteToFile(*config, hideKubeconfig(t)))
 }
 
-// apiServer has so many Jobs, of which the first one is dispatched, and counts what
-// it is asked for. It has as many objects of every other kind, by the same names.
+// apiServer returns a server with n Jobs, of which the first is dispatched, that counts its
+// requests. It has as many objects of every other kind, with the same names.
 func apiServer(t *testing.T, n int) (url string, asked *atomic.Int32) {
 	t.Helper()
 	asked = &atomic.Int32{}
@@ -70,7 +70,7 @@ func apiServer(t *testing.T, n int) (url string, asked *atomic.Int32) {
 		jobs.Items = append(jobs.Items, *job)
 		table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{job.Name, "5m"}})
 	}
-	// That is how many are asked for at once.
+	// That is the page size of requests.
 	const page = 500
 	if n > page {
 		jobs.Items, jobs.Continue = jobs.Items[:page], "more"
@@ -127,8 +127,9 @@ func TestCompletedFromAKubeconfig(t *testing.T) {
 	}
 }
 
-// TestCompletedFromEachPlaceOnce: contexts are told apart by all that says where they lead,
-// and not by a host, which may be a tunnel's; one place may be spelt in several ways.
+// TestCompletedFromEachPlaceOnce: contexts are told apart by everything that says where they
+// lead, and not only by a host, which may be a tunnel's; one place may be written in several
+// ways.
 func TestCompletedFromEachPlaceOnce(t *testing.T) {
 	here, asked := apiServer(t, 1)
 	asks := func() int32 {
@@ -143,14 +144,14 @@ func TestCompletedFromEachPlaceOnce(t *testing.T) {
 	kubeconfig(t, "a", map[string]string{"a": here, "b": here})
 	config, err := clientcmd.LoadFromFile(os.Getenv("KUBECONFIG"))
 	assert.NilError(t, err)
-	// There, somebody else answers by that address.
+	// Behind the proxy, another cluster answers at that address.
 	config.Clusters["c-b"].ProxyURL = here
 	assert.NilError(t, clientcmd.WriteToFile(*config, os.Getenv("KUBECONFIG")))
 	assert.Equal(t, asks(), int32(2), "it may be another")
 }
 
-// TestCompletedFromTheUsualContexts: they are the environment's, but for commands
-// that work in the current context whatever it says.
+// TestCompletedFromTheUsualContexts: the contexts are those of the environment variable, except
+// for commands that always work in the current context.
 func TestCompletedFromTheUsualContexts(t *testing.T) {
 	here, _ := apiServer(t, 2)
 	usual, _ := apiServer(t, 1)
@@ -171,8 +172,8 @@ func TestCompletedFromTheUsualContexts(t *testing.T) {
 	}
 }
 
-// TestNothingToChooseFrom: whatever is wrong, there are no choices, no names of
-// files, and no word about it.
+// TestNothingToChooseFrom: whatever is wrong, there are no choices, no names of files, and no
+// message about it.
 func TestNothingToChooseFrom(t *testing.T) {
 	hangs, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
@@ -228,8 +229,7 @@ func TestNothingToChooseFrom(t *testing.T) {
 	}
 }
 
-// TestVeryManyNames: the ways in which they begin, so that the shell can go on to
-// each of them.
+// TestVeryManyNames: the choices are common prefixes, from which the shell can continue.
 func TestVeryManyNames(t *testing.T) {
 	url, _ := apiServer(t, 10000)
 	kubeconfig(t, "hub", map[string]string{"hub": url})

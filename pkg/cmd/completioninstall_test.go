@@ -15,12 +15,12 @@ import (
 
 const (
 	completionOfPlugin = "kubectl_complete-jobs_managedby"
-	// writtenMark stands in what the plugin has written.
-	writtenMark = "# jobmanagedby.github.io/completion: written by the plugin, which may write it anew."
+	// writtenMark is in every file that the plugin writes.
+	writtenMark = "# jobmanagedby.github.io/completion: written by the plugin, which may replace it."
 )
 
-// pluginIn puts a file in the place of the plugin, that prints its arguments. Links
-// have other names for it.
+// pluginIn writes a program that prints its arguments in place of the plugin. Links have other
+// names for it.
 func pluginIn(t *testing.T, folder string, links ...string) (program string) {
 	t.Helper()
 	assert.NilError(t, os.MkdirAll(folder, 0o755))
@@ -38,8 +38,8 @@ func install(t *testing.T, program string, path ...string) (stdout, stderr strin
 	return runIn(t, program, variables, "completion", "--install")
 }
 
-// TestInstalledScript: the script passes on the words, an empty one too, and
-// nothing but choices comes out.
+// TestInstalledScript: the script passes on the words, also an empty one, and prints only
+// choices.
 func TestInstalledScript(t *testing.T) {
 	bin := filepath.Join(t.TempDir(), "bin")
 	program := pluginIn(t, bin)
@@ -85,9 +85,9 @@ func TestInstallAgain(t *testing.T) {
 
 	out, _, code := install(t, program, bin)
 	assert.Equal(t, code, 0)
-	assert.Assert(t, strings.HasPrefix(out, path+" is there already; "), out)
+	assert.Assert(t, strings.HasPrefix(out, path+" already exists; "), out)
 
-	// What an older version wrote.
+	// An older version wrote this.
 	assert.NilError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+writtenMark+"\nexit 1\n"), 0o755))
 	out, _, code = install(t, program, bin)
 	assert.Equal(t, code, 0)
@@ -100,8 +100,8 @@ func TestInstallAgain(t *testing.T) {
 	assert.Equal(t, len(entries), 2, "nothing else is left in the folder")
 }
 
-// TestInstallLeavesOthersAlone: what the plugin has not written stays as it is, and
-// so does a link to it.
+// TestInstallLeavesOthersAlone: a file that the plugin has not written stays unchanged, and so
+// does a link to it.
 func TestInstallLeavesOthersAlone(t *testing.T) {
 	bin := t.TempDir()
 	program := pluginIn(t, bin, "kubectl-jobmanagedby")
@@ -128,8 +128,8 @@ func TestInstallLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// TestInstallWhere: where kubectl finds the plugin, and for each name that it has
-// there.
+// TestInstallWhere: the script is installed where kubectl finds the plugin, and for each name
+// that it has there.
 func TestInstallWhere(t *testing.T) {
 	root := t.TempDir()
 	store, krew, first, other := filepath.Join(root, "store"), filepath.Join(root, "krew"), filepath.Join(root, "first"), filepath.Join(root, "other")
@@ -152,7 +152,7 @@ func TestInstallWhere(t *testing.T) {
 		{"from outside of PATH", stored, []string{first, krew}, 0, []string{filepath.Join(first, completionOfPlugin)}, ""},
 		{"both names", filepath.Join(other, "kubectl-jobmanagedby"), []string{other}, 0, []string{filepath.Join(other, "kubectl_complete-jobmanagedby"), filepath.Join(other, completionOfPlugin)}, ""},
 		{"what kubectl runs so far", filepath.Join(first, "kubectl-jobs_managedby"), []string{krew, first}, 0, []string{filepath.Join(krew, completionOfPlugin)}, ""},
-		{"not on PATH", stored, []string{root}, 1, nil, "error: there is no kubectl-jobs_managedby in a folder of PATH, so kubectl does not find the plugin, and would not find its completion; put it there first\n"},
+		{"not on PATH", stored, []string{root}, 1, nil, "error: no directory of PATH has kubectl-jobs_managedby, so kubectl finds neither the plugin nor its completion; install the plugin there first\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.name == "what kubectl runs so far" {
@@ -178,7 +178,7 @@ func TestCompletionUsage(t *testing.T) {
 		args   []string
 		stderr string
 	}{
-		{[]string{"ksh"}, `error: no completion script for "ksh". Use one of kubectl, bash, zsh, fish, powershell`},
+		{[]string{"ksh"}, `error: unknown shell "ksh"; choose one of kubectl, bash, zsh, fish, powershell`},
 		{[]string{"bash", "--install"}, "error: --install is not for bash, only for kubectl"},
 		{[]string{"bash", "zsh"}, "error: kubectl jobs-managedby completion takes at most one argument"},
 	} {
@@ -188,7 +188,7 @@ func TestCompletionUsage(t *testing.T) {
 	}
 }
 
-// TestShellScripts: those for the file itself are for the name it was called by.
+// TestShellScripts: the scripts for the file itself are for the name it was called by.
 func TestShellScripts(t *testing.T) {
 	for shell, want := range map[string]string{
 		"bash":       "complete -o default -F __start_kubectl-jobmanagedby kubectl-jobmanagedby\n",

@@ -27,7 +27,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
-// expandedByShells are words of which some shell makes something else, or runs a part.
+// expandedByShells are words that some shell expands or executes in part.
 var expandedByShells = []string{
 	"flow.example.com/$(touch${IFS}ran)", "flow.example.com/`touch${IFS}ran`", "a$(touch ran)", "a`touch ran`", "$(touch ran)",
 	"a<(touch ran)", "a>(touch ran)", "a;touch ran", "a|touch ran", "a&touch ran", "a>ran", "a<ran", "a\ntouch ran", "a\ttouch ran",
@@ -35,7 +35,7 @@ var expandedByShells = []string{
 	"=ls", "%1", "@a", "+a", ":a", "-a", "--as=admin", "^^a", "a^b", "\x1b[31m", "a\u202eb", "a,$(touch ran)", "a,-b", ",a", "a,", "a’b", "…",
 }
 
-// takenLiterally are words that every shell takes as they are.
+// takenLiterally are words that every shell takes unchanged.
 var takenLiterally = []string{
 	"a", "job-1", "a.b_c", "flow.example.com/runner", "arn:aws:eks:eu-west-1:123:cluster/x", "gke_a_b_c", "user@cluster",
 	"default/api-host:6443/kube:admin", "a+b=c%d", "münchen", "日本",
@@ -52,11 +52,11 @@ while IFS='' read -r comp; do COMPREPLY+=("$comp"); done < <(compgen -W "${out}"
 eval "printf '%s\n' ${COMPREPLY[*]}"
 `
 
-// inBash has a real bash complete and evaluate words, and returns what it prints and the
-// files that it created.
+// inBash completes and evaluates words in a real bash, and returns the output and the files that
+// it created.
 func inBash(t *testing.T, words ...string) (lines, files []string) {
 	t.Helper()
-	// --norc for a bash that takes a test for a remote shell.
+	// --norc is for a bash that believes it runs as a remote shell.
 	cmd := exec.CommandContext(t.Context(), "bash", append([]string{"--norc", "-c", compgen, "bash"}, words...)...)
 	cmd.Dir = t.TempDir()
 	out, _ := cmd.Output()
@@ -68,8 +68,8 @@ func inBash(t *testing.T, words ...string) (lines, files []string) {
 	return strings.Fields(string(out)), files
 }
 
-// hostileServer serves Jobs, and objects of every other kind, whose names, owners and
-// containers are the words.
+// hostileServer serves Jobs, and objects of every other kind, whose names, owners and containers
+// are the words.
 func hostileServer(t *testing.T, words []string) (url string) {
 	t.Helper()
 	jobs := &batchv1.JobList{TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "JobList"}}
@@ -96,9 +96,10 @@ func hostileServer(t *testing.T, words []string) (url string) {
 	return server.URL
 }
 
-// TestChoicesAreTakenLiterally completes every argument and every flag while a hostile
-// kubeconfig and API server provide the choices. A real bash runs nothing of them.
+// TestChoicesAreTakenLiterally completes every argument and every flag while a hostile kubeconfig
+// and API server provide the choices. A real bash executes none of them.
 func TestChoicesAreTakenLiterally(t *testing.T) {
+	skipIfShort(t)
 	for _, word := range []string{"a$(touch ran)", "a`touch ran`"} {
 		_, files := inBash(t, word)
 		assert.Equal(t, strings.Join(files, " "), "ran", "this test proves nothing: bash does not expand %s", word)
@@ -159,8 +160,7 @@ func TestChoicesAreTakenLiterally(t *testing.T) {
 	assert.DeepEqual(t, slices.Compact(slices.Sorted(slices.Values(got))), all)
 }
 
-// TestDescriptionsAreTakenLiterally: all descriptions of our own choices pass the same
-// filter.
+// TestDescriptionsAreTakenLiterally: all descriptions of our own choices pass the same filter.
 func TestDescriptionsAreTakenLiterally(t *testing.T) {
 	for _, words := range [][]string{{"explain", ""}, {"ls", "--kinds", ""}, {"ls", "--finding", ""}, {"help", ""}, {"completion", ""}} {
 		choices, _ := completed(t, words...)

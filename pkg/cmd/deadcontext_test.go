@@ -15,8 +15,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// withDeadWorker serves the example fleet: worker-2 rejects all credentials, and Pods on
-// worker-1 have logs.
+// withDeadWorker serves the example fleet: worker-2 rejects all credentials, and Pods on worker-1
+// have logs.
 func withDeadWorker(t *testing.T) []string {
 	t.Helper()
 	return twisted(t, exampleFleet, map[string]func(http.ResponseWriter, *http.Request) bool{
@@ -34,7 +34,7 @@ func withDeadWorker(t *testing.T) []string {
 	})
 }
 
-// A context that the answer does not need costs a note, and no exit code.
+// TestUnneededContexts: a context that the answer does not need causes a note, and no exit code.
 func TestUnneededContexts(t *testing.T) {
 	const note = "note: context \"worker-2\": cannot reach the cluster: the server rejects these credentials. "
 	flags := append(withDeadWorker(t), "-n", "ml")
@@ -44,17 +44,18 @@ func TestUnneededContexts(t *testing.T) {
 	assert.Equal(t, strings.Count(errOut, "worker-2"), 1, errOut)
 	assert.Assert(t, strings.Contains(errOut, note) && !strings.Contains(errOut, "error:"), errOut)
 
-	// The stream itself fails here: nothing serves it.
+	// The stream itself fails here, because nothing serves it.
 	_, errOut, _ = run(t, append(flags, "exec", "train", "--", "true")...)
 	assert.Assert(t, strings.Contains(errOut, note) && !strings.Contains(errOut, "error: context"), errOut)
 
-	// It may be where the Job runs.
+	// The Job may run there.
 	_, errOut, code = run(t, append(flags, "logs", "score", "-n", "vision")...)
 	assert.Assert(t, code != util.ExitOK && strings.Contains(errOut, note), errOut)
 }
 
-// Every list says in JSON what it depends on and could not read.
+// TestUncheckedOfLists: every list has in JSON what it depends on and could not be read.
 func TestUncheckedOfLists(t *testing.T) {
+	skipIfShort(t)
 	for _, args := range [][]string{
 		{"ls", "-A"},
 		{"ls", "-A", "--summary"},
@@ -82,7 +83,7 @@ func TestUncheckedOfLists(t *testing.T) {
 	}
 }
 
-// What is refused is one entry, however much it is.
+// TestUncheckedOfRefusals: all refusals of a context are one entry.
 func TestUncheckedOfRefusals(t *testing.T) {
 	flags := twisted(t, exampleFleet, map[string]func(http.ResponseWriter, *http.Request) bool{
 		"worker-2": func(w http.ResponseWriter, r *http.Request) bool {

@@ -23,7 +23,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
 
-// installed is a Kueue as its manifests install it, with a WorkloadPriorityClass.
+// installed is a Kueue installation from its manifests, with a WorkloadPriorityClass.
 const installed = `- {apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, metadata: {name: kueue-mutating-webhook-configuration},
    webhooks: [{name: mworkload.kb.io, clientConfig: {service: {namespace: kueue-system, name: kueue-webhook-service}}, rules: [{apiGroups: [kueue.x-k8s.io]}]}]}
 - {apiVersion: v1, kind: Service, metadata: {name: kueue-webhook-service, namespace: kueue-system}, spec: {selector: {control-plane: controller-manager}}}
@@ -34,12 +34,12 @@ const installed = `- {apiVersion: admissionregistration.k8s.io/v1, kind: Mutatin
 - {apiVersion: kueue.x-k8s.io/v1beta2, kind: WorkloadPriorityClass, metadata: {name: urgent}, value: 100}
 `
 
-// onWorkers is what the recording has on its manager alone.
+// onWorkers is what the recording has only on its manager.
 const onWorkers = `- {apiVersion: v1, kind: Namespace, metadata: {name: only-mgr}}
 - {apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: user-queue, namespace: only-mgr}, spec: {clusterQueue: cluster-queue}}
 `
 
-// setUp is a snapshot of a fleet that is set up well, and whatever is changed in its files.
+// setUp returns a snapshot of a well configured fleet, with changes to its files.
 func setUp(t *testing.T, change map[string]func(string) string) string {
 	t.Helper()
 	dir := copyOf(t, "running", func(text string) string { return text })
@@ -64,7 +64,7 @@ func setUp(t *testing.T, change map[string]func(string) string) string {
 	return dir
 }
 
-// sick is a fleet with several problems.
+// sick returns a fleet with several problems.
 func sick(t *testing.T) string {
 	t.Helper()
 	return setUp(t, map[string]func(string) string{
@@ -77,8 +77,8 @@ func sick(t *testing.T) string {
 	})
 }
 
-// TestDoctor: a fleet that is set up well has no finding, and one that is not has each with its
-// fix below its cluster. A snapshot cannot be asked about rights, and that is said.
+// TestDoctor: a well configured fleet has no finding, and another has each finding with its fix
+// below its cluster. A snapshot cannot answer questions about rights, and the report says so.
 func TestDoctor(t *testing.T) {
 	for name, tt := range map[string]struct {
 		dir  string
@@ -99,7 +99,7 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestDoctorDocuments: each format has the findings, and says what was not checked.
+// TestDoctorDocuments: each format has the findings and what was not checked.
 func TestDoctorDocuments(t *testing.T) {
 	dir := sick(t)
 	out, _, code := run(t, "doctor", "--from", dir, "-o", "json")
@@ -122,34 +122,43 @@ func TestDoctorDocuments(t *testing.T) {
 	assert.Equal(t, strings.Count(out, "<failure"), 5)
 	out, _, _ = run(t, "doctor", "--from", dir, "-o", "sarif")
 	assert.Assert(t, strings.Contains(out, `"ruleId": "JM409"`))
-	out, told, _ := run(t, "doctor", "--from", dir, "-o", "name")
-	assert.Assert(t, strings.Contains(out, "multikueuecluster.kueue.x-k8s.io/worker2") && strings.Contains(told, "not checked: "), told)
+	out, errOut, _ := run(t, "doctor", "--from", dir, "-o", "name")
+	assert.Assert(t, strings.Contains(out, "multikueuecluster.kueue.x-k8s.io/worker2") && strings.Contains(errOut, "not checked: "), errOut)
 
-	_, told, code = run(t, "doctor", "--from", dir, "--fail-on", "none")
-	assert.Equal(t, code, util.ExitPartial, told)
+	_, errOut, code = run(t, "doctor", "--from", dir, "--fail-on", "none")
+	assert.Equal(t, code, util.ExitPartial, errOut)
 	for _, wrong := range [][]string{{"--fail-on", "bad"}, {"--suppress", "JM999"}, {"-o", "bad"}, {"x"}} {
 		_, _, code := run(t, append([]string{"doctor", "--from", dir}, wrong...)...)
 		assert.Equal(t, code, util.ExitUsage, "%v", wrong)
 	}
 }
 
-// TestDoctorWithoutMultiKueue: where there is nothing to check, nothing passes.
+// TestDoctorOfAMissingNamespace: a typo in -n must not look like a healthy fleet.
+func TestDoctorOfAMissingNamespace(t *testing.T) {
+	out, errOut, code := run(t, "doctor", "-n", "nosuch", "--from", exampleFleet)
+	assert.Equal(t, code, 1, out)
+	assert.Assert(t, strings.Contains(errOut, `namespace "nosuch" does not exist in contexts management, worker-1, worker-2`), errOut)
+	assert.Equal(t, out, "")
+}
+
+// TestDoctorWithoutMultiKueue: if there is nothing to check, nothing passes.
 func TestDoctorWithoutMultiKueue(t *testing.T) {
 	out, _, code := run(t, "doctor", "--from", setUp(t, nil), "--contexts", "kwok-w1")
 	assert.Equal(t, code, util.ExitPartial)
 	assert.Assert(t, strings.Contains(out, "no context reaches a cluster with MultiKueueClusters") && !strings.Contains(out, "✓"), out)
+	assert.Assert(t, strings.Contains(out, "Nothing was checked.") && !strings.Contains(out, "0 problems"), out)
 
 	out, _, code = run(t, "doctor", "--from", setUp(t, nil), "--contexts", "kwok-mgr,kwok-w1")
 	assert.Equal(t, code, util.ExitPartial)
 	assert.Assert(t, strings.Contains(out, "worker worker2 (context kwok-w2 was not chosen)") && !strings.Contains(out, "✓ connections, configuration, credentials, rights"), out)
 }
 
-// TestDoctorRights: the table of rights is enough for doctor, and none of it is too much. Without
-// one of them, the report names it, and calls nothing healthy that depends on it.
+// TestDoctorRights: the table of rights is sufficient for doctor, and each right in it is needed.
+// Without one of them, the report names it, and calls nothing healthy that depends on it.
 func TestDoctorRights(t *testing.T) {
 	dir, all := setUp(t, nil), rights.Of(rights.Doctor)
 	own, _ := rights.Find(rights.Doctor)
-	look := func(lacks *rights.Right) (out string, used []string) {
+	runAs := func(lacks *rights.Right) (out string, used []string) {
 		var mu sync.Mutex
 		kubeconfig := ""
 		kubeconfig = serve(t, dir, func(_ string, w http.ResponseWriter, r *http.Request) bool {
@@ -177,20 +186,20 @@ func TestDoctorRights(t *testing.T) {
 			}
 			return false
 		})
-		out, told, code := run(t, "doctor", "--kubeconfig", kubeconfig)
-		assert.Assert(t, code == util.ExitOK || lacks != nil && code == util.ExitPartial, "%s%s", out, told)
+		out, errOut, code := run(t, "doctor", "--kubeconfig", kubeconfig)
+		assert.Assert(t, code == util.ExitOK || lacks != nil && code == util.ExitPartial, "%s%s", out, errOut)
 		return out, used
 	}
-	whole, used := look(nil)
+	whole, used := runAs(nil)
 	assert.Assert(t, strings.Contains(whole, "0 problems, 0 warnings") && !strings.Contains(whole, "Not checked"), whole)
 	for _, r := range own.Rights {
 		assert.Check(t, slices.Contains(used, r.Verbs[0]+" "+r.Resource.Resource), "nobody asks to %s %s", r.Verbs[0], r.Resource)
-		out, _ := look(&r)
+		out, _ := runAs(&r)
 		assert.Check(t, strings.Contains(out, "needs the right to "+r.Verbs[0]+" "+r.Resource.String()), "without %s: %s", r.Resource, out)
 	}
 }
 
-// secretOf is the Secret of a MultiKueueCluster that leads to a context of a kubeconfig.
+// secretOf returns the Secret of a MultiKueueCluster that leads to a context of a kubeconfig.
 func secretOf(t *testing.T, kubeconfig, context string) []byte {
 	t.Helper()
 	known, err := clientcmd.LoadFromFile(kubeconfig)
@@ -206,7 +215,7 @@ func secretOf(t *testing.T, kubeconfig, context string) []byte {
 	return secret
 }
 
-// refuse answers as API servers do whose users lack a right.
+// refuse answers like an API server whose user lacks a right.
 func refuse(w http.ResponseWriter, asked rbactest.Request) {
 	where := "at the cluster scope"
 	if asked.Namespace != "" {

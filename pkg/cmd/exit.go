@@ -12,9 +12,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// exitCode turns the error of a command into the exit code of the process, and
-// tells the user about it on w. reach are the flags by which commands that are told reach
-// the clusters that were asked.
+// exitCode returns the exit code of the process for a command's error, and prints the error on w.
+// reach are the flags with which printed commands reach the clusters that were asked.
 func exitCode(w io.Writer, err error, reach ...string) int {
 	if err == nil {
 		return util.ExitOK
@@ -25,14 +24,14 @@ func exitCode(w io.Writer, err error, reach ...string) int {
 	return codeOf(err)
 }
 
-// messages are what the user is told of an error, one for each of those that it is
-// made of. That a signal ended the command is known to who sent it.
-func messages(err error, reach []string) (told []string) {
+// messages returns the messages of an error, one for each error that it is made of. A signal has
+// none, because its sender knows.
+func messages(err error, reach []string) (texts []string) {
 	if several := util.Separate(err); len(several) > 0 {
 		for _, e := range several {
-			told = append(told, messages(e, reach)...)
+			texts = append(texts, messages(e, reach)...)
 		}
-		return told
+		return texts
 	}
 	var (
 		found      *util.FindingsError
@@ -40,9 +39,19 @@ func messages(err error, reach []string) (told []string) {
 		partial    *util.PartialError
 		signal     *util.SignalError
 	)
+	var usage *util.UsageError
+	if errors.As(err, &usage) {
+		if several := util.Separate(usage.Err); len(several) > 1 {
+			last := len(several) - 1
+			for _, e := range several[:last] {
+				texts = append(texts, messages(e, reach)...)
+			}
+			return append(texts, messages(&util.UsageError{Err: several[last], Command: usage.Command}, reach)...)
+		}
+	}
 	switch {
 	case errors.As(err, &signal), errors.As(err, &found), errors.As(err, &incomplete):
-		// The output says so already.
+		// The output already says so.
 		return nil
 	case errors.As(err, &partial):
 		return []string{partial.Error()}
@@ -50,13 +59,13 @@ func messages(err error, reach []string) (told []string) {
 	return []string{string(command.Told(err).Reached(reach))}
 }
 
-// codedError is an error with an exit code of its own.
+// codedError is an error with its own exit code.
 type codedError interface {
 	error
 	ExitCode() int
 }
 
-// codeOf is the smallest code of all that an error is made of.
+// codeOf returns the smallest exit code of all errors that an error is made of.
 func codeOf(err error) int {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		smallest := 0

@@ -29,7 +29,7 @@ func TestExitCode(t *testing.T) {
 		{interrupt, 130, ""},
 		{&util.SignalError{Signal: syscall.SIGTERM}, 143, ""},
 		{&util.SignalError{Signal: syscall.SIGHUP}, 129, ""},
-		// Where several apply, the smallest.
+		// The smallest of several codes.
 		{errors.Join(interrupt, partial), 4, "error: incomplete answer: 1 of 3 contexts were not read completely\n"},
 		{errors.Join(partial, errors.New("the disk is full")), 1, "error: incomplete answer: 1 of 3 contexts were not read completely\nerror: the disk is full\n"},
 		{errors.Join(&util.FindingsError{Count: "2 errors"}, partial, interrupt), 3, "error: incomplete answer: 1 of 3 contexts were not read completely\n"},
@@ -44,12 +44,13 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// TestErrorsReach: so do the commands of errors, however they are wrapped.
+// TestErrorsReach: the commands of errors get the flags of the call, however the errors are
+// wrapped.
 func TestErrorsReach(t *testing.T) {
 	rights := command.Errorf("%s tells", command.Kubectl("c", "", "auth", "can-i", "--list"))
-	var told bytes.Buffer
-	assert.Equal(t, exitCode(&told, errors.Join(fmt.Errorf("no: %w", rights), errors.New("`kubectl x`")), "--as", "some body"), 1)
-	assert.Equal(t, told.String(), "error: no: `kubectl --as 'some body' --context c auth can-i --list` tells\nerror: 'kubectl x'\n")
+	var errOut bytes.Buffer
+	assert.Equal(t, exitCode(&errOut, errors.Join(fmt.Errorf("no: %w", rights), errors.New("`kubectl x`")), "--as", "some body"), 1)
+	assert.Equal(t, errOut.String(), "error: no: `kubectl --as 'some body' --context c auth can-i --list` tells\nerror: 'kubectl x'\n")
 }
 
 // lateError is an error of a single command.

@@ -26,7 +26,7 @@ func TestFingerprints(t *testing.T) {
 		assert.DeepEqual(t, slices.Sorted(maps.Values(reversed)), slices.Sorted(maps.Values(want)))
 		for _, later := range []time.Duration{time.Second, time.Hour} {
 			for problem, fingerprint := range fingerprints(t, changed(t, name, later, false)) {
-				// With time, rules find more, and find it of more objects.
+				// Later, rules find more problems, and more objects with problems.
 				if before, isKnown := want[problem]; isKnown {
 					assert.Equal(t, fingerprint, before, problem)
 				}
@@ -35,7 +35,8 @@ func TestFingerprints(t *testing.T) {
 	})
 }
 
-// changed is a copy of a recording that was taken later, or whose contexts have another order.
+// changed returns a copy of a recording that was taken later, or whose contexts are in another
+// order.
 func changed(t *testing.T, name string, later time.Duration, isReversed bool) string {
 	t.Helper()
 	return copyOf(t, name, func(text string) string {
@@ -56,7 +57,7 @@ func changed(t *testing.T, name string, later time.Duration, isReversed bool) st
 	})
 }
 
-// fingerprints are those of all problems of a recording, by what they are about.
+// fingerprints returns the fingerprints of all problems of a recording, by their objects.
 func fingerprints(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	var list inspect.FindingList

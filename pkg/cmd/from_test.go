@@ -11,7 +11,7 @@ import (
 
 const bundles = recordings
 
-// invoke runs the plugin, away from any kubeconfig.
+// invoke runs the plugin without a kubeconfig.
 func invoke(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())
@@ -19,7 +19,7 @@ func invoke(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	return run(t, args...)
 }
 
-// TestFrom: a bundle is read as if it were the fleet, at the time it was taken.
+// TestFrom: a bundle is read like a fleet, at the time it was taken.
 func TestFrom(t *testing.T) {
 	running := filepath.Join(bundles, "running")
 	for _, tt := range []struct {
@@ -53,9 +53,9 @@ func TestFrom(t *testing.T) {
 	assert.Assert(t, strings.Contains(stdout, " 18s\n"), stdout)
 }
 
-// TestSnapshotNeedsAFolder: what is wrong with it is told before a kubeconfig is
-// looked for.
-func TestSnapshotNeedsAFolder(t *testing.T) {
+// TestSnapshotNeedsADirectory: an invalid directory is reported before a kubeconfig is looked
+// for.
+func TestSnapshotNeedsADirectory(t *testing.T) {
 	dir := t.TempDir()
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
 	for dir, want := range map[string]string{
@@ -70,5 +70,5 @@ func TestSnapshotNeedsAFolder(t *testing.T) {
 	}
 	_, stderr, code := invoke(t, "snapshot")
 	assert.Equal(t, code, 2)
-	assert.Assert(t, strings.HasPrefix(stderr, "error: kubectl jobs-managedby snapshot takes one argument, the folder to write: kubectl jobs-managedby snapshot DIR\n"), stderr)
+	assert.Assert(t, strings.HasPrefix(stderr, "error: kubectl jobs-managedby snapshot takes one argument, the directory to write: kubectl jobs-managedby snapshot DIR\n"), stderr)
 }

@@ -14,9 +14,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// FuzzReading: of whatever fleet, the reading commands print lines that a terminal shows
-// as they are, and one document that fits its schema, and never fall over.
+// FuzzReading: for any fleet, the reading commands print lines without control characters, and
+// one document that fits its schema, and never panic.
 func FuzzReading(f *testing.F) {
+	skipIfShort(f)
 	bases := []string{"running", "worker-lost", "unknown-owner", "cluster-removed-from-config", "pods-unschedulable", "origin-edited-while-running", "created-again-with-kueues-leftovers", "two-flavors"}
 	for i := range bases {
 		f.Add([]byte{byte(i * 32)})
@@ -57,7 +58,7 @@ func FuzzReading(f *testing.F) {
 	})
 }
 
-// checkVisible checks that nothing in a text does anything to a terminal but end lines.
+// checkVisible checks that a text has no control characters but line ends.
 func checkVisible(t *testing.T, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {

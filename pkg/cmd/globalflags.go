@@ -11,7 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
 )
 
-// addGlobalFlags gives the root command the flags that all commands have.
+// addGlobalFlags adds the flags of all commands to the root command.
 func addGlobalFlags(root *cobra.Command, f *util.GlobalFlags, ask *complete.Completer) {
 	f.Kubectl = pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
 	f.Kube.AddFlags(f.Kubectl)
@@ -30,18 +30,18 @@ func addGlobalFlags(root *cobra.Command, f *util.GlobalFlags, ask *complete.Comp
 	util.Describe(root, util.ForConnections, util.Folders, "cache-dir")
 	util.Describe(root, util.ForConnections, nil, "insecure-skip-tls-verify", "disable-compression")
 
-	flags.StringArrayVar(&f.Contexts, "contexts", f.Contexts, "Contexts to look at, comma-separated: names, globs or /regular expressions/; ^ in front leaves out what matches")
+	flags.StringArrayVar(&f.Contexts, "contexts", f.Contexts, "Contexts to read, comma-separated: names, globs or /regular expressions/; ^ excludes")
 	util.Describe(root, util.ForClusters, util.ListOf(contexts, "^"), "contexts")
-	flags.BoolVar(&f.AllContexts, "all-contexts", f.AllContexts, "If present, look at every context of the kubeconfig")
+	flags.BoolVar(&f.AllContexts, "all-contexts", f.AllContexts, "If present, read every context of the kubeconfig")
 	util.Describe(root, util.ForClusters, nil, "all-contexts")
-	flags.DurationVar(&f.ContextTimeout, "context-timeout", f.ContextTimeout, "How long to wait for each context, all requests to it taken together. Zero means without bound")
+	flags.DurationVar(&f.ContextTimeout, "context-timeout", f.ContextTimeout, "How long to wait for all requests to one context together. 0s waits without limit")
 	util.Describe(root, util.ForConnections, cobra.NoFileCompletions, "context-timeout")
 	flags.BoolVar(&f.Warned.AsErrors, "warnings-as-errors", false, "Treat warnings received from servers as errors and exit with a non-zero exit code")
 	util.Describe(root, util.ForOutput, nil, "warnings-as-errors")
-	flags.StringVar(&f.Color, "color", f.Color, "When to use colour. One of: (auto, always, never). NO_COLOR turns auto off")
+	flags.StringVar(&f.Color, "color", f.Color, "When to use color. One of: (auto, always, never). NO_COLOR disables auto")
 	util.Describe(root, util.ForOutput, util.OneOf(util.ColorAuto, util.ColorAlways, util.ColorNever), "color")
 
-	// klog is what client-go logs with; of its flags kubectl users know this one.
+	// client-go logs through klog; of its flags, kubectl users know this one.
 	logging := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(logging)
 	flags.AddGoFlag(logging.Lookup("v"))

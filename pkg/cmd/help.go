@@ -14,8 +14,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// usageTemplate is what kubectl's own help looks like. kubectl's templater is
-// not used: the hints at its end leave "kubectl " out of a plugin's name.
+// usageTemplate looks like kubectl's own help. kubectl's templater is not used, because the hints
+// at its end leave "kubectl " out of a plugin's name.
 const usageTemplate = `{{with .Example}}Examples:
 {{.}}
 
@@ -28,13 +28,13 @@ const usageTemplate = `{{with .Example}}Examples:
   {{if .Runnable}}{{.UseLine}}{{else}}{{.CommandPath}} COMMAND [options]{{end}}
 
 {{if .HasAvailableSubCommands -}}
-Use "{{.CommandPath}} COMMAND --help" for more of a command, and
+Use "{{.CommandPath}} COMMAND --help" for help with a command, and
 "{{.Root.CommandPath}} options" for the options that all commands have.
 {{else -}}
 Use "{{.Root.CommandPath}} options" for the options that all commands have.
 {{end}}`
 
-// setHelp sets how help looks, and fits the texts of all commands into its width.
+// setHelp sets the form of help, and wraps the texts of all commands to its width.
 func setHelp(root *cobra.Command) {
 	usage := template.Must(template.New("usage").Funcs(template.FuncMap{
 		"flagUsages": func(cmd *cobra.Command) string { return util.FlagUsages(helpFlags(cmd)) },
@@ -44,7 +44,7 @@ func setHelp(root *cobra.Command) {
 	root.SetHelpCommand(&cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Show the help of a command",
-		// What stands behind it are the words of a command.
+		// The words behind it are the words of a command.
 		ValidArgsFunction: subcommands,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, _, err := cmd.Root().Find(args)
@@ -60,13 +60,13 @@ func setHelp(root *cobra.Command) {
 	}
 }
 
-// withoutContexts are the commands that work in one context, or in none.
+// withoutContexts returns the commands that work in one context, or in none.
 func withoutContexts() []string {
 	return []string{"cancel", "completion", "dispatch", "explain", "help", "options", "recreate", "version"}
 }
 
-// helpFlags are the flags in the help of a command: its own, and those that choose
-// contexts if it reads several.
+// helpFlags returns the flags in the help of a command: its own, and those that choose contexts
+// if it reads several.
 func helpFlags(cmd *cobra.Command) *pflag.FlagSet {
 	shown := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
 	shown.AddFlagSet(cmd.LocalFlags())
@@ -78,10 +78,14 @@ func helpFlags(cmd *cobra.Command) *pflag.FlagSet {
 	return shown
 }
 
-// fill fits paragraphs into the width of help.
+// fill wraps paragraphs to the width of help. An indented paragraph is a table, and stays
+// unchanged.
 func fill(text string) string {
 	paragraphs := strings.Split(text, "\n\n")
 	for i, p := range paragraphs {
+		if strings.HasPrefix(p, "  ") {
+			continue
+		}
 		paragraphs[i] = wordwrap.WrapString(strings.Join(strings.Fields(p), " "), util.HelpWidth)
 	}
 	return strings.Join(paragraphs, "\n\n")

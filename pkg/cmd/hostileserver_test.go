@@ -23,8 +23,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// twisted are the flags that lead to API servers that answer as those of a bundle did, each
-// unless a twist answers in its place, by their contexts.
+// twisted returns the flags for API servers that answer like those of a bundle, unless the twist
+// of a context answers instead.
 func twisted(t *testing.T, dir string, twists map[string]func(http.ResponseWriter, *http.Request) bool) []string {
 	t.Helper()
 	kubeconfig := serve(t, dir, func(context string, w http.ResponseWriter, r *http.Request) bool {
@@ -34,7 +34,7 @@ func twisted(t *testing.T, dir string, twists map[string]func(http.ResponseWrite
 	return []string{"--kubeconfig", kubeconfig, "--cache-dir", t.TempDir()}
 }
 
-// answered answers with a text, whatever was asked.
+// answered answers every request with a text.
 func answered(code int, contentType, text string) func(http.ResponseWriter, *http.Request) {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)
@@ -45,7 +45,7 @@ func answered(code int, contentType, text string) func(http.ResponseWriter, *htt
 
 const jobList = `{"kind":"JobList","apiVersion":"batch/v1","metadata":{"resourceVersion":"1","continue":%q},"items":[%s]}`
 
-// packed answers with so many MiB of blanks, in a few kB.
+// packed answers with size MiB of blanks, compressed to a few kB.
 func packed(before string, size int) func(http.ResponseWriter, *http.Request) {
 	member := func(text string) []byte {
 		var b bytes.Buffer
@@ -54,7 +54,7 @@ func packed(before string, size int) func(http.ResponseWriter, *http.Request) {
 		_ = z.Close()
 		return b.Bytes()
 	}
-	// What is packed in several pieces is unpacked as one.
+	// Several compressed pieces are unpacked as one.
 	first, each := member(before), member(strings.Repeat(" ", 1<<20))
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -63,13 +63,13 @@ func packed(before string, size int) func(http.ResponseWriter, *http.Request) {
 	}
 }
 
-// TestHostileServers: whatever one server answers to a listing, what the others have is
-// shown, the context is named that is wrong, and what could not be done there, and
-// nothing that it sends reaches the terminal as it is.
+// TestHostileServers: whatever one server answers to a list request, the objects of the others
+// are shown, the faulty context and what could not be done there are named, and no character that
+// it sends reaches the terminal unescaped.
 func TestHostileServers(t *testing.T) {
 	const evilJob = `{"metadata":{"name":"x\u001b[2J\u202e\n\tforged  Complete","namespace":"default\u001b[31m","uid":"\u0007","creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{"managedBy":"a/b\u001b]0;t\u0007"}}`
 	var pages atomic.Int64
-	// The others need some time, too, where much else is tested.
+	// The others need some time, too, on a busy machine.
 	inTime := []string{"--context-timeout", "10s"}
 	for _, tt := range []struct {
 		name   string
@@ -81,7 +81,7 @@ func TestHostileServers(t *testing.T) {
 		{"a list that never ends", answered(200, "application/json", fmt.Sprintf(jobList, "again", "")), util.ExitPartial, "repeats a continue token", nil},
 		{"a list that goes on for ever", func(w http.ResponseWriter, r *http.Request) {
 			if pages.Load() > 200 {
-				<-r.Context().Done() // For the rest of the time, and not as fast as two machines can.
+				<-r.Context().Done() // For the rest of the time, instead of in a busy loop.
 			}
 			answered(200, "application/json", fmt.Sprintf(jobList, fmt.Sprint(pages.Add(1)), ""))(w, r)
 		}, util.ExitPartial, "no answer within 10s", inTime},
@@ -132,20 +132,20 @@ func TestHostileServers(t *testing.T) {
 				return
 			}
 			out, errOut, code = run(t, append(flags, "check", "-A", "-o", "json", "--fail-on", "none")...)
-			// Jobs wait for a worker that no context is known to reach: its address is another one.
+			// Jobs wait for a worker that no known context reaches, because its address differs.
 			assert.Equal(t, code, util.ExitPartial, errOut)
 			assert.Assert(t, json.Valid([]byte(out)), out)
 		})
 	}
 }
 
-// TestHostileDiscovery: the same of what a server says of itself.
+// TestHostileDiscovery: the same for hostile answers to discovery.
 func TestHostileDiscovery(t *testing.T) {
 	list, check, kinds := []string{"ls", "-A", "--all-contexts", "--kinds", "all"}, []string{"check", "-A", "--fail-on", "none"}, []string{"kinds", "--all-contexts"}
 	for _, tt := range []struct {
 		name, path string
 		answer     func(http.ResponseWriter, *http.Request)
-		// only is the command that is tried where an answer takes much memory, nil for all.
+		// only is the command that is tried if an answer takes much memory, nil for all.
 		only []string
 	}{
 		{"groups that grow", "/apis", packed(`{"kind":"APIGroupList","groups":[`, 100), kinds},
@@ -184,8 +184,8 @@ func TestHostileDiscovery(t *testing.T) {
 	}
 }
 
-// TestCredentialsStayHome: no server gets the credentials that are meant for another, wherever
-// it sends its clients; and what a kubeconfig in a cluster names is neither run nor asked.
+// TestCredentialsStayHome: no server gets the credentials for another, wherever it redirects its
+// clients; and the programs and servers in a kubeconfig from a cluster are neither run nor asked.
 func TestCredentialsStayHome(t *testing.T) {
 	var elsewhere atomic.Int64
 	evil := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))

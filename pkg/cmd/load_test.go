@@ -15,8 +15,8 @@ import (
 // nowhere is a server that refuses connections.
 const nowhere = "https://127.0.0.1:1"
 
-// TestUsualContexts: the environment variable stands for --contexts, and anything
-// that the call says of contexts comes before it.
+// TestUsualContexts: the environment variable stands for --contexts, and flags that choose
+// contexts replace it.
 func TestUsualContexts(t *testing.T) {
 	kubeconfig(t, "lab", map[string]string{"lab": nowhere, "prod-eu": nowhere + "/eu", "prod-us": nowhere + "/us", "prod-old": nowhere + "/old"})
 	for _, tt := range []struct {
@@ -52,7 +52,7 @@ func TestUsualContexts(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(stderr, "error: environment variable "+util.ContextsVariable+": "), stderr)
 }
 
-// TestCommandsAtOnce: commands of one process share nothing that changes.
+// TestCommandsAtOnce: concurrent commands in one process share nothing that changes.
 func TestCommandsAtOnce(t *testing.T) {
 	kubeconfig(t, "lab", map[string]string{"lab": nowhere})
 	calls := [][]string{

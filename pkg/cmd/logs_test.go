@@ -10,7 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// TestLogsUsage: mistakes are told before any cluster is asked.
+// TestLogsUsage: mistakes are reported before any cluster is asked.
 func TestLogsUsage(t *testing.T) {
 	for _, tt := range []struct {
 		args []string
@@ -47,7 +47,7 @@ func TestLogsUsage(t *testing.T) {
 	}
 }
 
-// TestLogsPrefixFlag: three answers fit into one flag.
+// TestLogsPrefixFlag: one flag has three values.
 func TestLogsPrefixFlag(t *testing.T) {
 	help, _, code := invoke(t, "logs", "-h")
 	assert.Equal(t, code, util.ExitOK)

@@ -14,8 +14,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// dispatchedBundle is a bundle of a dispatched Job on hub and its mirror on worker,
-// which runs for an hour, with more of what is told of hub and more of its objects.
+// dispatchedBundle returns a bundle of a dispatched Job on hub and its mirror on worker, which
+// has run for an hour, with further fields and objects of hub.
 func dispatchedBundle(t *testing.T, fields, objects string) string {
 	t.Helper()
 	const list = "apiVersion: v1\nkind: List\nitems:\n"
@@ -43,7 +43,7 @@ contexts:
 	return dir
 }
 
-// leaseRenewed is the Lease of that Job, renewed at a time.
+// leaseRenewed returns the Lease of that Job, renewed at a time.
 func leaseRenewed(clock string) string {
 	return `- {apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: jobs-managedby-train, namespace: default, labels: {jobmanagedby.github.io/origin-uid: u}},
     spec: {holderIdentity: alice@laptop, leaseDurationSeconds: 15, acquireTime: "2026-01-31T11:00:00.000000Z", renewTime: "2026-01-31T` + clock + `.000000Z"}}
@@ -55,9 +55,9 @@ func TestDispatchers(t *testing.T) {
 	const forbidden = serves + "  unread: [{resource: leases.coordination.k8s.io, status: {code: 403, reason: Forbidden, message: leases are forbidden}}]\n"
 	for _, tt := range []struct {
 		name, fields, objects string
-		// cell and json are what ls tells, findings what it tells of those.
+		// cell and json are the output of ls, and findings are the findings in it.
 		cell, json, findings string
-		// code is the exit code of check, and told what it tells beside the output.
+		// code is the exit code of check, and told its messages beside the output.
 		code int
 		told string
 	}{

@@ -10,9 +10,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// TestListByFinding lists the Jobs of which check finds something, and refuses where
-// nothing is judged: what is not listed would look well.
+// TestListByFinding lists the Jobs with a finding of check, and refuses if nothing is judged,
+// because a Job that is not listed would look healthy.
 func TestListByFinding(t *testing.T) {
+	skipIfShort(t)
 	list := func(recording string, args ...string) (stdout, stderr string, code int) {
 		return runIn(t, "kubectl-jobs_managedby", nil, append([]string{"ls", "-A", "--from", "../../test/recordings/" + recording}, args...)...)
 	}
@@ -52,7 +53,7 @@ func TestListByFinding(t *testing.T) {
 		assert.Equal(t, code, util.ExitUsage, stderr)
 		assert.Assert(t, strings.Contains(stderr, tt.want), stderr)
 	}
-	// What was not judged, or only in part, is not said to be well.
+	// A Job that was not judged, or only in part, is not reported as healthy.
 	dir := copyOf(t, busy, func(snapshot string) string {
 		return strings.Replace(snapshot, "  file: kwok-w1.yaml", `  file: kwok-w1.yaml
   unread:

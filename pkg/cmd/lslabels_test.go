@@ -8,12 +8,13 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// labelArgs ask for labels in both ways that kubectl get takes them.
+// labelArgs request labels in both forms of kubectl get.
 var labelArgs = []string{"-L", "kueue.x-k8s.io/queue-name,no-such", "--label-columns", "kubernetes.io/metadata.name"}
 
-// TestLabelColumns: labels have columns behind AGE, or the wide columns, as kubectl get has them,
-// and no other output changes.
+// TestLabelColumns: labels have columns behind AGE, or behind the wide columns, as in kubectl
+// get, and no other output changes.
 func TestLabelColumns(t *testing.T) {
+	skipIfShort(t)
 	for name, tt := range map[string]struct {
 		args, titles string
 		// rows are the last cells of Jobs.
@@ -24,13 +25,13 @@ func TestLabelColumns(t *testing.T) {
 		"every kind":   {"-A --kinds all", "AGE QUEUE-NAME NO-SUCH METADATA.NAME", map[string]string{"sweep": "gpu <none> <none>"}},
 		"names":        {"sweep -n ml", "AGE QUEUE-NAME NO-SUCH METADATA.NAME", map[string]string{"sweep": "gpu <none> <none>"}},
 		"mirrors":      {"-A --mirrors", "AGE QUEUE-NAME NO-SUCH METADATA.NAME", map[string]string{"train-old": "gpu <none> <none>"}},
-		"reasons":      {"-A --merged", "AGE QUEUE-NAME NO-SUCH METADATA.NAME REASON", map[string]string{"eval": "<none> <none> <none> Kueue ignores it: no queue label (kueue.x-k8s.io/queue-name)."}},
+		"reasons":      {"-A --merged", "AGE QUEUE-NAME NO-SUCH METADATA.NAME REASON", map[string]string{"eval": "<none> <none> <none> Ignored by Kueue: no queue label."}},
 		"wide":         {"-A -o wide", "UID QUEUE-NAME NO-SUCH METADATA.NAME REASON", map[string]string{"train": "gpu <none> <none> -"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := append([]string{"ls", "--from", exampleFleet}, strings.Fields(tt.args)...)
-			out, told, code := run(t, append(args, labelArgs...)...)
-			assert.Equal(t, code, 0, told)
+			out, errOut, code := run(t, append(args, labelArgs...)...)
+			assert.Equal(t, code, 0, errOut)
 			lines := strings.Split(out, "\n")
 			assert.Assert(t, strings.HasSuffix(squeeze(lines[0]), " "+tt.titles), lines[0])
 			for job, cells := range tt.rows {
@@ -48,12 +49,12 @@ func TestLabelColumns(t *testing.T) {
 			}
 		})
 	}
-	_, told, code := run(t, "ls", "-A", "--from", exampleFleet, "--summary", "-L", "team")
+	_, errOut, code := run(t, "ls", "-A", "--from", exampleFleet, "--summary", "-L", "team")
 	assert.Equal(t, code, 2)
-	assert.Assert(t, strings.Contains(told, "--summary cannot be combined with --label-columns"), told)
+	assert.Assert(t, strings.Contains(errOut, "--summary cannot be combined with --label-columns"), errOut)
 }
 
-// TestWatchLabels: rows that follow changes have the labels too, with and without reasons.
+// TestWatchLabels: rows of later changes have the labels too, with and without reasons.
 func TestWatchLabels(t *testing.T) {
 	t.Parallel()
 	for _, more := range []string{"--contexts=kwok-mgr", "--reason"} {

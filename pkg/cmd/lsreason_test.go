@@ -13,12 +13,12 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// TestListReasons: each Job stands once, with a reason; what has no origin keeps its row.
+// TestListReasons: each Job is listed once, with a reason; a mirror without an origin keeps its
+// row.
 func TestListReasons(t *testing.T) {
 	for name, args := range map[string][]string{
-		"ls-reason.txt":         {"--from", exampleFleet},
-		"ls-reason-summary.txt": {"--from", exampleFleet, "--summary"},
-		"ls-reason-status.txt":  {"--from", exampleFleet, "--status", "Running"},
+		"ls-reason.txt":        {"--from", exampleFleet},
+		"ls-reason-status.txt": {"--from", exampleFleet, "--status", "Running"},
 		"ls-reason-preempted.txt": {
 			"--from", filepath.Join(recordings, "preempted-on-worker"), "-o", "wide",
 		},
@@ -31,14 +31,14 @@ func TestListReasons(t *testing.T) {
 	}
 }
 
-// TestEachJobOnce: a list over several contexts leaves out the mirrors of what it lists, and
-// nothing else, in every format; the reason in JSON comes with --reason alone.
+// TestEachJobOnce: a list over several contexts leaves out the mirrors of listed origins, and
+// nothing else, in every format; only --reason adds the reason to JSON.
 func TestEachJobOnce(t *testing.T) {
 	read := func(args ...string) (jobs map[inspect.Ref]inspect.Job, counted int) {
 		t.Helper()
-		out, told, _ := run(t, append([]string{"ls", "-A", "-o", "json", "--from", exampleFleet}, args...)...)
+		out, errOut, _ := run(t, append([]string{"ls", "-A", "-o", "json", "--from", exampleFleet}, args...)...)
 		var list inspect.OwnerList
-		assert.NilError(t, json.Unmarshal([]byte(out), &list), told)
+		assert.NilError(t, json.Unmarshal([]byte(out), &list), errOut)
 		jobs = map[inspect.Ref]inspect.Job{}
 		for _, j := range list.All() {
 			jobs[inspect.RefOf(j)] = *j
@@ -75,10 +75,11 @@ func TestEachJobOnce(t *testing.T) {
 
 // TestMirrorsOfASelection: a mirror whose origin is not selected, or was not read, has a row.
 func TestMirrorsOfASelection(t *testing.T) {
+	skipIfShort(t)
 	names := func(args ...string) []string {
 		t.Helper()
-		out, told, _ := run(t, append([]string{"ls", "-A", "--no-headers", "-o", "custom-columns=:.context,:.name", "--from", exampleFleet}, args...)...)
-		assert.Assert(t, out != "", told)
+		out, errOut, _ := run(t, append([]string{"ls", "-A", "--no-headers", "-o", "custom-columns=:.context,:.name", "--from", exampleFleet}, args...)...)
+		assert.Assert(t, out != "", errOut)
 		return strings.Split(strings.TrimSpace(out), "\n")
 	}
 	for _, selection := range [][]string{{"-l", "kueue.x-k8s.io/multikueue-origin"}, {"--managed-by", "built-in"}, {"--contexts", "worker-*"}} {
@@ -87,33 +88,33 @@ func TestMirrorsOfASelection(t *testing.T) {
 	assert.Assert(t, len(names()) < len(names("--mirrors")))
 }
 
-// TestListNames: names choose Jobs on all contexts, and one that does not exist is an error
-// behind what was found.
+// TestListNames: names select Jobs on all contexts, and a name that does not exist is an error
+// after the output.
 func TestListNames(t *testing.T) {
-	list := func(args ...string) (out, told string, code int) {
+	list := func(args ...string) (out, errOut string, code int) {
 		t.Helper()
 		return run(t, append([]string{"ls", "--from", exampleFleet, "--all-contexts"}, args...)...)
 	}
-	out, told, code := list("-n", "ml", "-o", "name", "train", "job/sweep")
-	assert.Equal(t, out, "job.batch/sweep\njob.batch/train\n", told)
+	out, errOut, code := list("-n", "ml", "-o", "name", "train", "job/sweep")
+	assert.Equal(t, out, "job.batch/sweep\njob.batch/train\n", errOut)
 	assert.Equal(t, code, util.ExitOK)
-	out, told, code = list("-n", "ml", "-o", "name", "train", "tain")
+	out, errOut, code = list("-n", "ml", "-o", "name", "train", "tain")
 	assert.Equal(t, out, "job.batch/train\n")
-	assert.Equal(t, told, `error: job "tain" not found in namespace "ml" of contexts management, worker-1, worker-2; name the namespace with -n`+"\n")
+	assert.Equal(t, errOut, `error: job "tain" not found in namespace "ml" of contexts management, worker-1, worker-2; no other namespace has one`+"\n")
 	assert.Equal(t, code, util.ExitError)
-	_, told, code = list("-A", "--status", "Failed", "train")
-	assert.Assert(t, code == util.ExitOK && strings.Contains(told, "No Jobs found"), told)
-	_, told, code = list("-A", "a/b/c")
-	assert.Assert(t, code == util.ExitUsage && strings.Contains(told, "[KIND/]NAME"), told)
+	_, errOut, code = list("-A", "--status", "Failed", "train")
+	assert.Assert(t, code == util.ExitOK && strings.Contains(errOut, "No Jobs found"), errOut)
+	_, errOut, code = list("-A", "a/b/c")
+	assert.Assert(t, code == util.ExitUsage && strings.Contains(errOut, "[KIND/]NAME"), errOut)
 }
 
-// TestListOfNoNamespace: a namespace that does not exist is not only empty.
+// TestListOfNoNamespace: a namespace that does not exist is reported as such, not as empty.
 func TestListOfNoNamespace(t *testing.T) {
 	for _, command := range []string{"ls", "trace", "queues", "history"} {
-		_, told, _ := run(t, command, "--from", exampleFleet, "--all-contexts", "-n", "mll")
-		assert.Assert(t, strings.Contains(told, `namespace "mll" does not exist in contexts management, worker-1, worker-2`), "%s: %s", command, told)
-		_, told, _ = run(t, command, "--from", exampleFleet, "--all-contexts", "-n", "kube-system")
-		assert.Assert(t, !strings.Contains(told, "does not exist"), "%s: %s", command, told)
+		_, errOut, _ := run(t, command, "--from", exampleFleet, "--all-contexts", "-n", "mll")
+		assert.Assert(t, strings.Contains(errOut, `namespace "mll" does not exist in contexts management, worker-1, worker-2`), "%s: %s", command, errOut)
+		_, errOut, _ = run(t, command, "--from", exampleFleet, "--all-contexts", "-n", "kube-system")
+		assert.Assert(t, !strings.Contains(errOut, "does not exist"), "%s: %s", command, errOut)
 	}
 }
 
@@ -123,42 +124,38 @@ func TestReasonRefuses(t *testing.T) {
 		{"-w --output-watch-events", "--reason cannot be combined with --watch-only or --output-watch-events"},
 		{"--field-selector metadata.name=x", "--reason cannot be combined with --field-selector"},
 	} {
-		_, told, code := run(t, append([]string{"ls", "--reason"}, strings.Fields(c.args)...)...)
+		_, errOut, code := run(t, append([]string{"ls", "--reason"}, strings.Fields(c.args)...)...)
 		assert.Equal(t, code, util.ExitUsage)
-		assert.Assert(t, strings.Contains(told, c.told), told)
+		assert.Assert(t, strings.Contains(errOut, c.told), errOut)
 	}
 }
 
-// TestReasonsAgreeWithTrace: ls --reason says of a Job that waits what trace says first.
+// TestReasonsAgreeWithTrace: ls --reason shows for a Job that does not run what trace shows first.
 func TestReasonsAgreeWithTrace(t *testing.T) {
-	waiting := map[inspect.JobReason]bool{
-		inspect.ReasonOverLimit: true, inspect.ReasonNoFlavor: true, inspect.ReasonQuotaInUse: true, inspect.ReasonBehindInQueue: true,
-		inspect.ReasonNotOffered: true, inspect.ReasonNotAdmitted: true, inspect.ReasonFinding: true,
-	}
 	compared := 0
 	compare := func(t *testing.T, dir string) {
 		t.Helper()
-		out, told, _ := run(t, "ls", "-A", "--all-contexts", "--delegated", "--reason", "-o", "json", "--from", dir)
+		out, errOut, _ := run(t, "ls", "-A", "--all-contexts", "--delegated", "--reason", "-o", "json", "--from", dir)
 		var list inspect.OwnerList
-		assert.NilError(t, json.Unmarshal([]byte(out), &list), told)
+		assert.NilError(t, json.Unmarshal([]byte(out), &list), errOut)
 		traced := 0
 		for _, j := range list.All() {
-			if j.Reason == nil || !waiting[*j.Reason] || traced >= enough {
+			if j.Reason == nil || *j.Reason == inspect.ReasonNone || j.Message == nil || traced >= maxTracedJobs {
 				continue
 			}
 			traced++
-			out, told, _ := run(t, "trace", strings.ToLower(j.Kind)+"/"+j.Name, "-n", j.Namespace, "-o", "json", "--from", dir)
+			out, errOut, _ := run(t, "trace", strings.ToLower(j.Kind)+"/"+j.Name, "-n", j.Namespace, "-o", "json", "--from", dir)
 			var trace inspect.Trace
-			assert.NilError(t, json.Unmarshal([]byte(out), &trace), told)
+			assert.NilError(t, json.Unmarshal([]byte(out), &trace), errOut)
 			assert.Check(t, trace.Reason == *j.Reason && trace.Message == *j.Message, "%s/%s: ls %s %q, trace %s %q", j.Namespace, j.Name, *j.Reason, *j.Message, trace.Reason, trace.Message)
 			compared++
 		}
 	}
 	compare(t, exampleFleet)
 	assert.Assert(t, compared >= 4, "%d", compared)
-	// The table says the same as JSON.
-	out, told, _ := run(t, "ls", "score", "-n", "vision", "--all-contexts", "--reason", "--from", exampleFleet)
-	assert.Assert(t, strings.Contains(out, "LocalQueue vision/inference does not exist on worker-2"), out+told)
+	// The table shows the same as JSON.
+	out, errOut, _ := run(t, "ls", "score", "-n", "vision", "--all-contexts", "--reason", "--from", exampleFleet)
+	assert.Assert(t, strings.Contains(out, "LocalQueue vision/inference does not exist on worker-2"), out+errOut)
 	eachRecording(t, func(t *testing.T, _, dir string) {
 		t.Helper()
 		compare(t, dir)

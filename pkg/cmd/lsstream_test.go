@@ -18,8 +18,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// TestRowsComeWhilePagesArrive: a row is printed before the page behind it has come. Of a
-// watch that is so for what is not delegated: where the rest runs is only known of all of it.
+// TestRowsComeWhilePagesArrive: a row is printed before the next page has arrived. In a watch
+// this holds for Jobs that are not delegated, because where the others run is known only when all
+// are read.
 func TestRowsComeWhilePagesArrive(t *testing.T) {
 	for args, want := range map[string][]string{
 		"ls -A -o name --no-headers": {"job.batch/first", "job.batch/away", "job.batch/second"},
@@ -61,7 +62,7 @@ func TestRowsComeWhilePagesArrive(t *testing.T) {
 	}
 }
 
-// pagedJobs serves a list of Jobs, the second page once the first is read.
+// pagedJobs serves a list of Jobs, the second page only after the first is read.
 func pagedJobs(t *testing.T, isRead <-chan struct{}) *httptest.Server {
 	t.Helper()
 	const job = `{"metadata":{"namespace":"ns","name":%q,"uid":%q},"spec":{"managedBy":%q}}`

@@ -10,13 +10,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// cellEnd is a pipe that ends a cell: one that is not escaped.
+// cellEnd matches a pipe that ends a cell, which is not escaped.
 var cellEnd = regexp.MustCompile(`(^|[^\\])\|`)
 
 // TestMarkdown: in every command that prints a table, -o markdown prints tables that GitHub
-// takes for some: a separator below the titles, and as many cells in each row as there are
-// titles.
+// accepts: a separator below the titles, and as many cells in each row as there are titles.
 func TestMarkdown(t *testing.T) {
+	skipIfShort(t)
 	for _, tt := range []struct {
 		args []string
 		want []string
@@ -47,7 +47,7 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// areTables checks the tables of a page and returns how many there are.
+// areTables checks the tables of a page and returns their number.
 func areTables(t *testing.T, page string) (count int) {
 	t.Helper()
 	for block := range strings.SplitSeq(page, "\n\n") {

@@ -9,7 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// Messages of usage errors name the flag, and what to do.
+// TestUsageMessages: messages of usage errors name the flag, and what to do.
 func TestUsageMessages(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"trace train --queue q", "--queue requires --filename"},
@@ -19,7 +19,7 @@ func TestUsageMessages(t *testing.T) {
 		{"dispatch a", "--to is required: one or more contexts to run the Jobs on"},
 		{"ls --color no", `--color must be auto, always or never, not "no"`},
 		{"ls --all-contexts --contexts a", "To exclude a context, use --contexts '^NAME'"},
-		{"check --fail-on none,", `--fail-on must be error, warning, info or none, not "none,"`},
+		{"check --fail-on none,", `unknown --fail-on "none,"; choose one of error, warning, info, none`},
 		{"recreate a --managed-by b/c --all-contexts", "Use --context, not --contexts or --all-contexts"},
 	} {
 		t.Run(tt.args, func(t *testing.T) {

@@ -11,9 +11,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// TestOrphansNeedAManager: without a management cluster, nobody calls a healthy mirror an orphan,
-// and nothing looks fine.
+// TestOrphansNeedAManager: without a management cluster, a healthy mirror is not called an
+// orphan, and nothing looks healthy.
 func TestOrphansNeedAManager(t *testing.T) {
+	skipIfShort(t)
 	dir := filepath.Join(recordings, "workers-only-user")
 	const unknown = "not checked: origins of 11 mirrors (no management cluster was read)"
 	for _, args := range [][]string{{"trace", "-A", "--orphans"}, {"trace", "-A"}, {"check", "-A", "--grace", "0s"}} {
@@ -32,15 +33,16 @@ func TestOrphansNeedAManager(t *testing.T) {
 	fits(t, "tracelist", out)
 	decode(t, &list, "trace", "-A", "--orphans", "--from", dir, "-o", "json")
 	assert.Assert(t, len(list.Items) == 0 && len(list.Unchecked) == 1, out)
-	// With the manager, an orphan is one.
+	// With the manager, an orphan is reported.
 	out, _, code = run(t, "trace", "-A", "--orphans", "--from", filepath.Join(recordings, "origin-deleted-controller-down"))
 	assert.Equal(t, code, util.ExitOK)
 	assert.Assert(t, strings.Contains(out, "train"), out)
 }
 
-// TestPartsOfMirrors: the Jobs that a mirror of another kind makes lead to that, and what Kueue
-// puts into their Pod templates is no difference.
+// TestPartsOfMirrors: the Jobs that a mirror of another kind creates lead to that mirror, and
+// Kueue's additions to their Pod templates are no difference.
 func TestPartsOfMirrors(t *testing.T) {
+	skipIfShort(t)
 	dir := filepath.Join(recordings, "jobsets")
 	out, _, code := run(t, "trace", "js-susp-driver-0", "--from", dir)
 	assert.Equal(t, code, util.ExitOK)
@@ -53,7 +55,7 @@ func TestPartsOfMirrors(t *testing.T) {
 	assert.Assert(t, strings.Contains(out, "JobSet js-susp on kwok-w2 made it."), out)
 }
 
-// TestPriorityClassUnread: where the priority decides and was not read, the verdict is unknown.
+// TestPriorityClassUnread: if the verdict depends on a priority that was not read, it is unknown.
 func TestPriorityClassUnread(t *testing.T) {
 	dir := filepath.Join(recordings, "priority-class-unread")
 	out, errOut, _ := run(t, "trace", "-f", filepath.Join(dir, "x-wprio.yaml"), "--from", dir, "-o", "json")

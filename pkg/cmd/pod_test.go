@@ -11,7 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// TestPodCommandsAreCalledRightly: mistakes in the call of what works in a pod.
+// TestPodCommandsAreCalledRightly: usage errors of commands that work in a pod.
 func TestPodCommandsAreCalledRightly(t *testing.T) {
 	kubeconfig(t, "lab", map[string]string{"lab": nowhere})
 	for _, tt := range []struct{ args, want string }{
@@ -35,7 +35,7 @@ func TestPodCommandsAreCalledRightly(t *testing.T) {
 	}
 }
 
-// TestExitCodeOfACommand: what runs in a pod ends with its own exit code.
+// TestExitCodeOfACommand: a command in a pod ends with its own exit code.
 func TestExitCodeOfACommand(t *testing.T) {
 	assert.Equal(t, codeOf(exec.CodeExitError{Err: errors.New("command terminated with exit code 7"), Code: 7}), 7)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// TestQueues: rows of ClusterQueues below their cohorts, of LocalQueues, and of sums, with
-// the workers behind a manager's queue and what could not be looked at.
+// TestQueues: rows of ClusterQueues below their cohorts, of LocalQueues, and of sums, with the
+// workers behind a manager's queue and what could not be read.
 func TestQueues(t *testing.T) {
 	for name, args := range map[string][]string{
 		"queues.txt":         {"--from", room},
@@ -36,28 +36,60 @@ func TestQueues(t *testing.T) {
 	for _, c := range []struct{ args, told string }{
 		{"--summary -A", "error: --summary shows whole clusters, so it cannot be combined with --namespace or --all-namespaces"},
 		{"-w --from " + room, "error: --from cannot be combined with --watch"},
+		{"--summary --pending", "error: --summary shows clusters and --pending shows Workloads: choose one"},
 		{"--summary main", "error: --summary shows whole clusters and takes no NAME"},
 	} {
-		_, told, code := run(t, append([]string{"queues"}, strings.Fields(c.args)...)...)
+		_, errOut, code := run(t, append([]string{"queues"}, strings.Fields(c.args)...)...)
 		assert.Equal(t, code, util.ExitUsage)
-		assert.Assert(t, strings.Contains(told, c.told), told)
+		assert.Assert(t, strings.Contains(errOut, c.told), errOut)
 	}
-	out, told, code := run(t, "queues", "--from", room, "main", "nobody", "-o", "json")
+	out, errOut, code := run(t, "queues", "--from", room, "main", "nobody", "-o", "json")
 	assert.Equal(t, code, util.ExitError)
-	assert.Assert(t, strings.Contains(told, `there is no queue or cohort "nobody" on the contexts that were read`), told)
+	assert.Assert(t, strings.Contains(errOut, `there is no queue or cohort "nobody" on the contexts that were read`), errOut)
 	var list inspect.QueueList
 	assert.NilError(t, json.Unmarshal([]byte(out), &list))
 	for _, row := range list.Items {
 		assert.Equal(t, row.Name, "main")
 	}
 	assert.Equal(t, len(list.Items), 4)
-	_, told, code = run(t, "queues", "--from", filepath.Join(recordings, "running"), "-n", "nowhere")
+	_, errOut, code = run(t, "queues", "--from", filepath.Join(recordings, "running"), "-n", "nowhere")
 	assert.Equal(t, code, 0)
-	assert.Assert(t, strings.HasPrefix(told, `note: namespace "nowhere" does not exist in `) && strings.HasSuffix(told, "\nno queues found in namespace nowhere\n"), told)
+	assert.Assert(t, strings.HasPrefix(errOut, `note: namespace "nowhere" does not exist in `) && strings.HasSuffix(errOut, "\nno queues found in namespace nowhere\n"), errOut)
 }
 
-// TestQueuesAddUp: what queues use is what their admitted Workloads hold, on every cluster
-// of every recording.
+// TestQueuesPending: a waiting Workload has its place in the order of its queue, and one that is
+// in no line has none.
+func TestQueuesPending(t *testing.T) {
+	skipIfShort(t)
+	strict, faults := filepath.Join(recordings, "strict-fifo-head-blocks"), filepath.Join(recordings, "many-quota-faults")
+	for name, args := range map[string][]string{
+		"queues-pending.txt":          {"--from", faults},
+		"queues-pending-wide.txt":     {"--from", strict, "-o", "wide"},
+		"queues-pending-local.txt":    {"--from", strict, "-n", "default"},
+		"queues-pending-markdown.txt": {"--from", strict, "-o", "markdown"},
+		"queues-pending-names.txt":    {"--from", strict, "-o", "name"},
+		"queues-pending-named.txt":    {"--from", faults, "d11", "d16"},
+		"queues-pending-columns.txt":  {"--from", faults, "-o", "custom-columns=JOB:.name,PLACE:.place", "--no-headers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, errOut, code := run(t, append([]string{"queues", "--pending"}, args...)...)
+			assert.Equal(t, code, util.ExitOK, errOut)
+			golden.Assert(t, out, name)
+		})
+	}
+	out, errOut, code := run(t, "queues", "--pending", "--from", faults, "-o", "json")
+	assert.Equal(t, code, util.ExitOK, errOut)
+	fits(t, "pendinglist", out)
+	_, errOut, code = run(t, "queues", "--pending", "nobody", "--from", faults)
+	assert.Equal(t, code, util.ExitError)
+	assert.Assert(t, strings.Contains(errOut, `there is no queue or cohort "nobody"`), errOut)
+	_, errOut, code = run(t, "queues", "--pending", "-n", "nowhere", "--from", faults)
+	assert.Equal(t, code, util.ExitOK, errOut)
+	assert.Assert(t, strings.Contains(errOut, "nothing waits for quota in namespace nowhere\n"), errOut)
+}
+
+// TestQueuesAddUp: the usage of queues is what their admitted Workloads hold, on every cluster of
+// every recording.
 func TestQueuesAddUp(t *testing.T) {
 	skipIfShort(t)
 	entries, err := os.ReadDir(recordings)
@@ -68,9 +100,9 @@ func TestQueuesAddUp(t *testing.T) {
 			continue
 		}
 		dir := filepath.Join(recordings, e.Name())
-		out, told, _ := run(t, "queues", "--from", dir, "-o", "json")
+		out, errOut, _ := run(t, "queues", "--from", dir, "-o", "json")
 		var list inspect.QueueList
-		assert.NilError(t, json.Unmarshal([]byte(out), &list), told)
+		assert.NilError(t, json.Unmarshal([]byte(out), &list), errOut)
 		held := map[string]map[string]resource.Quantity{}
 		for _, q := range list.Items {
 			if q.Kind != inspect.KindClusterQueue || q.Used == nil {
@@ -88,8 +120,8 @@ func TestQueuesAddUp(t *testing.T) {
 	assert.Assert(t, compared > 50, "%d", compared)
 }
 
-// heldBy adds up the Workloads of a recorded cluster that have quota, by queue, flavor and
-// resource.
+// heldBy sums the requests of a recorded cluster's Workloads that have quota, by queue, flavor
+// and resource.
 func heldBy(t *testing.T, file string) map[string]resource.Quantity {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -130,7 +162,7 @@ func heldBy(t *testing.T, file string) map[string]resource.Quantity {
 				key := strings.Join([]string{o.Status.Admission.ClusterQueue, set.Flavors[name], name}, " ")
 				sum := held[key]
 				sum.Add(quantity)
-				// What its pods no longer need is given back.
+				// Kueue releases what its pods no longer need.
 				for _, r := range o.Status.Reclaimable {
 					if r.Name == set.Name {
 						sum.Sub(*resource.NewMilliQuantity(quantity.MilliValue()*r.Count/set.Count, resource.DecimalSI))

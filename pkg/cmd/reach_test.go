@@ -11,8 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// TestCommandsReach: whoever takes a kubeconfig by a flag, or somebody else's rights, is told
-// no command that leads to another cluster by the same name, or as somebody else.
+// TestCommandsReach: if the user gives a kubeconfig by a flag, or uses another user's rights, no
+// printed command leads to another cluster of the same name, or acts as another user.
 func TestCommandsReach(t *testing.T) {
 	anything := func(rbactest.Request) bool { return true }
 	for name, tt := range map[string]struct {
@@ -26,8 +26,8 @@ func TestCommandsReach(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			kubeconfig := guarded(t, filepath.Join(recordings, tt.recording), anything)
-			out, told, code := run(t, append(tt.args, "-o", "json", "--kubeconfig", kubeconfig, "--as", "some body")...)
-			assert.Assert(t, code == util.ExitOK || code == util.ExitFindings || code == util.ExitPartial, "%d %s", code, told)
+			out, errOut, code := run(t, append(tt.args, "-o", "json", "--kubeconfig", kubeconfig, "--as", "some body")...)
+			assert.Assert(t, code == util.ExitOK || code == util.ExitFindings || code == util.ExitPartial, "%d %s", code, errOut)
 			assert.Assert(t, strings.Contains(out, tt.command+" --as 'some body' --kubeconfig "+kubeconfig+tt.rest), out)
 			assert.Assert(t, !strings.Contains(out, "kubectl --context"), out)
 		})

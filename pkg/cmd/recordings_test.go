@@ -20,18 +20,18 @@ import (
 
 const recordings = "../../test/recordings"
 
-// run runs the plugin in this process, with nothing of this machine's.
+// run runs the plugin in this process, without the settings of this machine.
 func run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	return runIn(t, "kubectl-jobs_managedby", nil, args...)
 }
 
-// skipIfShort skips a test that runs commands for every recording or every right: make test runs it,
-// without the race detector.
-func skipIfShort(t *testing.T) {
-	t.Helper()
+// skipIfShort skips a test that runs many commands, one after the other. make test-judges runs it. With
+// -short, make test-unit looks for races, and other tests run the same code concurrently.
+func skipIfShort(tb testing.TB) {
+	tb.Helper()
 	if testing.Short() {
-		t.Skip("-short: make test-judges looks at all recordings")
+		tb.Skip("-short: make test-judges runs it")
 	}
 }
 
@@ -50,8 +50,8 @@ func eachRecording(t *testing.T, do func(t *testing.T, name, dir string)) {
 	assert.Assert(t, n >= 17, "all recordings are there")
 }
 
-// tracedJob is the Job of a recording that is traced: the only one, or of several the
-// one that waits.
+// tracedJob returns the Job of a recording that is traced: the only one or, of several, the one
+// that waits.
 func tracedJob(recording string) string {
 	some := map[string]string{
 		"preempted-on-worker": "low1", "two-flavors": "too-big-untolerated", "cohort-borrowing": "waits",
@@ -82,8 +82,8 @@ func TestTraceOfRecordings(t *testing.T) {
 	})
 }
 
-// TestTraceOfRecordingsAsJSON checks what scripts would look at: which context
-// runs the Job, by which relation, and that every hop has its words.
+// TestTraceOfRecordingsAsJSON checks the fields that scripts use: which context runs the Job, by
+// which relation, and that every hop has its text.
 func TestTraceOfRecordingsAsJSON(t *testing.T) {
 	mirrors := map[string][]string{
 		"cluster-removed-from-config":        {"kwok-w1", "kwok-w2"},
@@ -130,8 +130,8 @@ func TestTraceOfRecordingsAsJSON(t *testing.T) {
 	})
 }
 
-// TestMirrorsOfRecordings checks the one word that ls has for the same, from all
-// contexts and from the management cluster's alone.
+// TestMirrorsOfRecordings checks the mirror cell of ls, with all contexts and with the management
+// cluster only.
 func TestMirrorsOfRecordings(t *testing.T) {
 	all := map[string]string{
 		"cluster-removed-from-config": "kwok-w1+1", "mirror-mutated-on-worker": "kwok-w1", "one-worker-unusable": "kwok-w1",
@@ -142,8 +142,8 @@ func TestMirrorsOfRecordings(t *testing.T) {
 		"jobsets": "kwok-w1",
 	}
 	manager := map[string]string{
-		// Where MultiKueue has taken the mirror back, the manager's own objects name
-		// the cluster that it gave the Job to.
+		// After MultiKueue has removed the mirror, the manager's own objects name the cluster
+		// that got the Job.
 		"cluster-removed-from-config": "kwok-w2", "mirror-mutated-on-worker": "-", "unknown-owner": "?",
 		"same-cluster-under-two-names": "-", "manager-cannot-record-the-worker": "-", "jobsets": "-",
 	}

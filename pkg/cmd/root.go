@@ -1,6 +1,5 @@
-// Package cmd is the root of the commands: the flags that all of them have, help, signals
-// and exit codes. Each command is a package of its own below it, and what they share is in
-// util.
+// Package cmd is the root of the commands: the flags that all of them have, help, signals and
+// exit codes. Each command is a package below it, and util has what they share.
 package cmd
 
 import (
@@ -21,6 +20,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/kinds"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/logs"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/ls"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/mcp"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/portforward"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/queues"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/recreate"
@@ -35,9 +35,8 @@ import (
 	_ "k8s.io/client-go/plugin/pkg/client/auth"
 )
 
-// Run runs the command that the environment asks for and returns the exit code
-// of the process. The first SIGINT, SIGTERM or SIGHUP ends the command in good
-// order, the second at once.
+// Run runs the command that the environment asks for and returns the exit code of the process.
+// The first SIGINT, SIGTERM or SIGHUP ends the command cleanly, the second at once.
 func Run(env util.Environment) int {
 	ctx, stop := withSignals(context.Background())
 	defer stop()
@@ -47,30 +46,40 @@ func Run(env util.Environment) int {
 	return exitCode(env.ErrOut, outcome(cmd, err), flags.ReachFlags()...)
 }
 
-// NewRootCommand builds the tree of commands, for what documents it.
+// call runs the command of env in this process, for mcp. It returns the messages of its error,
+// and the exit code.
+func call(ctx context.Context, env util.Environment, flags *util.GlobalFlags) (texts []string, code int) {
+	root, outcome := newRoot(env, flags)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err = outcome(cmd, err); err == nil {
+		return nil, util.ExitOK
+	}
+	return messages(err, flags.ReachFlags()), codeOf(err)
+}
+
+// NewRootCommand returns the tree of commands, for the generated documentation.
 func NewRootCommand(env util.Environment) *cobra.Command {
 	root, _ := newRootCommand(env)
 	return root
 }
 
-// newRootCommand is newRoot with flags that nobody else has to know.
+// newRootCommand is newRoot with new flags.
 func newRootCommand(env util.Environment) (root *cobra.Command, outcome func(called *cobra.Command, err error) error) {
 	return newRoot(env, util.NewGlobalFlags())
 }
 
-// newRoot builds the tree of commands. outcome makes of the error of the one
-// that was called what the user is told.
+// newRoot returns the tree of commands. outcome converts the error of the called command to the
+// error for the user.
 func newRoot(env util.Environment, flags *util.GlobalFlags) (root *cobra.Command, outcome func(called *cobra.Command, err error) error) {
-	// Whether the code of a command was reached: what goes wrong before is usage.
+	// ran is set once the code of a command runs: an error before is a usage error.
 	ran := false
 	root = &cobra.Command{
-		// With "kubectl jobs-managedby" in Use, cobra would take "kubectl" for the
-		// command's name.
+		// With "kubectl jobs-managedby" in Use, cobra would use "kubectl" as the command's name.
 		Use:         "jobs-managedby",
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: env.DisplayName()},
-		Short:       "Show the Jobs whose reconciliation is delegated through managedBy",
-		Long: `Show the Jobs whose reconciliation is delegated to an external controller through
-.spec.managedBy, over any number of clusters, in the state that is true.`,
+		Short:       "Trace and diagnose Jobs with managedBy, over all clusters",
+		Long: `Trace and diagnose Jobs that an external controller reconciles (.spec.managedBy), such as
+those of MultiKueue, over any number of clusters.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
@@ -93,8 +102,9 @@ func newRoot(env util.Environment, flags *util.GlobalFlags) (root *cobra.Command
 	root.AddCommand(ls.NewCommand(env, flags), trace.NewCommand(env, flags), check.NewCommand(env, flags), doctor.NewCommand(env, flags), explain.NewCommand(env, flags), kinds.NewCommand(env, flags), queues.NewCommand(env, flags), history.NewCommand(env, flags),
 		dispatch.NewCommand(env, flags), cancel.NewCommand(env, flags), snapshot.NewCommand(env, flags), recreate.NewCommand(env, flags), completion.NewCommand(env), newOptionsCommand(), newVersionCommand(env))
 	root.AddCommand(logs.NewCommand(env, flags), exec.NewCommand(env, flags), portforward.NewCommand(env, flags), wait.NewCommand(env, flags))
+	root.AddCommand(mcp.NewCommand(env, flags, call, func() *cobra.Command { return NewRootCommand(env) }))
 	setHelp(root)
-	// cobra would add it too late for what documents it.
+	// cobra would add it too late for the generated documentation.
 	root.InitDefaultHelpCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.ValidArgsFunction != nil {

@@ -12,9 +12,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
-// TestScriptingPage runs every command of docs/scripting.md and compares what it prints. What has
-// no --from is run against servers that answer like the example fleet.
+// TestScriptingPage runs every command of docs/scripting.md and compares the output. Commands
+// without --from run against servers that answer like the example fleet.
 func TestScriptingPage(t *testing.T) {
+	skipIfShort(t)
 	const page, console, fence, prompt = "docs/scripting.md", "```console", "```", "$ "
 	kubeconfig := newWatchedFleet(t, exampleFleet).kubeconfig
 	t.Chdir("../..")
@@ -40,8 +41,8 @@ func TestScriptingPage(t *testing.T) {
 			if !strings.Contains(typed, "--from ") {
 				args = append(args, "--kubeconfig", kubeconfig)
 			}
-			out, told, code := run(t, args...)
-			assert.Assert(t, code != 1 && code != 2, "%s: %s", line, told)
+			out, errOut, code := run(t, args...)
+			assert.Assert(t, code != 1 && code != 2, "%s: %s", line, errOut)
 			lastCode, fresh = code, append(fresh, line)
 			if out != "" {
 				fresh = append(fresh, strings.Split(strings.TrimRight(out, "\n"), "\n")...)

@@ -12,14 +12,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// TestSelectorHidesNothingFromTheJudge: what is judged of a Job is the same whether
-// its mirror has the labels that are asked for, or its origin, or both.
+// TestSelectorHidesNothingFromTheJudge: the judgment of a Job is the same whether its mirror has
+// the selected labels, or its origin, or both.
 func TestSelectorHidesNothingFromTheJudge(t *testing.T) {
 	const ofMirror = "kueue.x-k8s.io/multikueue-origin"
 	from := []string{"--from", recordings + "/running", "-A"}
 	judged := func(args ...string) map[string]string {
-		out, told, code := run(t, append(args, from...)...)
-		assert.Equal(t, code, 0, told)
+		out, errOut, code := run(t, append(args, from...)...)
+		assert.Equal(t, code, 0, errOut)
 		var list inspect.OwnerList
 		assert.NilError(t, json.Unmarshal([]byte(out), &list))
 		found := map[string]string{}
@@ -41,23 +41,24 @@ func TestSelectorHidesNothingFromTheJudge(t *testing.T) {
 
 	want, _, _ := run(t, append([]string{"trace"}, from...)...)
 	for _, selector := range []string{ofMirror, "!" + ofMirror} {
-		out, told, code := run(t, append([]string{"trace", "-l", selector}, from...)...)
-		assert.Equal(t, code, 0, told)
+		out, errOut, code := run(t, append([]string{"trace", "-l", selector}, from...)...)
+		assert.Equal(t, code, 0, errOut)
 		assert.Equal(t, out, want)
 	}
-	out, told, _ := run(t, append([]string{"trace", "--orphans", "-l", ofMirror}, from...)...)
+	out, errOut, _ := run(t, append([]string{"trace", "--orphans", "-l", ofMirror}, from...)...)
 	assert.Equal(t, out, "")
-	assert.Assert(t, strings.Contains(told, "No mirrors without an origin found"), told)
-	_, told, code := run(t, append([]string{"trace", "-l", "no such selector"}, from...)...)
-	assert.Equal(t, code, util.ExitUsage, told)
+	assert.Assert(t, strings.Contains(errOut, "No mirrors without an origin found"), errOut)
+	_, errOut, code := run(t, append([]string{"trace", "-l", "no such selector"}, from...)...)
+	assert.Equal(t, code, util.ExitUsage, errOut)
 
-	// Where nothing is judged, what may be hidden is not taken for what is not there.
+	// If nothing is judged, an object that may be hidden is not taken for missing.
 	out, _, _ = run(t, append([]string{"ls", "-l", "!" + ofMirror, "--no-headers", "--delegated"}, from...)...)
 	whole, _, _ := run(t, append([]string{"ls", "--no-headers", "--delegated"}, from...)...)
 	assert.Equal(t, out, whole)
 }
 
-// A selector that no server would take is a usage error, in every command that has one.
+// TestInvalidSelectors: a selector that a server would refuse is a usage error, in every command
+// with selectors.
 func TestInvalidSelectors(t *testing.T) {
 	checked := 0
 	for _, cmd := range documented(t) {

@@ -16,8 +16,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
 )
 
-// openedBundles are those that were opened, by their folders: some are served hundreds of
-// times, and to read one takes longer than to answer from it.
+// openedBundles are the bundles that were opened, by directory: some are served hundreds of
+// times, and reading one takes longer than answering from it.
 var openedBundles sync.Map
 
 func openBundle(t *testing.T, dir string) *bundle.Bundle {
@@ -28,9 +28,9 @@ func openBundle(t *testing.T, dir string) *bundle.Bundle {
 	return b
 }
 
-// serve serves a bundle as API servers, one for each of its contexts, that answer as those
-// of the bundle did, unless answers has done so. It returns the kubeconfig that leads to
-// them, by a token; its current context is the bundle's first.
+// serve serves a bundle as API servers, one for each of its contexts, that answer like those of
+// the bundle, unless answers has answered. It returns a kubeconfig for them with a token; its
+// current context is the bundle's first.
 func serve(t *testing.T, dir string, answers func(context string, w http.ResponseWriter, r *http.Request) bool) (kubeconfig string) {
 	t.Helper()
 	config := clientcmdapi.NewConfig()
@@ -63,7 +63,7 @@ func serve(t *testing.T, dir string, answers func(context string, w http.Respons
 	return kubeconfig
 }
 
-// relay answers as was recorded.
+// relay sends a recorded answer.
 func relay(w http.ResponseWriter, recorded *http.Response) {
 	maps.Copy(w.Header(), recorded.Header)
 	w.WriteHeader(recorded.StatusCode)

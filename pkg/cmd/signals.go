@@ -9,13 +9,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// endings are the signals that end a command in good order: Ctrl-C, a termination, and
-// a terminal or a connection that is closed.
+// endings returns the signals that end a command cleanly: Ctrl-C, a termination, and a closed
+// terminal or connection.
 func endings() []os.Signal { return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} }
 
-// withSignals returns a context that these signals end, with the signal as its cause.
-// One that the process was started to ignore, as nohup and shells in the background do,
-// stays ignored.
+// withSignals returns a context that these signals end, with the signal as its cause. A signal
+// that the process was started to ignore, as by nohup and by shells in the background, stays
+// ignored.
 func withSignals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	received := make(chan os.Signal, 2)
@@ -27,7 +27,7 @@ func withSignals(parent context.Context) (context.Context, func()) {
 	go func() {
 		select {
 		case s := <-received:
-			// From here on the next one kills, as it does by default.
+			// From now on a signal kills the process, as by default.
 			signal.Stop(received)
 			cancel(&util.SignalError{Signal: s})
 		case <-ctx.Done():

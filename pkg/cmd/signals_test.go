@@ -22,8 +22,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// TestInterruptedAnywhere interrupts commands while each of their requests is on its
-// way: that is an interrupt, and no error of any other kind.
+// TestInterruptedAnywhere interrupts commands during each of their requests: the error is an
+// interrupt, and no other.
 func TestInterruptedAnywhere(t *testing.T) {
 	for _, args := range []string{
 		"ls --all-contexts -o wide", "ls --kinds all", "trace train", "trace", "check", "logs train", "kinds --all-contexts", "snapshot DIR --all-contexts",
@@ -39,33 +39,33 @@ func TestInterruptedAnywhere(t *testing.T) {
 						interrupt(&util.SignalError{Signal: syscall.SIGINT})
 						select {
 						case <-r.Context().Done():
-						case <-time.After(5 * time.Millisecond): // Not all requests are broken off.
+						case <-time.After(5 * time.Millisecond): // Not all requests are cancelled.
 						}
 					}
 					return false
 				})
-				var told bytes.Buffer
+				var errOut bytes.Buffer
 				root, _ := newRootCommand(util.Environment{
-					IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: io.Discard, ErrOut: &told}, Program: "kubectl-jobs_managedby",
+					IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: io.Discard, ErrOut: &errOut}, Program: "kubectl-jobs_managedby",
 					Args: append(strings.Fields(strings.ReplaceAll(args, "DIR", filepath.Join(t.TempDir(), "new"))),
 						"--kubeconfig", kubeconfig, "--cache-dir", t.TempDir()),
 					LookupEnv: func(string) (string, bool) { return "", false }, Clock: clock.RealClock{},
 				})
-				code := exitCode(&told, root.ExecuteContext(ctx))
+				code := exitCode(&errOut, root.ExecuteContext(ctx))
 				interrupt(nil)
 				if asked.Load() < at {
-					assert.Assert(t, at > 2, "it has asked for nothing: %s", told.String())
+					assert.Assert(t, at > 2, "it has asked for nothing: %s", errOut.String())
 					return
 				}
-				assert.Equal(t, code, 130, "interrupted at request %d: %s", at, told.String())
+				assert.Equal(t, code, 130, "interrupted at request %d: %s", at, errOut.String())
 			}
 		})
 	}
 }
 
-// TestHangUp: a terminal that is closed ends a command as Ctrl-C does.
+// TestHangUp: closing the terminal ends a command like Ctrl-C.
 func TestHangUp(t *testing.T) {
-	// Whoever runs the tests may have them ignore it, as nohup does.
+	// The test process may have been started to ignore it, as by nohup.
 	heeded := make(chan os.Signal, 1)
 	signal.Notify(heeded, syscall.SIGHUP)
 	defer signal.Stop(heeded)

@@ -20,14 +20,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// TestSnapshotHoldsWhatIsRead: whatever commands ask clusters for, snapshot asks for too, so
-// that what one of them begins to read is not forgotten; and to each of these requests the
-// snapshot gives the answer of the cluster.
-func TestSnapshotHoldsWhatIsRead(t *testing.T) {
-	// No snapshot holds nodes, accounts, Kueue's configuration or what Kueue computes, and commands
-	// do without.
+// TestSnapshotAnswersAllRequests: snapshot sends every request that commands send, so that new
+// requests of a command are not forgotten; and the snapshot answers each of these requests like
+// the cluster.
+func TestSnapshotAnswersAllRequests(t *testing.T) {
+	// No snapshot has nodes, accounts, Kueue's configuration or Kueue's computed lists, and
+	// commands work without them.
 	left := sets.New("nodes", "serviceaccounts", "configmaps", "localqueues/pendingworkloads", "clusterqueues/pendingworkloads")
-	for _, dir := range lookedAt(t) {
+	for _, dir := range readBundles(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			t.Parallel()
 			var mu sync.Mutex
@@ -43,8 +43,8 @@ func TestSnapshotHoldsWhatIsRead(t *testing.T) {
 				return false
 			})
 			snapshot := filepath.Join(t.TempDir(), "new")
-			_, told, code := run(t, "snapshot", snapshot, "-A", "--all-contexts", "--kubeconfig", kubeconfig)
-			assert.Assert(t, code == util.ExitOK || code == util.ExitPartial, told)
+			_, errOut, code := run(t, "snapshot", snapshot, "-A", "--all-contexts", "--kubeconfig", kubeconfig)
+			assert.Assert(t, code == util.ExitOK || code == util.ExitPartial, errOut)
 			recorded := asked
 			asked, uris = sets.New[string](), nil
 
@@ -63,8 +63,8 @@ func TestSnapshotHoldsWhatIsRead(t *testing.T) {
 				{"kinds", "-A", "--all-contexts"},
 				{"history", "-A"},
 			} {
-				_, told, code := run(t, append(args, "--kubeconfig", kubeconfig)...)
-				assert.Assert(t, code != util.ExitUsage, told)
+				_, errOut, code := run(t, append(args, "--kubeconfig", kubeconfig)...)
+				assert.Assert(t, code != util.ExitUsage, errOut)
 			}
 			assert.Assert(t, asked.HasAll("jobs", "pods", "workloads", "cohorts", "secrets"), "little was asked for: %s", sets.List(asked))
 			assert.DeepEqual(t, sets.List(asked.Difference(recorded).Difference(left)), []string{})
@@ -80,8 +80,8 @@ func TestSnapshotHoldsWhatIsRead(t *testing.T) {
 	}
 }
 
-// answersOf are what the contexts of a bundle answer to a request for objects: as it comes, but
-// for the version of a list, and how a kubeconfig is written.
+// answersOf returns the answers of a bundle's contexts to requests for objects, without the
+// version of a list and the format of a kubeconfig.
 func answersOf(t *testing.T, dir string) map[string]func(uri string) any {
 	t.Helper()
 	b, err := bundle.Open(dir)

@@ -15,11 +15,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// room is a manager with three workers, one of which cannot be reached: one with 1 cpu of 4
-// free and 8 on tainted nodes, and one with 2 cpu, where whatever asks for nothing gets 3.
+// room is a manager with three workers: one that cannot be reached, one with 1 of 4 cpu free and
+// 8 on tainted nodes, and one with 2 cpu, where a container without requests gets 3.
 const room = "testdata/room"
 
-// manifestOf writes a Job, in short, that asks for so much cpu in each of its pods.
+// manifestOf writes a Job, in short form, whose pods request cpu each.
 func manifestOf(t *testing.T, name string, pods int, cpu, more string) string {
 	t.Helper()
 	requests := ""
@@ -36,14 +36,14 @@ spec: {managedBy: kueue.x-k8s.io/multikueue, parallelism: %d, completions: %d, t
 	return path
 }
 
-// TestTraceOfFiles: where what is not submitted could run, and the exit code for CI.
+// TestTraceOfFiles: where Jobs that are not submitted could run, and the exit code for CI.
 func TestTraceOfFiles(t *testing.T) {
 	const tolerates = ", tolerations: [{key: spot, operator: Exists}]"
 	for name, c := range map[string]struct {
 		file, want string
 		code       int
 	}{
-		// Of the unreachable one nobody can say never.
+		// For the unreachable one, the verdict cannot be never.
 		"fits both":           {manifestOf(t, "small", 1, "1", ""), "fits,fits,unknown", util.ExitPartial},
 		"fits one":            {manifestOf(t, "two", 2, "1", ""), "waits,fits,unknown", util.ExitPartial},
 		"waits":               {manifestOf(t, "four", 4, "1", ""), "waits,never,unknown", util.ExitPartial},
@@ -67,7 +67,7 @@ func TestTraceOfFiles(t *testing.T) {
 	}
 }
 
-// TestTraceOfFilesThatNeverFit: 3 only where nothing is left to hope for.
+// TestTraceOfFilesThatNeverFit: the exit code is 3 only if no cluster could run the Job.
 func TestTraceOfFilesThatNeverFit(t *testing.T) {
 	path := manifestOf(t, "huge", 101, "1", "")
 	out, errOut, code := run(t, "trace", "-f", path, "--from", room)
@@ -75,7 +75,7 @@ func TestTraceOfFilesThatNeverFit(t *testing.T) {
 	assert.Equal(t, code, util.ExitFindings, errOut)
 	assert.Assert(t, strings.Contains(errOut, "error: no cluster can run it"), errOut)
 
-	// One that fits, and one that never will, from standard input's place: a folder.
+	// One that fits, and one that never fits, in a directory.
 	dir := filepath.Dir(path)
 	small, err := os.ReadFile(manifestOf(t, "small", 1, "1", ""))
 	assert.NilError(t, err)
@@ -85,11 +85,11 @@ func TestTraceOfFilesThatNeverFit(t *testing.T) {
 	assert.Assert(t, strings.Contains(errOut, "no cluster can run 1 of 2 objects"), errOut)
 }
 
-// TestTraceOfAFile is what a person sees.
+// TestTraceOfAFile: the output for people.
 func TestTraceOfAFile(t *testing.T) {
 	out, _, _ := run(t, "trace", "-f", manifestOf(t, "four", 4, "1", ""), "--from", room, "-o", "wide")
 	golden.Assert(t, out, "room/four.txt")
-	// Without a queue it is not for Kueue to decide.
+	// Without a queue, Kueue does not decide.
 	plain := filepath.Join(t.TempDir(), "plain.yaml")
 	assert.NilError(t, os.WriteFile(plain, []byte("{apiVersion: batch/v1, kind: Job, metadata: {name: plain}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}"), 0o600))
 	out, _, code := run(t, "trace", "-f", plain, "--from", room)

@@ -13,11 +13,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// TestTracePicture: the picture of a Job's life is XML that refers to nothing but its own
-// patterns, with a bar for each cluster.
+// TestTracePicture: the picture of a Job's life is XML that refers only to its own patterns, with
+// a bar for each cluster.
 func TestTracePicture(t *testing.T) {
-	out, told, code := run(t, "trace", "low1", "-n", "default", "-o", "svg", "--from", filepath.Join(recordings, "preempted-on-worker"))
-	assert.Equal(t, code, util.ExitOK, told)
+	out, errOut, code := run(t, "trace", "low1", "-n", "default", "-o", "svg", "--from", filepath.Join(recordings, "preempted-on-worker"))
+	assert.Equal(t, code, util.ExitOK, errOut)
 	golden.Assert(t, out, "trace/life.svg")
 	var picture struct {
 		XMLName xml.Name
@@ -46,7 +46,7 @@ func TestTracePicture(t *testing.T) {
 	}
 }
 
-// TestTracePictures: Jobs of every recording have a picture, the first of each.
+// TestTracePictures: the first Jobs of every recording have pictures.
 func TestTracePictures(t *testing.T) {
 	eachRecording(t, func(t *testing.T, _, dir string) {
 		t.Helper()
@@ -57,17 +57,17 @@ func TestTracePictures(t *testing.T) {
 			if len(words) != 3 || words[2] == "" {
 				continue // An orphan, which has no origin.
 			}
-			out, told, _ := run(t, "trace", strings.ToLower(words[1])+"/"+words[2], "-n", words[0], "-o", "svg", "--from", dir)
-			assert.NilError(t, xml.Unmarshal([]byte(out), new(struct{})), "%s: %s", line, told)
+			out, errOut, _ := run(t, "trace", strings.ToLower(words[1])+"/"+words[2], "-n", words[0], "-o", "svg", "--from", dir)
+			assert.NilError(t, xml.Unmarshal([]byte(out), new(struct{})), "%s: %s", line, errOut)
 			assert.Assert(t, !strings.Contains(out, "NaN") && !strings.Contains(out, "Inf"), out)
 		}
 	})
-	for args, told := range map[string]string{
+	for args, errOut := range map[string]string{
 		"-A -o svg":                    "-o svg requires the NAME of a Job",
 		"-f testdata/none.yaml -o svg": "-o svg cannot be combined with --filename",
 		"-n default none -o svg":       "not found",
 	} {
 		out, err, code := run(t, append([]string{"trace", "--from", filepath.Join(recordings, "running")}, strings.Fields(args)...)...)
-		assert.Assert(t, out == "" && code != util.ExitOK && strings.Contains(err, told), "%s: %s", args, err)
+		assert.Assert(t, out == "" && code != util.ExitOK && strings.Contains(err, errOut), "%s: %s", args, err)
 	}
 }

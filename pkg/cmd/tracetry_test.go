@@ -17,10 +17,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
 
-// TestTraceOfFilesAsServersHaveThem: what is not submitted yet is judged with what the cluster
-// puts in that it would be submitted to, by a dry run, and by nothing that stores anything.
-// Where that is not to be had, it is judged as it is written, and that is told; what a server
-// finds invalid never runs there.
+// TestTraceOfFilesAsServersHaveThem: a Job that is not submitted yet is judged with the defaults
+// of the cluster that it would be submitted to, by a dry run that stores nothing. If a dry run is
+// not possible, the Job is judged as written, and a note says so. A Job that a server rejects
+// never runs there.
 func TestTraceOfFilesAsServersHaveThem(t *testing.T) {
 	const status = `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":%q,"code":%d,"message":%q,"details":{"name":%q,"kind":"jobs"}}`
 	for name, tt := range map[string]struct {
@@ -55,22 +55,22 @@ func TestTraceOfFilesAsServersHaveThem(t *testing.T) {
 				if answer == "" {
 					text, err := io.ReadAll(r.Body)
 					assert.Check(t, err)
-					// As a webhook would have it: more pods than any cluster takes.
+					// Like a webhook: more pods than any cluster takes.
 					answer = strings.NewReplacer(`"parallelism":1`, `"parallelism":101`, `"completions":1`, `"completions":101`).Replace(string(text))
 					assert.Check(t, answer != string(text), answer)
 				}
 				_, _ = io.WriteString(w, answer)
 				return true
 			})
-			out, told, code := run(t, "trace", "-f", manifestOf(t, "small", 1, "1", ""), "--kubeconfig", kubeconfig, "-o", "json")
+			out, errOut, code := run(t, "trace", "-f", manifestOf(t, "small", 1, "1", ""), "--kubeconfig", kubeconfig, "-o", "json")
 			assert.DeepEqual(t, asked, []string{"POST /apis/batch/v1/namespaces/default/jobs?dryRun=All&fieldManager=kubectl-jobs-managedby"})
 			var trace inspect.Trace
-			assert.NilError(t, json.Unmarshal([]byte(out), &trace), told)
+			assert.NilError(t, json.Unmarshal([]byte(out), &trace), errOut)
 			assert.Assert(t, trace.Placements[0].Manager)
 			assert.Equal(t, trace.Placements[0].Verdict, tt.verdict, "%+v", trace.Placements[0])
-			assert.Assert(t, strings.Contains(told, tt.told), told)
-			assert.Equal(t, strings.Contains(told, "note:"), tt.told != "", told)
-			assert.Equal(t, code == util.ExitFindings, tt.verdict == inspect.Never, told)
+			assert.Assert(t, strings.Contains(errOut, tt.told), errOut)
+			assert.Equal(t, strings.Contains(errOut, "note:"), tt.told != "", errOut)
+			assert.Equal(t, code == util.ExitFindings, tt.verdict == inspect.Never, errOut)
 		})
 	}
 }

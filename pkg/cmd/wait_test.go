@@ -10,8 +10,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// TestWait: a wait ends when its condition holds of the Job, wherever it runs, and says what it
-// has seen.
+// TestWait: a wait ends when its condition holds for the Job, wherever it runs, and prints the
+// changes that it has seen.
 func TestWait(t *testing.T) {
 	running := newWatchedFleet(t, filepath.Join(recordings, "running"))
 	for _, c := range []struct {
@@ -25,17 +25,17 @@ func TestWait(t *testing.T) {
 		{"train --for=finished --timeout=1ms", util.ExitTimeout, "", []string{"is not finished after 1ms"}},
 		{"nothere --for=running", util.ExitError, "", []string{`job "nothere" not found in namespace "default"`}},
 		{"train", util.ExitOK, "job default/train is running\n", nil},
-		{"train --for=", util.ExitUsage, "", []string{`--for "" is unknown; use one of admitted, running, finished`}},
-		{"train --for=ready", util.ExitUsage, "", []string{`--for "ready" is unknown; use one of admitted, running, finished`}},
+		{"train --for=", util.ExitUsage, "", []string{`unknown --for ""; choose one of admitted, running, finished`}},
+		{"train --for=ready", util.ExitUsage, "", []string{`unknown --for "ready"; choose one of admitted, running, finished`}},
 		{"--for=running", util.ExitUsage, "", []string{"name"}},
 		{"train --for=running --timeout=-1s", util.ExitUsage, "", []string{"--timeout must not be negative"}},
 	} {
 		t.Run(c.args, func(t *testing.T) {
-			out, told, code := run(t, append([]string{"wait", "--kubeconfig", running.kubeconfig}, strings.Fields(c.args)...)...)
-			assert.Equal(t, code, c.code, told)
-			assert.Equal(t, out, c.out, told)
+			out, errOut, code := run(t, append([]string{"wait", "--kubeconfig", running.kubeconfig}, strings.Fields(c.args)...)...)
+			assert.Equal(t, code, c.code, errOut)
+			assert.Equal(t, out, c.out, errOut)
 			for _, text := range c.told {
-				assert.Assert(t, strings.Contains(told, text), told)
+				assert.Assert(t, strings.Contains(errOut, text), errOut)
 			}
 		})
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// TestWarningsAsErrors: as with kubectl, what a server warns of fails a call that asks
-// for that, whichever of the contexts it is from.
+// TestWarningsAsErrors: as in kubectl, a warning of any context's server makes a call with
+// --warnings-as-errors fail.
 func TestWarningsAsErrors(t *testing.T) {
 	warns := func(text string) string {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -26,25 +26,25 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
 
-// watchedFleet serves the clusters of a bundle with watches, which tell what a test has
-// happen, and counts what it is asked for.
+// watchedFleet serves the clusters of a bundle with watches, sends the events of a test, and
+// counts its requests.
 type watchedFleet struct {
 	t          *testing.T
 	transports map[string]http.RoundTripper
 	kubeconfig string
-	// clock is everybody's.
+	// clock is shared by all.
 	clock *roundsClock
-	// may says whether a request is answered, and with what it is refused.
+	// may reports whether a request is allowed.
 	may func(context string, r rbactest.Request) bool
 
 	mu sync.Mutex
-	// asked are requests, by their verbs, and those that were refused.
+	// asked are the numbers of requests by verb, and of those that were refused.
 	asked map[string]int
-	// watches are those that are open.
+	// watches are the open watches.
 	watches map[*watchStream]bool
 }
 
-// watchStream is a watch that somebody has open.
+// watchStream is an open watch.
 type watchStream struct {
 	context, path string
 	events        chan string
@@ -85,7 +85,7 @@ func (f *watchedFleet) serve(name string, w http.ResponseWriter, r *http.Request
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode == http.StatusNotFound && asked.Verb == "list" {
-		// It is not served.
+		// The resource is not served.
 		asked.Verb = "refused"
 	}
 	f.note(asked.Verb)
@@ -121,8 +121,7 @@ func (f *watchedFleet) watch(name string, w http.ResponseWriter, r *http.Request
 	}
 }
 
-// happen has an event told to all who watch a path, about the first object that is listed
-// there.
+// happen sends an event to all watches of a path, about the first object that is listed there.
 func (f *watchedFleet) happen(name, path, event string) {
 	f.t.Helper()
 	r, err := http.NewRequest(http.MethodGet, "http://cluster"+path, http.NoBody)
@@ -152,14 +151,14 @@ func (f *watchedFleet) happen(name, path, event string) {
 	assert.Assert(f.t, told > 0, "nobody watches %s of %s", path, name)
 }
 
-// count tells what was asked for so far, by verbs, and how many watches are open.
+// count returns the requests so far by verb, and the number of open watches.
 func (f *watchedFleet) count() (asked map[string]int, watches int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return maps.Clone(f.asked), len(f.watches)
 }
 
-// roundsClock counts how often somebody has begun to wait with a ticker.
+// roundsClock counts how often a ticker is waited for.
 type roundsClock struct {
 	*testclock.FakeClock
 	mu     sync.Mutex
@@ -224,7 +223,7 @@ func (f *watchedFleet) follow(args ...string) *watching {
 	return w
 }
 
-// until waits for what a command does by itself.
+// until waits for a condition that the command reaches by itself.
 func (w *watching) until(what string, is func() bool) {
 	w.t.Helper()
 	poll.WaitOn(w.t, func(poll.LogT) poll.Result {
@@ -235,7 +234,7 @@ func (w *watching) until(what string, is func() bool) {
 	}, poll.WithTimeout(time.Minute), poll.WithDelay(time.Millisecond))
 }
 
-// rest has the command look so many times more, two seconds apart.
+// rest lets the command judge rounds more times, two seconds apart.
 func (w *watching) rest(rounds int) {
 	w.t.Helper()
 	for range rounds {
@@ -245,10 +244,9 @@ func (w *watching) rest(rounds int) {
 	}
 }
 
-// TestWatchingAsksNoMore: what is watched is asked for once. In a minute in which nothing
-// happens no server is asked for a list; what happens is seen within a second, without
-// anything being read again.
-func TestWatchingAsksNoMore(t *testing.T) {
+// TestWatchingSendsNoLists: objects that are watched are listed once. In a minute without changes
+// no server gets a list request; a change is seen within a second, without reading again.
+func TestWatchingSendsNoLists(t *testing.T) {
 	for _, tt := range []struct{ args, context, path string }{
 		{"trace train -n default", "kwok-w1", "/api/v1/namespaces/default/pods"},
 		{"trace -A -o json", "kwok-mgr", "/apis/batch/v1/jobs"},
@@ -267,11 +265,11 @@ func TestWatchingAsksNoMore(t *testing.T) {
 			}
 			w := f.follow(strings.Fields(tt.args)...)
 			w.until("it has looked", func() bool { return w.clock.count() == 1 })
-			// What has to be seen twice is.
+			// Findings that need two readings have been confirmed.
 			w.rest(2)
 			first := w.out.String()
 			assert.Assert(t, first != "", w.errOut)
-			// Watches begin beside the first look.
+			// Watches begin at the same time as the first reading.
 			w.until("it watches", func() bool {
 				_, watches := f.count()
 				return watches > 0
@@ -283,7 +281,7 @@ func TestWatchingAsksNoMore(t *testing.T) {
 			after, _ := f.count()
 			assert.Equal(t, after["list"], before["list"], "a minute without changes has cost lists: %v, and before %v", after, before)
 			assert.Assert(t, after["watch"] <= after["list"], "%v", after)
-			// Twice for what clusters serve, and what they do not.
+			// Twice for the resources that clusters serve, and for those that they do not.
 			assert.Assert(t, after["refused"] <= before["refused"]*3, "%v, and before %v", after, before)
 			assert.Assert(t, after["get"] == before["get"] && after[""] <= before[""]+3*2*len(f.transports), "%v, and before %v", after, before)
 			assert.Equal(t, w.out.String(), first)
@@ -298,7 +296,7 @@ func TestWatchingAsksNoMore(t *testing.T) {
 			w.until("it shows the change", func() bool { return w.out.String() != first })
 			end, _ := f.count()
 			if tt.args == "trace -A -o json" {
-				// An orphan has it read which clusters are managers, once.
+				// For an orphan, it reads once which clusters are managers.
 				w.rest(2)
 				after, _ = f.count()
 				w.rest(30)
@@ -311,8 +309,8 @@ func TestWatchingAsksNoMore(t *testing.T) {
 	}
 }
 
-// TestWatchingWithoutTheRight: what may be read and not watched is read again, and that is
-// told once. What may not be read at all is asked for seldom.
+// TestWatchingWithoutTheRight: objects that may be read and not watched are read again, and a
+// note says so once. Objects that may not be read at all are requested rarely.
 func TestWatchingWithoutTheRight(t *testing.T) {
 	t.Parallel()
 	f := newWatchedFleet(t, filepath.Join(recordings, "running"))
@@ -336,7 +334,7 @@ func TestWatchingWithoutTheRight(t *testing.T) {
 	mu.Unlock()
 	w.rest(5)
 	after, _ := f.count()
-	const contexts = 2 // of these pods are looked at
+	const contexts = 2 // pods are read in this many contexts
 	lists := after["list"] - before["list"]
 	assert.Assert(t, lists >= contexts && lists <= 5*contexts, "pods are listed %d times in 10 seconds", lists)
 	mu.Lock()

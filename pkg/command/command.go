@@ -1,8 +1,8 @@
-// Package command holds what people are told to run, kubectl's commands and our own, as
-// words, and writes them for a shell. It runs none of them.
+// Package command represents commands of kubectl and of this plugin that messages advise, as
+// words, and quotes them for a shell. It runs none of them.
 //
-// This is the only place that makes text of words. Names, values and messages of
-// clusters are words, too, and whoever may write them may write anything.
+// It is the only place that converts words to text. Names, values and messages from clusters are
+// words, too, and may have been written by an attacker.
 package command
 
 import (
@@ -13,19 +13,18 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// Command is one that people are told to run. It has the words that it was made of,
-// whatever is in them: nothing that is given to it as a word is ever more than that.
+// Command is a command in a message. It keeps its words unchanged: a word never becomes more than
+// one word.
 type Command struct {
 	words []string
-	// source is what writes its standard input; nil if nothing does.
+	// source is the command that writes the standard input; nil if there is none.
 	source *Command
 }
 
-// Of makes a command of its words, the first of which is the program.
+// Of returns a command of words, the first of which is the program.
 func Of(words ...string) Command { return Command{words: slices.Clone(words)} }
 
-// Kubectl is a command of kubectl's: in a context, and in a namespace, or in none if
-// that is "".
+// Kubectl returns a kubectl command for a context and a namespace; "" for none.
 func Kubectl(context, namespace string, words ...string) Command {
 	c := Of("kubectl", "--context", context)
 	if namespace != "" {
@@ -34,37 +33,37 @@ func Kubectl(context, namespace string, words ...string) Command {
 	return c.With(words...)
 }
 
-// Plugin is a command of our own, by the name that kubectl finds the plugin by.
+// Plugin returns a command of this plugin, under its name in kubectl.
 func Plugin(words ...string) Command { return Of("kubectl", "jobs-managedby").With(words...) }
 
-// PluginFor is one of our own commands for an object, in its context and namespace.
+// PluginFor returns a command of this plugin for an object, with its context and namespace.
 func PluginFor(k delegation.Kind, verb, context, namespace, name string) Command {
 	return Plugin(verb, Argument(k, name), "-n", namespace, "--context", context)
 }
 
-// With is the command with more words.
+// With returns the command with more words.
 func (c Command) With(words ...string) Command {
 	c.words = slices.Concat(c.words, words)
 	return c
 }
 
-// FedBy is the command with what another one writes as its standard input.
+// FedBy returns the command with another command's output as its standard input.
 func (c Command) FedBy(source Command) Command {
 	c.source = &source
 	return c
 }
 
-// Fed is the command with a text as its standard input.
+// Fed returns the command with a text as its standard input.
 func (c Command) Fed(text string) Command { return c.FedBy(Of("printf", `%s\n`, text)) }
 
-// IsZero says whether there is nothing to run.
+// IsZero reports whether there is no command.
 func (c Command) IsZero() bool { return len(c.words) == 0 }
 
-// Words are what the command was made of.
+// Words returns the words of the command.
 func (c Command) Words() []string { return slices.Clone(c.words) }
 
-// Shell is the command on one line that a shell takes as it is. There is nothing in it
-// that a terminal would act on, and no backquote.
+// Shell returns the command on one line for a shell. It contains neither control characters nor
+// backquotes.
 func (c Command) Shell() string {
 	quoted := make([]string, len(c.words))
 	for i, word := range c.words {
@@ -77,7 +76,7 @@ func (c Command) Shell() string {
 	return text
 }
 
-// String is the command as it stands in Prose.
+// String returns the command as it stands in Prose.
 func (c Command) String() string {
 	if c.IsZero() {
 		return ""
@@ -85,11 +84,10 @@ func (c Command) String() string {
 	return mark + c.Shell() + mark
 }
 
-// Prose is the command alone.
+// Prose returns the command as Prose.
 func (c Command) Prose() Prose { return Prose(c.String()) }
 
-// Patch is a merge patch that gives a field a value, by the names on the way to it; nil
-// takes the field off.
+// Patch returns a merge patch that sets the field at a path; nil removes the field.
 func Patch(value any, path ...string) string {
 	for _, name := range slices.Backward(path) {
 		value = map[string]any{name: value}
@@ -97,11 +95,11 @@ func Patch(value any, path ...string) string {
 	return JSON(value)
 }
 
-// JSON is a value of JSON types as text, to be applied or to be patched with.
+// JSON returns a value of JSON types as text, for manifests and patches.
 func JSON(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		// There is nothing in it but maps, strings, numbers and the like.
+		// The value has only maps, strings, numbers and the like.
 		panic(err)
 	}
 	return string(text)

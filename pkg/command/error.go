@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// Error is an error whose text has commands. Errorf makes one.
+// Error is an error whose text contains commands. Errorf returns one.
 type Error interface {
 	error
-	// Prose is what Error returns.
+	// Prose returns the text of Error.
 	Prose() Prose
 }
 
-// Errorf is fmt.Errorf for errors that have commands, as Say is fmt.Sprintf: nothing else
-// in it can be taken for one. What it wraps is kept.
+// Errorf is fmt.Errorf for errors with commands, as Say is fmt.Sprintf: only Commands and Prose
+// among the arguments can contain commands. It wraps errors as usual.
 func Errorf(format string, args ...any) error {
 	plain(args)
-	return &said{fmt.Errorf(format, args...)}
+	return &proseError{fmt.Errorf(format, args...)}
 }
 
-// said is an error of Errorf.
-type said struct{ error }
+// proseError is an error of Errorf.
+type proseError struct{ error }
 
-func (e *said) Prose() Prose { return Prose(e.Error()) }
+func (e *proseError) Prose() Prose { return Prose(e.Error()) }
 
-func (e *said) Unwrap() error { return e.error }
+func (e *proseError) Unwrap() error { return e.error }
 
-// Told is an error as Prose. Commands of an Error that it wraps stay what they are; all
-// other text, which may be a server's, loses its backquotes.
+// Told returns an error as Prose. Commands in a wrapped Error remain commands. All other text,
+// which may come from a server, loses its backquotes.
 func Told(err error) Prose {
 	if own, ok := err.(Error); ok { //nolint:errorlint // What is wrapped is looked for below, with the text around it.
 		return own.Prose()
@@ -48,7 +48,7 @@ func Told(err error) Prose {
 	return Prose(b.String())
 }
 
-// causesOf are the errors that one wraps, none of which is nil.
+// causesOf returns the errors that an error wraps, without nil.
 func causesOf(err error) []error {
 	if several, ok := err.(interface{ Unwrap() []error }); ok {
 		return several.Unwrap()
@@ -59,7 +59,7 @@ func causesOf(err error) []error {
 	return nil
 }
 
-// plainError is an error among the arguments of Errorf: its text is what Told says.
+// plainError is an error argument of Errorf. Its text is that of Told.
 type plainError struct{ error }
 
 func (e plainError) Error() string { return string(Told(e.error)) }

@@ -170,8 +170,8 @@ func Words(line string) []string {
 	return words
 }
 
-// quoted returns what is between the quote that a text begins with and the next one, and
-// the length of both with it.
+// quoted returns the text between the quote at the beginning and the next one, and the length
+// including both quotes.
 func quoted(text string) (content string, length int) {
 	end := strings.IndexByte(text[1:], text[0])
 	if end < 0 {

@@ -9,7 +9,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
-// TestFixes: alternatives are fixes, and what has to be done besides is a step of its fix.
+// TestFixes checks that alternatives become fixes, and that further actions become steps of their
+// fix.
 func TestFixes(t *testing.T) {
 	deletion := command.Kubectl("a", "ns", "delete", "job", "x")
 	words := []string{"kubectl", "--context", "a", "-n", "ns", "delete", "job", "x"}
@@ -48,7 +49,7 @@ func TestFixes(t *testing.T) {
 	}
 }
 
-// TestFixShell: what a shell is given is what the rule wrote.
+// TestFixShell checks that Shell returns the original command.
 func TestFixShell(t *testing.T) {
 	one := command.Kubectl("a b", "", "get", "it's", "$x")
 	for _, c := range []command.Command{one, one.Fed("x | y"), command.Of("x")} {
@@ -59,7 +60,7 @@ func TestFixShell(t *testing.T) {
 	assert.Equal(t, command.Fix{Text: "wait"}.Shell(), "")
 }
 
-// TestAlternatives: fixes survive being joined into one text.
+// TestAlternatives checks that joining fixes into one text is reversible.
 func TestAlternatives(t *testing.T) {
 	fixes := []command.Fix{
 		{Text: "wait", Command: []string{}},
@@ -71,13 +72,13 @@ func TestAlternatives(t *testing.T) {
 	assert.Equal(t, command.Alternatives(nil), command.Prose(""))
 }
 
-// FuzzWords: words survive being written for a shell.
+// FuzzWords checks that Words reverses the quoting for a shell.
 func FuzzWords(f *testing.F) {
 	f.Add("it's", "a | b")
 	f.Add("=x", "\x00\n`")
 	f.Add("", `\047"`)
 	f.Fuzz(func(t *testing.T, one, two string) {
-		// No word of a shell holds a NUL.
+		// No word of a shell can contain NUL.
 		if strings.ContainsRune(one+two, 0) {
 			return
 		}

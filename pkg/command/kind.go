@@ -8,8 +8,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// KindName is what kubectl is told to name a kind by. Where a plural is that of
-// several groups, kubectl takes any of them.
+// KindName returns the name of a kind for kubectl. If several groups share a plural, kubectl
+// would choose any of them without the group.
 func KindName(k delegation.Kind) string {
 	if k.IsJob() {
 		return k.Name
@@ -17,7 +17,7 @@ func KindName(k delegation.Kind) string {
 	return k.Resource.GroupResource().String()
 }
 
-// KindNameOf is the same of an object of any kind.
+// KindNameOf returns the name of an object's kind for kubectl.
 func KindNameOf(o *unstructured.Unstructured) string {
 	gvk := o.GroupVersionKind()
 	if k, ok := delegation.KindOf(gvk); ok {
@@ -26,7 +26,7 @@ func KindNameOf(o *unstructured.Unstructured) string {
 	return strings.ToLower(gvk.GroupKind().String())
 }
 
-// Explained is what kubectl explain takes for a kind, to be followed by a field.
+// Explained returns the name of a kind for kubectl explain, to be followed by a field.
 func Explained(k delegation.Kind) string {
 	if k.IsJob() {
 		return k.Name
@@ -34,7 +34,7 @@ func Explained(k delegation.Kind) string {
 	return k.Resource.Resource
 }
 
-// Argument is an object of a kind as our own commands take it: [KIND/]NAME.
+// Argument returns an object of a kind as an argument of this plugin: [KIND/]NAME.
 func Argument(k delegation.Kind, name string) string {
 	if k.IsJob() {
 		return name

@@ -6,25 +6,24 @@ import (
 	"strings"
 )
 
-// mark stands on both sides of a command in Prose, and nowhere else in it.
+// mark encloses a command in Prose. It has no other use there.
 const mark = "`"
 
-// Prose is a text for people that may have commands in it, each between backquotes:
-// what is wrong, and what to do. It is made by Say, or is a constant, so that nothing in
-// it can be taken for a command but a Command.
+// Prose is a text for people that may contain commands, each between backquotes: the problem and
+// the fix. Only Say and constants create it, so that only Commands look like commands.
 type Prose string
 
-// Say is fmt.Sprintf for Prose. Commands and Prose among the arguments stay what they
-// are; every other text loses its backquotes. The arguments are changed in place.
+// Say is fmt.Sprintf for Prose. Commands and Prose among the arguments are kept; all other text
+// loses its backquotes. Say changes args in place.
 func Say(format string, args ...any) Prose {
 	plain(args)
 	return Prose(fmt.Sprintf(format, args...))
 }
 
-// Text is a text of somebody else's as Prose, without commands.
+// Text converts a foreign text to Prose, without commands.
 func Text(text string) Prose { return Prose(unmarked(text)) }
 
-// Join puts texts together, with a separator between any two.
+// Join joins texts with a separator.
 func Join(texts []Prose, separator string) Prose {
 	all := make([]string, len(texts))
 	for i, t := range texts {
@@ -33,7 +32,7 @@ func Join(texts []Prose, separator string) Prose {
 	return Prose(strings.Join(all, separator))
 }
 
-// JoinCommands is Join for texts that are commands alone.
+// JoinCommands is Join for commands.
 func JoinCommands(commands []Command, separator string) Prose {
 	all := make([]Prose, len(commands))
 	for i, c := range commands {
@@ -45,11 +44,11 @@ func JoinCommands(commands []Command, separator string) Prose {
 // Part is a piece of Prose.
 type Part struct {
 	Text string
-	// IsCommand is whether Text is what Command.Shell wrote.
+	// IsCommand is whether Text is the result of Command.Shell.
 	IsCommand bool
 }
 
-// Parts are the pieces of a text, in their order. None is empty.
+// Parts returns the non-empty pieces of a text, in their order.
 func (p Prose) Parts() []Part {
 	var parts []Part
 	for i, text := range strings.Split(string(p), mark) {
@@ -60,7 +59,7 @@ func (p Prose) Parts() []Part {
 	return parts
 }
 
-// plain takes from texts what could be taken for commands.
+// plain removes backquotes from arguments that are not commands.
 func plain(args []any) {
 	for i, arg := range args {
 		switch a := arg.(type) {

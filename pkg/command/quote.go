@@ -9,29 +9,29 @@ import (
 	"al.essio.dev/pkg/shellescape"
 )
 
-// Word is a text as one word of a shell's, on one line. What is not printable is
-// written by its bytes, as POSIX has it since 2024 and bash, zsh, ksh and busybox for
-// longer ($'\012'); a shell that does not know that takes it for a word as well, if for
-// another one. So is the backquote, which stands around commands in Prose.
+// Word returns a text as one word of a shell, on one line. Unprintable characters are written by
+// their bytes, as in POSIX since 2024, and in bash, zsh, ksh and busybox for longer ($'\012'). A
+// shell without this syntax also reads one word, although a different one. The backquote is
+// written in the same way, because it encloses commands in Prose.
 func Word(text string) string {
 	switch {
 	case !isPrintable(text):
 		return escaped(text)
 	case strings.HasPrefix(text, "="):
-		// zsh takes it for the path of a program.
+		// zsh would replace it with the path of a program.
 		return "'" + strings.ReplaceAll(text, "'", `'"'"'`) + "'"
 	}
 	return shellescape.Quote(text)
 }
 
-// isPrintable says whether a text may stand in single quotes.
+// isPrintable reports whether a text can be in single quotes.
 func isPrintable(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) || r == '`' })
 }
 
-// escaped is a text in the quotes in which a shell knows escapes. Every shell has to
-// find their end at the same place, so no quote or backslash is in them but by its
-// number. No word can hold a NUL; the sign for what cannot be written takes its place.
+// escaped returns a text in quotes with escapes. Every shell has to find their end at the same
+// place, so quotes and backslashes inside are written by their numbers. No word can contain NUL,
+// which becomes the replacement character.
 func escaped(text string) string {
 	var b strings.Builder
 	b.WriteString("$'")
@@ -51,7 +51,7 @@ func escaped(text string) string {
 	return b.String()
 }
 
-// octal are the bytes of a text, each as an escape.
+// octal returns the bytes of a text as escapes.
 func octal(text string) string {
 	var b strings.Builder
 	for i := range len(text) {

@@ -2,9 +2,8 @@ package command
 
 import "strings"
 
-// Reached is a text whose commands, kubectl's and our own, have more flags: those by which
-// whoever runs them reaches the same clusters. A context of that name may lead elsewhere in
-// another kubeconfig.
+// Reached adds flags to all commands of kubectl and this plugin in a text, with which they reach
+// the same clusters. In another kubeconfig, a context of the same name may point elsewhere.
 func (p Prose) Reached(by []string) Prose {
 	if len(by) == 0 {
 		return p
@@ -19,7 +18,7 @@ func (p Prose) Reached(by []string) Prose {
 	return Prose(b.String())
 }
 
-// Reached is Prose.Reached for what Command.Shell wrote.
+// Reached is Prose.Reached for a result of Command.Shell.
 func Reached(shell string, by []string) string {
 	if len(by) == 0 {
 		return shell
@@ -32,11 +31,11 @@ func Reached(shell string, by []string) string {
 	return strings.Join(stages, pipe)
 }
 
-// pipe stands between commands of which the first feeds the second.
+// pipe separates commands of which the first feeds the second.
 const pipe = " | "
 
-// reached has the flags where they read best: behind kubectl, and at the end of a command of
-// ours. What names a kubeconfig of its own has its own way.
+// reached inserts the flags where they read best: after kubectl, and at the end of a command of
+// this plugin. A command with its own kubeconfig stays unchanged.
 func reached(command, flags string) string {
 	arguments, isKubectl := strings.CutPrefix(command, "kubectl ")
 	switch {
@@ -48,8 +47,8 @@ func reached(command, flags string) string {
 	return "kubectl " + flags + " " + arguments
 }
 
-// pipeline are the commands of which a line consists. Where a word is quoted, that is in
-// single quotes, and single quotes are in double ones, as Word writes them.
+// pipeline returns the commands of a line. It relies on the quoting of Word: words are in single
+// quotes, and single quotes in double quotes.
 func pipeline(shell string) []string {
 	var stages []string
 	start, quote := 0, byte(0)

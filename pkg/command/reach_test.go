@@ -8,7 +8,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
-// TestReached: the flags stand in every command that reaches a cluster, and nowhere in a word.
+// TestReached checks that every command that reaches a cluster gets the flags, and that no word
+// changes.
 func TestReached(t *testing.T) {
 	by := []string{"--kubeconfig", "my config", "--as=-x"}
 	const flags = "--kubeconfig 'my config' --as=-x "
@@ -37,7 +38,7 @@ func TestReached(t *testing.T) {
 	}
 }
 
-// FuzzReached: whatever is in a word, it stays what it was, and the flags are read as flags.
+// FuzzReached checks that all words are preserved, and that the flags are parsed as flags.
 func FuzzReached(f *testing.F) {
 	f.Add("it's | kubectl x", "a b")
 	f.Add("x --as y", "y")

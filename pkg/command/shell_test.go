@@ -11,7 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
-// shells are those that this machine has, by the words that run one; sh is everywhere.
+// shells returns the shells of this machine, by the words that run one. sh is everywhere.
 func shells(tb testing.TB) map[string][]string {
 	tb.Helper()
 	found := map[string][]string{}
@@ -29,7 +29,7 @@ func shells(tb testing.TB) map[string][]string {
 	return found
 }
 
-// wordsOf are what a real shell hands on of a text, behind a program.
+// wordsOf returns the words that a real shell passes to a program for a text.
 func wordsOf(tb testing.TB, shell []string, text string) []string {
 	tb.Helper()
 	script := `printf '%s\0' ` + text
@@ -38,9 +38,8 @@ func wordsOf(tb testing.TB, shell []string, text string) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 }
 
-// FuzzRealShells: whatever the words are, each real shell takes them for as many words,
-// and for the same: those too that hold what a terminal would act on, if it knows how
-// POSIX has these written since 2024.
+// FuzzRealShells checks that each real shell splits the text into the same number of words.
+// Shells that know the POSIX syntax of 2024 also return the same words.
 func FuzzRealShells(f *testing.F) {
 	for _, seed := range []string{"", "a", "; exit 9 #", "$(exit 9)", "`exit 9`", "'\"\\", "a\nb\r\t", "-n", "~root", "{a,b}", "*", "!!", "\u202e\u00a0", "\xff\xfe", "=ls", "\\'", "a'\n!`", "%s%d", "$'x'", "&& exit 9", ">x", "a=b", "#", "\\", "'", "é", "a\\\nb"} {
 		f.Add(seed, "x"+seed)
@@ -51,7 +50,7 @@ func FuzzRealShells(f *testing.F) {
 		knows[name] = wordsOf(f, shell, `$'\101'`)[0] == "A"
 	}
 	f.Fuzz(func(t *testing.T, one, other string) {
-		// No word can hold it.
+		// No word can contain it.
 		want := []string{strings.ReplaceAll(one, "\x00", ""), strings.ReplaceAll(other, "\x00", ""), strings.ReplaceAll(one+other, "\x00", "")}
 		text := command.Of(want...).Shell()
 		for name, shell := range all {

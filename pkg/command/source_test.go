@@ -15,7 +15,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestNoCommandOfStrings: commands are put together of words, nowhere of strings.
+// TestNoCommandOfStrings checks that no code builds commands from strings instead of words.
 func TestNoCommandOfStrings(t *testing.T) {
 	inFormat := regexp.MustCompile(`(^|[^\w/.-])kubectl [^"]*%(\[\d+\])?[sqvd]`)
 	inSum := regexp.MustCompile(`(^|[:;,] )kubectl( |$)`)
@@ -55,22 +55,22 @@ func TestNoCommandOfStrings(t *testing.T) {
 	assert.Assert(t, files > 100, "only %d files were looked at", files)
 }
 
-// isFormat says whether a call is one of fmt's that make text or errors.
+// isFormat reports whether a call is one of fmt's that return text or errors.
 func isFormat(call *ast.CallExpr) bool {
-	made, ok := call.Fun.(*ast.SelectorExpr)
-	return ok && nameOf(made.X) == "fmt" && slices.Contains([]string{"Errorf", "Sprintf", "Sprint"}, made.Sel.Name)
+	callee, ok := call.Fun.(*ast.SelectorExpr)
+	return ok && nameOf(callee.X) == "fmt" && slices.Contains([]string{"Errorf", "Sprintf", "Sprint"}, callee.Sel.Name)
 }
 
-// saysCommand says whether an argument is what has commands, by its name.
+// saysCommand reports whether an argument contains commands, by the name of its function.
 func saysCommand(arg ast.Expr) bool {
-	makers := []string{"Kubectl", "Of", "Plugin", "PluginFor", "own", "Say", "restoreCommand", "restoring", "where", "HowToRemove", "cancelFor", "recreateFor", "goOn", "endIt"}
+	makers := []string{"Kubectl", "Of", "Plugin", "PluginFor", "own", "Say", "restoreCommand", "describeBackup", "HowToRemove", "cancelFor", "recreateFor", "goOn", "endIt"}
 	if call, ok := arg.(*ast.CallExpr); ok {
 		return slices.Contains(makers, nameOf(call.Fun))
 	}
 	return strings.EqualFold(nameOf(arg), "remedy")
 }
 
-// nameOf is the last name of an expression, "" if it has none.
+// nameOf returns the last name of an expression, or "".
 func nameOf(e ast.Expr) string {
 	switch n := e.(type) {
 	case *ast.Ident:
@@ -81,7 +81,7 @@ func nameOf(e ast.Expr) string {
 	return ""
 }
 
-// textOf is the text of a literal, "" of everything else.
+// textOf returns the text of a string literal, or "".
 func textOf(e ast.Expr) string {
 	literal, ok := e.(*ast.BasicLit)
 	if !ok || literal.Kind != token.STRING {

@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// DiscoveredKind is a kind that no row of the table names, as its schema tells of
-// it. Its status reads by the conditions that many kinds have in common
-// (kubernetes community: https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md, "Typical status properties"; the
-// kinds of the table), and is Unknown where none of these shows.
+// DiscoveredKind returns a kind that is not in the table, as its schema describes it. Its status
+// is derived from the conditions that many kinds share (kubernetes community:
+// https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md,
+// "Typical status properties"; the kinds of the table). Without any of these, it is Unknown.
 func DiscoveredKind(gvk schema.GroupVersionKind, plural string, shortNames, managedBy []string) Kind {
 	return Kind{
 		Name:       strings.ToLower(gvk.Kind),
@@ -18,7 +18,7 @@ func DiscoveredKind(gvk schema.GroupVersionKind, plural string, shortNames, mana
 		Kind:       gvk.Kind,
 		Resource:   gvk.GroupVersion().WithResource(plural),
 		ManagedBy:  managedBy,
-		// Nobody knows what guards it.
+		// It is unknown what validates the field.
 		Change: Always,
 		Reading: Reading{
 			Complete:  []Sign{condition("Complete"), condition("Completed"), condition("Succeeded")},
@@ -31,8 +31,7 @@ func DiscoveredKind(gvk schema.GroupVersionKind, plural string, shortNames, mana
 	}
 }
 
-// Fields are the paths of all fields that an object's owner and state are read
-// from.
+// Fields returns the paths of all fields that determine an object's owner and state.
 func (k Kind) Fields() [][]string {
 	fields := [][]string{{"status", "conditions"}, k.ManagedBy, k.Reading.Start, k.Reading.End, k.PodValue, k.TTL()}
 	if k.Template {
@@ -44,8 +43,8 @@ func (k Kind) Fields() [][]string {
 	return fields
 }
 
-// Concurrency is the path of the field of a template that says whether a run begins
-// while an earlier one has not ended.
+// Concurrency returns the path of the field of a template that says whether a run may start
+// before an earlier one has ended.
 func Concurrency() []string { return []string{"spec", "concurrencyPolicy"} }
 
 func fieldsOf(signs []Sign) [][]string {
@@ -58,8 +57,8 @@ func fieldsOf(signs []Sign) [][]string {
 	return fields
 }
 
-// TTL is the path of the field that says after how many seconds an object is
-// deleted once it has finished: all kinds that have one have it beside managedBy.
+// TTL returns the path of the field with the number of seconds after which a finished object is
+// deleted. All kinds that have this field have it next to managedBy.
 func (k Kind) TTL() []string {
 	if k.IsUnmanaged() || k.Template {
 		return nil

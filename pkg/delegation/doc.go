@@ -1,7 +1,5 @@
-// Package delegation is the domain that everything else stands on: which
-// kinds of objects can delegate their reconciliation, who the owner of an
-// object is, and what its status says.
+// Package delegation is the domain on which all other packages are based: which kinds of objects
+// can delegate their reconciliation, who owns an object, and what its status means.
 //
-// It reads no cluster and knows no clock; everything in it is a pure function
-// of the object that is handed in.
+// It reads no cluster and no clock. All functions are pure functions of the given object.
 package delegation

@@ -18,19 +18,19 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// The times of all fixtures: their objects were created on the hour, began and were
-// held back a little later, and ended.
+// The times of all fixtures: their objects were created on the hour, then started, were suspended
+// later, and ended.
 var (
 	began = time.Date(2026, 8, 20, 9, 0, 10, 0, time.UTC)
 	held  = time.Date(2026, 8, 20, 9, 5, 0, 0, time.UTC)
 	ended = time.Date(2026, 8, 20, 9, 42, 0, 0, time.UTC)
 )
 
-// aFixture is an object as its controller leaves it in some state.
+// aFixture is an object as its controller writes it in some state.
 type aFixture struct {
 	kind delegation.Kind
-	// state is the file's name up to the first dash: new is before any controller saw
-	// it, the others are words of StatusOf, in kubectl's manner of speaking.
+	// state is the file's name up to the first dash: "new" is before any controller saw it, the
+	// others are words for statuses as kubectl uses them.
 	state, file string
 	object      unstructured.Unstructured
 }
@@ -44,7 +44,7 @@ func (f *aFixture) owner() delegation.Owner {
 	return f.kind.OwnerOf(delegation.TextAt(f.object.Object, f.kind.ManagedBy...))
 }
 
-// status is what the state is called here.
+// status returns the status for the state.
 func (f *aFixture) status() delegation.Status {
 	switch f.state {
 	case "new":
@@ -58,8 +58,8 @@ func (f *aFixture) status() delegation.Status {
 	return delegation.Status(strings.ToUpper(f.state[:1]) + f.state[1:])
 }
 
-// folderOf is a row's folder; the version is a part of it where there are several.
-func folderOf(k delegation.Kind) string {
+// directoryOf returns a row's directory. Its name contains the version if the kind has several.
+func directoryOf(k delegation.Kind) string {
 	for _, other := range delegation.Kinds() {
 		if other.Name == k.Name && other.Resource != k.Resource {
 			return k.Name + "." + k.Resource.Version
@@ -68,7 +68,7 @@ func folderOf(k delegation.Kind) string {
 	return k.Name
 }
 
-// widget and gadget are kinds that are in no table.
+// widget and gadget are kinds that are not in the table.
 func widget() delegation.Kind {
 	gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1beta1", Kind: "Widget"}
 	return delegation.DiscoveredKind(gvk, "widgets", nil, []string{"spec", "managedBy"})
@@ -79,20 +79,20 @@ func gadget() delegation.Kind {
 	return delegation.DiscoveredKind(gvk, "gadgets", nil, []string{"spec", "runPolicy", "managedBy"})
 }
 
-// fixtures are those of all kinds of the table, and of widget and gadget.
+// fixtures returns the fixtures of all kinds of the table, and of widget and gadget.
 func fixtures(t *testing.T) []aFixture {
 	t.Helper()
-	folders := map[string]delegation.Kind{"widget.v1beta1": widget(), "gadget.v1alpha1": gadget()}
+	directories := map[string]delegation.Kind{"widget.v1beta1": widget(), "gadget.v1alpha1": gadget()}
 	for _, k := range delegation.Kinds() {
-		folders[folderOf(k)] = k
+		directories[directoryOf(k)] = k
 	}
 	files, err := filepath.Glob("testdata/kinds/*/*.yaml")
 	assert.NilError(t, err)
 	var all []aFixture
 	for _, file := range files {
-		folder := filepath.Base(filepath.Dir(file))
-		kind, known := folders[folder]
-		assert.Assert(t, known, "no kind has the folder %s", folder)
+		directory := filepath.Base(filepath.Dir(file))
+		kind, known := directories[directory]
+		assert.Assert(t, known, "no kind has the folder %s", directory)
 		text, err := os.ReadFile(file)
 		assert.NilError(t, err)
 		f := aFixture{kind: kind, file: file}
@@ -103,7 +103,7 @@ func fixtures(t *testing.T) []aFixture {
 	return all
 }
 
-// Of every kind, objects in all of its states are understood.
+// TestFixtures checks that objects of every kind are understood in all of their states.
 func TestFixtures(t *testing.T) {
 	for _, f := range fixtures(t) {
 		t.Run(strings.TrimPrefix(f.file, "testdata/kinds/"), func(t *testing.T) {
@@ -115,7 +115,8 @@ func TestFixtures(t *testing.T) {
 				assert.Equal(t, f.owner(), delegation.MultiKueue)
 			}
 			assert.Equal(t, f.kind.StatusOf(f.owner(), s, false), want)
-			// The kind's own controller takes it up by its first word.
+			// The kind's own controller shows that it has picked up the object by its first
+			// write.
 			isSilent := !s.StatusWritten && !s.Suspend && !f.kind.Template && !f.kind.IsUnmanaged() && !f.kind.Discovered
 			assert.Equal(t, f.kind.StatusOf(delegation.BuiltIn, s, false) == delegation.Unclaimed, isSilent)
 			f.checkTimes(t, s, want)
@@ -128,7 +129,7 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// checkTimes checks when it began, was held back and ended, where its kind says so.
+// checkTimes checks when the object started, was suspended and ended, if its kind records that.
 func (f *aFixture) checkTimes(t *testing.T, s delegation.State, status delegation.Status) {
 	t.Helper()
 	hasRun := status == delegation.Running || status.IsFinished() && f.file != "testdata/kinds/rayjob/failed-validation.yaml"
@@ -137,8 +138,8 @@ func (f *aFixture) checkTimes(t *testing.T, s delegation.State, status delegatio
 	}
 	since, isFinished := f.kind.Finished(s)
 	assert.Equal(t, isFinished, status.IsFinished())
-	tells := f.kind.Reading.End != nil || slices.ContainsFunc(f.kind.Reading.Complete, func(g delegation.Sign) bool { return g.Condition != "" })
-	if hasRun && isFinished && tells {
+	hasTimes := f.kind.Reading.End != nil || slices.ContainsFunc(f.kind.Reading.Complete, func(g delegation.Sign) bool { return g.Condition != "" })
+	if hasRun && isFinished && hasTimes {
 		assert.Equal(t, since, ended)
 	}
 	if !f.kind.Ended(s).IsZero() {
@@ -151,12 +152,12 @@ func (f *aFixture) checkTimes(t *testing.T, s delegation.State, status delegatio
 	}
 }
 
-// Every row has a fixture of each state that it can tell, and every sign that it
-// looks for is to be seen in one.
+// TestFixturesOfEveryRow checks that every row has a fixture of each state that it can show, and
+// that every sign appears in one.
 func TestFixturesOfEveryRow(t *testing.T) {
 	all := fixtures(t)
 	for _, kind := range append(delegation.Kinds(), widget()) {
-		t.Run(folderOf(kind), func(t *testing.T) {
+		t.Run(directoryOf(kind), func(t *testing.T) {
 			var own []aFixture
 			for _, f := range all {
 				if f.kind.Resource == kind.Resource {
@@ -167,8 +168,8 @@ func TestFixturesOfEveryRow(t *testing.T) {
 			for state, signs := range map[string][]delegation.Sign{
 				"running": r.Running, "suspended": append(slices.Clone(r.Held), r.Suspended...), "succeeded": r.Complete, "failed": r.Failed,
 			} {
-				has := slices.ContainsFunc(own, func(f aFixture) bool { return f.state == state })
-				assert.Assert(t, has || len(signs) == 0, "there is no fixture that is %s", state)
+				hasFixture := slices.ContainsFunc(own, func(f aFixture) bool { return f.state == state })
+				assert.Assert(t, hasFixture || len(signs) == 0, "there is no fixture that is %s", state)
 				for _, sign := range each(signs) {
 					assert.Assert(t, slices.ContainsFunc(own, func(f aFixture) bool { return f.state == state && f.shows(sign) }),
 						"in no fixture that is %s shows %s", state, fmt.Sprintf("%+v", sign))
@@ -179,7 +180,7 @@ func TestFixturesOfEveryRow(t *testing.T) {
 	}
 }
 
-// each are signs by the single values that they look for.
+// each splits signs by their values.
 func each(signs []delegation.Sign) []delegation.Sign {
 	var all []delegation.Sign
 	for _, sign := range signs {
@@ -195,7 +196,7 @@ func each(signs []delegation.Sign) []delegation.Sign {
 	return all
 }
 
-// shows says whether a sign shows in the fixture.
+// shows reports whether a sign shows in the fixture.
 func (f *aFixture) shows(sign delegation.Sign) bool {
 	only := f.kind
 	only.Reading = delegation.Reading{Complete: []delegation.Sign{sign}}

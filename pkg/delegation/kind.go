@@ -7,113 +7,110 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Kind is a kind of object that can be delegated. It is data: what differs
-// from kind to kind stands in a value of this type, and nowhere else.
+// Kind is a kind of object that can be delegated. It is data: all differences between kinds are
+// values of this type.
 type Kind struct {
-	// Name is the singular, lower-case name, as --kinds takes it.
+	// Name is the singular, lower-case name, as for --kinds.
 	Name string
-	// ShortNames are other names that --kinds takes, besides the plural.
+	// ShortNames are other names for --kinds, besides the plural.
 	ShortNames []string
-	// Kind is the name as it stands in an object's kind field.
+	// Kind is the value of an object's kind field.
 	Kind string
-	// Resource is where the API server serves it; its Resource is the plural.
+	// Resource is the resource in the API server. Its Resource is the plural.
 	Resource schema.GroupVersionResource
-	// ManagedBy is the path of the field that names the owner; nil where a kind has
-	// no such field, and MultiKueue moves it all the same (Unmanaged).
+	// ManagedBy is the path of the field that names the owner; nil for a kind without such a
+	// field that MultiKueue moves anyway (Unmanaged).
 	ManagedBy []string
-	// Template says that the field stands in a template: it names the owner of the
-	// objects that will be made of it, and says nothing of the object itself.
+	// Template is whether the field is inside a template: it names the owner of the objects
+	// created from the template, and says nothing about the object itself.
 	Template bool
-	// Reserved is the value of that field which means the same as no value.
+	// Reserved is the value of that field that is equivalent to no value.
 	Reserved string
-	// Defaulted says that the API server writes Reserved where the field is unset,
-	// so that it is never empty.
+	// Defaulted is whether the API server sets an unset field to Reserved, so that it is never
+	// empty.
 	Defaulted bool
-	// Allowed are the values that the API server, or the kind's own webhook, lets
-	// the field have; none means that it may have any.
+	// Allowed are the values that the API server, or the kind's own webhook, allows for the
+	// field; none means any value.
 	Allowed []Owner
-	// Change says whether the field can be changed later.
+	// Change says whether the field can change later.
 	Change Change
-	// Since is the first version of its controller that heeds the field, such as
-	// "KubeRay v1.3.0"; "" where that is not known.
+	// Since is the first version of the controller that respects the field, such as "KubeRay
+	// v1.3.0"; "" if unknown.
 	Since string
-	// Ignored says which versions of its controller have the field and do not heed
-	// it, so that both clusters run what is delegated; "" for none.
+	// Ignored are the versions of the controller that have the field and ignore it, so that both
+	// clusters run a delegated object; "" for none.
 	Ignored string
-	// Blind are versions of the API, served beside Resource's, that do not have the
-	// field: what is written through them loses it.
+	// Blind are API versions, served besides that of Resource, that lack the field: writing
+	// through them removes it.
 	Blind []string
-	// Reading is how its status tells its state.
+	// Reading defines how its status shows its state.
 	Reading Reading
-	// PodLabel is the label that its pods carry; "" where they carry none.
+	// PodLabel is the label of its Pods; "" if they have none.
 	PodLabel string
-	// PodValue is the path of the field that has the label's value; nil means the
-	// object's name.
+	// PodValue is the path of the field with the label's value; nil means the object's name.
 	PodValue []string
-	// Loses are the paths of fields, besides ManagedBy, that a copy for another
-	// cluster must not have.
+	// Loses are the paths of fields, besides ManagedBy, that a copy for another cluster must not
+	// have.
 	Loses [][]string
 	// Claims is the path, through lists, of templates of PersistentVolumeClaims that its
-	// controller makes; to pods that mount one by its name it adds the volume. Nil for
-	// none.
+	// controller creates. The controller adds the volume to Pods that mount a claim by name. Nil
+	// means none.
 	Claims []string
-	// RayCluster is the path of the specification of a RayCluster, which Ray's own
-	// autoscaler sizes where it is told to; nil where there is none.
+	// RayCluster is the path of the spec of a RayCluster, whose size Ray's own autoscaler may
+	// change; nil if there is none.
 	RayCluster []string
-	// HeldAtOnce says that its controller takes an object that is held back from the moment
-	// it is created on, whatever else its spec says: Kueue creates and queues the kind so.
+	// HeldAtOnce is whether its controller accepts an object that is suspended from its creation
+	// on, whatever else is in its spec. Kueue creates and queues such objects in this way.
 	HeldAtOnce bool
-	// PodCounts are the paths of the fields of its spec that say how many pods it wants; "*"
-	// stands for every key. Kueue admits an object for as many as it had then.
+	// PodCounts are the paths of the spec fields with numbers of Pods. "*" stands for every key.
+	// Kueue admits an object for the numbers at that time.
 	PodCounts [][]string
-	// Selector is the label selector that picks those objects of a kind which can be
-	// delegated at all; "" means all of them.
+	// Selector is the label selector of the objects that can be delegated at all; "" means all.
 	Selector string
-	// Unsynced says that MultiKueue never copies the status back, because the origin's
-	// own controller would overwrite it.
+	// Unsynced is whether MultiKueue never copies the status back, because the origin's own
+	// controller would overwrite it.
 	Unsynced bool
-	// OtherTTL says that ttlSecondsAfterFinished does not delete the object, but what
-	// it has made.
+	// OtherTTL is whether ttlSecondsAfterFinished deletes what the object has created, instead of
+	// the object.
 	OtherTTL bool
-	// Discovered says that the kind is in no table: it was found by its schema.
+	// Discovered is whether the kind is not in the table, and was found by its schema.
 	Discovered bool
-	// WithoutField says that a cluster serves it without the field, as an old version of
-	// its controller does: what is written there is dropped without a word. A mirror, which
-	// has no owner, may well be there.
+	// WithoutField is whether a cluster serves the kind without the field, as an old version of
+	// its controller does: the server silently drops it. A mirror has no owner, so it may exist
+	// there.
 	WithoutField bool
 }
 
-// Change says whether a kind's managedBy can be changed once an object is there.
+// Change says whether a kind's managedBy can change after the object's creation.
 type Change string
 
 const (
-	// Never: the API server refuses it.
+	// Never: the API server refuses changes.
 	Never Change = "never"
-	// ByWebhook: a webhook of the kind's own refuses it, where it is installed.
+	// ByWebhook: the kind's own webhook, if installed, refuses changes.
 	ByWebhook Change = "webhook"
-	// WhileSet: one value cannot be replaced by another, but it can be removed, and
-	// set anew after that: transition rules are skipped where a value is absent.
+	// WhileSet: a value cannot be replaced, but it can be removed and then set again, because
+	// transition rules do not apply to absent values.
 	WhileSet Change = "while-set"
-	// Always: nothing refuses it.
+	// Always: nothing refuses changes.
 	Always Change = "always"
 )
 
-// Changes returns all of them.
+// Changes returns all values of Change.
 func Changes() []Change { return []Change{Never, ByWebhook, WhileSet, Always} }
 
 // Job returns the row of the built-in batch/v1 Job.
 func Job() Kind { return jobKind }
 
-// Kinds returns the table of known kinds, in the order in which they are
-// shown. Where a kind has several versions that differ, each has a row, the
-// preferred one first.
+// Kinds returns the table of known kinds, in the order of display. If versions of a kind differ,
+// each has a row, the preferred one first.
 func Kinds() []Kind { return slices.Clone(kinds) }
 
 // kinds is the table.
 var kinds = slices.Concat(batchKinds(), jobSetKinds(), kubeflowKinds(), rayKinds(), appWrapperKinds(), tektonKinds(), unmanagedKinds())
 
-// KindNamed finds a known kind by what a user calls it: singular, plural,
-// short name, or any of these with the group behind a dot ("jobs.batch").
+// KindNamed returns the known kind with a name: singular, plural, short name, or any of these
+// with the group after a dot ("jobs.batch").
 func KindNamed(name string) (Kind, bool) {
 	for _, k := range kinds {
 		if k.IsNamed(name) {
@@ -123,15 +120,14 @@ func KindNamed(name string) (Kind, bool) {
 	return Kind{}, false
 }
 
-// IsNamed says whether a user may mean the kind by a name, in any case: see
-// KindNamed.
+// IsNamed reports whether a name means the kind, ignoring case: see KindNamed.
 func (k Kind) IsNamed(name string) bool {
 	short := strings.TrimSuffix(strings.ToLower(name), "."+k.Resource.Group)
 	return short == k.Name || short == k.Resource.Resource || slices.Contains(k.ShortNames, short)
 }
 
-// KindOf finds the known kind that objects of that name are of: the row of their
-// version, or else of any other.
+// KindOf returns the known kind of objects: the row of their version, or else of any other
+// version.
 func KindOf(gvk schema.GroupVersionKind) (Kind, bool) {
 	var found Kind
 	for _, k := range kinds {
@@ -148,20 +144,20 @@ func KindOf(gvk schema.GroupVersionKind) (Kind, bool) {
 	return found, found.Kind != ""
 }
 
-// GroupVersionKind is the kind as objects of it name themselves.
+// GroupVersionKind returns the kind as its objects name it.
 func (k Kind) GroupVersionKind() schema.GroupVersionKind {
 	return k.Resource.GroupVersion().WithKind(k.Kind)
 }
 
-// IsJob says whether it is the built-in batch/v1 Job, whose status the API server
-// validates, and whose pods are counted in it.
+// IsJob reports whether this is the built-in batch/v1 Job. The API server validates its status,
+// which counts its Pods.
 func (k Kind) IsJob() bool { return k.Resource.GroupResource() == jobKind.Resource.GroupResource() }
 
-// IsUnmanaged says whether the kind has no field that names an owner.
+// IsUnmanaged reports whether the kind has no field that names an owner.
 func (k Kind) IsUnmanaged() bool { return len(k.ManagedBy) == 0 }
 
-// Allows says whether the field can have a value. That the kind's own webhook may
-// not be installed is not considered.
+// Allows reports whether the field can have a value. It assumes that the kind's own webhook is
+// installed.
 func (k Kind) Allows(owner Owner) bool {
 	switch {
 	case k.IsUnmanaged():
@@ -172,7 +168,7 @@ func (k Kind) Allows(owner Owner) bool {
 	return slices.Contains(k.Allowed, owner)
 }
 
-// ResourceName is the kind's resource as kubectl writes it; of a Job, without the group.
+// ResourceName returns the kind's resource in kubectl's notation; for Jobs, without the group.
 func (k Kind) ResourceName() string {
 	if k.IsJob() {
 		return k.Resource.Resource
@@ -180,8 +176,7 @@ func (k Kind) ResourceName() string {
 	return k.Resource.GroupResource().String()
 }
 
-// String is the kind as kubectl writes it in the names of objects, such as
-// "jobset.jobset.x-k8s.io".
+// String returns the kind as in kubectl's names of objects, such as "jobset.jobset.x-k8s.io".
 func (k Kind) String() string {
 	if k.Resource.Group == "" {
 		return k.Name

@@ -30,7 +30,8 @@ func TestOwnerOf(t *testing.T) {
 	}
 }
 
-// A reserved value is one of its own kind only.
+// TestOwnerOfKindWithAnotherReservedValue checks that a reserved value applies to its own kind
+// only.
 func TestOwnerOfKindWithAnotherReservedValue(t *testing.T) {
 	kind := delegation.Kind{Reserved: "example.com/operator"}
 	assert.Equal(t, kind.OwnerOf("example.com/operator"), delegation.BuiltIn)
@@ -68,8 +69,8 @@ func TestKindNamed(t *testing.T) {
 	}
 }
 
-// Every kind of the table is found by each of its names, and by no other kind's;
-// of a kind with several versions, the first row is.
+// TestKindNamedFindsTheWholeTable checks that every kind of the table is found by each of its
+// names, and no other kind is. If a kind has several versions, the first row is found.
 func TestKindNamedFindsTheWholeTable(t *testing.T) {
 	seen := map[string]string{}
 	for _, kind := range delegation.Kinds() {

@@ -2,8 +2,8 @@ package delegation
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// The rows of the table. Where no other source is named, they are the facts of
-// docs/reference/kinds.md#kinds, each with its file there.
+// The rows of the table. Unless another source is named, the facts come from
+// docs/reference/kinds.md#kinds, which names a file for each.
 
 // jobKind is the built-in batch/v1 Job (reference: KEP-4368).
 var jobKind = Kind{
@@ -40,7 +40,7 @@ func batchKinds() []Kind {
 		Since:      jobKind.Since,
 		Reading: Reading{
 			Held: []Sign{field("spec.suspend", "true")},
-			// References to the Jobs that have not finished.
+			// These are references to the unfinished Jobs.
 			Running: []Sign{{Path: []string{"status", "active", "kind"}, In: []string{jobKind.Kind}}},
 		},
 	}}
@@ -63,7 +63,7 @@ func jobSetKinds() []Kind {
 			Running:   countsOfJobs("status.replicatedJobsStatus"),
 		},
 		PodLabel: "jobset.sigs.k8s.io/jobset-name",
-		// jobset: api/jobset/v1alpha2/jobset_types.go, VolumeClaimPolicies, from 0.11 on.
+		// jobset: api/jobset/v1alpha2/jobset_types.go, VolumeClaimPolicies, since 0.11.
 		Claims: []string{"spec", "volumeClaimPolicies", "templates"},
 		PodCounts: [][]string{
 			{"spec", "replicatedJobs", "replicas"},
@@ -74,8 +74,8 @@ func jobSetKinds() []Kind {
 	}}
 }
 
-// countsOfJobs are the signs that Jobs of a list, which counts them by their states,
-// run or have run.
+// countsOfJobs returns the signs that Jobs in a list, which counts them by state, run or have
+// run.
 func countsOfJobs(path string) []Sign {
 	return []Sign{field(path + ".active"), field(path + ".ready"), field(path + ".succeeded")}
 }
@@ -94,7 +94,7 @@ func appWrapperKinds() []Kind {
 		Reading: Reading{
 			Held:     []Sign{field("spec.suspend", "true")},
 			Complete: []Sign{field("status.phase", "Succeeded")},
-			// What it made is taken away first, and its pods may run until then.
+			// The controller first deletes the created objects, whose Pods may run until then.
 			Failed:    []Sign{{Path: []string{"status", "phase"}, In: []string{"Failed"}, Unless: []Sign{deployed}}},
 			Suspended: []Sign{field("status.phase", "Suspended")},
 			Running: []Sign{

@@ -15,12 +15,12 @@ func kubeflowKinds() []Kind {
 	rows := trainJobKinds()
 	for _, k := range []struct {
 		name, kind string
-		// change is how the kind's webhook guards the field, and anyOwner that it does
-		// not look at the value.
+		// change is how the kind's webhook validates the field. anyOwner is whether it accepts
+		// any value.
 		change   Change
 		anyOwner bool
 	}{
-		// Its webhook compares the new object with itself (pytorchjob_webhook.go:64).
+		// The webhook compares the new object with itself (pytorchjob_webhook.go:64).
 		{"pytorchjob", "PyTorchJob", Always, false},
 		{"tfjob", "TFJob", ByWebhook, false},
 		{"xgboostjob", "XGBoostJob", ByWebhook, false},
@@ -34,15 +34,15 @@ func kubeflowKinds() []Kind {
 		}
 		rows = append(rows, kind)
 	}
-	// Both versions are named mpijobs.kubeflow.org, so that a cluster can have one of
-	// them only. Neither controller has a webhook that looks at the field.
+	// Both versions have the name mpijobs.kubeflow.org, so a cluster can have only one of them.
+	// Neither controller has a webhook that validates the field.
 	v2 := trainingKind("mpijob", "MPIJob", "v2beta1", "kubeflow.org/mpi-operator", "MPI Operator v0.6.0")
 	v1 := trainingKind("mpijob", "MPIJob", "v1", trainingOperator, trainingSince)
 	v2.Change, v1.Change = Always, Always
 	return append(rows, v2, v1)
 }
 
-// replicaSpecs is the field that has the replicas of a kind by their types (training-operator:
+// replicaSpecs returns the field with the replicas of a kind by their types (training-operator:
 // pkg/apis/kubeflow.org/v1).
 func replicaSpecs(name string) string {
 	short := strings.TrimSuffix(name, "job")
@@ -52,8 +52,8 @@ func replicaSpecs(name string) string {
 	return short + "ReplicaSpecs"
 }
 
-// trainingKind is a kind with the status that training-operator's kinds have in
-// common (training-operator: pkg/apis/kubeflow.org/v1/common_types.go).
+// trainingKind returns a kind with the status that the kinds of training-operator share
+// (training-operator: pkg/apis/kubeflow.org/v1/common_types.go).
 func trainingKind(name, kind, version, reserved, since string) Kind {
 	return Kind{
 		Name:      name,
@@ -62,7 +62,7 @@ func trainingKind(name, kind, version, reserved, since string) Kind {
 		ManagedBy: []string{"spec", "runPolicy", "managedBy"},
 		Reserved:  reserved,
 		Since:     since,
-		// spec.pytorchReplicaSpecs and the like, which are the only such maps of each.
+		// These are spec.pytorchReplicaSpecs and the like. Each kind has only one such map.
 		PodCounts: [][]string{{"spec", replicaSpecs(name), "*", "replicas"}},
 		Reading: Reading{
 			Held:      []Sign{field("spec.runPolicy.suspend", "true")},
@@ -90,7 +90,7 @@ func trainJobKinds() []Kind {
 			Allowed:   []Owner{Owner(reserved), MultiKueue},
 			Change:    Never,
 			Since:     "Kubeflow Trainer v2.3.0",
-			// kubeflow/trainer#3632, repaired by #3681.
+			// kubeflow/trainer#3632, fixed by #3681.
 			Ignored: "Kubeflow Trainer before v2.3.0",
 			Reading: Reading{
 				Held:      []Sign{field("spec.suspend", "true")},
@@ -98,12 +98,12 @@ func trainJobKinds() []Kind {
 				Failed:    []Sign{condition("Failed")},
 				Suspended: []Sign{condition("Suspended")},
 				Running:   countsOfJobs("status.jobsStatus"),
-				// v2.0.0 writes it when the TrainJob ends, or is suspended
+				// v2.0.0 writes it only when the TrainJob ends or is suspended
 				// (kubeflow/trainer#2713).
 				Silent: "jobset",
 			},
 			PodCounts: [][]string{{"spec", "trainer", "numNodes"}},
-			// A TrainJob runs as a JobSet of its own name.
+			// A TrainJob runs as a JobSet with its name.
 			PodLabel:   "jobset.sigs.k8s.io/jobset-name",
 			HeldAtOnce: true,
 		}

@@ -15,22 +15,23 @@ func rayKinds() []Kind {
 	job.Reading.Complete = []Sign{{
 		Path: []string{"status", "jobDeploymentStatus"}, In: []string{"Complete"}, With: []Sign{field("status.jobStatus", "SUCCEEDED")},
 	}}
-	// What is not valid is never made (kuberay: ray-operator/controllers/ray/rayjob_controller.go).
+	// The controller does not create the cluster of an invalid RayJob (kuberay:
+	// ray-operator/controllers/ray/rayjob_controller.go).
 	job.Reading.Failed = []Sign{field("status.jobDeploymentStatus", "Failed", "ValidationFailed"), {
 		Path: []string{"status", "jobDeploymentStatus"}, In: []string{"Complete"}, With: []Sign{field("status.jobStatus", "FAILED", "STOPPED")},
 	}}
 	job.Reading.Suspended = []Sign{field("status.jobDeploymentStatus", "Suspended")}
-	// Its cluster is there too while it waits for somebody to submit to it, and until it
-	// is suspended; before it is tried again it has run (kuberay:
-	// ray-operator/apis/ray/v1/rayjob_types.go, JobDeploymentStatus).
+	// The cluster also exists while the RayJob waits for a submission, and until it is suspended.
+	// Before a retry it has run (kuberay: ray-operator/apis/ray/v1/rayjob_types.go,
+	// JobDeploymentStatus).
 	job.Reading.Running = []Sign{field("status.jobDeploymentStatus", "Running", "Waiting", "Suspending", "Retrying")}
 	job.Reading.Start, job.Reading.End = []string{"status", "startTime"}, []string{"status", "endTime"}
 	job.PodCounts = workerGroups("rayClusterSpec")
 	job.PodValue = []string{"status", "rayClusterName"}
 	job.RayCluster = []string{"spec", "rayClusterSpec"}
 
-	// A RayJob may be suspended only if it is shut down after it has finished, and a
-	// RayService only from KubeRay 1.7 on.
+	// A RayJob may be suspended only if it is shut down after it has finished, and a RayService
+	// only since KubeRay 1.7.
 	cluster := rayKind("raycluster", "RayCluster", "KubeRay v1.3.0")
 	cluster.HeldAtOnce = true
 	cluster.PodCounts = workerGroups()
@@ -45,8 +46,8 @@ func rayKinds() []Kind {
 	service.PodCounts = workerGroups("rayClusterConfig")
 	service.PodValue = []string{"status", "activeServiceStatus", "rayClusterName"}
 	service.RayCluster = []string{"spec", "rayClusterConfig"}
-	// Before KubeRay 1.7 it cannot be suspended itself, and Kueue up to 0.19 holds its
-	// cluster (kueue: pkg/controller/jobs/rayservice/rayservice_controller.go).
+	// Before KubeRay 1.7 a RayService cannot be suspended itself, and Kueue up to 0.19 suspends
+	// its cluster (kueue: pkg/controller/jobs/rayservice/rayservice_controller.go).
 	service.Reading.Held = append(service.Reading.Held, field("spec.rayClusterConfig.suspend", "true"))
 
 	return []Kind{job, cluster, service, {
@@ -63,14 +64,14 @@ func rayKinds() []Kind {
 	}}
 }
 
-// workerGroups are the sizes of a RayCluster's groups of workers, by where its spec stands
-// (kuberay: ray-operator/apis/ray/v1/raycluster_types.go).
+// workerGroups returns the paths of the sizes of a RayCluster's worker groups, for the path of
+// its spec (kuberay: ray-operator/apis/ray/v1/raycluster_types.go).
 func workerGroups(path ...string) [][]string {
 	groups := append(append([]string{"spec"}, path...), "workerGroupSpecs")
 	return [][]string{append(slices.Clone(groups), "replicas"), append(slices.Clone(groups), "numOfHosts")}
 }
 
-// rayKind is what the Ray kinds have in common (kuberay:
+// rayKind returns what the Ray kinds have in common (kuberay:
 // ray-operator/apis/ray/v1/rayjob_types.go:232).
 func rayKind(name, kind, since string) Kind {
 	return Kind{

@@ -9,7 +9,7 @@ func tektonKinds() []Kind {
 	}
 }
 
-// tektonKind is what the two kinds of Tekton have in common (tekton:
+// tektonKind returns what the two kinds of Tekton have in common (tekton:
 // pkg/apis/pipeline/register.go:61, pipelinerun_validation.go:142).
 func tektonKind(name, kind string, shortNames []string, podLabel string) Kind {
 	pending := field("spec.status", kind+"Pending")

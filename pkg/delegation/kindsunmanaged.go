@@ -6,12 +6,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// admissionGate is the scheduling gate by which Kueue holds a pod back.
+// admissionGate is the scheduling gate with which Kueue holds a Pod back.
 const admissionGate = "kueue.x-k8s.io/admission"
 
-// unmanagedKinds have no field that names an owner. MultiKueue moves them all the
-// same, and its labels are all that tells (docs/reference/multikueue.md#adapters). Only
-// those that were submitted to a queue are looked at.
+// unmanagedKinds returns kinds without a field that names an owner. MultiKueue moves them anyway,
+// which only its labels show (docs/reference/multikueue.md#adapters). Only objects in a queue are
+// read.
 func unmanagedKinds() []Kind {
 	return []Kind{
 		{

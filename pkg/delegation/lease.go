@@ -17,11 +17,10 @@ const (
 // pkg/util/validation, DNS1123SubdomainMaxLength).
 const longestName = 253
 
-// LeaseName returns the name of the Lease that the dispatcher of a Job holds: in the
-// origin's namespace, on the origin's cluster, with OriginUIDLabel on it and the
-// origin as its owner. Its spec is that of client-go's leader election: an empty
-// holderIdentity, or a renewTime that is longer ago than leaseDurationSeconds,
-// means that no dispatcher holds it; acquireTime is since when one does.
+// LeaseName returns the name of the Lease of a Job's dispatcher. The Lease is in the origin's
+// namespace and cluster, has OriginUIDLabel, and the origin owns it. Its spec is that of
+// client-go's leader election: no dispatcher holds it if holderIdentity is empty, or if renewTime
+// is older than leaseDurationSeconds. acquireTime is when the holder took it.
 func LeaseName(job string) string { return jobKind.LeaseName(job) }
 
 // LeaseName returns the same for an object of any kind: "jobs-managedby-" and the name for
@@ -42,9 +41,8 @@ func (k Kind) LeaseName(name string) string {
 	return readable + suffix
 }
 
-// IsDispatched says whether a Lease tells who looks after an object: its owner is
-// ours, or it has another one and was dispatched all the same, which is what
-// MirrorAnnotation is a sign of.
+// IsDispatched reports whether a Lease shows who dispatches an object: its owner is ours, or it
+// has another owner and was dispatched anyway, as MirrorAnnotation shows.
 func IsDispatched(owner Owner, m *Marks) bool {
 	return owner == Dispatch || !owner.IsBuiltIn() && m != nil && (!m.Mirror.IsZero() || m.BadMirror != "")
 }

@@ -40,7 +40,7 @@ func TestLeaseName(t *testing.T) {
 	for _, k := range delegation.Kinds() {
 		name := k.LeaseName("train")
 		assert.Equal(t, len(validation.IsDNS1123Subdomain(name)), 0, name)
-		// Two versions of one kind are the same objects.
+		// Two versions of one kind have the same objects.
 		names[name] = true
 	}
 	groups := map[schema.GroupResource]bool{}
@@ -54,22 +54,22 @@ func TestLeaseName(t *testing.T) {
 	long := strings.Repeat("n", 253)
 	assert.Equal(t, len(validation.IsDNS1123Subdomain(jobSet.LeaseName(long))), 0)
 	assert.Assert(t, jobSet.LeaseName(long) != jobSet.LeaseName(long[1:]))
-	// Wherever a long name is cut.
+	// A long name may be cut at any place.
 	for n := range 63 {
 		dotted := strings.Repeat("n", 150+n) + "." + strings.Repeat("n", 100-n)
 		assert.Equal(t, len(validation.IsDNS1123Subdomain(jobSet.LeaseName(dotted))), 0, jobSet.LeaseName(dotted))
 	}
 }
 
-// TestLeaseNamesAreUnique: no two objects share a Lease, also if their names are made for
-// that. A Job named "b" and a JobSet named "a" form the first pair, and so on.
+// TestLeaseNamesAreUnique checks that no two objects share a Lease, even if their names are
+// chosen for that. A Job named "b" and a JobSet named "a" form the first pair, and so on.
 func TestLeaseNamesAreUnique(t *testing.T) {
 	kindOf := func(group, kind string) delegation.Kind {
 		return delegation.DiscoveredKind(schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}, strings.ToLower(kind)+"s", nil, nil)
 	}
 	kinds := []delegation.Kind{
 		kindOf("a", "X"), kindOf("a.b", "X"), kindOf("a-b", "X"), kindOf("a.b-c", "X"), kindOf("x.a", "X"), kindOf("", "X"), kindOf("a", "X.x"),
-		// The same kind, and so the same text for a reader, in two resources.
+		// This is the same kind, with the same text for a reader, in two resources.
 		delegation.DiscoveredKind(schema.GroupVersionKind{Group: "a", Version: "v1", Kind: "X"}, "others", nil, nil),
 	}
 	known := map[schema.GroupResource]bool{}
@@ -81,7 +81,7 @@ func TestLeaseNamesAreUnique(t *testing.T) {
 	}
 	long := strings.Repeat("n", 200)
 	names := []string{"x", "b-x", "c-x", "b.c-x", "x-a", "a-x", "x-x", "x.a-x", "b.x", long, long + strings.Repeat("n", 37), long + strings.Repeat("n", 52) + "a", long + strings.Repeat("n", 52) + "b", long + strings.Repeat(".n", 26)}
-	// Then each name that is a Lease, or a part of one, of another kind.
+	// Add each name that is a Lease of another kind, or a part of one.
 	for range 2 {
 		var more []string
 		for _, k := range kinds {

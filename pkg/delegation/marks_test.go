@@ -9,7 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// TestMarks: an annotation names an object, or is told of as what it is.
+// TestMarks checks that an annotation either names an object or is returned as malformed.
 func TestMarks(t *testing.T) {
 	const uid = "0f5b6c2e-9a0e-4f43-9d3b-0f8f1f8f0b1a"
 	long := strings.Repeat("a", 254)

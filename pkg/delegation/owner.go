@@ -5,9 +5,8 @@ package delegation
 type Owner string
 
 const (
-	// BuiltIn is the owner of every object that is not delegated. A managedBy
-	// that is unset, empty, or the kind's reserved value all mean this one
-	// (KEP-4368, "Skip reconciliation").
+	// BuiltIn is the owner of every object that is not delegated. A managedBy that is unset,
+	// empty, or the kind's reserved value means this owner (KEP-4368, "Skip reconciliation").
 	BuiltIn Owner = "built-in"
 
 	// MultiKueue is the owner of objects that Kueue dispatches to worker
@@ -18,11 +17,11 @@ const (
 	Dispatch Owner = "jobmanagedby.github.io/dispatch"
 )
 
-// IsBuiltIn says whether the kind's own controller reconciles the object.
+// IsBuiltIn reports whether the kind's own controller reconciles the object.
 func (o Owner) IsBuiltIn() bool { return o == BuiltIn }
 
-// OwnerOf turns the value of an object's managedBy field into its owner. Pass
-// "" where the field is unset.
+// OwnerOf returns the owner for the value of an object's managedBy field, or "" if the field is
+// unset.
 func (k Kind) OwnerOf(managedBy string) Owner {
 	if managedBy == "" || managedBy == k.Reserved {
 		return BuiltIn

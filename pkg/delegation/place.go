@@ -6,14 +6,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Cluster is the identity of a cluster: UIDs that it serves. Server address, server name
-// and certificate authority are no part of it, because proxies share them between clusters
-// and choose the cluster by the credentials.
+// Cluster is the identity of a cluster: UIDs that it serves. Server address, server name and
+// certificate authority do not belong to it, because proxies share them between clusters and
+// select the cluster by the credentials.
 type Cluster struct {
-	// UID is that of its Namespace kube-system, "" where that may not be read.
+	// UID is the UID of its Namespace kube-system; "" if that is not readable.
 	UID string
-	// Namespaces are the UIDs of namespaces that were read, by name. The ClusterRoles view
-	// and edit allow users to get their own namespace.
+	// Namespaces are the UIDs of namespaces that were read, by name. The ClusterRoles view and
+	// edit allow users to read their own namespace.
 	Namespaces map[string]string
 }
 
@@ -22,7 +22,7 @@ func (c Cluster) IsUnknown(namespace string) bool {
 	return c.UID == "" && c.Namespaces[namespace] == ""
 }
 
-// Place is the place of an object on this cluster.
+// Place returns the place of an object on this cluster.
 func (c Cluster) Place(namespace, name, uid string) Place {
 	return Place{ClusterUID: c.UID, NamespaceUID: c.Namespaces[namespace], Namespace: namespace, Name: name, UID: uid}
 }
@@ -58,17 +58,16 @@ const (
 	CertainlyOther
 )
 
-// Place is an object on a cluster. ClusterUID is the UID of the cluster's Namespace
-// kube-system, NamespaceUID that of the object's namespace; each is "" where the writer was
-// not allowed to read it.
+// Place is the place of an object on a cluster. ClusterUID is the UID of the cluster's Namespace
+// kube-system, and NamespaceUID that of the object's namespace. Each is "" if its writer had no
+// right to read it.
 type Place struct{ ClusterUID, NamespaceUID, Namespace, Name, UID string }
 
-// unknown stands in annotations for the identity of a cluster whose kube-system could not
-// be read.
+// unknown replaces the identity of a cluster in annotations if its kube-system was not readable.
 const unknown = "unknown"
 
-// On says whether the place is on a cluster. Different UIDs of the namespace prove nothing:
-// it may have been deleted and created again since the place was written.
+// On says whether the place is on a cluster. Different UIDs of the namespace prove nothing: it
+// may have been deleted and created again since the place was written.
 func (p Place) On(c Cluster) Sameness {
 	switch {
 	case p.ClusterUID != "" && c.UID != "":
@@ -93,12 +92,12 @@ func (p Place) Cluster() string {
 	return "an unidentified cluster"
 }
 
-// IsZero reports whether it names nothing.
+// IsZero reports whether the place names nothing.
 func (p Place) IsZero() bool { return p == Place{} }
 
-// String is the place as annotations hold it: "<cluster>/<namespace>/<name>", with "/<uid>"
-// behind it if there is one. The cluster is the UID of kube-system, or "unknown", with
-// "+<UID of the namespace>" behind it if that is known.
+// String returns the place in the format of annotations: "<cluster>/<namespace>/<name>", followed
+// by "/<uid>" if there is one. The cluster is the UID of kube-system, or "unknown", followed by
+// "+<UID of the namespace>" if that is known.
 func (p Place) String() string {
 	cluster := p.ClusterUID
 	if cluster == "" {
@@ -114,9 +113,8 @@ func (p Place) String() string {
 	return strings.Join(parts, "/")
 }
 
-// ParsePlace reads what Place.String writes, with or without a uid. Anybody who may write
-// the object may write anything into its annotations, so text that is no place is refused:
-// ok is false.
+// ParsePlace parses the result of Place.String, with or without a UID. Every user with write
+// access can write anything into annotations, so ok is false for malformed text.
 func ParsePlace(value string) (p Place, ok bool) {
 	fields := strings.Split(value, "/")
 	if len(fields) != 3 && len(fields) != 4 {
@@ -132,15 +130,15 @@ func ParsePlace(value string) (p Place, ok bool) {
 	if !ok {
 		return Place{}, false
 	}
-	// A dash and a fingerprint of the server's address behind it is of an older version.
+	// In an older version, a dash and a fingerprint of the server's address followed.
 	if p.ClusterUID == unknown || strings.HasPrefix(p.ClusterUID, unknown+"-") {
 		p.ClusterUID = ""
 	}
 	return p, true
 }
 
-// markedPlace is the place that an annotation names, which has a uid or not. Where it names
-// none, bad is what it says.
+// markedPlace returns the place in an annotation, which has to have a UID or not. If it is
+// malformed, bad is its value.
 func markedPlace(value string, hasUID bool) (p Place, bad string) {
 	p, ok := ParsePlace(value)
 	if !ok || hasUID != (p.UID != "") {

@@ -6,7 +6,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestPlaceOn: UIDs that both sides know decide, and nothing else does.
+// TestPlaceOn checks that only UIDs that both sides know decide.
 func TestPlaceOn(t *testing.T) {
 	inML := func(uid, namespaceUID string) Cluster {
 		return Cluster{UID: uid, Namespaces: map[string]string{"ml": namespaceUID, "other": "o"}}
@@ -31,7 +31,7 @@ func TestPlaceOn(t *testing.T) {
 		{"unknown+n", inML("u", "m"), PerhapsSame},
 		{"unknown", inML("u", "n"), PerhapsSame},
 		{"unknown", Cluster{}, PerhapsSame},
-		// Of an older version, by server and certificate authority.
+		// An older version wrote this, from server and certificate authority.
 		{"unknown-fingerprint", Cluster{UID: "u"}, PerhapsSame},
 	} {
 		place, ok := ParsePlace(tt.mark + "/ml/train/x")
@@ -40,7 +40,7 @@ func TestPlaceOn(t *testing.T) {
 	}
 }
 
-// TestPlaceIsReadAsWritten: with and without each part of its identity.
+// TestPlaceIsReadAsWritten checks places with and without each part of the identity.
 func TestPlaceIsReadAsWritten(t *testing.T) {
 	for text, c := range map[string]Cluster{
 		"unknown/ml/train/x":   {},
@@ -57,8 +57,8 @@ func TestPlaceIsReadAsWritten(t *testing.T) {
 	}
 }
 
-// TestClusterCompare: two identities that were read now, so that other UIDs of one namespace
-// prove two clusters.
+// TestClusterCompare compares two current identities, so different UIDs of one namespace prove
+// two clusters.
 func TestClusterCompare(t *testing.T) {
 	in := func(uid, ml string) Cluster { return Cluster{UID: uid, Namespaces: map[string]string{"ml": ml}} }
 	assert.Equal(t, in("u", "n").Compare(in("u", "m")), CertainlySame)

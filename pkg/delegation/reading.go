@@ -6,43 +6,40 @@ import (
 	"strings"
 )
 
-// Reading says how a kind's spec and status tell the state of an object.
+// Reading defines how a kind's spec and status show the state of an object.
 type Reading struct {
-	// Held is what in the spec holds the object back.
+	// Held are the signs in the spec that suspend the object.
 	Held []Sign
-	// Complete, Failed, Suspended and Running are what shows these states; any one
-	// of the signs is enough.
+	// Complete, Failed, Suspended and Running are the signs of these states. Any one of them is
+	// enough.
 	Complete, Failed, Suspended, Running []Sign
-	// Start and End are the paths of the times at which it started and ended; nil
-	// where the status has none.
+	// Start and End are the paths of the start and end times; nil if the status has none.
 	Start, End []string
-	// Strict says that a state which none of the signs shows is not known, instead
-	// of one that comes before all of them.
+	// Strict is whether an object without any of the signs has an unknown state. Otherwise it is
+	// in a state before all of them.
 	Strict bool
-	// Silent is of kinds with versions of their controller that write no status while an
-	// object runs, so that from a status that nobody wrote nothing follows: the name of
-	// the kind that the controller makes of it, which tells; "" for all others.
+	// Silent is set if versions of the kind's controller write no status while an object runs, so
+	// that an unwritten status proves nothing. It is the name of the kind that the controller
+	// creates, which shows the state instead; "" for all others.
 	Silent string
 }
 
-// Sign is something in an object that shows a state: a condition, or a field with
-// one of some values.
+// Sign is something in an object that shows a state: a condition, or a field with one of some
+// values.
 type Sign struct {
-	// Condition is the type of a condition of the status; "" where Path is looked at.
+	// Condition is the type of a condition in the status; "" if Path is set.
 	Condition string
 	// Is is the condition's status; "" means True.
 	Is string
-	// Path leads to a field. Lists on the way are gone through, and any of their
-	// items is enough.
+	// Path is the path of a field. It passes through lists, where any item is enough.
 	Path []string
-	// In are the values that the field may have, as text. None means any number
-	// greater than zero.
+	// In are the accepted values, as text. None means any number greater than zero.
 	In []string
-	// With are signs that have to show too, and Unless some that must not.
+	// With are signs that have to show, too. Unless are signs that must not show.
 	With, Unless []Sign
 }
 
-// shows says whether any of the signs is to be seen.
+// shows reports whether any of the signs shows.
 func shows(signs []Sign, s State) bool {
 	return slices.ContainsFunc(signs, func(sign Sign) bool { return sign.shows(s) })
 }
@@ -68,8 +65,7 @@ func (g Sign) isSeen(s State) bool {
 	})
 }
 
-// At returns the values to which a path leads in an object's content, those in
-// lists on the way one by one.
+// At returns the values at a path in an object's content, including those of all items of lists.
 func At(content any, path ...string) []any {
 	switch value := content.(type) {
 	case nil:
@@ -91,7 +87,7 @@ func At(content any, path ...string) []any {
 	return []any{content}
 }
 
-// TextAt returns the text to which a path leads, "" if there is none.
+// TextAt returns the text at a path, or "".
 func TextAt(content any, path ...string) string {
 	if len(path) == 0 {
 		return ""
@@ -124,8 +120,8 @@ func text(value any) string {
 	return ""
 }
 
-// condition is a sign of a condition that is True.
+// condition returns the sign of a condition that is True.
 func condition(conditionType string) Sign { return Sign{Condition: conditionType} }
 
-// field is a sign of a field, by its path with dots, that has one of some values.
+// field returns the sign of a field, by its path with dots, that has one of some values.
 func field(path string, in ...string) Sign { return Sign{Path: strings.Split(path, "."), In: in} }

@@ -14,7 +14,7 @@ import (
 
 // Schemas are the schemas of one group and version of an API.
 type Schemas struct {
-	// texts are the components of the document, by their names.
+	// texts are the components of the document, by name.
 	texts map[string]json.RawMessage
 	kinds map[schema.GroupVersionKind]string
 }
@@ -24,11 +24,10 @@ const (
 	kindsExtension  = "x-kubernetes-group-version-kind"
 )
 
-// MentionManagedBy says whether there is any point in looking for managedBy in an
-// OpenAPI document.
+// MentionManagedBy reports whether an OpenAPI document mentions managedBy at all.
 func MentionManagedBy(document []byte) bool { return bytes.Contains(document, []byte(`"managedBy"`)) }
 
-// ParseSchemas reads an OpenAPI v3 document as API servers publish it, as JSON.
+// ParseSchemas parses an OpenAPI v3 document of an API server, as JSON.
 func ParseSchemas(document []byte) (*Schemas, error) {
 	var whole struct {
 		Components struct {
@@ -47,7 +46,7 @@ func ParseSchemas(document []byte) (*Schemas, error) {
 		var component struct {
 			Kinds []metav1.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
 		}
-		// What has another form there is the schema of no kind.
+		// A component with another form is not the schema of a kind.
 		_ = json.Unmarshal(text, &component)
 		for _, k := range component.Kinds {
 			s.kinds[schema.GroupVersionKind(k)] = name
@@ -56,10 +55,9 @@ func ParseSchemas(document []byte) (*Schemas, error) {
 	return s, nil
 }
 
-// Kind makes a kind of what a schema tells of one that is served as plural: whether
-// it has a managedBy that is a text, in its spec or in the runPolicy there and
-// nowhere else, and what is written about that (docs/reference/kinds.md#discovery). ok is
-// false where it has none.
+// Kind returns a kind according to the schema of the kind that is served as plural: whether it
+// has a string managedBy in its spec or in the runPolicy there, and the facts about that field
+// (docs/reference/kinds.md#discovery). ok is false if it has none.
 func (s *Schemas) Kind(gvk schema.GroupVersionKind, plural string, shortNames []string) (k Kind, ok bool) {
 	for _, path := range [][]string{{"spec", "managedBy"}, {"spec", "runPolicy", "managedBy"}} {
 		through, _ := s.follow(gvk, path)
@@ -77,20 +75,19 @@ func (s *Schemas) Kind(gvk schema.GroupVersionKind, plural string, shortNames []
 	return Kind{}, false
 }
 
-// Lacks says whether the schema of a kind shows that it has no field at a path. Where
-// it has fields that no schema tells of, as where there is no schema at all, it does
-// not show that.
+// Lacks reports whether the schema of a kind shows that it has no field at a path. A missing
+// schema, or one that allows unknown fields, does not show that.
 func (s *Schemas) Lacks(gvk schema.GroupVersionKind, path []string) bool {
 	through, ok := s.follow(gvk, path)
 	return ok && len(through) <= len(path)
 }
 
-// way is what a path leads through: the schema of the kind, then that of each of
-// its steps, as far as there are any.
+// way has the schemas along a path: that of the kind, then that of each step, as far as there are
+// any.
 type way []fieldSchema
 
-// follow goes along a path of properties from the schema of a kind. ok is false where
-// it ended at something that has fields besides those that are told.
+// follow follows a path of properties from the schema of a kind. ok is false if it ends at an
+// object that allows unknown fields.
 func (s *Schemas) follow(gvk schema.GroupVersionKind, path []string) (w way, ok bool) {
 	name, known := s.kinds[gvk]
 	if !known {
@@ -109,9 +106,8 @@ func (s *Schemas) follow(gvk schema.GroupVersionKind, path []string) (w way, ok 
 	return w, true
 }
 
-// reaches says whether every object has all of the steps of a path but the first and
-// the last, so that a default at its end is always written. Every object that says
-// anything has a spec.
+// reaches reports whether every object has all steps of a path except the first and the last, so
+// that a default at its end is always set. Every object with any content has a spec.
 func (w way) reaches(path []string) bool {
 	for i := 1; i < len(path)-1; i++ {
 		if w[i+1].first(hasDefault) == nil && !w[i].requires(path[i]) {
@@ -121,8 +117,8 @@ func (w way) reaches(path []string) bool {
 	return true
 }
 
-// resolve gathers what applies to a field: a schema, what that refers to, and what it
-// puts together.
+// resolve collects the schemas that apply to a field: its own, those that it refers to, and those
+// in allOf.
 func (s *Schemas) resolve(text json.RawMessage) fieldSchema {
 	var all fieldSchema
 	seen := map[string]bool{}

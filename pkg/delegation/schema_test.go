@@ -13,8 +13,8 @@ import (
 
 var widgetGVK = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
 
-// widgetDocument is an OpenAPI document of one kind. properties are those of the kind,
-// components others beside it, both in JSON.
+// widgetDocument returns an OpenAPI document of one kind. properties are those of the kind, and
+// components are other components, both in JSON.
 func widgetDocument(t *testing.T, properties string, components ...string) []byte {
 	t.Helper()
 	kind := `"com.example.v1.Widget": {
@@ -37,12 +37,12 @@ func parse(t *testing.T, document []byte) *delegation.Schemas {
 	return schemas
 }
 
-// spec is the property with that name of an object that has these.
+// specOf returns the property spec of an object with these properties.
 func specOf(properties string) string {
 	return `"spec": {"type": "object", "properties": {` + properties + `}}`
 }
 
-// managedBy is the field, with more said of it.
+// managedBy returns the property managedBy with additional facts.
 func managedBy(more string) string { return `"managedBy": {"type": "string"` + more + `}` }
 
 func TestSchemaOfWhatCanBeDelegated(t *testing.T) {
@@ -133,7 +133,8 @@ func TestSchemaOfWhatCanBeDelegated(t *testing.T) {
 	}
 }
 
-// What else is called managedBy: docs/reference/kinds.md#discovery.
+// TestSchemaOfWhatCannotBeDelegated checks other fields named managedBy:
+// docs/reference/kinds.md#discovery.
 func TestSchemaOfWhatCannotBeDelegated(t *testing.T) {
 	nest := func(steps ...string) string {
 		properties := managedBy("")
@@ -221,7 +222,7 @@ func TestParseSchemasOfNonsense(t *testing.T) {
 		_, err := delegation.ParseSchemas([]byte(text))
 		assert.ErrorContains(t, err, "the schemas make no sense")
 	}
-	// What one component says wrong is no harm to the others.
+	// A malformed component does not affect the others.
 	document := widgetDocument(t, specOf(managedBy("")),
 		`"Odd": {"x-kubernetes-group-version-kind": "Odd"}`, `"Odder": {"type": 1, "x-kubernetes-group-version-kind": [{"group": "example.com", "kind": "Odder", "version": "v1"}]}`)
 	schemas := parse(t, document)

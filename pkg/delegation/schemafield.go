@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// jsonSchema is what is looked at of a schema. The schemas below it stay text: most of
-// them are of no concern, and those of a pod template take long to decode.
+// jsonSchema has the used parts of a schema. The schemas below it remain text: most are not
+// needed, and those of a Pod template take long to decode.
 type jsonSchema struct {
 	Ref                  string                     `json:"$ref"`
 	AllOf                []json.RawMessage          `json:"allOf"`
@@ -25,19 +25,17 @@ type jsonSchema struct {
 	} `json:"x-kubernetes-validations"`
 }
 
-// decodeSchema decodes a schema. What is not there says nothing, and neither does what
-// has another form than it should.
+// decodeSchema decodes a schema. Missing and malformed parts are ignored.
 func decodeSchema(text json.RawMessage) *jsonSchema {
 	s := &jsonSchema{}
 	_ = json.Unmarshal(text, s)
 	return s
 }
 
-// A fieldSchema is what is said of one field: all the schemas that apply to it
-// together.
+// A fieldSchema has all schemas that apply to one field together.
 type fieldSchema []*jsonSchema
 
-// first is the first of them that says something.
+// first returns the first schema for which the function returns true.
 func (f fieldSchema) first(says func(*jsonSchema) bool) *jsonSchema {
 	if i := slices.IndexFunc(f, says); i >= 0 {
 		return f[i]
@@ -47,7 +45,7 @@ func (f fieldSchema) first(says func(*jsonSchema) bool) *jsonSchema {
 
 func hasDefault(s *jsonSchema) bool { return s.Default != nil }
 
-// property is the schema of a field below; nil where there is none.
+// property returns the schema of a field below; nil if there is none.
 func (f fieldSchema) property(name string) json.RawMessage {
 	if part := f.first(func(s *jsonSchema) bool { return s.Properties[name] != nil }); part != nil {
 		return part.Properties[name]
@@ -55,7 +53,7 @@ func (f fieldSchema) property(name string) json.RawMessage {
 	return nil
 }
 
-// isOpen says whether it has fields that the schema does not tell of.
+// isOpen reports whether it allows fields that the schema does not list.
 func (f fieldSchema) isOpen() bool {
 	return f.first(func(s *jsonSchema) bool {
 		return s.KeepsUnknown || len(s.AdditionalProperties) > 0 && string(s.AdditionalProperties) != "false"
@@ -71,8 +69,8 @@ func (f fieldSchema) requires(name string) bool {
 	return f.first(func(s *jsonSchema) bool { return slices.Contains(s.Required, name) }) != nil
 }
 
-// describe fills in what is written about managedBy: what it may be, what means the
-// same as nothing, and whether it can be changed.
+// describe sets the facts about managedBy: its allowed values, its reserved value, and whether it
+// can change.
 func (f fieldSchema) describe(k *Kind) {
 	if part := f.first(func(s *jsonSchema) bool { return len(s.Enum) > 0 }); part != nil {
 		k.Allowed = owners(part.Enum)
@@ -104,7 +102,7 @@ func owners(values []any) []Owner {
 	return all
 }
 
-// rules are the validation rules in CEL, with single blanks.
+// rules returns the CEL validation rules, with single spaces.
 func (f fieldSchema) rules() []string {
 	var all []string
 	for _, part := range f {
@@ -115,8 +113,8 @@ func (f fieldSchema) rules() []string {
 	return all
 }
 
-// valuesOf reads the values off a rule that is nothing but a list of them. Of any
-// other rule it is not known what it lets through.
+// valuesOf returns the values in a rule that is only a list of them. ok is false for other rules,
+// whose allowed values are unknown.
 func valuesOf(rule string) ([]Owner, bool) {
 	text := `(?:'[^'\\]*'|"[^"\\]*")`
 	whole := regexp.MustCompile(`^self in ?\[ ?(` + text + `(?: ?, ?` + text + `)*) ?,? ?\]$`).FindStringSubmatch(rule)
@@ -132,9 +130,9 @@ func valuesOf(rule string) ([]Owner, bool) {
 	return all, true
 }
 
-// reservedIn finds the reserved value in a description, as Kubernetes' own kinds, those
-// that are modelled on them, and Tekton word it: "the reserved string `x`", and
-// "if unset or set to "x", the default controller".
+// reservedIn returns the reserved value in a description, in the wording of Kubernetes' own
+// kinds, kinds modelled on them, and Tekton: "the reserved string `x`", and "if unset or set to
+// "x", the default controller".
 func reservedIn(description string) string {
 	const value = `\s+['"` + "`" + `]([^'"` + "`" + `\s]+)['"` + "`" + `]`
 	for _, wording := range []string{`reserved string`, `unset,? or set to`} {

@@ -2,9 +2,9 @@ package delegation
 
 import "time"
 
-// StateOf reads the state off an object's content, as JSON has it. Of a batch/v1
-// Job, the counters of pods are read too. statusWritten is whether managedFields
-// tells that somebody wrote the status; one that is not empty tells it too.
+// StateOf returns the state of an object's content in JSON types, including the counters of Pods
+// for a batch/v1 Job. statusWritten is whether managedFields shows that the status was ever
+// written; a status that is not empty shows it, too.
 func (k Kind) StateOf(content map[string]any, statusWritten bool) State {
 	s := State{Content: content, Deleting: TextAt(content, "metadata", "deletionTimestamp") != ""}
 	s.Suspend = shows(k.Reading.Held, s)
@@ -13,7 +13,7 @@ func (k Kind) StateOf(content map[string]any, statusWritten bool) State {
 	conditions, _ := status["conditions"].([]any)
 	for _, c := range conditions {
 		is := TextAt(c, "status")
-		// A condition without a time, or with one that makes no sense, has none.
+		// A missing or malformed time remains zero.
 		since, _ := time.Parse(time.RFC3339, TextAt(c, "lastTransitionTime"))
 		s.Conditions = append(s.Conditions, Condition{
 			Type: TextAt(c, "type"), Reason: TextAt(c, "reason"), Message: TextAt(c, "message"),

@@ -4,11 +4,11 @@ import (
 	"time"
 )
 
-// Status is the one word that says what state an object is in.
+// Status is the state of an object in one word.
 type Status string
 
-// The statuses, in the order in which they are decided: the first that holds
-// is the object's status.
+// The statuses, in the order in which they are decided: the first one that applies is the
+// object's status.
 const (
 	// Terminating: it is being deleted.
 	Terminating Status = "Terminating"
@@ -16,18 +16,18 @@ const (
 	Complete Status = "Complete"
 	// Failed: it finished and did not succeed.
 	Failed Status = "Failed"
-	// Unclaimed: nothing shows that a controller ever took it up, be it the one that
-	// it is delegated to or, as of a mirror, its kind's own, which may be dead, too.
-	// The API server has no word for this; kubectl says Running.
+	// Unclaimed: nothing shows that a controller ever picked it up, neither the one to which it
+	// is delegated nor, for a mirror, its kind's own, which may be down. The API server has no
+	// word for this; kubectl says Running.
 	Unclaimed Status = "Unclaimed"
-	// Suspended: it is held back, and no pod of it is left.
+	// Suspended: it is suspended, and has no Pods left.
 	Suspended Status = "Suspended"
-	// Running: pods of it run, or have run, and it has not finished.
+	// Running: its Pods run or have run, and it has not finished.
 	Running Status = "Running"
-	// Pending: its controller has it, but no pod of it has run so far.
+	// Pending: its controller has picked it up, but none of its Pods has run yet.
 	Pending Status = "Pending"
-	// Unknown: its kind is in no table, and none of the common conditions tells
-	// its state; or its controller may not write a status as long as it runs.
+	// Unknown: its kind is not in the table, and none of the common conditions shows its state;
+	// or its controller may write no status while it runs.
 	Unknown Status = "Unknown"
 )
 
@@ -36,39 +36,39 @@ func Statuses() []Status {
 	return []Status{Terminating, Complete, Failed, Unclaimed, Suspended, Running, Pending, Unknown}
 }
 
-// IsFinished says whether nothing will happen to it any more.
+// IsFinished reports whether nothing will happen to the object any more.
 func (s Status) IsFinished() bool { return s == Complete || s == Failed }
 
-// Condition is what is kept of a status condition.
+// Condition has the used parts of a status condition.
 type Condition struct {
 	Type, Reason, Message string
-	// True is whether the condition's status is "True"; Is is that status itself.
+	// True is whether the condition's status is "True". Is is the status itself.
 	True bool
 	Is   string
-	// Since is its lastTransitionTime; zero where it has none.
+	// Since is its lastTransitionTime; zero if there is none.
 	Since time.Time
 }
 
-// State is what an object says of its own state, whatever its kind is.
+// State is the state of an object of any kind, according to the object itself.
 type State struct {
 	// Deleting is whether a deletionTimestamp is set.
 	Deleting bool
-	// Suspend says that something in the spec holds it back, such as spec.suspend.
+	// Suspend is whether a field of the spec, such as spec.suspend, suspends it.
 	Suspend bool
-	// Active, Succeeded and Failed count pods, where its kind counts them. Ready is
-	// nil where the server is too old to count ready pods (before Kubernetes 1.24).
+	// Active, Succeeded and Failed count Pods, if its kind counts them. Ready is nil if the
+	// server does not count ready Pods (before Kubernetes 1.24).
 	Active, Succeeded, Failed int32
 	Ready                     *int32
 	Conditions                []Condition
-	// StatusWritten is whether anyone ever wrote the status: it is not empty,
-	// or managedFields has an entry of the status subresource.
+	// StatusWritten is whether the status was ever written: it is not empty, or managedFields has
+	// an entry of the status subresource.
 	StatusWritten bool
-	// Content is what of the object its kind's signs are looked for in, its spec and
-	// status; a kind that is read by conditions alone needs none.
+	// Content are the parts of the object in which its kind's signs are searched, its spec and
+	// status. A kind whose signs are conditions needs none.
 	Content map[string]any
 }
 
-// condition finds a condition by its type and status; "" means True.
+// condition returns a condition by type and status; "" means True.
 func (s State) condition(conditionType, status string) (Condition, bool) {
 	for _, c := range s.Conditions {
 		if c.Type == conditionType && (c.True && status == "" || c.Is == status && status != "") {
@@ -78,9 +78,9 @@ func (s State) condition(conditionType, status string) (Condition, bool) {
 	return Condition{}, false
 }
 
-// Finished says since when an object is complete or failed: by the time of the
-// condition that says so, or else by that which its status tells. ok is false while
-// it is unfinished; the time is zero where nobody wrote it down.
+// Finished returns when an object became complete or failed: the time of the condition that shows
+// it, or else the time in its status. ok is false while it is unfinished. The time is zero if it
+// is not recorded.
 func (k Kind) Finished(s State) (since time.Time, ok bool) {
 	for _, signs := range [][]Sign{k.Reading.Complete, k.Reading.Failed} {
 		if shows(signs, s) {
@@ -90,8 +90,8 @@ func (k Kind) Finished(s State) (since time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// SuspendedSince is the time of the condition that says that an object is
-// suspended; zero where there is none.
+// SuspendedSince returns the time of the condition that shows that an object is suspended; zero
+// if there is none.
 func (k Kind) SuspendedSince(s State) time.Time { return conditionTime(s, k.Reading.Suspended) }
 
 func (k Kind) since(s State, signs []Sign) time.Time {
@@ -101,7 +101,7 @@ func (k Kind) since(s State, signs []Sign) time.Time {
 	return timeAt(s.Content, k.Reading.End)
 }
 
-// conditionTime is the time of the first of the conditions among signs that shows.
+// conditionTime returns the time of the first condition among signs that shows.
 func conditionTime(s State, signs []Sign) time.Time {
 	for _, sign := range signs {
 		if c, ok := s.condition(sign.Condition, sign.Is); ok && sign.Condition != "" {
@@ -111,36 +111,35 @@ func conditionTime(s State, signs []Sign) time.Time {
 	return time.Time{}
 }
 
-// Started is when an object started, by its status; zero where that does not tell.
+// Started returns when an object started, according to its status; zero if unknown.
 func (k Kind) Started(s State) time.Time { return timeAt(s.Content, k.Reading.Start) }
 
-// Ended is when an object ended, by its status; zero where that does not tell.
+// Ended returns when an object ended, according to its status; zero if unknown.
 func (k Kind) Ended(s State) time.Time { return timeAt(s.Content, k.Reading.End) }
 
 func timeAt(content map[string]any, path []string) time.Time {
 	if len(path) == 0 {
 		return time.Time{}
 	}
-	// What is no time tells none.
+	// A malformed time is ignored.
 	at, _ := time.Parse(time.RFC3339, TextAt(content, path...))
 	return at
 }
 
-// NeedsClaim says whether an object's status cannot be told without knowing if
-// a controller has taken it up by a sign outside of the object itself. Only
-// MultiKueue leaves such a sign: a Workload with the object's uid, which it
-// makes long before it writes any status.
+// NeedsClaim reports whether an object's status depends on a sign outside of the object that a
+// controller has picked it up. Only MultiKueue leaves such a sign: a Workload with the object's
+// UID, which it creates long before it writes any status.
 func NeedsClaim(owner Owner, s State) bool {
 	return owner == MultiKueue && !s.StatusWritten && !s.Deleting
 }
 
-// hasRunningPods says whether pods run or have run, as far as they are counted.
+// hasRunningPods reports whether Pods run or have run, as far as they are counted.
 func (s State) hasRunningPods() bool {
 	return s.Active > 0 && (s.Ready == nil || *s.Ready > 0) || s.Succeeded > 0 || s.Failed > 0
 }
 
-// StatusOf judges an object's state. claimed is whether a sign outside of the
-// object shows that its owner took it up; it matters only where NeedsClaim.
+// StatusOf returns the status of an object in a state. claimed is whether a sign outside of the
+// object shows that its owner has picked it up; it matters only if NeedsClaim.
 func (k Kind) StatusOf(owner Owner, s State, claimed bool) Status {
 	shownRunning := shows(k.Reading.Running, s)
 	switch {
@@ -163,10 +162,10 @@ func (k Kind) StatusOf(owner Owner, s State, claimed bool) Status {
 	}
 }
 
-// isTakenUpBy says whether an owner writes the status of an object once it takes it
-// up. Of a kind that was found by its schema, or has no managedBy, nobody knows what
-// its own controller writes, and that of some is silent; what is held back needs nothing
-// done by it.
+// isTakenUpBy reports whether an owner writes the status of an object once it has picked it up.
+// For a kind that was found by its schema, or that has no managedBy, it is unknown what its own
+// controller writes, and some controllers write nothing. A suspended object needs no action of
+// its controller.
 func (k Kind) isTakenUpBy(owner Owner, s State) bool {
 	if owner.IsBuiltIn() && (k.Discovered || k.IsUnmanaged() || k.Reading.Silent != "" || s.Suspend) {
 		return false

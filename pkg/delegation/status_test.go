@@ -12,7 +12,7 @@ import (
 
 const otherOwner delegation.Owner = "example.com/controller"
 
-// conditions are conditions that are true.
+// conditions returns conditions that are true.
 func conditions(types ...string) []delegation.Condition {
 	var cs []delegation.Condition
 	for _, t := range types {
@@ -67,7 +67,7 @@ func TestStatusOf(t *testing.T) {
 		{"the condition says that it is not complete", builtIn, delegation.State{Conditions: []delegation.Condition{{Type: "Complete"}}}, false, delegation.Pending},
 		{"the condition says that it has not failed", builtIn, delegation.State{Conditions: []delegation.Condition{{Type: "Failed"}}}, false, delegation.Pending},
 
-		// Where two hold, the first in the order of Statuses is the one.
+		// If two apply, the first one in the order of Statuses wins.
 		{"Terminating before Complete", builtIn, delegation.State{Deleting: true, Conditions: conditions("Complete")}, false, delegation.Terminating},
 		{"Terminating before Unclaimed", otherOwner, delegation.State{Deleting: true}, false, delegation.Terminating},
 		{"Terminating before Suspended", builtIn, delegation.State{Deleting: true, Suspend: true}, false, delegation.Terminating},
@@ -88,8 +88,8 @@ func TestStatusOf(t *testing.T) {
 	}
 }
 
-// A kind without a condition type must not take a condition without a type for
-// it.
+// TestStatusOfKindWithoutConditions checks that a kind without a condition type does not match a
+// condition without a type.
 func TestStatusOfKindWithoutConditions(t *testing.T) {
 	kind := delegation.Kind{Name: "plain"}
 	state := delegation.State{Conditions: conditions("")}
@@ -98,8 +98,8 @@ func TestStatusOfKindWithoutConditions(t *testing.T) {
 	assert.Assert(t, !finished)
 }
 
-// TestStatusOfKindWithSilentController: that nobody wrote the status of a TrainJob, as
-// Trainer 2.0 leaves it while it runs, says nothing; of one that nobody took up it does.
+// TestStatusOfKindWithSilentController checks that an unwritten status of a TrainJob, which
+// Trainer 2.0 leaves while it runs, proves nothing.
 func TestStatusOfKindWithSilentController(t *testing.T) {
 	train, _ := delegation.KindNamed("trainjob")
 	assert.Equal(t, train.StatusOf(delegation.BuiltIn, delegation.State{}, false), delegation.Unknown)

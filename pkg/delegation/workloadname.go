@@ -7,12 +7,11 @@ import (
 	"strings"
 )
 
-// WorkloadNames are the names that Kueue can have given to the Workload of an
-// object: <kind>-<name>-<hash>, where the hash holds the object's uid, so that
-// the name proves which incarnation of the object it was made for. The prefix
-// is cut to fit 253 bytes, or 63 with the gate ShortWorkloadNames (kueue:
-// pkg/controller/jobframework/workload_names.go). size is "" but for elastic objects,
-// which have a Workload for every size: see Sizes.
+// WorkloadNames returns the possible names of the Workload that Kueue creates for an object:
+// <kind>-<name>-<hash>. The hash includes the object's UID, so the name proves for which
+// incarnation of the object it was created. The prefix is cut to fit 253 bytes, or 63 with the
+// feature gate ShortWorkloadNames (kueue: pkg/controller/jobframework/workload_names.go). size is
+// "" except for elastic objects, which have a Workload for every size: see Sizes.
 func (k Kind) WorkloadNames(name, uid, size string) []string {
 	text := strings.Join([]string{k.Kind, k.Resource.Group, name, uid}, "\n")
 	if size != "" {
@@ -28,17 +27,17 @@ func (k Kind) WorkloadNames(name, uid, size string) []string {
 	return names
 }
 
-// How far back the Workloads of an elastic object are looked for, and where two things
-// tell them apart.
+// sizes is the number of generations for which the Workloads of an elastic object are searched.
+// sizesOfTwice is that number if two values identify them.
 const (
 	sizes        = 20
 	sizesOfTwice = 3
 )
 
-// Sizes are what the Workloads of an elastic object are told apart by, for it as it is,
-// and for as it was: its generation, and, where its kind has an autoscaler of its own,
-// which changes no generation of the object, RayGenerationAnnotation behind that. What
-// that annotation was before, nobody knows.
+// Sizes returns the values that identify the Workloads of an elastic object, for its current and
+// earlier states: its generation and, if its kind has its own autoscaler, which does not change
+// the object's generation, RayGenerationAnnotation after that. Earlier values of that annotation
+// are unknown.
 func (k Kind) Sizes(generation int64, rayGeneration string) []string {
 	var all []string
 	for g := generation; g > max(0, generation-sizes); g-- {

@@ -9,7 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// TestSizes: what Kueue tells the Workloads of an elastic object apart by.
+// TestSizes checks the values with which Kueue distinguishes the Workloads of an elastic object.
 func TestSizes(t *testing.T) {
 	rayJob, _ := delegation.KindNamed("rayjob")
 	assert.DeepEqual(t, rayJob.Sizes(2, ""), []string{"2", "1"})

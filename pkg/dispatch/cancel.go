@@ -27,36 +27,37 @@ const CancelReason = "DispatchCancelled"
 // Canceller ends dispatches.
 type Canceller struct {
 	Origin *fleet.Cluster
-	// Workers are the clusters that a mirror may be on, and Unreached the contexts
-	// of those that do not answer.
+	// Workers are the clusters that may hold a mirror. Unreached are contexts of workers that do
+	// not answer.
 	Workers   []*fleet.Cluster
 	Unreached []string
-	// Others are other contexts of a worker, by the context that stands for it. They are
-	// asked to remove a mirror that this one may not remove.
+	// Others are further contexts of the same worker, by the context that stands for it. They are
+	// tried if that context has no right to delete a mirror.
 	Others map[string][]*fleet.Cluster
-	// Only is the context that alone is searched, "" if all are.
+	// Only is the only context to search; "" searches all.
 	Only string
 	// OriginMinor is the minor version of the origin's API server, 0 if unknown.
 	OriginMinor int
-	// Owner is the managedBy value of the Jobs that may be ended.
+	// Owner is the managedBy value of the Jobs that may be cancelled.
 	Owner delegation.Owner
-	// Abandon ends an origin without searching its mirrors, which stay.
+	// Abandon ends the origin without searching for its mirrors. They remain.
 	Abandon bool
-	// Identity names who cancels, in the origin's condition.
+	// Identity is who cancels, for the message of the origin's condition.
 	Identity string
 	Clock    clock.PassiveClock
 	Events   *Recorder
 }
 
-// Cancel removes all mirrors of a Job, or of an object of another kind, and has the origin
-// fail with CancelReason. One that is finished already keeps its end, and loses its mirror;
-// one whose mirror is finished gets that end. A running dispatch of it sees that and stops.
-// Mirrors are searched by their label in all namespaces of all workers. Nothing is changed if
-// a place was not searched where a mirror may be, unless mirrors are abandoned.
+// Cancel deletes all mirrors of a Job, or of an object of another kind, and fails the origin with
+// CancelReason. A finished origin keeps its status and only loses its mirror. If a mirror has
+// finished, the origin gets the mirror's final status instead. A running dispatch of the origin
+// notices the end and stops.
 //
-// Of a kind that has no way to say that an object has failed, the status stays. An
-// origin of a kind that never ends does not name its mirror any more, and can be
-// dispatched again.
+// Cancel searches for mirrors by their label, in all namespaces of all workers. If it cannot
+// search a place that may hold a mirror, it changes nothing, unless c.Abandon is set.
+//
+// If the kind cannot express failure, the status stays as it is. An origin of a kind that never
+// ends loses its mirror annotation, and can be dispatched again.
 func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, name string) error {
 	ref := refTo(c.Origin, k.GroupVersionKind(), namespace, name, "")
 	if k.Template {
@@ -75,15 +76,15 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 	}
 	ref.UID = string(origin.GetUID())
 	x := &cancellation{Canceller: c, kind: k, ref: ref}
-	if err := x.find(ctx, origin); err != nil {
+	if err := x.findMirrors(ctx, origin); err != nil {
 		return err
 	}
 	for i := range x.mirrors {
-		if err := x.choose(ctx, &x.mirrors[i]); err != nil {
+		if err := x.chooseContext(ctx, &x.mirrors[i]); err != nil {
 			return err
 		}
 	}
-	stored, err := x.fail(ctx)
+	stored, err := x.failOrigin(ctx)
 	if err != nil {
 		return err
 	}
@@ -96,26 +97,26 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 		return err
 	}
 	x.removeCopies(ctx, origin)
-	x.tidy(ctx)
+	x.removeLease(ctx)
 	e.setState(k, stored)
-	e.Message = string(command.Text(x.tellEnd(stored)))
+	e.Message = string(command.Text(x.describeEnd(stored)))
 	c.Events.Record(e)
 	return nil
 }
 
-// cancellation is the end of one dispatch.
+// cancellation is one call of Cancel.
 type cancellation struct {
 	*Canceller
 	kind delegation.Kind
 	ref  Ref
-	// mirrors are all mirrors found; the one that the origin names comes first.
+	// mirrors are all mirrors found. The one that the origin names comes first.
 	mirrors []FoundMirror
-	// removed and gone are the contexts of mirrors that were removed, and of those that were
-	// gone by then.
-	removed, gone []string
+	// removed are the contexts of deleted mirrors. absent are those of mirrors that no longer
+	// existed.
+	removed, absent []string
 }
 
-// removeMirrors removes all mirrors found. An error names mirrors that may still run.
+// removeMirrors deletes all mirrors found. Its error names the mirrors that may still run.
 func (x *cancellation) removeMirrors(ctx context.Context) error {
 	var failures []error
 	for _, m := range x.mirrors {
@@ -128,13 +129,13 @@ func (x *cancellation) removeMirrors(ctx context.Context) error {
 		case removed:
 			x.removed = append(x.removed, m.Cluster.Context)
 		default:
-			x.gone = append(x.gone, m.Cluster.Context)
+			x.absent = append(x.absent, m.Cluster.Context)
 		}
 	}
 	return errors.Join(failures...)
 }
 
-func (x *cancellation) tellEnd(origin *unstructured.Unstructured) string {
+func (x *cancellation) describeEnd(origin *unstructured.Unstructured) string {
 	end := "it is ended as " + string(object.StatusOf(x.kind, origin))
 	if object.EndOf(x.kind, origin) == nil && object.StatusOf(x.kind, origin) != delegation.Failed {
 		end = fmt.Sprintf("it is not dispatched any more; its status stays as it was, because a status of %s cannot say that it was ended", object.WithArticle(x.kind.Kind))
@@ -148,13 +149,14 @@ func (x *cancellation) tellEnd(origin *unstructured.Unstructured) string {
 	if len(x.removed) > 0 {
 		end += fmt.Sprintf("; %s removed", mirrorsWere(x.removed))
 	}
-	if len(x.gone) > 0 {
-		end += fmt.Sprintf("; %s gone already", mirrorsWere(x.gone))
+	if len(x.absent) > 0 {
+		end += fmt.Sprintf("; %s gone already", mirrorsWere(x.absent))
 	}
 	return end
 }
 
-// mirrorsWere is the beginning of a sentence about the mirrors on some contexts.
+// mirrorsWere returns the subject of a sentence about the mirrors on some contexts, including
+// "was" or "were".
 func mirrorsWere(on []string) string {
 	if len(on) == 1 {
 		return "its mirror on " + on[0] + " was"
@@ -169,8 +171,8 @@ func contextsOf(clusters []*fleet.Cluster) (names []string) {
 	return names
 }
 
-// fail ends the origin, unless it has ended already, and returns it as it is then.
-func (x *cancellation) fail(ctx context.Context) (stored *unstructured.Unstructured, err error) {
+// failOrigin ends the origin unless it has already ended, and returns the stored object.
+func (x *cancellation) failOrigin(ctx context.Context) (stored *unstructured.Unstructured, err error) {
 	err = retry.RetryOnConflict(contended(), func() error {
 		live, err := x.Origin.Get(ctx, x.kind.Resource, x.ref.Namespace, x.ref.Name)
 		if err != nil {
@@ -196,7 +198,7 @@ func (x *cancellation) fail(ctx context.Context) (stored *unstructured.Unstructu
 			}
 		}
 		if again {
-			// The end takes two writes.
+			// The final status takes two writes.
 			return x.Origin.Failed(conflict(x.kind, x.ref.Name))
 		}
 		stored, err = x.markCancelled(ctx, stored)
@@ -208,17 +210,17 @@ func (x *cancellation) fail(ctx context.Context) (stored *unstructured.Unstructu
 	return stored, nil
 }
 
-// markAbandoned notes on an origin whose mirror is to stay that it is, before the origin ends:
-// a dispatch that sees the end leaves the mirror then.
+// markAbandoned annotates an origin whose mirror remains. This has to precede the end of the
+// origin, because a dispatch that sees the end deletes the mirror otherwise.
 func (x *cancellation) markAbandoned(ctx context.Context, origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if !x.Abandon || leavesMirror(origin) {
 		return origin, nil
 	}
-	return patch(ctx, x.Origin, x.kind, origin, "", annotated(map[string]any{delegation.CancelledAnnotation: x.ref.UID + abandoned}))
+	return patch(ctx, x.Origin, x.kind, origin, "", annotated(map[string]any{delegation.CancelledAnnotation: x.ref.UID + abandonedSuffix}))
 }
 
-// markCancelled notes on an origin of a kind that never ends that it was cancelled, and that
-// it has no mirror any more.
+// markCancelled annotates an origin of a kind that never ends as cancelled, and removes its
+// mirror annotation.
 func (x *cancellation) markCancelled(ctx context.Context, origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if !object.NeverEnds(x.kind) || !namesMirror(origin) && isCancelled(origin) {
 		return origin, nil
@@ -230,7 +232,8 @@ func (x *cancellation) markCancelled(ctx context.Context, origin *unstructured.U
 	return patch(ctx, x.Origin, x.kind, origin, "", annotated(marks))
 }
 
-// lastStatus is what is written to an origin that is cancelled, nil if nothing is.
+// lastStatus returns the final status for a cancelled origin, as a merge patch, and whether a
+// second write has to follow. A nil status means that nothing has to be written.
 func (x *cancellation) lastStatus(origin *unstructured.Unstructured) (status any, again bool, err error) {
 	where := "no mirror was found"
 	switch {
@@ -245,21 +248,22 @@ func (x *cancellation) lastStatus(origin *unstructured.Unstructured) (status any
 		if !object.HasFinished(x.kind, m.Object) {
 			continue
 		}
-		result, err := workloadOf(x.kind).copier(x.OriginMinor).copied(origin, m.Object, true)
+		result, err := workloadOf(x.kind).newCopier(x.OriginMinor).statusFor(origin, m.Object, true)
 		if err != nil {
 			return nil, false, err
 		}
 		if result.more || result.ends {
 			return result.status, result.more, nil
 		}
-		// The origin cannot be told this end any more.
+		// The API server does not accept this final status for the origin any more.
 	}
-	status, err = workloadOf(x.kind).failed(origin, CancelReason, fmt.Sprintf("cancelled by %s; %s", x.Identity, where), x.Clock.Now())
+	status, err = workloadOf(x.kind).failedStatus(origin, CancelReason, fmt.Sprintf("cancelled by %s; %s", x.Identity, where), x.Clock.Now())
 	return status, false, err
 }
 
-// removeCopies removes what was copied for the mirrors and has no owner, which an older
-// version has left: beside each mirror, or, without one, where it was to be made.
+// removeCopies deletes copies of ConfigMaps and Secrets that have no owner, which older versions
+// left behind. They are in the namespace of each mirror or, without a mirror, in the namespace
+// planned for it.
 func (x *cancellation) removeCopies(ctx context.Context, origin *unstructured.Unstructured) {
 	if x.Abandon {
 		return
@@ -276,7 +280,7 @@ func (x *cancellation) removeCopies(ctx context.Context, origin *unstructured.Un
 }
 
 func (x *cancellation) removeCopiesIn(ctx context.Context, worker *fleet.Cluster, namespace string) {
-	removed, err := dependency.RemoveLeft(ctx, worker, namespace, x.ref.UID)
+	removed, err := dependency.RemoveUnowned(ctx, worker, namespace, x.ref.UID)
 	for _, o := range removed {
 		x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: fmt.Sprintf("%s on %s, which was copied for the mirror and left without an owner, is removed", o, worker.Context)})
 	}
@@ -285,21 +289,21 @@ func (x *cancellation) removeCopiesIn(ctx context.Context, worker *fleet.Cluster
 	}
 }
 
-// annotated is a merge patch of annotations; nil removes one.
+// annotated returns a merge patch that sets annotations. A nil value removes one.
 func annotated(annotations map[string]any) map[string]any {
 	return map[string]any{"metadata": map[string]any{"annotations": annotations}}
 }
 
-// tidy removes the Lease, unless somebody holds it: they do so themselves.
-func (x *cancellation) tidy(ctx context.Context) {
+// removeLease deletes the Lease, unless another dispatcher holds it. That one deletes it itself.
+func (x *cancellation) removeLease(ctx context.Context) {
 	l := &lease{cluster: x.Origin, kind: x.kind, origin: x.ref, clock: x.Clock}
 	if err := l.remove(ctx); err != nil {
 		x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: string(command.Say("Lease %s could not be removed: %v", l.name(), err))})
 	}
 }
 
-// Find returns the objects of a kind in a namespace that match a label selector and
-// belong to the owner, finished or not, and how many others match.
+// Find returns the objects of a kind in a namespace that match a label selector and belong to the
+// owner, finished or not. others counts the matching objects of other owners.
 func Find(ctx context.Context, c *fleet.Cluster, k delegation.Kind, owner delegation.Owner, namespace, selector string) (found []*unstructured.Unstructured, others int, err error) {
 	err = c.Each(ctx, k.Resource, namespace, metav1.ListOptions{LabelSelector: selector}, func(o *unstructured.Unstructured) {
 		if object.OwnerOf(k, o) == owner {

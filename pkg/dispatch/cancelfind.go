@@ -17,9 +17,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// find searches all mirrors of the origin. It is an error if a place was not searched where
-// one may be.
-func (x *cancellation) find(ctx context.Context, origin *unstructured.Unstructured) error {
+// findMirrors collects all mirrors of the origin. It returns an error if a place that may hold
+// one was not searched.
+func (x *cancellation) findMirrors(ctx context.Context, origin *unstructured.Unstructured) error {
 	if x.Abandon {
 		return nil
 	}
@@ -28,9 +28,9 @@ func (x *cancellation) find(ctx context.Context, origin *unstructured.Unstructur
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	unsearched, partly := x.take(searches, record)
+	unsearched, partly := x.collect(searches, record)
 	for _, p := range record.Places() {
-		isSettled, err := x.look(ctx, p, searches)
+		isSettled, err := x.checkPlace(ctx, p, searches)
 		if err != nil {
 			return err
 		}
@@ -55,31 +55,31 @@ func (x *cancellation) find(ctx context.Context, origin *unstructured.Unstructur
 }
 
 // search searches all workers.
-func (x *cancellation) search(ctx context.Context, record Record) []*Searched {
-	searches := make([]*Searched, len(x.Workers))
+func (x *cancellation) search(ctx context.Context, record Record) []*SearchResult {
+	searches := make([]*SearchResult, len(x.Workers))
 	var group errgroup.Group
 	group.SetLimit(workers)
 	for i, w := range x.Workers {
 		group.Go(func() error {
 			ways := append([]*fleet.Cluster{w}, x.Others[w.Context]...)
-			searches[i] = SearchWays(ctx, ways, x.kind, []string{x.ref.UID}, record.Namespaces(x.ref.Namespace))
+			searches[i] = SearchContexts(ctx, ways, x.kind, []string{x.ref.UID}, record.Namespaces(x.ref.Namespace))
 			return nil
 		})
 	}
-	_ = group.Wait() // Each has its own error.
+	_ = group.Wait() // Each search has its own error.
 	return searches
 }
 
-// take takes the mirrors that searches found. It returns what was not searched, and what need
-// not be, because the record says where the mirror is.
-func (x *cancellation) take(searches []*Searched, record Record) (unsearched, partly []string) {
+// collect collects the mirrors of all searches. unsearched are the places that block a
+// cancellation. partly are those that do not, because the record says where the mirror is.
+func (x *cancellation) collect(searches []*SearchResult, record Record) (unsearched, partly []string) {
 	for _, name := range x.Unreached {
 		unsearched = append(unsearched, "context "+name)
 	}
 	for i, s := range searches {
 		x.add(s.Mirrors[x.ref.UID]...)
 		switch {
-		case s.IsWhole():
+		case s.IsComplete():
 		case s.isSettled(x.Workers[i], record, x.ref.UID) && record.LeaseErr == nil:
 			partly = append(partly, s.String())
 		default:
@@ -101,10 +101,10 @@ func (x *cancellation) add(mirrors ...FoundMirror) {
 	}
 }
 
-// look looks at a recorded place on all workers that may be its cluster. It reports whether it
-// is known what is there. An object there that is no mirror of the origin is a *ForeignError,
-// unless the record was copied from another origin.
-func (x *cancellation) look(ctx context.Context, p delegation.Place, searches []*Searched) (isSettled bool, err error) {
+// checkPlace checks a recorded place on all workers that may be its cluster, and reports whether
+// the content of that place is now known. If the object there is not a mirror of the origin, it
+// returns a *ForeignError, unless the record was copied from another origin.
+func (x *cancellation) checkPlace(ctx context.Context, p delegation.Place, searches []*SearchResult) (isSettled bool, err error) {
 	for i, w := range x.Workers {
 		isThere := func(m FoundMirror) bool {
 			return m.Cluster.Context == w.Context && m.Object.GetNamespace() == p.Namespace && m.Object.GetName() == p.Name
@@ -125,14 +125,14 @@ func (x *cancellation) look(ctx context.Context, p delegation.Place, searches []
 		case sight.IsCopy:
 			isSettled = true
 			x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: string(command.Say("its annotation %s names the mirror of another origin, which is left alone", delegation.MirrorAnnotation))})
-		case err == nil && sight.IsGone, err == nil && sight.On == delegation.CertainlySame && searches[i].IsWhole():
+		case err == nil && sight.IsGone, err == nil && sight.Sameness == delegation.CertainlySame && searches[i].IsComplete():
 			isSettled = true
 		}
 	}
 	return isSettled, nil
 }
 
-// refuse is why nothing is changed.
+// refuse returns the error that lists the places that were not searched.
 func (x *cancellation) refuse(unsearched []string) error {
 	again := "nothing was changed"
 	if len(x.mirrors) > 0 {
@@ -153,11 +153,11 @@ func (x *cancellation) refuse(unsearched []string) error {
 	}
 }
 
-// UnsearchedError says that an origin was not cancelled, because a place was not searched for
-// its mirrors.
+// UnsearchedError means that an origin was not cancelled, because a place that may hold a mirror
+// was not searched.
 type UnsearchedError struct {
 	Origin Ref
-	// On are the contexts of mirrors that were found.
+	// On are the contexts of the mirrors that were found.
 	On   []string
 	text string
 }
@@ -173,10 +173,10 @@ func contextsOfMirrors(mirrors []FoundMirror) (names []string) {
 	return names
 }
 
-// choose finds the context through which a mirror may be removed: that through which
-// it was found, or another one of that cluster. If none may, nothing is to be changed:
-// the origin would have ended while its mirror runs on.
-func (x *cancellation) choose(ctx context.Context, m *FoundMirror) error {
+// chooseContext selects the context for deleting a mirror: the one that found it, or another one
+// of the same cluster with the right to delete it. If no context has that right, it returns an
+// error before anything changes. Otherwise, the origin would end while its mirror keeps running.
+func (x *cancellation) chooseContext(ctx context.Context, m *FoundMirror) error {
 	var refused error
 	for _, w := range append([]*fleet.Cluster{m.Cluster}, x.Others[m.Cluster.Context]...) {
 		_, err := w.Get(ctx, x.kind.Resource, m.Object.GetNamespace(), m.Object.GetName())

@@ -9,7 +9,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
-// Cancelling an unknown Job names the namespace that was searched, and the flag for another.
+// TestCancelUnknown checks that the error for an unknown Job names the namespace that was
+// searched, and the flag for another one.
 func TestCancelUnknown(t *testing.T) {
 	c := &Canceller{Origin: dispatchtest.NewServer(t).Cluster(t, "here"), Owner: delegation.Dispatch}
 	err := c.Cancel(t.Context(), delegation.Job(), "ml", "none")

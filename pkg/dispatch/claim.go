@@ -18,20 +18,20 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// isMirrorOf reports whether an object is the mirror of the origin of a UID: it carries our
-// label with that UID. Nothing else makes an object ours, neither its name nor an annotation
-// on the origin, which users may write and copies of the origin keep.
+// isMirrorOf reports whether an object is the mirror of the origin with a UID: it carries our
+// label with that UID. Neither its name nor an annotation on the origin is enough, because users
+// can write annotations and copies of the origin keep them.
 func isMirrorOf(o *unstructured.Unstructured, originUID string) bool {
 	return originUID != "" && o.GetLabels()[delegation.OriginUIDLabel] == originUID
 }
 
-// ForeignError is returned for an object that is not the mirror it was expected to be.
-// Nothing was written to it.
+// ForeignError means that an object is not the mirror that was expected. Nothing was written to
+// the object.
 type ForeignError struct {
-	// Found is the object, Origin that whose mirror it was expected to be.
+	// Found is the object. Origin is the origin whose mirror was expected.
 	Found, Origin Ref
-	// OriginUID is the value of our label on the object, "" if it has none, and Owner that
-	// of its managedBy.
+	// OriginUID is the value of our label on the object, or "". Owner is the object's managedBy
+	// value.
 	OriginUID string
 	Owner     delegation.Owner
 }
@@ -47,25 +47,24 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("%s is not the mirror of %s: it lacks the label %s=%s; it was left alone", found, e.Origin.WithKind(), delegation.OriginUIDLabel, e.Origin.UID)
 }
 
-// InAnnotation is the error for an origin of a kind whose annotation names the object, with
-// what to do.
+// InAnnotation returns the error for an origin whose annotation names the object, with the fix.
 func (e *ForeignError) InAnnotation(k delegation.Kind) error {
 	return command.Errorf("the annotation %s of %s names an object that is not its mirror. %w. If it is its mirror, put the label back; otherwise take the annotation off: %s",
 		delegation.MirrorAnnotation, e.Origin.WithKind(), e,
 		command.Kubectl(e.Origin.Context, e.Origin.Namespace, "annotate", command.KindName(k), e.Origin.Name, delegation.MirrorAnnotation+"-"))
 }
 
-func foreign(c *fleet.Cluster, k delegation.Kind, found *unstructured.Unstructured, origin Ref) *ForeignError {
+func foreignError(c *fleet.Cluster, k delegation.Kind, found *unstructured.Unstructured, origin Ref) *ForeignError {
 	return &ForeignError{
 		Found: refOf(c, found), Origin: origin, OriginUID: found.GetLabels()[delegation.OriginUIDLabel], Owner: object.OwnerOf(k, found),
 	}
 }
 
-// removeMirror deletes the mirror of an origin, with its pods: the object of that UID, as it
-// was read right before, with our label on it; and looks afterwards, since a proxy may answer
-// 200 to anything. It reports whether it deleted it; if not, and
-// there is no error, the mirror is proven to be gone. An object without our label is a
-// *ForeignError.
+// removeMirror deletes the mirror of an origin, with its Pods. It deletes only the object with
+// mirror.UID, at the resource version that it just read, and only if it carries our label;
+// otherwise it returns a *ForeignError. It reads the object again afterwards, because a proxy may
+// answer 200 to anything. removed reports whether this call deleted the mirror. If it is false
+// without an error, the mirror is proven to be gone.
 func removeMirror(ctx context.Context, c *fleet.Cluster, k delegation.Kind, mirror, origin Ref) (removed bool, err error) {
 	tries := wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Steps: 8}
 	var failed error
@@ -80,9 +79,9 @@ func removeMirror(ctx context.Context, c *fleet.Cluster, k delegation.Kind, mirr
 		case !isThere:
 			return true, c.ProveGone(ctx, k.Resource, mirror.Namespace, mirror.Name, mirror.UID)
 		case !isMirrorOf(found, origin.UID):
-			return false, foreign(c, k, found, origin)
+			return false, foreignError(c, k, found, origin)
 		}
-		// The status of what runs changes all the time.
+		// A running object changes its status all the time, so conflicts are retried.
 		failed = c.Delete(ctx, k.Resource, mirror.Namespace, mirror.Name, fleet.IsAs(found))
 		removed = failed == nil
 		isAgain := apierrors.IsConflict(failed) || kubecontext.IsGone(failed, k.Resource.GroupResource(), mirror.Name)
@@ -97,8 +96,8 @@ func removeMirror(ctx context.Context, c *fleet.Cluster, k delegation.Kind, mirr
 	return removed && err == nil, err
 }
 
-// isUnidentified reports whether an error says that nothing can be proven about a cluster,
-// now or later, because none of its UIDs may be read.
+// isUnidentified reports whether an error means that the cluster cannot be identified, now or
+// later, because none of its UIDs is readable.
 func isUnidentified(err error) bool {
 	var unidentified *kubecontext.UnidentifiedError
 	return errors.As(err, &unidentified)

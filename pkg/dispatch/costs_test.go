@@ -16,8 +16,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
-// TestLeaseCosts: to take a Lease and to remove it costs four requests: is there one, is
-// the origin there, it is made as ours, and it is deleted as we have left it.
+// TestLeaseCosts checks that taking and removing a Lease costs four requests: read the Lease,
+// read the origin, create the Lease, and delete it unchanged.
 func TestLeaseCosts(t *testing.T) {
 	server := dispatchtest.NewServer(t)
 	cluster := clusterOf(t, server, "here")
@@ -44,8 +44,8 @@ func TestLeaseCosts(t *testing.T) {
 	assert.Assert(t, storedLease(t, cluster, "small") == nil)
 }
 
-// TestLeaseOfAnotherIsNotRemoved: whoever removes a Lease as it has left it leaves it alone
-// where somebody else has it by now.
+// TestLeaseOfAnotherIsNotRemoved checks that a Lease which another dispatcher has taken is not
+// deleted.
 func TestLeaseOfAnotherIsNotRemoved(t *testing.T) {
 	server := dispatchtest.NewServer(t)
 	cluster := clusterOf(t, server, "here")
@@ -63,8 +63,8 @@ func TestLeaseOfAnotherIsNotRemoved(t *testing.T) {
 	assert.Equal(t, holderOf(storedLease(t, cluster, "small")), "theirs")
 }
 
-// TestPlanIsMadeOnce: the mirror that preflight has looked at is the one that is made, and
-// that the origin names it asks for nothing new of it.
+// TestPlanIsMadeOnce checks that the mirror which preflight has checked is the one that is
+// created. The mirror annotation on the origin does not cause a new plan.
 func TestPlanIsMadeOnce(t *testing.T) {
 	job := dispatchtest.SmallJob(t)
 	seen, err := plan.New(job, plan.Options{})

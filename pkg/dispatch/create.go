@@ -19,9 +19,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// createMirror makes the mirror. What its pods need is copied after that, so that
-// every copy has an owner from its first moment on, and goes with it: wherever this
-// process dies, no Secret is left on the worker that nobody knows of.
+// createMirror creates the mirror. It copies the dependencies of its Pods afterwards, so that the
+// mirror owns each copy from the beginning. Wherever this process dies, garbage collection
+// deletes a Secret together with the mirror.
 func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	planned, err := t.plan(origin)
 	if err != nil {
@@ -34,28 +34,28 @@ func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructur
 	if err := t.fence(ctx, origin); err != nil {
 		return nil, err
 	}
-	// What has begun is not broken off: nobody would know whether it was made.
+	// An interrupt must not cancel this request: its result would be unknown.
 	created, err := t.worker.Create(context.WithoutCancel(ctx), t.Kind.Resource, t.heldBack(planned), metav1.FieldValidationWarn)
 	if err != nil {
-		return nil, t.notCreated(err)
+		return nil, t.creationFailed(err)
 	}
-	t.replace, t.announced, t.isSupplied, t.isUnanswered = false, true, false, false
+	t.replace, t.mirrorReported, t.isSupplied, t.isUnanswered = false, true, false, false
 	t.mirrorRef.UID = string(created.GetUID())
-	t.made = t.mirrorRef.UID
+	t.createdUID = t.mirrorRef.UID
 	t.mirrorNow = created
-	t.before = planned
+	t.lastPlanned = planned
 	t.record(MirrorCreated, command.Say("created on %s", t.worker.Context))
 	return t.mirrorNow, nil
 }
 
-// waitForPods returns a conflict while pods of the mirror that this one replaces still run: a
-// mirror may be gone before its pods are.
+// waitForPods returns a conflict while Pods of the replaced mirror still run. A mirror can be
+// gone before its Pods are.
 func (t *task) waitForPods(ctx context.Context) error {
-	if t.superseded == "" || !t.Kind.IsJob() {
+	if t.supersededUID == "" || !t.Kind.IsJob() {
 		return nil
 	}
 	running := 0
-	ofMirror := metav1.ListOptions{LabelSelector: labels.Set{batchv1.ControllerUidLabel: t.superseded}.String()}
+	ofMirror := metav1.ListOptions{LabelSelector: labels.Set{batchv1.ControllerUidLabel: t.supersededUID}.String()}
 	err := t.worker.Each(ctx, corev1.SchemeGroupVersion.WithResource("pods"), t.mirrorRef.Namespace, ofMirror, func(pod *unstructured.Unstructured) {
 		if phase := content.StringAt(pod, "status", "phase"); phase != string(corev1.PodSucceeded) && phase != string(corev1.PodFailed) {
 			running++
@@ -63,22 +63,22 @@ func (t *task) waitForPods(ctx context.Context) error {
 	})
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil // Preflight has said that pods may not be listed.
+		return nil // Preflight has already reported that Pods cannot be listed.
 	case err != nil:
 		return err
 	case running == 0:
 		return nil
 	}
-	if !t.toldPods {
-		t.toldPods = true
-		t.record(Warned, command.Say("%d pods of its earlier mirror on %s still run; waiting until they have ended", running, t.worker.Context))
+	if !t.reportedPods {
+		t.reportedPods = true
+		t.record(Warned, command.Say("waiting until the Pods of its earlier mirror on %s end; still running: %d", t.worker.Context, running))
 	}
 	return conflict(t.Kind, t.Name)
 }
 
-// fence makes sure, at the servers, that the mirror is still ours to make, and is made of the
-// origin as it is now: this process may have stood still since it looked last, for longer than
-// its Lease lasts, and somebody else have begun. The Lease is read last.
+// fence checks with the API servers that this task may still create the mirror, and that the
+// origin has not changed. This process may have been suspended for longer than its Lease lasts,
+// and another dispatcher may have taken over. The Lease is therefore read last.
 func (t *task) fence(ctx context.Context, origin *unstructured.Unstructured) error {
 	live, err := t.origin.get(ctx, t.Kind, t.ref)
 	if err != nil {
@@ -90,18 +90,18 @@ func (t *task) fence(ctx context.Context, origin *unstructured.Unstructured) err
 		}
 		return conflict(t.Kind, t.Name)
 	}
-	// A front may lead to another cluster than when the context was opened.
+	// A proxy may point to another cluster than when the context was opened.
 	if err := t.worker.Verify(ctx, t.mirrorRef.Namespace); err != nil && !isUnidentified(err) {
 		return err
 	}
 	return t.lease.confirm(ctx)
 }
 
-// heldBack is a planned mirror that does not start before what its pods need is
-// there, where something is to be copied: a pod does wait for a ConfigMap that it
-// needs, but not for one that it can do without. It is let go like one whose origin
-// is resumed. Not all controllers take an object that is held back from the start; and
-// where it is in a queue, that is Kueue's to decide.
+// heldBack returns a planned mirror that stays suspended until its dependencies are copied. A Pod
+// waits for a required ConfigMap, but not for an optional one. The mirror is started later like
+// one whose origin is resumed. Not all controllers accept an object that is suspended from the
+// start, and in a queue, Kueue decides about suspension; in these cases the planned mirror is
+// returned unchanged.
 func (t *task) heldBack(planned *unstructured.Unstructured) *unstructured.Unstructured {
 	isQueued := content.StringsAt(planned, "metadata", "labels")[delegation.QueueNameLabel] != ""
 	path, value := object.Hold(t.Kind)
@@ -110,20 +110,19 @@ func (t *task) heldBack(planned *unstructured.Unstructured) *unstructured.Unstru
 	}
 	held := planned.DeepCopy()
 	if unstructured.SetNestedField(held.Object, value, path...) != nil {
-		return planned // It is no object that any server would take.
+		return planned // No server accepts such an object anyway.
 	}
 	return held
 }
 
-// isHeldBack says whether the mirror waits for what its pods need, and not for its
-// user.
+// isHeldBack reports whether the mirror is suspended only until its dependencies are copied.
 func (t *task) isHeldBack() bool {
-	return len(t.Dependencies) > 0 && !t.isSupplied && t.made != "" && t.mirrorNow != nil && t.Plan != nil &&
+	return len(t.Dependencies) > 0 && !t.isSupplied && t.createdUID != "" && t.mirrorNow != nil && t.Plan != nil &&
 		object.StateOf(t.Kind, t.mirrorNow).Suspend && !object.StateOf(t.Kind, t.Plan.Mirror).Suspend
 }
 
-// supply sees that what the mirror's pods need is there, once. A mirror that was just
-// made is removed again where that cannot be; one that was there already may run.
+// supply copies the dependencies of the mirror's Pods, once. If they cannot be copied, it deletes
+// a mirror that this task has created, and only warns about an older one.
 func (t *task) supply(ctx context.Context, mirror *unstructured.Unstructured) error {
 	if t.isSupplied || len(t.Dependencies) == 0 || mirror.GetDeletionTimestamp() != nil {
 		return nil
@@ -136,32 +135,33 @@ func (t *task) supply(ctx context.Context, mirror *unstructured.Unstructured) er
 	case err == nil:
 	case mayPass(err):
 		return err
-	case t.made == string(mirror.GetUID()):
+	case t.createdUID == string(mirror.GetUID()):
 		if err := t.removeMirror(ctx, ", because what its pods need cannot be copied"); err != nil {
 			return err
 		}
-		t.abort(fmt.Errorf("cannot copy what the pods of %s need: %w", t.ref.WithKind(), err))
+		t.abort(fmt.Errorf("cannot copy the dependencies of the Pods of %s: %w", t.ref.WithKind(), err))
 	default:
-		t.record(Warned, command.Say("what its pods need could not be completed: %v", err))
+		t.record(Warned, command.Say("cannot complete its dependencies: %v", err))
 	}
 	t.isSupplied = true
 	return nil
 }
 
-// notCreated tells apart what may pass from what will not.
-func (t *task) notCreated(err error) error {
+// creationFailed handles an error of creating the mirror: it returns errors that may pass, and
+// aborts the task for all others.
+func (t *task) creationFailed(err error) error {
 	if apierrors.IsAlreadyExists(err) {
-		// It is looked at in the next round.
+		// The next round reads the existing object.
 		return conflict(t.Kind, t.Name)
 	}
 	if mayPass(err) {
-		// It may have been made nevertheless.
+		// The mirror may exist nevertheless.
 		t.isUnanswered = true
 		return err
 	}
 	final := fmt.Errorf("cannot create the mirror of %s: %w", t.ref.WithKind(), err)
 	if apierrors.IsInvalid(err) {
-		final = fmt.Errorf("context %s does not take the mirror of %s: %s", t.worker.Context, t.ref.WithKind(), kubecontext.Causes(err))
+		final = fmt.Errorf("context %s rejects the mirror of %s: %s", t.worker.Context, t.ref.WithKind(), kubecontext.Causes(err))
 	}
 	t.abort(final)
 	return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
-// TestHeldBack: a mirror whose pods need what is still to be copied does not start before,
-// of whatever kind that can be held back from the start, and is let go after that.
+// TestHeldBack checks that a mirror with dependencies to copy starts suspended, for each kind
+// that allows it, and that it is started afterwards.
 func TestHeldBack(t *testing.T) {
 	some := []dependency.Object{{Kind: dependency.ConfigMap, Namespace: "ml", Name: "settings"}}
 	var names []string
@@ -27,7 +27,7 @@ func TestHeldBack(t *testing.T) {
 		planned := jobNamed("train", "", nil)
 		planned.SetGroupVersionKind(k.GroupVersionKind())
 		if k.IsJob() {
-			// Its API server says so.
+			// The API server sets this default.
 			assert.NilError(t, unstructured.SetNestedField(planned.Object, false, path...))
 		}
 		before := content.At(planned, path...)

@@ -6,60 +6,59 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// EventType says what a dispatch event tells.
+// EventType is the type of a dispatch event.
 type EventType string
 
 const (
-	// Refused: a problem that preflight found; nothing was created.
+	// Refused: preflight found a blocking problem. Nothing was created.
 	Refused EventType = "Refused"
-	// Warned: something that does not keep the Job from running, but may surprise.
+	// Warned: something unexpected that does not keep the Job from running.
 	Warned EventType = "Warned"
-	// PassedOver: why a worker was that comes before the one which the Job is given to.
+	// PassedOver: the reason for not choosing a worker that precedes the chosen one.
 	PassedOver EventType = "PassedOver"
 	// OriginCreated: the origin was created from a file.
 	OriginCreated EventType = "OriginCreated"
-	// LeaseWaiting: somebody holds the Job's Lease, and it is seen whether they
-	// still do.
+	// LeaseWaiting: another dispatcher holds the Job's Lease. We wait to see whether it still
+	// renews it.
 	LeaseWaiting EventType = "LeaseWaiting"
-	// LeaseTaken and LeaseLost: nobody else copies; somebody may.
+	// LeaseTaken: no other dispatcher copies this Job. LeaseLost: another one may do so.
 	LeaseTaken EventType = "LeaseTaken"
 	LeaseLost  EventType = "LeaseLost"
-	// DependencyCopied: an object that the pods need was copied to the worker.
+	// DependencyCopied: an object that the Pods need was copied to the worker.
 	DependencyCopied EventType = "DependencyCopied"
-	// MirrorCreated: the mirror was created. MirrorFound: it was there already,
-	// made by an earlier run.
+	// MirrorCreated: the mirror was created. MirrorFound: an earlier run created it.
 	MirrorCreated EventType = "MirrorCreated"
 	MirrorFound   EventType = "MirrorFound"
-	// SpecPushed: what the user changed on the origin was written to the mirror.
+	// SpecPushed: the user's change of the origin was written to the mirror.
 	SpecPushed EventType = "SpecPushed"
 	// StatusCopied: the mirror's status was written to the origin.
 	StatusCopied EventType = "StatusCopied"
-	// StatusRefused: the origin's API server does not take the mirror's status.
+	// StatusRefused: the origin's API server refuses the mirror's status.
 	StatusRefused EventType = "StatusRefused"
-	// Disconnected and Reconnected: a cluster does not answer, and does again.
+	// Disconnected: a cluster does not answer. Reconnected: it answers again.
 	Disconnected EventType = "Disconnected"
 	Reconnected  EventType = "Reconnected"
-	// MirrorDeleted: somebody else deleted the mirror, or replaced it.
+	// MirrorDeleted: another client deleted or replaced the mirror.
 	MirrorDeleted EventType = "MirrorDeleted"
-	// MirrorRemoved: we deleted it.
+	// MirrorRemoved: this plugin deleted the mirror.
 	MirrorRemoved EventType = "MirrorRemoved"
 	// OriginDeleted: the origin was deleted, or replaced.
 	OriginDeleted EventType = "OriginDeleted"
-	// Completed and JobFailed: the final status has landed on the origin.
+	// Completed and JobFailed: the final status is stored on the origin.
 	Completed EventType = "Complete"
 	JobFailed EventType = "Failed"
-	// Cancelled: the origin was ended by cancel.
+	// Cancelled: the command cancel ended the origin.
 	Cancelled EventType = "Cancelled"
-	// Detached, Interrupted and TimedOut: nothing is copied any more, by
-	// --detach-after-start, a signal, or --timeout.
+	// Detached, Interrupted and TimedOut: copying stopped because of --detach-after-start, a
+	// signal, or --timeout.
 	Detached    EventType = "Detached"
 	Interrupted EventType = "Interrupted"
 	TimedOut    EventType = "TimedOut"
-	// Aborted: this Job cannot be gone on with; the message says why.
+	// Aborted: the dispatch of this Job cannot continue. The message says why.
 	Aborted EventType = "Aborted"
 )
 
-// EventTypes returns all of them.
+// EventTypes returns all event types.
 func EventTypes() []EventType {
 	return []EventType{
 		Refused, Warned, PassedOver, OriginCreated, LeaseWaiting, LeaseTaken, LeaseLost, DependencyCopied, MirrorCreated, MirrorFound,
@@ -71,39 +70,38 @@ func EventTypes() []EventType {
 // EventKind is the kind of an Event as a document.
 const EventKind = "DispatchEvent"
 
-// Event is one thing that happened in a dispatch, in a form that scripts may rely
-// on: with -o json, one line each.
+// Event is one event of a dispatch. Scripts may rely on its form: with -o json, dispatch prints
+// one event per line.
 type Event struct {
 	metav1.TypeMeta `json:",inline"`
-	// Sequence counts the events of one run from 1 on.
+	// Sequence numbers the events of one run, from 1.
 	Sequence int64 `json:"sequence"`
-	// Time is when it happened.
+	// Time is the time of the event.
 	Time metav1.MicroTime `json:"time"`
-	// Event is what happened.
+	// Event is the type of the event.
 	Event EventType `json:"event"`
-	// Origin and Mirror are the Jobs that it is about. Origin is null where a
-	// whole cluster is meant, Mirror as long as there is none.
+	// Origin is the origin; null if the event concerns a whole cluster.
 	Origin *Ref `json:"origin"`
 	// Mirror is the mirror; null before it exists.
 	Mirror *Ref `json:"mirror"`
-	// Message says it for people, with what to do where something is to be done.
+	// Message describes the event for people, with the fix if one is needed.
 	Message string `json:"message"`
-	// Status and what follows are the origin's state as it was stored last;
-	// Status is "" before it was read.
+	// Status and the counters below are the state of the origin as last stored. Status is ""
+	// before the origin was read.
 	Status delegation.Status `json:"status"`
-	// Completions is null where any one success completes the Job; Ready where the
-	// cluster does not count ready pods. Only Jobs count pods: of other kinds, these
-	// are null and 0.
+	// Completions is the number of successful Pods that the Job needs; null if one success is
+	// enough. Only Jobs count Pods: for other kinds, Completions is null and the other counters
+	// are 0.
 	Completions *int32 `json:"completions"`
-	// Succeeded is how many Pods of the mirror succeeded.
+	// Succeeded is the number of Pods that succeeded.
 	Succeeded int32 `json:"succeeded"`
-	// Failed is how many Pods of the mirror failed.
+	// Failed is the number of Pods that failed.
 	Failed int32 `json:"failed"`
-	// Active is how many Pods of the mirror are pending or running.
+	// Active is the number of Pods that are pending or running.
 	Active int32 `json:"active"`
-	// Ready is how many Pods of the mirror are ready.
+	// Ready is the number of ready Pods; null if the cluster does not count them.
 	Ready *int32 `json:"ready"`
-	// LagSeconds is the time from when a change of the mirror's status was seen to
-	// when it was stored on the origin; 0 for other events than StatusCopied.
+	// LagSeconds is the time between noticing a change of the mirror's status and storing it on
+	// the origin, in seconds. Only StatusCopied has it; otherwise it is 0.
 	LagSeconds float64 `json:"lagSeconds,omitempty"`
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
-// finish ends the task after the end of the Job was stored on the origin, by us
-// or by somebody else: whoever runs cancel. The mirror is looked at as it is now,
-// because it may be deleted.
+// finish ends the task of an origin that has ended, by our copy or by cancel. It reads the mirror
+// again, because the mirror may be deleted next.
 func (t *task) finish(ctx context.Context, origin *unstructured.Unstructured, how *object.End) error {
 	if leavesMirror(origin) {
 		t.endAs(origin, how)
@@ -28,14 +27,14 @@ func (t *task) finish(ctx context.Context, origin *unstructured.Unstructured, ho
 		return err
 	}
 	if err != nil {
-		t.record(Warned, command.Say("its mirror on %s stays until somebody deletes it: %v", t.worker.Context, err))
+		t.record(Warned, command.Say("its mirror on %s stays until it is deleted: %v", t.worker.Context, err))
 	}
 	t.endAs(origin, how)
 	return nil
 }
 
-// endMirror removes the mirror of an origin that has ended, or has it deleted after a while
-// if it has ended, too.
+// endMirror deletes the mirror of an ended origin. If the mirror has finished, too, endMirror
+// applies the TTL.
 func (t *task) endMirror(ctx context.Context) error {
 	if t.mirrorRef.UID == "" {
 		return nil
@@ -47,14 +46,14 @@ func (t *task) endMirror(ctx context.Context) error {
 	case mirror == nil || string(mirror.GetUID()) != t.mirrorRef.UID:
 		return t.worker.proveGone(ctx, t.Kind, t.mirrorRef)
 	case !isMirrorOf(mirror, t.ref.UID):
-		return foreign(t.worker.Cluster, t.Kind, mirror, t.ref)
+		return foreignError(t.worker.Cluster, t.Kind, mirror, t.ref)
 	case !object.HasFinished(t.Kind, mirror):
 		return t.removeMirror(ctx, ", because its origin was ended from outside")
 	}
 	return t.retire(ctx, mirror)
 }
 
-// endAs ends the task as the origin has ended.
+// endAs ends the task with the result of the origin.
 func (t *task) endAs(origin *unstructured.Unstructured, how *object.End) {
 	end, message := Completed, command.Prose("it is complete")
 	if how.Failed {
@@ -69,7 +68,7 @@ func (t *task) endAs(origin *unstructured.Unstructured, how *object.End) {
 	t.end(end, origin, nil, message)
 }
 
-// retire has a finished mirror deleted, now or after a while.
+// retire deletes a finished mirror, now or after its TTL.
 func (t *task) retire(ctx context.Context, mirror *unstructured.Unstructured) error {
 	ttl := t.options.MirrorTTL
 	switch {
@@ -81,8 +80,9 @@ func (t *task) retire(ctx context.Context, mirror *unstructured.Unstructured) er
 		return nil
 	}
 	if t.Kind.OtherTTL {
-		// It would delete what the object has made, and KubeRay refuses a RayJob that has
-		// one without shutdownAfterJobFinishes, even one that has ended.
+		// This field has another meaning: it would delete the objects that the mirror created.
+		// KubeRay refuses it on a RayJob without shutdownAfterJobFinishes, even on a finished
+		// one.
 		t.warnKept(mirror)
 		return nil
 	}
@@ -92,20 +92,20 @@ func (t *task) retire(ctx context.Context, mirror *unstructured.Unstructured) er
 	}
 	written, err := t.worker.patch(ctx, t.Kind, mirror, "", patch)
 	if err == nil && !hasTTL(t.Kind, written) {
-		// Its schema has no such field, and the API server drops it without a word.
+		// The API server silently drops a field that is not in its schema.
 		t.warnKept(mirror)
 	}
 	return err
 }
 
-// warnKept tells that nothing deletes a finished mirror.
+// warnKept reports that no controller deletes a finished mirror.
 func (t *task) warnKept(mirror *unstructured.Unstructured) {
-	t.record(Warned, command.Say("its mirror on %s stays until somebody deletes it, because nothing deletes a finished %s there by itself: %s; --mirror-ttl=0 does so at once",
+	t.record(Warned, command.Say("its mirror on %s stays until it is deleted, because nothing deletes a finished %s there by itself: %s; --mirror-ttl=0 does so at once",
 		t.worker.Context, t.Kind.Kind, t.worker.Kubectl(mirror.GetNamespace(), "delete", command.KindName(t.Kind), mirror.GetName())))
 }
 
-// hasTTL says whether a mirror is deleted by itself after it has finished, which
-// dispatch has it be once its end has landed on the origin.
+// hasTTL reports whether the mirror's controller deletes it after it has finished. The field is
+// set only once the final status is stored on the origin.
 func hasTTL(k delegation.Kind, mirror *unstructured.Unstructured) bool {
 	_, ok, _ := unstructured.NestedInt64(mirror.Object, k.TTL()...)
 	return ok && !k.OtherTTL

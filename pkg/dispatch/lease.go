@@ -21,19 +21,19 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// errOriginGone is that the origin whose Lease is wanted is not there any more, or
-// another has its name: the Lease is that one's.
+// errOriginGone means that the origin of the Lease no longer exists, or that another object has
+// its name. The Lease then belongs to that object.
 var errOriginGone = errors.New("the origin is gone")
 
-// HeldError says that somebody else is dispatching a Job.
+// HeldError means that another dispatcher holds a Job's Lease.
 type HeldError struct {
-	// Lease is the name of the Lease, and Holder who holds it.
+	// Lease is the Lease as namespace/name. Holder is the identity of its holder.
 	Lease, Holder string
-	// Since is when they took it, and For how long they had held it when they renewed it
-	// last; both by their own clock, which need not be ours.
+	// Since is when the holder took the Lease. For is the time from then to its last renewal.
+	// Both come from the holder's clock, which may differ from ours.
 	Since time.Time
 	For   time.Duration
-	// Within is how long they may be silent.
+	// Within is the duration after which the Lease expires without a renewal.
 	Within time.Duration
 }
 
@@ -44,16 +44,16 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("%s is dispatching it already, %s, and holds Lease %s", e.Holder, e.since(), e.Lease)
 }
 
-// since says for how long they have held it. Nothing is reckoned with our clock, which may
-// be an hour ahead of theirs.
+// since describes how long the holder has had the Lease. It does not use our clock, which may be
+// an hour ahead of the holder's.
 func (e *HeldError) since() string {
 	return fmt.Sprintf("since %s (for %s, by their clock)", e.Since.UTC().Format(time.RFC3339), e.For.Round(time.Second))
 }
 
-// TargetError says that a Job's dispatch was begun with another target, which was not searched
-// for its mirror.
+// TargetError means that another dispatch of the Job has chosen another target, where no one has
+// searched for the mirror.
 type TargetError struct {
-	// Lease is the name of the Lease, and Target what it names.
+	// Lease is the Lease as namespace/name. Target is the place that it names.
 	Lease  string
 	Target delegation.Place
 }
@@ -63,22 +63,22 @@ func (e *TargetError) Error() string {
 		e.Target.Namespace, e.Target.Name, e.Target.Cluster(), e.Lease)
 }
 
-// longestLease is more than the duration of any Lease that a dispatch writes: that of 10,000
-// Jobs is 25 minutes.
+// longestLease exceeds the duration of every Lease that dispatch writes: with 10,000 Jobs, it is
+// 25 minutes.
 const longestLease = 30 * time.Minute
 
-// leaseTiming says how long a Lease is held without a sign of life, how long its
-// holder tries to renew it, and how often.
+// leaseTiming has the duration of a Lease without renewal, the deadline after which its holder
+// gives up renewing it, and the period of renewals.
 type leaseTiming struct{ duration, deadline, retry time.Duration }
 
-// timingFor keeps what n Leases cost an API server below 50 writes a second. Up
-// to 100 Jobs it is what the control plane's own components use.
+// timingFor returns a timing with which n Leases cause fewer than 50 writes per second. Up to 100
+// Jobs, it equals the timing of the control plane's own components.
 func timingFor(n int) leaseTiming {
 	retry := max(2*time.Second, time.Duration(n)*time.Second/50)
 	return leaseTiming{duration: retry * 15 / 2, deadline: retry * 5, retry: retry}
 }
 
-// lease is the right to be the only one who copies for one Job.
+// lease is the exclusive right to copy for one Job.
 type lease struct {
 	cluster  *fleet.Cluster
 	kind     delegation.Kind
@@ -86,61 +86,61 @@ type lease struct {
 	identity string
 	timing   leaseTiming
 	clock    clock.PassiveClock
-	// target is where the mirror is to be made, on the cluster that worker identifies. The
-	// Lease names it before that is done. isFound is whether the mirror is known to be there.
+	// target is the place of the mirror, on the cluster that worker identifies. The Lease names
+	// it before the mirror is created. isFound is whether the mirror is known to exist there.
 	target  delegation.Place
 	worker  delegation.Cluster
 	isFound bool
-	// cleared are targets of earlier dispatches that were searched, and hold no mirror.
+	// cleared are targets of earlier dispatches that were searched and have no mirror.
 	cleared []delegation.Place
 
-	// leading is whether the elector believes that we hold it, foreign whether
-	// somebody else was seen to, and renewed when it was asked to be written, the last
-	// time that it was: others count from when it was, which may be long before the answer.
-	leading, foreign atomic.Bool
-	renewed          atomic.Pointer[time.Time]
-	// refused is whether credentials were refused since it was written last.
+	// leading is whether the elector believes that we hold the Lease. heldByOther is whether
+	// another holder was seen. renewed is when we sent the last successful write. Others count
+	// from when the server stored it, which may be long before its response.
+	leading, heldByOther atomic.Bool
+	renewed              atomic.Pointer[time.Time]
+	// refused is whether the server refused our credentials since the last successful write.
 	refused refusal
-	// last is the Lease as it was when we wrote it last, nil if we have not, and removing
-	// whether it is removed next, so that it need not be given back first.
-	last     atomic.Pointer[coordinationv1.Lease]
-	removing atomic.Bool
-	// unreleased is whether it is not given back in the end, but expires.
+	// lastWritten is the Lease as we last wrote it; nil if we have not. removing is whether the
+	// Lease will be deleted next, so that releasing it is unnecessary.
+	lastWritten atomic.Pointer[coordinationv1.Lease]
+	removing    atomic.Bool
+	// unreleased is whether the Lease is left to expire instead of being released.
 	unreleased atomic.Bool
 }
 
-// leaseEvents are told of what becomes of a Lease.
+// leaseEvents are callbacks for changes of a Lease.
 type leaseEvents struct {
-	// waiting: it is waited whether another holder is still there.
+	// waiting: another dispatcher holds it, and we wait to see whether it still renews it.
 	waiting func(*HeldError)
-	// electing: from now on nothing but the API server is waited for.
+	// electing: from now on, we only wait for the API server.
 	electing func()
-	// held: it was taken, or lost.
-	held func(bool)
-	// again: it was renewed after a time in which it might have been lost.
-	again func()
-	// failed: a request failed, and is tried again.
+	// changed: the Lease was taken (true) or lost (false).
+	changed func(bool)
+	// renewedLate: it was renewed after a gap in which it might have been lost.
+	renewedLate func()
+	// failed: a request failed and will be retried.
 	failed func(error)
 }
 
 func (l *lease) name() string { return l.kind.LeaseName(l.origin.Name) }
 
-// held says whether nobody else can be copying. The elector believes so until its
-// deadline is over, even after somebody else was seen to hold the Lease.
+// held reports whether no other dispatcher can be copying. leading alone is not enough: the
+// elector believes that it leads until its deadline, even after it has seen another holder.
 func (l *lease) held() bool {
-	return l.leading.Load() && !l.foreign.Load() && l.isFresh()
+	return l.leading.Load() && !l.heldByOther.Load() && l.isFresh()
 }
 
-func (l *lease) isFresh() bool { return l.unrenewed() < l.timing.deadline }
+func (l *lease) isFresh() bool { return l.sinceRenewal() < l.timing.deadline }
 
-// isNew says whether it was written a moment ago, so that there is nothing to renew.
-func (l *lease) isNew() bool { return l.unrenewed() < l.timing.retry/4 }
+// isNew reports whether the Lease was written too recently to need a renewal.
+func (l *lease) isNew() bool { return l.sinceRenewal() < l.timing.retry/4 }
 
-// unrenewed is for how long it has not been renewed, by whichever clock says more: the
-// monotonic one stands still while a laptop sleeps, and that of the wall can be set. Where
-// it was set back it tells nothing, and the Lease is as good as one of long ago, until it is
-// renewed in a moment.
-func (l *lease) unrenewed() time.Duration {
+// sinceRenewal returns the time since the last renewal, by whichever clock says more: the
+// monotonic clock stops while a laptop sleeps, and users can set the wall clock. If the wall
+// clock was set back, the time is unknown. Then the result is the maximum, so that the Lease
+// counts as expired until the next renewal.
+func (l *lease) sinceRenewal() time.Duration {
 	at := l.renewed.Load()
 	if at == nil {
 		return math.MaxInt64
@@ -153,21 +153,21 @@ func (l *lease) unrenewed() time.Duration {
 	return max(wall, now.Sub(*at))
 }
 
-// keep takes the Lease and holds it until ctx is over, and then gives it back. One
-// that was lost, because the API server did not answer for long, is taken again.
-// If another holder is there, that is a *HeldError, and errOriginGone where there is
-// nothing to hold it for; all other errors are told, and it is tried again.
-func (l *lease) keep(ctx context.Context, tell leaseEvents) error {
+// keep takes the Lease, holds it until ctx is done, and then releases it. If it loses the Lease
+// because the API server did not answer, it takes it again. It returns a *HeldError if another
+// dispatcher holds the Lease, a *TargetError for another target, and errOriginGone if the origin
+// is gone. It reports all other errors through tell.failed, and tries again.
+func (l *lease) keep(ctx context.Context, events leaseEvents) error {
 	logger := klog.FromContext(ctx)
 	if !logger.V(2).Enabled() {
-		// The elector tells as errors what keep tells through failed.
+		// The elector logs as errors what keep reports through failed.
 		logger = logr.Discard()
 	}
 	for ctx.Err() == nil {
-		found, err := l.free(ctx, tell.waiting)
+		found, err := l.waitUntilFree(ctx, events.waiting)
 		if err == nil {
-			tell.electing()
-			err = l.elect(klog.NewContext(ctx, logger), tell, found)
+			events.electing()
+			err = l.elect(klog.NewContext(ctx, logger), events, found)
 		}
 		var (
 			held  *HeldError
@@ -178,8 +178,8 @@ func (l *lease) keep(ctx context.Context, tell leaseEvents) error {
 		}
 		if err != nil && ctx.Err() == nil {
 			if !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && !l.refused.mayPass(err) {
-				// Others give Leases back, and take them.
-				tell.failed(err)
+				// Other dispatchers release Leases and take them.
+				events.failed(err)
 			}
 			_ = wait.PollUntilContextCancel(ctx, l.timing.retry, false, func(context.Context) (bool, error) { return true, nil })
 		}
@@ -187,13 +187,12 @@ func (l *lease) keep(ctx context.Context, tell leaseEvents) error {
 	return nil
 }
 
-// elect holds the Lease until it is lost, to somebody else or because it could not
-// be renewed, or ctx is over. found is the Lease as it was read right now, nil if there was
-// none.
-func (l *lease) elect(ctx context.Context, tell leaseEvents, found *coordinationv1.Lease) error {
+// elect holds the Lease until it is lost to another holder, cannot be renewed, or ctx is done.
+// found is the Lease as just read; nil if it does not exist.
+func (l *lease) elect(ctx context.Context, events leaseEvents, found *coordinationv1.Lease) error {
 	electing, stop := context.WithCancel(ctx)
 	defer stop()
-	lock := &leaseLock{lease: l, tell: tell, stop: stop, isRead: true, found: found}
+	lock := &leaseLock{lease: l, events: events, stop: stop, isRead: true, found: found}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock:          lock,
 		LeaseDuration: l.timing.duration, RenewDeadline: l.timing.deadline, RetryPeriod: l.timing.retry,
@@ -202,17 +201,17 @@ func (l *lease) elect(ctx context.Context, tell leaseEvents, found *coordination
 			OnStartedLeading: func(ctx context.Context) {
 				if ctx.Err() == nil {
 					l.leading.Store(true)
-					tell.held(true)
+					events.changed(true)
 				}
 			},
 			OnStoppedLeading: func() {
 				if l.leading.Swap(false) && ctx.Err() == nil {
-					tell.held(false)
+					events.changed(false)
 				}
 			},
 			OnNewLeader: func(identity string) {
 				if identity != l.identity {
-					// The elector would wait for its turn for ever.
+					// The elector would wait for the Lease for ever.
 					stop()
 				}
 			},
@@ -225,15 +224,15 @@ func (l *lease) elect(ctx context.Context, tell leaseEvents, found *coordination
 	if lock.isOriginGone {
 		return errOriginGone
 	}
-	return lock.elsewhere
+	return lock.otherTarget
 }
 
-// free makes sure that nobody holds the Lease, and returns it; nil is for none. One whose
-// holder shows no sign of life is taken from them after a whole lease duration of
-// watching, by the rule of client-go's leader election: renewTime is of the
-// holder's clock, and no measure by itself.
-func (l *lease) free(ctx context.Context, waiting func(*HeldError)) (*coordinationv1.Lease, error) {
-	first, err := l.own(ctx)
+// waitUntilFree waits until the Lease has no holder, and returns it; nil if it does not exist. It
+// takes the Lease from a holder that has not renewed it during a whole lease duration of
+// watching. This is the rule of client-go's leader election: renewTime comes from the holder's
+// clock, so it cannot be compared with ours.
+func (l *lease) waitUntilFree(ctx context.Context, waiting func(*HeldError)) (*coordinationv1.Lease, error) {
+	first, err := l.readOwn(ctx)
 	if err != nil || first == nil {
 		return nil, err
 	}
@@ -245,41 +244,41 @@ func (l *lease) free(ctx context.Context, waiting func(*HeldError)) (*coordinati
 		return nil, held
 	}
 	waiting(held)
-	seen, expires := first, l.clock.Now().Add(durationOf(first))
+	current, expires := first, l.clock.Now().Add(durationOf(first))
 	err = wait.PollUntilContextCancel(ctx, l.timing.retry, false, func(ctx context.Context) (bool, error) {
-		if seen, err = l.get(ctx); err != nil {
+		if current, err = l.get(ctx); err != nil {
 			return false, err
 		}
 		switch {
-		case !l.isOurs(seen):
+		case !l.isOurs(current):
 			return false, conflict(l.kind, l.origin.Name)
-		case holderOf(seen) == "":
+		case holderOf(current) == "":
 			return true, nil
-		case seen.ResourceVersion != first.ResourceVersion:
-			return false, heldBy(seen)
+		case current.ResourceVersion != first.ResourceVersion:
+			return false, heldBy(current)
 		}
 		return l.clock.Now().After(expires), nil
 	})
 	if err == nil {
-		err = l.checkTarget(seen)
+		err = l.checkTarget(current)
 	}
-	if err != nil || holderOf(seen) == "" {
-		return seen, err
+	if err != nil || holderOf(current) == "" {
+		return current, err
 	}
-	seen.Spec.HolderIdentity = nil
-	return l.leases().Update(ctx, seen, metav1.UpdateOptions{FieldManager: fleet.FieldManager})
+	current.Spec.HolderIdentity = nil
+	return l.leases().Update(ctx, current, metav1.UpdateOptions{FieldManager: fleet.FieldManager})
 }
 
-// own returns the Lease, nil if there is none. One of another Job of
-// the same name makes way, whoever holds it, if ours is the one that is there now:
-// theirs is gone then. Otherwise it is ours that is gone.
-func (l *lease) own(ctx context.Context) (*coordinationv1.Lease, error) {
+// readOwn returns the Lease; nil if it does not exist. A Lease of another Job with the same name
+// is deleted, whoever holds it, if our origin exists now, because then the other Job is gone.
+// Otherwise our origin is gone, and own returns errOriginGone.
+func (l *lease) readOwn(ctx context.Context) (*coordinationv1.Lease, error) {
 	found, err := l.get(ctx)
 	if err == nil && l.isOurs(found) {
 		return found, nil
 	}
 	if l.isGone(err) {
-		// Whoever makes it looks first whether the origin is there.
+		// Whoever creates the Lease first checks that the origin exists.
 		return nil, nil
 	}
 	if err != nil {
@@ -296,11 +295,11 @@ func (l *lease) own(ctx context.Context) (*coordinationv1.Lease, error) {
 	return nil, nil
 }
 
-// remove deletes the Lease of a Job that nobody has to copy for any more. Nobody else comes
-// to do so, so one answer that says no, or none, is not enough to let it be.
+// remove deletes the Lease of a Job that needs no more copying. It retries, because no other
+// client would delete it later.
 func (l *lease) remove(ctx context.Context) error {
 	var failed error
-	// Six seconds in all, beside what the requests take.
+	// Six seconds in total, plus the time of the requests.
 	tries := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Steps: 6}
 	err := wait.ExponentialBackoffWithContext(ctx, tries, func(ctx context.Context) (bool, error) {
 		failed = l.removeNow(ctx)
@@ -315,8 +314,8 @@ func (l *lease) remove(ctx context.Context) error {
 func (l *lease) removeNow(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, fleet.RequestTimeout)
 	defer cancel()
-	if last := l.last.Swap(nil); last != nil && holderOf(last) == l.identity {
-		// It is as we have written it, or it is not deleted.
+	if last := l.lastWritten.Swap(nil); last != nil && holderOf(last) == l.identity {
+		// This deletes the Lease only if it is still as we wrote it.
 		if err := l.delete(ctx, last); err == nil || l.isGone(err) {
 			return nil
 		}

@@ -26,7 +26,7 @@ func leases() schema.GroupVersionResource {
 	return coordinationv1.SchemeGroupVersion.WithResource("leases")
 }
 
-// clusterOf is what a server is the API server of.
+// clusterOf returns the cluster of a server.
 func clusterOf(t *testing.T, s *dispatchtest.Server, name string) *fleet.Cluster {
 	t.Helper()
 	if s.Namespaces == nil {
@@ -35,28 +35,27 @@ func clusterOf(t *testing.T, s *dispatchtest.Server, name string) *fleet.Cluster
 	return s.Cluster(t, name)
 }
 
-// quick are the times of a Lease in a test.
+// quick returns a Lease timing for tests.
 func quick() leaseTiming {
 	return leaseTiming{duration: 2 * time.Second, deadline: time.Second, retry: 20 * time.Millisecond}
 }
 
-// leaseOf is the Lease of an origin, as one of its dispatchers has it.
+// leaseOf returns the Lease of an origin, as one of its dispatchers uses it.
 func leaseOf(cluster *fleet.Cluster, origin *unstructured.Unstructured, identity string) *lease {
 	return &lease{
 		cluster: cluster, kind: delegation.Job(), origin: refOf(cluster, origin), identity: identity, timing: quick(), clock: clock.RealClock{},
 	}
 }
 
-// keeping holds a Lease until the test ends or stop is called; ended has what became
-// of it.
+// keeping holds a Lease until the test ends or stop is called. ended receives the result of keep.
 func keeping(t *testing.T, l *lease) (held chan bool, ended chan error, stop func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	held, ended = make(chan bool, 100), make(chan error, 1)
 	go func() {
 		ended <- l.keep(ctx, leaseEvents{
-			waiting: func(*HeldError) {}, electing: func() {}, again: func() {},
-			held: func(is bool) { held <- is }, failed: func(err error) { t.Log(err) },
+			waiting: func(*HeldError) {}, electing: func() {}, renewedLate: func() {},
+			changed: func(is bool) { held <- is }, failed: func(err error) { t.Log(err) },
 		})
 	}()
 	return held, ended, stop
@@ -83,8 +82,8 @@ func storedLease(t *testing.T, cluster *fleet.Cluster, name string) *coordinatio
 	return found
 }
 
-// TestLeaseOfSuccessiveJobs: of two dispatchers of Jobs that have one name, one after
-// the other, that of the one which is there keeps its Lease, and the other one ends.
+// TestLeaseOfSuccessiveJobs has two dispatchers of successive Jobs with the same name. The
+// dispatcher of the existing Job keeps the Lease, and the other one ends.
 func TestLeaseOfSuccessiveJobs(t *testing.T) {
 	server := dispatchtest.NewServer(t)
 	cluster := clusterOf(t, server, "here")
@@ -104,7 +103,7 @@ func TestLeaseOfSuccessiveJobs(t *testing.T) {
 	assert.Equal(t, now.OwnerReferences[0].UID, second.GetUID())
 	assert.Equal(t, holderOf(now), "new")
 
-	// A dispatcher of the first that comes late does not touch it.
+	// A late dispatcher of the first Job does not touch it.
 	late := leaseOf(cluster, first, "late")
 	assert.Assert(t, errors.Is(late.keep(t.Context(), leaseEvents{}), errOriginGone))
 	assert.Equal(t, storedLease(t, cluster, "small").UID, now.UID)
@@ -116,7 +115,8 @@ func TestLeaseOfSuccessiveJobs(t *testing.T) {
 	}
 }
 
-// TestLeaseOfAnOriginThatIsGone: it is not made anew by who still held it.
+// TestLeaseOfAnOriginThatIsGone checks that the holder does not recreate the Lease of a deleted
+// origin.
 func TestLeaseOfAnOriginThatIsGone(t *testing.T) {
 	server := dispatchtest.NewServer(t)
 	cluster := clusterOf(t, server, "here")
@@ -131,8 +131,8 @@ func TestLeaseOfAnOriginThatIsGone(t *testing.T) {
 	assert.Assert(t, storedLease(t, cluster, "small") == nil)
 }
 
-// TestLeaseIsGivenBackByItsHolder: whoever has lost a Lease and does not know it gives
-// back nothing of somebody else's.
+// TestLeaseIsGivenBackByItsHolder checks that a dispatcher which has lost its Lease without
+// noticing does not release the new holder's.
 func TestLeaseIsGivenBackByItsHolder(t *testing.T) {
 	server := dispatchtest.NewServer(t)
 	var frozen atomic.Bool
@@ -159,8 +159,8 @@ func TestLeaseIsGivenBackByItsHolder(t *testing.T) {
 	assert.Assert(t, apierrors.IsConflict(mine.confirm(t.Context())), "who looks sees that it is another's")
 }
 
-// TestLeaseIsRemovedInTheEnd: a server that has no time for it, once or twice, is asked
-// again; one that refuses it is not.
+// TestLeaseIsRemovedInTheEnd checks that remove retries after temporary errors of the server, and
+// not after a refusal.
 func TestLeaseIsRemovedInTheEnd(t *testing.T) {
 	server := dispatchtest.NewServer(t)
 	cluster := clusterOf(t, server, "here")

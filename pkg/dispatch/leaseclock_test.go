@@ -20,7 +20,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
-// wallClock is a clock on the wall, which somebody can set.
+// wallClock is a wall clock that can be set.
 type wallClock struct {
 	clock.RealClock
 	ahead atomic.Int64
@@ -32,8 +32,8 @@ func (c *wallClock) Now() time.Time {
 
 func (c *wallClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// TestLeaseIsRenewedWhateverTheTime: a clock that is set, back or forth, while a Lease is
-// held, changes nothing about that it is renewed; others see it as held all the time.
+// TestLeaseIsRenewedWhateverTheTime sets the clock back or forward while a Lease is held. The
+// holder keeps renewing the Lease, and others see it as held all the time.
 func TestLeaseIsRenewedWhateverTheTime(t *testing.T) {
 	for _, ahead := range []time.Duration{-time.Hour, time.Hour} {
 		server := dispatchtest.NewServer(t)
@@ -43,7 +43,7 @@ func TestLeaseIsRenewedWhateverTheTime(t *testing.T) {
 		held, ended, stop := keeping(t, mine)
 		assert.Assert(t, awaits(t, held, "it is taken"))
 		now.ahead.Store(int64(ahead))
-		for range 3 { // One renewal may have been on its way.
+		for range 3 { // One renewal may have been in flight.
 			was := storedLease(t, cluster, "small").ResourceVersion
 			eventually(t, "it is renewed", func() bool { return storedLease(t, cluster, "small").ResourceVersion != was })
 		}
@@ -54,8 +54,8 @@ func TestLeaseIsRenewedWhateverTheTime(t *testing.T) {
 	}
 }
 
-// TestLeaseIsGoodFromWhenItWasAsked: others count from when a Lease was written. Whoever
-// counted from when the answer came would hold it for longer than they wait.
+// TestLeaseIsGoodFromWhenItWasAsked checks that a Lease counts from when its write was sent. A
+// holder that counts from the response would believe in the Lease for longer than others wait.
 func TestLeaseIsGoodFromWhenItWasAsked(t *testing.T) {
 	server := dispatchtest.NewServer(t)
 	now := &wallClock{}
@@ -75,8 +75,8 @@ func TestLeaseIsGoodFromWhenItWasAsked(t *testing.T) {
 	assert.Assert(t, !l.held(), "ten seconds after it was asked for, the server may have written it as long ago")
 }
 
-// TestHeldByTheirClock: how long somebody has held a Lease is reckoned with their times
-// alone, be their clock an hour ahead of ours or behind it.
+// TestHeldByTheirClock checks that HeldError uses only the holder's times, even if the holder's
+// clock is an hour ahead of ours or behind it.
 func TestHeldByTheirClock(t *testing.T) {
 	for _, ahead := range []time.Duration{-time.Hour, 0, time.Hour} {
 		taken := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(ahead)

@@ -14,44 +14,44 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// leaseLock is what the elector reads and writes the Lease by. client-go's own would
-// take any Lease of that name, make one anew for an origin that is gone, and give back
-// one that somebody else holds; nor does it tell who holds it, when it was renewed,
-// and what fails.
+// leaseLock is the elector's access to the Lease. client-go's own lock would take any Lease of
+// that name, recreate one for an origin that is gone, and release one that another dispatcher
+// holds. It also does not report who holds the Lease, when it was renewed, and which requests
+// fail.
 type leaseLock struct {
-	lease *lease
-	tell  leaseEvents
-	// stop ends the election. isOriginGone is why, if that is so.
+	lease  *lease
+	events leaseEvents
+	// stop ends the election. isOriginGone is whether the reason is that the origin is gone.
 	stop         func()
 	isOriginGone bool
-	// elsewhere is another reason: the Lease names a target that was not searched.
-	elsewhere error
-	// found is the Lease as it was read or written last. isRead is whether that was right
-	// before the election, so that it need not be read again: what is written says which
-	// state of it is meant, and is refused if that is over.
+	// otherTarget is another reason: the Lease names a target that was not searched.
+	otherTarget error
+	// found is the Lease as last read or written. isRead is whether it was read right before the
+	// election, so that the first Get needs no request. Writes name its resource version, and
+	// fail if it is outdated.
 	found  *coordinationv1.Lease
 	isRead bool
 }
 
-// errRemoving is why a Lease is not given back.
+// errRemoving keeps the elector from releasing a Lease that will be deleted.
 var errRemoving = errors.New("the Lease is removed")
 
-// Get reads the Lease. One that is for another Job of the same name ends the election.
+// Get reads the Lease. It ends the election if the Lease belongs to another Job of the same name.
 func (k *leaseLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	if k.lease.removing.Load() {
 		return nil, nil, errRemoving
 	}
 	found, err := k.read(ctx)
 	if err == nil && !k.lease.isOurs(found) {
-		k.lease.foreign.Store(true)
+		k.lease.heldByOther.Store(true)
 		k.stop()
 		err = conflict(k.lease.kind, k.lease.origin.Name)
 	}
 	if err == nil && holderOf(found) == "" {
-		if k.elsewhere = k.lease.checkTarget(found); k.elsewhere != nil {
-			k.lease.foreign.Store(true)
+		if k.otherTarget = k.lease.checkTarget(found); k.otherTarget != nil {
+			k.lease.heldByOther.Store(true)
 			k.stop()
-			return nil, nil, k.elsewhere
+			return nil, nil, k.otherTarget
 		}
 	}
 	if err != nil {
@@ -65,7 +65,7 @@ func (k *leaseLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord
 		return nil, nil, err
 	}
 	isForeign := record.HolderIdentity != "" && record.HolderIdentity != k.lease.identity
-	k.lease.foreign.Store(isForeign)
+	k.lease.heldByOther.Store(isForeign)
 	if isForeign {
 		// The elector would try to renew it until its deadline.
 		k.stop()
@@ -84,12 +84,12 @@ func (k *leaseLock) read(ctx context.Context) (*coordinationv1.Lease, error) {
 	return k.found, nil
 }
 
-// Create creates the Lease, if somebody has deleted it, and the origin is still there:
-// whoever deletes one that is held may do so for another Job of that name.
+// Create recreates a deleted Lease if the origin still exists. A user may delete a held Lease
+// because of another Job of that name.
 func (k *leaseLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	isThere, err := k.lease.isOriginThere(ctx)
 	if err == nil && !isThere {
-		k.lease.foreign.Store(true)
+		k.lease.heldByOther.Store(true)
 		k.isOriginGone = true
 		k.stop()
 		return errOriginGone
@@ -99,11 +99,11 @@ func (k *leaseLock) Create(ctx context.Context, record resourcelock.LeaderElecti
 	if err == nil {
 		created, err = k.lease.create(ctx, resourcelock.LeaderElectionRecordToLeaseSpec(&record))
 	}
-	return k.wrote(ctx, record, asked, created, err)
+	return k.recordWrite(ctx, record, asked, created, err)
 }
 
-// Update takes the Lease, renews it, or gives it back: but one that somebody else
-// holds by now is theirs.
+// Update takes, renews or releases the Lease. It does not release a Lease that another dispatcher
+// holds by now.
 func (k *leaseLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if k.found == nil {
 		return errors.New("the Lease was not read so far")
@@ -112,7 +112,8 @@ func (k *leaseLock) Update(ctx context.Context, record resourcelock.LeaderElecti
 		return nil
 	}
 	if record.HolderIdentity == holderOf(k.found) && k.lease.isNew() {
-		// The elector renews what it has taken at once. That it was not is what held goes by.
+		// The elector renews the Lease immediately after taking it. Skipping this write is safe:
+		// held depends on the recorded time of the last write.
 		return nil
 	}
 	next := k.found.DeepCopy()
@@ -120,41 +121,41 @@ func (k *leaseLock) Update(ctx context.Context, record resourcelock.LeaderElecti
 	k.lease.mark(&next.ObjectMeta)
 	asked := k.lease.clock.Now()
 	written, err := k.lease.leases().Update(ctx, next, metav1.UpdateOptions{FieldManager: fleet.FieldManager})
-	return k.wrote(ctx, record, asked, written, err)
+	return k.recordWrite(ctx, record, asked, written, err)
 }
 
-// RecordEvent records nothing: what happens is told in events of our own.
+// RecordEvent does nothing. We record our own events.
 func (k *leaseLock) RecordEvent(string) {}
 
-// Identity is who holds the Lease where we do.
+// Identity returns our identity as a holder.
 func (k *leaseLock) Identity() string { return k.lease.identity }
 
-// Describe names the Lease.
+// Describe returns the namespace and the name of the Lease.
 func (k *leaseLock) Describe() string { return k.lease.origin.Namespace + "/" + k.lease.name() }
 
-// wrote notes what became of a record that was asked to be written at a time.
-func (k *leaseLock) wrote(ctx context.Context, record resourcelock.LeaderElectionRecord, asked time.Time, written *coordinationv1.Lease, err error) error {
+// recordWrite records the result of writing a record. asked is when the request was sent.
+func (k *leaseLock) recordWrite(ctx context.Context, record resourcelock.LeaderElectionRecord, asked time.Time, written *coordinationv1.Lease, err error) error {
 	if err != nil {
 		k.failed(ctx, err)
 		return err
 	}
 	k.found = written
 	k.lease.refused = false
-	k.lease.last.Store(written)
+	k.lease.lastWritten.Store(written)
 	late := k.lease.leading.Load() && !k.lease.held()
-	// One that is given back is nobody's, and may be anybody's.
-	k.lease.foreign.Store(record.HolderIdentity != k.lease.identity)
+	// A released Lease is free for any other dispatcher.
+	k.lease.heldByOther.Store(record.HolderIdentity != k.lease.identity)
 	k.lease.renewed.Store(&asked)
 	if late && record.HolderIdentity == k.lease.identity {
-		k.tell.again()
+		k.events.renewedLate()
 	}
 	return nil
 }
 
-// failed tells of errors that are not part of how Leases are contended for.
+// failed reports errors, except those that competing for a Lease always produces.
 func (k *leaseLock) failed(ctx context.Context, err error) {
 	if ctx.Err() != nil || apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) || k.lease.refused.mayPass(err) {
 		return
 	}
-	k.tell.failed(err)
+	k.events.failed(err)
 }

@@ -28,20 +28,19 @@ func leaseResource() schema.GroupVersionResource {
 	return coordinationv1.SchemeGroupVersion.WithResource("leases")
 }
 
-// isGone reports whether the API server says that there is no such Lease.
+// isGone reports whether the error of an API server means that the Lease does not exist.
 func (l *lease) isGone(err error) bool {
 	return kubecontext.IsGone(err, leaseResource().GroupResource(), l.name())
 }
 
-// targetOf is where the mirror was to be made when a Lease was written; zero if it names
-// nothing.
+// targetOf returns the place of the mirror that a Lease names; zero if it names none.
 func targetOf(found *coordinationv1.Lease) delegation.Place {
 	target, _ := delegation.ParsePlace(found.Annotations[delegation.TargetAnnotation])
 	return target
 }
 
-// checkTarget returns a *TargetError if somebody else has begun the dispatch with another
-// target, and nobody has searched that.
+// checkTarget returns a *TargetError if another dispatcher has started with another target that
+// was not searched.
 func (l *lease) checkTarget(found *coordinationv1.Lease) error {
 	target := targetOf(found)
 	isSame := target.Namespace == l.target.Namespace && target.Name == l.target.Name && target.On(l.worker) == delegation.CertainlySame
@@ -51,7 +50,7 @@ func (l *lease) checkTarget(found *coordinationv1.Lease) error {
 	return &TargetError{Lease: found.Namespace + "/" + found.Name, Target: target}
 }
 
-// mark puts the label and the target on a Lease that is ours.
+// mark adds our label and the target to a Lease of ours.
 func (l *lease) mark(o *metav1.ObjectMeta) {
 	metav1.SetMetaDataLabel(o, delegation.OriginUIDLabel, l.origin.UID)
 	if !l.target.IsZero() {
@@ -59,15 +58,15 @@ func (l *lease) mark(o *metav1.ObjectMeta) {
 	}
 }
 
-// isOurs says whether a Lease is for our origin, and not for another one that has, or
-// had, its name.
+// isOurs reports whether a Lease belongs to our origin, and not to another one with the same
+// name.
 func (l *lease) isOurs(found *coordinationv1.Lease) bool {
 	uid := found.Labels[delegation.OriginUIDLabel]
 	return uid == l.origin.UID || uid == ""
 }
 
-// isOriginThere asks the server whether our origin is there, and no other has its
-// name. That it is not is proven.
+// isOriginThere asks the server whether our origin exists. It returns false only if its absence
+// is proven.
 func (l *lease) isOriginThere(ctx context.Context) (bool, error) {
 	live, err := l.cluster.Get(ctx, l.kind.Resource, l.origin.Namespace, l.origin.Name)
 	if err != nil || live != nil && string(live.GetUID()) == l.origin.UID {
@@ -90,14 +89,14 @@ func (l *lease) create(ctx context.Context, spec coordinationv1.LeaseSpec) (*coo
 	return created, l.cluster.Checked(err, leaseResource(), "")
 }
 
-// delete deletes the Lease as it was found, and no other.
+// delete deletes the Lease if it is unchanged.
 func (l *lease) delete(ctx context.Context, found *coordinationv1.Lease) error {
 	err := l.leases().Delete(ctx, l.name(), metav1.DeleteOptions{Preconditions: fleet.IsAs(found)})
 	return l.cluster.Checked(err, leaseResource(), l.name())
 }
 
-// confirm asks the server whether the Lease is held by us now. What was known of it
-// may be old: a process can stand still, and the time it was held for be over.
+// confirm asks the server whether we hold the Lease now. Earlier knowledge may be outdated: a
+// suspended process can outlive its Lease.
 func (l *lease) confirm(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, fleet.RequestTimeout)
 	defer cancel()
@@ -106,7 +105,7 @@ func (l *lease) confirm(ctx context.Context) error {
 		return l.cluster.Failed(err)
 	}
 	if !l.isOurs(found) || holderOf(found) != l.identity {
-		l.foreign.Store(true)
+		l.heldByOther.Store(true)
 		return conflict(l.kind, l.origin.Name)
 	}
 	switch target := targetOf(found); {
@@ -115,7 +114,7 @@ func (l *lease) confirm(ctx context.Context) error {
 	case !target.IsZero() && !slices.Contains(l.cleared, target):
 		return &TargetError{Lease: found.Namespace + "/" + found.Name, Target: target}
 	}
-	// Somebody has taken the target off. Without it, nobody would know where to look.
+	// The target annotation was removed. Without it, no dispatcher would know where to search.
 	l.mark(&found.ObjectMeta)
 	_, err = l.leases().Update(ctx, found, metav1.UpdateOptions{FieldManager: fleet.FieldManager})
 	return l.cluster.Failed(err)

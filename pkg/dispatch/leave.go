@@ -13,34 +13,34 @@ import (
 
 // leave ends a task that is unfinished when the loop ends.
 func (t *task) leave(ctx context.Context, end EventType) {
-	if t.tellEnd(ctx) {
+	if t.finishEnded(ctx) {
 		return
 	}
 	t.leaveLease = true
-	found, err := t.lookForMirror(ctx)
+	found, err := t.findMirror(ctx)
 	on := t.worker.Context
 	switch {
 	case err != nil && t.mirrorRef.UID == "":
-		t.end(end, nil, nil, command.Say("whether it has a mirror on %s could not be seen: %v", on, err))
+		t.end(end, nil, nil, command.Say("cannot tell whether a mirror exists on %s: %v", on, err))
 	case err != nil:
-		t.end(end, nil, nil, command.Say("its mirror on %s is left, and its status is not copied any more: %v", on, err))
+		t.end(end, nil, nil, command.Say("its mirror on %s is left, and its status is no longer copied: %v", on, err))
 	case !found && t.isUnanswered:
 		t.lease.unreleased.Store(true)
-		t.end(end, nil, nil, command.Say("no mirror of it is on %s yet, but the request to create it had no answer and may still arrive there; the same command finds out", on))
+		t.end(end, nil, nil, command.Say("no mirror on %s yet. The request to create it had no answer and may still arrive. Run the same command again to find out", on))
 	case !found:
 		t.end(end, nil, nil, command.Say("no mirror of it is on %s", on))
 	case !t.options.DeleteOnInterrupt && t.isHeldBack():
-		t.end(end, nil, nil, command.Say("its mirror on %s does not start before the same command is run again, because not all that its pods need may be there", on))
+		t.end(end, nil, nil, command.Say("its mirror on %s stays suspended, because dependencies may be missing. Run the same command again", on))
 	case !t.options.DeleteOnInterrupt:
-		t.end(end, nil, nil, command.Say("its mirror on %s %s, and its status is not copied any more", on, t.mirrorState()))
+		t.end(end, nil, nil, command.Say("its mirror on %s %s, and its status is no longer copied", on, t.mirrorState()))
 	case object.HasFinished(t.Kind, t.mirrorNow):
-		t.end(end, nil, nil, command.Say("its mirror on %s has finished, and is kept until the origin is told so", on))
+		t.end(end, nil, nil, command.Say("its mirror on %s finished, and stays until its result is copied to the origin", on))
 	default:
-		t.takeBack(ctx, end)
+		t.undo(ctx, end)
 	}
 }
 
-// mirrorState says what a mirror does that is left.
+// mirrorState describes what a remaining mirror does.
 func (t *task) mirrorState() string {
 	switch {
 	case object.HasFinished(t.Kind, t.mirrorNow):
@@ -55,9 +55,9 @@ func (t *task) mirrorState() string {
 	return "keeps running"
 }
 
-// tellEnd ends the task of a Job whose end has landed on the origin, and says
-// whether that is so.
-func (t *task) tellEnd(ctx context.Context) bool {
+// finishEnded ends the task if the final status is already stored on the origin, and reports
+// whether it did.
+func (t *task) finishEnded(ctx context.Context) bool {
 	if t.originNow == nil {
 		return false
 	}
@@ -72,10 +72,10 @@ func (t *task) tellEnd(ctx context.Context) bool {
 	return true
 }
 
-// takeBack removes the mirror and what says that there is one, and ends the task.
-func (t *task) takeBack(ctx context.Context, end EventType) {
+// undo deletes the mirror, removes it from the origin, and ends the task.
+func (t *task) undo(ctx context.Context, end EventType) {
 	on := t.worker.Context
-	err := errors.New("its Lease is not held, and somebody else may dispatch it")
+	err := errors.New("its Lease is not held; another dispatcher may run it")
 	if t.lease.held() {
 		err = t.removeMirror(ctx, "")
 	}
@@ -84,14 +84,14 @@ func (t *task) takeBack(ctx context.Context, end EventType) {
 		return
 	}
 	if err := t.unpin(ctx); err != nil {
-		t.end(end, nil, nil, command.Say("its mirror on %s is removed, but the origin could not be told: %v", on, err))
+		t.end(end, nil, nil, command.Say("its mirror on %s was deleted, but the origin could not be updated: %v", on, err))
 		return
 	}
 	t.leaveLease = false
-	t.end(end, nil, nil, command.Say("nothing of it is left on %s, and the origin stays open", on))
+	t.end(end, nil, nil, command.Say("deleted on %s; the origin is unfinished", on))
 }
 
-// unpin tells an origin that it has no mirror any more, and no pods.
+// unpin removes the mirror annotation from the origin, and the Pods from its status.
 func (t *task) unpin(ctx context.Context) error {
 	return retry.RetryOnConflict(contended(), func() error {
 		live, err := t.origin.get(ctx, t.Kind, t.ref)
@@ -99,7 +99,7 @@ func (t *task) unpin(ctx context.Context) error {
 			return err
 		}
 		if object.EndOf(t.Kind, live) == nil {
-			status, err := workloadOf(t.Kind).stopped(live)
+			status, err := workloadOf(t.Kind).stoppedStatus(live)
 			if err != nil {
 				return err
 			}

@@ -11,7 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
-// TestMirrorState: only a mirror that runs keeps running.
+// TestMirrorState checks the description of a mirror in each state. Only a running mirror "keeps
+// running".
 func TestMirrorState(t *testing.T) {
 	planned, held, queued, ended := dispatchtest.SmallJob(t), dispatchtest.SmallJob(t), dispatchtest.SmallJob(t), dispatchtest.SmallJob(t)
 	dispatchtest.Set(t, held, "spec.suspend", true)
@@ -23,7 +24,7 @@ func TestMirrorState(t *testing.T) {
 	assert.Equal(t, task.mirrorState(), "keeps running")
 	task.mirrorNow = held
 	assert.Assert(t, strings.Contains(task.mirrorState(), "as Kueue does if it manages all Jobs"), task.mirrorState())
-	task.made = "uid"
+	task.createdUID = "uid"
 	assert.Assert(t, !task.isHeldBack(), "its Pods need nothing")
 	task.mirrorNow = queued
 	assert.Equal(t, task.mirrorState(), "stays suspended until Kueue there admits it")

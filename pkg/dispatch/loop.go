@@ -26,96 +26,92 @@ import (
 // ErrTimeout is the cause of a context that ends a Loop as TimedOut.
 var ErrTimeout = errors.New("timed out")
 
-// LoopOptions say how a Loop works.
+// LoopOptions configure a Loop.
 type LoopOptions struct {
 	Plan plan.Options
 	// Identity names this process on Leases.
 	Identity string
-	// MirrorTTL is the ttlSecondsAfterFinished that a mirror gets once its end has
-	// landed on the origin. Zero deletes it then, less leaves it for good.
+	// MirrorTTL is the ttlSecondsAfterFinished of a mirror after its final status is stored on
+	// the origin. Zero deletes the mirror at once; a negative value keeps it.
 	MirrorTTL time.Duration
-	// DeleteOnInterrupt removes the mirrors of unfinished Jobs when the loop is
-	// ended; otherwise they go on running.
+	// DeleteOnInterrupt deletes the mirrors of unfinished Jobs when the loop ends. Otherwise they
+	// keep running.
 	DeleteOnInterrupt bool
-	// DetachAfterStart ends with a Job as soon as its pods run and the origin says
-	// so.
+	// DetachAfterStart ends a task as soon as the origin's status shows that its Pods run.
 	DetachAfterStart bool
-	// NewMirror makes another mirror where the one that the origin names is gone.
+	// NewMirror creates another mirror if the one that the origin names is gone.
 	NewMirror bool
 	// OriginMinor is the minor version of the origin's API server, 0 if unknown.
 	OriginMinor int
 }
 
-// Task is a Job to be dispatched, or an object of another kind.
+// Task is a Job to dispatch, or an object of another kind.
 type Task struct {
-	// Kind is the origin's, in the version that both clusters serve; the zero Kind is
+	// Kind is the origin's kind, in the version that both clusters serve. The zero Kind means
 	// Job.
 	Kind delegation.Kind
 	// Namespace, Name and UID are the origin's.
 	Namespace, Name string
 	UID             types.UID
-	// Plan is the mirror as it was planned, which is made by as long as nothing has changed
-	// on the origin since; nil if it has not been planned so far.
+	// Plan is the planned mirror, which is used until the origin changes; nil if there is no plan
+	// yet.
 	Plan *plan.Plan
 	// Dependencies are copied to the worker before the mirror is created.
 	Dependencies []dependency.Object
-	// Worker is the mirror's cluster; nil is the Loop's own.
+	// Worker is the mirror's cluster; nil means the Loop's own worker.
 	Worker *fleet.Cluster
-	// Mirror is the UID of the mirror that was found on Worker by its label; "" if none was.
+	// Mirror is the UID of the mirror found on Worker by its label, or "".
 	Mirror types.UID
-	// Cleared are places that the origin or its Lease names, and that were searched without
-	// finding a mirror of this origin.
+	// Cleared are places named by the origin or its Lease that were searched and hold no mirror
+	// of this origin.
 	Cleared []delegation.Place
 }
 
-// Outcome is how a task ended.
+// Outcome is the result of a task.
 type Outcome struct {
-	// Kind is the origin's.
+	// Kind is the origin's kind.
 	Kind   delegation.Kind
 	Origin Ref
-	// Mirror is nil if there never was one.
+	// Mirror is nil if there never was a mirror.
 	Mirror *Ref
 	// End is Completed, JobFailed, Cancelled, OriginDeleted, Detached,
 	// Interrupted, TimedOut or Aborted.
 	End EventType
-	// Err says why, for Aborted.
+	// Err is the reason for Aborted.
 	Err error
 }
 
-// Loop carries tasks out, any number of them, each of which fails by itself, and none of
-// which waits for another's worker.
+// Loop runs any number of tasks. Each fails on its own, and none waits for the worker of another.
 type Loop struct {
-	// origin is the cluster of all origins, and usual that of mirrors that are meant for no
-	// other.
-	origin  *side
-	usual   *fleet.Cluster
-	options LoopOptions
-	clock   clock.WithTicker
-	events  *Recorder
+	// origin is the cluster of all origins. usual is the worker of tasks that name none.
+	origin        *side
+	defaultWorker *fleet.Cluster
+	options       LoopOptions
+	clock         clock.WithTicker
+	events        *Recorder
 
-	// workers are the clusters of mirrors, each once, and queues those of their tasks.
+	// workers are the clusters of mirrors. queues are the task queues of these workers.
 	workers map[*fleet.Cluster]*side
 	queues  map[*side]taskQueue
-	// informers are those of each cluster's namespaces and kinds.
+	// informers has one informer per cluster, resource and namespace.
 	informers map[scope]*fleet.Informer
 }
 
-// taskQueue has tasks that are to be looked at.
+// taskQueue holds tasks that need a sync.
 type taskQueue = workqueue.TypedRateLimitingInterface[*task]
 
-// NewLoop makes a loop from one cluster to another, which is that of all tasks that name
-// no other.
+// NewLoop returns a loop from one cluster to a worker. Tasks may name other workers.
 func NewLoop(origin, worker *fleet.Cluster, o LoopOptions, c clock.WithTicker, events *Recorder) *Loop {
 	return &Loop{
-		origin: newSide(origin, events), usual: worker, options: o, clock: c, events: events,
+		origin: newSide(origin, events), defaultWorker: worker, options: o, clock: c, events: events,
 		informers: map[scope]*fleet.Informer{},
 		workers:   map[*fleet.Cluster]*side{},
 		queues:    map[*side]taskQueue{},
 	}
 }
 
-// workerOf is the side of a worker. The first one who asks for it makes it, with the queue
-// of its tasks.
+// workerOf returns the side of a worker. The first call for a worker creates it, with its task
+// queue.
 func (l *Loop) workerOf(c *fleet.Cluster) *side {
 	if l.workers[c] == nil {
 		worker := newSide(c, l.events)
@@ -129,25 +125,25 @@ func (l *Loop) workerOf(c *fleet.Cluster) *side {
 }
 
 const (
-	// firstRetry and lastRetry bound how long is waited after an error.
+	// firstRetry and lastRetry are the shortest and the longest delay after an error.
 	firstRetry, lastRetry = 20 * time.Millisecond, 10 * time.Second
-	// workers is how many Jobs of one worker are worked on at once.
+	// workers is the number of Jobs of one worker that are synced at once.
 	workers = 32
-	// cleanupTimeout is how long the clean-up after the end of a loop may take.
+	// cleanupTimeout limits the cleanup after the end of a loop.
 	cleanupTimeout = 15 * time.Second
-	// yieldTimeout is how long it is waited for whoever has the Lease to name its mirror.
+	// yieldTimeout limits the wait for the holder of the Lease to name its mirror.
 	yieldTimeout = 15 * time.Second
 )
 
-// Run carries the tasks out until each has ended, or ctx is over: then what is
-// unfinished ends as Interrupted, or as TimedOut if ErrTimeout is the cause.
-// The outcomes are in the order of the tasks.
+// Run runs the tasks until each has ended, or ctx is done. In that case unfinished tasks end as
+// Interrupted, or as TimedOut if ErrTimeout is the cause. The outcomes are in the order of the
+// tasks.
 func (l *Loop) Run(ctx context.Context, tasks []Task) []Outcome {
 	ordered := make([]*task, len(tasks))
 	for i, t := range tasks {
 		ordered[i] = l.add(t, timingFor(len(tasks)))
 	}
-	// Leases are held, and ends are told, for a while after ctx is over.
+	// Leases are held, and ends are reported, for a while after ctx is done.
 	outlive, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	working, stop := context.WithCancel(ctx)
@@ -155,14 +151,14 @@ func (l *Loop) Run(ctx context.Context, tasks []Task) []Outcome {
 
 	var watching, leasing, pool sync.WaitGroup
 	l.watch(working, &watching, ordered)
-	l.listen(working, &watching, ordered)
+	l.pollClusters(working, &watching, ordered)
 	slots := make(chan struct{}, workers)
 	for _, t := range ordered {
 		leasing.Go(func() { t.keepLease(outlive, slots) })
 	}
 	watching.Go(func() {
-		// An origin that is gone before the informers begin is told by nobody. Before they
-		// have begun, each would have to be read by itself.
+		// The informers do not report an origin that was deleted before they started, so each
+		// task is queued once. Waiting for the informers saves reading each origin separately.
 		if cache.WaitForCacheSync(working.Done(), l.synced()...) {
 			for _, t := range ordered {
 				t.queue.Add(t)
@@ -192,7 +188,8 @@ func (l *Loop) Run(ctx context.Context, tasks []Task) []Outcome {
 	return outcomes
 }
 
-// synced are what tells that the informers of the origin's side know all there is.
+// synced returns the functions that report whether the informers on the origin's side have
+// synced.
 func (l *Loop) synced() (all []cache.InformerSynced) {
 	for s, informer := range l.informers {
 		if s.side == l.origin {
@@ -202,7 +199,7 @@ func (l *Loop) synced() (all []cache.InformerSynced) {
 	return all
 }
 
-// await returns when all tasks have ended, or ctx is over.
+// await waits until all tasks have ended, or ctx is done.
 func (l *Loop) await(ctx context.Context, tasks []*task) {
 	for _, t := range tasks {
 		select {
@@ -213,7 +210,7 @@ func (l *Loop) await(ctx context.Context, tasks []*task) {
 	}
 }
 
-// wrapUp ends what is unfinished.
+// wrapUp ends the unfinished tasks.
 func (l *Loop) wrapUp(ctx context.Context, tasks []*task) {
 	end := Interrupted
 	if errors.Is(context.Cause(ctx), ErrTimeout) {
@@ -238,7 +235,7 @@ func (l *Loop) wrapUp(ctx context.Context, tasks []*task) {
 					return nil
 				})
 			}
-			_ = group.Wait() // Each tells of its own end.
+			_ = group.Wait() // Each task reports its own end.
 		})
 	}
 	wg.Wait()
@@ -246,7 +243,7 @@ func (l *Loop) wrapUp(ctx context.Context, tasks []*task) {
 
 func (l *Loop) add(t Task, timing leaseTiming) *task {
 	t.Kind = object.OrJob(t.Kind)
-	worker := l.workerOf(cmp.Or(t.Worker, l.usual))
+	worker := l.workerOf(cmp.Or(t.Worker, l.defaultWorker))
 	gvk := t.Kind.GroupVersionKind()
 	origin := refTo(l.origin.Cluster, gvk, t.Namespace, t.Name, string(t.UID))
 	mirror := refTo(worker.Cluster, gvk, cmp.Or(l.options.Plan.Namespace, t.Namespace), t.Name, string(t.Mirror))
@@ -257,13 +254,13 @@ func (l *Loop) add(t Task, timing leaseTiming) *task {
 			cluster: l.origin.Cluster, kind: t.Kind, origin: origin, identity: l.options.Identity, timing: timing, clock: l.clock,
 			target: mirror.place(""), worker: worker.Identity(), cleared: t.Cleared, isFound: t.Mirror != "",
 		},
-		copier:  workloadOf(t.Kind).copier(l.options.OriginMinor),
+		copier:  workloadOf(t.Kind).newCopier(l.options.OriginMinor),
 		ended:   make(chan struct{}),
 		replace: l.options.NewMirror,
 	}
 }
 
-// work syncs tasks, one after the other, until the queue is shut down.
+// work syncs one task after the other until the queue is shut down.
 func (l *Loop) work(ctx context.Context, queue taskQueue) {
 	for {
 		t, shutdown := queue.Get()
@@ -284,13 +281,13 @@ func (l *Loop) workOn(ctx context.Context, t *task) {
 	case t.hasEnded() || ctx.Err() != nil:
 		t.queue.Forget(t)
 	case apierrors.IsConflict(err):
-		// What we know is old, and news of it is on its way.
+		// Our copy is outdated, and the informer will deliver the new one.
 		t.queue.AddRateLimited(t)
 	case err != nil:
-		t.tell(err)
+		t.reportError(err)
 		t.queue.AddRateLimited(t)
 	default:
-		t.told, t.refused = "", false
+		t.lastError, t.refused = "", false
 		t.queue.Forget(t)
 		if again > 0 {
 			t.queue.AddAfter(t, again)
@@ -298,9 +295,9 @@ func (l *Loop) workOn(ctx context.Context, t *task) {
 	}
 }
 
-// tell tells of an error, but not again and again while it lasts. That a cluster
-// does not answer is told once for all Jobs.
-func (t *task) tell(err error) {
+// reportError reports an error, but not repeatedly while it lasts. For a cluster that does not
+// answer, it makes one report for all Jobs.
+func (t *task) reportError(err error) {
 	if failed := (*kubecontext.Error)(nil); errors.As(err, &failed) && kubecontext.IsConnection(failed.Err) {
 		at := t.origin
 		if failed.Context == t.worker.Context {
@@ -313,9 +310,9 @@ func (t *task) tell(err error) {
 		return
 	}
 	message := command.Told(err)
-	if message == t.told {
+	if message == t.lastError {
 		return
 	}
-	t.told = message
-	t.record(Warned, command.Say("%s; it is tried again", message))
+	t.lastError = message
+	t.record(Warned, command.Say("%s; retrying", message))
 }

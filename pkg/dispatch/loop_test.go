@@ -33,7 +33,7 @@ type stage struct {
 	*testing.T
 	here, there *dispatchtest.Server
 	origin      *unstructured.Unstructured
-	// tasks are what is dispatched.
+	// tasks are the tasks of the loop.
 	tasks []Task
 }
 
@@ -41,13 +41,13 @@ func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{T: t, here: dispatchtest.NewServer(t), there: dispatchtest.NewServer(t)}
 	job := dispatchtest.SmallJob(t)
-	dispatchtest.Set(t, job, "spec.suspend", false) // As a server fills it in.
+	dispatchtest.Set(t, job, "spec.suspend", false) // Servers set this default.
 	s.origin = s.here.Create(t, delegation.Job().Resource, job)
 	s.tasks = []Task{{Namespace: "ml", Name: "small", UID: s.origin.GetUID()}}
 	return s
 }
 
-// loop makes one that tells its events.
+// loop returns a loop and the channel of its events.
 func (s *stage) loop() (*Loop, chan Event) {
 	s.Helper()
 	events := make(chan Event, 1000)
@@ -66,7 +66,8 @@ func (s *stage) begins() (events chan Event, ended chan Outcome, stop func()) {
 	ended = make(chan Outcome, 1)
 	var running sync.WaitGroup
 	running.Go(func() { ended <- loop.Run(ctx, s.tasks)[0] })
-	// It tells the test of its last events, and gives its Lease back to a server that is there.
+	// The loop logs its last events to the test, and releases its Lease, so both have to exist
+	// until it ends.
 	s.Cleanup(func() {
 		stop()
 		running.Wait()
@@ -78,7 +79,7 @@ func (s *stage) mirror() *unstructured.Unstructured {
 	return s.there.Get(delegation.Job().Resource, "ml", "small")
 }
 
-// leaseGoesTo has somebody else take the Lease.
+// leaseGoesTo changes the holder of the Lease.
 func (s *stage) leaseGoesTo(holder string) {
 	s.Helper()
 	s.here.Change(s.T, leases(), "ml", delegation.LeaseName("small"), func(l *unstructured.Unstructured) {
@@ -86,7 +87,7 @@ func (s *stage) leaseGoesTo(holder string) {
 	})
 }
 
-// targets has the Lease name another target.
+// targets changes the target in the Lease.
 func (s *stage) targets(place string) {
 	s.Helper()
 	s.here.Change(s.T, leases(), "ml", delegation.LeaseName("small"), func(l *unstructured.Unstructured) {
@@ -94,7 +95,7 @@ func (s *stage) targets(place string) {
 	})
 }
 
-// names has the origin name a mirror on another cluster.
+// names makes the origin name a mirror on another cluster.
 func (s *stage) names(uid string) {
 	s.Helper()
 	s.here.Change(s.T, delegation.Job().Resource, "ml", "small", func(o *unstructured.Unstructured) {
@@ -115,14 +116,14 @@ func isCreation(r *http.Request) bool {
 	return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/jobs")
 }
 
-// TestCreateLooksAgain: who lost the Lease while standing still, and does not know it
-// yet, makes no mirror.
+// TestCreateLooksAgain checks that a dispatcher creates no mirror if it was suspended and has
+// lost its Lease without noticing.
 func TestCreateLooksAgain(t *testing.T) {
 	s := newStage(t)
 	var once sync.Once
 	s.there.Before = func(r *http.Request) *apierrors.StatusError {
 		if strings.HasSuffix(r.URL.Path, "/jobs/small") {
-			// It is looked whether there is a mirror; what follows is much later.
+			// This request looks for the mirror. The Lease changes after it.
 			once.Do(func() { s.leaseGoesTo("theirs") })
 		}
 		return nil
@@ -134,8 +135,8 @@ func TestCreateLooksAgain(t *testing.T) {
 	assert.Equal(t, awaits(t, ended, "it ends").End, Interrupted)
 }
 
-// TestPlanGoesAllTheWay: the mirror that preflight has looked at is the one that is made,
-// and it is planned anew once the origin asks for something else.
+// TestPlanGoesAllTheWay checks that the mirror which preflight has checked is created, and that
+// the mirror is planned again after a change of the origin.
 func TestPlanGoesAllTheWay(t *testing.T) {
 	s := newStage(t)
 	seen, err := plan.New(s.origin, plan.Options{SetLabels: map[string]string{"seen-by": "preflight"}})
@@ -149,8 +150,8 @@ func TestPlanGoesAllTheWay(t *testing.T) {
 	assert.Equal(t, s.mirror().GetLabels()["seen-by"], "")
 }
 
-// TestTooLate: a mirror that was made although somebody else had begun is removed,
-// and theirs stays the one that the origin names.
+// TestTooLate checks that a dispatcher deletes its mirror if another dispatcher has started
+// meanwhile. The origin keeps naming the other mirror.
 func TestTooLate(t *testing.T) {
 	s := newStage(t)
 	var once sync.Once
@@ -169,13 +170,13 @@ func TestTooLate(t *testing.T) {
 	expects(t, events, MirrorRemoved)
 	outcome := awaits(t, ended, "it ends")
 	assert.Equal(t, outcome.End, Aborted)
-	assert.ErrorContains(t, outcome.Err, "somebody else has made a mirror of it")
+	assert.ErrorContains(t, outcome.Err, "another dispatcher created a mirror of it")
 	assert.Assert(t, s.mirror() == nil)
 	assert.Equal(t, pinned(s.here.Get(delegation.Job().Resource, "ml", "small")).UID, "theirs-uid")
 }
 
-// TestTooLateAndUnanswered: the same where nobody was told that the mirror was made, because
-// its dispatcher stood still for longer than it waits for answers.
+// TestTooLateAndUnanswered is TestTooLate for a mirror whose creation got no response, because
+// its dispatcher was suspended for longer than the timeout.
 func TestTooLateAndUnanswered(t *testing.T) {
 	for _, regained := range []bool{false, true} {
 		s := newStage(t)
@@ -202,12 +203,12 @@ func TestTooLateAndUnanswered(t *testing.T) {
 	}
 }
 
-// TestYield: what becomes of the mirror of a dispatcher that has lost the Lease.
+// TestYield checks what happens to the mirror of a dispatcher that has lost its Lease.
 func TestYield(t *testing.T) {
 	held := &HeldError{Holder: "theirs"}
 	for _, tt := range []struct {
 		name string
-		// named is the mirror that the origin names; made is ours.
+		// named is the mirror that the origin names; "made" is ours.
 		named              string
 		stays, ends, waits bool
 	}{
@@ -224,11 +225,11 @@ func TestYield(t *testing.T) {
 			created := dispatchtest.SmallJob(t)
 			created.SetLabels(map[string]string{delegation.OriginUIDLabel: string(s.origin.GetUID())})
 			job.mirrorRef.UID = string(s.there.Create(t, delegation.Job().Resource, created).GetUID())
-			job.made, job.superseded = job.mirrorRef.UID, "gone-uid"
+			job.createdUID, job.supersededUID = job.mirrorRef.UID, "gone-uid"
 			switch tt.named {
 			case "":
 			case "made":
-				s.names(job.made)
+				s.names(job.createdUID)
 			case "nothing":
 				s.here.Delete(t, delegation.Job().Resource, "ml", "small")
 			default:
@@ -243,7 +244,7 @@ func TestYield(t *testing.T) {
 	}
 }
 
-// needsSettings has the stage's Job need a ConfigMap that only the origin's cluster
+// needsSettings makes the Job of the stage depend on a ConfigMap that only the origin's cluster
 // has.
 func (s *stage) needsSettings() {
 	s.Helper()
@@ -256,16 +257,16 @@ func (s *stage) copied() *unstructured.Unstructured {
 	return s.there.Get(corev1.SchemeGroupVersion.WithResource("configmaps"), "ml", "settings")
 }
 
-// isWhole says whether the mirror runs with all that it needs.
+// isWhole reports whether the mirror runs with all of its dependencies.
 func (s *stage) isWhole() bool {
 	mirror, copied := s.mirror(), s.copied()
 	return mirror != nil && copied != nil && !content.IsTrueAt(mirror, "spec", "suspend") &&
 		len(copied.GetOwnerReferences()) == 1 && copied.GetOwnerReferences()[0].UID == mirror.GetUID()
 }
 
-// TestKilledAnywhere ends a dispatcher before each of its requests, without giving it
-// the chance of another: no copy is ever without an owner, no pod could start without
-// what it needs, and the next dispatcher completes the same mirror.
+// TestKilledAnywhere kills a dispatcher before each of its requests. No copy is ever without an
+// owner, no Pod can start without its dependencies, and the next dispatcher completes the same
+// mirror.
 func TestKilledAnywhere(t *testing.T) {
 	isDone := false
 	for n := 0; !isDone; n++ {
@@ -314,8 +315,9 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// TestOldWorkerTakesNoTemplate: before Kubernetes 1.36 a Job that has run once keeps its
-// pod template, suspended or not. That is told, and the rest is written.
+// TestOldWorkerTakesNoTemplate has a worker before Kubernetes 1.36, where the Pod template of a
+// Job that has run once is immutable even if the Job is suspended. The loop reports that, and
+// writes the other changes.
 func TestOldWorkerTakesNoTemplate(t *testing.T) {
 	s := newStage(t)
 	s.there.Before = func(r *http.Request) *apierrors.StatusError {
@@ -333,7 +335,7 @@ func TestOldWorkerTakesNoTemplate(t *testing.T) {
 	}
 	change(func(o *unstructured.Unstructured) {
 		dispatchtest.Set(t, o, "spec.suspend", true)
-		dispatchtest.Set(t, o, "spec.parallelism", int64(1)) // As a server fills it in.
+		dispatchtest.Set(t, o, "spec.parallelism", int64(1)) // Servers set this default.
 	})
 	events, _, _ := s.begins()
 	expects(t, events, MirrorCreated)
@@ -342,7 +344,7 @@ func TestOldWorkerTakesNoTemplate(t *testing.T) {
 		dispatchtest.Set(t, o, "spec.template.metadata.annotations", map[string]any{"a": "b"})
 	})
 	told := expects(t, events, Warned)
-	assert.Assert(t, strings.Contains(told.Message, "does not take spec.template.metadata.annotations"), told.Message)
+	assert.Assert(t, strings.Contains(told.Message, "rejects spec.template.metadata.annotations"), told.Message)
 
 	change(func(o *unstructured.Unstructured) { dispatchtest.Set(t, o, "spec.parallelism", int64(5)) })
 	told = expects(t, events, SpecPushed)

@@ -13,8 +13,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
-// TestExpectNoPlace: where a mark names no object, the mirror may be anywhere, and no
-// second one is made.
+// TestExpectNoPlace checks that a malformed mirror annotation ends the task: the mirror may be
+// anywhere, so no second one is created.
 func TestExpectNoPlace(t *testing.T) {
 	sideOf := func(context string) *side {
 		server := dispatchtest.NewServer(t)
@@ -28,7 +28,7 @@ func TestExpectNoPlace(t *testing.T) {
 	origin.SetNamespace("ml")
 	origin.SetName("train")
 	expect := func() error {
-		final, err := at.expect(t.Context(), origin)
+		final, err := at.adoptRecorded(t.Context(), origin)
 		return errors.Join(final, err)
 	}
 	assert.NilError(t, expect())

@@ -13,17 +13,16 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
-// ensureMirror returns the mirror, and makes it if there was none. It is nil where
-// the task has ended, because somebody has deleted it or has something else in its
-// place.
+// ensureMirror returns the mirror, and creates it if there was none. It returns nil if the task
+// has ended, because the mirror was deleted or another object has its name.
 func (t *task) ensureMirror(ctx context.Context, origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if t.mirrorRef.UID == "" {
-		final, err := t.expect(ctx, origin)
+		final, err := t.adoptRecorded(ctx, origin)
 		if err != nil {
 			return nil, err
 		}
 		if final != nil {
-			return nil, t.outdone(ctx, final)
+			return nil, t.yieldMirror(ctx, final)
 		}
 	}
 	mirror, err := t.readMirror(ctx)
@@ -36,14 +35,14 @@ func (t *task) ensureMirror(ctx context.Context, origin *unstructured.Unstructur
 		}
 	}
 	if !isMirrorOf(mirror, t.ref.UID) {
-		return nil, foreign(t.worker.Cluster, t.Kind, mirror, t.ref)
+		return nil, foreignError(t.worker.Cluster, t.Kind, mirror, t.ref)
 	}
 	t.replace = false
 	t.mirrorRef.UID = string(mirror.GetUID())
 	t.mirrorNow = newer(mirror, t.mirrorNow)
-	if !t.announced {
-		t.announced = true
-		t.record(MirrorFound, command.Say("its mirror on %s was there already", t.worker.Context))
+	if !t.mirrorReported {
+		t.mirrorReported = true
+		t.record(MirrorFound, command.Say("its mirror on %s already exists", t.worker.Context))
 	}
 	if err := t.supply(ctx, t.mirrorNow); err != nil || t.hasEnded() {
 		return nil, err
@@ -51,9 +50,8 @@ func (t *task) ensureMirror(ctx context.Context, origin *unstructured.Unstructur
 	return t.mirrorNow, nil
 }
 
-// anotherMirror decides what becomes of a task whose mirror is not there, or not the
-// one that was expected. It returns the one to continue with, nil if the task has
-// ended.
+// anotherMirror handles a missing or unexpected mirror. It returns the mirror to continue with,
+// or nil if the task has ended.
 func (t *task) anotherMirror(ctx context.Context, origin, mirror *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	expected := t.mirrorRef.UID
 	isExpected := mirror != nil && string(mirror.GetUID()) == expected
@@ -61,23 +59,24 @@ func (t *task) anotherMirror(ctx context.Context, origin, mirror *unstructured.U
 	isToBeMade := expected == "" || t.replace
 	switch {
 	case mirror != nil && mirror.GetDeletionTimestamp() != nil && (isToBeMade || isOurs && !isExpected):
-		// Another one is made when it is gone.
-		t.tellLeaving(mirror)
+		// Another mirror is created when this one is gone.
+		t.reportTerminating(mirror)
 		return nil, conflict(t.Kind, t.Name)
 	case isExpected:
 		return mirror, nil
 	case isOurs:
-		t.superseded = expected
+		t.supersededUID = expected
 		return mirror, nil
 	case mirror != nil && isToBeMade:
-		t.abort(t.taken(mirror))
+		t.abort(t.nameTaken(mirror))
 		return nil, nil
 	}
 	return t.withoutMirror(ctx, origin, mirror)
 }
 
-// withoutMirror makes a mirror where there is none, or ends the task where the one that was
-// expected is proven to be gone. other is what has its name.
+// withoutMirror creates a missing mirror. If the expected mirror is proven to be gone, it ends
+// the task, unless the mirror may be replaced. other is the object that has the mirror's name;
+// nil if there is none.
 func (t *task) withoutMirror(ctx context.Context, origin, other *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	expected := t.mirrorRef.UID
 	if expected != "" {
@@ -87,20 +86,21 @@ func (t *task) withoutMirror(ctx context.Context, origin, other *unstructured.Un
 	}
 	switch {
 	case expected == "" || t.replace:
-		t.superseded = expected
+		t.supersededUID = expected
 		return t.createMirror(ctx, origin)
 	case other == nil:
 		return nil, t.mirrorDeleted(ctx, "was deleted")
 	}
-	return nil, t.mirrorDeleted(ctx, command.Say("was deleted, and another %s made in its place,", strings.ToLower(t.Kind.Kind)))
+	return nil, t.mirrorDeleted(ctx, command.Say("was deleted and replaced by another %s,", strings.ToLower(t.Kind.Kind)))
 }
 
-// tellLeaving says once that a mirror is being deleted and waited for, with what may hold it.
-func (t *task) tellLeaving(mirror *unstructured.Unstructured) {
-	if t.leaving == string(mirror.GetUID()) {
+// reportTerminating reports once that the task waits for the deletion of a mirror, and which
+// finalizers hold it.
+func (t *task) reportTerminating(mirror *unstructured.Unstructured) {
+	if t.terminatingUID == string(mirror.GetUID()) {
 		return
 	}
-	t.leaving = string(mirror.GetUID())
+	t.terminatingUID = string(mirror.GetUID())
 	held := ""
 	if finalizers := mirror.GetFinalizers(); len(finalizers) > 0 {
 		held = ", held by the finalizers " + strings.Join(finalizers, ", ")
@@ -109,8 +109,8 @@ func (t *task) tellLeaving(mirror *unstructured.Unstructured) {
 		t.mirrorRef.WithKind(), t.worker.Context, mirror.GetDeletionTimestamp().UTC().Format(time.RFC3339), held))
 }
 
-// readMirror returns what has the mirror's name, nil if nothing has. That is never
-// believed of an informer alone, which may see only what carries our mark.
+// readMirror returns the object with the mirror's name; nil if there is none. It does not rely on
+// the informer for absence, because the informer may list only objects with our label.
 func (t *task) readMirror(ctx context.Context) (*unstructured.Unstructured, error) {
 	cached := t.cached(t.worker, t.mirrorRef)
 	if cached != nil && string(cached.GetUID()) == t.mirrorRef.UID {
@@ -119,8 +119,8 @@ func (t *task) readMirror(ctx context.Context) (*unstructured.Unstructured, erro
 	return t.worker.get(ctx, t.Kind, t.mirrorRef)
 }
 
-// taken says that something else has the mirror's name.
-func (t *task) taken(other *unstructured.Unstructured) error {
+// nameTaken returns the error for another object that has the mirror's name.
+func (t *task) nameTaken(other *unstructured.Unstructured) error {
 	if m := delegation.MarksOf(other.GetLabels(), other.GetAnnotations()); m != nil && m.OriginUID != "" {
 		return fmt.Errorf("%s on %s is the mirror of another origin (uid %s); --namespace-to puts this one elsewhere, and cancel ends that one",
 			t.mirrorRef.WithKind(), t.worker.Context, m.OriginUID)
@@ -129,9 +129,9 @@ func (t *task) taken(other *unstructured.Unstructured) error {
 		object.WithArticle(t.mirrorRef.WithKind()), t.worker.Context)
 }
 
-// mirrorDeleted ends the task when somebody else ended its mirror. Whoever cancels
-// a Job, or deletes it, ends the origin first, and the mirror then; news of the two
-// may come in the other way round.
+// mirrorDeleted ends the task if another client deleted the mirror. Cancelling or deleting a Job
+// ends the origin first and the mirror afterwards, but the informers may report them in the
+// opposite order. So it reads the origin again before it reports a deleted mirror.
 func (t *task) mirrorDeleted(ctx context.Context, how command.Prose) error {
 	live, err := t.origin.get(ctx, t.Kind, t.ref)
 	if err != nil {
@@ -144,7 +144,7 @@ func (t *task) mirrorDeleted(ctx context.Context, how command.Prose) error {
 		}
 		return conflict(t.Kind, t.Name)
 	}
-	message := command.Say("its mirror on %s %s by somebody else; the origin stays as it is. dispatch --new-mirror runs it again from the start, cancel ends it",
+	message := command.Say("its mirror on %s %s by somebody else; the origin stays as it is. dispatch --new-mirror starts it again from scratch, cancel ends it",
 		t.worker.Context, how)
 	t.record(MirrorDeleted, message)
 	t.leaveLease = true

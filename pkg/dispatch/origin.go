@@ -17,12 +17,12 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// CreateOrigin creates a delegated Job, or object of another kind, and makes sure
-// that it is one: API servers before Kubernetes 1.32 drop a Job's managedBy without a
-// word (KEP-4368), those with older versions of other kinds do too, and the cluster
-// would run it itself. Such an object is deleted again.
+// CreateOrigin creates a delegated Job, or an object of another kind, and checks that it is
+// delegated. API servers before Kubernetes 1.32 silently drop a Job's managedBy (KEP-4368), and
+// so do servers with older versions of other kinds. The cluster would then run the object itself,
+// so CreateOrigin deletes it again.
 func CreateOrigin(ctx context.Context, c *fleet.Cluster, k delegation.Kind, job *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	// What has begun is not broken off: nobody would know whether it was created.
+	// An interrupt must not cancel this request: its result would be unknown.
 	ctx = context.WithoutCancel(ctx)
 	created, err := c.Create(ctx, k.Resource, job, metav1.FieldValidationStrict)
 	if apierrors.IsInvalid(err) {
@@ -42,13 +42,13 @@ func CreateOrigin(ctx context.Context, c *fleet.Cluster, k delegation.Kind, job 
 	return nil, dropped
 }
 
-// CreatedEvent tells that an origin was created.
+// CreatedEvent returns the event of a created origin.
 func CreatedEvent(c *fleet.Cluster, job *unstructured.Unstructured) Event {
 	origin := refOf(c, job)
 	return Event{Event: OriginCreated, Message: string(command.Say("created on %s", c.Context)), Origin: &origin}
 }
 
-// ProblemEvent tells of a problem that preflight found with a Job of context at.
+// ProblemEvent returns the event of a problem that preflight found with a Job in context at.
 func ProblemEvent(at string, job *unstructured.Unstructured, p preflight.Problem) Event {
 	origin := refOf(&fleet.Cluster{Context: at}, job)
 	what := p.Message

@@ -14,8 +14,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// pin writes on the origin which mirror it has, and returns it as it is then. Where
-// somebody else was faster the task has ended.
+// pin records the mirror in an annotation on the origin, and returns the stored origin. If
+// another dispatcher was faster, it ends the task.
 func (t *task) pin(ctx context.Context, origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	named := pinned(origin)
 	place := withKnown(t.mirrorRef.place(t.mirrorRef.UID), named)
@@ -24,11 +24,11 @@ func (t *task) pin(ctx context.Context, origin *unstructured.Unstructured) (*uns
 		return origin, nil
 	}
 	if t.namesAnother(origin) {
-		// Who holds the Lease, with its mirror as the target, makes the mirror. An annotation
-		// may be anybody's.
+		// The holder of a Lease that names the target creates the mirror. An annotation is
+		// weaker: any user may write it.
 		switch err := t.lease.confirm(ctx); {
 		case apierrors.IsConflict(err):
-			return nil, t.outdone(ctx, fmt.Errorf("%s: somebody else has made a mirror of it meanwhile, holds its Lease, and it is theirs that the origin names", t.ref.WithKind()))
+			return nil, t.yieldMirror(ctx, fmt.Errorf("%s: another dispatcher created a mirror of it meanwhile, holds its Lease, and the origin names that one", t.ref.WithKind()))
 		case err != nil:
 			return nil, err
 		}
@@ -39,14 +39,14 @@ func (t *task) pin(ctx context.Context, origin *unstructured.Unstructured) (*uns
 		"metadata": map[string]any{"annotations": map[string]any{delegation.MirrorAnnotation: place.String(), delegation.CancelledAnnotation: nil}},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("cannot note the mirror on the origin: %w", err)
+		return nil, fmt.Errorf("cannot record the mirror on the origin: %w", err)
 	}
 	t.originNow, t.wasPinned = written, true
 	return written, nil
 }
 
-// withKnown is a mark with what another mark of the same mirror knows beyond it of the
-// cluster: its writer may have had more rights.
+// withKnown adds to a mark the UIDs that another mark of the same mirror knows. The author of
+// that mark may have had more rights.
 func withKnown(mark, there delegation.Place) delegation.Place {
 	if mark.UID == there.UID && mark.Namespace == there.Namespace && mark.Name == there.Name {
 		mark.ClusterUID = cmp.Or(mark.ClusterUID, there.ClusterUID)
@@ -55,23 +55,22 @@ func withKnown(mark, there delegation.Place) delegation.Place {
 	return mark
 }
 
-// namesAnother says whether an origin names a mirror that is not ours: another
-// dispatcher's, if it is not the one that ours stands for, nor one that was searched in vain.
+// namesAnother reports whether an origin names another dispatcher's mirror. The mirror that ours
+// replaces does not count, and neither does a place that was searched and has no mirror.
 func (t *task) namesAnother(origin *unstructured.Unstructured) bool {
 	named := pinned(origin)
-	return named.UID != "" && named.UID != t.mirrorRef.UID && named.UID != t.superseded && !slices.Contains(t.Cleared, named)
+	return named.UID != "" && named.UID != t.mirrorRef.UID && named.UID != t.supersededUID && !slices.Contains(t.Cleared, named)
 }
 
-// yield ends the task of an origin that somebody else dispatches. One that was about
-// to create the mirror when it lost the Lease, and did not know, has made one too
-// many, unless the other one goes on with it: that is known once the origin names a
-// mirror.
+// yield ends the task of an origin that another dispatcher has. If this task lost its Lease
+// without noticing while it created a mirror, there may be two. The other dispatcher may continue
+// with ours, so yield waits until the origin names a mirror.
 func (t *task) yield(ctx context.Context, to error) (again time.Duration, err error) {
 	to = fmt.Errorf("%s: %w", t.ref.WithKind(), to)
-	if err := t.acknowledge(ctx); err != nil {
+	if err := t.findUnanswered(ctx); err != nil {
 		return 0, err
 	}
-	if t.made == "" {
+	if t.createdUID == "" {
 		t.abort(to)
 		return 0, nil
 	}
@@ -89,10 +88,10 @@ func (t *task) yield(ctx context.Context, to error) (again time.Duration, err er
 		t.yieldedAt = t.clock.Now()
 	}
 	switch named := pinned(live).UID; {
-	case named == t.made:
+	case named == t.createdUID:
 		t.abort(to)
 	case t.namesAnother(live):
-		return 0, t.outdone(ctx, to)
+		return 0, t.yieldMirror(ctx, to)
 	case t.clock.Since(t.yieldedAt) < yieldTimeout:
 		return time.Second, nil
 	default:
@@ -101,29 +100,29 @@ func (t *task) yield(ctx context.Context, to error) (again time.Duration, err er
 	return 0, nil
 }
 
-// acknowledge finds out whether there is a mirror of ours whose creation had no answer.
-func (t *task) acknowledge(ctx context.Context) error {
-	if !t.isUnanswered || t.made != "" {
+// findUnanswered checks whether a mirror exists whose creation got no response.
+func (t *task) findUnanswered(ctx context.Context) error {
+	if !t.isUnanswered || t.createdUID != "" {
 		return nil
 	}
-	found, err := t.lookForMirror(ctx)
+	found, err := t.findMirror(ctx)
 	if err != nil {
 		return err
 	}
 	t.isUnanswered = false
 	if found {
-		t.made = t.mirrorRef.UID
+		t.createdUID = t.mirrorRef.UID
 	}
 	return nil
 }
 
-// outdone ends the task of an origin that names a mirror of somebody else's, and
-// removes ours, if we have made one.
-func (t *task) outdone(ctx context.Context, cause error) error {
-	if err := t.acknowledge(ctx); err != nil {
+// yieldMirror ends the task of an origin that names another dispatcher's mirror. It deletes the
+// mirror that this task has created, if any.
+func (t *task) yieldMirror(ctx context.Context, cause error) error {
+	if err := t.findUnanswered(ctx); err != nil {
 		return err
 	}
-	if t.made != "" && t.made == t.mirrorRef.UID {
+	if t.createdUID != "" && t.createdUID == t.mirrorRef.UID {
 		if err := t.removeMirror(ctx, ", because somebody else's is the one that the origin names"); err != nil {
 			return err
 		}

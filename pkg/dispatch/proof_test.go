@@ -21,7 +21,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// canceller ends the dispatches of a stage, and tells its events.
+// canceller returns a Canceller for the stage, and its events.
 func (s *stage) canceller(workers ...*fleet.Cluster) (*Canceller, *[]Event) {
 	s.Helper()
 	var told []Event
@@ -31,7 +31,7 @@ func (s *stage) canceller(workers ...*fleet.Cluster) (*Canceller, *[]Event) {
 	}, &told
 }
 
-// addMirror stores a mirror of the stage's origin, with the label of that UID.
+// addMirror stores a mirror of the stage's origin, with that UID in its label.
 func (s *stage) addMirror(server *dispatchtest.Server, namespace, originUID string) *unstructured.Unstructured {
 	s.Helper()
 	mirror := dispatchtest.SmallJob(s.T)
@@ -42,7 +42,7 @@ func (s *stage) addMirror(server *dispatchtest.Server, namespace, originUID stri
 	return server.Create(s.T, delegation.Job().Resource, mirror)
 }
 
-// namesAt has the origin name an object on a server.
+// namesAt makes the origin name an object on a server.
 func (s *stage) namesAt(cluster *fleet.Cluster, o *unstructured.Unstructured) {
 	s.Helper()
 	place := cluster.Identity().Place(o.GetNamespace(), o.GetName(), string(o.GetUID()))
@@ -58,8 +58,8 @@ func (s *stage) until(what string, is func() bool) {
 	assert.NilError(s, err, what)
 }
 
-// TestStray404KeepsTheMirror: a 404 for the origin that is not its API server's, however much
-// it looks like one, removes no mirror; a real one does.
+// TestStray404KeepsTheMirror checks that a 404 which is not from the origin's API server deletes
+// no mirror, however genuine it looks. A genuine one does.
 func TestStray404KeepsTheMirror(t *testing.T) {
 	for name, answer := range map[string]*apierrors.StatusError{"a front's Status": cluster404(), "a page": page()} {
 		t.Run(name, func(t *testing.T) {
@@ -79,15 +79,15 @@ func TestStray404KeepsTheMirror(t *testing.T) {
 			expects(t, events, Disconnected)
 			assert.Assert(t, s.mirror() != nil)
 			broken.Store(false)
-			// A real end is believed.
+			// The loop accepts a proven deletion.
 			s.here.Delete(t, delegation.Job().Resource, "ml", "small")
 			expects(t, events, MirrorRemoved)
 		})
 	}
 }
 
-// TestOtherClusterKeepsTheMirror: a context that leads to another cluster, which has no such
-// origin, removes no mirror.
+// TestOtherClusterKeepsTheMirror checks that a context that now reaches another cluster, without
+// the origin, deletes no mirror.
 func TestOtherClusterKeepsTheMirror(t *testing.T) {
 	s := newStage(t)
 	events, _, _ := s.begins()
@@ -102,8 +102,8 @@ func TestOtherClusterKeepsTheMirror(t *testing.T) {
 	expects(t, events, MirrorRemoved)
 }
 
-// TestUnidentifiedOrigin: where nothing identifies the origin's cluster, its mirror stays, and
-// the dispatch ends and says why.
+// TestUnidentifiedOrigin checks that the mirror remains if the origin's cluster cannot be
+// identified. The dispatch ends with the reason.
 func TestUnidentifiedOrigin(t *testing.T) {
 	s := newStage(t)
 	s.here.SetNamespaces(map[string]string{})
@@ -117,8 +117,8 @@ func TestUnidentifiedOrigin(t *testing.T) {
 	assert.Assert(t, s.mirror() != nil)
 }
 
-// TestCancelLeavesStrangers: an annotation that names somebody's Job, or the mirror of another
-// origin, does not make that ours: neither cancel nor the end of a dispatch touches it.
+// TestCancelLeavesStrangers checks that an annotation which names a user's Job, or the mirror of
+// another origin, does not make it ours. Neither cancel nor the end of a dispatch deletes it.
 func TestCancelLeavesStrangers(t *testing.T) {
 	for name, label := range map[string]string{"payroll": "", "the mirror of the Job that was copied": "another"} {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestCancelLeavesStrangers(t *testing.T) {
 			}
 			assert.Assert(t, s.there.Get(delegation.Job().Resource, "finance", "small") != nil)
 
-			// Nor does the dispatch of an origin that has ended.
+			// The dispatch of an ended origin does not delete it either.
 			loop, _ := s.loop()
 			loop.options.Plan.Namespace = "finance"
 			job := loop.add(s.tasks[0], quick())
@@ -147,8 +147,8 @@ func TestCancelLeavesStrangers(t *testing.T) {
 	}
 }
 
-// TestCopyRunsByItself: a copy of a dispatched Job, with its annotation, gets a mirror of its
-// own, and the mirror that the annotation names is left alone.
+// TestCopyRunsByItself checks that a copy of a dispatched Job, including its annotation, gets its
+// own mirror. The mirror that the annotation names is not changed.
 func TestCopyRunsByItself(t *testing.T) {
 	s := newStage(t)
 	there := clusterOf(t, s.there, "there")
@@ -165,7 +165,7 @@ func TestCopyRunsByItself(t *testing.T) {
 	assert.Equal(t, s.there.Get(delegation.Job().Resource, "ml", "first").GetResourceVersion(), first.GetResourceVersion())
 }
 
-// TestMirrorLosesItsLabel: without our label an object is not written to any more.
+// TestMirrorLosesItsLabel checks that an object without our label is no longer written to.
 func TestMirrorLosesItsLabel(t *testing.T) {
 	s := newStage(t)
 	events, ended, _ := s.begins()
@@ -179,8 +179,8 @@ func TestMirrorLosesItsLabel(t *testing.T) {
 	assert.Equal(t, s.mirror().GetResourceVersion(), version)
 }
 
-// TestCancelRemovesAll: cancel removes every mirror of the origin, on all workers and in all
-// namespaces, and touches no other.
+// TestCancelRemovesAll checks that cancel deletes every mirror of the origin, on all workers and
+// in all namespaces, and no other object.
 func TestCancelRemovesAll(t *testing.T) {
 	s := newStage(t)
 	other := dispatchtest.NewServer(t)
@@ -198,7 +198,8 @@ func TestCancelRemovesAll(t *testing.T) {
 	assert.Assert(t, strings.HasSuffix((*told)[len(*told)-1].Message, "its 3 mirrors on there, other were removed"), "%v", *told)
 }
 
-// TestCancelSaysWhatWasGone: a mirror that goes in between is not said to be removed.
+// TestCancelSaysWhatWasGone checks that cancel does not claim to have deleted a mirror that
+// another client has deleted.
 func TestCancelSaysWhatWasGone(t *testing.T) {
 	s := newStage(t)
 	s.addMirror(s.there, "ml", string(s.origin.GetUID()))
@@ -214,8 +215,9 @@ func TestCancelSaysWhatWasGone(t *testing.T) {
 	assert.Assert(t, strings.HasSuffix((*told)[len(*told)-1].Message, "its mirror on there was gone already"), "%v", *told)
 }
 
-// TestTargetIsRecordedFirst: the Lease names the target when the mirror is created, and a
-// dispatch to another target ends before it makes a second one, unless that was searched.
+// TestTargetIsRecordedFirst checks that the Lease names the target before the mirror is created.
+// A dispatch to another target ends before it creates a second mirror, unless the first target
+// was searched.
 func TestTargetIsRecordedFirst(t *testing.T) {
 	s := newStage(t)
 	var recorded atomic.Pointer[string]
@@ -232,7 +234,7 @@ func TestTargetIsRecordedFirst(t *testing.T) {
 	stop()
 	expects(t, events, Interrupted)
 
-	// As if the first had died before it noted its mirror.
+	// This is the state after the first dispatcher died before it recorded its mirror.
 	s.here.Change(t, delegation.Job().Resource, "ml", "small", func(o *unstructured.Unstructured) { o.SetAnnotations(nil) })
 	third := dispatchtest.NewServer(t)
 	run := func(cleared ...delegation.Place) Outcome {
@@ -262,8 +264,8 @@ func TestTargetIsRecordedFirst(t *testing.T) {
 	assert.Assert(t, third.Get(delegation.Job().Resource, "ml", "small") != nil)
 }
 
-// TestReplacedServiceStays: kubectl replace takes our annotation off; for a kind that never
-// ends that is no cancellation, which cancel writes down.
+// TestReplacedServiceStays checks that kubectl replace, which removes our annotation, does not
+// count as a cancellation for a kind that never ends. Cancel marks the origin instead.
 func TestReplacedServiceStays(t *testing.T) {
 	service, _ := delegation.KindNamed("rayservice")
 	s := newStage(t)

@@ -22,13 +22,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
-// TestSuspendedMeanwhile: an origin that is suspended after its mirror was planned gets a
-// mirror that does not run.
+// TestSuspendedMeanwhile checks that an origin which is suspended after its mirror was planned
+// gets a suspended mirror.
 func TestSuspendedMeanwhile(t *testing.T) {
 	s := newStage(t)
 	var once atomic.Bool
 	s.there.Before = func(r *http.Request) *apierrors.StatusError {
-		// The mirror is planned, and is looked for a last time.
+		// The mirror is planned by now. This is the last read before its creation.
 		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/jobs/small") && once.CompareAndSwap(false, true) {
 			s.here.Change(t, delegation.Job().Resource, "ml", "small", func(o *unstructured.Unstructured) { dispatchtest.Set(t, o, "spec.suspend", true) })
 		}
@@ -44,8 +44,8 @@ func TestSuspendedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestAbandonLeavesTheMirror: beside a dispatch that runs, cancel --abandon-mirror leaves the
-// mirror, and the dispatch ends.
+// TestAbandonLeavesTheMirror checks that cancel --abandon-mirror ends a running dispatch, and
+// that the mirror remains.
 func TestAbandonLeavesTheMirror(t *testing.T) {
 	s := newStage(t)
 	events, ended, _ := s.begins()
@@ -57,7 +57,7 @@ func TestAbandonLeavesTheMirror(t *testing.T) {
 	assert.Assert(t, s.mirror() != nil)
 }
 
-// TestLeavingMirrorIsSaid: a mirror that a finalizer holds is not waited for in silence.
+// TestLeavingMirrorIsSaid checks that waiting for a mirror that a finalizer holds is reported.
 func TestLeavingMirrorIsSaid(t *testing.T) {
 	s := newStage(t)
 	mirror := dispatchtest.SmallJob(t)
@@ -70,7 +70,8 @@ func TestLeavingMirrorIsSaid(t *testing.T) {
 	assert.Equal(t, told.Message, "job ml/small on there is being deleted since 2026-11-23T10:00:00Z, held by the finalizers example.com/keep; waiting until it is gone")
 }
 
-// TestPodsOfTheOldMirror: another mirror is made when the pods of the one before have ended.
+// TestPodsOfTheOldMirror checks that a new mirror is created only after the Pods of the previous
+// one have ended.
 func TestPodsOfTheOldMirror(t *testing.T) {
 	s := newStage(t)
 	there := clusterOf(t, s.there, "there")
@@ -88,7 +89,7 @@ func TestPodsOfTheOldMirror(t *testing.T) {
 	ended := make(chan []Outcome, 1)
 	go func() { ended <- loop.Run(ctx, s.tasks) }()
 	warned := expects(t, told, Warned)
-	assert.Equal(t, warned.Message, "1 pods of its earlier mirror on there still run; waiting until they have ended")
+	assert.Equal(t, warned.Message, "waiting until the Pods of its earlier mirror on there end; still running: 1")
 	assert.Assert(t, s.mirror() == nil)
 	s.there.Delete(t, pods, "ml", "p")
 	expects(t, told, MirrorCreated)
@@ -96,7 +97,8 @@ func TestPodsOfTheOldMirror(t *testing.T) {
 	awaits(t, ended, "it ends")
 }
 
-// TestEndlessLease: a Lease for longer than any dispatch writes is not waited for.
+// TestEndlessLease checks that the loop does not wait for a Lease with a longer duration than
+// dispatch writes.
 func TestEndlessLease(t *testing.T) {
 	s := newStage(t)
 	l := &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: new("mallory"), LeaseDurationSeconds: new(int32(2147483647))}}
@@ -109,8 +111,8 @@ func TestEndlessLease(t *testing.T) {
 	assert.ErrorContains(t, outcome.Err, "mallory holds it for 596523h14m7s, which no dispatch writes; delete the Lease if no dispatch runs")
 }
 
-// TestForgedAnnotation: an annotation that somebody writes has the mirror of whoever holds the
-// Lease neither removed nor forgotten.
+// TestForgedAnnotation checks that a forged annotation makes the holder of the Lease neither
+// delete nor forget its mirror.
 func TestForgedAnnotation(t *testing.T) {
 	s := newStage(t)
 	events, _, _ := s.begins()

@@ -14,43 +14,43 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// pushState is what is remembered of writing to the mirror.
+// pushState is the state of writing to the mirror.
 type pushState struct {
-	// refused is whether the worker does not take what planned asks for, and writes
-	// how often it was written.
+	// refused is whether the worker refuses the planned changes. writes counts the writes of this
+	// plan.
 	refused bool
 	writes  int
-	// inStep is the mirror as it was when it was found to be what is planned.
-	inStep object.Desired
-	// deferred is what was told to wait, or to be impossible.
-	deferred string
+	// synced is the mirror as it was when it matched the plan.
+	synced object.Desired
+	// lastReport is the last report of changes that have to wait or are impossible.
+	lastReport string
 }
 
-// fight is how often the same plan is written to a mirror before it is taken that
-// somebody else wants it otherwise.
-const fight = 5
+// maxWrites is the number of writes of one plan to a mirror. After these, another client is
+// assumed to revert them.
+const maxWrites = 5
 
-// pushSpec writes to the mirror what the user has changed on the origin.
+// pushSpec writes the user's changes of the origin to the mirror.
 func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstructured) error {
 	planned, err := t.plan(origin)
 	if err != nil {
 		return err
 	}
-	if t.push.refused || t.push.inStep.IsOf(mirror) {
+	if t.push.refused || t.push.synced.IsOf(mirror) {
 		return nil
 	}
-	drift := plan.DriftOf(t.Kind, planned, t.before, mirror)
-	t.tellUnpushed(drift)
+	drift := plan.DriftOf(t.Kind, planned, t.lastPlanned, mirror)
+	t.reportUnpushed(drift)
 	if drift.Patch == nil {
-		t.wrote(drift, planned)
+		t.recordWritten(drift, planned)
 		if len(drift.Deferred) == 0 {
-			t.push.inStep = object.DesiredOf(mirror)
+			t.push.synced = object.DesiredOf(mirror)
 		}
 		return nil
 	}
-	if t.push.writes == fight {
+	if t.push.writes == maxWrites {
 		t.push.refused = true
-		t.record(Warned, command.Say("somebody on %s changes %s of the mirror back; it is left alone until the origin changes",
+		t.record(Warned, command.Say("another client on %s reverts %s of the mirror; it is left alone until the origin changes",
 			t.worker.Context, strings.Join(drift.Fields, ", ")))
 		return nil
 	}
@@ -63,7 +63,7 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
 		t.push.refused = true
-		t.record(Warned, command.Say("context %s does not take %s of the origin for the mirror: %s",
+		t.record(Warned, command.Say("context %s rejects %s of the origin for the mirror: %s",
 			t.worker.Context, strings.Join(drift.Fields, ", "), kubecontext.Causes(err)))
 		return nil
 	}
@@ -72,25 +72,25 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 	}
 	t.push.writes++
 	t.mirrorNow = written
-	t.wrote(drift, planned)
+	t.recordWritten(drift, planned)
 	t.record(SpecPushed, command.Say("changed on the mirror as on the origin: %s", strings.Join(drift.Fields, ", ")))
-	// One write may not be all.
+	// One write may not be enough.
 	t.queue.Add(t)
 	return nil
 }
 
-// wrote remembers what the mirror was written by. With many Jobs it matters that
-// no second copy is kept of what is the same.
-func (t *task) wrote(drift plan.Drift, planned *unstructured.Unstructured) {
+// recordWritten remembers the planned mirror as last written. It keeps no second copy of equal
+// parts, which matters with many Jobs.
+func (t *task) recordWritten(drift plan.Drift, planned *unstructured.Unstructured) {
 	if len(drift.Deferred) > 0 {
-		t.before = drift.Written(planned, t.before)
+		t.lastPlanned = drift.Written(planned, t.lastPlanned)
 		return
 	}
-	t.before = planned
+	t.lastPlanned = planned
 }
 
-// plan is the mirror as the origin wants it now. It is made anew only when the
-// user has changed something, and not with each status.
+// plan returns the mirror that the origin wants now. It plans again only if the user has changed
+// the origin, and not after each status.
 func (t *task) plan(origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if t.Plan != nil && t.Plan.IsFor(origin) {
 		return t.Plan.Mirror, nil
@@ -105,8 +105,8 @@ func (t *task) plan(origin *unstructured.Unstructured) (*unstructured.Unstructur
 	return made.Mirror, nil
 }
 
-// tellUnpushed tells once what the mirror cannot be told.
-func (t *task) tellUnpushed(drift plan.Drift) {
+// reportUnpushed reports, once, which changes cannot be written to the mirror.
+func (t *task) reportUnpushed(drift plan.Drift) {
 	var parts []string
 	if len(drift.Deferred) > 0 {
 		parts = append(parts, fmt.Sprintf("%s of the origin can be changed on the mirror only while it is suspended and has no pods", strings.Join(drift.Deferred, ", ")))
@@ -115,15 +115,15 @@ func (t *task) tellUnpushed(drift plan.Drift) {
 		parts = append(parts, fmt.Sprintf("%s of the mirror differs from the origin, and can never be changed", strings.Join(drift.Immutable, ", ")))
 	}
 	if len(drift.Foreign) > 0 {
-		parts = append(parts, fmt.Sprintf("%s of the mirror is left to whoever decides on it on %s", strings.Join(drift.Foreign, ", "), t.worker.Context))
+		parts = append(parts, fmt.Sprintf("%s of the mirror is left to the controller that sets it on %s", strings.Join(drift.Foreign, ", "), t.worker.Context))
 	}
 	if len(drift.Unshared) > 0 {
 		parts = append(parts, fmt.Sprintf("of a %s, only what holds it back, labels and annotations are carried over to the mirror, and not what has changed on the origin: %s",
 			t.Kind.Kind, strings.Join(drift.Unshared, ", ")))
 	}
 	message := strings.Join(parts, "; ")
-	if message != "" && message != t.push.deferred {
+	if message != "" && message != t.push.lastReport {
 		t.record(Warned, command.Text(message))
 	}
-	t.push.deferred = message
+	t.push.lastReport = message
 }

@@ -15,8 +15,7 @@ import (
 // APIVersion is the version of Event as a document.
 const APIVersion = "jobmanagedby.github.io/v1alpha1"
 
-// Recorder numbers events, gives them their time, and passes them on, one after
-// the other.
+// Recorder gives events a number and a time, and passes them on one by one.
 type Recorder struct {
 	clock clock.PassiveClock
 	to    func(*Event)
@@ -25,8 +24,8 @@ type Recorder struct {
 	sequence int64
 }
 
-// NewRecorder makes a recorder that passes events on to to, which is never called
-// twice at once.
+// NewRecorder returns a recorder that passes events to a function. It never calls that function
+// concurrently.
 func NewRecorder(c clock.PassiveClock, to func(*Event)) *Recorder {
 	return &Recorder{clock: c, to: to}
 }
@@ -42,7 +41,7 @@ func (r *Recorder) Record(e Event) {
 	r.to(&e)
 }
 
-// setState puts the state of an origin into an event about it.
+// setState copies the state of an origin into an event.
 func (e *Event) setState(k delegation.Kind, origin *unstructured.Unstructured) {
 	s := object.StateOf(k, origin)
 	e.Status = k.StatusOf(delegation.Dispatch, s, true)

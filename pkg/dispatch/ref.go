@@ -10,38 +10,38 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// Ref names a Job of one cluster, or an object of another kind.
+// Ref identifies a Job, or an object of another kind, in one cluster.
 type Ref struct {
-	// Context is where the object is.
+	// Context is the kubeconfig context of the object's cluster.
 	Context string `json:"context"`
 	// ClusterUID identifies the cluster.
 	ClusterUID string `json:"clusterUID"`
-	// APIVersion is that of the object.
+	// APIVersion is the object's API version.
 	APIVersion string `json:"apiVersion"`
-	// Kind is that of the object.
+	// Kind is the object's kind.
 	Kind string `json:"kind"`
-	// Namespace is that of the object.
+	// Namespace is the object's namespace.
 	Namespace string `json:"namespace"`
-	// Name is that of the object.
+	// Name is the object's name.
 	Name string `json:"name"`
-	// UID is that of the object.
+	// UID is the object's UID.
 	UID string `json:"uid"`
-	// NamespaceUID is that of the namespace, "" if it is unknown.
+	// NamespaceUID is the UID of the namespace, or "" if it is unknown.
 	NamespaceUID string `json:"-"`
 }
 
-// refOf names an object of a cluster.
+// refOf returns the reference to an object of a cluster.
 func refOf(c *fleet.Cluster, o *unstructured.Unstructured) Ref {
 	return refTo(c, o.GroupVersionKind(), o.GetNamespace(), o.GetName(), string(o.GetUID()))
 }
 
-// RefOf names an object of a context of which nothing else is known.
+// RefOf returns the reference to an object of a context about which nothing else is known.
 func RefOf(contextName string, o *unstructured.Unstructured) Ref {
 	apiVersion, kind := o.GroupVersionKind().ToAPIVersionAndKind()
 	return Ref{Context: contextName, APIVersion: apiVersion, Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: string(o.GetUID())}
 }
 
-// refTo names an object of a cluster that may not be there.
+// refTo returns the reference to an object that may not exist.
 func refTo(c *fleet.Cluster, gvk schema.GroupVersionKind, namespace, name, uid string) Ref {
 	apiVersion, kind := gvk.ToAPIVersionAndKind()
 	identity := c.Identity()
@@ -51,13 +51,13 @@ func refTo(c *fleet.Cluster, gvk schema.GroupVersionKind, namespace, name, uid s
 	}
 }
 
-// String is how people are told of it: namespace/name.
+// String returns namespace/name.
 func (r Ref) String() string { return r.Namespace + "/" + r.Name }
 
-// WithKind is the same with the kind in front: "job namespace/name".
+// WithKind returns the kind and the name: "job namespace/name".
 func (r Ref) WithKind() string { return strings.ToLower(r.Kind) + " " + r.String() }
 
-// place is what an annotation says of the object that has that uid.
+// place returns the place of the object with a UID, as annotations record it.
 func (r Ref) place(uid string) delegation.Place {
 	return delegation.Place{ClusterUID: r.ClusterUID, NamespaceUID: r.NamespaceUID, Namespace: r.Namespace, Name: r.Name, UID: uid}
 }

@@ -11,15 +11,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// contended are the retries of a write to an origin that a running dispatch of it writes, too:
-// some five seconds. Each status that the dispatch copies meanwhile costs one.
+// contended returns the retries of a write to an origin that a running dispatch writes, too: for
+// some five seconds. Each status that the dispatch copies meanwhile costs one retry.
 func contended() wait.Backoff {
 	return wait.Backoff{Steps: 9, Duration: 10 * time.Millisecond, Factor: 2, Jitter: 0.5}
 }
 
-// mayPass says whether the same request may succeed later. What a server refuses
-// for what it is will be refused again; but a webhook may answer, and credentials
-// may be renewed.
+// mayPass reports whether the same request may succeed later. A server refuses an invalid request
+// every time; but a webhook may recover, and credentials may be renewed.
 func mayPass(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -29,20 +28,20 @@ func mayPass(err error) bool {
 		!apierrors.IsNotFound(err) && !apierrors.IsRequestEntityTooLargeError(err)
 }
 
-// refusal is whether credentials were refused the last time.
+// refusal is whether the server refused the credentials of the last request.
 type refusal bool
 
-// mayPass says whether an error is no more than that credentials have ended: only when a
-// server refuses them is a credential plugin asked for others (client-go:
-// plugin/pkg/client/auth/exec), with which the same is tried again. Where those are refused,
-// too, it is to be told.
+// mayPass reports whether an error is the first Unauthorized in a row. A credential plugin
+// provides new credentials only after a server has refused the old ones (client-go:
+// plugin/pkg/client/auth/exec), so the first refusal is retried silently. A second one is an
+// error to report.
 func (r *refusal) mayPass(err error) bool {
 	isFirst := !bool(*r) && apierrors.IsUnauthorized(err)
 	*r = *r || refusal(isFirst)
 	return isFirst
 }
 
-// conflict has something tried again in a moment.
+// conflict returns an error that causes an immediate retry.
 func conflict(k delegation.Kind, name string) error {
 	return apierrors.NewConflict(k.Resource.GroupResource(), name, errors.New("it is tried again"))
 }

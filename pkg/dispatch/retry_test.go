@@ -16,8 +16,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
-// TestRefusedCredentials: that they were refused once is nothing, since new ones are asked for
-// then; that these are refused, too, is to be told.
+// TestRefusedCredentials checks that a first refusal of credentials is not reported, because the
+// client then gets new ones. A second refusal is.
 func TestRefusedCredentials(t *testing.T) {
 	var r refusal
 	assert.Assert(t, !r.mayPass(errors.New("else")))
@@ -25,8 +25,8 @@ func TestRefusedCredentials(t *testing.T) {
 	assert.Assert(t, !r.mayPass(apierrors.NewUnauthorized("no")))
 }
 
-// TestStatusThatCannotBeStored: a server that stores nothing is left more and more time, and
-// told of once; the status is not lost.
+// TestStatusThatCannotBeStored checks that writes to a server that cannot store a status are
+// retried with growing delays and reported once, and that the status is not lost.
 func TestStatusThatCannotBeStored(t *testing.T) {
 	s := newStage(t)
 	var refuses atomic.Bool
@@ -49,7 +49,7 @@ func TestStatusThatCannotBeStored(t *testing.T) {
 	warned := expects(t, events, Warned)
 	assert.Assert(t, strings.Contains(warned.Message, "Its etcd is full"), warned.Message)
 	eventually(t, "it is tried again and again", func() bool { return tried.Load() == 8 })
-	// 20 ms, twice as much, and so on; ten in a second it would be at an even pace.
+	// The delays start at 20 ms and double. A constant pace would allow ten tries per second.
 	assert.Assert(t, time.Since(began) > 1200*time.Millisecond, "eight times in %s", time.Since(began))
 	refuses.Store(false)
 	for e := (Event{}); e.Event != StatusCopied; {

@@ -21,41 +21,41 @@ type FoundMirror struct {
 	Object  *unstructured.Unstructured
 }
 
-// Searched is what became of searching one cluster for mirrors by their label.
-type Searched struct {
+// SearchResult is the result of searching one cluster for mirrors by their label.
+type SearchResult struct {
 	Context string
-	// Mirrors are those of each origin, by its UID.
+	// Mirrors are the mirrors of each origin, by the origin's UID.
 	Mirrors map[string][]FoundMirror
-	// Namespaces are those that were searched where not all could be; nil is for all.
+	// Namespaces are the namespaces that were searched if not all could be; nil means all.
 	Namespaces []string
-	// Err is why not all of the cluster was searched, nil if all was, and the cluster has
-	// proven afterwards to be the one that was meant.
+	// Err is the reason why the search is incomplete. It is nil if the whole cluster was searched
+	// and has proven its identity afterwards.
 	Err error
 }
 
-// IsWhole reports whether all of the cluster was searched.
-func (s *Searched) IsWhole() bool { return s.Err == nil }
+// IsComplete reports whether the whole cluster was searched.
+func (s *SearchResult) IsComplete() bool { return s.Err == nil }
 
-// IsPart reports whether what was not searched are other namespaces, which the user may not
-// list.
-func (s *Searched) IsPart() bool { return s.Err != nil && s.Namespaces != nil }
+// IsPartial reports whether some namespaces were searched, and the user has no right to list the
+// others.
+func (s *SearchResult) IsPartial() bool { return s.Err != nil && s.Namespaces != nil }
 
-// String says what was not searched, and why.
-func (s *Searched) String() string {
-	if s.IsPart() {
+// String describes what was not searched, and why.
+func (s *SearchResult) String() string {
+	if s.IsPartial() {
 		return fmt.Sprintf("other namespaces than %s in context %q: %s", list(s.Namespaces), s.Context, kubecontext.Objection(s.Err))
 	}
 	return fmt.Sprintf("context %q: %s", s.Context, kubecontext.InContext(s.Context, "", s.Err).Message())
 }
 
-// mostInSelector is for how many origins a list is asked for by name. Of more, all mirrors of
-// dispatches are read.
-const mostInSelector = 50
+// maxSelectorUIDs is the maximum number of origin UIDs in a label selector. For more origins, all
+// mirrors are listed.
+const maxSelectorUIDs = 50
 
-// SearchMirrors searches a cluster for the mirrors of origins by our label: in all namespaces,
-// or, where the user may not list these, in those that are given.
-func SearchMirrors(ctx context.Context, c *fleet.Cluster, k delegation.Kind, originUIDs, namespaces []string) *Searched {
-	s := &Searched{Context: c.Context, Mirrors: map[string][]FoundMirror{}}
+// SearchMirrors searches a cluster for the mirrors of origins by our label. It searches all
+// namespaces or, if the user has no right to list them all, the given ones.
+func SearchMirrors(ctx context.Context, c *fleet.Cluster, k delegation.Kind, originUIDs, namespaces []string) *SearchResult {
+	s := &SearchResult{Context: c.Context, Mirrors: map[string][]FoundMirror{}}
 	ctx = fleet.OwnConnection(ctx)
 	if s.Err = c.LearnNamespaces(ctx, namespaces...); s.Err != nil {
 		return s
@@ -78,17 +78,17 @@ func SearchMirrors(ctx context.Context, c *fleet.Cluster, k delegation.Kind, ori
 	if s.Err = err; err != nil && s.Namespaces == nil {
 		return s
 	}
-	// What answered has to be the cluster that was meant. One that cannot be identified proves
-	// nothing by what it does not have.
+	// The cluster that answered has to be the intended one. If it cannot be identified, a missing
+	// mirror proves nothing.
 	if verified := c.Verify(ctx, namespaces[0]); verified != nil {
 		s.Namespaces, s.Err = nil, verified
 	}
 	return s
 }
 
-func (s *Searched) search(ctx context.Context, c *fleet.Cluster, k delegation.Kind, originUIDs []string, namespace string) error {
+func (s *SearchResult) search(ctx context.Context, c *fleet.Cluster, k delegation.Kind, originUIDs []string, namespace string) error {
 	o := metav1.ListOptions{LabelSelector: delegation.OriginUIDLabel}
-	if len(originUIDs) <= mostInSelector {
+	if len(originUIDs) <= maxSelectorUIDs {
 		o.LabelSelector += " in (" + strings.Join(originUIDs, ",") + ")"
 	}
 	return c.Each(ctx, k.Resource, namespace, o, func(found *unstructured.Unstructured) {
@@ -102,30 +102,31 @@ func (s *Searched) search(ctx context.Context, c *fleet.Cluster, k delegation.Ki
 	})
 }
 
-// SearchWays does so through the contexts of one cluster, one after the other, until one of
-// them may search all of it. Without one, the first that has searched the most counts.
-func SearchWays(ctx context.Context, ways []*fleet.Cluster, k delegation.Kind, originUIDs, namespaces []string) *Searched {
-	var best *Searched
+// SearchContexts calls SearchMirrors through each context of one cluster, until one of them may
+// search the whole cluster. Without such a context, it returns the result that covers the most
+// namespaces.
+func SearchContexts(ctx context.Context, ways []*fleet.Cluster, k delegation.Kind, originUIDs, namespaces []string) *SearchResult {
+	var best *SearchResult
 	for _, way := range ways {
 		s := SearchMirrors(ctx, way, k, originUIDs, namespaces)
-		if s.IsWhole() {
+		if s.IsComplete() {
 			return s
 		}
-		if best == nil || s.IsPart() && (!best.IsPart() || len(s.Namespaces) > len(best.Namespaces)) {
+		if best == nil || s.IsPartial() && (!best.IsPartial() || len(s.Namespaces) > len(best.Namespaces)) {
 			best = s
 		}
 	}
 	return best
 }
 
-// isSettled reports whether a search that did not reach all of a cluster has still looked
-// wherever a mirror of the record may be: the record names a place there, whose namespace was
-// searched, or no place there at all.
-func (s *Searched) isSettled(c *fleet.Cluster, r Record, originUID string) bool {
-	if !s.IsPart() {
-		// The recorded mirror itself identifies a cluster whose namespaces may not be read.
+// isSettled reports whether an incomplete search has covered every place where the record allows
+// a mirror. Either the record names places on this cluster, and their namespaces were searched;
+// or it names only places on other clusters.
+func (s *SearchResult) isSettled(c *fleet.Cluster, r Record, originUID string) bool {
+	if !s.IsPartial() {
+		// Finding the recorded mirror identifies a cluster even if its namespaces cannot be read.
 		isNamed := func(m FoundMirror) bool { return string(m.Object.GetUID()) == r.Mirror.UID }
-		return s.IsWhole() || isUnidentified(s.Err) && slices.ContainsFunc(s.Mirrors[originUID], isNamed)
+		return s.IsComplete() || isUnidentified(s.Err) && slices.ContainsFunc(s.Mirrors[originUID], isNamed)
 	}
 	for _, p := range r.Places() {
 		if p.On(c.Identity()) != delegation.CertainlyOther && !slices.Contains(s.Namespaces, p.Namespace) {
@@ -135,7 +136,7 @@ func (s *Searched) isSettled(c *fleet.Cluster, r Record, originUID string) bool 
 	return len(r.Places()) > 0
 }
 
-// list is names for people.
+// list joins names for people.
 func list(names []string) string {
 	if len(names) == 0 {
 		return "none"

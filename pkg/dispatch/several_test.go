@@ -15,8 +15,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
-// TestSeveralWorkers: however many Jobs wait for a worker that does not answer, those of
-// another one run.
+// TestSeveralWorkers checks that a worker that does not answer does not delay the Jobs of another
+// one, however many Jobs wait for it.
 func TestSeveralWorkers(t *testing.T) {
 	s := newStage(t)
 	frozen := dispatchtest.NewServer(t)
@@ -30,7 +30,7 @@ func TestSeveralWorkers(t *testing.T) {
 		<-thaw
 		return nil
 	}
-	// The Job of the other worker comes when as many of the others wait as can at once.
+	// The Job of the other worker starts when as many Jobs wait as can wait at once.
 	s.here.Before = func(r *http.Request) *apierrors.StatusError {
 		body, err := io.ReadAll(r.Body)
 		assert.Check(t, err == nil, "%v", err)
@@ -53,7 +53,7 @@ func TestSeveralWorkers(t *testing.T) {
 	}()
 	created := awaits(t, events, "an event")
 	for ; created.Event != MirrorCreated; created = awaits(t, events, "an event") {
-		// Who waits for those would hear first that they do not answer.
+		// If the Job had waited for the others, their timeouts would come first.
 		assert.Assert(t, created.Event != Disconnected && created.Event != Warned, created.Message)
 	}
 	assert.Equal(t, created.Mirror.Context, "there")

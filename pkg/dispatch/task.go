@@ -19,83 +19,80 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
-// task is what is known of one Job while it is dispatched. The queue gives it to
-// one worker at a time, which may use all of its fields; what others use too says
-// so.
+// task is the state of one Job while it is dispatched. The queue gives a task to one goroutine at
+// a time, which may use all of its fields. Fields that other goroutines use are marked.
 type task struct {
 	*Loop
 	Task
 	ref Ref
-	// worker is the mirror's cluster, and queue that of its tasks.
+	// worker is the mirror's cluster. queue is the task queue of that cluster.
 	worker *side
 	queue  taskQueue
-	// mirrorRef has a uid once the mirror is known. It is then ours, and no other
-	// Job of that name is.
+	// mirrorRef has a UID once the mirror is known to be ours. No other Job with its name is.
 	mirrorRef Ref
 	lease     *lease
 
-	// originNow and mirrorNow are what our last writes returned: newer than what the
-	// informers have, until these catch up.
+	// originNow and mirrorNow are the results of our last writes. They are newer than the
+	// informers' copies until the informers catch up.
 	originNow, mirrorNow *unstructured.Unstructured
-	// replace is whether a mirror that is gone is made anew; it holds until one
-	// was made.
+	// replace is whether to recreate a mirror that is gone. It applies until one is created.
 	replace bool
-	// made is the uid of the mirror that was created by this task, and superseded that
-	// of the one which the origin may still name instead, because it is gone.
-	made, superseded string
-	// leaving is the uid of the mirror that was said to be being deleted.
-	leaving string
-	// toldPods is whether it was said that pods of an earlier mirror are waited for.
-	toldPods bool
-	// isUnanswered is whether the creation of a mirror had no answer: there may be one that
-	// is ours, and of which we do not know.
+	// createdUID is the UID of the mirror that this task has created. supersededUID is the UID of
+	// the mirror that it replaces, which the origin may still name.
+	createdUID, supersededUID string
+	// terminatingUID is the UID of the mirror whose deletion was reported.
+	terminatingUID string
+	// reportedPods is whether the wait for Pods of an earlier mirror was reported.
+	reportedPods bool
+	// isUnanswered is whether a request to create a mirror got no response. We may own a mirror
+	// that we do not know.
 	isUnanswered bool
-	// isSupplied is whether all is there that the mirror's pods need, or will not be.
+	// isSupplied is whether the dependencies of the mirror's Pods are copied, or cannot be.
 	isSupplied bool
-	// announced is whether the mirror was told of, and ran whether pods of it were
-	// seen to run.
-	announced, ran bool
+	// mirrorReported is whether the mirror was reported. hasRun is whether Pods of the mirror
+	// were seen running.
+	mirrorReported, hasRun bool
 
-	// before is the planned mirror by which the mirror was written last.
-	before *unstructured.Unstructured
-	push   pushState
-	copy   copyState
-	copier copier
+	// lastPlanned is the planned mirror of the last write to the mirror.
+	lastPlanned *unstructured.Unstructured
+	push        pushState
+	copy        copyState
+	copier      copier
 	// wasPinned is whether the origin was seen to name its mirror.
 	wasPinned bool
 
-	// told is the error that was told last.
-	told command.Prose
-	// otherHolder is who dispatches the Job, where that is not us. The goroutine that
-	// keeps the Lease sets it.
+	// lastError is the last error that was reported.
+	lastError command.Prose
+	// otherHolder is the dispatcher that has the Job instead of us; nil if there is none. The
+	// goroutine of the Lease sets it.
 	otherHolder atomic.Pointer[HeldError]
-	// elsewhere is that its dispatch was begun with another target, which was not searched.
-	// The goroutine that keeps the Lease sets it.
-	elsewhere atomic.Pointer[TargetError]
-	// yieldedAt is when that was first known.
+	// otherTarget is set if another dispatch has started with a target that was not searched. The
+	// goroutine of the Lease sets it.
+	otherTarget atomic.Pointer[TargetError]
+	// yieldedAt is when the task first had to yield.
 	yieldedAt time.Time
-	// vanished is whether the Lease was found to be wanted for an origin that is gone.
-	// The goroutine that keeps the Lease sets it, and it stays so.
+	// vanished is whether the origin of the Lease is gone. The goroutine of the Lease sets it,
+	// and it stays true.
 	vanished atomic.Bool
-	// refused is whether credentials were refused since all went well.
+	// refused is whether the server refused our credentials since the last success.
 	refused refusal
-	// leaseTold is the error with the Lease that was told last.
-	leaseTold atomic.Pointer[command.Prose]
-	// seen is when a change of the mirror's status was noticed that is not yet on
-	// the origin, nil if there is none. Informers set it.
-	seen atomic.Pointer[time.Time]
+	// lastLeaseError is the last error of the Lease that was reported.
+	lastLeaseError atomic.Pointer[command.Prose]
+	// changedAt is when a change of the mirror's status was noticed that is not yet on the
+	// origin; nil if there is none. Informers set it.
+	changedAt atomic.Pointer[time.Time]
 
 	ending sync.Mutex
-	// ended is closed when outcome is set, and neither changes after that.
+	// ended is closed when outcome is set. Neither changes afterwards.
 	ended   chan struct{}
 	outcome *Outcome
-	// leaveLease is whether the Lease stays when the task has ended: its Job is to
-	// be gone on with.
+	// leaveLease is whether the Lease remains after the task, because the dispatch will be
+	// resumed.
 	leaveLease bool
 }
 
-// sync does what is to be done next. It returns after how long it wants to be
-// called although nothing happens, 0 for never.
+// sync does the next step of the task. It returns the delay after which it has to be called again
+// even without a change; 0 for never.
 func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
 	again, err = t.step(ctx)
 	var (
@@ -103,13 +100,13 @@ func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
 		elsewhere *TargetError
 	)
 	if errors.As(err, &elsewhere) {
-		// The Lease stays: it says where somebody else's mirror may be.
+		// The Lease remains: it says where another dispatcher's mirror may be.
 		t.leaveLease = true
-		t.elsewhere.Store(elsewhere)
+		t.otherTarget.Store(elsewhere)
 		return 0, conflict(t.Kind, t.Name)
 	}
 	if isUnidentified(err) || errors.As(err, &other) {
-		// No later try can tell more.
+		// Later attempts have the same result.
 		t.leaveLease = true
 		t.abort(fmt.Errorf("%s: %w", t.ref.WithKind(), err))
 		return 0, nil
@@ -118,7 +115,7 @@ func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
 }
 
 func (t *task) step(ctx context.Context) (again time.Duration, err error) {
-	if elsewhere := t.elsewhere.Load(); elsewhere != nil {
+	if elsewhere := t.otherTarget.Load(); elsewhere != nil {
 		return t.yield(ctx, elsewhere)
 	}
 	if held := t.otherHolder.Load(); held != nil {
@@ -136,13 +133,13 @@ func (t *task) step(ctx context.Context) (again time.Duration, err error) {
 	case how == nil && origin.GetDeletionTimestamp() != nil:
 		return 0, t.originGone(ctx)
 	case !t.lease.held():
-		// Whoever holds it does the rest, or we do once we have it.
+		// The holder of the Lease continues, or we do once we hold it.
 		return 0, nil
 	case how != nil:
 		return 0, t.finish(ctx, origin, how)
 	}
 	if owner := object.OwnerOf(t.Kind, origin); owner != cmp.Or(t.options.Plan.Owner, delegation.Dispatch) {
-		t.abort(t.takenOver(owner))
+		t.abort(t.ownerChanged(owner))
 		return 0, nil
 	}
 	if cancelled, err := t.cancelled(ctx, origin); err != nil || cancelled {
@@ -154,9 +151,9 @@ func (t *task) step(ctx context.Context) (again time.Duration, err error) {
 	return t.carryOut(ctx, origin)
 }
 
-// carryOut sees to it that an origin which is ours to run has its mirror, has it name
-// that before anything is copied, so that whoever goes on finds the same one, and brings
-// both into step.
+// carryOut ensures that our origin has a mirror and names it, and then syncs both. The origin has
+// to name the mirror before anything is copied, so that the next dispatcher finds the same
+// mirror.
 func (t *task) carryOut(ctx context.Context, origin *unstructured.Unstructured) (time.Duration, error) {
 	mirror, err := t.ensureMirror(ctx, origin)
 	if err != nil || mirror == nil {
@@ -168,27 +165,24 @@ func (t *task) carryOut(ctx context.Context, origin *unstructured.Unstructured) 
 	return t.follow(ctx, origin, mirror)
 }
 
-// takenOver says that an origin has another owner now, which only some kinds let
-// happen.
-func (t *task) takenOver(owner delegation.Owner) error {
-	return command.Errorf("%s: its %s was changed, and is %s now, so nothing is copied any more; its mirror on %s is left, and may run beside it: %s",
+// ownerChanged returns the error for an origin with another owner. Only some kinds allow that
+// change.
+func (t *task) ownerChanged(owner delegation.Owner) error {
+	return command.Errorf("%s: its %s was changed, and is %s now, so nothing is copied any more; its mirror on %s stays, and may run as well: %s",
 		t.ref.WithKind(), content.Dotted(t.Kind.ManagedBy), owner, t.worker.Context,
 		t.worker.Kubectl(t.mirrorRef.Namespace, "delete", command.KindName(t.Kind), t.mirrorRef.Name))
 }
 
-// follow brings an origin and its mirror into step: first what the user asked
-// for, then what came of it.
+// follow syncs an origin and its mirror: first the user's changes, then the resulting status.
 func (t *task) follow(ctx context.Context, origin, mirror *unstructured.Unstructured) (time.Duration, error) {
 	var unpushed error
 	if object.EndOf(t.Kind, mirror) == nil {
 		if mirror.GetDeletionTimestamp() != nil {
-			// Its pods are being taken away, and what its status says until it is gone
-			// is no news of the Job.
-			t.tellLeaving(mirror)
+			// Its Pods are being deleted. From now on its status says nothing about the Job.
+			t.reportTerminating(mirror)
 			return 0, nil
 		}
-		// That it cannot be told what the user wants is no reason not to tell the
-		// user what it does.
+		// The status is copied even if the user's changes cannot be written.
 		unpushed = t.pushSpec(ctx, origin, mirror)
 	}
 	stored, again, err := t.copyStatus(ctx, origin, mirror)
@@ -203,13 +197,13 @@ func (t *task) follow(ctx context.Context, origin, mirror *unstructured.Unstruct
 	}
 	if t.options.DetachAfterStart && object.StatusOf(t.Kind, stored) == delegation.Running {
 		t.leaveLease = true
-		t.end(Detached, stored, nil, command.Say("it runs on %s; %s", t.worker.Context, "its status is not copied any more"))
+		t.end(Detached, stored, nil, command.Say("it runs on %s; %s", t.worker.Context, "its status is no longer copied"))
 	}
 	return again, nil
 }
 
-// readOrigin returns the origin as it is now, nil if it is proven to be gone, or
-// another has its name.
+// readOrigin returns the current origin; nil if it is proven to be gone or to be replaced by
+// another object.
 func (t *task) readOrigin(ctx context.Context) (*unstructured.Unstructured, error) {
 	cached := t.cached(t.origin, t.ref)
 	if cached != nil && cached.GetUID() == t.UID && !t.vanished.Load() {
@@ -227,7 +221,7 @@ func (t *task) readOrigin(ctx context.Context) (*unstructured.Unstructured, erro
 	return t.originNow, nil
 }
 
-// record tells of something that happened to this Job.
+// record reports an event of this Job.
 func (t *task) record(e EventType, message command.Prose) { t.events.Record(t.event(e, message)) }
 
 func (t *task) event(e EventType, message command.Prose) Event {
@@ -242,20 +236,20 @@ func (t *task) event(e EventType, message command.Prose) Event {
 	return event
 }
 
-// setState puts the state of the origin into an event. Pods that have ended, and
-// are not counted yet, have run all the same.
+// setState copies the state of the origin into an event. A Job whose Pods have ended but are not
+// counted yet is reported as Running.
 func (t *task) setState(e *Event, origin *unstructured.Unstructured) {
 	e.setState(t.Kind, origin)
 	switch {
 	case !t.Kind.IsJob():
 	case e.Status == delegation.Running:
-		t.ran = true
-	case e.Status == delegation.Pending && t.ran:
+		t.hasRun = true
+	case e.Status == delegation.Pending && t.hasRun:
 		e.Status = delegation.Running
 	}
 }
 
-// end tells how the task ended, and that it did. Only the first end counts.
+// end records the outcome of the task and reports it. Only the first call has an effect.
 func (t *task) end(e EventType, origin *unstructured.Unstructured, cause error, message command.Prose) {
 	t.ending.Lock()
 	defer t.ending.Unlock()
@@ -271,7 +265,7 @@ func (t *task) end(e EventType, origin *unstructured.Unstructured, cause error, 
 	close(t.ended)
 }
 
-// abort ends the task with an error, and leaves everything as it is.
+// abort ends the task with an error, and changes nothing in the clusters.
 func (t *task) abort(cause error) {
 	t.end(Aborted, nil, cause, command.Told(cause))
 }
@@ -287,7 +281,7 @@ func (t *task) hasEnded() bool {
 
 func originUID(r Ref) types.UID { return types.UID(r.UID) }
 
-// pinned is the mirror that an origin names; zero if it names none.
+// pinned returns the mirror that an origin names; zero if it names none.
 func pinned(origin *unstructured.Unstructured) delegation.Place {
 	if m := delegation.MarksOf(origin.GetLabels(), origin.GetAnnotations()); m != nil {
 		return m.Mirror
@@ -295,18 +289,18 @@ func pinned(origin *unstructured.Unstructured) delegation.Place {
 	return delegation.Place{}
 }
 
-// namesMirror says whether an origin has anything to say of a mirror, be it nonsense.
+// namesMirror reports whether an origin has a mirror annotation, even a malformed one.
 func namesMirror(origin *unstructured.Unstructured) bool {
 	return origin.GetAnnotations()[delegation.MirrorAnnotation] != ""
 }
 
-// newer returns the one of two states of a Job that was stored later.
+// newer returns the later of two versions of an object.
 func newer(a, b *unstructured.Unstructured) *unstructured.Unstructured {
 	if b == nil || a.GetUID() != b.GetUID() {
 		return a
 	}
-	// Servers of which this cannot be told are older than the rule that it always
-	// can (KEP-5504); there, what was read last is taken.
+	// Servers whose versions cannot be compared are older than the guarantee that they can
+	// (KEP-5504). For these, the version read last is the newer one.
 	if order, err := resourceversion.CompareResourceVersion(a.GetResourceVersion(), b.GetResourceVersion()); err == nil && order < 0 {
 		return b
 	}

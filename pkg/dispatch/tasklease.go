@@ -9,8 +9,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// keepLease holds the Lease for as long as the task lasts. slots bound how many
-// are looked at together before they are taken.
+// keepLease holds the Lease as long as the task lasts. slots limit how many Leases are requested
+// at once.
 func (t *task) keepLease(ctx context.Context, slots chan struct{}) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -33,7 +33,7 @@ func (t *task) keepLease(ctx context.Context, slots chan struct{}) {
 	)
 	switch {
 	case errors.As(err, &other):
-		t.elsewhere.Store(other)
+		t.otherTarget.Store(other)
 		t.queue.Add(t)
 		return
 	case errors.As(err, &held):
@@ -41,7 +41,8 @@ func (t *task) keepLease(ctx context.Context, slots chan struct{}) {
 		t.queue.Add(t)
 		return
 	case errors.Is(err, errOriginGone):
-		// What is left to do, its mirror, is not the Lease's, which may be another's.
+		// The remaining step concerns the mirror. It needs no Lease, which may belong to another
+		// Job by now.
 		t.vanished.Store(true)
 		t.queue.Add(t)
 		return
@@ -55,24 +56,24 @@ func (t *task) keepLease(ctx context.Context, slots chan struct{}) {
 	}
 }
 
-// leaseEvents tell what becomes of the Lease. leave is called when others may have
-// their turn.
+// leaseEvents returns callbacks that report changes of the Lease. leave is called when other
+// tasks may request theirs.
 func (t *task) leaseEvents(leave func()) leaseEvents {
 	return leaseEvents{
-		electing: leave,
-		again:    func() { t.queue.Add(t) },
-		held: func(held bool) {
-			t.leaseTold.Store(nil)
+		electing:    leave,
+		renewedLate: func() { t.queue.Add(t) },
+		changed: func(held bool) {
+			t.lastLeaseError.Store(nil)
 			if !held {
 				t.recordPlain(LeaseLost, "its Lease could not be renewed in time; nothing is copied until it is taken again")
 				return
 			}
-			t.recordPlain(LeaseTaken, "nobody else dispatches it")
+			t.recordPlain(LeaseTaken, "no other dispatcher holds it")
 			t.queue.Add(t)
 		},
 		waiting: func(other *HeldError) {
 			leave()
-			t.recordPlain(LeaseWaiting, command.Say("%s has held its Lease %s; it is seen within %s whether they are still there",
+			t.recordPlain(LeaseWaiting, command.Say("%s has held its Lease %s; waiting up to %s to see whether it is alive",
 				other.Holder, other.since(), other.Within))
 		},
 		failed: func(err error) {
@@ -82,20 +83,20 @@ func (t *task) leaseEvents(leave func()) leaseEvents {
 	}
 }
 
-// leaseFailed tells of an error, but not again and again while it lasts.
+// leaseFailed reports an error, but not repeatedly while it lasts.
 func (t *task) leaseFailed(err error) {
 	if kubecontext.IsConnection(err) {
 		t.origin.link.Note(err)
 		return
 	}
 	message := kubecontext.InContext(t.origin.Context, "work with Lease "+t.ref.Namespace+"/"+t.lease.name(), err).Prose()
-	if before := t.leaseTold.Swap(&message); before == nil || *before != message {
+	if before := t.lastLeaseError.Swap(&message); before == nil || *before != message {
 		t.recordPlain(Warned, message)
 	}
 }
 
-// recordPlain tells of something without what is known of the Jobs, which is the
-// workers' alone.
+// recordPlain reports an event without the state of the Jobs, which only the goroutines of the
+// queue may read.
 func (t *task) recordPlain(e EventType, message command.Prose) {
 	t.events.Record(Event{Event: e, Origin: &t.ref, Message: string(message)})
 }

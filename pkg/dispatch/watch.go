@@ -17,16 +17,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// scope is what one informer looks at.
+// scope is what one informer watches.
 type scope struct {
 	side      *side
 	resource  schema.GroupVersionResource
 	namespace string
 }
 
-// watch starts informers for all Jobs of the tasks and their mirrors. What they
-// tell puts tasks into the queue; that something is gone is for the task to find
-// out by itself.
+// watch starts informers for all origins and mirrors. Their events queue tasks. A task finds out
+// about deletions itself.
 func (l *Loop) watch(ctx context.Context, wg *sync.WaitGroup, tasks []*task) {
 	wanted := map[scope]map[string]*task{}
 	for _, t := range tasks {
@@ -48,32 +47,31 @@ func (l *Loop) watch(ctx context.Context, wg *sync.WaitGroup, tasks []*task) {
 	}
 }
 
-// newInformer makes one for some tasks, by the namespace/name of the origin or the
-// mirror.
+// newInformer returns an informer for some tasks, by namespace/name of the origin or the mirror.
 func (l *Loop) newInformer(s scope, known map[string]*task) *fleet.Informer {
 	return fleet.NewInformer(fleet.Informed[*unstructured.UnstructuredList]{
-		Client: s.side.Objects(s.resource, s.namespace), Selected: l.selected(s, known), Told: s.side.link.Note,
-		Like: &unstructured.Unstructured{}, Trim: func(o any) any { return slim(o, known) },
+		Client: s.side.Objects(s.resource, s.namespace), Selected: l.selected(s, known), OnResult: s.side.link.Note,
+		Like: &unstructured.Unstructured{}, Trim: func(o any) any { return trim(o, known) },
 		Handler: cache.ResourceEventHandlerFuncs{
-			AddFunc:    func(o any) { l.heard(s, known, nil, o) },
-			UpdateFunc: func(old, o any) { l.heard(s, known, old, o) },
-			DeleteFunc: func(o any) { l.heard(s, known, nil, o) },
+			AddFunc:    func(o any) { l.enqueue(s, known, nil, o) },
+			UpdateFunc: func(old, o any) { l.enqueue(s, known, old, o) },
+			DeleteFunc: func(o any) { l.enqueue(s, known, nil, o) },
 		},
 	})
 }
 
-// heartbeat is how often a cluster is asked for something although nothing happens:
-// a connection that hangs tells nobody.
+// heartbeat is the period of requests without another reason. They detect a connection that
+// hangs.
 const heartbeat = 10 * time.Second
 
-// listen asks each cluster for a Job now and then, so that it is known when one
-// does not answer.
-func (l *Loop) listen(ctx context.Context, wg *sync.WaitGroup, tasks []*task) {
+// pollClusters requests a Job of each cluster periodically, to notice a cluster that does not
+// answer.
+func (l *Loop) pollClusters(ctx context.Context, wg *sync.WaitGroup, tasks []*task) {
 	asked := map[*side]bool{}
 	ask := func(s *side, k delegation.Kind, r Ref) {
 		if !asked[s] {
 			asked[s] = true
-			wg.Go(func() { l.listenTo(ctx, s, k, r) })
+			wg.Go(func() { l.pollCluster(ctx, s, k, r) })
 		}
 	}
 	for _, t := range tasks {
@@ -82,7 +80,7 @@ func (l *Loop) listen(ctx context.Context, wg *sync.WaitGroup, tasks []*task) {
 	}
 }
 
-func (l *Loop) listenTo(ctx context.Context, s *side, k delegation.Kind, r Ref) {
+func (l *Loop) pollCluster(ctx context.Context, s *side, k delegation.Kind, r Ref) {
 	ticker := l.clock.NewTicker(heartbeat)
 	defer ticker.Stop()
 	for {
@@ -97,8 +95,8 @@ func (l *Loop) listenTo(ctx context.Context, s *side, k delegation.Kind, r Ref) 
 	}
 }
 
-// heard puts the task that an object belongs to into the queue.
-func (l *Loop) heard(s scope, known map[string]*task, old, object any) {
+// enqueue queues the task of an object.
+func (l *Loop) enqueue(s scope, known map[string]*task, old, object any) {
 	key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(object)
 	if err != nil {
 		return
@@ -110,14 +108,14 @@ func (l *Loop) heard(s scope, known map[string]*task, old, object any) {
 	if before, ok := old.(*unstructured.Unstructured); ok && s.side != l.origin {
 		if now, ok := object.(*unstructured.Unstructured); ok && !apiequality.Semantic.DeepEqual(before.Object["status"], now.Object["status"]) {
 			now := l.clock.Now()
-			t.seen.CompareAndSwap(nil, &now)
+			t.changedAt.CompareAndSwap(nil, &now)
 		}
 	}
 	t.queue.Add(t)
 }
 
-// slim keeps of Jobs that are none of ours no more than their names.
-func slim(object any, known map[string]*task) any {
+// trim reduces Jobs of no task to their names.
+func trim(object any, known map[string]*task) any {
 	job, ok := object.(*unstructured.Unstructured)
 	if !ok {
 		return object
@@ -134,13 +132,14 @@ func slim(object any, known map[string]*task) any {
 	return brief
 }
 
-// selected is one Job by its name; of several, all of the namespace on the origin's side, and
-// all that carry our mark on the worker's.
+// selected returns the list options of an informer. One Job is selected by its name. Of several
+// Jobs, the origin's side lists the whole namespace, and the worker's side all objects with our
+// label.
 func (l *Loop) selected(s scope, known map[string]*task) (o metav1.ListOptions) {
 	switch {
 	case len(known) == 1:
 		for _, t := range known {
-			// A mirror has its origin's name.
+			// A mirror has the name of its origin.
 			o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, t.Name).String()
 		}
 	case s.side != l.origin:
@@ -149,17 +148,16 @@ func (l *Loop) selected(s scope, known map[string]*task) (o metav1.ListOptions) 
 	return o
 }
 
-// cached returns what an informer has of the origin or the mirror, nil if it has
-// nothing.
+// cached returns the informer's copy of the origin or the mirror; nil if it has none.
 func (t *task) cached(at *side, r Ref) *unstructured.Unstructured {
 	job, _ := t.informers[scope{at, t.Kind.Resource, r.Namespace}].Get(r.String()).(*unstructured.Unstructured)
 	return job
 }
 
-// lagOf returns how long a change of the mirror's status took to land on the
+// copyLag returns the time between noticing a change of the mirror's status and storing it on the
 // origin, in seconds.
-func (t *task) lagOf() float64 {
-	seen := t.seen.Swap(nil)
+func (t *task) copyLag() float64 {
+	seen := t.changedAt.Swap(nil)
 	if seen == nil {
 		return 0
 	}

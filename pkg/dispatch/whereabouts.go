@@ -14,22 +14,21 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// Record is what was written of an origin's mirror, by whoever dispatched it. It says where to
-// look. Anybody who may write in the origin's namespace may have written it, so what is found
-// there is the mirror only if it carries the origin's UID.
+// Record is the recorded place of an origin's mirror, as its dispatcher wrote it. It only says
+// where to look: any user with write access to the origin's namespace may have written it. An
+// object at that place is the mirror only if it carries the origin's UID.
 type Record struct {
-	// Mirror is what the origin's annotation names, zero if nothing; IsUnreadable is whether
-	// the annotation is no place.
+	// Mirror is the place in the origin's annotation; zero if there is none. IsUnreadable is
+	// whether the annotation is malformed.
 	Mirror       delegation.Place
 	IsUnreadable bool
-	// Target is where the mirror was to be made, as the origin's Lease says; zero if there is
-	// no Lease, or it does not say so.
+	// Target is the place in the origin's Lease; zero if there is none.
 	Target delegation.Place
-	// LeaseErr is why the Lease could not be read.
+	// LeaseErr is the error of reading the Lease.
 	LeaseErr error
 }
 
-// ReadRecord reads the record of an origin: its annotation, and its Lease.
+// ReadRecord reads the record of an origin: its annotation and its Lease.
 func ReadRecord(ctx context.Context, c *fleet.Cluster, k delegation.Kind, origin *unstructured.Unstructured) Record {
 	r := Record{Mirror: pinned(origin)}
 	r.IsUnreadable = r.Mirror.IsZero() && namesMirror(origin)
@@ -45,7 +44,7 @@ func ReadRecord(ctx context.Context, c *fleet.Cluster, k delegation.Kind, origin
 	return r
 }
 
-// Places are the places that the record names.
+// Places returns the places that the record names.
 func (r Record) Places() []delegation.Place {
 	var places []delegation.Place
 	for _, p := range []delegation.Place{r.Mirror, r.Target} {
@@ -56,7 +55,7 @@ func (r Record) Places() []delegation.Place {
 	return places
 }
 
-// Namespaces are those of the places, with the origin's own in front.
+// Namespaces returns the namespaces of the places, after the origin's own.
 func (r Record) Namespaces(own string) []string {
 	namespaces := []string{own}
 	for _, p := range r.Places() {
@@ -67,34 +66,33 @@ func (r Record) Namespaces(own string) []string {
 	return namespaces
 }
 
-// Sight is what is at a recorded place on one cluster.
+// Sight is the content of a recorded place on one cluster.
 type Sight struct {
-	// On is whether the cluster is the one that the place names.
-	On delegation.Sameness
-	// Mirror is the origin's mirror if it is there.
+	// Sameness is whether the cluster is the one of the place.
+	Sameness delegation.Sameness
+	// Mirror is the origin's mirror, if it is at the place.
 	Mirror *unstructured.Unstructured
-	// IsCopy is whether the place holds the mirror of another origin: the record was copied
-	// with the origin's annotations.
+	// IsCopy is whether the place holds the mirror of another origin, because the record was
+	// copied with that origin's annotations.
 	IsCopy bool
-	// Foreign is the object of the recorded UID if it is no mirror at all.
+	// Foreign is set if the object with the recorded UID is not a mirror.
 	Foreign *ForeignError
 	// IsGone is whether the place is proven to hold no mirror of the origin.
 	IsGone bool
 }
 
-// SightOf looks at a recorded place of an origin on a cluster. The error is why it could not
-// be looked at.
+// SightOf checks a recorded place of an origin on a cluster. It returns an error if it cannot.
 func SightOf(ctx context.Context, c *fleet.Cluster, k delegation.Kind, origin Ref, p delegation.Place) (s Sight, err error) {
 	if err := c.LearnNamespaces(ctx, p.Namespace); err != nil {
 		return s, err
 	}
-	if s.On = p.On(c.Identity()); s.On == delegation.CertainlyOther {
+	if s.Sameness = p.On(c.Identity()); s.Sameness == delegation.CertainlyOther {
 		return s, nil
 	}
 	found, err := c.Get(ctx, k.Resource, p.Namespace, p.Name)
 	if kubecontext.IsUnserved(err) {
 		if err = c.ProveUnserved(ctx, k.Resource); err == nil {
-			s.IsGone = s.On == delegation.CertainlySame
+			s.IsGone = s.Sameness == delegation.CertainlySame
 		}
 		return s, err
 	}
@@ -103,24 +101,25 @@ func SightOf(ctx context.Context, c *fleet.Cluster, k delegation.Kind, origin Re
 	}
 	isNamed := found != nil && p.UID != "" && string(found.GetUID()) == p.UID
 	if isNamed {
-		s.On = delegation.CertainlySame
+		s.Sameness = delegation.CertainlySame
 	}
 	switch {
 	case found != nil && isMirrorOf(found, origin.UID):
-		s.On, s.Mirror = delegation.CertainlySame, found
+		s.Sameness, s.Mirror = delegation.CertainlySame, found
 	case isNamed && found.GetLabels()[delegation.OriginUIDLabel] != "":
 		s.IsCopy, s.IsGone = true, true
 	case isNamed:
-		s.Foreign = foreign(c, k, found, origin)
-	case s.On == delegation.CertainlySame:
+		s.Foreign = foreignError(c, k, found, origin)
+	case s.Sameness == delegation.CertainlySame:
 		err = proveEmpty(ctx, c, k, p, found)
 		s.IsGone = err == nil
 	}
 	return s, err
 }
 
-// proveEmpty proves that there is no mirror of an origin at a place, given what has its name:
-// another object is none of ours, whatever its uid.
+// proveEmpty proves that a place holds no mirror of an origin. other is the object with that
+// name, or nil. It is not the mirror, whatever its UID, so the identity of the cluster is proof
+// enough.
 func proveEmpty(ctx context.Context, c *fleet.Cluster, k delegation.Kind, p delegation.Place, other *unstructured.Unstructured) error {
 	if other != nil {
 		return c.Verify(ctx, p.Namespace)
@@ -132,9 +131,9 @@ func proveEmpty(ctx context.Context, c *fleet.Cluster, k delegation.Kind, p dele
 	return err
 }
 
-// expect takes the mirror's uid from what the origin names, if it names one. final is
-// why the task cannot be continued here.
-func (t *task) expect(ctx context.Context, origin *unstructured.Unstructured) (final, err error) {
+// adoptRecorded takes the mirror's UID from the origin's annotation, if there is one. final is
+// the reason why the task cannot continue on this worker.
+func (t *task) adoptRecorded(ctx context.Context, origin *unstructured.Unstructured) (final, err error) {
 	named := pinned(origin)
 	switch {
 	case named.IsZero() && namesMirror(origin):
@@ -148,28 +147,28 @@ func (t *task) expect(ctx context.Context, origin *unstructured.Unstructured) (f
 	sight, err := SightOf(ctx, t.worker.Cluster, t.Kind, t.ref, named)
 	switch {
 	case sight.IsCopy:
-		// The annotation came with a copy of another origin. Nothing there is ours.
+		// The annotation was copied from another origin. The mirror at that place is not ours.
 		t.Cleared = append(t.Cleared, named)
 		return nil, nil
 	case sight.Foreign != nil:
 		return sight.Foreign.InAnnotation(t.Kind), nil
-	case sight.On == delegation.CertainlySame && isHere && (err == nil || isUnidentified(err)):
+	case sight.Sameness == delegation.CertainlySame && isHere && (err == nil || isUnidentified(err)):
 		t.mirrorRef.UID = named.UID
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case sight.On == delegation.PerhapsSame:
+	case sight.Sameness == delegation.PerhapsSame:
 		return errors.New(Unfound(t.ref, named, []string{t.worker.Context})), nil
 	}
 	where := fmt.Sprintf("%s/%s on %s", named.Namespace, named.Name, named.Cluster())
-	if sight.On == delegation.CertainlySame {
+	if sight.Sameness == delegation.CertainlySame {
 		where = fmt.Sprintf("%s/%s on %s", named.Namespace, named.Name, t.worker.Context)
 	}
 	return fmt.Errorf("%s is already dispatched to %s. Resume it there, or end it with cancel", t.ref.WithKind(), where), nil
 }
 
-// Unfound says that the recorded mirror of an origin was not found through any context of
-// those that were asked, which proves nothing, and what to do.
+// Unfound returns a message, with the fix, for an origin whose recorded mirror was not found
+// through any of the asked contexts. That does not prove that the mirror is gone.
 func Unfound(origin Ref, p delegation.Place, asked []string) string {
 	what := fmt.Sprintf("%s is already dispatched to %s/%s", origin.WithKind(), p.Namespace, p.Name)
 	if p.UID != "" {

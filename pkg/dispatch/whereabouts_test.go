@@ -20,7 +20,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// jobNamed is a Job of the namespace ml.
+// jobNamed returns a Job in the namespace ml.
 func jobNamed(name, uid string, annotations map[string]string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "batch/v1", "kind": "Job", "spec": map[string]any{}}}
 	o.SetNamespace("ml")
@@ -30,15 +30,15 @@ func jobNamed(name, uid string, annotations map[string]string) *unstructured.Uns
 	return o
 }
 
-// clusterWith is a cluster as a context sees it: "UID of kube-system/UID of namespace ml", each
-// "" if it may not be read. Its Jobs are in the namespace ml, and called train; they have these
-// UIDs, with "=" the origin's UID of their label.
+// clusterWith returns a cluster as a context sees it. identity is "UID of kube-system/UID of
+// namespace ml", each "" if it is not readable. The cluster has Jobs train in the namespace ml,
+// with the given UIDs. "UID=ORIGIN" adds our label with the UID of an origin.
 func clusterWith(t *testing.T, name, identity string, uids ...string) *fleet.Cluster {
 	t.Helper()
 	return failing(t, "", nil, name, identity, uids...)
 }
 
-// failing is one of which every request of a method for a Job fails.
+// failing returns such a cluster whose requests of a method for Jobs fail.
 func failing(t *testing.T, method string, err *apierrors.StatusError, name, identity string, uids ...string) *fleet.Cluster {
 	t.Helper()
 	server := dispatchtest.NewServer(t)
@@ -63,20 +63,20 @@ func failing(t *testing.T, method string, err *apierrors.StatusError, name, iden
 
 var errNo = apierrors.NewForbidden(schema.GroupResource{Group: "batch", Resource: "jobs"}, "train", errors.New("no"))
 
-// page is a 404 that a proxy answers.
+// page is the 404 of a proxy.
 func page() *apierrors.StatusError {
 	return apierrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{}, "", "no such cluster", 0, true)
 }
 
-// cluster404 is the 404 of Teleport and Karmada for a cluster that is offline.
+// cluster404 is the 404 of Teleport and Karmada for an offline cluster.
 func cluster404() *apierrors.StatusError {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound, Message: "Kubernetes cluster not found",
 	}}
 }
 
-// TestSightOf: our label with the origin's UID makes a mirror, and nothing else does; a place
-// is empty only where its cluster has proven which one it is.
+// TestSightOf checks that only our label with the origin's UID makes a mirror. A place is empty
+// only if its cluster has proven its identity.
 func TestSightOf(t *testing.T) {
 	origin := RefOf("m", jobNamed("train", "origin", nil))
 	for name, tt := range map[string]struct {
@@ -104,7 +104,7 @@ func TestSightOf(t *testing.T) {
 			assert.Assert(t, ok)
 			s, err := SightOf(t.Context(), tt.worker, delegation.Job(), origin, place)
 			assert.NilError(t, err)
-			got := map[delegation.Sameness]string{delegation.PerhapsSame: "perhaps", delegation.CertainlyOther: "other"}[s.On]
+			got := map[delegation.Sameness]string{delegation.PerhapsSame: "perhaps", delegation.CertainlyOther: "other"}[s.Sameness]
 			switch {
 			case s.Mirror != nil:
 				got = "mirror"
@@ -125,7 +125,8 @@ func TestSightOf(t *testing.T) {
 	}
 }
 
-// TestMarkKeepsWhatIsKnown: a dispatch with fewer rights does not forget what another one knew.
+// TestMarkKeepsWhatIsKnown checks that a dispatch with fewer rights keeps the UIDs that another
+// one has recorded.
 func TestMarkKeepsWhatIsKnown(t *testing.T) {
 	mark := func(text string) delegation.Place {
 		p, ok := delegation.ParsePlace(text)
@@ -137,8 +138,8 @@ func TestMarkKeepsWhatIsKnown(t *testing.T) {
 	assert.Equal(t, withKnown(mark("unknown/ml/train/v"), mark("w/ml/train/u")).String(), "unknown/ml/train/v")
 }
 
-// TestCancelFinds: all mirrors are found by their label, and cancel refuses where one may be
-// that was not searched.
+// TestCancelFinds checks that cancel finds all mirrors by their label, and refuses if a place
+// that may hold one was not searched.
 func TestCancelFinds(t *testing.T) {
 	type clusters = []*fleet.Cluster
 	const unsearched = "nothing was changed. Not searched: "
@@ -146,7 +147,7 @@ func TestCancelFinds(t *testing.T) {
 		mark      string
 		workers   clusters
 		unreached []string
-		// on is where mirrors are found; refused what is said where it is not known.
+		// on are the contexts of the mirrors found. refused is the error otherwise.
 		on, refused string
 	}{
 		"where it is said to be":              {mark: "w/ml/train/u", workers: clusters{clusterWith(t, "v", "v/"), clusterWith(t, "w", "w/", "u=origin")}, on: "w"},
@@ -179,7 +180,7 @@ func TestCancelFinds(t *testing.T) {
 				Canceller: &Canceller{Origin: here, Workers: tt.workers, Unreached: tt.unreached, Events: NewRecorder(clock.RealClock{}, func(*Event) {})},
 				kind:      delegation.Job(), ref: refTo(here, delegation.Job().GroupVersionKind(), "ml", "train", "origin"),
 			}
-			err := x.find(t.Context(), jobNamed("train", "origin", annotations))
+			err := x.findMirrors(t.Context(), jobNamed("train", "origin", annotations))
 			if tt.refused != "" {
 				assert.ErrorContains(t, err, tt.refused)
 				return
@@ -194,8 +195,8 @@ func TestCancelFinds(t *testing.T) {
 	}
 }
 
-// TestCancelWithFewRights: a user who may list Jobs in one namespace cancels what is recorded
-// there, and is told what was not searched; without a record, cancel refuses.
+// TestCancelWithFewRights has a user who can list Jobs in one namespace only. Cancel deletes the
+// mirror recorded there and reports what it did not search. Without a record, it refuses.
 func TestCancelWithFewRights(t *testing.T) {
 	server := dispatchtest.NewServer(t)
 	job := jobNamed("train", "u", nil)
@@ -219,7 +220,7 @@ func TestCancelWithFewRights(t *testing.T) {
 		if mark != "" {
 			annotations[delegation.MirrorAnnotation] = mark
 		}
-		err := x.find(t.Context(), jobNamed("train", "origin", annotations))
+		err := x.findMirrors(t.Context(), jobNamed("train", "origin", annotations))
 		return x, told, err
 	}
 	x, told, err := find("unknown+n/ml/train/u")
@@ -231,20 +232,20 @@ func TestCancelWithFewRights(t *testing.T) {
 	assert.ErrorContains(t, err, "Not searched: other namespaces than ml in context \"w\": ")
 }
 
-// TestCancelChooses: a mirror is removed through a context that may, and where none may,
-// its origin is not ended.
+// TestCancelChooses checks that a mirror is deleted through a context with the right to do so.
+// Without such a context, the origin is not ended.
 func TestCancelChooses(t *testing.T) {
 	dev, admin := failing(t, http.MethodDelete, errNo, "dev", "/", "u"), clusterWith(t, "admin", "w/", "u")
 	x := &cancellation{Canceller: &Canceller{Others: map[string][]*fleet.Cluster{"dev": {admin}}}, kind: delegation.Job()}
 	m := FoundMirror{Cluster: dev, Object: jobNamed("train", "u", nil)}
-	assert.NilError(t, x.choose(t.Context(), &m))
+	assert.NilError(t, x.chooseContext(t.Context(), &m))
 	assert.Equal(t, m.Cluster.Context, "admin")
 
 	m.Cluster, x.Others = dev, nil
-	assert.ErrorContains(t, x.choose(t.Context(), &m), "nothing was changed: context \"dev\": ")
+	assert.ErrorContains(t, x.chooseContext(t.Context(), &m), "nothing was changed: context \"dev\": ")
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("interrupt")
 	cancel(cause)
-	assert.ErrorIs(t, x.choose(ctx, &m), cause)
+	assert.ErrorIs(t, x.chooseContext(ctx, &m), cause)
 }

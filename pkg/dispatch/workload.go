@@ -8,49 +8,48 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// workload is what is done in one way with the status of Jobs, and in another with
-// that of all other kinds. The API server judges each status of a Job. Of other kinds
-// it only knows the schema: what a status means is a matter of the kind's own
-// controller.
+// workload are the operations on a status that differ between Jobs and all other kinds. The API
+// server validates each status of a Job. Of other kinds, it knows only the schema, and the
+// meaning of a status is up to the kind's controller.
 type workload interface {
-	// stopped is the status, for a merge patch, of an unfinished origin whose mirror
-	// was removed.
-	stopped(origin *unstructured.Unstructured) (any, error)
-	// failed is the status, for a merge patch, of an unfinished origin that is ended
-	// from outside; nil where its kind has no way to say so, or says so already.
-	failed(origin *unstructured.Unstructured, reason, message string, now time.Time) (any, error)
-	// copier copies statuses to one origin, on an API server of that minor version.
-	copier(originMinor int) copier
+	// stoppedStatus returns the status, as a merge patch, of an unfinished origin whose mirror
+	// was deleted.
+	stoppedStatus(origin *unstructured.Unstructured) (any, error)
+	// failedStatus returns the status, as a merge patch, of an unfinished origin that is ended
+	// from outside. It returns nil if the kind cannot express failure, or if the status already
+	// does.
+	failedStatus(origin *unstructured.Unstructured, reason, message string, now time.Time) (any, error)
+	// newCopier returns a copier for one origin, on an API server with a minor version.
+	newCopier(originMinor int) copier
 }
 
-// copier makes the statuses that an origin gets of those that its mirror has. It
-// remembers what came of it.
+// copier derives an origin's statuses from those of its mirror. It remembers the results of
+// earlier writes.
 type copier interface {
-	// copied is what to write of the mirror's status. force does not wait any longer
-	// for pods that the mirror counts although it has finished.
-	copied(origin, mirror *unstructured.Unstructured, force bool) (copied, error)
-	// refused is called when the API server did not take what copied returned, and
-	// says whether copied would return something else now.
-	refused() bool
-	// wrote is called when it did, with what it has stored. It returns a sentence
-	// about what is lost, "" if nothing is.
-	wrote(mirror, stored *unstructured.Unstructured) string
+	// statusFor returns the status to write. With force, it no longer waits for Pods that a
+	// finished mirror still counts.
+	statusFor(origin, mirror *unstructured.Unstructured, force bool) (copyResult, error)
+	// onRefused is called when the API server has refused the last status. It reports whether
+	// statusFor would now return a different one.
+	onRefused() bool
+	// onStored is called with the stored origin after a successful write. It returns a sentence
+	// about lost fields, or "".
+	onStored(mirror, stored *unstructured.Unstructured) string
 }
 
-// copied is what to write to an origin.
-type copied struct {
-	// status is for a merge patch, nil where nothing changes; ends is whether the
-	// origin has ended with it.
+// copyResult is a status to write to an origin.
+type copyResult struct {
+	// status is a merge patch; nil if nothing changes. ends is whether it ends the origin.
 	status any
 	ends   bool
-	// more is whether another write is needed after this one, and held whether the
-	// mirror has finished, but says so too early (see projection.Result).
+	// more is whether another write has to follow. held is whether the mirror's final status is
+	// held back, because the mirror still counts Pods (see projection.Result).
 	more, held bool
-	// diverged tells what the origin cannot be told, one sentence each.
+	// diverged are the differences that cannot be copied, one sentence each.
 	diverged []string
 }
 
-// workloadOf is the one for a kind.
+// workloadOf returns the workload of a kind.
 func workloadOf(k delegation.Kind) workload {
 	if k.IsJob() {
 		return jobWorkload{}

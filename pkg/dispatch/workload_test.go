@@ -12,14 +12,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
-// written is an object after its status was patched.
+// written returns an object with a patched status.
 func written(t *testing.T, o *unstructured.Unstructured, status any) *unstructured.Unstructured {
 	t.Helper()
 	return dispatchtest.Patched(t, o, map[string]any{"status": status})
 }
 
-// TestCopied copies the status of every specimen to an origin in every other state of
-// its kind: it is the whole of it then, and nothing more is to be written.
+// TestCopied copies the status of every specimen to an origin in every other state of its kind.
+// Afterwards the statuses are equal, and nothing more has to be written.
 func TestCopied(t *testing.T) {
 	all := dispatchtest.Specimens(t)
 	for _, from := range all {
@@ -27,54 +27,54 @@ func TestCopied(t *testing.T) {
 			if from.Kind.Resource != to.Kind.Resource {
 				continue
 			}
-			c := workloadOf(from.Kind).copier(0)
-			made, err := c.copied(to.Object, from.Object, false)
+			c := workloadOf(from.Kind).newCopier(0)
+			made, err := c.statusFor(to.Object, from.Object, false)
 			assert.NilError(t, err)
-			if agree(from.Object.Object["status"], to.Object.Object["status"]) {
+			if equivalent(from.Object.Object["status"], to.Object.Object["status"]) {
 				assert.Assert(t, made.status == nil, "%s to %s: %v", from.Name(), to.Name(), made.status)
 				continue
 			}
 			stored := written(t, to.Object, made.status)
-			assert.Assert(t, agree(stored.Object["status"], from.Object.Object["status"]), "%s to %s: %v", from.Name(), to.Name(), stored.Object["status"])
+			assert.Assert(t, equivalent(stored.Object["status"], from.Object.Object["status"]), "%s to %s: %v", from.Name(), to.Name(), stored.Object["status"])
 			assert.Equal(t, made.ends, object.EndOf(from.Kind, stored) != nil)
-			assert.Equal(t, c.wrote(from.Object, stored), "")
-			again, err := c.copied(stored, from.Object, false)
+			assert.Equal(t, c.onStored(from.Object, stored), "")
+			again, err := c.statusFor(stored, from.Object, false)
 			assert.NilError(t, err)
 			assert.Assert(t, again.status == nil, "%s to %s: %v", from.Name(), to.Name(), again.status)
-			assert.Assert(t, !c.refused())
+			assert.Assert(t, !c.onRefused())
 		}
 	}
 }
 
-// TestCopiedToAnotherVersion has an origin whose API server drops some of what the
-// mirror has, and adds something of its own. That is told once, and not tried again
-// until one of them changes.
+// TestCopiedToAnotherVersion has an origin whose API server drops part of the mirror's status,
+// and adds a field of its own. That is reported once, and the write is not repeated until one of
+// the statuses changes.
 func TestCopiedToAnotherVersion(t *testing.T) {
 	jobSet, _ := delegation.KindNamed("jobset")
-	c := workloadOf(jobSet).copier(0)
+	c := workloadOf(jobSet).newCopier(0)
 	mirror := dispatchtest.AsServed(t, `{status: {restarts: 1, novel: {deep: [1]}, conditions: [], nothing: null}}`)
 	origin := dispatchtest.AsServed(t, `{status: {}}`)
-	made, err := c.copied(origin, mirror, false)
+	made, err := c.statusFor(origin, mirror, false)
 	assert.NilError(t, err)
 	assert.DeepEqual(t, made.status, map[string]any{"restarts": int64(1), "novel": map[string]any{"deep": []any{int64(1)}}, "conditions": []any{}, "nothing": nil})
 	stored := dispatchtest.AsServed(t, `{status: {restarts: 1, phase: Defaulted}}`)
-	assert.Equal(t, c.wrote(mirror, stored), "the origin's API server does not know status.novel, which the mirror has; the rest of its status is copied")
-	made, err = c.copied(stored, mirror, false)
+	assert.Equal(t, c.onStored(mirror, stored), "the origin's API server does not know status.novel, which the mirror has; the rest of its status is copied")
+	made, err = c.statusFor(stored, mirror, false)
 	assert.NilError(t, err)
 	assert.Assert(t, made.status == nil)
 
 	mirror = dispatchtest.AsServed(t, `{status: {restarts: 2, novel: {deep: [1]}}}`)
-	made, err = c.copied(stored, mirror, false)
+	made, err = c.statusFor(stored, mirror, false)
 	assert.NilError(t, err)
 	assert.DeepEqual(t, made.status, map[string]any{"restarts": int64(2), "novel": map[string]any{"deep": []any{int64(1)}}, "phase": nil})
-	// A mirror without any status leaves the origin without one.
-	made, err = c.copied(stored, dispatchtest.AsServed(t, `{metadata: {name: a}}`), false)
+	// A mirror without a status clears the origin's status.
+	made, err = c.statusFor(stored, dispatchtest.AsServed(t, `{metadata: {name: a}}`), false)
 	assert.NilError(t, err)
 	assert.DeepEqual(t, made.status, map[string]any{"restarts": nil, "phase": nil})
 }
 
-// TestFailed ends an origin in every state that goes on: it has failed then, for the
-// reason that was given, and by no other means than its kind's own.
+// TestFailed fails an origin in every unfinished state, with the given reason, and only through
+// the signs of its kind.
 func TestFailed(t *testing.T) {
 	now := time.Date(2026, 8, 20, 12, 0, 0, 0, time.UTC)
 	unable := map[string]bool{}
@@ -83,7 +83,7 @@ func TestFailed(t *testing.T) {
 			continue
 		}
 		t.Run(s.Name(), func(t *testing.T) {
-			status, err := workloadOf(s.Kind).failed(s.Object, CancelReason, "cancelled by somebody", now)
+			status, err := workloadOf(s.Kind).failedStatus(s.Object, CancelReason, "cancelled by somebody", now)
 			assert.NilError(t, err)
 			if status == nil {
 				unable[s.Kind.Name] = true
@@ -98,11 +98,11 @@ func TestFailed(t *testing.T) {
 					assert.Assert(t, s.Kind.Ended(object.StateOf(s.Kind, stored)).Equal(now))
 				}
 			}
-			// It is failed already, and is not failed again.
-			status, err = workloadOf(s.Kind).failed(stored, CancelReason, "again", now)
+			// A failed object is not failed again.
+			status, err = workloadOf(s.Kind).failedStatus(stored, CancelReason, "again", now)
 			assert.NilError(t, err)
 			assert.Assert(t, status == nil)
-			stopped, err := workloadOf(s.Kind).stopped(stored)
+			stopped, err := workloadOf(s.Kind).stoppedStatus(stored)
 			assert.NilError(t, err)
 			assert.Assert(t, written(t, stored, stopped).Object["status"] == nil)
 		})
@@ -110,8 +110,8 @@ func TestFailed(t *testing.T) {
 	assert.DeepEqual(t, unable, map[string]bool{"rayservice": true})
 }
 
-// TestFailedLeavesNothingRunning: what shows that something runs is put right, and
-// what was done stays.
+// TestFailedLeavesNothingRunning checks that signs of running are removed, and that counts of
+// finished work remain.
 func TestFailedLeavesNothingRunning(t *testing.T) {
 	now := time.Date(2026, 8, 20, 12, 0, 0, 0, time.UTC)
 	for _, tt := range []struct{ kind, origin, want string }{
@@ -139,15 +139,15 @@ func TestFailedLeavesNothingRunning(t *testing.T) {
 		t.Run(tt.kind, func(t *testing.T) {
 			k, _ := delegation.KindNamed(tt.kind)
 			origin := dispatchtest.AsServed(t, tt.origin)
-			status, err := workloadOf(k).failed(origin, "R", "M", now)
+			status, err := workloadOf(k).failedStatus(origin, "R", "M", now)
 			assert.NilError(t, err)
 			assert.DeepEqual(t, written(t, origin, status).Object, dispatchtest.AsServed(t, tt.want).Object)
 			assert.DeepEqual(t, origin.Object, dispatchtest.AsServed(t, tt.origin).Object)
 		})
 	}
-	// A status that makes no sense is replaced.
+	// A malformed status is replaced.
 	jobSet, _ := delegation.KindNamed("jobset")
-	status, err := workloadOf(jobSet).failed(dispatchtest.AsServed(t, `{status: broken}`), "R", "M", now)
+	status, err := workloadOf(jobSet).failedStatus(dispatchtest.AsServed(t, `{status: broken}`), "R", "M", now)
 	assert.NilError(t, err)
 	assert.Equal(t, object.StatusOf(jobSet, written(t, dispatchtest.AsServed(t, `{}`), status)), delegation.Failed)
 }

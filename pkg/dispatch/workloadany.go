@@ -12,16 +12,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
-// anyWorkload is the workload of all kinds but Job: their status is copied as it is
-// (kueue: pkg/controller/admissionchecks/multikueue/externalframeworks/adapter.go
-// does the same), and of the spec only what holds the object back.
+// anyWorkload is the workload of all kinds except Job. It copies their status unchanged (as
+// kueue: pkg/controller/admissionchecks/multikueue/externalframeworks/adapter.go does). Of their
+// spec, only the field that suspends the object is written to the mirror.
 type anyWorkload struct{ kind delegation.Kind }
 
-// stopped leaves nothing of the status: the origin is as it was before it had a
-// mirror.
-func (w anyWorkload) stopped(*unstructured.Unstructured) (any, error) { return nil, nil }
+// stoppedStatus clears the status: the origin is as it was without a mirror.
+func (w anyWorkload) stoppedStatus(*unstructured.Unstructured) (any, error) { return nil, nil }
 
-func (w anyWorkload) failed(origin *unstructured.Unstructured, reason, message string, now time.Time) (any, error) {
+func (w anyWorkload) failedStatus(origin *unstructured.Unstructured, reason, message string, now time.Time) (any, error) {
 	s := &signer{object: origin.DeepCopy(), reason: reason, message: message, now: now}
 	if !s.fail(w.kind) {
 		return nil, nil
@@ -29,39 +28,37 @@ func (w anyWorkload) failed(origin *unstructured.Unstructured, reason, message s
 	return mergeStatus(origin, s.object), nil
 }
 
-func (w anyWorkload) copier(int) copier { return &anyCopier{kind: w.kind} }
+func (w anyWorkload) newCopier(int) copier { return &anyCopier{kind: w.kind} }
 
 // anyCopier copies the whole status.
 type anyCopier struct {
 	kind delegation.Kind
-	// rest is what a write has left of the difference between the two statuses; nil if
-	// nothing.
-	rest *rest
+	// remaining is the difference that the last write has left; nil if there is none.
+	remaining *difference
 }
 
-// rest are the statuses of a mirror and its origin between which there is a
-// difference that no write removes.
-type rest struct{ from, to any }
+// difference has the statuses of a mirror and its origin whose difference no write can remove.
+type difference struct{ mirror, origin any }
 
-func (c *anyCopier) copied(origin, mirror *unstructured.Unstructured, _ bool) (copied, error) {
+func (c *anyCopier) statusFor(origin, mirror *unstructured.Unstructured, _ bool) (copyResult, error) {
 	from, to := content.At(mirror, "status"), content.At(origin, "status")
-	if agree(from, to) || c.rest != nil && agree(from, c.rest.from) && agree(to, c.rest.to) {
-		return copied{}, nil
+	if equivalent(from, to) || c.remaining != nil && equivalent(from, c.remaining.mirror) && equivalent(to, c.remaining.origin) {
+		return copyResult{}, nil
 	}
-	return copied{status: mergeStatus(origin, mirror), ends: object.EndOf(c.kind, mirror) != nil}, nil
+	return copyResult{status: mergeStatus(origin, mirror), ends: object.EndOf(c.kind, mirror) != nil}, nil
 }
 
-// refused never has another status to offer.
-func (c *anyCopier) refused() bool { return false }
+// onRefused returns false: there is no alternative status.
+func (c *anyCopier) onRefused() bool { return false }
 
-// wrote finds what the origin's API server does not know, and what it adds.
-func (c *anyCopier) wrote(mirror, stored *unstructured.Unstructured) string {
+// onStored finds the fields that the origin's API server dropped or added.
+func (c *anyCopier) onStored(mirror, stored *unstructured.Unstructured) string {
 	from, to := content.At(mirror, "status"), content.At(stored, "status")
-	if agree(from, to) {
-		c.rest = nil
+	if equivalent(from, to) {
+		c.remaining = nil
 		return ""
 	}
-	c.rest = &rest{from, to}
+	c.remaining = &difference{from, to}
 	paths := content.LostIn("status", from, to)
 	if len(paths) == 0 {
 		return ""
@@ -73,15 +70,14 @@ func (c *anyCopier) wrote(mirror, stored *unstructured.Unstructured) string {
 	return fmt.Sprintf("the origin's API server does not know %s, which the mirror has; the rest of its status is copied", strings.Join(names, ", "))
 }
 
-// mergeStatus is the merge patch of the status that makes that of one object the
-// other's.
+// mergeStatus returns the merge patch that turns the status of from into that of to.
 func mergeStatus(from, to *unstructured.Unstructured) any {
 	return content.MergePatch(content.MapAt(from, "status"), content.MapAt(to, "status"))
 }
 
-// agree says whether two values mean the same. A null is as good as nothing, and a
-// merge patch cannot tell them apart.
-func agree(a, b any) bool {
+// equivalent reports whether two values are equivalent. Null equals a missing value, because
+// merge patches cannot distinguish them.
+func equivalent(a, b any) bool {
 	x, isMap := a.(map[string]any)
 	y, bothMaps := b.(map[string]any)
 	l, isList := a.([]any)
@@ -89,12 +85,12 @@ func agree(a, b any) bool {
 	switch {
 	case isMap && (bothMaps || b == nil), a == nil && bothMaps:
 		for key, value := range x {
-			if !agree(value, y[key]) {
+			if !equivalent(value, y[key]) {
 				return false
 			}
 		}
 		for key, value := range y {
-			if _, seen := x[key]; !seen && !agree(nil, value) {
+			if _, known := x[key]; !known && !equivalent(nil, value) {
 				return false
 			}
 		}
@@ -104,7 +100,7 @@ func agree(a, b any) bool {
 			return false
 		}
 		for i := range l {
-			if !agree(l[i], m[i]) {
+			if !equivalent(l[i], m[i]) {
 				return false
 			}
 		}

@@ -16,7 +16,7 @@ import (
 // jobWorkload is the workload of the built-in Job.
 type jobWorkload struct{}
 
-func (jobWorkload) stopped(origin *unstructured.Unstructured) (any, error) {
+func (jobWorkload) stoppedStatus(origin *unstructured.Unstructured) (any, error) {
 	job, err := object.TypedJob(origin)
 	if err != nil {
 		return nil, err
@@ -25,64 +25,63 @@ func (jobWorkload) stopped(origin *unstructured.Unstructured) (any, error) {
 	return statusMap(&status)
 }
 
-func (jobWorkload) failed(origin *unstructured.Unstructured, reason, message string, now time.Time) (any, error) {
+func (jobWorkload) failedStatus(origin *unstructured.Unstructured, reason, message string, now time.Time) (any, error) {
 	job, err := object.TypedJob(origin)
 	if err != nil {
 		return nil, err
 	}
 	status, ok := projection.Fail(job, reason, message, now)
 	if !ok {
-		return nil, errors.New("its success is decided already (condition SuccessCriteriaMet), and the API server lets it end in no other way; dispatch lets it complete")
+		return nil, errors.New("its success is already decided (condition SuccessCriteriaMet), and the API server allows no other end; dispatch lets it complete")
 	}
 	return statusMap(&status)
 }
 
-func (jobWorkload) copier(originMinor int) copier { return &jobCopier{minor: originMinor} }
+func (jobWorkload) newCopier(originMinor int) copier { return &jobCopier{minor: originMinor} }
 
-// jobCopier projects statuses so that the API server takes them.
+// jobCopier projects statuses so that the API server accepts them.
 type jobCopier struct {
 	minor int
-	// pinTimes is set after the server refused a status, for good if it takes one
-	// without other times then: it is one that never will.
+	// pinTimes is set after the API server refused a status. It stays set if the server accepts
+	// the status without changed times: that server never accepts changed times.
 	pinTimes bool
 }
 
-func (c *jobCopier) copied(origin, mirror *unstructured.Unstructured, force bool) (copied, error) {
+func (c *jobCopier) statusFor(origin, mirror *unstructured.Unstructured, force bool) (copyResult, error) {
 	from, err := object.TypedJob(mirror)
 	if err != nil {
-		return copied{}, err
+		return copyResult{}, err
 	}
 	to, err := object.TypedJob(origin)
 	if err != nil {
-		return copied{}, err
+		return copyResult{}, err
 	}
 	result := projection.Project(to, from, projection.Options{OriginMinor: c.minor, PinTimes: c.pinTimes, ForceDrained: force})
-	made := copied{more: result.More, held: result.Held, diverged: result.Diverged}
+	made := copyResult{more: result.More, held: result.Held, diverged: result.Diverged}
 	if !result.Changed {
 		return made, nil
 	}
 	status, err := statusMap(&result.Status)
 	if err != nil {
-		return copied{}, err
+		return copyResult{}, err
 	}
 	made.status = status
 	made.ends = object.EndOf(delegation.Job(), &unstructured.Unstructured{Object: map[string]any{"status": status}}) != nil
 	return made, nil
 }
 
-func (c *jobCopier) refused() bool {
+func (c *jobCopier) onRefused() bool {
 	c.pinTimes = !c.pinTimes
 	return c.pinTimes
 }
 
-// wrote never tells of anything: what a Job's status has in it, all API servers of
-// the versions that can delegate it know.
-func (c *jobCopier) wrote(_, _ *unstructured.Unstructured) string { return "" }
+// onStored returns "": every API server whose version can delegate a Job knows all fields of its
+// status.
+func (c *jobCopier) onStored(_, _ *unstructured.Unstructured) string { return "" }
 
-// statusMap is a status as a merge patch that leaves nothing of the old one: what
-// is not set is null. So are pods that are not counted yet: those of a mirror mean
-// nothing on the origin's cluster, and an object without its lists would leave
-// those that are stored.
+// statusMap returns a status as a merge patch that replaces the old one completely: unset fields
+// are null. uncountedTerminatedPods is null, too, because Pods of the mirror mean nothing on the
+// origin's cluster. An empty object would keep the stored lists.
 func statusMap(s *batchv1.JobStatus) (map[string]any, error) {
 	set, err := runtime.DefaultUnstructuredConverter.ToUnstructured(s)
 	if err != nil {

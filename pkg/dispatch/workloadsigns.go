@@ -11,17 +11,16 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
-// signer writes signs of a state into the status of an object, as its kind's row in
-// the table has them.
+// signer writes signs of a state into the status of an object, as listed in its kind's table row.
 type signer struct {
 	object          *unstructured.Unstructured
 	reason, message string
 	now             time.Time
 }
 
-// fail has the object show that it has failed, and runs no more. It says whether
-// that is so now, and was not before: a kind may have no sign of failure, or only
-// one in a field that a status cannot have.
+// fail makes the object show that it has failed and no longer runs. It reports whether this
+// changed the object's status to failed. A kind may have no sign of failure, or only one outside
+// the status.
 func (s *signer) fail(k delegation.Kind) bool {
 	if len(k.Reading.Failed) == 0 || object.StatusOf(k, s.object) == delegation.Failed {
 		return false
@@ -36,11 +35,10 @@ func (s *signer) fail(k delegation.Kind) bool {
 	return object.StatusOf(k, s.object) == delegation.Failed
 }
 
-// isStatus says whether a path leads into the status, which is all that can be
-// written with it.
+// isStatus reports whether a path is inside the status, the only part that the signer can write.
 func isStatus(path []string) bool { return len(path) > 1 && path[0] == "status" }
 
-// show has a sign be seen.
+// show adds a sign.
 func (s *signer) show(sign delegation.Sign) {
 	switch {
 	case sign.Condition != "":
@@ -62,7 +60,7 @@ func (s *signer) show(sign delegation.Sign) {
 	}
 }
 
-// hide has a sign not be seen any more.
+// hide removes a sign.
 func (s *signer) hide(sign delegation.Sign) {
 	switch {
 	case sign.Condition != "":
@@ -75,7 +73,7 @@ func (s *signer) hide(sign delegation.Sign) {
 			s.condition(sign.Condition, is)
 		}
 	case !isStatus(sign.Path), sign.Path[len(sign.Path)-1] == "succeeded":
-		// What was done stays done.
+		// Signs of finished work remain.
 	case len(sign.In) == 0:
 		empty(s.object.Object, sign.Path)
 	case slices.Contains(sign.In, content.StringAt(s.object, sign.Path...)):
@@ -83,8 +81,7 @@ func (s *signer) hide(sign delegation.Sign) {
 	}
 }
 
-// empty sets the numbers to which a path leads to 0, in all items of lists on the
-// way.
+// empty sets the numbers at a path to 0, in all items of the lists on that path.
 func empty(value any, path []string) {
 	switch v := value.(type) {
 	case []any:
@@ -103,7 +100,7 @@ func empty(value any, path []string) {
 	}
 }
 
-// condition puts a condition into the status, in the place of the one of its type.
+// condition sets a condition, and replaces one of the same type.
 func (s *signer) condition(conditionType, is string) {
 	conditions, _ := content.At(s.object, "status", "conditions").([]any)
 	i := slices.IndexFunc(conditions, func(c any) bool { return delegation.TextAt(c, "type") == conditionType })
@@ -112,8 +109,7 @@ func (s *signer) condition(conditionType, is string) {
 		i = len(conditions) - 1
 	}
 	if c, ok := conditions[i].(map[string]any); ok && c["status"] != is {
-		// What a kind's conditions have beside this is theirs, and its schema may ask
-		// for it.
+		// Other fields of the condition remain: the kind's schema may require them.
 		c["status"], c["reason"], c["message"], c["lastTransitionTime"] = is, s.reason, s.message, s.stamp()
 	}
 	s.set(conditions, "status", "conditions")
@@ -121,8 +117,8 @@ func (s *signer) condition(conditionType, is string) {
 
 func (s *signer) stamp() string { return s.now.UTC().Format(time.RFC3339) }
 
-// set sets a field of the status. What is in the way of it and no object is not a
-// status that the kind's controller has written.
+// set sets a field of the status. If something that is not an object blocks the path, the kind's
+// controller did not write that status, so set replaces it.
 func (s *signer) set(value any, path ...string) {
 	if err := unstructured.SetNestedField(s.object.Object, value, path...); err != nil {
 		unstructured.RemoveNestedField(s.object.Object, path[0])

@@ -16,7 +16,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// front answers by path, in place of a server; what it has no answer for is forbidden.
+// front answers by path instead of a server. It forbids paths without an answer.
 type front map[string]reply
 
 type reply struct {
@@ -58,15 +58,15 @@ func jobsResource() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}
 }
 
-// TestAbsenceNeedsProof: a Job is gone if a Status names it, and the cluster has proven over
-// the same connection that it is the one that was asked before.
+// TestAbsenceNeedsProof checks that a Job counts as gone only if a Status names it, and if the
+// cluster has proven its identity over the same connection.
 func TestAbsenceNeedsProof(t *testing.T) {
 	const unreachable = "the answer 404 is not from the API server of the cluster"
 	for _, tt := range []struct {
 		name   string
 		job    reply
 		system reply
-		// later are answers once the cluster is known.
+		// later are the answers after the cluster is known.
 		later  front
 		refuse string
 	}{
@@ -107,8 +107,9 @@ func TestAbsenceNeedsProof(t *testing.T) {
 	}
 }
 
-// TestListsNeedAnAPIServer: batch/v1 is served everywhere, so a 404 for a list of Jobs comes
-// from something else; other groups may be missing, which only the list of groups proves.
+// TestListsNeedAnAPIServer checks that a 404 for a list of Jobs is not taken from the API server,
+// which always serves batch/v1. Other groups may be missing, which only the list of groups
+// proves.
 func TestListsNeedAnAPIServer(t *testing.T) {
 	page := reply{http.StatusNotFound, "404 page not found", "text/plain"}
 	server := front{

@@ -20,7 +20,7 @@ import (
 
 var errForbidden = apierrors.NewForbidden(schema.GroupResource{Group: "batch", Resource: "jobs"}, "", errors.New("no"))
 
-// fleetOf makes a fleet of clusters that are reached by the given contexts.
+// fleetOf returns a fleet of clusters, each reached by the given contexts.
 func fleetOf(clusters ...[]string) *Fleet {
 	f := &Fleet{parallel: 16, clock: clock.RealClock{}}
 	for _, contexts := range clusters {
@@ -36,7 +36,7 @@ func fleetOf(clusters ...[]string) *Fleet {
 func TestAskAnswersInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := fleetOf([]string{"a"}, []string{"b"}, []string{"c"}, []string{"d"})
-		// Each waits for the one after it.
+		// Each waits for the next one.
 		done := map[string]chan struct{}{"a": make(chan struct{}), "b": make(chan struct{}), "c": make(chan struct{}), "d": make(chan struct{})}
 		next := map[string]string{"a": "b", "b": "c", "c": "d"}
 		answers := Ask(t.Context(), f, func(_ context.Context, c *Cluster) (string, error) {
@@ -115,8 +115,8 @@ func TestAskAbandonsWhatHangs(t *testing.T) {
 	})
 }
 
-// A cluster whose time was used up before the question has a moment for it, and
-// is not without bound.
+// TestAskWithNoTimeLeft checks that a cluster that has used up its time gets a moment for the
+// next question, and not unlimited time.
 func TestAskWithNoTimeLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := fleetOf([]string{"slow"})
@@ -130,7 +130,7 @@ func TestAskWithNoTimeLeft(t *testing.T) {
 	})
 }
 
-func TestAskTellsTheCauseOfCancellation(t *testing.T) {
+func TestAskReturnsTheCauseOfCancellation(t *testing.T) {
 	cause := errors.New("interrupt")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	f := fleetOf([]string{"a"})

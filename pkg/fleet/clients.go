@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// clients are those of client-go, all of which ask through the cluster's door.
+// clients are clients of client-go that send all requests through the cluster's door.
 type clients struct {
 	kubernetes kubernetes.Interface
 	dynamic    dynamic.Interface
@@ -20,22 +20,21 @@ type clients struct {
 }
 
 func newClients(config *rest.Config, through *http.Client) (*clients, error) {
-	var made clients
+	var c clients
 	var err error
-	if made.kubernetes, err = kubernetes.NewForConfigAndClient(protobuf(config), through); err != nil {
+	if c.kubernetes, err = kubernetes.NewForConfigAndClient(protobuf(config), through); err != nil {
 		return nil, err
 	}
-	if made.dynamic, err = dynamic.NewForConfigAndClient(dynamic.ConfigFor(config), through); err != nil {
+	if c.dynamic, err = dynamic.NewForConfigAndClient(dynamic.ConfigFor(config), through); err != nil {
 		return nil, err
 	}
-	if made.metadata, err = metadata.NewForConfigAndClient(metadata.ConfigFor(config), through); err != nil {
+	if c.metadata, err = metadata.NewForConfigAndClient(metadata.ConfigFor(config), through); err != nil {
 		return nil, err
 	}
-	return &made, nil
+	return &c, nil
 }
 
-// protobuf are the settings of clients that talk protobuf, and JSON with what knows
-// no protobuf.
+// protobuf returns settings for clients that use protobuf, and JSON for servers without it.
 func protobuf(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.ContentType = runtime.ContentTypeProtobuf
@@ -43,18 +42,17 @@ func protobuf(config *rest.Config) *rest.Config {
 	return config
 }
 
-// Kubernetes is a client for all of the built-in API that talks protobuf.
+// Kubernetes returns a protobuf client for the built-in API.
 func (c *clients) Kubernetes() kubernetes.Interface { return c.kubernetes }
 
-// Dynamic is a client for objects of any kind, whose unknown fields survive.
+// Dynamic returns a client for objects of any kind. It keeps unknown fields.
 func (c *clients) Dynamic() dynamic.Interface { return c.dynamic }
 
-// Metadata is a client that reads the metadata of any kind of object.
+// Metadata returns a client that reads the metadata of objects of any kind.
 func (c *clients) Metadata() metadata.Interface { return c.metadata }
 
-// REST makes a client for one group and version of the built-in API that talks
-// protobuf, and JSON with what knows no protobuf. apiPath is "/api" for the
-// core group and "/apis" for all others.
+// REST returns a client for one group and version of the built-in API, which uses protobuf, and
+// JSON for servers without it. apiPath is "/api" for the core group and "/apis" for all others.
 func (c *Cluster) REST(gv schema.GroupVersion, apiPath string) (*rest.RESTClient, error) {
 	config := protobuf(c.config)
 	config.APIPath = apiPath

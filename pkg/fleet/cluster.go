@@ -13,40 +13,41 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// Cluster is an API server, as one context reaches it.
+// Cluster is an API server as one context reaches it.
 type Cluster struct {
 	// Context is the context's name.
 	Context string
-	// Namespace is the one to look at where the user wants a single one.
+	// Namespace is the default namespace for commands about a single namespace.
 	Namespace string
-	// Server is the URL of its API server, and CA the Fingerprint of the
-	// certificate authority that the context trusts, "" if none is named.
+	// Server is the URL of the API server. CA is the Fingerprint of the certificate authority
+	// that the context trusts, or "".
 	Server, CA string
-	// Bounded is whether a list of all namespaces is not all there is: see Context.
+	// Bounded is whether a list of all namespaces is incomplete: see Context.
 	Bounded bool
 
 	uid string
-	// identified is closed when uid is known; nil where nobody is being asked for it.
+	// identified is closed when uid is known; nil if no request for it is running.
 	identified <-chan struct{}
-	// isIntroduced is whether another context has read uid, and this one may not.
+	// isIntroduced is whether another context has read uid, for which this one may lack the
+	// right.
 	isIntroduced bool
-	// endpoint is where the context leads; several clusters may have the same.
+	// endpoint is the address of the context. Several clusters may share one.
 	endpoint string
 	config   *rest.Config
 	http     *http.Client
 	clients
 	door  *door
 	meter *skewMeter
-	// cacheDir is the folder in which discovery is cached, "" for none.
+	// cacheDir is the directory of the discovery cache; "" for none.
 	cacheDir string
 
 	mu sync.Mutex
-	// namespaces are the UIDs of namespaces that were asked for, "" for unreadable ones.
+	// namespaces are the UIDs of the namespaces that were requested; "" for unreadable ones.
 	namespaces map[string]string
 	discovery  *Discovery
-	// memory is what is known of it, nil where it is not watched.
+	// memory holds lists that are kept current; nil if the cluster is not watched.
 	memory *memory
-	// recorder is shown what is read of it, nil for none.
+	// recorder receives everything that is read; nil for none.
 	recorder atomic.Pointer[Recorder]
 }
 
@@ -61,8 +62,8 @@ func newCluster(c Context, now clock.PassiveClock, cacheDir string) (*Cluster, e
 	if _, _, err := rest.DefaultServerUrlFor(c.Config); err != nil {
 		return nil, &kubecontext.ConfigError{Err: err}
 	}
-	// One HTTP client for all API clients of the context: one connection, one
-	// run of its credential plugin.
+	// All API clients of the context share one HTTP client: one connection, and one run of its
+	// credential plugin.
 	config, meter := rest.CopyConfig(c.Config), &skewMeter{clock: now}
 	config.Wrap(meter.wrap)
 	own, err := rest.HTTPClientFor(config)
@@ -74,25 +75,24 @@ func newCluster(c Context, now clock.PassiveClock, cacheDir string) (*Cluster, e
 		return nil, &kubecontext.ConfigError{Err: err}
 	}
 	if c.Config.Transport != nil {
-		// It answers in place of a server, as a bundle does; the server itself may
-		// say something else.
+		// This transport answers instead of a server, as snapshots do. The real server may serve
+		// another API.
 		cacheDir = ""
 	}
 	authority := c.authority()
 	through := &http.Client{Transport: entrance, Timeout: own.Timeout}
-	made, err := newClients(config, through)
+	opened, err := newClients(config, through)
 	if err != nil {
 		return nil, &kubecontext.ConfigError{Err: err}
 	}
 	return &Cluster{
 		Context: c.Name, Namespace: c.Namespace, Server: config.Host, CA: authority, Bounded: c.Bounded,
-		endpoint: endpoint(config, authority), config: config, door: entrance, http: through, clients: *made,
+		endpoint: endpoint(config, authority), config: config, door: entrance, http: through, clients: *opened,
 		meter: meter, cacheDir: cacheDir,
 	}, nil
 }
 
-// Kubectl starts a command for a person: on this cluster, and in a namespace, or
-// in none if that is "".
+// Kubectl returns a kubectl command for this cluster and a namespace; "" for none.
 func (c *Cluster) Kubectl(namespace string, words ...string) command.Command {
 	return command.Kubectl(c.Context, namespace, words...)
 }

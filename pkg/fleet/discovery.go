@@ -24,45 +24,42 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// cacheTTL is for how long kubectl believes what it has cached of discovery
-// (cli-runtime: pkg/genericclioptions/config_flags.go).
+// cacheTTL is how long kubectl trusts its discovery cache (cli-runtime:
+// pkg/genericclioptions/config_flags.go).
 const cacheTTL = 6 * time.Hour
 
-// Discovery tells what a cluster serves, as of when it was first asked. It is safe
-// for concurrent use.
+// Discovery returns what a cluster serves, as of the first request. It is safe for concurrent
+// use.
 //
-// Answers are kept in kubectl's own cache, but not believed without asking: a kind
-// that was installed a minute ago is there. While nothing has changed, the server
-// says so and sends nothing else; schemas, whose addresses change with them, are
-// not asked for again at all.
+// It uses kubectl's cache, but revalidates it, so that it finds a kind that was installed a
+// minute ago. If nothing has changed, the server says so and sends no content. Schemas are not
+// requested again at all: their addresses change with them.
 type Discovery struct {
 	client discovery.CachedDiscoveryInterfaceWithContext
 
 	mu sync.Mutex
-	// schemas are where the server publishes the schemas of a group and version, by
-	// the path of that; nil where nobody has asked.
+	// schemas are the addresses of schemas by the path of their group and version; nil before the
+	// first request.
 	schemas map[string]openapi.GroupVersionWithContext
 }
 
-// API is what a cluster serves.
+// API is the API that a cluster serves.
 type API struct {
-	// Lists are the resources of each group and version. Those of one group stand
-	// together, the version that the server prefers first.
+	// Lists are the resources of each group and version. Lists of one group are adjacent, the
+	// server's preferred version first.
 	Lists []*metav1.APIResourceList
-	// Failed are the groups and versions of which it is not known what they serve,
-	// such as those of another API server that is down, and why. Where not even the
-	// versions are known, there is none.
+	// Failed are the groups and versions whose resources are unknown, with the reason. For
+	// example, their aggregated API server may be down. If even the versions are unknown, the
+	// version is "".
 	Failed map[schema.GroupVersion]error
 }
 
-// ErrGroupDown is why it is not known what a group serves whose own API server does
-// not answer.
+// ErrGroupDown means that the aggregated API server of a group does not answer.
 var ErrGroupDown = errors.New("its API server does not respond")
 
-// Discovery makes what tells about the cluster's API; in one round of questions it
-// is always the same.
+// Discovery returns the Discovery of the cluster. It is the same during one round of questions.
 func (c *Cluster) Discovery() (*Discovery, error) {
-	// This is the beginning of the time for which it is believed.
+	// This starts the period for which the answers are trusted.
 	_, _ = Keep(c, discoveryKey, Seldom, func() (struct{}, error) { return struct{}{}, nil })
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,12 +73,12 @@ func (c *Cluster) Discovery() (*Discovery, error) {
 	return c.discovery, nil
 }
 
-// discoveryKey is by what a memory knows what the cluster serves.
+// discoveryKey is the key of discovery in a memory.
 const discoveryKey = "discovery"
 
-// forget has the next one who asks for Discovery find out anew.
+// forget makes the next call of Discovery send new requests.
 func (c *Cluster) forget() {
-	if c.memory != nil && c.memory.has(discoveryKey) {
+	if c.memory != nil && c.memory.hasCurrent(discoveryKey) {
 		return
 	}
 	c.mu.Lock()
@@ -97,7 +94,7 @@ func (c *Cluster) discoveryClient() (discovery.CachedDiscoveryInterfaceWithConte
 		}
 		return memcache.NewMemCacheClientWithContext(client), nil
 	}
-	// It wraps the transport of all other clients.
+	// This client wraps the transport of all other clients.
 	client, err := disk.NewCachedDiscoveryClientForConfig(
 		c.door.settings(c.config), discoveryDir(c.cacheDir, c.config.Host), filepath.Join(c.cacheDir, "http"), cacheTTL)
 	if err != nil {
@@ -107,11 +104,10 @@ func (c *Cluster) discoveryClient() (discovery.CachedDiscoveryInterfaceWithConte
 	return checkedDiscovery{client}, nil
 }
 
-// discoveryDir returns the directory in which kubectl caches what the API server of a host
-// serves: cli-runtime names it like the host, with an underscore for each character that
-// file names may not have (pkg/genericclioptions/config_flags.go). A test holds the two
-// together. kubectl also keeps "..", by which https://host/../../x leaves the cache;
-// here it becomes "__".
+// discoveryDir returns the directory in which kubectl caches the API of a host. cli-runtime
+// derives its name from the host, and replaces characters that file names may not contain with
+// underscores (pkg/genericclioptions/config_flags.go). A test compares both. Unlike kubectl, it
+// replaces "..", by which https://host/../../x would leave the cache, with "__".
 func discoveryDir(cacheDir, host string) string {
 	for _, scheme := range []string{"https://", "http://"} {
 		host = strings.Replace(host, scheme, "", 1)
@@ -132,8 +128,7 @@ func discoveryDir(cacheDir, host string) string {
 	return filepath.Join(cacheDir, "discovery", strings.Join(segments, "/"))
 }
 
-// API asks what the cluster serves. Groups that fail are told in it, and are no
-// error.
+// API requests what the cluster serves. Groups that fail are in API.Failed, and cause no error.
 func (d *Discovery) API(ctx context.Context) (*API, error) {
 	groups, lists, err := d.client.ServerGroupsAndResourcesWithContext(quiet(ctx))
 	failed, partial := discovery.GroupDiscoveryFailedErrorGroups(err)
@@ -141,7 +136,7 @@ func (d *Discovery) API(ctx context.Context) (*API, error) {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case apierrors.IsForbidden(err):
-		// What the server says to that is lost on the way.
+		// client-go drops the server's message.
 		return nil, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("the user may not read /api and /apis. Grant the ClusterRole system:discovery"))
 	case err != nil && !partial:
 		return nil, err
@@ -155,8 +150,8 @@ func (d *Discovery) API(ctx context.Context) (*API, error) {
 		case errors.As(err, &discovery.StaleGroupVersionError{}):
 			all.Failed[gv] = ErrGroupDown
 		case strings.HasPrefix(err.Error(), "received empty response"):
-			// client-go has no type for that (discovery/cached/memory). It has no
-			// resources, as is usual for metrics that nobody has defined.
+			// client-go has no error type for this (discovery/cached/memory). The group has no
+			// resources, which is usual for metrics without definitions.
 		default:
 			all.Failed[gv] = err
 		}
@@ -164,8 +159,8 @@ func (d *Discovery) API(ctx context.Context) (*API, error) {
 	rank := map[string]int{}
 	for _, g := range groups {
 		if len(g.Versions) == 0 && !all.fails(g.Name) {
-			// What client-go makes of such a group on its way through the cache, where a
-			// version that is down beside others that are not gets lost.
+			// client-go's cache returns such a group if one of its versions is down, and loses
+			// the failed version.
 			all.Failed[schema.GroupVersion{Group: g.Name}] = ErrGroupDown
 		}
 		rank[g.PreferredVersion.GroupVersion] = len(rank) + 1
@@ -190,8 +185,8 @@ func (a *API) fails(group string) bool {
 	return false
 }
 
-// Schemas returns the OpenAPI v3 document of a group and version, as JSON. It is
-// nil where the server publishes none.
+// Schemas returns the OpenAPI v3 document of a group and version, as JSON; nil if the server
+// publishes none.
 func (d *Discovery) Schemas(ctx context.Context, gv schema.GroupVersion) ([]byte, error) {
 	var document []byte
 	// The address of a schema changes with it, and API servers redirect from the old one to
@@ -234,15 +229,14 @@ func (d *Discovery) schemasOf(ctx context.Context, gv schema.GroupVersion) ([]by
 	return document, nil
 }
 
-// published are the schemas that there are: none where the server is too old to
-// publish any (before Kubernetes 1.24).
+// published returns the addresses of all schemas. Servers before Kubernetes 1.24 publish none.
 func (d *Discovery) published(ctx context.Context) (map[string]openapi.GroupVersionWithContext, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.schemas != nil {
 		return d.schemas, nil
 	}
-	// The cached client's own way would remember an error for ever.
+	// The cached client would remember an error for ever.
 	schemas, err := openapi.NewClientWithContext(d.client.RESTClient()).PathsWithContext(quiet(ctx))
 	if apierrors.IsNotFound(err) {
 		schemas, err = map[string]openapi.GroupVersionWithContext{}, nil
@@ -254,8 +248,7 @@ func (d *Discovery) published(ctx context.Context) (map[string]openapi.GroupVers
 	return schemas, nil
 }
 
-// quiet keeps client-go from writing to the log what it also returns as an error;
-// with -v=2 and above it may.
+// quiet keeps client-go from logging errors that it also returns, unless -v=2 or above is set.
 func quiet(ctx context.Context) context.Context {
 	if klog.FromContext(ctx).V(2).Enabled() {
 		return ctx

@@ -26,13 +26,12 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// answers is an API server that has an answer for some paths, and tells by an ETag
-// whether that has changed.
+// answers is an API server with answers for some paths, and ETags.
 type answers struct {
 	mu    sync.Mutex
 	paths map[string]any
-	// sent are the paths of the answers that were sent with their content, and
-	// unchanged those of which it was told that they are as they were.
+	// sent are the paths of answers that were sent with content. unchanged are those that were
+	// answered with 304.
 	sent, unchanged []string
 }
 
@@ -57,7 +56,7 @@ func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-cache, private")
 	w.Header().Set("Content-Type", "application/json")
 	if strings.Contains(r.URL.RawQuery, "hash=") {
-		// As the API server has it for an address that is never used for anything else.
+		// The API server sets these headers for addresses that change with their content.
 		w.Header().Set("Cache-Control", "public")
 		w.Header().Set("Expires", time.Now().AddDate(1, 0, 0).Format(time.RFC1123))
 	}
@@ -70,7 +69,7 @@ func (a *answers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// serve makes a server that serves resources in some groups and versions.
+// serve starts a server that serves resources in some groups and versions.
 func serve(t *testing.T, served map[string][]string) (*answers, string) {
 	t.Helper()
 	a := &answers{}
@@ -85,7 +84,7 @@ func (a *answers) install(served map[string][]string) {
 	defer a.mu.Unlock()
 	versions := func(group string) []metav1.GroupVersionForDiscovery {
 		var all []metav1.GroupVersionForDiscovery
-		// The one that is preferred is not the first.
+		// The preferred version is not the first.
 		for _, version := range []string{"v1beta1", "v1"} {
 			if gv := (schema.GroupVersion{Group: group, Version: version}).String(); served[gv] != nil {
 				all = append(all, metav1.GroupVersionForDiscovery{GroupVersion: gv, Version: version})
@@ -121,7 +120,7 @@ func (a *answers) install(served map[string][]string) {
 	a.paths["/openapi/v3"] = map[string]any{"paths": published}
 }
 
-// asked returns what was asked for since it was called last.
+// asked returns the numbers of requests since the last call.
 func (a *answers) asked() (sent, unchanged int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -130,7 +129,7 @@ func (a *answers) asked() (sent, unchanged int) {
 	return sent, unchanged
 }
 
-// discover is what a process of its own finds out.
+// discover returns the API as a new process finds it.
 func discover(t *testing.T, config *rest.Config, cacheDir string) (*Cluster, *API) {
 	t.Helper()
 	c, err := newCluster(Context{Name: "c", Config: config}, clock.RealClock{}, cacheDir)
@@ -158,7 +157,7 @@ func groupsOf(api *API) []string {
 func TestDiscoveryIsCachedWhereKubectlCachesIt(t *testing.T) {
 	served := map[string][]string{"v1": {"pods"}, "batch/v1": {"jobs"}}
 	a, _ := serve(t, served)
-	// Hosts differ in more than their name.
+	// Some hosts share a name and differ in their path.
 	const prefix = "/k8s/clusters/c~1-(x)"
 	server := httptest.NewServer(http.StripPrefix(prefix, a))
 	t.Cleanup(server.Close)
@@ -188,7 +187,7 @@ func filesIn(t *testing.T, dir string) []string {
 	return names
 }
 
-// The cache saves what would be sent again, and hides nothing that is new.
+// TestDiscoveryBelievesTheServerOnly checks that the cache saves transfers, and hides no changes.
 func TestDiscoveryBelievesTheServerOnly(t *testing.T) {
 	served := map[string][]string{"v1": {"pods"}, "batch/v1": {"jobs"}, "example.com/v1beta1": {"widgets"}, "example.com/v1": {"widgets"}}
 	a, url := serve(t, served)
@@ -212,7 +211,7 @@ func TestDiscoveryBelievesTheServerOnly(t *testing.T) {
 	assert.Equal(t, sent, 2+4+2, "the groups, their resources, and the schemas of one of them")
 	assert.Equal(t, unchanged, 0)
 
-	// The same in another process.
+	// Another process gets the same.
 	c, api = discover(t, &rest.Config{Host: url}, dir)
 	assert.Equal(t, len(api.Lists), 4)
 	schemasOf(c)
@@ -229,8 +228,9 @@ func TestDiscoveryBelievesTheServerOnly(t *testing.T) {
 	assert.Equal(t, len(api.Lists), 5)
 }
 
-// A round of questions is told one thing, and the next one what is true by then.
-func TestAgainAsksWhatIsServed(t *testing.T) {
+// TestAgainReadsDiscovery checks that one round of questions gets one answer, and the next
+// round a current one.
+func TestAgainReadsDiscovery(t *testing.T) {
 	served := map[string][]string{"v1": {"pods"}}
 	a, url := serve(t, served)
 	dir := t.TempDir()
@@ -256,7 +256,7 @@ func TestAgainAsksWhatIsServed(t *testing.T) {
 	assert.Equal(t, ask(), 2)
 }
 
-func TestDiscoveryTellsThePreferredVersionFirst(t *testing.T) {
+func TestDiscoveryReturnsThePreferredVersionFirst(t *testing.T) {
 	_, url := serve(t, map[string][]string{"v1": {"pods"}, "example.com/v1beta1": {"widgets"}, "example.com/v1": {"widgets"}})
 	for _, dir := range []string{"", t.TempDir()} {
 		_, api := discover(t, &rest.Config{Host: url}, dir)
@@ -264,8 +264,8 @@ func TestDiscoveryTellsThePreferredVersionFirst(t *testing.T) {
 	}
 }
 
-func TestDiscoveryTellsWhichGroupsFail(t *testing.T) {
-	// One that has no resources does not fail.
+func TestDiscoveryReportsFailedGroups(t *testing.T) {
+	// A group without resources has not failed.
 	a, url := serve(t, map[string][]string{"v1": {"pods"}, "batch/v1": {"jobs"}, "down.example.com/v1": {"widgets"}, "external.metrics.k8s.io/v1beta1": {}})
 	a.paths["/apis/down.example.com/v1"] = http.StatusServiceUnavailable
 	for _, dir := range []string{"", t.TempDir()} {
@@ -277,7 +277,7 @@ func TestDiscoveryTellsWhichGroupsFail(t *testing.T) {
 	}
 }
 
-func TestSchemasThatNobodyPublishes(t *testing.T) {
+func TestUnpublishedSchemas(t *testing.T) {
 	a, url := serve(t, map[string][]string{"v1": {"pods"}})
 	ask := func() ([]byte, error) {
 		c, _ := discover(t, &rest.Config{Host: url}, "")
@@ -289,7 +289,7 @@ func TestSchemasThatNobodyPublishes(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Assert(t, document == nil)
 
-	// A server from before there was any of that.
+	// Old servers have no OpenAPI v3.
 	delete(a.paths, "/openapi/v3")
 	document, err = ask()
 	assert.NilError(t, err)
@@ -300,7 +300,8 @@ func TestSchemasThatNobodyPublishes(t *testing.T) {
 	assert.ErrorContains(t, err, "read its OpenAPI schemas")
 }
 
-// What answers in place of a server must not be taken for that server later.
+// TestDiscoveryOfABundleIsNotCached checks that answers of a snapshot do not enter the cache of
+// the real server.
 func TestDiscoveryOfABundleIsNotCached(t *testing.T) {
 	a, url := serve(t, map[string][]string{"v1": {"pods"}})
 	dir := t.TempDir()

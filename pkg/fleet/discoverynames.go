@@ -35,8 +35,8 @@ func checkGroups(groups []*metav1.APIGroup) error {
 	return nil
 }
 
-// checkLists does the same for lists of resources, which repeat group and version. An empty
-// text is no path, and so it is accepted.
+// checkLists does the same for lists of resources, which repeat group and version. An empty group
+// and version is no path, so it is accepted.
 func checkLists(lists []*metav1.APIResourceList) error {
 	for _, list := range lists {
 		if list.GroupVersion == "" {
@@ -85,8 +85,8 @@ func (c checkedDiscovery) ServerGroupsWithContext(ctx context.Context) (*metav1.
 	return list, nil
 }
 
-// ServerGroupsAndResourcesWithContext asks through the check above. The one of the embedded
-// client would pass it by.
+// ServerGroupsAndResourcesWithContext applies the check above. The method of the embedded client
+// would bypass it.
 func (c checkedDiscovery) ServerGroupsAndResourcesWithContext(ctx context.Context) ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
 	return discovery.ServerGroupsAndResourcesWithContext(ctx, c)
 }

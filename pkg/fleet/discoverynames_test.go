@@ -15,8 +15,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// TestGroupsThatAreNoNames: a server whose groups or versions are paths is refused, and
-// nothing is written outside of the cache.
+// TestGroupsThatAreNoNames checks that a server whose groups or versions are paths is refused,
+// and that nothing is written outside of the cache.
 func TestGroupsThatAreNoNames(t *testing.T) {
 	for _, tt := range []struct{ group, version string }{
 		{"../../../escaped", "v1"},
@@ -65,7 +65,7 @@ func TestGroupsThatAreNoNames(t *testing.T) {
 	}
 }
 
-// TestListsThatAreNoNames: the same of a list of resources, which repeats its group and
+// TestListsThatAreNoNames checks the same for a list of resources, which repeats its group and
 // version.
 func TestListsThatAreNoNames(t *testing.T) {
 	for _, gv := range []string{"../v1", "../../c-victim/apis", "batch/..", "a/b/c"} {
@@ -81,8 +81,8 @@ func TestListsThatAreNoNames(t *testing.T) {
 	}
 }
 
-// TestDiscoveryDir: no host has the directory of another one, or one outside of the cache.
-// Hosts without ".." have that of kubectl, by the expression that kubectl uses.
+// TestDiscoveryDir checks that hosts have separate directories inside the cache. For hosts
+// without "..", the directory equals that of kubectl, by kubectl's own expression.
 func TestDiscoveryDir(t *testing.T) {
 	illegal := regexp.MustCompile(`[^(\w/.)]`)
 	for _, host := range []string{

@@ -11,14 +11,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// door is through which all requests of a context go to its cluster. Where the
-// context is refused something to read, the other contexts that lead to the same
-// cluster are tried in turn; if all are refused, what was said to the first is what
-// counts. What writes goes in the name that the user has chosen, and no other.
+// door is the transport of all requests of a context to its cluster. If the context has no right
+// to read something, the other contexts of the same cluster are tried in turn. If all are
+// refused, the first refusal counts. Writes use only the user's chosen context.
 type door struct {
 	own  http.RoundTripper
 	base *url.URL
-	// others are those of the cluster's other contexts.
+	// others are the doors of the cluster's other contexts.
 	others atomic.Pointer[[]*door]
 }
 
@@ -30,8 +29,8 @@ func newDoor(config *rest.Config, own http.RoundTripper) (*door, error) {
 	return &door{own: own, base: base}, nil
 }
 
-// settings are those for clients that make a transport of their own: all that has to
-// do with that is behind the door.
+// settings returns settings for clients that create their own transport. The door handles
+// credentials and TLS.
 func (d *door) settings(config *rest.Config) *rest.Config {
 	return &rest.Config{
 		Host: d.base.String(), ContentConfig: config.ContentConfig, QPS: config.QPS, Burst: config.Burst,
@@ -43,12 +42,11 @@ func (d *door) settings(config *rest.Config) *rest.Config {
 // WrappedRoundTripper lets client-go find the transport that can cancel requests.
 func (d *door) WrappedRoundTripper() http.RoundTripper { return d.own }
 
-// ownOnly marks the context of a request that no other context may answer: who proves
-// something about a cluster reads everything over one connection.
+// ownOnly marks a request that only its own context may answer: a proof about a cluster has to
+// use one connection.
 type ownOnly struct{}
 
-// OwnConnection has requests answered by the context that is asked, and by no other context
-// of the same cluster.
+// OwnConnection returns a context for requests that only their own kubeconfig context may answer.
 func OwnConnection(ctx context.Context) context.Context {
 	return context.WithValue(ctx, ownOnly{}, true)
 }
@@ -61,29 +59,28 @@ func (d *door) RoundTrip(request *http.Request) (*http.Response, error) {
 		return first, err
 	}
 	for _, other := range *others {
-		// What the other one's connection suffers from is not what was asked.
-		again, err := other.own.RoundTrip(d.readdressed(request, other))
+		// Connection errors of the other context do not matter: it was not the one asked.
+		response, err := other.own.RoundTrip(d.readdressed(request, other))
 		switch {
 		case err != nil:
-		case isRefusal(again):
-			_ = again.Body.Close()
+		case isRefusal(response):
+			_ = response.Body.Close()
 		default:
 			_ = first.Body.Close()
-			return again, nil
+			return response, nil
 		}
 	}
 	return first, nil
 }
 
-// readdressed is a request as the other door takes it: it may know the server by
-// another address.
+// readdressed returns a request for another door, which may have another address for the server.
 func (d *door) readdressed(request *http.Request, other *door) *http.Request {
-	again := request.Clone(request.Context())
-	again.Host = ""
-	again.URL.Scheme, again.URL.Host = other.base.Scheme, other.base.Host
+	copied := request.Clone(request.Context())
+	copied.Host = ""
+	copied.URL.Scheme, copied.URL.Host = other.base.Scheme, other.base.Host
 	path := strings.TrimPrefix(request.URL.Path, strings.TrimRight(d.base.Path, "/"))
-	again.URL.Path, again.URL.RawPath = strings.TrimRight(other.base.Path, "/")+path, ""
-	return again
+	copied.URL.Path, copied.URL.RawPath = strings.TrimRight(other.base.Path, "/")+path, ""
+	return copied
 }
 
 func isRefusal(r *http.Response) bool {
@@ -94,8 +91,7 @@ func isReading(r *http.Request) bool {
 	return (r.Body == nil || r.Body == http.NoBody) && (r.Method == http.MethodGet || r.Method == http.MethodHead)
 }
 
-// share has each of the contexts of one cluster ask the others for what it may not
-// read itself.
+// share makes each context of a cluster ask the others for what it may not read.
 func share(ways []*Cluster) {
 	for i, way := range ways {
 		var others []*door

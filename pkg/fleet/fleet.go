@@ -11,36 +11,31 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// Options say how a fleet is asked.
+// Options configure a fleet.
 type Options struct {
-	// AllNamespaces tells that questions concern all namespaces, so that
-	// contexts which differ by their namespace alone are asked once.
+	// AllNamespaces is whether questions concern all namespaces, so that contexts that differ
+	// only in their namespace are asked once.
 	AllNamespaces bool
-	// Stands is asked of those contexts that reach one cluster, one after the other: the
-	// first for which it gives no error that is a refusal stands for the cluster. nil is
-	// for the first one given.
+	// Stands is called for the contexts that reach one cluster, in order. The first context for
+	// which it returns no refusal stands for the cluster; nil selects the first context.
 	Stands func(context.Context, *Cluster) error
-	// Timeout is how long a context may take from Open to its answer; zero is
-	// without bound.
+	// Timeout limits the time of a context from Open to its answer; zero means no limit.
 	Timeout time.Duration
-	// Parallel is how many contexts are asked at once; zero means 32: those
-	// that are slow keep no others waiting, and credential plugins run all at once.
+	// Parallel is the number of contexts asked at once; zero means 32. Slow contexts should not
+	// delay others, and credential plugins run concurrently.
 	Parallel int
-	// Clock measures; nil is the real one.
+	// Clock is the clock for measurements; nil means the real one.
 	Clock clock.PassiveClock
-	// CacheDir is kubectl's cache folder, in which what clusters serve is cached; ""
-	// is for none.
+	// CacheDir is kubectl's cache directory for discovery; "" disables the cache.
 	CacheDir string
-	// Waiting is told, one call at a time, which contexts are being asked and have
-	// not answered so far: whenever that changes, and at last with none. nil is for
-	// who does not care.
+	// Waiting, if set, receives the contexts that are being asked and have not answered yet,
+	// after each change, and finally none. Calls do not overlap.
 	Waiting func(contexts []string)
 }
 
 // Fleet is a set of clusters, each reached by one or more contexts.
 type Fleet struct {
-	// mu is for those who ask what the fleet is while it is asked again: Again changes which
-	// members there are.
+	// mu protects members, which Again changes, for concurrent readers.
 	mu      sync.RWMutex
 	members []*member
 	// allNamespaces is Options.AllNamespaces.
@@ -51,26 +46,25 @@ type Fleet struct {
 	clock    clock.PassiveClock
 	cacheDir string
 	waiting  *waiting
-	// retry is how long a cluster is left alone that did not answer, where it is watched.
+	// retry is how long a watched cluster that did not answer is not asked again.
 	retry time.Duration
 }
 
-// member is one cluster of a fleet, or one context whose cluster did not answer
-// when the fleet was opened.
+// member is one cluster of a fleet, or one context whose cluster did not answer when the fleet
+// was opened.
 type member struct {
 	// context is the name under which it is shown.
 	context string
-	// ways are the contexts that reach it. The first one is asked, and the others for
-	// what that one may not read. There is none where the kubeconfig's entry is not
-	// usable.
+	// ways are its contexts. The first one is asked, and the others for what that one may not
+	// read. It is empty if the kubeconfig's entry is not usable.
 	ways []*Cluster
-	// spent is what questions have taken of its time so far.
+	// spent is the time that questions have taken so far.
 	spent time.Duration
-	// err is why it cannot be asked; failed waits until that is known.
+	// err is the reason why it cannot be asked; failed waits until that is known.
 	err error
 }
 
-// failed is why a member cannot be asked, nil if it can.
+// failed returns the reason why a member cannot be asked; nil if it can.
 func (m *member) failed() error {
 	if m.isBeingIdentified() {
 		<-m.ways[0].identified
@@ -78,7 +72,7 @@ func (m *member) failed() error {
 	return m.err
 }
 
-// isBeingIdentified says whether it is not known yet which cluster it is.
+// isBeingIdentified reports whether the identity of its cluster is still being read.
 func (m *member) isBeingIdentified() bool {
 	if len(m.ways) == 0 || m.ways[0].identified == nil {
 		return false
@@ -91,22 +85,21 @@ func (m *member) isBeingIdentified() bool {
 	}
 }
 
-// Answer is what one cluster answered.
+// Answer is the answer of one cluster.
 type Answer[T any] struct {
-	// Context is the name of the context that was asked.
+	// Context is the context that was asked.
 	Context string
 	Value   T
-	// Err is why there is no answer; Value may still hold a part of one.
+	// Err is the reason for a missing answer. Value may still hold a partial one.
 	Err error
 }
 
-// Open finds out which cluster each context reaches, all at once, and joins
-// those that reach the same. It never fails as a whole: what is wrong with a
-// context becomes its answer to every question. One of several contexts that reach
-// one cluster stands for it: the first that may, by Options.Stands, in the order they
-// are given in.
+// Open finds out which cluster each context reaches, all at once, and joins contexts of the same
+// cluster. It never fails as a whole: an error of a context becomes its answer to every question.
+// One of several contexts of a cluster stands for it: the first, in the given order, that
+// Options.Stands accepts.
 func Open(ctx context.Context, contexts []Context, o Options) *Fleet {
-	f := &Fleet{allNamespaces: o.AllNamespaces, timeout: o.Timeout, parallel: o.Parallel, clock: o.Clock, cacheDir: o.CacheDir, waiting: &waiting{tell: o.Waiting}, retry: Soon}
+	f := &Fleet{allNamespaces: o.AllNamespaces, timeout: o.Timeout, parallel: o.Parallel, clock: o.Clock, cacheDir: o.CacheDir, waiting: &waiting{report: o.Waiting}, retry: Soon}
 	if f.parallel == 0 {
 		f.parallel = 32
 	}
@@ -119,7 +112,7 @@ func Open(ctx context.Context, contexts []Context, o Options) *Fleet {
 	}
 	opened := make([]*member, len(contexts))
 	f.each(len(contexts), func(i int) {
-		defer f.waiting.on(contexts[i].Name)()
+		defer f.waiting.add(contexts[i].Name)()
 		opened[i] = f.open(ctx, contexts[i])
 	})
 
@@ -129,8 +122,8 @@ func Open(ctx context.Context, contexts []Context, o Options) *Fleet {
 	return f
 }
 
-// openOnly opens a fleet of one context. There is nothing to join it with, so it is asked
-// which cluster it is along with the first question: over a slow line, a round trip less.
+// openOnly opens a fleet of one context. There is nothing to join, so its identity is read
+// concurrently with the first question, which saves a round trip.
 func (f *Fleet) openOnly(ctx context.Context, c Context) {
 	m := f.member(c)
 	f.members = []*member{m}
@@ -155,7 +148,7 @@ func (f *Fleet) open(ctx context.Context, c Context) *member {
 	return m
 }
 
-// member makes one of a context, without asking it.
+// member returns the member of a context, without a request.
 func (f *Fleet) member(c Context) *member {
 	m := &member{context: c.Name}
 	cluster, err := newCluster(c, f.clock, f.cacheDir)
@@ -167,9 +160,9 @@ func (f *Fleet) member(c Context) *member {
 	return m
 }
 
-// identify finds out which cluster a context leads to.
+// identify finds out which cluster a context reaches.
 func (f *Fleet) identify(ctx context.Context, m *member) error {
-	// What is given up on may answer later, and must not touch the cluster then.
+	// A request that timed out may still be answered later, and must not change the cluster then.
 	uid, err := within(ctx, f.timeout, m.ways[0].identity)
 	if err != nil {
 		return &kubecontext.Error{Context: m.context, Doing: "reach the cluster", Err: err}
@@ -178,16 +171,16 @@ func (f *Fleet) identify(ctx context.Context, m *member) error {
 	return nil
 }
 
-// Ask puts a question to every cluster of the fleet, a bounded number at once.
-// There is one answer for each, in the fleet's order.
+// Ask asks every cluster of the fleet a question, a limited number at once. It returns one answer
+// for each, in the fleet's order.
 //
-// The question is given a context that ends when the cluster's time is up. A
-// question that does not heed it, such as one that hangs in a credential
-// plugin, is abandoned; it must not touch what its caller reads without a lock.
+// The question's context ends when the cluster's time is up. A question that ignores it, such as
+// one that hangs in a credential plugin, is abandoned. It must not touch what its caller reads
+// without a lock.
 func Ask[T any](ctx context.Context, f *Fleet, question func(context.Context, *Cluster) (T, error)) []Answer[T] {
 	answers := make([]Answer[T], len(f.members))
 	f.each(len(f.members), func(i int) {
-		defer f.waiting.on(f.members[i].context)()
+		defer f.waiting.add(f.members[i].context)()
 		answers[i] = ask(ctx, f, f.members[i], question)
 	})
 	return answers
@@ -210,7 +203,7 @@ func ask[T any](ctx context.Context, f *Fleet, m *member, question func(context.
 	}
 	answer.Value, answer.Err = within(ctx, timeout, func(ctx context.Context) (T, error) { return question(ctx, m.ways[0]) })
 	if late := (*kubecontext.TimeoutError)(nil); errors.As(answer.Err, &late) {
-		// Told is the limit that was set, not what was left of it.
+		// The error names the limit that was set, not the remaining time.
 		answer.Err = &kubecontext.TimeoutError{After: f.timeout}
 	}
 	if err := m.failed(); err != nil {
@@ -224,10 +217,10 @@ func ask[T any](ctx context.Context, f *Fleet, m *member, question func(context.
 	return answer
 }
 
-// Again begins a new round of questions: every cluster has its whole time again,
-// is asked anew what it serves, and those that did not answer when the fleet was
-// opened are tried once more. What turns out to be one of the others then is joined
-// with that. Of clusters that are watched, neither is asked that has been a moment ago.
+// Again begins a new round of questions. Every cluster gets its whole time again, and is asked
+// again what it serves. Clusters that did not answer when the fleet was opened are tried again,
+// and joined with others if they turn out to be the same. Watched clusters that were asked a
+// moment ago are not asked again.
 func (f *Fleet) Again(ctx context.Context) {
 	f.each(len(f.members), func(i int) {
 		m := f.members[i]
@@ -248,9 +241,8 @@ func (f *Fleet) Again(ctx context.Context) {
 	f.members = f.joined(f.members)
 }
 
-// Clusters returns the clusters of the fleet, in its order, with those that did
-// not answer when it was opened but may do so later. Only contexts whose entry in
-// the kubeconfig is not usable are left out.
+// Clusters returns the clusters of the fleet in its order, including those that did not answer
+// when it was opened. It omits only contexts whose entry in the kubeconfig is not usable.
 func (f *Fleet) Clusters() []*Cluster {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -274,7 +266,7 @@ func (f *Fleet) Contexts() []string {
 	return names
 }
 
-// each calls do for 0 to n-1, a bounded number at once, and waits for all.
+// each calls do for 0 to n-1, a limited number at once, and waits for all.
 func (f *Fleet) each(n int, do func(i int)) {
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, f.parallel)

@@ -18,27 +18,27 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// refuse is a network on which nobody listens.
+// refuse is a network without listeners.
 func refuse(_ context.Context, network, _ string) (net.Conn, error) {
 	return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
 }
 
-// direct keeps the proxy of whoever runs the test out.
+// direct ignores the proxy of the environment.
 func direct(*http.Request) (*url.URL, error) { return nil, nil }
 
-func TestOpenKeepsWhatIsBroken(t *testing.T) {
+func TestOpenKeepsBrokenContexts(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing.crt")
 	contexts := []Context{
 		{Name: "z-broken", Err: errors.New("no such user")},
 		{Name: "a-missing", Config: &rest.Config{Host: "https://api.example", TLSClientConfig: rest.TLSClientConfig{CAFile: missing}}},
 		{Name: "m-down", Config: &rest.Config{Host: "https://api.example", Dial: refuse, Proxy: direct}},
-		// The same as the one before. Nobody knows if it is: neither answered.
+		// This one equals the one before. That is unknown, because neither answered.
 		{Name: "m-down-too", Config: &rest.Config{Host: "https://api.example", Dial: refuse, Proxy: direct}},
 	}
 	f := Open(t.Context(), contexts, Options{})
 	names := []string{"z-broken", "a-missing", "m-down", "m-down-too"}
 	assert.DeepEqual(t, f.Contexts(), names)
-	// Those that are down may be up later; for the others there is no hope.
+	// Clusters that are down may answer later. The other contexts cannot.
 	var later []string
 	for _, c := range f.Clusters() {
 		later = append(later, c.Context)
@@ -71,7 +71,7 @@ func TestOpenKeepsWhatIsBroken(t *testing.T) {
 	assert.ErrorContains(t, errorsOf(f)[1], missing)
 }
 
-func TestOpenTellsTheCauseOfCancellation(t *testing.T) {
+func TestOpenReturnsTheCauseOfCancellation(t *testing.T) {
 	cause := errors.New("interrupt")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	f := Open(ctx, []Context{{Name: "c", Config: &rest.Config{
@@ -131,7 +131,7 @@ func asError(t *testing.T, err error) *kubecontext.Error {
 	return e
 }
 
-// errorsOf are the errors of the members that did not answer.
+// errorsOf returns the errors of the members that did not answer.
 func errorsOf(f *Fleet) []error {
 	var errs []error
 	for _, m := range f.members {

@@ -11,17 +11,18 @@ import (
 	"strings"
 )
 
-// How much is taken of one answer, in bytes, unpacked. API servers keep no object above a
-// few MiB, and lists come in chunks; whatever is larger fills the memory of a laptop, and
-// what it is decoded into is many times that.
+// Limits of one answer, in bytes, unpacked. API servers store no object above a few MiB, and send
+// lists in chunks. A larger answer would fill the memory of a laptop, and its decoded form takes
+// many times its size.
 const (
-	// mostAnswer is for all answers but lists.
+	// mostAnswer is the limit of all answers except lists.
 	mostAnswer = 64 << 20
-	// mostList is for a list, in chunks, or decoded while it comes; mostWhole for one that
-	// nobody asked for in chunks: some servers send all that they have where a watch begins.
+	// mostList is the limit of a list in chunks, or one that is decoded while it arrives.
+	// mostWhole is the limit of a list that was not requested in chunks: some servers send
+	// everything at the start of a watch.
 	mostList  = 256 << 20
 	mostWhole = 1 << 30
-	// mostEvent is for one event of a watch.
+	// mostEvent is the limit of one event of a watch.
 	mostEvent = 64 << 20
 )
 
@@ -35,15 +36,15 @@ const (
 type guard struct {
 	base *url.URL
 	next http.RoundTripper
-	// most is how large the answer to a request may be, and an event of it if that is a
-	// stream; 0 is without bound.
+	// most returns the limits of the answer to a request, and of an event in it; 0 means no
+	// limit.
 	most func(*http.Request) (answer, event int64)
 }
 
 // WrappedRoundTripper lets client-go find the transport that can cancel requests.
 func (g *guard) WrappedRoundTripper() http.RoundTripper { return g.next }
 
-// RoundTrip sends a request, if it is for the context's server.
+// RoundTrip sends a request if it is for the context's server.
 func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 	if !g.covers(request.URL) {
 		if request.Body != nil {
@@ -121,9 +122,9 @@ func (e *RedirectError) Error() string {
 	return fmt.Sprintf("server %q redirects to %q, and redirects are never followed: the credentials are for the first address only. If the second one is right, set it as the cluster's server in the kubeconfig", e.From, e.To)
 }
 
-// TooLargeError is returned where an answer is larger than any that makes sense.
+// TooLargeError means that an answer exceeds the limit.
 type TooLargeError struct {
-	// Most is how many bytes are taken.
+	// Most is the limit in bytes.
 	Most int64
 	// Event is whether it was one event of a watch.
 	Event bool
@@ -137,13 +138,12 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the server's %s is larger than %d MiB, and was not read to its end", what, e.Most>>20)
 }
 
-// decodedWhileItComes marks the context of a request for a list of which no more than one
-// object is in memory. How long such a list is was estimated by its first chunk, and what
-// comes behind that may be larger.
+// decodedWhileItComes marks a request for a list of which only one object at a time is in memory.
+// Its size was estimated from its first chunk, and the rest may be larger.
 type decodedWhileItComes struct{}
 
-// mostOf is how much is taken of the answer to a request. Logs and the like are passed
-// on and not kept; the events of a watch come one by one.
+// mostOf returns the limits of the answer to a request. Logs are passed on without a limit.
+// Events of a watch arrive one by one.
 func mostOf(request *http.Request) (answer, event int64) {
 	query := request.URL.Query()
 	isWatch, _ := strconv.ParseBool(query.Get("watch"))
@@ -160,15 +160,15 @@ func mostOf(request *http.Request) (answer, event int64) {
 	return mostAnswer, 0
 }
 
-// boundedBody is a body that ends in an error where there is too much of it.
+// boundedBody is a body that returns an error beyond its limit.
 type boundedBody struct {
 	io.ReadCloser
 	answer, event int64
-	// read is how much of the answer was read, and line how much of the event.
+	// read is the number of bytes read of the answer, and line that of the current event.
 	read, line int64
 }
 
-// Read reads on.
+// Read reads the next bytes.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.read += int64(n)
@@ -178,7 +178,8 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 		b.line += int64(n)
 	}
 	switch {
-	// Without what was read: some readers take that, and ask again as if nothing had happened.
+	// The bytes read are withheld: some readers would use them, and repeat the request as if
+	// nothing had happened.
 	case b.answer > 0 && b.read > b.answer:
 		return 0, &TooLargeError{Most: b.answer}
 	case b.event > 0 && b.line > b.event:

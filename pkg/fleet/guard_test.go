@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// guarded gets something through a guard that takes so many bytes.
+// guarded reads an answer through a guard with these limits.
 func guarded(t *testing.T, server *httptest.Server, answer, event int64) (string, error) {
 	t.Helper()
 	base, err := url.Parse(server.URL)
@@ -48,7 +48,7 @@ func TestGuardBoundsAnswers(t *testing.T) {
 		{0, 0, false},
 		{int64(len(text)), 0, false},
 		{int64(len(text)) - 1, 0, true},
-		// Of a stream each line counts by itself.
+		// In a stream, each line counts separately.
 		{0, 5, false},
 		{0, 4, true},
 	} {
@@ -72,8 +72,8 @@ func TestGuardKnowsRequests(t *testing.T) {
 	}
 }
 
-// TestEachObjectEnds: a list that gives the same token for ever ends in an error, and so
-// does what is no list at all.
+// TestEachObjectEnds checks that a list that repeats its continue token ends in an error, and so
+// does an answer that is not a list.
 func TestEachObjectEnds(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"kind":"List","metadata":{"continue":"again"},"items":[{}]}`: ErrNoEnd.Error(),

@@ -15,8 +15,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// authority is the fingerprint of the certificate authority that a context
-// trusts; "" where it names none, or names a file that cannot be read.
+// authority returns the fingerprint of the certificate authority that a context trusts; "" if it
+// names none, or an unreadable file.
 func (c Context) authority() string {
 	if c.CA != "" || c.Config == nil {
 		return c.CA
@@ -28,8 +28,8 @@ func (c Context) authority() string {
 	return kubecontext.Fingerprint(config.CAData)
 }
 
-// Address tells where the context's cluster is; the zero Address but for the
-// name where the context is not usable.
+// Address returns the address of the context's cluster. It has only a name if the context is not
+// usable.
 func (c Context) Address() kubecontext.Address {
 	a := kubecontext.Address{Context: c.Name}
 	if c.Config != nil {
@@ -38,9 +38,9 @@ func (c Context) Address() kubecontext.Address {
 	return a
 }
 
-// UID is the UID of the cluster's Namespace kube-system; "" where no context that is known to
-// lead there may read it. A fleet of one context reads it while other questions are asked,
-// and UID waits for that.
+// UID returns the UID of the cluster's Namespace kube-system; "" if no known context of the
+// cluster may read it. A fleet of one context reads it concurrently with other questions, and UID
+// waits for that.
 func (c *Cluster) UID() string {
 	if c.identified != nil {
 		<-c.identified
@@ -50,12 +50,12 @@ func (c *Cluster) UID() string {
 
 // SetUID sets the UID of a cluster that another context has identified.
 func (c *Cluster) SetUID(uid string) {
-	_ = c.UID() // Nothing sets it after this.
+	_ = c.UID() // After this, no other goroutine sets it.
 	c.uid, c.isIntroduced = uid, true
 }
 
-// Identity is what is known of which cluster it is: the UID of kube-system, and those of the
-// namespaces that LearnNamespaces has read.
+// Identity returns what is known about the identity of the cluster: the UID of kube-system, and
+// those of the namespaces that LearnNamespaces has read.
 func (c *Cluster) Identity() delegation.Cluster {
 	uid := c.UID()
 	c.mu.Lock()
@@ -63,8 +63,8 @@ func (c *Cluster) Identity() delegation.Cluster {
 	return delegation.Cluster{UID: uid, Namespaces: maps.Clone(c.namespaces)}
 }
 
-// LearnNamespaces reads the UIDs of namespaces, each once. A namespace that may not be read,
-// or does not exist, stays unknown and is no error.
+// LearnNamespaces reads the UIDs of namespaces, each once. A namespace that is missing or not
+// readable stays unknown without an error.
 func (c *Cluster) LearnNamespaces(ctx context.Context, namespaces ...string) error {
 	for _, namespace := range namespaces {
 		c.mu.Lock()
@@ -87,8 +87,8 @@ func (c *Cluster) LearnNamespaces(ctx context.Context, namespaces ...string) err
 	return nil
 }
 
-// namespaceUID reads the UID of a namespace over the context's own connection; "" where the
-// user may not read it, or there is none.
+// namespaceUID reads the UID of a namespace over the context's own connection; "" if the
+// namespace is missing or not readable.
 func (c *Cluster) namespaceUID(ctx context.Context, namespace string) (string, error) {
 	ctx, cancel := context.WithTimeout(OwnConnection(ctx), RequestTimeout)
 	defer cancel()
@@ -104,8 +104,8 @@ func (c *Cluster) namespaceUID(ctx context.Context, namespace string) (string, e
 	return string(ns.UID), nil
 }
 
-// identity reads the UID of kube-system; "" where the user may not read it, or something that
-// serves no namespaces answers, which is no error.
+// identity reads the UID of kube-system. It returns "" without an error if the UID is not
+// readable, or if the server serves no namespaces.
 func (c *Cluster) identity(ctx context.Context) (string, error) {
 	uid, err := c.namespaceUID(ctx, metav1.NamespaceSystem)
 	if stray := (*kubecontext.StrayError)(nil); apierrors.IsNotFound(err) || errors.As(err, &stray) {
@@ -115,10 +115,9 @@ func (c *Cluster) identity(ctx context.Context) (string, error) {
 }
 
 // Verify reads the identity of the cluster again, over the connection of this context, and
-// compares it with what was read before. namespace is one whose UID may tell where
-// kube-system's is not known. It returns nil if the cluster is the same, a
-// *kubecontext.MovedError if the context leads to another one now, and a
-// *kubecontext.UnidentifiedError if no UID was readable before.
+// compares it with the earlier one. namespace is used if kube-system's UID is unknown. It returns
+// nil if the cluster is the same, a *kubecontext.MovedError if the context now reaches another
+// one, and a *kubecontext.UnidentifiedError if no UID was readable before.
 func (c *Cluster) Verify(ctx context.Context, namespace string) error {
 	known := c.Identity()
 	name, before := metav1.NamespaceSystem, known.UID
@@ -138,15 +137,15 @@ func (c *Cluster) Verify(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// ProveAbsent returns nil if an object certainly does not exist: the server says so in a
-// Status that names the object, before and after it has proven over the same connection that
-// it still is the same cluster. Otherwise the error says what is missing to the proof.
+// ProveAbsent returns nil if an object certainly does not exist: the server reports that in a
+// Status that names the object, before and after it has proven its identity over the same
+// connection. Otherwise the error says what the proof lacks.
 func (c *Cluster) ProveAbsent(ctx context.Context, r schema.GroupVersionResource, namespace, name string) error {
 	return c.ProveGone(ctx, r, namespace, name, "")
 }
 
-// ProveGone does so for the object of a UID, which is also gone if another object has its
-// name; for "" that is an error.
+// ProveGone is ProveAbsent for the object with a UID, which is also gone if another object has
+// its name. With UID "", an existing object is an error.
 func (c *Cluster) ProveGone(ctx context.Context, r schema.GroupVersionResource, namespace, name, uid string) error {
 	ctx = OwnConnection(ctx)
 	for _, prove := range []func() error{func() error { return c.Verify(ctx, namespace) }, func() error { return nil }} {

@@ -15,7 +15,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// lateTransport answers only once it is let, whatever becomes of the request.
+// lateTransport answers only after let is closed, even if the request is cancelled.
 type lateTransport struct{ let chan struct{} }
 
 func (l lateTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -26,8 +26,8 @@ func (l lateTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// TestLateIdentity: what a cluster answers after it was given up on is not written to
-// what others read by then.
+// TestLateIdentity checks that an answer after the timeout does not change data that others
+// already read.
 func TestLateIdentity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := lateTransport{let: make(chan struct{})}
@@ -43,8 +43,8 @@ func TestLateIdentity(t *testing.T) {
 	})
 }
 
-// TestOnlyContext: who asks one context asks at once, while it is asked which cluster it is,
-// and hears that it could not be reached as who asks several does.
+// TestOnlyContext checks that a single context is asked immediately, concurrently with the
+// request for its identity, and that connection errors are the same as with several contexts.
 func TestOnlyContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := lateTransport{let: make(chan struct{})}

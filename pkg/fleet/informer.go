@@ -11,31 +11,31 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Informed says which objects an Informer keeps; a list of them is an L.
+// Informed selects the objects of an Informer. A list of them is an L.
 type Informed[L runtime.Object] struct {
-	// Client lists and watches them.
+	// Client lists and watches the objects.
 	Client interface {
 		List(context.Context, metav1.ListOptions) (L, error)
 		Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
 	}
 	Selected metav1.ListOptions
-	// Like is an empty one, and Trim cuts one down to what is kept of it.
+	// Like is an empty object. Trim reduces an object to the parts to keep.
 	Like runtime.Object
 	Trim func(any) any
-	// Handler is told of what is kept.
+	// Handler receives the changes of the kept objects.
 	Handler cache.ResourceEventHandler
-	// Told is told how each request ended that somebody still wants. The informer's own way
-	// of telling errors leaves out refused connections.
-	Told func(error)
+	// OnResult receives the result of each request, except those cancelled by ctx. The informer's
+	// own error handler omits refused connections.
+	OnResult func(error)
 }
 
-// Informer keeps objects of a cluster up to date, over restarts of its API server and all else.
+// Informer keeps objects of a cluster current, also across restarts of its API server.
 type Informer struct {
 	informer cache.SharedIndexInformer
 	handled  cache.ResourceEventHandlerRegistration
 }
 
-// NewInformer makes one that has not asked for anything yet.
+// NewInformer returns an Informer that has sent no request yet.
 func NewInformer[L runtime.Object](i Informed[L]) *Informer {
 	choose := func(o metav1.ListOptions) metav1.ListOptions {
 		o.LabelSelector, o.FieldSelector = i.Selected.LabelSelector, i.Selected.FieldSelector
@@ -43,7 +43,7 @@ func NewInformer[L runtime.Object](i Informed[L]) *Informer {
 	}
 	tell := func(ctx context.Context, err error) {
 		if ctx.Err() == nil {
-			i.Told(err)
+			i.OnResult(err)
 		}
 	}
 	informer := cache.NewSharedIndexInformerWithOptions(&cache.ListWatch{
@@ -55,8 +55,8 @@ func NewInformer[L runtime.Object](i Informed[L]) *Informer {
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			watching, err := i.Client.Watch(ctx, choose(o))
 			if o.SendInitialEvents == nil || !apierrors.IsInvalid(err) {
-				// Servers that cannot begin a watch with all there is say so, and are
-				// listed then: it is no failure (KEP-3157).
+				// Servers that cannot start a watch with the existing objects say so, and get a
+				// list request instead. That is not a failure (KEP-3157).
 				tell(ctx, err)
 			}
 			return watching, err
@@ -69,30 +69,31 @@ func NewInformer[L runtime.Object](i Informed[L]) *Informer {
 	return &Informer{informer, handled}
 }
 
-// Run keeps the objects up to date until ctx is over.
+// Run keeps the objects current until ctx is done.
 func (i *Informer) Run(ctx context.Context) { i.informer.RunWithContext(quiet(ctx)) }
 
-// HasSynced says whether the handler was told of all that there were to begin with.
+// HasSynced reports whether the handler has received all initial objects.
 func (i *Informer) HasSynced() bool { return i.handled.HasSynced() }
 
-// Get is an object as it was seen last, by its ObjectKey; nil if there is none.
+// Get returns the latest version of an object by its ObjectKey; nil if there is none.
 func (i *Informer) Get(key string) any {
-	// The store is in memory, and has no errors.
+	// The store is in memory, and returns no errors.
 	found, _, _ := i.informer.GetStore().GetByKey(key)
 	return found
 }
 
-// Link is whether a cluster answers, of which each change is told, once.
+// Link tracks whether a cluster answers, and reports each change once.
 type Link struct {
-	// Lost is told why it does not, and Back that it does again.
-	Lost func(error)
-	Back func()
+	// Lost receives the reason when the cluster stops answering. Back is called when it answers
+	// again.
+	Lost      func(error)
+	Recovered func()
 
 	mu     sync.Mutex
 	isLost bool
 }
 
-// Note notes why the cluster has not answered, or, with nil, that it has.
+// Note records the error of a cluster that does not answer, or nil for an answer.
 func (l *Link) Note(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,6 +104,6 @@ func (l *Link) Note(err error) {
 		l.Lost(err)
 	default:
 		l.isLost = false
-		l.Back()
+		l.Recovered()
 	}
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// TestLink: that a cluster does not answer is told once, and so is that it does again.
+// TestLink checks that each change of a connection is reported once.
 func TestLink(t *testing.T) {
-	var told []string
+	var reported []string
 	l := fleet.Link{
-		Lost: func(err error) { told = append(told, err.Error()) },
-		Back: func() { told = append(told, "back") },
+		Lost:      func(err error) { reported = append(reported, err.Error()) },
+		Recovered: func() { reported = append(reported, "back") },
 	}
 	for _, err := range []error{nil, errors.New("first"), errors.New("second"), nil, nil, errors.New("third")} {
 		l.Note(err)
 	}
-	assert.DeepEqual(t, told, []string{"first", "back", "third"})
+	assert.DeepEqual(t, reported, []string{"first", "back", "third"})
 }

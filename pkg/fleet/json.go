@@ -17,8 +17,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 )
 
-// JSON begins a request for objects of any kind, as JSON; namespace is "" for all
-// of them, and for kinds that have none.
+// JSON returns a request for objects of any kind, as JSON. namespace is "" for all namespaces,
+// and for cluster-scoped kinds.
 func (c *Cluster) JSON(r schema.GroupVersionResource, namespace string) (*rest.Request, error) {
 	apiPath := "/apis"
 	if r.Group == corev1.GroupName {
@@ -32,7 +32,7 @@ func (c *Cluster) JSON(r schema.GroupVersionResource, namespace string) (*rest.R
 		SetHeader("Accept", "application/json"), nil
 }
 
-// DecodeJSON reads the answer to a request for JSON.
+// DecodeJSON decodes the answer to a request for JSON.
 func DecodeJSON(result rest.Result, into any) error {
 	if err := result.Error(); err != nil {
 		return err
@@ -44,7 +44,7 @@ func DecodeJSON(result rest.Result, into any) error {
 	return DecodeText(body, into)
 }
 
-// DecodeText reads JSON that a server has sent.
+// DecodeText decodes JSON from a server.
 func DecodeText(text []byte, into any) error {
 	if err := apijson.Unmarshal(text, into); err != nil {
 		return fmt.Errorf("%w: %w", ErrSenseless, err)
@@ -52,18 +52,16 @@ func DecodeText(text []byte, into any) error {
 	return nil
 }
 
-// ErrSenseless is why an answer cannot be read that is not what was asked for.
+// ErrSenseless means that the answer of a server is malformed, or is not what was requested.
 var ErrSenseless = errors.New("the answer of the server is invalid")
 
-// chunk is how many objects are asked for at once, as kubectl does
-// (cmdutil.DefaultChunkSize).
+// chunk is the number of objects per request, as in kubectl (cmdutil.DefaultChunkSize).
 const chunk = 500
 
-// EachObject lists objects of any kind in chunks, as JSON that is decoded into Ts,
-// and calls visit for each. Where the snapshot that the chunks come from was compacted
-// away in between, the server offers a token to go on from the same place in the
-// present state, and that is taken. Of a cluster that is watched, the same Ts may come
-// again: nobody may change them.
+// EachObject lists objects of any kind in chunks, as JSON decoded into Ts, and calls visit for
+// each. If the snapshot behind the chunks was compacted in between, EachObject continues at the
+// same place in the current state, with the token that the server offers. For a watched cluster,
+// repeated calls may pass the same Ts, so visit must not change them.
 func EachObject[T any](ctx context.Context, c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(T)) error {
 	if c.recalls(ctx) == nil {
 		_, err := eachObject(ctx, c, r, namespace, o, visit)
@@ -73,7 +71,8 @@ func EachObject[T any](ctx context.Context, c *Cluster, r schema.GroupVersionRes
 	return Recall(ctx, c, Objects(c, r, namespace, o, same), func(_ string, object *T) { visit(*object) })
 }
 
-// eachObject also tells the resource version of the first chunk.
+// eachObject is EachObject without a memory. It also returns the resource version of the first
+// chunk.
 func eachObject[T any](ctx context.Context, c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(T)) (version string, err error) {
 	to := c.recorder.Load()
 	if to == nil {
@@ -92,7 +91,7 @@ func eachObject[T any](ctx context.Context, c *Cluster, r schema.GroupVersionRes
 	return version, cmp.Or(err, failed)
 }
 
-// eachListed asks for a list.
+// eachListed sends the requests of a list.
 func eachListed[T any](ctx context.Context, c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(T)) (version string, err error) {
 	o.Limit = chunk
 	for {
@@ -121,8 +120,8 @@ func eachListed[T any](ctx context.Context, c *Cluster, r schema.GroupVersionRes
 	}
 }
 
-// optionsVersion is in which version client-go's scheme knows the options of lists; they are
-// the same for every group.
+// optionsVersion returns the version in which client-go's scheme registers list options, which
+// are the same for every group.
 func optionsVersion() schema.GroupVersion { return schema.GroupVersion{Version: "v1"} }
 
 // page is a chunk of a list.
@@ -131,11 +130,11 @@ type page[T any] struct {
 	metav1.ListMeta `json:"metadata"`
 	Items           []T `json:"items"`
 
-	// size is how many bytes the chunk has.
+	// size is the size of the chunk in bytes.
 	size int
 }
 
-// ask asks for a chunk.
+// ask requests a chunk.
 func (p *page[T]) ask(ctx context.Context, c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions) error {
 	request, err := c.JSON(r, namespace)
 	if err != nil {
@@ -154,17 +153,16 @@ func (p *page[T]) ask(ctx context.Context, c *Cluster, r schema.GroupVersionReso
 	case err != nil:
 		return c.Checked(err, r, "")
 	case p.Items == nil && p.Continue == "" && !strings.HasSuffix(p.Kind, "List"):
-		// From there being none nothing could be told from anything else.
+		// An empty answer of another kind would look like an empty list.
 		return fmt.Errorf("%w: it is no list", ErrSenseless)
 	}
 	return GoesOn(o.Continue, p.Continue)
 }
 
-// ErrNoEnd is why a list is given up whose server never comes to its end.
+// ErrNoEnd means that a list was abandoned because it would never end.
 var ErrNoEnd = errors.New("the server repeats a continue token: the list would never end")
 
-// GoesOn checks that the next chunk of a list is another one than the last, by the token
-// that was sent and the one that came.
+// GoesOn returns ErrNoEnd if the continue token that was sent equals the one that came back.
 func GoesOn(sent, got string) error {
 	if sent != "" && sent == got {
 		return ErrNoEnd

@@ -18,8 +18,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 )
 
-// Objects is the source of objects of any kind, as JSON that is decoded into As, of which convert
-// makes what is kept, with the ObjectKey.
+// Objects returns the source of objects of any kind, decoded from JSON into As. convert turns an
+// A into what is kept, and returns its ObjectKey.
 func Objects[A, T any](c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, convert func(*A) (key string, object T)) Source[T] {
 	return Source[T]{
 		Key:  strings.Join([]string{reflect.TypeFor[T]().String(), r.String(), namespace, o.LabelSelector, o.FieldSelector}, "\n"),
@@ -50,13 +50,13 @@ func Objects[A, T any](c *Cluster, r schema.GroupVersionResource, namespace stri
 	}
 }
 
-// named is an object with the key that it is kept by.
+// named is an object with its key.
 type named[T any] struct {
 	key    string
 	object T
 }
 
-// UnmarshalJSON decodes both.
+// UnmarshalJSON decodes the object and its key.
 func (n *named[T]) UnmarshalJSON(text []byte) error {
 	var about struct {
 		Metadata struct {
@@ -71,9 +71,9 @@ func (n *named[T]) UnmarshalJSON(text []byte) error {
 	return apijson.Unmarshal(text, &n.object)
 }
 
-// Object reads one object as JSON; it is nil where there is none of that name. Of a cluster
-// that is watched, it is the list of those that have the name, which can be watched too, for
-// whoever may list: others ask for it again.
+// Object reads one object as JSON; nil if there is none of that name. For a watched cluster, it
+// lists the objects with that name, so that the list can be watched. Users without the right to
+// list read the object again each time.
 func Object(ctx context.Context, c *Cluster, r schema.GroupVersionResource, namespace, name string) (text []byte, err error) {
 	get := func() ([]byte, error) {
 		request, err := c.JSON(r, namespace)

@@ -18,13 +18,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// things is a server with so many objects, which it gives in chunks or as a whole.
+// things is a server with count objects, which it sends in chunks or as a whole.
 type things struct {
 	count int
-	// hangs has the connection break in the midst of the whole.
+	// hangs is whether the connection breaks within a whole list.
 	hangs bool
-	// counts is whether it tells how many are left behind a chunk, whole what becomes of
-	// the answer that has all of them, and code with what that comes.
+	// counts is whether chunks have remainingItemCount. whole changes the answer with all
+	// objects, and code is its status.
 	counts bool
 	whole  func(list string) string
 	code   int
@@ -53,7 +53,7 @@ func (s *things) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(body), Request: r}, nil
 }
 
-// list is written as API servers write custom resources: what it says of itself comes last.
+// list formats a list as API servers do for custom resources: the metadata comes last.
 func (s *things) list(from, to int, about string) string {
 	var items []string
 	for i := from; i < to; i++ {
@@ -68,10 +68,10 @@ func (s *things) list(from, to int, about string) string {
 	return fmt.Sprintf(`{"apiVersion":"v1","items":[%s],"kind":"ThingList","metadata":{%s}}`, strings.Join(items, ","), about)
 }
 
-// TestLongListsAreAskedForAsAWhole: of a long list all comes in one answer, from one moment;
-// servers that give none, or do not tell how long it is, give chunks; and a list that
-// breaks off is not taken for all there is.
-func TestLongListsAreAskedForAsAWhole(t *testing.T) {
+// TestLongListsAreReadWhole checks that the objects of a long list come in one answer,
+// from one moment. Servers that refuse that, or that do not report the length, send chunks. A
+// list that breaks off is not taken as complete.
+func TestLongListsAreReadWhole(t *testing.T) {
 	as := func(list string) string { return list }
 	for name, c := range map[string]struct {
 		things

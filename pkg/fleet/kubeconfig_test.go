@@ -12,8 +12,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// isolate hides the kubeconfig of whoever runs the test, and the service account
-// of the pod it may run in. It returns a directory for a kubeconfig.
+// isolate hides the environment's kubeconfig and service account. It returns a directory for a
+// kubeconfig.
 func isolate(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -50,7 +50,7 @@ contexts:
 - {name: east, context: {cluster: c-east, user: admin}}
 `
 
-// parse makes kubectl's flags of a command line.
+// parse parses a command line into kubectl's flags.
 func parse(t *testing.T, args ...string) *genericclioptions.ConfigFlags {
 	t.Helper()
 	flags := genericclioptions.NewConfigFlags(false)
@@ -60,8 +60,7 @@ func parse(t *testing.T, args ...string) *genericclioptions.ConfigFlags {
 	return flags
 }
 
-// brief is what most tests look at: each context as "name namespace server", or
-// "name error".
+// brief returns each context as "name namespace server" or "name error".
 func brief(contexts []fleet.Context) []string {
 	var lines []string
 	for _, c := range contexts {

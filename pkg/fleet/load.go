@@ -17,45 +17,43 @@ import (
 
 // Context is an entry of the user's kubeconfig, ready to be connected to.
 type Context struct {
-	// Name is the context's name in the kubeconfig; "in-cluster" where there is
-	// no kubeconfig and the service account of a pod is used, and the server's
-	// address where only --server was given.
+	// Name is the context's name in the kubeconfig. It is "in-cluster" for a Pod's service
+	// account without a kubeconfig, and the server's address if only --server was given.
 	Name string
-	// Namespace is -n, or else the context's own, or else "default".
+	// Namespace is the value of -n, or the context's namespace, or "default".
 	Namespace string
 	// Config are the client settings, unthrottled; nil if Err is set.
 	Config *rest.Config
-	// CA is the Fingerprint of the cluster's certificate authority where Config
-	// does not hold it, as in a bundle.
+	// CA is the Fingerprint of the cluster's certificate authority if Config does not hold it, as
+	// in a snapshot.
 	CA string
-	// Bounded is whether only objects of some namespaces can be had, as from a bundle,
-	// though nobody refuses to list all.
+	// Bounded is whether only objects of some namespaces are available, as in a snapshot,
+	// although listing all is not refused.
 	Bounded bool
-	// Err tells why this entry of the kubeconfig cannot be used.
+	// Err is the reason why this entry of the kubeconfig is not usable.
 	Err error
 }
 
-// Selection says which contexts of the kubeconfig are wanted. The zero value
-// is the current one.
+// Selection selects contexts of the kubeconfig. The zero value selects the current one.
 type Selection struct {
-	// Patterns are what Select takes.
+	// Patterns are patterns for Select.
 	Patterns []string
-	// All means every context there is; Patterns are then ignored.
+	// All selects every context, and ignores Patterns.
 	All bool
-	// Behind is a context that comes first, and behind it those of Patterns as SelectInOrder
-	// takes them, in their order; "" for none.
+	// Behind, if set, is a context that comes first, followed by those of Patterns in the order
+	// of SelectInOrder.
 	Behind string
 }
 
-// several says whether more than one context may be meant.
+// several reports whether more than one context may be selected.
 func (s Selection) several() bool { return s.All || len(s.Patterns) > 0 }
 
-// ErrNoKubeconfig is returned where there is no kubeconfig, no --server, and no
-// pod's service account.
+// ErrNoKubeconfig means that there is no kubeconfig, no --server, and no service account of a
+// Pod.
 var ErrNoKubeconfig = errors.New("no kubeconfig")
 
-// RefusedFlagsError is returned for flags that say which cluster or user is
-// meant, beside several contexts.
+// RefusedFlagsError means that flags for a single cluster or user were combined with several
+// contexts.
 type RefusedFlagsError struct{ Flags, Contexts []string }
 
 func (e *RefusedFlagsError) Error() string {
@@ -63,10 +61,9 @@ func (e *RefusedFlagsError) Error() string {
 		strings.Join(e.Flags, ", "), strings.Join(e.Contexts, ", "))
 }
 
-// Load reads the kubeconfig as kubectl would with the same flags, and returns
-// the selected contexts, the current one first, then by name. Nothing is sent
-// to any server. A context whose own entry is broken comes with an Err of its
-// own and does not keep the others from being used.
+// Load reads the kubeconfig as kubectl does with the same flags, and returns the selected
+// contexts, the current one first, then by name. It sends no requests. A context with a broken
+// entry has its Err set, and does not affect the others.
 func Load(flags *genericclioptions.ConfigFlags, selection Selection) ([]Context, error) {
 	loader := flags.ToRawKubeConfigLoader()
 	raw, err := loader.RawConfig()
@@ -84,7 +81,7 @@ func Load(flags *genericclioptions.ConfigFlags, selection Selection) ([]Context,
 	case nothingChosen && (len(names) == 0 || *flags.APIServer != ""):
 		return loadWithoutKubeconfig(flags, loader)
 	case len(names) == 0:
-		return nil, fmt.Errorf("%w: %s", ErrNoKubeconfig, whereLooked(loader))
+		return nil, fmt.Errorf("%w: %s", ErrNoKubeconfig, kubeconfigPaths(loader))
 	}
 	if names, err = selection.pick(names, current); err != nil {
 		return nil, err
@@ -100,7 +97,7 @@ func Load(flags *genericclioptions.ConfigFlags, selection Selection) ([]Context,
 	return contexts, nil
 }
 
-// pick returns the names that are selected.
+// pick returns the names of the selected contexts.
 func (s Selection) pick(names []string, current string) ([]string, error) {
 	switch {
 	case s.All:
@@ -117,7 +114,7 @@ func (s Selection) pick(names []string, current string) ([]string, error) {
 	return []string{current}, nil
 }
 
-// pickBehind returns the one that comes first, and those of the patterns.
+// pickBehind returns the context that comes first, and those of the patterns.
 func (s Selection) pickBehind(names []string) ([]string, error) {
 	if !slices.Contains(names, s.Behind) {
 		return nil, &UnknownContextError{Pattern: s.Behind, Nearest: Nearest(s.Behind, names), Available: names}
@@ -145,8 +142,8 @@ func sortedNames(raw clientcmdapi.Config, current string) []string {
 	})
 }
 
-// identityFlags names those of kubectl's flags in use that say which cluster or
-// user is meant, and so make sense for a single context only.
+// identityFlags returns the used flags of kubectl that name a cluster or user, and so apply to a
+// single context only.
 func identityFlags(flags *genericclioptions.ConfigFlags) []string {
 	var used []string
 	for _, f := range []struct{ name, value string }{
@@ -163,8 +160,7 @@ func identityFlags(flags *genericclioptions.ConfigFlags) []string {
 }
 
 func loadContext(raw clientcmdapi.Config, name string, flags *genericclioptions.ConfigFlags, access clientcmd.ConfigAccess) Context {
-	// The kubeconfig was read once, for all contexts; ConfigFlags would read it
-	// anew for each of them.
+	// The kubeconfig was read once for all contexts. ConfigFlags would read it again for each.
 	client := clientcmd.NewNonInteractiveClientConfig(raw, name, overrides(flags), access)
 	c := Context{Name: name}
 	if c.Err = complete(raw, name, flags); c.Err != nil {
@@ -182,9 +178,9 @@ func loadContext(raw clientcmdapi.Config, name string, flags *genericclioptions.
 	return c
 }
 
-// complete checks that what a context names is there. clientcmd takes a cluster
-// that is not there for http://localhost:8080, and a user for nobody, so that
-// another cluster's Jobs could be shown under the context's name.
+// complete checks that the cluster and the user of a context exist. For a missing cluster,
+// clientcmd would use http://localhost:8080, and for a missing user none, so that another
+// cluster's Jobs could appear under the context's name.
 func complete(raw clientcmdapi.Config, name string, flags *genericclioptions.ConfigFlags) error {
 	c := raw.Contexts[name]
 	cluster, user := cmp.Or(*flags.ClusterName, c.Cluster), cmp.Or(*flags.AuthInfoName, c.AuthInfo)
@@ -201,11 +197,11 @@ func complete(raw clientcmdapi.Config, name string, flags *genericclioptions.Con
 	return nil
 }
 
-// loadWithoutKubeconfig serves --server without any context, and pods.
+// loadWithoutKubeconfig handles --server without a context, and Pods.
 func loadWithoutKubeconfig(flags *genericclioptions.ConfigFlags, loader clientcmd.ClientConfig) ([]Context, error) {
 	if *flags.APIServer == "" {
 		if _, err := rest.InClusterConfig(); err != nil {
-			return nil, fmt.Errorf("%w: %s", ErrNoKubeconfig, whereLooked(loader))
+			return nil, fmt.Errorf("%w: %s", ErrNoKubeconfig, kubeconfigPaths(loader))
 		}
 	}
 	config, err := flags.ToRESTConfig()
@@ -226,9 +222,9 @@ func loadWithoutKubeconfig(flags *genericclioptions.ConfigFlags, loader clientcm
 	return []Context{{Name: name, Namespace: namespace, Config: config}}, nil
 }
 
-// prepare makes client settings fit for servers of which nobody knows what they send. It
-// turns client-side rate limiting off, too: a listing asks for one chunk after the other
-// and cannot flood a server; API priority and fairness protects it from many clients.
+// prepare guards client settings against the answers of unknown servers. It also disables
+// client-side rate limiting: a list requests one chunk after the other and cannot flood a server,
+// and API priority and fairness protects servers from many clients.
 func prepare(config *rest.Config) error {
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
@@ -239,11 +235,11 @@ func prepare(config *rest.Config) error {
 	return nil
 }
 
-func whereLooked(loader clientcmd.ClientConfig) string {
+func kubeconfigPaths(loader clientcmd.ClientConfig) string {
 	access := loader.ConfigAccess()
 	files := access.GetLoadingPrecedence()
 	if access.IsExplicitFile() {
 		files = []string{access.GetExplicitFile()}
 	}
-	return fmt.Sprintf("looked for one in %s; set KUBECONFIG, or give --kubeconfig or --server", strings.Join(files, ", "))
+	return fmt.Sprintf("no context in %s; set KUBECONFIG, or give --kubeconfig or --server", strings.Join(files, ", "))
 }

@@ -134,7 +134,7 @@ func TestLoadExplicitFile(t *testing.T) {
 	assert.NilError(t, err)
 	assert.DeepEqual(t, brief(contexts), []string{"hub batch https://hub.other:6443"})
 
-	// As kubectl has it, only a file that is named expressly has to be there.
+	// As in kubectl, only a file that is named explicitly has to exist.
 	missing := filepath.Join(dir, "missing")
 	_, err = fleet.Load(parse(t, "--kubeconfig="+missing), fleet.Selection{})
 	assert.ErrorIs(t, err, os.ErrNotExist)

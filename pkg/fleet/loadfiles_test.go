@@ -12,7 +12,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// Files are merged as kubectl merges them: the first one to say a thing wins.
+// TestLoadSeveralFiles checks that files are merged as kubectl does: the first definition wins.
 func TestLoadSeveralFiles(t *testing.T) {
 	dir := isolate(t)
 	first := write(t, dir, "first", `
@@ -39,7 +39,7 @@ contexts:
 	assert.Equal(t, contexts[2].Config.BearerToken, "first")
 }
 
-// Paths in a kubeconfig are relative to it.
+// TestLoadRelativePaths checks that paths in a kubeconfig are relative to it.
 func TestLoadRelativePaths(t *testing.T) {
 	dir := isolate(t)
 	ca := write(t, dir, "ca.crt", "")
@@ -54,7 +54,7 @@ contexts: [{name: c, context: {cluster: c}}]
 	assert.Equal(t, contexts[0].Config.CAFile, ca)
 }
 
-// A broken entry does not keep the others from being used.
+// TestLoadBrokenContexts checks that a broken entry does not affect the others.
 func TestLoadBrokenContexts(t *testing.T) {
 	write(t, isolate(t), "config", `
 clusters:

@@ -10,62 +10,60 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// How long it is believed what no watch tells of.
+// How long answers that no watch keeps current are trusted.
 const (
-	// Soon is for what may change at any time: objects that may be listed and not watched,
-	// and whatever failed.
+	// Soon is for answers that may change at any time: objects that can be listed and not
+	// watched, and errors.
 	Soon = 2 * time.Second
-	// Seldom is for what hardly ever changes: what a server serves, and what it refuses.
+	// Seldom is for answers that rarely change: what a server serves, and what it refuses.
 	Seldom = 30 * time.Second
-	// Rarely is for what also changes its key when it changes.
+	// Rarely is for answers whose key changes with them.
 	Rarely = 5 * time.Minute
-	// idle is after how long watches end that nobody has asked for since.
+	// idle is how long a watch continues after its last use.
 	idle = time.Minute
 )
 
-// memory is what the server of one cluster has answered, for as long as it is true: watches
-// tell of what has changed, and are what makes it differ from a cache. Of a cluster that has
-// one, whoever reads the same again asks nobody.
+// memory holds what the server of one cluster has answered. Unlike a cache, it is kept current by
+// watches. Repeated reads of the cluster are answered from it without requests.
 type memory struct {
-	// ctx is that of all watches.
+	// ctx is the context of all watches.
 	ctx   context.Context
 	clock clock.PassiveClock
-	// changed is told that something is no longer as it was read.
+	// changed receives a value when something differs from what was read.
 	changed chan<- struct{}
 
 	mu   sync.Mutex
 	kept map[string]*recollection
-	// fell is told that the cluster no longer answers.
+	// fell receives a value when the cluster stops answering.
 	fell chan struct{}
-	// down is why the cluster does not answer, nil if it does.
+	// down is the reason why the cluster does not answer; nil if it does.
 	down error
-	// refused is what may not be watched, by what it is called, and why.
+	// refused are the errors of refused watches, by Source.What.
 	refused map[string]error
 }
 
-// recollection is one answer. Its fields but the first are under the memory's lock.
+// recollection is one answer. The memory's lock protects its fields, except asking.
 type recollection struct {
-	// asking is held by who asks the server for it.
+	// asking is held during the request to the server.
 	asking sync.Mutex
-	// isKept is whether there is an answer: err, or objects, in the order of keys, which are
-	// theirs, or value.
+	// isKept is whether there is an answer: err, or value, or objects sorted by their keys.
 	isKept  bool
 	err     error
 	keys    []string
 	objects []any
 	value   any
-	// isExpired is that no watch has told of anything since one was begun too far back.
+	// isExpired is whether a watch started too far back, and none has delivered an event since.
 	isExpired bool
-	// until is when it has to be asked for again; zero is not before a watch says so.
+	// until is when the answer expires; zero if only a watch ends it.
 	until time.Time
-	// noWatch is until when no watch is tried, since that was refused.
+	// noWatch is until when no watch is tried, because one was refused.
 	noWatch time.Time
-	// used is when somebody wanted it last.
+	// used is the time of the last use.
 	used time.Time
 	stop context.CancelFunc
 }
 
-// find returns what is known by a key, which may be nothing so far.
+// find returns the recollection of a key, which may be empty.
 func (m *memory) find(key string) *recollection {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,23 +76,23 @@ func (m *memory) find(key string) *recollection {
 	return r
 }
 
-// knows says whether an answer is there, and true.
+// knows reports whether a recollection has a current answer.
 func (m *memory) knows(r *recollection) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return r.isKept && (r.until.IsZero() || m.clock.Now().Before(r.until))
 }
 
-// has says whether there is an answer by a key, and true.
-func (m *memory) has(key string) bool {
+// hasCurrent reports whether a key has a current answer.
+func (m *memory) hasCurrent(key string) bool {
 	m.mu.Lock()
 	r := m.kept[key]
 	m.mu.Unlock()
 	return r != nil && m.knows(r)
 }
 
-// fail notes that an answer was none. What the server refuses is kept for a while; all
-// else is tried again by the next one who asks.
+// fail records a failed request. Refusals of the server are kept for a while. After other errors,
+// the next reader tries again.
 func (m *memory) fail(r *recollection, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -107,12 +105,12 @@ func (m *memory) fail(r *recollection, err error) {
 	}
 }
 
-// isFinal says whether a server will most likely say the same when it is asked again.
+// isFinal reports whether a server would most likely give the same answer again.
 func isFinal(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// lose notes that a watch has ended, and that from now on nobody tells what changes.
+// lose records the end of a watch: from now on, nothing reports changes.
 func (m *memory) lose(r *recollection, what string, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -122,23 +120,23 @@ func (m *memory) lose(r *recollection, what string, err error) {
 		r.until, r.noWatch = now.Add(Soon), now.Add(Seldom)
 		m.refused[what] = err
 	case (apierrors.IsResourceExpired(err) || apierrors.IsGone(err)) && !r.isExpired:
-		// The server answers, but no longer knows what has happened since.
+		// The server answers, but no longer has the history.
 		r.until, r.isExpired = now, true
-		m.tell()
+		m.notifyChange()
 	default:
 		r.until = now.Add(Soon)
 	}
 }
 
-// tell tells that something has changed.
-func (m *memory) tell() {
+// notifyChange reports that something has changed.
+func (m *memory) notifyChange() {
 	select {
 	case m.changed <- struct{}{}:
 	default:
 	}
 }
 
-// setDown notes that the cluster does not answer, or, with nil, that it does.
+// setDown records that the cluster does not answer or, with nil, that it does.
 func (m *memory) setDown(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -153,10 +151,10 @@ func (m *memory) setDown(err error) {
 		}
 		m.forget(func(*recollection) bool { return true })
 	}
-	m.tell()
+	m.notifyChange()
 }
 
-// forget ends the watches of some answers, and drops them. It is called under the lock.
+// forget drops some answers and ends their watches. The caller holds the lock.
 func (m *memory) forget(which func(*recollection) bool) {
 	for key, r := range m.kept {
 		if which(r) {
@@ -167,12 +165,11 @@ func (m *memory) forget(which func(*recollection) bool) {
 	}
 }
 
-// put keeps what an object is called by a key; a nil object is gone. It is called under
-// the lock.
+// put sets the object of a key; a nil object removes it. The caller holds the lock.
 func (r *recollection) put(key string, object any) {
 	i, isThere := len(r.keys), false
 	if i > 0 && key <= r.keys[i-1] {
-		// Lists come in the order of keys.
+		// Lists arrive in the order of keys, so appending is the common case.
 		i, isThere = slices.BinarySearch(r.keys, key)
 	}
 	switch {
@@ -186,8 +183,8 @@ func (r *recollection) put(key string, object any) {
 	}
 }
 
-// Keep is what do gives, or gave less than a while ago: for what no watch tells of. Where
-// clusters are not watched, it is always asked.
+// Keep calls do and returns its result, or an earlier result that is younger than lasts. It is
+// for answers that no watch keeps current. If the cluster is not watched, it always calls do.
 func Keep[T any](c *Cluster, key string, lasts time.Duration, do func() (T, error)) (T, error) {
 	m := c.memory
 	if m == nil {

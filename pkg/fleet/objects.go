@@ -21,27 +21,27 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// RequestTimeout bounds each request about one object, so that a connection which is dead
-// without saying so does not hold it up for longer.
+// RequestTimeout limits each request about one object, so that a silently dead connection does
+// not block longer.
 const RequestTimeout = 15 * time.Second
 
-// FieldManager is the name under which everything is written.
+// FieldManager is the field manager of all writes.
 const FieldManager = "kubectl-jobs-managedby"
 
-// Objects is where the cluster has the objects of a resource that are in a namespace, "" for
-// those that are in none.
+// Objects returns a client for the objects of a resource in a namespace; "" for cluster-scoped
+// ones.
 func (c *Cluster) Objects(r schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
 	return c.dynamic.Resource(r).Namespace(namespace)
 }
 
-// Failed makes an error of a request one that names the context; nil stays nil.
+// Failed adds the context to an error; nil stays nil.
 func (c *Cluster) Failed(err error) error {
 	if err == nil {
 		return nil
 	}
-	told := kubecontext.InContext(c.Context, "", err)
-	told.IsBounded = true
-	return told
+	reported := kubecontext.InContext(c.Context, "", err)
+	reported.IsBounded = true
+	return reported
 }
 
 // isAlwaysServed reports whether every cluster serves a resource, so that a 404 cannot mean
@@ -51,8 +51,8 @@ func isAlwaysServed(r schema.GroupVersionResource, name string) bool {
 	return resource == "jobs.batch" || name != "" && slices.Contains([]string{"leases.coordination.k8s.io", "namespaces"}, resource)
 }
 
-// Checked returns a *kubecontext.StrayError instead of a 404 that says nothing about what
-// was asked for: the object of that name, or with "" a list or a creation.
+// Checked returns a *kubecontext.StrayError instead of a 404 that says nothing about the
+// requested object; with name "", about a list or a creation.
 func (c *Cluster) Checked(err error, r schema.GroupVersionResource, name string) error {
 	var status apierrors.APIStatus
 	switch {
@@ -63,15 +63,14 @@ func (c *Cluster) Checked(err error, r schema.GroupVersionResource, name string)
 	case !isAlwaysServed(r, name) && (name == "" || kubecontext.IsUnserved(err)):
 		return err
 	case name == "" && status.Status().Details != nil && status.Status().Details.Kind == "namespaces":
-		// What was to be created in it cannot be.
+		// The namespace of the object to create is missing.
 		return err
 	}
 	return &kubecontext.StrayError{Err: err}
 }
 
-// Get reads an object as it is stored, but for who has set which field, which is large, and
-// of no use here. It is nil where the API server says that there is none. Before something
-// is done because an object does not exist, ProveAbsent has to prove it.
+// Get reads an object, without managedFields, which are large and not needed. It returns nil if
+// the API server says that the object does not exist. Use ProveAbsent before acting on that.
 func (c *Cluster) Get(ctx context.Context, r schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
@@ -84,14 +83,14 @@ func (c *Cluster) Get(ctx context.Context, r schema.GroupVersionResource, namesp
 		return nil, c.Failed(err)
 	}
 	if found.GetName() != name || found.GetNamespace() != namespace {
-		// Whatever answers there, people are told to run commands with these names.
+		// These names become part of commands in messages, so they have to be the requested ones.
 		return nil, c.Failed(fmt.Errorf("the answer to %s %s/%s is %q in namespace %q", r.GroupResource(), namespace, name, found.GetName(), found.GetNamespace()))
 	}
 	return Trimmed(found), nil
 }
 
-// Each calls visit for the objects of a resource that are in a namespace, as they come in,
-// without who has set which field.
+// Each calls visit for the objects of a resource in a namespace as they arrive, without
+// managedFields.
 func (c *Cluster) Each(ctx context.Context, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(*unstructured.Unstructured)) error {
 	return c.Failed(EachItem(ctx, func(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 		list, err := c.Objects(r, namespace).List(ctx, o)
@@ -99,9 +98,9 @@ func (c *Cluster) Each(ctx context.Context, r schema.GroupVersionResource, names
 	}, o, func(o *unstructured.Unstructured) { visit(Trimmed(o)) }))
 }
 
-// Create creates an object, and returns it as it is stored then. validation is one of the
-// values of metav1.CreateOptions.FieldValidation, "" for the server's own. With
-// metav1.DryRunAll the server does everything but store it.
+// Create creates an object, and returns it as stored. validation is a value of
+// metav1.CreateOptions.FieldValidation; "" for the server's default. With metav1.DryRunAll, the
+// server does not store it.
 func (c *Cluster) Create(ctx context.Context, r schema.GroupVersionResource, o *unstructured.Unstructured, validation string, dryRun ...string) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
@@ -112,9 +111,9 @@ func (c *Cluster) Create(ctx context.Context, r schema.GroupVersionResource, o *
 	return Trimmed(created), nil
 }
 
-// Patch writes to an object, or to a subresource of it, what a JSON merge patch says, if it
-// still is the one that is meant, by its uid, and as it was read, by its resourceVersion;
-// otherwise the error is a conflict. validation is as for Create.
+// Patch applies a JSON merge patch to an object, or to a subresource of it. It requires the
+// object's UID and resourceVersion; otherwise the error is a conflict. validation is as for
+// Create.
 func (c *Cluster) Patch(ctx context.Context, r schema.GroupVersionResource, o *unstructured.Unstructured, subresource string, patch map[string]any, validation string) (*unstructured.Unstructured, error) {
 	metadata := map[string]any{"uid": string(o.GetUID()), "resourceVersion": o.GetResourceVersion()}
 	if more, ok := patch["metadata"].(map[string]any); ok {
@@ -140,21 +139,21 @@ func (c *Cluster) Patch(ctx context.Context, r schema.GroupVersionResource, o *u
 	return Trimmed(written), nil
 }
 
-// Delete deletes an object with all that it owns, if it is the one that is meant. With
-// metav1.DryRunAll the server does everything but that.
+// Delete deletes an object and its dependents if the preconditions hold. With metav1.DryRunAll,
+// the server does not delete it.
 func (c *Cluster) Delete(ctx context.Context, r schema.GroupVersionResource, namespace, name string, only *metav1.Preconditions, dryRun ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
-	// Without a policy, Jobs are deleted without their pods (kubernetes:
+	// Without a policy, Jobs are deleted without their Pods (kubernetes:
 	// pkg/registry/batch/job/strategy.go, DefaultGarbageCollectionPolicy).
 	policy := metav1.DeletePropagationBackground
 	err := c.Objects(r, namespace).Delete(ctx, name, metav1.DeleteOptions{Preconditions: only, PropagationPolicy: &policy, DryRun: dryRun})
 	return c.Failed(c.Checked(err, r, name))
 }
 
-// Remove deletes the object of that UID, and reports whether it did. If it reports false
-// without an error, the object is certainly gone: ProveAbsent has proven it, or another object
-// has its name. With metav1.DryRunAll nothing is proven.
+// Remove deletes the object with a UID, and reports whether it did. If it reports false without
+// an error, the object is certainly gone: ProveAbsent has proven it, or another object has its
+// name. With metav1.DryRunAll, nothing is proven.
 func (c *Cluster) Remove(ctx context.Context, r schema.GroupVersionResource, namespace, name, uid string, dryRun ...string) (removed bool, err error) {
 	err = c.Delete(ctx, r, namespace, name, metav1.NewUIDPreconditions(uid), dryRun...)
 	isGone := kubecontext.IsGone(err, r.GroupResource(), name)
@@ -169,21 +168,21 @@ func (c *Cluster) Remove(ctx context.Context, r schema.GroupVersionResource, nam
 	return false, c.ProveGone(ctx, r, namespace, name, uid)
 }
 
-// Trimmed drops from an object what is of no use to us and large: who has set which field.
+// Trimmed removes an object's managedFields, which are large and not needed.
 func Trimmed(o *unstructured.Unstructured) *unstructured.Unstructured {
 	o.SetManagedFields(nil)
 	return o
 }
 
-// Version asks the API server what it is.
+// Version requests the version of the API server.
 func (c *Cluster) Version(ctx context.Context) (v version.Info, err error) {
 	err = DecodeJSON(c.kubernetes.Discovery().RESTClient().Get().AbsPath("/version").SetHeader("Accept", "application/json").Do(ctx), &v)
 	return v, err
 }
 
-// Versions asks in which versions the API server serves a group, in its order; none if it
-// says that it does not. Before something is written because of that, ProveUnserved has to
-// prove it.
+// Versions requests the versions in which the API server serves a group, in its order. It returns
+// none if the server says that it does not serve the group. Use ProveUnserved before writing
+// because of that.
 func (c *Cluster) Versions(ctx context.Context, group string) ([]string, error) {
 	var served metav1.APIGroup
 	err := DecodeJSON(c.kubernetes.Discovery().RESTClient().Get().AbsPath("/apis", group).SetHeader("Accept", "application/json").Do(ctx), &served)
@@ -226,7 +225,7 @@ func (c *Cluster) ProveUnserved(ctx context.Context, r schema.GroupVersionResour
 	return nil
 }
 
-// discover reads a document of discovery, which has to be of a kind.
+// discover reads a discovery document, which has to be of the given kind.
 func (c *Cluster) discover(ctx context.Context, kind string, into any, path ...string) error {
 	var is metav1.TypeMeta
 	result := c.kubernetes.Discovery().RESTClient().Get().AbsPath(path...).SetHeader("Accept", "application/json").Do(ctx)
@@ -240,7 +239,7 @@ func (c *Cluster) discover(ctx context.Context, kind string, into any, path ...s
 	return c.Failed(err)
 }
 
-// IsAs says for a precondition that an object is the one, and as it was when it was read.
+// IsAs returns the precondition that an object is unchanged since it was read.
 func IsAs(o metav1.Object) *metav1.Preconditions {
 	return &metav1.Preconditions{UID: new(o.GetUID()), ResourceVersion: new(o.GetResourceVersion())}
 }

@@ -7,9 +7,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// overrides says the same as ConfigFlags, as what clientcmd takes. ConfigFlags
-// itself can only speak for one context, and reads the files anew each time.
-// TestFlagsMeanWhatKubectlMeans holds the two together.
+// overrides converts ConfigFlags to the overrides of clientcmd. ConfigFlags itself handles only
+// one context, and reads the files each time. TestFlagsMeanWhatKubectlMeans compares both.
 func overrides(f *genericclioptions.ConfigFlags) *clientcmd.ConfigOverrides {
 	o := &clientcmd.ConfigOverrides{ClusterDefaults: clientcmd.ClusterDefaults}
 

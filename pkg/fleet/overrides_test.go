@@ -14,7 +14,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// everything uses all that a flag may stand against.
+// everything has a value for everything that a flag can override.
 const everything = `
 apiVersion: v1
 kind: Config
@@ -32,8 +32,7 @@ contexts:
 - {name: other, context: {cluster: other, user: other}}
 `
 
-// TestFlagsMeanWhatKubectlMeans holds Load to what ConfigFlags makes of the same
-// command line.
+// TestFlagsMeanWhatKubectlMeans compares Load with ConfigFlags for the same command line.
 func TestFlagsMeanWhatKubectlMeans(t *testing.T) {
 	dir := isolate(t)
 	write(t, dir, "config", everything)
@@ -45,7 +44,7 @@ func TestFlagsMeanWhatKubectlMeans(t *testing.T) {
 	for _, tt := range []struct {
 		flag string
 		args []string
-		// beside are what the flag needs to make sense, or changes.
+		// beside are other flags that the flag needs or changes.
 		beside []string
 	}{
 		{flag: "kubeconfig", args: []string{"--kubeconfig=" + elsewhere}},
@@ -80,7 +79,7 @@ func TestFlagsMeanWhatKubectlMeans(t *testing.T) {
 			assert.NilError(t, ours.Err)
 			assert.Equal(t, ours.Config.QPS, float32(-1))
 			assert.DeepEqual(t, settingsOf(t, ours), settingsOf(t, kubectls))
-			// A flag that changes nothing would prove nothing.
+			// A flag without an effect would prove nothing.
 			without := kubectl(t, tt.beside...)
 			assert.Assert(t, !reflect.DeepEqual(settingsOf(t, kubectls), settingsOf(t, without)), "it changes nothing")
 		})
@@ -90,7 +89,7 @@ func TestFlagsMeanWhatKubectlMeans(t *testing.T) {
 	})
 }
 
-// A flag that kubectl refuses must not be taken as something else here.
+// TestFlagsThatKubectlRefuses checks that a flag which kubectl refuses is refused here, too.
 func TestFlagsThatKubectlRefuses(t *testing.T) {
 	dir := isolate(t)
 	write(t, dir, "config", everything)
@@ -117,7 +116,7 @@ func loadOne(t *testing.T, args ...string) fleet.Context {
 	return contexts[0]
 }
 
-// kubectl is what kubectl makes of a command line.
+// kubectl returns the context as kubectl would use it for a command line.
 func kubectl(t *testing.T, args ...string) fleet.Context {
 	t.Helper()
 	flags := parse(t, args...)
@@ -128,7 +127,7 @@ func kubectl(t *testing.T, args ...string) fleet.Context {
 	return fleet.Context{Namespace: namespace, Config: config}
 }
 
-// settings are a context's settings in a form that can be compared.
+// settings are a context's settings in comparable form.
 type settings struct {
 	Namespace, Proxy string
 	Config           *rest.Config

@@ -21,7 +21,7 @@ func EachItem[L interface {
 		}
 		return page, err
 	})
-	// No chunk is asked for before somebody has room for it.
+	// Request a chunk only when the previous one is used up.
 	pages.PageBufferSize = 0
 	return pages.EachListItem(ctx, o, func(item runtime.Object) error {
 		t, ok := item.(T)

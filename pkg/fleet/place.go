@@ -11,10 +11,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// endpoint is where a context leads, as far as its settings say: server, server name and
-// certificate authority, and the proxy where no authority is named. It is "" for settings
-// that name no server. It does not identify a cluster: a front such as Teleport's has one
-// endpoint for all of its clusters, and chooses by the credentials.
+// endpoint returns the address of a context according to its settings: server, server name and
+// certificate authority, and the proxy if no authority is named. It returns "" for settings
+// without a server. It does not identify a cluster: a proxy such as Teleport has one endpoint for
+// all of its clusters, and selects by credentials.
 func endpoint(config *rest.Config, authority string) string {
 	server, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil || config.Host == "" {
@@ -27,8 +27,8 @@ func endpoint(config *rest.Config, authority string) string {
 	return strings.Join(parts, "\n")
 }
 
-// Endpoint is where a context leads, as far as its settings say; "" if they do not. Contexts
-// with one endpoint may reach several clusters.
+// Endpoint returns the address of a context according to its settings; "" if they name none.
+// Contexts with one endpoint may reach several clusters.
 func (c Context) Endpoint() string {
 	if c.Err != nil || c.Config == nil {
 		return ""
@@ -58,8 +58,8 @@ func haveOneAuthority(a, b *Cluster) bool {
 	return a.CA != "" && a.CA == b.CA || a.endpoint != "" && a.endpoint == b.endpoint
 }
 
-// introduce gives clusters whose kube-system may not be read the UID that another context
-// of the same cluster has read.
+// introduce gives each cluster whose kube-system is not readable the UID that another context of
+// the same cluster has read.
 func introduce(clusters []*Cluster) {
 	for _, c := range clusters {
 		if c.UID() != "" {

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// mostProofs bounds how many namespaces are read to identify clusters.
+// mostProofs limits the namespaces that are read to identify clusters.
 const mostProofs = 4
 
-// prove identifies clusters whose kube-system may not be read by the UIDs of namespaces:
-// those that users of such contexts work in, read through every context. A fleet in which
-// every context knows its cluster, or that has one context, is asked nothing.
+// prove identifies clusters whose kube-system is not readable by the UIDs of namespaces: the
+// default namespaces of such contexts, read through every context. It sends no requests if every
+// context knows its cluster, or if there is only one context.
 func (f *Fleet) prove(ctx context.Context, members []*member) {
 	clusters := answered(members)
 	if len(clusters) < 2 {
@@ -34,7 +34,7 @@ func (f *Fleet) prove(ctx context.Context, members []*member) {
 		start := f.clock.Now()
 		defer func() { m.spent += f.clock.Since(start) }()
 		for _, way := range m.ways {
-			// What cannot be read proves nothing, whatever the reason.
+			// An unreadable namespace proves nothing, whatever the error.
 			_, _ = within(ctx, f.timeout, func(ctx context.Context) (struct{}, error) {
 				return struct{}{}, way.LearnNamespaces(ctx, namespaces...)
 			})
@@ -42,7 +42,7 @@ func (f *Fleet) prove(ctx context.Context, members []*member) {
 	})
 }
 
-// answered are the ways of all members that have answered.
+// answered returns the ways of all members that have answered.
 func answered(members []*member) (clusters []*Cluster) {
 	for _, m := range members {
 		if m.failed() == nil {

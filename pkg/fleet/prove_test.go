@@ -7,7 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// sees is a user to whom a path answers with an object of that uid.
+// sees adds an object with a UID to what the user can read.
 func (u *user) sees(path, uid string) *user {
 	u.answers[path] = fmt.Sprintf(`{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata","metadata":{"name":"seen","uid":%q}}`, uid)
 	return u
@@ -15,9 +15,9 @@ func (u *user) sees(path, uid string) *user {
 
 const ownNamespace = "/api/v1/namespaces/default"
 
-// TestProvenByWhatIsSeen: contexts at different addresses, of which one may not read
-// kube-system, are one cluster where they see the same namespace.
-func TestProvenByWhatIsSeen(t *testing.T) {
+// TestProofByNamespaces checks that contexts with different addresses count as one cluster if
+// they see the same namespace, even if one may not read kube-system.
+func TestProofByNamespaces(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		a, b *user
@@ -46,8 +46,8 @@ func TestProvenByWhatIsSeen(t *testing.T) {
 	assert.Equal(t, f.Clusters()[0].UID(), "")
 }
 
-// TestNothingToProve: a fleet in which every context knows its cluster, or of one context, is
-// asked nothing more.
+// TestNothingToProve checks that no request is sent if every context knows its cluster, or if
+// there is only one.
 func TestNothingToProve(t *testing.T) {
 	for name, users := range map[string][]*user{
 		"all are known": {mayRead("u"), mayRead("v")},
@@ -66,7 +66,7 @@ func TestNothingToProve(t *testing.T) {
 	}
 }
 
-// TestProofsAreBounded: however many namespaces people work in.
+// TestProofsAreBounded checks the limit on namespaces.
 func TestProofsAreBounded(t *testing.T) {
 	var contexts []Context
 	var users []*user

@@ -13,31 +13,31 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Source is where objects come from that may be read again and again, as a T each.
+// Source is a source of objects that are read repeatedly, each as a T.
 type Source[T any] struct {
-	// Key tells it from all others of a cluster, and What is what it has, for people.
+	// Key identifies the source within a cluster. What describes its objects.
 	Key, What string
-	// List reads all of them, by the keys of ObjectKey, and tells the resource version of
-	// what came first: from there on a watch leaves nothing out.
+	// List reads all objects, with their ObjectKeys, and returns the resource version of the
+	// first chunk. A watch from there misses nothing.
 	List func(ctx context.Context, visit func(key string, object T)) (resourceVersion string, err error)
-	// Watch watches them, and Decode reads what comes.
+	// Watch watches the objects. Decode decodes their events.
 	Watch  func(context.Context, metav1.ListOptions) (watch.Interface, error)
 	Decode func(runtime.Object) (T, error)
 }
 
-// ObjectKey is by what an object is known among those of a source: API servers list them
-// in the order of these.
+// ObjectKey returns the key of an object within a source. API servers list objects in the order
+// of these keys.
 func ObjectKey(namespace, name string) string { return namespace + "/" + name }
 
-// Recall calls visit for the objects of a source while they come in. Where the cluster is
-// watched, it is asked once, and a watch tells from then on what has changed of them.
+// Recall calls visit for the objects of a source as they arrive. If the cluster is watched, it
+// sends one list request, and later calls return the objects as a watch has updated them.
 //
-// A T is visit's only until it returns, and where the cluster is watched, it is not to be
-// changed: it is the same one at each reading, at the same place, until the object changes.
+// visit must not keep its T. For a watched cluster, it must not change it: later calls pass the
+// same T, at the same address, until the object changes.
 //
-// It is the reading itself that lists, so that what could not be read is told as always,
-// and the watch keeps that true. client-go's RetryWatcher would go on for ever where the
-// server does not know a resource any more, and say nothing where it cannot be reached.
+// The call itself lists, so that it reports errors as usual, and the watch keeps the result
+// current. client-go's RetryWatcher would run for ever if the server no longer knows a resource,
+// and report nothing if the server does not answer.
 func Recall[T any](ctx context.Context, c *Cluster, s Source[T], visit func(key string, object *T)) error {
 	m := c.recalls(ctx)
 	if m == nil {
@@ -63,7 +63,7 @@ func Recall[T any](ctx context.Context, c *Cluster, s Source[T], visit func(key 
 	return err
 }
 
-// listed lists a source, and keeps what it has.
+// listed lists a source and keeps the result.
 func listed[T any](ctx context.Context, m *memory, r *recollection, s Source[T], visit func(string, *T)) error {
 	var now recollection
 	version, err := s.List(ctx, func(key string, object T) {
@@ -78,20 +78,20 @@ func listed[T any](ctx context.Context, m *memory, r *recollection, s Source[T],
 	return nil
 }
 
-// recall is what is known, as it is now.
+// recall returns the current content of a recollection.
 func (m *memory) recall(r *recollection) (keys []string, objects []any, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(r.keys), slices.Clone(r.objects), r.err
 }
 
-// follow keeps what was listed, and has it watched from there on.
+// follow keeps a list and watches it from there on.
 func follow[T any](m *memory, r *recollection, s Source[T], listed *recollection, version string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r.stop()
 	r.isKept, r.err, r.keys, r.objects, r.until = true, nil, listed.keys, listed.objects, time.Time{}
-	// What was forgotten meanwhile, nobody would end a watch of.
+	// If the recollection was forgotten meanwhile, nothing would end its watch.
 	if now := m.clock.Now(); version == "" || now.Before(r.noWatch) || m.kept[s.Key] != r {
 		r.until = now.Add(Soon)
 		return
@@ -107,11 +107,11 @@ func follow[T any](m *memory, r *recollection, s Source[T], listed *recollection
 	}()
 }
 
-// errNoWatch is why a watch is given up that the server ends as soon as it has begun.
+// errNoWatch means that the server ends watches immediately after their start.
 var errNoWatch = errors.New("the server ends watches at once")
 
-// watchFrom takes in what happens from a resource version on. Servers end watches now and
-// then; it goes on behind what came last.
+// watchFrom applies all changes after a resource version. Servers end watches now and then; it
+// continues after the last event.
 func watchFrom[T any](ctx context.Context, m *memory, r *recollection, s Source[T], version string) error {
 	for {
 		began := m.clock.Now()
@@ -136,7 +136,7 @@ func watchFrom[T any](ctx context.Context, m *memory, r *recollection, s Source[
 	}
 }
 
-// takeIn takes in the events of a watch, and returns the resource version of the last.
+// takeIn applies the events of a watch, and returns the resource version of the last one.
 func takeIn[T any](ctx context.Context, m *memory, r *recollection, s Source[T], watching watch.Interface, version string) (last string, err error) {
 	for event := range watching.ResultChan() {
 		if event.Type == watch.Error {
@@ -157,10 +157,10 @@ func takeIn[T any](ctx context.Context, m *memory, r *recollection, s Source[T],
 		}
 		m.mu.Lock()
 		r.isExpired = false
-		// Whoever has stopped it has got something newer.
+		// If the watch was stopped, newer data has replaced the list.
 		if event.Type != watch.Bookmark && ctx.Err() == nil {
 			r.put(ObjectKey(about.GetNamespace(), about.GetName()), object)
-			m.tell()
+			m.notifyChange()
 		}
 		m.mu.Unlock()
 	}

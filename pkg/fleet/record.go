@@ -8,18 +8,18 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 )
 
-// Recorder is shown the objects that are read of a cluster, at any time and from several
-// goroutines.
+// Recorder receives the objects that are read from a cluster, possibly from several goroutines at
+// once.
 type Recorder interface {
-	// Keep is shown an object as it came. It is the recorder's.
+	// Keep receives an object as it was read. The recorder may keep and change it.
 	Keep(r schema.GroupVersionResource, object map[string]any)
-	// Asked is told when all that was asked for has come, be it an object, a list or none, or
-	// else why not: what came of a list before is a part of it.
-	Asked(r schema.GroupVersionResource, err error)
+	// Requested is called after each request for an object or a list, with its error. Parts of a
+	// failed list were passed to Keep before.
+	Requested(r schema.GroupVersionResource, err error)
 }
 
-// Record has recorders see what EachObject, Object and sources of Objects read of the fleet's
-// clusters, until stop is called. Whatever is read in another way they do not see.
+// Record makes recorders receive what EachObject, Object and sources of Objects read from the
+// fleet's clusters, until stop is called. Other reads are not recorded.
 func (f *Fleet) Record(recorderOf func(*Cluster) Recorder) (stop func()) {
 	clusters := f.Clusters()
 	for _, c := range clusters {
@@ -33,15 +33,15 @@ func (f *Fleet) Record(recorderOf func(*Cluster) Recorder) (stop func()) {
 	}
 }
 
-// recorded is an object in both forms: as it came, and as its reader wants it, or why it makes
-// no sense to that.
+// recorded is an object as it was read, and decoded for its reader, or with the error of decoding
+// it.
 type recorded[T any] struct {
 	whole  map[string]any
 	object T
 	err    error
 }
 
-// UnmarshalJSON decodes both.
+// UnmarshalJSON decodes both forms.
 func (r *recorded[T]) UnmarshalJSON(text []byte) error {
 	if err := apijson.Unmarshal(text, &r.whole); err != nil {
 		return err
@@ -50,8 +50,8 @@ func (r *recorded[T]) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// asked tells the recorder of a cluster what came of a request, if there is one. What was
-// broken off with ctx failed for the reason of that.
+// asked reports the result of a request to the recorder of a cluster, if there is one. If ctx is
+// done, the error is its cause.
 func (c *Cluster) asked(ctx context.Context, r schema.GroupVersionResource, err error) {
 	to := c.recorder.Load()
 	if to == nil {
@@ -60,5 +60,5 @@ func (c *Cluster) asked(ctx context.Context, r schema.GroupVersionResource, err 
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	(*to).Asked(r, err)
+	(*to).Requested(r, err)
 }

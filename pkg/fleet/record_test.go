@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// shown is what a recorder was shown, in words.
+// shown records the calls of a recorder as text.
 type shown struct {
 	mu  sync.Mutex
 	all []string
@@ -26,7 +26,7 @@ func (s *shown) Keep(r schema.GroupVersionResource, object map[string]any) {
 	s.all = append(s.all, fmt.Sprint("keep ", r.Resource, " ", object["data"]))
 }
 
-func (s *shown) Asked(r schema.GroupVersionResource, err error) {
+func (s *shown) Requested(r schema.GroupVersionResource, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	why := "came"
@@ -36,8 +36,8 @@ func (s *shown) Asked(r schema.GroupVersionResource, err error) {
 	s.all = append(s.all, r.Resource+" "+why)
 }
 
-// TestRecord: a recorder is shown whatever is read, whole, through whichever of a cluster's
-// contexts; what its reader makes no sense of, too; and what did not come, and why.
+// TestRecord checks that a recorder receives everything that is read, complete, through any of a
+// cluster's contexts. That includes objects that the reader cannot decode, and errors.
 func TestRecord(t *testing.T) {
 	const folder = "/api/v1/namespaces/default/configmaps"
 	dev, admin := mayRead("u"), mayRead("u", folder)

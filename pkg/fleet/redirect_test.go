@@ -44,7 +44,7 @@ func fronted(t *testing.T, code int, location func(path string) string) (config 
 	return config, victim
 }
 
-// askings are requests by every client that something makes of a context's settings.
+// askings returns requests by every client that is created from a context's settings.
 func askings(t *testing.T, config *rest.Config) map[string]func(context.Context) error {
 	t.Helper()
 	c, err := newCluster(Context{Name: "c", Config: config}, clock.RealClock{}, t.TempDir())
@@ -117,8 +117,8 @@ func askings(t *testing.T, config *rest.Config) map[string]func(context.Context)
 	}
 }
 
-// TestNoRedirectIsFollowed: no client follows a redirect, for any method, any code, and
-// also within one host.
+// TestNoRedirectIsFollowed checks that no client follows a redirect, for any method and code,
+// even within one host.
 func TestNoRedirectIsFollowed(t *testing.T) {
 	other := &atomic.Int64{}
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { other.Add(1) }))
@@ -137,7 +137,7 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 	}
 }
 
-// TestRedirectError: it names both addresses, and no secrets of the second.
+// TestRedirectError checks that the error names both addresses, without secrets of the second.
 func TestRedirectError(t *testing.T) {
 	for location, want := range map[string]string{
 		"/k8s/clusters/c-victim/version":             "HOST/k8s/clusters/c-victim/version",
@@ -157,7 +157,8 @@ func TestRedirectError(t *testing.T) {
 	}
 }
 
-// TestRedirectsToNowhere: an answer without an address is an answer, and so is 304.
+// TestRedirectsToNowhere checks that an answer without an address is no redirect, and neither is
+// 304.
 func TestRedirectsToNowhere(t *testing.T) {
 	for code, location := range map[int]string{http.StatusFound: "", http.StatusNotModified: "/elsewhere"} {
 		config, victim := fronted(t, code, func(string) string { return location })
@@ -167,8 +168,8 @@ func TestRedirectsToNowhere(t *testing.T) {
 	}
 }
 
-// TestNoRequestLeavesTheServer: no address that a server chooses for a group, a resource or a
-// schema leads to another cluster of the same host.
+// TestNoRequestLeavesTheServer checks that no address that a server chooses for a group, a
+// resource or a schema reaches another cluster of the same host.
 func TestNoRequestLeavesTheServer(t *testing.T) {
 	config, victim := fronted(t, http.StatusNotFound, func(string) string { return "" })
 	c, err := newCluster(Context{Name: "c", Config: config}, clock.RealClock{}, "")
@@ -210,8 +211,8 @@ func TestNoRequestLeavesTheServer(t *testing.T) {
 	assert.Equal(t, victim.Load(), int64(0))
 }
 
-// TestSchemasMove: while definitions change, the address in the list is outdated several times
-// in a row. The list is read again, and no redirect is followed.
+// TestSchemasMove checks that the list of schemas is read again if it is outdated, even several
+// times in a row, and that no redirect is followed.
 func TestSchemasMove(t *testing.T) {
 	var lists, documents atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -10,16 +10,16 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// heartbeat is how often at most a cluster is asked for something although nothing
-// happens: a connection over which nothing comes looks like a cluster in which nothing does.
+// heartbeat is the minimum interval of requests that only check the connection. A dead connection
+// looks like a cluster without changes.
 const heartbeat = 10 * time.Second
 
-// Remember has the fleet watch from now on what is read of it, until ctx is over: whoever
-// reads the same again gets it as it is by then, and nobody is asked. It returns a channel
-// on which it is told that reading again would find something else.
+// Remember makes the fleet watch what is read from now on, until ctx is done. Repeated reads get
+// the current state without requests. The returned channel receives a value when reading again
+// would return something else.
 //
-// A cluster that does not answer is not waited for again: it is asked beside all else
-// whether it does, and until then its answer to all questions is that it does not.
+// A cluster that does not answer is waited for only once. It is checked in the background, and
+// until it answers, each question gets the error at once.
 func (f *Fleet) Remember(ctx context.Context) (changed <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -36,8 +36,8 @@ func (f *Fleet) Remember(ctx context.Context) (changed <-chan struct{}) {
 	return news
 }
 
-// listen asks a cluster now and then who it is, and notes whether it answers. That is no
-// list, and everybody may ask: a refusal is an answer.
+// listen checks periodically whether a cluster answers, by reading its identity. Every user may
+// send this request: even a refusal is an answer.
 func (f *Fleet) listen(ctx context.Context, c *Cluster) {
 	interval := heartbeat
 	if f.timeout > 0 {
@@ -66,7 +66,7 @@ func (f *Fleet) listen(ctx context.Context, c *Cluster) {
 	}
 }
 
-// notReached is why a cluster has not answered, nil if it has, whatever that was.
+// notReached returns the error of a cluster that has not answered; nil for any answer.
 func notReached(name string, err error) error {
 	if err == nil {
 		return nil
@@ -80,7 +80,8 @@ func notReached(name string, err error) error {
 	}
 }
 
-// isDown is why a cluster does not answer, as far as is known without asking it.
+// isDown returns the reason why a cluster does not answer, without a request; nil if it is not
+// known to be down.
 func (c *Cluster) isDown() error {
 	if c.memory == nil {
 		return nil
@@ -90,15 +91,14 @@ func (c *Cluster) isDown() error {
 	return c.memory.down
 }
 
-// noteAnswer notes that a cluster has not answered a question in its time.
+// noteAnswer records that a cluster has not answered a question in its time.
 func (c *Cluster) noteAnswer(err error) {
 	if late := (*kubecontext.TimeoutError)(nil); c.memory != nil && errors.As(err, &late) {
 		c.memory.setDown(err)
 	}
 }
 
-// begin begins a new round of questions, before which nobody has wanted for a while what is
-// forgotten now.
+// begin starts a new round of questions, and forgets answers that were not used for a while.
 func (m *memory) begin() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -106,14 +106,15 @@ func (m *memory) begin() {
 	m.forget(func(r *recollection) bool { return now.Sub(r.used) > idle })
 }
 
-// Unwatched is something that may be read and not watched.
+// Unwatched is a resource that can be read but not watched.
 type Unwatched struct {
-	// Context is where, and What, such as "pods", it may not be watched for the reason of Err.
+	// Context and What, such as "pods", cannot be watched because of Err.
 	Context, What string
 	Err           error
 }
 
-// Unwatched returns all that was found so far to be read again and again, in a fixed order.
+// Unwatched returns the resources that are read repeatedly instead, as far as known, in a fixed
+// order.
 func (f *Fleet) Unwatched() (all []Unwatched) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -131,18 +132,18 @@ func (f *Fleet) Unwatched() (all []Unwatched) {
 	return all
 }
 
-// IsWatched says whether what is read of the cluster is watched from then on.
+// IsWatched reports whether reads of the cluster are kept current by watches.
 func (c *Cluster) IsWatched() bool { return c.memory != nil }
 
-// unremembered marks a request of which nothing may be kept.
+// unremembered marks a request whose answer must not be kept.
 type unremembered struct{}
 
-// Unremembered is for requests whose answers are not to be kept, and not watched.
+// Unremembered returns a context for requests whose answers are neither kept nor watched.
 func Unremembered(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unremembered{}, true)
 }
 
-// recalls is the memory that a request may be answered from, nil if there is none.
+// recalls returns the memory from which a request may be answered; nil if there is none.
 func (c *Cluster) recalls(ctx context.Context) *memory {
 	if ctx.Value(unremembered{}) != nil {
 		return nil

@@ -26,16 +26,16 @@ type watchable struct {
 	mu      sync.Mutex
 	version int
 	names   []string
-	// lists counts lists, and from are the resource versions that watches began at.
+	// lists counts lists. from are the resource versions at which watches started.
 	lists int
 	from  []string
-	// refuse is the code with which watches are refused, 0 if they are not; freeze has
-	// nothing answered.
+	// refuse is the code with which watches are refused; 0 if they are not. freeze blocks all
+	// answers.
 	refuse int
 	freeze chan struct{}
-	// frozen counts the requests for objects that came meanwhile.
+	// frozen counts the requests for objects during a freeze.
 	frozen int
-	// events are for the watch that is open; it ends where they are closed.
+	// events are for the open watch, which ends when the channel is closed.
 	events chan string
 }
 
@@ -104,7 +104,7 @@ func (s *watchable) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// tell tells the watch that is open of an object, or of none but a resource version.
+// tell sends an event to the open watch.
 func (s *watchable) tell(t *testing.T, event, name string) {
 	t.Helper()
 	eventually(t, "a watch", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.events != nil })
@@ -114,7 +114,7 @@ func (s *watchable) tell(t *testing.T, event, name string) {
 	s.events <- fmt.Sprintf(`{"type":%q,"object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"namespace":"ns","name":%q,"resourceVersion":"%d"}}}`, event, name, s.version)
 }
 
-// end ends the watch that is open, and waits for the next one.
+// end ends the open watch and waits for the next one.
 func (s *watchable) end(t *testing.T) {
 	t.Helper()
 	s.mu.Lock()
@@ -189,7 +189,7 @@ func (n *watchedNames) read() string {
 	return strings.Join(answers[0].Value, " ")
 }
 
-// becomes waits until it is read so, after each change that is told.
+// becomes waits for a result, reading again after each reported change.
 func (n *watchedNames) becomes(want string) {
 	n.t.Helper()
 	for n.read() != want {
@@ -201,7 +201,7 @@ func (n *watchedNames) becomes(want string) {
 	}
 }
 
-// TestRemember: what was read once is read again as it is by then, and nobody is asked.
+// TestRemember checks that repeated reads return the current state without requests.
 func TestRemember(t *testing.T) {
 	n := newWatchedNames(t)
 	assert.Equal(t, n.read(), "a b")
@@ -213,7 +213,7 @@ func TestRemember(t *testing.T) {
 	<-n.changed
 	assert.Equal(t, n.read(), "a aa")
 
-	// It goes on where the server ends the watch, behind what it has told last.
+	// After the server ends the watch, it continues after the last event.
 	n.tell(t, "BOOKMARK", "")
 	n.clock.Step(time.Minute)
 	n.end(t)
@@ -227,7 +227,7 @@ func TestRemember(t *testing.T) {
 	assert.Equal(t, lists, 1)
 }
 
-// TestRememberNoMore: what a watch no longer tells is asked for again.
+// TestRememberNoMore checks that data is read again when no watch keeps it current.
 func TestRememberNoMore(t *testing.T) {
 	t.Run("history is gone", func(t *testing.T) {
 		n := newWatchedNames(t)
@@ -285,7 +285,7 @@ func TestRememberNoMore(t *testing.T) {
 	})
 }
 
-// TestRememberTheDead: a cluster that does not answer any more is waited for once.
+// TestRememberTheDead checks that a cluster that stops answering is waited for once.
 func TestRememberTheDead(t *testing.T) {
 	n := newWatchedNamesWithin(t, 2*time.Second, time.Millisecond)
 	c := n.fleet.members[0].ways[0]
@@ -293,7 +293,7 @@ func TestRememberTheDead(t *testing.T) {
 	n.mu.Lock()
 	n.freeze = make(chan struct{})
 	n.mu.Unlock()
-	// What is wanted next is not known, so that it has to be asked.
+	// This object is not known yet, so it has to be requested.
 	ask := func() error {
 		return Ask(t.Context(), n.fleet, func(ctx context.Context, c *Cluster) (struct{}, error) {
 			_, err := Object(ctx, c, corev1.SchemeGroupVersion.WithResource("configmaps"), "ns", "b")
@@ -312,7 +312,7 @@ func TestRememberTheDead(t *testing.T) {
 	n.mu.Lock()
 	n.freeze = nil
 	n.mu.Unlock()
-	<-n.changed // It is asked beside all else.
+	<-n.changed // This happens in the background.
 	assert.NilError(t, ask())
 	assert.Equal(t, n.read(), "a b")
 }

@@ -8,13 +8,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Alias is a context that is not asked by itself, because it reaches the cluster of
-// another one.
+// Alias is a context that is not asked itself, because it reaches the cluster of another context.
 type Alias struct{ Context, SameAs string }
 
-// joined makes one member of those that reach one cluster, and look at the same
-// namespaces of it. Those that did not answer stay alone: what is wrong with them is to
-// be told.
+// joined merges members that reach one cluster with the same namespaces. Members that did not
+// answer remain separate, because their errors have to be reported.
 func (f *Fleet) joined(members []*member) []*member {
 	introduce(answered(members))
 	var kept []*member
@@ -37,7 +35,7 @@ func (f *Fleet) isSame(a, b *member) bool {
 	return isSame(a.ways[0], b.ways[0])
 }
 
-// stand finds out which of several contexts stands for its cluster.
+// stand selects the context that stands for its cluster.
 func (f *Fleet) stand(ctx context.Context, question func(context.Context, *Cluster) error) {
 	if question == nil {
 		return
@@ -77,7 +75,7 @@ func (f *Fleet) Aliases() []Alias {
 	return aliases
 }
 
-// Ways are the contexts that reach the cluster of a member, that one first.
+// Ways returns the contexts of a member's cluster, the member's own first.
 func (f *Fleet) Ways(contextName string) []*Cluster {
 	for _, m := range f.members {
 		if m.context == contextName {
@@ -87,8 +85,7 @@ func (f *Fleet) Ways(contextName string) []*Cluster {
 	return nil
 }
 
-// Distinct says whether no two members can be the same cluster: it is known of each
-// which one it is.
+// Distinct reports whether all members are certainly different clusters.
 func (f *Fleet) Distinct() bool {
 	if len(f.members) < 2 {
 		return true

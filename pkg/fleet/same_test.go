@@ -21,13 +21,13 @@ import (
 
 const certificate = "-----BEGIN CERTIFICATE-----\nTUlJQg==\n-----END CERTIFICATE-----\n"
 
-// user is an API server as one context sees it: what may be read of it, by path, and
-// how the rest is refused.
+// user is an API server as one context sees it: its readable answers by path, and the code that
+// refuses all others.
 type user struct {
 	answers map[string]string
 	refusal int
 
-	// Several contexts may lead the same user to it, at the same time.
+	// Several contexts of the same user may send requests at once.
 	mu    sync.Mutex
 	asked []string
 }
@@ -49,7 +49,7 @@ func (u *user) RoundTrip(r *http.Request) (*http.Response, error) {
 
 const kubeSystem = "/api/v1/namespaces/kube-system"
 
-// mayRead is a user who may read the identity of a cluster; "" is none.
+// mayRead returns a user who can read the UID of a cluster, unless it is "", and other paths.
 func mayRead(uid string, others ...string) *user {
 	u := &user{answers: map[string]string{}, refusal: http.StatusForbidden}
 	if uid != "" {
@@ -61,7 +61,7 @@ func mayRead(uid string, others ...string) *user {
 	return u
 }
 
-// at is a context, as "server CA".
+// at returns a context; where is "server CA".
 func at(name, where string, u *user) Context {
 	server, ca, _ := strings.Cut(where, " ")
 	return Context{Name: name, Namespace: "default", CA: ca, Config: &rest.Config{Host: server, Transport: u}}
@@ -95,8 +95,8 @@ func TestContextsOfOneCluster(t *testing.T) {
 	}
 }
 
-// TestKnownThroughAnother: a context that may not read the UID of its cluster knows it from
-// one that may, if both see the same namespace.
+// TestKnownThroughAnother checks that a context without the right to read its cluster's UID gets
+// it from another one, if both see the same namespace.
 func TestKnownThroughAnother(t *testing.T) {
 	const ml = "/api/v1/namespaces/ml"
 	developer, admin := at("dev", "https://a x", mayRead("").sees(ml, "n")), at("admin", "https://b x", mayRead("u").sees(ml, "n"))
@@ -120,8 +120,8 @@ func TestEndpoint(t *testing.T) {
 	assert.Assert(t, endpoint(base, "") != endpoint(through("http://proxy"), ""), "a tunnel may lead anywhere")
 }
 
-// TestAuthorityInFile: it does not matter whether a certificate stands in the
-// kubeconfig or in a file that it names.
+// TestAuthorityInFile checks that a certificate in the kubeconfig and one in a named file are the
+// same.
 func TestAuthorityInFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "ca.crt")
 	assert.NilError(t, os.WriteFile(file, []byte("# of the lab\n"+certificate), 0o600))
@@ -131,7 +131,7 @@ func TestAuthorityInFile(t *testing.T) {
 	assert.Assert(t, inline.authority() != "")
 }
 
-// read asks for a ConfigMap of a cluster.
+// read reads a ConfigMap.
 func read(ctx context.Context, c *Cluster, name string) (string, error) {
 	o, err := c.Metadata().Resource(corev1.SchemeGroupVersion.WithResource("configmaps")).Namespace("ml").Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -140,9 +140,9 @@ func read(ctx context.Context, c *Cluster, name string) (string, error) {
 	return c.Context + " answers " + string(o.UID), nil
 }
 
-// TestOthersAreAsked: what a context may not read is asked of the others that lead to
-// the same cluster, request by request, by whatever address they have.
-func TestOthersAreAsked(t *testing.T) {
+// TestOtherContextsAreAsked checks that each request that a context has no right for is answered
+// by the others of the same cluster, whatever their address.
+func TestOtherContextsAreAsked(t *testing.T) {
 	const one, two = "/api/v1/namespaces/ml/configmaps/one", "/api/v1/namespaces/ml/configmaps/two"
 	for _, refusal := range []int{http.StatusForbidden, http.StatusUnauthorized} {
 		a, b, c := mayRead("u", one), mayRead("u"), mayRead("u", "/prefix"+two)
@@ -166,9 +166,9 @@ func TestOthersAreAsked(t *testing.T) {
 	}
 }
 
-// TestOthersAreAskedForRightsOnly: what fails otherwise fails, and what is written is
-// written in the name that was chosen.
-func TestOthersAreAskedForRightsOnly(t *testing.T) {
+// TestOtherContextsAreAskedForRightsOnly checks that other errors are returned, and that writes
+// use only the chosen context.
+func TestOtherContextsAreAskedForRightsOnly(t *testing.T) {
 	const one = "/api/v1/namespaces/ml/configmaps/one"
 	a, b := mayRead("u"), mayRead("u", one)
 	a.refusal = http.StatusInternalServerError
@@ -182,9 +182,9 @@ func TestOthersAreAskedForRightsOnly(t *testing.T) {
 	assert.Equal(t, len(b.asked), 1, "it was asked who it is: %v", b.asked)
 }
 
-// TestWhoStandsForACluster: the first context that may answer what it is about, since it
-// is that one that people are told.
-func TestWhoStandsForACluster(t *testing.T) {
+// TestRepresentativeOfACluster checks that the first context with the needed right stands for the
+// cluster, because messages name it.
+func TestRepresentativeOfACluster(t *testing.T) {
 	const one = "/api/v1/namespaces/ml/configmaps/one"
 	stands := func(ctx context.Context, c *Cluster) error {
 		_, err := read(ctx, c, "one")
@@ -197,12 +197,12 @@ func TestWhoStandsForACluster(t *testing.T) {
 	f = Open(t.Context(), contexts[:1], Options{Stands: stands})
 	assert.DeepEqual(t, f.Contexts(), []string{"a"})
 	f = Open(t.Context(), []Context{contexts[0], at("d", "https://a x", mayRead("").sees(ownNamespace, "n"))}, Options{Stands: stands})
-	assert.DeepEqual(t, f.Contexts(), []string{"a"}) // Where none may, it is the first.
+	assert.DeepEqual(t, f.Contexts(), []string{"a"}) // Without any right, it is the first.
 	assert.Equal(t, len(f.Ways("a")), 2)
 }
 
-// TestJoinedLater: two contexts of one cluster, of which one answers only later, are
-// asked once from then on.
+// TestJoinedLater checks that two contexts of one cluster are asked once, after the second one
+// has answered, too.
 func TestJoinedLater(t *testing.T) {
 	late := mayRead("u")
 	late.refusal = http.StatusServiceUnavailable

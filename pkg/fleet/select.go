@@ -12,15 +12,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/glob"
 )
 
-// UnknownContextError is returned for a context that the kubeconfig does not
-// have, or a pattern that none of its contexts matches.
+// UnknownContextError means that the kubeconfig has no such context, or none that matches a
+// pattern.
 type UnknownContextError struct {
-	// Pattern is what was asked for, Nearest the most similar context, "" where
-	// none is similar.
+	// Pattern is the requested context or pattern. Nearest is the most similar context, or "".
 	Pattern, Nearest string
-	// Available are the contexts there are.
+	// Available are the existing contexts.
 	Available []string
-	// Where is what has no such context, "" is the kubeconfig.
+	// Where is the source that lacks the context; "" means the kubeconfig.
 	Where string
 }
 
@@ -42,16 +41,14 @@ func (e *UnknownContextError) Error() string {
 	}
 }
 
-// Select picks from the available context names those that the patterns ask
-// for: names, globs, or regular expressions between slashes. A pattern behind
-// ^ takes away what it matches; if all patterns do, they take away from
-// everything. Each may be several with commas between them, unless it is a context's
-// name as it stands. The result is in the order of available, without repetitions.
+// Select returns the available context names that match patterns: names, globs, or regular
+// expressions between slashes. A pattern after ^ excludes its matches. If all patterns do, they
+// exclude from all names. Each may be a list with commas, unless it is the exact name of a
+// context. The result is in the order of available, without repetitions.
 //
-// A name is tried as it stands first, so that contexts whose names look like a
-// pattern can be had. A pattern that matches nothing is an
-// *UnknownContextError; taking away what is not there is one too, because it
-// is a typing mistake more often than not.
+// An exact name takes precedence, so that contexts whose names look like a pattern can be
+// selected. A pattern without a match is an *UnknownContextError, even if it excludes, because it
+// is most likely a typo.
 func Select(patterns, available []string) ([]string, error) {
 	patterns, err := split(patterns, available)
 	if err != nil {
@@ -64,7 +61,7 @@ func Select(patterns, available []string) ([]string, error) {
 			chosen[name] = true
 		}
 	}
-	// Excludes come last, wherever they stand: "^a,*" and "*,^a" mean the same.
+	// Excludes are applied last, wherever they stand: "^a,*" and "*,^a" are the same.
 	for _, exclude := range []bool{false, true} {
 		for _, p := range patterns {
 			rest, isExclude := strings.CutPrefix(p, "^")
@@ -87,8 +84,7 @@ func Select(patterns, available []string) ([]string, error) {
 	return selected, nil
 }
 
-// SelectInOrder is Select with the result in the order of the patterns: what one of them
-// matches comes before what the next one does.
+// SelectInOrder is Select with the result in the order of the patterns.
 func SelectInOrder(patterns, available []string) ([]string, error) {
 	all, err := split(patterns, available)
 	if err != nil {
@@ -114,21 +110,19 @@ func SelectInOrder(patterns, available []string) ([]string, error) {
 		}
 	}
 	if len(ordered) == 0 {
-		return chosen, nil // All patterns take away.
+		return chosen, nil // All patterns exclude.
 	}
 	return ordered, nil
 }
 
-// onePattern is one of several patterns with commas between them; a regular expression may
-// have commas itself.
+// onePattern matches one pattern in a list with commas. A regular expression may contain commas.
 var onePattern = regexp.MustCompile(`\s*\^?/[^/]*/\s*(?:,|$)|[^,]+`)
 
-// split returns patterns one by one, at least one, of such that may be several with commas
-// between them.
+// split splits lists of patterns at their commas. It returns at least one pattern.
 func split(patterns, available []string) ([]string, error) {
 	var all []string
 	for _, p := range patterns {
-		// A context whose name has a comma, or is to be left out.
+		// A context name may contain a comma, also after ^.
 		if slices.Contains(available, strings.TrimPrefix(p, "^")) {
 			all = append(all, p)
 			continue
@@ -145,7 +139,7 @@ func split(patterns, available []string) ([]string, error) {
 	return all, nil
 }
 
-// match returns the available names that one pattern matches, at least one.
+// match returns the available names that match a pattern, at least one.
 func match(pattern string, available []string) ([]string, error) {
 	if slices.Contains(available, pattern) {
 		return []string{pattern}, nil
@@ -183,8 +177,8 @@ func isRegexp(p string) bool {
 
 func isPattern(p string) bool { return isRegexp(p) || glob.IsPattern(p) }
 
-// Nearest returns the candidate that is most similar to what was typed, or ""
-// if none is similar enough to be what was meant.
+// Nearest returns the candidate that is most similar to what was typed; "" if none is similar
+// enough.
 func Nearest(typed string, candidates []string) string {
 	best, bestDistance := "", 1+max(1, len(typed)/3)
 	for _, c := range candidates {

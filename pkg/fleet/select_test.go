@@ -11,7 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// available is in no order of its own, so that it shows if a result is sorted.
+// available is not sorted, to show whether a result is.
 var available = []string{
 	"hub", "prod-west", "prod-east", "arn:aws:eks:eu-1:42:cluster/prod", "arn:aws:eks:eu-1:42:cluster/dev", "dev[1]", "*", "^odd", "/re/", "a,b",
 }
@@ -45,14 +45,14 @@ func TestSelect(t *testing.T) {
 		{[]string{"^/^arn|^.{1,5}$/"}, []string{"prod-west", "prod-east", "dev[1]"}},
 		{[]string{"^arn:*", "^prod-*"}, []string{"hub", "dev[1]", "*", "^odd", "/re/", "a,b"}},
 
-		// Names that look like a pattern are names first.
+		// Exact names take precedence over patterns.
 		{[]string{"dev[1]"}, []string{"dev[1]"}},
 		{[]string{"*"}, []string{"*"}},
 		{[]string{"/re/"}, []string{"/re/"}},
 		{[]string{"/re/", "^*"}, []string{"/re/"}},
 		{[]string{"^^odd", "/odd|hub/"}, []string{"hub"}},
 
-		// Several at once, and a name that has a comma itself.
+		// Lists with commas, and a name that contains a comma.
 		{[]string{"prod-east, hub,"}, []string{"hub", "prod-east"}},
 		{[]string{"a,b", "hub"}, []string{"hub", "a,b"}},
 		{[]string{"^a,b", "/a,b|hub/"}, []string{"hub"}},
@@ -134,7 +134,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// TestSelectInOrder: who comes first was said first.
+// TestSelectInOrder checks that the result is in the order of the patterns.
 func TestSelectInOrder(t *testing.T) {
 	available := []string{"hub", "east-1", "east-2", "west", "a,b"}
 	for _, tt := range []struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// skewMeter narrows a Skew down with each answer.
+// skewMeter narrows a Skew with each answer.
 type skewMeter struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
@@ -20,8 +20,8 @@ type skewMeter struct {
 func (m *skewMeter) observe(date, sent, received time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	// When the server wrote the header, its clock showed date or up to a second
-	// more, and ours something from sent to received.
+	// When the server wrote the header, its clock showed date or up to a second more, and ours a
+	// time between sent and received.
 	least, most := date.Sub(received), date.Add(time.Second).Sub(sent)
 	switch {
 	case !m.skew.Known:
@@ -38,7 +38,7 @@ func (m *skewMeter) wrap(next http.RoundTripper) http.RoundTripper {
 	return &meteredTransport{next: next, meter: m}
 }
 
-// meteredTransport reads the time off every answer.
+// meteredTransport reads the time from every answer.
 type meteredTransport struct {
 	next  http.RoundTripper
 	meter *skewMeter
@@ -60,8 +60,7 @@ func (t *meteredTransport) RoundTrip(request *http.Request) (*http.Response, err
 	return response, nil
 }
 
-// Now is what the clock of a context's cluster shows, as far as its answers have told that
-// it does not show what ours does.
+// Now returns the time of a context's cluster: our time, corrected by the noticeable skew.
 func (f *Fleet) Now(name string) time.Time {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -76,7 +75,7 @@ func (f *Fleet) Now(name string) time.Time {
 	return now
 }
 
-// Skew tells what the cluster's answers so far have told about its clock.
+// Skew returns the skew of the cluster's clock, according to its answers so far.
 func (c *Cluster) Skew() kubecontext.Skew {
 	c.meter.mu.Lock()
 	defer c.meter.mu.Unlock()

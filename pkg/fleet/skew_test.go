@@ -9,8 +9,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 )
 
-// TestSkew tells a cluster's clock, some seconds ahead, from its answers, each of
-// which took a while.
+// TestSkew measures a cluster's clock that is some seconds ahead, from slow answers.
 func TestSkew(t *testing.T) {
 	clock := testingclock.NewFakeClock(time.Date(2026, 11, 21, 9, 0, 0, 400_000_000, time.UTC))
 	meter := &skewMeter{clock: clock}
@@ -45,7 +44,7 @@ func TestSkew(t *testing.T) {
 	ask(time.Millisecond, time.Millisecond)
 	contains()
 
-	// What is reckoned with times of the cluster's is reckoned with its clock.
+	// Now uses the cluster's clock.
 	f := &Fleet{clock: clock, members: []*member{{context: "a", ways: []*Cluster{{meter: meter}}}, {context: "b"}}}
 	assert.Assert(t, f.Now("a").Sub(clock.Now().Add(ahead)).Abs() <= time.Second, "%s", f.Now("a"))
 	assert.Equal(t, f.Now("b"), clock.Now())

@@ -14,8 +14,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// TestTimeoutsAreNamed: of the limits that a user can set, the one that was reached is
-// the one to raise.
+// TestTimeoutsAreNamed checks that the error names the time limit that was reached, which is the
+// one to raise.
 func TestTimeoutsAreNamed(t *testing.T) {
 	for _, begins := range []bool{false, true} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -5,17 +5,17 @@ import (
 	"sync"
 )
 
-// waiting keeps account of the contexts that are being asked.
+// waiting tracks the contexts that are being asked.
 type waiting struct {
-	tell func([]string)
+	report func([]string)
 
 	mu       sync.Mutex
 	contexts []string
 }
 
-// on begins to wait for a context, until what it returns is called.
-func (w *waiting) on(context string) (answered func()) {
-	if w == nil || w.tell == nil {
+// add adds a context until the returned function is called.
+func (w *waiting) add(context string) (answered func()) {
+	if w == nil || w.report == nil {
 		return func() {}
 	}
 	w.change(func() { w.contexts = append(w.contexts, context) })
@@ -32,5 +32,5 @@ func (w *waiting) change(do func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	do()
-	w.tell(slices.Clone(w.contexts))
+	w.report(slices.Clone(w.contexts))
 }

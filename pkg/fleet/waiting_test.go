@@ -11,22 +11,22 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// TestWaiting: whoever wants to know is told of every context that is asked and
-// has not answered, those too that never will, and at last of none.
+// TestWaiting checks that Waiting receives every context that is being asked and has not
+// answered, including those that never do, and finally none.
 func TestWaiting(t *testing.T) {
 	var (
-		mu   sync.Mutex
-		told [][]string
+		mu       sync.Mutex
+		reported [][]string
 	)
 	contexts := []fleet.Context{{Name: "a", Err: errors.New("no such file")}, {Name: "b", Err: errors.New("no such file")}}
 	f := fleet.Open(t.Context(), contexts, fleet.Options{Parallel: 1, Waiting: func(contexts []string) {
 		mu.Lock()
 		defer mu.Unlock()
-		told = append(told, contexts)
+		reported = append(reported, contexts)
 	}})
 	once := [][]string{{"a"}, {}, {"b"}, {}}
-	assert.DeepEqual(t, told, once)
+	assert.DeepEqual(t, reported, once)
 
 	fleet.Ask(t.Context(), f, func(context.Context, *fleet.Cluster) (int, error) { return 0, nil })
-	assert.DeepEqual(t, told, append(once, once...))
+	assert.DeepEqual(t, reported, append(once, once...))
 }

@@ -7,12 +7,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// grace is how long a question whose time is up may take to notice.
+// grace is how long a question may take to return after its time is up.
 const grace = 250 * time.Millisecond
 
-// within runs do, and gives up on it when the time is over, even if do does not
-// heed its context: client-go runs credential plugins without one. A timeout of
-// zero is without bound.
+// within runs do and abandons it when the time is up, even if do ignores its context: client-go
+// runs credential plugins without one. A timeout of zero means no limit.
 func within[T any](ctx context.Context, timeout time.Duration, do func(context.Context) (T, error)) (T, error) {
 	cause := &kubecontext.TimeoutError{After: timeout.Round(time.Millisecond)}
 	ctx = quiet(ctx)
@@ -35,7 +34,7 @@ func within[T any](ctx context.Context, timeout time.Duration, do func(context.C
 	case r = <-done:
 	case <-ctx.Done():
 		r.err = ctx.Err()
-		// Whoever heeds ctx comes back now, with the part of an answer it has.
+		// A question that respects ctx returns now, with a partial answer.
 		late := time.NewTimer(grace)
 		defer late.Stop()
 		select {
@@ -44,8 +43,8 @@ func within[T any](ctx context.Context, timeout time.Duration, do func(context.C
 		}
 	}
 	if r.err != nil && ctx.Err() != nil {
-		// What the library says of a context that is over varies with where it
-		// was when that happened; the cause is the plain truth.
+		// Errors of libraries for a context that is done depend on where they were. The cause is
+		// the true reason.
 		r.err = context.Cause(ctx)
 	}
 	return r.value, r.err

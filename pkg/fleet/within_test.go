@@ -12,15 +12,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// errLibrary stands for whatever a library makes of a context that is over.
+// errLibrary stands for any error of a library for a context that is done.
 var errLibrary = errors.New("client rate limiter Wait returned an error")
 
-// answer answers at once.
+// answer returns a question that is answered at once.
 func answer(value string, err error) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return value, err }
 }
 
-func TestWithinKeepsWhatItIsTold(t *testing.T) {
+func TestWithinReturnsValueAndError(t *testing.T) {
 	for _, timeout := range []time.Duration{0, time.Hour} {
 		value, err := within(t.Context(), timeout, answer("all", nil))
 		assert.NilError(t, err)
@@ -68,11 +68,11 @@ func TestWithinGivesUp(t *testing.T) {
 	})
 }
 
-func TestWithinTellsTheCause(t *testing.T) {
+func TestWithinReturnsTheCause(t *testing.T) {
 	cause := errors.New("terminated")
 	for _, tt := range []struct {
 		name string
-		// heeds is whether the question ends when its context does.
+		// heeds is whether the question ends with its context.
 		heeds bool
 		cause error
 		want  error
@@ -106,8 +106,8 @@ func TestWithinTellsTheCause(t *testing.T) {
 	}
 }
 
-// What a question says of itself when its time is over is not what its user
-// wants to know.
+// TestWithinReplacesWhatTheLibrarySays checks that the cause of a context replaces the error of a
+// library.
 func TestWithinReplacesWhatTheLibrarySays(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stopped := errors.New("stopped")

@@ -5,43 +5,43 @@ import (
 	"time"
 )
 
-// Actor is who may have to act next on an object: a controller, as one process or
-// one set of them that lives and stands still together.
+// Actor identifies who may have to act next on an object: one controller process, or a set of them
+// that runs and fails together.
 type Actor struct {
 	Role Role
-	// Context is the cluster that it works for.
+	// Context is the cluster that the actor works for.
 	Context string
-	// Name tells actors of one role on one cluster apart: the owner of RoleOwner, the
-	// Lease's holder of RoleDispatcher, the kind of RoleController, the node of
-	// RoleKubelet, the controllerName of RoleCheck, and that of a scheduler which is not
-	// the default one; "" of all others.
+	// Name distinguishes actors of one role on one cluster. It is the managedBy value for
+	// RoleOwner, the Lease's holder for RoleDispatcher, the kind for RoleController, the node for
+	// RoleKubelet, the controllerName for RoleCheck, and the name of a scheduler other than the
+	// default one. Otherwise it is "".
 	Name string
 }
 
-// Role is what kind of actor it is.
+// Role is the type of an actor.
 type Role string
 
 // The roles.
 const (
-	// RoleKueue is Kueue's controller manager, on a manager with its MultiKueue.
+	// RoleKueue is Kueue's controller manager; on a management cluster this includes MultiKueue.
 	RoleKueue Role = "Kueue"
 	// RoleJobController is the built-in controller of Jobs.
 	RoleJobController Role = "the Job controller"
 	// RoleController is the built-in controller of another kind.
 	RoleController Role = "the controller"
-	// RoleScheduler is who finds nodes for pods.
+	// RoleScheduler is a scheduler of Pods.
 	RoleScheduler Role = "the scheduler"
-	// RoleKubelet is who starts the pods of a node.
+	// RoleKubelet is the kubelet of a node, which starts its Pods.
 	RoleKubelet Role = "the kubelet"
-	// RoleCheck is who answers to AdmissionChecks.
+	// RoleCheck is a controller that handles AdmissionChecks.
 	RoleCheck Role = "the controller of AdmissionChecks"
-	// RoleDispatcher is whoever runs the command dispatch.
+	// RoleDispatcher is a process of the command dispatch.
 	RoleDispatcher Role = "dispatch"
-	// RoleOwner is the controller that a managedBy names, if it is none of these.
+	// RoleOwner is the controller that a managedBy names, if no other role fits.
 	RoleOwner Role = "the owner"
 )
 
-// String is the actor in words, such as "Kueue on kwok-mgr".
+// String names the actor, such as "Kueue on kwok-mgr".
 func (a Actor) String() string {
 	switch {
 	case a.Role == RoleOwner:
@@ -58,12 +58,12 @@ func (a Actor) String() string {
 	return fmt.Sprintf("%s on %s", a.Role, a.Context)
 }
 
-// Duty is a step that an actor takes, in words that follow "waits for".
+// Duty is a step that an actor takes, worded so that it can follow "waits for".
 type Duty string
 
 // The duties. The steps of MultiKueue are in their order: docs/reference/multikueue.md#steps.
 const (
-	// DutyAny is any trace that shows no more than that the actor was at work.
+	// DutyAny is an action that only shows that the actor was active.
 	DutyAny Duty = ""
 
 	DutyWorkload Duty = "a Workload"
@@ -80,14 +80,14 @@ const (
 	DutyRelease  Duty = "quota to be released"
 	DutyRemove   Duty = "being deleted"
 
-	DutyTakeUp   Duty = "being taken up"
+	DutyTakeUp   Duty = "being picked up"
 	DutyPods     Duty = "pods"
 	DutySchedule Duty = "nodes for pods"
 	DutyStart    Duty = "pods being started"
 	DutyServe    Duty = "being served"
 )
 
-// Duties are all of them but DutyAny, in the order in which they are told.
+// Duties returns all duties except DutyAny, in the order of reports.
 func Duties() []Duty {
 	return []Duty{
 		DutyWorkload, DutyQuota, DutyAdmit, DutyNominate, DutyCopy, DutyMirror, DutyRecord, DutyResume, DutySpec, DutyStatus, DutyEnd,
@@ -96,39 +96,38 @@ func Duties() []Duty {
 	}
 }
 
-// Turn is an actor's turn on an object, which waits for it.
+// Turn says which actor must act next on an object.
 type Turn struct {
 	Actor Actor
 	Duty  Duty
-	// Target is the context of the cluster that the duty is done on, where that is not
-	// the actor's own.
+	// Target is the context of the cluster where the duty is done, "" for the actor's own.
 	Target string
-	// Worker is the context of the cluster that the duty needs a connection to, "" for none.
+	// Worker is the context of the cluster that the actor must be connected to, "" for none.
 	Worker string
-	// Subject is the object: what the actor does for the object itself does not count,
-	// nor what it does for those that are Also the same to a user.
+	// Subject is the object. The actor's other actions for Subject say nothing about this turn, nor
+	// do those for Also, which are objects that a user takes for the same one.
 	Subject string
 	Also    []string
-	// Since is when its turn came, by our own clock: Inventory.Ours.
+	// Since is when the object began to wait for the actor, by our own clock (see Inventory.Ours).
 	Since time.Time
 }
 
-// Deed is something that an actor was seen to have done. Times are by our own clock.
+// Deed is an observed action of an actor. Times are by our own clock.
 type Deed struct {
 	Duty    Duty
 	Target  string
 	Subject string
-	// Worker is the context of the cluster that it took a connection to, "" for none.
+	// Worker is the context of the cluster that the action needed a connection to, "" for none.
 	Worker string
-	// Began is when its turn came, the zero time where that is not known.
+	// Began is when the object began to wait for the action, the zero time if unknown.
 	Began time.Time
 	Done  time.Time
-	// Held is whether the object may have had to wait for something else since it
-	// Began, so that the actor did not take that long.
+	// Held is whether the object may also have waited for something else since Began. The time from
+	// Began to Done is then no latency of the actor.
 	Held bool
 }
 
-// latency is how long it took; ok is false where that is not known.
+// latency returns how long the action took; ok is false if that is unknown.
 func (d Deed) latency() (time.Duration, bool) {
 	if d.Began.IsZero() || d.Held {
 		return 0, false
@@ -136,12 +135,10 @@ func (d Deed) latency() (time.Duration, bool) {
 	return max(0, d.Done.Sub(d.Began)), true
 }
 
-// SubjectOf is the subject of what belongs to an object or Workload of that
-// namespace and name.
+// SubjectOf returns the subject for an object or Workload with this namespace and name.
 func SubjectOf(namespace, name string) string { return namespace + "/" + name }
 
-// Ours is what our own clock showed when that of a context's cluster showed t; the
-// zero time stays zero.
+// Ours converts t from the clock of a context's cluster to our own clock. The zero time stays zero.
 func (v *Inventory) Ours(context string, t time.Time) time.Time {
 	if t.IsZero() {
 		return t
@@ -149,7 +146,7 @@ func (v *Inventory) Ours(context string, t time.Time) time.Time {
 	return v.Now.Add(-v.Age(context, t))
 }
 
-// Theirs is what the clock of a context's cluster showed when ours showed t.
+// Theirs converts t from our own clock to that of a context's cluster. The zero time stays zero.
 func (v *Inventory) Theirs(context string, t time.Time) time.Time {
 	if t.IsZero() {
 		return t

@@ -8,25 +8,25 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// Board is the present state of a fleet, as the changes tell it.
+// Board is the current state of a fleet, built from changes.
 type Board struct {
-	// contexts are shown in this order.
+	// contexts are in the order of lists.
 	contexts []string
 	clusters map[string]*clusterState
 	homes    homes
-	// isComplete is as SetMirrors takes it.
+	// isComplete says whether all Jobs of a namespace are known; see SetMirrors.
 	isComplete func(namespace string) bool
 }
 
 type clusterState struct {
 	jobs   map[ObjectName]*Job
 	synced bool
-	// err is why it does not answer, or not wholly.
+	// err is why the cluster does not answer, completely or in part.
 	err error
 }
 
-// NewBoard makes a board that expects changes from these contexts. holdsAll says
-// for a namespace whether all Jobs that there are will be told.
+// NewBoard returns a board for changes from these contexts. holdsAll says for a namespace whether
+// the changes will cover all its Jobs.
 func NewBoard(contexts []string, holdsAll func(namespace string) bool) *Board {
 	b := &Board{contexts: contexts, clusters: map[string]*clusterState{}, homes: homes{}}
 	b.isComplete = func(namespace string) bool { return len(b.Errors()) == 0 && b.Complete() && holdsAll(namespace) }
@@ -36,9 +36,9 @@ func NewBoard(contexts []string, holdsAll func(namespace string) bool) *Board {
 	return b
 }
 
-// Apply takes a change in, and returns what is to be told of it: the change with
-// the Job's mirrors set, and Modified for each other Job whose mirrors it changes.
-// Nothing is told of a Job that is shown for another context already.
+// Apply adds a change to the board and returns the changes to report: the change itself with the
+// Job's mirrors set, and a Modified for each other Job whose mirrors it changes. It returns nothing
+// for a Job that is already shown for another context.
 func (b *Board) Apply(c Change) []Change {
 	if c.Type != Added && c.Type != Modified && c.Type != Deleted {
 		b.apply(c)
@@ -73,7 +73,7 @@ func (b *Board) Apply(c Change) []Change {
 	return changes
 }
 
-// setMirrors sets mirrors without asking management clusters: no worker runs a Job of MultiKueue
+// setMirrors sets mirrors without reading management clusters. No worker runs a Job of MultiKueue
 // that is suspended or unclaimed, unless a context shows its mirror.
 func (b *Board) setMirrors(pairs *Pairs, jobs []*Job) {
 	for _, j := range SetMirrors(pairs, jobs, b.isComplete) {
@@ -93,9 +93,8 @@ func mirrorsOf(jobs []*Job, wanted *Job) []Ref {
 	return nil
 }
 
-// related are the Jobs that may be j's origin or mirrors, and those that share
-// them, with j itself if it is on the board, and with their mirrors set. These are
-// the ones of the same namespace and name, and those that its marks name.
+// related returns j, if it is on the board, and the Jobs that may be its origin or mirrors or share
+// them, with mirrors set. These Jobs have the same namespace and name as j, or those in j's marks.
 func (b *Board) related(j *Job) []*Job {
 	keys := []ObjectName{NameOf(j)}
 	if j.Marks != nil {
@@ -138,8 +137,7 @@ func (b *Board) apply(c Change) {
 	}
 }
 
-// Complete says whether every context has told all it had or that it does not
-// answer.
+// Complete says whether every context has reported all its Jobs or an error.
 func (b *Board) Complete() bool {
 	for _, s := range b.clusters {
 		if !s.synced && s.err == nil {
@@ -149,8 +147,8 @@ func (b *Board) Complete() bool {
 	return true
 }
 
-// Hopeless says whether no context has ever answered, each for a reason that
-// trying again does not mend.
+// Hopeless says whether no context has ever answered, and each failed with an error that a retry
+// does not fix.
 func (b *Board) Hopeless() bool {
 	for _, s := range b.clusters {
 		if s.synced || s.err == nil {
@@ -165,8 +163,7 @@ func (b *Board) Hopeless() bool {
 	return true
 }
 
-// List is the board as a one-shot listing would have it, cut down to what the
-// filter picks.
+// List returns the board as a one-shot listing would, limited to Jobs that the filter matches.
 func (b *Board) List(filter Filter) *OwnerList {
 	tallies := make([]*Tally, 0, len(b.contexts))
 	for _, name := range b.contexts {
@@ -190,7 +187,7 @@ func (b *Board) List(filter Filter) *OwnerList {
 	return list
 }
 
-// Errors are why contexts do not answer at present, in the order of contexts.
+// Errors returns why contexts do not answer at present, in the order of contexts.
 func (b *Board) Errors() []error {
 	var errs []error
 	for _, name := range b.contexts {

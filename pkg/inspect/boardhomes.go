@@ -1,7 +1,7 @@
 package inspect
 
-// homes tells of each object which context it is shown for: the first that has told of
-// it. Two contexts may turn out to lead to one cluster only by what they tell.
+// homes records which context each object is shown for: the first that reported it. Only their
+// objects reveal that two contexts point to one cluster.
 type homes map[string][]home
 
 type home struct {
@@ -9,7 +9,7 @@ type home struct {
 	context string
 }
 
-// of is the context that an object is shown for, "" if it is not shown so far.
+// of returns the context that an object is shown for, "" if none so far.
 func (h homes) of(j *Job) string {
 	for _, known := range h[j.UID] {
 		if known.isSame(idOf(j)) {
@@ -19,8 +19,8 @@ func (h homes) of(j *Job) string {
 	return ""
 }
 
-// take takes a change of an object in, and says whether it is to be told. What another
-// context shows already is told only while that one does not answer, and in its name.
+// take records a change of an object and says whether to report it. A change of an object that
+// another context shows is reported only while that context does not answer, and under its name.
 func (b *Board) take(c *Change) (isTold bool) {
 	s, known := b.clusters[c.Context]
 	if !known {
@@ -49,14 +49,14 @@ func (b *Board) take(c *Change) (isTold bool) {
 	return true
 }
 
-// isShown says whether an object of a context is shown for that.
+// isShown says whether an object is shown for this context.
 func (b *Board) isShown(context string, j *Job) bool {
 	shown := b.homes.of(j)
 	return shown == "" || shown == context
 }
 
-// forget forgets where an object was shown, once no context has it any more: one that
-// is behind may still tell of it.
+// forget removes an object from homes once no context has it any more. A context that lags behind
+// may still report it.
 func (b *Board) forget(j *Job) {
 	for _, s := range b.clusters {
 		if other, ok := s.jobs[NameOf(j)]; ok && idOf(other).isSame(idOf(j)) {

@@ -12,8 +12,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Capacity is what tells how much room the queues of a cluster have. All of it is of
-// the whole cluster: a cohort goes beyond namespaces.
+// Capacity is what was read about the quota of a cluster's queues. It covers the whole cluster,
+// because cohorts span namespaces.
 type Capacity struct {
 	ClusterQueues []*kueue.ClusterQueue
 	LocalQueues   []*kueue.LocalQueue
@@ -21,29 +21,29 @@ type Capacity struct {
 	Flavors       []*kueue.ResourceFlavor
 	// Claims are the Workloads that hold quota or wait for it.
 	Claims []*kueue.Claim
-	// ClaimsWithin are those of one namespace, Within, where all may not be listed; Within is
-	// "" where nobody asked for them or might not list them either.
+	// ClaimsWithin are the claims of one namespace, Within, for users who may not list all. Within
+	// is "" if these were not requested or could not be listed either.
 	ClaimsWithin []*kueue.Claim
 	Within       string
-	// Workloads are all those of the namespaces that were asked for, whole: they came with
-	// the others, and need not be asked for again.
+	// Workloads are all Workloads of the requested namespaces, with all fields. They came with the
+	// claims, so they need no further request.
 	Workloads []*kueue.Workload
-	// LimitRanges are those of the namespaces that were asked for, and Namespaces these
-	// themselves, nil for one that is not there.
+	// LimitRanges are those of the requested namespaces. Namespaces are these namespaces, nil for
+	// one that does not exist.
 	LimitRanges []*corev1.LimitRange
 	Namespaces  map[string]*Namespace
-	// Templates are the pods of those Workloads that were asked for, by their uids.
+	// Templates are the Pod templates of the requested Workloads, by their UIDs.
 	Templates map[types.UID]*kueue.PodTemplates
-	// Gaps are the parts that could not be read, and why.
+	// Gaps are the parts that could not be read, with the reasons.
 	Gaps map[Part]error
 
-	// asked are the namespaces, and places where Workloads of other ones are, by uid.
+	// Asked are the requested namespaces. Places are the names of Workloads in other namespaces, by
+	// UID.
 	Asked  sets.Set[string]
 	Places map[string]types.NamespacedName
 }
 
-// WorkloadsOf are all Workloads of a namespace; ok is false where not all of it were
-// read.
+// WorkloadsOf returns all Workloads of a namespace; ok is false if they were not all read.
 func (c *Capacity) WorkloadsOf(namespace string) (found []*kueue.Workload, ok bool) {
 	if c == nil || c.Gaps[PartClaims] != nil || !c.Asked.Has(namespace) {
 		return nil, false
@@ -56,8 +56,8 @@ func (c *Capacity) WorkloadsOf(namespace string) (found []*kueue.Workload, ok bo
 	return found, true
 }
 
-// ForgetClaims lets go of what Workloads hold and wait for, of which there may be very many:
-// once it is known where something could run, nobody asks any more.
+// ForgetClaims frees the claims, of which there may be very many. They are not needed once
+// placements are known.
 func (v *Inventory) ForgetClaims() {
 	for _, f := range v.Clusters {
 		if f.Kueue != nil && f.Kueue.Capacity != nil {
@@ -66,7 +66,7 @@ func (v *Inventory) ForgetClaims() {
 	}
 }
 
-// Tree is the model of the quotas. What could not be read is not in it: see Gaps.
+// Tree returns the model of the quotas, without the parts that could not be read (see Gaps).
 func (c *Capacity) Tree() *capacity.Tree {
 	return capacity.New(capacity.Sources{
 		Queues: c.ClusterQueues, Cohorts: c.Cohorts, Locals: c.LocalQueues,
@@ -74,8 +74,8 @@ func (c *Capacity) Tree() *capacity.Tree {
 	})
 }
 
-// with is what was read of a cluster through either of two contexts: of each part, what
-// is without a gap.
+// with merges what two contexts read of one cluster. It takes each part from c, or from o if only o
+// has read it.
 func (c *Capacity) with(o *Capacity) *Capacity {
 	if c == nil || o == nil {
 		if c == nil {
@@ -122,13 +122,12 @@ func (c *Capacity) Topology() string {
 	return only
 }
 
-// Flavor is a ResourceFlavor by its name, nil if there is none.
+// Flavor returns the ResourceFlavor with this name, nil if there is none.
 func (c *Capacity) Flavor(name string) *kueue.ResourceFlavor {
 	return named(c.Flavors, name, func(f *kueue.ResourceFlavor) string { return f.Name })
 }
 
-// AddGap notes that a part could not be read. Of several reasons one stays, as Facts has
-// it.
+// AddGap records that a part could not be read. It keeps one reason per part, as Facts.AddGap does.
 func (c *Capacity) AddGap(part Part, err error) {
 	if err = fmt.Errorf("%s could not be read: %w", part, err); comesFirst(err, c.Gaps[part]) {
 		c.Gaps[part] = err

@@ -17,14 +17,14 @@ type way struct {
 	hops      []Hop
 	// told are the mirrors that have a hop.
 	told map[*Job]bool
-	// chosen is the context that MultiKueue gave the Job to, "" if none or unknown.
+	// chosen is the context of the worker that MultiKueue chose for the Job, "" if none or unknown.
 	chosen string
-	// toldSecrets is whether it was told why no context could be found for a cluster.
+	// toldSecrets is whether a hop already explained why the context of a cluster is unknown.
 	toldSecrets bool
 }
 
-// hops are the way of a pair. Each hop may be missing: what is not there, or may
-// not be looked at, leaves the rest standing.
+// hops returns the chain of a pair. Any hop may be missing: an absent or unreadable object does not
+// affect the others.
 func (v *Inventory) hops(p Pair, t *Trace) []Hop {
 	w := &way{inventory: v, pair: p, trace: t, hops: []Hop{}, told: map[*Job]bool{}}
 	if p.Origin == nil {
@@ -49,7 +49,7 @@ func (v *Inventory) hops(p Pair, t *Trace) []Hop {
 	return w.hops
 }
 
-// isDispatched says whether the command dispatch made the mirror.
+// isDispatched says whether the command dispatch created the mirror.
 func (w *way) isDispatched() bool {
 	return slices.ContainsFunc(w.pair.Mirrors, func(m Mirror) bool { return m.Is(ByDispatch) })
 }
@@ -76,7 +76,7 @@ func originMessage(j *Job) string {
 	return withProgress(j, ", ", owner)
 }
 
-// withProgress puts a Job's progress before a message, where its kind counts pods.
+// withProgress puts a Job's progress before a message, if its kind counts Pods.
 func withProgress(j *Job, between, message string) string {
 	if !j.Row().IsJob() {
 		return message
@@ -84,7 +84,7 @@ func withProgress(j *Job, between, message string) string {
 	return fmt.Sprintf("%s completions%s%s", j.Progress(), between, message)
 }
 
-// orphan is the way of a mirror whose origin was not found.
+// orphan adds the chain of a mirror without a known origin.
 func (w *way) orphan() {
 	j := w.pair.Mirrors[0].Job
 	h := Hop{Kind: j.Kind, Namespace: j.Namespace, Name: j.Name, State: stateNotFound, Health: HealthBad, Message: "no origin on the contexts that were read"}
@@ -106,7 +106,7 @@ func (w *way) orphan() {
 	w.mirror(1, 0)
 }
 
-// mirror adds a mirror and its pods.
+// mirror adds a mirror and its Pods.
 func (w *way) mirror(depth, i int) {
 	m := w.pair.Mirrors[i]
 	if w.told[m.Job] {
@@ -141,8 +141,8 @@ func (w *way) mirror(depth, i int) {
 	}
 }
 
-// isBehind is whether an origin does not tell the state that its mirror has had for a few
-// seconds at most.
+// isBehind says whether the mirror's status changed so recently that the origin may still be
+// catching up.
 func (v *Inventory) isBehind(origin *Job, m Mirror) bool {
 	return slices.ContainsFunc(v.Differences(origin, m), func(d Difference) bool { return d.IsStatus() && d.Lag })
 }
@@ -154,7 +154,7 @@ func marker(r Relation) string {
 	return "label " + delegation.MultiKueueOriginLabel
 }
 
-// namesake adds a Job that only looks like a mirror.
+// namesake adds a Job that has the name of a mirror but is none.
 func (w *way) namesake(depth int, j *Job) {
 	if w.told[j] {
 		return
@@ -183,7 +183,7 @@ func (w *way) pods(depth int, f *Facts, j *Job) {
 	h := podsHop(f, j, pods)
 	if j == w.pair.Origin && j.IsDelegated() {
 		h.Health = HealthBad
-		h.Message = strings.TrimPrefix(h.Message+"; ", "; ") + "a delegated " + j.Kind + " has no pods of its own: somebody else runs it here"
+		h.Message = strings.TrimPrefix(h.Message+"; ", "; ") + "a delegated " + j.Kind + " has no Pods of its own: another controller runs it here"
 	}
 	w.add(depth, h)
 }
@@ -192,7 +192,7 @@ func (w *way) pods(depth int, f *Facts, j *Job) {
 // dispatches to.
 func (w *way) multiKueue(f *Facts) {
 	if f.Kueue == nil && f.NoKueue && w.isDispatched() {
-		// Somebody dispatches it where there is no MultiKueue that would.
+		// The command dispatch works without MultiKueue.
 		return
 	}
 	if f.Kueue == nil {
@@ -218,7 +218,7 @@ func (w *way) multiKueue(f *Facts) {
 	}
 }
 
-// queues adds the LocalQueue and the ClusterQueue, and returns the latter.
+// queues adds the LocalQueue and the ClusterQueue, and returns the ClusterQueue, nil if unknown.
 func (w *way) queues(f *Facts) *kueue.ClusterQueue {
 	origin, gap := w.pair.Origin, f.Gaps[PartQueues]
 	h := Hop{Kind: "LocalQueue", Namespace: origin.Namespace, Name: origin.Queue(), Context: f.Context}
@@ -244,8 +244,7 @@ func (w *way) queues(f *Facts) *kueue.ClusterQueue {
 	return queue
 }
 
-// checks adds the AdmissionChecks that the queue names and those that the
-// Workloads have, and returns their names.
+// checks adds the AdmissionChecks of the queue and of the Workloads, and returns their names.
 func (w *way) checks(f *Facts, queue *kueue.ClusterQueue, workloads []*kueue.Workload) []string {
 	var names []string
 	states := map[string]kueue.CheckState{}

@@ -10,8 +10,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// clusters adds the MultiKueueConfig and what lies behind it: each cluster that
-// it names, and each other one where something of this Job is found.
+// clusters adds the MultiKueueConfig, the clusters that it names, and other clusters on which
+// objects of this Job were found.
 func (w *way) clusters(f *Facts, configName string, workloads []*kueue.Workload) {
 	h := Hop{Kind: "MultiKueueConfig", Name: configName, Context: f.Context}
 	config := f.Kueue.ConfigNamed(configName)
@@ -49,14 +49,13 @@ func (w *way) clusters(f *Facts, configName string, workloads []*kueue.Workload)
 // Connected is the state of a MultiKueueCluster that its manager reaches.
 const Connected = "Connected"
 
-// isSomethingOn says whether anything of this Job is found on a context's
-// cluster.
+// isSomethingOn says whether a context's cluster has an object of this Job.
 func (w *way) isSomethingOn(name string) bool {
 	isThere := func(m Mirror) bool { return m.Job.Context == name }
 	return slices.ContainsFunc(w.pair.Mirrors, isThere) || len(w.inventory.WorkloadsOf(w.pair, w.inventory.Facts(name))) > 0
 }
 
-// cluster adds a MultiKueueCluster, and behind it what is found there.
+// cluster adds a MultiKueueCluster and the objects on its worker.
 func (w *way) cluster(f *Facts, name string, removed bool, workloads []*kueue.Workload) {
 	h := Hop{Kind: "MultiKueueCluster", Name: name, Context: f.Context}
 	cluster := f.Kueue.ClusterNamed(name)
@@ -95,12 +94,12 @@ func (w *way) whyUnknown(f *Facts, name string) string {
 		return ": " + kubecontext.InContext(f.Context, "", err).Message()
 	}
 	if address, ok := f.Kueue.Addresses[name]; ok {
-		return ": none leads to " + address.Server
+		return ": none points to " + address.Server
 	}
 	return ""
 }
 
-// onCluster adds what is found on a worker cluster, and what should be.
+// onCluster adds the objects found on a worker cluster, and the missing ones.
 func (w *way) onCluster(target, name string, workloads []*kueue.Workload) {
 	isChosen := slices.ContainsFunc(workloads, func(o *kueue.Workload) bool { return o.ChosenCluster() == name })
 	isWanted := isChosen || slices.ContainsFunc(workloads, func(o *kueue.Workload) bool { return slices.Contains(o.Status.Nominated, name) })
@@ -111,7 +110,8 @@ func (w *way) onCluster(target, name string, workloads []*kueue.Workload) {
 		}
 		return
 	}
-	// Once a Workload has finished, what was made there is removed, or never was made.
+	// MultiKueue removes the objects on workers once a Workload has finished, so none is missing
+	// then.
 	isOver := slices.ContainsFunc(workloads, func(o *kueue.Workload) bool { return o.Is(kueue.Finished) })
 	copies := w.inventory.WorkloadsOf(w.pair, f)
 	for _, copied := range copies {
@@ -131,8 +131,7 @@ func (w *way) onCluster(target, name string, workloads []*kueue.Workload) {
 	}
 }
 
-// jobsOn adds the mirrors that are on a worker cluster, and says whether there are
-// any, and Jobs that look like one.
+// jobsOn adds the mirrors on a worker cluster, and the namesakes. found is whether it has a mirror.
 func (w *way) jobsOn(target string) (found bool) {
 	for i, m := range w.pair.Mirrors {
 		if m.Job.Context == target {
@@ -148,7 +147,7 @@ func (w *way) jobsOn(target string) (found bool) {
 	return found
 }
 
-// unread is the hop of a cluster that was not, or could not be read.
+// unread returns the hop of a cluster that was not read.
 func (w *way) unread(target string, f *Facts) Hop {
 	h := Hop{Kind: "Cluster", Name: target, Context: target, State: stateUnknown, Health: HealthUnknown, Message: "this context was not asked"}
 	if f != nil {
@@ -157,8 +156,8 @@ func (w *way) unread(target string, f *Facts) Hop {
 	return h
 }
 
-// remoteQueue tells where the queue that a copy waits for is not there: Kueue
-// looks for one of the same name on the worker.
+// remoteQueue returns a hop if a copy's queue does not exist on the worker. Kueue expects a queue
+// of the same name there.
 func (w *way) remoteQueue(f *Facts, copied *kueue.Workload) (h Hop, absent bool) {
 	name := copied.Spec.QueueName
 	if name == "" || f.Kueue.LocalQueueNamed(copied.Namespace, name) != nil || f.Gaps[PartQueues] != nil {

@@ -1,29 +1,28 @@
 package inspect
 
-// ChangeType says what a Change tells.
+// ChangeType is the type of a Change.
 type ChangeType string
 
 const (
-	// Added, Modified and Deleted tell of a Job, in the API's own words for
-	// watch events.
+	// Added, Modified and Deleted are changes of a Job, named as the API's watch events.
 	Added    ChangeType = "ADDED"
 	Modified ChangeType = "MODIFIED"
 	Deleted  ChangeType = "DELETED"
-	// Synced tells that all Jobs there were have been told as Added.
+	// Synced follows once all existing Jobs were reported as Added.
 	Synced ChangeType = "SYNCED"
-	// Lost tells that the cluster does not answer; it is tried again until it
-	// does. Found tells that it answers again.
+	// Lost reports that the cluster does not answer; retries continue. Found reports that it
+	// answers again.
 	Lost  ChangeType = "LOST"
 	Found ChangeType = "FOUND"
 )
 
-// Change is one thing that happened on one cluster.
+// Change is one event on one cluster.
 type Change struct {
 	Type    ChangeType
 	Context string
-	// Job is set for Added, Modified and Deleted. Nobody may change it.
+	// Job is set for Added, Modified and Deleted. It must not be modified.
 	Job *Job
-	// Origin is the Job that Job is the mirror of, nil where it is none or that is unknown.
+	// Origin is the origin of which Job is a mirror, nil if there is none or it is unknown.
 	Origin *Job
 	// Err is set for Lost.
 	Err error

@@ -9,8 +9,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestContract: the fields that scripts go by are in the schemas, always written, described, and enums
-// where scripts compare them.
+// TestContract checks that the fields that scripts use are in the schemas, required, and described,
+// and that fields which scripts compare are enums.
 func TestContract(t *testing.T) {
 	for _, tt := range []struct {
 		schema, definition string
@@ -25,6 +25,8 @@ func TestContract(t *testing.T) {
 		{"ownerlist", "Job", []string{"status", "reason", "mirrors", "since"}},
 		{"ownerlist", "OwnerList", []string{"items", "unchecked", "errors"}},
 		{"queuelist", "QueueList", []string{"items", "unchecked", "errors"}},
+		{"pendinglist", "PendingList", []string{"items", "unchecked", "errors"}},
+		{"pendinglist", "PendingJob", []string{"context", "namespace", "workload", "kind", "name", "localQueue", "clusterQueue", "strategy", "queued", "place", "of", "priority", "startsBy", "reason", "message"}},
 		{"kindlist", "KindList", []string{"items", "unchecked", "errors"}},
 		{"tracelist", "TraceList", []string{"items", "unchecked", "errors"}},
 	} {
@@ -51,7 +53,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// property is a field of a schema; one that may be null is one of two.
+// property is a field of a schema. A nullable field is one of two.
 type property struct {
 	Description string
 	Enum        []string

@@ -9,25 +9,25 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
-// Cost is what a Job that no cluster can run holds on the management cluster.
+// Cost is the quota on the management cluster that a Job holds although no cluster can run it.
 type Cost struct {
-	// Context is the management cluster.
+	// Context is the context of the management cluster.
 	Context string `json:"context"`
-	// ClusterQueue is where its quota counts.
+	// ClusterQueue is the ClusterQueue whose quota the Job uses.
 	ClusterQueue string `json:"clusterQueue"`
-	// Holds are quantities of what it holds there, in all flavors together.
+	// Holds is how much of each resource the Job holds, as the sum over all flavors.
 	Holds map[string]string `json:"holds"`
-	// Blocks are the Jobs that wait for quota that it holds, in the ClusterQueue or its cohort, as
+	// Blocks are the Jobs that wait for this quota, in the ClusterQueue or its cohort, as
 	// NAMESPACE/NAME.
 	Blocks []string `json:"blocks"`
-	// BlocksKnown is false where the Workloads of the cluster could not be read, so that other Jobs
-	// may wait.
+	// BlocksKnown is false if the Workloads of the cluster could not be read, so that more Jobs may
+	// wait.
 	BlocksKnown bool `json:"blocksKnown"`
-	// Release gives the quota back. It does not make the Job run.
+	// Release is a command that frees the quota. It does not make the Job run.
 	Release command.Fix `json:"release"`
 }
 
-// Text says what the Job holds, and who waits for it.
+// Text says how much the Job holds, and which Jobs wait for it.
 func (c *Cost) Text() string {
 	var holds []string
 	for _, name := range slices.Sorted(maps.Keys(c.Holds)) {

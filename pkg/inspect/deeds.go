@@ -6,8 +6,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// RecordOf is what an actor was seen to do, worked out once for each; nil for one
-// that left no trace.
+// RecordOf returns the observed actions of an actor, nil if there are none. The result is cached.
 func (v *Inventory) RecordOf(a Actor) *Record {
 	if v.records == nil {
 		v.records = map[Role]map[Actor]*Record{}
@@ -27,11 +26,11 @@ func (v *Inventory) RecordOf(a Actor) *Record {
 	return v.records[a.Role][a]
 }
 
-// Standing judges an actor's turn by what else it was seen to do.
+// Standing says whether an actor is alive, from its other actions since its turn.
 func (v *Inventory) Standing(t Turn) Standing { return v.RecordOf(t.Actor).Standing(t, v.Now) }
 
-// collect passes on the deeds of all actors of a role. A role is one function here,
-// which reads no more than what is in Facts.
+// collect calls did for each action of all actors of a role. Each role has one function here, which
+// reads only Facts.
 func (v *Inventory) collect(r Role, did func(Actor, Deed)) {
 	for _, f := range v.Clusters {
 		if f.Err != nil {
@@ -58,8 +57,8 @@ func (v *Inventory) collect(r Role, did func(Actor, Deed)) {
 	}
 }
 
-// jobControllerDeeds are those of the built-in controller of Jobs: it writes their
-// start and their status, and makes their pods.
+// jobControllerDeeds collects actions of the built-in Job controller: it writes start times and
+// statuses, and creates Pods.
 func (v *Inventory) jobControllerDeeds(f *Facts, did func(Actor, Deed)) {
 	actor := Actor{Role: RoleJobController, Context: f.Context}
 	do := func(duty Duty, subject string, began, done time.Time) {
@@ -69,7 +68,7 @@ func (v *Inventory) jobControllerDeeds(f *Facts, did func(Actor, Deed)) {
 		if !isBuiltInJob(j) {
 			continue
 		}
-		// What is in a queue, or was suspended, had to wait.
+		// A Job in a queue, or one that was suspended, waited for more than the controller.
 		did(actor, Deed{
 			Duty: DutyTakeUp, Subject: j.UID, Held: j.Queue() != "" || j.Suspended,
 			Began: v.Ours(f.Context, j.CreationTimestamp.Time), Done: v.Ours(f.Context, deref(j.StartTime).Time),
@@ -84,12 +83,12 @@ func (v *Inventory) jobControllerDeeds(f *Facts, did func(Actor, Deed)) {
 	}
 }
 
-// isBuiltInJob says whether the built-in controller of Jobs runs an object.
+// isBuiltInJob says whether the built-in Job controller runs an object.
 func isBuiltInJob(j *Job) bool { return j.ManagedBy.IsBuiltIn() && j.Row().IsJob() }
 
-// ownerDeeds are those of owners that are not MultiKueue: they write the statuses of
-// what is theirs. Each dispatcher is an actor by itself, known by the Lease that it
-// holds. That it renews it shows no more than that its process lives.
+// ownerDeeds collects actions of owners other than MultiKueue: they write the statuses of their
+// Jobs. Each dispatcher is an actor of its own, identified by the holder of its Lease. A renewed
+// Lease is no action: it only shows that the process lives.
 func (v *Inventory) ownerDeeds(f *Facts, did func(Actor, Deed)) {
 	for _, j := range f.Jobs {
 		if !j.IsDelegated() || j.ManagedBy == delegation.MultiKueue {
@@ -98,14 +97,15 @@ func (v *Inventory) ownerDeeds(f *Facts, did func(Actor, Deed)) {
 		actor := v.OwnerOf(j)
 		deed := Deed{Duty: DutyStatus, Subject: j.UID, Done: v.Ours(f.Context, deref(j.StatusWrittenAt).Time)}
 		if j.FinishedTime != nil {
-			// An owner may tell an end from before the Job was there: its turn is not as old.
+			// An owner may report an end from before the Job was created; it did not wait that
+			// long.
 			deed.Duty, deed.Began = DutyEnd, v.Ours(f.Context, later(j.FinishedTime.Time, j.CreationTimestamp.Time))
 		}
 		did(actor, deed)
 	}
 }
 
-// OwnerOf is the actor that a Job's managedBy names.
+// OwnerOf returns the actor that a Job's managedBy names.
 func (v *Inventory) OwnerOf(j *Job) Actor {
 	switch {
 	case j.ManagedBy == delegation.MultiKueue:

@@ -11,8 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// kueueDeeds collects what one cluster's Kueue was seen to do, there and, where it
-// dispatches, on its workers (docs/reference/multikueue.md#steps).
+// kueueDeeds collects the observed actions of one cluster's Kueue, on that cluster and, for
+// MultiKueue, on its workers (docs/reference/multikueue.md#steps).
 type kueueDeeds struct {
 	*Inventory
 	home *Facts
@@ -41,7 +41,7 @@ func (k *kueueDeeds) collect() {
 	}
 }
 
-// do notes a deed on a Workload.
+// do records an action on a Workload.
 func (k *kueueDeeds) do(duty Duty, w *kueue.Workload, began, done time.Time) {
 	k.note(w, Deed{Duty: duty, Began: began, Done: done})
 }
@@ -51,18 +51,18 @@ func (k *kueueDeeds) note(w *kueue.Workload, d Deed) {
 	k.did(Actor{Role: RoleKueue, Context: k.home.Context}, d)
 }
 
-// ours is a time of the home cluster's clock.
+// ours converts a time from the home cluster's clock to our own.
 func (k *kueueDeeds) ours(t metav1.Time) time.Time { return k.Ours(k.home.Context, t.Time) }
 
-// seen notes what shows that Kueue has looked at a Workload. Of a copy on a worker
-// only what the worker's own Kueue writes counts, and not what the manager's does.
+// seen records signs that Kueue has processed a Workload. For a copy on a worker, only writes of
+// the worker's own Kueue count, not those of the manager's.
 func (k *kueueDeeds) seen(w *kueue.Workload, isCopy bool) {
 	for i := range w.Status.Conditions {
 		c := &w.Status.Conditions[i]
 		switch {
 		case isCopy && c.Type == kueue.DeactivationTarget:
 		case c.Type == kueue.QuotaReserved:
-			// What has room may have waited for it, and what was evicted had it before.
+			// A Workload with quota may have waited for it, and an evicted one had it before.
 			isFirst := c.Status != metav1.ConditionTrue && w.Condition(kueue.Evicted) == nil
 			k.note(w, Deed{Duty: DutyQuota, Began: k.ours(w.CreationTimestamp), Done: k.ours(c.LastTransitionTime), Held: !isFirst})
 		default:
@@ -77,7 +77,7 @@ func (k *kueueDeeds) seen(w *kueue.Workload, isCopy bool) {
 	}
 }
 
-// forJob notes what Kueue has done for the Job of a Workload on its own cluster.
+// forJob records Kueue's actions for the Job of a Workload on its own cluster.
 func (k *kueueDeeds) forJob(w *kueue.Workload, j *Job) {
 	k.note(w, Deed{Duty: DutyWorkload, Began: k.ours(j.CreationTimestamp), Done: k.ours(w.CreationTimestamp), Held: j.IsElastic()})
 	if j.ManagedBy != delegation.MultiKueue || j.StatusWrittenAt == nil {
@@ -87,12 +87,13 @@ func (k *kueueDeeds) forJob(w *kueue.Workload, j *Job) {
 		k.note(w, Deed{Duty: DutyEnd, Worker: k.workerOf(w), Began: k.ours(*j.FinishedTime), Done: k.ours(*j.StatusWrittenAt)})
 	} else {
 		written := k.ours(*j.StatusWrittenAt)
-		// A mirror that nobody has touched for long may be told of anew, which took no time.
+		// Kueue may rewrite the status for a mirror that has not changed for long; that is no
+		// latency.
 		k.note(w, Deed{Duty: DutyStatus, Worker: k.workerOf(w), Began: k.changedBefore(w, written), Done: written, Held: true})
 	}
 }
 
-// workerOf returns the context of the worker that a Workload was given to, "" if unknown.
+// workerOf returns the context of a Workload's worker, "" if unknown.
 func (k *kueueDeeds) workerOf(w *kueue.Workload) string {
 	if name := w.ChosenCluster(); name != "" {
 		return k.ContextOf(k.home, name)
@@ -100,8 +101,8 @@ func (k *kueueDeeds) workerOf(w *kueue.Workload) string {
 	return ""
 }
 
-// changedBefore is when the status of a Workload's mirror was written last before a time;
-// the zero time where it was written since, or there is none.
+// changedBefore returns the last time before t at which the status of a Workload's mirror was
+// written. It returns the zero time if the status was written after t, or if there is no mirror.
 func (k *kueueDeeds) changedBefore(w *kueue.Workload, t time.Time) (changed time.Time) {
 	for _, worker := range k.Clusters {
 		if mirror := worker.mirrorUnder(w); mirror != nil && worker != k.home && mirror.StatusWrittenAt != nil {
@@ -114,7 +115,7 @@ func (k *kueueDeeds) changedBefore(w *kueue.Workload, t time.Time) (changed time
 	return changed
 }
 
-// dispatched notes how far MultiKueue has come with a Workload.
+// dispatched records which steps MultiKueue has completed for a Workload.
 func (k *kueueDeeds) dispatched(w *kueue.Workload, state *kueue.CheckState) {
 	offered := k.offered(w, state)
 	nominated := k.Ours(k.home.Context, NominatedAt(w))
@@ -148,7 +149,7 @@ func (k *kueueDeeds) dispatched(w *kueue.Workload, state *kueue.CheckState) {
 	}
 }
 
-// admitted notes that Kueue has admitted a Workload that had all that it takes.
+// admitted records that Kueue has admitted a Workload, which waited since its last check or quota.
 func (k *kueueDeeds) admitted(w *kueue.Workload) {
 	quota, admitted := w.Condition(kueue.QuotaReserved), w.Condition(kueue.Admitted)
 	if quota == nil || admitted == nil || admitted.Status != metav1.ConditionTrue {
@@ -163,8 +164,8 @@ func (k *kueueDeeds) admitted(w *kueue.Workload) {
 	k.do(DutyAdmit, w, k.ours(since), k.ours(admitted.LastTransitionTime))
 }
 
-// resumedThere notes that a worker's Kueue has resumed the mirror of a copy that it admitted.
-// The mirror starts moments later, which is what is dated.
+// resumedThere records that a worker's Kueue has resumed the mirror of an admitted copy. The time
+// is that of the mirror's start, moments later.
 func (k *kueueDeeds) resumedThere(w *kueue.Workload) {
 	admitted, mirror := w.Condition(kueue.Admitted), k.home.mirrorUnder(w)
 	if mirror == nil || mirror.StartTime == nil || admitted == nil || admitted.Status != metav1.ConditionTrue {
@@ -176,8 +177,8 @@ func (k *kueueDeeds) resumedThere(w *kueue.Workload) {
 	}
 }
 
-// resumed notes that Kueue has resumed a Job that a worker has admitted. It does so
-// once it has admitted it itself, which is what is dated.
+// resumed records that Kueue has resumed a Job that a worker has admitted. The time is that of the
+// admission on the manager, after which Kueue resumes the Job.
 func (k *kueueDeeds) resumed(w *kueue.Workload, state *kueue.CheckState, j *Job) {
 	admitted := w.Condition(kueue.Admitted)
 	if state.State == kueue.CheckReady && admitted != nil && admitted.Status == metav1.ConditionTrue && !j.Suspended {
@@ -185,8 +186,8 @@ func (k *kueueDeeds) resumed(w *kueue.Workload, state *kueue.CheckState, j *Job)
 	}
 }
 
-// offered is when a Workload had quota, and nothing but MultiKueue's check was
-// missing.
+// offered returns when a Workload had quota and lacked only MultiKueue's check; the zero time if it
+// has no quota.
 func (k *kueueDeeds) offered(w *kueue.Workload, state *kueue.CheckState) time.Time {
 	quota := w.Condition(kueue.QuotaReserved)
 	if quota == nil || quota.Status != metav1.ConditionTrue {
@@ -201,9 +202,8 @@ func (k *kueueDeeds) offered(w *kueue.Workload, state *kueue.CheckState) time.Ti
 	return k.ours(since)
 }
 
-// NominatedAt is when somebody wrote the nominations of a Workload, by the clock of its
-// cluster and as far as its managed fields tell; the zero time where they do not. The
-// copies on workers came later.
+// NominatedAt returns when the nominations of a Workload were written, by the clock of its cluster,
+// or the zero time if its managed fields do not show it. Copies on workers are created after that.
 func NominatedAt(w *kueue.Workload) time.Time {
 	if len(w.Status.Nominated) == 0 {
 		return time.Time{}
@@ -216,8 +216,8 @@ func NominatedAt(w *kueue.Workload) time.Time {
 	return time.Time{}
 }
 
-// mirrorUnder is the mirror that runs under a Workload's copy on a worker, nil if
-// there is none.
+// mirrorUnder returns the mirror that belongs to a Workload's copy on a worker, nil if there is
+// none.
 func (f *Facts) mirrorUnder(w *kueue.Workload) *Job {
 	if !f.isIndexed() {
 		return nil

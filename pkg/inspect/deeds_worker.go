@@ -10,8 +10,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// controllerDeeds are those of the built-in controllers of other kinds than Jobs: they
-// write their statuses.
+// controllerDeeds collects actions of the built-in controllers of kinds other than Job: they write
+// statuses.
 func (v *Inventory) controllerDeeds(f *Facts, did func(Actor, Deed)) {
 	for _, j := range f.Jobs {
 		if j.Row().IsJob() || !j.ManagedBy.IsBuiltIn() {
@@ -24,7 +24,7 @@ func (v *Inventory) controllerDeeds(f *Facts, did func(Actor, Deed)) {
 	}
 }
 
-// SchedulerOf is who has to find a node for a pod of a context's cluster.
+// SchedulerOf returns the scheduler that must find a node for a Pod of a context's cluster.
 func SchedulerOf(context string, p *Pod) Actor {
 	a := Actor{Role: RoleScheduler, Context: context}
 	if name := cmp.Or(p.Scheduler, corev1.DefaultSchedulerName); name != corev1.DefaultSchedulerName {
@@ -33,8 +33,8 @@ func SchedulerOf(context string, p *Pod) Actor {
 	return a
 }
 
-// schedulerDeeds are those of the schedulers: they find nodes for pods, or say why
-// there is none.
+// schedulerDeeds collects actions of the schedulers: they find nodes for Pods, or report why none
+// fits.
 func (v *Inventory) schedulerDeeds(f *Facts, did func(Actor, Deed)) {
 	for _, p := range f.Pods {
 		if !p.IsLookedAt {
@@ -47,8 +47,8 @@ func (v *Inventory) schedulerDeeds(f *Facts, did func(Actor, Deed)) {
 	}
 }
 
-// kubeletDeeds are those of the kubelets: they start the pods of their nodes, and tell
-// how these do.
+// kubeletDeeds collects actions of the kubelets: they start the Pods of their nodes and report
+// their state.
 func (v *Inventory) kubeletDeeds(f *Facts, did func(Actor, Deed)) {
 	for _, p := range f.Pods {
 		if p.Node == "" || p.Started.IsZero() {
@@ -60,8 +60,8 @@ func (v *Inventory) kubeletDeeds(f *Facts, did func(Actor, Deed)) {
 	}
 }
 
-// checkDeeds are those of the controllers that AdmissionChecks name: they write the
-// checks' statuses.
+// checkDeeds collects actions of the controllers that AdmissionChecks name: they write the checks'
+// statuses.
 func (v *Inventory) checkDeeds(f *Facts, did func(Actor, Deed)) {
 	if f.Kueue == nil {
 		return

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,18 +20,17 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// Difference is a field in which a mirror is not as its origin says.
+// Difference is a field whose value on a mirror differs from the origin's.
 type Difference struct {
-	// Context is the mirror's.
+	// Context is the context of the mirror.
 	Context string `json:"context"`
-	// Field is its path, such as "status.ready".
+	// Field is the path of the field, such as "status.ready".
 	Field string `json:"field"`
-	// Origin and Mirror are the values, as JSON; "" where there is none.
+	// Origin is the value on the origin, as JSON; empty if it has none.
 	Origin string `json:"origin"`
-	// Mirror is the value of the mirror; empty where it has none.
+	// Mirror is the value on the mirror, as JSON; empty if it has none.
 	Mirror string `json:"mirror"`
-	// Lag is whether what differs changed no more than a few seconds ago, so that
-	// nobody has had the time to copy it.
+	// Lag is whether the value changed only seconds ago, so that its copy may not be due yet.
 	Lag bool `json:"lag"`
 }
 
@@ -39,12 +39,12 @@ func (d Difference) IsStatus() bool {
 	return d.Field == "status" || strings.HasPrefix(d.Field, "status.")
 }
 
-// Settling is how long a copy may take. MultiKueue was seen to take 2.1 seconds at the median and
-// up to 4.5 (docs/reference/multikueue.md#what-is-normal).
+// Settling is how long a copy of a change may take. MultiKueue was seen to take 2.1 seconds at the
+// median and up to 4.5 (docs/reference/multikueue.md#what-is-normal).
 const Settling = 5 * time.Second
 
-// Differences compares a mirror with its origin. What the delegation itself
-// changes is no difference. The mirror of another incarnation is not compared.
+// Differences compares a mirror with its origin. It skips fields that delegation itself changes,
+// and returns nil for the mirror of an older origin of the same name.
 func (v *Inventory) Differences(origin *Job, m Mirror) []Difference {
 	if origin == nil || !m.Current {
 		return nil
@@ -66,7 +66,7 @@ func (v *Inventory) Differences(origin *Job, m Mirror) []Difference {
 	return d.found
 }
 
-// lastChange is when a mirror's state was last seen to change.
+// lastChange returns the latest known change of a mirror's state.
 func (v *Inventory) lastChange(mirror *Job) *metav1.Time {
 	latest := mirror.CreationTimestamp
 	consider := func(t *metav1.Time) {
@@ -96,8 +96,8 @@ func (v *Inventory) age(j *Job, t *metav1.Time) time.Duration {
 	return v.Age(j.Context, t.Time)
 }
 
-// Age is how long ago something happened that the clock of a context's cluster
-// dated. It is very long for what nobody dated, which is the zero time.
+// Age returns the time since t, which is by the clock of a context's cluster. For the zero time,
+// which means unknown, it returns the longest duration.
 func (v *Inventory) Age(name string, t time.Time) time.Duration {
 	if t.IsZero() {
 		return math.MaxInt64
@@ -105,7 +105,7 @@ func (v *Inventory) Age(name string, t time.Time) time.Duration {
 	return v.clusterTime(name).Sub(t)
 }
 
-// clusterTime is Now by the clock of a context's cluster.
+// clusterTime returns Now by the clock of a context's cluster.
 func (v *Inventory) clusterTime(name string) time.Time {
 	if f := v.Facts(name); f != nil {
 		return clusterTime(v.Now, f.Skew)
@@ -113,7 +113,7 @@ func (v *Inventory) clusterTime(name string) time.Time {
 	return v.Now
 }
 
-// clusterTime is what a clock showed at a time of ours.
+// clusterTime converts now from our own clock to one with this skew.
 func clusterTime(now time.Time, s kubecontext.Skew) time.Time {
 	if !s.Known {
 		return now
@@ -121,7 +121,7 @@ func clusterTime(now time.Time, s kubecontext.Skew) time.Time {
 	return now.Add((s.Min + s.Max) / 2)
 }
 
-// IsHeld says whether anybody holds a Lease of a context's cluster.
+// IsHeld says whether a Lease of a context's cluster has a holder now.
 func (v *Inventory) IsHeld(name string, l *Lease) bool { return l.HeldAt(v.clusterTime(name)) }
 
 type comparison struct {
@@ -132,7 +132,7 @@ type comparison struct {
 
 func (c *comparison) compare(field string, origin, mirror any) {
 	a, b := text(origin), text(mirror)
-	// No pods and no word about pods are the same.
+	// An absent count of Pods means 0.
 	if a == b || strings.HasPrefix(field, "status.") && (a == "0" && b == "" || a == "" && b == "0") {
 		return
 	}
@@ -150,9 +150,8 @@ func (c *comparison) compareJobStatus(origin, mirror *Job) {
 	c.compareStatus(origin, mirror)
 }
 
-// compareAnyStatus compares the status of objects of any other kind, which is
-// copied as a whole. Without the whole objects, only a state that a mirror has and
-// its origin cannot have come to by itself is a difference.
+// compareAnyStatus compares the status of objects of other kinds, which is copied as a whole.
+// Without the whole objects, it compares only states that an origin gets from its mirror alone.
 func (c *comparison) compareAnyStatus(origin, mirror *Job) {
 	if origin.Object != nil && mirror.Object != nil {
 		c.walk("status", origin.Object.Object["status"], mirror.Object.Object["status"], nil)
@@ -167,7 +166,7 @@ func (c *comparison) compareAnyStatus(origin, mirror *Job) {
 	c.compare("status", came(origin.Status), came(mirror.Status))
 }
 
-// compareStatus compares what only the whole objects tell.
+// compareStatus compares the fields that only whole objects have.
 func (c *comparison) compareStatus(origin, mirror *Job) {
 	if origin.Object == nil || mirror.Object == nil {
 		return
@@ -195,9 +194,9 @@ func (c *comparison) compareStatus(origin, mirror *Job) {
 	}
 }
 
-// expected are fields of a spec that differ between an origin and its mirror in
-// a healthy fleet: what delegation takes away, what the server fills in anew, and
-// what Kueue adds on either side (docs/reference/multikueue.md#adapters).
+// expected returns the fields of a spec that differ between an origin and its mirror in a healthy
+// fleet: those that delegation removes, that the server fills in, and that Kueue adds on either
+// side (docs/reference/multikueue.md#adapters).
 func expected(origin *Job) sets.Set[string] {
 	kind := origin.Row()
 	same := sets.New(
@@ -210,7 +209,7 @@ func expected(origin *Job) sets.Set[string] {
 		same.Insert(strings.Join(path, "."))
 	}
 	if path := kind.RayCluster; len(path) > 0 {
-		// Kueue up to 0.19 holds the cluster of a RayService, not the service.
+		// Kueue up to 0.19 suspends the cluster of a RayService, not the service.
 		same.Insert(strings.Join(path, ".") + ".suspend")
 		if isScaledThere(origin) {
 			groups := strings.Join(path, ".") + ".workerGroupSpecs."
@@ -218,14 +217,14 @@ func expected(origin *Job) sets.Set[string] {
 		}
 	}
 	if kind.IsUnmanaged() {
-		// Of a pod, what schedules it and where to; the gate that holds it back.
+		// These fields of a Pod gate it, and say where it is scheduled.
 		same.Insert("spec.schedulingGates", "spec.nodeName", "spec.nodeSelector", "spec.tolerations")
 	}
 	return same
 }
 
-// isScaledThere says whether Ray's own autoscaler changes the size of an object, on the
-// worker alone (kueue: KEP-13243, from 0.20 on).
+// isScaledThere says whether Ray's own autoscaler changes the size of an object, which it does on
+// the worker only (kueue: KEP-13243, from 0.20 on).
 func isScaledThere(origin *Job) bool {
 	scales, _, _ := unstructured.NestedBool(origin.Object.Object, append(slices.Clone(origin.Row().RayCluster), "enableInTreeAutoscaling")...)
 	return scales && origin.IsElastic()
@@ -240,7 +239,7 @@ func (c *comparison) compareSpec(origin, mirror *Job) {
 	c.walk("spec", origin.Object.Object["spec"], mirror.Object.Object["spec"], expected(origin))
 }
 
-// walk goes down both trees to the fields that differ.
+// walk descends both trees and compares their leaves.
 func (c *comparison) walk(path string, a, b any, without sets.Set[string]) {
 	if without.Has(inAnyElement(path)) {
 		return
@@ -258,6 +257,11 @@ func (c *comparison) walk(path string, a, b any, without sets.Set[string]) {
 		return
 	}
 	a, b = withoutKueues(a), withoutKueues(b)
+	if b == nil && isZero(a) {
+		// MultiKueue copies through Go types, which omit zero values such as maxRestarts of a
+		// JobSet.
+		return
+	}
 	l, isList := a.([]any)
 	m, bothLists := b.([]any)
 	if isList && bothLists && len(l) == len(m) {
@@ -269,15 +273,14 @@ func (c *comparison) walk(path string, a, b any, without sets.Set[string]) {
 	c.compare(path, a, b)
 }
 
-// inAnyElement is a path without the names of the elements of lists that it leads
-// through.
+// inAnyElement removes the names of list elements from a path.
 func inAnyElement(path string) string {
 	return regexp.MustCompile(`\[[^]]*\]`).ReplaceAllString(path, "")
 }
 
-// withoutKueues is a list without what Kueue on either cluster has put there for itself,
-// and says so: spec.runtimePatches of a TrainJob (kueue:
-// pkg/controller/jobs/trainjob). Nil in place of a list of nothing else.
+// withoutKueues removes the elements of a list that Kueue adds on either cluster and marks as its
+// own: spec.runtimePatches of a TrainJob (kueue: pkg/controller/jobs/trainjob). It returns nil if
+// none is left.
 func withoutKueues(value any) any {
 	list, isList := value.([]any)
 	isKueues := func(element any) bool {
@@ -293,8 +296,18 @@ func withoutKueues(value any) any {
 	return list
 }
 
-// elementName is what a person calls an element of a list: its name, if it has
-// one, else its index.
+// isZero says whether a value is 0, false, "" or empty.
+func isZero(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return value != nil && reflect.ValueOf(value).IsZero()
+}
+
+// elementName returns the name of a list element, or its index if it has none.
 func elementName(element any, i int) string {
 	if o, ok := element.(map[string]any); ok {
 		if name, ok := o["name"].(string); ok {
@@ -304,7 +317,7 @@ func elementName(element any, i int) string {
 	return fmt.Sprint(i)
 }
 
-// text is a value as JSON, but for strings, which stand as they are.
+// text returns a value as JSON, but strings without quotes.
 func text(value any) string {
 	switch v := value.(type) {
 	case nil:

@@ -10,8 +10,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// TestDifferencesOfKinds: what Kueue and its workers change in a healthy mirror is no
-// difference.
+// TestDifferencesOfKinds checks that changes which Kueue and workers make to a healthy mirror are
+// no differences.
 func TestDifferencesOfKinds(t *testing.T) {
 	for _, tt := range []struct {
 		name, kind     string
@@ -53,6 +53,16 @@ func TestDifferencesOfKinds(t *testing.T) {
 			`{trainer: {numNodes: 2}, runtimePatches: [{manager: kueue.x-k8s.io/manager, time: a}, {manager: mine, time: b}]}`,
 			`{trainer: {numNodes: 2}, runtimePatches: [{manager: mine, time: c}]}`,
 			[]string{"spec.runtimePatches[0].time"},
+		},
+		{
+			"zeros that the copy omits", "jobset", false,
+			`{failurePolicy: {maxRestarts: 0, rules: []}, startupPolicy: {startupPolicyOrder: ""}}`, `{failurePolicy: {}, startupPolicy: {}}`,
+			nil,
+		},
+		{
+			"a value of the mirror alone", "jobset", false,
+			`{failurePolicy: {}}`, `{failurePolicy: {maxRestarts: 0}}`,
+			[]string{"spec.failurePolicy.maxRestarts"},
 		},
 		{
 			"nothing but what Kueue patches", "trainjob", false,

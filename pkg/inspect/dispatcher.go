@@ -9,18 +9,18 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// Dispatcher is who looks after a Job that is dispatched, as the Job's Lease tells.
+// Dispatcher says which process of the command dispatch serves a Job, according to the Job's Lease.
 type Dispatcher struct {
-	// Holder is who holds the Lease, or held it last; "" where nobody ever did, or
-	// where the last one has let it go.
+	// Holder is the current or last holder of the Lease; empty if it never had one, or the last one
+	// released it.
 	Holder string `json:"holder"`
-	// Since is when Holder took it, null without a Holder: by Holder's clock, or, where
-	// that is known to be off, by that of the Lease's cluster.
+	// Since is when Holder acquired the Lease, null without a Holder. The time is by Holder's
+	// clock, or by that of the Lease's cluster if Holder's is known to be wrong.
 	Since *metav1.Time `json:"since"`
-	// Renewed is when the Lease was last written, by the clock of its cluster; null
-	// where there is no Lease.
+	// Renewed is when the Lease was last written, by the clock of its cluster; null if there is no
+	// Lease.
 	Renewed *metav1.Time `json:"renewed"`
-	// Held is whether Holder still holds it. If not, nobody copies the Job's status.
+	// Held is whether Holder still holds the Lease. If not, no process copies the Job's status.
 	Held bool `json:"held"`
 }
 
@@ -32,7 +32,7 @@ func (d *Dispatcher) deepCopy() *Dispatcher {
 	return c
 }
 
-// dispatcher is what the Lease tells of that, at a time by the clock of its cluster.
+// dispatcher describes the Lease at a time by the clock of its cluster.
 func (l *Lease) dispatcher(now time.Time) *Dispatcher {
 	d := &Dispatcher{Held: l.HeldAt(now)}
 	if l == nil {
@@ -47,15 +47,15 @@ func (l *Lease) dispatcher(now time.Time) *Dispatcher {
 	return d
 }
 
-// IsDispatched says whether the Job has a Dispatcher, or should have one.
+// IsDispatched says whether the command dispatch owns the Job, even if no Dispatcher is running.
 func (j *Job) IsDispatched() bool { return delegation.IsDispatched(j.ManagedBy, j.Marks) }
 
-// Dispatched are those of the Jobs that are dispatched.
+// Dispatched returns the Jobs that the command dispatch owns.
 func Dispatched(jobs []*Job) []*Job {
 	return slices.DeleteFunc(slices.Clone(jobs), func(j *Job) bool { return !j.IsDispatched() })
 }
 
-// SetDispatchers tells the dispatched Jobs who looks after them, if that is known.
+// SetDispatchers sets the Dispatcher of each dispatched Job, if the Leases are known.
 func (f *Facts) SetDispatchers(now time.Time) {
 	if !f.knowsLeases() {
 		return

@@ -1,7 +1,7 @@
-// Package inspect is the model of delegated objects and their like, of the clusters that
-// they are on, and of how they belong together. It knows no client: package read fills it.
+// Package inspect models delegated objects and related ones, their clusters, and the relations
+// between them. It knows no client: package read fills it.
 //
-// Reading and judging are apart: what was read, and what could not be read,
-// is data; judging is a pure function of it. So a one-shot listing, a watch and
-// a recorded bundle come to the same result.
+// Reading and judging are separate. What was read, and what could not be read, is data; judging is
+// a pure function of it. So a one-shot listing, a watch and a recorded snapshot give the same
+// result.
 package inspect

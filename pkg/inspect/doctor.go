@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// ClusterRole is what a cluster is for MultiKueue.
+// ClusterRole is the role of a cluster in MultiKueue.
 type ClusterRole string
 
 // The roles. A manager that is also a worker is a manager.
@@ -20,40 +20,41 @@ const (
 // ClusterRoles returns all roles.
 func ClusterRoles() []ClusterRole { return []ClusterRole{RoleManager, RoleWorker, RoleUnrelated} }
 
-// DoctorReport is what doctor prints.
+// DoctorReport is the output of doctor.
 type DoctorReport struct {
 	metav1.TypeMeta `json:",inline"`
-	// Clusters are those that were read, managers first.
+	// Clusters are the clusters that were read, managers first.
 	Clusters []DoctorCluster `json:"clusters"`
-	// Items are the findings, the worst first.
+	// Items are the findings, the most severe first.
 	Items []Finding `json:"items"`
 	// Summary counts what was checked and found.
 	Summary DoctorSummary `json:"summary"`
-	// Unchecked is what the answer depends on and could not be read.
+	// Unchecked is what the report depends on and could not be read.
 	Unchecked []Unchecked `json:"unchecked"`
 	// Errors are the contexts, and the parts of them, that could not be read.
 	Errors []ContextError `json:"errors"`
 }
 
-// DoctorCluster is a cluster with what was checked on it.
+// DoctorCluster is a cluster and what was checked on it.
 type DoctorCluster struct {
 	// Context reaches the cluster.
 	Context string `json:"context"`
 	// ClusterUID identifies the cluster.
 	ClusterUID string `json:"clusterUID"`
-	// Role is what the cluster is for MultiKueue.
+	// Role is the role of the cluster in MultiKueue.
 	Role ClusterRole `json:"role"`
-	// Names are those of the MultiKueueClusters that lead to it.
+	// Names are the MultiKueueClusters that point to the cluster.
 	Names []string `json:"names"`
 	// Kubernetes is the version of the API server; empty if unknown.
 	Kubernetes string `json:"kubernetes"`
 	// Kueue is the version of Kueue's controller; empty if unknown.
 	Kueue string `json:"kueue"`
-	// KueueAPI is the version in which Kueue's API was read; empty if the cluster serves none.
+	// KueueAPI is the version in which Kueue's API was read; empty if the cluster does not serve
+	// it.
 	KueueAPI string `json:"kueueAPI"`
 	// Passed are the topics that were checked completely, without a finding.
 	Passed []string `json:"passed"`
-	// NotChecked are the topics that were not checked completely, without a finding so far.
+	// NotChecked are the topics that were only checked in part, without a finding so far.
 	NotChecked []string `json:"notChecked"`
 }
 
@@ -71,7 +72,7 @@ type DoctorSummary struct {
 	Workers int `json:"workers"`
 }
 
-// NewDoctorReport makes an empty report.
+// NewDoctorReport returns an empty report.
 func NewDoctorReport() *DoctorReport {
 	return &DoctorReport{
 		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "DoctorReport"},

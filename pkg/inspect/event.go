@@ -4,13 +4,14 @@ import (
 	"time"
 )
 
-// Event is what is kept of an event.
+// Event holds the needed fields of a Kubernetes event.
 type Event struct {
-	// ID is its own name. Those of one object and reporter are given out in their order.
+	// ID is the name of the event. Names from one reporter about one object sort in the order of
+	// events.
 	ID string
-	// Kind, Namespace, Name and UID are those of the object it is about.
+	// Kind, Namespace, Name and UID identify the object that the event is about.
 	Kind, Namespace, Name, UID string
-	// Warning is whether it is of that type, and not Normal.
+	// Warning is whether the type is Warning and not Normal.
 	Warning         bool
 	Reason, Message string
 	// Time is when it happened, the last time if it happened Count times.

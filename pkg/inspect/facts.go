@@ -13,63 +13,61 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Facts is what was read of one cluster. What could not be read is a gap: the
-// part is empty, and Gaps says why.
+// Facts is what was read of one cluster. A part that could not be read is empty, and Gaps has the
+// reason.
 type Facts struct {
-	// Context is the context it was read through.
+	// Context is the context through which the cluster was read.
 	Context string
-	// ClusterUID is its identity, "" where that is not known, and NamespaceUIDs the UIDs of
-	// namespaces that identify it, too, as delegation.Cluster has them.
+	// ClusterUID identifies the cluster, "" if unknown. NamespaceUIDs are the UIDs of namespaces
+	// that also identify it, as in delegation.Cluster.
 	ClusterUID    string
 	NamespaceUIDs map[string]string
-	// Namespace is where Jobs were looked for, "" for everywhere.
+	// Namespace is the namespace whose Jobs were read, "" for all.
 	Namespace string
 	Skew      kubecontext.Skew
 	// Err is why nothing at all could be read.
 	Err error
-	// Alone is why nothing beside the one object that was asked for by name could be read,
-	// where that was wanted, too.
+	// Alone is why nothing but the object requested by name could be read, although more was
+	// requested.
 	Alone error
-	// Version is the API server's, such as "v1.36.3"; "" where nobody asked.
+	// Version is the version of the API server, such as "v1.36.3"; "" if not requested.
 	Version string
-	// Namespaces are those there are; nil where nobody asked or could ask.
+	// Namespaces are the existing namespaces; nil if not requested or not readable.
 	Namespaces map[string]Namespace
-	// Kinds are those whose objects were looked for, so that but for gaps all of them
-	// are in Jobs. From there being none of another kind nothing follows.
+	// Kinds are the requested kinds: apart from gaps, Jobs has all their objects. Nothing is known
+	// about objects of other kinds.
 	Kinds  []delegation.Kind
 	Jobs   []*Job
 	Pods   []*Pod
 	Events []*Event
-	// Leases are those of dispatched Jobs, by namespace and name; nil where nobody
-	// asked or could ask.
+	// Leases are those of dispatched Jobs, by namespace and name; nil if not requested or not
+	// readable.
 	Leases map[string]*Lease
-	// Kueue is nil where the cluster does not serve Kueue's API, or where nobody
-	// asked or could ask.
+	// Kueue is nil if the cluster does not serve Kueue's API, or if it was not requested or not
+	// readable.
 	Kueue *KueueFacts
-	// NoKueue is whether it was asked, and does not serve it.
+	// NoKueue is whether the cluster is known not to serve Kueue's API.
 	NoKueue bool
 	// Past is nil unless Jobs that finished were requested.
 	Past *Past
-	// Site is nil where nobody asked what is there for pods.
+	// Site is what a cluster has for Pods, such as namespaces and classes; nil if not requested.
 	Site *Site
-	// Setup is how the cluster is set up; only doctor asks for it, and it is nil otherwise.
+	// Setup is how the cluster is set up; nil if not requested. Only doctor requests it.
 	Setup *Setup
 	Gaps  map[Part]error
-	// Unasked are parts that nobody asked for, so that nothing follows from what is
-	// not there.
+	// Unasked are the parts that were not requested, so that their absence means nothing.
 	Unasked map[Part]bool
 
-	// Selected are the uids of the Jobs that the query's label selector picks; nil if it
-	// has none. All others are read, too: who judges a Job has to see its mirrors, which
-	// need not carry its labels.
+	// Selected are the UIDs of the Jobs that match the query's label selector; nil if it has none.
+	// Other Jobs are read too, because mirrors need not carry the labels of their origins.
 	Selected sets.Set[string]
 
 	index *index
-	// podUIDs are those of Pods, while they are read.
+	// podUIDs are the UIDs of Pods, for AddPod.
 	podUIDs sets.Set[string]
 }
 
-// Namespace is what is kept of a Namespace.
+// Namespace holds the needed fields of a Namespace.
 type Namespace struct {
 	Name, UID string
 	Labels    map[string]string
@@ -80,7 +78,7 @@ type Namespace struct {
 // Part is a part of what is read of a cluster.
 type Part string
 
-// The parts. What they are called is what a person is told.
+// The parts. Their values appear in messages.
 const (
 	PartKueue      Part = "the Kueue API"
 	PartWorkloads  Part = "workloads"
@@ -98,8 +96,8 @@ const (
 	PartVersion    Part = "the server's version"
 )
 
-// The parts of Capacity. They are asked for where something waits, and a gap there is
-// told with the room that is not known, not as an error.
+// The parts of Capacity. They are read if a Job waits. A gap is reported together with the unknown
+// quota, not as an error.
 const (
 	PartClusterQueues Part = "ClusterQueues"
 	PartCohorts       Part = "Cohorts"
@@ -110,8 +108,8 @@ const (
 
 // KueueFacts is what was read of Kueue's objects on one cluster.
 type KueueFacts struct {
-	// Version is the API version they were read in. ServesOld is whether the cluster serves the
-	// oldest one, too, which Kueue does before 0.20.
+	// Version is the API version in which the objects were read. ServesOld is whether the cluster
+	// also serves the oldest version, as Kueue before 0.20 does.
 	Version   string
 	ServesOld bool
 	// Release is the version of Kueue's controller, such as "v0.19.2"; "" if it is unknown or was
@@ -123,27 +121,25 @@ type KueueFacts struct {
 	Checks        []*kueue.AdmissionCheck
 	Configs       []*kueue.MultiKueueConfig
 	Clusters      []*kueue.MultiKueueCluster
-	// Addresses tell where the MultiKueueClusters are, by their names, as far as
-	// their Secrets could be read.
+	// Addresses are the addresses of MultiKueueClusters, by name, if their Secrets could be read.
 	Addresses map[string]kubecontext.Address
-	// QueuesAsked are the LocalQueues that were asked for one by one, as namespace/name.
+	// QueuesAsked are the LocalQueues that were requested one by one, as namespace/name.
 	QueuesAsked []string
-	// Orders are what Kueue itself says of the order in LocalQueues, where it does.
+	// Orders are the positions in LocalQueues that Kueue's visibility API reports, if it does.
 	Orders kueue.Orders
-	// Capacity tells how much room there is; nil where nobody asked.
+	// Capacity is what is known about quota; nil if not requested.
 	Capacity *Capacity
 }
 
-// TellsNominations is whether Kueue writes down to which clusters it offers a Workload, as
-// far as can be seen: it does so from 0.13 on, and serves v1beta2 from 0.15 on.
+// TellsNominations guesses whether Kueue records to which clusters it offers a Workload. It does so
+// from 0.13 on, and serves v1beta2 from 0.15 on.
 func (k *KueueFacts) TellsNominations() bool {
 	return k.Version != delegation.OldKueueVersion || slices.ContainsFunc(k.Workloads, func(w *kueue.Workload) bool {
 		return len(w.Status.Nominated) > 0 || w.Status.ClusterName != nil
 	})
 }
 
-// Clone is a copy to which can be added without changing f; nil where nothing
-// could be read.
+// Clone returns a copy that can be extended without changing f; nil if nothing could be read.
 func (f *Facts) Clone() *Facts {
 	if f == nil || f.Err != nil {
 		return nil
@@ -155,7 +151,7 @@ func (f *Facts) Clone() *Facts {
 	return &c
 }
 
-// AddPod keeps a pod, once: it may be found by the labels of several kinds.
+// AddPod adds a Pod once. Several kinds may find it by their labels.
 func (f *Facts) AddPod(p *Pod) {
 	if f.podUIDs == nil {
 		f.podUIDs = sets.New[string]()
@@ -169,17 +165,17 @@ func (f *Facts) AddPod(p *Pod) {
 	}
 }
 
-// Selects says whether a Job is one of those that were asked for by their labels.
+// Selects says whether a Job matches the query's label selector.
 func (f *Facts) Selects(j *Job) bool { return f.Selected == nil || f.Selected.Has(j.UID) }
 
-// LookedFor says whether objects of a kind were looked for, in whatever version.
+// LookedFor says whether objects of a kind were requested, in any version.
 func (f *Facts) LookedFor(kind delegation.Kind) bool {
 	return f != nil && slices.ContainsFunc(f.Kinds, func(k delegation.Kind) bool {
 		return k.Kind == kind.Kind && k.Resource.Group == kind.Resource.Group
 	})
 }
 
-// KindOf is the kind of an object as the cluster serves it, or else as it was read.
+// KindOf returns the kind of an object as the cluster serves it, or else as it was read.
 func (f *Facts) KindOf(j *Job) delegation.Kind {
 	for _, k := range f.Kinds {
 		if k.GroupVersionKind() == j.GetObjectKind().GroupVersionKind() {
@@ -189,12 +185,12 @@ func (f *Facts) KindOf(j *Job) delegation.Kind {
 	return j.Row()
 }
 
-// PartOf is the part that the objects of a kind are.
+// PartOf returns the part for the objects of a kind.
 func PartOf(kind delegation.Kind) Part {
 	return Part(kind.ResourceName())
 }
 
-// parts are all parts, with those kinds that are gaps.
+// parts returns all parts, including the kinds with gaps.
 func (f *Facts) parts() []Part {
 	parts := f.KindParts()
 	for _, part := range Parts() {
@@ -205,7 +201,7 @@ func (f *Facts) parts() []Part {
 	return parts
 }
 
-// KindParts are the gaps that are kinds of objects, sorted.
+// KindParts returns the gaps that are kinds of objects, sorted.
 func (f *Facts) KindParts() []Part {
 	var parts []Part
 	for part := range f.Gaps {
@@ -217,21 +213,20 @@ func (f *Facts) KindParts() []Part {
 	return parts
 }
 
-// SortJobs sorts the Jobs as they are shown: a list comes in no certain order.
+// SortJobs sorts the Jobs by name, because lists have no fixed order.
 func (f *Facts) SortJobs() {
 	slices.SortFunc(f.Jobs, byName)
 }
 
-// AddGap notes that a part could not be read. Of several reasons the first in the order
-// of the alphabet stays: a part is read in pieces at once, and which of them fails first
-// is a matter of chance.
+// AddGap records that a part could not be read. Of several reasons it keeps the alphabetically
+// first: pieces of a part are read in parallel, so the first to fail would be random.
 func (f *Facts) AddGap(part Part, err error) {
 	if err != nil && comesFirst(err, f.Gaps[part]) {
 		f.Gaps[part] = err
 	}
 }
 
-// comesFirst says whether one reason is told in place of another, which may be none.
+// comesFirst says whether err replaces other, which may be nil.
 func comesFirst(err, other error) bool { return other == nil || err.Error() < other.Error() }
 
 func named[T any](list []*T, name string, nameOf func(*T) string) *T {
@@ -243,7 +238,7 @@ func named[T any](list []*T, name string, nameOf func(*T) string) *T {
 	return nil
 }
 
-// LocalQueueNamed finds a LocalQueue; nil if there is none.
+// LocalQueueNamed returns a LocalQueue; nil if there is none.
 func (k *KueueFacts) LocalQueueNamed(namespace, name string) *kueue.LocalQueue {
 	for _, q := range k.LocalQueues {
 		if q.Name == name && q.Namespace == namespace {
@@ -253,27 +248,27 @@ func (k *KueueFacts) LocalQueueNamed(namespace, name string) *kueue.LocalQueue {
 	return nil
 }
 
-// ClusterQueueNamed finds a ClusterQueue; nil if there is none.
+// ClusterQueueNamed returns a ClusterQueue; nil if there is none.
 func (k *KueueFacts) ClusterQueueNamed(name string) *kueue.ClusterQueue {
 	return named(k.ClusterQueues, name, func(q *kueue.ClusterQueue) string { return q.Name })
 }
 
-// CheckNamed finds an AdmissionCheck; nil if there is none.
+// CheckNamed returns an AdmissionCheck; nil if there is none.
 func (k *KueueFacts) CheckNamed(name string) *kueue.AdmissionCheck {
 	return named(k.Checks, name, func(c *kueue.AdmissionCheck) string { return c.Name })
 }
 
-// ConfigNamed finds a MultiKueueConfig; nil if there is none.
+// ConfigNamed returns a MultiKueueConfig; nil if there is none.
 func (k *KueueFacts) ConfigNamed(name string) *kueue.MultiKueueConfig {
 	return named(k.Configs, name, func(c *kueue.MultiKueueConfig) string { return c.Name })
 }
 
-// ClusterNamed finds a MultiKueueCluster; nil if there is none.
+// ClusterNamed returns a MultiKueueCluster; nil if there is none.
 func (k *KueueFacts) ClusterNamed(name string) *kueue.MultiKueueCluster {
 	return named(k.Clusters, name, func(c *kueue.MultiKueueCluster) string { return c.Name })
 }
 
-// MultiKueueCheck is the first AdmissionCheck of MultiKueue's; nil if there is none.
+// MultiKueueCheck returns the first AdmissionCheck of MultiKueue; nil if there is none.
 func (k *KueueFacts) MultiKueueCheck() *kueue.AdmissionCheck {
 	for _, c := range k.Checks {
 		if c.IsMultiKueue() {
@@ -283,7 +278,7 @@ func (k *KueueFacts) MultiKueueCheck() *kueue.AdmissionCheck {
 	return nil
 }
 
-// StateOf is how MultiKueue's check stands for a Workload, nil if it has none.
+// StateOf returns the state of MultiKueue's check for a Workload, nil if it has none.
 func (k *KueueFacts) StateOf(w *kueue.Workload) *kueue.CheckState {
 	for i := range w.Status.AdmissionChecks {
 		state := &w.Status.AdmissionChecks[i]
@@ -294,8 +289,8 @@ func (k *KueueFacts) StateOf(w *kueue.Workload) *kueue.CheckState {
 	return nil
 }
 
-// configOf is the name of the MultiKueueConfig that a check leads to; ok is false where
-// there is no such check, or it is none of MultiKueue's, or names none.
+// configOf returns the name of the MultiKueueConfig of a check; ok is false if the check does not
+// exist, is not MultiKueue's, or names no config.
 func (k *KueueFacts) configOf(check string) (name string, ok bool) {
 	c := k.CheckNamed(check)
 	if c == nil || !c.IsMultiKueue() || c.Spec.Parameters == nil {
@@ -304,7 +299,7 @@ func (k *KueueFacts) configOf(check string) (name string, ok bool) {
 	return c.Spec.Parameters.Name, true
 }
 
-// ClustersBehind are the MultiKueueClusters that some checks lead to, as far as these and
+// ClustersBehind returns the MultiKueueClusters that checks point to, as far as the checks and
 // their configs are known.
 func (k *KueueFacts) ClustersBehind(checks []string) []string {
 	var names []string
@@ -317,17 +312,16 @@ func (k *KueueFacts) ClustersBehind(checks []string) []string {
 	return names
 }
 
-// Parts are all of them, in the order in which they are told.
+// Parts returns all parts, in the order of reports.
 func Parts() []Part {
 	return append([]Part{
 		PartKinds, PartKueue, PartWorkloads, PartQueues, PartChecks, PartConfigs, PartClusters, PartSecrets, PartNamespaces, PartJobs, PartPods, PartEvents, PartLeases, PartVersion,
 	}, SetupParts()...)
 }
 
-// doing tells what was read when a part failed.
+// doing describes the request that failed, for errors.
 func (p Part) doing() string { return fmt.Sprintf("read %s", p) }
 
-// ErrClaimsUnknown is wrapped by the gap there is where Workloads could not be
-// read, and so MultiKueue's Jobs without a status could not be told apart from
-// unclaimed ones. All Jobs were visited nevertheless.
+// ErrClaimsUnknown is wrapped by the gap for unreadable Workloads. Without them, Jobs of MultiKueue
+// without a status may or may not be unclaimed. All Jobs were read nevertheless.
 var ErrClaimsUnknown = errors.New("jobs of MultiKueue without a status may be unclaimed")

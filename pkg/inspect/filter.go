@@ -9,22 +9,22 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// Filter picks Jobs by what no API server can select by. The zero value picks
+// Filter matches Jobs by criteria that API servers have no selectors for. The zero value matches
 // all.
 type Filter struct {
-	// Delegated leaves out Jobs that the built-in controller reconciles.
+	// Delegated excludes Jobs that the built-in controller reconciles.
 	Delegated bool
-	// ManagedBy is a glob that the owner has to match; "" matches all.
+	// ManagedBy is a glob for the owner; "" matches all.
 	ManagedBy string
-	// Statuses are those wanted; none means all.
+	// Statuses are the statuses to match; none means all.
 	Statuses []delegation.Status
-	// Names are those wanted; none means all.
+	// Names are the names to match; none means all.
 	Names []JobName
-	// Findings are the codes of which one has to be found of it; none means all.
+	// Findings are codes, at least one of which the Job must have; none means all.
 	Findings []string
 }
 
-// JobName names Jobs of any namespace, by a word for their kind; "" is for Jobs.
+// JobName is the name of Jobs in any namespace, with a word for their kind; "" is for Jobs.
 type JobName struct{ Kind, Name string }
 
 // Matches says whether a Job has the name.
@@ -38,8 +38,7 @@ func (n JobName) Matches(j *Job) bool {
 	return j.Row().IsNamed(n.Kind)
 }
 
-// NewFilter checks what a user typed and makes a Filter of it. Statuses are
-// taken in any case.
+// NewFilter validates a user's input and returns the Filter. Statuses are case-insensitive.
 func NewFilter(delegated bool, managedBy string, statuses []string) (Filter, error) {
 	f := Filter{Delegated: delegated, ManagedBy: managedBy}
 	if _, err := glob.Match(managedBy, ""); err != nil {
@@ -49,14 +48,14 @@ func NewFilter(delegated bool, managedBy string, statuses []string) (Filter, err
 	for _, s := range statuses {
 		i := slices.IndexFunc(known, func(k delegation.Status) bool { return strings.EqualFold(string(k), s) })
 		if i < 0 {
-			return f, fmt.Errorf("unknown status %q; there are %s", s, join(known))
+			return f, fmt.Errorf("unknown status %q; choose one of %s", s, join(known))
 		}
 		f.Statuses = append(f.Statuses, known[i])
 	}
 	return f, nil
 }
 
-// Matches says whether the filter picks the Job.
+// Matches says whether the filter matches the Job.
 func (f Filter) Matches(j *Job) bool {
 	if f.Delegated && j.ManagedBy.IsBuiltIn() {
 		return false
@@ -73,7 +72,7 @@ func (f Filter) Matches(j *Job) bool {
 	if f.ManagedBy == "" {
 		return true
 	}
-	// NewFilter has tried the pattern, so there is no error left to see.
+	// NewFilter has validated the pattern, so there is no error.
 	ok, _ := glob.Match(f.ManagedBy, string(j.ManagedBy))
 	return ok
 }

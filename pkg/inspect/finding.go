@@ -11,88 +11,86 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
-// Severity says how bad a finding is.
+// Severity says how severe a finding is.
 type Severity string
 
-// The severities, the worst first.
+// The severities, the most severe first.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"
 	Info    Severity = "info"
 )
 
-// Severities returns all severities, the worst first.
+// Severities returns all severities, the most severe first.
 func Severities() []Severity { return []Severity{Error, Warning, Info} }
 
-// Finding is one thing that is wrong with one object.
+// Finding is one problem of one object.
 type Finding struct {
 	// Code is the code of the rule, such as JM013.
 	Code string `json:"code"`
-	// Severity is how bad it is.
+	// Severity is how severe the problem is.
 	Severity Severity `json:"severity"`
-	// Title is what the rule finds, in general.
+	// Title is what the rule detects, in general.
 	Title string `json:"title"`
-	// Message says what is wrong, and names its subject.
+	// Message says what is wrong, and names the object.
 	Message string `json:"message"`
-	// Context is where the object is.
+	// Context is the context of the object.
 	Context string `json:"context"`
-	// APIVersion is that of the object.
+	// APIVersion is the API version of the object.
 	APIVersion string `json:"apiVersion"`
-	// Kind is that of the object.
+	// Kind is the kind of the object.
 	Kind string `json:"kind"`
-	// Namespace is that of the object; empty if it is cluster-scoped.
+	// Namespace is the namespace of the object; empty if it is cluster-scoped.
 	Namespace string `json:"namespace"`
-	// Name is that of the object.
+	// Name is the name of the object.
 	Name string `json:"name"`
-	// Evidence quotes the fields that show it.
+	// Evidence quotes the fields that show the problem.
 	Evidence []string `json:"evidence"`
-	// Since is when the problem began, by the clock of the object's cluster; null where
-	// nothing dates it.
+	// Since is when the problem began, by the clock of the object's cluster; null if unknown.
 	Since *metav1.Time `json:"since"`
-	// Young is true where the problem is younger than its grace period, so that check does
-	// not report it yet.
+	// Young is true if the problem is younger than its grace period, so that check does not report
+	// it yet.
 	Young bool `json:"young,omitempty"`
 	// Fingerprint identifies the problem in every later run with the same context names.
 	Fingerprint string `json:"fingerprint"`
-	// Fixes are ways to solve it, the best first.
+	// Fixes are ways to solve the problem, the best first.
 	Fixes []command.Fix `json:"fixes"`
-	// Remedy is Fixes as one text. Commands in it stand in backquotes, one or several that a
-	// shell joins, and a shell takes them as they are; words in capitals, such as
-	// CONTEXT and FILE, are for the reader to replace.
+	// Remedy is Fixes as one text. Commands are in backquotes and can be pasted into a shell.
+	// Replace words in capitals, such as CONTEXT and FILE.
 	Remedy string `json:"remedy"`
-	// Jobs are those that hang on it; the object itself may be something else.
+	// Jobs are the affected Jobs; the object itself may be of another kind.
 	Jobs []Ref `json:"jobs"`
-	// Cost is what a Job that no cluster can run holds on the management cluster; absent if it
-	// holds nothing, or could run.
+	// Cost is the quota on the management cluster that the Job holds although no cluster can run
+	// it; absent if it holds none, or could run.
 	Cost *Cost `json:"cost,omitempty"`
-	// Docs is where to read on.
+	// Docs is the address of the page about the code.
 	Docs string `json:"docs"`
 }
 
-// FindingList is what check prints.
+// FindingList is the output of check.
 type FindingList struct {
 	metav1.TypeMeta `json:",inline"`
-	// Items are sorted, the worst first.
+	// Items are the findings, the most severe first.
 	Items []Finding `json:"items"`
 	// Summary counts what was checked and found.
 	Summary CheckSummary `json:"summary"`
-	// Unchecked is what the answer depends on and could not be read.
+	// Unchecked is what the findings depend on and could not be read.
 	Unchecked []Unchecked `json:"unchecked"`
-	// Errors are the contexts, and the parts of them, that could not be read,
-	// and the codes that were therefore not judged there.
+	// Errors are the contexts, and the parts of them, that could not be read, and the codes that
+	// were therefore not checked there.
 	Errors []ContextError `json:"errors"`
 }
 
-// FindingEventType is what happened to a finding.
+// FindingEventType is the type of a FindingEvent.
 type FindingEventType string
 
-// What happens to findings while check watches.
+// The events of findings while check watches.
 const (
 	FindingAppeared FindingEventType = "new"
 	FindingCleared  FindingEventType = "cleared"
 )
 
-// FindingEventTypes returns all of them.
+// FindingEventTypes returns all types.
 func FindingEventTypes() []FindingEventType {
 	return []FindingEventType{FindingAppeared, FindingCleared}
 }
@@ -100,9 +98,9 @@ func FindingEventTypes() []FindingEventType {
 // FindingEvent is what a command of check --exec reads from standard input.
 type FindingEvent struct {
 	metav1.TypeMeta `json:",inline"`
-	// Time is when check noticed it, by the clock of the machine that runs check.
+	// Time is when check noticed the event, by the clock of the machine that runs check.
 	Time metav1.Time `json:"time"`
-	// Event is what happened.
+	// Event is the type of the event.
 	Event FindingEventType `json:"event"`
 	// Finding is the finding; if it is cleared, as it was last seen.
 	Finding Finding `json:"finding"`
@@ -115,18 +113,18 @@ func NewFindingEvent(event FindingEventType, f Finding) *FindingEvent {
 
 // CheckSummary counts what check has checked and found.
 type CheckSummary struct {
-	// Errors, Warnings and Infos are how many findings there are of each severity.
+	// Errors is how many findings are of severity error.
 	Errors int `json:"errors"`
 	// Warnings is how many findings are of severity warning.
 	Warnings int `json:"warnings"`
 	// Infos is how many findings are of severity info.
 	Infos int `json:"infos"`
-	// Jobs is how many delegated Jobs were checked, and Clusters on how many clusters.
+	// Jobs is how many delegated Jobs were checked.
 	Jobs int `json:"jobs"`
-	// Clusters is on how many clusters they were checked.
+	// Clusters is how many clusters were checked.
 	Clusters int `json:"clusters"`
-	// Young is how many findings are withheld because they are younger than the grace
-	// period; GraceSeconds is that period.
+	// Young is how many findings are not reported yet because they are younger than the grace
+	// period.
 	Young int `json:"young"`
 	// GraceSeconds is the grace period in seconds.
 	GraceSeconds int `json:"graceSeconds"`
@@ -134,19 +132,19 @@ type CheckSummary struct {
 
 // Unchecked is something that an answer depends on and that could not be read.
 type Unchecked struct {
-	// What names it, such as "Workloads" or "worker paris".
+	// What names the unread part, such as "Workloads" or "worker paris".
 	What string `json:"what"`
-	// Contexts are where it could not be read; empty where no context reaches it.
+	// Contexts are the contexts where it could not be read; empty if no context reaches it.
 	Contexts []string `json:"contexts"`
-	// Reason says why.
+	// Reason says why it could not be read.
 	Reason string `json:"reason"`
 }
 
 // Everything is the What of a context of which nothing could be read.
 const Everything = "everything"
 
-// Unread returns what could not be read and was therefore not checked, one entry for each
-// reason: a restricted user may not read much, and one line says so.
+// Unread returns what could not be read and was therefore not checked. It merges entries with the
+// same reason, because a restricted user may not read many resources.
 func Unread(errs []ContextError) []Unchecked {
 	found := []Unchecked{}
 	add := func(what, context, reason string) {
@@ -182,7 +180,7 @@ func Unread(errs []ContextError) []Unchecked {
 	return found
 }
 
-// NewFindingList makes an empty list.
+// NewFindingList returns an empty list.
 func NewFindingList() *FindingList {
 	return &FindingList{
 		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "FindingList"},
@@ -195,19 +193,24 @@ func (l *FindingList) DeepCopyObject() runtime.Object {
 	c := &FindingList{TypeMeta: l.TypeMeta, Items: slices.Clone(l.Items), Summary: l.Summary, Errors: slices.Clone(l.Errors)}
 	c.Unchecked = slices.Clone(l.Unchecked)
 	for i := range c.Items {
-		c.Items[i].Evidence, c.Items[i].Jobs = slices.Clone(c.Items[i].Evidence), slices.Clone(c.Items[i].Jobs)
-		c.Items[i].Since, c.Items[i].Fixes = c.Items[i].Since.DeepCopy(), slices.Clone(c.Items[i].Fixes)
-		c.Items[i].Cost = c.Items[i].Cost.deepCopy()
+		c.Items[i] = c.Items[i].deepCopy()
 	}
 	return c
 }
 
-// IsAtLeast says whether a severity is as bad as another one, or worse.
+func (f *Finding) deepCopy() Finding {
+	c := *f
+	c.Evidence, c.Jobs, c.Fixes = slices.Clone(f.Evidence), slices.Clone(f.Jobs), slices.Clone(f.Fixes)
+	c.Since, c.Cost = f.Since.DeepCopy(), f.Cost.deepCopy()
+	return c
+}
+
+// IsAtLeast says whether s is at least as severe as other.
 func (s Severity) IsAtLeast(other Severity) bool {
 	return s.Compare(other) <= 0
 }
 
-// Compare is negative where s is worse than another severity.
+// Compare is negative if s is more severe than other.
 func (s Severity) Compare(other Severity) int {
 	return cmp.Compare(slices.Index(Severities(), s), slices.Index(Severities(), other))
 }

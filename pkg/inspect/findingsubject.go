@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Subject is what a finding is about, with its kind; "" where that has no name.
+// Subject returns the kind and name of the finding's object; "" if it has no name.
 func (f *Finding) Subject() string {
 	switch {
 	case f.Name == "":
@@ -16,8 +16,8 @@ func (f *Finding) Subject() string {
 	return f.Kind + " " + f.Namespace + "/" + f.Name
 }
 
-// Say sets the message, and puts the subject before it, or for an "it" at its beginning, unless
-// it names the subject or a Job: a message must stand alone in a pager.
+// Say sets the message. Unless the text names the object or a Job, Say puts the object before it,
+// or replaces an "it" at its start, because a message must stand alone in a pager.
 func (f *Finding) Say(text string) {
 	f.Message = text
 	subject := f.Subject()
@@ -31,8 +31,8 @@ func (f *Finding) Say(text string) {
 	f.Message = subject + ": " + text
 }
 
-// names says whether a text names the object of the finding, with its kind unless it is a Job or
-// cluster-scoped, or one of its Jobs.
+// names says whether a text names the object of the finding or one of its Jobs. The object's kind
+// must be present, unless it is a Job or cluster-scoped.
 func (f *Finding) names(text string) bool {
 	name := f.Subject()
 	if f.Kind == "Job" {
@@ -44,14 +44,14 @@ func (f *Finding) names(text string) bool {
 	return containsWord(text, name) || slices.ContainsFunc(f.Jobs, func(j Ref) bool { return containsWord(text, j.Namespace+"/"+j.Name) })
 }
 
-// Predicate is the message without the subject before it, for where the subject is shown
-// beside it.
+// Predicate returns the message without the object, for output that shows the object next to it.
 func (f *Finding) Predicate() string {
 	text, _ := f.cut()
 	return text
 }
 
-// Clause is the message with "it" for the subject, for where the subject was named before.
+// Clause returns the message with "it" instead of the object, for text that has named the object
+// before.
 func (f *Finding) Clause() string {
 	text, isVerb := f.cut()
 	if isVerb {
@@ -60,7 +60,8 @@ func (f *Finding) Clause() string {
 	return text
 }
 
-// cut cuts off the subject before a message. isVerb is whether it is that of a sentence.
+// cut removes the object from the start of the message. isVerb is whether a verb follows, so that
+// the text needs a subject.
 func (f *Finding) cut() (text string, isVerb bool) {
 	subject := f.Subject()
 	rest, begins := strings.CutPrefix(f.Message, subject)
@@ -76,7 +77,7 @@ func (f *Finding) cut() (text string, isVerb bool) {
 	return f.Message, false
 }
 
-// containsWord says whether a text has a name that is not a part of a longer one.
+// containsWord says whether a text contains a name that is not part of a longer one.
 func containsWord(text, name string) bool {
 	for from := 0; name != ""; {
 		i := strings.Index(text[from:], name)
@@ -92,13 +93,13 @@ func containsWord(text, name string) bool {
 	return false
 }
 
-// endsWord says whether a name ends where a text continues after it. A full stop that ends a
-// sentence is no part of the name.
+// endsWord says whether a name ends before rest. A full stop at the end of a sentence is not part
+// of the name.
 func endsWord(rest string) bool {
 	return rest == "" || !isNamePart(rest[0]) || rest == "." || strings.HasPrefix(rest, ". ")
 }
 
-// isNamePart says whether a byte may be in the name of an object, or join it to a namespace.
+// isNamePart says whether a byte may be part of an object's name, or join it to a namespace.
 func isNamePart(b byte) bool {
 	return b == '-' || b == '.' || b == '/' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// A message names what it is about, once; beside the subject it does not repeat it.
+// TestFindingSays checks that a message names its object once, and not at all next to the object.
 func TestFindingSays(t *testing.T) {
 	job := inspect.Finding{Kind: "Job", Namespace: "ml", Name: "train"}
 	queue := inspect.Finding{Kind: "LocalQueue", Namespace: "ml", Name: "gpu", Jobs: []inspect.Ref{{Namespace: "ml", Name: "sweep"}}}

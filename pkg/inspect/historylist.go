@@ -10,24 +10,24 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// HistoryList is what history prints: Jobs that finished, and their sums.
+// HistoryList is the output of history: finished Jobs and their sums.
 type HistoryList struct {
 	metav1.TypeMeta `json:",inline"`
-	// Items are the Jobs, the latest first. With --by there are groups instead.
+	// Items are the Jobs, the latest first; empty with --by, which returns groups instead.
 	Items []PastJob `json:"items"`
-	// By is what the groups have in common, as --by names it; "" without groups.
+	// By is the property that --by groups by; "" without groups.
 	By string `json:"by"`
-	// Groups are the sums of Jobs that have something in common; empty without --by.
+	// Groups are the sums of Jobs with a common property; empty without --by.
 	Groups []HistorySum `json:"groups"`
 	// Total is the sum of all Jobs.
 	Total HistorySum `json:"total"`
-	// Since is the time that --since names; null without it.
+	// Since is the time that --since gives; null without it.
 	Since *metav1.Time `json:"since"`
-	// Omitted counts what is not among the Jobs, with the reasons.
+	// Omitted counts the Jobs that are not listed, with the reasons.
 	Omitted []Omission `json:"omitted"`
 	// Retention is how long the contexts with Kueue keep finished Workloads.
 	Retention []ContextRetention `json:"retention"`
-	// Unchecked is what the answer depends on and could not be read.
+	// Unchecked is what the list depends on and could not be read.
 	Unchecked []Unchecked `json:"unchecked"`
 	// Errors are the contexts that were not read completely.
 	Errors []ContextError `json:"errors"`
@@ -35,54 +35,56 @@ type HistoryList struct {
 
 // PastJob is a delegated Job that finished.
 type PastJob struct {
-	// Context is where the Job is.
+	// Context is the context of the Job.
 	Context string `json:"context"`
 	// ClusterUID identifies the cluster.
 	ClusterUID string `json:"clusterUID"`
-	// APIVersion is that of the Job.
+	// APIVersion is the API version of the Job.
 	APIVersion string `json:"apiVersion"`
-	// Kind is that of the Job.
+	// Kind is the kind of the Job.
 	Kind string `json:"kind"`
-	// Namespace is that of the Job.
+	// Namespace is the namespace of the Job.
 	Namespace string `json:"namespace"`
-	// Name is that of the Job.
+	// Name is the name of the Job.
 	Name string `json:"name"`
-	// UID is that of the Job.
+	// UID is the UID of the Job.
 	UID string `json:"uid"`
 	// ManagedBy is the owner of the Job.
 	ManagedBy delegation.Owner `json:"managedBy"`
-	// Queue is the LocalQueue, "" for none.
+	// Queue is the LocalQueue of the Job; "" for none.
 	Queue string `json:"queue"`
-	// ClusterQueue is where the quota came from on the management cluster; "" if unknown.
+	// ClusterQueue is the ClusterQueue on the management cluster whose quota the Job used; "" if
+	// unknown.
 	ClusterQueue string `json:"clusterQueue"`
-	// Labels are those of the Job that --by names.
+	// Labels are the labels of the Job that --by names.
 	Labels map[string]string `json:"labels"`
-	// Cluster is the cluster that ran the Job: the name of the MultiKueueCluster, or the
-	// context that dispatch used. Null if it is unknown, "" if none ran it.
+	// Cluster is the cluster that ran the Job: the name of the MultiKueueCluster, or the context
+	// that dispatch used. It is null if unknown, and "" if no cluster ran it.
 	Cluster *string `json:"cluster"`
 	// CreatedAt is when the Job was created.
 	CreatedAt metav1.Time `json:"createdAt"`
-	// AdmittedAt is when the last admission was, or without Kueue when the Job started.
+	// AdmittedAt is when the Job was last admitted, or without Kueue when it started; null if
+	// unknown.
 	AdmittedAt *metav1.Time `json:"admittedAt"`
-	// FinishedAt is when the Job finished; null if nothing dates that.
+	// FinishedAt is when the Job finished; null if unknown.
 	FinishedAt *metav1.Time `json:"finishedAt"`
-	// WaitSeconds is the time from the creation to the last admission, without LostSeconds. Null
-	// if the Job was never admitted, or nothing dates that.
+	// WaitSeconds is the time from the creation to the last admission, without LostSeconds; null if
+	// the Job was never admitted, or the times are unknown.
 	WaitSeconds *int64 `json:"waitSeconds"`
-	// RunSeconds is the time from the last admission to the end.
+	// RunSeconds is the time from the last admission to the end; null if unknown.
 	RunSeconds *int64 `json:"runSeconds"`
-	// Evictions is how often the Job was evicted; null if nothing counts that.
+	// Evictions is how often the Job was evicted; null if unknown.
 	Evictions *int32 `json:"evictions"`
-	// EvictionReasons counts the evictions by Kueue's reasons; "" is a reason that Kueue did
-	// not keep.
+	// EvictionReasons counts the evictions by Kueue's reasons; "" is a reason that Kueue did not
+	// keep.
 	EvictionReasons map[string]int32 `json:"evictionReasons"`
-	// LostSeconds is how long the Job was admitted before evictions. Null if unknown.
+	// LostSeconds is how long the Job was admitted before evictions; null if unknown.
 	LostSeconds *int64 `json:"lostSeconds"`
 	// Result is how the Job ended.
 	Result Result `json:"result"`
-	// Reason is why it ended, as Kueue's condition Finished has it; "" without a Workload.
+	// Reason is why the Job ended, from Kueue's condition Finished; "" without a Workload.
 	Reason string `json:"reason"`
-	// Resources are quantities of what all Pods together were given; null if unknown.
+	// Resources are the resources that all Pods together were given; null if unknown.
 	Resources map[string]string `json:"resources"`
 	// Flavors are the ResourceFlavors of the management cluster that Resources came from.
 	Flavors map[string]string `json:"flavors"`
@@ -97,67 +99,67 @@ type Result string
 const (
 	ResultComplete Result = "Complete"
 	ResultFailed   Result = "Failed"
-	// ResultDeleted: it was deleted before it finished.
+	// ResultDeleted means that the Job was deleted before it finished.
 	ResultDeleted Result = "Deleted"
-	// ResultUnknown: nothing tells.
+	// ResultUnknown means that nothing shows how the Job ended.
 	ResultUnknown Result = "Unknown"
 )
 
 // Results returns all results.
 func Results() []Result { return []Result{ResultComplete, ResultFailed, ResultDeleted, ResultUnknown} }
 
-// HistorySum is the sum of Jobs that finished.
+// HistorySum sums up finished Jobs.
 type HistorySum struct {
-	// Group is what the Jobs have in common; "" if they have none of it.
+	// Group is the common property of the Jobs; "" if they lack it.
 	Group string `json:"group"`
-	// Jobs is how many there are.
+	// Jobs is how many Jobs the group has.
 	Jobs int `json:"jobs"`
-	// Failed is how many of them failed.
+	// Failed is how many Jobs failed.
 	Failed int `json:"failed"`
-	// Deleted is how many were deleted before they finished.
+	// Deleted is how many Jobs were deleted before they finished.
 	Deleted int `json:"deleted"`
-	// Waits is how many of them have a known wait.
+	// Waits is how many Jobs have a known wait.
 	Waits int `json:"waits"`
-	// WaitMedianSeconds is the wait that half of those did not exceed. Null without any.
+	// WaitMedianSeconds is the median of the known waits; null if there are none.
 	WaitMedianSeconds *int64 `json:"waitMedianSeconds"`
-	// WaitP90Seconds is the wait that nine of ten of those did not exceed.
+	// WaitP90Seconds is the 90th percentile of the known waits; null if there are none.
 	WaitP90Seconds *int64 `json:"waitP90Seconds"`
-	// Runs is how many of them have a known run time.
+	// Runs is how many Jobs have a known run time.
 	Runs int `json:"runs"`
-	// RunMedianSeconds is the run time that half of those did not exceed.
+	// RunMedianSeconds is the median of the known run times; null if there are none.
 	RunMedianSeconds *int64 `json:"runMedianSeconds"`
 	// Evictions is how many evictions are known.
 	Evictions int64 `json:"evictions"`
-	// LostSeconds is the time lost to evictions, of all Jobs together.
+	// LostSeconds is the time that all Jobs together lost to evictions.
 	LostSeconds int64 `json:"lostSeconds"`
-	// Measured is how many of the Jobs ResourceHours include.
+	// Measured is how many Jobs ResourceHours include.
 	Measured int `json:"measured"`
-	// ResourceHours are the sums of those of the Jobs, memory in GiB hours.
+	// ResourceHours are the sums of the Jobs' resource hours, memory in GiB hours.
 	ResourceHours map[string]float64 `json:"resourceHours"`
-	// Clusters are those that ran the Jobs, sorted.
+	// Clusters are the clusters that ran the Jobs, sorted.
 	Clusters []string `json:"clusters"`
 }
 
-// Omission is how many Jobs were left out for a reason.
+// Omission counts Jobs that were omitted for one reason.
 type Omission struct {
-	// Count is how many.
+	// Count is how many Jobs were omitted.
 	Count int `json:"count"`
-	// Reason says which, and why.
+	// Reason says which Jobs were omitted, and why.
 	Reason string `json:"reason"`
 }
 
 // ContextRetention is how long Kueue keeps finished Workloads in a context.
 type ContextRetention struct {
-	// Context is where Kueue is.
+	// Context is the context with Kueue.
 	Context string `json:"context"`
 	// Known is whether Kueue's configuration could be read.
 	Known bool `json:"known"`
-	// Seconds is objectRetentionPolicies.workloads.afterFinished; null if it is unset, so that
-	// finished Workloads are kept for ever, or unknown.
+	// Seconds is objectRetentionPolicies.workloads.afterFinished; null if it is unknown, or unset,
+	// so that finished Workloads are kept forever.
 	Seconds *int64 `json:"seconds"`
 }
 
-// NewHistoryList makes an empty list.
+// NewHistoryList returns an empty list.
 func NewHistoryList() *HistoryList {
 	return &HistoryList{
 		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "HistoryList"},

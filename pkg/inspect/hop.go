@@ -16,62 +16,61 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Hop is one object on the way from an origin to its pods.
+// Hop is one object on the chain from an origin to its Pods.
 type Hop struct {
-	// Kind is that of the object.
+	// Kind is the kind of the object.
 	Kind string `json:"kind"`
-	// Namespace is that of the object; empty if it is cluster-scoped.
+	// Namespace is the namespace of the object; empty if it is cluster-scoped.
 	Namespace string `json:"namespace,omitempty"`
-	// Name is that of the object.
+	// Name is the name of the object.
 	Name string `json:"name"`
-	// Context is where the object is; empty if no context reaches it.
+	// Context is the context of the object; empty if no context reaches it.
 	Context string `json:"context"`
-	// State is a word that the object has for it, or one of NotFound, Forbidden,
-	// Unreachable and Unknown.
+	// State is a state in the object's own words, or NotFound, Forbidden, Unreachable or Unknown.
 	State string `json:"state"`
-	// Message says more, in the words of its controller.
+	// Message says more, in the words of the object's controller.
 	Message string `json:"message"`
-	// Health is what State means for the way.
+	// Health is what State means for the chain.
 	Health Health `json:"health"`
-	// Since is when State began, null where nobody wrote that down.
+	// Since is when State began; null if unknown.
 	Since *metav1.Time `json:"since"`
-	// Depth is how many hops lead here: the last one before it that has a smaller
-	// depth leads to it.
+	// Depth is how many hops precede this one in the chain. Its parent is the last hop before it
+	// with a smaller depth.
 	Depth int `json:"depth"`
 }
 
-// Health says whether the way goes on at a hop.
+// Health says whether the chain continues at a hop.
 type Health string
 
-// The healths.
+// The values of Health.
 const (
-	// HealthOK: it is as it should be.
+	// HealthOK means that the object is as it should be.
 	HealthOK Health = "ok"
-	// HealthWaiting: it is not there yet.
+	// HealthWaiting means that the object is not ready yet.
 	HealthWaiting Health = "waiting"
-	// HealthBad: it cannot go on from here by itself.
+	// HealthBad means that the chain cannot continue without help.
 	HealthBad Health = "bad"
-	// HealthUnknown: it could not be looked at.
+	// HealthUnknown means that the object could not be checked.
 	HealthUnknown Health = "unknown"
 )
 
-// Healths returns all healths.
+// Healths returns all values of Health.
 func Healths() []Health { return []Health{HealthOK, HealthWaiting, HealthBad, HealthUnknown} }
 
-// Words for State that no object has.
+// States of hops without a readable object.
 const (
 	stateNotFound = "NotFound"
 	stateUnknown  = "Unknown"
 )
 
-// missing makes a hop of an object that was not found, or could not be looked at
-// if err is why.
+// missing completes the hop of an object that was not found, or that could not be read because of
+// err.
 func missing(h Hop, err error, message string) Hop {
 	if err != nil {
 		told := kubecontext.InContext(h.Context, "", err)
 		h.State, h.Health, h.Message = string(told.Code()), HealthUnknown, told.Message()
 		if r := refusalOf(err); r != nil {
-			// What to do about it stands below, once for all hops.
+			// The output has one fix for all hops, below them.
 			h.Message = r.String()
 		}
 		return h
@@ -80,7 +79,7 @@ func missing(h Hop, err error, message string) Hop {
 	return h
 }
 
-// active is a hop's state by an Active condition.
+// active sets a hop's state from an Active condition.
 func (h *Hop) active(conditions []metav1.Condition) {
 	c := meta.FindStatusCondition(conditions, kueue.Active)
 	switch {
@@ -108,7 +107,7 @@ func jobHop(j *Job) Hop {
 	return h
 }
 
-// WorkloadHop says how far a Workload has come.
+// WorkloadHop returns the hop of a Workload, with its progress as the state.
 func WorkloadHop(f *Facts, w *kueue.Workload) Hop {
 	h := Hop{Kind: "Workload", Namespace: w.Namespace, Name: w.Name, Context: f.Context, Health: HealthWaiting}
 	by := func(state string, health Health, c *metav1.Condition, message string) Hop {
@@ -125,7 +124,7 @@ func WorkloadHop(f *Facts, w *kueue.Workload) Hop {
 		return by("Terminating", HealthWaiting, &metav1.Condition{LastTransitionTime: *w.DeletionTimestamp}, "waits for "+strings.Join(w.Finalizers, ", "))
 	case w.Is(kueue.Finished):
 		health := HealthOK
-		// An elastic one is replaced by another when its size changes.
+		// Kueue replaces the Workload of an elastic Job when its size changes.
 		if !slices.Contains([]string{"", "Succeeded", "WorkloadSliceReplaced"}, finished.Reason) {
 			health = HealthBad
 		}
@@ -147,16 +146,16 @@ func WorkloadHop(f *Facts, w *kueue.Workload) Hop {
 	return by("Pending", HealthWaiting, quota, Reasoned(quota))
 }
 
-// silence says what is known of a Workload of which Kueue has said nothing.
+// silence explains a Workload without a QuotaReserved condition.
 func silence(f *Facts, w *kueue.Workload) string {
 	b := f.BlockerOf(w)
 	switch {
 	case b == nil:
-		return "Kueue has said nothing of it so far"
+		return "Kueue has reported nothing yet"
 	case b.IsHead:
 		return fmt.Sprintf("waits behind Workload %s/%s in ClusterQueue %s, which is StrictFIFO", b.Workload.Namespace, b.Workload.Name, b.Queue.Name)
 	}
-	return fmt.Sprintf("equals Workload %s/%s, for which ClusterQueue %s has no room", b.Workload.Namespace, b.Workload.Name, b.Queue.Name)
+	return fmt.Sprintf("equals Workload %s/%s, for which ClusterQueue %s has no free quota", b.Workload.Namespace, b.Workload.Name, b.Queue.Name)
 }
 
 func podsMessage(w *kueue.Workload) string {
@@ -166,7 +165,7 @@ func podsMessage(w *kueue.Workload) string {
 	return ""
 }
 
-// Reasoned is "Reason: message" of a condition, "" of nil.
+// Reasoned returns "Reason: message" of a condition, "" for nil.
 func Reasoned(c *metav1.Condition) string {
 	switch {
 	case c == nil:
@@ -179,8 +178,8 @@ func Reasoned(c *metav1.Condition) string {
 	return c.Reason + ": " + c.Message
 }
 
-// podsHop tells of a Job's pods in one line, however many there are: how many are
-// in which state, and why those that do not run do not.
+// podsHop sums up a Job's Pods in one hop: how many are in which state, with an example of each
+// problem.
 func podsHop(f *Facts, j *Job, pods []*Pod) Hop {
 	h := Hop{Kind: "Pods", Namespace: j.Namespace, Name: j.Name, Context: f.Context, Health: HealthOK}
 	counts, examples := map[string]int{}, map[string]*Pod{}

@@ -9,8 +9,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// TestWorkloadHopAtItsEnd: a Workload may end because its Job did well, or has another size
-// now, which has a Workload of its own.
+// TestWorkloadHopAtItsEnd checks the ends of Workloads. A Workload also ends well if its Job was
+// resized, because the new size has a Workload of its own.
 func TestWorkloadHopAtItsEnd(t *testing.T) {
 	for reason, want := range map[string]Health{
 		"": HealthOK, "Succeeded": HealthOK, "WorkloadSliceReplaced": HealthOK, "Failed": HealthBad, "OutOfSync": HealthBad,

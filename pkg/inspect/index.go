@@ -11,18 +11,18 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// index finds things in the facts of a cluster, so that judging many Jobs does not
-// take the square of the time.
+// index finds objects in the facts of a cluster, so that judging many Jobs does not take quadratic
+// time.
 type index struct {
 	workloads      map[types.NamespacedName]*kueue.Workload
 	workloadsOfJob map[string][]*kueue.Workload
 	podsOfJob      map[string][]*Pod
-	// mirrors are MultiKueue's, by the Workload that they run under.
+	// mirrors are the mirrors of MultiKueue, by the names of their Workloads.
 	mirrors map[types.NamespacedName]*Job
-	// podsLabelled are pods that say by a label whose they are.
+	// podsLabelled are the Pods with a label that identifies their object.
 	podsLabelled map[string][]*Pod
 	warnings     map[string]*Event
-	// preemptions are events of Workloads.
+	// preemptions are the preemption events of Workloads.
 	preemptions map[types.NamespacedName][]*Event
 	objects     objects
 }
@@ -65,18 +65,18 @@ func (f *Facts) buildIndex() {
 	f.index = x
 }
 
-// jobUID is the uid of the Job that a Workload was made for on its own cluster,
-// "" if it does not tell.
+// jobUID returns the UID of the Job for which Kueue created a Workload on the same cluster, "" if
+// unknown.
 func jobUID(w *kueue.Workload) string {
 	owner := metav1.GetControllerOf(w)
 	switch {
 	case w.IsVariant():
 		return ""
 	case owner != nil && owner.Kind == "Pod":
-		// From Kueue 0.20 on its label names the Deployment that has the pod.
+		// From Kueue 0.20 on, the label has the UID of the Pod's Deployment.
 		return string(owner.UID)
 	case owner == nil && slices.ContainsFunc(w.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "Pod" }):
-		// Of a group of pods, the name tells.
+		// A Workload of a Pod group is found by its name.
 		return ""
 	}
 	if uid := w.Labels[delegation.JobUIDLabel]; uid != "" || owner == nil {
@@ -85,7 +85,7 @@ func jobUID(w *kueue.Workload) string {
 	return string(owner.UID)
 }
 
-// Workload finds a Workload by namespace and name; nil if there is none.
+// Workload returns the Workload with this namespace and name; nil if there is none.
 func (f *Facts) Workload(namespace, name string) *kueue.Workload {
 	if !f.isIndexed() {
 		return nil
@@ -93,9 +93,9 @@ func (f *Facts) Workload(namespace, name string) *kueue.Workload {
 	return f.index.workloads[types.NamespacedName{Namespace: namespace, Name: name}]
 }
 
-// WorkloadsOf are the Workloads of a pair on one cluster: on the origin's those
-// that Kueue made for it, elsewhere those of the same name that came from there,
-// and those that a mirror runs under.
+// WorkloadsOf returns the Workloads of a pair on one cluster. On the origin's cluster these are the
+// ones that Kueue created for the origin. Elsewhere they are their copies, which have the same
+// names, and the Workloads of mirrors.
 func (v *Inventory) WorkloadsOf(p Pair, f *Facts) []*kueue.Workload {
 	if !f.isIndexed() || f.Kueue == nil {
 		return nil
@@ -126,9 +126,9 @@ func (v *Inventory) WorkloadsOf(p Pair, f *Facts) []*kueue.Workload {
 	return found
 }
 
-// Present is the one of an object's Workloads that tells how it is now, nil if there is
-// none: an elastic Job has one for each size that it had. It is the latest of those
-// that have not finished, or else of all.
+// Present returns the Workload that shows an object's current state, nil if there is none. An
+// elastic Job has one for each size that it had. The result is the latest unfinished one, or else
+// the latest.
 func Present(workloads []*kueue.Workload) *kueue.Workload {
 	if len(workloads) == 0 {
 		return nil
@@ -144,8 +144,8 @@ func Present(workloads []*kueue.Workload) *kueue.Workload {
 	})
 }
 
-// PodsOf are the pods that a Job controls, or those that say so by their kind's
-// label, where what controls them is controlled in turn.
+// PodsOf returns the Pods that a Job controls. If it controls none, it returns those that carry the
+// label of its kind, because another object between them and the Job may control them.
 func (f *Facts) PodsOf(j *Job) []*Pod {
 	if !f.isIndexed() {
 		return nil
@@ -158,7 +158,7 @@ func (f *Facts) PodsOf(j *Job) []*Pod {
 
 func labelled(namespace, label, value string) string { return namespace + "/" + label + "=" + value }
 
-// LastWarning is the latest warning about a Job, nil if there is none.
+// LastWarning returns the latest warning about a Job, nil if there is none.
 func (f *Facts) LastWarning(j *Job) *Event {
 	if !f.isIndexed() {
 		return nil

@@ -12,31 +12,30 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// Inventory is all that was read of a fleet, and how it belongs together. Judging
-// is a pure function of it.
+// Inventory is all that was read of a fleet, and the relations between objects. Judging is a pure
+// function of it.
 type Inventory struct {
-	// Now is when it was read.
+	// Now is when the fleet was read, by our own clock.
 	Now time.Time
-	// Clusters are in the fleet's order, each once, and contexts that could not be read
-	// too.
+	// Clusters has each cluster once, in the fleet's order, including contexts that could not be
+	// read.
 	Clusters []*Facts
-	// Addresses are those of every context there is, asked or not, so that what
-	// a MultiKueueCluster means can be told. A context that was joined with
-	// another one has that one's name.
+	// Addresses are those of all contexts, read or not, to find the contexts of MultiKueueClusters.
+	// A context that was merged with another one has that one's name.
 	Addresses []kubecontext.Address
 	Pairs     *Pairs
 
-	// contexts remembers what ContextOf has found.
+	// contexts caches the results of ContextOf.
 	contexts map[clusterName]string
-	// records remembers what RecordOf has found.
+	// records caches the results of RecordOf.
 	records map[Role]map[Actor]*Record
 }
 
-// clusterName is a MultiKueueCluster of the manager that a context reaches.
+// clusterName identifies a MultiKueueCluster by its name and its manager's context.
 type clusterName struct{ manager, cluster string }
 
-// NewInventory pairs up what was read. What was read of one cluster through several
-// contexts is joined: the first of these stands for it.
+// NewInventory pairs up what was read. Facts that several contexts read of one cluster are merged
+// under the name of the first.
 func NewInventory(now time.Time, clusters []*Facts, addresses []kubecontext.Address) *Inventory {
 	clusters, as := joined(clusters)
 	addresses = renamed(addresses, as)
@@ -58,8 +57,8 @@ func NewInventory(now time.Time, clusters []*Facts, addresses []kubecontext.Addr
 	return v
 }
 
-// adoptByWorkload makes mirrors of namesakes that control a copy of the origin's Workload:
-// somebody removed all other marks from them.
+// adoptByWorkload makes a namesake a mirror if it controls a copy of the origin's Workload. Such a
+// mirror has lost all its other marks.
 func (v *Inventory) adoptByWorkload(p *Pair) {
 	if len(p.Namesakes) == 0 || p.Origin.ManagedBy != delegation.MultiKueue {
 		return
@@ -81,9 +80,9 @@ func (v *Inventory) adoptByWorkload(p *Pair) {
 	slices.SortStableFunc(p.Mirrors, byUse)
 }
 
-// WithoutGaps is the inventory, for what is judged by what is not there: without
-// the kinds of which some cluster's objects could not be read, and of each of these
-// an inventory of its own, in which such clusters are as if they had not answered.
+// WithoutGaps splits the inventory for rules that draw conclusions from absent objects. whole lacks
+// the kinds that could not be read on some cluster. byGap has an inventory for each of these kinds,
+// in which the clusters with the gap count as unread.
 func (v *Inventory) WithoutGaps() (whole *Inventory, byGap map[Part]*Inventory) {
 	byGap = map[Part]*Inventory{}
 	for _, f := range v.Clusters {
@@ -100,8 +99,8 @@ func (v *Inventory) WithoutGaps() (whole *Inventory, byGap map[Part]*Inventory) 
 	return v.only(func(p Part) bool { _, is := byGap[p]; return !is }, ""), byGap
 }
 
-// only is the inventory with those Jobs whose kind is kept; of a cluster where the
-// kind that is needed is a gap, nothing is left.
+// only returns the inventory with the Jobs of the kinds to keep. A cluster where the needed kind is
+// a gap counts as unread.
 func (v *Inventory) only(keep func(Part) bool, needed Part) *Inventory {
 	var clusters []*Facts
 	for _, f := range v.Clusters {
@@ -116,7 +115,7 @@ func (v *Inventory) only(keep func(Part) bool, needed Part) *Inventory {
 	return NewInventory(v.Now, clusters, v.Addresses)
 }
 
-// Facts is what was read through a context, nil if it was not asked.
+// Facts returns what was read through a context, nil if the context was not read.
 func (v *Inventory) Facts(name string) *Facts {
 	for _, f := range v.Clusters {
 		if f.Context == name {
@@ -126,7 +125,7 @@ func (v *Inventory) Facts(name string) *Facts {
 	return nil
 }
 
-// renamed are the addresses, those of contexts that another one stands for by its name.
+// renamed returns the addresses, under the names of the contexts that theirs were merged into.
 func renamed(addresses []kubecontext.Address, as map[string]string) []kubecontext.Address {
 	if len(as) == 0 {
 		return addresses
@@ -140,14 +139,14 @@ func renamed(addresses []kubecontext.Address, as map[string]string) []kubecontex
 	return addresses
 }
 
-// isCovered says whether a context that did not answer leads to a cluster that was read
-// through another one, which then has its address.
+// isCovered says whether a context that did not answer points to a cluster that was read through
+// another context. Its address then has the other's name.
 func (v *Inventory) isCovered(f *Facts) bool {
 	return len(v.Addresses) > 0 && !slices.ContainsFunc(v.Addresses, func(a kubecontext.Address) bool { return a.Context == f.Context })
 }
 
-// Unseen are the contexts there are that were not asked or did not answer, and whose
-// cluster was not read through another one either.
+// Unseen returns the contexts that were not read, unless their cluster was read through another
+// one.
 func (v *Inventory) Unseen() []string {
 	var names []string
 	for _, f := range v.Clusters {
@@ -163,7 +162,7 @@ func (v *Inventory) Unseen() []string {
 	return names
 }
 
-// Count is a number of things in words, by the noun for one.
+// Count returns a number with its noun, in the plural if needed.
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -171,7 +170,7 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// Some are a few of many names, in words.
+// Some lists the first few names, and counts the others.
 func Some(names []string) string {
 	const few = 3
 	if len(names) <= few {
@@ -180,11 +179,10 @@ func Some(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
 }
 
-// ContextOf finds the context that reaches a MultiKueueCluster of a manager, ""
-// if that cannot be told. The name of a MultiKueueCluster is its own and proves
-// nothing. First comes the server in its Secret, then the certificate authority
-// there, which tells clusters apart where a manager reaches them by another
-// address than we do; at last, where its Workloads are found.
+// ContextOf returns the context that reaches a MultiKueueCluster of a manager, "" if unknown. The
+// name of a MultiKueueCluster proves nothing. First it compares the server in the Secret. Then it
+// compares the certificate authority, which identifies a cluster that the manager reaches by
+// another address. Last it looks for the context with the cluster's Workloads.
 func (v *Inventory) ContextOf(manager *Facts, cluster string) string {
 	if manager == nil || manager.Kueue == nil {
 		return ""
@@ -205,8 +203,8 @@ func (v *Inventory) findContext(manager *Facts, cluster string) string {
 	return v.contextByWorkloads(manager, cluster)
 }
 
-// ContextOf finds the context that leads to the address of a MultiKueueCluster, "" if
-// none does, or if several clusters may be meant.
+// ContextOf returns the context that points to the address of a MultiKueueCluster, "" if none does,
+// or if several clusters may be meant.
 func (k *KueueFacts) ContextOf(cluster string, contexts []kubecontext.Address) string {
 	wanted, ok := k.Addresses[cluster]
 	if !ok {
@@ -230,16 +228,15 @@ func (k *KueueFacts) ContextOf(cluster string, contexts []kubecontext.Address) s
 	}
 	for _, a := range byAuthority {
 		if !kubecontext.SameServer(a.Server, byAuthority[0].Server) {
-			// Clusters that share an authority.
+			// Several clusters share this authority.
 			return ""
 		}
 	}
 	return byAuthority[0].Context
 }
 
-// sharesAuthority says whether another MultiKueueCluster has the certificate authority
-// of one, and another server: one authority stands behind several clusters, some of
-// which we may have no context for.
+// sharesAuthority says whether another MultiKueueCluster has the same certificate authority with
+// another server. The authority then serves several clusters, some of which may have no context.
 func (k *KueueFacts) sharesAuthority(of kubecontext.Address) bool {
 	for _, a := range k.Addresses {
 		if a.CA == of.CA && !kubecontext.SameServer(a.Server, of.Server) {
@@ -249,8 +246,8 @@ func (k *KueueFacts) sharesAuthority(of kubecontext.Address) bool {
 	return false
 }
 
-// contextByWorkloads finds the one context that has the copies of those
-// Workloads which the manager says it has given to the cluster.
+// contextByWorkloads returns the only context that has copies of the Workloads for which the
+// manager chose the cluster.
 func (v *Inventory) contextByWorkloads(manager *Facts, cluster string) string {
 	var possible []string
 	for _, w := range manager.Kueue.Workloads {

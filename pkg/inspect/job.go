@@ -15,31 +15,28 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// Job is a Job, or an object of another kind that runs to completion and can be
-// delegated, as the model keeps it: a few hundred bytes, whatever the size of
-// its pod template. Its JSON form is part of the output that scripts may rely
-// on.
+// Job is a Job, or an object of another kind that runs to completion and can be delegated. It takes
+// a few hundred bytes, whatever the size of the Pod template. Scripts may rely on its JSON form.
 type Job struct {
-	// Context is the kubeconfig context it was read through.
+	// Context is the kubeconfig context through which the Job was read.
 	Context string `json:"context"`
-	// ClusterUID is the identity of its cluster, "" where that may not be read.
+	// ClusterUID identifies the cluster; "" if it may not be read.
 	ClusterUID string `json:"clusterUID"`
-	// APIVersion is that of the object.
+	// APIVersion is the API version of the object.
 	APIVersion string `json:"apiVersion"`
-	// Kind is that of the object.
+	// Kind is the kind of the object.
 	Kind string `json:"kind"`
-	// Namespace is that of the object.
+	// Namespace is the namespace of the object.
 	Namespace string `json:"namespace"`
-	// Name is that of the object.
+	// Name is the name of the object.
 	Name string `json:"name"`
-	// UID is that of the object.
+	// UID is the UID of the object.
 	UID string `json:"uid"`
-	// ManagedBy is its owner, "built-in" where it is not delegated.
+	// ManagedBy is the owner of the Job, "built-in" if it is not delegated.
 	ManagedBy delegation.Owner `json:"managedBy"`
-	// Status is its actual status.
+	// Status is the actual status of the Job.
 	Status delegation.Status `json:"status"`
-	// Completions is how many pods have to succeed; null means that any one
-	// that succeeds ends it.
+	// Completions is how many Pods must succeed; null if the first success ends the Job.
 	Completions *int32 `json:"completions"`
 	// Parallelism is how many Pods may run at once.
 	Parallelism *int32 `json:"parallelism"`
@@ -49,83 +46,78 @@ type Job struct {
 	Failed int32 `json:"failed"`
 	// Active is how many Pods are pending or running.
 	Active int32 `json:"active"`
-	// Ready is null where the server does not count ready pods.
+	// Ready is how many Pods are ready; null if the server does not count them.
 	Ready *int32 `json:"ready"`
-	// StartTime is when it started; null if it has not.
+	// StartTime is when the Job started; null if it has not.
 	StartTime *metav1.Time `json:"startTime"`
-	// CompletionTime is when it completed; null if it has not.
+	// CompletionTime is when the Job completed; null if it has not.
 	CompletionTime *metav1.Time `json:"completionTime"`
-	// FinishedTime is when it completed or failed; a failed Job has no
-	// completionTime.
+	// FinishedTime is when the Job completed or failed; a failed Job has no completionTime.
 	FinishedTime *metav1.Time `json:"finishedTime"`
-	// CreationTimestamp is when it was created.
+	// CreationTimestamp is when the Job was created.
 	CreationTimestamp metav1.Time `json:"creationTimestamp"`
 	// Suspended is spec.suspend.
 	Suspended bool `json:"suspended"`
-	// StatusWrittenAt is when its status last changed, by managedFields.
+	// StatusWrittenAt is when the status last changed, according to managedFields.
 	StatusWrittenAt *metav1.Time `json:"statusWrittenAt"`
-	// Since is when it came into the state that status tells; null where nobody
-	// wrote that down.
+	// Since is when the Job entered its current status; null if unknown.
 	Since *metav1.Time `json:"since"`
-	// Mirrors are its copies on other clusters that stand for it now; null means
-	// that they were not looked for, or that it could not be known. A mirror on a
-	// context that was not asked has no uid.
+	// Mirrors are the Job's current copies on other clusters; null if they were not searched, or
+	// are unknown. A mirror in an unread context has no UID.
 	Mirrors []Ref `json:"mirrors"`
-	// Dispatcher is who looks after it, where it is dispatched; null where it is
-	// not, where nobody looked, as in a watch, or where it could not be known.
+	// Dispatcher is the process that serves a dispatched Job; null for other Jobs, in a watch, or
+	// if unknown.
 	Dispatcher *Dispatcher `json:"dispatcher"`
-	// Findings are the codes of the Job's findings. The field is absent where they were not
-	// judged, as in a watch, or where not all contexts were read.
+	// Findings are the codes of the Job's findings. The field is absent if they were not checked,
+	// as in a watch, or if not all contexts were read.
 	Findings []string `json:"findings,omitzero"`
-	// Reason says in one word why it is in its state, as its trace does, "" if its status says
-	// it all; null where that was not asked for. Message is the same as a text.
+	// Reason is why the Job has its status, in one word, as in its trace. It is "" if the status
+	// says it all, and null if not requested.
 	Reason *JobReason `json:"reason"`
-	// Message says why it is in its state, with numbers; null if that was not asked for.
+	// Message says why the Job has its status, with numbers; null if not requested.
 	Message *string `json:"message"`
 
-	// Labels are those of its labels that were asked for; nil if it has none of them. Jobs share
-	// them, and nobody may change them.
+	// Labels are the requested labels of the Job; nil if it has none of them. Jobs share these
+	// maps, so they must not be modified.
 	Labels map[string]string `json:"-"`
-	// Marks are what its labels and annotations tell of its copies; nil if
-	// nothing.
+	// Marks are what the labels and annotations say about copies of the Job; nil if nothing.
 	Marks *delegation.Marks `json:"-"`
-	// Generation counts the changes of its spec.
+	// Generation counts the changes of the spec.
 	Generation int64 `json:"-"`
-	// Sizes are the fields that say how many pods it wants, by their paths, of other kinds
-	// than Job.
+	// Sizes are the fields of kinds other than Job that say how many Pods the object needs, by
+	// path.
 	Sizes map[string]int64 `json:"-"`
-	// DeletedAt is when its deletion was asked for; Finalizers are what it waits for.
+	// DeletedAt is when the deletion was requested. Finalizers are what it waits for.
 	DeletedAt  *metav1.Time `json:"-"`
 	Finalizers []string     `json:"-"`
-	// TTL is after how many seconds it is deleted once it has finished.
+	// TTL is the number of seconds after which the finished Job is deleted.
 	TTL *int32 `json:"-"`
 	// ManualSelector is spec.manualSelector.
 	ManualSelector bool `json:"-"`
-	// StatusWriters are the managers that have written its status, by
-	// managedFields.
+	// StatusWriters are the managers that have written the status, according to managedFields.
 	StatusWriters []string `json:"-"`
-	// SpecWriters are the managers that have written anything but the status of a mirror, by
-	// its managed fields.
+	// SpecWriters are the managers that have written anything but the status of a mirror, according
+	// to managedFields.
 	SpecWriters []string `json:"-"`
-	// Object is the whole object, where one Job was asked for and not a list of
-	// them.
+	// Object is the whole object, if a single Job was requested and not a list.
 	Object *unstructured.Unstructured `json:"-"`
-	// SpecWrittenAt is when anything but its status last changed, by managedFields.
+	// SpecWrittenAt is when anything but the status last changed, according to managedFields.
 	SpecWrittenAt *metav1.Time `json:"-"`
-	// Controller is what controls it, such as the JobSet of a Job; nil if nothing.
+	// Controller is the controlling owner, such as the JobSet of a Job; nil if there is none.
 	Controller *metav1.OwnerReference `json:"-"`
-	// WrittenAs are the API versions through which it was written, by managedFields.
+	// WrittenAs are the API versions through which the object was written, according to
+	// managedFields.
 	WrittenAs []string `json:"-"`
 	// Concurrency is the concurrencyPolicy of a template, "" if it has none.
 	Concurrency string `json:"-"`
-	// PodValue is what its kind's PodValue leads to.
+	// PodValue is the value at the path PodValue of the kind.
 	PodValue string `json:"-"`
 
-	// KindRow is its kind, where that was read along with it; Row tells it always.
+	// KindRow is the kind, if it was read together with the Job. Row always returns it.
 	KindRow *delegation.Kind `json:"-"`
 }
 
-// Row is the Job's kind, with all that is known of it.
+// Row returns the Job's kind, with all that is known about it.
 func (j *Job) Row() delegation.Kind {
 	if j.KindRow != nil {
 		return *j.KindRow
@@ -140,7 +132,7 @@ func (j *Job) Row() delegation.Kind {
 	return delegation.Kind{Name: strings.ToLower(gvk.Kind), Kind: gvk.Kind, Resource: gvk.GroupVersion().WithResource("")}
 }
 
-// PodLabelValue is the value of its kind's PodLabel on its pods; "" where it has none
+// PodLabelValue returns the value that the kind's PodLabel has on the Job's Pods; "" if it has none
 // so far.
 func (j *Job) PodLabelValue() string {
 	if len(j.Row().PodValue) == 0 {
@@ -149,40 +141,40 @@ func (j *Job) PodLabelValue() string {
 	return j.PodValue
 }
 
-// IsDelegated says whether another controller than its kind's own reconciles it.
-// Of a template the owner is told too, but the template itself is not delegated.
+// IsDelegated says whether another controller than the kind's own reconciles the Job. A template
+// shows an owner too, but is not delegated itself.
 func (j *Job) IsDelegated() bool { return !j.ManagedBy.IsBuiltIn() && !j.Row().Template }
 
-// IsOpen says whether an object has neither come to its end nor is being deleted.
+// IsOpen says whether an object has not finished and is not being deleted.
 func (j *Job) IsOpen() bool { return !j.Status.IsFinished() && j.DeletedAt == nil }
 
-// Waits says whether an object is meant to run, and has no pods.
+// Waits says whether an object should run, but has no Pods.
 func (j *Job) Waits() bool { return j.IsOpen() && j.Active == 0 }
 
-// AwaitsDispatch says whether an object is this plugin's to dispatch, and has not been.
+// AwaitsDispatch says whether this plugin must dispatch an object, and has not yet.
 func (j *Job) AwaitsDispatch() bool {
 	return j.ManagedBy == delegation.Dispatch && j.Waits() && j.Pinned().IsZero()
 }
 
-// Ref names an object on one of the clusters.
+// Ref identifies an object on one cluster.
 type Ref struct {
-	// Context is where the object is.
+	// Context is the context of the object.
 	Context string `json:"context"`
-	// Namespace is that of the object.
+	// Namespace is the namespace of the object.
 	Namespace string `json:"namespace"`
-	// Name is that of the object.
+	// Name is the name of the object.
 	Name string `json:"name"`
-	// UID is that of the object.
+	// UID is the UID of the object.
 	UID string `json:"uid"`
 }
 
-// RefOf names a Job.
+// RefOf returns the Ref of a Job.
 func RefOf(j *Job) Ref {
 	return Ref{Context: j.Context, Namespace: j.Namespace, Name: j.Name, UID: j.UID}
 }
 
-// Duration is how long it has been running: from its start until it finished,
-// or until now. ok is false where it has not started.
+// Duration returns how long the Job has been running: from its start to its end, or to now. ok is
+// false if it has not started.
 func (j *Job) Duration(now time.Time) (d time.Duration, ok bool) {
 	if j.StartTime == nil {
 		return 0, false
@@ -197,9 +189,9 @@ func (j *Job) Duration(now time.Time) (d time.Duration, ok bool) {
 	return end.Sub(j.StartTime.Time), true
 }
 
-// IsPart says whether the Job was made for another object that may be delegated, and
-// is looked at by itself: a RayJob's RayCluster, say, which has the RayJob's labels
-// and annotations too. What a template makes stands for itself.
+// IsPart says whether the Job belongs to another object that may be delegated. A RayCluster of a
+// RayJob, for example, also has the RayJob's labels and annotations. An object that a template
+// creates is not a part.
 func (j *Job) IsPart() bool {
 	if j.Controller == nil {
 		return false
@@ -208,14 +200,13 @@ func (j *Job) IsPart() bool {
 	return known && !row.Template
 }
 
-// GetObjectKind and DeepCopyObject make a Job something that kubectl's printers
-// take.
+// GetObjectKind makes a Job, together with DeepCopyObject, a runtime.Object for kubectl's printers.
 func (j *Job) GetObjectKind() schema.ObjectKind {
 	return &metav1.TypeMeta{APIVersion: j.APIVersion, Kind: j.Kind}
 }
 
-// DeepCopyObject returns a copy that shares no mutable part with j, but for Object
-// and KindRow, which nobody changes.
+// DeepCopyObject returns a copy that shares no mutable part with j. It shares Object and KindRow,
+// which are never modified.
 func (j *Job) DeepCopyObject() runtime.Object { return j.deepCopy() }
 
 func (j *Job) deepCopy() *Job {
@@ -243,7 +234,7 @@ func clone[T any](p *T) *T {
 	return &v
 }
 
-// conditions are those of the whole object; none where there is only the model.
+// conditions returns the conditions of the whole object; none if it was not read.
 func (j *Job) conditions() []metav1.Condition {
 	if j.Object == nil {
 		return nil
@@ -252,7 +243,7 @@ func (j *Job) conditions() []metav1.Condition {
 		Conditions []metav1.Condition `json:"conditions"`
 	}
 	content, _ := j.Object.Object["status"].(map[string]any)
-	// What the API server has validated converts; anything else tells nothing.
+	// A status that the API server has validated converts; any other has no conditions.
 	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(content, &status)
 	return status.Conditions
 }
@@ -265,8 +256,8 @@ func deref[T any](p *T) T {
 	return *p
 }
 
-// Progress is how many pods have succeeded of how many have to, as kubectl has
-// it; "-" where the Job's kind does not count them.
+// Progress returns how many Pods have succeeded of how many must, in kubectl's format; "-" if the
+// kind does not count them.
 func (j *Job) Progress() string {
 	if !j.Row().IsJob() {
 		return "-"

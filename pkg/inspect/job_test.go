@@ -40,3 +40,13 @@ func TestDeepCopySharesNothing(t *testing.T) {
 	assert.Assert(t, (&Job{}).deepCopy().Mirrors == nil, "null stays null")
 	assert.Assert(t, (&Job{}).deepCopy().Dispatcher == nil, "null stays null")
 }
+
+func TestDeepCopyOfATraceSharesNoFinding(t *testing.T) {
+	tr := Trace{Findings: []Finding{{Evidence: []string{"a"}, Since: at(0), Jobs: []Ref{{Name: "a"}}}}}
+	c, ok := tr.DeepCopyObject().(*Trace)
+	assert.Assert(t, ok)
+	assert.DeepEqual(t, c.Findings, tr.Findings)
+	f := c.Findings[0]
+	f.Evidence[0], f.Since.Time, f.Jobs[0].Name = "b", epoch.Add(time.Hour), "b"
+	assert.DeepEqual(t, tr.Findings, []Finding{{Evidence: []string{"a"}, Since: at(0), Jobs: []Ref{{Name: "a"}}}})
+}

@@ -10,7 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// KindList is the kinds that clusters serve and that can be delegated.
+// KindList lists the kinds that clusters serve and that can be delegated.
 type KindList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Items are the kinds that can be delegated.
@@ -23,53 +23,51 @@ type KindList struct {
 
 // ServedKind is a kind as one cluster serves it.
 type ServedKind struct {
-	// Context is where the kind is served.
+	// Context is the context of the cluster that serves the kind.
 	Context string `json:"context"`
 	// ClusterUID identifies the cluster.
 	ClusterUID string `json:"clusterUID"`
 	// Kind is the name of the kind.
 	Kind string `json:"kind"`
-	// APIVersion is the version in which it is read.
+	// APIVersion is the version in which the kind is read.
 	APIVersion string `json:"apiVersion"`
-	// Resource is its plural and group, as kubectl and --kinds take it.
+	// Resource is the plural and group of the kind, in the form that kubectl and --kinds use.
 	Resource string `json:"resource"`
-	// ManagedBy is the path of the field that names the owner, with dots; "" where the
-	// cluster serves the kind in versions that do not have it.
+	// ManagedBy is the path of the field that names the owner, with dots; "" if the cluster serves
+	// only versions without the field.
 	ManagedBy string `json:"managedBy"`
-	// Template says that the field names the owner of what is made of an object, and
-	// not of itself.
+	// Template is whether the field names the owner of objects that this object creates, and not
+	// its own.
 	Template bool `json:"template"`
 	// Allowed are the values that the field may have; null means any.
 	Allowed []delegation.Owner `json:"allowed"`
-	// Reserved is the value that means the same as none, "" where that is not known;
-	// Defaulted says that it is written where there is none.
+	// Reserved is the value that means the same as no owner; "" if unknown.
 	Reserved string `json:"reserved"`
-	// Defaulted is the owner that the schema sets by default; empty if none.
+	// Defaulted is whether the API server writes Reserved if the field is not set.
 	Defaulted bool `json:"defaulted"`
 	// Change says whether the field can be changed later.
 	Change delegation.Change `json:"change"`
-	// Discovered says that its schema alone tells of it, so that its status is read by
-	// the conditions that many kinds have in common.
+	// Discovered is whether the kind is known from its schema only, so that its status is read from
+	// conditions that many kinds have in common.
 	Discovered bool `json:"discovered"`
-	// Since is the first version of its controller that heeds the field, "" where that
-	// is not known.
+	// Since is the first version of the kind's controller that supports the field; "" if unknown.
 	Since string `json:"since"`
-	// Owners are those that objects have, delegated ones by name, then the built-in
-	// one; null where objects were not or could not be counted.
+	// Owners are the owners of objects of this kind, by name, the built-in one last; null if
+	// objects were not counted.
 	Owners []KindOwner `json:"owners"`
 }
 
-// KindOwner is how many objects of a kind have an owner.
+// KindOwner counts the objects of a kind that have one owner.
 type KindOwner struct {
 	// ManagedBy is the owner.
 	ManagedBy delegation.Owner `json:"managedBy"`
-	// BuiltIn is whether the reserved value of the kind is the owner.
+	// BuiltIn is whether the owner is the built-in controller of the kind.
 	BuiltIn bool `json:"builtIn"`
-	// Count is how many objects it has.
+	// Count is how many objects the owner has.
 	Count int `json:"count"`
 }
 
-// KindOwners are counts of objects by their owners, in the order in which they are told.
+// KindOwners returns counts of objects by owner, in the order of lists.
 func KindOwners(counts map[delegation.Owner]int) []KindOwner {
 	owners := []KindOwner{}
 	for _, owner := range slices.SortedFunc(maps.Keys(counts), byOwner) {
@@ -78,7 +76,7 @@ func KindOwners(counts map[delegation.Owner]int) []KindOwner {
 	return owners
 }
 
-// NewKindList makes an empty list.
+// NewKindList returns an empty list.
 func NewKindList() *KindList {
 	return &KindList{
 		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "KindList"},

@@ -4,35 +4,33 @@ import (
 	"time"
 )
 
-// Lease is what is kept of the Lease of a Job that is dispatched.
+// Lease holds the needed fields of the Lease of a dispatched Job.
 type Lease struct {
 	Namespace, Name string
-	// OriginUID is the uid of the Job that it is for.
+	// OriginUID is the UID of the Lease's Job.
 	OriginUID string
 	Holder    string
-	// Duration is how long it is held without being renewed.
+	// Duration is how long the Lease is held without a renewal.
 	Duration time.Duration
-	// Acquired is when Holder took it; where Holder's clock is known to be off, by that of
-	// its cluster.
+	// Acquired is when Holder acquired the Lease, by Holder's clock, or by that of the cluster if
+	// Holder's is known to be wrong.
 	Acquired time.Time
-	// Renewed is when it was last written. renewTime is of the clock of whoever
-	// holds it, which may be off; so the API server's own note of that write counts
-	// where there is one.
+	// Renewed is when the Lease was last written. renewTime is by the holder's clock, which may be
+	// wrong, so the API server's record of that write takes precedence.
 	Renewed time.Time
 }
 
-// leaseMargin is how much longer than it says a Lease is taken to be held: clocks
-// are known to a second or so, and a renewal may just be on its way.
+// leaseMargin extends the duration of a Lease. Clocks are known to about a second, and a renewal
+// may be on its way.
 const leaseMargin = 5 * time.Second
 
-// HeldAt says whether somebody holds it, at a time by the clock of its cluster. No
-// Lease is held by nobody.
+// HeldAt says whether the Lease has a holder, at a time by the clock of its cluster. A nil Lease
+// has none.
 func (l *Lease) HeldAt(now time.Time) bool {
 	return l != nil && l.Holder != "" && now.Before(l.Renewed.Add(l.Duration+leaseMargin))
 }
 
-// FreeSince is since when nobody holds a Lease that nobody holds; zero where
-// nothing tells.
+// FreeSince returns since when a free Lease has been free; zero if unknown.
 func (l *Lease) FreeSince() time.Time {
 	if l.Holder == "" || l.Renewed.IsZero() {
 		return l.Renewed
@@ -43,8 +41,8 @@ func (l *Lease) FreeSince() time.Time {
 // knowsLeases says whether the Leases of dispatched Jobs were read.
 func (f *Facts) knowsLeases() bool { return f.Leases != nil && f.Gaps[PartLeases] == nil }
 
-// LeaseOf is the Lease of a Job, nil if there is none. That of an older Job of the
-// same name is not its own. known is false where Leases were not read.
+// LeaseOf returns the Lease of a Job, nil if there is none. It ignores the Lease of an older Job of
+// the same name. known is false if Leases were not read.
 func (f *Facts) LeaseOf(j *Job) (l *Lease, known bool) {
 	if f == nil || !f.knowsLeases() {
 		return nil, false

@@ -46,13 +46,13 @@ func TestDispatcher(t *testing.T) {
 	at1m := at(time.Minute)
 	assert.DeepEqual(t, lease.dispatcher(epoch.Add(time.Minute)), &Dispatcher{Holder: "alice", Since: at(0), Renewed: at1m, Held: true})
 	assert.DeepEqual(t, lease.dispatcher(epoch.Add(time.Hour)), &Dispatcher{Holder: "alice", Since: at(0), Renewed: at1m})
-	// client-go sets acquireTime too as it lets go.
+	// client-go also sets acquireTime when it releases a Lease.
 	lease.Holder = ""
 	assert.DeepEqual(t, lease.dispatcher(epoch.Add(time.Minute)), &Dispatcher{Renewed: at1m})
 	assert.DeepEqual(t, (*Lease)(nil).dispatcher(epoch), &Dispatcher{})
 }
 
-// dispatchedJob is a Job of ours, that of the lease below.
+// dispatchedJob returns the Job of the Lease below.
 func dispatchedJob() *Job {
 	return &Job{APIVersion: "batch/v1", Kind: "Job", Context: "c", Namespace: "ns", Name: "a", UID: "u", ManagedBy: delegation.Dispatch}
 }
@@ -83,7 +83,7 @@ func TestLeaseOf(t *testing.T) {
 	}
 }
 
-// TestDispatchersByTheClusterClock: what a Lease says is held against the clock of
+// TestDispatchersByTheClusterClock checks that the times of a Lease are compared with the clock of
 // its cluster, which may be an hour off.
 func TestDispatchersByTheClusterClock(t *testing.T) {
 	const off = time.Hour

@@ -10,26 +10,26 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// LifeState is what a Job did on a cluster for some time.
+// LifeState is a state of a Job on a cluster.
 type LifeState string
 
-// The states of a life.
+// The states of a Job's life.
 const (
-	// LifeEarlier is a time of which only a few events are kept: Kueue dates the last admission
-	// alone.
+	// LifeEarlier is the time before the last eviction. Only a few events of it are kept, because
+	// Kueue dates only the last admission.
 	LifeEarlier LifeState = "earlier"
-	// LifeWaiting is not started: without quota, as far as Workloads can be read.
+	// LifeWaiting is the time without quota, or before the start if there is no Workload.
 	LifeWaiting LifeState = "waiting"
-	// LifeEvicted is without quota after an eviction.
+	// LifeEvicted is the time without quota after an eviction.
 	LifeEvicted LifeState = "evicted"
-	// LifeOffered is with quota, before the admission checks are done: on a management cluster
-	// of MultiKueue, while the workers are asked.
+	// LifeOffered is the time with quota, before the admission checks are done. On a management
+	// cluster of MultiKueue, the Workload is then offered to the workers.
 	LifeOffered LifeState = "offered"
-	// LifeAdmitted is admitted without Pods on this cluster.
+	// LifeAdmitted is the time of admission without Pods on this cluster.
 	LifeAdmitted LifeState = "admitted"
-	// LifeRunning is from the first Pod on.
+	// LifeRunning is the time from the first Pod on.
 	LifeRunning LifeState = "running"
-	// LifeLost is without a connection from the management cluster.
+	// LifeLost is a time in which the management cluster has no connection to this cluster.
 	LifeLost LifeState = "lost"
 )
 
@@ -38,8 +38,8 @@ func LifeStates() []LifeState {
 	return []LifeState{LifeEarlier, LifeWaiting, LifeEvicted, LifeOffered, LifeAdmitted, LifeRunning, LifeLost}
 }
 
-// Interval is a time in which a Job was in one state on one cluster. Times are those of the
-// cluster's own clock.
+// Interval is a time in which a Job was in one state on one cluster. Times are by the cluster's own
+// clock.
 type Interval struct {
 	// Cluster is a context, or the name of a MultiKueueCluster that no context reaches.
 	Cluster string
@@ -51,7 +51,7 @@ type Interval struct {
 	IsOpen bool
 }
 
-// life is a pair's states on all clusters, cluster by cluster and in the order of time.
+// life returns a pair's states on all clusters, by cluster and then by time.
 func (v *Inventory) life(p Pair, hops []Hop) []Interval {
 	var all []Interval
 	for _, f := range v.Clusters {
@@ -71,7 +71,8 @@ func (v *Inventory) life(p Pair, hops []Hop) []Interval {
 	return append(all, v.lostLife(hops)...)
 }
 
-// runningSince is when the first Pod of a pair's Jobs began on a cluster, zero if none did.
+// runningSince returns when the first Pod of a pair's Jobs was created on a cluster, zero if there
+// is none.
 func (v *Inventory) runningSince(p Pair, f *Facts) time.Time {
 	var first time.Time
 	for _, j := range p.Jobs() {
@@ -95,7 +96,7 @@ func (v *Inventory) runningSince(p Pair, f *Facts) time.Time {
 	return first
 }
 
-// workloadLife are the states that a Workload dates.
+// workloadLife returns the states that a Workload dates.
 func (v *Inventory) workloadLife(f *Facts, w *kueue.Workload, running time.Time) []Interval {
 	s := newLife(f.Context, w.CreationTimestamp.Time)
 	end, isOpen := v.Now, true
@@ -111,7 +112,8 @@ func (v *Inventory) workloadLife(f *Facts, w *kueue.Workload, running time.Time)
 			s.next(LifeEvicted)
 			return s.end(end, isOpen)
 		}
-		// Kueue sets it to False with the next quota, so when it was evicted is gone.
+		// Kueue sets the condition to False when it reserves quota again, so the time of the
+		// eviction is lost.
 	}
 	s.next(LifeWaiting)
 	for _, step := range []struct {
@@ -131,8 +133,8 @@ func (v *Inventory) workloadLife(f *Facts, w *kueue.Workload, running time.Time)
 	return s.end(end, isOpen)
 }
 
-// jobLife are the states of a Job without a Workload. isOrigin is whether it has the status
-// of another cluster.
+// jobLife returns the states of a Job without a Workload. isOrigin is whether it has the status of
+// another cluster.
 func (v *Inventory) jobLife(f *Facts, j *Job, isOrigin bool) []Interval {
 	s := newLife(f.Context, j.CreationTimestamp.Time)
 	end, isOpen := v.Now, true
@@ -153,7 +155,7 @@ func (v *Inventory) jobLife(f *Facts, j *Job, isOrigin bool) []Interval {
 	return s.end(end, isOpen)
 }
 
-// lostLife are since when the management cluster does not reach clusters.
+// lostLife returns since when the management cluster has not reached clusters.
 func (v *Inventory) lostLife(hops []Hop) []Interval {
 	var lost []Interval
 	for i, h := range hops {
@@ -172,7 +174,7 @@ func (v *Inventory) lostLife(hops []Hop) []Interval {
 	return lost
 }
 
-// timeOf is the zero time for nil.
+// timeOf returns the time, the zero time for nil.
 func timeOf(t *metav1.Time) time.Time {
 	if t == nil {
 		return time.Time{}
@@ -180,7 +182,7 @@ func timeOf(t *metav1.Time) time.Time {
 	return t.Time
 }
 
-// life collects states that follow each other.
+// life collects successive states.
 type life struct {
 	cluster string
 	from    time.Time
@@ -193,7 +195,7 @@ func newLife(cluster string, from time.Time) *life { return &life{cluster: clust
 // next begins a state.
 func (s *life) next(state LifeState) { s.state = state }
 
-// until ends the state. What is dated before its beginning takes no time.
+// until ends the state. A state that ends before it begins is dropped.
 func (s *life) until(t time.Time) {
 	if s.from.IsZero() {
 		s.from = t
@@ -205,7 +207,7 @@ func (s *life) until(t time.Time) {
 	s.from = t
 }
 
-// end ends the last state, and returns them all.
+// end ends the last state, and returns all.
 func (s *life) end(t time.Time, isOpen bool) []Interval {
 	s.until(t)
 	if len(s.done) > 0 {

@@ -14,7 +14,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// TestLife: a Job's states follow from what its Workload, its Pods and its own status date.
+// TestLife checks that a Job's states follow from the dates in its Workload, its Pods and its own
+// status.
 func TestLife(t *testing.T) {
 	at := func(minute int) metav1.Time { return metav1.NewTime(time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC)) }
 	condition := func(kind string, status metav1.ConditionStatus, minute int) metav1.Condition {

@@ -7,15 +7,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// StatusWrittenAt is the latest time at which somebody changed the status, nil
-// if nobody ever did. It is not a heartbeat: a write that changes nothing does
-// not count.
+// StatusWrittenAt returns the latest time at which the status changed, nil if it never did. It is
+// not a heartbeat: a write that changes nothing does not count.
 func StatusWrittenAt(fields []metav1.ManagedFieldsEntry) *metav1.Time {
 	return lastWrite(fields, "status")
 }
 
-// SpecWrittenAt is the latest time at which somebody changed anything but the
-// status or another subresource; nil where nothing tells.
+// SpecWrittenAt returns the latest time at which anything but the status or another subresource
+// changed; nil if unknown.
 func SpecWrittenAt(fields []metav1.ManagedFieldsEntry) *metav1.Time { return lastWrite(fields, "") }
 
 func lastWrite(fields []metav1.ManagedFieldsEntry, subresource string) *metav1.Time {
@@ -28,11 +27,11 @@ func lastWrite(fields []metav1.ManagedFieldsEntry, subresource string) *metav1.T
 	return clone(latest)
 }
 
-// StatusWriters are the managers that have changed the status, each once.
+// StatusWriters returns the managers that have changed the status, without duplicates.
 func StatusWriters(fields []metav1.ManagedFieldsEntry) []string { return writersOf(fields, "status") }
 
-// SpecWriters are the managers that have changed anything but the status or another
-// subresource, each once.
+// SpecWriters returns the managers that have changed anything but the status or another
+// subresource, without duplicates.
 func SpecWriters(fields []metav1.ManagedFieldsEntry) []string { return writersOf(fields, "") }
 
 func writersOf(fields []metav1.ManagedFieldsEntry, subresource string) []string {
@@ -45,7 +44,7 @@ func writersOf(fields []metav1.ManagedFieldsEntry, subresource string) []string 
 	return writers
 }
 
-// WrittenAs are the API versions through which an object was written.
+// WrittenAs returns the API versions through which an object was written.
 func WrittenAs(fields []metav1.ManagedFieldsEntry) []string {
 	var versions []string
 	for i := range fields {
@@ -56,9 +55,9 @@ func WrittenAs(fields []metav1.ManagedFieldsEntry) []string {
 	return versions
 }
 
-// Nominates says whether a field manager owns the nominations of clusters in the status of
-// a Workload, as far as the entry tells which fields it owns. Of no other field it is asked
-// who has written it.
+// Nominates says whether a field manager owns the nominated clusters in the status of a Workload.
+// It returns false if the entry does not list its fields. Reading keeps such lists for this field
+// only.
 func Nominates(f *metav1.ManagedFieldsEntry) bool {
 	return f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:nominatedClusterNames"`))
 }

@@ -2,8 +2,8 @@ package inspect
 
 import "github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 
-// MultiKueueOrigin is by which name MultiKueue has marked an object that it made, "" if it
-// did not.
+// MultiKueueOrigin returns the origin with which MultiKueue has labelled an object that it created,
+// "" if there is none.
 func (j *Job) MultiKueueOrigin() string {
 	if j.Marks == nil {
 		return ""
@@ -11,8 +11,8 @@ func (j *Job) MultiKueueOrigin() string {
 	return j.Marks.MultiKueueOrigin
 }
 
-// OriginUID is the uid of the origin by which dispatch has marked a mirror that it made, ""
-// if it did not.
+// OriginUID returns the UID of the origin with which dispatch has labelled a mirror that it
+// created, "" if there is none.
 func (j *Job) OriginUID() string {
 	if j.Marks == nil {
 		return ""
@@ -20,10 +20,10 @@ func (j *Job) OriginUID() string {
 	return j.Marks.OriginUID
 }
 
-// IsMirror is whether an object carries the mark of a mirror.
+// IsMirror says whether an object has the mark of a mirror.
 func (j *Job) IsMirror() bool { return j.OriginUID() != "" || j.MultiKueueOrigin() != "" }
 
-// Pinned is where an origin says that its mirror is, zero if it does not say.
+// Pinned returns the mirror that an origin names, zero if it names none.
 func (j *Job) Pinned() delegation.Place {
 	if j.Marks == nil {
 		return delegation.Place{}
@@ -31,10 +31,10 @@ func (j *Job) Pinned() delegation.Place {
 	return j.Marks.Mirror
 }
 
-// IsElastic is whether an object may change its size while it runs.
+// IsElastic says whether an object may change its size while it runs.
 func (j *Job) IsElastic() bool { return j.Marks != nil && j.Marks.Elastic }
 
-// Prebuilt is the Workload that a mirror runs under, "" if it names none.
+// Prebuilt returns the Workload that a mirror names as its own, "" if it names none.
 func (j *Job) Prebuilt() string {
 	if j.Marks == nil {
 		return ""
@@ -42,7 +42,7 @@ func (j *Job) Prebuilt() string {
 	return j.Marks.Prebuilt
 }
 
-// Queue is the LocalQueue that a Job is submitted to, "" if it names none.
+// Queue returns the LocalQueue that a Job is submitted to, "" if it names none.
 func (j *Job) Queue() string {
 	if j.Marks == nil {
 		return ""

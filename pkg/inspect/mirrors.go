@@ -2,13 +2,12 @@ package inspect
 
 import "github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 
-// SetMirrors sets the Mirrors of all Jobs, and of those that do not tell since when they
-// are in their state, that time too: what the Jobs themselves tell, paired up. Mirrors
-// stays nil where it cannot be known so. Returned are those of MultiKueue's Jobs whose
-// management cluster has to be asked.
+// SetMirrors sets the Mirrors of all Jobs from the pairs, and a missing Since from the mirror's.
+// Mirrors stays nil if the pairs do not prove it. SetMirrors returns the Jobs of MultiKueue whose
+// management cluster must be read to know more.
 //
-// isComplete says whether the pairs were made of every Job of a namespace on every context
-// there is, so that what they lack is not there.
+// isComplete says whether the pairs include all Jobs of a namespace on every existing context, so
+// that a mirror which they lack does not exist.
 func SetMirrors(pairs *Pairs, jobs []*Job, isComplete func(namespace string) bool) (ask []*Job) {
 	for _, j := range jobs {
 		j.Mirrors = []Ref{}
@@ -16,7 +15,7 @@ func SetMirrors(pairs *Pairs, jobs []*Job, isComplete func(namespace string) boo
 	for _, p := range pairs.Pairs {
 		j := p.Origin
 		if j.Mirrors == nil {
-			// It is not shown.
+			// The origin is not one of jobs.
 			continue
 		}
 		if j.Mirrors = currentRefs(p); len(j.Mirrors) > 0 {
@@ -27,7 +26,7 @@ func SetMirrors(pairs *Pairs, jobs []*Job, isComplete func(namespace string) boo
 		}
 		switch {
 		case j.Status.IsFinished():
-			// MultiKueue deletes its mirrors then; dispatch leaves them for a day.
+			// MultiKueue deletes the mirrors of finished Jobs; dispatch keeps them for a day.
 			if j.Pinned().UID != "" && !isComplete(j.Namespace) {
 				j.Mirrors = nil
 			}

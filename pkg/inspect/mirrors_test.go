@@ -8,8 +8,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// TestSetMirrorsOfFinished: where a Job that was dispatched has run is not known where its
-// mirror may be in sight of others alone.
+// TestSetMirrorsOfFinished checks that the mirror of a finished dispatched Job is unknown if it may
+// be in a context that was not read.
 func TestSetMirrorsOfFinished(t *testing.T) {
 	named := &delegation.Marks{Mirror: delegation.Place{ClusterUID: "w", Namespace: "ml", Name: "train", UID: "u"}}
 	for name, tt := range map[string]struct {

@@ -5,35 +5,35 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// ObjectName is what an object is called on its cluster, in whatever version. An origin and
-// a mirror that its owner did not move have it in common.
+// ObjectName identifies an object on its cluster, in any version. An origin and its mirror share
+// it, unless the owner gave the mirror another name or namespace.
 type ObjectName struct {
 	schema.GroupKind
 	types.NamespacedName
 }
 
-// NameOf is what a Job is called.
+// NameOf returns the name of a Job.
 func NameOf(j *Job) ObjectName { return NameLike(j, j.Namespace, j.Name) }
 
-// NameLike is the name of another object of a Job's kind.
+// NameLike returns the name of another object of a Job's kind.
 func NameLike(j *Job, namespace, name string) ObjectName {
 	return ObjectName{
 		schema.FromAPIVersionAndKind(j.APIVersion, j.Kind).GroupKind(), types.NamespacedName{Namespace: namespace, Name: name},
 	}
 }
 
-// objects finds the objects of a cluster; each map is nil while nobody has asked for it.
+// objects indexes the objects of a cluster. Each map is nil until it is needed.
 type objects struct {
 	byUID  map[string]*Job
 	byName map[ObjectName]*Job
-	// parts are what an object controls, by the object's uid.
+	// parts are the objects that an object controls, by its UID.
 	parts map[string][]*Job
 }
 
-// isIndexed is whether anything was read that objects may be found among.
+// isIndexed says whether f has an index to find objects in.
 func (f *Facts) isIndexed() bool { return f != nil && f.index != nil }
 
-// JobOf finds an object by its uid; nil if there is none among what was read, or no uid.
+// JobOf returns the object with this UID; nil if it was not read, or the UID is "".
 func (f *Facts) JobOf(uid string) *Job {
 	if !f.isIndexed() || uid == "" {
 		return nil
@@ -48,7 +48,7 @@ func (f *Facts) JobOf(uid string) *Job {
 	return x.byUID[uid]
 }
 
-// JobNamed finds an object by its name; nil if there is none among what was read.
+// JobNamed returns the object with this name; nil if it was not read.
 func (f *Facts) JobNamed(name ObjectName) *Job {
 	if !f.isIndexed() {
 		return nil
@@ -63,7 +63,7 @@ func (f *Facts) JobNamed(name ObjectName) *Job {
 	return x.byName[name]
 }
 
-// PartsOf are what an object controls.
+// PartsOf returns the objects that an object controls.
 func (f *Facts) PartsOf(j *Job) []*Job {
 	if !f.isIndexed() {
 		return nil

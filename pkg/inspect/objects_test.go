@@ -10,8 +10,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// TestObjects finds objects by what tells them, and nothing by a uid that is none, as of what a
-// bundle holds without one, nor on a cluster of which nothing was read.
+// TestObjects finds objects by UID, name and controller. It finds none by an empty UID, which
+// objects in a snapshot may have, and none on an unread cluster.
 func TestObjects(t *testing.T) {
 	job := func(name, uid, controller string) *inspect.Job {
 		j := &inspect.Job{Context: "a", Namespace: "ml", Name: name, UID: uid}

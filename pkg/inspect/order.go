@@ -9,10 +9,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// sort puts what was read in an order that it has by itself, so that nothing that is said
-// of it depends on which answer came first, or on what a server's cache is like. Lists
-// that are sorted already, as API servers send them, are left as they are; others may be
-// somebody else's, too, and are copied.
+// sort sorts what was read, so that no output depends on which answer came first, or on the order
+// of a server's cache. Lists that are already sorted, as API servers send them, stay as they are.
+// Others may be shared, so they are copied.
 func (f *Facts) sort() {
 	f.Jobs = sorted(f.Jobs, func(a, b *Job) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.UID, b.UID))
@@ -38,13 +37,13 @@ func byMeta(a, b *metav1.ObjectMeta) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 }
 
-// byTime sorts events. Times are whole seconds: those of one second have the order of
-// their names, which is that in which API servers list them.
+// byTime sorts events. Times are whole seconds, so events of one second are sorted by name, as API
+// servers list them.
 func byTime(a, b *Event) int {
 	return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.ID, b.ID))
 }
 
-// sorted is a list in order; a copy of it where it was not.
+// sorted returns the list in order, as a copy if it was not.
 func sorted[T any](list []*T, compare func(a, b *T) int) []*T {
 	if !slices.IsSortedFunc(list, compare) {
 		list = slices.Clone(list)

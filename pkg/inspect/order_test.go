@@ -11,8 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// TestFactsInOrder: an inventory does not depend on the order in which a server, or the
-// cache of a watch, hands its objects out; and what it was made of is left as it was.
+// TestFactsInOrder checks that an inventory does not depend on the order of objects from a server
+// or the cache of a watch, and that its input is not modified.
 func TestFactsInOrder(t *testing.T) {
 	job, other := object("m", "ns", "a"), object("m", "ns", "b")
 	early, late := &Event{ID: "a", UID: "x", Warning: true, Message: "early", Time: at(0).Time}, &Event{UID: "x", Warning: true, Message: "late", Time: at(0).Add(time.Second)}
@@ -32,7 +32,7 @@ func TestFactsInOrder(t *testing.T) {
 	assert.Assert(t, jobs[0] == other && workloads[0] == two && kept.Workloads[0] == two)
 }
 
-// TestGapsInOrder: which reason is told does not depend on which came first.
+// TestGapsInOrder checks that the reported reason does not depend on the order of errors.
 func TestGapsInOrder(t *testing.T) {
 	one, other := errors.New("get a: no"), errors.New("list a: no")
 	for _, order := range [][]error{{one, other}, {other, one}, {other, nil, one, other}} {

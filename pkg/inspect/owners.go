@@ -13,11 +13,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// APIVersion is the version of everything that is printed as JSON or YAML.
-// Fields are only ever added to it.
+// APIVersion is the version of all JSON and YAML output. Fields are only ever added to it.
 const APIVersion = "jobmanagedby.github.io/v1alpha1"
 
-// OwnerList is Jobs grouped by who reconciles them.
+// OwnerList lists Jobs by owner.
 type OwnerList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Items are the groups of Jobs, one per owner.
@@ -30,17 +29,17 @@ type OwnerList struct {
 
 // OwnerGroup is the Jobs of one owner.
 type OwnerGroup struct {
-	// ManagedBy is the owner, "built-in" where BuiltIn is true.
+	// ManagedBy is the owner, "built-in" if BuiltIn is true.
 	ManagedBy delegation.Owner `json:"managedBy"`
 	// BuiltIn is whether the built-in controller is the owner.
 	BuiltIn bool `json:"builtIn"`
 	// Counts is how many Jobs are in each status.
 	Counts map[delegation.Status]int `json:"counts"`
-	// Jobs are sorted by context, namespace and name; empty in a summary.
+	// Jobs are the Jobs, sorted by context, namespace and name; empty in a summary.
 	Jobs []*Job `json:"jobs"`
 }
 
-// Total is how many Jobs were counted.
+// Total returns how many Jobs were counted.
 func (g *OwnerGroup) Total() int {
 	n := 0
 	for _, count := range g.Counts {
@@ -53,22 +52,22 @@ func (g *OwnerGroup) Total() int {
 type ContextError struct {
 	// Context is the context that was not read completely.
 	Context string `json:"context"`
-	// Code says what kind of error it is.
+	// Code is the type of the error.
 	Code kubecontext.Code `json:"code"`
 	// Message says what failed, why, and what to do.
 	Message string `json:"message"`
 
 	// Part is what could not be read, "" for the whole context.
 	Part Part `json:"-"`
-	// Refusal is what is refused, where that is the error; NotJudged are the codes of
-	// findings that were therefore not looked for, in order.
+	// Refusal is the denied request, if that is the error. NotJudged are the codes that were
+	// therefore not checked, in order.
 	Refusal   *Refusal `json:"-"`
 	NotJudged []string `json:"-"`
-	// Cause is Message without what follows from it.
+	// Cause is Message without the consequences.
 	Cause string `json:"-"`
 }
 
-// NewContextError makes an error that a fleet gave part of the output.
+// NewContextError converts an error from reading a fleet to its output form.
 func NewContextError(err error) ContextError {
 	var e *kubecontext.Error
 	if !errors.As(err, &e) {
@@ -84,15 +83,15 @@ func NewPartError(context string, part Part, err error) ContextError {
 	return e
 }
 
-// Tally groups Jobs, or only counts them. It is not safe for concurrent use:
-// each cluster fills one of its own, and they are merged.
+// Tally groups Jobs, or only counts them. It is not safe for concurrent use: each cluster fills its
+// own, and Merge combines them.
 type Tally struct {
-	// Context is where its Jobs were read, and Err why they may not be all, or none.
+	// Context is where the Jobs were read. Err is why some or all may be missing.
 	Context string
 	Err     error
-	// CountOnly drops the Jobs once they are counted, but for their uids unless Distinct
-	// says that no other tally holds the same ones: that it is known whose clusters are
-	// which.
+	// CountOnly drops Jobs after counting them, and keeps only their UIDs. Distinct drops these
+	// too. It says that no other tally has the same Jobs, because all contexts are known to point
+	// to different clusters.
 	CountOnly, Distinct bool
 
 	groups  map[delegation.Owner]*OwnerGroup
@@ -108,11 +107,11 @@ type Gap struct {
 	Err  error
 }
 
-// Partial notes what of a cluster could not be read.
+// Partial records parts of a cluster that could not be read.
 func (t *Tally) Partial(gaps []Gap) { t.partial = append(t.partial, gaps...) }
 
-// Hide keeps a Job that is not listed, because it may be the mirror of one that
-// is, or the origin of what could else be taken for one.
+// Hide keeps a Job that is not listed, because it may be the mirror of a listed one, or the origin
+// of a Job that would otherwise seem to be a mirror of another.
 func (t *Tally) Hide(j Job) {
 	if !t.CountOnly {
 		t.hidden = append(t.hidden, &j)
@@ -131,14 +130,14 @@ func (t *Tally) Add(j Job) {
 	}
 }
 
-// countedJob is what is kept of a Job that is only counted.
+// countedJob is what a tally keeps of a Job that is only counted.
 type countedJob struct {
 	objectID
 	owner  delegation.Owner
 	status delegation.Status
 }
 
-// drop leaves out the Jobs that other tallies, which those seen came from, hold already.
+// drop removes the Jobs that other tallies, recorded in seen, already have.
 func (t *Tally) drop(seen objectIDs) {
 	for _, g := range t.groups {
 		g.Jobs = slices.DeleteFunc(g.Jobs, func(j *Job) bool {
@@ -174,9 +173,9 @@ func (t *Tally) group(owner delegation.Owner) *OwnerGroup {
 	return g
 }
 
-// Merge makes a list of what was read of the clusters of a fleet: delegated owners
-// by name, then the built-in one, and an error for each context that gave one. What
-// was seen through several contexts is listed and counted once, for the first of them.
+// Merge returns the list of all tallies: delegated owners by name, then the built-in one, and an
+// error for each context that had one. A Job that several contexts show is listed and counted once,
+// for the first of them.
 func Merge(tallies []*Tally) *OwnerList {
 	list := NewOwnerList()
 	var all Tally
@@ -196,7 +195,7 @@ func Merge(tallies []*Tally) *OwnerList {
 			for status, n := range g.Counts {
 				to.Counts[status] += n
 			}
-			// Tallies come in the fleet's order, and so contexts do.
+			// Tallies are in the fleet's order, and so are their contexts.
 			slices.SortFunc(g.Jobs, byName)
 			to.Jobs = append(to.Jobs, g.Jobs...)
 		}
@@ -207,8 +206,8 @@ func Merge(tallies []*Tally) *OwnerList {
 	return list
 }
 
-// Owners lists those Jobs of an inventory that were selected and that are picked; others
-// are the rest, which may be mirrors of these.
+// Owners lists the Jobs of an inventory that match both the label selector and picks. others are
+// the remaining Jobs, which may be their mirrors.
 func (v *Inventory) Owners(picks func(*Job) bool) (list *OwnerList, others []*Job) {
 	var tallies []*Tally
 	for _, f := range v.Clusters {
@@ -233,8 +232,8 @@ func (v *Inventory) Owners(picks func(*Job) bool) (list *OwnerList, others []*Jo
 	return Merge(tallies), others
 }
 
-// Fold takes the mirrors out of a list whose origins are in it, with what was made for these
-// mirrors, and out of its counts.
+// Fold removes mirrors whose origins are listed from a list and its counts, together with the
+// objects that the mirrors control.
 func (l *OwnerList) Fold() {
 	folded := l.foldable()
 	if len(folded) == 0 {
@@ -253,8 +252,8 @@ func (l *OwnerList) Fold() {
 	l.Items = slices.DeleteFunc(l.Items, func(g OwnerGroup) bool { return len(g.Counts) == 0 })
 }
 
-// foldable returns the mirrors of the origins in a list, and what these mirrors control, such as
-// the Jobs of a JobSet.
+// foldable returns the mirrors of the origins in a list, and the objects that these mirrors
+// control, such as the Jobs of a JobSet.
 func (l *OwnerList) foldable() map[Ref]bool {
 	all, folded := l.All(), map[Ref]bool{}
 	uids := map[string]map[string]bool{}
@@ -270,7 +269,7 @@ func (l *OwnerList) foldable() map[Ref]bool {
 			fold(m)
 		}
 	}
-	// A TrainJob makes a JobSet, which makes Jobs.
+	// A TrainJob creates a JobSet, which creates Jobs.
 	for before := -1; before < len(folded); {
 		before = len(folded)
 		for _, j := range all {
@@ -282,7 +281,7 @@ func (l *OwnerList) foldable() map[Ref]bool {
 	return folded
 }
 
-// Hidden are the Jobs that Merge does not list.
+// Hidden returns the Jobs that Merge does not list.
 func Hidden(tallies []*Tally) []*Job {
 	var jobs []*Job
 	for _, t := range tallies {
@@ -291,7 +290,7 @@ func Hidden(tallies []*Tally) []*Job {
 	return jobs
 }
 
-// All are the Jobs of all groups.
+// All returns the Jobs of all groups.
 func (l *OwnerList) All() []*Job {
 	var jobs []*Job
 	for i := range l.Items {
@@ -300,7 +299,7 @@ func (l *OwnerList) All() []*Job {
 	return jobs
 }
 
-// NewOwnerList makes an empty list.
+// NewOwnerList returns an empty list.
 func NewOwnerList() *OwnerList {
 	return &OwnerList{
 		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "OwnerList"},
@@ -312,7 +311,7 @@ func byName(a, b *Job) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
 }
 
-// byOwner puts built-in last: what is delegated is what this is about.
+// byOwner sorts by name, with built-in last, because the delegated Jobs matter more.
 func byOwner(a, b delegation.Owner) int {
 	if a.IsBuiltIn() != b.IsBuiltIn() {
 		if a.IsBuiltIn() {

@@ -16,7 +16,7 @@ func job(context, namespace, name string, owner delegation.Owner, status delegat
 	return Job{Context: context, Namespace: namespace, Name: name, ManagedBy: owner, Status: status}
 }
 
-// layout is a list in short: owner, counts and where each Job stands.
+// layout summarizes a list as text: the owners, each with its Jobs.
 func layout(l *OwnerList) (rows []string) {
 	for _, g := range l.Items {
 		rows = append(rows, "# "+string(g.ManagedBy))
@@ -56,7 +56,7 @@ func TestMerge(t *testing.T) {
 	list := Merge(tallies(false))
 	assert.DeepEqual(t, layout(list), []string{
 		"# a.io/z", "east/a/1",
-		// Contexts as the fleet has them, then by name.
+		// Contexts in the fleet's order, then Jobs by name.
 		"# z.io/a", "west/a/9", "west/b/1", "west/b/2", "east/a/0",
 		"# built-in", "west/a/1",
 	})
@@ -103,7 +103,7 @@ func TestFilter(t *testing.T) {
 	_, err := NewFilter(false, "[", nil)
 	assert.ErrorContains(t, err, `owner pattern "["`)
 	_, err = NewFilter(false, "", []string{"Ready"})
-	assert.ErrorContains(t, err, `unknown status "Ready"; there are Terminating, Complete,`)
+	assert.ErrorContains(t, err, `unknown status "Ready"; choose one of Terminating, Complete,`)
 }
 
 func TestBoard(t *testing.T) {
@@ -150,7 +150,8 @@ func TestBoardIsHopeless(t *testing.T) {
 
 func holdsAll(string) bool { return true }
 
-// TestFoldChildren: with a mirror, what it made leaves the list, down to the last generation.
+// TestFoldChildren checks that folding a mirror also removes its parts, down to the last
+// generation.
 func TestFoldChildren(t *testing.T) {
 	child := func(name, of, kind, apiVersion string) Job {
 		j := job("paris", "ml", name, delegation.BuiltIn, delegation.Running)
@@ -178,8 +179,8 @@ func TestFoldChildren(t *testing.T) {
 	assert.Equal(t, list.Items[1].Counts[delegation.Running], 2)
 }
 
-// A watch asks no management cluster: it knows that no worker runs what waits, where it sees all
-// there is.
+// TestBoardKnowsMirrorsOfWhatWaits checks that a watch, which reads no management cluster, knows
+// that a waiting Job has no mirror if it sees all Jobs.
 func TestBoardKnowsMirrorsOfWhatWaits(t *testing.T) {
 	for _, tt := range []struct {
 		status  delegation.Status

@@ -8,39 +8,37 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// Relation says how it is known that an object is the mirror of another.
+// Relation says what shows that an object is the mirror of another.
 type Relation string
 
 const (
-	// ByMultiKueue: it carries MultiKueue's marker, and has the origin's kind,
-	// namespace and name.
+	// ByMultiKueue means that the mirror has MultiKueue's label, and the origin's kind, namespace
+	// and name.
 	ByMultiKueue Relation = "multikueue"
-	// ByDispatch: it carries the origin's uid as dispatch writes it.
+	// ByDispatch means that the mirror has dispatch's label with the origin's UID.
 	ByDispatch Relation = "dispatch"
-	// ByWorkload: it has the origin's kind, namespace and name, and runs under the origin's
-	// Workload, but MultiKueue's marker was removed.
+	// ByWorkload means that the mirror has the origin's kind, namespace and name, and runs under
+	// the origin's Workload, but has lost MultiKueue's label.
 	ByWorkload Relation = "workload"
-	// ByName: it has the origin's kind, namespace and name, and nothing says whose
-	// it is.
+	// ByName means that the mirror has the origin's kind, namespace and name, and no mark of any
+	// origin.
 	ByName Relation = "name"
 )
 
 // Relations returns all relations.
 func Relations() []Relation { return []Relation{ByMultiKueue, ByDispatch, ByWorkload, ByName} }
 
-// Pair is an origin and its mirrors. An origin without any is a Pair too.
+// Pair is an origin and its mirrors, if it has any.
 type Pair struct {
 	Origin *Job
-	// Mirrors are sorted: current ones first, then what is unfinished, then by
-	// context.
+	// Mirrors are sorted: current ones first, then unfinished ones, then by context.
 	Mirrors []Mirror
-	// Namesakes are objects of other clusters that have the origin's kind,
-	// namespace and name, and are known not to be its mirrors, because its owner
-	// would have marked these.
+	// Namesakes are objects on other clusters with the origin's kind, namespace and name that are
+	// no mirrors, because its owner would have marked them.
 	Namesakes []*Job
 }
 
-// Jobs are the origin, if there is one, and the mirrors.
+// Jobs returns the origin, if there is one, and the mirrors.
 func (p Pair) Jobs() []*Job {
 	var jobs []*Job
 	if p.Origin != nil {
@@ -52,7 +50,7 @@ func (p Pair) Jobs() []*Job {
 	return jobs
 }
 
-// Current are the mirrors that run, or ran, this very incarnation of the origin.
+// Current returns the mirrors of this origin, without those of an older origin of the same name.
 func (p Pair) Current() []Mirror {
 	if n := slices.IndexFunc(p.Mirrors, func(m Mirror) bool { return !m.Current }); n >= 0 {
 		return p.Mirrors[:n:n]
@@ -64,38 +62,32 @@ func (p Pair) Current() []Mirror {
 type Mirror struct {
 	Job      *Job
 	Relation Relation
-	// Current is false for the mirror of an older incarnation: an origin of the
-	// same name that was deleted since.
+	// Current is false for the mirror of an older origin of the same name, which has been deleted.
 	Current bool
 }
 
-// Is says whether it was made for this very incarnation of the origin, and that is known
-// by a relation.
+// Is says whether the mirror is current and was found by a relation.
 func (m Mirror) Is(r Relation) bool { return m.Current && m.Relation == r }
 
-// Pairs is how the objects of a fleet belong together.
+// Pairs are the relations between the objects of a fleet.
 type Pairs struct {
-	// Pairs are all origins, in the order in which they were given.
+	// Pairs has one pair for each origin, in the order of the input.
 	Pairs []Pair
-	// Orphans are objects that are marked as mirrors and whose origin is not among
-	// what was given, or cannot be told from others.
+	// Orphans are objects marked as mirrors whose origin is missing from the input, or ambiguous.
 	Orphans []*Job
 }
 
-// recreated is how much older a mirror may look than its origin; it covers
-// clocks that differ. Only where nothing better tells incarnations apart does
-// age decide.
+// recreated is how much older than its origin a current mirror may seem, because clocks differ.
+// Ages count only if nothing better shows which origin a mirror belongs to.
 const recreated = time.Minute
 
-// PairUp finds out which objects are origins, which are their mirrors, and which
-// mirrors are nobody's. It looks at nothing but what it is given: pass the
-// objects of all clusters, as unfiltered as they can be had.
+// PairUp finds origins, their mirrors, and mirrors without an origin. It uses only its input, so
+// pass the objects of all clusters, with as few filters as possible.
 //
-// A delegated object is never a mirror, and no mirror has two origins. An object
-// of a kind without managedBy is an origin if there is a mirror of it. What was made
-// for another object, and may have its marks, is neither. How
-// mirrors are recognised: docs/reference/multikueue.md#markers, and our
-// own markers.
+// A delegated object is never a mirror, and no mirror has two origins. An object of a kind without
+// managedBy is an origin if it has a mirror. A part of another object may have that object's marks,
+// but is neither origin nor mirror. See docs/reference/multikueue.md#markers for how mirrors are
+// recognised, and for our own markers.
 func PairUp(jobs []*Job) *Pairs {
 	p := newPairer(jobs)
 	result := &Pairs{}
@@ -111,7 +103,7 @@ func PairUp(jobs []*Job) *Pairs {
 		case j.MultiKueueOrigin() != "":
 			p.byMultiKueue(j)
 		case j.Row().IsUnmanaged():
-			// It is an origin or nothing.
+			// It is an origin or neither.
 		default:
 			p.byName(j)
 		}
@@ -128,11 +120,11 @@ type pairer struct {
 	pairs []*Pair
 	named map[ObjectName][]*Pair
 	byUID map[string][]*Pair
-	// places are origins by cluster, namespace and name.
+	// places are the origins by cluster, namespace and name.
 	places  map[delegation.Place][]*Pair
 	orphans []*Job
-	// submitted are objects of kinds without managedBy that may be origins, and
-	// unmanaged the pairs of those that are.
+	// submitted are objects of kinds without managedBy that may be origins. unmanaged are the pairs
+	// of those that are.
 	submitted map[ObjectName][]*Job
 	unmanaged map[*Job]*Pair
 }
@@ -161,8 +153,8 @@ func newPairer(jobs []*Job) *pairer {
 	return p
 }
 
-// byDispatch finds the origin of what carries our label. The uid proves the
-// incarnation; the annotation leads to a later one of the same name.
+// byDispatch finds the origin of an object with dispatch's label. The UID proves that it is
+// current. The annotation finds a later origin of the same name.
 func (p *pairer) byDispatch(j *Job) {
 	if pair, ok := only(elsewhere(p.byUID[j.Marks.OriginUID], j)); ok {
 		pair.add(j, ByDispatch, true)
@@ -175,9 +167,8 @@ func (p *pairer) byDispatch(j *Job) {
 	p.orphans = append(p.orphans, j)
 }
 
-// byMultiKueue finds the origin of what carries MultiKueue's label. Where two
-// management clusters have an origin of that name, the Workload's name tells
-// whose it is.
+// byMultiKueue finds the origin of an object with MultiKueue's label. If two management clusters
+// have an origin of that name, the Workload's name decides.
 func (p *pairer) byMultiKueue(j *Job) {
 	var candidates []*Pair
 	for _, pair := range elsewhere(p.named[NameOf(j)], j) {
@@ -199,16 +190,15 @@ func (p *pairer) byMultiKueue(j *Job) {
 	pair.add(j, ByMultiKueue, !isProof && notBefore(j, pair.Origin))
 }
 
-// hasUnknownSizes says whether the names of an object's Workloads do not follow from the
-// object: Ray's own autoscaler sizes elastic ones, on the worker. A Workload of another
-// name is then no proof of another incarnation.
+// hasUnknownSizes says whether the names of an object's Workloads cannot be computed from the
+// object. Ray's own autoscaler resizes elastic objects on the worker. A Workload of another name is
+// then no proof of an older origin.
 func (j *Job) hasUnknownSizes() bool {
 	return len(j.Row().RayCluster) > 0 && j.IsElastic()
 }
 
-// byUnmanaged finds the origin of what carries MultiKueue's label and is of a kind
-// without managedBy: by the origin's uid where the mirror has that, by the
-// Workload's name, or because there is only one that it can be.
+// byUnmanaged finds the origin of an object with MultiKueue's label, of a kind without managedBy:
+// by the origin's UID if the mirror has it, by the Workload's name, or as the only candidate.
 func (p *pairer) byUnmanaged(j *Job) {
 	var candidates []*Job
 	for _, origin := range p.submitted[NameOf(j)] {
@@ -239,8 +229,8 @@ func (p *pairer) unmanagedPair(origin *Job) *Pair {
 	return pair
 }
 
-// byName finds the origin of what carries no marker. An owner that would have
-// marked it did not make it, unless it runs under the origin's Workload.
+// byName finds the origin of an object without marks. If the owner marks its mirrors, the object is
+// a mirror only if it runs under the origin's Workload.
 func (p *pairer) byName(j *Job) {
 	var unmarked []*Pair
 	for _, pair := range elsewhere(p.named[NameOf(j)], j) {
@@ -259,20 +249,20 @@ func (p *pairer) byName(j *Job) {
 	}
 }
 
-// marks says whether an owner is known to mark the mirrors that it makes.
+// marks says whether an owner is known to mark its mirrors.
 func marks(o delegation.Owner) bool { return o == delegation.MultiKueue || o == delegation.Dispatch }
 
 func (p *Pair) add(j *Job, relation Relation, current bool) {
 	for _, m := range p.Mirrors {
 		if idOf(m.Job).isSame(idOf(j)) {
-			// It was read through two contexts.
+			// Two contexts show the same object.
 			return
 		}
 	}
 	p.Mirrors = append(p.Mirrors, Mirror{Job: j, Relation: relation, Current: current})
 }
 
-// elsewhere leaves out origins on j's own cluster.
+// elsewhere drops origins on j's own cluster.
 func elsewhere(pairs []*Pair, j *Job) []*Pair {
 	var others []*Pair
 	for _, pair := range pairs {
@@ -290,8 +280,8 @@ func sameCluster(a, b *Job) bool {
 	return a.Context == b.Context
 }
 
-// only is the pair that all of them are: several readings of one origin, through
-// contexts of one cluster, count as one.
+// only returns the first pair if all are for the same origin, which several contexts of one cluster
+// may show.
 func only(pairs []*Pair) (*Pair, bool) {
 	for _, pair := range pairs {
 		if pair.Origin.UID != pairs[0].Origin.UID || !sameCluster(pair.Origin, pairs[0].Origin) {
@@ -310,13 +300,12 @@ func notBefore(mirror, origin *Job) bool {
 	return mirror.CreationTimestamp.Add(recreated).After(origin.CreationTimestamp.Time)
 }
 
-// isWorkloadOf says whether a Workload of that name was made for this very
-// incarnation of an origin.
+// isWorkloadOf says whether the name is that of a Workload of this origin, not of an older one.
 func isWorkloadOf(origin *Job, workload string) bool {
 	return workload != "" && slices.Contains(origin.WorkloadNames(), workload)
 }
 
-// WorkloadNames are the names that the Workloads of a Job can have.
+// WorkloadNames returns the names that the Workloads of a Job can have.
 func (j *Job) WorkloadNames() []string {
 	kind := j.Row()
 	names := kind.WorkloadNames(j.Name, j.UID, "")
@@ -331,7 +320,7 @@ func (j *Job) WorkloadNames() []string {
 	return names
 }
 
-// byUse sorts the mirror that matters most to the front.
+// byUse sorts the most important mirror first.
 func byUse(a, b Mirror) int {
 	return cmp.Or(
 		first(a.Current, b.Current),
@@ -343,7 +332,7 @@ func byUse(a, b Mirror) int {
 	)
 }
 
-// first sorts what holds before what does not.
+// first sorts true before false.
 func first(a, b bool) int {
 	switch {
 	case a == b:

@@ -11,7 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// object makes a Job of a cluster whose identity is its context's name.
+// object returns a Job on a cluster whose UID derives from the context's name.
 func object(context, namespace, name string, change ...func(*Job)) *Job {
 	j := &Job{
 		Context: context, ClusterUID: context + "-uid", APIVersion: "batch/v1", Kind: "Job",
@@ -29,15 +29,15 @@ func marked(m delegation.Marks) func(*Job)    { return func(j *Job) { j.Marks = 
 func uid(u string) func(*Job)                 { return func(j *Job) { j.UID = u } }
 func created(d time.Duration) func(*Job)      { return func(j *Job) { j.CreationTimestamp = *at(d) } }
 
-// prebuilt is the name that Kueue gives to the Workload of a Job.
+// prebuilt returns the name that Kueue gives to the Workload of a Job.
 func prebuilt(name, uid string) string { return delegation.Job().WorkloadNames(name, uid, "")[0] }
 
-// mirrorOf marks a Job as MultiKueue's mirror of the incarnation with that uid.
+// mirrorOf marks a Job as MultiKueue's mirror of the origin with this UID.
 func mirrorOf(name, uid string) func(*Job) {
 	return marked(delegation.Marks{MultiKueueOrigin: "multikueue", Prebuilt: prebuilt(name, uid)})
 }
 
-// text is a pairing in a form that reads well when it is wrong.
+// pairsText describes pairs as text, for readable differences.
 func pairsText(p *Pairs) (lines []string) {
 	for _, pair := range p.Pairs {
 		line := pair.Origin.Context + "/" + pair.Origin.Name + ":"
@@ -188,8 +188,8 @@ func TestPairUp(t *testing.T) {
 	}
 }
 
-// FuzzPairUp throws fleets at the pairing in which names, uids, marks and owners
-// collide far more often than they do anywhere else.
+// FuzzPairUp pairs fleets in which names, UIDs, marks and owners collide far more often than in
+// real ones.
 func FuzzPairUp(f *testing.F) {
 	for seed := range uint64(20) {
 		f.Add(seed, seed*7, uint8(seed*3))
@@ -251,8 +251,7 @@ func BenchmarkPairUp(b *testing.B) {
 	}
 }
 
-// manyJobs are Jobs on so many contexts. The first is a manager whose Jobs run on
-// the others.
+// manyJobs returns Jobs on several contexts. The first is a manager whose Jobs run on the others.
 func manyJobs(contexts, each int) []*Job {
 	var jobs []*Job
 	for c := range contexts {

@@ -10,7 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// ofKind makes an object of a kind of the table.
+// ofKind changes an object to a known kind.
 func ofKind(t *testing.T, name string) func(*Job) {
 	t.Helper()
 	row, known := delegation.KindNamed(name)
@@ -21,12 +21,12 @@ func ofKind(t *testing.T, name string) func(*Job) {
 	}
 }
 
-// inVersion makes it one of another version of the same kind.
+// inVersion changes an object to another version of its kind.
 func inVersion(apiVersion string) func(*Job) {
 	return func(j *Job) { j.APIVersion, j.KindRow = apiVersion, nil }
 }
 
-// TestPairUpKinds: what differs from kind to kind in who belongs to whom.
+// TestPairUpKinds checks the pairing rules that differ between kinds.
 func TestPairUpKinds(t *testing.T) {
 	multiKueue := managedBy(delegation.MultiKueue)
 	jobSet, mpiJob, cronJob := ofKind(t, "jobset"), ofKind(t, "mpijob"), ofKind(t, "cronjob")
@@ -141,8 +141,8 @@ func TestPairUpKinds(t *testing.T) {
 	}
 }
 
-// TestWithoutGaps: where a kind could not be read on one cluster, nothing of it is
-// judged as if it were not there.
+// TestWithoutGaps checks that the objects of a kind do not count as absent on a cluster where the
+// kind could not be read.
 func TestWithoutGaps(t *testing.T) {
 	jobSet := ofKind(t, "jobset")
 	row, _ := delegation.KindNamed("jobset")

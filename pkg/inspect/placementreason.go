@@ -5,58 +5,59 @@ type PlacementReason string
 
 // The reasons of placements.
 const (
-	// NoContext: no context reaches the cluster.
+	// NoContext means that no context reaches the cluster.
 	NoContext PlacementReason = "NoContext"
-	// Unreadable: the cluster, or what the verdict rests on, could not be read.
+	// Unreadable means that the cluster, or something that the verdict depends on, could not be
+	// read.
 	Unreadable PlacementReason = "Unreadable"
-	// NotConnected: its manager has no connection to it.
+	// NotConnected means that the manager has no connection to the cluster.
 	NotConnected PlacementReason = "NotConnected"
-	// NoKueue: it does not serve Kueue's API.
+	// NoKueue means that the cluster does not serve Kueue's API.
 	NoKueue PlacementReason = "NoKueue"
-	// RefusedByServer: its API server refuses the object.
+	// RefusedByServer means that the API server of the cluster refuses the object.
 	RefusedByServer PlacementReason = "RefusedByServer"
-	// NamespaceMissing: the namespace does not exist, or is being deleted.
+	// NamespaceMissing means that the namespace does not exist, or is being deleted.
 	NamespaceMissing PlacementReason = "NamespaceMissing"
-	// NamespaceNotSelected: the ClusterQueue does not select the namespace.
+	// NamespaceNotSelected means that the ClusterQueue does not select the namespace.
 	NamespaceNotSelected PlacementReason = "NamespaceNotSelected"
-	// NoQueueLabel: the Job names no LocalQueue.
+	// NoQueueLabel means that the Job names no LocalQueue.
 	NoQueueLabel PlacementReason = "NoQueueLabel"
-	// QueueMissing: the LocalQueue or its ClusterQueue does not exist.
+	// QueueMissing means that the LocalQueue or its ClusterQueue does not exist.
 	QueueMissing PlacementReason = "QueueMissing"
-	// QueueStopped: the LocalQueue or its ClusterQueue is stopped.
+	// QueueStopped means that the LocalQueue or its ClusterQueue is stopped.
 	QueueStopped PlacementReason = "QueueStopped"
-	// QueueInactive: the ClusterQueue is not active.
+	// QueueInactive means that the ClusterQueue is not active.
 	QueueInactive PlacementReason = "QueueInactive"
-	// OutsideLimits: a LimitRange refuses the Pods.
+	// OutsideLimits means that a LimitRange refuses the Pods.
 	OutsideLimits PlacementReason = "OutsideLimits"
-	// OverLimit: the Job requests more than the ClusterQueue can ever give.
+	// OverLimit means that the Job requests more than the ClusterQueue can ever give.
 	OverLimit PlacementReason = "OverLimit"
-	// NoSuchResource: no flavor of the ClusterQueue has a requested resource.
+	// NoSuchResource means that no flavor of the ClusterQueue has a requested resource.
 	NoSuchResource PlacementReason = "NoSuchResource"
-	// FlavorMismatch: taints, labels or the topology of the flavors do not suit the Pods.
+	// FlavorMismatch means that taints, labels or the topology of the flavors do not suit the Pods.
 	FlavorMismatch PlacementReason = "FlavorMismatch"
-	// QuotaInUse: other Workloads hold the quota.
+	// QuotaInUse means that other Workloads hold the quota.
 	QuotaInUse PlacementReason = "QuotaInUse"
-	// BehindInQueue: another Workload is first in a StrictFIFO queue.
+	// BehindInQueue means that another Workload is first in a StrictFIFO queue.
 	BehindInQueue PlacementReason = "BehindInQueue"
 	// CheckPending and CheckRejected are the states of an AdmissionCheck.
 	CheckPending  PlacementReason = "CheckPending"
 	CheckRejected PlacementReason = "CheckRejected"
-	// Deactivated: spec.active of the Workload is false.
+	// Deactivated means that spec.active of the Workload is false.
 	Deactivated PlacementReason = "Deactivated"
-	// OnHold: Kueue holds the Workload back.
+	// OnHold means that Kueue holds the Workload back.
 	OnHold PlacementReason = "OnHold"
-	// DevicesUnresolved: Kueue cannot resolve its ResourceClaims.
+	// DevicesUnresolved means that Kueue cannot resolve the ResourceClaims.
 	DevicesUnresolved PlacementReason = "DevicesUnresolved"
-	// SaidByKueue: the verdict is Kueue's own.
+	// SaidByKueue means that the verdict is Kueue's own.
 	SaidByKueue PlacementReason = "SaidByKueue"
-	// NoNode: the scheduler finds no node for the Pods.
+	// NoNode means that the scheduler finds no node for the Pods.
 	NoNode PlacementReason = "NoNode"
-	// NothingInTheWay: no obstacle was found, as far as that shows without trying.
+	// NothingInTheWay means that no obstacle was found, as far as that shows without an attempt.
 	NothingInTheWay PlacementReason = "NothingInTheWay"
-	// HasQuota: quota is reserved.
+	// HasQuota means that quota is reserved.
 	HasQuota PlacementReason = "HasQuota"
-	// HasRoom: the quota is free.
+	// HasRoom means that the quota is free.
 	HasRoom PlacementReason = "HasRoom"
 )
 

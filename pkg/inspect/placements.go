@@ -9,77 +9,78 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Verdict says whether what waits could run on a cluster.
+// Verdict says whether a waiting Job could run on a cluster.
 type Verdict string
 
 // The verdicts, the best first.
 const (
-	// Fits: there is room now. It does not say that nobody else is first.
+	// Fits means that enough quota is free now. Other Jobs may still come first.
 	Fits Verdict = "fits"
-	// Waits: there can be room, and is none now, or something else has to come to pass.
+	// Waits means that the Job may run later: the quota is in use, or something else must happen
+	// first.
 	Waits Verdict = "waits"
-	// Unknown: it cannot be told from what may be looked at.
+	// Unknown means that the readable objects do not show it.
 	Unknown Verdict = "unknown"
-	// Never: not unless somebody changes something.
+	// Never means that the Job cannot run unless someone changes something.
 	Never Verdict = "never"
 )
 
 // Verdicts returns all verdicts, the best first.
 func Verdicts() []Verdict { return []Verdict{Fits, Waits, Unknown, Never} }
 
-// Placement is a candidate cluster for what waits, and whether it could run there.
+// Placement is a candidate cluster for a waiting Job, and whether the Job could run there.
 type Placement struct {
-	// Context reaches the cluster, "" if it is not known which does; Cluster is what its
-	// manager calls it, "" for the manager itself.
+	// Context is the context of the cluster; empty if unknown.
 	Context string `json:"context"`
-	// Cluster is the name of the MultiKueueCluster; empty if there is none.
+	// Cluster is the name of the MultiKueueCluster; empty for the manager itself, or if there is
+	// none.
 	Cluster string `json:"cluster"`
-	// Manager is whether it is the cluster that gives to others, and gives quota first.
+	// Manager is whether this is the management cluster, which dispatches to the others and must
+	// reserve quota first.
 	Manager bool `json:"manager"`
-	// Chosen is whether a dispatch would go there.
+	// Chosen is whether the Job would be dispatched to this cluster.
 	Chosen bool `json:"chosen,omitempty"`
-	// Verdict is whether the Job could run there.
+	// Verdict is whether the Job could run on the cluster.
 	Verdict Verdict `json:"verdict"`
-	// Reason is why, in one word, and Message in a sentence.
+	// Reason is why, in one word.
 	Reason PlacementReason `json:"reason"`
 	// Message says why, with numbers.
 	Message string `json:"message"`
-	// Resource is the scarcest resource that the Job requests there, "" where none decides.
-	// Needs is how much the Job requests of it, Free how much is free now, and Limit the most
-	// that Flavor can give, all as Kubernetes quantities.
+	// Resource is the scarcest resource that the Job requests; empty if none decides.
 	Resource string `json:"resource"`
 	// Flavor is the ResourceFlavor that decides.
 	Flavor string `json:"flavor"`
-	// Needs is what the Job requests of the resource, as a quantity.
+	// Needs is how much of the resource the Job requests, as a quantity.
 	Needs string `json:"needs"`
-	// Free is what the flavor can give now, as a quantity.
+	// Free is how much the flavor can give now, as a quantity.
 	Free string `json:"free"`
 	// Limit is the most that the flavor can ever give, as a quantity.
 	Limit string `json:"limit"`
-	// Conditions are what has to hold, in the order in which it is asked. Behind the first
-	// that does not hold, some may not have been looked at.
+	// Conditions are what the Job needs to run there, in the order of checks. Conditions after the
+	// first that does not hold may not have been checked.
 	Conditions []PlacementCondition `json:"conditions"`
-	// Flavors are those that were tried.
+	// Flavors are the flavors that were tried.
 	Flavors []FlavorTried `json:"flavors"`
-	// Holders hold what it lacks, those that hold most of it first.
+	// Holders are the Workloads that hold the missing quota, the largest first.
 	Holders []Holder `json:"holders"`
-	// Position is its place in the queue there, null where that is not known.
+	// Position is the Job's position in the queue there; null if unknown.
 	Position *QueuePosition `json:"position"`
-	// StartsBy is when it starts there at the latest, if no Job of higher priority arrives, and
-	// the quota stays: what runs there now has a maximumExecutionTimeSeconds, and the queue is
-	// StrictFIFO. Its Pods may take a while to stop. Null where nothing bounds that.
+	// StartsBy is when the Job starts there at the latest, if no Job of higher priority arrives and
+	// the quota stays; null if unknown. It is known if all running Jobs have a
+	// maximumExecutionTimeSeconds and the queue is StrictFIFO. Their Pods may take a while to stop.
 	StartsBy *metav1.Time `json:"startsBy"`
-	// Said is what Kueue there says itself, and SaidAt since when.
+	// Said is the message of Kueue on that cluster.
 	Said string `json:"said"`
-	// SaidAt is when Kueue said so; null where it did not.
+	// SaidAt is when Kueue wrote the message; null if it wrote none.
 	SaidAt *metav1.Time `json:"saidAt"`
-	// Wait is what Said means, nil where Kueue says nothing.
+	// Wait is the meaning of Said; nil if Kueue wrote no message.
 	Wait *kueue.Wait `json:"-"`
-	// Changes are what would let it run there, each by itself, the smallest first.
+	// Changes are changes that would let the Job run there, each sufficient alone, the smallest
+	// first.
 	Changes []PlacementChange `json:"changes"`
 }
 
-// NewPlacement is a placement of which nothing is known.
+// NewPlacement returns a placement of which nothing is known.
 func NewPlacement(context string) *Placement {
 	return &Placement{
 		Context: context, Verdict: Unknown, Reason: Unreadable,
@@ -95,25 +96,25 @@ const (
 	Yes      State = "yes"
 	No       State = "no"
 	NotKnown State = "unknown"
-	// NotAsked: it was not looked at, since something before it does not hold, or since
-	// there is nothing to ask.
+	// NotAsked means that the condition was not checked, because an earlier one does not hold, or
+	// because there is nothing to check.
 	NotAsked State = "-"
 )
 
 // States returns all states.
 func States() []State { return []State{Yes, No, NotKnown, NotAsked} }
 
-// PlacementCondition is one thing that has to hold for a Job to run on a cluster.
+// PlacementCondition is something that a Job needs to run on a cluster.
 type PlacementCondition struct {
 	// Name is the name of the condition.
 	Name string `json:"name"`
-	// State is whether it holds.
+	// State is whether the condition holds.
 	State State `json:"state"`
 	// Text says more in a few words.
 	Text string `json:"text"`
 }
 
-// The names of conditions, in the order in which they are asked.
+// The names of conditions, in the order of checks.
 const (
 	ConditionReached   = "reached"
 	ConditionNamespace = "namespace"
@@ -121,18 +122,19 @@ const (
 	ConditionFlavor    = "flavor"
 	ConditionQuota     = "quota"
 	ConditionChecks    = "checks"
-	// ConditionPods is how many nodes could take the pods, were they empty.
+	// ConditionPods is how many nodes could run the Pods if they were empty.
 	ConditionPods = "pods"
-	// ConditionPreflight is what the dispatch command finds out before it makes anything.
+	// ConditionPreflight is the result of the checks that the command dispatch makes before it
+	// creates anything.
 	ConditionPreflight = "preflight"
 )
 
-// PlacementConditions are their names.
+// PlacementConditions returns the names of all conditions.
 func PlacementConditions() []string {
 	return []string{ConditionReached, ConditionNamespace, ConditionQueue, ConditionFlavor, ConditionQuota, ConditionChecks, ConditionPods, ConditionPreflight}
 }
 
-// Condition is one of a placement's, by its name.
+// Condition returns the condition with this name; its state is NotAsked if the placement has none.
 func (p *Placement) Condition(name string) PlacementCondition {
 	i := slices.IndexFunc(p.Conditions, func(c PlacementCondition) bool { return c.Name == name })
 	if i < 0 {
@@ -141,7 +143,7 @@ func (p *Placement) Condition(name string) PlacementCondition {
 	return p.Conditions[i]
 }
 
-// FlavorTried is a flavor for the pods of one kind, and why it suits or not.
+// FlavorTried is a flavor for one Pod set, and why the Pod set fits or not.
 type FlavorTried struct {
 	// PodSet is the name of the Pod set.
 	PodSet string `json:"podSet"`
@@ -151,65 +153,67 @@ type FlavorTried struct {
 	Verdict Verdict `json:"verdict"`
 	// Message says why, with numbers.
 	Message string `json:"message"`
-	// Resources are what is asked of it and what it has.
+	// Resources are what the Pod set requests of the flavor and what the flavor has.
 	Resources []ResourceRoom `json:"resources"`
 }
 
-// ResourceRoom is what is asked of a resource, with what other pods of the same Job are
-// given before, what is free, and what there is at most, all with what may be borrowed.
+// ResourceRoom compares the request for a resource with the free and the total quota, both
+// including what can be borrowed.
 type ResourceRoom struct {
 	// Resource is the name of the resource.
 	Resource string `json:"resource"`
-	// Asked is what the Pod set requests, as a quantity.
+	// Asked is how much the Pod set requests, as a quantity, including earlier Pod sets of the same
+	// Job.
 	Asked string `json:"asked"`
-	// Free is what the flavor can give now, as a quantity.
+	// Free is how much the flavor can give now, as a quantity.
 	Free string `json:"free"`
 	// Most is the most that the flavor can ever give, as a quantity.
 	Most string `json:"most"`
 }
 
-// Holder is a Workload that holds what is lacking.
+// Holder is a Workload that holds missing quota.
 type Holder struct {
-	// Kind is that of the object that holds the quota.
+	// Kind is the kind of the object that holds the quota.
 	Kind string `json:"kind"`
-	// Namespace is that of the object that holds the quota.
+	// Namespace is the namespace of the object that holds the quota.
 	Namespace string `json:"namespace"`
-	// Name is that of the object that holds the quota.
+	// Name is the name of the object that holds the quota.
 	Name string `json:"name"`
-	// ClusterQueue is the queue that its quota counts in.
+	// ClusterQueue is the ClusterQueue whose quota is used.
 	ClusterQueue string `json:"clusterQueue"`
-	// Flavor is the ResourceFlavor.
+	// Flavor is the ResourceFlavor of the quota.
 	Flavor string `json:"flavor"`
 	// Resource is the name of the resource.
 	Resource string `json:"resource"`
-	// Amount is how much it holds, as a quantity.
+	// Amount is how much the object holds, as a quantity.
 	Amount string `json:"amount"`
-	// Priority is the priority of its Workload.
+	// Priority is the priority of the object's Workload.
 	Priority int32 `json:"priority"`
-	// Since is when it reserved the quota.
+	// Since is when the Workload reserved the quota.
 	Since *metav1.Time `json:"since"`
-	// Orphan is whether the same manager sent it there and has no Workload of that name any more.
+	// Orphan is whether the same manager created the Workload there and no longer has a Workload of
+	// that name.
 	Orphan bool `json:"orphan"`
-	// Preemptible is whether the queue's policy lets it be preempted for this.
+	// Preemptible is whether the queue's policy lets the waiting Job preempt this Workload.
 	Preemptible bool `json:"preemptible"`
 }
 
-// QueuePosition is a place in a ClusterQueue.
+// QueuePosition is a position in a ClusterQueue.
 type QueuePosition struct {
 	// ClusterQueue is the name of the queue.
 	ClusterQueue string `json:"clusterQueue"`
-	// Place counts from 1, and Of is how many wait there, 0 where that is not known.
+	// Place is the position, from 1.
 	Place int `json:"place"`
-	// Of is how many Workloads wait in the queue.
+	// Of is how many Workloads wait in the queue; 0 if unknown.
 	Of int `json:"of"`
-	// Ahead are the first of those that come before it, as namespace/name.
+	// Ahead are the first Workloads that come before the Job, as namespace/name.
 	Ahead []string `json:"ahead"`
-	// Source is who says so: Kueue itself, by its visibility API, or this plugin, computed
-	// from what was read.
+	// Source is the source of the position: the visibility API of Kueue, or a computation of this
+	// plugin from the objects read.
 	Source PositionSource `json:"source"`
 }
 
-// PositionSource is who says where in a queue something is.
+// PositionSource is the source of a position in a queue.
 type PositionSource string
 
 // The sources.
@@ -221,18 +225,17 @@ const (
 // PositionSources returns all sources.
 func PositionSources() []PositionSource { return []PositionSource{ByKueue, Computed} }
 
-// PlacementChange is what would let it run.
+// PlacementChange is a change that would let the Job run.
 type PlacementChange struct {
-	// Message says what has to change for it to fit.
+	// Message says what must change.
 	Message string `json:"message"`
-	// Command does it, "" where no single one does.
+	// Command makes the change; empty if no single command does.
 	Command string `json:"command"`
-	// Share is which part of what is asked would have to go, or to be added: how big the
-	// change is, where that can be told.
+	// Share is the size of the change, as a part of the request, if known.
 	Share float64 `json:"-"`
 }
 
-// deepCopy is a copy that shares no mutable part with p.
+// deepCopy returns a copy that shares no mutable part with p.
 func (p *Placement) deepCopy() Placement {
 	c := *p
 	c.Conditions, c.Holders, c.Changes = slices.Clone(p.Conditions), slices.Clone(p.Holders), slices.Clone(p.Changes)
@@ -252,7 +255,7 @@ func (p *Placement) deepCopy() Placement {
 	return c
 }
 
-// Unsubmitted is the trace of what is in no cluster yet.
+// Unsubmitted returns the trace of an object that is not on any cluster yet.
 func Unsubmitted(kind, namespace, name string) *Trace {
 	v := &Inventory{}
 	t := v.brief(Pair{})

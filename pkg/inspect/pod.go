@@ -5,42 +5,41 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Pod is what is kept of a pod.
+// Pod holds the needed fields of a Pod.
 type Pod struct {
 	Namespace, Name, UID string
-	// JobUID is the uid of the object that controls it.
+	// JobUID is the UID of the object that controls the Pod.
 	JobUID string
-	// JobName is that object's kind and name, such as Job/train-workers-0.
+	// JobName is the kind and name of that object, such as Job/train-workers-0.
 	JobName string
-	// LeftBy is the uid of the Job that it was made for, where nothing controls it any more;
-	// JobName is that Job's then.
+	// LeftBy is the UID of the Job that the Pod was created for, if no object controls it any more.
+	// JobName is then that Job's.
 	LeftBy string
-	// OfKinds are its labels by which kinds find their pods: delegation.Kind.PodLabel.
+	// OfKinds are the Pod's labels by which kinds find their Pods (delegation.Kind.PodLabel).
 	OfKinds map[string]string
 	Node    string
 	Phase   corev1.PodPhase
-	// Reason is the word that kubectl would show as its status, such as
-	// ImagePullBackOff or Unschedulable.
+	// Reason is the status that kubectl would show, such as ImagePullBackOff or Unschedulable.
 	Reason string
-	// Message explains Reason, where the API has an explanation.
+	// Message explains Reason, if the API has an explanation.
 	Message           string
 	Ready             bool
 	Restarts          int32
 	CreationTimestamp metav1.Time
-	// Scheduled is when the scheduler found a node for it, or last said that there is
-	// none; the zero time where it did neither.
+	// Scheduled is when the scheduler found a node, or last reported that there is none; the zero
+	// time if it did neither.
 	Scheduled metav1.Time
-	// Changed is when its Ready condition, or any other, changed last.
+	// Changed is when a condition, such as Ready, last changed.
 	Changed metav1.Time
-	// Scheduler is who is to find a node for it.
+	// Scheduler is the name of the scheduler that must find a node.
 	Scheduler string
-	// IsLookedAt is whether anybody has said where it is to run, or why it cannot.
+	// IsLookedAt is whether a scheduler has chosen a node, or said why there is none.
 	IsLookedAt bool
-	// Started is when the kubelet of its node took it up; zero where it has not.
+	// Started is when the kubelet of the node picked the Pod up; zero if it has not.
 	Started metav1.Time
 }
 
-// IsUnschedulable says whether the scheduler has found no node for it so far.
+// IsUnschedulable says whether the scheduler has found no node so far.
 func (p *Pod) IsUnschedulable() bool {
 	return p.Node == "" && p.Phase == corev1.PodPending && p.Reason == corev1.PodReasonUnschedulable
 }

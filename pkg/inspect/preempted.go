@@ -8,19 +8,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// PreemptedReason is the reason of the event by which Kueue says who took the room of a
-// Workload.
+// PreemptedReason is the reason of Kueue's event that says which Workload preempted this one.
 const PreemptedReason = "Preempted"
 
-// PreemptorReason is that of the event by which Kueue says of a Workload that it took the room
-// of another one.
+// PreemptorReason is the reason of Kueue's event that says that a Workload preempted another one.
 const PreemptorReason = "PreemptedWorkload"
 
-// IsPreemption says whether the event tells who took the room of a Workload.
+// IsPreemption says whether the event reports which Workload preempted this one.
 func (e *Event) IsPreemption() bool { return e.Kind == "Workload" && e.Reason == PreemptedReason }
 
-// PreemptorsName is what a Workload is called that took room, by its uid; ok is false where no
-// event tells.
+// PreemptorsName returns the name of the preempting Workload with this UID; ok is false if no event
+// names it.
 func (f *Facts) PreemptorsName(uid string) (namespace, name string, ok bool) {
 	for _, e := range f.Events {
 		if e.Kind == "Workload" && e.Reason == PreemptorReason && e.UID == uid {
@@ -30,12 +28,13 @@ func (f *Facts) PreemptorsName(uid string) (namespace, name string, ok bool) {
 	return "", "", false
 }
 
-// preemptor is how Kueue names who took the room: by the uid of its Workload, and that of
-// the Job of that, both on the cluster that preempted (kueue: pkg/scheduler/preemption). A
-// worker that was told to stop something repeats what its manager says of it.
+// preemptor matches the UIDs of the preempting Workload and of its Job, both on the cluster that
+// preempted (kueue: pkg/scheduler/preemption). A worker that must stop a copy repeats the manager's
+// message.
 var preemptor = regexp.MustCompile(`\bPreempted to accommodate a workload \(UID: ([^,)]+)(?:, JobUID: ([^,)]+))?`)
 
-// preemptedBy is what preemptor finds. Most messages tell of something else, and are many.
+// preemptedBy returns the match of preemptor. Most messages are about something else, and there are
+// many, so a cheap test comes first.
 func preemptedBy(message string) []string {
 	if !strings.Contains(message, "Preempted to ") {
 		return nil
@@ -43,8 +42,8 @@ func preemptedBy(message string) []string {
 	return preemptor.FindStringSubmatch(message)
 }
 
-// Preemptor is the uid of the Workload that took the room of another one, by what Kueue
-// says of the latter in a condition or an event; "" if that is not what it says.
+// Preemptor returns the UID of the preempting Workload from Kueue's message in a condition or an
+// event; "" if the message is about something else.
 func Preemptor(message string) string {
 	found := preemptedBy(message)
 	if found == nil {
@@ -53,7 +52,7 @@ func Preemptor(message string) string {
 	return found[1]
 }
 
-// PreemptorsJob is the uid of what that Workload was made for; "" if Kueue did not know it.
+// PreemptorsJob returns the UID of the preempting Workload's Job; "" if Kueue did not know it.
 func PreemptorsJob(message string) string {
 	found := preemptedBy(message)
 	if len(found) < 3 || found[2] == "UNKNOWN" {
@@ -62,7 +61,7 @@ func PreemptorsJob(message string) string {
 	return found[2]
 }
 
-// PreemptionsOf are the events that say who took the room of a Workload of that name.
+// PreemptionsOf returns the events that say which Workloads preempted the Workload of this name.
 func (f *Facts) PreemptionsOf(namespace, workload string) []*Event {
 	if !f.isIndexed() {
 		return nil
@@ -70,7 +69,7 @@ func (f *Facts) PreemptionsOf(namespace, workload string) []*Event {
 	return f.index.preemptions[types.NamespacedName{Namespace: namespace, Name: workload}]
 }
 
-// Preemptors are the uids of those who took the room of what was read.
+// Preemptors returns the UIDs of all preempting Workloads that f mentions.
 func (f *Facts) Preemptors() sets.Set[string] {
 	uids := sets.New[string]()
 	for _, e := range f.Events {

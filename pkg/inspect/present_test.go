@@ -11,8 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// TestPresent: of the Workloads that an elastic Job had, one for each size, the latest
-// that has not finished tells how it is, whatever order a server lists them in.
+// TestPresent checks that the latest unfinished Workload of an elastic Job shows its state, in
+// whatever order a server lists the Workloads.
 func TestPresent(t *testing.T) {
 	made := func(name string, minute int, finished bool) *kueue.Workload {
 		w := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(time.Date(2026, 11, 22, 4, minute, 0, 0, time.UTC))}}

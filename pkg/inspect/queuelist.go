@@ -9,7 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// QueueList is what the queues of clusters have of each resource, use, and are asked for.
+// QueueList is the quota, usage and pending requests of the queues of clusters, by resource.
 type QueueList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Items are the quotas, in the order of the table.
@@ -20,106 +20,109 @@ type QueueList struct {
 	Errors []ContextError `json:"errors"`
 }
 
-// QueueQuota is what a queue, a cohort or a whole cluster has of one resource in one
-// flavor. Amounts are quantities, as Kubernetes writes them; null is one that is not known.
+// QueueQuota is the quota of a queue, a cohort or a whole cluster for one resource in one flavor.
+// Amounts are Kubernetes quantities; null means unknown.
 type QueueQuota struct {
-	// Context is where the queue is.
+	// Context is the context of the queue.
 	Context string `json:"context"`
 	// ClusterUID identifies the cluster.
 	ClusterUID string `json:"clusterUID"`
 	// Kind is ClusterQueue, Cohort or LocalQueue, or Cluster for a sum.
 	Kind QueueKind `json:"kind"`
-	// Namespace is that of a LocalQueue, "" for others.
+	// Namespace is the namespace of a LocalQueue; "" for other kinds.
 	Namespace string `json:"namespace"`
-	// Name is that of the queue, the cohort or the context.
+	// Name is the name of the queue, the cohort or the context.
 	Name string `json:"name"`
-	// ClusterQueue is where a LocalQueue leads, and whose quota it shares; "" for others.
+	// ClusterQueue is the queue that a LocalQueue points to, and whose quota it shares; "" for
+	// other kinds.
 	ClusterQueue string `json:"clusterQueue"`
-	// Cohorts are those that it is in, the nearest first.
+	// Cohorts are the cohorts that the queue is in, the nearest first.
 	Cohorts []string `json:"cohorts"`
-	// Flavor and Resource are what the quota is of; both "" where there is no quota at
-	// all, and Flavor where it is of all flavors.
+	// Flavor is the ResourceFlavor of the quota; "" if there is no quota, or for the sum of all
+	// flavors.
 	Flavor string `json:"flavor"`
-	// Resource is the name of the resource.
+	// Resource is the name of the resource; "" if there is no quota.
 	Resource string `json:"resource"`
-	// Nominal is what it has of its own: of a cohort, with what its members have.
+	// Nominal is the queue's own quota; for a cohort it includes the quota of its members.
 	Nominal *string `json:"nominal"`
-	// Borrowed is what of Used is not its own.
+	// Borrowed is the part of Used that exceeds the queue's own quota.
 	Borrowed *string `json:"borrowed"`
-	// Used is what Workloads hold that have quota reserved, whether they run or not.
+	// Used is the quota reserved by Workloads, running or not.
 	Used *string `json:"used"`
-	// Free is what it can give now, with what it may borrow.
+	// Free is what the queue can give now, including what it may borrow.
 	Free *string `json:"free"`
-	// Pending is what waits for the resource, in whatever flavor; it stands with the first
-	// flavor of the resource, and is null with the others.
+	// Pending is what waiting Workloads request of the resource, in any flavor. It is in the row of
+	// the resource's first flavor, and null in the others.
 	Pending *string `json:"pending"`
-	// Workers are the queues of other clusters that it gives to; null where it gives to
-	// none, and with all but the first flavor of a resource.
+	// Workers are the queues of workers that the queue dispatches to; null if there are none, and
+	// except in the row of a resource's first flavor.
 	Workers *WorkersQuota `json:"workers"`
-	// Problem is why it gives nothing to anybody now, "" if it does.
+	// Problem is why the queue admits no Workloads now; "" if it does.
 	Problem string `json:"problem"`
-	// Cluster is what is known of a whole cluster; null but for a Cluster.
+	// Cluster is the state of a whole cluster; null for other kinds.
 	Cluster *ClusterState `json:"cluster"`
 
-	// HasMore says that Pending and Workers stand with another flavor of the resource.
+	// HasMore is whether Pending and Workers are in the row of another flavor of the resource.
 	HasMore bool `json:"-"`
 }
 
-// WorkersQuota is what the queues of workers that stand behind a manager's queue have of a
-// resource, in all flavors together.
+// WorkersQuota is the quota for a resource of the workers' queues behind a manager's queue, in all
+// flavors together.
 type WorkersQuota struct {
-	// Clusters are those that were counted, and Unknown those that could not be looked
-	// at, by what the manager calls them.
+	// Clusters are the workers that were counted, by their MultiKueueClusters.
 	Clusters []string `json:"clusters"`
-	// Unknown are the clusters that could not be read, by the names that the manager uses.
+	// Unknown are the workers that could not be read, by their MultiKueueClusters.
 	Unknown []string `json:"unknown"`
 	// Nominal is the sum of the nominal quotas, as a quantity.
 	Nominal string `json:"nominal"`
-	// Used is null where it is not known of all that were counted.
+	// Used is the used quota, as a quantity; null if it is unknown for a counted worker.
 	Used *string `json:"used"`
 }
 
-// ClusterState is the state of a cluster, and what its Workloads do with one resource.
+// ClusterState is the state of a cluster, and how its Workloads use one resource.
 type ClusterState struct {
-	// Names are the MultiKueueClusters that lead to it.
+	// Names are the MultiKueueClusters that point to the cluster.
 	Names []string `json:"names"`
 	// State is one of Manager, Active, Lost, NoManager, Unread and Unknown.
 	State ClusterCondition `json:"state"`
-	// Since is since when it is Lost; null for other states.
+	// Since is when the cluster became Lost; null for other states.
 	Since *metav1.Time `json:"since"`
-	// Message is why it is Lost or Unread, "" for other states.
+	// Message is why the cluster is Lost or Unread; "" for other states.
 	Message string `json:"message"`
 	// Kueue is the version of Kueue's controller; empty if unknown.
 	Kueue string `json:"kueue"`
-	// Running is the number of Workloads with quota of the resource; null if it is not known.
+	// Running is the number of admitted Workloads with quota of the resource; null if unknown.
 	Running *int `json:"running"`
-	// Waiting is the number of Workloads that request it and have no quota; null if it is not known.
+	// Waiting is the number of Workloads that request the resource and are not admitted; null if
+	// unknown.
 	Waiting *int `json:"waiting"`
-	// LargestFit is the most that one ClusterQueue could give in one flavor now; null if it is not known.
+	// LargestFit is the most that one ClusterQueue could give in one flavor now; null if unknown.
 	LargestFit *string `json:"largestFit"`
-	// LastAdmittedAt is when the last running Workload got its quota; null if none runs.
+	// LastAdmittedAt is when the last running Workload was admitted; null if none runs.
 	LastAdmittedAt *metav1.Time `json:"lastAdmittedAt"`
 }
 
 // ClusterCondition is the state of a cluster.
 type ClusterCondition string
 
-// The states. What a manager says about its worker comes first: it is the manager that uses it.
+// The states of clusters. What the manager says about its worker takes precedence, because the
+// manager uses it.
 const (
-	// ClusterManager is a cluster that gives Jobs to others.
+	// ClusterManager is a cluster that dispatches Jobs to others.
 	ClusterManager ClusterCondition = "Manager"
-	// ClusterActive is a worker that its manager reaches, ClusterLost one that it does not.
+	// ClusterActive is a worker that its manager reaches. ClusterLost is one that it does not
+	// reach.
 	ClusterActive ClusterCondition = "Active"
 	ClusterLost   ClusterCondition = "Lost"
-	// ClusterNoManager is a cluster with Kueue that no manager names that was read.
+	// ClusterNoManager is a cluster with Kueue that no manager names, of those that were read.
 	ClusterNoManager ClusterCondition = "NoManager"
-	// ClusterUnread is a cluster that could not be read, and of which no manager says anything.
+	// ClusterUnread is a cluster that could not be read, and of which no manager reports a state.
 	ClusterUnread ClusterCondition = "Unread"
-	// ClusterUnknown is a worker of which its manager has not said anything yet.
+	// ClusterUnknown is a worker whose manager has not reported a state yet.
 	ClusterUnknown ClusterCondition = "Unknown"
 )
 
-// deepCopy returns a copy that shares no mutable part.
+// deepCopy returns a copy that shares no mutable part with s.
 func (s *ClusterState) deepCopy() *ClusterState {
 	c := *s
 	c.Names = slices.Clone(s.Names)
@@ -135,7 +138,7 @@ func (s *ClusterState) deepCopy() *ClusterState {
 	return &c
 }
 
-// QueueKind is what has quota.
+// QueueKind is the kind of an object with quota.
 type QueueKind string
 
 // The kinds.
@@ -151,7 +154,7 @@ func QueueKinds() []QueueKind {
 	return []QueueKind{KindClusterQueue, KindCohort, KindLocalQueue, KindCluster}
 }
 
-// NewQueueList makes an empty list.
+// NewQueueList returns an empty list.
 func NewQueueList() *QueueList {
 	return &QueueList{
 		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "QueueList"},
@@ -182,7 +185,8 @@ func (l *QueueList) DeepCopyObject() runtime.Object {
 	return c
 }
 
-// QuotaGaps are the parts of Capacity that could not be read of a cluster, as errors.
+// QuotaGaps returns an error for each part of Capacity that could not be read and that quotas
+// depend on.
 func QuotaGaps(f *Facts) []ContextError {
 	if f.Err != nil || f.Kueue == nil || f.Kueue.Capacity == nil {
 		return nil

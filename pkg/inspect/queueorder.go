@@ -6,21 +6,21 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Blocker is why Kueue says nothing of a Workload, though it runs: the Workload waits
-// behind another one, or is equal to one for which there is no room (see
-// docs/reference/scheduling.md#order). Neither gets a condition.
+// Blocker explains a Workload that Kueue ignores although Kueue runs. The Workload waits behind
+// another one, or equals one that does not fit. Kueue sets a condition in neither case (see
+// docs/reference/scheduling.md#order).
 type Blocker struct {
 	Queue *kueue.ClusterQueue
-	// Workload is the other one, and Condition what Kueue says of that.
+	// Workload is the other Workload, and Condition its QuotaReserved condition.
 	Workload  *kueue.Workload
 	Condition *metav1.Condition
-	// IsHead is whether the other one stands before it in a queue that lets nobody
-	// pass; if not, it is an equal.
+	// IsHead is whether the other Workload comes first in a StrictFIFO queue; if not, it is an
+	// equal one.
 	IsHead bool
 }
 
-// BlockerOf finds what a Workload waits for of which Kueue has said nothing; nil if
-// it is not such a one, or nothing explains it.
+// BlockerOf returns the Workload that a Workload without a QuotaReserved condition waits for; nil
+// if it has the condition, or nothing explains its absence.
 func (f *Facts) BlockerOf(w *kueue.Workload) *Blocker {
 	if f == nil || f.Kueue == nil || !isInQueue(w) || hasWord(w) {
 		return nil
@@ -44,22 +44,21 @@ func (f *Facts) BlockerOf(w *kueue.Workload) *Blocker {
 	return &Blocker{Queue: queue, Workload: first, Condition: first.Condition(kueue.QuotaReserved), IsHead: isStrict}
 }
 
-// hasWord says whether Kueue has said anything of a Workload's quota. That it has not
-// looked at it so far, which it writes down from 0.19 on, is nothing.
+// hasWord says whether Kueue has reported anything about a Workload's quota. A condition that says
+// that Kueue has not evaluated it yet, as Kueue writes from 0.19 on, does not count.
 func hasWord(w *kueue.Workload) bool {
 	c := w.Condition(kueue.QuotaReserved)
 	return c != nil && c.Reason != kueue.PendingEvaluation
 }
 
-// isHeldIn returns whether a Workload waits for quota in a queue. Others can only wait
-// behind such a Workload.
+// isHeldIn says whether a Workload waits for quota in a queue. Others can only wait behind such a
+// Workload.
 func (f *Facts) isHeldIn(queue *kueue.ClusterQueue, w *kueue.Workload) bool {
 	wait := w.Waiting()
 	return isInQueue(w) && wait.IsForQuota() && f.clusterQueueOf(w) == queue
 }
 
-// clusterQueueOf is the ClusterQueue that a Workload's LocalQueue leads to, nil if it
-// is not known.
+// clusterQueueOf returns the ClusterQueue of a Workload's LocalQueue, nil if unknown.
 func (f *Facts) clusterQueueOf(w *kueue.Workload) *kueue.ClusterQueue {
 	local := f.Kueue.LocalQueueNamed(w.Namespace, w.Spec.QueueName)
 	if local == nil {
@@ -68,13 +67,12 @@ func (f *Facts) clusterQueueOf(w *kueue.Workload) *kueue.ClusterQueue {
 	return f.Kueue.ClusterQueueNamed(local.Spec.ClusterQueue)
 }
 
-// IsIgnored says whether a Workload stands in a queue, and Kueue has said nothing of its
-// quota.
+// IsIgnored says whether a Workload is in a queue without a QuotaReserved condition.
 func IsIgnored(w *kueue.Workload) bool {
 	return isInQueue(w) && w.Condition(kueue.QuotaReserved) == nil
 }
 
-// isInQueue says whether a Workload is one that a queue tries to find room for.
+// isInQueue says whether a queue should find quota for a Workload.
 func isInQueue(w *kueue.Workload) bool {
 	return w.IsActive() && w.DeletionTimestamp == nil && !w.Is(kueue.Finished)
 }

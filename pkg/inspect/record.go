@@ -6,73 +6,72 @@ import (
 	"time"
 )
 
-// Record is what an actor was seen to do, as far as it left traces: conditions,
-// creations, statuses, managed fields. No trace is weak evidence, for what an actor
-// made may be gone again.
+// Record is the observed actions of an actor, from conditions, creation times, statuses and managed
+// fields. The absence of an action is weak evidence, because the objects it left traces in may have
+// been deleted.
 type Record struct {
-	// Deeds are sorted by when they were done.
+	// Deeds are the actions, sorted by time.
 	Deeds []Deed
 }
 
-// Standing is how a turn stands, judged by what else its actor does.
+// Standing is the liveness of an actor, as far as one turn is concerned.
 type Standing struct {
 	State StandingState
-	// Last is what the actor did last for other objects; the zero Deed if nothing.
+	// Last is the actor's last action for another object; the zero Deed if there is none.
 	Last Deed
-	// Like is what it did last of the same duty, for the same target.
+	// Like is the last of these actions with the same duty and target.
 	Like Deed
-	// Shuffled is whether it was passed over only by others whose turn came at about the same
-	// time. In a long line that proves nothing: controllers retry, and share a limit of requests.
+	// Shuffled is whether all objects that overtook this one began to wait at about the same time.
+	// In a long line that proves nothing, because controllers retry and share a rate limit.
 	Shuffled bool
 }
 
-// StandingState says what follows from what else an actor does.
+// StandingState is the conclusion from an actor's other actions.
 type StandingState string
 
 // The states of a turn.
 const (
-	// Unseen: nothing shows that the actor was at work since its turn came, or that it
-	// still is, so that it may be gone.
+	// Unseen means that nothing shows that the actor was active since the turn began, or is still.
+	// It may not be running.
 	Unseen StandingState = "unseen"
-	// Behind: it is at work on others, and has not come to this one.
+	// Behind means that the actor is active and has not reached this object yet.
 	Behind StandingState = "behind"
-	// PassedOver: it is at work, and has left this one out. It did the same for others
-	// whose turn came later, or for long nothing of the kind. Something about this one,
-	// or about this duty, keeps it.
+	// PassedOver means that the actor is active but skips this object. It served objects that began
+	// to wait later, or has not done this duty for long. The cause is in this object or in this
+	// duty.
 	PassedOver StandingState = "passed over"
-	// Unreached: it is at work, and for minutes nothing that it does needed the worker of
-	// this turn. The connection to the worker may be the reason.
+	// Unreached means that the actor is active, but no action of the last minutes needed the worker
+	// of this turn. The cause may be the connection to that worker.
 	Unreached StandingState = "unreached"
 )
 
 const (
-	// blink is what cannot be told apart: traces are dated in seconds, and clusters are
-	// not read at one instant.
+	// blink is the precision of comparisons: traces have whole seconds, and clusters are not read
+	// at one instant.
 	blink = 2 * time.Second
-	// breath is how long something may take that an actor at work comes to: MultiKueue
-	// was seen to be twelve seconds behind where a hundred Jobs came at once.
+	// breath is how long an active actor may take. MultiKueue was seen to be twelve seconds behind
+	// when a hundred Jobs came at once.
 	breath = 15 * time.Second
-	// pause is for how long an actor at work may do nothing, though something waits for it.
+	// pause is how long an active actor may do nothing although something waits for it.
 	pause = time.Minute
-	// noReply is after how long without any sign from a worker the connection is in doubt.
+	// noReply is how long after the last sign from a worker its connection is in doubt.
 	noReply = 2 * time.Minute
-	// lately is how far back it is looked at how long an actor takes.
+	// lately is the period over which an actor's latency is measured.
 	lately = 10 * time.Minute
 )
 
-// NewRecord makes a Record of deeds in any order.
+// NewRecord returns a Record of actions in any order.
 func NewRecord(deeds []Deed) *Record {
 	r := &Record{Deeds: slices.Clone(deeds)}
 	slices.SortStableFunc(r.Deeds, func(a, b Deed) int { return a.Done.Compare(b.Done) })
 	return r
 }
 
-// Standing judges a turn at a time, both by our own clock. A nil Record is an empty
-// one.
+// Standing judges a turn at a time, both by our own clock. A nil Record is an empty one.
 func (r *Record) Standing(t Turn, now time.Time) Standing {
 	s, served, latest, slowest := r.since(t, now)
 	overtaken := latest.After(t.Since)
-	// A line whose last one was served long ago does not move.
+	// If the last action of this kind was long ago, the line does not move.
 	isMoving := now.Sub(s.Like.Done) <= max(2*slowest, pause)
 	s.State = s.judge(t, now, slowest, served && !overtaken && isMoving, overtaken)
 	isClose := !latest.After(t.Since.Add(max(slowest, breath)))
@@ -83,9 +82,9 @@ func (r *Record) Standing(t Turn, now time.Time) Standing {
 	return s
 }
 
-// since looks at what the actor did for others since a turn came, or lately: whether one that
-// waited for the same step was served, when the latest of these began to wait, and how long the
-// actor usually takes.
+// since examines the actor's actions for other objects since the turn, and recent earlier ones.
+// served is whether another object got the same step since then. latest is when the latest such
+// object began to wait. slowest is the actor's usual latency.
 func (r *Record) since(t Turn, now time.Time) (s Standing, served bool, latest time.Time, slowest time.Duration) {
 	var took latencies
 	for d := range r.others(t) {
@@ -98,7 +97,7 @@ func (r *Record) since(t Turn, now time.Time) (s Standing, served bool, latest t
 			continue
 		}
 		took.add(d)
-		// Of what is not known to have waited there is no telling in whose turn it was.
+		// An action without a known wait does not show which object was first.
 		served = served || isSame && !d.Began.IsZero() && d.Done.After(t.Since)
 		if isSame {
 			latest = later(latest, d.Began)
@@ -107,8 +106,7 @@ func (r *Record) since(t Turn, now time.Time) (s Standing, served bool, latest t
 	return s, served, latest, took.usual()
 }
 
-// Reached returns when the actor last did something over its connection to a worker; the
-// zero time if that was not seen.
+// Reached returns when the actor last used its connection to a worker; the zero time if never.
 func (r *Record) Reached(worker string) (last time.Time) {
 	if r == nil {
 		return last
@@ -121,7 +119,7 @@ func (r *Record) Reached(worker string) (last time.Time) {
 	return last
 }
 
-// latencies are the two longest times that an actor took, for two objects.
+// latencies are the two longest latencies of an actor, for two different objects.
 type latencies struct {
 	longest, second time.Duration
 	subject         string
@@ -141,8 +139,8 @@ func (l *latencies) add(d Deed) {
 	}
 }
 
-// usual returns how long the slowest took. One object that took far longer than all others
-// had a reason of its own, and does not count.
+// usual returns the longest latency. If one object took far longer than all others, it had its own
+// reason and does not count.
 func (l *latencies) usual() time.Duration {
 	if l.second > 0 && l.longest > 2*max(l.second, breath) {
 		return max(blink, l.second)
@@ -150,14 +148,14 @@ func (l *latencies) usual() time.Duration {
 	return max(blink, l.longest)
 }
 
-// judge tells the state from what was found out of the others: how long the slowest of
-// them took of late, whether those that were served since were in line before it, and
-// whether one whose turn came later was served.
+// judge returns the state. slowest is the longest recent latency for other objects. inOrder is
+// whether objects were served since, all of them ahead of this one. overtaken is whether an object
+// that began to wait later was served.
 func (s *Standing) judge(t Turn, now time.Time, slowest time.Duration, inOrder, overtaken bool) StandingState {
 	waits, idle := now.Sub(t.Since), now.Sub(s.Last.Done)
-	// Where others had to wait as long, it is no sign that nobody was served since.
+	// If others waited as long, it means nothing that no object was served since.
 	isUsual := waits <= slowest && idle <= lately
-	// Who has come to none of those that wait for so long does not work through them.
+	// An actor that has served none of many waiting objects for so long has stopped.
 	hasStopped := idle > max(2*slowest, pause)
 	switch {
 	case s.Last == Deed{} || !isUsual && !s.Last.Done.After(t.Since) || idle > lately:
@@ -170,8 +168,8 @@ func (s *Standing) judge(t Turn, now time.Time, slowest time.Duration, inOrder, 
 	return PassedOver
 }
 
-// others are the deeds for other objects, the latest last. What is dated in the
-// future, by a clock that is off, is taken as it is.
+// others yields the actions for other objects, the latest last. Dates in the future, from a wrong
+// clock, are not corrected.
 func (r *Record) others(t Turn) func(yield func(Deed) bool) {
 	return func(yield func(Deed) bool) {
 		if r == nil {
@@ -185,8 +183,8 @@ func (r *Record) others(t Turn) func(yield func(Deed) bool) {
 	}
 }
 
-// PerMinute is an actor's pace in the last minute: how many steps of some duties it
-// took, or would take if it went on as it began. A nil Record has none.
+// PerMinute returns an actor's pace in the last minute: how many of the counted actions it did,
+// extrapolated if the first was less than a minute ago. A nil Record has none.
 func (r *Record) PerMinute(now time.Time, counts func(Deed) bool) int {
 	if r == nil {
 		return 0

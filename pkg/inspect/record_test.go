@@ -9,8 +9,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// TestStanding judges a turn of which all that is known is what its actor did for
-// others. Times are seconds before now.
+// TestStanding judges a turn from the actor's actions for other objects only. Times are seconds
+// before now.
 func TestStanding(t *testing.T) {
 	now := time.Date(2026, 11, 22, 4, 44, 24, 0, time.UTC)
 	ago := func(seconds int) time.Time { return now.Add(-time.Duration(seconds) * time.Second) }
@@ -79,15 +79,15 @@ func TestPace(t *testing.T) {
 	assert.Equal(t, pace(70, 80), 0)
 	assert.Equal(t, pace(50, 40, 30, 20, 10), 6)
 	assert.Equal(t, pace(20, 10), 6)
-	// A second or two do not make a pace.
+	// A second or two are too short to measure a pace.
 	assert.Equal(t, pace(1, 0), 8)
 	var none *inspect.Record
 	assert.Equal(t, none.PerMinute(now, isCopy), 0)
 	assert.Equal(t, none.Standing(inspect.Turn{Since: now}, now), inspect.Standing{State: inspect.Unseen})
 }
 
-// TestShuffled: one that others of the same burst passed is told from one that others passed
-// which came much later.
+// TestShuffled checks that a turn overtaken by others of the same burst differs from one overtaken
+// by much later ones.
 func TestShuffled(t *testing.T) {
 	now := time.Date(2026, 11, 22, 4, 44, 24, 0, time.UTC)
 	for _, tt := range []struct {

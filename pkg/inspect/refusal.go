@@ -16,11 +16,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// Refusal is something that an API server does not let somebody read.
+// Refusal is a resource that an API server does not let a user read.
 type Refusal struct {
-	// User is who it is refused to, by the server's words; "" where it does not say so.
+	// User is the user, in the server's words; "" if the server does not name it.
 	User string
-	// Group and Resource are what is refused, such as "kueue.x-k8s.io" and "workloads".
+	// Group and Resource are the denied resource, such as "kueue.x-k8s.io" and "workloads".
 	Group, Resource string
 }
 
@@ -30,7 +30,7 @@ func (r *Refusal) String() string {
 
 func (r *Refusal) who() string { return cmp.Or(r.User, "the context's user") }
 
-// listed are resources of a group.
+// listed returns resources with their group.
 func listed(group string, resources ...string) string {
 	text := strings.Join(resources, ", ")
 	if group != "" {
@@ -39,11 +39,11 @@ func listed(group string, resources ...string) string {
 	return text
 }
 
-// forbidden is how API servers say whom they refuse something
+// forbidden matches the user in an API server's denial
 // (k8s.io/apiserver/pkg/endpoints/handlers/responsewriters).
 var forbidden = regexp.MustCompile(`\bUser "([^"]*)" cannot `)
 
-// refusalOf is what an error says is refused; nil where it says something else.
+// refusalOf returns the denied resource from an error; nil if the error is no denial.
 func refusalOf(err error) *Refusal {
 	var status apierrors.APIStatus
 	if !apierrors.IsForbidden(err) || !errors.As(err, &status) || status.Status().Details == nil || status.Status().Details.Kind == "" {
@@ -56,8 +56,8 @@ func refusalOf(err error) *Refusal {
 	return r
 }
 
-// FoldRefusals tells in one error what is refused to one user in one context, where that
-// is more than one thing: who may do little is refused much.
+// FoldRefusals merges the denials of one user in one context into one error, because a user with
+// few rights gets many.
 func FoldRefusals(errs []ContextError) []ContextError {
 	type somebody struct{ context, user string }
 	refused := map[somebody][]ContextError{}
@@ -109,7 +109,7 @@ func foldRefused(all []ContextError) ContextError {
 	return e
 }
 
-// Span writes codes in few words: "JM001 to JM003, JM009".
+// Span shortens a list of codes: "JM001 to JM003, JM009".
 func Span(codes []string) string {
 	var parts []string
 	for i := 0; i < len(codes); {
@@ -131,7 +131,7 @@ func Span(codes []string) string {
 }
 
 func number(code string) int {
-	// Every code has a number: a test of the rules sees to it.
+	// A test of the rules ensures that every code has a number.
 	n, _ := strconv.Atoi(strings.TrimPrefix(code, "JM"))
 	return n
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// refused is what a context gives whose user may not list a resource.
+// refused returns the error of a context whose user may not list a resource.
 func refused(context, user, group, resource string, codes ...string) inspect.ContextError {
 	err := apierrors.NewForbidden(schema.GroupResource{Group: group, Resource: resource}, "",
 		errors.New(`User "`+user+`" cannot list resource "`+resource+`" in API group "`+group+`" in the namespace "ml"`))
@@ -21,7 +21,7 @@ func refused(context, user, group, resource string, codes ...string) inspect.Con
 	return e
 }
 
-// TestFoldRefusals: who may do little is told so once, and everything else one by one.
+// TestFoldRefusals checks that denials of one user are merged and other errors are not.
 func TestFoldRefusals(t *testing.T) {
 	lost := inspect.NewContextError(kubecontext.InContext("lost", "", errors.New("no route")))
 	alone := refused("b", "dev", "", "namespaces")
@@ -41,7 +41,8 @@ func TestFoldRefusals(t *testing.T) {
 	assert.Equal(t, folded[3].Refusal.User, "other")
 }
 
-// TestFoldRefusalsOfTheHostile: whoever runs a server has no say in what is to be pasted.
+// TestFoldRefusalsOfTheHostile checks that a hostile server cannot put words into commands that
+// users paste.
 func TestFoldRefusalsOfTheHostile(t *testing.T) {
 	folded := inspect.FoldRefusals([]inspect.ContextError{
 		refused("a b", "`rm -rf /`", "", "pods`x`"), refused("a b", "`rm -rf /`", "", "jobs"),

@@ -12,10 +12,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// joined makes one of the facts that were read of one cluster, through several
-// contexts. That it is one is known by its identity, or because an object that has the
-// same uid was seen through both: a uid is given once. The first of the contexts
-// stands for the others, which as tells.
+// joined merges the facts that several contexts read of one cluster. Two contexts point to one
+// cluster if its identity is the same, or if both saw an object with the same UID, because UIDs are
+// unique. The merged facts have the name of the first context. as maps the names of the others to
+// it.
 func joined(all []*Facts) (kept []*Facts, as map[string]string) {
 	as = map[string]string{}
 	if !mayRepeat(all) {
@@ -23,7 +23,7 @@ func joined(all []*Facts) (kept []*Facts, as map[string]string) {
 	}
 	all = slices.Clone(all)
 	names := make([]string, len(all))
-	// holders are where the facts are that hold a uid.
+	// holders are the indexes of the facts that have a UID.
 	holders := map[string][]int{}
 	for at, f := range all {
 		names[at] = f.Context
@@ -50,8 +50,8 @@ func joined(all []*Facts) (kept []*Facts, as map[string]string) {
 	return kept, as
 }
 
-// unite puts what was read of one cluster in both places, and wherever a part of it
-// stands, unless they are two.
+// unite merges the facts at i and j, and replaces both everywhere in all, unless the clusters are
+// known to differ.
 func unite(all []*Facts, i, j int) {
 	a, b := all[i], all[j]
 	if a == b || !mayBeOne(a, b) {
@@ -68,12 +68,12 @@ func unite(all []*Facts, i, j int) {
 	}
 }
 
-// mayBeOne says whether two clusters are not known to be two.
+// mayBeOne says whether two facts may be of one cluster.
 func mayBeOne(a, b *Facts) bool {
 	return a.ClusterUID == b.ClusterUID || a.ClusterUID == "" || b.ClusterUID == ""
 }
 
-// mayRepeat says whether there can be two of one cluster.
+// mayRepeat says whether any two facts may be of one cluster.
 func mayRepeat(all []*Facts) bool {
 	var read []*Facts
 	for _, f := range all {
@@ -87,7 +87,7 @@ func mayRepeat(all []*Facts) bool {
 	return false
 }
 
-// uids are those of the objects that were read, and the cluster's own.
+// uids returns the UIDs of the objects that were read, and of the cluster.
 func (f *Facts) uids() []string {
 	var uids []string
 	add := func(uid string) {
@@ -124,8 +124,8 @@ func (f *Facts) uids() []string {
 	return uids
 }
 
-// With are the facts with what was read of the same cluster through another context.
-// Of what both have read, f's reading counts.
+// With merges the facts that another context read of the same cluster. If both have an object, f's
+// takes precedence.
 func (f *Facts) With(g *Facts) *Facts {
 	c := *f
 	c.ClusterUID, c.Version = cmp.Or(f.ClusterUID, g.ClusterUID), cmp.Or(f.Version, g.Version)
@@ -157,8 +157,8 @@ func (f *Facts) With(g *Facts) *Facts {
 	return &c
 }
 
-// stillLacking is what could not be read, and what was not asked for, through either of
-// two contexts of a cluster: what one lacks is no gap where the other has read it.
+// stillLacking returns the gaps and the unrequested parts of two contexts of one cluster together.
+// A gap of one is none if the other has read the part.
 func stillLacking(f, g *Facts) (gaps map[Part]error, unasked map[Part]bool) {
 	gaps, unasked = map[Part]error{}, map[Part]bool{}
 	for _, part := range slices.Concat(f.parts(), g.parts()) {
@@ -176,14 +176,13 @@ func stillLacking(f, g *Facts) (gaps map[Part]error, unasked map[Part]bool) {
 	return gaps, unasked
 }
 
-// covers says whether f has wholly read a part that other facts of the same cluster
-// lack, wherever those looked.
+// covers says whether f has read a part completely that g lacks, in at least g's namespaces.
 func (f *Facts) covers(g *Facts, part Part) bool {
 	return f.Gaps[part] == nil && !f.Unasked[part] && (f.Namespace == "" || f.Namespace == g.Namespace)
 }
 
-// withJobs are the objects of both, each once, as objects of f. One whose status
-// depends on what could not be read is taken from where it could be.
+// withJobs returns the objects of both without duplicates, with the context of f. If an object's
+// status depends on Workloads that f could not read, g's reading replaces it.
 func withJobs(f, g *Facts) []*Job {
 	at, uid := map[string]int{}, cmp.Or(f.ClusterUID, g.ClusterUID)
 	var jobs []*Job
@@ -232,7 +231,7 @@ func (k *KueueFacts) with(other *KueueFacts) *KueueFacts {
 	return &c
 }
 
-// added are those of a and those of b that are not among them.
+// added returns a, and the objects of b that are not in a.
 func added[T any, K comparable](a, b []*T, uid func(*T) K) []*T {
 	known := map[K]bool{}
 	for _, o := range a {
@@ -247,7 +246,7 @@ func added[T any, K comparable](a, b []*T, uid func(*T) K) []*T {
 	return all
 }
 
-// union is nil where both are.
+// union merges two maps, with a's values first; nil if both are nil.
 func union[K comparable, V any](a, b map[K]V) map[K]V {
 	if a == nil {
 		return b
@@ -260,19 +259,19 @@ func union[K comparable, V any](a, b map[K]V) map[K]V {
 	return all
 }
 
-// object is what an object is known by.
+// objectID identifies an object in all contexts.
 type objectID struct{ uid, clusterUID string }
 
-// isSame says whether two readings are of one object: they have the same uid, and
-// their clusters are not known to be two.
+// isSame says whether two readings are of one object: they have the same UID, and their clusters
+// are not known to differ.
 func (o objectID) isSame(other objectID) bool {
 	return o.uid == other.uid && (o.clusterUID == other.clusterUID || o.clusterUID == "" || other.clusterUID == "")
 }
 
-// objects are those that were seen, by their uids.
+// objectIDs are known objects, by their UIDs.
 type objectIDs map[string][]objectID
 
-// add adds one, unless it is there already or has no uid, and says whether it was new.
+// add adds an object, unless it is known or has no UID. It says whether the object is new.
 func (s objectIDs) add(o objectID) (isNew bool) {
 	if o.uid == "" {
 		return true
@@ -286,13 +285,13 @@ func (s objectIDs) add(o objectID) (isNew bool) {
 
 func idOf(j *Job) objectID { return objectID{j.UID, j.ClusterUID} }
 
-// Distinct leaves out the readings of objects that are there already.
+// Distinct drops repeated readings of the same object.
 func Distinct(jobs []*Job) []*Job {
 	seen := objectIDs{}
 	return slices.DeleteFunc(slices.Clone(jobs), func(j *Job) bool { return !seen.add(idOf(j)) })
 }
 
-// Cluster is which one the cluster is, as far as that is known.
+// Cluster returns the identity of the cluster, as far as it is known.
 func (f *Facts) Cluster() delegation.Cluster {
 	c := delegation.Cluster{UID: f.ClusterUID, Namespaces: maps.Clone(f.NamespaceUIDs)}
 	if c.Namespaces == nil {

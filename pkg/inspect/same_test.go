@@ -12,8 +12,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// through are the facts of a cluster that a context has read, whose identity is known
-// where clusterUID says it.
+// through returns the facts that a context read of a cluster, whose identity is known unless
+// clusterUID is "".
 func through(context, clusterUID string, jobs ...*Job) *Facts {
 	f := &Facts{Context: context, ClusterUID: clusterUID, Kinds: []delegation.Kind{delegation.Job()}, Gaps: map[Part]error{}}
 	for _, j := range jobs {
@@ -39,8 +39,8 @@ func contextsOf(clusters []*Facts) []string {
 	return names
 }
 
-// TestOneClusterOfSeveralContexts: an object's uid is proof that two contexts lead to
-// one cluster, whatever is known of these.
+// TestOneClusterOfSeveralContexts checks that an object's UID proves that two contexts point to one
+// cluster, even if neither knows its identity.
 func TestOneClusterOfSeveralContexts(t *testing.T) {
 	job := func() *Job { return object("", "ml", "train", uid("the-mirror"), mirrorOfDispatch("the-origin")) }
 	other := func(name string) *Job { return object("", "ml", name, uid(name)) }
@@ -72,8 +72,8 @@ func TestOneClusterOfSeveralContexts(t *testing.T) {
 
 func mirrorOfDispatch(origin string) func(*Job) { return marked(delegation.Marks{OriginUID: origin}) }
 
-// TestWhatSeveralContextsHaveRead: together they know what each of them does, and lack
-// only what none could read.
+// TestWhatSeveralContextsHaveRead checks that merged facts have what any context read, and gaps
+// only where no context could read.
 func TestWhatSeveralContextsHaveRead(t *testing.T) {
 	forbidden := errors.New("forbidden")
 	dev := through("dev", "", object("", "ml", "train", uid("1")))
@@ -104,7 +104,7 @@ func TestWhatSeveralContextsHaveRead(t *testing.T) {
 	assert.Equal(t, len(v.Unseen()), 0)
 }
 
-// TestListedOnce: what is seen through two contexts is listed and counted once.
+// TestListedOnce checks that an object that two contexts show is listed and counted once.
 func TestListedOnce(t *testing.T) {
 	for _, countOnly := range []bool{false, true} {
 		var tallies []*Tally
@@ -133,8 +133,8 @@ func TestListedOnce(t *testing.T) {
 	}
 }
 
-// TestWatchedOnce: of two contexts that turn out to lead to one cluster, the first that
-// tells of a Job is the one that it is shown for.
+// TestWatchedOnce checks that a Job in two contexts of one cluster is shown for the first context
+// that reports it.
 func TestWatchedOnce(t *testing.T) {
 	b := NewBoard([]string{"dev", "admin"}, func(string) bool { return true })
 	change := func(kind ChangeType, context string, edit ...func(*Job)) Change {
@@ -160,14 +160,14 @@ func TestWatchedOnce(t *testing.T) {
 	assert.DeepEqual(t, told(change(Modified, "dev")), []string(nil))
 	assert.DeepEqual(t, told(change(Modified, "admin")), []string{"MODIFIED admin by admin"})
 
-	// While the one does not answer, the other one tells in its place.
+	// While one context does not answer, the other reports under its name.
 	b.Apply(Change{Type: Lost, Context: "admin", Err: errors.New("gone")})
 	ended := func(j *Job) { j.Status = delegation.Complete }
 	assert.DeepEqual(t, told(change(Modified, "dev", ended)), []string{"MODIFIED admin by admin"})
 	assert.Equal(t, b.List(Filter{}).All()[0].Status, delegation.Complete)
 	b.Apply(Change{Type: Found, Context: "admin"})
 
-	// One that is behind tells of it still.
+	// A context that lags behind still reports the Job.
 	assert.DeepEqual(t, told(change(Deleted, "admin")), []string{"DELETED admin by admin"})
 	assert.DeepEqual(t, told(change(Modified, "dev")), []string(nil))
 	assert.Equal(t, len(shown()), 0)
@@ -175,8 +175,8 @@ func TestWatchedOnce(t *testing.T) {
 	assert.DeepEqual(t, told(change(Added, "dev")), []string{"ADDED dev by dev"})
 }
 
-// TestUidsInOrder: where what is recorded of a cluster contradicts itself, so that it is
-// as well the one as the other, it is the same one each time.
+// TestUidsInOrder checks that a contradictory snapshot, in which either of two clusters could be
+// meant, always gives the same result.
 func TestUidsInOrder(t *testing.T) {
 	namespaces := func(names ...string) map[string]Namespace {
 		all := map[string]Namespace{}

@@ -9,7 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// The parts of Setup. Only doctor asks for them.
+// The parts of Setup. Only doctor requests them.
 const (
 	PartInstallation    Part = "the installation of Kueue"
 	PartPriorityClasses Part = "WorkloadPriorityClasses"
@@ -22,34 +22,40 @@ func SetupParts() []Part {
 	return []Part{PartInstallation, PartPriorityClasses, PartCredentials, PartAccess}
 }
 
-// Setup is how a cluster is set up, as far as no Job depends on it.
+// Setup is the configuration of a cluster that no single Job depends on.
 type Setup struct {
-	// Installation is nil where it could not be found.
+	// Installation is the installation of Kueue; nil if not found.
 	Installation *kueue.Installation
-	// PriorityClasses are the values of the WorkloadPriorityClasses by their names.
+	// PriorityClasses are the values of the WorkloadPriorityClasses, by name.
 	PriorityClasses map[string]int32
-	// Credentials are those in the kubeconfigs of the MultiKueueClusters, by their names, as far
-	// as they have public facts.
+	// Credentials are the public facts of the credentials in the MultiKueueClusters' kubeconfigs,
+	// by the clusters' names.
 	Credentials map[string]kubecontext.Credential
 	// Denied are the rights that the user of each MultiKueueCluster lacks on its worker. A
 	// MultiKueueCluster without an entry was not checked.
 	Denied map[string][]Access
-	// Own is what whoever reads may not do here, nil where that was not asked.
-	Own []Access
 }
 
-// with returns what either of two readings of one cluster knows.
+// with merges what two contexts read of one cluster.
 func (s *Setup) with(other *Setup) *Setup {
 	if s == nil || other == nil {
 		return cmp.Or(s, other)
 	}
 	return &Setup{
 		Installation: cmp.Or(s.Installation, other.Installation), PriorityClasses: union(s.PriorityClasses, other.PriorityClasses),
-		Credentials: union(s.Credentials, other.Credentials), Denied: union(s.Denied, other.Denied), Own: s.Own,
+		Credentials: union(s.Credentials, other.Credentials), Denied: union(s.Denied, other.Denied),
 	}
 }
 
-// SetDenied keeps which rights the user of a MultiKueueCluster lacks.
+// SetCredential sets the credential of a MultiKueueCluster.
+func (s *Setup) SetCredential(cluster string, c kubecontext.Credential) {
+	if s.Credentials == nil {
+		s.Credentials = map[string]kubecontext.Credential{}
+	}
+	s.Credentials[cluster] = c
+}
+
+// SetDenied sets the rights that the user of a MultiKueueCluster lacks.
 func (s *Setup) SetDenied(cluster string, denied []Access) {
 	if s.Denied == nil {
 		s.Denied = map[string][]Access{}
@@ -57,13 +63,13 @@ func (s *Setup) SetDenied(cluster string, denied []Access) {
 	s.Denied[cluster] = denied
 }
 
-// Access is something that a user may do with a resource, or not.
+// Access is a set of verbs on a resource.
 type Access struct {
-	// Group and Resource are such as "batch" and "jobs/status".
+	// Group and Resource are, for example, "batch" and "jobs/status".
 	Group, Resource string
-	// Verbs are such as "get".
+	// Verbs are, for example, "get" and "list".
 	Verbs []string
-	// Namespace is where, "" for all.
+	// Namespace is the namespace, "" for all.
 	Namespace string
 }
 
@@ -73,7 +79,7 @@ func (a Access) Sorted() Access {
 	return a
 }
 
-// String is the access for people: verbs, and the resource with its group.
+// String returns the access as text: verbs, and the resource with its group.
 func (a Access) String() string {
 	text := strings.Join(a.Verbs, ",") + " " + a.Resource
 	if a.Group != "" {
@@ -85,17 +91,17 @@ func (a Access) String() string {
 	return text
 }
 
-// QueueOf is a LocalQueue of a manager with the ClusterQueue behind it.
+// QueueOf is a LocalQueue of a manager and its ClusterQueue.
 type QueueOf struct {
 	Local *kueue.LocalQueue
 	// Cluster is nil if there is none.
 	Cluster *kueue.ClusterQueue
-	// Workers are the MultiKueueClusters that it leads to.
+	// Workers are the MultiKueueClusters that the queue dispatches to.
 	Workers []string
 }
 
-// MultiKueueQueues returns the LocalQueues that lead to MultiKueue, in the order of their
-// namespaces and names.
+// MultiKueueQueues returns the LocalQueues whose ClusterQueues use MultiKueue, sorted by namespace
+// and name.
 func (k *KueueFacts) MultiKueueQueues() []QueueOf {
 	var found []QueueOf
 	for _, local := range k.LocalQueues {

@@ -6,8 +6,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// askParts tells the state of objects whose controller does not write it while they run,
-// by what it has made of them, as far as that was read.
+// askParts sets the status of objects whose controller does not write it while they run. It takes
+// it from the objects that they control, or from their Pods.
 func (f *Facts) askParts() {
 	silent := map[string]*Job{}
 	for _, j := range f.Jobs {
@@ -35,7 +35,7 @@ func (f *Facts) askParts() {
 	}
 }
 
-// isUnderWay says whether what has that status was taken up, and goes on.
+// isUnderWay says whether an object with this status was picked up and has not ended.
 func isUnderWay(s delegation.Status) bool {
 	return s == delegation.Running || s == delegation.Pending || s == delegation.Suspended
 }

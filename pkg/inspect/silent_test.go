@@ -12,8 +12,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// TestSilentObjectsAreAsTheirParts: a TrainJob whose status nobody wrote is in the state of
-// what its controller has made of it, and in none that is known where nothing shows.
+// TestSilentObjectsAreAsTheirParts checks that a TrainJob without a status has that of its JobSet
+// or Pods, and an unknown one if these show nothing.
 func TestSilentObjectsAreAsTheirParts(t *testing.T) {
 	created := metav1.NewTime(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))
 	train, _ := delegation.KindNamed("trainjob")

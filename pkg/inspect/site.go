@@ -6,16 +6,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Site is what a cluster has for pods, whatever its queues give them.
+// Site is what a cluster has for Pods, apart from quota.
 type Site struct {
-	// Namespaces are those that were asked for by name, nil for one that is not there.
+	// Namespaces are the namespaces that were requested by name, nil for one that does not exist.
 	Namespaces map[string]*Namespace
-	// Nodes are all nodes; nil where nobody asked. NodesErr is why they could not be listed.
+	// Nodes are all nodes; nil if not requested. NodesErr is why they could not be listed.
 	Nodes    []*Node
 	NodesErr error
 }
 
-// Node is what tells whether a node could take a pod.
+// Node holds the fields of a node that decide whether it could run a Pod.
 type Node struct {
 	Name        string
 	Labels      map[string]string
@@ -23,7 +23,7 @@ type Node struct {
 	Allocatable corev1.ResourceList
 }
 
-// clone is a copy to which can be added; nil of nil.
+// clone returns a copy that can be extended; nil for nil.
 func (s *Site) clone() *Site {
 	if s == nil {
 		return nil

@@ -5,15 +5,14 @@ import (
 	"slices"
 )
 
-// Resized is a field that says how many pods an origin wants, which its mirror has with
-// another number.
+// Resized is a size field whose value on an origin differs from its mirror's.
 type Resized struct {
 	Field          string
 	Origin, Mirror int64
 }
 
-// ResizedFrom are the sizes in which an object differs from its mirror, sorted. What only
-// one of them says, a server may have filled in.
+// ResizedFrom returns the size fields in which an object differs from its mirror, sorted. It skips
+// fields that only one of them has, because a server may have set a default.
 func (j *Job) ResizedFrom(mirror *Job) []Resized {
 	var found []Resized
 	for _, field := range slices.Sorted(maps.Keys(j.Sizes)) {

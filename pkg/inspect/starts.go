@@ -2,19 +2,19 @@ package inspect
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Starts is what is known of when a Job that waits will start. There is no estimate of one time.
+// Starts is what is known about when a waiting Job will start. There is no single estimate.
 type Starts struct {
-	// By is when it starts at the latest, if no Job of higher priority arrives and the quota stays;
-	// null where nothing bounds that.
+	// By is when the Job starts at the latest, if no Job of higher priority arrives and the quota
+	// stays; null if unknown. Pods that have reached their time limit must stop first.
 	By *metav1.Time `json:"by"`
-	// Context is the cluster whose queue bounds it, by the clock there; "" without a bound.
+	// Context is the context whose queue determines By, and whose clock it uses; "" without By.
 	Context string `json:"context"`
-	// Samples is how many Jobs of the same queue and size the waits are of: the last ones that
-	// were admitted, at most 20. It is 0 where there are fewer than five.
+	// Samples is how many Jobs the waits are measured from: the last ones of the same queue and
+	// size that were admitted, at most 20; 0 if there are fewer than five.
 	Samples int `json:"samples"`
-	// WaitMedianSeconds is the wait that half of these did not exceed; null without samples.
+	// WaitMedianSeconds is the median wait of the samples; null without samples.
 	WaitMedianSeconds *int64 `json:"waitMedianSeconds"`
-	// WaitP90Seconds is the wait that nine of ten of these did not exceed.
+	// WaitP90Seconds is the 90th percentile of the waits of the samples; null without samples.
 	WaitP90Seconds *int64 `json:"waitP90Seconds"`
 }
 

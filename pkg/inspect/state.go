@@ -2,35 +2,35 @@ package inspect
 
 import "strings"
 
-// JobState says in one word what a Job does, wherever it runs.
+// JobState is the state of a Job in one word, wherever it runs.
 type JobState string
 
 // The states of Jobs.
 const (
-	// StateRunning: its Pods run.
+	// StateRunning means that the Pods run.
 	StateRunning JobState = "Running"
-	// StateStarting: a cluster runs it, and its Pods do not run yet.
+	// StateStarting means that a cluster runs the Job, but its Pods do not run yet.
 	StateStarting JobState = "Starting"
-	// StateWaiting: it runs once something passes that passes without the user.
+	// StateWaiting means that the Job will run once something happens that needs no user.
 	StateWaiting JobState = "Waiting"
-	// StateBlocked: it does not run until somebody changes something.
+	// StateBlocked means that the Job will not run until someone changes something.
 	StateBlocked JobState = "Blocked"
-	// StateSuspended: its user has suspended it.
+	// StateSuspended means that the user has suspended the Job.
 	StateSuspended JobState = "Suspended"
-	// StateComplete and StateFailed: it has finished.
+	// StateComplete and StateFailed mean that the Job has finished.
 	StateComplete JobState = "Complete"
 	StateFailed   JobState = "Failed"
-	// StateTerminating: it is being deleted.
+	// StateTerminating means that the Job is being deleted.
 	StateTerminating JobState = "Terminating"
-	// StateDuplicate: several clusters run it at once.
+	// StateDuplicate means that several clusters run the Job at once.
 	StateDuplicate JobState = "Duplicate"
-	// StateOrphan: it is a mirror, and its origin is gone.
+	// StateOrphan means that the Job is a mirror whose origin is gone.
 	StateOrphan JobState = "Orphan"
-	// StateTemplate: it does not run itself; objects are made from it.
+	// StateTemplate means that the object does not run itself; other objects are created from it.
 	StateTemplate JobState = "Template"
-	// StateNotSubmitted: it is in no cluster.
+	// StateNotSubmitted means that the Job is on no cluster.
 	StateNotSubmitted JobState = "NotSubmitted"
-	// StateUnknown: what was read does not tell.
+	// StateUnknown means that the objects read do not show the state.
 	StateUnknown JobState = "Unknown"
 )
 
@@ -81,60 +81,63 @@ func (t *Trace) Phrase() string {
 	return strings.ToLower(string(t.State))
 }
 
-// JobReason says in one word why a Job is in its state.
+// JobReason is why a Job is in its state, in one word.
 type JobReason string
 
 // The reasons of Jobs.
 const (
-	// ReasonNone: the state says it all.
+	// ReasonNone means that the state says it all.
 	ReasonNone JobReason = ""
-	// ReasonBuiltIn: the built-in controller runs it on its own cluster.
+	// ReasonBuiltIn means that the built-in controller runs the Job on its own cluster.
 	ReasonBuiltIn JobReason = "BuiltIn"
-	// ReasonFinding: a finding explains it; the first of the trace's findings that counts.
+	// ReasonFinding means that a finding explains the state: the first relevant one of the trace's
+	// findings.
 	ReasonFinding JobReason = "Finding"
-	// ReasonOverLimit: it requests more than any cluster can ever give.
+	// ReasonOverLimit means that the Job requests more than any cluster can ever give.
 	ReasonOverLimit JobReason = "OverLimit"
-	// ReasonNoFlavor: no flavor of any cluster suits its Pods.
+	// ReasonNoFlavor means that no flavor of any cluster suits the Pods.
 	ReasonNoFlavor JobReason = "NoFlavor"
-	// ReasonQuotaInUse: other Jobs hold the quota.
+	// ReasonQuotaInUse means that other Jobs hold the quota.
 	ReasonQuotaInUse JobReason = "QuotaInUse"
-	// ReasonBehindInQueue: another Job is first in a StrictFIFO queue.
+	// ReasonBehindInQueue means that another Job is first in a StrictFIFO queue.
 	ReasonBehindInQueue JobReason = "BehindInQueue"
-	// ReasonNotOffered: it fits on a cluster to which its manager has not offered it.
+	// ReasonNotOffered means that the Job fits on a cluster to which its manager has not offered
+	// it.
 	ReasonNotOffered JobReason = "NotOffered"
-	// ReasonNotAdmitted: it fits on a cluster that has not admitted it yet.
+	// ReasonNotAdmitted means that the Job fits on a cluster that has not admitted it yet.
 	ReasonNotAdmitted JobReason = "NotAdmitted"
-	// ReasonSetup: a queue, namespace, connection or check keeps it from every cluster.
+	// ReasonSetup means that a queue, namespace, connection or check keeps the Job from every
+	// cluster.
 	ReasonSetup JobReason = "Setup"
-	// ReasonNoQueueLabel: it names no queue, so Kueue ignores it.
+	// ReasonNoQueueLabel means that the Job has no queue label, so Kueue ignores it.
 	ReasonNoQueueLabel JobReason = "NoQueueLabel"
-	// ReasonNoWorkload: Kueue has made no Workload for it.
+	// ReasonNoWorkload means that Kueue has created no Workload for the Job.
 	ReasonNoWorkload JobReason = "NoWorkload"
-	// ReasonHeld: its Workload is deactivated, finished or on hold.
+	// ReasonHeld means that the Workload is deactivated, finished or on hold.
 	ReasonHeld JobReason = "Held"
-	// ReasonAdmissionCheck: an AdmissionCheck is pending or has rejected it.
+	// ReasonAdmissionCheck means that an AdmissionCheck is pending or has rejected the Workload.
 	ReasonAdmissionCheck JobReason = "AdmissionCheck"
-	// ReasonUnclaimed: no controller has picked it up.
+	// ReasonUnclaimed means that no controller has picked the Job up.
 	ReasonUnclaimed JobReason = "Unclaimed"
-	// ReasonUnknownOwner: its managedBy looks like a typo.
+	// ReasonUnknownOwner means that the managedBy value looks like a typo.
 	ReasonUnknownOwner JobReason = "UnknownOwner"
-	// ReasonUndispatched: it waits for the dispatch command.
+	// ReasonUndispatched means that the Job waits for the command dispatch.
 	ReasonUndispatched JobReason = "Undispatched"
-	// ReasonNoMirror: no mirror was found.
+	// ReasonNoMirror means that no mirror was found.
 	ReasonNoMirror JobReason = "NoMirror"
-	// ReasonUnread: the answer depends on something that could not be read.
+	// ReasonUnread means that the answer depends on something that could not be read.
 	ReasonUnread JobReason = "Unread"
-	// ReasonMirrorUnreachable: the cluster that runs it does not answer.
+	// ReasonMirrorUnreachable means that the cluster that runs the Job does not answer.
 	ReasonMirrorUnreachable JobReason = "MirrorUnreachable"
-	// ReasonStatusNotCopied: its origin does not show the state of the mirror.
+	// ReasonStatusNotCopied means that the origin does not show the state of the mirror.
 	ReasonStatusNotCopied JobReason = "StatusNotCopied"
-	// ReasonUnschedulable: the scheduler finds no node for its Pods.
+	// ReasonUnschedulable means that the scheduler finds no node for the Pods.
 	ReasonUnschedulable JobReason = "Unschedulable"
-	// ReasonPods: its Pods cannot be created, or do not start.
+	// ReasonPods means that the Pods cannot be created, or do not start.
 	ReasonPods JobReason = "Pods"
-	// ReasonSuspended: spec.suspend is true.
+	// ReasonSuspended means that spec.suspend is true.
 	ReasonSuspended JobReason = "Suspended"
-	// ReasonOriginMissing: no cluster that was read has its origin.
+	// ReasonOriginMissing means that no cluster that was read has the origin.
 	ReasonOriginMissing JobReason = "OriginMissing"
 )
 

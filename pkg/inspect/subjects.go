@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// Subjects are what a trace can be made of: the pairs and the orphans, and Jobs
-// that are neither, as pairs without mirrors. Of these, those that stand in a
-// queue of Kueue's matter always, the others only where there is nothing else.
+// Subjects returns the objects that can be traced: the pairs, the orphans, and Jobs that are
+// neither, as pairs without mirrors. Jobs in a queue of Kueue are always included, the others only
+// if there is nothing else.
 func (v *Inventory) Subjects() []Pair {
 	subjects := slices.Clone(v.Pairs.Pairs)
 	for _, orphan := range v.Pairs.Orphans {

@@ -12,21 +12,21 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// TimelineEntry is something that happened to one of the objects on the way.
+// TimelineEntry is one event of an object on the chain.
 type TimelineEntry struct {
-	// Time is as the cluster's own clock had it.
+	// Time is when it happened, by the clock of the cluster.
 	Time metav1.Time `json:"time"`
-	// Context is where it happened.
+	// Context is the context where it happened.
 	Context string `json:"context"`
-	// Object is what it happened to, such as "Workload/job-train-1c348".
+	// Object is the object, such as "Workload/job-train-1c348".
 	Object string `json:"object"`
 	// Event says what happened.
 	Event string `json:"event"`
 }
 
-// timeline merges what creation times, conditions, managedFields and events of
-// all objects on the way tell, over all clusters, in the order of their times.
-// Clocks are not corrected; Trace.Clocks tells which are off.
+// timeline merges creation times, conditions, managedFields and events of all objects on the chain,
+// over all clusters, in the order of time. It does not correct clocks; Trace.Clocks lists the wrong
+// ones.
 func (v *Inventory) timeline(p Pair) []TimelineEntry {
 	t := timeline{entries: []TimelineEntry{}}
 	jobs := p.Jobs()
@@ -106,8 +106,8 @@ func (t *timeline) conditions(context, object string, conditions []metav1.Condit
 	}
 }
 
-// isBeginning says whether a condition only tells that something has not happened
-// so far, as it is written when a Workload is made.
+// isBeginning says whether a condition only says that something has not happened yet. Kueue writes
+// such conditions when it creates a Workload.
 func isBeginning(c metav1.Condition) bool {
 	if c.Status == metav1.ConditionTrue {
 		return false
@@ -116,7 +116,7 @@ func isBeginning(c metav1.Condition) bool {
 	case kueue.Admitted:
 		return true
 	case kueue.PodsReady, kueue.PodsScheduled:
-		// WaitForScheduling is from Kueue 0.20 on (KEP-13502).
+		// Kueue writes WaitForScheduling from 0.20 on (KEP-13502).
 		return c.Reason == "WaitForStart" || c.Reason == "WaitForScheduling"
 	}
 	return false
@@ -135,8 +135,8 @@ func (t *timeline) workload(f *Facts, w *kueue.Workload) {
 	}
 }
 
-// pods tells of a Job's pods in a line or two, however many there are; of an object that
-// makes Jobs, in as many for each of these.
+// pods adds one or two entries for a Job's Pods, however many there are; for an object that creates
+// Jobs, one or two for each of these.
 func (t *timeline) pods(f *Facts, j *Job) {
 	made := map[string][]*Pod{}
 	for _, p := range f.PodsOf(j) {
@@ -160,17 +160,17 @@ func (t *timeline) pods(f *Facts, j *Job) {
 func (t *timeline) events(f *Facts, about func(*Event) bool) {
 	type key struct{ object, reason, message string }
 	told := map[key]bool{}
-	// The latest first, so that of those that repeat it is the one that is told.
+	// Sort the latest first, so that it represents its repetitions.
 	events := slices.Clone(f.Events)
 	slices.SortStableFunc(events, func(a, b *Event) int { return b.Time.Compare(a.Time) })
 	for _, e := range events {
 		k := key{e.Kind + "/" + e.Name, e.Reason, e.Message}
 		if e.Kind == "Pod" {
-			// The same warning of 200 pods is one line.
+			// The same warning of 200 Pods becomes one entry.
 			k.object = "Pod"
 		}
 		if !about(e) || told[k] || !e.Warning && e.Reason == "SuccessfulCreate" {
-			// Of pods that were created, the pods themselves tell.
+			// The entries of pods already show that Pods were created.
 			continue
 		}
 		told[k] = true
@@ -185,14 +185,14 @@ func (t *timeline) events(f *Facts, about func(*Event) bool) {
 	}
 }
 
-// about picks the events of a cluster that are about a pair.
+// about returns a function that selects a cluster's events about a pair.
 func (v *Inventory) about(p Pair, f *Facts) func(*Event) bool {
 	uids := map[string]bool{}
 	for _, j := range p.Jobs() {
 		if j.Context == f.Context {
 			uids[j.UID] = true
 			for _, pod := range f.PodsOf(j) {
-				// What controls it may be a Job that the object has made.
+				// The Pod's controller may be a Job that the object created.
 				uids[pod.UID], uids[pod.JobUID] = true, pod.JobUID != ""
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// TestTraceLeavesTheInventory: to follow a Job changes nothing of what was read.
+// TestTraceLeavesTheInventory checks that tracing a Job does not modify the inventory.
 func TestTraceLeavesTheInventory(t *testing.T) {
 	at := func(minute int) metav1.Time { return metav1.NewTime(time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC)) }
 	job := &inspect.Job{
@@ -28,8 +28,8 @@ func TestTraceLeavesTheInventory(t *testing.T) {
 	assert.Equal(t, v.Facts("hub").PodsOf(job)[0].Name, "newer")
 }
 
-// TestTimelineOfWhatItMakes: of an object that makes Jobs, the pods and the warnings are
-// told with the Job that they belong to.
+// TestTimelineOfWhatItMakes checks that Pods and warnings of an object that creates Jobs are shown
+// with the Job that they belong to.
 func TestTimelineOfWhatItMakes(t *testing.T) {
 	at := func(minute int) metav1.Time { return metav1.NewTime(time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC)) }
 	set := &inspect.Job{

@@ -11,51 +11,50 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// Trace is one Job's way from its origin to its pods.
+// Trace is the chain of one Job, from its origin to its Pods.
 type Trace struct {
 	metav1.TypeMeta `json:",inline"`
-	// Origin is null where a mirror's origin was not found.
+	// Origin is the origin; null if it was not found.
 	Origin *Job `json:"origin"`
-	// Mirrors are sorted: the one that matters most comes first.
+	// Mirrors are the mirrors, the most important first.
 	Mirrors []TraceMirror `json:"mirrors"`
-	// State and Reason say in one word each what the Job does and why. Message gives the reason
-	// with its numbers, "" where the state says it all. Summary is all of that as one text.
+	// State is the state of the Job, in one word.
 	State JobState `json:"state"`
-	// Reason says in one word why it is in its state.
+	// Reason says in one word why the Job is in its state.
 	Reason JobReason `json:"reason"`
-	// Message says why it is in its state, with numbers.
+	// Message says why the Job is in its state, with numbers; "" if the state says it all.
 	Message string `json:"message"`
 	// Summary is the state and the message in one sentence.
 	Summary string `json:"summary"`
-	// Since is when the state began, null where nothing dates it.
+	// Since is when the state began; null if unknown.
 	Since *metav1.Time `json:"since"`
-	// Fixes are what would help, the best first.
+	// Fixes are ways to make the Job run, the best first.
 	Fixes []command.Fix `json:"fixes"`
 	// Remedy is Fixes as one text, with commands in backquotes.
 	Remedy string `json:"remedy"`
 	// Unchecked is what the answer depends on and could not be read.
 	Unchecked []Unchecked `json:"unchecked"`
-	// Cost is what the Job holds on the management cluster though no cluster can run it; absent if
-	// it holds nothing, or could run.
+	// Cost is the quota on the management cluster that the Job holds although no cluster can run
+	// it; absent if it holds none, or could run.
 	Cost *Cost `json:"cost,omitempty"`
-	// Starts is what is known of when a Job that waits will start; absent if nothing is.
+	// Starts is what is known about when a waiting Job will start; absent if nothing is.
 	Starts *Starts `json:"starts,omitempty"`
-	// Hops are the way, each before what lies behind it; null where the way was
-	// not looked at.
+	// Hops are the objects on the chain, each before those it leads to; null if the chain was not
+	// followed.
 	Hops []Hop `json:"hops"`
-	// Placements are the clusters that it may be given to, and whether it could run there:
-	// none where it waits for nothing, or nobody knows by which rules it is placed.
+	// Placements are the candidate clusters, and whether the Job could run there; empty if the Job
+	// does not wait, or its placement rules are unknown.
 	Placements []Placement `json:"placements"`
-	// Differences are the fields in which a mirror is not as its origin says.
+	// Differences are the fields whose values on a mirror differ from the origin's.
 	Differences []Difference `json:"differences"`
-	// Timeline is what happened, the oldest first.
+	// Timeline lists what happened, the oldest first.
 	Timeline []TimelineEntry `json:"timeline"`
-	// Life is the Job's states on each cluster over time, for a picture.
+	// Life is the Job's states on each cluster over time, for a diagram.
 	Life []Interval `json:"-"`
-	// Clocks are the clusters whose clock differs from ours by more than can be
-	// overlooked: the times that they tell are off by as much.
+	// Clocks are the clusters with a noticeably wrong clock. Times from these clusters are wrong by
+	// as much.
 	Clocks []ClockSkew `json:"clocks"`
-	// Findings are what is wrong with it; null means that it was not judged.
+	// Findings are the problems of the Job; null if they were not checked.
 	Findings []Finding `json:"findings"`
 	// Errors are the contexts that were not read completely.
 	Errors []ContextError `json:"errors"`
@@ -64,12 +63,12 @@ type Trace struct {
 // TraceMirror is a mirror as a trace shows it.
 type TraceMirror struct {
 	Job `json:",inline"`
-	// Relation says how the mirror belongs to the origin.
+	// Relation says what shows that this is a mirror of the origin.
 	Relation Relation `json:"relation"`
-	// Current is false for the mirror of an older incarnation of the origin.
+	// Current is false for the mirror of an older origin of the same name.
 	Current bool `json:"current"`
-	// InStep is whether its origin tells the same state, or has had no more than
-	// a few seconds to do so.
+	// InStep is whether the origin shows the state of the mirror, or has had only a few seconds to
+	// do so.
 	InStep bool `json:"inStep"`
 }
 
@@ -84,8 +83,7 @@ type TraceList struct {
 	Errors []ContextError `json:"errors"`
 }
 
-// ClockSkew is by how many seconds a cluster's clock is ahead of the one that
-// Now is taken from.
+// ClockSkew is the difference between a cluster's clock and ours.
 type ClockSkew struct {
 	// Context is the context of the cluster.
 	Context string `json:"context"`
@@ -93,7 +91,7 @@ type ClockSkew struct {
 	AheadSeconds int `json:"aheadSeconds"`
 }
 
-// NewTraceList makes an empty list.
+// NewTraceList returns an empty list.
 func NewTraceList() *TraceList {
 	return &TraceList{
 		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "TraceList"},
@@ -101,8 +99,8 @@ func NewTraceList() *TraceList {
 	}
 }
 
-// Trace follows a pair without its answer, which package answer fills in. The pair is one of the inventory's; a pair without an
-// origin is an orphan, and one without mirrors may be any Job.
+// Trace traces a pair of the inventory, without its answer, which package answer adds. A pair
+// without an origin is an orphan. A pair without mirrors may be any Job.
 func (v *Inventory) Trace(p Pair) *Trace {
 	t := v.Follow(p)
 	t.Timeline = v.timeline(p)
@@ -119,7 +117,7 @@ func (v *Inventory) Trace(p Pair) *Trace {
 	return t
 }
 
-// Follow returns a trace as far as an answer rests on it, without its timeline.
+// Follow returns the part of a trace that its answer depends on, without the timeline.
 func (v *Inventory) Follow(p Pair) *Trace {
 	t := v.brief(p)
 	t.Hops = v.hops(p, t)
@@ -129,7 +127,7 @@ func (v *Inventory) Follow(p Pair) *Trace {
 	return t
 }
 
-// Traces are all pairs, and the orphans, each as a trace without its way.
+// Traces returns all pairs and orphans as traces without hops.
 func (v *Inventory) Traces() *TraceList {
 	list := NewTraceList()
 	for _, p := range v.Pairs.Pairs {
@@ -147,8 +145,8 @@ func (v *Inventory) Traces() *TraceList {
 	return list
 }
 
-// selects says whether a pair is one of those that were asked for by their labels: its
-// origin is, or one of its mirrors.
+// selects says whether a pair matches the query's label selector: its origin does, or one of its
+// mirrors.
 func (v *Inventory) selects(p Pair) bool {
 	isSelected := func(j *Job) bool {
 		f := v.Facts(j.Context)
@@ -157,7 +155,7 @@ func (v *Inventory) selects(p Pair) bool {
 	return p.Origin != nil && isSelected(p.Origin) || slices.ContainsFunc(p.Mirrors, func(m Mirror) bool { return isSelected(m.Job) })
 }
 
-// OrphanPair is a mirror whose origin was not found, as a pair.
+// OrphanPair returns a mirror without a known origin as a pair.
 func OrphanPair(j *Job) Pair {
 	relation := ByMultiKueue
 	if j.OriginUID() != "" {
@@ -166,7 +164,7 @@ func OrphanPair(j *Job) Pair {
 	return Pair{Mirrors: []Mirror{{Job: j, Relation: relation, Current: false}}}
 }
 
-// brief is a trace of what the pair itself tells.
+// brief returns a trace with what the pair itself shows.
 func (v *Inventory) brief(p Pair) *Trace {
 	t := &Trace{
 		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "Trace"},
@@ -192,7 +190,7 @@ func (v *Inventory) brief(p Pair) *Trace {
 	return t
 }
 
-// currentRefs are the mirrors of an origin that run this very incarnation.
+// currentRefs returns the mirrors of this origin, without those of an older one.
 func currentRefs(p Pair) []Ref {
 	refs := []Ref{}
 	for _, m := range p.Current() {
@@ -201,7 +199,7 @@ func currentRefs(p Pair) []Ref {
 	return refs
 }
 
-// Errors are the contexts that were not read completely, with the reasons.
+// Errors returns the contexts that were not read completely, with the reasons.
 func (v *Inventory) Errors() []ContextError {
 	errs := []ContextError{}
 	for _, f := range v.Clusters {
@@ -225,8 +223,8 @@ func (f *Facts) errors() []ContextError {
 	return errs
 }
 
-// NoticeableSkew is by how many whole seconds a clock is ahead, if it differs
-// enough to be worth a word.
+// NoticeableSkew returns by how many whole seconds a clock is ahead; ok is false if the difference
+// is negligible.
 func NoticeableSkew(s kubecontext.Skew) (ahead int, ok bool) {
 	by, ok := s.Noticeable()
 	return int(by / time.Second), ok
@@ -250,6 +248,9 @@ func (t *Trace) DeepCopyObject() runtime.Object {
 	}
 	c.Differences, c.Timeline, c.Life = slices.Clone(t.Differences), slices.Clone(t.Timeline), slices.Clone(t.Life)
 	c.Clocks, c.Findings, c.Errors = slices.Clone(t.Clocks), slices.Clone(t.Findings), slices.Clone(t.Errors)
+	for i := range c.Findings {
+		c.Findings[i] = t.Findings[i].deepCopy()
+	}
 	return &c
 }
 
@@ -264,8 +265,8 @@ func (l *TraceList) DeepCopyObject() runtime.Object {
 	return c
 }
 
-// KeepOrphans drops all but the mirrors without an origin. A mirror whose origin is unknown,
-// because no cluster that may have it was read, is none.
+// KeepOrphans keeps only mirrors that certainly have no origin. It drops those whose origin is
+// unknown because no cluster that may have it was read.
 func (l *TraceList) KeepOrphans(v *Inventory) {
 	isKnown := map[string]bool{}
 	for _, j := range v.Pairs.Orphans {

@@ -10,7 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// TestWhoseWorkloads: what the label job-uid says is not always whose a Workload is.
+// TestWhoseWorkloads checks that the label job-uid does not always name the Job of a Workload.
 func TestWhoseWorkloads(t *testing.T) {
 	owned := func(apiVersion, kind string, controls bool) []metav1.OwnerReference {
 		return []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: "o", UID: "uid-of-owner", Controller: &controls}}
@@ -39,7 +39,7 @@ func TestWhoseWorkloads(t *testing.T) {
 	}
 }
 
-// TestBeginnings: what has not happened so far is nothing that happened.
+// TestBeginnings checks that a condition about something that has not happened yet is no event.
 func TestBeginnings(t *testing.T) {
 	for _, c := range []struct {
 		condition, status, reason string

@@ -5,14 +5,16 @@ import (
 	"strings"
 )
 
-// onlyPodSet is how Kueue begins its message about the only pod set of a Workload.
+// onlyPodSet matches the beginning of Kueue's message about the only pod set
+// of a Workload.
 var onlyPodSet = regexp.MustCompile(regexp.QuoteMeta(assignment) + `\S+: `)
 
-// conditionReason is the reason of a condition before its message.
+// conditionReason matches the reason of a condition before its message.
 var conditionReason = regexp.MustCompile(`^\w+: $`)
 
-// Brief shortens a message of Kueue's: where all of it is about what flavors lack, it becomes
-// their messages, and what it begins with each time is dropped. Other texts stay as they are.
+// Brief shortens a message of Kueue. If all of it is about what flavors lack,
+// Brief replaces it by the messages of these lacks. Otherwise it removes the
+// fixed beginning. Other texts stay as they are.
 func Brief(message string) string {
 	if strings.Count(message, assignment) != 1 {
 		return message

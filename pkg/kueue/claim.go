@@ -13,32 +13,36 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// Claim is a Workload as far as it holds quota or waits for it. It is a small part of
-// the Workload: where there are many, no more is kept of them.
+// Claim is the part of a Workload that is about holding quota or waiting for
+// it. Only this part is kept, because there may be many Workloads.
 type Claim struct {
 	Namespace, Name, UID string
-	// Kind and Owner are what it was made for, as "Job" and "train"; empty if nothing
-	// controls it.
+	// Kind and Owner are the object that it was made for, such as "Job" and
+	// "train". They are "" if nothing controls it.
 	Kind, Owner string
-	// LocalQueue is where it was submitted, ClusterQueue where it has its quota from, ""
-	// while it has none.
+	// LocalQueue is where it was submitted. ClusterQueue is where its quota
+	// comes from, "" if it has none.
 	LocalQueue, ClusterQueue string
-	// CreatedAt is when it was made, and Since when it was given quota.
+	// CreatedAt is when it was created, and Since when it got quota.
 	CreatedAt, Since time.Time
-	// EndsBy is when Kueue ends it at the latest, by its maximumExecutionTimeSeconds; zero where
-	// nothing bounds it.
+	// AdmittedAt is when it was admitted. It is zero while it waits for quota,
+	// or for AdmissionChecks such as MultiKueue's.
+	AdmittedAt time.Time
+	// EndsBy is when Kueue ends it at the latest, by its
+	// maximumExecutionTimeSeconds. It is zero if nothing limits it.
 	EndsBy time.Time
-	// Turn is when its turn is.
+	// Turn is its order in the queue.
 	Turn Turn
-	// Holds is what it has, in all its pods together.
+	// Holds is what it holds for all its Pods together.
 	Holds []Held
-	// Asks is what it waits for, by its podsets; nil where that is not known.
+	// Asks is what it waits for, by podset, nil if unknown.
 	Asks []PodSetRequests
-	// Reason is why it has no quota, as Kueue says, "" if it says nothing.
+	// Reason and Message say why it has no quota, according to Kueue. They are
+	// "" if Kueue has not reported anything.
 	Reason, Message string
-	// Evicted is whether it is about to give back what it has.
+	// Evicted is whether it is about to release what it holds.
 	Evicted bool
-	// Origin is MultiKueue's marker: the manager that it came from.
+	// Origin is the value of MultiKueue's label: the manager that it came from.
 	Origin string
 }
 
@@ -48,13 +52,13 @@ type Held struct {
 	Quantity         resource.Quantity
 }
 
-// PodSetRequests is what the pods of one kind of a Workload ask for together.
+// PodSetRequests is what the Pods of one podset request together.
 type PodSetRequests struct {
 	Name      string              `json:"name"`
 	Resources corev1.ResourceList `json:"resources,omitempty"`
 }
 
-// PodSetAssignment is what was given to the pods of one kind of a Workload.
+// PodSetAssignment is what the Pods of one podset got.
 type PodSetAssignment struct {
 	Name          string              `json:"name"`
 	Count         int32               `json:"count,omitempty"`
@@ -62,7 +66,7 @@ type PodSetAssignment struct {
 	ResourceUsage corev1.ResourceList `json:"resourceUsage,omitempty"`
 }
 
-// ClaimedWorkload is what a Claim is made of.
+// ClaimedWorkload has the fields of a Workload that a Claim is made of.
 type ClaimedWorkload struct {
 	Metadata struct {
 		Namespace         string                  `json:"namespace"`
@@ -79,7 +83,8 @@ type ClaimedWorkload struct {
 		Active    *bool           `json:"active"`
 		Priority  *int32          `json:"priority"`
 		PodSets   json.RawMessage `json:"podSets"`
-		// MaxSeconds and PastSeconds are those of WorkloadSpec and WorkloadStatus.
+		// MaxSeconds and Status.PastSeconds are the fields of WorkloadSpec and
+		// WorkloadStatus.
 		MaxSeconds *int32 `json:"maximumExecutionTimeSeconds"`
 	} `json:"spec"`
 	Status struct {
@@ -90,7 +95,7 @@ type ClaimedWorkload struct {
 	} `json:"status"`
 }
 
-// ClaimStatus is what a Claim is made of beside what is kept of a Workload's status.
+// ClaimStatus has the fields of a Workload's status that only a Claim uses.
 type ClaimStatus struct {
 	ResourceRequests []PodSetRequests `json:"resourceRequests"`
 	Reclaimable      []struct {
@@ -99,8 +104,9 @@ type ClaimStatus struct {
 	} `json:"reclaimablePods"`
 }
 
-// Claim is what a Workload holds or waits for, nil if it does neither: it has finished,
-// or was deactivated. What was evicted holds its quota until its pods are gone (kueue:
+// Claim returns what a Workload holds or waits for. It returns nil if the
+// Workload does neither, because it has finished or was deactivated. An
+// evicted Workload holds its quota until its Pods are gone (kueue:
 // pkg/cache/scheduler/cache.go).
 func (w *ClaimedWorkload) Claim() *Claim {
 	isTrue := func(condition string) bool { return meta.IsStatusConditionTrue(w.Status.Conditions, condition) }
@@ -122,6 +128,9 @@ func (w *ClaimedWorkload) Claim() *Claim {
 	if quota != nil && quota.Status == metav1.ConditionTrue && w.Status.Admission != nil {
 		c.ClusterQueue, c.Since = w.Status.Admission.ClusterQueue, quota.LastTransitionTime.Time
 		c.Holds, c.EndsBy = w.holds(), w.endsBy()
+		if admitted := meta.FindStatusCondition(w.Status.Conditions, Admitted); admitted != nil && admitted.Status == metav1.ConditionTrue {
+			c.AdmittedAt = admitted.LastTransitionTime.Time
+		}
 		return c
 	}
 	if w.Metadata.DeletionTimestamp != nil {
@@ -136,8 +145,8 @@ func (w *ClaimedWorkload) Claim() *Claim {
 	return c
 }
 
-// endsBy is when Kueue ends it at the latest: its time runs while it is admitted (kueue:
-// pkg/controller/core/workload_controller.go).
+// endsBy returns when Kueue ends it at the latest. Its time counts while it
+// is admitted (kueue: pkg/controller/core/workload_controller.go).
 func (w *ClaimedWorkload) endsBy() time.Time {
 	admitted := meta.FindStatusCondition(w.Status.Conditions, Admitted)
 	if w.Spec.MaxSeconds == nil || admitted == nil || admitted.Status != metav1.ConditionTrue {
@@ -147,7 +156,7 @@ func (w *ClaimedWorkload) endsBy() time.Time {
 	return admitted.LastTransitionTime.Add(time.Duration(left) * time.Second)
 }
 
-// holds is what was given to all podsets, less what their pods no longer need.
+// holds returns what all podsets got, minus what their Pods no longer need.
 func (w *ClaimedWorkload) holds() []Held {
 	var all []Held
 	for _, assigned := range w.Status.Admission.PodSetAssignments {
@@ -171,8 +180,8 @@ func (w *ClaimedWorkload) holds() []Held {
 	return all
 }
 
-// asks is what the pods' templates ask for: what Kueue says itself is better, but it
-// says nothing of what it has not looked at.
+// asks returns what the Pod templates request. What Kueue reports itself is
+// better, but it reports nothing about Workloads that it has not evaluated.
 func (w *ClaimedWorkload) asks() []PodSetRequests {
 	var sets []PodTemplate
 	if json.Unmarshal(w.Spec.PodSets, &sets) != nil {

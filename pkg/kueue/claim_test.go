@@ -21,7 +21,7 @@ func claimOf(t *testing.T, text string) *kueue.Claim {
 	return w.Claim()
 }
 
-// TestClaim: who holds quota, who waits for it, and who does neither.
+// TestClaim checks which Workloads hold quota, wait for it, or do neither.
 func TestClaim(t *testing.T) {
 	const reserved = `{type: QuotaReserved, status: "True", reason: QuotaReserved, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}`
 	const admission = `admission: {clusterQueue: q, podSetAssignments: [{name: main, count: 4, flavors: {cpu: f}, resourceUsage: {cpu: 6, memory: 0}}]}`
@@ -64,7 +64,7 @@ func short(c *kueue.Claim) string {
 	return verb + strings.Join(words, " ")
 }
 
-// TestRequests: what a pod counts for.
+// TestRequests checks what a Pod counts for.
 func TestRequests(t *testing.T) {
 	for name, test := range map[string]struct{ pod, limits, want string }{
 		"the most of init container and container": {`{initContainers: [{resources: {requests: {cpu: 4}}}], containers: [{resources: {requests: {cpu: 1}}}]}`, "", "cpu=4"},
@@ -94,7 +94,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestCounting: Pod-level requests count for no less than the containers from 0.20 on.
+// TestCounting checks that Pod-level requests count at least as much as the
+// containers since 0.20.
 func TestCounting(t *testing.T) {
 	cpu := func(amount string) corev1.ResourceList {
 		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(amount)}
@@ -108,7 +109,7 @@ func TestCounting(t *testing.T) {
 	assert.Equal(t, since.Cpu().String(), "3")
 }
 
-// TestPriorityBoost: the annotation moves a Workload in its queue.
+// TestPriorityBoost checks that the annotation moves a Workload in its queue.
 func TestPriorityBoost(t *testing.T) {
 	for boost, want := range map[string]int32{"": 10, "5": 15, "-20": -10, "2147483647": 2147483647, "much": 10} {
 		var claimed kueue.ClaimedWorkload

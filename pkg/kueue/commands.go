@@ -6,23 +6,24 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
-// Kubectl is a command of kubectl's with a verb for an object of Kueue's. Of objects that
-// have no namespace, that is "".
+// Kubectl returns the kubectl command with a verb for an object of Kueue.
+// namespace is "" for cluster-scoped kinds.
 func Kubectl(context, verb, kind, namespace, name string) command.Command {
 	return command.Kubectl(context, namespace, verb, Resource(kind), name)
 }
 
-// Patch is the command that gives a field of an object of Kueue's a value.
+// Patch returns the command that sets a field of an object of Kueue.
 func Patch(context, kind, namespace, name string, value any, path ...string) command.Command {
 	return Kubectl(context, "patch", kind, namespace, name).With("--type", "merge", "-p", command.Patch(value, path...))
 }
 
-// Activate is the command that has Kueue take up a Workload again.
+// Activate returns the command that makes Kueue queue a deactivated Workload
+// again.
 func Activate(context string, w *Workload) command.Command {
 	return Patch(context, "Workload", w.Namespace, w.Name, true, "spec", "active")
 }
 
-// Resume is the command that lets a queue go on which somebody has stopped.
+// Resume returns the command that resumes a stopped queue.
 func Resume(context, kind, namespace, name string) command.Command {
 	return Patch(context, kind, namespace, name, "None", "spec", "stopPolicy")
 }

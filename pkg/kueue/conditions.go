@@ -19,14 +19,15 @@ const (
 	BlockedOnPreemptionGates = "BlockedOnPreemptionGates"
 )
 
-// DelayedTopology is the reason for which a Workload that has quota is not admitted so far
+// DelayedTopology is the reason why a Workload with quota is not admitted yet
 // (kueue: apis/kueue/v1beta2/workload_types.go).
 const DelayedTopology = "PendingDelayedTopologyRequests"
 
-// The reasons of QuotaReserved=False that Kueue writes since 0.19 with the feature gate
-// UnadmittedWorkloadsObservability, which is on by default (kueue: workload_types.go).
-// Otherwise Kueue writes Pending, Waiting or Inadmissible, and only the message tells.
-// Workload.Waiting reads them.
+// The reasons of QuotaReserved=False that Kueue writes since 0.19 with the
+// feature gate UnadmittedWorkloadsObservability, which is on by default
+// (kueue: workload_types.go). Otherwise Kueue writes Pending, Waiting or
+// Inadmissible, and only the message explains the wait. Workload.Waiting
+// reads them.
 const (
 	WaitingForQuota   = "WaitingForQuota"
 	TopologyFailed    = "TopologyPlacementFailed"
@@ -45,18 +46,19 @@ const (
 	OnHold            = "OnHold"
 )
 
-// IsStopped says whether a stopPolicy stops its queue.
+// IsStopped reports whether a stopPolicy stops its queue.
 func IsStopped(policy string) bool { return policy != "" && policy != "None" }
 
-// Condition finds a condition of a Workload by its type; nil if it has none.
+// Condition returns the condition of a Workload with a type, nil if it has
+// none.
 func (w *Workload) Condition(conditionType string) *metav1.Condition {
 	return meta.FindStatusCondition(w.Status.Conditions, conditionType)
 }
 
-// Is says whether a condition of a Workload is true.
+// Is reports whether a condition of a Workload is true.
 func (w *Workload) Is(conditionType string) bool {
 	return meta.IsStatusConditionTrue(w.Status.Conditions, conditionType)
 }
 
-// IsActive says whether nobody has deactivated a Workload.
+// IsActive reports whether a Workload has not been deactivated.
 func (w *Workload) IsActive() bool { return w.Spec.Active == nil || *w.Spec.Active }

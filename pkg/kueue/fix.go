@@ -11,7 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
-// Site is where a Workload waits: what its fixes need to know besides the reason.
+// Site is the place where a Workload waits: what its fixes need besides the
+// reason.
 type Site struct {
 	// Context reaches the cluster.
 	Context  string
@@ -21,13 +22,15 @@ type Site struct {
 	// LocalQueue and ClusterQueue are the queues of the Workload, nil if unknown.
 	LocalQueue   *LocalQueue
 	ClusterQueue *ClusterQueue
-	// Topology is the only one that the flavors of the cluster name, "" if unknown.
+	// Topology is the only topology that the flavors of the cluster name, "" if
+	// unknown.
 	Topology string
 }
 
-// Fixes returns how to end a wait, the best way first. It is the one mapping from reasons
-// to fixes, for rules, traces and placements. A text is an imperative, with a command if
-// one does what the text says. No fix deletes the Job.
+// Fixes returns how to end a wait, best way first. It is the only mapping
+// from reasons to fixes, for rules, traces and placements. A text is an
+// imperative, with a command if one does what the text says. No fix deletes
+// the Job.
 func (w *Wait) Fixes(at Site) []command.Fix {
 	switch {
 	case w.Reason == ReasonQuotaInUse:
@@ -235,7 +238,8 @@ func RaiseQuota(context string, q *ClusterQueue, flavor, resourceName, by, to st
 	return s.editQuota("%s %s (flavor %s)", text, resourceName, flavor)
 }
 
-// isQuotaForeign returns whether something else than a person sets the quota.
+// isQuotaForeign reports whether something other than a person sets the
+// quota.
 func (s Site) isQuotaForeign() bool {
 	q := s.ClusterQueue
 	return q != nil && (q.Status.EffectiveQuotas != nil || meta.IsStatusConditionTrue(q.Status.Conditions, QuotaAutomation))
@@ -277,7 +281,7 @@ func list(context, kind string) command.Command {
 	return command.Kubectl(context, "", "get", Resource(kind))
 }
 
-// compareQuantities orders quantities, with those that are none last.
+// compareQuantities orders quantities, with invalid ones last.
 func compareQuantities(a, b string) int {
 	x, errX := resource.ParseQuantity(a)
 	y, errY := resource.ParseQuantity(b)

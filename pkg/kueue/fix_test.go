@@ -10,7 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// fixesOf renders the fixes of a wait, one per line.
+// fixesOf formats the fixes of a wait, one per line.
 func fixesOf(w *kueue.Wait, at kueue.Site) string {
 	var lines []string
 	for _, f := range w.Fixes(at) {
@@ -30,7 +30,8 @@ func site(t *testing.T, clusterQueue string) kueue.Site {
 	return at
 }
 
-// TestFixes: each reason has its fix, with a command if one does what the text says.
+// TestFixes checks that each reason has its fix, with a command if one does
+// what the text says.
 func TestFixes(t *testing.T) {
 	const (
 		queue = `metadata: {name: q}, spec: {resourceGroups: [{flavors: [{name: spot, resources: [{name: cpu, nominalQuota: 1}]}, {name: od, resources: [{name: cpu, nominalQuota: 14}]}]}]`
@@ -124,7 +125,8 @@ func TestFixes(t *testing.T) {
 	}
 }
 
-// TestFixEveryReason: what waits has a fix, and no fix deletes anything.
+// TestFixEveryReason checks that every wait has a fix, and that no fix
+// deletes anything.
 func TestFixEveryReason(t *testing.T) {
 	for _, reason := range kueue.WaitReasons() {
 		wait := kueue.Wait{Reason: reason, Checks: []kueue.CheckState{{Name: "budget"}}}
@@ -134,7 +136,8 @@ func TestFixEveryReason(t *testing.T) {
 	}
 }
 
-// TestFixTimedOut: what Kueue deactivates again at once is not to be activated.
+// TestFixTimedOut checks that no fix activates a Workload that Kueue
+// deactivates again at once.
 func TestFixTimedOut(t *testing.T) {
 	const longer = "submit it again with a longer kueue.x-k8s.io/max-exec-time-seconds"
 	at := site(t, "")
@@ -144,8 +147,8 @@ func TestFixTimedOut(t *testing.T) {
 	assert.Equal(t, fixesOf(&wait, at), longer)
 }
 
-// TestFixesOfSeveral: of several clusters, the smallest change is first, and each way is
-// told once.
+// TestFixesOfSeveral checks that the smallest change of several clusters is
+// first, without duplicates.
 func TestFixesOfSeveral(t *testing.T) {
 	over := func(context, limit string) kueue.SiteWait {
 		at := site(t, "{metadata: {name: q}}")
@@ -162,7 +165,8 @@ func TestFixesOfSeveral(t *testing.T) {
 		"raise the quota of gpu in flavor a100 on w2 by 2\ntolerate taint spot:NoSchedule of flavor spot")
 }
 
-// TestTopologyIsNamed: if all flavors with a topology have the same one, the fix names it.
+// TestTopologyIsNamed checks that the fix names the topology if all flavors
+// with one have the same.
 func TestTopologyIsNamed(t *testing.T) {
 	w := kueue.Wait{Reason: kueue.ReasonNoTopology, Lacks: []kueue.Lack{{Reason: kueue.ReasonNoTopology, Flavor: "od"}}}
 	fixes := w.Fixes(kueue.Site{Context: "w1", Topology: "racks"})

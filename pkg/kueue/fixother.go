@@ -31,7 +31,8 @@ func (s Site) fixDeactivation(w *Wait) []command.Fix {
 	}
 }
 
-// fixDoomed returns the fixes of a Workload that Kueue does not let anybody activate.
+// fixDoomed returns the fixes of a Workload that Kueue deactivates again if a
+// user activates it.
 func (s Site) fixDoomed(w *Wait) []command.Fix {
 	switch w.Reason {
 	case ReasonTimedOut:

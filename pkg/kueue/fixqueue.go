@@ -37,8 +37,8 @@ func (s Site) fixQueue(w *Wait) []command.Fix {
 	return []command.Fix{s.ActivateQueue(clusterQueue)}
 }
 
-// isLocalQueueStopped returns whether a stop concerns the LocalQueue. Kueue calls a
-// LocalQueue inactive also if its ClusterQueue is.
+// isLocalQueueStopped reports whether the LocalQueue itself is stopped. Kueue
+// also calls a LocalQueue inactive if its ClusterQueue is.
 func (s Site) isLocalQueueStopped(w *Wait) bool {
 	if s.LocalQueue != nil {
 		return IsStopped(s.LocalQueue.Spec.StopPolicy)

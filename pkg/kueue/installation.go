@@ -53,8 +53,8 @@ type Configuration struct {
 	} `json:"objectRetentionPolicies"`
 }
 
-// Gate returns whether a feature gate is on; known is false if nobody set it, or if the
-// configuration is unknown.
+// Gate returns whether a feature gate is on. known is false if it is not set,
+// or if the configuration is unknown.
 func (i *Installation) Gate(name string) (on, known bool) {
 	if on, known = i.GateFlags[name]; known || i.Config == nil {
 		return on, known
@@ -88,7 +88,8 @@ func (i *Installation) Origin() (origin string, known bool) {
 	return *i.Config.MultiKueue.Origin, true
 }
 
-// CollectsGarbage returns whether MultiKueue deletes what is left on workers.
+// CollectsGarbage reports whether MultiKueue deletes its leftovers on
+// workers.
 func (i *Installation) CollectsGarbage() bool {
 	return i.Config == nil || i.Config.MultiKueue == nil || i.Config.MultiKueue.GCInterval == nil || i.Config.MultiKueue.GCInterval.Duration > 0
 }

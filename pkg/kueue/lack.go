@@ -35,9 +35,15 @@ type Lack struct {
 	Pods string `json:"pods,omitempty"`
 }
 
-// AfterOthers returns whether other podsets of the Workload take some of the quota first,
-// so that another flavor for them could help.
+// AfterOthers reports whether other podsets of the Workload take some of the
+// quota first. Another flavor for them could help then.
 func (l *Lack) AfterOthers() bool { return l.Before != "" && l.Before != "0" }
+
+// MayFitAlone reports whether the podset fits within the limit if other
+// podsets of the Workload take another flavor.
+func (l *Lack) MayFitAlone() bool {
+	return l.AfterOthers() && compareQuantities(l.Requested, l.Limit) <= 0
+}
 
 // Total returns what the podset and those before it request together, "" if unknown.
 func (l *Lack) Total() string {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// assignment begins what Kueue says about each podset that no flavor takes.
+// assignment is the beginning of Kueue's message about each podset that no
+// flavor takes.
 const assignment = "couldn't assign flavors to pod set "
 
 // The messages of Kueue's flavor assigner (kueue: pkg/scheduler/flavorassigner,
@@ -54,7 +55,20 @@ func Lacks(message string) []Lack {
 		return Lack{Reason: ReasonNoTopologyDomain, Topology: m[1], Fit: cmp.Or(m[2], "0"), Pods: cmp.Or(m[3], m[4])}
 	})
 	each(noDomains, func(m []string) Lack { return Lack{Reason: ReasonNoTopologyDomain, Topology: m[1], Level: m[2]} })
-	return found
+	return ofLastPodSets(found)
+}
+
+// ofLastPodSets keeps one lack of quota per flavor and resource: that of the last podset. Kueue
+// adds what earlier podsets take, so its amount is what the whole Workload lacks (kueue:
+// flavorassigner.go, assignmentUsage).
+func ofLastPodSets(lacks []Lack) []Lack {
+	return slices.DeleteFunc(slices.Clone(lacks), func(l Lack) bool {
+		isForQuota := l.Reason == ReasonOverLimit || l.Reason == ReasonQuotaInUse
+		return isForQuota && slices.ContainsFunc(lacks, func(other Lack) bool {
+			isSame := other.Reason == l.Reason && other.Flavor == l.Flavor && other.Resource == l.Resource
+			return isSame && compareQuantities(l.Excess(), other.Excess()) < 0
+		})
+	})
 }
 
 // topologyReasons returns what Kueue's words about a flavor's topology mean.
@@ -64,7 +78,7 @@ func topologyReasons() map[string]WaitReason {
 	}
 }
 
-// Lacking returns whether one of the lacks has one of the reasons.
+// Lacking reports whether one of the lacks has one of the reasons.
 func Lacking(lacks []Lack, reasons ...WaitReason) bool {
 	return slices.ContainsFunc(lacks, func(l Lack) bool { return slices.Contains(reasons, l.Reason) })
 }
@@ -120,9 +134,10 @@ func queueFault(message string) (reason WaitReason, queue string) {
 	return "", ""
 }
 
-// phrases returns parts of messages that have one meaning in every version of Kueue, the
-// most telling first. Kueue up to 0.18, and later ones without the feature gate
-// UnadmittedWorkloadsObservability, explain a wait by them alone.
+// phrases returns parts of messages that have one meaning in every version of
+// Kueue, most specific first. Kueue up to 0.18, and later versions without
+// the feature gate UnadmittedWorkloadsObservability, explain a wait only by
+// them.
 func phrases() []struct {
 	part   string
 	reason WaitReason

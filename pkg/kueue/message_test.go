@@ -6,7 +6,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestLacks: the messages are Kueue's own, of 0.9 to 0.20 (docs/reference/scheduling.md#messages).
+// TestLacks checks the messages of Kueue 0.9 to 0.20
+// (docs/reference/scheduling.md#messages).
 func TestLacks(t *testing.T) {
 	for message, want := range map[string][]Lack{
 		"": nil,
@@ -20,6 +21,12 @@ func TestLacks(t *testing.T) {
 		},
 		"insufficient unused quota for nvidia.com/gpu in flavor a100, 4 more needed": {
 			{Reason: ReasonQuotaInUse, Resource: "nvidia.com/gpu", Flavor: "a100", Missing: "4"},
+		},
+		"couldn't assign flavors to pod set leader: insufficient unused quota for cpu in flavor default, 1 more needed; couldn't assign flavors to pod set workers: insufficient unused quota for cpu in flavor default, 3 more needed": {
+			{Reason: ReasonQuotaInUse, Resource: "cpu", Flavor: "default", Missing: "3"},
+		},
+		"couldn't assign flavors to pod set leader: insufficient quota for cpu in flavor default, previously considered podsets requests (0) + current podset request (1) > maximum capacity (0); couldn't assign flavors to pod set workers: insufficient quota for cpu in flavor default, previously considered podsets requests (1) + current podset request (2) > maximum capacity (0)": {
+			{Reason: ReasonOverLimit, Resource: "cpu", Flavor: "default", Before: "1", Requested: "2", Limit: "0"},
 		},
 		"flavor arm doesn't match node affinity, resource gpu unavailable in ClusterQueue, flavor gone not found": {
 			{Reason: ReasonFlavorLabels, Flavor: "arm"}, {Reason: ReasonResourceNotCovered, Resource: "gpu"}, {Reason: ReasonFlavorMissing, Flavor: "gone"},
@@ -39,7 +46,7 @@ func TestLacks(t *testing.T) {
 	}
 }
 
-// TestLack: one wording, and the amounts that follow from others.
+// TestLack checks the wording, and the amounts that are computed from others.
 func TestLack(t *testing.T) {
 	for _, tt := range []struct {
 		lack                   Lack
@@ -75,6 +82,11 @@ func TestLack(t *testing.T) {
 		assert.Equal(t, tt.lack.Total(), tt.total)
 		assert.Equal(t, tt.lack.Excess(), tt.excess)
 	}
+	for limit, want := range map[string]bool{"1": false, "2": true, "<unlimited>": true} {
+		l := Lack{Before: "1", Requested: "2", Limit: limit}
+		assert.Equal(t, l.MayFitAlone(), want, limit)
+	}
+	assert.Assert(t, !(&Lack{Before: "0", Requested: "2", Limit: "2"}).MayFitAlone())
 	assert.Assert(t, (&Lack{Before: "1500m"}).AfterOthers())
 	assert.Assert(t, !(&Lack{Before: "0"}).AfterOthers() && !(&Lack{}).AfterOthers())
 }

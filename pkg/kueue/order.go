@@ -5,20 +5,20 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// VisibilityGroup is the API by which Kueue tells the order of its queues, as it has it in
-// memory. It is served by Kueue itself, behind the API server, and need not be there (kueue:
-// pkg/visibility; docs/reference/scheduling.md#order).
+// VisibilityGroup is the API by which Kueue shows the order of its queues, as
+// it has it in memory. Kueue itself serves it behind the API server, and it
+// may be missing (kueue: pkg/visibility; docs/reference/scheduling.md#order).
 const VisibilityGroup = "visibility.kueue.x-k8s.io"
 
-// PendingWorkload is one that waits in a queue.
+// PendingWorkload is a Workload that waits in a queue.
 type PendingWorkload struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Priority          int32 `json:"priority"`
-	// Before is how many of the same ClusterQueue come before it.
+	// Before is how many Workloads of the same ClusterQueue come before it.
 	Before int `json:"positionInClusterQueue"`
 }
 
-// Claim is what such a Workload tells of itself.
+// Claim returns what is known of the pending Workload.
 func (w *PendingWorkload) Claim() *Claim {
 	c := &Claim{Namespace: w.Namespace, Name: w.Name, CreatedAt: w.CreationTimestamp.Time}
 	if owner := metav1.GetControllerOf(w); owner != nil {
@@ -27,13 +27,16 @@ func (w *PendingWorkload) Claim() *Claim {
 	return c
 }
 
-// Order is what Kueue itself says of those that wait in the ClusterQueue behind a LocalQueue.
+// Order is what Kueue itself reports about the Workloads that wait in the
+// ClusterQueue behind a LocalQueue.
 type Order struct {
-	// Before are how many come before the Workloads that were asked for, by their names.
+	// Before has how many Workloads come before the requested ones, by their
+	// names.
 	Before map[string]int
-	// First are the first of the ClusterQueue that may be looked at, in their order.
+	// First are the first Workloads of the ClusterQueue that the user may see,
+	// in order.
 	First []PendingWorkload
 }
 
-// Orders are those of LocalQueues.
+// Orders has the orders of LocalQueues.
 type Orders map[types.NamespacedName]*Order

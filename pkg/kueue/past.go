@@ -9,8 +9,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// Reasons of the condition Finished (kueue: apis/kueue/v1beta2/workload_types.go). Any other
-// reason is one that the Job's own controller wrote.
+// Reasons of the condition Finished (kueue:
+// apis/kueue/v1beta2/workload_types.go). The Job's own controller wrote any
+// other reason.
 const (
 	FinishedSucceeded = "Succeeded"
 	FinishedFailed    = "Failed"
@@ -20,36 +21,37 @@ const (
 	SliceReplaced = "WorkloadSliceReplaced"
 )
 
-// Past is what a Workload records of a Job that finished. It is a small part of the
-// Workload: where there are many, no more is kept of them.
+// Past is what a Workload records about a finished Job. Only this part is
+// kept, because there may be many Workloads.
 type Past struct {
 	Namespace, Name, UID string
-	// JobUID is that of the Job, and APIVersion, Kind and Job are what it is; empty where
-	// nothing controls the Workload.
+	// JobUID is the UID of the Job. APIVersion, Kind and Job identify it. They
+	// are "" if nothing controls the Workload.
 	JobUID, APIVersion, Kind, Job string
-	// Queue is the LocalQueue, and ClusterQueue is where the quota came from.
+	// Queue is the LocalQueue. ClusterQueue is where the quota came from.
 	Queue, ClusterQueue string
-	// Cluster is the MultiKueueCluster that ran it, "" for none.
+	// Cluster is the MultiKueueCluster that ran it, "" if none.
 	Cluster string
 	// IsMirror is whether MultiKueue created it on a worker.
 	IsMirror bool
-	// CreatedAt, AdmittedAt and FinishedAt date it; zero where that is not known. AdmittedAt is
+	// CreatedAt, AdmittedAt and FinishedAt are zero if unknown. AdmittedAt is
 	// the last admission.
 	CreatedAt, AdmittedAt, FinishedAt time.Time
-	// Lost is how long it was admitted before evictions, all such times together; nil where Kueue
-	// does not say. Kueue forgets it when somebody deactivates the Workload.
+	// Lost is the total time for which it was admitted before evictions. It is
+	// nil if Kueue did not record it. Kueue drops it when a user deactivates
+	// the Workload.
 	Lost *time.Duration
 	// Evictions counts the evictions by their reasons.
 	Evictions map[string]int32
 	// Reason is why it finished.
 	Reason string
-	// Holds is what it was given, in all its Pods together.
+	// Holds is what it got for all its Pods together.
 	Holds []Held
-	// Labels are the requested ones.
+	// Labels are the requested labels of the Workload.
 	Labels map[string]string
 }
 
-// PastWorkload is what a Past is made of.
+// PastWorkload has the fields of a Workload that a Past is made of.
 type PastWorkload struct {
 	Metadata struct {
 		Namespace         string                  `json:"namespace"`
@@ -65,9 +67,10 @@ type PastWorkload struct {
 	Status WorkloadStatus `json:"status"`
 }
 
-// Past is what a Workload tells about a Job that finished, nil if it was neither admitted nor
-// has finished. A Workload without a Job that finished does not count; one of a Job that did may
-// be a moment behind.
+// Past returns what a Workload records about a finished Job. It returns nil
+// if the Workload was never admitted and has not finished. The caller drops
+// Workloads that have not finished unless their Job has, since the Workload
+// may be a moment behind its Job.
 func (w *PastWorkload) Past() *Past {
 	conditions := w.Status.Conditions
 	finished := meta.FindStatusCondition(conditions, Finished)
@@ -114,8 +117,9 @@ func (w *PastWorkload) Past() *Past {
 	return p
 }
 
-// evictions are how often it was evicted, by the reasons. Before Kueue counted, its condition
-// shows the last one.
+// evictions returns how often the Workload was evicted, by reason. For
+// versions of Kueue without counters, it returns the last eviction, which the
+// condition shows.
 func (s *WorkloadStatus) evictions() map[string]int32 {
 	counts := map[string]int32{}
 	if s.Stats != nil {
@@ -138,7 +142,7 @@ func (s *WorkloadStatus) evictions() map[string]int32 {
 	return counts
 }
 
-// Evicted is how often it was evicted.
+// Evicted returns how often the Workload was evicted.
 func (p *Past) Evicted() int32 {
 	var n int32
 	for _, count := range p.Evictions {

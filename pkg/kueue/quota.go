@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ResourceGroup is a set of resources, and the flavors that each of its quotas is in
-// (kueue: apis/kueue/v1beta2/clusterqueue_types.go).
+// ResourceGroup is a set of resources with the flavors that have quota of
+// them (kueue: apis/kueue/v1beta2/clusterqueue_types.go).
 type ResourceGroup struct {
 	CoveredResources []string       `json:"coveredResources,omitempty"`
 	Flavors          []FlavorQuotas `json:"flavors,omitempty"`
@@ -22,8 +22,8 @@ type FlavorQuotas struct {
 	Resources []ResourceQuota `json:"resources,omitempty"`
 }
 
-// ResourceQuota is how much there is of a resource, how much more of it may be borrowed,
-// and how much of it may be lent; nil is without a limit.
+// ResourceQuota is how much there is of a resource, how much more may be
+// borrowed, and how much may be lent. Nil means no limit.
 type ResourceQuota struct {
 	Name           string             `json:"name"`
 	NominalQuota   resource.Quantity  `json:"nominalQuota"`
@@ -31,8 +31,8 @@ type ResourceQuota struct {
 	LendingLimit   *resource.Quantity `json:"lendingLimit,omitempty"`
 }
 
-// EffectiveQuotas are quotas that something else sets, and that stand above those of the
-// spec (Kueue 0.20, gate DynamicQuotaOrchestration).
+// EffectiveQuotas are quotas that something else than the spec sets. They
+// override the spec (Kueue 0.20, gate DynamicQuotaOrchestration).
 type EffectiveQuotas struct {
 	OrchestratorRef *struct {
 		Kind string `json:"kind,omitempty"`
@@ -41,7 +41,7 @@ type EffectiveQuotas struct {
 	ResourceGroups []ResourceGroup `json:"resourceGroups,omitempty"`
 }
 
-// Orchestrator returns what sets the quotas, in words.
+// Orchestrator describes what sets the quotas.
 func (e *EffectiveQuotas) Orchestrator() string {
 	if e.OrchestratorRef == nil || e.OrchestratorRef.Name == "" {
 		return "the quota orchestrator"
@@ -49,8 +49,8 @@ func (e *EffectiveQuotas) Orchestrator() string {
 	return strings.TrimSpace(e.OrchestratorRef.Kind + " " + e.OrchestratorRef.Name)
 }
 
-// nominal returns the quota of a resource in a flavor as the spec has it, nil without one.
-// The ClusterQueue may be nil.
+// nominal returns the quota of a resource in a flavor from the spec, nil if
+// there is none. The ClusterQueue may be nil.
 func (q *ClusterQueue) nominal(flavor, resourceName string) *ResourceQuota {
 	if q == nil {
 		return nil
@@ -67,7 +67,8 @@ func (q *ClusterQueue) nominal(flavor, resourceName string) *ResourceQuota {
 	return nil
 }
 
-// Preemption is whom a ClusterQueue's Workloads may preempt; empty is Never.
+// Preemption says which Workloads a ClusterQueue's Workloads may preempt.
+// Empty means Never.
 type Preemption struct {
 	WithinClusterQueue  string `json:"withinClusterQueue,omitempty"`
 	ReclaimWithinCohort string `json:"reclaimWithinCohort,omitempty"`
@@ -77,20 +78,22 @@ type Preemption struct {
 	} `json:"borrowWithinCohort,omitempty"`
 }
 
-// Values of a preemption policy; LowerOrNewer also takes newer ones of equal priority.
+// Values of a preemption policy. LowerOrNewer includes newer Workloads of
+// equal priority.
 const (
 	LowerPriority = "LowerPriority"
 	LowerOrNewer  = "LowerOrNewerEqualPriority"
 	AnyPriority   = "Any"
 )
 
-// FlavorFungibility is where the search for a flavor stops.
+// FlavorFungibility says where the search for a flavor stops.
 type FlavorFungibility struct {
 	WhenCanBorrow  string `json:"whenCanBorrow,omitempty"`
 	WhenCanPreempt string `json:"whenCanPreempt,omitempty"`
 }
 
-// FlavorUsage is how much of a flavor's resources a ClusterQueue says that it has given.
+// FlavorUsage is how much of a flavor's resources a ClusterQueue has given,
+// according to its status.
 type FlavorUsage struct {
 	Name      string `json:"name"`
 	Resources []struct {
@@ -99,8 +102,8 @@ type FlavorUsage struct {
 	} `json:"resources,omitempty"`
 }
 
-// Cohort is a group of ClusterQueues that lend each other quota, and may be a part of
-// another one. A cohort that is only named by its members has no object.
+// Cohort is a group of ClusterQueues that lend each other quota, and may be
+// part of another cohort. A cohort that only its members name has no object.
 type Cohort struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
@@ -113,10 +116,10 @@ type Cohort struct {
 	} `json:"status"`
 }
 
-// FairSharing is what is kept of how a share is weighed: that it is.
+// FairSharing has no fields: only its presence matters.
 type FairSharing struct{}
 
-// Groups are the quotas that count.
+// Groups returns the effective quotas.
 func (c *Cohort) Groups() []ResourceGroup {
 	if c.Status.EffectiveQuotas != nil {
 		return c.Status.EffectiveQuotas.ResourceGroups
@@ -124,7 +127,8 @@ func (c *Cohort) Groups() []ResourceGroup {
 	return c.Spec.ResourceGroups
 }
 
-// Cohort is the name of the cohort of a ClusterQueue, "" if it is in none.
+// Cohort returns the name of the cohort of a ClusterQueue, "" if it is in
+// none.
 func (q *ClusterQueue) Cohort() string {
 	if q.Spec.CohortName != "" {
 		return q.Spec.CohortName
@@ -132,7 +136,7 @@ func (q *ClusterQueue) Cohort() string {
 	return q.Spec.CohortV1Beta1
 }
 
-// Groups are the quotas that count.
+// Groups returns the effective quotas.
 func (q *ClusterQueue) Groups() []ResourceGroup {
 	if q.Status.EffectiveQuotas != nil {
 		return q.Status.EffectiveQuotas.ResourceGroups
@@ -140,7 +144,7 @@ func (q *ClusterQueue) Groups() []ResourceGroup {
 	return q.Spec.ResourceGroups
 }
 
-// ResourceFlavor says which nodes a quota is of.
+// ResourceFlavor says which nodes a quota is for.
 type ResourceFlavor struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
@@ -151,7 +155,7 @@ type ResourceFlavor struct {
 	} `json:"spec"`
 }
 
-// PodTemplates is what is kept of a Workload whose own room is judged.
+// PodTemplates has the fields of a Workload whose placement is judged.
 type PodTemplates struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
@@ -162,18 +166,18 @@ type PodTemplates struct {
 	} `json:"status"`
 }
 
-// PodTemplate is the pods of one kind of a Workload.
+// PodTemplate is one podset of a Workload.
 type PodTemplate struct {
 	Name     string                 `json:"name"`
 	Count    int32                  `json:"count"`
 	MinCount *int32                 `json:"minCount,omitempty"`
 	Template corev1.PodTemplateSpec `json:"template"`
-	// Topology is how they have to be placed. Every Workload of a Job has it, with the label
-	// that tells a pod's index.
+	// Topology is how the Pods must be placed. Every Workload of a Job has it,
+	// with the label that has a Pod's index.
 	Topology *TopologyRequest `json:"topologyRequest,omitempty"`
 }
 
-// TopologyRequest is how near to each other pods have to be.
+// TopologyRequest is how near to each other Pods must be.
 type TopologyRequest struct {
 	Required      *string           `json:"required,omitempty"`
 	Preferred     *string           `json:"preferred,omitempty"`
@@ -183,8 +187,8 @@ type TopologyRequest struct {
 	Slices        []json.RawMessage `json:"podsetSliceRequiredTopologyConstraints,omitempty"`
 }
 
-// IsExplicit says whether whoever made the pods asks for a topology (kueue:
-// pkg/workload, IsExplicitlyRequestingTAS).
+// IsExplicit reports whether the author of the Pods requested a topology
+// (kueue: pkg/workload, IsExplicitlyRequestingTAS).
 func (r *TopologyRequest) IsExplicit() bool {
 	return r != nil && (r.Required != nil || r.Preferred != nil || r.Unconstrained != nil ||
 		r.SliceRequired != nil || r.SliceSize != nil || len(r.Slices) > 0)

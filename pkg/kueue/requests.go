@@ -10,18 +10,20 @@ import (
 
 // Counting is how a version of Kueue adds up what a Pod requests.
 type Counting struct {
-	// LimitsFirst is whether limits count as requests before the defaults of LimitRanges do: from
-	// 0.20 on, and in patched versions before (kueue issues 15020, 15023).
+	// LimitsFirst is whether limits become requests before the defaults of
+	// LimitRanges do: since 0.20, and in patched older versions (kueue issues
+	// 15020, 15023).
 	LimitsFirst bool
-	// Containers is whether Pod-level requests count for no less than those of the containers: from
-	// 0.20 on (kueue pull request 16047).
+	// Containers is whether Pod-level requests count at least as much as the
+	// requests of the containers: since 0.20 (kueue pull request 16047).
 	Containers bool
 }
 
-// Requests is what one pod counts for, as Kueue adds it up: what a namespace's
-// LimitRanges put in where nothing is asked for, limits where there are no requests,
-// the most of what init containers and containers need, and the overhead that is
-// written down (kueue: pkg/workload/resources.go; docs/reference/scheduling.md#requests).
+// Requests returns what one Pod counts for, as Kueue adds it up: defaults of
+// the namespace's LimitRanges for missing requests, limits if there are no
+// requests, the maximum of init containers and containers, and the overhead
+// in the Pod spec (kueue: pkg/workload/resources.go;
+// docs/reference/scheduling.md#requests).
 func Requests(spec *corev1.PodSpec, limits []corev1.LimitRange, by Counting) corev1.ResourceList {
 	pod := &corev1.Pod{Spec: *spec.DeepCopy()}
 	defaults := containerDefaults(limits)
@@ -44,8 +46,8 @@ func Requests(spec *corev1.PodSpec, limits []corev1.LimitRange, by Counting) cor
 	return total
 }
 
-// containerDefaults are those of all LimitRanges of a namespace: the first that has one
-// wins.
+// containerDefaults returns the container defaults of all LimitRanges of a
+// namespace. The first LimitRange with a default wins.
 func containerDefaults(limits []corev1.LimitRange) corev1.LimitRangeItem {
 	all := corev1.LimitRangeItem{Default: corev1.ResourceList{}, DefaultRequest: corev1.ResourceList{}}
 	for i := range limits {
@@ -59,7 +61,7 @@ func containerDefaults(limits []corev1.LimitRange) corev1.LimitRangeItem {
 	return all
 }
 
-// fill puts in what is missing.
+// fill fills in missing requests and limits.
 func fill(r *corev1.ResourceRequirements, defaults corev1.LimitRangeItem, by Counting) {
 	if by.LimitsFirst {
 		r.Requests = merged(r.Requests, r.Limits)
@@ -77,8 +79,9 @@ func merged(first, second corev1.ResourceList) corev1.ResourceList {
 	return all
 }
 
-// Times is what so many pods count for. Each is rounded up by itself, cpu to a thousandth
-// and the rest to whole units (kueue: pkg/resources/requests.go).
+// Times returns what a number of Pods count for. Each Pod is rounded up
+// separately, CPU to a thousandth and other resources to whole units (kueue:
+// pkg/resources/requests.go).
 func Times(one corev1.ResourceList, count int64) corev1.ResourceList {
 	all := corev1.ResourceList{}
 	for name, quantity := range one {

@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// Digest stands for a part of an object that is compared with others, and not kept.
+// Digest is a hash of a part of an object. It is kept for comparisons instead
+// of the part.
 type Digest uint64
 
-// UnmarshalJSON makes the digest of what stands there. One API server writes the same
-// thing in the same way.
+// UnmarshalJSON sets the digest of the JSON text. One API server always
+// writes the same value in the same way.
 func (d *Digest) UnmarshalJSON(text []byte) error {
 	h := fnv.New64a()
 	// It never fails.
@@ -18,9 +19,9 @@ func (d *Digest) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// IsLike says whether Kueue takes two Workloads of one queue for equal, so that what
-// it has found of one holds for the other: same priority, same counts, same pods
-// (docs/reference/scheduling.md#order).
+// IsLike reports whether Kueue treats two Workloads of one queue as equal, so
+// that the result for one holds for the other: same priority, same counts,
+// same Pods (docs/reference/scheduling.md#order).
 func (w *Workload) IsLike(o *Workload) bool {
 	return deref(w.Spec.Priority) == deref(o.Spec.Priority) && len(w.Spec.PodSets) > 0 &&
 		slices.EqualFunc(w.Spec.PodSets, o.Spec.PodSets, func(a, b PodSet) bool {

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Turn is what decides who comes first in a queue: priority, then age (kueue:
+// Turn decides the order of a queue: priority, then age (kueue:
 // pkg/cache/queue/cluster_queue.go; docs/reference/scheduling.md#order).
 type Turn struct {
 	Priority int32
@@ -19,18 +19,19 @@ type Turn struct {
 	UID      string
 }
 
-// Compare is negative where t comes before o.
+// Compare is negative if t comes before o.
 func (t Turn) Compare(o Turn) int {
 	return cmp.Or(-cmp.Compare(t.Priority, o.Priority), t.At.Compare(o.At), cmp.Compare(t.UID, o.UID))
 }
 
-// Turn is when it is the turn of a Workload.
+// Turn returns the order of a Workload in its queue.
 func (w *Workload) Turn() Turn {
 	return Turn{boosted(w.Spec.Priority, w.Annotations), queuedAt(w.CreationTimestamp.Time, w.Status.Conditions), string(w.UID)}
 }
 
-// priorityBoost is the annotation by which a controller moves a Workload in its queue. Kueue obeys
-// it with an alpha gate, without which nothing writes it.
+// priorityBoost is the annotation by which a controller moves a Workload in
+// its queue. Kueue reads it only with an alpha gate, without which nothing
+// writes it.
 const priorityBoost = "kueue.x-k8s.io/priority-boost"
 
 // boosted returns a priority with the boost that an annotation adds.
@@ -43,8 +44,9 @@ func boosted(priority *int32, annotations map[string]string) int32 {
 	return int32(min(max(sum, math.MinInt32), math.MaxInt32)) //nolint:gosec // It is within the bounds.
 }
 
-// queuedAt is since when a Workload stands in its queue. What MultiKueue or its pods'
-// slow start took out of it stands where that happened.
+// queuedAt returns since when a Workload has its place in the queue. A
+// Workload that was evicted by MultiKueue, or because its Pods were not ready
+// in time, has the time of its eviction.
 func queuedAt(created time.Time, conditions []metav1.Condition) time.Time {
 	evicted := meta.FindStatusCondition(conditions, Evicted)
 	if evicted != nil && evicted.Status == metav1.ConditionTrue && slices.Contains([]string{"AdmissionCheck", "PodsReadyTimeout"}, evicted.Reason) {

@@ -1,8 +1,9 @@
-// Package kueue knows as much of the kueue.x-k8s.io API as it takes to follow a
-// Job through MultiKueue: the fields that tell where a Workload is and why it
-// waits. It reads v1beta2, and v1beta1 where that is all a cluster serves; the
-// types below hold the fields of both (docs/reference/multikueue.md#api-versions; kueue:
-// apis/kueue/v1beta2, apis/kueue/v1beta1).
+// Package kueue knows the part of the kueue.x-k8s.io API that is needed to
+// follow a Job through MultiKueue: the fields that show where a Workload is
+// and why it waits. It reads v1beta2, and v1beta1 if a cluster serves only
+// that. The types below have the fields of both
+// (docs/reference/multikueue.md#api-versions; kueue: apis/kueue/v1beta2,
+// apis/kueue/v1beta1).
 package kueue
 
 import (
@@ -24,8 +25,9 @@ const Group = delegation.KueueGroup
 // ControllerName is the controllerName of MultiKueue's AdmissionChecks.
 const ControllerName = "kueue.x-k8s.io/multikueue"
 
-// Resource returns the resource of a kind with its group, as kubectl takes it before a name.
-// The group is needed because other groups have a Workload, too.
+// Resource returns the resource of a kind with its group, as kubectl takes it
+// before a name. The group is needed because other groups have a Workload
+// too.
 func Resource(kind string) string {
 	plural := strings.ToLower(kind) + "s"
 	if strings.HasSuffix(plural, "ss") {
@@ -37,12 +39,17 @@ func Resource(kind string) string {
 	return plural + "." + Group
 }
 
-// Namespace is where Kueue is installed unless somebody chose another one; the
-// Secrets that MultiKueueClusters name are there.
+// Namespace is the namespace in which Kueue is installed by default. It has
+// the Secrets that MultiKueueClusters name.
 const Namespace = "kueue-system"
 
-// StrictFIFO is the queueing strategy that lets nobody pass the head of the queue.
+// StrictFIFO is the queueing strategy in which no Workload may pass the head
+// of the queue.
 const StrictFIFO = "StrictFIFO"
+
+// BestEffortFIFO is the queueing strategy in which Workloads that fit may
+// pass others. It is the default.
+const BestEffortFIFO = "BestEffortFIFO"
 
 // States of an AdmissionCheck in a Workload's status.
 const (
@@ -52,24 +59,24 @@ const (
 	CheckRejected = "Rejected"
 )
 
-// Workload is what Kueue queues and admits in place of a Job.
+// Workload is the object that Kueue queues and admits for a Job.
 type Workload struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              WorkloadSpec   `json:"spec"`
 	Status            WorkloadStatus `json:"status"`
 }
 
-// IsVariant says whether it is one of several that Kueue tries at once in place of
-// another Workload, which controls it, and whose labels it has (kueue: KEP-8691). It is
-// not its Job's: that one is.
+// IsVariant reports whether Kueue tries the Workload at once with others
+// instead of another Workload. That one controls it, has the same labels, and
+// is the Job's Workload (kueue: KEP-8691).
 func (w *Workload) IsVariant() bool {
 	owner := metav1.GetControllerOf(w)
 	return owner != nil && owner.Kind == "Workload" && strings.HasPrefix(owner.APIVersion, Group+"/")
 }
 
-// PodSet is what is kept of the pods of one kind that a Workload stands for: how many,
-// what their template was called as Kueue made the Workload, and what tells whether
-// two are equal.
+// PodSet is the part of a Workload's podset that is kept: the count, the
+// labels and annotations of the template at the time when Kueue created the
+// Workload, and digests that show whether two are equal.
 type PodSet struct {
 	Name     string `json:"name"`
 	Count    int32  `json:"count"`
@@ -84,15 +91,16 @@ type PodSet struct {
 	Topology Digest `json:"topologyRequest,omitempty"`
 }
 
-// WorkloadSpec is what is kept of a Workload's spec, which holds pod templates.
+// WorkloadSpec is the part of a Workload's spec that is kept. The rest has
+// Pod templates.
 type WorkloadSpec struct {
 	QueueName string   `json:"queueName,omitempty"`
 	PodSets   []PodSet `json:"podSets,omitempty"`
-	// Active is false where somebody deactivated it.
+	// Active is false if the Workload was deactivated.
 	Active   *bool  `json:"active,omitempty"`
 	Priority *int32 `json:"priority,omitempty"`
-	// PriorityRef names the class that the priority comes from, in v1beta2;
-	// PriorityClassName does so in v1beta1.
+	// PriorityRef names the class of the priority in v1beta2. PriorityClassName
+	// does so in v1beta1.
 	PriorityRef *struct {
 		Kind string `json:"kind"`
 		Name string `json:"name"`
@@ -102,8 +110,8 @@ type WorkloadSpec struct {
 	MaxSeconds *int32 `json:"maximumExecutionTimeSeconds,omitempty"`
 }
 
-// PriorityClass is the name of the class that the priority comes from, "" if
-// there is none.
+// PriorityClass returns the name of the class of the priority, "" if there is
+// none.
 func (s *WorkloadSpec) PriorityClass() string {
 	if s.PriorityRef != nil {
 		return s.PriorityRef.Name
@@ -111,17 +119,16 @@ func (s *WorkloadSpec) PriorityClass() string {
 	return s.PriorityClassName
 }
 
-// WorkloadStatus is what is kept of a Workload's status.
+// WorkloadStatus is the part of a Workload's status that is kept.
 type WorkloadStatus struct {
 	Admission       *Admission         `json:"admission,omitempty"`
 	AdmissionChecks []CheckState       `json:"admissionChecks,omitempty"`
 	ClusterName     *string            `json:"clusterName,omitempty"`
 	Nominated       []string           `json:"nominatedClusterNames,omitempty"`
 	Conditions      []metav1.Condition `json:"conditions,omitempty"`
-	// PastSeconds is how long it had been admitted before it was evicted, all such
-	// times together.
+	// PastSeconds is the total time for which it was admitted before evictions.
 	PastSeconds *int32 `json:"accumulatedPastExecutionTimeSeconds,omitempty"`
-	// Requeue counts how often its pods were not ready in time.
+	// Requeue counts how often its Pods were not ready in time.
 	Requeue *struct {
 		Count *int32 `json:"count,omitempty"`
 	} `json:"requeueState,omitempty"`
@@ -131,13 +138,13 @@ type WorkloadStatus struct {
 	} `json:"schedulingStats,omitempty"`
 }
 
-// Eviction is how often a Workload was evicted for a reason.
+// Eviction counts the evictions of a Workload for a reason.
 type Eviction struct {
 	Reason string `json:"reason"`
 	Count  int32  `json:"count"`
 }
 
-// Evictions is how often it was evicted for a reason.
+// Evictions returns how often the Workload was evicted for a reason.
 func (s *WorkloadStatus) Evictions(reason string) int32 {
 	if s.Stats == nil {
 		return 0
@@ -151,15 +158,15 @@ func (s *WorkloadStatus) Evictions(reason string) int32 {
 	return n
 }
 
-// Admission says which ClusterQueue a Workload has its quota from.
+// Admission says which ClusterQueue a Workload's quota comes from.
 type Admission struct {
 	ClusterQueue string `json:"clusterQueue"`
-	// PodSetAssignments are what its pods were given.
+	// PodSetAssignments are what its podsets got.
 	PodSetAssignments []PodSetAssignment `json:"podSetAssignments,omitempty"`
 }
 
-// Given is how much of a resource all pods of a Workload were given together, in whatever
-// flavor.
+// Given returns how much of a resource all Pods of a Workload got together,
+// in any flavor.
 func (a *Admission) Given(name string) resource.Quantity {
 	var total resource.Quantity
 	for _, set := range a.PodSetAssignments {
@@ -168,7 +175,7 @@ func (a *Admission) Given(name string) resource.Quantity {
 	return total
 }
 
-// CheckState is how an AdmissionCheck stands for one Workload.
+// CheckState is the state of an AdmissionCheck for one Workload.
 type CheckState struct {
 	Name               string      `json:"name"`
 	State              string      `json:"state"`
@@ -177,7 +184,7 @@ type CheckState struct {
 	RetryCount         *int32      `json:"retryCount,omitempty"`
 }
 
-// LocalQueue is where a namespace submits to a ClusterQueue.
+// LocalQueue is the queue of a namespace that submits to a ClusterQueue.
 type LocalQueue struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
@@ -186,25 +193,25 @@ type LocalQueue struct {
 	} `json:"spec"`
 	Status struct {
 		Conditions []metav1.Condition `json:"conditions,omitempty"`
-		// FlavorsReservation is what its Workloads hold, by its own account.
+		// FlavorsReservation is what its Workloads hold, according to Kueue.
 		FlavorsReservation []FlavorUsage `json:"flavorsReservation,omitempty"`
 	} `json:"status"`
 }
 
-// ClusterQueue holds quota and names the checks that its Workloads have to pass.
+// ClusterQueue has quota and names the checks that its Workloads must pass.
 type ClusterQueue struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              ClusterQueueSpec `json:"spec"`
 	Status            struct {
 		Conditions []metav1.Condition `json:"conditions,omitempty"`
-		// FlavorsReservation is what its Workloads hold, by its own account.
+		// FlavorsReservation is what its Workloads hold, according to Kueue.
 		FlavorsReservation []FlavorUsage    `json:"flavorsReservation,omitempty"`
 		PendingWorkloads   int32            `json:"pendingWorkloads,omitempty"`
 		EffectiveQuotas    *EffectiveQuotas `json:"effectiveQuotas,omitempty"`
 	} `json:"status"`
 }
 
-// ClusterQueueSpec is what is kept of a ClusterQueue's spec.
+// ClusterQueueSpec is the part of a ClusterQueue's spec that is kept.
 type ClusterQueueSpec struct {
 	StopPolicy string `json:"stopPolicy,omitempty"`
 	// QueueingStrategy is StrictFIFO or BestEffortFIFO; unset means the latter.
@@ -220,16 +227,16 @@ type ClusterQueueSpec struct {
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 
 	ResourceGroups []ResourceGroup `json:"resourceGroups,omitempty"`
-	// CohortName is the form of v1beta2, CohortV1Beta1 that of v1beta1.
+	// CohortName is the field of v1beta2, CohortV1Beta1 the field of v1beta1.
 	CohortName    string            `json:"cohortName,omitempty"`
 	CohortV1Beta1 string            `json:"cohort,omitempty"`
 	Preemption    Preemption        `json:"preemption,omitzero"`
 	Fungibility   FlavorFungibility `json:"flavorFungibility,omitzero"`
-	// FairSharing is not nil where shares are weighed.
+	// FairSharing is not nil if shares have weights.
 	FairSharing *FairSharing `json:"fairSharing,omitempty"`
 }
 
-// Checks are the names of the AdmissionChecks of a ClusterQueue.
+// Checks returns the names of the AdmissionChecks of a ClusterQueue.
 func (q *ClusterQueue) Checks() []string {
 	names := slices.Clone(q.Spec.AdmissionChecks)
 	if q.Spec.Strategy != nil {
@@ -240,7 +247,7 @@ func (q *ClusterQueue) Checks() []string {
 	return names
 }
 
-// AdmissionCheck is something that a Workload has to pass; MultiKueue is one.
+// AdmissionCheck is a check that a Workload must pass, such as MultiKueue.
 type AdmissionCheck struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
@@ -256,7 +263,7 @@ type AdmissionCheck struct {
 	} `json:"status"`
 }
 
-// IsMultiKueue says whether MultiKueue serves the check.
+// IsMultiKueue reports whether MultiKueue serves the check.
 func (c *AdmissionCheck) IsMultiKueue() bool { return c.Spec.ControllerName == ControllerName }
 
 // MultiKueueConfig names the clusters that an AdmissionCheck dispatches to.
@@ -271,7 +278,7 @@ type MultiKueueConfig struct {
 type MultiKueueCluster struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
-		// Source is the form of v1beta2, KubeConfig that of v1beta1.
+		// Source is the field of v1beta2, KubeConfig the field of v1beta1.
 		Source *struct {
 			KubeConfig        *KubeConfigRef `json:"kubeConfig,omitempty"`
 			ClusterProfileRef *struct {
@@ -291,7 +298,8 @@ type KubeConfigRef struct {
 	LocationType string `json:"locationType,omitempty"`
 }
 
-// ProfileName returns the ClusterProfile that says how the cluster is reached; "" if none does.
+// ProfileName returns the ClusterProfile that says how to reach the cluster,
+// "" if there is none.
 func (c *MultiKueueCluster) ProfileName() string {
 	if c.Spec.Source == nil || c.Spec.Source.ClusterProfileRef == nil {
 		return ""
@@ -299,8 +307,8 @@ func (c *MultiKueueCluster) ProfileName() string {
 	return c.Spec.Source.ClusterProfileRef.Name
 }
 
-// SecretName is the Secret that holds the cluster's kubeconfig; "" where it is
-// reached in another way.
+// SecretName returns the Secret that has the cluster's kubeconfig, "" if the
+// kubeconfig is not in a Secret.
 func (c *MultiKueueCluster) SecretName() string {
 	ref := c.Spec.KubeConfig
 	if c.Spec.Source != nil && c.Spec.Source.KubeConfig != nil {
@@ -312,19 +320,20 @@ func (c *MultiKueueCluster) SecretName() string {
 	return ref.Location
 }
 
-// admittedOn is what MultiKueue says with its check once a worker has a Workload: the
-// first until Kueue 0.18.
+// admittedOn matches the message of MultiKueue's check once a worker has a
+// Workload. Kueue up to 0.18 uses the first form.
 var admittedOn = regexp.MustCompile(`^The workload (?:got reservation|was admitted) on "([^"]+)"$`)
 
-// ChosenCluster is the MultiKueueCluster that a Workload was given to, "" if none.
+// ChosenCluster returns the MultiKueueCluster that got a Workload, "" if
+// none.
 func (w *Workload) ChosenCluster() string {
 	name, _ := w.Chosen()
 	return name
 }
 
-// Chosen is the MultiKueueCluster that a Workload was given to, "" if none, and the field that
-// tells that. Before Kueue 0.13 there is none of its own, and what MultiKueue says with its
-// check tells it.
+// Chosen returns the MultiKueueCluster that got a Workload, "" if none, and
+// the field that names it. Kueue before 0.13 has no such field. The message
+// of MultiKueue's check names the cluster then.
 func (w *Workload) Chosen() (cluster, field string) {
 	if w.Status.ClusterName != nil {
 		return *w.Status.ClusterName, "status.clusterName"

@@ -8,7 +8,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// TestChecks: both forms count, and to ask changes neither.
+// TestChecks checks that both forms count, and that reading them changes
+// neither.
 func TestChecks(t *testing.T) {
 	flat := append(make([]string, 0, 2), "flat")
 	q := &kueue.ClusterQueue{Spec: kueue.ClusterQueueSpec{AdmissionChecks: flat}}

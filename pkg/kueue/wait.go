@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// WaitReason is why a Workload does not run, or that it does. Each value has one meaning,
-// whichever version of Kueue wrote the Workload.
+// WaitReason is why a Workload does not run, or that it does not wait. Each
+// value has one meaning, whichever version of Kueue wrote the Workload.
 type WaitReason string
 
 // Reasons of Workloads that wait for nothing.
@@ -20,8 +20,8 @@ const (
 	ReasonFinished WaitReason = "Finished"
 )
 
-// Reasons that can pass without anybody's help: other Workloads end, or a controller
-// continues.
+// Reasons that can pass without intervention: other Workloads end, or a
+// controller continues.
 const (
 	// ReasonNotEvaluated means that the scheduler has not judged the Workload yet.
 	ReasonNotEvaluated WaitReason = "NotEvaluated"
@@ -51,11 +51,12 @@ const (
 	ReasonTopologyPending WaitReason = "TopologyPending"
 )
 
-// ReasonNoTopologyDomain means that no topology domain has enough nodes. It ends when nodes
-// change, which an autoscaler or a person may do.
+// ReasonNoTopologyDomain means that no topology domain has enough nodes. It
+// ends when nodes change, by an autoscaler or a person.
 const ReasonNoTopologyDomain WaitReason = "NoTopologyDomain"
 
-// Reasons that end only if somebody changes the Job, the quota, a queue or a flavor.
+// Reasons that end only if a user changes the Job, the quota, a queue or a
+// flavor.
 const (
 	ReasonOverLimit          WaitReason = "OverLimit"
 	ReasonTaint              WaitReason = "UntoleratedTaint"
@@ -97,14 +98,15 @@ const (
 	ReasonDeactivatedByKueue WaitReason = "DeactivatedByKueue"
 )
 
-// Reasons of which only the message says more.
+// Reasons that only the message explains.
 const (
-	// ReasonInadmissible means that Kueue calls the Workload inadmissible, in unknown words.
+	// ReasonInadmissible means that Kueue calls the Workload inadmissible, with
+	// an unknown message.
 	ReasonInadmissible WaitReason = "Inadmissible"
 	ReasonUnknown      WaitReason = "Unknown"
 )
 
-// passing returns the reasons that can pass without anybody's help.
+// passing returns the reasons that can pass without intervention.
 func passing() []WaitReason {
 	return []WaitReason{
 		ReasonNotEvaluated, ReasonQuotaInUse, ReasonPreempting, ReasonPodsNotReady, ReasonAdmissionGated, ReasonPreemptionGated,
@@ -112,8 +114,8 @@ func passing() []WaitReason {
 	}
 }
 
-// flavorReasons returns the reasons for which a flavor does not suit the Pods, whatever
-// quota it has. If several apply, the first is the easiest to fix.
+// flavorReasons returns the reasons why a flavor does not suit the Pods,
+// whatever its quota. If several apply, the first is the easiest to fix.
 func flavorReasons() []WaitReason {
 	return []WaitReason{
 		ReasonTaint, ReasonFlavorLabels, ReasonTopologyRequired, ReasonNoTopology, ReasonNoTopologyLevel, ReasonFlavorMissing,
@@ -126,7 +128,7 @@ func deactivations() []WaitReason {
 	return []WaitReason{ReasonDeactivated, ReasonTimedOut, ReasonRequeueLimit, ReasonEvictedOnManager, ReasonDeactivatedByKueue}
 }
 
-// lasting returns the reasons that end only if somebody changes something.
+// lasting returns the reasons that end only if a user changes something.
 func lasting() []WaitReason {
 	return slices.Concat(flavorReasons(), deactivations(), []WaitReason{
 		ReasonOverLimit, ReasonNoMatchingFlavor, ReasonLocalQueueMissing, ReasonLocalQueueStopped, ReasonClusterQueueMissing,
@@ -143,8 +145,8 @@ func WaitReasons() []WaitReason {
 // Wait is why a Workload does not run on its cluster.
 type Wait struct {
 	Reason WaitReason `json:"reason"`
-	// Since is when the reason began: the last transition of Condition, or the creation of
-	// a Workload without conditions. It is zero if nothing dates it.
+	// Since is when the reason began: the last transition of Condition, or the
+	// creation of a Workload without conditions. It is zero if unknown.
 	Since time.Time `json:"since"`
 	// Message is Kueue's own text, "" if it wrote none.
 	Message string `json:"message"`
@@ -161,24 +163,24 @@ type Wait struct {
 	Partial bool `json:"partial"`
 }
 
-// IsWaiting returns whether the Workload waits for something.
+// IsWaiting reports whether the Workload waits for something.
 func (w *Wait) IsWaiting() bool { return w.Reason != ReasonAdmitted && w.Reason != ReasonFinished }
 
-// CanPass returns whether the wait can end without anybody's help.
+// CanPass reports whether the wait can end without intervention.
 func (w *Wait) CanPass() bool { return slices.Contains(passing(), w.Reason) }
 
-// IsForGood returns whether the wait ends only if somebody changes the Job, the quota, a
-// queue or a flavor. It is false if that is uncertain.
+// IsForGood reports whether the wait ends only if a user changes the Job, the
+// quota, a queue or a flavor. It is false if that is uncertain.
 func (w *Wait) IsForGood() bool {
-	if w.IsForQuota() && !w.IsForFlavor() && (w.Partial || slices.ContainsFunc(w.Lacks, func(l Lack) bool { return l.AfterOthers() })) {
+	if w.IsForQuota() && !w.IsForFlavor() && (w.Partial || slices.ContainsFunc(w.Lacks, func(l Lack) bool { return l.MayFitAlone() })) {
 		return false
 	}
 	return slices.Contains(lasting(), w.Reason)
 }
 
-// IsForQuota returns whether no flavor of the ClusterQueue takes the Workload, now or ever.
-// Such a Workload blocks a StrictFIFO queue. One with a faulty queue or a hold of its own
-// does not.
+// IsForQuota reports whether no flavor of the ClusterQueue takes the
+// Workload, now or ever. Such a Workload blocks a StrictFIFO queue. A
+// Workload with a faulty queue or its own hold does not.
 func (w *Wait) IsForQuota() bool {
 	switch w.Reason {
 	case ReasonQuotaInUse, ReasonPreempting, ReasonOverLimit, ReasonNoTopologyDomain:
@@ -190,12 +192,13 @@ func (w *Wait) IsForQuota() bool {
 	}
 }
 
-// IsForFlavor returns whether the Pods suit no flavor, whatever quota it has.
+// IsForFlavor reports whether the Pods suit no flavor, whatever its quota.
 func (w *Wait) IsForFlavor() bool {
 	return w.Reason == ReasonNoMatchingFlavor || slices.Contains(flavorReasons(), w.Reason)
 }
 
-// IsForQueue returns whether a queue is missing, stopped, or closed to the namespace.
+// IsForQueue reports whether a queue is missing, stopped, or closed to the
+// namespace.
 func (w *Wait) IsForQueue() bool {
 	switch w.Reason {
 	case ReasonLocalQueueMissing, ReasonLocalQueueStopped, ReasonClusterQueueMissing, ReasonClusterQueueInactive, ReasonNamespaceExcluded:
@@ -205,19 +208,21 @@ func (w *Wait) IsForQueue() bool {
 	}
 }
 
-// IsForCheck returns whether an AdmissionCheck is pending, or has rejected the Workload.
+// IsForCheck reports whether an AdmissionCheck is pending, or has rejected
+// the Workload.
 func (w *Wait) IsForCheck() bool {
 	return w.Reason == ReasonCheckPending || w.Reason == ReasonCheckRetry || w.Reason == ReasonCheckRejected
 }
 
-// IsDeactivation returns whether spec.active is false, or about to be.
+// IsDeactivation reports whether spec.active is false, or about to be.
 func (w *Wait) IsDeactivation() bool { return slices.Contains(deactivations(), w.Reason) }
 
-// Has returns whether one of the lacks has one of the reasons.
+// Has reports whether one of the lacks has one of the reasons.
 func (w *Wait) Has(reasons ...WaitReason) bool { return Lacking(w.Lacks, reasons...) }
 
-// Text describes the wait in words that follow the name of the Job, "" if it waits for
-// nothing. It uses Kueue's message only if no words of our own say the same.
+// Text describes the wait in words that follow the name of the Job, "" if it
+// waits for nothing. It uses Kueue's message only if our own words do not say
+// the same.
 func (w *Wait) Text() string {
 	if len(w.Lacks) > 0 && w.IsForQuota() {
 		messages := make([]string, len(w.Lacks))
@@ -250,12 +255,13 @@ func (w *Wait) checkText(does string) string {
 	return text
 }
 
-// rejected finds in Evicted why an AdmissionCheck rejected a Workload, after Kueue has reset
-// the check (kueue: workload_controller.go).
+// rejected matches why an AdmissionCheck rejected a Workload, in the
+// condition Evicted, after Kueue has reset the check (kueue:
+// workload_controller.go).
 var rejected = regexp.MustCompile(`(?s)AdmissionCheck in Rejected state: "[^"]*" \((.*)\)$`)
 
-// rejection returns why an AdmissionCheck rejects the Workload, "" if it does not, or does
-// not say why.
+// rejection returns why an AdmissionCheck rejects the Workload, "" if it does
+// not, or if the reason is unknown.
 func (w *Wait) rejection() string {
 	if w.Reason != ReasonCheckRejected {
 		return ""
@@ -269,8 +275,9 @@ func (w *Wait) rejection() string {
 	return ""
 }
 
-// bypassed begins a message that says only that an equal Workload waits for the same reason
-// (kueue: workload_controller.go; docs/reference/scheduling.md#messages).
+// bypassed is the beginning of a message that says only that an equal
+// Workload waits for the same reason (kueue: workload_controller.go;
+// docs/reference/scheduling.md#messages).
 const bypassed = "Bypassed scheduling evaluation"
 
 // quoted returns the reasons that need Kueue's message, if it has no lacks.
@@ -288,7 +295,7 @@ func texts() map[WaitReason]string {
 		ReasonPreempting: "waits until Kueue has preempted others", ReasonPodsNotReady: "waits until the Pods of admitted Workloads are ready",
 		ReasonAdmissionGated: "admission is gated", ReasonPreemptionGated: "waits for permission to preempt others",
 		ReasonBackoff: "waits until Kueue queues it again", ReasonPreempted: "preempted by another Workload", ReasonEvicted: "evicted",
-		ReasonCheckPending: "has not answered", ReasonCheckRetry: "asks for a later attempt", ReasonCheckRejected: "rejects it",
+		ReasonCheckPending: "has not answered", ReasonCheckRetry: "requests a later attempt", ReasonCheckRejected: "rejects it",
 		ReasonTopologyPending: "waits for its topology assignment", ReasonNoTopologyDomain: "no topology domain fits its Pods",
 		ReasonOverLimit: "needs more than the limit", ReasonNoMatchingFlavor: "no flavor matches its Pods",
 		ReasonLocalQueueMissing: "its LocalQueue does not exist", ReasonLocalQueueStopped: "its LocalQueue is stopped",

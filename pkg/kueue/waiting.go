@@ -48,8 +48,8 @@ func (w *Workload) waiting() Wait {
 // had been evicted before (kueue: workload_controller.go).
 const DeactivationTarget = "DeactivationTarget"
 
-// deactivationBy returns the reason that a cause in DeactivationTarget, or behind
-// DeactivatedDueTo, comes to.
+// deactivationBy returns the reason for a cause in DeactivationTarget, or
+// after DeactivatedDueTo.
 func deactivationBy(cause string) WaitReason {
 	switch cause {
 	case "":
@@ -62,8 +62,8 @@ func deactivationBy(cause string) WaitReason {
 	return ReasonDeactivatedByKueue
 }
 
-// deactivated reads why spec.active is false. The condition names the cause unless the
-// Workload was deactivated by a person.
+// deactivated reads why spec.active is false. The condition names the cause
+// unless a person deactivated the Workload.
 func (w *Workload) deactivated() Wait {
 	const prefix, byKueue = "Deactivated", "DeactivatedDueTo"
 	for _, conditionType := range []string{Evicted, Requeued, QuotaReserved} {
@@ -122,7 +122,8 @@ func (w *Workload) withoutQuota() Wait {
 		if !w.Is(Requeued) || w.Condition(Evicted).Reason == preempted {
 			return w.evicted()
 		}
-		// What it was evicted for has ended: it is in the queue again.
+		// The cause of the eviction has ended: the Workload is in the queue
+		// again.
 		wait.Reason = ReasonNotEvaluated
 	case ReasonAdmissionGated:
 		// The gate may be MultiKueue's.
@@ -175,8 +176,8 @@ func waitBy(reason WaitReason, c *metav1.Condition) Wait {
 	return Wait{Reason: reason, Since: c.LastTransitionTime.Time, Message: c.Message, Condition: c}
 }
 
-// Waiting reads why a claim has no quota, as Workload.Waiting does. A claim does not tell
-// evictions, checks and deactivations.
+// Waiting reads why a claim has no quota, as Workload.Waiting does. A claim
+// does not include evictions, checks and deactivations.
 func (c *Claim) Waiting() Wait {
 	if c.ClusterQueue != "" {
 		return Wait{Reason: ReasonAdmitted, Since: c.Since}
@@ -185,6 +186,14 @@ func (c *Claim) Waiting() Wait {
 		return Wait{Reason: ReasonNotEvaluated, Since: c.CreatedAt}
 	}
 	return quotaWait(c.Reason, c.Message)
+}
+
+// IsQueuedIn reports whether Kueue keeps a claim without quota in the queue
+// of the ClusterQueue that its LocalQueue names (kueue:
+// pkg/cache/queue/manager.go).
+func (c *Claim) IsQueuedIn(q *LocalQueue) bool {
+	wait := c.Waiting()
+	return !IsStopped(q.Spec.StopPolicy) && wait.Reason != ReasonAdmissionGated
 }
 
 // quotaWait reads the reason and message of QuotaReserved=False. Since 0.19 the reason
@@ -228,8 +237,8 @@ func quotaWait(reason, message string) Wait {
 // deactivatedReason is the reason of QuotaReserved=False once spec.active is false.
 const deactivatedReason = "Deactivated"
 
-// reasonOfMessage reads a message whose reason does not decide: those about queues, and all
-// of Kueue before 0.19.
+// reasonOfMessage reads a message whose reason does not decide: messages
+// about queues, and all messages of Kueue before 0.19.
 func reasonOfMessage(reason, message string, queueReason WaitReason) WaitReason {
 	if queueReason != "" {
 		return queueReason

@@ -19,18 +19,20 @@ const (
 	finished = "not waiting"
 )
 
-// quotaCase is a reason and a message of QuotaReserved=False as a version of Kueue writes them.
+// quotaCase is a reason and a message of QuotaReserved=False as a version of
+// Kueue writes them.
 type quotaCase struct {
 	since, reason, message string
 	want                   kueue.WaitReason
 	kind                   string
 }
 
-// assign begins a message about the podset main.
+// assign is the beginning of a message about the podset main.
 const assign = "couldn't assign flavors to pod set main: "
 
-// olderQuotas are from the sources of Kueue 0.12.10 and 0.16.2: pkg/scheduler/scheduler.go,
-// pkg/scheduler/flavorassigner, pkg/controller/core/workload_controller.go.
+// olderQuotas come from the sources of Kueue 0.12.10 and 0.16.2:
+// pkg/scheduler/scheduler.go, pkg/scheduler/flavorassigner,
+// pkg/controller/core/workload_controller.go.
 func olderQuotas() []quotaCase {
 	const spot = "untolerated taint {spot true NoSchedule <nil>} in flavor spot"
 	return []quotaCase{
@@ -72,8 +74,8 @@ func olderQuotas() []quotaCase {
 	}
 }
 
-// newerQuotas are from Kueue 0.19.2's sources, from recordings of a Kueue between 0.19 and
-// 0.20, and from the notes on 0.20.
+// newerQuotas come from the sources of Kueue 0.19.2, from recordings of a
+// Kueue between 0.19 and 0.20, and from the notes on 0.20.
 func newerQuotas() []quotaCase {
 	const over = "insufficient quota for cpu in flavor od, previously considered podsets requests (0) + current podset request (18) > maximum capacity (14)"
 	const spot = "untolerated taint {spot true NoSchedule <nil>} in flavor spot"
@@ -127,8 +129,8 @@ func certainty(w *kueue.Wait) string {
 	return unsure
 }
 
-// TestWaitingForQuota: every message of QuotaReserved=False has one meaning, whether a
-// Workload or its claim is read.
+// TestWaitingForQuota checks that every message of QuotaReserved=False has
+// one meaning, whether a Workload or its claim is read.
 func TestWaitingForQuota(t *testing.T) {
 	for _, tt := range slices.Concat(olderQuotas(), newerQuotas()) {
 		t.Run(tt.since+" "+tt.reason+" "+string(tt.want), func(t *testing.T) {
@@ -147,7 +149,8 @@ func TestWaitingForQuota(t *testing.T) {
 	}
 }
 
-// TestWaiting: what else keeps a Workload from running, by the conditions that real ones had.
+// TestWaiting checks what else keeps a Workload from running, with conditions
+// of real Workloads.
 func TestWaiting(t *testing.T) {
 	condition := func(conditionType, status, reason, message string) string {
 		return fmt.Sprintf(`{type: %s, status: %q, reason: %q, message: %q, lastTransitionTime: "2026-01-01T00:00:00Z"}, `, conditionType, status, reason, message)
@@ -175,7 +178,7 @@ func TestWaiting(t *testing.T) {
 		},
 		"check retry": {
 			conditions: reserved + unadmitted, checks: check("Retry", "ask again"),
-			want: kueue.ReasonCheckRetry, kind: passes, text: "AdmissionCheck budget asks for a later attempt",
+			want: kueue.ReasonCheckRetry, kind: passes, text: "AdmissionCheck budget requests a later attempt",
 		},
 		"check rejected": {
 			conditions: reserved + unadmitted, checks: check("Rejected", "no money left"),
@@ -299,7 +302,7 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestWaitReasons: every reason is listed once, and has one kind.
+// TestWaitReasons checks that every reason is listed once, and has one kind.
 func TestWaitReasons(t *testing.T) {
 	seen := map[kueue.WaitReason]bool{}
 	for _, r := range kueue.WaitReasons() {

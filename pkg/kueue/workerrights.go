@@ -2,15 +2,15 @@ package kueue
 
 import "strings"
 
-// Grant is what a manager has to be allowed to do on its workers with a resource.
+// Grant is a right that a manager needs on its workers for a resource.
 type Grant struct {
 	Group, Resource string
 	Verbs           []string
 }
 
-// WorkerGrants returns what MultiKueue needs on a worker to dispatch what some integrations
-// handle: to watch, create and delete mirrors and Workloads, and to read their statuses
-// (docs/reference/multikueue.md#setup).
+// WorkerGrants returns what MultiKueue needs on a worker to dispatch the
+// kinds of some integrations: to watch, create and delete mirrors and
+// Workloads, and to read their status (docs/reference/multikueue.md#setup).
 func WorkerGrants(frameworks []string) []Grant {
 	grants := []Grant{
 		{Group, "workloads", []string{"create", "delete", "get", "list", "patch", "update", "watch"}},
@@ -26,9 +26,10 @@ func WorkerGrants(frameworks []string) []Grant {
 	return grants
 }
 
-// FrameworkResource returns the resource of an integration, such as jobs of group batch for
-// "batch/job" and pipelineruns of tekton.dev for "PipelineRun.v1.tekton.dev"; ok is false if
-// MultiKueue dispatches none by it.
+// FrameworkResource returns the resource of an integration, such as jobs of
+// group batch for "batch/job" and pipelineruns of tekton.dev for
+// "PipelineRun.v1.tekton.dev". ok is false if MultiKueue dispatches no such
+// resource.
 func FrameworkResource(name string) (group, resource string, ok bool) {
 	switch name {
 	case "pod":

@@ -9,11 +9,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// defaultContainer is the annotation that names the container that kubectl means
-// where none is named (kubectl: pkg/cmd/util/podcmd).
+// defaultContainer is the annotation that names the container that kubectl uses if none is named
+// (kubectl: pkg/cmd/util/podcmd).
 const defaultContainer = "kubectl.kubernetes.io/default-container"
 
-// containersOf names all containers of a pod, in the order in which they start.
+// containersOf returns the names of all containers of a Pod, in the order in which they start.
 func containersOf(p *corev1.Pod) []string {
 	var names []string
 	for i := range p.Spec.InitContainers {
@@ -28,8 +28,8 @@ func containersOf(p *corev1.Pod) []string {
 	return names
 }
 
-// choose names those containers of a pod that the options mean: none, if it has
-// no container of the name that is wanted.
+// choose returns the names of a Pod's containers that the options select; none if it has no
+// container of the wanted name.
 func (r *Reader) choose(p *corev1.Pod) []string {
 	all := containersOf(p)
 	switch {
@@ -51,11 +51,11 @@ func (r *Reader) choose(p *corev1.Pod) []string {
 	return nil
 }
 
-// run tells apart the runs of a container in its pod.
+// run identifies a run of a container in its Pod.
 type run struct {
-	// id is the runtime's, "" where that is not told.
+	// id is the runtime's ID, or "".
 	id string
-	// number counts restarts.
+	// number is the restart count.
 	number int32
 }
 
@@ -66,21 +66,20 @@ func (r run) is(other run) bool {
 	return r.number == other.number
 }
 
-// state is how a container stands.
+// state is the state of a container.
 type state struct {
-	// run is the one whose log is served; hasLog is whether there is one.
+	// run is the run whose log is served. hasLog is whether there is one.
 	run    run
 	hasLog bool
-	// isRunning says that the run may still write.
+	// isRunning is whether the run may still write.
 	isRunning bool
-	// reason is why it does not run, where that is no part of starting; message
-	// explains it.
+	// reason is why the container does not run, unless it is only starting. message explains it.
 	reason, message string
 }
 
-// stateOf tells how a container stands. The run whose log a kubelet serves is the
-// present one, or else the last one that ended (kubernetes:
-// pkg/kubelet/kubelet_pods.go, validateContainerLogStatus).
+// stateOf returns the state of a container. A kubelet serves the log of the current run or, if
+// there is none, of the last one that ended (kubernetes: pkg/kubelet/kubelet_pods.go,
+// validateContainerLogStatus).
 func stateOf(p *corev1.Pod, name string) state {
 	status := statusOf(p, name)
 	if status == nil {
@@ -107,19 +106,18 @@ func stateOf(p *corev1.Pod, name string) state {
 	return s
 }
 
-// hasPrevious says whether a container was restarted, so that there is the log of a
-// run before the present one.
+// hasPrevious reports whether a container was restarted, so that an earlier run has a log.
 func hasPrevious(p *corev1.Pod, name string) bool {
 	status := statusOf(p, name)
 	return status != nil && status.LastTerminationState.Terminated != nil
 }
 
-// because adds why it does not run, unless that is only that it is being started.
+// because adds the reason for not running, unless the container is only starting.
 func (s state) because(reason, message string) state {
 	switch reason {
 	case "ContainerCreating", "PodInitializing":
 	case "ErrImagePull":
-		// The two take turns.
+		// These two reasons alternate.
 		s.reason, s.message = "ImagePullBackOff", message
 	default:
 		s.reason, s.message = reason, message
@@ -127,7 +125,7 @@ func (s state) because(reason, message string) state {
 	return s
 }
 
-// why is why it does not run, in words.
+// why describes the reason for not running.
 func (s state) why() string {
 	if s.message == "" {
 		return s.reason
@@ -157,7 +155,7 @@ func unscheduled(p *corev1.Pod) (reason, message string) {
 	return "", ""
 }
 
-// isFinal says whether none of a pod's containers will ever write again.
+// isFinal reports whether none of a Pod's containers will ever write again.
 func isFinal(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }

@@ -10,48 +10,47 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// cursor is how far a container's log has been read. The API can be asked for
-// lines since a whole second only, and lines of one second may be in any order: a
-// runtime takes the times of standard output and standard error apart from each
-// other (containerd: internal/cri/io/logger.go). So the lines of the newest second
-// and of the one before are remembered, and left out when they come again.
+// cursor is the position in a container's log. The API accepts only whole seconds as a start, and
+// lines of one second may be in any order: a runtime takes the times of standard output and
+// standard error separately (containerd: internal/cri/io/logger.go). So the cursor remembers the
+// lines of the newest second and the one before, and skips them when they are sent again.
 type cursor struct {
 	seed maphash.Seed
 	any  bool
-	// newest is the second of the newest line, in Unix time; recent are the lines of
-	// that second, and before those of the one before it.
+	// newest is the second of the newest line, in Unix time. recent are the lines of that second,
+	// and before those of the previous one.
 	newest         int64
 	recent, before []mark
-	// bounded is whether older lines than the first one are not wanted, and floor the
-	// time of that, once there is one.
+	// bounded is whether lines older than the first one are skipped. floor is the time of the
+	// first line, once there is one.
 	bounded bool
 	floor   int64
-	// open is a line of which not all was read; nil if there is none.
+	// open is a line that was read partly; nil if there is none.
 	open *openLine
-	// untimed are lines without a time, such as the kubelet's own complaints.
+	// untimed are lines without a time, such as the kubelet's own errors.
 	untimed []uint64
 }
 
-// mark tells a line from others.
+// mark identifies a line.
 type mark struct {
-	// nanos is its time, in Unix nanoseconds.
+	// nanos is the line's time, in Unix nanoseconds.
 	nanos int64
 	hash  uint64
 }
 
-// manyUntimed is how many lines without a time are remembered.
+// manyUntimed is the maximum number of remembered lines without a time.
 const manyUntimed = 64
 
-// newCursor is at the beginning of a log. bounded says that it is not asked for
-// from there, and that lines older than the first one are not wanted later either.
+// newCursor returns a cursor at the beginning of a log. bounded means that the request skips
+// older lines, and that lines older than the first one are not wanted later either.
 func newCursor(bounded bool) *cursor {
 	return &cursor{seed: maphash.MakeSeed(), bounded: bounded, floor: math.MinInt64}
 }
 
-// unbind has everything wanted from now on.
+// unbind makes the cursor accept all lines from now on.
 func (c *cursor) unbind() { c.bounded, c.floor = false, math.MinInt64 }
 
-// since is the time from which on lines have to be asked for again, nil for all.
+// since returns the time from which lines have to be requested again; nil for all.
 func (c *cursor) since() *metav1.Time {
 	if !c.any {
 		return nil
@@ -60,7 +59,7 @@ func (c *cursor) since() *metav1.Time {
 	return &since
 }
 
-// replay are the lines that may come again on a new connection.
+// replay are the lines that may be sent again on a new connection.
 type replay struct {
 	left  map[mark]int
 	until int64
@@ -80,7 +79,7 @@ func (c *cursor) replay() *replay {
 	return r
 }
 
-// isKnown says whether a line was read on a connection before this one.
+// isKnown reports whether a line was read on an earlier connection.
 func (r *replay) isKnown(m mark) bool {
 	if m.nanos >= r.until || r.left[m] == 0 {
 		return false
@@ -89,8 +88,8 @@ func (r *replay) isKnown(m mark) bool {
 	return true
 }
 
-// take takes in a line as the API sends it, with its time in front, and returns
-// its text. isNew is false for one that was taken before or is older than wanted.
+// take accepts a line as the API sends it, with its time in front, and returns its text. isNew is
+// false for a line that was taken before or is older than wanted.
 func (c *cursor) take(line []byte, r *replay) (text []byte, isNew bool) {
 	at, text, ok := splitTime(line)
 	if !ok {
@@ -135,10 +134,10 @@ func (c *cursor) add(m mark) {
 	}
 }
 
-// longestTime is that of a time as kubelets write it: nanoseconds and a zone.
+// longestTime is the length of the longest time that kubelets write: nanoseconds and a zone.
 const longestTime = len("2006-01-02T15:04:05.000000000+00:00")
 
-// splitTime splits the time off a line.
+// splitTime splits the time from a line.
 func splitTime(line []byte) (at time.Time, text []byte, ok bool) {
 	head := line[:min(len(line), longestTime+1)]
 	end := bytes.IndexAny(head, " \n")

@@ -9,10 +9,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestCursor reads random logs over connections that break at random places: every
-// line comes once and in order, also those that have the same time, the same text,
-// or a time before that of the line above them, and a log that has lost its first
-// lines to rotation.
+// TestCursor reads random logs over connections that break at random places. Every line comes
+// once and in order, even if lines have the same time or text, or an earlier time than the line
+// before, or if a log has lost its first lines to rotation.
 func TestCursor(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -40,7 +39,7 @@ func TestCursor(t *testing.T) {
 					got = append(got, log[i])
 				}
 			}
-			// What was read is rotated away, at times.
+			// Lines that were read are rotated away at times.
 			if r.IntN(3) == 0 {
 				rotated = r.IntN(written)
 			}
@@ -68,7 +67,7 @@ func TestSplitTime(t *testing.T) {
 	}
 }
 
-// TestUntimedLines: what the kubelet complains of on every connection is passed on
+// TestUntimedLines checks that an error that the kubelet repeats on every connection is passed on
 // once.
 func TestUntimedLines(t *testing.T) {
 	c := newCursor(false)

@@ -1,8 +1,7 @@
-// Package logs reads the logs of a Job's pods on the cluster that runs them.
+// Package logs reads the logs of a Job's Pods on the cluster that runs them.
 //
-// Place finds out from an inventory where the pods are; Reader reads what there
-// is of their logs, or follows them on one cluster; Tracker follows a Job from
-// cluster to cluster until it has ended. No line is lost or repeated where a
-// connection breaks or a container is restarted, as far as the kubelet still has
-// it: it keeps the log of a container's present run and of the one before.
+// Place finds the Pods in an inventory. Reader reads their existing logs, or follows them on one
+// cluster. Tracker follows a Job from cluster to cluster until it has ended. No line is lost or
+// repeated when a connection breaks or a container restarts, as far as the kubelet still has it:
+// it keeps the logs of a container's current run and the one before.
 package logs

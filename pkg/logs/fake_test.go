@@ -29,8 +29,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
 )
 
-// cluster is an API server that knows pods and their logs, and serves these as a
-// kubelet does. It can cut connections.
+// cluster is an API server with Pods and their logs, which it serves like a kubelet. It can cut
+// connections.
 type cluster struct {
 	t      *testing.T
 	name   string
@@ -42,15 +42,14 @@ type cluster struct {
 	pods    map[string]*corev1.Pod
 	events  []event
 	logs    map[string][]*logOfRun
-	// cuts counts how often connections to logs were cut, and partial is what is
-	// sent on them before.
+	// cuts counts how often connections to logs were cut. partial is the last text before a cut.
 	cuts    int
 	partial string
-	// refuse is the answer to requests for logs, if not nil.
+	// refuse, if set, is the answer to requests for logs.
 	refuse *apierrors.StatusError
 	asked  []string
 	open   int
-	// breakOff is how many answers break off in the middle.
+	// breakOff is the number of answers that break off in the middle.
 	breakOff int
 }
 
@@ -71,7 +70,7 @@ type line struct {
 	text string
 }
 
-// epoch is when logs begin.
+// epoch is the time of the first line.
 var epoch = time.Date(2026, 8, 30, 6, 0, 0, 0, time.UTC)
 
 func newCluster(t *testing.T) *cluster {
@@ -90,14 +89,14 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// target is a Job whose pods newPod makes.
+// target returns the Job whose Pods newPod creates.
 func (c *cluster) target() logs.Target {
 	return logs.Target{Client: c.client, Job: &inspect.Job{
 		Context: c.name, APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "train", UID: "uid-of-train", Status: "Running",
 	}}
 }
 
-// change changes something under the lock and tells all who wait.
+// change changes the cluster under its lock, and wakes all waiters.
 func (c *cluster) change(do func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,7 +105,7 @@ func (c *cluster) change(do func()) {
 	c.changed = make(chan struct{})
 }
 
-// await waits until a condition holds that only changes of the cluster bring about.
+// await waits for a condition that only changes of the cluster can fulfil.
 func (c *cluster) await(what string, holds func() bool) {
 	c.t.Helper()
 	late := time.After(time.Minute)
@@ -125,7 +124,7 @@ func (c *cluster) await(what string, holds func() bool) {
 	}
 }
 
-// option changes a pod.
+// option changes a Pod.
 type option func(*corev1.Pod)
 
 func index(n int) option {
@@ -145,7 +144,7 @@ func containers(names ...string) option {
 
 func ofSomebodyElse(p *corev1.Pod) { p.OwnerReferences[0].UID = "another" }
 
-// newPod makes a pod whose containers have not started.
+// newPod creates a Pod whose containers have not started.
 func (c *cluster) newPod(name string, options ...option) {
 	p := &corev1.Pod{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
@@ -168,7 +167,7 @@ func (c *cluster) newPod(name string, options ...option) {
 	c.change(func() { c.store("ADDED", p) })
 }
 
-// store keeps a pod as it is now.
+// store stores the current version of a Pod.
 func (c *cluster) store(kind string, p *corev1.Pod) {
 	c.version++
 	p.ResourceVersion = strconv.Itoa(c.version)
@@ -180,7 +179,7 @@ func (c *cluster) store(kind string, p *corev1.Pod) {
 	c.pods[p.Name] = p
 }
 
-// update changes a pod.
+// update changes a Pod.
 func (c *cluster) update(name string, change func(*corev1.Pod)) {
 	c.change(func() {
 		p := c.pods[name].DeepCopy()
@@ -212,8 +211,7 @@ func (c *cluster) run(pod, container string) {
 	})
 }
 
-// write has the present run of a container write lines, each a while after the
-// other.
+// write makes the current run of a container write lines, at increasing times.
 func (c *cluster) write(pod, container string, texts ...string) {
 	c.change(func() {
 		runs := c.logs[pod+"/"+container]
@@ -228,7 +226,7 @@ func (c *cluster) write(pod, container string, texts ...string) {
 	})
 }
 
-// exit ends the present run of a container. The log ends before the status tells.
+// exit ends the current run of a container. The log ends before the status changes.
 func (c *cluster) exit(pod, container string) {
 	c.endLog(pod, container)
 	c.update(pod, func(p *corev1.Pod) {
@@ -244,7 +242,7 @@ func (c *cluster) endLog(pod, container string) {
 	})
 }
 
-// succeed ends a pod with all of its containers.
+// succeed ends a Pod with all of its containers.
 func (c *cluster) succeed(pod string) {
 	for _, container := range c.pods[pod].Spec.Containers {
 		if runs := c.logs[pod+"/"+container.Name]; len(runs) > 0 {
@@ -254,7 +252,7 @@ func (c *cluster) succeed(pod string) {
 	c.update(pod, func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded })
 }
 
-// remove deletes a pod, and its logs.
+// remove deletes a Pod and its logs.
 func (c *cluster) remove(pod string) {
 	c.change(func() {
 		for key, runs := range c.logs {
@@ -270,7 +268,7 @@ func (c *cluster) remove(pod string) {
 // cut cuts all connections to logs, in the middle of a line.
 func (c *cluster) cut(partial string) { c.change(func() { c.cuts++; c.partial = partial }) }
 
-// awaitFollowers waits until so many logs are being followed.
+// awaitFollowers waits until a number of logs are being followed.
 func (c *cluster) awaitFollowers(n int) {
 	c.t.Helper()
 	c.await(fmt.Sprintf("%d followers", n), func() bool { return c.open == n })

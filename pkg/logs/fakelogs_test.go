@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// log serves a log as the API server and a kubelet do.
+// log serves a log like the API server and a kubelet.
 func (c *cluster) log(w http.ResponseWriter, r *http.Request) {
 	q, pod := r.URL.Query(), r.PathValue("pod")
 	c.mu.Lock()
@@ -48,7 +48,7 @@ func (c *cluster) log(w http.ResponseWriter, r *http.Request) {
 	c.send(w, r, runs[n], cuts)
 }
 
-// send sends the lines of a run that are asked for, and those that come.
+// send sends the requested lines of a run, and later ones.
 func (c *cluster) send(w http.ResponseWriter, r *http.Request, run *logOfRun, cuts int) {
 	q := r.URL.Query()
 	since, _ := time.Parse(time.RFC3339, q.Get("sinceTime"))

@@ -13,11 +13,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// linger is how long pods are followed that go on although their object has ended,
-// as those of a RayJob or a PyTorchJob may.
+// linger is how long Pods are followed that keep running after their object has ended, as those
+// of a RayJob or a PyTorchJob may.
 const linger = 10 * time.Second
 
-// follower follows the pods of one target.
+// follower follows the Pods of one target.
 type follower struct {
 	*Reader
 	target Target
@@ -25,26 +25,26 @@ type follower struct {
 	fail   context.CancelCauseFunc
 	pods   *pods
 	link   fleet.Link
-	// over is closed when the object has ended or is gone, and enough a while after.
+	// over is closed when the object has ended or is gone, and enough some time later.
 	over, enough <-chan struct{}
-	// slots hold one entry for each log that is being read.
+	// slots has one entry for each log that is being read.
 	slots chan struct{}
 
 	mu sync.Mutex
-	// first are the pods that were there from the start, until they are all known.
+	// first are the initial Pods, until all of them are known.
 	first   []*pod
 	isReady bool
 	isEnd   bool
-	// unread counts what could not be read, or not wholly.
+	// unread counts the logs that could not be read completely.
 	unread int
 	wg     sync.WaitGroup
 }
 
-// Follow reads the logs of a target's pods as they are written, and those of pods
-// that come later. It ends when over is closed and all is read, or with ctx.
+// Follow reads the logs of a target's Pods as they are written, including Pods that start later.
+// It ends when over is closed and everything is read, or with ctx.
 //
-// slots bounds how many logs are followed at once: it holds an entry for each, and
-// may be shared with other targets.
+// slots limits how many logs are followed at once. It has an entry for each, and may be shared
+// with other targets.
 func (r *Reader) Follow(ctx context.Context, t Target, over <-chan struct{}, slots chan struct{}) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -53,7 +53,7 @@ func (r *Reader) Follow(ctx context.Context, t Target, over <-chan struct{}, slo
 	f.link.Lost = func(err error) {
 		r.note(fmt.Sprintf("note: context %q does not answer; trying again: %v", t.Job.Context, err))
 	}
-	f.link.Back = func() { r.note(fmt.Sprintf("note: context %s answers again", t.Job.Context)) }
+	f.link.Recovered = func() { r.note(fmt.Sprintf("note: context %s answers again", t.Job.Context)) }
 	f.pods = &pods{target: t, found: f.found, known: map[types.UID]*pod{}}
 	informer := f.pods.informer(f.asked)
 	var watching sync.WaitGroup
@@ -82,9 +82,9 @@ func (r *Reader) Follow(ctx context.Context, t Target, over <-chan struct{}, slo
 	return nil
 }
 
-// run has the pods read, until no more of them will come.
+// run reads the Pods until no more of them will come.
 func (f *follower) run(synced <-chan struct{}) {
-	// Until then a moment without any is not the end.
+	// Until run returns, having no Pods is not the end.
 	f.wg.Add(1)
 	defer f.wg.Done()
 	select {
@@ -98,7 +98,7 @@ func (f *follower) run(synced <-chan struct{}) {
 	case <-f.ctx.Done():
 		return
 	}
-	// The watch may be behind what is known of the object.
+	// The watch may be behind the known state of the object.
 	last, err := f.target.list(f.ctx)
 	for _, o := range last {
 		f.pods.put(o)
@@ -113,7 +113,7 @@ func (f *follower) run(synced <-chan struct{}) {
 	}
 }
 
-// asked takes in how a request for the pods ended.
+// asked handles the result of a request for the Pods.
 func (f *follower) asked(err error) {
 	if isForbidden(err) {
 		f.fail(f.target.failed(fmt.Sprintf("watch the pods of namespace %q", f.target.Job.Namespace), err))
@@ -122,15 +122,15 @@ func (f *follower) asked(err error) {
 	f.answered(err)
 }
 
-// answered takes in how any request ended: a refusal is neither.
+// answered records whether a cluster answers. A refusal counts as neither.
 func (f *follower) answered(err error) {
 	if err == nil || !isRefused(err) {
 		f.link.Note(err)
 	}
 }
 
-// found takes in a pod. Those from the start are kept until all are there, so that
-// it is known how many they are before the first line.
+// found adds a Pod. The initial Pods are collected until all are known, so that their number is
+// known before the first line.
 func (f *follower) found(p *pod) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -143,7 +143,7 @@ func (f *follower) found(p *pod) {
 	}
 }
 
-// begin starts to read the pods that were there from the start.
+// begin starts to read the initial Pods.
 func (f *follower) begin() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -162,8 +162,7 @@ func (f *follower) begin() {
 	}
 }
 
-// start reads the containers of a pod. isNew says that the pod was not there when
-// the options were given.
+// start reads the containers of a Pod. isNew is whether the Pod was created after the start.
 func (f *follower) start(p *pod, isNew bool) {
 	o, _, _ := p.latest()
 	for _, name := range f.choose(o) {
@@ -172,7 +171,7 @@ func (f *follower) start(p *pod, isNew bool) {
 	}
 }
 
-// isClosed says whether a channel that nothing is ever sent to is closed.
+// isClosed reports whether a channel to which nothing is ever sent is closed.
 func isClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:

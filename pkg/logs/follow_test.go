@@ -33,7 +33,7 @@ func TestFollowToTheEnd(t *testing.T) {
 	assert.Equal(t, len(f.notes), 0, "%q", f.notes)
 }
 
-// TestConnectionsBreak: in the middle of lines, again and again.
+// TestConnectionsBreak cuts connections repeatedly in the middle of lines.
 func TestConnectionsBreak(t *testing.T) {
 	c := newCluster(t)
 	c.newPod("train-0")
@@ -59,8 +59,7 @@ func TestConnectionsBreak(t *testing.T) {
 	assert.Equal(t, len(f.notes), 0, "%q", f.notes)
 }
 
-// TestContainerIsRestarted: what the last run wrote last comes before what the next
-// one writes.
+// TestContainerIsRestarted checks that the last lines of a run come before those of the next one.
 func TestContainerIsRestarted(t *testing.T) {
 	c := newCluster(t)
 	c.newPod("train-0")
@@ -69,7 +68,7 @@ func TestContainerIsRestarted(t *testing.T) {
 	c.write("train-0", "main", "first\n")
 	f.await(main0, "first\n")
 	c.awaitFollowers(1)
-	// The connection breaks, and when it is back the container runs anew.
+	// The connection breaks. When it is back, the container runs again.
 	c.cut("")
 	f.awaitWaiter()
 	c.write("train-0", "main", "last words\n")
@@ -99,8 +98,8 @@ func TestContainerIsRestarted(t *testing.T) {
 	})
 }
 
-// TestPodsThatComeLater are read wholly, whatever the options say of those from the
-// start.
+// TestPodsThatComeLater checks that later Pods are read completely, whatever the options say
+// about initial ones.
 func TestPodsThatComeLater(t *testing.T) {
 	c := newCluster(t)
 	c.newPod("train-0")
@@ -119,7 +118,8 @@ func TestPodsThatComeLater(t *testing.T) {
 	assert.Equal(t, len(f.notes), 0, "%q", f.notes)
 }
 
-// TestNothingButNewLines: a connection that breaks before the first one loses none.
+// TestNothingButNewLines checks that no line is lost if the connection breaks before the first
+// one.
 func TestNothingButNewLines(t *testing.T) {
 	c := newCluster(t)
 	c.newPod("train-0")
@@ -137,7 +137,7 @@ func TestNothingButNewLines(t *testing.T) {
 	f.await(main0, "new\nnewer\n")
 }
 
-// TestTailIsNotGrown by lines of the same second that were left out.
+// TestTailIsNotGrown checks that a tail does not grow by omitted lines of the same second.
 func TestTailIsNotGrown(t *testing.T) {
 	c := newCluster(t)
 	c.newPod("train-0")
@@ -155,8 +155,9 @@ func TestTailIsNotGrown(t *testing.T) {
 	f.await(main0, "c\nd\n")
 }
 
-// TestWhatWaitsIsToldOnce although the reasons take turns.
-func TestWhatWaitsIsToldOnce(t *testing.T) {
+// TestWaitingIsReportedOnce checks that a waiting container is reported once, even if its reasons
+// alternate.
+func TestWaitingIsReportedOnce(t *testing.T) {
 	c := newCluster(t)
 	c.newPod("train-0")
 	f := follow(t, c, all())
@@ -176,8 +177,8 @@ func TestWhatWaitsIsToldOnce(t *testing.T) {
 	assert.DeepEqual(t, f.notes, []string{"note: container main of pod train-0 waits: ImagePullBackOff: no such image"})
 }
 
-// TestPodsThatGoOn after their object has ended are followed for a while only, and
-// those that were told to end are followed until they have.
+// TestPodsThatGoOn checks that Pods which keep running after their object has ended are followed
+// for a while only, and terminating ones until their end.
 func TestPodsThatGoOn(t *testing.T) {
 	c := newCluster(t)
 	for _, name := range []string{"train-0", "train-1", "train-2"} {
@@ -207,7 +208,8 @@ func TestPodsThatGoOn(t *testing.T) {
 	assert.Equal(t, len(f.notes), 1, "%q", f.notes)
 }
 
-// TestManyPodsAtOnce: every line in one piece, and no more requests than allowed.
+// TestManyPodsAtOnce checks that every line arrives in one piece, with no more requests at once
+// than allowed.
 func TestManyPodsAtOnce(t *testing.T) {
 	const pods, lines = 12, 200
 	c := newCluster(t)
@@ -252,7 +254,7 @@ func TestWhoMayNotReadLogs(t *testing.T) {
 	assert.ErrorContains(t, call.reader.Read(t.Context(), []logs.Target{c.target()}), "is forbidden: no. See your rights with `kubectl --context worker auth can-i --list`")
 }
 
-// TestKubeletDoesNotAnswer: it is tried again, and told once.
+// TestKubeletDoesNotAnswer checks that reading is retried, and that the error is reported once.
 func TestKubeletDoesNotAnswer(t *testing.T) {
 	c := newCluster(t)
 	c.refuse = apierrors.NewInternalError(fmt.Errorf("dial tcp: connection refused"))
@@ -260,7 +262,7 @@ func TestKubeletDoesNotAnswer(t *testing.T) {
 	c.run("train-0", "main")
 	c.write("train-0", "main", "one\n")
 	f := follow(t, c, all())
-	f.awaitNote("connection refused; it is tried again")
+	f.awaitNote("connection refused; retrying")
 	f.step(time.Second)
 	c.await("a second request", func() bool { return len(c.asked) == 2 })
 	c.change(func() { c.refuse = nil })
@@ -271,7 +273,8 @@ func TestKubeletDoesNotAnswer(t *testing.T) {
 	assert.Equal(t, len(f.notes), 1, "%q", f.notes)
 }
 
-// TestLogsThatAreGone before they could be read are told, and counted.
+// TestLogsThatAreGone checks that logs which are deleted before they are read are reported and
+// counted.
 func TestLogsThatAreGone(t *testing.T) {
 	c := newCluster(t)
 	c.refuse = apierrors.NewInternalError(fmt.Errorf("no kubelet"))

@@ -15,17 +15,17 @@ type containerFollower struct {
 	reading *reading
 	// done is the last run that was read; nil if none was.
 	done *run
-	// isReopened says that the log of that run was asked for more than once.
+	// isReopened is whether the log of that run was requested more than once.
 	isReopened bool
 }
 
-// run follows the container until it will not write any more.
+// run follows the container until it cannot write any more.
 func (c *containerFollower) run() {
 	for c.ctx.Err() == nil {
 		o, isGone, changed := c.pod.latest()
 		s := stateOf(o, c.reading.container.Name)
 		if !isGone {
-			c.tellWaiting(c.target, o, c.reading.container.Name, s)
+			c.reportWaiting(c.target, o, c.reading.container.Name, s)
 		}
 		switch {
 		case s.hasLog && (c.done == nil || !c.done.is(s.run)):
@@ -46,21 +46,20 @@ func (c *containerFollower) run() {
 	}
 }
 
-// isRead says whether nothing more is to be had of the container by now.
+// isRead reports whether the container has no more to read at present.
 func (c *containerFollower) isRead() bool {
 	o, _, _ := c.pod.latest()
 	s := stateOf(o, c.reading.container.Name)
 	return !s.hasLog || c.done != nil && c.done.is(s.run)
 }
 
-// get asks how the pod is now, and notes it: latest tells. ok is false where it
-// could not be known.
+// get reads the Pod, and stores it for latest. ok is false if that failed.
 func (c *containerFollower) get() (ok bool) {
 	known, _, _ := c.pod.latest()
 	o, err := c.target.Client.CoreV1().Pods(known.Namespace).Get(c.ctx, known.Name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err), err == nil && o.UID != known.UID:
-		c.pod.gone()
+		c.pod.markGone()
 	case err != nil:
 		return false
 	default:
@@ -70,7 +69,7 @@ func (c *containerFollower) get() (ok bool) {
 	return true
 }
 
-// read reads the log of a run to its end, however many connections that takes.
+// read reads the log of a run to its end, over as many connections as that takes.
 func (c *containerFollower) read(o *corev1.Pod, s state) {
 	release, ok := c.slot()
 	if !ok {
@@ -83,7 +82,7 @@ func (c *containerFollower) read(o *corev1.Pod, s state) {
 	c.done, c.isReopened = new(s.run), false
 	a := attempt{pod: o, state: s}
 	for !c.advance(&a) {
-		// While nothing was asked the container may have been restarted.
+		// The container may have restarted during the pause.
 		if a.delay > 0 && (!c.pause(a.delay) || c.isOverWith(&a)) {
 			return
 		}
@@ -91,8 +90,7 @@ func (c *containerFollower) read(o *corev1.Pod, s state) {
 	}
 }
 
-// slot waits until one more log may be read. ok is false where there is no time left
-// for that.
+// slot waits until one more log may be read. ok is false if ctx is done first.
 func (c *containerFollower) slot() (release func(), ok bool) {
 	release = func() { <-c.slots }
 	select {
@@ -109,7 +107,7 @@ func (c *containerFollower) slot() (release func(), ok bool) {
 	}
 }
 
-// isFatal ends everything where it is of no use to go on.
+// isFatal ends the follower if continuing is useless.
 func (c *containerFollower) isFatal(err error) bool {
 	switch {
 	case isSink(err):
@@ -122,15 +120,15 @@ func (c *containerFollower) isFatal(err error) bool {
 	return true
 }
 
-// tellFailure tells that a kubelet does not answer; that a cluster does not is told
-// for all of its containers together.
-func (c *containerFollower) tellFailure(err error) {
+// reportFailure reports a kubelet that does not answer. A cluster that does not answer is
+// reported once for all of its containers.
+func (c *containerFollower) reportFailure(err error) {
 	if err != nil && isRefused(err) {
-		c.noteOnce("failure "+c.reading.container.Pod+" "+c.reading.container.Name, "note: "+c.reading.failed(err).Error()+"; it is tried again")
+		c.noteOnce("failure "+c.reading.container.Pod+" "+c.reading.container.Name, "note: "+c.reading.failed(err).Error()+"; retrying")
 	}
 }
 
-// giveUp tells that a log could not be read, or not wholly.
+// giveUp reports a log that could not be read completely.
 func (c *containerFollower) giveUp(err error) {
 	c.mu.Lock()
 	c.unread++
@@ -138,8 +136,8 @@ func (c *containerFollower) giveUp(err error) {
 	c.note("error: " + c.reading.failed(err).Error())
 }
 
-// tellLingering tells of a container that goes on although its object has ended.
-func (c *containerFollower) tellLingering(a *attempt) {
+// reportLingering reports a container that still runs although its object has ended.
+func (c *containerFollower) reportLingering(a *attempt) {
 	if a.state.isRunning {
 		c.note(fmt.Sprintf("note: container %s of pod %s still runs; stopped following it", c.reading.container.Name, c.reading.container.Pod))
 	}

@@ -9,21 +9,21 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// attempt is where the reading of a run stands.
+// attempt is the state of reading a run.
 type attempt struct {
 	pod   *corev1.Pod
 	state state
-	// err is how the last connection ended, nil if well; isFollowed says that one
-	// ended well on which the log was followed.
+	// err is the error of the last connection. isFollowed is whether a connection that followed
+	// the log has ended without an error.
 	err        error
 	isFollowed bool
-	// failures are those since a line was read last, and delay is how long to wait
-	// before the next connection; zero is not at all.
+	// failures counts the errors since the last line was read. delay is the wait before the next
+	// connection; zero means none.
 	failures int
 	delay    time.Duration
 }
 
-// note notes how a connection ended. hasRead is whether it brought any line.
+// note records the end of a connection. hasRead is whether it brought any line.
 func (a *attempt) note(err error, follow, hasRead bool) {
 	a.err = err
 	if err == nil || hasRead {
@@ -36,25 +36,24 @@ func (a *attempt) note(err error, follow, hasRead bool) {
 	}
 }
 
-// advance connects once, and says whether the run is read to its end, or as far as
-// it can be.
+// advance connects once, and reports whether the run is read to its end, or as far as possible.
 func (c *containerFollower) advance(a *attempt) (isDone bool) {
-	follow, before := a.state.isRunning && !c.isEnough(a.pod), c.reading.taken
+	follow, before := a.state.isRunning && !c.isEnough(a.pod), c.reading.lineCount
 	err := c.connect(a.pod, follow)
 	if c.ctx.Err() != nil || c.isFatal(err) {
 		return true
 	}
-	a.note(err, follow, c.reading.taken > before)
+	a.note(err, follow, c.reading.lineCount > before)
 	if c.isOverWith(a) {
 		return true
 	}
-	c.tellFailure(err)
+	c.reportFailure(err)
 	switch isLast := !a.state.isRunning || c.isEnough(a.pod); {
 	case err == nil && !follow:
-		c.tellLingering(a)
+		c.reportLingering(a)
 		return true
 	case err == nil && isLast:
-		// It ended while it was followed: what came last is asked for, at once.
+		// The run ended while it was followed: its last lines are requested immediately.
 		a.delay = 0
 	case isLast && (a.failures >= tries || isClosed(c.enough)):
 		c.giveUp(err)
@@ -65,10 +64,9 @@ func (c *containerFollower) advance(a *attempt) (isDone bool) {
 	return false
 }
 
-// isOverWith asks how the pod is now, and says whether there is nothing more to read
-// of the run.
+// isOverWith reads the Pod, and reports whether the run has no more to read.
 func (c *containerFollower) isOverWith(a *attempt) bool {
-	// Where nobody answers, what the watch has told last has to do.
+	// If the server does not answer, the last event of the watch has to suffice.
 	c.get()
 	o, isGone, _ := c.pod.latest()
 	if isGone {
@@ -79,14 +77,14 @@ func (c *containerFollower) isOverWith(a *attempt) bool {
 	}
 	s := stateOf(o, c.reading.container.Name)
 	if !s.run.is(a.state.run) {
-		// What is missing of this run is read with the next one.
+		// The rest of this run is read with the next one.
 		return true
 	}
 	a.pod, a.state = o, s
 	return false
 }
 
-// pause waits before the next connection, and says whether there is to be one.
+// pause waits before the next connection, and reports whether there should be one.
 func (c *containerFollower) pause(d time.Duration) bool {
 	enough := c.enough
 	if isClosed(enough) {
@@ -103,13 +101,13 @@ func (c *containerFollower) pause(d time.Duration) bool {
 	return true
 }
 
-// isEnough says whether a pod is not followed any longer. One that was told to end
-// is.
+// isEnough reports whether a Pod is no longer followed. Terminating Pods are followed until their
+// end.
 func (c *containerFollower) isEnough(o *corev1.Pod) bool {
 	return isClosed(c.enough) && o.DeletionTimestamp == nil
 }
 
-// connect reads the log on one connection; nil is that it ended well.
+// connect reads the log on one connection. Nil means that it ended normally.
 func (c *containerFollower) connect(o *corev1.Pod, follow bool) error {
 	ctx, cancel := context.WithCancel(c.ctx)
 	defer cancel()
@@ -135,15 +133,15 @@ func (c *containerFollower) connect(o *corev1.Pod, follow bool) error {
 	return err
 }
 
-// readPrevious reads what is left of the run before the present one.
+// readPrevious reads the rest of the run before the current one.
 func (c *containerFollower) readPrevious(now run) {
 	if lost := now.number - c.done.number - 2; lost > 0 {
 		c.note(fmt.Sprintf("note: container %s of pod %s was restarted %d times while it could not be read: of %d runs in between the logs are gone",
 			c.reading.container.Name, c.reading.container.Pod, now.number-c.done.number, lost))
 	}
-	err := c.reading.once(c.ctx, true)
+	err := c.reading.readOnce(c.ctx, true)
 	for n := 1; err != nil && !isRefused(err) && n < tries && c.pause(soon); n++ {
-		err = c.reading.once(c.ctx, true)
+		err = c.reading.readOnce(c.ctx, true)
 	}
 	switch {
 	case c.ctx.Err() != nil || c.isFatal(err):
@@ -151,7 +149,7 @@ func (c *containerFollower) readPrevious(now run) {
 	case err != nil && !isRefused(err):
 		c.giveUp(err)
 	default:
-		// That there is none is nothing to tell: most likely all of it was read.
+		// A missing previous log is not reported: most likely all of it was read.
 	}
 	c.reading.restart(!c.isReopened)
 }

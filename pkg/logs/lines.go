@@ -7,25 +7,25 @@ import (
 	"io"
 )
 
-// lineReader reads lines: whole ones, but those that are longer than longest in
+// lineReader reads complete lines, except lines that are longer than longest, which it reads in
 // pieces. A progress bar may never end its line.
 type lineReader struct {
 	reader *bufio.Reader
-	// isWithin says that the last piece did not end its line.
+	// isWithin is whether the last piece did not end its line.
 	isWithin bool
 }
 
-// piece is a line, or a part of one. It is valid until the next is read.
+// piece is a line or a part of one. It is valid until the next one is read.
 type piece struct {
 	text []byte
-	// begins and ends say whether its line does with it. A newline is at its end then;
-	// at the end of everything that may be missing.
+	// begins and ends are whether the piece contains the beginning and the end of its line. The
+	// end has a newline, except possibly at the end of the log.
 	begins, ends bool
 }
 
-// longest is how long a line is that comes in one piece: what runtimes write of a line
-// at once (containerd: max_container_log_line_size). Of a longer one, the first piece
-// has this length, always.
+// longest is the maximum length of a line in one piece. It is the size in which runtimes write a
+// line (containerd: max_container_log_line_size). The first piece of a longer line always has
+// this length.
 const longest = 16 << 10
 
 // buffered is how much is passed on at once.
@@ -35,8 +35,8 @@ func newLineReader(r io.Reader) *lineReader {
 	return &lineReader{reader: bufio.NewReaderSize(r, longest)}
 }
 
-// next returns the next piece. Beside one that was cut off there is an error, such as
-// io.EOF; it ends its line all the same.
+// next returns the next piece. At the end of the input, it returns the rest of the line together
+// with an error, such as io.EOF. That piece ends its line.
 func (l *lineReader) next() (piece, error) {
 	if !l.isWithin {
 		text, err := l.reader.ReadSlice('\n')
@@ -46,7 +46,7 @@ func (l *lineReader) next() (piece, error) {
 		}
 		return piece{text: text, begins: true, ends: !l.isWithin}, err
 	}
-	// What there is of it, without waiting for more.
+	// Return what is available, without waiting for more.
 	_, err := l.reader.Peek(1)
 	ready, _ := l.reader.Peek(l.reader.Buffered())
 	if end := bytes.IndexByte(ready, '\n') + 1; end > 0 {
@@ -56,12 +56,12 @@ func (l *lineReader) next() (piece, error) {
 	if err != nil {
 		l.isWithin = false
 	}
-	// It stays where it is until something else is read.
+	// The data stays in the buffer until the next read.
 	_, _ = l.reader.Discard(len(ready))
 	return piece{text: ready, ends: !l.isWithin}, err
 }
 
-// hasNext says whether a further line is there without waiting for it.
+// hasNext reports whether another line is available without waiting.
 func (l *lineReader) hasNext() bool {
 	ready, err := l.reader.Peek(l.reader.Buffered())
 	return err == nil && bytes.IndexByte(ready, '\n') >= 0

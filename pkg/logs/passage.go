@@ -2,29 +2,28 @@ package logs
 
 import "hash/maphash"
 
-// openLine is a long line of which not all was read so far, on whatever connection.
+// openLine is a long line that was read partly, possibly on an earlier connection.
 type openLine struct {
-	// mark is that of its first piece, without the time, and passed how much of its
-	// text was passed on.
+	// mark identifies its first piece, without the time. passed is the length of the text that
+	// was passed on.
 	mark   mark
 	passed int
 }
 
-// passage is what one connection brings, piece by piece.
+// passage processes the pieces of one connection.
 type passage struct {
 	cursor *cursor
 	replay *replay
-	// isDropped says that the line which is being read was passed on before, and skip
-	// how much was of one that was not wholly.
+	// isDropped is whether the current line was already passed on. skip is the length of a partly
+	// passed line to skip.
 	isDropped bool
 	skip      int
 }
 
 func (c *cursor) passage() *passage { return &passage{cursor: c, replay: c.replay()} }
 
-// take takes in a piece. It returns the text of it that was not passed on before, and
-// how long the time in front of that is in the piece; text is nil where there is none.
-// continues says that it goes on with the line that was passed on last.
+// take accepts a piece, and returns its text that was not passed on before; nil if there is none.
+// continues means that it continues the line that was passed on last.
 func (p *passage) take(from piece) (text []byte, continues bool) {
 	if from.begins {
 		text, continues = p.begin(from)
@@ -45,7 +44,7 @@ func (p *passage) take(from piece) (text []byte, continues bool) {
 	return text, continues
 }
 
-// begin takes in the first piece of a line.
+// begin accepts the first piece of a line.
 func (p *passage) begin(from piece) (text []byte, continues bool) {
 	c := p.cursor
 	text, isNew := c.take(from.text, p.replay)
@@ -67,7 +66,7 @@ func (p *passage) begin(from piece) (text []byte, continues bool) {
 		c.open = nil
 		return text, false
 	case isTimed && c.open != nil && c.open.mark == m && p.replay.left[m] == 0:
-		// It is the one that the connection before broke off in.
+		// The previous connection broke off within this line.
 		p.isDropped, p.skip = false, max(0, c.open.passed-len(rest))
 		text = rest[min(c.open.passed, len(rest)):]
 		return text, true

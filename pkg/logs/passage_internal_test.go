@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// sink has what was written, and how large the largest write was.
+// sink has what was written, and the size of the largest write.
 type sink struct {
 	text    strings.Builder
 	largest int
@@ -32,13 +32,13 @@ func (s *sink) Write(_ Container, text []byte, continues bool) error {
 	return nil
 }
 
-// readingTo is a reading that nothing is asked for by.
+// readingTo returns a reading that sends no requests.
 func readingTo(s Sink) *reading {
 	return &reading{Reader: &Reader{Sink: s}, cursor: newCursor(false)}
 }
 
-// TestLongLines reads random logs, in which there are lines of any length, over
-// connections that break at random places: each byte comes once.
+// TestLongLines reads random logs with lines of any length over connections that break at random
+// places. Each byte comes once.
 func TestLongLines(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -58,7 +58,7 @@ func TestLongLines(t *testing.T) {
 		}
 		var got sink
 		g := readingTo(&got)
-		// served is what the API has of the log where the cursor is.
+		// served returns the log from the cursor on, as the API has it.
 		served := func() string {
 			var all strings.Builder
 			for i, line := range lines {
@@ -79,7 +79,7 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
-// TestProgressBar: a line that never ends is passed on while it is written.
+// TestProgressBar checks that a line that never ends is passed on while it is written.
 func TestProgressBar(t *testing.T) {
 	log, program := io.Pipe()
 	defer func() { _ = program.Close() }()

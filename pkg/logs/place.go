@@ -12,23 +12,22 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
 )
 
-// Placement is where a Job's pods are, as far as an inventory tells.
+// Placement says where a Job's Pods are, as far as an inventory shows.
 type Placement struct {
 	// Pair is the Job and its mirrors.
 	Pair inspect.Pair
-	// Jobs are the objects whose pods are to be read: one, or several where it runs
-	// on several clusters at once.
+	// Jobs are the objects whose Pods are read: one, or several if the Job runs on several
+	// clusters at once.
 	Jobs []*inspect.Job
-	// End is how the Job has ended, in words; "" while it has not.
+	// End describes how the Job has ended; "" if it has not.
 	End string
-	// Why says why there is nothing to read, should there be no pods.
+	// Why is the reason for having nothing to read, if there are no Pods.
 	Why string
 }
 
-// Place finds out where the pods of a Job are: its mirrors that have not finished;
-// or else the newest of those that have, while it has pods; or else the Job itself,
-// if it is not delegated or has pods of its own. The mirror of an older Job of the
-// same name does not count.
+// Place finds the Pods of a Job: those of its unfinished mirrors; or of its newest finished
+// mirror that has Pods; or of the Job itself, if it is not delegated or has its own Pods. The
+// mirror of an older Job with the same name does not count.
 func Place(v *inspect.Inventory, pair inspect.Pair) Placement {
 	p := Placement{Pair: pair, End: end(pair), Why: why(v, pair)}
 	mirrors := mirrorsOf(pair)
@@ -50,14 +49,14 @@ func Place(v *inspect.Inventory, pair inspect.Pair) Placement {
 	return p
 }
 
-// IsHopeless says that there is nothing to read, and never will be.
+// IsHopeless reports whether there is nothing to read, and never will be.
 func (p Placement) IsHopeless() bool {
 	isTemplate := p.Pair.Origin != nil && p.Pair.Origin.Row().Template
 	return len(p.Jobs) == 0 && (p.End != "" || isTemplate)
 }
 
-// mirrorsOf are the mirrors that stand for the Job as it is now. One whose origin
-// was not found stands for itself.
+// mirrorsOf returns the mirrors of the current Job. A mirror whose origin was not found counts,
+// too.
 func mirrorsOf(pair inspect.Pair) []*inspect.Job {
 	var jobs []*inspect.Job
 	for _, m := range pair.Mirrors {
@@ -72,23 +71,23 @@ func unfinished(jobs []*inspect.Job) []*inspect.Job {
 	return slices.DeleteFunc(slices.Clone(jobs), func(j *inspect.Job) bool { return j.Status.IsFinished() })
 }
 
-// runsItself says whether a Job's own cluster runs it.
+// runsItself reports whether a Job's own cluster runs it.
 func runsItself(pair inspect.Pair) bool {
 	o := pair.Origin
 	return o.ManagedBy.IsBuiltIn() && !o.Row().IsUnmanaged() && !o.Status.IsFinished()
 }
 
-// hasPods says whether an object has pods on its cluster, or may have.
+// hasPods reports whether an object has Pods on its cluster, or may have.
 func hasPods(v *inspect.Inventory, j *inspect.Job) bool {
 	if isPod(j) {
-		// The origin's is held back by a gate, and never comes to a node.
+		// A scheduling gate holds the origin Pod, which never gets a node.
 		return j.Object != nil && delegation.TextAt(j.Object.Object, "spec", "nodeName") != ""
 	}
 	f := v.Facts(j.Context)
 	return f != nil && (len(f.PodsOf(j)) > 0 || f.Gaps[inspect.PartPods] != nil)
 }
 
-// end is how a Job has ended, "" if it has not.
+// end describes how a Job has ended; "" if it has not.
 func end(pair inspect.Pair) string {
 	mirrors := mirrorsOf(pair)
 	if len(mirrors) > 0 && len(unfinished(mirrors)) == 0 {
@@ -100,7 +99,7 @@ func end(pair inspect.Pair) string {
 	return ""
 }
 
-// why says why a Job has no pods.
+// why returns the reason why a Job has no Pods.
 func why(v *inspect.Inventory, pair inspect.Pair) string {
 	o := pair.Origin
 	switch {
@@ -125,11 +124,11 @@ func why(v *inspect.Inventory, pair inspect.Pair) string {
 	return fmt.Sprintf("it has ended (%s), and %s", end(pair), gone)
 }
 
-// AmbiguousError is that several Jobs have the name that is wanted.
+// AmbiguousError means that several Jobs have the requested name.
 type AmbiguousError struct {
-	// Name is what a user called them.
+	// Name is the name that the user gave.
 	Name string
-	// Places are where they are: context and namespace of each.
+	// Places are the contexts and namespaces of the Jobs.
 	Places []string
 }
 
@@ -138,10 +137,9 @@ func (e *AmbiguousError) Error() string {
 		e.Name, strings.Join(e.Places, ", "))
 }
 
-// Choose finds the one Job that is meant, of those of an inventory of what is named
-// (read.Want), which holds one at least. Where several have the name, those that run,
-// and then those that have pods, go before the others. what is what a user
-// called it. The error is an *AmbiguousError.
+// Choose selects the requested Job in an inventory, which has at least one. If several have the
+// name, it prefers those that run, and then those that have Pods. what is the name that the user
+// gave. Choose returns an *AmbiguousError if several remain.
 func Choose(v *inspect.Inventory, what string) (Placement, error) {
 	var all []Placement
 	for _, pair := range v.Subjects() {
@@ -165,7 +163,7 @@ func Choose(v *inspect.Inventory, what string) (Placement, error) {
 	return Placement{}, err
 }
 
-// home is the object that a placement is about.
+// home returns the object that a placement is about.
 func (p Placement) home() *inspect.Job {
 	if p.Pair.Origin != nil {
 		return p.Pair.Origin
@@ -173,7 +171,7 @@ func (p Placement) home() *inspect.Job {
 	return p.Pair.Mirrors[0].Job
 }
 
-// Unread are the contexts that could not be looked at.
+// Unread returns the contexts that could not be read.
 func Unread(v *inspect.Inventory) []inspect.ContextError {
 	var errs []inspect.ContextError
 	for _, f := range v.Clusters {

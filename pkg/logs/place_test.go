@@ -24,7 +24,7 @@ import (
 
 const recordings = "../../test/recordings"
 
-// describe tells a placement in short.
+// describe returns a short description of a placement.
 func describe(p logs.Placement) string {
 	var at []string
 	for _, j := range p.Jobs {
@@ -33,7 +33,8 @@ func describe(p logs.Placement) string {
 	return fmt.Sprintf("reads: %s; ended: %s; why not: %s\n", strings.Join(at, " and "), p.End, p.Why)
 }
 
-// TestPlacesOfRecordings: where the pods of a real MultiKueue's Jobs are, well or sick.
+// TestPlacesOfRecordings records where the Pods of Jobs in real MultiKueue fleets are, healthy or
+// not.
 func TestPlacesOfRecordings(t *testing.T) {
 	entries, err := os.ReadDir(recordings)
 	assert.NilError(t, err)
@@ -50,7 +51,7 @@ func TestPlacesOfRecordings(t *testing.T) {
 			addresses = append(addresses, c.Address())
 		}
 		f := fleet.Open(t.Context(), contexts, fleet.Options{})
-		// Of several Jobs, the one that waits.
+		// Of several Jobs, select the one that waits.
 		name := cmp.Or(map[string]string{
 			"preempted-on-worker": "low1", "two-flavors": "too-big-untolerated", "cohort-borrowing": "waits",
 			"burst-1": "b-28", "burst-3": "b-92", "strict-fifo-head-blocks": "behind",
@@ -67,7 +68,7 @@ func TestPlacesOfRecordings(t *testing.T) {
 	golden.Assert(t, text.String(), "places.txt")
 }
 
-// member makes an object of a fleet.
+// member returns an object of a fleet.
 func member(at string, owner delegation.Owner, status delegation.Status, change ...func(*inspect.Job)) *inspect.Job {
 	j := &inspect.Job{
 		Context: at, ClusterUID: "cluster-" + at, APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "train",
@@ -79,20 +80,20 @@ func member(at string, owner delegation.Owner, status delegation.Status, change 
 	return j
 }
 
-// mirrorOf makes a mirror that dispatch has made.
+// mirrorOf returns a mirror that dispatch has created.
 func mirrorOf(origin *inspect.Job, at string, status delegation.Status) *inspect.Job {
 	return member(at, delegation.BuiltIn, status, func(j *inspect.Job) {
 		j.Marks = &delegation.Marks{OriginUID: origin.UID, Origin: delegation.Place{ClusterUID: origin.ClusterUID, Namespace: "ml", Name: "train"}}
 	})
 }
 
-// podOf makes a pod that an object has.
+// podOf returns a Pod of an object.
 func podOf(j *inspect.Job) *inspect.Pod {
 	return &inspect.Pod{Namespace: "ml", Name: "pod", UID: "pod-of-" + j.UID, JobUID: j.UID}
 }
 
-// fleetOf makes an inventory of these objects, each with a pod if it is among those
-// with pods; of the contexts in unread nothing could be read.
+// fleetOf returns an inventory of objects, those in withPods with a Pod each. The contexts in
+// unread could not be read.
 func fleetOf(jobs, withPods []*inspect.Job, unread ...string) *inspect.Inventory {
 	facts := map[string]*inspect.Facts{}
 	var clusters []*inspect.Facts
@@ -164,7 +165,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// TestChoose: of several of one name, the one that runs.
+// TestChoose checks that of several Jobs with one name, the running one is selected.
 func TestChoose(t *testing.T) {
 	west, east := member("west", delegation.BuiltIn, delegation.Running), member("east", delegation.BuiltIn, delegation.Complete)
 	p, err := logs.Choose(fleetOf([]*inspect.Job{west, east}, []*inspect.Job{east}), "train")

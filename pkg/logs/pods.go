@@ -11,30 +11,30 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// pod is a pod as it was seen last.
+// pod is the latest known version of a Pod.
 type pod struct {
 	mu     sync.Mutex
 	object *corev1.Pod
 	isGone bool
-	// changed is closed when anything changes.
+	// changed is closed at the next change.
 	changed chan struct{}
 }
 
-// latest is the pod as it was seen last, and what is closed when that changes.
+// latest returns the latest known version, and a channel that is closed at its next change.
 func (p *pod) latest() (o *corev1.Pod, isGone bool, changed <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.object, p.isGone, p.changed
 }
 
-// tell wakes up who waits for a change.
-func (p *pod) tell() {
+// notifyChange wakes those that wait for a change.
+func (p *pod) notifyChange() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
-// take notes how the pod is, unless that is known better. Resource versions of one
-// kind can be compared (apimachinery: pkg/util/resourceversion).
+// take stores a version of the Pod, unless a newer one is known. Resource versions of one kind
+// can be compared (apimachinery: pkg/util/resourceversion).
 func (p *pod) take(o *corev1.Pod) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,28 +42,28 @@ func (p *pod) take(o *corev1.Pod) {
 		return
 	}
 	p.object = o
-	p.tell()
+	p.notifyChange()
 }
 
-// gone notes that there is no such pod any more.
-func (p *pod) gone() {
+// markGone records that the Pod no longer exists.
+func (p *pod) markGone() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.isGone = true
-	p.tell()
+	p.notifyChange()
 }
 
-// pods are those of a target.
+// pods are the Pods of a target.
 type pods struct {
 	target Target
-	// found is told of each pod, once.
+	// found receives each Pod once.
 	found func(*pod)
 
 	mu    sync.Mutex
 	known map[types.UID]*pod
 }
 
-// put notes how a pod is now.
+// put stores the current version of a Pod.
 func (s *pods) put(o *corev1.Pod) {
 	if !s.target.isMine(o) {
 		return
@@ -87,14 +87,15 @@ func (s *pods) drop(uid types.UID) {
 	p := s.known[uid]
 	s.mu.Unlock()
 	if p != nil {
-		p.gone()
+		p.markGone()
 	}
 }
 
-// informer is what keeps the pods up to date. told is told how each request for them ended.
+// informer returns an informer that keeps the Pods current. told receives the result of each
+// request for them.
 func (s *pods) informer(told func(error)) *fleet.Informer {
 	return fleet.NewInformer(fleet.Informed[*corev1.PodList]{
-		Client: s.target.Client.CoreV1().Pods(s.target.Job.Namespace), Selected: s.target.options(), Told: told,
+		Client: s.target.Client.CoreV1().Pods(s.target.Job.Namespace), Selected: s.target.options(), OnResult: told,
 		Like: &corev1.Pod{}, Trim: func(o any) any {
 			if p, ok := o.(*corev1.Pod); ok {
 				trim(p)
@@ -102,25 +103,25 @@ func (s *pods) informer(told func(error)) *fleet.Informer {
 			return o
 		},
 		Handler: cache.ResourceEventHandlerFuncs{
-			AddFunc: func(o any) { s.seen(o) },
+			AddFunc: func(o any) { s.update(o) },
 			UpdateFunc: func(old, o any) {
 				if was, ok := old.(*corev1.Pod); ok && was.UID != uidOf(o) {
 					s.drop(was.UID)
 				}
-				s.seen(o)
+				s.update(o)
 			},
 			DeleteFunc: func(o any) {
 				if last, ok := o.(cache.DeletedFinalStateUnknown); ok {
 					o = last.Obj
 				}
-				s.seen(o)
+				s.update(o)
 				s.drop(uidOf(o))
 			},
 		},
 	})
 }
 
-func (s *pods) seen(o any) {
+func (s *pods) update(o any) {
 	if p, ok := o.(*corev1.Pod); ok {
 		s.put(p)
 	}

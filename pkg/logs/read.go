@@ -11,24 +11,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ErrNoPods is that the targets have no pods at all.
+// ErrNoPods means that the targets have no Pods at all.
 var ErrNoPods = errors.New("no pods")
 
-// ahead is how many logs are asked for before it is their turn, so that many short
-// ones do not take many times the way to the cluster.
+// ahead is the number of logs that are requested in advance, so that many short logs do not cost
+// a round trip each.
 const ahead = 8
 
 const (
-	// tries is how often a log is asked for that ought to be there.
+	// tries is the number of requests for a log that should exist.
 	tries = 5
-	// soon is how long is waited before something is asked for again; it doubles
-	// each time, up to late.
+	// soon is the delay before the first retry. It doubles each time, up to late.
 	soon, late = time.Second, 10 * time.Second
 )
 
-// Read reads what there is by now of the logs of all targets, one container after
-// the other: by completion index, and pods that took each other's place by age.
-// It is ErrNoPods where there are no pods.
+// Read reads the existing logs of all targets, one container after the other: by completion
+// index, and replaced Pods by age. It returns ErrNoPods if there are no Pods.
 func (r *Reader) Read(ctx context.Context, targets []Target) error {
 	var readings []*reading
 	seen, waiting := 0, []string(nil)
@@ -53,27 +51,26 @@ func (r *Reader) Read(ctx context.Context, targets []Target) error {
 	return r.inTurn(ctx, readings)
 }
 
-// readable are the containers of a pod whose logs can be read, and why others
-// cannot.
+// readable returns the containers of a Pod whose logs can be read, and why others cannot.
 func (r *Reader) readable(t Target, pod *corev1.Pod) (found []*reading, waiting []string) {
 	for _, name := range r.choose(pod) {
 		switch s := stateOf(pod, name); {
 		case r.Previous && !hasPrevious(pod, name):
 		case s.hasLog:
 			found = append(found, r.newReading(t, pod.Name, name, false))
-			r.tellWaiting(t, pod, name, s)
+			r.reportWaiting(t, pod, name, s)
 		case isFinal(pod):
 			waiting = append(waiting, fmt.Sprintf("container %s of pod %s never ran: %s", name, pod.Name, pod.Status.Reason))
 		default:
 			waiting = append(waiting, fmt.Sprintf("container %s of pod %s has not started", name, pod.Name))
-			r.tellWaiting(t, pod, name, s)
+			r.reportWaiting(t, pod, name, s)
 		}
 	}
 	return found, waiting
 }
 
-// tellWaiting tells why a container does not run, once.
-func (r *Reader) tellWaiting(t Target, pod *corev1.Pod, name string, s state) {
+// reportWaiting reports once why a container does not run.
+func (r *Reader) reportWaiting(t Target, pod *corev1.Pod, name string, s state) {
 	if s.reason == "" {
 		return
 	}
@@ -81,7 +78,7 @@ func (r *Reader) tellWaiting(t Target, pod *corev1.Pod, name string, s state) {
 	r.noteOnce(key, fmt.Sprintf("note: container %s of pod %s waits: %s", name, pod.Name, s.why()))
 }
 
-// nothing is why nothing can be read of pods that are there.
+// nothing returns the reason why nothing can be read of existing Pods.
 func (r *Reader) nothing(waiting []string) error {
 	const few = 3
 	switch {
@@ -95,7 +92,7 @@ func (r *Reader) nothing(waiting []string) error {
 	return errors.New("no output yet: " + strings.Join(waiting, "; "))
 }
 
-// opened is a log that was asked for before its turn.
+// opened is a log that was requested in advance.
 type opened struct {
 	body io.ReadCloser
 	err  error
@@ -141,7 +138,7 @@ func (r *Reader) inTurn(ctx context.Context, readings []*reading) error {
 	return nil
 }
 
-// finish reads a log that was asked for, and asks again where it breaks off.
+// finish reads a requested log, and requests it again if it breaks off.
 func (g *reading) finish(ctx context.Context, log opened) error {
 	delay := soon
 	for n := 1; ; n++ {
@@ -163,7 +160,7 @@ func (g *reading) finish(ctx context.Context, log opened) error {
 	}
 }
 
-// wait waits for a while.
+// wait waits for a duration.
 func (r *Reader) wait(ctx context.Context, d time.Duration) error {
 	timer := r.Clock.NewTimer(d)
 	defer timer.Stop()

@@ -11,7 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
 )
 
-// readLogs reads what there is of a cluster's logs.
+// readLogs reads the existing logs of a cluster.
 func readLogs(t *testing.T, c *cluster, o logs.Options) (*call, error) {
 	t.Helper()
 	call := newCall(t, o)
@@ -22,7 +22,7 @@ func TestReadInOrder(t *testing.T) {
 	c := newCluster(t)
 	var want []string
 	for i := range 20 {
-		// Pods are made in another order, and the first one of each index has failed.
+		// Pods are created in another order, and the first one of each index has failed.
 		n := (i*7)%20 - 1
 		name := fmt.Sprintf("train-%d", n)
 		c.newPod(name+"-a", index(n))
@@ -45,7 +45,7 @@ func TestReadInOrder(t *testing.T) {
 	assert.Equal(t, len(r.notes), 0, "%q", r.notes)
 }
 
-func TestReadWhatIsAskedFor(t *testing.T) {
+func TestReadOptions(t *testing.T) {
 	c := newCluster(t)
 	c.newPod("train-0", containers("main", "sidecar"))
 	for _, container := range []string{"main", "sidecar"} {
@@ -93,7 +93,7 @@ func TestReadWhatIsAskedFor(t *testing.T) {
 	assert.Equal(t, r.text("train-0/sidecar"), "again\n")
 }
 
-func TestReadWhatIsNotThere(t *testing.T) {
+func TestReadWithoutPods(t *testing.T) {
 	c := newCluster(t)
 	_, err := readLogs(t, c, all())
 	assert.ErrorIs(t, err, logs.ErrNoPods)
@@ -105,7 +105,7 @@ func TestReadWhatIsNotThere(t *testing.T) {
 	assert.Error(t, err, "no output yet: container main of pod train-0 has not started")
 	assert.DeepEqual(t, r.notes, []string{"note: container main of pod train-0 waits: ImagePullBackOff"})
 
-	// A pod whose log cannot be had does not keep the others from being read.
+	// A Pod whose log is not available does not affect the others.
 	for _, name := range []string{"train-1", "train-2"} {
 		c.newPod(name)
 		c.run(name, "main")
@@ -118,7 +118,7 @@ func TestReadWhatIsNotThere(t *testing.T) {
 	assert.Equal(t, r.notes[1], "error: context \"worker\": cannot read the log of container main of pod train-1: there is no such container")
 }
 
-// TestReadOverABreak: what breaks off is asked for again.
+// TestReadOverABreak checks that a log that breaks off is requested again.
 func TestReadOverABreak(t *testing.T) {
 	c := newCluster(t)
 	c.newPod("train-0")
@@ -134,7 +134,7 @@ func TestReadOverABreak(t *testing.T) {
 	assert.Equal(t, len(c.asked), 2)
 }
 
-// TestPodsOfOtherKinds: by the label of their kind, by what controls them, or the
+// TestPodsOfOtherKinds finds Pods by the label of their kind, by their controller, or as the
 // object itself.
 func TestPodsOfOtherKinds(t *testing.T) {
 	c := newCluster(t)

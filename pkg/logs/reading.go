@@ -11,22 +11,21 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// reading is the reading of one container's log, over all connections and all runs
-// of the container.
+// reading reads one container's log, over all connections and all runs of the container.
 type reading struct {
 	*Reader
 	target    Target
 	container Container
 	cursor    *cursor
-	// taken counts the lines that were read.
-	taken int
-	// request is how far back to begin, and begun when that was first asked for.
+	// lineCount counts the lines that were read.
+	lineCount int
+	// request is how far back to begin. begun is the time of the first request.
 	request corev1.PodLogOptions
 	begun   time.Time
 }
 
-// newReading begins a reading. fromStart has all of the log read, whatever the
-// options say: the container was not there when they were given.
+// newReading begins a reading. fromStart reads the whole log, whatever the options say: the
+// container was created after the start.
 func (r *Reader) newReading(t Target, pod, name string, fromStart bool) *reading {
 	g := &reading{
 		Reader: r, target: t, begun: r.Clock.Now(),
@@ -40,13 +39,13 @@ func (r *Reader) newReading(t Target, pod, name string, fromStart bool) *reading
 	return g
 }
 
-// sinkError is that what was read could not be passed on.
+// sinkError means that what was read could not be passed on.
 type sinkError struct{ err error }
 
 func (e *sinkError) Unwrap() error { return e.err }
 func (e *sinkError) Error() string { return fmt.Sprintf("cannot print: %v", e.err) }
 
-// open asks for the log from where the cursor is.
+// open requests the log from the cursor on.
 func (g *reading) open(ctx context.Context, follow, previous bool) (io.ReadCloser, error) {
 	var o corev1.PodLogOptions
 	if since := g.cursor.since(); since != nil {
@@ -56,8 +55,7 @@ func (g *reading) open(ctx context.Context, follow, previous bool) (io.ReadClose
 	}
 	o.Container, o.Follow, o.Previous, o.Timestamps = g.container.Name, follow, previous, true
 	if o.TailLines != nil && *o.TailLines == 0 && follow {
-		// Where the end is has to be known, for a connection that breaks before the
-		// first new line.
+		// Find the end of the log first, in case the connection breaks before the first new line.
 		if err := g.skip(ctx, o); err != nil {
 			return nil, err
 		}
@@ -70,7 +68,7 @@ func (g *reading) openAt(ctx context.Context, o corev1.PodLogOptions) (io.ReadCl
 	return g.target.Client.CoreV1().Pods(g.target.Job.Namespace).GetLogs(g.container.Pod, &o).Stream(ctx)
 }
 
-// skip goes to the end of the log as it is now.
+// skip moves to the current end of the log.
 func (g *reading) skip(ctx context.Context, o corev1.PodLogOptions) error {
 	o.Follow, o.TailLines = false, new(int64(1))
 	body, err := g.openAt(ctx, o)
@@ -84,17 +82,16 @@ func (g *reading) skip(ctx context.Context, o corev1.PodLogOptions) error {
 	}))
 }
 
-// pass passes on what a connection brings, line by line, until it ends; nil is that
-// it ended well. A last line without a newline is passed on only where isWhole says
-// that nothing can be missing of it, or where it is a long one, which the next
-// connection goes on with.
+// pass passes on the lines of a connection until it ends. Nil means that it ended normally. A
+// last line without a newline is passed on only if isWhole says that it is complete, or if it is
+// a long line, which the next connection continues.
 func (g *reading) pass(body io.ReadCloser, isWhole bool) error {
 	var ready []byte
 	continues := false
 	passage := g.cursor.passage()
 	return closing(body, eachPiece(body, isWhole, func(p piece, more bool) error {
 		if text, goesOn := passage.take(p); text != nil {
-			g.taken++
+			g.lineCount++
 			if g.Timestamps && p.begins && !goesOn {
 				text = p.text
 			}
@@ -115,8 +112,7 @@ func (g *reading) pass(body io.ReadCloser, isWhole bool) error {
 	}))
 }
 
-// eachPiece calls do for each piece; more says that the end of another line is there
-// already.
+// eachPiece calls do for each piece. more is whether another complete line is already available.
 func eachPiece(r io.Reader, isWhole bool, do func(p piece, more bool) error) error {
 	lines := newLineReader(r)
 	for {
@@ -137,7 +133,7 @@ func eachPiece(r io.Reader, isWhole bool, do func(p piece, more bool) error) err
 	}
 }
 
-// closing closes a body that was read to its end, or to an error.
+// closing closes a body that was read to its end or to an error.
 func closing(body io.Closer, err error) error {
 	if closed := body.Close(); err == nil {
 		return closed
@@ -145,9 +141,9 @@ func closing(body io.Closer, err error) error {
 	return err
 }
 
-// restart makes ready for the container's next run. isCertain says that nothing of
-// that was read so far; otherwise it is read from where the last one was left, and
-// a clock that was set back in between may hide lines.
+// restart prepares for the container's next run. isCertain is whether none of that run was read
+// so far. Otherwise the reading continues at the cursor, and a clock that was set back in between
+// may hide lines.
 func (g *reading) restart(isCertain bool) {
 	g.request = corev1.PodLogOptions{}
 	if isCertain {
@@ -157,8 +153,8 @@ func (g *reading) restart(isCertain bool) {
 	}
 }
 
-// once reads what there is of the log by now, on one connection.
-func (g *reading) once(ctx context.Context, previous bool) error {
+// readOnce reads the existing log on one connection.
+func (g *reading) readOnce(ctx context.Context, previous bool) error {
 	body, err := g.open(ctx, false, previous)
 	if err != nil {
 		return err
@@ -166,7 +162,7 @@ func (g *reading) once(ctx context.Context, previous bool) error {
 	return g.pass(body, true)
 }
 
-// failed is an error about the container.
+// failed returns an error about the container.
 func (g *reading) failed(err error) error {
 	return g.target.failed(fmt.Sprintf("read the log of container %s of pod %s", g.container.Name, g.container.Pod), err)
 }
@@ -176,12 +172,12 @@ func isSink(err error) bool {
 	return errors.As(err, &broken)
 }
 
-// isRefused says whether an error is the API server's or the kubelet's answer, and
-// not that there was none.
+// isRefused reports whether an error is an answer of the API server or the kubelet, and not a
+// missing answer.
 func isRefused(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status)
 }
 
-// isForbidden says whether it is of no use to ask again, for any container.
+// isForbidden reports whether repeating a request is useless for every container.
 func isForbidden(err error) bool { return apierrors.IsForbidden(err) }

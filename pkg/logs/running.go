@@ -9,8 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Running are the pods of a target that run, in the order in which they are shown. Of
-// their specs only what names their containers is kept.
+// Running returns the running Pods of a target, in the order of display. Of their specs, it keeps
+// only the names of containers.
 func (t Target) Running(ctx context.Context) ([]*corev1.Pod, error) {
 	if !t.hasPods() {
 		return nil, nil
@@ -22,8 +22,7 @@ func (t Target) Running(ctx context.Context) ([]*corev1.Pod, error) {
 	return slices.DeleteFunc(pods, func(p *corev1.Pod) bool { return p.Status.Phase != corev1.PodRunning || p.DeletionTimestamp != nil }), nil
 }
 
-// PodNamed picks one of a target's running pods: the one of that name, or the first
-// where name is "".
+// PodNamed returns the running Pod with a name, or the first one for "".
 func (t Target) PodNamed(name string, running []*corev1.Pod) (*corev1.Pod, error) {
 	if name == "" {
 		return running[0], nil

@@ -14,7 +14,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
 )
 
-// call is one reading of logs, and all that comes out of it.
+// call is one reading of logs with its results.
 type call struct {
 	t      *testing.T
 	reader *logs.Reader
@@ -38,7 +38,7 @@ func newCall(t *testing.T, o logs.Options) *call {
 	return c
 }
 
-// all is all of every log.
+// all returns options for complete logs.
 func all() logs.Options { return logs.Options{Tail: -1} }
 
 func (c *call) change(do func()) {
@@ -51,7 +51,7 @@ func (c *call) change(do func()) {
 
 func (c *call) note(text string) { c.change(func() { c.notes = append(c.notes, text) }) }
 
-// Expect and Write make a call a sink.
+// Expect and Write implement Sink.
 func (c *call) Expect(container logs.Container) {
 	c.change(func() { c.expected = append(c.expected, container) })
 }
@@ -93,7 +93,7 @@ func (c *call) awaitThat(what string, holds func() bool) {
 	}
 }
 
-// await waits until the log of a container was read so far.
+// await waits until the log of a container has been read up to a text.
 func (c *call) await(key, want string) {
 	c.t.Helper()
 	c.awaitThat(key+" "+want, func() bool { return len(c.text(key)) >= len(want) })
@@ -102,13 +102,13 @@ func (c *call) await(key, want string) {
 	assert.Equal(c.t, c.text(key), want)
 }
 
-// awaitNote waits until something was told.
+// awaitNote waits for a message.
 func (c *call) awaitNote(part string) {
 	c.t.Helper()
 	c.awaitThat(part, func() bool { return strings.Contains(strings.Join(c.notes, "\n"), part) })
 }
 
-// awaitWaiter waits until somebody waits for time to pass.
+// awaitWaiter waits until a goroutine waits for the clock.
 func (c *call) awaitWaiter() {
 	c.t.Helper()
 	poll.WaitOn(c.t, func(poll.LogT) poll.Result {
@@ -119,14 +119,14 @@ func (c *call) awaitWaiter() {
 	}, poll.WithDelay(time.Millisecond), poll.WithTimeout(time.Minute))
 }
 
-// step lets time pass that somebody waits for.
+// step advances the clock for a waiting goroutine.
 func (c *call) step(d time.Duration) {
 	c.t.Helper()
 	c.awaitWaiter()
 	c.clock.Step(d)
 }
 
-// following is a call that follows.
+// following is a call that follows logs.
 type following struct {
 	*call
 	over chan struct{}
@@ -144,7 +144,7 @@ func follow(t *testing.T, c *cluster, o logs.Options) *following {
 	return f
 }
 
-// end ends the object, and waits until all is read.
+// end ends the object, and waits until everything is read.
 func (f *following) end() error {
 	f.t.Helper()
 	close(f.over)

@@ -20,21 +20,22 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// Target is an object whose pods' logs are read, with a client of its cluster.
+// Target is an object whose Pods' logs are read, with a client of its cluster.
 type Target struct {
 	Job    *inspect.Job
 	Client kubernetes.Interface
 }
 
-// isPod says whether an object is the pod itself.
+// isPod reports whether an object is the Pod itself.
 func isPod(j *inspect.Job) bool {
 	return j.Row().Resource.GroupResource() == corev1.SchemeGroupVersion.WithResource("pods").GroupResource()
 }
 
-// hasPods says whether the target can have pods by now.
+// hasPods reports whether the target can have Pods by now.
 func (t Target) hasPods() bool { return t.Job.Row().PodLabel == "" || t.Job.PodLabelValue() != "" }
 
-// options select the target's pods, with others that isMine leaves out.
+// options returns list options that select the target's Pods, and possibly others, which isMine
+// excludes.
 func (t Target) options() metav1.ListOptions {
 	label := t.Job.Row().PodLabel
 	switch {
@@ -46,9 +47,9 @@ func (t Target) options() metav1.ListOptions {
 	return metav1.ListOptions{}
 }
 
-// isMine says whether a pod that options select is the target's: an earlier Job
-// may have had its name. What controls the pods of other kinds is controlled in
-// turn, and the label is all that tells.
+// isMine reports whether a selected Pod belongs to the target: an earlier Job may have had its
+// name. The controllers of other kinds' Pods have their own controllers, so only the label
+// identifies them.
 func (t Target) isMine(p *corev1.Pod) bool {
 	if isPod(t.Job) {
 		return string(p.UID) == t.Job.UID
@@ -60,7 +61,7 @@ func (t Target) isMine(p *corev1.Pod) bool {
 	return owner != nil && string(owner.UID) == t.Job.UID
 }
 
-// list reads the target's pods, in the order in which they are shown.
+// list reads the target's Pods, in the order of display.
 func (t Target) list(ctx context.Context) ([]*corev1.Pod, error) {
 	var pods []*corev1.Pod
 	p := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -80,17 +81,17 @@ func (t Target) list(ctx context.Context) ([]*corev1.Pod, error) {
 	return pods, nil
 }
 
-// failed is an error of the target's context.
+// failed returns an error of the target's context.
 func (t Target) failed(doing string, err error) error {
 	return kubecontext.InContext(t.Job.Context, doing, err)
 }
 
-// String names the target as people do.
+// String returns the kind and the name of the target.
 func (t Target) String() string {
 	return fmt.Sprintf("%s %s/%s", t.Job.Row().Name, t.Job.Namespace, t.Job.Name)
 }
 
-// trim drops what nobody looks at, which is most of a pod.
+// trim removes the fields that are not used, which are most of a Pod.
 func trim(p *corev1.Pod) {
 	p.ManagedFields, p.Spec.Volumes, p.Spec.Tolerations, p.Spec.Affinity = nil, nil, nil, nil
 	for _, containers := range [][]corev1.Container{p.Spec.InitContainers, p.Spec.Containers} {
@@ -104,7 +105,7 @@ func trim(p *corev1.Pod) {
 	}
 }
 
-// sortPods sorts by completion index, and one that is tried again by age.
+// sortPods sorts by completion index, and retries of an index by age.
 func sortPods(pods []*corev1.Pod) {
 	slices.SortFunc(pods, func(a, b *corev1.Pod) int {
 		return cmp.Or(

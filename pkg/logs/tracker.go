@@ -13,45 +13,44 @@ import (
 )
 
 const (
-	// lookAgain is how often it is looked where a Job runs that has no pods so far:
-	// what it waits for may stand anywhere.
-	lookAgain = 2 * time.Second
-	// lookAnyway is how often while its logs are read, should a change go untold.
-	lookAnyway = 30 * time.Second
+	// idleInterval is the interval for looking where a Job without Pods runs: what it waits for
+	// may be anywhere.
+	idleInterval = 2 * time.Second
+	// readingInterval is the interval while its logs are read, in case a change is not reported.
+	readingInterval = 30 * time.Second
 )
 
 // Tracker follows the logs of a Job wherever it runs, until it has ended.
 type Tracker struct {
 	*Reader
-	// Look reads the fleet anew. From the first time on, Changed tells when it is worth to look
-	// again.
+	// Look reads the fleet again. After its first call, Changed receives a value when another
+	// call is useful.
 	Look    func(context.Context) *inspect.Inventory
 	Changed <-chan struct{}
-	// Client makes a client for the cluster that a context reaches.
+	// Client returns a client for the cluster of a context.
 	Client func(kubeContext string) (kubernetes.Interface, error)
-	// Home is the context where a user expects the pods.
+	// Home is the context where the user expects the Pods.
 	Home string
 
-	// subject is the Job; at is where it was found last, with what was seen there.
-	at Placement
-	// active are those objects whose logs are being read, and ended tells of each
-	// that all was read.
+	// placement is the latest placement of the Job.
+	placement Placement
+	// active are the objects whose logs are being read. ended receives each when everything is
+	// read.
 	active []*activity
 	ended  chan *activity
-	// read are those that were read before.
-	read  map[activityKey]bool
-	slots chan struct{}
-	told  string
-	errs  []error
+	// read are the objects that were read before.
+	read        map[activityKey]bool
+	slots       chan struct{}
+	reportedWhy string
+	errs        []error
 }
 
-// activityKey tells one reading from another: of an object that comes to have other
-// pods, these are read too.
+// activityKey identifies a reading. If an object gets other Pods, these are read, too.
 type activityKey struct{ context, uid, podValue string }
 
 func keyOf(j *inspect.Job) activityKey { return activityKey{j.Context, j.UID, j.PodLabelValue()} }
 
-// activity is the reading of the logs of one object's pods.
+// activity reads the logs of one object's Pods.
 type activity struct {
 	key    activityKey
 	job    *inspect.Job
@@ -67,21 +66,21 @@ func (a *activity) end() {
 	}
 }
 
-// Run follows the Job from where it was found until it has ended and all is read, or
-// ctx is over. It returns the inventory of the last look.
+// Run follows the Job from its first placement until it has ended and everything is read, or ctx
+// is done. It returns the inventory of the last look.
 func (t *Tracker) Run(ctx context.Context, v *inspect.Inventory, at Placement) (*inspect.Inventory, error) {
-	t.at, t.ended, t.read, t.slots = at, make(chan *activity), map[activityKey]bool{}, make(chan struct{}, max(1, t.MaxRequests))
+	t.placement, t.ended, t.read, t.slots = at, make(chan *activity), map[activityKey]bool{}, make(chan struct{}, max(1, t.MaxRequests))
 	ctx, cancel := context.WithCancel(ctx)
 	defer t.drain()
 	defer cancel()
 	isGone := false
-	// What was found before Run began, nobody has watched since.
+	// Nothing has watched the first placement since it was found.
 	for isNew := true; ; isNew = false {
 		if err := t.update(ctx, v, isGone); err != nil {
 			return v, err
 		}
-		if len(t.active) == 0 && (isGone || t.at.End != "") {
-			t.tellEnd(isGone)
+		if len(t.active) == 0 && (isGone || t.placement.End != "") {
+			t.reportEnd(isGone)
 			return v, errors.Join(t.errs...)
 		}
 		if !isNew {
@@ -97,17 +96,17 @@ func (t *Tracker) Run(ctx context.Context, v *inspect.Inventory, at Placement) (
 	}
 }
 
-// HasRead reports whether Run has read any pod.
+// HasRead reports whether Run has read any Pod.
 func (t *Tracker) HasRead() bool { return len(t.read) > 0 }
 
-// wait waits until it is worth to look again.
+// wait waits until it is useful to look again.
 func (t *Tracker) wait(ctx context.Context) error {
-	interval := lookAnyway
+	interval := readingInterval
 	if len(t.active) == 0 {
-		interval = lookAgain
-		if t.at.Why != t.told {
-			t.told = t.at.Why
-			t.note("note: waiting for pods: " + t.at.Why)
+		interval = idleInterval
+		if t.placement.Why != t.reportedWhy {
+			t.reportedWhy = t.placement.Why
+			t.note("note: waiting for pods: " + t.placement.Why)
 		}
 	}
 	timer := t.Clock.NewTimer(interval)
@@ -129,27 +128,27 @@ func (t *Tracker) wait(ctx context.Context) error {
 	return nil
 }
 
-// find finds the Job again, and says whether it is gone.
+// find finds the Job again, and reports whether it is gone.
 func (t *Tracker) find(v *inspect.Inventory) (isGone bool) {
 	for _, pair := range v.Subjects() {
-		if isSame(t.at.Pair, pair) {
-			t.at = Place(v, pair)
+		if isSame(t.placement.Pair, pair) {
+			t.placement = Place(v, pair)
 			return false
 		}
 	}
-	for _, j := range t.at.Pair.Jobs() {
+	for _, j := range t.placement.Pair.Jobs() {
 		if f := v.Facts(j.Context); f == nil || f.Err != nil {
-			// It may be there.
-			t.at.Jobs, t.at.Why = nil, fmt.Sprintf("context %s could not be read", j.Context)
+			// The Job may be in this context.
+			t.placement.Jobs, t.placement.Why = nil, fmt.Sprintf("context %s could not be read", j.Context)
 			return false
 		}
 	}
-	t.at.Jobs = nil
+	t.placement.Jobs = nil
 	return true
 }
 
-// isSame says whether two pairs are about one Job: they have the origin in common,
-// or a mirror where one of the origins is not known.
+// isSame reports whether two pairs are about one Job: they have the same origin or, if one origin
+// is unknown, a common mirror.
 func isSame(a, b inspect.Pair) bool {
 	if a.Origin != nil && b.Origin != nil {
 		return a.Origin.UID == b.Origin.UID
@@ -159,14 +158,14 @@ func isSame(a, b inspect.Pair) bool {
 	})
 }
 
-// update starts to read what has come, and lets what has gone come to its end.
+// update starts to read new objects, and ends the readings of those that are gone.
 func (t *Tracker) update(ctx context.Context, v *inspect.Inventory, isGone bool) error {
 	for _, a := range t.active {
 		if isGone || t.hasEnded(v, a) {
 			a.end()
 		}
 	}
-	for _, j := range t.at.Jobs {
+	for _, j := range t.placement.Jobs {
 		target := Target{Job: j}
 		if key := keyOf(j); t.read[key] || !target.hasPods() {
 			continue
@@ -181,8 +180,8 @@ func (t *Tracker) update(ctx context.Context, v *inspect.Inventory, isGone bool)
 	return nil
 }
 
-// hasEnded says whether nothing more will come of an object. One whose cluster does
-// not answer may go on.
+// hasEnded reports whether an object has no more output. On a cluster that does not answer, it
+// may still have.
 func (t *Tracker) hasEnded(v *inspect.Inventory, a *activity) bool {
 	f := v.Facts(a.job.Context)
 	if f == nil || f.Err != nil {
@@ -202,12 +201,12 @@ func (t *Tracker) start(ctx context.Context, v *inspect.Inventory, target Target
 		a.end()
 	}
 	if target.Job.Context != t.Home || len(t.read) > 0 {
-		t.note(Where(t.at, target.Job))
+		t.note(Where(t.placement, target.Job))
 	}
 	if !a.isOver && !hasPods(v, target.Job) {
-		t.note("note: no pods so far: " + t.at.Why)
+		t.note("note: no pods so far: " + t.placement.Why)
 	}
-	t.Home, t.told = target.Job.Context, ""
+	t.Home, t.reportedWhy = target.Job.Context, ""
 	t.read[a.key] = true
 	t.active = append(t.active, a)
 	go func() {
@@ -216,7 +215,7 @@ func (t *Tracker) start(ctx context.Context, v *inspect.Inventory, target Target
 	}()
 }
 
-// Where says which cluster's pods are read.
+// Where describes which cluster's Pods are read.
 func Where(p Placement, j *inspect.Job) string {
 	text := fmt.Sprintf("note: reading the pods of %s on %s", Target{Job: j}, j.Context)
 	if o := p.Pair.Origin; o != nil && o != j {
@@ -225,19 +224,19 @@ func Where(p Placement, j *inspect.Job) string {
 	return text
 }
 
-// drain waits for what is being read to notice that it is over.
+// drain waits until the readings have ended.
 func (t *Tracker) drain() {
 	for range t.active {
 		<-t.ended
 	}
 }
 
-func (t *Tracker) tellEnd(isGone bool) {
+func (t *Tracker) reportEnd(isGone bool) {
 	text := "was deleted"
-	if t.at.End != "" {
-		text = "has ended: " + t.at.End
+	if t.placement.End != "" {
+		text = "has ended: " + t.placement.End
 	} else if !isGone {
 		return
 	}
-	t.note(fmt.Sprintf("note: %s %s", Target{Job: t.at.home()}, text))
+	t.note(fmt.Sprintf("note: %s %s", Target{Job: t.placement.home()}, text))
 }

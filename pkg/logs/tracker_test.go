@@ -25,7 +25,7 @@ type world struct {
 	view *inspect.Inventory
 }
 
-// become changes the fleet, and has it looked at.
+// become changes the fleet, and triggers a look.
 func (w *world) become(v *inspect.Inventory) {
 	w.mu.Lock()
 	w.view = v
@@ -69,7 +69,7 @@ func track(t *testing.T, v *inspect.Inventory, clusters ...*cluster) *world {
 	return w
 }
 
-// on makes a cluster of that name with a pod that runs a mirror.
+// on returns a cluster with a Pod that runs a mirror.
 func on(t *testing.T, mirror *inspect.Job) *cluster {
 	t.Helper()
 	c := newCluster(t)
@@ -81,7 +81,7 @@ func on(t *testing.T, mirror *inspect.Job) *cluster {
 	return c
 }
 
-// TestJobIsMoved: it waits, runs on one cluster and then on another, and ends.
+// TestJobIsMoved checks a Job that waits, runs on one cluster and then on another, and ends.
 func TestJobIsMoved(t *testing.T) {
 	origin := member("home", delegation.Dispatch, delegation.Running)
 	inWest, inEast := mirrorOf(origin, "west", delegation.Running), mirrorOf(origin, "east", delegation.Running)
@@ -95,7 +95,7 @@ func TestJobIsMoved(t *testing.T) {
 	w.become(fleetOf(jobs{origin}, nil, "west"))
 	west.write("train-on-west", "main", "still there\n")
 	w.await("train-on-west/main", "hello from west\nstill there\n")
-	// The mirror is gone, and another one is made elsewhere.
+	// The mirror is gone, and another one is created elsewhere.
 	elsewhere := member("west", "x", delegation.Pending, otherName)
 	w.become(fleetOf(jobs{origin, inEast, elsewhere}, jobs{inEast}))
 	w.await("train-on-east/main", "hello from east\n")
@@ -117,7 +117,7 @@ func TestJobIsMoved(t *testing.T) {
 	})
 }
 
-// TestJobRunsTwice: both are read.
+// TestJobRunsTwice checks that both are read.
 func TestJobRunsTwice(t *testing.T) {
 	origin := member("home", delegation.Dispatch, delegation.Running)
 	inWest, inEast := mirrorOf(origin, "west", delegation.Running), mirrorOf(origin, "east", delegation.Running)
@@ -128,7 +128,7 @@ func TestJobRunsTwice(t *testing.T) {
 	w.await("train-on-east/main", "hello from east\n")
 	west.remove("train-on-west")
 	east.remove("train-on-east")
-	// MultiKueue deletes mirrors before anybody sees that they have ended.
+	// MultiKueue deletes mirrors before anyone sees their end.
 	ended := *origin
 	ended.Status = delegation.Complete
 	w.become(fleetOf(jobs{&ended}, nil, "nowhere"))
@@ -139,7 +139,7 @@ func TestJobRunsTwice(t *testing.T) {
 
 func otherName(j *inspect.Job) { j.Name, j.UID = "another", "another-on-"+j.Context }
 
-// TestJobIsDeleted: that ends it, too.
+// TestJobIsDeleted checks that deleting the Job ends the tracking, too.
 func TestJobIsDeleted(t *testing.T) {
 	alone := member("home", delegation.BuiltIn, delegation.Running)
 	home := on(t, alone)
@@ -152,8 +152,8 @@ func TestJobIsDeleted(t *testing.T) {
 	assert.Equal(t, w.notes[len(w.notes)-1], "note: job ml/train was deleted")
 }
 
-// TestItIsLookedAgain although nobody says that something has changed.
-func TestItIsLookedAgain(t *testing.T) {
+// TestSearchIsRepeated checks that the Tracker looks again even if no change is reported.
+func TestSearchIsRepeated(t *testing.T) {
 	origin := member("home", delegation.Dispatch, delegation.Running)
 	w := track(t, fleetOf([]*inspect.Job{origin}, nil))
 	w.awaitNote("waiting for pods")

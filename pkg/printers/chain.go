@@ -9,9 +9,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// chainLines are the steps of a Job from its origin to its Pods, as a tree. What is fine has a
-// short line; a message that does not fit behind its step stands below it. What is not submitted
-// has no chain.
+// chainLines returns the steps of a Job from its origin to its Pods as a tree. A healthy step has
+// a short line; a message that does not fit behind its step stands below it. A Job that is not
+// submitted has no chain.
 func chainLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	if len(t.Hops) == 0 {
 		return nil, nil
@@ -30,9 +30,9 @@ func chainLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	if o.NoHeaders {
 		lines = nil
 	}
-	said := map[string]bool{t.Message: true}
+	seen := map[string]bool{t.Message: true}
 	for i := range hops {
-		row, message := rows[i+1], hopMessage(&hops[i], said, o)
+		row, message := rows[i+1], hopMessage(&hops[i], seen, o)
 		switch {
 		case message == "":
 			lines = append(lines, row)
@@ -48,9 +48,9 @@ func chainLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	return lines, nil
 }
 
-// hopMessage is what a step has to say: nothing where it is fine, and nothing twice. Wide output
-// has all of it, in Kueue's own words.
-func hopMessage(h *inspect.Hop, said map[string]bool, o TableOptions) string {
+// hopMessage returns the message of a step: "" where the step is healthy or where the message was
+// already shown. Wide output has every message, in Kueue's own words.
+func hopMessage(h *inspect.Hop, seen map[string]bool, o TableOptions) string {
 	if o.Wide || h.Message == "" {
 		return Safe(h.Message)
 	}
@@ -59,20 +59,20 @@ func hopMessage(h *inspect.Hop, said map[string]bool, o TableOptions) string {
 		return ""
 	}
 	message := kueue.Brief(h.Message)
-	if said[message] {
+	if seen[message] {
 		return ""
 	}
-	said[message] = true
+	seen[message] = true
 	return Safe(message)
 }
 
-// hopNode is a hop, with what stands before it in the tree.
+// hopNode is a hop with the lines of the tree in front of it.
 type hopNode struct {
 	*inspect.Hop
 	rails string
 }
 
-// hopNodes are hops as a tree.
+// hopNodes returns hops as the nodes of a tree.
 func hopNodes(hops []inspect.Hop) []hopNode {
 	rails, nodes := railsOf(hops), make([]hopNode, len(hops))
 	for i := range hops {
@@ -81,7 +81,7 @@ func hopNodes(hops []inspect.Hop) []hopNode {
 	return nodes
 }
 
-// hopColumns stand before the message.
+// hopColumns returns the columns in front of the message.
 func hopColumns(o TableOptions) []column[hopNode] {
 	p := palette{o.Color}
 	return []column[hopNode]{
@@ -109,8 +109,7 @@ func pad(line string, width int) string {
 	return line + strings.Repeat(" ", max(0, width-lipgloss.Width(line)))
 }
 
-// wrap breaks a text into lines of a width, zero being without bound, each with a
-// prefix.
+// wrap breaks a text into lines of a width, each with a prefix. A width of 0 is unlimited.
 func wrap(text string, width int, prefix string) []string {
 	if width == 0 {
 		return []string{prefix + text}
@@ -122,12 +121,12 @@ func wrap(text string, width int, prefix string) []string {
 	return lines
 }
 
-// breakLines breaks a text between words, and words that are too long anywhere. Each line
-// keeps its colour to itself.
+// breakLines breaks a text between words, and words that are too long at any place. A colour does
+// not run over the end of a line.
 func breakLines(text string, width int) []string {
-	// The library breaks behind every hyphen, and names and commands are full of
-	// them; behind one that does not break it does not. A word that has to be broken
-	// anyway is better broken there.
+	// The library breaks behind every hyphen, and names and commands are full of hyphens. It does
+	// not break behind a non-breaking hyphen. A word that has to be broken anyway keeps its
+	// hyphens, because they are the best places.
 	const hyphen, unbreakable = "-", "\u2011"
 	words := strings.Split(text, " ")
 	for i, word := range words {
@@ -143,12 +142,12 @@ func breakLines(text string, width int) []string {
 	return lines
 }
 
-// rails are what stands before a node of a tree, and before lines below it.
+// rails are the lines of a tree in front of a node (self), and in front of text below it (below).
 type rails struct{ self, below string }
 
-// railsOf draws a tree that is given as a list with depths.
+// railsOf returns the lines of a tree that is given as a list with depths.
 func railsOf(hops []inspect.Hop) []rails {
-	drawn := make([]rails, len(hops))
+	all := make([]rails, len(hops))
 	for i, h := range hops {
 		var self, below strings.Builder
 		for depth := 1; depth <= h.Depth; depth++ {
@@ -172,13 +171,13 @@ func railsOf(hops []inspect.Hop) []rails {
 		if i+1 < len(hops) && hops[i+1].Depth > h.Depth {
 			below.WriteString("│")
 		}
-		drawn[i] = rails{self.String(), below.String()}
+		all[i] = rails{self.String(), below.String()}
 	}
-	return drawn
+	return all
 }
 
-// siblingFollows says whether behind hop i another one comes at a depth, before
-// the tree goes back above it.
+// siblingFollows reports whether, behind hop i, another hop comes at a depth before the tree goes
+// back above it.
 func siblingFollows(hops []inspect.Hop, i, depth int) bool {
 	for _, h := range hops[i+1:] {
 		if h.Depth < depth {

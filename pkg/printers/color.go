@@ -9,12 +9,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// palette styles text, or leaves it as it is. Whether there is colour is decided
-// once, by the caller: lipgloss's own detection misreads NO_COLOR=yes.
+// palette styles text, or leaves it as it is. The caller decides once whether there is colour:
+// lipgloss's own detection misreads NO_COLOR=yes.
 //
-// The 16 colours of the terminal's own theme are used and nothing else, so that
-// it reads on a light background too; and no colour says anything that the text
-// does not.
+// It uses only the 16 colours of the terminal's own theme, so that text is also readable on a
+// light background. No colour has a meaning that the text does not have.
 type palette struct{ on bool }
 
 func (p palette) style(s lipgloss.Style, text string) string {
@@ -32,8 +31,8 @@ func (p palette) bold(text string) string { return p.style(lipgloss.NewStyle().B
 func (p palette) dim(text string) string  { return p.style(lipgloss.NewStyle().Faint(true), text) }
 func (p palette) bad(text string) string  { return p.colored(lipgloss.Red, text) }
 
-// statusColors: red is faulty, yellow is not as it should stay, green is
-// success. All others keep the terminal's own colour.
+// statusColors are the colours of statuses: red for a failure, yellow for a state that should not
+// last, green for success. All others keep the terminal's own colour.
 var statusColors = map[delegation.Status]color.Color{
 	delegation.Failed:      lipgloss.Red,
 	delegation.Unclaimed:   lipgloss.Yellow,
@@ -62,7 +61,7 @@ func (p palette) ofSeverity(s inspect.Severity, text string) string {
 	}
 }
 
-// health colours the state of a hop by what it means for the way.
+// health colours the state of a hop by what it means for the chain.
 func (p palette) health(h inspect.Health, text string) string {
 	switch h {
 	case inspect.HealthBad:
@@ -76,7 +75,7 @@ func (p palette) health(h inspect.Health, text string) string {
 	return text
 }
 
-// absent dims a cell that only says that there is nothing.
+// absent dims a cell that has no value.
 func (p palette) absent(text string) string {
 	if text == none || text == unknown {
 		return p.dim(text)

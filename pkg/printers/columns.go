@@ -8,54 +8,53 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// What stands in a cell that has nothing to tell, and in one of which it is not known.
+// The cells that have no value, and whose value is unknown.
 const (
 	none    = "-"
 	unknown = "?"
 )
 
-// legible is how narrow a column of sentences may get.
-const legible = 24
+// minProseWidth is the least width of a column of sentences.
+const minProseWidth = 24
 
-// TableOptions say how a table looks.
+// TableOptions are the options of a table.
 type TableOptions struct {
-	// Contexts shows which context each Job comes from, Namespaces its namespace.
+	// Contexts and Namespaces show the context and the namespace of each Job.
 	Contexts, Namespaces bool
-	// Kinds says that there may be objects of other kinds than Job, and shows of what
-	// kind each is.
+	// Kinds is set if there may be objects of kinds other than Job, and shows the kind of each.
 	Kinds bool
 	// Owners shows the owner in a column; a grouped table has it in its header
 	// rows instead.
 	Owners bool
-	// Labels are the labels that have columns of their own.
+	// Labels are the labels that have their own columns.
 	Labels []string
 	Wide   bool
-	// Dispatchers shows who looks after each Job that is dispatched, in a wide table.
+	// Dispatchers shows the dispatcher of each dispatched Job, in a wide table.
 	Dispatchers bool
-	// Evidence shows what each finding rests on, and Timeline all events of a trace.
+	// Evidence shows the evidence of each finding, and Timeline all events of a trace.
 	Evidence, Timeline bool
 	// Compact shows findings without their fixes.
 	Compact bool
-	// Reasons shows where each Job is or what it waits for.
+	// Reasons shows where each Job is or why it waits.
 	Reasons bool
 
 	NoHeaders bool
 	Color     bool
 	// Markdown writes GitHub Flavored Markdown, for tickets and pages.
 	Markdown bool
-	// Width is how wide the terminal is; 0 where the output is none.
+	// Width is the width of the terminal; 0 if the output is not a terminal.
 	Width int
-	// Height is how many lines are seen; what is behind these is not laid out, and there is
-	// some line in place of each. 0 is all.
+	// Height is the number of visible lines. Lines below them are not laid out, and a placeholder
+	// stands for each. 0 means all.
 	Height int
-	// Now is the time that ages are reckoned from, and NowOn what the clock of a context's
-	// cluster shows then, by which it dates what it has; nil is for the same.
+	// Now is the time from which ages are counted. NowOn is the same moment by the clock of a
+	// context's cluster, which dated the objects there; nil means Now everywhere.
 	Now   time.Time
 	NowOn func(context string) time.Time
 }
 
-// since is how long ago something was that the cluster of a context has dated, for people.
-// Where clocks are off by a second or two, it was just now.
+// since returns the age, for people, of something that a context's cluster dated. Small negative
+// ages, from clocks that differ by a second or two, are shown as 0s.
 func (o TableOptions) since(context string, t time.Time) string {
 	return duration.HumanDuration(o.nowOn(context).Sub(t))
 }
@@ -67,40 +66,41 @@ func (o TableOptions) nowOn(context string) time.Time {
 	return o.NowOn(context)
 }
 
-// column is a column of a table whose rows tell of values of one type. Every table of
-// this package is a list of these.
+// column is a column of a table whose rows show values of type T. Every table of this package is
+// a list of columns.
 type column[T any] struct {
 	title string
-	// cell makes the text of a row; it must be Safe, and may be styled.
+	// cell returns the text of a row. It must be Safe, and may be styled.
 	cell func(T) string
-	// wide has it in the wide table alone, and absent in none: there is nothing to tell.
+	// wide limits the column to the wide table; absent removes it from every table because it has
+	// no content.
 	wide, absent bool
-	// shrinks says that its cells may take several lines where a terminal is too narrow.
+	// shrinks allows its cells several lines if the terminal is too narrow.
 	shrinks bool
-	// least is how narrow it may get then, where that is more than usual.
+	// least is its least width then, if that is more than usual.
 	least int
-	// keeps says that it stays on a narrow terminal even if every row says the same: names,
-	// statuses, verdicts.
+	// keeps holds it on a narrow terminal even if every row has the same value: names, statuses,
+	// verdicts.
 	keeps bool
-	// marked says that its cells are Markdown, where that is written.
+	// marked is set if its cells are already Markdown in a Markdown table.
 	marked bool
-	// spare says that it may be left out where a terminal is too narrow even then, the
-	// one with 1 first; 0 is never.
+	// spare is the rank in which the column may be left out if the terminal is still too narrow,
+	// 1 first; 0 means never.
 	spare int
 }
 
-// shown are those of the columns that a table has.
+// shown returns the columns that a table has.
 func shown[T any](columns []column[T], o TableOptions) []column[T] {
 	return slices.DeleteFunc(slices.Clone(columns), func(c column[T]) bool { return c.absent || c.wide && !o.Wide })
 }
 
-// newTable makes a table with a row for each of some values.
+// newTable returns a table with a row for each value.
 func newTable[T any](columns []column[T], values []T, o TableOptions) *table {
 	columns = shown(columns, o)
 	t := &table{height: o.Height}
 	for _, c := range columns {
 		t.titles, t.shrinks = append(t.titles, c.title), append(t.shrinks, c.shrinks)
-		t.least = append(t.least, max(shortest, len(c.title), c.least))
+		t.least = append(t.least, max(minColumn, len(c.title), c.least))
 		t.keeps = append(t.keeps, c.keeps || c.title == "")
 	}
 	t.rows = func(yield func([]string) bool) {
@@ -123,17 +123,17 @@ func newTable[T any](columns []column[T], values []T, o TableOptions) *table {
 	return t
 }
 
-// dimmed are columns whose cells are dim where they have nothing to tell.
+// dimmed returns the columns with cells that are dim where they have no value.
 func dimmed[T any](columns []column[T], p palette) []column[T] {
 	dim := slices.Clone(columns)
-	// There are few such texts, and tens of thousands of cells that have them.
+	// There are only two such texts, and tens of thousands of cells.
 	absent := map[string]string{none: p.absent(none), unknown: p.absent(unknown)}
 	for i := range dim {
 		cell := dim[i].cell
 		dim[i].cell = func(value T) string {
 			text := cell(value)
-			if drawn, ok := absent[text]; ok {
-				return drawn
+			if styled, ok := absent[text]; ok {
+				return styled
 			}
 			return p.absent(text)
 		}
@@ -141,7 +141,7 @@ func dimmed[T any](columns []column[T], p palette) []column[T] {
 	return dim
 }
 
-// pointers are those to the elements of a list, which tables of large values have as rows.
+// pointers returns pointers to the elements of a list; tables of large values use them as rows.
 func pointers[T any](list []T) []*T {
 	all := make([]*T, len(list))
 	for i := range list {

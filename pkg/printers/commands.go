@@ -9,8 +9,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
-// advice lays out a text with commands, at an indent. Where there is a width, a command
-// has lines of its own that a shell takes as they are.
+// advice lays out a text with commands at an indent. If there is a width, each command has its
+// own lines, which can be pasted into a shell.
 func advice(text command.Prose, indent string, o TableOptions) []string {
 	parts := text.Parts()
 	if o.Width == 0 || !slices.ContainsFunc(parts, func(p command.Part) bool { return p.IsCommand }) {
@@ -25,7 +25,7 @@ func advice(text command.Prose, indent string, o TableOptions) []string {
 			}
 			continue
 		}
-		// What joins it to the command before.
+		// Skip the punctuation that joins it to the command before.
 		words := strings.TrimSpace(strings.TrimLeft(part.Text, ",;:."))
 		if words != "" {
 			lines = append(lines, wrap(words, o.Width, indent)...)
@@ -34,8 +34,8 @@ func advice(text command.Prose, indent string, o TableOptions) []string {
 	return lines
 }
 
-// continued is a shell's command in lines that are joined by backslashes. A word, with
-// all that is quoted in it, is never broken, even if it is wider.
+// continued returns a shell command in lines that are joined by backslashes. A word, including a
+// quoted one, is never broken, even if it is wider.
 func continued(typed, indent string, width int) []string {
 	const onward = ` \`
 	var lines []string
@@ -54,7 +54,7 @@ func continued(typed, indent string, width int) []string {
 	return append(lines, line)
 }
 
-// words are the words of a command, quotes and all.
+// words returns the words of a command, including their quotes.
 func words(typed string) []string {
 	var within rune
 	isEscaped := false

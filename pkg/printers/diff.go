@@ -13,10 +13,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
 )
 
-// Replacement writes what becomes of a Job that is made anew: a unified diff of both
-// as YAML, then what was changed and why, and what may surprise. from and to name the
-// two sides. Of the options, Color and Width count; the diff is never broken into
-// lines of a width, so that it stays one.
+// Replacement writes what a Job becomes when it is recreated: a unified diff of both as YAML,
+// then the changes with their reasons, then the warnings. from and to name the two sides. Of the
+// options, only Color and Width count. The diff is not wrapped, so that it stays a valid diff.
 func Replacement(w io.Writer, r *recreate.Replacement, from, to string, o TableOptions) error {
 	lines, err := diffLines(r.Old.Object, r.New.Object, from, to)
 	if err != nil {
@@ -37,7 +36,7 @@ func Replacement(w io.Writer, r *recreate.Replacement, from, to string, o TableO
 	return writeLines(w, lines...)
 }
 
-// diffLines are a unified diff of two objects; the first two name the sides.
+// diffLines returns a unified diff of two objects; its first two lines name the sides.
 func diffLines(before, after any, from, to string) ([]string, error) {
 	texts := make([][]string, 2)
 	for i, object := range []any{before, after} {
@@ -56,7 +55,7 @@ func diffLines(before, after any, from, to string) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n"), nil
 }
 
-// diffLine colours a line as every diff does. isHeader says that it names a side.
+// diffLine colours a line as diff tools do. isHeader marks the lines that name the sides.
 func (p palette) diffLine(line string, isHeader bool) string {
 	switch {
 	case isHeader:
@@ -71,7 +70,7 @@ func (p palette) diffLine(line string, isHeader bool) string {
 	return line
 }
 
-// hanging breaks a text into lines, all but the first of them set in.
+// hanging breaks a text into lines, all indented but the first.
 func hanging(text string, width int) []string {
 	lines := wrap(Safe(text), width, "  ")
 	lines[0] = strings.TrimPrefix(lines[0], "  ")

@@ -22,7 +22,7 @@ func TestReplacement(t *testing.T) {
 	}
 	r := &recreate.Replacement{
 		Old: job("example.com/a"), New: job("example.com/b"),
-		Changes:  []plan.Change{{Action: plan.Kept, Field: "metadata.finalizers", Value: evil, Reason: "whoever set it may count on it"}},
+		Changes:  []plan.Change{{Action: plan.Kept, Field: "metadata.finalizers", Value: evil, Reason: "the user who set it may need it"}},
 		Warnings: []string{"The Job is Complete: the new one runs its pods once more, from the start, whatever that may cost."},
 	}
 	for _, tt := range []struct {

@@ -15,63 +15,62 @@ import (
 // EventLine writes an event as one line of JSON.
 func EventLine(w io.Writer, e *dispatch.Event) error {
 	encoder := json.NewEncoder(escape.JSONWriter(w))
-	// Arrows and ampersands stay readable: this is no web page.
+	// Arrows and ampersands stay readable, because this is no web page.
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(e)
 }
 
-// LiveOptions say how a Live looks.
+// LiveOptions are the options of a Live.
 type LiveOptions struct {
 	Color bool
-	// Terminal tells how wide the terminal is that is written to. ok is false where
-	// it is none, or one that cannot move its cursor (TERM=dumb); whether it is one
-	// is asked once, how wide it is each time. It may be nil.
+	// Terminal returns the width of the terminal that is written to. ok is false if there is no
+	// terminal, or if it cannot move its cursor (TERM=dumb). ok is read once, the width at each
+	// draw. Terminal may be nil.
 	Terminal func() (width int, ok bool)
 	Now      func() time.Time
 	// Started is when the command began.
 	Started time.Time
-	// Jobs is how many Jobs are dispatched. Where they are several, each line has
-	// the name of its Job.
+	// Jobs is the number of dispatched Jobs. If there are several, each line has the name of its
+	// Job.
 	Jobs int
 }
 
-// Live tells people how dispatches go on: a line for each change, and on a terminal
-// a footer below with the state of things, which is redrawn in place. It may be
-// used by several goroutines.
+// Live shows the progress of dispatches: a line for each change, and, on a terminal, a footer
+// with the current state that is redrawn in place. It is safe for concurrent use.
 type Live struct {
 	w       io.Writer
 	options LiveOptions
 	colors  palette
-	// live is whether there is a footer.
-	live bool
+	// hasFooter is set if there is a footer.
+	hasFooter bool
 
 	mu    sync.Mutex
 	board liveBoard
-	// footer is what is drawn of it, and drawn when that was.
-	footer string
-	drawn  time.Time
+	// footer is the footer as drawn, and drawn the time at which it was drawn.
+	footer  string
+	drawnAt time.Time
 }
 
-// NewLive makes one. Nothing is written before the first event or tick.
+// NewLive returns a Live. It writes nothing before the first event or tick.
 func NewLive(w io.Writer, o LiveOptions) *Live {
 	l := &Live{w: w, options: o, colors: palette{o.Color}, board: newLiveBoard(o.Jobs)}
 	if o.Terminal != nil {
-		_, l.live = o.Terminal()
+		_, l.hasFooter = o.Terminal()
 	}
 	return l
 }
 
 const (
-	// unknownWidth is how wide a terminal is taken for that does not tell.
+	// unknownWidth is the width assumed for a terminal that does not report its width.
 	unknownWidth = 80
-	// calm is how long the footer stays as it is while changes come in that have
-	// no line: with hundreds of Jobs they come faster than anybody can read.
-	calm = 100 * time.Millisecond
+	// minRedrawInterval is how long the footer stays unchanged while changes without a line come
+	// in: with hundreds of Jobs they come faster than anybody can read.
+	minRedrawInterval = 100 * time.Millisecond
 )
 
-// width is that of the terminal, 0 where there is none.
+// width returns the width of the terminal, 0 if there is none.
 func (l *Live) width() int {
-	if !l.live {
+	if !l.hasFooter {
 		return 0
 	}
 	if width, _ := l.options.Terminal(); width > 0 {
@@ -80,26 +79,26 @@ func (l *Live) width() int {
 	return unknownWidth
 }
 
-// Event tells of an event.
+// Event shows an event.
 func (l *Live) Event(e dispatch.Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	lines := l.lines(&e, l.board.take(&e), l.width())
-	if len(lines) == 0 && l.options.Now().Sub(l.drawn) < calm {
+	if len(lines) == 0 && l.options.Now().Sub(l.drawnAt) < minRedrawInterval {
 		return nil
 	}
 	return l.draw(lines...)
 }
 
-// Tick redraws the footer, so that its times move.
+// Tick redraws the footer, so that its times advance.
 func (l *Live) Tick() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.draw()
 }
 
-// Close removes the footer for good, and leaves the cursor at the beginning of a
-// line. Events that come later have their lines all the same.
+// Close removes the footer and leaves the cursor at the beginning of a line. Later events still
+// have their lines.
 func (l *Live) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,13 +106,12 @@ func (l *Live) Close() error {
 	if l.footer != "" {
 		erase = eraseFooter
 	}
-	l.live, l.footer = false, ""
+	l.hasFooter, l.footer = false, ""
 	return l.write(erase)
 }
 
-// Above makes a writer for whatever else goes to the same terminal, such as
-// warnings of the API servers: it is written above the footer. Each write has to
-// be of whole lines.
+// Above returns a writer for other output to the same terminal, such as warnings of the API
+// servers. What is written to it stands above the footer. Each write must consist of whole lines.
 func (l *Live) Above(w io.Writer) io.Writer { return &aboveFooter{l, w} }
 
 type aboveFooter struct {
@@ -138,16 +136,16 @@ func (a *aboveFooter) Write(p []byte) (int, error) {
 	return n, a.live.draw()
 }
 
-// The cursor rests at the beginning of the footer's first line. A terminal that
-// becomes narrower may break the footer's lines anew, but the cursor stays where
-// they begin, and all that is below can be cleared.
+// eraseFooter clears the footer. The cursor rests at the beginning of the footer's first line. A
+// terminal that becomes narrower may wrap the footer's lines again, but the cursor stays at their
+// beginning, and all below can be cleared.
 const eraseFooter = "\r" + clearDown
 
-// draw writes lines where the footer was, and the footer below them. Everything
-// goes out in one write, so that nothing flickers and nothing comes between.
+// draw writes lines in place of the footer, and the footer below them, in one write, so that
+// nothing flickers and no other output comes between.
 func (l *Live) draw(lines ...string) error {
 	text := strings.Join(append(lines, ""), "\n")
-	if !l.live {
+	if !l.hasFooter {
 		return l.write(text)
 	}
 	footer := ""
@@ -167,7 +165,7 @@ func (l *Live) draw(lines ...string) error {
 	if err := l.write(erase + text + footer); err != nil {
 		return err
 	}
-	l.footer, l.drawn = footer, l.options.Now()
+	l.footer, l.drawnAt = footer, l.options.Now()
 	return nil
 }
 

@@ -20,7 +20,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// liveTest is a Live with a clock and, where width is not 0, a terminal.
+// liveTest is a Live with a clock and, if width is not 0, a terminal.
 type liveTest struct {
 	*printers.Live
 	now time.Time
@@ -36,7 +36,7 @@ func newLiveTest(w io.Writer, jobs int, width func() int, color bool) *liveTest 
 	return l
 }
 
-func (l *liveTest) tell(t *testing.T, events ...dispatch.Event) {
+func (l *liveTest) event(t *testing.T, events ...dispatch.Event) {
 	t.Helper()
 	for _, e := range events {
 		l.now = e.Time.Time
@@ -44,7 +44,7 @@ func (l *liveTest) tell(t *testing.T, events ...dispatch.Event) {
 	}
 }
 
-// What is piped has a line a change, and nothing else.
+// TestLivePiped: piped output has one line per change, and nothing else.
 func TestLivePiped(t *testing.T) {
 	late := []dispatch.Event{copied(0, "train", delegation.Running, 1, 0, 0), copied(24*time.Hour, "train", delegation.Running, 0, 1, 0)}
 	queue := changed(copied(0, "train", delegation.Running, 1, 0, 0), func(e *dispatch.Event) { e.Completions, e.Ready = nil, nil })
@@ -62,7 +62,7 @@ func TestLivePiped(t *testing.T) {
 			}
 			l := newLiveTest(&out, jobs, nil, false)
 			for _, e := range events {
-				l.tell(t, e)
+				l.event(t, e)
 				assert.NilError(t, l.Tick())
 			}
 			assert.NilError(t, l.Close())
@@ -72,7 +72,7 @@ func TestLivePiped(t *testing.T) {
 	}
 }
 
-// frames is what a terminal shows a second after each event.
+// frames returns the content of a terminal a second after each event.
 func frames(t *testing.T, width, jobs int, events []dispatch.Event) []string {
 	t.Helper()
 	v := newVT(t, width)
@@ -84,7 +84,7 @@ func frames(t *testing.T, width, jobs int, events []dispatch.Event) []string {
 	}
 	show()
 	for _, e := range events {
-		l.tell(t, e)
+		l.event(t, e)
 		l.now = l.now.Add(s)
 		assert.NilError(t, l.Tick())
 		show()
@@ -116,12 +116,12 @@ func TestLiveOnATerminal(t *testing.T) {
 func TestLiveColor(t *testing.T) {
 	var out bytes.Buffer
 	l := newLiveTest(&out, 1, func() int { return 80 }, true)
-	l.tell(t, oneJob()...)
+	l.event(t, oneJob()...)
 	assert.NilError(t, l.Close())
 	golden.Assert(t, strings.ReplaceAll(visible(out.String()), "\r", "␍"), "live-color.txt")
 }
 
-// anything is an event that may well come, with a message that no other has.
+// anything returns a random event with a message that no other event has.
 func anything(r *rand.Rand, i int) dispatch.Event {
 	types := dispatch.EventTypes()
 	e := copied(time.Duration(i)*300*time.Millisecond, fmt.Sprintf("train-%d", r.IntN(5)), delegation.Statuses()[r.IntN(7)], r.Int32N(5), r.Int32N(5), r.Int32N(5))
@@ -135,8 +135,8 @@ func anything(r *rand.Rand, i int) dispatch.Event {
 	return e
 }
 
-// Whatever comes, and however the terminal changes between two draws, each line is
-// there once and as a whole, and nothing of an old footer is left.
+// TestLiveLeavesNoDebris: whatever events come and however the terminal is resized between two
+// draws, each line is there once and complete, and no part of an old footer is left.
 func TestLiveLeavesNoDebris(t *testing.T) {
 	line := regexp.MustCompile(`^(\d\d:\d\d:\d\d {2}| {10,}\S)`)
 	for _, tt := range []struct {
@@ -154,7 +154,7 @@ func TestLiveLeavesNoDebris(t *testing.T) {
 					if e.Event != dispatch.StatusCopied && e.Message != string(e.Status) {
 						messages = append(messages, fmt.Sprintf("message-%d.", i))
 					}
-					l.tell(t, e)
+					l.event(t, e)
 					if r.IntN(2) == 0 {
 						assert.NilError(t, l.Tick())
 					}
@@ -187,17 +187,17 @@ func TestLiveLeavesNoDebris(t *testing.T) {
 	}
 }
 
-// The footer of hundreds of Jobs is not redrawn for each of them.
+// TestLiveKeepsCalm: the footer of hundreds of Jobs is not redrawn for each of them.
 func TestLiveKeepsCalm(t *testing.T) {
 	var w terminal
 	l := newLiveTest(&w, 500, func() int { return 80 }, false)
-	l.tell(t, copied(0, "train", delegation.Running, 0, 0, 0))
+	l.event(t, copied(0, "train", delegation.Running, 0, 0, 0))
 	drawn := len(w.writes)
 	for i := range 99 {
-		l.tell(t, copied(time.Duration(i)*time.Millisecond, "train", delegation.Running, int32(i), 0, 0))
+		l.event(t, copied(time.Duration(i)*time.Millisecond, "train", delegation.Running, int32(i), 0, 0))
 	}
 	assert.Equal(t, len(w.writes), drawn)
-	l.tell(t, copied(100*time.Millisecond, "train", delegation.Running, 1000, 0, 0))
+	l.event(t, copied(100*time.Millisecond, "train", delegation.Running, 1000, 0, 0))
 	assert.Equal(t, len(w.writes), drawn+1)
 	assert.NilError(t, l.Tick())
 	assert.Equal(t, len(w.writes), drawn+1, "what has not changed is drawn again")
@@ -212,13 +212,13 @@ func TestLiveAbove(t *testing.T) {
 		assert.NilError(t, err)
 	}
 	write("Warning: before\n")
-	l.tell(t, oneJob()[:4]...)
+	l.event(t, oneJob()[:4]...)
 	write("Warning: between\n")
 	assert.NilError(t, l.Close())
 	write("Warning: after\n")
 	assert.DeepEqual(t, v.lines(), []string{
 		"Warning: before",
-		"12:00:00  Lease taken     nobody else dispatches it",
+		"12:00:00  Lease taken     no other dispatcher holds it",
 		"12:00:01  mirror created  made on worker-1",
 		"12:00:02  Pending         0 ready, 0 succeeded, 0 failed of 4",
 		"12:00:04  Running         1 ready, 0 succeeded, 0 failed of 4",
@@ -226,7 +226,7 @@ func TestLiveAbove(t *testing.T) {
 	})
 }
 
-func TestLiveTellsThatItCouldNotWrite(t *testing.T) {
+func TestLiveReportsWriteErrors(t *testing.T) {
 	l := newLiveTest(&full{}, 1, func() int { return 80 }, false)
 	assert.ErrorIs(t, l.Event(oneJob()[0]), errFull)
 	assert.ErrorIs(t, l.Tick(), errFull)
@@ -235,7 +235,7 @@ func TestLiveTellsThatItCouldNotWrite(t *testing.T) {
 	assert.ErrorIs(t, err, errFull)
 }
 
-// What is printed as JSON is what its schema says, one line an event.
+// TestEventLine: JSON output follows its schema, one line per event.
 func TestEventLine(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/dispatchevent.json")
 	assert.NilError(t, err)

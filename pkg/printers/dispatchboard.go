@@ -9,26 +9,26 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 )
 
-// liveBoard is the state of all dispatched Jobs, as events tell it.
+// liveBoard is the state of all dispatched Jobs, as known from events.
 type liveBoard struct {
-	// expected is how many Jobs there are going to be.
+	// expected is the number of Jobs that will be dispatched.
 	expected int
-	// jobs are those that were told of.
+	// jobs are the Jobs that had an event.
 	jobs map[liveKey]*liveJob
-	// lags are the last few, in seconds.
+	// lags are the most recent lags, in seconds.
 	lags []float64
-	// lost is how many clusters do not answer.
+	// lost is the number of clusters that do not answer.
 	lost int
 }
 
-// liveKey tells them apart: objects of several kinds may have one name.
+// liveKey identifies a Job: objects of several kinds may have the same name.
 type liveKey struct{ apiVersion, kind, namespace, name string }
 
-// liveJob is one of them.
+// liveJob is the state of one Job.
 type liveJob struct {
 	// name, kind and worker are Safe; worker is "" while there is no mirror.
 	name, kind, worker string
-	// status is "" before it is known, and end the words for how the dispatch ended.
+	// status is "" while it is unknown; end is how the dispatch ended, "" while it runs.
 	status delegation.Status
 	end    string
 
@@ -36,19 +36,19 @@ type liveJob struct {
 	succeeded, failed, active int32
 	ready                     *int32
 
-	// shown is the state that was told last, and told the message.
-	shown liveState
-	told  string
+	// shown is the state in the last line, and told the last message.
+	shown       liveState
+	lastMessage string
 }
 
 func newLiveBoard(expected int) liveBoard {
 	return liveBoard{expected: expected, jobs: map[liveKey]*liveJob{}}
 }
 
-// recentLags is of how many lags the median is told.
+// recentLags is the number of lags that the median is taken of.
 const recentLags = 15
 
-// take takes an event in, and returns its Job; nil where a whole cluster is meant.
+// take applies an event and returns its Job; nil if the event is about a whole cluster.
 func (b *liveBoard) take(e *dispatch.Event) *liveJob {
 	switch {
 	case e.Event == dispatch.Disconnected:
@@ -75,12 +75,12 @@ func (b *liveBoard) take(e *dispatch.Event) *liveJob {
 		j.active, j.ready = e.Active, e.Ready
 	}
 	if isEnd(e.Event) {
-		j.end = wordingOf(e.Event).words
+		j.end = eventWording(e.Event).words
 	}
 	return j
 }
 
-// isEnd says whether nothing is done for a Job any more.
+// isEnd reports whether an event ends the dispatch of a Job.
 func isEnd(t dispatch.EventType) bool {
 	switch t {
 	case dispatch.Refused, dispatch.Completed, dispatch.JobFailed, dispatch.Cancelled, dispatch.OriginDeleted,
@@ -93,7 +93,7 @@ func isEnd(t dispatch.EventType) bool {
 
 func (b *liveBoard) several() bool { return b.expected > 1 || len(b.jobs) > 1 }
 
-// state is what a Job is counted under.
+// state returns the state that a Job is counted under.
 func (j *liveJob) state() string {
 	switch {
 	case j.end != "":
@@ -106,13 +106,12 @@ func (j *liveJob) state() string {
 
 const starting = "starting"
 
-// jobKind is the kind that counts its pods; no other one does.
+// jobKind is the only kind that counts its pods.
 const jobKind = "Job"
 
 func (j *liveJob) counts() bool { return j.kind == jobKind }
 
-// kindAndName is an object's name, with its kind where that is none that goes without
-// saying.
+// kindAndName returns an object's name, preceded by its kind unless that is Job.
 func kindAndName(kind, name string) string {
 	if kind == "" || kind == jobKind {
 		return name
@@ -120,7 +119,7 @@ func kindAndName(kind, name string) string {
 	return strings.ToLower(kind) + " " + name
 }
 
-// pods are how many are in which state, "" where that is not known.
+// pods returns the number of pods in each state, "" if that is unknown.
 func (j *liveJob) pods(unfinished bool) string {
 	if !j.counts() {
 		return ""
@@ -138,8 +137,8 @@ func (j *liveJob) pods(unfinished bool) string {
 	return text
 }
 
-// countReady tells of pods that are ready, or else, where the server does not count
-// them, of those that there are.
+// countReady returns the number of ready pods or, if the server does not count them, of active
+// ones.
 func countReady(ready *int32, active int32) string {
 	switch {
 	case ready != nil:
@@ -150,12 +149,11 @@ func countReady(ready *int32, active int32) string {
 	return "0 ready"
 }
 
-// news says whether a Job's state has something in it that a person cares for and
-// was not told. The number of pods that are ready goes up and down all the time;
-// where there is a footer, it is told there.
+// news reports whether a Job's state has a change that a line should show. The number of ready
+// pods changes all the time; if there is a footer, only the footer shows it.
 func (j *liveJob) news(footer bool) bool {
 	if j.status.IsFinished() {
-		// It is told at the end of the dispatch, which comes next.
+		// The end of the dispatch comes next and shows it.
 		return false
 	}
 	last := j.shown
@@ -166,10 +164,10 @@ func (j *liveJob) news(footer bool) bool {
 	return j.shown != last
 }
 
-// liveState is the part of a Job's state that lines tell of.
+// liveState is the part of a Job's state that lines show.
 type liveState struct {
 	status            delegation.Status
 	succeeded, failed int32
-	// ready is the whole text, because what it counts depends on the server.
+	// ready is the whole text, because its content depends on the server.
 	ready string
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 )
 
-// happened is an event about a Job, some time after the start.
+// happened returns an event about a Job, some time after the start.
 func happened(after time.Duration, what dispatch.EventType, name, message string) dispatch.Event {
 	e := dispatch.Event{
 		TypeMeta: metav1.TypeMeta{APIVersion: dispatch.APIVersion, Kind: dispatch.EventKind},
@@ -24,7 +24,7 @@ func happened(after time.Duration, what dispatch.EventType, name, message string
 	return e
 }
 
-// copied is a StatusCopied of a Job with four completions.
+// copied returns a StatusCopied of a Job with four completions.
 func copied(after time.Duration, name string, s delegation.Status, ready, succeeded, failed int32) dispatch.Event {
 	e := inState(happened(after, dispatch.StatusCopied, name, string(s)), s, ready, succeeded, failed)
 	e.LagSeconds = 0.042
@@ -43,16 +43,16 @@ func changed(e dispatch.Event, change func(*dispatch.Event)) dispatch.Event {
 
 const s = time.Second
 
-// oneJob is what happens to a Job that a cluster is lost for.
+// oneJob returns the events of a Job during which a cluster is lost.
 func oneJob() []dispatch.Event {
 	return []dispatch.Event{
-		changed(happened(0, dispatch.LeaseTaken, "train", "nobody else dispatches it"), func(e *dispatch.Event) { e.Mirror = nil }),
+		changed(happened(0, dispatch.LeaseTaken, "train", "no other dispatcher holds it"), func(e *dispatch.Event) { e.Mirror = nil }),
 		inState(happened(s, dispatch.MirrorCreated, "train", "made on worker-1"), delegation.Pending, 0, 0, 0),
 		copied(2*s, "train", delegation.Pending, 0, 0, 0),
 		copied(4*s, "train", delegation.Running, 1, 0, 0),
 		copied(5*s, "train", delegation.Running, 3, 0, 0),
 		copied(5*s, "train", delegation.Running, 3, 0, 0),
-		happened(40*s, dispatch.Disconnected, "", "context worker-1: could not reach the cluster: connection refused; Jobs go on running, and it is tried again"),
+		happened(40*s, dispatch.Disconnected, "", "context worker-1: could not reach the cluster: connection refused; Jobs keep running, retrying"),
 		happened(70*s, dispatch.Reconnected, "", "context worker-1 answers again"),
 		inState(happened(80*s, dispatch.SpecPushed, "train", "changed on the mirror as on the origin: spec.parallelism=4"), delegation.Running, 3, 0, 0),
 		copied(122*s, "train", delegation.Running, 1, 3, 1),
@@ -61,7 +61,7 @@ func oneJob() []dispatch.Event {
 	}
 }
 
-// severalJobs are as many as there can be ends.
+// severalJobs returns the events of Jobs with every possible end.
 func severalJobs() []dispatch.Event {
 	var events []dispatch.Event
 	for i, end := range []dispatch.EventType{
@@ -69,7 +69,7 @@ func severalJobs() []dispatch.Event {
 	} {
 		name := fmt.Sprintf("train-%d", i)
 		events = append(events,
-			inState(happened(s, dispatch.MirrorFound, name, "its mirror on worker-1 was there already"), delegation.Running, 2, 1, 0),
+			inState(happened(s, dispatch.MirrorFound, name, "its mirror on worker-1 already exists"), delegation.Running, 2, 1, 0),
 			copied(2*s, name, delegation.Running, 1, 2, 0),
 		)
 		switch end {
@@ -79,13 +79,13 @@ func severalJobs() []dispatch.Event {
 			const why = "its mirror on worker-1 was deleted by somebody else; the origin stays as it is"
 			events = append(events, happened(3*s, dispatch.MirrorDeleted, name, why), happened(3*s, end, name, "job ml/"+name+": "+why))
 		default:
-			events = append(events, happened(3*s, end, name, "its mirror on worker-1 keeps running, and its status is not copied any more"))
+			events = append(events, happened(3*s, end, name, "its mirror on worker-1 keeps running, and its status is no longer copied"))
 		}
 	}
 	return append(events, happened(4*s, dispatch.Warned, "train-8", "it is old"), changed(happened(4*s, "Unheard", "train-9", ""), func(e *dispatch.Event) { e.Mirror = nil }))
 }
 
-// hostileEvents say what no terminal should be told.
+// hostileEvents returns events with text that must not reach a terminal unescaped.
 func hostileEvents() []dispatch.Event {
 	var events []dispatch.Event
 	for i, what := range append(dispatch.EventTypes(), evil) {

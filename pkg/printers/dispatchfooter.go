@@ -13,18 +13,17 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// part is a piece of the footer that is never broken, and what stands between it
-// and the one before.
+// part is a piece of the footer that is never broken, and the separator before it.
 type part struct{ before, text string }
 
-// gutter is between things that have nothing to do with each other.
+// gutter separates unrelated parts.
 const gutter = "   "
 
-// mostRows is the most that a footer has, however narrow the terminal is.
-const mostRows = 5
+// maxFooterRows is the maximum number of rows of a footer, however narrow the terminal is.
+const maxFooterRows = 5
 
-// footer returns its rows, none of which is as wide as the terminal: some break a
-// line as soon as it is full.
+// footer returns the rows of the footer. Each is narrower than the terminal, because some
+// terminals break a line as soon as it is full.
 func (b *liveBoard) footer(p palette, elapsed time.Duration, width int) []string {
 	who, numbers := b.one(p)
 	if b.several() {
@@ -41,10 +40,10 @@ func (b *liveBoard) footer(p palette, elapsed time.Duration, width int) []string
 		numbers = append(numbers, part{gutter, "lag " + lagText(median(b.lags))})
 	}
 	rows := append(pack(who, width-1), pack(numbers, width-1)...)
-	return rows[:min(len(rows), mostRows)]
+	return rows[:min(len(rows), maxFooterRows)]
 }
 
-// one is for a single Job.
+// one returns the parts for a single Job.
 func (b *liveBoard) one(p palette) (who, pods []part) {
 	for _, j := range b.jobs {
 		name := j.name
@@ -63,7 +62,7 @@ func (b *liveBoard) one(p palette) (who, pods []part) {
 	return []part{{"", starting}}, nil
 }
 
-// all is for several Jobs.
+// all returns the parts for several Jobs.
 func (b *liveBoard) all(p palette) (who, pods []part) {
 	counts, kinds := map[string]int{starting: b.expected - len(b.jobs)}, map[string]bool{}
 	var sum liveJob
@@ -75,7 +74,7 @@ func (b *liveBoard) all(p palette) (who, pods []part) {
 		sum.failed += j.failed
 		switch {
 		case j.end != "":
-			// Nobody knows any more.
+			// The number of ready pods is no longer known.
 		case j.ready != nil:
 			sum.active += *j.ready
 		default:
@@ -110,7 +109,7 @@ func (b *liveBoard) all(p palette) (who, pods []part) {
 	return who, []part{{"", fmt.Sprintf("%s, %d succeeded, %d failed", countReady(&sum.active, 0), sum.succeeded, sum.failed)}}
 }
 
-// boardNoun is what several of some kinds are called.
+// boardNoun returns the plural for objects of some kinds.
 func boardNoun(kinds map[string]bool) string {
 	switch len(kinds) {
 	case 0:
@@ -123,7 +122,7 @@ func boardNoun(kinds map[string]bool) string {
 	return "objects"
 }
 
-// stateOrder puts what goes on first, then ends, then whatever else there is.
+// stateOrder orders states: running ones first, then ends, then all others by name.
 func stateOrder(counts map[string]int) []string {
 	order := []string{
 		string(delegation.Running), string(delegation.Pending), string(delegation.Suspended), string(delegation.Unclaimed),
@@ -139,15 +138,14 @@ func stateOrder(counts map[string]int) []string {
 	return slices.DeleteFunc(order, func(state string) bool { return counts[state] <= 0 })
 }
 
-// pack puts parts into as few rows as they fit into, and cuts what is too long for
-// a row of its own.
+// pack puts parts into as few rows as possible, and cuts a part that is too long for a row.
 func pack(parts []part, width int) []string {
 	var rows []string
 	row := ""
 	for i, p := range parts {
 		room := width
 		if i < len(parts)-1 {
-			// A comma may have to go behind it.
+			// Leave room for a comma behind it.
 			room--
 		}
 		switch {
@@ -174,7 +172,7 @@ func median(values []float64) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// lagText is as exact as is of use.
+// lagText formats a lag with as many digits as are useful.
 func lagText(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	switch {

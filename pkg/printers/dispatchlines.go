@@ -10,15 +10,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 )
 
-// wording is how an event is told in as few words as there can be. Red is faulty,
-// yellow is not as it should stay, green is success; nil is the terminal's own
-// colour.
+// wording is the short text of an event and its colour: red for a failure, yellow for a state
+// that should not last, green for success; nil for the terminal's own colour.
 type wording struct {
 	words string
 	color color.Color
 }
 
-func wordingOf(t dispatch.EventType) wording {
+func eventWording(t dispatch.EventType) wording {
 	known := map[dispatch.EventType]wording{
 		dispatch.Refused:          {"refused", lipgloss.Red},
 		dispatch.Warned:           {"warning", lipgloss.Yellow},
@@ -53,31 +52,30 @@ func wordingOf(t dispatch.EventType) wording {
 }
 
 const (
-	// wordsWidth is that of the longest of them.
+	// wordsWidth is the width of the longest of the common words.
 	wordsWidth = len("mirror created")
-	// roomy is how wide a terminal has to be for the words to have a column of
-	// their own.
-	roomy = 60
-	// longAgo is when times are told with their day, as a trace does.
+	// minColumnWidth is the least width of a terminal on which the words have their own column.
+	minColumnWidth = 60
+	// longAgo is the age from which times are shown with their day, as in a trace.
 	longAgo = 20 * time.Hour
 )
 
-// lines are what is to be told of an event; none if that has just been told. j is
-// its Job, nil where a whole cluster is meant.
+// lines returns the lines for an event; none if they would repeat the last ones. j is the event's
+// Job, nil for an event about a whole cluster.
 func (l *Live) lines(e *dispatch.Event, j *liveJob, width int) []string {
-	w := wordingOf(e.Event)
+	w := eventWording(e.Event)
 	text := Safe(e.Message)
 	switch {
 	case j == nil:
 	case e.Event == dispatch.StatusCopied:
-		if !j.news(l.live) {
+		if !j.news(l.hasFooter) {
 			return nil
 		}
 		w, text = wording{Safe(string(e.Status)), statusColors[e.Status]}, j.pods(true)
-	case isEnd(e.Event) && j.told != "" && strings.HasSuffix(text, j.told):
+	case isEnd(e.Event) && j.lastMessage != "" && strings.HasSuffix(text, j.lastMessage):
 		text = "for the reason above"
 	default:
-		j.told = text
+		j.lastMessage = text
 		if e.Event == dispatch.Completed || e.Event == dispatch.JobFailed {
 			text = strings.Trim(text+"; "+j.pods(false), "; ")
 		}
@@ -89,7 +87,7 @@ func (l *Live) lines(e *dispatch.Event, j *liveJob, width int) []string {
 	return layoutLine(l.colors, stamp, w, text, width)
 }
 
-// stamp is a time as a trace tells it.
+// stamp formats a time as a trace does.
 func (l *Live) stamp(t time.Time) string {
 	layout := time.TimeOnly
 	if t.Sub(l.options.Started) > longAgo {
@@ -98,8 +96,8 @@ func (l *Live) stamp(t time.Time) string {
 	return t.In(l.options.Now().Location()).Format(layout)
 }
 
-// layoutLine breaks a line where the terminal ends, with all that follows the first
-// part indented. A width of 0 is without bound.
+// layoutLine breaks a line at the width of the terminal and indents all lines but the first. A
+// width of 0 is unlimited.
 func layoutLine(p palette, stamp string, w wording, text string, width int) []string {
 	styled := w.words
 	if w.color != nil {
@@ -107,7 +105,7 @@ func layoutLine(p palette, stamp string, w wording, text string, width int) []st
 	}
 	indent := strings.Repeat(" ", len(stamp)+len(gap))
 	padded := pad(w.words, wordsWidth) + gap
-	if 0 < width && width < roomy {
+	if 0 < width && width < minColumnWidth {
 		lines := wrap(w.words+gap+text, width, indent)
 		first, _ := strings.CutPrefix(lines[0], indent)
 		if behind, ok := strings.CutPrefix(first, w.words); ok {

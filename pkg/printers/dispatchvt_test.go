@@ -8,8 +8,8 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// vt is as much of a terminal as a live footer needs. Its rows are endless, but
-// the cursor does not go above the last height of them.
+// vt emulates as much of a terminal as a live footer needs. Its rows are endless, but the cursor
+// does not go above the last rows, of which there are height.
 type vt struct {
 	t             *testing.T
 	width, height int
@@ -20,9 +20,9 @@ type vt struct {
 }
 
 type vtRow struct {
-	// cells are what stands in each column; "" behind a wide rune.
+	// cells are the contents of the columns; "" behind a wide rune.
 	cells []string
-	// continued is whether the row goes on with the line of the one above.
+	// continued is set if the row continues the line of the row above.
 	continued bool
 }
 
@@ -96,7 +96,7 @@ func (v *vt) control(argument string, command rune) {
 	}
 }
 
-// lines are the lines on the screen, each whole.
+// lines returns the lines on the screen, each complete.
 func (v *vt) lines() []string {
 	var lines []string
 	for _, row := range v.rows {
@@ -110,8 +110,8 @@ func (v *vt) lines() []string {
 	return lines
 }
 
-// resize makes the terminal wider or narrower. Some break their lines anew, others
-// cut them.
+// resize changes the width of the terminal. Some terminals wrap their lines again (reflow),
+// others cut them.
 func (v *vt) resize(width int, reflow bool) {
 	v.width = width
 	if !reflow {
@@ -143,7 +143,7 @@ func (v *vt) resize(width int, reflow bool) {
 	v.rows, v.row = rows, row
 }
 
-// lineOfCursor is the number of the line that the cursor is in.
+// lineOfCursor returns the number of the line with the cursor.
 func (v *vt) lineOfCursor() int {
 	line := -1
 	for _, row := range v.rows[:v.row+1] {

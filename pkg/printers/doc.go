@@ -1,4 +1,3 @@
-// Package printers draws the model: tables for people, documents for programs.
-// It is the only package that knows colour, and it writes to nothing but the
-// writers it is handed.
+// Package printers prints the model: tables for people, documents for programs. It is the only
+// package that knows colours, and it writes only to the writers that it is given.
 package printers

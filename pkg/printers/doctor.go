@@ -9,7 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// The marks of a line: they say without colour what it is.
+// The marks of lines, which show the kind of a line without colour.
 const (
 	markPassed  = "✓"
 	markError   = "✗"
@@ -18,8 +18,8 @@ const (
 	markUnknown = "?"
 )
 
-// Doctor writes for each cluster what passed and what was found, with the fixes, and last how
-// much that is and what was not checked.
+// Doctor writes for each cluster the passed checks and the findings with their fixes, then the
+// totals and what was not checked.
 func Doctor(w io.Writer, r *inspect.DoctorReport, o TableOptions) error {
 	if o.Markdown {
 		return doctorMarkdown(w, r, o)
@@ -34,7 +34,7 @@ func Doctor(w io.Writer, r *inspect.DoctorReport, o TableOptions) error {
 	return writeLines(w, append(lines, doctorSummary(r, o)...)...)
 }
 
-// doctorCluster are the lines of a cluster.
+// doctorCluster returns the lines of a cluster.
 func doctorCluster(r *inspect.DoctorReport, c *inspect.DoctorCluster, o TableOptions) []string {
 	p := palette{o.Color}
 	lines := wrapBelow(p.bold(Safe(c.Context))+gap, clusterText(c), o.Width)
@@ -52,7 +52,7 @@ func doctorCluster(r *inspect.DoctorReport, c *inspect.DoctorCluster, o TableOpt
 	return lines
 }
 
-// clusterText is what a cluster is: its versions, and its role.
+// clusterText describes a cluster: its versions and its role.
 func clusterText(c *inspect.DoctorCluster) string {
 	var parts []string
 	switch {
@@ -75,8 +75,8 @@ func clusterText(c *inspect.DoctorCluster) string {
 	return Safe(strings.Join(parts, ", "))
 }
 
-// doctorFinding are the lines of a finding: what is wrong with its code at the right, its
-// evidence if that is wanted, and how to fix it.
+// doctorFinding returns the lines of a finding: the message with the code at the right, the
+// evidence if wanted, and the fix.
 func doctorFinding(f *inspect.Finding, o TableOptions) []string {
 	p := palette{o.Color}
 	mark := map[inspect.Severity]string{inspect.Error: markError, inspect.Warning: markWarning, inspect.Info: markInfo}[f.Severity]
@@ -99,7 +99,7 @@ func doctorFinding(f *inspect.Finding, o TableOptions) []string {
 	return append(lines, fixLines(indent, command.Prose(f.Remedy), o)...)
 }
 
-// doctorSummary are the last lines: how much was found, and what was not checked.
+// doctorSummary returns the last lines: the totals, and what was not checked.
 func doctorSummary(r *inspect.DoctorReport, o TableOptions) []string {
 	text := DoctorSummary(r)
 	if len(r.Unchecked) == 0 {
@@ -116,9 +116,12 @@ func doctorSummary(r *inspect.DoctorReport, o TableOptions) []string {
 	return lines
 }
 
-// DoctorSummary says how much was found.
+// DoctorSummary returns the number of findings and of clusters in a sentence.
 func DoctorSummary(r *inspect.DoctorReport) string {
 	s := r.Summary
+	if s.Managers+s.Workers+s.Errors+s.Warnings+s.Infos == 0 {
+		return "Nothing was checked."
+	}
 	text := inspect.Count(s.Errors, "problem") + ", " + inspect.Count(s.Warnings, "warning")
 	if s.Infos > 0 {
 		text += fmt.Sprintf(", %d info", s.Infos)
@@ -130,7 +133,7 @@ func DoctorSummary(r *inspect.DoctorReport) string {
 	return text + where + "."
 }
 
-// doctorMarkdown has the summary, a table of the clusters and one of the findings.
+// doctorMarkdown writes the summary, a table of the clusters and one of the findings.
 func doctorMarkdown(w io.Writer, r *inspect.DoctorReport, o TableOptions) error {
 	o = o.forMarkdown()
 	d := &document{}

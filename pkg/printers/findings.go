@@ -14,8 +14,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Findings writes a summary, then each finding with its fix below it. o.Evidence adds what
-// shows each. Without headers it writes one row per finding, for scripts.
+// Findings writes a summary, then each finding with its fix below it. o.Evidence adds the
+// evidence of each. Without headers it writes one row per finding, for scripts.
 func Findings(w io.Writer, list *inspect.FindingList, o TableOptions) error {
 	if o.Markdown {
 		return findingsMarkdown(w, list, o)
@@ -32,7 +32,7 @@ func Findings(w io.Writer, list *inspect.FindingList, o TableOptions) error {
 	return writeLines(w, lines...)
 }
 
-// findingRows are the findings as a table, without fixes.
+// findingRows writes the findings as a table, without fixes.
 func findingRows(w io.Writer, list *inspect.FindingList, o TableOptions) error {
 	rows, err := newTable(findingColumns(o), pointers(list.Items), o).layout(0)
 	if err != nil {
@@ -59,7 +59,7 @@ func findingColumns(o TableOptions) []column[*inspect.Finding] {
 	}
 }
 
-// CheckSummary says what was checked and found.
+// CheckSummary returns in a sentence what was checked and found.
 func CheckSummary(list *inspect.FindingList, o TableOptions) string {
 	s := list.Summary
 	where := fmt.Sprintf("in %s on %s", inspect.Count(s.Jobs, "delegated "+noun(o)), inspect.Count(s.Clusters, "cluster"))
@@ -73,22 +73,24 @@ func CheckSummary(list *inspect.FindingList, o TableOptions) string {
 		}
 	}
 	text := strings.Join(parts, ", ") + " " + where
+	grace := duration.HumanDuration(time.Duration(s.GraceSeconds) * time.Second)
 	switch {
 	case len(parts) == 0 && s.Clusters == 0:
 		text = "Nothing was checked"
 	case len(parts) == 0 && len(list.Unchecked) > 0:
 		text = "No findings in what was checked: " + strings.TrimPrefix(where, "in ")
+	case len(parts) == 0 && s.Young > 0:
+		return fmt.Sprintf("No findings older than %s %s; %d younger not shown (--grace 0s)", grace, where, s.Young)
 	case len(parts) == 0:
 		text = "No findings " + where
 	}
 	if s.Young > 0 {
-		grace := duration.HumanDuration(time.Duration(s.GraceSeconds) * time.Second)
 		text += fmt.Sprintf("; %d younger than %s not shown (--grace 0s)", s.Young, grace)
 	}
 	return text
 }
 
-// summaryLines say what was checked and found, and what was not checked.
+// summaryLines returns what was checked and found, and what was not checked.
 func summaryLines(list *inspect.FindingList, o TableOptions) []string {
 	p, text := palette{o.Color}, CheckSummary(list, o)
 	var lines []string
@@ -105,7 +107,7 @@ func noun(o TableOptions) string {
 	return "Job"
 }
 
-// uncheckedLines say what was not checked.
+// uncheckedLines returns what was not checked.
 func uncheckedLines(all []inspect.Unchecked, o TableOptions) []string {
 	var lines []string
 	for _, u := range all {
@@ -114,7 +116,7 @@ func uncheckedLines(all []inspect.Unchecked, o TableOptions) []string {
 	return lines
 }
 
-// UncheckedText is what was not checked, where, and why.
+// UncheckedText returns what was not checked, where, and why.
 func UncheckedText(u inspect.Unchecked) string {
 	text := u.What
 	if text == inspect.Everything && len(u.Contexts) > 0 {
@@ -125,9 +127,9 @@ func UncheckedText(u inspect.Unchecked) string {
 	return Safe(text + " (" + u.Reason + ")")
 }
 
-// findingLines are the findings with their fixes, and with evidence where that is wanted.
+// findingLines returns the findings with their fixes, and with evidence if wanted.
 func findingLines(items []inspect.Finding, o TableOptions) []string {
-	width, widest := 0, widestSubject(o.Width)
+	width, widest := 0, maxSubjectWidth(o.Width)
 	for i := range items {
 		if n := lipgloss.Width(subjectOf(&items[i])); n <= widest {
 			width = max(width, n)
@@ -143,9 +145,9 @@ func findingLines(items []inspect.Finding, o TableOptions) []string {
 	return lines
 }
 
-// widestSubject is how wide a column of subjects may be, so that messages beside it have
-// most of the line. A wider subject has a line of its own.
-func widestSubject(width int) int {
+// maxSubjectWidth returns the maximum width of the column of subjects, so that messages beside it
+// have most of the line. A wider subject has its own line.
+func maxSubjectWidth(width int) int {
 	const widest = 28
 	if width == 0 {
 		return widest
@@ -184,13 +186,13 @@ func oneFinding(f *inspect.Finding, width int, o TableOptions) []string {
 	return lines
 }
 
-// costOf is what a Job that can never run holds, with the command that gives it back.
+// costOf returns what a Job that can never run holds, with the command that releases it.
 func costOf(c *inspect.Cost) command.Prose {
 	return command.Prose(Safe(c.Text())+"; ") + c.Release.Prose()
 }
 
-// remedyLines are the best fix of a finding, and how many others there are; with evidence, all
-// of them.
+// remedyLines returns the best fix of a finding and the number of others; with evidence, all
+// fixes.
 func remedyLines(f *inspect.Finding, o TableOptions) []string {
 	p := palette{o.Color}
 	first, other := "  "+p.dim("fix:")+" ", "  "+p.dim("or:")+"  "
@@ -207,7 +209,7 @@ func remedyLines(f *inspect.Finding, o TableOptions) []string {
 	return lines
 }
 
-// subjectOf is what a finding is about: a Job by its name, all else with its kind.
+// subjectOf returns the object of a finding: a Job by its name, all others with their kind.
 func subjectOf(f *inspect.Finding) string {
 	name := f.Name
 	if f.Namespace != "" {
@@ -219,7 +221,7 @@ func subjectOf(f *inspect.Finding) string {
 	return Safe(name)
 }
 
-// ageOf is how long a problem lasts, with a mark where it is too young to count.
+// ageOf returns the age of a problem, with a mark if it is younger than the grace period.
 func ageOf(f *inspect.Finding, o TableOptions) string {
 	if f.Since == nil {
 		return ""
@@ -231,7 +233,7 @@ func ageOf(f *inspect.Finding, o TableOptions) string {
 	return age + ")"
 }
 
-// evidenceLines are what was seen, where, and which Jobs depend on it.
+// evidenceLines returns the evidence with its context, and the Jobs that the finding affects.
 func evidenceLines(f *inspect.Finding, o TableOptions) []string {
 	var lines []string
 	add := func(label, text string) {
@@ -253,8 +255,8 @@ func evidenceLines(f *inspect.Finding, o TableOptions) []string {
 	return lines
 }
 
-// fixLines are a fix behind a label. A command has lines of its own where it does not fit
-// behind the label.
+// fixLines returns a fix behind a label. A command that does not fit behind the label has its own
+// lines.
 func fixLines(label string, text command.Prose, o TableOptions) []string {
 	text = command.Prose(Safe(string(text)))
 	p := palette{o.Color}
@@ -275,7 +277,7 @@ func fixLines(label string, text command.Prose, o TableOptions) []string {
 	return lines
 }
 
-// wrapBelow wraps a text behind a label, at the label's width.
+// wrapBelow wraps a text behind a label, indented by the label's width.
 func wrapBelow(label, text string, width int) []string {
 	indent := strings.Repeat(" ", lipgloss.Width(label))
 	lines := wrap(text, width, indent)
@@ -283,15 +285,15 @@ func wrapBelow(label, text string, width int) []string {
 	return lines
 }
 
-// isAbout says whether a finding is about a Job itself, of whatever kind, and not about
-// something of Kueue's that it depends on.
+// isAbout reports whether a finding is about the Job itself, of any kind, and not about an object
+// of Kueue that the Job depends on.
 func isAbout(f *inspect.Finding, j inspect.Ref) bool {
 	isKueues := strings.HasPrefix(f.APIVersion, kueue.Group+"/")
 	return f.Kind == "Job" || !isKueues && f.Namespace == j.Namespace && f.Name == j.Name
 }
 
-// fewJobs is how many Jobs are named where not all are wanted.
-const fewJobs = 5
+// maxNamedJobs is the maximum number of Jobs that are named unless all are wanted.
+const maxNamedJobs = 5
 
 func jobNames(jobs []inspect.Ref, all bool) string {
 	var names []string
@@ -303,13 +305,13 @@ func jobNames(jobs []inspect.Ref, all bool) string {
 			names = append(names, name)
 		}
 	}
-	if len(names) > fewJobs && !all {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:fewJobs], ", "), len(names)-fewJobs)
+	if len(names) > maxNamedJobs && !all {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamedJobs], ", "), len(names)-maxNamedJobs)
 	}
 	return strings.Join(names, ", ")
 }
 
-// CountFindings is how many findings of each severity there are, in words.
+// CountFindings returns the number of findings of each severity in words.
 func CountFindings(list *inspect.FindingList) string {
 	counts := map[inspect.Severity]int{}
 	for i := range list.Items {

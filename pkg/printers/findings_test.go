@@ -11,8 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// TestFindingFixes: a finding shows its best fix and how many others there are, and all of them
-// with evidence.
+// TestFindingFixes: a finding shows its best fix and the number of others; with evidence, all of
+// them.
 func TestFindingFixes(t *testing.T) {
 	fixes := []command.Fix{
 		{Text: "request less", Command: []string{}},
@@ -50,7 +50,8 @@ func TestFindingFixes(t *testing.T) {
 	}
 }
 
-// Messages have most of a narrow line, and are not repeated: a wide subject has its own line.
+// TestFindingsOnNarrowTerminals: messages have most of a narrow line, and are not repeated. A
+// wide subject has its own line.
 func TestFindingsOnNarrowTerminals(t *testing.T) {
 	list := inspect.NewFindingList()
 	list.Items = []inspect.Finding{

@@ -17,12 +17,12 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// now is when everything is printed.
+// now is the time of all output.
 var now = time.Date(2025, time.March, 1, 12, 0, 0, 0, time.UTC)
 
 func ago(d time.Duration) *metav1.Time { return ptr.To(metav1.NewTime(now.Add(-d))) }
 
-// newJob makes a Job that is an hour old and nothing else.
+// newJob returns a Job that is an hour old, with no other properties.
 func newJob(name string, owner delegation.Owner, status delegation.Status) inspect.Job {
 	return inspect.Job{
 		Context: "hub", APIVersion: "batch/v1", Kind: "Job", Namespace: "batch", Name: name, UID: "uid-of-" + name,
@@ -31,13 +31,13 @@ func newJob(name string, owner delegation.Owner, status delegation.Status) inspe
 	}
 }
 
-// with changes a Job.
+// with returns a Job after a change.
 func with(j inspect.Job, change func(*inspect.Job)) inspect.Job {
 	change(&j)
 	return j
 }
 
-// pointersTo are those to Jobs, as lists have them.
+// pointersTo returns pointers to Jobs, as lists have them.
 func pointersTo(jobs []inspect.Job) []*inspect.Job {
 	var all []*inspect.Job
 	for i := range jobs {
@@ -46,7 +46,7 @@ func pointersTo(jobs []inspect.Job) []*inspect.Job {
 	return all
 }
 
-// listOf groups Jobs in the order they come in.
+// listOf groups Jobs in the order in which they come.
 func listOf(jobs ...inspect.Job) *inspect.OwnerList {
 	list := inspect.NewOwnerList()
 	at := map[delegation.Owner]int{}
@@ -65,7 +65,7 @@ func listOf(jobs ...inspect.Job) *inspect.OwnerList {
 	return list
 }
 
-// everyStatus has a Job of each status, and each way a cell can read.
+// everyStatus returns a Job of each status and with each form of a cell.
 func everyStatus() *inspect.OwnerList {
 	const dispatch, multiKueue, builtIn = delegation.Dispatch, delegation.MultiKueue, delegation.BuiltIn
 	return listOf(
@@ -100,7 +100,7 @@ func everyStatus() *inspect.OwnerList {
 	)
 }
 
-// everyDispatcher has a Job for each way in which one can have a dispatcher.
+// everyDispatcher returns a Job for each state of its dispatcher.
 func everyDispatcher() *inspect.OwnerList {
 	dispatched := func(name string, status delegation.Status, d *inspect.Dispatcher) inspect.Job {
 		return with(newJob(name, delegation.Dispatch, status), func(j *inspect.Job) { j.Dispatcher = d })
@@ -122,7 +122,7 @@ func everyDispatcher() *inspect.OwnerList {
 	)
 }
 
-// severalContexts has Jobs from two contexts, and two that could not be read.
+// severalContexts returns Jobs from two contexts, and two contexts that could not be read.
 func severalContexts() *inspect.OwnerList {
 	list := listOf(
 		newJob("train", delegation.MultiKueue, delegation.Pending),
@@ -142,7 +142,7 @@ func contextErrors() []inspect.ContextError {
 const (
 	// evil clears the screen, goes back to the start of the line, and more.
 	evil = "a\x1b[2J\rb\nc\td\u202ee\u200bf\xff"
-	// wide takes two cells of a terminal a rune.
+	// wide has runes that take two cells of a terminal each.
 	wide = "学習ジョブ🚀"
 )
 
@@ -164,7 +164,7 @@ func hostile() *inspect.OwnerList {
 	return list
 }
 
-// printed calls one of the printers.
+// printed returns the output of a printer.
 func printed(t *testing.T, to func(*bytes.Buffer) error) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -184,5 +184,5 @@ func summary(t *testing.T, list *inspect.OwnerList, o printers.TableOptions) str
 	return printed(t, func(out *bytes.Buffer) error { return printers.Summary(out, list, o) })
 }
 
-// visible makes escape sequences something to look at.
+// visible replaces escape characters by a visible sign.
 func visible(s string) string { return strings.ReplaceAll(s, "\x1b", "␛") }

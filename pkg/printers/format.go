@@ -20,29 +20,29 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// Format is an output format that a user chose with -o, checked.
+// Format is a valid output format that a user chose with -o.
 type Format struct {
-	// name is "" for the table, "wide", "name", Markdown, or the name of a format that
-	// kubectl's own printer prints.
+	// name is "" for the table, "wide", "name", Markdown, or the name of a format of kubectl's
+	// own printers.
 	name    string
 	printer printers.ResourcePrinter
-	// fields are those that columns lead to by paths as kubectl get takes them.
+	// fields are the fields that the columns refer to by paths as in kubectl get.
 	fields []string
 }
 
-// Formats are the values of -o of commands that print tables. Those that end in an equals
-// sign take a template behind it.
+// Formats returns the values of -o of commands that print tables. After an equals sign comes a
+// template.
 func Formats() []string { return append([]string{Markdown}, objectFormats()...) }
 
-// objectFormats are the values of -o of commands that print objects of Kubernetes.
+// objectFormats returns the values of -o of commands that print Kubernetes objects.
 func objectFormats() []string {
 	return append([]string{"wide", "json", "yaml", "kyaml", "name", "custom-columns=", "custom-columns-file="},
 		"go-template=", "go-template-file=", "jsonpath=", "jsonpath-as-json=", "jsonpath-file=")
 }
 
-// NewFormat checks a value of -o, and parses the template if it has one. more are
-// formats that a command has beside those in Formats. Columns may have paths as kubectl
-// get takes them, such as .metadata.name, though nothing that is printed has metadata.
+// NewFormat checks a value of -o and parses its template, if any. more are the command's formats
+// that are not in Formats. Columns may have paths as in kubectl get, such as .metadata.name,
+// though printed values have no metadata.
 func NewFormat(output string, noHeaders bool, more ...string) (*Format, error) {
 	text, fields, err := flatOutput(output)
 	if err != nil {
@@ -55,7 +55,7 @@ func NewFormat(output string, noHeaders bool, more ...string) (*Format, error) {
 	return f, err
 }
 
-// NewObjectFormat is NewFormat for objects of Kubernetes, which have metadata.
+// NewObjectFormat is NewFormat for Kubernetes objects, which have metadata.
 func NewObjectFormat(output string, noHeaders bool) (*Format, error) {
 	return newFormat(output, noHeaders, nil)
 }
@@ -83,7 +83,7 @@ func newFormat(output string, noHeaders bool, more []string) (*Format, error) {
 		if err != nil {
 			return nil, fmt.Errorf("output format %q: %w", output, err)
 		}
-		// A fresh one: this one believes that it has printed its titles.
+		// Take a new printer: this one would not print its titles again.
 		if f.printer, err = toPrinter(output); err != nil {
 			return nil, fmt.Errorf("output format %q: %w", output, err)
 		}
@@ -92,10 +92,10 @@ func newFormat(output string, noHeaders bool, more []string) (*Format, error) {
 		}
 		return f, nil
 	}
-	return nil, fmt.Errorf("unknown output format %q; there are %s", output, strings.Join(append(objectFormats(), more...), ", "))
+	return nil, fmt.Errorf("unknown output format %q; choose one of %s", output, strings.Join(append(objectFormats(), more...), ", "))
 }
 
-// Is says whether the format is one of those that only some commands have.
+// Is reports whether the format is the named one. It is for formats that only some commands have.
 func (f *Format) Is(name string) bool { return f.name == name }
 
 func documentPrinter(output string) (printers.ResourcePrinter, error) {
@@ -110,7 +110,7 @@ func documentPrinter(output string) (printers.ResourcePrinter, error) {
 	return nil, genericclioptions.NoCompatiblePrinterError{OutputFormat: &output}
 }
 
-// RefuseWatch says why a watch cannot have the format.
+// RefuseWatch returns an error if a watch cannot use the format.
 func (f *Format) RefuseWatch(watch bool) error {
 	if watch && f != nil && f.name == Markdown {
 		return errors.New("-o markdown cannot be combined with --watch or --watch-only: a table in Markdown does not change")
@@ -118,21 +118,21 @@ func (f *Format) RefuseWatch(watch bool) error {
 	return nil
 }
 
-// IsTable says whether the format is a table for people: the usual one, the wide one, or one
+// IsTable reports whether the format is a table for people: the usual one, the wide one, or one
 // in Markdown.
 func (f *Format) IsTable() bool { return f.name == "" || f.name == "wide" || f.name == Markdown }
 
-// Wide says whether the format is the wide table.
+// Wide reports whether the format is the wide table.
 func (f *Format) Wide() bool { return f.name == "wide" }
 
-// IsDocument says whether the format is a whole document, JSON or YAML.
+// IsDocument reports whether the format is a whole document, JSON or YAML.
 func (f *Format) IsDocument() bool { return slices.Contains([]string{"json", "yaml", "kyaml"}, f.name) }
 
-// TellsErrors says whether what is printed in this format tells which contexts
-// could not be read. Where it does not, the caller has to.
+// TellsErrors reports whether output in this format includes the contexts that could not be read.
+// If not, the caller has to report them.
 func (f *Format) TellsErrors() bool { return f.IsDocument() }
 
-// IsPerJob says whether the format prints each Job by itself, without groups.
+// IsPerJob reports whether the format prints each Job by itself, without groups.
 func (f *Format) IsPerJob() bool {
 	return f.name == "name" || slices.Contains([]string{customColumns, "custom-columns-file"}, f.name)
 }
@@ -205,7 +205,7 @@ func (f *Format) printObject(w io.Writer, o runtime.Object) error {
 	if f.IsDocument() {
 		return f.printer.PrintObj(o, w)
 	}
-	// Templates look at fields by the names they have in JSON.
+	// Templates refer to fields by their names in JSON.
 	u, err := unstructuredOf(o)
 	if err != nil {
 		return err
@@ -217,8 +217,8 @@ func (f *Format) printObject(w io.Writer, o runtime.Object) error {
 	return f.printer.PrintObj(u, w)
 }
 
-// dropNulls removes fields that are null, because templates would print them as
-// "<nil>" and not as what kubectl prints for a field that is not there.
+// dropNulls removes fields that are null, because templates would print "<nil>" and not what
+// kubectl prints for an absent field.
 func dropNulls(value any) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -243,7 +243,7 @@ func unstructuredOf(o any) (*unstructured.Unstructured, error) {
 	return &unstructured.Unstructured{Object: content}, nil
 }
 
-// resourceName is what kubectl prints for -o name, such as "job.batch/pi".
+// resourceName returns what kubectl prints for -o name, such as "job.batch/pi".
 func resourceName(j *inspect.Job) string {
 	kind := strings.ToLower(j.Kind)
 	if group := j.GetObjectKind().GroupVersionKind().Group; group != "" {
@@ -252,8 +252,8 @@ func resourceName(j *inspect.Job) string {
 	return Safe(kind + "/" + j.Name)
 }
 
-// PrintEvent writes what happened to a Job as a document of kind WatchEvent, in
-// the form of the API's own watch events.
+// PrintEvent writes a change of a Job as a document of kind WatchEvent, in the form of the API's
+// own watch events.
 func (f *Format) PrintEvent(w io.Writer, event inspect.ChangeType, j *inspect.Job) error {
 	job, err := unstructuredOf(j)
 	if err != nil {

@@ -29,7 +29,7 @@ func newFormat(t *testing.T, output string) *printers.Format {
 func TestNewFormat(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "template")
 	assert.NilError(t, os.WriteFile(file, []byte("NAME\n.name\n"), 0o600))
-	// is tells what a format says of itself.
+	// is has the properties of a format.
 	type is struct{ table, wide, document, perJob bool }
 	for output, want := range map[string]is{
 		"":                              {table: true},
@@ -60,7 +60,7 @@ func TestNewFormat(t *testing.T) {
 func TestNewFormatErrors(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	for output, want := range map[string]string{
-		"xml":                            `unknown output format "xml"; there are wide, json, yaml, kyaml, name, custom-columns=,`,
+		"xml":                            `unknown output format "xml"; choose one of wide, json, yaml, kyaml, name, custom-columns=,`,
 		"JSON":                           `unknown output format "JSON"`,
 		"xml={.items}":                   `unknown output format "xml={.items}"`,
 		"jsonpath={.items":               "unclosed action",
@@ -85,7 +85,7 @@ func TestNewFormatErrors(t *testing.T) {
 	}
 }
 
-// What is listed as a format is one.
+// TestFormats: every listed format is accepted.
 func TestFormats(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "template")
 	assert.NilError(t, os.WriteFile(file, []byte("A\n.a\n"), 0o600))
@@ -134,22 +134,22 @@ func TestPrintListLeavesTheListAlone(t *testing.T) {
 	}
 }
 
-func TestPrintTellsThatItCouldNotWrite(t *testing.T) {
+func TestPrintReportsWriteErrors(t *testing.T) {
 	list := everyStatus()
 	for _, output := range []string{"json", "yaml"} {
 		assert.ErrorIs(t, newFormat(t, output).PrintObject(&full{}, list), errFull, output)
 		assert.ErrorIs(t, newFormat(t, output).PrintJobs(&full{}, list.Items[0].Jobs), errFull, output)
 	}
 	assert.ErrorIs(t, newFormat(t, "name").PrintJobs(&full{}, list.Items[0].Jobs), errFull)
-	// kubectl's templates keep no more of an error than its text.
+	// kubectl's templates keep only the text of an error.
 	for _, output := range []string{"jsonpath={.items}", "go-template={{.items}}"} {
 		assert.ErrorContains(t, newFormat(t, output).PrintObject(&full{}, list), errFull.Error(), output)
 	}
 }
 
-// TestEveryFormatIsVisible: whatever clusters send, no format has characters on which a
-// terminal acts. Documents keep the values. Templates keep line breaks and tabs, and what
-// the user wrote into the template.
+// TestEveryFormatIsVisible: no format has characters that a terminal interprets, whatever
+// clusters send. Documents keep the values. Templates keep line breaks and tabs, and the user's
+// own text.
 func TestEveryFormatIsVisible(t *testing.T) {
 	const hidden = "a\x1b[2J\u009b31m\x7f\u202eb\u2066\u200b\U000e0001\ufeff\u2028"
 	list := listOf(newJob("job-"+hidden, delegation.Owner(hidden+"\nnext\tcell"), delegation.Running))

@@ -18,7 +18,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// someJobs are as different as Jobs can be.
+// someJobs returns Jobs that differ as much as possible.
 func someJobs() []inspect.Job {
 	list := everyStatus()
 	return []inspect.Job{
@@ -43,7 +43,7 @@ func TestPrintJobs(t *testing.T) {
 		newJob("job-"+evil, delegation.Owner("owner-"+evil), delegation.Running),
 		newJob("mild", delegation.BuiltIn, delegation.Running),
 	}
-	// Line breaks and tabs are kubectl's to draw.
+	// kubectl draws line breaks and tabs itself.
 	harmful := strings.NewReplacer("\n", "", "\t", "", "\xff", "").Replace(evil)
 	oneLine := []inspect.Job{newJob("job-"+harmful, delegation.Owner("owner-"+harmful), delegation.Running), hostileJobs[1]}
 	const columns = "custom-columns=NAME:.name,READY:.ready,START:{.startTime},MIRRORS:.mirrors[*].context,NOTHING:.nothing,KIND:kind"
@@ -70,8 +70,8 @@ func TestPrintJobs(t *testing.T) {
 	}
 }
 
-// Titles are written once, however often Jobs are printed, and never if nobody
-// wants them.
+// TestCustomColumnsTitles: titles are written once, however often Jobs are printed, and never
+// with noHeaders.
 func TestCustomColumnsTitles(t *testing.T) {
 	jobs := []inspect.Job{newJob("first", delegation.BuiltIn, delegation.Running), newJob("second", delegation.BuiltIn, delegation.Running)}
 	for _, tt := range []struct {
@@ -116,8 +116,8 @@ func TestPrintEvent(t *testing.T) {
 	}
 }
 
-// Events are documents one behind the other, each of which a program can read
-// as soon as it is there, with a Job as it stands in a list.
+// TestPrintEventsAreAStream: events are separate documents that a program can read as soon as
+// each is written, with a Job in the same form as in a list.
 func TestPrintEventsAreAStream(t *testing.T) {
 	var out bytes.Buffer
 	f := newFormat(t, "json")

@@ -16,8 +16,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// History writes the sums of Jobs that finished, then a row for each of them or for each group,
-// and what the answer lacks.
+// History writes the totals of finished Jobs, then a row for each Job or each group, then what is
+// missing from the answer.
 func History(w io.Writer, list *inspect.HistoryList, o TableOptions) error {
 	p := palette{o.Color}
 	if o.Markdown {
@@ -83,7 +83,7 @@ func historyMarkdown(w io.Writer, list *inspect.HistoryList, o TableOptions) err
 	return d.write(w)
 }
 
-// HistorySummary says how many Jobs finished, how long they waited and what they used.
+// HistorySummary returns how many Jobs finished, how long they waited and what they used.
 func HistorySummary(list *inspect.HistoryList, o TableOptions) []string {
 	t := list.Total
 	text := inspect.Count(t.Jobs, "delegated Job") + " finished"
@@ -107,7 +107,7 @@ func HistorySummary(list *inspect.HistoryList, o TableOptions) []string {
 		}
 	}
 	if t.Evictions > 0 {
-		parts = append(parts, fmt.Sprintf("%s lost %s", inspect.Count(int(t.Evictions), "eviction"), human(t.LostSeconds)))
+		parts = append(parts, fmt.Sprintf("%s lost %s", inspect.Count(int(t.Evictions), "eviction"), humanSeconds(t.LostSeconds)))
 	}
 	if len(parts) > 0 {
 		text += ": " + strings.Join(parts, ", ")
@@ -117,9 +117,9 @@ func HistorySummary(list *inspect.HistoryList, o TableOptions) []string {
 	switch {
 	case t.WaitMedianSeconds == nil || t.WaitP90Seconds == nil:
 	case t.Waits == 1:
-		parts = append(parts, "Wait: "+human(*t.WaitMedianSeconds))
+		parts = append(parts, "Wait: "+humanSeconds(*t.WaitMedianSeconds))
 	default:
-		parts = append(parts, fmt.Sprintf("Waits: half up to %s, 9 of 10 up to %s", human(*t.WaitMedianSeconds), human(*t.WaitP90Seconds)))
+		parts = append(parts, fmt.Sprintf("Waits: half up to %s, 9 of 10 up to %s", humanSeconds(*t.WaitMedianSeconds), humanSeconds(*t.WaitP90Seconds)))
 	}
 	if used := resourceHours(t.ResourceHours, 3); used != none {
 		parts = append(parts, "used "+used+" hours")
@@ -130,7 +130,7 @@ func HistorySummary(list *inspect.HistoryList, o TableOptions) []string {
 	return lines
 }
 
-// historyNotes say what the answer lacks.
+// historyNotes returns notes on what is missing from the answer.
 func historyNotes(list *inspect.HistoryList, o TableOptions) []string {
 	var notes []string
 	for _, omitted := range list.Omitted {
@@ -146,7 +146,7 @@ func historyNotes(list *inspect.HistoryList, o TableOptions) []string {
 	for _, r := range list.Retention {
 		switch {
 		case r.Seconds != nil:
-			notes = append(notes, Safe(fmt.Sprintf("Kueue on %s keeps finished Workloads for %s: older Jobs may be missing", r.Context, human(*r.Seconds))))
+			notes = append(notes, Safe(fmt.Sprintf("Kueue on %s keeps finished Workloads for %s: older Jobs may be missing", r.Context, humanSeconds(*r.Seconds))))
 		case !r.Known && slices.ContainsFunc(list.Items, func(j inspect.PastJob) bool { return j.Context == r.Context }):
 			unknown = append(unknown, r.Context)
 		}
@@ -157,13 +157,13 @@ func historyNotes(list *inspect.HistoryList, o TableOptions) []string {
 	return notes
 }
 
-// pastColumns are those of Jobs.
+// pastColumns returns the columns of Jobs.
 func pastColumns(list *inspect.HistoryList, o TableOptions) []column[*inspect.PastJob] {
 	p := palette{o.Color}
-	are := func(is func(*inspect.PastJob) bool) bool {
+	hasAny := func(is func(*inspect.PastJob) bool) bool {
 		return slices.ContainsFunc(list.Items, func(j inspect.PastJob) bool { return is(&j) })
 	}
-	hasKinds := are(func(j *inspect.PastJob) bool { return j.Kind != "Job" })
+	hasKinds := hasAny(func(j *inspect.PastJob) bool { return j.Kind != "Job" })
 	return []column[*inspect.PastJob]{
 		{title: "CONTEXT", shrinks: true, absent: !o.Contexts, spare: 4, cell: func(j *inspect.PastJob) string { return Safe(j.Context) }},
 		{title: "NAMESPACE", shrinks: true, absent: !o.Namespaces, cell: func(j *inspect.PastJob) string { return Safe(j.Namespace) }},
@@ -204,7 +204,7 @@ func pastColumns(list *inspect.HistoryList, o TableOptions) []column[*inspect.Pa
 	}
 }
 
-// groupColumns are those of sums.
+// groupColumns returns the columns of groups.
 func groupColumns(list *inspect.HistoryList, o TableOptions) []column[*inspect.HistorySum] {
 	p := palette{o.Color}
 	count := func(n int64) string {
@@ -235,7 +235,7 @@ func groupColumns(list *inspect.HistoryList, o TableOptions) []column[*inspect.H
 			if s.LostSeconds == 0 {
 				return none
 			}
-			return human(s.LostSeconds)
+			return humanSeconds(s.LostSeconds)
 		}},
 		{title: "CLUSTERS", shrinks: true, absent: list.By == "cluster", cell: func(s *inspect.HistorySum) string {
 			return absentIfEmpty(Safe(strings.Join(s.Clusters, ",")))
@@ -249,17 +249,17 @@ func groupColumns(list *inspect.HistoryList, o TableOptions) []column[*inspect.H
 	}
 }
 
-// human is a number of seconds as kubectl writes durations.
-func human(n int64) string { return duration.HumanDuration(time.Duration(n) * time.Second) }
+// humanSeconds formats a number of seconds as kubectl formats durations.
+func humanSeconds(n int64) string { return duration.HumanDuration(time.Duration(n) * time.Second) }
 
 func seconds(n *int64) string {
 	if n == nil {
 		return unknown
 	}
-	return human(*n)
+	return humanSeconds(*n)
 }
 
-// evictions is how often a Job was evicted, with the reasons if there is room for them.
+// evictions returns the number of evictions of a Job; in a wide table with their reasons.
 func evictions(j *inspect.PastJob, wide bool) string {
 	switch {
 	case j.Evictions == nil:
@@ -325,8 +325,8 @@ func flavors(j *inspect.PastJob) string {
 	return absentIfEmpty(strings.Join(names, ","))
 }
 
-// resourceHours are amounts times hours, the most valuable resources first; most is how many of
-// them, 0 for all.
+// resourceHours formats resource amounts times hours, the most valuable resources first; most is
+// the maximum number of resources, 0 for all.
 func resourceHours(hours map[string]float64, most int) string {
 	var parts []string
 	for _, name := range slices.SortedFunc(maps.Keys(hours), byWorth) {
@@ -342,7 +342,7 @@ func resourceHours(hours map[string]float64, most int) string {
 	return absentIfEmpty(strings.Join(parts, ", "))
 }
 
-// hoursText has two digits behind the point for what is small, and none for what is large.
+// hoursText formats a number of hours: small numbers with two decimals, large ones with none.
 func hoursText(n float64) string {
 	digits := 2
 	if n >= 100 {

@@ -17,7 +17,8 @@ import (
 // CSV is the output format of history for spreadsheets.
 const CSV = "csv"
 
-// NewHistorySorters check a JSONPath expression for Jobs that finished and for groups of these.
+// NewHistorySorters returns sorters for finished Jobs and for groups of them, from a JSONPath
+// expression. Only the one that hasGroups selects uses the expression.
 func NewHistorySorters(expression string, hasGroups bool) (jobs *SorterOf[inspect.PastJob], groups *SorterOf[inspect.HistorySum], err error) {
 	n, count, t := int64(1), int32(1), metav1.NewTime(time.Unix(1, 0))
 	hours := map[string]float64{"cpu": 1, "memory": 1, "nvidia.com/gpu": 1}
@@ -33,7 +34,7 @@ func NewHistorySorters(expression string, hasGroups bool) (jobs *SorterOf[inspec
 	return jobs, &SorterOf[inspect.HistorySum]{}, err
 }
 
-// PrintPast writes Jobs that finished, or groups of them, one after the other, in a format that
+// PrintPast writes finished Jobs, or groups of them, one after the other, in a format that
 // IsPerJob.
 func (f *Format) PrintPast(w io.Writer, list *inspect.HistoryList) error {
 	if f.name != "name" {
@@ -59,8 +60,8 @@ func (f *Format) PrintPast(w io.Writer, list *inspect.HistoryList) error {
 	return nil
 }
 
-// HistoryCSV writes a line for each Job, or for each group, with times in RFC 3339 and durations
-// in seconds. What is unknown is empty.
+// HistoryCSV writes a line for each Job or each group, with times in RFC 3339 and durations in
+// seconds. Unknown values are empty.
 func HistoryCSV(w io.Writer, list *inspect.HistoryList, noHeaders bool) error {
 	out := csv.NewWriter(w)
 	titles, rows := pastCSV(list)

@@ -13,14 +13,15 @@ import (
 // SVG is the output format of pictures that tickets and pages can show.
 const SVG = "svg"
 
-// The size of a picture, and the margins around what is drawn, in pixels.
+// The size of a picture, and its margins, in pixels.
 const (
 	svgWidth, svgHeight                  = 800, 320
 	svgLeft, svgRight, svgTop, svgBottom = 70, 20, 50, 60
 )
 
-// HistorySVG draws how long Jobs waited over the time at which they were admitted: one mark per
-// Job, whose shape is its result, so that it reads without colour. It refers to nothing else.
+// HistorySVG draws how long Jobs waited against the time at which they were admitted: one mark
+// per Job, whose shape is its result, so that it is readable without colour. The picture refers
+// to no other file.
 func HistorySVG(w io.Writer, list *inspect.HistoryList, o TableOptions) error {
 	var from, to time.Time
 	most, drawn := int64(1), 0
@@ -58,10 +59,10 @@ func HistorySVG(w io.Writer, list *inspect.HistoryList, o TableOptions) error {
 	return writeAll(w, b.String())
 }
 
-// isDrawn says whether a Job has a place in the picture.
+// isDrawn reports whether a Job has a place in the picture.
 func isDrawn(j *inspect.PastJob) bool { return j.AdmittedAt != nil && j.WaitSeconds != nil }
 
-// legend says what the shapes mean, and how many Jobs are not drawn.
+// legend explains the shapes, and has the number of Jobs that are not drawn.
 func legend(list *inspect.HistoryList, drawn int) string {
 	text := "○ Complete   × Failed   □ Deleted   △ Unknown"
 	if left := len(list.Items) - drawn; left > 0 {
@@ -70,7 +71,7 @@ func legend(list *inspect.HistoryList, drawn int) string {
 	return text
 }
 
-// scale places times and waits.
+// scale converts times and waits to positions.
 type scale struct {
 	from time.Time
 	span time.Duration
@@ -83,7 +84,7 @@ func (s scale) at(t time.Time, wait int64) (x, y float64) {
 	return x, y
 }
 
-// axes draws the lines at the left and below, with the first and the last time, and waits.
+// axes draws the left and the lower axis, with the first and the last time, and waits.
 func (s scale) axes(b *strings.Builder, to time.Time, drawn int) {
 	const bottom, right = svgHeight - svgBottom, svgWidth - svgRight
 	fmt.Fprintf(b, `<path d="M%d %dV%dH%d" fill="none" stroke="#000"/>`+"\n", svgLeft, svgTop, bottom, right)
@@ -93,13 +94,13 @@ func (s scale) axes(b *strings.Builder, to time.Time, drawn int) {
 	for _, part := range []int64{0, 1, 2} {
 		wait := s.most * part / 2
 		_, y := s.at(s.from, wait)
-		svgLabel(b, svgLeft-6, int(y)+4, "end", human(wait))
+		svgLabel(b, svgLeft-6, int(y)+4, "end", humanSeconds(wait))
 	}
 	svgLabel(b, svgLeft, bottom+20, "start", s.from.UTC().Format(time.RFC3339))
 	svgLabel(b, right, bottom+20, "end", to.UTC().Format(time.RFC3339))
 }
 
-// mark is the shape of a result.
+// mark returns the path of a result's shape.
 func mark(r inspect.Result, x, y float64) string {
 	switch r {
 	case inspect.ResultComplete:
@@ -125,10 +126,10 @@ func svgLabel(b *strings.Builder, x, y int, anchor, text string) {
 	fmt.Fprintf(b, `<text x="%d" y="%d" text-anchor="%s">%s</text>`+"\n", x, y, anchor, xmlText(text))
 }
 
-// xmlText is a text that is harmless in XML.
+// xmlText escapes a text for XML.
 func xmlText(text string) string {
 	var b strings.Builder
-	// A strings.Builder takes everything.
+	// A strings.Builder never fails.
 	_ = xml.EscapeText(&b, []byte(Safe(text)))
 	return b.String()
 }

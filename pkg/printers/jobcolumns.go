@@ -9,18 +9,18 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// jobColumns are all columns of a table of Jobs.
+// jobColumns returns all columns of a table of Jobs.
 func jobColumns(o TableOptions) []column[*inspect.Job] {
 	p := palette{o.Color}
 	spareCompletions, spareDuration := 5, 4
 	if o.Kinds {
-		// Only Jobs have some.
+		// Only Jobs have completions.
 		spareCompletions = 4
 	}
 	columns := []column[*inspect.Job]{
 		{title: "CONTEXT", absent: !o.Contexts, shrinks: true, cell: func(j *inspect.Job) string { return Safe(j.Context) }},
 		{title: "NAMESPACE", absent: !o.Namespaces, shrinks: true, cell: func(j *inspect.Job) string { return Safe(j.Namespace) }},
-		// The wide table has it further behind.
+		// The wide table has it further right.
 		{title: "KIND", absent: !o.Kinds || o.Wide, shrinks: true, cell: func(j *inspect.Job) string { return Safe(j.Kind) }},
 		{title: "NAME", keeps: true, shrinks: true, cell: func(j *inspect.Job) string { return Safe(j.Name) }},
 		{title: "MANAGED-BY", absent: !o.Owners, shrinks: true, cell: func(j *inspect.Job) string { return Safe(string(j.ManagedBy)) }},
@@ -50,14 +50,14 @@ func jobColumns(o TableOptions) []column[*inspect.Job] {
 	// Their cells have blanks, so they are the last ones.
 	return append(columns,
 		column[*inspect.Job]{title: "DISPATCHER", wide: true, absent: !o.Dispatchers, shrinks: true, cell: func(j *inspect.Job) string { return dispatcher(j, o) }},
-		column[*inspect.Job]{title: "REASON", absent: !o.Reasons, shrinks: true, least: legible, cell: reason},
+		column[*inspect.Job]{title: "REASON", absent: !o.Reasons, shrinks: true, least: minProseWidth, cell: reason},
 	)
 }
 
-// unlabelled is the cell of a Job without the label, as kubectl get has it.
+// unlabelled is the cell of a Job without the label, as in kubectl get.
 const unlabelled = "<none>"
 
-// labelColumn is the column of a label, as kubectl get has it: its title is the last part of the
+// labelColumn returns the column of a label, as in kubectl get: its title is the last part of the
 // label's name.
 func labelColumn(label string) column[*inspect.Job] {
 	title := label[strings.LastIndex(label, "/")+1:]
@@ -69,7 +69,7 @@ func labelColumn(label string) column[*inspect.Job] {
 	}}
 }
 
-// reason is why a Job is where it is, in a line.
+// reason returns, in a line, why a Job is in its state.
 func reason(j *inspect.Job) string {
 	switch {
 	case j.Message == nil:
@@ -80,11 +80,11 @@ func reason(j *inspect.Job) string {
 	return Safe(*j.Message)
 }
 
-// nobody is the dispatcher of a Job that should have one.
-const nobody = "nobody"
+// noDispatcher is the cell of a Job that should have a dispatcher and has none.
+const noDispatcher = "nobody"
 
-// dispatcher is who holds the Lease of a Job that is dispatched, and for how long
-// they have. What has finished needs nobody.
+// dispatcher returns the holder of a dispatched Job's Lease, and since when. A finished Job needs
+// none.
 func dispatcher(j *inspect.Job, o TableOptions) string {
 	d := j.Dispatcher
 	switch {
@@ -99,11 +99,11 @@ func dispatcher(j *inspect.Job, o TableOptions) string {
 	case j.Status.IsFinished():
 		return none
 	}
-	return nobody
+	return noDispatcher
 }
 
-// mirror is the context that runs the Job. Mirrors that were not looked for, or
-// could not be known, leave it unknown for a delegated Job; any other has none.
+// mirror returns the context that runs the Job. If mirrors were not looked for or could not be
+// read, a delegated Job's is unknown; any other Job has none.
 func mirror(j *inspect.Job) string {
 	switch {
 	case j.Mirrors == nil && j.IsDelegated():

@@ -12,12 +12,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// JUnit writes the JUnit report of a command of ours, its verb: a test case for each finding, and one for what was not checked.
-// withPassed adds one for each other rule. A test case is named after what should hold.
+// JUnit writes the JUnit report of a command, verb: a test case for each finding, and one for
+// each thing that was not checked. withPassed adds one for each other rule. The name of a test
+// case is the condition that should hold.
 //
-// A finding of severity info does not fail. A context that was not read is an error; what else
-// was not checked is skipped. XML cannot hold most control characters, so texts are those that a
-// terminal would be given.
+// A finding of severity info is no failure. A context that was not read is an error; everything
+// else that was not checked is skipped. XML cannot hold most control characters, so texts are
+// escaped as for a terminal.
 func JUnit(w io.Writer, verb string, list *inspect.FindingList, all []rules.Rule, withPassed bool) error {
 	suite := junit.Testsuite{Name: command.Plugin(verb).Shell(), Time: "0"}
 	found := map[string]bool{}
@@ -71,13 +72,13 @@ func foundCase(f *inspect.Finding) junit.Testcase {
 	return test
 }
 
-// otherCase is the test case of a rule that found nothing: it passed if all that it reads was
-// read.
+// otherCase is the test case of a rule without findings: it passes if everything that the rule
+// reads was read.
 func otherCase(r rules.Rule, list *inspect.FindingList) junit.Testcase {
 	test := testCase(r.Code, r.Code+" "+r.Holds)
 	reason := ""
 	for _, u := range list.Unchecked {
-		// Anything may depend on a cluster that was not read.
+		// Any rule may depend on a cluster that was not read.
 		if reason == "" && (u.What == inspect.Everything || len(u.Contexts) == 0) {
 			reason = "not checked: " + UncheckedText(u)
 		}

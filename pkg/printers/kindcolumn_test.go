@@ -14,7 +14,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// ofKind makes an object of another kind than Job.
+// ofKind returns an object of a kind other than Job.
 func ofKind(apiVersion, kind, name string, owner delegation.Owner, status delegation.Status) inspect.Job {
 	return with(newJob(name, owner, status), func(j *inspect.Job) {
 		j.APIVersion, j.Kind, j.Completions, j.Parallelism = apiVersion, kind, nil, nil
@@ -59,7 +59,7 @@ func severalTraces() *inspect.TraceList {
 	return list
 }
 
-func TestKindsAreToldWhereThereAreSeveral(t *testing.T) {
+func TestKindsAreShownIfThereAreSeveral(t *testing.T) {
 	everywhere := printers.TableOptions{Kinds: true, Contexts: true, Namespaces: true, Now: now}
 	narrow, wide := everywhere, everywhere
 	narrow.Width, wide.Wide = 80, true
@@ -93,7 +93,7 @@ func TestKindsAreToldWhereThereAreSeveral(t *testing.T) {
 	}
 }
 
-// What can be spared goes only where that helps.
+// TestColumnsAreSparedWhereThatHelps: columns are left out only if that helps.
 func TestColumnsAreSparedWhereThatHelps(t *testing.T) {
 	o := printers.TableOptions{Kinds: true, Contexts: true, Namespaces: true}
 	has := func(width int, title string) bool {

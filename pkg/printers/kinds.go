@@ -9,8 +9,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// Kinds writes a row for each kind. What its field may be and how many objects each
-// owner has stands below the row where a terminal is too narrow for it.
+// Kinds writes a row for each kind. The allowed values of its field and the number of objects of
+// each owner stand below the row if the terminal is too narrow.
 func Kinds(w io.Writer, list *inspect.KindList, o TableOptions) error {
 	if o.Markdown {
 		return tableMarkdown(w, slices.Concat(kindColumns(o), kindDetailColumns()), pointers(list.Items), list.Errors, o)
@@ -34,7 +34,7 @@ func Kinds(w io.Writer, list *inspect.KindList, o TableOptions) error {
 	}, p.dim)
 }
 
-// kindColumns are the columns that a row has at the least.
+// kindColumns returns the columns that every row has.
 func kindColumns(o TableOptions) []column[*inspect.ServedKind] {
 	return []column[*inspect.ServedKind]{
 		{title: "CONTEXT", shrinks: true, absent: !o.Contexts, cell: func(k *inspect.ServedKind) string { return Safe(k.Context) }},
@@ -44,7 +44,7 @@ func kindColumns(o TableOptions) []column[*inspect.ServedKind] {
 	}
 }
 
-// kindDetailColumns are those that stand below the row where there is no room in it.
+// kindDetailColumns returns the columns that stand below the row if the terminal is too narrow.
 func kindDetailColumns() []column[*inspect.ServedKind] {
 	return []column[*inspect.ServedKind]{
 		{title: "ALLOWED", cell: func(k *inspect.ServedKind) string { return allowed(k, ",") }},
@@ -57,7 +57,7 @@ func kindDetailColumns() []column[*inspect.ServedKind] {
 	}
 }
 
-// allowed are the values that the field may have.
+// allowed returns the values that the field may have.
 func allowed(k *inspect.ServedKind, separator string) string {
 	switch {
 	case k.ManagedBy == "":
@@ -72,8 +72,8 @@ func allowed(k *inspect.ServedKind, separator string) string {
 	return strings.Join(values, separator)
 }
 
-// owned is how many objects each owner has. The format is given the number and the
-// owner.
+// owned returns the number of objects of each owner. The arguments of the format are the number
+// and the owner.
 func owned(k *inspect.ServedKind, format, separator string) string {
 	switch {
 	case k.ManagedBy == "":
@@ -90,7 +90,7 @@ func owned(k *inspect.ServedKind, format, separator string) string {
 	return strings.Join(counts, separator)
 }
 
-// change says whether the field can be changed.
+// change returns whether the field can be changed.
 func change(k *inspect.ServedKind) string {
 	if k.ManagedBy == "" {
 		return none
@@ -98,7 +98,7 @@ func change(k *inspect.ServedKind) string {
 	return absentIfEmpty(string(k.Change))
 }
 
-// knownBy is what tells of the kind.
+// knownBy returns the source from which the kind is known.
 func knownBy(k *inspect.ServedKind) string {
 	if k.Discovered {
 		return "schema"
@@ -106,7 +106,7 @@ func knownBy(k *inspect.ServedKind) string {
 	return "table"
 }
 
-// kindDetails are in words what stands in no column.
+// kindDetails returns in words what has no column.
 func kindDetails(k *inspect.ServedKind, o TableOptions) string {
 	var parts []string
 	if k.ManagedBy == "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// servedKinds has a kind for each way in which a cell can read.
+// servedKinds returns a kind for each form of a cell.
 func servedKinds() *inspect.KindList {
 	list := inspect.NewKindList()
 	builtIn := inspect.KindOwner{ManagedBy: delegation.BuiltIn, BuiltIn: true, Count: 12}

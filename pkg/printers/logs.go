@@ -12,25 +12,25 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
 )
 
-// PrefixMode says which lines of logs begin with whose they are.
+// PrefixMode selects the lines of logs that begin with the name of their container.
 type PrefixMode int
 
 const (
-	// PrefixSeveral: all lines, once there is more than one container.
+	// PrefixSeveral prefixes all lines once there is more than one container.
 	PrefixSeveral PrefixMode = iota
 	PrefixAlways
 	PrefixNever
 )
 
-// LogOptions say how lines of logs look.
+// LogOptions are the options of Logs.
 type LogOptions struct {
 	Prefix PrefixMode
 	Color  bool
 }
 
-// Logs writes lines of logs as their programs wrote them, each in one piece, with
-// whose they are in front: "POD CONTAINER LINE", and the context before these
-// where it is more than one. It may be used by several goroutines.
+// Logs writes lines of logs unchanged, each in one piece, with the name of their container in
+// front: "POD CONTAINER LINE", preceded by the context if there is more than one. It is safe for
+// concurrent use.
 type Logs struct {
 	w       io.Writer
 	options LogOptions
@@ -40,13 +40,13 @@ type Logs struct {
 	expected map[logs.Container]bool
 	contexts map[string]bool
 	prefixes map[logs.Container]string
-	// isOpen says that the last line written has no newline, and last whose it is.
+	// isOpen is set if the last written line has no newline; last is its container.
 	isOpen bool
 	last   logs.Container
 	text   []byte
 }
 
-// NewLogs makes one.
+// NewLogs returns a Logs that writes to w.
 func NewLogs(w io.Writer, o LogOptions) *Logs {
 	return &Logs{
 		w: w, options: o, colors: palette{o.Color},
@@ -54,7 +54,7 @@ func NewLogs(w io.Writer, o LogOptions) *Logs {
 	}
 }
 
-// Expect tells of a container whose lines may come.
+// Expect announces a container whose lines may come.
 func (l *Logs) Expect(c logs.Container) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,8 +65,8 @@ func (l *Logs) Expect(c logs.Container) {
 	}
 }
 
-// Write writes lines of a container. One that goes on after another container has
-// written is begun anew.
+// Write writes lines of a container. A line that continues after another container has written is
+// begun again with its prefix.
 func (l *Logs) Write(c logs.Container, lines []byte, continues bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,9 +110,9 @@ func (l *Logs) prefix(c logs.Container) string {
 	return prefix
 }
 
-// logs colours the prefix of a pod's lines: by its name, so that it has the same
-// colour each time. Red is left for what is faulty, and black, white and the bright
-// colours are what backgrounds have.
+// logs colours the prefix of a pod's lines by the pod's name, so that a pod has the same colour
+// each time. Red is reserved for failures; black, white and the bright colours are colours of
+// backgrounds.
 func (p palette) logs(pod, text string) string {
 	colors := []color.Color{lipgloss.Cyan, lipgloss.Green, lipgloss.Magenta, lipgloss.Yellow, lipgloss.Blue}
 	hash := fnv.New32a()

@@ -11,7 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
 )
 
-// TestLogsPrefixes: who a line is of is told once there are several.
+// TestLogsPrefixes: lines have the name of their container once there are several.
 func TestLogsPrefixes(t *testing.T) {
 	one, two := logs.Container{Context: "west", Pod: "train-0", Name: "main"}, logs.Container{Context: "west", Pod: "train-1", Name: "main"}
 	away := logs.Container{Context: "evil\x1b[31m", Pod: "train-2", Name: "main"}
@@ -29,7 +29,7 @@ func TestLogsPrefixes(t *testing.T) {
 		assert.NilError(t, l.Write(one, []byte("a\n"), false))
 		l.Expect(two)
 		assert.NilError(t, l.Write(one, []byte("b\n"), false))
-		// A line that has no end is given one when another line follows.
+		// A line without an end gets one when another line follows.
 		assert.NilError(t, l.Write(two, []byte("c\nd"), false))
 		l.Expect(away)
 		assert.NilError(t, l.Write(away, []byte("e\n"), false))
@@ -38,8 +38,8 @@ func TestLogsPrefixes(t *testing.T) {
 	}
 }
 
-// TestLogsOfALongLine: its pieces are one line, until another container writes between
-// them.
+// TestLogsOfALongLine: the pieces of a long line are one line, unless another container writes
+// between them.
 func TestLogsOfALongLine(t *testing.T) {
 	one, two := logs.Container{Pod: "train-0", Name: "main"}, logs.Container{Pod: "train-1", Name: "main"}
 	var out bytes.Buffer
@@ -54,7 +54,7 @@ func TestLogsOfALongLine(t *testing.T) {
 	assert.Equal(t, out.String(), "train-0 main 10%\r20%\r\ntrain-1 main a\ntrain-0 main 30%\r\ntrain-0 main b\ntrain-0 main c\ntrain-0 main late\n")
 }
 
-// TestLogsAreRaw: what programs write is nobody's to change.
+// TestLogsAreRaw: the output of programs is written unchanged.
 func TestLogsAreRaw(t *testing.T) {
 	const text = "\x1b[31mred\x1b[0m \xff\xfe\x00 50%\r100%\r\n\n  indented\n" + "no end"
 	var out bytes.Buffer
@@ -64,8 +64,7 @@ func TestLogsAreRaw(t *testing.T) {
 	assert.Equal(t, out.String(), text)
 }
 
-// TestLogsColors: a pod has the same colour each time, out of a few that are none
-// of a background's, and never red.
+// TestLogsColors: a pod has the same colour each time, and never a background colour or red.
 func TestLogsColors(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 100 {

@@ -16,13 +16,14 @@ import (
 // Markdown is the output format of tables for tickets and pages: GitHub Flavored Markdown.
 const Markdown = "markdown"
 
-// forMarkdown are the options of tables in Markdown: no colour, and no end of lines.
+// forMarkdown returns the options for tables in Markdown: without colour and with unlimited
+// lines.
 func (o TableOptions) forMarkdown() TableOptions {
 	o.Color, o.Width, o.Height = false, 0, 0
 	return o
 }
 
-// document is a page in Markdown: blocks with a blank line between any two.
+// document is a page in Markdown: blocks separated by blank lines.
 type document struct{ blocks []string }
 
 func (d *document) paragraph(text string) {
@@ -31,7 +32,7 @@ func (d *document) paragraph(text string) {
 	}
 }
 
-// heading adds one, of the third level: pages and tickets have their own above.
+// heading adds a heading of the third level: pages and tickets have their own headings above.
 func (d *document) heading(text string) { d.paragraph("### " + text) }
 
 func (d *document) list(items []string) {
@@ -46,15 +47,15 @@ func (d *document) code(text string) { d.paragraph("```sh\n" + text + "\n```") }
 // write writes the page.
 func (d *document) write(w io.Writer) error { return writeLines(w, strings.Join(d.blocks, "\n\n")) }
 
-// addTable adds a table with a row for each value. Columns that are for the wide table are
-// left out unless that is wanted. Without rows nothing is added.
+// addTable adds a table with a row for each value, and adds nothing if there are no values.
+// Columns of the wide table are left out unless o.Wide is set.
 func addTable[T any](d *document, columns []column[T], values []T, o TableOptions) error {
 	if len(values) == 0 {
 		return nil
 	}
 	columns = shown(columns, o)
 	var b strings.Builder
-	t := tablewriter.NewTable(&b, tablewriter.WithConfig(asTheyAre(tw.Padding{Left: " ", Right: " "})), tablewriter.WithRenderer(renderer.NewMarkdown()))
+	t := tablewriter.NewTable(&b, tablewriter.WithConfig(rawCells(tw.Padding{Left: " ", Right: " "})), tablewriter.WithRenderer(renderer.NewMarkdown()))
 	titles := make([]string, len(columns))
 	for i, c := range columns {
 		titles[i] = c.title
@@ -79,8 +80,8 @@ func addTable[T any](d *document, columns []column[T], values []T, o TableOption
 	return nil
 }
 
-// literal escapes what Markdown would take for markup, so that a text from a cluster is
-// neither a link nor HTML. A pipe is escaped in tables, where it ends a cell.
+// literal escapes Markdown markup, so that a text from a cluster is neither a link nor HTML. A
+// pipe is escaped only in tables, where it ends a cell.
 func literal(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -92,7 +93,7 @@ func literal(text string) string {
 	return b.String()
 }
 
-// prose is a text with its commands as code.
+// prose returns a text with its commands as code.
 func prose(text command.Prose) string {
 	var b strings.Builder
 	for _, part := range command.Prose(Safe(string(text))).Parts() {
@@ -105,7 +106,7 @@ func prose(text command.Prose) string {
 	return b.String()
 }
 
-// asMarked returns a column whose cells are Markdown already.
+// asMarked returns a column whose cells are already Markdown.
 func asMarked[T any](title string, cell func(T) string) column[T] {
 	return column[T]{title: title, cell: cell, marked: true}
 }
@@ -122,7 +123,7 @@ func (d *document) addErrors(errs []inspect.ContextError) {
 	}
 }
 
-// ownersMarkdown has one table, with the owners in a column.
+// ownersMarkdown writes one table with a column for the owner.
 func ownersMarkdown(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 	o = o.forMarkdown()
 	o.Owners = true
@@ -134,7 +135,7 @@ func ownersMarkdown(w io.Writer, list *inspect.OwnerList, o TableOptions) error 
 	return d.write(w)
 }
 
-// findingsMarkdown has the summary, and one row per finding with its fixes.
+// findingsMarkdown writes the summary, and one row per finding with its fixes.
 func findingsMarkdown(w io.Writer, list *inspect.FindingList, o TableOptions) error {
 	o = o.forMarkdown()
 	d := &document{}
@@ -183,7 +184,7 @@ func findingMarkdownColumns(o TableOptions) []column[*inspect.Finding] {
 	}
 }
 
-// traceMarkdown has the answer in words, with commands as blocks of code, then the tables.
+// traceMarkdown writes the answer in words, with commands as code blocks, then the tables.
 func traceMarkdown(w io.Writer, t *inspect.Trace, o TableOptions) error {
 	o = o.forMarkdown()
 	d := &document{}
@@ -216,12 +217,12 @@ func traceMarkdown(w io.Writer, t *inspect.Trace, o TableOptions) error {
 	return traceSections(w, d, t, o)
 }
 
-// traceSections adds the tables behind the answer, and writes the page.
+// traceSections adds the tables after the answer, and writes the page.
 func traceSections(w io.Writer, d *document, t *inspect.Trace, o TableOptions) error {
 	if len(t.Hops) > 0 {
 		d.heading("Chain")
-		said := map[string]bool{t.Message: true}
-		message := column[hopNode]{title: "MESSAGE", cell: func(h hopNode) string { return absentIfEmpty(hopMessage(h.Hop, said, o)) }}
+		seen := map[string]bool{t.Message: true}
+		message := column[hopNode]{title: "MESSAGE", cell: func(h hopNode) string { return absentIfEmpty(hopMessage(h.Hop, seen, o)) }}
 		if err := addTable(d, append(hopColumns(o), message), hopNodes(t.Hops), o); err != nil {
 			return err
 		}
@@ -247,7 +248,7 @@ func traceSections(w io.Writer, d *document, t *inspect.Trace, o TableOptions) e
 	return d.write(w)
 }
 
-// tableMarkdown has one table and the contexts that were not read.
+// tableMarkdown writes one table and the contexts that were not read.
 func tableMarkdown[T any](w io.Writer, columns []column[T], values []T, errs []inspect.ContextError, o TableOptions) error {
 	d := &document{}
 	if err := addTable(d, columns, values, o.forMarkdown()); err != nil {
@@ -257,7 +258,7 @@ func tableMarkdown[T any](w io.Writer, columns []column[T], values []T, errs []i
 	return d.write(w)
 }
 
-// withProblems are the columns of a list of queues, with what is wrong with each.
+// withProblems returns the columns of a list of queues, with the problem of each.
 func withProblems(columns []column[*inspect.QueueQuota], list *inspect.QueueList) []column[*inspect.QueueQuota] {
 	isFine := !slices.ContainsFunc(list.Items, func(q inspect.QueueQuota) bool { return q.Problem != "" })
 	return append(columns, column[*inspect.QueueQuota]{title: "PROBLEM", absent: isFine, cell: func(q *inspect.QueueQuota) string {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestMarkdownEscapes: a text from a cluster is neither markup nor the end of a cell, and a
-// command stays what it is.
+// command stays unchanged.
 func TestMarkdownEscapes(t *testing.T) {
 	list := inspect.NewFindingList()
 	list.Items = []inspect.Finding{{

@@ -15,7 +15,7 @@ func Mermaid(list []inspect.Trace) string {
 		hops := list[n].Hops
 		for i, h := range hops {
 			fmt.Fprintf(&b, "  t%dh%d[\"%s\"]:::%s\n", n, i, mermaidText(h), h.Health)
-			if from := leadsTo(hops, i); from >= 0 {
+			if from := arrowSource(hops, i); from >= 0 {
 				fmt.Fprintf(&b, "  t%dh%d --> t%dh%d\n", n, from, n, i)
 			}
 		}
@@ -28,10 +28,10 @@ func Mermaid(list []inspect.Trace) string {
 	return b.String()
 }
 
-// leadsTo is the hop that an arrow to hop i begins at, -1 for none. In the tree,
-// what a Job goes through on the management cluster stands side by side; in a
-// picture it is a chain, and the clusters hang on its end.
-func leadsTo(hops []inspect.Hop, i int) int {
+// arrowSource returns the hop at which the arrow to hop i begins, -1 for none. In the tree, the
+// steps of a Job on the management cluster are siblings; in the picture they are a chain, and the
+// clusters hang on its end.
+func arrowSource(hops []inspect.Hop, i int) int {
 	for from := i - 1; from >= 0; from-- {
 		h := hops[from]
 		isStep := h.Depth == 1 && hops[i].Depth == 1 && hops[i].Kind != hops[0].Kind &&
@@ -43,8 +43,8 @@ func leadsTo(hops []inspect.Hop, i int) int {
 	return -1
 }
 
-// mermaidText is the text of a node; Mermaid reads quotes and angle brackets as
-// its own unless they are written as entities.
+// mermaidText returns the text of a node. Quotes and angle brackets are written as entities,
+// because Mermaid interprets them.
 func mermaidText(h inspect.Hop) string {
 	lines := []string{hopName(h)}
 	if h.Context != "" {

@@ -6,8 +6,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 )
 
-// Outcomes writes a row for each Job that was dispatched, with the context that it was
-// given to, and how that ended.
+// Outcomes writes a row for each dispatched Job, with the context that it was dispatched to, and
+// how that ended.
 func Outcomes(w io.Writer, outcomes []dispatch.Outcome, o TableOptions) error {
 	rows, err := newTable(outcomeColumns(palette{o.Color}), outcomes, o).layout(o.Width)
 	if err != nil {
@@ -26,7 +26,7 @@ func outcomeColumns(p palette) []column[dispatch.Outcome] {
 			return p.absent(absentIfEmpty(o.Mirror.Context))
 		}},
 		{title: "END", cell: func(o dispatch.Outcome) string {
-			end := wordingOf(o.End)
+			end := eventWording(o.End)
 			if end.color == nil {
 				return end.words
 			}

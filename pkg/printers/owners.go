@@ -10,18 +10,17 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// Owners writes Jobs in groups, one for each owner: a header row with counts,
-// then the Jobs. Contexts that could not be read follow in a group of their own.
+// Owners writes Jobs in groups, one for each owner: a header row with counts, then the Jobs.
+// Contexts that could not be read follow in their own group.
 //
-// Without headers the header rows are left out as the titles are, and the errors
-// too: they are not what a script that splits lines into fields expects, and
-// its caller reports them elsewhere.
+// Without headers it leaves out the titles, the header rows and the errors: a script that splits
+// lines into fields does not expect them, and the caller reports errors elsewhere.
 func Owners(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 	if o.Markdown {
 		return ownersMarkdown(w, list, o)
 	}
 	p := palette{o.Color}
-	// headers are the header rows, by how many lines come before.
+	// headers are the header rows, by the number of lines before each.
 	headers, line := map[int]string{}, 1
 	for i := range list.Items {
 		headers[line] = strings.Join(wrap(ownerHeader(&list.Items[i], o), o.Width, ""), "\n")
@@ -48,7 +47,7 @@ func Owners(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 	return writeErrors(w, list.Errors, len(list.Items) > 0, o)
 }
 
-// ownerHeader is the header row of a group: "OWNER: 3 jobs (2 Running, 1 Failed)".
+// ownerHeader returns the header row of a group: "OWNER: 3 jobs (2 Running, 1 Failed)".
 func ownerHeader(g *inspect.OwnerGroup, o TableOptions) string {
 	p, noun := palette{o.Color}, nounFor(o)
 	if g.Total() == 1 {
@@ -57,7 +56,7 @@ func ownerHeader(g *inspect.OwnerGroup, o TableOptions) string {
 	return fmt.Sprintf("%s: %d %s (%s)", p.bold(Safe(string(g.ManagedBy))), g.Total(), noun, counts(g, p))
 }
 
-// nounFor is what there are several of.
+// nounFor returns the plural of the rows.
 func nounFor(o TableOptions) string {
 	if o.Kinds {
 		return "objects"
@@ -113,9 +112,9 @@ func Summary(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 	return writeErrors(w, list.Errors, len(list.Items) > 0, o)
 }
 
-// writeRows writes the rows of a table, of which the first is the header, each with a text
-// below it that is drawn as said, if there is one; and what could not be read.
-func writeRows(w io.Writer, rows []string, errs []inspect.ContextError, o TableOptions, below func(i int) string, drawn func(string) string) error {
+// writeRows writes the rows of a table, of which the first is the header, each followed by the
+// text that below returns, if any, styled by drawn; then the contexts that could not be read.
+func writeRows(w io.Writer, rows []string, errs []inspect.ContextError, o TableOptions, below func(i int) string, style func(string) string) error {
 	header, rows := rows[:1], rows[1:]
 	if o.NoHeaders {
 		return writeLines(w, rows...)
@@ -128,7 +127,7 @@ func writeRows(w io.Writer, rows []string, errs []inspect.ContextError, o TableO
 		lines = append(lines, row)
 		if text := below(i); text != "" {
 			for _, line := range wrap(text, o.Width, gap) {
-				lines = append(lines, drawn(line))
+				lines = append(lines, style(line))
 			}
 		}
 	}
@@ -138,10 +137,9 @@ func writeRows(w io.Writer, rows []string, errs []inspect.ContextError, o TableO
 	return writeErrors(w, errs, len(rows) > 0, o)
 }
 
-// writeErrors writes a row for each context that could not be read, behind a
-// blank line where something stands above. On a terminal, messages stand below
-// the row and are wrapped to its width. What somebody is refused in a context stands in
-// one row.
+// writeErrors writes a row for each context that could not be read, after a blank line if there
+// is output above. On a terminal, messages stand below the row and are wrapped to its width. All
+// refusals in a context share one row.
 func writeErrors(w io.Writer, errs []inspect.ContextError, below bool, o TableOptions) error {
 	if len(errs) == 0 {
 		return nil

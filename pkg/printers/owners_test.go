@@ -68,7 +68,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// Colour says nothing that the text does not, and moves nothing.
+// TestColorChangesNothingElse: colour adds no meaning to the text, and changes no positions.
 func TestColorChangesNothingElse(t *testing.T) {
 	for _, list := range []*inspect.OwnerList{everyStatus(), severalContexts(), onlyErrors(), hostile()} {
 		for _, o := range []printers.TableOptions{
@@ -85,8 +85,8 @@ func TestColorChangesNothingElse(t *testing.T) {
 	}
 }
 
-// Whatever stands in a cluster, a table has one line for each row, and nothing
-// in it that a terminal would obey.
+// TestHostileStringsStayInTheirCells: whatever a cluster sends, a table has one line per row and
+// no characters that a terminal interprets.
 func TestHostileStringsStayInTheirCells(t *testing.T) {
 	list := hostile()
 	for name, out := range map[string]string{
@@ -117,7 +117,7 @@ func (f *full) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestTablesTellThatTheyCouldNotBeWritten(t *testing.T) {
+func TestTablesReportWriteErrors(t *testing.T) {
 	list := severalContexts()
 	for name, p := range map[string]func(room int) error{
 		"owners":  func(room int) error { return printers.Owners(&full{room}, list, printers.TableOptions{Now: now}) },
@@ -135,7 +135,7 @@ func TestTablesTellThatTheyCouldNotBeWritten(t *testing.T) {
 	}
 }
 
-// A table leaves the list as it was, for it is drawn again in a watch.
+// TestTablesLeaveTheListAlone: a table leaves the list unchanged, because a watch draws it again.
 func TestTablesLeaveTheListAlone(t *testing.T) {
 	list, untouched := hostile(), hostile()
 	var out bytes.Buffer

@@ -10,11 +10,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// indent is by how much kubectl's JSON is indented.
+// indent is the indentation of kubectl's JSON.
 const indent = "    "
 
-// writeOwners writes what kubectl's printer would as JSON, which has it in memory as a
-// whole, and twice: a Job at a time.
+// writeOwners writes the same JSON as kubectl's printer, but one Job at a time: kubectl's printer
+// keeps the whole document in memory, twice.
 func writeOwners(w io.Writer, list *inspect.OwnerList) error {
 	const empty = `"jobs": []`
 	frame := *list
@@ -26,7 +26,7 @@ func writeOwners(w io.Writer, list *inspect.OwnerList) error {
 	if err != nil {
 		return err
 	}
-	// In a string its quotes would be escaped.
+	// Inside a string the quotes would be escaped, so only real fields match.
 	parts := strings.Split(string(text), empty)
 	if len(parts) != len(list.Items)+1 {
 		return errors.New("the list's JSON is not what it should be")
@@ -42,7 +42,7 @@ func writeOwners(w io.Writer, list *inspect.OwnerList) error {
 	return writeLines(w, parts[len(list.Items)])
 }
 
-// writeJobs writes the Jobs of a group in place of none.
+// writeJobs writes the Jobs of a group in place of the empty list.
 func writeJobs(w io.Writer, jobs []*inspect.Job, empty string) error {
 	if len(jobs) == 0 {
 		return writeAll(w, empty)

@@ -12,8 +12,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// TestOwnersAreWrittenAsKubectlWritesThem: what is written a Job at a time is what kubectl's
-// printer writes at once, with only visible characters.
+// TestOwnersAreWrittenAsKubectlWritesThem: the output written one Job at a time equals that of
+// kubectl's printer, with only visible characters.
 func TestOwnersAreWrittenAsKubectlWritesThem(t *testing.T) {
 	counted := everyStatus()
 	for i := range counted.Items {

@@ -8,24 +8,25 @@ import (
 	"strings"
 )
 
-// objectPath is a path into an object, as kubectl get takes it. What is printed of a Job
-// has these fields without what stands around them.
+// objectPath matches a path into an object, as in kubectl get. The printed form of a Job has
+// these fields at its top level.
 var objectPath = regexp.MustCompile(`\.(?:metadata|spec|status)\.(\w+)`)
 
-// flat is an expression with its paths as they are here, .name for .metadata.name. fields
-// are those that such paths lead to.
-func flat(expression string) (text string, fields []string) {
+// flatten returns an expression with its paths made top-level: .name for .metadata.name. fields
+// are the fields that such paths refer to.
+func flatten(expression string) (text string, fields []string) {
 	for _, path := range objectPath.FindAllStringSubmatch(expression, -1) {
 		fields = append(fields, path[1])
 	}
 	return objectPath.ReplaceAllString(expression, ".$1"), fields
 }
 
-// flatOutput has the columns of a value of -o take paths as kubectl get does. A template
-// that goes through what is printed as a whole, whose lists are others, is an error.
+// flatOutput makes the paths of a -o value with columns top-level, so that columns accept the
+// paths of kubectl get. A template of the whole document, whose lists differ from kubectl's, is
+// an error.
 func flatOutput(output string) (text string, fields []string, err error) {
 	name, _, _ := strings.Cut(output, "=")
-	text, fields = flat(output)
+	text, fields = flatten(output)
 	switch {
 	case len(fields) == 0 || strings.HasSuffix(name, "-file"):
 		return output, nil, nil
@@ -39,7 +40,7 @@ func flatOutput(output string) (text string, fields []string, err error) {
 // customColumns is the format that prints objects one by one.
 const customColumns = "custom-columns"
 
-// checkFields makes an error of columns that no object of a type can have.
+// checkFields returns an error if a column refers to a field that T does not have.
 func checkFields[T any](fields []string) error {
 	if len(fields) == 0 {
 		return nil
@@ -52,7 +53,7 @@ func checkFields[T any](fields []string) error {
 	}
 	for _, field := range fields {
 		if !slices.Contains(known, field) {
-			return fmt.Errorf("no column can be made of %s: what is printed has no such field; there are %s", field, strings.Join(known, ", "))
+			return fmt.Errorf("unknown field %s for a column; choose one of %s", field, strings.Join(known, ", "))
 		}
 	}
 	return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// TestObjectPaths: columns take paths as kubectl get does, and say where there is no such
-// field; templates, which go through other lists than kubectl's, say so at once.
+// TestObjectPaths: columns accept paths as in kubectl get, with an error for a field that does
+// not exist. Templates, whose lists differ from kubectl's, are refused at once.
 func TestObjectPaths(t *testing.T) {
 	j := newJob("train", "example.com/a", delegation.Running)
 	const columns = "custom-columns=NAME:.metadata.name,OWNER:{.spec.managedBy},SUCCEEDED:.status.succeeded,STATUS:.status"
@@ -25,8 +25,8 @@ func TestObjectPaths(t *testing.T) {
 	assert.Equal(t, out, "NAME\ntrain\n")
 
 	var none bytes.Buffer
-	assert.ErrorContains(t, newFormat(t, "custom-columns=APP:.metadata.labels.app").PrintJobs(&none, nil), "no column can be made of labels: what is printed has no such field; there are ")
-	assert.ErrorContains(t, newFormat(t, "custom-columns=NAME:.metadata.name").PrintTraces(&none, nil), "no such field; there are kind, apiVersion, origin, mirrors, ")
+	assert.ErrorContains(t, newFormat(t, "custom-columns=APP:.metadata.labels.app").PrintJobs(&none, nil), "unknown field labels for a column; choose one of ")
+	assert.ErrorContains(t, newFormat(t, "custom-columns=NAME:.metadata.name").PrintTraces(&none, nil), "for a column; choose one of kind, apiVersion, origin, mirrors, ")
 	assert.Equal(t, none.String(), "")
 
 	for _, output := range []string{

@@ -10,8 +10,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// placementLines are the clusters that what waits may be given to, one row each. Wide output has
-// a column for each condition, and the flavors that were tried.
+// placementLines returns a row for each cluster that a waiting Job may be given to. Wide output
+// has a column for each condition, and the flavors that were tried.
 func placementLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	if len(t.Placements) == 0 {
 		return nil, nil
@@ -41,8 +41,8 @@ func placementLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	return lines, nil
 }
 
-// verdictColumns say in numbers whether a Job could run on each cluster. A column that has
-// nothing to say is absent.
+// verdictColumns returns the columns that show in numbers whether a Job could run on each
+// cluster. A column without content is absent.
 func verdictColumns(t *inspect.Trace, p palette) []column[candidate] {
 	has := func(is func(*inspect.Placement) bool) bool {
 		for i := range t.Placements {
@@ -75,11 +75,11 @@ func verdictColumns(t *inspect.Trace, p palette) []column[candidate] {
 		{title: "PODS", absent: !has(func(one *inspect.Placement) bool { return one.Condition(inspect.ConditionPods).State == inspect.No }), cell: func(c candidate) string {
 			return conditionCell(c.Condition(inspect.ConditionPods), p)
 		}},
-		{title: "WHY", shrinks: true, least: legible, cell: func(c candidate) string { return Safe(c.Why()) }},
+		{title: "WHY", shrinks: true, least: minProseWidth, cell: func(c candidate) string { return Safe(c.Why()) }},
 	}
 }
 
-// verdict colours what is not fine.
+// verdict colours a verdict by its health.
 func (p palette) verdict(v inspect.Verdict) string {
 	healths := map[inspect.Verdict]inspect.Health{
 		inspect.Fits: inspect.HealthOK, inspect.Waits: inspect.HealthWaiting, inspect.Never: inspect.HealthBad, inspect.Unknown: inspect.HealthUnknown,
@@ -87,8 +87,8 @@ func (p palette) verdict(v inspect.Verdict) string {
 	return p.health(healths[v], string(v))
 }
 
-// placementName is what a candidate is called: by its context, or, where no one else can
-// tell it from others, by what its manager calls it.
+// placementName returns the name of a candidate: its context, or the name that its manager gives
+// it if there is no context; both if two candidates share a context.
 func placementName(t *inspect.Trace, i int) string {
 	one := &t.Placements[i]
 	isTwice := slices.ContainsFunc(t.Placements, func(o inspect.Placement) bool { return o.Context == one.Context && o.Cluster != one.Cluster })
@@ -98,7 +98,7 @@ func placementName(t *inspect.Trace, i int) string {
 	return cmp.Or(one.Context, one.Cluster)
 }
 
-// candidate is a cluster that what waits may be given to, by its name.
+// candidate is a cluster that a waiting Job may be given to, with its name.
 type candidate struct {
 	*inspect.Placement
 	name string
@@ -112,7 +112,7 @@ func candidatesOf(t *inspect.Trace) []candidate {
 	return candidates
 }
 
-// Outlooks tell where Jobs could run, one after the other, and where they would.
+// Outlooks writes where each Job could run, and where it would run.
 func Outlooks(w io.Writer, traces []inspect.Trace, o TableOptions) error {
 	for i := range traces {
 		lines, err := placementLines(&traces[i], o)
@@ -130,8 +130,7 @@ func Outlooks(w io.Writer, traces []inspect.Trace, o TableOptions) error {
 	return nil
 }
 
-// isAsked says whether a condition has a column: some have one only where they were looked
-// at.
+// isAsked reports whether a condition has a column: some have one only if they were checked.
 func isAsked(t *inspect.Trace, name string) bool {
 	isAlways := name != inspect.ConditionPreflight && name != inspect.ConditionPods
 	return isAlways || slices.ContainsFunc(t.Placements, func(p inspect.Placement) bool {
@@ -139,7 +138,7 @@ func isAsked(t *inspect.Trace, name string) bool {
 	})
 }
 
-// placementColumns have one for each condition.
+// placementColumns returns the columns with one for each condition.
 func placementColumns(t *inspect.Trace, p palette) []column[candidate] {
 	columns := []column[candidate]{{title: "CONTEXT", shrinks: true, cell: func(c candidate) string {
 		if c.Manager {
@@ -157,7 +156,7 @@ func placementColumns(t *inspect.Trace, p palette) []column[candidate] {
 	}
 	return append(columns,
 		column[candidate]{title: "VERDICT", keeps: true, cell: func(c candidate) string { return p.verdict(c.Verdict) }},
-		column[candidate]{title: "WHY", shrinks: true, least: legible, cell: func(c candidate) string { return Safe(c.Message) }})
+		column[candidate]{title: "WHY", shrinks: true, least: minProseWidth, cell: func(c candidate) string { return Safe(c.Message) }})
 }
 
 func conditionCell(c inspect.PlacementCondition, p palette) string {
@@ -174,7 +173,7 @@ func conditionCell(c inspect.PlacementCondition, p palette) string {
 	return p.health(health, Safe(c.Text))
 }
 
-// placementNotes say which place a Job has in the queue there, unless it is the first.
+// placementNotes returns the Job's place in the queue of a cluster, unless it is the first.
 func placementNotes(one *inspect.Placement, name string, o TableOptions) []string {
 	name = Safe(name)
 	var lines []string
@@ -203,7 +202,7 @@ type flavorRow struct {
 	context string
 }
 
-// flavorLines are all flavors that were tried.
+// flavorLines returns all flavors that were tried.
 func flavorLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	var rows []flavorRow
 	for i := range t.Placements {
@@ -226,7 +225,7 @@ func flavorLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 		{title: "FREE", cell: func(r flavorRow) string { return r.Free }},
 		{title: "LIMIT", cell: func(r flavorRow) string { return r.Most }},
 		{title: "VERDICT", keeps: true, cell: func(r flavorRow) string { return string(r.flavor.Verdict) }},
-		{title: "WHY", shrinks: true, least: legible, cell: func(r flavorRow) string { return Safe(r.flavor.Message) }},
+		{title: "WHY", shrinks: true, least: minProseWidth, cell: func(r flavorRow) string { return Safe(r.flavor.Message) }},
 	}
 	return titled("Flavors tried", newTable(columns, rows, o), o)
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
-// Plans writes mirrors as they are to be created. For people they are YAML, with
-// what was changed and why in comments, so that it can be piped to kubectl apply
-// all the same. As a document it is the mirror alone, or one List of several.
+// Plans writes the mirrors that are to be created. For people they are YAML with the changes and
+// their reasons in comments, which can also be piped to kubectl apply. As a document it is the
+// mirror alone, or one List of several.
 func Plans(w io.Writer, f *Format, plans []*plan.Plan, o TableOptions) error {
 	mirrors := make([]unstructured.Unstructured, len(plans))
 	for i, p := range plans {
-		// Some formats change what they print.
+		// Some formats change the object that they print.
 		mirrors[i] = *p.Mirror.DeepCopy()
 	}
 	switch {
@@ -40,7 +40,7 @@ func Plans(w io.Writer, f *Format, plans []*plan.Plan, o TableOptions) error {
 	return f.printObject(w, listOfObjects(mirrors))
 }
 
-// listOfObjects is a List as kubectl prints it.
+// listOfObjects returns a List as kubectl prints it.
 func listOfObjects(objects []unstructured.Unstructured) runtime.Object {
 	items := make([]any, len(objects))
 	for i := range objects {
@@ -49,8 +49,7 @@ func listOfObjects(objects []unstructured.Unstructured) runtime.Object {
 	return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "List", "items": items}}
 }
 
-// annotatedPlans writes one document a plan. There is no colour in it, since it is
-// to be read by programs, too.
+// annotatedPlans writes one document per plan, without colour, because programs read it too.
 func annotatedPlans(w io.Writer, plans []*plan.Plan, o TableOptions) error {
 	for i, p := range plans {
 		var lines []string
@@ -74,7 +73,7 @@ func annotatedPlans(w io.Writer, plans []*plan.Plan, o TableOptions) error {
 	return nil
 }
 
-// planComments tell what a plan changes and what may surprise.
+// planComments returns the changes and the warnings of a plan as comments.
 func planComments(p *plan.Plan, width int) []string {
 	var lines []string
 	add := func(text string) {
@@ -94,7 +93,7 @@ func planComments(p *plan.Plan, width int) []string {
 	return lines
 }
 
-// changeText tells of one change in a line.
+// changeText describes one change in a line.
 func changeText(c plan.Change) string {
 	text := c.Field + " " + string(c.Action)
 	switch {

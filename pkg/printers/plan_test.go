@@ -25,9 +25,9 @@ func somePlan(name string) *plan.Plan {
 			},
 		}},
 		Changes: []plan.Change{
-			{Action: plan.Set, Field: "metadata.labels[jobmanagedby.github.io/origin-uid]", Value: "6f0c1f0e", Reason: "tells whose mirror it is"},
+			{Action: plan.Set, Field: "metadata.labels[jobmanagedby.github.io/origin-uid]", Value: "6f0c1f0e", Reason: "identifies the origin"},
 			{Action: plan.Removed, Field: "metadata.uid"},
-			{Action: plan.Removed, Field: "spec.managedBy", Value: "jobmanagedby.github.io/dispatch", Reason: "the worker's own Job controller is to run it"},
+			{Action: plan.Removed, Field: "spec.managedBy", Value: "jobmanagedby.github.io/dispatch", Reason: "the worker's Job controller runs it"},
 			{Action: plan.Kept, Field: "spec.suspend", Value: "true", Reason: "the mirror waits as long as the origin does"},
 		},
 		Warnings: []string{"the pods mount a PersistentVolumeClaim, whose data are not copied"},
@@ -85,7 +85,8 @@ func TestPlans(t *testing.T) {
 	assert.ErrorIs(t, printers.Plans(&full{}, objectFormat(t, "name"), one, printers.TableOptions{}), errFull)
 }
 
-// What is printed for people can be given back to kubectl, and is what was planned.
+// TestPlansAreManifests: the output for people can be given to kubectl again, and equals the
+// plan.
 func TestPlansAreManifests(t *testing.T) {
 	nasty := nastyPlan()
 	nasty.Mirror.SetName(strings.ToValidUTF8(evil, ""))

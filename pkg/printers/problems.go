@@ -16,21 +16,21 @@ import (
 
 // JobProblems are the problems of one Job, or of an object of another kind.
 type JobProblems struct {
-	// Kind is such as "JobSet"; "" means Job.
+	// Kind is a kind such as "JobSet"; "" means Job.
 	Kind string
 	// Job is namespace/name.
 	Job      string
 	Problems []preflight.Problem
-	// PassedOver are those of clusters that it might have been given to, and was not.
+	// PassedOver are the problems of clusters that were passed over when a cluster was chosen.
 	PassedOver []preflight.Problem
 }
 
-// name tells it apart from those of other kinds.
+// name returns the Job's name, which is different for each kind.
 func (j JobProblems) name() string { return kindAndName(j.Kind, j.Job) }
 
-// Problems writes a row for each problem, with the remedy below it. What several
-// Jobs have in common is told once, below their names; there are no names where
-// jobs is a single one. What keeps Jobs from running comes first.
+// Problems writes a row for each problem, with the remedy below it. Problems that several Jobs
+// share are written once, below their names; there are no names if jobs has only one element.
+// Blocking problems come first.
 func Problems(w io.Writer, jobs []JobProblems, o TableOptions) error {
 	p := palette{o.Color}
 	groups := problemGroups(jobs)
@@ -70,20 +70,20 @@ func Problems(w io.Writer, jobs []JobProblems, o TableOptions) error {
 	return writeLines(w, lines...)
 }
 
-// problemRow is a problem, and what it is about.
+// problemRow is a problem and its object.
 type problemRow struct {
 	knownProblem
 	object string
 }
 
-// knownProblem is a problem of some Jobs.
+// knownProblem is a problem that Jobs have in common.
 type knownProblem struct {
 	preflight.Problem
-	// isPassedOver is whether they are elsewhere because of it.
+	// isPassedOver is set if the Jobs went to another cluster because of it.
 	isPassedOver bool
 }
 
-// problemColumns stand before the message.
+// problemColumns returns the columns in front of the message.
 func problemColumns(p palette) []column[problemRow] {
 	return []column[problemRow]{
 		{title: "SEVERITY", keeps: true, cell: func(r problemRow) string {
@@ -97,7 +97,7 @@ func problemColumns(p palette) []column[problemRow] {
 	}
 }
 
-// problemLines are a row with its message, behind or below it, and the remedy.
+// problemLines returns a row with its message, behind or below it, and the remedy.
 func problemLines(problem preflight.Problem, row string, width int, o TableOptions) []string {
 	message := Safe(problem.Message)
 	var lines []string
@@ -119,16 +119,16 @@ func severityOf(problem preflight.Problem) inspect.Severity {
 	return inspect.Warning
 }
 
-// problemGroup are problems that the same Jobs have.
+// problemGroup has the problems that the same Jobs share.
 type problemGroup struct {
 	jobs []string
-	// kind is theirs, "" for Job; mixed is whether there are others among them.
+	// kind is the kind of the first Job, "" for Job; mixed is set if there are other kinds.
 	kind     string
 	mixed    bool
 	problems []knownProblem
 }
 
-// objectOf is what a problem is about.
+// objectOf returns the object of a problem.
 func (g problemGroup) objectOf(problem preflight.Problem) string {
 	kind := cmp.Or(g.kind, jobKind)
 	switch {
@@ -145,15 +145,15 @@ func (g problemGroup) objectOf(problem preflight.Problem) string {
 func (g problemGroup) title(all bool) string {
 	names := g.jobs
 	more := ""
-	if len(names) > fewJobs && !all {
-		more = fmt.Sprintf(" and %d more", len(names)-fewJobs)
-		names = names[:fewJobs]
+	if len(names) > maxNamedJobs && !all {
+		more = fmt.Sprintf(" and %d more", len(names)-maxNamedJobs)
+		names = names[:maxNamedJobs]
 	}
 	return Safe(strings.Join(names, ", ")) + more
 }
 
-// problemGroups puts equal problems of several Jobs together, and then those that
-// the same Jobs have, in the order in which they first come.
+// problemGroups joins equal problems of several Jobs, then the problems that the same Jobs share,
+// in the order in which they first come.
 func problemGroups(jobs []JobProblems) []problemGroup {
 	var distinct []knownProblem
 	having, kinds := map[knownProblem][]string{}, map[string]string{}
@@ -168,7 +168,7 @@ func problemGroups(jobs []JobProblems) []problemGroup {
 			}
 		}
 	}
-	// Within a group, and among groups, what blocks comes first.
+	// Within a group, and among groups, blocking problems come first.
 	slices.SortStableFunc(distinct, func(a, b knownProblem) int {
 		return rank(a) - rank(b)
 	})
@@ -196,7 +196,7 @@ func rank(problem knownProblem) int {
 	return 2
 }
 
-// known are all problems of a Job.
+// known returns all problems of a Job.
 func (j JobProblems) known() []knownProblem {
 	var all []knownProblem
 	for _, problem := range j.PassedOver {
@@ -208,13 +208,13 @@ func (j JobProblems) known() []knownProblem {
 	return all
 }
 
-// labelWidth is the width of the words before details.
+// labelWidth is the width of the labels before details.
 const labelWidth = 4
 
-// detailIndent is where the texts of details begin: behind an indent, a label and a gap.
+// detailIndent is the indent of the texts of details: an indent, a label and a gap.
 const detailIndent = "  " + "    " + gap
 
-// remedy tells what to do, below a row.
+// remedy returns the lines of a remedy, to stand below a row.
 func remedy(text command.Prose, o TableOptions) []string {
 	return labelled("fix:", advice(command.Prose(Safe(string(text))), detailIndent, o), o)
 }

@@ -29,7 +29,7 @@ func someProblems() []preflight.Problem {
 	}
 }
 
-// severalProblems are of Jobs that have most of them in common.
+// severalProblems returns the problems of Jobs that share most of them.
 func severalProblems() []printers.JobProblems {
 	var jobs []printers.JobProblems
 	for _, name := range []string{"ml/a", "ml/b", "ml/c", "ml/d", "ml/e", "ml/f", "ml/g"} {
@@ -80,7 +80,7 @@ func TestProblems(t *testing.T) {
 	assert.ErrorIs(t, printers.Problems(&full{}, one, printers.TableOptions{}), errFull)
 }
 
-// TestProblemsPassedOver: what kept Jobs from one cluster is no error of theirs.
+// TestProblemsPassedOver: a problem that kept Jobs from one cluster is no error of the Jobs.
 func TestProblemsPassedOver(t *testing.T) {
 	jobs := []printers.JobProblems{
 		{Job: "ml/a", PassedOver: someProblems()[2:3]},

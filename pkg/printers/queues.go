@@ -11,8 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Queues writes a row for each quota of a queue, the members of a cohort indented below
-// it, and below a queue why it gives nothing now.
+// Queues writes a row for each quota of a queue, the members of a cohort indented below it, and
+// below a queue its problem.
 func Queues(w io.Writer, list *inspect.QueueList, o TableOptions) error {
 	if o.Markdown {
 		return tableMarkdown(w, withProblems(queueColumns(list, o), list), pointers(list.Items), list.Errors, o)
@@ -34,16 +34,16 @@ func isSameQueue(a, b *inspect.QueueQuota) bool {
 	return a.Context == b.Context && a.Kind == b.Kind && a.Namespace == b.Namespace && a.Name == b.Name
 }
 
-// queueColumns are those that a list needs.
+// queueColumns returns the columns that a list needs.
 func queueColumns(list *inspect.QueueList, o TableOptions) []column[*inspect.QueueQuota] {
-	are := func(is func(*inspect.QueueQuota) bool) bool {
+	hasAny := func(is func(*inspect.QueueQuota) bool) bool {
 		return slices.ContainsFunc(list.Items, func(q inspect.QueueQuota) bool { return is(&q) })
 	}
-	if are(func(q *inspect.QueueQuota) bool { return q.Kind == inspect.KindCluster }) {
+	if hasAny(func(q *inspect.QueueQuota) bool { return q.Kind == inspect.KindCluster }) {
 		return clusterColumns(list, o)
 	}
-	locals := are(func(q *inspect.QueueQuota) bool { return q.Kind == inspect.KindLocalQueue })
-	managers := are(func(q *inspect.QueueQuota) bool { return q.Workers != nil })
+	locals := hasAny(func(q *inspect.QueueQuota) bool { return q.Kind == inspect.KindLocalQueue })
+	managers := hasAny(func(q *inspect.QueueQuota) bool { return q.Workers != nil })
 	spare := func(rank int) int {
 		if o.Wide {
 			return 0
@@ -62,7 +62,7 @@ func queueColumns(list *inspect.QueueList, o TableOptions) []column[*inspect.Que
 			return Safe(q.Cohorts[0])
 		}},
 		{title: "FLAVOR", shrinks: true, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Flavor)) }},
-		{title: "RESOURCE", shrinks: true, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
+		{title: "RESOURCE", keeps: true, shrinks: true, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
 		{title: "NOMINAL", keeps: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Nominal) }},
 		{title: "BORROWED", spare: spare(2), absent: locals, cell: borrowed},
 		{title: "USED", spare: spare(3), cell: func(q *inspect.QueueQuota) string { return amount(q, q.Used) }},
@@ -72,7 +72,7 @@ func queueColumns(list *inspect.QueueList, o TableOptions) []column[*inspect.Que
 	}
 }
 
-// clusterColumns are those of a summary of clusters.
+// clusterColumns returns the columns of a summary of clusters.
 func clusterColumns(list *inspect.QueueList, o TableOptions) []column[*inspect.QueueQuota] {
 	p := palette{o.Color}
 	hasRelease := slices.ContainsFunc(list.Items, func(q inspect.QueueQuota) bool { return q.Cluster.Kueue != "" })
@@ -125,7 +125,7 @@ func clusterColumns(list *inspect.QueueList, o TableOptions) []column[*inspect.Q
 	}
 }
 
-// queueName is the name of a queue or cohort, indented below the cohorts that it is in.
+// queueName returns the name of a queue or cohort, indented below its cohorts.
 func queueName(q *inspect.QueueQuota) string {
 	name := Safe(q.Name)
 	switch q.Kind {
@@ -138,7 +138,7 @@ func queueName(q *inspect.QueueQuota) string {
 	return strings.Repeat(gap, len(q.Cohorts)) + name
 }
 
-// amount is a quantity: not known, or, of what has no quota at all, absent.
+// amount returns a quantity: "?" if it is unknown, "-" for a queue without quota.
 func amount(q *inspect.QueueQuota, quantity *string) string {
 	switch {
 	case quantity != nil:
@@ -149,7 +149,8 @@ func amount(q *inspect.QueueQuota, quantity *string) string {
 	return unknown
 }
 
-// borrowed is what is used beyond its own, which a cohort never does by itself.
+// borrowed returns what a ClusterQueue uses beyond its own quota. A cohort never borrows by
+// itself.
 func borrowed(q *inspect.QueueQuota) string {
 	if q.Kind != inspect.KindClusterQueue || len(q.Cohorts) == 0 {
 		return none
@@ -157,7 +158,7 @@ func borrowed(q *inspect.QueueQuota) string {
 	return amount(q, q.Borrowed)
 }
 
-// pending is what waits. It waits for a resource in any flavor, and is told once.
+// pending returns what waits. It waits for a resource in any flavor, so it is shown only once.
 func pending(q *inspect.QueueQuota) string {
 	if q.HasMore {
 		return none
@@ -165,8 +166,8 @@ func pending(q *inspect.QueueQuota) string {
 	return amount(q, q.Pending)
 }
 
-// workers is what stands behind a manager's queue, with a question mark where that is not
-// known of all.
+// workers returns the quota of the workers behind a manager's queue, with a question mark if that
+// of some is unknown.
 func workers(q *inspect.QueueQuota, wide bool) string {
 	w := q.Workers
 	switch {
@@ -189,8 +190,8 @@ func workers(q *inspect.QueueQuota, wide bool) string {
 	return text
 }
 
-// PrintQueues writes queues one after the other, in a format that IsPerJob: their names,
-// each once, or columns.
+// PrintQueues writes queues one after the other, in a format that IsPerJob: their names, each
+// once, or columns.
 func (f *Format) PrintQueues(w io.Writer, list *inspect.QueueList) error {
 	if f.name != "name" {
 		return printColumns(f, w, pointers(list.Items))

@@ -15,8 +15,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// TestUnseenLines: what is behind the lines that a screen shows is counted, and not laid
-// out; the screen is the same.
+// TestUnseenLines: lines below the end of the screen are counted and not laid out; the screen is
+// the same.
 func TestUnseenLines(t *testing.T) {
 	board := watched(300)
 	for _, height := range []int{3, 10, 250, 400} {
@@ -32,10 +32,10 @@ func TestUnseenLines(t *testing.T) {
 	}
 }
 
-// redrawn is when watches are drawn.
+// redrawn returns the time at which watches are drawn.
 func redrawn() time.Time { return time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC) }
 
-// watched is a board of so many Jobs.
+// watched returns a board with that many Jobs.
 func watched(jobs int) *inspect.Board {
 	board := inspect.NewBoard([]string{"hub"}, func(string) bool { return true })
 	one := int32(1)
@@ -54,7 +54,7 @@ func watched(jobs int) *inspect.Board {
 	return board
 }
 
-// BenchmarkRedraw draws the screen of a watch of 10,000 Jobs anew.
+// BenchmarkRedraw draws the screen of a watch of 10,000 Jobs again.
 func BenchmarkRedraw(b *testing.B) {
 	board := watched(10000)
 	screen := printers.NewScreen(io.Discard)

@@ -12,11 +12,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// project is where reports say that they come from.
+// project is the address that reports name as their origin.
 const project = "https://github.com/jobmanagedby/kubectl-jobmanagedby"
 
-// SARIF writes findings as a SARIF 2.1.0 report. Objects of clusters have no place
-// in files; the location names them as a path would.
+// SARIF writes findings as a SARIF 2.1.0 report. Objects of clusters are not in files; the
+// location names them like a path.
 func SARIF(w io.Writer, list *inspect.FindingList, all []rules.Rule, version string) error {
 	run := sarif.NewRunWithInformationURI("kubectl-jobs-managedby", project)
 	run.Tool.Driver.WithVersion(version)
@@ -25,7 +25,7 @@ func SARIF(w io.Writer, list *inspect.FindingList, all []rules.Rule, version str
 			WithShortDescription(sarif.NewMultiformatMessageString().WithText(r.Title)).
 			WithFullDescription(sarif.NewMultiformatMessageString().WithText(r.Why)).
 			WithHelp(sarif.NewMultiformatMessageString().WithText(r.Remedy)).
-			WithHelpURI(r.Docs()).
+			WithHelpURI(helpOf(r)).
 			WithDefaultConfiguration(sarif.NewReportingConfiguration().WithLevel(level(r.Severity)))
 	}
 	for i := range list.Items {

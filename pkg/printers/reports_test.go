@@ -16,8 +16,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// FuzzJUnit: a report is well-formed XML without control characters, whatever the
-// texts in it are, and says all of them.
+// FuzzJUnit: a report is well-formed XML without control characters, whatever its texts are, and
+// has all of them.
 func FuzzJUnit(f *testing.F) {
 	for _, seed := range []string{"", "plain", "a\x00b", "\x1b[31mred\x1b[0m", "]]>", "<x a=\"b\">&amp;'", "\ufffe\uffff", "\xff\xfe", "\u202e\u0085\u2028", "a\r\nb\tc\v", "]]&gt;<![CDATA[", "\U0010ffff", "\xed\xa0\x80"} {
 		f.Add(seed)
@@ -47,7 +47,7 @@ func FuzzJUnit(f *testing.F) {
 	})
 }
 
-// tokens are all texts and values of attributes of a document, read strictly.
+// tokens returns all texts and attribute values of a document, parsed strictly.
 func tokens(t *testing.T, document []byte) []string {
 	t.Helper()
 	var all []string
@@ -69,7 +69,7 @@ func tokens(t *testing.T, document []byte) []string {
 		case xml.EndElement:
 			depth--
 		case xml.CharData:
-			// A section ends where it would hold its own end, and another begins.
+			// A CDATA section ends where its text has the end mark, and another begins.
 			all = append(all, string(token))
 		}
 	}

@@ -2,7 +2,6 @@ package printers
 
 import (
 	"io"
-	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
@@ -13,7 +12,7 @@ func Rules(w io.Writer, all []rules.Rule, o TableOptions) error {
 	columns := []column[rules.Rule]{
 		{title: "CODE", keeps: true, cell: func(r rules.Rule) string { return r.Code }},
 		{title: "SEVERITY", keeps: true, cell: func(r rules.Rule) string { return p.severity(r.Severity) }},
-		{title: "TITLE", shrinks: true, least: legible, cell: func(r rules.Rule) string { return r.Title }},
+		{title: "TITLE", shrinks: true, least: minProseWidth, cell: func(r rules.Rule) string { return r.Title }},
 	}
 	lines, err := newTable(columns, all, o).layout(o.Width)
 	if err != nil {
@@ -23,10 +22,10 @@ func Rules(w io.Writer, all []rules.Rule, o TableOptions) error {
 	return writeLines(w, lines...)
 }
 
-// proseWidth is how wide prose is where nothing limits it.
+// proseWidth is the width of prose if nothing else limits it.
 const proseWidth = 80
 
-// Rule writes all that is to be told of a rule.
+// Rule writes the whole description of a rule.
 func Rule(w io.Writer, r rules.Rule, o TableOptions) error {
 	p := palette{o.Color}
 	width := o.Width
@@ -38,9 +37,9 @@ func Rule(w io.Writer, r rules.Rule, o TableOptions) error {
 		{"Why it happens", r.Why}, {"How it shows", r.Shows}, {"What to do", r.Remedy},
 	} {
 		lines = append(lines, "", p.bold(section.heading))
-		lines = append(lines, wrap(strings.Join(strings.Fields(section.text), " "), width, "")...)
+		lines = append(lines, wrap(section.text, width, "")...)
 	}
-	// An address that is broken is none.
+	// An address must not be wrapped.
 	lines = append(lines, "", p.bold("Read on"), r.Link)
 	return writeLines(w, lines...)
 }

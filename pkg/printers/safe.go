@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Safe makes a string that came from a cluster or a kubeconfig harmless on a
-// terminal: whatever is not printable, such as escape sequences, carriage
-// returns and marks that turn the direction of writing, is shown as a Go
-// escape. No cell of a table has a line break after it.
+// Safe makes a string from a cluster or a kubeconfig harmless on a terminal: characters that are
+// not printable, such as escape sequences, carriage returns and marks that change the direction
+// of text, become Go escapes. Its result has no line breaks.
 func Safe(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) || r == utf8.RuneError }) {
 		return s
@@ -19,7 +18,7 @@ func Safe(s string) string {
 		r, size := utf8.DecodeRuneInString(s)
 		switch {
 		case r == utf8.RuneError && size == 1:
-			// A byte that is not UTF-8.
+			// The byte is not UTF-8.
 			b.WriteString(`\x` + strconv.FormatUint(uint64(s[0]), 16))
 		case strconv.IsPrint(r):
 			b.WriteRune(r)
@@ -32,7 +31,7 @@ func Safe(s string) string {
 	return b.String()
 }
 
-// SafeLines is Safe for text of several lines, with tabs in them.
+// SafeLines is Safe for text with line breaks and tabs, which it keeps.
 func SafeLines(s string) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {

@@ -45,7 +45,7 @@ func TestSafe(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			assert.Equal(t, printers.Safe(tt.text), tt.want)
-			// Within something else that is not printable, it must read the same.
+			// Between other characters that are not printable, it must become the same.
 			assert.Equal(t, printers.Safe("\x1b"+tt.text+"\x1b"), `\x1b`+tt.want+`\x1b`)
 		})
 	}
@@ -82,7 +82,7 @@ func FuzzSafe(f *testing.F) {
 		harmless := utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 		assert.Equal(t, safe == text, harmless)
 
-		// Line breaks and tabs are all that SafeLines lets through beside it.
+		// SafeLines lets only line breaks and tabs through in addition.
 		lines := printers.SafeLines(text)
 		assert.Equal(t, strings.Count(lines, "\n"), strings.Count(text, "\n"))
 		assert.Equal(t, strings.Count(lines, "\t"), strings.Count(text, "\t"))

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// What a terminal is told: go to the upper left corner, clear to the end of the
-// line, clear all below.
+// Control sequences of a terminal: go to the upper left corner, clear to the end of the line,
+// clear all below, clear all.
 const (
 	home      = "\x1b[H"
 	clearLine = "\x1b[K"
@@ -15,18 +15,17 @@ const (
 	clearAll  = "\x1b[2J"
 )
 
-// Screen redraws a terminal in place. It must not be given anything else.
+// Screen redraws a terminal in place. Nothing else may write to the terminal.
 type Screen struct {
 	w     io.Writer
 	drawn bool
 }
 
-// NewScreen makes a screen of a terminal.
+// NewScreen returns a Screen that draws on a terminal.
 func NewScreen(w io.Writer) *Screen { return &Screen{w: w} }
 
-// Draw replaces what is on the screen by text. Lines that do not fit into height
-// are left out and counted, and each is cut to width; a zero is without bound.
-// Everything goes out in one write, so that nothing flickers.
+// Draw replaces the content of the screen. It leaves out and counts lines beyond height, and cuts
+// each line to width; 0 is unlimited. It makes one write, so that nothing flickers.
 func (s *Screen) Draw(text string, width, height int) error {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if height > 1 && len(lines) > height-1 {

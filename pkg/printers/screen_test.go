@@ -10,7 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// terminal keeps what is written to it, each write by itself.
+// terminal keeps what is written to it, each write separately.
 type terminal struct{ writes []string }
 
 func (w *terminal) Write(p []byte) (int, error) {
@@ -18,7 +18,7 @@ func (w *terminal) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lines are as many lines as it takes.
+// lines returns n lines.
 func lines(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -33,8 +33,8 @@ func TestScreen(t *testing.T) {
 	assert.NilError(t, s.Draw("one\ntwo\n", 0, 24))
 	assert.NilError(t, s.Draw("three\n", 0, 24))
 	assert.NilError(t, s.Draw("four\nfive", 0, 24))
-	// What was there before is cleared once. From then on lines are replaced
-	// where they stand, so that nothing flickers.
+	// The old content is cleared once. From then on lines are replaced in place, so that nothing
+	// flickers.
 	assert.DeepEqual(t, w.writes, []string{
 		"\x1b[H\x1b[2J\x1b[Hone\x1b[K\ntwo\x1b[K\n\x1b[J",
 		"\x1b[Hthree\x1b[K\n\x1b[J",
@@ -78,7 +78,7 @@ func TestScreenHeight(t *testing.T) {
 	}
 }
 
-func TestScreenTellsThatItCouldNotWrite(t *testing.T) {
+func TestScreenReportsWriteErrors(t *testing.T) {
 	assert.ErrorIs(t, printers.NewScreen(&full{}).Draw("text", 0, 24), errFull)
 }
 

@@ -17,22 +17,22 @@ import (
 // Sorter orders Jobs by a field that a user chose with --sort-by.
 type Sorter = SorterOf[inspect.Job]
 
-// SorterOf orders values by a field that a user chose with --sort-by. The zero value
-// leaves them as they are.
+// SorterOf orders values by a field that a user chose with --sort-by. The zero value keeps their
+// order.
 //
-// kubectl's own sorter is not used: it parses the path anew in each comparison,
-// and ends the process on a field that it cannot compare.
+// It does not use kubectl's own sorter, which parses the path again in each comparison, and ends
+// the process on a field that it cannot compare.
 type SorterOf[T any] struct{ path *jsonpath.JSONPath }
 
-// NewSorter checks a JSONPath expression, such as ".creationTimestamp" or
-// "{.status}", or, as for kubectl get, ".metadata.creationTimestamp". A path to a field
-// that no Job can have, or that has no order, is an error.
+// NewSorter returns a Sorter for a JSONPath expression, such as ".creationTimestamp" or
+// "{.status}", or, as for kubectl get, ".metadata.creationTimestamp". It returns an error for a
+// path to a field that no Job has, or whose values have no order.
 func NewSorter(expression string) (*Sorter, error) {
 	return newSorter(expression, fullJob(), "jobs have no such field, or it is no number, text or time; try .creationTimestamp, .startTime, .status, .succeeded or .name")
 }
 
-// newSorter is NewSorter for values of which one that has every field tells whether a path leads
-// anywhere, and otherwise what to say.
+// newSorter is NewSorter for any type. sample has every field, and shows whether a path leads to
+// a value; hint ends the error if it does not.
 func newSorter[T any](expression string, sample *T, hint string) (*SorterOf[T], error) {
 	if expression == "" {
 		return &SorterOf[T]{}, nil
@@ -41,7 +41,7 @@ func newSorter[T any](expression string, sample *T, hint string) (*SorterOf[T], 
 	if err != nil {
 		return nil, fmt.Errorf("cannot sort by %q: %w", expression, err)
 	}
-	relaxed, _ = flat(relaxed)
+	relaxed, _ = flatten(relaxed)
 	path := jsonpath.New("sort-by").AllowMissingKeys(true)
 	if err := path.Parse(relaxed); err != nil {
 		return nil, fmt.Errorf("cannot sort by %q: %w", expression, err)
@@ -56,11 +56,11 @@ func newSorter[T any](expression string, sample *T, hint string) (*SorterOf[T], 
 	return s, nil
 }
 
-// IsNone says whether it leaves values as they are.
+// IsNone reports whether the sorter keeps the order of values.
 func (s *SorterOf[T]) IsNone() bool { return s.path == nil }
 
-// Sort orders values and leaves those that are equal in the order they had. One that
-// lacks the field comes first, as kubectl has it.
+// Sort orders values and keeps the order of equal ones. Values without the field come first, as
+// in kubectl.
 func (s *SorterOf[T]) Sort(values []*T) {
 	if s.path == nil {
 		return
@@ -79,7 +79,7 @@ func (s *SorterOf[T]) Sort(values []*T) {
 	}
 }
 
-// SortValues is Sort for a list of the values themselves.
+// SortValues is Sort for a list of values.
 func (s *SorterOf[T]) SortValues(values []T) {
 	sorted := pointers(slices.Clone(values))
 	s.Sort(sorted)
@@ -88,11 +88,11 @@ func (s *SorterOf[T]) SortValues(values []T) {
 	}
 }
 
-// key is the value the path leads to as an int64, a float64, a string, a bool or a
-// time.Time; nil where there is none.
+// key returns the value at the path as an int64, a float64, a string, a bool or a time.Time; nil
+// if there is none.
 func (s *SorterOf[T]) key(of *T) any {
-	// The path itself is known to be good; an error is an index beyond the end of
-	// a list, and so no value.
+	// The path itself is valid. An error means an index beyond the end of a list, so there is no
+	// value.
 	results, err := s.path.FindResults(*of)
 	if err != nil || len(results) == 0 || len(results[0]) == 0 {
 		return nil
@@ -155,7 +155,7 @@ func compareKeys(a, b any) int {
 	return 0
 }
 
-// compareBools has false first.
+// compareBools orders false before true.
 func compareBools(a, b bool) int {
 	switch {
 	case a == b:
@@ -167,7 +167,7 @@ func compareBools(a, b bool) int {
 	}
 }
 
-// fullJob is a Job that has every field.
+// fullJob returns a Job that has every field.
 func fullJob() *inspect.Job {
 	n, t := int32(1), metav1.NewTime(time.Unix(1, 0))
 	return &inspect.Job{

@@ -16,7 +16,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// unsorted has names in an order that no field has, and two Jobs for each value.
+// unsorted returns Jobs whose names are in the order of no field, two for each value.
 func unsorted() []inspect.Job {
 	values := []struct {
 		name      string
@@ -82,7 +82,8 @@ func TestSortZeroValue(t *testing.T) {
 	assert.DeepEqual(t, jobs, pointersTo(unsorted()))
 }
 
-// A dozen Jobs stay in order by any way of sorting, hence more.
+// TestSortIsStable: sorting keeps the order of equal Jobs. A dozen would stay in order with any
+// algorithm, so there are more.
 func TestSortIsStable(t *testing.T) {
 	var jobs []*inspect.Job
 	for i := range 200 {
@@ -97,7 +98,7 @@ func TestSortIsStable(t *testing.T) {
 	}
 }
 
-// Times are compared as times, whatever zone they are told in.
+// TestSortTimesOfSeveralZones: times are compared as times, in whatever zone they are.
 func TestSortTimesOfSeveralZones(t *testing.T) {
 	east := time.FixedZone("east", 9*60*60)
 	at := func(name string, when time.Time) inspect.Job {
@@ -110,7 +111,7 @@ func TestSortTimesOfSeveralZones(t *testing.T) {
 	assert.Equal(t, jobs[0].Name, "earlier")
 }
 
-// Every field of a Job that holds a single value can be sorted by.
+// TestNewSorterKnowsEveryField: every field of a Job that holds a single value can be sorted by.
 func TestNewSorterKnowsEveryField(t *testing.T) {
 	for _, field := range strings.Fields(`context clusterUID apiVersion kind namespace name uid managedBy status completions
 		parallelism succeeded failed active ready startTime completionTime finishedTime creationTimestamp suspended statusWrittenAt`) {

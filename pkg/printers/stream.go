@@ -11,9 +11,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// Stream writes Jobs as rows of a table that never ends, as kubectl get --watch
-// does: columns keep the widths they once had. Rows are never coloured, because
-// the tab writer counts the bytes of an escape sequence.
+// Stream writes Jobs as rows of a table without end, as kubectl get --watch does: columns keep
+// their first widths. Rows are never coloured, because the tab writer counts the bytes of an
+// escape sequence.
 type Stream struct {
 	w       *tabwriter.Writer
 	options TableOptions
@@ -21,15 +21,14 @@ type Stream struct {
 	started bool
 }
 
-// NewStream makes a stream. Where events is set, each row starts with what
-// happened to the Job.
+// NewStream returns a Stream that writes to w. If events is set, each row starts with the type of
+// the change.
 func NewStream(w io.Writer, o TableOptions, events bool) *Stream {
 	o.Owners, o.Color = true, false
 	return &Stream{w: printers.GetNewTabWriter(w), options: o, events: events}
 }
 
-// Write adds a row at the end, with ages as of the options' Now, which o
-// replaces.
+// Write adds a row at the end, with ages as of o.Now. Of o, only Now is used.
 func (s *Stream) Write(event inspect.ChangeType, j *inspect.Job, o TableOptions) error {
 	s.options.Now = o.Now
 	columns := shown(jobColumns(s.options), s.options)
@@ -48,7 +47,7 @@ func (s *Stream) Write(event inspect.ChangeType, j *inspect.Job, o TableOptions)
 	}
 	s.started = true
 	if s.events {
-		// As wide as the longest event, so that rows do not shift.
+		// All events have the width of the longest, so that rows do not shift.
 		cells = append(cells, fmt.Sprintf("%-*s", len(inspect.Modified), event))
 	}
 	for _, c := range columns {
@@ -58,6 +57,5 @@ func (s *Stream) Write(event inspect.ChangeType, j *inspect.Job, o TableOptions)
 	return err
 }
 
-// Flush lays out and writes the rows added so far. Rows that are flushed
-// together are aligned with each other.
+// Flush lays out and writes the rows added since the last flush, aligned with each other.
 func (s *Stream) Flush() error { return s.w.Flush() }

@@ -38,7 +38,7 @@ func TestStream(t *testing.T) {
 			assert.Equal(t, out.String(), "", "rows are laid out before they are flushed")
 			assert.NilError(t, s.Flush())
 			first := out.Len()
-			// What comes later has no titles, and the age it has then.
+			// Later rows have no titles, and ages of their own time.
 			tt.options.Now = now.Add(time.Hour)
 			assert.NilError(t, s.Write(inspect.Added, &tt.jobs[0], tt.options))
 			assert.NilError(t, s.Flush())
@@ -49,7 +49,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// Rows that come one by one stand under the titles as long as they fit.
+// TestStreamKeepsItsColumns: rows that come one by one stay under the titles as long as they fit.
 func TestStreamKeepsItsColumns(t *testing.T) {
 	o := printers.TableOptions{Now: now}
 	var out bytes.Buffer
@@ -66,7 +66,7 @@ func TestStreamKeepsItsColumns(t *testing.T) {
 	assert.Equal(t, strings.Count(out.String(), "NAME"), 1)
 }
 
-func TestStreamTellsThatItCouldNotWrite(t *testing.T) {
+func TestStreamReportsWriteErrors(t *testing.T) {
 	o := printers.TableOptions{Now: now}
 	s := printers.NewStream(&full{}, o, false)
 	j := newJob("train", delegation.BuiltIn, delegation.Running)

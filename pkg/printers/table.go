@@ -11,33 +11,33 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// gap is what stands between two columns. kubectl has three spaces; two bring
-// the usual table into 80 columns.
+// gap is the separator of two columns. kubectl has three spaces; with two, the usual table fits
+// into 80 columns.
 const gap = "  "
 
-// table is text in columns that has not been laid out yet.
+// table is text in columns before layout.
 type table struct {
 	titles []string
-	// rows are made anew each time that they are looked at, since there may be a hundred
-	// thousand; a row is good until the next one is looked at.
+	// rows are computed at each iteration, since there may be a hundred thousand; a row is valid
+	// until the next one.
 	rows iter.Seq[[]string]
 	// shrinks are the columns whose cells may take several lines on a narrow terminal.
 	shrinks []bool
-	// least is how narrow such a column may get.
+	// least is the least width of such a column.
 	least []int
-	// keeps are the columns that stay even if every row says the same in them.
+	// keeps are the columns that stay even if every row has the same value.
 	keeps []bool
-	// spare are the titles of columns that a terminal may be too narrow for, the first to
-	// go first.
+	// spare are the titles of columns that may be left out on a narrow terminal, in the order in
+	// which they are dropped.
 	spare []string
-	// below stands below the row that was made last, on lines of its own.
+	// below is the text below the row that was computed last, on its own lines.
 	below string
-	// height is how many lines are seen, 0 is all.
+	// height is the number of visible lines, 0 for all.
 	height int
 }
 
-// unseen is in place of a line that nobody sees.
-const unseen = "…"
+// unseenLine stands for a line below the end of the screen.
+const unseenLine = "…"
 
 // layout returns the rows of the table, the titles first. A row may have several lines.
 func (t *table) layout(width int) (rows []string, err error) {
@@ -48,8 +48,8 @@ func (t *table) layout(width int) (rows []string, err error) {
 	return rows, err
 }
 
-// each calls write for the rows of the table, the titles first. A width above zero is what
-// it has to fit into.
+// each calls write for the rows of the table, the titles first. If width is above zero, the rows
+// fit into it.
 func (t *table) each(width int, write func(row string) error) error {
 	for row := range t.rows {
 		if c := slices.IndexFunc(row, func(cell string) bool { return strings.ContainsRune(cell, '\n') }); c >= 0 {
@@ -74,7 +74,7 @@ func (t *table) each(width int, write func(row string) error) error {
 	return w.flush()
 }
 
-// heightOf is how many lines a row has.
+// heightOf returns the number of lines of a row.
 func heightOf(cells []string) int {
 	height := 1
 	for _, cell := range cells {
@@ -85,10 +85,10 @@ func heightOf(cells []string) int {
 
 func lineCount(text string) int { return 1 + strings.Count(text, "\n") }
 
-// widthOf is how wide a text is on a terminal.
+// widthOf returns the width of a text on a terminal.
 func widthOf(text string) int {
-	// Most of what there is to lay out is plain, or plain in a colour, and there may be a
-	// hundred thousand cells.
+	// Most cells are plain text, or plain text in a colour, and there may be a hundred thousand
+	// cells.
 	width := 0
 	for i := 0; i < len(text); i++ {
 		if length := colorLength(text[i:]); length > 0 {
@@ -103,8 +103,8 @@ func widthOf(text string) int {
 	return width
 }
 
-// colorLength is how long the sequence is that a text begins with and that sets a colour, 0
-// if it begins with none (ECMA-48: SGR).
+// colorLength returns the length of the sequence that sets a colour at the start of a text, 0 if
+// there is none (ECMA-48: SGR).
 func colorLength(text string) int {
 	if !strings.HasPrefix(text, "\x1b[") {
 		return 0
@@ -120,12 +120,12 @@ func colorLength(text string) int {
 	return 0
 }
 
-// shortest is how narrow a column may get at least.
-const shortest = 8
+// minColumn is the least width of any column.
+const minColumn = 8
 
-// fit makes the table as narrow as a terminal. It drops columns that say the same in every
-// row, then the columns it can spare, then breaks the cells of the last column into lines, and
-// at last those of other columns, the widest first. A last column of sentences that gets too
+// fit makes the table as narrow as a terminal. It drops columns with the same value in every row,
+// then the columns that can be spared, then breaks the cells of the last column into lines, and
+// at last those of other columns, the widest first. A last column of sentences that would be too
 // narrow to read stands below its rows.
 func (t *table) fit(width int) {
 	if sum(t.measure().widths) <= width {
@@ -164,23 +164,23 @@ func (t *table) fit(width int) {
 	})
 }
 
-// measures are what a table's cells are like, by column.
+// measures are the dimensions of a table, by column.
 type measures struct {
-	// widths are how wide the columns are, and least how narrow they can get.
+	// widths are the widths of the columns, and least the least widths they can get.
 	widths, least []int
-	// count is how many rows there are; same says whether all have the cell of the first.
+	// count is the number of rows; same reports whether all rows have the cell of the first.
 	count int
 	first []string
 	same  []bool
 }
 
-// possible is how narrow the table gets by its last column alone.
+// possible returns the least width that the table gets by shrinking its last column only.
 func (m measures) possible() int {
 	last := len(m.widths) - 1
 	return sum(m.widths) - m.widths[last] + m.least[last]
 }
 
-// isUnreadable says whether the last column has sentences and no room for them, even without
+// isUnreadable reports whether the last column has sentences and no room for them, even without
 // the columns that can be spared.
 func (t *table) isUnreadable(width int) bool {
 	m, last := t.measure(), len(t.titles)-1
@@ -190,10 +190,10 @@ func (t *table) isUnreadable(width int) bool {
 			narrow -= m.widths[c] + len(gap)
 		}
 	}
-	return t.shrinks[last] && t.least[last] >= legible && narrow > width
+	return t.shrinks[last] && t.least[last] >= minProseWidth && narrow > width
 }
 
-// stack puts the last column below its rows.
+// stack moves the last column below its rows.
 func (t *table) stack(width int) {
 	last := len(t.titles) - 1
 	t.change(func(row []string) []string {
@@ -206,8 +206,8 @@ func (t *table) stack(width int) {
 	t.leaveOut([]int{last})
 }
 
-// dropSpare leaves out the columns that can be spared until the table is narrow enough, the
-// first to go first.
+// dropSpare leaves out the columns that can be spared, in their order, until the table is narrow
+// enough.
 func (t *table) dropSpare(width int) {
 	m := t.measure()
 	var out []int
@@ -221,8 +221,8 @@ func (t *table) dropSpare(width int) {
 	t.leaveOut(out)
 }
 
-// dropSame leaves out columns that say the same in every row until the table is narrow
-// enough, the first ones first. One that says nowhere what it should stays.
+// dropSame leaves out columns with the same value in every row, from the left, until the table is
+// narrow enough. A column whose value is unknown everywhere stays.
 func (t *table) dropSame(width int) {
 	m := t.measure()
 	var out []int
@@ -236,7 +236,7 @@ func (t *table) dropSame(width int) {
 	t.leaveOut(out)
 }
 
-// change has rows changed when they are looked at.
+// change applies a function to each row at iteration.
 func (t *table) change(row func([]string) []string) {
 	rows := t.rows
 	t.rows = func(yield func([]string) bool) {
@@ -273,7 +273,7 @@ func (t *table) measure() measures {
 	return m
 }
 
-// sum is how wide columns are together.
+// sum returns the total width of columns with their gaps.
 func sum(widths []int) int {
 	total := len(gap) * (len(widths) - 1)
 	for _, width := range widths {
@@ -282,7 +282,7 @@ func sum(widths []int) int {
 	return total
 }
 
-// leaveOut takes columns away.
+// leaveOut removes columns.
 func (t *table) leaveOut(columns []int) {
 	if len(columns) == 0 {
 		return
@@ -301,7 +301,7 @@ func without[T any](cells []T, columns []int) []T {
 	return left
 }
 
-// cut shortens a line that is too wide for a terminal; zero is as wide as it is.
+// cut shortens a line that is too wide for a terminal; a width of 0 is unlimited.
 func cut(line string, width int) string {
 	if width == 0 || widthOf(line) <= width {
 		return line
@@ -309,7 +309,7 @@ func cut(line string, width int) string {
 	return ansi.Truncate(line, width, "…")
 }
 
-// widest is the width of the widest line.
+// widest returns the width of the widest line.
 func widest(lines []string) int {
 	width := 0
 	for _, line := range lines {

@@ -9,8 +9,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestLayoutCosts: a row costs what tablewriter needs for it, and little else. There may be ten
-// thousand of them.
+// TestLayoutCosts: a row costs little more than what tablewriter needs for it. There may be ten
+// thousand rows.
 func TestLayoutCosts(t *testing.T) {
 	const rows = 1000
 	names := make([][]string, rows)
@@ -25,8 +25,7 @@ func TestLayoutCosts(t *testing.T) {
 	assert.Assert(t, each < 90, "%.0f allocations a row", each)
 }
 
-// TestLayout: columns are as wide as what is seen of their cells, and nothing hangs over at
-// the end of a line.
+// TestLayout: columns have the visible width of their cells, and lines have no trailing blanks.
 func TestLayout(t *testing.T) {
 	lines, err := (&table{titles: []string{"NAME", "STATE", "WHY"}, shrinks: make([]bool, 3), rows: slices.Values([][]string{
 		{"a", "\x1b[33mwaits\x1b[m", ""},

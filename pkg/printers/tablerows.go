@@ -10,15 +10,15 @@ import (
 	"github.com/olekukonko/tablewriter/tw"
 )
 
-// rowsAtOnce is how many rows tablewriter lays out at a time. It allocates 9 kB for each, so
-// that a table of 10,000 rows, laid out at once, would take 90 MB.
+// rowsAtOnce is the number of rows that tablewriter lays out at a time. It allocates 9 kB for
+// each, so a table of 10,000 rows would take 90 MB if it were laid out at once.
 const rowsAtOnce = 250
 
 // rowWriter lays out rows by tablewriter, some at a time, and calls write for each. A row whose
 // cells have several lines is written as several lines.
 type rowWriter struct {
-	// widths are those of the columns, and width is where lines end on a terminal; 0 is
-	// nowhere.
+	// widths are the widths of the columns, and width is the width of the terminal; 0 is
+	// unlimited.
 	widths []int
 	width  int
 	write  func(row string) error
@@ -30,7 +30,7 @@ type rowWriter struct {
 	err   error
 }
 
-// add adds a row, with lines below it. The cells may be reused by the caller.
+// add adds a row, with lines below it. The caller may reuse the cells.
 func (w *rowWriter) add(cells []string, below string) {
 	w.rows = append(w.rows, slices.Clone(cells))
 	w.heights = append(w.heights, heightOf(cells))
@@ -40,10 +40,10 @@ func (w *rowWriter) add(cells []string, below string) {
 	}
 }
 
-// addUnseen adds a row that is below the end of the screen.
+// addUnseen adds a placeholder for a row below the end of the screen.
 func (w *rowWriter) addUnseen() {
 	if w.flush() == nil {
-		w.err = w.write(unseen)
+		w.err = w.write(unseenLine)
 	}
 }
 
@@ -53,7 +53,7 @@ func (w *rowWriter) flush() error {
 		return w.err
 	}
 	lines := &columnRenderer{widths: w.widths, width: w.width}
-	t := tablewriter.NewTable(io.Discard, tablewriter.WithConfig(asTheyAre(tw.Padding{Overwrite: true})), tablewriter.WithRenderer(lines))
+	t := tablewriter.NewTable(io.Discard, tablewriter.WithConfig(rawCells(tw.Padding{Overwrite: true})), tablewriter.WithRenderer(lines))
 	if w.err = t.Bulk(w.rows); w.err == nil {
 		w.err = t.Render()
 	}
@@ -68,9 +68,9 @@ func (w *rowWriter) flush() error {
 	return w.err
 }
 
-// asTheyAre has tablewriter take cells as they are: table.fit has broken those that are too
-// wide, and knows which columns may be broken.
-func asTheyAre(padding tw.Padding) tablewriter.Config {
+// rawCells returns a configuration with which tablewriter leaves cells unchanged: table.fit has
+// broken those that are too wide, and knows which columns may be broken.
+func rawCells(padding tw.Padding) tablewriter.Config {
 	cell := tw.CellConfig{
 		Formatting: tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
 		Alignment:  tw.CellAlignment{Global: tw.AlignLeft},
@@ -101,17 +101,17 @@ func (r *columnRenderer) Row(cells []string, _ tw.Formatting) {
 	r.rendered = append(r.rendered, cut(strings.TrimRight(r.line.String(), " "), r.width))
 }
 
-// Header and Footer are never called: the titles are the first row.
+// Header and Footer are never called, because the titles are the first row.
 func (r *columnRenderer) Header([][]string, tw.Formatting) {}
 func (r *columnRenderer) Footer([][]string, tw.Formatting) {}
 
-// Line renders nothing: there are no borders.
+// Line renders nothing, because there are no borders.
 func (r *columnRenderer) Line(tw.Formatting) {}
 
-// Start, Close and Logger have nothing to do.
+// Start, Close and Logger do nothing.
 func (r *columnRenderer) Start(io.Writer) error { return nil }
 func (r *columnRenderer) Close() error          { return nil }
 func (r *columnRenderer) Logger(*ll.Logger)     {}
 
-// Config says that there are no borders.
+// Config returns a rendition without borders.
 func (r *columnRenderer) Config() tw.Rendition { return tw.Rendition{} }

@@ -9,8 +9,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// Trace writes what a Job does, why, and what would help; then where it could run, its chain,
-// its findings, what differs between origin and mirror, and the last events. o.Timeline has
+// Trace writes the state of a Job, the reason and the fix; then where it could run, its chain,
+// its findings, the differences between origin and mirror, and the last events. o.Timeline shows
 // all events.
 func Trace(w io.Writer, t *inspect.Trace, o TableOptions) error {
 	if o.Markdown {
@@ -39,16 +39,16 @@ func Trace(w io.Writer, t *inspect.Trace, o TableOptions) error {
 	return writeLines(w, lines...)
 }
 
-// startsText says by when a Job starts at the latest, and how long Jobs like it waited; "" if
-// neither is known.
+// startsText returns the latest start of a Job, and how long Jobs like it waited; "" if neither
+// is known.
 func startsText(s *inspect.Starts) string {
 	if s == nil {
 		return ""
 	}
 	var parts []string
 	if s.By != nil {
-		parts = append(parts, fmt.Sprintf("by %s at the latest, when what runs on %s has reached its time limit and stopped, if no Job with higher priority arrives",
-			s.By.UTC().Format("2006-01-02 15:04:05Z"), Safe(s.Context)))
+		parts = append(parts, fmt.Sprintf("at the latest when what runs on %s reaches its time limit, by %s, and its Pods have stopped, if no Job with higher priority arrives",
+			Safe(s.Context), s.By.UTC().Format("2006-01-02 15:04:05Z")))
 	}
 	if s.Samples > 0 {
 		parts = append(parts, fmt.Sprintf("of the last %d Jobs of this size in this queue, half waited up to %s and 9 of 10 up to %s",
@@ -57,7 +57,7 @@ func startsText(s *inspect.Starts) string {
 	return strings.Join(parts, "; ")
 }
 
-// answerLines are the state of a Job, the reason and the fix.
+// answerLines returns the state of a Job, the reason and the fix.
 func answerLines(t *inspect.Trace, o TableOptions) []string {
 	p := palette{o.Color}
 	var lines []string
@@ -68,11 +68,18 @@ func answerLines(t *inspect.Trace, o TableOptions) []string {
 		lines = append(lines, wrap(Safe(t.Message), o.Width, "")...)
 	}
 	lines = append(lines, uncheckedLines(t.Unchecked, o)...)
+	return append(lines, traceFixLines(t, o)...)
+}
+
+// traceFixLines returns the fixes of a trace with their commands.
+func traceFixLines(t *inspect.Trace, o TableOptions) []string {
+	p := palette{o.Color}
+	var lines []string
 	if len(t.Fixes) == 0 {
 		return lines
 	}
 	if string(command.Alternatives(t.Fixes)) != t.Remedy {
-		// The steps of one fix.
+		// They are the steps of one fix.
 		return append(lines, fixLines(p.bold("Fix: "), command.Prose(t.Remedy), o)...)
 	}
 	fixes := t.Fixes
@@ -90,7 +97,7 @@ func answerLines(t *inspect.Trace, o TableOptions) []string {
 	return lines
 }
 
-// phraseOf is the state of a Job, and since when.
+// phraseOf returns the state of a Job, and since when.
 func phraseOf(t *inspect.Trace, o TableOptions) string {
 	if t.Since == nil {
 		return t.Phrase()
@@ -98,7 +105,7 @@ func phraseOf(t *inspect.Trace, o TableOptions) string {
 	return t.Phrase() + " (" + o.since(homeOf(t).Context, t.Since.Time) + ")"
 }
 
-// homeOf is the object that a trace is about.
+// homeOf returns the object that a trace is about.
 func homeOf(t *inspect.Trace) *inspect.Job {
 	if t.Origin != nil || len(t.Mirrors) == 0 {
 		return t.Origin
@@ -122,8 +129,8 @@ func clockNote(c inspect.ClockSkew) string {
 	return fmt.Sprintf("note: the clock of %s is %ds %s yours; its times above are its own", Safe(c.Context), seconds, direction)
 }
 
-// traceFindingLines are the findings as check shows them, without the fixes that the answer
-// has already.
+// traceFindingLines returns the findings as check shows them, without the fixes that the answer
+// already has.
 func traceFindingLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	if len(t.Findings) == 0 {
 		return nil, nil
@@ -135,9 +142,9 @@ func traceFindingLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	items := make([]inspect.Finding, len(t.Findings))
 	for i := range t.Findings {
 		items[i] = t.Findings[i]
-		// It stands with the answer.
+		// The cost stands with the answer.
 		items[i].Cost = nil
-		if (isSaid(items[i].Message, t.Message) || isSaid(items[i].Clause(), t.Message)) && !o.Wide {
+		if (isRepeated(items[i].Message, t.Message) || isRepeated(items[i].Clause(), t.Message)) && !o.Wide {
 			items[i].Message = "the reason above"
 		}
 		isKnown := len(items[i].Fixes) > 0
@@ -155,9 +162,9 @@ func traceFindingLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	return lines, nil
 }
 
-// isSaid says whether a finding's message is the reason of the answer, which is a sentence, or
-// quotes it at its end.
-func isSaid(message, reason string) bool {
+// isRepeated reports whether a finding's message is the reason of the answer, which is a
+// sentence, or quotes it at its end.
+func isRepeated(message, reason string) bool {
 	message, reason = strings.ToLower(strings.TrimSuffix(message, ".")), strings.ToLower(strings.TrimSuffix(reason, "."))
 	return reason != "" && (message == reason || strings.HasSuffix(message, ": "+reason))
 }

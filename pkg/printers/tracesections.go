@@ -9,7 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// titled puts a blank line and a heading before a table, and lays it out.
+// titled lays out a table, with a blank line and a heading before it.
 func titled(heading string, t *table, o TableOptions) ([]string, error) {
 	p := palette{o.Color}
 	rows, err := t.layout(o.Width)
@@ -44,8 +44,8 @@ func differenceColumns() []column[inspect.Difference] {
 	}
 }
 
-// recent is how many entries of a timeline are shown unless all are asked for.
-const recent = 5
+// recentEntries is the number of timeline entries that are shown unless all are wanted.
+const recentEntries = 5
 
 func timelineLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	entries, heading := shownEntries(t, o)
@@ -55,10 +55,10 @@ func timelineLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	return titled(heading, newTable(timelineColumns(entries, o), entries, o), o)
 }
 
-// shownEntries are the entries of a timeline that are shown, and their heading.
+// shownEntries returns the timeline entries that are shown, and their heading.
 func shownEntries(t *inspect.Trace, o TableOptions) ([]inspect.TimelineEntry, string) {
-	entries, heading := distinct(t.Timeline, o), "Events"
-	if skipped := len(entries) - recent; skipped > 0 && !o.Timeline {
+	entries, heading := distinctEntries(t.Timeline, o), "Events"
+	if skipped := len(entries) - recentEntries; skipped > 0 && !o.Timeline {
 		entries = entries[skipped:]
 		heading = fmt.Sprintf("Last events (%d more: --timeline)", skipped)
 	}
@@ -74,13 +74,13 @@ func timelineColumns(entries []inspect.TimelineEntry, o TableOptions) []column[i
 		{title: "TIME", keeps: true, cell: func(e inspect.TimelineEntry) string { return e.Time.In(o.Now.Location()).Format(layout) }},
 		{title: "CONTEXT", shrinks: true, cell: func(e inspect.TimelineEntry) string { return absentIfEmpty(e.Context) }},
 		{title: "OBJECT", shrinks: true, cell: func(e inspect.TimelineEntry) string { return Safe(e.Object) }},
-		{title: "EVENT", shrinks: true, least: legible, cell: func(e inspect.TimelineEntry) string { return Safe(e.Event) }},
+		{title: "EVENT", shrinks: true, least: minProseWidth, cell: func(e inspect.TimelineEntry) string { return Safe(e.Event) }},
 	}
 }
 
-// distinct drops entries that say the same of the same object as the one before them, and
-// shortens what Kueue says, unless all is wanted.
-func distinct(all []inspect.TimelineEntry, o TableOptions) []inspect.TimelineEntry {
+// distinctEntries drops an entry that repeats the last one of the same object, and shortens
+// Kueue's messages, unless all is wanted.
+func distinctEntries(all []inspect.TimelineEntry, o TableOptions) []inspect.TimelineEntry {
 	if o.Timeline || o.Wide {
 		return all
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// Traces writes a row for each mirror with its origin, and for each origin
-// without one, and below them what was not checked.
+// Traces writes a row for each mirror with its origin, and for each origin without a mirror, then
+// what was not checked.
 func Traces(w io.Writer, list *inspect.TraceList, o TableOptions) error {
 	p := palette{o.Color}
 	var rows []tracePair
@@ -40,15 +40,15 @@ func Traces(w io.Writer, list *inspect.TraceList, o TableOptions) error {
 	return writeLines(w, append(lines, unchecked...)...)
 }
 
-// tracePair is an origin with one of its mirrors; either may not be there.
+// tracePair is an origin with one of its mirrors; either may be missing.
 type tracePair struct {
 	origin *inspect.Job
 	mirror *inspect.TraceMirror
-	// known is the origin, or, where nobody knows it, a mirror in its place.
+	// known is the origin or, if that is unknown, a mirror in its place.
 	known *inspect.Job
 }
 
-// pairsOf are the pairs of a trace, one if there is no mirror.
+// pairsOf returns the pairs of a trace, one if there is no mirror.
 func pairsOf(t *inspect.Trace) []tracePair {
 	if len(t.Mirrors) == 0 {
 		return []tracePair{{origin: t.Origin, known: t.Origin}}
@@ -64,7 +64,7 @@ func pairsOf(t *inspect.Trace) []tracePair {
 	return pairs
 }
 
-// ofOrigin and ofMirror are what there is to tell of them.
+// ofOrigin returns the result of tell for the origin, none without one.
 func (r tracePair) ofOrigin(tell func(*inspect.Job) string) string {
 	if r.origin == nil {
 		return none
@@ -79,7 +79,7 @@ func (r tracePair) ofMirror(tell func(*inspect.TraceMirror) string) string {
 	return tell(r.mirror)
 }
 
-// pairColumns are all columns of the table of pairs.
+// pairColumns returns all columns of the table of pairs.
 func pairColumns(o TableOptions) []column[tracePair] {
 	p := palette{o.Color}
 	origin := func(tell func(*inspect.Job) string) func(tracePair) string {
@@ -102,7 +102,12 @@ func pairColumns(o TableOptions) []column[tracePair] {
 		}},
 		{title: "MIRROR-STATUS", spare: 3, cell: mirrored(func(m *inspect.TraceMirror) string { return p.status(m.Status) })},
 		{title: "RELATION", spare: 1, cell: mirrored(func(m *inspect.TraceMirror) string { return string(m.Relation) })},
-		{title: "IN-STEP", cell: mirrored(func(m *inspect.TraceMirror) string { return yesOrNo(m.InStep) })},
+		{title: "IN-SYNC", cell: func(r tracePair) string {
+			if r.origin == nil {
+				return none
+			}
+			return r.ofMirror(func(m *inspect.TraceMirror) string { return yesOrNo(m.InStep) })
+		}},
 		{title: "AGE", spare: 2, cell: func(r tracePair) string { return o.since(r.known.Context, r.known.CreationTimestamp.Time) }},
 		{title: "MANAGED-BY", wide: true, shrinks: true, cell: origin(func(j *inspect.Job) string { return Safe(string(j.ManagedBy)) })},
 		{title: "CURRENT", wide: true, cell: mirrored(func(m *inspect.TraceMirror) string { return yesOrNo(m.Current) })},

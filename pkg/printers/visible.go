@@ -12,7 +12,7 @@ import (
 // jsonPathAsJSON is the one template whose output is a document.
 const jsonPathAsJSON = "jsonpath-as-json"
 
-// visibleJSON is a printer of JSON whose characters are all visible.
+// visibleJSON is a printer of JSON with only visible characters.
 type visibleJSON struct{ printers.ResourcePrinter }
 
 // PrintObj writes an object.
@@ -20,10 +20,10 @@ func (p visibleJSON) PrintObj(o runtime.Object, w io.Writer) error {
 	return p.ResourcePrinter.PrintObj(o, escape.JSONWriter(w))
 }
 
-// yamlPrinter is kubectl's printer of YAML, but its characters are all visible.
+// yamlPrinter is kubectl's printer of YAML, with only visible characters.
 type yamlPrinter struct{ printed int }
 
-// PrintObj writes an object, after a separator if it is not the first one.
+// PrintObj writes an object, after a separator if it is not the first.
 func (p *yamlPrinter) PrintObj(o runtime.Object, w io.Writer) error {
 	text, err := escape.YAML(o)
 	if err != nil {
@@ -38,10 +38,10 @@ func (p *yamlPrinter) PrintObj(o runtime.Object, w io.Writer) error {
 	return writeAll(w, string(text))
 }
 
-// replaceTexts replaces every text in an object, also the names of fields: a template
-// prints them as they are, on a terminal too. Custom columns are a table, so their texts
-// become Safe. Those of other templates become SafeLines, because templates print lines.
-// The text of the template itself stays as the user wrote it.
+// replaceTexts replaces every text in an object, also the names of fields, because a template
+// prints them unchanged, on a terminal too. Custom columns are a table, so their texts become
+// Safe. Those of other templates become SafeLines, because templates print lines. The text of the
+// template itself stays as the user wrote it.
 func replaceTexts(value any, by func(string) string) {
 	switch v := value.(type) {
 	case map[string]any:

@@ -14,8 +14,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// columnsOf tells for each line that has word where, in cells of a terminal, it
-// stands.
+// columnsOf returns, for each line with a word, the column of a terminal at which the word
+// starts.
 func columnsOf(out, word string) []int {
 	var at []int
 	for line := range strings.Lines(out) {
@@ -55,8 +55,7 @@ func TestTitlesAreAlignedWithCells(t *testing.T) {
 	}
 }
 
-// TestWidth: lines fit into the terminal, and names are complete, if need be on several
-// lines.
+// TestWidth: lines fit into the terminal, and names are complete, if necessary on several lines.
 func TestWidth(t *testing.T) {
 	long := strings.Repeat("a-long-name-", 10)
 	jobs := func(names ...string) *inspect.OwnerList {
@@ -94,8 +93,8 @@ func TestWidth(t *testing.T) {
 	}
 }
 
-// TestWidthUsesTheRoomThereIs: a table that just fits is as in a file; one that does not goes
-// without what it can spare first.
+// TestWidthUsesTheRoomThereIs: a table that just fits is the same as in a file; one that does not
+// leaves out the columns it can spare first.
 func TestWidthUsesTheRoomThereIs(t *testing.T) {
 	list := listOf(newJob(strings.Repeat("n", 40), delegation.BuiltIn, delegation.Running))
 	whole := owners(t, list, printers.TableOptions{NoHeaders: true})
@@ -105,8 +104,8 @@ func TestWidthUsesTheRoomThereIs(t *testing.T) {
 	assert.DeepEqual(t, strings.Fields(owners(t, list, printers.TableOptions{NoHeaders: true, Width: width - 1})), slices.Delete(fields, 3, 4))
 }
 
-// TestSameColumns: columns that say the same in every row go first, but for names and statuses,
-// and for what is not known.
+// TestSameColumns: columns with the same value in every row are dropped first, except names,
+// statuses and unknown values.
 func TestSameColumns(t *testing.T) {
 	list := listOf(newJob("first", delegation.MultiKueue, delegation.Running), newJob("second", delegation.MultiKueue, delegation.Running))
 	titles := func(width int) []string {
@@ -119,8 +118,8 @@ func TestSameColumns(t *testing.T) {
 	assert.DeepEqual(t, titles(28), []string{"NAME", "STATUS", "MIRROR", "AGE"})
 }
 
-// TestReasonsWrap: a reason is complete at any width: behind its Job, in several lines, or
-// below it.
+// TestReasonsWrap: a reason is complete at any width: behind its Job, in several lines, or below
+// it.
 func TestReasonsWrap(t *testing.T) {
 	const why = "needs 8 nvidia.com/gpu, limit 4 (flavor a100), on each of the workers"
 	list := listOf(with(newJob("sweep", delegation.MultiKueue, delegation.Suspended), func(j *inspect.Job) { j.Message = new(why) }))
@@ -162,8 +161,8 @@ func TestSummaryWidth(t *testing.T) {
 	assert.Assert(t, strings.Contains(out, "example.com/o") && strings.Count(out, "o") > 60, out)
 }
 
-// TestAgesByTheirClocks: how old something is says the clock of its cluster, which has
-// dated it, and not ours, which may be behind.
+// TestAgesByTheirClocks: ages are counted by the clock of the object's cluster, which dated it,
+// and not by ours, which may be behind.
 func TestAgesByTheirClocks(t *testing.T) {
 	list := listOf(with(newJob("young", delegation.BuiltIn, delegation.Running), func(j *inspect.Job) {
 		j.CreationTimestamp, j.StartTime = *ago(-58 * time.Minute), ago(-59*time.Minute)

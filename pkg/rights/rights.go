@@ -1,6 +1,6 @@
-// Package rights tells what somebody has to be allowed to do for which commands: one table,
-// of which roles and their documentation are made, by which preflight asks, and which tests
-// hold against the requests that commands send. Pure.
+// Package rights has the table of rights that each command needs. Roles and their documentation
+// are generated from it, preflight checks it, and tests compare it with the requests of commands.
+// It is pure.
 package rights
 
 import (
@@ -14,41 +14,41 @@ type Scope int
 
 // The scopes.
 const (
-	// InNamespaces is in the namespaces of the Jobs: in one, or in all.
+	// InNamespaces is for the namespaces of the Jobs: one, or all.
 	InNamespaces Scope = iota
-	// InCluster is for what is in no namespace.
+	// InCluster is for cluster-scoped objects.
 	InCluster
-	// InKueue is in the namespace that Kueue runs in.
+	// InKueue is for the namespace of Kueue.
 	InKueue
 )
 
-// Right is what has to be allowed with one resource.
+// Right is a right on one resource.
 type Right struct {
 	Scope Scope
 	// Resource may be a subresource, such as "jobs/status".
 	Resource schema.GroupResource
-	// Verbs are what is done with it.
+	// Verbs are the needed verbs.
 	Verbs []string
-	// Names are the only objects that it is done with; none if it is with any.
+	// Names limit the right to objects with these names; none means any object.
 	Names []string
-	// Without is what there is not without it, as people are told: a part of a sentence.
+	// Without says what is missing without the right, as a part of a sentence for people.
 	Without string
-	// IsOptional is whether the commands do what they are for without it.
+	// IsOptional is whether the commands fulfil their purpose without it.
 	IsOptional bool
 }
 
-// Task is something that people want to do.
+// Task is something that users want to do.
 type Task struct {
-	// Name is that of the role and its file.
+	// Name is the name of the role and its file.
 	Name string
-	// Title says what it is for, and Where on which clusters it is needed.
+	// Title is the purpose. Where says on which clusters it is needed.
 	Title, Where string
-	// Needs are the names of other tasks that it builds on.
+	// Needs are the names of tasks whose rights are included.
 	Needs  []string
 	Rights []Right
 }
 
-// Find returns the task of a name; it is not ok if there is none.
+// Find returns the task with a name. ok is false if there is none.
 func Find(name string) (t Task, ok bool) {
 	all := Tasks()
 	i := slices.IndexFunc(all, func(t Task) bool { return t.Name == name })
@@ -58,7 +58,7 @@ func Find(name string) (t Task, ok bool) {
 	return all[i], true
 }
 
-// Of are the rights of a task, with those that it builds on.
+// Of returns the rights of a task, including those of the tasks in Needs.
 func Of(name string) (all []Right) {
 	t, ok := Find(name)
 	if !ok {
@@ -70,7 +70,7 @@ func Of(name string) (all []Right) {
 	return append(all, t.Rights...)
 }
 
-// Verbs are those that a task cannot do without on a resource.
+// Verbs returns the verbs that a task requires on a resource.
 func Verbs(task string, of schema.GroupResource) (verbs []string) {
 	for _, r := range Of(task) {
 		if r.Resource == of && !r.IsOptional {
@@ -90,7 +90,7 @@ func kueue(resource string) schema.GroupResource {
 	return schema.GroupResource{Group: "kueue.x-k8s.io", Resource: resource}
 }
 
-// pending is what Kueue itself tells of those that wait in a queue.
+// pending returns the resource with which Kueue reports pending Workloads.
 func pending(queues string) schema.GroupResource {
 	return schema.GroupResource{Group: "visibility.kueue.x-k8s.io", Resource: queues + "/pendingworkloads"}
 }

@@ -1,6 +1,5 @@
-// Command bench runs all benchmarks, one after the other and each to its end, and makes
-// docs/performance.md of what they have measured. It fails where one of them does, or where
-// a goal is not met, when all have run.
+// Command bench runs benchmarks one after the other, and writes their figures to
+// docs/performance.md. It fails at the end if one of them failed or missed a goal.
 package main
 
 import (
@@ -19,7 +18,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/bench/figures"
 )
 
-// benchmarks are packages below this one, in the order in which the page has them.
+// benchmarks returns the packages below this one, in the order of the page.
 func benchmarks() []string {
 	return []string{"ls", "line", "twenty", "waiting", "history", "dispatch", "kinds", "completion"}
 }
@@ -28,20 +27,18 @@ const head = `# How fast it is
 
 <!-- Written by "make bench": change test/bench, not this page. -->
 
-Each figure is told beside what a user would otherwise do, measured in the same run on the same
-machine: that ratio is what other machines have in common with this one, times by themselves are
-not. API servers run on the same processors as what is measured. Goals that are not met are told,
-and why. The load tells how busy others have kept the machine: where it is several times the number
-of processors, ratios of times are chance, whether they meet a goal or not, and memory is what counts.
+Each figure is a ratio to what users would otherwise do, measured in the same run on the same machine.
+Compare ratios, not times: times depend on the machine. API servers run on the same processors as the
+plugin. A goal that is not met has its reason. The load shows how busy the machine was. If it is several
+times the number of processors, ratios of times are chance, and only memory counts.
 `
 
 func main() {
 	page := flag.String("page", "docs/performance.md", "page to write")
-	kept := flag.String("figures", "bin/bench", "folder with what was measured last")
-	only := flag.String("only", strings.Join(benchmarks(), ","), "which benchmarks to run; the page has what the others have measured last")
+	only := flag.String("only", strings.Join(benchmarks(), ","), "which benchmarks to run; the page keeps the sections of the others")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *page, *kept, strings.Split(*only, ","))
+	err := run(ctx, *page, strings.Split(*only, ","))
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -49,17 +46,24 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, page, kept string, only []string) error {
-	var failed error
-	var files []string
+func run(ctx context.Context, page string, only []string) (failed error) {
+	dir, err := os.MkdirTemp("", "jobmanagedby-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { failed = errors.Join(failed, os.RemoveAll(dir)) }()
+	for _, name := range only {
+		if !slices.Contains(benchmarks(), name) {
+			return fmt.Errorf("unknown benchmark %q: one of %s", name, strings.Join(benchmarks(), ", "))
+		}
+	}
 	for _, name := range benchmarks() {
-		file := filepath.Join(kept, name+".json")
-		files = append(files, file)
+		file := filepath.Join(dir, name+".json")
 		if !slices.Contains(only, name) {
 			continue
 		}
 		fmt.Printf("== %s\n\n", name)
-		// Each is a process of its own, whose memory the next one does not have.
+		// Each is a process of its own, so that the next one does not inherit its memory.
 		args := []string{"run", "./test/bench/" + name, "-figures", file}
 		switch name {
 		case "line":
@@ -68,13 +72,17 @@ func run(ctx context.Context, page, kept string, only []string) error {
 			args = []string{"run", "./test/bench/ls", "-only", "twenty", "-jobs", "5000", "-figures", file}
 		}
 		cmd := exec.CommandContext(ctx, "go", args...)
+		// GOGC and GOMEMLIMIT would change the memory that the plugin takes.
+		cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
+			return strings.HasPrefix(v, "GOGC=") || strings.HasPrefix(v, "GOMEMLIMIT=")
+		})
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-		// What ends this ends that, which has clusters to take down.
+		// An interrupted benchmark stops its clusters.
 		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 		if err := cmd.Run(); err != nil {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", name, err))
 		}
 		fmt.Println()
 	}
-	return errors.Join(failed, figures.Page(page, head, files))
+	return errors.Join(failed, figures.Page(page, head, dir, benchmarks()))
 }

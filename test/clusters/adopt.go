@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Dir is the directory of the clusters. It is removed with them.
+// Dir returns the directory of the clusters. It is removed with them.
 func (s *Set) Dir() string { return s.dir }
 
 // Adopt ends a process when the clusters are taken down, whatever ended the process that

@@ -1,9 +1,9 @@
-// Package clusters brings up real Kubernetes clusters for tests and the demo,
-// and takes them down: etcd, API server, controller manager and scheduler as
-// processes on this machine, with kwok in the place of kubelets.
+// Package clusters brings up real Kubernetes clusters for tests and the demo, and takes them
+// down: etcd, API server, controller manager and scheduler are processes on this machine, and
+// kwok stands in for the kubelets.
 //
-// The programs come from install.sh, which builds them from controlplane, a Go
-// module of its own, so that their weight never reaches users of the plugin.
+// The programs come from install.sh, which builds them from controlplane, a separate Go module,
+// so that users of the plugin do not download its dependencies.
 package clusters
 
 import (
@@ -27,7 +27,7 @@ import (
 //go:embed stages.yaml
 var stages []byte
 
-// components is what the programs are told beside what kwokctl tells them.
+// components is the configuration of the programs in addition to kwokctl's own.
 const components = `
 ---
 apiVersion: config.kwok.x-k8s.io/v1alpha1
@@ -39,47 +39,45 @@ componentsPatches:
   - {key: leader-elect, value: "false"}
 `
 
-// Config says what to bring up.
+// Config describes the clusters to bring up.
 type Config struct {
-	// Programs is the folder that install.sh filled.
+	// Programs is the directory that install.sh filled.
 	Programs string
-	// Dir is where everything is kept that belongs to the clusters. It has to
-	// be absent or empty, and it is removed with them.
+	// Dir is the directory for everything that belongs to the clusters. It has to be absent or
+	// empty, and is removed with them.
 	Dir string
-	// Names are the clusters', and of their contexts.
+	// Names are the names of the clusters and of their contexts.
 	Names []string
-	// Nodes is how many nodes each cluster has.
+	// Nodes is the number of nodes of each cluster.
 	Nodes int
-	// Stages are further documents of kind Stage, in YAML, beside stages.yaml.
+	// Stages are further documents of kind Stage, in YAML, in addition to stages.yaml.
 	Stages []byte
-	// Gates are feature gates that are on, and Served APIs that are served, besides those
-	// that are so by default, such as "scheduling.k8s.io/v1beta1"; by a cluster's name.
+	// Gates are feature gates to enable, and Served APIs to serve, in addition to the defaults,
+	// such as "scheduling.k8s.io/v1beta1"; by a cluster's name.
 	Gates, Served map[string][]string
-	// ControlPlanes are folders with another kube-apiserver, kube-controller-manager and
-	// kube-scheduler than those in Programs, such as an older version's; by a cluster's
-	// name.
+	// ControlPlanes are directories with another kube-apiserver, kube-controller-manager and
+	// kube-scheduler than those in Programs, such as an older version's; by a cluster's name.
 	ControlPlanes map[string]string
-	// Keep leaves the clusters up when this process ends; Remove takes them
-	// down. Otherwise they go with the process, however it ends.
+	// Keep leaves the clusters up when this process ends, until Remove takes them down. Otherwise
+	// they end with the process, however it ends.
 	Keep bool
 }
 
-// Set is a number of clusters that are up.
+// Set is a set of running clusters.
 type Set struct {
-	// Kubeconfig is a file with a context for each cluster. The first one is
-	// current.
+	// Kubeconfig is a file with a context for each cluster. The first one is current.
 	Kubeconfig string
-	// Programs is the folder with kubectl and the others.
+	// Programs is the directory with kubectl and the others.
 	Programs string
 
 	dir   string
 	names []string
 	guard *guard
-	// started is to be called once a cluster is up again that was stopped.
+	// started must be called once a cluster that was stopped is up again.
 	started func()
 }
 
-// Up brings up clusters. If that fails, nothing is left of them.
+// Up brings up clusters. If that fails, it removes all of them.
 func Up(ctx context.Context, c Config) (*Set, error) {
 	if entries, err := os.ReadDir(c.Dir); err == nil && len(entries) > 0 {
 		return nil, fmt.Errorf("bring up clusters in %s: it is not empty", c.Dir)
@@ -126,7 +124,7 @@ func (s *Set) create(ctx context.Context, c Config) error {
 		} {
 			args = append(args, "--"+program+"-binary", filepath.Join(folder, strings.TrimSuffix(program, "-controller")))
 		}
-		args = append(args, further(c.Gates[name], c.Served[name])...)
+		args = append(args, extraArgs(c.Gates[name], c.Served[name])...)
 		if err := s.createOne(ctx, name, args...); err != nil {
 			return err
 		}
@@ -137,8 +135,8 @@ func (s *Set) create(ctx context.Context, c Config) error {
 	return s.renameContexts()
 }
 
-// further are arguments for gates that are on and APIs that are served besides.
-func further(gates, served []string) []string {
+// extraArgs returns arguments for additional gates and APIs.
+func extraArgs(gates, served []string) []string {
 	var args []string
 	turnOn := func(component, flag string, names []string) {
 		if len(names) > 0 {
@@ -153,7 +151,7 @@ func further(gates, served []string) []string {
 }
 
 func (s *Set) createOne(ctx context.Context, name string, args ...string) error {
-	free, err := alone(ctx)
+	free, err := lockPorts(ctx)
 	if err != nil {
 		return err
 	}
@@ -161,12 +159,12 @@ func (s *Set) createOne(ctx context.Context, name string, args ...string) error 
 	return s.kwokctl(ctx, name, args...)
 }
 
-// Scale gives a cluster that many nodes.
+// Scale sets the number of nodes of a cluster.
 func (s *Set) Scale(ctx context.Context, name string, nodes int) error {
 	return s.kwokctl(ctx, name, "scale", "node", "--replicas", strconv.Itoa(nodes))
 }
 
-// Down takes the clusters down and removes their folder.
+// Down takes the clusters down and removes their directory.
 func (s *Set) Down() error {
 	if s.guard != nil {
 		return s.guard.release()
@@ -174,8 +172,8 @@ func (s *Set) Down() error {
 	return Remove(s.Programs, s.dir)
 }
 
-// Remove takes down the clusters that were brought up in a folder with Keep,
-// and removes the folder. That there is none is fine.
+// Remove takes down the clusters that were brought up in a directory with Keep, and removes the
+// directory. It is no error if there are none.
 func Remove(programs, dir string) error {
 	out, err := removal(programs, dir).CombinedOutput()
 	if err != nil {
@@ -191,7 +189,7 @@ func (s *Set) Config(name string) (*rest.Config, error) {
 		&clientcmd.ConfigOverrides{CurrentContext: name}).ClientConfig()
 }
 
-// kwokctl runs kwokctl for one cluster, and says what it printed if it fails.
+// kwokctl runs kwokctl for one cluster, and returns an error with its output if it fails.
 func (s *Set) kwokctl(ctx context.Context, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, filepath.Join(s.Programs, "kwokctl"), append([]string{"--name", name}, args...)...)
 	cmd.Env = append(os.Environ(), "KWOK_WORKDIR="+workdir(s.dir))
@@ -200,7 +198,7 @@ func (s *Set) kwokctl(ctx context.Context, name string, args ...string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	// The guard waits for it, should this process die before it is done.
+	// The guard waits for it if this process dies before it is done.
 	pidFile := filepath.Join(s.dir, "kwokctl.pid")
 	if err := os.WriteFile(pidFile, []byte(strconv.Itoa(cmd.Process.Pid)), 0o644); err != nil {
 		return err
@@ -213,8 +211,7 @@ func (s *Set) kwokctl(ctx context.Context, name string, args ...string) error {
 
 func workdir(dir string) string { return filepath.Join(dir, "kwok") }
 
-// renameContexts gives contexts the names of their clusters; kwokctl puts
-// "kwok-" in front.
+// renameContexts gives contexts the names of their clusters; kwokctl prefixes them with "kwok-".
 func (s *Set) renameContexts() error {
 	config, err := clientcmd.LoadFromFile(s.Kubeconfig)
 	if err != nil {
@@ -228,7 +225,7 @@ func (s *Set) renameContexts() error {
 	return clientcmd.WriteToFile(*config, s.Kubeconfig)
 }
 
-// Authority is where the certificate authority of a cluster is, but for ".crt" and ".key".
+// Authority returns the path of a cluster's certificate authority without ".crt" and ".key".
 func (s *Set) Authority(name string) string {
 	return filepath.Join(workdir(s.dir), "clusters", name, "pki", "ca")
 }

@@ -2,6 +2,7 @@ package clusters_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,10 +17,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/clusters"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// crashIn, set to a folder, has this test binary bring up a cluster there and
-// panic, as a broken test would.
+// crashIn, set to a directory, makes this test binary bring up a cluster there and panic, like a
+// broken test.
 const crashIn = "CLUSTERS_TEST_CRASH_IN"
 
 func TestMain(m *testing.M) {
@@ -36,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// adoptSleeper starts a program beside the clusters that does not end by itself.
+// adoptSleeper starts a program that does not end by itself, adopted by the clusters.
 func adoptSleeper(set *clusters.Set) error {
 	script := filepath.Join(set.Dir(), "sleeper")
 	if err := os.WriteFile(script, []byte("while :; do sleep 1; done\n"), 0o644); err != nil {
@@ -82,7 +84,35 @@ func TestUpServesEachClusterUnderItsName(t *testing.T) {
 	assert.Equal(t, len(uids), 2, "both names lead to one cluster")
 }
 
-// markNodes is a stage of our own, which shows in the nodes.
+// TestProgramsStartAgain stops programs often: a program that starts while the port of the old one is
+// not yet free ends at once.
+func TestProgramsStartAgain(t *testing.T) {
+	ctx := t.Context()
+	dir := filepath.Join(t.TempDir(), "set")
+	set, err := clusters.Up(ctx, config(dir, "red"))
+	assert.NilError(t, err)
+	t.Cleanup(func() { assert.NilError(t, set.Down()) })
+	settings, err := set.Config("red")
+	assert.NilError(t, err)
+	client, err := kubernetes.NewForConfig(settings)
+	assert.NilError(t, err)
+	for i := range 3 {
+		assert.NilError(t, set.Stop(ctx, "red"))
+		assert.NilError(t, set.Start(ctx, "red"))
+		assert.NilError(t, set.StopControllers(ctx, "red"))
+		assert.NilError(t, set.Start(ctx, "red"))
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("round-%d", i)}}
+		_, err := client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{})
+		assert.NilError(t, err)
+		// The controller manager creates it.
+		assert.NilError(t, poll.Until(ctx, poll.Limit, func(ctx context.Context) (bool, error) {
+			_, err := client.CoreV1().ServiceAccounts(ns.Name).Get(ctx, "default", metav1.GetOptions{})
+			return err == nil, client.CoreV1().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+		}), "no service account in %s", ns.Name)
+	}
+}
+
+// markNodes is an additional stage, which shows in the nodes.
 const markNodes = `
 apiVersion: kwok.x-k8s.io/v1alpha1
 kind: Stage

@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// Fill has the etcd of a cluster out of space until free is called, by the alarm that etcd
-// raises itself when its quota is used up: it is read as ever, what would store something
-// is refused, and what is deleted may go.
+// Fill makes the etcd of a cluster report that it is out of space until free is called, by the
+// alarm that etcd itself raises when its quota is used up: reads work, writes are refused, and
+// deletions are allowed.
 // Source: https://etcd.io/docs/v3.6/op-guide/maintenance/#space-quota
 func (s *Set) Fill(ctx context.Context, name string) (free func() error, err error) {
 	status, err := s.etcd(ctx, name, "maintenance/status", nil)
@@ -29,8 +29,8 @@ func (s *Set) Fill(ctx context.Context, name string) (free func() error, err err
 	return func() error { return alarm(context.WithoutCancel(ctx), "DEACTIVATE") }, alarm(ctx, "ACTIVATE")
 }
 
-// Compact has the etcd of a cluster forget all that was before now, as API servers have it
-// do every five minutes.
+// Compact makes the etcd of a cluster forget all earlier revisions, as API servers do every five
+// minutes.
 // Source: https://etcd.io/docs/v3.6/op-guide/maintenance/#history-compaction-v3-api-key-value-database
 func (s *Set) Compact(ctx context.Context, name string) error {
 	status, err := s.etcd(ctx, name, "maintenance/status", nil)
@@ -39,14 +39,13 @@ func (s *Set) Compact(ctx context.Context, name string) error {
 	}
 	_, err = s.etcd(ctx, name, "kv/compaction", map[string]any{"revision": status.Header.Revision, "physical": true})
 	if err != nil && strings.Contains(err.Error(), "has been compacted") {
-		// Nothing was written since it was the last time.
+		// Nothing was written since the last compaction.
 		return nil
 	}
 	return err
 }
 
-// etcdAnswer is what all answers of etcd have in common. Its gateway writes numbers of 64
-// bits as text.
+// etcdAnswer is the common part of etcd's answers. Its gateway writes 64-bit numbers as text.
 type etcdAnswer struct {
 	Header struct {
 		Member   string `json:"member_id"`
@@ -54,8 +53,7 @@ type etcdAnswer struct {
 	} `json:"header"`
 }
 
-// etcd asks the etcd of a cluster for something, by the JSON that it takes in the place of
-// gRPC.
+// etcd sends a request to the etcd of a cluster, through its JSON gateway for gRPC.
 func (s *Set) etcd(ctx context.Context, name, path string, body any) (answer etcdAnswer, err error) {
 	defer func() {
 		if err != nil {
@@ -93,7 +91,7 @@ func (s *Set) etcd(ctx context.Context, name, path string, body any) (answer etc
 	return answer, err
 }
 
-// etcdAddress is where kwokctl has the etcd of a cluster listen.
+// etcdAddress returns the address on which the etcd of a cluster listens.
 func (s *Set) etcdAddress(name string) (string, error) {
 	file := filepath.Join(workdir(s.dir), "clusters", name, "kwok.yaml")
 	text, err := os.ReadFile(file)

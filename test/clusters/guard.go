@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// remove ends the adopted processes, takes down all clusters of the work folder $2 with
-// the programs in $1, then removes the folder $3. A kwokctl that was still busy creating
-// one when its parent died is waited for: what it starts would be missed otherwise.
+// remove ends the adopted processes, takes down all clusters of the directory $2 with the
+// programs in $1, then removes the directory $3. It waits for a kwokctl that was still creating a
+// cluster when its parent died, because it would miss the processes that kwokctl starts later.
 const remove = `
 export KWOK_WORKDIR="$2"
 runs() {
@@ -44,9 +44,9 @@ func removal(programs, dir string) *exec.Cmd {
 	return exec.CommandContext(context.Background(), "sh", "-c", remove, "sh", programs, workdir(dir), dir)
 }
 
-// guard is a process that takes the clusters down when its standard input ends:
-// when release closes it, or when this process dies, be it of a panic, a signal
-// or a test's timeout, where no deferred call is run.
+// guard is a process that takes the clusters down when its standard input ends: when release
+// closes it, or when this process dies by a panic, a signal or a test's timeout, after which no
+// deferred call runs.
 type guard struct {
 	cmd    *exec.Cmd
 	stdin  io.Closer
@@ -55,7 +55,7 @@ type guard struct {
 
 func newGuard(s *Set) (*guard, error) {
 	g := &guard{cmd: exec.CommandContext(context.Background(), "sh", "-c", "cat >/dev/null\n"+remove, "sh", s.Programs, workdir(s.dir), s.dir)}
-	// Out of reach of the Ctrl-C that ends this process.
+	// Not reached by the Ctrl-C that ends this process.
 	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	g.cmd.Stdout, g.cmd.Stderr = &g.output, &g.output
 	stdin, err := g.cmd.StdinPipe()

@@ -17,15 +17,14 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Stop ends the API server of a cluster, at once and without a word, so that
-// connections are refused until Start. What else there is of the cluster goes on, as
-// it does where an API server is gone. One cluster at a time can be stopped.
+// Stop kills the API server of a cluster, so that connections are refused until Start. The rest
+// of the cluster continues, as in a real outage. Only one cluster at a time can be stopped.
 func (s *Set) Stop(ctx context.Context, name string) error {
 	return s.stop(ctx, name, apiServer)
 }
 
-// StopControllers is the same for the controller manager: Jobs have nobody to make their
-// pods, or to count them, until Start.
+// StopControllers does the same for the controller manager: until Start, nothing creates the pods
+// of Jobs, or counts them.
 func (s *Set) StopControllers(ctx context.Context, name string) error {
 	return s.stop(ctx, name, "kube-controller-manager")
 }
@@ -33,8 +32,8 @@ func (s *Set) StopControllers(ctx context.Context, name string) error {
 const apiServer = "kube-apiserver"
 
 func (s *Set) stop(ctx context.Context, name, program string) error {
-	// Or a cluster that comes up meanwhile takes the port for unused.
-	free, err := alone(ctx)
+	// Otherwise a cluster that comes up meanwhile may take the port as unused.
+	free, err := lockPorts(ctx)
 	if err != nil {
 		return err
 	}
@@ -54,28 +53,33 @@ func (s *Set) kill(ctx context.Context, name, program string) error {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		return err
 	}
-	// It keeps its port until all its memory is given back, which takes a busy machine a
-	// while; and what is started meanwhile ends, because the port is in use.
+	// It keeps its port until all its memory is released, which takes a while on a busy machine;
+	// a process started meanwhile ends, because the port is in use.
 	err = wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return isGone(pid), nil })
 	if err != nil {
 		return fmt.Errorf("wait for the end of process %d: %w", pid, err)
 	}
-	// kwokctl starts what has none.
+	// kwokctl starts programs without such a file.
 	return os.Remove(file)
 }
 
-// isGone says whether a process has ended. One that nobody has asked how holds nothing.
+// isGone reports whether a process has ended. A zombie, whose parent has not waited for it, holds
+// nothing, but only once all of its threads have ended: each of them keeps the ports open.
 func isGone(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return true
 	}
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, state, found := bytes.Cut(stat, []byte(") "))
-	return err == nil && found && bytes.HasPrefix(state, []byte("Z"))
+	if err != nil || !found || !bytes.HasPrefix(state, []byte("Z")) {
+		return false
+	}
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	return err == nil && len(threads) <= 1
 }
 
-// Freeze has the API server of a cluster do nothing until thaw is called: connections
-// stay, and nothing comes over them.
+// Freeze stops the API server of a cluster from doing anything until thaw is called: connections
+// stay open, and no data comes over them.
 func (s *Set) Freeze(name string) (thaw func(), err error) {
 	pid, _, err := s.pid(name, apiServer)
 	if err == nil {
@@ -88,7 +92,7 @@ func (s *Set) Freeze(name string) (thaw func(), err error) {
 	return func() { _ = syscall.Kill(pid, syscall.SIGCONT) }, nil
 }
 
-// pid is the process of a program of a cluster's, and the file that says so.
+// pid returns the process of a cluster's program, and the file with its ID.
 func (s *Set) pid(name, program string) (pid int, file string, err error) {
 	file = filepath.Join(workdir(s.dir), "clusters", name, "pids", program+".pid")
 	text, err := os.ReadFile(file)
@@ -101,14 +105,14 @@ func (s *Set) pid(name, program string) (pid int, file string, err error) {
 	return pid, file, nil
 }
 
-// Start starts what Stop or StopControllers has ended, on the same port and with the data it had, and
-// waits until it answers.
+// Start starts what Stop or StopControllers has ended, on the same port and with the same data,
+// and waits until it answers.
 func (s *Set) Start(ctx context.Context, name string) error {
 	defer s.started()
 	if err := s.kwokctl(ctx, name, "start", "cluster", "--wait", "2m"); err != nil {
 		return err
 	}
-	// kwokctl does not tell of an API server that has ended again.
+	// kwokctl does not report an API server that has ended again.
 	config, err := s.Config(name)
 	if err != nil {
 		return err
@@ -129,15 +133,15 @@ func (s *Set) Start(ctx context.Context, name string) error {
 	return nil
 }
 
-// alone waits until no other process of this user holds ports that nobody listens at,
-// or looks for some: two kwokctl that look for unused ports at the same time find the
-// same ones. It holds others off until free is called, or this process has ended.
-func alone(ctx context.Context) (free func(), err error) {
+// lockPorts waits until no other process of this user reserves unused ports, or looks for some:
+// two kwokctl that look for unused ports at the same time find the same ones. It excludes others
+// until free is called, or this process has ended.
+func lockPorts(ctx context.Context) (free func(), err error) {
 	lock, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("jobmanagedby-clusters-%d.lock", os.Getuid())), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	// Closing it gives the lock back.
+	// Closing it releases the lock.
 	free = func() { _ = lock.Close() }
 	err = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(context.Context) (bool, error) {
 		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

@@ -33,8 +33,12 @@ var (
 	namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 )
 
-// both is a flag for both clusters.
-const both = "--contexts=" + management + "," + worker
+// Flags for the clusters of a test.
+const (
+	both = "--contexts=" + management + "," + worker
+	// delegated is for those of MultiKueue.
+	delegated = "--contexts=" + manager + "," + worker
+)
 
 // inNamespace makes a namespace on both clusters.
 func inNamespace(t *testing.T, ns string) {
@@ -170,10 +174,10 @@ func read[T any](t *testing.T, args ...string) T {
 }
 
 // origins are what ls lists of a namespace as delegated, by name.
-func origins(t *testing.T, ns string) map[string]inspect.Job {
+func origins(t *testing.T, contexts, ns string) map[string]inspect.Job {
 	t.Helper()
 	listed := map[string]inspect.Job{}
-	for _, group := range read[inspect.OwnerList](t, "ls", "--kinds", "all", "--delegated", "-n", ns, both).Items {
+	for _, group := range read[inspect.OwnerList](t, "ls", "--kinds", "all", "--delegated", "-n", ns, contexts).Items {
 		for _, j := range group.Jobs {
 			listed[j.Name] = *j
 		}
@@ -182,34 +186,34 @@ func origins(t *testing.T, ns string) map[string]inspect.Job {
 }
 
 // found is what check finds in a namespace as things stand.
-func found(t *testing.T, ns string) []inspect.Finding {
+func found(t *testing.T, contexts, ns string) []inspect.Finding {
 	t.Helper()
-	return read[inspect.FindingList](t, "check", "--kinds", "all", "--grace", "0s", "-n", ns, both).Items
+	return read[inspect.FindingList](t, "check", "--kinds", "all", "--grace", "0s", "-n", ns, contexts).Items
 }
 
 // codes are the codes of that, and where.
-func codes(t *testing.T, ns string) string {
+func codes(t *testing.T, contexts, ns string) string {
 	t.Helper()
 	var all []string
-	for _, f := range found(t, ns) {
+	for _, f := range found(t, contexts, ns) {
 		all = append(all, f.Code+" "+f.Context)
 	}
 	return strings.Join(all, "\n")
 }
 
 // eventuallyFinds waits until check finds these codes, and no others.
-func eventuallyFinds(t *testing.T, ns, want string) {
+func eventuallyFinds(t *testing.T, contexts, ns, want string) {
 	t.Helper()
 	got := ""
-	_ = poll(t.Context(), func(context.Context) bool { got = codes(t, ns); return got == want })
+	_ = poll(t.Context(), func(context.Context) bool { got = codes(t, contexts, ns); return got == want })
 	assert.Equal(t, got, want)
 }
 
 // way is what trace shows of the way, a line each: what, where, in which state.
-func way(t *testing.T, ns, name string) string {
+func way(t *testing.T, contexts, ns, name string) string {
 	t.Helper()
 	var all []string
-	for _, h := range read[inspect.Trace](t, "trace", name, "-n", ns, both).Hops {
+	for _, h := range read[inspect.Trace](t, "trace", name, "-n", ns, contexts).Hops {
 		all = append(all, strings.Join([]string{h.Kind + "/" + h.Name, h.Context, h.State}, " "))
 	}
 	return strings.Join(all, "\n")
@@ -225,14 +229,14 @@ type truth struct {
 }
 
 // tell checks what the commands tell of an object named train, as soon as they do.
-func (want truth) tell(t *testing.T, ns, name string) inspect.Job {
+func (want truth) tell(t *testing.T, contexts, ns, name string) inspect.Job {
 	t.Helper()
 	var got truth
 	var origin inspect.Job
 	// A status is copied a moment after it was written.
 	_ = poll(t.Context(), func(context.Context) bool {
-		origin = origins(t, ns)["train"]
-		got = truth{status: origin.Status, way: way(t, ns, name), codes: codes(t, ns)}
+		origin = origins(t, contexts, ns)["train"]
+		got = truth{status: origin.Status, way: way(t, contexts, ns, name), codes: codes(t, contexts, ns)}
 		return got == want
 	})
 	assert.Equal(t, got.status, want.status)

@@ -2,7 +2,8 @@
 # install.sh DIR puts into DIR, as links, the controllers of JobSet and Kubeflow Trainer
 # (manager/, a Go module of its own), and a folder for each with what its module brings to
 # be installed in clusters: crds and webhooks. They are built from the Go module proxy, once
-# for every state of manager/, into the user's cache folder (two minutes on 2 cores).
+# for every state of manager/, into the user's cache folder. manager/go.mod has the versions of
+# Kueue's modules: after Kueue, 45 of 892 packages are compiled (half a minute of computing).
 set -eu
 
 dir=${1:?usage: install.sh DIR}

@@ -85,7 +85,7 @@ func refused(p project) (schema.GroupVersionResource, *unstructured.Unstructured
 
 // poll waits until something is so.
 func poll(ctx context.Context, is func(context.Context) bool) error {
-	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
 		return is(ctx), nil
 	})
 }

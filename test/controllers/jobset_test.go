@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
 // newJobSet makes a JobSet of a leader and two workers that is ours, in a namespace of
@@ -71,16 +72,16 @@ func jobSetWay(origin, mirror, pods string) string {
 func TestJobSetToItsEnd(t *testing.T) {
 	const ns = "end"
 	newJobSet(t, ns, forHours)
-	truth{delegation.Unclaimed, "JobSet/train management Unclaimed", "JM101 management"}.tell(t, ns, "jobset/train")
+	truth{delegation.Unclaimed, "JobSet/train management Unclaimed", "JM101 management"}.tell(t, both, ns, "jobset/train")
 	d := dispatches(t, ns, "jobset/train")
 	d.Expect(dispatch.MirrorCreated, "")
 	runs(t, ns, 3)
-	j := truth{delegation.Running, jobSetWay("Running", "Running", "3 Running"), ""}.tell(t, ns, "jobset/train")
+	j := truth{delegation.Running, jobSetWay("Running", "Running", "3 Running"), ""}.tell(t, both, ns, "jobset/train")
 	assert.Assert(t, len(j.Mirrors) == 1 && j.Mirrors[0].Context == worker && j.Dispatcher.Held, "%+v", j)
 	letEnd(t, ns)
 	assert.Equal(t, d.End(), 0, d.Told.String())
 	sameEnd(t, jobSets, ns)
-	truth{delegation.Complete, jobSetWay("Complete", "Complete", "3 Completed"), ""}.tell(t, ns, "jobset/train")
+	truth{delegation.Complete, jobSetWay("Complete", "Complete", "3 Completed"), ""}.tell(t, both, ns, "jobset/train")
 }
 
 func TestJobSetThatFails(t *testing.T) {
@@ -89,8 +90,8 @@ func TestJobSetThatFails(t *testing.T) {
 	d := dispatches(t, ns, "jobset/train")
 	assert.Equal(t, d.End(), 5, d.Told.String())
 	sameEnd(t, jobSets, ns)
-	assert.Equal(t, origins(t, ns)["train"].Status, delegation.Failed)
-	eventuallyFinds(t, ns, "")
+	assert.Equal(t, origins(t, both, ns)["train"].Status, delegation.Failed)
+	eventuallyFinds(t, both, ns, "")
 }
 
 func TestJobSetSuspendedAndResumed(t *testing.T) {
@@ -102,10 +103,13 @@ func TestJobSetSuspendedAndResumed(t *testing.T) {
 	patch(t, management, jobSets, ns, "train", `{spec: {suspend: true}}`)
 	runs(t, ns, 0)
 	eventually(t, management, jobSets, ns, "train", hasCondition("Suspended"))
-	truth{delegation.Suspended, jobSetWay("Suspended", "Suspended", ""), ""}.tell(t, ns, "jobset/train")
+	truth{delegation.Suspended, jobSetWay("Suspended", "Suspended", ""), ""}.tell(t, both, ns, "jobset/train")
+	part := read[inspect.Trace](t, "trace", "job/train-leader-0", "-n", ns, both)
+	assert.Equal(t, part.State, inspect.StateSuspended)
+	assert.Equal(t, part.Message, "spec.suspend is true. JobSet train on worker made it.")
 	patch(t, management, jobSets, ns, "train", `{spec: {suspend: false}}`)
 	runs(t, ns, 3)
-	truth{delegation.Running, jobSetWay("Running", "Running", "3 Running"), ""}.tell(t, ns, "jobset/train")
+	truth{delegation.Running, jobSetWay("Running", "Running", "3 Running"), ""}.tell(t, both, ns, "jobset/train")
 	assert.NilError(t, d.Cmd.Process.Signal(syscall.SIGINT))
 	assert.Equal(t, d.End(), 130, d.Told.String())
 }
@@ -119,7 +123,7 @@ func TestJobSetWhoseOriginIsDeleted(t *testing.T) {
 	assert.NilError(t, dynamicClient(management).Resource(jobSets).Namespace(ns).Delete(t.Context(), "train", metav1.DeleteOptions{}))
 	assert.Equal(t, d.End(), 1, d.Told.String())
 	eventually(t, worker, jobSets, ns, "train", isAway)
-	eventuallyFinds(t, ns, "")
+	eventuallyFinds(t, both, ns, "")
 }
 
 func TestJobSetWhoseDispatcherIsKilled(t *testing.T) {
@@ -134,12 +138,12 @@ func TestJobSetWhoseDispatcherIsKilled(t *testing.T) {
 	// is written anew, as by a dispatcher that would hold it for a second.
 	kind, _ := delegation.KindNamed("jobset")
 	patch(t, management, leases, ns, kind.LeaseName("train"), `{spec: {leaseDurationSeconds: 1}}`)
-	eventuallyFinds(t, ns, "JM202 management")
-	assert.Assert(t, strings.HasPrefix(way(t, ns, "jobset/train"), "JobSet/train management "), way(t, ns, "jobset/train"))
-	assert.Assert(t, strings.HasSuffix(way(t, ns, "jobset/train"), "\nJobSet/train worker Complete\nPods/train worker 3 Completed"), way(t, ns, "jobset/train"))
+	eventuallyFinds(t, both, ns, "JM202 management")
+	assert.Assert(t, strings.HasPrefix(way(t, both, ns, "jobset/train"), "JobSet/train management "), way(t, both, ns, "jobset/train"))
+	assert.Assert(t, strings.HasSuffix(way(t, both, ns, "jobset/train"), "\nJobSet/train worker Complete\nPods/train worker 3 Completed"), way(t, both, ns, "jobset/train"))
 	d = dispatches(t, ns, "jobset/train")
 	assert.Equal(t, d.Expect(dispatch.MirrorFound, "").Mirror.UID, made.Mirror.UID)
 	assert.Equal(t, d.End(), 0, d.Told.String())
 	sameEnd(t, jobSets, ns)
-	truth{delegation.Complete, jobSetWay("Complete", "Complete", "3 Completed"), ""}.tell(t, ns, "jobset/train")
+	truth{delegation.Complete, jobSetWay("Complete", "Complete", "3 Completed"), ""}.tell(t, both, ns, "jobset/train")
 }

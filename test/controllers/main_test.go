@@ -1,6 +1,6 @@
-// Package controllers tests the plugin against real controllers of other kinds than
-// Job: those of JobSet and of Kubeflow Trainer, with their definitions and webhooks. One
-// cluster manages, one works; kwok plays the kubelets.
+// Package controllers tests the plugin against real controllers of other kinds than Job: those of
+// JobSet and Kubeflow Trainer, with their definitions and webhooks. The plugin dispatches from one
+// cluster to a worker, and a real MultiKueue delegates from another. kwok plays the kubelets.
 package controllers
 
 import (
@@ -19,16 +19,23 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/clusters"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/controller"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/kueue"
 )
 
 const (
+	// management is a management cluster without Kueue. Its Jobs are dispatched.
 	management = "management"
-	worker     = "worker"
+	// manager is the management cluster of MultiKueue.
+	manager = "manager"
+	worker  = "worker"
 )
 
-// set are the clusters. The worker runs all controllers, and the manager those of JobSet,
-// which heed managedBy.
-var set *clusters.Set
+// set are the clusters, and multiKueue runs on manager and worker. All clusters run the
+// controllers of JobSet and Trainer, which ignore delegated objects.
+var (
+	set        *clusters.Set
+	multiKueue *kueue.MultiKueue
+)
 
 // TestMain makes commands of this test binary, so that kubectl finds the plugin on PATH.
 func TestMain(m *testing.M) {
@@ -54,7 +61,7 @@ func (w withControllers) run(ctx context.Context) (code int, err error) {
 		return 0, err
 	}
 	set, err = clusters.Up(ctx, clusters.Config{
-		Programs: "../../bin/clusters", Dir: dir, Names: []string{management, worker}, Nodes: 1,
+		Programs: "../../bin/clusters", Dir: dir, Names: []string{management, manager, worker}, Nodes: 1,
 	})
 	if err != nil {
 		return 0, err
@@ -62,38 +69,44 @@ func (w withControllers) run(ctx context.Context) (code int, err error) {
 	defer func() { err = errors.Join(err, set.Down()) }()
 	running, err := startAll(ctx)
 	defer func() {
-		for _, m := range running {
-			err = errors.Join(err, m.Stop(ctx))
+		for _, r := range running {
+			err = errors.Join(err, r.Stop(ctx))
 		}
 	}()
 	if err != nil {
 		return 0, err
 	}
+	multiKueue, err = kueue.Start(ctx, set, kueue.Config{
+		Program: "../../bin/kueue/current", Manager: manager, Workers: map[string]string{worker: worker},
+		Frameworks: []string{"jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob"},
+	})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, multiKueue.Stop(ctx)) }()
 	return w.m.Run(), nil
 }
 
-// startAll has both clusters serve all kinds, and starts the controllers.
+// startAll installs the kinds on all clusters, and starts their controllers.
 func startAll(ctx context.Context) (running []*controller.Running, err error) {
 	var group errgroup.Group
 	var mu sync.Mutex
-	for _, cluster := range []string{management, worker} {
-		group.Go(func() error { return errors.Join(serve(ctx, cluster, jobSet), serve(ctx, cluster, trainer)) })
-	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	for cluster, projects := range map[string][]project{management: {jobSet}, worker: {jobSet, trainer}} {
-		for _, p := range projects {
-			group.Go(func() error {
-				m, err := start(ctx, cluster, p)
-				mu.Lock()
-				defer mu.Unlock()
-				if err == nil {
-					running = append(running, m)
-				}
+	for _, cluster := range []string{management, manager, worker} {
+		group.Go(func() error {
+			if err := errors.Join(serve(ctx, cluster, jobSet), serve(ctx, cluster, trainer)); err != nil {
 				return err
-			})
-		}
+			}
+			for _, p := range []project{jobSet, trainer} {
+				r, err := start(ctx, cluster, p)
+				if err != nil {
+					return err
+				}
+				mu.Lock()
+				running = append(running, r)
+				mu.Unlock()
+			}
+			return nil
+		})
 	}
 	err = group.Wait()
 	return running, err

@@ -25,11 +25,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // run runs the plugin through kubectl and returns what it prints and its exit
@@ -85,7 +85,7 @@ func TestBundleIsTheFleet(t *testing.T) {
 				t.Parallel()
 				var live, dir string
 				// Others' Jobs may still be moving.
-				assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
+				assert.NilError(t, poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
 					dir = filepath.Join(t.TempDir(), "new")
 					before, _, code := run(t, append([]string{"ls", "-o", "json"}, tt.args...)...)
 					assert.Equal(t, code, tt.code)
@@ -200,7 +200,7 @@ func TestBundleInterrupted(t *testing.T) {
 	assert.NilError(t, cmd.Start())
 	select {
 	case <-reached:
-	case <-time.After(time.Minute):
+	case <-time.After(poll.Limit):
 		t.Fatal("pods were never asked for")
 	}
 	assert.NilError(t, cmd.Process.Signal(syscall.SIGINT))
@@ -229,7 +229,7 @@ func create1(t *testing.T, cluster, plural, namespace string, o *unstructured.Un
 	t.Helper()
 	resource := o.GroupVersionKind().GroupVersion().WithResource(plural)
 	c := dynamicClient(t, cluster)
-	assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	assert.NilError(t, poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {
 		var err error
 		if namespace == "" {
 			_, err = c.Resource(resource).Create(ctx, o, metav1.CreateOptions{})

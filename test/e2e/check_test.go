@@ -9,13 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // check runs the plugin and returns what it finds as things stand, by code.
@@ -47,7 +46,7 @@ func eventuallyFinds(t *testing.T, want []string, args ...string) map[string]ins
 	t.Helper()
 	var found map[string]inspect.Finding
 	var codes []string
-	_ = wait.PollUntilContextTimeout(t.Context(), time.Second, 2*time.Minute, true, func(context.Context) (bool, error) {
+	_ = poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
 		found = check(t, args...)
 		codes = slices.Sorted(maps.Keys(found))
 		return slices.Equal(codes, want), nil

@@ -16,12 +16,12 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/dispatching"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // dispatches starts the plugin from management to worker-1, with a kubeconfig of
@@ -79,7 +79,7 @@ func jobOf(t *testing.T, cluster, ns, name string) *batchv1.Job {
 func eventuallyJob(t *testing.T, cluster, ns, name string, is func(*batchv1.Job) bool) *batchv1.Job {
 	t.Helper()
 	var job *batchv1.Job
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
+	err := poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
 		job = jobOf(t, cluster, ns, name)
 		return is(job), nil
 	})

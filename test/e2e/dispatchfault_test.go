@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // behindProxy makes a kubeconfig in which the server of one context is behind a
@@ -99,7 +101,10 @@ func TestDispatchSurvivesConnectionsThatBreak(t *testing.T) {
 	for range 10 {
 		d.Expect(dispatch.StatusCopied, "train")
 		proxy.Stop()
-		assert.NilError(t, proxy.Start())
+		// Another process may have the port for a moment.
+		assert.NilError(t, poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
+			return proxy.Start() == nil, nil
+		}))
 		if jobOf(t, worker1, ns, "train").Status.CompletionTime != nil {
 			break
 		}

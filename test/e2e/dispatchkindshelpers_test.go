@@ -5,19 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/kinds"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // servesKinds has clusters serve parts of the kinds for as long as a test runs.
@@ -104,7 +103,7 @@ func (l *like) reports(status string) {
 func (l *like) eventually(cluster string, is func(*unstructured.Unstructured) bool) *unstructured.Unstructured {
 	l.t.Helper()
 	var o *unstructured.Unstructured
-	err := wait.PollUntilContextTimeout(l.t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
+	err := poll.Until(l.t.Context(), poll.Limit, func(context.Context) (bool, error) {
 		o = l.get(cluster)
 		return is(o), nil
 	})

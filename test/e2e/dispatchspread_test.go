@@ -7,20 +7,19 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/dispatching"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // spaces makes a namespace on some clusters, in which pods can be made.
@@ -190,7 +189,7 @@ func TestDispatchListDry(t *testing.T) {
 	for _, how := range []string{"client", "server"} {
 		var out, stderr string
 		// What admission knows of quotas comes from a cache.
-		err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+		err := poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
 			var code int
 			out, stderr, code = run(t, append(args, "--dry-run="+how)...)
 			return code == 0 && contains(out, "unknown", "waits", "fits"), nil

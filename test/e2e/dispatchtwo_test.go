@@ -17,7 +17,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -26,6 +25,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // gate is another address of a cluster, at which whoever creates a Job has to wait.
@@ -104,7 +104,7 @@ func within(t *testing.T, come <-chan string, otherwise string) {
 	t.Helper()
 	select {
 	case <-come:
-	case <-time.After(2 * time.Minute):
+	case <-time.After(poll.Limit):
 		t.Fatal(otherwise)
 	}
 }
@@ -130,7 +130,7 @@ func shorten(t *testing.T, ns, name string) {
 // settled waits until pods can be made in a namespace of a cluster.
 func settled(t *testing.T, cluster, ns string) {
 	t.Helper()
-	assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	assert.NilError(t, poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {
 		_, err := client(t, cluster).CoreV1().ServiceAccounts(ns).Get(ctx, "default", metav1.GetOptions{})
 		return err == nil, nil
 	}))

@@ -3,16 +3,15 @@ package e2e
 import (
 	"context"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/ptr"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // ranOnce checks that an origin has the end of its mirror, that there were as many pods
@@ -79,7 +78,7 @@ func noCopyIsLeft(t *testing.T, ns string) {
 	assert.NilError(t, err, "it was never copied")
 	assert.NilError(t, c.BatchV1().Jobs(ns).DeleteCollection(t.Context(), metav1.DeleteOptions{PropagationPolicy: &policy}, ours))
 	left := 0
-	err = wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err = poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {
 		jobs, err := c.BatchV1().Jobs(ns).List(ctx, ours)
 		if err != nil {
 			return false, err

@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // clusterBehind is a cluster that is behind a proxy.
@@ -89,7 +89,7 @@ func TestNothingGoesOnAfterADispatch(t *testing.T) {
 	noLeaseIsLeft(t, ns)
 	assert.Assert(t, seen.Load() > 0, "goroutines are not told apart")
 	var stacks []string
-	_ = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
+	_ = poll.Until(t.Context(), 30*time.Second, func(context.Context) (bool, error) {
 		stacks = goroutinesOf(t, ns)
 		return len(stacks) == 0, nil
 	})

@@ -22,9 +22,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // kubelet serves the logs of a cluster's pods to its API server, which finds it by
@@ -254,7 +254,7 @@ func TestLogsFindTheCluster(t *testing.T) {
 	})
 	t.Run("of whom there is none", func(t *testing.T) {
 		_, told := logsOf(t, 1, "nobody", "-n", ns, healthy)
-		assert.Equal(t, told, "error: job \"nobody\" not found in namespace \"logs\" of contexts management, worker-1, worker-2; name the namespace with -n\n")
+		assert.Equal(t, told, "error: job \"nobody\" not found in namespace \"logs\" of contexts management, worker-1, worker-2; no other namespace has one\n")
 	})
 	t.Run("of whom MultiKueue has cleaned up", func(t *testing.T) {
 		waitGone(t, worker1, ns, "done")
@@ -359,7 +359,7 @@ func TestLogsTellWhatCouldNotBeRead(t *testing.T) {
 
 func waitFinished(t *testing.T, cluster, ns, name string) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {
 		j, err := client(t, cluster).BatchV1().Jobs(ns).Get(ctx, name, metav1.GetOptions{})
 		return err == nil && slices.ContainsFunc(j.Status.Conditions, func(c batchv1.JobCondition) bool {
 			return c.Type == batchv1.JobComplete && c.Status == corev1.ConditionTrue
@@ -371,7 +371,7 @@ func waitFinished(t *testing.T, cluster, ns, name string) {
 // waitGone waits until nothing is left of a Job and its pods.
 func waitGone(t *testing.T, cluster, ns, name string) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {
 		selected := metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + name}
 		pods, err := client(t, cluster).CoreV1().Pods(ns).List(ctx, selected)
 		if err != nil || len(pods.Items) > 0 {

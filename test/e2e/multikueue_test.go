@@ -2,16 +2,20 @@ package e2e
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 
 	"gotest.tools/v3/assert"
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/kueue"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // kueueProgram is the directory with Kueue's program and its definitions.
@@ -46,17 +50,48 @@ func sharesKueue(t *testing.T, ns string) {
 	serving(t, "Kueue's", management, worker1)
 	served[worker2].enter(t, "Kueue's", func() func() {
 		m := startKueue(t)
+		clients := []kubernetes.Interface{client(t, management), client(t, worker1), client(t, worker2)}
+		remove := func() {
+			if err := errors.Join(m.Remove(context.Background()), removeJobs(context.Background(), clients)); err != nil {
+				panic(err)
+			}
+		}
+		// If a step fails, the next test sets all up again, and needs clusters without Kueue for that.
+		isReady := false
+		defer func() {
+			if !isReady {
+				remove()
+			}
+		}()
 		for ns, quotas := range kueueQuotas {
 			addGPUs(t, m, ns, quotas)
 		}
 		orphan(t, m, "traced", "forgotten", 4)
 		orphan(t, m, "remedies", "sick", 1)
-		return func() {
-			if err := m.Remove(context.Background()); err != nil {
-				panic(err)
+		isReady = true
+		return remove
+	})
+}
+
+// removeJobs deletes all Jobs of the tests that share a MultiKueue. The next set-up would run those
+// that are left, and they would hold its quota.
+func removeJobs(ctx context.Context, clients []kubernetes.Interface) error {
+	for i, c := range clients {
+		for ns := range kueueQuotas {
+			jobs := c.BatchV1().Jobs(ns)
+			if err := jobs.DeleteCollection(ctx, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}, metav1.ListOptions{}); err != nil {
+				return err
+			}
+			err := poll.Until(ctx, poll.Limit, func(ctx context.Context) (bool, error) {
+				left, err := jobs.List(ctx, metav1.ListOptions{})
+				return err == nil && len(left.Items) == 0, err
+			})
+			if err != nil {
+				return fmt.Errorf("wait until all Jobs of %s on %s are deleted: %w", ns, all[i], err)
 			}
 		}
-	})
+	}
+	return nil
 }
 
 // startKueue runs a MultiKueue on all clusters. It leaves orphans alone.

@@ -64,7 +64,7 @@ spec:
 	}
 	kubectl(t.Context(), "apply", "-f", "-")
 	t.Cleanup(func() { kubectl(context.Background(), "delete", "-f", "-") })
-	kubectl(t.Context(), "wait", "--for=condition=Available", "--timeout=60s", "apiservice/v1beta2.visibility.kueue.x-k8s.io")
+	kubectl(t.Context(), "wait", "--for=condition=Available", "--timeout=5m", "apiservice/v1beta2.visibility.kueue.x-k8s.io")
 }
 
 // TestTraceTellsKueuesOwnOrder: where Kueue's visibility API is served, its word counts for

@@ -12,15 +12,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // played has kwok play something of all pods of a namespace.
@@ -48,7 +47,7 @@ func TestExec(t *testing.T) {
 	}
 	_, told, code := in("train", "--", "true")
 	assert.Equal(t, code, 1, told)
-	assert.Assert(t, contains(told, "train has no running Pod: nobody has dispatched it to a cluster"), told)
+	assert.Assert(t, contains(told, "train has no running Pod: it was not dispatched to a cluster"), told)
 
 	d := dispatches(t, ns, "train", "--detach-after-start")
 	assert.Equal(t, d.End(), 0, d.Told.String())
@@ -56,7 +55,7 @@ func TestExec(t *testing.T) {
 	pods := runningPods(t, worker1, ns, "train", 2)
 	// kwok learns of it by a watch.
 	var out string
-	assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	assert.NilError(t, poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
 		out, told, code = in("train", "--", "echo", "in", "-n", "a pod")
 		return code == 0, nil
 	}), "%s", &told)
@@ -109,7 +108,7 @@ func TestPortForward(t *testing.T) {
 	assert.Assert(t, ok, line)
 	// kwok learns of it by a watch.
 	var got string
-	assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	assert.NilError(t, poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+local, http.NoBody)
 		if err != nil {
 			return false, err

@@ -15,10 +15,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/podlogs"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // sidecar gives the pods a second container.
@@ -32,7 +32,7 @@ func sidecar(j *batchv1.Job) {
 func runningPods(t *testing.T, cluster, ns, job string, n int) []string {
 	t.Helper()
 	var running []corev1.Pod
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {
 		list, err := client(t, cluster).CoreV1().Pods(ns).List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + job})
 		if err != nil {
 			return false, err
@@ -93,7 +93,7 @@ func TestLogsOfPods(t *testing.T) {
 		{"name": "sidecar", "state": {"running": {}}}]}}`)
 	args := []string{"train", "-n", ns, "--contexts", management + "," + worker1}
 	// kwok learns of it by a watch.
-	assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	assert.NilError(t, poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
 		out, _, _ := run(t, append([]string{"logs"}, args...)...)
 		return strings.Contains(out, "epoch 3"), nil
 	}))
@@ -129,7 +129,7 @@ func TestLogsOfPods(t *testing.T) {
 	assert.NilError(t, podlogs.Append(file("sweep"), start, "trial 1"))
 	assert.NilError(t, podlogs.OfNamespaces(t.Context(), dynamicClient(t, worker2), ns, []string{ns}, podlogs.Log{File: file("sweep")}))
 	var out string
-	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	err = poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
 		out, told, _ = run(t, "logs", "sweep", "-n", ns, healthy)
 		return out == "trial 1\n", nil
 	})

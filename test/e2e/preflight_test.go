@@ -148,7 +148,7 @@ func obstacles() []obstacle {
 		{
 			"limit range",
 			`echo '{"apiVersion":"v1","kind":"LimitRange","metadata":{"name":"limits"},"spec":{"limits":[{"type":"Container","min":{"cpu":"1"}}]}}' | ` + kubectl + "create -f -",
-			"the pods", false, "a LimitRange does not take them: minimum cpu usage per Container is 1", "", kubectl + "delete limitrange limits",
+			"the pods", false, "a LimitRange rejects them: minimum cpu usage per Container is 1", "", kubectl + "delete limitrange limits",
 		},
 		{
 			"pod security", "kubectl --context worker-1 label namespace NS pod-security.kubernetes.io/enforce=restricted", "Namespace NS", false,
@@ -248,11 +248,11 @@ func TestPreflightSurprises(t *testing.T) {
 		blocks  bool
 		message string
 	}{
-		{func(s *corev1.PodSpec) { s.NodeSelector = map[string]string{"disk": "tape"} }, "the nodes", false, "none of the 2 has the labels that the pods ask for: disk=tape"},
+		{func(s *corev1.PodSpec) { s.NodeSelector = map[string]string{"disk": "tape"} }, "the nodes", false, "none of the 2 has the labels that the Pods request: disk=tape"},
 		{func(s *corev1.PodSpec) {
 			gpus := corev1.ResourceList{"example.com/gpu": resource.MustParse("1")}
 			s.Containers[0].Resources = corev1.ResourceRequirements{Requests: gpus, Limits: gpus}
-		}, "the nodes", false, "none of the 2 that fit otherwise has what a pod asks for: example.com/gpu=1"},
+		}, "the nodes", false, "none of the 2 other nodes has what a Pod requests: example.com/gpu=1"},
 		{func(s *corev1.PodSpec) { s.SchedulerName = "custom" }, "", false, "unless there is a scheduler custom"},
 		{func(s *corev1.PodSpec) { s.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/gate"}} }, "", false, "scheduling gate example.com/gate"},
 		{func(s *corev1.PodSpec) { s.Subdomain = "peers" }, "Service " + ns + "/peers", false, "do not find each other"},

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	"gotest.tools/v3/assert"
@@ -24,13 +23,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // TestPreflightAccess starts with a user who may do nothing, grants what each
@@ -65,7 +64,7 @@ func TestPreflightAccess(t *testing.T) {
 		grant(t, p)
 	}
 	// RBAC learns of it from a cache.
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
+	err := poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
 		found = f.problems()
 		return !slices.ContainsFunc(found, func(p preflight.Problem) bool { return p.Blocking }), nil
 	})
@@ -186,7 +185,7 @@ func TestPreflightOldServers(t *testing.T) {
 	f.worker = clusterOf(t, worker1, oldServer(t, worker1, "v1.28.9", "spec.successPolicy", "spec.podReplacementPolicy"))
 	found := f.problems()
 	assert.Equal(t, len(found), 1, "%s", told(found))
-	assert.Equal(t, found[0].Message, "the API server (v1.28.9) drops spec.successPolicy (known from Kubernetes 1.31 on), so the Job would do something else there")
+	assert.Equal(t, found[0].Message, "the API server (v1.28.9) drops spec.successPolicy (known from Kubernetes 1.31 on), so the Job would behave differently there")
 	assert.Assert(t, found[0].Blocking && found[0].Context == worker1)
 
 	// What a user names anew in a file, and what an origin has that is stored.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 	"gotest.tools/v3/assert"
@@ -16,12 +15,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // takes has a Job's pods take all of a ConfigMap and of a Secret as their
@@ -127,12 +126,12 @@ func TestDependenciesAreShared(t *testing.T) {
 	assert.Equal(t, len(f.copied("settings").OwnerReferences), 2)
 
 	f.deleteMirror("train")
-	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	err = poll.Until(ctx, poll.Limit, func(context.Context) (bool, error) {
 		return len(f.copied("settings").OwnerReferences) == 1, nil
 	})
 	assert.NilError(t, err)
 	f.deleteMirror("other")
-	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	err = poll.Until(ctx, poll.Limit, func(context.Context) (bool, error) {
 		return f.copied("settings") == nil && f.copied("extras") == nil, nil
 	})
 	assert.NilError(t, err)
@@ -188,7 +187,7 @@ func TestDependenciesOfOthers(t *testing.T) {
 	assert.Equal(t, len(found), 0, "%s", told(found))
 	assert.Assert(t, !slices.Contains(fresh, copies[1]))
 	f.deleteMirror("train")
-	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	err = poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
 		return f.copied("settings") == nil, nil
 	})
 	assert.NilError(t, err)

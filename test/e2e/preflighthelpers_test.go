@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 	batchv1 "k8s.io/api/batch/v1"
@@ -18,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -29,6 +27,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // clusterOf is a cluster as preflight sees it, through a context that is configured
@@ -99,7 +98,7 @@ func makeSpace(t *testing.T, cluster, ns string) error {
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	return wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+	return poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {
 		_, err := c.CoreV1().ServiceAccounts(ns).Get(ctx, "default", metav1.GetOptions{})
 		return err == nil, nil
 	})
@@ -133,7 +132,7 @@ func (f *flight) problems() []preflight.Problem {
 func (f *flight) eventuallyClear() {
 	f.t.Helper()
 	var found []preflight.Problem
-	err := wait.PollUntilContextTimeout(f.t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
+	err := poll.Until(f.t.Context(), poll.Limit, func(context.Context) (bool, error) {
 		found = f.problems()
 		return len(found) == 0, nil
 	})
@@ -144,7 +143,7 @@ func (f *flight) eventuallyClear() {
 func (f *flight) eventuallyFinds(object string) preflight.Problem {
 	f.t.Helper()
 	var found []preflight.Problem
-	err := wait.PollUntilContextTimeout(f.t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(context.Context) (bool, error) {
+	err := poll.Until(f.t.Context(), poll.Limit, func(context.Context) (bool, error) {
 		found = f.problems()
 		return len(found) == 1 && found[0].Object == object, nil
 	})

@@ -243,7 +243,7 @@ func TestRecreateInAFullQuota(t *testing.T) {
 		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"count/jobs.batch": resource.MustParse("1")}},
 	}, metav1.CreateOptions{})
 	assert.NilError(t, err)
-	shell(t, `kubectl --context management -n `+ns+` wait resourcequota one --timeout=2m '--for=jsonpath={.status.used.count/jobs\.batch}=1'`)
+	shell(t, `kubectl --context management -n `+ns+` wait resourcequota one --timeout=5m '--for=jsonpath={.status.used.count/jobs\.batch}=1'`)
 	backup, _ := toFile(t)
 	out, told, code := run(t, recreated(ns, "--managed-by", "", "--yes", backup)...)
 	assert.Equal(t, code, 0, told)

@@ -16,13 +16,13 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // held keeps a Job there although it is deleted, so that a test can do something
@@ -74,7 +74,7 @@ func denyOwner(t *testing.T, ns string, owners ...string) {
 	}, metav1.CreateOptions{})
 	assert.NilError(t, err)
 	for _, owner := range owners {
-		err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		err = poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {
 			_, err := c.BatchV1().Jobs(ns).Create(ctx, fixture.New(ns, "probe", fixture.ManagedBy(owner)), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 			return err != nil && contains(err.Error(), "denied by "+ns), nil
 		})
@@ -113,7 +113,7 @@ func (r *recreation) end() int {
 	select {
 	case code := <-r.done:
 		return code
-	case <-time.After(2 * time.Minute):
+	case <-time.After(poll.Limit):
 		r.t.Fatal("recreate does not end")
 		return 0
 	}

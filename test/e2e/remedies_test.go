@@ -3,16 +3,15 @@ package e2e
 import (
 	"context"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // breakage is a way to break a fleet, and what its remedy says to do.
@@ -81,7 +80,7 @@ func deleteSick(cluster string) func(*testing.T, string) {
 		jobs := client(t, cluster).BatchV1().Jobs(ns)
 		policy := metav1.DeletePropagationBackground
 		assert.NilError(t, jobs.Delete(t.Context(), "sick", metav1.DeleteOptions{PropagationPolicy: &policy}))
-		err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {
 			_, err := jobs.Get(ctx, "sick", metav1.GetOptions{})
 			return apierrors.IsNotFound(err), nil
 		})

@@ -17,13 +17,11 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -31,6 +29,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/rbactest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // noted are the requests that came to a cluster, and those of them that were refused.
@@ -176,7 +175,7 @@ func eventuallyMay(t *testing.T, cluster, ns, user, task string) {
 					Namespace: ns, Verb: verb, Group: r.Resource.Group, Resource: resource, Subresource: subresource,
 				}},
 			}
-			assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+			assert.NilError(t, poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {
 				answer, err := client(t, cluster).AuthorizationV1().LocalSubjectAccessReviews(ns).Create(ctx, may, metav1.CreateOptions{})
 				return err == nil && answer.Status.Allowed, err
 			}))
@@ -263,7 +262,7 @@ func TestExactlyTheRightsToLook(t *testing.T) {
 	list := []string{"ls", "-n", ns, "--contexts", management + "," + worker1, "-o", "json", "--kubeconfig"}
 	var admin, few, told string
 	// The Job that runs may change in between.
-	err := wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	err := poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
 		admin, _ = succeeds(t, append(list, everything)...)
 		few, told = succeeds(t, append(list, kubeconfig)...)
 		return few == admin, nil
@@ -275,7 +274,7 @@ func TestExactlyTheRightsToLook(t *testing.T) {
 	refusesNothing(t, notes, "looking")
 	watching := command(t, "jobs-managedby", "ls", "-w", "-n", ns, "--context", management, "--kubeconfig", kubeconfig)
 	assert.NilError(t, watching.Start())
-	assert.NilError(t, wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
+	assert.NilError(t, poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
 		asked, _ := notes[management].seen()
 		return slices.ContainsFunc(asked, func(a string) bool { return strings.HasPrefix(a, "watch jobs.batch ") }), nil
 	}))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 	batchv1 "k8s.io/api/batch/v1"
@@ -13,10 +12,10 @@ import (
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // gang has so many pods of a Job start together (management and worker-2 know it; on
@@ -39,7 +38,7 @@ func TestPreflightGangs(t *testing.T) {
 	found := f.problems()
 	assert.Equal(t, len(found), 1, "%s", told(found))
 	assert.Assert(t, found[0].Blocking && found[0].Context == worker1, "%s", told(found))
-	assert.Assert(t, contains(found[0].Message, "drops spec.scheduling, so the Job would do something else there"), "%s", told(found))
+	assert.Assert(t, contains(found[0].Message, "drops spec.scheduling, so the Job would behave differently there"), "%s", told(found))
 
 	f.worker = clusterOf(t, worker2)
 	f.eventuallyClear()
@@ -86,7 +85,7 @@ func TestDispatchGang(t *testing.T) {
 	_, isNamed := mirror.Annotations["scheduling.k8s.io/group-template-name"]
 	assert.Assert(t, !isNamed)
 	// Nobody groups the pods of a Job that is delegated; those of its mirror are.
-	err = wait.PollUntilContextTimeout(t.Context(), 50*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err = poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {
 		groups, err := there.SchedulingV1beta1().PodGroups(ns).List(ctx, metav1.ListOptions{})
 		return err == nil && len(groups.Items) == 1 && strings.HasPrefix(groups.Items[0].Name, "train-"), err
 	})

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 	batchv1 "k8s.io/api/batch/v1"
@@ -13,11 +12,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // trace runs the plugin and returns the trace it prints as JSON.
@@ -157,7 +156,7 @@ func TestTraceOfManyPods(t *testing.T) {
 	const ns = "many-pods"
 	createJobs(t, management, fixture.New(ns, "wide", fixture.Pods(200), fixture.ManagedBy("flows.example.com/runner")))
 	createJobs(t, worker2, fixture.New(ns, "wide", fixture.Pods(200), fixture.NeverStarts()))
-	err := wait.PollUntilContextTimeout(t.Context(), 200*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {
 		pods, err := client(t, worker2).CoreV1().Pods(ns).List(ctx, metav1.ListOptions{})
 		return err == nil && len(pods.Items) == 200, err
 	})
@@ -215,7 +214,7 @@ func createJobs(t *testing.T, cluster string, jobs ...*batchv1.Job) {
 // waitReady waits until so many pods of a Job are ready, and it says so.
 func waitReady(t *testing.T, cluster, namespace, name string, n int32) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {
 		j, err := client(t, cluster).BatchV1().Jobs(namespace).Get(ctx, name, metav1.GetOptions{})
 		return err == nil && j.Status.Ready != nil && *j.Status.Ready == n, err
 	})

@@ -14,12 +14,12 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // churnGrace covers what MultiKueue itself takes between two steps, about five seconds.
@@ -156,7 +156,7 @@ func live(ctx context.Context, c kubernetes.Interface, ns, name string) error {
 	if _, err := jobs.Create(ctx, job, metav1.CreateOptions{}); err != nil {
 		return err
 	}
-	err := wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, 20*time.Minute, true, func(ctx context.Context) (bool, error) {
+	err := poll.Until(ctx, 20*time.Minute, func(ctx context.Context) (bool, error) {
 		j, err := jobs.Get(ctx, name, metav1.GetOptions{})
 		return err == nil && isComplete(j), err
 	})

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/kueue"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // doctors is the namespace of these tests, and the name of their ClusterQueue.
@@ -80,7 +80,7 @@ func doctorFinds(t *testing.T, want ...string) []inspect.Finding {
 	t.Helper()
 	var report inspect.DoctorReport
 	var codes []string
-	err := wait.PollUntilContextTimeout(t.Context(), time.Second, 2*time.Minute, true, func(context.Context) (bool, error) {
+	err := poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
 		report, codes = doctorOf(t), nil
 		for i := range report.Items {
 			codes = append(codes, report.Items[i].Code)
@@ -206,6 +206,12 @@ rules:
 	kubectlOn(t, worker1, "create", "clusterrolebinding", "manager-"+role, "--clusterrole="+role, "--serviceaccount=kueue-system:manager")
 	token, err := kubectl(t.Context(), "", "--context", worker1, "-n", "kueue-system", "create", "token", "manager", "--duration=1h")
 	assert.NilError(t, err)
+	useCredential(t, strings.TrimSpace(token))
+}
+
+// useCredential has the manager log in to worker 1 by a token.
+func useCredential(t *testing.T, token string) {
+	t.Helper()
 	view := func(path string) string {
 		text, err := kubectl(t.Context(), "", "--context", worker1, "config", "view", "--minify", "--flatten", "--raw", "-o", "jsonpath={.clusters[0].cluster."+path+"}")
 		assert.NilError(t, err)
@@ -215,7 +221,7 @@ rules:
 		"apiVersion": "v1", "kind": "Config", "current-context": "w",
 		"contexts": []any{map[string]any{"name": "w", "context": map[string]any{"cluster": "w", "user": "manager"}}},
 		"clusters": []any{map[string]any{"name": "w", "cluster": map[string]any{"server": view("server"), "certificate-authority-data": view("certificate-authority-data")}}},
-		"users":    []any{map[string]any{"name": "manager", "user": map[string]any{"token": strings.TrimSpace(token)}}},
+		"users":    []any{map[string]any{"name": "manager", "user": map[string]any{"token": token}}},
 	})
 	assert.NilError(t, err)
 	data, err := json.Marshal(map[string]any{"data": map[string]any{"kubeconfig": kubeconfig}})
@@ -298,4 +304,37 @@ func doctorWithFewRights(t *testing.T) {
 			assert.Check(t, !slices.Contains(c.Passed, topic), "%s passed on %s", topic, c.Context)
 		}
 	}
+	doctorForNamedUser(t)
+}
+
+// doctorForNamedUser: a token that names no user hides whose rights to check. --worker-identity names
+// the user, and the fix grants what that user lacks.
+func doctorForNamedUser(t *testing.T) {
+	t.Helper()
+	const user = "named-manager"
+	useCredential(t, "opaque")
+	isAbout := func(u inspect.Unchecked) bool { return strings.Contains(u.Reason, "--worker-identity") }
+	assert.Assert(t, slices.ContainsFunc(doctorOf(t).Unchecked, isAbout))
+	lacks := func() *inspect.Finding {
+		report := doctorOf(t, "--worker-identity", user)
+		assert.Assert(t, !slices.ContainsFunc(report.Unchecked, isAbout), "%v", report.Unchecked)
+		for i := range report.Items {
+			if report.Items[i].Code == "JM416" {
+				return &report.Items[i]
+			}
+		}
+		return nil
+	}
+	found := lacks()
+	assert.Assert(t, found != nil && strings.Contains(found.Message, user), "%v", found)
+	t.Logf("%s %s: %s\n  %s", found.Code, found.Name, found.Message, found.Remedy)
+	runFix(t, &found.Fixes[0])
+	for _, step := range found.Fixes[0].Then {
+		fix := found.Fixes[0]
+		fix.Command = step.Command
+		runFix(t, &fix)
+	}
+	assert.Assert(t, lacks() == nil)
+	restoreSecret(t)
+	doctorFinds(t)
 }

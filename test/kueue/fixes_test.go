@@ -15,12 +15,12 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/kueue"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // fixCase is a state that keeps a Job called train from running, and the findings whose fixes
@@ -80,6 +80,10 @@ func fixCases() []fixCase {
 			onWorkers(s.t, "patch", "clusterqueues.kueue.x-k8s.io", s.ns, "--type=merge", "-p", `{"spec":{"stopPolicy":"Hold"}}`)
 			create(s.t, management, job(s.ns, "train", "1", "", queue))
 		}},
+		{name: "worker-namespace-excluded", codes: []string{"JM028"}, breaks: func(s scene) {
+			onWorkers(s.t, "patch", "clusterqueues.kueue.x-k8s.io", s.ns, "--type=merge", "-p", `{"spec":{"namespaceSelector":{"matchLabels":{"team":"ml"}}}}`)
+			create(s.t, management, job(s.ns, "train", "1", "", queue))
+		}},
 		{name: "worker-namespace-missing", codes: []string{"JM024", "JM024", "JM026"}, breaks: func(s scene) {
 			onWorkers(s.t, "delete", "namespace", s.ns)
 			create(s.t, management, job(s.ns, "train", "1", "", queue))
@@ -137,7 +141,7 @@ func TestFixes(t *testing.T) {
 func awaitFix(t *testing.T, ns, code string, last *command.Fix) (fix *command.Fix) {
 	t.Helper()
 	found := ""
-	err := wait.PollUntilContextTimeout(t.Context(), 3*time.Second, 10*time.Minute, true, func(context.Context) (bool, error) {
+	err := poll.Until(t.Context(), 10*time.Minute, func(context.Context) (bool, error) {
 		list := read[inspect.FindingList](t, "check", "-n", ns, "--grace", "0s")
 		found = ""
 		for i := range list.Items {

@@ -128,7 +128,7 @@ func TestHistoryOfEnds(t *testing.T) {
 	})
 	what := "workloads.kueue.x-k8s.io " + workload + " -n " + ns
 	patch(t, what, `{"spec":{"active":false}}`)
-	_, err := kubectl(t.Context(), "", "--context", management, "-n", ns, "wait", "workloads.kueue.x-k8s.io/"+workload, "--for=condition=QuotaReserved=false", "--timeout=2m")
+	_, err := kubectl(t.Context(), "", "--context", management, "-n", ns, "wait", "workloads.kueue.x-k8s.io/"+workload, "--for=condition=QuotaReserved=false", "--timeout=5m")
 	assert.NilError(t, err)
 	// A mirror that is still there would end, and not run again.
 	for _, cluster := range []string{worker1, worker2} {

@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // submit makes Jobs of one pod each, in the queue of a namespace.
@@ -58,7 +58,7 @@ func patch(t *testing.T, what, change string) {
 func read[T any](t *testing.T, args ...string) T {
 	t.Helper()
 	var out string
-	err := wait.PollUntilContextTimeout(t.Context(), time.Second, patience, true, func(context.Context) (bool, error) {
+	err := poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
 		var err error
 		out, err = kubectl(t.Context(), "", append([]string{"jobs-managedby"}, append(args, "--all-contexts", "-o", "json")...)...)
 		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
@@ -104,7 +104,7 @@ func found(t *testing.T, ns string, grace time.Duration) string {
 func eventually(t *testing.T, want string, is func() string) {
 	t.Helper()
 	got := ""
-	err := wait.PollUntilContextTimeout(t.Context(), 3*time.Second, 10*time.Minute, true, func(context.Context) (bool, error) {
+	err := poll.Until(t.Context(), 10*time.Minute, func(context.Context) (bool, error) {
 		got = is()
 		return got == want, nil
 	})

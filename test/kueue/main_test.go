@@ -32,7 +32,7 @@ const queue = "batch"
 
 // namespaces are those of the tests. Each has a ClusterQueue of its own on every cluster, so
 // that tests can run at the same time.
-var namespaces = []string{"burst", "room", "gone", "lost", "away", "idle", "churn", "churn-slow", "ended", "moved", "preempted"}
+var namespaces = []string{"burst", "room", "gone", "lost", "away", "idle", "churn", "churn-slow", "ended", "moved", "preempted", "asked"}
 
 // set are the clusters, and multiKueue is what runs on them.
 var (

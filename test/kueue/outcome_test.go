@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,10 +15,8 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
-
-// patience is how long Kueue gets for one step before a test fails.
-const patience = 5 * time.Minute
 
 func jobsResource() schema.GroupVersionResource { return delegation.Job().Resource }
 
@@ -145,7 +142,7 @@ func (w *watcher) settle(ctx context.Context, s *setup, workloads map[string]str
 	seen, probed := map[string]map[string]kueue.Wait{}, false
 	var last string
 	decided := map[string]outcome{}
-	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+	err := poll.Until(ctx, poll.Limit, func(ctx context.Context) (bool, error) {
 		v, err := w.look(ctx, s.name)
 		if err != nil {
 			return false, err
@@ -213,7 +210,7 @@ func (w *watcher) pass(ctx context.Context, worker string) error {
 		if _, err := workloads.Create(ctx, probe, metav1.CreateOptions{}); err != nil {
 			return err
 		}
-		err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+		err := poll.Until(ctx, poll.Limit, func(ctx context.Context) (bool, error) {
 			o, err := workloads.Get(ctx, name, metav1.GetOptions{})
 			if err != nil {
 				return false, err
@@ -256,7 +253,7 @@ func (w *watcher) remove(ctx context.Context, s *setup, workloads map[string]str
 			return err
 		}
 	}
-	return wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+	return poll.Until(ctx, poll.Limit, func(ctx context.Context) (bool, error) {
 		v, err := w.look(ctx, s.name)
 		if err != nil {
 			return false, err
@@ -274,7 +271,7 @@ func (w *watcher) remove(ctx context.Context, s *setup, workloads map[string]str
 
 // admits waits until a Job whose way is free is admitted, and returns false if it is not.
 func (w *watcher) admits(ctx context.Context, s *setup, workload string) (bool, error) {
-	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+	err := poll.Until(ctx, poll.Limit, func(ctx context.Context) (bool, error) {
 		v, err := w.look(ctx, s.name)
 		if err != nil {
 			return false, err
@@ -291,7 +288,7 @@ func (w *watcher) admits(ctx context.Context, s *setup, workload string) (bool, 
 // refuses looks at a Job that is alone in its set-up, until the Kueue of a cluster says that it
 // will never admit the Job, or a cluster admits it. It returns which, or the last that was said.
 func (w *watcher) refuses(ctx context.Context, s *setup, workload, cluster string) (admittedOn string, waited kueue.Wait, err error) {
-	err = wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
+	err = poll.Until(ctx, poll.Limit, func(ctx context.Context) (bool, error) {
 		v, err := w.look(ctx, s.name)
 		if err != nil {
 			return false, err

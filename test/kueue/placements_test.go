@@ -73,6 +73,7 @@ func TestPlacements(t *testing.T) {
 		Quotas: map[string]string{management: "1", worker1: "1", worker2: "1"},
 	}))
 	assert.NilError(t, addNodes(t.Context()))
+	assert.NilError(t, createClasses(t.Context()))
 	score := score{logf: t.Logf}
 	errs := make([]error, len(p.seeds))
 	var group errgroup.Group

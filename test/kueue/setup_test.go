@@ -34,6 +34,10 @@ type setup struct {
 	hasLimits bool
 	// hasTopology is whether flavors have a topology, and Jobs ask for it.
 	hasTopology bool
+	// hasPriorities is whether Jobs have priorities, and hasOverhead whether Pods have a RuntimeClass
+	// with overhead. classes decides about both, so that the rest of a seed stays as it was before.
+	hasPriorities, hasOverhead bool
+	classes                    *rand.Rand
 }
 
 func newSetup(seed uint64) *setup {
@@ -43,6 +47,8 @@ func newSetup(seed uint64) *setup {
 		s.queues = append(s.queues, fmt.Sprintf("q%d", i))
 	}
 	s.hasLimits, s.hasTopology = s.chance(0.2), s.chance(0.15)
+	s.classes = rand.New(rand.NewPCG(seed, 1))
+	s.hasPriorities, s.hasOverhead = s.classes.Float64() < 0.5, s.classes.Float64() < 0.2
 	return s
 }
 
@@ -191,6 +197,9 @@ func (s *setup) queue(flavors []string, cohort string) object {
 		"queueingStrategy":  pick(s, "BestEffortFIFO", "BestEffortFIFO", "StrictFIFO"),
 		"flavorFungibility": object{"whenCanBorrow": pick(s, "MayStopSearch", "TryNextFlavor"), "whenCanPreempt": pick(s, "MayStopSearch", "TryNextFlavor")},
 	}
+	if s.hasPriorities && s.classes.IntN(2) == 0 {
+		spec["preemption"] = object{"withinClusterQueue": "LowerPriority"}
+	}
 	if cohort != "" {
 		spec["cohortName"] = cohort
 		spec["preemption"] = object{"reclaimWithinCohort": pick(s, "Never", "Never", "Any", "LowerPriority"), "withinClusterQueue": pick(s, "Never", "LowerPriority")}
@@ -224,6 +233,7 @@ func (s *setup) job(name string) object {
 	if s.hasTopology && s.chance(0.6) {
 		annotations[pick(s, "kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/podset-preferred-topology")] = rack
 	}
+	s.addClasses(metadata, spec)
 	return object{
 		"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata,
 		"spec": object{
@@ -231,6 +241,55 @@ func (s *setup) job(name string) object {
 			"template": object{"metadata": object{"annotations": annotations}, "spec": spec},
 		},
 	}
+}
+
+// The classes that Jobs name. Kueue takes the priority of a WorkloadPriorityClass rather than that of
+// a PriorityClass.
+const (
+	lowWorkloads, highWorkloads = "placed-low", "placed-high"
+	middlePods                  = "placed-middle"
+	heavyPods                   = "placed-heavy"
+)
+
+// addClasses gives some Jobs a priority, and the Pods of some a RuntimeClass.
+func (s *setup) addClasses(metadata, podSpec object) {
+	if s.hasPriorities {
+		labels, _ := metadata["labels"].(object)
+		switch s.classes.IntN(5) {
+		case 0:
+			labels[delegation.PriorityClassLabel] = lowWorkloads
+		case 1:
+			labels[delegation.PriorityClassLabel] = highWorkloads
+		case 2:
+			podSpec["priorityClassName"] = middlePods
+		case 3:
+			labels[delegation.PriorityClassLabel], podSpec["priorityClassName"] = lowWorkloads, middlePods
+		}
+	}
+	if s.hasOverhead && s.classes.Float64() < 0.5 {
+		podSpec["runtimeClassName"] = heavyPods
+	}
+}
+
+// createClasses creates the classes on all clusters.
+func createClasses(ctx context.Context) error {
+	for _, cluster := range multiKueue.Clusters() {
+		all := []object{
+			{"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": object{"name": middlePods}, "value": 50},
+			{"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": object{"name": heavyPods}, "handler": "heavy", "overhead": object{"podFixed": object{"cpu": "250m", "memory": "512Mi"}}},
+		}
+		for name, value := range map[string]int{lowWorkloads: -10, highWorkloads: 100} {
+			all = append(all, object{"apiVersion": "kueue.x-k8s.io/" + multiKueue.API, "kind": "WorkloadPriorityClass", "metadata": object{"name": name}, "value": value})
+		}
+		text, err := json.Marshal(object{"apiVersion": "v1", "kind": "List", "items": all})
+		if err != nil {
+			return err
+		}
+		if err := multiKueue.Apply(ctx, cluster, string(text)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // apply creates the set-up on all clusters, and waits until its queues are active.

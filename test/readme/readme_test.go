@@ -1,4 +1,5 @@
-// Package readme keeps the README's pictures and the fleet in examples in step.
+// Package readme keeps the commands of the README and of the pages in docs in sync with
+// the fleet in examples.
 package readme
 
 import (
@@ -17,27 +18,46 @@ import (
 )
 
 const (
-	readme  = "README.md"
-	command = "$ kubectl jobs-managedby "
-	bundle  = "--from examples/fleet"
-	fence   = "```"
+	command  = "$ kubectl jobs-managedby "
+	snapshot = "--from examples/fleet"
+	fence    = "```"
 )
 
-// TestPictures runs every command of the README that reads the example fleet,
-// and compares what it prints with what the README shows below it.
-func TestPictures(t *testing.T) {
+// pages are those with commands that read the example fleet. docs/scripting.md has them,
+// too: test/tutorial runs that page as a whole.
+var pages = []string{"README.md", "docs/job-does-not-run.md", "docs/orphans.md", "docs/history.md"}
+
+// TestExamples runs every command of a page that reads the example fleet, and compares its
+// output with the page.
+func TestExamples(t *testing.T) {
 	t.Chdir("../..")
-	text, err := os.ReadFile(readme)
-	assert.NilError(t, err)
-	lines := strings.Split(string(text), "\n")
+	for _, page := range pages {
+		t.Run(page, func(t *testing.T) {
+			text, err := os.ReadFile(page)
+			assert.NilError(t, err)
+			fresh, examples := rerun(t, string(text))
+			assert.Assert(t, examples > 0, "%s shows the example fleet", page)
+			if golden.FlagUpdate() {
+				assert.NilError(t, os.WriteFile(page, []byte(fresh), 0o644))
+				return
+			}
+			assert.Equal(t, string(text), fresh, "go test ./test/readme -update rewrites it")
+		})
+	}
+}
+
+// rerun returns the page with the output that its commands have now, and how many it ran.
+func rerun(t *testing.T, page string) (string, int) {
+	t.Helper()
+	lines := strings.Split(page, "\n")
 	var fresh []string
-	pictures := 0
+	examples := 0
 	for i := 0; i < len(lines); i++ {
 		fresh = append(fresh, lines[i])
-		if !strings.HasPrefix(lines[i], command) || !strings.Contains(lines[i], bundle) {
+		if !strings.HasPrefix(lines[i], command) || !strings.Contains(lines[i], snapshot) {
 			continue
 		}
-		pictures++
+		examples++
 		args, _, _ := strings.Cut(strings.TrimPrefix(lines[i], command), "  #")
 		fresh = append(fresh, strings.Split(strings.TrimRight(run(t, strings.Fields(args)...), "\n"), "\n")...)
 		for i+1 < len(lines) && lines[i+1] != fence && !strings.HasPrefix(lines[i+1], "$ ") {
@@ -47,12 +67,7 @@ func TestPictures(t *testing.T) {
 			fresh = append(fresh, "")
 		}
 	}
-	assert.Assert(t, pictures >= 2, "the README shows the example fleet")
-	if golden.FlagUpdate() {
-		assert.NilError(t, os.WriteFile(readme, []byte(strings.Join(fresh, "\n")), 0o644))
-		return
-	}
-	assert.Equal(t, string(text), strings.Join(fresh, "\n"), "go test ./test/readme -update writes it anew")
+	return strings.Join(fresh, "\n"), examples
 }
 
 func run(t *testing.T, args ...string) string {

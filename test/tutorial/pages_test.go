@@ -13,12 +13,14 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
 
 // written are the pages that are written by hand.
 func written() []string {
 	return []string{
 		"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md",
+		"docs/job-does-not-run.md", "docs/orphans.md", "docs/dispatch.md", "docs/history.md", "docs/concepts.md", "docs/k9s.md", "docs/krew.md",
 		"docs/tutorial.md", "docs/multikueue.md", "docs/external-controllers.md", "docs/reliability.md", "docs/scripting.md", "docs/doctor.md",
 	}
 }
@@ -85,8 +87,8 @@ func TestPagesKnowTheCodes(t *testing.T) {
 	}
 }
 
-// TestRights gives somebody the rights that docs/multikueue.md tells of, and has
-// check look with them, and with less.
+// TestRights gives a user the roles look and look-secrets, and runs check with both, and with
+// the first only.
 func TestRights(t *testing.T) {
 	s := newStage(t)
 	do := func(command string) string {
@@ -97,15 +99,14 @@ func TestRights(t *testing.T) {
 	}
 	do("make demo")
 	do("export KUBECONFIG=$PWD/.demo/kubeconfig PATH=$PWD/bin:$PWD/bin/clusters:$PATH")
-	blocks := strings.Split(read(t, "docs/multikueue.md"), "```yaml\n")[1:]
-	assert.Equal(t, len(blocks), 2)
-	for i, block := range blocks {
-		text, _, _ := strings.Cut(block, fence)
-		assert.NilError(t, os.WriteFile(filepath.Join(s.dir, []string{"reader.yaml", "secrets.yaml"}[i]), []byte(text), 0o644))
+	for _, name := range []string{rights.Look, rights.LookSecrets} {
+		assert.NilError(t, os.WriteFile(filepath.Join(s.dir, name+".yaml"), []byte(read(t, "rbac/"+name+".yaml")), 0o644))
 	}
 	for _, cluster := range []string{"management", "worker-1", "worker-2"} {
-		do("kubectl create -f reader.yaml --context " + cluster)
-		do("kubectl create clusterrolebinding reader --clusterrole=jobs-managedby-reader --user=reader --context " + cluster)
+		do("kubectl create -f look.yaml --context " + cluster)
+		for _, role := range []string{"jobs-managedby-look", "jobs-managedby-look-cluster"} {
+			do("kubectl create clusterrolebinding " + role + " --clusterrole=" + role + " --user=reader --context " + cluster)
+		}
 	}
 	look := func() (list inspect.FindingList, output string) {
 		t.Helper()
@@ -121,8 +122,8 @@ func TestRights(t *testing.T) {
 		assert.Assert(t, strings.Contains(e.Message, "cannot read secrets"), output)
 	}
 
-	do("kubectl create -f secrets.yaml")
-	do("kubectl create rolebinding reader -n kueue-system --role=jobs-managedby-reader --user=reader")
+	do("kubectl create -f look-secrets.yaml")
+	do("kubectl create rolebinding reader -n kueue-system --role=jobs-managedby-look-secrets --user=reader")
 	list, output = look()
 	assert.Equal(t, len(list.Errors), 0, output)
 	var codes []string

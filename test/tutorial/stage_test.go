@@ -140,7 +140,7 @@ func (s *stage) run(command string) (output string, code int) {
 func (s *stage) await(command, text string) {
 	s.t.Helper()
 	output := ""
-	err := wait.PollUntilContextTimeout(s.t.Context(), 250*time.Millisecond, 3*time.Minute, true, func(context.Context) (bool, error) {
+	err := wait.PollUntilContextTimeout(s.t.Context(), 250*time.Millisecond, 5*time.Minute, true, func(context.Context) (bool, error) {
 		output, _ = s.run(command)
 		return strings.Contains(output, text), nil
 	})

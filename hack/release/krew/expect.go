@@ -9,28 +9,27 @@ import (
 	"strings"
 )
 
-// shortest is how long a short description may be, in characters: it is one
-// column of what kubectl krew search prints.
-const shortest = 50
+// maxShortDescription is the maximum length of a short description, in characters: it is one
+// column in the output of kubectl krew search.
+const maxShortDescription = 50
 
-// kebab is what the index takes for a plugin's name.
+// kebab matches the names of plugins that the index accepts.
 var kebab = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// Expectation is what a release is to offer.
+// Expectation describes the expected release.
 type Expectation struct {
-	// Name is the plugin's, and Version the release's tag.
+	// Name is the plugin's name, and Version the release's tag.
 	Name, Version string
-	// Homepage is the address of the repository. The bot and the index compare it
-	// with where the release is.
+	// Homepage is the address of the repository. The bot and the index compare it with the
+	// address of the release.
 	Homepage string
-	// Platforms are "os/arch", each of which is to be there once.
+	// Platforms are the expected platforms, as "os/arch", each of them once.
 	Platforms []string
 }
 
-// Check returns all that the krew index would not take, or its reviewers would
-// come back with, beyond what validate-krew-manifest finds: unknown fields,
-// missing texts, platforms without an archive, archives of another release.
-// It returns nil if there is nothing.
+// Check returns everything that the krew index or its reviewers would reject beyond the checks of
+// validate-krew-manifest: unknown fields, missing texts, platforms without an archive, archives
+// of another release. It returns nil if there is nothing.
 func (e Expectation) Check(text []byte) error {
 	m, err := Parse(text)
 	if err != nil {
@@ -73,7 +72,7 @@ func (e Expectation) checkTexts(m *Manifest) error {
 	expect(m.Spec.Version == e.Version, "spec.version is %q, and not the release's, %q", m.Spec.Version, e.Version)
 	expect(m.Spec.Homepage == e.Homepage, "spec.homepage is %q, and not the repository, %q", m.Spec.Homepage, e.Homepage)
 	expect(short != "", "spec.shortDescription is missing")
-	expect(len([]rune(short)) <= shortest, "spec.shortDescription has %d characters, and may have %d", len([]rune(short)), shortest)
+	expect(len([]rune(short)) <= maxShortDescription, "spec.shortDescription has %d characters, and may have %d", len([]rune(short)), maxShortDescription)
 	expect(!strings.HasSuffix(short, "."), "spec.shortDescription ends with a full stop")
 	expect(strings.TrimSpace(m.Spec.Description) != "", "spec.description is missing")
 	return errors.Join(errs...)

@@ -21,8 +21,8 @@ func expectation() krew.Expectation {
 	}
 }
 
-// rendered is the plugin's own manifest, of a release whose archives all have the
-// same sum.
+// rendered returns the plugin's own manifest, for a release whose archives all have the same
+// checksum.
 func rendered(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../../../plugins.yaml")
@@ -96,7 +96,7 @@ func TestWithoutPlatformsKeepsTheRest(t *testing.T) {
 	assert.ErrorContains(t, expectation().Check(text), "platform windows/arm64 is missing")
 }
 
-func TestRenderTellsWhatIsWrongWithATemplate(t *testing.T) {
+func TestRenderReportsTemplateErrors(t *testing.T) {
 	missing := errors.New("there is no such archive")
 	for name, test := range map[string]struct{ template, want string }{
 		"unknown function": {`{{ addSha "x" .TagName }}`, `function "addSha" not defined`},

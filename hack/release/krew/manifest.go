@@ -1,6 +1,5 @@
-// Package krew makes the plugin's manifest for the krew index out of its template,
-// and holds it to what the index expects beyond what krew's own
-// validate-krew-manifest looks at.
+// Package krew renders the plugin's manifest for the krew index from its template, and checks
+// what the index expects beyond the checks of krew's own validate-krew-manifest.
 package krew
 
 import (
@@ -11,8 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Manifest is what a manifest of the krew index may hold (krew:
-// pkg/index/types.go), as far as this plugin's uses it.
+// Manifest has the fields of a manifest of the krew index (krew: pkg/index/types.go) that this
+// plugin uses.
 type Manifest struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`
@@ -20,7 +19,7 @@ type Manifest struct {
 	Spec       Spec     `json:"spec"`
 }
 
-// Metadata has the plugin's name, which is also that of the manifest's file.
+// Metadata has the plugin's name, which is also the name of the manifest's file.
 type Metadata struct {
 	Name string `json:"name"`
 }
@@ -35,31 +34,30 @@ type Spec struct {
 	Platforms        []Platform `json:"platforms"`
 }
 
-// Platform says what to install where the selector matches.
+// Platform describes what to install on machines that match the selector.
 type Platform struct {
 	Selector Selector `json:"selector"`
 	URI      string   `json:"uri"`
-	// Sha256 is the archive's, in lower-case hexadecimal digits.
+	// Sha256 is the checksum of the archive, in lower-case hexadecimal digits.
 	Sha256 string `json:"sha256"`
-	// Bin is the program, below the folder that Files are put into.
+	// Bin is the program, below the directory of Files.
 	Bin string `json:"bin"`
-	// Files are what is taken out of the archive.
+	// Files are the files to extract from the archive.
 	Files []File `json:"files"`
 }
 
-// Selector matches by "os" and "arch", in Go's words.
+// Selector matches by "os" and "arch", with Go's names.
 type Selector struct {
 	MatchLabels map[string]string `json:"matchLabels"`
 }
 
-// File says where a file of the archive goes.
+// File is a file of the archive with its destination.
 type File struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// Parse reads a manifest. A field that is not known is an error: krew would take
-// no notice of it.
+// Parse parses a manifest. An unknown field is an error, because krew would ignore it.
 func Parse(text []byte) (*Manifest, error) {
 	m := &Manifest{}
 	if err := yaml.UnmarshalStrict(text, m); err != nil {
@@ -68,8 +66,7 @@ func Parse(text []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// WithoutPlatforms returns a manifest without the platforms of the archives with
-// these names.
+// WithoutPlatforms returns a manifest without the platforms of the named archives.
 func WithoutPlatforms(text []byte, archives []string) ([]byte, error) {
 	m, err := Parse(text)
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 )
 
 // Render fills in a template as krew-release-bot does for a release with this tag
-// (krew-release-bot: pkg/source/template.go). sum returns the SHA-256 of what is
-// at a URI.
+// (krew-release-bot: pkg/source/template.go). sum returns the SHA-256 of the file at a URI.
 func Render(text []byte, tag string, sum func(uri string) (string, error)) ([]byte, error) {
 	values := struct{ TagName string }{tag}
 	t := template.New("manifest").Option("missingkey=error").Funcs(template.FuncMap{
@@ -25,7 +24,7 @@ func Render(text []byte, tag string, sum func(uri string) (string, error)) ([]by
 			if err != nil {
 				return "", err
 			}
-			// The bot, too, takes it that these are indented by four.
+			// The bot, too, assumes an indentation of four.
 			return fmt.Sprintf("uri: %s\n    sha256: %s", &filled, digest), nil
 		},
 	})

@@ -24,24 +24,24 @@ type cancelFlags struct {
 	*util.GlobalFlags
 	to            string
 	labelSelector string
-	// choosesKinds is whether --kinds was given.
+	// choosesKinds is set if --kinds was given.
 	choosesKinds bool
 	owner        writing.OwnerFlags
 	abandon      bool
 	output       string
 }
 
-// cancelOptions are what cancel needs to run, checked.
+// cancelOptions are the checked options of cancel.
 type cancelOptions struct {
 	util.Environment
 	flags   *cancelFlags
 	targets []writing.Target
 	origin  fleet.Context
-	// contexts are all that may be asked, with the origin's.
+	// contexts are all contexts that are searched, including the origin's.
 	contexts []fleet.Context
 }
 
-// NewCommand makes the command.
+// NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &cancelFlags{GlobalFlags: global}
 	ask := complete.New(env, global)
@@ -50,19 +50,18 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Annotations:           util.InOneContext(),
 		ValidArgsFunction:     ask.Asks(ask.Dispatched),
-		Short:                 "End a dispatch: remove the mirror, and have the Job fail",
-		Long: `End the dispatch of a Job of this context (--context, or the current one): its
-mirror is removed with its pods, and the Job fails with the reason
-` + dispatch.CancelReason + `. A Job that has ended keeps its end, and loses its mirror. Whoever
-dispatches it sees that, and stops.
+		Short:                 "End a dispatch: delete the mirror and fail the Job",
+		Long: `End the dispatch of a Job of this context (--context, or the current one). Deletes the
+mirror with its Pods. The Job fails with the reason ` + dispatch.CancelReason + `. A finished
+Job keeps its result, and its mirror is deleted.
 
-All mirrors of the Job are searched by their label, in all namespaces of all
-contexts of the kubeconfig, or of those in --to. If a place cannot be searched,
-nothing is changed, and the place is named. Users who may list Jobs in some
-namespaces only can cancel what is recorded to run there.
+cancel searches mirrors by their label, in all namespaces of all contexts of the
+kubeconfig, or with --to in that context and the Job's own. If it cannot search one of them, it changes nothing and
+says so. Users who may list Jobs in some namespaces only can cancel the mirrors that the
+Job names.
 
-Objects of other kinds fail in the way that their kind has. One that has none, such
-as a RayService, keeps its status, and is not dispatched any more.`,
+Other kinds fail in their own way. A kind without a failed state, such as RayService,
+keeps its status, and is no longer dispatched.`,
 		Example: strings.ReplaceAll(`  # End a dispatch
   NAME cancel train -n ml
 
@@ -72,20 +71,20 @@ as a RayService, keeps its status, and is not dispatched any more.`,
   # The same of a JobSet
   NAME cancel jobset/train -n ml
 
-  # Search one worker only, such as where other contexts do not answer
+  # Search one worker only, because other contexts do not answer
   NAME cancel train -n ml --to worker-1
 
   # The worker is gone for good, and so is the mirror
   NAME cancel train -n ml --abandon-mirror`, "NAME", env.DisplayName()),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.to, "to", "", "Search mirrors in this context only")
+	flags.StringVar(&f.to, "to", "", "Context to search for mirrors, besides the Job's own")
 	util.Describe(cmd, util.ForClusters, ask.Asks(ask.OtherContexts), "to")
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query): end all dispatches of the namespace that match")
 	util.Describe(cmd, util.ForObjects, cobra.NoFileCompletions, "selector")
 	f.AddKindsFlag(cmd, "Kinds that --selector is for", delegation.Job().Name)
 	f.owner.AddTo(cmd, ask, "")
-	flags.BoolVar(&f.abandon, "abandon-mirror", false, "If present, have the Job fail without searching its mirrors, which stay where they are")
+	flags.BoolVar(&f.abandon, "abandon-mirror", false, "If present, fail the Job without searching its mirrors, which stay")
 	util.Describe(cmd, util.ForMirror, nil, "abandon-mirror")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: (json, yaml, kyaml), a line or document for each event")
 	util.Describe(cmd, util.ForOutput, util.OneOf("json", "yaml", "kyaml"), "output")
@@ -159,7 +158,7 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// As for several, so that each line has its Job's name.
+	// Count one more, so that each line has its Job's name.
 	view := writing.NewView(o.Environment, o.flags.GlobalFlags, o.flags.output, len(jobs)+1)
 	defer view.Close()
 	canceller := &dispatch.Canceller{
@@ -186,18 +185,18 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 		}
 	}
 	if len(errs) > 0 && unreached != nil {
-		// It may be there that a mirror is.
+		// The mirror may be there.
 		errs = append(errs, unreached)
 	}
 	return util.Joined(append(errs, view.Err()))
 }
 
-// hint prints the command that searches nothing but where a mirror was found.
+// hint prints the command that searches only where a mirror was found.
 func (o *cancelOptions) hint(j dispatched, err error) {
 	var unsearched *dispatch.UnsearchedError
 	if errors.As(err, &unsearched) && len(unsearched.On) > 0 && o.flags.to == "" {
-		again := o.Own("cancel").With(command.Argument(j.kind, j.name), "-n", o.origin.Namespace, "--context", o.origin.Name, "--to", strings.Join(unsearched.On, ","))
-		util.Tell(o.ErrOut, "to search these contexts only: %s", again.Shell())
+		narrower := o.Own("cancel").With(command.Argument(j.kind, j.name), "-n", o.origin.Namespace, "--context", o.origin.Name, "--to", strings.Join(unsearched.On, ","))
+		util.Tell(o.ErrOut, "to search these contexts only: %s", narrower.Shell())
 	}
 }
 
@@ -205,13 +204,13 @@ func (o *cancelOptions) owner() delegation.Owner {
 	return delegation.Job().OwnerOf(o.flags.owner.ManagedBy)
 }
 
-// dispatched is an object to be cancelled.
+// dispatched is an object to cancel.
 type dispatched struct {
 	kind delegation.Kind
 	name string
 }
 
-// find returns the Jobs and their like that are meant.
+// find returns the objects to cancel.
 func (o *cancelOptions) find(ctx context.Context, origin *fleet.Cluster, finder *writing.KindFinder) (found []dispatched, err error) {
 	for _, t := range o.targets {
 		kind, err := finder.Named(ctx, t.Kind)

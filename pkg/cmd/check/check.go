@@ -24,7 +24,7 @@ const (
 	sarif = "sarif"
 )
 
-// checkFlags are what a user typed behind check.
+// checkFlags are check's flags as the user gave them.
 type checkFlags struct {
 	*util.GlobalFlags
 	grace     time.Duration
@@ -34,26 +34,26 @@ type checkFlags struct {
 	output    string
 	noHeaders bool
 	selector  string
-	// withPassed adds what passed to a JUnit report.
+	// withPassed adds the passed rules to a JUnit report.
 	withPassed bool
 	// exec is the command to run for each finding that appears or is cleared.
 	exec        string
 	execTimeout time.Duration
 }
 
-// checkOptions are what check needs to run, checked.
+// checkOptions are the checked options of check.
 type checkOptions struct {
 	util.Environment
 	flags    *util.GlobalFlags
 	contexts []fleet.Context
 	query    read.Query
-	// names are the Jobs to check, none for all.
+	// names are the Jobs to check, empty for all.
 	names   []read.Wanted
 	rules   []rules.Rule
 	judging rules.Options
 	failOn  inspect.Severity
 	watch   bool
-	// withPassed adds what passed to a JUnit report.
+	// withPassed adds the passed rules to a JUnit report.
 	withPassed bool
 	// notifier runs a command while check watches; nil without --exec.
 	notifier *notifier
@@ -61,7 +61,7 @@ type checkOptions struct {
 	table    printers.TableOptions
 }
 
-// NewCommand makes the command.
+// NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &checkFlags{GlobalFlags: global}
 	ask := complete.New(env, global)
@@ -70,8 +70,8 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 
 		DisableFlagsInUseLine: true,
 		Short:                 "Find stuck, orphaned and duplicated Jobs, and how to fix them",
-		Long: `Check delegated Jobs, their mirrors and MultiKueue's objects, on all contexts of the
-kubeconfig unless some are chosen. Print a summary, then each problem with its fix, the
+		Long: `Check delegated Jobs, their mirrors and MultiKueue's objects, in the current namespace
+or, with -A, in all, on all contexts of the kubeconfig unless some are chosen. Print a summary, then each problem with its fix, the
 worst first. For named Jobs, or with -o wide, print the evidence too. "explain CODE"
 describes a problem.
 
@@ -84,17 +84,14 @@ be read is listed as not checked. The exit code is 3 if there is a finding at or
   # Check one Job, with the evidence
   NAME check train -n ml
 
-  # Check the Jobs of a team, and every kind that can be delegated
-  NAME check -A -l team=vision --kinds all
-
   # Right after a change: count everything, leave out known problems
   NAME check -A --grace 0s --suppress JM029,JM053=ml/train-old
 
   # Run a program for each new or cleared finding
   NAME check -A -w --exec ./notify.sh
 
-  # In CI
-  NAME check -A -o junit --with-passed > report.xml`, "NAME", env.DisplayName()),
+  # In CI, for one team
+  NAME check -A -l team=vision -o junit > report.xml`, "NAME", env.DisplayName()),
 
 		ValidArgsFunction: ask.Asks(ask.Traced),
 	}
@@ -109,11 +106,11 @@ func (f *checkFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.selector, "selector", "l", "", "Selector (label query): check the Jobs whose origin or mirror matches")
 	util.Describe(cmd, util.ForObjects, cobra.NoFileCompletions, "selector")
-	flags.DurationVar(&f.grace, "grace", util.DefaultGrace, "How long a problem may last before it counts; some rules wait longer. Zero counts all")
+	flags.DurationVar(&f.grace, "grace", util.DefaultGrace, "How long a problem may last before it counts. Some codes wait longer. 0s counts all")
 	util.Describe(cmd, util.ForFindings, cobra.NoFileCompletions, "grace")
 	util.AddFindingsFlags(cmd, &f.failOn, &f.suppress)
 	flags.BoolVarP(&f.watch, "watch", "w", false, "Keep checking, and show what changes")
-	flags.StringVar(&f.exec, "exec", "", "With --watch, a command to run for each new or cleared finding at or above --fail-on. It reads the finding as JSON. No shell is involved")
+	flags.StringVar(&f.exec, "exec", "", "With --watch, the command to run for each new or cleared finding at or above --fail-on, with the finding as JSON on standard input. No shell runs")
 	flags.DurationVar(&f.execTimeout, "exec-timeout", 30*time.Second, "How long a command of --exec may run")
 	util.Describe(cmd, util.ForFollowing, nil, "watch")
 	util.Describe(cmd, util.ForFollowing, cobra.NoFileCompletions, "exec-timeout")
@@ -143,7 +140,7 @@ func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptio
 		if err != nil {
 			return nil, &util.UsageError{Err: err}
 		}
-		o.notifier = &notifier{command: words, timeout: f.execTimeout, least: o.failOn, env: env.Environ, clock: env.Clock}
+		o.notifier = &notifier{command: words, timeout: f.execTimeout, leastSeverity: o.failOn, env: env.Environ, clock: env.Clock}
 	}
 	o.judging = rules.Options{Grace: f.grace, Suppressed: suppressed.Matches, Reach: f.ReachFlags()}
 	o.contexts, err = f.Load(&o.Environment, util.EveryContext)
@@ -158,6 +155,7 @@ func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptio
 	if o.names, err = util.WantedJobs(args, namespace); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
+	o.query.Kinds = util.WithKinds(o.query.Kinds, o.names)
 	o.table = printers.TableOptions{Kinds: !o.query.OnlyJobs(), Wide: o.format.Wide(), Evidence: len(o.names) > 0, NoHeaders: f.noHeaders, Color: env.WantsColor(f.Color), Markdown: o.format.Is(printers.Markdown)}
 	return o, nil
 }

@@ -1,21 +1,24 @@
 package check
 
 import (
+	"context"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// wantedJobs are the Jobs that a check is about.
+// wantedJobs are the Jobs to check.
 type wantedJobs struct {
-	// isAll is whether neither names nor labels were given.
+	// isAll is set if neither names nor labels were given.
 	isAll bool
 	refs  map[inspect.Ref]bool
 }
 
 // findWanted finds the Jobs that names and labels choose. The error names those that do not exist
 // where they were looked for.
-func findWanted(env util.Environment, names []read.Wanted, hasLabels bool, v *inspect.Inventory) (*wantedJobs, error) {
+func findWanted(ctx context.Context, env util.Environment, f *fleet.Fleet, names []read.Wanted, hasLabels bool, v *inspect.Inventory) (*wantedJobs, error) {
 	w := &wantedJobs{isAll: len(names) == 0 && !hasLabels, refs: map[inspect.Ref]bool{}}
 	if w.isAll {
 		return w, nil
@@ -36,13 +39,13 @@ func findWanted(env util.Environment, names []read.Wanted, hasLabels bool, v *in
 	}
 	for _, name := range names {
 		if !found[name] {
-			return nil, util.NotFound(env, name, v)
+			return nil, util.NotFound(ctx, env, f, name, v)
 		}
 	}
 	return w, nil
 }
 
-// has says whether a pair is one of them: its origin is, or one of its mirrors.
+// has reports whether a pair is wanted: its origin or one of its mirrors is.
 func (w *wantedJobs) has(p inspect.Pair) bool {
 	if w.isAll {
 		return true
@@ -55,7 +58,7 @@ func (w *wantedJobs) has(p inspect.Pair) bool {
 	return false
 }
 
-// concerns says whether a finding is about one of them.
+// concerns reports whether a finding is about a wanted Job.
 func (w *wantedJobs) concerns(f *inspect.Finding) bool {
 	if w.isAll {
 		return true

@@ -27,7 +27,7 @@ const (
 	fingerprintVariable = "KUBECTL_JOBS_MANAGEDBY_FINGERPRINT"
 )
 
-// killDelay is how long a command may take to end after it was interrupted.
+// killDelay is how long an interrupted command may take to end.
 const killDelay = 5 * time.Second
 
 // parseCommand splits the value of --exec into words as a shell would, without running one.
@@ -49,30 +49,30 @@ func parseCommand(line string) ([]string, error) {
 type notifier struct {
 	command []string
 	timeout time.Duration
-	// least is the lowest severity that counts.
-	least inspect.Severity
-	env   []string
-	clock clock.Clock
+	// leastSeverity is the lowest severity that is reported.
+	leastSeverity inspect.Severity
+	env           []string
+	clock         clock.Clock
 
 	// open are the findings that were reported and not cleared, by fingerprint.
 	open map[string]openFinding
 
 	mutex sync.Mutex
 	queue []inspect.FindingEvent
-	// failed counts the runs that failed, failure describes the last one.
+	// failed is the number of failed runs, and failure describes the last of them.
 	failed  int
 	failure string
 	// more has a value while the queue is not empty.
 	more chan struct{}
 }
 
-// openFinding is a finding with what could not be read when it was last seen.
+// openFinding is a finding with the parts that could not be read when it was last seen.
 type openFinding struct {
 	inspect.Finding
 	unread sets.Set[string]
 }
 
-// start runs commands until ctx is over. The returned function waits for the last one.
+// start runs commands until ctx ends. The returned function waits for the last one.
 func (n *notifier) start(ctx context.Context) (wait func()) {
 	n.open, n.more = map[string]openFinding{}, make(chan struct{}, 1)
 	var running sync.WaitGroup
@@ -93,13 +93,13 @@ func (n *notifier) start(ctx context.Context) (wait func()) {
 	return running.Wait
 }
 
-// update compares what was found with what is open. A finding counts as cleared only if
-// nothing that was read when it was found is unread now.
+// update compares findings with those that are open. A finding counts as cleared only if
+// everything that was read when it was found is still read now.
 func (n *notifier) update(list *inspect.FindingList) {
 	unread := unreadParts(list)
 	now := sets.New[string]()
 	for _, f := range list.Items {
-		if !f.Severity.IsAtLeast(n.least) {
+		if !f.Severity.IsAtLeast(n.leastSeverity) {
 			continue
 		}
 		now.Insert(f.Fingerprint)
@@ -116,7 +116,7 @@ func (n *notifier) update(list *inspect.FindingList) {
 	}
 }
 
-// unreadParts are the contexts, and parts of them, that could not be read.
+// unreadParts returns the contexts, and parts of them, that could not be read.
 func unreadParts(list *inspect.FindingList) sets.Set[string] {
 	parts := sets.New[string]()
 	for _, e := range list.Errors {
@@ -151,7 +151,7 @@ func (n *notifier) next() (inspect.FindingEvent, bool) {
 	return e, true
 }
 
-// run runs the command for an event. What it prints is kept for the error only.
+// run runs the command for an event. Its output is kept only for the error.
 func (n *notifier) run(ctx context.Context, e inspect.FindingEvent) error {
 	input, err := json.Marshal(e)
 	if err != nil {
@@ -181,7 +181,7 @@ func (n *notifier) fail(e inspect.FindingEvent, err error) {
 	n.failure = fmt.Sprintf("warning: --exec %s failed for %s of %s: %v", n.command[0], e.Event, subject(e.Finding), err)
 }
 
-// notes describe the last run that failed; none if all succeeded.
+// notes describes the last failed run; none if all succeeded.
 func (n *notifier) notes() []string {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
@@ -203,10 +203,10 @@ func subject(f inspect.Finding) string {
 	return f.Code + " " + f.Kind + " " + name
 }
 
-// lastLine keeps the last line that was written, up to a limit.
+// lastLine keeps the last written line, up to a limit.
 type lastLine string
 
-// lineLimit is how many bytes of a line are kept.
+// lineLimit is the number of bytes of a line that are kept.
 const lineLimit = 200
 
 // Write implements io.Writer.

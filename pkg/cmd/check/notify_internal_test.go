@@ -11,11 +11,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// TestNotifier compares readings, one after the other, and the events that they cause.
+// TestNotifier compares successive readings and the events that they cause.
 func TestNotifier(t *testing.T) {
 	lost := []inspect.ContextError{{Context: "worker-1"}}
 	refused := []inspect.Unchecked{{What: "Workloads", Contexts: []string{"management"}}}
-	n := &notifier{least: inspect.Warning, clock: testclock.NewFakeClock(time.Now()), open: map[string]openFinding{}, more: make(chan struct{}, 1)}
+	n := &notifier{leastSeverity: inspect.Warning, clock: testclock.NewFakeClock(time.Now()), open: map[string]openFinding{}, more: make(chan struct{}, 1)}
 	for _, step := range []struct {
 		why       string
 		found     []inspect.Finding
@@ -43,7 +43,7 @@ func TestNotifier(t *testing.T) {
 	}
 }
 
-// found are findings, each given by its severity and fingerprint.
+// found returns findings, each given by its severity and fingerprint.
 func found(all ...string) []inspect.Finding {
 	var findings []inspect.Finding
 	for _, text := range all {
@@ -53,7 +53,7 @@ func found(all ...string) []inspect.Finding {
 	return findings
 }
 
-// TestLastLine keeps the end of what a command prints.
+// TestLastLine keeps the end of a command's output.
 func TestLastLine(t *testing.T) {
 	var l lastLine
 	for _, text := range []string{"one\n", "two\nthr\xffee\n"} {

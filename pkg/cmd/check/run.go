@@ -24,7 +24,7 @@ func (o *checkOptions) Run(ctx context.Context) error {
 		return err
 	}
 	addresses, steady := o.flags.Addresses(o.contexts, f), o.flags.NewSteady()
-	again := &util.Repeated[*inspect.FindingList]{
+	repeated := &util.Repeated[*inspect.FindingList]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
 		Read: func(ctx context.Context) (*inspect.FindingList, error) { return o.read(ctx, f, addresses, steady) },
 	}
@@ -34,15 +34,15 @@ func (o *checkOptions) Run(ctx context.Context) error {
 			ctx, cancel := context.WithCancel(ctx)
 			defer o.notifier.start(ctx)()
 			defer cancel()
-			again.Notes = o.notifier.notes
+			repeated.Notes = o.notifier.notes
 		}
-		return again.Run(ctx, f)
+		return repeated.Run(ctx, f)
 	}
-	once := again.Read
-	again.Read = func(ctx context.Context) (*inspect.FindingList, error) {
+	once := repeated.Read
+	repeated.Read = func(ctx context.Context) (*inspect.FindingList, error) {
 		return util.ReadTwice(ctx, o.Clock, f, steady, once)
 	}
-	return again.Once(ctx)
+	return repeated.Once(ctx)
 }
 
 // read checks once.
@@ -53,7 +53,7 @@ func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 			return nil, err
 		}
 	}
-	wanted, err := findWanted(o.Environment, o.names, o.query.LabelSelector != "", inventory)
+	wanted, err := findWanted(ctx, o.Environment, f, o.names, o.query.LabelSelector != "", inventory)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 	for _, u := range answer.WorkersUnread(inventory, wanted.has) {
 		isKnown := len(u.Contexts) > 0 && inventory.Facts(u.Contexts[0]) != nil
 		if !isKnown {
-			// A context that does not answer is among them already.
+			// A context that does not answer is already among them.
 			list.Unchecked = append(list.Unchecked, u)
 		}
 	}
@@ -83,13 +83,13 @@ func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 	return list, nil
 }
 
-// hasJobs says whether any Job was found.
+// hasJobs reports whether any Job was found.
 func hasJobs(v *inspect.Inventory) bool {
 	return slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool { return len(f.Jobs) > 0 })
 }
 
-// advise gives findings about quota the answers that trace gives: these rest on the quotas of the
-// workers, which are read only where there is such a finding.
+// advise gives findings about quota the same answers as trace. They depend on the quotas of the
+// workers, which are read only if there is such a finding.
 func (o *checkOptions) advise(ctx context.Context, f *fleet.Fleet, known *inspect.Inventory, list *inspect.FindingList, judgment rules.Judgment, addresses []kubecontext.Address) {
 	if !answer.NeedsQuotas(list.Items) {
 		return
@@ -130,9 +130,9 @@ func (o *checkOptions) summary(v *inspect.Inventory, list *inspect.FindingList, 
 	return s
 }
 
-// show prints what was found, and makes the exit code of it.
+// show prints the findings and returns the error for the exit code.
 func (o *checkOptions) show(list *inspect.FindingList) error {
-	if err := util.Written(o.Out, func(w io.Writer) error { return o.write(w, list) }); err != nil {
+	if err := o.Print(func(w io.Writer) error { return o.write(w, list) }, func(w io.Writer) error { return o.writeTable(w, list) }); err != nil {
 		return err
 	}
 	if !o.format.TellsErrors() && (!o.format.IsTable() || o.table.NoHeaders) && !o.format.Is(junit) && !o.format.Is(sarif) {
@@ -140,6 +140,9 @@ func (o *checkOptions) show(list *inspect.FindingList) error {
 	}
 	if o.table.NoHeaders && o.format.IsTable() && len(list.Items) == 0 {
 		util.Tell(o.ErrOut, "%s", printers.CheckSummary(list, o.table))
+	}
+	if list.Summary.Jobs == 0 && list.Summary.Clusters > 0 && !o.query.AllNamespaces && o.format.IsTable() && !o.watch {
+		util.NoteNamespace(o.ErrOut, o.contexts[0].Namespace)
 	}
 	return errors.Join(util.Verdict(list.Items, o.failOn), util.Incomplete(list.Unchecked))
 }
@@ -155,5 +158,9 @@ func (o *checkOptions) write(w io.Writer, list *inspect.FindingList) error {
 	case !o.format.IsTable():
 		return o.format.PrintObject(w, list)
 	}
+	return o.writeTable(w, list)
+}
+
+func (o *checkOptions) writeTable(w io.Writer, list *inspect.FindingList) error {
 	return printers.Findings(w, list, o.TableNow(o.table))
 }

@@ -1,4 +1,4 @@
-// Package completion prints and installs the scripts by which shells complete words.
+// Package completion prints and installs the scripts for completion in shells.
 package completion
 
 import (
@@ -14,10 +14,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
 )
 
-// forKubectl is the script that kubectl runs, beside those for shells.
+// forKubectl is the script that kubectl runs, in addition to those for shells.
 const forKubectl = "kubectl"
 
-// completionOptions are what completion needs to run, checked.
+// completionOptions are the checked options of completion.
 type completionOptions struct {
 	util.Environment
 	// script is forKubectl or the name of a shell.
@@ -25,29 +25,27 @@ type completionOptions struct {
 	install bool
 }
 
-// NewCommand makes the command.
+// NewCommand returns the command.
 func NewCommand(env util.Environment) *cobra.Command {
 	var install bool
 	cmd := &cobra.Command{
 		Use:                   "completion [kubectl|bash|zsh|fish|powershell] [options]",
 		DisableFlagsInUseLine: true,
-		Short:                 "Have the shell complete Jobs, contexts, owners, codes and more",
+		Short:                 "Complete Jobs, contexts, owners and codes in the shell",
 		Long: strings.NewReplacer("NAME", env.DisplayName(), "SCRIPT", completionFile(pluginName(env)),
-			"FILE", program(env), "TIMEOUT", complete.TimeVariable).Replace(`Print a script that has NAME <TAB> complete commands, flags and
-their values: Jobs, namespaces, contexts, owners, kinds, codes, output formats.
+			"FILE", program(env), "TIMEOUT", complete.TimeVariable).Replace(`Print a script with which NAME <TAB> completes commands, flags and their
+values: Jobs, namespaces, contexts, owners, kinds, codes and output formats.
 
-kubectl runs it as SCRIPT, which has to be
-in a folder of PATH. --install puts it beside the plugin; done once, it holds for
-later versions of the plugin too. kubectl's own completion has to be set up: see
-kubectl completion --help.
+kubectl runs it as SCRIPT, which must be in a directory of PATH.
+--install writes it next to the plugin, once for all later versions. It needs kubectl's
+own completion: see kubectl completion --help.
 
-What is in a cluster is asked of the context that the words so far choose, by trace
-of all of them, and within a quarter of a second: what does not answer by then gives
-nothing to choose from, and no message either. For clusters that are far away,
-TIMEOUT=1s in the environment waits longer.
+Names of objects come from the contexts that the command line chooses, within a quarter
+of a second. A cluster that does not answer by then adds nothing. For clusters that are
+far away, set TIMEOUT=1s in the environment.
 
-With the name of a shell, print that shell's script for the plugin as it is called
-without kubectl, FILE.`),
+With the name of a shell, print that shell's script for FILE, the plugin
+without kubectl.`),
 		Example: strings.ReplaceAll(`  # Once, and in all shells that complete kubectl
   NAME completion --install
 
@@ -62,7 +60,7 @@ without kubectl, FILE.`),
 		ValidArgsFunction: util.FirstOnly(util.OneOf(scripts()...)),
 	}
 	cmd.Example = strings.ReplaceAll(cmd.Example, "SCRIPT", completionFile(pluginName(env)))
-	cmd.Flags().BoolVar(&install, "install", install, "Put the script where kubectl looks for it, instead of printing it")
+	cmd.Flags().BoolVar(&install, "install", install, "Write the script to where kubectl finds it, instead of printing it")
 	util.Describe(cmd, util.ForNothingElse, nil, "install")
 	cmd.RunE = util.Runs(func(args []string) (*completionOptions, error) {
 		o := &completionOptions{Environment: env, script: forKubectl, install: install}
@@ -71,7 +69,7 @@ without kubectl, FILE.`),
 		}
 		switch {
 		case !slices.Contains(scriptNames(), o.script):
-			return nil, &util.UsageError{Err: fmt.Errorf("no completion script for %q. Use one of %s", o.script, strings.Join(scriptNames(), ", "))}
+			return nil, &util.UsageError{Err: fmt.Errorf("unknown shell %q; choose one of %s", o.script, strings.Join(scriptNames(), ", "))}
 		case o.install && o.script != forKubectl:
 			return nil, &util.UsageError{Err: fmt.Errorf("--install is not for %s, only for kubectl. The configuration of your shell says where its scripts go", o.script)}
 		}
@@ -80,7 +78,7 @@ without kubectl, FILE.`),
 	return cmd
 }
 
-// scripts are what there are scripts for, with what they are.
+// scripts returns the available scripts with their descriptions.
 func scripts() []string {
 	return []string{
 		forKubectl + "\tfor the plugin as kubectl calls it", "bash\tfor the plugin's file itself", "zsh\tfor the plugin's file itself",
@@ -105,8 +103,7 @@ func (o *completionOptions) Run(context.Context) error {
 }
 
 func (o *completionOptions) print(w io.Writer) error {
-	// cobra's scripts are for the name of the root command, which is not that of
-	// the file.
+	// cobra's scripts are for the name of the root command, which is not the name of the file.
 	file := &cobra.Command{Use: program(o.Environment)}
 	switch o.script {
 	case "bash":

@@ -14,15 +14,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
-// scriptMark is a line of every script for kubectl, by which it is known again.
-const scriptMark = "# jobmanagedby.github.io/completion: written by the plugin, which may write it anew."
+// scriptMark is a line of every script for kubectl that identifies it as ours.
+const scriptMark = "# jobmanagedby.github.io/completion: written by the plugin, which may replace it."
 
-// completionFile is the name of the file that kubectl runs to complete a plugin's
-// words (kubectl: pkg/cmd/plugin/plugin_completion.go).
+// completionFile returns the name of the file that kubectl runs to complete a plugin's words
+// (kubectl: pkg/cmd/plugin/plugin_completion.go).
 func completionFile(plugin string) string { return "kubectl_complete-" + plugin }
 
-// completionScript is what stands in it. kubectl gives it the words behind the
-// plugin's name, the last of which may be empty, and takes what it prints.
+// completionScript returns the content of that file. kubectl passes the words after the plugin's
+// name, the last of which may be empty, and reads the output.
 func completionScript(plugin string) string {
 	return fmt.Sprintf(`#!/bin/sh
 # What kubectl runs when TAB is pressed behind "%s".
@@ -32,19 +32,19 @@ exec %s __complete "$@" 2>/dev/null
 `, util.Environment{Program: pluginPrefix + plugin}.DisplayName(), scriptMark, pluginPrefix+plugin)
 }
 
-// script is one that is to be installed.
+// script is a script to install.
 type script struct{ plugin, path string }
 
-// installScripts puts a script for kubectl beside the plugin, for each name that the
-// plugin has there.
+// installScripts writes a script for kubectl next to the plugin, for each name that the plugin
+// has there.
 func (o *completionOptions) installScripts() error {
 	if runtime.GOOS == "windows" {
-		return fmt.Errorf("--install writes a script for /bin/sh, which Windows does not have; make a file %s.cmd in a folder of PATH, with the line: @%s __complete %%* 2>NUL",
+		return fmt.Errorf("--install writes a script for /bin/sh, which Windows does not have; create a file %s.cmd in a directory of PATH, with the line: @%s __complete %%* 2>NUL",
 			completionFile(pluginName(o.Environment)), program(o.Environment))
 	}
-	folders := o.folders()
+	folders := o.directories()
 	if len(folders) == 0 {
-		return fmt.Errorf("there is no %s in a folder of PATH, so kubectl does not find the plugin, and would not find its completion; put it there first", program(o.Environment))
+		return fmt.Errorf("no directory of PATH has %s, so kubectl finds neither the plugin nor its completion; install the plugin there first", program(o.Environment))
 	}
 	var errs []error
 	for _, folder := range folders {
@@ -63,13 +63,13 @@ func (o *completionOptions) installScripts() error {
 		command.Of("sudo", "tee", file).FedBy(o.Own("completion")), command.Of("sudo", "chmod", "755", file))
 }
 
-// folders are those of PATH that the plugin is in, the one that it was called from
-// first.
-func (o *completionOptions) folders() []string {
+// directories returns the directories of PATH with the plugin, first the one that it was called
+// from.
+func (o *completionOptions) directories() []string {
 	var folders []string
-	for _, folder := range o.path() {
-		if isExecutable(filepath.Join(folder, program(o.Environment))) && !slices.Contains(folders, folder) {
-			folders = append(folders, folder)
+	for _, directory := range o.path() {
+		if isExecutable(filepath.Join(directory, program(o.Environment))) && !slices.Contains(folders, directory) {
+			folders = append(folders, directory)
 		}
 	}
 	if i := slices.Index(folders, filepath.Dir(o.Program)); i > 0 {
@@ -78,7 +78,7 @@ func (o *completionOptions) folders() []string {
 	return folders
 }
 
-// path is PATH, without what kubectl does not run anything from.
+// path returns the directories of PATH from which kubectl runs files.
 func (o *completionOptions) path() []string {
 	value, _ := o.LookupEnv("PATH")
 	var folders []string
@@ -95,18 +95,17 @@ func isExecutable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// errNotWritable is wrapped where another folder may do.
+// errNotWritable is wrapped if another directory may be writable.
 var errNotWritable = errors.New("not writable")
 
-// installInto writes scripts for the plugin in a folder, under each name that it has
-// there, and says what it did. Nothing is written where one of them would stand in
-// the place of something else.
-func (o *completionOptions) installInto(folder string) (done string, err error) {
+// installInto writes scripts for the plugin in a directory, for each name that it has there, and
+// returns what it did. It writes nothing if one of them would replace another file.
+func (o *completionOptions) installInto(directory string) (done string, err error) {
 	var stale []script
 	var paths []string
 	for _, plugin := range append([]string{pluginName(o.Environment)}, pluginNames()...) {
-		s := script{plugin, o.place(plugin, folder)}
-		if !isExecutable(filepath.Join(folder, pluginPrefix+plugin)) || slices.Contains(paths, s.path) {
+		s := script{plugin, o.place(plugin, directory)}
+		if !isExecutable(filepath.Join(directory, pluginPrefix+plugin)) || slices.Contains(paths, s.path) {
 			continue
 		}
 		paths = append(paths, s.path)
@@ -124,23 +123,23 @@ func (o *completionOptions) installInto(folder string) (done string, err error) 
 		}
 	}
 	if len(stale) == 0 {
-		return strings.Join(paths, " and ") + " is there already", nil
+		return strings.Join(paths, " and ") + " already exists", nil
 	}
 	return "wrote " + strings.Join(paths, " and "), nil
 }
 
-// place is where a script goes: the file that kubectl runs so far, if there is one,
-// or else into the folder.
-func (o *completionOptions) place(plugin, folder string) string {
+// place returns the path of a script: the file that kubectl runs so far, if there is one, or else
+// a file in the directory.
+func (o *completionOptions) place(plugin, directory string) string {
 	for _, f := range o.path() {
 		if path := filepath.Join(f, completionFile(plugin)); isExecutable(path) {
 			return path
 		}
 	}
-	return filepath.Join(folder, completionFile(plugin))
+	return filepath.Join(directory, completionFile(plugin))
 }
 
-// check says whether the file has to be written, or why it must not be.
+// check reports whether the file is up to date, or why it must not be written.
 func (s script) check() (isFresh bool, err error) {
 	info, err := os.Lstat(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -159,7 +158,7 @@ func (s script) check() (isFresh bool, err error) {
 	return false, nil
 }
 
-// write puts the file there as a whole or not at all.
+// write writes the whole file or nothing.
 func (s script) write() (err error) {
 	file, err := os.CreateTemp(filepath.Dir(s.path), ".kubectl_complete-*")
 	if err != nil {

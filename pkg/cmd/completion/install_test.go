@@ -7,10 +7,10 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestNotWritable: another folder may do, and the reason is told.
+// TestNotWritable: the error allows another directory, and has the reason.
 func TestNotWritable(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "none")
-	err := script{"jobs_managedby", filepath.Join(folder, "kubectl_complete-jobs_managedby")}.write()
+	directory := filepath.Join(t.TempDir(), "none")
+	err := script{"jobs_managedby", filepath.Join(directory, "kubectl_complete-jobs_managedby")}.write()
 	assert.ErrorIs(t, err, errNotWritable)
-	assert.Error(t, err, folder+" is not writable: no such file or directory")
+	assert.Error(t, err, directory+" is not writable: no such file or directory")
 }

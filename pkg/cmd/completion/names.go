@@ -7,14 +7,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// program is the name of the plugin's file.
+// program returns the name of the plugin's file.
 func program(env util.Environment) string { return pluginPrefix + pluginName(env) }
 
-// pluginPrefix is what the names of all plugins' files begin with.
+// pluginPrefix is the prefix of the names of all plugins' files.
 const pluginPrefix = "kubectl-"
 
-// pluginName is the name of the plugin's file without the prefix: as it was called,
-// or else as it is called after an installation.
+// pluginName returns the name of the plugin's file without the prefix: as it was called, or else
+// as it is installed.
 func pluginName(env util.Environment) string {
 	name, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(env.Program), ".exe"), pluginPrefix)
 	if !ok {
@@ -23,5 +23,5 @@ func pluginName(env util.Environment) string {
 	return name
 }
 
-// pluginNames are the names that the plugin is installed under.
+// pluginNames returns the names that the plugin is installed under.
 func pluginNames() []string { return []string{"jobs_managedby", "jobmanagedby"} }

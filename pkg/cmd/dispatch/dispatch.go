@@ -1,5 +1,5 @@
-// Package dispatch is the command that runs Jobs in another context: which ones are meant,
-// what is in their way, and how it is told what becomes of them.
+// Package dispatch is the command that runs Jobs in another context: it selects the Jobs, reports
+// their problems, and shows their progress.
 package dispatch
 
 import (
@@ -35,7 +35,7 @@ type dispatchFlags struct {
 	spread        bool
 	filenames     []string
 	labelSelector string
-	// choosesKinds is whether --kinds was given.
+	// choosesKinds is set if --kinds was given.
 	choosesKinds bool
 	owner        writing.OwnerFlags
 	namespaceTo  string
@@ -52,7 +52,7 @@ type dispatchFlags struct {
 	output       string
 }
 
-// NewCommand makes the command.
+// NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &dispatchFlags{GlobalFlags: global, dryRun: writing.DryRunNone, mirrorTTL: 24 * time.Hour, onInterrupt: leaveMirror}
 	ask := complete.New(env, global)
@@ -62,55 +62,42 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Annotations:           util.InOneContext(),
 		ValidArgsFunction:     ask.Asks(ask.Dispatchable),
 		Short:                 "Run a Job in another context, and copy its status back",
-		Long: `Run a Job of this context (--context, or the current one) on the cluster of
-another one (--to), and copy its status back for as long as this command runs.
+		Long: `Run a Job of this context (--context, or the current one) in another context (--to),
+and copy its status back while this command runs.
 
-The Job must be delegated to this plugin: its spec.managedBy is
-` + string(delegation.Dispatch) + `, so that the built-in controller keeps
-its hands off. With -f it is created so, and its spec.managedBy may be left out.
+The Job is the origin. Its spec.managedBy must be jobmanagedby.github.io/dispatch, so
+that the built-in controller ignores it. With -f, the Job is created, and managedBy may
+be left out. The copy in the other context is the mirror.
 
-Everything that would keep it from running is looked for first, on both sides,
-and nothing is created while there is something. Then a copy of the Job, its
-mirror, is made on the other cluster. What the user changes on the origin while it
-runs, such as suspend or parallelism, is written to the mirror.
+Before it creates anything, dispatch checks both clusters and lists all problems with
+their fixes. While the Job runs, changes to the origin, such as suspend or parallelism,
+are written to the mirror.
 
---to may name several contexts, comma-separated and as patterns. Each Job goes to the
-first one, in this order, that preflight has nothing against, or with --spread to the one
-that has fewest of them; it is told why others were passed over. A Job that has its mirror
-already stays where that is. --dry-run then tells of each context what is in the way
-there (as JSON, in the placements of a Trace), and asks the servers either way.
+If --to names several contexts, each Job goes to the first one that passes the checks.
+With --spread, it goes to the one with the fewest of these Jobs. A Job that has a mirror stays
+there. With --dry-run, one row per context shows its problems.
 
-Nothing is lost when this command ends, for whatever reason: the mirror goes on
-running, and the same command finds it again and goes on. Ctrl-C does that, or
-removes the mirror with --on-interrupt=delete. Deleting the origin deletes the
-mirror. The exit code is 0 if all Jobs are complete, and 5 if one has failed.
+If this command ends early, the mirror keeps running, and the same command resumes. With
+--on-interrupt=delete, Ctrl-C deletes the mirror. Deleting the origin deletes the mirror.
+The exit code is 0 if all Jobs completed, and 5 if one failed.
 
-Objects of other kinds that the kinds command lists are dispatched in the same way,
-where both clusters serve them: their whole status is copied back, and of their
-spec only what holds them back is carried over later. Some kinds allow no owner but
-their own controller and MultiKueue: of these, --as-multikueue dispatches what is
-delegated to MultiKueue, where that is not installed.`,
+For other kinds, dispatch copies the whole status back. Some kinds allow only MultiKueue
+as external owner. For these, use --as-multikueue, if Kueue is not installed here.`,
 		Example: strings.ReplaceAll(`  # Run a Job of a file on another cluster, and wait for its end
   NAME dispatch -f train.yaml --to worker-1
 
-  # What would be made there, and what is in its way
-  NAME dispatch train -n ml --to worker-1 --dry-run=client
+  # Show the mirror and all problems, and create nothing
   NAME dispatch train -n ml --to worker-1 --dry-run=server
 
   # All Jobs of an experiment, with the ConfigMaps that they need
   NAME dispatch -l experiment=a -n ml --to worker-1 \
       --with-dependencies
 
-  # On whichever cluster takes it, the first one first; or on all in turn
+  # On the first cluster that fits, or on all in turn
   NAME dispatch train -n ml --to worker-1,worker-2
   NAME dispatch -l experiment=a -n ml --to 'worker-*' --spread
 
-  # A JobSet, and a TrainJob that nobody but MultiKueue may own
-  NAME dispatch jobset/train -n ml --to worker-1
-  NAME dispatch trainjob/tune -n ml --to worker-1 \
-      --as-multikueue
-
-  # Wait an hour at most, and leave nothing running
+  # Wait for one hour, and leave nothing running
   NAME dispatch train -n ml --to worker-1 --timeout 1h \
       --on-interrupt=delete`, "NAME", env.DisplayName()),
 	}
@@ -121,11 +108,11 @@ delegated to MultiKueue, where that is not installed.`,
 
 func (f *dispatchFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.to, "to", nil, "Context of the cluster to run the Jobs on. Of several, comma-separated, as names, globs, or /regexes/, ^ in front of one leaves out what it matches: each Job goes to the first that preflight has nothing against, and stays where it has its mirror")
+	flags.StringArrayVar(&f.to, "to", nil, "Contexts that may run the Jobs, comma-separated: names, globs or /regular expressions/; ^ excludes. Each Job goes to the first context that passes the checks, and stays where its mirror is")
 	util.Describe(cmd, util.ForClusters, util.ListOf(ask.Asks(ask.OtherContexts), "^"), "to")
-	flags.BoolVar(&f.spread, "spread", false, "If present, put the Jobs on several contexts of --to in turn: each on the one that has fewest of them, of those that preflight has nothing against")
+	flags.BoolVar(&f.spread, "spread", false, "If present, use the contexts of --to in turn: each Job goes to the one with the fewest of these Jobs that passes the checks")
 	util.Describe(cmd, util.ForClusters, nil, "spread")
-	flags.StringArrayVarP(&f.filenames, "filename", "f", nil, "Filename, directory, or URL to files with the Jobs to create and dispatch; - is standard input. Jobs that exist already are gone on with as they are")
+	flags.StringArrayVarP(&f.filenames, "filename", "f", nil, "Filename, directory, or URL to files with the Jobs to create and dispatch; - is standard input. Jobs that exist are resumed")
 	util.Describe(cmd, util.ForObjects, util.Manifests, "filename")
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query): dispatch all unfinished Jobs of the namespace that match and are delegated to this plugin")
 	util.Describe(cmd, util.ForObjects, cobra.NoFileCompletions, "selector")
@@ -137,9 +124,9 @@ func (f *dispatchFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 	util.Describe(cmd, util.ForRun, util.OneOf(writing.DryRunNone, writing.DryRunClient, writing.DryRunServer), "dry-run")
 	flags.StringVar(&f.onInterrupt, "on-interrupt", f.onInterrupt, `What Ctrl-C, a termination, a closed terminal and --timeout do to mirrors: "leave" them running, or "delete" them`)
 	util.Describe(cmd, util.ForRun, util.OneOf(leaveMirror, deleteMirror), "on-interrupt")
-	flags.DurationVar(&f.timeout, "timeout", 0, "How long to wait for the Jobs' end before giving up with exit code 124. Zero waits without bound")
+	flags.DurationVar(&f.timeout, "timeout", 0, "How long to wait for the end of the Jobs, before exit code 124. 0s waits without limit")
 	util.Describe(cmd, util.ForRun, cobra.NoFileCompletions, "timeout")
-	flags.BoolVar(&f.detach, "detach-after-start", false, "If present, end as soon as the pods run; nothing is copied after that until the same command is run again")
+	flags.BoolVar(&f.detach, "detach-after-start", false, "If present, end as soon as the Pods run. To copy the status later, run the same command again")
 	util.Describe(cmd, util.ForRun, nil, "detach-after-start")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: (json, yaml, kyaml), a line or document for each event; with --dry-run also name")
 	util.Describe(cmd, util.ForOutput, func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -147,23 +134,23 @@ func (f *dispatchFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 	}, "output")
 }
 
-// addMirrorTo adds the flags that say what the mirror is to be.
+// addMirrorTo adds the flags for the mirror.
 func (f *dispatchFlags) addMirrorTo(cmd *cobra.Command, ask *complete.Completer) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.namespaceTo, "namespace-to", "", "Namespace of the mirrors, if it is not that of the Jobs")
 	util.Describe(cmd, util.ForClusters, ask.Asks(ask.NamespacesThere), "namespace-to")
-	flags.StringToStringVar(&f.setLabels, "set-labels", nil, "Labels to put on the mirrors, such as kueue.x-k8s.io/queue-name=QUEUE for a queue over there; their pods keep theirs")
-	flags.StringSliceVar(&f.stripLabels, "strip-labels", nil, "Labels to leave out of the mirrors, besides those that would make tools over there act on them")
-	flags.DurationVar(&f.mirrorTTL, "mirror-ttl", f.mirrorTTL, "How long a mirror is kept after its final status has been copied. Zero deletes it at once, less than zero (-1s) never")
+	flags.StringToStringVar(&f.setLabels, "set-labels", nil, "Labels to add to the mirrors, such as kueue.x-k8s.io/queue-name=QUEUE for a queue of the other cluster. Labels of Pods do not change")
+	flags.StringSliceVar(&f.stripLabels, "strip-labels", nil, "Labels to remove from the mirrors, besides those on which tools of the other cluster would act")
+	flags.DurationVar(&f.mirrorTTL, "mirror-ttl", f.mirrorTTL, "How long to keep a mirror after its final status was copied. 0s deletes it at once, -1s never")
 	util.Describe(cmd, util.ForMirror, cobra.NoFileCompletions, "set-labels", "strip-labels", "mirror-ttl")
-	flags.BoolVar(&f.configMaps, "with-dependencies", false, "If present, copy the ConfigMaps that the pods need and that are missing; they are deleted with the mirror")
-	flags.StringArrayVar(&f.secrets, "with-secret", nil, "Copy this Secret too if it is missing; may be repeated")
+	flags.BoolVar(&f.configMaps, "with-dependencies", false, "If present, copy missing ConfigMaps that the Pods need. They are deleted with the mirror")
+	flags.StringArrayVar(&f.secrets, "with-secret", nil, "Copy this Secret, if it is missing; may be repeated")
 	util.Describe(cmd, util.ForMirror, ask.Asks(ask.Secrets), "with-secret")
-	flags.BoolVar(&f.newMirror, "new-mirror", false, "If present, and somebody has deleted a Job's mirror, make another: the Job runs again from the start")
+	flags.BoolVar(&f.newMirror, "new-mirror", false, "If present, and a mirror was deleted, create another. The Job starts from scratch")
 	util.Describe(cmd, util.ForMirror, nil, "with-dependencies", "new-mirror")
 }
 
-// formats are what --output can be.
+// formats returns the values of --output.
 func (f *dispatchFlags) formats() []string {
 	formats := []string{"json", "yaml", "kyaml"}
 	if f.dryRun != writing.DryRunNone {
@@ -172,17 +159,17 @@ func (f *dispatchFlags) formats() []string {
 	return formats
 }
 
-// dispatchOptions are what dispatch needs to run, checked.
+// dispatchOptions are the checked options of dispatch.
 type dispatchOptions struct {
 	util.Environment
 	flags *dispatchFlags
-	// called is the command, with its flags as they were parsed.
+	// called is the command with its parsed flags.
 	called  *cobra.Command
 	targets []writing.Target
 	origin  fleet.Context
-	// workers are those that Jobs may be given to, the first that takes one before others.
+	// workers are the contexts that may get Jobs, in order of preference.
 	workers []fleet.Context
-	// kinds are those that the origin's cluster serves.
+	// kinds finds the kinds that the origin's cluster serves.
 	kinds  *writing.KindFinder
 	loop   dispatch.LoopOptions
 	format *printers.Format
@@ -190,7 +177,7 @@ type dispatchOptions struct {
 
 func (f *dispatchFlags) toOptions(env util.Environment, args []string, called *cobra.Command) (*dispatchOptions, error) {
 	given := called.Flags()
-	// What is told while the footer stands has to stay clear of it.
+	// Messages must not damage the footer.
 	env.ErrOut = &writing.Redirect{To: env.ErrOut}
 	o := &dispatchOptions{Environment: env, flags: f, called: called}
 	f.choosesKinds = given.Changed("kinds")
@@ -218,7 +205,7 @@ func (f *dispatchFlags) toOptions(env util.Environment, args []string, called *c
 	return o, err
 }
 
-// check says which flags make no sense, alone or together.
+// check returns an error for flags that make no sense, alone or together.
 func (f *dispatchFlags) check(names []string) error {
 	given := 0
 	for _, is := range []bool{len(names) > 0, f.labelSelector != "", len(f.filenames) > 0} {
@@ -241,10 +228,10 @@ func (f *dispatchFlags) check(names []string) error {
 	return f.checkValues()
 }
 
-// isPlain says whether a text is one name, and no list and no pattern.
+// isPlain reports whether a text is one name, and no list or pattern.
 func isPlain(to string) bool { return !strings.ContainsAny(to, ",*?[^/") }
 
-// checkValues says which flags have values that make no sense.
+// checkValues returns an error for flags whose values make no sense.
 func (f *dispatchFlags) checkValues() error {
 	switch {
 	case !slices.Contains([]string{writing.DryRunNone, writing.DryRunClient, writing.DryRunServer}, f.dryRun):

@@ -15,10 +15,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// printPlans prints the mirrors that would be made, and what is in their way. Of several
-// workers it tells which of them take each Job, and which one it would be given to.
+// printPlans prints the mirrors that would be created, and their problems. For several workers it
+// shows which of them take each Job, and which one would get it.
 func (o *dispatchOptions) printPlans(candidates []*candidate) error {
-	o.tellProblems(candidates)
+	o.printProblems(candidates)
 	if err := o.writePlans(candidates); err != nil {
 		return fmt.Errorf("cannot print: %w", err)
 	}
@@ -50,7 +50,7 @@ func (o *dispatchOptions) writePlans(candidates []*candidate) error {
 	})
 }
 
-// outlook is what is known of where a Job could run.
+// outlook returns where a Job could run.
 func (o *dispatchOptions) outlook(c *candidate) *inspect.Trace {
 	t := inspect.Unsubmitted(c.kind.Kind, c.Origin.GetNamespace(), c.Origin.GetName())
 	t.Origin.Context, t.Origin.UID = o.origin.Name, string(c.Origin.GetUID())
@@ -58,7 +58,7 @@ func (o *dispatchOptions) outlook(c *candidate) *inspect.Trace {
 	chosen := ""
 	for _, v := range c.verdicts {
 		p := placementOf(v)
-		if p.Chosen = v.worker == c.at; p.Chosen {
+		if p.Chosen = v.worker == c.worker; p.Chosen {
 			chosen = v.worker.context
 		}
 		t.Placements = append(t.Placements, p)
@@ -76,11 +76,11 @@ func (o *dispatchOptions) outlook(c *candidate) *inspect.Trace {
 	return t
 }
 
-// placementOf is a verdict as trace tells it.
+// placementOf returns a verdict in the form of trace.
 func placementOf(v *verdict) inspect.Placement {
 	p := inspect.NewPlacement(v.worker.context)
 	if v.err != nil {
-		p.Verdict, p.Message = inspect.Unknown, v.told()[0].Message
+		p.Verdict, p.Message = inspect.Unknown, v.allProblems()[0].Message
 		p.Conditions = append(p.Conditions, inspect.PlacementCondition{Name: inspect.ConditionReached, State: inspect.No, Text: "no"})
 		return *p
 	}
@@ -102,7 +102,7 @@ func placementOf(v *verdict) inspect.Placement {
 	switch {
 	case len(blocking) > 0:
 		condition.State, condition.Text = inspect.No, inspect.Count(len(blocking), "problem")
-		// What others use of a quota may be free one day.
+		// Quota that others use may become free.
 		if p.Verdict = inspect.Never; isQuota {
 			p.Verdict = inspect.Waits
 		}
@@ -111,7 +111,7 @@ func placementOf(v *verdict) inspect.Placement {
 			p.Message += fmt.Sprintf("; and %d more", more)
 		}
 	default:
-		p.Verdict, p.Message = inspect.Fits, "preflight has nothing against it"
+		p.Verdict, p.Message = inspect.Fits, "all checks passed"
 		if len(others) > 0 {
 			condition.Text = inspect.Count(len(others), "warning")
 			p.Message += "; " + inOneLine(others[0])
@@ -121,5 +121,5 @@ func placementOf(v *verdict) inspect.Placement {
 	return *p
 }
 
-// inOneLine is a problem without its remedy.
+// inOneLine returns a problem without its remedy.
 func inOneLine(p preflight.Problem) string { return strings.TrimSpace(p.Object + " " + p.Message) }

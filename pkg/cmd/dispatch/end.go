@@ -14,10 +14,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// refusedError says that preflight found something. What it is has been told
-// before.
+// refusedError is returned if preflight found blocking problems, which were printed before.
 type refusedError struct {
-	// noun is what they are, such as "Job".
+	// noun is the kind of the objects, such as "Job".
 	noun           string
 	refused, total int
 	worker         string
@@ -30,8 +29,7 @@ func (e *refusedError) Error() string {
 	return fmt.Sprintf("%d of %d %ss cannot run on %s as they are; created nothing there for them", e.refused, e.total, e.noun, e.worker)
 }
 
-// sift returns the Jobs that have nothing in their way, and why the others are left
-// out.
+// sift returns the Jobs that can be dispatched, and the errors of the others.
 func (o *dispatchOptions) sift(candidates []*candidate) (accepted []*candidate, errs []error) {
 	refused := 0
 	for _, c := range candidates {
@@ -50,7 +48,7 @@ func (o *dispatchOptions) sift(candidates []*candidate) (accepted []*candidate, 
 	return accepted, errs
 }
 
-// nounOf is what candidates are called, one by one.
+// nounOf returns the noun for one of the candidates.
 func nounOf(candidates []*candidate) string {
 	for _, c := range candidates {
 		if c.kind.Kind != candidates[0].kind.Kind {
@@ -60,9 +58,9 @@ func nounOf(candidates []*candidate) string {
 	return candidates[0].kind.Kind
 }
 
-// failedError says that dispatched Jobs have failed.
+// failedError is returned if dispatched Jobs failed.
 type failedError struct {
-	// noun is what they are, such as "Job".
+	// noun is the kind of the objects, such as "Job".
 	noun          string
 	failed, total int
 }
@@ -76,7 +74,7 @@ func (e *failedError) Error() string {
 	return fmt.Sprintf("%d of %d %ss failed", e.failed, e.total, e.noun)
 }
 
-// lateError says that --timeout has ended the command.
+// lateError is returned if --timeout has ended the command.
 type lateError struct{ after string }
 
 func (e *lateError) ExitCode() int { return util.ExitTimeout }
@@ -112,23 +110,23 @@ func (o *dispatchOptions) judge(ctx context.Context, outcomes []dispatch.Outcome
 	return util.Joined(append(errs, util.Interrupted(ctx)))
 }
 
-// sum tells where each Job is, or was, where there was a choice.
+// sum prints where each Job is or was, if there was a choice.
 func (o *dispatchOptions) sum(outcomes []dispatch.Outcome) {
 	if o.isList() && o.flags.output == "" {
 		_ = printers.Outcomes(o.Out, outcomes, o.table())
 	}
 }
 
-// manyNames is how many names are too many for a command that is to be read.
+// manyNames is the number of names that are too many for a command for people.
 const manyNames = 10
 
-// hint says how to go on with Jobs that are open, and how to end them: the origin
-// of a mirror that was removed is open, too.
+// hint prints the commands that resume open Jobs, and that end them. The origin of a mirror that
+// was removed is open, too.
 func (o *dispatchOptions) hint(outcomes []dispatch.Outcome) {
 	if o.flags.output != "" {
 		return
 	}
-	again := NewAgain(o.Environment, o.called, o.origin.Name, nameList(o.workers))
+	commands := NewAgain(o.Environment, o.called, o.origin.Name, nameList(o.workers))
 	byNamespace := map[string][]string{}
 	for _, outcome := range outcomes {
 		unended := []dispatch.EventType{dispatch.Detached, dispatch.Interrupted, dispatch.TimedOut}
@@ -144,7 +142,7 @@ func (o *dispatchOptions) hint(outcomes []dispatch.Outcome) {
 				names = append(names, "--kinds", strings.Join(o.flags.Kinds, ","))
 			}
 		}
-		util.Tell(o.ErrOut, "to resume: %s", again.GoOn(namespace, names).Shell())
-		util.Tell(o.ErrOut, "to end it: %s", again.EndIt(namespace, names).Shell())
+		util.Tell(o.ErrOut, "to resume: %s", commands.GoOn(namespace, names).Shell())
+		util.Tell(o.ErrOut, "to end it: %s", commands.EndIt(namespace, names).Shell())
 	}
 }

@@ -18,21 +18,21 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// home is where a Job has its mirror already.
+// home is where a Job already has its mirror.
 type home struct {
-	// at is the worker that has the mirror, or had it as the origin says; nil if the Job may
-	// be given to any worker.
-	at *worker
+	// worker is the worker that has the mirror, or had it according to the origin; nil if the Job
+	// may be given to any worker.
+	worker *worker
 	// mirror is the mirror's UID if it was found.
 	mirror types.UID
-	// cleared are places of its record that were searched without finding a mirror.
+	// cleared are recorded places that were searched without finding a mirror.
 	cleared []delegation.Place
-	// err is why it cannot be dispatched to any of the workers, or why that is not known.
+	// err is why it cannot be dispatched to any of the workers, or why that is unknown.
 	err error
 }
 
-// homes finds out which Jobs have mirrors already, and where: by the label of mirrors, and by
-// what is recorded of each Job. A Job stays where its mirror is, whichever worker comes first.
+// homes finds out which Jobs already have mirrors, and where: by the label of mirrors, and by the
+// record of each Job. A Job stays where its mirror is, whichever worker comes first.
 func (o *dispatchOptions) homes(ctx context.Context, origin *fleet.Cluster, workers []*worker, requests []request) []home {
 	found := make([]home, len(requests))
 	records := make([]dispatch.Record, len(requests))
@@ -55,14 +55,14 @@ func (o *dispatchOptions) homes(ctx context.Context, origin *fleet.Cluster, work
 	return found
 }
 
-// survey is what is known of where mirrors are.
+// survey is what is known about the places of mirrors.
 type survey struct {
 	workers []*worker
-	// mirrors are those on the workers, by their origins' UIDs.
+	// mirrors are those on the workers, by the UIDs of their origins.
 	mirrors map[string][]foundMirror
-	// others are the other contexts of the kubeconfig, which are connected to if a recorded
-	// mirror is not on the workers.
-	others func() *others
+	// otherContexts returns the other contexts of the kubeconfig. They are connected only if a
+	// recorded mirror is not on the workers.
+	otherContexts func() *otherContexts
 }
 
 type foundMirror struct {
@@ -72,7 +72,7 @@ type foundMirror struct {
 
 // search searches the workers for mirrors, once for all Jobs of a kind.
 func (o *dispatchOptions) search(ctx context.Context, workers []*worker, requests []request, records []dispatch.Record) *survey {
-	s := &survey{workers: workers, mirrors: map[string][]foundMirror{}, others: o.connectsOthers(ctx, workers)}
+	s := &survey{workers: workers, mirrors: map[string][]foundMirror{}, otherContexts: o.otherContextsOf(ctx, workers)}
 	kinds, uids, namespaces := map[string]delegation.Kind{}, map[string][]string{}, map[string][]string{}
 	for i, r := range requests {
 		if uid := string(r.Origin.GetUID()); uid != "" {
@@ -86,17 +86,17 @@ func (o *dispatchOptions) search(ctx context.Context, workers []*worker, request
 		}
 	}
 	for key, kind := range kinds {
-		searches := make([]*dispatch.Searched, len(workers))
+		searches := make([]*dispatch.SearchResult, len(workers))
 		var group errgroup.Group
 		for i, w := range workers {
 			if w.cluster != nil {
 				group.Go(func() error {
-					searches[i] = dispatch.SearchWays(ctx, w.ways, kind, uids[key], namespaces[key])
+					searches[i] = dispatch.SearchContexts(ctx, w.ways, kind, uids[key], namespaces[key])
 					return nil
 				})
 			}
 		}
-		_ = group.Wait() // What was not searched matters only where something is recorded.
+		_ = group.Wait() // An incomplete search matters only if something is recorded.
 		for i, searched := range searches {
 			if searched == nil {
 				continue
@@ -132,15 +132,15 @@ func (o *dispatchOptions) homeOf(ctx context.Context, s *survey, r request, reco
 		if namespace := m.Object.GetNamespace(); namespace != cmp.Or(o.flags.namespaceTo, r.Origin.GetNamespace()) {
 			return home{err: fmt.Errorf("%s is already dispatched to %s/%s on %s. Resume it with --namespace-to %s", name, namespace, m.Object.GetName(), m.worker.context, namespace)}
 		}
-		h.at, h.mirror = m.worker, m.Object.GetUID()
+		h.worker, h.mirror = m.worker, m.Object.GetUID()
 	default:
 		return home{err: fmt.Errorf("%s has mirrors on %s and on %s. End both with cancel", name, mirrors[0].worker.context, mirrors[1].worker.context)}
 	}
-	if h.at == nil && record.LeaseErr != nil {
+	if h.worker == nil && record.LeaseErr != nil {
 		return home{err: fmt.Errorf("%s: cannot find out whether it is already dispatched: %w", name, record.LeaseErr)}
 	}
 	for _, p := range record.Places() {
-		if h.at != nil && s.isExplained(&h, string(r.Origin.GetUID()), record, p) {
+		if h.worker != nil && s.isExplained(&h, string(r.Origin.GetUID()), record, p) {
 			continue
 		}
 		if err := o.settle(ctx, s, r, record, p, &h); err != nil {
@@ -150,28 +150,29 @@ func (o *dispatchOptions) homeOf(ctx context.Context, s *survey, r request, reco
 	return h
 }
 
-// isExplained reports whether a recorded place needs no look beside the mirror that was found: it
-// is that mirror's, or the Lease says that the mirror is to be where it was found, and an
-// annotation, which anybody may have written, names another place.
+// isExplained reports whether a recorded place need not be searched in addition to the mirror
+// that was found: it is that mirror's place, or the Lease names the place where the mirror was
+// found, and an annotation, which anybody may have written, names another.
 func (s *survey) isExplained(h *home, originUID string, record dispatch.Record, p delegation.Place) bool {
-	if p.UID == string(h.mirror) || p.UID == "" && s.isAt(h.at, originUID, p) {
+	if p.UID == string(h.mirror) || p.UID == "" && s.isAt(h.worker, originUID, p) {
 		return true
 	}
-	if !s.isAt(h.at, originUID, record.Target) {
+	if !s.isAt(h.worker, originUID, record.Target) {
 		return false
 	}
 	h.cleared = append(h.cleared, p)
 	return true
 }
 
-// lastHome is the worker that an ended Job had its mirror on: nothing is made of it anywhere.
+// lastHome returns the worker on which a finished Job had its mirror. No mirror is created for
+// it.
 func (s *survey) lastHome(o *dispatchOptions, r request, record dispatch.Record) home {
 	p := record.Mirror
 	isPlace := p.Namespace == cmp.Or(o.flags.namespaceTo, r.Origin.GetNamespace()) && p.Name == r.Origin.GetName()
 	for _, is := range []delegation.Sameness{delegation.CertainlySame, delegation.PerhapsSame} {
 		for _, w := range reached(s.workers) {
 			if isPlace && p.On(w.cluster.Identity()) == is {
-				return home{at: w}
+				return home{worker: w}
 			}
 		}
 	}
@@ -181,16 +182,16 @@ func (s *survey) lastHome(o *dispatchOptions, r request, record dispatch.Record)
 // outlook is what all contexts show of a recorded place.
 type outlook struct {
 	isGone, isCopy bool
-	// asked are the contexts that may be the place's cluster, and do not show the mirror, or
-	// why not.
-	asked []string
+	// contexts are the contexts that may reach the place's cluster and do not show the mirror,
+	// with the reason if there is one.
+	contexts []string
 }
 
-// look looks at a recorded place through the workers and all other contexts. It is an error if
-// the mirror is there, or something else that the record takes for it.
-func (o *dispatchOptions) look(ctx context.Context, s *survey, r request, p delegation.Place) (found outlook, err error) {
+// lookAt looks at a recorded place through the workers and all other contexts. It returns an
+// error if the mirror is there, or another object that the record names.
+func (o *dispatchOptions) lookAt(ctx context.Context, s *survey, r request, p delegation.Place) (found outlook, err error) {
 	name, ref := object.KindAndName(r.Origin), dispatch.RefOf(o.origin.Name, r.Origin)
-	for _, w := range slices.Concat(reached(s.workers), s.others().clusters) {
+	for _, w := range slices.Concat(reached(s.workers), s.otherContexts().clusters) {
 		sight, err := dispatch.SightOf(ctx, w.cluster, r.kind, ref, p)
 		switch {
 		case ctx.Err() != nil:
@@ -199,40 +200,40 @@ func (o *dispatchOptions) look(ctx context.Context, s *survey, r request, p dele
 			return found, sight.Foreign.InAnnotation(r.kind)
 		case sight.Mirror != nil:
 			return found, fmt.Errorf("%s is already dispatched to %s/%s on %s. Resume it with --to %s, or end it with cancel", name, p.Namespace, p.Name, w.context, w.context)
-		case sight.On == delegation.CertainlyOther:
+		case sight.Sameness == delegation.CertainlyOther:
 			continue
 		case err != nil:
-			found.asked = append(found.asked, fmt.Sprintf("%s: %v", w.context, err))
+			found.contexts = append(found.contexts, fmt.Sprintf("%s: %v", w.context, err))
 		default:
-			found.asked = append(found.asked, w.context)
+			found.contexts = append(found.contexts, w.context)
 		}
 		found.isGone, found.isCopy = found.isGone || err == nil && sight.IsGone, found.isCopy || sight.IsCopy
 	}
-	for _, missing := range slices.Concat(unreached(s.workers), s.others().unreached) {
-		found.asked = append(found.asked, missing+" (no answer)")
+	for _, missing := range slices.Concat(unreached(s.workers), s.otherContexts().unreached) {
+		found.contexts = append(found.contexts, missing+" (no answer)")
 	}
 	return found, nil
 }
 
-// settle finds out what is at a recorded place of a Job whose mirror was not found, and what
-// follows from it.
+// settle finds out what is at a recorded place of a Job whose mirror was not found, and decides
+// whether the Job may be dispatched.
 func (o *dispatchOptions) settle(ctx context.Context, s *survey, r request, record dispatch.Record, p delegation.Place, h *home) error {
 	name := object.KindAndName(r.Origin)
-	found, err := o.look(ctx, s, r, p)
+	found, err := o.lookAt(ctx, s, r, p)
 	switch {
 	case err != nil:
 		return err
 	case found.isCopy:
 		util.Tell(o.ErrOut, "note: the annotation %s of %s names the mirror of another %s; ignored", delegation.MirrorAnnotation, name, r.kind.Kind)
 	case !found.isGone:
-		return errors.New(dispatch.Unfound(dispatch.RefOf(o.origin.Name, r.Origin), p, found.asked))
-	case p == record.Mirror && h.at == nil:
+		return errors.New(dispatch.Unfound(dispatch.RefOf(o.origin.Name, r.Origin), p, found.contexts))
+	case p == record.Mirror && h.worker == nil:
 		if o.flags.newMirror {
 			if err := o.searchOthers(ctx, s, r, record); err != nil {
 				return err
 			}
 		}
-		if h.at = s.workerAt(o, r, p); h.at != nil {
+		if h.worker = s.workerAt(o, r, p); h.worker != nil {
 			return nil
 		}
 		if !o.flags.newMirror {
@@ -249,7 +250,7 @@ func (s *survey) isAt(at *worker, originUID string, p delegation.Place) bool {
 	return p.Namespace == found.GetNamespace() && p.Name == found.GetName() && p.On(at.cluster.Identity()) == delegation.CertainlySame
 }
 
-// workerAt is the worker where a dispatch would have its mirror at a place; nil if there is
+// workerAt returns the worker where a dispatch would have its mirror at a place; nil if there is
 // none.
 func (s *survey) workerAt(o *dispatchOptions, r request, p delegation.Place) *worker {
 	for _, w := range reached(s.workers) {
@@ -261,21 +262,21 @@ func (s *survey) workerAt(o *dispatchOptions, r request, p delegation.Place) *wo
 	return nil
 }
 
-// searchOthers searches all other contexts for mirrors before another one is made.
+// searchOthers searches all other contexts for mirrors before another one is created.
 func (o *dispatchOptions) searchOthers(ctx context.Context, s *survey, r request, record dispatch.Record) error {
 	uid := string(r.Origin.GetUID())
 	var unsearched []string
-	for _, w := range s.others().clusters {
-		searched := dispatch.SearchWays(ctx, w.ways, r.kind, []string{uid}, record.Namespaces(r.Origin.GetNamespace()))
+	for _, w := range s.otherContexts().clusters {
+		searched := dispatch.SearchContexts(ctx, w.ways, r.kind, []string{uid}, record.Namespaces(r.Origin.GetNamespace()))
 		if mirrors := searched.Mirrors[uid]; len(mirrors) > 0 {
 			m := mirrors[0].Object
 			return fmt.Errorf("%s has a mirror on %s, %s/%s. Resume it with --to %s, or end it with cancel", object.KindAndName(r.Origin), w.context, m.GetNamespace(), m.GetName(), w.context)
 		}
-		if !searched.IsWhole() {
+		if !searched.IsComplete() {
 			unsearched = append(unsearched, searched.String())
 		}
 	}
-	for _, name := range s.others().unreached {
+	for _, name := range s.otherContexts().unreached {
 		unsearched = append(unsearched, "context "+name+": no answer")
 	}
 	if len(unsearched) > 0 {

@@ -21,26 +21,25 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// wantedJobs are the Jobs and their like that the user means, with what is wrong with
-// some of them.
+// wantedJobs are the Jobs and other objects that the user selected, with the errors of some of
+// them.
 type wantedJobs struct {
 	requests []request
 	errs     []error
 }
 
-// request is one of them.
+// request is a selected object.
 type request struct {
 	preflight.Request
 	kind delegation.Kind
 }
 
-// key tells the objects of one cluster apart.
+// key identifies an object of a cluster.
 func (r request) key(namespace, name string) string {
 	return r.kind.Resource.GroupResource().String() + " " + namespace + "/" + name
 }
 
-// find reads the Jobs that the user means from the origin's cluster or from
-// files.
+// find reads the selected Jobs from the origin's cluster or from files.
 func (o *dispatchOptions) find(ctx context.Context, origin *fleet.Cluster) (*wantedJobs, error) {
 	switch {
 	case len(o.flags.filenames) > 0:
@@ -61,7 +60,7 @@ func (o *dispatchOptions) find(ctx context.Context, origin *fleet.Cluster) (*wan
 		r := request{kind: kind}
 		key := r.key(o.origin.Namespace, t.Name)
 		if seen[key] {
-			continue // It was called by another name of its kind, too.
+			continue // It was also given by another name of its kind.
 		}
 		seen[key] = true
 		r.Origin, err = writing.Read(ctx, origin, kind, o.origin.Namespace, t.Name)
@@ -105,8 +104,8 @@ func (o *dispatchOptions) selected(ctx context.Context, origin *fleet.Cluster) (
 	return found, nil
 }
 
-// ofFiles reads files, and looks which of their Jobs exist already. A file is
-// dispatched as a whole or not at all.
+// ofFiles reads files, and looks up which of their Jobs already exist. The Jobs of a file are
+// dispatched together or not at all.
 func (o *dispatchOptions) ofFiles(ctx context.Context, origin *fleet.Cluster) (*wantedJobs, error) {
 	manifests, err := manifest.Read(ctx, o.flags.filenames, o.In)
 	if err != nil {
@@ -135,7 +134,7 @@ func (o *dispatchOptions) ofFiles(ctx context.Context, origin *fleet.Cluster) (*
 		existing, err := writing.Read(ctx, origin, kind, job.GetNamespace(), job.GetName())
 		switch {
 		case kubecontext.IsUnserved(err):
-			// Preflight says so, with what to do.
+			// Preflight reports it with a remedy.
 		case err != nil:
 			errs = append(errs, err)
 			continue
@@ -148,8 +147,8 @@ func (o *dispatchOptions) ofFiles(ctx context.Context, origin *fleet.Cluster) (*
 	return found, errors.Join(errs...)
 }
 
-// dropMarks takes off a Job of a file what an earlier dispatch has written of it: an exported
-// Job names the mirror of the Job that it is a copy of.
+// dropMarks removes from a Job of a file the marks of an earlier dispatch: an exported Job names
+// the mirror of the Job that it was copied from.
 func dropMarks(job *unstructured.Unstructured) {
 	for _, key := range []string{delegation.MirrorAnnotation, delegation.OriginAnnotation, delegation.CancelledAnnotation} {
 		unstructured.RemoveNestedField(job.Object, "metadata", "annotations", key)
@@ -157,8 +156,8 @@ func dropMarks(job *unstructured.Unstructured) {
 	unstructured.RemoveNestedField(job.Object, "metadata", "labels", delegation.OriginUIDLabel)
 }
 
-// complete gives a Job of a file its namespace and its owner, and takes away what
-// is left in it of another life.
+// complete sets the namespace and the owner of a Job from a file, and removes the fields that a
+// server set.
 func (o *dispatchOptions) complete(kind delegation.Kind, job *unstructured.Unstructured) error {
 	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "selfLink", "managedFields"} {
 		unstructured.RemoveNestedField(job.Object, "metadata", field)
@@ -173,7 +172,7 @@ func (o *dispatchOptions) complete(kind delegation.Kind, job *unstructured.Unstr
 		return fmt.Errorf("%s %s is in namespace %q, but --namespace is %q", strings.ToLower(kind.Kind), job.GetName(), own, given)
 	}
 	if kind.Template || !kind.Allows(o.loop.Plan.Owner) {
-		return nil // The plan refuses it, and says why.
+		return nil // The plan refuses it with a reason.
 	}
 	path := strings.Join(kind.ManagedBy, ".")
 	managedBy, _, err := unstructured.NestedString(job.Object, kind.ManagedBy...)

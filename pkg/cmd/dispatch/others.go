@@ -10,20 +10,20 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// others are the contexts of the kubeconfig that are neither the origin's nor workers.
-type others struct {
+// otherContexts are the contexts of the kubeconfig that are neither the origin's nor workers.
+type otherContexts struct {
 	clusters []*worker
-	// unreached are contexts without an answer.
+	// unreached are contexts that do not answer.
 	unreached []string
 }
 
-// connectsOthers connects to them when it is called for the first time.
-func (o *dispatchOptions) connectsOthers(ctx context.Context, workers []*worker) func() *others {
-	return sync.OnceValue(func() *others {
-		found := &others{}
+// otherContextsOf returns a function that connects to them when it is first called.
+func (o *dispatchOptions) otherContextsOf(ctx context.Context, workers []*worker) func() *otherContexts {
+	return sync.OnceValue(func() *otherContexts {
+		found := &otherContexts{}
 		all, err := fleet.Load(o.flags.Kube, fleet.Selection{All: true})
 		if err != nil {
-			return found // --server and the like leave one context.
+			return found // --server and similar flags leave one context.
 		}
 		all = slices.DeleteFunc(all, func(c fleet.Context) bool {
 			isWorker := func(w *worker) bool { return w.context == c.Name }

@@ -5,8 +5,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// tellProblems tells what preflight found.
-func (o *dispatchOptions) tellProblems(candidates []*candidate) {
+// printProblems prints the problems that preflight found.
+func (o *dispatchOptions) printProblems(candidates []*candidate) {
 	var jobs []printers.JobProblems
 	for _, c := range candidates {
 		jobs = append(jobs, printers.JobProblems{
@@ -16,7 +16,7 @@ func (o *dispatchOptions) tellProblems(candidates []*candidate) {
 	_ = printers.Problems(o.ErrOut, jobs, o.table())
 }
 
-// recordProblems tells the same as events.
+// recordProblems records them as events.
 func (o *dispatchOptions) recordProblems(events *dispatch.Recorder, candidates []*candidate) {
 	for _, c := range candidates {
 		for _, p := range c.passedOver() {
@@ -30,7 +30,7 @@ func (o *dispatchOptions) recordProblems(events *dispatch.Recorder, candidates [
 	}
 }
 
-// table is how tables look that are written now.
+// table returns the options of tables that are printed now.
 func (o *dispatchOptions) table() printers.TableOptions {
 	width, _ := o.Cursor()
 	return printers.TableOptions{Now: o.Clock.Now(), Width: width, Color: o.WantsColor(o.flags.Color)}

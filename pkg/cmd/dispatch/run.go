@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// few is how many Jobs are few, and frugal how much memory may be taken beside
-	// what is in use where there are more, in percent.
-	few, frugal = 50, 40
+	// fewJobs is the number of Jobs up to which memory does not matter. Above it, frugalGCPercent
+	// is the percentage of garbage that may be allocated on top of the memory in use.
+	fewJobs, frugalGCPercent = 50, 40
 )
 
 func (o *dispatchOptions) Run(ctx context.Context) error {
@@ -42,9 +42,9 @@ func (o *dispatchOptions) Run(ctx context.Context) error {
 	if err := o.refuseMultiKueue(ctx, origin, wanted.requests); err != nil {
 		return err
 	}
-	if len(wanted.requests) > few {
-		// Jobs by the hundreds stay in memory as long as this runs; garbage need not.
-		debug.SetGCPercent(frugal)
+	if len(wanted.requests) > fewJobs {
+		// Hundreds of Jobs stay in memory as long as this runs, but garbage need not.
+		debug.SetGCPercent(frugalGCPercent)
 	}
 	candidates, ended := o.plan(ctx, origin, workers, wanted)
 	candidates = withOwnMirror(candidates, wanted)
@@ -63,8 +63,8 @@ func (o *dispatchOptions) Run(ctx context.Context) error {
 	return o.dispatch(ctx, origin, workers, candidates, ended, wanted.errs)
 }
 
-// identify reads the UIDs of the namespaces that the Jobs and their mirrors are in, which tell
-// where kube-system may not be read which clusters these are.
+// identify reads the UIDs of the namespaces of the Jobs and their mirrors, which identify the
+// clusters if kube-system may not be read.
 func (o *dispatchOptions) identify(ctx context.Context, origin *fleet.Cluster, workers []*worker, requests []request) error {
 	for _, r := range requests {
 		if err := origin.LearnNamespaces(ctx, r.Origin.GetNamespace()); err != nil {
@@ -80,20 +80,20 @@ func (o *dispatchOptions) identify(ctx context.Context, origin *fleet.Cluster, w
 	return nil
 }
 
-// plan makes the mirrors. What cannot be dispatched becomes an error of wanted.
-// Jobs that were dispatched to the same place before, and have ended, are returned
-// as ended: the same command goes on with the others, and tells their end.
+// plan plans the mirrors. A Job that cannot be dispatched becomes an error of wanted. Jobs that
+// were dispatched to the same place before, and have ended, are returned as ended: the command
+// resumes the others, and reports the end of these.
 func (o *dispatchOptions) plan(ctx context.Context, origin *fleet.Cluster, workers []*worker, wanted *wantedJobs) (candidates, ended []*candidate) {
 	homes := o.homes(ctx, origin, workers, wanted.requests)
 	for i, r := range wanted.requests {
-		c := &candidate{request: r, at: homes[i].at, isBound: homes[i].at != nil, home: homes[i]}
+		c := &candidate{request: r, worker: homes[i].worker, isBound: homes[i].worker != nil, home: homes[i]}
 		if c.isBound && object.HasFinished(r.kind, r.Origin) && o.flags.dryRun == writing.DryRunNone {
 			ended = append(ended, c)
 			continue
 		}
-		how := o.loop.Plan
-		how.Kind = r.kind
-		made, err := plan.New(r.Origin, how)
+		options := o.loop.Plan
+		options.Kind = r.kind
+		planned, err := plan.New(r.Origin, options)
 		if err == nil {
 			err = homes[i].err
 		}
@@ -101,14 +101,14 @@ func (o *dispatchOptions) plan(ctx context.Context, origin *fleet.Cluster, worke
 			wanted.errs = append(wanted.errs, fmt.Errorf("context %q: %w", o.origin.Name, err))
 			continue
 		}
-		c.Plan = made
+		c.Plan = planned
 		candidates = append(candidates, c)
 	}
 	return candidates, ended
 }
 
-// withOwnMirror leaves out Jobs whose mirror would be that of another one: with
-// --namespace-to, Jobs of several namespaces may have the same name there.
+// withOwnMirror drops Jobs whose mirror would be that of another Job: with --namespace-to, Jobs
+// of several namespaces may have the same name there.
 func withOwnMirror(candidates []*candidate, wanted *wantedJobs) (kept []*candidate) {
 	mirrors := map[string]*candidate{}
 	for _, c := range candidates {
@@ -125,14 +125,14 @@ func withOwnMirror(candidates []*candidate, wanted *wantedJobs) (kept []*candida
 	return kept
 }
 
-// dispatch creates what has to be created, and lets the loop do the rest.
+// dispatch creates the missing objects and runs the loop.
 func (o *dispatchOptions) dispatch(ctx context.Context, origin *fleet.Cluster, workers []*worker, candidates, ended []*candidate, errs []error) error {
 	defer writing.OutliveReaders()()
 	view := writing.NewView(o.Environment, o.flags.GlobalFlags, o.flags.output, len(candidates)+len(ended))
 	events := dispatch.NewRecorder(o.Clock, view.Event)
 	defer view.Close()
 	if o.flags.output == "" {
-		o.tellProblems(candidates)
+		o.printProblems(candidates)
 	} else {
 		o.recordProblems(events, candidates)
 	}
@@ -170,19 +170,19 @@ func (o *dispatchOptions) dispatch(ctx context.Context, origin *fleet.Cluster, w
 	return util.Joined(append(errs, o.judge(ctx, outcomes), view.Err()))
 }
 
-// taskOf is what is to be done for a Job, on the worker that it is given to.
+// taskOf returns the task of a Job on its worker.
 func taskOf(c *candidate, job *unstructured.Unstructured) dispatch.Task {
 	t := dispatch.Task{
-		Kind: c.kind, Namespace: job.GetNamespace(), Name: job.GetName(), UID: job.GetUID(), Plan: c.Plan, Worker: c.at.cluster,
+		Kind: c.kind, Namespace: job.GetNamespace(), Name: job.GetName(), UID: job.GetUID(), Plan: c.Plan, Worker: c.worker.cluster,
 		Mirror: c.home.mirror, Cleared: c.home.cleared,
 	}
-	if v := c.of(c.at); v != nil {
+	if v := c.verdictOf(c.worker); v != nil {
 		t.Dependencies = v.dependencies
 	}
 	return t
 }
 
-// prepare creates an origin where that is wanted.
+// prepare creates the origin if needed.
 func (o *dispatchOptions) prepare(ctx context.Context, origin *fleet.Cluster, events *dispatch.Recorder, c *candidate) (dispatch.Task, error) {
 	job := c.Origin
 	if c.Create {
@@ -196,7 +196,7 @@ func (o *dispatchOptions) prepare(ctx context.Context, origin *fleet.Cluster, ev
 	return taskOf(c, job), nil
 }
 
-// follow runs the loop, and has the view move while it does.
+// follow runs the loop and updates the view.
 func (o *dispatchOptions) follow(ctx context.Context, loop *dispatch.Loop, tasks []dispatch.Task, view *writing.View) []dispatch.Outcome {
 	if o.flags.timeout > 0 {
 		var cancel context.CancelFunc

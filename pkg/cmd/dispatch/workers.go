@@ -13,27 +13,27 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// checkedAtOnce is how many Jobs are looked at together.
+// checkedAtOnce is the number of Jobs that are checked concurrently.
 const checkedAtOnce = 8
 
 // worker is a cluster that Jobs may be dispatched to.
 type worker struct {
 	context string
-	// cluster is nil where it cannot be reached, and err says why.
+	// cluster is nil if it cannot be reached; err is the reason.
 	cluster *fleet.Cluster
 	err     error
 	// ways are all contexts that reach it, cluster first.
 	ways  []*fleet.Cluster
 	check *preflight.Checker
-	// jobs is how many it was given, or had before.
+	// jobs is the number of Jobs that it was given, or had before.
 	jobs int
 }
 
-// isList says whether there are several to choose from.
+// isList reports whether there are several workers to choose from.
 func (o *dispatchOptions) isList() bool { return len(o.workers) > 1 }
 
-// connect reaches the clusters, and makes sure that no worker is the origin's, or another
-// worker's. What is not reached of several workers is none that a Job is given to.
+// connect reaches the clusters, and returns an error if a worker is the origin's cluster or
+// another worker's. Of several workers, an unreached one gets no Job.
 func (o *dispatchOptions) connect(ctx context.Context) (origin *fleet.Cluster, workers []*worker, err error) {
 	all := slices.Insert(slices.Clone(o.workers), 0, o.origin)
 	clusters, failed, opened, err := writing.Reach(ctx, o.Environment, o.flags.GlobalFlags, all)
@@ -50,7 +50,7 @@ func (o *dispatchOptions) connect(ctx context.Context) (origin *fleet.Cluster, w
 	if !o.isList() && len(aliases) > 0 {
 		return nil, nil, fmt.Errorf("contexts %s and %s reach the same cluster. Name a context of another cluster with --to", o.origin.Name, o.workers[0].Name)
 	}
-	o.tellLeftOut(aliases)
+	o.printLeftOut(aliases)
 	for _, c := range o.workers {
 		if aliases[c.Name] == "" {
 			workers = append(workers, &worker{context: c.Name, cluster: clusters[c.Name], err: failed[c.Name], ways: opened.Ways(c.Name)})
@@ -65,13 +65,13 @@ func (o *dispatchOptions) connect(ctx context.Context) (origin *fleet.Cluster, w
 	o.kinds = writing.FindKinds(clusters[o.origin.Name])
 	first := &preflight.Checker{Origin: clusters[o.origin.Name], Dependencies: dependency.Options{ConfigMaps: o.flags.configMaps, Secrets: o.flags.secrets}}
 	for _, w := range workers {
-		w.check = first.Beside(w.cluster)
+		w.check = first.ForWorker(w.cluster)
 	}
 	return clusters[o.origin.Name], workers, nil
 }
 
-// tellLeftOut says which of several contexts are no workers, though they are asked for.
-func (o *dispatchOptions) tellLeftOut(aliases map[string]string) {
+// printLeftOut prints which of several contexts are no workers, though they were asked for.
+func (o *dispatchOptions) printLeftOut(aliases map[string]string) {
 	if slices.Contains(strings.Split(strings.Join(o.flags.to, ","), ","), o.origin.Name) {
 		util.Tell(o.ErrOut, "note: skipping %s: the Jobs are there", o.origin.Name)
 	}
@@ -82,12 +82,12 @@ func (o *dispatchOptions) tellLeftOut(aliases map[string]string) {
 	}
 }
 
-// reached are those that can be.
+// reached returns the workers that can be reached.
 func reached(workers []*worker) []*worker {
 	return slices.DeleteFunc(slices.Clone(workers), func(w *worker) bool { return w.cluster == nil })
 }
 
-// unreached are the names of the others.
+// unreached returns the names of the workers that cannot.
 func unreached(workers []*worker) (names []string) {
 	for _, w := range workers {
 		if w.cluster == nil {
@@ -107,7 +107,7 @@ func nameList(contexts []fleet.Context) []string {
 	return names
 }
 
-// target is where Jobs are to run, for people.
+// target describes where Jobs are to run, for people.
 func (o *dispatchOptions) target() string {
 	if o.isList() {
 		return "any of " + namesOf(o.workers)

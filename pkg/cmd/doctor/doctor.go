@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
@@ -24,28 +25,33 @@ const (
 	sarif = "sarif"
 )
 
-// doctorFlags are what a user typed behind doctor.
+// doctorFlags are doctor's flags as the user gave them.
 type doctorFlags struct {
 	*util.GlobalFlags
 	failOn   string
 	suppress []string
 	output   string
+	// identity is the user of managers whose kubeconfigs do not show one.
+	identity string
+	probeFlags
 }
 
-// doctorOptions are what doctor needs to run, checked.
+// doctorOptions are the checked options of doctor.
 type doctorOptions struct {
 	util.Environment
 	flags    *util.GlobalFlags
 	contexts []fleet.Context
-	// namespace is where queues are checked, "" for all.
+	// namespace is the namespace whose queues are checked, "" for all.
 	namespace string
+	identity  string
 	judging   rules.Options
 	failOn    inspect.Severity
 	format    *printers.Format
 	table     printers.TableOptions
+	probe     probeFlags
 }
 
-// NewCommand makes the command.
+// NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &doctorFlags{GlobalFlags: global}
 	cmd := &cobra.Command{
@@ -53,22 +59,32 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 
 		DisableFlagsInUseLine: true,
 		Short:                 "Check that the fleet is set up so that Jobs will run",
-		Long: `Check how MultiKueue is set up on managers and workers, before the first Job hangs: on all
-contexts of the kubeconfig unless some are chosen, for the queues of all namespaces unless
-one is given. Needs no Job and changes nothing.
+		Long: `Check how MultiKueue is set up on managers and workers, before the first Job hangs.
+Reads all contexts of the kubeconfig, or the chosen ones, and the queues of all
+namespaces, or of one. Without --probe, it needs no Job and changes nothing.
 
-Prints per cluster what passed, then each problem with its fix. Checks connections,
-configuration, namespaces, queues, quotas, priority classes, kinds, versions, clocks, and
-the credentials and rights of managers on workers. "explain CODE" describes a problem.
+For each cluster, doctor prints what passed, and each problem with its fix. It checks
+connections, configuration, namespaces, queues, quotas, priority classes, kinds,
+versions, clocks, and the credentials and rights of managers on workers. "explain CODE"
+describes a problem. What it could not check is listed with the right that is missing.
 
-What could not be read is listed as not checked, with the right that it takes. The exit
-code is 3 if there is a problem at or above --fail-on, and 4 if something could not be
-checked.`,
+--probe submits a tiny Job to a MultiKueue queue instead. It times each step until the
+status of the Pod is back, says where the Job stopped and why, and deletes the Job,
+also after Ctrl-C. It needs the rights to create, get and delete Jobs in the namespace.
+
+The exit code is 3 if there is a problem at or above --fail-on, or if the probe failed,
+and 4 if something could not be checked.`,
 		Example: strings.ReplaceAll(`  # Check the whole fleet
   NAME doctor
 
-  # Check the queues of one namespace, with what shows each problem
+  # Check the queues of one namespace, with the evidence
   NAME doctor -n ml -o wide
+
+  # Send a tiny Job through a queue, and ask all workers if they would run it
+  NAME doctor --probe -n ml --queue gpu --all-workers
+
+  # See that Job, and create nothing
+  NAME doctor --probe -n ml --queue gpu --dry-run=server
 
   # A gate in CI, after an upgrade of Kueue
   NAME doctor --fail-on error -o junit > report.xml`, "NAME", env.DisplayName()),
@@ -81,16 +97,19 @@ checked.`,
 	formats := append(printers.Formats(), junit, sarif)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(formats, ", ")+")")
 	util.Describe(cmd, util.ForOutput, util.OneOf(formats...), "output")
-	cmd.RunE = util.Runs(func([]string) (*doctorOptions, error) { return f.toOptions(env) })
+	cmd.Flags().StringVar(&f.identity, "worker-identity", "", "User that managers are on their workers, if their kubeconfigs do not show it (system:serviceaccount:NAMESPACE:NAME)")
+	util.Describe(cmd, util.ForFindings, cobra.NoFileCompletions, "worker-identity")
+	f.addTo(cmd)
+	cmd.RunE = util.Runs(func([]string) (*doctorOptions, error) { return f.toOptions(env, cmd.Flags().Changed) })
 	return cmd
 }
 
-func (f *doctorFlags) toOptions(env util.Environment) (*doctorOptions, error) {
-	o := &doctorOptions{Environment: env, flags: f.GlobalFlags, failOn: inspect.Severity(f.failOn), namespace: *f.Kube.Namespace}
+func (f *doctorFlags) toOptions(env util.Environment, isGiven func(flag string) bool) (*doctorOptions, error) {
+	o := &doctorOptions{Environment: env, flags: f.GlobalFlags, probe: f.probeFlags, failOn: inspect.Severity(f.failOn), namespace: *f.Kube.Namespace, identity: f.identity}
 	suppressed, err := util.NewSuppression(f.suppress, rules.ForSetup())
 	var formatErr error
 	o.format, formatErr = printers.NewFormat(f.output, false, junit, sarif)
-	if err := errors.Join(err, formatErr, util.ValidateFailOn(f.failOn)); err != nil {
+	if err := errors.Join(err, formatErr, util.ValidateFailOn(f.failOn), f.validate(f.GlobalFlags, isGiven)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 	o.judging = rules.Options{Suppressed: suppressed.Matches, Reach: f.ReachFlags()}
@@ -103,17 +122,25 @@ func (f *doctorFlags) toOptions(env util.Environment) (*doctorOptions, error) {
 
 // Run checks once.
 func (o *doctorOptions) Run(ctx context.Context) error {
+	if o.probe.probe {
+		return o.runProbe(ctx)
+	}
 	f, err := o.flags.Reach(ctx, o.Environment, o.contexts, nil)
 	if err != nil {
 		return err
 	}
 	inventory := read.Read(ctx, f, read.Want{Setup: true, SetupIn: o.namespace, Addresses: o.flags.Addresses(o.contexts, f), Now: o.Clock.Now})
-	read.Denied(ctx, f, inventory)
+	if o.namespace != "" {
+		if err := util.MissingNamespace(ctx, f); err != nil {
+			return err
+		}
+	}
+	read.Denied(ctx, f, inventory, o.identity)
 	if stopped := util.Interrupted(ctx); stopped != nil {
 		return stopped
 	}
 	report := rules.Report(inventory, o.judging)
-	if err := util.Written(o.Out, func(w io.Writer) error { return o.write(w, report) }); err != nil {
+	if err := o.Print(func(w io.Writer) error { return o.write(w, report) }, func(w io.Writer) error { return o.writeTable(w, report) }); err != nil {
 		return err
 	}
 	if !o.format.TellsErrors() && !o.format.IsTable() && !o.format.Is(junit) && !o.format.Is(sarif) {
@@ -135,5 +162,54 @@ func (o *doctorOptions) write(w io.Writer, report *inspect.DoctorReport) error {
 	case !o.format.IsTable():
 		return o.format.PrintObject(w, report)
 	}
+	return o.writeTable(w, report)
+}
+
+func (o *doctorOptions) writeTable(w io.Writer, report *inspect.DoctorReport) error {
 	return printers.Doctor(w, report, o.TableNow(o.table))
+}
+
+// runProbe probes, prints the report, and makes an error of its result.
+func (o *doctorOptions) runProbe(ctx context.Context) error {
+	p := &prober{Environment: o.Environment, flags: o.flags, probe: o.probe, contexts: o.contexts}
+	report, err := p.run(ctx, choice{o.namespace, o.probe.queue})
+	if report == nil {
+		return err
+	}
+	if err == nil {
+		err = util.Written(o.Out, func(w io.Writer) error { return o.writeProbe(w, report) })
+	}
+	for _, l := range report.Left {
+		util.Tell(o.ErrOut, "error: %s %s/%s may still be in context %q: %s. Remove it with: %s",
+			l.Kind, l.Namespace, l.Name, l.Context, l.Reason, command.Of(l.Command...).Shell())
+	}
+	return errors.Join(err, o.probeVerdict(ctx, report))
+}
+
+// probeVerdict returns an error if the probe did not pass.
+func (o *doctorOptions) probeVerdict(ctx context.Context, r *inspect.ProbeReport) error {
+	if stopped := util.Interrupted(ctx); stopped != nil {
+		return stopped
+	}
+	isRefused := slices.ContainsFunc(r.Workers, func(w inspect.ProbeWorker) bool { return w.Verdict == inspect.Never })
+	isFailure := (r.Result == inspect.ProbeFailed || isRefused) && o.failOn != util.FailOnNone
+	if isFailure {
+		return &probeError{r}
+	}
+	if r.Result == inspect.ProbeUnknown {
+		return &util.IncompleteError{}
+	}
+	return util.Incomplete(r.Unchecked)
+}
+
+func (o *doctorOptions) writeProbe(w io.Writer, r *inspect.ProbeReport) error {
+	switch {
+	case o.format.Is(junit):
+		return printers.ProbeJUnit(w, r)
+	case o.format.Is(sarif):
+		return printers.ProbeSARIF(w, r, util.Version())
+	case !o.format.IsTable():
+		return o.format.PrintObject(w, r)
+	}
+	return printers.Probe(w, r, o.TableNow(o.table))
 }

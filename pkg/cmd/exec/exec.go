@@ -1,4 +1,4 @@
-// Package exec executes a command in a pod of a Job, on whichever cluster runs it.
+// Package exec executes a command in a pod of a Job, on the cluster that runs it.
 package exec
 
 import (
@@ -24,14 +24,14 @@ import (
 	"k8s.io/kubectl/pkg/util/interrupt"
 )
 
-// execFlags are what a user typed behind exec.
+// execFlags are exec's flags as the user gave them.
 type execFlags struct {
 	running.PodFlags
 	container         string
 	stdin, tty, quiet bool
 }
 
-// execOptions are what exec needs to run, checked.
+// execOptions are the checked options of exec.
 type execOptions struct {
 	*running.PodOptions
 	command    []string
@@ -39,7 +39,7 @@ type execOptions struct {
 	stdin, tty bool
 }
 
-// NewCommand makes the command.
+// NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &execFlags{PodFlags: running.PodFlags{GlobalFlags: global}}
 	ask := complete.New(env, global)
@@ -47,20 +47,20 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Use: "exec [KIND/]NAME [options] -- COMMAND [args...]",
 
 		DisableFlagsInUseLine: true,
-		Short:                 "Execute a command in a pod of a Job, whichever cluster runs it",
-		Long: `Execute a command in a pod of a Job, on whichever cluster runs it.
+		Short:                 "Execute a command in a Pod of a Job",
+		Long: `Execute a command in a Pod of a Job, on the cluster that runs it.
 
-NAME is the origin's or the mirror's, and is looked for as logs looks for it, on all
-contexts of the kubeconfig unless some are chosen. The pod is one that runs: of the
-mirror; or the Job's own, if it is not delegated. Everything else is kubectl exec,
-its exit code included, which is that of the command.`,
+NAME is that of the origin or the mirror. It is searched in all contexts of the
+kubeconfig, or in the contexts of --contexts. The Pod is a running one of the mirror,
+or of the Job itself if it is not delegated. Everything else works as in kubectl exec.
+The exit code is that of the command.`,
 		Example: strings.ReplaceAll(`  # What a Job sees of its GPUs, wherever it runs
   NAME exec train -n ml -- nvidia-smi
 
-  # A shell in one of its pods
+  # A shell in one of its Pods
   NAME exec train -n ml -it -- bash
 
-  # In a container of a certain pod of a JobSet
+  # In a container of one Pod of a JobSet
   NAME exec jobset/sweep --pod sweep-0-1-x7f2k -c main -- ls`, "NAME", env.DisplayName()),
 		Args: cobra.ArbitraryArgs,
 
@@ -68,7 +68,7 @@ its exit code included, which is that of the command.`,
 	}
 	f.AddTo(cmd, ask)
 	flags := cmd.Flags()
-	flags.StringVarP(&f.container, "container", "c", "", "Name of the container; without, the pod's default container, or its first")
+	flags.StringVarP(&f.container, "container", "c", "", "Name of the container. The default is the Pod's default container, or its first")
 	util.Describe(cmd, util.ForPod, ask.Asks(ask.Containers), "container")
 	flags.BoolVarP(&f.stdin, "stdin", "i", false, "Pass stdin to the container")
 	flags.BoolVarP(&f.tty, "tty", "t", false, "Stdin is a TTY")
@@ -102,11 +102,11 @@ func (o *execOptions) Run(ctx context.Context) error {
 		StreamOptions: kubectl.StreamOptions{
 			IOStreams: o.IOStreams, Namespace: pod.Namespace, PodName: pod.Name, ContainerName: o.container,
 			Stdin: o.stdin, TTY: o.tty, Quiet: o.Quiet,
-			// A signal ends the stream by its context, once the terminal is as it was.
+			// A signal ends the stream through its context, after the terminal is restored.
 			InterruptParent: interrupt.New(func(os.Signal) {}),
 		},
 		Command: o.command, PodClient: pod.Client.CoreV1(), Config: config,
-		Executor: &executor{RemoteExecutor: &kubectl.DefaultRemoteExecutor{}, until: func() context.Context { return ctx }},
+		Executor: &executor{RemoteExecutor: &kubectl.DefaultRemoteExecutor{}, streamContext: func() context.Context { return ctx }},
 	}
 	if err := remote.Validate(); err != nil {
 		return err
@@ -114,13 +114,13 @@ func (o *execOptions) Run(ctx context.Context) error {
 	return remote.Run()
 }
 
-// executor is kubectl's, whose streams end with a context.
+// executor is kubectl's executor, whose streams end with a context.
 type executor struct {
 	kubectl.RemoteExecutor
-	until func() context.Context
+	streamContext func() context.Context
 }
 
-// Execute runs the command until it ends, or the context does.
+// Execute runs the command until it or the context ends.
 func (e *executor) Execute(u *url.URL, config *rest.Config, stdin io.Reader, stdout, stderr io.Writer, tty bool, sizes remotecommand.TerminalSizeQueue) error {
-	return e.ExecuteWithContext(e.until(), u, config, stdin, stdout, stderr, tty, sizes)
+	return e.ExecuteWithContext(e.streamContext(), u, config, stdin, stdout, stderr, tty, sizes)
 }

@@ -1,4 +1,4 @@
-// Package history shows what delegated Jobs did that finished.
+// Package history shows what finished delegated Jobs did.
 package history
 
 import (
@@ -20,14 +20,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// historyFlags are what a user typed after history.
+// historyFlags are history's flags as the user gave them.
 type historyFlags struct {
 	*util.GlobalFlags
 	selector, since, by, sortBy, output string
 	noHeaders                           bool
 }
 
-// historyOptions are what history needs to run, checked.
+// historyOptions are the checked options of history.
 type historyOptions struct {
 	util.Environment
 	flags    *util.GlobalFlags
@@ -41,7 +41,7 @@ type historyOptions struct {
 	table    printers.TableOptions
 }
 
-// NewCommand makes the command.
+// NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &historyFlags{GlobalFlags: global}
 	cmd := &cobra.Command{
@@ -57,8 +57,7 @@ a Job was admitted before evictions. RAN is the time from the last admission to 
 RESOURCES are what all Pods of the Job were given, by the quota of the management cluster.
 
 With --by there is one row for each group: WAIT and RUN are what half of the Jobs did not
-exceed, WAIT-P90 is what nine of ten did not exceed. HOURS are RESOURCES times RAN, of
-memory GiB hours.
+exceed, WAIT-P90 is what nine of ten did not exceed. HOURS are RESOURCES times RAN, for memory in GiB hours.
 
 Everything is read from objects: finished Jobs, and the Workloads that Kueue keeps with
 them. What was deleted, by its TTL or by Kueue's objectRetentionPolicies, is not shown.
@@ -92,21 +91,21 @@ is 4 if a context could not be read.`,
 
 func (f *historyFlags) addTo(cmd *cobra.Command) {
 	f.AddNamespacesFlag(cmd, "list")
-	f.AddKindsFlag(cmd, "Kinds to read; MultiKueue's Jobs of other kinds are known by their Workloads", "job")
+	f.AddKindsFlag(cmd, "Kinds to read", "job")
 	f.AddFromFlag(cmd)
 	flags := cmd.Flags()
-	flags.StringVarP(&f.selector, "selector", "l", "", "Selector (label query) to filter on, as kubectl get takes it")
+	flags.StringVarP(&f.selector, "selector", "l", "", "Selector (label query) to filter on, as in kubectl get")
 	util.Describe(cmd, util.ForObjects, cobra.NoFileCompletions, "selector")
 	flags.StringVar(&f.since, "since", "", "Show only Jobs that finished less than this ago, such as 7d, 36h or 90m")
 	util.Describe(cmd, util.ForObjects, util.OneOf("1d", "7d", "30d"), "since")
-	flags.StringVar(&f.by, "by", "", "Show sums of Jobs that have this in common; label= takes the key of a label. One of: ("+strings.Join(history.ByValues(), ", ")+")")
+	flags.StringVar(&f.by, "by", "", "Show sums by this property; label= takes the key of a label. One of: ("+strings.Join(history.ByValues(), ", ")+")")
 	util.Describe(cmd, util.ForOutput, util.OneOf(history.ByValues()...), "by")
 	flags.StringVar(&f.sortBy, "sort-by", "", "Sort rows by a field, given as a JSONPath expression (e.g. '.waitSeconds', or with --by '.jobs')")
 	util.Describe(cmd, util.ForOutput, util.OneOf(".finishedAt", ".waitSeconds", ".runSeconds", ".lostSeconds", ".name", ".jobs", ".failed", ".waitMedianSeconds", ".waitP90Seconds"), "sort-by")
 	formats := slices.Concat(printers.Formats(), []string{printers.CSV, printers.SVG})
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(formats, ", ")+")")
 	util.Describe(cmd, util.ForOutput, util.OneOf(formats...), "output")
-	flags.BoolVar(&f.noHeaders, "no-headers", false, "Print rows alone, without sums, titles and notes")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "Print rows only, without sums, titles and notes")
 	util.Describe(cmd, util.ForOutput, nil, "no-headers")
 }
 
@@ -135,10 +134,11 @@ func (f *historyFlags) toOptions(env util.Environment) (*historyOptions, error) 
 	return o, nil
 }
 
-// days are the days and weeks that a duration begins with: time.ParseDuration has none.
+// days matches the days and weeks at the start of a duration, which time.ParseDuration does not
+// have.
 var days = regexp.MustCompile(`^(\d{1,5})([dw])`)
 
-// parseAge reads a duration such as 7d, 1d12h or 90m; "" is zero.
+// parseAge parses a duration such as 7d, 1d12h or 90m; "" is zero.
 func parseAge(text string) (time.Duration, error) {
 	var age time.Duration
 	rest := text

@@ -7,7 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestParseAge: durations as kubectl takes them, and days and weeks in front.
+// TestParseAge: durations as in kubectl, with days and weeks in front.
 func TestParseAge(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"": 0, "7d": 168 * time.Hour, "1w2d": 216 * time.Hour, "1d12h": 36 * time.Hour, "90m": 90 * time.Minute, "1h30m": 90 * time.Minute,

@@ -28,7 +28,7 @@ func (o *historyOptions) Run(ctx context.Context) error {
 	list := history.List(inventory, options)
 	o.jobs.SortValues(list.Items)
 	o.groups.SortValues(list.Groups)
-	if err := util.Written(o.Out, func(w io.Writer) error { return o.write(w, list) }); err != nil {
+	if err := o.Print(func(w io.Writer) error { return o.write(w, list) }, func(w io.Writer) error { return o.writeTable(w, list) }); err != nil {
 		return err
 	}
 	table := o.TableNow(o.table)
@@ -41,6 +41,7 @@ func (o *historyOptions) Run(ctx context.Context) error {
 		util.Tell(o.ErrOut, "%s", printers.HistorySummary(list, table)[0])
 	}
 	if list.Total.Jobs == 0 && !o.query.AllNamespaces && o.format.IsTable() {
+		util.NoteNamespace(o.ErrOut, o.contexts[0].Namespace)
 		util.NoteMissingNamespace(ctx, o.ErrOut, f)
 	}
 	return util.Incomplete(list.Unchecked)
@@ -57,12 +58,16 @@ func (o *historyOptions) write(w io.Writer, list *inspect.HistoryList) error {
 	case !o.format.IsTable():
 		return o.format.PrintObject(w, list)
 	}
+	return o.writeTable(w, list)
+}
+
+func (o *historyOptions) writeTable(w io.Writer, list *inspect.HistoryList) error {
 	table := o.TableNow(o.table)
 	table.Contexts = table.Contexts && hasSeveralContexts(list)
 	return printers.History(w, list, table)
 }
 
-// hasSeveralContexts says whether Jobs are on more than one context.
+// hasSeveralContexts reports whether Jobs are on more than one context.
 func hasSeveralContexts(list *inspect.HistoryList) bool {
 	for i := range list.Items {
 		if list.Items[i].Context != list.Items[0].Context {

@@ -15,14 +15,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// kindsFlags are what a user typed behind kinds.
+// kindsFlags are kinds' flags as the user gave them.
 type kindsFlags struct {
 	*util.GlobalFlags
 	output    string
 	noHeaders bool
 }
 
-// kindsOptions are what kinds needs to run, checked.
+// kindsOptions are the checked options of kinds.
 type kindsOptions struct {
 	util.Environment
 	flags    *util.GlobalFlags
@@ -32,28 +32,27 @@ type kindsOptions struct {
 	table    printers.TableOptions
 }
 
-// NewCommand makes the command.
+// NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &kindsFlags{GlobalFlags: global}
 	cmd := &cobra.Command{
 		Use: "kinds [options]",
 
 		DisableFlagsInUseLine: true,
-		Short:                 "List the kinds that can be delegated, as each context serves them",
-		Long: `List the kinds that can be delegated, as each context serves them: the field that
-names the owner, the owners that it allows, and how many objects each owner has, in
-the namespace that is looked at. --kinds of the other commands takes these kinds.
+		Short:                 "List the kinds with managedBy that each context serves",
+		Long: `List the kinds with managedBy that each context serves: the field, the owners that it
+allows, and the number of objects of each owner in the namespace. --kinds of the other
+commands takes these names.
 
-Kinds that nothing here knows of are found by their schemas: those that have a text
-.spec.managedBy or .spec.runPolicy.managedBy, and a status. Of known kinds too the
-schema tells whether what is installed has the field; where it has not, a - stands
-for it, and the kind cannot be delegated there.
+Kinds that the plugin does not know are found by their schemas: they have a text
+.spec.managedBy or .spec.runPolicy.managedBy, and a status. A - means that the installed
+version of a kind lacks the field.
 
-ALLOWED is what the server, or a webhook of the kind's own, lets the field be. With
--o wide, RESERVED is the value that means the same as none, and CHANGE tells whether
-the field can be changed later: never, webhook (not where a webhook of the kind's own
-is installed), while-set (not to another value, but it can be removed) or always.
-SINCE is the first version of the kind's controller that heeds the field.`,
+ALLOWED are the values that the API server or the kind's webhook accepts. With -o wide,
+RESERVED is the value that means the same as none. CHANGE says whether the field can
+change later: never, webhook (not if the kind's webhook is installed), while-set (it can
+only be removed) or always. SINCE is the first version of the kind's controller that
+reads the field.`,
 		Example: strings.ReplaceAll(`  # What can be delegated here, and how many objects of all namespaces are
   NAME kinds -A
 

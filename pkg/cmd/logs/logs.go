@@ -1,4 +1,4 @@
-// Package logs prints the logs of a Job's pods, from whichever cluster runs them.
+// Package logs prints the logs of a Job's pods, from the clusters that run them.
 package logs
 
 import (
@@ -20,11 +20,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// manyLogs is how many logs are followed at once unless told otherwise: an indexed
-// Job has many pods, and an API server answers a hundred requests on a connection.
+// manyLogs is the number of logs that are followed at once by default: an indexed Job has many
+// pods, and an API server answers a hundred requests on a connection.
 const manyLogs = 50
 
-// logsFlags are what a user typed behind logs.
+// logsFlags are logs' flags as the user gave them.
 type logsFlags struct {
 	*util.GlobalFlags
 	logs.Options
@@ -35,7 +35,7 @@ type logsFlags struct {
 	set *pflag.FlagSet
 }
 
-// logsOptions are what logs needs to run, checked.
+// logsOptions are the checked options of logs.
 type logsOptions struct {
 	running.Search
 	logs   logs.Options
@@ -43,7 +43,7 @@ type logsOptions struct {
 	prefix printers.PrefixMode
 }
 
-// NewCommand makes the command.
+// NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	ask := complete.New(env, global)
 	f := &logsFlags{GlobalFlags: global, Options: logs.Options{Tail: -1, MaxRequests: manyLogs}}
@@ -51,34 +51,30 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Use: "logs [KIND/]NAME [options]",
 
 		DisableFlagsInUseLine: true,
-		Short:                 "Print the logs of a Job's pods, from whichever cluster runs them",
-		Long: `Print the logs of a Job's pods, from whichever cluster runs them.
+		Short:                 "Print the logs of a Job from the cluster that runs it",
+		Long: `Print the logs of a Job's Pods, from the cluster that runs them.
 
-NAME is the origin's or the mirror's, in the namespace of -n or of the current
-context, and is looked for on all contexts of the kubeconfig unless some are
-chosen. KIND is one that the kinds command lists, and a Job unless it is told. The
-pods are those of the mirror that runs it; or those of the last one that has
-ended, while they are there; or the Job's own, if it is not delegated. Of a Job
-that runs on several clusters at once, they are those of all.
+NAME is that of the origin or the mirror. Without -n, its namespace is that of the
+current context. It is searched in all contexts of the kubeconfig, or in the contexts of
+--contexts. KIND is a name that the kinds command lists. The default is job.
 
-All pods are read, one after the other: by completion index, and retries by age.
-With --follow, lines come as they are written, also those of pods that come later:
-of retries, of further indexes, and on another cluster, should the Job be moved.
-It ends when the Job has ended and all is read, with exit code 0 whether the Job
-failed or not. A connection that breaks is taken up again, and no line is lost or
-printed twice. MultiKueue deletes a Job's pods as soon as it has ended, and their
-logs with them: only who has followed them by then has seen all.
+All Pods are read in the order of their completion index, retries by age. If the Job
+has finished, the logs are those of the last mirror, if it still exists. MultiKueue
+deletes a mirror and its Pods as soon as the Job finishes.
 
-Lines are printed as they are, with POD CONTAINER in front where there are
-several, and the context before that where the pods are on several clusters. All
-else is told on standard error.`,
+With --follow, lines appear as they are written, including those of later Pods, retries
+and other clusters. It ends with the Job, with exit code 0. If a connection breaks, it
+is restored without losing or repeating lines.
+
+Lines of several Pods begin with POD CONTAINER, and with the context if there are
+several. Everything else goes to standard error.`,
 		Example: strings.ReplaceAll(`  # The logs of a Job, wherever it runs
   NAME logs train -n ml
 
   # Follow it, over retries and other clusters, until it has ended
   NAME logs train -n ml -f
 
-  # What all containers of its pods have written in the last ten minutes
+  # The last ten minutes of all containers of its Pods
   NAME logs train -n ml --all-containers --since 10m
 
   # The logs of a JobSet, into a file without colours or names
@@ -95,22 +91,22 @@ else is told on standard error.`,
 func (f *logsFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 	flags := cmd.Flags()
 	f.set = flags
-	flags.BoolVarP(&f.follow, "follow", "f", false, "If present, print lines as they are written, until the Job has ended")
+	flags.BoolVarP(&f.follow, "follow", "f", false, "If present, print lines as they are written, until the Job ends")
 	util.Describe(cmd, util.ForFollowing, nil, "follow")
-	flags.Int64Var(&f.Tail, "tail", f.Tail, "How many of the last lines of each log to begin with. -1 is all, also of several pods; logs that begin later are printed wholly")
+	flags.Int64Var(&f.Tail, "tail", f.Tail, "How many last lines of each log to print. -1 prints all. Logs that start later are printed completely")
 	flags.DurationVar(&f.Since, "since", 0, "Only print lines newer than a relative duration like 5s, 2m or 3h. Only one of --since-time and --since may be used")
 	flags.StringVar(&f.sinceTime, "since-time", "", "Only print lines after a time (RFC3339). Only one of --since-time and --since may be used")
 	util.Describe(cmd, util.ForLogs, cobra.NoFileCompletions, "tail", "since", "since-time")
-	flags.BoolVar(&f.Timestamps, "timestamps", false, "If present, print the time in front of each line")
+	flags.BoolVar(&f.Timestamps, "timestamps", false, "If present, print the time before each line")
 	util.Describe(cmd, util.ForOutput, nil, "timestamps")
-	flags.StringVarP(&f.Container, "container", "c", "", "Print the logs of this container; by default that of the pod's annotation kubectl.kubernetes.io/default-container, or the first one")
+	flags.StringVarP(&f.Container, "container", "c", "", "Print the logs of this container. The default is that of the Pod's annotation kubectl.kubernetes.io/default-container, or the first")
 	util.Describe(cmd, util.ForLogs, ask.Asks(ask.Containers), "container")
-	flags.BoolVar(&f.AllContainers, "all-containers", false, "If present, print the logs of all containers of the pods, those for initialization too")
-	flags.BoolVarP(&f.Previous, "previous", "p", false, "If present, print what containers that were restarted have written before that")
+	flags.BoolVar(&f.AllContainers, "all-containers", false, "If present, print the logs of all containers, including init containers")
+	flags.BoolVarP(&f.Previous, "previous", "p", false, "If present, print the logs of restarted containers from before the restart")
 	util.Describe(cmd, util.ForLogs, nil, "all-containers", "previous")
-	flags.BoolVar(&f.prefix, "prefix", false, "Print POD CONTAINER in front of each line, or never with --prefix=false; by default where there are several")
+	flags.BoolVar(&f.prefix, "prefix", false, "Print POD CONTAINER before each line. The default is to do so for several Pods or containers")
 	util.Describe(cmd, util.ForOutput, nil, "prefix")
-	flags.IntVar(&f.MaxRequests, "max-log-requests", f.MaxRequests, "How many logs to follow at once; others are read when one of them has ended")
+	flags.IntVar(&f.MaxRequests, "max-log-requests", f.MaxRequests, "How many logs to follow at once. Others start when one of them ends")
 	util.Describe(cmd, util.ForLogs, cobra.NoFileCompletions, "max-log-requests")
 	f.AddHiddenFromFlag(cmd)
 }
@@ -134,7 +130,7 @@ func (f *logsFlags) toOptions(env util.Environment, args []string) (*logsOptions
 	return o, err
 }
 
-// check says what is wrong with the flags, and takes over --since-time.
+// check returns an error for invalid flags, and parses --since-time.
 func (f *logsFlags) check(o *logsOptions) error {
 	switch {
 	case f.From != "":

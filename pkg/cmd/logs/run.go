@@ -17,14 +17,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// Between two looks for a Job lies nine times as long as one takes, so that they take no more
-// than a tenth of a core, and longestRest at most, since clusters may be slow to answer.
+// The pause between two searches for a Job is nine times as long as a search, so that they take
+// no more than a tenth of a core, but at most longestRest, since clusters may answer slowly.
 const (
-	restful     = 9
+	restFactor  = 9
 	longestRest = time.Second
 )
 
-// logsRun is a call of logs, once its Job is found.
+// logsRun is a call of logs whose Job was found.
 type logsRun struct {
 	*logsOptions
 	job    *running.FoundJob
@@ -61,8 +61,8 @@ func (o *logsOptions) Run(ctx context.Context) error {
 	return err
 }
 
-// prefixes says which lines have a prefix. Of a Job that is to have several pods
-// the first ones have it already.
+// prefixes returns the lines that have a prefix. If a Job will have several pods, the first ones
+// already have it.
 func (r *logsRun) prefixes(at logs.Placement) printers.PrefixMode {
 	isMany := func(n *int32) bool { return n != nil && *n > 1 }
 	hasMany := func(j *inspect.Job) bool { return isMany(j.Parallelism) || isMany(j.Completions) }
@@ -72,7 +72,7 @@ func (r *logsRun) prefixes(at logs.Placement) printers.PrefixMode {
 	return r.prefix
 }
 
-// read reads what there is by now.
+// read reads the current logs.
 func (r *logsRun) read(ctx context.Context, at logs.Placement) error {
 	var targets []logs.Target
 	for _, j := range at.Jobs {
@@ -92,7 +92,7 @@ func (r *logsRun) read(ctx context.Context, at logs.Placement) error {
 	return err
 }
 
-// track follows the Job. It is not complete if no pod was found.
+// track follows the Job. The result is incomplete if no pod was found.
 func (r *logsRun) track(ctx context.Context, v *inspect.Inventory, at logs.Placement) (last *inspect.Inventory, isComplete bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -106,7 +106,7 @@ func (r *logsRun) track(ctx context.Context, v *inspect.Inventory, at logs.Place
 			r.job.Fleet.Again(ctx)
 			found := r.job.Look(ctx)
 			end := r.Clock.Now()
-			rested = end.Add(min(restful*end.Sub(start), longestRest))
+			rested = end.Add(min(restFactor*end.Sub(start), longestRest))
 			return found
 		},
 	}

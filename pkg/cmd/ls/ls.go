@@ -1,4 +1,4 @@
-// Package ls lists Jobs by who reconciles them.
+// Package ls lists Jobs by their owners.
 package ls
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// listFlags are what a user typed behind ls.
+// listFlags are ls' flags as the user gave them.
 type listFlags struct {
 	*util.GlobalFlags
 	labelSelector, fieldSelector string
@@ -36,7 +36,7 @@ type listFlags struct {
 	sortBy                       string
 }
 
-// listOptions are what ls needs to run, checked.
+// listOptions are the checked options of ls.
 type listOptions struct {
 	util.Environment
 	flags    *util.GlobalFlags
@@ -47,18 +47,19 @@ type listOptions struct {
 	sorter   *printers.Sorter
 	table    printers.TableOptions
 	summary  bool
-	// reasons shows why each Job is in its state, and mirrors those of origins that are listed.
+	// reasons shows why each Job is in its state, and mirrors shows the mirrors of listed
+	// origins.
 	reasons, mirrors bool
-	// names are the Jobs that were asked for, none for all.
+	// names are the Jobs to list, empty for all.
 	names []read.Wanted
-	// missing are those of names that were not found.
+	// missing are the names that were not found.
 	missing []read.Wanted
-	// restrictions tells in words what was selected by.
+	// restrictions describes the selection in words.
 	restrictions             string
 	watch, watchOnly, events bool
 }
 
-// NewCommand makes the command.
+// NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &listFlags{GlobalFlags: global}
 	cmd := &cobra.Command{
@@ -67,31 +68,22 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 
 		DisableFlagsInUseLine: true,
 		Short:                 "List Jobs by owner, with their actual status",
-		Long: `List Jobs in groups, one for each owner that .spec.managedBy names. Jobs that the
-built-in controller reconciles are the last group.
+		Long: `List Jobs grouped by owner, which is the controller that .spec.managedBy names. Jobs of
+the built-in controller come last.
 
-STATUS is the first of these that holds: Terminating, Complete, Failed, Unclaimed
-(delegated, and no controller has picked it up), Suspended, Running (Pods run or have
-run), Pending. It is Unknown for kinds known only by schema without a usual condition.
+STATUS is the first of these that applies: Terminating, Complete, Failed, Unclaimed
+(delegated, but no controller picked it up), Suspended, Running (Pods run or have run),
+Pending. It is Unknown for a kind that is known only by its schema, if no common
+condition shows the state.
 
-Over several contexts, each Job is listed once: MIRROR is the context that runs it. A
+Over several contexts, each Job is listed once. MIRROR is the context of its mirror. A
 mirror has a row of its own if its origin is not listed, or with --mirrors.
 
-With --reason or -o wide, REASON says why a Job is in its state, as trace does.
-With -o wide, FINDINGS are the codes that check finds. DISPATCHER is who dispatches
-a Job and for how long, by its Lease: nobody means that nothing copies its status.
-With -w, -o wide has neither of these three.`,
-		Example: strings.ReplaceAll(`  # Jobs of all namespaces, in all clusters of the kubeconfig
-  NAME ls -A --all-contexts
-
-  # Why they are in their state
+--reason and -o wide add REASON, the reason of the state, as in trace. -o wide also adds
+FINDINGS, the codes that check finds, and DISPATCHER, who dispatches the Job and for how
+long. If it says nobody, the status is not copied. -w shows none of these three.`,
+		Example: strings.ReplaceAll(`  # Jobs of all namespaces, in all clusters of the kubeconfig, with reasons
   NAME ls -A --all-contexts --reason
-
-  # Two Jobs
-  NAME ls train sweep -n ml
-
-  # Jobs with their team and queue
-  NAME ls -A -L team,kueue.x-k8s.io/queue-name
 
   # Delegated Jobs that no controller has picked up
   NAME ls -A --delegated --status Unclaimed
@@ -99,13 +91,10 @@ With -w, -o wide has neither of these three.`,
   # How many Jobs each owner has, in all clusters but one
   NAME ls -A --contexts '^staging' --summary
 
-  # Not Jobs alone, but every kind that can be delegated
-  NAME ls -A --kinds all
+  # All kinds with managedBy, with their team and queue
+  NAME ls -A --kinds all -L team,kueue.x-k8s.io/queue-name
 
-  # Jobs whose owner is unknown
-  NAME ls -A --all-contexts --finding JM101,JM102
-
-  # Follow MultiKueue's Jobs
+  # Watch MultiKueue's Jobs
   NAME ls --managed-by 'kueue.x-k8s.io/*' -w`, "NAME", env.DisplayName()),
 	}
 	ask := complete.New(env, global)
@@ -119,7 +108,7 @@ func (f *listFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 	f.AddListFlags(cmd)
 	f.AddFromFlag(cmd)
 	flags := cmd.Flags()
-	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query) to filter on, as kubectl get takes it")
+	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query) to filter on, as in kubectl get")
 	util.Describe(cmd, util.ForObjects, cobra.NoFileCompletions, "selector")
 	flags.StringVar(&f.fieldSelector, "field-selector", "", "Selector (field query) to filter on. Servers support metadata.name, metadata.namespace and status.successful for Jobs")
 	util.Describe(cmd, util.ForObjects, util.OneOf("metadata.name=", "metadata.namespace=", "status.successful="), "field-selector")
@@ -129,7 +118,7 @@ func (f *listFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 	util.Describe(cmd, util.ForObjects, ask.Asks(ask.Owners(string(delegation.BuiltIn), string(delegation.Dispatch), string(delegation.MultiKueue))), "managed-by")
 	flags.StringSliceVar(&f.statuses, "status", nil, "List only Jobs in these states, comma-separated")
 	util.Describe(cmd, util.ForObjects, util.ListOf(util.OneOf(statuses()...), ""), "status")
-	flags.StringSliceVar(&f.findings, "finding", nil, "List only Jobs of which check finds one of these codes, such as JM101, comma-separated")
+	flags.StringSliceVar(&f.findings, "finding", nil, "List only Jobs with one of these findings of check, such as JM101, comma-separated")
 	util.Describe(cmd, util.ForObjects, util.ListOf(util.OneOf(util.Codes()...), ""), "finding")
 	flags.BoolVarP(&f.watch, "watch", "w", false, "After listing, watch for changes")
 	flags.BoolVar(&f.watchOnly, "watch-only", false, "Watch for changes, without listing first")
@@ -141,23 +130,23 @@ func (f *listFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 func (f *listFlags) addOutputTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.summary, "summary", false, "Show only how many Jobs each owner has in each state")
-	flags.BoolVar(&f.mirrors, "mirrors", false, "List mirrors as well, and not only the Jobs that they run")
+	flags.BoolVar(&f.mirrors, "mirrors", false, "List mirrors in rows of their own")
 	flags.BoolVar(&f.reason, "reason", false, "Show why each Job is in its state; -o wide does as well")
 	// The former name.
 	flags.BoolVar(&f.reason, "merged", false, "Show why each Job is in its state")
 	cmd.Flag("merged").Hidden = true
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(printers.Formats(), ", ")+")")
 	util.Describe(cmd, util.ForOutput, util.OneOf(printers.Formats()...), "output")
-	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers; with -o name, print Jobs as they come in, by contexts, namespaces and names, and not by owners")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers; with -o name, print Jobs as they arrive, by context, namespace and name")
 	util.Describe(cmd, util.ForOutput, nil, "summary", "mirrors", "reason", "no-headers")
-	flags.StringSliceVarP(&f.labels, "label-columns", "L", nil, "Labels to show as columns, comma-separated, as kubectl get takes them")
+	flags.StringSliceVarP(&f.labels, "label-columns", "L", nil, "Labels to show as columns, comma-separated, as in kubectl get")
 	util.Describe(cmd, util.ForOutput, cobra.NoFileCompletions, "label-columns")
 	flags.StringVar(&f.sortBy, "sort-by", "", "Sort Jobs by a field, given as a JSONPath expression (e.g. '{.metadata.creationTimestamp}' or '{.succeeded}')")
-	// What the model knows (see printers.NewSorter).
+	// The fields of the model (see printers.NewSorter).
 	util.Describe(cmd, util.ForOutput, util.OneOf(".name", ".status", ".creationTimestamp", ".startTime", ".finishedTime", ".succeeded"), "sort-by")
 }
 
-// statuses are those that a Job can have.
+// statuses returns all statuses of Jobs.
 func statuses() []string {
 	var values []string
 	for _, s := range delegation.Statuses() {
@@ -185,6 +174,7 @@ func (f *listFlags) toOptions(env util.Environment, args []string) (*listOptions
 	if err := errors.Join(err, formatErr, sortErr, codesErr, namesErr, f.conflicts(o.format), f.reasonConflicts(), f.RefuseWatch(o.watch), o.format.RefuseWatch(o.watch)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
+	o.query.Kinds = util.WithKinds(o.query.Kinds, o.names)
 	for _, n := range o.names {
 		o.filter.Names = append(o.filter.Names, inspect.JobName{Kind: n.Kind, Name: n.Name})
 	}
@@ -209,7 +199,7 @@ func (f *listFlags) toOptions(env util.Environment, args []string) (*listOptions
 	return o, nil
 }
 
-// codes are those of --finding.
+// codes returns the codes of --finding.
 func (f *listFlags) codes(watch bool) ([]string, error) {
 	if len(f.findings) > 0 && watch {
 		return nil, errors.New("--finding cannot be combined with --watch. Use check --watch")
@@ -217,7 +207,7 @@ func (f *listFlags) codes(watch bool) ([]string, error) {
 	return util.KnownCodes(f.findings)
 }
 
-// reasonConflicts says what makes no sense together with --reason.
+// reasonConflicts returns an error for flags that make no sense with --reason.
 func (f *listFlags) reasonConflicts() error {
 	switch {
 	case !f.reason:
@@ -230,8 +220,8 @@ func (f *listFlags) reasonConflicts() error {
 	return nil
 }
 
-// conflicts says which flags make no sense together. It is called even where
-// the format was not understood.
+// conflicts returns an error for flags that make no sense together. It is called even if the
+// format is invalid.
 func (f *listFlags) conflicts(format *printers.Format) error {
 	watch := f.watch || f.watchOnly
 	switch {
@@ -247,7 +237,7 @@ func (f *listFlags) conflicts(format *printers.Format) error {
 	return nil
 }
 
-// summaryConflicts says which flags make no sense with --summary.
+// summaryConflicts returns an error for flags that make no sense with --summary.
 func (f *listFlags) summaryConflicts(format *printers.Format) error {
 	switch {
 	case f.watch || f.watchOnly:
@@ -256,13 +246,15 @@ func (f *listFlags) summaryConflicts(format *printers.Format) error {
 		return fmt.Errorf("--summary cannot be combined with -o %s: it lists no Jobs", f.output)
 	case len(f.labels) > 0:
 		return errors.New("--summary cannot be combined with --label-columns: it lists no Jobs")
+	case f.reason:
+		return errors.New("--summary cannot be combined with --reason: it lists no Jobs")
 	case f.sortBy != "":
 		return errors.New("--summary cannot be combined with --sort-by: it lists no Jobs")
 	}
 	return nil
 }
 
-// restrictions tells in words what was selected by, for when nothing was found.
+// restrictions describes the selection in words, for a list without Jobs.
 func (f *listFlags) restrictions() string {
 	var parts []string
 	if f.delegated {
@@ -295,29 +287,29 @@ func (o *listOptions) Run(ctx context.Context) error {
 		return o.stream(ctx, f)
 	}
 	addresses, steady := o.flags.Addresses(o.contexts, f), o.flags.NewSteady()
-	again := &util.Repeated[*inspect.OwnerList]{
+	repeated := &util.Repeated[*inspect.OwnerList]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write,
 		Show: func(list *inspect.OwnerList) error { return o.print(ctx, list, f) },
 		Read: func(ctx context.Context) (*inspect.OwnerList, error) { return o.list(ctx, f, addresses, steady) },
 	}
 	if o.watch {
-		return again.Run(ctx, f)
+		return repeated.Run(ctx, f)
 	}
-	once := again.Read
-	again.Read = func(ctx context.Context) (*inspect.OwnerList, error) {
+	once := repeated.Read
+	repeated.Read = func(ctx context.Context) (*inspect.OwnerList, error) {
 		return util.ReadTwice(ctx, o.Clock, f, steady, once)
 	}
-	return again.Once(ctx)
+	return repeated.Once(ctx)
 }
 
-// list looks once.
+// list reads once.
 func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, steady *rules.Steady) (*inspect.OwnerList, error) {
 	var list *inspect.OwnerList
 	var others []*inspect.Job
 	isJudged := (o.showsFindings() || o.reasons || len(o.filter.Findings) > 0) && o.holdsAll(f, addresses)
-	// Whether all was read that tells of a Job, and not the Jobs alone.
+	// Whether everything about a Job was read, and not only the Jobs.
 	isWhole := isJudged || o.reasons && len(o.filter.Findings) == 0
-	// Mirrors are counted with their origins, which a count alone cannot know.
+	// Mirrors are counted with their origins, which counts alone do not show.
 	isCount := o.summary && !o.folds()
 	switch {
 	case isWhole:

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/duration"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -15,34 +17,36 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// print writes a list in the format that was asked for, and makes an error of the
-// contexts that could not be read.
+// print writes a list in the chosen format, and returns an error for the contexts that could not
+// be read.
 func (o *listOptions) print(ctx context.Context, list *inspect.OwnerList, f *fleet.Fleet) error {
 	if len(list.Items) == 0 && len(list.Errors) == 0 && !o.format.IsDocument() {
 		if len(o.missing) == 0 {
-			o.tellNothingFound(ctx, f)
+			o.printNothingFound(ctx, f)
 		}
-		return o.missed(list, f)
+		return o.missed(ctx, list, f)
 	}
-	if err := util.Written(o.Out, func(w io.Writer) error { return o.write(w, list) }); err != nil {
+	if err := o.Print(func(w io.Writer) error { return o.write(w, list) }, func(w io.Writer) error { return o.writeTable(w, list) }); err != nil {
 		return err
 	}
-	if !o.tellsErrors() {
+	if o.TableOut != nil && len(list.Items) == 0 && len(list.Errors) == 0 && len(o.missing) == 0 {
+		o.printNothingFound(ctx, f)
+	}
+	if !o.includesErrors() {
 		util.TellErrors(o.ErrOut, list.Errors)
 	}
-	return cmp.Or(o.missed(list, f), util.Partial(list.Errors, len(f.Contexts())))
+	return cmp.Or(o.missed(ctx, list, f), util.Partial(list.Errors, len(f.Contexts())))
 }
 
-// isStreamed says whether names are printed as they come in, and not by owners, as the headers
-// of a table would have them: nothing has to be known of all Jobs to print one, and none comes
-// through two contexts.
+// isStreamed reports whether names are printed as they arrive, without the groups of a table: a
+// Job can be printed before all Jobs are known, and none is read through two contexts.
 func (o *listOptions) isStreamed(f *fleet.Fleet) bool {
 	return o.format.Is("name") && o.table.NoHeaders && !o.watch && !o.reasons && len(o.filter.Findings) == 0 &&
 		!o.folds() && len(o.names) == 0 &&
 		o.query.OnlyJobs() && o.sorter.IsNone() && f.Distinct()
 }
 
-// stream prints Jobs as they come in, by contexts, namespaces and names.
+// stream prints Jobs as they arrive, ordered by context, namespace and name.
 func (o *listOptions) stream(ctx context.Context, f *fleet.Fleet) error {
 	isEmpty := true
 	var failed error
@@ -58,7 +62,7 @@ func (o *listOptions) stream(ctx context.Context, f *fleet.Fleet) error {
 	case util.Interrupted(ctx) != nil:
 		return util.Interrupted(ctx)
 	case isEmpty && len(errs) == 0:
-		o.tellNothingFound(ctx, f)
+		o.printNothingFound(ctx, f)
 		return nil
 	}
 	util.TellErrors(o.ErrOut, errs)
@@ -74,24 +78,26 @@ func (o *listOptions) write(out io.Writer, list *inspect.OwnerList) error {
 	for i := range list.Items {
 		o.sorter.Sort(list.Items[i].Jobs)
 	}
-	switch {
-	case !o.format.IsTable():
+	if !o.format.IsTable() {
 		return o.format.PrintObject(out, list)
-	case o.summary:
-		return printers.Summary(out, list, o.TableNow(o.table))
-	default:
-		return printers.Owners(out, list, o.TableNow(o.table))
 	}
+	return o.writeTable(out, list)
 }
 
-// tellsErrors says whether the output itself tells which contexts could not be
-// read.
-func (o *listOptions) tellsErrors() bool {
+func (o *listOptions) writeTable(out io.Writer, list *inspect.OwnerList) error {
+	if o.summary {
+		return printers.Summary(out, list, o.TableNow(o.table))
+	}
+	return printers.Owners(out, list, o.TableNow(o.table))
+}
+
+// includesErrors reports whether the output itself includes the contexts that could not be read.
+func (o *listOptions) includesErrors() bool {
 	return o.format.TellsErrors() || o.format.IsTable() && !o.table.NoHeaders
 }
 
-// tellNothingFound says where was looked, and by what was selected.
-func (o *listOptions) tellNothingFound(ctx context.Context, f *fleet.Fleet) {
+// printNothingFound prints where Jobs were looked for, and with which selection.
+func (o *listOptions) printNothingFound(ctx context.Context, f *fleet.Fleet) {
 	where := "in all namespaces"
 	if !o.query.AllNamespaces {
 		var namespaces []string
@@ -111,12 +117,15 @@ func (o *listOptions) tellNothingFound(ctx context.Context, f *fleet.Fleet) {
 		message += ", with " + o.restrictions
 	}
 	util.Tell(o.ErrOut, "%s", message)
+	if len(o.filter.Findings) > 0 {
+		util.Tell(o.ErrOut, "note: findings younger than %s are not included; %s check --grace 0s shows them", duration.HumanDuration(util.DefaultGrace), o.DisplayName())
+	}
 	if !o.query.AllNamespaces {
 		util.NoteMissingNamespace(ctx, o.ErrOut, f)
 	}
 }
 
-// kindsText is in words what was looked for.
+// kindsText describes in words what was looked for.
 func (o *listOptions) kindsText() string {
 	if o.query.OnlyJobs() || slices.Contains(o.query.Kinds, read.AllKinds) {
 		return util.NounFor(o.query)

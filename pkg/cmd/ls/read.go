@@ -14,15 +14,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// findMirrors sets the mirrors of the Jobs in a list. isJudged is whether all Jobs were
-// read for it, and not only those that the labels select.
+// findMirrors sets the mirrors of the Jobs in a list. isJudged is set if all Jobs were read for
+// it, and not only those that the labels select.
 func (o *listOptions) findMirrors(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, list *inspect.OwnerList, hidden []*inspect.Job, isJudged bool) {
 	isComplete := o.isComplete(f, addresses, len(list.Errors) > 0 || !isJudged && o.query.LabelSelector != "")
 	read.Mirrors(ctx, f, list.All(), hidden, addresses, isComplete)
 }
 
-// findDispatchers sets who looks after the Jobs that are dispatched, unless that was
-// read along with what they were judged by.
+// findDispatchers sets the dispatchers of dispatched Jobs, unless isKnown is set because the
+// judgment has read them.
 func (o *listOptions) findDispatchers(ctx context.Context, f *fleet.Fleet, list *inspect.OwnerList, isKnown bool) {
 	jobs := list.All()
 	if !isKnown {
@@ -31,38 +31,37 @@ func (o *listOptions) findDispatchers(ctx context.Context, f *fleet.Fleet, list 
 	o.table.Dispatchers = slices.ContainsFunc(jobs, (*inspect.Job).IsDispatched)
 }
 
-// isComplete tells for a namespace whether a listing holds all Jobs that there
-// are. isPartial is that some may be hidden anyway: by a label selector, since not all
-// of their origins' labels go along with mirrors, or by an error.
+// isComplete returns a function that reports whether a listing has all Jobs of a namespace.
+// isPartial is set if some Jobs may be missing anyway: through a label selector, since not all
+// labels of origins are on their mirrors, or through an error.
 func (o *listOptions) isComplete(f *fleet.Fleet, addresses []kubecontext.Address, isPartial bool) func(string) bool {
 	if isPartial || o.query.FieldSelector != "" || !read.HoldsAll(addresses, f.Contexts()) {
 		return func(string) bool { return false }
 	}
-	return func(namespace string) bool { return o.looksAt(f, namespace) }
+	return func(namespace string) bool { return o.readsNamespace(f, namespace) }
 }
 
-// looksAt says whether a namespace is listed on every cluster.
-func (o *listOptions) looksAt(f *fleet.Fleet, namespace string) bool {
+// readsNamespace reports whether a namespace is listed on every cluster.
+func (o *listOptions) readsNamespace(f *fleet.Fleet, namespace string) bool {
 	isElsewhere := func(c *fleet.Cluster) bool { return c.Namespace != namespace }
 	return o.query.AllNamespaces || !slices.ContainsFunc(f.Clusters(), isElsewhere)
 }
 
-// showsFindings says whether the output has a place for them.
+// showsFindings reports whether the output has a place for findings.
 func (o *listOptions) showsFindings() bool {
 	return !o.summary && (o.format.Wide() || !o.format.IsTable() && !o.format.Is("name"))
 }
 
-// holdsAll says whether the listing looks at the same namespaces on all contexts
-// there are. Else what it lacks may be where it did not look, and nothing is
-// judged.
+// holdsAll reports whether the listing reads the same namespaces on all contexts. If not, missing
+// objects may be elsewhere, and nothing is judged.
 func (o *listOptions) holdsAll(f *fleet.Fleet, addresses []kubecontext.Address) bool {
 	clusters := f.Clusters()
 	return o.query.FieldSelector == "" && read.HoldsAll(addresses, f.Contexts()) &&
-		len(clusters) > 0 && o.looksAt(f, clusters[0].Namespace)
+		len(clusters) > 0 && o.readsNamespace(f, clusters[0].Namespace)
 }
 
-// listJudged lists Jobs with what others on all clusters tell of them: the codes of what
-// check would find, if they can be judged, and why they are where they are.
+// listJudged lists Jobs with what related objects on all clusters show about them: the codes of
+// check's findings, if they can be judged, and why the Jobs are in their states.
 func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, steady *rules.Steady, isJudged bool) (list *inspect.OwnerList, others []*inspect.Job) {
 	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Evidence: true, Addresses: addresses, Now: o.Clock.Now})
 	var judgment rules.Judgment
@@ -73,7 +72,8 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 	}
 	var briefs map[*inspect.Job]answer.Brief
 	if o.reasons {
-		briefs = answer.Jobs(inventory, judgment.Findings)
+		// As in trace, a finding explains a Job at any age.
+		briefs = answer.Jobs(inventory, judgment.All(func(string) bool { return true }))
 		if pairs, queues, workloads := answer.Waiting(inventory, briefs); len(pairs) > 0 {
 			with := read.Read(ctx, f, read.Want{
 				Room: true, Queues: queues, Workloads: workloads, Known: inventory, Addresses: addresses, Now: o.Clock.Now,
@@ -85,7 +85,7 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 		for _, j := range facts.Jobs {
 			j.Findings = codes[inspect.RefOf(j)]
 			if isJudged && j.Findings == nil && len(facts.Gaps) == 0 {
-				// Not everything is judged where something may not be looked at.
+				// If parts may not be read, not everything is judged.
 				j.Findings = []string{}
 			}
 			if brief, isKnown := briefs[j]; isKnown {
@@ -95,7 +95,7 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 	}
 	list, others = inventory.Owners(o.filter.Matches)
 	for _, n := range judgment.NotJudged {
-		// A Job that is not listed would look well. A reason says by itself what is unknown.
+		// A Job that is not listed would look healthy. A reason itself shows what is unknown.
 		if (o.showsFindings() || len(o.filter.Findings) > 0) && n.Part != "" && n.Concerns(o.filter.Findings) {
 			list.Errors = append(list.Errors, n.Error())
 		}
@@ -103,7 +103,7 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 	return list, others
 }
 
-// setReason says of a Job why it is where it is, and with --finding what it holds.
+// setReason sets why a Job is in its state and, with --finding, what it holds.
 func (o *listOptions) setReason(j *inspect.Job, brief answer.Brief) {
 	if brief.Cost != nil && len(o.filter.Findings) > 0 {
 		brief.Message += " Holds " + brief.Cost.Text() + "."
@@ -111,10 +111,10 @@ func (o *listOptions) setReason(j *inspect.Job, brief answer.Brief) {
 	j.Reason, j.Message = &brief.Reason, &brief.Message
 }
 
-// folds says whether mirrors are left out whose origins are listed.
+// folds reports whether mirrors of listed origins are left out.
 func (o *listOptions) folds() bool { return !o.mirrors && len(o.contexts) > 1 }
 
-// noteMissing notes the names of which no Job was found, selected or not.
+// noteMissing records the names for which no Job was found, selected or not.
 func (o *listOptions) noteMissing(list *inspect.OwnerList, others []*inspect.Job) {
 	o.missing = nil
 	all := slices.Concat(list.All(), others)
@@ -126,7 +126,7 @@ func (o *listOptions) noteMissing(list *inspect.OwnerList, others []*inspect.Job
 }
 
 // missed is an error for each name of which no Job was found where it was looked for.
-func (o *listOptions) missed(list *inspect.OwnerList, f *fleet.Fleet) error {
+func (o *listOptions) missed(ctx context.Context, list *inspect.OwnerList, f *fleet.Fleet) error {
 	looked := f.Contexts()
 	var unread []string
 	for _, e := range list.Errors {
@@ -143,7 +143,7 @@ func (o *listOptions) missed(list *inspect.OwnerList, f *fleet.Fleet) error {
 		if !o.query.AllNamespaces {
 			w.Namespace = f.Clusters()[0].Namespace
 		}
-		errs = append(errs, util.NotFoundIn(w, looked, unread))
+		errs = append(errs, util.NotFoundIn(ctx, f, w, looked, unread))
 	}
 	return errors.Join(errs...)
 }

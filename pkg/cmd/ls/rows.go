@@ -8,21 +8,21 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// rowsView writes a row or a document for each change, one behind the other.
+// rowsView writes a row or a document for each change, one after the other.
 type rowsView struct {
 	*listOptions
 	board *inspect.Board
-	// stream is nil where documents are written.
+	// stream is nil if documents are written.
 	stream *printers.Stream
-	// shown are the Jobs that the filter picked when they were shown last, so
-	// that it can be told when one leaves.
+	// shown are the Jobs that matched the filter when they were shown last, so that a Job that no
+	// longer matches can be reported.
 	shown sets.Set[inspect.Ref]
-	// notes tells of what cannot be watched.
+	// notes reports what cannot be watched.
 	notes *util.UnwatchedNotes
 }
 
-// early writes the rows of Jobs that are not delegated as they come: nothing of them depends
-// on what is told later.
+// early writes the rows of Jobs that are not delegated as they arrive, because they do not depend
+// on later objects.
 func (v *rowsView) early(c inspect.Change) error {
 	isJob := c.Type == inspect.Added || c.Type == inspect.Modified || c.Type == inspect.Deleted
 	if !isJob || v.watchOnly || !v.sorter.IsNone() || c.Job.IsDelegated() || v.folds() && c.Job.IsMirror() {
@@ -78,8 +78,8 @@ func (v *rowsView) change(c inspect.Change) error {
 		}
 		v.shown.Insert(inspect.RefOf(c.Job))
 	case wasShown:
-		// It was deleted, or the filter no longer picks it; for who watches with
-		// a selector, kubectl makes no difference between these either.
+		// It was deleted, or no longer matches the filter; in a watch with a selector, kubectl
+		// makes no difference between the two either.
 		event = inspect.Deleted
 		v.shown.Delete(inspect.RefOf(c.Job))
 	default:

@@ -16,21 +16,21 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// watchView shows a watch: on a terminal a screen that is drawn anew, elsewhere
-// rows or documents, one behind the other.
+// watchView shows a watch: on a terminal a screen that is redrawn, elsewhere rows or documents,
+// one after the other.
 type watchView interface {
-	// early shows what it can of a change while not all contexts have told all there is.
+	// early shows what it can of a change while not all contexts have been listed.
 	early(inspect.Change) error
-	// start shows the state in which the watch begins.
+	// start shows the state at the beginning of the watch.
 	start() error
-	// change shows a change that the board has taken in.
+	// change shows a change that the board has applied.
 	change(inspect.Change) error
-	// refresh shows what has come about since it was called last.
+	// refresh shows the changes since its last call.
 	refresh() error
 }
 
-// runWatch follows the fleet until ctx is over, or until it is clear that no
-// context will ever answer.
+// runWatch follows the fleet until ctx ends, or until it is clear that no context will ever
+// answer.
 func (o *listOptions) runWatch(ctx context.Context, f *fleet.Fleet) error {
 	board := inspect.NewBoard(f.Contexts(), o.isComplete(f, o.flags.Addresses(o.contexts, f), o.query.LabelSelector != ""))
 	ctx, cancel := context.WithCancel(ctx)
@@ -48,7 +48,7 @@ func (o *listOptions) runWatch(ctx context.Context, f *fleet.Fleet) error {
 	return err
 }
 
-// follow takes changes in and has them shown.
+// follow applies changes and shows them.
 func (o *listOptions) follow(ctx context.Context, board *inspect.Board, watcher *read.Watcher, view watchView) error {
 	started := false
 	refresh := o.Clock.NewTicker(util.Redraw)
@@ -80,7 +80,7 @@ func (o *listOptions) follow(ctx context.Context, board *inspect.Board, watcher 
 	}
 }
 
-// apply takes a change in, and has it shown.
+// apply applies a change and shows it.
 func apply(board *inspect.Board, change inspect.Change, view watchView, started bool) error {
 	show := view.early
 	if started {
@@ -113,17 +113,17 @@ type screenView struct {
 	notes  *util.UnwatchedNotes
 	screen *printers.Screen
 	drawn  time.Time
-	// stale is whether something has changed since, and started whether all is told there is.
+	// stale is set if something has changed since, and started if all contexts have been listed.
 	stale, started bool
-	// rested is when it may be drawn again.
+	// rested is the time from which it may be redrawn.
 	rested time.Time
 }
 
-// A screen rests nine times as long as it took to draw, so that drawing takes no more than a
-// tenth of a core however many Jobs there are, and no longer than longestRest, since on a
-// busy machine drawing takes its time without any work.
+// The pause of a screen is nine times as long as its drawing, so that drawing takes no more than
+// a tenth of a core however many Jobs there are, but at most longestRest, since on a busy machine
+// drawing takes time without using it.
 const (
-	restful     = 9
+	restFactor  = 9
 	longestRest = 2 * time.Second
 )
 
@@ -145,7 +145,7 @@ func (v *screenView) refresh() error {
 		return nil
 	}
 	v.stale, v.drawn = false, now
-	defer func() { v.rested = v.Clock.Now().Add(min(restful*v.Clock.Since(now), longestRest)) }()
+	defer func() { v.rested = v.Clock.Now().Add(min(restFactor*v.Clock.Since(now), longestRest)) }()
 	list := v.board.List(v.filter)
 	if v.folds() {
 		list.Fold()

@@ -1,4 +1,4 @@
-// Package portforward forwards local ports to a pod of a Job, on whichever cluster runs it.
+// Package portforward forwards local ports to a pod of a Job, on the cluster that runs it.
 package portforward
 
 import (
@@ -26,13 +26,13 @@ import (
 	cmdutil "k8s.io/kubectl/pkg/cmd/util"
 )
 
-// portForwardFlags are what a user typed behind port-forward.
+// portForwardFlags are port-forward's flags as the user gave them.
 type portForwardFlags struct {
 	running.PodFlags
 	address []string
 }
 
-// portForwardOptions are what port-forward needs to run, checked.
+// portForwardOptions are the checked options of port-forward.
 type portForwardOptions struct {
 	*running.PodOptions
 	address, ports []string
@@ -40,7 +40,7 @@ type portForwardOptions struct {
 	called *cobra.Command
 }
 
-// NewCommand makes the command.
+// NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &portForwardFlags{PodFlags: running.PodFlags{GlobalFlags: global}}
 	ask := complete.New(env, global)
@@ -48,13 +48,14 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Use: "port-forward [KIND/]NAME [LOCAL_PORT:]REMOTE_PORT... [options]",
 
 		DisableFlagsInUseLine: true,
-		Short:                 "Forward local ports to a pod of a Job, whichever cluster runs it",
-		Long: `Forward one or more local ports to a pod of a Job, on whichever cluster runs it.
+		Short:                 "Forward local ports to a Pod of a Job",
+		Long: `Forward local ports to a Pod of a Job, on the cluster that runs it.
 
-NAME is the origin's or the mirror's, and is looked for as logs looks for it, on all
-contexts of the kubeconfig unless some are chosen. The pod is one that runs: of the
-mirror; or the Job's own, if it is not delegated. Everything else is kubectl
-port-forward. It ends with the pod; a Job that goes on elsewhere has another one.`,
+NAME is that of the origin or the mirror. It is searched in all contexts of the
+kubeconfig, or in the contexts of --contexts. The Pod is a running one of the mirror,
+or of the Job itself if it is not delegated. Everything else works as in kubectl
+port-forward. Forwarding ends with the Pod. A Job that moves to another cluster has a
+new Pod there.`,
 		Example: strings.ReplaceAll(`  # The dashboard of a training run, wherever it runs
   NAME port-forward train -n ml 6006
 
@@ -68,7 +69,7 @@ port-forward. It ends with the pod; a Job that goes on elsewhere has another one
 		ValidArgsFunction: util.FirstOnly(ask.Asks(ask.Traced)),
 	}
 	f.AddTo(cmd, ask)
-	cmd.Flags().StringSliceVar(&f.address, "address", []string{"localhost"}, "Addresses to listen on (comma separated). Only accepts IP addresses or localhost as a value. When localhost is supplied, it is tried to bind on both 127.0.0.1 and ::1")
+	cmd.Flags().StringSliceVar(&f.address, "address", []string{"localhost"}, "Addresses to listen on (comma separated). Only accepts IP addresses or localhost as a value. When localhost is supplied, listens on 127.0.0.1 and ::1")
 	util.Describe(cmd, util.ForConnections, util.OneOf("localhost", "127.0.0.1", "0.0.0.0"), "address")
 	cmd.RunE = util.Runs(func(args []string) (*portForwardOptions, error) { return f.toOptions(env, cmd, args) })
 	return cmd
@@ -92,7 +93,7 @@ func (o *portForwardOptions) Run(ctx context.Context) error {
 	}
 	forward := kubectl.NewDefaultPortForwardOptions(o.IOStreams)
 	forward.Address = o.address
-	// It makes numbers of the names of ports.
+	// kubectl converts the names of ports to numbers.
 	factory := cmdutil.NewFactory(&connection{config: pod.Config, namespace: pod.Namespace})
 	if err := forward.Complete(factory, o.called, append([]string{pod.Name}, o.ports...)); err != nil {
 		return err
@@ -103,7 +104,7 @@ func (o *portForwardOptions) Run(ctx context.Context) error {
 	if err := forward.RunPortForwardContext(ctx); err != nil {
 		return err
 	}
-	// A signal is how it ends, which kubectl's code may hear of before the context does.
+	// Usually a signal ends it, and kubectl's code may notice that before the context does.
 	select {
 	case <-ctx.Done():
 	case <-o.Clock.After(time.Second):
@@ -111,8 +112,7 @@ func (o *portForwardOptions) Run(ctx context.Context) error {
 	return util.Interrupted(ctx)
 }
 
-// connection is a cluster, and a namespace on it, in the form in which kubectl's code is
-// told of them.
+// connection is a cluster with a namespace, in the form that kubectl's code takes.
 type connection struct {
 	config    *rest.Config
 	namespace string

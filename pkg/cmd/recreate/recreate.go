@@ -33,18 +33,18 @@ type recreateFlags struct {
 	output    string
 }
 
-// recreateOptions are what recreate needs to run, checked.
+// recreateOptions are the checked options of recreate.
 type recreateOptions struct {
 	util.Environment
 	flags   *recreateFlags
 	target  writing.Target
 	context fleet.Context
 	replace recreate.Options
-	// format is nil where people read.
+	// format is nil for output for people.
 	format *printers.Format
 }
 
-// NewCommand makes the command.
+// NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &recreateFlags{GlobalFlags: global, dryRun: writing.DryRunNone, timeout: time.Minute}
 	ask := complete.New(env, global)
@@ -55,37 +55,33 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		ValidArgsFunction:     util.FirstOnly(ask.Asks(ask.Jobs)),
 		Args:                  util.ExactlyOne("the NAME of a Job", "[KIND/]NAME"),
 		Short:                 "Delete a Job and create it again with another owner",
-		Long: `Change who manages a Job of this context (--context, or the current one). Its
-spec.managedBy cannot be changed, so the Job is deleted and created again.
+		Long: `Change the owner of a Job of this context (--context, or the current one).
+spec.managedBy is immutable, so recreate deletes the Job and creates it again.
 
-What becomes of it is shown as a diff, with a question. Before anything is deleted,
-the API server is asked whether it would take the new Job, and a copy of the old
-one is written to a file. If the new Job cannot be created after all, the old one
-is created again. Once the deletion has begun, Ctrl-C has to wait for the end.
+recreate shows a diff and asks first. Before it deletes anything, it asks the API server
+whether it accepts the new Job, and saves the old one to a file. If the new Job cannot be
+created, it creates the old one again. Once the deletion has started, Ctrl-C waits for
+the end.
 
-An owner of '' is the built-in controller, which runs the Job in its own cluster.
-A Job that runs, that is dispatched, or that belongs to a CronJob or the like is
-left alone without --force. One that has ended runs once more.`,
-		Example: strings.ReplaceAll(`  # Have this plugin dispatch a Job, instead of running it here
+The owner '' is the built-in controller, which runs the Job in its own cluster. A Job
+that runs, is dispatched, or belongs to another object such as a CronJob needs --force.
+A finished Job runs again.`,
+		Example: strings.ReplaceAll(`  # Move a Job to MultiKueue, into the queue of its team
   NAME recreate train -n ml \
-      --managed-by DISPATCH
+      --managed-by kueue.x-k8s.io/multikueue --queue research
 
-  # Take a Job to MultiKueue, into the queue that its team uses
+  # Have this plugin dispatch a Job, instead of running it here
   NAME recreate train -n ml \
-      --managed-by MULTIKUEUE --queue research
+      --managed-by jobmanagedby.github.io/dispatch
 
-  # Have the built-in controller run it here after all
+  # Have the built-in controller run it here
   NAME recreate train -n ml --managed-by ''
 
-  # Have this plugin dispatch a JobSet
-  NAME recreate jobset/train -n ml \
-      --managed-by DISPATCH
-
-  # Only show what would become of it, as the API server sees it
+  # Only show the diff, as the API server sees it
   NAME recreate train -n ml \
       --managed-by example.com/runner --dry-run=server
 
-  # In a script: no question, and the copy of the old Job where it can be found
+  # In a script: no question, and a known file for the old Job
   NAME recreate train -n ml --managed-by '' \
       --yes --backup train-before.yaml`, "NAME", env.DisplayName()),
 	}
@@ -103,12 +99,12 @@ func (f *recreateFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 	util.Describe(cmd, util.ForNewObject, ask.Asks(ask.Owners(delegation.Job().Reserved, string(delegation.Dispatch), string(delegation.MultiKueue))), "managed-by")
 	flags.StringVar(&f.queue, "queue", "", "LocalQueue to put the Job into, for MultiKueue; '' takes it out of its queue")
 	util.Describe(cmd, util.ForNewObject, ask.Asks(ask.Queues), "queue")
-	flags.BoolVar(&f.force, "force", false, "If present, do so although the Job runs, is dispatched, or belongs to another object")
+	flags.BoolVar(&f.force, "force", false, "If present, recreate a Job that runs, is dispatched, or belongs to another object")
 	flags.BoolVarP(&f.yes, "yes", "y", false, "If present, do not ask")
 	util.Describe(cmd, util.ForRun, nil, "force", "yes")
-	flags.StringVar(&f.backup, "backup", "", "File to keep a copy of the old Job in, which must not be there yet (default KIND-NAMESPACE-NAME-TIME.yaml in the current folder)")
+	flags.StringVar(&f.backup, "backup", "", "New file for a copy of the old Job (default KIND-NAMESPACE-NAME-TIME.yaml in the current directory)")
 	util.Describe(cmd, util.ForRun, util.Files, "backup")
-	flags.DurationVar(&f.timeout, "timeout", f.timeout, "How long to wait for the old Job to be gone once it is deleted, before giving up with exit code 124")
+	flags.DurationVar(&f.timeout, "timeout", f.timeout, "How long to wait for the deletion of the old Job, before exit code 124")
 	util.Describe(cmd, util.ForRun, cobra.NoFileCompletions, "timeout")
 	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (check only what can be read), or "server" (the default of the bare flag: the API server checks it, too). Changes nothing`)
 	flags.Lookup("dry-run").NoOptDefVal = writing.DryRunServer
@@ -154,7 +150,7 @@ func (f *recreateFlags) toOptions(env util.Environment, name string, isGiven fun
 	return o, nil
 }
 
-// check says which flags make no sense, alone or together.
+// check returns an error for flags that make no sense, alone or together.
 func (f *recreateFlags) check(hasOwner bool) error {
 	switch {
 	case !hasOwner:

@@ -16,11 +16,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// heldError says that --timeout was over before the old Job was gone.
-type heldError struct{ error }
+// notGoneError is returned if --timeout passed before the old Job was gone.
+type notGoneError struct{ error }
 
-func (e *heldError) ExitCode() int { return util.ExitTimeout }
-func (e *heldError) Unwrap() error { return e.error }
+func (e *notGoneError) ExitCode() int { return util.ExitTimeout }
+func (e *notGoneError) Unwrap() error { return e.error }
 
 func (o *recreateOptions) Run(ctx context.Context) error {
 	clusters, _, err := writing.Connect(ctx, o.Environment, o.flags.GlobalFlags, []fleet.Context{o.context})
@@ -51,7 +51,7 @@ func (o *recreateOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("context %q: %w", cluster.Context, err)
 	}
-	r := &recreate.Runner{Cluster: cluster, Gone: o.flags.timeout, Backup: o.flags.backup, Held: o.tellHeld}
+	r := &recreate.Runner{Cluster: cluster, Gone: o.flags.timeout, Backup: o.flags.backup, Held: o.printFinalizers}
 	r.ReadOnly = o.flags.dryRun == writing.DryRunClient
 	err = r.Check(ctx, plan)
 	if interrupted := util.Interrupted(ctx); interrupted != nil {
@@ -75,7 +75,7 @@ func (o *recreateOptions) Run(ctx context.Context) error {
 	return o.replaceIt(ctx, r, plan)
 }
 
-// replaceIt asks, keeps the old Job, and replaces it.
+// replaceIt asks for confirmation, saves the old Job, and replaces it.
 func (o *recreateOptions) replaceIt(ctx context.Context, r *recreate.Runner, plan *recreate.Replacement) error {
 	if err := o.confirm(ctx); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (o *recreateOptions) replaceIt(ctx context.Context, r *recreate.Runner, pla
 	}
 	created, err := r.Run(ctx, plan)
 	if notGone := (*recreate.NotGoneError)(nil); errors.As(err, &notGone) {
-		return &heldError{err}
+		return &notGoneError{err}
 	}
 	if err == nil {
 		err = o.report(created)
@@ -97,8 +97,8 @@ func (o *recreateOptions) replaceIt(ctx context.Context, r *recreate.Runner, pla
 	return util.Joined([]error{err, util.Interrupted(ctx)})
 }
 
-// show shows what becomes of the Job. Where the new Job is printed as a document,
-// standard output is for that alone, and the diff only for who is asked.
+// show prints the changes of the Job. If the new Job is printed as a document, standard output
+// has only that, and the diff is shown only with the question.
 func (o *recreateOptions) show(plan *recreate.Replacement) error {
 	table := printers.TableOptions{Color: o.WantsColor(o.flags.Color)}
 	size, isTerminal := o.Terminal()
@@ -119,7 +119,7 @@ func (o *recreateOptions) show(plan *recreate.Replacement) error {
 	return printers.Replacement(to, plan, name+" as it is on "+o.context.Name, name+" as it would be", table)
 }
 
-// confirm asks whether to go on, and returns an error if the answer is not yes.
+// confirm asks whether to continue, and returns an error unless the answer is yes.
 func (o *recreateOptions) confirm(ctx context.Context) error {
 	if o.flags.yes {
 		return nil
@@ -131,7 +131,7 @@ func (o *recreateOptions) confirm(ctx context.Context) error {
 	fmt.Fprintf(o.ErrOut, "%s [y/N] ", printers.Safe(fmt.Sprintf("Delete %s %s/%s on %s, and create it again for %s?", o.noun(), o.context.Namespace, o.target.Name, o.context.Name, owner)))
 	answers := make(chan string, 1)
 	go func() {
-		line, _ := bufio.NewReader(o.In).ReadString('\n') // No answer is one, too.
+		line, _ := bufio.NewReader(o.In).ReadString('\n') // An empty answer means no.
 		answers <- strings.ToLower(strings.TrimSpace(line))
 	}()
 	select {
@@ -146,11 +146,11 @@ func (o *recreateOptions) confirm(ctx context.Context) error {
 	}
 }
 
-func (o *recreateOptions) tellHeld(finalizers []string) {
+func (o *recreateOptions) printFinalizers(finalizers []string) {
 	util.Tell(o.ErrOut, "waiting up to %s for finalizers of the old %s: %s", o.flags.timeout, o.noun(), strings.Join(finalizers, ", "))
 }
 
-// noun is what the Job is, in the middle of a sentence.
+// noun returns the Job's kind for the middle of a sentence.
 func (o *recreateOptions) noun() string { return strings.ToLower(o.replace.Kind.Kind) }
 
 // report prints the new Job.

@@ -1,4 +1,4 @@
-// Package snapshot writes what the other commands read into a folder.
+// Package snapshot writes what the other commands read to a directory.
 package snapshot
 
 import (
@@ -11,21 +11,22 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// snapshotOptions are what snapshot needs to run, checked.
+// snapshotOptions are the checked options of snapshot.
 type snapshotOptions struct {
 	util.Environment
 	flags    *util.GlobalFlags
 	contexts []fleet.Context
 	dir      string
 	redact   bool
-	// kinds are those to record beside Jobs, none for all.
+	// kinds are the kinds to record in addition to Jobs, empty for all.
 	kinds []string
 }
 
-// NewCommand makes the command.
+// NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	var redact bool
 	var kinds []string
@@ -33,24 +34,22 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Use: "snapshot DIR [options]",
 
 		DisableFlagsInUseLine: true,
-		Short:                 "Write what the other commands read into a folder, for --from",
-		Long: `Write what the other commands read into a new folder: Jobs and objects of all
-other kinds that can be delegated, their pods, their events, the Leases of those
-that are dispatched, Namespaces, and Kueue's objects, of all contexts unless some
-are chosen.
-Commands that take --from read it back, on any machine and at any time, as of
-when it was taken.
+		Short:                 "Write what the other commands read to a directory",
+		Long: `Write what the other commands read into a new directory: Jobs and all other kinds with
+managedBy, their Pods, events and Leases, Namespaces, and Kueue's objects, of all
+contexts or the chosen ones. Commands with --from read it on any machine, as of
+the time it was taken.
 
---kinds chooses among the kinds beside Jobs. What is left out is recorded as not
-known, so that nobody takes it for absent.
+--kinds chooses other kinds. Kinds that are left out are recorded as unknown, not as
+absent.
 
-Of Secrets, which MultiKueue keeps its workers' kubeconfigs in, nothing but the
-servers and their certificate authorities is kept. --redact also takes away the
-values of environment variables, annotations that are none of Kueue's, of Jobs or
-of this plugin, and the names of those who dispatch Jobs.
+Of Secrets with the kubeconfigs of MultiKueue's workers, only servers and certificate
+authorities are written. --redact also removes values of environment variables, the
+names of those who dispatch Jobs, and all annotations but those of Kueue, Jobs and this
+plugin.
 
-The folder is written as a whole or not at all. Contexts, and parts of them,
-that could not be read are recorded as such.`,
+The directory is written completely or not at all. Contexts and objects that could not
+be read are recorded as unread.`,
 		Example: strings.ReplaceAll(`  # All Jobs of all clusters of the kubeconfig, and then look at them
   NAME snapshot fleet -A
   NAME ls -A --from fleet
@@ -63,14 +62,14 @@ that could not be read are recorded as such.`,
 
   # One namespace of two clusters
   NAME snapshot train -n train --contexts hub,worker-1`, "NAME", env.DisplayName()),
-		Args: util.ExactlyOne("the folder to write", "DIR"),
+		Args: util.ExactlyOne("the directory to write", "DIR"),
 
 		ValidArgsFunction: util.FirstOnly(util.Folders),
 	}
 	global.AddNamespacesFlag(cmd, "read")
-	cmd.Flags().StringSliceVar(&kinds, "kinds", kinds, "Kinds to record beside Jobs, comma-separated: names as the kinds command tells them, or all. The default is all, and what else was submitted to a queue: pods, StatefulSets and LeaderWorkerSets")
+	cmd.Flags().StringSliceVar(&kinds, "kinds", kinds, "Kinds to record besides Jobs, comma-separated: names that the kinds command lists, or all. The default is all, and Pods, StatefulSets and LeaderWorkerSets of Kueue")
 	util.Describe(cmd, util.ForObjects, util.CompleteKinds(), "kinds")
-	cmd.Flags().BoolVar(&redact, "redact", redact, "Take away values of environment variables, and most annotations")
+	cmd.Flags().BoolVar(&redact, "redact", redact, "Remove values of environment variables, and most annotations")
 	util.Describe(cmd, util.ForOutput, nil, "redact")
 	cmd.RunE = util.Runs(func(args []string) (*snapshotOptions, error) {
 		o := &snapshotOptions{Environment: env, flags: global, dir: args[0], redact: redact, kinds: kinds}
@@ -80,7 +79,7 @@ that could not be read are recorded as such.`,
 	return cmd
 }
 
-// complete finds out what would be in vain before any cluster is asked.
+// complete finds errors before any cluster is asked.
 func (o *snapshotOptions) complete() (err error) {
 	if err := bundle.CheckTarget(o.dir); err != nil {
 		return err
@@ -140,8 +139,8 @@ func (o *snapshotOptions) Run(ctx context.Context) error {
 	return nil
 }
 
-// report tells how many objects of a context were recorded, or why not, and
-// says whether that is all there are.
+// report prints how many objects of a context were recorded, or why none were, and reports
+// whether everything was recorded.
 func (o *snapshotOptions) report(c *bundle.Context) bool {
 	if c.File == "" {
 		util.Tell(o.Out, "%s: not read (%s): %s", c.Name, c.Code, c.Error)
@@ -159,7 +158,7 @@ func (o *snapshotOptions) report(c *bundle.Context) bool {
 	names := make([]string, len(unread))
 	for i, u := range unread {
 		names[i] = u.Resource
-		util.Tell(o.ErrOut, "error: context %q: cannot read %s: %s", c.Name, u.Resource, u.Status.Message)
+		util.Tell(o.ErrOut, "error: context %q: cannot read %s: %s", c.Name, u.Resource, kubecontext.ShortRefusals(u.Status.Message))
 	}
 	util.Tell(o.Out, "%s: %d %s, without %s", c.Name, *c.Objects, objects, strings.Join(names, ", "))
 	return false

@@ -27,7 +27,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// readFiles judges what is not submitted yet.
+// readFiles judges Jobs that are not submitted yet.
 func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) (*inspect.TraceList, error) {
 	manifests, err := manifest.Read(ctx, o.filenames, o.In)
 	if err != nil {
@@ -63,8 +63,8 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	return list, nil
 }
 
-// try has the clusters that a Job would be submitted to put in what they would, and says where
-// that could not be. Nothing is created.
+// try fills in the defaults of the clusters that a Job would be submitted to, by a dry run, and
+// prints where that was not possible. Nothing is created.
 func (o *traceOptions) try(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, object *unstructured.Unstructured, r *placement.Request) {
 	if o.flags.From != "" || object.GroupVersionKind() != delegation.Job().GroupVersionKind() {
 		return
@@ -93,7 +93,7 @@ func (o *traceOptions) try(ctx context.Context, f *fleet.Fleet, v *inspect.Inven
 		case apierrors.IsInvalid(err):
 			r.Refused[name] = why
 		case apierrors.IsNotFound(err):
-			// There is no such namespace, which is told.
+			// The namespace does not exist, which is reported.
 		case one.MayNotCreate():
 			util.Tell(o.ErrOut, "note: Job %s/%s is judged without the defaults and webhooks of %s: you may not create jobs there", r.Namespace, job.GetName(), name)
 		default:
@@ -102,7 +102,7 @@ func (o *traceOptions) try(ctx context.Context, f *fleet.Fleet, v *inspect.Inven
 	}
 }
 
-// classNames are the classes that a Job names, with what servers would put in.
+// classNames returns the classes that a Job names, which determine what servers would add.
 func classNames(object *unstructured.Unstructured, r *placement.Request) read.ClassNames {
 	names := read.ClassNames{WorkloadPriority: object.GetLabels()[delegation.PriorityClassLabel]}
 	for i := range r.PodSets {
@@ -115,7 +115,7 @@ func classNames(object *unstructured.Unstructured, r *placement.Request) read.Cl
 	return names
 }
 
-// asSubmitted is a Job as it would be submitted.
+// asSubmitted returns a Job as it would be submitted.
 func (o *traceOptions) asSubmitted(object *unstructured.Unstructured, namespace string) *unstructured.Unstructured {
 	job := object.DeepCopy()
 	job.SetNamespace(namespace)
@@ -131,8 +131,8 @@ func (o *traceOptions) asSubmitted(object *unstructured.Unstructured, namespace 
 	return job
 }
 
-// request is what an object of a manifest asks for. Of other kinds than Jobs it is not
-// known what they come to: that is for their controllers.
+// request returns the placement request of an object in a manifest. For kinds other than Job, the
+// requested resources are unknown, because their controllers determine them.
 func (o *traceOptions) request(object *unstructured.Unstructured) (placement.Request, error) {
 	namespace := object.GetNamespace()
 	if namespace == "" {
@@ -154,8 +154,8 @@ func (o *traceOptions) request(object *unstructured.Unstructured) (placement.Req
 	return r, nil
 }
 
-// checkOwner has a trace say that managedBy looks like a typo: the API server takes any name, and
-// nothing would ever run the object.
+// checkOwner makes a trace report a managedBy that looks like a typo: the API server accepts any
+// name, and nothing would ever run the object.
 func checkOwner(t *inspect.Trace, object *unstructured.Unstructured) {
 	kind, known := delegation.KindOf(object.GroupVersionKind())
 	if !known || kind.IsUnmanaged() {
@@ -171,13 +171,13 @@ func checkOwner(t *inspect.Trace, object *unstructured.Unstructured) {
 	}
 }
 
-// isMultiKueues says whether an object is to be run by MultiKueue and nobody else.
+// isMultiKueues reports whether only MultiKueue may run an object.
 func isMultiKueues(object *unstructured.Unstructured) bool {
 	kind, known := delegation.KindOf(object.GroupVersionKind())
 	return known && kind.OwnerOf(delegation.TextAt(object.Object, kind.ManagedBy...)) == delegation.MultiKueue
 }
 
-// neverError says that something can run nowhere, which has been told before.
+// neverError is returned if objects can run nowhere, which was printed before.
 type neverError struct{ count, total int }
 
 func (e *neverError) ExitCode() int { return util.ExitFindings }
@@ -189,7 +189,7 @@ func (e *neverError) Error() string {
 	return fmt.Sprintf("no cluster can run %d of %d objects", e.count, e.total)
 }
 
-// fits makes an error of what is not submitted and can run nowhere.
+// fits returns an error for objects that are not submitted and can run nowhere.
 func (o *traceOptions) fits(list *inspect.TraceList) error {
 	if len(o.filenames) == 0 {
 		return nil

@@ -10,12 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/tracing"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
@@ -28,21 +27,21 @@ func (o *traceOptions) Run(ctx context.Context) error {
 	}
 	o.table.NowOn = f.Now
 	addresses, steady := o.flags.Addresses(o.contexts, f), o.flags.NewSteady()
-	again := &util.Repeated[*inspect.TraceList]{
+	repeated := &util.Repeated[*inspect.TraceList]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
 		Read: func(ctx context.Context) (*inspect.TraceList, error) { return o.read(ctx, f, addresses, steady) },
 	}
 	if o.watch {
-		return again.Run(ctx, f)
+		return repeated.Run(ctx, f)
 	}
-	once := again.Read
-	again.Read = func(ctx context.Context) (*inspect.TraceList, error) {
+	once := repeated.Read
+	repeated.Read = func(ctx context.Context) (*inspect.TraceList, error) {
 		return util.ReadTwice(ctx, o.Clock, f, steady, once)
 	}
-	return again.Once(ctx)
+	return repeated.Once(ctx)
 }
 
-// kinds are the names of the kinds that are asked for.
+// kinds returns the names of the wanted kinds.
 func (o *traceOptions) kinds() []string {
 	if o.wanted.Name == "" {
 		return o.query.Kinds
@@ -50,8 +49,8 @@ func (o *traceOptions) kinds() []string {
 	return []string{cmp.Or(o.wanted.Kind, delegation.Job().Name)}
 }
 
-// read looks once. The list holds whole traces where a Job is wanted, and brief
-// ones of all pairs otherwise.
+// read reads once. The list has complete traces if a Job is wanted, and brief ones of all pairs
+// otherwise.
 func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, steady *rules.Steady) (*inspect.TraceList, error) {
 	if len(o.filenames) > 0 {
 		return o.readFiles(ctx, f, addresses)
@@ -59,39 +58,19 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 	if o.wanted.Name == "" {
 		return o.readPairs(ctx, f, addresses), nil
 	}
-	var ahead read.Ahead
-	defer ahead.Stop()
-	inventory := read.Read(ctx, f, read.Want{Named: &o.wanted, Ahead: &ahead, Addresses: addresses, Now: o.Clock.Now})
-	subjects := inventory.Subjects()
-	if len(subjects) == 0 {
-		return nil, util.NotFound(o.Environment, o.wanted, inventory)
+	tracer := tracing.Tracer{Wanted: o.wanted, Addresses: addresses, Reach: o.flags.ReachFlags(), Steady: steady, Now: o.Clock.Now}
+	traced := tracer.Read(ctx, f)
+	if len(traced.Pairs) == 0 {
+		return nil, util.NotFound(ctx, o.Environment, f, o.wanted, traced.Inventory)
 	}
-	list := inspect.NewTraceList()
-	for _, p := range subjects {
-		t := inventory.Trace(p)
-		t.Placements = append(t.Placements, answer.Reached(placement.Judge(inventory, p), o.flags.ReachFlags())...)
-		list.Items = append(list.Items, *t)
-	}
-	inventory.ForgetClaims()
-	around := o.around(ctx, f, inventory, list.Items, addresses, &ahead)
-	judgment := steady.Keep(o.Clock.Now(), rules.Judge(around, rules.All(), rules.Options{Grace: util.DefaultGrace, Reach: o.flags.ReachFlags()}))
-	list.Errors = append(inventory.Errors(), alone(around)...)
-	orphans := judgment.All(answer.IsOrphan)
-	for i := range list.Items {
-		t := &list.Items[i]
-		t.Findings, t.Errors = judgment.About(t), list.Errors
-		q := answer.Question{Inventory: inventory, Pair: subjects[i], Trace: t, Findings: orphans, Reach: o.flags.ReachFlags()}
-		answer.Fill(q)
-		q.Advise(t.Findings)
-	}
-	return list, nil
+	return traced.List, nil
 }
 
 // readPairs reads brief traces of all pairs.
 func (o *traceOptions) readPairs(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) *inspect.TraceList {
 	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Mirrors: true, Addresses: addresses, Now: o.Clock.Now})
 	if len(inventory.UnknownOrigins(func(*inspect.Job) bool { return true })) > 0 {
-		// Kueue's configuration tells which clusters are managers.
+		// Kueue's configuration shows which clusters are managers.
 		inventory = read.Read(ctx, f, read.Want{Room: true, Known: inventory, Addresses: addresses, Now: o.Clock.Now})
 	}
 	list := inventory.Traces()
@@ -107,32 +86,9 @@ func (o *traceOptions) readPairs(ctx context.Context, f *fleet.Fleet, addresses 
 	return list
 }
 
-// around is what a Job is judged by. Where there is anything to say of it, it is looked
-// at as check does, beside the others: whether a controller stands still or is behind, and
-// who has the room that is waited for, does not show in one Job alone.
-func (o *traceOptions) around(ctx context.Context, f *fleet.Fleet, one *inspect.Inventory, traces []inspect.Trace, addresses []kubecontext.Address, ahead *read.Ahead) *inspect.Inventory {
-	if !rules.HangsOnOthers(one, traces) {
-		return one
-	}
-	return read.Read(ctx, f, read.Want{Jobs: o.wanted.Around(), Evidence: true, Known: one, Ahead: ahead, Addresses: addresses, Now: o.Clock.Now})
-}
-
-// alone tells where a Job was judged without the others.
-func alone(around *inspect.Inventory) []inspect.ContextError {
-	var told []inspect.ContextError
-	for _, f := range around.Clusters {
-		if f.Alone != nil {
-			e := inspect.NewContextError(kubecontext.InContext(f.Context, "", f.Alone))
-			e.Message += "; the Job was checked without the others there"
-			told = append(told, e)
-		}
-	}
-	return told
-}
-
-// show prints what was read, and makes an error of the contexts that were not.
+// show prints the traces, and returns an error for the contexts that were not read.
 func (o *traceOptions) show(list *inspect.TraceList) error {
-	if err := util.Written(o.Out, func(w io.Writer) error { return o.write(w, list) }); err != nil {
+	if err := o.Print(func(w io.Writer) error { return o.write(w, list) }, func(w io.Writer) error { return o.writeTable(w, list) }); err != nil {
 		return err
 	}
 	isList := o.wanted.Name == "" && len(o.filenames) == 0
@@ -148,8 +104,8 @@ func (o *traceOptions) show(list *inspect.TraceList) error {
 	return errors.Join(o.fits(list), o.incomplete(list))
 }
 
-// incomplete is an error where an answer depends on what could not be read. A context that no
-// answer needed is none.
+// incomplete returns an error if an answer depends on something that could not be read. A context
+// that no answer needed does not count.
 func (o *traceOptions) incomplete(list *inspect.TraceList) error {
 	if o.wanted.Name == "" || len(o.filenames) > 0 {
 		return errors.Join(util.Partial(list.Errors, len(o.contexts)), util.Incomplete(list.Unchecked))
@@ -173,7 +129,13 @@ func (o *traceOptions) write(w io.Writer, list *inspect.TraceList) error {
 		return o.format.PrintTraces(w, list.Items)
 	case !o.format.IsTable():
 		return o.format.PrintObject(w, document(o.wanted.Name != "" || len(o.filenames) > 0, list))
-	case o.wanted.Name == "" && len(o.filenames) == 0:
+	}
+	return o.writeTable(w, list)
+}
+
+// writeTable writes the list of pairs, or each Job's trace.
+func (o *traceOptions) writeTable(w io.Writer, list *inspect.TraceList) error {
+	if o.wanted.Name == "" && len(o.filenames) == 0 {
 		if len(list.Items) == 0 && len(list.Errors) == 0 && len(list.Unchecked) == 0 {
 			util.Tell(o.ErrOut, "%s", o.nothingFound())
 			return nil
@@ -194,7 +156,7 @@ func (o *traceOptions) write(w io.Writer, list *inspect.TraceList) error {
 	return nil
 }
 
-// document is what JSON, YAML and templates see: a Trace where a name or a file means
+// document returns the object for JSON, YAML and templates: a Trace if a name or a file selects
 // one Job, a TraceList otherwise.
 func document(isOne bool, list *inspect.TraceList) runtime.Object {
 	if isOne && len(list.Items) == 1 {
@@ -211,5 +173,5 @@ func (o *traceOptions) nothingFound() string {
 	if o.query.AllNamespaces {
 		return what + " in any namespace"
 	}
-	return what + " in namespace " + o.contexts[0].Namespace + "; -A looks in all"
+	return what + " in namespace " + o.contexts[0].Namespace + "; -A reads all namespaces"
 }

@@ -1,5 +1,5 @@
-// Package trace shows a Job's way from its origin to its pods, and tells where one could
-// run that waits or is not submitted yet.
+// Package trace shows the chain of a Job from its origin to its pods, and where a Job could run
+// that waits or is not submitted yet.
 package trace
 
 import (
@@ -20,11 +20,11 @@ import (
 // mermaid is the format of the chain as a picture; only trace has it.
 const mermaid = "mermaid"
 
-// traceFlags are what a user typed behind trace.
+// traceFlags are trace's flags as the user gave them.
 type traceFlags struct {
 	*util.GlobalFlags
 	labelSelector string
-	// choosesKinds is whether --kinds was given.
+	// choosesKinds is set if --kinds was given.
 	choosesKinds bool
 	orphans      bool
 	watch        bool
@@ -35,25 +35,25 @@ type traceFlags struct {
 	queue        string
 }
 
-// traceOptions are what trace needs to run, checked.
+// traceOptions are the checked options of trace.
 type traceOptions struct {
 	util.Environment
 	flags    *util.GlobalFlags
 	contexts []fleet.Context
-	// wanted is the Job to trace; its Name is "" where all pairs are wanted.
+	// wanted is the Job to trace; its Name is "" if all pairs are wanted.
 	wanted  read.Wanted
 	query   read.Query
 	orphans bool
 	watch   bool
 	format  *printers.Format
 	table   printers.TableOptions
-	// filenames are manifests of what is not submitted, none where clusters are to be
-	// looked at, and submitTo the LocalQueue in place of the one that they name.
+	// filenames are manifests of Jobs that are not submitted, empty for Jobs on clusters;
+	// submitTo replaces the LocalQueue that they name.
 	filenames []string
 	submitTo  string
 }
 
-// NewCommand makes the command.
+// NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &traceFlags{GlobalFlags: global}
 	ask := complete.New(env, global)
@@ -61,37 +61,33 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Use: "trace [[KIND/]NAME] [options]",
 
 		DisableFlagsInUseLine: true,
-		Short:                 "Show a Job's way from its origin to the pods on another cluster",
-		Long: `Show one Job's way, hop by hop and over all clusters: the Job that was made (the
-origin), the queues, the Workload and the checks it goes through, the clusters it
-may be given to, its copy there (the mirror), and the pods. Then what differs
-between origin and mirror, and what happened when.
+		Short:                 "Show why a Job does not run, and where it runs",
+		Long: `Show why a Job does not run, where it could run, and every step between the Job and its
+Pods, on all clusters. The first lines are the state, the reason and the fix.
 
-NAME is the origin's or the mirror's, in the namespace of -n or of the current
-context, and is looked for on all contexts of the kubeconfig unless some are
-chosen. KIND is one that the kinds command lists, and a Job unless it is told.
-Without a NAME, all pairs of origins and mirrors are listed.
+NAME is that of the origin or the mirror. Without -n, its namespace is that of the
+current context. It is searched in all contexts of the kubeconfig, or in the contexts of
+--contexts. KIND is a name that the kinds command lists. The default is job.
+Without NAME, trace lists all pairs of origins and mirrors.
 
-Of a Job that waits in a queue of Kueue it also tells where it could run: each cluster
-that it may be given to, what it lacks there, who holds that, and what would have to be
-different. --filename asks the same of Jobs that are not submitted yet, with the defaults
-of the clusters that they would be submitted to, where those may be asked for a dry run:
-nothing is created, and the exit code is 3 if one of them can run nowhere as things stand.`,
-		Example: strings.ReplaceAll(`  # Where does this Job run, and if it does not, what does it wait for?
+For a waiting Job, one row per cluster says whether it fits there, and what is missing.
+With --filename, trace says the same about Jobs before they are submitted. It creates
+nothing: it asks the API server for a dry run to get defaults. With it, the exit code
+is 3 if a Job can never run. Otherwise the exit code is 0 even for a stuck Job: use check.`,
+		Example: strings.ReplaceAll(`  # Where does this Job run? If it does not run, why?
   NAME trace train -n ml
-
-  # All pairs of all namespaces, and mirrors that nobody owns any more
-  NAME trace -A
-  NAME trace -A --orphans
-
-  # The same of an object of another kind, and pairs of all kinds
-  NAME trace jobset/train -n ml
-  NAME trace -A --kinds all
 
   # Could this Job run anywhere, in that queue?
   NAME trace -f train.yaml --queue user-queue -n ml
 
-  # The chain as a picture for a ticket, and the time that each step took
+  # All pairs, and mirrors without an origin
+  NAME trace -A
+  NAME trace -A --orphans
+
+  # An object of another kind
+  NAME trace jobset/train -n ml
+
+  # For a ticket: the chain, and what the Job did over time
   NAME trace train -n ml -o mermaid
   NAME trace train -n ml -o svg > train.svg`, "NAME", env.DisplayName()),
 		Args: util.AtMostOne("the Job's name", "[KIND/]NAME"),
@@ -108,20 +104,20 @@ nothing is created, and the exit code is 3 if one of them can run nowhere as thi
 
 func (f *traceFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 	f.AddNamespacesFlag(cmd, "look")
-	f.AddKindsFlag(cmd, "Kinds to look at", delegation.Job().Name)
+	f.AddKindsFlag(cmd, "Kinds to read", delegation.Job().Name)
 	f.AddFromFlag(cmd)
 	flags := cmd.Flags()
-	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query) to filter the table of pairs on: those whose origin or mirror matches")
+	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query): list the pairs whose origin or mirror matches")
 	util.Describe(cmd, util.ForObjects, cobra.NoFileCompletions, "selector")
-	flags.StringArrayVarP(&f.filenames, "filename", "f", nil, "Filename, directory, or URL to files with Jobs that are not submitted yet, to tell where they could run; - is standard input")
+	flags.StringArrayVarP(&f.filenames, "filename", "f", nil, "Filename, directory, or URL to files with Jobs that are not submitted yet; - is standard input")
 	util.Describe(cmd, util.ForObjects, util.Manifests, "filename")
-	flags.StringVar(&f.queue, "queue", "", "With --filename, the LocalQueue to submit to, in place of the one that a Job names")
+	flags.StringVar(&f.queue, "queue", "", "With --filename, the LocalQueue, instead of that in the Job")
 	util.Describe(cmd, util.ForNewObject, ask.Asks(ask.Queues), "queue")
 	flags.BoolVar(&f.orphans, "orphans", false, "List only mirrors whose origin was not found")
 	util.Describe(cmd, util.ForObjects, nil, "orphans")
 	flags.BoolVar(&f.timeline, "timeline", false, "Show all events of a Job, not only the last ones")
 	util.Describe(cmd, util.ForOutput, nil, "timeline")
-	flags.BoolVarP(&f.watch, "watch", "w", false, "After looking, watch, and show what has changed")
+	flags.BoolVarP(&f.watch, "watch", "w", false, "Keep watching, and show what changes")
 	util.Describe(cmd, util.ForFollowing, nil, "watch")
 	formats := append(printers.Formats(), mermaid, printers.SVG)
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(formats, ", ")+")")
@@ -152,7 +148,7 @@ func (f *traceFlags) toOptions(env util.Environment, args []string) (*traceOptio
 	return o, nil
 }
 
-// fileConflicts says which flags make no sense with manifests.
+// fileConflicts returns an error for flags that make no sense with manifests.
 func (f *traceFlags) fileConflicts(o *traceOptions) error {
 	switch {
 	case len(f.filenames) == 0 && f.queue != "":
@@ -169,12 +165,12 @@ func (f *traceFlags) fileConflicts(o *traceOptions) error {
 	return nil
 }
 
-// draws says whether the answer is a picture.
+// draws reports whether the answer is a picture.
 func (o *traceOptions) draws() bool {
 	return o.format != nil && (o.format.Is(mermaid) || o.format.Is(printers.SVG))
 }
 
-// conflicts says which flags make no sense together.
+// conflicts returns an error for flags that make no sense together.
 func (f *traceFlags) conflicts(o *traceOptions) error {
 	switch {
 	case f.From != "" && f.watch:
@@ -185,6 +181,8 @@ func (f *traceFlags) conflicts(o *traceOptions) error {
 		return errors.New("--selector cannot be combined with a NAME")
 	case o.wanted.Name != "" && f.choosesKinds:
 		return errors.New("--kinds cannot be combined with a NAME. Write KIND/NAME")
+	case o.wanted.Name == "" && f.timeline:
+		return errors.New("--timeline requires the NAME of a Job")
 	case o.wanted.Name == "" && len(f.filenames) == 0 && o.draws():
 		return fmt.Errorf("-o %s requires the NAME of a Job", f.output)
 	}

@@ -8,15 +8,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// Addresses are those of all contexts there are, chosen or not, so that it can be
-// told which of them a MultiKueueCluster is. Nothing is sent to any of them. One that was
-// not chosen goes by the name of one that was, and leads to the same endpoint.
+// Addresses returns the addresses of all contexts, chosen or not, to identify the contexts of
+// MultiKueueClusters. It sends nothing to any of them. A context that was not chosen has the name
+// of a chosen one with the same endpoint.
 func (f *GlobalFlags) Addresses(contexts []fleet.Context, opened *fleet.Fleet) []kubecontext.Address {
 	all := contexts
 	if f.From != "" {
 		all = f.bundled
 	} else if known, err := fleet.Load(f.Kube, fleet.Selection{All: true}); err == nil {
-		// With --server or the like there is no telling; then it is those chosen.
+		// With --server and similar flags the others are unknown, so only the chosen ones count.
 		all = known
 	}
 	shownAs := map[string]string{}

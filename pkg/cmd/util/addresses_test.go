@@ -13,8 +13,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// TestAddressesOfContextsThatWereNotChosen: the cluster that was asked is not somewhere
-// else because somebody else's context for it stands first in the kubeconfig.
+// TestAddressesOfContextsThatWereNotChosen: the cluster that was asked is recognised even if
+// another context for it comes first in the kubeconfig.
 func TestAddressesOfContextsThatWereNotChosen(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)

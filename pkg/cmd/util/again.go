@@ -15,37 +15,36 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// lookAgain is how often it is judged anew with --watch although no watch has told of a
-// change: what is in progress gets old. It is judged from what is known, and nobody is
-// asked but for what cannot be watched.
+// lookAgain is how often --watch judges again although no watch has reported a change, because
+// states in progress get older. It judges from known objects, and asks clusters only for what
+// cannot be watched.
 const lookAgain = 2 * time.Second
 
-// Redraw is how long changes are collected before they are shown: a screen is drawn anew no
-// more than five times a second.
+// Redraw is how long changes are collected before they are shown: a screen is redrawn at most
+// five times a second.
 const Redraw = 200 * time.Millisecond
 
-// Tick is how often a screen is drawn anew without any change, so that ages move.
+// Tick is how often a screen is redrawn without any change, so that ages advance.
 const Tick = time.Second
 
-// restful is how many times as long as reading and judging took is waited before it is done
-// again, where that is longer: no more than a fifth of a core is used.
+// restful is the ratio of the pause to the time that reading and judging took, if that gives a
+// longer pause: at most a fifth of a core is used.
 const restful = 4
 
-// Repeated is something that is watched, and shown when it has changed.
+// Repeated is a value that is watched, and shown when it has changed.
 type Repeated[T any] struct {
 	Environment
-	// IsTable is whether it is shown as a table, which a terminal redraws.
+	// IsTable is set if it is shown as a table, which a terminal redraws.
 	IsTable bool
 	Read    func(context.Context) (T, error)
-	// Write writes it for a screen, show to the output, with what is to be told
-	// beside it.
+	// Write writes it for a screen, Show to the output, with messages beside it.
 	Write func(io.Writer, T) error
 	Show  func(T) error
-	// Notes, unless it is nil, returns what to report beside a value.
+	// Notes, unless it is nil, returns notes to show beside a value.
 	Notes func() []string
 }
 
-// Once reads and shows a single time.
+// Once reads and shows once.
 func (r *Repeated[T]) Once(ctx context.Context) error {
 	value, err := r.Read(ctx)
 	if stopped := Interrupted(ctx); stopped != nil {
@@ -57,8 +56,8 @@ func (r *Repeated[T]) Once(ctx context.Context) error {
 	return r.Show(value)
 }
 
-// Run reads and shows until ctx is over, and returns its cause, or until Show fails. What was read is watched, so that reading it again
-// asks the clusters for nothing else than what cannot be.
+// Run reads and shows until ctx ends, and returns its cause, or until Show fails. It watches what
+// it has read, so that reading again asks the clusters only for what cannot be watched.
 func (r *Repeated[T]) Run(ctx context.Context, f *fleet.Fleet) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -87,19 +86,19 @@ func (r *Repeated[T]) Run(ctx context.Context, f *fleet.Fleet) error {
 	}
 }
 
-// view is what is shown of something that is watched.
+// view is the display of a value that is watched.
 type view[T any] struct {
 	*Repeated[T]
 	notes *UnwatchedNotes
-	// screen is nil where no terminal is drawn on.
+	// screen is nil unless a terminal is drawn on.
 	screen *printers.Screen
-	// value is what was read last, and shown as it was written last.
+	// value is the last value read, and shown its text when it was last written.
 	value T
 	shown []byte
 }
 
-// wait waits until there is a reason to read again: a change, or the time that has passed,
-// by which also what is not watched is due. A screen is drawn meanwhile.
+// wait waits until there is a reason to read again: a change, or the time after which objects
+// that cannot be watched are read again. Meanwhile it draws the screen.
 func (v *view[T]) wait(ctx context.Context, changed <-chan struct{}, took time.Duration) error {
 	rest := restful * took
 	next := v.Clock.NewTimer(max(lookAgain, rest))
@@ -131,7 +130,7 @@ func (v *view[T]) wait(ctx context.Context, changed <-chan struct{}, took time.D
 	return nil
 }
 
-// update shows a value if it differs from what is shown.
+// update shows a value if it differs from the shown one.
 func (v *view[T]) update(value T) error {
 	content, err := json.Marshal(value)
 	if err != nil {
@@ -152,7 +151,7 @@ func (v *view[T]) update(value T) error {
 	}
 	v.shown = content
 	err = v.Show(value)
-	// While it is watched, neither what was found nor who does not answer ends it.
+	// In a watch, neither findings nor unreachable contexts end it.
 	var partial *PartialError
 	var found *FindingsError
 	var incomplete *IncompleteError
@@ -175,21 +174,22 @@ func (v *view[T]) draw() error {
 	return v.screen.Draw(text.String(), int(size.Width), int(size.Height))
 }
 
-// UnwatchedNotes tells of what of a fleet is read again and again, since it cannot be watched.
+// UnwatchedNotes reports which objects of a fleet are read repeatedly because they cannot be
+// watched.
 type UnwatchedNotes struct {
 	fleet *fleet.Fleet
 	out   io.Writer
 	told  sets.Set[string]
-	// others are further notes, unless it is nil.
+	// others returns further notes, unless it is nil.
 	others func() []string
 }
 
-// NewUnwatchedNotes makes them for a place to tell them.
+// NewUnwatchedNotes returns an UnwatchedNotes that writes to out.
 func NewUnwatchedNotes(f *fleet.Fleet, out io.Writer) *UnwatchedNotes {
 	return &UnwatchedNotes{fleet: f, out: out, told: sets.New[string]()}
 }
 
-// Tell tells what was not told so far.
+// Tell writes the notes that were not written yet.
 func (n *UnwatchedNotes) Tell() {
 	for _, note := range n.All() {
 		if !n.told.Has(note) {
@@ -199,7 +199,7 @@ func (n *UnwatchedNotes) Tell() {
 	}
 }
 
-// All are those that hold now.
+// All returns the notes that apply now.
 func (n *UnwatchedNotes) All() []string {
 	var notes []string
 	for _, u := range n.fleet.Unwatched() {

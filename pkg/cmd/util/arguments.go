@@ -7,10 +7,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// NoArguments is like cobra.NoArgs, in words that help.
+// NoArguments is cobra.NoArgs with a better message.
 func NoArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("%s takes no arguments, but got %q", cmd.CommandPath(), args)
@@ -18,17 +19,21 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// AtMostOne is like cobra.MaximumNArgs(1), in words that help.
+// AtMostOne is cobra.MaximumNArgs(1) with a better message.
 func AtMostOne(what, form string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 || len(args) == 1 && args[0] == "" {
-			return fmt.Errorf("%s takes at most one argument, %s as %s, but got %q", cmd.CommandPath(), what, form, args)
+			hint := ""
+			if kind, isKind := delegation.KindNamed(args[0]); isKind && len(args) == 2 {
+				hint = fmt.Sprintf(". Write %s/%s", kind.Name, args[1])
+			}
+			return fmt.Errorf("%s takes at most one argument, %s as %s, but got %q%s", cmd.CommandPath(), what, form, args, hint)
 		}
 		return nil
 	}
 }
 
-// ExactlyOne is like cobra.ExactArgs(1), in words that help.
+// ExactlyOne is cobra.ExactArgs(1) with a better message.
 func ExactlyOne(what, form string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 && args[0] != "" {
@@ -42,7 +47,7 @@ func ExactlyOne(what, form string) cobra.PositionalArgs {
 	}
 }
 
-// SuggestFlag adds to an error about a flag that is not there which one may be meant.
+// SuggestFlag adds a similar flag to an error about a flag that does not exist.
 func SuggestFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {

@@ -11,8 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// OneOf completes what takes one of these values. They may have a description behind a tab. Case does not matter, and is kept as it
-// was typed.
+// OneOf completes one of some values, which may have a description behind a tab. It ignores case,
+// and keeps the case that was typed.
 func OneOf(values ...string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		var found []string
@@ -25,8 +25,8 @@ func OneOf(values ...string) cobra.CompletionFunc {
 	}
 }
 
-// Directive tells the shell about choices that are there to the last. Behind some,
-// such as "jsonpath=" and "job/", the word goes on.
+// Directive returns the directive for a complete list of choices. After some, such as "jsonpath="
+// and "job/", the word continues.
 func Directive(choices []string) cobra.ShellCompDirective {
 	goesOn := func(choice string) bool { return strings.HasSuffix(choice, "=") || strings.HasSuffix(choice, "/") }
 	isAnEnd := func(choice string) bool { return !goesOn(choice) }
@@ -36,7 +36,7 @@ func Directive(choices []string) cobra.ShellCompDirective {
 	return cobra.ShellCompDirectiveNoFileComp
 }
 
-// FirstOnly completes the first argument and no other.
+// FirstOnly completes only the first argument.
 func FirstOnly(first cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -46,9 +46,8 @@ func FirstOnly(first cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// ListOf completes the last of several values with commas between them, and leaves
-// out those that stand there already. A mark in front of a value, if there is one,
-// is kept.
+// ListOf completes the last of several comma-separated values, and leaves out those that are
+// already there. A mark in front of a value, if there is one, is kept.
 func ListOf(one cobra.CompletionFunc, mark string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		behind := strings.LastIndex(typed, ",") + 1
@@ -68,22 +67,22 @@ func ListOf(one cobra.CompletionFunc, mark string) cobra.CompletionFunc {
 	}
 }
 
-// Files are what the shell itself completes.
+// Files lets the shell complete names of files.
 func Files(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// Folders are, too.
+// Folders lets the shell complete names of directories.
 func Folders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// Manifests are files of objects, and folders with them.
+// Manifests lets the shell complete names of manifests and their directories.
 func Manifests(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return []string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// Codes are check's, with what they mean.
+// Codes returns the codes of check with their titles.
 func Codes() []string {
 	var values []string
 	for _, r := range rules.Catalogue() {
@@ -92,7 +91,7 @@ func Codes() []string {
 	return values
 }
 
-// CompleteKinds completes a list of kinds, each told with what it is.
+// CompleteKinds completes a list of kinds, each with a description.
 func CompleteKinds() cobra.CompletionFunc {
 	var values []string
 	for _, k := range delegation.Kinds() {
@@ -100,7 +99,7 @@ func CompleteKinds() cobra.CompletionFunc {
 		if k.Resource.Group != "" {
 			what += " of " + k.Resource.Group
 		}
-		// A kind has a row for each of its versions that differ.
+		// A kind has several entries if its versions differ.
 		if value := cobra.CompletionWithDesc(k.Name, what); !slices.Contains(values, value) {
 			values = append(values, value)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// KnownCodes are codes as a user typed them, in any case.
+// KnownCodes validates codes, which may be in any case.
 func KnownCodes(typed []string) ([]string, error) {
 	var codes []string
 	for _, code := range typed {
@@ -21,7 +21,7 @@ func KnownCodes(typed []string) ([]string, error) {
 	return codes, nil
 }
 
-// UnknownCode says that there is no such code, and which one may be meant.
+// UnknownCode returns the error for an unknown code, with a similar one.
 func UnknownCode(code string, all []rules.Rule) error {
 	var known []string
 	for _, r := range all {

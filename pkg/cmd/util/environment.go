@@ -1,10 +1,11 @@
-// Package util is what the commands share: what they know of the process, the flags that
-// say where to look, how flags become clusters that answer, what is told besides the
-// output, and errors with their exit codes.
+// Package util has what the commands share: the environment of the process, the flags that choose
+// contexts, connecting to clusters, messages besides the output, and errors with their exit
+// codes.
 package util
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,32 +19,35 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// What --color can be.
+// The values of --color.
 const (
 	ColorAuto   = "auto"
 	ColorAlways = "always"
 	ColorNever  = "never"
 )
 
-// Environment is all that a command knows of the process it runs in.
+// Environment is everything that a command knows about its process.
 type Environment struct {
 	genericiooptions.IOStreams
-	// Program is what the process was called as: os.Args[0].
+	// Program is the name that the process was called by: os.Args[0].
 	Program string
-	// Args are the arguments behind it.
+	// Args are the arguments after it.
 	Args []string
 	// LookupEnv is os.LookupEnv.
 	LookupEnv func(string) (string, bool)
-	// Environ are the variables that commands inherit which the plugin runs, as os.Environ
-	// returns them.
+	// Environ are the environment variables for programs that the plugin runs, as from
+	// os.Environ.
 	Environ []string
 	Clock   clock.WithTicker
-	// Host is the name of the machine, and PID the number of the process on it.
+	// TableOut, unless it is nil, gets the table for people of a command that prints a document
+	// to Out.
+	TableOut io.Writer
+	// Host is the name of the machine, and PID the process ID.
 	Host string
 	PID  int
 }
 
-// ThisProcess is the environment of the process that calls it.
+// ThisProcess returns the environment of the current process.
 func ThisProcess() Environment {
 	host, err := os.Hostname()
 	if err != nil {
@@ -61,10 +65,9 @@ func ThisProcess() Environment {
 	}
 }
 
-// DisplayName is how the user called the plugin, with "kubectl" in front
-// whether it was called through kubectl or not. kubectl looks for the words
-// behind it joined by dashes, with the dashes inside a word made underscores
-// (kubectl: pkg/cmd/plugin.go).
+// DisplayName returns how the user called the plugin, with "kubectl" in front whether it was
+// called through kubectl or not. kubectl joins the words after it by dashes to find the plugin,
+// with the dashes inside a word replaced by underscores (kubectl: pkg/cmd/plugin.go).
 func (e Environment) DisplayName() string {
 	program := strings.TrimSuffix(filepath.Base(e.Program), ".exe")
 	words, ok := strings.CutPrefix(program, "kubectl-")
@@ -75,13 +78,13 @@ func (e Environment) DisplayName() string {
 	return strings.ReplaceAll(strings.Join(typed, " "), "_", "-")
 }
 
-// Own is a command of ours as the user calls the plugin.
+// Own returns a command of ours in the form in which the user calls the plugin.
 func (e Environment) Own(words ...string) command.Command {
 	return command.Of(strings.Fields(e.DisplayName())...).With(words...)
 }
 
-// Identity is who this process is to others: on Leases, and in what it writes
-// for people. No two processes have the same, on machines of one name neither.
+// Identity returns a name for this process on Leases and in texts for people. It is different for
+// every process, even on machines with the same name.
 func (e Environment) Identity() string {
 	user := "somebody"
 	for _, name := range []string{"USER", "LOGNAME", "USERNAME"} {
@@ -93,7 +96,7 @@ func (e Environment) Identity() string {
 	return fmt.Sprintf("%s@%s/%d-%s", user, e.Host, e.PID, rand.String(5))
 }
 
-// Terminal tells about the terminal that Out is; ok is false where it is none.
+// Terminal returns the size of the terminal of Out; ok is false if Out is no terminal.
 func (e Environment) Terminal() (size term.TerminalSize, ok bool) {
 	tty := term.TTY{Out: e.Out}
 	if !tty.IsTerminalOut() {
@@ -105,8 +108,8 @@ func (e Environment) Terminal() (size term.TerminalSize, ok bool) {
 	return size, true
 }
 
-// Cursor tells how wide the terminal is that Out is; ok is false where it is none,
-// or none whose cursor can be moved.
+// Cursor returns the width of the terminal of Out; ok is false if Out is no terminal, or one
+// whose cursor cannot be moved.
 func (e Environment) Cursor() (width int, ok bool) {
 	if name, _ := e.LookupEnv("TERM"); name == "dumb" {
 		return 0, false
@@ -115,8 +118,8 @@ func (e Environment) Cursor() (width int, ok bool) {
 	return int(size.Width), ok
 }
 
-// TableNow are a table's options with what may change while a command runs: the time,
-// and the width of the terminal.
+// TableNow sets the options of a table that may change while a command runs: the time, and the
+// width of the terminal.
 func (e Environment) TableNow(table printers.TableOptions) printers.TableOptions {
 	table.Now = e.Clock.Now()
 	if size, ok := e.Terminal(); ok {
@@ -125,8 +128,8 @@ func (e Environment) TableNow(table printers.TableOptions) printers.TableOptions
 	return table
 }
 
-// WantsColor decides about colour: the flag, else the presence of NO_COLOR, even
-// if empty, else TERM=dumb, else whether Out is a terminal.
+// WantsColor decides about colour: by the flag, else by the presence of NO_COLOR, even if empty,
+// else by TERM=dumb, else by whether Out is a terminal.
 func (e Environment) WantsColor(flag string) bool {
 	switch flag {
 	case ColorAlways:

@@ -21,8 +21,8 @@ func TestDisplayName(t *testing.T) {
 	}
 }
 
-// TestWantsColor: a buffer is no terminal, so that auto never wants any here;
-// the end-to-end tests try a terminal.
+// TestWantsColor: a buffer is no terminal, so auto never means colour here; the end-to-end tests
+// use a terminal.
 func TestWantsColor(t *testing.T) {
 	for _, tt := range []struct {
 		flag string

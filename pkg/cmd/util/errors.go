@@ -7,28 +7,27 @@ import (
 	"syscall"
 )
 
-// The exit codes, the same for every output format. Where several apply, the
-// smallest is taken.
+// The exit codes, the same for every output format. If several apply, the smallest is used.
 const (
 	ExitOK    = 0
 	ExitError = 1
 	ExitUsage = 2
-	// ExitFindings: check found something at or above --fail-on, or what trace was asked
-	// of can run nowhere.
+	// ExitFindings: check has findings at or above --fail-on, or the Jobs that trace was given
+	// can run nowhere.
 	ExitFindings = 3
 	ExitPartial  = 4
-	// ExitFailed: a dispatched Job has failed.
+	// ExitFailed: a dispatched Job failed.
 	ExitFailed = 5
-	// ExitTimeout: --timeout was over first.
+	// ExitTimeout: --timeout passed first.
 	ExitTimeout = 124
 	// ExitSignal is added to the number of the signal that ended a command.
 	ExitSignal = 128
 )
 
-// UsageError is a mistake in how the command was called.
+// UsageError is a mistake in the call of a command.
 type UsageError struct {
 	Err error
-	// Command is whose help to look at, such as "kubectl jobs-managedby ls".
+	// Command is the command whose help to read, such as "kubectl jobs-managedby ls".
 	Command string
 }
 
@@ -40,8 +39,7 @@ func (e *UsageError) Error() string {
 	return fmt.Sprintf("%v\nSee '%s -h' for help and examples", e.Err, e.Command)
 }
 
-// PartialError says that some contexts could not be read. What is wrong with
-// each of them has been told before.
+// PartialError is returned if some contexts could not be read. The reasons were printed before.
 type PartialError struct{ Failed, Total int }
 
 // ExitCode is 4.
@@ -54,7 +52,7 @@ func (e *PartialError) Error() string {
 	return fmt.Sprintf("incomplete answer: %d of %d contexts were not read completely", e.Failed, e.Total)
 }
 
-// FindingsError says that check found something. What it is has been told before.
+// FindingsError is returned if check has findings, which were printed before.
 type FindingsError struct{ Count string }
 
 // ExitCode is 3.
@@ -62,12 +60,12 @@ func (e *FindingsError) ExitCode() int { return ExitFindings }
 
 func (e *FindingsError) Error() string { return e.Count + " found" }
 
-// SignalError says that a signal ended the command.
+// SignalError is returned if a signal ended the command.
 type SignalError struct{ Signal os.Signal }
 
 func (e *SignalError) Error() string { return "ended by a signal: " + e.Signal.String() }
 
-// ExitCode is 128 and the number of the signal.
+// ExitCode is 128 plus the number of the signal.
 func (e *SignalError) ExitCode() int {
 	if number, ok := e.Signal.(syscall.Signal); ok {
 		return ExitSignal + int(number)
@@ -75,7 +73,7 @@ func (e *SignalError) ExitCode() int {
 	return ExitError
 }
 
-// Joined is like errors.Join, and leaves a single error as it is.
+// Joined is errors.Join, but returns a single error unchanged.
 func Joined(errs []error) error {
 	var kept []error
 	for _, err := range errs {
@@ -89,8 +87,8 @@ func Joined(errs []error) error {
 	return errors.Join(kept...)
 }
 
-// Separate are the errors that errors.Join has put below one another, none if err is
-// another error: one that is made of several may say more than they do.
+// Separate returns the errors that errors.Join has joined, nil for any other error: an error that
+// wraps several may have more text than they.
 func Separate(err error) []error {
 	several, ok := err.(interface{ Unwrap() []error })
 	if !ok {

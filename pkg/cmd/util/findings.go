@@ -10,10 +10,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// FailOnNone has no finding make the exit code.
+// FailOnNone is the value with which no finding changes the exit code.
 const FailOnNone = "none"
 
-// AddFindingsFlags adds the flags that say which findings count.
+// AddFindingsFlags adds the flags that choose findings.
 func AddFindingsFlags(cmd *cobra.Command, failOn *string, suppress *[]string) {
 	flags := cmd.Flags()
 	flags.StringVar(failOn, "fail-on", string(inspect.Warning), "The lowest severity that causes exit code 3. One of: (error, warning, info, none)")
@@ -33,13 +33,12 @@ func failOnValues() []string {
 // ValidateFailOn returns an error if --fail-on has no such value.
 func ValidateFailOn(value string) error {
 	if !slices.Contains(failOnValues(), value) {
-		return fmt.Errorf("--fail-on must be error, warning, info or none, not %q", value)
+		return fmt.Errorf("unknown --fail-on %q; choose one of error, warning, info, none", value)
 	}
 	return nil
 }
 
-// Verdict returns a *FindingsError if a finding is at least as bad as --fail-on says, and else
-// nil.
+// Verdict returns a *FindingsError if a finding is at least as severe as failOn, and else nil.
 func Verdict(items []inspect.Finding, failOn inspect.Severity) error {
 	if failOn == FailOnNone {
 		return nil

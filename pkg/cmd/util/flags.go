@@ -8,11 +8,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// HelpWidth is how wide help is, in columns.
+// HelpWidth is the width of help, in columns.
 const HelpWidth = 80
 
-// FlagGroup is the title, behind "Options", under which help shows flags that a user
-// thinks of together.
+// FlagGroup is the title, after "Options", under which help shows related flags.
 type FlagGroup string
 
 // The groups of flags.
@@ -33,7 +32,7 @@ const (
 	ForNothingElse FlagGroup = ""
 )
 
-// FlagGroups are all of them, in the order of help.
+// FlagGroups returns all groups, in the order of help.
 func FlagGroups() []FlagGroup {
 	return []FlagGroup{
 		ForObjects, ForClusters, ForNewObject, ForMirror, ForRun, ForPod, ForPodCommand, ForLogs, ForFindings, ForFollowing,
@@ -44,9 +43,9 @@ func FlagGroups() []FlagGroup {
 // groupAnnotation is the annotation of a flag with its group.
 const groupAnnotation = "jobmanagedby.github.io/group"
 
-// Describe tells of flags of a command in which group help shows them, and what completes
-// their values, which is nil for those that are given without one. It stands beside their
-// definition, and panics where there is none.
+// Describe sets the group of flags in help and the completion of their values, which is nil for
+// flags without a value. It must be called with the definition of the flags, and panics if a flag
+// does not exist.
 func Describe(cmd *cobra.Command, group FlagGroup, completion cobra.CompletionFunc, names ...string) {
 	for _, name := range names {
 		flag := cmd.Flag(name)
@@ -66,14 +65,14 @@ func Describe(cmd *cobra.Command, group FlagGroup, completion cobra.CompletionFu
 	}
 }
 
-// GroupOf is the group of a flag; it is not ok if nobody has described it.
+// GroupOf returns the group of a flag; ok is false if the flag has none.
 func GroupOf(flag *pflag.Flag) (group FlagGroup, ok bool) {
 	titles, ok := flag.Annotations[groupAnnotation]
 	return FlagGroup(strings.Join(titles, "")), ok
 }
 
-// FlagUsages are the usages of flags in their groups. The flag for help is in none, and
-// is left out, as kubectl does.
+// FlagUsages returns the usages of flags in their groups. The help flag is in none, and is left
+// out, as in kubectl.
 func FlagUsages(flags *pflag.FlagSet) string {
 	groups := map[FlagGroup]*pflag.FlagSet{}
 	for _, group := range FlagGroups() {

@@ -14,21 +14,20 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// AddFromFlag adds the flag that has a command read a bundle.
+// AddFromFlag adds the flag --from, with which a command reads a bundle.
 func (f *GlobalFlags) AddFromFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.From, "from", f.From, "Folder that the snapshot command wrote, to read instead of asking any cluster, as of when it was taken; all of its contexts unless some are chosen")
+	cmd.Flags().StringVar(&f.From, "from", f.From, "Directory of the snapshot command to read instead of clusters, as of the time it was taken")
 	Describe(cmd, ForClusters, Folders, "from")
 }
 
-// AddHiddenFromFlag adds it to a command that refuses it, so that it can do so in words
-// that help.
+// AddHiddenFromFlag adds it to a command that refuses it, so that the error can be helpful.
 func (f *GlobalFlags) AddHiddenFromFlag(cmd *cobra.Command) {
 	f.AddFromFlag(cmd)
 	cmd.Flag("from").Hidden = true
 }
 
-// refusedFrom names those of kubectl's flags in use that make no sense with a
-// bundle, because they say how to reach a server.
+// refusedFrom returns those of kubectl's given flags that make no sense with a bundle, because
+// they are about reaching a server.
 func (f *GlobalFlags) refusedFrom() []string {
 	if f.From == "" {
 		return nil
@@ -42,7 +41,7 @@ func (f *GlobalFlags) refusedFrom() []string {
 	return names
 }
 
-// RefuseWatch says why a bundle cannot be watched.
+// RefuseWatch returns an error if a bundle is to be watched.
 func (f *GlobalFlags) RefuseWatch(watch bool) error {
 	if watch && f.From != "" {
 		return errors.New("--from cannot be combined with --watch or --watch-only: a snapshot never changes")
@@ -50,8 +49,8 @@ func (f *GlobalFlags) RefuseWatch(watch bool) error {
 	return nil
 }
 
-// loadBundle prepares the chosen contexts of the bundle. From then on it is the
-// time at which it was taken.
+// loadBundle loads the chosen contexts of the bundle. From then on, env's clock shows the time at
+// which the bundle was taken.
 func (f *GlobalFlags) loadBundle(env *Environment) ([]fleet.Context, error) {
 	b, err := bundle.Open(f.From)
 	if err != nil {
@@ -72,7 +71,7 @@ func (f *GlobalFlags) loadBundle(env *Environment) ([]fleet.Context, error) {
 	return contexts, nil
 }
 
-// pick returns those of a bundle's contexts that the user chose.
+// pick returns the chosen contexts of a bundle.
 func (f *GlobalFlags) pick(contexts []fleet.Context) ([]fleet.Context, error) {
 	names := make([]string, len(contexts))
 	for i, c := range contexts {
@@ -98,8 +97,8 @@ func (f *GlobalFlags) pick(contexts []fleet.Context) ([]fleet.Context, error) {
 	return slices.DeleteFunc(contexts, func(c fleet.Context) bool { return !slices.Contains(chosen, c.Name) }), nil
 }
 
-// tellMissing says where a bundle holds less than is asked for, so that nobody
-// takes what was not read for what was not there.
+// tellMissing prints where a bundle has less than was requested, so that what was not recorded is
+// not taken for what was not there.
 func (f *GlobalFlags) tellMissing(env Environment, b *bundle.Bundle, contexts []fleet.Context) {
 	for _, c := range contexts {
 		held, bounded := b.Namespaces(c.Name)
@@ -114,14 +113,14 @@ func (f *GlobalFlags) tellMissing(env Environment, b *bundle.Bundle, contexts []
 	}
 }
 
-// stoppedClock shows one time for ever; its timers and tickers run.
+// stoppedClock always shows the same time; its timers and tickers run.
 type stoppedClock struct {
 	clock.RealClock
 	now time.Time
 }
 
-// Now is when the clock was stopped.
+// Now returns the time at which the clock was stopped.
 func (c stoppedClock) Now() time.Time { return c.now }
 
-// Since agrees with Now.
+// Since is consistent with Now.
 func (c stoppedClock) Since(t time.Time) time.Duration { return c.now.Sub(t) }

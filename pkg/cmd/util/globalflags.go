@@ -18,8 +18,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// GlobalFlags are common to all commands: kubectl's own, and ours for several
-// contexts.
+// GlobalFlags are the flags of all commands: kubectl's own, and ours for several contexts.
 type GlobalFlags struct {
 	Kube           *genericclioptions.ConfigFlags
 	Contexts       []string
@@ -28,7 +27,7 @@ type GlobalFlags struct {
 	ContextTimeout time.Duration
 	Kinds          []string
 	Color          string
-	// usualCache is the cache folder where --cache-dir names none.
+	// usualCache is the cache directory if --cache-dir is not given.
 	usualCache string
 	// Warned are the warnings that servers have sent.
 	Warned warnings
@@ -36,21 +35,26 @@ type GlobalFlags struct {
 	From string
 	// bundled are all contexts of that bundle.
 	bundled []fleet.Context
-	// others are addresses that it tells of beside theirs.
+	// others are further addresses in the bundle.
 	others []kubecontext.Address
+	// Within, unless it is nil, are the names of the only contexts that may be read. All of them
+	// are read, unless flags leave some out.
+	Within []string
+	// ReadOnly refuses to send requests that could change something.
+	ReadOnly bool
 	// Kubectl are kubectl's own flags.
 	Kubectl *pflag.FlagSet
 }
 
-// NewGlobalFlags are the flags as they are where none is given.
+// NewGlobalFlags returns the flags with their defaults.
 func NewGlobalFlags() *GlobalFlags {
 	f := &GlobalFlags{Kube: genericclioptions.NewConfigFlags(false), ContextTimeout: 15 * time.Second, Color: ColorAuto}
 	f.usualCache = *f.Kube.CacheDir
 	return f
 }
 
-// CacheDir is kubectl's cache folder. As with kubectl, an empty --cache-dir is the
-// usual one; "" is for none, where there is no home for it.
+// CacheDir returns kubectl's cache directory. As in kubectl, an empty --cache-dir is the default
+// one; "" means none, if there is no home directory for it.
 func (f *GlobalFlags) CacheDir() string {
 	dir := *f.Kube.CacheDir
 	if dir == "" {
@@ -68,19 +72,19 @@ func (f *GlobalFlags) AddNamespacesFlag(cmd *cobra.Command, verb string) {
 	Describe(cmd, ForObjects, nil, "all-namespaces")
 }
 
-// AddListFlags adds the flags that say what to list.
+// AddListFlags adds the flags that choose what to list.
 func (f *GlobalFlags) AddListFlags(cmd *cobra.Command) {
 	f.AddNamespacesFlag(cmd, "list")
-	f.AddKindsFlag(cmd, "Kinds to look at", delegation.Job().Name)
+	f.AddKindsFlag(cmd, "Kinds to read", delegation.Job().Name)
 }
 
-// AddKindsFlag adds the flag that says which kinds are meant, with what they are for.
+// AddKindsFlag adds the flag that chooses kinds, with its purpose.
 func (f *GlobalFlags) AddKindsFlag(cmd *cobra.Command, what string, byDefault ...string) {
-	cmd.Flags().StringSliceVar(&f.Kinds, "kinds", byDefault, what+", comma-separated: names as the kinds command tells them, or all")
+	cmd.Flags().StringSliceVar(&f.Kinds, "kinds", byDefault, what+", comma-separated: names that the kinds command lists, or all")
 	Describe(cmd, ForObjects, CompleteKinds(), "kinds")
 }
 
-// Validate checks what needs no kubeconfig.
+// Validate checks what can be checked without a kubeconfig.
 func (f *GlobalFlags) Validate() error {
 	switch {
 	case !slices.Contains([]string{ColorAuto, ColorAlways, ColorNever}, f.Color):

@@ -14,7 +14,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// validateKinds checks what needs no cluster.
+// validateKinds checks what can be checked without a cluster.
 func (f *GlobalFlags) validateKinds() error {
 	for _, name := range f.Kinds {
 		if name == read.AllKinds {
@@ -27,10 +27,9 @@ func (f *GlobalFlags) validateKinds() error {
 	return nil
 }
 
-// CheckKindName says what is wrong with the name of a kind, as far as that shows
-// before any cluster is asked: some may serve kinds that nobody here knows of. One
-// that is almost that of a known kind is a typing mistake, unless it comes with its
-// group.
+// CheckKindName returns an error for an invalid name of a kind, as far as that shows before any
+// cluster is asked: clusters may serve unknown kinds. A name similar to that of a known kind is a
+// typo, unless it has its group.
 func CheckKindName(name string) error {
 	if _, known := delegation.KindNamed(name); known {
 		return nil
@@ -47,7 +46,7 @@ func CheckKindName(name string) error {
 	return fmt.Errorf("unknown kind %q; did you mean %q? For another kind of that name, add its group: %s.GROUP", name, nearest, name)
 }
 
-// kindNames are the names of the kinds that are known, each once.
+// kindNames returns the names of the known kinds, each once.
 func kindNames() []string {
 	var names []string
 	for _, k := range delegation.Kinds() {
@@ -58,7 +57,8 @@ func kindNames() []string {
 	return names
 }
 
-// NounFor is what a query is for: Jobs, or objects where it is not for Jobs alone.
+// NounFor returns the plural for the results of a query: Jobs, or objects if the query is not
+// only for Jobs.
 func NounFor(q read.Query) string {
 	if q.OnlyJobs() {
 		return "Jobs"
@@ -66,21 +66,38 @@ func NounFor(q read.Query) string {
 	return "objects"
 }
 
-// RequireServed asks all clusters whether there is a kind for each of some names, as
-// read.Served takes them. A name by which no cluster that answers serves any is an
-// error: it is a mistake more often than not, and nothing would be found.
+// RequireServed asks all clusters for the kinds of some names, as read.Served takes them. A name
+// that no answering cluster serves is an error: usually it is a mistake, and nothing would be
+// found.
 func RequireServed(ctx context.Context, env Environment, f *fleet.Fleet, names []string) error {
 	unserved, errs := read.Unserved(ctx, f, names)
 	if len(unserved) == 0 {
 		return nil
 	}
 	TellErrors(env.ErrOut, errs)
+	quoted := make([]string, len(unserved))
 	for i := range unserved {
-		unserved[i] = fmt.Sprintf("%q", unserved[i])
+		quoted[i] = fmt.Sprintf("%q", unserved[i])
 	}
-	message := fmt.Sprintf("no context serves kind %s with a managedBy field", strings.Join(unserved, " or "))
+	message := fmt.Sprintf("no context serves kind %s with a managedBy field", strings.Join(quoted, " or "))
 	if len(errs) > 0 {
-		message = fmt.Sprintf("no context that was read serves kind %s with a managedBy field", strings.Join(unserved, " or "))
+		message = fmt.Sprintf("no context that was read serves kind %s with a managedBy field", strings.Join(quoted, " or "))
 	}
-	return errors.New(message + "; " + env.DisplayName() + " kinds lists the kinds of each context")
+	message += "; " + env.DisplayName() + " kinds lists the kinds of each context"
+	if name, isGiven := afterKind(env.Args, unserved); isGiven {
+		message += fmt.Sprintf(". For a Job in namespace %s: %s -n %s", unserved[0], name, unserved[0])
+	}
+	return errors.New(message)
+}
+
+// afterKind returns NAME if the only unserved kind was given as KIND/NAME, which may be meant as
+// NAMESPACE/NAME.
+func afterKind(args, unserved []string) (name string, isGiven bool) {
+	for _, arg := range args {
+		kind, name, isBoth := strings.Cut(arg, "/")
+		if _, isKnown := delegation.KindNamed(kind); isBoth && !isKnown && !strings.Contains(kind, ".") && len(unserved) == 1 && strings.EqualFold(kind, unserved[0]) {
+			return name, true
+		}
+	}
+	return "", false
 }

@@ -11,12 +11,12 @@ import (
 func TestCheckKindName(t *testing.T) {
 	for name, want := range map[string]string{
 		"job": "", "JobSets": "", "pr": "", "rayjobs.ray.io": "", "pod": "",
-		// Some cluster may know these.
+		// Some cluster may serve these.
 		"workflow": "", "Workflows.argoproj.io": "", "jobs.batch.volcano.sh": "", "jobst.example.com": "",
 		"jobb":   `unknown kind "jobb"; did you mean "job"? For another kind of that name, add its group: jobb.GROUP`,
 		"rayjbo": `unknown kind "rayjbo"; did you mean "rayjob"?`,
 		"alll":   `unknown kind "alll"; did you mean "all"?`,
-		// Nothing is called so.
+		// These cannot be names.
 		"": `unknown kind "". Known kinds: job, cronjob, jobset`, "a/b": `unknown kind "a/b". Known kinds:`, "my_kind": `unknown kind "my_kind"`,
 		"widgets.": `unknown kind "widgets."`, ".example.com": `unknown kind ".example.com"`, "w i": "and all; the kinds command lists all",
 	} {

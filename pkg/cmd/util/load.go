@@ -6,37 +6,51 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// DefaultContexts says which contexts are meant where the user names none.
+// DefaultContexts selects the contexts if the user names none.
 type DefaultContexts int
 
 const (
-	// CurrentContext is as in kubectl.
+	// CurrentContext is the default of kubectl.
 	CurrentContext DefaultContexts = iota
-	// EveryContext is for what is about all clusters.
+	// EveryContext is for commands about all clusters.
 	EveryContext
 )
 
-// Load prepares the chosen contexts, of the kubeconfig or of a bundle. With a
-// bundle, env's clock becomes the bundle's.
+// Load loads the chosen contexts of the kubeconfig or of a bundle. With a bundle, env's clock
+// becomes the bundle's.
 func (f *GlobalFlags) Load(env *Environment, byDefault DefaultContexts) ([]fleet.Context, error) {
+	if f.Within != nil {
+		byDefault = EveryContext
+	}
 	contexts, err := f.choose(env, byDefault)
 	if err != nil {
 		return nil, err
+	}
+	if f.Within != nil {
+		contexts = slices.DeleteFunc(contexts, func(c fleet.Context) bool { return !slices.Contains(f.Within, c.Name) })
+		if len(contexts) == 0 {
+			return nil, fmt.Errorf("no context %s any more; restart this command", strings.Join(f.Within, ", "))
+		}
 	}
 	f.Introduce(*env, contexts)
 	return contexts, nil
 }
 
-// Introduce has servers told who asks, and the user told what they warn of.
+// Introduce sets the user agent of requests, and prints the warnings of servers.
 func (f *GlobalFlags) Introduce(env Environment, contexts []fleet.Context) {
 	for i := range contexts {
 		if c := contexts[i].Config; c != nil {
+			if f.ReadOnly {
+				c.Wrap(func(next http.RoundTripper) http.RoundTripper { return &readOnly{next: next} })
+			}
 			c.UserAgent = "kubectl-jobs_managedby/" + Version()
 			c.WarningHandlerWithContext = f.Warned.handler(env, contexts[i].Name, len(contexts) > 1)
 		}
@@ -66,12 +80,12 @@ func (f *GlobalFlags) choose(env *Environment, byDefault DefaultContexts) ([]fle
 	return contexts, err
 }
 
-// ContextsVariable is the environment variable with the contexts that a user
-// usually wants to look at, as --contexts takes them.
+// ContextsVariable is the environment variable with the contexts that a user usually wants to
+// read, in the form of --contexts.
 const ContextsVariable = "KUBECTL_JOBS_MANAGEDBY_CONTEXTS"
 
-// usualContexts are those of the environment variable, none where the call says
-// which ones it wants.
+// usualContexts returns the contexts of the environment variable, nil if the call chooses
+// contexts.
 func (f *GlobalFlags) usualContexts(env Environment) []string {
 	value, _ := env.LookupEnv(ContextsVariable)
 	if f.namesContexts() || f.namesServer() {
@@ -83,19 +97,19 @@ func (f *GlobalFlags) usualContexts(env Environment) []string {
 	return []string{value}
 }
 
-// namesContexts says whether the user chose contexts.
+// namesContexts reports whether the user chose contexts.
 func (f *GlobalFlags) namesContexts() bool {
 	return f.AllContexts || len(f.Contexts) > 0 || *f.Kube.Context != ""
 }
 
-// namesServer says whether the user chose a cluster or a user beside those of
-// the contexts, which makes sense for a single one only.
+// namesServer reports whether the user chose a cluster or a user other than those of the
+// contexts, which makes sense only for a single context.
 func (f *GlobalFlags) namesServer() bool {
 	return *f.Kube.APIServer != "" || *f.Kube.ClusterName != "" || *f.Kube.AuthInfoName != "" || *f.Kube.BearerToken != ""
 }
 
-// LoadWorkers prepares the context of the origins, and those that to asks for, each as
-// --contexts takes it, in their order. The first is none of them.
+// LoadWorkers loads the origins' context, and the contexts that to selects, in their order. Each
+// element of to has the form of --contexts. The origins' context is never among them.
 func (f *GlobalFlags) LoadWorkers(env Environment, to []string) (origin fleet.Context, workers []fleet.Context, err error) {
 	here, err := fleet.Load(f.Kube, fleet.Selection{})
 	if err != nil {
@@ -112,17 +126,16 @@ func (f *GlobalFlags) LoadWorkers(env Environment, to []string) (origin fleet.Co
 	return all[0], all[1:], nil
 }
 
-// OneNamespace has the same namespace looked at on all clusters, that of the first
-// context, which is the current one: mirrors are in their origins' namespaces, and
-// would else seem to be nobody's.
+// OneNamespace sets the namespace of the first context, which is the current one, on all
+// contexts: mirrors are in their origins' namespaces, and would otherwise seem to be orphans.
 func OneNamespace(contexts []fleet.Context) {
 	for i := range contexts {
 		contexts[i].Namespace = contexts[0].Namespace
 	}
 }
 
-// Reach connects to the contexts, tells which of them are the same cluster, and sees
-// that the kinds that are asked for are served somewhere.
+// Reach connects to the contexts, prints which of them are the same cluster, and checks that the
+// wanted kinds are served somewhere.
 func (f *GlobalFlags) Reach(ctx context.Context, env Environment, contexts []fleet.Context, kinds []string) (*fleet.Fleet, error) {
 	reached := f.Open(ctx, env, contexts)
 	if err := Interrupted(ctx); err != nil {
@@ -142,8 +155,7 @@ func (f *GlobalFlags) Open(ctx context.Context, env Environment, contexts []flee
 	})
 }
 
-// tellAliases says which contexts were left out because another one reaches the
-// same cluster, so that nobody looks for them in vain.
+// tellAliases prints which contexts were left out because another one reaches the same cluster.
 func tellAliases(w io.Writer, f *fleet.Fleet) {
 	same := map[string][]string{}
 	for _, a := range f.Aliases() {

@@ -16,8 +16,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// NamespaceMissing is an error if none of the clusters that were read has a namespace, and nil
-// where that is not known of one of them.
+// NamespaceMissing returns an error if none of the clusters that were read has a namespace, and
+// nil if one of them is unknown.
 func NamespaceMissing(namespace string, v *inspect.Inventory) error {
 	var contexts []string
 	for _, f := range v.Clusters {
@@ -39,9 +39,22 @@ func errNoNamespace(namespace string, contexts []string) error {
 		namespace, map[bool]string{true: "context", false: "contexts"}[len(contexts) == 1], strings.Join(contexts, ", "))
 }
 
+// NoteNamespace says that only one namespace was read, in which nothing was found.
+func NoteNamespace(w io.Writer, namespace string) {
+	Tell(w, "note: only namespace %s was read; -A reads all namespaces", namespace)
+}
+
 // NoteMissingNamespace says that a namespace in which nothing was found does not exist in any of
 // the contexts. It says nothing where one of them does not answer.
 func NoteMissingNamespace(ctx context.Context, w io.Writer, f *fleet.Fleet) {
+	if err := MissingNamespace(ctx, f); err != nil {
+		Tell(w, "note: %v", err)
+	}
+}
+
+// MissingNamespace returns an error if the namespace of the contexts exists in none of them. If one
+// of them does not answer, it returns nil.
+func MissingNamespace(ctx context.Context, f *fleet.Fleet) error {
 	namespaces := schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	var contexts []string
 	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (bool, error) {
@@ -49,17 +62,20 @@ func NoteMissingNamespace(ctx context.Context, w io.Writer, f *fleet.Fleet) {
 		return found != nil, err
 	}) {
 		if a.Value || a.Err != nil {
-			return
+			return nil //nolint:nilerr // A cluster that does not answer may have the namespace.
 		}
 		contexts = append(contexts, a.Context)
 	}
 	if clusters := f.Clusters(); len(contexts) > 0 && len(clusters) > 0 {
-		Tell(w, "note: %v", errNoNamespace(clusters[0].Namespace, contexts))
+		return errNoNamespace(clusters[0].Namespace, contexts)
 	}
+	return nil
 }
 
-// NotFound says where a wanted Job was looked for in vain, and where it could not be.
-func NotFound(env Environment, wanted read.Wanted, inventory *inspect.Inventory) error {
+// NotFound returns an error for a Job that an inventory of the fleet lacks, with the contexts that were
+// read, those that were not, and the namespaces that have a Job of that name. It prints why contexts
+// were not read.
+func NotFound(ctx context.Context, env Environment, f *fleet.Fleet, wanted read.Wanted, inventory *inspect.Inventory) error {
 	var looked, unread []string
 	for _, f := range inventory.Clusters {
 		if f.Err != nil {
@@ -72,15 +88,15 @@ func NotFound(env Environment, wanted read.Wanted, inventory *inspect.Inventory)
 	if len(looked) == 0 {
 		return &PartialError{Failed: len(unread), Total: len(unread)}
 	}
-	return NotFoundIn(wanted, looked, unread)
+	return NotFoundIn(ctx, f, wanted, looked, unread)
 }
 
-// NotFoundIn says in which contexts a wanted Job was looked for in vain, and in which it could
-// not be.
-func NotFoundIn(wanted read.Wanted, looked, unread []string) error {
-	where, hint := fmt.Sprintf("in namespace %q of ", wanted.Namespace), "name the namespace with -n"
+// NotFoundIn returns an error for a Job that is in none of the contexts that were looked at. It asks
+// these in which other namespaces they have a Job of that name.
+func NotFoundIn(ctx context.Context, f *fleet.Fleet, wanted read.Wanted, looked, unread []string) error {
+	where := fmt.Sprintf("in namespace %q of ", wanted.Namespace)
 	if wanted.Namespace == "" {
-		where, hint = "in any namespace of ", ""
+		where = "in any namespace of "
 	}
 	message := fmt.Sprintf("%s %q not found %scontext", cmp.Or(wanted.Kind, delegation.Job().Name), wanted.Name, where)
 	if len(looked) > 1 {
@@ -90,8 +106,26 @@ func NotFoundIn(wanted read.Wanted, looked, unread []string) error {
 	if len(unread) > 0 {
 		message += fmt.Sprintf("; %s not read", strings.Join(unread, ", "))
 	}
-	if hint != "" {
-		message += "; " + hint
+	if kind, isKind := delegation.KindNamed(wanted.Name); isKind && wanted.Kind == "" {
+		return fmt.Errorf("%s; %q is a kind: write %s/NAME", message, wanted.Name, kind.Name)
 	}
-	return errors.New(message)
+	if wanted.Namespace == "" {
+		return errors.New(message)
+	}
+	return errors.New(message + "; " + namespaceHint(ctx, f, wanted, looked, len(unread) == 0))
+}
+
+// namespaceHint says which namespaces of some contexts have a Job of the wanted name. It says that
+// none has one only if these are all contexts.
+func namespaceHint(ctx context.Context, f *fleet.Fleet, wanted read.Wanted, contexts []string, areAll bool) string {
+	namespaces, isComplete := wanted.NamespacesWith(ctx, f, contexts)
+	switch {
+	case len(namespaces) == 1:
+		return fmt.Sprintf("namespace %s has one: add -n %s", namespaces[0], namespaces[0])
+	case len(namespaces) > 1:
+		return fmt.Sprintf("namespaces %s have one: choose with -n", strings.Join(namespaces, ", "))
+	case isComplete && areAll:
+		return "no other namespace has one"
+	}
+	return "name the namespace with -n"
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// Written has something written to w, and says so where that fails.
+// Written calls write with a buffered w, and returns an error if that fails.
 func Written(w io.Writer, write func(io.Writer) error) error {
 	out := bufio.NewWriter(w)
 	err := write(out)
@@ -24,8 +24,16 @@ func Written(w io.Writer, write func(io.Writer) error) error {
 	return nil
 }
 
-// Tell writes a line for people. That it cannot be written is nothing that could
-// be told.
+// Print writes an answer to Out in the chosen format, and its table to TableOut if both are
+// wanted.
+func (e Environment) Print(write, table func(io.Writer) error) error {
+	if err := Written(e.Out, write); err != nil || e.TableOut == nil {
+		return err
+	}
+	return Written(e.TableOut, table)
+}
+
+// Tell writes a line for people. It ignores errors, because they could not be printed either.
 func Tell(w io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintln(w, printers.Safe(fmt.Sprintf(format, args...)))
 }
@@ -51,8 +59,8 @@ func TellUnneeded(w io.Writer, errs []inspect.ContextError) {
 	}
 }
 
-// Partial makes an error of what is wrong with some contexts of so many, or nil where
-// nothing is.
+// Partial returns an error for the contexts that could not be read, out of total, or nil if there
+// are none.
 func Partial(errs []inspect.ContextError, total int) error {
 	failed := sets.New[string]()
 	for _, e := range errs {
@@ -64,16 +72,16 @@ func Partial(errs []inspect.ContextError, total int) error {
 	return &PartialError{Failed: failed.Len(), Total: total}
 }
 
-// IncompleteError is that an answer depends on something that could not be read, which was
+// IncompleteError is returned if an answer depends on something that could not be read, which was
 // printed.
 type IncompleteError struct{}
 
 func (*IncompleteError) Error() string { return `the answer is incomplete: see "not checked"` }
 
-// ExitCode is that of an incomplete answer.
+// ExitCode is the code of an incomplete answer.
 func (*IncompleteError) ExitCode() int { return ExitPartial }
 
-// Incomplete is an *IncompleteError if anything was not checked, and else nil.
+// Incomplete returns an *IncompleteError if anything was not checked, and else nil.
 func Incomplete(unchecked []inspect.Unchecked) error {
 	if len(unchecked) == 0 {
 		return nil

@@ -13,27 +13,27 @@ import (
 )
 
 const (
-	// quiet is how long a user waits without being told for whom.
+	// quiet is how long a user waits without a message.
 	quiet = time.Second
-	// refresh is how often the line is written anew.
+	// refresh is how often the line is redrawn.
 	refresh = 250 * time.Millisecond
 )
 
-// Progress is a line on a terminal that tells, after a while, which contexts a
-// command waits for. It is gone before anything else is printed.
+// Progress is a line on a terminal that shows, after a while, which contexts a command waits for.
+// It is removed before anything else is printed.
 type Progress struct {
 	clock clock.WithTicker
-	// line is nil where there is no terminal.
+	// line is nil if there is no terminal.
 	line *printers.WaitLine
 
 	mu       sync.Mutex
 	contexts []string
 	since    time.Time
-	// over ends the goroutine that draws; nil while there is none.
+	// over ends the goroutine that draws; nil if there is none.
 	over chan struct{}
 }
 
-// NewProgress makes one for a command.
+// NewProgress returns a Progress for a command.
 func NewProgress(env Environment) *Progress {
 	p := &Progress{clock: env.Clock}
 	tty := term.TTY{Out: env.ErrOut}
@@ -48,7 +48,7 @@ func NewProgress(env Environment) *Progress {
 	return p
 }
 
-// Waiting is what fleet.Options.Waiting takes.
+// Waiting is for fleet.Options.Waiting.
 func (p *Progress) Waiting(contexts []string) {
 	if p.line == nil {
 		return
@@ -85,7 +85,7 @@ func (p *Progress) draw(over <-chan struct{}) {
 	defer p.mu.Unlock()
 	select {
 	case <-over:
-		// It was cleared already.
+		// It was already cleared.
 		return
 	default:
 	}

@@ -32,12 +32,12 @@ func (t *terminal) String() string {
 	return t.text.String()
 }
 
-// TestProgress: nothing is told within the first second; after that, for whom the
-// user waits, cut to the terminal's width; and nothing of it is left.
+// TestProgress: nothing is shown within the first second; then the contexts that the user waits
+// for, cut to the terminal's width; and at the end the line is removed.
 func TestProgress(t *testing.T) {
 	clock, screen := clocktesting.NewFakeClock(time.Now()), &terminal{}
 	p := &Progress{clock: clock, line: printers.NewWaitLine(screen, 40)}
-	// step lets time pass once the goroutine waits for that.
+	// step advances the clock once the goroutine waits for it.
 	step := func(d time.Duration) {
 		poll.WaitOn(t, func(poll.LogT) poll.Result {
 			if clock.HasWaiters() {
@@ -68,7 +68,7 @@ func TestProgress(t *testing.T) {
 	shows(second + "\r\x1b[K")
 }
 
-// TestProgressOfQuickAnswers: what is over within a second was never told.
+// TestProgressOfQuickAnswers: nothing is shown if the answers come within a second.
 func TestProgressOfQuickAnswers(t *testing.T) {
 	screen := &terminal{}
 	p := &Progress{clock: clocktesting.NewFakeClock(time.Now()), line: printers.NewWaitLine(screen, 40)}
@@ -77,7 +77,7 @@ func TestProgressOfQuickAnswers(t *testing.T) {
 	assert.Equal(t, screen.String(), "")
 }
 
-// TestProgressWithoutTerminal: who pipes has no use for it.
+// TestProgressWithoutTerminal: nothing is shown in piped output.
 func TestProgressWithoutTerminal(t *testing.T) {
 	var errOut bytes.Buffer
 	p := NewProgress(Environment{

@@ -10,13 +10,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// secrets are the flags whose values nobody is to read on a screen, or in the log of a
-// CI, and what stands in their place.
+// secrets returns the flags whose values must not appear on a screen or in a CI log, with their
+// placeholders.
 func secrets() map[string]string { return map[string]string{"token": "TOKEN"} }
 
-// RepeatedFlags are the words that give all flags which a user has given once more, as far as
-// another command takes them. All that changes what comes of a command is said by flags,
-// so one that is added later is repeated without more.
+// RepeatedFlags returns the words that repeat all flags that a user has given, as far as another
+// command takes them. Everything that changes the result of a command is a flag, so a flag that
+// is added later is repeated without further changes.
 func RepeatedFlags(given *pflag.FlagSet, takes func(flag string) bool) []string {
 	var words []string
 	given.VisitAll(func(flag *pflag.Flag) {
@@ -33,20 +33,20 @@ func RepeatedFlags(given *pflag.FlagSet, takes func(flag string) bool) []string 
 	return words
 }
 
-// ReachFlags are the words that have a command of kubectl's, or one of ours, reach the clusters
-// that were asked, as whom they were: who takes a kubeconfig by a flag may have contexts of
-// the same names in the usual one.
+// ReachFlags returns the words with which another command, kubectl's or ours, reaches the same
+// clusters as the same user: with a kubeconfig given by a flag, the default one may have contexts
+// of the same names.
 func (f *GlobalFlags) ReachFlags() []string {
 	if f.Kubectl == nil {
 		return nil
 	}
 	return RepeatedFlags(f.Kubectl, func(flag string) bool {
-		// Which context and namespace are meant is told by name.
+		// Context and namespace are named explicitly.
 		return !slices.Contains([]string{"context", "namespace", "cache-dir", "request-timeout", "disable-compression"}, flag)
 	})
 }
 
-// flagWords give a flag a value. A value may begin with a dash, and be empty.
+// flagWords returns the words that set a flag. A value may begin with a dash, and be empty.
 func flagWords(flag *pflag.Flag, value string) []string {
 	switch {
 	case flag.NoOptDefVal != "" && value == flag.NoOptDefVal:
@@ -57,7 +57,8 @@ func flagWords(flag *pflag.Flag, value string) []string {
 	return []string{"--" + flag.Name, value}
 }
 
-// ValuesOf are the values that a flag takes, one after the other, to be what it is.
+// ValuesOf returns the values with which a flag has to be set, one after the other, to become
+// what it is.
 func ValuesOf(flags *pflag.FlagSet, flag *pflag.Flag) []string {
 	switch flag.Value.Type() {
 	case "stringArray":
@@ -79,11 +80,11 @@ func ValuesOf(flags *pflag.FlagSet, flag *pflag.Flag) []string {
 	return []string{flag.Value.String()}
 }
 
-// commaSeparated is a list as pflag reads it.
+// commaSeparated returns a list as pflag parses it.
 func commaSeparated(values []string) string {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
-	// A buffer takes whatever it is given.
+	// Writing to a buffer never fails.
 	_ = w.Write(values)
 	w.Flush()
 	return strings.TrimSuffix(b.String(), "\n")

@@ -9,13 +9,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// runner is what flags and arguments become once they are checked.
+// runner has the checked flags and arguments of a command.
 type runner interface {
 	Run(ctx context.Context) error
 }
 
-// Runs is the code of a command: it makes options of arguments and flags, and runs
-// them. A mistake in the call becomes a usage error that names the command.
+// Runs returns the RunE of a command: it makes options from arguments and flags, and runs them. A
+// mistake in the call becomes a usage error with the command's name.
 func Runs[O runner](toOptions func(args []string) (O, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		o, err := toOptions(args)
@@ -37,10 +37,10 @@ func Runs[O runner](toOptions func(args []string) (O, error)) func(*cobra.Comman
 // oneContext marks commands that work in one context, --context or the current one.
 const oneContext = "jobmanagedby.github.io/one-context"
 
-// InOneContext are the annotations of such a command.
+// InOneContext returns the annotations of such a command.
 func InOneContext() map[string]string { return map[string]string{oneContext: ""} }
 
-// IsInOneContext says whether a command is one of them.
+// IsInOneContext reports whether a command is one.
 func IsInOneContext(cmd *cobra.Command) bool {
 	_, is := cmd.Annotations[oneContext]
 	return is

@@ -15,9 +15,8 @@ func Interrupted(ctx context.Context) error {
 	return nil
 }
 
-// unlessInterrupted makes of the error of a command that a signal has ended what the
-// signal makes of it: a request that was broken off by it has not failed. What went
-// wrong besides is told beside it.
+// unlessInterrupted returns the error of a command that a signal may have ended: errors of
+// cancelled requests are replaced by the signal, and other errors are kept.
 func unlessInterrupted(ctx context.Context, err error) error {
 	stopped := Interrupted(ctx)
 	if stopped == nil || err == nil {
@@ -33,7 +32,7 @@ func unlessInterrupted(ctx context.Context, err error) error {
 		case len(Separate(e)) > 0:
 			kept = append(kept, unlessInterrupted(ctx, e))
 		case errors.Is(e, stopped), strings.Contains(e.Error(), context.Canceled.Error()):
-			// Not all that is told of a cause is wrapped around it.
+			// Not every error wraps its cause.
 		default:
 			kept = append(kept, e)
 		}

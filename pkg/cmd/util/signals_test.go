@@ -10,8 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestUnlessInterrupted: what an interrupt has broken off has not failed, and what has
-// failed is still told.
+// TestUnlessInterrupted: an interrupted request is no failure, and real failures are still
+// reported.
 func TestUnlessInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	cut := fmt.Errorf("context \"here\": cannot read it: %w", context.Canceled)

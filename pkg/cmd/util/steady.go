@@ -10,11 +10,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// DefaultGrace is how long something may be in progress before it is judged.
+// DefaultGrace is how long a state may be in progress before it is judged.
 const DefaultGrace = 5 * time.Minute
 
-// NewSteady decides which findings count on live clusters; nil, which keeps all, for a
-// snapshot.
+// NewSteady returns what decides which findings count on live clusters; nil, which keeps all, for
+// a snapshot.
 func (f *GlobalFlags) NewSteady() *rules.Steady {
 	if f.From != "" {
 		return nil
@@ -22,8 +22,8 @@ func (f *GlobalFlags) NewSteady() *rules.Steady {
 	return &rules.Steady{After: lookAgain}
 }
 
-// ReadTwice reads, and reads again a little later if the judgment of the first reading has
-// findings that two readings have to see.
+// ReadTwice reads, and reads again a little later if the first judgment has findings that two
+// readings have to confirm.
 func ReadTwice[T any](ctx context.Context, c clock.WithTicker, f *fleet.Fleet, steady *rules.Steady, read func(context.Context) (T, error)) (T, error) {
 	first, err := read(ctx)
 	if err != nil || !steady.IsPending() {

@@ -9,13 +9,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// Suppression is which findings a user does not want to see.
+// Suppression are the findings that a user does not want to see.
 type Suppression []suppressed
 
-// suppressed is one entry: a code, and the objects it is left out for.
+// suppressed is one entry: a code, and the objects for which it is left out.
 type suppressed struct{ code, object string }
 
-// NewSuppression reads entries of the form CODE[=NAMESPACE/NAME].
+// NewSuppression parses entries of the form CODE[=NAMESPACE/NAME].
 func NewSuppression(entries []string, all []rules.Rule) (Suppression, error) {
 	var s Suppression
 	for _, entry := range entries {
@@ -32,8 +32,8 @@ func NewSuppression(entries []string, all []rules.Rule) (Suppression, error) {
 	return s, nil
 }
 
-// Matches says whether a finding is left out: its object is meant, or it concerns
-// no Job but those that are.
+// Matches reports whether a finding is left out: an entry matches its object, or all Jobs that it
+// concerns.
 func (s Suppression) Matches(f inspect.Finding) bool {
 	for _, entry := range s {
 		if entry.code != f.Code {
@@ -54,7 +54,7 @@ func (s Suppression) Matches(f inspect.Finding) bool {
 }
 
 func (s suppressed) means(namespace, name string) bool {
-	// NewSuppression has tried the pattern.
+	// NewSuppression has checked the pattern.
 	ok, _ := glob.Match(s.object, namespace+"/"+name)
 	return ok
 }

@@ -2,13 +2,14 @@ package util
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// WantedJob reads [KIND/]NAME.
+// WantedJob parses [KIND/]NAME.
 func WantedJob(args []string) (read.Wanted, error) {
 	var w read.Wanted
 	if len(args) == 0 {
@@ -32,7 +33,7 @@ func WantedJob(args []string) (read.Wanted, error) {
 	return w, nil
 }
 
-// WantedJobs reads arguments of the form [KIND/]NAME.
+// WantedJobs parses arguments of the form [KIND/]NAME.
 func WantedJobs(args []string, namespace string) ([]read.Wanted, error) {
 	var names []read.Wanted
 	for _, arg := range args {
@@ -47,4 +48,22 @@ func WantedJobs(args []string, namespace string) ([]read.Wanted, error) {
 		names = append(names, w)
 	}
 	return names, nil
+}
+
+// WithKinds adds the kinds of named Jobs to those of --kinds. Without any kind, only Jobs are read.
+func WithKinds(kinds []string, names []read.Wanted) []string {
+	hasKind := func(w read.Wanted) bool { return w.Kind != "" }
+	if slices.Contains(kinds, read.AllKinds) || !slices.ContainsFunc(names, hasKind) {
+		return kinds
+	}
+	all := slices.Clone(kinds)
+	for _, w := range names {
+		switch {
+		case hasKind(w) && !slices.Contains(all, w.Kind):
+			all = append(all, w.Kind)
+		case !hasKind(w) && len(kinds) == 0 && !slices.Contains(all, delegation.Job().Name):
+			all = append(all, delegation.Job().Name)
+		}
+	}
+	return all
 }

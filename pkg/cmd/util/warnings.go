@@ -9,18 +9,18 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// warnings are those that servers have sent in a call, of all contexts together.
+// warnings are the warnings that servers have sent during a call, of all contexts.
 type warnings struct {
-	// AsErrors is whether any of them makes the call fail.
+	// AsErrors is set if any warning makes the call fail.
 	AsErrors bool
-	// counts are of what each context was told of.
+	// counts return the number of warnings of each context.
 	counts []func() int
-	// telling is held while one is written: several contexts are asked at once.
+	// telling is held while a warning is written, because several contexts are asked at once.
 	telling sync.Mutex
 }
 
-// handler passes on what the server of a context warns of, and says which one it was
-// where there are several.
+// handler returns a handler that prints the warnings of a context's server, with the name of the
+// context if there are several.
 func (w *warnings) handler(env Environment, contextName string, several bool) rest.WarningHandlerWithContext {
 	to := rest.NewWarningWriter(env.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
 	w.counts = append(w.counts, to.WarningCount)
@@ -31,7 +31,7 @@ func (w *warnings) handler(env Environment, contextName string, several bool) re
 	return h
 }
 
-// Outcome is the error of a call, with that of the warnings where they are errors.
+// Outcome returns the error of a call, including the warnings if they are errors.
 func (w *warnings) Outcome(err error) error {
 	if !w.AsErrors {
 		return err
@@ -49,7 +49,7 @@ func (w *warnings) Outcome(err error) error {
 	return errors.Join(err, fmt.Errorf("%d warnings received", total))
 }
 
-// warningHandler is that of one context.
+// warningHandler handles the warnings of one context.
 type warningHandler struct {
 	context string
 	to      rest.WarningHandler

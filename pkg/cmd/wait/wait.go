@@ -23,7 +23,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// The conditions that can be waited for.
+// The conditions of --for.
 const (
 	forAdmitted = "admitted"
 	forRunning  = "running"
@@ -32,14 +32,14 @@ const (
 
 func conditions() []string { return []string{forAdmitted, forRunning, forFinished} }
 
-// waitFlags are what a user typed behind wait.
+// waitFlags are wait's flags as the user gave them.
 type waitFlags struct {
 	*util.GlobalFlags
 	condition string
 	timeout   time.Duration
 }
 
-// waitOptions are what wait needs to run, checked.
+// waitOptions are the checked options of wait.
 type waitOptions struct {
 	util.Environment
 	flags     *util.GlobalFlags
@@ -49,7 +49,7 @@ type waitOptions struct {
 	timeout   time.Duration
 }
 
-// NewCommand makes the command.
+// NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &waitFlags{GlobalFlags: global}
 	ask := complete.New(env, global)
@@ -58,17 +58,18 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 
 		DisableFlagsInUseLine: true,
 		Short:                 "Wait until a Job runs, is admitted or has finished",
-		Long: `Wait until a Job is in a state, on whichever cluster runs it. It ends at once if the
-Job is in that state already. Each change is printed on stderr with its reason.
+		Long: `Wait until a Job is in a state, on the cluster that runs it. If it is already in that
+state, wait ends at once. Each change is printed on standard error, with its reason.
 
-  admitted   a cluster has started the Job: Kueue has admitted it, or it needs no queue
+  admitted   Kueue has admitted the Job, or it needs no queue
   running    Pods of the Job run (the default)
   finished   the Job is Complete or Failed
 
-NAME is the origin's or the mirror's, in the namespace of -n or of the current
-context, on all contexts of the kubeconfig unless some are chosen.
+NAME is that of the origin or the mirror. It is searched in all contexts of the
+kubeconfig, or in the contexts of --contexts.
 
-Exit codes: 0 if the Job got there, 5 if it failed, 124 after --timeout.`,
+The exit code is 0 if the Job reached the state, 5 if it failed, and 124 after
+--timeout.`,
 		Example: strings.ReplaceAll(`  # Wait until a Job really runs, for at most ten minutes
   NAME wait train -n ml --timeout=10m
 
@@ -84,7 +85,7 @@ Exit codes: 0 if the Job got there, 5 if it failed, 124 after --timeout.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.condition, "for", forRunning, "What to wait for. One of: ("+strings.Join(conditions(), ", ")+")")
 	util.Describe(cmd, util.ForFollowing, util.OneOf(conditions()...), "for")
-	flags.DurationVar(&f.timeout, "timeout", 0, "How long to wait before giving up; 0 is without limit")
+	flags.DurationVar(&f.timeout, "timeout", 0, "How long to wait, before exit code 124. 0s waits without limit")
 	util.Describe(cmd, util.ForFollowing, util.OneOf("1m", "10m", "1h"), "timeout")
 	cmd.RunE = util.Runs(func(args []string) (*waitOptions, error) { return f.toOptions(env, args) })
 	return cmd
@@ -97,7 +98,7 @@ func (f *waitFlags) toOptions(env util.Environment, args []string) (*waitOptions
 	switch {
 	case err != nil:
 	case !slices.Contains(conditions(), o.condition):
-		err = fmt.Errorf("--for %q is unknown; use one of %s", f.condition, strings.Join(conditions(), ", "))
+		err = fmt.Errorf("unknown --for %q; choose one of %s", f.condition, strings.Join(conditions(), ", "))
 	case f.timeout < 0:
 		err = errors.New("--timeout must not be negative")
 	}
@@ -115,15 +116,16 @@ func (f *waitFlags) toOptions(env util.Environment, args []string) (*waitOptions
 // errReached ends a wait whose condition holds.
 var errReached = errors.New("reached")
 
-// errLate is why the context of a wait ends after --timeout. It never changes, since client-go may
-// read its text at any time. The lateError that the user gets has the last state of the Job.
+// errLate is the cause with which --timeout ends the context of a wait. It never changes, since
+// client-go may read its text at any time. The lateError that the user gets has the last state of
+// the Job.
 var errLate = errors.New("--timeout has passed")
 
-// lateError says that --timeout ended the wait.
+// lateError is returned if --timeout ended the wait.
 type lateError struct {
 	what, condition string
 	timeout         time.Duration
-	// last is what was known of the Job.
+	// last is the last known state of the Job.
 	last string
 }
 
@@ -134,7 +136,7 @@ func (e *lateError) Error() string {
 	return fmt.Sprintf("%s is not %s after %s: %s", e.what, e.condition, e.timeout, cmp.Or(e.last, "unknown"))
 }
 
-// failedError says that the Job failed.
+// failedError is returned if the Job failed.
 type failedError struct{ what, why string }
 
 // ExitCode is 5.
@@ -144,7 +146,7 @@ func (e *failedError) Error() string {
 	return strings.TrimSuffix(fmt.Sprintf("%s failed: %s", e.what, e.why), ": ")
 }
 
-// progress is what is shown of a Job.
+// progress is the shown state of a Job.
 type progress struct {
 	State   inspect.JobState
 	Phrase  string
@@ -169,7 +171,7 @@ func (o *waitOptions) Run(ctx context.Context) error {
 	}
 	addresses := o.flags.Addresses(o.contexts, f)
 	var last *progress
-	again := &util.Repeated[*progress]{
+	repeated := &util.Repeated[*progress]{
 		Environment: o.Environment,
 		Read: func(ctx context.Context) (*progress, error) {
 			now, err := o.read(ctx, f, addresses)
@@ -184,7 +186,7 @@ func (o *waitOptions) Run(ctx context.Context) error {
 			return o.judge(what, p)
 		},
 	}
-	switch err := again.Run(ctx, f); {
+	switch err := repeated.Run(ctx, f); {
 	case errors.Is(err, errLate):
 		late := &lateError{what: what, condition: o.condition, timeout: o.timeout}
 		if last != nil {
@@ -203,7 +205,7 @@ func (o *waitOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kube
 	inventory := read.Read(ctx, f, read.Want{Named: &o.wanted, Addresses: addresses, Now: o.Clock.Now})
 	subjects := inventory.Subjects()
 	if len(subjects) == 0 {
-		return nil, util.NotFound(o.Environment, o.wanted, inventory)
+		return nil, util.NotFound(ctx, o.Environment, f, o.wanted, inventory)
 	}
 	if len(subjects) > 1 {
 		var places []string
@@ -216,7 +218,8 @@ func (o *waitOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kube
 	return &progress{State: t.State, Phrase: t.Phrase(), Message: t.Message}, nil
 }
 
-// judge ends the wait with an error: errReached if the condition holds, or that the Job failed.
+// judge ends the wait with an error: errReached if the condition holds, or a failedError if the
+// Job failed.
 func (o *waitOptions) judge(what string, p *progress) error {
 	reached := map[string][]inspect.JobState{
 		forAdmitted: {inspect.StateStarting, inspect.StateRunning, inspect.StateDuplicate, inspect.StateComplete},

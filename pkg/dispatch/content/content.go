@@ -1,8 +1,7 @@
-// Package content reads what objects of any kind hold, by the paths of fields, and tells
-// people of it: what stands where, how one value differs from another, what a server has
-// not stored of what it was sent.
+// Package content reads fields of objects of any kind by their paths, and describes them for
+// people. It also compares values, and finds the fields that a server did not store.
 //
-// It knows JSON's objects, lists and values. What a field means, it does not know.
+// It knows only JSON's objects, lists and values, and not the meaning of a field.
 package content
 
 import (
@@ -13,12 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// At is what stands at a path, nil where nothing does.
+// At returns the value at a path; nil if there is none.
 func At(o *unstructured.Unstructured, path ...string) any {
 	return In(o.Object, path...)
 }
 
-// In is the same in a part of an object.
+// In returns the value at a path in a part of an object; nil if there is none.
 func In(object map[string]any, path ...string) any {
 	value, _, err := unstructured.NestedFieldNoCopy(object, path...)
 	if err != nil {
@@ -27,26 +26,26 @@ func In(object map[string]any, path ...string) any {
 	return value
 }
 
-// MapAt is the object that stands at a path, nil where none does.
+// MapAt returns the object at a path; nil if there is none.
 func MapAt(o *unstructured.Unstructured, path ...string) map[string]any {
 	value, _ := At(o, path...).(map[string]any)
 	return value
 }
 
-// StringAt is the text that stands at a path, "" where none does.
+// StringAt returns the string at a path; "" if there is none.
 func StringAt(o *unstructured.Unstructured, path ...string) string {
 	value, _ := At(o, path...).(string)
 	return value
 }
 
-// IsTrueAt says whether true stands at a path.
+// IsTrueAt reports whether the value at a path is true.
 func IsTrueAt(o *unstructured.Unstructured, path ...string) bool {
 	value, _ := At(o, path...).(bool)
 	return value
 }
 
-// StringsAt reads labels and the like, nil where there are none. A null is an empty
-// string, as the API server takes it.
+// StringsAt returns the string map at a path, such as labels; nil if there is none. A null value
+// becomes an empty string, as in the API server.
 func StringsAt(o *unstructured.Unstructured, path ...string) map[string]string {
 	value, _, err := unstructured.NestedNullCoercingStringMap(o.Object, path...)
 	if err != nil {
@@ -55,7 +54,7 @@ func StringsAt(o *unstructured.Unstructured, path ...string) map[string]string {
 	return value
 }
 
-// Objects is an object, or the objects of a list.
+// Objects returns the objects in a list, or a single object as a list.
 func Objects(value any) []map[string]any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -70,7 +69,7 @@ func Objects(value any) []map[string]any {
 	return nil
 }
 
-// ObjectsAt are the objects at a path, which may lead through lists.
+// ObjectsAt returns the objects at a path, which may pass through lists.
 func ObjectsAt(value any, path ...string) []map[string]any {
 	all := Objects(value)
 	for _, field := range path {
@@ -83,8 +82,8 @@ func ObjectsAt(value any, path ...string) []map[string]any {
 	return all
 }
 
-// Walk visits all objects in a value, those that hold others first, in the order of
-// their paths.
+// Walk visits all objects in a value, in the order of their paths. It visits an object before
+// those inside it.
 func Walk(path string, value any, visit func(path string, object map[string]any)) {
 	switch v := value.(type) {
 	case []any:

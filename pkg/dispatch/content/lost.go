@@ -7,15 +7,14 @@ import (
 	"slices"
 )
 
-// Lost is a path of which nothing is left, and what was there.
+// Lost is a path and the value that a server did not store there.
 type Lost struct {
 	Path  string
 	Value any
 }
 
-// LostIn are the paths below path of which nothing is left in what a server has stored
-// of what was sent. Values that are empty say nothing, and what the server changed or
-// added is not looked at.
+// LostIn returns the paths below path that were sent and are missing in the stored object. It
+// ignores empty values, and fields that the server changed or added.
 func LostIn(path string, sent, stored any) []Lost {
 	var paths []Lost
 	compare(path, sent, stored, &paths)
@@ -54,7 +53,7 @@ func compare(path string, sent, stored any, paths *[]Lost) {
 	}
 }
 
-// reportLost reports what was lost, unless it was empty.
+// reportLost adds a lost value, unless it is empty.
 func reportLost(path string, value any, paths *[]Lost) {
 	if !saysNothing(value) {
 		*paths = append(*paths, Lost{path, value})
@@ -78,8 +77,8 @@ func saysNothing(value any) bool {
 	return reflect.ValueOf(value).IsZero()
 }
 
-// counterpartOf finds an element of a list again: by its name where it has one,
-// since webhooks put elements of their own into lists, or else by its place.
+// counterpartOf finds the stored version of a list element. It compares names if there are any,
+// because webhooks insert elements into lists, and otherwise positions.
 func counterpartOf(element any, i int, among []any) any {
 	if fields, ok := element.(map[string]any); ok {
 		if name, ok := fields["name"].(string); ok && name != "" {

@@ -4,8 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// MergePatch is the JSON merge patch (RFC 7386) from one object to another; empty if
-// there is no difference.
+// MergePatch returns the JSON merge patch (RFC 7386) from one object to another; empty if they
+// are equal.
 func MergePatch(from, to map[string]any) map[string]any {
 	patch := map[string]any{}
 	for key := range from {
@@ -28,7 +28,7 @@ func MergePatch(from, to map[string]any) map[string]any {
 	return patch
 }
 
-// IsSame takes what is not there and what is empty for the same.
+// IsSame reports whether two values are equal. A missing value equals an empty one.
 func IsSame(a, b any) bool {
 	return equality.Semantic.DeepEqual(a, b) || isEmpty(a) && isEmpty(b)
 }

@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// Dotted is a path as people are told it: "spec.managedBy".
+// Dotted returns a path for people: "spec.managedBy".
 func Dotted(path []string) string { return strings.Join(path, ".") }
 
-// Keyed is the path of one of the keys that a field holds, such as
-// "metadata.labels[team]".
+// Keyed returns the path of a key in a map field, such as "metadata.labels[team]".
 func Keyed(field, key string) string { return field + "[" + key + "]" }
 
-// longest is how long a value may be that people are told.
+// longest is the maximum length of a value in messages.
 const longest = 100
 
-// InBrief is a value as people are told it: "" if it is too long.
+// InBrief returns a value for people; "" if it is too long.
 func InBrief(value any) string {
 	text, isString := value.(string)
 	if !isString && value != nil {
@@ -28,7 +27,7 @@ func InBrief(value any) string {
 	return text
 }
 
-// JSON is a value as JSON in one line.
+// JSON returns a value as JSON on one line.
 func JSON(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -37,7 +36,7 @@ func JSON(value any) string {
 	return string(text)
 }
 
-// Shortened is a value as people are told it, cut if it is long.
+// Shortened returns a value for people, and cuts it if it is too long.
 func Shortened(value any) string {
 	text, isString := value.(string)
 	if !isString {

@@ -22,19 +22,18 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// Provide sees that what a mirror's pods need is in its namespace: it copies what is
-// missing, with the marks of the mirror, and makes the mirror an owner of every copy, so
-// that the worker's garbage collector removes it with the last mirror that owns it. A copy
-// has its owner from the beginning. What is there already as a copy is shared if it says
-// the same, whatever origin it was made for. What is there otherwise is an error, and so
-// is a token of a service account, which no other cluster takes. It returns those that it
-// created, also beside an error.
+// Provide ensures that the dependencies of a mirror's Pods exist in its namespace. It copies
+// missing ones, with the marks of the mirror. The mirror owns each copy from the beginning, so
+// the worker's garbage collector deletes a copy with the last mirror that owns it. An existing
+// copy with the same content is shared, whichever origin it was made for. An existing object that
+// is not a copy is an error, and so is a service account token, which other clusters reject.
+// Provide returns the copies that it created, even with an error.
 func Provide(ctx context.Context, origin, worker *fleet.Cluster, mirror *unstructured.Unstructured, d []Object) ([]Object, error) {
 	var created []Object
 	var failures []error
 	for _, one := range d {
 		var isNew bool
-		err := retry.OnError(retry.DefaultBackoff, isOvertaken, func() (err error) {
+		err := retry.OnError(retry.DefaultBackoff, isConflict, func() (err error) {
 			isNew, err = provideOne(ctx, origin, worker, mirror, one)
 			return err
 		})
@@ -46,13 +45,12 @@ func Provide(ctx context.Context, origin, worker *fleet.Cluster, mirror *unstruc
 	return created, errors.Join(failures...)
 }
 
-// isOvertaken says whether somebody else was faster, so that it is to be looked at
-// again.
-func isOvertaken(err error) bool {
+// isConflict reports whether another client was faster, so that the object has to be read again.
+func isConflict(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
 }
 
-// provideOne says whether it created the copy.
+// provideOne provides one dependency, and reports whether it created a copy.
 func provideOne(ctx context.Context, origin, worker *fleet.Cluster, mirror *unstructured.Unstructured, d Object) (isNew bool, err error) {
 	resource := Resource(d.Kind)
 	original, err := origin.Get(ctx, resource, d.Namespace, d.Name)
@@ -95,9 +93,8 @@ func provideOne(ctx context.Context, origin, worker *fleet.Cluster, mirror *unst
 	return false, adopt(ctx, worker, mirror, present)
 }
 
-// copyOf makes the copy of an object for the mirror that is planned. Its labels and
-// annotations stay behind: pods do not see them, and tools that act on them do not
-// know the worker.
+// copyOf returns the copy of an object for a planned mirror. It has none of the object's labels
+// and annotations: Pods do not see them, and tools that react to them do not know the worker.
 func copyOf(original, planned *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	uid := planned.GetLabels()[delegation.OriginUIDLabel]
 	if uid == "" {
@@ -115,7 +112,7 @@ func copyOf(original, planned *unstructured.Unstructured) (*unstructured.Unstruc
 	return copied, nil
 }
 
-// isCopy says whether an object is one that we copied, for whatever origin.
+// isCopy reports whether this plugin created an object as a copy, for any origin.
 func isCopy(o *unstructured.Unstructured) bool { return o.GetLabels()[delegation.OriginUIDLabel] != "" }
 
 func ownerOf(mirror *unstructured.Unstructured) metav1.OwnerReference {
@@ -130,9 +127,9 @@ func adopt(ctx context.Context, worker *fleet.Cluster, mirror, present *unstruct
 			return nil
 		}
 	}
-	// Owners are merged by their uid (ObjectMeta, patchMergeKey), so that any number
-	// of mirrors can add themselves at once. A resourceVersion would have all but one
-	// of them refused; the uid says which object is meant.
+	// Owners are merged by UID (ObjectMeta, patchMergeKey), so any number of mirrors can add
+	// themselves at once. The UID in the patch identifies the object. A resourceVersion would
+	// make all but one of these patches fail.
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"uid": present.GetUID(), "ownerReferences": []metav1.OwnerReference{owner},
 	}})

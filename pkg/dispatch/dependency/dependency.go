@@ -1,7 +1,6 @@
-// Package dependency copies what a mirror's pods need, ConfigMaps and Secrets, from the
-// origin's cluster to the worker, shares the copies among mirrors, and has them removed
-// with the last of these. It copies what it is told to: what is needed, and what of it may
-// be copied, is found out by package preflight.
+// Package dependency copies ConfigMaps and Secrets that a mirror's Pods need from the origin's
+// cluster to the worker. Mirrors share the copies, which are deleted with the last of these
+// mirrors. Package preflight decides what is needed and what may be copied.
 package dependency
 
 import (
@@ -16,26 +15,25 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// Kinds of what may be copied.
+// Kinds of objects that can be copied.
 const (
 	ConfigMap = "ConfigMap"
 	Secret    = "Secret"
 )
 
-// Object is an object that a mirror's pods need, and that is copied from the
-// origin's cluster.
+// Object is an object that a mirror's Pods need, and that is copied from the origin's cluster.
 type Object struct {
 	// Kind is "ConfigMap" or "Secret".
 	Kind string
-	// Namespace and Name are where it is on the origin's cluster; on the worker it
-	// has the mirror's namespace and the same name.
+	// Namespace and Name are those on the origin's cluster. The copy has the mirror's namespace
+	// and the same name.
 	Namespace, Name string
 }
 
-// String is how people are told of it, as it is on the origin's cluster.
+// String returns the kind, and namespace/name on the origin's cluster.
 func (d Object) String() string { return d.Kind + " " + d.Namespace + "/" + d.Name }
 
-// ContentOf is what of a ConfigMap or Secret its users see.
+// ContentOf returns the fields of a ConfigMap or Secret that its users see.
 func ContentOf(o *unstructured.Unstructured) map[string]any {
 	content := map[string]any{}
 	for _, field := range []string{"data", "binaryData", "type"} {
@@ -52,12 +50,12 @@ func ContentOf(o *unstructured.Unstructured) map[string]any {
 	return content
 }
 
-// HowToRemove tells people how to get rid of a copy that is in the way.
+// HowToRemove returns the command that deletes a conflicting copy.
 func HowToRemove(worker *fleet.Cluster, kind, namespace, name string) command.Prose {
 	return command.Say("once no Job there needs it any more: %s", worker.Kubectl(namespace, "delete", strings.ToLower(kind), name))
 }
 
-// Resource is the resource of objects of one of the two kinds.
+// Resource returns the resource of ConfigMap or Secret.
 func Resource(kind string) schema.GroupVersionResource {
 	if kind == Secret {
 		return corev1.SchemeGroupVersion.WithResource("secrets")
@@ -65,16 +63,15 @@ func Resource(kind string) schema.GroupVersionResource {
 	return corev1.SchemeGroupVersion.WithResource("configmaps")
 }
 
-// Options say what else is copied to the worker, if it is missing
-// there.
+// Options select the missing objects to copy to the worker.
 type Options struct {
-	// ConfigMaps is whether those that the pods name are copied.
+	// ConfigMaps is whether to copy the ConfigMaps that the Pods name.
 	ConfigMaps bool
-	// Secrets are the names of those that may be copied.
+	// Secrets are the names of the Secrets to copy.
 	Secrets []string
 }
 
-// Allows says whether an object that is missing on the worker may be copied.
+// Allows reports whether a missing object may be copied.
 func (o Options) Allows(kind, name string) bool {
 	if kind == Secret {
 		return slices.Contains(o.Secrets, name)

@@ -15,15 +15,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// RemoveLeft removes the copies that were made for an origin and that nobody owns, and
-// returns them. Versions before this one copied first and made the mirror then, so that a
-// copy was left without an owner where they died in between. One that has an owner goes
-// with that. What may not be looked at is left alone.
-func RemoveLeft(ctx context.Context, worker *fleet.Cluster, namespace, originUID string) ([]Object, error) {
+// RemoveUnowned deletes the copies made for an origin that have no owner, and returns them.
+// Earlier versions copied before they created the mirror, so a crash in between left a copy
+// without an owner. The garbage collector deletes copies with owners. Kinds that the user has no
+// right to list are skipped.
+func RemoveUnowned(ctx context.Context, worker *fleet.Cluster, namespace, originUID string) ([]Object, error) {
 	var removed []Object
 	var failures []error
 	for _, kind := range []string{ConfigMap, Secret} {
-		found, err := removeLeft(ctx, worker, kind, namespace, originUID)
+		found, err := removeUnowned(ctx, worker, kind, namespace, originUID)
 		removed = append(removed, found...)
 		if err != nil {
 			failures = append(failures, kubecontext.InContext(worker.Context, fmt.Sprintf("remove %ss that were copied for the mirror", kind), err))
@@ -32,14 +32,14 @@ func RemoveLeft(ctx context.Context, worker *fleet.Cluster, namespace, originUID
 	return removed, errors.Join(failures...)
 }
 
-func removeLeft(ctx context.Context, worker *fleet.Cluster, kind, namespace, originUID string) ([]Object, error) {
+func removeUnowned(ctx context.Context, worker *fleet.Cluster, kind, namespace, originUID string) ([]Object, error) {
 	ctx, cancel := context.WithTimeout(ctx, fleet.RequestTimeout)
 	defer cancel()
-	var left []*unstructured.Unstructured
-	made := metav1.ListOptions{LabelSelector: labels.Set{delegation.OriginUIDLabel: originUID}.String()}
-	err := worker.Each(ctx, Resource(kind), namespace, made, func(o *unstructured.Unstructured) {
+	var unowned []*unstructured.Unstructured
+	copies := metav1.ListOptions{LabelSelector: labels.Set{delegation.OriginUIDLabel: originUID}.String()}
+	err := worker.Each(ctx, Resource(kind), namespace, copies, func(o *unstructured.Unstructured) {
 		if len(o.GetOwnerReferences()) == 0 && o.GetDeletionTimestamp() == nil {
-			left = append(left, o)
+			unowned = append(unowned, o)
 		}
 	})
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
@@ -49,8 +49,8 @@ func removeLeft(ctx context.Context, worker *fleet.Cluster, kind, namespace, ori
 		return nil, err
 	}
 	var removed []Object
-	for _, o := range left {
-		// Whoever shares it by now has changed it, and owns it.
+	for _, o := range unowned {
+		// A mirror that shares the copy by now has changed its resource version.
 		err := worker.Delete(ctx, Resource(kind), namespace, o.GetName(), fleet.IsAs(o))
 		switch {
 		case err == nil:

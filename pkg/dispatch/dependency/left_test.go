@@ -17,8 +17,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
-// TestRemoveLeft removes what an older version has left, and nothing that anybody owns,
-// that is another origin's, or that is none of ours.
+// TestRemoveLeft checks that copies left by an older version are deleted. Objects with owners,
+// copies of another origin, and other objects remain.
 func TestRemoveLeft(t *testing.T) {
 	copied := func(kind, name, origin string, owners ...string) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": kind}}
@@ -43,14 +43,14 @@ func TestRemoveLeft(t *testing.T) {
 		server.Create(t, dependency.Resource(o.GetKind()), o)
 	}
 	worker := server.Cluster(t, "worker")
-	removed, err := dependency.RemoveLeft(t.Context(), worker, "ml", "u")
+	removed, err := dependency.RemoveUnowned(t.Context(), worker, "ml", "u")
 	assert.NilError(t, err)
 	assert.DeepEqual(t, removed, []dependency.Object{{Kind: "ConfigMap", Namespace: "ml", Name: "left"}, {Kind: "Secret", Namespace: "ml", Name: "key"}})
 	for _, name := range []string{"owned", "of-another", "own"} {
 		assert.Assert(t, server.Get(dependency.Resource("ConfigMap"), "ml", name) != nil, name)
 	}
 
-	// Who may not look is told nothing of it; what cannot be removed is told.
+	// A missing right to list is not reported, a failing deletion is.
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New("nobody may"))
 	refused := http.MethodGet
 	server.Before = func(r *http.Request) *apierrors.StatusError {
@@ -59,9 +59,9 @@ func TestRemoveLeft(t *testing.T) {
 		}
 		return nil
 	}
-	_, err = dependency.RemoveLeft(t.Context(), worker, "ml", "u")
+	_, err = dependency.RemoveUnowned(t.Context(), worker, "ml", "u")
 	assert.NilError(t, err)
 	refused = http.MethodDelete
-	_, err = dependency.RemoveLeft(t.Context(), worker, "ml", "v")
+	_, err = dependency.RemoveUnowned(t.Context(), worker, "ml", "v")
 	assert.ErrorContains(t, err, "remove ConfigMaps that were copied for the mirror")
 }

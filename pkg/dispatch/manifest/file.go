@@ -16,28 +16,27 @@ import (
 	"time"
 )
 
-// file is a file of manifests as it was read.
+// file is the content of one source of manifests.
 type file struct {
 	name string
 	text []byte
-	// inFolder is whether it was not named itself, but stands in a folder that
-	// was. Then it may be empty.
-	inFolder bool
+	// inDirectory is whether the file was found in a named directory. Then it may be empty.
+	inDirectory bool
 }
 
 const (
 	standardInput = "standard input"
-	// urlTimeout is how long a URL may take.
+	// urlTimeout limits reading one URL.
 	urlTimeout = 30 * time.Second
-	// most is how much is taken from one source, in MiB: thousands of Jobs, and no
-	// more than fits into the memory of a laptop once it is parsed.
-	most = 32
+	// maxMiB is the maximum size of a source in MiB: enough for thousands of Jobs, and small
+	// enough for the memory of a laptop once it is parsed.
+	maxMiB = 32
 )
 
-// extensions are those of files that are looked at in a folder, as kubectl does.
+// extensions returns the extensions of the files to read in a directory, as kubectl does.
 func extensions() []string { return []string{".json", ".yaml", ".yml"} }
 
-// readFiles reads everything that was named, in that order.
+// readFiles reads all named sources, in that order.
 func readFiles(ctx context.Context, filenames []string, in io.Reader) (files []file, errs []error) {
 	stdin := false
 	for _, name := range filenames {
@@ -65,9 +64,9 @@ func readFiles(ctx context.Context, filenames []string, in io.Reader) (files []f
 	return files, errs
 }
 
-// interruptibly reads something that may have nothing to say for as long as it likes,
-// such as a terminal or a pipe. What is read when ctx is over is left behind.
-func interruptibly(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
+// readInterruptibly calls read, which may block for ever on a terminal or a pipe. If ctx is done
+// first, it returns at once and abandons the read.
+func readInterruptibly(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
 	type result struct {
 		text []byte
 		err  error
@@ -85,17 +84,17 @@ func interruptibly(ctx context.Context, read func() ([]byte, error)) ([]byte, er
 	}
 }
 
-// bounded reads all that there is, if that is not too much.
+// bounded reads everything up to the size limit.
 func bounded(r io.Reader) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, most<<20+1))
-	if err == nil && len(text) > most<<20 {
-		return nil, fmt.Errorf("larger than the limit of %d MiB. Split it into several files", most)
+	text, err := io.ReadAll(io.LimitReader(r, maxMiB<<20+1))
+	if err == nil && len(text) > maxMiB<<20 {
+		return nil, fmt.Errorf("larger than the limit of %d MiB. Split it into several files", maxMiB)
 	}
 	return text, err
 }
 
 func readStream(ctx context.Context, in io.Reader) ([]file, error) {
-	text, err := interruptibly(ctx, func() ([]byte, error) { return bounded(in) })
+	text, err := readInterruptibly(ctx, func() ([]byte, error) { return bounded(in) })
 	if err != nil {
 		return nil, fmt.Errorf("cannot read standard input: %w", err)
 	}
@@ -107,7 +106,7 @@ func readURL(ctx context.Context, address string) ([]file, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the URL: %w", err)
 	}
-	// There may be a password in it.
+	// The URL may contain a password.
 	name := u.Redacted()
 	ctx, cancel := context.WithTimeout(ctx, urlTimeout)
 	defer cancel()
@@ -117,7 +116,7 @@ func readURL(ctx context.Context, address string) ([]file, error) {
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		// It names the address once more.
+		// The URL error repeats the address.
 		if failed := new(url.Error); errors.As(err, &failed) {
 			err = failed.Err
 		}
@@ -134,7 +133,7 @@ func readURL(ctx context.Context, address string) ([]file, error) {
 	return []file{{name: name, text: text}}, nil
 }
 
-// readPath reads a file, the files of a folder, or all that match a pattern.
+// readPath reads a file, the files of a directory, or all files that match a pattern.
 func readPath(ctx context.Context, path string) ([]file, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -154,13 +153,13 @@ func readPath(ctx context.Context, path string) ([]file, error) {
 		return nil, err
 	}
 	if info.IsDir() {
-		return readFolder(ctx, path)
+		return readDirectory(ctx, path)
 	}
 	return readAll(ctx, []string{path}, false)
 }
 
-// readFolder reads the files of a folder, but not those of folders in it.
-func readFolder(ctx context.Context, path string) ([]file, error) {
+// readDirectory reads the files of a directory, without subdirectories.
+func readDirectory(ctx context.Context, path string) ([]file, error) {
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		return nil, err
@@ -181,16 +180,16 @@ func readFolder(ctx context.Context, path string) ([]file, error) {
 	return files, nil
 }
 
-func readAll(ctx context.Context, paths []string, inFolder bool) (files []file, err error) {
+func readAll(ctx context.Context, paths []string, inDirectory bool) (files []file, err error) {
 	var errs []error
 	for _, path := range paths {
-		// It may be a pipe, in which nobody says anything.
-		text, err := interruptibly(ctx, func() ([]byte, error) { return readOne(path) })
+		// The file may be a pipe without a writer.
+		text, err := readInterruptibly(ctx, func() ([]byte, error) { return readOne(path) })
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		files = append(files, file{name: path, text: text, inFolder: inFolder})
+		files = append(files, file{name: path, text: text, inDirectory: inDirectory})
 	}
 	return files, errors.Join(errs...)
 }
@@ -208,7 +207,7 @@ func readOne(path string) ([]byte, error) {
 	return text, err
 }
 
-// emptyError says why a file has no documents.
+// emptyError returns the error for a file without documents.
 func (f file) emptyError() error {
 	if len(bytes.TrimSpace(f.text)) == 0 {
 		return fmt.Errorf("%s is empty", f.name)

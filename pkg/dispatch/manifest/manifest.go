@@ -1,8 +1,8 @@
-// Package manifest reads the objects that a user wants to dispatch from files, folders,
-// URLs and standard input, as kubectl's -f does, and says where each of them stands.
+// Package manifest reads the objects to dispatch from files, directories, URLs and standard
+// input, as kubectl's -f does, and records the source of each.
 //
-// It knows nothing of clusters, nor of what is done with the objects: a kind that
-// Kubernetes does not have is taken as it is.
+// It knows neither clusters nor what happens to the objects. Kinds that are not built into
+// Kubernetes are accepted unchecked.
 package manifest
 
 import (
@@ -20,27 +20,26 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// Entry is an object of a file, before anything else is done with it.
+// Entry is an object from a file.
 type Entry struct {
-	// Source is where it stands: the file, or "standard input", and the number of
-	// the document in it if there are several, such as "jobs.yaml, document 2".
+	// Source is the file, or "standard input". If the file has several documents, it includes the
+	// number of the document: "jobs.yaml, document 2".
 	Source string
 	Object *unstructured.Unstructured
 }
 
-// Read reads the Jobs of files as kubectl's -f does: names of files or
-// folders, patterns, URLs, or - for in. Unknown fields survive. Nothing is asked of
-// any server. It is all or nothing: every document that is bad is told in one
-// error, with line and column where the syntax is at fault.
+// Read reads Jobs as kubectl's -f does: from files, directories, patterns, URLs, or - for in. It
+// keeps unknown fields and sends no request to any cluster. If any document is invalid, it
+// returns only an error, which lists all invalid documents, with line and column for syntax
+// errors.
 //
-// Objects of kinds that Kubernetes itself does not have are taken, too: whether they
-// can be delegated is for the caller to find out.
+// Objects of kinds that are not built into Kubernetes are returned, too. The caller has to check
+// whether they can be delegated.
 //
-// No two objects have the same kind, namespace and name, but one without a namespace
-// may turn out to be the same as another: which namespace it gets is for the
-// caller.
+// No two objects have the same group, kind, namespace and name. The caller has to compare them
+// again after it has chosen a namespace for objects without one.
 //
-// When ctx is over, the error is its cause, at once, whoever is waited for.
+// When ctx is done, Read returns its cause immediately, even while it waits for input.
 func Read(ctx context.Context, filenames []string, in io.Reader) ([]Entry, error) {
 	files, errs := readFiles(ctx, filenames, in)
 	if ctx.Err() != nil {
@@ -51,17 +50,17 @@ func Read(ctx context.Context, filenames []string, in io.Reader) ([]Entry, error
 		found, failed := f.entries()
 		entries, errs = append(entries, found...), append(errs, failed...)
 	}
-	errs = append(errs, repeated(entries)...)
+	errs = append(errs, duplicates(entries)...)
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
 	return entries, nil
 }
 
-// entries are the Jobs of a file, and whatever is wrong with it.
+// entries returns the Jobs in a file, and all errors.
 func (f file) entries() (entries []Entry, errs []error) {
 	documents := f.documents()
-	if len(documents) == 0 && !f.inFolder {
+	if len(documents) == 0 && !f.inDirectory {
 		return nil, []error{f.emptyError()}
 	}
 	for i, d := range documents {
@@ -79,12 +78,12 @@ func (f file) entries() (entries []Entry, errs []error) {
 	return entries, errs
 }
 
-// jobsOf are the Jobs and their like that a value is: itself, or all of a list. Items
-// of a typed list need not repeat what the list says of them.
+// jobsOf returns the Jobs and other objects in a value: the value itself, or the items of a list.
+// Items of a typed list need no apiVersion and kind.
 func jobsOf(source string, value any, apiVersion, kind string) ([]Entry, []error) {
 	object, ok := value.(map[string]any)
 	if !ok {
-		return nil, []error{fmt.Errorf("%s: found %s, not an object", source, whatIs(value))}
+		return nil, []error{fmt.Errorf("%s: found %s, not an object", source, describe(value))}
 	}
 	for field, inherited := range map[string]string{"apiVersion": apiVersion, "kind": kind} {
 		if _, ok := object[field]; !ok && inherited != "" {
@@ -104,7 +103,7 @@ func jobsOf(source string, value any, apiVersion, kind string) ([]Entry, []error
 	case isList && mayBeDelegated(itemKind) && (hasItems || itemKind == delegation.Job().GroupVersionKind()):
 		return jobsOfList(source, object, u.GetAPIVersion(), ofItems)
 	case !mayBeDelegated(gvk):
-		return nil, []error{fmt.Errorf("%s: cannot dispatch %s: of the built-in kinds, only Jobs of batch/v1. Apply it with kubectl", source, kindOf(u))}
+		return nil, []error{fmt.Errorf("%s: %s cannot be delegated: of the built-in kinds, only Jobs of batch/v1 can", source, kindOf(u))}
 	}
 	if err := checkName(object, gvk.Kind); err != nil {
 		return nil, []error{fmt.Errorf("%s: %w", source, err)}
@@ -112,8 +111,8 @@ func jobsOf(source string, value any, apiVersion, kind string) ([]Entry, []error
 	return []Entry{{Source: source, Object: u}}, nil
 }
 
-// mayBeDelegated says whether objects of a kind can be delegated, as far as that is
-// known without asking: of Kubernetes' own kinds, only Jobs can.
+// mayBeDelegated reports whether objects of a kind may be delegable, as far as that is known
+// without a cluster. Of the built-in kinds, only Job is.
 func mayBeDelegated(gvk schema.GroupVersionKind) bool {
 	return gvk == delegation.Job().GroupVersionKind() || gvk.Kind != "" && !scheme.Scheme.IsGroupRegistered(gvk.Group)
 }
@@ -130,7 +129,7 @@ func jobsOfList(source string, list map[string]any, apiVersion, kind string) (en
 	return entries, errs
 }
 
-// checkType finds fault with the fields that say what an object is.
+// checkType validates apiVersion and kind.
 func checkType(object map[string]any) error {
 	for _, field := range []string{"apiVersion", "kind"} {
 		switch v := object[field].(type) {
@@ -141,22 +140,22 @@ func checkType(object map[string]any) error {
 		case nil:
 			return fmt.Errorf("%s is missing. A Job has apiVersion batch/v1 and kind Job", field)
 		default:
-			return fmt.Errorf("%s must be a string, not %s", field, whatIs(v))
+			return fmt.Errorf("%s must be a string, not %s", field, describe(v))
 		}
 	}
 	return nil
 }
 
-// checkName finds fault with what an object is known by.
+// checkName validates the name and the namespace.
 func checkName(job map[string]any, kind string) error {
 	metadata, ok := job["metadata"].(map[string]any)
 	if !ok && job["metadata"] != nil {
-		return fmt.Errorf("metadata must be an object, not %s", whatIs(job["metadata"]))
+		return fmt.Errorf("metadata must be an object, not %s", describe(job["metadata"]))
 	}
 	for _, field := range []string{"name", "namespace", "generateName"} {
 		if v := metadata[field]; v != nil {
 			if _, ok := v.(string); !ok {
-				return fmt.Errorf("metadata.%s must be a string, not %s: put it into quotes", field, whatIs(v))
+				return fmt.Errorf("metadata.%s must be a string, not %s: put it into quotes", field, describe(v))
 			}
 		}
 	}
@@ -170,9 +169,9 @@ func checkName(job map[string]any, kind string) error {
 	return fmt.Errorf("the %s has no name; %s", kind, why)
 }
 
-// repeated tells of Jobs that are there more than once: only one of them could be
+// duplicates returns errors for objects that occur more than once. Only one of them could be
 // created.
-func repeated(entries []Entry) (errs []error) {
+func duplicates(entries []Entry) (errs []error) {
 	type identity struct{ group, kind, namespace, name string }
 	first := map[identity]string{}
 	for _, m := range entries {
@@ -187,7 +186,7 @@ func repeated(entries []Entry) (errs []error) {
 	return errs
 }
 
-// kindOf names an object that is no Job of ours.
+// kindOf describes an object that is not a Job of batch/v1.
 func kindOf(u *unstructured.Unstructured) string {
 	if u.GetKind() == "Job" {
 		return fmt.Sprintf("a Job of %q", u.GetAPIVersion())
@@ -199,8 +198,8 @@ func kindOf(u *unstructured.Unstructured) string {
 	return fmt.Sprintf("an object of kind %q (%s)", u.GetKind(), u.GetAPIVersion())
 }
 
-// whatIs tells what a value is that is not what it has to be.
-func whatIs(value any) string {
+// describe describes a value of a wrong type.
+func describe(value any) string {
 	switch v := value.(type) {
 	case map[string]any:
 		return "an object"

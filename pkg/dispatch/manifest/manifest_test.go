@@ -19,7 +19,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/manifest"
 )
 
-// jobYAML is a Job in as few words as there can be.
+// jobYAML returns a minimal Job.
 func jobYAML(name string) string {
 	return "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: " + name + "\n"
 }
@@ -28,8 +28,8 @@ func jobJSON(name string) string {
 	return `{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "` + name + `"}}`
 }
 
-// found tells in short what was read: names, and where each is from.
-func found(entries []manifest.Entry) []string {
+// describeEntries returns the name and the source of each entry.
+func describeEntries(entries []manifest.Entry) []string {
 	short := []string{}
 	for _, m := range entries {
 		name := m.Object.GetName()
@@ -80,7 +80,7 @@ func TestReadManifests(t *testing.T) {
 			t.Chdir(t.TempDir())
 			entries, err := manifest.Read(t.Context(), []string{write(t, "jobs.yaml", tt.text)}, nil)
 			assert.NilError(t, err)
-			assert.DeepEqual(t, found(entries), tt.want)
+			assert.DeepEqual(t, describeEntries(entries), tt.want)
 			for _, m := range entries {
 				assert.Equal(t, m.Object.GetAPIVersion()+" "+m.Object.GetKind(), "batch/v1 Job")
 			}
@@ -88,8 +88,8 @@ func TestReadManifests(t *testing.T) {
 	}
 }
 
-// Files may hold objects of kinds that Kubernetes does not have, whether this build
-// knows them or not.
+// TestReadManifestsOfOtherKinds checks that objects of kinds outside Kubernetes are read, whether
+// or not this build knows them.
 func TestReadManifestsOfOtherKinds(t *testing.T) {
 	const jobSet = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\n"
 	text := jobYAML("a") + "---\n" + jobSet + "---\napiVersion: example.com/v1\nkind: RunList\nitems:\n- metadata: {name: a}\n- metadata: {name: b}\n" +
@@ -106,7 +106,7 @@ func TestReadManifestsOfOtherKinds(t *testing.T) {
 	assert.Error(t, err, `standard input, document 2: the JobSet "a" is also in standard input, document 1`)
 }
 
-// What this build does not know survives, and numbers are what they were.
+// TestReadManifestsKeepsEverything checks that unknown fields and large numbers are preserved.
 func TestReadManifestsKeepsEverything(t *testing.T) {
 	for name, spec := range map[string]string{
 		"YAML": "spec:\n  fromTheFuture: {deep: [1, two, null, 3.5]}\n  large: 9223372036854775807\n  small: -9223372036854775808\n  odd: 9007199254740993\n  octal: 0644\n  quoted: \"1\"\n  yes: on\n",
@@ -149,7 +149,7 @@ func TestReadManifestsPlaces(t *testing.T) {
 
 	entries, err := manifest.Read(t.Context(), []string{"jobs", "-", server.URL + "/jobs.yaml", "jobs/d*er/?.yaml"}, strings.NewReader(jobYAML("in")))
 	assert.NilError(t, err)
-	assert.DeepEqual(t, found(entries), []string{
+	assert.DeepEqual(t, describeEntries(entries), []string{
 		"a: jobs/a.yml", "b: jobs/b.yaml", "c: jobs/c.json", "in: standard input",
 		"from-afar: " + server.URL + "/jobs.yaml", "d: jobs/deeper/d.yaml",
 	})
@@ -184,7 +184,7 @@ func TestReadManifestsPlaces(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrClosed)
 }
 
-// endless is a source that always has more.
+// endless is a source without an end.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {
@@ -207,8 +207,8 @@ func TestReadTooMuch(t *testing.T) {
 	}
 }
 
-// TestReadIsInterrupted: whoever is waited for, it ends at once, and for the reason
-// that was given.
+// TestReadIsInterrupted checks that Read returns the cause of its context at once, even while it
+// waits for input.
 func TestReadIsInterrupted(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer server.Close()

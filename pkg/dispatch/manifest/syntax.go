@@ -12,14 +12,14 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// document is one of a file's documents: a value, or what is wrong with it.
+// document is one document of a file: a value or an error.
 type document struct {
 	value any
 	err   error
 }
 
-// syntaxError is a fault at a place in a file. Both count from 1 on; a column of 0
-// is unknown.
+// syntaxError is an error at a position in a file. Lines and columns count from 1. Column 0 means
+// unknown.
 type syntaxError struct {
 	line, column int
 	message      string
@@ -34,7 +34,7 @@ func (e *syntaxError) place() string {
 	return fmt.Sprintf("line %d, column %d", e.line, e.column)
 }
 
-// inSource says where an error is.
+// inSource adds the source to an error.
 func inSource(source string, err error) error {
 	if syntax := (*syntaxError)(nil); errors.As(err, &syntax) {
 		return fmt.Errorf("%s, %w", source, err)
@@ -42,18 +42,18 @@ func inSource(source string, err error) error {
 	return fmt.Errorf("%s: %w", source, err)
 }
 
-// chunk is what stands between two separators of a file.
+// chunk is the text between two separators of a file.
 type chunk struct {
 	text []byte
 	// line is the number of its first line in the file.
 	line int
 }
 
-// documents takes a file apart, leaving out documents with nothing in them.
+// documents splits a file into its non-empty documents.
 func (f file) documents() []document {
 	text := bytes.TrimPrefix(f.text, []byte("\ufeff"))
-	if place, what := notText(text); what != "" {
-		return []document{{err: chunk{text, 1}.at(place, what)}}
+	if place, what := findNonText(text); what != "" {
+		return []document{{err: chunk{text, 1}.errorAt(place, what)}}
 	}
 	var documents []document
 	current := chunk{line: 1}
@@ -67,7 +67,7 @@ func (f file) documents() []document {
 		if i := bytes.IndexByte(text[offset:], '\n'); i >= 0 {
 			end = offset + i + 1
 		}
-		// As kubectl has it, a separator stands in a line of its own.
+		// As in kubectl, a separator has a line of its own.
 		if behind, ok := bytes.CutPrefix(text[offset:end], []byte("---")); ok {
 			flush(offset)
 			start, current.line = end, line+1
@@ -83,14 +83,14 @@ func (f file) documents() []document {
 	return documents
 }
 
-// documents are one in YAML, or any number in JSON.
+// documents returns one document for YAML, and any number for JSON.
 func (c chunk) documents() []document {
 	if !looksLikeJSON(c.text) {
 		return c.yaml()
 	}
 	documents := c.json()
 	if syntax := (*syntaxError)(nil); errors.As(documents[len(documents)-1].err, &syntax) {
-		// YAML has objects that begin like those of JSON.
+		// YAML has flow mappings that look like the beginning of a JSON object.
 		if other := c.yaml(); len(other) == 1 && other[0].err == nil {
 			return other
 		}
@@ -104,26 +104,26 @@ func looksLikeJSON(text []byte) bool {
 	return ok && len(behind) > 0 && (behind[0] == '"' || behind[0] == '}')
 }
 
-// json reads one object after the other. Behind a fault nothing is read.
+// json decodes one object after the other, up to the first error.
 func (c chunk) json() (documents []document) {
 	decoder := json.NewDecoder(bytes.NewReader(c.text))
 	for {
 		var raw json.RawMessage
 		err := decoder.Decode(&raw)
 		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-			return append(documents, document{err: c.at(int(syntax.Offset)-1, syntax.Error())})
+			return append(documents, document{err: c.errorAt(int(syntax.Offset)-1, syntax.Error())})
 		}
 		switch {
 		case errors.Is(err, io.EOF):
 			return documents
 		case err != nil:
-			return append(documents, document{err: c.at(len(bytes.TrimRight(c.text, " \t\r\n")), "the text ends within an object")})
+			return append(documents, document{err: c.errorAt(len(bytes.TrimRight(c.text, " \t\r\n")), "the text ends within an object")})
 		}
 		documents = append(documents, decodeJSON(raw))
 	}
 }
 
-// decodeJSON keeps whole numbers as they are.
+// decodeJSON decodes whole numbers as integers.
 func decodeJSON(text []byte) document {
 	var value any
 	strict, err := kjson.UnmarshalStrict(text, &value, kjson.DisallowDuplicateFields)
@@ -133,8 +133,8 @@ func decodeJSON(text []byte) document {
 	return document{value: value}
 }
 
-// notText finds the first thing that no file of text has in it.
-func notText(text []byte) (offset int, what string) {
+// findNonText finds the first byte that is not valid in a text file.
+func findNonText(text []byte) (offset int, what string) {
 	if bytes.HasPrefix(text, []byte("\xff\xfe")) || bytes.HasPrefix(text, []byte("\xfe\xff")) {
 		return 0, "the file is in UTF-16; save it as UTF-8"
 	}
@@ -151,8 +151,8 @@ func notText(text []byte) (offset int, what string) {
 	return 0, ""
 }
 
-// at is a fault at a byte of the chunk.
-func (c chunk) at(offset int, message string) *syntaxError {
+// errorAt returns a syntax error at a byte offset of the chunk.
+func (c chunk) errorAt(offset int, message string) *syntaxError {
 	before := c.text[:min(max(offset, 0), len(c.text))]
 	return &syntaxError{
 		line:    c.line + bytes.Count(before, []byte("\n")),

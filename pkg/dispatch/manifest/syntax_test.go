@@ -12,7 +12,7 @@ import (
 )
 
 func TestReadManifestsBadSyntax(t *testing.T) {
-	// above stands before the document in a second run: the place is that in the file.
+	// above precedes the document in the second run: positions count from the start of the file.
 	above := jobYAML("a") + "---\n# a comment\n" + jobYAML("b") + "---\n"
 	for _, tt := range []struct {
 		name, text   string
@@ -21,8 +21,8 @@ func TestReadManifestsBadSyntax(t *testing.T) {
 	}{
 		{"indentation", "metadata:\n  name: x\n name: y\n", 3, 2, "did not find expected key, in a block mapping that begins at line "},
 		{"a value in a value", "a: b: c\n", 1, 5, "mapping values are not allowed in this context"},
-		{"a tab", "a:\n\tb: 1\n", 2, 1, "a tab stands where only spaces may"},
-		{"a tab behind wide runes", "学: 習\n# 学\n学:\n\t習: 1\n", 4, 1, "a tab stands where only spaces may"},
+		{"a tab", "a:\n\tb: 1\n", 2, 1, "a tab, where only spaces are allowed"},
+		{"a tab behind wide runes", "学: 習\n# 学\n学:\n\t習: 1\n", 4, 1, "a tab, where only spaces are allowed"},
 		{"an open bracket", "a: 1\nb: [1, 2\nc: 3\n", 3, 2, "did not find expected ',' or ']', in a flow sequence that begins at line "},
 		{"an open quote", "a: 1\nb: \"x\nc: 3\n", 2, 4, "a quote is opened here and never closed"},
 		{"a key without a value", "a: 1\nb\nc: 2\n", 2, 1, "could not find expected ':'"},
@@ -68,10 +68,10 @@ func TestReadManifestsNoJob(t *testing.T) {
 		{"no kind", "apiVersion: batch/v1\n", "kind is missing. A Job has"},
 		{"an empty kind", "apiVersion: batch/v1\nkind: ''\n", "kind is empty"},
 		{"a strange kind", "apiVersion: batch/v1\nkind: [Job]\n", "kind must be a string, not a list"},
-		{"another kind", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n", `cannot dispatch "settings" of kind "ConfigMap" (v1): of the built-in kinds, only Jobs of batch/v1. Apply it with kubectl`},
-		{"another kind without a name", "apiVersion: batch/v1\nkind: CronJob\nmetadata: 5\n", `cannot dispatch an object of kind "CronJob" (batch/v1): of the built-in kinds, only Jobs`},
-		{"a kind to fool a terminal", "apiVersion: v1\nkind: \"\\e[2J\"\nmetadata: {name: \"\\e[1m\"}\n", `cannot dispatch "\x1b[1m" of kind "\x1b[2J" (v1): of the built-in kinds, only Jobs`},
-		{"another version", "apiVersion: batch/v1beta1\nkind: Job\n", `cannot dispatch a Job of "batch/v1beta1": of the built-in kinds, only Jobs of batch/v1`},
+		{"another kind", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n", `"settings" of kind "ConfigMap" (v1) cannot be delegated: of the built-in kinds, only Jobs of batch/v1 can`},
+		{"another kind without a name", "apiVersion: batch/v1\nkind: CronJob\nmetadata: 5\n", `an object of kind "CronJob" (batch/v1) cannot be delegated: of the built-in kinds, only Jobs`},
+		{"a kind to fool a terminal", "apiVersion: v1\nkind: \"\\e[2J\"\nmetadata: {name: \"\\e[1m\"}\n", `"\x1b[1m" of kind "\x1b[2J" (v1) cannot be delegated: of the built-in kinds, only Jobs`},
+		{"another version", "apiVersion: batch/v1beta1\nkind: Job\n", `a Job of "batch/v1beta1" cannot be delegated: of the built-in kinds, only Jobs of batch/v1`},
 		{"no metadata", head, "the Job has no name" + name},
 		{"strange metadata", head + "metadata: [a]\n", "metadata must be an object, not a list"},
 		{"no name", head + "metadata: {namespace: x}\n", "the Job has no name" + name},
@@ -92,8 +92,9 @@ func TestReadManifestsNoJob(t *testing.T) {
 	}
 }
 
-// Everything that is wrong is told at once, and nothing of the rest is used.
-func TestReadManifestsTellsAll(t *testing.T) {
+// TestReadManifestsReportsAll checks that one error lists all faults, and that no entry is
+// returned.
+func TestReadManifestsReportsAll(t *testing.T) {
 	text := jobYAML("good") + "---\na: [\n---\n" + jobYAML("good") + "---\napiVersion: v1\nkind: List\nitems: [{}, " +
 		jobJSON("other") + ", 5]\n---\n{\"a\": 1,,}\n"
 	entries, err := manifest.Read(t.Context(), []string{"-", "none.yaml"}, strings.NewReader(text))
@@ -124,7 +125,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestReadBomb: a file from somewhere does not become more than a machine can hold.
+// TestReadBomb checks that a small file cannot expand to more than the memory of a machine.
 func TestReadBomb(t *testing.T) {
 	text := "x: &x " + strings.Repeat("x", 1<<16) + "\ny: [" + strings.Repeat("*x,", 1<<16) + "]\n"
 	_, err := manifest.Read(t.Context(), []string{"-"}, strings.NewReader(text))

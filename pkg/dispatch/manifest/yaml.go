@@ -14,8 +14,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/boundedyaml"
 )
 
-// yaml reads a document twice: one library knows where a fault is, and the other
-// is the one by which kubectl and API servers go.
+// yaml parses a document with two libraries: one reports the positions of errors, and the other
+// one is used by kubectl and API servers.
 func (c chunk) yaml() []document {
 	node, err := c.syntax()
 	switch {
@@ -29,7 +29,7 @@ func (c chunk) yaml() []document {
 	}
 	text, err := boundedyaml.ToJSON(c.text)
 	if err != nil {
-		return []document{{err: c.moved(err)}}
+		return []document{{err: c.withLine(err)}}
 	}
 	if string(text) == "null" {
 		return nil
@@ -37,7 +37,7 @@ func (c chunk) yaml() []document {
 	return []document{decodeJSON(text)}
 }
 
-// syntax returns the tree of a document, nil where there is nothing in it.
+// syntax returns the tree of a document; nil if the document is empty.
 func (c chunk) syntax() (*yamlv4.Node, error) {
 	loader, err := yamlv4.NewLoader(bytes.NewReader(c.text))
 	if err != nil {
@@ -55,11 +55,11 @@ func (c chunk) syntax() (*yamlv4.Node, error) {
 			return nil, c.located(err)
 		}
 	}
-	// The other library does not even look at it.
+	// kubectl's library would silently ignore the second document.
 	return nil, &syntaxError{nodes[1].Line + c.line - 1, nodes[1].Column, "another document begins here; put a line of --- in front of it"}
 }
 
-// located makes an error of the library that knows where a fault is one of ours.
+// located converts an error of the library that reports positions.
 func (c chunk) located(err error) error {
 	failed := (*yamlv4.LoadError)(nil)
 	if !errors.As(err, &failed) || failed.Mark.Line == 0 {
@@ -74,7 +74,7 @@ func (c chunk) located(err error) error {
 	switch {
 	case failed.ContextMark.Line == 0 || *begins == syntaxError{line: e.line, column: e.column}:
 	case what == "a simple key":
-		// It is noticed only much later.
+		// The library notices this error much later.
 		e.line, e.column = begins.line, begins.column
 	case what == "a quoted scalar" && failed.Message == "found unexpected end of stream":
 		e.line, e.column, e.message = begins.line, begins.column, "a quote is opened here and never closed"
@@ -82,12 +82,12 @@ func (c chunk) located(err error) error {
 		e.message += fmt.Sprintf(", in %s that begins at %s", what, begins.place())
 	}
 	if line := c.lineAt(failed.Mark.Line); failed.Mark.Column <= len(line) && line[failed.Mark.Column-1] == '\t' {
-		e.message = "a tab stands where only spaces may"
+		e.message = "a tab, where only spaces are allowed"
 	}
 	return e
 }
 
-// lineAt is a line of the chunk, by its number.
+// lineAt returns a line of the chunk by its number.
 func (c chunk) lineAt(number int) []rune {
 	lines := strings.Split(string(c.text), "\n")
 	if number > len(lines) {
@@ -96,9 +96,8 @@ func (c chunk) lineAt(number int) []rune {
 	return []rune(lines[number-1])
 }
 
-// moved corrects the number of the line in an error of the library by which
-// kubectl goes.
-func (c chunk) moved(err error) error {
+// withLine corrects the line number in an error of kubectl's library.
+func (c chunk) withLine(err error) error {
 	message := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "), "yaml: ")
 	found := regexp.MustCompile(`^line (\d+): (.*)`).FindStringSubmatch(message)
 	if found == nil {
@@ -111,7 +110,7 @@ func (c chunk) moved(err error) error {
 	return &syntaxError{line: line + c.line - 1, message: found[2]}
 }
 
-// duplicates finds a key that is twice in one object: one of them would be lost.
+// duplicates finds a repeated key in an object. The decoder would drop one of the values.
 func (c chunk) duplicates(n *yamlv4.Node, path string) error {
 	seen := map[string]int{}
 	for i, child := range n.Content {
@@ -136,5 +135,5 @@ func (c chunk) duplicates(n *yamlv4.Node, path string) error {
 	return nil
 }
 
-// fieldOf is the path of a field below another path.
+// fieldOf returns the path of a field below another path.
 func fieldOf(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }

@@ -9,27 +9,26 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// Desired is what tells two states of an object apart by all but their status: a
-// generation counts changes of the spec.
+// Desired identifies a version of an object without its status. The generation counts changes of
+// the spec.
 type Desired struct {
 	uid                 types.UID
 	generation          int64
 	labels, annotations map[string]string
 }
 
-// DesiredOf is that of an object.
+// DesiredOf returns the Desired of an object.
 func DesiredOf(o *unstructured.Unstructured) Desired {
 	return Desired{uid: o.GetUID(), generation: o.GetGeneration(), labels: o.GetLabels(), annotations: o.GetAnnotations()}
 }
 
-// IsOf says whether an object asks for the same.
+// IsOf reports whether an object has the same spec, labels and annotations.
 func (d Desired) IsOf(o *unstructured.Unstructured) bool {
 	return d.uid == o.GetUID() && d.generation == o.GetGeneration() &&
 		maps.Equal(d.labels, o.GetLabels()) && equalButMark(d.annotations, o.GetAnnotations())
 }
 
-// equalButMark says whether annotations are the same but for the mark that we put there
-// ourselves, which asks for nothing.
+// equalButMark reports whether annotations are equal, apart from our own mirror annotation.
 func equalButMark(a, b map[string]string) bool {
 	const mark = delegation.MirrorAnnotation
 	_, inA := a[mark]

@@ -11,8 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// NeededFor is the part of a sentence that says which version of what heeds a kind's
-// managedBy; "" where that is not known.
+// NeededFor returns the part of a sentence that says which version supports a kind's managedBy;
+// "" if that is unknown.
 func NeededFor(k delegation.Kind) string {
 	switch {
 	case k.IsJob():
@@ -31,7 +31,7 @@ func WithArticle(noun string) string {
 	return "a " + noun
 }
 
-// Holds are the paths of the fields of a kind's spec that hold an object back.
+// Holds returns the paths of the spec fields that suspend an object of a kind.
 func Holds(k delegation.Kind) [][]string {
 	var paths [][]string
 	for _, sign := range k.Reading.Held {
@@ -42,8 +42,7 @@ func Holds(k delegation.Kind) [][]string {
 	return paths
 }
 
-// Hold is the field, with its value, that holds an object of a kind back; nil if
-// none does.
+// Hold returns the field that suspends an object of a kind, with its value; nil if there is none.
 func Hold(k delegation.Kind) (path []string, value any) {
 	for _, sign := range k.Reading.Held {
 		if len(sign.Path) < 2 || sign.Path[0] != "spec" || len(sign.In) == 0 {
@@ -57,11 +56,11 @@ func Hold(k delegation.Kind) (path []string, value any) {
 	return nil, nil
 }
 
-// longestManagedBy is in bytes (kubernetes: pkg/apis/batch/validation/validation.go).
+// longestManagedBy is the limit in bytes (kubernetes: pkg/apis/batch/validation/validation.go).
 const longestManagedBy = 63
 
-// ValidateManagedBy says what an API server has against a value of spec.managedBy.
-// "" is what this plugin takes for the built-in controller, and fine.
+// ValidateManagedBy returns the error that an API server would report for a value of
+// spec.managedBy. "" is valid: it means the built-in controller.
 func ValidateManagedBy(value string) error {
 	if value == "" {
 		return nil

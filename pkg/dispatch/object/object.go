@@ -1,9 +1,8 @@
-// Package object says what an object of a delegated kind tells of itself, as dispatch
-// takes it: its owner, its state, how it has ended, which labels its cluster gives it,
-// and what keeps it from making sense at all.
+// Package object reads facts from an object of a delegated kind: its owner, its state, its end,
+// the labels that its cluster generates, and whether it is malformed.
 //
-// It stands between package delegation, which knows kinds and states but no objects, and
-// everything that dispatches. It is pure: it knows no server, and nothing of mirrors.
+// It is based on package delegation, which knows kinds and states but no objects. It is pure: it
+// knows neither servers nor mirrors.
 package object
 
 import (
@@ -18,7 +17,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
-// NameOf is how people are told of an object: namespace/name.
+// NameOf returns namespace/name. A name to generate ends with "*".
 func NameOf(job *unstructured.Unstructured) string {
 	name := job.GetName()
 	if name == "" && job.GetGenerateName() != "" {
@@ -30,16 +29,15 @@ func NameOf(job *unstructured.Unstructured) string {
 	return job.GetNamespace() + "/" + name
 }
 
-// KindAndName is the same with the kind in front, for the middle of a sentence: job
-// namespace/name.
+// KindAndName returns the kind and the name for the middle of a sentence: job namespace/name.
 func KindAndName(job *unstructured.Unstructured) string {
 	return strings.ToLower(job.GetKind()) + " " + NameOf(job)
 }
 
-// Malformed says what keeps anything from being made of an object at all. A server takes
-// no such object, but a file may have one.
+// Malformed returns an error if an object is too malformed to be used. A server does not store
+// such an object, but a file may contain one.
 func Malformed(k delegation.Kind, job *unstructured.Unstructured) error {
-	// managedBy stands in an object, too.
+	// The parent of managedBy has to be an object, too.
 	objects := [][]string{{"spec"}, k.ManagedBy[:len(k.ManagedBy)-1]}
 	keyed := [][]string{{"metadata", "labels"}, {"metadata", "annotations"}}
 	if k.IsJob() {
@@ -64,12 +62,12 @@ func Malformed(k delegation.Kind, job *unstructured.Unstructured) error {
 	return nil
 }
 
-// OwnerOf is who an object says that it is managed by.
+// OwnerOf returns the owner that an object's managedBy names.
 func OwnerOf(k delegation.Kind, o *unstructured.Unstructured) delegation.Owner {
 	return k.OwnerOf(content.StringAt(o, k.ManagedBy...))
 }
 
-// OrJob is the kind of an object: where none is given, it is Job.
+// OrJob returns the kind, or Job if it is zero.
 func OrJob(k delegation.Kind) delegation.Kind {
 	if k.Kind == "" {
 		return delegation.Job()
@@ -77,8 +75,8 @@ func OrJob(k delegation.Kind) delegation.Kind {
 	return k
 }
 
-// TypedJob is a Job without the fields that this build does not know. It is an error if a
-// field has a value of another type.
+// TypedJob converts an object to a Job, without fields that this build does not know. It returns
+// an error if a field has a wrong type.
 func TypedJob(u *unstructured.Unstructured) (*batchv1.Job, error) {
 	job := &batchv1.Job{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, job); err != nil {

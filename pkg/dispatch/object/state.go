@@ -9,29 +9,29 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// StateOf reads the state off an object of ours. That we have it is known, whether
-// its status says so yet or not.
+// StateOf returns the state of a delegated object. It counts as picked up, even if its status
+// does not show that yet.
 func StateOf(k delegation.Kind, o *unstructured.Unstructured) delegation.State {
 	return k.StateOf(o.Object, true)
 }
 
-// StatusOf is the one word for the state of an object of ours.
+// StatusOf returns the status of a delegated object.
 func StatusOf(k delegation.Kind, o *unstructured.Unstructured) delegation.Status {
 	return k.StatusOf(delegation.Dispatch, StateOf(k, o), true)
 }
 
-// End is how an object has ended.
+// End describes how an object has ended.
 type End struct {
-	// Failed is whether it has failed; otherwise it is complete.
+	// Failed is whether it has failed. Otherwise it is complete.
 	Failed bool
-	// Reason and Message are what its status says of it, "" where that says nothing.
+	// Reason and Message come from its status, and may be "".
 	Reason, Message string
-	// At is when it ended; zero where nobody wrote that down.
+	// At is when it ended; zero if that is not recorded.
 	At time.Time
 }
 
-// EndOf says how an object has ended, nil if it has not. What is being deleted may
-// have ended before.
+// EndOf returns the end of an object; nil if it has not ended. An object that is being deleted
+// may have ended before.
 func EndOf(k delegation.Kind, o *unstructured.Unstructured) *End {
 	if NeverEnds(k) {
 		return nil
@@ -52,8 +52,8 @@ func EndOf(k delegation.Kind, o *unstructured.Unstructured) *End {
 	return e
 }
 
-// explain finds the reason: that of the condition that shows the end, or, where a
-// field does, the one beside it.
+// explain sets the reason and the message: those of the condition that shows the end or, if a
+// field shows it, those in the status.
 func (e *End) explain(signs []delegation.Sign, s delegation.State) {
 	for _, sign := range signs {
 		i := slices.IndexFunc(s.Conditions, func(c delegation.Condition) bool { return sign.Condition != "" && isSign(sign, c) })
@@ -70,9 +70,9 @@ func isSign(sign delegation.Sign, c delegation.Condition) bool {
 	return c.Type == sign.Condition && (c.True && sign.Is == "" || c.Is == sign.Is && sign.Is != "")
 }
 
-// NeverEnds says whether objects of a kind run until somebody deletes them. They may
-// fail, and recover from it.
+// NeverEnds reports whether objects of a kind run until they are deleted. They may fail and
+// recover.
 func NeverEnds(k delegation.Kind) bool { return len(k.Reading.Complete) == 0 }
 
-// HasFinished says whether an object is complete or has failed, for good.
+// HasFinished reports whether an object is complete or has failed for good.
 func HasFinished(k delegation.Kind, o *unstructured.Unstructured) bool { return EndOf(k, o) != nil }

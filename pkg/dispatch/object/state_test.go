@@ -12,8 +12,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
-// TestEndOf has every specimen end as its name says, and those of kinds that never
-// do go on.
+// TestEndOf checks that every specimen has ended as the name of its file says. Objects of kinds
+// that never end have not.
 func TestEndOf(t *testing.T) {
 	for _, s := range dispatchtest.Specimens(t) {
 		t.Run(s.Name(), func(t *testing.T) {
@@ -40,6 +40,6 @@ func TestEndOfTellsWhy(t *testing.T) {
 	assert.Equal(t, *how, End{Failed: true, Reason: "FailedJobs", Message: "because", At: time.Date(2026, 8, 20, 9, 0, 0, 0, time.UTC)})
 	how = EndOf(rayJob, dispatchtest.AsServed(t, `{status: {jobDeploymentStatus: Failed, reason: DeadlineExceeded, message: late, endTime: "2026-08-20T09:00:00Z"}}`))
 	assert.Equal(t, *how, End{Failed: true, Reason: "DeadlineExceeded", Message: "late", At: time.Date(2026, 8, 20, 9, 0, 0, 0, time.UTC)})
-	// What is deleted may have ended before.
+	// An object that is being deleted may have ended before.
 	assert.Assert(t, EndOf(jobSet, dispatchtest.AsServed(t, `{metadata: {deletionTimestamp: "2026-08-20T09:00:00Z"}, status: {conditions: [{type: Completed, status: "True"}]}}`)) != nil)
 }

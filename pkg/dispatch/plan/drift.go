@@ -10,47 +10,44 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
-// Drift is what has to be written to a mirror so that it is what its plan says.
+// Drift has the changes that would make a mirror match its plan.
 type Drift struct {
-	// Patch is a JSON merge patch without uid and resourceVersion; nil if there
-	// is nothing to write.
+	// Patch is a JSON merge patch without UID and resourceVersion; nil if there is nothing to
+	// write.
 	Patch map[string]any
-	// Fields are the paths that it changes with their new values, such as
-	// "spec.parallelism=4", sorted. What is removed is null; what is long is cut.
+	// Fields are the changed paths with their new values, such as "spec.parallelism=4", sorted.
+	// The value of a removed field is null. Long values are cut.
 	Fields []string
-	// Deferred are fields that differ, but cannot be changed as the mirror is now
-	// (job-api D4: parts of the pod template while pods run), and Immutable those
-	// that can never be. Immutable knows what the Job API of Kubernetes 1.37 lets
-	// change; a field of later versions counts as immutable.
+	// Deferred are fields that differ but cannot be changed in the current state of the mirror
+	// (job-api D4: parts of the Pod template while Pods run). Immutable are fields that can never
+	// be changed. They follow the Job API of Kubernetes 1.37; fields of later versions count as
+	// immutable.
 	Deferred, Immutable []string
-	// Foreign are fields that differ, and that somebody else on the worker decides
-	// on: spec.suspend of a mirror in a queue is Kueue's.
+	// Foreign are fields that differ, and that another controller on the worker sets. For
+	// example, Kueue sets spec.suspend of a mirror in a queue.
 	Foreign []string
-	// Unshared are fields that the user has changed on the origin, and that nobody
-	// carries over: those of kinds of which it is not known what may change.
+	// Unshared are fields that the user has changed on the origin, and that are not copied,
+	// because it is unknown which fields of that kind may change.
 	Unshared []string
 }
 
-// DriftOf compares a mirror of a kind with the one that was planned. planned is what New
-// made of the origin as it is now; before is what it made of it when the mirror was
-// last written to by this process, nil if it was not: labels and annotations that
-// before has and planned has not are taken off the mirror, all others that only
-// the mirror has are somebody else's and stay. The same holds for what is kept by
-// name or in a set in the pod template: its labels and annotations, nodeSelector,
-// tolerations, schedulingGates, and the resources of containers.
+// DriftOf compares a mirror with its plan. planned is the mirror that New returns for the current
+// origin. before is the planned mirror of this process's last write, or nil. Labels and
+// annotations in before that are missing in planned are removed from the mirror. All others that
+// only the mirror has belong to other clients and remain. The same applies to maps and sets in
+// the Pod template: its labels and annotations, nodeSelector, tolerations, schedulingGates, and
+// the resources of containers.
 //
-// A field that planned has not is left to the worker's defaults, and one that the
-// mirror has not while servers always fill it in is unknown to the worker; neither
-// is drift.
+// A field that is missing in planned gets the worker's default. A field that servers always set
+// and that is missing in the mirror is unknown to the worker. Neither is drift.
 //
-// One write may not be enough: after it, compare again. The number of completions
-// changes only together with an equal parallelism, which is put right after that;
-// and where the pod template has to change before the pods start, a mirror that is
-// suspended is not resumed as long as the template is Deferred. Written tells what
-// before is from then on.
+// One write may not be enough, so compare again after each write. The API server changes
+// completions only together with an equal parallelism; the wanted parallelism follows in a second
+// write. If the Pod template has to change before the Pods start, a suspended mirror is not
+// resumed while the template is Deferred. Written returns before for the next comparison.
 //
-// All of that is about a Job, of which the API server knows what may change. Of other
-// kinds only labels, annotations and what holds the object back are carried over.
+// All of this applies to Jobs, where the API defines which fields may change. For other kinds,
+// only labels, annotations and the field that suspends the object are copied.
 func DriftOf(k delegation.Kind, planned, before, mirror *unstructured.Unstructured) Drift {
 	if k.IsJob() {
 		return driftOfJob(planned, before, mirror)
@@ -75,11 +72,11 @@ func driftOfJob(planned, before, mirror *unstructured.Unstructured) Drift {
 	return d.result()
 }
 
-// WithoutTemplate is the drift without what it changes in the pod template, which
-// is then deferred. Servers before Kubernetes 1.36 let a template change only as
-// long as the Job has never started, and its containers' resources never, which a
-// mirror does not tell: this is what is left to write where they refuse the whole.
-// A mirror that it resumes starts from the template that it has.
+// WithoutTemplate returns the drift without changes of the Pod template, which become deferred.
+// Use it if the server refuses the whole patch. Servers before Kubernetes 1.36 allow changes of
+// the template only before the Job's first start, and never changes of its containers' resources,
+// and the mirror does not show whether it has started. A mirror that this drift resumes starts
+// with its current template.
 func (d Drift) WithoutTemplate() Drift {
 	spec, _ := d.Patch["spec"].(map[string]any)
 	if spec["template"] == nil {
@@ -106,10 +103,9 @@ func (d Drift) WithoutTemplate() Drift {
 	return d
 }
 
-// Written is the next comparison's before, once Patch was written or there was none
-// to write: what was planned, but of a pod template that is Deferred what was
-// before, so that what has to be removed from it is not forgotten. Neither planned
-// nor before is changed; before may be nil.
+// Written returns before for the next comparison, after Patch was written or if it was nil. The
+// result is planned, but with the Pod template of before if the template is Deferred, so that
+// fields to remove from it are not forgotten. It changes neither argument; before may be nil.
 func (d Drift) Written(planned, before *unstructured.Unstructured) *unstructured.Unstructured {
 	written := planned.DeepCopy()
 	if !hasTemplate(d.Deferred) {
@@ -124,7 +120,7 @@ func (d Drift) Written(planned, before *unstructured.Unstructured) *unstructured
 	return written
 }
 
-// drifter changes a copy of a mirror into what it is to be.
+// drifter changes a copy of a mirror to match the plan.
 type drifter struct {
 	planned, before, mirror, desired *unstructured.Unstructured
 	deferred, immutable, foreign     sets.Set[string]
@@ -136,20 +132,19 @@ func (d *drifter) put(value any, path ...string) {
 		unstructured.RemoveNestedField(d.desired.Object, path...)
 		return
 	}
-	// The paths are those of objects on both sides: a server stores nothing else,
-	// and New takes nothing else.
+	// SetNestedField cannot fail: servers and New ensure that all parents are objects.
 	_ = unstructured.SetNestedField(d.desired.Object, value, path...)
 }
 
-// metadata is about labels and annotations. Those by which a mirror finds its pods
-// are the worker's, and our marks are never taken off.
+// metadata compares labels and annotations. It ignores the worker's own labels, by which a mirror
+// finds its Pods, and never removes our marks.
 func (d *drifter) metadata(isWorkers func(field, key string) bool) {
 	for _, field := range []string{"labels", "annotations"} {
 		path := []string{"metadata", field}
 		planned := without(content.MapAt(d.planned, path...), func(key string) bool { return isWorkers(field, key) })
 		before := without(content.MapAt(d.before, path...), func(key string) bool { return isWorkers(field, key) || object.InDomain(key, object.OurDomain) })
 		now := content.At(d.mirror, path...)
-		if to := merged(planned, before, now); !content.IsSame(now, to) {
+		if to := mergeMaps(planned, before, now); !content.IsSame(now, to) {
 			d.put(to, path...)
 		}
 	}

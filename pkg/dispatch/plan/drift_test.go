@@ -13,7 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
-// driftJob is an origin of many fields, as stored.
+// driftJob returns a stored origin with many fields.
 func driftJob(t *testing.T, edits ...edit) *unstructured.Unstructured {
 	t.Helper()
 	return asStored(t, smallJob(t, append([]edit{
@@ -33,7 +33,7 @@ func indexed() []edit {
 	return []edit{{"spec.completionMode", "Indexed"}, {"spec.backoffLimitPerIndex", int64(1)}, {"spec.maxFailedIndexes", int64(2)}}
 }
 
-// applied is what a server makes of a merge patch.
+// applied returns a mirror after a merge patch.
 func applied(t *testing.T, mirror *unstructured.Unstructured, patch map[string]any) *unstructured.Unstructured {
 	t.Helper()
 	was, err := mirror.MarshalJSON()
@@ -47,7 +47,7 @@ func applied(t *testing.T, mirror *unstructured.Unstructured, patch map[string]a
 	return result
 }
 
-// driftOf also checks that what is compared is not changed.
+// driftOf returns the drift, and checks that DriftOf changes none of its arguments.
 func driftOf(t *testing.T, planned, before, mirror *unstructured.Unstructured) plan.Drift {
 	t.Helper()
 	copies := []*unstructured.Unstructured{planned.DeepCopy(), before.DeepCopy(), mirror.DeepCopy()}
@@ -56,22 +56,22 @@ func driftOf(t *testing.T, planned, before, mirror *unstructured.Unstructured) p
 	return drift
 }
 
-// suspended is what a mirror looks like that runs nothing and waits.
+// suspended returns edits for a suspended mirror without Pods.
 func suspended() []edit {
 	return []edit{{"spec.suspend", true}, {"status", "yaml:{startTime: '2026-03-01T09:00:00Z', conditions: [{type: Suspended, status: 'True'}]}"}}
 }
 
 type driftCase struct {
-	// origin is how the origin differs from driftJob when the mirror was made;
-	// user and worker are what was changed on either side since.
+	// origin are edits of driftJob before the mirror was created. user and worker are later edits
+	// on either side.
 	origin, user, worker []edit
-	// again is whether the process that made the mirror is another.
+	// again is whether another process created the mirror.
 	again bool
 	want  plan.Drift
-	// patch is the patch as JSON where it is worth to be looked at.
+	// patch is the expected patch as JSON; "" skips the comparison.
 	patch string
-	// more is what is to be written after that.
-	more []string
+	// nextFields are the expected fields of the next write.
+	nextFields []string
 }
 
 func (tt driftCase) run(t *testing.T) {
@@ -97,14 +97,14 @@ func (tt driftCase) run(t *testing.T) {
 		return
 	}
 	drift = driftOf(t, planned, drift.Written(planned, before), applied(t, mirror, patch))
-	assert.DeepEqual(t, drift.Fields, tt.more)
+	assert.DeepEqual(t, drift.Fields, tt.nextFields)
 	assert.DeepEqual(t, drift.Immutable, tt.want.Immutable)
 }
 
-// fields are a want of nothing but changes.
+// fields returns a drift that has only changes.
 func fields(f ...string) plan.Drift { return plan.Drift{Fields: f} }
 
-// TestDriftAtAnyTime is about what a running Job lets change.
+// TestDriftAtAnyTime checks the fields that may change in a running Job.
 func TestDriftAtAnyTime(t *testing.T) {
 	for name, tt := range map[string]driftCase{
 		"nothing":                 {},
@@ -145,8 +145,8 @@ func TestDriftAtAnyTime(t *testing.T) {
 	}
 }
 
-// TestDriftOfCompletions is about the one rule that takes two fields, and at times
-// two writes.
+// TestDriftOfCompletions checks the rule that changes two fields together, and may need two
+// writes.
 func TestDriftOfCompletions(t *testing.T) {
 	pods := func(completions, parallelism int64) []edit {
 		return []edit{{"spec.completions", completions}, {"spec.parallelism", parallelism}}
@@ -154,8 +154,8 @@ func TestDriftOfCompletions(t *testing.T) {
 	for name, tt := range map[string]driftCase{
 		"in tandem":      {origin: indexed(), user: pods(6, 6), want: fields("spec.completions=6", "spec.parallelism=6")},
 		"fewer":          {origin: indexed(), user: pods(2, 2), want: fields("spec.completions=2")},
-		"and then fewer": {origin: indexed(), user: pods(6, 3), want: fields("spec.completions=6", "spec.parallelism=6"), more: []string{"spec.parallelism=3"}},
-		"by the worker":  {origin: indexed(), worker: pods(7, 7), want: fields("spec.completions=4", "spec.parallelism=4"), more: []string{"spec.parallelism=2"}},
+		"and then fewer": {origin: indexed(), user: pods(6, 3), want: fields("spec.completions=6", "spec.parallelism=6"), nextFields: []string{"spec.parallelism=3"}},
+		"by the worker":  {origin: indexed(), worker: pods(7, 7), want: fields("spec.completions=4", "spec.parallelism=4"), nextFields: []string{"spec.parallelism=2"}},
 		"not Indexed":    {user: pods(6, 6), want: plan.Drift{Fields: []string{"spec.parallelism=6"}, Immutable: []string{"spec.completions"}}},
 		"Indexed only over there": {
 			user: pods(6, 6), worker: []edit{{"spec.completionMode", "Indexed"}},
@@ -167,7 +167,7 @@ func TestDriftOfCompletions(t *testing.T) {
 	}
 }
 
-// TestDriftOfMetadata is about labels and annotations.
+// TestDriftOfMetadata checks labels and annotations.
 func TestDriftOfMetadata(t *testing.T) {
 	for name, tt := range map[string]driftCase{
 		"new":                           {user: []edit{{"metadata.labels.tier", "1"}, {"metadata.annotations.note", "n"}}, want: fields("metadata.annotations[note]=n", "metadata.labels[tier]=1")},
@@ -205,7 +205,7 @@ func TestDriftOfMetadata(t *testing.T) {
 
 const longText = "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"
 
-// TestDriftNever is about what differs for good.
+// TestDriftNever checks fields that can never change.
 func TestDriftNever(t *testing.T) {
 	const container = "spec.template.spec.containers"
 	never := func(paths ...string) plan.Drift { return plan.Drift{Immutable: paths} }

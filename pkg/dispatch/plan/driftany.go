@@ -12,10 +12,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
-// driftOfAny carries over labels and annotations, and what holds the object back. What
-// else the user has changed since the mirror was written last is only told of: a
-// field that a kind's controller does not take while it runs would be refused, or
-// taken without any effect.
+// driftOfAny copies labels, annotations and the field that suspends the object. Other changes
+// since the last write are only reported: the kind's controller might refuse a change while the
+// object runs, or ignore it.
 func driftOfAny(k delegation.Kind, planned, before, mirror *unstructured.Unstructured) Drift {
 	known := before != nil
 	if !known {
@@ -41,9 +40,9 @@ func driftOfAny(k delegation.Kind, planned, before, mirror *unstructured.Unstruc
 	return result
 }
 
-// heldAs says what a field that can hold an object back is to be on the mirror, nil
-// for nothing, and whether it is something else there. No value is as good as a
-// false one. What is only on the mirror, and does not hold it back, is the worker's.
+// heldAs returns the wanted value of a field that can suspend an object, nil for none, and
+// whether the mirror differs. A missing value equals false. A value that only the mirror has, and
+// that does not suspend it, belongs to the worker.
 func heldAs(k delegation.Kind, planned, mirror *unstructured.Unstructured, path []string) (to any, differs bool) {
 	to, now := content.At(planned, path...), content.At(mirror, path...)
 	isUnset := func(value any) bool { return value == nil || value == false || value == "" }
@@ -58,8 +57,8 @@ func heldAs(k delegation.Kind, planned, mirror *unstructured.Unstructured, path 
 	return to, !equality.Semantic.DeepEqual(to, now)
 }
 
-// unshared are the fields of the spec that differ between two plans of one mirror
-// and are not carried over.
+// unshared returns the fields of the spec that differ between two plans of one mirror and are not
+// copied.
 func unshared(k delegation.Kind, planned, before *unstructured.Unstructured) []string {
 	now, then := planned.DeepCopy(), before.DeepCopy()
 	for _, path := range object.Holds(k) {

@@ -10,8 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
-// TestDriftOfAnyKind: labels, annotations and what holds it back are carried over, and
-// nothing else.
+// TestDriftOfAnyKind checks that only labels, annotations and the suspending field are copied.
 func TestDriftOfAnyKind(t *testing.T) {
 	for name, tt := range map[string]struct {
 		kind, planned, before, mirror string
@@ -80,7 +79,7 @@ func TestDriftOfAnyKind(t *testing.T) {
 			got := DriftOf(k, planned, before, mirror)
 			assert.DeepEqual(t, got, tt.want)
 			assert.DeepEqual(t, mirror.Object, dispatchtest.AsServed(t, tt.mirror).Object)
-			// One write is all that it takes.
+			// One write is enough.
 			if got.Patch != nil {
 				is := dispatchtest.Patched(t, mirror, got.Patch)
 				assert.Assert(t, DriftOf(k, planned, got.Written(planned, before), is).Patch == nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
-// changedFields tells which fields of an object change, and into what: as deep as
-// both sides have the same shape.
+// changedFields returns the fields that change, with their new values. It descends as long as
+// both sides have the same structure.
 func changedFields(path string, from, to any) []string {
 	if equality.Semantic.DeepEqual(from, to) {
 		return nil
@@ -40,7 +40,7 @@ func changedFields(path string, from, to any) []string {
 	return fields
 }
 
-// below is the path of a field, or of a key that a user has chosen.
+// below returns the path of a field or of a user-defined key.
 func below(path, key string) string {
 	switch path[strings.LastIndex(path, ".")+1:] {
 	case "labels", "annotations", "nodeSelector", "limits", "requests":

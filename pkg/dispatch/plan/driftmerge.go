@@ -10,21 +10,19 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
-// merged is what a value of the mirror is to become. Objects are merged key by
-// key: those that are planned are set, those that only before has are removed, and
-// those that only the mirror has are somebody else's. Everything else is taken
-// whole. It is nil for what is to be removed.
-func merged(planned, before, mirror any) any {
-	return mergedBy(content.IsSame, planned, before, mirror)
+// mergeMaps returns the new value of a field of the mirror; nil removes the field. Maps are
+// merged by key: planned keys are set, keys that only before has are removed, and keys that only
+// the mirror has belong to other clients and remain. Other values are replaced.
+func mergeMaps(planned, before, mirror any) any {
+	return mergeBy(content.IsSame, planned, before, mirror)
 }
 
-// mergedResources is the same for quantities, which servers write in their own
-// way: 1000m as 1.
+// mergedResources is mergeMaps for quantities, which servers normalize: 1000m becomes 1.
 func mergedResources(planned, before, mirror any) any {
-	return mergedBy(isSameQuantity, planned, before, mirror)
+	return mergeBy(isSameQuantity, planned, before, mirror)
 }
 
-func mergedBy(same func(a, b any) bool, planned, before, mirror any) any {
+func mergeBy(same func(a, b any) bool, planned, before, mirror any) any {
 	p, isMap := planned.(map[string]any)
 	b, wasMap := before.(map[string]any)
 	switch {
@@ -45,7 +43,7 @@ func mergedBy(same func(a, b any) bool, planned, before, mirror any) any {
 	}
 	for key, value := range p {
 		if value != nil {
-			result[key] = mergedBy(same, value, b[key], m[key])
+			result[key] = mergeBy(same, value, b[key], m[key])
 		}
 	}
 	for key, value := range b {
@@ -59,18 +57,18 @@ func mergedBy(same func(a, b any) bool, planned, before, mirror any) any {
 	return result
 }
 
-// mergedSet is merged for a list whose order means nothing.
+// mergedSet is mergeMaps for a list without an order.
 func mergedSet(planned, before, mirror any) any {
 	p, _ := planned.([]any)
 	b, _ := before.([]any)
 	m, _ := mirror.([]any)
 	result := slices.Clone(p)
-	missing := slices.ContainsFunc(p, func(element any) bool { return !has(m, element) })
+	missing := slices.ContainsFunc(p, func(element any) bool { return !contains(m, element) })
 	for _, element := range m {
-		if has(p, element) {
+		if contains(p, element) {
 			continue
 		}
-		if has(b, element) {
+		if contains(b, element) {
 			missing = true
 			continue
 		}
@@ -85,7 +83,7 @@ func mergedSet(planned, before, mirror any) any {
 	return result
 }
 
-func has(list []any, element any) bool {
+func contains(list []any, element any) bool {
 	return slices.ContainsFunc(list, func(other any) bool { return content.IsSame(other, element) })
 }
 
@@ -107,7 +105,7 @@ func quantity(value any) (resource.Quantity, bool) {
 	return resource.Quantity{}, false
 }
 
-// isQuantity says whether a field holds a quantity, or some by name.
+// isQuantity reports whether a field contains quantities.
 func isQuantity(field string) bool {
 	switch field {
 	case "limits", "requests", "overhead", "sizeLimit", "divisor":
@@ -116,9 +114,9 @@ func isQuantity(field string) bool {
 	return false
 }
 
-// contradicts says whether two values cannot be the same field, once by itself and
-// once with a server's defaults. Defaults only add fields; lists they leave alone.
-func contradicts(a, b any, areQuantities bool) bool {
+// isContradiction reports whether two values cannot be the same field with and without a server's
+// defaults. Defaults add fields, but no list elements.
+func isContradiction(a, b any, areQuantities bool) bool {
 	if a == nil || b == nil {
 		return false
 	}
@@ -126,7 +124,7 @@ func contradicts(a, b any, areQuantities bool) bool {
 	y, bothMaps := b.(map[string]any)
 	if isMap && bothMaps {
 		for key, value := range x {
-			if contradicts(value, y[key], areQuantities || isQuantity(key)) {
+			if isContradiction(value, y[key], areQuantities || isQuantity(key)) {
 				return true
 			}
 		}
@@ -135,7 +133,7 @@ func contradicts(a, b any, areQuantities bool) bool {
 	l, isList := a.([]any)
 	m, bothLists := b.([]any)
 	if isList && bothLists {
-		return !slices.EqualFunc(l, m, func(v, w any) bool { return !contradicts(v, w, areQuantities) })
+		return !slices.EqualFunc(l, m, func(v, w any) bool { return !isContradiction(v, w, areQuantities) })
 	}
 	if areQuantities {
 		return !isSameQuantity(a, b)
@@ -143,7 +141,7 @@ func contradicts(a, b any, areQuantities bool) bool {
 	return !content.IsSame(a, b)
 }
 
-// without leaves out some keys.
+// without returns a copy without the keys for which the function returns true.
 func without(object map[string]any, key func(string) bool) map[string]any {
 	object = maps.Clone(object)
 	maps.DeleteFunc(object, func(k string, _ any) bool { return key(k) })

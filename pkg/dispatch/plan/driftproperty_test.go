@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// randomEdits are what people do to Jobs. Those of the pod template are allowed
-// only where the Job is suspended.
+// randomEdits returns random changes of a Job. Servers allow changes of the Pod template only
+// while the Job is suspended.
 func randomEdits(r *rand.Rand, isIndexed, isOrigin bool) []edit {
 	number := func() any { return int64(r.IntN(5) + 1) }
 	word := func() any { return string(rune('a' + r.IntN(4))) }
@@ -69,9 +69,8 @@ func randomEdits(r *rand.Rand, isIndexed, isOrigin bool) []edit {
 	return edits
 }
 
-// TestDriftConverges is about any number of changes on both sides: as many writes
-// as there are reasons for, and then nothing is left to write, the mirror is what
-// was planned, and nothing of the worker's is lost.
+// TestDriftConverges makes random changes on both sides. After a few writes nothing is left to
+// write, the mirror matches its plan, and the worker's changes are preserved.
 func TestDriftConverges(t *testing.T) {
 	for seed := range uint64(300) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { converges(t, rand.New(rand.NewPCG(seed, 7))) })
@@ -104,7 +103,7 @@ func converges(t *testing.T, r *rand.Rand) {
 		before, mirror = drift.Written(planned, before), next
 		drift = driftOf(t, planned, before, mirror)
 		if drift.Patch == nil && len(drift.Deferred) > 0 {
-			// The worker's controller does its part.
+			// This is the part of the worker's controller.
 			next = settled(t, mirror)
 			drift = driftOf(t, planned, before, next)
 			mirror = next
@@ -123,8 +122,7 @@ func converges(t *testing.T, r *rand.Rand) {
 	assert.Equal(t, len(drift.Immutable) > 0, !isIndexed && at(planned, "spec.completions") != at(mirror, "spec.completions"), "%v", drift.Immutable)
 }
 
-// allowed is a Job of which no more pods have to start together than it has: servers
-// refuse others.
+// allowed reduces a gang's minCount to parallelism, because servers refuse more.
 func allowed(t *testing.T, job *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	count, has := at(job, gangCount).(int64)
@@ -134,7 +132,7 @@ func allowed(t *testing.T, job *unstructured.Unstructured) *unstructured.Unstruc
 	return job
 }
 
-// settled is a mirror once its controller has seen it.
+// settled returns a mirror after its controller has seen it.
 func settled(t *testing.T, mirror *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	if at(mirror, "spec.suspend") == true {

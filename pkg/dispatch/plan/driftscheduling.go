@@ -7,14 +7,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
-// schedulingPolicy says whether the pods of a Job start together or one by one
-// (kubernetes: batch/v1 types.go, JobSchedulingConfiguration, from 1.37 on).
+// schedulingPolicy is the path of the field that selects whether the Pods of a Job start together
+// or one by one (kubernetes: batch/v1 types.go, JobSchedulingConfiguration, since 1.37).
 func schedulingPolicy() []string { return []string{"spec", "scheduling", "schedulingPolicy"} }
 
-// gang is how many pods have to start together, all that can be changed of how a Job
-// is scheduled (kubernetes: pkg/apis/batch/validation, validateJobSchedulingUpdate). It
-// must not be greater than parallelism, which is written with it; a mirror that gets
-// the parallelism of its completions first has the rest to come.
+// gang sets minCount, the number of Pods that have to start together. This is the only mutable
+// scheduling field of a Job (kubernetes: pkg/apis/batch/validation, validateJobSchedulingUpdate).
+// It must not exceed parallelism, which the same write changes. If that write first sets
+// parallelism to completions, a second one follows.
 func (d *drifter) gang() {
 	path := append(schedulingPolicy(), "gang")
 	if content.MapAt(d.mirror, path...) == nil {
@@ -38,12 +38,12 @@ func (d *drifter) gang() {
 	}
 }
 
-// fixedScheduling finds what differs in how the Job is scheduled, and can never be
-// changed. A mirror without any of it is on a server that does not know it.
+// fixedScheduling finds differences in immutable scheduling fields. A mirror without any of them
+// is on a server that does not know them.
 func (d *drifter) fixedScheduling() {
 	planned, now := content.MapAt(d.planned, "spec", "scheduling"), content.MapAt(d.mirror, "spec", "scheduling")
 	d.compare("spec.scheduling.", planned, now, func(field string) bool { return field == "schedulingPolicy" })
-	// Policies are told apart by which of them is there, empty as it may be.
+	// The name of the field identifies the policy. Its value may be empty.
 	policy, policyNow := content.MapAt(d.planned, schedulingPolicy()...), content.MapAt(d.mirror, schedulingPolicy()...)
 	if len(policy) > 0 && len(policyNow) > 0 && !slices.Equal(slices.Sorted(maps.Keys(policy)), slices.Sorted(maps.Keys(policyNow))) {
 		d.immutable.Insert(content.Dotted(schedulingPolicy()))

@@ -12,7 +12,7 @@ const (
 	gangCount  = gangPolicy + ".minCount"
 )
 
-// gang are edits by which a Job's pods start together.
+// gang returns edits that make the Pods of a Job start together.
 func gang(minCount, parallelism int64) []edit {
 	return []edit{
 		{"spec.scheduling.schedulingPolicy", fmt.Sprintf("yaml:{gang: {minCount: %d}}", minCount)},
@@ -20,8 +20,7 @@ func gang(minCount, parallelism int64) []edit {
 	}
 }
 
-// TestDriftOfGangs is about how many pods have to start together: the server refuses
-// more than parallelism, in every write.
+// TestDriftOfGangs checks minCount, which must not exceed parallelism in any write.
 func TestDriftOfGangs(t *testing.T) {
 	for name, tt := range map[string]driftCase{
 		"nothing":                {origin: gang(2, 4)},
@@ -49,7 +48,7 @@ func TestDriftOfGangs(t *testing.T) {
 		},
 		"completions come first": {
 			origin: append(indexed(), gang(2, 4)...), user: append(gang(6, 6), edit{"spec.completions", int64(3)}),
-			want: fields("spec.completions=3", "spec.parallelism=3", gangCount+"=3"), more: []string{"spec.parallelism=6", gangCount + "=6"},
+			want: fields("spec.completions=3", "spec.parallelism=3", gangCount+"=3"), nextFields: []string{"spec.parallelism=6", gangCount + "=6"},
 		},
 		"a worker that does not know it": {origin: gang(2, 4), user: gang(3, 4), worker: []edit{{"spec.scheduling", nil}}},
 		"together here, one by one there": {

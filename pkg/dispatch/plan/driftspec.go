@@ -8,16 +8,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
-// spec is about the fields that can be changed at any time (kubernetes:
-// pkg/apis/batch/validation/validation.go, ValidateJobSpecUpdate checks none of
-// them).
+// spec compares the fields that may change at any time (kubernetes: ValidateJobSpecUpdate in
+// pkg/apis/batch/validation/validation.go checks none of them).
 func (d *drifter) spec() {
 	for _, field := range []string{"parallelism", "backoffLimit", "podReplacementPolicy"} {
 		d.defaulted(field)
 	}
 	d.optional("activeDeadlineSeconds")
 	if d.ofMirror("backoffLimitPerIndex") != nil {
-		// A mirror without has been made by a server that does not know either field.
+		// A server that did not store backoffLimitPerIndex knows neither field.
 		d.optional("maxFailedIndexes")
 	}
 	d.completions()
@@ -28,7 +27,7 @@ func (d *drifter) spec() {
 func (d *drifter) ofPlan(field string) any   { return content.At(d.planned, "spec", field) }
 func (d *drifter) ofMirror(field string) any { return content.At(d.mirror, "spec", field) }
 
-// defaulted is for a field that a server which knows it always fills in.
+// defaulted compares a field that every server which knows it sets.
 func (d *drifter) defaulted(field string) {
 	planned, now := d.ofPlan(field), d.ofMirror(field)
 	if planned != nil && now != nil && !content.IsSame(planned, now) {
@@ -36,7 +35,7 @@ func (d *drifter) defaulted(field string) {
 	}
 }
 
-// optional is for a field that a user may remove again.
+// optional compares a field that users may remove.
 func (d *drifter) optional(field string) {
 	planned, now := d.ofPlan(field), d.ofMirror(field)
 	switch {
@@ -47,9 +46,8 @@ func (d *drifter) optional(field string) {
 	}
 }
 
-// completions of an Indexed Job change in tandem with parallelism: the new values
-// have to be equal (kubernetes: validateCompletions). An origin whose parallelism
-// was changed once more since takes two writes.
+// completions of an Indexed Job change only together with parallelism, to the same value
+// (kubernetes: validateCompletions). If the origin's parallelism differs, two writes are needed.
 func (d *drifter) completions() {
 	planned := d.ofPlan("completions")
 	if planned == nil || content.IsSame(planned, d.ofMirror("completions")) {
@@ -67,9 +65,9 @@ func (d *drifter) completions() {
 	}
 }
 
-// suspend follows the origin. Where the mirror is in a queue, that is Kueue's to
-// decide, and it would only take back what we write. A mirror whose pods would
-// start from a template that is no longer wanted waits until that can be changed.
+// suspend follows the origin. If the mirror is in a queue, Kueue decides, and would revert a
+// write. A mirror whose Pods would start from an outdated template remains suspended until the
+// template can change.
 func (d *drifter) suspend() {
 	planned, isSet := d.ofPlan("suspend").(bool)
 	now := content.IsTrueAt(d.mirror, "spec", "suspend")
@@ -84,8 +82,8 @@ func (d *drifter) suspend() {
 	}
 }
 
-// fixed finds what differs and can never be changed. Only what both sides have can
-// differ: the rest is a server's defaults.
+// fixed finds differences in immutable fields. It compares only fields that both sides have: the
+// others are defaults.
 func (d *drifter) fixed() {
 	planned, now := content.MapAt(d.planned, "spec"), content.MapAt(d.mirror, "spec")
 	d.compare("spec.", planned, now, func(field string) bool {
@@ -94,7 +92,7 @@ func (d *drifter) fixed() {
 			"activeDeadlineSeconds", "backoffLimit", "maxFailedIndexes", "podReplacementPolicy", "scheduling":
 			return true
 		case "selector":
-			// The worker makes one itself.
+			// The worker generates the selector.
 			return !content.IsTrueAt(d.planned, "spec", "manualSelector")
 		}
 		return false
@@ -124,10 +122,10 @@ func (d *drifter) fixed() {
 	}
 }
 
-// compare notes the fields that two objects have with other values.
+// compare records the fields whose values contradict each other.
 func (d *drifter) compare(prefix string, planned, now map[string]any, skip func(field string) bool) {
 	for _, field := range slices.Sorted(maps.Keys(planned)) {
-		if !skip(field) && contradicts(planned[field], now[field], isQuantity(field)) {
+		if !skip(field) && isContradiction(planned[field], now[field], isQuantity(field)) {
 			d.immutable.Insert(prefix + field)
 		}
 	}

@@ -11,33 +11,32 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
-// part is a piece of the pod template that can be changed while no pod was made
-// from it.
+// part is a part of the Pod template that may change before Pods are created from it.
 type part struct {
 	path []string
-	// merge is what the mirror's value is to become.
+	// merge returns the mirror's new value.
 	merge func(planned, before, mirror any) any
 }
 
-// templateParts are the scheduling directives (KEP-2926). The resources of
-// containers come beside them (KEP-5440).
+// templateParts returns the scheduling directives (KEP-2926). The resources of containers are
+// handled separately (KEP-5440).
 func templateParts() []part {
 	const template = "template"
 	return []part{
 		{[]string{"spec", template, "metadata", "labels"}, mergedPodLabels},
-		{[]string{"spec", template, "metadata", "annotations"}, merged},
-		{[]string{"spec", template, "spec", "nodeSelector"}, merged},
+		{[]string{"spec", template, "metadata", "annotations"}, mergeMaps},
+		{[]string{"spec", template, "spec", "nodeSelector"}, mergeMaps},
 		{[]string{"spec", template, "spec", "tolerations"}, mergedSet},
 		{[]string{"spec", template, "spec", "schedulingGates"}, mergedSet},
-		{[]string{"spec", template, "spec", "affinity", "nodeAffinity"}, merged},
+		{[]string{"spec", template, "spec", "affinity", "nodeAffinity"}, mergeMaps},
 	}
 }
 
-// mergedPodLabels leaves those alone by which the Job finds its pods.
+// mergedPodLabels is mergeMaps without the labels by which the Job finds its Pods.
 func mergedPodLabels(planned, before, mirror any) any {
 	p, _ := planned.(map[string]any)
 	b, _ := before.(map[string]any)
-	return merged(without(p, object.IsGenerated), without(b, object.IsGenerated), mirror)
+	return mergeMaps(without(p, object.IsGenerated), without(b, object.IsGenerated), mirror)
 }
 
 func (d *drifter) template() {
@@ -61,7 +60,7 @@ func (d *drifter) template() {
 	}
 }
 
-// templateIsOpen says whether the worker lets the pod template change (kubernetes:
+// templateIsOpen reports whether the worker allows changes of the Pod template (kubernetes:
 // pkg/registry/batch/job/strategy.go, shouldAllowMutablePodTemplate).
 func (d *drifter) templateIsOpen() bool {
 	active, _ := content.At(d.mirror, "status", "active").(int64)
@@ -75,8 +74,8 @@ func (d *drifter) templateIsOpen() bool {
 	return isSuspended || content.StringAt(d.mirror, "status", "startTime") == ""
 }
 
-// resources is about what the containers of a list ask for. A merge patch replaces
-// a list as a whole, so everything else in it is what the mirror has.
+// resources compares the resources of the containers in a list. A merge patch replaces the whole
+// list, so the other fields keep the mirror's values.
 func (d *drifter) resources(field string, open bool) {
 	path := []string{"spec", "template", "spec", field}
 	list, now := content.At(d.planned, path...), content.At(d.mirror, path...)
@@ -109,8 +108,8 @@ func (d *drifter) resources(field string, open bool) {
 	}
 }
 
-// areSameContainers says whether two lists have containers of the same names in
-// the same order. If not, there is nothing to compare one by one.
+// areSameContainers reports whether two lists have containers with the same names in the same
+// order. Otherwise they cannot be compared one by one.
 func areSameContainers(a, b any) bool {
 	return slices.EqualFunc(content.Objects(a), content.Objects(b), func(x, y map[string]any) bool { return x["name"] == y["name"] })
 }
@@ -119,8 +118,7 @@ func containerPath(field string, i int) string {
 	return fmt.Sprintf("spec.template.spec.%s[%d]", field, i)
 }
 
-// templateField says whether a path, or a path with a value, is in the pod
-// template, and returns it without the value.
+// templateField returns a path without its value, and whether it is in the Pod template.
 func templateField(field string) (path string, inTemplate bool) {
 	path, _, _ = strings.Cut(field, "=")
 	return path, strings.HasPrefix(path, "spec.template.")

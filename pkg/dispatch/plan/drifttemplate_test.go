@@ -9,13 +9,12 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
-// withStatus is a mirror that is, or is not, suspended, and has that status.
+// withStatus returns edits for a mirror with a suspend field and a status.
 func withStatus(suspend bool, status string) []edit {
 	return []edit{{"spec.suspend", suspend}, {"status", "yaml:" + status}}
 }
 
-// TestDriftWhenTheTemplateIsOpen is about the states of a mirror in which the pod
-// template can be changed.
+// TestDriftWhenTheTemplateIsOpen checks in which states of a mirror the Pod template may change.
 func TestDriftWhenTheTemplateIsOpen(t *testing.T) {
 	const path = "spec.template.spec.nodeSelector"
 	for name, tt := range map[string]struct {
@@ -44,13 +43,13 @@ func TestDriftWhenTheTemplateIsOpen(t *testing.T) {
 			if tt.worker[0].value == false {
 				test.want.Fields = []string{"spec.suspend=true"}
 			}
-			test.more = tt.more
+			test.nextFields = tt.more
 			test.run(t)
 		})
 	}
 }
 
-// TestDriftOfTemplate is about what can be changed then.
+// TestDriftOfTemplate checks which parts of the template may change.
 func TestDriftOfTemplate(t *testing.T) {
 	const pod, main = "spec.template.spec.", "spec.template.spec.containers[0].resources"
 	containers := func(resources string) []edit {
@@ -111,16 +110,16 @@ func TestDriftOfTemplate(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			// While it runs.
+			// The mirror runs.
 			running := driftCase{origin: tt.origin, user: tt.user, worker: tt.worker, again: tt.again, want: plan.Drift{Deferred: tt.deferred}}
 			running.run(t)
-			// While it waits.
+			// The mirror is suspended.
 			waiting := running
 			waiting.origin = append(slices.Clone(tt.origin), edit{"spec.suspend", true})
 			waiting.worker = append(suspended(), tt.worker...)
 			waiting.want = fields(tt.fields...)
 			waiting.run(t)
-			// When it is resumed at once, in one write, which the API server allows.
+			// The user resumes it at the same time. The API server allows both in one write.
 			resumed := waiting
 			resumed.user = append(slices.Clone(tt.user), edit{"spec.suspend", false})
 			resumed.want = fields(append([]string{"spec.suspend=false"}, tt.fields...)...)
@@ -130,7 +129,7 @@ func TestDriftOfTemplate(t *testing.T) {
 	}
 }
 
-// TestDriftHoldsBack is about a mirror that would start from the wrong template.
+// TestDriftHoldsBack checks that a mirror does not start from an outdated template.
 func TestDriftHoldsBack(t *testing.T) {
 	const selector = "spec.template.spec.nodeSelector"
 	test := driftCase{
@@ -140,7 +139,7 @@ func TestDriftHoldsBack(t *testing.T) {
 	}
 	test.run(t)
 
-	// What was removed meanwhile is not forgotten when its time comes.
+	// A field that was removed meanwhile is removed later.
 	origin := driftJob(t, test.origin...)
 	before := planFor(t, origin, into).Mirror
 	mirror := edited(t, asStored(t, before, "u2"), test.worker...)

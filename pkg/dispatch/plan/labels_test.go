@@ -9,8 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
-// TestPlanLabels is about labels that make other tools act, and their likes that
-// do not.
+// TestPlanLabels checks which labels are copied: those that no other tool acts on.
 func TestPlanLabels(t *testing.T) {
 	for key, goes := range map[string]bool{
 		"controller-uid":                               false,
@@ -28,7 +27,7 @@ func TestPlanLabels(t *testing.T) {
 		"cluster.open-cluster-management.io/placement": false,
 		"jobmanagedby.github.io/whatever":              false,
 		"app.kubernetes.io/name":                       true,
-		"app.kubernetes.io/managed-by":                 true, // only Helm's goes
+		"app.kubernetes.io/managed-by":                 true, // only the value Helm is removed
 		"notkueue.x-k8s.io/queue-name":                 true,
 		"example.com/kueue.x-k8s.io":                   true,
 		"team":                                         true,
@@ -64,7 +63,7 @@ func TestPlanSetsAndStripsLabels(t *testing.T) {
 	assert.DeepEqual(t, p.Warnings, []string{
 		"The label missing cannot be stripped: the Job does not have it. Labels of its Pods stay unchanged.",
 	})
-	// Pods are not concerned.
+	// Labels of Pods are unchanged.
 	assert.DeepEqual(t, at(p.Mirror, "spec.template.metadata.labels"), map[string]any{"app": "train"})
 }
 

@@ -1,9 +1,9 @@
-// Package plan says what a mirror is to be: New makes it of its origin, and tells of every
-// difference and why it is there, or why there can be none; DriftOf compares the plan with
-// the mirror as it is by now, and says what is to be written to it.
+// Package plan defines the mirror of an origin. New derives the mirror, lists each difference
+// with its reason, or refuses the origin with a reason. DriftOf compares the plan with the
+// current mirror, and returns the necessary changes.
 //
-// It is pure: it is given objects, and knows no server, no clock, and nothing of how a
-// mirror comes to be.
+// It is pure: it receives objects, and knows neither servers, clocks, nor how a mirror is
+// created.
 package plan
 
 import (
@@ -20,82 +20,77 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
-// Options say what a mirror is to look like, as far as the origin leaves
-// that open.
+// Options configure the mirror.
 type Options struct {
-	// Kind is the origin's, in the version that it is read in; the zero Kind is Job.
+	// Kind is the origin's kind, in the version that was read. The zero Kind means Job.
 	Kind delegation.Kind
-	// Owner is the managedBy value that the origin must have; "" is
-	// delegation.Dispatch.
+	// Owner is the required managedBy value of the origin; "" means delegation.Dispatch.
 	Owner delegation.Owner
-	// Context is the one that the origin is in, for commands that people are told.
+	// Context is the origin's context, for commands in messages.
 	Context string
 	// OriginCluster is the identity of the origin's cluster, for the mirror's marks.
 	OriginCluster delegation.Cluster
-	// Namespace is the mirror's; "" is the origin's.
+	// Namespace is the mirror's namespace; "" means the origin's.
 	Namespace string
-	// SetLabels are put on the mirror, and StripLabels taken off it. They concern
-	// the Job itself and not its pods.
+	// SetLabels are set on the mirror, and StripLabels are removed from it. Neither affects the
+	// labels of Pods.
 	SetLabels   map[string]string
 	StripLabels []string
 }
 
-// Action says what was done to a field on its way from the origin to the mirror.
+// Action is the kind of a change from the origin to the mirror.
 type Action string
 
 const (
 	Removed Action = "removed"
 	Set     Action = "set"
-	// Kept is for what a reader may expect to be removed.
+	// Kept marks a field that a reader might expect to be removed.
 	Kept Action = "kept"
 )
 
-// Change is one difference between an origin and its mirror, and why.
+// Change is a difference between an origin and its mirror, with its reason.
 type Change struct {
 	Action Action
-	// Field is its path, such as "spec.managedBy" or "metadata.labels[team]".
+	// Field is the path, such as "spec.managedBy" or "metadata.labels[team]".
 	Field string
-	// Value is the value that was set, kept, or removed, in brief; "" for what
-	// is too long to be told.
+	// Value is the value that was set, kept or removed; "" if it is too long.
 	Value  string
 	Reason string
 }
 
-// Plan is the mirror that an origin is to have.
+// Plan is the planned mirror of an origin.
 type Plan struct {
-	// Kind is that of both.
+	// Kind is the kind of the origin and its mirror.
 	Kind delegation.Kind
-	// Mirror is what is sent to the worker, ready to be created.
+	// Mirror is the object to create on the worker.
 	Mirror *unstructured.Unstructured
-	// Changes are the differences, in the order of their fields. What a server
-	// alone writes (uid, resourceVersion, status and the like) is never sent, and
-	// not told of.
+	// Changes are the differences, in the order of their fields. Fields that only servers write
+	// (UID, resourceVersion, status and the like) are never sent, and not listed.
 	Changes []Change
-	// Warnings are what may surprise: one sentence each.
+	// Warnings are possible surprises, one sentence each.
 	Warnings []string
 
-	// origin is what the origin was like.
+	// origin identifies the version of the origin.
 	origin object.Desired
 }
 
-// IsFor says whether nothing has changed on an origin since, so that New would make the
-// same of it.
+// IsFor reports whether an origin is unchanged since, so that New would return the same plan.
 func (p *Plan) IsFor(origin *unstructured.Unstructured) bool { return p.origin.IsOf(origin) }
 
-// RefusedError says that an origin cannot be dispatched as it is.
+// RefusedError means that an origin cannot be dispatched.
 type RefusedError struct {
-	// Kind is the origin's; "" means Job.
+	// Kind is the origin's kind; "" means Job.
 	Kind string
 	// Origin is namespace/name.
 	Origin string
-	// Reason says why, and Remedy what to do; both are parts of a sentence.
+	// Reason is the reason, and Remedy the fix. Both are parts of a sentence.
 	Reason string
 	Remedy command.Prose
 }
 
 func (e *RefusedError) Error() string { return string(e.Prose()) }
 
-// Prose is what Error returns.
+// Prose returns the text of Error.
 func (e *RefusedError) Prose() command.Prose {
 	message := command.Say("%s %s %s", strings.ToLower(cmp.Or(e.Kind, delegation.Job().Kind)), e.Origin, e.Reason)
 	if e.Remedy != "" {
@@ -104,11 +99,10 @@ func (e *RefusedError) Prose() command.Prose {
 	return message
 }
 
-// New makes the mirror of an origin. The origin is not changed, and fields
-// that this build does not know are kept. What cannot be dispatched is a
-// *RefusedError; any other error is for options, or an object, that make no sense.
-// An origin that was not created yet, from a file, has no uid; then the mirror
-// carries no mark of it, and the plan is not for the one that is created.
+// New returns the plan for an origin. It does not change the origin, and keeps fields that this
+// build does not know. It returns a *RefusedError if the origin cannot be dispatched, and another
+// error for invalid options or a malformed object. An origin from a file has no UID yet. Then the
+// mirror has no label with that UID, and the plan does not apply to the stored origin.
 func New(origin *unstructured.Unstructured, o Options) (*Plan, error) {
 	o.Kind, o.Owner = object.OrJob(o.Kind), cmp.Or(o.Owner, delegation.Dispatch)
 	if err := o.validate(); err != nil {
@@ -155,7 +149,7 @@ func (p *planner) warn(format string, args ...any) {
 	p.Warnings = append(p.Warnings, string(command.Say(format, args...)))
 }
 
-// take removes a field of the mirror and returns what it held, nil if nothing.
+// take removes a field of the mirror and returns its value; nil if there was none.
 func (p *planner) take(path ...string) any {
 	value := content.At(p.Mirror, path...)
 	unstructured.RemoveNestedField(p.Mirror.Object, path...)

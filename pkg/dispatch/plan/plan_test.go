@@ -20,7 +20,7 @@ import (
 // into are the options of most tests.
 var into = plan.Options{Context: "management", Owner: delegation.Dispatch, OriginCluster: delegation.Cluster{UID: "cluster-1"}}
 
-// originUID is the uid of originJob.
+// originUID is the UID of originJob.
 const originUID = "6f0c1f0e-0d5e-4e0c-9c57-2f6d7d7a2b11"
 
 func originJob(t *testing.T, edits ...edit) *unstructured.Unstructured {
@@ -33,7 +33,7 @@ func smallJob(t *testing.T, edits ...edit) *unstructured.Unstructured {
 	return edited(t, dispatchtest.SmallJob(t), edits...)
 }
 
-// edit is a field and what it is set to; see dispatchtest.Set.
+// edit sets a field; see dispatchtest.Set.
 type edit struct {
 	path  string
 	value any
@@ -62,7 +62,7 @@ func planFor(t *testing.T, origin *unstructured.Unstructured, o plan.Options) *p
 	return p
 }
 
-// planText is a plan in a form that reads well.
+// planText returns a plan in a readable form.
 func planText(t *testing.T, p *plan.Plan) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -79,13 +79,13 @@ func planText(t *testing.T, p *plan.Plan) string {
 	return out.String() + "---\n" + string(mirror)
 }
 
-// TestPlan shows the plan of a Job that has everything, and of what is in its file.
+// TestPlan records the plans of a Job with all fields, and of a Job from a file.
 func TestPlan(t *testing.T) {
 	golden.Assert(t, planText(t, planFor(t, originJob(t), into)), "origin.golden")
 	golden.Assert(t, planText(t, planFor(t, smallJob(t), into)), "file.golden")
 }
 
-// change finds what a plan tells of a field.
+// change returns the action and the value of a field in a plan.
 func change(p *plan.Plan, field string) string {
 	for _, c := range p.Changes {
 		if c.Field == field {
@@ -101,14 +101,14 @@ func TestPlanMarks(t *testing.T) {
 	assert.DeepEqual(t, marks, &delegation.Marks{
 		OriginUID: originUID, Origin: delegation.Place{ClusterUID: "cluster-1", Namespace: "ml", Name: "train-28391"},
 	})
-	// In another namespace the origin is still where it is.
+	// A mirror in another namespace names the origin's own.
 	elsewhere := into
 	elsewhere.Namespace = "other"
 	made = planFor(t, originJob(t), elsewhere)
 	assert.Equal(t, made.Mirror.GetNamespace(), "other")
 	assert.Equal(t, made.Mirror.GetAnnotations()[delegation.OriginAnnotation], "cluster-1/ml/train-28391")
 	assert.Equal(t, change(made, "metadata.namespace"), "set other")
-	// A cluster that is not known is not written down.
+	// An unknown cluster is not recorded.
 	made = planFor(t, originJob(t), plan.Options{})
 	_, there := made.Mirror.GetAnnotations()[delegation.OriginAnnotation]
 	assert.Assert(t, !there)

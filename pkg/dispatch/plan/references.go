@@ -10,9 +10,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
-// namesIn are the objects of its own namespace that a pod's spec names, such
-// as "ConfigMap settings", sorted. It goes by the names of fields, wherever they
-// are, so that those of kinds of volumes to come are seen too.
+// namesIn returns the objects of its own namespace to which a Pod spec refers, such as "ConfigMap
+// settings", sorted. It recognizes references by the names of fields anywhere, so it also finds
+// those of future kinds of volumes.
 func namesIn(pod map[string]any) []string {
 	found := map[string]bool{}
 	if account, _ := pod["serviceAccountName"].(string); account != "" && account != "default" {
@@ -49,8 +49,8 @@ func walkNames(value any, found func(kind, name string)) {
 	}
 }
 
-// nameIn says what an object in a field of that name refers to, and in which
-// of its own fields; "" if to nothing.
+// nameIn returns the kind to which an object in a field of that name refers, and the key with its
+// name. Both are "" for other fields.
 func nameIn(field string) (kind, key string) {
 	switch field {
 	case "configMap", "configMapRef", "configMapKeyRef":
@@ -63,7 +63,7 @@ func nameIn(field string) (kind, key string) {
 	return "", ""
 }
 
-// labelSelector reads a selector; nil if there is none.
+// labelSelector decodes a selector; nil if there is none.
 func labelSelector(value any) *metav1.LabelSelector {
 	object, isMap := value.(map[string]any)
 	if !isMap {

@@ -14,26 +14,26 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/podtemplate"
 )
 
-// refuseKind says why an object of its kind cannot be dispatched at all, nil if it
+// refuseKind returns the reason for which objects of this kind cannot be dispatched; nil if they
 // can.
 func refuseKind(origin *unstructured.Unstructured, o Options) error {
-	return refuseFor(origin, o, isAnother, isTemplate, isUnmanaged, isBlind, notAllowed)
+	return refuseFor(origin, o, isOtherKind, isTemplate, isUnmanaged, isBlind, notAllowed)
 }
 
-// refuse says why an origin cannot be dispatched, nil if it can.
+// refuse returns the reason for which an origin cannot be dispatched; nil if it can.
 func refuse(origin *unstructured.Unstructured, o Options) error {
-	return refuseFor(origin, o, unnamed, isMirror, notOurs, hasEnded, pinnedToNode, badName)
+	return refuseFor(origin, o, unnamed, isMirror, isOtherOwner, hasEnded, pinnedToNode, badName)
 }
 
-// RefuseOwner says why an object of its kind cannot have an owner, whoever is to run it
-// and for whatever reason, nil if it can. What it returns is a *RefusedError.
+// RefuseOwner returns a *RefusedError if objects of a kind cannot have an owner, for any purpose;
+// nil if they can.
 func RefuseOwner(o *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) error {
-	return refuseFor(o, Options{Kind: k, Owner: owner}, isTemplate, isUnmanaged, isBlind, notTaken)
+	return refuseFor(o, Options{Kind: k, Owner: owner}, isTemplate, isUnmanaged, isBlind, notAccepted)
 }
 
-type refusing func(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose)
+type refusal func(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose)
 
-func refuseFor(origin *unstructured.Unstructured, o Options, reasons ...refusing) error {
+func refuseFor(origin *unstructured.Unstructured, o Options, reasons ...refusal) error {
 	for _, reason := range reasons {
 		if why, remedy := reason(origin, o); why != "" {
 			return &RefusedError{Kind: o.Kind.Kind, Origin: object.NameOf(origin), Reason: why, Remedy: remedy}
@@ -49,7 +49,7 @@ func unnamed(origin *unstructured.Unstructured, _ Options) (reason string, remed
 	return "", ""
 }
 
-// isMirror refuses what is somebody's mirror already: its pods run, or will.
+// isMirror refuses a mirror: its Pods run, or will.
 func isMirror(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	labels := content.StringsAt(origin, "metadata", "labels")
 	if uid := labels[delegation.OriginUIDLabel]; uid != "" {
@@ -63,8 +63,8 @@ func isMirror(origin *unstructured.Unstructured, o Options) (reason string, reme
 	return "", ""
 }
 
-// notOurs refuses what somebody else looks after: two would write its status.
-func notOurs(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+// isOtherOwner refuses an object of another owner: both would write its status.
+func isOtherOwner(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	current := o.Kind.OwnerOf(content.StringAt(origin, o.Kind.ManagedBy...))
 	isStored := origin.GetUID() != ""
 	takeOver := command.Say("set %s to %s", content.Dotted(o.Kind.ManagedBy), o.Owner)
@@ -73,10 +73,10 @@ func notOurs(origin *unstructured.Unstructured, o Options) (reason string, remed
 	}
 	switch {
 	case current.IsBuiltIn() && isStored && o.Kind.Change == delegation.Always:
-		return "is not delegated, so its own cluster runs it", takeOver + " makes it anew; dispatch -f FILE makes one that does not exist yet"
+		return "is not delegated, so its own cluster runs it", takeOver + " creates it again; dispatch -f FILE creates one that does not exist yet"
 	case current.IsBuiltIn() && isStored:
 		return "is not delegated, so its own cluster runs it, and managedBy is immutable",
-			takeOver + " makes it anew; dispatch -f FILE makes one that does not exist yet"
+			takeOver + " creates it again; dispatch -f FILE creates one that does not exist yet"
 	case current.IsBuiltIn():
 		return "is not delegated, so its own cluster would run it too", takeOver
 	case current == o.Owner:
@@ -90,8 +90,7 @@ func notOurs(origin *unstructured.Unstructured, o Options) (reason string, remed
 	}
 }
 
-// hasEnded refuses what does not run again. What a file says of that means
-// nothing.
+// hasEnded refuses an object that has ended. The status in a file is ignored.
 func hasEnded(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	if origin.GetUID() == "" {
 		return "", ""
@@ -110,7 +109,7 @@ func hasEnded(origin *unstructured.Unstructured, o Options) (reason string, reme
 	return "is " + string(object.StatusOf(o.Kind, origin)) + since, command.Say("to run it again: %s", recreateFor(origin, o))
 }
 
-// recreateFor is the command that makes an origin anew for its owner.
+// recreateFor returns the command that recreates an origin for its owner.
 func recreateFor(origin *unstructured.Unstructured, o Options) command.Command {
 	return command.PluginFor(o.Kind, "recreate", o.Context, origin.GetNamespace(), origin.GetName()).With("--managed-by", string(o.Owner))
 }
@@ -119,22 +118,22 @@ func pinnedToNode(origin *unstructured.Unstructured, o Options) (reason string, 
 	for _, t := range podtemplate.Of(o.Kind, origin) {
 		if node, _ := t.Pod()["nodeName"].(string); node != "" {
 			return "pins its pods to the node " + node + " of its own cluster",
-				command.Say("make it anew without %s.spec.nodeName; a nodeSelector asks for a kind of node instead", t.Path)
+				command.Say("create it again without %s.spec.nodeName, or use a nodeSelector", t.Path)
 		}
 	}
 	return "", ""
 }
 
-// badName refuses names that the worker's API server does: an older one of the
-// origin's may have taken them. The name is the value of a label of the pods, and
-// of an Indexed Job the beginning of their hostnames (kubernetes:
-// pkg/apis/batch/validation/validation.go, ValidateJob).
+// badName refuses names that the worker's API server refuses. An older API server of the origin
+// may have accepted them. The name becomes the value of a label of the Pods and, for an Indexed
+// Job, the beginning of their hostnames (kubernetes: pkg/apis/batch/validation/validation.go,
+// ValidateJob).
 func badName(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	if !o.Kind.IsJob() {
 		return "", ""
 	}
 	name := origin.GetName()
-	const rename = "make it anew with another name"
+	const rename = "create it again with another name"
 	if problems := validation.IsValidLabelValue(name); len(problems) > 0 && !content.IsTrueAt(origin, "spec", "manualSelector") {
 		return "has a name that its pods cannot have as a label: " + problems[0], rename
 	}

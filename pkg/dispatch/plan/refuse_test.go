@@ -32,12 +32,12 @@ func TestPlanRefuses(t *testing.T) {
 		"no managedBy": {
 			[]edit{{"spec.managedBy", nil}},
 			"is not delegated, so its own cluster runs it, and managedBy is immutable",
-			recreate + " makes it anew; dispatch -f FILE makes one that does not exist yet",
+			recreate + " creates it again; dispatch -f FILE creates one that does not exist yet",
 		},
 		"the built-in controller": {
 			[]edit{{"spec.managedBy", "kubernetes.io/job-controller"}},
 			"is not delegated, so its own cluster runs it, and managedBy is immutable",
-			recreate + " makes it anew; dispatch -f FILE makes one that does not exist yet",
+			recreate + " creates it again; dispatch -f FILE creates one that does not exist yet",
 		},
 		"no managedBy, in a file": {
 			[]edit{{"spec.managedBy", nil}, {"metadata.uid", nil}},
@@ -88,21 +88,21 @@ func TestPlanRefuses(t *testing.T) {
 		"a node": {
 			[]edit{{"spec.template.spec.nodeName", "node-7"}},
 			"pins its pods to the node node-7 of its own cluster",
-			"make it anew without spec.template.spec.nodeName; a nodeSelector asks for a kind of node instead",
+			"create it again without spec.template.spec.nodeName, or use a nodeSelector",
 		},
 		"a name with dots, of an Indexed Job": {
 			[]edit{{"metadata.name", "train.v1"}},
 			"has a name from which no hostnames can be made for its pods, such as train.v1-3: ",
-			"make it anew with another name",
+			"create it again with another name",
 		},
 		"a long name": {
 			[]edit{{"metadata.name", strings.Repeat("n", 64)}, {"spec.completionMode", "NonIndexed"}},
-			"has a name that its pods cannot have as a label: must be no more than 63", "make it anew with another name",
+			"has a name that its pods cannot have as a label: must be no more than 63", "create it again with another name",
 		},
 		"a name that is long with an index": {
 			[]edit{{"metadata.name", strings.Repeat("n", 60)}, {"spec.completions", int64(1001)}},
 			"has a name from which no hostnames can be made for its pods, such as " + strings.Repeat("n", 60) + "-1000: must be no more than 63",
-			"make it anew with another name",
+			"create it again with another name",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -122,8 +122,8 @@ func TestPlanRefuses(t *testing.T) {
 	assert.Error(t, err, "job ml/train-* has no name; give it a metadata.name, which its mirror will have too")
 }
 
-// TestPlanTakes is about what looks as if it had to be refused.
-func TestPlanTakes(t *testing.T) {
+// TestPlanAccepts checks origins that look like ones to refuse, and are accepted.
+func TestPlanAccepts(t *testing.T) {
 	acme := into
 	acme.Owner = "acme.example/runner"
 	queue := into
@@ -134,7 +134,7 @@ func TestPlanTakes(t *testing.T) {
 	}{
 		"suspended":          {into, []edit{{"spec.suspend", true}}},
 		"an owner by choice": {acme, []edit{{"spec.managedBy", "acme.example/runner"}}},
-		// Whether MultiKueue is there to write too is for preflight to find out.
+		// Preflight checks whether MultiKueue is running and writes to the status, too.
 		"MultiKueue by choice":  {queue, []edit{{"spec.managedBy", "kueue.x-k8s.io/multikueue"}}},
 		"the default owner":     {plan.Options{OriginCluster: delegation.Cluster{UID: "c"}}, nil},
 		"about to fail":         {into, []edit{{"status", "yaml:{conditions: [{type: FailureTarget, status: 'True'}]}"}}},
@@ -150,14 +150,15 @@ func TestPlanTakes(t *testing.T) {
 			assert.Assert(t, at(p.Mirror, "spec.managedBy") == nil)
 		})
 	}
-	// Nobody's Job is taken by asking for the built-in controller's.
+	// The owner of the built-in controller does not allow dispatching Jobs that are not
+	// delegated.
 	builtIn := into
 	builtIn.Owner = delegation.BuiltIn
 	_, err := plan.New(originJob(t, edit{"spec.managedBy", nil}), builtIn)
 	assert.ErrorContains(t, err, "is not delegated")
 }
 
-func TestPlanMakesNoSense(t *testing.T) {
+func TestPlanRejectsMalformed(t *testing.T) {
 	for want, e := range map[string]edit{
 		"job ml/small is invalid: spec is missing, or not an object":               {"spec", nil},
 		"job ml/small is invalid: spec.template is missing, or not an object":      {"spec.template", "x"},
@@ -171,7 +172,7 @@ func TestPlanMakesNoSense(t *testing.T) {
 		var refused *plan.RefusedError
 		assert.Assert(t, !errors.As(err, &refused))
 	}
-	// What a file leaves empty is nothing.
+	// Empty fields in a file count as missing.
 	p := planFor(t, smallJob(t,
 		edit{"metadata.labels", "yaml:null"}, edit{"metadata.annotations", "yaml:{a: null}"},
 		edit{"spec.selector", "yaml:null"}, edit{"spec.ttlSecondsAfterFinished", "yaml:null"},

@@ -12,8 +12,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
-// isAnother refuses what is not of the kind that it is taken for.
-func isAnother(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+// isOtherKind refuses an object of another kind.
+func isOtherKind(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	gvk := origin.GroupVersionKind()
 	if gvk == o.Kind.GroupVersionKind() {
 		return "", ""
@@ -22,16 +22,16 @@ func isAnother(origin *unstructured.Unstructured, o Options) (reason string, rem
 	return fmt.Sprintf("is a %s of %s", gvk.Kind, origin.GetAPIVersion()), only
 }
 
-// isTemplate refuses what only makes other objects, which are the ones that run.
+// isTemplate refuses an object that only creates others, which are the ones that run.
 func isTemplate(_ *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	if !o.Kind.Template {
 		return "", ""
 	}
 	return fmt.Sprintf("does not run itself: its %s is that of what it makes", content.Dotted(o.Kind.ManagedBy)),
-		"dispatch what it makes, once that is there"
+		"dispatch what it creates, once that exists"
 }
 
-// isUnmanaged refuses what nobody can be kept from running.
+// isUnmanaged refuses kinds without managedBy: no owner can keep their cluster from running them.
 func isUnmanaged(_ *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	if !o.Kind.IsUnmanaged() {
 		return "", ""
@@ -40,7 +40,7 @@ func isUnmanaged(_ *unstructured.Unstructured, o Options) (reason string, remedy
 		"have it run by a Job, or leave it to MultiKueue, which moves such objects in ways of its own"
 }
 
-// isBlind refuses to write through an API version that does not have the field.
+// isBlind refuses an API version without the field managedBy.
 func isBlind(_ *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	if !slices.Contains(o.Kind.Blind, o.Kind.Resource.Version) {
 		return "", ""
@@ -48,17 +48,17 @@ func isBlind(_ *unstructured.Unstructured, o Options) (reason string, remedy com
 	return fmt.Sprintf("is of version %s, which does not have %s", o.Kind.Resource.Version, content.Dotted(o.Kind.ManagedBy)), "use another version of its API"
 }
 
-// notAllowed refuses an owner that the kind's API does not take.
+// notAllowed refuses an owner that the kind's API does not accept, with a remedy for dispatch.
 func notAllowed(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
-	reason, _ = notTaken(origin, o)
+	reason, _ = notAccepted(origin, o)
 	if reason != "" && o.Kind.Allows(delegation.MultiKueue) {
 		remedy = command.Say("where MultiKueue is not installed, --as-multikueue dispatches one whose %s is %s", content.Dotted(o.Kind.ManagedBy), delegation.MultiKueue)
 	}
 	return reason, remedy
 }
 
-// notTaken is the same where it is not about a dispatch.
-func notTaken(_ *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+// notAccepted refuses an owner that the kind's API does not accept.
+func notAccepted(_ *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	if o.Kind.Allows(o.Owner) {
 		return "", ""
 	}

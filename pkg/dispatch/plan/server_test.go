@@ -9,10 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// asStored is a Job as the API server of Kubernetes 1.36 stores it: with a uid, its
-// defaults (pkg/apis/batch/v1/defaults.go, pkg/apis/core/v1/defaults.go), quantities
-// in their canonical form, and the generated selector and labels
-// (pkg/registry/batch/job/strategy.go).
+// asStored returns a Job as the API server of Kubernetes 1.36 stores it: with a UID, defaults
+// (pkg/apis/batch/v1/defaults.go, pkg/apis/core/v1/defaults.go), canonical quantities, and the
+// generated selector and labels (pkg/registry/batch/job/strategy.go).
 func asStored(t *testing.T, sent *unstructured.Unstructured, uid string) *unstructured.Unstructured {
 	t.Helper()
 	job := sent.DeepCopy()

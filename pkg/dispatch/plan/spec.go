@@ -15,8 +15,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/podtemplate"
 )
 
-// metadata leaves what a user writes: a server refuses a resourceVersion on
-// create, and writes the rest itself.
+// metadata removes the fields that only servers write. A server refuses a resourceVersion in a
+// create request.
 func (p *planner) metadata() {
 	for _, field := range []string{
 		"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
@@ -37,19 +37,19 @@ func (p *planner) metadata() {
 	}
 	p.take("metadata", "finalizers")
 	if len(p.origin.GetFinalizers()) > 0 {
-		p.changed(Removed, "metadata.finalizers", strings.Join(p.origin.GetFinalizers(), ", "), "nobody on the worker would ever remove them")
+		p.changed(Removed, "metadata.finalizers", strings.Join(p.origin.GetFinalizers(), ", "), "no controller on the worker removes them")
 	}
 	if prefix := p.take("metadata", "generateName"); prefix != nil && prefix != "" {
 		p.changed(Removed, "metadata.generateName", prefix, "the mirror has the origin's name")
 	}
 	if to := p.options.Namespace; to != "" && to != p.origin.GetNamespace() {
 		p.Mirror.SetNamespace(to)
-		p.changed(Set, "metadata.namespace", to, asAsked)
+		p.changed(Set, "metadata.namespace", to, requested)
 		p.warnOfReferences()
 	}
 }
 
-// warnOfReferences names what means another object in another namespace.
+// warnOfReferences warns about references that mean another object in another namespace.
 func (p *planner) warnOfReferences() {
 	wrapped, namespaces := podtemplate.WrappedIn(p.origin)
 	references := map[string]bool{}
@@ -75,7 +75,7 @@ func (p *planner) warnOfReferences() {
 
 func (p *planner) spec() {
 	kind := p.options.Kind
-	reason := fmt.Sprintf("the worker's own %s controller is to run it", kind.Kind)
+	reason := fmt.Sprintf("the worker's %s controller runs it", kind.Kind)
 	if kind.Defaulted {
 		reason += "; the API server there sets the field to " + kind.Reserved
 	}
@@ -87,16 +87,15 @@ func (p *planner) spec() {
 			}
 		}
 	}
-	// karmada: issue 2197, where the worker deleted the mirror and it was made anew,
-	// over and over.
-	// Where it is about what the object has made, it changes what runs.
+	// karmada: issue 2197: the worker deleted the mirror, which was recreated again and again. If
+	// the TTL belongs to objects that this object creates, it is kept: it changes what runs.
 	if ttl := content.At(p.origin, kind.TTL()...); ttl != nil && !kind.OtherTTL {
 		p.take(kind.TTL()...)
 		p.changed(Removed, content.Dotted(kind.TTL()), ttl,
 			"the worker could delete the mirror before its last status is copied; it is set after that")
 	}
-	for _, key := range podtemplate.TakeKueues(kind, p.Mirror) {
-		p.changed(Removed, key.Field, key.Value, "Kueue put it there as it started the origin; on the worker it means something else")
+	for _, key := range podtemplate.RemoveKueueKeys(kind, p.Mirror) {
+		p.changed(Removed, key.Field, key.Value, "Kueue put it there as it started the origin; on the worker it has another meaning")
 	}
 	if kind.IsJob() {
 		p.jobSelector()
@@ -111,26 +110,26 @@ func (p *planner) spec() {
 	p.warnOfOwners()
 }
 
-// warnOfOwners tells of what the mirror's controller makes, and somebody else is to
-// run: it is not known who that is on the worker.
+// warnOfOwners warns about objects that the mirror's controller creates for another controller.
+// It is unknown whether that controller exists on the worker.
 func (p *planner) warnOfOwners() {
 	content.Walk("spec", p.Mirror.Object["spec"], func(path string, object map[string]any) {
 		owner, _ := object["managedBy"].(string)
 		isReserved := func(k delegation.Kind) bool { return k.OwnerOf(owner).IsBuiltIn() }
 		if !slices.ContainsFunc(delegation.Kinds(), isReserved) {
-			p.warn("%s.managedBy is %s: on the worker, its objects run only if that controller is there.", path, owner)
+			p.warn("%s.managedBy is %s: on the worker, its objects run only if that controller exists.", path, owner)
 		}
 	})
 }
 
-// jobSelector takes the selector off that the origin's API server has made.
+// jobSelector removes the selector that the origin's API server has generated.
 func (p *planner) jobSelector() {
 	if content.IsTrueAt(p.origin, "spec", "manualSelector") {
 		p.changed(Kept, "spec.selector", selectorText(content.At(p.origin, "spec", "selector")), "spec.manualSelector is true")
 		p.warn("The Job selects its pods itself (spec.manualSelector): on the worker, it adopts other Pods that match %s.",
 			selectorText(content.At(p.origin, "spec", "selector")))
 	} else if selector := p.take("spec", "selector"); selector != nil {
-		p.changed(Removed, "spec.selector", selectorText(selector), "the worker makes one with the mirror's uid")
+		p.changed(Removed, "spec.selector", selectorText(selector), "the worker creates one with the mirror's UID")
 	}
 }
 
@@ -142,11 +141,11 @@ func selectorText(value any) string {
 	return metav1.FormatLabelSelector(selector)
 }
 
-// jobTemplate changes what the pod template of a Job says of the origin.
+// jobTemplate removes the origin's data from the Pod template of a Job.
 func (p *planner) jobTemplate() {
 	path := []string{"spec", "template", "metadata"}
 	if content.At(p.Mirror, append(path, "creationTimestamp")...) == nil {
-		// Servers write a null there (before Kubernetes 1.34).
+		// Servers before Kubernetes 1.34 write null here.
 		unstructured.RemoveNestedField(p.Mirror.Object, append(path, "creationTimestamp")...)
 	}
 	if !content.IsTrueAt(p.origin, "spec", "manualSelector") {
@@ -154,7 +153,7 @@ func (p *planner) jobTemplate() {
 	}
 }
 
-// warnOfQueues tells of pods that are in a queue themselves.
+// warnOfQueues warns about Pods that are in a queue themselves.
 func (p *planner) warnOfQueues() {
 	for _, field := range []string{"labels", "annotations"} {
 		found := map[string]bool{}
@@ -171,8 +170,8 @@ func (p *planner) warnOfQueues() {
 	}
 }
 
-// takeGenerated removes the labels that a server puts on the pod template. One that
-// finds those of another uid there refuses the Job; and it adds all of them again.
+// takeGenerated removes the labels that a server adds to the Pod template. A server refuses a Job
+// whose template has these labels with another UID. It adds all of them again.
 func (p *planner) takeGenerated(path ...string) {
 	var found []string
 	for _, key := range slices.Sorted(slices.Values(object.GeneratedLabels())) {
@@ -183,20 +182,19 @@ func (p *planner) takeGenerated(path ...string) {
 	if len(found) == 0 {
 		return
 	}
-	p.changed(Removed, content.Dotted(path), strings.Join(found, ", "), "the worker writes them anew, with the mirror's uid")
+	p.changed(Removed, content.Dotted(path), strings.Join(found, ", "), "the worker sets them again, with the mirror's UID")
 	for ; len(path) > 2 && len(content.MapAt(p.Mirror, path...)) == 0; path = path[:len(path)-1] {
 		p.take(path...)
 	}
 }
 
-// warnOfSelectors tells of rules by which pods are placed beside others, or apart
-// from them, that mean something else with the uid and among the pods of the
-// worker. Where such a label is in matchLabelKeys, its value is each pod's own, which
-// is right on any cluster.
+// warnOfSelectors warns about rules that place Pods relative to others, and whose meaning depends
+// on the UID of the Job or on the Pods of the worker. A label in matchLabelKeys is not a problem:
+// each Pod uses its own value, which is right in any cluster.
 func (p *planner) warnOfSelectors() {
 	for _, s := range selectorsOf(content.MapAt(p.origin, "spec", "template", "spec")) {
 		for _, key := range object.GeneratedLabels() {
-			for _, value := range demanded(s.selector, key) {
+			for _, value := range valuesFor(s.selector, key) {
 				isUID := strings.HasSuffix(key, "controller-uid")
 				switch {
 				case isUID && value == string(p.origin.GetUID()):
@@ -211,8 +209,8 @@ func (p *planner) warnOfSelectors() {
 	}
 }
 
-// demanded are the values that a selector names for a label.
-func demanded(s *metav1.LabelSelector, key string) []string {
+// valuesFor returns the values that a selector has for a label.
+func valuesFor(s *metav1.LabelSelector, key string) []string {
 	var values []string
 	if value, named := s.MatchLabels[key]; named {
 		values = append(values, value)
@@ -226,13 +224,13 @@ func demanded(s *metav1.LabelSelector, key string) []string {
 	return slices.Compact(values)
 }
 
-// placement is a selector that takes part in where pods are placed.
+// placement is a selector in a rule that places Pods.
 type placement struct {
 	path     string
 	selector *metav1.LabelSelector
 }
 
-// selectorsOf are all that a pod's spec has.
+// selectorsOf returns all such selectors of a Pod spec.
 func selectorsOf(pod map[string]any) []placement {
 	var all []placement
 	add := func(path string, term any) {

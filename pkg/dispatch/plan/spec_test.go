@@ -8,8 +8,8 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// TestPlanRoundTrip is about every Job that a server has stored being taken by
-// another: what is planned has nothing that belongs to the first.
+// TestPlanRoundTrip stores Jobs on one server and their mirrors on another. The plans have no
+// data of the first server.
 func TestPlanRoundTrip(t *testing.T) {
 	for name, edits := range map[string][]edit{
 		"nothing but a container": nil,
@@ -38,7 +38,8 @@ func TestPlanRoundTrip(t *testing.T) {
 				assert.Equal(t, uid, "u2")
 				assert.Equal(t, at(mirror, "spec.selector.matchLabels[batch.kubernetes.io/controller-uid]"), "u2")
 			}
-			// A plan of a file, stored, is what a plan of the stored Job is.
+			// The plan of a file and the plan of the stored Job are the same once they are
+			// stored.
 			assert.DeepEqual(t, asStored(t, fromFile.Mirror, "u2").Object["spec"], mirror.Object["spec"])
 		})
 	}
@@ -85,7 +86,7 @@ func TestPlanSpec(t *testing.T) {
 	})
 }
 
-// TestPlanWarnsOfKueue is about pods that Kueue on the worker would gate.
+// TestPlanWarnsOfKueue checks the warning about Pods that Kueue on the worker would gate.
 func TestPlanWarnsOfKueue(t *testing.T) {
 	plan := planFor(t, originJob(t, edit{"spec.template.metadata.labels[kueue.x-k8s.io/queue-name]", "gpus"}), into)
 	assert.DeepEqual(t, plan.Warnings, []string{
@@ -93,9 +94,9 @@ func TestPlanWarnsOfKueue(t *testing.T) {
 	})
 }
 
-// TestPlanTakesKueuesLeftovers: what Kueue has put into the pod template as it started
-// the origin does not go along.
-func TestPlanTakesKueuesLeftovers(t *testing.T) {
+// TestPlanRemovesKueueFields checks that labels and annotations that Kueue added to the Pod
+// template when it started the origin are not copied.
+func TestPlanRemovesKueueFields(t *testing.T) {
 	plan := planFor(t, originJob(t,
 		edit{"spec.template.metadata.labels[kueue.x-k8s.io/podset]", "main"},
 		edit{"spec.template.metadata.annotations[kueue.x-k8s.io/workload]", "job-train-b0014"},
@@ -175,7 +176,7 @@ func TestPlanWarnsOfNamespace(t *testing.T) {
 		"ResourceClaimTemplate nic", "Secret azure", "Secret cert", "Secret csi", "Secret env", "Secret key", "Secret pull", "Secret token",
 		"ServiceAccount trainer",
 	})
-	// Where nothing is named, or nothing moves, there is nothing to warn of.
+	// There is no warning without references, or in the same namespace.
 	assert.Equal(t, len(planFor(t, smallJob(t), o).Warnings), 0)
 	o.Namespace = "ml"
 	assert.Equal(t, len(planFor(t, originJob(t, everything...), o).Warnings), 0)

@@ -10,34 +10,35 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
-// Key is a label or an annotation of a pod template, with its value, or a scheduling
-// gate by its name.
+// Key is a label, an annotation or a scheduling gate of a Pod template. Value is the name of a
+// gate.
 type Key struct{ Field, Value string }
 
-// KueuesOf are the labels and annotations of an object's pod templates that Kueue put
-// there as it started the object.
-func KueuesOf(k delegation.Kind, o *unstructured.Unstructured) []Key {
-	return eachOfKueues(k, o, func(map[string]any, string) {})
+// KueueKeys returns the labels and annotations that Kueue added to the Pod templates of an object
+// when it started the object.
+func KueueKeys(k delegation.Kind, o *unstructured.Unstructured) []Key {
+	return eachKueueKey(k, o, func(map[string]any, string) {})
 }
 
-// TakeKueues removes them, and what then is empty. What is created again with them, Kueue
-// refuses to start. Its scheduling gates go, too: it puts them there itself where it is to
-// open them, and nobody else opens them.
-func TakeKueues(k delegation.Kind, o *unstructured.Unstructured) []Key {
-	taken := eachOfKueues(k, o, func(values map[string]any, key string) { delete(values, key) })
+// RemoveKueueKeys removes Kueue's labels, annotations and scheduling gates from the Pod templates
+// of an object, and maps that are empty afterwards. Kueue refuses to start an object that is
+// created with its labels and annotations. It adds its scheduling gates itself when needed, and
+// no other controller opens them.
+func RemoveKueueKeys(k delegation.Kind, o *unstructured.Unstructured) []Key {
+	removed := eachKueueKey(k, o, func(values map[string]any, key string) { delete(values, key) })
 	for _, t := range Of(k, o) {
-		taken = append(taken, takeGates(t)...)
+		removed = append(removed, removeGates(t)...)
 	}
-	if len(taken) == 0 {
+	if len(removed) == 0 {
 		return nil
 	}
 	for _, t := range Of(k, o) {
 		t.dropEmpty()
 	}
-	return taken
+	return removed
 }
 
-func eachOfKueues(k delegation.Kind, o *unstructured.Unstructured, do func(values map[string]any, key string)) []Key {
+func eachKueueKey(k delegation.Kind, o *unstructured.Unstructured, do func(values map[string]any, key string)) []Key {
 	var found []Key
 	for _, t := range Of(k, o) {
 		for _, field := range []string{"annotations", "labels"} {
@@ -53,7 +54,7 @@ func eachOfKueues(k delegation.Kind, o *unstructured.Unstructured, do func(value
 	return found
 }
 
-// dropEmpty removes what has nothing in it any more of a template's metadata.
+// dropEmpty removes empty maps from the template's metadata.
 func (p Template) dropEmpty() {
 	metadata, _ := p.Object["metadata"].(map[string]any)
 	for _, field := range []string{"labels", "annotations"} {
@@ -66,23 +67,23 @@ func (p Template) dropEmpty() {
 	}
 }
 
-func takeGates(t Template) []Key {
+func removeGates(t Template) []Key {
 	gates, _ := t.Pod()["schedulingGates"].([]any)
-	var taken []Key
+	var removed []Key
 	rest := slices.DeleteFunc(slices.Clone(gates), func(gate any) bool {
 		name, _ := content.In(map[string]any{"gate": gate}, "gate", "name").(string)
 		isKueues := delegation.IsKueues(name)
 		if isKueues {
-			taken = append(taken, Key{t.Path + ".spec.schedulingGates", name})
+			removed = append(removed, Key{t.Path + ".spec.schedulingGates", name})
 		}
 		return isKueues
 	})
 	switch {
-	case len(taken) == 0:
+	case len(removed) == 0:
 	case len(rest) == 0:
 		delete(t.Pod(), "schedulingGates")
 	default:
 		t.Pod()["schedulingGates"] = rest
 	}
-	return taken
+	return removed
 }

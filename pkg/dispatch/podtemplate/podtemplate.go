@@ -1,6 +1,5 @@
-// Package podtemplate finds what pods are made from, anywhere in objects of any kind, and
-// the objects that others wrap. It knows the shape of a pod template, and nothing of what
-// is done with one.
+// Package podtemplate finds the Pod templates in objects of any kind, and objects that wrap
+// others. It knows the form of a Pod template, and not how it is used.
 package podtemplate
 
 import (
@@ -12,33 +11,32 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
-// Template is what pods are made from, somewhere in an object.
+// Template is a Pod template in an object.
 type Template struct {
-	// Path is where it stands: "spec.template".
+	// Path is its path: "spec.template".
 	Path string
-	// Object has the metadata, if it has any, and the spec.
+	// Object has the spec, and the metadata if there is any.
 	Object map[string]any
 }
 
-// Pod is the spec of the pods.
+// Pod returns the Pod spec.
 func (p Template) Pod() map[string]any {
 	spec, _ := p.Object["spec"].(map[string]any)
 	return spec
 }
 
-// IsWhole says whether pods can be made from it as it is. What only overrides parts
-// of another template need not name an image.
-func (p Template) IsWhole() bool {
+// IsComplete reports whether the template is complete. A template that only overrides parts of
+// another one need not name an image.
+func (p Template) IsComplete() bool {
 	return !slices.ContainsFunc(content.Objects(p.Pod()["containers"]), func(c map[string]any) bool {
 		image, _ := c["image"].(string)
 		return image == ""
 	})
 }
 
-// Of finds all pod templates of an object. Where a Job has its only one is
-// known. Other kinds have them by lists, by the names of replicas, or within whole
-// objects that they wrap; all of them have a spec with a list of containers, which
-// have names.
+// Of returns all Pod templates of an object. A Job has one at a known path. Other kinds have them
+// in lists, by the names of replicas, or in wrapped objects. Each has a spec with a list of named
+// containers.
 func Of(k delegation.Kind, o *unstructured.Unstructured) []Template {
 	if k.IsJob() {
 		return []Template{{"spec.template", content.MapAt(o, "spec", "template")}}
@@ -62,7 +60,7 @@ func hasContainers(object map[string]any) bool {
 		})
 }
 
-// isObject says whether a value is an object of its own, as a server could have it.
+// isObject reports whether a value is a complete Kubernetes object.
 func isObject(object map[string]any) bool {
 	apiVersion, _ := object["apiVersion"].(string)
 	kind, _ := object["kind"].(string)
@@ -70,8 +68,8 @@ func isObject(object map[string]any) bool {
 	return apiVersion != "" && kind != "" && hasMetadata
 }
 
-// WrappedIn finds the objects that an object holds as a whole, and which its
-// controller makes, as "Kind name".
+// WrappedIn finds the objects in the spec of an object that its controller creates. names are
+// "Kind name". namespaces are the paths and values of the namespaces that they set.
 func WrappedIn(o *unstructured.Unstructured) (names map[string]bool, namespaces []string) {
 	names = map[string]bool{}
 	content.Walk("spec", o.Object["spec"], func(path string, object map[string]any) {

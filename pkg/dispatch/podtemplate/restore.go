@@ -13,45 +13,45 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
-// Restored is a part of a pod template that was set back to what it was before Kueue
-// started the pods.
+// Restored is a field of a Pod template that was reset to its value before Kueue started the
+// Pods.
 type Restored struct {
-	// Field is its path in the object.
+	// Field is the path in the object.
 	Field string
-	// Before and Kueues are what it was, and what Kueue had made of it.
-	Before, Kueues any
+	// Before is the restored value. After is the value that Kueue had set.
+	Before, After any
 }
 
-// placing are the fields of a pod's spec by which Kueue says where the pods go: the node
-// labels and tolerations of the ResourceFlavors, and the gates of topologies (kueue:
-// pkg/podset).
-func placing() []string { return []string{"nodeSelector", "tolerations", "schedulingGates"} }
+// placementFields returns the fields of a Pod spec through which Kueue places Pods: node labels
+// and tolerations of ResourceFlavors, and the gates of topologies (kueue: pkg/podset).
+func placementFields() []string { return []string{"nodeSelector", "tolerations", "schedulingGates"} }
 
-// Restore sets back what Kueue has put into the pod templates of an object as it started
-// it: to the pod sets of its Workload, which are the templates as they were then, and by
-// what the Workload's admission checks have added to them. Templates of which no pod set
-// can be told to be theirs stay as they are, and are returned beside.
-func Restore(k delegation.Kind, o, workload *unstructured.Unstructured) (restored []Restored, untold []Template) {
+// Restore reverts what Kueue added to the Pod templates of an object when it started the object.
+// It resets the fields that place Pods to the pod sets of the object's Workload, which are copies
+// of the original templates. It removes the labels and annotations that the Workload's admission
+// checks added. Templates without an identifiable pod set stay unchanged, and are returned as
+// untold.
+func Restore(k delegation.Kind, o, workload *unstructured.Unstructured) (restored []Restored, unidentified []Template) {
 	sets := content.Objects(content.At(workload, "spec", "podSets"))
 	for _, t := range Of(k, o) {
-		set := setOf(t, sets)
+		set := podSetOf(t, sets)
 		if set == nil {
-			untold = append(untold, t)
+			unidentified = append(unidentified, t)
 			continue
 		}
 		restored = append(restored, restorePlacing(t, set)...)
-		if dropped := dropAdded(t, set, workload); len(dropped) > 0 {
+		if dropped := removeAdded(t, set, workload); len(dropped) > 0 {
 			restored = append(restored, dropped...)
 			t.dropEmpty()
 		}
 	}
-	return restored, untold
+	return restored, unidentified
 }
 
-// setOf is the pod set that was made of a template; nil if none can be told. Their names
-// follow from the object's fields in a way of each kind's own, so they are compared by
-// the containers that they have, and by name only where that leaves a choice.
-func setOf(t Template, sets []map[string]any) map[string]any {
+// podSetOf returns the pod set of a template; nil if it cannot be identified. Each kind names its
+// pod sets differently, so podSetOf compares the containers, and the names only if several sets
+// match.
+func podSetOf(t Template, sets []map[string]any) map[string]any {
 	var alike []map[string]any
 	for _, set := range sets {
 		template, _ := set["template"].(map[string]any)
@@ -66,7 +66,7 @@ func setOf(t Template, sets []map[string]any) map[string]any {
 	switch {
 	case len(alike) == 0:
 		return nil
-	case !slices.ContainsFunc(alike[1:], func(set map[string]any) bool { return !isPlacedAlike(alike[0], set) }):
+	case !slices.ContainsFunc(alike[1:], func(set map[string]any) bool { return !havePlacement(alike[0], set) }):
 		return alike[0]
 	}
 	if i := slices.IndexFunc(alike, isNamed); i >= 0 {
@@ -85,8 +85,8 @@ func imagesOf(pod map[string]any) []string {
 	return images
 }
 
-func isPlacedAlike(a, b map[string]any) bool {
-	for _, field := range placing() {
+func havePlacement(a, b map[string]any) bool {
+	for _, field := range placementFields() {
 		if !content.IsSame(content.In(a, "template", "spec", field), content.In(b, "template", "spec", field)) {
 			return false
 		}
@@ -96,7 +96,7 @@ func isPlacedAlike(a, b map[string]any) bool {
 
 func restorePlacing(t Template, set map[string]any) []Restored {
 	var restored []Restored
-	for _, field := range placing() {
+	for _, field := range placementFields() {
 		was, is := content.In(set, "template", "spec", field), t.Pod()[field]
 		if content.IsSame(was, is) {
 			continue
@@ -111,8 +111,8 @@ func restorePlacing(t Template, set map[string]any) []Restored {
 	return restored
 }
 
-// dropAdded takes off the labels and annotations that admission checks have added.
-func dropAdded(t Template, set map[string]any, workload *unstructured.Unstructured) []Restored {
+// removeAdded removes the labels and annotations that admission checks added.
+func removeAdded(t Template, set map[string]any, workload *unstructured.Unstructured) []Restored {
 	var restored []Restored
 	for _, check := range content.Objects(content.At(workload, "status", "admissionChecks")) {
 		for _, update := range content.Objects(check["podSetUpdates"]) {
@@ -134,10 +134,10 @@ func dropAdded(t Template, set map[string]any, workload *unstructured.Unstructur
 	return restored
 }
 
-// Placed are the fields of a template that say where its pods go, and that Kueue may
-// have set. Its gates are none of them: they tell by their names whose they are.
-func (p Template) Placed() []string {
-	return slices.DeleteFunc(placing(), func(field string) bool {
+// PlacementFields returns the fields of a template that place its Pods and that Kueue may have
+// set. Scheduling gates are not included: their names show who set them.
+func (p Template) PlacementFields() []string {
+	return slices.DeleteFunc(placementFields(), func(field string) bool {
 		return field == "schedulingGates" || content.IsSame(p.Pod()[field], nil)
 	})
 }

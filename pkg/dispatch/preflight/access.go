@@ -14,28 +14,27 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
 
-// Right is what the user has to be allowed to do with one resource.
+// Right is a right that the user needs on one resource.
 type Right struct {
-	// What is the resource, or a subresource such as "jobs/status", and Verbs are what
-	// is done with it.
+	// What is the resource, or a subresource such as "jobs/status". Verbs are the needed verbs.
 	What  schema.GroupResource
 	Verbs []string
-	// Lacking says what cannot be done without it, and Blocks whether nothing can be
-	// done then.
-	Lacking string
-	Blocks  bool
+	// Consequence says what is impossible without the right. Blocks is whether the dispatch is
+	// impossible without it.
+	Consequence string
+	Blocks      bool
 }
 
 func jobs() schema.GroupResource { return delegation.Job().Resource.GroupResource() }
 
 func podsResource() schema.GroupResource { return schema.GroupResource{Resource: "pods"} }
 
-// statusResource is that of the status of a kind's objects.
+// statusResource returns the status subresource of a kind.
 func statusResource(k delegation.Kind) schema.GroupResource {
 	return schema.GroupResource{Group: k.Resource.Group, Resource: k.Resource.Resource + "/status"}
 }
 
-// rightsOnOrigin are what a dispatch takes where the origin is.
+// rightsOnOrigin returns the rights that a dispatch needs on the origin's cluster.
 func rightsOnOrigin(k delegation.Kind, create bool) []Right {
 	objects := Right{k.Resource.GroupResource(), rights.Verbs(rights.DispatchOrigin, jobs()), fmt.Sprintf("the %s cannot be followed", k.Kind), true}
 	if create {
@@ -51,22 +50,22 @@ func rightsOnOrigin(k delegation.Kind, create bool) []Right {
 		{statusResource(k), rights.Verbs(rights.DispatchOrigin, statusResource(delegation.Job())), lacking, true},
 		{
 			leases, rights.Verbs(rights.DispatchOrigin, leases),
-			"nobody else could be kept from dispatching the same " + k.Kind, true,
+			"two dispatchers could take the same " + k.Kind, true,
 		},
 	}
 }
 
-// rightsOnWorker are what a dispatch takes where the mirror is to be. What only other
-// kinds than Job have in their status is all that they need of their pods.
+// rightsOnWorker returns the rights that a dispatch needs on the worker. Reading Pods is required
+// for Jobs only: the status of other kinds suffices.
 func rightsOnWorker(k delegation.Kind) []Right {
 	return []Right{
 		{k.Resource.GroupResource(), rights.Verbs(rights.DispatchMirror, jobs()), "there can be no mirror", true},
-		{podsResource(), rights.Verbs(rights.DispatchMirror, podsResource()), "its pods cannot be looked at", k.IsJob()},
+		{podsResource(), rights.Verbs(rights.DispatchMirror, podsResource()), "its Pods cannot be read", k.IsJob()},
 		{schema.GroupResource{Resource: "pods/log"}, []string{"get"}, "its pods' logs cannot be read", false},
 	}
 }
 
-// rightsToCopy are what copying takes on the worker.
+// rightsToCopy returns the rights that copying dependencies needs on the worker.
 func rightsToCopy(d []dependency.Object) []Right {
 	var wanted []Right
 	for _, kind := range []string{dependency.ConfigMap, dependency.Secret} {
@@ -84,19 +83,19 @@ func rightsToCopy(d []dependency.Object) []Right {
 	return wanted
 }
 
-// Access says which rights the user lacks in a namespace: one Problem for each, and one for
-// each that could not be checked.
+// Access returns a Problem for each right that the user lacks in a namespace, and one for each
+// that could not be checked.
 func (p Probe) Access(ctx context.Context, namespace string, wanted []Right) []Problem {
-	looks := make([]look, len(wanted))
+	looks := make([]checkFunc, len(wanted))
 	for i, r := range wanted {
-		looks[i] = func(ctx context.Context) []Problem { return p.lacks(ctx, namespace, r) }
+		looks[i] = func(ctx context.Context) []Problem { return p.missingVerbs(ctx, namespace, r) }
 	}
 	return together(ctx, looks...)
 }
 
-func (p Probe) lacks(ctx context.Context, namespace string, r Right) []Problem {
+func (p Probe) missingVerbs(ctx context.Context, namespace string, r Right) []Problem {
 	denied, failures := make([]bool, len(r.Verbs)), make([]error, len(r.Verbs))
-	looks := make([]look, len(r.Verbs))
+	looks := make([]checkFunc, len(r.Verbs))
 	for i, verb := range r.Verbs {
 		looks[i] = func(ctx context.Context) []Problem {
 			may, err := p.may(ctx, namespace, verb, r.What)
@@ -121,12 +120,12 @@ func (p Probe) lacks(ctx context.Context, namespace string, r Right) []Problem {
 	}
 	return append(found, Problem{
 		Context: p.Context, Blocking: r.Blocks, Object: about,
-		Message: fmt.Sprintf("you may not %s %s in namespace %s: %s", strings.Join(lacking, ", "), r.What.Resource, namespace, r.Lacking),
+		Message: fmt.Sprintf("you may not %s %s in namespace %s: %s", strings.Join(lacking, ", "), r.What.Resource, namespace, r.Consequence),
 		Remedy:  p.grant(namespace, p.user(ctx), r),
 	})
 }
 
-// grant is how to let a user do all of what a right says.
+// grant returns the commands that grant a right to a user.
 func (p Probe) grant(namespace, user string, r Right) command.Prose {
 	if user == "" {
 		user = "USER"
@@ -135,8 +134,8 @@ func (p Probe) grant(namespace, user string, r Right) command.Prose {
 	if account, ok := strings.CutPrefix(user, "system:serviceaccount:"); ok {
 		subject = "--serviceaccount=" + account
 	}
-	// One Role for each user and resource, so that the commands of several users and
-	// of several runs do not get into each other's way.
+	// Each user and resource has its own Role, so that the commands for several users and of
+	// several runs do not conflict.
 	unfit := regexp.MustCompile(`[^a-z0-9.-]+`)
 	name := "jobs-managedby-" + strings.ReplaceAll(r.What.Resource, "/", "-") + "-" + unfit.ReplaceAllString(strings.ToLower(user), "-")
 	resource, subresource, hasSubresource := strings.Cut(r.What.Resource, "/")
@@ -146,7 +145,7 @@ func (p Probe) grant(namespace, user string, r Right) command.Prose {
 	if hasSubresource {
 		resource += "/" + subresource
 	}
-	// The context that lacks the right is not the one to grant it in.
+	// A context that lacks the right cannot be used to grant it.
 	return command.Say("somebody who may grant it in the cluster of %s runs, with a CONTEXT of their own: %s, and then %s", p.Context,
 		command.Kubectl("CONTEXT", namespace, "create", "role", name, "--verb="+strings.Join(r.Verbs, ","), "--resource="+resource),
 		command.Kubectl("CONTEXT", namespace, "create", "rolebinding", name, "--role="+name, subject))

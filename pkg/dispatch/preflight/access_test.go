@@ -14,9 +14,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
 
-// TestEachRightTakenAway: whichever right that the table calls needed is lacking, it is
-// told by its verb, and nothing is begun; and nothing else is.
-func TestEachRightTakenAway(t *testing.T) {
+// TestEachMissingRight checks that each missing right is reported with its verb. Only required
+// rights block the dispatch.
+func TestEachMissingRight(t *testing.T) {
 	copied := []dependency.Object{{Kind: dependency.ConfigMap}, {Kind: dependency.Secret}}
 	for task, wanted := range map[string][]Right{
 		rights.DispatchOrigin: rightsOnOrigin(delegation.Job(), false),
@@ -27,7 +27,7 @@ func TestEachRightTakenAway(t *testing.T) {
 		assert.Assert(t, ok)
 		for _, needed := range named.Rights {
 			if needed.Scope == rights.InCluster && needed.Resource == delegation.Job().Resource.GroupResource() {
-				continue // It goes beyond the same right in a namespace.
+				continue // It includes the same right in a namespace.
 			}
 			for _, verb := range needed.Verbs {
 				server := dispatchtest.NewServer(t)

@@ -19,21 +19,21 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// serverVersion is what an API server says it is.
+// serverVersion is the version of an API server.
 type serverVersion struct {
-	// text is such as "v1.36.3", or "of unknown version".
+	// text is the version, such as "v1.36.3", or "of unknown version".
 	text string
-	// parsed is nil where it is unknown.
+	// parsed is nil if the version is unknown.
 	parsed *utilversion.Version
 }
 
-// isBefore says whether the server is known to be older.
+// isBefore reports whether the server is known to be older.
 func (v serverVersion) isBefore(major, minor uint) bool {
 	return v.parsed != nil && v.parsed.LessThan(utilversion.MajorMinor(major, minor))
 }
 
-// version asks the server what it is. That it does not want to tell is no error:
-// it has answered.
+// version requests the version of the server. A server that refuses to tell it has answered, so
+// that is not an error.
 func (p Probe) version(ctx context.Context) (serverVersion, error) {
 	return recall(ctx, p, "version", func(ctx context.Context) (serverVersion, error) {
 		unknown := serverVersion{text: "of unknown version"}
@@ -52,7 +52,7 @@ func (p Probe) version(ctx context.Context) (serverVersion, error) {
 	})
 }
 
-// user is who the server takes the user for, "" where it does not say.
+// user returns the user name as the server sees it, or "".
 func (p Probe) user(ctx context.Context) string {
 	name, _ := recall(ctx, p, "user", func(ctx context.Context) (string, error) {
 		review, err := p.Kubernetes().AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
@@ -64,7 +64,7 @@ func (p Probe) user(ctx context.Context) string {
 	return name
 }
 
-// may says whether the user may do something in a namespace.
+// may reports whether the user has a right in a namespace.
 func (p Probe) may(ctx context.Context, namespace, verb string, what schema.GroupResource) (bool, error) {
 	question := fmt.Sprintf("may %s %s in %s", verb, what, namespace)
 	return recall(ctx, p, question, func(ctx context.Context) (bool, error) {
@@ -81,9 +81,8 @@ func (p Probe) may(ctx context.Context, namespace, verb string, what schema.Grou
 	})
 }
 
-// Find returns an object, or nil if there is none. It may be of any of several versions, of
-// which a server serves some or none. The first one that is served decides: a server warns of
-// older ones.
+// Find returns an object; nil if there is none. The object may be served in any of several
+// versions. Find uses the first one that is served, because servers warn about older ones.
 func (p Probe) Find(ctx context.Context, namespace, name string, versions ...schema.GroupVersionResource) (*unstructured.Unstructured, error) {
 	type answer struct {
 		object   *unstructured.Unstructured
@@ -105,20 +104,21 @@ func (p Probe) Find(ctx context.Context, namespace, name string, versions ...sch
 	return nil, nil
 }
 
-// space is the state of a namespace.
-type space struct {
+// namespaceState is the state of a namespace.
+type namespaceState struct {
 	exists, terminating bool
 	uid                 string
 }
 
-// space looks at a namespace. It has an error where the user may not see it.
-func (p Probe) space(ctx context.Context, name string) (space, error) {
+// namespaceState reads the state of a namespace. It returns an error if the user has no right to
+// read it.
+func (p Probe) namespaceState(ctx context.Context, name string) (namespaceState, error) {
 	found, err := p.Find(ctx, "", name, corev1.SchemeGroupVersion.WithResource("namespaces"))
 	if err != nil || found == nil {
-		return space{}, err
+		return namespaceState{}, err
 	}
 	phase, _, _ := unstructured.NestedString(found.Object, "status", "phase")
-	return space{
+	return namespaceState{
 		exists: true, uid: string(found.GetUID()),
 		terminating: phase == string(corev1.NamespaceTerminating) || found.GetDeletionTimestamp() != nil,
 	}, nil

@@ -14,9 +14,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
-// withRemedy says how to make a class that is missing on the worker, after the
-// origin's.
-func (c *check) withRemedy(ctx context.Context, p Problem) Problem {
+// addRemedy adds the command that creates a missing class on the worker, with the values of the
+// origin's class.
+func (c *check) addRemedy(ctx context.Context, p Problem) Problem {
 	kind, name, _ := strings.Cut(p.Object, " ")
 	switch kind {
 	case "PriorityClass":
@@ -43,8 +43,8 @@ func (c *check) withRemedy(ctx context.Context, p Problem) Problem {
 	return p
 }
 
-// priority tells of a PriorityClass that is another on the worker. Most users may
-// not see them, and then it is no news.
+// priority warns about a PriorityClass that differs on the worker. It ignores errors, because
+// most users cannot read PriorityClasses.
 func (c *check) priority(ctx context.Context, of *pods) []Problem {
 	name := of.spec.PriorityClassName
 	if name == "" {
@@ -76,8 +76,8 @@ func preemption(class *unstructured.Unstructured) string {
 	return string(corev1.PreemptLowerPriority)
 }
 
-// account, priorityClass and runtimeClass look at what admission would, for users
-// who cannot have it looked at.
+// account, priorityClass and runtimeClass check what admission would, for users who cannot try a
+// Pod.
 func (c *check) account(ctx context.Context, of *pods) []Problem {
 	return c.need(ctx, need{
 		kind: "ServiceAccount", namespace: c.namespace(), name: of.spec.ServiceAccountName,

@@ -19,20 +19,19 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// data is what is kept of a ConfigMap or Secret: none of its values.
+// data describes a ConfigMap or Secret, without its values.
 type data struct {
 	exists, deleting bool
 	keys             map[string]bool
-	// digest is equal where what is in it is.
+	// digest is equal for equal content.
 	digest [sha256.Size]byte
-	// isToken is whether it is the token of a service account.
+	// isToken is whether it is a service account token.
 	isToken bool
-	// copiedFor is the uid of the origin that it was first copied for; "" for what
-	// we did not copy.
+	// copiedFor is the UID of the origin for which it was first copied; "" if it is not a copy.
 	copiedFor string
 }
 
-// data looks at a ConfigMap or Secret.
+// data reads a ConfigMap or Secret.
 func (p Probe) data(ctx context.Context, kind, namespace, name string) (data, error) {
 	question := fmt.Sprintf("data of %s %s/%s", kind, namespace, name)
 	return recall(ctx, p, question, func(ctx context.Context) (data, error) {
@@ -59,15 +58,15 @@ func (p Probe) data(ctx context.Context, kind, namespace, name string) (data, er
 	})
 }
 
-// dataNeeds looks at all ConfigMaps and Secrets that the pods refer to, and sets
-// the dependencies.
-func (c *check) dataNeeds(ctx context.Context) []Problem {
+// checkAllData checks all ConfigMaps and Secrets to which the Pods refer, and sets the
+// dependencies.
+func (c *check) checkAllData(ctx context.Context) []Problem {
 	copies := make([]bool, len(c.references))
-	looks := make([]look, len(c.references))
+	looks := make([]checkFunc, len(c.references))
 	for i, ref := range c.references {
 		looks[i] = func(ctx context.Context) []Problem {
 			var found []Problem
-			found, copies[i] = c.dataNeed(ctx, ref)
+			found, copies[i] = c.checkData(ctx, ref)
 			if ref.soft {
 				for i := range found {
 					found[i].Blocking = false
@@ -85,9 +84,10 @@ func (c *check) dataNeeds(ctx context.Context) []Problem {
 	return found
 }
 
-// dataNeed looks at one of them, and says whether it is to be copied or adopted.
-func (c *check) dataNeed(ctx context.Context, ref reference) (found []Problem, isCopied bool) {
-	if wrong := c.worker.noName(ref.kind, c.namespace(), ref.name, ref.by); wrong != nil {
+// checkData checks one reference. isCopied reports whether the object is a dependency to copy or
+// to share.
+func (c *check) checkData(ctx context.Context, ref reference) (found []Problem, isCopied bool) {
+	if wrong := c.worker.invalidName(ref.kind, c.namespace(), ref.name, ref.by); wrong != nil {
 		wrong[0].Blocking = !ref.optional
 		return wrong, false
 	}
@@ -99,7 +99,7 @@ func (c *check) dataNeed(ctx context.Context, ref reference) (found []Problem, i
 	case err != nil:
 		return []Problem{c.worker.unchecked(p.Object, c.namespace(), err)}, false
 	case !there.exists:
-		return c.missing(ctx, ref, p)
+		return c.missingData(ctx, ref, p)
 	case there.deleting && !ref.optional:
 		p.Message = fmt.Sprintf("is being deleted, and %s needs it", ref.by)
 		p.Remedy = command.Say("%s, and make it again", c.worker.Kubectl(c.namespace(), "wait", "--for=delete", strings.ToLower(ref.kind), ref.name))
@@ -107,15 +107,15 @@ func (c *check) dataNeed(ctx context.Context, ref reference) (found []Problem, i
 	case there.copiedFor == "":
 		return lacksKeys(c.worker, c.namespace(), ref, there, p), false
 	}
-	found, isCopied = c.shared(ctx, ref, there, p)
+	found, isCopied = c.sharedData(ctx, ref, there, p)
 	if len(found) == 0 {
 		found = lacksKeys(c.worker, c.namespace(), ref, there, p)
 	}
 	return found, isCopied
 }
 
-// missing is about an object that is not on the worker.
-func (c *check) missing(ctx context.Context, ref reference, p Problem) ([]Problem, bool) {
+// missingData handles an object that is missing on the worker.
+func (c *check) missingData(ctx context.Context, ref reference, p Problem) ([]Problem, bool) {
 	allowed := c.Dependencies.Allows(ref.kind, ref.name)
 	if ref.optional && !allowed {
 		return nil, false
@@ -153,7 +153,7 @@ func (c *check) missing(ctx context.Context, ref reference, p Problem) ([]Proble
 	return []Problem{p}, false
 }
 
-// allowing is the flag that allows an object to be copied.
+// allowing returns the flag that allows copying an object.
 func (c *check) allowing(ref reference) string {
 	if ref.kind == dependency.Secret {
 		return "--with-secret " + command.Word(ref.name)
@@ -161,7 +161,7 @@ func (c *check) allowing(ref reference) string {
 	return "--with-dependencies"
 }
 
-// creation are the words behind "kubectl create" that make an object.
+// creation returns the arguments of "kubectl create" that create an object.
 func creation(ref reference) []string {
 	words := []string{"configmap", ref.name}
 	if ref.kind == dependency.Secret {
@@ -181,9 +181,9 @@ func creation(ref reference) []string {
 	return words
 }
 
-// shared is about an object that was copied to the worker before, for this mirror
-// or another.
-func (c *check) shared(ctx context.Context, ref reference, there data, p Problem) ([]Problem, bool) {
+// sharedData handles a copy that already exists on the worker, made for this mirror or another
+// one.
+func (c *check) sharedData(ctx context.Context, ref reference, there data, p Problem) ([]Problem, bool) {
 	isOwn := there.copiedFor == string(c.Request.Origin.GetUID())
 	if !c.Dependencies.Allows(ref.kind, ref.name) {
 		if isOwn || ref.optional {
@@ -201,9 +201,9 @@ func (c *check) shared(ctx context.Context, ref reference, there data, p Problem
 	case !original.exists:
 		p.Blocking = false
 		p.Message = fmt.Sprintf("was copied for another %s, and is deleted with that one's mirror; %s has it no more", c.kind.Kind, c.origin.Context)
-		p.Remedy = command.Say("make it anew: %s", c.worker.Kubectl(c.namespace(), "create").With(creation(ref)...))
+		p.Remedy = command.Say("create it again: %s", c.worker.Kubectl(c.namespace(), "create").With(creation(ref)...))
 	case original.digest != there.digest:
-		p.Message = fmt.Sprintf("was copied from %s earlier, and says something else than there now", c.origin.Context)
+		p.Message = fmt.Sprintf("was copied from %s earlier, and the original changed since", c.origin.Context)
 		p.Remedy = dependency.HowToRemove(c.worker.Cluster, ref.kind, c.namespace(), ref.name)
 	default:
 		return nil, true
@@ -211,7 +211,7 @@ func (c *check) shared(ctx context.Context, ref reference, there data, p Problem
 	return []Problem{p}, false
 }
 
-// lacksKeys tells of keys that pods need and that an object does not have.
+// lacksKeys returns a Problem for each key that Pods need and that an object lacks.
 func lacksKeys(p Probe, namespace string, ref reference, d data, found Problem) []Problem {
 	var problems []Problem
 	for _, key := range slices.Sorted(maps.Keys(ref.keys)) {

@@ -11,19 +11,18 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
-// dropped is a field that was sent to a server, and that it would not store.
+// dropped is a field that a server did not store.
 type dropped struct {
-	// path is such as "spec.template.spec.initContainers[0].restartPolicy".
+	// path is the path, such as "spec.template.spec.initContainers[0].restartPolicy".
 	path string
-	// matters is whether the Job does something else without it. since says from
-	// which version on servers know it, "" where that is not known.
+	// matters is whether the Job behaves differently without the field. since is the first
+	// Kubernetes version that knows it; "" if unknown.
 	matters bool
 	since   string
 }
 
-// droppedFields compares the spec of a Job with the one that a server would store.
-// Values that are empty say nothing, and what the server changed or added is not
-// looked at.
+// droppedFields returns the fields of a Job's spec that a server would not store. It ignores
+// empty values, and fields that the server changed or added.
 func droppedFields(sent, stored *unstructured.Unstructured) []dropped {
 	spec, _, _ := unstructured.NestedMap(sent.Object, "spec")
 	var fields []dropped
@@ -33,17 +32,16 @@ func droppedFields(sent, stored *unstructured.Unstructured) []dropped {
 			continue
 		}
 		field := dropped{path: p.Path}
-		if i := slices.IndexFunc(mattering(), func(m consequence) bool { return m.covers(p.Path) }); i >= 0 {
-			field.matters, field.since = true, mattering()[i].since
+		if i := slices.IndexFunc(significantFields(), func(m significantField) bool { return m.covers(p.Path) }); i >= 0 {
+			field.matters, field.since = true, significantFields()[i].since
 		}
 		fields = append(fields, field)
 	}
 	return fields
 }
 
-// isDefault says whether a field had the value that a newer server fills in, and
-// that older servers, which do not know the field, act by (kubernetes:
-// pkg/apis/batch/v1/defaults.go).
+// isDefault reports whether a field had the default of newer servers. Older servers, which do not
+// know the field, behave in the same way (kubernetes: pkg/apis/batch/v1/defaults.go).
 func isDefault(l content.Lost, spec map[string]any) bool {
 	switch l.Path {
 	case "spec.completionMode":
@@ -57,12 +55,11 @@ func isDefault(l content.Lost, spec map[string]any) bool {
 		strings.HasSuffix(l.Path, ".grpc.mode") && l.Value == "Plaintext"
 }
 
-// lostChoices are those fields of which it is enough that they are there, empty as
-// they may be, to change what the Job does, and that a server does not store: that its
-// pods start together or none does, and that they are disturbed together. Their
-// alternatives, basic and single, are what happens without. What is told already is
-// left out.
-func lostChoices(sent, stored *unstructured.Unstructured, told []content.Lost) []content.Lost {
+// lostChoices returns fields that change the Job even if they are empty, and that a server does
+// not store: Pods that start together or are disrupted together. Their alternatives, basic and
+// single, are the behaviour without the fields. It omits fields inside the lost fields that are
+// already reported.
+func lostChoices(sent, stored *unstructured.Unstructured, reported []content.Lost) []content.Lost {
 	var lost []content.Lost
 	for _, path := range [][]string{{"spec", "scheduling", "schedulingPolicy", "gang"}, {"spec", "scheduling", "disruptionMode", "all"}} {
 		choice := content.MapAt(sent, path...)
@@ -70,18 +67,18 @@ func lostChoices(sent, stored *unstructured.Unstructured, told []content.Lost) [
 			continue
 		}
 		l := content.Lost{Path: content.Dotted(path), Value: choice}
-		if !slices.ContainsFunc(told, func(t content.Lost) bool { return strings.HasPrefix(l.Path, t.Path+".") }) {
+		if !slices.ContainsFunc(reported, func(t content.Lost) bool { return strings.HasPrefix(l.Path, t.Path+".") }) {
 			lost = append(lost, l)
 		}
 	}
 	return lost
 }
 
-// consequence is a field without which a Job does something else. The path has []
-// for any element of a list, and * for one field or several.
-type consequence struct{ path, since string }
+// significantField is a field without which a Job behaves differently. In its path, [] matches
+// any element of a list, and * one or more fields.
+type significantField struct{ path, since string }
 
-func (c consequence) covers(path string) bool {
+func (c significantField) covers(path string) bool {
 	path = regexp.MustCompile(`\[\d+\]`).ReplaceAllString(path, "[]")
 	if parent, field, isBelow := strings.Cut(c.path, ".*."); isBelow {
 		return strings.HasPrefix(path, parent+".") && strings.HasSuffix(path, "."+field)
@@ -90,12 +87,11 @@ func (c consequence) covers(path string) bool {
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// mattering are the fields without which a Job does something else, with the
-// version in which their gates are on by default (kubernetes:
-// pkg/features/kube_features.go).
-func mattering() []consequence {
+// significantFields returns the fields without which a Job behaves differently, with the version
+// that enables their feature gates by default (kubernetes: pkg/features/kube_features.go).
+func significantFields() []significantField {
 	const pod = "spec.template.spec."
-	return []consequence{
+	return []significantField{
 		{"spec.managedBy", "1.32"},
 		{"spec.successPolicy", "1.31"},
 		{"spec.backoffLimitPerIndex", "1.29"},
@@ -130,8 +126,8 @@ func mattering() []consequence {
 	}
 }
 
-// drops tells of what a server would drop of the mirror or its origin. Of other kinds
-// than Job nobody here knows what a field is worth.
+// drops returns the Problems for fields of the mirror or the origin that a server would drop. For
+// kinds other than Job, it is unknown which fields matter.
 func (c *check) drops(p Probe, version serverVersion, fields []dropped) []Problem {
 	if c.kind.IsJob() || len(fields) == 0 {
 		return p.tooOld(version, fields)
@@ -147,8 +143,8 @@ func (c *check) drops(p Probe, version serverVersion, fields []dropped) []Proble
 	}}
 }
 
-// tooOld tells of what a server would drop: in one Problem what changes what the
-// Job does, and in another the rest.
+// tooOld returns the Problems for fields that a server would drop: one for fields that change the
+// Job's behaviour, and one for the others.
 func (p Probe) tooOld(version serverVersion, fields []dropped) []Problem {
 	var matter, rest []string
 	for _, f := range fields {
@@ -165,7 +161,7 @@ func (p Probe) tooOld(version serverVersion, fields []dropped) []Problem {
 	if len(matter) > 0 {
 		found = append(found, Problem{
 			Context: p.Context, Blocking: true,
-			Message: fmt.Sprintf("the API server (%s) drops %s, so the Job would do something else there", version.text, strings.Join(matter, ", ")),
+			Message: fmt.Sprintf("the API server (%s) drops %s, so the Job would behave differently there", version.text, strings.Join(matter, ", ")),
 			Remedy:  "choose a cluster that knows it, or remove it from the Job. In a new enough cluster, enable its feature gate",
 		})
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// parsed makes an object of what a person would write.
+// parsed decodes an object from YAML.
 func parsed(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	o := &unstructured.Unstructured{}
@@ -21,7 +21,7 @@ func parsed(t *testing.T, text string) *unstructured.Unstructured {
 func TestDroppedFields(t *testing.T) {
 	for _, c := range []struct {
 		name, sent, stored string
-		// matter and rest are the paths that are dropped.
+		// matter and rest are the paths of dropped fields that matter, and of the others.
 		matter, rest []string
 	}{
 		{
@@ -159,7 +159,7 @@ func TestTooOld(t *testing.T) {
 	assert.Equal(t, len(found), 2)
 	assert.Assert(t, found[0].Blocking && !found[1].Blocking)
 	assert.Equal(t, found[0].Message,
-		"the API server (v1.28.1) drops spec.successPolicy (known from Kubernetes 1.31 on), spec.template.spec.volumes[0].novel, so the Job would do something else there")
+		"the API server (v1.28.1) drops spec.successPolicy (known from Kubernetes 1.31 on), spec.template.spec.volumes[0].novel, so the Job would behave differently there")
 	assert.Equal(t, found[1].Message, "the API server (v1.28.1) drops spec.novelty; the Job runs without it")
 	assert.Equal(t, len(p.tooOld(serverVersion{}, nil)), 0)
 }

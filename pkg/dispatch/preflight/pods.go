@@ -22,18 +22,17 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// trial is what came of having a server create a pod in a dry run.
-type trial struct {
+// dryRun is the result of creating a Pod in a dry run.
+type dryRun struct {
 	problems []Problem
-	// pod is what the server would have stored, after its admission plugins have
-	// changed it; nil if it would not.
+	// pod is the Pod as the server would store it, after admission; nil if the server refuses it.
 	pod *unstructured.Unstructured
 }
 
-// pods has the server try one of the mirror's pods of each template, and then looks
-// at what that does not: who pulls the images, how it is scheduled.
+// pods tries a Pod of one template, and then checks what the API server does not: image pull
+// Secrets, nodes and priority.
 func (c *check) pods(ctx context.Context, of *pods) []Problem {
-	if !c.kind.IsJob() && !of.IsWhole() {
+	if !c.kind.IsJob() && !of.IsComplete() {
 		return nil
 	}
 	template := c.podOf(of)
@@ -53,38 +52,38 @@ func (c *check) pods(ctx context.Context, of *pods) []Problem {
 	))
 }
 
-// tryPod has a server create a pod in a dry run, which runs all of its admission
-// plugins; for a Job it runs only those that look at Jobs. What they miss is put
-// aside, so that one answer does not hide the next.
-func (c *check) tryPod(ctx context.Context, of *pods, template *unstructured.Unstructured) trial {
+// tryPod creates a Pod in a dry run, which runs all admission plugins. A dry run of a Job runs
+// only plugins for Jobs. References to missing objects are removed one by one, so that one error
+// does not hide the next.
+func (c *check) tryPod(ctx context.Context, of *pods, template *unstructured.Unstructured) dryRun {
 	if may, err := c.worker.may(ctx, c.namespace(), "create", podsResource()); err == nil && !may {
 		found := together(ctx,
 			func(ctx context.Context) []Problem { return c.account(ctx, of) },
 			func(ctx context.Context) []Problem { return c.priorityClass(ctx, of) },
 			func(ctx context.Context) []Problem { return c.runtimeClass(ctx, of) },
 		)
-		return trial{problems: append(found, Problem{
+		return dryRun{problems: append(found, Problem{
 			Context: c.worker.Context, Object: "the pods",
 			Message: fmt.Sprintf("cannot be checked against quota, PodSecurity and webhooks: you may not create pods in namespace %s", c.namespace()),
 		})}
 	}
-	// Pods that differ by their Job alone are tried once.
+	// Pods that differ only by their Job are tried once.
 	body, err := json.Marshal(map[string]any{"spec": template.Object["spec"], "annotations": template.GetAnnotations(), "labels": otherLabels(template)})
 	if err != nil {
-		return trial{}
+		return dryRun{}
 	}
 	question := fmt.Sprintf("pod in %s %x", c.namespace(), sha256.Sum256(body))
-	result, err := recall(ctx, c.worker, question, func(ctx context.Context) (trial, error) { return c.tryUntilClear(ctx, template.DeepCopy()) })
+	result, err := recall(ctx, c.worker, question, func(ctx context.Context) (dryRun, error) { return c.tryUntilClear(ctx, template.DeepCopy()) })
 	if err != nil {
-		return trial{problems: []Problem{c.worker.unchecked("the pods", c.namespace(), err)}}
+		return dryRun{problems: []Problem{c.worker.unchecked("the pods", c.namespace(), err)}}
 	}
 	return result
 }
 
-// tryUntilClear tries a pod until the server takes it, or has something against it
-// that cannot be put aside.
-func (c *check) tryUntilClear(ctx context.Context, pod *unstructured.Unstructured) (trial, error) {
-	var result trial
+// tryUntilClear tries a Pod until the server accepts it, or refuses it for a reason that cannot
+// be removed.
+func (c *check) tryUntilClear(ctx context.Context, pod *unstructured.Unstructured) (dryRun, error) {
+	var result dryRun
 	for {
 		admitted, err := c.admit(ctx, pod)
 		if err == nil {
@@ -95,26 +94,26 @@ func (c *check) tryUntilClear(ctx context.Context, pod *unstructured.Unstructure
 			return result, err
 		}
 		for _, p := range c.worker.refused(pod, err) {
-			result.problems = append(result.problems, c.withRemedy(ctx, p))
-			if !putAside(pod, p.Object) {
+			result.problems = append(result.problems, c.addRemedy(ctx, p))
+			if !removeReference(pod, p.Object) {
 				return result, nil
 			}
 		}
 	}
 }
 
-// A namespace has its default ServiceAccount a moment after it was made. How long that is
-// waited for, and how often it is asked for meanwhile.
+// A new namespace gets its default ServiceAccount after a moment. accountWait limits the wait for
+// it, and accountRetry is the delay between tries.
 const (
 	accountWait  = 3 * time.Second
 	accountRetry = 100 * time.Millisecond
 )
 
-// admit has the server do everything to create a pod, but store it.
+// admit creates a Pod in a dry run.
 func (c *check) admit(ctx context.Context, pod *unstructured.Unstructured) (admitted *unstructured.Unstructured, err error) {
 	resource := corev1.SchemeGroupVersion.WithResource("pods")
-	// It is asked at least once, for as long as ctx lets it: a slow server may take longer
-	// than the wait. What is told is its last answer.
+	// There is at least one try, limited only by ctx, because a slow server may take longer than
+	// accountWait. The result is the last answer.
 	_ = wait.PollUntilContextTimeout(ctx, accountRetry, accountWait, true, func(context.Context) (bool, error) {
 		admitted, err = c.worker.Create(ctx, resource, pod, metav1.FieldValidationIgnore, metav1.DryRunAll)
 		return err == nil || !lacksDefaultAccount(c.worker.refused(pod, err), c.namespace()), nil
@@ -125,15 +124,15 @@ func (c *check) admit(ctx context.Context, pod *unstructured.Unstructured) (admi
 	return admitted, err
 }
 
-// lacksDefaultAccount is whether a pod was refused for want of the ServiceAccount that
-// every namespace gets.
+// lacksDefaultAccount reports whether a Pod was refused because the namespace has no default
+// ServiceAccount yet.
 func lacksDefaultAccount(problems []Problem, namespace string) bool {
 	return slices.ContainsFunc(problems, func(p Problem) bool { return p.Object == named("ServiceAccount", namespace, defaultAccount) })
 }
 
-// putAside takes off a pod what a server does not find, and says whether there was
-// anything to take off.
-func putAside(pod *unstructured.Unstructured, missing string) bool {
+// removeReference removes the reference to a missing object from a Pod, and reports whether there
+// was one.
+func removeReference(pod *unstructured.Unstructured, missing string) bool {
 	kind, name, _ := strings.Cut(missing, " ")
 	fields := map[string][]string{
 		"ServiceAccount": {"serviceAccountName", "serviceAccount"},
@@ -150,9 +149,9 @@ func putAside(pod *unstructured.Unstructured, missing string) bool {
 	return had != ""
 }
 
-// podOf is a pod as the Job controller makes them of a Job (kubernetes:
-// pkg/controller/controller_utils.go, GetPodFromTemplate), and those of other kinds
-// in much the same way. The mirror's uid is not known yet.
+// podOf returns a Pod as the Job controller creates it (kubernetes:
+// pkg/controller/controller_utils.go, GetPodFromTemplate). Controllers of other kinds do nearly
+// the same. The mirror's UID is not known yet.
 func (c *check) podOf(of *pods) *unstructured.Unstructured {
 	template := runtime.DeepCopyJSON(of.Object)
 	spec, _ := template["spec"].(map[string]any)
@@ -177,8 +176,8 @@ func (c *check) podOf(of *pods) *unstructured.Unstructured {
 	return pod
 }
 
-// addClaims adds the volumes of claims that the kind's controller makes, as it does
-// itself: to pods that mount one by its name.
+// addClaims adds the volumes of claims that the kind's controller creates. Like that controller,
+// it adds them to Pods that mount them by name.
 func (c *check) addClaims(pod map[string]any) {
 	for _, claim := range c.claimTemplates() {
 		name, _ := content.In(claim, "metadata", "name").(string)
@@ -194,7 +193,7 @@ func (c *check) addClaims(pod map[string]any) {
 	}
 }
 
-// otherLabels are those that do not name the Job.
+// otherLabels returns the labels that do not name the Job.
 func otherLabels(pod *unstructured.Unstructured) map[string]string {
 	labels := pod.GetLabels()
 	delete(labels, jobNameLabel)
@@ -202,15 +201,15 @@ func otherLabels(pod *unstructured.Unstructured) map[string]string {
 	return labels
 }
 
-// accountPulls looks at the image pull Secrets that the ServiceAccount has put on
-// the pod, which has none of its own then.
+// accountPulls checks the image pull Secrets that the ServiceAccount adds to a Pod without its
+// own.
 func (c *check) accountPulls(ctx context.Context, of *pods, pod *corev1.Pod) []Problem {
 	if len(of.spec.ImagePullSecrets) > 0 {
 		return nil
 	}
 	var found []Problem
 	for _, secret := range pod.Spec.ImagePullSecrets {
-		if wrong := c.worker.noName(dependency.Secret, c.namespace(), secret.Name, "ServiceAccount "+pod.Spec.ServiceAccountName); wrong != nil {
+		if wrong := c.worker.invalidName(dependency.Secret, c.namespace(), secret.Name, "ServiceAccount "+pod.Spec.ServiceAccountName); wrong != nil {
 			wrong[0].Blocking = false
 			found = append(found, wrong...)
 			continue

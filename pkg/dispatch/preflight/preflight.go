@@ -1,10 +1,8 @@
-// Package preflight finds out, before anything is created, what would keep a planned mirror
-// from running, or its status from being written back: it asks both clusters what they
-// serve, allow, have and would refuse, and returns all of it as Problems, each with what
-// to do about it.
+// Package preflight finds, before anything is created, what would keep a planned mirror from
+// running, or its status from being copied. It asks both clusters what they serve, allow, have
+// and would refuse, and returns Problems with their fixes.
 //
-// It writes nothing: what it tries, it tries as a dry run. What comes after it, it does
-// not know.
+// It writes nothing: it tries objects in dry runs. It does not know the later steps.
 package preflight
 
 import (
@@ -23,27 +21,25 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// Checker finds out what would keep Jobs of one cluster from running on
-// another. It remembers what it has asked, so that many Jobs cost little more than
-// one; who wants to know what has changed since makes another. Any number of
-// Checks may run at the same time.
+// Checker finds what would keep Jobs of one cluster from running on another. It caches all
+// answers, so that many Jobs cost little more than one. To see later changes, use a new Checker.
+// Checks may run concurrently.
 type Checker struct {
 	// Origin and Worker are the clusters.
 	Origin, Worker *fleet.Cluster
-	// Dependencies say what may be copied to the worker.
+	// Dependencies select what may be copied to the worker.
 	Dependencies dependency.Options
 
 	ofOrigin, ofWorker memo
-	// named are the names of Secrets that pods refer to.
+	// named are the names of Secrets to which Pods refer.
 	named sync.Map
-	// first is the one that remembers what the origin's side has answered, and what pods
-	// refer to; nil is this one.
+	// first is the Checker that holds the answers of the origin's cluster and named; nil means
+	// this one.
 	first *Checker
 }
 
-// Beside makes a Checker for another worker that asks the origin's side nothing which this
-// one has asked it.
-func (p *Checker) Beside(worker *fleet.Cluster) *Checker {
+// ForWorker returns a Checker for another worker that shares the answers of the origin's cluster.
+func (p *Checker) ForWorker(worker *fleet.Cluster) *Checker {
 	return &Checker{Origin: p.Origin, Worker: worker, Dependencies: p.Dependencies, first: p.root()}
 }
 
@@ -54,23 +50,23 @@ func (p *Checker) root() *Checker {
 	return p
 }
 
-// Request is one Job that is to be dispatched.
+// Request is one Job to dispatch.
 type Request struct {
-	// Origin is the Job as it is stored, or as it is to be created.
+	// Origin is the Job as it is stored, or as it will be created.
 	Origin *unstructured.Unstructured
-	// Create is whether it is to be created.
+	// Create is whether the Job will be created.
 	Create bool
-	// Plan is the mirror, which Check only looks at.
+	// Plan is the mirror. Check does not change it.
 	Plan *plan.Plan
 }
 
-// Check looks at everything and returns all problems there are, those of the
-// origin's side first, and the objects that have to be copied before the mirror
-// is created, or adopted by it: also those that another mirror's copies of are
-// there already. It creates nothing. Where the mirror is there already, what its
-// pods lack are warnings. The error is for a cluster that cannot be asked at all.
+// Check runs all checks and returns all Problems, those of the origin's cluster first. It also
+// returns the dependencies to copy before the mirror is created; existing copies of another
+// mirror are included, because this mirror has to become an owner, too. It creates nothing. If
+// the mirror already exists, missing dependencies are warnings. The error means that a cluster
+// does not answer at all.
 //
-// What a server does not let the user see is a warning that it could not be
+// For objects that the user has no right to read, it returns a warning that they could not be
 // checked.
 func (p *Checker) Check(ctx context.Context, r Request) ([]Problem, []dependency.Object, error) {
 	c := &check{
@@ -99,8 +95,8 @@ func (p *Checker) Check(ctx context.Context, r Request) ([]Problem, []dependency
 	return c.withoutWrapped(append(unread, problems...)), c.dependencies, nil
 }
 
-// UnusedSecrets are the names among Dependencies.Secrets that the pods of no Job
-// refer to of those that were checked: very likely misspelt.
+// UnusedSecrets returns the names in Dependencies.Secrets to which no Pod of a checked Job
+// refers. These are most likely typos.
 func (p *Checker) UnusedSecrets() []string {
 	var unused []string
 	for _, name := range p.Dependencies.Secrets {
@@ -111,7 +107,7 @@ func (p *Checker) UnusedSecrets() []string {
 	return unused
 }
 
-// check is the work of one Check.
+// check is the state of one Check.
 type check struct {
 	*Checker
 	Request
@@ -119,20 +115,20 @@ type check struct {
 
 	kind   delegation.Kind
 	mirror *unstructured.Unstructured
-	// templates are those that its pods are made from.
+	// templates are the templates of its Pods.
 	templates  []pods
 	references []reference
-	// wrapped are the objects that the mirror's controller makes of what the mirror
-	// holds, as "Kind name".
+	// wrapped are the objects that the mirror's controller creates from the mirror, as "Kind
+	// name".
 	wrapped map[string]bool
 	// dependencies is set by workerSide.
 	dependencies []dependency.Object
 }
 
-// namespace is the mirror's.
+// namespace returns the mirror's namespace.
 func (c *check) namespace() string { return c.mirror.GetNamespace() }
 
-// reach asks both clusters for their versions, which everybody may.
+// reach requests the versions of both clusters, for which every user has the right.
 func (c *check) reach(ctx context.Context) error {
 	var failures [2]error
 	together(ctx, func(ctx context.Context) []Problem {

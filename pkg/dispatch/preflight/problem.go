@@ -10,23 +10,23 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// Problem is one thing that preflight found. Equal Problems of several Jobs are
-// the same one, and need not be told twice.
+// Problem is one result of preflight. Equal Problems of several Jobs are the same Problem, and
+// need to be reported only once.
 type Problem struct {
-	// Context is where it is.
+	// Context is the context of the cluster with the problem.
 	Context string
-	// Blocking is whether nothing can be created before it is solved; others are
+	// Blocking is whether nothing can be created before this is solved. Other Problems are
 	// warnings.
 	Blocking bool
-	// Object is what it is about, such as "ConfigMap ml/settings"; "" for the Job.
+	// Object is the object with the problem, such as "ConfigMap ml/settings"; "" for the Job.
 	Object string
-	// Message says what is wrong.
+	// Message describes the problem.
 	Message string
-	// Remedy says what to do; it is "" where there is nothing to do but to know it.
+	// Remedy is the fix; "" if there is none.
 	Remedy command.Prose
 }
 
-// named is how a Problem names an object.
+// named returns an object as Problems name it.
 func named(kind, namespace, name string) string {
 	if namespace == "" {
 		return kind + " " + name
@@ -34,10 +34,10 @@ func named(kind, namespace, name string) string {
 	return kind + " " + namespace + "/" + name
 }
 
-// noName says that what pods refer to cannot exist, since no object can have its name; nil
-// if one can. API servers do not look at all names in pod templates. Nothing is advised to
-// be run with such a name.
-func (p Probe) noName(kind, namespace, name, by string) []Problem {
+// invalidName returns a Problem if Pods refer to an object with an invalid name, which cannot
+// exist; nil if the name is valid. API servers do not validate all names in Pod templates. The
+// remedy contains no command with that name.
+func (p Probe) invalidName(kind, namespace, name, by string) []Problem {
 	wrong := validation.IsDNS1123Subdomain(name)
 	if len(wrong) == 0 {
 		return nil
@@ -49,8 +49,8 @@ func (p Probe) noName(kind, namespace, name, by string) []Problem {
 	}}
 }
 
-// unchecked says that something could not be looked at, which is not to be taken
-// for something that is missing.
+// unchecked returns a Problem for an object that could not be read, which does not mean that the
+// object is missing.
 func (p Probe) unchecked(object, namespace string, err error) Problem {
 	found := Problem{Context: p.Context, Object: object, Message: "cannot be checked: " + kubecontext.Because(err)}
 	if apierrors.IsForbidden(err) {

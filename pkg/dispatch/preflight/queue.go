@@ -17,18 +17,18 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// queue is what a cluster's Kueue makes of the name of a LocalQueue.
+// queue is the state of a LocalQueue in a cluster.
 type queue struct {
-	// hasKueue is whether it serves Kueue's API, and exists whether it has the queue.
+	// hasKueue is whether the cluster serves Kueue's API. exists is whether it has the queue.
 	hasKueue, exists bool
-	// toMultiKueue is whether the queue gives Jobs to MultiKueue.
+	// toMultiKueue is whether the queue passes Jobs to MultiKueue.
 	toMultiKueue bool
 }
 
-// originQueue is about an origin that is in a queue: Kueue takes no notice of who
-// manages it (kueue: pkg/controller/jobframework/reconciler.go), and MultiKueue's check
-// rejects what another one manages (pkg/controller/admissionchecks/multikueue,
-// IsJobManagedByKueue). What is suspended here is suspended there, too.
+// originQueue checks an origin that is in a queue. Kueue suspends it regardless of its owner
+// (kueue: pkg/controller/jobframework/reconciler.go), and MultiKueue's admission check rejects
+// objects of other owners (pkg/controller/admissionchecks/multikueue, IsJobManagedByKueue). The
+// mirror of a suspended origin is suspended, too.
 func (c *check) originQueue(ctx context.Context) []Problem {
 	name := c.Request.Origin.GetLabels()[delegation.QueueNameLabel]
 	if name == "" {
@@ -44,7 +44,7 @@ func (c *check) originQueue(ctx context.Context) []Problem {
 		return nil
 	case q.toMultiKueue:
 		isMultiKueues = true
-		// Nothing is created that can never run.
+		// A mirror that can never run must not be created.
 		found.Blocking = true
 		found.Message = fmt.Sprintf("is one of MultiKueue's, which rejects %s that dispatch manages: it stays suspended for good, and its mirror with it", object.WithArticle(c.kind.Kind))
 	case !q.exists:
@@ -66,8 +66,8 @@ func (c *check) originQueue(ctx context.Context) []Problem {
 	return []Problem{found}
 }
 
-// resumed is the step that resumes an origin which Kueue has suspended: once it is in no queue,
-// Kueue leaves it as it is.
+// resumed returns the step that resumes an origin that Kueue has suspended. Once the origin is in
+// no queue, Kueue does not resume it.
 func (c *check) resumed() command.Prose {
 	path, held := object.Hold(c.kind)
 	if path == nil || !object.StateOf(c.kind, c.Request.Origin).Suspend {
@@ -82,7 +82,7 @@ func (c *check) resumed() command.Prose {
 		c.origin.Kubectl(o.GetNamespace(), "patch", command.KindName(c.kind), o.GetName(), "--type=merge", "-p", command.Patch(value, path...)))
 }
 
-// mirrorQueue is about a mirror that the user wants to be in a queue.
+// mirrorQueue checks a mirror that the user wants in a queue.
 func (c *check) mirrorQueue(ctx context.Context) []Problem {
 	name := c.mirror.GetLabels()[delegation.QueueNameLabel]
 	if name == "" {
@@ -106,10 +106,10 @@ func (c *check) mirrorQueue(ctx context.Context) []Problem {
 	return []Problem{found}
 }
 
-// isHeld is about a mirror that would be suspended as soon as it is created, and is in
-// no queue: Kueue can be told to take all Jobs for its own (manageJobsWithoutQueueName),
-// which is nowhere to be read.
-func (c *check) isHeld(stored *unstructured.Unstructured) []Problem {
+// heldByWebhook checks for a mirror that is in no queue and would be suspended at its creation.
+// Kueue can be configured to manage all Jobs (manageJobsWithoutQueueName), and that configuration
+// cannot be read.
+func (c *check) heldByWebhook(stored *unstructured.Unstructured) []Problem {
 	if c.mirror.GetLabels()[delegation.QueueNameLabel] != "" || object.StateOf(c.kind, c.mirror).Suspend || !object.StateOf(c.kind, stored).Suspend {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (c *check) nameQueue(how string) command.Prose {
 	return command.Say("%s; a mirror that is already there keeps its queue: end it with cancel first", remedy)
 }
 
-// queue asks Kueue about a LocalQueue.
+// queue reads the state of a LocalQueue.
 func (p Probe) queue(ctx context.Context, namespace, name string) (queue, error) {
 	return recall(ctx, p, "queue "+namespace+"/"+name, func(ctx context.Context) (queue, error) {
 		for _, queues := range delegation.KueueResources("localqueues") {
@@ -149,14 +149,14 @@ func (p Probe) queue(ctx context.Context, namespace, name string) (queue, error)
 	})
 }
 
-// IsMultiKueues returns whether a LocalQueue is known to give Jobs to MultiKueue.
+// IsMultiKueues reports whether a LocalQueue is known to pass Jobs to MultiKueue.
 func (p Probe) IsMultiKueues(ctx context.Context, namespace, name string) bool {
 	q, err := p.queue(ctx, namespace, name)
 	return err == nil && q.toMultiKueue
 }
 
-// isMultiKueue says whether a ClusterQueue is known to have a check of MultiKueue's. Few
-// may look at these.
+// isMultiKueue reports whether a ClusterQueue is known to have an admission check of MultiKueue.
+// Few users can read ClusterQueues.
 func (p Probe) isMultiKueue(ctx context.Context, version schema.GroupVersion, name string) bool {
 	var queue kueue.ClusterQueue
 	if !p.read(ctx, version.WithResource("clusterqueues"), name, &queue) {
@@ -168,8 +168,8 @@ func (p Probe) isMultiKueue(ctx context.Context, version schema.GroupVersion, na
 	})
 }
 
-// read reads an object of Kueue's that has no namespace. It returns false if the object
-// does not exist or could not be read.
+// read reads a cluster-scoped object of Kueue. It returns false if the object does not exist or
+// is not readable.
 func (p Probe) read(ctx context.Context, resource schema.GroupVersionResource, name string, into any) bool {
 	stored, err := p.Get(ctx, resource, "", name)
 	return err == nil && stored != nil && runtime.DefaultUnstructuredConverter.FromUnstructured(stored.Object, into) == nil

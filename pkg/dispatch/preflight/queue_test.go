@@ -14,8 +14,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// withKueue is a cluster that serves one version of Kueue's API, with two queues, one of
-// which is MultiKueue's; "" is without Kueue.
+// withKueue returns a cluster that serves one version of Kueue's API, with its own queue and
+// queues of MultiKueue. With version "", the cluster has no Kueue.
 func withKueue(t *testing.T, version string) Probe {
 	t.Helper()
 	server := dispatchtest.NewServer(t)
@@ -40,7 +40,7 @@ func withKueue(t *testing.T, version string) Probe {
 	return NewProbe(server.Cluster(t, "hub"))
 }
 
-// TestQueues tells before a dispatch what Kueue makes of it, on either side.
+// TestQueues checks what preflight says about queues on either side.
 func TestQueues(t *testing.T) {
 	for _, tt := range []struct{ name, version, queue, here, there string }{
 		{"no queue", "v1beta2", "", "", ""},
@@ -71,8 +71,8 @@ func TestQueues(t *testing.T) {
 	}
 }
 
-// TestLeavesMultiKueuesQueue: the fix takes the origin out of the queue and resumes it, which
-// Kueue does not do then.
+// TestLeavesMultiKueuesQueue checks that the fix takes the origin out of the queue and resumes
+// it, because Kueue does not.
 func TestLeavesMultiKueuesQueue(t *testing.T) {
 	cluster := withKueue(t, "v1beta2")
 	job := dispatchtest.SmallJob(t)
@@ -89,14 +89,14 @@ func TestLeavesMultiKueuesQueue(t *testing.T) {
 	}
 }
 
-// TestIsHeld: a mirror that something on the worker suspends when it is created.
+// TestIsHeld checks a mirror that a webhook on the worker suspends at its creation.
 func TestIsHeld(t *testing.T) {
 	job := dispatchtest.SmallJob(t)
 	held := job.DeepCopy()
 	dispatchtest.Set(t, held, "spec.suspend", true)
 	c := &check{kind: delegation.Job(), mirror: job, worker: Probe{Cluster: &fleet.Cluster{Context: "there"}}}
-	assert.Equal(t, len(c.isHeld(job)), 0)
-	assert.Equal(t, len(c.isHeld(held)), 1)
+	assert.Equal(t, len(c.heldByWebhook(job)), 0)
+	assert.Equal(t, len(c.heldByWebhook(held)), 1)
 	c.mirror = held
-	assert.Equal(t, len(c.isHeld(held)), 0, "as its user wants it")
+	assert.Equal(t, len(c.heldByWebhook(held)), 0, "as its user wants it")
 }

@@ -13,22 +13,22 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 )
 
-// reference is a ConfigMap or Secret that pods refer to.
+// reference is a ConfigMap or Secret to which Pods refer.
 type reference struct {
 	kind, name string
-	// optional is whether the pods start without it; soft is that they do so too, but
-	// may not get far.
+	// optional is whether the Pods start without the object. soft is whether they start without
+	// it but may fail later.
 	optional, soft bool
-	// keys are those that it has to have, and by whom they are needed.
+	// keys are the required keys, each with the part of the Pod that needs it.
 	keys map[string]string
-	// by is who refers to it: "volume settings" or "container main".
+	// by is the part of the Pod that refers to it: "volume settings" or "container main".
 	by string
 }
 
-// references collects them, one for each object.
+// references collects references, one for each object.
 type references map[dependency.Object]*reference
 
-// add adds a reference. Where others do not need the same object, this one may.
+// add adds a reference. An object is optional only if all references to it are.
 func (r references) add(kind, name, by string, optional bool, keys ...string) *reference {
 	if name == "" {
 		return &reference{}
@@ -53,8 +53,8 @@ func (r references) add(kind, name, by string, optional bool, keys ...string) *r
 	return ref
 }
 
-// referencesOf collects the ConfigMaps and Secrets that pods refer to, ConfigMaps
-// first, by their names. Ephemeral containers are none of a template's.
+// referencesOf returns the ConfigMaps and Secrets to which Pods refer, ConfigMaps first, then by
+// name. Templates have no ephemeral containers.
 func referencesOf(templates []pods) []reference {
 	all := references{}
 	for _, p := range templates {
@@ -62,8 +62,8 @@ func referencesOf(templates []pods) []reference {
 	}
 	for _, p := range templates {
 		for _, secret := range p.spec.ImagePullSecrets {
-			// The kubelet pulls without those it does not find (kubelet_pods.go,
-			// getPullSecretsForPod), which is fine for public images.
+			// The kubelet ignores missing image pull Secrets (kubelet_pods.go,
+			// getPullSecretsForPod), which suffices for public images.
 			if _, ok := all[dependency.Object{Kind: dependency.Secret, Name: secret.Name}]; !ok && secret.Name != "" {
 				all.add(dependency.Secret, secret.Name, "imagePullSecrets", false).soft = true
 			}
@@ -135,8 +135,8 @@ func (r references) addVolume(v *corev1.Volume) {
 	}
 }
 
-// addSources adds the Secrets that volumes of all other types need: most have
-// them in the same field, whatever they are called.
+// addSources adds the Secrets of all other types of volumes. Most types have them in the same
+// field.
 func (r references) addSources(fields map[string]any) {
 	by := fmt.Sprint("volume ", fields["name"])
 	for _, kind := range slices.Sorted(maps.Keys(fields)) {

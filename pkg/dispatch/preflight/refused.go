@@ -15,15 +15,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// refusal is a kind of answer that admission plugins give to a create.
+// refusal is a kind of answer with which an admission plugin refuses an object.
 type refusal struct {
-	// pattern matches the text that comes behind "is forbidden: ".
+	// pattern matches the text after "is forbidden: ".
 	pattern string
-	// tell makes a Problem of what it matches; Context and Blocking are set.
-	tell func(p *Problem, m []string)
+	// describe fills in a Problem from the match. Context and Blocking are already set.
+	describe func(p *Problem, m []string)
 }
 
-// refused tells what a server has against creating an object in a dry run.
+// refused returns the Problems for which a server refuses an object in a dry run.
 func (p Probe) refused(o *unstructured.Unstructured, err error) []Problem {
 	about := ""
 	if o.GetKind() == "Pod" {
@@ -43,15 +43,14 @@ func (p Probe) refused(o *unstructured.Unstructured, err error) []Problem {
 	case kubecontext.IsConnection(err), apierrors.IsUnauthorized(err):
 		return []Problem{p.unchecked(about, o.GetNamespace(), err)}
 	case strings.Contains(err.Error(), "does not support dry run"):
-		// Such webhooks are older than admissionregistration.k8s.io/v1, which no longer
-		// lets them be.
+		// Such webhooks are older than admissionregistration.k8s.io/v1, which forbids them.
 		return []Problem{{Context: p.Context, Object: about, Message: "cannot be tried: " + kubecontext.Because(err)}}
 	}
 	text := kubecontext.Objection(err)
 	for _, r := range p.refusals(o.GetNamespace(), subject(o)) {
 		if m := regexp.MustCompile(r.pattern).FindStringSubmatch(text); m != nil {
 			found := Problem{Context: p.Context, Blocking: true, Object: about}
-			r.tell(&found, m)
+			r.describe(&found, m)
 			return []Problem{found}
 		}
 	}
@@ -65,7 +64,8 @@ func (p Probe) refused(o *unstructured.Unstructured, err error) []Problem {
 	}}
 }
 
-// subject is the kind of the object that a user would change: what a pod is made for.
+// subject returns the kind of the object that a user would change: for a Pod, the kind of its
+// controller.
 func subject(o *unstructured.Unstructured) string {
 	if o.GetKind() != "Pod" {
 		return o.GetKind()
@@ -76,22 +76,22 @@ func subject(o *unstructured.Unstructured) string {
 	return delegation.Job().Kind
 }
 
-// defaultAccount is the ServiceAccount that pods run as which name none.
+// defaultAccount is the ServiceAccount of Pods that name none.
 const defaultAccount = "default"
 
-// ExceededQuota matches what the quota plugin says against an object, with the quota's name,
-// and with what is requested, used and limited, for Quantities (apiserver:
+// ExceededQuota matches an error of the quota plugin: the name of the quota, and the lists of
+// requested, used and limited resources, for Quantities (apiserver:
 // pkg/admission/plugin/resourcequota/controller.go).
 const ExceededQuota = `^exceeded quota: ([^,\s]+), requested: (.*), used: (.*), limited: (.*)$`
 
-// refusals are the texts of Kubernetes' own admission plugins (kubernetes:
+// refusals match the errors of Kubernetes' own admission plugins (kubernetes:
 // plugin/pkg/admission; apiserver: pkg/admission/plugin; pod-security-admission:
 // admission/admission.go).
 func (p Probe) refusals(namespace, subject string) []refusal {
 	return []refusal{
 		{`^error looking up service account \S+/([^\s:/]+): .*not found`, func(found *Problem, m []string) {
 			found.Object, found.Message = named("ServiceAccount", namespace, m[1]), "does not exist, and the pods run as it"
-			if wrong := p.noName("ServiceAccount", namespace, m[1], "the pods' template"); wrong != nil {
+			if wrong := p.invalidName("ServiceAccount", namespace, m[1], "the pods' template"); wrong != nil {
 				*found = wrong[0]
 				return
 			}
@@ -109,8 +109,8 @@ func (p Probe) refusals(namespace, subject string) []refusal {
 		}},
 		{ExceededQuota, func(found *Problem, m []string) {
 			found.Message = fmt.Sprintf("leaves no room: requested %s, used %s, limited to %s", m[2], m[3], m[4])
-			found.Remedy = command.Say("ask for less, or have it raised: %s", p.Kubectl(namespace, "describe", "resourcequota", m[1]))
-			// Pods are tried again until there is room, a Job is not.
+			found.Remedy = command.Say("request less, or have it raised: %s", p.Kubectl(namespace, "describe", "resourcequota", m[1]))
+			// Pods are retried until they fit, a Job is not.
 			if found.Object != "" && fitsAlone(m[2], m[4]) {
 				found.Blocking = false
 				found.Message += "; the pods wait until there is some"
@@ -124,7 +124,7 @@ func (p Probe) refusals(namespace, subject string) []refusal {
 		{`^status unknown for quota: ([^,\s]+)`, func(found *Problem, m []string) {
 			found.Blocking = false
 			found.Object = named("ResourceQuota", namespace, m[1])
-			found.Message = "cannot be checked: its controller has not looked at it yet"
+			found.Message = "cannot be checked: its controller has not counted it yet"
 		}},
 		{`^violates PodSecurity "([^"]+)": (.*)$`, func(found *Problem, m []string) {
 			found.Object = named("Namespace", "", namespace)
@@ -137,7 +137,7 @@ func (p Probe) refusals(namespace, subject string) []refusal {
 			found.Remedy = command.Say("%s and make it again, or choose another with --namespace-to", p.Kubectl("", "wait", "--for=delete", "namespace", m[1]))
 		}},
 		{`^\[?(?:(?:minimum|maximum) .* usage per |.* limit to request ratio per ).*$`, func(found *Problem, m []string) {
-			found.Message = "a LimitRange does not take them: " + strings.Trim(m[0], "[]")
+			found.Message = "a LimitRange rejects them: " + strings.Trim(m[0], "[]")
 			found.Remedy = command.Say("ask for what it takes: %s", p.Kubectl(namespace, "describe", "limitranges"))
 		}},
 		{`^admission webhook "([^"]+)" denied the request:? ?(.*)$`, func(found *Problem, m []string) {
@@ -145,13 +145,13 @@ func (p Probe) refusals(namespace, subject string) []refusal {
 			if found.Object == "" {
 				found.Message = fmt.Sprintf("the admission webhook %s refuses the %s: %s", m[1], subject, m[2])
 			}
-			found.Remedy = command.Say("change the %s so that it is taken; the webhook's owner knows what it asks for", subject)
+			found.Remedy = command.Say("change the %s so that the webhook accepts it; its owner knows what it requires", subject)
 		}},
 	}
 }
 
-// fitsAlone says whether what is requested is within the limits, so that it is
-// only others that are in the way: "pods=1,requests.cpu=2".
+// fitsAlone reports whether a request is within the limits, so that only other objects use up the
+// quota. Both lists look like "pods=1,requests.cpu=2".
 func fitsAlone(requested, limited string) bool {
 	limits, asked := Quantities(limited), Quantities(requested)
 	for name, quantity := range asked {
@@ -163,8 +163,8 @@ func fitsAlone(requested, limited string) bool {
 	return len(asked) > 0
 }
 
-// Quantities reads what the quota plugin writes of resources, such as
-// "pods=1,requests.cpu=2". What makes no sense is left out.
+// Quantities parses a list of resources from the quota plugin, such as "pods=1,requests.cpu=2".
+// It omits malformed entries.
 func Quantities(list string) map[string]resource.Quantity {
 	parsed := map[string]resource.Quantity{}
 	for entry := range strings.SplitSeq(list, ",") {

@@ -33,7 +33,7 @@ func TestRefused(t *testing.T) {
 		err    error
 		blocks bool
 		object string
-		// message and remedy are parts.
+		// message and remedy are substrings.
 		message, remedy string
 	}{
 		{
@@ -69,7 +69,7 @@ func TestRefused(t *testing.T) {
 		},
 		{
 			"limit range", pod, forbidden("[minimum cpu usage per Container is 100m, but request is 10m, maximum memory usage per Pod is 1Gi, but limit is 2Gi]"),
-			true, "the pods", "a LimitRange does not take them: minimum cpu usage per Container is 100m, but request is 10m, maximum memory", "describe limitranges",
+			true, "the pods", "a LimitRange rejects them: minimum cpu usage per Container is 100m, but request is 10m, maximum memory", "describe limitranges",
 		},
 		{
 			"webhook", pod, apierrors.NewBadRequest(`admission webhook "policy.example.com" denied the request: no team label`),

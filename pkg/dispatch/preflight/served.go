@@ -12,30 +12,31 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
-// served is what a server has of a kind.
+// served describes how a server serves a kind.
 type served struct {
-	// here is whether it has the version that is asked for, and status whether that
-	// has a status of its own. others are the versions that it has instead.
-	here, status bool
-	others       []string
+	// exists is whether it serves the requested version, and status whether that version has a
+	// status subresource. others are the versions that it serves instead.
+	exists, status bool
+	otherVersions  []string
 }
 
-// serves asks a server what it has of a kind. Jobs are everywhere.
+// serves asks a server how it serves a kind. Jobs are everywhere.
 func (p Probe) serves(ctx context.Context, resource schema.GroupVersionResource) (served, error) {
 	return recall(ctx, p, "serves "+resource.String(), func(ctx context.Context) (served, error) {
 		here, status, err := p.resources(resource)
 		if err != nil || here {
-			return served{here: here, status: status}, err
+			return served{exists: here, status: status}, err
 		}
 		versions, err := p.Versions(ctx, resource.Group)
-		return served{others: slices.DeleteFunc(versions, func(version string) bool {
+		return served{otherVersions: slices.DeleteFunc(versions, func(version string) bool {
 			there, _, err := p.resources(resource.GroupResource().WithVersion(version))
 			return err != nil || !there
 		})}, err
 	})
 }
 
-// resources says whether a server has a resource in a version, and its status.
+// resources reports whether a server has a resource in a version, and whether it has its status
+// subresource.
 func (p Probe) resources(resource schema.GroupVersionResource) (here, status bool, err error) {
 	list, err := p.Kubernetes().Discovery().ServerResourcesForGroupVersion(resource.GroupVersion().String())
 	if apierrors.IsNotFound(err) {
@@ -51,19 +52,18 @@ func (p Probe) resources(resource schema.GroupVersionResource) (here, status boo
 	return here, status, nil
 }
 
-// servesOrigin says whether the origin's cluster has the kind, with a status that can
-// be written by itself.
+// servesOrigin checks that the origin's cluster serves the kind, with a status subresource.
 func (c *check) servesOrigin(ctx context.Context) []Problem {
-	return c.lacksKind(ctx, c.origin, true)
+	return c.missingKind(ctx, c.origin, true)
 }
 
-// servesMirror says whether the worker has the kind in the version of the origin. Who
-// writes the status there is no matter of ours.
+// servesMirror checks that the worker serves the kind in the version of the origin. It needs no
+// status subresource, because dispatch does not write the mirror's status.
 func (c *check) servesMirror(ctx context.Context) []Problem {
-	return c.lacksKind(ctx, c.worker, false)
+	return c.missingKind(ctx, c.worker, false)
 }
 
-func (c *check) lacksKind(ctx context.Context, p Probe, needsStatus bool) []Problem {
+func (c *check) missingKind(ctx context.Context, p Probe, needsStatus bool) []Problem {
 	if c.kind.IsJob() {
 		return nil
 	}
@@ -73,14 +73,14 @@ func (c *check) lacksKind(ctx context.Context, p Probe, needsStatus bool) []Prob
 	switch {
 	case err != nil:
 		return []Problem{p.unchecked(problem.Object, "", err)}
-	case found.here && (found.status || !needsStatus):
+	case found.exists && (found.status || !needsStatus):
 		return nil
-	case found.here:
+	case found.exists:
 		problem.Message = fmt.Sprintf("has no status of its own (%s/status), so that of the mirror cannot be written back", name)
 		problem.Remedy = "have a version of it installed that has the status subresource"
-	case len(found.others) > 0:
-		problem.Message = fmt.Sprintf("is there as %s, and the %s is of %s", strings.Join(found.others, ", "), c.kind.Kind, c.kind.Resource.Version)
-		problem.Remedy = command.Say("have one installed there that has %s, or use %s on both clusters", c.kind.Resource.Version, found.others[0])
+	case len(found.otherVersions) > 0:
+		problem.Message = fmt.Sprintf("is there as %s, and the %s is of %s", strings.Join(found.otherVersions, ", "), c.kind.Kind, c.kind.Resource.Version)
+		problem.Remedy = command.Say("have one installed there that has %s, or use %s on both clusters", c.kind.Resource.Version, found.otherVersions[0])
 	default:
 		problem.Message = "is not there"
 		problem.Remedy = command.Say("have what runs %ss installed there", c.kind.Kind)

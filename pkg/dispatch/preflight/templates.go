@@ -14,15 +14,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/podtemplate"
 )
 
-// pods are those that are made from one template of a mirror.
+// pods are the Pods of one template of a mirror.
 type pods struct {
 	podtemplate.Template
-	// spec is theirs, as far as this build knows its fields.
+	// spec is the Pod spec, with the fields that this build knows.
 	spec corev1.PodSpec
 }
 
-// podsOf are the pods of a mirror. What looks like a template and is none is told in
-// unread.
+// podsOf returns the Pods of a mirror. unread are parts that look like templates and are
+// malformed.
 func podsOf(k delegation.Kind, mirror *unstructured.Unstructured) (all []pods, unread []string) {
 	for _, t := range podtemplate.Of(k, mirror) {
 		p := pods{Template: t}
@@ -35,10 +35,10 @@ func podsOf(k delegation.Kind, mirror *unstructured.Unstructured) (all []pods, u
 	return all, unread
 }
 
-// every looks at the pods of all templates.
-func (c *check) every(at func(context.Context, *pods) []Problem) look {
+// forEach returns a check of the Pods of all templates.
+func (c *check) forEach(at func(context.Context, *pods) []Problem) checkFunc {
 	return func(ctx context.Context) []Problem {
-		looks := make([]look, len(c.templates))
+		looks := make([]checkFunc, len(c.templates))
 		for i := range c.templates {
 			looks[i] = func(ctx context.Context) []Problem { return at(ctx, &c.templates[i]) }
 		}
@@ -46,7 +46,7 @@ func (c *check) every(at func(context.Context, *pods) []Problem) look {
 	}
 }
 
-// distinct leaves out what is told already.
+// distinct removes repeated Problems.
 func distinct(found []Problem) []Problem {
 	var kept []Problem
 	for _, p := range found {
@@ -57,8 +57,8 @@ func distinct(found []Problem) []Problem {
 	return kept
 }
 
-// readTemplates finds the pods of the mirror, and what they refer to. What the
-// mirror's own controller makes is not looked for.
+// readTemplates finds the Pods of the mirror and their references, except references to objects
+// that the mirror's controller creates.
 func (c *check) readTemplates() []Problem {
 	var unread []string
 	c.templates, unread = podsOf(c.kind, c.mirror)
@@ -71,8 +71,7 @@ func (c *check) readTemplates() []Problem {
 	return found
 }
 
-// withoutWrapped leaves out that something is missing which the mirror's controller
-// makes.
+// withoutWrapped removes Problems with objects that the mirror's controller creates.
 func (c *check) withoutWrapped(found []Problem) []Problem {
 	missing := map[string]bool{}
 	for wrapped := range c.wrapped {

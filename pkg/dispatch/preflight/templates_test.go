@@ -13,7 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// TestTemplatesOfKinds finds the pods of all kinds that make pods by themselves.
+// TestTemplatesOfKinds checks the templates of all kinds that create Pods.
 func TestTemplatesOfKinds(t *testing.T) {
 	got := map[string][]string{}
 	for _, s := range dispatchtest.Specimens(t) {
@@ -25,7 +25,7 @@ func TestTemplatesOfKinds(t *testing.T) {
 		var paths []string
 		for _, p := range all {
 			paths = append(paths, p.Path)
-			assert.Assert(t, p.IsWhole() && len(p.spec.Containers) > 0, "%s %s", s.Name(), p.Path)
+			assert.Assert(t, p.IsComplete() && len(p.spec.Containers) > 0, "%s %s", s.Name(), p.Path)
 		}
 		got[s.Kind.Name] = paths
 	}
@@ -33,7 +33,7 @@ func TestTemplatesOfKinds(t *testing.T) {
 	assert.DeepEqual(t, got["pytorchjob"], []string{"spec.pytorchReplicaSpecs.Master.template", "spec.pytorchReplicaSpecs.Worker.template"})
 	assert.DeepEqual(t, got["rayjob"], []string{"spec.rayClusterSpec.headGroupSpec.template", "spec.rayClusterSpec.workerGroupSpecs[0].template"})
 	assert.DeepEqual(t, got["appwrapper"], []string{"spec.components[0].template.spec.template"})
-	// What its pods are like stands elsewhere, on the worker.
+	// Their Pods are defined in other objects on the worker.
 	for _, name := range []string{"trainjob", "pipelinerun", "taskrun"} {
 		assert.Equal(t, len(got[name]), 0, name)
 	}
@@ -63,7 +63,7 @@ spec:
 	all, unread := podsOf(appWrapper, o)
 	paths := map[string]bool{}
 	for _, p := range all {
-		paths[p.Path] = p.IsWhole()
+		paths[p.Path] = p.IsComplete()
 	}
 	assert.DeepEqual(t, paths, map[string]bool{"spec.components[0].template": true, "spec.overrides[0]": false})
 	assert.Equal(t, len(unread), 1, "%v", unread)
@@ -71,7 +71,7 @@ spec:
 	assert.DeepEqual(t, slices.Sorted(maps.Keys(wrapped)), []string{"ConfigMap own", "Pod one", "Thing thing"})
 	assert.DeepEqual(t, namespaces, []string{"spec.components[0].template.metadata.namespace=elsewhere"})
 
-	// What it makes itself need not be there.
+	// Objects that the mirror's controller creates are not required.
 	c := &check{kind: appWrapper, mirror: o, Checker: &Checker{}}
 	c.origin, c.worker = Probe{Cluster: &fleet.Cluster{Context: "a"}}, Probe{Cluster: &fleet.Cluster{Context: "b"}}
 	assert.Equal(t, len(c.readTemplates()), 1)

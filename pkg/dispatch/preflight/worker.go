@@ -18,7 +18,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// workerSide is what there is to find where the mirror is to be.
+// workerSide runs all checks of the worker.
 func (c *check) workerSide(ctx context.Context) []Problem {
 	if c.isSameCluster(ctx) {
 		return []Problem{{
@@ -30,54 +30,54 @@ func (c *check) workerSide(ctx context.Context) []Problem {
 	rights := c.worker.Access(ctx, c.namespace(), rightsOnWorker(c.kind))
 	unserved := c.servesMirror(ctx)
 	rights = append(rights, unserved...)
-	state, err := c.worker.space(ctx, c.namespace())
+	state, err := c.worker.namespaceState(ctx, c.namespace())
 	if err == nil && (!state.exists || state.terminating) {
-		return slices.Concat(rights, []Problem{c.noSpace(state)},
-			together(ctx, c.every(c.priorityClass), c.every(c.runtimeClass), c.storageClasses, c.drivers, c.every(c.surprises)))
+		return slices.Concat(rights, []Problem{c.missingNamespace(state)},
+			together(ctx, c.forEach(c.priorityClass), c.forEach(c.runtimeClass), c.storageClasses, c.drivers, c.forEach(c.surprises)))
 	}
-	there, found := nobodys, []Problem(nil)
+	there, found := noOwner, []Problem(nil)
 	isServed := !slices.ContainsFunc(unserved, func(p Problem) bool { return p.Blocking })
 	if isServed {
-		there, found = c.present(ctx)
+		there, found = c.findOccupant(ctx)
 	}
-	if there == ours {
-		// It runs, or will not any more: whatever its pods lack is news, but nothing to
-		// keep its status from being copied.
-		lacking := c.dataNeeds(ctx)
+	if there == ownMirror {
+		// The mirror exists, and may run or have finished. Missing dependencies are worth a
+		// warning, but do not keep its status from being copied.
+		lacking := c.checkAllData(ctx)
 		for i := range lacking {
 			lacking[i].Blocking = false
 		}
 		return slices.Concat(rights, lacking, c.worker.Access(ctx, c.namespace(), rightsToCopy(c.dependencies)))
 	}
-	looks := []look{
-		c.every(c.pods), c.dataNeeds, c.claims, c.resourceClaims, c.podGroups, c.storageClasses, c.drivers, c.trustBundles,
-		c.every(c.subdomain), c.every(c.surprises), c.mirrorQueue,
+	looks := []checkFunc{
+		c.forEach(c.pods), c.checkAllData, c.claims, c.resourceClaims, c.podGroups, c.storageClasses, c.drivers, c.trustBundles,
+		c.forEach(c.subdomain), c.forEach(c.surprises), c.mirrorQueue,
 	}
-	if there == nobodys && isServed {
-		looks = append([]look{c.leftovers, func(ctx context.Context) []Problem { return c.tryMirror(ctx, err) }}, looks...)
+	if there == noOwner && isServed {
+		looks = append([]checkFunc{c.leftovers, func(ctx context.Context) []Problem { return c.tryMirror(ctx, err) }}, looks...)
 	}
 	found = slices.Concat(rights, found, together(ctx, looks...))
 	return append(found, c.worker.Access(ctx, c.namespace(), rightsToCopy(c.dependencies))...)
 }
 
-// isSameCluster says whether both contexts lead to one cluster. Where the user may
-// not read a cluster's identity, the namespaces tell: they have uids too.
+// isSameCluster reports whether both contexts reach the same cluster. If the user cannot read a
+// cluster's identity, the UIDs of the origin's namespace decide.
 func (c *check) isSameCluster(ctx context.Context) bool {
 	if c.origin.UID() != "" && c.worker.UID() != "" {
 		return c.origin.UID() == c.worker.UID()
 	}
 	namespace := c.Request.Origin.GetNamespace()
-	here, err := c.origin.space(ctx, namespace)
+	here, err := c.origin.namespaceState(ctx, namespace)
 	if err != nil || !here.exists {
 		return false
 	}
-	there, err := c.worker.space(ctx, namespace)
+	there, err := c.worker.namespaceState(ctx, namespace)
 	return err == nil && there.uid == here.uid
 }
 
-// noSpace says that the mirror's namespace is missing, and all there has to be in
-// it.
-func (c *check) noSpace(state space) Problem {
+// missingNamespace returns the Problem of a missing namespace, and lists the objects that it has
+// to contain.
+func (c *check) missingNamespace(state namespaceState) Problem {
 	p := Problem{
 		Context: c.worker.Context, Blocking: true, Object: named("Namespace", "", c.namespace()), Message: "does not exist",
 		Remedy: command.Say("%s, or choose another with --namespace-to", c.worker.Kubectl("", "create", "namespace", c.namespace())),
@@ -113,78 +113,77 @@ func (c *check) noSpace(state space) Problem {
 	return p
 }
 
-// whose says whose a Job is that has the mirror's name.
-type whose int
+// occupant classifies the object that has the mirror's name.
+type occupant int
 
 const (
-	nobodys whose = iota
-	ours
-	somebodys
+	noOwner occupant = iota
+	ownMirror
+	otherOwner
 )
 
-// present looks whether there is a Job of the mirror's name.
-func (c *check) present(ctx context.Context) (whose, []Problem) {
+// findOccupant reads the object that has the mirror's name.
+func (c *check) findOccupant(ctx context.Context) (occupant, []Problem) {
 	job, err := c.worker.Get(ctx, c.kind.Resource, c.namespace(), c.mirror.GetName())
 	if err == nil && job == nil || kubecontext.IsUnserved(err) {
-		return nobodys, nil
+		return noOwner, nil
 	}
 	about := named(c.kind.Kind, c.namespace(), c.mirror.GetName())
 	if apierrors.IsForbidden(err) {
 		if may, err := c.worker.may(ctx, c.namespace(), "get", c.kind.Resource.GroupResource()); err == nil && !may {
-			return nobodys, nil // That is told already.
+			return noOwner, nil // This is already reported.
 		}
 	}
 	if err != nil {
-		return nobodys, []Problem{c.worker.unchecked(about, c.namespace(), err)}
+		return noOwner, []Problem{c.worker.unchecked(about, c.namespace(), err)}
 	}
 	marks := delegation.MarksOf(job.GetLabels(), job.GetAnnotations())
 	if marks == nil {
 		marks = &delegation.Marks{}
 	}
 	if uid := string(c.Request.Origin.GetUID()); uid != "" && marks.OriginUID == uid {
-		return ours, nil
+		return ownMirror, nil
 	}
-	p := Problem{Context: c.worker.Context, Blocking: true, Object: about, Message: c.stranger(job, marks)}
+	p := Problem{Context: c.worker.Context, Blocking: true, Object: about, Message: c.describeStranger(job, marks)}
 	remove := c.worker.Kubectl(c.namespace(), "delete", command.KindName(c.kind), c.mirror.GetName())
 	if marks.OriginUID != "" && c.isOfOrigin(marks) {
 		p.Remedy = command.Say("if its results are not needed any more: %s", remove)
 	} else {
 		p.Remedy = command.Say("put the mirror elsewhere with --namespace-to, or, if that %s is not needed any more: %s", c.kind.Kind, remove)
 	}
-	return somebodys, []Problem{p}
+	return otherOwner, []Problem{p}
 }
 
-// isOfOrigin says whether marks name the origin, or one of the same name that was
-// there before.
+// isOfOrigin reports whether marks name the origin, or an earlier object with its name.
 func (c *check) isOfOrigin(m *delegation.Marks) bool {
 	isPlace := m.Origin.Namespace == c.Request.Origin.GetNamespace() && m.Origin.Name == c.Request.Origin.GetName()
 	return isPlace && m.Origin.On(c.origin.Identity()) != delegation.CertainlyOther
 }
 
-// stranger says whose a Job is that is none of ours.
-func (c *check) stranger(job *unstructured.Unstructured, m *delegation.Marks) string {
+// describeStranger describes an object that is not the mirror.
+func (c *check) describeStranger(job *unstructured.Unstructured, m *delegation.Marks) string {
 	switch {
 	case m.OriginUID != "" && c.isOfOrigin(m):
-		return fmt.Sprintf("is there already: the mirror of an earlier %s %s, uid %s, which was replaced since", c.kind.Kind, m.Origin.Namespace+"/"+m.Origin.Name, m.OriginUID)
+		return fmt.Sprintf("already exists: the mirror of an earlier %s %s, uid %s, which was replaced since", c.kind.Kind, m.Origin.Namespace+"/"+m.Origin.Name, m.OriginUID)
 	case m.OriginUID != "" && m.Origin.IsZero():
-		return fmt.Sprintf("is there already: the mirror of another %s, uid %s", c.kind.Kind, m.OriginUID)
+		return fmt.Sprintf("already exists: the mirror of another %s, uid %s", c.kind.Kind, m.OriginUID)
 	case m.OriginUID != "":
-		return fmt.Sprintf("is there already: the mirror of another %s, %s, uid %s", c.kind.Kind, m.Origin, m.OriginUID)
+		return fmt.Sprintf("already exists: the mirror of another %s, %s, uid %s", c.kind.Kind, m.Origin, m.OriginUID)
 	case m.MultiKueueOrigin != "":
 		return "already exists: a mirror of MultiKueue; left unchanged"
 	}
 	if owner := object.OwnerOf(c.kind, job); !owner.IsBuiltIn() {
-		return fmt.Sprintf("is there already: %s that %s manages; it is left alone", object.WithArticle(c.kind.Kind), owner)
+		return fmt.Sprintf("already exists: %s that %s manages", object.WithArticle(c.kind.Kind), owner)
 	}
 	return "already exists, and dispatch did not create it; left unchanged"
 }
 
-// leftovers are pods of an earlier Job of that name.
+// leftovers finds Pods of an earlier Job with the same name.
 func (c *check) leftovers(ctx context.Context) []Problem {
 	ctx, cancel := context.WithTimeout(ctx, fleet.RequestTimeout)
 	defer cancel()
 	if c.kind.PodLabel == "" || len(c.kind.PodValue) > 0 {
-		return nil // Nothing tells whose pods they are.
+		return nil // The kind has no label that identifies its Pods.
 	}
 	selector := c.kind.PodLabel + "=" + c.mirror.GetName()
 	pods, err := c.worker.Kubernetes().CoreV1().Pods(c.namespace()).List(ctx, metav1.ListOptions{
@@ -192,7 +191,7 @@ func (c *check) leftovers(ctx context.Context) []Problem {
 		FieldSelector: fmt.Sprintf("status.phase!=%s,status.phase!=%s", corev1.PodSucceeded, corev1.PodFailed),
 	})
 	if err != nil || len(pods.Items) == 0 {
-		// That they may not be listed is told already, and otherwise they do no harm.
+		// A missing right to list Pods is already reported. Other errors do no harm here.
 		return nil
 	}
 	return []Problem{{
@@ -202,8 +201,8 @@ func (c *check) leftovers(ctx context.Context) []Problem {
 	}}
 }
 
-// tryMirror has the server say what it would store of the mirror. unseen is why
-// the namespace could not be looked at, nil if it could.
+// tryMirror creates the mirror in a dry run, and checks what the server would store. unseen is
+// the error of reading the namespace, or nil.
 func (c *check) tryMirror(ctx context.Context, unseen error) []Problem {
 	var found []Problem
 	if unseen != nil {
@@ -220,6 +219,6 @@ func (c *check) tryMirror(ctx context.Context, unseen error) []Problem {
 	if err != nil {
 		return append(found, c.worker.refused(c.mirror, err)...)
 	}
-	// It would be created, so its namespace is there.
-	return append(c.drops(c.worker, version, droppedFields(c.mirror, stored)), c.isHeld(stored)...)
+	// The server would create the mirror, so its namespace exists.
+	return append(c.drops(c.worker, version, droppedFields(c.mirror, stored)), c.heldByWebhook(stored)...)
 }

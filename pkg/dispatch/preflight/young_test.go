@@ -14,9 +14,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
-// TestYoungNamespace: the ServiceAccount that every namespace gets is waited for, and no
-// other one is.
-func TestYoungNamespace(t *testing.T) {
+// TestNewNamespace checks that preflight waits for the default ServiceAccount of a new
+// namespace, and for no other one.
+func TestNewNamespace(t *testing.T) {
 	for account, want := range map[string]struct{ tries, problems int }{"default": {3, 0}, "robot": {1, 1}} {
 		t.Run(account, func(t *testing.T) {
 			server := dispatchtest.NewServer(t)

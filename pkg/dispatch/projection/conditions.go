@@ -9,8 +9,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// isTrue is whether any condition of that type is True, which is how the server
-// reads a list with several.
+// isTrue reports whether any condition of a type is True. The server reads repeated conditions in
+// this way, too.
 func isTrue(conditions []batchv1.JobCondition, of batchv1.JobConditionType) bool {
 	return hasStatus(conditions, of, corev1.ConditionTrue)
 }
@@ -19,8 +19,8 @@ func hasStatus(conditions []batchv1.JobCondition, of batchv1.JobConditionType, s
 	return slices.ContainsFunc(conditions, func(c batchv1.JobCondition) bool { return c.Type == of && c.Status == status })
 }
 
-// find finds the condition of that type, the one that is True if there are
-// several, and nil if there is none.
+// find returns a copy of the condition of a type; nil if there is none. Of several conditions, it
+// prefers one that is True.
 func find(conditions []batchv1.JobCondition, of batchv1.JobConditionType) *batchv1.JobCondition {
 	var found *batchv1.JobCondition
 	for i := range conditions {
@@ -32,13 +32,13 @@ func find(conditions []batchv1.JobCondition, of batchv1.JobConditionType) *batch
 	return found.DeepCopy()
 }
 
-// without are the conditions but those.
-func without(conditions []batchv1.JobCondition, those func(batchv1.JobCondition) bool) []batchv1.JobCondition {
-	return slices.DeleteFunc(slices.Clone(conditions), those)
+// without returns a copy without the conditions for which the function returns true.
+func without(conditions []batchv1.JobCondition, drop func(batchv1.JobCondition) bool) []batchv1.JobCondition {
+	return slices.DeleteFunc(slices.Clone(conditions), drop)
 }
 
-// put replaces the condition of c's type; where there is none, c is added, before
-// the condition of the type before, or at the end.
+// put replaces the condition of c's type. If there is none, it inserts c before the condition of
+// type before, or at the end.
 func put(conditions []batchv1.JobCondition, c batchv1.JobCondition, before batchv1.JobConditionType) []batchv1.JobCondition {
 	if i := slices.IndexFunc(conditions, func(x batchv1.JobCondition) bool { return x.Type == c.Type }); i >= 0 {
 		conditions = slices.Clone(conditions)
@@ -52,9 +52,9 @@ func put(conditions []batchv1.JobCondition, c batchv1.JobCondition, before batch
 	return slices.Insert(slices.Clone(conditions), i, c)
 }
 
-// distinct leaves one condition of each type: Kubernetes reads some by the first
-// (the TTL controller), some by any that is True. Their times become whole, and
-// known: without the time of its end a Job's TTL never runs out.
+// distinct keeps one condition of each type: of repeated conditions, Kubernetes reads some by the
+// first (the TTL controller), and some by any that is True. It truncates their times to seconds,
+// and fills in missing ones: without the time of its end, a Job's TTL never expires.
 func (d *draft) distinct(conditions []batchv1.JobCondition) []batchv1.JobCondition {
 	var kept []batchv1.JobCondition
 	for _, c := range conditions {
@@ -62,11 +62,11 @@ func (d *draft) distinct(conditions []batchv1.JobCondition) []batchv1.JobConditi
 			continue
 		}
 		c := find(conditions, c.Type)
-		c.LastProbeTime = ptr.Deref(whole(&c.LastProbeTime), metav1.Time{})
-		if t := whole(&c.LastTransitionTime); t != nil {
+		c.LastProbeTime = ptr.Deref(inSeconds(&c.LastProbeTime), metav1.Time{})
+		if t := inSeconds(&c.LastTransitionTime); t != nil {
 			c.LastTransitionTime = *t
 		} else {
-			c.LastTransitionTime = d.transition(c)
+			c.LastTransitionTime = d.transitionTime(c)
 		}
 		kept = append(kept, *c)
 	}

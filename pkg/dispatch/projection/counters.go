@@ -7,9 +7,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// count sets the numbers of pods: none negative (1), none for a finished Job (11,
-// 14), no more ready than active (15; kubernetes issue 139428), and none lower
-// than the origin's that only grows (29, 30).
+// count sets the counters of Pods. None is negative (1), a finished Job has no active Pods (11,
+// 14), at most the active Pods are ready (15; kubernetes issue 139428), and counters that only
+// grow are at least the origin's (29, 30).
 func (d *draft) count() {
 	s := &d.status
 	s.Active = max(s.Active, 0)
@@ -18,34 +18,33 @@ func (d *draft) count() {
 	if d.ending {
 		s.Active = 0
 	}
-	s.Ready = limited(s.Ready, s.Active)
+	s.Ready = clamp(s.Ready, s.Active)
 	if d.ending {
-		s.Terminating = limited(s.Terminating, 0)
+		s.Terminating = clamp(s.Terminating, 0)
 	} else if s.Terminating != nil {
 		s.Terminating = ptr.To(max(*s.Terminating, 0))
 	}
-	s.Failed = d.grown("failed", d.origin.Status.Failed, s.Failed)
+	s.Failed = d.neverDecreased("failed", d.origin.Status.Failed, s.Failed)
 	if !elastic(d.origin) {
-		s.Succeeded = d.grown("succeeded", d.origin.Status.Succeeded, s.Succeeded)
+		s.Succeeded = d.neverDecreased("succeeded", d.origin.Status.Succeeded, s.Succeeded)
 	}
 }
 
-// grown is the larger of what the origin and the mirror count, since a counter
-// does not go back.
-func (d *draft) grown(what string, origin, mirror int32) int32 {
+// neverDecreased returns the larger of the origin's and the mirror's counter, because it cannot
+// decrease.
+func (d *draft) neverDecreased(what string, origin, mirror int32) int32 {
 	if mirror < origin {
-		d.diverges(fmt.Sprintf("the mirror counts %d %s pods, but the origin %d already, which is not taken back", mirror, what, origin))
+		d.diverges(fmt.Sprintf("the mirror counts %d %s Pods, but the origin already %d, which cannot decrease", mirror, what, origin))
 	}
 	return max(origin, mirror)
 }
 
-// indexes sets completedIndexes and failedIndexes to what the origin's own spec
-// allows (16 to 20).
+// indexes sets completedIndexes and failedIndexes as far as the origin's spec allows (16 to 20).
 func (d *draft) indexes() {
 	s := &d.status
 	completed := d.indexesOf("completedIndexes", s.CompletedIndexes, d.origin.Status.CompletedIndexes, indexed(d.origin))
 	if completed.cut {
-		// The mirror's number counts indexes that the origin does not have.
+		// The mirror also counts indexes that the origin does not have.
 		s.Succeeded = completed.set.count()
 		if !elastic(d.origin) {
 			s.Succeeded = max(s.Succeeded, d.origin.Status.Succeeded)
@@ -55,7 +54,7 @@ func (d *draft) indexes() {
 	if s.FailedIndexes == nil {
 		return
 	}
-	// Where backoffLimitPerIndex is not set, even "" is refused (19).
+	// Without backoffLimitPerIndex, the server refuses even "" (19).
 	perIndex := indexed(d.origin) && d.origin.Spec.BackoffLimitPerIndex != nil
 	failed := d.indexesOf("failedIndexes", *s.FailedIndexes, ptr.Deref(d.origin.Status.FailedIndexes, ""), perIndex)
 	if !perIndex {
@@ -69,16 +68,16 @@ func (d *draft) indexes() {
 	s.FailedIndexes = &failed.text
 }
 
-// indexList is a list of indexes as it may be written.
+// indexList is a valid list of indexes.
 type indexList struct {
 	text string
 	set  intervals
-	// cut is whether the mirror has more indexes than these.
+	// cut is whether the mirror has more indexes.
 	cut bool
 }
 
-// indexesOf makes of a mirror's list what the origin may have. A list that cannot
-// be read leaves the origin's as it was.
+// indexesOf returns the part of a mirror's list that is valid for the origin. If the list is
+// malformed, it returns the origin's.
 func (d *draft) indexesOf(what, text, stored string, allowed bool) indexList {
 	if !allowed {
 		if text != "" {
@@ -98,30 +97,30 @@ func (d *draft) indexesOf(what, text, stored string, allowed bool) indexList {
 	}
 	set := all.below(completions)
 	if set.count() == all.count() {
-		// As it is: the list may be written in another way than ours.
+		// The text is kept, because the list may be formatted in another way.
 		return indexList{text: text, set: set}
 	}
 	d.diverges(fmt.Sprintf("the mirror's %s %q go beyond the origin's completions", what, text))
 	return indexList{text: set.String(), set: set, cut: true}
 }
 
-// indexed is whether each pod of a Job has its index.
+// indexed reports whether each Pod of a Job has an index.
 func indexed(job *batchv1.Job) bool {
 	return ptr.Deref(job.Spec.CompletionMode, batchv1.NonIndexedCompletion) == batchv1.IndexedCompletion
 }
 
-// elastic is whether a Job may be scaled down, so that its succeeded pods become
-// fewer (kubernetes: RejectDecreasingSucceededCounter in strategy.go).
+// elastic reports whether a Job can be scaled down, which decreases its succeeded counter
+// (kubernetes: RejectDecreasingSucceededCounter in strategy.go).
 func elastic(job *batchv1.Job) bool {
 	return indexed(job) && ptr.Equal(job.Spec.Completions, job.Spec.Parallelism)
 }
 
-// limited puts a counter that may be unknown between zero and most.
-func limited(counter *int32, most int32) *int32 {
+// clamp limits a counter to the range from zero to limit. Nil means unknown.
+func clamp(counter *int32, limit int32) *int32 {
 	if counter == nil {
 		return nil
 	}
-	return ptr.To(max(0, min(*counter, most)))
+	return ptr.To(max(0, min(*counter, limit)))
 }
 
 func value(counter *int32) int32 { return ptr.Deref(counter, 0) }

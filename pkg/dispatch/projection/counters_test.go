@@ -9,7 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// numbers are about counters.
+// numbers returns situations for counters.
 func numbers() []situation {
 	return []situation{
 		{
@@ -24,12 +24,12 @@ func numbers() []situation {
 		{
 			name:   "the mirror was made anew, and fewer have failed",
 			origin: batchv1.JobStatus{Failed: 3}, mirror: batchv1.JobStatus{Failed: 1}, want: batchv1.JobStatus{Failed: 3},
-			diverged: "the mirror counts 1 failed pods, but the origin 3 already",
+			diverged: "the mirror counts 1 failed Pods, but the origin already 3",
 		},
 		{
 			name:   "the mirror was made anew, and fewer have succeeded",
 			origin: batchv1.JobStatus{Succeeded: 3}, mirror: batchv1.JobStatus{Succeeded: 1}, want: batchv1.JobStatus{Succeeded: 3},
-			diverged: "the mirror counts 1 succeeded pods, but the origin 3 already",
+			diverged: "the mirror counts 1 succeeded Pods, but the origin already 3",
 		},
 		{
 			name: "an elastic Job was scaled down", spec: elasticOf(2),
@@ -52,7 +52,7 @@ func numbers() []situation {
 	}
 }
 
-// lists are about completedIndexes and failedIndexes.
+// lists returns situations for completedIndexes and failedIndexes.
 func lists() []situation {
 	return []situation{
 		{

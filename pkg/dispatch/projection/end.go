@@ -9,9 +9,9 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Fail makes the status of an origin whose mirror is not to run any more: Failed,
-// with that reason and message, and no pods. ok is false where the API server
-// would refuse that, because the origin is finished or its success was decided.
+// Fail returns the status of an origin whose mirror will not run any more: Failed, with the
+// reason and the message, and without Pods. ok is false if the API server would refuse it,
+// because the origin is finished or its success is decided.
 func Fail(origin *batchv1.Job, reason, message string, now time.Time) (status batchv1.JobStatus, ok bool) {
 	stored := origin.Status.Conditions
 	if finished(stored) || isTrue(stored, batchv1.JobSuccessCriteriaMet) {
@@ -21,7 +21,7 @@ func Fail(origin *batchv1.Job, reason, message string, now time.Time) (status ba
 	at := metav1.NewTime(now.Truncate(time.Second))
 	for _, of := range []batchv1.JobConditionType{batchv1.JobFailureTarget, batchv1.JobFailed} {
 		if isTrue(stored, of) {
-			// The failure was decided before, for a reason of its own.
+			// The failure was already decided for another reason.
 			continue
 		}
 		status.Conditions = put(status.Conditions, batchv1.JobCondition{
@@ -30,22 +30,22 @@ func Fail(origin *batchv1.Job, reason, message string, now time.Time) (status ba
 		}, batchv1.JobFailed)
 	}
 	status.Ready, status.Terminating = ptr.To[int32](0), ptr.To[int32](0)
-	// It belongs to Complete alone (rule 6).
+	// Only Complete has a completionTime (rule 6).
 	status.CompletionTime = nil
 	if status.StartTime == nil {
-		// A finished Job needs one (rule 12), with exceptions that not all servers know.
+		// A finished Job needs a startTime (rule 12), with exceptions that not all servers know.
 		status.StartTime = &at
 	}
 	return status, true
 }
 
-// Stop makes the status of an unfinished origin whose mirror was removed: as it
-// was, with no pods.
+// Stop returns the status of an unfinished origin whose mirror was deleted: unchanged, but
+// without Pods.
 func Stop(origin *batchv1.Job) batchv1.JobStatus {
 	status := *origin.Status.DeepCopy()
 	status.Active = 0
-	status.Ready = limited(status.Ready, 0)
-	status.Terminating = limited(status.Terminating, 0)
+	status.Ready = clamp(status.Ready, 0)
+	status.Terminating = clamp(status.Terminating, 0)
 	if status.UncountedTerminatedPods != nil {
 		status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{}
 	}

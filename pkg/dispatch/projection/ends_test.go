@@ -7,7 +7,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// ends are about conditions and the end.
+// ends returns situations for conditions and the end.
 func ends() []situation {
 	end := batchv1.JobStatus{
 		StartTime: at(1), CompletionTime: at(9), Succeeded: 4,
@@ -88,13 +88,13 @@ func ends() []situation {
 			name:   "the mirror was made anew after success was decided, and fails",
 			origin: batchv1.JobStatus{StartTime: at(1), Conditions: conditions{is(succeeds, 8)}}, mirror: lost,
 			want:     batchv1.JobStatus{StartTime: at(1), Failed: 3, Conditions: conditions{is(succeeds, 8)}},
-			diverged: "says Failed, but the origin is SuccessCriteriaMet already",
+			diverged: "says Failed, but the origin is already SuccessCriteriaMet",
 		},
 		{
 			name:   "the mirror was made anew after failure was decided, and succeeds",
 			origin: batchv1.JobStatus{StartTime: at(1), Conditions: conditions{is(fails, 8)}}, mirror: end,
 			want:     batchv1.JobStatus{StartTime: at(1), Succeeded: 4, Conditions: conditions{is(fails, 8)}},
-			diverged: "says Complete, but the origin is FailureTarget already",
+			diverged: "says Complete, but the origin is already FailureTarget",
 		},
 		{
 			name: "the mirror says both", mirror: batchv1.JobStatus{StartTime: at(1), Conditions: conditions{is(succeeds, 7), is(fails, 8)}},

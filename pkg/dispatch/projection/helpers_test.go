@@ -9,27 +9,27 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// at is so many seconds after the first thing happened.
+// at returns a time, in seconds after the first event.
 func at(seconds int) *metav1.Time {
 	return ptr.To(metav1.NewTime(time.Date(2026, 8, 14, 9, 0, seconds, 0, time.UTC)))
 }
 
-// is makes a condition that is True since then.
+// is returns a condition that is True since a time.
 func is(of batchv1.JobConditionType, since int) batchv1.JobCondition {
 	return batchv1.JobCondition{Type: of, Status: corev1.ConditionTrue, LastTransitionTime: *at(since)}
 }
 
-// isNot makes one that is False.
+// isNot returns a condition that is False since a time.
 func isNot(of batchv1.JobConditionType, since int) batchv1.JobCondition {
 	c := is(of, since)
 	c.Status = corev1.ConditionFalse
 	return c
 }
 
-// conditions are conditions, for short.
+// conditions is a list of conditions.
 type conditions = []batchv1.JobCondition
 
-// job makes a Job of completions pods with that status.
+// job returns a Job with a status.
 func job(status batchv1.JobStatus, spec ...func(*batchv1.JobSpec)) *batchv1.Job {
 	j := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{Name: "train", CreationTimestamp: *at(0)},

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// interval is a run of indexes, both ends in it.
+// interval is a range of indexes, including both ends.
 type interval struct{ first, last int64 }
 
-// intervals are runs of indexes in order, apart from each other.
+// intervals are sorted ranges of indexes that do not overlap.
 type intervals []interval
 
-// parseIndexes reads what a Job's completedIndexes and failedIndexes hold, such as
-// "0-2,5". It takes nothing that the server refuses, whatever completions are
-// (kubernetes: validateIndexesFormat; it is not exported).
+// parseIndexes parses a list such as "0-2,5" from completedIndexes or failedIndexes. It accepts
+// only what the server accepts for some number of completions (kubernetes: validateIndexesFormat,
+// which is not exported).
 func parseIndexes(text string) (intervals, error) {
 	if text == "" {
 		return nil, nil
@@ -51,7 +51,7 @@ func parseInterval(fragment string) (interval, error) {
 	return interval{int64(from), int64(to)}, nil
 }
 
-// below are the indexes below the limit.
+// below returns the indexes below a limit.
 func (in intervals) below(limit int32) intervals {
 	var out intervals
 	for _, run := range in {
@@ -62,7 +62,7 @@ func (in intervals) below(limit int32) intervals {
 	return out
 }
 
-// without are the indexes that the others do not have.
+// without returns the indexes that are not in others.
 func (in intervals) without(others intervals) intervals {
 	var out intervals
 	for _, run := range in {
@@ -85,7 +85,7 @@ func (in intervals) without(others intervals) intervals {
 	return out
 }
 
-// count is how many indexes there are.
+// count returns the number of indexes.
 func (in intervals) count() int32 {
 	var n int64
 	for _, run := range in {
@@ -94,11 +94,11 @@ func (in intervals) count() int32 {
 	return int32(min(n, 1<<31-1))
 }
 
-// String writes indexes as the Job controller does: neighbours as two, more than
-// two as a run (kubernetes: orderedIntervals in pkg/controller/job).
+// String formats indexes as the Job controller does: two neighbours as two numbers, more as a
+// range (kubernetes: orderedIntervals in pkg/controller/job).
 func (in intervals) String() string {
 	var fragments []string
-	for _, run := range in.joined() {
+	for _, run := range in.merged() {
 		fragment := strconv.FormatInt(run.first, 10)
 		switch run.last - run.first {
 		case 0:
@@ -112,8 +112,8 @@ func (in intervals) String() string {
 	return strings.Join(fragments, ",")
 }
 
-// joined makes one run of those that touch.
-func (in intervals) joined() intervals {
+// merged merges adjacent ranges.
+func (in intervals) merged() intervals {
 	var out intervals
 	for _, run := range in {
 		if n := len(out); n > 0 && out[n-1].last+1 == run.first {

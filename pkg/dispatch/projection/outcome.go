@@ -7,9 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// outcome is how a Job ends. Each has an interim condition, which decides it, and
-// a terminal one, which ends the Job; the server takes no two of different
-// outcomes (kubernetes: validateJobStatus), and lets none be taken back.
+// outcome is how a Job ends. Each outcome has an interim condition, which decides it, and a
+// terminal one, which ends the Job. The server refuses conditions of different outcomes
+// (kubernetes: validateJobStatus), and the removal of any.
 type outcome string
 
 const (
@@ -39,15 +39,15 @@ func (o outcome) other() outcome {
 	return success
 }
 
-// saidBy is whether any of the conditions speaks of that outcome.
-func (o outcome) saidBy(conditions []batchv1.JobCondition) bool {
+// isShownBy reports whether any of the conditions belongs to the outcome.
+func (o outcome) isShownBy(conditions []batchv1.JobCondition) bool {
 	return isTrue(conditions, o.terminal()) || isTrue(conditions, o.interim())
 }
 
-// outcomeOf is what conditions say, and whether they say the opposite, too. An
-// end weighs more than a decision, and in doubt a Job has failed.
-func outcomeOf(conditions []batchv1.JobCondition) (said outcome, contradictory bool) {
-	succeeds, fails := success.saidBy(conditions), failure.saidBy(conditions)
+// outcomeOf returns the outcome that the conditions show, and whether they contradict each other.
+// A terminal condition outweighs an interim one. If that does not decide, the Job has failed.
+func outcomeOf(conditions []batchv1.JobCondition) (shown outcome, contradictory bool) {
+	succeeds, fails := success.isShownBy(conditions), failure.isShownBy(conditions)
 	switch {
 	case !succeeds && !fails:
 		return undecided, false
@@ -70,53 +70,54 @@ func outcomeOf(conditions []batchv1.JobCondition) (said outcome, contradictory b
 	return failure, true
 }
 
-// finished is whether the Job's end is stored.
+// finished reports whether the Job has a terminal condition.
 func finished(conditions []batchv1.JobCondition) bool {
 	return isTrue(conditions, batchv1.JobComplete) || isTrue(conditions, batchv1.JobFailed)
 }
 
-// frozen is whether a status carries what the server refuses in every write and
-// lets no one take back: only a server before 1.30 can have stored it.
+// frozen reports whether a status has conditions that the server refuses in every write, and that
+// cannot be removed. Only a server before 1.30 can have stored them.
 func frozen(conditions []batchv1.JobCondition) bool {
 	return isTrue(conditions, batchv1.JobSuccessCriteriaMet) && isTrue(conditions, batchv1.JobFailureTarget)
 }
 
-// sealed tells how a mirror differs from an origin that is not written to any more.
-func sealed(origin, mirror *batchv1.Job) []string {
+// finalDifferences returns the differences between a mirror and an origin that accepts no more
+// writes.
+func finalDifferences(origin, mirror *batchv1.Job) []string {
 	if !finished(origin.Status.Conditions) {
 		return []string{"the origin is SuccessCriteriaMet and FailureTarget at once: its API server takes no status any more"}
 	}
 	stored, _ := outcomeOf(origin.Status.Conditions)
-	said, _ := outcomeOf(mirror.Status.Conditions)
+	shown, _ := outcomeOf(mirror.Status.Conditions)
 	a, b := &origin.Status, &mirror.Status
 	switch {
 	case !finished(mirror.Status.Conditions):
 		return []string{fmt.Sprintf("the origin is %s, and its mirror is not finished", stored.terminal())}
-	case said != stored:
-		return []string{fmt.Sprintf("the origin is %s, and its mirror is %s", stored.terminal(), said.terminal())}
+	case shown != stored:
+		return []string{fmt.Sprintf("the origin is %s, and its mirror is %s", stored.terminal(), shown.terminal())}
 	case a.Succeeded != b.Succeeded || a.Failed != b.Failed:
 		return []string{fmt.Sprintf("the origin is %s with %d succeeded and %d failed pods, and its mirror with %d and %d",
 			stored.terminal(), a.Succeeded, a.Failed, b.Succeeded, b.Failed)}
-	case a.CompletionTime != nil && whole(b.CompletionTime) != nil && !a.CompletionTime.Equal(whole(b.CompletionTime)):
-		return []string{otherEnd(whole(b.CompletionTime), a.CompletionTime)}
+	case a.CompletionTime != nil && inSeconds(b.CompletionTime) != nil && !a.CompletionTime.Equal(inSeconds(b.CompletionTime)):
+		return []string{differentEnd(inSeconds(b.CompletionTime), a.CompletionTime)}
 	}
 	return nil
 }
 
-// decide settles the outcome, and whether it may be told: an end that comes before
-// the pods are gone, as from a worker before 1.31, is held back (rules 11, 13, 14).
-// Its counters are not final either while pods are uncounted.
+// decide sets the outcome, and whether the end can be written. An end before the Pods are gone,
+// as from a worker before 1.31, is held back (rules 11, 13, 14). While Pods are uncounted, the
+// counters are not final either.
 func (d *draft) decide() {
-	said, contradictory := outcomeOf(d.status.Conditions)
+	shown, contradictory := outcomeOf(d.status.Conditions)
 	if contradictory {
-		d.diverges(fmt.Sprintf("the mirror says both that it succeeds and that it fails: taken for a %s", said))
+		d.diverges(fmt.Sprintf("the mirror says both that it succeeds and that it fails: taken for a %s", shown))
 	}
 	d.outcome, _ = outcomeOf(d.origin.Status.Conditions)
 	if d.outcome == undecided {
-		d.outcome = said
+		d.outcome = shown
 	}
-	if said != undecided && said != d.outcome {
-		d.diverges(fmt.Sprintf("the mirror says %s, but the origin is %s already, which is not taken back", said.terminal(), d.outcome.interim()))
+	if shown != undecided && shown != d.outcome {
+		d.diverges(fmt.Sprintf("the mirror says %s, but the origin is already %s, which cannot change", shown.terminal(), d.outcome.interim()))
 	}
 	if d.outcome == undecided {
 		return
@@ -127,8 +128,8 @@ func (d *draft) decide() {
 	d.result.Held = d.ended && !d.ending
 }
 
-// conclude makes the conditions fit the outcome: none of the other one (4, 5, 21,
-// 22), the decision before the end, and the end when its time has come.
+// conclude adjusts the conditions to the outcome. It removes those of the other outcome (4, 5,
+// 21, 22), adds the interim condition, and keeps the terminal one only if the end can be written.
 func (d *draft) conclude() {
 	if d.outcome == undecided {
 		return
@@ -147,9 +148,9 @@ func (d *draft) conclude() {
 	}
 }
 
-// decision is the interim condition of the outcome: the mirror's, or else the
-// origin's, which does not lose it (26, 27), or else one made of the end, which
-// may not come without (9, 10, 23), and does from workers before 1.31.
+// decision returns the interim condition of the outcome: the mirror's or, because it cannot be
+// removed (26, 27), the origin's. Otherwise it derives one from the terminal condition, which
+// requires it (9, 10, 23). Workers before 1.31 set no interim condition.
 func (d *draft) decision() batchv1.JobCondition {
 	for _, conditions := range [][]batchv1.JobCondition{d.status.Conditions, d.origin.Status.Conditions} {
 		if isTrue(conditions, d.outcome.interim()) {
@@ -164,8 +165,8 @@ func (d *draft) decision() batchv1.JobCondition {
 	return decision
 }
 
-// decisionUnknown is whether the origin's server takes SuccessCriteriaMet for a Job
-// with a successPolicy alone, as before 1.31 (24, 25), and has not stored it yet.
+// decisionUnknown reports whether the origin's server accepts SuccessCriteriaMet only for Jobs
+// with a successPolicy, as before 1.31 (24, 25), and has not stored it yet.
 func (d *draft) decisionUnknown() bool {
 	return d.options.minorBelow(31) && (!indexed(d.origin) || d.origin.Spec.SuccessPolicy == nil) &&
 		!isTrue(d.origin.Status.Conditions, batchv1.JobSuccessCriteriaMet)

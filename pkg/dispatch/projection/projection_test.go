@@ -16,9 +16,8 @@ const (
 	suspended = batchv1.JobSuspended
 )
 
-// situation is one of those in which the status of a mirror may not be copied as
-// it is. Each is also checked against Kubernetes' own validation, in
-// test/validation.
+// situation is a case in which the status of a mirror cannot be copied unchanged. test/validation
+// also checks each of them against Kubernetes' own validation.
 type situation struct {
 	name    string
 	origin  batchv1.JobStatus
@@ -28,7 +27,7 @@ type situation struct {
 	want    batchv1.JobStatus
 	more    bool
 	held    bool
-	// diverged is part of what is told, if anything is.
+	// diverged is part of the reported difference, or "".
 	diverged string
 }
 

@@ -7,7 +7,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// starts are about startTime and completionTime.
+// starts returns situations for startTime and completionTime.
 func starts() []situation {
 	running := func(start *metav1.Time, c ...batchv1.JobCondition) batchv1.JobStatus {
 		return batchv1.JobStatus{StartTime: start, Active: 1, Conditions: c}

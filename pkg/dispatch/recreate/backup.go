@@ -31,9 +31,9 @@ func (r *Replacement) BackupName(now time.Time) string {
 	return strings.TrimLeft(name, "-.")
 }
 
-// WriteBackup writes the old Job into a new file that only the user may read, since
-// pods often have secrets in their environment. kubectl create takes the file as it
-// is. When it returns, the file is on the disk. contextName is where the Job is.
+// WriteBackup writes the old Job to a new file that only the user can read, because environments
+// of Pods often contain secrets. kubectl create accepts the file unchanged. WriteBackup returns
+// after the file is synced to the disk. contextName is the Job's context.
 func (r *Replacement) WriteBackup(path, contextName string, now time.Time) (err error) {
 	text, err := r.backup(path, contextName, now)
 	if err != nil {
@@ -44,17 +44,17 @@ func (r *Replacement) WriteBackup(path, contextName string, now time.Time) (err 
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return notKept(path, err)
+		return notSaved(path, err)
 	}
 	_, err = file.Write(text)
-	err = errors.Join(err, file.Sync(), file.Close(), syncFolder(filepath.Dir(path)))
+	err = errors.Join(err, file.Sync(), file.Close(), syncDirectory(filepath.Dir(path)))
 	if err != nil {
-		return notKept(path, errors.Join(err, os.Remove(path)))
+		return notSaved(path, errors.Join(err, os.Remove(path)))
 	}
 	return nil
 }
 
-func notKept(path string, err error) error {
+func notSaved(path string, err error) error {
 	var pathError *fs.PathError
 	if errors.As(err, &pathError) {
 		err = pathError.Err
@@ -62,25 +62,26 @@ func notKept(path string, err error) error {
 	return fmt.Errorf("cannot save the old one in %s: %w; nothing was changed. Name another file with --backup", path, err)
 }
 
-// CheckBackup makes sure that nothing is written over.
+// CheckBackup returns an error if the file exists, or cannot be created.
 func CheckBackup(path string) error {
 	_, err := os.Lstat(path)
 	switch {
 	case err == nil:
-		return notKept(path, errors.New("the file exists"))
+		return notSaved(path, errors.New("the file exists"))
 	case !errors.Is(err, fs.ErrNotExist):
-		return notKept(path, err)
+		return notSaved(path, err)
 	}
 	if folder, err := os.Stat(filepath.Dir(path)); err != nil {
-		return notKept(path, err)
+		return notSaved(path, err)
 	} else if !folder.IsDir() {
-		return notKept(path, fmt.Errorf("%s is not a directory", filepath.Dir(path)))
+		return notSaved(path, fmt.Errorf("%s is not a directory", filepath.Dir(path)))
 	}
 	return nil
 }
 
-// syncFolder makes a new file's name survive a crash. Windows has no such thing.
-func syncFolder(path string) error {
+// syncDirectory syncs a directory, so that the name of a new file survives a crash. Windows does
+// not support that.
+func syncDirectory(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
@@ -91,8 +92,8 @@ func syncFolder(path string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// backup is the old Job as kubectl create takes it, with its last status for the
-// record, which a server ignores there.
+// backup returns the old Job for kubectl create. It includes the last status as a record, which
+// servers ignore.
 func (r *Replacement) backup(path, contextName string, now time.Time) ([]byte, error) {
 	job := r.Restore.DeepCopy()
 	if status := content.At(r.stored, "status"); status != nil {
@@ -100,17 +101,17 @@ func (r *Replacement) backup(path, contextName string, now time.Time) ([]byte, e
 	}
 	text, err := escape.YAML(job.Object)
 	if err != nil {
-		return nil, fmt.Errorf("cannot copy %s: %w", r.named(), err)
+		return nil, fmt.Errorf("cannot copy %s: %w", r.describe(), err)
 	}
-	// No name may end the comment.
+	// No name may contain a line break, which would end the comment.
 	oneLine := func(format string, args ...any) string {
 		quoted := fmt.Sprintf("%q", fmt.Sprintf(format, args...))
 		return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 	}
 	lines := []string{
 		oneLine("%s %s of context %s, with uid %s, created %s,", r.kind().Kind, object.NameOf(r.stored), contextName, r.stored.GetUID(), content.StringAt(r.stored, "metadata", "creationTimestamp")),
-		oneLine("as it was at %s before it was made anew for the owner %s.", now.UTC().Format(time.RFC3339), r.options.owner()),
-		"To restore it, once there is no other of its name: " + restoring(contextName, path).Shell(),
+		oneLine("as it was at %s before it was created again for the owner %s.", now.UTC().Format(time.RFC3339), r.options.owner()),
+		"To restore it, once there is no other of its name: " + restoreCommand(contextName, path).Shell(),
 	}
 	marks := r.marks()
 	for _, key := range slices.Sorted(maps.Keys(marks)) {

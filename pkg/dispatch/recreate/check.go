@@ -23,16 +23,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
 
-// Check finds what would keep a Job from being made anew, without changing
-// anything: what the user may not do, and what the API server has against the
-// deletion and against the new Job. Everything that it finds is in one error.
-// Warnings that only a server can give are added to the Replacement.
+// Check finds what would keep a Job from being recreated: missing rights, and objections of the
+// API server to the deletion or the new Job. It changes nothing. It returns all problems in one
+// error, and adds the warnings of the server to the Replacement.
 func (r *Runner) Check(ctx context.Context, p *Replacement) error {
 	asked := preflight.NewProbe(r.Cluster)
 	var errs []error
 	needed := preflight.Right{
 		What: p.kind().Resource.GroupResource(), Verbs: rights.Verbs(rights.Recreate, delegation.Job().Resource.GroupResource()),
-		Lacking: fmt.Sprintf("the %s cannot be made anew", p.kind().Kind), Blocks: true,
+		Consequence: fmt.Sprintf("the %s cannot be created again", p.kind().Kind), Blocks: true,
 	}
 	for _, problem := range asked.Access(ctx, p.stored.GetNamespace(), []preflight.Right{needed}) {
 		if problem.Blocking {
@@ -57,46 +56,45 @@ func (r *Runner) Check(ctx context.Context, p *Replacement) error {
 	return errors.Join(errs...)
 }
 
-// checkDelete has the server do everything to delete the old Job, but delete it.
+// checkDelete deletes the old Job in a dry run.
 func (r *Runner) checkDelete(ctx context.Context, _ preflight.Probe, p *Replacement) error {
 	err := r.delete(ctx, p.kind(), p.stored, metav1.DryRunAll)
 	switch {
 	case err == nil:
 		return nil
 	case apierrors.IsConflict(err):
-		// It may still be as it was shown, but for its status. Before it is deleted
-		// for good, that is looked at.
+		// Only its status may have changed since it was shown. Run checks that before the
+		// deletion.
 		return nil
-	case cannotTry(err):
+	case isDryRunUnsupported(err):
 		p.warn("Cannot try the deletion first: %s.", kubecontext.Objection(err))
 		return nil
 	}
-	return r.about("delete the old", p, err)
+	return r.requestError("delete the old", p, err)
 }
 
-// checkCreate has the server do everything to create the new Job, but store it. It
-// has another name there, since its own is taken.
+// checkCreate creates the new Job in a dry run, with another name, because its own is taken.
 func (r *Runner) checkCreate(ctx context.Context, _ preflight.Probe, p *Replacement) error {
 	trial := p.New.DeepCopy()
 	trial.SetName("")
-	trial.SetGenerateName(trialPrefix(p.New.GetName()))
+	trial.SetGenerateName(dryRunPrefix(p.New.GetName()))
 	stored, err := r.Cluster.Create(ctx, p.kind().Resource, trial, metav1.FieldValidationStrict, metav1.DryRunAll)
 	switch {
 	case err == nil:
 		return r.checkOwner(stored, p)
-	case isOwnPlace(err):
+	case isOwnQuota(err):
 		p.warn("The quota of the namespace is used up: the new %s takes the place of the old one, unless somebody else is faster.", p.kind().Kind)
 		return nil
-	case cannotTry(err):
+	case isDryRunUnsupported(err):
 		p.warn("Cannot try the creation first: %s.", kubecontext.Objection(err))
 		return nil
 	}
-	return r.about("create the new", p, err)
+	return r.requestError("create the new", p, err)
 }
 
-// trialPrefix is the beginning of another name, as long as the own one where that is
-// possible: the names of an Indexed Job's pods are made of it.
-func trialPrefix(name string) string {
+// dryRunPrefix returns the prefix of a generated name, if possible with the length of the Job's
+// name: the names of an Indexed Job's Pods contain it.
+func dryRunPrefix(name string) string {
 	const random = 5
 	if prefix := strings.TrimRight(name[:max(0, len(name)-random-1)], "-."); prefix != "" {
 		return prefix + "-"
@@ -104,49 +102,48 @@ func trialPrefix(name string) string {
 	return "trial-"
 }
 
-// checkOwner makes sure that a Job is stored with the owner that was asked for. API
-// servers before Kubernetes 1.32 drop managedBy without a word (KEP-4368), and
-// Kueue's webhook sets it for Jobs of some queues.
+// checkOwner checks that the server stores the requested owner. API servers before Kubernetes
+// 1.32 silently drop managedBy (KEP-4368), and Kueue's webhook sets it for Jobs in some queues.
 func (r *Runner) checkOwner(stored *unstructured.Unstructured, p *Replacement) error {
 	wanted, got := p.options.owner(), object.OwnerOf(p.kind(), stored)
 	switch {
 	case got == wanted:
 		return nil
 	case got.IsBuiltIn():
-		return fmt.Errorf("context %q: the API server drops %s, so its own controller would run %s%s", r.Cluster.Context, content.Dotted(p.kind().ManagedBy), p.named(), object.NeededFor(p.kind()))
+		return fmt.Errorf("context %q: the API server drops %s, so its own controller would run %s%s", r.Cluster.Context, content.Dotted(p.kind().ManagedBy), p.describe(), object.NeededFor(p.kind()))
 	}
 	remedy := command.Say("see what webhooks change %ss: %s", p.kind().Kind, r.Cluster.Kubectl("", "get", "mutatingwebhookconfigurations"))
 	if got == delegation.MultiKueue && stored.GetLabels()[delegation.QueueNameLabel] != "" {
 		remedy = "remove it from its MultiKueue queue with --queue ''"
 	}
-	return command.Errorf("context %q: %s would get the owner %s, whatever the manifest says; %s", r.Cluster.Context, p.named(), got, remedy)
+	return command.Errorf("context %q: %s would get the owner %s, whatever the manifest says; %s", r.Cluster.Context, p.describe(), got, remedy)
 }
 
-// isOwnPlace says whether a quota keeps the new Job out only because the old one is
-// counted, too.
-func isOwnPlace(err error) bool {
+// isOwnQuota reports whether a quota excludes the new Job only because it still counts the old
+// one. A quota that is too small for the new Job alone excludes it for good.
+func isOwnQuota(err error) bool {
 	m := regexp.MustCompile(preflight.ExceededQuota).FindStringSubmatch(kubecontext.Objection(err))
 	if m == nil || !apierrors.IsForbidden(err) {
 		return false
 	}
 	used, limits := preflight.Quantities(m[3]), preflight.Quantities(m[4])
-	for name := range preflight.Quantities(m[2]) {
+	for name, requested := range preflight.Quantities(m[2]) {
 		limit, isLimited := limits[name]
-		if use := used[name]; !isLimited || use.Cmp(limit) > 0 {
+		if use := used[name]; !isLimited || use.Cmp(limit) > 0 || requested.Cmp(limit) > 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// cannotTry says whether a webhook is in the way of trying, which does not tell what
-// would be if it was for good (apiserver: pkg/admission/plugin/webhook/errors).
-func cannotTry(err error) bool {
+// isDryRunUnsupported reports whether a webhook does not support dry runs, which says nothing
+// about the real request (apiserver: pkg/admission/plugin/webhook/errors).
+func isDryRunUnsupported(err error) bool {
 	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
 }
 
-// checkMultiKueue makes sure that Kueue has a look at the new Job, and that none of
-// its workers runs the old one. What cannot be read is no obstacle.
+// checkMultiKueue checks that Kueue will not ignore the new Job, and that no worker runs the old
+// one. It ignores objects that it cannot read.
 func (r *Runner) checkMultiKueue(ctx context.Context, asked preflight.Probe, p *Replacement) error {
 	if p.options.Force {
 		return nil
@@ -181,9 +178,9 @@ func (r *Runner) checkMultiKueue(ctx context.Context, asked preflight.Probe, p *
 	return nil
 }
 
-// about makes an error for people of one that a request about a Job had. doing is
-// what was being done to it, up to its kind.
-func (r *Runner) about(doing string, p *Replacement, err error) error {
+// requestError returns the error of a request for a Job. doing is the verb phrase before the
+// kind.
+func (r *Runner) requestError(doing string, p *Replacement, err error) error {
 	doing += " " + strings.ToLower(p.kind().Kind)
 	if kubecontext.IsConnection(err) {
 		return kubecontext.InContext(r.Cluster.Context, doing+" "+object.NameOf(p.stored), err)
@@ -191,7 +188,7 @@ func (r *Runner) about(doing string, p *Replacement, err error) error {
 	return fmt.Errorf("context %q: cannot %s %s: %s", r.Cluster.Context, doing, object.NameOf(p.stored), kubecontext.Objection(err))
 }
 
-// delete deletes the Job, with its pods, if it is as it was read.
+// delete deletes the Job and its Pods, if the Job is unchanged.
 func (r *Runner) delete(ctx context.Context, k delegation.Kind, job *unstructured.Unstructured, dryRun ...string) error {
 	return r.Cluster.Delete(ctx, k.Resource, job.GetNamespace(), job.GetName(), fleet.IsAs(job), dryRun...)
 }

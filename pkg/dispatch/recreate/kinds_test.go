@@ -15,7 +15,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
 )
 
-// ofKind is a stored object of a known kind.
+// ofKind returns a stored object of a known kind.
 func ofKind(t *testing.T, name, text string) (delegation.Kind, *unstructured.Unstructured) {
 	t.Helper()
 	k, known := delegation.KindNamed(name)
@@ -29,8 +29,8 @@ func ofKind(t *testing.T, name, text string) (delegation.Kind, *unstructured.Uns
 	return k, o
 }
 
-// TestReplacementOfKinds changes the owner, and what Kueue needs, wherever a kind has
-// these.
+// TestReplacementOfKinds checks that the owner, and the fields that Kueue needs, are set in the
+// fields of each kind.
 func TestReplacementOfKinds(t *testing.T) {
 	multiKueue := string(delegation.MultiKueue)
 	for name, tt := range map[string]struct {

@@ -19,16 +19,16 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// Submitted is what Kueue knows of an object that was submitted to it.
+// Submitted is Kueue's record of an object.
 type Submitted struct {
-	// Workload is what it has made for the object, nil if nothing was found.
+	// Workload is the object's Workload; nil if there is none.
 	Workload *unstructured.Unstructured
-	// Unread is why it could not be looked for, nil if it could.
+	// Unread is the error of reading the Workload.
 	Unread error
 }
 
-// FindSubmitted looks for what Kueue knows of an object. One that Kueue has not started,
-// or has put back into its queue by now, is as its author wrote it, and not asked for.
+// FindSubmitted returns Kueue's record of an object. It sends no request for an object that Kueue
+// has not started or has put back into its queue: that object is as its author wrote it.
 func FindSubmitted(ctx context.Context, c *fleet.Cluster, k delegation.Kind, old *unstructured.Unstructured) Submitted {
 	k = object.OrJob(k)
 	if !isStartedByKueue(k, old) {
@@ -40,7 +40,7 @@ func FindSubmitted(ctx context.Context, c *fleet.Cluster, k delegation.Kind, old
 	for _, resource := range delegation.KueueResources("workloads") {
 		var latest *unstructured.Unstructured
 		err := c.Each(ctx, resource, old.GetNamespace(), made, func(w *unstructured.Unstructured) {
-			// An elastic object has several.
+			// An elastic object has several Workloads.
 			if latest == nil || latest.GetCreationTimestamp().Time.Before(w.GetCreationTimestamp().Time) {
 				latest = w
 			}
@@ -56,27 +56,27 @@ func FindSubmitted(ctx context.Context, c *fleet.Cluster, k delegation.Kind, old
 	return Submitted{}
 }
 
-// isStartedByKueue says whether Kueue may have changed an object as it started it. As it
-// puts an object back into its queue, it puts everything back, and marks it until that
-// is done.
+// isStartedByKueue reports whether Kueue may have changed an object when it started it. When
+// Kueue puts an object back into its queue, it reverts all changes, and keeps an annotation until
+// that is done.
 func isStartedByKueue(k delegation.Kind, o *unstructured.Unstructured) bool {
 	isQueued := content.StringsAt(o, "metadata", "labels")[delegation.QueueNameLabel] != ""
 	isHeld := object.StateOf(k, o).Suspend && content.StringsAt(o, "metadata", "annotations")[delegation.KueueStopping] == ""
 	return isQueued && !isHeld
 }
 
-// stripKueues takes off what Kueue has put into the old Job as it started it. With other
-// values than its own it would never start the new one, nor the old one if that is
-// brought back ("conflict for key=kueue.x-k8s.io/workload"); and what says where the pods
-// go would hold for flavors and clusters for which it was not meant.
+// stripKueues removes what Kueue added to the old Job when it started it. Kueue would never start
+// a Job with other values than its own ("conflict for key=kueue.x-k8s.io/workload"), neither the
+// new one nor a restored one. The fields that place Pods would apply to other flavors and
+// clusters than those for which Kueue set them.
 func (r *Replacement) stripKueues() {
 	if r.options.Submitted.Workload != nil && isStartedByKueue(r.kind(), r.stored) {
-		r.putBack()
+		r.revertKueue()
 	} else {
-		r.warnOfPlacing(podtemplate.Of(r.kind(), r.New), r.whyUntold())
+		r.warnOfPlacing(podtemplate.Of(r.kind(), r.New), r.whyUnknown())
 	}
-	podtemplate.TakeKueues(r.kind(), r.Restore)
-	for _, key := range podtemplate.TakeKueues(r.kind(), r.New) {
+	podtemplate.RemoveKueueKeys(r.kind(), r.Restore)
+	for _, key := range podtemplate.RemoveKueueKeys(r.kind(), r.New) {
 		r.changed(plan.Removed, key.Field, key.Value, "Kueue put it there as it started the old "+r.kind().Kind+", and would not start what has it")
 	}
 	if value := content.StringsAt(r.Old, "metadata", "annotations")[delegation.KueueStopping]; value != "" {
@@ -88,25 +88,25 @@ func (r *Replacement) stripKueues() {
 	}
 }
 
-// putBack sets back what the Workload tells to have been otherwise before.
-func (r *Replacement) putBack() {
+// revertKueue restores the fields whose original values are in the Workload.
+func (r *Replacement) revertKueue() {
 	workload := r.options.Submitted.Workload
 	podtemplate.Restore(r.kind(), r.Restore, workload)
-	restored, untold := podtemplate.Restore(r.kind(), r.New, workload)
+	restored, unidentified := podtemplate.Restore(r.kind(), r.New, workload)
 	for _, one := range restored {
-		action, value := plan.Removed, one.Kueues
+		action, value := plan.Removed, one.After
 		if one.Before != nil {
 			action, value = plan.Set, one.Before
 		}
 		r.changed(action, one.Field, value, fmt.Sprintf("that is what it was before Kueue started the old %s (Workload %s)", r.kind().Kind, workload.GetName()))
 	}
-	r.putBackCount()
-	r.warnOfPlacing(untold, fmt.Sprintf("no pod set of Workload %s is made of it", workload.GetName()))
+	r.revertCount()
+	r.warnOfPlacing(unidentified, fmt.Sprintf("no pod set of Workload %s is made of it", workload.GetName()))
 }
 
-// putBackCount sets back the number of pods of a Job that Kueue has started with less than
-// it asks for.
-func (r *Replacement) putBackCount() {
+// revertCount restores the number of Pods of a Job that Kueue has started with fewer than
+// requested.
+func (r *Replacement) revertCount() {
 	annotations := content.StringsAt(r.Old, "metadata", "annotations")
 	sets := content.Objects(content.At(r.options.Submitted.Workload, "spec", "podSets"))
 	if !r.kind().IsJob() || annotations[delegation.MinParallelism] == "" || len(sets) != 1 {
@@ -122,31 +122,32 @@ func (r *Replacement) putBackCount() {
 			continue
 		}
 		for _, job := range []*unstructured.Unstructured{r.Restore, r.New} {
-			// It is a number in an object, so it can be set.
+			// The parent of the field is an object, so this cannot fail.
 			_ = unstructured.SetNestedField(job.Object, asked, "spec", field)
 		}
-		r.changed(plan.Set, "spec."+field, asked, fmt.Sprintf("Kueue had started the old %s with less pods than it asks for (%s)", r.kind().Kind, delegation.MinParallelism))
+		r.changed(plan.Set, "spec."+field, asked, fmt.Sprintf("Kueue had started the old %s with fewer Pods than it requests (%s)", r.kind().Kind, delegation.MinParallelism))
 	}
 }
 
-// whyUntold is why it is not known what was otherwise before; "" where nothing was.
-func (r *Replacement) whyUntold() string {
+// whyUnknown returns the reason why the original values are unknown; "" if Kueue has changed
+// nothing.
+func (r *Replacement) whyUnknown() string {
 	switch {
 	case isStartedByKueue(r.kind(), r.stored) && r.options.Submitted.Unread != nil:
 		return "its Workload could not be read: " + kubecontext.Because(r.options.Submitted.Unread)
 	case isStartedByKueue(r.kind(), r.stored):
 		return "it has no Workload that would tell"
-	case len(podtemplate.KueuesOf(r.kind(), r.stored)) > 0:
+	case len(podtemplate.KueueKeys(r.kind(), r.stored)) > 0:
 		return "an earlier one had it, of which nothing is left"
 	}
 	return ""
 }
 
-// warnOfPlacing tells of what may be Kueue's or its author's.
+// warnOfPlacing warns about fields that Kueue or the author may have set.
 func (r *Replacement) warnOfPlacing(templates []podtemplate.Template, why string) {
 	var fields []string
 	for _, t := range templates {
-		for _, field := range t.Placed() {
+		for _, field := range t.PlacementFields() {
 			fields = append(fields, t.Path+".spec."+field)
 		}
 	}

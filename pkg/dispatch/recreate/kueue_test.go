@@ -21,7 +21,7 @@ func fromText(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	o := &unstructured.Unstructured{}
 	assert.NilError(t, yaml.Unmarshal([]byte(text), &o.Object))
-	// Numbers are as a server's answer has them.
+	// This converts numbers to the types of a server's answer.
 	encoded, err := o.MarshalJSON()
 	if err == nil {
 		assert.NilError(t, o.UnmarshalJSON(encoded))
@@ -30,7 +30,7 @@ func fromText(t *testing.T, text string) *unstructured.Unstructured {
 }
 
 // started is a Job as Kueue has started it: with the labels and tolerations of a flavor,
-// what an admission check has added, gates, and less pods than it asks for.
+// additions of an admission check, gates, and fewer Pods than requested.
 const started = `
 apiVersion: batch/v1
 kind: Job
@@ -78,9 +78,9 @@ status:
     podSetUpdates: [{name: main, labels: {from-check: "1", team: ml}, annotations: {autoscaling: consumed}, nodeSelector: {pool: spot}}]
 `
 
-// TestReplacementPutsBackWhatKueueHadChanged: the new Job, and the old one if it is
-// brought back, are as their author wrote them.
-func TestReplacementPutsBackWhatKueueHadChanged(t *testing.T) {
+// TestReplacementRevertsKueue checks that the new Job and a restored one are as
+// their author wrote them.
+func TestReplacementRevertsKueue(t *testing.T) {
 	r, err := recreate.New(fromText(t, started), recreate.Options{
 		Context: "management", ManagedBy: "example.com/runner", Submitted: recreate.Submitted{Workload: fromText(t, workloadOf)},
 	})
@@ -114,9 +114,9 @@ spec:
 	assert.Assert(t, !strings.Contains(strings.Join(r.Warnings, "\n"), "where pods go"), "%q", r.Warnings)
 }
 
-// TestReplacementTellsWhatItCannotTellApart: without the Workload, nobody knows whose it
-// is, and nothing is taken away that may be the author's.
-func TestReplacementTellsWhatItCannotTellApart(t *testing.T) {
+// TestReplacementWithoutWorkload checks that without the Workload, fields are kept
+// that the author may have set.
+func TestReplacementWithoutWorkload(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Group: "kueue.x-k8s.io", Resource: "workloads"}, "", errors.New("nobody may"))
 	other := strings.ReplaceAll(workloadOf, "busybox", "another")
 	for name, tt := range map[string]struct {
@@ -139,7 +139,7 @@ func TestReplacementTellsWhatItCannotTellApart(t *testing.T) {
 			assert.Equal(t, len(gates), 1, "Kueue's own gate is told by its name: %v", gates)
 		})
 	}
-	// What waits in its queue is as its author wrote it.
+	// A Job that waits in its queue is as its author wrote it.
 	waiting := fromText(t, started)
 	unstructured.RemoveNestedField(waiting.Object, "metadata", "annotations", delegation.KueueStopping)
 	unstructured.RemoveNestedField(waiting.Object, "spec", "template", "metadata", "labels", "kueue.x-k8s.io/podset")
@@ -148,8 +148,8 @@ func TestReplacementTellsWhatItCannotTellApart(t *testing.T) {
 	assert.Assert(t, !strings.Contains(strings.Join(r.Warnings, "\n"), "where pods go"), "%q", r.Warnings)
 }
 
-// TestReplacementOfSeveralTemplates: each pod template gets back what the pod set of its
-// own containers, or of its name, says.
+// TestReplacementOfSeveralTemplates checks that each Pod template is restored from the pod set
+// with the same containers, or with its name.
 func TestReplacementOfSeveralTemplates(t *testing.T) {
 	const template = `{spec: {containers: [{name: main, image: IMAGE}], nodeSelector: {role: ROLE, pool: spot}}}`
 	fill := func(image, role string) string {
@@ -168,7 +168,8 @@ func TestReplacementOfSeveralTemplates(t *testing.T) {
 	}
 }
 
-// TestFindSubmitted asks for no more than is needed, and says what it may not see.
+// TestFindSubmitted checks that no unnecessary request is sent, and that a missing right is
+// returned.
 func TestFindSubmitted(t *testing.T) {
 	older := fromText(t, strings.NewReplacer("job-train-1", "job-train-0", "2026-08-20", "2026-08-19").Replace(workloadOf))
 	server := dispatchtest.NewServer(t)

@@ -1,9 +1,8 @@
-// Package recreate makes an object anew with another owner, since managedBy does not change
-// once an object is there: New says what becomes of it, and a Runner checks that, deletes
-// the old one and creates the new, or the old one again.
+// Package recreate recreates an object with another owner, because managedBy is immutable. New
+// derives the new object. A Runner checks the replacement, deletes the old object and creates the
+// new one, or restores the old one.
 //
-// It works on one cluster. Of mirrors it knows only their marks, and nothing of how an
-// object is dispatched.
+// It works on one cluster. It knows the marks of mirrors, and not how objects are dispatched.
 package recreate
 
 import (
@@ -22,39 +21,37 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 )
 
-// Options say how a Job, or an object of another kind, is to be made anew.
+// Options configure the replacement of a Job, or of an object of another kind.
 type Options struct {
-	// Kind is the object's; the zero Kind is Job.
+	// Kind is the object's kind; the zero Kind means Job.
 	Kind delegation.Kind
-	// Context is the one that it is in, for commands that people are told.
+	// Context is the object's context, for commands in messages.
 	Context string
-	// ManagedBy is its new spec.managedBy; "" and the reserved value both mean the
-	// built-in controller.
+	// ManagedBy is the new spec.managedBy. Both "" and the reserved value mean the built-in
+	// controller.
 	ManagedBy string
-	// Queue is the LocalQueue that MultiKueue finds it by; nil leaves the label as it
-	// is, and "" takes it off.
+	// Queue is the LocalQueue for MultiKueue; nil keeps the label, and "" removes it.
 	Queue *string
-	// Force replaces a Job although its work would be lost or done twice.
+	// Force replaces a Job even if its work would be lost or repeated.
 	Force bool
-	// Submitted is what Kueue knows of it: see FindSubmitted.
+	// Submitted is Kueue's record of the object: see FindSubmitted.
 	Submitted Submitted
 }
 
-// Replacement is a Job that is to be made anew with another owner, which is the
-// only way to change managedBy.
+// Replacement is the plan for recreating a Job with another owner, which is the only way to
+// change managedBy.
 type Replacement struct {
-	// Old is the Job as somebody could have written it: without what only a server
-	// writes.
+	// Old is the old Job without the fields that only servers write.
 	Old *unstructured.Unstructured
-	// New is the Job that takes its place, ready to be created.
+	// New is the new Job, ready to be created.
 	New *unstructured.Unstructured
-	// Restore is what brings the old one back, ready to be created. Marks of a
-	// dispatch that has no meaning for another Job are not in it.
+	// Restore is the old Job, ready to be created again. It does not have the marks of a
+	// dispatch, which are invalid for another Job.
 	Restore *unstructured.Unstructured
-	// Changes are what differs between Old and New for a reason that a reader may not
-	// know, in the order of their fields.
+	// Changes are the differences between Old and New whose reason is not obvious, in the order
+	// of their fields.
 	Changes []plan.Change
-	// Warnings are what may surprise: one sentence each.
+	// Warnings are possible surprises, one sentence each.
 	Warnings []string
 
 	// stored is the old Job as it was read.
@@ -62,7 +59,7 @@ type Replacement struct {
 	options Options
 }
 
-// Validate says what makes no sense about the options, whatever the Job is like.
+// Validate returns an error for options that are invalid for any Job.
 func (o Options) Validate() error {
 	if err := object.ValidateManagedBy(o.ManagedBy); err != nil {
 		return err
@@ -84,10 +81,9 @@ func (o Options) Validate() error {
 
 func (o Options) owner() delegation.Owner { return object.OrJob(o.Kind).OwnerOf(o.ManagedBy) }
 
-// New makes the Job that takes the place of a stored one. The old one is
-// not changed, and fields that this build does not know are kept. What cannot be
-// replaced is a *plan.RefusedError; any other error is for options, or an object, that
-// make no sense.
+// New returns the plan for replacing a stored Job. It does not change the old Job, and keeps
+// fields that this build does not know. It returns a *plan.RefusedError if the Job cannot be
+// replaced, and another error for invalid options or a malformed object.
 func New(old *unstructured.Unstructured, o Options) (*Replacement, error) {
 	o.Kind = object.OrJob(o.Kind)
 	if err := o.Validate(); err != nil {
@@ -102,7 +98,7 @@ func New(old *unstructured.Unstructured, o Options) (*Replacement, error) {
 	if refusal := refuse(old, o); refusal != nil {
 		return nil, refusal
 	}
-	r := &Replacement{Old: asWritten(o.Kind, old), stored: old, options: o}
+	r := &Replacement{Old: withoutServerFields(o.Kind, old), stored: old, options: o}
 	r.Restore, r.New = r.Old.DeepCopy(), r.Old.DeepCopy()
 	r.stripMarks()
 	r.stripKueues()
@@ -110,7 +106,7 @@ func New(old *unstructured.Unstructured, o Options) (*Replacement, error) {
 	r.setOwner()
 	r.setQueue()
 	r.warnOfWork()
-	r.warnOfOthers()
+	r.warnOfManagers()
 	slices.SortStableFunc(r.Changes, func(a, b plan.Change) int { return cmp.Compare(a.Field, b.Field) })
 	return r, nil
 }
@@ -123,10 +119,10 @@ func (r *Replacement) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, string(command.Say(format, args...)))
 }
 
-// kind is that of both Jobs.
+// kind returns the kind of both Jobs.
 func (r *Replacement) kind() delegation.Kind { return r.options.Kind }
 
-// named is the old Job, for people: "job ml/train".
-func (r *Replacement) named() string {
+// describe returns the kind and the name of the old Job: "job ml/train".
+func (r *Replacement) describe() string {
 	return object.KindAndName(r.stored)
 }

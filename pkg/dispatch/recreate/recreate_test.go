@@ -22,10 +22,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
 )
 
-// originUID is the uid of dispatchtest.OriginJob.
+// originUID is the UID of dispatchtest.OriginJob.
 const originUID = "6f0c1f0e-0d5e-4e0c-9c57-2f6d7d7a2b11"
 
-// edit is a field and what it is set to; see dispatchtest.Set.
+// edit sets a field; see dispatchtest.Set.
 type edit struct {
 	path  string
 	value any
@@ -40,7 +40,7 @@ func smallJob(t *testing.T, edits ...edit) *unstructured.Unstructured {
 	return job
 }
 
-// idle is a stored Job that nobody works on.
+// idle returns a stored Job that does not run.
 func idle(t *testing.T, edits ...edit) *unstructured.Unstructured {
 	t.Helper()
 	return smallJob(t, append([]edit{
@@ -48,8 +48,7 @@ func idle(t *testing.T, edits ...edit) *unstructured.Unstructured {
 	}, edits...)...)
 }
 
-// TestReplacement is of a Job that has everything. A reader finds in the golden file
-// what it becomes, and what it is restored as.
+// TestReplacement records the new Job and the restored Job for a Job with all fields.
 func TestReplacement(t *testing.T) {
 	old := dispatchtest.OriginJob(t)
 	before := old.DeepCopy()
@@ -97,8 +96,7 @@ func TestReplacementChangesOnlyTheOwner(t *testing.T) {
 	}
 }
 
-// TestReplacementKeepsAManualSelector: such a Job finds its pods by what the user
-// wrote.
+// TestReplacementKeepsAManualSelector checks a Job that finds its Pods by the user's selector.
 func TestReplacementKeepsAManualSelector(t *testing.T) {
 	r, err := recreate.New(idle(t,
 		edit{"spec.manualSelector", true}, edit{"spec.selector", "yaml:{matchLabels: {job-name: mine}}"},
@@ -109,9 +107,9 @@ func TestReplacementKeepsAManualSelector(t *testing.T) {
 		edit{"spec.template.metadata.labels", "yaml:{job-name: mine}"}).Object["spec"])
 }
 
-// TestReplacementTakesKueuesLeftovers: Kueue refuses to start what has in its pod
-// template what it had put there itself, be it the new one or what a backup brings back.
-func TestReplacementTakesKueuesLeftovers(t *testing.T) {
+// TestReplacementRemovesKueueFields checks that neither the new Job nor a backup has Kueue's
+// additions to the Pod template, because Kueue would refuse to start it.
+func TestReplacementRemovesKueueFields(t *testing.T) {
 	leftovers := []edit{
 		{"spec.managedBy", string(delegation.MultiKueue)},
 		{"spec.suspend", true},
@@ -141,7 +139,7 @@ func TestReplacementTakesKueuesLeftovers(t *testing.T) {
 	}
 	assert.Assert(t, strings.Contains(strings.Join(fields, " "), "spec.template.metadata.annotations[kueue.x-k8s.io/workload]"), "%v", fields)
 
-	// What runs has them by right.
+	// A running Job has them legitimately.
 	_, err = recreate.New(idle(t, append(leftovers, edit{"spec.suspend", false})...), recreate.Options{ManagedBy: string(delegation.MultiKueue)})
 	assert.ErrorContains(t, err, "already")
 }
@@ -156,13 +154,13 @@ func TestReplacementForMultiKueue(t *testing.T) {
 	_, there, _ := unstructured.NestedBool(r.Restore.Object, "spec", "suspend")
 	assert.Assert(t, !there)
 
-	// And out of it: Kueue let no one else start it.
+	// Out of the queue, no controller resumes it.
 	back, err := recreate.New(stored(r.New), recreate.Options{Queue: new("")})
 	assert.NilError(t, err)
 	assert.Equal(t, len(back.New.GetLabels()), 0)
 	assert.Assert(t, strings.Contains(strings.Join(back.Warnings, "\n"), `'{"spec":{"suspend":false}}'`), back.Warnings)
 
-	// It stays in its queue unless that is said.
+	// It stays in its queue by default.
 	kept, err := recreate.New(stored(r.New), recreate.Options{})
 	assert.NilError(t, err)
 	assert.Equal(t, kept.New.GetLabels()[delegation.QueueNameLabel], "research")
@@ -269,8 +267,8 @@ func TestReplaceOptions(t *testing.T) {
 	}
 }
 
-// TestBackupNameIsAFileName: whatever kind, namespace and name a server serves, the name
-// has no directory in it.
+// TestBackupNameIsAFileName checks that the name never contains a directory, whatever kind,
+// namespace and name a server returns.
 func TestBackupNameIsAFileName(t *testing.T) {
 	for _, text := range []string{"../../x", "/etc/x", "..", ".", "-rf", "a\\b", "a\x00b", "a\nb", "C:x", "x\u202e", "~"} {
 		kind := delegation.DiscoveredKind(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: text}, "xs", nil, []string{"spec", "managedBy"})
@@ -305,7 +303,7 @@ func TestBackup(t *testing.T) {
 		assert.Assert(t, strings.Contains(string(text), want), "%s", text)
 	}
 
-	// What restores it is one command, on a line of its own.
+	// The restoring command is a single command on its own line.
 	const hostileName = "it's\n\\`x`; rm -rf ~ #.yaml"
 	hostile := filepath.Join(t.TempDir(), hostileName)
 	assert.NilError(t, r.WriteBackup(hostile, "prod\nkind: Secret $(x)", now))
@@ -315,7 +313,7 @@ func TestBackup(t *testing.T) {
 	restore, _, _ := strings.Cut(rest, "\n")
 	assert.DeepEqual(t, shelltest.Words(t, restore), []string{"kubectl", "--context", "prod\nkind: Secret $(x)", "create", "-f", hostile})
 
-	// Nothing is ever written over.
+	// An existing file is never overwritten.
 	err = r.WriteBackup(path, "prod", now)
 	assert.ErrorContains(t, err, "the file exists")
 	again, err := os.ReadFile(path)

@@ -15,9 +15,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/podtemplate"
 )
 
-// refuse says why a Job cannot be made anew, nil if it can.
+// refuse returns the reason for which a Job cannot be recreated; nil if it can.
 func refuse(old *unstructured.Unstructured, o Options) error {
-	reasons := []func(*unstructured.Unstructured, Options) (reason string, remedy command.Prose){beingDeleted, isMirrorItself, hasOwner, hasNoQueue}
+	reasons := []func(*unstructured.Unstructured, Options) (reason string, remedy command.Prose){isDeleting, isMirrorItself, hasOwner, hasNoQueue}
 	if !o.Force {
 		reasons = append(reasons, isDispatched, isControlled, isRunning)
 	}
@@ -29,7 +29,7 @@ func refuse(old *unstructured.Unstructured, o Options) error {
 	return nil
 }
 
-func beingDeleted(old *unstructured.Unstructured, _ Options) (reason string, remedy command.Prose) {
+func isDeleting(old *unstructured.Unstructured, _ Options) (reason string, remedy command.Prose) {
 	since := content.StringAt(old, "metadata", "deletionTimestamp")
 	if since == "" {
 		return "", ""
@@ -40,8 +40,7 @@ func beingDeleted(old *unstructured.Unstructured, _ Options) (reason string, rem
 	return "is being deleted since " + since, "create it again once it is gone"
 }
 
-// isMirrorItself refuses what somebody has made as a copy of another Job, and would
-// make again.
+// isMirrorItself refuses a mirror: its creator would create it again.
 func isMirrorItself(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	labels := content.StringsAt(old, "metadata", "labels")
 	if uid := labels[delegation.OriginUIDLabel]; uid != "" {
@@ -55,13 +54,13 @@ func isMirrorItself(old *unstructured.Unstructured, o Options) (reason string, r
 	return "", ""
 }
 
-// hasOwner refuses what would change nothing. A Job that has ended is made anew to
-// run once more, one may be put into another queue of the same owner's, and one that has
-// what Kueue had put into the pod template of an earlier one is made anew without it.
+// hasOwner refuses a replacement that would change nothing. It allows recreating an ended Job to
+// run it again, moving a Job to another queue of the same owner, and removing Kueue's additions
+// to the Pod template of an earlier Job.
 func hasOwner(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	owner := object.OwnerOf(o.Kind, old)
 	changesQueue := o.Queue != nil && *o.Queue != content.StringsAt(old, "metadata", "labels")[delegation.QueueNameLabel]
-	hasLeftovers := object.StateOf(o.Kind, old).Suspend && len(podtemplate.KueuesOf(o.Kind, old)) > 0
+	hasLeftovers := object.StateOf(o.Kind, old).Suspend && len(podtemplate.KueueKeys(o.Kind, old)) > 0
 	if owner != o.owner() || changesQueue || hasLeftovers || object.HasFinished(o.Kind, old) {
 		return "", ""
 	}
@@ -71,7 +70,7 @@ func hasOwner(old *unstructured.Unstructured, o Options) (reason string, remedy 
 	return "is managed by " + string(owner) + " already", "there is nothing to do"
 }
 
-// hasNoQueue refuses what Kueue would never look at.
+// hasNoQueue refuses a Job that Kueue would ignore.
 func hasNoQueue(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	if o.owner() != delegation.MultiKueue || o.Queue != nil || content.StringsAt(old, "metadata", "labels")[delegation.QueueNameLabel] != "" {
 		return "", ""
@@ -89,7 +88,7 @@ func isDispatched(old *unstructured.Unstructured, o Options) (reason string, rem
 			cancelFor(old, o), o.Kind.Kind)
 }
 
-// cancelFor is the command that ends the dispatch of an object.
+// cancelFor returns the command that ends the dispatch of an object.
 func cancelFor(old *unstructured.Unstructured, o Options) command.Command {
 	c := command.PluginFor(o.Kind, "cancel", o.Context, old.GetNamespace(), old.GetName())
 	if owner := object.OwnerOf(o.Kind, old); owner != delegation.Dispatch && !owner.IsBuiltIn() {
@@ -98,7 +97,7 @@ func cancelFor(old *unstructured.Unstructured, o Options) command.Command {
 	return c
 }
 
-// isControlled refuses what belongs to an object that would make another.
+// isControlled refuses an object whose controller would create another one.
 func isControlled(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	controller := metav1.GetControllerOfNoCopy(old)
 	if controller == nil {
@@ -109,15 +108,15 @@ func isControlled(old *unstructured.Unstructured, o Options) (reason string, rem
 }
 
 func isRunning(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
-	how := howRunning(o.Kind, old)
+	how := describeRunning(o.Kind, old)
 	if how == "" {
 		return "", ""
 	}
 	return how, "wait for its end, or suspend it; --force deletes it with its pods, and what they have done is lost"
 }
 
-// howRunning says how an object can be seen to run, "" if it does not.
-func howRunning(k delegation.Kind, o *unstructured.Unstructured) string {
+// describeRunning describes how an object runs; "" if it does not.
+func describeRunning(k delegation.Kind, o *unstructured.Unstructured) string {
 	s := object.StateOf(k, o)
 	terminating, _ := content.At(o, "status", "terminating").(int64)
 	started := k.Started(s)

@@ -22,41 +22,39 @@ import (
 )
 
 const (
-	// creationWithin bounds how long a creation is tried: the quota that the old Job
-	// took is not free at once, and a connection may be lost.
-	creationWithin = 30 * time.Second
-	// untilAgain is the time between two tries of something that may pass.
-	untilAgain = 500 * time.Millisecond
+	// creationTimeout limits how long a creation is retried: the quota of the old Job is released
+	// after a delay, and a connection may be lost.
+	creationTimeout = 30 * time.Second
+	// retryDelay is the delay between retries.
+	retryDelay = 500 * time.Millisecond
 )
 
-// Runner makes Jobs anew.
+// Runner recreates Jobs.
 type Runner struct {
 	Cluster *fleet.Cluster
-	// Gone bounds how long the old Job may take to be gone once it is deleted:
-	// finalizers can hold it for any time.
+	// Gone limits the wait for the deletion of the old Job, which finalizers can block for any
+	// time.
 	Gone time.Duration
 	// Backup is the file that holds the old Job, for messages.
 	Backup string
 	// ReadOnly has Check skip the dry runs of the API server, for --dry-run=client.
 	ReadOnly bool
-	// Held is called once if the old Job is held by finalizers.
+	// Held is called once if finalizers block the deletion of the old Job.
 	Held func(finalizers []string)
 }
 
-// NotGoneError says that the old Job is still there, although it was deleted, and
-// that the new one was not created for that.
+// NotGoneError means that the old Job was deleted but still exists, so that the new one was not
+// created.
 type NotGoneError struct{ message command.Prose }
 
 func (e *NotGoneError) Error() string { return string(e.message) }
 
-// Prose is what Error returns.
+// Prose returns the text of Error.
 func (e *NotGoneError) Prose() command.Prose { return e.message }
 
-// Run deletes the old Job, waits until it is gone, and creates the new one; where
-// that fails, it creates the old one again. Once the deletion has begun, it is not
-// interrupted by the end of ctx: it goes on until it is done, or its own bounds are
-// over. What it needs is to be looked at by Check first, and the old Job to be in the
-// file Backup.
+// Run deletes the old Job, waits until it is gone, and creates the new one. If that fails, it
+// restores the old one. Once the deletion has started, the end of ctx does not interrupt Run;
+// only its own time limits do. Call Check and WriteBackup first.
 func (r *Runner) Run(ctx context.Context, p *Replacement) (*unstructured.Unstructured, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -71,26 +69,26 @@ func (r *Runner) Run(ctx context.Context, p *Replacement) (*unstructured.Unstruc
 		return nil, r.notGone(p, "it still exists, although the server reported it gone")
 	case apierrors.IsAlreadyExists(err):
 		return nil, command.Errorf("%s was deleted, and another client created another one of that name first. To get the old one back, delete that one and run: %s",
-			p.named(), r.restoreCommand())
+			p.describe(), r.restoreCommand())
 	case err != nil:
-		return nil, r.restore(ctx, p, r.about("create the new", p, err))
+		return nil, r.restore(ctx, p, r.requestError("create the new", p, err))
 	}
 	if dropped := r.checkOwner(created, p); dropped != nil {
-		if err := r.takeBack(ctx, p, created); err != nil {
-			return nil, command.Errorf("%w; it was created anyway, and cannot be deleted: %w; %s", dropped, err, r.where(p))
+		if err := r.deleteWrong(ctx, p, created); err != nil {
+			return nil, command.Errorf("%w; it was created anyway, and cannot be deleted: %w; %s", dropped, err, r.describeBackup(p))
 		}
 		return nil, r.restore(ctx, p, dropped)
 	}
 	return created, nil
 }
 
-// remove deletes the old Job, if but for its status it still is what was shown, and
-// returns when it is gone.
+// remove deletes the old Job if only its status has changed since it was shown, and waits until
+// it is gone.
 func (r *Runner) remove(ctx context.Context, p *Replacement) error {
 	bounded, cancel := context.WithTimeout(ctx, r.Gone)
 	defer cancel()
 	stored, unclear := p.stored, error(nil)
-	err := wait.PollUntilContextCancel(bounded, untilAgain, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextCancel(bounded, retryDelay, true, func(ctx context.Context) (bool, error) {
 		err := r.delete(ctx, p.kind(), stored)
 		switch {
 		case err == nil:
@@ -109,18 +107,18 @@ func (r *Runner) remove(ctx context.Context, p *Replacement) error {
 	})
 	switch {
 	case wait.Interrupted(err) && unclear != nil:
-		return command.Errorf("%w; it may be deleted. %s", r.about("delete the old", p, unclear), r.where(p))
+		return command.Errorf("%w; it may be deleted. %s", r.requestError("delete the old", p, unclear), r.describeBackup(p))
 	case wait.Interrupted(err):
-		return fmt.Errorf("context %q: %s changes faster than it can be deleted; nothing was changed", r.Cluster.Context, p.named())
+		return fmt.Errorf("context %q: %s changes faster than it can be deleted; nothing was changed", r.Cluster.Context, p.describe())
 	case err != nil:
 		return err
 	}
 	return r.waitGone(bounded, p)
 }
 
-// reread reads the old Job after a deletion was answered with a conflict, or with 404. It
-// returns the Job to delete now, nil if it could not be read, or whether an earlier try
-// whose answer was lost has deleted it.
+// reread reads the old Job after a deletion was answered with a conflict or 404. It returns the
+// Job to delete now, nil if it could not be read. isDeleted reports whether an earlier try, whose
+// answer was lost, has deleted it.
 func (r *Runner) reread(ctx context.Context, p *Replacement, answer error, isUnclear bool) (live *unstructured.Unstructured, isDeleted bool, err error) {
 	live, err = r.get(ctx, p)
 	isAway := live == nil || live.GetUID() != p.stored.GetUID()
@@ -130,50 +128,51 @@ func (r *Runner) reread(ctx context.Context, p *Replacement, answer error, isUnc
 	case isUnclear && (isAway || live.GetDeletionTimestamp() != nil):
 		return nil, true, nil
 	case isAway:
-		return nil, false, r.vanished(p)
+		return nil, false, r.replacedError(p)
 	case apierrors.IsNotFound(answer):
-		// The 404 was not about the Job, which is there: a proxy may have sent it.
+		// The Job exists, so the 404 was not about it. A proxy may have sent it.
 		return nil, false, r.notDeleted(p, answer, isUnclear)
 	}
-	return live, false, r.compare(live, p)
+	return live, false, r.checkUnchanged(live, p)
 }
 
-// get reads what has the old Job's name; it is nil if nothing has.
+// get returns the object with the old Job's name; nil if there is none.
 func (r *Runner) get(ctx context.Context, p *Replacement) (*unstructured.Unstructured, error) {
 	return r.Cluster.Get(ctx, p.kind().Resource, p.stored.GetNamespace(), p.stored.GetName())
 }
 
-// notDeleted makes an error of a refused deletion. An earlier try without an answer may
-// have deleted the Job all the same.
+// notDeleted returns the error of a refused deletion. An earlier try without an answer may have
+// deleted the Job.
 func (r *Runner) notDeleted(p *Replacement, err error, isUnclear bool) error {
 	if isUnclear {
-		return command.Errorf("%w; an earlier try got no answer; it may be deleted. %s", r.about("delete the old", p, err), r.where(p))
+		return command.Errorf("%w; an earlier try got no answer; it may be deleted. %s", r.requestError("delete the old", p, err), r.describeBackup(p))
 	}
-	return fmt.Errorf("%w; nothing was changed", r.about("delete the old", p, err))
+	return fmt.Errorf("%w; nothing was changed", r.requestError("delete the old", p, err))
 }
 
-// vanished makes an error of an old Job that another client has deleted.
-func (r *Runner) vanished(p *Replacement) error {
-	return fmt.Errorf("context %q: %s was deleted or replaced by another client; nothing was changed", r.Cluster.Context, p.named())
+// replacedError returns the error for an old Job that another client has deleted.
+func (r *Runner) replacedError(p *Replacement) error {
+	return fmt.Errorf("context %q: %s was deleted or replaced by another client; nothing was changed", r.Cluster.Context, p.describe())
 }
 
-// compare makes an error of a Job of which something else would be made than what
-// was shown. Its status may differ.
-func (r *Runner) compare(live *unstructured.Unstructured, p *Replacement) error {
+// checkUnchanged returns an error if the replacement of the live Job would differ from the one
+// that was shown. Its status may differ.
+func (r *Runner) checkUnchanged(live *unstructured.Unstructured, p *Replacement) error {
 	if live == nil || live.GetUID() != p.stored.GetUID() {
-		return r.vanished(p)
+		return r.replacedError(p)
 	}
 	again, err := New(live, p.options)
 	if err != nil {
 		return fmt.Errorf("context %q: %w; nothing was changed", r.Cluster.Context, err)
 	}
 	if !apiequality.Semantic.DeepEqual(again.New.Object, p.New.Object) || !apiequality.Semantic.DeepEqual(again.Restore.Object, p.Restore.Object) {
-		return fmt.Errorf("context %q: %s changed since it was shown; nothing was changed. Run the command again", r.Cluster.Context, p.named())
+		return fmt.Errorf("context %q: %s changed since it was shown; nothing was changed. Run the command again", r.Cluster.Context, p.describe())
 	}
 	return nil
 }
 
-// ignoreConnection has what is tried again go on where a server did not answer.
+// ignoreConnection returns nil for an error that is worth a retry, because the server did not
+// answer.
 func ignoreConnection(err error) error {
 	if kubecontext.IsConnection(err) {
 		return nil
@@ -181,12 +180,12 @@ func ignoreConnection(err error) error {
 	return err
 }
 
-// waitGone returns when the old Job is gone. It watches, and reads again where the
-// watch ends.
+// waitGone waits until the old Job is gone. It watches the Job, and reads it again when the watch
+// ends.
 func (r *Runner) waitGone(ctx context.Context, p *Replacement) error {
 	var finalizers []string
 	var last error
-	err := wait.PollUntilContextCancel(ctx, untilAgain, true, func(ctx context.Context) (bool, error) {
+	err := wait.PollUntilContextCancel(ctx, retryDelay, true, func(ctx context.Context) (bool, error) {
 		live, err := r.get(ctx, p)
 		if last = err; err != nil {
 			return false, nil //nolint:nilerr // It is tried again.
@@ -215,16 +214,16 @@ func (r *Runner) waitGone(ctx context.Context, p *Replacement) error {
 
 func (r *Runner) notGone(p *Replacement, why string) error {
 	return &NotGoneError{command.Say("context %q: %s was deleted, but is not gone after %s: %s; the new %s was not created. %s",
-		r.Cluster.Context, p.named(), r.Gone, why, strings.ToLower(p.kind().Kind), r.where(p))}
+		r.Cluster.Context, p.describe(), r.Gone, why, strings.ToLower(p.kind().Kind), r.describeBackup(p))}
 }
 
-// isThere returns whether the old Job can still be read.
+// isThere reports whether the old Job still exists.
 func (r *Runner) isThere(ctx context.Context, p *Replacement) bool {
 	live, err := r.get(ctx, p)
 	return err == nil && live != nil && live.GetUID() == p.stored.GetUID()
 }
 
-// watchGone watches a Job, and says whether it went; if not, the watch has ended.
+// watchGone watches a Job, and reports whether it was deleted. If not, the watch has ended.
 func (r *Runner) watchGone(ctx context.Context, k delegation.Kind, live *unstructured.Unstructured) bool {
 	watching, err := r.Cluster.Objects(k.Resource, live.GetNamespace()).Watch(ctx, metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, live.GetName()).String(), ResourceVersion: live.GetResourceVersion(),
@@ -248,20 +247,20 @@ func (r *Runner) watchGone(ctx context.Context, k delegation.Kind, live *unstruc
 	}
 }
 
-// create creates a Job in the place of the old one, and tries again what may pass.
+// create creates a Job instead of the old one, and retries errors that may pass.
 func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *Replacement) (created *unstructured.Unstructured, err error) {
-	ctx, cancel := context.WithTimeout(ctx, creationWithin)
+	ctx, cancel := context.WithTimeout(ctx, creationTimeout)
 	defer cancel()
 	var passing error
 	unclear := false
-	err = wait.PollUntilContextCancel(ctx, untilAgain, true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextCancel(ctx, retryDelay, true, func(ctx context.Context) (bool, error) {
 		var failure error
 		created, failure = r.Cluster.Create(ctx, p.kind().Resource, job, "")
 		switch {
 		case failure == nil:
 			return true, nil
 		case apierrors.IsAlreadyExists(failure) && unclear:
-			// A try whose answer was lost may have created it.
+			// An earlier try, whose answer was lost, may have created it.
 			live, err := r.get(ctx, p)
 			if err == nil && live != nil && live.GetUID() != p.stored.GetUID() && object.OwnerOf(p.kind(), live) == object.OwnerOf(p.kind(), job) {
 				created = live
@@ -270,7 +269,7 @@ func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *
 		case kubecontext.IsConnection(failure):
 			unclear, passing = true, failure
 			return false, nil
-		case isOwnPlace(failure):
+		case isOwnQuota(failure):
 			passing = failure
 			return false, nil
 		}
@@ -282,8 +281,8 @@ func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *
 	return created, err
 }
 
-// takeBack deletes a new Job that is not what it was to be, and waits for that.
-func (r *Runner) takeBack(ctx context.Context, p *Replacement, created *unstructured.Unstructured) error {
+// deleteWrong deletes a new Job with a wrong owner, and waits until it is gone.
+func (r *Runner) deleteWrong(ctx context.Context, p *Replacement, created *unstructured.Unstructured) error {
 	if _, err := r.Cluster.Remove(ctx, p.kind().Resource, created.GetNamespace(), created.GetName(), string(created.GetUID())); err != nil {
 		return err
 	}
@@ -292,25 +291,25 @@ func (r *Runner) takeBack(ctx context.Context, p *Replacement, created *unstruct
 	return r.waitGone(bounded, &Replacement{stored: created, options: p.options})
 }
 
-// restore creates the old Job again, and makes the error of it all.
+// restore creates the old Job again, and returns the combined error.
 func (r *Runner) restore(ctx context.Context, p *Replacement, cause error) error {
 	if _, err := r.create(ctx, p.Restore, p); err != nil {
-		return command.Errorf("%w; and %w; %s", cause, r.about("create the old one again, which is deleted:", p, err), r.where(p))
+		return command.Errorf("%w; and %w; %s", cause, r.requestError("create the old one again, which is deleted:", p, err), r.describeBackup(p))
 	}
 	return fmt.Errorf("%w; the old one was created again and starts over", cause)
 }
 
-// where says where the old Job is kept, and how it is brought back.
-func (r *Runner) where(p *Replacement) command.Prose {
-	return command.Say("saved the old %s in %s; once there is no %s any more, this restores it: %s", strings.ToLower(p.kind().Kind), r.Backup, p.named(), r.restoreCommand())
+// describeBackup describes where the old Job is saved, and how to restore it.
+func (r *Runner) describeBackup(p *Replacement) command.Prose {
+	return command.Say("saved the old %s in %s; once there is no %s any more, this restores it: %s", strings.ToLower(p.kind().Kind), r.Backup, p.describe(), r.restoreCommand())
 }
 
-func (r *Runner) restoreCommand() command.Command { return restoring(r.Cluster.Context, r.Backup) }
+func (r *Runner) restoreCommand() command.Command { return restoreCommand(r.Cluster.Context, r.Backup) }
 
-// restoring is the command that restores a Job from a file that holds it.
-func restoring(contextName, file string) command.Command {
+// restoreCommand returns the command that restores a Job from a file.
+func restoreCommand(contextName, file string) command.Command {
 	if strings.HasPrefix(file, "-") {
-		// It is no flag, nor the standard input.
+		// Otherwise the name would be a flag or standard input.
 		file = "./" + file
 	}
 	return command.Kubectl(contextName, "", "create", "-f", file)

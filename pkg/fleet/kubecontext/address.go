@@ -8,18 +8,17 @@ import (
 	"strings"
 )
 
-// Address is what a kubeconfig tells of a context's cluster without asking it.
+// Address is what a kubeconfig says about a context's cluster.
 type Address struct {
 	Context string
 	// Server is the URL of the API server.
 	Server string
-	// CA is the Fingerprint of the certificate authority, "" where none is named.
+	// CA is the Fingerprint of the certificate authority, or "".
 	CA string
 }
 
-// Fingerprint tells certificate authorities apart: the SHA-256 of the
-// certificates in PEM data, whatever stands around them, in hexadecimal. It is
-// "" for no data.
+// Fingerprint identifies a certificate authority: the hexadecimal SHA-256 of the certificates in
+// PEM data, without the text around them. It is "" for no data.
 func Fingerprint(data []byte) string {
 	if len(data) == 0 {
 		return ""
@@ -36,15 +35,15 @@ func Fingerprint(data []byte) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// SameServer says whether two URLs name the same API server: scheme, host, port
-// and path, with the port that the scheme implies where none is given.
+// SameServer reports whether two URLs name the same API server: scheme, host, port and path. A
+// missing port is implied by the scheme.
 func SameServer(a, b string) bool {
 	x, y := NormalServer(a), NormalServer(b)
 	return x != "" && x == y
 }
 
-// NormalServer is a URL as it is compared: scheme, host and port in full; "" for what is no
-// URL of a server.
+// NormalServer returns a URL in the form for comparisons: scheme, host, port and path. It returns
+// "" for an invalid URL.
 func NormalServer(server string) string {
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" {

@@ -11,9 +11,9 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
-// IsGone reports whether the API server says that there is no object of that name: a Status
-// with reason NotFound whose details name the resource and the object. Any other 404 may be
-// a proxy's, or a page, and says nothing about the object.
+// IsGone reports whether the API server says that no object of that name exists: a Status with
+// reason NotFound whose details name the resource and the object. Any other 404 may come from a
+// proxy, and says nothing about the object.
 func IsGone(err error, r schema.GroupResource, name string) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || apierrors.IsUnexpectedServerError(err) || !errors.As(err, &status) {
@@ -23,8 +23,8 @@ func IsGone(err error, r schema.GroupResource, name string) bool {
 	return about != nil && about.Group == r.Group && about.Kind == r.Resource && about.Name == name
 }
 
-// IsUnserved says whether the server seems to have no API for such an object: a 404 that names
-// no object. Any proxy answers so, too; fleet.Cluster.ProveUnserved tells the two apart.
+// IsUnserved reports whether the server seems to have no API for such an object: a 404 that names
+// no object. Proxies answer in this way, too; fleet.Cluster.ProveUnserved distinguishes them.
 func IsUnserved(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
@@ -34,8 +34,8 @@ func IsUnserved(err error) bool {
 	return apierrors.IsUnexpectedServerError(err) || about == nil || about.Name == ""
 }
 
-// IsConnection says whether an error tells of the way to a server rather than of
-// what it answered.
+// IsConnection reports whether an error is about the connection to a server, and not about its
+// answer.
 func IsConnection(err error) bool {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
@@ -50,13 +50,13 @@ func IsConnection(err error) bool {
 		utilnet.IsConnectionRefused(err) || utilnet.IsProbableEOF(err)
 }
 
-// Because is an error's text on one line, without its context, and without the verb and
-// URL that net/http puts in front.
+// Because returns an error's text on one line, without its context, and without the verb and URL
+// of net/http.
 func Because(err error) string {
-	return strings.Join(strings.Fields(withoutURL(Cause(err)).Error()), " ")
+	return ShortRefusals(strings.Join(strings.Fields(withoutURL(Cause(err)).Error()), " "))
 }
 
-// Causes tells, field by field, what a server has against an object.
+// Causes returns a server's objections to an object, field by field.
 func Causes(err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil || len(status.Status().Details.Causes) == 0 {
@@ -73,8 +73,7 @@ func Causes(err error) string {
 	return strings.Join(all, "; ")
 }
 
-// Objection is what an error says against an object, without the words that name
-// the object.
+// Objection returns a server's objection to an object, without the words that name the object.
 func Objection(err error) string {
 	if apierrors.IsInvalid(err) {
 		return Causes(err)
@@ -86,7 +85,7 @@ func Objection(err error) string {
 	return text
 }
 
-// Cause is what an *Error is about.
+// Cause returns the error inside an *Error.
 func Cause(err error) error {
 	if e := (*Error)(nil); errors.As(err, &e) {
 		return e.Err

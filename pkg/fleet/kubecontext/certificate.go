@@ -10,8 +10,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
-// badCertificate explains why TLS failed; it is not ok for other errors. The network is
-// fine in all these cases.
+// badCertificate explains why TLS failed. ok is false for other errors. In all these cases, the
+// network is fine.
 func (e *Error) badCertificate() (found diagnosis, ok bool) {
 	var (
 		authority x509.UnknownAuthorityError
@@ -33,7 +33,7 @@ func (e *Error) badCertificate() (found diagnosis, ok bool) {
 		found.cause = "the server does not speak TLS"
 		found.advice = "Correct the server URL in the kubeconfig, or check the proxy"
 	case strings.Contains(text, "remote error: tls: "):
-		// crypto/tls has no exported type for the alert of a server.
+		// crypto/tls exports no type for the alert of a server.
 		found.cause = "the server rejects the client certificate: " + text[strings.Index(text, "tls: ")+len("tls: "):]
 		found.advice = "Renew the client certificate in the kubeconfig, or log in again"
 	case errors.As(e.Err, &invalid), strings.Contains(text, "x509: "), strings.Contains(text, "tls: failed to verify certificate"):
@@ -43,8 +43,8 @@ func (e *Error) badCertificate() (found diagnosis, ok bool) {
 	return found, true
 }
 
-// outdated explains a certificate whose time is over, or has not come: its message in
-// crypto/x509 names the current time, so no clock is needed.
+// outdated explains a certificate that is expired or not valid yet. The message of crypto/x509
+// names the current time, so no clock is needed.
 func (e *Error) outdated(invalid x509.CertificateInvalidError) (cause string, advice command.Prose) {
 	if c := invalid.Cert; strings.Contains(invalid.Detail, " is before ") {
 		cause = "the server certificate is not valid yet"

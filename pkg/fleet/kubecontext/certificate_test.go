@@ -21,7 +21,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// Whatever is wrong with a certificate: the cause is named, and the network is not blamed.
+// TestBadCertificates checks that the cause is named, and that the network is not blamed.
 func TestBadCertificates(t *testing.T) {
 	past, far := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
@@ -71,7 +71,7 @@ func checkCertificate(t *testing.T, err error, want string) {
 	assert.Equal(t, got.Code(), kubecontext.CodeCertificate)
 }
 
-// requestTLS is the error of a request between a server and a client of these settings.
+// requestTLS returns the error of a request between a server and a client with these settings.
 func requestTLS(t *testing.T, server, client *tls.Config) error {
 	t.Helper()
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())

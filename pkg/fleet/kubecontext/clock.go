@@ -2,20 +2,20 @@ package kubecontext
 
 import "time"
 
-// Skew is by how much a cluster's clock is ahead of ours, as the Date headers of
-// its answers tell: somewhere from Min to Max. A Date header has whole seconds,
-// so that the two are up to a second apart, and further on a slow connection.
+// Skew is how far a cluster's clock is ahead of ours, between Min and Max, according to the Date
+// headers of its answers. A Date header has whole seconds, so Min and Max differ by up to a
+// second, and by more on a slow connection.
 type Skew struct {
 	Min, Max time.Duration
-	// Known is false where no answer told the time.
+	// Known is false if no answer had a Date header.
 	Known bool
 }
 
-// noticeable is the skew from which on a clock is worth a word: Date headers
-// have whole seconds, and lag is judged in seconds.
+// noticeable is the minimum skew to report: Date headers have whole seconds, and lag is judged in
+// seconds.
 const noticeable = 2 * time.Second
 
-// Noticeable is by how much a clock is ahead, if it differs enough to be worth a word.
+// Noticeable returns how far a clock is ahead, if that is worth reporting.
 func (s Skew) Noticeable() (ahead time.Duration, ok bool) {
 	if !s.Known || s.Min < noticeable && s.Max > -noticeable {
 		return 0, false

@@ -1,6 +1,7 @@
 package kubecontext
 
 import (
+	"cmp"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
@@ -18,16 +19,20 @@ const (
 	Token       CredentialKind = "token"
 )
 
-// Credential holds the public facts of a credential: nothing in it lets anybody log in.
+// Credential holds the public facts of a credential. They do not allow anyone to log in.
 type Credential struct {
 	Kind CredentialKind `json:"kind"`
 	// User is the name that an API server gives the user.
 	User string `json:"user,omitempty"`
-	// Groups are those of a certificate, and those that every service account has.
+	// Groups are the groups in a certificate, or those of every service account.
 	Groups []string `json:"groups,omitempty"`
 	// NotAfter is the expiry, nil if the credential states none.
 	NotAfter *time.Time `json:"notAfter,omitempty"`
 }
+
+// UserNamed returns the credential of a user whose kind and expiry are unknown. Service
+// accounts get their groups.
+func UserNamed(user string) Credential { return Credential{User: user, Groups: groupsOf(user)} }
 
 // CertificateFacts returns the public facts of the first certificate in PEM data; ok is false
 // if there is none.
@@ -68,7 +73,7 @@ func TokenFacts(token string) (c Credential, ok bool) {
 		return c, false
 	}
 	c = Credential{Kind: Token, User: claims.Subject, Groups: groupsOf(claims.Subject)}
-	// 1e11 seconds are 3000 years: what is later is no time that can be shown.
+	// 1e11 seconds are 3000 years. Later times cannot be shown.
 	if claims.Expiry != nil && *claims.Expiry > 0 && *claims.Expiry < 1e11 {
 		expiry := time.Unix(int64(*claims.Expiry), 0).UTC()
 		c.NotAfter = &expiry
@@ -90,10 +95,10 @@ func groupsOf(user string) []string {
 // String describes the credential.
 func (c Credential) String() string {
 	if name, ok := strings.CutPrefix(c.User, serviceAccount); ok {
-		return string(c.Kind) + " of service account " + strings.Replace(name, ":", "/", 1)
+		return cmp.Or(string(c.Kind), "credential") + " of service account " + strings.Replace(name, ":", "/", 1)
 	}
 	if c.User == "" {
 		return string(c.Kind)
 	}
-	return string(c.Kind) + " of " + c.User
+	return cmp.Or(string(c.Kind), "credential") + " of " + c.User
 }

@@ -14,15 +14,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
-// diagnosis is what an error of a context means for its user.
+// diagnosis explains an error of a context to its user.
 type diagnosis struct {
 	code   Code
 	cause  string
 	advice command.Prose
 }
 
-// diagnose finds the cause of an error and what to do about it. Every command reports
-// contexts by it.
+// diagnose finds the cause of an error and the fix. Every command uses it to report contexts.
 func (e *Error) diagnose() diagnosis {
 	var (
 		recorded *RecordedError
@@ -81,9 +80,8 @@ func (e *Error) timedOut() diagnosis {
 	return found
 }
 
-// isRequestTimeout says whether a request took longer than --request-timeout lets it:
-// what a context took too long for as a whole is a TimeoutError. Neither net/http nor
-// client-go has a type for it that comes through.
+// isRequestTimeout reports whether a request exceeded --request-timeout. A context that took too
+// long as a whole has a TimeoutError. Neither net/http nor client-go returns a type for this.
 func isRequestTimeout(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "Client.Timeout")
 }
@@ -93,17 +91,17 @@ func isTimeout(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// skip advises to leave the context out.
+// skip advises to skip the context.
 func (e *Error) skip() command.Prose {
 	return command.Say("skip the context with --contexts %s", command.Word("^"+e.Context))
 }
 
-// etcdFull is what API servers pass on of an etcd whose quota is used up; they answer with
-// 500, and no reason of its own (etcd: api/v3rpc/rpctypes, ErrNoSpace). How to make room:
+// etcdFull is the message of an etcd whose quota is used up. API servers pass it on with 500 and
+// no reason (etcd: api/v3rpc/rpctypes, ErrNoSpace). How to free space:
 // https://etcd.io/docs/v3.6/op-guide/maintenance/#space-quota
 const etcdFull = "mvcc: database space exceeded"
 
-// refused explains an answer of the API server.
+// refused explains an error from the API server.
 func (e *Error) refused() diagnosis {
 	found := diagnosis{CodeError, textOf(e.Err), ""}
 	switch err := e.Err; {
@@ -133,7 +131,7 @@ func (e *Error) withoutCredentials() diagnosis {
 	return found
 }
 
-// disconnected explains why there is no connection; it is not ok for other errors.
+// disconnected explains why there is no connection. ok is false for other errors.
 func disconnected(err error) (found diagnosis, ok bool) {
 	var (
 		op     *net.OpError
@@ -159,16 +157,16 @@ func isDNS(err error) bool {
 	return errors.As(err, &dns)
 }
 
-// unresolved names the host that DNS does not know.
+// unresolved names the host that DNS cannot resolve.
 func unresolved(err error) string {
 	var dns *net.DNSError
 	errors.As(err, &dns)
 	return "cannot resolve " + dns.Name + ": " + dns.Err
 }
 
-// textOf is an error's text on one line, without the verb and URL of net/http. Credential
-// plugins explain themselves in several paragraphs: the first says what is wrong.
+// textOf returns an error's text on one line, without the verb and URL of net/http. Credential
+// plugins print several paragraphs, of which the first names the cause.
 func textOf(err error) string {
 	first, _, _ := strings.Cut(withoutURL(err).Error(), "\n\n")
-	return strings.Join(strings.Fields(first), " ")
+	return ShortRefusals(strings.Join(strings.Fields(first), " "))
 }

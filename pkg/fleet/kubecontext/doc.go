@@ -1,5 +1,4 @@
-// Package kubecontext is what is told of a kubeconfig's context without asking its
-// cluster, or after having asked in vain: where it leads to, how far its clock is off, and
-// why there was no answer. It is pure: what judges may import it, and imports no client
-// with it.
+// Package kubecontext describes a kubeconfig's context without its cluster, or after the cluster
+// did not answer: its address, the skew of its clock, and the reason for a missing answer. It is
+// pure, so rules can import it without a client.
 package kubecontext

@@ -11,8 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
-// Code says in one word why a context gave no answer. The codes are part of
-// the output that scripts may rely on.
+// Code is the reason why a context gave no answer. The codes are part of the output that scripts
+// may rely on.
 type Code string
 
 const (
@@ -20,18 +20,18 @@ const (
 	CodeUnreachable Code = "Unreachable"
 	// CodeCertificate: TLS failed, as one side rejects the certificate of the other.
 	CodeCertificate Code = "Certificate"
-	// CodeTimeout: it did not answer in time.
+	// CodeTimeout: the server did not answer in time.
 	CodeTimeout Code = "Timeout"
-	// CodeUnauthorized: it does not accept the credentials.
+	// CodeUnauthorized: the server rejects the credentials.
 	CodeUnauthorized Code = "Unauthorized"
-	// CodeCredentials: no credentials could be had, so it was never asked.
+	// CodeCredentials: no credentials were available, so no request was sent.
 	CodeCredentials Code = "Credentials"
-	// CodeForbidden: it knows the user, who may not do this.
+	// CodeForbidden: the user has no right to do this.
 	CodeForbidden Code = "Forbidden"
-	// CodeNotFound: it does not serve what was asked for.
+	// CodeNotFound: the server does not serve the requested API.
 	CodeNotFound Code = "NotFound"
-	// CodeBadRequest: it does not understand the question, such as a field
-	// selector it does not know.
+	// CodeBadRequest: the server does not understand the request, such as an unknown field
+	// selector.
 	CodeBadRequest Code = "BadRequest"
 	// CodeConfig: the kubeconfig's entry cannot be used.
 	CodeConfig Code = "Config"
@@ -47,8 +47,8 @@ func Codes() []Code {
 	}
 }
 
-// ConfigError is returned for a context whose entry in the kubeconfig is not
-// usable, so that no server was ever asked.
+// ConfigError means that a context's entry in the kubeconfig is not usable, so that no request
+// was sent.
 type ConfigError struct{ Err error }
 
 func (e *ConfigError) Unwrap() error { return e.Err }
@@ -57,30 +57,30 @@ func (e *ConfigError) Error() string {
 	return "the kubeconfig entry is not usable: " + e.Err.Error()
 }
 
-// TimeoutError is returned for a cluster that did not answer in its time.
+// TimeoutError means that a cluster did not answer in its time.
 type TimeoutError struct{ After time.Duration }
 
 func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("no answer within %s", e.After)
 }
 
-// RecordedError is an error that a context gave when a bundle was made of it.
+// RecordedError is an error of a context that a snapshot has recorded.
 type RecordedError struct {
 	Reason Code
-	// Text is the message as it was told then, with what to do about it.
+	// Text is the recorded message, with the fix.
 	Text string
 }
 
 func (e *RecordedError) Error() string { return e.Text }
 
-// Error is what went wrong with one context.
+// Error is an error of one context.
 type Error struct {
 	// Context is the context's name.
 	Context string
 	// Doing is the action that failed, as in "cannot list jobs"; "" if Err names it.
 	Doing string
 	Err   error
-	// IsBounded is whether it was asked with a limit of time that no flag raises.
+	// IsBounded is whether the request had a time limit that no flag raises.
 	IsBounded bool
 }
 
@@ -89,12 +89,12 @@ func (e *Error) Unwrap() error { return e.Err }
 // Error names the context, what failed, why, and what to do.
 func (e *Error) Error() string { return string(e.Prose()) }
 
-// Prose is what Error returns: advice may hold commands, a server's words never do.
+// Prose returns the text of Error. Advice may contain commands, a server's words never do.
 func (e *Error) Prose() command.Prose {
 	return command.Say("context %q: %s", e.Context, command.Prose(e.Message()))
 }
 
-// Message is Error without the context.
+// Message returns the text of Error without the context.
 func (e *Error) Message() string {
 	var recorded *RecordedError
 	if errors.As(e.Err, &recorded) {
@@ -117,12 +117,12 @@ func (e *Error) Message() string {
 // Code classifies the error.
 func (e *Error) Code() Code { return e.diagnose().code }
 
-// RightsHint advises how to list what the user of a context may do.
+// RightsHint returns how to list the rights of a context's user.
 func RightsHint(name string) command.Prose {
 	return command.Say("See your rights with %s", command.Kubectl(name, "", "auth", "can-i", "--list"))
 }
 
-// withoutURL is an error without the verb and URL that net/http puts in front.
+// withoutURL removes the verb and URL of net/http from an error.
 func withoutURL(err error) error {
 	for u := (*url.Error)(nil); errors.As(err, &u); {
 		err = u.Err
@@ -130,8 +130,8 @@ func withoutURL(err error) error {
 	return err
 }
 
-// InContext makes an error of one context of any other. What an *Error says was
-// being done is kept; otherwise it is doing, which may be "".
+// InContext returns an error as an *Error of a context. It keeps the action of an *Error.
+// Otherwise the action is doing, which may be "".
 func InContext(name, doing string, err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {

@@ -24,14 +24,14 @@ import (
 
 const address = "https://api.example:6443/apis/batch/v1/jobs?limit=500"
 
-// get is how net/http wraps what went wrong with a request.
+// get wraps the error of a request as net/http does.
 func get(err error) error { return &url.Error{Op: "Get", URL: address, Err: err} }
 
 func dial(err error) error {
 	return &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 6443}, Err: err}
 }
 
-// slow is an error of a network that gave up waiting.
+// slow is the error of a network timeout.
 type slow struct{}
 
 func (slow) Error() string   { return "i/o timeout" }
@@ -102,7 +102,8 @@ func TestError(t *testing.T) {
 	}
 }
 
-// What the server says weighs more than how it was said.
+// TestErrorCodeOfWrappedStatus checks that the server's Status determines the code, even inside
+// other errors.
 func TestErrorCodeOfWrappedStatus(t *testing.T) {
 	status := &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Message: "no"}}
 	err := &kubecontext.Error{Context: "prod", Err: fmt.Errorf("jobs: %w", status)}

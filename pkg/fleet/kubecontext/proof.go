@@ -2,17 +2,17 @@ package kubecontext
 
 import "fmt"
 
-// StrayError is returned for a 404 that does not name what was asked for: a proxy may have
-// answered, or a server that is not the cluster's. Nothing follows for the object, so that
-// the error does not unwrap to the 404.
+// StrayError means that a 404 does not name the requested object: a proxy may have answered, or a
+// server that is not the cluster's. It says nothing about the object, so StrayError does not
+// unwrap to the 404.
 type StrayError struct{ Err error }
 
 func (e *StrayError) Error() string {
 	return fmt.Sprintf("the answer 404 is not from the API server of the cluster (%s)", Because(e.Err))
 }
 
-// MovedError is returned where a context leads to another cluster than before: the UID of
-// the Namespace was Before, and is Now, "" if it cannot be read any more.
+// MovedError means that a context now reaches another cluster: the UID of the Namespace was
+// Before, and is Now; "" if it is no longer readable.
 type MovedError struct{ Namespace, Before, Now string }
 
 func (e *MovedError) Error() string {
@@ -22,8 +22,8 @@ func (e *MovedError) Error() string {
 	return fmt.Sprintf("the context now reaches another cluster: namespace %s has the UID %s, and had %s", e.Namespace, e.Now, e.Before)
 }
 
-// UnidentifiedError is returned where nothing can be proven about a cluster, because the
-// user may read neither Namespace kube-system nor the namespace of the object.
+// UnidentifiedError means that nothing can be proven about a cluster, because the user may read
+// neither Namespace kube-system nor the namespace of the object.
 type UnidentifiedError struct{ Namespace string }
 
 func (e *UnidentifiedError) Error() string {
@@ -33,8 +33,8 @@ func (e *UnidentifiedError) Error() string {
 	return fmt.Sprintf("the cluster cannot be identified: the user may get neither namespace kube-system nor namespace %s (the ClusterRole view allows the latter)", e.Namespace)
 }
 
-// PresentError is returned where an object exists whose absence was to be proven. UID is the
-// object's.
+// PresentError means that an object exists whose absence was to be proven. UID is the object's
+// UID.
 type PresentError struct{ UID string }
 
 func (e *PresentError) Error() string { return "an object of that name exists, with the UID " + e.UID }

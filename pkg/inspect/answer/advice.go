@@ -12,8 +12,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 )
 
-// Advise gives the findings about quota of one Job the message and the fixes of its answer, so
-// that both say the same. findings are changed in place. The trace has been filled in.
+// Advise gives findings about the quota of one Job the message and the fixes
+// of its answer, so that both agree. It changes findings in place. The trace
+// must have its answer.
 func (q *Question) Advise(findings []inspect.Finding) {
 	t := q.Trace
 	if len(t.Placements) == 0 || t.Message == "" || !isQuotaReason(t.Reason) {
@@ -28,7 +29,7 @@ func (q *Question) Advise(findings []inspect.Finding) {
 			f.Say(strings.TrimSuffix(lower(t.Message), "."))
 			f.Cost = t.Cost
 		} else if t.Origin != nil {
-			// Of a queue, the finding quotes the first Job.
+			// A finding about a queue quotes the first Job.
 			quoted := "; " + t.Origin.Namespace + "/" + t.Origin.Name
 			if before, _, isQuoted := strings.Cut(f.Message, quoted+": "); isQuoted {
 				f.Message = before + quoted + ": " + strings.TrimSuffix(lower(t.Message), ".")
@@ -54,18 +55,19 @@ func isQuotaReason(r inspect.JobReason) bool {
 	}, r)
 }
 
-// NeedsQuotas says whether one of some findings is about quota, so that reading the quotas of
-// the workers would tell more of it.
+// NeedsQuotas reports whether any finding is about quota. Reading the quotas
+// of the workers explains such findings better.
 func NeedsQuotas(findings []inspect.Finding) bool {
 	return slices.ContainsFunc(findings, func(f inspect.Finding) bool { return isAboutQuota(f.Code) })
 }
 
-// enough is how many Jobs get their own advice in one run. A fleet with more of them that wait
-// has one cause, which the first ones show.
+// enough is how many Jobs get their own advice in one run. If more wait, the
+// fleet has one cause, which the first ones show.
 const enough = 20
 
-// AdviseAll is Advise for the findings of a whole fleet, by an inventory with quotas. reach are
-// the flags by which commands reach the clusters. orphans are findings about orphans.
+// AdviseAll is Advise for the findings of a whole fleet. v is an inventory
+// with quotas. reach has the flags with which commands reach the clusters.
+// orphans are findings about orphans.
 func AdviseAll(v *inspect.Inventory, findings, orphans []inspect.Finding, reach []string) {
 	pairs := map[inspect.Ref]inspect.Pair{}
 	for _, p := range v.Pairs.Pairs {
@@ -90,7 +92,8 @@ func AdviseAll(v *inspect.Inventory, findings, orphans []inspect.Finding, reach 
 	}
 }
 
-// linkOrphans has findings about orphans say that a Job waits for what these hold.
+// linkOrphans adds to findings about orphans which Job waits for the quota
+// that they hold.
 func (q *Question) linkOrphans(findings []inspect.Finding) {
 	if q.Trace.Reason != inspect.ReasonQuotaInUse {
 		return
@@ -109,7 +112,8 @@ func (q *Question) linkOrphans(findings []inspect.Finding) {
 	}
 }
 
-// Reached has the commands of placements reach the clusters by flags, as command.Reached does.
+// Reached adds the flags to the commands of placements with which they reach
+// the clusters, as command.Reached does. It changes placements in place.
 func Reached(placements []inspect.Placement, by []string) []inspect.Placement {
 	for i := range placements {
 		for k := range placements[i].Changes {
@@ -120,7 +124,8 @@ func Reached(placements []inspect.Placement, by []string) []inspect.Placement {
 	return placements
 }
 
-// Unsubmitted fills in the answer for what is in no cluster, by its placements.
+// Unsubmitted fills in the answer for a Job that is on no cluster, from its
+// placements.
 func Unsubmitted(t *inspect.Trace) {
 	t.State = inspect.StateNotSubmitted
 	q := Question{Inventory: &inspect.Inventory{}, Trace: t}
@@ -131,7 +136,7 @@ func Unsubmitted(t *inspect.Trace) {
 	t.Summary = strings.TrimSuffix(t.Phrase()+". "+a.Message, ". ")
 }
 
-// outlook is what is to be expected of what is not submitted.
+// outlook returns what would happen to a Job that is not submitted.
 func (q *Question) outlook(all []inspect.Placement) Answer {
 	if gate := gateOf(all); gate != nil {
 		return q.gated(gate)
@@ -160,8 +165,8 @@ func (q *Question) outlook(all []inspect.Placement) Answer {
 	return a
 }
 
-// Places are the LocalQueues and the Workloads of the Jobs that findings about quota concern, as
-// many as AdviseAll looks at.
+// Places returns the LocalQueues and the Workloads of the Jobs that findings
+// about quota concern, for as many Jobs as AdviseAll handles.
 func Places(v *inspect.Inventory, findings []inspect.Finding) (queues, workloads []types.NamespacedName) {
 	pairs := map[inspect.Ref]inspect.Pair{}
 	for _, p := range v.Pairs.Pairs {
@@ -180,7 +185,7 @@ func Places(v *inspect.Inventory, findings []inspect.Finding) (queues, workloads
 	return placesOf(v, wanted)
 }
 
-// placesOf are the LocalQueues and the Workloads of pairs.
+// placesOf returns the LocalQueues and the Workloads of pairs.
 func placesOf(v *inspect.Inventory, pairs []inspect.Pair) (queues, workloads []types.NamespacedName) {
 	for _, p := range pairs {
 		add := func(to *[]types.NamespacedName, name string) {
@@ -197,8 +202,8 @@ func placesOf(v *inspect.Inventory, pairs []inspect.Pair) (queues, workloads []t
 	return queues, workloads
 }
 
-// WorkersUnread are the workers that Jobs wait for and that were not read, of those pairs that
-// are wanted.
+// WorkersUnread returns the workers that Jobs wait for and that were not
+// read, for the pairs that isWanted accepts.
 func WorkersUnread(v *inspect.Inventory, isWanted func(inspect.Pair) bool) []inspect.Unchecked {
 	var found []inspect.Unchecked
 	for _, p := range v.Pairs.Pairs {

@@ -1,5 +1,6 @@
-// Package answer says what a Job does or waits for, why, and what would help. It is the one
-// place that does: trace, check, ls, logs and dispatch print what it says.
+// Package answer explains what a Job does or waits for, why, and what would
+// help. Only this package decides that: trace, check, ls, logs and dispatch
+// print its answers.
 package answer
 
 import (
@@ -21,40 +22,44 @@ import (
 type Answer struct {
 	State  inspect.JobState
 	Reason inspect.JobReason
-	// Message gives the reason with its numbers in one or two sentences, "" where the state
-	// says it all.
+	// Message gives the reason with its numbers in one or two sentences, "" if
+	// the state alone is enough.
 	Message string
-	// Since is when the state began, nil where nothing dates it.
+	// Since is when the state began, nil if unknown.
 	Since *metav1.Time
-	// Fixes are what would help, the best first.
+	// Fixes are what would help, best first.
 	Fixes []command.Fix
-	// Remedy is Fixes as one text; "" where they are alternatives.
+	// Remedy is Fixes as one text, "" if they are alternatives.
 	Remedy command.Prose
-	// Unchecked is what the answer depends on and could not be read.
+	// Unchecked are the things that the answer depends on and that could not be
+	// read.
 	Unchecked []inspect.Unchecked
-	// Cost is what the Job holds though no cluster can run it; nil if nothing.
+	// Cost is what the Job holds although no cluster can run it, nil if
+	// nothing.
 	Cost *inspect.Cost
 }
 
-// Question is what an answer rests on.
+// Question has what an answer depends on.
 type Question struct {
 	Inventory *inspect.Inventory
 	Pair      inspect.Pair
-	// Trace has the hops and differences of the pair, the placements where these were judged,
-	// and the findings of its Jobs.
+	// Trace has the hops and differences of the pair, its placements if they
+	// were judged, and the findings of its Jobs.
 	Trace *inspect.Trace
-	// Findings are those of all Jobs: others may hold what this one waits for.
+	// Findings are the findings of all Jobs: other Jobs may hold what this one
+	// waits for.
 	Findings []inspect.Finding
-	// Reach are the flags by which commands reach the clusters, as command.Reached takes them.
+	// Reach has the flags with which commands reach the clusters, as
+	// command.Reached takes them.
 	Reach []string
 }
 
-// words are those of a command that reaches its cluster.
+// words returns the words of a command that reaches its cluster.
 func (q *Question) words(c command.Command) []string {
 	return command.Words(command.Reached(c.Shell(), q.Reach))
 }
 
-// Fill puts the answer of a question into its trace.
+// Fill fills in the answer to a question in its trace.
 func Fill(q Question) {
 	a, t := q.Answer(), q.Trace
 	t.State, t.Reason, t.Message, t.Since = a.State, a.Reason, a.Message, a.Since
@@ -67,14 +72,15 @@ func Fill(q Question) {
 	t.Summary = strings.TrimSuffix(t.Phrase()+". "+a.Message, ". ")
 }
 
-// Trace returns the trace of a pair with its answer. Nothing is judged for it.
+// Trace returns the trace of a pair with its answer, without findings and
+// placements.
 func Trace(v *inspect.Inventory, p inspect.Pair) *inspect.Trace {
 	t := v.Trace(p)
 	Fill(Question{Inventory: v, Pair: p, Trace: t})
 	return t
 }
 
-// Clause returns what a trace says of its Job as a clause that may follow a colon.
+// Clause returns the answer of a trace as a clause that may follow a colon.
 func Clause(t *inspect.Trace) string {
 	if t.Message == "" {
 		return t.Phrase()
@@ -82,7 +88,7 @@ func Clause(t *inspect.Trace) string {
 	return strings.TrimSuffix(lower(t.Message), ".")
 }
 
-// Answer answers the question.
+// Answer returns the answer to the question.
 func (q *Question) Answer() Answer {
 	o := q.Pair.Origin
 	running := q.Pair.Current()
@@ -94,6 +100,7 @@ func (q *Question) Answer() Answer {
 		a = Answer{State: inspect.StateTerminating, Message: deletion(o)}
 	case o.Status.IsFinished():
 		a = Answer{State: inspect.JobState(o.Status), Message: progress(o)}
+		partOf(&a, o)
 	case len(unfinished(running)) > 1:
 		a = Answer{State: inspect.StateDuplicate, Message: "It runs on " + list(contextsOf(running)) + "."}
 	case len(running) > 0:
@@ -112,13 +119,13 @@ func (q *Question) Answer() Answer {
 	return a
 }
 
-// sinceOf is since when a Job is in a state.
+// sinceOf returns since when a Job is in a state.
 func sinceOf(j *inspect.Job, s inspect.JobState) *metav1.Time {
 	if s == inspect.StateTerminating {
 		return j.DeletedAt.DeepCopy()
 	}
 	if s == inspect.StateWaiting || s == inspect.StateBlocked || s == inspect.StateUnknown {
-		// The status of a delegated Job says nothing of its place in the queue.
+		// The status of a delegated Job does not say when it entered the queue.
 		return j.CreationTimestamp.DeepCopy()
 	}
 	if j.Since != nil {
@@ -127,7 +134,8 @@ func sinceOf(j *inspect.Job, s inspect.JobState) *metav1.Time {
 	return j.CreationTimestamp.DeepCopy()
 }
 
-// explain has findings explain what does not run, and takes their fixes.
+// explain uses the first finding that explains why the Job does not run, with
+// its fixes.
 func (q *Question) explain(a *Answer) {
 	o := q.Pair.Origin
 	isOver := a.State == inspect.StateComplete && (o == nil || o.Status.IsFinished())
@@ -149,15 +157,16 @@ func (q *Question) explain(a *Answer) {
 	}
 }
 
-// isExplainedBy says whether a finding may be the reason of an answer. What runs may be in the
-// middle of a step, so that young findings about it do not count.
+// isExplainedBy reports whether a finding may be the reason of an answer. A
+// running Job may be in the middle of a step, so young findings about it do
+// not count.
 func (a *Answer) isExplainedBy(f *inspect.Finding) bool {
 	isStanding := a.State == inspect.StateWaiting || a.State == inspect.StateBlocked || a.State == inspect.StateUnknown
 	return f.Severity != inspect.Info && a.State != inspect.StateOrphan && (!f.Young || isStanding)
 }
 
-// reasonOf is what a finding says of the Job: without the Job's name, which the answer begins
-// with, where the finding is about the Job itself.
+// reasonOf returns a finding's message about the Job. If the finding is about
+// the Job itself, the message has no name, because the answer begins with it.
 func (q *Question) reasonOf(f *inspect.Finding) string {
 	isMe := func(j *inspect.Job) bool { return f.Kind == j.Kind && f.Namespace == j.Namespace && f.Name == j.Name }
 	if q.Pair.Origin != nil && isMe(q.Pair.Origin) || slices.ContainsFunc(q.Pair.Mirrors, func(m inspect.Mirror) bool { return isMe(m.Job) }) {
@@ -166,13 +175,23 @@ func (q *Question) reasonOf(f *inspect.Finding) string {
 	return f.Message
 }
 
-// take has a finding explain the Job, by its reason.
+// The codes about an unknown owner, which have their own reasons.
+const (
+	unknownOwner  = "JM014"
+	mistypedOwner = "JM102"
+)
+
+// take makes a finding the reason of the answer.
 func (a *Answer) take(f *inspect.Finding, reason string) {
 	if a.State == inspect.StateWaiting || a.State == inspect.StateBlocked {
-		// It does so without what was not read.
+		// The finding explains the Job without the parts that were not read.
 		a.State, a.Unchecked = inspect.StateBlocked, nil
 	}
-	if a.Reason != inspect.ReasonNoQueueLabel {
+	switch {
+	case f.Code == mistypedOwner:
+		a.Reason = inspect.ReasonUnknownOwner
+	case a.Reason == inspect.ReasonNoQueueLabel, a.Reason == inspect.ReasonUnclaimed && f.Code == unknownOwner:
+	default:
 		a.Reason = inspect.ReasonFinding
 	}
 	a.Message = Sentence(reason)
@@ -181,8 +200,7 @@ func (a *Answer) take(f *inspect.Finding, reason string) {
 	}
 }
 
-// isAboutMe says whether a finding concerns one of the Jobs, or what lies on the chain of the
-// Job that waits.
+// isAboutMe reports whether a finding concerns one of the pair's Jobs.
 func (q *Question) isAboutMe(f *inspect.Finding) bool {
 	for _, j := range q.Pair.Jobs() {
 		if slices.Contains(f.Jobs, inspect.RefOf(j)) {
@@ -232,16 +250,22 @@ func contextsOf(mirrors []inspect.Mirror) []string {
 	return names
 }
 
-// builtIn is the answer for what the built-in controller of a cluster runs.
+// builtIn returns the answer for a Job that the built-in controller of a
+// cluster runs.
 func (q *Question) builtIn(j *inspect.Job, hops []inspect.Hop) Answer {
 	by := fmt.Sprintf("The built-in %s controller runs it on %s.", j.Kind, j.Context)
 	if j.Suspended {
-		return Answer{
+		a := Answer{
 			State: inspect.StateSuspended, Reason: inspect.ReasonSuspended, Message: "spec.suspend is true.",
 			Fixes: []command.Fix{{Text: "resume it", Command: q.words(kubectlFor(j, "patch").With("--type", "merge", "-p", `{"spec":{"suspend":false}}`))}},
 		}
+		partOf(&a, j)
+		return a
 	}
-	a := Answer{State: inspect.StateRunning, Reason: inspect.ReasonBuiltIn, Message: by}
+	a := Answer{State: inspect.StateRunning, Reason: inspect.ReasonBuiltIn}
+	if !j.IsPart() {
+		a.Message = by
+	}
 	if j.Status == delegation.Pending || j.Status == delegation.Unclaimed || isWithoutReady(j) {
 		a.State = inspect.StateStarting
 	}
@@ -253,24 +277,27 @@ func (q *Question) builtIn(j *inspect.Job, hops []inspect.Hop) Answer {
 	return a
 }
 
-// partOf says which object made a Job that is a part of it.
+// partOf adds which object made a Job that is a part of it. The only fix is
+// to look at that object, because its controller decides about the part.
 func partOf(a *Answer, j *inspect.Job) {
 	if !j.IsPart() {
 		return
 	}
 	owner := j.Controller
-	a.Message = fmt.Sprintf("%s %s on %s made it.", owner.Kind, owner.Name, j.Context)
+	a.Message = strings.TrimSpace(fmt.Sprintf("%s %s %s on %s made it.", a.Message, owner.Kind, owner.Name, j.Context))
+	a.Fixes = nil
 	if kind, known := delegation.KindOf(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); known {
-		// The owner may be a mirror, which only all contexts together explain.
+		// The owner may be a mirror, which trace explains only with all
+		// contexts.
 		trace := command.Plugin("trace", command.Argument(kind, owner.Name), "-n", j.Namespace, "--all-contexts")
 		a.Fixes = []command.Fix{{Text: "see its " + owner.Kind, Command: trace.Words()}}
 	}
 }
 
-// isWithoutReady says whether a Job has Pods, and none of them is ready.
+// isWithoutReady reports whether a Job has Pods of which none is ready.
 func isWithoutReady(j *inspect.Job) bool { return j.Active > 0 && j.Ready != nil && *j.Ready == 0 }
 
-// podsOf has the Pods explain why a Job does not run.
+// podsOf adds why a Job does not run, according to its Pods.
 func (q *Question) podsOf(a *Answer, j *inspect.Job, hops []inspect.Hop) {
 	f := q.Inventory.Facts(j.Context)
 	if f == nil || a.State.IsFinished() {
@@ -301,8 +328,8 @@ func (q *Question) podsOf(a *Answer, j *inspect.Job, hops []inspect.Hop) {
 	}
 }
 
-// Sentence returns a text with a capital letter and a full stop. Names that begin it stay as
-// they are.
+// Sentence returns a text with a capital letter and a full stop. A name at
+// its beginning keeps its case.
 func Sentence(text string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {

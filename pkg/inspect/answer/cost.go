@@ -12,8 +12,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// withCost adds to the answer about a Job that no cluster can run what the Job holds on the
-// management cluster, which Jobs wait for that, and the command that gives it back.
+// withCost adds to the answer about a Job that no cluster can run what the
+// Job holds on the management cluster, which Jobs wait for that, and the
+// command that releases it.
 func (q *Question) withCost(manager *inspect.Facts, w *kueue.Workload, a Answer) Answer {
 	a.Cost = costOf(manager, w)
 	if a.Cost != nil {
@@ -25,8 +26,8 @@ func (q *Question) withCost(manager *inspect.Facts, w *kueue.Workload, a Answer)
 	return a
 }
 
-// costOf is what a Workload holds on the management cluster and who waits for it; nil if it holds
-// nothing.
+// costOf returns what a Workload holds on the management cluster and which
+// Jobs wait for it, nil if it holds nothing.
 func costOf(manager *inspect.Facts, w *kueue.Workload) *inspect.Cost {
 	if !w.Is(kueue.QuotaReserved) || w.Status.Admission == nil || !w.IsActive() {
 		return nil
@@ -55,7 +56,8 @@ func costOf(manager *inspect.Facts, w *kueue.Workload) *inspect.Cost {
 	return c
 }
 
-// usageOf is what an admission uses: in which flavors, and of each resource in all of them.
+// usageOf returns the flavors that an admission uses, and the total of each
+// resource.
 func usageOf(a *kueue.Admission) (held map[capacity.FlavorResource]bool, total map[string]resource.Quantity) {
 	held, total = map[capacity.FlavorResource]bool{}, map[string]resource.Quantity{}
 	for _, set := range a.PodSetAssignments {
@@ -72,7 +74,8 @@ func usageOf(a *kueue.Admission) (held map[capacity.FlavorResource]bool, total m
 	return held, total
 }
 
-// sharers are the ClusterQueues that share quota with one: itself, and those of its cohorts.
+// sharers returns the ClusterQueues that share quota with a ClusterQueue:
+// itself, and those of its cohorts.
 func sharers(t *capacity.Tree, queue string) []*capacity.Node {
 	own := t.Queue(queue)
 	if own == nil {
@@ -88,7 +91,8 @@ func sharers(t *capacity.Tree, queue string) []*capacity.Node {
 	})
 }
 
-// waitsFor says whether Kueue says that a claim lacks quota which is held.
+// waitsFor reports whether a claim lacks quota that is held, according to
+// Kueue.
 func waitsFor(c *kueue.Claim, held map[capacity.FlavorResource]bool) bool {
 	wait := c.Waiting()
 	return wait.IsForQuota() && slices.ContainsFunc(wait.Lacks, func(l kueue.Lack) bool {
@@ -96,8 +100,8 @@ func waitsFor(c *kueue.Claim, held map[capacity.FlavorResource]bool) bool {
 	})
 }
 
-// ByCost orders findings so that among those of one severity the Jobs that can never run and that
-// most others wait for come first.
+// ByCost sorts findings by severity. Within a severity, Jobs that can never
+// run and block the most other Jobs come first.
 func ByCost(findings []inspect.Finding) {
 	blocks := func(f *inspect.Finding) int {
 		if f.Cost == nil {

@@ -16,7 +16,8 @@ import (
 
 const gpu = "nvidia.com/gpu"
 
-// hopeless is a Workload that has quota on the management cluster.
+// hopeless is a Workload that has quota on the management cluster and fits on
+// no worker.
 func hopeless() *kueue.Workload {
 	w := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "job-sweep", UID: "sweep"}}
 	w.Status.Conditions = []metav1.Condition{{Type: kueue.QuotaReserved, Status: metav1.ConditionTrue}}
@@ -46,7 +47,7 @@ func managerWith(claims ...*kueue.Claim) *inspect.Facts {
 	return &inspect.Facts{Context: "manager", Kueue: &inspect.KueueFacts{Capacity: room}}
 }
 
-// waits is a Workload that Kueue gives no quota for a reason.
+// waits is a Workload without quota, with Kueue's reason.
 func waits(owner, queue, reason, message string) *kueue.Claim {
 	return &kueue.Claim{
 		Namespace: "ml", Name: "job-" + owner, UID: owner, Kind: "Job", Owner: owner, LocalQueue: queue, CreatedAt: time.Unix(1, 0),
@@ -54,7 +55,7 @@ func waits(owner, queue, reason, message string) *kueue.Claim {
 	}
 }
 
-// TestCost: what a Job holds, and who waits for just that.
+// TestCost checks what a Job holds, and which Jobs wait for exactly that.
 func TestCost(t *testing.T) {
 	const lacks = "couldn't assign flavors to pod set main: insufficient unused quota for nvidia.com/gpu in flavor a100, 2 more needed"
 	manager := managerWith(
@@ -84,7 +85,8 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// TestRelease: the command that gives the quota back is no fix of the Job.
+// TestRelease checks that the command that releases the quota is not a fix of
+// the Job.
 func TestRelease(t *testing.T) {
 	q := Question{}
 	a := q.withCost(managerWith(), hopeless(), Answer{Message: "Needs 8; the limit is 6."})
@@ -94,7 +96,8 @@ func TestRelease(t *testing.T) {
 	})
 }
 
-// TestByCost: of one severity, what blocks most comes first, and all else stays in its order.
+// TestByCost checks that within a severity, Jobs that block most come first,
+// and that the rest keeps its order.
 func TestByCost(t *testing.T) {
 	blocks := func(names ...string) *inspect.Cost { return &inspect.Cost{Blocks: names} }
 	findings := []inspect.Finding{

@@ -1,23 +1,26 @@
 package answer
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 )
 
-// Brief is the answer for a Job of a list, by what a list reads.
+// Brief is the answer for a Job of a list, from the parts that a list reads.
 type Brief struct {
 	Reason inspect.JobReason
-	// Message is "" where the status of the Job says it all.
+	// Message is "" if the status of the Job is enough.
 	Message string
-	// Cost is what it holds though no cluster can run it; nil if nothing.
+	// Cost is what the Job holds although no cluster can run it, nil if
+	// nothing.
 	Cost *inspect.Cost
 }
 
-// Jobs returns the answers for all Jobs of an inventory. found are the findings of the Jobs,
-// nil where nothing was judged.
+// Jobs returns the answers for all Jobs of an inventory. found are the
+// findings about the Jobs, nil if nothing was judged.
 func Jobs(v *inspect.Inventory, found []inspect.Finding) map[*inspect.Job]Brief {
 	byJob := map[inspect.Ref][]inspect.Finding{}
 	for i := range found {
@@ -59,20 +62,21 @@ func briefOf(v *inspect.Inventory, p inspect.Pair, byJob map[inspect.Ref][]inspe
 	if a.State == inspect.StateRunning && a.Reason == inspect.ReasonNone {
 		return Brief{}
 	}
-	return Brief{Reason: a.Reason, Message: a.Message}
+	return Brief{Reason: a.Reason, Message: a.Message, Cost: a.Cost}
 }
 
-// listed is how many waiting Jobs of a list get the answer that trace gives. Each costs a judgment
-// of all clusters.
+// listed is how many waiting Jobs of a list get the same answer as in trace.
+// Each requires judging all clusters.
 const listed = 100
 
-// Waiting are the pairs of a list that wait for quota or to be admitted, by what Jobs has answered:
-// the quotas of the workers tell more of them. queues and workloads are what to read for them.
+// Waiting returns the pairs of a list that wait in their queue, according to
+// the answers of Jobs. The queues and quotas of the workers explain them
+// better. queues and workloads are what to read for that.
 func Waiting(v *inspect.Inventory, briefs map[*inspect.Job]Brief) (pairs []inspect.Pair, queues, workloads []types.NamespacedName) {
 	for _, p := range v.Pairs.Pairs {
 		brief, isKnown := briefs[p.Origin]
 		isOpen := p.Origin.IsOpen() && len(p.Current()) == 0 && p.Origin.Queue() != ""
-		if isKnown && isOpen && isQuotaReason(brief.Reason) && len(pairs) < listed {
+		if isKnown && isOpen && isInQueue(brief.Reason) && len(pairs) < listed {
 			pairs = append(pairs, p)
 		}
 	}
@@ -80,8 +84,14 @@ func Waiting(v *inspect.Inventory, briefs map[*inspect.Job]Brief) (pairs []inspe
 	return pairs, queues, workloads
 }
 
-// Explain replaces the answers for pairs of a list by those that trace gives. v has the quotas of
-// the workers, orphans are findings about orphans, and about returns those about a Job.
+// isInQueue reports whether a reason is about a Job that Kueue knows and does not run.
+func isInQueue(r inspect.JobReason) bool {
+	return isQuotaReason(r) || slices.Contains([]inspect.JobReason{inspect.ReasonAdmissionCheck, inspect.ReasonSetup, inspect.ReasonHeld}, r)
+}
+
+// Explain replaces the answers for pairs of a list by those of trace. v has
+// the quotas of the workers, orphans are findings about orphans, and about
+// returns the findings about a Job. briefs is changed in place.
 func Explain(v *inspect.Inventory, pairs []inspect.Pair, orphans []inspect.Finding, about func(*inspect.Trace) []inspect.Finding, briefs map[*inspect.Job]Brief) {
 	known := map[inspect.Ref]inspect.Pair{}
 	for _, p := range v.Pairs.Pairs {

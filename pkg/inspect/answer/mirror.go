@@ -10,8 +10,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// withoutOrigin is the answer for a mirror whose origin was not found. It is an orphan only
-// where the clusters that may have the origin were read.
+// withoutOrigin returns the answer for a mirror whose origin was not found.
+// The mirror is an orphan only if the clusters that may have the origin were
+// read.
 func (q *Question) withoutOrigin() Answer {
 	m := q.Pair.Mirrors[0]
 	j := m.Job
@@ -33,7 +34,8 @@ func (q *Question) withoutOrigin() Answer {
 	return a
 }
 
-// unread are the contexts of which nothing could be read, without those that have no name.
+// unread returns the contexts of which nothing could be read, except those
+// without a name.
 func (q *Question) unread() []string {
 	unseen := append([]string{}, q.Inventory.Unseen()...)
 	return slices.DeleteFunc(unseen, func(name string) bool { return strings.TrimSpace(name) == "" })
@@ -61,7 +63,7 @@ func stateOf(j *inspect.Job) inspect.JobState {
 	}
 }
 
-// onMirror is the answer for a Job with a mirror.
+// onMirror returns the answer for a Job with a mirror.
 func (q *Question) onMirror(m inspect.Mirror) Answer {
 	j := m.Job
 	a := Answer{State: stateOf(j), Since: j.Since.DeepCopy()}
@@ -82,7 +84,7 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 	if a.Message == "" {
 		a.Message = progress(j)
 	}
-	if lost := q.lostTouch(m); lost != "" {
+	if lost := q.lostConnection(m); lost != "" {
 		a.Reason, a.Message = inspect.ReasonStatusNotCopied, strings.TrimSpace(a.Message+" "+lost)
 	} else if q.isStatusNotCopied(m) {
 		a.Message = strings.TrimSpace(a.Message + " Its origin does not show this state.")
@@ -96,7 +98,8 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 	return a
 }
 
-// suspendedOn says why a mirror is suspended: its Workload on the worker tells.
+// suspendedOn returns why a mirror is suspended, according to its Workload on
+// the worker.
 func (q *Question) suspendedOn(j *inspect.Job) string {
 	for _, h := range q.Trace.Hops {
 		if h.Kind == "Workload" && h.Context == j.Context && h.Health != inspect.HealthOK && h.Message != "" {
@@ -112,8 +115,9 @@ func (q *Question) isStatusNotCopied(m inspect.Mirror) bool {
 	}) || m.Job.Status.IsFinished()
 }
 
-// lostTouch says that the manager of a mirror has no connection to its cluster, "" if it has.
-func (q *Question) lostTouch(m inspect.Mirror) string {
+// lostConnection returns that the manager of a mirror has no connection to its
+// cluster, "" if it has one.
+func (q *Question) lostConnection(m inspect.Mirror) string {
 	manager := q.Inventory.Facts(q.Pair.Origin.Context)
 	for _, h := range q.Trace.Hops {
 		isLost := h.Kind == "MultiKueueCluster" && h.Health == inspect.HealthBad && h.State != inspect.Connected && h.Context == q.Pair.Origin.Context
@@ -124,10 +128,12 @@ func (q *Question) lostTouch(m inspect.Mirror) string {
 	return ""
 }
 
-// often is how many restarts by MultiKueue are worth a word.
+// often is the number of restarts by MultiKueue from which on the answer
+// mentions them.
 const often = 3
 
-// restarts is how often MultiKueue has taken the Job back and started it again; 0 if seldom.
+// restarts returns how often MultiKueue has taken the Job back and restarted
+// it, 0 if seldom.
 func (q *Question) restarts() int32 {
 	var n int32
 	for _, w := range q.Inventory.WorkloadsOf(q.Pair, q.Inventory.Facts(q.Pair.Origin.Context)) {

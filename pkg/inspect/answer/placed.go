@@ -15,8 +15,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// byPlacements is the answer by what every candidate cluster has, nominated or not; known is
-// false where that was not read.
+// byPlacements returns the answer from the placements on all candidate
+// clusters, nominated or not. known is false if they were not read.
 func (q *Question) byPlacements(manager *inspect.Facts, w *kueue.Workload) (a Answer, known bool) {
 	all := q.Trace.Placements
 	if len(all) == 0 {
@@ -45,12 +45,13 @@ func (q *Question) byPlacements(manager *inspect.Facts, w *kueue.Workload) (a An
 	return a, true
 }
 
-// isUnread says whether the verdict of a placement is missing because something was not read.
+// isUnread reports whether a placement has no verdict because something was
+// not read.
 func isUnread(p inspect.Placement) bool {
 	return p.Reason == inspect.NoContext || p.Reason == inspect.Unreadable
 }
 
-// unreadOf are the clusters of placements that were not read.
+// unreadOf returns the clusters of placements that were not read.
 func unreadOf(all []inspect.Placement) []inspect.Unchecked {
 	var found []inspect.Unchecked
 	for _, p := range all {
@@ -66,7 +67,8 @@ func unreadOf(all []inspect.Placement) []inspect.Unchecked {
 	return found
 }
 
-// gateOf is the manager's own placement, where that has still to let the Job pass.
+// gateOf returns the manager's own placement if the manager does not let the
+// Job pass, otherwise nil.
 func gateOf(all []inspect.Placement) *inspect.Placement {
 	for i := range all {
 		if all[i].Manager && all[i].Verdict != inspect.Fits {
@@ -76,14 +78,15 @@ func gateOf(all []inspect.Placement) *inspect.Placement {
 	return nil
 }
 
-// gated is the answer where the management cluster itself does not let the Job pass.
+// gated returns the answer if the management cluster itself does not let the
+// Job pass.
 func (q *Question) gated(p *inspect.Placement) Answer {
 	a := Answer{State: stateBy(p.Verdict), Reason: reasonBy(p), Fixes: q.fixesFor([]inspect.Placement{*p})}
 	a.Message = q.needs(p)
 	return a
 }
 
-// among is the answer by the candidates that were read.
+// among returns the answer from the candidates that were read.
 func (q *Question) among(manager *inspect.Facts, w *kueue.Workload, all []inspect.Placement) Answer {
 	by := map[inspect.Verdict][]inspect.Placement{}
 	for _, p := range all {
@@ -106,7 +109,7 @@ func (q *Question) among(manager *inspect.Facts, w *kueue.Workload, all []inspec
 	return a
 }
 
-// fits is the answer where a cluster has room, and the Job is not there.
+// fits returns the answer if the Job fits on a cluster but is not there.
 func (q *Question) fits(manager *inspect.Facts, w *kueue.Workload, fits, all []inspect.Placement) Answer {
 	isOffered := func(p inspect.Placement) bool {
 		return p.Cluster == "" || slices.Contains(w.Status.Nominated, p.Cluster)
@@ -135,7 +138,7 @@ func (q *Question) fits(manager *inspect.Facts, w *kueue.Workload, fits, all []i
 	return a
 }
 
-// never is the answer where no candidate can ever run the Job as it is.
+// never returns the answer if no candidate can ever run the Job as it is.
 func (q *Question) never(all []inspect.Placement) Answer {
 	a := Answer{State: inspect.StateBlocked, Reason: inspect.ReasonSetup, Fixes: q.fixesFor(all)}
 	isTooLarge := func(p inspect.Placement) bool { return p.Reason == inspect.OverLimit && p.Resource == all[0].Resource }
@@ -161,7 +164,7 @@ func (q *Question) never(all []inspect.Placement) Answer {
 	return a
 }
 
-// needs says what a Job lacks on one cluster, and who holds it.
+// needs describes what a Job lacks on one cluster, and which Job holds it.
 func (q *Question) needs(p *inspect.Placement) string {
 	at := placeName(p)
 	if p.Flavor != "" {
@@ -181,7 +184,7 @@ func (q *Question) needs(p *inspect.Placement) string {
 	return fmt.Sprintf("Needs %s %s; %s free (%s).", p.Needs, p.Resource, p.Free, at)
 }
 
-// holder names the first of those that hold what is lacking.
+// holder names the first Job that holds the lacking quota.
 func (q *Question) holder(p *inspect.Placement) string {
 	if len(p.Holders) == 0 {
 		return ""
@@ -197,12 +200,14 @@ func (q *Question) holder(p *inspect.Placement) string {
 	return text + "."
 }
 
-// isOrphan says whether what holds quota on a context runs for nobody.
+// isOrphan reports whether an object that holds quota on a context is an
+// orphan.
 func (q *Question) isOrphan(context string, h *inspect.Holder) bool {
 	return h.Orphan || q.orphanFinding(context, h) != nil
 }
 
-// orphanFinding is the finding about an orphan that holds quota on a context, nil if none.
+// orphanFinding returns the finding about an orphan that holds quota on a
+// context, nil if there is none.
 func (q *Question) orphanFinding(context string, h *inspect.Holder) *inspect.Finding {
 	for i := range q.Findings {
 		f := &q.Findings[i]
@@ -213,11 +218,11 @@ func (q *Question) orphanFinding(context string, h *inspect.Holder) *inspect.Fin
 	return nil
 }
 
-// settling is how long an orphan has to hold quota before it may be deleted by hand: Kueue
-// itself deletes what it has left every minute (multiKueue.gcInterval).
+// settling is how long an orphan must hold quota before users may delete it.
+// Kueue itself deletes its leftovers every minute (multiKueue.gcInterval).
 const settling = 5 * time.Minute
 
-// orphanFix has an orphan give back the quota that it holds.
+// orphanFix returns the fix that releases the quota of an orphan.
 func (q *Question) orphanFix(context string, h *inspect.Holder) command.Fix {
 	fix := command.Fix{Command: q.words(command.Kubectl(context, h.Namespace, "delete", strings.ToLower(h.Kind), h.Name))}
 	name := fmt.Sprintf("orphan %s/%s on %s, which holds %s %s", h.Namespace, h.Name, context, h.Amount, h.Resource)
@@ -228,8 +233,9 @@ func (q *Question) orphanFix(context string, h *inspect.Holder) command.Fix {
 	return fix
 }
 
-// fixesFor are what would help on some clusters, the best first: an orphan that holds the
-// quota goes, then those that hold it end, then the smallest change.
+// fixesFor returns what would help on some clusters, best first: deleting
+// orphans that hold the quota or, without orphans, waiting for its holder.
+// The smallest changes follow.
 func (q *Question) fixesFor(all []inspect.Placement) []command.Fix {
 	var fixes []command.Fix
 	for i := range all {
@@ -251,7 +257,8 @@ func (q *Question) fixesFor(all []inspect.Placement) []command.Fix {
 	return append(fixes, q.changes(all)...)
 }
 
-// changes are the changes of placements as fixes, the smallest first, each once.
+// changes returns the changes of placements as fixes, smallest first and
+// without duplicates.
 func (q *Question) changes(all []inspect.Placement) []command.Fix {
 	var changes []inspect.PlacementChange
 	for i := range all {
@@ -281,7 +288,8 @@ func stateBy(v inspect.Verdict) inspect.JobState {
 	return inspect.StateWaiting
 }
 
-// reasonBy is the reason of a Job by that of the placement that decides.
+// reasonBy returns the reason of a Job from the reason of the placement that
+// decides.
 func reasonBy(p *inspect.Placement) inspect.JobReason {
 	if p.Reason == inspect.SaidByKueue && p.Wait != nil {
 		return reasonOfWait(p.Wait)
@@ -322,7 +330,7 @@ func namesOf(all []inspect.Placement) []string {
 	return names
 }
 
-// quantity reads a quantity; zero if it is none.
+// quantity parses a quantity. It returns zero if the text is invalid.
 func quantity(text string) resource.Quantity {
 	q, err := resource.ParseQuantity(text)
 	if err != nil {
@@ -333,14 +341,15 @@ func quantity(text string) resource.Quantity {
 
 func compare(a, b resource.Quantity) int { return a.Cmp(b) }
 
-// shortage is how much a placement lacks.
+// shortage returns how much a placement lacks.
 func shortage(p *inspect.Placement) resource.Quantity {
 	q := quantity(p.Needs)
 	q.Sub(quantity(p.Free))
 	return q
 }
 
-// lower is a text that goes on behind another one. Names keep their capital letter.
+// lower returns a text in the form in which it follows other text. Names keep
+// their capital letter.
 func lower(text string) string {
 	first, _, _ := strings.Cut(text, " ")
 	switch strings.TrimSuffix(first, "'s") {
@@ -350,17 +359,18 @@ func lower(text string) string {
 	return text
 }
 
-// message is that of a placement, without whose it is.
+// message returns the message of a placement without "Kueue says".
 func message(p *inspect.Placement) string { return strings.TrimPrefix(p.Message, "Kueue says: ") }
 
 func because(f *inspect.Facts, err error) string {
 	return kubecontext.InContext(f.Context, "", err).Message()
 }
 
-// IsOrphan says whether a code is about a mirror that nobody needs any more.
+// IsOrphan reports whether a code is about a mirror that is no longer needed.
 func IsOrphan(code string) bool {
 	return slices.Contains([]string{"JM053", "JM057", "JM058", "JM059", "JM060", "JM061", "JM106"}, code)
 }
 
-// isAboutQuota says whether a code is about quota, of which placements know more.
+// isAboutQuota reports whether a code is about quota. Placements have more
+// details then.
 func isAboutQuota(code string) bool { return slices.Contains([]string{"JM019", "JM029"}, code) }

@@ -13,13 +13,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// How many Jobs like one that waits say something about its wait, and how many of them are taken.
+// How many similar Jobs are enough to estimate a wait, and how many are used.
 const (
 	leastSamples = 5
 	mostSamples  = 20
 )
 
-// starts is what is known of when a Job that waits will start; nil if nothing is.
+// starts returns what is known about when a waiting Job will start, nil if
+// nothing is.
 func (q *Question) starts() *inspect.Starts {
 	o := q.Pair.Origin
 	if o == nil || len(q.Trace.Placements) == 0 {
@@ -34,21 +35,27 @@ func (q *Question) starts() *inspect.Starts {
 	}
 	manager := q.Inventory.Facts(o.Context)
 	if gate := gateOf(q.Trace.Placements); gate != nil {
-		// It has to get quota on the management cluster first.
+		// The Job must get quota on the management cluster first.
 		s.By, s.Context = nil, ""
 	}
-	if waits := q.samples(manager); len(waits) >= leastSamples {
-		s.Samples = len(waits)
-		s.WaitMedianSeconds, s.WaitP90Seconds = history.Quantile(waits, 0.5), history.Quantile(waits, 0.9)
-	}
+	addSamples(s, q.samples(manager))
 	if s.By == nil && s.Samples == 0 {
 		return nil
 	}
 	return s
 }
 
-// samples are the waits in seconds of the Jobs of the same queue and size that were admitted
-// last, without the time that they lost to evictions.
+// addSamples adds statistics of waits in seconds, if there are enough of
+// them.
+func addSamples(s *inspect.Starts, waits []int64) {
+	if len(waits) >= leastSamples {
+		s.Samples = len(waits)
+		s.WaitMedianSeconds, s.WaitP90Seconds = history.Quantile(waits, 0.5), history.Quantile(waits, 0.9)
+	}
+}
+
+// samples returns the waits in seconds of the last admitted Jobs of the same
+// queue and size, without the time lost to evictions.
 func (q *Question) samples(manager *inspect.Facts) []int64 {
 	if manager == nil || manager.Kueue == nil {
 		return nil
@@ -61,7 +68,8 @@ func (q *Question) samples(manager *inspect.Facts) []int64 {
 	return waitsLike(own[0], all)
 }
 
-// waitsLike are the waits of those Workloads that are of the same queue and size as one.
+// waitsLike returns the waits of the Workloads that have the same queue and
+// size as own.
 func waitsLike(own *kueue.Workload, all []*kueue.Workload) []int64 {
 	size := sizeOf(own)
 	if size == nil {
@@ -92,7 +100,8 @@ func waitsLike(own *kueue.Workload, all []*kueue.Workload) []int64 {
 	return waits
 }
 
-// sizeOf is what a Workload was given on the management cluster in all; nil if it has no quota.
+// sizeOf returns what a Workload has in total on the management cluster, nil
+// if it has no quota.
 func sizeOf(w *kueue.Workload) map[corev1.ResourceName]resource.Quantity {
 	if w.Status.Admission == nil {
 		return nil

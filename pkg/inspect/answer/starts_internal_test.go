@@ -11,11 +11,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// admittedAfter is a Workload with so many GPUs in a queue that waited so long, and was admitted in
-// the order of n.
+// admittedAfter is a Workload with a number of GPUs in a queue that waited
+// for a time, and was admitted in the order of n.
 func admittedAfter(n int, queue, gpus string, wait time.Duration) *kueue.Workload {
 	admitted := time.Unix(1_000_000, 0).Add(time.Duration(n) * time.Hour)
 	w := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{UID: types.UID(fmt.Sprint(n)), CreationTimestamp: metav1.NewTime(admitted.Add(-wait))}}
@@ -25,8 +26,8 @@ func admittedAfter(n int, queue, gpus string, wait time.Duration) *kueue.Workloa
 	return w
 }
 
-// TestWaitsLike: only Jobs of the same queue and size count, the last ones first, without what they
-// lost to evictions.
+// TestWaitsLike checks that only Jobs of the same queue and size count,
+// latest first, without the time lost to evictions.
 func TestWaitsLike(t *testing.T) {
 	own := admittedAfter(100, "gpu", "8", 0)
 	own.Status.Conditions = nil
@@ -50,4 +51,17 @@ func TestWaitsLike(t *testing.T) {
 	assert.DeepEqual(t, waitsLike(own, []*kueue.Workload{own, evicted}), []int64{3000})
 	own.Status.Admission = nil
 	assert.Assert(t, waitsLike(own, all) == nil)
+}
+
+// TestAddSamples checks that fewer than five Jobs give no statistics, and
+// that otherwise the median and the 90th percentile are given.
+func TestAddSamples(t *testing.T) {
+	few := &inspect.Starts{}
+	addSamples(few, []int64{1, 2, 3, 4})
+	assert.DeepEqual(t, few, &inspect.Starts{})
+	s := &inspect.Starts{}
+	addSamples(s, []int64{50, 10, 30, 20, 40})
+	assert.Equal(t, s.Samples, 5)
+	assert.Equal(t, *s.WaitMedianSeconds, int64(30))
+	assert.Equal(t, *s.WaitP90Seconds, int64(50))
 }

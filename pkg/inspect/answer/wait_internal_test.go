@@ -10,8 +10,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// TestReasonOfWait: the reasons of Workloads become those of Jobs, and each has its place in
-// the order of what workers say.
+// TestReasonOfWait checks that the reasons of Workloads become those of Jobs,
+// and that each has a place in the order of the workers' reasons.
 func TestReasonOfWait(t *testing.T) {
 	for _, reason := range kueue.WaitReasons() {
 		assert.Assert(t, slices.Contains(reasonsOfWorkers(), reasonOfWait(&kueue.Wait{Reason: reason})), string(reason))

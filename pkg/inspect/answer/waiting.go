@@ -12,7 +12,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// waiting is the answer for what has no mirror and has not finished.
+// waiting returns the answer for a Job that has no mirror and has not
+// finished.
 func (q *Question) waiting() Answer {
 	o := q.Pair.Origin
 	if a, known := q.inKueue(); known {
@@ -29,7 +30,7 @@ func (q *Question) waiting() Answer {
 		}
 	case o.AwaitsDispatch() && o.Pinned().IsZero() && o.Status != delegation.Running:
 		return Answer{
-			State: inspect.StateWaiting, Reason: inspect.ReasonUndispatched, Message: "Nobody has dispatched it to a cluster.",
+			State: inspect.StateWaiting, Reason: inspect.ReasonUndispatched, Message: "It was not dispatched to a cluster yet.",
 			Unchecked: unreadOf(q.Trace.Placements),
 			Fixes:     []command.Fix{{Text: "dispatch it", Command: q.words(command.PluginFor(o.Row(), "dispatch", o.Context, o.Namespace, o.Name).With("--to", "CONTEXT"))}},
 		}
@@ -43,7 +44,8 @@ func (q *Question) waiting() Answer {
 	return q.withoutMirror()
 }
 
-// withoutMirror is the answer where no mirror was found, and nothing explains that.
+// withoutMirror returns the answer if no mirror was found, and nothing
+// explains that.
 func (q *Question) withoutMirror() Answer {
 	o := q.Pair.Origin
 	a := Answer{State: inspect.StateUnknown, Reason: inspect.ReasonNoMirror}
@@ -61,7 +63,7 @@ func (q *Question) withoutMirror() Answer {
 	return a
 }
 
-// onRead names the contexts that were read.
+// onRead names the contexts that were read, with a leading " on ".
 func (q *Question) onRead() string {
 	var read []string
 	for _, f := range q.Inventory.Clusters {
@@ -81,7 +83,8 @@ func (q *Question) isRead(place delegation.Place) bool {
 	})
 }
 
-// unseen is what may be on contexts that were not read, nil where all were.
+// unseen returns what may be on contexts that were not read, nil if all were
+// read.
 func (q *Question) unseen(what string) []inspect.Unchecked {
 	unread := q.unread()
 	if len(unread) == 0 {
@@ -90,7 +93,8 @@ func (q *Question) unseen(what string) []inspect.Unchecked {
 	return []inspect.Unchecked{{What: what, Contexts: unread, Reason: "these contexts were not read"}}
 }
 
-// miss adds what an answer depends on, and says so.
+// miss adds things that the answer depends on and that were not read, and
+// mentions them in the message.
 func (a *Answer) miss(unchecked []inspect.Unchecked) {
 	a.Unchecked = append(a.Unchecked, unchecked...)
 	for _, u := range unchecked {
@@ -100,7 +104,8 @@ func (a *Answer) miss(unchecked []inspect.Unchecked) {
 	}
 }
 
-// inKueue is the answer where Kueue on the origin's cluster knows the Job, or should.
+// inKueue returns the answer if Kueue on the origin's cluster knows the Job,
+// or should know it.
 func (q *Question) inKueue() (a Answer, known bool) {
 	o := q.Pair.Origin
 	f := q.Inventory.Facts(o.Context)
@@ -149,12 +154,13 @@ func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
 		return a, true
 	}
 	if o.Queue() == "" {
-		return Answer{State: inspect.StateBlocked, Reason: inspect.ReasonNoQueueLabel, Message: "Kueue ignores it: no queue label (" + delegation.QueueNameLabel + ")."}, true
+		return Answer{State: inspect.StateBlocked, Reason: inspect.ReasonNoQueueLabel, Message: "Ignored by Kueue: no queue label."}, true
 	}
 	return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoWorkload, Message: fmt.Sprintf("Kueue on %s has made no Workload for it.", f.Context)}, true
 }
 
-// heldBack is the answer where the Workload itself keeps the Job from running.
+// heldBack returns the answer if the Workload itself keeps the Job from
+// running.
 func (q *Question) heldBack(f *inspect.Facts, w *kueue.Workload) (Answer, bool) {
 	wait := w.Waiting()
 	a := Answer{State: inspect.StateBlocked, Reason: reasonOfWait(&wait), Message: Sentence(f.Context + ": " + wait.Text())}
@@ -171,24 +177,29 @@ func (q *Question) heldBack(f *inspect.Facts, w *kueue.Workload) (Answer, bool) 
 	return a, true
 }
 
-// lostOn is the answer where a cluster was chosen that shows no mirror.
+// lostOn returns the answer if a cluster was chosen but has no mirror.
 func (q *Question) lostOn(manager *inspect.Facts, cluster string) Answer {
 	target := q.Inventory.ContextOf(manager, cluster)
 	f := q.Inventory.Facts(target)
 	if f != nil && f.Err == nil {
-		return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoMirror, Message: fmt.Sprintf("MultiKueue chose %s, and no mirror is there yet.", target)}
+		return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoMirror, Message: fmt.Sprintf("MultiKueue chose %s, which has no mirror yet.", target)}
 	}
 	a := Answer{State: inspect.StateUnknown, Reason: inspect.ReasonUnread, Message: fmt.Sprintf("MultiKueue chose %s. No context reaches it.", cluster)}
 	missing := inspect.Unchecked{What: "worker " + cluster, Contexts: []string{}, Reason: "no context reaches it"}
 	if target != "" {
 		a.Message = fmt.Sprintf("MultiKueue chose %s. Cannot read that cluster.", target)
 		missing.Contexts, missing.Reason = []string{target}, "cannot read the cluster"
+		if f == nil {
+			a.Message = fmt.Sprintf("MultiKueue chose %s, whose context is not selected.", target)
+			missing.Reason = "the context is not selected"
+		}
 	}
 	a.Unchecked = []inspect.Unchecked{missing}
 	return a
 }
 
-// byWorkers is the answer by what Kueue says on the workers, where their quota was not read.
+// byWorkers returns the answer from what Kueue reports on the workers, if
+// their quota was not read.
 func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 	if waits := otherChecks(manager, w); len(w.Status.Nominated) == 0 && len(waits) > 0 {
 		return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonAdmissionCheck, Message: fmt.Sprintf("Waits on %s for %s.", manager.Context, list(waits))}
@@ -231,7 +242,8 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 	return a
 }
 
-// noWorker says why no worker admits a Job, given the workers for each cause.
+// noWorker describes why no worker admits a Job, given the workers for each
+// cause.
 func noWorker(whys []string, workers map[string][]string, unread []string) string {
 	parts := make([]string, len(whys))
 	for i, why := range whys {
@@ -244,7 +256,8 @@ func noWorker(whys []string, workers map[string][]string, unread []string) strin
 	return text
 }
 
-// reasonsOfWorkers are what workerReason returns, the most hopeful first.
+// reasonsOfWorkers returns the reasons that workerReason returns, most
+// hopeful first.
 func reasonsOfWorkers() []inspect.JobReason {
 	return []inspect.JobReason{
 		inspect.ReasonNotAdmitted, inspect.ReasonQuotaInUse, inspect.ReasonAdmissionCheck, inspect.ReasonHeld, inspect.ReasonSetup, inspect.ReasonNoFlavor,
@@ -252,7 +265,7 @@ func reasonsOfWorkers() []inspect.JobReason {
 	}
 }
 
-// offered says what the management cluster alone tells.
+// offered completes the answer from what the management cluster alone shows.
 func (q *Question) offered(a *Answer, manager *inspect.Facts, w *kueue.Workload, names, unread []string) {
 	a.Reason = inspect.ReasonUnread
 	since := ""
@@ -294,8 +307,9 @@ func workerUnread(name, target string, f *inspect.Facts) inspect.Unchecked {
 	return u
 }
 
-// offeredTo are the MultiKueueClusters that a Workload was offered to. Old Kueues do not
-// write that down: they are those with a copy.
+// offeredTo returns the MultiKueueClusters that a Workload was offered to.
+// Old versions of Kueue do not record that. For them, it returns those that
+// have a copy or were not read.
 func (q *Question) offeredTo(manager *inspect.Facts, w *kueue.Workload) []string {
 	if manager.Kueue.TellsNominations() {
 		return w.Status.Nominated
@@ -311,8 +325,9 @@ func (q *Question) offeredTo(manager *inspect.Facts, w *kueue.Workload) []string
 	return names
 }
 
-// otherChecks are the AdmissionChecks of others than MultiKueue that are not ready: MultiKueue
-// offers a Workload to nobody before they all are.
+// otherChecks describes the AdmissionChecks of other controllers than
+// MultiKueue that are not ready. MultiKueue offers a Workload to workers only
+// when all of them are.
 func otherChecks(f *inspect.Facts, w *kueue.Workload) []string {
 	var waits []string
 	for _, state := range w.Status.AdmissionChecks {
@@ -329,7 +344,8 @@ func otherChecks(f *inspect.Facts, w *kueue.Workload) []string {
 	return waits
 }
 
-// workerReason is why a worker does not run the Job, and whether that ends only by a change.
+// workerReason returns why a worker does not run the Job, and whether only a
+// change ends that.
 func (q *Question) workerReason(f *inspect.Facts) (why string, reason inspect.JobReason, isForGood bool) {
 	for _, j := range q.Pair.Namesakes {
 		if j.Context == f.Context {

@@ -8,7 +8,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// whys says for each placement why, with its name first.
+// whys describes the reason of each placement that satisfies is, after the
+// names of its clusters.
 func whys(all []inspect.Placement, is func(*inspect.Placement) bool) string {
 	var reasons, parts []string
 	places := map[string][]string{}
@@ -33,8 +34,9 @@ func whys(all []inspect.Placement, is func(*inspect.Placement) bool) string {
 
 const noCluster = "Fits on no cluster. "
 
-// someParts are the reasons that fit on a line of a terminal with 80 columns, the shortest ones
-// at least, and how many more there are: the placements have them all.
+// someParts returns the reasons that fit on a line of a terminal with 80
+// columns, and how many more there are. It prefers short reasons and returns
+// at least one. The placements have them all.
 func someParts(parts []string) string {
 	const line = 80
 	if text := strings.Join(parts, "; "); len(noCluster)+len(text) < line {
@@ -52,7 +54,7 @@ func someParts(parts []string) string {
 	return kept[0]
 }
 
-// plain says why a placement has its verdict, with its amounts.
+// plain describes why a placement has its verdict, with its amounts.
 func plain(p *inspect.Placement) string {
 	if p.Reason == inspect.SaidByKueue && p.Wait != nil {
 		return p.Wait.Text()

@@ -11,14 +11,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Amount is how much there is of a resource: thousandths of cpu, and whole units of
-// everything else, as Kueue reckons (kueue: pkg/resources).
+// Amount is an amount of a resource: thousandths of a CPU, and whole units of
+// all other resources, as Kueue counts them (kueue: pkg/resources).
 type Amount int64
 
-// Unlimited is more than can be counted. It stays so, whatever is added or taken.
+// Unlimited is more than can be counted. Adding or subtracting does not
+// change it.
 const Unlimited Amount = math.MaxInt64
 
-// AmountOf reads a quantity of a resource, rounded up.
+// AmountOf converts a quantity of a resource into an amount, rounded up.
 func AmountOf(name string, q resource.Quantity) Amount {
 	if name == string(corev1.ResourceCPU) {
 		if q.Value() >= math.MaxInt64/1000 {
@@ -29,7 +30,7 @@ func AmountOf(name string, q resource.Quantity) Amount {
 	return Amount(q.Value())
 }
 
-// Plus is the sum, Unlimited where it cannot be counted.
+// Plus returns the sum, Unlimited if it is too large to count.
 func (a Amount) Plus(b Amount) Amount {
 	switch {
 	case a == Unlimited || b == Unlimited || b > 0 && a > Unlimited-b:
@@ -40,7 +41,7 @@ func (a Amount) Plus(b Amount) Amount {
 	return a + b
 }
 
-// Minus is the difference.
+// Minus returns the difference.
 func (a Amount) Minus(b Amount) Amount {
 	switch {
 	case a == Unlimited:
@@ -51,7 +52,7 @@ func (a Amount) Minus(b Amount) Amount {
 	return a.Plus(-b)
 }
 
-// Quantity is the amount as Kubernetes writes it.
+// Quantity returns the amount as a Kubernetes quantity.
 func (a Amount) Quantity(name string) resource.Quantity {
 	switch {
 	case name == string(corev1.ResourceCPU):
@@ -62,12 +63,12 @@ func (a Amount) Quantity(name string) resource.Quantity {
 	return *resource.NewQuantity(int64(a), resource.DecimalSI)
 }
 
-// Text is the amount as people read it, such as 3, 500m or 2Gi.
+// Text returns the amount for people, such as 3, 500m or 2Gi.
 func (a Amount) Text(name string) string {
 	if a == Unlimited {
 		return "unlimited"
 	}
-	// What is counted has no suffix: 1000 GPUs are not "1k".
+	// Countable resources have no suffix: 1000 GPUs are not "1k".
 	const countable = 1e6
 	if name != string(corev1.ResourceCPU) && a > -countable && a < countable {
 		return strconv.FormatInt(int64(a), 10)
@@ -76,7 +77,7 @@ func (a Amount) Text(name string) string {
 	return q.String()
 }
 
-// HeldBy is what a Workload holds of a resource in a flavor.
+// HeldBy returns how much of a resource in a flavor a Workload holds.
 func HeldBy(claim *kueue.Claim, fr FlavorResource) Amount {
 	var total Amount
 	for _, h := range claim.Holds {

@@ -1,16 +1,17 @@
 package capacity
 
-// Resources are what a node has quota of, in the order in which it lists them.
+// Resources returns what a node has quota of, in the order of its spec.
 func (n *Node) Resources() []FlavorResource { return n.order }
 
-// Quota is what a node has of its own; ok is false if it lists no such quota, so that a
-// ClusterQueue does not give any.
+// Quota returns what a node has of its own. ok is false if its spec has no
+// such quota, so a ClusterQueue does not give any.
 func (n *Node) Quota(fr FlavorResource) (q Quota, ok bool) {
 	q, ok = n.quotas[fr]
 	return q, ok
 }
 
-// Subtree is what a node has of its own, and what those below it lend.
+// Subtree returns what a node has of its own, and what the nodes below it
+// lend.
 func (n *Node) Subtree(fr FlavorResource) Amount { return n.subtreeOf(fr, map[*Node]bool{}) }
 
 func (n *Node) subtreeOf(fr FlavorResource, seen map[*Node]bool) Amount {
@@ -29,7 +30,7 @@ func (n *Node) subtreeOf(fr FlavorResource, seen map[*Node]bool) Amount {
 	return total
 }
 
-// local is what of a node's quota is never lent.
+// local returns the part of a node's quota that is never lent.
 func (n *Node) local(fr FlavorResource) Amount { return n.localOf(fr, n.Subtree(fr)) }
 
 func (n *Node) localOf(fr FlavorResource, subtree Amount) Amount {
@@ -40,8 +41,8 @@ func (n *Node) localOf(fr FlavorResource, subtree Amount) Amount {
 	return max(0, subtree.Minus(*lending))
 }
 
-// Used is what the Workloads of a ClusterQueue hold; of a cohort it is what is used of
-// what its members share.
+// Used returns what the Workloads of a ClusterQueue hold. For a cohort, it
+// returns how much of the quota that its members share is used.
 func (n *Node) Used(fr FlavorResource) Amount { return n.usedOf(fr, map[*Node]bool{}) }
 
 func (n *Node) usedOf(fr FlavorResource, seen map[*Node]bool) Amount {
@@ -62,7 +63,7 @@ func (n *Node) usedOf(fr FlavorResource, seen map[*Node]bool) Amount {
 	return total
 }
 
-// Borrowed is what of it is not its own.
+// Borrowed returns the part of Used that exceeds the node's Subtree.
 func (n *Node) Borrowed(fr FlavorResource) Amount {
 	if n.Parent == nil {
 		return 0
@@ -70,8 +71,8 @@ func (n *Node) Borrowed(fr FlavorResource) Amount {
 	return max(0, n.Used(fr).Minus(n.Subtree(fr)))
 }
 
-// Free is how much more a ClusterQueue can give now, with what it may borrow. It is not
-// less than nothing.
+// Free returns how much more a ClusterQueue can give now, including what it
+// may borrow. It is never negative.
 func (n *Node) Free(fr FlavorResource) Amount {
 	if _, isLoop := n.Path(); isLoop {
 		return 0
@@ -92,7 +93,8 @@ func (n *Node) available(fr FlavorResource) Amount {
 	return max(0, local.Minus(used)).Plus(shared)
 }
 
-// Most is what a ClusterQueue could give if nobody else used anything.
+// Most returns what a ClusterQueue could give if no other queue used
+// anything.
 func (n *Node) Most(fr FlavorResource) Amount {
 	if _, isLoop := n.Path(); isLoop {
 		return 0

@@ -1,7 +1,8 @@
-// Package capacity knows how much room the queues of one cluster have: quotas, what may
-// be borrowed and lent in cohorts of cohorts, and what is in use. It reckons as Kueue's
-// scheduler does (kueue: pkg/cache/scheduler/resource_node.go; docs/reference/scheduling.md#quota),
-// from objects, and asks nobody.
+// Package capacity computes the quota of one cluster's queues: nominal
+// quotas, what may be borrowed and lent in nested cohorts, and what is in
+// use. It computes as Kueue's scheduler does (kueue:
+// pkg/cache/scheduler/resource_node.go; docs/reference/scheduling.md#quota),
+// from objects, without requests to a cluster.
 package capacity
 
 import (
@@ -11,17 +12,17 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// FlavorResource is a resource in a flavor, which is what quota is of.
+// FlavorResource is a resource in a flavor. Quota is per FlavorResource.
 type FlavorResource struct{ Flavor, Resource string }
 
-// Quota is how much a queue or cohort has of its own, how much more it may borrow, and
-// how much of its own it may lend; nil is without a limit.
+// Quota is how much a queue or cohort has of its own, how much more it may
+// borrow, and how much of its own it may lend. Nil means no limit.
 type Quota struct {
 	Nominal            Amount
 	Borrowing, Lending *Amount
 }
 
-// Tree is the ClusterQueues of a cluster and the cohorts that they are in.
+// Tree has the ClusterQueues of a cluster and their cohorts.
 type Tree struct {
 	queues, cohorts map[string]*Node
 }
@@ -29,17 +30,19 @@ type Tree struct {
 // Node is a ClusterQueue or a cohort.
 type Node struct {
 	Name string
-	// Queue is the ClusterQueue, nil for a cohort; Cohort is the object of that, nil
-	// where it is only named.
+	// Queue is the ClusterQueue, nil for a cohort. Cohort is the object of the
+	// cohort, nil if only its members name it.
 	Queue    *kueue.ClusterQueue
 	Cohort   *kueue.Cohort
 	Parent   *Node
 	Children []*Node
-	// Claims are the Workloads of a ClusterQueue that hold quota, Pending those that wait
-	// for it in the order of their turn.
-	Claims, Pending []*kueue.Claim
+	// Claims are the Workloads of a ClusterQueue that hold quota. Pending are
+	// the Workloads that wait for it, in order. Line are the Pending ones that
+	// Kueue has in the queue: it leaves out those with a stopped LocalQueue or
+	// a gated admission.
+	Claims, Pending, Line []*kueue.Claim
 
-	// order are the quotas' keys as they are listed.
+	// order has the keys of the quotas in the order of the spec.
 	order    []FlavorResource
 	quotas   map[FlavorResource]Quota
 	reserved map[FlavorResource]Amount
@@ -47,18 +50,19 @@ type Node struct {
 	used     map[FlavorResource]Amount
 }
 
-// Sources are what a Tree is made of.
+// Sources are the objects that a Tree is made of.
 type Sources struct {
 	Queues  []*kueue.ClusterQueue
 	Cohorts []*kueue.Cohort
 	Locals  []*kueue.LocalQueue
-	// Claims are all Workloads of the cluster that hold quota or wait for it. If they
-	// are not known, HasClaims is false, and what ClusterQueues say of themselves counts.
+	// Claims are all Workloads of the cluster that hold quota or wait for it.
+	// If they are unknown, HasClaims is false, and the status of ClusterQueues
+	// is used.
 	Claims    []*kueue.Claim
 	HasClaims bool
 }
 
-// New makes the tree.
+// New returns the tree of the sources.
 func New(s Sources) *Tree {
 	t := &Tree{queues: map[string]*Node{}, cohorts: map[string]*Node{}}
 	for _, c := range s.Cohorts {
@@ -91,7 +95,7 @@ func newNode(name string) *Node {
 	}
 }
 
-// cohort is the cohort of a name, which needs no object.
+// cohort returns the cohort with a name. It needs no object.
 func (t *Tree) cohort(name string) *Node {
 	if t.cohorts[name] == nil {
 		t.cohorts[name] = newNode(name)
@@ -127,16 +131,23 @@ func (n *Node) setQuotas(groups []kueue.ResourceGroup) {
 	}
 }
 
-// setClaims puts the Workloads to their queues, and what they hold.
+// setClaims assigns Workloads to their queues, and adds up what they hold.
 func (t *Tree) setClaims(s Sources) {
-	leadsTo := map[[2]string]string{}
+	leadsTo := map[[2]string]*kueue.LocalQueue{}
 	for _, l := range s.Locals {
-		leadsTo[[2]string{l.Namespace, l.Name}] = l.Spec.ClusterQueue
+		leadsTo[[2]string{l.Namespace, l.Name}] = l
 	}
 	for _, c := range s.Claims {
 		if c.ClusterQueue == "" {
-			if n := t.queues[leadsTo[[2]string{c.Namespace, c.LocalQueue}]]; n != nil {
+			local := leadsTo[[2]string{c.Namespace, c.LocalQueue}]
+			if local == nil {
+				continue
+			}
+			if n := t.queues[local.Spec.ClusterQueue]; n != nil {
 				n.Pending = append(n.Pending, c)
+				if c.IsQueuedIn(local) {
+					n.Line = append(n.Line, c)
+				}
 			}
 			continue
 		}
@@ -151,14 +162,16 @@ func (t *Tree) setClaims(s Sources) {
 		}
 	}
 	for _, n := range t.queues {
-		slices.SortFunc(n.Pending, func(a, b *kueue.Claim) int { return a.Turn.Compare(b.Turn) })
+		for _, waiting := range [][]*kueue.Claim{n.Pending, n.Line} {
+			slices.SortFunc(waiting, func(a, b *kueue.Claim) int { return a.Turn.Compare(b.Turn) })
+		}
 		if !s.HasClaims {
 			n.trustStatus()
 		}
 	}
 }
 
-// trustStatus takes for used what a ClusterQueue says is.
+// trustStatus sets the used quota from the status of the ClusterQueue.
 func (n *Node) trustStatus() {
 	n.reserved = map[FlavorResource]Amount{}
 	for _, f := range n.Queue.Status.FlavorsReservation {
@@ -168,13 +181,14 @@ func (n *Node) trustStatus() {
 	}
 }
 
-// Queue is a ClusterQueue, nil if there is none of that name.
+// Queue returns a ClusterQueue, nil if there is none with that name.
 func (t *Tree) Queue(name string) *Node { return t.queues[name] }
 
-// Queues are all ClusterQueues, by name.
+// Queues returns all ClusterQueues, sorted by name.
 func (t *Tree) Queues() []*Node { return sorted(t.queues) }
 
-// Cohorts are all cohorts, by name, those that are only named too.
+// Cohorts returns all cohorts, sorted by name, including those without an
+// object.
 func (t *Tree) Cohorts() []*Node { return sorted(t.cohorts) }
 
 func sorted(nodes map[string]*Node) []*Node {
@@ -186,8 +200,9 @@ func sorted(nodes map[string]*Node) []*Node {
 	return all
 }
 
-// Path are the cohorts above a node, the nearest first. isLoop is whether one of them
-// is its own ancestor: Kueue admits nothing to the queues of such cohorts.
+// Path returns the cohorts above a node, nearest first. isLoop is whether one
+// of them is its own ancestor: Kueue admits nothing to the queues of such
+// cohorts.
 func (n *Node) Path() (path []*Node, isLoop bool) {
 	for p := n.Parent; p != nil; p = p.Parent {
 		if slices.Contains(path, p) {

@@ -11,8 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// objects are a cluster in short: its objects as Kueue's API has them, and what is in
-// use of cpu in flavor f, by ClusterQueue.
+// objects is a short form of a cluster: its objects in Kueue's API, and the
+// cpu in use in flavor f, by ClusterQueue.
 type objects struct {
 	Queues  []*kueue.ClusterQueue `json:"queues"`
 	Cohorts []*kueue.Cohort       `json:"cohorts"`
@@ -118,7 +118,8 @@ used: {a: 7}`, "unlimited", "unlimited"},
 	}
 }
 
-// TestStatus: where Workloads may not be listed, a queue's own account counts.
+// TestStatus checks that the status of a queue is used if Workloads may not
+// be listed.
 func TestStatus(t *testing.T) {
 	var o objects
 	assert.NilError(t, yaml.Unmarshal([]byte(`

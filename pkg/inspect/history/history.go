@@ -1,5 +1,5 @@
-// Package history says what delegated Jobs did that finished: where they ran, how long they
-// waited and ran, and what they used. Pure.
+// Package history reports what finished delegated Jobs did: where they ran,
+// how long they waited and ran, and what they used. It is pure.
 package history
 
 import (
@@ -13,18 +13,20 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Options say which Jobs, and what to sum up by.
+// Options say which Jobs to list, and how to group them.
 type Options struct {
-	// Since leaves out what finished before; zero leaves out nothing.
+	// Since leaves out Jobs that finished before it. Zero leaves out nothing.
 	Since time.Time
-	// By is what groups have in common; the zero value makes no groups.
+	// By is what the Jobs of a group have in common. The zero value makes no
+	// groups.
 	By By
-	// IsSelected is whether the Jobs were selected by their labels. The labels of a Job of which
-	// only the Workload is left are unknown.
+	// IsSelected is whether the Jobs were selected by labels. Jobs of which
+	// only the Workload remains are left out then, because their labels are
+	// unknown.
 	IsSelected bool
 }
 
-// Reasons why Jobs, or what they used, are missing.
+// Reasons why Jobs, or the resources that they used, are missing.
 const (
 	noEnd      = "left out by --since: nothing dates the end"
 	noLabels   = "left out by --selector: only the Workload remains, and the labels are unknown"
@@ -33,7 +35,7 @@ const (
 	noAccount  = "not Kueue's: evictions and resources are unknown"
 )
 
-// List makes the answer of what was read.
+// List returns the finished Jobs of an inventory, latest first, with sums.
 func List(v *inspect.Inventory, o Options) *inspect.HistoryList {
 	list := inspect.NewHistoryList()
 	if !o.Since.IsZero() {
@@ -41,29 +43,27 @@ func List(v *inspect.Inventory, o Options) *inspect.HistoryList {
 	}
 	omitted := map[string]int{}
 	seen := map[string]bool{}
+	list.Items = make([]inspect.PastJob, 0, most(v))
 	for _, f := range v.Clusters {
-		rows, left := jobsOf(v, f, o.IsSelected)
-		omitted[noLabels] += left
-		for i := range rows {
-			row := &rows[i]
+		omitted[noLabels] += eachOf(v, f, o.IsSelected, func(row *inspect.PastJob) {
 			switch {
 			case row.UID != "" && seen[row.UID]:
-				continue
+				return
 			case !o.Since.IsZero() && row.FinishedAt == nil:
 				omitted[noEnd]++
-				continue
+				return
 			case !o.Since.IsZero() && row.FinishedAt.Time.Before(o.Since):
-				continue
+				return
 			}
 			seen[row.UID] = true
 			if reason := unknownOf(row); reason != "" {
 				omitted[reason]++
 			}
 			list.Items = append(list.Items, *row)
-		}
+		})
 	}
 	slices.SortStableFunc(list.Items, latestFirst)
-	list.Total = sum("", list.Items)
+	list.Total = sum("", each(list.Items))
 	if o.By != (By{}) {
 		list.By, list.Groups = o.By.String(), groups(list.Items, o.By)
 	}
@@ -74,11 +74,22 @@ func List(v *inspect.Inventory, o Options) *inspect.HistoryList {
 	}
 	list.Retention = retention(v)
 	list.Errors = v.Errors()
-	list.Unchecked = unchecked(v)
+	list.Unchecked = append(inspect.Unread(list.Errors), unknownOrigins(v)...)
 	return list
 }
 
-// unknownOf is why something is unknown of a Job; "" if nothing is.
+// most returns the expected number of Jobs: most have one Workload each.
+func most(v *inspect.Inventory) int {
+	n := 0
+	for _, f := range v.Clusters {
+		if f.Past != nil {
+			n += max(len(f.Past.Jobs), len(f.Past.Workloads))
+		}
+	}
+	return n
+}
+
+// unknownOf returns why something about a Job is unknown, "" if nothing is.
 func unknownOf(row *inspect.PastJob) string {
 	switch {
 	case row.Evictions == nil && row.Resources == nil:
@@ -89,7 +100,8 @@ func unknownOf(row *inspect.PastJob) string {
 	return ""
 }
 
-// latestFirst orders Jobs by when they finished. Those whose end is unknown come last.
+// latestFirst orders Jobs by the time when they finished, latest first. Those
+// with an unknown end come last.
 func latestFirst(a, b inspect.PastJob) int {
 	switch {
 	case a.FinishedAt == nil && b.FinishedAt == nil:
@@ -120,42 +132,8 @@ func retention(v *inspect.Inventory) []inspect.ContextRetention {
 	return all
 }
 
-// unchecked is what could not be read. Any context may have delegated Jobs, so that the answer
-// needs all of them.
-func unchecked(v *inspect.Inventory) []inspect.Unchecked {
-	found := []inspect.Unchecked{}
-	add := func(context, what, reason string) {
-		for i := range found {
-			if found[i].What == what && found[i].Reason == reason {
-				found[i].Contexts = append(found[i].Contexts, context)
-				return
-			}
-		}
-		found = append(found, inspect.Unchecked{What: what, Contexts: []string{context}, Reason: reason})
-	}
-	for _, f := range v.Clusters {
-		if f.Err != nil {
-			add(f.Context, inspect.Everything, inspect.NewContextError(f.Err).Message)
-			continue
-		}
-		for _, part := range append(f.KindParts(), inspect.PartKinds, inspect.PartKueue, inspect.PartWorkloads) {
-			if err := f.Gaps[part]; err != nil {
-				add(f.Context, string(part), reasonOf(err))
-			}
-		}
-	}
-	return append(found, unknownOrigins(v)...)
-}
-
-func reasonOf(err error) string {
-	e := inspect.NewContextError(err)
-	if e.Refusal != nil {
-		return e.Refusal.String()
-	}
-	return e.Message
-}
-
-// unknownOrigins are the origins of MultiKueue's mirrors where no management cluster was read.
+// unknownOrigins returns the origins of MultiKueue's mirrors as unchecked if
+// no management cluster was read.
 func unknownOrigins(v *inspect.Inventory) []inspect.Unchecked {
 	hasMirrors := false
 	for _, f := range v.Clusters {

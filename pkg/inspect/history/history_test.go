@@ -15,7 +15,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// now is when the fleet is read; at is so many minutes after the day began.
+// now is when the fleet is read. at returns a time some minutes after the
+// start of the day.
 var now = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
 func at(minutes int) time.Time {
@@ -24,7 +25,7 @@ func at(minutes int) time.Time {
 
 func times(minutes int) *metav1.Time { return &metav1.Time{Time: at(minutes)} }
 
-// job is a finished Job that was created as the day began.
+// job is a finished Job that was created at the start of the day.
 func job(name string, owner delegation.Owner, status delegation.Status, change func(*inspect.Job)) *inspect.Job {
 	j := &inspect.Job{
 		Context: "manager", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: name, UID: "uid-" + name,
@@ -36,7 +37,8 @@ func job(name string, owner delegation.Owner, status delegation.Status, change f
 	return j
 }
 
-// past is a Workload of a Job: it was admitted after ten minutes, and ended 50 minutes later.
+// past is a Workload of a Job. It was admitted after ten minutes and ended 50
+// minutes later.
 func past(name string, change func(*kueue.Past)) *kueue.Past {
 	w := &kueue.Past{
 		Namespace: "ml", Name: "job-" + name, UID: "workload-" + name, JobUID: "uid-" + name, APIVersion: "batch/v1", Kind: "Job", Job: name,
@@ -52,22 +54,31 @@ func past(name string, change func(*kueue.Past)) *kueue.Past {
 	return w
 }
 
+func pastOf(jobs []*inspect.Job, workloads ...*kueue.Past) *inspect.Past {
+	p := &inspect.Past{Workloads: workloads}
+	for _, j := range jobs {
+		p.Add(j)
+	}
+	return p
+}
+
 func listOf(o history.Options, jobs []*inspect.Job, workloads ...*kueue.Past) *inspect.HistoryList {
 	f := &inspect.Facts{
-		Context: "manager", ClusterUID: "m", Jobs: jobs, Kueue: &inspect.KueueFacts{Version: "v1beta2"},
-		Past: &inspect.Past{Workloads: workloads, IsManager: true}, Gaps: map[inspect.Part]error{},
+		Context: "manager", ClusterUID: "m", Kueue: &inspect.KueueFacts{Version: "v1beta2"},
+		Past: pastOf(jobs, workloads...), Gaps: map[inspect.Part]error{},
 	}
+	f.Past.IsManager = true
 	return history.List(inspect.NewInventory(now, []*inspect.Facts{f}, nil), o)
 }
 
-// one is the only Job of a list.
+// one returns the only Job of a list.
 func one(t *testing.T, list *inspect.HistoryList) inspect.PastJob {
 	t.Helper()
 	assert.Equal(t, len(list.Items), 1, "%+v", list.Items)
 	return list.Items[0]
 }
 
-// TestJob: a Job with its Workload, by the Workload's times.
+// TestJob checks that a Job with its Workload has the Workload's times.
 func TestJob(t *testing.T) {
 	row := one(t, listOf(history.Options{}, []*inspect.Job{job("a", delegation.MultiKueue, delegation.Complete, nil)}, past("a", nil)))
 	assert.Equal(t, *row.Cluster, "paris")
@@ -82,8 +93,8 @@ func TestJob(t *testing.T) {
 	assert.Equal(t, row.Queue, "gpu")
 }
 
-// TestClusterNotNoted: that a Job succeeded of which Kueue notes no cluster does not say that none
-// ran it.
+// TestClusterNotNoted checks that a succeeded Job without a recorded cluster
+// is not said to have run on none.
 func TestClusterNotNoted(t *testing.T) {
 	row := one(t, listOf(history.Options{}, []*inspect.Job{job("a", delegation.MultiKueue, delegation.Complete, nil)},
 		past("a", func(w *kueue.Past) { w.Cluster = "" })))
@@ -93,7 +104,8 @@ func TestClusterNotNoted(t *testing.T) {
 	assert.Equal(t, *row.Cluster, "")
 }
 
-// TestEvicted: what was lost to evictions is no wait.
+// TestEvicted checks that the time lost to evictions does not count as a
+// wait.
 func TestEvicted(t *testing.T) {
 	evicted := past("a", func(w *kueue.Past) {
 		w.AdmittedAt, w.Lost = at(40), new(25*time.Minute)
@@ -120,8 +132,8 @@ func TestLossForgotten(t *testing.T) {
 	assert.DeepEqual(t, list.Omitted, []inspect.Omission{{Count: 1, Reason: "evicted, and Kueue kept no time lost: the wait may include earlier runs"}})
 }
 
-// TestElastic: a Job that changed its size was admitted once, and used what each of its Workloads
-// was given.
+// TestElastic checks that a Job that changed its size was admitted once, and
+// used what each of its Workloads got.
 func TestElastic(t *testing.T) {
 	first := past("a", func(w *kueue.Past) {
 		w.Name, w.UID, w.FinishedAt, w.Reason = "job-a-1", "1", at(30), kueue.SliceReplaced
@@ -137,7 +149,7 @@ func TestElastic(t *testing.T) {
 	assert.DeepEqual(t, row.Resources, map[string]string{"nvidia.com/gpu": "8"})
 }
 
-// TestWithoutWorkload: nothing is claimed that no object tells.
+// TestWithoutWorkload checks that nothing is reported that no object shows.
 func TestWithoutWorkload(t *testing.T) {
 	list := listOf(history.Options{}, []*inspect.Job{job("a", delegation.MultiKueue, delegation.Complete, nil)})
 	row := one(t, list)
@@ -148,12 +160,12 @@ func TestWithoutWorkload(t *testing.T) {
 	assert.Assert(t, never.WaitSeconds == nil && never.RunSeconds == nil)
 }
 
-// TestDispatched: a Job of dispatch ran where its mark says.
+// TestDispatched checks that a dispatched Job ran where its mark says.
 func TestDispatched(t *testing.T) {
 	marked := job("a", delegation.Dispatch, delegation.Complete, func(j *inspect.Job) {
 		j.Marks = &delegation.Marks{Mirror: delegation.Place{ClusterUID: "w", Namespace: "ml", Name: "a", UID: "x"}}
 	})
-	manager := &inspect.Facts{Context: "manager", ClusterUID: "m", Jobs: []*inspect.Job{marked}, Past: &inspect.Past{}}
+	manager := &inspect.Facts{Context: "manager", ClusterUID: "m", Past: pastOf([]*inspect.Job{marked})}
 	worker := &inspect.Facts{Context: "rome", ClusterUID: "w", Past: &inspect.Past{}}
 	row := one(t, history.List(inspect.NewInventory(now, []*inspect.Facts{manager, worker}, nil), history.Options{}))
 	assert.Equal(t, *row.Cluster, "rome")
@@ -161,8 +173,8 @@ func TestDispatched(t *testing.T) {
 	assert.Equal(t, *row.Cluster, "w")
 }
 
-// TestWorkloadAlone: a Workload tells of a Job of another kind, or of one that is gone, if it was
-// given to a cluster.
+// TestWorkloadAlone checks that a Workload represents a Job of another kind,
+// or a deleted one, if a cluster got it.
 func TestWorkloadAlone(t *testing.T) {
 	gone := past("a", func(w *kueue.Past) {
 		w.Reason, w.Kind, w.APIVersion = kueue.OwnerNotFound, "JobSet", "jobset.x-k8s.io/v1alpha2"
@@ -179,7 +191,8 @@ func TestWorkloadAlone(t *testing.T) {
 	assert.Equal(t, list.Omitted[0].Count, 1)
 }
 
-// TestSince: what ended before is left out, and what nothing dates is counted.
+// TestSince checks that Jobs that ended earlier are left out, and that Jobs
+// with an unknown end are counted.
 func TestSince(t *testing.T) {
 	jobs := []*inspect.Job{
 		job("early", delegation.MultiKueue, delegation.Complete, func(j *inspect.Job) { j.FinishedTime = times(30) }),
@@ -194,17 +207,19 @@ func TestSince(t *testing.T) {
 	assert.Equal(t, list.Items[2].Name, "undated")
 }
 
-// TestTwice: a Job that two contexts show, of clusters that are not known to be one, is one.
+// TestTwice checks that a Job that two contexts show counts once, even if the
+// clusters are not known to be one.
 func TestTwice(t *testing.T) {
 	read := func(context string) *inspect.Facts {
 		j := job("a", delegation.MultiKueue, delegation.Complete, nil)
 		j.Context = context
-		return &inspect.Facts{Context: context, Jobs: []*inspect.Job{j}, Past: &inspect.Past{Workloads: []*kueue.Past{past("a", nil)}}}
+		return &inspect.Facts{Context: context, Past: pastOf([]*inspect.Job{j}, past("a", nil))}
 	}
 	assert.Equal(t, len(history.List(inspect.NewInventory(now, []*inspect.Facts{read("a"), read("b")}, nil), history.Options{}).Items), 1)
 }
 
-// TestUnchecked: what was not read is said, and so is that no management cluster was.
+// TestUnchecked checks that unread parts are reported, and that no management
+// cluster was read.
 func TestUnchecked(t *testing.T) {
 	lost := &inspect.Facts{Context: "lost", Err: errors.New("connection refused")}
 	refused := &inspect.Facts{Context: "refused", Past: &inspect.Past{}, Gaps: map[inspect.Part]error{inspect.PartWorkloads: errors.New("no")}}

@@ -16,25 +16,32 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// jobsOf are the Jobs of a cluster that finished, and how many were left out for want of labels.
-func jobsOf(v *inspect.Inventory, f *inspect.Facts, isSelected bool) (rows []inspect.PastJob, left int) {
+// eachOf calls visit for the finished Jobs of a cluster. It returns how many
+// were left out because their labels are unknown. visit may not keep the Job,
+// but may keep what the Job refers to.
+func eachOf(v *inspect.Inventory, f *inspect.Facts, isSelected bool, visit func(*inspect.PastJob)) (left int) {
 	if f.Err != nil || f.Past == nil {
-		return nil, 0
+		return 0
 	}
-	workloads := map[string][]*kueue.Past{}
+	l := &ledger{inventory: v, facts: f, grants: map[*kueue.Held]grant{}}
+	workloads := make(map[string][]*kueue.Past, len(f.Past.Workloads))
 	for _, w := range f.Past.Workloads {
-		// What nothing controls any more, and has no label, stands for itself.
+		// A Workload without an owner and a label counts as its own Job.
 		key := cmp.Or(w.JobUID, w.UID)
 		workloads[key] = append(workloads[key], w)
 	}
-	for _, j := range f.Jobs {
-		rows = append(rows, ofJob(v, j, workloads[j.UID]))
+	var row inspect.PastJob
+	for _, j := range f.Past.Jobs {
+		row = *j
+		l.complete(&row, workloads[j.UID])
+		visit(&row)
 		delete(workloads, j.UID)
 	}
 	for _, key := range slices.Sorted(maps.Keys(workloads)) {
 		all := workloads[key]
 		last := lastOf(all)
-		// Without the Job, only a Workload that was given to a cluster is known to be delegated.
+		// Without the Job, a Workload is known to be delegated only if a
+		// cluster got it.
 		if last.FinishedAt.IsZero() || last.Reason == kueue.SliceReplaced || last.Cluster == "" {
 			continue
 		}
@@ -42,12 +49,27 @@ func jobsOf(v *inspect.Inventory, f *inspect.Facts, isSelected bool) (rows []ins
 			left++
 			continue
 		}
-		rows = append(rows, ofWorkloads(f, last, all))
+		row = l.ofWorkloads(last, all)
+		visit(&row)
 	}
-	return rows, left
+	return left
 }
 
-// lastOf is the Workload that tells how a Job ended: the last one that was not replaced.
+// ledger creates the rows of one cluster.
+type ledger struct {
+	inventory *inspect.Inventory
+	facts     *inspect.Facts
+	// grants has the resources of Workloads, by the first of their Holds. Most
+	// Jobs of a queue got the same resources, and share them.
+	grants map[*kueue.Held]grant
+}
+
+// grant has the quantities that a Workload got and the flavors that they came
+// from, by resource.
+type grant struct{ quantities, flavors map[string]string }
+
+// lastOf returns the Workload that shows how a Job ended: the last one that
+// was not replaced.
 func lastOf(all []*kueue.Past) *kueue.Past {
 	return slices.MaxFunc(all, func(a, b *kueue.Past) int {
 		isReplaced := func(w *kueue.Past) int {
@@ -60,33 +82,25 @@ func lastOf(all []*kueue.Past) *kueue.Past {
 	})
 }
 
-// ofJob is a Job that is still an object, with the Workloads that Kueue made for it.
-func ofJob(v *inspect.Inventory, j *inspect.Job, all []*kueue.Past) inspect.PastJob {
-	row := inspect.PastJob{
-		Context: j.Context, ClusterUID: j.ClusterUID, APIVersion: j.APIVersion, Kind: j.Kind, Namespace: j.Namespace, Name: j.Name, UID: j.UID,
-		ManagedBy: j.ManagedBy, Labels: j.Labels, CreatedAt: j.CreationTimestamp, Result: resultOf(j),
-		AdmittedAt: j.StartTime, FinishedAt: cmp.Or(j.FinishedTime, j.CompletionTime),
-	}
-	if j.Marks != nil {
-		row.Queue = j.Marks.Queue
-	}
-	if place := j.Pinned(); !place.IsZero() {
-		row.Cluster = new(clusterAt(v, place))
+// complete adds to a Job that still exists what its Workloads record.
+func (l *ledger) complete(row *inspect.PastJob, all []*kueue.Past) {
+	if place := l.facts.Past.Places[row.UID]; !place.IsZero() {
+		row.Cluster = new(clusterAt(l.inventory, place))
 	}
 	if len(all) > 0 {
 		last := lastOf(all)
-		account(&row, last, all)
+		l.account(row, last, all)
 		if row.Result == inspect.ResultUnknown {
 			row.Result = resultBy(last.Reason)
 		}
 	}
-	measure(&row)
-	return row
+	measure(row)
 }
 
-// ofWorkloads is a Job of which only its Workloads were read: its kind was not asked for, or it is
-// gone.
-func ofWorkloads(f *inspect.Facts, last *kueue.Past, all []*kueue.Past) inspect.PastJob {
+// ofWorkloads returns a Job of which only the Workloads were read, because
+// its kind was not requested or it was deleted.
+func (l *ledger) ofWorkloads(last *kueue.Past, all []*kueue.Past) inspect.PastJob {
+	f := l.facts
 	row := inspect.PastJob{
 		Context: f.Context, ClusterUID: f.ClusterUID, APIVersion: last.APIVersion, Kind: last.Kind, Namespace: last.Namespace, Name: last.Job,
 		UID: last.JobUID, ManagedBy: delegation.MultiKueue, Labels: last.Labels, CreatedAt: metav1.NewTime(last.CreatedAt), Result: resultBy(last.Reason),
@@ -94,17 +108,18 @@ func ofWorkloads(f *inspect.Facts, last *kueue.Past, all []*kueue.Past) inspect.
 	if row.Name == "" {
 		row.APIVersion, row.Kind, row.Name = kueue.Group+"/"+f.Kueue.Version, "Workload", last.Name
 	}
-	account(&row, last, all)
+	l.account(&row, last, all)
 	measure(&row)
 	return row
 }
 
-// account adds what Workloads tell. Their times are of one clock, and so they count before those
-// that were copied from a worker.
-func account(row *inspect.PastJob, last *kueue.Past, all []*kueue.Past) {
+// account adds what Workloads record. Their times come from one clock, so
+// they are preferred to times that were copied from a worker.
+func (l *ledger) account(row *inspect.PastJob, last *kueue.Past, all []*kueue.Past) {
 	row.Queue, row.ClusterQueue = cmp.Or(row.Queue, last.Queue), last.ClusterQueue
 	row.Reason = last.Reason
-	// Kueue 0.19.2 notes no cluster where a Job ends in the moment in which it runs again.
+	// Kueue 0.19.2 records no cluster if a Job ends at the moment in which it
+	// runs again.
 	if last.Cluster != "" || last.Reason != kueue.FinishedSucceeded {
 		row.Cluster = new(last.Cluster)
 	}
@@ -124,12 +139,13 @@ func account(row *inspect.PastJob, last *kueue.Past, all []*kueue.Past) {
 		}
 		for reason, n := range w.Evictions {
 			if row.EvictionReasons == nil {
-				// Most Jobs have none, and there may be very many.
+				// Most Jobs have none, and there may be very many Jobs.
 				row.EvictionReasons = map[string]int32{}
 			}
 			row.EvictionReasons[reason] += n
 		}
-		// An elastic Job that changed its size was admitted with its first Workload.
+		// An elastic Job that changed its size was admitted with its first
+		// Workload.
 		if w.Reason == kueue.SliceReplaced && !w.AdmittedAt.IsZero() && row.AdmittedAt != nil && w.AdmittedAt.Before(row.AdmittedAt.Time) {
 			row.AdmittedAt = timeOf(w.AdmittedAt)
 		}
@@ -139,12 +155,17 @@ func account(row *inspect.PastJob, last *kueue.Past, all []*kueue.Past) {
 		row.LostSeconds = new(int64(lost.Seconds()))
 	}
 	if len(last.Holds) > 0 {
-		row.Resources, row.Flavors = resources(last.Holds)
+		what, isKnown := l.grants[&last.Holds[0]]
+		if !isKnown {
+			what.quantities, what.flavors = resources(last.Holds)
+			l.grants[&last.Holds[0]] = what
+		}
+		row.Resources, row.Flavors = what.quantities, what.flavors
 	}
 	row.ResourceHours = hours(all)
 }
 
-// measure reckons the wait and the run time.
+// measure computes the wait and the run time.
 func measure(row *inspect.PastJob) {
 	if row.AdmittedAt == nil {
 		return
@@ -166,23 +187,8 @@ func timeOf(t time.Time) *metav1.Time {
 	return &metav1.Time{Time: t}
 }
 
-// resultOf is how a Job ended, by its own status.
-func resultOf(j *inspect.Job) inspect.Result {
-	switch {
-	case j.Status == delegation.Complete:
-		return inspect.ResultComplete
-	case j.Status == delegation.Failed:
-		return inspect.ResultFailed
-	case j.Row().IsJob() && j.CompletionTime != nil:
-		// Its status is Terminating.
-		return inspect.ResultComplete
-	case j.Row().IsJob() && j.FinishedTime != nil:
-		return inspect.ResultFailed
-	}
-	return inspect.ResultUnknown
-}
-
-// resultBy is how a Job ended, by the reason of its Workload's condition Finished.
+// resultBy returns how a Job ended, from the reason of its Workload's
+// condition Finished.
 func resultBy(reason string) inspect.Result {
 	switch reason {
 	case kueue.FinishedSucceeded:
@@ -195,7 +201,8 @@ func resultBy(reason string) inspect.Result {
 	return inspect.ResultUnknown
 }
 
-// clusterAt is the context of a place that dispatch used, or what is known of its cluster.
+// clusterAt returns the context of a place that dispatch used or, if it is
+// unknown, the UID of its cluster or namespace.
 func clusterAt(v *inspect.Inventory, place delegation.Place) string {
 	for _, f := range v.Clusters {
 		if place.KnowsCluster() && place.On(f.Cluster()) == delegation.CertainlySame {
@@ -205,7 +212,8 @@ func clusterAt(v *inspect.Inventory, place delegation.Place) string {
 	return cmp.Or(place.ClusterUID, place.NamespaceUID)
 }
 
-// resources are the quantities of what a Workload was given, and the flavors of each.
+// resources returns the quantities that a Workload got, and the flavors of
+// each.
 func resources(holds []kueue.Held) (quantities, flavors map[string]string) {
 	total, from := map[string]resource.Quantity{}, map[string][]string{}
 	for _, h := range holds {
@@ -224,8 +232,8 @@ func resources(holds []kueue.Held) (quantities, flavors map[string]string) {
 	return quantities, flavors
 }
 
-// hours are what Workloads were given times the hours between the last admission and the end;
-// nil where that is not known.
+// hours returns the resources that Workloads had, times the hours between the
+// last admission and the end. It is nil if unknown.
 func hours(all []*kueue.Past) map[string]float64 {
 	var total map[string]float64
 	for _, w := range all {
@@ -243,7 +251,8 @@ func hours(all []*kueue.Past) map[string]float64 {
 	return total
 }
 
-// amount is how much of a resource is held: of memory in GiB, of others in units.
+// amount returns how much of a resource is held: memory and storage in GiB,
+// others in units.
 func amount(h kueue.Held) float64 {
 	const gib = 1 << 30
 	value := h.Quantity.AsApproximateFloat64()
@@ -254,7 +263,7 @@ func amount(h kueue.Held) float64 {
 	return value
 }
 
-// withoutWorkload is why nothing is known of what a Job used.
+// withoutWorkload returns why it is unknown what a Job used.
 func withoutWorkload(row *inspect.PastJob) string {
 	if row.ManagedBy == delegation.MultiKueue {
 		return noWorkload

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// By is what Jobs are summed up by.
+// By is the property by which Jobs are grouped.
 type By struct {
 	name string
 	// label is the key of a label, for byLabel.
@@ -29,10 +30,11 @@ const (
 	byLabel     = "label"
 )
 
-// ByValues are what By may be. The last takes the key of a label behind it.
+// ByValues returns the possible values of By. The last one takes the key of a
+// label after it.
 func ByValues() []string { return []string{byNamespace, byQueue, byOwner, byCluster, byLabel + "="} }
 
-// ParseBy reads what Jobs are summed up by; "" is the zero value.
+// ParseBy parses a value of --by. "" is the zero value.
 func ParseBy(text string) (By, error) {
 	name, label, hasLabel := strings.Cut(text, "=")
 	switch {
@@ -48,10 +50,10 @@ func ParseBy(text string) (By, error) {
 	case !hasLabel && slices.Contains(ByValues(), name):
 		return By{name: name}, nil
 	}
-	return By{}, fmt.Errorf("--by must be one of (%sKEY), not %q", strings.Join(ByValues(), ", "), text)
+	return By{}, fmt.Errorf("unknown --by %q; choose one of %sKEY", text, strings.Join(ByValues(), ", "))
 }
 
-// String is what a user typed.
+// String returns the value as the user typed it.
 func (b By) String() string {
 	if b.name == byLabel {
 		return byLabel + "=" + b.label
@@ -59,7 +61,7 @@ func (b By) String() string {
 	return b.name
 }
 
-// Labels are those that Jobs have to be read with.
+// Labels returns the labels that must be read with the Jobs.
 func (b By) Labels() []string {
 	if b.label == "" {
 		return nil
@@ -67,7 +69,7 @@ func (b By) Labels() []string {
 	return []string{b.label}
 }
 
-// group is the group of a Job, "" if it has none.
+// group returns the group of a Job, "" if it has none.
 func (b By) group(j *inspect.PastJob, isAmbiguous map[string]bool) string {
 	switch b.name {
 	case byNamespace:
@@ -91,24 +93,25 @@ func (b By) group(j *inspect.PastJob, isAmbiguous map[string]bool) string {
 	return j.Labels[b.label]
 }
 
-// groups sums up Jobs by what they have in common: those with the most Jobs first.
+// groups returns the sums of the Jobs by group, the group with the most Jobs
+// first.
 func groups(jobs []inspect.PastJob, by By) []inspect.HistorySum {
-	parts := map[string][]inspect.PastJob{}
+	parts := map[string][]*inspect.PastJob{}
 	isAmbiguous := ambiguous(jobs)
 	for i := range jobs {
 		name := by.group(&jobs[i], isAmbiguous)
-		parts[name] = append(parts[name], jobs[i])
+		parts[name] = append(parts[name], &jobs[i])
 	}
 	sums := []inspect.HistorySum{}
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
-		sums = append(sums, sum(name, parts[name]))
+		sums = append(sums, sum(name, slices.Values(parts[name])))
 	}
 	slices.SortStableFunc(sums, func(a, b inspect.HistorySum) int { return cmp.Compare(b.Jobs, a.Jobs) })
 	return sums
 }
 
-// ambiguous are the names that several management clusters have for their workers: nothing says
-// that they mean the same cluster.
+// ambiguous returns the worker names that several management clusters use.
+// They may mean different clusters.
 func ambiguous(jobs []inspect.PastJob) map[string]bool {
 	manager, is := map[string]string{}, map[string]bool{}
 	for i := range jobs {
@@ -125,13 +128,24 @@ func ambiguous(jobs []inspect.PastJob) map[string]bool {
 	return is
 }
 
-// sum sums up Jobs.
-func sum(group string, jobs []inspect.PastJob) inspect.HistorySum {
-	s := inspect.HistorySum{Group: group, Jobs: len(jobs), ResourceHours: map[string]float64{}, Clusters: []string{}}
+// each returns an iterator over the Jobs of a list.
+func each(jobs []inspect.PastJob) iter.Seq[*inspect.PastJob] {
+	return func(yield func(*inspect.PastJob) bool) {
+		for i := range jobs {
+			if !yield(&jobs[i]) {
+				return
+			}
+		}
+	}
+}
+
+// sum returns the sums of the Jobs of a group.
+func sum(group string, jobs iter.Seq[*inspect.PastJob]) inspect.HistorySum {
+	s := inspect.HistorySum{Group: group, ResourceHours: map[string]float64{}, Clusters: []string{}}
 	var waits, runs []int64
 	clusters := map[string]bool{}
-	for i := range jobs {
-		j := &jobs[i]
+	for j := range jobs {
+		s.Jobs++
 		switch j.Result {
 		case inspect.ResultFailed:
 			s.Failed++
@@ -169,8 +183,9 @@ func known(values []int64, value *int64) []int64 {
 	return append(values, *value)
 }
 
-// Quantile is the value that a part of all values does not exceed, and that is one of them; nil
-// without any (the nearest rank).
+// Quantile returns the smallest of the values that the given part of all
+// values does not exceed (nearest rank). It returns nil if there are no
+// values.
 func Quantile(values []int64, part float64) *int64 {
 	if len(values) == 0 {
 		return nil

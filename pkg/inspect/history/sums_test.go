@@ -20,7 +20,7 @@ func by(t *testing.T, text string) history.By {
 	return b
 }
 
-// TestGroups: sums of Jobs by each of what they may have in common.
+// TestGroups checks the sums of Jobs by each property.
 func TestGroups(t *testing.T) {
 	var jobs []*inspect.Job
 	var workloads []*kueue.Past
@@ -62,19 +62,21 @@ func TestGroups(t *testing.T) {
 	assert.Assert(t, s.ResourceHours["nvidia.com/gpu"]-float64(gpuMinutes)/60 < 1e-9)
 }
 
-// TestSameNames: workers of one name that belong to two management clusters are two groups.
+// TestSameNames checks that workers with one name on two management clusters
+// are two groups.
 func TestSameNames(t *testing.T) {
 	read := func(context, uid string) *inspect.Facts {
 		j := job(context, delegation.MultiKueue, delegation.Complete, nil)
 		j.Context = context
-		return &inspect.Facts{Context: context, ClusterUID: uid, Jobs: []*inspect.Job{j}, Past: &inspect.Past{Workloads: []*kueue.Past{past(context, nil)}}}
+		return &inspect.Facts{Context: context, ClusterUID: uid, Past: pastOf([]*inspect.Job{j}, past(context, nil))}
 	}
 	list := history.List(inspect.NewInventory(now, []*inspect.Facts{read("east", "1"), read("west", "2")}, nil), history.Options{By: by(t, "cluster")})
 	assert.Equal(t, list.Groups[0].Group, "paris of east")
 	assert.Equal(t, list.Groups[1].Group, "paris of west")
 }
 
-// TestQuantile: the nearest rank, which is one of the values.
+// TestQuantile checks that the result is the nearest rank, which is one of
+// the values.
 func TestQuantile(t *testing.T) {
 	assert.Assert(t, history.Quantile(nil, 0.5) == nil)
 	for _, c := range []struct {
@@ -92,7 +94,7 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// TestParseBy: what --by may not be.
+// TestParseBy checks invalid values of --by.
 func TestParseBy(t *testing.T) {
 	for _, text := range []string{"user", "label", "label=", "label=a b", "queue=x"} {
 		_, err := history.ParseBy(text)

@@ -13,12 +13,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// assignment is what becomes of a request in a ClusterQueue: as good as the best flavor
-// of each group of resources, as bad as the worst group and podset.
+// assignment is the result of a request in a ClusterQueue: as good as the
+// best flavor of each group of resources, as bad as the worst group and
+// podset.
 type assignment struct {
 	verdict inspect.Verdict
 	tries   []try
-	// worst is the try that the verdict rests on, nil where everything fits.
+	// worst is the try that decides the verdict, nil if everything fits.
 	worst *try
 	// uncovered is a resource that no flavor of the queue has, "" if all are covered.
 	uncovered    string
@@ -27,42 +28,43 @@ type assignment struct {
 
 // try is a flavor that was tried for some resources of a podset.
 type try struct {
-	asked     *asked
+	demand    *podSetDemand
 	resources []string
 	flavor    string
 	suitability
 	verdict inspect.Verdict
 	borrows bool
-	// chosen is whether it is the one that Kueue would take, or wait for.
+	// chosen is whether Kueue would take this flavor, or wait for it.
 	chosen bool
 	rooms  []room
 }
 
-// room is what is asked of a resource in a flavor, and what there is.
+// room is the amount of a resource requested in a flavor, and the amounts
+// free now and available at most.
 type room struct {
-	resource          string
-	asked, free, most capacity.Amount
+	resource              string
+	requested, free, most capacity.Amount
 }
 
-// lacks is how much more would be needed, now and at all.
+// lacks returns how much is missing, now and even if nothing else used quota.
 func (r room) lacks() (now, atAll capacity.Amount) {
-	return max(0, r.asked.Minus(r.free)), max(0, r.asked.Minus(r.most))
+	return max(0, r.requested.Minus(r.free)), max(0, r.requested.Minus(r.most))
 }
 
 // assigner tries flavors of a queue.
 type assigner struct {
 	queue *capacity.Node
-	// flavor tells whether a flavor suits a podset.
+	// flavor reports whether a flavor suits a podset.
 	flavor func(set *kueue.PodTemplate, name string) suitability
-	// given is what earlier podsets of the same request were given.
+	// given has what earlier podsets of the same request were given.
 	given map[capacity.FlavorResource]capacity.Amount
-	// preempts says whether room for so much can be made by preempting.
+	// preempts reports whether preemption can free an amount.
 	preempts func(fr capacity.FlavorResource, amount capacity.Amount) bool
 }
 
-// assign goes through the podsets in their order, each on top of those before it, and
-// never comes back to one, as Kueue does.
-func (a *assigner) assign(all []asked) assignment {
+// assign assigns flavors to the podsets in order, each in addition to those
+// before it, without backtracking, as Kueue does.
+func (a *assigner) assign(all []podSetDemand) assignment {
 	a.given = map[capacity.FlavorResource]capacity.Amount{}
 	result := assignment{verdict: inspect.Fits}
 	groups := a.queue.Queue.Groups()
@@ -93,30 +95,45 @@ func (a *assigner) assign(all []asked) assignment {
 		}
 	}
 	for i := range result.tries {
-		if t := &result.tries[i]; t.chosen && t.verdict == result.verdict && result.verdict != inspect.Fits && result.worst == nil {
+		t := &result.tries[i]
+		if !t.chosen || t.verdict != result.verdict || result.verdict == inspect.Fits {
+			continue
+		}
+		if result.worst == nil || t.addsTo(result.worst) {
 			result.worst = t
 		}
 	}
 	return result
 }
 
-// lacks notes that no flavor has a resource. The first one stays.
-func (r *assignment) lacks(set *asked, resource string) {
+// addsTo reports whether a try lacks the same quota as the try of an earlier
+// podset. It then shows how much the whole request lacks.
+func (t *try) addsTo(earlier *try) bool {
+	if !t.suits || !earlier.suits || t.flavor != earlier.flavor {
+		return false
+	}
+	mine, isShort := t.shortest()
+	other, _ := earlier.shortest()
+	return isShort && mine.resource == other.resource
+}
+
+// lacks records that no flavor has a resource. Only the first one is kept.
+func (r *assignment) lacks(set *podSetDemand, resource string) {
 	if r.uncovered == "" {
 		r.verdict, r.uncovered, r.uncoveredAsk = inspect.Never, resource, set.total[resource]
 	}
 }
 
-// positive are the resources of which something is asked for.
+// positive returns the resources with a positive amount.
 func positive(total map[string]capacity.Amount) map[string]capacity.Amount {
 	left := maps.Clone(total)
 	maps.DeleteFunc(left, func(_ string, n capacity.Amount) bool { return n <= 0 })
 	return left
 }
 
-// covered takes from what is left those resources that a group has, sorted. Pods are
-// counted only where they are covered.
-func covered(g *kueue.ResourceGroup, left map[string]capacity.Amount, set *asked) []string {
+// covered removes from left the resources that a group has, and returns them
+// sorted. Pods count only if the group covers them.
+func covered(g *kueue.ResourceGroup, left map[string]capacity.Amount, set *podSetDemand) []string {
 	var names []string
 	for _, name := range g.CoveredResources {
 		if name == "pods" && set.count > 0 {
@@ -135,8 +152,8 @@ func worse(a, b inspect.Verdict) bool { return rank(a) > rank(b) }
 
 func rank(v inspect.Verdict) int { return slices.Index(inspect.Verdicts(), v) }
 
-// tryGroup tries the flavors of a group in their order, and chooses one.
-func (a *assigner) tryGroup(g *kueue.ResourceGroup, set *asked, resources []string) []try {
+// tryGroup tries the flavors of a group in order, and chooses one.
+func (a *assigner) tryGroup(g *kueue.ResourceGroup, set *podSetDemand, resources []string) []try {
 	fungibility := a.queue.Queue.Spec.Fungibility
 	stopsAtBorrowing := fungibility.WhenCanBorrow != "TryNextFlavor"
 	stopsAtPreempting := fungibility.WhenCanPreempt == "MayStopSearch" || fungibility.WhenCanPreempt == "Preempt"
@@ -158,14 +175,14 @@ func (a *assigner) tryGroup(g *kueue.ResourceGroup, set *asked, resources []stri
 	if best >= 0 {
 		tries[best].chosen = true
 		for _, r := range tries[best].rooms {
-			a.given[capacity.FlavorResource{Flavor: tries[best].flavor, Resource: r.resource}] = r.asked
+			a.given[capacity.FlavorResource{Flavor: tries[best].flavor, Resource: r.resource}] = r.requested
 		}
 	}
 	return tries
 }
 
-// better says whether one flavor is to be preferred to another one that comes before it.
-// What may fit stands before what has to wait.
+// better reports whether a flavor is preferable to an earlier one. One that
+// may fit is preferred to one that must wait.
 func better(t, than *try) bool {
 	order := []inspect.Verdict{inspect.Fits, inspect.Unknown, inspect.Waits, inspect.Never}
 	if t.verdict != than.verdict {
@@ -181,12 +198,12 @@ func (a *assigner) canPreempt(t *try) bool {
 	})
 }
 
-func (a *assigner) tryFlavor(name string, set *asked, resources []string) try {
-	t := try{asked: set, resources: resources, flavor: name, suitability: a.flavor(set.set, name), verdict: inspect.Fits}
+func (a *assigner) tryFlavor(name string, set *podSetDemand, resources []string) try {
+	t := try{demand: set, resources: resources, flavor: name, suitability: a.flavor(set.set, name), verdict: inspect.Fits}
 	for _, resource := range resources {
 		fr := capacity.FlavorResource{Flavor: name, Resource: resource}
 		r := room{
-			resource: resource, asked: set.total[resource].Plus(a.given[fr]),
+			resource: resource, requested: set.total[resource].Plus(a.given[fr]),
 			free: a.queue.Free(fr), most: a.queue.Most(fr),
 		}
 		quota, isListed := a.queue.Quota(fr)
@@ -194,17 +211,17 @@ func (a *assigner) tryFlavor(name string, set *asked, resources []string) try {
 			r.free, r.most = 0, 0
 		}
 		t.rooms = append(t.rooms, r)
-		t.borrows = t.borrows || a.queue.Used(fr).Plus(r.asked) > quota.Nominal
+		t.borrows = t.borrows || a.queue.Used(fr).Plus(r.requested) > quota.Nominal
 		switch {
-		case r.asked > r.most:
+		case r.requested > r.most:
 			t.verdict = inspect.Never
-		case r.asked > r.free && t.verdict != inspect.Never:
+		case r.requested > r.free && t.verdict != inspect.Never:
 			t.verdict = inspect.Waits
 		}
 	}
 	switch {
 	case !t.isKnown && t.verdict == inspect.Never:
-		// Whether it suits does not matter.
+		// Too large for the flavor: whether it suits does not matter.
 		t.suitability = suitability{isKnown: true, suits: true}
 	case !t.isKnown:
 		t.verdict = inspect.Unknown
@@ -214,13 +231,13 @@ func (a *assigner) tryFlavor(name string, set *asked, resources []string) try {
 	return t
 }
 
-// searchLimit is how many ways of placing podsets are looked at.
+// searchLimit is how many ways of placing podsets are tried.
 const searchLimit = 10000
 
-// isPossible says whether there is any way to place all podsets, if nobody else used
-// anything. It looks at all ways, since Kueue may take another one on another day; isSure
-// is false where there are too many.
-func (a *assigner) isPossible(all []asked) (possible, isSure bool) {
+// isPossible reports whether there is any way to place all podsets if nothing
+// else used quota. It tries all ways, because Kueue may choose another one at
+// another time. isSure is false if there are too many.
+func (a *assigner) isPossible(all []podSetDemand) (possible, isSure bool) {
 	groups := a.queue.Queue.Groups()
 	for g := range groups {
 		left := searchLimit
@@ -231,7 +248,7 @@ func (a *assigner) isPossible(all []asked) (possible, isSure bool) {
 	return true, true
 }
 
-func (a *assigner) isPossibleIn(g *kueue.ResourceGroup, all []asked, given map[capacity.FlavorResource]capacity.Amount, left *int) bool {
+func (a *assigner) isPossibleIn(g *kueue.ResourceGroup, all []podSetDemand, given map[capacity.FlavorResource]capacity.Amount, left *int) bool {
 	*left--
 	if *left <= 0 {
 		return false
@@ -263,8 +280,8 @@ func (a *assigner) isPossibleIn(g *kueue.ResourceGroup, all []asked, given map[c
 	return false
 }
 
-// shortest is the room of a try that lacks most, by what it has at most or, if never is
-// not the matter, by what is free.
+// shortest returns the room of a try that lacks most, by its limit or, if the
+// limit is enough, by what is free. It returns false if nothing is lacking.
 func (t *try) shortest() (room, bool) {
 	short := slices.DeleteFunc(slices.Clone(t.rooms), func(r room) bool {
 		now, atAll := r.lacks()
@@ -280,9 +297,9 @@ func (t *try) shortest() (room, bool) {
 	}), true
 }
 
-// amount fills in the resource that an assignment rests on: the one that is short or, where
-// everything fits, the one with the smallest part left, other resources than CPU and memory
-// first.
+// amount fills in the resource that decides an assignment: the one that is
+// short or, if everything fits, the one with the smallest part left. Other
+// resources come before CPU and memory.
 func (s *site) amount(a *assignment) {
 	t := a.worst
 	if t == nil {
@@ -298,11 +315,11 @@ func (s *site) amount(a *assignment) {
 		})
 	}
 	s.Resource, s.Flavor = r.resource, t.flavor
-	s.Needs, s.Free, s.Limit = r.asked.Text(r.resource), r.free.Text(r.resource), r.most.Text(r.resource)
+	s.Needs, s.Free, s.Limit = r.requested.Text(r.resource), r.free.Text(r.resource), r.most.Text(r.resource)
 }
 
-// scarcest is the chosen try with a resource that most clusters have little of, nil if none
-// was chosen.
+// scarcest returns the chosen try with the resource that decides, by weight,
+// nil if none was chosen.
 func scarcest(tries []try) *try {
 	var found *try
 	least := math.Inf(1)
@@ -320,9 +337,10 @@ func scarcest(tries []try) *try {
 	return found
 }
 
-// weight orders rooms: the smaller, the more it decides.
+// weight orders rooms: the one with the smallest weight decides. Resources
+// that all Pods use come last.
 func (r room) weight() float64 {
-	w := float64(r.free) / float64(max(1, r.asked))
+	w := float64(r.free) / float64(max(1, r.requested))
 	const common = 1e6
 	switch r.resource {
 	case string(corev1.ResourceCPU), string(corev1.ResourceMemory), string(corev1.ResourcePods), string(corev1.ResourceEphemeralStorage):

@@ -30,12 +30,12 @@ func resume(context, kind, namespace, name string) inspect.PlacementChange {
 	}
 }
 
-// suggest adds what would make a request fit that does not: to ask for less, to raise the
-// quota, or to tolerate a taint.
+// suggest adds changes that would make a request fit: to request less, to
+// raise the quota, or to tolerate a taint.
 func (s *site) suggest(result *assignment) {
 	for i := range result.tries {
 		t := &result.tries[i]
-		if result.worst == nil || t.asked != result.worst.asked || t.suits {
+		if result.worst == nil || t.demand != result.worst.demand || t.suits {
 			continue
 		}
 		if t.tolerate != nil && s.hasRoomBut(t) {
@@ -54,7 +54,7 @@ func (s *site) suggest(result *assignment) {
 	if result.verdict == inspect.Never {
 		if r.most > 0 {
 			s.change(inspect.PlacementChange{
-				Message: fmt.Sprintf("request at most %s %s%s, for %s", r.most.Text(r.resource), r.resource, fewerPods(t.asked, r), s.Context), Share: r.share(atAll),
+				Message: fmt.Sprintf("request at most %s %s%s, for %s", r.most.Text(r.resource), r.resource, fewerPods(t.demand, r), s.Context), Share: r.share(atAll),
 			})
 		}
 		s.raise(capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}, atAll, r.share(atAll))
@@ -63,7 +63,7 @@ func (s *site) suggest(result *assignment) {
 	s.raise(capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}, now, r.share(now))
 }
 
-// hasRoomBut says whether nothing but its taint keeps a flavor from being taken.
+// hasRoomBut reports whether only its taint keeps a flavor from being used.
 func (s *site) hasRoomBut(t *try) bool {
 	for _, r := range t.rooms {
 		if now, _ := r.lacks(); now > 0 {
@@ -73,9 +73,9 @@ func (s *site) hasRoomBut(t *try) bool {
 	return true
 }
 
-// fewerPods says with how many pods it would fit, or that it is all pods together that ask
-// for too much, where one of them does.
-func fewerPods(a *asked, r room) string {
+// fewerPods says with how many Pods a request would fit. If even one Pod is
+// too large, it says that the amount is for all Pods.
+func fewerPods(a *podSetDemand, r room) string {
 	total := a.total[r.resource]
 	if a.count <= 1 || total == 0 {
 		return " in all"
@@ -90,10 +90,10 @@ func fewerPods(a *asked, r room) string {
 	return fmt.Sprintf(" (1 pod at once, not %d)", a.count)
 }
 
-// share is which part of what is asked an amount is.
-func (r room) share(of capacity.Amount) float64 { return float64(of) / float64(max(1, r.asked)) }
+// share returns an amount as a fraction of the requested one.
+func (r room) share(of capacity.Amount) float64 { return float64(of) / float64(max(1, r.requested)) }
 
-// raise adds what gives a queue more quota.
+// raise adds the change that gives a queue more quota.
 func (s *site) raise(fr capacity.FlavorResource, by capacity.Amount, share float64) {
 	q := s.queue.Queue
 	quota, ok := s.queue.Quota(fr)
@@ -105,7 +105,7 @@ func (s *site) raise(fr capacity.FlavorResource, by capacity.Amount, share float
 	s.change(inspect.PlacementChange{Message: fix.Text, Command: fix.Shell(), Share: share})
 }
 
-// quantityText returns an amount as a field of an object has it.
+// quantityText returns an amount in the form of a field of an object.
 func quantityText(name string, amount capacity.Amount) string {
 	if amount == capacity.Unlimited {
 		return resource.NewQuantity(int64(amount), resource.DecimalSI).String()
@@ -121,8 +121,9 @@ func amountOf(h inspect.Holder) capacity.Amount {
 	return capacity.AmountOf(h.Resource, q)
 }
 
-// refusedByLimits says why the namespace refuses the pods, "" if it does not.
-func (s *site) refusedByLimits(all []asked) string {
+// refusedByLimits returns why the namespace refuses the Pods, "" if it does
+// not.
+func (s *site) refusedByLimits(all []podSetDemand) string {
 	for i := range all {
 		spec := &all[i].set.Template.Spec
 		for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// TestRefused: of several reasons it is the same one that is told, however often.
+// TestRefused checks that of several reasons always the same one is reported.
 func TestRefused(t *testing.T) {
 	much, little := resource.MustParse("8"), resource.MustParse("1")
 	c := corev1.Container{Resources: corev1.ResourceRequirements{

@@ -7,10 +7,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Class is what the classes that a request names come to on one cluster.
+// Class has the effects of the classes that a request names, on one cluster.
 type Class struct {
-	// Priority is that of a WorkloadPriorityClass, or else of a PriorityClass. PriorityUnread
-	// says why it is unknown.
+	// Priority is that of a WorkloadPriorityClass or, without one, of a
+	// PriorityClass. PriorityUnread says why it is unknown.
 	Priority       int32
 	PriorityUnread string
 	// Overhead is what a RuntimeClass adds to each Pod. OverheadUnread says why it is unknown.

@@ -14,9 +14,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 )
 
-// TestClasses: the priority decides who comes first in a StrictFIFO queue and who may be
-// preempted, and the overhead of a RuntimeClass counts. What was not read is unknown, where it
-// decides.
+// TestClasses checks that the priority decides which Job comes first in a
+// StrictFIFO queue and which may be preempted, and that the overhead of a
+// RuntimeClass counts. If a class was not read and decides, the verdict is
+// unknown.
 func TestClasses(t *testing.T) {
 	strict := strings.Replace(simple("4"), "{namespaceSelector: {}", "{queueingStrategy: StrictFIFO, namespaceSelector: {}", 1) + `
 workloads: [{metadata: {namespace: ml, name: first, uid: first, creationTimestamp: "2026-01-01T00:00:00Z"}, spec: {queueName: q, priority: 10}, status: {conditions: [
@@ -62,8 +63,9 @@ workloads: [{metadata: {namespace: ml, name: first, uid: first, creationTimestam
 	}
 }
 
-// TestLimitRangeOrder: before 0.20 it depends on the patch whether a limit counts before the
-// defaults of a LimitRange. Only where that decides, the verdict is unknown.
+// TestLimitRangeOrder checks that before 0.20, the verdict is unknown only if
+// it depends on the order of limits and LimitRange defaults, which depends on
+// the patch version.
 func TestLimitRangeOrder(t *testing.T) {
 	limits := `
 limits: [{metadata: {namespace: ml, name: d}, spec: {limits: [{type: Container, defaultRequest: {cpu: 500m}}]}}]`

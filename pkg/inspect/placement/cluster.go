@@ -16,15 +16,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// site is one cluster, as a request is judged there.
+// site judges a request on one cluster.
 type site struct {
 	facts   *inspect.Facts
 	room    *inspect.Capacity
 	request *Request
-	// own is the Workload that the request has there, nil if it has none.
+	// own is the Workload of the request there, nil if it has none.
 	own *kueue.Workload
 	now time.Time
-	// uncounted is why its requests are unknown, "" if they are known.
+	// uncounted says why its requests are unknown, "" if they are known.
 	uncounted string
 	*inspect.Placement
 
@@ -33,8 +33,8 @@ type site struct {
 	queue *capacity.Node
 }
 
-// On judges a request on one cluster. own is the Workload that it has there, nil if it has
-// none; f is nil where nothing was read.
+// On judges a request on one cluster. own is its Workload there, nil if it
+// has none. f is nil if nothing was read.
 func On(f *inspect.Facts, r *Request, own *kueue.Workload, now time.Time) *inspect.Placement {
 	s := &site{facts: f, request: r, own: own, now: now, Placement: inspect.NewPlacement("")}
 	if f != nil {
@@ -51,7 +51,8 @@ func On(f *inspect.Facts, r *Request, own *kueue.Workload, now time.Time) *inspe
 	return s.Placement
 }
 
-// decide ends the judgment.
+// decide ends the judgment. It returns false, so that steps can return its
+// result.
 func (s *site) decide(v inspect.Verdict, reason inspect.PlacementReason, format string, arguments ...any) bool {
 	s.Verdict, s.Reason, s.Message = v, reason, fmt.Sprintf(format, arguments...)
 	return false
@@ -66,7 +67,7 @@ func (s *site) condition(name string, state inspect.State, format string, argume
 	s.Conditions = append(s.Conditions, c)
 }
 
-// because is why a part could not be read, in words.
+// because describes why a part could not be read.
 func (s *site) because(err error) string { return kubecontext.InContext(s.Context, "", err).Message() }
 
 func (s *site) isReached() bool {
@@ -95,7 +96,7 @@ func (s *site) isReached() bool {
 	return true
 }
 
-// hasQuota ends the judgment where quota was reserved already.
+// hasQuota ends the judgment if quota is already reserved.
 func (s *site) hasQuota() bool {
 	if s.own == nil || !s.own.Is(kueue.QuotaReserved) {
 		return true
@@ -119,7 +120,8 @@ func (s *site) hasQuota() bool {
 	return s.decide(inspect.Fits, inspect.HasQuota, "has quota")
 }
 
-// isHeld ends the judgment if the Workload itself is kept from running.
+// isHeld ends the judgment if the Workload itself keeps the request from
+// running.
 func (s *site) isHeld() bool {
 	if s.own == nil {
 		return true
@@ -150,9 +152,9 @@ func (s *site) isHeld() bool {
 
 func (s *site) hasNamespace() bool {
 	const name = inspect.ConditionNamespace
-	known, asked := s.room.Namespaces[s.request.Namespace]
+	known, isRead := s.room.Namespaces[s.request.Namespace]
 	switch {
-	case !asked:
+	case !isRead:
 		s.condition(name, inspect.NotKnown, "?")
 	case known == nil:
 		s.condition(name, inspect.No, "no")
@@ -164,8 +166,8 @@ func (s *site) hasNamespace() bool {
 	return true
 }
 
-// findLocal finds the LocalQueue: among all, or as it was asked for by name, which needs
-// fewer rights.
+// findLocal returns the LocalQueue: from the list of all, or from the request
+// by name, which needs fewer rights.
 func (s *site) findLocal() (local *kueue.LocalQueue, err error) {
 	is := func(q *kueue.LocalQueue) bool { return q.Namespace == s.request.Namespace && q.Name == s.request.Queue }
 	for _, list := range [][]*kueue.LocalQueue{s.room.LocalQueues, s.facts.Kueue.LocalQueues} {
@@ -174,14 +176,14 @@ func (s *site) findLocal() (local *kueue.LocalQueue, err error) {
 		}
 	}
 	if err = s.room.Gaps[inspect.PartQueues]; err != nil && s.facts.Gaps[inspect.PartQueues] == nil && s.isAskedFor() {
-		// It was asked for by its name, and is not there.
+		// The queue was requested by name and does not exist.
 		return nil, nil
 	}
 	return nil, err
 }
 
-// isAskedFor says whether the reading asked for the queue by its name, as it does for
-// those of the Jobs that are traced.
+// isAskedFor reports whether the queue was requested by name, as is done for
+// the queues of traced Jobs.
 func (s *site) isAskedFor() bool {
 	return slices.Contains(s.facts.Kueue.QueuesAsked, s.request.Namespace+"/"+s.request.Queue)
 }
@@ -248,7 +250,8 @@ func (s *site) hasClusterQueue(queue string) bool {
 	return true
 }
 
-// isPermitted is whether the ClusterQueue takes Workloads of the namespace.
+// isPermitted reports whether the ClusterQueue accepts Workloads of the
+// namespace.
 func (s *site) isPermitted() bool {
 	q := s.queue.Queue
 	if q.Spec.NamespaceSelector == nil {

@@ -2,6 +2,7 @@ package placement_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// world is a cluster in short.
+// world is a short description of a cluster.
 type world struct {
 	Queues    []*kueue.ClusterQueue    `json:"queues"`
 	Cohorts   []*kueue.Cohort          `json:"cohorts"`
@@ -25,13 +26,13 @@ type world struct {
 	Locals    []*kueue.LocalQueue      `json:"locals"`
 	Workloads []*kueue.ClaimedWorkload `json:"workloads"`
 	Limits    []*corev1.LimitRange     `json:"limits"`
-	// Labels are those of the namespace ml.
+	// Labels are the labels of namespace ml.
 	Labels map[string]string `json:"labels"`
 	// Unread are parts that could not be read.
 	Unread []inspect.Part `json:"unread"`
-	// Own is the Workload that the request has there.
+	// Own is the Workload of the request there.
 	Own *kueue.Workload `json:"own"`
-	// Told is what Kueue says that the pods ask for.
+	// Told is what the Pods request according to Kueue.
 	Told []kueue.PodSetRequests `json:"told"`
 }
 
@@ -41,14 +42,14 @@ locals: [{metadata: {namespace: ml, name: q}, spec: {clusterQueue: q}}]
 flavors: [{metadata: {name: f}}]
 `
 
-// simple is a queue that has so much cpu.
+// simple is a queue with an amount of CPU.
 func simple(cpu string) string {
 	return plain + `
 queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: ` + cpu + `}]}]}]}}]
 `
 }
 
-// holding is a Workload that has so much cpu of a flavor.
+// holding is a Workload that holds an amount of CPU in a flavor.
 func holding(queue, name, flavor, cpu, priority string) string {
 	return `{metadata: {namespace: ml, name: ` + name + `, uid: ` + name + `}, spec: {priority: ` + priority + `}, status: {admission: {clusterQueue: ` + queue +
 		`, podSetAssignments: [{name: main, count: 1, flavors: {cpu: ` + flavor + `}, resourceUsage: {cpu: ` + cpu + `}}]},
@@ -89,7 +90,8 @@ func parse[T any](t *testing.T, text string) T {
 	return o
 }
 
-// judged is a Job's placement on a cluster; job is its spec in short.
+// judged returns a Job's placement on a cluster. job is a short form of its
+// spec.
 func judged(t *testing.T, cluster, job string) *inspect.Placement {
 	t.Helper()
 	w := parse[world](t, cluster)
@@ -105,12 +107,12 @@ func judged(t *testing.T, cluster, job string) *inspect.Placement {
 	return placement.On(f, &r, w.Own, time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC))
 }
 
-// pods is a Job of so many pods that ask for so much.
+// pods is a Job with a number of Pods that each request an amount.
 func pods(count, requests string) string {
 	return `{spec: {parallelism: ` + count + `, template: {spec: {containers: [{name: c, resources: {requests: {` + requests + `}}}]}}}}`
 }
 
-// TestOn: the fact sheet's cases of quota, flavors and queues.
+// TestOn checks the cases of quota, flavors and queues of the reference.
 func TestOn(t *testing.T) {
 	gpus := strings.ReplaceAll(simple("10"), "coveredResources: [cpu]", "coveredResources: [cpu, gpu]")
 	two := plain + `
@@ -259,8 +261,8 @@ func waiting(name, cpu string) string {
  status: {resourceRequests: [{name: main, resources: {cpu: ` + cpu + `}}]}}`
 }
 
-// TestTopologyOfAWorkload: Kueue writes down in each Workload which label tells a pod's
-// index, whether a topology is asked for or not.
+// TestTopologyOfAWorkload checks that the label of a Pod's index, which Kueue
+// records in every Workload, does not count as a topology request.
 func TestTopologyOfAWorkload(t *testing.T) {
 	w := parse[world](t, simple("4"))
 	j := parse[batchv1.Job](t, pods("1", "cpu: 1"))
@@ -282,7 +284,7 @@ func TestTopologyOfAWorkload(t *testing.T) {
 	}
 }
 
-// TestSmallest: of all clusters' changes, the one that asks for least.
+// TestSmallest checks that the smallest change of all clusters is chosen.
 func TestSmallest(t *testing.T) {
 	far, near := judged(t, simple("2"), pods("8", "cpu: 1")), judged(t, simple("7"), pods("8", "cpu: 1"))
 	change, ok := placement.Smallest([]inspect.Placement{*far, *near})
@@ -298,4 +300,24 @@ func TestSmallest(t *testing.T) {
 	assert.Equal(t, change.Message, "request at most 4 cpu (4 pods at once, not 8), for w")
 	assert.Equal(t, placement.Overall([]inspect.Placement{*gate, *fits}), inspect.Never)
 	assert.Equal(t, placement.Sum([]inspect.Placement{*gate, *far, *fits}), "2 clusters: 1 with room, 1 never; none is asked before w has let it pass")
+}
+
+// TestPodSetsTogether checks that podsets that wait for the same quota need
+// it together.
+func TestPodSetsTogether(t *testing.T) {
+	now := time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)
+	for _, tt := range []struct{ cluster, message, change string }{
+		{simple("4") + "workloads: [" + holding("q", "a", "f", "4", "0") + "]", "needs 3 cpu, 0 free (flavor f)", "raise the quota of ClusterQueue q on w by 3 to 7 cpu (flavor f)"},
+		{simple("0"), "needs 3 cpu, limit 0 (flavor f)", "raise the quota of ClusterQueue q on w by 3 to 3 cpu (flavor f)"},
+	} {
+		w := parse[world](t, tt.cluster)
+		leader, workers := parse[batchv1.Job](t, pods("1", "cpu: 1")), parse[batchv1.Job](t, pods("2", "cpu: 1"))
+		leader.Namespace = "ml"
+		r := placement.OfJob(&leader, "q")
+		r.PodSets[0].Name = "leader"
+		r.PodSets = append(r.PodSets, placement.OfJob(&workers, "q").PodSets...)
+		p := placement.On(w.facts(), &r, nil, now)
+		assert.Assert(t, strings.Contains(p.Message, tt.message), p.Message)
+		assert.Assert(t, slices.ContainsFunc(p.Changes, func(c inspect.PlacementChange) bool { return c.Message == tt.change }), "%+v", p.Changes)
+	}
 }

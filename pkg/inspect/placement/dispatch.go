@@ -6,9 +6,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// forDispatch judges what waits for this plugin to dispatch it: on every cluster but its own.
-// What would be in its way is for the dispatch command to find out, which asks servers to
-// try it; here is told what can be seen without.
+// forDispatch judges a Job that waits to be dispatched by this plugin, on
+// every cluster except its own. It reports only visible obstacles. The
+// dispatch command finds others by dry runs.
 func forDispatch(v *inspect.Inventory, o *inspect.Job) []inspect.Placement {
 	r := Request{Namespace: o.Namespace, PodSets: podSetsOf(o)}
 	var all []inspect.Placement
@@ -20,7 +20,7 @@ func forDispatch(v *inspect.Inventory, o *inspect.Job) []inspect.Placement {
 	return all
 }
 
-// bare judges a request on a cluster where no queue has a say.
+// bare judges a request on a cluster where no queue decides.
 func bare(f *inspect.Facts, r *Request, now time.Time) *inspect.Placement {
 	s := &site{facts: f, request: r, now: now, Placement: inspect.NewPlacement(f.Context)}
 	if f.Err != nil {

@@ -14,20 +14,22 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// suitability is whether a flavor is one for some pods, whatever room there is.
+// suitability is whether a flavor suits some Pods, however much of it is
+// free.
 type suitability struct {
 	suits bool
-	// isKnown is false where that cannot be told.
+	// isKnown is false if that is unknown.
 	isKnown bool
-	// lack is why it does not suit, and why is why that is unknown, in words that follow the
-	// flavor's name. tolerate is the taint that would have to be tolerated.
+	// lack is why it does not suit, and why is why that is unknown, in words
+	// that follow the flavor's name. tolerate is the taint that the Pods would
+	// have to tolerate.
 	why      string
 	lack     kueue.Lack
 	tolerate *corev1.Taint
 }
 
-// topologyAnnotations are how pods ask to be near each other (kueue:
-// apis/kueue/v1beta2/topology_types.go).
+// topologyAnnotations returns the annotations by which Pods request
+// topology-aware placement (kueue: apis/kueue/v1beta2/topology_types.go).
 func topologyAnnotations() []string {
 	return []string{
 		"kueue.x-k8s.io/podset-required-topology", "kueue.x-k8s.io/podset-preferred-topology",
@@ -36,8 +38,8 @@ func topologyAnnotations() []string {
 	}
 }
 
-// isBound is whether a podset has to be placed by topology, which hangs on nodes and pods
-// that nobody here looks at.
+// isBound reports whether a podset must be placed by topology. That depends
+// on nodes and Pods, which are not read.
 func isBound(set *kueue.PodTemplate) bool {
 	return set.Topology.IsExplicit() || slices.ContainsFunc(topologyAnnotations(), func(key string) bool {
 		_, isAsked := set.Template.Annotations[key]
@@ -45,9 +47,9 @@ func isBound(set *kueue.PodTemplate) bool {
 	})
 }
 
-// suits says whether a flavor is one for the pods of a podset: its taints are tolerated,
-// and what they ask of nodes does not contradict its labels. allTopology is whether all
-// flavors of the queue are such with a topology.
+// suits reports whether a flavor suits the Pods of a podset: they tolerate
+// its taints, and their node requirements do not contradict its labels.
+// allTopology is whether all flavors of the queue have a topology.
 func suits(set *kueue.PodTemplate, f *kueue.ResourceFlavor, allTopology bool) suitability {
 	if f == nil {
 		return unsuited(kueue.Lack{Reason: kueue.ReasonFlavorMissing})
@@ -81,8 +83,8 @@ func suits(set *kueue.PodTemplate, f *kueue.ResourceFlavor, allTopology bool) su
 	return suitability{isKnown: true, suits: true}
 }
 
-// selectorFor is what of a node selector Kueue compares with a flavor: the keys that the
-// flavor labels its nodes with.
+// selectorFor returns the part of a node selector that Kueue compares with a
+// flavor: the keys with which the flavor labels its nodes.
 func selectorFor(spec *corev1.PodSpec, f *kueue.ResourceFlavor) map[string]string {
 	selector := map[string]string{}
 	for key, value := range spec.NodeSelector {
@@ -93,8 +95,9 @@ func selectorFor(spec *corev1.PodSpec, f *kueue.ResourceFlavor) map[string]strin
 	return selector
 }
 
-// affinityFor is the same of what is required of nodes. One term that asks for nothing
-// of it is enough to match.
+// affinityFor returns the part of the required node affinity that Kueue
+// compares with a flavor. It is nil if one term has no such part, because one
+// term is enough to match.
 func affinityFor(spec *corev1.PodSpec, f *kueue.ResourceFlavor) *corev1.Affinity {
 	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil || spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return nil

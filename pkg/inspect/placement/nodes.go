@@ -14,9 +14,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// countNodes tells how many nodes could take a pod of each kind, if nothing else ran there:
-// of the kind that fewest could take. It changes no verdict: quota is given without looking
-// at nodes, and nodes may be added by whoever sees that some are lacking.
+// countNodes adds how many nodes could take a Pod, if they were empty, for
+// the podset that fits on the fewest. It changes no verdict: Kueue gives
+// quota without looking at nodes, and an autoscaler may add nodes.
 func (s *site) countNodes() {
 	if s.facts == nil || s.facts.Err != nil || s.facts.Site == nil || s.request.isGiven || len(s.request.PodSets) == 0 {
 		return
@@ -47,8 +47,8 @@ func (s *site) countNodes() {
 	}
 }
 
-// nodesFor counts the nodes that could take a pod of a set, in any of the flavors that it
-// may be given.
+// nodesFor returns how many nodes could take a Pod of a podset, with any of
+// the flavors that it may get.
 func (s *site) nodesFor(set *kueue.PodTemplate, nodes []*inspect.Node) (count int) {
 	var limits []corev1.LimitRange
 	var flavors []*kueue.ResourceFlavor
@@ -72,27 +72,28 @@ func (s *site) nodesFor(set *kueue.PodTemplate, nodes []*inspect.Node) (count in
 	return count
 }
 
-// misfit is why a node could not take a pod, even if nothing else ran there.
+// misfit is why a node could not take a Pod, even if it were empty.
 type misfit struct {
-	// isOther is whether it is not one that the pod asks for.
+	// isOther is whether the Pod's selector, affinity or node name excludes the
+	// node.
 	isOther bool
-	// taints are those that the pod does not tolerate, and lacks what it has less of than one
-	// pod needs.
+	// taints are the taints that the Pod does not tolerate. lacks are the
+	// resources of which one Pod needs more than the node has.
 	taints []corev1.Taint
 	lacks  []corev1.ResourceName
 }
 
 func (m misfit) fits() bool { return !m.isOther && len(m.taints) == 0 && len(m.lacks) == 0 }
 
-// whyNot says whether a node is one that a pod asks for which has what Kueue adds for a
-// flavor, lets it in, and has so much of everything.
+// whyNot returns why a node could not take a Pod with what Kueue adds for a
+// flavor.
 func whyNot(n *inspect.Node, requests corev1.ResourceList, spec *corev1.PodSpec, f *kueue.ResourceFlavor) (m misfit) {
 	for key, value := range f.Spec.NodeLabels {
 		m.isOther = m.isOther || n.Labels[key] != value
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}}
 	matches, err := nodeaffinity.NewRequiredNodeAffinity(spec.NodeSelector, spec.Affinity).Match(node)
-	// What makes no sense to us is no reason to leave a node out.
+	// An affinity that cannot be parsed does not exclude the node.
 	m.isOther = m.isOther || spec.NodeName != "" && spec.NodeName != n.Name || err == nil && !matches
 	for _, t := range n.Taints {
 		isHard := t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute

@@ -27,8 +27,8 @@ func someNodes() []*inspect.Node {
 	}
 }
 
-// TestNodes: how many nodes could take the pods is told beside the verdict, and changes
-// none.
+// TestNodes checks that the number of suitable nodes is reported with the
+// verdict, and does not change it.
 func TestNodes(t *testing.T) {
 	const job = `{spec: {template: {spec: {%s containers: [{name: c, resources: {requests: {cpu: %c}}}]}}}}`
 	spec := func(more, cpu string) string {
@@ -72,7 +72,8 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// TestNodesOfAFlavor: the pods get a flavor's labels and tolerations on their way.
+// TestNodesOfAFlavor checks that Pods get the labels and tolerations of a
+// flavor.
 func TestNodesOfAFlavor(t *testing.T) {
 	for flavor, want := range map[string]string{
 		`{nodeLabels: {f: "yes"}}`: "1 of 3 nodes",
@@ -91,7 +92,8 @@ func TestNodesOfAFlavor(t *testing.T) {
 	}
 }
 
-// TestNodesOfAManager: pods that others are to run need no node of the one that gives them.
+// TestNodesOfAManager checks that Pods that run on workers need no node of
+// the manager.
 func TestNodesOfAManager(t *testing.T) {
 	w := parse[world](t, simple("10"))
 	f := w.facts()
@@ -108,8 +110,8 @@ func TestNodesOfAManager(t *testing.T) {
 	assert.Equal(t, given[0].Verdict, own[0].Verdict)
 }
 
-// TestForDispatch: what waits to be dispatched has a row for every other context, whatever
-// is there, and none once it has a mirror.
+// TestForDispatch checks that a Job that waits for dispatch has one row for
+// every other context, whatever is there, and none once it has a mirror.
 func TestForDispatch(t *testing.T) {
 	origin := &inspect.Job{Context: "hub", Kind: "Job", Namespace: "ml", Name: "train", UID: "u", ManagedBy: delegation.Dispatch, Status: delegation.Unclaimed}
 	there := &inspect.Namespace{Name: "ml"}

@@ -13,11 +13,12 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Judge tells where the origin of a pair could run: on its own cluster, as far as that has
-// still to give it quota, and on each that this may give it to; of what this plugin is to
-// dispatch, on every other cluster; and of what the built-in controller runs, where its pods
-// find no node. There are none where it does not wait, or where no rules of its owner are
-// known.
+// Judge returns where the origin of a pair could run. For Kueue, these are
+// its own cluster, unless that has given it quota, and each cluster that may
+// get it from there. For dispatch by this plugin, these are all other
+// clusters. For the built-in controller, it is a cluster on which Pods find
+// no node. There are none if the origin does not wait, or if the rules of its
+// owner are unknown.
 func Judge(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 	if all := byOwner(v, p); len(all) > 0 {
 		return all
@@ -25,7 +26,8 @@ func Judge(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 	return onNodes(v, p)
 }
 
-// byOwner tells where that which has no pods so far could run, by the rules of its owner.
+// byOwner returns where an origin without Pods could run, by the rules of its
+// owner.
 func byOwner(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 	o := p.Origin
 	if o == nil || !o.Waits() {
@@ -40,15 +42,16 @@ func byOwner(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 	}
 	submitted := inspect.Present(v.WorkloadsOf(p, manager))
 	if submitted != nil && submitted.Is(kueue.Admitted) {
-		// It was given its place; that its pods do not come is another matter.
+		// The Job has its place. Why its Pods do not start is another question.
 		return nil
 	}
 	r := requestOf(o, manager, submitted)
 	return from(v, manager, &r, submitted)
 }
 
-// Submit tells where a request could run that is not submitted yet: through each cluster
-// that has its queue and gives to others, or else on each cluster by itself.
+// Submit returns where a request that is not submitted yet could run: through
+// each management cluster that has its queue or, if there is none, on each
+// cluster by itself.
 func Submit(v *inspect.Inventory, r *Request) []inspect.Placement {
 	r = r.defaulted(v)
 	var all []inspect.Placement
@@ -69,8 +72,9 @@ func Submit(v *inspect.Inventory, r *Request) []inspect.Placement {
 	return all
 }
 
-// Entries are the clusters that a request would be submitted to: those that have its queue and
-// give to others, or else all.
+// Entries returns the clusters that a request would be submitted to: the
+// management clusters that have its queue or, if there are none, all
+// clusters.
 func Entries(v *inspect.Inventory, r *Request) []*inspect.Facts {
 	r = r.defaulted(v)
 	var managers []*inspect.Facts
@@ -89,10 +93,11 @@ func isManager(f *inspect.Facts, r *Request) bool {
 	return hasRoom(f) && len(candidatesOf(f, r, nil)) > 0
 }
 
-// hasRoom says whether what room there is was asked for, and told.
+// hasRoom reports whether the quota of a cluster was requested and read.
 func hasRoom(f *inspect.Facts) bool { return f.Err == nil && f.Kueue != nil && f.Kueue.Capacity != nil }
 
-// defaulted is the request with the queue that Kueue gives to what names none.
+// defaulted returns the request with the queue that Kueue gives to objects
+// without a queue label.
 func (r *Request) defaulted(v *inspect.Inventory) *Request {
 	if r.Queue != "" || !slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool { return hasDefaultQueue(f, r.Namespace) }) {
 		return r
@@ -102,7 +107,8 @@ func (r *Request) defaulted(v *inspect.Inventory) *Request {
 	return &with
 }
 
-// hasDefaultQueue says whether what names no queue is submitted to one nevertheless.
+// hasDefaultQueue reports whether objects without a queue label get the
+// default queue in a namespace.
 func hasDefaultQueue(f *inspect.Facts, namespace string) bool {
 	if !hasRoom(f) {
 		return false
@@ -111,8 +117,8 @@ func hasDefaultQueue(f *inspect.Facts, namespace string) bool {
 		slices.ContainsFunc(f.Kueue.Capacity.LocalQueues, func(q *kueue.LocalQueue) bool { return q.Namespace == namespace && q.Name == DefaultQueue })
 }
 
-// from judges a request on the cluster that it is submitted to, as far as that has still
-// to give it quota, and on those that this may give it to.
+// from judges a request on the cluster that it is submitted to, unless that
+// has given it quota, and on the clusters that may get it from there.
 func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submitted *kueue.Workload) []inspect.Placement {
 	r := *request.classed(manager.Context)
 	r.Owners = map[string]string{}
@@ -136,8 +142,8 @@ func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submit
 	return all
 }
 
-// requestOf is what an origin asks for: what its Workload says, or else, of a Job, its
-// own template.
+// requestOf returns what an origin requests: according to its Workload or,
+// for a Job without one, to its own template.
 func requestOf(o *inspect.Job, manager *inspect.Facts, submitted *kueue.Workload) Request {
 	r := Request{Namespace: o.Namespace, Queue: o.Queue(), Delegated: o.ManagedBy == delegation.MultiKueue}
 	if submitted != nil {
@@ -154,9 +160,9 @@ func requestOf(o *inspect.Job, manager *inspect.Facts, submitted *kueue.Workload
 	return r
 }
 
-// candidatesOf are the clusters that a manager may give something to, by what it calls
-// them: those that the checks of the queue lead to, as far as these could be read, and
-// those that were nominated.
+// candidatesOf returns the MultiKueueClusters that may get a request from a
+// manager: those that the checks of its queue lead to, as far as they could
+// be read, and the nominated ones.
 func candidatesOf(manager *inspect.Facts, r *Request, submitted *kueue.Workload) []string {
 	k := manager.Kueue
 	checks := checksOf(k, r)
@@ -177,7 +183,7 @@ func candidatesOf(manager *inspect.Facts, r *Request, submitted *kueue.Workload)
 	return unique
 }
 
-// checksOf are the checks of the queue that a request is submitted to.
+// checksOf returns the checks of the queue that a request is submitted to.
 func checksOf(k *inspect.KueueFacts, r *Request) []string {
 	is := func(q *kueue.LocalQueue) bool { return q.Namespace == r.Namespace && q.Name == r.Queue }
 	locals := slices.Concat(k.LocalQueues, k.Capacity.LocalQueues)
@@ -221,8 +227,8 @@ func onWorker(v *inspect.Inventory, manager *inspect.Facts, name string, r *Requ
 	return p
 }
 
-// Overall is the best that can be hoped for: the best verdict of all clusters that it may
-// be given to, if the one that gives it has quota for it. It is Unknown if there are none.
+// Overall returns the best verdict of all clusters that may get the Job, if
+// the management cluster has quota for it. It is Unknown if there are none.
 func Overall(all []inspect.Placement) inspect.Verdict {
 	var hopes []inspect.Verdict
 	gate := inspect.Fits
@@ -230,7 +236,7 @@ func Overall(all []inspect.Placement) inspect.Verdict {
 		switch p := &all[i]; {
 		case p.Manager:
 			if gate = p.Verdict; gate != inspect.Fits {
-				// Nothing is given to others before.
+				// Other clusters get nothing before.
 				hopes = append(hopes, gate)
 			}
 		case gate == inspect.Fits:
@@ -245,7 +251,7 @@ func Overall(all []inspect.Placement) inspect.Verdict {
 	return slices.MinFunc(hopes, func(a, b inspect.Verdict) int { return rank(a) - rank(b) })
 }
 
-// Sum is how many clusters there are of each verdict, in a line.
+// Sum describes in one line how many clusters have each verdict.
 func Sum(all []inspect.Placement) string {
 	words := map[inspect.Verdict]string{inspect.Fits: "with room", inspect.Waits: "busy", inspect.Never: "never", inspect.Unknown: "unknown"}
 	var parts []string
@@ -273,8 +279,8 @@ func Sum(all []inspect.Placement) string {
 	return text
 }
 
-// Smallest is the change that is the smallest of those that would let it run on some
-// cluster; ok is false where it fits somewhere, or nobody knows of one.
+// Smallest returns the smallest change that would let the Job run on some
+// cluster. ok is false if it fits somewhere, or if no change is known.
 func Smallest(all []inspect.Placement) (change inspect.PlacementChange, ok bool) {
 	if Overall(all) == inspect.Fits {
 		return change, false
@@ -285,7 +291,7 @@ func Smallest(all []inspect.Placement) (change inspect.PlacementChange, ok bool)
 			return p.Changes[0], true
 		}
 	}
-	// What waits for room gets it without any change, one day.
+	// A Job that only waits for quota gets it some day without any change.
 	verdict := Overall(all)
 	for i := range all {
 		if all[i].Verdict != verdict || all[i].Manager {
@@ -300,7 +306,7 @@ func Smallest(all []inspect.Placement) (change inspect.PlacementChange, ok bool)
 	return change, ok
 }
 
-// Outlook is a clause about what is to be expected.
+// Outlook describes in a clause what would happen.
 func Outlook(all []inspect.Placement) string {
 	var names []string
 	for i := range all {

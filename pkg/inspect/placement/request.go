@@ -1,9 +1,10 @@
-// Package placement judges where what waits could run, and why it could not: a verdict
-// for each cluster that it may be given to. It is pure, and works on what was read.
+// Package placement judges where a waiting Job could run, and why it could
+// not: it returns a verdict for each cluster that may get the Job. It is
+// pure, and works on an inventory.
 //
-// Kueue's reckoning is followed as reference and source have it (kueue:
-// pkg/scheduler/flavorassigner). What cannot be told from outside is unknown: never is
-// said of nothing that could run.
+// It follows Kueue's calculation according to its reference and source
+// (kueue: pkg/scheduler/flavorassigner). What cannot be determined from
+// outside is Unknown. Never means that the Job certainly cannot run.
 package placement
 
 import (
@@ -20,35 +21,39 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Request is what is to be placed.
+// Request is a Job to place.
 type Request struct {
 	Namespace, Queue string
-	// Delegated is whether nothing but Kueue can run it; else it runs without a queue, too.
+	// Delegated is whether only Kueue can run it. Otherwise it runs without a
+	// queue too.
 	Delegated bool
-	// PodSets are its pods; nil if they are not known.
+	// PodSets are its Pods, nil if unknown.
 	PodSets []kueue.PodTemplate
-	// Turn is when its turn would be. Its UID is that of nobody while it is not submitted.
+	// Turn is its order in a queue. Its UID is "" while it is not submitted.
 	Turn kueue.Turn
-	// Owners are what Workloads were made for where they were submitted, by namespace and
-	// name of the Workload.
+	// Owners names the objects that Workloads were made for on the cluster of
+	// submission, by namespace and name of the Workload.
 	Owners map[string]string
-	// ownersKnown is whether Owners has all Workloads of the cluster that it was submitted to.
+	// ownersKnown is whether Owners has all Workloads of the cluster of
+	// submission.
 	ownersKnown bool
-	// At are the request as clusters would have it that it is submitted to, with their
-	// defaults, by context, where that was tried; Refused is why one would not take it.
+	// At has the request with the defaults of each cluster that it may be
+	// submitted to, by context, if that was tried. Refused has why a cluster
+	// refuses it.
 	At      map[string]*Request
 	Refused map[string]string
-	// Classes are what the classes that it names come to, by context. Those that it does not
-	// name are not in them.
+	// Classes has the effects of the classes that it names, by context. It has
+	// no entries if the request names none.
 	Classes map[string]Class
 	// priorityUnread says why its priority is unknown.
 	priorityUnread string
-	// isGiven is whether the cluster gives it to others, so that its pods run on none of
-	// its own nodes.
+	// isGiven is whether the cluster gives it to workers, so that its Pods do
+	// not run on its own nodes.
 	isGiven bool
 }
 
-// at is the request as it would be on a cluster that it is submitted to.
+// at returns the request with the defaults of a cluster that it is submitted
+// to.
 func (r *Request) at(context string) *Request {
 	here := r.At[context]
 	if here == nil {
@@ -59,11 +64,13 @@ func (r *Request) at(context string) *Request {
 	return &with
 }
 
-// DefaultQueue is the LocalQueue that Kueue gives to what names none, where there is one
-// of that name (kueue: LocalQueueDefaulting, since 0.10).
+// DefaultQueue is the LocalQueue that Kueue gives to objects without a queue
+// label, if one with that name exists (kueue: LocalQueueDefaulting, since
+// 0.10).
 const DefaultQueue = "default"
 
-// OfJob is what a batch Job asks for, before Kueue has made a Workload of it.
+// OfJob returns what a batch Job requests, before Kueue has created a
+// Workload for it.
 func OfJob(j *batchv1.Job, queue string) Request {
 	count := int32(1)
 	if j.Spec.Parallelism != nil {
@@ -79,8 +86,8 @@ func OfJob(j *batchv1.Job, queue string) Request {
 	return Request{Namespace: j.Namespace, Queue: queue, PodSets: []kueue.PodTemplate{set}}
 }
 
-// podSetsOf are the pods of an object, by its own template; nil if they are not known, as of
-// other kinds than Job.
+// podSetsOf returns the Pods of an object, by its own template. It returns
+// nil if they are unknown, as for other kinds than Job.
 func podSetsOf(o *inspect.Job) []kueue.PodTemplate {
 	job := &batchv1.Job{}
 	if o.Object == nil || !o.Row().IsJob() || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object.Object, job) != nil {
@@ -89,24 +96,24 @@ func podSetsOf(o *inspect.Job) []kueue.PodTemplate {
 	return OfJob(job, "").PodSets
 }
 
-// asked is what the pods of one kind need: so many pods, and how much of each resource
-// one of them.
-type asked struct {
+// podSetDemand is what one podset requests.
+type podSetDemand struct {
 	set   *kueue.PodTemplate
 	count int64
-	// total is of all pods.
+	// total is the amount of each resource for all Pods.
 	total map[string]capacity.Amount
 }
 
-// on is what a request asks for on a cluster: what Kueue there has said itself, or what
-// the pods' templates come to with the namespace's LimitRanges there.
-func (r *Request) on(c *inspect.Capacity, told []kueue.PodSetRequests, by kueue.Counting) []asked {
-	all := make([]asked, 0, len(r.PodSets))
+// on returns what a request requests on a cluster: what Kueue there reports
+// or, without that, what the Pod templates come to with the LimitRanges of
+// the namespace there.
+func (r *Request) on(c *inspect.Capacity, reported []kueue.PodSetRequests, by kueue.Counting) []podSetDemand {
+	all := make([]podSetDemand, 0, len(r.PodSets))
 	for i := range r.PodSets {
 		set := &r.PodSets[i]
-		a := asked{set: set, count: int64(set.Count), total: map[string]capacity.Amount{}}
+		a := podSetDemand{set: set, count: int64(set.Count), total: map[string]capacity.Amount{}}
 		list := kueue.Times(kueue.Requests(&set.Template.Spec, limitsOf(c, r.Namespace), by), a.count)
-		for _, t := range told {
+		for _, t := range reported {
 			if t.Name == set.Name {
 				list = t.Resources
 			}
@@ -119,12 +126,13 @@ func (r *Request) on(c *inspect.Capacity, told []kueue.PodSetRequests, by kueue.
 	return all
 }
 
-// schedulerCounting is how the API server and the scheduler count: limits are requests before LimitRanges
-// add theirs.
+// schedulerCounting returns how the API server and the scheduler count
+// requests: limits become requests before LimitRanges add theirs.
 func schedulerCounting() kueue.Counting { return kueue.Counting{LimitsFirst: true} }
 
-// countings returns how the Kueue of a cluster may count what a Pod requests, the likeliest first.
-// Only versions before 0.20 serve the older API. Some of them were patched to take limits first.
+// countings returns how the Kueue of a cluster may count what a Pod requests,
+// likeliest first. Only versions before 0.20 serve the older API. Some of
+// them were patched to apply limits first.
 func countings(k *inspect.KueueFacts) []kueue.Counting {
 	if k.ServesOld {
 		return []kueue.Counting{{}, {LimitsFirst: true}}
@@ -132,17 +140,17 @@ func countings(k *inspect.KueueFacts) []kueue.Counting {
 	return []kueue.Counting{{LimitsFirst: true, Containers: true}}
 }
 
-// asksForDevices says whether some pods ask for devices by claims.
+// asksForDevices reports whether any Pods request devices by ResourceClaims.
 func (r *Request) asksForDevices() bool {
 	return slices.ContainsFunc(r.PodSets, func(p kueue.PodTemplate) bool { return len(p.Template.Spec.ResourceClaims) > 0 })
 }
 
-// atLeast is the same with as few pods as it may be started with; isLess is false where
-// that is no fewer.
-func atLeast(all []asked) (least []asked, isLess bool) {
+// atLeast returns the podsets with as few Pods as they may start with. isLess
+// is false if that is no fewer.
+func atLeast(all []podSetDemand) (least []podSetDemand, isLess bool) {
 	for _, a := range all {
 		if low := a.set.MinCount; low != nil && int64(*low) < a.count && a.count > 0 {
-			less := asked{set: a.set, count: int64(*low), total: map[string]capacity.Amount{}}
+			less := podSetDemand{set: a.set, count: int64(*low), total: map[string]capacity.Amount{}}
 			for name, total := range a.total {
 				less.total[name] = total / capacity.Amount(a.count) * capacity.Amount(*low)
 			}

@@ -14,20 +14,20 @@ import (
 
 func labelsOf(n *inspect.Namespace) labels.Set { return n.Labels }
 
-// hasRoom judges flavors and quota, and then whose turn it is.
+// hasRoom judges flavors and quota, and then the order in the queue.
 func (s *site) hasRoom() bool {
 	if s.request.PodSets == nil {
 		return s.byWords("the requests of its pods are unknown")
 	}
 	request, ways := s.request.withOverhead(s.Context), countings(s.facts.Kueue)
-	all := request.on(s.room, s.told(), ways[0])
+	all := request.on(s.room, s.reportedRequests(), ways[0])
 	if problem := s.refusedByLimits(all); problem != "" {
 		return s.decide(inspect.Never, inspect.OutsideLimits, "%s", problem)
 	}
 	a := &assigner{queue: s.queue, flavor: s.flavor, preempts: s.preempts}
 	result, all, fewer := s.assign(a, all)
 	for _, other := range ways[1:] {
-		if by, _, _ := s.assign(a, request.on(s.room, s.told(), other)); by.verdict != result.verdict {
+		if by, _, _ := s.assign(a, request.on(s.room, s.reportedRequests(), other)); by.verdict != result.verdict {
 			s.uncounted = "the LimitRange of its namespace counts before or after its limits, depending on the version of Kueue, which is unknown"
 		}
 	}
@@ -56,9 +56,10 @@ func (s *site) hasRoom() bool {
 	return false
 }
 
-// assign tries the whole size, and then, where that neither fits nor could preempt, the
-// least that it may be started with. fewer says so, if it is that which fits.
-func (s *site) assign(a *assigner, whole []asked) (result assignment, all []asked, fewer string) {
+// assign tries the whole size. If that neither fits nor could preempt, it
+// tries the smallest size that may start. fewer describes that size if it
+// fits.
+func (s *site) assign(a *assigner, whole []podSetDemand) (result assignment, all []podSetDemand, fewer string) {
 	result = a.assign(whole)
 	least, isLess := atLeast(whole)
 	if !isLess || result.verdict == inspect.Fits || s.couldPreempt(a, &result) {
@@ -74,8 +75,9 @@ func (s *site) assign(a *assigner, whole []asked) (result assignment, all []aske
 	return result, least, ""
 }
 
-// isContradicted decides where Kueue itself says something worse than fits, or something
-// better than never: it knows its configuration, which nobody here does.
+// isContradicted decides if Kueue itself reports something worse than Fits,
+// or better than Never. Kueue knows its own configuration, which is not read
+// here.
 func (s *site) isContradicted(v inspect.Verdict) bool {
 	if !s.isJudged() {
 		return false
@@ -92,13 +94,14 @@ func (s *site) isContradicted(v inspect.Verdict) bool {
 	return true
 }
 
-// isConfirmed says whether Kueue itself says the same as was reckoned without knowing all.
+// isConfirmed reports whether Kueue itself agrees with a verdict that was
+// computed from incomplete data.
 func (s *site) isConfirmed(v inspect.Verdict) bool {
 	return s.isJudged() && s.verdictOf(s.Wait) == v
 }
 
-// told is what Kueue on the cluster says that the pods ask for.
-func (s *site) told() []kueue.PodSetRequests {
+// reportedRequests returns what the Pods request according to Kueue on the cluster.
+func (s *site) reportedRequests() []kueue.PodSetRequests {
 	if s.own == nil {
 		return nil
 	}
@@ -108,8 +111,8 @@ func (s *site) told() []kueue.PodSetRequests {
 	return nil
 }
 
-// unread is what is not known of the quota that a verdict rests on, "" if all is: the
-// cohorts, what is in use, and what devices count for.
+// unread returns what is unknown about the quota that a verdict depends on,
+// "" if nothing is: cohorts, usage, and how devices are counted.
 func (s *site) unread(v inspect.Verdict) string {
 	if err := s.room.Gaps[inspect.PartCohorts]; err != nil && s.queue.Parent != nil {
 		return fmt.Sprintf("ClusterQueue %s borrows from cohort %s: %s", s.queue.Name, s.queue.Parent.Name, s.because(err))
@@ -120,7 +123,7 @@ func (s *site) unread(v inspect.Verdict) string {
 	if s.uncounted != "" {
 		return s.uncounted
 	}
-	if v != inspect.Never && s.told() == nil && s.request.asksForDevices() {
+	if v != inspect.Never && s.reportedRequests() == nil && s.request.asksForDevices() {
 		return "it requests devices by ResourceClaims; how Kueue counts them is unknown"
 	}
 	err := s.room.Gaps[inspect.PartClaims]
@@ -149,17 +152,18 @@ func (s *site) flavor(set *kueue.PodTemplate, name string) suitability {
 	return suits(set, s.room.Flavor(name), allTopology)
 }
 
-// show fills in the flavors that were tried, and the columns of flavor, quota and checks.
+// show fills in the flavors that were tried, and the conditions of flavor,
+// quota and checks.
 func (s *site) show(a *assignment) {
 	s.Flavors = s.Flavors[:0]
 	var flavors, quotas []string
 	state := inspect.Yes
 	for i := range a.tries {
 		t := &a.tries[i]
-		tried := inspect.FlavorTried{PodSet: t.asked.set.Name, Flavor: t.flavor, Verdict: t.verdict, Message: t.message(), Resources: []inspect.ResourceRoom{}}
+		tried := inspect.FlavorTried{PodSet: t.demand.set.Name, Flavor: t.flavor, Verdict: t.verdict, Message: t.message(), Resources: []inspect.ResourceRoom{}}
 		for _, r := range t.rooms {
 			tried.Resources = append(tried.Resources, inspect.ResourceRoom{
-				Resource: r.resource, Asked: r.asked.Text(r.resource), Free: r.free.Text(r.resource), Most: r.most.Text(r.resource),
+				Resource: r.resource, Asked: r.requested.Text(r.resource), Free: r.free.Text(r.resource), Most: r.most.Text(r.resource),
 			})
 		}
 		s.Flavors = append(s.Flavors, tried)
@@ -219,7 +223,7 @@ func (s *site) showFlavors(a *assignment, flavors []string) {
 	s.condition(inspect.ConditionFlavor, state, "%s", text)
 }
 
-// showChecks names the checks that come behind the quota.
+// showChecks fills in the checks that follow the quota.
 func (s *site) showChecks() {
 	var names []string
 	for _, name := range s.queue.Queue.Checks() {
@@ -234,15 +238,16 @@ func (s *site) showChecks() {
 	s.condition(inspect.ConditionChecks, inspect.NotKnown, "%s", strings.Join(names, ", "))
 }
 
-// text is what is requested, and what there is, such as "needs 8 cpu, free 3".
+// text describes what is requested and what is available, such as "needs 8
+// cpu, free 3".
 func (r room) text() string {
 	if _, atAll := r.lacks(); atAll > 0 {
-		return fmt.Sprintf("needs %s %s, limit %s", r.asked.Text(r.resource), r.resource, r.most.Text(r.resource))
+		return fmt.Sprintf("needs %s %s, limit %s", r.requested.Text(r.resource), r.resource, r.most.Text(r.resource))
 	}
-	return fmt.Sprintf("needs %s %s, free %s", r.asked.Text(r.resource), r.resource, r.free.Text(r.resource))
+	return fmt.Sprintf("needs %s %s, free %s", r.requested.Text(r.resource), r.resource, r.free.Text(r.resource))
 }
 
-// enough is what is asked of what is free, where all of it is.
+// enough describes what is requested and free, if everything fits.
 func (a *assignment) enough() string {
 	var words []string
 	for i := range a.tries {
@@ -268,7 +273,7 @@ func (t *try) message() string {
 		return l.Message()
 	}
 	if !t.suits {
-		// The rest is why, which is told once.
+		// Only the first part belongs here. The rest is reported once.
 		short, _, _ := strings.Cut(t.why, ": ")
 		return short
 	}
@@ -287,7 +292,7 @@ func unknownFlavor(a *assignment) string {
 	return "the flavor that it would get is unknown"
 }
 
-func countsOf(all []asked) string {
+func countsOf(all []podSetDemand) string {
 	var words []string
 	for _, a := range all {
 		if len(all) == 1 {
@@ -298,8 +303,9 @@ func countsOf(all []asked) string {
 	return strings.Join(words, ", ")
 }
 
-// never says why it can never run, if that is so in whatever way its pods are placed.
-func (s *site) never(a *assigner, result *assignment, all []asked) {
+// never decides that the request can never run, if that is so however its
+// Pods are placed.
+func (s *site) never(a *assigner, result *assignment, all []podSetDemand) {
 	if result.uncovered != "" {
 		s.Resource, s.Needs, s.Free, s.Limit = result.uncovered, result.uncoveredAsk.Text(result.uncovered), "0", "0"
 		lack := kueue.Wait{Reason: kueue.ReasonResourceNotCovered, Lacks: []kueue.Lack{{Reason: kueue.ReasonResourceNotCovered, Resource: result.uncovered}}}
@@ -323,7 +329,7 @@ func neverText(result *assignment, queue *capacity.Node) string {
 	var reasons []string
 	for i := range result.tries {
 		t := &result.tries[i]
-		if t.verdict != inspect.Never || t.asked != result.worst.asked || !slices.Equal(t.resources, result.worst.resources) {
+		if t.verdict != inspect.Never || t.demand != result.worst.demand || !slices.Equal(t.resources, result.worst.resources) {
 			continue
 		}
 		l := t.lackOf()
@@ -336,7 +342,8 @@ func neverText(result *assignment, queue *capacity.Node) string {
 	return strings.Join(reasons, "; ")
 }
 
-// reasonOf is whether it is the size of a request, or its flavors, that no queue can suit.
+// reasonOf returns whether the size of a request or its flavors make it
+// impossible.
 func reasonOf(result *assignment) inspect.PlacementReason {
 	if result.worst != nil && result.worst.suits {
 		return inspect.OverLimit

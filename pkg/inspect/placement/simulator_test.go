@@ -17,27 +17,28 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// simulated is a cluster in plain numbers, of one resource: the slow and simple way to
-// reckon what Kueue does, which shares no code with what is tested.
+// simulated is a cluster of one resource in plain numbers: a slow and simple
+// implementation of Kueue's calculation that shares no code with the tested
+// one.
 type simulated struct {
-	// nodes are cohorts and queues, by name; a queue's name begins with q.
+	// nodes are cohorts and queues, by name. The name of a queue begins with q.
 	nodes map[string]*simulatedNode
-	// taints are whether flavors are tainted, in the order in which queues list them.
+	// taints are whether flavors are tainted, in the order of the queues.
 	taints []bool
 }
 
 type simulatedNode struct {
 	parent string
-	// nominal, borrow and lend are by flavor; -1 is without a limit.
+	// nominal, borrow and lend are by flavor. -1 means no limit.
 	nominal, borrow, lend []int
 	// used is what a queue's Workloads hold, by flavor.
 	used []int
-	// pinned are those that are in use, one by one, to be taken away again.
+	// holders are the separate amounts in use, which can be removed one by one.
 	holders [][]int
 }
 
-// subtree, spare and most are the formulas of Kueue's documentation of cohorts, written
-// down once more: top down, and reckoned anew each time.
+// subtree, spare and most are the formulas of Kueue's documentation of
+// cohorts, implemented again: top down, and computed anew each time.
 func (s *simulated) subtree(name string, f int) int {
 	total := s.nodes[name].nominal[f]
 	for child, n := range s.nodes {
@@ -87,7 +88,8 @@ func (s *simulated) spare(name string, f int) int {
 	return max(0, kept-used) + shared
 }
 
-// fits tries podsets one after the other, each in the first flavor with room.
+// fits tries podsets one after the other, each in the first flavor with
+// enough free quota.
 func (s *simulated) fits(queue string, podsets []int, tolerates bool) bool {
 	given := make([]int, len(s.taints))
 	for _, asks := range podsets {
@@ -105,8 +107,8 @@ func (s *simulated) fits(queue string, podsets []int, tolerates bool) bool {
 	return true
 }
 
-// everFits is whether there is a state, reached by others going away one by one, in which
-// it fits: what never could run fits in none.
+// everFits reports whether the request fits in a state that is reached when
+// others end one by one. A request that can never run fits in none.
 func (s *simulated) everFits(queue string, podsets []int, tolerates bool) bool {
 	if s.fits(queue, podsets, tolerates) {
 		return true
@@ -133,7 +135,7 @@ func (s *simulated) everFits(queue string, podsets []int, tolerates bool) bool {
 	return false
 }
 
-// random makes a cluster of a few queues in cohorts of cohorts.
+// random returns a cluster of a few queues in nested cohorts.
 func random(r *rand.Rand) *simulated {
 	s := &simulated{nodes: map[string]*simulatedNode{}, taints: make([]bool, 1+r.IntN(3))}
 	for f := range s.taints {
@@ -175,7 +177,7 @@ func random(r *rand.Rand) *simulated {
 	return s
 }
 
-// facts are the cluster as it would be read.
+// facts returns the cluster as it would be read.
 func (s *simulated) facts() *inspect.Facts {
 	w := &world{}
 	for f, tainted := range s.taints {
@@ -227,9 +229,9 @@ func (s *simulated) facts() *inspect.Facts {
 
 func cpus(n int) resource.Quantity { return *resource.NewQuantity(int64(n), resource.DecimalSI) }
 
-// TestAgainstSimulator: for random clusters and Jobs, what fits does so in the simulator,
-// what waits does not now, and what never fits does in no state that the simulator
-// can reach. Of what is judged little is unknown.
+// TestAgainstSimulator checks random clusters and Jobs against the simulator:
+// verdict Fits means that it fits there, Waits that it does not fit now, and
+// Never that it fits in no reachable state. Few verdicts may be Unknown.
 func TestAgainstSimulator(t *testing.T) {
 	const rounds = 1000
 	counts := map[inspect.Verdict]int{}

@@ -16,13 +16,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// double is a cluster of two resources, cpu and gpu, in the same cohorts: of one group, so that
-// a flavor has to have both, or of a group each.
+// double is a cluster of two resources, cpu and gpu, in the same cohorts:
+// either in one group, so that a flavor must have both, or in one group each.
 type double struct {
 	cpu, gpu *simulated
 	together bool
-	// strict is whether nobody passes the first of queue q0, and waiting are the priorities of
-	// those that wait there, all of which came before.
+	// strict is whether no Workload may pass the first one of queue q0. waiting
+	// are the priorities of the Workloads that wait there, which all came
+	// earlier.
 	strict  bool
 	waiting []int32
 }
@@ -50,7 +51,7 @@ func randomDouble(r *rand.Rand) *double {
 	return d
 }
 
-// fits says whether there is a flavor for both, or for each.
+// fits reports whether there is a flavor for both, or one for each.
 func (d *double) fits(cpu, gpu int, tolerates bool) bool {
 	if !d.together {
 		return d.cpu.fits("q0", []int{cpu}, tolerates) && d.gpu.fits("q0", []int{gpu}, tolerates)
@@ -63,7 +64,8 @@ func (d *double) fits(cpu, gpu int, tolerates bool) bool {
 	return false
 }
 
-// everFits is whether it fits once nobody holds anything: who has gone leaves no less room.
+// everFits reports whether it fits once nothing is in use. Ended Workloads
+// only free quota.
 func (d *double) everFits(cpu, gpu int, tolerates bool) bool {
 	kept := map[*simulatedNode][]int{}
 	for _, s := range []*simulated{d.cpu, d.gpu} {
@@ -78,7 +80,7 @@ func (d *double) everFits(cpu, gpu int, tolerates bool) bool {
 	return could
 }
 
-// verdict is what a Job of a priority comes to that is submitted last.
+// verdict returns the verdict for a Job of a priority that is submitted last.
 func (d *double) verdict(cpu, gpu int, tolerates bool, priority int32) inspect.Verdict {
 	isBehind := d.strict && slices.ContainsFunc(d.waiting, func(p int32) bool { return p >= priority })
 	switch {
@@ -143,9 +145,10 @@ func (d *double) facts(now time.Time) *inspect.Facts {
 	return f
 }
 
-// TestFleetAgainstSimulator: 500 random Jobs over three clusters each, with cohorts, borrowing,
-// lending, taints, priorities, strict queues, and two resources in one group or two: 98 % of
-// all verdicts are right, and never is said of nothing that could run.
+// TestFleetAgainstSimulator checks 500 random Jobs over three clusters each,
+// with cohorts, borrowing, lending, taints, priorities, strict queues, and
+// two resources in one group or two: 98 % of all verdicts are right, and
+// Never is never wrong.
 func TestFleetAgainstSimulator(t *testing.T) {
 	const jobs, clusters = 500, 3
 	now := time.Unix(1_800_000_000, 0)

@@ -16,10 +16,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// few is how many are named of those that there may be more of.
+// few is how many names of a longer list are given.
 const few = 3
 
-// turn is when it would be its turn there: that of its Workload, or as if it came now.
+// turn returns the request's order in the queue: that of its Workload, or as
+// if it were submitted now.
 func (s *site) turn() kueue.Turn {
 	if s.own != nil {
 		return s.own.Turn()
@@ -31,23 +32,25 @@ func (s *site) turn() kueue.Turn {
 	return t
 }
 
-// ahead are those that come before it in its queue.
+// ahead returns the waiting Workloads that come before the request in its
+// queue.
 func (s *site) ahead() []*kueue.Claim {
 	mine := s.turn()
-	return slices.DeleteFunc(slices.Clone(s.queue.Pending), func(c *kueue.Claim) bool {
+	return slices.DeleteFunc(slices.Clone(s.queue.Line), func(c *kueue.Claim) bool {
 		return c.UID == mine.UID && mine.UID != "" || c.Turn.Compare(mine) >= 0
 	})
 }
 
-// place fills in its place in the queue, where all that wait are known.
+// place fills in the position in the queue, if all waiting Workloads are
+// known.
 func (s *site) place() {
 	if s.room.Gaps[inspect.PartClaims] != nil || s.room.Gaps[inspect.PartQueues] != nil {
 		return
 	}
 	ahead := s.ahead()
 	mine := s.turn().UID
-	of := len(s.queue.Pending)
-	if mine == "" || !slices.ContainsFunc(s.queue.Pending, func(c *kueue.Claim) bool { return c.UID == mine }) {
+	of := len(s.queue.Line)
+	if mine == "" || !slices.ContainsFunc(s.queue.Line, func(c *kueue.Claim) bool { return c.UID == mine }) {
 		of++
 	}
 	position := &inspect.QueuePosition{ClusterQueue: s.queue.Name, Place: len(ahead) + 1, Of: of, Ahead: []string{}, Source: inspect.Computed}
@@ -57,7 +60,8 @@ func (s *site) place() {
 	s.Position = position
 }
 
-// placeByKueue is its place as Kueue itself tells it, in place of what was computed.
+// placeByKueue fills in the position that Kueue itself reports, instead of
+// the computed one.
 func (s *site) placeByKueue() {
 	if s.own == nil || s.local == nil {
 		return
@@ -84,16 +88,17 @@ func (s *site) placeByKueue() {
 	s.Position = position
 }
 
-// nameOf is what a Workload was made for, or else its own name. What waits on a worker has
-// nothing there that it was made for; its manager knows.
+// nameOf returns the name of the object that a Workload was made for, or the
+// Workload's own name if it is unknown. A copy on a worker has no owner
+// there, but the manager knows it.
 func (s *site) nameOf(c *kueue.Claim) string { return c.Namespace + "/" + s.ownerOf(c) }
 
 func (s *site) ownerOf(c *kueue.Claim) string {
 	return cmp.Or(c.Owner, s.request.Owners[c.Namespace+"/"+c.Name], c.Name)
 }
 
-// inTurn ends the judgment of what has room: in a queue where nobody passes the first
-// one, it has to be the first.
+// inTurn ends the judgment of a request that fits. In a StrictFIFO queue, it
+// must also be the first.
 func (s *site) inTurn(fitting *assignment, how string) {
 	s.place()
 	if s.queue.Queue.Spec.QueueingStrategy == kueue.StrictFIFO {
@@ -110,7 +115,8 @@ func (s *site) inTurn(fitting *assignment, how string) {
 	s.decide(inspect.Fits, inspect.HasRoom, "%s", strings.TrimSuffix("fits now, "+how, ", "))
 }
 
-// blocked decides where the queue lets nobody pass, and another one comes before.
+// blocked decides if a Workload ahead blocks the queue, because the queue is
+// StrictFIFO.
 func (s *site) blocked() bool {
 	if s.queue.Queue.Spec.QueueingStrategy != kueue.StrictFIFO {
 		return false
@@ -125,16 +131,17 @@ func (s *site) blocked() bool {
 	return false
 }
 
-// blocks returns whether a waiting Workload blocks a StrictFIFO queue: it waits for quota,
-// or for its evaluation, or its requests break a LimitRange: Kueue tries that one again
-// without end, too (seen with 0.19.2).
+// blocks reports whether a waiting Workload blocks a StrictFIFO queue: it
+// waits for quota or for its evaluation, or its requests violate a
+// LimitRange. Kueue retries such a Workload endlessly too (seen with 0.19.2).
 func blocks(c *kueue.Claim) bool {
 	wait := c.Waiting()
 	return wait.Reason == kueue.ReasonNotEvaluated || wait.Reason == kueue.ReasonMisconfigured || wait.IsForQuota()
 }
 
-// holders are those that hold a flavor's resource in the queue and its cohorts, those of
-// the queue itself first, then those with most.
+// holders returns the Workloads that hold a flavor's resource in the queue
+// and its cohorts: first those of the queue itself, then those that hold
+// most.
 func (s *site) holders(fr capacity.FlavorResource) []inspect.Holder {
 	var found []inspect.Holder
 	for _, n := range s.sharers() {
@@ -173,8 +180,9 @@ func (s *site) holderOf(c *kueue.Claim, fr capacity.FlavorResource, amount capac
 	return h
 }
 
-// isOrphan says whether a Workload came from the same manager as this request's, and that has
-// none of its name any more. Where not all of the manager's were read, none is an orphan.
+// isOrphan reports whether a Workload came from the same manager as this
+// request's, which no longer has a Workload with its name. It is false if not
+// all Workloads of the manager were read.
 func (s *site) isOrphan(c *kueue.Claim) bool {
 	if !s.request.ownersKnown || c.Origin == "" || s.own == nil || s.own.Labels[delegation.MultiKueueOriginLabel] != c.Origin {
 		return false
@@ -183,7 +191,7 @@ func (s *site) isOrphan(c *kueue.Claim) bool {
 	return !isKnown
 }
 
-// sharers are the queue, and those that share quota with it.
+// sharers returns the queue and the queues that share quota with it.
 func (s *site) sharers() []*capacity.Node {
 	path, isLoop := s.queue.Path()
 	if len(path) == 0 || isLoop {
@@ -199,8 +207,9 @@ func (s *site) sharers() []*capacity.Node {
 	return found
 }
 
-// mayPreempt says whether the queue's policy lets a Workload be preempted for this one
-// (kueue: pkg/scheduler/preemption; docs/reference/scheduling.md#preemption).
+// mayPreempt reports whether the queue's policy allows preempting a Workload
+// for this request (kueue: pkg/scheduler/preemption;
+// docs/reference/scheduling.md#preemption).
 func (s *site) mayPreempt(n *capacity.Node, c *kueue.Claim, fr capacity.FlavorResource) bool {
 	mine, policy := s.turn(), s.queue.Queue.Spec.Preemption
 	isLower := c.Turn.Priority < mine.Priority
@@ -215,7 +224,7 @@ func (s *site) mayPreempt(n *capacity.Node, c *kueue.Claim, fr capacity.FlavorRe
 	return policy.ReclaimWithinCohort == kueue.AnyPriority || policy.ReclaimWithinCohort == kueue.LowerPriority && isLower
 }
 
-// preempts says whether those that may be preempted hold enough.
+// preempts reports whether the Workloads that may be preempted hold enough.
 func (s *site) preempts(fr capacity.FlavorResource, amount capacity.Amount) bool {
 	var total capacity.Amount
 	for _, h := range s.holders(fr) {
@@ -230,7 +239,8 @@ func (s *site) couldPreempt(a *assigner, result *assignment) bool {
 	return result.verdict == inspect.Waits && result.worst != nil && a.canPreempt(result.worst)
 }
 
-// waits says what is lacking, and who holds it.
+// waits decides that the request waits, and says what is lacking and which
+// Workloads hold it.
 func (s *site) waits(result *assignment) {
 	r, _ := result.worst.shortest()
 	fr := capacity.FlavorResource{Flavor: result.worst.flavor, Resource: r.resource}

@@ -9,8 +9,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// TestBlocks: a waiting Workload blocks a StrictFIFO queue if Kueue tries it again without end,
-// also if it breaks a LimitRange. One that Kueue keeps out of the queue blocks nobody.
+// TestBlocks checks that a waiting Workload blocks a StrictFIFO queue if
+// Kueue retries it endlessly, also if it violates a LimitRange. A Workload
+// that Kueue keeps out of the queue blocks no other.
 func TestBlocks(t *testing.T) {
 	for name, tt := range map[string]struct {
 		reason, message string

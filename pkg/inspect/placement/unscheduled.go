@@ -12,8 +12,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// onNodes judges those of a pair that the built-in controller runs, and whose pods find no
-// node: each on its own cluster, by the nodes there.
+// onNodes judges the Jobs of a pair that the built-in controller runs and
+// whose Pods find no node, each by the nodes of its own cluster.
 func onNodes(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 	var all []inspect.Placement
 	for _, j := range p.Jobs() {
@@ -31,8 +31,8 @@ func onNodes(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 	return all
 }
 
-// forPods judges the pods of a Job by the nodes of its cluster. What runs on these is not
-// looked at: the scheduler did, and its words are quoted.
+// forPods judges the Pods of a Job by the nodes of its cluster. It does not
+// consider what runs on the nodes: it quotes the scheduler, which does.
 func forPods(v *inspect.Inventory, f *inspect.Facts, j *inspect.Job, pod *inspect.Pod) *inspect.Placement {
 	r := Request{Namespace: j.Namespace, PodSets: podSetsOf(j)}
 	s := &site{facts: f, request: &r, now: v.Now, Placement: inspect.NewPlacement(f.Context)}
@@ -58,13 +58,13 @@ func forPods(v *inspect.Inventory, f *inspect.Facts, j *inspect.Job, pod *inspec
 	return s.Placement
 }
 
-// misfits are why nodes could not take pods, counted.
+// misfits counts why nodes could not take Pods.
 type misfits struct {
-	// labelled are those that the pods do not ask for, tainted those of the others that have
-	// taints, and small the rest.
+	// labelled are the nodes that the Pods' selector, affinity or node name
+	// excludes. tainted are other nodes with taints, and small are the rest.
 	labelled, tainted, small int
-	// byTaint are nodes that one taint alone keeps from it, and most is how much the largest
-	// has of those that lack one resource alone.
+	// byTaint counts the nodes that only one taint excludes. most has, of the
+	// nodes that lack only one resource, the largest amount of that resource.
 	byTaint map[string]int
 	most    map[corev1.ResourceName]resource.Quantity
 }
@@ -86,9 +86,10 @@ func (m *misfits) add(n *inspect.Node, why misfit) {
 	}
 }
 
-// noNodeFits says why no node could take the pods of a set even if it were empty, and what
-// would let one of them do so. That is not never: an autoscaler may be about to add a node,
-// and no object tells whether there is one.
+// noNodeFits decides that no node could take the Pods of a podset, even if
+// empty, and adds changes that would help. The verdict is not Never, because
+// an autoscaler may be about to add a node, and no object shows whether one
+// exists.
 func (s *site) noNodeFits(set *kueue.PodTemplate) {
 	requests := kueue.Requests(&set.Template.Spec, nil, schedulerCounting())
 	m := misfits{byTaint: map[string]int{}, most: map[corev1.ResourceName]resource.Quantity{}}

@@ -16,9 +16,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 )
 
-// TestPodsWithoutANode: of a Job that nobody else runs, whose pods find no node, the nodes
-// of its cluster tell whether any could take them, and the scheduler's words the rest. Where
-// none could, it is told what would help, and never is not said: nodes may be added.
+// TestPodsWithoutANode checks a Job of the built-in controller whose Pods
+// find no node. The nodes of its cluster show whether any could take them,
+// and the scheduler's message explains the rest. If none could, changes are
+// suggested, but the verdict is not Never: nodes may be added.
 func TestPodsWithoutANode(t *testing.T) {
 	waiting := inspect.Pod{Namespace: "ml", Name: "train-x", JobUID: "u", Phase: corev1.PodPending, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available"}
 	nodes := &inspect.Site{Nodes: someNodes()}

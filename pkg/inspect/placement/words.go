@@ -11,7 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// quote keeps what Kueue on the cluster says itself.
+// quote keeps what Kueue on the cluster reports about the Workload.
 func (s *site) quote() {
 	if s.own == nil {
 		return
@@ -24,8 +24,8 @@ func (s *site) quote() {
 	}
 }
 
-// isJudged returns whether Kueue on the cluster says why the Workload waits, and does not
-// only have it in the queue, perhaps again.
+// isJudged reports whether Kueue on the cluster says why the Workload waits,
+// and does not only have it in the queue, perhaps again.
 func (s *site) isJudged() bool {
 	if s.Wait == nil {
 		return false
@@ -54,7 +54,8 @@ func (s *site) byWords(format string, arguments ...any) bool {
 	return s.decide(verdict, inspect.SaidByKueue, "Kueue says: %s", s.Wait.Text())
 }
 
-// isFlexible returns whether the request may start with fewer Pods, or that is unknown.
+// isFlexible reports whether the request may start with fewer Pods. It is
+// true if that is unknown.
 func (s *site) isFlexible() bool {
 	return s.request.PodSets == nil || slices.ContainsFunc(s.request.PodSets, func(p kueue.PodTemplate) bool { return p.MinCount != nil })
 }
@@ -105,7 +106,7 @@ func (t *try) lackOf() kueue.Lack {
 	}
 	l := kueue.Lack{
 		Reason: kueue.ReasonQuotaInUse, Resource: r.resource, Flavor: t.flavor,
-		Requested: r.asked.Text(r.resource), Free: r.free.Text(r.resource), Limit: r.most.Text(r.resource),
+		Requested: r.requested.Text(r.resource), Free: r.free.Text(r.resource), Limit: r.most.Text(r.resource),
 	}
 	if _, atAll := r.lacks(); atAll > 0 {
 		l.Reason = kueue.ReasonOverLimit

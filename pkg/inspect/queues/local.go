@@ -9,9 +9,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Locals is a row for each LocalQueue of the namespaces that are looked at, and each quota
-// of the ClusterQueue that it leads to. What may be looked at of a ClusterQueue differs:
-// of one that may not be read, its LocalQueue tells what it uses.
+// Locals returns one row for each LocalQueue in the namespaces that were
+// read, and each quota of its ClusterQueue. If the user may not read the
+// ClusterQueue, the rows show what the LocalQueue uses.
 func Locals(v *inspect.Inventory) []inspect.QueueQuota {
 	return each(v, func(c *cluster) []inspect.QueueQuota {
 		var rows []inspect.QueueQuota
@@ -42,7 +42,8 @@ func (c *cluster) localRows(q *kueue.LocalQueue) []inspect.QueueQuota {
 	through := c.through(q)
 	for i := range rows {
 		row := &rows[i]
-		// What others use of the same ClusterQueue is not told by its name here.
+		// These rows do not show what other LocalQueues use of the
+		// ClusterQueue.
 		row.Borrowed, row.Workers, row.Used = nil, nil, through.used(row.Flavor, row.Resource)
 		if !row.HasMore && row.Resource != "" {
 			row.Pending = through.pending(row.Resource)
@@ -51,15 +52,15 @@ func (c *cluster) localRows(q *kueue.LocalQueue) []inspect.QueueQuota {
 	return rows
 }
 
-// ownRows are the quotas that are in use through a LocalQueue, for where its ClusterQueue is
-// not known.
+// ownRows returns rows for the quotas in use through a LocalQueue whose
+// ClusterQueue is unknown.
 func (c *cluster) ownRows(q *kueue.LocalQueue, base inspect.QueueQuota) []inspect.QueueQuota {
 	var rows []inspect.QueueQuota
-	told := map[string]bool{}
+	seen := map[string]bool{}
 	for _, fr := range c.through(q).quotas() {
 		row := base
-		row.Flavor, row.Resource, row.HasMore = fr.Flavor, fr.Resource, told[fr.Resource]
-		told[fr.Resource] = true
+		row.Flavor, row.Resource, row.HasMore = fr.Flavor, fr.Resource, seen[fr.Resource]
+		seen[fr.Resource] = true
 		rows = append(rows, row)
 	}
 	if len(rows) == 0 {
@@ -68,8 +69,8 @@ func (c *cluster) ownRows(q *kueue.LocalQueue, base inspect.QueueQuota) []inspec
 	return rows
 }
 
-// passage is what goes through a LocalQueue: by its Workloads, or where these are not
-// known, by its own account.
+// passage is the use of a LocalQueue: according to its Workloads or, if these
+// are unknown, according to its status.
 type passage struct {
 	queue   *kueue.LocalQueue
 	isKnown bool
@@ -90,7 +91,8 @@ func (c *cluster) through(q *kueue.LocalQueue) passage {
 	return p
 }
 
-// quotas are those in use, and resources without a flavor that are only waited for.
+// quotas returns the quotas in use, and the resources that are only waited
+// for, without a flavor.
 func (p passage) quotas() []capacity.FlavorResource {
 	var all []capacity.FlavorResource
 	add := func(fr capacity.FlavorResource) {
@@ -124,7 +126,7 @@ func (p passage) quotas() []capacity.FlavorResource {
 	return all
 }
 
-// used is what its Workloads hold of a quota, nil where that is not known.
+// used returns what its Workloads hold of a quota, nil if unknown.
 func (p passage) used(flavor, resource string) *string {
 	if resource == "" {
 		return nil
@@ -139,15 +141,17 @@ func (p passage) used(flavor, resource string) *string {
 	return text(total, resource)
 }
 
-// pending is what waits in it for a resource, nil where that is not known.
+// pending returns how much of a resource its waiting Workloads request, nil
+// if unknown.
 func (p passage) pending(resource string) *string {
 	if !p.isKnown {
 		return nil
 	}
-	return asked(slices.DeleteFunc(slices.Clone(p.claims), func(c *kueue.Claim) bool { return c.ClusterQueue != "" }), resource)
+	return totalRequested(slices.DeleteFunc(slices.Clone(p.claims), func(c *kueue.Claim) bool { return c.ClusterQueue != "" }), resource)
 }
 
-// reservedBy is what a LocalQueue says that its Workloads hold, nil if it says nothing.
+// reservedBy returns what the Workloads of a LocalQueue hold according to its
+// status, nil if that has nothing.
 func reservedBy(q *kueue.LocalQueue, flavor, resource string) *string {
 	for _, f := range q.Status.FlavorsReservation {
 		for _, r := range f.Resources {

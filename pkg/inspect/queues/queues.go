@@ -1,5 +1,5 @@
-// Package queues tells what queues have, use and are asked for, over all clusters of an
-// inventory that read.Queues has read. It is pure.
+// Package queues reports what queues have, use and are asked to give, over
+// all clusters of an inventory that read.Queues has read. It is pure.
 package queues
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// List is a row for each ClusterQueue, flavor and resource of all clusters, the members of
-// a cohort behind it.
+// List returns one row for each ClusterQueue, flavor and resource of all
+// clusters. The members of a cohort follow its rows.
 func List(v *inspect.Inventory) []inspect.QueueQuota {
 	return each(v, func(c *cluster) []inspect.QueueQuota {
 		var rows []inspect.QueueQuota
@@ -27,7 +27,7 @@ func List(v *inspect.Inventory) []inspect.QueueQuota {
 				rows = append(rows, c.below(n, seen)...)
 			}
 		}
-		// Those that are their own ancestors hang on nothing.
+		// Cohorts that are their own ancestors have no root.
 		for _, n := range cohorts {
 			rows = append(rows, c.below(n, seen)...)
 		}
@@ -38,7 +38,7 @@ func List(v *inspect.Inventory) []inspect.QueueQuota {
 	})
 }
 
-// each makes the rows of all clusters that have queues.
+// each returns the rows of all clusters that have queues.
 func each(v *inspect.Inventory, rows func(*cluster) []inspect.QueueQuota) []inspect.QueueQuota {
 	all := []inspect.QueueQuota{}
 	known := map[*inspect.Facts]*cluster{}
@@ -50,21 +50,21 @@ func each(v *inspect.Inventory, rows func(*cluster) []inspect.QueueQuota) []insp
 	return all
 }
 
-// cluster is one cluster whose queues are told of.
+// cluster is a cluster whose queues are listed.
 type cluster struct {
 	inventory *inspect.Inventory
-	// known are those that were looked at so far.
+	// known has the clusters that were already prepared.
 	known map[*inspect.Facts]*cluster
 	facts *inspect.Facts
 	room  *inspect.Capacity
 	tree  *capacity.Tree
-	// locals and queues are those that were read, whether all were or each by its name.
+	// locals and queues are all that were read, in a list or by name.
 	locals []*kueue.LocalQueue
 	queues []*kueue.ClusterQueue
 }
 
-// clusterOf is a cluster as far as its queues are known, nil where they are not. Where
-// nobody asked for all that tells of room, its queues tell of themselves.
+// clusterOf returns a cluster with its queues, nil if they are unknown. If
+// its quota was not requested, the status of its queues is used.
 func clusterOf(v *inspect.Inventory, f *inspect.Facts, known map[*inspect.Facts]*cluster) *cluster {
 	if c := known[f]; c != nil || f == nil || f.Err != nil || f.Kueue == nil {
 		return c
@@ -84,10 +84,10 @@ func clusterOf(v *inspect.Inventory, f *inspect.Facts, known map[*inspect.Facts]
 	return c
 }
 
-// errUnasked is why something is not known that nobody wanted to know.
+// errUnasked means that a resource was never requested.
 var errUnasked = errors.New("nobody asked")
 
-// unique leaves out what was read twice.
+// unique removes objects that were read twice.
 func unique[T any](all []T, name func(T) string) []T {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(all, func(o T) bool {
@@ -97,14 +97,14 @@ func unique[T any](all []T, name func(T) string) []T {
 	})
 }
 
-// hasClaims is whether all Workloads are known.
+// hasClaims reports whether all Workloads are known.
 func (c *cluster) hasClaims() bool { return c.room.Gaps[inspect.PartClaims] == nil }
 
 func (c *cluster) row(kind inspect.QueueKind, name string) inspect.QueueQuota {
 	return inspect.QueueQuota{Context: c.facts.Context, ClusterUID: c.facts.ClusterUID, Kind: kind, Name: name, Cohorts: []string{}}
 }
 
-// below are the rows of a queue, or of a cohort and its members.
+// below returns the rows of a queue, or of a cohort and its members.
 func (c *cluster) below(n *capacity.Node, seen map[*capacity.Node]bool) []inspect.QueueQuota {
 	if seen[n] {
 		return nil
@@ -124,21 +124,22 @@ func (c *cluster) below(n *capacity.Node, seen map[*capacity.Node]bool) []inspec
 	return rows
 }
 
-// queueRows are those of a ClusterQueue; one that has no quota has one, too.
+// queueRows returns the rows of a ClusterQueue. One without quota has one row
+// too.
 func (c *cluster) queueRows(n *capacity.Node) []inspect.QueueQuota {
 	base := c.row(inspect.KindClusterQueue, n.Name)
 	base.Cohorts, base.Problem = cohortsOf(n), problemOf(n.Queue.Status.Conditions)
 	return c.quotaRows(n, base)
 }
 
-// quotaRows are a row for each quota of a ClusterQueue.
+// quotaRows returns one row for each quota of a ClusterQueue.
 func (c *cluster) quotaRows(n *capacity.Node, base inspect.QueueQuota) []inspect.QueueQuota {
 	quotas := n.Resources()
 	if len(quotas) == 0 {
 		return []inspect.QueueQuota{base}
 	}
 	var rows []inspect.QueueQuota
-	told := map[string]bool{}
+	seen := map[string]bool{}
 	for _, fr := range quotas {
 		row := base
 		row.Flavor, row.Resource = fr.Flavor, fr.Resource
@@ -150,8 +151,8 @@ func (c *cluster) quotaRows(n *capacity.Node, base inspect.QueueQuota) []inspect
 		if c.knowsFree(n) {
 			row.Free = text(n.Free(fr), fr.Resource)
 		}
-		if row.HasMore = told[fr.Resource]; !row.HasMore {
-			told[fr.Resource] = true
+		if row.HasMore = seen[fr.Resource]; !row.HasMore {
+			seen[fr.Resource] = true
 			row.Pending = c.pending([]*capacity.Node{n}, fr.Resource)
 			row.Workers = c.workers(n, fr.Resource)
 		}
@@ -160,7 +161,7 @@ func (c *cluster) quotaRows(n *capacity.Node, base inspect.QueueQuota) []inspect
 	return rows
 }
 
-// cohortRows are what a cohort and its members have together.
+// cohortRows returns rows for what a cohort and its members have together.
 func (c *cluster) cohortRows(n *capacity.Node) []inspect.QueueQuota {
 	members := membersOf(n, map[*capacity.Node]bool{})
 	var quotas []capacity.FlavorResource
@@ -186,7 +187,8 @@ func (c *cluster) cohortRows(n *capacity.Node) []inspect.QueueQuota {
 	return rows
 }
 
-// fillSum adds up a resource over all ClusterQueues, and what cohorts have of their own.
+// fillSum adds up a resource over all ClusterQueues, and the cohorts' own
+// quota.
 func (c *cluster) fillSum(row *inspect.QueueQuota) {
 	ofResource := func(n *capacity.Node) []capacity.FlavorResource {
 		return slices.DeleteFunc(slices.Clone(n.Resources()), func(fr capacity.FlavorResource) bool { return fr.Resource != row.Resource })
@@ -195,8 +197,8 @@ func (c *cluster) fillSum(row *inspect.QueueQuota) {
 	row.Pending = c.pending(c.tree.Queues(), row.Resource)
 }
 
-// fill adds up what queues and cohorts have of some resources, and what is in use of it.
-// isKnown is whether these are all there are.
+// fill adds up what queues and cohorts have of some resources, and how much
+// of it is in use. isKnown is whether nodes are complete.
 func (c *cluster) fill(row *inspect.QueueQuota, nodes []*capacity.Node, of func(*capacity.Node) []capacity.FlavorResource, isKnown bool) {
 	var nominal, used capacity.Amount
 	for _, n := range nodes {
@@ -215,14 +217,14 @@ func (c *cluster) fill(row *inspect.QueueQuota, nodes []*capacity.Node, of func(
 	}
 }
 
-// knowsUse is whether it is known what a ClusterQueue has given: by its Workloads, or else
-// by its own account.
+// knowsUse reports whether it is known what a ClusterQueue has given: from
+// its Workloads or, if these are unknown, from its status.
 func (c *cluster) knowsUse(n *capacity.Node) bool {
 	return c.hasClaims() || len(n.Queue.Status.FlavorsReservation) > 0
 }
 
-// knowsFree is whether it is known what a ClusterQueue could give: who else is in its
-// cohorts has a part in that.
+// knowsFree reports whether it is known what a ClusterQueue could give. That
+// depends on the other members of its cohorts.
 func (c *cluster) knowsFree(n *capacity.Node) bool {
 	if n.Parent == nil {
 		return c.knowsUse(n)
@@ -239,8 +241,9 @@ func (c *cluster) knowsFree(n *capacity.Node) bool {
 	return true
 }
 
-// pending is what waits for a resource, nil where that is not known of all: a Workload
-// that waits names its LocalQueue alone.
+// pending returns how much of a resource is waited for in queues, nil if not
+// all Workloads and LocalQueues are known. A waiting Workload names only its
+// LocalQueue.
 func (c *cluster) pending(nodes []*capacity.Node, resource string) *string {
 	if !c.hasClaims() || c.room.Gaps[inspect.PartQueues] != nil {
 		return nil
@@ -249,11 +252,12 @@ func (c *cluster) pending(nodes []*capacity.Node, resource string) *string {
 	for _, n := range nodes {
 		waiting = append(waiting, n.Pending...)
 	}
-	return asked(waiting, resource)
+	return totalRequested(waiting, resource)
 }
 
-// asked is what Workloads ask for of a resource, nil where that is not known of one.
-func asked(waiting []*kueue.Claim, resource string) *string {
+// totalRequested returns how much of a resource Workloads request, nil if unknown for
+// one of them.
+func totalRequested(waiting []*kueue.Claim, resource string) *string {
 	var total capacity.Amount
 	for _, claim := range waiting {
 		if claim.Asks == nil {
@@ -268,7 +272,7 @@ func asked(waiting []*kueue.Claim, resource string) *string {
 	return text(total, resource)
 }
 
-// cohortsOf are the names of the cohorts above, the nearest first.
+// cohortsOf returns the names of the cohorts above, nearest first.
 func cohortsOf(n *capacity.Node) []string {
 	path, _ := n.Path()
 	names := []string{}
@@ -278,7 +282,7 @@ func cohortsOf(n *capacity.Node) []string {
 	return names
 }
 
-// membersOf are a cohort and all that is in it.
+// membersOf returns a cohort and all nodes below it.
 func membersOf(n *capacity.Node, seen map[*capacity.Node]bool) []*capacity.Node {
 	if seen[n] {
 		return nil
@@ -300,7 +304,8 @@ func sortedByName(nodes []*capacity.Node) []*capacity.Node {
 	})
 }
 
-// problemOf is why a queue says that it is not active.
+// problemOf returns why a queue is not active, "" if its status does not say
+// that it is not.
 func problemOf(conditions []metav1.Condition) string {
 	active := meta.FindStatusCondition(conditions, kueue.Active)
 	if active == nil || active.Status != metav1.ConditionFalse {

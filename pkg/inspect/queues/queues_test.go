@@ -16,7 +16,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// fleet is one cluster with these objects; gaps are what may not be looked at.
+// fleet is one cluster with these objects. gaps are the parts that may not be
+// read.
 func fleet(t *testing.T, namespace, objects string, gaps ...inspect.Part) *inspect.Inventory {
 	t.Helper()
 	room := &inspect.Capacity{Gaps: map[inspect.Part]error{}}
@@ -44,17 +45,26 @@ func fleet(t *testing.T, namespace, objects string, gaps ...inspect.Part) *inspe
 	return inspect.NewInventory(time.Now(), []*inspect.Facts{f}, nil)
 }
 
-// queue is a ClusterQueue in short, which has so much cpu, and says that it has given some.
+// queue is a ClusterQueue with an amount of cpu, of which some is given
+// according to its status.
 func queue(name, cohort, cpu, given string) string {
 	return fmt.Sprintf(`{metadata: {name: %s}, spec: {cohortName: %q, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: %s}]}]}]},
  status: {flavorsReservation: [{name: f, resources: [{name: cpu, total: %s}]}]}}`, name, cohort, cpu, given)
 }
 
 // holding is a Workload that has so much cpu, waiting one that asks for it.
-func holding(queue, local, cpu string) string {
+// holding is a Workload with quota that still waits for its AdmissionChecks.
+func holding(queue, local, cpu string) string { return withQuota(queue, local, cpu, "") }
+
+// admitted is a Workload that was admitted a minute after it got quota.
+func admitted(queue, local, cpu string) string {
+	return withQuota(queue, local, cpu, `, {type: Admitted, status: "True", reason: Admitted, message: "", lastTransitionTime: "2026-01-01T00:01:00Z"}`)
+}
+
+func withQuota(queue, local, cpu, condition string) string {
 	return fmt.Sprintf(`{metadata: {namespace: ml, name: h%[3]s}, spec: {queueName: %[2]s}, status: {admission: {clusterQueue: %[1]s,
  podSetAssignments: [{name: main, count: 1, flavors: {cpu: f}, resourceUsage: {cpu: %[3]s}}]},
- conditions: [{type: QuotaReserved, status: "True", reason: QuotaReserved, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}]}}`, queue, local, cpu)
+ conditions: [{type: QuotaReserved, status: "True", reason: QuotaReserved, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}%[4]s]}}`, queue, local, cpu, condition)
 }
 
 func waiting(local, cpu string) string {
@@ -65,7 +75,8 @@ func local(name, queue, given string) string {
 	return fmt.Sprintf(`{metadata: {namespace: ml, name: %s}, spec: {clusterQueue: %s}, status: {flavorsReservation: [{name: f, resources: [{name: cpu, total: %s}]}]}}`, name, queue, given)
 }
 
-// lines are rows in short: name, nominal, borrowed, used, free, pending.
+// lines returns a short form of rows: name, nominal, borrowed, used, free,
+// pending.
 func lines(rows []inspect.QueueQuota) string {
 	var all []string
 	for i := range rows {
@@ -139,7 +150,7 @@ func TestList(t *testing.T) {
 	assert.Equal(t, lines(sum), "one 12 ? 7 5 4")
 }
 
-// TestProblems: a queue that is stopped says so.
+// TestProblems checks that the row of a stopped queue says so.
 func TestProblems(t *testing.T) {
 	v := fleet(t, "ml", "queues: ["+queue("b", "", "4", "0")+"]\nlocals: ["+local("q", "b", "0")+"]\n")
 	v.Clusters[0].Kueue.Capacity.ClusterQueues[0].Status.Conditions = []metav1.Condition{{Type: kueue.Active, Status: metav1.ConditionFalse, Reason: "Stopped", Message: "is stopped"}}
@@ -147,11 +158,11 @@ func TestProblems(t *testing.T) {
 	assert.Equal(t, queues.Locals(v)[0].Problem, "not active: is stopped")
 }
 
-// TestSum: the state of clusters is what their managers say, and a MultiKueueCluster that no context
-// leads to is a row, too.
+// TestSum checks that the state of clusters is what their managers report,
+// and that a MultiKueueCluster without a context has a row.
 func TestSum(t *testing.T) {
-	v := fleet(t, "", fmt.Sprintf("{queues: [%s, %s], locals: [%s], workloads: [%s, %s]}",
-		queue("a", "", "10", "4"), queue("b", "", "6", "0"), local("a", "a", "4"), holding("a", "a", "4"), waiting("a", "3")))
+	v := fleet(t, "", fmt.Sprintf("{queues: [%s, %s], locals: [%s], workloads: [%s, %s, %s]}",
+		queue("a", "", "10", "4"), queue("b", "", "6", "0"), local("a", "a", "4"), admitted("a", "a", "3"), holding("a", "a", "1"), waiting("a", "3")))
 	v.Clusters[0].Kueue.Release = "v0.19.2"
 	lost := &kueue.MultiKueueCluster{}
 	lost.Name = "paris"
@@ -166,9 +177,9 @@ func TestSum(t *testing.T) {
 	assert.Equal(t, manager.Cluster.State, inspect.ClusterManager)
 	assert.Equal(t, manager.Cluster.Kueue, "v0.19.2")
 	assert.Equal(t, *manager.Cluster.Running, 1)
-	assert.Equal(t, *manager.Cluster.Waiting, 1)
+	assert.Equal(t, *manager.Cluster.Waiting, 2, "one waits for quota, and one for a worker")
 	assert.Equal(t, *manager.Cluster.LargestFit, "6")
-	assert.Equal(t, manager.Cluster.LastAdmittedAt.UTC(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	assert.Equal(t, manager.Cluster.LastAdmittedAt.UTC(), time.Date(2026, 1, 1, 0, 1, 0, 0, time.UTC))
 
 	paris := rows[1]
 	assert.Equal(t, paris.Name, "paris")

@@ -8,17 +8,19 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Shortfall is a resource of which the queue that a manager's LocalQueue leads to has more
-// than any queue of a worker behind it, so that it gives quota to what can run nowhere.
+// Shortfall is a resource of which a manager's ClusterQueue has more than any
+// queue of a worker behind it. The manager gives quota to Jobs that can run
+// nowhere.
 type Shortfall struct {
 	Queue    *kueue.ClusterQueue
 	Resource string
-	// Nominal is what the manager's queue has, in all flavors, and Most what the largest of
-	// the workers' queues has: a Job runs on one worker. Total is what they have together.
+	// Nominal is what the manager's queue has, in all flavors. Most is what the
+	// largest of the workers' queues has, since a Job runs on one worker. Total
+	// is what the workers' queues have together.
 	Nominal, Most, Total capacity.Amount
-	// Clusters are the workers, and Behind their queues, as context and name.
+	// Clusters are the workers. Behind are their queues, as CONTEXT/NAME.
 	Clusters, Behind []string
-	// IsUncovered is whether no worker's queue has any quota of it.
+	// IsUncovered is whether no worker's queue has any quota of the resource.
 	IsUncovered bool
 }
 
@@ -28,13 +30,14 @@ type Finder struct {
 	known     map[*inspect.Facts]*cluster
 }
 
-// NewFinder makes a Finder.
+// NewFinder returns a Finder for an inventory.
 func NewFinder(v *inspect.Inventory) *Finder {
 	return &Finder{inventory: v, known: map[*inspect.Facts]*cluster{}}
 }
 
-// Shortfalls are those of a LocalQueue of a manager. There is none where not all is known:
-// the queues of all its workers, and what these could borrow.
+// Shortfalls returns the shortfalls of a LocalQueue of a manager. It returns
+// none if something is unknown: the queues of any worker, or what they could
+// borrow.
 func (s *Finder) Shortfalls(manager *inspect.Facts, namespace, name string) []Shortfall {
 	c := clusterOf(s.inventory, manager, s.known)
 	if c == nil || c.facts.Gaps[inspect.PartQueues] != nil {
@@ -54,7 +57,7 @@ func (s *Finder) Shortfalls(manager *inspect.Facts, namespace, name string) []Sh
 		}
 		for _, q := range worker.behind([]*kueue.LocalQueue{local}, n.Name) {
 			if q.Parent != nil || len(q.Resources()) == 0 {
-				// It may have more than it says.
+				// It may have more than its own quota.
 				return nil
 			}
 			there, all.Behind = append(there, q), append(all.Behind, worker.facts.Context+"/"+q.Name)
@@ -66,7 +69,8 @@ func (s *Finder) Shortfalls(manager *inspect.Facts, namespace, name string) []Sh
 	return short(n, there, &all)
 }
 
-// short are the resources of which a queue has more than each of those behind it.
+// short returns the resources of which a queue has more than each queue
+// behind it.
 func short(n *capacity.Node, there []*capacity.Node, all *Shortfall) []Shortfall {
 	var found []Shortfall
 	for _, resource := range resourcesOf(n) {
@@ -83,7 +87,7 @@ func short(n *capacity.Node, there []*capacity.Node, all *Shortfall) []Shortfall
 	return found
 }
 
-// resourcesOf are what a queue has quota of, in whatever flavor.
+// resourcesOf returns the resources that a queue has quota of, in any flavor.
 func resourcesOf(n *capacity.Node) []string {
 	var names []string
 	for _, fr := range n.Resources() {
@@ -94,7 +98,7 @@ func resourcesOf(n *capacity.Node) []string {
 	return names
 }
 
-// nominalOf is what a queue has of a resource in all flavors.
+// nominalOf returns what a queue has of a resource in all flavors.
 func nominalOf(n *capacity.Node, resource string) capacity.Amount {
 	var total capacity.Amount
 	for _, fr := range n.Resources() {

@@ -13,9 +13,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Sum is the summary of all clusters: a row for each resource of a cluster, of all its
-// ClusterQueues and flavors. A cluster without quotas that are known has one row, and so has a
-// MultiKueueCluster that no context leads to.
+// Sum returns the summary of all clusters: one row for each resource of a
+// cluster, over all its ClusterQueues and flavors. A cluster without known
+// quotas has one row, and so has a MultiKueueCluster that no context reaches.
 func Sum(v *inspect.Inventory) []inspect.QueueQuota {
 	s := &summary{inventory: v, workers: map[string][]workerOf{}}
 	for _, f := range v.Clusters {
@@ -42,7 +42,7 @@ func Sum(v *inspect.Inventory) []inspect.QueueQuota {
 	return rows
 }
 
-// workerOf is what a manager says of one of its workers.
+// workerOf is what a manager reports about one of its workers.
 type workerOf struct {
 	name   string
 	active *metav1.Condition
@@ -60,16 +60,16 @@ func (w workerOf) state() *inspect.ClusterState {
 	return s
 }
 
-// summary is what managers say of their workers.
+// summary has what managers report about their workers.
 type summary struct {
 	inventory *inspect.Inventory
-	// workers are the MultiKueueClusters by the contexts that lead to them, and unreachable those
-	// that none leads to.
+	// workers has the MultiKueueClusters by the context that reaches them.
+	// unreachable are those that no context reaches.
 	workers     map[string][]workerOf
 	unreachable []workerOf
 }
 
-// learn keeps what a manager says.
+// learn records what a manager reports about its workers.
 func (s *summary) learn(f *inspect.Facts) {
 	if f.Err != nil || f.Kueue == nil {
 		return
@@ -95,10 +95,10 @@ func (s *summary) stateOf(f *inspect.Facts) *inspect.ClusterState {
 		state.State = inspect.ClusterManager
 	}
 	for i, w := range s.workers[f.Context] {
-		its := w.state()
-		if i == 0 || its.State == inspect.ClusterLost {
-			its.Names = state.Names
-			state = its
+		workerState := w.state()
+		if i == 0 || workerState.State == inspect.ClusterLost {
+			workerState.Names = state.Names
+			state = workerState
 		}
 		if !slices.Contains(state.Names, w.name) {
 			state.Names = append(state.Names, w.name)
@@ -110,7 +110,8 @@ func (s *summary) stateOf(f *inspect.Facts) *inspect.ClusterState {
 	return state
 }
 
-// problemWith is why the manager gives nothing to a cluster. The list's errors report unread clusters.
+// problemWith returns why the manager gives nothing to a cluster. Unread
+// clusters are in the errors of the list.
 func problemWith(s *inspect.ClusterState) string {
 	if s.State != inspect.ClusterLost {
 		return ""
@@ -118,7 +119,7 @@ func problemWith(s *inspect.ClusterState) string {
 	return s.Message
 }
 
-// sums are the rows of a cluster.
+// sums returns the summary rows of a cluster.
 func (c *cluster) sums(state *inspect.ClusterState) []inspect.QueueQuota {
 	var resources []string
 	for _, n := range c.tree.Queues() {
@@ -139,24 +140,29 @@ func (c *cluster) sums(state *inspect.ClusterState) []inspect.QueueQuota {
 		row := c.row(inspect.KindCluster, c.facts.Context)
 		row.Resource = resource
 		c.fillSum(&row)
-		its := *state
-		c.count(&its, resource)
-		row.Cluster, row.Problem = &its, problemWith(state)
+		counted := *state
+		c.count(&counted, resource)
+		row.Cluster, row.Problem = &counted, problemWith(state)
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-// count adds to the state of a cluster what its Workloads do with a resource.
+// count adds to the state of a cluster how its Workloads use a resource.
 func (c *cluster) count(state *inspect.ClusterState, resource string) {
 	if c.hasClaims() {
 		running, waiting := 0, 0
 		for _, claim := range c.room.Claims {
 			switch {
 			case slices.ContainsFunc(claim.Holds, func(h kueue.Held) bool { return h.Resource == resource }):
+				// On a manager, a Workload with quota still waits for a worker.
+				if claim.AdmittedAt.IsZero() {
+					waiting++
+					continue
+				}
 				running++
-				if since := metav1.NewTime(claim.Since); !claim.Since.IsZero() && (state.LastAdmittedAt == nil || state.LastAdmittedAt.Before(&since)) {
-					state.LastAdmittedAt = &since
+				if at := metav1.NewTime(claim.AdmittedAt); state.LastAdmittedAt == nil || state.LastAdmittedAt.Before(&at) {
+					state.LastAdmittedAt = &at
 				}
 			case claim.ClusterQueue == "" && requests(claim, resource):
 				waiting++

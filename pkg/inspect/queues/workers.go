@@ -8,9 +8,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// workers is what stands behind a manager's queue of a resource, nil if it gives to no
-// other cluster: MultiKueue makes a mirror in the LocalQueue of the same namespace and
-// name, so that these queues of the workers are where it can run.
+// workers returns the quota of a resource behind a manager's queue, nil if
+// the queue gives to no other cluster. MultiKueue creates a mirror in the
+// LocalQueue with the same namespace and name, so the queues of the workers
+// with these names count.
 func (c *cluster) workers(n *capacity.Node, resource string) *inspect.WorkersQuota {
 	names := c.clustersBehind(n.Queue)
 	if len(names) == 0 {
@@ -43,14 +44,15 @@ func (c *cluster) workers(n *capacity.Node, resource string) *inspect.WorkersQuo
 	return w
 }
 
-// clustersBehind are the MultiKueueClusters that the checks of a queue lead to.
+// clustersBehind returns the MultiKueueClusters that the checks of a queue
+// lead to, sorted.
 func (c *cluster) clustersBehind(q *kueue.ClusterQueue) []string {
 	names := c.facts.Kueue.ClustersBehind(q.Checks())
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// worker is a MultiKueueCluster, nil where its queues could not be looked at.
+// worker returns a MultiKueueCluster, nil if its queues could not be read.
 func (c *cluster) worker(name string) *cluster {
 	w := clusterOf(c.inventory, c.inventory.Facts(c.inventory.ContextOf(c.facts, name)), c.known)
 	if w == nil || w.room.Gaps[inspect.PartClusterQueues] != nil || w.room.Gaps[inspect.PartQueues] != nil {
@@ -59,8 +61,8 @@ func (c *cluster) worker(name string) *cluster {
 	return w
 }
 
-// behind are the ClusterQueues of a worker to which the LocalQueues lead that are called
-// as those of a manager's queue are.
+// behind returns the ClusterQueues of a worker whose LocalQueues have the
+// same namespaces and names as the LocalQueues of a manager's queue.
 func (c *cluster) behind(managers []*kueue.LocalQueue, queue string) []*capacity.Node {
 	var nodes []*capacity.Node
 	for _, m := range managers {

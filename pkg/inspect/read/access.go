@@ -18,10 +18,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// questionsAtOnce is how many rights of one user are asked for at the same time.
+// questionsAtOnce limits the parallel requests for one user's rights.
 const questionsAtOnce = 8
 
-// managerUser is the user that a manager is on a worker.
+// managerUser is the user that a manager uses on a worker.
 type managerUser struct {
 	manager    *inspect.Facts
 	cluster    string
@@ -29,14 +29,20 @@ type managerUser struct {
 	grants     []kueue.Grant
 }
 
-// Denied asks every worker of an inventory with Setup which rights its manager's user lacks
-// there, by SubjectAccessReviews, and adds that to the Setup of the manager. What could not be
-// asked is a gap of the manager.
-func Denied(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory) {
+// Denied asks every worker of an inventory with Setup which rights its manager's user lacks there,
+// with SubjectAccessReviews, and adds the answers to the manager's Setup. A failed request becomes
+// a gap of the manager. identity is the user of managers whose kubeconfigs do not show one, "" for
+// unknown.
+func Denied(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, identity string) {
+	assumeUser(v, identity)
 	users := map[string][]managerUser{}
 	for _, manager := range v.Clusters {
 		for _, u := range usersOf(manager) {
 			worker := v.ContextOf(manager, u.cluster)
+			if _, isKnown := manager.Kueue.Addresses[u.cluster]; worker == "" && !isKnown {
+				manager.AddGap(inspect.PartAccess, fmt.Errorf("the address of MultiKueueCluster %s is unknown", u.cluster))
+				continue
+			}
 			if worker == "" {
 				manager.AddGap(inspect.PartAccess, fmt.Errorf("no context reaches MultiKueueCluster %s", u.cluster))
 				continue
@@ -76,10 +82,26 @@ type deniedRights struct {
 	err    error
 }
 
-// errNoUser is why rights cannot be asked for.
-var errNoUser = errors.New("its kubeconfig does not tell the user")
+// errNoUser is why a user's rights cannot be requested.
+var errNoUser = errors.New("its kubeconfig does not show the user: name it with --worker-identity")
 
-// usersOf are those that a manager is on its workers, as far as their credentials say.
+// assumeUser sets the user of managers whose kubeconfigs do not show one, unless it is "".
+func assumeUser(v *inspect.Inventory, user string) {
+	for _, manager := range v.Clusters {
+		if user == "" || manager.Err != nil || manager.Setup == nil || manager.Kueue == nil {
+			continue
+		}
+		for _, c := range manager.Kueue.Clusters {
+			if manager.Setup.Credentials[c.Name].User == "" {
+				known := kubecontext.UserNamed(user)
+				known.Kind, known.NotAfter = manager.Setup.Credentials[c.Name].Kind, manager.Setup.Credentials[c.Name].NotAfter
+				manager.Setup.SetCredential(c.Name, known)
+			}
+		}
+	}
+}
+
+// usersOf returns the users of a manager on its workers, as far as their credentials show them.
 func usersOf(manager *inspect.Facts) []managerUser {
 	if manager.Err != nil || manager.Setup == nil || manager.Kueue == nil {
 		return nil
@@ -104,7 +126,7 @@ func usersOf(manager *inspect.Facts) []managerUser {
 	return users
 }
 
-// deniedTo asks a worker for all rights of a user.
+// deniedTo returns the rights that a user lacks on a worker.
 func deniedTo(ctx context.Context, c *fleet.Cluster, u *managerUser) ([]inspect.Access, error) {
 	denied := make([]inspect.Access, len(u.grants))
 	var mu sync.Mutex
@@ -136,7 +158,7 @@ func deniedTo(ctx context.Context, c *fleet.Cluster, u *managerUser) ([]inspect.
 	return lacking, nil
 }
 
-// reviewAccess asks an API server whether a user may do something in all namespaces.
+// reviewAccess asks an API server whether a user has a right in all namespaces.
 func reviewAccess(ctx context.Context, c *fleet.Cluster, who kubecontext.Credential, g kueue.Grant, verb string) (bool, error) {
 	resource, subresource, _ := strings.Cut(g.Resource, "/")
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{

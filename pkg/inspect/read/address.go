@@ -11,10 +11,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// kubeconfigFacts are the public facts of a MultiKueueCluster's kubeconfig, each nil where it
-// states none.
+// kubeconfigFacts are the public facts of a MultiKueueCluster's kubeconfig; a fact is nil if the
+// kubeconfig lacks it.
 type kubeconfigFacts struct {
-	// exists is whether there is such a Secret.
+	// exists is whether the Secret exists.
 	exists     bool
 	address    *kubecontext.Address
 	credential *kubecontext.Credential
@@ -32,12 +32,11 @@ func factsIn(secret map[string]any, kubeconfig []byte) kubeconfigFacts {
 	return facts
 }
 
-// CredentialAnnotation is where a snapshot keeps the public facts of the credential that it cut
-// out of a Secret.
+// CredentialAnnotation has the public facts of a credential that a snapshot removed from a Secret.
 const CredentialAnnotation = "jobmanagedby.github.io/credential"
 
-// CredentialIn returns the public facts of the credential in a kubeconfig out of a
-// MultiKueueCluster's Secret: who it stands for, and until when. ok is false if it has none.
+// CredentialIn returns the public facts of the credential in a MultiKueueCluster's kubeconfig: its
+// user and its expiry. ok is false if there are none.
 func CredentialIn(secret map[string]any, kubeconfig []byte) (c kubecontext.Credential, ok bool) {
 	if text, isKept, _ := unstructured.NestedString(secret, "metadata", "annotations", CredentialAnnotation); isKept {
 		return c, json.NewDecoder(strings.NewReader(text)).Decode(&c) == nil && c.Kind != ""
@@ -64,9 +63,8 @@ func CredentialIn(secret map[string]any, kubeconfig []byte) (c kubecontext.Crede
 	return kubecontext.TokenFacts(user.Token)
 }
 
-// AddressIn tells which API server a kubeconfig out of a MultiKueueCluster's Secret
-// leads to. Its exec entries are not ours to run, and of its credentials nothing but the public
-// facts is read: see CredentialIn.
+// AddressIn returns the API server that a MultiKueueCluster's kubeconfig points to. It does not run
+// exec entries, and reads no credentials; CredentialIn reads their public facts.
 func AddressIn(kubeconfig []byte) (kubecontext.Address, error) {
 	config, err := clientcmd.Load(kubeconfig)
 	if err != nil {

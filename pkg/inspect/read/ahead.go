@@ -8,15 +8,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// Ahead are lists of Jobs that are begun while something else is still read, and that
-// nobody waits for before they are asked for. The zero value has none.
+// Ahead prefetches Job lists while other objects are still being read. The zero value has no lists.
 type Ahead struct {
 	mu    sync.Mutex
 	lists map[string]*begunList
 	stops []context.CancelFunc
 }
 
-// begunList is what comes in of a cluster's Jobs. It may be looked at once done is closed.
+// begunList is the prefetched list of a cluster's Jobs. Its results are valid once done is closed.
 type begunList struct {
 	done      chan struct{}
 	facts     *inspect.Facts
@@ -24,7 +23,7 @@ type begunList struct {
 	err       error
 }
 
-// Stop ends what was begun and is not done.
+// Stop cancels unfinished lists.
 func (a *Ahead) Stop() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -33,8 +32,8 @@ func (a *Ahead) Stop() {
 	}
 }
 
-// begin begins to list the Jobs of a cluster, as long as ctx lasts. What is watched is
-// asked for once, and there is nothing to be gained.
+// begin starts to list the Jobs of a cluster until ctx ends. It does nothing if the cluster is
+// watched, because a watch already has them.
 func (a *Ahead) begin(ctx context.Context, c *fleet.Cluster, q Query) {
 	if a == nil || c.IsWatched() {
 		return
@@ -53,7 +52,7 @@ func (a *Ahead) begin(ctx context.Context, c *fleet.Cluster, q Query) {
 	}()
 }
 
-// take is what listInto would read of a cluster, if that was begun.
+// take waits for the prefetched list of a cluster and returns it; nil if there is none.
 func (a *Ahead) take(ctx context.Context, c *fleet.Cluster) (list *begunList, err error) {
 	if a == nil {
 		return nil, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// jobsFirst answers to who lists Workloads once somebody has asked for the Jobs.
+// jobsFirst answers requests for Workloads only after a request for Jobs.
 type jobsFirst struct {
 	serves
 	asked atomic.Int32
@@ -37,8 +37,8 @@ func (s *jobsFirst) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.serves.RoundTrip(r)
 }
 
-// TestAhead: the Jobs around one that waits are listed while Workloads still are, and once;
-// where nobody wants that, they are listed when they are asked for.
+// TestAhead checks that the Jobs around a waiting one are listed once, in parallel with Workloads,
+// and without Ahead only when needed.
 func TestAhead(t *testing.T) {
 	for _, ahead := range []*read.Ahead{{}, nil} {
 		s := &jobsFirst{begun: make(chan struct{}), serves: serves{answers: map[string]string{

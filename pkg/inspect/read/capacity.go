@@ -14,10 +14,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// errBounded is why Workloads out of a bundle of some namespaces cannot be added up.
-var errBounded = errors.New("the bundle holds those of some namespaces only; make it with -A")
+// errBounded is why the Workloads in a snapshot of some namespaces cannot be added up.
+var errBounded = errors.New("the snapshot has those of some namespaces only; take it with -A")
 
-// newCapacity is one of which nothing is known, for what is submitted in namespaces.
+// newCapacity returns a Capacity without facts, for Jobs in these namespaces.
 func newCapacity(namespaces ...string) *inspect.Capacity {
 	return &inspect.Capacity{
 		Asked: sets.New(namespaces...), Places: map[string]types.NamespacedName{}, Gaps: map[inspect.Part]error{},
@@ -25,8 +25,8 @@ func newCapacity(namespaces ...string) *inspect.Capacity {
 	}
 }
 
-// readCapacity reads what tells how much room there is: what is submitted within a namespace,
-// or anywhere, and the LimitRanges of the given namespaces, those where something waits.
+// readCapacity reads what free quota depends on: the queues and Workloads within a namespace, or in
+// all, and the LimitRanges of the given namespaces, which have waiting Jobs.
 func (r *factReader) readCapacity(ctx context.Context, within string, namespaces []string) {
 	c := newCapacity(namespaces...)
 	if r.isWhole {
@@ -44,8 +44,7 @@ func (r *factReader) readCapacity(ctx context.Context, within string, namespaces
 	}
 }
 
-// readQuotas reads what queues there are, what they have, and what is in use of it within a
-// namespace, or anywhere.
+// readQuotas reads the queues, their quotas, and their usage, within a namespace or in all.
 func (r *factReader) readQuotas(ctx context.Context, c *inspect.Capacity, within string) {
 	r.store(func() { r.facts.Kueue.Capacity = c })
 	readRoom(ctx, r, c, inspect.PartClusterQueues, r.resource("clusterqueues"), "", func(o *kueue.ClusterQueue) {
@@ -63,8 +62,8 @@ func (r *factReader) readQuotas(ctx context.Context, c *inspect.Capacity, within
 	}
 }
 
-// readClaims reads the Workloads within a namespace, or of all, once: what they hold or wait for,
-// and those of the namespaces that were asked for as they are.
+// readClaims reads the Workloads within a namespace, or in all, in one pass: the claims of all, and
+// the whole Workloads of the requested namespaces.
 func (r *factReader) readClaims(ctx context.Context, c *inspect.Capacity, within string) {
 	share := newSharer()
 	keep := func(o *kueue.ClaimedWorkload) {
@@ -77,7 +76,7 @@ func (r *factReader) readClaims(ctx context.Context, c *inspect.Capacity, within
 		}
 	}
 	if r.cluster.IsWatched() {
-		// What is kept to be read again is no more than is wanted of each.
+		// A watch caches each object in the form requested, so the two forms are separate lists.
 		readRoom(ctx, r, c, inspect.PartClaims, r.resource("workloads"), within, keep)
 		for _, namespace := range sets.List(c.Asked) {
 			readRoom(ctx, r, c, inspect.PartClaims, r.resource("workloads"), namespace, func(w *kueue.Workload) { c.Workloads = append(c.Workloads, w) })
@@ -94,8 +93,7 @@ func (r *factReader) readClaims(ctx context.Context, c *inspect.Capacity, within
 	})
 }
 
-// readTemplates reads the Workloads of these names with their pods' templates, which are
-// not kept of any others.
+// readTemplates reads the named Workloads with their Pod templates, which other reads drop.
 func (r *factReader) readTemplates(ctx context.Context, namespaces, names []string) {
 	for _, namespace := range namespaces {
 		for _, name := range names {
@@ -110,7 +108,7 @@ func (r *factReader) readTemplates(ctx context.Context, namespaces, names []stri
 	}
 }
 
-// readNamespace reads one Namespace: a queue chooses by its labels.
+// readNamespace reads a Namespace, because ClusterQueues select namespaces by label.
 func (r *factReader) readNamespace(ctx context.Context, c *inspect.Capacity, name string) {
 	r.wg.Go(func() {
 		o, err := getNamespace(ctx, r.cluster, name)
@@ -124,7 +122,7 @@ func (r *factReader) readNamespace(ctx context.Context, c *inspect.Capacity, nam
 	})
 }
 
-// readRoom reads the objects of a kind beside the others. keep is called under the lock.
+// readRoom reads the objects of a kind in parallel with others. It calls keep under the lock.
 func readRoom[T any](ctx context.Context, r *factReader, c *inspect.Capacity, part inspect.Part, resource schema.GroupVersionResource, namespace string, keep func(*T)) {
 	r.wg.Go(func() {
 		err := listObjects(ctx, r.cluster, resource, namespace, metav1.ListOptions{}, func(o *T) {

@@ -27,7 +27,7 @@ import (
 
 const kueueAPI = "/apis/kueue.x-k8s.io/v1beta2/"
 
-// kueueServed is what discovery says of Kueue's API.
+// kueueServed is the discovery answer for Kueue's API.
 const kueueServed = `{"kind":"APIGroup","apiVersion":"v1","name":"kueue.x-k8s.io","versions":[{"groupVersion":"kueue.x-k8s.io/v1beta2","version":"v1beta2"}]}`
 
 func roomOf(ctx context.Context, host string, server http.RoundTripper) *inspect.Inventory {
@@ -36,8 +36,8 @@ func roomOf(ctx context.Context, host string, server http.RoundTripper) *inspect
 	return read.Read(ctx, f, read.Want{Room: true, Queues: queues, Now: time.Now})
 }
 
-// TestReadCapacityWithFewRights: what may not be read of the room is told with the room,
-// and is no error of the command; a queue that may be read by its name is found.
+// TestReadCapacityWithFewRights checks that an unreadable part of the capacity is a gap there and
+// no error of the command, and that a queue that may be read by name is found.
 func TestReadCapacityWithFewRights(t *testing.T) {
 	v := roomOf(t.Context(), "https://w", serves{
 		answers: map[string]string{
@@ -60,7 +60,7 @@ func TestReadCapacityWithFewRights(t *testing.T) {
 	assert.Assert(t, f.Kueue.LocalQueueNamed("ml", "q") != nil)
 }
 
-// counting counts the lists of Workloads that are asked for.
+// counting records the requests for lists of Workloads.
 type counting struct {
 	serves
 	mu    sync.Mutex
@@ -76,10 +76,9 @@ func (c *counting) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.serves.RoundTrip(r)
 }
 
-// TestWorkloadsAreListedOnce: for a Job that waits, with Kueue silent of it, and one that
-// was preempted by somebody of another namespace, all Workloads are downloaded once, and
-// not again for what stands around it. Without the right to list all, one namespace's
-// are, as before.
+// TestWorkloadsAreListedOnce checks that tracing a waiting Job downloads all Workloads only once,
+// even if Kueue ignores the Job and another namespace's Workload preempted it. Without the right to
+// list all, it lists those of one namespace.
 func TestWorkloadsAreListedOnce(t *testing.T) {
 	const all, ours, far = kueueAPI + "workloads", kueueAPI + "namespaces/ml/workloads", kueueAPI + "namespaces/far/workloads/winner"
 	name := "job-train-" // and a hash, which no test needs to know: it is found by its uid
@@ -118,7 +117,7 @@ func TestWorkloadsAreListedOnce(t *testing.T) {
 	}
 }
 
-// workloadJSON is a Workload as Kueue leaves it behind, of the usual size.
+// workloadJSON returns a finished Workload of the usual size.
 func workloadJSON(i int) string {
 	container := `{"name":"main","image":"registry.example.com/team/train:v1","env":[` + strings.TrimSuffix(strings.Repeat(`{"name":"SOME_VARIABLE","value":"of no great importance here"},`, 20), ",") +
 		`],"resources":{"requests":{"cpu":"1","memory":"4Gi"}}}`
@@ -131,8 +130,8 @@ func workloadJSON(i int) string {
 		i, container, strings.Repeat(`"f:some-field-that-is-managed":{},`, 20))
 }
 
-// BenchmarkReadCapacity reads 10,000 Workloads, and tells how long that takes beside a
-// raw download of the same, and how much it keeps.
+// BenchmarkReadCapacity reads 10,000 Workloads, and compares the time with a raw download. It also
+// reports the memory kept.
 func BenchmarkReadCapacity(b *testing.B) {
 	const count, page = 10000, 500
 	pages := make([][]byte, count/page)

@@ -13,38 +13,36 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// claimable is a Job as it is if no Workload was made for it, and what it is otherwise.
+// claimable is a Job in the state that it has without a Workload, with its status if it has one.
 type claimable struct {
 	job    *inspect.Job
 	status delegation.Status
 	since  *metav1.Time
 }
 
-// claimable is for what needs a claim.
+// claimable returns both states of a Job whose status depends on a Workload.
 func (r *read) claimable() claimable {
 	otherwise, job := r.settle(true), r.settle(false)
 	return claimable{job: &job, status: otherwise.Status, since: otherwise.Since}
 }
 
-// claim notes that there is a Workload.
+// claim records that the Job has a Workload.
 func (c *claimable) claim() { c.job.Status, c.job.Since = c.status, c.since }
 
-// settler gives Jobs their status and passes them on. It collects those whose
-// status depends on whether Kueue made a Workload for them and looks that up
-// for many at once; a cluster without such Jobs is not asked about Workloads at
-// all.
+// settler sets the status of Jobs and passes them on. It collects Jobs whose status depends on
+// whether they have a Workload, and looks many up at once. It requests no Workloads from a cluster
+// without such Jobs.
 type settler struct {
 	cluster *fleet.Cluster
 	visit   func(inspect.Job)
-	// later, if it is set, takes such Jobs in place of that: the Workloads are read anyway.
+	// later, if set, receives these Jobs instead, for callers that read all Workloads anyway.
 	later   func(claimable)
 	waiting []claimable
-	// limit is how many are waited for before Workloads are asked for, and count how often
-	// they were. known are the uids that Workloads had been made for when all were listed.
+	// limit is how many Jobs are collected before a request, and count how many requests there
+	// were. known are the UIDs of the Jobs with Workloads in the last full list.
 	limit, count int
 	known        sets.Set[string]
-	// err is why Workloads could not be read. After the first error they are not asked for
-	// again.
+	// err is why Workloads could not be read. After the first error there are no more requests.
 	err error
 }
 
@@ -70,7 +68,7 @@ func (s *settler) add(ctx context.Context, r *read) {
 	}
 }
 
-// wait settles a Job once it is known whether it was claimed.
+// wait collects a Job until it is known whether it has a Workload.
 func (s *settler) wait(ctx context.Context, c claimable) {
 	if s.known.Has(c.job.UID) {
 		c.claim()
@@ -83,14 +81,14 @@ func (s *settler) wait(ctx context.Context, c claimable) {
 	}
 }
 
-// finish settles what still waits and says if Workloads could not be read.
+// finish settles the remaining Jobs, and returns an error if Workloads could not be read.
 func (s *settler) finish(ctx context.Context) error {
 	s.flush(ctx)
 	return claimsUnknown(s.err)
 }
 
-// claimsUnknown is that it is not known whether Jobs were claimed, since Workloads could not be
-// read; nil if they could.
+// claimsUnknown returns the error for Jobs whose claim is unknown because Workloads could not be
+// read; nil if err is nil.
 func claimsUnknown(err error) error {
 	if err == nil {
 		return nil
@@ -107,7 +105,7 @@ func (s *settler) flush(ctx context.Context) {
 		claimed = s.ask(ctx)
 	}
 	for _, c := range s.waiting {
-		// What cannot be looked up is not called unclaimed.
+		// A Job whose Workload cannot be looked up does not count as unclaimed.
 		if s.err != nil || claimed.Has(c.job.UID) {
 			c.claim()
 		}
@@ -116,9 +114,9 @@ func (s *settler) flush(ctx context.Context) {
 	s.waiting = s.waiting[:0]
 }
 
-// ask asks which of those that wait were claimed. In place of many requests about a few
-// each it lists all Workloads; those Jobs that come then and were in no list may be newer,
-// and are asked about again, twice as many each time.
+// ask returns which of the waiting Jobs have a Workload. After a few requests by UID it lists all
+// Workloads instead. Later Jobs that are not in a list may be newer, so it asks again, each time
+// for twice as many.
 func (s *settler) ask(ctx context.Context) (claimed sets.Set[string]) {
 	jobs := make([]*inspect.Job, len(s.waiting))
 	for i := range s.waiting {

@@ -18,8 +18,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// claiming is a cluster with MultiKueue's Jobs, all of which but the last few have a
-// Workload. It notes how it is asked for Workloads.
+// claiming is a cluster with Jobs of MultiKueue, of which all but the last few have a Workload. It
+// counts the requests for Workloads.
 type claiming struct {
 	serves
 	jobs, claimed int
@@ -57,7 +57,7 @@ func (c *claiming) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.serves.RoundTrip(r)
 }
 
-// list has so many objects, of the uids that a selector names.
+// list returns a list of n objects, limited to the UIDs that a selector names.
 func (c *claiming) list(apiVersion, kind string, n int, more, prefix, selector string) string {
 	var items []string
 	for i := range n {
@@ -70,7 +70,7 @@ func (c *claiming) list(apiVersion, kind string, n int, more, prefix, selector s
 	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"resourceVersion":"1"},"items":[%s]}`, apiVersion, kind, strings.Join(items, ","))
 }
 
-// read reads all Jobs, and returns how many of them are unclaimed.
+// read reads all Jobs, and returns how many are unclaimed.
 func (c *claiming) read(t *testing.T, evidence bool) (facts *inspect.Facts, unclaimed int) {
 	t.Helper()
 	facts = c.facts(t, read.Want{Jobs: &read.Query{AllNamespaces: true}, Evidence: evidence, Now: time.Now})
@@ -85,7 +85,7 @@ func (c *claiming) read(t *testing.T, evidence bool) (facts *inspect.Facts, uncl
 	return facts, unclaimed
 }
 
-// facts reads what is wanted.
+// facts reads the facts that w requests.
 func (c *claiming) facts(t *testing.T, w read.Want) *inspect.Facts {
 	t.Helper()
 	c.serves = serves{answers: map[string]string{whichCluster: identity("hub"), "/apis/kueue.x-k8s.io": kueueServed}}
@@ -96,8 +96,8 @@ func (c *claiming) facts(t *testing.T, w read.Want) *inspect.Facts {
 	return facts
 }
 
-// TestManyClaims: which of thousands of Jobs were claimed is not asked for each hundred of
-// them, but by a few lists; that tells those apart that nobody has claimed.
+// TestManyClaims checks that a few lists, and not a request for each hundred Jobs, show which of
+// thousands of Jobs are unclaimed.
 func TestManyClaims(t *testing.T) {
 	for _, claimed := range []int{0, 5000, 5990, 6000} {
 		t.Run(fmt.Sprint(claimed), func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestManyClaims(t *testing.T) {
 	assert.Equal(t, c.lists, 0)
 }
 
-// TestMirrorsOfMany: neither is it asked for each hundred of them where they were given to.
+// TestMirrorsOfMany checks that finding the mirrors of thousands of Jobs also takes few requests.
 func TestMirrorsOfMany(t *testing.T) {
 	for _, count := range []int{90, 6000} {
 		t.Run(fmt.Sprint(count), func(t *testing.T) {
@@ -128,9 +128,8 @@ func TestMirrorsOfMany(t *testing.T) {
 	}
 }
 
-// TestClaimsByEvidence: where all Workloads are read for judging, they tell which Jobs were
-// claimed, and nobody is asked for that; where they may not be read, no Job is called
-// unclaimed.
+// TestClaimsByEvidence checks that Workloads read for rules also show which Jobs are unclaimed,
+// without more requests, and that no Job is unclaimed if Workloads may not be read.
 func TestClaimsByEvidence(t *testing.T) {
 	c := &claiming{jobs: 300, claimed: 290}
 	_, unclaimed := c.read(t, true)

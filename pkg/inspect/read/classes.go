@@ -19,9 +19,9 @@ import (
 // ClassNames are the classes that a Job names, "" for none.
 type ClassNames struct{ WorkloadPriority, Priority, Runtime string }
 
-// Classes reads what classes come to, by context. A WorkloadPriorityClass goes before a
-// PriorityClass, and that before the global default of PriorityClasses (kueue:
-// pkg/controller/jobframework/reconciler.go). What cannot be read is said.
+// Classes reads the values of classes, by context. A WorkloadPriorityClass precedes a
+// PriorityClass, which precedes the global default of PriorityClasses (kueue:
+// pkg/controller/jobframework/reconciler.go). The results say which could not be read.
 func Classes(ctx context.Context, f *fleet.Fleet, names ClassNames) map[string]placement.Class {
 	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (placement.Class, error) {
 		var class placement.Class
@@ -95,8 +95,8 @@ func defaultPriority(ctx context.Context, c *fleet.Cluster) (value int32, unread
 	return value, ""
 }
 
-// passClasses has the classes pass by that a Job may name, for who records them. Few users may
-// list them, so a refusal is no gap.
+// passClasses lists the classes that a Job may name, so that a snapshot records them. Few users may
+// list them, so a denial is no gap.
 func (r *factReader) passClasses(ctx context.Context) {
 	for _, resource := range []schema.GroupVersionResource{
 		r.resource("workloadpriorityclasses"), priorityClasses(), runtimeClasses(),
@@ -105,7 +105,7 @@ func (r *factReader) passClasses(ctx context.Context) {
 	}
 }
 
-// classNamed reads a class, or says why it is unknown. A snapshot may lack what is there.
+// classNamed reads a class, or says why it is unknown. A snapshot may lack an existing class.
 func classNamed[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVersionResource, kind, name string) (class T, unread string) {
 	found, err := Get[T](ctx, c, r, "", name)
 	switch {

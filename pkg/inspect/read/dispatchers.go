@@ -9,9 +9,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// Dispatchers sets the Dispatcher of those Jobs that are dispatched. No other
-// cluster than theirs is asked, and none where there are none. Where Leases may
-// not be read it stays nil, which is what is then shown.
+// Dispatchers sets the Dispatcher of dispatched Jobs. It reads only clusters with such Jobs. If
+// Leases may not be read, the Dispatcher stays nil.
 func Dispatchers(ctx context.Context, f *fleet.Fleet, jobs []*inspect.Job, now func() time.Time) {
 	wanted := map[string][]*inspect.Job{}
 	for _, j := range inspect.Dispatched(jobs) {

@@ -21,8 +21,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// recorded is a fleet of one context "hub" with the given objects, and the paths
-// and queries of the Leases that are asked for.
+// recorded is a fleet of one context "hub" with the given objects. It records the requests for
+// Leases.
 type recorded struct {
 	*fleet.Fleet
 	now time.Time
@@ -101,7 +101,7 @@ func byName(jobs []*inspect.Job) map[string]*inspect.Job {
 	return found
 }
 
-// assertHeld checks that a Dispatcher is what ourLease tells.
+// assertHeld checks that a Dispatcher matches ourLease.
 func assertHeld(t *testing.T, d *inspect.Dispatcher) {
 	t.Helper()
 	assert.Assert(t, d != nil)
@@ -122,7 +122,7 @@ func TestFindDispatchers(t *testing.T) {
 		jobs := r.list(t)
 		assertHeld(t, jobs["a"].Dispatcher)
 		assert.Assert(t, jobs["plain"].Dispatcher == nil)
-		// Who may look into one namespace only can still ask.
+		// A user with rights in one namespace can make this request.
 		assert.DeepEqual(t, r.asked, []string{"/apis/coordination.k8s.io/v1/namespaces/default/leases?" + delegation.OriginUIDLabel})
 	})
 	t.Run("in several namespaces", func(t *testing.T) {
@@ -143,7 +143,8 @@ func TestFindDispatchers(t *testing.T) {
 	})
 }
 
-// TestLeasesInFacts: what rules judge by says the same, and says what is missing.
+// TestLeasesInFacts checks that the facts for rules have the same Leases, and gaps for missing
+// ones.
 func TestLeasesInFacts(t *testing.T) {
 	factsOf := func(t *testing.T, r *recorded) *inspect.Facts {
 		t.Helper()
@@ -168,7 +169,7 @@ func TestLeasesInFacts(t *testing.T) {
 	}
 }
 
-// TestTraceTellsDispatcher: a trace asks for the one Lease that concerns it.
+// TestTraceTellsDispatcher checks that a trace reads only the Lease of its Job.
 func TestTraceTellsDispatcher(t *testing.T) {
 	r := recordedFleet(t, "", plainJob+ourJob+otherJob+ourLease)
 	traceOf := func(name string) *inspect.Trace {

@@ -1,3 +1,3 @@
-// Package read asks the clusters of a fleet, and turns what they answer into the model
-// that package inspect is: what was read, and what could not be read, as data.
+// Package read reads the clusters of a fleet into the model of package inspect: both what was read
+// and what could not be read, as data.
 package read

@@ -13,14 +13,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// Tried is what came of a server-side dry run: the object with what the server and its
-// webhooks put in, or why there is none.
+// Tried is the result of a server-side dry run: the object as the server and its webhooks changed
+// it, or an error.
 type Tried struct {
 	Object *unstructured.Unstructured
 	Err    error
 }
 
-// TryCreate has these contexts do everything to create a Job, but store it. The answers are by
+// TryCreate makes a server-side dry run of creating a Job in these contexts. The results are by
 // context.
 func TryCreate(ctx context.Context, f *fleet.Fleet, job *unstructured.Unstructured, contexts []string) map[string]Tried {
 	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*unstructured.Unstructured, error) {
@@ -38,8 +38,8 @@ func TryCreate(ctx context.Context, f *fleet.Fleet, job *unstructured.Unstructur
 	return tried
 }
 
-// MayNotCreate says whether a dry run was refused for want of the right to create. What
-// admission refuses is forbidden, too, and has a name by then.
+// MayNotCreate says whether the user lacks the right to create. Admission denials are Forbidden
+// too, but name the object.
 func (t Tried) MayNotCreate() bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsForbidden(t.Err) || !errors.As(t.Err, &status) {

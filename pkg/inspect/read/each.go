@@ -12,10 +12,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// Each calls visit for each Job of a fleet, one call at a time: for those of the first
-// context as they come in, for those of another one when all before it have answered, so
-// that the order does not depend on who answers first. It does not find out what several
-// contexts have in common, as Owners does. Returned is what could not be read.
+// Each calls visit for each Job of a fleet, one call at a time. Jobs of the first context are
+// visited as they arrive, those of another once all contexts before it have answered, so the order
+// is fixed. Unlike Owners, it does not detect that two contexts show the same Jobs. It returns what
+// could not be read.
 func Each(ctx context.Context, f *fleet.Fleet, q Query, visit func(inspect.Job)) []inspect.ContextError {
 	inTurn := &turns[inspect.Job]{order: f.Contexts(), waiting: map[string][]inspect.Job{}, done: sets.New[string](), visit: visit}
 	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*ListError, error) {
@@ -26,7 +26,7 @@ func Each(ctx context.Context, f *fleet.Fleet, q Query, visit func(inspect.Job))
 		}
 		return nil, err
 	})
-	// What was given up on may go on, and nobody waits for that.
+	// Requests that were given up may continue; their Jobs are dropped.
 	inTurn.end(f.Contexts()...)
 	var errs []inspect.ContextError
 	for _, a := range answers {
@@ -43,10 +43,10 @@ func Each(ctx context.Context, f *fleet.Fleet, q Query, visit func(inspect.Job))
 	return errs
 }
 
-// turns has contexts visit one after the other, in their order.
+// turns orders the visits by context.
 type turns[T any] struct {
 	mu sync.Mutex
-	// order are those that are not done, the one whose turn it is first.
+	// order are the contexts that are not done, the current one first.
 	order   []string
 	done    sets.Set[string]
 	waiting map[string][]T
@@ -65,7 +65,7 @@ func (t *turns[T]) add(at string, v T) {
 	}
 }
 
-// end ends the turns of contexts.
+// end marks contexts as done, and visits what the next ones have waiting.
 func (t *turns[T]) end(contexts ...string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// TestTurns: the first context is visited as it comes, the others when their turn has come,
-// and nothing when all is over.
+// TestTurns checks that the first context is visited at once, the others in order, and none after
+// the end.
 func TestTurns(t *testing.T) {
 	var visited []string
 	inTurn := &turns[inspect.Job]{

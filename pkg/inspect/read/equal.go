@@ -6,9 +6,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// equal says whether two readings of a Job are the same in all that the model
-// keeps. When the status was last written is left out: a write that changes
-// nothing that is shown is no news.
+// equal says whether two readings of a Job are the same for a watch. It ignores when the status was
+// last written: a write that changes nothing visible is no news.
 func equal(a, b *inspect.Job) bool {
 	x, y := *a, *b
 	x.StatusWrittenAt, y.StatusWrittenAt = nil, nil

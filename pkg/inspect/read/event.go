@@ -7,10 +7,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// eventObject is an event, of which no more is kept than the model keeps.
+// eventObject decodes an event into the model.
 type eventObject struct{ event inspect.Event }
 
-// UnmarshalJSON reads the whole, and keeps what is wanted.
+// UnmarshalJSON decodes the whole event and keeps the needed fields.
 func (e *eventObject) UnmarshalJSON(text []byte) error {
 	var o corev1.Event
 	if err := apijson.Unmarshal(text, &o); err != nil {
@@ -26,7 +26,7 @@ func readEvent(o *corev1.Event) *inspect.Event {
 		UID: string(o.InvolvedObject.UID), Warning: o.Type == corev1.EventTypeWarning,
 		Reason: o.Reason, Message: o.Message, Time: o.LastTimestamp.Time, Count: max(1, o.Count),
 	}
-	// events.k8s.io leaves the older fields empty.
+	// Events of events.k8s.io leave the older fields empty.
 	if e.Time.IsZero() {
 		e.Time = o.EventTime.Time
 	}

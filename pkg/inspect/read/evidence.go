@@ -12,8 +12,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// interesting are the Jobs among facts whose pods and warnings are worth reading, by their
-// uids: those that are delegated, or that carry a mark.
+// interesting returns the Jobs whose Pods and warnings should be read, by UID: those that are
+// delegated or have marks.
 func interesting(f *inspect.Facts) map[string]*inspect.Job {
 	jobs := map[string]*inspect.Job{}
 	for _, j := range f.Jobs {
@@ -51,7 +51,7 @@ func (r *factReader) readNamespaces(ctx context.Context, namespace string) {
 			if r.isWhole {
 				r.passNamespaces(ctx, namespace)
 			} else if r.cluster.LearnNamespaces(ctx, namespace) == nil {
-				// Who may not list namespaces may often get one's own.
+				// A user who may not list namespaces can often get their own.
 				r.store(func() { r.facts.NamespaceUIDs = r.cluster.Identity().Namespaces })
 			}
 			return err
@@ -61,8 +61,8 @@ func (r *factReader) readNamespaces(ctx context.Context, namespace string) {
 	})
 }
 
-// readPodsOf reads the pods of these Jobs, which have one label for each kind, and those
-// that Jobs have left.
+// readPodsOf reads the Pods of these Jobs, by the label of each kind, and Pods that deleted Jobs
+// left.
 func (r *factReader) readPodsOf(ctx context.Context, namespace string, jobs map[string]*inspect.Job) {
 	type labelled struct{ namespace, label, value string }
 	ofKinds, wanted := sets.New[string](), sets.New[labelled]()
@@ -85,7 +85,7 @@ func (r *factReader) readPodsOf(ctx context.Context, namespace string, jobs map[
 	}
 }
 
-// readLeases reads the Leases that a label selector picks.
+// readLeases reads the Leases that match a label selector.
 func (r *factReader) readLeases(ctx context.Context, namespace, selector string) {
 	r.read(inspect.PartLeases, func() error {
 		leases, err := listLeases(ctx, r.cluster, namespace, selector)
@@ -102,7 +102,7 @@ func (r *factReader) readLeases(ctx context.Context, namespace, selector string)
 	})
 }
 
-// readWarnings reads the warnings about these Jobs, and who took the room of Workloads.
+// readWarnings reads the warnings about these Jobs, and the preemption events of Workloads.
 func (r *factReader) readWarnings(ctx context.Context, namespace string, jobs map[string]*inspect.Job) {
 	r.read(inspect.PartEvents, func() error {
 		events := corev1.SchemeGroupVersion.WithResource("events")

@@ -8,16 +8,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// factsOf begins the facts of a cluster that answers.
+// factsOf returns empty facts of a reachable cluster.
 func factsOf(c *fleet.Cluster) *inspect.Facts {
 	identity := c.Identity()
 	return &inspect.Facts{Context: c.Context, ClusterUID: identity.UID, NamespaceUIDs: identity.Namespaces, Gaps: map[inspect.Part]error{}}
 }
 
-// listInto reads the objects of a cluster into facts, and notes which of them the query
-// selects by their labels. What could not be read of them is a gap; the error is why
-// there is nothing at all. later, unless it is nil, is given those Jobs whose status depends
-// on Workloads.
+// listInto reads the objects of a cluster into facts, and records which ones match the query's
+// labels. Unreadable kinds become gaps. It returns an error if nothing could be read. later, unless
+// nil, receives the Jobs whose status depends on Workloads.
 func listInto(ctx context.Context, f *inspect.Facts, c *fleet.Cluster, q Query, later func(claimable)) error {
 	if take := later; take != nil {
 		later = func(j claimable) {
@@ -41,7 +40,8 @@ func listInto(ctx context.Context, f *inspect.Facts, c *fleet.Cluster, q Query, 
 	return addListed(f, err)
 }
 
-// addListed makes gaps of what could not be listed. The error is why there is nothing at all.
+// addListed turns the failed parts of a list into gaps. It returns an error if nothing could be
+// read.
 func addListed(f *inspect.Facts, err error) error {
 	var partial *ListError
 	if !errors.As(err, &partial) {

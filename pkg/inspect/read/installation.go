@@ -19,15 +19,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// errNoWebhook and errNoDeployment are why Kueue's installation cannot be found although all
+// errNoWebhook and errNoDeployment are why Kueue's installation was not found although everything
 // could be read.
 var (
 	errNoWebhook    = errors.New("no webhook for kueue.x-k8s.io names a Service")
 	errNoDeployment = errors.New("no Deployment has the Pods of the webhook's Service")
 )
 
-// readInstallation finds how Kueue runs: its webhook names a Service, and that selects the Pods
-// of a Deployment, so no name is guessed.
+// readInstallation finds the Deployment of Kueue without guessing its name: its webhook names a
+// Service, which selects the Deployment's Pods.
 func (r *factReader) readInstallation(ctx context.Context) {
 	r.read(inspect.PartInstallation, func() error {
 		found, err := findInstallation(ctx, r.cluster)
@@ -36,8 +36,8 @@ func (r *factReader) readInstallation(ctx context.Context) {
 	})
 }
 
-// readRelease reads the version of Kueue's controller. Nothing depends on it: that it cannot be
-// found is not a gap.
+// readRelease reads the version of Kueue's controller. Nothing depends on it, so a failure is no
+// gap.
 func (r *factReader) readRelease(ctx context.Context) {
 	r.wg.Go(func() {
 		if found, _ := findInstallation(ctx, r.cluster); found != nil {
@@ -46,7 +46,7 @@ func (r *factReader) readRelease(ctx context.Context) {
 	})
 }
 
-// webhooks is what is read of a MutatingWebhookConfiguration.
+// webhooks has the needed fields of a MutatingWebhookConfiguration.
 type webhooks struct {
 	Webhooks []struct {
 		ClientConfig struct {
@@ -73,7 +73,7 @@ func (w *webhooks) kueueService() (namespace, name string) {
 	return "", ""
 }
 
-// deployment is what is read of a Deployment.
+// deployment has the needed fields of a Deployment.
 type deployment struct {
 	Metadata metav1.ObjectMeta `json:"metadata"`
 	Spec     struct {
@@ -98,7 +98,7 @@ type deployment struct {
 	} `json:"status"`
 }
 
-// installation returns what a Deployment says about Kueue.
+// installation returns the facts about Kueue that its Deployment shows.
 func (d *deployment) installation() *kueue.Installation {
 	i := &kueue.Installation{
 		Namespace: d.Metadata.Namespace, Deployment: d.Metadata.Name, Replicas: 1, Ready: d.Status.ReadyReplicas,
@@ -125,7 +125,7 @@ func (d *deployment) installation() *kueue.Installation {
 	return i
 }
 
-// findInstallation returns as much as can be found, with the reason why it is not all.
+// findInstallation returns the facts that it finds, with an error if they are incomplete.
 func findInstallation(ctx context.Context, c *fleet.Cluster) (*kueue.Installation, error) {
 	namespace, service := "", ""
 	configurations := schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingwebhookconfigurations"}

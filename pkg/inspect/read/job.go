@@ -13,7 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// readJob cuts a batch/v1 Job, of which kind is the row, down to what the model keeps.
+// readJob converts a batch/v1 Job to the model. kind is its row in the table of kinds.
 func readJob(kind *delegation.Kind, o *batchv1.Job) read {
 	r := read{kind: kind, state: stateOf(o)}
 	apiVersion, kindName := kind.GroupVersionKind().ToAPIVersionAndKind()
@@ -45,7 +45,8 @@ func readJob(kind *delegation.Kind, o *batchv1.Job) read {
 	return r
 }
 
-// drop removes what readJob does not read, which is most of it, but for some labels.
+// drop removes the fields that readJob does not read, which are most, and all labels except marks
+// and the given ones.
 func drop(o *batchv1.Job, labels []string) {
 	o.Spec.Template = corev1.PodTemplateSpec{}
 	isKept := keepsLabel(labels)
@@ -73,7 +74,7 @@ func stateOf(o *batchv1.Job) delegation.State {
 	return s
 }
 
-// isEmpty says whether a status is as the API server makes it at creation.
+// isEmpty says whether a status is as the API server creates it.
 func isEmpty(s *batchv1.JobStatus) bool {
 	return len(s.Conditions) == 0 && s.StartTime == nil && s.CompletionTime == nil &&
 		s.Active == 0 && s.Succeeded == 0 && s.Failed == 0 && s.Ready == nil && s.Terminating == nil &&

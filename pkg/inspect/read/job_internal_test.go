@@ -49,7 +49,7 @@ func TestReadJob(t *testing.T) {
 	assert.Equal(t, d, 2*time.Minute-time.Second, "a failed Job's duration does not grow")
 }
 
-// TestIsEmpty sets each field of a status in turn: none may be overlooked.
+// TestIsEmpty sets each field of a status in turn, so that isEmpty overlooks none.
 func TestIsEmpty(t *testing.T) {
 	assert.Assert(t, isEmpty(&batchv1.JobStatus{}))
 	for name, s := range map[string]batchv1.JobStatus{
@@ -76,7 +76,7 @@ func TestNeedsClaim(t *testing.T) {
 	assert.Equal(t, r.settle(false).Status, delegation.Unclaimed)
 	assert.Equal(t, r.settle(true).Status, delegation.Pending)
 
-	// A status that somebody wrote decides it without asking, even an empty one.
+	// A written status decides, without a request, even if it is empty.
 	job.ManagedFields = []metav1.ManagedFieldsEntry{{Subresource: "status", Time: at(0)}}
 	r = readJob(jobRow(), job)
 	assert.Assert(t, !r.needsClaim())

@@ -19,37 +19,37 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// jobPage is an answer to a request for Jobs, of which the metadata have been read, and the
-// Jobs are still to be: while they come in, no more than one is in memory.
+// jobPage is the answer to a request for Jobs, whose metadata has been read. The Jobs are then
+// decoded one at a time, as they arrive, to save memory.
 type jobPage struct {
 	metav1.ListMeta
 	body io.Closer
 	in   *bufio.Reader
-	// left is how many bytes of the list have not been read.
+	// left is how many bytes of the list are unread.
 	left uint64
 	// size is how many bytes of Jobs were read.
 	size int64
-	// unwanted is what is cut out of each Job.
+	// unwanted are the fields to remove from each Job.
 	unwanted fields
-	// list has the Jobs where the answer is no protobuf.
+	// list has the Jobs of an answer that is not protobuf.
 	list *batchv1.JobList
 
 	value bytes.Buffer
 	slim  []byte
 }
 
-// protobufPrefix is what every object begins with that an API server encodes as
-// protobuf; behind it stands a message of type runtime.Unknown.
+// protobufPrefix starts every object that an API server encodes as protobuf. A message of type
+// runtime.Unknown follows.
 const protobufPrefix = "k8s\x00"
 
-// jobCollection is the Jobs of a namespace, or of all, and which of their labels are kept.
+// jobCollection is the Jobs of a namespace, or of all, and the labels to keep.
 type jobCollection struct {
 	client    rest.Interface
 	namespace string
 	labels    []string
 }
 
-// open asks for Jobs. What is returned has to be read to its end.
+// open requests Jobs. The caller must read the result to its end.
 func (c jobCollection) open(ctx context.Context, o metav1.ListOptions) (*jobPage, error) {
 	body, err := c.client.Get().NamespaceIfScoped(c.namespace, c.namespace != "").Resource("jobs").
 		VersionedParams(&o, scheme.ParameterCodec).Stream(ctx)
@@ -85,7 +85,7 @@ func newJobPage(body io.ReadCloser, labels []string) (*jobPage, error) {
 	return p, err
 }
 
-// decodeWhole decodes an answer that is no protobuf.
+// decodeWhole decodes an answer that is not protobuf.
 func decodeWhole(body []byte, labels []string) (*batchv1.JobList, error) {
 	answer, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
 	if err != nil {
@@ -94,7 +94,7 @@ func decodeWhole(body []byte, labels []string) (*batchv1.JobList, error) {
 	if status, ok := answer.(*metav1.Status); ok && status.Status != metav1.StatusSuccess {
 		return nil, apierrors.FromObject(status)
 	}
-	// To decode something else into a list is no error, and would leave it empty.
+	// Decoding another type into a list would succeed and leave it empty.
 	list, ok := answer.(*batchv1.JobList)
 	if !ok {
 		return nil, fmt.Errorf("the server sent a %T instead of a list of Jobs", answer)
@@ -105,9 +105,8 @@ func decodeWhole(body []byte, labels []string) (*batchv1.JobList, error) {
 	return list, nil
 }
 
-// begin reads up to the first Job: the envelope, and the list's metadata, which stand in
-// front, since fields are written in the order of their numbers (apimachinery: runtime and
-// meta/v1, generated.proto).
+// begin reads up to the first Job: the envelope and the list's metadata. They come first, because
+// fields are in the order of their numbers (apimachinery: runtime and meta/v1, generated.proto).
 func (p *jobPage) begin() error {
 	p.left = math.MaxInt64
 	number, length, err := p.tag()
@@ -134,8 +133,8 @@ func (p *jobPage) begin() error {
 	return p.take(length, p.Unmarshal)
 }
 
-// each calls visit for each Job, without what the model does not keep, and closes the
-// answer. A Job is visit's only until it returns, and what the Job refers to for good.
+// each calls visit for each Job, without the fields that the model drops, and closes the answer.
+// The Job itself is reused after visit returns, but what it points to is not.
 func (p *jobPage) each(visit func(*batchv1.Job)) (err error) {
 	defer func() { err = errors.Join(err, p.body.Close()) }()
 	if p.list != nil {
@@ -171,9 +170,8 @@ func (p *jobPage) each(visit func(*batchv1.Job)) (err error) {
 	return p.end()
 }
 
-// end reads what follows the list: no second list, which would count in place of the first
-// (protobuf: the last one wins). A connection is used again whose answers were read to their
-// end.
+// end reads the rest of the answer, so that the connection can be reused. A second list is an
+// error, because in protobuf it would replace the first.
 func (p *jobPage) end() error {
 	behind, err := io.ReadAll(io.LimitReader(p.in, 1<<10))
 	for err == nil && len(behind) > 0 {
@@ -192,8 +190,8 @@ func (p *jobPage) end() error {
 	return err
 }
 
-// tag reads what stands in front of a field: its number, and how long it is. All fields of
-// an envelope and of a list are length-delimited.
+// tag reads the number and length of the next field. All fields of an envelope and of a list are
+// length-delimited.
 func (p *jobPage) tag() (protowire.Number, uint64, error) {
 	tag, err := binary.ReadUvarint(p)
 	if err != nil {
@@ -219,8 +217,8 @@ func (p *jobPage) ReadByte() (byte, error) {
 	return p.in.ReadByte()
 }
 
-// take reads what is in a field. Memory is taken for what has come in, and not for what was
-// announced.
+// take reads and decodes the content of a field. It allocates memory for bytes that have arrived,
+// not for the announced length.
 func (p *jobPage) take(length uint64, decode func([]byte) error) error {
 	p.value.Reset()
 	n, err := io.CopyN(&p.value, p.in, int64(length))
@@ -234,8 +232,7 @@ func (p *jobPage) take(length uint64, decode func([]byte) error) error {
 	return nil
 }
 
-// malformed is why an answer cannot be read, as far as that is not why there is no more of
-// it.
+// malformed wraps a decoding error. An unexpected end of the answer becomes io.ErrUnexpectedEOF.
 func malformed(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF

@@ -18,8 +18,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// jobsOf is where the batch/v1 Jobs of a query come from, as protobuf where the server has
-// it.
+// jobsOf returns the source of a query's batch/v1 Jobs, as protobuf if the server supports it.
 func jobsOf(client rest.Interface, q Query, namespace string, kind *delegation.Kind) fleet.Source[read] {
 	selected, names, labels := q.selected(kind), interner{}, newLabelSets(q.Labels)
 	jobs := jobCollection{client: client, namespace: namespace, labels: q.Labels}
@@ -28,7 +27,7 @@ func jobsOf(client rest.Interface, q Query, namespace string, kind *delegation.K
 		r := readJob(kind, job)
 		names.intern(&r.job)
 		r.job.Labels = labels.of(job.Labels)
-		// What is submitted to a queue and was given to no cluster has the same marks.
+		// Queued Jobs without a chosen cluster often have the same marks.
 		if m := r.job.Marks; m != nil && before != nil && *m == *before {
 			r.job.Marks = before
 		} else {
@@ -59,8 +58,8 @@ func jobsOf(client rest.Interface, q Query, namespace string, kind *delegation.K
 	}
 }
 
-// list lists in chunks; the resource version is that of the first. The next chunk
-// is asked for as soon as a chunk begins to come in, so that the line is never idle.
+// list lists Jobs in chunks, and returns the resource version of the first. It requests the next
+// chunk as soon as one begins to arrive, so that the connection is never idle.
 func (c jobCollection) list(ctx context.Context, o metav1.ListOptions, visit func(*batchv1.Job)) (version string, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -102,15 +101,15 @@ func (c jobCollection) list(ctx context.Context, o metav1.ListOptions, visit fun
 	}
 }
 
-// sample is how many Jobs of a chunk tell how large they are.
+// sample is how many Jobs of a chunk are measured to estimate their size.
 const sample = 20
 
-// largePage is how many bytes are asked for at once when it is known how large Jobs are. Each
-// page costs a round trip, and memory at the server.
+// largePage is the target size of a chunk in bytes, once the size of Jobs is known. Each chunk
+// costs a round trip, and memory on the server.
 const largePage = 16 << 20
 
-// limitFor is how many Jobs to ask for when so many have come in, in so many bytes: few at
-// first, so that something can be shown.
+// limitFor returns how many Jobs to request after these many, with their size in bytes. The first
+// chunk is small, so that output can start early.
 func limitFor(jobs, size int64) int64 {
 	if jobs == 0 || size == 0 {
 		return chunk
@@ -118,7 +117,7 @@ func limitFor(jobs, size int64) int64 {
 	return min(max(largePage/(size/jobs+1), chunk), 20*chunk)
 }
 
-// ahead asks for a chunk while other things are done.
+// ahead requests a chunk in the background.
 func (c jobCollection) ahead(ctx context.Context, o metav1.ListOptions) (wait func() (*jobPage, error)) {
 	type answer struct {
 		page *jobPage
@@ -135,10 +134,9 @@ func (c jobCollection) ahead(ctx context.Context, o metav1.ListOptions) (wait fu
 	}
 }
 
-// openChunk asks for one chunk. Where the snapshot that the chunks come from
-// was compacted away in between, the server offers a token to go on from the
-// same place in the present state, and that is taken: no object is seen twice,
-// and none that existed all the time is missed.
+// openChunk requests one chunk. If the server has compacted the snapshot of the earlier chunks, it
+// offers a token to continue at the same place in the current state, and openChunk uses it. No
+// object is then seen twice, and none that existed all the time is missed.
 func (c jobCollection) openChunk(ctx context.Context, o metav1.ListOptions) (*jobPage, error) {
 	page, err := c.open(ctx, o)
 	var status apierrors.APIStatus

@@ -13,7 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// ownedBy is an object whose managedBy is in its spec.
+// ownedBy returns an object with this managedBy in its spec.
 func ownedBy(name, owner string) string {
 	return fmt.Sprintf(`{"metadata": {"namespace": "ns", "name": %q, "uid": %[1]q}, "spec": {"managedBy": %q}}`, name, owner)
 }
@@ -24,7 +24,7 @@ func TestReadKinds(t *testing.T) {
 		return r
 	}
 	cronJobs := servedResource{apiVersion: "batch/v1", plural: "cronjobs", kind: "CronJob", spec: `{"type": "object", "properties": {"jobTemplate": {"type": "object", "properties": {"spec": ` + field + `}}}}`}
-	// The schema of an old operator.
+	// The schema is that of an old operator.
 	tfJobs := servedResource{apiVersion: "kubeflow.org/v1", plural: "tfjobs", kind: "TFJob", spec: withoutField}
 	widget := withObjects(widgets("example.com/v1", `{"type": "object", "properties": {"managedBy": {"type": "string", "enum": ["example.com/widgets", "kueue.x-k8s.io/multikueue"], "default": "example.com/widgets"}}}`),
 		ownedBy("a", "example.com/widgets"), ownedBy("b", "kueue.x-k8s.io/multikueue"), ownedBy("c", ""), ownedBy("d", "example.com/other"), ownedBy("e", "kueue.x-k8s.io/multikueue"))
@@ -73,7 +73,7 @@ func TestReadKinds(t *testing.T) {
 		of("job", kind("shut", "batch/v1", "Job", "jobs.batch", "spec.managedBy", builtIn(1))),
 	})
 
-	// What is not known is told, of each context by itself.
+	// Unreadable parts are reported for each context separately.
 	var failed []string
 	for _, e := range list.Errors {
 		failed = append(failed, e.Context+" "+string(e.Code))

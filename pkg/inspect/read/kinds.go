@@ -14,8 +14,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// Kinds finds out which kinds can be delegated on each cluster of a fleet, and
-// counts their objects by owner. A query's kinds do not matter.
+// Kinds returns the kinds that can be delegated on each cluster of a fleet, with counts of their
+// objects by owner. It ignores the kinds of the query.
 func Kinds(ctx context.Context, f *fleet.Fleet, q Query) *inspect.KindList {
 	list := inspect.NewKindList()
 	type read struct {
@@ -28,7 +28,7 @@ func Kinds(ctx context.Context, f *fleet.Fleet, q Query) *inspect.KindList {
 	}) {
 		list.Items = append(list.Items, a.Value.kinds...)
 		if a.Err != nil {
-			// Then all else is for the same reason.
+			// The gaps then have the same reason.
 			list.Errors = append(list.Errors, inspect.NewContextError(a.Err))
 			continue
 		}
@@ -40,7 +40,7 @@ func Kinds(ctx context.Context, f *fleet.Fleet, q Query) *inspect.KindList {
 	return list
 }
 
-// readKinds reads one cluster. gaps are what could not be read.
+// readKinds reads one cluster. gaps are the parts that could not be read.
 func readKinds(ctx context.Context, c *fleet.Cluster, q Query) (all []inspect.ServedKind, gaps []inspect.Gap) {
 	s := newSurvey(ctx, c, []string{AllKinds})
 	s.verify = true
@@ -63,7 +63,7 @@ func readKinds(ctx context.Context, c *fleet.Cluster, q Query) (all []inspect.Se
 	// The errors are in failed.
 	_ = group.Wait()
 	if s.unasked != nil {
-		// That a kind is served was no more than likely.
+		// Without discovery it was only likely that a kind is served.
 		all, failed = slices.DeleteFunc(all, func(k inspect.ServedKind) bool { return k.Owners == nil }), nil
 	}
 	for _, kind := range s.without {
@@ -72,7 +72,7 @@ func readKinds(ctx context.Context, c *fleet.Cluster, q Query) (all []inspect.Se
 		all = append(all, k)
 	}
 	slices.SortStableFunc(all, func(a, b inspect.ServedKind) int {
-		// Those of the table first, in its order.
+		// Known kinds come first, in the order of the table.
 		return cmp.Or(cmp.Compare(rankOf(a), rankOf(b)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Resource, b.Resource))
 	})
 	for i, err := range failed {
@@ -83,7 +83,7 @@ func readKinds(ctx context.Context, c *fleet.Cluster, q Query) (all []inspect.Se
 	return all, gaps
 }
 
-// rankOf is the place of a kind in the table, behind which all others are.
+// rankOf returns the position of a kind in the table; unknown kinds come last.
 func rankOf(k inspect.ServedKind) int {
 	rows := delegation.Kinds()
 	i := slices.IndexFunc(rows, func(row delegation.Kind) bool {
@@ -105,8 +105,7 @@ func servedKind(c *fleet.Cluster, k delegation.Kind) inspect.ServedKind {
 	}
 }
 
-// countOwners counts the objects of a kind by owner. They are read in chunks, and
-// nothing of them is kept.
+// countOwners counts the objects of a kind by owner. It reads them in chunks and keeps none.
 func countOwners(ctx context.Context, c *fleet.Cluster, q Query, kind delegation.Kind) ([]inspect.KindOwner, error) {
 	counts := map[delegation.Owner]int{}
 	if err := eachOfKind(ctx, c, q, &kind, func(_ string, r *read) { counts[r.job.ManagedBy]++ }); err != nil {

@@ -21,22 +21,22 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// factReader reads parts of one cluster into facts, several at once. Facts are
-// touched under its lock only.
+// factReader reads parts of one cluster into facts, several in parallel. The facts are only
+// accessed under its lock.
 type factReader struct {
 	cluster *fleet.Cluster
 	facts   *inspect.Facts
 	version string
-	// waiting are the names of Workloads whose places in their queues are wanted.
+	// waiting are the names of Workloads whose positions in queues are wanted.
 	waiting []string
-	// isWhole is whether all is read, and not for certain Jobs.
+	// isWhole is whether everything is read, and not only objects related to certain Jobs.
 	isWhole bool
 
 	mu sync.Mutex
 	wg sync.WaitGroup
 }
 
-// openKueue finds out which version of Kueue's API the cluster serves.
+// openKueue finds the version of Kueue's API that the cluster serves, and returns a reader for it.
 func openKueue(ctx context.Context, c *fleet.Cluster, f *inspect.Facts) *factReader {
 	r := &factReader{cluster: c, facts: f}
 	version, err := KueueVersion(ctx, c)
@@ -52,14 +52,14 @@ func openKueue(ctx context.Context, c *fleet.Cluster, f *inspect.Facts) *factRea
 	return r
 }
 
-// hasKueue says whether there is anything of Kueue's to read.
+// hasKueue says whether the cluster serves Kueue's API.
 func (r *factReader) hasKueue() bool { return r.version != "" }
 
 func (r *factReader) resource(plural string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: kueue.Group, Version: r.version, Resource: plural}
 }
 
-// read reads a part beside the others.
+// read reads a part in parallel with others.
 func (r *factReader) read(part inspect.Part, do func() error) {
 	r.wg.Go(func() {
 		if err := do(); err != nil {
@@ -87,8 +87,8 @@ func readList[T any](ctx context.Context, r *factReader, part inspect.Part, reso
 	})
 }
 
-// readConfig reads what says where a manager dispatches to. There are few of
-// these objects, and all of them are read.
+// readConfig reads the configuration of MultiKueue: where a manager dispatches to. These objects
+// are few, so it reads all.
 func (r *factReader) readConfig(ctx context.Context) {
 	k := r.facts.Kueue
 	readList(ctx, r, inspect.PartChecks, r.resource("admissionchecks"), "", &k.Checks)
@@ -112,8 +112,8 @@ func (r *factReader) readConfig(ctx context.Context) {
 	})
 }
 
-// readAddress reads where a MultiKueueCluster is. That its Secret or ClusterProfile is missing or
-// wrong is no gap: the MultiKueueCluster's own condition tells of it.
+// readAddress reads the address of a MultiKueueCluster. A missing or wrong Secret or ClusterProfile
+// is no gap, because the MultiKueueCluster's own condition reports it.
 func (r *factReader) readAddress(ctx context.Context, c *kueue.MultiKueueCluster) error {
 	if profile := c.ProfileName(); profile != "" {
 		address, err := addressInProfile(ctx, r.cluster, profile)
@@ -127,8 +127,8 @@ func (r *factReader) readAddress(ctx context.Context, c *kueue.MultiKueueCluster
 		r.noteNoCredential(fmt.Errorf("MultiKueueCluster %s: %w", c.Name, errNoSecret))
 		return nil
 	}
-	// A Secret is not watched: its credentials are not to stay in the memory of whoever
-	// looks for hours. Where it leads changes with the state of the MultiKueueCluster.
+	// Secrets are not watched, so that credentials do not stay in memory for hours. The address is
+	// read again when the MultiKueueCluster changes.
 	key := "address\n" + name + "\n" + c.ResourceVersion
 	facts, err := fleet.Keep(r.cluster, key, fleet.Rarely, func() (kubeconfigFacts, error) {
 		secret, kubeconfig, err := KubeconfigSecret(ctx, r.cluster, name)
@@ -148,8 +148,7 @@ func (r *factReader) readAddress(ctx context.Context, c *kueue.MultiKueueCluster
 	return err
 }
 
-// readQueue reads the LocalQueue that an object is submitted to, and the
-// ClusterQueue behind it.
+// readQueue reads the LocalQueue that an object is submitted to, and its ClusterQueue.
 func (r *factReader) readQueue(ctx context.Context, namespace, name string) {
 	if name == "" {
 		return
@@ -174,8 +173,7 @@ func (r *factReader) readQueue(ctx context.Context, namespace, name string) {
 	})
 }
 
-// readWorkloads reads the Workloads that were made for an object, and those of
-// the given names.
+// readWorkloads reads the Workloads of a Job, and those with the given names.
 func (r *factReader) readWorkloads(ctx context.Context, namespace, jobUID string, names []string) {
 	r.read(inspect.PartWorkloads, func() error {
 		var found []*kueue.Workload
@@ -215,7 +213,7 @@ func (r *factReader) readAllWorkloads(ctx context.Context, namespace string) {
 	r.read(inspect.PartWorkloads, func() error {
 		return listObjects(ctx, r.cluster, r.resource("workloads"), namespace, metav1.ListOptions{}, func(w *kueue.Workload) {
 			r.store(func() {
-				// Of a cluster that is watched others have the same Workload.
+				// In a watch, other readers share the same Workload, so it must not be modified.
 				if !r.cluster.IsWatched() {
 					share.workload(w)
 				}
@@ -225,8 +223,8 @@ func (r *factReader) readAllWorkloads(ctx context.Context, namespace string) {
 	})
 }
 
-// readNeighbours reads the other Workloads of a namespace where Kueue has said nothing
-// of one that was read: what it waits for is among them, if Kueue runs.
+// readNeighbours reads the other Workloads of a namespace if Kueue ignores one of the Workloads
+// read. If Kueue runs, that one waits for one of these.
 func (r *factReader) readNeighbours(ctx context.Context) {
 	silent, known := sets.New[string](), sets.New[types.UID]()
 	for _, w := range r.facts.Kueue.Workloads {
@@ -254,12 +252,11 @@ func (r *factReader) readNeighbours(ctx context.Context) {
 	}
 }
 
-// readPods reads the pods of a Job: by its kind's label, or those that it controls
-// where there is no such label.
+// readPods reads the Pods of a Job: by its kind's label, or else those that it controls.
 func (r *factReader) readPods(ctx context.Context, j *inspect.Job) {
 	label := j.Row().PodLabel
 	if label != "" && j.PodLabelValue() == "" {
-		// It has none so far.
+		// The Job has no Pods so far.
 		return
 	}
 	r.read(inspect.PartPods, func() error {
@@ -275,8 +272,7 @@ func (r *factReader) readPods(ctx context.Context, j *inspect.Job) {
 	})
 }
 
-// readEvents reads the events about objects of these names, and the warnings
-// about pods.
+// readEvents reads the events about objects with these names, and the warnings about Pods.
 func (r *factReader) readEvents(ctx context.Context, namespace string, names ...string) {
 	r.read(inspect.PartEvents, func() error {
 		events := corev1.SchemeGroupVersion.WithResource("events")
@@ -289,7 +285,7 @@ func (r *factReader) readEvents(ctx context.Context, namespace string, names ...
 			selectors = append(selectors, kfields.OneTermEqualSelector("involvedObject.name", name).String())
 		}
 		for _, selector := range selectors {
-			// What is in the way of one is in the way of all.
+			// The other requests would fail for the same reason.
 			if err := listObjects(ctx, r.cluster, events, namespace, metav1.ListOptions{FieldSelector: selector}, keep); err != nil {
 				return err
 			}

@@ -7,17 +7,17 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// keepsLabel returns whether a label is kept while an object is read: the marks are, and those
-// that were asked for.
+// keepsLabel returns a function that says whether to keep a label of an object: marks and requested
+// labels are kept.
 func keepsLabel(wanted []string) func(key string) bool {
 	return func(key string) bool { return delegation.IsMark(key) || slices.Contains(wanted, key) }
 }
 
-// labelSets picks the wanted labels of objects. Objects with the same ones share a map, which
-// takes more memory than the rest of a Job.
+// labelSets selects the requested labels of objects. Objects with the same labels share one map,
+// because a map takes more memory than the rest of a Job.
 type labelSets struct {
 	wanted []string
-	// known are the sets of labels by their values. No value has "=" or "," in it.
+	// known are the maps by their values. No value contains "=" or ",".
 	known map[string]map[string]string
 }
 
@@ -25,7 +25,7 @@ func newLabelSets(wanted []string) *labelSets {
 	return &labelSets{wanted: wanted, known: map[string]map[string]string{}}
 }
 
-// of returns the wanted labels of an object, nil if it has none of them.
+// of returns the requested labels of an object, nil if it has none.
 func (s *labelSets) of(labels map[string]string) map[string]string {
 	var key []byte
 	hasAny := false

@@ -7,7 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestLabelSets: an object keeps the wanted labels and no others, and shares them.
+// TestLabelSets checks that an object keeps the wanted labels and no others, and shares them.
 func TestLabelSets(t *testing.T) {
 	sets := newLabelSets([]string{"team", "tier"})
 	for _, tt := range []struct{ labels, want map[string]string }{

@@ -15,7 +15,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// leaseObject is what is read of a Lease.
+// leaseObject has the needed fields of a Lease.
 type leaseObject struct {
 	Metadata struct {
 		Namespace     string            `json:"namespace"`
@@ -53,9 +53,9 @@ func readLease(o *leaseObject) *inspect.Lease {
 	return l
 }
 
-// holderBehind is by how much the clock of whoever holds a Lease is behind that of its
-// cluster: both have dated the last renewal. It is zero where that does not tell, because
-// somebody else has written to it, too, or tells of no more than a request takes.
+// holderBehind returns by how much the holder's clock is behind that of the Lease's cluster,
+// because both dated the last renewal. It returns zero if another client wrote the Lease too, or if
+// a slow request can explain the difference.
 func holderBehind(o *leaseObject, renewed time.Time) time.Duration {
 	theirs := ptr.Deref(o.Spec.RenewTime, metav1.Time{}).Time
 	if theirs.IsZero() || len(o.Metadata.ManagedFields) != 1 {
@@ -67,11 +67,11 @@ func holderBehind(o *leaseObject, renewed time.Time) time.Duration {
 	return 0
 }
 
-// aRequest is what a request may take, and a second, which is as exact as API servers
-// are about when something was written.
+// aRequest is the longest time of a request, plus a second for the precision of an API server's
+// times.
 const aRequest = 5 * time.Second
 
-// listLeases reads the Leases that a label selector picks, by namespace and name.
+// listLeases returns the Leases that match a label selector, by namespace and name.
 func listLeases(ctx context.Context, c *fleet.Cluster, namespace, selector string) (map[string]*inspect.Lease, error) {
 	leases := map[string]*inspect.Lease{}
 	resource := coordinationv1.SchemeGroupVersion.WithResource("leases")

@@ -10,7 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// leaseOf reads a Lease as the API server sends it, but for a part of it.
+// leaseOf decodes a Lease with these parts, as an API server sends it.
 func leaseOf(t *testing.T, managedFields, spec string) *inspect.Lease {
 	t.Helper()
 	var o leaseObject
@@ -34,13 +34,13 @@ func TestReadLease(t *testing.T) {
 	assert.Assert(t, l.Renewed.Equal(noon.Add(9*time.Minute+30*time.Second)), "the API server's clock, not the holder's: %s", l.Renewed)
 	assert.Assert(t, leaseOf(t, "", spec).Renewed.Equal(noon.Add(10*time.Minute+654321*time.Microsecond)), "the holder's, where there is no other")
 
-	// Of a holder whose clock is off, both that and the API server's have dated the renewal.
+	// If the holder's clock is wrong, the two dates of the renewal show it.
 	for at, want := range map[string]time.Duration{"13:10:00": time.Hour, "11:10:02": 2*time.Second - time.Hour, "12:10:02": 0} {
 		l = leaseOf(t, `{"manager": "m", "time": "2025-03-01T`+at+`Z"}`, spec)
 		assert.Assert(t, l.Acquired.Sub(noon.Add(want)).Abs() < time.Second, "%s: %s", at, l.Acquired)
 	}
 
-	// What somebody has made and not taken.
+	// A Lease was created but not acquired.
 	l = leaseOf(t, `{"time": "2025-03-01T12:09:00Z"}`, "")
 	assert.Equal(t, l.Holder, "")
 	assert.Assert(t, l.Acquired.IsZero())

@@ -23,19 +23,18 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// Query says which objects to read. It is the same for all clusters.
+// Query selects the objects to read. It is the same for all clusters.
 type Query struct {
 	AllNamespaces bool
-	// LabelSelector and FieldSelector are evaluated by the API server, which
-	// knows no field selector for managedBy (kubernetes
-	// pkg/apis/batch/v1/conversion.go).
+	// LabelSelector and FieldSelector are evaluated by the API server, which has no field selector
+	// for managedBy (kubernetes pkg/apis/batch/v1/conversion.go).
 	LabelSelector, FieldSelector string
-	// Kinds are those to read, as Served takes them.
+	// Kinds are the kinds to read, in the form that Served accepts.
 	Kinds []string
-	// Labels are the names of those that are kept of each Job.
+	// Labels are the names of the labels to keep for each Job.
 	Labels []string
-	// surveys are what clusters serve of these, by their contexts, and lent what all have to
-	// know of, where Across has found that out.
+	// surveys are the kinds that clusters serve, by context, and lent are kinds that all clusters
+	// must know. Across sets both.
 	surveys map[string]*survey
 	lent    []delegation.Kind
 	// isWhole and omits are for Whole.
@@ -43,7 +42,7 @@ type Query struct {
 	omits   func(delegation.Kind) bool
 }
 
-// namespace is where to look in a cluster; "" is everywhere.
+// namespace returns the namespace to read in a cluster; "" for all.
 func (q Query) namespace(c *fleet.Cluster) string {
 	if q.AllNamespaces {
 		return metav1.NamespaceAll
@@ -51,7 +50,7 @@ func (q Query) namespace(c *fleet.Cluster) string {
 	return c.Namespace
 }
 
-// doing says in words what a query asks of a cluster.
+// doing describes a request, for errors.
 func (q Query) doing(verb string, kind *delegation.Kind, c *fleet.Cluster) string {
 	if q.AllNamespaces {
 		return verb + " " + kind.ResourceName() + " in all namespaces"
@@ -59,7 +58,7 @@ func (q Query) doing(verb string, kind *delegation.Kind, c *fleet.Cluster) strin
 	return fmt.Sprintf("%s %s in namespace %q", verb, kind.ResourceName(), c.Namespace)
 }
 
-// selected selects the objects of a kind.
+// selected returns the selectors for objects of a kind.
 func (q Query) selected(kind *delegation.Kind) metav1.ListOptions {
 	labels := kind.Selector + q.LabelSelector
 	if kind.Selector != "" && q.LabelSelector != "" {
@@ -68,16 +67,16 @@ func (q Query) selected(kind *delegation.Kind) metav1.ListOptions {
 	return metav1.ListOptions{LabelSelector: labels, FieldSelector: q.FieldSelector}
 }
 
-// ListError is returned by List where it could read a part of what was asked for.
+// ListError is the error of List if it could read only a part.
 type ListError struct {
-	// Kinds are the errors of those kinds that could not be read.
+	// Kinds are the errors of the kinds that could not be read.
 	Kinds []*KindError
-	// Others are what else is not known: which kinds a part of the API serves, or
-	// whether Jobs were claimed (ErrClaimsUnknown).
+	// Others are other errors: the kinds of an API group are unknown, or the claims of Jobs are
+	// (ErrClaimsUnknown).
 	Others []error
 }
 
-// KindError is that the objects of one kind could not be read.
+// KindError is an error from reading the objects of one kind.
 type KindError struct {
 	Kind delegation.Kind
 	Err  error
@@ -87,7 +86,7 @@ func (e *KindError) Unwrap() error { return e.Err }
 
 func (e *KindError) Error() string { return e.Err.Error() }
 
-// All are the errors one by one.
+// All returns all errors separately.
 func (e *ListError) All() []error {
 	var all []error
 	for _, kind := range e.Kinds {
@@ -96,7 +95,7 @@ func (e *ListError) All() []error {
 	return append(all, e.Others...)
 }
 
-// gaps are the parts that could not be read, each with its error.
+// gaps returns the parts that could not be read, each with its error.
 func (e *ListError) gaps() []inspect.Gap {
 	var gaps []inspect.Gap
 	for _, kind := range e.Kinds {
@@ -112,7 +111,7 @@ func (e *ListError) gaps() []inspect.Gap {
 	return gaps
 }
 
-// Unwrap lets errors.Is and errors.As look at each.
+// Unwrap gives errors.Is and errors.As access to each error.
 func (e *ListError) Unwrap() []error { return e.All() }
 
 func (e *ListError) Error() string { return errors.Join(e.All()...).Error() }
@@ -124,25 +123,22 @@ func (e *ListError) orNil() error {
 	return e
 }
 
-// chunk is how many objects are asked for at once, as kubectl does
-// (cmdutil.DefaultChunkSize).
+// chunk is how many objects one request returns, as in kubectl (cmdutil.DefaultChunkSize).
 const chunk = 500
 
-// kindsAtOnce is how many kinds of one cluster are listed at the same time.
+// kindsAtOnce is how many kinds of one cluster are listed in parallel.
 const kindsAtOnce = 4
 
-// List reads the objects of one cluster in chunks and calls visit for each, in no
-// particular order, one call at a time. It keeps no more than a few chunks in
-// memory. Where only a part could be read, that was visited, and the error is a
-// *ListError.
+// List reads the objects of one cluster in chunks and calls visit for each, in no particular order,
+// one call at a time. It keeps only a few chunks in memory. If it could read only a part, it visits
+// that and returns a *ListError.
 func List(ctx context.Context, c *fleet.Cluster, q Query, visit func(inspect.Job)) error {
 	kinds, err := q.Served(ctx, c)
 	return listKinds(ctx, c, q, kinds, err, visit, nil)
 }
 
-// listKinds is List for those of the kinds that are served; served is why these may
-// not be all. later, unless it is nil, is given those Jobs in place of visit whose status
-// depends on Workloads.
+// listKinds is List for kinds that the cluster serves. served is the error if these may not be all.
+// later, unless nil, receives the Jobs whose status depends on Workloads, instead of visit.
 func listKinds(ctx context.Context, c *fleet.Cluster, q Query, kinds []delegation.Kind, served error, visit func(inspect.Job), later func(claimable)) error {
 	var mu sync.Mutex
 	one := func(j inspect.Job) {
@@ -163,8 +159,8 @@ func listKinds(ctx context.Context, c *fleet.Cluster, q Query, kinds []delegatio
 	})
 }
 
-// eachKind does something with several kinds at once, and gathers what could not be done;
-// served is why these may not be all.
+// eachKind calls do for several kinds in parallel, and returns the errors together. served is the
+// error if these kinds may not be all.
 func eachKind(kinds []delegation.Kind, served error, do func(*delegation.Kind) error) error {
 	if len(kinds) == 0 {
 		return served
@@ -184,7 +180,7 @@ func eachKind(kinds []delegation.Kind, served error, do func(*delegation.Kind) e
 			switch {
 			case err == nil:
 			case errors.Is(err, inspect.ErrClaimsUnknown):
-				// It is the same for all kinds, and told once.
+				// The reason is the same for all kinds, so it is reported once.
 				if !errors.Is(partial, inspect.ErrClaimsUnknown) {
 					partial.Others = append(partial.Others, err)
 				}
@@ -198,13 +194,13 @@ func eachKind(kinds []delegation.Kind, served error, do func(*delegation.Kind) e
 	_ = group.Wait()
 	slices.SortFunc(partial.Kinds, func(a, b *KindError) int { return strings.Compare(a.Kind.ResourceName(), b.Kind.ResourceName()) })
 	if len(partial.Kinds) == len(kinds) {
-		// Nothing could be read, most likely for one reason.
+		// Nothing could be read, probably for one reason.
 		return partial.Kinds[0].Err
 	}
 	return partial.orNil()
 }
 
-// selectedUIDs are those of the objects that a query selects by their labels.
+// selectedUIDs returns the UIDs of the objects that match a query's labels.
 func selectedUIDs(ctx context.Context, c *fleet.Cluster, q Query, kinds []delegation.Kind) (sets.Set[string], error) {
 	selected := sets.New[string]()
 	for i := range kinds {
@@ -212,13 +208,13 @@ func selectedUIDs(ctx context.Context, c *fleet.Cluster, q Query, kinds []delega
 		if err != nil && !apierrors.IsForbidden(err) {
 			return nil, &kubecontext.Error{Doing: q.doing("list", &kinds[i], c), Err: err}
 		}
-		// What may not be listed is told of by who lists all.
+		// The list without labels reports kinds that may not be listed.
 	}
 	return selected, nil
 }
 
-// listKind reads the objects of one kind. Where all were visited, the error wraps
-// ErrClaimsUnknown.
+// listKind reads the objects of one kind. If it visited all, but their claims are unknown, the
+// error wraps ErrClaimsUnknown.
 func listKind(ctx context.Context, c *fleet.Cluster, q Query, kind *delegation.Kind, visit func(inspect.Job), later func(claimable)) error {
 	settler := newSettler(c, visit)
 	settler.later = later
@@ -228,8 +224,8 @@ func listKind(ctx context.Context, c *fleet.Cluster, q Query, kind *delegation.K
 	return settler.finish(ctx)
 }
 
-// eachOfKind calls visit for the objects of one kind as fleet.Recall does, but for those of
-// which no sense can be made, which are in the error.
+// eachOfKind calls visit for the objects of one kind, as fleet.Recall does. Objects that cannot be
+// decoded become part of the error.
 func eachOfKind(ctx context.Context, c *fleet.Cluster, q Query, kind *delegation.Kind, visit func(key string, r *read)) error {
 	source, err := q.source(c, kind)
 	if err != nil {
@@ -247,7 +243,7 @@ func eachOfKind(ctx context.Context, c *fleet.Cluster, q Query, kind *delegation
 	return cmp.Or(err, failed)
 }
 
-// source is where the objects of a kind come from.
+// source returns the source of the objects of a kind.
 func (q Query) source(c *fleet.Cluster, kind *delegation.Kind) (fleet.Source[read], error) {
 	switch {
 	case !kind.IsJob():
@@ -262,12 +258,12 @@ func (q Query) source(c *fleet.Cluster, kind *delegation.Kind) (fleet.Source[rea
 	return jobsOf(client, q, q.namespace(c), kind), nil
 }
 
-// isPart says whether an object of a kind without managedBy is only a part of
-// another one that is looked at by itself, as a pod of a StatefulSet is.
+// isPart says whether an object of a kind without managedBy is only a part of another object that
+// is read itself, such as a Pod of a StatefulSet.
 func isPart(kind *delegation.Kind, j *inspect.Job) bool { return kind.IsUnmanaged() && j.IsPart() }
 
-// MayList asks for a single Job of where the query looks. That Jobs are refused tells
-// that another context is a better one to ask there.
+// MayList requests a single Job from the query's namespace. If that is denied, another context of
+// the same cluster is the better one to read.
 func (q Query) MayList(ctx context.Context, c *fleet.Cluster) error {
 	client, err := jobClient(c)
 	if err != nil {
@@ -284,7 +280,7 @@ func jobClient(c *fleet.Cluster) (rest.Interface, error) {
 	return c.REST(batchv1.SchemeGroupVersion, "/apis")
 }
 
-// interner makes Jobs share the strings that many of them have in common.
+// interner lets Jobs share strings that many of them have in common.
 type interner map[string]string
 
 func (in interner) intern(j *inspect.Job) {

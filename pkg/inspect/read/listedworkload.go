@@ -10,21 +10,21 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// listedWorkload is a Workload, with what it holds or waits for: both are decoded at once.
+// listedWorkload is a Workload and its claim, decoded in one pass.
 type listedWorkload struct {
 	kueue.Workload
 	claim kueue.ClaimStatus
-	// podSets are as they were encoded.
+	// podSets are still encoded.
 	podSets json.RawMessage
 }
 
-// UnmarshalJSONFrom decodes what is kept, while it is read.
+// UnmarshalJSONFrom decodes only the needed fields.
 func (w *listedWorkload) UnmarshalJSONFrom(in *jsontext.Decoder) error {
 	var o struct {
 		Metadata metav1.ObjectMeta `json:"metadata"`
 		Spec     struct {
 			kueue.WorkloadSpec
-			// PodSets are in place of those that are embedded.
+			// PodSets replaces the embedded field.
 			PodSets json.RawMessage `json:"podSets"`
 		} `json:"spec"`
 		Status struct {
@@ -43,7 +43,7 @@ func (w *listedWorkload) UnmarshalJSONFrom(in *jsontext.Decoder) error {
 	return apijson.Unmarshal(w.podSets, &w.Spec.PodSets)
 }
 
-// claimed is what a Claim is made of.
+// claimed returns the fields from which a Claim is built.
 func (w *listedWorkload) claimed() *kueue.ClaimedWorkload {
 	c := &kueue.ClaimedWorkload{}
 	m := &c.Metadata

@@ -11,16 +11,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// mirrorFinder tells which context runs each Job of a listing.
+// mirrorFinder finds the context that runs each Job of a listing.
 type mirrorFinder struct {
-	// addresses are those of every context there is.
+	// addresses are the addresses of all contexts.
 	addresses []kubecontext.Address
 }
 
-// Mirrors sets the Mirrors of all Jobs as SetMirrors does. hidden are Jobs that may be
-// mirrors of those. Where the listing does not hold the mirror of one of MultiKueue's Jobs,
-// the management cluster is asked where it is, and addresses, which are those of every
-// context there is, tell which context that means.
+// Mirrors sets the Mirrors of all Jobs, as inspect.SetMirrors does. hidden are Jobs that may be
+// their mirrors. For Jobs of MultiKueue without a known mirror, it asks the management cluster
+// where they run. addresses, which are those of all contexts, give the context for the answer.
 func Mirrors(ctx context.Context, f *fleet.Fleet, jobs, hidden []*inspect.Job, addresses []kubecontext.Address, isComplete func(namespace string) bool) {
 	all := jobs
 	if len(hidden) > 0 {
@@ -50,8 +49,8 @@ func Mirrors(ctx context.Context, f *fleet.Fleet, jobs, hidden []*inspect.Job, a
 	}
 }
 
-// ask finds the contexts of what MultiKueue runs: "" for a Job that it has given
-// to no cluster. What is not in the answer is not known.
+// ask returns the contexts of Jobs that MultiKueue runs: "" for a Job without a chosen cluster, no
+// entry if unknown.
 func (m *mirrorFinder) ask(ctx context.Context, f *fleet.Fleet, jobs []*inspect.Job) map[*inspect.Job]string {
 	byContext := map[string][]*inspect.Job{}
 	for _, j := range jobs {
@@ -59,8 +58,8 @@ func (m *mirrorFinder) ask(ctx context.Context, f *fleet.Fleet, jobs []*inspect.
 	}
 	var mu sync.Mutex
 	places := map[*inspect.Job]string{}
-	// What cannot be asked stays unknown, which is what the table then says; that
-	// a context does not answer has been told by the listing.
+	// A failed request leaves the mirror unknown, and the table says so. The listing has already
+	// reported the context.
 	fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (struct{}, error) {
 		jobs := byContext[c.Context]
 		if len(jobs) == 0 {
@@ -74,12 +73,12 @@ func (m *mirrorFinder) ask(ctx context.Context, f *fleet.Fleet, jobs []*inspect.
 	})
 	mu.Lock()
 	defer mu.Unlock()
-	// A question that hangs is abandoned, and may write later.
+	// A request that hangs is abandoned and may write later.
 	return maps.Clone(places)
 }
 
-// askManager reads the Workloads of Jobs, and what the MultiKueueClusters that
-// they name mean.
+// askManager reads the Workloads of Jobs, and finds the contexts of the MultiKueueClusters that
+// they name.
 func (m *mirrorFinder) askManager(ctx context.Context, c *fleet.Cluster, jobs []*inspect.Job) (map[*inspect.Job]string, error) {
 	facts := factsOf(c)
 	reader := openKueue(ctx, c, facts)
@@ -113,7 +112,7 @@ func (m *mirrorFinder) askManager(ctx context.Context, c *fleet.Cluster, jobs []
 	return places, nil
 }
 
-// HoldsAll says whether these contexts are all there are.
+// HoldsAll says whether these contexts are all that exist.
 func HoldsAll(addresses []kubecontext.Address, contexts []string) bool {
 	return !slices.ContainsFunc(addresses, func(a kubecontext.Address) bool { return !slices.Contains(contexts, a.Context) })
 }

@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kfields "k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -21,19 +22,18 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// Wanted is the Job that a trace is asked for, by the name of its origin or of
-// one of its mirrors.
+// Wanted is the Job to trace, by the name of its origin or of one of its mirrors.
 type Wanted struct {
-	// Kind is what a user calls its kind, as Served takes it; "" is Job.
+	// Kind is a user's word for the kind, in the form that Served accepts; "" is Job.
 	Kind string
 	Name string
-	// Namespace is where to look on every cluster; "" is everywhere.
+	// Namespace is the namespace to search on every cluster; "" for all.
 	Namespace string
 }
 
-// readNamed reads all that concerns Jobs of one name: from every cluster the Job, its
-// pods, events and Lease, and what Kueue has made of it, and nothing else. Where one waits,
-// the Jobs around it are begun to be listed, unless ahead is nil.
+// readNamed reads only what concerns Jobs of one name, from every cluster: the Job, its Pods,
+// events, Lease and Kueue objects. If one waits, it also starts to list the Jobs around it, unless
+// ahead is nil.
 func readNamed(ctx context.Context, f *fleet.Fleet, w Wanted, ahead *Ahead) []*inspect.Facts {
 	r := &namedReader{wanted: w, query: w.query().Across(ctx, f), facts: map[string]*inspect.Facts{}}
 	clusters := askAll(ctx, f, r.find)
@@ -46,7 +46,7 @@ func readNamed(ctx context.Context, f *fleet.Fleet, w Wanted, ahead *Ahead) []*i
 	r.plan(clusters)
 	r.ask(ctx, f, func(of context.Context, c *fleet.Cluster, facts *inspect.Facts) error {
 		if r.waits {
-			// Nothing that is asked here waits for that, nor ends it.
+			// The list has the outer context, because it must outlive this request.
 			ahead.begin(ctx, c, *w.around(r.query))
 		}
 		return r.follow(of, c, facts)
@@ -54,10 +54,10 @@ func readNamed(ctx context.Context, f *fleet.Fleet, w Wanted, ahead *Ahead) []*i
 	return clusters
 }
 
-// kindText is the kind in words.
+// kindText returns the kind for messages.
 func (w Wanted) kindText() string { return cmp.Or(w.Kind, delegation.Job().Name) }
 
-// query is for the kinds of that name.
+// query returns a query for the kind.
 func (w Wanted) query() Query {
 	q := Query{}
 	if w.Kind != "" {
@@ -66,31 +66,63 @@ func (w Wanted) query() Query {
 	return q
 }
 
-// namedReader reads in rounds; each cluster's facts are filled by one goroutine.
+// NamespacesWith returns the namespaces of some contexts, sorted, that have a Job of the wanted name.
+// isComplete is whether each of these contexts listed all its namespaces.
+func (w Wanted) NamespacesWith(ctx context.Context, f *fleet.Fleet, contexts []string) (namespaces []string, isComplete bool) {
+	isComplete = true
+	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) ([]string, error) {
+		if !slices.Contains(contexts, c.Context) {
+			return nil, nil
+		}
+		query := w.query()
+		kinds, err := query.Served(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		r := &namedReader{wanted: Wanted{Kind: w.Kind, Name: w.Name}}
+		var found []string
+		for i := range kinds {
+			objects, err := r.lookFor(ctx, c, kinds[i].Resource)
+			if err != nil {
+				return nil, err
+			}
+			for _, o := range objects {
+				found = append(found, (&unstructured.Unstructured{Object: o}).GetNamespace())
+			}
+		}
+		return found, nil
+	}) {
+		isComplete = isComplete && (a.Err == nil || !slices.Contains(contexts, a.Context))
+		namespaces = append(namespaces, a.Value...)
+	}
+	slices.Sort(namespaces)
+	return slices.Compact(namespaces), isComplete
+}
+
+// namedReader reads in rounds. One goroutine fills each cluster's facts.
 type namedReader struct {
 	wanted Wanted
-	// query tells which kinds each cluster serves of the wanted ones.
+	// query has the wanted kinds that each cluster serves.
 	query Query
 	facts map[string]*inspect.Facts
-	// elsewhere are the places that marks lead to, under another name.
+	// elsewhere are the places that marks point to, under other names.
 	elsewhere []delegation.Place
-	// origins are what Kueue may know of; workloads are the names that their
-	// Workloads have, and queues those of their LocalQueues.
+	// origins are Jobs that Kueue may know. workloads are the possible names of their Workloads,
+	// and queues those of their LocalQueues.
 	origins []*inspect.Job
-	// spaces are the namespaces of all that was found, on any cluster.
+	// spaces are the namespaces of all Jobs found, on any cluster.
 	spaces    []string
 	workloads []string
 	queues    []string
-	// waits is whether one of the origins has no pods, so that it matters where there
-	// is room.
+	// waits is whether an origin has no Pods, so that free quota matters.
 	waits bool
-	// isOurs is whether one waits to be dispatched by this plugin, to any cluster.
+	// isOurs is whether a Job waits for the command dispatch, which could use any cluster.
 	isOurs bool
 }
 
-// ask puts a further question to those clusters that answered the first. Each
-// fills a copy of its facts: a question that hangs is abandoned, and must not
-// write to what is read by then.
+// ask sends further requests to the clusters that answered the first. Each fills a copy of its
+// facts, because a request that hangs is abandoned and must not write to facts that are already in
+// use.
 func (r *namedReader) ask(ctx context.Context, f *fleet.Fleet, question func(context.Context, *fleet.Cluster, *inspect.Facts) error) {
 	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, error) {
 		facts := r.facts[c.Context].Clone()
@@ -115,7 +147,7 @@ func (r *namedReader) ask(ctx context.Context, f *fleet.Fleet, question func(con
 	}
 }
 
-// find looks for the Jobs of the wanted name.
+// find reads the Jobs with the wanted name.
 func (r *namedReader) find(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, error) {
 	facts := factsOf(c)
 	facts.Namespace = r.wanted.Namespace
@@ -139,7 +171,7 @@ func (r *namedReader) find(ctx context.Context, c *fleet.Cluster) (*inspect.Fact
 	return facts, nil
 }
 
-// lookFor reads the objects of the wanted name, of one kind.
+// lookFor reads the objects of one kind with the wanted name.
 func (r *namedReader) lookFor(ctx context.Context, c *fleet.Cluster, resource schema.GroupVersionResource) ([]map[string]any, error) {
 	var objects []map[string]any
 	if r.wanted.Namespace == "" {
@@ -158,7 +190,7 @@ func (r *namedReader) doing(err error) error {
 	return &kubecontext.Error{Doing: fmt.Sprintf("look for %s %q", r.wanted.kindText(), r.wanted.Name), Err: err}
 }
 
-// keep reads objects of a kind into the facts.
+// keep adds objects of a kind to the facts.
 func (r *namedReader) keep(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts, kind *delegation.Kind, objects []map[string]any) error {
 	settler := newSettler(c, func(j inspect.Job) { facts.Jobs = append(facts.Jobs, &j) })
 	for _, o := range objects {
@@ -180,7 +212,7 @@ func typedJob(content map[string]any) (*batchv1.Job, error) {
 	return job, nil
 }
 
-// places are where marks lead, with the uids of what is there.
+// places returns the places that marks point to, with the UIDs of the objects there.
 func places(clusters []*inspect.Facts) []delegation.Place {
 	var found []delegation.Place
 	for _, f := range clusters {
@@ -200,7 +232,7 @@ func places(clusters []*inspect.Facts) []delegation.Place {
 	return found
 }
 
-// findElsewhere reads the Jobs that marks lead to.
+// findElsewhere reads the Jobs that marks point to.
 func (r *namedReader) findElsewhere(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts) error {
 	for _, p := range r.elsewhere {
 		if p.NamespaceUID != "" && (p.ClusterUID == "" || facts.ClusterUID == "") && c.LearnNamespaces(ctx, p.Namespace) == nil {
@@ -211,7 +243,7 @@ func (r *namedReader) findElsewhere(ctx context.Context, c *fleet.Cluster, facts
 		if is == delegation.CertainlyOther || slices.ContainsFunc(facts.Jobs, isKnown) {
 			continue
 		}
-		// That not all is known of them was told before.
+		// find has already reported if not all kinds are known.
 		kinds, err := r.query.Served(ctx, c)
 		if err != nil && len(kinds) == 0 {
 			return r.doing(err)
@@ -225,9 +257,9 @@ func (r *namedReader) findElsewhere(ctx context.Context, c *fleet.Cluster, facts
 	return nil
 }
 
-// readPlace reads what is of a kind at a place. Where it is not known whether the cluster
-// is the one that is meant, the Job that has the uid is taken, and no other. That there is
-// something that may not be looked at hides nothing else of the cluster.
+// readPlace reads the object of a kind at a place. If the cluster may not be the intended one
+// (isMeant), it only accepts the object with the right UID. A denial does not affect other objects
+// of the cluster.
 func (r *namedReader) readPlace(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts, kind *delegation.Kind, p delegation.Place, isMeant bool) error {
 	o, err := Get[map[string]any](ctx, c, kind.Resource, p.Namespace, p.Name)
 	if err == nil && o != nil && (isMeant || delegation.TextAt(*o, "metadata", "uid") == p.UID) {
@@ -236,15 +268,15 @@ func (r *namedReader) readPlace(ctx context.Context, c *fleet.Cluster, facts *in
 	if !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
 		return err
 	}
-	// It is a gap only in what is known to be the cluster that is meant.
+	// A denial is a gap only on the intended cluster.
 	if isMeant {
 		facts.AddGap(inspect.PartOf(*kind), r.doing(err))
 	}
 	return nil
 }
 
-// plan finds out what Kueue is to be asked for. The names of Workloads follow
-// from the Jobs, so that workers can be asked at the same time as managers.
+// plan collects what to request from Kueue. The names of Workloads can be computed from Jobs, so
+// workers and managers can be read in parallel.
 func (r *namedReader) plan(clusters []*inspect.Facts) {
 	workloads, queues, spaces := sets.New[string](), sets.New[string](), sets.New[string]()
 	for _, f := range clusters {
@@ -269,7 +301,7 @@ func (r *namedReader) plan(clusters []*inspect.Facts) {
 	r.workloads, r.queues, r.spaces = sets.List(workloads), sets.List(queues), sets.List(spaces)
 }
 
-// follow reads what belongs to the Jobs that were found.
+// follow reads the objects related to the Jobs found.
 func (r *namedReader) follow(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts) error {
 	reader := &factReader{cluster: c, facts: facts}
 	if len(r.workloads) > 0 {
@@ -306,7 +338,7 @@ func (r *namedReader) follow(ctx context.Context, c *fleet.Cluster, facts *inspe
 	return context.Cause(ctx)
 }
 
-// readKueue reads what Kueue has made of the Jobs, and, where one waits, what room there is.
+// readKueue reads the Kueue objects of the Jobs and, if one waits, the free quota.
 func (r *namedReader) readKueue(ctx context.Context, reader *factReader) {
 	if r.waits {
 		reader.waiting = r.workloads

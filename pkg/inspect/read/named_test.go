@@ -17,8 +17,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// serves is an API server as one user sees it: paths that are answered with a body, and
-// others that are refused; all else is not there.
+// serves is an API server as one user sees it: it answers some paths, denies others, and returns
+// NotFound for the rest.
 type serves struct {
 	answers map[string]string
 	refused []string
@@ -41,7 +41,7 @@ func (s serves) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// details name the object of a path, as an API server's Status does.
+// details returns the object of a path, as in an API server's Status.
 func details(path string) string {
 	steps := strings.Split(strings.Trim(path, "/"), "/")
 	if len(steps) < 3 {
@@ -108,7 +108,7 @@ func messages(v *inspect.Inventory) (texts []string) {
 	return texts
 }
 
-// TestTraceTellsRefusals: what a mark leads to, and may not be looked at, is told, and
+// TestTraceTellsRefusals checks that a denial at a place that a mark points to is reported, and
 // hides nothing else of its cluster.
 func TestTraceTellsRefusals(t *testing.T) {
 	v := traced(t, map[string]serves{"m": manager(), "admin": {answers: map[string]string{whichCluster: identity("w")}, refused: []string{"/apis/batch/v1/namespaces/far"}}})
@@ -118,8 +118,8 @@ func TestTraceTellsRefusals(t *testing.T) {
 	assert.Assert(t, v.Facts("admin").Gaps[inspect.PartJobs] != nil)
 }
 
-// TestTraceAsksTheOther: a developer who may not read where a mark leads is stood in for
-// by another context of that cluster, and nothing is refused.
+// TestTraceAsksTheOther checks that another context of the same cluster replaces one whose user may
+// not read the place of a mark, without a denial.
 func TestTraceAsksTheOther(t *testing.T) {
 	mirror := jobJSON("far", "train", "the-mirror", marked)
 	v := traced(t, map[string]serves{
@@ -136,8 +136,8 @@ func TestTraceAsksTheOther(t *testing.T) {
 	}
 }
 
-// TestTraceByUID: where the cluster of a mark cannot be told, the mirror is known by its
-// uid, and nothing else there is taken for it.
+// TestTraceByUID checks that the UID identifies a mirror if the cluster of a mark is unknown, and
+// that no other object is taken for it.
 func TestTraceByUID(t *testing.T) {
 	for uid, mirrors := range map[string]int{"the-mirror": 1, "another": 0} {
 		job := jobJSON("far", "train", uid, "},\"spec\":{}}")

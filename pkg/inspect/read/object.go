@@ -13,8 +13,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// readObject cuts an object of any kind down to what the model keeps. content is
-// the object, or what slimObject leaves of it.
+// readObject converts an object of any kind to the model. content is the object, or the fields of
+// it that slimObject decodes.
 func readObject(kind *delegation.Kind, meta metav1.Object, content map[string]any) read {
 	fields := meta.GetManagedFields()
 	written := inspect.StatusWrittenAt(fields)
@@ -49,7 +49,7 @@ func readObject(kind *delegation.Kind, meta metav1.Object, content map[string]an
 	if since, ok := kind.Finished(r.state); ok {
 		r.job.FinishedTime = timePointer(since)
 	} else {
-		// What ends is not over before it says how.
+		// An object that is ending has no completion time before its result.
 		r.job.CompletionTime = nil
 	}
 	return r
@@ -62,7 +62,7 @@ func timePointer(t time.Time) *metav1.Time {
 	return &metav1.Time{Time: t}
 }
 
-// ttl is after how many seconds the object is deleted once it has finished.
+// ttl returns the seconds after which the finished object is deleted; nil if unset.
 func ttl(kind *delegation.Kind, content map[string]any) *int32 {
 	if kind.OtherTTL {
 		return nil
@@ -83,7 +83,7 @@ func secondsAt(content map[string]any, path []string) *int32 {
 	return nil
 }
 
-// readWhole reads an object, and keeps the whole of it too.
+// readWhole converts an object to the model, with the whole object in it.
 func readWhole(kind *delegation.Kind, content map[string]any) (read, error) {
 	o := &unstructured.Unstructured{Object: content}
 	o.SetGroupVersionKind(kind.GroupVersionKind())
@@ -107,16 +107,15 @@ func readWhole(kind *delegation.Kind, content map[string]any) (read, error) {
 	return r, nil
 }
 
-// slimObject is an object of which only what is asked for is decoded: most of an
-// object is pod templates, and what ran where.
+// slimObject is an object of which only the needed fields are decoded. Most of an object is Pod
+// templates and history.
 type slimObject struct {
 	Metadata slimMeta                   `json:"metadata"`
 	Spec     map[string]json.RawMessage `json:"spec"`
 	Status   map[string]json.RawMessage `json:"status"`
 }
 
-// slimMeta is the metadata of an object, without the fields that its managers
-// manage.
+// slimMeta is the metadata of an object, without the contents of managedFields.
 type slimMeta struct {
 	metav1.ObjectMeta `json:",inline"`
 	ManagedFields     []slimEntry `json:"managedFields"`
@@ -129,10 +128,10 @@ type slimEntry struct {
 	Subresource string       `json:"subresource"`
 }
 
-// slimmer decodes of objects of a kind what the model keeps.
+// slimmer decodes the fields of a kind's objects that the model needs.
 type slimmer struct {
 	kind *delegation.Kind
-	// wanted are the fields below spec and status that are decoded.
+	// wanted are the fields below spec and status to decode.
 	wanted map[string]map[string]bool
 }
 
@@ -146,9 +145,9 @@ func newSlimmer(kind *delegation.Kind) *slimmer {
 	return s
 }
 
-// read reads an object. What it cannot make sense of is an error.
+// read converts an object to the model. It returns an error if a field cannot be decoded.
 func (s *slimmer) read(o *slimObject) (read, error) {
-	// The object may be read again.
+	// The object may be read again, so it is not modified.
 	meta := o.Metadata.ObjectMeta
 	meta.ManagedFields = nil
 	for _, e := range o.Metadata.ManagedFields {
@@ -165,7 +164,7 @@ func (s *slimmer) read(o *slimObject) (read, error) {
 		for key, raw := range fields {
 			if !s.wanted[name][key] {
 				if name == "status" {
-					// That there is something is all that counts.
+					// Only the presence of the field matters.
 					decoded[key] = nil
 				}
 				continue

@@ -15,8 +15,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// fixtures are objects of all kinds, as JSON, in all of their states, by the names
-// of their files.
+// fixtures returns objects of all kinds in all their states, as JSON, by file name.
 func fixtures(t *testing.T) map[string][]byte {
 	t.Helper()
 	files, err := filepath.Glob("../../delegation/testdata/kinds/*/*.yaml")
@@ -33,7 +32,7 @@ func fixtures(t *testing.T) map[string][]byte {
 	return all
 }
 
-// kindOf is the row of an object's kind, or one like those that are discovered.
+// kindOf returns the row of an object's kind, or a row like that of a discovered kind.
 func kindOf(o *unstructured.Unstructured) delegation.Kind {
 	if kind, known := delegation.KindOf(o.GroupVersionKind()); known {
 		return kind
@@ -41,15 +40,15 @@ func kindOf(o *unstructured.Unstructured) delegation.Kind {
 	return delegation.DiscoveredKind(o.GroupVersionKind(), "", nil, []string{"spec", "managedBy"})
 }
 
-// What is decoded of an object is all that the model keeps: the whole object makes
-// the same of it, whatever its kind and state.
+// TestSlimmerLosesNothing checks that the decoded fields are all that the model needs: the whole
+// object gives the same result, for every kind and state.
 func TestSlimmerLosesNothing(t *testing.T) {
 	for name, text := range fixtures(t) {
 		whole := &unstructured.Unstructured{}
 		assert.NilError(t, whole.UnmarshalJSON(text))
 		kind := kindOf(whole)
 		if kind.IsJob() {
-			// They are decoded as what they are: see TestJobsReadAsAnyKind.
+			// Jobs are decoded with their own type: see TestJobsReadAsAnyKind.
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +69,7 @@ func TestSlimmerLosesNothing(t *testing.T) {
 	}
 }
 
-// A Job that is read as any other kind is has the state that it has as a Job.
+// TestJobsReadAsAnyKind checks that a Job has the same state when it is read like any other kind.
 func TestJobsReadAsAnyKind(t *testing.T) {
 	for name, text := range fixtures(t) {
 		whole := &unstructured.Unstructured{}
@@ -80,7 +79,7 @@ func TestJobsReadAsAnyKind(t *testing.T) {
 				job, err := typedJob(whole.Object)
 				assert.NilError(t, err)
 				typed, generic := readJob(&kind, job), readObject(&kind, whole, whole.Object)
-				// It has one version only.
+				// Jobs have one version only.
 				generic.job.WrittenAs = nil
 				assert.DeepEqual(t, unprinted(typed.job), unprinted(generic.job))
 				a, b := typed.settle(false), generic.settle(false)
@@ -92,7 +91,7 @@ func TestJobsReadAsAnyKind(t *testing.T) {
 	}
 }
 
-// printed is what of a Job scripts may rely on.
+// printed returns the fields of a Job that scripts may rely on.
 func printed(t *testing.T, j inspect.Job) string {
 	t.Helper()
 	text, err := json.MarshalIndent(j, "", "  ")
@@ -100,7 +99,7 @@ func printed(t *testing.T, j inspect.Job) string {
 	return string(text)
 }
 
-// unprinted is what of a Job only rules look at.
+// unprinted returns the fields of a Job that only rules use.
 func unprinted(j inspect.Job) inspect.Job {
 	return inspect.Job{
 		Marks: j.Marks, Generation: j.Generation, DeletedAt: j.DeletedAt, Finalizers: j.Finalizers, TTL: j.TTL,

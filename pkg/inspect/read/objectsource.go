@@ -7,7 +7,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// objectsOf is where the objects of a query come from that are of any kind, as JSON.
+// objectsOf returns the source of a query's objects of any kind, as JSON.
 func objectsOf(c *fleet.Cluster, q Query, kind *delegation.Kind) fleet.Source[read] {
 	slim, names, labels := newSlimmer(kind), interner{}, newLabelSets(q.Labels)
 	source := fleet.Objects(c, kind.Resource, q.namespace(c), q.selected(kind), func(o *slimObject) (string, read) {
@@ -17,7 +17,7 @@ func objectsOf(c *fleet.Cluster, q Query, kind *delegation.Kind) fleet.Source[re
 		r.job.Labels = labels.of(o.Metadata.Labels)
 		return fleet.ObjectKey(o.Metadata.Namespace, o.Metadata.Name), r
 	})
-	// What is made of objects depends on where their owner stands.
+	// The result depends on the field with the owner, so it is part of the key.
 	source.Key += "\n" + strings.Join(append([]string{strings.Join(kind.ManagedBy, ".")}, q.Labels...), "\n")
 	return source
 }

@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// orderPage is how many of a queue Kueue tells at once unless it is told otherwise
-	// (kueue: apis/visibility, DefaultPendingWorkloadsLimit).
+	// orderPage is Kueue's default limit for one page of a queue (kueue: apis/visibility,
+	// DefaultPendingWorkloadsLimit).
 	orderPage = 1000
-	// first is how many are asked for of those that are before all others.
+	// first is how many of the first Workloads in a queue are requested.
 	first = 3
-	// orderWait is how long Kueue is waited for. Between an API server and what serves this
-	// there may be a firewall, and nothing else is to be late for that.
+	// orderWait is the timeout for Kueue's answer. A firewall may block it between the API server
+	// and Kueue, and must not delay other reads.
 	orderWait = 5 * time.Second
 )
 
-// readOrder asks Kueue itself for the order of a queue, and where the Workloads that wait are
-// in it. Where it does not tell, the order can be computed: nothing is lacking then.
+// readOrder reads the order of a queue from Kueue, and the positions of waiting Workloads in it. If
+// Kueue does not answer, the order can be computed, so there is no gap.
 func (r *factReader) readOrder(ctx context.Context, queue *kueue.LocalQueue) {
 	if len(r.waiting) == 0 || queue.Spec.ClusterQueue == "" {
 		return
@@ -48,8 +48,8 @@ func (r *factReader) readOrder(ctx context.Context, queue *kueue.LocalQueue) {
 	})
 }
 
-// askOrder asks of a LocalQueue, which those who submit to it may, and then for the first of
-// the ClusterQueue behind it, which is for its administrators.
+// askOrder reads the order of a LocalQueue, which its users may read, and then the first Workloads
+// of its ClusterQueue, which administrators may read.
 func askOrder(ctx context.Context, c *fleet.Cluster, queue *kueue.LocalQueue, names []string) (*kueue.Order, error) {
 	version, err := servedVersion(ctx, c, kueue.VisibilityGroup)
 	if err != nil || version == "" {
@@ -90,7 +90,7 @@ func askOrder(ctx context.Context, c *fleet.Cluster, queue *kueue.LocalQueue, na
 	return order, nil
 }
 
-// pending are some of those that wait in a queue, in their order.
+// pending returns one page of the pending Workloads of a queue, in order.
 func pending(ctx context.Context, c *fleet.Cluster, queues schema.GroupVersionResource, namespace, name string, limit, offset int) ([]kueue.PendingWorkload, error) {
 	request, err := c.JSON(queues, namespace)
 	if err != nil {

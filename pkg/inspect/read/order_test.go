@@ -17,12 +17,12 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// paging serves a LocalQueue in which so many wait, from an offset on.
+// paging serves the pages of a LocalQueue with count pending Workloads.
 type paging struct {
 	serves
 	count int
 	ours  string
-	// asked are the offsets that were asked for.
+	// asked are the requested offsets.
 	asked []string
 }
 
@@ -50,9 +50,9 @@ func (p *paging) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer.RoundTrip(r)
 }
 
-// TestReadOrder: the place of a Workload is found on whatever page of its LocalQueue it is;
-// who may not ask for the ClusterQueue knows of those before it in the LocalQueue. Where
-// the API is not served, refuses, or has no end, there is no order and no error.
+// TestReadOrder checks that a Workload's position is found on any page of its LocalQueue, and that
+// a user who may not read the ClusterQueue gets the first Workloads of the LocalQueue. If the API
+// is not served, denies, or has no end, there is no order and no error.
 func TestReadOrder(t *testing.T) {
 	const visibility = "/apis/visibility.kueue.x-k8s.io"
 	served := strings.ReplaceAll(kueueServed, `"kueue.x-k8s.io`, `"visibility.kueue.x-k8s.io`)

@@ -8,10 +8,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// Owners lists Jobs by who reconciles them, and keeps no more of a cluster than is shown:
-// where they are only counted, its memory does not grow with them. others are those that
-// the filter does not pick, which may be mirrors of the ones that it does; none where they
-// are only counted.
+// Owners lists Jobs by owner, and keeps only what the list shows. If it only counts, its memory use
+// does not grow with the number of Jobs. others are the Jobs that the filter rejects, which may be
+// mirrors of the listed ones; none if it only counts.
 func Owners(ctx context.Context, f *fleet.Fleet, q Query, filter inspect.Filter, countOnly bool) (list *inspect.OwnerList, others []*inspect.Job) {
 	q = q.Across(ctx, f)
 	distinct := f.Distinct()

@@ -9,8 +9,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// TestOwnersAgree: what is listed as it comes, and what is listed out of an inventory, is
-// the same list with the same errors, and leaves out the same Jobs.
+// TestOwnersAgree checks that a list read directly and one from an inventory have the same Jobs and
+// errors, and leave out the same Jobs.
 func TestOwnersAgree(t *testing.T) {
 	const (
 		claimed     = "- {apiVersion: batch/v1, kind: Job, metadata: {name: c, namespace: default, uid: c}, spec: {managedBy: kueue.x-k8s.io/multikueue}}\n"

@@ -1,8 +1,11 @@
 package read
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,9 +16,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// readPast reads what is left of the delegated Jobs of a cluster that finished: the Jobs, and
-// the Workloads beside them. The label selector is for Jobs: their Workloads need not have the
-// labels.
+// readPast reads what remains of a cluster's finished delegated Jobs: the Jobs and their Workloads.
+// The label selector applies to Jobs only, because their Workloads need not have the labels.
 func (w *Want) readPast(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, error) {
 	facts := factsOf(c)
 	r := openKueue(ctx, c, facts)
@@ -24,7 +26,7 @@ func (w *Want) readPast(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, 
 	if r.hasKueue() {
 		r.readPastWorkloads(ctx, w.Jobs, past)
 		r.wg.Go(func() {
-			// A refusal is no gap: the Workloads say which clusters they were given to.
+			// A denial is no gap: the Workloads name the clusters that they were dispatched to.
 			_ = listObjects(ctx, c, r.resource("multikueueclusters"), "", metav1.ListOptions{}, func(*struct{}) { past.IsManager = true })
 		})
 		r.wg.Go(func() {
@@ -33,10 +35,10 @@ func (w *Want) readPast(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, 
 		})
 	}
 	jobs := &inspect.Facts{Gaps: map[inspect.Part]error{}}
-	err := listFinished(ctx, jobs, c, *w.Jobs)
+	err := listFinished(ctx, jobs, c, *w.Jobs, past)
 	r.wg.Wait()
 	err = beyondJobs(jobs, err)
-	facts.Namespace, facts.Kinds, facts.Jobs = jobs.Namespace, jobs.Kinds, jobs.Jobs
+	facts.Namespace, facts.Kinds = jobs.Namespace, jobs.Kinds
 	for part, err := range jobs.Gaps {
 		facts.AddGap(part, err)
 	}
@@ -47,24 +49,24 @@ func (w *Want) readPast(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, 
 	return facts, context.Cause(ctx)
 }
 
-// listFinished reads the delegated Jobs that finished.
-func listFinished(ctx context.Context, f *inspect.Facts, c *fleet.Cluster, q Query) error {
+// listFinished reads the finished delegated Jobs.
+func listFinished(ctx context.Context, f *inspect.Facts, c *fleet.Cluster, q Query, past *inspect.Past) error {
 	kinds, err := q.Served(ctx, c)
 	f.Namespace, f.Kinds = q.namespace(c), kinds
 	f.AddGap(inspect.PartKinds, err)
 	keep := func(j inspect.Job) {
 		if j.IsDelegated() && (j.Status.IsFinished() || j.FinishedTime != nil) {
-			f.Jobs = append(f.Jobs, &j)
+			past.Add(&j)
 		}
 	}
-	// A Job whose status depends on a Workload has not begun.
+	// A Job whose status depends on a Workload has not started.
 	notBegun := func(claimable) {}
 	return addListed(f, listKinds(ctx, c, q, kinds, err, keep, notBegun))
 }
 
-// readPastWorkloads reads the Workloads that tell of Jobs which finished.
+// readPastWorkloads reads the Workloads of finished Jobs.
 func (r *factReader) readPastWorkloads(ctx context.Context, q *Query, past *inspect.Past) {
-	names, labels := interner{}, newLabelSets(q.Labels)
+	names, labels, holds := interner{}, newLabelSets(q.Labels), heldSets{}
 	r.read(inspect.PartWorkloads, func() error {
 		return listObjects(ctx, r.cluster, r.resource("workloads"), q.namespace(r.cluster), metav1.ListOptions{}, func(o *kueue.PastWorkload) {
 			p := o.Past()
@@ -78,24 +80,44 @@ func (r *factReader) readPastWorkloads(ctx context.Context, q *Query, past *insp
 			for _, text := range []*string{&p.Namespace, &p.APIVersion, &p.Kind, &p.Queue, &p.ClusterQueue, &p.Cluster, &p.Reason} {
 				*text = names.one(*text)
 			}
-			for i := range p.Holds {
-				p.Holds[i].Flavor, p.Holds[i].Resource = names.one(p.Holds[i].Flavor), names.one(p.Holds[i].Resource)
-			}
+			p.Holds = holds.one(p.Holds)
 			p.Labels = labels.of(o.Metadata.Labels)
 			past.Workloads = append(past.Workloads, p)
 		})
 	})
 }
 
-// configuration is where Kueue's manifests and chart put its configuration, and configurationKey is
-// the file in it (kueue: config/components/manager).
+// heldSets shares equal amounts that Workloads hold, because most Jobs of a queue get the same.
+type heldSets map[string][]kueue.Held
+
+// one returns the shared copy of these amounts.
+func (h heldSets) one(all []kueue.Held) []kueue.Held {
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortFunc(all, func(a, b kueue.Held) int {
+		return cmp.Or(strings.Compare(a.Resource, b.Resource), strings.Compare(a.Flavor, b.Flavor), a.Quantity.Cmp(b.Quantity))
+	})
+	var key strings.Builder
+	for i := range all {
+		key.WriteString(all[i].Resource + " " + all[i].Flavor + " " + all[i].Quantity.String() + " ")
+	}
+	if same, ok := h[key.String()]; ok {
+		return same
+	}
+	h[key.String()] = all
+	return all
+}
+
+// configuration is the ConfigMap in which Kueue's manifests and chart put its configuration, and
+// configurationKey the key in it (kueue: config/components/manager).
 const (
 	configuration    = "kueue-manager-config"
 	configurationKey = "controller_manager_config.yaml"
 )
 
-// readRetention reads how long Kueue keeps finished Workloads. Few users may read that, and it is
-// no error if they may not.
+// readRetention reads how long Kueue keeps finished Workloads. Few users may read that, so a denial
+// is no error.
 func readRetention(ctx context.Context, c *fleet.Cluster) inspect.Retention {
 	object, err := Get[struct {
 		Data map[string]string `json:"data"`

@@ -9,8 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// TestRetention: what Kueue's configuration says of finished Workloads, and nothing where it is
-// something else.
+// TestRetention checks the retention in Kueue's configuration, and errors for other content.
 func TestRetention(t *testing.T) {
 	const head = "apiVersion: config.kueue.x-k8s.io/v1beta2\nkind: Configuration\n"
 	for text, want := range map[string]inspect.Retention{

@@ -13,13 +13,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// podObject is a pod, of which no more is kept than the model keeps, and its labels.
+// podObject decodes a Pod into the model, with its labels.
 type podObject struct {
 	pod    inspect.Pod
 	labels map[string]string
 }
 
-// UnmarshalJSON reads the whole, and keeps what is wanted.
+// UnmarshalJSON decodes the whole Pod and keeps the needed fields.
 func (p *podObject) UnmarshalJSON(text []byte) error {
 	var o corev1.Pod
 	if err := apijson.Unmarshal(text, &o); err != nil {
@@ -29,7 +29,7 @@ func (p *podObject) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// readPod cuts a pod down to what the model keeps.
+// readPod converts a Pod to the model.
 func readPod(o *corev1.Pod) *inspect.Pod {
 	p := &inspect.Pod{
 		Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), Node: o.Spec.NodeName,
@@ -69,7 +69,7 @@ func readPod(o *corev1.Pod) *inspect.Pod {
 	return p
 }
 
-// podReason says in a word why a pod is in the state it is in.
+// podReason returns the state of a Pod in one word, with its explanation.
 func podReason(o *corev1.Pod) (reason, message string) {
 	if o.DeletionTimestamp != nil {
 		return "Terminating", ""

@@ -10,8 +10,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// readWorkloadsByUID reads the Workloads of these uids, in whatever namespace: no server
-// selects by uid.
+// readWorkloadsByUID reads the Workloads with these UIDs in all namespaces. It lists all, because
+// servers cannot select by UID.
 func (r *factReader) readWorkloadsByUID(ctx context.Context, uids sets.Set[string]) {
 	r.read(inspect.PartWorkloads, func() error {
 		known := sets.New[string]()
@@ -25,7 +25,7 @@ func (r *factReader) readWorkloadsByUID(ctx context.Context, uids sets.Set[strin
 			r.pickWorkloads(ctx, c, uids.Difference(known))
 			return nil
 		}
-		// That others may not be read says nothing of the object itself.
+		// If others may not be read, that is no gap of the object itself.
 		_ = listObjects(ctx, r.cluster, r.resource("workloads"), "", metav1.ListOptions{}, func(w *kueue.Workload) {
 			if uid := string(w.UID); uids.Has(uid) && !known.Has(uid) {
 				r.store(func() { r.facts.Kueue.Workloads = append(r.facts.Kueue.Workloads, w) })
@@ -35,8 +35,8 @@ func (r *factReader) readWorkloadsByUID(ctx context.Context, uids sets.Set[strin
 	})
 }
 
-// pickWorkloads finds the Workloads of these uids where all were listed before, and asks
-// for those of which no more is known than where they are.
+// pickWorkloads finds the Workloads with these UIDs after all were listed, and requests those of
+// which only the name was kept.
 func (r *factReader) pickWorkloads(ctx context.Context, c *inspect.Capacity, uids sets.Set[string]) {
 	keep := func(w *kueue.Workload) {
 		r.store(func() { r.facts.Kueue.Workloads = append(r.facts.Kueue.Workloads, w) })
@@ -51,7 +51,7 @@ func (r *factReader) pickWorkloads(ctx context.Context, c *inspect.Capacity, uid
 		if !ok {
 			continue
 		}
-		// As above: that one may not be read says nothing of the object itself.
+		// As above, a denial is no gap of the object itself.
 		if w, err := Get[kueue.Workload](ctx, r.cluster, r.resource("workloads"), place.Namespace, place.Name); err == nil && w != nil && string(w.UID) == uid {
 			keep(w)
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// clusterProfile is a ClusterProfile of the cluster inventory (sigs.k8s.io/cluster-inventory-api):
-// how a cluster is reached. The list credentialProviders is the older name of accessProviders.
+// clusterProfile is a ClusterProfile (sigs.k8s.io/cluster-inventory-api), which says how to reach a
+// cluster. The list credentialProviders is the older name of accessProviders.
 type clusterProfile struct {
 	Status struct {
 		AccessProviders     []accessProvider `json:"accessProviders"`
@@ -27,8 +27,8 @@ type accessProvider struct {
 	} `json:"cluster"`
 }
 
-// address returns the API server of the cluster. It is unknown, and ok false, if there is none or
-// if the providers disagree.
+// address returns the API server of the cluster. ok is false if no provider names one, or if they
+// disagree.
 func (p *clusterProfile) address() (a kubecontext.Address, ok bool) {
 	for _, provider := range slices.Concat(p.Status.AccessProviders, p.Status.CredentialProviders) {
 		c := provider.Cluster
@@ -43,8 +43,8 @@ func (p *clusterProfile) address() (a kubecontext.Address, ok bool) {
 	return a, a.Server != ""
 }
 
-// addressInProfile reads which API server a ClusterProfile in Kueue's namespace leads to; nil if
-// that is unknown.
+// addressInProfile returns the API server that a ClusterProfile in Kueue's namespace points to; nil
+// if unknown.
 func addressInProfile(ctx context.Context, c *fleet.Cluster, name string) (*kubecontext.Address, error) {
 	profiles := schema.GroupVersionResource{Group: "multicluster.x-k8s.io", Version: "v1alpha1", Resource: "clusterprofiles"}
 	profile, err := Get[clusterProfile](ctx, c, profiles, kueue.Namespace, name)

@@ -10,7 +10,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// TestClusterProfile: the status of a ClusterProfile tells which server a MultiKueueCluster is.
+// TestClusterProfile checks that the status of a ClusterProfile gives the server of a
+// MultiKueueCluster.
 func TestClusterProfile(t *testing.T) {
 	const profile = "- {apiVersion: multicluster.x-k8s.io/v1alpha1, kind: ClusterProfile, metadata: {name: west, namespace: kueue-system}, status: %s}\n"
 	const cluster = "- {apiVersion: kueue.x-k8s.io/v1beta2, kind: MultiKueueCluster, metadata: {name: west}, spec: {clusterSource: {clusterProfileRef: {name: west}}}}\n"

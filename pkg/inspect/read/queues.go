@@ -11,23 +11,23 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Scope is whose queues are read.
+// Scope says which queues to read.
 type Scope int
 
 const (
-	// NoScope is none's.
+	// NoScope reads no queues.
 	NoScope Scope = iota
-	// ClusterScope is all ClusterQueues.
+	// ClusterScope reads all ClusterQueues.
 	ClusterScope
-	// NamespaceScope is the LocalQueues of each context's namespace, and AllNamespaces
-	// those of all. Who may look into one namespace only gets to know its LocalQueues, and
-	// of the ClusterQueues behind them what may be read one by one.
+	// NamespaceScope reads the LocalQueues of each context's namespace, and AllNamespaces those of
+	// all. A user with rights in one namespace gets its LocalQueues, and those of their
+	// ClusterQueues that may be read by name.
 	NamespaceScope
 	AllNamespaces
 )
 
-// readLocals reads what may not be listed for all namespaces of one, and by name. What may
-// not be read of ClusterQueues is a gap of theirs already.
+// readLocals reads, for one namespace or by name, the objects that may not be listed for all
+// namespaces. Unreadable ClusterQueues already have a gap.
 func (r *factReader) readLocals(ctx context.Context, namespace string) {
 	k := r.facts.Kueue
 	if k.Capacity.Gaps[inspect.PartQueues] != nil {
@@ -58,8 +58,7 @@ func (r *factReader) readLocals(ctx context.Context, namespace string) {
 	}
 }
 
-// readClaimsWithin reads the Workloads of a namespace. That those of all may not be listed
-// is a gap already.
+// readClaimsWithin reads the Workloads of a namespace. That all may not be listed is already a gap.
 func (r *factReader) readClaimsWithin(ctx context.Context, namespace string) {
 	var claims []*kueue.Claim
 	err := listObjects(ctx, r.cluster, r.resource("workloads"), namespace, metav1.ListOptions{}, func(w *kueue.ClaimedWorkload) {

@@ -13,8 +13,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Get reads one object as JSON into a T, which has only the fields that are wanted. It is
-// nil, without an error, where there is no such object.
+// Get reads one object as JSON into a T, which has only the needed fields. It returns nil without
+// an error if the object does not exist.
 func Get[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVersionResource, namespace, name string) (*T, error) {
 	o := new(T)
 	text, err := fleet.Object(ctx, c, r, namespace, name)
@@ -38,13 +38,13 @@ func listObjects[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVer
 	return nil
 }
 
-// KueueVersion is in which version a cluster serves Kueue's API, "" if it serves none that
-// is known.
+// KueueVersion returns the version of Kueue's API to read from a cluster, "" if it serves no known
+// one.
 func KueueVersion(ctx context.Context, c *fleet.Cluster) (string, error) {
 	return servedVersion(ctx, c, kueue.Group)
 }
 
-// servedVersion is the version of a group of Kueue's to read, "" if none is served.
+// servedVersion returns the version of one of Kueue's API groups to read, "" if none is served.
 func servedVersion(ctx context.Context, c *fleet.Cluster, group string) (string, error) {
 	served, err := servedVersions(ctx, c, group)
 	if err != nil {
@@ -69,7 +69,7 @@ func servedVersions(ctx context.Context, c *fleet.Cluster, group string) ([]stri
 	})
 }
 
-// Version is what an API server calls its version, such as "v1.36.3".
+// Version returns the version of an API server, such as "v1.36.3".
 func Version(ctx context.Context, c *fleet.Cluster) (string, error) {
 	return fleet.Keep(c, "version", fleet.Seldom, func() (string, error) {
 		v, err := c.Version(ctx)

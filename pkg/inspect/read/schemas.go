@@ -11,17 +11,17 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// Schemas reads what a cluster publishes of the fields of its kinds, each group and version
-// once. It is for one goroutine.
+// Schemas reads the published schemas of a cluster's kinds, each group and version once. It is not
+// safe for concurrent use.
 type Schemas struct {
 	Discovery *fleet.Discovery
 
 	read map[schema.GroupVersion]*delegation.Schemas
 }
 
-// noteFieldless notes which kinds are served without the field, of those of the table that
-// a queue holds objects of which have no owner: only there it matters, but to whom all is
-// told.
+// noteFieldless marks kinds that the cluster serves without the managedBy field. Unless all is set,
+// it checks only known kinds with queued objects without an owner, because only these need the
+// field.
 func noteFieldless(ctx context.Context, c *fleet.Cluster, f *inspect.Facts, all bool) {
 	var schemas *Schemas
 	for i := range f.Kinds {
@@ -40,14 +40,13 @@ func noteFieldless(ctx context.Context, c *fleet.Cluster, f *inspect.Facts, all 
 			}
 			schemas = &Schemas{Discovery: discovery}
 		}
-		// What cannot be found out is taken to be as the table says.
+		// If the schema is unknown, the table is taken to be right.
 		kind.WithoutField, _ = schemas.Lack(ctx, *kind)
 	}
 }
 
-// Lack says whether a kind is served without the field that names its owner. Where no
-// schema tells, what the table of kinds says is believed. The error is why a schema could
-// not be read, told once.
+// Lack says whether a kind is served without the field that names its owner. Without a schema it
+// relies on the table of kinds. It returns the error from reading a schema once.
 func (s *Schemas) Lack(ctx context.Context, k delegation.Kind) (bool, error) {
 	gv := k.Resource.GroupVersion()
 	schemas, isRead := s.read[gv]

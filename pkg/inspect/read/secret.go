@@ -13,10 +13,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// KubeconfigSecret finds the Secret in which a MultiKueueCluster's kubeconfig is: in the
-// namespace that Kueue is in by default, or else the only one of that name that holds a
-// kubeconfig, where Kueue is installed somewhere else. Both are nil where there is none.
-// The whole of it holds credentials: whoever keeps it has to cut them out.
+// KubeconfigSecret returns the Secret with a MultiKueueCluster's kubeconfig. It is in Kueue's
+// default namespace, or else, if Kueue is installed in another one, the only Secret of that name
+// with a kubeconfig. Both results are nil if there is none. The Secret holds credentials: callers
+// that keep it must remove them.
 func KubeconfigSecret(ctx context.Context, c *fleet.Cluster, name string) (secret map[string]any, kubeconfig []byte, err error) {
 	secrets := corev1.SchemeGroupVersion.WithResource("secrets")
 	ctx = fleet.Unremembered(ctx)
@@ -40,7 +40,7 @@ func KubeconfigSecret(ctx context.Context, c *fleet.Cluster, name string) (secre
 	return all[0], kubeconfigOf(all[0]), nil
 }
 
-// kubeconfigOf is the kubeconfig in a Secret, nil if there is none that can be read.
+// kubeconfigOf returns the kubeconfig in a Secret, nil if there is none or it is invalid.
 func kubeconfigOf(secret map[string]any) []byte {
 	text, _, _ := unstructured.NestedString(secret, "data", "kubeconfig")
 	kubeconfig, err := base64.StdEncoding.DecodeString(text)

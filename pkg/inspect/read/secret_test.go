@@ -10,8 +10,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// TestKubeconfigSecret: the Secret is taken from where Kueue is by default, or else from
-// wherever there is exactly one of that name with a kubeconfig.
+// TestKubeconfigSecret checks that the Secret comes from Kueue's default namespace, or else is the
+// only one of that name with a kubeconfig.
 func TestKubeconfigSecret(t *testing.T) {
 	secret := func(namespace, kubeconfig string) string {
 		data := ""

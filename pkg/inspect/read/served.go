@@ -10,17 +10,16 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// AllKinds is the name that stands for every kind that a cluster serves.
+// AllKinds stands for every kind that a cluster serves.
 const AllKinds = "all"
 
-// Served finds out which kinds a cluster serves, of those that are named as
-// delegation.Kind.IsNamed takes it; AllKinds is every kind that has managedBy, in
-// the table or not, and none is Job, for which nobody is asked. Each kind is told
-// in the version that is served.
+// Served returns the kinds with these names that a cluster serves, in the served version. Names are
+// those that delegation.Kind.IsNamed accepts. AllKinds is every kind with managedBy, known or not.
+// No name means Job, which takes no request.
 //
-// A kind that is not served is left out, and one that is served without the field
-// too. Where the API, or a part of it, could not be looked at, there is an error
-// besides the kinds that were found; who may not look has those that every cluster has.
+// Served omits kinds that are not served, or are served without the field. If a part of the API
+// could not be read, it returns an error as well as the kinds found. A user without rights for
+// discovery gets the kinds that every cluster has.
 func Served(ctx context.Context, c *fleet.Cluster, names []string) ([]delegation.Kind, error) {
 	if onlyJobs(names) {
 		return []delegation.Kind{delegation.Job()}, nil
@@ -30,9 +29,9 @@ func Served(ctx context.Context, c *fleet.Cluster, names []string) ([]delegation
 	return s.kinds, s.err()
 }
 
-// Across has a query look for mirrors, too, of kinds that are in no table, and that only
-// some clusters of the fleet serve with managedBy: which these are the others have to be
-// told. Where the query is for known kinds alone, nobody is asked.
+// Across extends a query to mirrors of unknown kinds that only some clusters serve with managedBy,
+// so that the others are searched for them too. It makes no requests if the query is for known
+// kinds only.
 func (q Query) Across(ctx context.Context, f *fleet.Fleet) Query {
 	if !slices.ContainsFunc(q.Kinds, isUnknown) {
 		return q
@@ -54,8 +53,8 @@ func (q Query) Across(ctx context.Context, f *fleet.Fleet) Query {
 	return q
 }
 
-// Served finds out which kinds to read of a cluster: those that the function of that name
-// returns, and those that are served without the field, of which there may be mirrors.
+// Served returns the kinds to read from a cluster: those of the function Served, and those served
+// without the field, which may have mirrors.
 func (q Query) Served(ctx context.Context, c *fleet.Cluster) ([]delegation.Kind, error) {
 	if q.OnlyJobs() {
 		return []delegation.Kind{delegation.Job()}, nil
@@ -69,16 +68,16 @@ func (q Query) Served(ctx context.Context, c *fleet.Cluster) ([]delegation.Kind,
 	return slices.Concat(s.kinds, s.without), s.err()
 }
 
-// OnlyJobs says whether a query is for no other kind than Job.
+// OnlyJobs says whether a query is only for the kind Job.
 func (q Query) OnlyJobs() bool { return onlyJobs(q.Kinds) }
 
-// onlyJobs says whether names mean no other kind than Job.
+// onlyJobs says whether names mean only the kind Job.
 func onlyJobs(names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return name == AllKinds || !delegation.Job().IsNamed(name) })
 }
 
-// Unserved returns those names by which no cluster that answered serves a kind, and
-// why there may be one all the same: the contexts that did not answer, or not wholly.
+// Unserved returns the names for which no cluster serves a kind. errs are the contexts that may
+// serve one nevertheless, because they did not answer completely.
 func Unserved(ctx context.Context, f *fleet.Fleet, names []string) (unserved []string, errs []inspect.ContextError) {
 	if onlyJobs(names) || slices.Contains(names, AllKinds) {
 		return nil, nil

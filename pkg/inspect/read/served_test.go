@@ -13,7 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// told is what a kind is and where its field is, in brief.
+// told summarizes kinds as text, with their fields.
 func told(kinds []delegation.Kind) []string {
 	var all []string
 	for _, k := range kinds {
@@ -51,7 +51,7 @@ func TestServed(t *testing.T) {
 		names  []string
 		serves []servedResource
 		want   []string
-		// documents are the schemas that have to be asked for.
+		// documents are the schemas that must be requested.
 		documents []string
 	}{
 		{
@@ -149,7 +149,8 @@ func TestServed(t *testing.T) {
 	}
 }
 
-// No schema is asked for of what cannot be delegated whatever it says.
+// TestServedLeavesOutWhatCannotBeDelegated checks that no schema is requested for a resource that
+// cannot be delegated anyway.
 func TestServedLeavesOutWhatCannotBeDelegated(t *testing.T) {
 	change := func(change func(*metav1.APIResource)) servedResource {
 		w := widgets("example.com/v1", field)
@@ -187,13 +188,13 @@ func TestServedAsksNobodyForJobs(t *testing.T) {
 	assert.Equal(t, api.requests(), 0)
 }
 
-// What is known of the API does not get lost with a part of it.
+// TestServedWithGroupsThatFail checks that a failing part of the API does not hide the rest.
 func TestServedWithGroupsThatFail(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		names []string
 		want  []string
-		// err is a part of what is told, "" where nothing is amiss.
+		// err is a part of the error message, "" for no error.
 		err string
 	}{
 		{"all", []string{read.AllKinds}, []string{"batch/v1 Job spec.managedBy", "example.com/v1 Widget spec.managedBy"}, "cannot find out which kinds it serves: down.example.com/v1: the server is currently unable to handle the request; kubeflow.org/v1: the server is currently unable"},
@@ -219,7 +220,7 @@ func TestServedWithGroupsThatFail(t *testing.T) {
 
 func TestServedWithoutSchemas(t *testing.T) {
 	all := []string{read.AllKinds}
-	// A group that publishes none: it may have just been installed.
+	// A group without published schemas may have just been installed.
 	unpublished := &servedAPI{resources: []servedResource{jobs, widgets("example.com/v1", ""), pipelineRuns("v1beta1", "")}}
 	kinds, err := read.Served(t.Context(), unpublished.cluster(t), all)
 	assert.DeepEqual(t, told(kinds), []string{"batch/v1 Job spec.managedBy", "tekton.dev/v1beta1 PipelineRun spec.managedBy"})
@@ -231,7 +232,8 @@ func TestServedWithoutSchemas(t *testing.T) {
 	assertMessage(t, err, "example.com/v1: read its OpenAPI schemas: ")
 }
 
-// Who may not ask what there is still has what is everywhere.
+// TestServedWithoutDiscovery checks that a user without rights for discovery gets the kinds that
+// every cluster has.
 func TestServedWithoutDiscovery(t *testing.T) {
 	api := &servedAPI{resources: []servedResource{jobs, jobSets, widgets("example.com/v1", field)}, forbidden: []string{"/apis"}}
 	kinds, err := read.Served(t.Context(), api.cluster(t), []string{"job", "jobset", "widget"})
@@ -249,7 +251,7 @@ func TestUnserved(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		contexts, names, want []string
-		// errs are the contexts of which not all is known.
+		// errs are the contexts that are not completely known.
 		errs []string
 	}{
 		{[]string{"hub", "west"}, []string{"jobset", "widget", "wd"}, nil, nil},
@@ -259,7 +261,7 @@ func TestUnserved(t *testing.T) {
 		{[]string{"blind"}, []string{"rayjob"}, []string{"rayjob"}, nil},
 		{[]string{"hub", "part"}, []string{"gadget"}, []string{"gadget"}, []string{"part"}},
 		{[]string{"hub", "none"}, []string{"gadget"}, []string{"gadget"}, []string{"none"}},
-		// Nobody knows.
+		// No context answers.
 		{[]string{"none"}, []string{"gadget"}, nil, []string{"none"}},
 	} {
 		t.Run(strings.Join(slices.Concat(tt.contexts, tt.names), " "), func(t *testing.T) {

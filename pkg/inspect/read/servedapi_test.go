@@ -21,30 +21,28 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// servedAPI answers as an API server that serves some resources: what it serves, the
-// schemas of that, and the objects there are. It is the transport of clients.
+// servedAPI is an API server for some resources, with discovery, schemas and objects. It is the
+// transport of clients.
 type servedAPI struct {
 	resources []servedResource
-	// down are groups that do not answer, and forbidden paths that may not be read; an
-	// asterisk at the end stands for all that begin so.
+	// down are groups that do not answer. forbidden are paths that are denied; an asterisk at the
+	// end matches any suffix.
 	down, forbidden []string
 
 	mu    sync.Mutex
 	asked []string
 }
 
-// servedResource is a resource in one version. Those of a group are given the
-// preferred version first.
+// servedResource is a resource in one version. The preferred version of a group comes first.
 type servedResource struct {
-	// apiVersion is its group and version.
+	// apiVersion is the group and version.
 	apiVersion, plural, kind string
-	// spec is the schema of its spec, in JSON; "" means that the group and version
-	// publishes none.
+	// spec is the schema of the spec, in JSON; "" means that the group and version publishes none.
 	spec string
-	// more changes how it is told.
+	// more changes the entry in discovery.
 	more func(r *metav1.APIResource)
-	// noStatus says that it has no status of its own, and statusVerbs what can be done
-	// with it otherwise.
+	// noStatus is whether the resource has no status subresource; otherwise statusVerbs are the
+	// verbs of the status.
 	noStatus    bool
 	statusVerbs []string
 	shortNames  []string
@@ -58,7 +56,7 @@ const (
 	withoutField = `{"type": "object", "properties": {"suspend": {"type": "boolean"}}}`
 )
 
-// openServed makes a fleet of clusters that answer so, by the names of their contexts.
+// openServed returns a fleet of these clusters, by the names of their contexts.
 func openServed(t *testing.T, apis map[string]*servedAPI, names ...string) *fleet.Fleet {
 	t.Helper()
 	var contexts []fleet.Context
@@ -68,7 +66,7 @@ func openServed(t *testing.T, apis map[string]*servedAPI, names ...string) *flee
 	return fleet.Open(t.Context(), contexts, fleet.Options{})
 }
 
-// cluster is a cluster that answers so.
+// cluster returns a fleet's cluster with this API.
 func (a *servedAPI) cluster(t *testing.T) *fleet.Cluster {
 	t.Helper()
 	c := openServed(t, map[string]*servedAPI{"hub": a}, "hub").Clusters()[0]
@@ -205,7 +203,7 @@ func (a *servedAPI) inGroup(steps []string) (any, *apierrors.StatusError) {
 	return list, nil
 }
 
-// documents are the schemas that were asked for since the cluster was opened.
+// documents returns the schemas that were requested since the cluster was opened.
 func (a *servedAPI) documents() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -225,7 +223,7 @@ func (a *servedAPI) requests() int {
 	return len(a.asked)
 }
 
-// assertMessage says that an error is told with these words.
+// assertMessage checks that the message of an error contains these words.
 func assertMessage(t *testing.T, err error, words string) {
 	t.Helper()
 	assert.ErrorContains(t, kubecontext.InContext("hub", "", err), words)

@@ -13,13 +13,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// mirrorOf is the mirror of an object that dispatch has made.
+// mirrorOf returns a mirror that dispatch created.
 func mirrorOf(uid string) string {
 	return fmt.Sprintf(`{"metadata": {"namespace": "ns", "name": %q, "uid": "its-mirror", "labels": {"jobmanagedby.github.io/origin-uid": %[1]q}}, "spec": {}}`, uid)
 }
 
-// TestMirrorsWithoutTheField: a mirror has no owner, so that it can be where the kind is
-// served without managedBy, which its schema there does not tell from any other kind.
+// TestMirrorsWithoutTheField checks that mirrors, which have no owner, are found on clusters that
+// serve their kind without managedBy.
 func TestMirrorsWithoutTheField(t *testing.T) {
 	having := func(r servedResource, object string) servedResource {
 		r.objects = []string{object}
@@ -64,14 +64,14 @@ func TestMirrorsWithoutTheField(t *testing.T) {
 			if tt.kind != "rayjob" {
 				return
 			}
-			// That it is served without the field matters to who wants to write an owner.
+			// A user who wants to set an owner must know that the field is missing.
 			kind := v.Facts("west").KindOf(v.Pairs.Pairs[0].Mirrors[0].Job)
 			assert.Assert(t, kind.WithoutField && kind.Resource.Version == "v1alpha1", "%+v", kind)
 		})
 	}
 }
 
-// TestFieldless: of what a queue holds without an owner it is known whether it can have one.
+// TestFieldless checks that queued objects without an owner are known to lack the field.
 func TestFieldless(t *testing.T) {
 	queued := `{"metadata": {"namespace": "ns", "name": "a", "uid": "a", "labels": {"kueue.x-k8s.io/queue-name": "train"}}, "spec": {}}`
 	for object, want := range map[string]string{queued: "jobset.x-k8s.io/v1alpha2", mirrorOf("b"): "", ownedBy("c", "kueue.x-k8s.io/multikueue"): ""} {
@@ -81,7 +81,7 @@ func TestFieldless(t *testing.T) {
 		v := read.Read(t.Context(), f, read.Want{Jobs: &q, Evidence: true, Now: time.Now})
 		assert.Equal(t, len(v.Facts("hub").Jobs), 1)
 		assert.Equal(t, v.Facts("hub").KindOf(v.Facts("hub").Jobs[0]).WithoutField, want != "")
-		// Nobody is asked for a schema that does not matter.
+		// Schemas that do not matter are not requested.
 		assert.Equal(t, strings.Join(api.documents(), " "), want)
 	}
 }

@@ -17,29 +17,29 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// survey is what a cluster serves of the kinds that were asked for.
+// survey is the result of searching a cluster for the requested kinds.
 type survey struct {
 	discovery *fleet.Discovery
 	api       *fleet.API
 	names     []string
-	// verify has the schemas of the kinds of the table looked at as well. The table
-	// tells what there is in the versions of today, not what is installed.
+	// verify also checks the schemas of known kinds. The table has the fields of current versions,
+	// not of the installed ones.
 	verify bool
-	// unasked is why nothing at all is known of what the cluster serves. Who may not ask
-	// that still finds the kinds that are there on every cluster.
+	// unasked is why discovery failed. Without discovery, kinds that every cluster has are still
+	// found.
 	unasked error
 
 	mu sync.Mutex
-	// kinds are those that were found, and without those that are served, but without
-	// the field, each in one of its versions.
+	// kinds are the kinds found, and without those that are served without the field, each in one
+	// version.
 	kinds, without []delegation.Kind
-	// failed says for groups and versions why it is not known which kinds they have.
+	// failed has the errors of groups and versions whose kinds are unknown.
 	failed map[schema.GroupVersion]error
-	// schemas tell which kinds are served without the field, for verify.
+	// schemas are the schemas read for verify.
 	schemas *Schemas
 }
 
-// newSurvey asks a cluster what it serves.
+// newSurvey reads the API groups of a cluster.
 func newSurvey(ctx context.Context, c *fleet.Cluster, names []string) *survey {
 	s := &survey{names: names, api: &fleet.API{}, failed: map[schema.GroupVersion]error{}, schemas: &Schemas{}}
 	var api *fleet.API
@@ -55,7 +55,7 @@ func newSurvey(ctx context.Context, c *fleet.Cluster, names []string) *survey {
 
 const doingSurvey = "find out which kinds it serves"
 
-// run looks for the kinds.
+// run finds the kinds.
 func (s *survey) run(ctx context.Context) {
 	isDone := map[schema.GroupKind]bool{}
 	for _, row := range delegation.Kinds() {
@@ -70,13 +70,13 @@ func (s *survey) run(ctx context.Context) {
 	maps.DeleteFunc(s.failed, func(gv schema.GroupVersion, _ error) bool { return !s.matters(gv.Group) })
 }
 
-// wantsKnown says whether a kind of the table is asked for.
+// wantsKnown says whether a known kind is requested.
 func (s *survey) wantsKnown(k delegation.Kind) bool {
 	return slices.ContainsFunc(s.names, func(name string) bool { return k.IsNamed(name) || name == AllKinds && !k.IsUnmanaged() })
 }
 
-// findKnown finds a kind of the table in the version that is served: in a row of its
-// own, or else in any that has the field too.
+// findKnown finds a known kind in a served version: in one of its rows, or else in any version with
+// the field.
 func (s *survey) findKnown(ctx context.Context, gk schema.GroupKind) {
 	var rows []delegation.Kind
 	for _, row := range delegation.Kinds() {
@@ -111,8 +111,8 @@ func (s *survey) findKnown(ctx context.Context, gk schema.GroupKind) {
 	}
 }
 
-// lend adds kinds that are in no table, and that other clusters serve with the field:
-// where this one does not, there may be mirrors of them all the same.
+// lend adds unknown kinds that other clusters serve with the field, because this cluster may have
+// their mirrors even if it serves them without the field.
 func (s *survey) lend(kinds []delegation.Kind) {
 	for _, k := range kinds {
 		isSame := func(other delegation.Kind) bool { return other.Resource.GroupResource() == k.Resource.GroupResource() }
@@ -123,14 +123,13 @@ func (s *survey) lend(kinds []delegation.Kind) {
 		if !slices.Contains(versions, k.Resource.Version) {
 			k.Resource.Version = versions[0]
 		}
-		// Where no schema tells, it may have the field.
+		// Without a schema, the kind may have the field.
 		k.WithoutField = s.failed[k.Resource.GroupVersion()] == nil
 		s.without = append(s.without, k)
 	}
 }
 
-// lacks says whether a kind is served without the field. Where no schema tells, what
-// the table says of it is believed.
+// lacks says whether a kind is served without the field. Without a schema it relies on the table.
 func (s *survey) lacks(ctx context.Context, k delegation.Kind) bool {
 	if k.IsUnmanaged() || s.unasked != nil {
 		return false
@@ -142,7 +141,7 @@ func (s *survey) lacks(ctx context.Context, k delegation.Kind) bool {
 	return lacks
 }
 
-// versions are those in which a resource is served, the preferred one first.
+// versions returns the served versions of a resource, the preferred one first.
 func (s *survey) versions(gr schema.GroupResource) []string {
 	var versions []string
 	for _, list := range s.api.Lists {
@@ -165,8 +164,7 @@ func (s *survey) fail(gv schema.GroupVersion, err error) {
 	}
 }
 
-// matters says whether what a group that fails may have is asked for, and was not
-// found elsewhere.
+// matters says whether a failing group may have a requested kind that was not found elsewhere.
 func (s *survey) matters(group string) bool {
 	return slices.ContainsFunc(s.names, func(name string) bool {
 		if name == AllKinds {
@@ -182,7 +180,7 @@ func (s *survey) matters(group string) bool {
 	})
 }
 
-// err tells what could not be looked at, nil for nothing.
+// err returns an error for the groups that could not be read, nil if there are none.
 func (s *survey) err() error {
 	switch {
 	case s.unasked != nil:
@@ -193,11 +191,11 @@ func (s *survey) err() error {
 	return &kubecontext.Error{Doing: doingSurvey, Err: &GroupsError{Failed: s.failed}}
 }
 
-// GroupsError is that it could not be found out which kinds some groups of an API
-// have. It is no error of the whole context.
+// GroupsError is the error for groups whose kinds are unknown. It is not an error of the whole
+// context.
 type GroupsError struct {
-	// Failed says for each group and version why; where not even the versions are
-	// known, there is none.
+	// Failed has the error of each group and version. The version is empty if the versions are
+	// unknown.
 	Failed map[schema.GroupVersion]error
 }
 

@@ -14,29 +14,27 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// documentsAtOnce is how many groups of one cluster are asked for their schemas at the
-// same time. Some of these have many megabytes.
+// documentsAtOnce limits the parallel requests for schemas of one cluster. Some schemas have many
+// megabytes.
 const documentsAtOnce = 4
 
-// errNoSchemas is why it is not known which kinds a group has that may have some.
+// errNoSchemas is why the kinds of a group with candidates are unknown.
 var errNoSchemas = errors.New("it publishes no OpenAPI schemas (yet)")
 
-// candidate is a kind that is in no table, and may have managedBy.
+// candidate is an unknown kind that may have managedBy.
 type candidate struct {
 	gvk        schema.GroupVersionKind
 	plural     string
 	shortNames []string
 }
 
-// findUnknown finds kinds that no row of the table names, by their schemas. Each is
-// taken in the version that the server prefers, or else in the first that has the
-// field.
+// findUnknown finds kinds that are not in the table, by their schemas. It takes each in the
+// server's preferred version, or else in the first one with the field.
 func (s *survey) findUnknown(ctx context.Context) {
 	if !slices.ContainsFunc(s.names, isUnknown) {
 		return
 	}
-	// Versions of a group stand together, so that one of them after the other is
-	// looked at.
+	// Versions of a group are kept together, because they are examined one after the other.
 	groups := map[string][][]candidate{}
 	var order []string
 	for _, list := range s.api.Lists {
@@ -65,15 +63,14 @@ func (s *survey) findUnknown(ctx context.Context) {
 	s.kinds = append(s.kinds, slices.Concat(found...)...)
 }
 
-// isUnknown says whether a name may mean a kind that is in no table.
+// isUnknown says whether a name may mean a kind that is not in the table.
 func isUnknown(name string) bool {
 	_, known := delegation.KindNamed(name)
 	return !known
 }
 
-// candidates are the kinds of a group and version that may be delegated, as far as
-// they are asked for: in namespaces, made and listed by anybody who may, with a
-// status that can be reported.
+// candidates returns the requested kinds of a group and version that may be delegated: they are
+// namespaced, can be created and listed, and have a writable status.
 func (s *survey) candidates(gv schema.GroupVersion, resources []metav1.APIResource) []candidate {
 	var all []candidate
 	for _, r := range resources {
@@ -97,7 +94,7 @@ func (s *survey) candidates(gv schema.GroupVersion, resources []metav1.APIResour
 	return all
 }
 
-// findInGroup looks at the versions of a group, one after the other.
+// findInGroup examines the versions of a group, one after the other.
 func (s *survey) findInGroup(ctx context.Context, versions [][]candidate) []delegation.Kind {
 	var found []delegation.Kind
 	isFound := func(c candidate) bool {

@@ -11,8 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// readSetup reads how a cluster is set up, besides what readConfig does: the queues of a
-// namespace, "" for all, and how Kueue is installed.
+// readSetup reads the configuration of a cluster that readConfig does not: the queues of a
+// namespace, "" for all, and the installation of Kueue.
 func (r *factReader) readSetup(ctx context.Context, namespace string) {
 	r.store(func() {
 		r.facts.Setup = &inspect.Setup{}
@@ -29,7 +29,7 @@ func (r *factReader) readSetup(ctx context.Context, namespace string) {
 		r.readPriorityClasses(ctx)
 	}
 	if r.isWhole {
-		// The rest comes with what else is read.
+		// Other reads include the rest.
 		return
 	}
 	r.readVersion(ctx)
@@ -44,7 +44,7 @@ func (r *factReader) readSetup(ctx context.Context, namespace string) {
 	}
 }
 
-// readOneNamespace reads a Namespace by its name, which takes less than to list all.
+// readOneNamespace reads a Namespace by its name, which needs fewer rights than a list.
 func (r *factReader) readOneNamespace(ctx context.Context, name string) {
 	r.read(inspect.PartNamespaces, func() error {
 		found, err := getNamespace(ctx, r.cluster, name)
@@ -79,13 +79,13 @@ func (r *factReader) readPriorityClasses(ctx context.Context) {
 	})
 }
 
-// errNoFacts and errNoSecret are why a credential cannot be judged.
+// errNoFacts and errNoSecret are why a credential cannot be checked.
 var (
 	errNoFacts  = errors.New("neither a certificate nor a JSON Web Token")
 	errNoSecret = errors.New("its kubeconfig is not in a Secret")
 )
 
-// noteNoCredential notes why a credential could not be read, where these are wanted.
+// noteNoCredential records why a credential could not be read, if Setup was requested.
 func (r *factReader) noteNoCredential(err error) {
 	r.store(func() {
 		if r.facts.Setup != nil {
@@ -94,8 +94,8 @@ func (r *factReader) noteNoCredential(err error) {
 	})
 }
 
-// storeCredential keeps the public facts of the credential of a MultiKueueCluster, nil for none,
-// where these are wanted. The caller holds the lock.
+// storeCredential records the public facts of a MultiKueueCluster's credential, nil for none, if
+// Setup was requested. The caller holds the lock.
 func (r *factReader) storeCredential(cluster string, c *kubecontext.Credential) {
 	setup := r.facts.Setup
 	switch {
@@ -103,9 +103,6 @@ func (r *factReader) storeCredential(cluster string, c *kubecontext.Credential) 
 	case c == nil:
 		r.facts.AddGap(inspect.PartCredentials, fmt.Errorf("the kubeconfig of MultiKueueCluster %s: %w", cluster, errNoFacts))
 	default:
-		if setup.Credentials == nil {
-			setup.Credentials = map[string]kubecontext.Credential{}
-		}
-		setup.Credentials[cluster] = *c
+		setup.SetCredential(cluster, *c)
 	}
 }

@@ -13,21 +13,21 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// sharer makes Workloads, of which there may be very many, share what they have in common.
-// That is most of what is kept of them: a map of one label takes as much as five of the
-// strings that tell them apart. What is shared, nobody may change.
+// sharer lets Workloads share equal parts, because there may be very many and most of their memory
+// is equal. A map with one label takes as much as five of the strings that differ. Shared parts
+// must not be modified.
 type sharer struct {
 	interner
 	fields map[string]*metav1.FieldsV1
 	times  map[metav1.Time]*metav1.Time
-	// labels and asks are those that came first, by a part of them.
+	// labels and asks are the first values seen, by a part of them.
 	labels map[string]map[string]string
 	asks   map[string][]kueue.PodSetRequests
-	// podSets are those that came first by their first name, and admissions by their queue.
+	// podSets are the first ones seen, by the first Pod set's name; admissions are by queue.
 	podSets    map[string][]kueue.PodSet
 	admissions map[string]*kueue.Admission
-	// lists are those that came first by their first elements: what a controller writes in
-	// one second is mostly alike.
+	// These lists are the first ones seen, by their first elements. What a controller writes in one
+	// second is mostly equal.
 	writes     lists[metav1.ManagedFieldsEntry]
 	conditions lists[metav1.Condition]
 	checks     lists[kueue.CheckState]
@@ -45,10 +45,10 @@ func newSharer() *sharer {
 	}
 }
 
-// lists are those that came first, by their first elements.
+// lists are the first lists seen, by their first elements.
 type lists[T comparable] map[T][]T
 
-// one is the list that came first, where this one is equal to it.
+// one returns the first list seen if it equals this one.
 func (l lists[T]) one(list []T) []T {
 	if len(list) == 0 {
 		return list
@@ -60,7 +60,7 @@ func (l lists[T]) one(list []T) []T {
 	return list
 }
 
-// value shares what a pointer points to.
+// value shares the value of a pointer.
 func value[T comparable](known map[T]*T, p *T) *T {
 	if p == nil {
 		return nil
@@ -79,7 +79,7 @@ func all[S ~string](s *sharer, texts ...*S) {
 	}
 }
 
-// workload shares what is in a Workload.
+// workload shares the parts of a Workload.
 func (s *sharer) workload(w *kueue.Workload) {
 	all(s, &w.Namespace, &w.Spec.QueueName, &w.Spec.PriorityClassName)
 	w.Labels, w.Annotations = s.single(w.Labels), s.single(w.Annotations)
@@ -112,8 +112,8 @@ func (s *sharer) workload(w *kueue.Workload) {
 	w.Status.Nominated = s.names.one(w.Status.Nominated)
 }
 
-// likeFirst is the value that came first under a key, where this one is equal to it. What is
-// submitted to one queue is mostly alike.
+// likeFirst returns the first value seen under a key if it equals this one. The Workloads of one
+// queue are mostly equal.
 func likeFirst[T any](first map[string]T, key string, value T) T {
 	before, ok := first[key]
 	switch {
@@ -125,8 +125,8 @@ func likeFirst[T any](first map[string]T, key string, value T) T {
 	return value
 }
 
-// fieldsOf is which fields a manager owns, where that is wanted: of a Workload, whether the
-// nominations are among them. It may name the uid of an owner, so that no two were alike.
+// fieldsOf returns the fields that a manager owns, if they include the nominations; otherwise nil.
+// The fields may contain the UID of an owner, so they would all differ.
 func (s *sharer) fieldsOf(f *metav1.ManagedFieldsEntry) *metav1.FieldsV1 {
 	if !inspect.Nominates(f) {
 		return nil
@@ -139,8 +139,7 @@ func (s *sharer) fieldsOf(f *metav1.ManagedFieldsEntry) *metav1.FieldsV1 {
 	return f.FieldsV1
 }
 
-// single shares a map of one entry. Larger ones have something in them that is an object's
-// own.
+// single shares a map with one entry. Larger maps have entries that are unique to an object.
 func (s *sharer) single(m map[string]string) map[string]string {
 	if len(m) != 1 {
 		return m
@@ -154,7 +153,7 @@ func (s *sharer) single(m map[string]string) map[string]string {
 	return m
 }
 
-// claim shares what is in a claim.
+// claim shares the parts of a claim.
 func (s *sharer) claim(c *kueue.Claim) {
 	all(s, &c.Namespace, &c.Kind, &c.LocalQueue, &c.ClusterQueue, &c.Reason, &c.Message, &c.Origin)
 	for i := range c.Holds {

@@ -18,9 +18,8 @@ const sharedWorkload = `{"metadata":{"namespace":"ml","name":"w-%[1]d","uid":"%[
 
 const requested = `"resourceRequests":[{"name":"main","resources":{"cpu":"%[1]d","nvidia.com/gpu":"%[2]d"}}],"reclaimablePods":[{"name":"main","count":1}],`
 
-// TestSharingChangesNothing: a Workload is the same after it has been made to share what it
-// has in common with others, and one that is decoded once tells the same of itself and of
-// what it claims as the two that it is made of; what is alike is there once.
+// TestSharingChangesNothing checks that sharing does not change a Workload, that decoding a
+// Workload and its claim in one pass gives the same as separately, and that equal parts are shared.
 func TestSharingChangesNothing(t *testing.T) {
 	share := newSharer()
 	var claims []*kueue.Claim
@@ -52,7 +51,8 @@ func TestSharingChangesNothing(t *testing.T) {
 	assert.Assert(t, workloads[0].ManagedFields[0].FieldsV1 != workloads[2].ManagedFields[0].FieldsV1)
 }
 
-// TestFieldsOfNobodyAsked: which fields a manager owns is kept of the nominations alone.
+// TestFieldsOfNobodyAsked checks that a manager's fields are kept only if they include the
+// nominations.
 func TestFieldsOfNobodyAsked(t *testing.T) {
 	var w kueue.Workload
 	assert.NilError(t, apijson.Unmarshal([]byte(`{"metadata":{"managedFields":[{"manager":"kueue","fieldsV1":{"k:{\"uid\":\"one\"}":{}}}]}}`), &w))

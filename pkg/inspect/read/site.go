@@ -12,7 +12,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// listedNode is what is read of a Node. Most of one is images and conditions.
+// listedNode has the needed fields of a Node. Most of a Node is images and conditions.
 type listedNode struct {
 	Metadata struct {
 		Name   string            `json:"name"`
@@ -30,14 +30,13 @@ type listedNode struct {
 func (n *listedNode) node() *inspect.Node {
 	node := &inspect.Node{Name: n.Metadata.Name, Labels: n.Metadata.Labels, Taints: slices.Clip(n.Spec.Taints), Allocatable: n.Status.Allocatable}
 	if n.Spec.Unschedulable {
-		// As the scheduler takes it (kubernetes: plugins/nodeunschedulable).
+		// The scheduler treats it as a taint (kubernetes: plugins/nodeunschedulable).
 		node.Taints = append(node.Taints, corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
 	}
 	return node
 }
 
-// readSite reads what there is for pods: all nodes, and some namespaces. Who may not see
-// them is not told of an error.
+// readSite reads what a cluster has for Pods: all nodes, and some namespaces. A denial is no gap.
 func (r *factReader) readSite(ctx context.Context, namespaces []string) {
 	site := &inspect.Site{Namespaces: map[string]*inspect.Namespace{}}
 	r.store(func() { r.facts.Site = site })
@@ -49,7 +48,7 @@ func (r *factReader) readSite(ctx context.Context, namespaces []string) {
 		r.store(func() {
 			switch {
 			case apierrors.IsNotFound(err):
-				// A bundle has none.
+				// A snapshot has no nodes.
 			case err != nil:
 				site.NodesErr = err
 			default:
@@ -67,7 +66,7 @@ func (r *factReader) readSite(ctx context.Context, namespaces []string) {
 	}
 }
 
-// getNamespace reads a Namespace, nil if there is none.
+// getNamespace returns a Namespace, nil if it does not exist.
 func getNamespace(ctx context.Context, c *fleet.Cluster, name string) (*inspect.Namespace, error) {
 	type object struct {
 		metav1.ObjectMeta `json:"metadata"`

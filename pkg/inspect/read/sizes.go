@@ -11,9 +11,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// sizesOf are the fields of an object that say how many pods it wants, by their paths. spec
-// holds the fields of the object's spec as they were encoded: most of these are pod
-// templates, which are passed over and not decoded.
+// sizesOf returns the fields of an object that say how many Pods it needs, by path. spec has the
+// encoded fields of the object's spec. Most of it is Pod templates, which are skipped without
+// decoding.
 func sizesOf(kind *delegation.Kind, spec map[string]json.RawMessage) map[string]int64 {
 	var found map[string]int64
 	for _, path := range kind.PodCounts {
@@ -30,8 +30,7 @@ func sizesOf(kind *delegation.Kind, spec map[string]json.RawMessage) map[string]
 	return found
 }
 
-// eachSize follows a path to the numbers that it leads to. What is no such thing says
-// nothing.
+// eachSize calls visit for the numbers at the end of a path. It ignores other values.
 func eachSize(field string, raw json.RawMessage, path []string, visit func(field string, n int64)) {
 	raw = bytes.TrimSpace(raw)
 	switch {
@@ -62,8 +61,7 @@ func eachSize(field string, raw json.RawMessage, path []string, visit func(field
 	}
 }
 
-// nameIn is what a person calls an element of a list: its name, if it has one, else its
-// index.
+// nameIn returns the name of a list element, or its index if it has none.
 func nameIn(element json.RawMessage, i int) string {
 	var named struct {
 		Name      string `json:"name"`

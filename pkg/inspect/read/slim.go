@@ -6,24 +6,23 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// Most of a Job is its pod template, and the model keeps nothing of it. To
-// decode it into a few hundred small objects only to drop them is most of the
-// time and memory that a listing takes, so it is cut out of the encoded Job
-// before that is decoded.
+// Most of a Job is its Pod template, of which the model keeps nothing. Decoding it into a few
+// hundred small objects would take most of the time and memory of a list. So it is cut out of the
+// encoded Job before decoding.
 
-// fields names fields of an encoded message by their numbers: those to cut out,
-// and those in which something is to be cut out.
+// fields maps the numbers of an encoded message's fields to what to cut out: the field, or
+// something in it.
 type fields map[protowire.Number]part
 
-// part is what to do with a field. The zero value cuts it out.
+// part says what to cut out of a field. The zero value cuts out the whole field.
 type part struct {
 	// within is what to cut out of the field.
 	within fields
-	// unless says which of a map's entries are kept, by their keys.
+	// unless says which entries of a map to keep, by their keys.
 	unless func(key string) bool
 }
 
-// uninteresting is what drop removes, of an encoded Job (k8s.io/api: batch/v1 and
+// uninteresting returns the fields of an encoded Job that drop removes (k8s.io/api: batch/v1 and
 // meta/v1, generated.proto).
 func uninteresting(labels []string) fields {
 	return fields{
@@ -36,8 +35,8 @@ func uninteresting(labels []string) fields {
 	}
 }
 
-// field returns the last field with that number of an encoded message, which
-// has to be of a length-delimited type.
+// field returns the last field with this number in an encoded message. The field must have a
+// length-delimited type.
 func field(message []byte, number protowire.Number) ([]byte, error) {
 	var found []byte
 	err := eachField(message, func(n protowire.Number, t protowire.Type, value, _ []byte) error {
@@ -49,7 +48,7 @@ func field(message []byte, number protowire.Number) ([]byte, error) {
 	return found, err
 }
 
-// cut appends an encoded message to dst, without what is named.
+// cut appends an encoded message to dst, without the given fields.
 func cut(dst, message []byte, without fields) ([]byte, error) {
 	err := eachField(message, func(n protowire.Number, t protowire.Type, value, whole []byte) error {
 		part, named := without[n]
@@ -69,7 +68,7 @@ func cut(dst, message []byte, without fields) ([]byte, error) {
 	return dst, err
 }
 
-// keeps says whether a map's entry stays as it is.
+// keeps says whether to keep a map entry.
 func (p part) keeps(entry []byte) bool {
 	if p.unless == nil {
 		return false
@@ -78,8 +77,8 @@ func (p part) keeps(entry []byte) bool {
 	return err == nil && p.unless(string(key))
 }
 
-// eachField calls visit for the fields of an encoded message. value is what a
-// length-delimited field holds, whole the field with its tag.
+// eachField calls visit for the fields of an encoded message. value is the content of a
+// length-delimited field, and whole is the field with its tag.
 func eachField(message []byte, visit func(n protowire.Number, t protowire.Type, value, whole []byte) error) error {
 	for len(message) > 0 {
 		n, t, tagLength := protowire.ConsumeTag(message)

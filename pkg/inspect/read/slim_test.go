@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// encode makes the response of an API server out of a list.
+// encode returns a list as an API server would send it.
 func encode(tb testing.TB, list *batchv1.JobList) []byte {
 	tb.Helper()
 	list.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("JobList"))
@@ -29,7 +29,7 @@ func encode(tb testing.TB, list *batchv1.JobList) []byte {
 	return body.Bytes()
 }
 
-// randomList makes Jobs in which anything at all may be set.
+// randomList returns Jobs with random values in all fields.
 func randomList(seed int64) *batchv1.JobList {
 	f := fuzzer.FuzzerFor(metafuzzer.Funcs, rand.NewSource(seed), scheme.Codecs)
 	list := &batchv1.JobList{}
@@ -42,8 +42,8 @@ func randomList(seed int64) *batchv1.JobList {
 	return list
 }
 
-// TestDecodeJobs: what is cut out of the encoded list is what drop takes from
-// the decoded one, and nothing else is touched.
+// TestDecodeJobs checks that decoding cuts exactly the fields out of an encoded list that drop
+// removes from the decoded one.
 func TestDecodeJobs(t *testing.T) {
 	for seed := range int64(200) {
 		body := encode(t, randomList(seed))
@@ -52,7 +52,7 @@ func TestDecodeJobs(t *testing.T) {
 		list, ok := want.(*batchv1.JobList)
 		assert.Assert(t, ok)
 		list.TypeMeta = metav1.TypeMeta{}
-		// A label of the first Job is wanted, if it has any.
+		// Keep one label of the first Job, if it has any.
 		wanted := slices.Sorted(maps.Keys(list.Items[0].Labels))
 		wanted = wanted[:min(len(wanted), 1)]
 		for i := range list.Items {
@@ -74,7 +74,7 @@ func TestDecodeJobsOfSomethingElse(t *testing.T) {
 		`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"too busy"}`: "too busy",
 		`{"kind":"Pod","apiVersion":"v1"}`:                                            "sent a *v1.Pod instead of a list of Jobs",
 		"k8s\x00\x0a\x08\x0a\x02v1\x12\x02ab":                                         "sent a ab instead of a list of Jobs",
-		// A list that is said to have more bytes than there are.
+		// The announced length of the list is larger than the answer.
 		"k8s\x00\x12\xff\xff\xff\xff\xff\xff\xff\x7f\x0a\xff\xff\xff\xff\x7f": "unexpected EOF",
 	} {
 		err := decodeJobs([]byte(body), &batchv1.JobList{})
@@ -82,14 +82,14 @@ func TestDecodeJobsOfSomethingElse(t *testing.T) {
 	}
 	whole := encode(t, randomList(1))
 	for length := range len(whole) {
-		// Behind the list stand two fields that nobody needs.
+		// Two unneeded fields follow the list.
 		if length < len(whole)-4 {
 			assert.Assert(t, decodeJobs(whole[:length], &batchv1.JobList{}) != nil, "the first %d of %d bytes", length, len(whole))
 		}
 	}
 }
 
-// decodeJobs reads an answer as it is read from a server.
+// decodeJobs decodes an answer as from a server.
 func decodeJobs(body []byte, into *batchv1.JobList, labels ...string) error {
 	page, err := newJobPage(io.NopCloser(bytes.NewReader(body)), labels)
 	if err != nil {
@@ -99,8 +99,8 @@ func decodeJobs(body []byte, into *batchv1.JobList, labels ...string) error {
 	return page.each(func(job *batchv1.Job) { into.Items = append(into.Items, *job) })
 }
 
-// FuzzDecodeJobs: whatever comes, decoding does not panic; and where the library
-// decodes it too, both come to the same.
+// FuzzDecodeJobs checks that decoding never panics, and that it gives the same as the library if
+// that can decode the input too.
 func FuzzDecodeJobs(f *testing.F) {
 	for seed := range int64(5) {
 		f.Add(encode(f, randomList(seed)))

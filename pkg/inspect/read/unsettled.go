@@ -7,19 +7,18 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// read is an object whose status may still depend on what only another object
-// can tell.
+// read is an object whose status may still depend on another object.
 type read struct {
 	job   inspect.Job
 	kind  *delegation.Kind
 	state delegation.State
-	// err is why it makes no sense.
+	// err is why the object cannot be decoded.
 	err error
 }
 
-// settle is the object with its status.
+// settle returns the object with its status. claimed is whether a Workload exists for it.
 func (r *read) settle(claimed bool) inspect.Job {
-	// What a silent controller runs elsewhere has no status that could be copied.
+	// An object that a silent controller runs on another cluster has no status to copy.
 	claimed = claimed || r.kind.Reading.Silent != "" && r.job.Marks != nil && !r.job.Marks.Mirror.IsZero()
 	job := r.job
 	job.Status = r.kind.StatusOf(job.ManagedBy, r.state, claimed)
@@ -27,7 +26,7 @@ func (r *read) settle(claimed bool) inspect.Job {
 	return job
 }
 
-// since is when the object, which is j with its status, came into that, as far as it tells.
+// since returns when the object entered the status in j, as far as the object shows it.
 func (r *read) since(j *inspect.Job) *metav1.Time {
 	switch j.Status {
 	case delegation.Complete, delegation.Failed:
@@ -47,7 +46,7 @@ func (r *read) since(j *inspect.Job) *metav1.Time {
 	return j.StatusWrittenAt
 }
 
-// needsClaim says whether settle has to know what it is told.
+// needsClaim says whether the status depends on settle's argument.
 func (r *read) needsClaim() bool {
 	return delegation.NeedsClaim(r.job.ManagedBy, r.state) && !r.kind.Template
 }

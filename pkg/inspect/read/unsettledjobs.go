@@ -10,14 +10,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// unsettledJobs are the Jobs of a cluster whose status depends on Workloads that are read
-// behind them. Until then they are as if nobody had claimed them.
+// unsettledJobs are a cluster's Jobs whose status depends on Workloads that are read later. Until
+// then they count as unclaimed.
 type unsettledJobs struct{ waiting []claimable }
 
 func (u *unsettledJobs) add(c claimable) { u.waiting = append(u.waiting, c) }
 
-// settle gives the Jobs their status by the Workloads of the facts. Where these were read
-// before the Jobs, or could not be, it asks for those that no Workload claims.
+// settle sets the Jobs' statuses from the Workloads in the facts. If these were read before the
+// Jobs (isNewer is false), or could not be read, it requests the Workloads of Jobs that have none.
 func (u *unsettledJobs) settle(ctx context.Context, c *fleet.Cluster, f *inspect.Facts, isNewer bool) {
 	claimed := sets.New[string]()
 	if f.Kueue != nil {
@@ -25,7 +25,7 @@ func (u *unsettledJobs) settle(ctx context.Context, c *fleet.Cluster, f *inspect
 			claimed.Insert(w.Labels[delegation.JobUIDLabel])
 		}
 	}
-	// Neither was anything left out where there is no Kueue.
+	// Without Kueue the facts are complete, too.
 	isComplete := isNewer && f.Gaps[inspect.PartWorkloads] == nil && f.Gaps[inspect.PartKueue] == nil
 	settler := newSettler(c, func(inspect.Job) {})
 	for _, j := range u.waiting {

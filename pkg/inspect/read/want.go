@@ -14,52 +14,49 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// Want says what to read of the clusters of a fleet. What it does not name is not asked
-// for.
+// Want says what to read from the clusters of a fleet. Nothing else is requested.
 type Want struct {
-	// Jobs says which Jobs; nil is none.
+	// Jobs selects the Jobs; nil means none.
 	Jobs *Query
-	// Named, if it is set, is in place of Jobs: those of one name, and all that concerns
-	// them, wherever it leads.
+	// Named, if set, replaces Jobs: it selects the Jobs with one name, and all objects related to
+	// them.
 	Named *Wanted
-	// Past is whether, instead of all else, only those of the Jobs are read that are delegated and
-	// finished, and what Kueue keeps about them.
+	// Past is whether to read only finished delegated Jobs and what Kueue keeps about them.
 	Past bool
-	// Mirrors is whether to find out which contexts run the Jobs, and to set their Mirrors.
+	// Mirrors is whether to find the contexts that run the Jobs, and set their Mirrors.
 	Mirrors bool
-	// Evidence is all that rules judge by: of those Jobs that are delegated or mirrors, the
-	// pods and the warnings, and of those that are dispatched, the Leases; Namespaces; and
-	// Kueue's objects.
+	// Evidence is whether to read what rules need: Pods and warnings of delegated Jobs and mirrors,
+	// Leases of dispatched Jobs, Namespaces, and Kueue's objects.
 	Evidence bool
-	// Setup is all that tells how clusters are set up, for doctor, with the LocalQueues of
-	// SetupIn, "" for all namespaces. It takes no Jobs.
+	// Setup is whether to read the configuration of clusters for doctor, with the LocalQueues of
+	// SetupIn, "" for all namespaces. It needs no Jobs.
 	Setup   bool
 	SetupIn string
-	// Quotas is whose queues to read, with what these have, and what is in use of it. Release adds
-	// the version of Kueue's controller, as far as that may be looked at.
+	// Quotas says which queues to read, with their quotas and usage. Release adds the version of
+	// Kueue's controller, if it can be read.
 	Quotas  Scope
 	Release bool
-	// Room is what else tells where something would run that is submitted to Queues. These
-	// are asked for by name too, which takes fewer rights than to list all.
+	// Room is whether to read what decides where a Job in one of the Queues could run. These queues
+	// are also requested by name, which needs fewer rights than a list.
 	Room   bool
 	Queues []types.NamespacedName
-	// Workloads are those whose Pods' templates are read with Room: what they request is judged.
+	// Workloads are the Workloads whose Pod templates are read with Room, to check their requests.
 	Workloads []types.NamespacedName
-	// Known is what was read of these clusters before, if anything. Of that, what is a list
-	// of many is not asked for again; and what cannot be read now stays as it is there.
+	// Known is an earlier inventory of these clusters, if any. Its long lists are not requested
+	// again, and it supplies what cannot be read now.
 	Known *inspect.Inventory
-	// Ahead, if it is set beside Named, has the Jobs Around what waits begun to be listed; if
-	// it is set beside these Jobs and Evidence, they are taken from there.
+	// Ahead, if set with Named, starts to prefetch the Jobs Around a waiting one. If set with these
+	// Jobs and Evidence, it supplies them.
 	Ahead *Ahead
 
-	// Addresses are those of every context there is.
+	// Addresses are the addresses of all contexts.
 	Addresses []kubecontext.Address
 	// Now is the clock.
 	Now func() time.Time
 }
 
-// Read reads all clusters of a fleet at once. What could not be read is a gap in the
-// inventory, or of a cluster of which nothing could be, the Err of its Facts.
+// Read reads all clusters of a fleet in parallel. A part that could not be read is a gap in the
+// inventory. For a cluster of which nothing could be read, Facts.Err has the reason.
 func Read(ctx context.Context, f *fleet.Fleet, w Want) *inspect.Inventory {
 	var clusters []*inspect.Facts
 	if w.Named != nil {
@@ -85,7 +82,7 @@ func Read(ctx context.Context, f *fleet.Fleet, w Want) *inspect.Inventory {
 	return v
 }
 
-// askAll puts a question to every cluster. Where there is no answer, the facts say why.
+// askAll sends a request to every cluster. Without an answer, Facts.Err has the reason.
 func askAll(ctx context.Context, f *fleet.Fleet, question func(context.Context, *fleet.Cluster) (*inspect.Facts, error)) []*inspect.Facts {
 	var clusters []*inspect.Facts
 	for _, a := range fleet.Ask(ctx, f, question) {
@@ -122,14 +119,14 @@ func (w *Want) read(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, erro
 	}
 	facts.Skew = c.Skew()
 	if w.isWhole() {
-		// What came before the time was up is not lost.
+		// The parts that were read before the timeout are kept.
 		tellCause(ctx, facts)
 		return facts, nil
 	}
 	return facts, context.Cause(ctx)
 }
 
-// listJobs reads the Jobs that are wanted.
+// listJobs reads the requested Jobs, from Ahead if it has them.
 func (w *Want) listJobs(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts, unsettled *unsettledJobs) error {
 	if !w.Evidence {
 		return listInto(ctx, facts, c, *w.Jobs, nil)
@@ -144,10 +141,10 @@ func (w *Want) listJobs(ctx context.Context, c *fleet.Cluster, facts *inspect.Fa
 	return err
 }
 
-// isWhole is whether all is read that any Want would have read, for who records it.
+// isWhole is whether to read everything that any Want reads, for a snapshot.
 func (w *Want) isWhole() bool { return w.Jobs != nil && w.Jobs.isWhole }
 
-// readKueue reads what is wanted of Kueue's objects, and what stands beside them.
+// readKueue reads the requested Kueue objects, and the related evidence.
 func (w *Want) readKueue(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts) {
 	r := openKueue(ctx, c, facts)
 	r.isWhole = w.isWhole()
@@ -162,7 +159,8 @@ func (w *Want) readKueue(ctx context.Context, c *fleet.Cluster, facts *inspect.F
 			r.readRelease(ctx)
 		}
 		if w.Evidence || w.Setup || w.Room || w.Quotas == ClusterScope {
-			// Whoever may look into namespaces alone need not be refused what is not shown.
+			// A user with rights in namespaces only is spared denials of objects that are not
+			// shown.
 			r.readConfig(ctx)
 		}
 		w.readQueues(ctx, r)
@@ -175,7 +173,7 @@ func (w *Want) readKueue(ctx context.Context, c *fleet.Cluster, facts *inspect.F
 	}
 }
 
-// readQueues reads the queues that are wanted, and what room they have.
+// readQueues reads the requested queues and their capacity.
 func (w *Want) readQueues(ctx context.Context, r *factReader) {
 	var namespaces []string
 	for _, q := range w.Queues {
@@ -199,7 +197,7 @@ func (w *Want) readQueues(ctx context.Context, r *factReader) {
 	}
 }
 
-// known is what was listed of a cluster before, nil if nothing was.
+// known returns the earlier lists of a cluster, nil if there are none.
 func (w *Want) known(name string) *inspect.Capacity {
 	if w.Known == nil {
 		return nil
@@ -210,7 +208,7 @@ func (w *Want) known(name string) *inspect.Capacity {
 	return nil
 }
 
-// keepKnown adds what was known before to what was read now.
+// keepKnown merges the earlier facts into the new ones.
 func (w *Want) keepKnown(clusters []*inspect.Facts) {
 	for i, now := range clusters {
 		switch before := w.Known.Facts(now.Context); {
@@ -227,7 +225,7 @@ func (w *Want) keepKnown(clusters []*inspect.Facts) {
 	}
 }
 
-// isComplete says whether all Jobs that there are have been read.
+// isComplete says whether all existing Jobs were read.
 func (w *Want) isComplete(clusters []*inspect.Facts) bool {
 	names := make([]string, len(clusters))
 	for i, facts := range clusters {
@@ -248,9 +246,8 @@ func (w *Want) findMirrors(ctx context.Context, f *fleet.Fleet, v *inspect.Inven
 	Mirrors(ctx, f, jobs, nil, v.Addresses, func(string) bool { return isComplete })
 }
 
-// Around is what to read beside what was read of one name, for judging it: all of the same
-// kind and namespaces. Whether a controller is at work shows in other objects, and so does
-// who holds the room that one waits for.
+// Around returns the query for what else is needed to judge the wanted Job: all Jobs of the same
+// kind and namespaces. They show whether a controller is active, and which Jobs hold the quota.
 func (w Wanted) Around() *Query {
 	q := w.query()
 	return w.around(q)
@@ -261,8 +258,8 @@ func (w Wanted) around(q Query) *Query {
 	return &q
 }
 
-// readEvidence reads, of the Jobs that facts hold, what rules judge them by. known is what
-// was listed before, nil if nothing was.
+// readEvidence reads what rules need to know about the Jobs in the facts. known are the earlier
+// lists, nil if there are none.
 func (r *factReader) readEvidence(ctx context.Context, namespace string, known *inspect.Capacity) {
 	facts := r.facts
 	r.readVersion(ctx)
@@ -277,7 +274,7 @@ func (r *factReader) readEvidence(ctx context.Context, namespace string, known *
 		r.readLeases(ctx, commonNamespace(jobs), delegation.OriginUIDLabel)
 	}
 	if !r.hasKueue() || r.isWhole {
-		// Of a whole reading it comes with what tells how much room there is.
+		// A whole reading gets them with the capacity.
 		return
 	}
 	k := facts.Kueue

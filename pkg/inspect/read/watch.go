@@ -15,37 +15,36 @@ import (
 )
 
 const (
-	// restful is how many times as long as a reading took is waited before the next one, so
-	// that reading takes no more than one part in fifty of a core, and longestRest is the most,
-	// since on a slow line a reading takes its time without any work.
+	// restful is the ratio of the pause after a reading to its duration, so that readings use at
+	// most a fiftieth of a core. longestRest limits the pause, because on a slow connection a
+	// reading takes long without work.
 	restful     = 50
 	longestRest = time.Second
 )
 
-// Watcher tells what happens to the objects of a fleet. It reads them again whenever
-// something has changed, from what the fleet remembers, and tells how they differ from what
-// it has told before: changes that leave everything the model keeps as it was are not told,
-// and of what changes several times in a moment, what comes of it.
+// Watcher reports changes of a fleet's objects. After each change it reads all objects from the
+// fleet's cache and reports the differences from what it reported before. It omits changes that the
+// model does not keep, and reports only the result of several quick changes.
 //
-// So it survives what the fleet's memory does: restarts of API servers, closed watches and
-// expired resource versions; what happened in between is told when they are back. Lost is
-// told where a cluster does not answer, or where a part of it could not be read.
+// So it survives whatever the cache survives: restarts of API servers, closed watches and expired
+// resource versions. Changes in between are reported afterwards. Lost reports a cluster that does
+// not answer, or a part that could not be read.
 type Watcher struct {
 	fleet *fleet.Fleet
 	query Query
 	clock clock.Clock
-	// clusters are those of the fleet, by their contexts.
+	// clusters are the clusters of the fleet, by context.
 	clusters map[string]*watched
 
 	mu sync.Mutex
-	// first has contexts tell in their order what they begin with.
+	// first orders the initial reports by context.
 	first *turns[inspect.Change]
-	// changes were told, and not taken so far.
+	// changes were reported and not taken yet.
 	changes     []inspect.Change
 	news, taken chan struct{}
 }
 
-// NewWatcher makes one. The fleet is its own from then on.
+// NewWatcher returns a Watcher for a fleet, which the Watcher must then have for itself.
 func NewWatcher(f *fleet.Fleet, q Query, c clock.Clock) *Watcher {
 	w := &Watcher{
 		fleet: f, query: q, clock: c, clusters: map[string]*watched{},
@@ -58,11 +57,11 @@ func NewWatcher(f *fleet.Fleet, q Query, c clock.Clock) *Watcher {
 	return w
 }
 
-// News tells that there is something to take.
+// News receives a value if there are changes to take.
 func (w *Watcher) News() <-chan struct{} { return w.news }
 
-// Take returns what has happened since it was called last. What each context begins with
-// comes in the order of the fleet. Nobody may change a Job that is told.
+// Take returns the changes since the last call. The initial reports are in the order of the fleet.
+// Jobs in the changes must not be modified.
 func (w *Watcher) Take() []inspect.Change {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,7 +71,7 @@ func (w *Watcher) Take() []inspect.Change {
 	return changes
 }
 
-// Run watches until ctx is over.
+// Run watches until ctx ends.
 func (w *Watcher) Run(ctx context.Context) {
 	changed := w.fleet.Remember(ctx)
 	for {
@@ -86,7 +85,7 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 }
 
-// read reads all clusters, and has told what is new.
+// read reads all clusters, and reports the changes.
 func (w *Watcher) read(ctx context.Context) {
 	query := w.query.Across(ctx, w.fleet)
 	answers := fleet.Ask(ctx, w.fleet, func(ctx context.Context, c *fleet.Cluster) (struct{}, error) {
@@ -110,8 +109,8 @@ func (w *Watcher) read(ctx context.Context) {
 	}
 }
 
-// wait waits until there is a reason to read again: a change, or that what cannot be watched
-// is due. Before, all that was told has to be taken: whoever is slow is told less.
+// wait waits for a reason to read again: a change, or the time for objects that cannot be watched.
+// It first waits until all changes were taken, so that a slow consumer gets fewer changes.
 func (w *Watcher) wait(ctx context.Context, changed <-chan struct{}, took time.Duration) {
 	due := w.clock.NewTimer(fleet.Soon)
 	defer due.Stop()
@@ -142,7 +141,7 @@ func (w *Watcher) isTaken() bool {
 	return len(w.changes) == 0
 }
 
-// tell tells what has happened, at first when its context's turn has come.
+// tell reports a change, initially in the order of contexts.
 func (w *Watcher) tell(change inspect.Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -156,7 +155,7 @@ func (w *Watcher) tell(change inspect.Change) {
 	}
 }
 
-// endFirst has everything told at once from now on.
+// endFirst ends the initial order.
 func (w *Watcher) endFirst() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -166,13 +165,13 @@ func (w *Watcher) endFirst() {
 	}
 }
 
-// put is called under the lock.
+// put must be called under the lock.
 func (w *Watcher) put(change inspect.Change) {
 	w.changes = append(w.changes, change)
 	notify(w.news)
 }
 
-// notify sends to a channel that has room for one, unless that is there already.
+// notify sends to a channel with a buffer of one, unless it is full.
 func notify(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

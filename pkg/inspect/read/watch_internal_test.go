@@ -25,7 +25,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// watching is a server that is watched.
+// watching is a watched server.
 type watching struct {
 	t       *testing.T
 	watcher *Watcher
@@ -40,13 +40,13 @@ func watchServer(t *testing.T, server *httptest.Server) *watching {
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { w.watcher.Run(ctx) })
-	// Before the server is closed.
+	// The watcher must end before the server is closed.
 	t.Cleanup(running.Wait)
 	t.Cleanup(stop)
 	return w
 }
 
-// next is what is told next.
+// next returns the next change.
 func (w *watching) next() inspect.Change {
 	w.t.Helper()
 	for len(w.pending) == 0 {
@@ -62,8 +62,7 @@ func (w *watching) next() inspect.Change {
 	return c
 }
 
-// tells waits until it is told what is wanted, and nothing else: each is a type and what it is
-// about.
+// tells checks the next changes, each a type and its object.
 func (w *watching) tells(want ...string) {
 	w.t.Helper()
 	for _, one := range want {
@@ -83,13 +82,13 @@ func (w *watching) tells(want ...string) {
 type hub struct {
 	mu      sync.Mutex
 	version int
-	// jobs are by their names, and claimed the uids for which there are Workloads.
+	// jobs are by name. claimed are the UIDs with Workloads.
 	jobs    map[string]hubJob
 	claimed []string
-	// hangs has lists not answered, and refused is what is refused.
+	// hangs makes all requests hang. refused is the resource that is denied.
 	hangs   bool
 	refused string
-	// events are those of the watches that are open, by their resources.
+	// events are the channels of open watches, by resource.
 	events map[string]chan string
 }
 
@@ -107,7 +106,7 @@ func newHub(t *testing.T) (*hub, *httptest.Server) {
 	return h, server
 }
 
-// change changes something, and tells nobody.
+// change changes the hub without an event.
 func (h *hub) change(do func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,8 +114,7 @@ func (h *hub) change(do func()) {
 	do()
 }
 
-// behind changes something while a resource is watched, and ends the watch: what has happened
-// since it began is known to nobody.
+// behind changes the hub during a watch and ends that watch, so that its events are lost.
 func (h *hub) behind(t *testing.T, resource string, do func()) {
 	t.Helper()
 	poll.WaitOn(t, func(poll.LogT) poll.Result {
@@ -197,7 +195,7 @@ func (h *hub) watch(w http.ResponseWriter, r *http.Request, resource string) {
 	}
 }
 
-// TestWatchTellsWhatDiffers: what two readings differ by is told, and no more.
+// TestWatchTellsWhatDiffers checks that exactly the differences between two readings are reported.
 func TestWatchTellsWhatDiffers(t *testing.T) {
 	h, server := newHub(t)
 	h.jobs["a"], h.jobs["b"], h.jobs["c"] = hubJob{uid: "1"}, hubJob{uid: "2"}, hubJob{uid: "3"}
@@ -212,8 +210,8 @@ func TestWatchTellsWhatDiffers(t *testing.T) {
 	w.tells("DELETED a 1 Unclaimed", "ADDED a 4 Unclaimed")
 }
 
-// TestWatchTellsOfClaims: a Job is told anew when Kueue makes a Workload for it. That these
-// cannot be read is told once, and so is that nothing depends on them any more.
+// TestWatchTellsOfClaims checks that a Job is reported again when Kueue creates its Workload, and
+// that unreadable Workloads are reported once, as is the end of that.
 func TestWatchTellsOfClaims(t *testing.T) {
 	h, server := newHub(t)
 	h.jobs["a"] = hubJob{uid: "1", owner: string(delegation.MultiKueue)}
@@ -229,8 +227,8 @@ func TestWatchTellsOfClaims(t *testing.T) {
 	w.tells("FOUND", "DELETED a 1 Pending")
 }
 
-// TestWatchTellsOfAHang: a connection that stays open, and over which nothing comes any
-// more, is told as lost, and so is that it comes again.
+// TestWatchTellsOfAHang checks that an open connection without data is reported as lost, and later
+// as found.
 func TestWatchTellsOfAHang(t *testing.T) {
 	h, server := newHub(t)
 	w := watchServer(t, server)

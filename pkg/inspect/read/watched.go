@@ -15,41 +15,40 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// watched is what a Watcher has told of one cluster.
+// watched is what a Watcher has reported about one cluster.
 type watched struct {
 	context string
 	tell    func(inspect.Change)
 
-	// mu is for a reading that was given up on, and that goes on beside the next one.
+	// mu is needed because an abandoned reading may continue next to the next one.
 	mu sync.Mutex
 	// round counts readings.
 	round int
-	// told is by the names of resources, and the keys of objects.
+	// told are the reported objects, by resource and key.
 	told map[string]map[string]*told
-	// waiting are those whose status depends on whether there is a Workload.
+	// waiting are the objects whose status depends on a Workload.
 	waiting []*told
-	// lost are the parts that could not be read when they were last, the whole being "".
+	// lost are the parts that could not be read last time; "" is the whole cluster.
 	lost sets.Set[string]
-	// isSynced is whether Synced was told.
+	// isSynced is whether Synced was reported.
 	isSynced bool
-	// heldBack are the changes of a reading of a cluster that was lost, until Found is told.
+	// heldBack are the changes of a lost cluster, until Found is reported.
 	heldBack []inspect.Change
 }
 
-// told is an object as it was told.
+// told is a reported object.
 type told struct {
-	// read is as it was read last, and job as it was told last, nil if it was not so far.
+	// read is the last reading. job is the last report, nil if there is none.
 	read *read
 	job  *inspect.Job
-	// needsClaim is whether its status depends on whether there is a Workload; claimed is
-	// whether there was one, and isNew that this was not looked up since it was read.
+	// needsClaim is whether the status depends on a Workload. claimed is whether there was one.
+	// isNew is whether this was not looked up since the last reading.
 	needsClaim, claimed, isNew bool
-	// round is when it was seen last.
+	// round is the reading that last saw the object.
 	round int
 }
 
-// look reads a cluster, and tells what differs from what was told. The error is why nothing
-// could be read.
+// look reads a cluster and reports the differences. It returns an error if nothing could be read.
 func (w *watched) look(ctx context.Context, c *fleet.Cluster, q Query) error {
 	kinds, unserved := q.Served(ctx, c)
 	w.mu.Lock()
@@ -106,7 +105,7 @@ func (w *watched) lookAt(ctx context.Context, c *fleet.Cluster, q Query, kind *d
 	return nil
 }
 
-// see takes in an object.
+// see records an object.
 func (w *watched) see(c *fleet.Cluster, before map[string]*told, key string, r *read) {
 	t := before[key]
 	if t == nil {
@@ -125,8 +124,8 @@ func (w *watched) see(c *fleet.Cluster, before map[string]*told, key string, r *
 	}
 }
 
-// settle looks up which of those Jobs were claimed that wait for it. What cannot be looked up
-// is not called unclaimed.
+// settle looks up which waiting Jobs have a Workload. A Job that cannot be looked up does not count
+// as unclaimed.
 func (w *watched) settle(ctx context.Context, c *fleet.Cluster) error {
 	w.mu.Lock()
 	waiting := w.waiting
@@ -149,7 +148,7 @@ func (w *watched) settle(ctx context.Context, c *fleet.Cluster) error {
 	return claimsUnknown(err)
 }
 
-// update tells an object if anything about it has changed.
+// update reports an object if it has changed.
 func (w *watched) update(c *fleet.Cluster, t *told, claimed bool) {
 	t.claimed, t.isNew = claimed, false
 	job := t.read.settle(claimed)
@@ -168,7 +167,7 @@ func (w *watched) update(c *fleet.Cluster, t *told, claimed bool) {
 	t.job = &job
 }
 
-// forgetKinds tells of the objects of all kinds but these that they are gone.
+// forgetKinds reports the objects of all other kinds as deleted.
 func (w *watched) forgetKinds(kinds []delegation.Kind) {
 	for resource, before := range w.told {
 		if !slices.ContainsFunc(kinds, func(k delegation.Kind) bool { return k.ResourceName() == resource }) {
@@ -178,7 +177,7 @@ func (w *watched) forgetKinds(kinds []delegation.Kind) {
 	}
 }
 
-// forget tells of objects that they are gone, in a fixed order.
+// forget reports objects as deleted, in a fixed order.
 func (w *watched) forget(before map[string]*told, which func(*told) bool) {
 	var gone []string
 	for key, t := range before {
@@ -195,7 +194,7 @@ func (w *watched) forget(before map[string]*told, which func(*told) bool) {
 	}
 }
 
-// send tells of a Job: where the cluster was lost, once that it is found is told.
+// send reports a change of a Job; for a lost cluster, only after Found is reported.
 func (w *watched) send(what inspect.ChangeType, j *inspect.Job) {
 	change := inspect.Change{Type: what, Context: w.context, Job: j}
 	if len(w.lost) > 0 {
@@ -205,15 +204,14 @@ func (w *watched) send(what inspect.ChangeType, j *inspect.Job) {
 	w.tell(change)
 }
 
-// lose takes in why nothing could be read.
+// lose records that nothing could be read.
 func (w *watched) lose(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.note(map[string]error{"": err})
 }
 
-// joined takes in that the cluster, of which nothing could be read so far, has turned out to
-// be one that another context reaches.
+// joined records that a cluster, which could not be read so far, is reached by another context too.
 func (w *watched) joined() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -221,7 +219,7 @@ func (w *watched) joined() {
 	w.sync()
 }
 
-// sync tells, once, that all there is has been told.
+// sync reports once that all existing objects were reported.
 func (w *watched) sync() {
 	if !w.isSynced {
 		w.isSynced = true
@@ -229,8 +227,7 @@ func (w *watched) sync() {
 	}
 }
 
-// note notes which parts could not be read, and tells of each once, and when nothing is lost
-// any more.
+// note records the parts that could not be read. It reports each once, and Found when none is left.
 func (w *watched) note(failed map[string]error) {
 	wasLost := len(w.lost) > 0
 	for _, part := range slices.Sorted(maps.Keys(failed)) {
@@ -239,7 +236,7 @@ func (w *watched) note(failed map[string]error) {
 		}
 	}
 	if failed[""] == nil {
-		// Else nobody knows how it is with its parts.
+		// Otherwise the state of the parts is unknown.
 		w.lost = sets.New[string]()
 	}
 	w.lost.Insert(slices.Collect(maps.Keys(failed))...)
@@ -252,7 +249,7 @@ func (w *watched) note(failed map[string]error) {
 	w.heldBack = nil
 }
 
-// partsOf are the parts of a cluster that could not be read, by what they are called.
+// partsOf returns the parts of a cluster that could not be read, by name.
 func partsOf(partial *ListError, name string) map[string]error {
 	failed := map[string]error{}
 	for _, kind := range partial.Kinds {

@@ -14,8 +14,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// TestWatchOfRubbish: a watch that sends what makes no sense shows nothing of it, and is
-// begun anew; what changes from then on is told.
+// TestWatchOfRubbish checks that invalid events are not shown, that the watch starts again, and
+// that later changes are reported.
 func TestWatchOfRubbish(t *testing.T) {
 	for name, rubbish := range map[string]string{
 		"a page":           "<html>\x1b[2J",

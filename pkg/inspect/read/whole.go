@@ -17,14 +17,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// Whole reads each context of a fleet as Read does, and nothing of it for certain Jobs alone:
-// whatever some reading of these kinds and namespaces asks for is read, whole and as JSON, for
-// who records it (fleet.Record). The facts tell what else there is to know of a cluster. They
-// are those of each context by itself, and not to judge by: statuses that depend on Workloads
-// are not settled, and there are no pods and events.
+// Whole reads from each context everything that any Want may read for these kinds and namespaces,
+// as whole JSON objects, for a snapshot (fleet.Record). The facts show what else there is to read
+// of a cluster. They are separate for each context and unsuitable for judging: statuses that depend
+// on Workloads are not settled, and there are no Pods and events.
 //
-// Of the kinds that omits picks the facts tell, and no objects are read; nil picks none. Jobs
-// are always read.
+// For kinds that omits selects, the facts have the kind, but no objects are read; a nil omits
+// selects none. Jobs are always read.
 func Whole(ctx context.Context, f *fleet.Fleet, q Query, omits func(delegation.Kind) bool) []*inspect.Facts {
 	q = q.Across(ctx, f)
 	q.isWhole, q.omits = true, omits
@@ -32,22 +31,22 @@ func Whole(ctx context.Context, f *fleet.Fleet, q Query, omits func(delegation.K
 	return askAll(ctx, f, w.read)
 }
 
-// listed are those of the kinds whose objects are read.
+// listed returns the kinds whose objects are read.
 func (q Query) listed(kinds []delegation.Kind) []delegation.Kind {
 	if !q.isWhole {
 		return kinds
 	}
 	listed := slices.DeleteFunc(slices.Clone(kinds), func(k delegation.Kind) bool { return !k.IsJob() && q.omits != nil && q.omits(k) })
 	if !slices.ContainsFunc(listed, func(k delegation.Kind) bool { return k.IsJob() }) {
-		// They are there where nobody knows what else is.
+		// Jobs exist even if the other kinds are unknown.
 		listed = append(listed, delegation.Job())
 	}
 	return listed
 }
 
-// wholeJobsOf is where the batch/v1 Jobs of a query come from, as JSON.
+// wholeJobsOf returns the source of a query's batch/v1 Jobs, as JSON.
 func wholeJobsOf(c *fleet.Cluster, q Query, kind *delegation.Kind) fleet.Source[read] {
-	// The template is whole for others, and here it would be decoded to be dropped.
+	// The snapshot gets the template; decoding it here would be wasted.
 	type jobWithoutTemplate struct {
 		metav1.ObjectMeta `json:"metadata"`
 		Spec              struct {
@@ -66,8 +65,8 @@ func wholeJobsOf(c *fleet.Cluster, q Query, kind *delegation.Kind) fleet.Source[
 	})
 }
 
-// beyondJobs is why there is nothing else to read of a cluster whose Jobs could not be listed:
-// it did not answer. A refusal is a gap, like any other, and so is what makes no sense here.
+// beyondJobs returns the error that makes other reads of a cluster pointless after its Jobs could
+// not be listed: it did not answer. A denial or an invalid answer becomes a gap.
 func beyondJobs(facts *inspect.Facts, err error) error {
 	if err == nil {
 		err = facts.Gaps[inspect.PartJobs]
@@ -80,7 +79,7 @@ func beyondJobs(facts *inspect.Facts, err error) error {
 	return err
 }
 
-// tellCause has gaps tell why ctx is over, if it is, and not in which request that was noticed.
+// tellCause replaces the errors of requests that ctx ended by its cause.
 func tellCause(ctx context.Context, facts *inspect.Facts) {
 	for part, err := range facts.Gaps {
 		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
@@ -89,8 +88,8 @@ func tellCause(ctx context.Context, facts *inspect.Facts) {
 	}
 }
 
-// readUnselected reads the pods of all kinds of which there are objects, and those that Jobs
-// have left; and all events.
+// readUnselected reads the Pods of all kinds with objects, Pods that deleted Jobs left, and all
+// events.
 func (r *factReader) readUnselected(ctx context.Context, namespace string) {
 	ofKinds := sets.New(delegation.Job().PodLabel)
 	for _, j := range r.facts.Jobs {
@@ -104,15 +103,15 @@ func (r *factReader) readUnselected(ctx context.Context, namespace string) {
 	r.pass(ctx, inspect.PartEvents, corev1.SchemeGroupVersion.WithResource("events"), namespace, metav1.ListOptions{})
 }
 
-// pass has objects pass by of which nothing is kept here.
+// pass reads objects only for the recording, and keeps none.
 func (r *factReader) pass(ctx context.Context, part inspect.Part, resource schema.GroupVersionResource, namespace string, o metav1.ListOptions) {
 	r.read(part, func() error {
 		return listObjects(ctx, r.cluster, resource, namespace, o, func(*struct{}) {})
 	})
 }
 
-// passNamespaces has at least those Namespaces pass by that tell which cluster it is, and what
-// is looked at, where all may not be listed. That they cannot be had is a gap already.
+// passNamespaces records at least the Namespace that identifies the cluster and the one that is
+// read, if all may not be listed. That is already a gap.
 func (r *factReader) passNamespaces(ctx context.Context, namespace string) {
 	for _, name := range []string{metav1.NamespaceSystem, namespace} {
 		if name != metav1.NamespaceAll {

@@ -14,8 +14,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// TestWholeReadsTheSameJobs: read in another way, Jobs are what they are in any other reading,
-// but for what Workloads tell.
+// TestWholeReadsTheSameJobs checks that Whole reads Jobs as any other reading does, except for what
+// depends on Workloads.
 func TestWholeReadsTheSameJobs(t *testing.T) {
 	for _, dir := range []string{"../../../examples/fleet", "../../../test/recordings/running", "../../../test/recordings/worker-lost"} {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestWholeReadsTheSameJobs(t *testing.T) {
 	}
 }
 
-// asJSON is all that is kept of a Job but for its status.
+// asJSON returns all fields of a Job except its status.
 func asJSON(t *testing.T, j inspect.Job) string {
 	t.Helper()
 	j.Status, j.Since, j.KindRow = "", nil, nil
@@ -58,8 +58,8 @@ func asJSON(t *testing.T, j inspect.Job) string {
 	return string(text)
 }
 
-// TestWholeOmits: of kinds that are left out it is told that they are there, and Jobs are not
-// left out.
+// TestWholeOmits checks that omitted kinds are still listed as kinds, and that Jobs are never
+// omitted.
 func TestWholeOmits(t *testing.T) {
 	b, err := bundle.Open("../../../examples/fleet")
 	assert.NilError(t, err)

@@ -17,24 +17,22 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// batch is how many uids go into one label selector: about 4 kB of URL. For each such
-// request a server looks at the labels of all its Workloads; after so many batches, to
-// list what they were made for is less work.
+// batch is how many UIDs go into one label selector, about 4 kB of URL. For each such request, a
+// server checks the labels of all its Workloads. After this many batches, listing all is less work.
 const (
 	batch   = 100
 	batches = 5
 )
 
-// madeWorkload is a Workload as far as a listing of Jobs needs it.
+// madeWorkload has the needed fields of a Workload for a list of Jobs.
 type madeWorkload struct {
-	// jobUID is that of the Job that it was made for.
+	// jobUID is the UID of the Workload's Job.
 	jobUID string
-	// cluster is the MultiKueueCluster that the Job was given to, "" for none, or none any
-	// more.
+	// cluster is the MultiKueueCluster chosen for the Job, "" for none.
 	cluster string
 }
 
-// UnmarshalJSON decodes what is kept.
+// UnmarshalJSON decodes the needed fields.
 func (m *madeWorkload) UnmarshalJSON(text []byte) error {
 	var o struct {
 		Metadata struct {
@@ -49,17 +47,16 @@ func (m *madeWorkload) UnmarshalJSON(text []byte) error {
 	w := kueue.Workload{Status: o.Status}
 	w.OwnerReferences = o.Metadata.OwnerReferences
 	m.jobUID = o.Metadata.Labels[delegation.JobUIDLabel]
-	// Once a Workload has finished, MultiKueue removes what it has made elsewhere.
+	// MultiKueue removes the objects on workers once a Workload has finished.
 	if !w.IsVariant() && !meta.IsStatusConditionTrue(w.Status.Conditions, kueue.Finished) {
 		m.cluster = w.ChosenCluster()
 	}
 	return nil
 }
 
-// eachWorkload calls visit for the Workloads that were made for Jobs with these uids, or,
-// where there are none, for all there are: of what is not selected by labels a server tells
-// how long the list is, so that it can be asked for as a whole. A cluster without Kueue has
-// none.
+// eachWorkload calls visit for the Workloads of Jobs with these UIDs or, without UIDs, for all
+// Workloads. Without a label selector the server reports the length of a list, so that it can be
+// requested in one piece. A cluster without Kueue has none.
 func eachWorkload(ctx context.Context, c *fleet.Cluster, namespace string, uids []string, visit func(*madeWorkload)) (err error) {
 	var options metav1.ListOptions
 	if len(uids) > 0 {
@@ -78,16 +75,14 @@ func eachWorkload(ctx context.Context, c *fleet.Cluster, namespace string, uids 
 	return nil
 }
 
-// claimedUIDs are those of the uids that a Workload was made for, or, where there are none,
-// all that there are of such.
+// claimedUIDs returns which of the UIDs have a Workload or, without UIDs, all UIDs with one.
 func claimedUIDs(ctx context.Context, c *fleet.Cluster, namespace string, uids []string) (sets.Set[string], error) {
 	claimed := sets.New[string]()
 	err := eachWorkload(ctx, c, namespace, uids, func(w *madeWorkload) { claimed.Insert(w.jobUID) })
 	return claimed, err
 }
 
-// chosenClusters are the MultiKueueClusters that Jobs were given to, by the Jobs'
-// uids.
+// chosenClusters returns the MultiKueueClusters chosen for Jobs, by the Jobs' UIDs.
 func chosenClusters(ctx context.Context, c *fleet.Cluster, jobs []*inspect.Job) (map[string]string, error) {
 	names := map[string]string{}
 	keep := func(w *madeWorkload) {
@@ -117,8 +112,8 @@ func uidsOf(jobs []*inspect.Job) []string {
 	return uids
 }
 
-// commonNamespace is the namespace that all have in common, "" if they differ.
-// A user who may read Workloads in one namespace only can then still ask.
+// commonNamespace returns the namespace of all Jobs, "" if they differ. It allows requests by a
+// user who may read Workloads in one namespace only.
 func commonNamespace(jobs []*inspect.Job) string {
 	for _, j := range jobs {
 		if j.Namespace != jobs[0].Namespace {

@@ -8,9 +8,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// About returns the findings that concern a trace, whatever their age: those of its Jobs, and
-// those of the objects on its chain. A finding about such an object that only concerns other
-// Jobs is not among them.
+// About returns the findings that concern a trace, whatever their age:
+// findings about its Jobs, and findings about the objects on its chain. It
+// leaves out findings about a chain object that only concern other Jobs.
 func (j Judgment) About(t *inspect.Trace) []inspect.Finding {
 	s := newSubject(t)
 	found := []inspect.Finding{}
@@ -28,7 +28,8 @@ func (j Judgment) About(t *inspect.Trace) []inspect.Finding {
 	return found
 }
 
-// All returns the findings with some codes, those included that do not count yet.
+// All returns the findings whose code satisfies is, including those that do
+// not count yet.
 func (j Judgment) All(is func(code string) bool) []inspect.Finding {
 	var found []inspect.Finding
 	for i := range j.Findings {
@@ -44,14 +45,15 @@ func (j Judgment) All(is func(code string) bool) []inspect.Finding {
 	return found
 }
 
-// complete returns a young finding with the text that its rule had put off.
+// complete returns a young finding with the text that its rule deferred to
+// Sighting.Tell.
 func (j *judged) complete() inspect.Finding {
-	full := j.rule.finding(j.sighting.told())
+	full := finding(j.rule, completeSighting(j.sighting))
 	full.Young, full.Jobs = true, j.Jobs
 	return full.reached(j.reach)
 }
 
-// subject is what a trace is about.
+// subject is what a trace is about: its Jobs and the objects on its chain.
 type subject struct {
 	jobs  sets.Set[inspect.Ref]
 	hops  []inspect.Hop
@@ -79,11 +81,12 @@ func (s subject) concerns(f *inspect.Finding) bool {
 	return isOnChain && (len(f.Jobs) == 0 || s.setup.Has(f.Code))
 }
 
-// HangsOnOthers says whether what is to be said of traces, made of what was read of their
-// Jobs alone, may be another thing once others are looked at: wherever something waits
-// or is wrong. A controller that stands still for one may be at work on others, and who
-// has the room that one waits for is another one; and where several clusters dispatch,
-// they may get into each other's way.
+// HangsOnOthers reports whether findings about traces, made from their own
+// Jobs alone, may change once other Jobs are read. That is so if a step waits
+// or is wrong, or if there are findings: a controller that ignores one Job
+// may be acting on others, and other Jobs may hold the capacity that one
+// waits for. It is also so if several clusters dispatch, because they may
+// interfere with each other.
 func HangsOnOthers(v *inspect.Inventory, traces []inspect.Trace) bool {
 	var managers int
 	for _, f := range v.Clusters {
@@ -98,7 +101,8 @@ func HangsOnOthers(v *inspect.Inventory, traces []inspect.Trace) bool {
 	})
 }
 
-// Codes are the codes of the findings that concern each Job, sorted.
+// Codes returns the codes of the findings that concern each Job, in the order
+// of the findings.
 func (j Judgment) Codes() map[inspect.Ref][]string {
 	codes := map[inspect.Ref][]string{}
 	for _, f := range j.Findings {

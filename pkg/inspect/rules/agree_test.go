@@ -17,7 +17,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// told are findings in a line each.
+// told returns findings with one line for each.
 func told(findings []inspect.Finding) string {
 	var lines []string
 	for _, f := range findings {
@@ -27,8 +27,9 @@ func told(findings []inspect.Finding) string {
 	return strings.Join(lines, "\n")
 }
 
-// withoutOthers leaves out what depends on Jobs of other namespaces, which a trace does not
-// read: how many others wait, and which of several Jobs is the first.
+// withoutOthers removes what depends on Jobs of other namespaces, which a
+// trace does not read: the number of other waiting Jobs, and which of several
+// Jobs is first.
 func withoutOthers(findings []inspect.Finding, namespaces sets.Set[string]) []inspect.Finding {
 	if len(namespaces) < 2 {
 		return findings
@@ -42,7 +43,7 @@ func withoutOthers(findings []inspect.Finding, namespaces sets.Set[string]) []in
 	return findings
 }
 
-// subject finds what is traced of an origin, or of a mirror without one.
+// subject returns the target of a trace: an origin, or a mirror without one.
 func subject(t *testing.T, v *inspect.Inventory, p inspect.Pair) inspect.Trace {
 	t.Helper()
 	for _, other := range v.Subjects() {
@@ -54,8 +55,8 @@ func subject(t *testing.T, v *inspect.Inventory, p inspect.Pair) inspect.Trace {
 	return inspect.Trace{}
 }
 
-// agrees holds what trace says of each Job against what check says of it. Of many Jobs
-// of which check says the same, three are traced.
+// agrees checks that trace and check report the same about each Job. Of many
+// Jobs with the same findings, it traces three.
 func agrees(t *testing.T, o opened, kinds ...string) {
 	t.Helper()
 	whole := o.inventory(t, kinds...)
@@ -99,8 +100,8 @@ func agrees(t *testing.T, o opened, kinds ...string) {
 	}
 }
 
-// TestTraceAgreesWithCheck: of every Job, trace says what check says of it, although it
-// has looked at this one first.
+// TestTraceAgreesWithCheck checks that trace reports the same as check about
+// every Job, although trace reads that Job first.
 func TestTraceAgreesWithCheck(t *testing.T) {
 	entries, err := os.ReadDir(recordings)
 	assert.NilError(t, err)

@@ -24,15 +24,15 @@ func behindCases() []testCase {
 	}
 }
 
-// evaluated is another Workload, which a worker's Kueue has looked at.
+// evaluated is another Workload, which a worker's Kueue has evaluated.
 func evaluated(context, at string) edit {
 	return add(context, `{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: another, namespace: default,
 		creationTimestamp: "`+at+`"}, spec: {queueName: elsewhere}, status: {conditions: [
 		{type: QuotaReserved, status: "False", reason: WaitingForQuota, message: "", lastTransitionTime: "`+at+`"}]}}`)
 }
 
-// TestBehind: where MultiKueue is behind, that is all that is found, whatever the
-// grace; and nobody is said to refuse anything.
+// TestBehind checks that the only finding is that MultiKueue is behind,
+// whatever the grace period, and that no finding reports a refusal.
 func TestBehind(t *testing.T) {
 	for base, jobs := range map[string]int{"burst-1": 52, recordedBurst: 46} {
 		v := inventory(t, recordings+"/"+base)
@@ -53,9 +53,9 @@ func TestBehind(t *testing.T) {
 		"the last was done at 2026-11-22T04:43:52Z, and about 96 in a minute")
 }
 
-// TestBehindIsNoCover: what an actor that is at work has passed over for long is told
-// as it is, with what shows that others were served; and what waits for one that
-// nothing was seen of is not excused by what another one does.
+// TestBehindIsNoCover checks that a step that a working actor has passed over
+// for long is reported, with the evidence that others were served. A step of
+// an actor without any seen action is not excused by another one.
 func TestBehindIsNoCover(t *testing.T) {
 	admitted := `{status: {conditions: [{type: Admitted, status: "True", reason: Admitted, message: "", lastTransitionTime: "2026-11-22T04:38:00Z"}]}}`
 	forgotten := []edit{
@@ -91,8 +91,8 @@ func TestBehindIsNoCover(t *testing.T) {
 	}
 }
 
-// TestTurnOfStatus: MultiKueue's turn to copy a status came when the mirror's was written, so
-// that it shows who was served out of turn.
+// TestTurnOfStatus checks that copying a status is due from when the mirror's
+// status was written, so that it shows which Job was served out of order.
 func TestTurnOfStatus(t *testing.T) {
 	v := testCase{name: "turn", code: "of status", base: "running", edits: []edit{writtenAt("kwok-w1", "30"), writtenAt("kwok-mgr", "31")}}.inventory(t)
 	for _, d := range v.RecordOf(inspect.Actor{Role: inspect.RoleKueue, Context: "kwok-mgr"}).Deeds {

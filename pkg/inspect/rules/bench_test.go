@@ -20,9 +20,9 @@ import (
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// bigFleet is a healthy one: so many of MultiKueue's Jobs on one context, with
-// their Workloads, and on the others their mirrors, the Workloads of these, and a
-// pod for each.
+// bigFleet is a healthy fleet: a number of MultiKueue's Jobs on one context,
+// with their Workloads, and on the other contexts their mirrors, the mirrors'
+// Workloads, and one Pod each.
 func bigFleet(jobs, contexts int) *inspect.Inventory {
 	when := metav1.NewTime(epoch)
 	active := []metav1.Condition{{Type: kueue.Active, Status: metav1.ConditionTrue, Reason: "Ready", LastTransitionTime: when}}
@@ -119,7 +119,8 @@ func addJob(facts []*inspect.Facts, n int, when metav1.Time) {
 	})
 }
 
-// TestBigFleetIsHealthy: what is healthy gives no finding, whatever its size.
+// TestBigFleetIsHealthy checks that a healthy fleet has no finding, whatever
+// its size.
 func TestBigFleetIsHealthy(t *testing.T) {
 	assert.DeepEqual(t, judge(t, bigFleet(1000, 10), rules.All(), 0), []inspect.Finding{})
 }

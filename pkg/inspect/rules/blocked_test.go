@@ -44,14 +44,15 @@ func blockedCases() []testCase {
 	}
 }
 
-// TestWaitsBehind: whom a Job waits for is told, and nothing is said against Kueue.
+// TestWaitsBehind checks that the finding names the Workload that a Job waits
+// behind, and does not blame Kueue.
 func TestWaitsBehind(t *testing.T) {
 	findings := judge(t, inventory(t, recordings+"/"+recordedHead), rules.All(), 0)
 	assert.Equal(t, strings.Join(codesOf(findings), " "), "JM029 JM115")
 	f := findings[1]
 	assert.Equal(t, f.Severity, inspect.Info)
 	assert.Equal(t, f.Jobs[0].Name, "behind")
-	assert.Equal(t, f.Message, "Job default/behind: waits behind Job default/head, which has no room and lets nobody pass (StrictFIFO), in ClusterQueue cluster-queue of kwok-w1; "+
+	assert.Equal(t, f.Message, "Job default/behind: waits behind Job default/head, which does not fit and lets none pass (StrictFIFO), in ClusterQueue cluster-queue of kwok-w1; "+
 		"Kueue itself works there")
 	assert.Equal(t, len(f.Evidence), 6, "%q", f.Evidence)
 

@@ -28,21 +28,22 @@ import (
 
 const recordings = "../../../test/recordings"
 
-// testCase is a fleet on which a rule has to find something, or nothing: a real
-// recording, changed.
+// testCase is a modified real recording in which a rule must find something,
+// or nothing.
 type testCase struct {
 	name string
 	code string
 	// base is a recording.
 	base  string
 	edits []edit
-	// kinds are those that are read, none means Jobs.
+	// kinds are the kinds that are read, only Jobs if empty.
 	kinds []string
-	// fires is whether the rule has to find something.
+	// fires is whether the rule must find something.
 	fires bool
-	// later is how much later than the recording it is.
+	// later is how much time has passed since the recording.
 	later time.Duration
-	// deny are rights that the manager's user lacks on worker2; nil is that nobody asked.
+	// deny are rights that the manager's user lacks on worker2. Nil means that
+	// they were not requested.
 	deny []inspect.Access
 	// spoil changes all objects in place, nil leaves them.
 	spoil func(object map[string]any)
@@ -51,18 +52,21 @@ type testCase struct {
 // edit changes the objects of a context.
 type edit struct {
 	context string
-	// object is "Kind/name" or "Kind/namespace/name"; "" adds objects.
+	// object is "Kind/name" or "Kind/namespace/name". "" adds objects.
 	object string
-	// patch is a JSON merge patch in YAML; "" removes the object. Where object is
-	// "", it is the object to add.
+	// patch is a JSON merge patch in YAML. "" removes the object. If object is
+	// "", patch is the object to add.
 	patch string
-	// fails records the context as one that did not answer.
+	// fails records that the context did not answer.
 	fails bool
-	// forbids is a resource that may not be read, such as "jobsets.jobset.x-k8s.io".
+	// forbids is a resource that the user may not read, such as
+	// "jobsets.jobset.x-k8s.io".
 	forbids string
-	// version is what the context's API server calls its version, "" leaves it as it is.
+	// version is the version that the context's API server reports, "" leaves
+	// it unchanged.
 	version string
-	// skew is how many seconds the context's clock is ahead, 0 leaves it as it is.
+	// skew is how many seconds the context's clock is ahead, 0 leaves it
+	// unchanged.
 	skew float64
 }
 
@@ -77,12 +81,12 @@ func forbidden(context, resource string) edit { return edit{context: context, fo
 func versioned(context, version string) edit      { return edit{context: context, version: version} }
 func skewed(context string, seconds float64) edit { return edit{context: context, skew: seconds} }
 
-// cases are those of all families.
+// cases returns the cases of all families.
 func cases() []testCase {
 	return slices.Concat(plumbingCases(), engagementCases(), waitingCases(), runningCases(), orphanCases(), ownerCases(), lifeCases(), stallCases(), stepCases(), shortfallCases(), dispatchingCases(), kindCases(), liveCases(), unreachedCases(), setupCases())
 }
 
-// judge is what rules find, with remedies as they have to be.
+// judge returns the findings of the rules, and checks their remedies.
 func judge(t *testing.T, v *inspect.Inventory, all []rules.Rule, grace time.Duration) []inspect.Finding {
 	t.Helper()
 	findings := rules.Judge(v, all, rules.Options{Grace: grace}).Findings
@@ -92,7 +96,8 @@ func judge(t *testing.T, v *inspect.Inventory, all []rules.Rule, grace time.Dura
 	return findings
 }
 
-// made are the inventories of cases, by code and name: several tests want all.
+// made has the inventories of cases, by code and name, because several tests
+// use all of them.
 var made sync.Map
 
 func (c testCase) inventory(t *testing.T) *inspect.Inventory {
@@ -120,7 +125,7 @@ func (c testCase) make(t *testing.T) *inspect.Inventory {
 	return inventory(t, c.bundle(t), c.kinds...)
 }
 
-// bundle writes the changed recording to a folder.
+// bundle writes the modified recording to a directory.
 func (c testCase) bundle(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -174,13 +179,13 @@ func (c testCase) bundle(t *testing.T) string {
 	return dir
 }
 
-// inventory reads a bundle as check does.
+// inventory reads a snapshot as check does.
 func inventory(t *testing.T, dir string, kinds ...string) *inspect.Inventory {
 	t.Helper()
 	return open(t, dir).inventory(t, kinds...)
 }
 
-// opened is a bundle that was opened, to be read as often as wanted.
+// opened is an open snapshot, which can be read several times.
 type opened struct {
 	fleet     *fleet.Fleet
 	addresses []kubecontext.Address
@@ -199,19 +204,19 @@ func open(t *testing.T, dir string) opened {
 	return o
 }
 
-// inventory reads it as check does.
+// inventory reads the snapshot as check does.
 func (o opened) inventory(t *testing.T, kinds ...string) *inspect.Inventory {
 	t.Helper()
 	return read.Read(t.Context(), o.fleet, read.Want{Jobs: &read.Query{AllNamespaces: true, Kinds: kinds}, Evidence: true, Addresses: o.addresses, Now: o.takenAt})
 }
 
-// setUp reads of it what doctor does.
+// setUp reads the snapshot as doctor does.
 func (o opened) setUp(t *testing.T) *inspect.Inventory {
 	t.Helper()
 	return read.Read(t.Context(), o.fleet, read.Want{Setup: true, Addresses: o.addresses, Now: o.takenAt})
 }
 
-// traced reads of it what trace does.
+// traced reads the snapshot as trace does.
 func (o opened) traced(t *testing.T, kind, name string) *inspect.Inventory {
 	t.Helper()
 	return read.Read(t.Context(), o.fleet, read.Want{Named: &read.Wanted{Kind: kind, Name: name, Namespace: "default"}, Addresses: o.addresses, Now: o.takenAt})
@@ -250,8 +255,8 @@ func (e edit) apply(t *testing.T, items []item) []item {
 	return items
 }
 
-// matches says whether an object is the one that "Kind/name" or
-// "Kind/namespace/name" means; a name may end in "*".
+// matches reports whether an object is the one that "Kind/name" or
+// "Kind/namespace/name" names. A name may end in "*".
 func matches(o map[string]any, object string) bool {
 	meta, _ := o["metadata"].(map[string]any)
 	parts := strings.Split(object, "/")
@@ -266,7 +271,7 @@ func matches(o map[string]any, object string) bool {
 	return o["kind"] == parts[0] && name == wanted
 }
 
-// codesOf are the codes of findings, each once.
+// codesOf returns the codes of findings, without duplicates.
 func codesOf(findings []inspect.Finding) []string {
 	found := map[string]bool{}
 	for _, f := range findings {
@@ -275,7 +280,8 @@ func codesOf(findings []inspect.Finding) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// TestCases checks each rule where it has to find something, and where not.
+// TestCases checks each rule on the cases in which it must find something,
+// and on those in which it must not.
 func TestCases(t *testing.T) {
 	for _, c := range cases() {
 		t.Run(c.code+" "+c.name, func(t *testing.T) {

@@ -10,14 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
 
-// This file decides when a finding counts: it is older than its grace period, and where it
-// rests on absence, two readings have seen it. Options.Suppressed and the grace period are
-// applied by Judge.
-
-// Younger returns how many errors and warnings do not count yet, of those that are wanted, and
-// the longest of their grace periods.
+// Younger returns how many errors and warnings that isWanted accepts do not
+// count yet, and the longest of their grace periods.
 func (j Judgment) Younger(isWanted func(*inspect.Finding) bool) (count int, period time.Duration) {
 	for i := range j.young {
 		if f := &j.young[i]; f.Severity.IsAtLeast(inspect.Warning) && isWanted(&f.Finding) {
@@ -28,21 +25,23 @@ func (j Judgment) Younger(isWanted func(*inspect.Finding) bool) (count int, peri
 	return count, period
 }
 
-// Counting returns the findings that count of those that About returns.
+// Counting returns the findings of About that count.
 func Counting(findings []inspect.Finding) []inspect.Finding {
 	return slices.DeleteFunc(slices.Clone(findings), func(f inspect.Finding) bool { return f.Young })
 }
 
-// Steady drops findings that rest on absence until they have been seen for a while. Clusters
-// are not read at one instant, so that a Job may have ended between two of them. A nil Steady
-// keeps everything, which is for snapshots: nothing changes there.
+// Steady drops findings that depend on absence until they have been seen for
+// a while. Clusters are not read at one instant, so a Job may have ended
+// between two reads. A nil Steady keeps everything, as snapshots need,
+// because they never change.
 type Steady struct {
-	// After is for how long such a finding has to be seen.
+	// After is how long such a finding must be seen before it counts.
 	After time.Duration
-	// since is when each object had such a finding first, of those that had one in every
-	// reading. The code may change, because the problem gets older.
-	since map[Object]time.Time
-	// isPending is whether the last reading had findings that were dropped.
+	// since is when each object first had such a finding, for objects that had
+	// one in every reading since. The code may change, because the problem gets
+	// older.
+	since map[view.Object]time.Time
+	// isPending is whether Keep dropped findings of the last reading.
 	isPending bool
 }
 
@@ -51,13 +50,13 @@ func (s *Steady) Keep(now time.Time, j Judgment) Judgment {
 	if s == nil {
 		return j
 	}
-	since, undated := map[Object]time.Time{}, codesOf(func(r Rule) bool { return r.Undated })
+	since, undated := map[view.Object]time.Time{}, codesOf(func(r Rule) bool { return r.Undated })
 	s.isPending = false
 	j.Findings = slices.DeleteFunc(slices.Clone(j.Findings), func(f inspect.Finding) bool {
 		if !undated.Has(f.Code) {
 			return false
 		}
-		about := Object{Context: f.Context, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name}
+		about := view.Object{Context: f.Context, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name}
 		first, isKnown := s.since[about]
 		if !isKnown {
 			first = now
@@ -74,7 +73,7 @@ func (s *Steady) Keep(now time.Time, j Judgment) Judgment {
 // IsPending reports whether another reading may confirm findings that Keep has dropped.
 func (s *Steady) IsPending() bool { return s != nil && s.isPending }
 
-// codesOf returns the codes of some rules.
+// codesOf returns the codes of the rules that satisfy is.
 func codesOf(is func(Rule) bool) sets.Set[string] {
 	codes := sets.New[string]()
 	for _, r := range All() {
@@ -85,9 +84,9 @@ func codesOf(is func(Rule) bool) sets.Set[string] {
 	return codes
 }
 
-// fingerprint identifies a problem across runs: by its cause where several objects may have
-// it, and else by its object.
-func fingerprint(code string, s Sighting) string {
+// fingerprint identifies a problem across runs: by its cause if several
+// objects can share it, otherwise by its object.
+func fingerprint(code string, s view.Sighting) string {
 	parts := []string{code, s.Cause}
 	if s.Cause == "" {
 		o := s.Object

@@ -10,8 +10,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// TestSteady: a finding by absence counts once it has been seen for long enough, whatever its
-// code has become meanwhile; any other counts at once.
+// TestSteady checks that a finding that depends on absence counts once it has
+// been seen for long enough, even if its code has changed. Other findings
+// count at once.
 func TestSteady(t *testing.T) {
 	finding := func(code, name string) inspect.Finding { return inspect.Finding{Code: code, Kind: "Job", Name: name} }
 	undated := ""
@@ -33,7 +34,7 @@ func TestSteady(t *testing.T) {
 	assert.Assert(t, s.IsPending())
 	assert.DeepEqual(t, names(2*time.Second, reading), []string{"gone", "seen"})
 	assert.Assert(t, !s.IsPending())
-	// What was away for one reading begins anew.
+	// A finding that was missing in one reading starts again.
 	assert.DeepEqual(t, names(3*time.Second, rules.Judgment{}), []string(nil))
 	assert.DeepEqual(t, names(4*time.Second, reading), []string{"seen"})
 

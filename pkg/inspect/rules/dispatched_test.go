@@ -12,8 +12,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// addLease adds the Lease of the Job called other, as the API server noted when it
-// was written last.
+// addLease adds the Lease of the Job called other, with the time of its last
+// write.
 func addLease(uid, holder, written string) edit {
 	return add("kwok-mgr", fmt.Sprintf(`{apiVersion: coordination.k8s.io/v1, kind: Lease,
 		metadata: {name: jobs-managedby-other, namespace: default, uid: lease-of-other, labels: {jobmanagedby.github.io/origin-uid: %s},
@@ -22,7 +22,7 @@ func addLease(uid, holder, written string) edit {
 		uid, written, holder))
 }
 
-// noLeases is a cluster that serves Leases, and has none that matters.
+// noLeases is a cluster that serves Leases, but has none that matters.
 func noLeases() edit {
 	return add("kwok-mgr", `{apiVersion: coordination.k8s.io/v1, kind: Lease, metadata: {name: kwok-node, namespace: kube-node-lease}, spec: {}}`)
 }
@@ -125,8 +125,8 @@ func notLandedCases() []testCase {
 	}
 }
 
-// TestOneFindingForOneCause: of all that can be said of what nobody looks after,
-// the rule that says most has the word.
+// TestOneFindingForOneCause checks that of several findings about an
+// unattended Job only the most specific one is left.
 func TestOneFindingForOneCause(t *testing.T) {
 	running, over := addCopy("kwok-w1", "mirror-of-other", "", started), addCopy("kwok-w1", "mirror-of-other", "", ended)
 	never := addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, "", "")
@@ -161,8 +161,9 @@ func TestOneFindingForOneCause(t *testing.T) {
 	}
 }
 
-// TestUnattendedForLong: what nobody has looked after for less than the grace is in
-// progress, by the Lease or, without one, by the last sign of life.
+// TestUnattendedForLong checks that a Job that is unattended for less than
+// the grace period counts as in progress, according to its Lease or, without
+// one, to its last update.
 func TestUnattendedForLong(t *testing.T) {
 	running := addCopy("kwok-w1", "mirror-of-other", "", started)
 	for name, tt := range map[string]struct {
@@ -185,7 +186,7 @@ func TestUnattendedForLong(t *testing.T) {
 	}
 }
 
-// TestRemediesOfDispatch are the commands that a person copies.
+// TestRemediesOfDispatch checks the commands that a user copies.
 func TestRemediesOfDispatch(t *testing.T) {
 	find := func(code string, edits ...edit) inspect.Finding {
 		v := testCase{name: code + fmt.Sprint(len(edits)), code: "remedy", base: "running", edits: edits}.make(t)
@@ -196,7 +197,7 @@ func TestRemediesOfDispatch(t *testing.T) {
 	const again = "kubectl jobs-managedby dispatch other -n default --context kwok-mgr --to "
 	end := quoted("kubectl jobs-managedby cancel other -n default --context kwok-mgr")
 	f := find("JM201", addDispatched(started), addCopy("kwok-w1", "mirror-of-other", "", started), expired)
-	assert.Equal(t, f.Remedy, "go on with the same mirror: "+quoted(again+"kwok-w1")+"; or end it: "+end)
+	assert.Equal(t, f.Remedy, "resume with the same mirror: "+quoted(again+"kwok-w1")+"; or end it: "+end)
 	assert.Equal(t, f.Message, "Job default/other: no dispatcher holds its Lease: the status of its mirror on kwok-w1 is not copied")
 	assert.Equal(t, f.Evidence[0], "kwok-mgr: spec.holderIdentity of Lease default/jobs-managedby-other is alice, who has not renewed it since 2026-11-20T23:42:00Z; it is good for 15s")
 	assert.Equal(t, f.Severity, inspect.Warning)
@@ -214,7 +215,8 @@ func TestRemediesOfDispatch(t *testing.T) {
 	assert.Equal(t, f.Remedy, "run it again from the start: "+quoted(again+"kwok-w1 --new-mirror")+"; or end it: "+end)
 }
 
-// TestAboutDispatched: a trace tells of what nobody looks after.
+// TestAboutDispatched checks that a trace includes findings about unattended
+// Jobs.
 func TestAboutDispatched(t *testing.T) {
 	c := testCase{name: "about", code: "about", base: "running", edits: []edit{
 		addDispatched(started), addCopy("kwok-w1", "mirror-of-other", "", started), expired,

@@ -9,8 +9,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// TestFieldThatIsDropped: where the definitions are older than managedBy, to write it again
-// helps nobody.
+// TestFieldThatIsDropped checks that no remedy sets managedBy if the
+// definitions of the kind are older than the field.
 func TestFieldThatIsDropped(t *testing.T) {
 	row := kindRow("jobset")
 	for _, row.WithoutField = range []bool{true, false} {

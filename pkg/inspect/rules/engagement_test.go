@@ -10,7 +10,7 @@ func engagementCases() []testCase {
 	return slices.Concat(managedByCases(), queueNameCases(), unknownOwnerCases(), adapterCases(), noWorkloadCases(), ownWorkerCases())
 }
 
-// rejected has MultiKueue reject the Workload of a recording.
+// rejected makes MultiKueue reject the Workload of a recording.
 func rejected(workload, message string) edit {
 	return patch("kwok-mgr", "Workload/default/"+workload, fmt.Sprintf(`{spec: {active: false}, status: {admission: null, clusterName: null,
 		admissionChecks: [{name: multikueue, state: Rejected, message: %q, lastTransitionTime: "2026-11-20T23:50:26Z"}],
@@ -45,8 +45,8 @@ func managedByCases() []testCase {
 	}
 }
 
-// admittedHere has the manager admit the Workload of the recording "running" for
-// itself.
+// admittedHere makes the manager admit the Workload of the recording
+// "running" for itself.
 func admittedHere() []edit {
 	return []edit{
 		patch("kwok-mgr", "ClusterQueue/cluster-queue", `{spec: {admissionChecksStrategy: null}}`),
@@ -57,7 +57,7 @@ func admittedHere() []edit {
 	}
 }
 
-// withoutKueue takes all of Kueue's objects off a recording's manager.
+// withoutKueue removes all objects of Kueue from a recording's manager.
 func withoutKueue() []edit {
 	return []edit{
 		remove("kwok-mgr", "ClusterQueue/*"), remove("kwok-mgr", "LocalQueue/*"), remove("kwok-mgr", "AdmissionCheck/*"),

@@ -17,7 +17,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// fuzzed are recordings that fleets are made from, each of another state.
+// fuzzed are recordings from which fleets are made, each in another state.
 func fuzzed() []string {
 	return []string{
 		"running", "worker-lost", "unknown-owner", "starting", "cluster-removed-from-config", "pods-unschedulable", "same-name-on-workers",
@@ -26,8 +26,9 @@ func fuzzed() []string {
 	}
 }
 
-// FuzzJudge: of whatever fleet, the rules and the traces say something, say it twice in
-// the same words, and do not care in which order it was read.
+// FuzzJudge checks that for any fleet, the rules and traces return a result,
+// return the same result twice, and do not depend on the order in which the
+// fleet was read.
 func FuzzJudge(f *testing.F) {
 	for i := range fuzzed() {
 		f.Add([]byte{byte(i * 16)})
@@ -85,7 +86,7 @@ func haveTwins(v *inspect.Inventory) bool {
 	return false
 }
 
-// said is all that is said of an inventory.
+// said returns everything that is reported about an inventory.
 func said(t *testing.T, v *inspect.Inventory, grace time.Duration) (findings, traces []string) {
 	t.Helper()
 	judgment := rules.Judge(v, rules.All(), rules.Options{Grace: grace})
@@ -116,7 +117,8 @@ func asText(t *testing.T, value any) string {
 	return string(text)
 }
 
-// shuffledFacts are the same facts, with the objects of each in another order.
+// shuffledFacts returns the same facts, with the objects of each in another
+// order.
 func shuffledFacts(r *rand.Rand, clusters []*inspect.Facts) []*inspect.Facts {
 	var all []*inspect.Facts
 	for _, f := range clusters {

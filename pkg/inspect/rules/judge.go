@@ -6,7 +6,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,17 +13,21 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
 
 // Options say how strictly to judge.
 type Options struct {
-	// Grace is how old a state has to be: what is younger is in progress. Zero
-	// judges everything as it stands, whatever a rule's own grace period.
+	// Grace is how old a state must be to count: younger states are in
+	// progress. Zero judges everything as it is and ignores the grace periods
+	// of rules.
 	Grace time.Duration
-	// Suppressed says which findings nobody wants to see; nil is none.
+	// Suppressed reports whether the user has suppressed a finding. Nil
+	// suppresses none.
 	Suppressed func(inspect.Finding) bool
-	// Reach are the flags by which whoever runs the commands of remedies reaches the clusters
-	// that were judged: see command.Prose.Reached.
+	// Reach has the flags that the commands of remedies need to reach the
+	// clusters that were judged: see command.Prose.Reached.
 	Reach []string
 }
 
@@ -32,56 +35,17 @@ type Options struct {
 type Judgment struct {
 	// Findings are sorted: the worst first, then by code, context, namespace, name.
 	Findings []inspect.Finding
-	// NotJudged tells for each context and part that could not be read which rules
-	// therefore did not judge what is there.
+	// NotJudged lists each context and part that could not be read, with the
+	// rules that could not check it.
 	NotJudged []NotJudged
-	// young are findings that do not count yet.
+	// young are the findings that do not count yet.
 	young []judged
 }
 
-// NotJudged is a part of a cluster that could not be looked at.
-type NotJudged struct {
-	Context string
-	// Part is "" where nothing of the context could be read.
-	Part inspect.Part
-	Err  error
-	// Codes are the rules that read the part and have found nothing anywhere; all of them
-	// if Part is "". InPart are those that read it and have found something all the same.
-	Codes, InPart []string
-}
-
-// Error tells it as an error of the context.
-func (n NotJudged) Error() inspect.ContextError {
-	e := inspect.NewPartError(n.Context, n.Part, n.Err)
-	if n.Part == "" {
-		e.Message += "; nothing there was checked"
-	} else {
-		e.NotJudged = n.Codes
-		e.Message = fmt.Sprintf("cannot read %s, so %s: %s", n.Part, n.unjudged(), e.Message)
-	}
-	return e
-}
-
-// unjudged says which codes there were not judged, and which not wholly.
-func (n NotJudged) unjudged() string {
-	var parts []string
-	if len(n.Codes) > 0 {
-		parts = append(parts, inspect.Span(n.Codes)+" were not checked")
-	}
-	if len(n.InPart) > 0 {
-		parts = append(parts, inspect.Span(n.InPart)+" only in part")
-	}
-	return strings.Join(parts, ", and ")
-}
-
-// Concerns says whether one of some codes was not judged, or only in part, for it.
-func (n NotJudged) Concerns(codes []string) bool {
-	return slices.ContainsFunc(codes, func(c string) bool { return slices.Contains(n.Codes, c) || slices.Contains(n.InPart, c) })
-}
-
-// Judge applies rules to an inventory. It is a pure function of its arguments.
-// Where the objects of a kind could not be read on a cluster, nothing of that kind
-// is judged by what is not there: see inspect.Inventory.WithoutGaps.
+// Judge applies rules to an inventory. It is a pure function of its
+// arguments. If the objects of a kind could not be read on a cluster, Judge
+// concludes nothing about that kind from their absence: see
+// inspect.Inventory.WithoutGaps.
 func Judge(v *inspect.Inventory, all []Rule, o Options) Judgment {
 	whole, byGap := v.WithoutGaps()
 	found, young := detect(whole, all, o)
@@ -108,7 +72,8 @@ func Judge(v *inspect.Inventory, all []Rule, o Options) Judgment {
 	return j
 }
 
-// withConcerned adds the findings about objects of a kind that are not among others yet.
+// withConcerned adds to found the findings of more about objects of a kind,
+// without duplicates.
 func withConcerned(found, more []judged, part inspect.Part) []judged {
 	for _, f := range more {
 		if f.concerns(part) && !slices.ContainsFunc(found, f.isSame) {
@@ -120,35 +85,16 @@ func withConcerned(found, more []judged, part inspect.Part) []judged {
 
 func (o *Options) suppresses(f inspect.Finding) bool { return o.Suppressed != nil && o.Suppressed(f) }
 
-// split tells the rules that have found something from those that have not.
-func (n *NotJudged) split(found []judged) {
-	if n.Part == "" {
-		return
-	}
-	isFound := sets.New[string]()
-	for i := range found {
-		isFound.Insert(found[i].Code)
-	}
-	all := n.Codes
-	n.Codes = nil
-	for _, c := range all {
-		if isFound.Has(c) {
-			n.InPart = append(n.InPart, c)
-		} else {
-			n.Codes = append(n.Codes, c)
-		}
-	}
-}
-
-// detect returns what the rules find in an inventory, and apart what is still young.
+// detect returns what the rules find in an inventory. Findings that do not
+// count yet are in young.
 func detect(v *inspect.Inventory, all []Rule, o Options) (found, young []judged) {
 	var seen []judged
-	known := &shared{awaiting: map[string][]Sighting{}}
-	// What sums up the others asks what they have seen.
+	known := newAwaiting(v)
+	// Rules that sum up need the sightings of the others, so they run last.
 	for _, sumsUp := range []bool{false, true} {
 		for _, r := range all {
 			if r.SumsUp == sumsUp {
-				seen = append(seen, r.findings(v, known.seenBy(r, v), o.Grace)...)
+				seen = append(seen, findings(r, v, known.seenBy(r), o.Grace)...)
 			}
 		}
 	}
@@ -163,47 +109,25 @@ func detect(v *inspect.Inventory, all []Rule, o Options) (found, young []judged)
 	return found, young
 }
 
-// seenBy is what a rule sees in an inventory. There may be thousands of sightings: those
-// that wait for an actor are kept.
-func (x *shared) seenBy(r Rule, v *inspect.Inventory) []Sighting {
-	view := newView(v, x)
-	r.Detect(view)
-	seen := inLine(view.sightings)
-	x.awaiting[r.Code] = nil
-	for _, s := range seen {
-		if s.Awaits != nil {
-			x.awaiting[r.Code] = append(x.awaiting[r.Code], s)
-		}
-	}
-	return seen
-}
-
-// awaitingOf are the sightings of a rule that wait for an actor.
-func (x *shared) awaitingOf(r Rule, v *inspect.Inventory) []Sighting {
-	if _, known := x.awaiting[r.Code]; !known {
-		x.seenBy(r, v)
-	}
-	return x.awaiting[r.Code]
-}
-
 // judged is a finding with the rule that made it.
 type judged struct {
 	inspect.Finding
 	rule Rule
-	// jobs are its Jobs, each once, and known the same: one cause may bring about thousands.
+	// jobs are its Jobs, each once, and known is the same as a set: one cause
+	// may affect thousands.
 	jobs  []*inspect.Job
 	known sets.Set[*inspect.Job]
-	// isYoung is whether it does not count yet: it covers others all the same. isJoined is
-	// whether an older finding has the same cause.
+	// isYoung is whether it does not count yet. It covers others all the same.
+	// isJoined is whether an older finding has the same cause.
 	isYoung, isJoined bool
-	// sighting completes a young finding, period is its grace period, and reach the flags for
-	// its commands.
-	sighting Sighting
+	// sighting completes a young finding. period is its grace period, and reach
+	// has the flags for its commands.
+	sighting view.Sighting
 	period   time.Duration
 	reach    []string
 }
 
-// concerns says whether a finding is about objects of a kind.
+// concerns reports whether a finding is about objects of a kind.
 func (j *judged) concerns(part inspect.Part) bool {
 	return slices.ContainsFunc(j.jobs, func(job *inspect.Job) bool { return inspect.PartOf(job.Row()) == part })
 }
@@ -212,16 +136,17 @@ func (j *judged) isSame(other judged) bool {
 	return j.Code == other.Code && j.Context == other.Context && j.Kind == other.Kind && j.Namespace == other.Namespace && j.Name == other.Name
 }
 
-// findings makes findings of what a rule has seen, but for what waits for an actor that is
-// just behind. What is younger than its grace period is marked as young.
-func (r Rule) findings(v *inspect.Inventory, sightings []Sighting, grace time.Duration) []judged {
+// findings turns the sightings of a rule into findings. It drops those that
+// wait for an actor that is only behind, and marks those within their grace
+// period as young.
+func findings(r Rule, v *inspect.Inventory, sightings []view.Sighting, grace time.Duration) []judged {
 	var found []judged
 	var early []judged
 	byCause := map[string]int{}
 	for _, s := range sightings {
 		age, period := v.Age(s.Object.Context, s.Since), max(grace, r.GracePeriod, s.GracePeriod)
 		switch {
-		case s.Awaits.isBehind(), s.Awaits.isFresh(v.Now):
+		case s.Awaits.IsBehind(), isFresh(s.Awaits, v.Now):
 			continue
 		case grace == 0:
 		case r.Goes && age >= period:
@@ -237,13 +162,14 @@ func (r Rule) findings(v *inspect.Inventory, sightings []Sighting, grace time.Du
 			continue
 		}
 		byCause[s.Cause] = len(found)
-		found = append(found, r.finding(s.told()))
+		found = append(found, finding(r, completeSighting(s)))
 	}
-	return append(found, r.young(early, byCause)...)
+	return append(found, young(r, early, byCause)...)
 }
 
-// young makes findings of young sightings. reported are the causes of older ones.
-func (r Rule) young(early []judged, reported map[string]int) []judged {
+// young turns sightings within their grace period into findings. reported has
+// the causes of older findings.
+func young(r Rule, early []judged, reported map[string]int) []judged {
 	var found []judged
 	byCause := map[string]int{}
 	for _, e := range early {
@@ -253,7 +179,7 @@ func (r Rule) young(early []judged, reported map[string]int) []judged {
 			continue
 		}
 		byCause[cause] = len(found)
-		f := r.finding(e.sighting)
+		f := finding(r, e.sighting)
 		f.sighting, f.period, f.isYoung, f.Young = e.sighting, e.period, true, true
 		_, isReported := reported[cause]
 		f.isJoined = r.Goes || cause != "" && isReported
@@ -262,7 +188,7 @@ func (r Rule) young(early []judged, reported map[string]int) []judged {
 	return found
 }
 
-func (r Rule) finding(s Sighting) judged {
+func finding(r Rule, s view.Sighting) judged {
 	f := inspect.Finding{
 		Code: r.Code, Severity: cmp.Or(s.Severity, r.Severity), Title: r.Title, Message: s.Message,
 		Context: s.Object.Context, APIVersion: s.Object.APIVersion, Kind: s.Object.Kind,
@@ -278,11 +204,12 @@ func (r Rule) finding(s Sighting) judged {
 	return j
 }
 
-// join adds what another sighting of the same cause brings.
-func (j *judged) join(s Sighting) {
-	if len(j.Evidence) < enough {
-		for _, e := range s.told().Evidence {
-			if len(j.Evidence) < enough && !slices.Contains(j.Evidence, e) {
+// join adds the evidence and the Jobs of another sighting with the same
+// cause.
+func (j *judged) join(s view.Sighting) {
+	if len(j.Evidence) < quote.MostLines {
+		for _, e := range completeSighting(s).Evidence {
+			if len(j.Evidence) < quote.MostLines && !slices.Contains(j.Evidence, e) {
 				j.Evidence = append(j.Evidence, e)
 			}
 		}
@@ -290,7 +217,8 @@ func (j *judged) join(s Sighting) {
 	j.addJobs(s.Jobs)
 }
 
-// reached returns the finding with its fixes, by commands that reach the clusters.
+// reached returns the finding with its fixes. by has the flags with which
+// their commands reach the clusters.
 func (j *judged) reached(by []string) inspect.Finding {
 	f := j.Finding
 	f.Say(f.Message)
@@ -298,9 +226,6 @@ func (j *judged) reached(by []string) inspect.Finding {
 	f.Remedy, f.Fixes = string(remedy), append([]command.Fix{}, remedy.Fixes()...)
 	return f
 }
-
-// enough is how many lines of evidence a finding has at most.
-const enough = 10
 
 func (j *judged) addJobs(jobs []*inspect.Job) {
 	for _, job := range jobs {
@@ -311,24 +236,24 @@ func (j *judged) addJobs(jobs []*inspect.Job) {
 	}
 }
 
-// uncovered drops the findings that another one about the same object, or the
-// same Job, explains, be it in progress.
+// uncovered drops the findings that another finding about the same object or
+// Job explains. A young finding explains others too.
 func uncovered(found []judged) []judged {
-	type told struct {
+	type coverage struct {
 		code  string
-		about Object
+		about view.Object
 	}
-	covered := sets.New[told]()
+	covered := sets.New[coverage]()
 	for _, f := range found {
 		for _, code := range f.rule.Covers {
 			for about := range f.about() {
-				covered.Insert(told{code, about})
+				covered.Insert(coverage{code, about})
 			}
 		}
 	}
 	return slices.DeleteFunc(found, func(f judged) bool {
 		for about := range f.about() {
-			if !covered.Has(told{f.Code, about}) {
+			if !covered.Has(coverage{f.Code, about}) {
 				return false
 			}
 		}
@@ -336,15 +261,15 @@ func uncovered(found []judged) []judged {
 	})
 }
 
-// about are the Jobs of a finding, or the object where there are none, whatever their API
-// version.
-func (j *judged) about() iter.Seq[Object] {
-	return func(yield func(Object) bool) {
+// about returns the Jobs of a finding, or its object if it has none. The API
+// version is left out, so that versions of one kind match.
+func (j *judged) about() iter.Seq[view.Object] {
+	return func(yield func(view.Object) bool) {
 		if len(j.jobs) == 0 {
-			yield(Object{Context: j.Context, Kind: j.Kind, Namespace: j.Namespace, Name: j.Name})
+			yield(view.Object{Context: j.Context, Kind: j.Kind, Namespace: j.Namespace, Name: j.Name})
 		}
 		for _, job := range j.jobs {
-			if !yield(Object{Context: job.Context, Kind: job.Kind, Namespace: job.Namespace, Name: job.Name}) {
+			if !yield(view.Object{Context: job.Context, Kind: job.Kind, Namespace: job.Namespace, Name: job.Name}) {
 				return
 			}
 		}
@@ -359,38 +284,26 @@ func byWeight(a, b inspect.Finding) int {
 	)
 }
 
-// notJudged tells which rules could not judge what.
-func notJudged(v *inspect.Inventory, all []Rule) []NotJudged {
-	var missing []NotJudged
-	for _, f := range v.Clusters {
-		if f.Err != nil {
-			missing = append(missing, NotJudged{Context: f.Context, Err: f.Err, Codes: codes(all, "")})
-			continue
-		}
-		for _, part := range f.KindParts() {
-			missing = append(missing, NotJudged{Context: f.Context, Part: part, Err: f.Gaps[part], Codes: codes(all, inspect.PartJobs)})
-		}
-		for _, part := range inspect.Parts() {
-			read := part
-			if part == inspect.PartKinds {
-				// Objects of kinds that nobody knows of were not looked for.
-				read = inspect.PartJobs
-			}
-			if err := f.Gaps[part]; err != nil && part != inspect.PartJobs {
-				missing = append(missing, NotJudged{Context: f.Context, Part: part, Err: err, Codes: codes(all, read)})
-			}
-		}
+// proof quotes the evidence that an actor acts, although it passed over
+// something. It is nil if there is no such evidence.
+func proof(a *view.Awaited) []string {
+	if !a.IsAtWork() {
+		return nil
 	}
-	return missing
+	text := fmt.Sprintf("%s: %s is at work: it last did something for another one at %s", a.Actor.Context, a.Actor, quote.Time(a.Last.Done))
+	if a.Like.Done.After(a.Since) {
+		text = fmt.Sprintf("%s: %s is at work: another one that waited for %s had it at %s", a.Actor.Context, a.Actor, a.Step(), quote.Time(a.Like.Done))
+	}
+	return []string{text}
 }
 
-// codes are those of the rules that read a part, or all.
-func codes(all []Rule, part inspect.Part) []string {
-	var found []string
-	for _, r := range all {
-		if part == "" || slices.Contains(r.Reads, part) {
-			found = append(found, r.Code)
-		}
+// completeSighting returns a sighting with the message, evidence and remedy
+// that Tell adds. If an actor at work has passed over the object, the
+// evidence says so.
+func completeSighting(s view.Sighting) view.Sighting {
+	if s.Tell != nil {
+		s.Tell(&s)
 	}
-	return found
+	s.Evidence = append(slices.Clip(s.Evidence), proof(s.Awaits)...)
+	return s
 }

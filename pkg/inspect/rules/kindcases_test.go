@@ -64,7 +64,7 @@ func ownRunCases() []testCase {
 	}
 }
 
-// undelegated is a specimen that was delegated, and is not any more.
+// undelegated is a specimen that was delegated, but is no longer.
 func undelegated(s specimen, spec, status string) []edit {
 	edits := append(s.workloads("worker1"), add("kwok-mgr", s.object(s.uid(), inQueue, spec, status)))
 	return append(edits, s.copied("kwok-w1", s.spec, s.status)...)
@@ -131,7 +131,7 @@ func allowedCases() []testCase {
 		{name: "a JobSet for dispatch", code: "JM305", kinds: everyKind(), edits: given("jobset", delegation.Dispatch, "")},
 		{name: "a PyTorchJob for MultiKueue", code: "JM305", kinds: everyKind(), edits: given("pytorchjob", delegation.MultiKueue, "")},
 		{name: "a PyTorchJob for its own controller", code: "JM305", kinds: everyKind(), edits: given("pytorchjob", "kubeflow.org/training-operator", "")},
-		{name: "of a webhook that refused it, a typing mistake", code: "JM102", kinds: everyKind(), fires: true, edits: given("pytorchjob", "kueue.x-k8s.io/multikeue", "")},
+		{name: "of a webhook that refused it, a typo", code: "JM102", kinds: everyKind(), fires: true, edits: given("pytorchjob", "kueue.x-k8s.io/multikeue", "")},
 
 		{name: "the last part of a known owner", code: "JM102", kinds: everyKind(), fires: true, edits: given("appwrapper", "multikueue", "")},
 		{name: "the last part of a known owner", code: "JM306", kinds: everyKind(), fires: true, edits: given("appwrapper", "multikueue", "RUNS")},
@@ -224,7 +224,7 @@ func otherKindCases() []testCase {
 
 		{name: "a JobSet in the way of a JobSet", code: "JM034", kinds: everyKind(), fires: true, edits: inTheWay(sameName(set))},
 		{name: "a RayCluster in the way of a JobSet", code: "JM034", kinds: everyKind(), edits: inTheWay(sameName(cluster))},
-		{name: "a JobSet that is refused, beside a RayCluster", code: "JM035", kinds: everyKind(), fires: true, edits: inTheWay(sameName(cluster))},
+		{name: "a JobSet that is refused, next to a RayCluster", code: "JM035", kinds: everyKind(), fires: true, edits: inTheWay(sameName(cluster))},
 		{name: "a JobSet where JobSets may not be read", code: "JM035", kinds: []string{"job"}, edits: inTheWay(sameName(cluster))},
 
 		{name: "a RayJob", code: "JM110", kinds: everyKind(), fires: true, edits: append(ray.running(), over)},

@@ -9,8 +9,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// TestConsequences: what comes of Jobs that nobody takes up is what the CronJob's
-// concurrencyPolicy makes of them.
+// TestConsequences checks that the effect of Jobs without a controller
+// depends on the concurrencyPolicy of the CronJob.
 func TestConsequences(t *testing.T) {
 	for policy, want := range map[string]string{
 		"Forbid": "no later run begins", "Replace": "none ever runs", "Allow": "one more is left with each run",

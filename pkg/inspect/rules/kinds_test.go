@@ -14,12 +14,12 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// everyKind is what has every kind of the table read.
+// everyKind makes every kind of the table be read.
 func everyKind() []string { return []string{"all", "pod", "statefulset", "leaderworkerset"} }
 
-// TestSpecimensAreHealthy checks for every kind that MultiKueue can move that there
-// is nothing to find where all is as it should be; nor where its kind is not read, or
-// that of what it is a part of.
+// TestSpecimensAreHealthy checks for every kind that MultiKueue can dispatch
+// that a healthy object has no finding, even if its kind, or the kind of its
+// owner, was not read.
 func TestSpecimensAreHealthy(t *testing.T) {
 	for _, s := range specimens() {
 		states := map[string][]edit{"running": s.running(), "waiting": s.waiting()}
@@ -48,7 +48,7 @@ func TestSpecimensAreHealthy(t *testing.T) {
 	}
 }
 
-// checkPair checks that a specimen that runs is seen as what it is.
+// checkPair checks the status of a running specimen and its mirror.
 func checkPair(t *testing.T, v *inspect.Inventory, s specimen) {
 	t.Helper()
 	for _, p := range v.Pairs.Pairs {
@@ -66,8 +66,8 @@ func checkPair(t *testing.T, v *inspect.Inventory, s specimen) {
 	t.Error("it is in no pair")
 }
 
-// TestKindFindings shows what is said of every kind where something is wrong with it,
-// by all rules together.
+// TestKindFindings shows the findings of all rules about every kind when
+// something is wrong with it.
 func TestKindFindings(t *testing.T) {
 	var text strings.Builder
 	for _, c := range kindCases() {

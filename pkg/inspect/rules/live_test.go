@@ -12,8 +12,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// TestLiveKueue: each Job of the recordings of a live Kueue has one finding for its cause, with
-// the reason and the remedy that worked.
+// TestLiveKueue checks that each Job in the recordings of a live Kueue has
+// one finding about its cause, with the reason and the remedy that worked.
 func TestLiveKueue(t *testing.T) {
 	for _, tt := range []struct{ recording, job, codes, says, fix string }{
 		{
@@ -101,7 +101,8 @@ func liveCases() []testCase {
 	}
 }
 
-// chainOfManagers is a fleet in which the queue of worker1 dispatches again, and worker2 is away.
+// chainOfManagers is a fleet in which the queue of worker1 dispatches again,
+// and worker2 is missing.
 func chainOfManagers() testCase {
 	const rejected = `No multikueue adapter found`
 	return testCase{name: "a worker that dispatches again", code: "JM015", base: "running", fires: true, edits: slices.Concat(offered(), []edit{
@@ -120,7 +121,8 @@ func chainOfManagers() testCase {
 	})}
 }
 
-// TestChainIsOneFinding: a chain of managers is one finding, about the queue of the worker.
+// TestChainIsOneFinding checks that a chain of managers is one finding, about
+// the queue of the worker.
 func TestChainIsOneFinding(t *testing.T) {
 	found := judge(t, chainOfManagers().make(t), rules.All(), 0)
 	assert.Equal(t, strings.Join(codesOf(found), " "), "JM015", told(found))
@@ -129,8 +131,8 @@ func TestChainIsOneFinding(t *testing.T) {
 	assert.Equal(t, found[0].Fixes[0].Shell(), "kubectl --context kwok-w1 edit clusterqueues.kueue.x-k8s.io cluster-queue")
 }
 
-// TestAddressesAreNamed: if the Secret of a worker leads elsewhere than the context, both
-// addresses are in the message.
+// TestAddressesAreNamed checks that the message has both addresses if the
+// Secret of a worker points elsewhere than the context.
 func TestAddressesAreNamed(t *testing.T) {
 	c := testCase{base: "running", edits: []edit{
 		patch(mgr, "MultiKueueCluster/worker1", `{status: {`+withConditions(condition("Active", "False", "ClientConnectionFailed", "connection refused"))+`}}`),
@@ -149,7 +151,7 @@ func TestAddressesAreNamed(t *testing.T) {
 	assert.Equal(t, found[0].Message, "kwok-mgr cannot use worker worker1: its kubeconfig points to https://127.0.0.1:39999, context kwok-w1 to https://127.0.0.1:32758")
 }
 
-// TestOnlyRunIsKept: nobody is told to delete what may be the only run.
+// TestOnlyRunIsKept checks that no remedy deletes what may be the only run.
 func TestOnlyRunIsKept(t *testing.T) {
 	for _, c := range liveCases() {
 		if c.code != "JM055" {
@@ -161,7 +163,8 @@ func TestOnlyRunIsKept(t *testing.T) {
 	}
 }
 
-// TestLineIsOneFinding: all that wait in the line of one queue are one finding.
+// TestLineIsOneFinding checks that all Jobs that wait in the line of one
+// queue are one finding.
 func TestLineIsOneFinding(t *testing.T) {
 	n := 0
 	for _, f := range judge(t, inventory(t, recordings+"/dispatch-origin-in-multikueue-queue"), rules.All(), 0) {
@@ -173,7 +176,8 @@ func TestLineIsOneFinding(t *testing.T) {
 	assert.Equal(t, n, 1)
 }
 
-// TestTimeToReact: components have some seconds, also without a grace.
+// TestTimeToReact checks that components get some seconds even without a
+// grace period.
 func TestTimeToReact(t *testing.T) {
 	for _, f := range judge(t, inventory(t, recordings+"/many-quota-faults"), rules.All(), 0) {
 		assert.Assert(t, f.Code != "JM121" && f.Code != "JM122", f.Message)

@@ -11,8 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// asBefore013 makes of objects what Kueue 0.12 would have: nobody writes down to which
-// clusters a Workload was offered, nor which has it.
+// asBefore013 changes objects into what Kueue 0.12 writes: it records neither
+// the clusters that a Workload was offered to, nor the one that has it.
 func asBefore013(o map[string]any) {
 	if version, _ := o["apiVersion"].(string); !strings.HasPrefix(version, "kueue.x-k8s.io/") {
 		return
@@ -30,9 +30,9 @@ func asBefore013(o map[string]any) {
 	}
 }
 
-// TestBeforeKueue013: where Kueue does not write down where it offers Workloads, nobody is
-// told that it offers none, nor to delete what it may have put where it is; and what a
-// worker has taken is known.
+// TestBeforeKueue013 checks that if Kueue does not record its offers, no
+// finding says that there are none, and no remedy deletes what Kueue may have
+// placed. What a worker has admitted is known.
 func TestBeforeKueue013(t *testing.T) {
 	reserved := patch("kwok-w1", "Workload/job-train-1c348", `{status: {
 		admissionChecks: [{name: provisioning, state: Pending, message: "", lastTransitionTime: "2026-11-20T23:43:18Z"}], conditions: [

@@ -145,8 +145,9 @@ func twiceCases() []testCase {
 	}
 }
 
-// TestLostWorkerIsBack: MultiKueue deletes one of the mirrors by itself once it reaches both
-// workers again. Who deletes another at that moment has none.
+// TestLostWorkerIsBack checks that no remedy deletes a mirror which
+// MultiKueue deletes by itself once it reaches both workers again. A user who
+// deletes another one at that moment has none left.
 func TestLostWorkerIsBack(t *testing.T) {
 	connected := patch("kwok-mgr", "MultiKueueCluster/worker1", `{status: {conditions: [
 		{type: Active, status: "True", reason: Active, message: Connected, lastTransitionTime: "2026-11-21T00:49:00Z"}]}}`)
@@ -256,8 +257,9 @@ func olderCases() []testCase {
 	}
 }
 
-// TestCollectedByKueue: nobody is told to start Kueue where it is seen at work, and
-// what its garbage collection cannot have come to is told for information.
+// TestCollectedByKueue checks that no remedy starts Kueue if it is at work,
+// and that leftovers younger than the interval of its garbage collection are
+// only information.
 func TestCollectedByKueue(t *testing.T) {
 	rule, _ := rules.ByCode("JM053")
 	const base = "origin-deleted-controller-down"
@@ -272,8 +274,9 @@ func TestCollectedByKueue(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(f.Remedy, "wait: Kueue on kwok-mgr is at work"), f.Remedy)
 }
 
-// TestMadeBySomebodyElse: what a management cluster may have made that we have no context
-// for is not told to be deleted without a word of that, nor by its mark.
+// TestMadeBySomebodyElse checks that remedies to delete objects which
+// another, unknown management cluster may have created say so, and do not
+// delete by label.
 func TestMadeBySomebodyElse(t *testing.T) {
 	again := patch("kwok-mgr", "Job/train", `{metadata: {uid: `+otherUID+`, creationTimestamp: "2026-11-20T23:43:38Z"}}`)
 	older := []edit{

@@ -17,8 +17,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// as is a fleet as if all of its Jobs were of another kind: of the same names, uids
-// and states, with Workloads of the names that Kueue gives to those of that kind.
+// as returns a fleet with all Jobs replaced by objects of another kind: with
+// the same names, UIDs and states, and Workloads with the names that Kueue
+// gives for that kind.
 func as(v *inspect.Inventory, row delegation.Kind) *inspect.Inventory {
 	job := delegation.Job()
 	names := map[string]string{}
@@ -88,8 +89,8 @@ func workloadAs(w *kueue.Workload, row delegation.Kind, names map[string]string)
 	return &c
 }
 
-// jobsAlone are the rules that hold for Jobs alone, and why they do not concern other
-// kinds.
+// jobsAlone are the rules that apply only to Jobs, and why they do not apply
+// to other kinds.
 func jobsAlone() map[string]string {
 	return map[string]string{
 		"JM041": "the status of other kinds is copied although the origin is suspended",
@@ -101,7 +102,7 @@ func jobsAlone() map[string]string {
 	}
 }
 
-// casesOfJobs are cases of other rules that can befall Jobs alone, and why.
+// casesOfJobs are cases of other rules that apply only to Jobs, and why.
 func casesOfJobs() map[string]string {
 	return map[string]string{
 		"JM049 pods are there since":           "nothing but the counters of a Job tells that it has pods",
@@ -110,17 +111,17 @@ func casesOfJobs() map[string]string {
 }
 
 var (
-	// ofJobs are words that must not be said of another kind.
+	// ofJobs are words that must not be used for another kind.
 	ofJobs = regexp.MustCompile(`\bJobs?\b|\bjobs?(\.batch)? `)
 	// fieldsOfJobs are fields that kinds do not have where Jobs have them.
 	fieldsOfJobs = regexp.MustCompile(`spec\.(managedBy|ttlSeconds)|"spec":\{"(managedBy|ttl)`)
-	// ofOthers is what is quoted of what others say.
+	// ofOthers matches quotes of what others write.
 	ofOthers = regexp.MustCompile(`kubectl jobs-managedby|(is Rejected since|since .*, (ClientConnectionFailed|Misconfigured): |unknown: ).*`)
 )
 
-// TestRulesHoldForOtherKinds checks that each rule finds of another kind what it finds
-// of Jobs, unless it is for these alone, and that it says nothing which is true of
-// Jobs only.
+// TestRulesHoldForOtherKinds checks that each rule finds the same for another
+// kind as for Jobs, unless it applies only to Jobs, and that its text has
+// nothing that is true only for Jobs.
 func TestRulesHoldForOtherKinds(t *testing.T) {
 	kinds := []delegation.Kind{kindRow("jaxjob"), kindRow("appwrapper")}
 	for i, c := range cases() {
@@ -128,7 +129,7 @@ func TestRulesHoldForOtherKinds(t *testing.T) {
 			continue
 		}
 		if strings.HasPrefix(c.code, "JM4") {
-			// What is set up is judged without any object, for all kinds at once.
+			// The setup is judged without any object, for all kinds at once.
 			continue
 		}
 		row := kinds[i%len(kinds)]
@@ -156,7 +157,7 @@ func checkWords(t *testing.T, f inspect.Finding, row delegation.Kind) {
 	}
 }
 
-// TestRecordingsOfOtherKinds checks the same of whole recordings.
+// TestRecordingsOfOtherKinds checks the same for whole recordings.
 func TestRecordingsOfOtherKinds(t *testing.T) {
 	entries, err := os.ReadDir(recordings)
 	assert.NilError(t, err)
@@ -189,16 +190,16 @@ func TestRecordingsOfOtherKinds(t *testing.T) {
 	}
 }
 
-// TestBigFleetOfAnotherKindIsHealthy: what is healthy gives no finding, whatever its
-// size and kind.
+// TestBigFleetOfAnotherKindIsHealthy checks that a healthy fleet has no
+// finding, whatever its size and kind.
 func TestBigFleetOfAnotherKindIsHealthy(t *testing.T) {
 	for _, name := range []string{"jobset", "pytorchjob", "raycluster"} {
 		assert.DeepEqual(t, judge(t, as(bigFleet(500, 5), kindRow(name)), rules.All(), 0), []inspect.Finding{})
 	}
 }
 
-// TestDiscoveredKinds checks what is made of kinds that no table tells of: their
-// status may say nothing, and their managedBy may be anything.
+// TestDiscoveredKinds checks the findings about kinds that are in no table:
+// their status may be empty, and their managedBy may have any value.
 func TestDiscoveredKinds(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Experiment"}
 	row := delegation.DiscoveredKind(gvk, "experiments", nil, []string{"spec", "managedBy"})

@@ -33,11 +33,11 @@ func addCopy(context, uid, spec, status string) edit {
 		spec: {completions: 1, parallelism: 1, suspend: false, %s}, status: {%s}}`, uid, otherUID, managerUID, spec, status))
 }
 
-// ended is the status of a Job that is complete.
+// ended is the status of a complete Job.
 const ended = `active: 0, succeeded: 1, startTime: "2026-11-20T23:43:31Z", completionTime: "2026-11-20T23:43:35Z",
 	conditions: [{type: Complete, status: "True", lastTransitionTime: "2026-11-20T23:43:35Z"}]`
 
-// runner is a controller that nobody told us of.
+// runner is a controller that is not in our list.
 const runner = "flows.example.com/runner"
 
 func ownerCases() []testCase {

@@ -10,8 +10,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// TestGoneMirrorRunsAgain: MultiKueue waits on purpose before it has a Job run again of which
-// nothing is left on its worker; only where it does not, Kueue is to be looked at.
+// TestGoneMirrorRunsAgain checks that MultiKueue is given its waiting time
+// before it restarts a Job without anything left on its worker. Only in other
+// cases the remedy is to check Kueue.
 func TestGoneMirrorRunsAgain(t *testing.T) {
 	noJob, noCopy := remove("kwok-w1", "Job/train"), remove("kwok-w1", "Workload/job-train-1c348")
 	for name, tt := range map[string]struct {

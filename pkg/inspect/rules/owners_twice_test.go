@@ -9,8 +9,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// TestWhichOfTwo: the mirror that the origin names is not advised to be deleted, though a Job
-// with the same mark has begun at the same second; and where nothing tells, none is picked out.
+// TestWhichOfTwo checks that no remedy deletes the mirror that the origin
+// names, even if a Job with the same mark started at the same second. If
+// nothing shows which one is right, none is picked.
 func TestWhichOfTwo(t *testing.T) {
 	const first, second = "`kubectl --context kwok-w1 -n default delete job other`", "`kubectl --context kwok-w2 -n default delete job other`"
 	rule, _ := rules.ByCode("JM107")

@@ -18,8 +18,8 @@ func cannotUse(worker, reason, message string) edit {
 	return active("MultiKueueCluster/"+worker, "False", reason, message)
 }
 
-// noWorker takes the manager's queue out of service, while train of the recording
-// "running" waits in it.
+// noWorker makes the manager's queue inactive while the Job train of the
+// recording "running" waits in it.
 func noWorker(reason, message string) []edit {
 	return []edit{
 		active("AdmissionCheck/multikueue", "False", reason, message),

@@ -13,24 +13,25 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// item is an object of a recording. text is how it is written there, with its dash;
-// nil where the object was changed or added.
+// item is an object of a recording. text is its YAML there, with its dash. It
+// is nil if the object was changed or added.
 type item struct {
 	object map[string]any
 	text   []byte
 }
 
-// files are the objects of the recordings' files, each parsed once: hundreds of cases
-// begin with the same few, and change no more than some of their objects.
+// files has the objects of the recordings' files, each parsed once: hundreds
+// of cases start with the same few files and change only some of their
+// objects.
 var (
 	filesMu sync.Mutex
 	files   = map[string][]item{}
 )
 
-// listHead is what a file begins with.
+// listHead is the beginning of a file.
 const listHead = "apiVersion: v1\nkind: List\nitems:\n"
 
-// recorded are the objects of a file. They are not to be changed in place.
+// recorded returns the objects of a file. Callers must not change them.
 func recorded(t *testing.T, path string) []item {
 	t.Helper()
 	filesMu.Lock()
@@ -60,7 +61,8 @@ func recorded(t *testing.T, path string) []item {
 // snapshots are the recordings' tables of contents, as JSON.
 var snapshots sync.Map
 
-// recordedSnapshot is the table of contents of a recording, to be changed at will.
+// recordedSnapshot returns the table of contents of a recording, which
+// callers may change.
 func recordedSnapshot(t *testing.T, source string) map[string]any {
 	t.Helper()
 	known, ok := snapshots.Load(source)
@@ -90,8 +92,8 @@ func writeItems(t *testing.T, path string, items []item) {
 	assert.NilError(t, os.WriteFile(path, text, 0o600))
 }
 
-// asItem is an object as an item of a list. JSON is YAML too, and takes less time to
-// write and to read.
+// asItem returns an object as an item of a list. JSON is YAML too, and is
+// faster to write and to read.
 func asItem(t *testing.T, object map[string]any) []byte {
 	t.Helper()
 	text, err := json.Marshal(object)

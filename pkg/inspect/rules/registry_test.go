@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/prose"
 )
 
 // TestRegistry checks what must hold for every rule.
@@ -46,8 +48,36 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// TestCatalogueIsWhole checks that each of the 63 numbers is a rule, or is said to
-// be out of sight.
+// TestTextsAreShort holds the texts of codes to what a person under pressure reads: at most
+// 120 words, sentences without semicolons, and a title that fits into a line.
+func TestTextsAreShort(t *testing.T) {
+	for _, r := range rules.Catalogue() {
+		words := len(strings.Fields(strings.Join([]string{r.Holds, r.Why, r.Shows, r.Remedy}, " ")))
+		assert.Check(t, words <= 120, "%s has %d words", r.Code, words)
+		assert.Check(t, len(r.Title) < 60, "%s: the title has %d characters", r.Code, len(r.Title))
+		for name, text := range map[string]string{"Why": r.Why, "Shows": r.Shows, "Fix": r.Remedy} {
+			assert.Check(t, !strings.Contains(text, ";"), "%s: %s has a semicolon", r.Code, name)
+			for _, sentence := range sentences.Split(text, -1) {
+				assert.Check(t, len(strings.Fields(sentence)) <= 30, "%s: %s has a long sentence: %s", r.Code, name, sentence)
+			}
+		}
+	}
+}
+
+var sentences = regexp.MustCompile(`[.:]\s`)
+
+// TestTextsBelongToRules checks that no text belongs to a removed code.
+func TestTextsBelongToRules(t *testing.T) {
+	codes, err := prose.Codes()
+	assert.NilError(t, err)
+	for _, code := range codes {
+		_, ok := rules.ByCode(code)
+		assert.Check(t, ok, "%s has a text and no rule", code)
+	}
+}
+
+// TestCatalogueIsWhole checks that each of the 63 numbers is a rule, or is
+// listed as undetectable.
 func TestCatalogueIsWhole(t *testing.T) {
 	unseen := map[string]bool{}
 	for _, u := range rules.AllUnseen() {
@@ -61,8 +91,8 @@ func TestCatalogueIsWhole(t *testing.T) {
 	}
 }
 
-// TestReadsAreTrue checks that what a rule says it reads is what it reads, over
-// all recordings and cases.
+// TestReadsAreTrue checks that each rule reads exactly the parts that it
+// declares, over all recordings and cases.
 func TestReadsAreTrue(t *testing.T) {
 	var all []*inspect.Inventory
 	entries, err := os.ReadDir(recordings)
@@ -95,8 +125,8 @@ func TestReadsAreTrue(t *testing.T) {
 	}
 }
 
-// TestRecordings checks that each recording of a real MultiKueue gives the codes
-// of what was done to it, and nothing else.
+// TestRecordings checks that each recording of a real MultiKueue gives
+// exactly the codes of the faults in it.
 func TestRecordings(t *testing.T) {
 	want := map[string][]string{
 		"running":                            {},

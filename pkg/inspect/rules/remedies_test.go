@@ -15,15 +15,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// quoted is a command as a remedy has it.
+// quoted matches a command in a remedy.
 func quoted(words string) string { return "`" + words + "`" }
 
-// programs are what a person has who uses kubectl, or has on the machine that the
-// remedy names.
+// programs are the programs that a kubectl user has, or that are on the
+// machine that the remedy names.
 var programs = []string{"kubectl", "printf", "timedatectl"}
 
-// checkRemedy checks that each command of a remedy stands in backquotes with nothing
-// else, and is one that a shell takes as it is.
+// checkRemedy checks that each command of a remedy is alone in backquotes,
+// and is valid in a shell.
 func checkRemedy(t *testing.T, f inspect.Finding) {
 	t.Helper()
 	assert.Assert(t, strings.Count(f.Remedy, "`")%2 == 0, "%s: backquotes are pairs: %s", f.Code, f.Remedy)
@@ -48,8 +48,8 @@ func checkCommand(t *testing.T, code, text string) {
 	}
 }
 
-// TestHostileNames: names that are free, and what others say, are one word to a
-// shell, and no command of ours.
+// TestHostileNames checks that free names and quoted texts are single words
+// in a shell, and no commands of ours.
 func TestHostileNames(t *testing.T) {
 	const owner, word = "example.com/a;b'c`d&e", `$'example.com/a;b\047c\140d&e'`
 	foreign := addOwned(owner, "other", otherUID, `annotations: {jobmanagedby.github.io/mirror: `+worker1UID+`/default/other/mirror-of-other}`, started)
@@ -57,12 +57,12 @@ func TestHostileNames(t *testing.T) {
 	findings := judge(t, testCase{code: "JM201", name: "hostile", base: "running", edits: []edit{foreign, running, expired}}.inventory(t), rules.All(), 0)
 	assert.Equal(t, strings.Join(codesOf(findings), " "), "JM201")
 	const flags = " other -n default --context kwok-mgr "
-	assert.Equal(t, findings[0].Remedy, "go on with the same mirror: "+quoted("kubectl jobs-managedby dispatch"+flags+"--to kwok-w1 --managed-by "+word)+
+	assert.Equal(t, findings[0].Remedy, "resume with the same mirror: "+quoted("kubectl jobs-managedby dispatch"+flags+"--to kwok-w1 --managed-by "+word)+
 		"; or end it: "+quoted("kubectl jobs-managedby cancel"+flags+"--managed-by "+word))
 }
 
-// TestRecreate is when what is to have another owner is left to recreate, and with
-// which options, so that it does not refuse.
+// TestRecreate checks when a remedy uses recreate, and with which options, so
+// that recreate does not refuse.
 func TestRecreate(t *testing.T) {
 	const recreate, remove = "kubectl jobs-managedby recreate tfjob.kubeflow.org/train -n default --context kwok-mgr --managed-by ", "kubectl --context kwok-mgr -n default delete tfjob.kubeflow.org train"
 	const multikueue = "kueue.x-k8s.io/multikueue"

@@ -9,18 +9,19 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
 
-// topic is a group of codes that a report of the set-up has one word for.
+// topic is a group of codes that the report of the setup gives one name.
 type topic struct {
 	name  string
 	codes []string
-	// ofWorker is whether the codes are also about objects of workers; onlyWorker is whether
-	// they are about nothing else.
+	// ofWorker is whether the codes are also about objects of workers.
+	// onlyWorker is whether they are about nothing else.
 	ofWorker, onlyWorker bool
 }
 
-// topics are the groups, in the order of a report.
+// topics returns the groups in the order of a report.
 func topics() []topic {
 	return []topic{
 		{name: "connections", codes: []string{"JM001", "JM002", "JM003", "JM004", "JM005", "JM006", "JM007", "JM010"}},
@@ -39,18 +40,19 @@ func topics() []topic {
 	}
 }
 
-// Report tells how a fleet is set up: what was found, and what passed and what was not checked on
-// each cluster. The inventory has been read with Setup.
+// Report describes how a fleet is set up: the findings, and for each cluster
+// what passed and what was not checked. The inventory must have been read
+// with Setup.
 func Report(v *inspect.Inventory, o Options) *inspect.DoctorReport {
 	all := ForSetup()
 	judgment := Judge(v, all, o)
-	r := &reporter{view: newView(v, &shared{awaiting: map[string][]Sighting{}}), report: inspect.NewDoctorReport(), notJudged: judgment.NotJudged}
+	r := &reporter{view: newAwaiting(v).view(), report: inspect.NewDoctorReport(), notJudged: judgment.NotJudged}
 	r.report.Items = judgment.Findings
 	for _, n := range judgment.NotJudged {
 		r.report.Errors = append(r.report.Errors, n.Error())
 	}
 	r.addUnchecked()
-	r.links = r.view.links()
+	r.links = r.view.Links()
 	for _, f := range r.view.Clusters() {
 		r.report.Clusters = append(r.report.Clusters, r.cluster(f))
 	}
@@ -65,11 +67,11 @@ func Report(v *inspect.Inventory, o Options) *inspect.DoctorReport {
 }
 
 type reporter struct {
-	view      *View
+	view      *view.View
 	report    *inspect.DoctorReport
-	links     []link
+	links     []view.Link
 	notJudged []NotJudged
-	// unseen are the managers with a worker that was not read.
+	// unseen are the managers that have a worker which was not read.
 	unseen []*inspect.Facts
 }
 
@@ -81,12 +83,12 @@ func (r *reporter) addUnchecked() {
 		}
 		r.add(what, needs(n), n.Context)
 	}
-	for _, manager := range r.view.managers() {
+	for _, manager := range r.view.Managers() {
 		configs, _ := r.view.Configs(manager)
 		clusters, _ := r.view.MultiKueueClusters(manager)
 		for _, c := range clusters {
 			worker, context := r.view.Worker(manager, c.Name)
-			if worker != nil || c.DeletionTimestamp != nil || len(naming(configs, c.Name)) == 0 {
+			if worker != nil || c.DeletionTimestamp != nil || len(view.ConfigsNaming(configs, c.Name)) == 0 {
 				continue
 			}
 			r.unseen = append(r.unseen, manager)
@@ -99,7 +101,8 @@ func (r *reporter) addUnchecked() {
 	}
 }
 
-// add adds something that was not checked, one entry for each reason.
+// add records something that was not checked. Entries with the same reason
+// are joined.
 func (r *reporter) add(what, reason string, contexts ...string) {
 	i := slices.IndexFunc(r.report.Unchecked, func(u inspect.Unchecked) bool { return u.What == what && u.Reason == reason })
 	if i < 0 {
@@ -109,10 +112,11 @@ func (r *reporter) add(what, reason string, contexts ...string) {
 	r.report.Unchecked[i].Contexts = append(r.report.Unchecked[i].Contexts, contexts...)
 }
 
-// deniedPattern is how API servers say what somebody may not do.
+// deniedPattern matches how API servers say which right a user lacks.
 var deniedPattern = regexp.MustCompile(`cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?`)
 
-// needs is why something could not be read: the right that it takes, where that is missing.
+// needs returns why something could not be read. If a right is missing, it
+// names the right.
 func needs(n NotJudged) string {
 	var status apierrors.APIStatus
 	if apierrors.IsForbidden(n.Err) && errors.As(n.Err, &status) {
@@ -134,23 +138,23 @@ func (r *reporter) cluster(f *inspect.Facts) inspect.DoctorCluster {
 	if f.Kueue != nil {
 		c.KueueAPI = f.Kueue.Version
 	}
-	if i := r.view.installation(f); i != nil {
+	if i := r.view.Installation(f); i != nil {
 		c.Kueue = i.Version
 	}
 	involved := []*inspect.Facts{f}
 	for _, l := range r.links {
 		switch f {
-		case l.worker:
+		case l.Worker:
 			c.Role = inspect.RoleWorker
-			if !slices.Contains(c.Names, l.cluster.Name) {
-				c.Names = append(c.Names, l.cluster.Name)
+			if !slices.Contains(c.Names, l.Cluster.Name) {
+				c.Names = append(c.Names, l.Cluster.Name)
 			}
-			involved = append(involved, l.manager)
-		case l.manager:
-			involved = append(involved, l.worker)
+			involved = append(involved, l.Manager)
+		case l.Manager:
+			involved = append(involved, l.Worker)
 		}
 	}
-	if f.Setup != nil && isManager(r.view, f) {
+	if f.Setup != nil && r.view.IsManager(f) {
 		c.Role = inspect.RoleManager
 	}
 	if c.Role != inspect.RoleUnrelated {
@@ -159,7 +163,8 @@ func (r *reporter) cluster(f *inspect.Facts) inspect.DoctorCluster {
 	return c
 }
 
-// addTopics says which topics of a cluster have passed, and which were not checked.
+// addTopics adds which topics of a cluster passed, and which were not
+// checked.
 func (r *reporter) addTopics(c *inspect.DoctorCluster, f *inspect.Facts, involved []*inspect.Facts) {
 	isWorker := c.Role == inspect.RoleWorker
 	for _, t := range topics() {
@@ -179,7 +184,8 @@ func (r *reporter) hasFinding(f *inspect.Facts, t topic) bool {
 	return slices.ContainsFunc(r.report.Items, func(x inspect.Finding) bool { return x.Context == f.Context && slices.Contains(t.codes, x.Code) })
 }
 
-// isUnread is whether something that a topic depends on could not be read.
+// isUnread reports whether something that a topic depends on could not be
+// read.
 func (r *reporter) isUnread(t topic, involved []*inspect.Facts) bool {
 	return slices.ContainsFunc(r.notJudged, func(n NotJudged) bool {
 		isInvolved := slices.ContainsFunc(involved, func(f *inspect.Facts) bool { return f.Context == n.Context })

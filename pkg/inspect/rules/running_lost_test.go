@@ -9,8 +9,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// TestLostHow: a worker that answers the manager, and forbids what it asks for, is not
-// called unreachable.
+// TestLostHow checks that a worker that answers the manager but denies its
+// requests is not called unreachable.
 func TestLostHow(t *testing.T) {
 	for message, want := range map[string]string{
 		"dial tcp 10.0.0.1:443: connect: connection refused":       "worker1 is unreachable: ",

@@ -9,7 +9,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// TestWhatWasChangedThere: the number of pods shows in a mirror, and of all else that it does not.
+// TestWhatWasChangedThere checks that a changed number of Pods is shown, and
+// that other changes are called invisible.
 func TestWhatWasChangedThere(t *testing.T) {
 	rule, _ := rules.ByCode("JM036")
 	for _, c := range []struct {
@@ -25,8 +26,8 @@ func TestWhatWasChangedThere(t *testing.T) {
 	}
 }
 
-// TestLeftOfAChangedMirror: what is advised to be deleted is the copy and the mirror that it
-// owns, and no Job that another Workload stands for.
+// TestLeftOfAChangedMirror checks that the remedy deletes the copy and the
+// mirror that it owns, and no Job of another Workload.
 func TestLeftOfAChangedMirror(t *testing.T) {
 	rule, _ := rules.ByCode("JM037")
 	for name, tt := range map[string]struct {

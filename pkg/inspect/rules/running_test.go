@@ -33,7 +33,8 @@ func conditions(context, object string, all ...string) edit {
 	return patch(context, object, "{status: {conditions: ["+strings.Join(list, ", ")+"]}}")
 }
 
-// checkState patches how MultiKueue's check stands for a Workload of the manager.
+// checkState patches the state of MultiKueue's check for a Workload of the
+// manager.
 func checkState(workload, state, message, cluster string, retries int) edit {
 	return patch("kwok-mgr", "Workload/"+workload, fmt.Sprintf(
 		`{status: {clusterName: %s, admissionChecks: [{name: multikueue, state: %s, message: %q, retryCount: %d, lastTransitionTime: "2026-11-20T23:25:00Z"}]}}`,
@@ -370,8 +371,8 @@ spec: {queueName: user-queue, active: true}, status: {clusterName: worker1}}`)},
 	}
 }
 
-// TestRunningMerges checks that a lost worker is one finding, with all its Jobs,
-// and that findings that say less are dropped.
+// TestRunningMerges checks that a lost worker is one finding with all its
+// Jobs, and that less specific findings are dropped.
 func TestRunningMerges(t *testing.T) {
 	two := []edit{
 		conditions("kwok-mgr", "MultiKueueCluster/worker1", "Active=False ClientConnectionFailed connection refused"),

@@ -16,8 +16,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// dispatchedThrough is a Job that was dispatched, on a manager, and its mirror as it is
-// seen through several contexts of one worker, as "context=clusterUID".
+// dispatchedThrough is a dispatched Job on a manager, and its mirror as seen
+// through several contexts of one worker, each given as "context=clusterUID".
 func dispatchedThrough(mark delegation.Place, contexts ...string) *inspect.Inventory {
 	now := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 	job := func(context, clusterUID, uid string) *inspect.Job {
@@ -58,8 +58,8 @@ func dispatchedThrough(mark delegation.Place, contexts ...string) *inspect.Inven
 	return inspect.NewInventory(now, clusters, addresses)
 }
 
-// TestOneMirrorThroughTwoContexts: a healthy mirror that is seen through two contexts
-// runs once, and nothing is wrong with it.
+// TestOneMirrorThroughTwoContexts checks that a healthy mirror that is seen
+// through two contexts counts as one run, without findings.
 func TestOneMirrorThroughTwoContexts(t *testing.T) {
 	mark := delegation.Place{ClusterUID: "w", Namespace: "ml", Name: "train", UID: "the-mirror"}
 	for _, contexts := range [][]string{{"kb-dev=", "kwok-kb=w"}, {"kwok-kb=w", "kb-dev="}, {"kb-dev=", "other-dev="}} {
@@ -68,8 +68,9 @@ func TestOneMirrorThroughTwoContexts(t *testing.T) {
 	}
 }
 
-// TestMarkOfUnknownCluster: a mirror is known by its uid, whatever its cluster was called
-// when it was made; and it is gone only where that cluster was certainly looked at.
+// TestMarkOfUnknownCluster checks that a mirror is identified by its UID,
+// whatever its mark calls the cluster, and is reported as missing only if
+// that cluster was certainly read.
 func TestMarkOfUnknownCluster(t *testing.T) {
 	for name, tt := range map[string]struct {
 		cluster  string
@@ -91,8 +92,8 @@ func TestMarkOfUnknownCluster(t *testing.T) {
 	}
 }
 
-// TestSharedAuthority: where one certificate authority stands behind several clusters, a
-// worker that we have no context for is not taken for another one that it signed for.
+// TestSharedAuthority checks that if several clusters share a certificate
+// authority, a worker without a context is not mistaken for another one.
 func TestSharedAuthority(t *testing.T) {
 	v := inventory(t, recordings+"/running")
 	var clusters []*inspect.Facts

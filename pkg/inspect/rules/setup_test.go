@@ -31,12 +31,14 @@ func kueueWith(context, version, config string, ready int, args ...string) []edi
 	}
 }
 
-// everywhere is a Kueue of one version on all clusters, with a configuration each.
+// everywhere is a Kueue of one version on all clusters, with one
+// configuration each.
 func everywhere(manager, worker string) []edit {
 	return slices.Concat(kueueRuns("kwok-mgr", "v0.19.2", manager), kueueRuns("kwok-w1", "v0.19.2", worker), kueueRuns("kwok-w2", "v0.19.2", worker))
 }
 
-// credential gives the kubeconfig of worker2 a token that is valid until then.
+// credential gives the kubeconfig of worker2 a token that is valid until a
+// time.
 func credential(notAfter string) edit {
 	return patch("kwok-mgr", "Secret/worker2-secret", fmt.Sprintf(`{metadata: {annotations: {jobmanagedby.github.io/credential:
 		'{"kind":"token","user":"system:serviceaccount:kueue-system:manager","notAfter":"%s"}'}}}`, notAfter))
@@ -46,7 +48,7 @@ func class(context, value string) edit {
 	return add(context, `{apiVersion: kueue.x-k8s.io/v1beta2, kind: WorkloadPriorityClass, metadata: {name: high}, value: `+value+`}`)
 }
 
-// kubeconfigOfWorker1 leads to kwok-w1.
+// kubeconfigOfWorker1 points to kwok-w1.
 func kubeconfigOfWorker1() string {
 	return base64.StdEncoding.EncodeToString([]byte(`{apiVersion: v1, kind: Config, clusters: [{name: w, cluster: {server: "https://127.0.0.1:32758"}}]}`))
 }
@@ -172,8 +174,8 @@ func accessCases() []testCase {
 	}
 }
 
-// TestSetupIsSilent: of what only doctor reads, other readings say nothing, and a fleet that is
-// set up well has no finding.
+// TestSetupIsSilent checks that readings without Setup give no findings about
+// what only doctor reads, and that a correct setup has none.
 func TestSetupIsSilent(t *testing.T) {
 	good := testCase{code: "JM4", name: "well", base: "running", edits: append(everywhere("", ""), remove("kwok-mgr", "LocalQueue/only-mgr/*"), quotaOf("kwok-mgr", "cpu", "8"), quotaOf("kwok-w1", "cpu", "4"), quotaOf("kwok-w2", "cpu", "4"))}
 	assert.DeepEqual(t, codesOf(judge(t, good.inventory(t), rules.ForSetup(), 0)), []string(nil))
@@ -185,7 +187,8 @@ func TestSetupIsSilent(t *testing.T) {
 	}
 }
 
-// TestSeverities: what may be meant, or only wastes time, is no error.
+// TestSetupSeverities checks that what may be intended, or only wastes time, is
+// not an error.
 func TestSetupSeverities(t *testing.T) {
 	for name, want := range map[string]inspect.Severity{
 		"JM403 stopped on a worker": inspect.Warning, "JM403 no flavor": inspect.Error, "JM405 in a day": inspect.Warning, "JM405 yesterday": inspect.Error,

@@ -23,20 +23,20 @@ const (
 	workload = "Workload/job-train-1c348"
 )
 
-// sick is a variation of a recorded fleet as it is an hour later, with nothing done since
-// by anybody: what nobody has acted on by then, nobody will.
+// sick is a variation of a recorded fleet one hour later, without any action
+// since: what no controller has done by then, none will do.
 type sick struct {
 	name string
 	base string
-	// edits make it sick; none take rights away.
+	// edits make it sick. None remove rights.
 	edits []edit
-	// codes are what check tells, at its default grace, and says what a person needs to
-	// hear in one of the messages.
+	// codes are the codes that check reports with its default grace period.
+	// says are words that one of the messages must have.
 	codes string
 	says  string
 }
 
-// condition is a condition as a patch has it.
+// condition returns a condition in the form of a patch.
 func condition(kind, status, reason, message string) string {
 	return `{type: ` + kind + `, status: "` + status + `", reason: ` + reason + `, message: "` + message + `", lastTransitionTime: "2026-11-20T23:43:20Z"}`
 }
@@ -49,8 +49,8 @@ var (
 	gotNoRoom   = condition("QuotaReserved", "False", "WaitingForQuota", "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor default-flavor, 1 more needed")
 )
 
-// offered is the Job while it waits for a worker: the copy of its Workload is on worker1,
-// and there is no mirror.
+// offered is the Job while it waits for a worker: worker1 has the copy of its
+// Workload, and there is no mirror.
 func offered(more ...edit) []edit {
 	return append([]edit{
 		patch(mgr, workload, `{status: {clusterName: null, nominatedClusterNames: [worker1, worker2], `+withConditions(gotQuota)+`,
@@ -72,7 +72,7 @@ func deleting(finalizer string) string {
 	return `{metadata: {deletionTimestamp: "2026-11-20T23:43:38Z", finalizers: [` + finalizer + `]}}`
 }
 
-// pods are the mirror's, none of which is ready.
+// pods are the mirror's Pods, none of which is ready.
 func pods(status string) []edit {
 	return []edit{
 		patch(w1, "Pod/*", `{status: `+status+`}`), patch(w1, "Job/train", `{status: {ready: 0}}`), patch(mgr, "Job/train", `{status: {ready: 0}}`),
@@ -97,7 +97,7 @@ func sickOnManager() []sick {
 		{"it lost its quota, and runs on", "running", m(`{status: {admission: null, ` + withConditions(gotNoRoom) + `}}`), "JM130", "has no quota any more"},
 		{"it was preempted, and runs on", "running", m(`{status: {` + withConditions(gotQuota, condition("Evicted", "True", "Preempted", "")) + `}}`), "JM130", "Job default/train was evicted (Preempted)"},
 		{"its Workload is deactivated, and runs on", "running", m(`{spec: {active: false}}`), "JM124 JM130", "its Workload was deactivated"},
-		{"its check is retried, and it runs on", "running", m(`{status: {admissionChecks: [{name: multikueue, state: Retry, message: "Admitting remote lost", lastTransitionTime: "2026-11-20T23:43:38Z"}]}}`), "JM130", "taken back (Retry)"},
+		{"its check is retried, and it runs on", "running", m(`{status: {admissionChecks: [{name: multikueue, state: Retry, message: "Admitting remote lost", lastTransitionTime: "2026-11-20T23:43:38Z"}]}}`), "JM130", "withdrawn (Retry)"},
 		{"its Workload has finished, and it runs on", "running", m(`{status: {` + withConditions(condition("Finished", "True", "Succeeded", "done")) + `}}`), "JM130", "has finished (Succeeded)"},
 		{"it has ended, and its mirror runs on", "running", []edit{patch(mgr, "Job/train", done)}, "JM130", "Job default/train is Complete on kwok-mgr"},
 		{"its mirror has ended, and it has not", "running", []edit{patch(w1, "Job/train", done), patch(w1, "Pod/*", `{status: {phase: Succeeded}}`)}, "JM110", "it still says Running"},
@@ -170,7 +170,7 @@ func sickOnWorkers() []sick {
 	}
 }
 
-// wellWithLess are healthy fleets of which less and less may be seen.
+// wellWithLess are healthy fleets in which less and less is readable.
 func wellWithLess() []sick {
 	var all []sick
 	var kueues []edit
@@ -189,9 +189,8 @@ func wellWithLess() []sick {
 	return all
 }
 
-// stepCases are those of the rules that tell whose turn it is.
-// shortfallCases are those of JM133 to JM135: the Workload of no-quota-on-workers holds 2
-// cpu of its manager's queue.
+// shortfallCases are the cases of JM133 to JM135. The Workload of no-quota-on-workers
+// holds 2 cpu of its manager's queue.
 func shortfallCases() []testCase {
 	const queue = "ClusterQueue/cluster-queue"
 	quota := func(worker, resources string) edit {
@@ -219,6 +218,7 @@ func shortfallCases() []testCase {
 	}
 }
 
+// stepCases are the cases of the rules about missing steps.
 func stepCases() []testCase {
 	const stopped = `{status: {active: 0, ready: 0}}`
 	over := patch(mgr, workload, `{status: {`+withConditions(gotQuota, condition("Evicted", "True", "Preempted", ""))+`}}`)
@@ -249,7 +249,7 @@ func stepCases() []testCase {
 	}
 }
 
-// setLater has a bundle be taken so much later.
+// setLater makes a snapshot be read after some time.
 func setLater(t *testing.T, dir string, by time.Duration) {
 	t.Helper()
 	path := filepath.Join(dir, "snapshot.yaml")
@@ -264,9 +264,10 @@ func setLater(t *testing.T, dir string, by time.Duration) {
 	assert.NilError(t, os.WriteFile(path, []byte(changed), 0o600))
 }
 
-// TestSickVariations: each hop of a Job's way breaks in some way that no recording shows.
-// check says what a person needs to hear, and no more; trace says the same; and nobody is
-// told anything of a healthy fleet, whatever may be seen of it.
+// TestSickVariations breaks each step of a Job's chain in a way that no
+// recording shows. check must report what a user needs and no more, trace
+// must report the same, and a healthy fleet must have no finding, whatever is
+// readable.
 func TestSickVariations(t *testing.T) {
 	for _, s := range append(append(sickOnManager(), sickOnWorkers()...), wellWithLess()...) {
 		t.Run(s.name, func(t *testing.T) {

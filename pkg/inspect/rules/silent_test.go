@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// silentCases are of TrainJobs, whose controller before some version writes no status
-// while they run: what it has made of them tells.
+// silentCases are cases of TrainJobs. Before some version, their controller
+// writes no status while they run, but what it creates shows that they run.
 func silentCases() []testCase {
 	train, other := specimenOf("trainjob"), specimenOf("jobset")
 	given := append(train.workloads("worker1"), train.origin(train.spec, ""))

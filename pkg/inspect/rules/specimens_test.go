@@ -7,19 +7,19 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// specimen is an object of a kind other than Job that MultiKueue has given to the
-// first worker of the recording "running".
+// specimen is an object of a kind other than Job that MultiKueue has given to
+// the first worker of the recording "running".
 type specimen struct {
 	row  delegation.Kind
 	name string
-	// spec and status are those of the mirror; the origin has the owner besides, and
-	// where its status is not copied, originStatus.
+	// spec and status are those of the mirror. The origin also has the owner.
+	// If its status is not copied, the origin has originStatus.
 	spec, status, originStatus string
-	// ended is the status of one that is complete, "" if the kind has none.
+	// ended is the status of a complete object, "" if the kind has none.
 	ended string
-	// suspended is the spec of one that is held back.
+	// suspended is the spec of a suspended object.
 	suspended string
-	// parts are what the mirror's controller makes of it.
+	// parts are the objects that the mirror's controller creates.
 	parts []string
 	// unprebuilt says that the mirror names no Workload.
 	unprebuilt bool
@@ -36,7 +36,7 @@ func kindRow(name string) delegation.Kind {
 	return row
 }
 
-// specimens are one of each kind that MultiKueue can move.
+// specimens returns one of each kind that MultiKueue can dispatch.
 func specimens() []specimen {
 	training := func(kind string) specimen {
 		condition := func(of string) string {
@@ -111,7 +111,8 @@ func (s specimen) mirror() string { return "mirror-of-" + s.name }
 
 func (s specimen) workload() string { return s.row.WorkloadNames(s.name, s.uid(), "")[0] }
 
-// object is one of the specimen's kind; spec may hold its owner already.
+// object returns an object of the specimen's kind. spec may include its
+// owner.
 func (s specimen) object(uid, metadata, spec, status string) string {
 	return s.objectAs(s.row.Resource.GroupVersion().String(), uid, metadata, spec, status)
 }
@@ -123,7 +124,7 @@ func (s specimen) objectAs(apiVersion, uid, metadata, spec, status string) strin
 	return strings.ReplaceAll(strings.ReplaceAll(text, "NAME", s.name), "{{}}", "{}")
 }
 
-// owned is a spec with an owner, where the kind's own has it.
+// owned returns a spec with an owner, in the field of the kind.
 func (s specimen) owned(spec string, owner delegation.Owner) string {
 	switch path := s.row.ManagedBy; len(path) {
 	case 2:
@@ -136,12 +137,12 @@ func (s specimen) owned(spec string, owner delegation.Owner) string {
 
 const inQueue = `labels: {kueue.x-k8s.io/queue-name: user-queue}`
 
-// origin is the object that was submitted, with that spec and status.
+// origin returns the object that was submitted, with a spec and a status.
 func (s specimen) origin(spec, status string) edit {
 	return add("kwok-mgr", s.object(s.uid(), inQueue, s.owned(spec, delegation.MultiKueue), status))
 }
 
-// marks are what MultiKueue puts on a mirror.
+// marks are the labels and annotations that MultiKueue puts on a mirror.
 func (s specimen) marks() string {
 	prebuilt := ""
 	if !s.unprebuilt {
@@ -153,8 +154,8 @@ func (s specimen) marks() string {
 	return `labels: {kueue.x-k8s.io/queue-name: user-queue, kueue.x-k8s.io/multikueue-origin: multikueue}, annotations: {` + strings.TrimSuffix(prebuilt, ", ") + `}`
 }
 
-// copied is the mirror, and what its own controller has made of it: with its marks,
-// as some do.
+// copied adds the mirror and the objects that its own controller created.
+// Those have its marks, as some controllers copy them.
 func (s specimen) copied(context, spec, status string) []edit {
 	edits := []edit{add(context, s.object(s.mirror(), s.marks(), strings.Replace(spec, "{}", "x: y", 1), status))}
 	for _, part := range s.parts {
@@ -163,7 +164,8 @@ func (s specimen) copied(context, spec, status string) []edit {
 	return edits
 }
 
-// part adds something that an object controls: "apiVersion Kind name".
+// part adds an object that another object controls, given as "apiVersion Kind
+// name".
 func (s specimen) part(context, part, owner, metadata string) edit {
 	words := strings.Fields(strings.ReplaceAll(part, "NAME", s.name))
 	status := map[string]string{
@@ -194,7 +196,7 @@ func (s specimen) workloads(worker string) []edit {
 	}
 }
 
-// running is the specimen as it runs on the first worker.
+// running adds the specimen as it runs on the first worker.
 func (s specimen) running() []edit {
 	status, spec := s.status, s.spec
 	if s.originStatus != "" {
@@ -208,7 +210,7 @@ func (s specimen) running() []edit {
 	return append(edits, s.copied("kwok-w1", s.spec, s.status)...)
 }
 
-// waiting is the specimen before any worker has admitted it.
+// waiting adds the specimen before any worker has admitted it.
 func (s specimen) waiting() []edit {
 	held := s.spec
 	if s.suspended != "" {
@@ -226,7 +228,7 @@ func (s specimen) waiting() []edit {
 
 const waitsForQuota = `conditions: [{type: QuotaReserved, status: "False", reason: PendingEvaluation, message: "", lastTransitionTime: ` + since + `}]`
 
-// over is the specimen once it has ended, and MultiKueue has cleaned up.
+// over adds the specimen after it has ended and MultiKueue has cleaned up.
 func (s specimen) over() []edit {
 	return []edit{
 		s.origin(s.spec, s.ended),

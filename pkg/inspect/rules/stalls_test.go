@@ -196,13 +196,13 @@ func toBeRejectedCases() []testCase {
 	}
 }
 
-// TestRecordingsSay checks that of what was done to a fleet a person is told what they
-// need to hear: how bad it is, what is wrong, and what to do.
+// TestRecordingsSay checks that the findings about a fault have what a user
+// needs: how bad it is, what is wrong, and what to do.
 func TestRecordingsSay(t *testing.T) {
 	for _, tt := range []struct {
 		recording, code, name string
 		severity              inspect.Severity
-		// message, remedy and evidence are words that have to be there.
+		// // message, remedy and evidence are words that must be included.
 		message, remedy, evidence []string
 		// always is whether the default grace makes no difference.
 		always bool
@@ -235,7 +235,7 @@ func TestRecordingsSay(t *testing.T) {
 		},
 		{
 			recording: lateJob, code: "JM012", name: "late", severity: inspect.Error,
-			message: []string{"never run: its queue leads to MultiKueue, but managedBy is not set"}, remedy: []string{"recreate late", "--managed-by kueue.x-k8s.io/multikueue"},
+			message: []string{"never run: its queue uses MultiKueue, but managedBy is not set"}, remedy: []string{"recreate late", "--managed-by kueue.x-k8s.io/multikueue"},
 			evidence: []string{"LocalQueue user-queue is inactive"},
 		},
 		{
@@ -244,7 +244,7 @@ func TestRecordingsSay(t *testing.T) {
 		},
 		{
 			recording: "pods-unschedulable", code: "JM049", name: "train", severity: inspect.Warning,
-			message: []string{"0/2 nodes are available", "didn't match Pod's node affinity/selector"}, remedy: []string{"what the pods ask for"},
+			message: []string{"0/2 nodes are available", "didn't match Pod's node affinity/selector"}, remedy: []string{"the requests of the Pods"},
 			evidence: []string{"Pod default/train-"},
 		},
 		{
@@ -286,8 +286,9 @@ func TestRecordingsSay(t *testing.T) {
 	}
 }
 
-// TestUnschedulableHasAGracePeriod: a node may need minutes to come up, so that the default
-// grace is not enough; but no grace is none.
+// TestUnschedulableHasAGracePeriod checks that an unschedulable Pod gets
+// longer than the default grace period, because a node may need minutes to
+// start, but nothing without one.
 func TestUnschedulableHasAGracePeriod(t *testing.T) {
 	rule, _ := rules.ByCode("JM049")
 	v := inventory(t, recordings+"/pods-unschedulable")
@@ -300,8 +301,8 @@ func TestUnschedulableHasAGracePeriod(t *testing.T) {
 	}
 }
 
-// TestWhoTookItsRoom: whichever rule tells of what lost its room, it names who took it,
-// wherever what names it was read.
+// TestWhoTookItsRoom checks that every rule about lost quota names the
+// Workload that took it, wherever its name was read.
 func TestWhoTookItsRoom(t *testing.T) {
 	const message = "Preempted to accommodate a workload (UID: u-high, JobUID: j-high) due to prioritization in the ClusterQueue"
 	high := func(context string) edit {

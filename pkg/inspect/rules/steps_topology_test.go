@@ -10,8 +10,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// TestTopologyIsStillToCome: where Kueue has quota for a Workload and waits for places in a
-// topology, on the worker and, copied from there, on the management cluster, nobody is late.
+// TestTopologyIsStillToCome checks that no step is overdue while Kueue has
+// reserved quota for a Workload and waits for its topology, on the worker
+// and, copied from there, on the management cluster.
 func TestTopologyIsStillToCome(t *testing.T) {
 	for _, reason := range []string{kueue.DelayedTopology, "NoReservation"} {
 		waits := `{status: {` + withConditions(gotQuota, condition("Admitted", "False", reason, "there are pending delayed topology requests")) + `}}`

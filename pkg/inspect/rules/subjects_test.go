@@ -13,8 +13,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// TestEveryFinding looks at the findings of every recording and of every case of a rule. Their
-// messages stand alone, and docs/reliability.md says which of their fixes are run.
+// TestEveryFinding checks the findings of every recording and of every case
+// of a rule. Their messages must stand alone, and docs/reliability.md must
+// say which of their fixes are run.
 func TestEveryFinding(t *testing.T) {
 	var findings []inspect.Finding
 	entries, err := os.ReadDir(recordings)
@@ -69,7 +70,7 @@ func named(t *testing.T, f *inspect.Finding) {
 	assert.Check(t, first != "it" && first != "its", "%s: %s", f.Code, f.Message)
 }
 
-// changes says whether a fix has a command that changes something.
+// changes reports whether a fix has a command that changes something.
 func changes(f *inspect.Finding) bool {
 	for _, verb := range []string{"delete", "patch", "create", "label", "annotate", "recreate", "dispatch", "apply", "edit", "cancel", "scale", "rollout"} {
 		for _, fix := range f.Fixes {

@@ -11,7 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// secondJob is a Job that got quota on the management cluster at a time, and waits for worker1.
+// secondJob is a Job that got quota on the management cluster at a given
+// time, and waits for worker1.
 func secondJob(at string) []edit {
 	return []edit{
 		add(mgr, `{apiVersion: batch/v1, kind: Job, metadata: {name: second, namespace: default, uid: second-uid, creationTimestamp: "`+at+`",
@@ -55,8 +56,9 @@ func disconnected(cluster string) edit {
 	return patch(mgr, "MultiKueueCluster/"+cluster, `{status: {`+withConditions(condition("Active", "False", "ClientConnectionFailed", "Unauthorized"))+`}}`)
 }
 
-// TestUnreachedWorkerIsOneFinding: Jobs behind workers that nothing reaches are one finding, which
-// puts the credentials first. None of them counts as behind.
+// TestUnreachedWorkerIsOneFinding checks that Jobs behind workers that
+// nothing reaches are one finding, which names the credentials first. None of
+// them counts as behind.
 func TestUnreachedWorkerIsOneFinding(t *testing.T) {
 	c := unreachedCases()[0]
 	found := judge(t, c.make(t), rules.All(), 0)

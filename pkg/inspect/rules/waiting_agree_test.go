@@ -12,9 +12,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// TestPlacementsAgree: rules and placements read the same from what Kueue writes, whichever
-// version wrote it. A finding is an error if the Workload never runs, a warning if that is
-// uncertain, and a note if it only waits.
+// TestPlacementsAgree checks that rules and placements agree about what Kueue
+// writes, in every version. A finding is an error if the Workload never runs,
+// a warning if that is uncertain, and information if it only waits.
 func TestPlacementsAgree(t *testing.T) {
 	const (
 		assign = "couldn't assign flavors to pod set main: "
@@ -58,7 +58,7 @@ func TestPlacementsAgree(t *testing.T) {
 	}
 }
 
-// verdictByRules is what the findings about waits on workers come to.
+// verdictByRules returns the verdict of the findings about waits on workers.
 func verdictByRules(t *testing.T, v *inspect.Inventory) inspect.Verdict {
 	t.Helper()
 	quota, _ := rules.ByCode("JM029")
@@ -70,8 +70,8 @@ func verdictByRules(t *testing.T, v *inspect.Inventory) inspect.Verdict {
 	}[found[0].Severity]
 }
 
-// verdictByPlacement is that on a worker whose quota cannot be read, so that Kueue's words
-// decide.
+// verdictByPlacement returns the verdict on a worker whose quota cannot be
+// read, so that Kueue's message decides.
 func verdictByPlacement(t *testing.T, v *inspect.Inventory) inspect.Verdict {
 	t.Helper()
 	f := v.Facts("kwok-w1")

@@ -10,9 +10,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// TestFixesOfWaits: a wait has the same fixes on the manager (JM019) and on workers
-// (JM029), whichever Kueue wrote it, and none deletes the Job. The messages are
-// those of recordings.
+// TestFixesOfWaits checks that a wait has the same fixes on the manager
+// (JM019) and on workers (JM029), in every version of Kueue, and that none
+// deletes the Job. The messages come from recordings.
 func TestFixesOfWaits(t *testing.T) {
 	const assign = "couldn't assign flavors to pod set main: "
 	for name, tt := range map[string]struct{ reason, message, says, fix string }{
@@ -51,7 +51,8 @@ func TestFixesOfWaits(t *testing.T) {
 	}
 }
 
-// TestRaiseQuotaOfWorker: the fix sets the quota of the worker that lacks least.
+// TestRaiseQuotaOfWorker checks that the fix sets the quota of the worker
+// that lacks least.
 func TestRaiseQuotaOfWorker(t *testing.T) {
 	over := func(limit string) string {
 		return withoutQuota("ExceedsMaxQuota", "insufficient quota for cpu in flavor default-flavor, previously considered podsets requests (0) + current podset request (5) > maximum capacity ("+limit+")")
@@ -64,8 +65,8 @@ func TestRaiseQuotaOfWorker(t *testing.T) {
 	assert.Assert(t, strings.Contains(found[0].Fixes[1].Shell(), `"path":"/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota","value":"2"`))
 }
 
-// TestTimedOut: nobody deactivated a Workload that ran out of time, and Kueue undoes its
-// activation.
+// TestTimedOut checks a Workload that ran out of time: no user deactivated
+// it, and Kueue undoes its activation.
 func TestTimedOut(t *testing.T) {
 	timedOut := patch("kwok-mgr", "Workload/job-train-03e73", `{status: {conditions: [
 		{type: QuotaReserved, status: "False", reason: Deactivated, message: The workload is deactivated, lastTransitionTime: "2026-11-22T12:00:00Z"},
@@ -79,7 +80,8 @@ func TestTimedOut(t *testing.T) {
 	assert.Equal(t, found[0].Remedy, "submit it again with a longer kueue.x-k8s.io/max-exec-time-seconds")
 }
 
-// TestOneFindingPerFlavor: Jobs that a fault of one flavor holds on the manager are one finding.
+// TestOneFindingPerFlavor checks that Jobs that a fault of one flavor holds
+// on the manager are one finding.
 func TestOneFindingPerFlavor(t *testing.T) {
 	const fault = `couldn't assign flavors to pod set main: Flavor "default-flavor" does not support TopologyAwareScheduling`
 	c := testCase{base: recordedNoQuota, edits: []edit{backInQueue("NoMatchingFlavor", fault)}}

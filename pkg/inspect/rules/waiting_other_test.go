@@ -10,7 +10,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// otherwiseCases are what Kueue holds, and what is no matter of quota and queues.
+// otherwiseCases are the cases of Workloads that Kueue holds for other
+// reasons than quota and queues.
 func otherwiseCases() []testCase {
 	gates := `{type: BlockedOnPreemptionGates, status: "True", reason: BlockedOnPreemptionGates, message: "", lastTransitionTime: "2026-11-20T23:24:45Z"}, {type: QuotaReserved,`
 	gated := onWorkers("AdmissionGated", "Workload requires preemption, but it's gated")
@@ -43,8 +44,8 @@ func otherwiseCases() []testCase {
 	return append(all, held("not looked at", "PendingEvaluation", "Workload is pending evaluation in the scheduling queue", false, false)...)
 }
 
-// TestHeldOtherwise checks what is told of a wait, and that one that passes by itself is
-// no reason to call anything stuck.
+// TestHeldOtherwise checks the findings about such waits, and that a wait
+// that passes by itself does not count as stuck.
 func TestHeldOtherwise(t *testing.T) {
 	for reason, want := range map[string]struct {
 		severity inspect.Severity
@@ -74,7 +75,8 @@ func TestHeldOtherwise(t *testing.T) {
 	}
 }
 
-// TestQuotaThatIsMade: where MultiKueue writes a manager's quota, nobody is told to.
+// TestQuotaThatIsMade checks that no fix sets a manager's quota that
+// MultiKueue writes.
 func TestQuotaThatIsMade(t *testing.T) {
 	automated := patch("kwok-mgr", "ClusterQueue/cluster-queue", `{status: {conditions: [
 		{type: Active, status: "True", reason: Ready, message: "", lastTransitionTime: "2026-11-20T23:20:00Z"},

@@ -10,9 +10,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// TestWhoPreempts: who takes the room of a Job again and again is named with how often, by
-// whatever Workloads; what a worker repeats of what its manager says is not counted twice. A
-// Workload that is gone is named by its own event.
+// TestWhoPreempts checks that the finding names the owner that preempts a Job
+// repeatedly, and how often, over all its Workloads. What a worker repeats
+// from its manager is not counted twice. A deleted Workload is named by its
+// own event.
 func TestWhoPreempts(t *testing.T) {
 	const took = "Preempted to accommodate a workload (UID: %s, JobUID: UNKNOWN) due to prioritization in the ClusterQueue"
 	event := func(context, id, uid string, count int) edit {

@@ -9,8 +9,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// TestQuotaThatIsSetAboveTheSpec: where something else sets the quotas of a ClusterQueue,
-// nobody is told to edit its spec, which would do nothing.
+// TestQuotaThatIsSetAboveTheSpec checks that no fix edits the spec of a
+// ClusterQueue whose quotas something else sets, because the edit would have
+// no effect.
 func TestQuotaThatIsSetAboveTheSpec(t *testing.T) {
 	const orchestrated = `{status: {effectiveQuotas: {orchestratorRef: {kind: QuotaPlan, name: nightly}, resourceGroups: []}}}`
 	for _, code := range []string{"JM019", "JM029"} {
@@ -31,7 +32,8 @@ func TestQuotaThatIsSetAboveTheSpec(t *testing.T) {
 	}
 }
 
-// TestQuotaAfterPreemption: who has lost their room is told no other way to more of it.
+// TestQuotaAfterPreemption checks that a preempted Job gets no other fix for
+// more quota.
 func TestQuotaAfterPreemption(t *testing.T) {
 	c := testCase{base: recordedNoQuota, edits: []edit{
 		patch("kwok-mgr", waitingWorkload, `{status: {admission: null, clusterName: null, nominatedClusterNames: null, admissionChecks: null, conditions: [
@@ -47,7 +49,8 @@ func TestQuotaAfterPreemption(t *testing.T) {
 	assert.Assert(t, strings.Contains(found[0].Remedy, "in the quota orchestrator: it sets the quota of ClusterQueue cluster-queue"), found[0].Remedy)
 }
 
-// TestCircleOfCohorts: a ClusterQueue in a circle of cohorts lacks nothing itself.
+// TestCircleOfCohorts checks that a ClusterQueue in a circle of cohorts is
+// not said to lack something itself.
 func TestCircleOfCohorts(t *testing.T) {
 	const circle = `{status: {conditions: [{type: Active, status: "False", reason: CohortCycleDetected, message: "cohort cycle", lastTransitionTime: "2026-11-20T23:20:00Z"}]}}`
 	for code, edits := range map[string][]edit{
@@ -67,8 +70,8 @@ func TestCircleOfCohorts(t *testing.T) {
 	}
 }
 
-// TestPriorityClassThatIsMissing: Kueue is at work, and says what keeps it from making a
-// Workload.
+// TestPriorityClassThatIsMissing checks that Kueue counts as working if it
+// reports why it creates no Workload.
 func TestPriorityClassThatIsMissing(t *testing.T) {
 	c := testCase{base: "managed-by-missing", edits: []edit{
 		remove("kwok-mgr", "Workload/default/job-train-f2552"),

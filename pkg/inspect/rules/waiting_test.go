@@ -20,8 +20,8 @@ func waitingCases() []testCase {
 	)
 }
 
-// The Workload of no-quota-on-workers, of which most cases here are made, and that
-// of kueue-down-on-workers.
+// The Workload of no-quota-on-workers, on which most cases here are based,
+// and that of kueue-down-on-workers.
 const (
 	recordedNoQuota   = "no-quota-on-workers"
 	waitingWorkload   = "Workload/job-train-aa7b6"
@@ -35,7 +35,7 @@ func withoutQuota(reason, message string) string {
 		{type: QuotaReserved, status: "False", reason: %s, message: %q, lastTransitionTime: "2026-11-20T23:24:45Z"}]}}`, reason, message)
 }
 
-// backInQueue takes the quota on the management cluster away.
+// backInQueue removes the quota on the management cluster.
 func backInQueue(reason, message string) edit {
 	e := patch("kwok-mgr", waitingWorkload, withoutQuota(reason, message))
 	e.patch = strings.Replace(e.patch, "admission: null", "admission: null, admissionChecks: null, nominatedClusterNames: null", 1)
@@ -142,7 +142,7 @@ func managerRoomCases() []testCase {
 	}
 }
 
-// noNomination is the state in which nobody has nominated a cluster, with these
+// noNomination is the state in which no cluster is nominated, with these
 // other checks.
 func noNomination(others string) []edit {
 	return []edit{
@@ -234,7 +234,7 @@ func nominatedPartCases() []testCase {
 	}
 }
 
-// TestWaitingFindings checks how findings of one cause are told.
+// TestWaitingFindings checks how findings with one cause are reported.
 func TestWaitingFindings(t *testing.T) {
 	const namesQueue = `{metadata: {labels: {kueue.x-k8s.io/queue-name: user-queue}}}`
 	cases := map[string]struct {

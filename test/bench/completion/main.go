@@ -1,7 +1,6 @@
-// Command completion measures how long a shell waits for the names of very many
-// Jobs when TAB is pressed, beside a raw download of the same Jobs' metadata and
-// beside what kubectl itself takes to complete them, all in one run on one real
-// cluster. It prints medians and ratios.
+// Command completion measures how long a shell waits for the names of a great many Jobs when TAB
+// is pressed, compared to a raw download of the same Jobs' metadata and to kubectl's own
+// completion, all in one run on one real cluster. It prints medians and ratios.
 package main
 
 import (
@@ -76,7 +75,7 @@ func run(ctx context.Context, programs, binary, file string, runs, jobs int) (er
 	if err != nil {
 		return err
 	}
-	// It takes connections, and never says a word.
+	// It accepts connections, and never answers.
 	hangs, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -124,15 +123,15 @@ func fill(ctx context.Context, config *rest.Config, n int) error {
 	return fixture.Create(ctx, client, jobs...)
 }
 
-// shell runs what a shell runs when TAB is pressed.
+// shell runs the programs that a shell runs when TAB is pressed.
 type shell struct {
 	ctx context.Context
-	// path is the folder with the plugin and its script, programs that with kubectl.
+	// path is the directory of the plugin and its script, programs that of kubectl.
 	path, programs string
 	env            []string
 }
 
-// newShell installs the plugin and its script in a folder of its own.
+// newShell installs the plugin and its script in a separate directory.
 func newShell(ctx context.Context, set *clusters.Set, dir, binary string) (*shell, error) {
 	s := &shell{ctx: ctx, path: filepath.Join(dir, "bin"), programs: set.Programs}
 	s.env = append(os.Environ(), "PATH="+s.path+string(os.PathListSeparator)+set.Programs+string(os.PathListSeparator)+os.Getenv("PATH"), "KUBECONFIG="+set.Kubeconfig)
@@ -149,7 +148,7 @@ func newShell(ctx context.Context, set *clusters.Set, dir, binary string) (*shel
 	return s, nil
 }
 
-// patient is a shell that waits for as long as it takes.
+// patient returns a shell without a time limit.
 func (s *shell) patient() *shell {
 	p := *s
 	p.env = append(slices.Clone(s.env), "KUBECTL_JOBS_MANAGEDBY_COMPLETION_TIMEOUT=1m")
@@ -166,31 +165,30 @@ func (s *shell) command(program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// complete runs a program from its start to its end, and counts choices.
+// complete runs a program from start to end, and counts choices.
 func (s *shell) complete(program string, args ...string) func() (int, error) {
 	return func() (int, error) {
 		out, err := s.command(program, args...).Output()
-		// The last line is for the shell.
+		// The last line is the directive.
 		return bytes.Count(out, []byte("\n")) - 1, err
 	}
 }
 
-// measurement is something to measure; run says how much came of it.
+// measurement is a named measurement; run returns the number of choices.
 type measurement struct {
 	name string
 	run  func() (int, error)
 }
 
-// compare measures all of them in turn, and prints them beside the first. How many
-// choices there were is the least of all runs: those that the time was not enough
-// for have fewer.
+// compare runs all measurements in turn, and prints them next to the first. The number of choices
+// is the least of all runs, because a run that reaches the time limit has fewer.
 func compare(runs int, measurements ...measurement) (figs []figures.Figure, err error) {
 	walls := make([][]time.Duration, len(measurements))
 	least := make([]int, len(measurements))
 	for round := range runs + 1 {
 		for i, m := range measurements {
 			if runs == 1 && round == 0 {
-				continue // what takes minutes is not warmed up
+				continue // a run of minutes is not warmed up
 			}
 			start := time.Now()
 			n, err := m.run()
@@ -199,7 +197,7 @@ func compare(runs int, measurements ...measurement) (figs []figures.Figure, err 
 			}
 			wall := time.Since(start)
 			if round == 0 {
-				continue // the first warms caches up
+				continue // the first run warms up caches
 			}
 			if len(walls[i]) == 0 || n < least[i] {
 				least[i] = n
@@ -227,9 +225,8 @@ func compare(runs int, measurements ...measurement) (figs []figures.Figure, err 
 	return figs, w.Flush()
 }
 
-// download reads the metadata of the Jobs as one protobuf document, over a
-// connection of its own, and throws it away. It is compressed on its way, as it is
-// for every client.
+// download reads the metadata of the Jobs as one protobuf document, over a separate connection,
+// and discards it. It is compressed in transit, as for every client.
 func download(ctx context.Context, config *rest.Config) (int, error) {
 	tlsConfig, err := rest.TLSConfigFor(config)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Command dispatch measures how long a change of a mirror's status takes to its
-// origin, watched from outside on two real clusters, with few Jobs in one process
-// and with many.
+// Command dispatch measures how long a change of a mirror's status takes to reach its origin,
+// watched from outside on two real clusters, with few Jobs in one process and with many.
 package main
 
 import (
@@ -86,7 +85,7 @@ func run(ctx context.Context) (err error) {
 			{What: "99 %", Value: round(slowest[1]).String(), Beside: beside + "4.5 s", Is: milliseconds(slowest[1]), Unit: "ms", Goal: 50},
 			{
 				What: "most memory at once", Value: fmt.Sprintf("%.0f MB", float64(peak)/1e6), Is: float64(peak) / 1e6, Unit: "MB", Goal: 80,
-				Why: "the program itself is 46 MB of it, and 20 MB are stacks of those who keep 500 Leases.",
+				Why: "the program itself takes 46 MB, and the goroutines that renew 500 Leases take 20 MB.",
 			},
 		}, requests...),
 	})

@@ -28,8 +28,8 @@ import (
 const (
 	management = "management"
 	worker     = "worker"
-	// beat is the type of the condition that is changed: the Job controller
-	// leaves it alone, and dispatch copies it as any other.
+	// beat is the type of the changed condition: the Job controller leaves it alone, and dispatch
+	// copies it like any other.
 	beat = "bench.example/Beat"
 )
 
@@ -39,15 +39,15 @@ type measured struct {
 	peak int64
 }
 
-// run is one dispatch of so many Jobs, and when each change was seen.
+// dispatchRun is one dispatch of that many Jobs, with the times at which each change was seen.
 type dispatchRun struct {
 	namespace       string
 	jobs            int
 	origins, worker kubernetes.Interface
 
 	mu sync.Mutex
-	// there and here are when the change with that number was seen on the mirror
-	// and on the origin.
+	// there and here are the times at which the change with a number was seen on the mirror and
+	// on the origin.
 	there, here map[int]time.Time
 	lags        []time.Duration
 	all         chan struct{}
@@ -107,8 +107,8 @@ func connect(set *clusters.Set, name string) (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(config)
 }
 
-// follow waits until every mirror says that it is suspended, and its origin too,
-// and changes them then, one after the other.
+// follow waits until every mirror and its origin are reported as suspended, and then changes the
+// mirrors, one after the other.
 func (r *dispatchRun) follow(ctx context.Context, out io.Reader, n int) error {
 	suspended := map[string]bool{}
 	lines := bufio.NewScanner(out)
@@ -148,7 +148,7 @@ func (r *dispatchRun) follow(ctx context.Context, out io.Reader, n int) error {
 	}
 }
 
-// change changes one mirror after the other, at the rate that is wanted.
+// change changes one mirror after the other, at the given rate.
 func (r *dispatchRun) change(ctx context.Context, n int) error {
 	ticker := time.NewTicker(time.Second / time.Duration(*rate))
 	defer ticker.Stop()
@@ -196,16 +196,16 @@ func (r *dispatchRun) watch(ctx context.Context, client kubernetes.Interface, sa
 
 func (r *dispatchRun) sawThere(number int, at time.Time) { r.saw(r.there, number, at) }
 
-// sawHere notes a change on the origin, and with it those of the same Job that it
-// has overtaken.
+// sawHere records a change on the origin, and with it earlier changes of the same Job that it
+// replaced.
 func (r *dispatchRun) sawHere(number int, at time.Time) {
 	for n := number % r.jobs; n <= number; n += r.jobs {
 		r.saw(r.here, n, at)
 	}
 }
 
-// saw notes when a change was seen first on one of the sides. The two are watched
-// by themselves, and news of the second may come in before that of the first.
+// saw records when a change was first seen on one of the sides. The two are watched
+// independently, and the origin's change may arrive first.
 func (r *dispatchRun) saw(side map[int]time.Time, number int, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -28,11 +28,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
-// mostRequests are how many a Job that is dispatched and has finished may cost each side.
+// mostRequests returns the maximum number of requests to each side for a dispatched Job that has
+// finished.
 func mostRequests() map[string]float64 { return map[string]float64{management: 12, worker: 8} }
 
-// counted stands in front of a cluster and counts what is asked for, but for watches, which
-// go on.
+// counted is a proxy of a cluster that counts requests, except watches, which do not end.
 type counted struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -71,8 +71,8 @@ func newCounted(set *clusters.Set, name string) (*counted, error) {
 	return c, nil
 }
 
-// count has so many Jobs dispatched until they have finished, and prints what was asked of
-// each side for each of them.
+// count dispatches that many Jobs until they have finished, and prints the number of requests to
+// each side per Job.
 func count(ctx context.Context, set *clusters.Set, n int) ([]figures.Figure, error) {
 	config, err := clientcmd.LoadFromFile(set.Kubeconfig)
 	if err != nil {
@@ -108,10 +108,10 @@ func count(ctx context.Context, set *clusters.Set, n int) ([]figures.Figure, err
 	if err := cmd.Run(); err != nil {
 		return nil, err
 	}
-	return tellCounts(sides, n), nil
+	return printCounts(sides, n), nil
 }
 
-// finishing creates Jobs that end by themselves once they are dispatched.
+// finishing creates Jobs that end by themselves after their dispatch.
 func finishing(ctx context.Context, set *clusters.Set, namespace string, n int) error {
 	origins, err := connect(set, management)
 	if err != nil {
@@ -133,8 +133,8 @@ func finishing(ctx context.Context, set *clusters.Set, namespace string, n int) 
 	return fixture.Create(ctx, origins, jobs...)
 }
 
-func tellCounts(sides map[string]*counted, n int) []figures.Figure {
-	fmt.Printf("\nrequests for each of %d Jobs that were dispatched and have finished, beside watches\n\n", n)
+func printCounts(sides map[string]*counted, n int) []figures.Figure {
+	fmt.Printf("\nrequests for each of %d Jobs that were dispatched and have finished, besides watches\n\n", n)
 	var figs []figures.Figure
 	for _, name := range []string{management, worker} {
 		c := sides[name]
@@ -150,7 +150,7 @@ func tellCounts(sides map[string]*counted, n int) []figures.Figure {
 		each, most := float64(total)/float64(n), mostRequests()[name]
 		fmt.Printf("%s: %.2f, at most %.0f\n%s\n\n", name, each, most, strings.Join(lines, "\n"))
 		figs = append(figs, figures.Figure{
-			What: "requests to the side of the " + name + " for a Job that has finished, beside watches", Value: fmt.Sprintf("%.2f", each),
+			What: "requests to the side of the " + name + " for a Job that has finished, besides watches", Value: fmt.Sprintf("%.2f", each),
 			Is: each, Unit: "requests", Goal: most,
 		})
 	}

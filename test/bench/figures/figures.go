@@ -1,5 +1,4 @@
-// Package figures keeps what benchmarks have measured beside the goals for it, and makes a
-// page of it.
+// Package figures stores the results of benchmarks with their goals, and makes a page of them.
 package figures
 
 import (
@@ -12,25 +11,24 @@ import (
 	"time"
 )
 
-// Figure is something that was measured.
+// Figure is the result of one measurement.
 type Figure struct {
-	// What was measured, and Value in words.
+	// What is the name of the measurement, and Value the result in words.
 	What, Value string
-	// Beside is what it was measured beside, in the same run, and that in words; "" for
-	// what stands by itself.
+	// Beside is what it was compared to, in the same run, with that result in words; "" if it was
+	// not compared.
 	Beside string
-	// Is is what the goal is about, in Unit: a ratio, or a figure by itself.
+	// Is is the number for the goal, in Unit: a ratio, or a single figure.
 	Is   float64
 	Unit string
-	// Goal is the most that Is may be, or, where AtLeast is set, the least; 0 where nobody
-	// has set one.
+	// Goal is the maximum of Is or, if AtLeast is set, the minimum; 0 if there is none.
 	Goal    float64
 	AtLeast bool
-	// Why tells of a goal that is not met why it is not.
+	// Why is the reason for a goal that is not met.
 	Why string
 }
 
-// Met says whether the goal is met.
+// Met reports whether the goal is met.
 func (f Figure) Met() bool {
 	return f.Goal == 0 || f.AtLeast && f.Is >= f.Goal || !f.AtLeast && f.Is <= f.Goal
 }
@@ -45,17 +43,17 @@ func (f Figure) goal() string {
 	return fmt.Sprintf("at most %.4g %s", f.Goal, f.Unit)
 }
 
-// Section is what one benchmark has measured.
+// Section has the results of one benchmark.
 type Section struct {
 	Title string
-	// How tells how it was measured, in a sentence.
+	// How describes how it was measured, in a sentence.
 	How     string
 	Machine string
 	At      time.Time
 	Figures []Figure
 }
 
-// Missed are the goals of a section that are not met, in words.
+// Missed returns the goals of a section that are not met, in words.
 func (s *Section) Missed() []string {
 	var missed []string
 	for _, f := range s.Figures {
@@ -66,7 +64,7 @@ func (s *Section) Missed() []string {
 	return missed
 }
 
-// Save keeps a section in a file, and fails where a goal is not met, after that.
+// Save stores a section in a file, and then returns an error if a goal is not met.
 func Save(file string, s Section) error {
 	s.Machine, s.At = machine(), time.Now().UTC()
 	if file != "" {
@@ -87,30 +85,54 @@ func Save(file string, s Section) error {
 	return nil
 }
 
-// Page writes what is kept in files, those that are there, as a page.
-func Page(page, head string, files []string) error {
+// marker precedes the section of each benchmark on the page, with its name.
+const marker = "\n<!-- benchmark: "
+
+// Page writes head and the sections of the named benchmarks to a file. The figures of a benchmark
+// are in NAME.json in dir. A benchmark without that file keeps the section that the page has.
+func Page(page, head, dir string, names []string) error {
+	sections, err := readSections(page)
+	if err != nil {
+		return err
+	}
 	var b strings.Builder
 	b.WriteString(head)
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if os.IsNotExist(err) {
-			continue
-		}
-		var s Section
-		if err == nil {
-			err = json.Unmarshal(text, &s)
-		}
-		if err != nil {
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(dir, name+".json"))
+		switch {
+		case err == nil:
+			var s Section
+			if err := json.Unmarshal(text, &s); err != nil {
+				return err
+			}
+			fmt.Fprintf(&b, "%s%s -->\n", marker, name)
+			s.write(&b)
+		case !os.IsNotExist(err):
 			return err
+		case sections[name] != "":
+			fmt.Fprintf(&b, "%s%s -->\n%s", marker, name, sections[name])
 		}
-		s.write(&b)
 	}
 	return os.WriteFile(page, []byte(b.String()), 0o644)
 }
 
+// readSections returns the sections of a page by the names of their benchmarks.
+func readSections(page string) (map[string]string, error) {
+	text, err := os.ReadFile(page)
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	sections := map[string]string{}
+	for _, part := range strings.Split(string(text), marker)[1:] {
+		name, section, _ := strings.Cut(part, " -->\n")
+		sections[name] = section
+	}
+	return sections, nil
+}
+
 func (s *Section) write(b *strings.Builder) {
-	fmt.Fprintf(b, "\n## %s\n\n%s Measured at %s on %s.\n\n", s.Title, s.How, s.At.Format("2006-01-02 15:04 MST"), s.Machine)
-	b.WriteString("| what | measured | beside, in the same run | is | goal | met |\n|---|---|---|---|---|---|\n")
+	fmt.Fprintf(b, "## %s\n\n%s Measured at %s on %s.\n\n", s.Title, s.How, s.At.Format("2006-01-02 15:04 MST"), s.Machine)
+	b.WriteString("| what | measured | compared with, in the same run | is | goal | met |\n|---|---|---|---|---|---|\n")
 	for _, f := range s.Figures {
 		met := "yes"
 		if !f.Met() {
@@ -134,7 +156,7 @@ func orNone(text string) string {
 	return text
 }
 
-// Median is the middle one of some values.
+// Median returns the median of some values.
 func Median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[len(sorted)/2]

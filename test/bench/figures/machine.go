@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// machine tells what this machine is, and how busy others keep it.
+// machine describes this machine, and its load.
 func machine() string {
 	name := runtime.GOARCH
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {

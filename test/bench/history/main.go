@@ -1,19 +1,13 @@
-// Command history measures history of thousands of Jobs that MultiKueue ran, next to a raw download
-// of the Jobs and Workloads that it reads, in one run.
+// Command history measures history of thousands of Jobs that MultiKueue ran, compared to a raw
+// download of the Jobs and Workloads that it reads, in one run.
 //
 // It takes some minutes: it brings up a cluster and creates 20,000 objects.
 package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
-	"strconv"
-	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -24,6 +18,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/bench/figures"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/bench/filled"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/bench/measure"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/bench/multikueue"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/clusters"
@@ -38,51 +33,15 @@ const (
 )
 
 func main() {
-	programs := flag.String("programs", "bin/clusters", "directory with the control plane's programs")
-	plugin := flag.String("plugin", "bin/kubectl-jobmanagedby", "the plugin's binary")
-	file := flag.String("figures", "", "file to keep what was measured in")
-	runs := flag.Int("runs", 5, "how often each thing is measured")
-	howMany := flag.Int("jobs", 10000, "how many Jobs finished")
-	kubeconfig := flag.String("fill", "", "kubeconfig of a cluster to fill; for the benchmark itself")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	var err error
-	if *kubeconfig != "" {
-		err = fill(ctx, &clusters.Set{Kubeconfig: *kubeconfig}, *howMany)
-	} else {
-		err = run(ctx, *programs, *plugin, *file, *runs, *howMany)
-	}
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	filled.Main(filled.Benchmark{
+		Names: []string{manager}, Jobs: "how many Jobs finished", Fill: fill,
+		Measure: func(ctx context.Context, r filled.Run) error {
+			return compare(ctx, r.Set, r.Plugin, r.File, r.Runs, r.HowMany)
+		},
+	})
 }
 
-func run(ctx context.Context, programs, plugin, file string, runs, howMany int) (err error) {
-	dir, err := os.MkdirTemp("", "jobmanagedby-bench-")
-	if err != nil {
-		return err
-	}
-	set, err := clusters.Up(ctx, clusters.Config{Programs: programs, Dir: dir, Names: []string{manager}, Nodes: 1})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, set.Down()) }()
-	// A process that is started counts as its own peak what its parent's memory once was.
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	filler := exec.CommandContext(ctx, self, "-fill", set.Kubeconfig, "-jobs", strconv.Itoa(howMany))
-	filler.Stdout, filler.Stderr = os.Stdout, os.Stderr
-	if err := filler.Run(); err != nil {
-		return err
-	}
-	return compare(ctx, set, plugin, file, runs, howMany)
-}
-
-// What is measured, by its name.
+// The names of the measurements.
 const (
 	raw     = "raw download of the Workloads and Jobs"
 	history = "history -A"

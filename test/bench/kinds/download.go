@@ -16,7 +16,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/kinds"
 )
 
-// chunk is how many objects are asked for at once, as kubectl does.
+// chunk is the number of objects per request, as in kubectl.
 const chunk = 500
 
 // downloads are the lists of one cluster.
@@ -34,8 +34,7 @@ func newDownloads(config *rest.Config, samples []kinds.Sample) *downloads {
 	return d
 }
 
-// run reads all lists one after the other, over one new connection, and throws them
-// away.
+// run reads all lists one after the other, over one new connection, and discards them.
 func (d *downloads) run(ctx context.Context) (sample, error) {
 	tls, err := rest.TLSConfigFor(d.config)
 	if err != nil {
@@ -85,8 +84,8 @@ func download(ctx context.Context, transport http.RoundTripper, address string) 
 	}
 }
 
-// next finds the token for the next chunk without parsing what is thrown away. It
-// stands in front of the items or behind them.
+// next finds the token for the next chunk without parsing the chunk. It is before the items or
+// after them.
 func next(body []byte) string {
 	const near = 1 << 10
 	for _, part := range [][]byte{body[:min(near, len(body))], body[max(0, len(body)-near):]} {

@@ -17,7 +17,7 @@ import (
 
 const namespace = "bench"
 
-// fill has a cluster serve the kinds, and creates so many objects of each.
+// fill installs the kinds in a cluster, and creates that many objects of each.
 func fill(ctx context.Context, config *rest.Config, samples []kinds.Sample, objects int) error {
 	if err := kinds.Install(ctx, config, kinds.Known, kinds.Others); err != nil {
 		return err
@@ -44,7 +44,7 @@ func fill(ctx context.Context, config *rest.Config, samples []kinds.Sample, obje
 	return group.Wait()
 }
 
-// create creates one object, which runs; what is made of templates is held back.
+// create creates one object, which runs; an object with templates is suspended.
 func create(ctx context.Context, client dynamic.Interface, s *kinds.Sample, n int) error {
 	o := s.New(namespace, fmt.Sprintf("%s-%03d", s.Kind.Name, n))
 	grow(o.Object["spec"])
@@ -63,8 +63,8 @@ func create(ctx context.Context, client dynamic.Interface, s *kinds.Sample, n in
 	return s.Report(ctx, client, created, "running")
 }
 
-// grow gives an object the size of what people run, 5 to 10 kB: each of its containers
-// has settings, of which objects with several have more.
+// grow gives an object a realistic size of 5 to 10 kB: each of its containers gets settings, so
+// objects with several containers have more.
 func grow(value any) {
 	switch v := value.(type) {
 	case []any:

@@ -1,6 +1,5 @@
-// Command kinds measures how long ls takes to list twenty kinds over three contexts,
-// beside raw downloads of the same lists, all in one run, and prints medians and the
-// ratio.
+// Command kinds measures how long ls takes to list twenty kinds on three contexts, compared to
+// raw downloads of the same lists, all in one run, and prints medians and the ratio.
 //
 // It takes some minutes: it brings up three clusters and creates 12,000 objects.
 package main
@@ -41,7 +40,7 @@ func main() {
 	}
 }
 
-// names are what ls is asked for: all kinds that have managedBy, and one that has not.
+// names is the value of --kinds: all kinds with managedBy, and one without.
 const names = "all,leaderworkerset"
 
 func run(ctx context.Context, programs, plugin, fixtures, file string, runs, objects int) (err error) {
@@ -49,7 +48,7 @@ func run(ctx context.Context, programs, plugin, fixtures, file string, runs, obj
 	if err != nil {
 		return err
 	}
-	// As many as names means.
+	// The kinds that names selects.
 	samples = slices.DeleteFunc(samples, func(s kinds.Sample) bool { return s.Kind.IsUnmanaged() && s.Kind.Name != "leaderworkerset" })
 	dir, err := os.MkdirTemp("", "jobmanagedby-bench-")
 	if err != nil {
@@ -82,11 +81,11 @@ type bench struct {
 	ctx                       context.Context
 	plugin, kubeconfig, cache string
 	runs                      int
-	// file is where what was measured is kept.
+	// file is the file for the results.
 	file string
 }
 
-// sample is what one run took, and how much it read or printed.
+// sample has the duration of one run, and the bytes that it read or printed.
 type sample struct {
 	wall  time.Duration
 	bytes int64
@@ -123,7 +122,7 @@ func (b *bench) compare(howMany, objects, contexts int, downloads []*downloads) 
 			if err != nil {
 				return err
 			}
-			if round > 0 { // the first warms caches up
+			if round > 0 { // the first run warms up caches
 				samples[i] = append(samples[i], s)
 			}
 		}
@@ -159,7 +158,7 @@ func median(samples []sample) sample {
 	return sorted[len(sorted)/2]
 }
 
-// ls measures the plugin from its start to its end.
+// ls measures the plugin from start to end.
 func (b *bench) ls() (sample, error) {
 	cmd := exec.CommandContext(b.ctx, b.plugin, "ls", "-A", "--all-contexts", "--kinds", names, "--kubeconfig", b.kubeconfig, "--cache-dir", b.cache)
 	var out counter

@@ -12,10 +12,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/clusters"
 )
 
-// far writes a kubeconfig in which every cluster is a round trip away, as
-// clusters in other places are, and returns its name. On one machine, clusters
-// that are asked at once take the processors from each other; what asking them at
-// once is good for shows only where time goes by on the way.
+// far writes a kubeconfig in which every cluster is a round trip away, like clusters in other
+// places, and returns its name. On one machine, clusters that are asked concurrently compete for
+// the processors, so the benefit of asking them concurrently shows only with latency.
 func far(ctx context.Context, set *clusters.Set, roundTrip time.Duration) (string, error) {
 	config, err := clientcmd.LoadFromFile(set.Kubeconfig)
 	if err != nil {
@@ -38,7 +37,7 @@ func far(ctx context.Context, set *clusters.Set, roundTrip time.Duration) (strin
 	return path, clientcmd.WriteToFile(*config, path)
 }
 
-// forward passes connections on to an address, both ways with a delay.
+// forward forwards connections to an address, with a delay in both directions.
 func forward(ctx context.Context, listener net.Listener, address string, delay time.Duration) {
 	for {
 		client, err := listener.Accept()
@@ -55,8 +54,8 @@ func forward(ctx context.Context, listener net.Listener, address string, delay t
 	}
 }
 
-// pass copies from one connection to the other. What is read is written when its
-// delay is over; meanwhile more is read, so that the way is long but not narrow.
+// pass copies from one connection to the other. Data is written after its delay; meanwhile more
+// is read, so that the connection has latency but full bandwidth.
 func pass(from, to net.Conn, delay time.Duration) {
 	type packet struct {
 		due  time.Time

@@ -1,5 +1,5 @@
-// Command ls measures ls on real API servers beside kubectl and a raw
-// download of the same list, all in one run, and prints medians and ratios.
+// Command ls measures ls on real API servers compared to kubectl and to a raw download of the
+// same list, all in one run, and prints medians and ratios.
 //
 // It takes some minutes: it brings up three clusters and creates 50,000 Jobs.
 package main
@@ -91,7 +91,7 @@ func run(ctx context.Context, programs, plugin, file string, runs, jobs int, onl
 	return fmt.Errorf("there is nothing called %q to be measured", only)
 }
 
-// all measures everything but slow lines.
+// all measures everything except slow lines.
 func (b *bench) all(set *clusters.Set, plugin, file string, jobs int) error {
 	one, err := set.Config("one")
 	if err != nil {
@@ -167,7 +167,7 @@ func (b *bench) overMany(set *clusters.Set, plugin, file string, jobs int) error
 	})
 }
 
-// What is measured, by its name.
+// The names of the measurements.
 const (
 	table     = "ls -A"
 	asJSON    = "ls -A -o json"
@@ -177,8 +177,8 @@ const (
 	raw       = "raw protobuf download"
 )
 
-// listed are the figures of what was listed: of few Jobs, of three clusters, and of many,
-// which are further Jobs more.
+// listed returns the figures of lists: of few Jobs, of three clusters, and of many Jobs, which
+// are further more than few.
 func listed(few, three, many map[string]measure.Sample, further int) []figures.Figure {
 	figs := []figures.Figure{
 		timed(table, few[table], raw, few[raw], 1.25),
@@ -209,10 +209,10 @@ func listed(few, three, many map[string]measure.Sample, further int) []figures.F
 	return figs
 }
 
-// programItself is why the memory is what it is.
+// programItself is the reason for the memory figure.
 const programItself = "about 45 MB are pages of the program itself, most of them Kubernetes' client libraries, which the kernel maps as they are run and may drop at any time; the rest is what was read."
 
-// timed is how long something took beside something else.
+// timed returns the figure of a duration compared to another.
 func timed(what string, took measure.Sample, beside string, other measure.Sample, goal float64) figures.Figure {
 	return figures.Figure{
 		What: what, Value: took.Seconds(), Beside: beside + ": " + other.Seconds(),
@@ -222,7 +222,7 @@ func timed(what string, took measure.Sample, beside string, other measure.Sample
 
 func inMB(s measure.Sample) string { return fmt.Sprintf("%.0f MB", s.Megabytes()) }
 
-// allJobs is where the Jobs of a cluster are.
+// allJobs is the API path of all Jobs of a cluster.
 const allJobs = "/apis/batch/v1/jobs"
 
 // command measures a program with the benchmark's kubeconfig.
@@ -230,8 +230,8 @@ func (b *bench) command(program string, args ...string) func() (measure.Sample, 
 	return measure.Command(b.ctx, program, append(args, "--kubeconfig", b.kubeconfig)...)
 }
 
-// fillApart has another process create Jobs. A process that is started counts as
-// its own peak what its parent's memory once was, so this one has to stay small.
+// fillApart creates Jobs in another process. A started process inherits its parent's peak memory
+// as its own, so this one has to stay small.
 func fillApart(ctx context.Context, set *clusters.Set, cluster string, from, to int) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -242,8 +242,8 @@ func fillApart(ctx context.Context, set *clusters.Set, cluster string, from, to 
 	return cmd.Run()
 }
 
-// fill creates the Jobs number FROM to TO of an order "CLUSTER,FROM,TO": three in
-// four built-in ones, all suspended so that nothing runs beside what is measured.
+// fill creates the Jobs number FROM to TO of an order "CLUSTER,FROM,TO": three in four have the
+// built-in controller, and all are suspended so that nothing runs during the measurement.
 func fill(ctx context.Context, kubeconfig, order string) error {
 	var from, to int
 	cluster, numbers, _ := strings.Cut(order, ",")
@@ -278,10 +278,10 @@ func fill(ctx context.Context, kubeconfig, order string) error {
 	return nil
 }
 
-// roundTrip is how far away clusters in other places are taken to be.
+// roundTrip is the assumed round-trip time of clusters in other places.
 const roundTrip = 100 * time.Millisecond
 
-// compareContexts measures three contexts at once beside each of them alone.
+// compareContexts measures three contexts concurrently, compared to each of them alone.
 func (b *bench) compareContexts(plugin string) (map[string]measure.Sample, error) {
 	return measure.Compare(b.runs,
 		measure.Measurement{Name: atOnce, Run: b.command(plugin, "ls", "-A", "--all-contexts")},

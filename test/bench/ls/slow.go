@@ -21,15 +21,15 @@ import (
 )
 
 const (
-	// narrow is a line of 20 Mbit/s, in kB a second, and wide one that is not narrow.
+	// narrow is the rate of a line of 20 Mbit/s, in kB per second; wide is unlimited.
 	narrow, wide = 2500, 0
-	// distance is how far away its other end is, there and back.
+	// distance is its round-trip time.
 	distance = 80 * time.Millisecond
-	// great is a distance beside which computing does not count.
-	great = time.Second
+	// longDistance is a round-trip time next to which computing does not matter.
+	longDistance = time.Second
 )
 
-// line is a kubeconfig whose first context is behind a line, which is closed in the end.
+// line is a kubeconfig whose first context is behind a slow line; the line has to be stopped.
 type line struct {
 	kubeconfig string
 	proxy      *toxiproxy.Proxy
@@ -66,15 +66,15 @@ func (b *bench) newLine(set *clusters.Set, rate int64, there time.Duration) (*li
 	return l, clientcmd.WriteToFile(*config, l.kubeconfig)
 }
 
-// slowly measures ls over a slow line beside a compressed download over the same, and how
-// many round trips go by before anything is shown.
+// slowly measures ls over a slow line, compared to a compressed download over the same line, and
+// the number of round trips before the first output.
 func (b *bench) slowly(set *clusters.Set, plugin string) ([]figures.Figure, error) {
 	slow, err := b.newLine(set, narrow, distance)
 	if err != nil {
 		return nil, err
 	}
 	defer slow.proxy.Stop()
-	far, err := b.newLine(set, wide, great)
+	far, err := b.newLine(set, wide, longDistance)
 	if err != nil {
 		return nil, err
 	}
@@ -102,14 +102,14 @@ func (b *bench) slowly(set *clusters.Set, plugin string) ([]figures.Figure, erro
 	if err != nil {
 		return nil, err
 	}
-	// toxiproxy takes connections at once, and delays what goes over them.
+	// toxiproxy accepts connections at once, and delays only their data.
 	return append(figs, figures.Figure{
 		What: "ls -A -o name --no-headers: until the first row, without TCP's handshake", Value: fmt.Sprintf("%.2f s", took.Seconds()),
-		Beside: fmt.Sprintf("a round trip: %.2f s", great.Seconds()), Is: math.Floor(took.Seconds() / great.Seconds()), Unit: "round trips", Goal: 3,
+		Beside: fmt.Sprintf("a round trip: %.2f s", longDistance.Seconds()), Is: math.Floor(took.Seconds() / longDistance.Seconds()), Unit: "round trips", Goal: 3,
 	}), nil
 }
 
-// untilFirst is how long it takes until a program prints something.
+// untilFirst returns the time until the first output of a program.
 func (b *bench) untilFirst(program string, args ...string) (time.Duration, error) {
 	cmd := exec.CommandContext(b.ctx, program, args...)
 	cmd.Stderr = os.Stderr
@@ -123,7 +123,7 @@ func (b *bench) untilFirst(program string, args ...string) (time.Duration, error
 	}
 	_, err = bufio.NewReader(out).ReadString('\n')
 	took := time.Since(start)
-	// The rest is of no interest.
+	// The rest does not matter.
 	_, _ = cmd.Process.Kill(), cmd.Wait()
 	if err != nil {
 		return 0, fmt.Errorf("%s has printed nothing: %w", cmd, err)

@@ -24,22 +24,22 @@ import (
 )
 
 const (
-	// twenty is how many contexts a large fleet has, of which some are slow and one is dead.
+	// twenty is the number of contexts in a large fleet, of which some are slow and one is dead.
 	twenty, slowOnes = 20, 2
-	// late is how long a slow cluster takes to answer anything.
+	// late is how long a slow cluster takes to answer any request.
 	late = 2 * time.Second
-	// incomplete is the plugin's exit code where a context could not be read.
+	// incomplete is the plugin's exit code if a context could not be read.
 	incomplete = 4
 )
 
-// ofTwenty measures ls of a large fleet beside that of its slowest cluster alone. All of it
-// is one cluster, which goes by another identity behind each context.
+// ofTwenty measures ls of a large fleet, compared to its slowest cluster alone. The whole fleet
+// is one cluster, which has another identity behind each context.
 func (b *bench) ofTwenty(set *clusters.Set, plugin string) ([]figures.Figure, error) {
 	config, err := set.Config("one")
 	if err != nil {
 		return nil, err
 	}
-	kubeconfig, err := many(b.ctx, config, filepath.Dir(set.Kubeconfig))
+	kubeconfig, err := writeManyContexts(b.ctx, config, filepath.Dir(set.Kubeconfig))
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +63,8 @@ func (b *bench) ofTwenty(set *clusters.Set, plugin string) ([]figures.Figure, er
 	}}, nil
 }
 
-// many writes a kubeconfig with twenty contexts, and returns its name.
-func many(ctx context.Context, cluster *rest.Config, dir string) (string, error) {
+// writeManyContexts writes a kubeconfig with twenty contexts, and returns its name.
+func writeManyContexts(ctx context.Context, cluster *rest.Config, dir string) (string, error) {
 	fleet := api.NewConfig()
 	for i := range twenty {
 		name, delay := fmt.Sprintf("cluster-%d", i+1), time.Duration(0)
@@ -78,7 +78,7 @@ func many(ctx context.Context, cluster *rest.Config, dir string) (string, error)
 		fleet.Clusters[name] = &api.Cluster{Server: "http://" + listener.Addr().String()}
 		fleet.Contexts[name] = &api.Context{Cluster: name}
 		if i == twenty-1 {
-			// Nobody listens there any more.
+			// Nothing listens there any more.
 			if err := listener.Close(); err != nil {
 				return "", err
 			}
@@ -96,8 +96,8 @@ func many(ctx context.Context, cluster *rest.Config, dir string) (string, error)
 	return path, clientcmd.WriteToFile(*fleet, path)
 }
 
-// disguise answers as a cluster does, with the uid of its kube-system alone another one,
-// and as late as is said.
+// disguise answers like a cluster, but with another UID of its kube-system namespace, and with a
+// delay.
 func disguise(cluster *rest.Config, uid string, delay time.Duration) (http.Handler, error) {
 	server, err := url.Parse(cluster.Host)
 	if err != nil {

@@ -22,11 +22,11 @@ import (
 )
 
 const (
-	// watched is for how long a watch is measured, in halves, by which growth shows.
+	// watched is how long a watch is measured, in two halves, which show growth.
 	watched = time.Minute
-	// settled is how long it has before, for its list and the first changes.
+	// settled is the time before that, for its list and the first changes.
 	settled = 15 * time.Second
-	// changeRate is how many changes a second there are.
+	// changeRate is the number of changes per second.
 	changeRate = 200
 )
 
@@ -52,12 +52,12 @@ func (b *bench) watch(set *clusters.Set, plugin string) ([]figures.Figure, error
 	var screen draws
 	go screen.count(terminal)
 
-	var looks [3]look
+	var looks [3]usage
 	for i, wait := range []time.Duration{settled, watched / 2, watched / 2} {
 		if err := pause(b.ctx, wait); err != nil {
 			return nil, err
 		}
-		if looks[i], err = lookAt(cmd.Process.Pid); err != nil {
+		if looks[i], err = usageOf(cmd.Process.Pid); err != nil {
 			return nil, err
 		}
 		looks[i].draws = screen.soFar()
@@ -73,7 +73,7 @@ func (b *bench) watch(set *clusters.Set, plugin string) ([]figures.Figure, error
 		changeRate, watched, load, redraws, float64(looks[1].resident)/1e6, float64(looks[2].resident)/1e6)
 	what := fmt.Sprintf("ls -A -w, %d changes a second, for %s: ", changeRate, watched)
 	return []figures.Figure{
-		{What: what + "computing", Value: fmt.Sprintf("%.0f %%", load), Is: load, Unit: "% of a core", Goal: 20, Why: "each redraw lists, pairs and lays out all Jobs anew."},
+		{What: what + "computing", Value: fmt.Sprintf("%.0f %%", load), Is: load, Unit: "% of a core", Goal: 20, Why: "each redraw lists, pairs and lays out all Jobs again."},
 		{What: what + "redraws", Value: fmt.Sprintf("%.1f", redraws), Is: redraws, Unit: "a second", Goal: 5},
 		{
 			What: what + "memory in its second half", Value: fmt.Sprintf("%.0f MB", float64(looks[2].resident)/1e6),
@@ -82,30 +82,31 @@ func (b *bench) watch(set *clusters.Set, plugin string) ([]figures.Figure, error
 	}, nil
 }
 
-// look is what a process has used so far.
-type look struct {
+// usage has what a process has used so far.
+type usage struct {
 	cpu      time.Duration
 	resident int64
 	draws    int
 }
 
-// lookAt reads what the kernel tells of a process (proc_pid_stat(5), proc_pid_statm(5)).
-func lookAt(pid int) (look, error) {
+// usageOf reads the kernel's figures of a process (proc_pid_stat(5), proc_pid_statm(5)).
+func usageOf(pid int) (usage, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return look{}, err
+		return usage{}, err
 	}
-	// Behind the name, which may have anything in it.
+	// The fields after the name, which may have any characters.
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 	var user, system, pages int64
 	if _, err := fmt.Sscan(string(bytes.Join([][]byte{fields[11], fields[12], fields[21]}, []byte(" "))), &user, &system, &pages); err != nil {
-		return look{}, err
+		return usage{}, err
 	}
-	const ticks = 100 // USER_HZ, on all of Linux' platforms that Go has.
-	return look{cpu: time.Duration(user+system) * time.Second / ticks, resident: pages * int64(os.Getpagesize())}, nil
+	const ticks = 100 // USER_HZ, on all Linux platforms of Go.
+	return usage{cpu: time.Duration(user+system) * time.Second / ticks, resident: pages * int64(os.Getpagesize())}, nil
 }
 
-// draws counts how often a screen is drawn: each time ends with clearing what is below.
+// draws counts how often a screen is drawn: each drawing ends with clearing the rest of the
+// screen.
 type draws struct {
 	mu sync.Mutex
 	n  int
@@ -144,7 +145,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// change changes the status of Jobs of cluster one, for so long.
+// change changes the status of Jobs of cluster one for some time.
 func change(ctx context.Context, kubeconfig string, lasts time.Duration) error {
 	config, err := (&clusters.Set{Kubeconfig: kubeconfig}).Config("one")
 	if err != nil {

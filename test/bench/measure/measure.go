@@ -1,4 +1,4 @@
-// Package measure takes what benchmarks compare: several things in turn, in one run.
+// Package measure takes several measurements in turn, in one run, to compare them.
 package measure
 
 import (
@@ -17,29 +17,29 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/bench/figures"
 )
 
-// Sample is what one run took.
+// Sample is the result of one run.
 type Sample struct {
 	Wall time.Duration
-	// Peak is the largest resident set, in bytes; 0 where it was not a process.
+	// Peak is the largest resident set, in bytes; 0 if it was not a process.
 	Peak int64
-	// Bytes are how much it printed, or downloaded.
+	// Bytes is the size of its output, or of its download.
 	Bytes int64
 }
 
-// Seconds is how long it took, in words.
+// Seconds returns the duration in words.
 func (s Sample) Seconds() string { return fmt.Sprintf("%.2f s", s.Wall.Seconds()) }
 
-// Megabytes is the largest resident set.
+// Megabytes returns the largest resident set.
 func (s Sample) Megabytes() float64 { return float64(s.Peak) / 1e6 }
 
-// Measurement is something to be measured, by a name.
+// Measurement is a named measurement.
 type Measurement struct {
 	Name string
 	Run  func() (Sample, error)
 }
 
-// Compare measures all of them in turn, so many times and once more before, prints them
-// beside the first, and returns the medians by their names.
+// Compare runs all measurements in turn, runs times after one warm-up, prints them next to the
+// first, and returns the medians by name.
 func Compare(runs int, measurements ...Measurement) (map[string]Sample, error) {
 	samples := make([][]Sample, len(measurements))
 	for round := range runs + 1 {
@@ -48,7 +48,7 @@ func Compare(runs int, measurements ...Measurement) (map[string]Sample, error) {
 			if err != nil {
 				return nil, err
 			}
-			if round > 0 { // the first warms caches up
+			if round > 0 { // the first run warms up caches
 				samples[i] = append(samples[i], s)
 			}
 		}
@@ -80,14 +80,14 @@ func median(samples []Sample, of func(Sample) float64) float64 {
 	return figures.Median(values)
 }
 
-// What can be downloaded.
+// The content types of downloads.
 const (
 	Protobuf = "application/vnd.kubernetes.protobuf"
 	JSON     = "application/json"
 )
 
-// Download reads lists, each as one document, over one new connection, and throws them
-// away. encoding is "gzip" or "identity"; paths are those of the API.
+// Download reads lists, each as one document, over one new connection, and discards them.
+// encoding is "gzip" or "identity"; paths are those of the API.
 func Download(ctx context.Context, config *rest.Config, accept, encoding string, paths ...string) (all Sample, err error) {
 	tlsConfig, err := rest.TLSConfigFor(config)
 	if err != nil {

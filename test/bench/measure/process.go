@@ -11,13 +11,12 @@ import (
 	"time"
 )
 
-// Command measures a program from its start to its end. Its output is counted, and what it
-// says of errors is shown.
+// Command measures a program from start to end. Its output is counted, and its errors are shown.
 func Command(ctx context.Context, program string, args ...string) func() (Sample, error) {
 	return Exits(ctx, 0, program, args...)
 }
 
-// Exits is Command for a program that ends with an exit code.
+// Exits is Command for a program that ends with the given exit code.
 func Exits(ctx context.Context, code int, program string, args ...string) func() (Sample, error) {
 	return func() (Sample, error) {
 		cmd := exec.CommandContext(ctx, program, args...)
@@ -34,8 +33,8 @@ func Exits(ctx context.Context, code int, program string, args ...string) func()
 	}
 }
 
-// peakOf is the largest resident set of a process that has ended, in bytes. A process
-// counts as its own what its parent had when it was started, so that has to be less.
+// peakOf returns the largest resident set of a process that has ended, in bytes. A process
+// inherits its parent's peak at its start, so the parent's has to be lower.
 func peakOf(cmd *exec.Cmd) (int64, error) {
 	var own syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {

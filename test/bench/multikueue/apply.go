@@ -23,7 +23,7 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// apply fills a template in and creates what it makes, with its status.
+// apply executes a template and creates the resulting objects, with their status.
 func apply(ctx context.Context, client dynamic.Interface, file string, data any) error {
 	t, err := template.ParseFS(files, file)
 	if err != nil {

@@ -1,20 +1,14 @@
-// Command waiting measures ls, trace of one Job that waits, and check of them all, where
-// thousands wait for MultiKueue: beside raw downloads of the Jobs and Workloads that they
-// have to look at, in one run.
+// Command waiting measures ls, trace of one waiting Job, and check of all, while thousands of
+// Jobs wait for MultiKueue: compared to raw downloads of the Jobs and Workloads that they have to
+// read, in one run.
 //
-// It takes some minutes: it brings up three clusters and makes 40,000 objects.
+// It takes some minutes: it brings up three clusters and creates 40,000 objects.
 package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
-	"strconv"
-	"syscall"
 
 	"golang.org/x/sync/errgroup"
 	batchv1 "k8s.io/api/batch/v1"
@@ -24,6 +18,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/bench/figures"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/bench/filled"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/bench/measure"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/bench/multikueue"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/clusters"
@@ -40,51 +35,15 @@ const (
 func workers() []string { return []string{"worker-1", "worker-2"} }
 
 func main() {
-	programs := flag.String("programs", "bin/clusters", "folder with the control plane's programs")
-	plugin := flag.String("plugin", "bin/kubectl-jobmanagedby", "the plugin's binary")
-	file := flag.String("figures", "", "file to keep what was measured in")
-	runs := flag.Int("runs", 5, "how often each thing is measured")
-	howMany := flag.Int("jobs", 10000, "how many Jobs wait")
-	kubeconfig := flag.String("fill", "", "kubeconfig of clusters to fill; for the benchmark itself")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	var err error
-	if *kubeconfig != "" {
-		err = fill(ctx, &clusters.Set{Kubeconfig: *kubeconfig}, *howMany)
-	} else {
-		err = run(ctx, *programs, *plugin, *file, *runs, *howMany)
-	}
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	filled.Main(filled.Benchmark{
+		Names: append([]string{manager}, workers()...), Jobs: "how many Jobs wait", Fill: fill,
+		Measure: func(ctx context.Context, r filled.Run) error {
+			return compare(ctx, r.Set, r.Plugin, r.File, r.Runs, r.HowMany)
+		},
+	})
 }
 
-func run(ctx context.Context, programs, plugin, file string, runs, howMany int) (err error) {
-	dir, err := os.MkdirTemp("", "jobmanagedby-bench-")
-	if err != nil {
-		return err
-	}
-	set, err := clusters.Up(ctx, clusters.Config{Programs: programs, Dir: dir, Names: append([]string{manager}, workers()...), Nodes: 1})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, set.Down()) }()
-	// A process that is started counts as its own peak what its parent's memory once was.
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	filler := exec.CommandContext(ctx, self, "-fill", set.Kubeconfig, "-jobs", strconv.Itoa(howMany))
-	filler.Stdout, filler.Stderr = os.Stdout, os.Stderr
-	if err := filler.Run(); err != nil {
-		return err
-	}
-	return compare(ctx, set, plugin, file, runs, howMany)
-}
-
-// What is measured, by its name.
+// The names of the measurements.
 const (
 	ofWorkloads = "raw download of the Workloads of all three"
 	ofAll       = "raw download of the Workloads and Jobs of all three"
@@ -132,7 +91,7 @@ func compare(ctx context.Context, set *clusters.Set, plugin, file string, runs, 
 	return figures.Save(file, s)
 }
 
-// download reads the same lists of several clusters at once.
+// download reads the same lists of several clusters concurrently.
 func download(ctx context.Context, set *clusters.Set, names []string, paths ...string) (all measure.Sample, err error) {
 	samples := make([]measure.Sample, len(names))
 	group, ctx := errgroup.WithContext(ctx)
@@ -153,7 +112,7 @@ func download(ctx context.Context, set *clusters.Set, names []string, paths ...s
 	return all, err
 }
 
-// fill has Jobs wait for two workers, none of which has room.
+// fill creates Jobs that wait for two workers without room.
 func fill(ctx context.Context, set *clusters.Set, howMany int) error {
 	kueues := map[string]*multikueue.Cluster{}
 	var config *rest.Config

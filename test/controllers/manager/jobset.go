@@ -22,22 +22,15 @@ func jobSet() controllers {
 			if err := jobsetcontrollers.SetupPodIndexes(ctx, m.GetFieldIndexer()); err != nil {
 				return err
 			}
-			sets := jobsetcontrollers.NewJobSetReconciler(m.GetClient(), m.GetScheme(), m.GetEventRecorderFor("jobset"))
+			sets := jobsetcontrollers.NewJobSetReconciler(m.GetClient(), m.GetScheme(), m.GetEventRecorder("jobset"))
 			if err := sets.SetupWithManager(m); err != nil {
 				return err
 			}
-			pods := jobsetcontrollers.NewPodReconciler(m.GetClient(), m.GetScheme(), m.GetEventRecorderFor("pod"))
+			pods := jobsetcontrollers.NewPodReconciler(m.GetClient(), m.GetScheme(), m.GetEventRecorder("pod"))
 			if err := pods.SetupWithManager(m); err != nil {
 				return err
 			}
-			setWebhook, err := jobsetwebhooks.NewJobSetWebhook(m.GetClient())
-			if err != nil {
-				return err
-			}
-			if err := setWebhook.SetupWebhookWithManager(m); err != nil {
-				return err
-			}
-			return jobsetwebhooks.NewPodWebhook(m.GetClient()).SetupWebhookWithManager(m)
+			return jobsetwebhooks.Setup(m)
 		},
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	metrics "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
@@ -26,8 +25,6 @@ import (
 type controllers struct {
 	// schemes add the types that they work with.
 	schemes []func(*runtime.Scheme) error
-	// client is how they read.
-	client client.Options
 	// setUp adds them and their webhooks to a manager.
 	setUp func(context.Context, ctrl.Manager) error
 }
@@ -76,7 +73,6 @@ func run(ctx context.Context, args []string) error {
 	}
 	manager, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:        scheme,
-		Client:        project.client,
 		Metrics:       metrics.Options{BindAddress: "0"},
 		WebhookServer: webhook.NewServer(webhook.Options{Host: "127.0.0.1", Port: *port, CertDir: *certificates}),
 	})

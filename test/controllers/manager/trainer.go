@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	trainerconfig "github.com/kubeflow/trainer/v2/pkg/apis/config/v1alpha1"
 	trainerapi "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
 	trainercontrollers "github.com/kubeflow/trainer/v2/pkg/controller"
 	trainerruntimes "github.com/kubeflow/trainer/v2/pkg/runtime/core"
@@ -11,21 +12,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	jobsetapi "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	schedulingapi "sigs.k8s.io/scheduler-plugins/apis/scheduling/v1alpha1"
+	volcanoapi "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
 // trainer is what cmd/trainer-controller-manager of github.com/kubeflow/trainer sets up.
 func trainer() controllers {
 	return controllers{
 		schemes: []func(*runtime.Scheme) error{
-			scheme.AddToScheme, trainerapi.AddToScheme, jobsetapi.AddToScheme, schedulingapi.AddToScheme,
+			scheme.AddToScheme, trainerapi.AddToScheme, jobsetapi.AddToScheme, schedulingapi.AddToScheme, volcanoapi.AddToScheme,
 		},
-		client: client.Options{Cache: &client.CacheOptions{Unstructured: true}},
 		setUp: func(ctx context.Context, m ctrl.Manager) error {
-			runtimes, err := trainerruntimes.New(ctx, m.GetClient(), m.GetFieldIndexer())
+			// Only the alpha status server, which is off, reads the configuration.
+			runtimes, err := trainerruntimes.New(ctx, m.GetClient(), m.GetFieldIndexer(), &trainerconfig.Configuration{})
 			if err != nil {
 				return err
 			}

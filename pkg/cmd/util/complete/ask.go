@@ -1,6 +1,5 @@
-// Package complete completes words of a command line by what has to be asked for: entries
-// of the kubeconfig, and names of what is on clusters. It takes no longer than somebody
-// waits who has pressed TAB.
+// Package complete completes words of a command line with entries of the kubeconfig, and with
+// names of objects on clusters. It takes no longer than a user waits after pressing TAB.
 package complete
 
 import (
@@ -20,38 +19,38 @@ import (
 )
 
 const (
-	// completionTime is how long whoever has pressed TAB waits for what has to be
-	// asked for. The start of kubectl and of the plugin comes on top.
+	// completionTime is how long a user waits for answers after pressing TAB. The start of
+	// kubectl and of the plugin comes on top.
 	completionTime = 235 * time.Millisecond
-	// TimeVariable is for clusters that are further away.
+	// TimeVariable is the environment variable that replaces it, for distant clusters.
 	TimeVariable = "KUBECTL_JOBS_MANAGEDBY_COMPLETION_TIMEOUT"
-	// mostChoices is how many choices a shell is given. bash takes longer to show
-	// ten thousand than it takes to ask for them.
+	// mostChoices is the maximum number of choices for a shell. bash takes longer to show ten
+	// thousand than it takes to read them.
 	mostChoices = 500
 )
 
-// Completer finds what may stand in the place of a word that is being typed. It
-// never fails: where nothing can be found out there are no choices.
+// Completer finds the choices for a word that is being typed. It never fails: if nothing can be
+// found out, there are no choices.
 type Completer struct {
 	env   util.Environment
 	flags *util.GlobalFlags
 }
 
-// New makes one for a command line with these flags.
+// New returns a Completer for a command line with flags.
 func New(env util.Environment, flags *util.GlobalFlags) *Completer {
-	// Nothing is ever printed between the words of a command line.
+	// Nothing may be printed into the user's command line.
 	env.ErrOut = io.Discard
 	return &Completer{env: env, flags: flags}
 }
 
-// word is the word to complete, with what stands before it.
+// word is the word to complete, with the arguments before it.
 type word struct {
 	cmd   *cobra.Command
 	args  []string
 	typed string
 }
 
-// flag is what the words before say of one of the command's flags, or its default.
+// flag returns the value of a flag in the words before, or its default.
 func (w word) flag(name string) string {
 	if f := w.cmd.Flag(name); f != nil {
 		return f.Value.String()
@@ -59,11 +58,11 @@ func (w word) flag(name string) string {
 	return ""
 }
 
-// Question finds choices and adds them, whether they begin as the word does or
-// not. It may go on after its ctx has ended, but what it adds then is lost.
+// Question finds choices and adds them, with or without the prefix of the word. It may continue
+// after ctx has ended, but what it adds then is ignored.
 type Question func(ctx context.Context, w word, found *choices)
 
-// Asks makes a Question something that cobra can ask, with a bound on its time.
+// Asks converts a Question to a completion function of cobra with a time limit.
 func (c *Completer) Asks(ask Question) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), c.time())
@@ -77,14 +76,13 @@ func (c *Completer) Asks(ask Question) cobra.CompletionFunc {
 		select {
 		case <-done:
 		case <-ctx.Done():
-			// Credential plugins, for one, do not heed it.
+			// Credential plugins, for example, ignore the context.
 		}
 		return found.all()
 	}
 }
 
-// quietly does something that must not end the process: a shell is no place for a
-// stack trace.
+// quietly runs a function and recovers from panics: a stack trace must not appear in a shell.
 func quietly(do func()) {
 	defer func() { _ = recover() }()
 	do()
@@ -98,12 +96,12 @@ func (c *Completer) time() time.Duration {
 	return completionTime
 }
 
-// choices are what was found so far.
+// choices are the choices that were found so far.
 type choices struct {
 	typed string
 
 	lock sync.Mutex
-	// found tells of each choice whether it goes before the others.
+	// found has the choices; the value reports whether a choice goes before the others.
 	found map[string]bool
 }
 
@@ -125,7 +123,7 @@ func (c *choices) put(choice string, isFirst bool) {
 	c.found[choice] = c.found[choice] || isFirst
 }
 
-// all returns the choices as cobra takes them.
+// all returns the choices in the form for cobra.
 func (c *choices) all() ([]string, cobra.ShellCompDirective) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
@@ -148,16 +146,16 @@ func (c *choices) all() ([]string, cobra.ShellCompDirective) {
 	return all, told | util.Directive(all)
 }
 
-// none says whether nothing was found so far.
+// none reports whether nothing was found so far.
 func (c *choices) none() bool {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	return len(c.found) == 0
 }
 
-// fold makes of very many sorted names the few ways in which they begin, each as
-// long as possible and longer than what was typed. To leave some names out instead
-// would have the shell go on with what the others have in common.
+// fold replaces a great many sorted names by their few common prefixes, each as long as possible
+// and longer than what was typed. If some names were left out instead, the shell would insert
+// what the others have in common.
 func fold(names []string, typed int) []string {
 	longest := 0
 	for _, name := range names {
@@ -181,7 +179,7 @@ func fold(names []string, typed int) []string {
 	return folded
 }
 
-// beginnings counts in how many ways sorted names begin.
+// beginnings counts the different prefixes of sorted names.
 func beginnings(names []string, length int) int {
 	count, last := 0, ""
 	for _, name := range names {
@@ -192,7 +190,7 @@ func beginnings(names []string, length int) int {
 	return count
 }
 
-// cutOff is the beginning of a name, and no part of a character.
+// cutOff returns a prefix of a name that ends with a whole character.
 func cutOff(name string, length int) string {
 	if length >= len(name) {
 		return name

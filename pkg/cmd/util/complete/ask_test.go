@@ -13,8 +13,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// TestTimeIsBounded: a question that heeds nothing is left alone, with what it has
-// found until then, and one that panics has found nothing.
+// TestTimeIsBounded: a question that ignores its context is abandoned, with what it has found
+// until then, and one that panics has found nothing.
 func TestTimeIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(util.Environment{LookupEnv: func(string) (string, bool) { return "", false }}, util.NewGlobalFlags())

@@ -23,14 +23,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// mostContexts is how many contexts are asked for one word.
+// mostContexts is the maximum number of contexts that are asked for one word.
 const mostContexts = 8
 
-// where returns the contexts to ask, as the words typed so far choose them, and the
-// namespace to look at in all of them: the same as the command would, but that one
-// context stands for all where byDefault is the current one. A bundle costs nothing
-// to ask, and is asked as a whole. No cluster is asked for its identity: contexts that
-// lead to the same place are taken for the same.
+// where returns the contexts to ask, as the typed words choose them, and the namespace to read in
+// all of them: the same as for the command itself, except that one context stands for all if
+// byDefault is the current one. A bundle is fast, so all its contexts are asked. No cluster is
+// asked for its identity: contexts with the same endpoint are taken for the same cluster.
 func (c *Completer) where(w word, byDefault util.DefaultContexts) (contexts []fleet.Context, namespace string) {
 	all, err := c.load(w, byDefault)
 	if err != nil {
@@ -54,8 +53,7 @@ func (c *Completer) where(w word, byDefault util.DefaultContexts) (contexts []fl
 	return contexts[:min(limit, len(contexts))], namespace
 }
 
-// load prepares contexts as the command itself does. Those that write work in a
-// single one.
+// load loads contexts as the command itself does. Commands that write work in a single one.
 func (c *Completer) load(w word, byDefault util.DefaultContexts) ([]fleet.Context, error) {
 	env := c.env
 	if !util.IsInOneContext(w.cmd) {
@@ -66,8 +64,7 @@ func (c *Completer) load(w word, byDefault util.DefaultContexts) ([]fleet.Contex
 	return here, err
 }
 
-// inEach does something in several contexts at once, and counts those in which it
-// worked.
+// inEach runs a function for several contexts concurrently, and returns the number of successes.
 func inEach(contexts []fleet.Context, do func(*fleet.Context) error) (worked int) {
 	var wg sync.WaitGroup
 	var count atomic.Int32
@@ -84,17 +81,17 @@ func inEach(contexts []fleet.Context, do func(*fleet.Context) error) (worked int
 	return int(count.Load())
 }
 
-// collect lists a collection, and says whether any of the contexts could be read.
+// collect lists a collection, and reports whether any of the contexts could be read.
 func collect(ctx context.Context, contexts []fleet.Context, of collection, visit func(name string)) (isRead bool) {
 	return inEach(contexts, func(in *fleet.Context) error { return listNames(ctx, in, of, visit) }) > 0
 }
 
-// jobsOf are the Jobs of a namespace, or of all.
+// jobsOf returns the collection of the Jobs of a namespace, or of all.
 func jobsOf(namespace string) collection {
 	return collection{GroupVersionResource: delegation.Job().Resource, namespace: namespace}
 }
 
-// addNew has visit add names that no word before says already.
+// addNew returns a function that adds names that are not among the words before.
 func addNew(w word, found *choices) func(name string) {
 	return func(name string) {
 		if !slices.Contains(w.args, name) {
@@ -103,13 +100,13 @@ func addNew(w word, found *choices) func(name string) {
 	}
 }
 
-// Jobs are the Jobs of the namespace.
+// Jobs adds the Jobs of the namespace.
 func (c *Completer) Jobs(ctx context.Context, w word, found *choices) {
 	contexts, namespace := c.where(w, util.CurrentContext)
 	collect(ctx, contexts, jobsOf(namespace), addNew(w, found))
 }
 
-// Dispatched are the Jobs that have, or had, a mirror.
+// Dispatched adds the Jobs that have, or had, a mirror.
 func (c *Completer) Dispatched(ctx context.Context, w word, found *choices) {
 	c.those(ctx, w, func(j *batchv1.Job) bool {
 		marks := delegation.MarksOf(j.Labels, j.Annotations)
@@ -117,16 +114,14 @@ func (c *Completer) Dispatched(ctx context.Context, w word, found *choices) {
 	}, found)
 }
 
-// Dispatchable are the Jobs that dispatch takes: those of its owner that have not
-// ended.
+// Dispatchable adds the Jobs that dispatch accepts: those with its owner that have not ended.
 func (c *Completer) Dispatchable(ctx context.Context, w word, found *choices) {
 	owner := delegation.Job().OwnerOf(w.flag("managed-by"))
 	c.those(ctx, w, func(j *batchv1.Job) bool { return ownerOf(j) == owner && !hasEnded(j) }, found)
 }
 
-// those are the Jobs of the namespace that are wanted. Where there are more than can
-// be looked into, the wanted ones of the first come first, and behind them all
-// others.
+// those adds the wanted Jobs of the namespace. If there are too many to check, the wanted ones
+// among the first come first, and all others after them.
 func (c *Completer) those(ctx context.Context, w word, wants func(*batchv1.Job) bool, found *choices) {
 	contexts, namespace := c.where(w, util.CurrentContext)
 	areAll := eachJob(ctx, contexts, namespace, metav1.ListOptions{}, func(j *batchv1.Job) {
@@ -139,8 +134,7 @@ func (c *Completer) those(ctx context.Context, w word, wants func(*batchv1.Job) 
 	}
 }
 
-// eachJob reads the first Jobs of each context as a whole, and says whether there are
-// no more.
+// eachJob reads the first Jobs of each context completely, and reports whether there are no more.
 func eachJob(ctx context.Context, contexts []fleet.Context, namespace string, which metav1.ListOptions, visit func(*batchv1.Job)) (areAll bool) {
 	return inEach(contexts, func(in *fleet.Context) error {
 		client, err := plainClient(in, batchv1.SchemeGroupVersion)
@@ -163,7 +157,7 @@ func eachJob(ctx context.Context, contexts []fleet.Context, namespace string, wh
 	}) == len(contexts)
 }
 
-// errMore says that there is more than was read.
+// errMore reports that there are more objects than were read.
 var errMore = errors.New("there are more")
 
 func ownerOf(j *batchv1.Job) delegation.Owner {
@@ -179,7 +173,7 @@ func hasEnded(j *batchv1.Job) bool {
 	})
 }
 
-// Owners are those that are known, and those that Jobs of the namespace have.
+// Owners adds the known owners, and those of the Jobs in the namespace.
 func (c *Completer) Owners(known ...string) Question {
 	return func(ctx context.Context, w word, found *choices) {
 		for _, owner := range known {
@@ -194,8 +188,8 @@ func (c *Completer) Owners(known ...string) Question {
 	}
 }
 
-// Traced are Jobs wherever they are, and with KIND/ in front the objects of that
-// kind. Kinds are offered where no Job begins so.
+// Traced adds Jobs of all contexts and, after KIND/, the objects of that kind. If no Job matches,
+// it adds kinds.
 func (c *Completer) Traced(ctx context.Context, w word, found *choices) {
 	if len(w.args) > 0 {
 		return
@@ -219,13 +213,13 @@ func (c *Completer) Traced(ctx context.Context, w word, found *choices) {
 	}
 }
 
-// Namespaces are those of the chosen context.
+// Namespaces adds the namespaces of the chosen context.
 func (c *Completer) Namespaces(ctx context.Context, w word, found *choices) {
 	contexts, _ := c.where(w, util.CurrentContext)
 	collect(ctx, contexts, coreOf("namespaces", metav1.NamespaceAll), found.add)
 }
 
-// NamespacesThere are those of the contexts that --to names.
+// NamespacesThere adds the namespaces of the contexts of --to.
 func (c *Completer) NamespacesThere(ctx context.Context, w word, found *choices) {
 	to, err := w.cmd.Flags().GetStringArray("to")
 	if err != nil || len(to) == 0 {
@@ -239,7 +233,7 @@ func (c *Completer) NamespacesThere(ctx context.Context, w word, found *choices)
 	}
 }
 
-// Secrets are those beside the Jobs.
+// Secrets adds the Secrets in the namespace of the Jobs.
 func (c *Completer) Secrets(ctx context.Context, w word, found *choices) {
 	contexts, namespace := c.where(w, util.CurrentContext)
 	collect(ctx, contexts, coreOf("secrets", namespace), found.add)
@@ -249,8 +243,8 @@ func coreOf(resource, namespace string) collection {
 	return collection{GroupVersionResource: corev1.SchemeGroupVersion.WithResource(resource), namespace: namespace}
 }
 
-// jobOf is the name of the Job that the words before name; it is not ok where they name
-// none, or something of another kind.
+// jobOf returns the name of the Job in the words before; ok is false if there is none, or an
+// object of another kind.
 func jobOf(w word) (name string, ok bool) {
 	if len(w.args) == 0 {
 		return "", false
@@ -262,7 +256,7 @@ func jobOf(w word) (name string, ok bool) {
 	return name, delegation.Job().IsNamed(kind)
 }
 
-// Containers are those of the Job that the words before name.
+// Containers adds the containers of the Job in the words before.
 func (c *Completer) Containers(ctx context.Context, w word, found *choices) {
 	name, ok := jobOf(w)
 	if !ok {
@@ -277,7 +271,7 @@ func (c *Completer) Containers(ctx context.Context, w word, found *choices) {
 	})
 }
 
-// Pods are those of the Job that the words before name.
+// Pods adds the pods of the Job in the words before.
 func (c *Completer) Pods(ctx context.Context, w word, found *choices) {
 	name, ok := jobOf(w)
 	if !ok {
@@ -289,14 +283,14 @@ func (c *Completer) Pods(ctx context.Context, w word, found *choices) {
 	collect(ctx, contexts, pods, found.add)
 }
 
-// Queues are the LocalQueues beside the Jobs.
+// Queues adds the LocalQueues in the namespace of the Jobs.
 func (c *Completer) Queues(ctx context.Context, w word, found *choices) {
 	contexts, namespace := c.where(w, util.CurrentContext)
 	ofKueue(ctx, contexts, namespace, "localqueues", found.add)
 }
 
-// QuotaNames are the ClusterQueues and Cohorts of all clusters, or the LocalQueues of a
-// namespace that is named.
+// QuotaNames adds the ClusterQueues and Cohorts of all clusters, or the LocalQueues of a given
+// namespace.
 func (c *Completer) QuotaNames(ctx context.Context, w word, found *choices) {
 	contexts, namespace := c.where(w, util.EveryContext)
 	if c.flags.AllNamespaces || *c.flags.Kube.Namespace != "" {
@@ -310,7 +304,7 @@ func (c *Completer) QuotaNames(ctx context.Context, w word, found *choices) {
 	wg.Wait()
 }
 
-// ofKueue lists objects of Kueue, in whichever version they are served.
+// ofKueue lists objects of Kueue, in the first version that is served.
 func ofKueue(ctx context.Context, contexts []fleet.Context, namespace, resource string, visit func(name string)) {
 	for _, versioned := range delegation.KueueResources(resource) {
 		if collect(ctx, contexts, collection{GroupVersionResource: versioned, namespace: namespace}, visit) {

@@ -10,7 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
 )
 
-// Contexts are those of the kubeconfig, or of the bundle.
+// Contexts adds the contexts of the kubeconfig, or of the bundle.
 func (c *Completer) Contexts(_ context.Context, _ word, found *choices) {
 	if c.flags.From == "" {
 		c.entries(func(config *clientcmdapi.Config) []string { return slices.Collect(maps.Keys(config.Contexts)) }, found)
@@ -25,7 +25,7 @@ func (c *Completer) Contexts(_ context.Context, _ word, found *choices) {
 	}
 }
 
-// OtherContexts are all but the one that the Jobs are in.
+// OtherContexts adds all contexts but that of the Jobs.
 func (c *Completer) OtherContexts(_ context.Context, _ word, found *choices) {
 	c.entries(func(config *clientcmdapi.Config) []string {
 		here := config.CurrentContext
@@ -37,17 +37,17 @@ func (c *Completer) OtherContexts(_ context.Context, _ word, found *choices) {
 	}, found)
 }
 
-// Clusters are those of the kubeconfig.
+// Clusters adds the clusters of the kubeconfig.
 func (c *Completer) Clusters(_ context.Context, _ word, found *choices) {
 	c.entries(func(config *clientcmdapi.Config) []string { return slices.Collect(maps.Keys(config.Clusters)) }, found)
 }
 
-// Users are its users.
+// Users adds the users of the kubeconfig.
 func (c *Completer) Users(_ context.Context, _ word, found *choices) {
 	c.entries(func(config *clientcmdapi.Config) []string { return slices.Collect(maps.Keys(config.AuthInfos)) }, found)
 }
 
-// entries adds names of a kubeconfig's entries.
+// entries adds the names of a kubeconfig's entries.
 func (c *Completer) entries(of func(*clientcmdapi.Config) []string, found *choices) {
 	config, err := c.flags.Kube.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {

@@ -13,23 +13,23 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// collection is what to list: objects of a namespace, or of all with "", that a
-// label selector picks, or all with "".
+// collection is a list request: objects of a namespace, or of all with "", that a label selector
+// selects, or all with "".
 type collection struct {
 	schema.GroupVersionResource
 	namespace, selector string
 }
 
-// tables asks a server for the table that kubectl get prints, or for metadata where
-// it makes no tables. Of ten thousand Jobs the table is 2 MB; the metadata is 20,
-// nearly all of it managedFields, and costs the server twice the time.
+// tables requests the table that kubectl get prints, or metadata from a server without tables.
+// For ten thousand Jobs the table has 2 MB; the metadata has 20, nearly all of it managedFields,
+// and costs the server twice the time.
 const tables = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
-// most is how many objects of a list are looked at, where the server heeds it.
+// most is the maximum number of objects of a list, if the server respects it.
 const most = 20000
 
-// listNames calls visit for the names of a collection. What the server has in memory
-// is fresh enough, and is not looked up in etcd.
+// listNames calls visit for the names of a collection. It accepts the server's cache, which
+// avoids a read from etcd.
 func listNames(ctx context.Context, in *fleet.Context, of collection, visit func(name string)) error {
 	client, err := plainClient(in, of.GroupVersion())
 	if err != nil {
@@ -45,7 +45,7 @@ func listNames(ctx context.Context, in *fleet.Context, of collection, visit func
 	return readNames(body, visit)
 }
 
-// plainClient makes a client of a context without asking which cluster it is.
+// plainClient returns a client for a context without asking for the identity of its cluster.
 func plainClient(in *fleet.Context, gv schema.GroupVersion) (*rest.RESTClient, error) {
 	config := rest.CopyConfig(in.Config)
 	config.APIPath = "/apis"
@@ -63,7 +63,7 @@ func readNames(body []byte, visit func(name string)) error {
 	var list struct {
 		ColumnDefinitions []metav1.TableColumnDefinition `json:"columnDefinitions"`
 		Rows              []struct {
-			// What stands behind the first is not kept (encoding/json: Unmarshal).
+			// Cells after the first are ignored (encoding/json: Unmarshal).
 			Cells [1]string `json:"cells"`
 		} `json:"rows"`
 		Items []struct {

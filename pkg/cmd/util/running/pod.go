@@ -20,41 +20,41 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
 )
 
-// PodFlags say which pod of a Job something is to be done with.
+// PodFlags choose a pod of a Job.
 type PodFlags struct {
 	*util.GlobalFlags
 	pod     string
 	timeout time.Duration
 }
 
-// PodOptions are the same, checked.
+// PodOptions are the checked PodFlags.
 type PodOptions struct {
 	Search
 	pod     string
 	timeout time.Duration
-	// Quiet is that nothing is said of which pod it is.
+	// Quiet suppresses the note about which pod is used.
 	Quiet bool
 }
 
-// FoundPod is a pod that runs, on whatever cluster.
+// FoundPod is a running pod with its cluster.
 type FoundPod struct {
 	*corev1.Pod
 	Client kubernetes.Interface
-	// Config leads to its cluster, for streams, which take as long as they do.
+	// Config is for its cluster, without a time limit, for streams.
 	Config *rest.Config
 }
 
-// AddTo adds the flags, named as kubectl's where it has them.
+// AddTo adds the flags, named as in kubectl if it has them.
 func (f *PodFlags) AddTo(cmd *cobra.Command, ask *complete.Completer) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.pod, "pod", "", "Name of the pod, where several run; by default the first by completion index")
+	flags.StringVar(&f.pod, "pod", "", "Name of the Pod. The default is the first by completion index")
 	util.Describe(cmd, util.ForPod, ask.Asks(ask.Pods), "pod")
-	flags.DurationVar(&f.timeout, "pod-running-timeout", time.Minute, "The length of time (like 5s, 2m, or 3h, higher than zero) to wait until at least one pod is running")
+	flags.DurationVar(&f.timeout, "pod-running-timeout", time.Minute, "The length of time (like 5s, 2m, or 3h, higher than zero) to wait until at least one Pod is running")
 	util.Describe(cmd, util.ForPod, cobra.NoFileCompletions, "pod-running-timeout")
 	f.AddHiddenFromFlag(cmd)
 }
 
-// ToOptions checks the flags for the Job of a name.
+// ToOptions checks the flags for the Job with a name.
 func (f *PodFlags) ToOptions(env util.Environment, name string) (*PodOptions, error) {
 	o := &PodOptions{Search: Search{Environment: env, Flags: f.GlobalFlags, What: name}, pod: f.pod, timeout: f.timeout}
 	err := o.Parse()
@@ -74,11 +74,11 @@ func (f *PodFlags) ToOptions(env util.Environment, name string) (*PodOptions, er
 	return o, err
 }
 
-// lookEvery is how often it is looked whether a pod runs by now.
+// lookEvery is how often the search for a running pod is repeated.
 const lookEvery = time.Second
 
-// Find finds a pod of the Job that runs: of its mirror, where it has one. It is chosen as
-// logs chooses those that it reads. Where none runs so far, it waits for one.
+// Find finds a running pod of the Job, or of its mirror if it has one, and waits for one if there
+// is none. It prefers pods in the same order as logs.
 func (o *PodOptions) Find(ctx context.Context) (*FoundPod, error) {
 	var isBusy atomic.Bool
 	job, err := o.Search.Find(ctx, &isBusy)
@@ -105,7 +105,7 @@ func (o *PodOptions) Find(ctx context.Context) (*FoundPod, error) {
 	return found, nil
 }
 
-// nothingRuns says why there is no pod.
+// nothingRuns returns why there is no pod.
 func (o *PodOptions) nothingRuns(at logs.Placement, v *inspect.Inventory) error {
 	err := fmt.Errorf("%s has no running Pod: %s", o.What, at.Why)
 	if unread := logs.Unread(v); len(unread) > 0 {
@@ -114,7 +114,7 @@ func (o *PodOptions) nothingRuns(at logs.Placement, v *inspect.Inventory) error 
 	return err
 }
 
-// running is the pod that is meant among those that run now, nil if none does.
+// running returns the chosen pod among those that run now, nil if none does.
 func (o *PodOptions) running(ctx context.Context, job *FoundJob) (*FoundPod, error) {
 	for _, j := range job.At.Jobs {
 		client, err := job.Client(ctx, j.Context)
@@ -139,7 +139,7 @@ func (o *PodOptions) running(ctx context.Context, job *FoundJob) (*FoundPod, err
 	return nil, nil
 }
 
-// tellPod says which pod it is, where that does not go without saying.
+// tellPod prints which pod is used, unless that is obvious.
 func (o *PodOptions) tellPod(j *inspect.Job, pod *corev1.Pod, running int) {
 	switch {
 	case o.Quiet:
@@ -150,7 +150,7 @@ func (o *PodOptions) tellPod(j *inspect.Job, pod *corev1.Pod, running int) {
 	}
 }
 
-// streams are the settings of a context for requests that last, and that no answer ends.
+// streams returns the settings of a context for streams, without a time limit.
 func (o *PodOptions) streams(kubeContext string) *rest.Config {
 	for _, c := range o.Contexts {
 		if c.Name == kubeContext {

@@ -1,4 +1,4 @@
-// Package running finds out which cluster runs a Job, and a pod of it that runs.
+// Package running finds out which cluster runs a Job, and finds a running pod of it.
 package running
 
 import (
@@ -18,17 +18,17 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
 )
 
-// Search finds out which clusters run the Job that a user has named.
+// Search finds out which clusters run a named Job.
 type Search struct {
 	util.Environment
 	Flags    *util.GlobalFlags
 	Contexts []fleet.Context
 	wanted   read.Wanted
-	// What is what the user called the Job.
+	// What is the name of the Job as the user gave it.
 	What string
 }
 
-// FoundJob is what it has found.
+// FoundJob is the result of a Search.
 type FoundJob struct {
 	*Search
 	Fleet     *fleet.Fleet
@@ -37,13 +37,13 @@ type FoundJob struct {
 	At        logs.Placement
 }
 
-// Parse reads what the user called the Job.
+// Parse parses the name of the Job.
 func (s *Search) Parse() (err error) {
 	s.wanted, err = util.WantedJob([]string{s.What})
 	return err
 }
 
-// Load prepares the contexts to look in.
+// Load loads the contexts to search.
 func (s *Search) Load() (err error) {
 	if s.Contexts, err = s.Flags.Load(&s.Environment, util.EveryContext); err != nil {
 		return err
@@ -53,8 +53,8 @@ func (s *Search) Load() (err error) {
 	return nil
 }
 
-// Find connects to the contexts and finds out where the Job's pods are. Until isBusy says
-// so, it is told what is waited for.
+// Find connects to the contexts and finds out where the Job's pods are. It shows what it waits
+// for until isBusy is set.
 func (s *Search) Find(ctx context.Context, isBusy *atomic.Bool) (*FoundJob, error) {
 	progress := util.NewProgress(s.Environment)
 	f := fleet.Open(ctx, s.Contexts, fleet.Options{
@@ -77,7 +77,7 @@ func (s *Search) Find(ctx context.Context, isBusy *atomic.Bool) (*FoundJob, erro
 		return nil, err
 	}
 	if len(j.Inventory.Subjects()) == 0 {
-		return nil, util.NotFound(s.Environment, s.wanted, j.Inventory)
+		return nil, util.NotFound(ctx, s.Environment, f, s.wanted, j.Inventory)
 	}
 	var err error
 	if j.At, err = logs.Choose(j.Inventory, s.What); err != nil {
@@ -98,7 +98,7 @@ func (j *FoundJob) Query() read.Query {
 	return read.Query{Kinds: []string{kind}, FieldSelector: "metadata.name=" + j.wanted.Name}
 }
 
-// cluster is the one that a context of an inventory has reached, nil if none has.
+// cluster returns the cluster that a context of an inventory has reached, nil if none has.
 func (j *FoundJob) cluster(ctx context.Context, kubeContext string) *fleet.Cluster {
 	for _, a := range fleet.Ask(ctx, j.Fleet, func(_ context.Context, c *fleet.Cluster) (*fleet.Cluster, error) { return c, nil }) {
 		if a.Value != nil && a.Value.Context == kubeContext {
@@ -108,7 +108,7 @@ func (j *FoundJob) cluster(ctx context.Context, kubeContext string) *fleet.Clust
 	return nil
 }
 
-// Client makes a client for the cluster that a context has reached.
+// Client returns a client for the cluster that a context has reached.
 func (j *FoundJob) Client(ctx context.Context, kubeContext string) (kubernetes.Interface, error) {
 	c := j.cluster(ctx, kubeContext)
 	if c == nil {

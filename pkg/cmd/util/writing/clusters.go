@@ -14,8 +14,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// Connect connects to the clusters of some contexts. What is not reached is told in
-// one error, beside those that are.
+// Connect connects to the clusters of some contexts. All contexts that cannot be reached are in
+// one error, which is returned together with the others.
 func Connect(ctx context.Context, env util.Environment, f *util.GlobalFlags, contexts []fleet.Context) (map[string]*fleet.Cluster, *fleet.Fleet, error) {
 	reached, failed, opened, err := Reach(ctx, env, f, contexts)
 	if err != nil {
@@ -24,7 +24,8 @@ func Connect(ctx context.Context, env util.Environment, f *util.GlobalFlags, con
 	return reached, opened, Failures(contexts, failed)
 }
 
-// Failures are those of contexts in one error, in their order; nil if there are none.
+// Failures returns the errors of contexts as one error, in the order of the contexts; nil if
+// there are none.
 func Failures(contexts []fleet.Context, failed map[string]error) error {
 	var errs []error
 	for _, c := range contexts {
@@ -33,8 +34,8 @@ func Failures(contexts []fleet.Context, failed map[string]error) error {
 	return errors.Join(errs...)
 }
 
-// Reach connects to the clusters of some contexts, and tells by their names why others are
-// not reached. The error is for an interruption.
+// Reach connects to the clusters of some contexts. reached and failed have the clusters and the
+// errors by context. The error is only for an interruption.
 func Reach(ctx context.Context, env util.Environment, f *util.GlobalFlags, contexts []fleet.Context) (reached map[string]*fleet.Cluster, failed map[string]error, opened *fleet.Fleet, err error) {
 	opened = fleet.Open(ctx, contexts, fleet.Options{AllNamespaces: true, Timeout: f.ContextTimeout, Clock: env.Clock, CacheDir: f.CacheDir()})
 	reached, failed = map[string]*fleet.Cluster{}, map[string]error{}
@@ -51,7 +52,7 @@ func Reach(ctx context.Context, env util.Environment, f *util.GlobalFlags, conte
 	return reached, failed, opened, nil
 }
 
-// Read reads an object as it is stored, nil if there is none.
+// Read reads an object, nil if there is none.
 func Read(ctx context.Context, c *fleet.Cluster, k delegation.Kind, namespace, name string) (*unstructured.Unstructured, error) {
 	found, err := c.Get(ctx, k.Resource, namespace, name)
 	if err != nil {
@@ -60,7 +61,7 @@ func Read(ctx context.Context, c *fleet.Cluster, k delegation.Kind, namespace, n
 	return found, nil
 }
 
-// Minor is the minor version of a cluster's API server, 0 if it does not tell.
+// Minor returns the minor version of a cluster's API server, 0 if it is unknown.
 func Minor(ctx context.Context, c *fleet.Cluster) int {
 	version, err := c.Version(ctx)
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// OwnerFlags say whose the objects are that are dispatched.
+// OwnerFlags choose the owner of the dispatched objects.
 type OwnerFlags struct {
 	ManagedBy    string
 	asMultiKueue bool
 }
 
-// AddTo adds the flags; more is what there is to know of --as-multikueue beside.
+// AddTo adds the flags; more is added to the usage of --as-multikueue.
 func (f *OwnerFlags) AddTo(cmd *cobra.Command, ask *complete.Completer, more string) {
 	f.ManagedBy = string(delegation.Dispatch)
 	flags := cmd.Flags()
@@ -26,7 +26,7 @@ func (f *OwnerFlags) AddTo(cmd *cobra.Command, ask *complete.Completer, more str
 	util.Describe(cmd, util.ForObjects, nil, "as-multikueue")
 }
 
-// Complete finishes the flags, given which of them the user has set.
+// Complete completes the flags, given which of them the user has set.
 func (f *OwnerFlags) Complete(isGiven func(flag string) bool) error {
 	if !f.asMultiKueue {
 		return nil
@@ -38,7 +38,7 @@ func (f *OwnerFlags) Complete(isGiven func(flag string) bool) error {
 	return nil
 }
 
-// What --dry-run can be.
+// The values of --dry-run.
 const (
 	DryRunNone   = "none"
 	DryRunClient = "client"

@@ -14,19 +14,19 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// KindFinder finds out which kinds the origins' cluster serves.
+// KindFinder finds the kinds that the origins' cluster serves.
 type KindFinder struct {
 	cluster *fleet.Cluster
-	// found are those that were asked for, by the names they were called by.
+	// found are the kinds that were looked up, by the given names.
 	found map[string][]delegation.Kind
 }
 
-// FindKinds makes one for a cluster.
+// FindKinds returns a KindFinder for a cluster.
 func FindKinds(c *fleet.Cluster) *KindFinder {
 	return &KindFinder{cluster: c, found: map[string][]delegation.Kind{}}
 }
 
-// served are the kinds that a name means, in the version that is served.
+// served returns the kinds with a name, in the served version.
 func (f *KindFinder) served(ctx context.Context, name string) ([]delegation.Kind, error) {
 	if name == "" || delegation.Job().IsNamed(name) {
 		return []delegation.Kind{delegation.Job()}, nil
@@ -42,7 +42,7 @@ func (f *KindFinder) served(ctx context.Context, name string) ([]delegation.Kind
 	return kinds, nil
 }
 
-// Named is the one kind that a name means.
+// Named returns the one kind with a name.
 func (f *KindFinder) Named(ctx context.Context, name string) (delegation.Kind, error) {
 	kinds, err := f.served(ctx, name)
 	switch {
@@ -63,8 +63,8 @@ func (f *KindFinder) Named(ctx context.Context, name string) (delegation.Kind, e
 	return kinds[0], nil
 }
 
-// Of is the kind of an object that stands in a file. Nobody is asked for those that
-// are known: preflight finds out whether they are served.
+// Of returns the kind of an object from a file. Known kinds are not looked up, because preflight
+// checks whether they are served.
 func (f *KindFinder) Of(ctx context.Context, gvk schema.GroupVersionKind) (delegation.Kind, error) {
 	k, known := delegation.KindOf(gvk)
 	if !known {
@@ -85,8 +85,7 @@ func (f *KindFinder) Of(ctx context.Context, gvk schema.GroupVersionKind) (deleg
 	return k, nil
 }
 
-// Chosen are the kinds of --kinds. Where all are asked for, those are left out of
-// which none can be dispatched.
+// Chosen returns the kinds of --kinds. With "all", kinds that cannot be dispatched are left out.
 func (f *KindFinder) Chosen(ctx context.Context, names []string, owner delegation.Owner) ([]delegation.Kind, error) {
 	var chosen []delegation.Kind
 	add := func(k delegation.Kind) {
@@ -116,7 +115,7 @@ func (f *KindFinder) Chosen(ctx context.Context, names []string, owner delegatio
 	return chosen, nil
 }
 
-// Noun is what objects of some kinds are called: "Job", or "JobSet or RayJob".
+// Noun returns the noun for objects of some kinds: "Job", or "JobSet or RayJob".
 func Noun(kinds []delegation.Kind) string {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {

@@ -1,5 +1,5 @@
-// Package writing is what the commands that write to clusters share: the objects that are
-// named to them, the clusters that they reach, and the view of what happens there.
+// Package writing has what the commands that write to clusters share: the named objects, the
+// clusters, and the view of events.
 package writing
 
 import (
@@ -15,7 +15,7 @@ type Target struct {
 	Kind, Name string
 }
 
-// TargetsOf reads the names of objects, each of which is named once.
+// TargetsOf parses the names of objects, and drops repeated ones.
 func TargetsOf(args []string) ([]Target, error) {
 	var targets []Target
 	for _, arg := range args {

@@ -15,22 +15,22 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// View shows what happens in dispatches, in the format that was asked
-// for. That something cannot be shown keeps nothing from happening.
+// View shows the events of dispatches in the chosen format. A failure to show them does not stop
+// the dispatches.
 type View struct {
 	util.Environment
 	output string
-	// reach are the flags by which commands that are told reach the clusters.
+	// reach are the flags with which printed commands reach the clusters.
 	reach  []string
 	live   *printers.Live
 	closed sync.Once
 
 	mu sync.Mutex
-	// failed is why something could not be shown, the first time.
+	// failed is the first error of showing an event.
 	failed error
 }
 
-// Redirect is a writer that can be led elsewhere while it is in use.
+// Redirect is a writer whose destination can be changed while it is in use.
 type Redirect struct {
 	mu sync.Mutex
 	To io.Writer
@@ -49,7 +49,7 @@ func (d *Redirect) lead(to io.Writer) {
 	d.To = to
 }
 
-// NewView makes one for so many Jobs, with -o as it was given.
+// NewView returns a View for so many Jobs, with output as the value of -o.
 func NewView(env util.Environment, flags *util.GlobalFlags, output string, jobs int) *View {
 	v := &View{Environment: env, output: output, reach: flags.ReachFlags()}
 	if output == "" {
@@ -76,8 +76,8 @@ func (v *View) Event(e *dispatch.Event) {
 	}
 }
 
-// OutliveReaders has writes to a pipe that was closed fail, where they would end the process,
-// so that a dispatch goes on copying without a reader. The returned function undoes it.
+// OutliveReaders makes writes to a closed pipe fail instead of ending the process, so that a
+// dispatch continues to copy without a reader. The returned function undoes it.
 func OutliveReaders() (undo func()) {
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
@@ -100,22 +100,22 @@ func (v *View) show(e *dispatch.Event) error {
 	return v.live.Event(*e)
 }
 
-// Err is why not all could be shown, nil if it was. Who reads events would take for the
-// end of a Job what is not.
+// Err returns why not all events could be shown, nil if they were. A reader of events might
+// otherwise take the missing ones for the end of a Job.
 func (v *View) Err() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.failed
 }
 
-// Tick has the footer move.
+// Tick redraws the footer.
 func (v *View) Tick() {
 	if v.live != nil {
 		_ = v.live.Tick()
 	}
 }
 
-// Close takes the footer away, so that something else can be printed.
+// Close removes the footer, so that other output can follow.
 func (v *View) Close() {
 	if v.live != nil {
 		v.closed.Do(func() { _ = v.live.Close() })

@@ -16,7 +16,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 )
 
-// filling is a file on a disk with room for so many writes.
+// filling is a file on a disk with room for some writes.
 type filling struct{ room int }
 
 var errFull = errors.New("no space left on device")
@@ -29,8 +29,8 @@ func (f *filling) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestViewTellsWhatIsMissing: whoever reads the events of a dispatch learns that not all
-// of them are there, whatever the format.
+// TestViewTellsWhatIsMissing: the reader of a dispatch's events is told that some are missing, in
+// every format.
 func TestViewTellsWhatIsMissing(t *testing.T) {
 	for _, output := range []string{"", "json", "yaml", "kyaml"} {
 		out := &filling{room: 1}
@@ -51,8 +51,8 @@ func TestViewTellsWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestEventsReach: a command of an event leads to the cluster that was meant, as whoever
-// took a kubeconfig by a flag reaches it.
+// TestEventsReach: a command in an event has the flags with which the user reaches the cluster,
+// such as a kubeconfig.
 func TestEventsReach(t *testing.T) {
 	flags := util.NewGlobalFlags()
 	flags.Kubectl = pflag.NewFlagSet("kubectl", pflag.ContinueOnError)

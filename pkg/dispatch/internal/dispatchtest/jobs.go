@@ -13,7 +13,7 @@ import (
 //go:embed testdata/origin.yaml
 var originJob string
 
-// FromYAML is the object that a text is.
+// FromYAML decodes an object.
 func FromYAML(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	data, err := yaml.YAMLToJSONStrict([]byte(text))
@@ -23,13 +23,13 @@ func FromYAML(t *testing.T, text string) *unstructured.Unstructured {
 	return u
 }
 
-// OriginJob is a Job of everything, as a server stores it.
+// OriginJob returns a Job with all fields, as a server stores it.
 func OriginJob(t *testing.T) *unstructured.Unstructured {
 	t.Helper()
 	return FromYAML(t, originJob)
 }
 
-// SmallJob is what a user writes into a file.
+// SmallJob returns a Job as a user writes it into a file.
 func SmallJob(t *testing.T) *unstructured.Unstructured {
 	t.Helper()
 	return FromYAML(t, `
@@ -46,8 +46,8 @@ spec:
 `)
 }
 
-// Set sets the field of a Job at a path that Path reads; nil removes it. Text that begins
-// with "yaml:" is the value in YAML.
+// Set sets a field of a Job at a path in the syntax of Path; nil removes it. A string that begins
+// with "yaml:" is decoded.
 func Set(t *testing.T, job *unstructured.Unstructured, at string, value any) {
 	t.Helper()
 	path := Path(at)
@@ -63,7 +63,7 @@ func Set(t *testing.T, job *unstructured.Unstructured, at string, value any) {
 	assert.NilError(t, unstructured.SetNestedField(job.Object, value, path...))
 }
 
-// integers gives numbers the type that the Kubernetes decoders give them.
+// integers converts numbers to the type that the Kubernetes decoders use.
 func integers(value any) any {
 	switch v := value.(type) {
 	case float64:
@@ -80,8 +80,7 @@ func integers(value any) any {
 	return value
 }
 
-// Path is a path that is written with dots. A part that has dots itself stands in
-// brackets.
+// Path splits a path at its dots. Brackets enclose a part that contains dots.
 func Path(text string) []string {
 	var path []string
 	for text != "" {

@@ -31,36 +31,36 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// Server stands in for an API server where what matters is who writes first: it has
-// uids, resource versions, generations, preconditions and watches as a real one has. It
-// validates nothing, fills nothing in, and collects no garbage.
+// Server imitates an API server for tests of concurrent writes. It has UIDs, resource versions,
+// generations, preconditions and watches. It does not validate, sets no defaults, and collects no
+// garbage.
 type Server struct {
-	// Before, if it is set, is called with each request before that is answered; an
-	// error is the answer then. Several may be called at once.
+	// Before, if set, is called before each request. If it returns an error, the server answers
+	// with it. Calls may be concurrent.
 	Before func(*http.Request) *apierrors.StatusError
-	// MayNot, if it is set, says what its user may not do.
+	// MayNot, if set, reports whether the user lacks a right.
 	MayNot func(*authorizationv1.ResourceAttributes) bool
-	// Namespaces are the UIDs of namespaces that its user may get, which identify it.
+	// Namespaces are the UIDs of the namespaces that the user can get. They identify the cluster.
 	Namespaces map[string]string
 
 	address string
 	mu      sync.Mutex
-	// objects are those that are stored, by the path of the request that reads them.
+	// objects are the stored objects, by the path of the request that reads them.
 	objects map[string]*unstructured.Unstructured
 	version int64
-	// log is what has changed, in order; changed is closed when there is more.
+	// log has all changes in order. changed is closed at the next change.
 	log     []change
 	changed chan struct{}
 }
 
-// change is what became of an object; its resource version says when.
+// change is a change of an object. The object's resource version orders the changes.
 type change struct {
 	kind   string
 	path   string
 	object *unstructured.Unstructured
 }
 
-// NewServer starts a server that has nothing stored, and ends with the test.
+// NewServer starts an empty server, which stops with the test.
 func NewServer(t *testing.T) *Server {
 	t.Helper()
 	s := &Server{objects: map[string]*unstructured.Unstructured{}, version: 1, changed: make(chan struct{})}
@@ -73,17 +73,17 @@ func NewServer(t *testing.T) *Server {
 	return s
 }
 
-// Config is how clients reach it.
+// Config returns the configuration for clients.
 func (s *Server) Config() *rest.Config {
 	return &rest.Config{Host: s.address, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
 }
 
-// Cluster is the server as a context of that name reaches it, with its identity read.
+// Cluster returns the server as a cluster with a context name. Its identity is already read.
 func (s *Server) Cluster(t *testing.T, name string) *fleet.Cluster {
 	t.Helper()
 	clusters := fleet.Open(t.Context(), []fleet.Context{{Name: name, Config: s.Config()}}, fleet.Options{}).Clusters()
 	assert.Equal(t, len(clusters), 1)
-	// What is served from now on is asked for by the test.
+	// Later requests come from the test only.
 	_ = clusters[0].UID()
 	for namespace := range s.Namespaces {
 		assert.NilError(t, clusters[0].LearnNamespaces(t.Context(), namespace))
@@ -91,8 +91,8 @@ func (s *Server) Cluster(t *testing.T, name string) *fleet.Cluster {
 	return clusters[0]
 }
 
-// Create stores an object of a resource, as a client would have it stored, but for a uid
-// that it has already.
+// Create stores an object as if a client had created it. It keeps the object's UID if there is
+// one.
 func (s *Server) Create(t *testing.T, resource schema.GroupVersionResource, o *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	s.mu.Lock()
@@ -102,7 +102,7 @@ func (s *Server) Create(t *testing.T, resource schema.GroupVersionResource, o *u
 	return created
 }
 
-// Get is an object as it is stored, nil if there is none.
+// Get returns a stored object; nil if there is none.
 func (s *Server) Get(resource schema.GroupVersionResource, namespace, name string) *unstructured.Unstructured {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *Server) Get(resource schema.GroupVersionResource, namespace, name strin
 	return nil
 }
 
-// Change changes an object, as another client would.
+// Change changes an object as another client would.
 func (s *Server) Change(t *testing.T, resource schema.GroupVersionResource, namespace, name string, change func(*unstructured.Unstructured)) {
 	t.Helper()
 	s.mu.Lock()
@@ -128,7 +128,7 @@ func (s *Server) Change(t *testing.T, resource schema.GroupVersionResource, name
 	assert.Assert(t, err == nil, "%v", err)
 }
 
-// Delete deletes an object, as a client would have it deleted.
+// Delete deletes an object as a client would.
 func (s *Server) Delete(t *testing.T, resource schema.GroupVersionResource, namespace, name string) {
 	t.Helper()
 	s.mu.Lock()
@@ -194,7 +194,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// review says whether its user may do something.
+// review answers whether the user has a right.
 func (s *Server) review(body []byte) (any, *apierrors.StatusError) {
 	var asked authorizationv1.SelfSubjectAccessReview
 	if err := json.Unmarshal(body, &asked); err != nil {
@@ -259,7 +259,7 @@ func (s *Server) delete(path string, body []byte) (any, *apierrors.StatusError) 
 	return objectOf(removed), failed
 }
 
-// asJSON is a body as JSON, that of typed clients too, which talk protobuf.
+// asJSON returns a body as JSON. Typed clients send protobuf.
 func asJSON(r *http.Request, body []byte) ([]byte, error) {
 	if r.Header.Get("Content-Type") != runtime.ContentTypeProtobuf || len(body) == 0 {
 		return body, nil
@@ -272,9 +272,9 @@ func asJSON(r *http.Request, body []byte) ([]byte, error) {
 	return json.Marshal(o)
 }
 
-// placesOf returns the paths of the collection and of the object that a request is for,
-// the collection's twice if it is for no single object: what is asked of a subresource is
-// answered by the object. It is not ok if the request is for neither.
+// placesOf returns the paths of the collection and the object of a request. For a request without
+// an object, both are the collection. A subresource counts as its object. ok is false if the path
+// is neither.
 func placesOf(asked string) (collection, object string, ok bool) {
 	// /apis/GROUP/VERSION[/namespaces/NAMESPACE]/PLURAL[/NAME[/SUBRESOURCE]]
 	steps := strings.Split(asked, "/")
@@ -288,7 +288,7 @@ func placesOf(asked string) (collection, object string, ok bool) {
 	return strings.Join(steps[:at+3], "/"), strings.Join(steps[:min(len(steps), at+4)], "/"), true
 }
 
-// groupOf is the API group of a path.
+// groupOf returns the API group of a path.
 func groupOf(path string) string {
 	if steps := strings.Split(path, "/"); steps[1] == "apis" {
 		return steps[2]
@@ -296,7 +296,7 @@ func groupOf(path string) string {
 	return ""
 }
 
-// lastOf is the last step of a path.
+// lastOf returns the last step of a path.
 func lastOf(path string) string { return path[strings.LastIndex(path, "/")+1:] }
 
 func objectOf(o *unstructured.Unstructured) any {
@@ -306,7 +306,7 @@ func objectOf(o *unstructured.Unstructured) any {
 	return o.Object
 }
 
-// note stores what has become of an object, and tells those who watch.
+// note stores a change and wakes the watches.
 func (s *Server) note(kind, path string, o *unstructured.Unstructured) {
 	s.version++
 	o.SetResourceVersion(strconv.FormatInt(s.version, 10))
@@ -353,8 +353,7 @@ func (s *Server) change(path string, patch func(was []byte) ([]byte, error)) (*u
 	return now, nil
 }
 
-// withOwners is an object after a strategic merge patch of its owners, which are
-// merged by their uids.
+// withOwners applies a strategic merge patch of owner references, which are merged by their UIDs.
 func withOwners(was, patch []byte) ([]byte, error) {
 	var o, p unstructured.Unstructured
 	if err := o.UnmarshalJSON(was); err != nil {

@@ -25,7 +25,7 @@ func (s *Server) SetBefore(before func(*http.Request) *apierrors.StatusError) {
 	s.Before = before
 }
 
-// Added are the states in which objects of a name were created.
+// Added returns the objects of a name as they were created.
 func (s *Server) Added(namespace, name string) (added []*unstructured.Unstructured) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,8 +37,7 @@ func (s *Server) Added(namespace, name string) (added []*unstructured.Unstructur
 	return added
 }
 
-// identity answers a request for a namespace; it is not ok if the request is for something
-// else.
+// identity answers a request for a namespace. ok is false for other requests.
 func (s *Server) identity(r *http.Request) (answer any, failed *apierrors.StatusError, ok bool) {
 	name, ok := strings.CutPrefix(r.URL.Path, "/api/v1/namespaces/")
 	if !ok || strings.Contains(name, "/") || r.Method != http.MethodGet || s.objects[r.URL.Path] != nil {

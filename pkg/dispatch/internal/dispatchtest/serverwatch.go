@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// isSelected says whether a list or a watch is to have an object.
+// isSelected reports whether the selectors of a list or a watch match an object.
 func isSelected(r *http.Request, o *unstructured.Unstructured) bool {
 	if name, ok := strings.CutPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name="); ok && name != o.GetName() {
 		return false
@@ -21,7 +21,7 @@ func isSelected(r *http.Request, o *unstructured.Unstructured) bool {
 	return err == nil && selector.Matches(labels.Set(o.GetLabels()))
 }
 
-// isIn says whether an object is in a collection: of one namespace, or of all.
+// isIn reports whether an object is in a collection, of one namespace or of all.
 func isIn(path, collection string) bool {
 	if strings.Contains(collection, "/namespaces/") {
 		return strings.HasPrefix(path, collection+"/")
@@ -46,7 +46,7 @@ func (s *Server) list(r *http.Request, collection string) map[string]any {
 	return list
 }
 
-// watch sends what changes from a resource version on, until the client goes.
+// watch sends all changes after a resource version until the client disconnects.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	since, _ := strconv.ParseInt(r.URL.Query().Get("resourceVersion"), 10, 64)
 	w.Header().Set("Content-Type", "application/json")

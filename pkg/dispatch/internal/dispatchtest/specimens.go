@@ -1,6 +1,6 @@
-// Package dispatchtest has what the tests of several packages of dispatch stand on:
-// objects of all kinds in all states, and a server's part in their lives. It knows none
-// of the packages that are tested.
+// Package dispatchtest has helpers for the tests of dispatch and the packages below it: objects
+// of all kinds in all states, and an imitation of an API server. It imports none of the tested
+// packages.
 package dispatchtest
 
 import (
@@ -21,21 +21,21 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// Specimen is an object of a kind as its controller leaves it. State is such as
-// "running" or "succeeded", the name of its file.
+// Specimen is an object of a kind as its controller writes it. State is the name of its file,
+// such as "running" or "succeeded".
 type Specimen struct {
 	Kind   delegation.Kind
 	State  string
 	Object *unstructured.Unstructured
 }
 
-// Name is the kind, its version and the state.
+// Name returns the kind, its version and the state.
 func (s Specimen) Name() string { return s.Kind.Name + "." + s.Kind.Resource.Version + "/" + s.State }
 
-// Specimens are those of all kinds but Job, in all their states.
+// Specimens returns all objects of kinds other than Job, in all their states.
 func Specimens(t *testing.T) []Specimen {
 	t.Helper()
-	folder := os.DirFS(KindsFolder(t))
+	folder := os.DirFS(KindsDirectory(t))
 	files, err := fs.Glob(folder, "*/*.yaml")
 	assert.NilError(t, err)
 	var all []Specimen
@@ -51,10 +51,10 @@ func Specimens(t *testing.T) []Specimen {
 	return all
 }
 
-// KindsFolder is where there is a folder for each kind, with its objects in their states:
-// the test data of package delegation, seen from the folder of any package beside it or
-// below.
-func KindsFolder(t *testing.T) string {
+// KindsDirectory returns the directory with one directory per kind, which holds objects in all
+// states. It is the test data of package delegation, relative to the directory of any package
+// next to delegation or below.
+func KindsDirectory(t *testing.T) string {
 	t.Helper()
 	const folder = "delegation/testdata/kinds"
 	up := ".."
@@ -68,7 +68,7 @@ func KindsFolder(t *testing.T) string {
 	return ""
 }
 
-// AsServed is an object as a server would give it, with whole numbers.
+// AsServed decodes an object as a client does, with integers.
 func AsServed(t *testing.T, text string) *unstructured.Unstructured {
 	t.Helper()
 	content, err := yaml.YAMLToJSON([]byte(text))
@@ -85,7 +85,7 @@ func kindFor(gvk schema.GroupVersionKind) delegation.Kind {
 	return delegation.DiscoveredKind(gvk, strings.ToLower(gvk.Kind)+"s", nil, []string{"spec", "managedBy"})
 }
 
-// Patched is an object after a merge patch.
+// Patched returns an object after a merge patch.
 func Patched(t *testing.T, o *unstructured.Unstructured, patch map[string]any) *unstructured.Unstructured {
 	t.Helper()
 	was, err := json.Marshal(o.Object)

@@ -1,0 +1,66 @@
+package doctor
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/probe"
+)
+
+// cleanup is the time limit for the removal of a Job, its mirrors and Workloads.
+const cleanup = 30 * time.Second
+
+// cleaner removes the objects of a probe.
+type cleaner struct {
+	util.Environment
+	manager *fleet.Cluster
+	workers []*fleet.Cluster
+	// reach are the flags with which printed commands reach the clusters.
+	reach []string
+}
+
+// run removes the Job of a report, even if ctx has ended, and records what is left.
+func (c *cleaner) run(ctx context.Context, r *inspect.ProbeReport) {
+	start := c.Clock.Now()
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
+	defer cancel()
+	remover := &probe.Remover{
+		Clock: c.Clock, Manager: c.manager, Workers: c.workers, Namespace: r.Namespace, Name: r.Name, UID: r.UID, KueueVersion: read.KueueVersion,
+	}
+	left, unseen := remover.Run(bounded)
+	step := r.Step(inspect.ProbeCleaned)
+	seconds := c.Clock.Since(start).Round(time.Millisecond).Seconds()
+	step.Seconds = &seconds
+	r.TotalSeconds += seconds
+	step.State, step.Message = inspect.StepDone, "Job, mirror and Workloads are gone"
+	if len(unseen) > 0 {
+		step.Message += "; you may not see that on " + strings.Join(unseen, ", ")
+	}
+	for _, l := range left {
+		reason := kubecontext.Because(l.Err)
+		removal := command.Kubectl(l.Cluster.Context, r.Namespace, "delete", l.Resource, l.Name)
+		r.Left = append(r.Left, inspect.ProbeLeft{
+			Context: l.Cluster.Context, Kind: l.Kind, Namespace: r.Namespace, Name: l.Name, Reason: reason,
+			Command: command.Words(command.Reached(removal.Shell(), c.reach)),
+		})
+		if !l.IsSeen && !apierrors.IsForbidden(l.Err) {
+			step.State = inspect.StepUnknown
+		}
+	}
+	if isSeen := func(l probe.Left) bool { return l.IsSeen || apierrors.IsForbidden(l.Err) }; slices.ContainsFunc(left, isSeen) {
+		step.State = inspect.StepFailed
+	}
+	if len(left) > 0 {
+		step.Seconds, step.Message = nil, "not everything was removed"
+	}
+}

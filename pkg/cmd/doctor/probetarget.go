@@ -1,0 +1,132 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// target is a queue that a probe may be submitted to.
+type target struct {
+	// manager is the context of the queue.
+	manager          string
+	namespace, queue string
+	// cluster is the ClusterQueue behind the queue, nil if it is unknown.
+	cluster *kueue.ClusterQueue
+	// workers are the MultiKueueClusters that the queue leads to.
+	workers []string
+}
+
+func (t *target) String() string { return t.namespace + "/" + t.queue }
+
+// choice is the user's choice of a queue; empty fields allow all.
+type choice struct{ namespace, queue string }
+
+// allows reports whether the choice includes a queue.
+func (c choice) allows(t *target) bool {
+	return (c.namespace == "" || c.namespace == t.namespace) && (c.queue == "" || c.queue == t.queue)
+}
+
+// ambiguousError is returned if the user has to choose a queue.
+type ambiguousError struct{ targets []target }
+
+func (e *ambiguousError) Error() string {
+	var names []string
+	contexts := map[string]bool{}
+	for i := range e.targets {
+		contexts[e.targets[i].manager] = true
+	}
+	for i := range e.targets {
+		name := e.targets[i].String()
+		if len(contexts) > 1 {
+			name += " in context " + e.targets[i].manager
+		}
+		names = append(names, name)
+	}
+	hint := "Choose one with -n and --queue"
+	if len(contexts) > 1 {
+		hint += ", and the manager with --contexts"
+	}
+	return fmt.Sprintf("%d LocalQueues use MultiKueue: %s. %s", len(names), inspect.Some(names), hint)
+}
+
+// chooseTarget returns the queue that a probe is submitted to. If a named queue cannot be looked
+// up for lack of rights, the name is used in the first context.
+func chooseTarget(v *inspect.Inventory, c choice) (*target, error) {
+	var found, others []target
+	var unread, forbidden []string
+	for _, f := range v.Clusters {
+		switch {
+		case f.Err != nil:
+			unread = append(unread, f.Context)
+			continue
+		case f.Kueue == nil:
+			continue
+		case f.Gaps[inspect.PartQueues] != nil || f.Gaps[inspect.PartChecks] != nil:
+			forbidden = append(forbidden, f.Context)
+		}
+		for _, q := range f.Kueue.MultiKueueQueues() {
+			t := target{f.Context, q.Local.Namespace, q.Local.Name, q.Cluster, q.Workers}
+			if c.allows(&t) {
+				found = append(found, t)
+			} else {
+				others = append(others, t)
+			}
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return &found[0], nil
+	case len(found) > 1:
+		return nil, &ambiguousError{found}
+	case len(forbidden) > 0 && c.namespace != "" && c.queue != "":
+		return &target{manager: forbidden[0], namespace: c.namespace, queue: c.queue}, nil
+	}
+	return nil, noTarget(c, others, append(unread, forbidden...))
+}
+
+// noTarget returns the error for a choice without a queue.
+func noTarget(c choice, others []target, unread []string) error {
+	what := "no LocalQueue"
+	if c.queue != "" {
+		what += " " + c.queue
+	}
+	if c.namespace != "" {
+		what += " in namespace " + c.namespace
+	}
+	text := what + " uses MultiKueue"
+	var names []string
+	for i := range others {
+		names = append(names, others[i].String())
+	}
+	slices.Sort(names)
+	if len(names) > 0 {
+		text += "; these do: " + inspect.Some(names)
+	}
+	if len(unread) > 0 {
+		text += "; not read completely: " + strings.Join(unread, ", ") + ". If you may not list queues, name yours with -n and --queue"
+	}
+	return errors.New(text + ". To see what is missing, run doctor without --probe")
+}
+
+// tinyRequests returns the default requests of a Pod: as little as possible of what the
+// ClusterQueue covers. A resource that it does not cover would keep the Job from being admitted.
+func (t *target) tinyRequests() map[string]string {
+	tiny := map[string]string{"cpu": "10m", "memory": "16Mi"}
+	if t.cluster == nil {
+		return tiny
+	}
+	requests := map[string]string{}
+	for _, group := range t.cluster.Spec.ResourceGroups {
+		for _, name := range group.CoveredResources {
+			if tiny[name] != "" {
+				requests[name] = tiny[name]
+			}
+		}
+	}
+	return requests
+}

@@ -1,0 +1,122 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/probe"
+)
+
+// askWorkers reports what all workers of the queue answer about the Job: their queues and quotas
+// as trace -f judges them, and their API servers in a dry run of the mirror and a Pod.
+func (p *prober) askWorkers(ctx context.Context, job *unstructured.Unstructured) error {
+	typed := &batchv1.Job{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(job.Object, typed); err != nil {
+		return fmt.Errorf("the Job of the probe is invalid: %w", err)
+	}
+	queues := []types.NamespacedName{{Namespace: p.target.namespace, Name: p.target.queue}}
+	inventory := read.Read(ctx, p.fleet, read.Want{Room: true, Queues: queues, Addresses: p.addresses, Now: p.Clock.Now})
+	request := placement.OfJob(typed, p.target.queue)
+	request.Delegated = true
+	trials := map[string]probe.Trial{}
+	for _, a := range fleet.Ask(ctx, p.fleet, func(ctx context.Context, c *fleet.Cluster) (probe.Trial, error) {
+		if c.Context == p.target.manager {
+			return probe.Trial{}, nil
+		}
+		return probe.Try(ctx, c, job), nil
+	}) {
+		if a.Err != nil {
+			a.Value = probe.Trial{Mirror: a.Err, Pod: a.Err}
+		}
+		trials[a.Context] = a.Value
+	}
+	for _, at := range answer.Reached(placement.Submit(inventory, &request), p.flags.ReachFlags()) {
+		if at.Manager || at.Cluster == "" {
+			continue
+		}
+		w := workerOf(&at)
+		if at.Context != "" {
+			addTrial(&w, trials[at.Context], p.target.namespace)
+		}
+		p.report.Workers = append(p.report.Workers, w)
+		if w.Verdict == inspect.Unknown {
+			p.report.Unchecked = append(p.report.Unchecked, inspect.Unchecked{What: "worker " + w.Cluster, Contexts: contextsOf(w.Context), Reason: w.Message})
+		}
+	}
+	if len(p.report.Workers) == 0 {
+		p.report.Unchecked = append(p.report.Unchecked, inspect.Unchecked{What: "the workers of " + p.target.String(), Contexts: []string{}, Reason: "which workers the queue leads to could not be read"})
+	}
+	return nil
+}
+
+func contextsOf(name string) []string {
+	if name == "" {
+		return []string{}
+	}
+	return []string{name}
+}
+
+// workerOf returns the result of the placement on a worker.
+func workerOf(at *inspect.Placement) inspect.ProbeWorker {
+	w := inspect.ProbeWorker{Cluster: at.Cluster, Context: at.Context, Verdict: at.Verdict}
+	if at.Context == "" {
+		w.Verdict, w.Message = inspect.Unknown, "no context reaches it"
+		return w
+	}
+	if at.Verdict != inspect.Fits {
+		w.Message = at.Message
+	}
+	if len(at.Changes) > 0 && at.Verdict != inspect.Fits {
+		change := at.Changes[0]
+		w.Remedy = change.Message
+		if change.Command != "" {
+			w.Remedy = string(command.Say("%s: %s", command.Prose(change.Message), command.Of(command.Words(change.Command)...)))
+		}
+	}
+	return w
+}
+
+// addTrial adds the answer of the worker's API server. A refusal outweighs everything else.
+func addTrial(w *inspect.ProbeWorker, t probe.Trial, namespace string) {
+	for _, one := range []struct {
+		what, resource string
+		err            error
+	}{{"the mirror", "jobs.batch", t.Mirror}, {"its Pod", "pods", t.Pod}} {
+		switch {
+		case one.err == nil:
+			continue
+		case read.Tried{Err: one.err}.MayNotCreate():
+			unsure(w, fmt.Sprintf("cannot check %s: you may not create %s there", one.what, one.resource))
+			continue
+		case kubecontext.IsConnection(one.err), apierrors.IsUnauthorized(one.err):
+			unsure(w, fmt.Sprintf("cannot check %s: %s", one.what, kubecontext.Because(one.err)))
+			continue
+		}
+		w.Verdict, w.Message, w.Remedy = inspect.Never, fmt.Sprintf("rejects %s: %s", one.what, kubecontext.Objection(one.err)), "change what rejects it on "+w.Context+", or take the worker out of the MultiKueueConfig"
+		if apierrors.IsNotFound(one.err) {
+			w.Message = "namespace " + namespace + " does not exist"
+			w.Remedy = string(command.Kubectl(w.Context, "", "create", "namespace", namespace).Prose())
+		}
+		return
+	}
+}
+
+// unsure makes a verdict unknown, with a message, if it depends on something unchecked.
+func unsure(w *inspect.ProbeWorker, message string) {
+	if w.Verdict == inspect.Fits || w.Verdict == inspect.Unknown && w.Message == "" {
+		w.Verdict, w.Message = inspect.Unknown, message
+	}
+}

@@ -1,0 +1,40 @@
+package cmd
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+)
+
+// TestProbeFlags: a call of doctor --probe that makes no sense is refused before any request.
+func TestProbeFlags(t *testing.T) {
+	for _, tt := range []struct{ args, told string }{
+		{"--queue gpu", "--queue requires --probe"},
+		{"--all-workers", "--all-workers requires --probe"},
+		{"--dry-run", "--dry-run requires --probe"},
+		{"--probe --from x", "--probe cannot be combined with --from"},
+		{"--probe --suppress JM405", "--suppress is for findings"},
+		{"--probe --timeout 0s", "--timeout must be positive"},
+		{"--probe --dry-run=maybe", `--dry-run must be none, client or server, not "maybe"`},
+		{"--probe --image=", `--image "" is not an image`},
+		{"--probe --requests cpu=lots", `"lots" is not a quantity`},
+	} {
+		_, want, code := run(t, append([]string{"doctor"}, strings.Fields(tt.args)...)...)
+		assert.Check(t, code == util.ExitUsage && strings.Contains(want, tt.told), "%s: exit code %d, %s", tt.args, code, want)
+	}
+}
+
+// TestProbeOfNothing: if no queue leads to MultiKueue, the error lists the queues that there are.
+func TestProbeOfNothing(t *testing.T) {
+	kubeconfig := serve(t, setUp(t, nil), func(string, http.ResponseWriter, *http.Request) bool { return false })
+	_, errOut, code := run(t, "doctor", "--probe", "-n", "none", "--kubeconfig", kubeconfig)
+	assert.Equal(t, code, util.ExitError, errOut)
+	assert.Check(t, strings.Contains(errOut, "no LocalQueue in namespace none uses MultiKueue"), errOut)
+	_, errOut, code = run(t, "doctor", "--probe", "--kubeconfig", kubeconfig)
+	assert.Equal(t, code, util.ExitUsage, errOut)
+	assert.Check(t, strings.Contains(errOut, "LocalQueues use MultiKueue: "), errOut)
+}

@@ -1,0 +1,67 @@
+package cmd
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+)
+
+// TestNotFound: the error for a Job that is not there names the namespace that has it, and what is
+// wrong with its kind.
+func TestNotFound(t *testing.T) {
+	const in = ` not found in namespace "ml" of contexts management, worker-1, worker-2; `
+	for _, tt := range []struct{ name, want string }{
+		{"score", `job "score"` + in + "namespace vision has one: add -n vision"},
+		{"nope", `job "nope"` + in + "no other namespace has one"},
+		{"job", `job "job" not found in namespace "ml" of contexts management, worker-1, worker-2; "job" is a kind: write job/NAME`},
+		{"vision/score", `no context serves kind "vision" with a managedBy field; kubectl jobs-managedby kinds lists the kinds of each context. For a Job in namespace vision: score -n vision`},
+	} {
+		for _, command := range []string{"trace", "check", "ls"} {
+			_, errOut, code := run(t, command, tt.name, "-n", "ml", "--all-contexts", "--from", exampleFleet)
+			assert.Equal(t, errOut, "error: "+tt.want+"\n", command)
+			assert.Equal(t, code, util.ExitError, command)
+		}
+	}
+	_, errOut, _ := run(t, "queues", "gpu", "--from", exampleFleet)
+	assert.Equal(t, errOut, "error: there is no queue or cohort \"gpu\"; for a LocalQueue, add -n or -A\n")
+}
+
+// TestNamesOfOtherKinds: KIND/NAME is enough to list and check an object of another kind.
+func TestNamesOfOtherKinds(t *testing.T) {
+	skipIfShort(t)
+	dir := filepath.Join(recordings, "jobsets")
+	out, _, code := run(t, "ls", "jobset/js-susp", "-n", "default", "--no-headers", "--from", dir)
+	assert.Equal(t, code, util.ExitOK)
+	assert.Assert(t, strings.Contains(out, "JobSet") && strings.Contains(out, "js-susp"), out)
+	out, _, code = run(t, "check", "jobset/js-susp", "-n", "default", "--grace", "0s", "--from", dir)
+	assert.Equal(t, code, util.ExitOK)
+	assert.Equal(t, out, "No findings in 1 delegated object on 3 clusters\n")
+}
+
+// TestNotFoundInPart: with an unread context, the error does not say that no namespace has the Job;
+// without any context, check does not say that it read a namespace.
+func TestNotFoundInPart(t *testing.T) {
+	_, errOut, _ := run(t, "trace", "nope", "-n", "default", "--from", filepath.Join(recordings, "worker-lost"))
+	assert.Assert(t, strings.Contains(errOut, "not read; name the namespace with -n"), errOut)
+	out, errOut, code := run(t, "check", "--from", filepath.Join(recordings, "worker-lost"), "--contexts", "kwok-w1")
+	assert.Equal(t, code, util.ExitPartial, out+errOut)
+	assert.Assert(t, strings.HasPrefix(out, "Nothing was checked") && !strings.Contains(errOut, "was read"), out+errOut)
+}
+
+// TestSeveralMistakes: each mistake on the command line has a line of its own.
+func TestSeveralMistakes(t *testing.T) {
+	_, errOut, code := run(t, "check", "--grace", "-1s", "--fail-on", "bad", "--from", exampleFleet)
+	assert.Equal(t, code, util.ExitUsage)
+	var lines int
+	for line := range strings.Lines(errOut) {
+		if strings.HasPrefix(line, "error: ") {
+			lines++
+		}
+	}
+	assert.Equal(t, lines, 2, errOut)
+	assert.Equal(t, strings.Count(errOut, "See 'kubectl"), 1, errOut)
+}

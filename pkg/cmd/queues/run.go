@@ -1,0 +1,251 @@
+package queues
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
+)
+
+// Run reads and prints.
+func (o *queuesOptions) Run(ctx context.Context) error {
+	f, err := o.flags.Reach(ctx, o.Environment, o.contexts, nil)
+	if err != nil {
+		return err
+	}
+	addresses := o.flags.Addresses(o.contexts, f)
+	repeated := &util.Repeated[*queuesRead]{
+		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
+		Read: func(ctx context.Context) (*queuesRead, error) {
+			r := o.read(ctx, f, addresses)
+			if r.isEmpty() && o.scope == read.NamespaceScope && !o.watch && o.format.IsTable() {
+				util.NoteMissingNamespace(ctx, o.ErrOut, f)
+			}
+			return r, nil
+		},
+	}
+	if o.watch {
+		return repeated.Run(ctx, f)
+	}
+	return repeated.Once(ctx)
+}
+
+// queuesRead is the result of a reading, with notes for people.
+type queuesRead struct {
+	List *inspect.QueueList
+	// Pending is set instead of the rows of List with --pending.
+	Pending *inspect.PendingList
+	// Without are the contexts that do not serve Kueue's API.
+	Without []string
+	// Notes are reasons for unknown values that a user of one namespace does not expect to see.
+	Notes []inspect.ContextError
+	// Missing are the names without a queue.
+	Missing []string
+}
+
+func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) *queuesRead {
+	inventory := read.Read(ctx, f, read.Want{Quotas: o.scope, Release: o.summary, Addresses: addresses, Now: o.Clock.Now})
+	r := &queuesRead{List: inspect.NewQueueList()}
+	switch {
+	case o.pending:
+		r.Pending = inspect.NewPendingList()
+		r.Pending.Items = queues.Pending(inventory)
+		r.List.Items = queues.List(inventory)
+	case o.summary:
+		r.List.Items = queues.Sum(inventory)
+	case o.scope == read.ClusterScope:
+		r.List.Items = queues.List(inventory)
+	default:
+		r.List.Items = queues.Locals(inventory)
+	}
+	if o.pending {
+		r.keepPending(o.names, o.scope)
+	} else {
+		r.keep(o.names)
+	}
+	r.List.Errors = inventory.Errors()
+	for _, facts := range inventory.Clusters {
+		if facts.NoKueue {
+			r.Without = append(r.Without, facts.Context)
+		}
+		for _, gap := range inspect.QuotaGaps(facts) {
+			if o.pending && gap.Part == inspect.PartCohorts {
+				// The order of a queue does not depend on them.
+				continue
+			}
+			if o.scope == read.NamespaceScope {
+				r.Notes = append(r.Notes, gap)
+			} else {
+				r.List.Errors = append(r.List.Errors, gap)
+			}
+		}
+	}
+	r.List.Unchecked = inspect.Unread(r.List.Errors)
+	if r.Pending != nil {
+		r.Pending.Errors, r.Pending.Unchecked = r.List.Errors, r.List.Unchecked
+	}
+	return r
+}
+
+// isEmpty reports whether there is nothing to show.
+func (r *queuesRead) isEmpty() bool {
+	if r.Pending != nil {
+		return len(r.Pending.Items) == 0
+	}
+	return len(r.List.Items) == 0
+}
+
+// keep keeps only the rows with some names and the rows below them; no names keep all.
+func (r *queuesRead) keep(names []string) {
+	if len(names) == 0 {
+		return
+	}
+	found := sets.New[string]()
+	r.List.Items = slices.DeleteFunc(r.List.Items, func(row inspect.QueueQuota) bool {
+		wanted := sets.New(names...).Intersection(sets.New(append(row.Cohorts, row.Name)...))
+		if row.Kind == inspect.KindLocalQueue {
+			wanted = sets.New(names...).Intersection(sets.New(row.Name))
+		}
+		found = found.Union(wanted)
+		return wanted.Len() == 0
+	})
+	for _, name := range names {
+		if !found.Has(name) && !slices.Contains(r.Missing, name) {
+			r.Missing = append(r.Missing, name)
+		}
+	}
+}
+
+// missed returns an error for the names without a queue. If not all queues could be read, the
+// error says so.
+func (o *queuesOptions) missed(r *queuesRead) error {
+	if len(r.Missing) == 0 {
+		return nil
+	}
+	what := "queue or cohort"
+	if o.scope != read.ClusterScope {
+		what = "LocalQueue"
+	}
+	text := fmt.Sprintf("there is no %s %q", what, strings.Join(r.Missing, ", ")) + o.where()
+	if len(r.List.Errors)+len(r.Notes) > 0 {
+		text += " on the contexts that were read"
+	}
+	if o.scope == read.ClusterScope {
+		text += "; for a LocalQueue, add -n or -A"
+	}
+	if o.watch {
+		util.Tell(o.ErrOut, "note: %s", text)
+		return nil
+	}
+	return errors.New(text)
+}
+
+func (o *queuesOptions) show(r *queuesRead) error {
+	if err := o.Print(func(w io.Writer) error { return o.write(w, r) }, func(w io.Writer) error { return o.writeTable(w, r) }); err != nil {
+		return err
+	}
+	if !o.format.TellsErrors() && (!o.format.IsTable() || o.table.NoHeaders) {
+		util.TellErrors(o.ErrOut, r.List.Errors)
+	}
+	for _, note := range inspect.FoldRefusals(r.Notes) {
+		util.Tell(o.ErrOut, "note: %s", note.Message)
+	}
+	if len(r.Without) > 0 && r.isEmpty() && o.format.IsTable() {
+		util.Tell(o.ErrOut, "no queues: %s %s Kueue's API", strings.Join(r.Without, ", "), map[bool]string{true: "does not serve", false: "do not serve"}[len(r.Without) == 1])
+	} else if r.isEmpty() && len(r.List.Errors) == 0 && len(r.Missing) == 0 && o.format.IsTable() {
+		what := "no queues found"
+		if o.pending {
+			what = "nothing waits for quota"
+		}
+		util.Tell(o.ErrOut, "%s%s", what, o.where())
+	}
+	return util.Joined([]error{o.missed(r), util.Partial(r.List.Errors, len(o.contexts))})
+}
+
+// where returns where LocalQueues were looked for.
+func (o *queuesOptions) where() string {
+	if o.scope != read.NamespaceScope {
+		return ""
+	}
+	namespaces := []string{}
+	for _, c := range o.contexts {
+		if !slices.Contains(namespaces, c.Namespace) {
+			namespaces = append(namespaces, c.Namespace)
+		}
+	}
+	return " in namespace " + strings.Join(namespaces, ", ")
+}
+
+func (o *queuesOptions) write(w io.Writer, r *queuesRead) error {
+	switch {
+	case o.pending && o.format.IsPerJob():
+		return o.format.PrintPending(w, r.Pending)
+	case o.pending && !o.format.IsTable():
+		return o.format.PrintObject(w, r.Pending)
+	case o.format.IsPerJob():
+		return o.format.PrintQueues(w, r.List)
+	case !o.format.IsTable():
+		return o.format.PrintObject(w, r.List)
+	}
+	return o.writeTable(w, r)
+}
+
+func (o *queuesOptions) writeTable(w io.Writer, r *queuesRead) error {
+	table := o.TableNow(o.table)
+	if !o.pending {
+		return printers.Queues(w, r.List, table)
+	}
+	table.Contexts = table.Contexts && r.hasSeveralContexts()
+	return printers.Pending(w, r.Pending, table)
+}
+
+// hasSeveralContexts reports whether Workloads wait on more than one context.
+func (r *queuesRead) hasSeveralContexts() bool {
+	return slices.ContainsFunc(r.Pending.Items, func(j inspect.PendingJob) bool { return j.Context != r.Pending.Items[0].Context })
+}
+
+// keepPending keeps only the waiting Workloads in queues with some names, or in the members of a
+// cohort; no names keep all.
+func (r *queuesRead) keepPending(names []string, scope read.Scope) {
+	rows := r.List.Items
+	r.List.Items = nil
+	if len(names) == 0 {
+		return
+	}
+	wanted, found := sets.New[string](), sets.New[string]()
+	for i := range rows {
+		row := &rows[i]
+		for _, name := range append(slices.Clone(row.Cohorts), row.Name) {
+			if scope == read.ClusterScope && slices.Contains(names, name) {
+				wanted.Insert(row.Context + "/" + row.Name)
+				found.Insert(name)
+			}
+		}
+	}
+	isWanted := func(j *inspect.PendingJob) bool {
+		if scope == read.ClusterScope {
+			return wanted.Has(j.Context + "/" + j.ClusterQueue)
+		}
+		return slices.Contains(names, j.LocalQueue)
+	}
+	r.Pending.Items = slices.DeleteFunc(r.Pending.Items, func(j inspect.PendingJob) bool { return !isWanted(&j) })
+	if scope == read.ClusterScope {
+		for _, name := range names {
+			if !found.Has(name) && !slices.Contains(r.Missing, name) {
+				r.Missing = append(r.Missing, name)
+			}
+		}
+	}
+}

@@ -1,0 +1,36 @@
+package kubecontext
+
+import (
+	"regexp"
+	"strings"
+)
+
+// refusal matches how an API server says that a user lacks a right, with the request in front
+// (k8s.io/apiserver/pkg/endpoints/handlers/responsewriters, ForbiddenMessage).
+var refusal = regexp.MustCompile(`(?:\b(?:list|get|watch) [^\s:]+(?: "[^"]*")?: )?[^\s:]+(?: "[^"]*")? is forbidden: ` +
+	`User "([^"]*)" cannot ([a-z]+) resource "([^"]*)" in API group "([^"]*)"(?: (at the cluster scope)| in the namespace "([^"]*)")?`)
+
+// ShortRefusals shortens what API servers say about missing rights, wherever it is in a text: "dev may not
+// list jobs.batch in namespace ml".
+func ShortRefusals(text string) string {
+	return refusal.ReplaceAllStringFunc(text, func(whole string) string {
+		m := refusal.FindStringSubmatch(whole)
+		user, verb, resource, group, isEverywhere, namespace := m[1], m[2], m[3], m[4], m[5] != "", m[6]
+		// A subresource stays behind its resource: "pods/log", "jobs.batch/status".
+		resource, sub, hasSub := strings.Cut(resource, "/")
+		if group != "" {
+			resource += "." + group
+		}
+		if hasSub {
+			resource += "/" + sub
+		}
+		short := user + " may not " + verb + " " + resource
+		switch {
+		case namespace != "":
+			short += " in namespace " + namespace
+		case isEverywhere && verb != "get":
+			short += " in all namespaces"
+		}
+		return short
+	})
+}

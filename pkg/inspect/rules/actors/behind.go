@@ -1,0 +1,150 @@
+// Package actors has the rules that report a controller once for all Jobs
+// that wait for it.
+package actors
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+)
+
+// Rules returns JM114, JM132 and JM137.
+func Rules() []view.Rule { return []view.Rule{actorBehind(), actorStopped(), workerUnreached()} }
+
+func actorBehind() view.Rule {
+	return view.Rule{
+		Code: "JM114", Severity: inspect.Info, Goes: true, SumsUp: true,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Detect: func(v *view.View) {
+			for _, f := range v.Clusters() {
+				v.CanRead(f, inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets)
+			}
+			links := findSilentLinks(v)
+			for _, g := range turns(v, (*view.Awaited).IsBehind) {
+				// JM137 reports the sightings that wait for a worker which
+				// nothing reaches.
+				waiting := slices.DeleteFunc(slices.Clone(g.Values), func(s view.Sighting) bool {
+					return slices.ContainsFunc(links, func(l silentLinks) bool { return l.concerns(s.Awaits) })
+				})
+				if len(waiting) > 0 {
+					v.Report(behind(v, g.Key, waiting))
+				}
+			}
+		},
+	}
+}
+
+// turns returns the sightings of other rules whose awaited step satisfies
+// are, grouped by the actor that must take it, in the order in which the
+// actors were seen. It leaves out rules that sum up.
+func turns(v *view.View, are func(*view.Awaited) bool) []view.Group[inspect.Actor, view.Sighting] {
+	var waiting []view.Sighting
+	for s := range v.Awaiting() {
+		if are(s.Awaits) {
+			waiting = append(waiting, s)
+		}
+	}
+	return view.GroupBy(waiting, func(s view.Sighting) inspect.Actor { return s.Awaits.Actor })
+}
+
+// behind returns the sighting of an actor that is behind, with all Jobs that
+// wait for it.
+func behind(v *view.View, actor inspect.Actor, waiting []view.Sighting) view.Sighting {
+	oldest := oldestOf(waiting)
+	s := view.Sighting{Object: oldest.Object}
+	jobs, counted := waitingJobs(waiting)
+	s.Jobs = jobs
+	who := actor.String()
+	if actor.Role == inspect.RoleKueue {
+		if check := v.MultiKueueCheck(actor.Context); check != (view.Object{}) {
+			s.Object, who = check, "MultiKueue on "+actor.Context
+		}
+	}
+	s.Since = v.Theirs(s.Object.Context, oldest.Awaits.Since)
+	since := quote.Time(oldest.Awaits.Since)
+	s.Message = fmt.Sprintf("%s is behind with %s, the oldest of which waits since %s", who, counted, since)
+	isWaitedFor := func(d inspect.Deed) bool {
+		return slices.ContainsFunc(waiting, func(s view.Sighting) bool { return s.Awaits.Duty == d.Duty && s.Awaits.Target == d.Target })
+	}
+	if n := pace(v, actor, isWaitedFor); n > 0 {
+		s.Message += fmt.Sprintf(", and it takes about %d such steps a minute", n)
+	}
+	s.Evidence = backlog(v, actor, waiting)
+	s.Remedy = "wait: it is at work"
+	if actor.Role == inspect.RoleKueue {
+		s.Remedy = command.Say("wait: it is at work; if it stays behind, raise clientConnection.qps and clientConnection.burst in its configuration: %s",
+			advice.ReconfigureKueue(actor.Context))
+	}
+	return s
+}
+
+// waitingJobs returns the Jobs of sightings, and their number in words.
+func waitingJobs(waiting []view.Sighting) (jobs []*inspect.Job, counted string) {
+	each, kind := sets.New[inspect.Ref](), ""
+	for _, w := range waiting {
+		jobs = append(jobs, w.Jobs...)
+		for _, j := range w.Jobs {
+			each.Insert(inspect.RefOf(j))
+			kind = j.Kind
+		}
+	}
+	if slices.ContainsFunc(jobs, func(j *inspect.Job) bool { return j.Kind != kind }) {
+		kind = "object"
+	}
+	return jobs, inspect.Count(each.Len(), kind)
+}
+
+// backlog quotes for each step how many Jobs wait for it, the oldest of them,
+// and when the actor last took such a step.
+func backlog(v *view.View, actor inspect.Actor, waiting []view.Sighting) []string {
+	slices.SortStableFunc(waiting, func(a, b view.Sighting) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(inspect.Duties(), a.Awaits.Duty), slices.Index(inspect.Duties(), b.Awaits.Duty)),
+			strings.Compare(a.Awaits.Target, b.Awaits.Target), a.Awaits.Since.Compare(b.Awaits.Since))
+	})
+	var evidence []string
+	for line, first := range waitingFor(actor, waiting) {
+		if first.Like.Done.IsZero() {
+			line += "; another step was taken at " + quote.Time(first.Last.Done)
+		} else {
+			line += fmt.Sprintf("; the last was done at %s, and about %d in a minute", quote.Time(first.Like.Done), pace(v, actor, first.IsLike))
+		}
+		evidence = append(evidence, line)
+	}
+	return evidence
+}
+
+// waitingFor yields for each step a line with the number of waiting Jobs and
+// the oldest of them, and its awaited step.
+func waitingFor(actor inspect.Actor, waiting []view.Sighting) iter.Seq2[string, *view.Awaited] {
+	return func(yield func(string, *view.Awaited) bool) {
+		for _, group := range view.GroupBy(waiting, func(s view.Sighting) string { return s.Awaits.Step() }) {
+			oldest := oldestOf(group.Values).Awaits
+			if !yield(fmt.Sprintf("%s: %s: %d waiting, %s since %s", actor.Context, group.Key, len(group.Values), oldest.Subject, quote.MaybeTime(oldest.Since)), oldest) {
+				return
+			}
+		}
+	}
+}
+
+// oldestOf returns the sighting that has waited longest.
+func oldestOf(waiting []view.Sighting) view.Sighting {
+	return slices.MinFunc(waiting, func(a, b view.Sighting) int { return a.Awaits.Since.Compare(b.Awaits.Since) })
+}
+
+// pace returns how many steps an actor takes per minute.
+func pace(v *view.View, actor inspect.Actor, counts func(inspect.Deed) bool) int {
+	return v.RecordOf(actor).PerMinute(v.Now(), counts)
+}

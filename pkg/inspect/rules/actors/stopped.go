@@ -1,0 +1,81 @@
+package actors
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+)
+
+func actorStopped() view.Rule {
+	return view.Rule{
+		Code: "JM132", Severity: inspect.Error, SumsUp: true,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks,
+		},
+		Covers: []string{
+			"JM021", "JM022", "JM025", "JM031", "JM035", "JM041", "JM046", "JM047", "JM104", "JM110", "JM129", "JM130",
+		},
+		Detect: func(v *view.View) {
+			for _, f := range v.Clusters() {
+				v.CanRead(f, inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks)
+			}
+			for _, g := range turns(v, isUnserved) {
+				reportStopped(v, g.Key, g.Values)
+			}
+		},
+	}
+}
+
+// isUnserved reports whether the actor was once seen at work, but not since
+// the step became due.
+func isUnserved(a *view.Awaited) bool { return a.State == inspect.Unseen && a.Last != (inspect.Deed{}) }
+
+// reportStopped reports an actor, unless the Jobs that wait for it have
+// another cause in common.
+func reportStopped(v *view.View, actor inspect.Actor, waiting []view.Sighting) {
+	at := v.LastSeen(actor)
+	if at.IsZero() {
+		return
+	}
+	// The actor passed over steps that were due long before its last action.
+	// They have their own cause.
+	waiting = slices.DeleteFunc(slices.Clone(waiting), func(s view.Sighting) bool { return s.Awaits.Since.Before(at.Add(-time.Minute)) })
+	duties, jobs, kinds := sets.New[string](), sets.New[inspect.Ref](), sets.New[string]()
+	for _, s := range waiting {
+		duties.Insert(s.Awaits.Step())
+		for _, j := range s.Jobs {
+			if !j.IsMirror() {
+				jobs.Insert(inspect.RefOf(j))
+				kinds.Insert(quote.Plural(j))
+			}
+		}
+	}
+	if duties.Len() < 2 || jobs.Len() < 2 || v.Now().Sub(at) < time.Minute {
+		return
+	}
+	first := waiting[0]
+	s := view.Sighting{
+		Object: first.Object, Cause: actor.String(),
+		Message: fmt.Sprintf("%s stopped: its last action was at %s, and %d %s wait since", actor, quote.MaybeTime(at), jobs.Len(), strings.Join(sets.List(kinds), " and ")),
+		Remedy:  advice.CheckActor(actor, first.Awaits),
+	}
+	for line := range waitingFor(actor, waiting) {
+		s.Evidence = append(s.Evidence, line)
+	}
+	if check := v.MultiKueueCheck(actor.Context); check != (view.Object{}) && actor.Role == inspect.RoleKueue {
+		s.Object = check
+	}
+	s.Since = v.Theirs(s.Object.Context, at)
+	for _, w := range waiting {
+		s.Jobs = append(s.Jobs, w.Jobs...)
+	}
+	v.Report(s)
+}

@@ -1,0 +1,115 @@
+package actors
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+)
+
+func workerUnreached() view.Rule {
+	return view.Rule{
+		Code: "JM137", Severity: inspect.Error, SumsUp: true,
+		Reads:  []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets},
+		Covers: []string{"JM022", "JM025", "JM035", "JM104", "JM105", "JM110"},
+		Detect: func(v *view.View) {
+			for _, f := range v.Clusters() {
+				v.CanRead(f, inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets)
+			}
+			for _, l := range findSilentLinks(v) {
+				reportUnreached(v, l)
+			}
+		},
+	}
+}
+
+// isUnreached reports whether the actor is at work, but has not used the
+// connection that the step needs for minutes.
+func isUnreached(a *view.Awaited) bool { return a.State == inspect.Unreached }
+
+// silentLinks is a manager with workers that it cannot get through to, and
+// the sightings that wait for these workers.
+type silentLinks struct {
+	manager *inspect.Facts
+	// workers are the connected workers that nothing reaches.
+	workers []view.NamedWorker
+	waiting []view.Sighting
+}
+
+// findSilentLinks returns the silent links of each manager that has some.
+func findSilentLinks(v *view.View) []silentLinks {
+	var links []silentLinks
+	for _, g := range turns(v, isUnreached) {
+		manager, ok := v.Facts(g.Key.Context)
+		if !ok || g.Key.Role != inspect.RoleKueue {
+			continue
+		}
+		l := silentLinks{manager: manager}
+		for _, w := range v.Workers(manager) {
+			isSilent := func(s view.Sighting) bool { return w.Facts != nil && s.Awaits.Worker == w.Facts.Context }
+			if view.IsTrue(v.Connection(manager, w.Cluster)) && slices.ContainsFunc(g.Values, isSilent) {
+				l.workers = append(l.workers, w)
+			}
+		}
+		// Steps that were due less than two minutes ago wait for the same
+		// connection.
+		for _, all := range turns(v, l.concerns) {
+			l.waiting = append(l.waiting, all.Values...)
+		}
+		jobs := sets.New[inspect.Ref]()
+		for _, s := range l.waiting {
+			for _, j := range s.Jobs {
+				jobs.Insert(inspect.RefOf(j))
+			}
+		}
+		// A single Job may have its own reason.
+		if jobs.Len() > 1 {
+			links = append(links, l)
+		}
+	}
+	return links
+}
+
+// concerns reports whether a step needs one of the silent connections.
+func (l *silentLinks) concerns(a *view.Awaited) bool {
+	return a.Actor.Role == inspect.RoleKueue && a.Actor.Context == l.manager.Context &&
+		slices.ContainsFunc(l.workers, func(w view.NamedWorker) bool { return w.Facts.Context == a.Worker })
+}
+
+func reportUnreached(v *view.View, l silentLinks) {
+	actor := inspect.Actor{Role: inspect.RoleKueue, Context: l.manager.Context}
+	oldest := oldestOf(l.waiting)
+	first := l.workers[0]
+	s := view.Sighting{Object: view.OfKueue(l.manager, "MultiKueueCluster", "", first.Cluster), Cause: actor.String()}
+	s.Since = v.Theirs(l.manager.Context, oldest.Awaits.Since)
+	var names, contexts []string
+	var renew []command.Prose
+	for _, w := range l.workers {
+		name := fmt.Sprintf("%s (%s)", w.Cluster, w.Facts.Context)
+		names, contexts = append(names, name), append(contexts, w.Facts.Context)
+		last := "nothing that it did over this connection was seen"
+		if at := v.RecordOf(actor).Reached(w.Facts.Context); !at.IsZero() {
+			last = "the last thing that it did over this connection was at " + quote.MaybeTime(at)
+		}
+		cluster, _ := v.MultiKueueCluster(l.manager, w.Cluster)
+		s.Evidence = append(s.Evidence, quote.Condition(view.OfKueue(l.manager, "MultiKueueCluster", "", w.Cluster), v.Connection(l.manager, w.Cluster))+"; "+last)
+		renew = append(renew, advice.RenewCredentials(l.manager, cluster))
+	}
+	for line := range waitingFor(actor, l.waiting) {
+		s.Evidence = append(s.Evidence, line)
+	}
+	jobs, counted := waitingJobs(l.waiting)
+	s.Jobs = jobs
+	s.Message = fmt.Sprintf("MultiKueue on %s does not get through to %s since %s, though connected: it keeps %s waiting",
+		l.manager.Context, strings.Join(names, " and "), quote.Time(oldest.Awaits.Since), counted)
+	s.Remedy = command.Say("check the credentials first: look for Unauthorized in the log: %s; if it is there, %s; otherwise see whether Kueue's webhooks run on %s",
+		advice.ShowKueueLogs(l.manager.Context), command.Join(renew, "; "), strings.Join(contexts, " and "))
+	v.Report(s)
+}

@@ -1,0 +1,119 @@
+package advice
+
+import (
+	"fmt"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// DispatchingQueue returns a LocalQueue of a Job's namespace that is dispatched to workers,
+// QueuePlaceholder if there is none.
+func DispatchingQueue(v *view.View, s view.Submission) string {
+	queues, _ := v.LocalQueues(s.Manager, s.Job().Namespace)
+	for _, local := range queues {
+		if is, _ := v.IsDispatched(s.Manager, local.Namespace, local.Name); is {
+			return local.Name
+		}
+	}
+	return QueuePlaceholder
+}
+
+// WriteKubeconfig returns the command that writes a worker's Secret from a file, whether or
+// not the Secret exists.
+func WriteKubeconfig(manager *inspect.Facts, c *kueue.MultiKueueCluster, file string) command.Command {
+	write := command.Kubectl(manager.Context, kueue.Namespace, "create", "secret", "generic", c.SecretName(), "--from-file=kubeconfig="+file, "--dry-run=client", "-o", "yaml")
+	return command.Kubectl(manager.Context, "", "apply", "-f", "-").FedBy(write)
+}
+
+// ReplaceKubeconfig returns how to replace a worker's kubeconfig. by says how to make the new
+// one.
+func ReplaceKubeconfig(manager *inspect.Facts, c *kueue.MultiKueueCluster, by string) command.Prose {
+	switch {
+	case c.SecretName() != "":
+		return command.Say("%s, and then %s", by, WriteKubeconfig(manager, c, c.Name+".kubeconfig"))
+	case c.Spec.Source != nil && c.Spec.Source.ClusterProfileRef != nil:
+		return command.Say("%s, and give it to ClusterProfile %s on %s", by, c.Spec.Source.ClusterProfileRef.Name, manager.Context)
+	}
+	return command.Say("%s, and replace the file that MultiKueueCluster %s on %s names", by, c.Name, manager.Context)
+}
+
+// RenewCredentials returns how to give a manager new credentials for a worker.
+func RenewCredentials(manager *inspect.Facts, c *kueue.MultiKueueCluster) command.Prose {
+	return ReplaceKubeconfig(manager, c, fmt.Sprintf("make new credentials for the manager on %s and write them to %s.kubeconfig", c.Name, c.Name))
+}
+
+// ShowKueuePods returns the command that shows whether Kueue runs.
+func ShowKueuePods(context string) command.Command {
+	return command.Kubectl(context, kueue.Namespace, "get", "pods")
+}
+
+// KueueDeployment is the name of the Deployment of Kueue's controller.
+const KueueDeployment = "kueue-controller-manager"
+
+// ShowKueueLogs returns the command that shows Kueue's log.
+func ShowKueueLogs(context string) command.Command {
+	return command.Kubectl(context, kueue.Namespace, "logs", "deployment/"+KueueDeployment)
+}
+
+// ReconfigureKueue returns the commands that change Kueue's configuration.
+func ReconfigureKueue(context string) command.Prose {
+	return command.Say("%s, and then %s", command.Kubectl(context, kueue.Namespace, "edit", "configmap", "kueue-manager-config"),
+		command.Kubectl(context, kueue.Namespace, "rollout", "restart", "deployment", KueueDeployment))
+}
+
+// CheckKueue returns how to find out why Kueue does not act. If it acts on other objects,
+// the remedy does not ask whether it runs.
+func CheckKueue(context string, a *view.Awaited) command.Prose {
+	if a.IsAtWork() {
+		return command.Say("see what Kueue logs on %s: %s", context, ShowKueueLogs(context))
+	}
+	return command.Say("see whether Kueue runs on %s: %s; and what it logs: %s", context, ShowKueuePods(context), ShowKueueLogs(context))
+}
+
+// CheckActor returns how to find out why an actor does not act.
+func CheckActor(actor inspect.Actor, a *view.Awaited) command.Prose {
+	switch actor.Role {
+	case inspect.RoleKueue:
+		return CheckKueue(actor.Context, a)
+	case inspect.RoleJobController:
+		return command.Say("see that kube-controller-manager runs on %s; it renews this lease every few seconds: %s", actor.Context, ShowControllerLease(actor.Context))
+	default:
+		return command.Say("see whether %s runs, and what it logs", actor)
+	}
+}
+
+// ShowControllerLease returns the command that shows whether kube-controller-manager runs.
+func ShowControllerLease(context string) command.Command {
+	return command.Kubectl(context, "kube-system", "get", "leases.coordination.k8s.io", "kube-controller-manager", "-o", "yaml")
+}
+
+// QueuePlaceholder stands for a LocalQueue that the reader must choose.
+const QueuePlaceholder = "LOCALQUEUE"
+
+// WaitSite returns what the fixes of a Workload's wait depend on. like is the name of a
+// ClusterQueue that fits a missing LocalQueue.
+func WaitSite(v *view.View, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait, like string) kueue.Site {
+	at := kueue.Site{Context: f.Context, Workload: w, Version: f.Kueue.Version, Topology: f.Kueue.Capacity.Topology()}
+	at.LocalQueue, _ = v.LocalQueue(f, w.Namespace, w.Spec.QueueName)
+	name := v.ClusterQueueOf(f, w, wait)
+	if name == "" {
+		name = like
+	}
+	at.ClusterQueue, _ = v.ClusterQueue(f, name)
+	if queues, _ := v.ClusterQueues(f); at.ClusterQueue == nil && wait.Reason == kueue.ReasonLocalQueueMissing && len(queues) == 1 {
+		at.ClusterQueue = queues[0]
+	}
+	return at
+}
+
+// EndWait returns how to end a Workload's wait. It reads queues only if the wait is about
+// them.
+func EndWait(v *view.View, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait) command.Prose {
+	if view.IsHeldOtherwise(wait) || !wait.IsForQuota() && !wait.IsForQueue() {
+		return command.Alternatives(wait.Fixes(kueue.Site{Context: f.Context, Workload: w}))
+	}
+	return command.Alternatives(wait.Fixes(WaitSite(v, f, w, wait, "")))
+}

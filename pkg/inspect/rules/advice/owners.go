@@ -1,0 +1,100 @@
+package advice
+
+import (
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+)
+
+// typeOf returns the kind of a Job as kubectl takes it before a name.
+func typeOf(j *inspect.Job) string {
+	row := j.Row()
+	if row.IsJob() {
+		return row.Name
+	}
+	return row.String()
+}
+
+// TypeOfMany returns the kind of a Job as kubectl takes it for several objects.
+func TypeOfMany(j *inspect.Job) string {
+	row := j.Row()
+	switch {
+	case row.Resource.Resource == "":
+		// It may serve as the name of the resource as well.
+		return row.String()
+	case row.IsJob(), row.Resource.Group == "":
+		return row.Resource.Resource
+	}
+	return row.Resource.Resource + "." + row.Resource.Group
+}
+
+// RemoveTTL returns the command that removes a Job's TTL.
+func RemoveTTL(j *inspect.Job) command.Command { return SetField(j, j.Row().TTL(), nil) }
+
+// SetField returns the command that sets a field of a Job to a string, or removes it with nil.
+func SetField(j *inspect.Job, path []string, value any) command.Command {
+	return KubectlJob(j, "patch").With("--type=merge", "-p", command.Patch(value, path...))
+}
+
+// CanChangeOwner reports whether the managedBy of an existing object can be set or removed.
+func CanChangeOwner(j *inspect.Job) bool {
+	row := j.Row()
+	return !row.IsUnmanaged() && (row.Change == delegation.Always || row.Change == delegation.WhileSet)
+}
+
+// Disown returns how to have a Job run by its built-in controller. It depends on the kind
+// whether managedBy can be removed.
+func Disown(j *inspect.Job) command.Prose {
+	row := j.Row()
+	change := SetField(j, row.ManagedBy, nil).Prose()
+	switch {
+	case !CanChangeOwner(j):
+		return Recreation(j, delegation.BuiltIn)
+	case row.Discovered:
+		return command.Say("%s; if that is refused, %s", change, Recreation(j, delegation.BuiltIn))
+	}
+	return change
+}
+
+// GiveTo returns how to give a Job to an owner.
+func GiveTo(j *inspect.Job, owner delegation.Owner) command.Prose {
+	row := j.Row()
+	change := SetField(j, row.ManagedBy, string(owner)).Prose()
+	switch {
+	case !CanChangeOwner(j):
+		return Recreation(j, owner)
+	case row.Change == delegation.WhileSet && !j.ManagedBy.IsBuiltIn():
+		// One value cannot be replaced by another, but by none.
+		return command.Say("%s, and then %s", SetField(j, row.ManagedBy, nil), change)
+	case row.Discovered:
+		return command.Say("%s; if that is refused, %s", change, Recreation(j, owner))
+	}
+	return change
+}
+
+// Recreation returns how to recreate a Job for another owner, if the owner of its kind cannot
+// change.
+func Recreation(j *inspect.Job, owner delegation.Owner) command.Prose {
+	field := quote.OwnerField(j.Row())
+	switch {
+	case CanRecreate(j, owner) && j.Controller != nil:
+		return command.Say("%s; %s %s, which it belongs to, has to be changed too", Recreate(j, owner), j.Controller.Kind, j.Controller.Name)
+	case CanRecreate(j, owner):
+		return Recreate(j, owner).Prose()
+	case owner.IsBuiltIn():
+		return command.Say("%s, and create it again without %s", DeleteJob(j), field)
+	}
+	return command.Say("%s, and create it again with %s: %s", DeleteJob(j), field, owner)
+}
+
+// CanDispatch reports whether the command dispatch takes objects of a kind with our own owner.
+func CanDispatch(row delegation.Kind) bool { return !row.Template && row.Allows(delegation.Dispatch) }
+
+// argument returns a Job as an argument of our commands: its name or, for other kinds, KIND/NAME.
+func argument(j *inspect.Job) string {
+	if row := j.Row(); !row.IsJob() {
+		return row.String() + "/" + j.Name
+	}
+	return j.Name
+}

@@ -1,0 +1,116 @@
+// Package engagement has the rules about delegations that never begin.
+package engagement
+
+import (
+	"fmt"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// Rules returns JM012 to JM018, without JM014.
+func Rules() []view.Rule {
+	return []view.Rule{
+		managedByMissing(), notDispatched(), kindHasNoAdapter(), customJobsGateOff(), noWorkload(), managerIsItsWorker(),
+	}
+}
+
+func notDispatched() view.Rule {
+	return view.Rule{
+		Code: "JM013", Severity: inspect.Error,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartQueues,
+		},
+		Detect: func(v *view.View) {
+			for _, s := range v.Submissions() {
+				if s.Job().ManagedBy != delegation.MultiKueue || s.Job().MultiKueueOrigin() != "" || !s.IsLive() {
+					continue
+				}
+				if s.Workload == nil {
+					reportUnqueued(v, s)
+				} else {
+					reportAdmittedHere(v, s)
+				}
+			}
+		},
+	}
+}
+
+// isDispatchedInstead reports whether the command dispatch dispatched a Job
+// instead of MultiKueue.
+func isDispatchedInstead(p inspect.Pair) bool {
+	return !p.Origin.Pinned().IsZero() || view.DispatchedMirror(p) != nil
+}
+
+// reportUnqueued reports a Job that Kueue ignores.
+func reportUnqueued(v *view.View, s view.Submission) {
+	j := s.Job()
+	has, known := v.HasKueue(s.Manager)
+	if j.Status != delegation.Unclaimed || !s.WorkloadKnown || !known || isDispatchedInstead(s.Pair) {
+		return
+	}
+	sighting := view.Sighting{Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}}
+	switch {
+	case !has:
+		sighting.Message = fmt.Sprintf("Kueue is not installed on %s: nothing dispatches it", j.Context)
+		sighting.Evidence = []string{quote.NeverWritten(j), j.Context + ": kueue.x-k8s.io is not served"}
+		sighting.Remedy = command.Say("to run it on %s: %s; or submit it to a cluster that has Kueue", j.Context, advice.Disown(j))
+		sighting.Cause = "no Kueue on " + j.Context
+	case j.Queue() == "":
+		sighting.Message = "ignored by Kueue: no queue label"
+		sighting.Evidence = []string{quote.NeverWritten(j), fmt.Sprintf("%s: %s has no label %s", j.Context, view.Of(j).String(), delegation.QueueNameLabel)}
+		sighting.Remedy = joinQueue(v, s)
+	default:
+		// Kueue knows the Job but created no Workload: JM017.
+		return
+	}
+	v.Report(sighting)
+}
+
+// joinQueue returns how to put a Job into a LocalQueue that uses MultiKueue. Kueue
+// ignores the queue label of a Job that was ever unsuspended, so the Job must be
+// recreated.
+func joinQueue(v *view.View, s view.Submission) command.Prose {
+	j, queue := s.Job(), advice.DispatchingQueue(v, s)
+	which := ""
+	if queue == advice.QueuePlaceholder {
+		which = fmt.Sprintf("; %s is one of namespace %s whose ClusterQueue has a MultiKueue check", advice.QueuePlaceholder, j.Namespace)
+	}
+	if advice.CanRecreate(j, delegation.MultiKueue) {
+		return command.Say("put it into a queue: %s%s", advice.RecreateIn(j, delegation.MultiKueue, queue), which)
+	}
+	return command.Say("%s, and create it again with label %s=%s%s", advice.DeleteJob(j), delegation.QueueNameLabel, queue, which)
+}
+
+// reportAdmittedHere reports a Job that Kueue admitted on its own cluster,
+// where no controller runs it.
+func reportAdmittedHere(v *view.View, s view.Submission) {
+	j, w := s.Job(), s.Workload
+	admitted := w.Condition(kueue.Admitted)
+	if !view.IsTrue(admitted) || w.Status.Admission == nil || len(w.Status.AdmissionChecks) > 0 || s.Chosen() != "" {
+		return
+	}
+	q, ok := v.ClusterQueue(s.Manager, w.Status.Admission.ClusterQueue)
+	if !ok || q == nil || view.HasStarted(j) {
+		return
+	}
+	if is, known := v.QueueDispatches(s.Manager, q); is || !known {
+		return
+	}
+	v.Report(view.Sighting{
+		Object: view.Of(j), Since: admitted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
+		Message: fmt.Sprintf("ClusterQueue %s has no MultiKueue check: Kueue admitted it on %s, where nothing runs it", q.Name, j.Context),
+		Evidence: []string{
+			quote.Owner(j),
+			fmt.Sprintf("%s: condition Admitted of Workload %s/%s is True since %s, without admission checks and without clusterName",
+				j.Context, w.Namespace, w.Name, quote.Time(admitted.LastTransitionTime)),
+		},
+		Remedy: command.Say("to run it on %s: %s; to have it dispatched: %s, and create it again with label %s=%s",
+			j.Context, advice.Disown(j), advice.DeleteJob(j), delegation.QueueNameLabel, advice.DispatchingQueue(v, s)),
+	})
+}

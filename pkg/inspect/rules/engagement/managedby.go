@@ -1,0 +1,155 @@
+package engagement
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+func managedByMissing() view.Rule {
+	return view.Rule{
+		Code: "JM012", Severity: inspect.Error,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartVersion,
+		},
+		Detect: func(v *view.View) {
+			for _, r := range rejections(v, "The owner is not managed by Kueue: Expecting spec.") {
+				reportManagedByMissing(v, r)
+			}
+			reportToBeRejected(v)
+		},
+	}
+}
+
+func reportManagedByMissing(v *view.View, r rejection) {
+	s := r.sighting()
+	server := v.Version(r.manager)
+	if r.job == nil {
+		field := "spec.managedBy"
+		if row, known := delegation.KindOf(r.ownerKind()); known {
+			field = quote.OwnerField(row)
+		}
+		s.Message = fmt.Sprintf("MultiKueue rejected it: the %s's %s is not %s", r.kind(), field, delegation.MultiKueue)
+		s.Remedy = command.Say("delete the %s that Workload %s/%s was made for, and create it again with %s: %s",
+			r.kind(), r.workload.Namespace, r.workload.Name, field, delegation.MultiKueue)
+		v.Report(s)
+		return
+	}
+	j := r.job
+	s.Message = "MultiKueue rejected it: managedBy is not " + string(delegation.MultiKueue)
+	if j.ManagedBy.IsBuiltIn() {
+		s.Message = "it will never run: managedBy is not set, and MultiKueue rejected it"
+	}
+	give := advice.GiveTo(j, delegation.MultiKueue)
+	if advice.CanChangeOwner(j) {
+		give += ", and then " + r.again().Prose()
+	}
+	s.Remedy = giveOrLeave(j, give)
+	if parsed, err := version.ParseGeneric(server); j.Row().IsJob() && err == nil && parsed.LessThan(version.MustParseGeneric(view.FirstWithManagedBy)) {
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the API server is %s; before 1.32 it drops spec.managedBy unless the feature gate JobManagedBy is on", r.manager.Context, server))
+		s.Remedy = command.Say("upgrade %s to Kubernetes 1.32 or later, then %s", r.manager.Context, s.Remedy)
+	}
+	addFieldMissing(r.manager, j, &s)
+	v.Report(s)
+}
+
+// addFieldMissing adds to the sighting of an object without an owner that its
+// cluster serves the kind without the field. Setting the field has no effect
+// then.
+func addFieldMissing(f *inspect.Facts, j *inspect.Job, s *view.Sighting) {
+	kind := f.KindOf(j)
+	if !kind.WithoutField || !j.ManagedBy.IsBuiltIn() {
+		return
+	}
+	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: %s of %s has no %s, by its schema: the API server drops what is written there",
+		f.Context, kind.ResourceName(), kind.Resource.GroupVersion(), quote.OwnerField(kind)))
+	newer := "a version that has it"
+	if kind.Since != "" {
+		newer = kind.Since + " or later"
+	}
+	s.Remedy = command.Say("have what runs %s on %s upgraded, with its definitions, to %s, then %s", quote.Plural(j), f.Context, newer, s.Remedy)
+}
+
+// giveOrLeave returns the remedy for a Job that MultiKueue does not take. It
+// offers both ways, because the user of a wrong queue does not want to give
+// the Job to MultiKueue.
+func giveOrLeave(j *inspect.Job, give command.Prose) command.Prose {
+	leave := leaveQueue(j)
+	if j.ManagedBy.IsBuiltIn() {
+		return command.Say("%s; or, to run it on %s itself, %s", give, j.Context, leave)
+	}
+	return command.Say("for its owner %s, %s; or give it to MultiKueue: %s", string(j.ManagedBy), leave, give)
+}
+
+// leaveQueue returns how to remove an object from its queue and resume it.
+// Kueue does not resume it then.
+func leaveQueue(j *inspect.Job) command.Prose {
+	leave := command.Say("take it out of the queue: %s", advice.KubectlJob(j, "label").With(delegation.QueueNameLabel+"-"))
+	for _, sign := range j.Row().Reading.Held {
+		if j.Suspended && slices.Equal(sign.In, []string{"true"}) {
+			return command.Say("%s, and then resume it: %s", leave, advice.SetField(j, sign.Path, false))
+		}
+	}
+	return leave
+}
+
+// reportToBeRejected reports the Jobs that MultiKueue will reject once their
+// queue continues.
+func reportToBeRejected(v *view.View) {
+	for _, f := range v.Clusters() {
+		if !v.Dispatches(f) {
+			continue
+		}
+		for _, j := range v.Jobs(f) {
+			if !mayBeRejected(j) {
+				continue
+			}
+			workloads, _ := v.WorkloadsOf(inspect.Pair{Origin: j}, f)
+			if is, _ := v.IsDispatched(f, j.Namespace, j.Queue()); !is || len(workloads) == 0 {
+				continue
+			}
+			if w := workloads[len(workloads)-1]; w.IsActive() && rejectedBy(v, f, w) == nil && !w.Is(kueue.Finished) {
+				v.Report(toBeRejected(f, j, w))
+			}
+		}
+	}
+}
+
+// mayBeRejected reports whether an object is in a queue and will be
+// considered, but is not managed by MultiKueue.
+func mayBeRejected(j *inspect.Job) bool {
+	row := j.Row()
+	if row.Template || row.IsUnmanaged() || j.IsPart() || j.IsMirror() {
+		return false
+	}
+	return j.Queue() != "" && j.ManagedBy != delegation.MultiKueue && j.IsOpen()
+}
+
+func toBeRejected(f *inspect.Facts, j *inspect.Job, w *kueue.Workload) view.Sighting {
+	s := view.Sighting{
+		Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j},
+		Message: fmt.Sprintf("its queue uses MultiKueue, which will reject it: managedBy is not %s", delegation.MultiKueue),
+		Evidence: []string{
+			fmt.Sprintf("%s: label %s of %s is %s, whose ClusterQueue has a check of MultiKueue's", f.Context, delegation.QueueNameLabel, view.Of(j).String(), j.Queue()),
+			quote.Owner(j),
+		},
+		Remedy: giveOrLeave(j, advice.GiveTo(j, delegation.MultiKueue)),
+	}
+	if j.ManagedBy.IsBuiltIn() {
+		s.Message = "it will never run: its queue uses MultiKueue, but managedBy is not set"
+	}
+	if wait, held := view.HoldOf(w); held {
+		s.Evidence = append(s.Evidence, quote.WorkloadCondition(f, w, wait.Condition))
+	}
+	addFieldMissing(f, j, &s)
+	return s
+}

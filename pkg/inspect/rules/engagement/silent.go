@@ -1,0 +1,127 @@
+package engagement
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+func noWorkload() view.Rule {
+	return view.Rule{
+		Code: "JM017", Severity: inspect.Error,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartEvents,
+		},
+		Detect: func(v *view.View) {
+			for _, s := range v.Submissions() {
+				if lacksWorkload(v, s) {
+					reportNoWorkload(v, s)
+				}
+			}
+		},
+	}
+}
+
+// lacksWorkload reports whether Kueue should have created a Workload by now.
+func lacksWorkload(v *view.View, s view.Submission) bool {
+	j := s.Job()
+	if s.Workload != nil || !s.WorkloadKnown || !s.IsLive() || j.Queue() == "" || j.Prebuilt() != "" || j.MultiKueueOrigin() != "" {
+		return false
+	}
+	if has, known := v.HasKueue(s.Manager); !has || !known {
+		return false
+	}
+	if j.ManagedBy == delegation.MultiKueue {
+		return j.Status == delegation.Unclaimed
+	}
+	// JM017 ignores Jobs that Kueue runs on their own cluster.
+	is, _ := v.IsDispatched(s.Manager, j.Namespace, j.Queue())
+	return is && j.Suspended
+}
+
+// noPriorityClass is the reason of Kueue's warning about a Job whose
+// WorkloadPriorityClass does not exist (since 0.20).
+const noPriorityClass = "WorkloadPriorityClassNotFound"
+
+func reportNoWorkload(v *view.View, s view.Submission) {
+	j := s.Job()
+	evidence := []string{
+		fmt.Sprintf("%s: label %s of %s is %s since %s", j.Context, delegation.QueueNameLabel, view.Of(j).String(), j.Queue(), quote.Time(j.CreationTimestamp)),
+		fmt.Sprintf("%s: no Workload has the uid %s", j.Context, j.UID),
+	}
+	e, _ := v.LastWarning(s.Manager, j)
+	if e != nil {
+		evidence = append(evidence, fmt.Sprintf("%s: warning %s about %s: %s", j.Context, e.Reason, view.Of(j).String(), e.Message))
+	}
+	awaited := v.Awaits(inspect.Turn{
+		Actor: inspect.Actor{Role: inspect.RoleKueue, Context: j.Context}, Duty: inspect.DutyWorkload, Subject: inspect.SubjectOf(j.Namespace, j.Name),
+	}, j.Context, j.CreationTimestamp.Time)
+	remedy := command.Say("%s; see whether its managedJobsNamespaceSelector selects the namespace: %s; and that the %s's kueue.x-k8s.io/priority-class exists",
+		advice.CheckKueue(j.Context, awaited), command.Kubectl(j.Context, "", "get", "namespace", j.Namespace, "--show-labels"), j.Kind)
+	if !j.Row().IsJob() {
+		remedy += command.Say("; and that integrations.frameworks of its configuration enables %s", quote.Plural(j))
+	}
+	if j.Marks.PodGroup != "" {
+		remedy += command.Say("; and that all pods of the group %s are there", j.Marks.PodGroup)
+	}
+	sighting := view.Sighting{
+		Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Evidence: evidence, Remedy: remedy, Awaits: awaited,
+		Message: fmt.Sprintf("it names queue %s, but Kueue on %s made no Workload for it", j.Queue(), j.Context),
+		Cause:   fmt.Sprintf("no Workloads for %s in %s on %s", quote.Plural(j), j.Namespace, j.Context),
+	}
+	if e != nil && e.Reason == noPriorityClass {
+		// Kueue is at work, and reports what is missing.
+		sighting.Awaits, sighting.Cause = nil, ""
+		sighting.Message = fmt.Sprintf("Kueue on %s makes no Workload for it: its WorkloadPriorityClass does not exist there", j.Context)
+		sighting.Remedy = command.Say("create it, or have the label kueue.x-k8s.io/priority-class of the %s name an existing one: %s",
+			j.Kind, command.Kubectl(j.Context, "", "get", "workloadpriorityclasses.kueue.x-k8s.io"))
+	}
+	v.Report(sighting)
+}
+
+func managerIsItsWorker() view.Rule {
+	return view.Rule{
+		Code: "JM018", Severity: inspect.Error, Setup: true,
+		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets},
+		Detect: func(v *view.View) {
+			for _, f := range v.Clusters() {
+				clusters, _ := v.MultiKueueClusters(f)
+				for _, c := range clusters {
+					if c.DeletionTimestamp == nil && v.IsItself(f, c) {
+						reportItself(v, f, c)
+					}
+				}
+			}
+		},
+	}
+}
+
+func reportItself(v *view.View, f *inspect.Facts, c *kueue.MultiKueueCluster) {
+	var jobs []*inspect.Job
+	for _, s := range v.Submissions() {
+		if s.Manager == f && s.Chosen() == c.Name && s.IsLive() {
+			jobs = append(jobs, s.Job())
+		}
+	}
+	all, _ := v.Configs(f)
+	configs := view.ConfigsNaming(all, c.Name)
+	remedy := advice.KubectlObject(view.OfKueue(f, "MultiKueueCluster", "", c.Name), "delete").Prose()
+	if len(configs) > 0 {
+		remedy = command.Say("take %s off the clusters of %s: %s, and then %s",
+			c.Name, strings.Join(configs, " and "), command.Kubectl(f.Context, "", "edit", "multikueueconfigs.kueue.x-k8s.io").With(configs...), remedy)
+	}
+	v.Report(view.Sighting{
+		Object: view.OfKueue(f, "MultiKueueCluster", "", c.Name), Since: c.CreationTimestamp.Time, Jobs: jobs,
+		Message: fmt.Sprintf("MultiKueueCluster %s points to %s itself, which cannot be its own worker", c.Name, f.Context),
+		Evidence: []string{fmt.Sprintf("%s: server in Secret %s of MultiKueueCluster %s is %s, which is %s itself",
+			f.Context, c.SecretName(), c.Name, v.ServerOf(f, c.Name), f.Context)},
+		Remedy: remedy,
+	})
+}

@@ -1,0 +1,130 @@
+package rules
+
+import (
+	"iter"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+)
+
+// isFresh reports whether the step became due a moment ago: an actor needs
+// seconds for each step. Resuming a mirror is given three times as long.
+// Mirrors that were resumed vanish when they end, so a busy Kueue leaves no
+// traces of its work.
+func isFresh(a *view.Awaited, now time.Time) bool {
+	if a == nil {
+		return false
+	}
+	limit := inspect.Settling
+	if a.Duty == inspect.DutyResume {
+		limit *= 3
+	}
+	return now.Sub(a.Since) < limit
+}
+
+// longLine is how many objects must wait for the same step before the order
+// of actions proves nothing.
+const longLine = 5
+
+// inLine marks sightings as behind if they wait in line with one whose actor
+// is behind. While an actor has not reached the first of a burst, none of its
+// actions can be later than the last of the burst. In a long line, inLine
+// also marks objects that others of the same burst have passed.
+func inLine(sightings []view.Sighting) []view.Sighting {
+	length := map[line]int{}
+	for _, s := range sightings {
+		if s.Awaits != nil {
+			length[lineOf(s)]++
+		}
+	}
+	for i, s := range sightings {
+		if s.Awaits != nil && s.Awaits.Shuffled && length[lineOf(s)] >= longLine {
+			sightings[i].Awaits = s.Awaits.AsBehind()
+		}
+	}
+	return behindTogether(sightings)
+}
+
+// line is a step of an actor for which objects wait.
+type line struct {
+	actor inspect.Actor
+	duty  string
+}
+
+func lineOf(s view.Sighting) line { return line{s.Awaits.Actor, s.Awaits.Step()} }
+
+// behindTogether marks the unseen steps of a line as behind if an earlier
+// step of the line is behind.
+func behindTogether(sightings []view.Sighting) []view.Sighting {
+	first := map[line]time.Time{}
+	for _, s := range sightings {
+		if !s.Awaits.IsBehind() {
+			continue
+		}
+		if since, known := first[lineOf(s)]; !known || s.Awaits.Since.Before(since) {
+			first[lineOf(s)] = s.Awaits.Since
+		}
+	}
+	for i, s := range sightings {
+		if s.Awaits == nil || s.Awaits.State != inspect.Unseen {
+			continue
+		}
+		if since, known := first[lineOf(s)]; known && !s.Awaits.Since.Before(since) {
+			sightings[i].Awaits = s.Awaits.AsBehind()
+		}
+	}
+	return sightings
+}
+
+// awaiting keeps the sightings of an inventory that wait for an actor.
+type awaiting struct {
+	inventory *inspect.Inventory
+	shared    *view.Shared
+	// byCode has the sightings of each rule that has run.
+	byCode map[string][]view.Sighting
+}
+
+func newAwaiting(v *inspect.Inventory) *awaiting {
+	x := &awaiting{inventory: v, byCode: map[string][]view.Sighting{}}
+	x.shared = view.NewShared(x.all)
+	return x
+}
+
+// view returns a new view of the inventory for one rule.
+func (x *awaiting) view() *view.View { return view.New(x.inventory, x.shared) }
+
+// seenBy runs a rule and returns its sightings. It keeps only those that wait
+// for an actor, because there may be thousands of others.
+func (x *awaiting) seenBy(r Rule) []view.Sighting {
+	v := x.view()
+	r.Detect(v)
+	seen := inLine(v.Sightings())
+	x.byCode[r.Code] = nil
+	for _, s := range seen {
+		if s.Awaits != nil {
+			x.byCode[r.Code] = append(x.byCode[r.Code], s)
+		}
+	}
+	return seen
+}
+
+// all returns the sightings that wait for an actor, of all rules except those
+// that sum up.
+func (x *awaiting) all() iter.Seq[view.Sighting] {
+	return func(yield func(view.Sighting) bool) {
+		for _, r := range All() {
+			if r.SumsUp {
+				continue
+			}
+			if _, known := x.byCode[r.Code]; !known {
+				x.seenBy(r)
+			}
+			for _, s := range x.byCode[r.Code] {
+				if !yield(s) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package orphans
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+func cutOff() view.Rule {
+	return view.Rule{
+		Code: "JM054", Undated: true, Severity: inspect.Warning,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Covers: []string{"JM107"},
+		Detect: func(v *view.View) {
+			e := newMultiKueue(v)
+			for d, x := range e.mirrors() {
+				if view.IsLiveJob(x.mirror) && d.isCutOff(x.mirror.Context) && !e.isPlaced(d, x) {
+					v.Report(unreached(d, x.mirror, x.jobs()))
+				}
+			}
+			for d, s := range e.lost(e.strays()) {
+				if d.isCutOff(s.worker.Context) {
+					v.Report(unreached(d, s.job, []*inspect.Job{s.job}))
+				}
+			}
+		},
+	}
+}
+
+// isPlaced reports whether a mirror may be in the right place after all: its
+// management cluster has given the Job to an existing MultiKueueCluster, and
+// no other mirror was found in the context that seems to reach it.
+func (e *multiKueue) isPlaced(d *dispatcher, x createdMirror) bool {
+	w, known := e.Workload(d.Facts, x.mirror.Namespace, x.mirror.Prebuilt())
+	if w == nil || w.ChosenCluster() == "" {
+		return !known
+	}
+	context, isThere := d.contexts[w.ChosenCluster()]
+	return isThere && !slices.ContainsFunc(x.Mirrors, func(m inspect.Mirror) bool { return m.Job.Context == context })
+}
+
+func unreached(d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) view.Sighting {
+	return view.Sighting{
+		Object: view.Of(mirror), Since: view.Latest(mirror.CreationTimestamp.Time, view.TimeOf(mirror.FinishedTime)), Jobs: jobs,
+		Cause:   "cut off " + d.Context + " " + mirror.Context + " " + mirror.Kind,
+		Message: fmt.Sprintf("no MultiKueueCluster of %s points to %s: nothing follows or deletes what it has there", d.Context, mirror.Context),
+		Evidence: []string{
+			quote.State(mirror),
+			fmt.Sprintf("%s: label %s of %s is %s", mirror.Context, delegation.MultiKueueOriginLabel, view.Of(mirror).String(), mirror.Marks.MultiKueueOrigin),
+			fmt.Sprintf("%s: none of its %d MultiKueueClusters points to %s", d.Context, len(d.contexts), mirror.Context),
+		},
+		Remedy: command.Say("create the MultiKueueCluster on %s again, or %s, and so for all %s named here", d.Context, advice.DeleteJob(mirror), quote.Plural(mirror)),
+	}
+}
+
+func rejectedLeaves() view.Rule {
+	return view.Rule{
+		Code: "JM058", Severity: inspect.Warning,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Detect: func(v *view.View) {
+			e := newMultiKueue(v)
+			for _, d := range e.dispatchers {
+				workloads, _ := v.Workloads(d.Facts)
+				for _, w := range workloads {
+					state := v.CheckState(d.Facts, w)
+					if state != nil && state.State == kueue.CheckRejected && w.DeletionTimestamp == nil {
+						e.reportCopies(d, w, state)
+					}
+				}
+			}
+		},
+	}
+}
+
+// reportCopies reports the copies on workers of a Workload that was rejected.
+func (e *multiKueue) reportCopies(d *dispatcher, w *kueue.Workload, state *kueue.CheckState) {
+	var remedies []command.Prose
+	evidence := []string{fmt.Sprintf("%s: status.admissionChecks[%s].state of Workload %s/%s is Rejected since %s: %s",
+		d.Context, state.Name, w.Namespace, w.Name, quote.Time(state.LastTransitionTime), state.Message)}
+	for _, f := range e.Clusters() {
+		copied, _ := e.Workload(f, w.Namespace, w.Name)
+		if len(d.at(f.Context)) == 0 || f == d.Facts || copied == nil || copied.DeletionTimestamp != nil || copied.Labels[delegation.MultiKueueOriginLabel] == "" {
+			continue
+		}
+		evidence = append(evidence, fmt.Sprintf("%s: Workload %s/%s is there since %s", f.Context, w.Namespace, w.Name, quote.Time(copied.CreationTimestamp)))
+		remedies = append(remedies, deleteWorkload(f, w.Namespace, w.Name).Prose())
+	}
+	if len(evidence) == 1 {
+		return
+	}
+	s := view.Sighting{
+		Object: view.OfKueue(d.Facts, "Workload", w.Namespace, w.Name), Since: state.LastTransitionTime.Time, Evidence: evidence,
+		Message: "MultiKueue rejected it, but left its copies on the workers", Remedy: command.Join(remedies, "; "),
+	}
+	if j := e.JobOf(d.Facts, w); j != nil {
+		s.Object, s.Jobs = view.Of(j), []*inspect.Job{j}
+	}
+	e.Report(s)
+}
+
+func keptByWorkload() view.Rule {
+	return view.Rule{
+		Code: "JM062", Undated: true, Severity: inspect.Warning,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Detect: func(v *view.View) {
+			e := newMultiKueue(v)
+			for _, s := range e.strays() {
+				manager, w, _ := e.home(s.worker, s.namespace, s.name)
+				if w == nil || w.DeletionTimestamp != nil || view.IsOwned(w) || w.Labels[delegation.JobUIDLabel] == "" {
+					continue
+				}
+				if !v.KnowsAll(manager, s.job.Row()) || e.JobOf(manager, w) != nil {
+					continue
+				}
+				v.Report(kept(manager, w, s, v.CheckState(manager, w)))
+			}
+		},
+	}
+}
+
+func kept(manager *inspect.Facts, w *kueue.Workload, s stray, state *kueue.CheckState) view.Sighting {
+	sighting := view.Sighting{
+		Object: view.OfKueue(manager, "Workload", w.Namespace, w.Name), Since: w.CreationTimestamp.Time, Jobs: []*inspect.Job{s.job},
+		Message: fmt.Sprintf("its %s is gone, but it keeps the mirror on %s alive", s.job.Kind, s.worker.Context),
+		Evidence: []string{
+			fmt.Sprintf("%s: %s has no ownerReferences, and the %s of its label %s=%s does not exist",
+				manager.Context, view.OfKueue(manager, "Workload", w.Namespace, w.Name).String(), s.job.Kind, delegation.JobUIDLabel, w.Labels[delegation.JobUIDLabel]),
+			quote.State(s.job),
+		},
+		Remedy: command.Say("%s; if the mirror is still there a minute later, %s", deleteWorkload(manager, w.Namespace, w.Name), advice.DeleteJob(s.job)),
+	}
+	if c := w.Condition(kueue.Finished); view.IsTrue(c) {
+		sighting.Since = c.LastTransitionTime.Time
+		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: condition Finished of it is True since %s, %s", manager.Context, quote.Time(c.LastTransitionTime), c.Reason))
+	} else if state != nil {
+		sighting.Since = state.LastTransitionTime.Time
+		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: status.admissionChecks[%s].state of it is %s since %s",
+			manager.Context, state.Name, state.State, quote.Time(state.LastTransitionTime)))
+	}
+	return sighting
+}

@@ -1,0 +1,96 @@
+package orphans
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+)
+
+func olderIncarnation() view.Rule {
+	return view.Rule{
+		Code: "JM063", Severity: inspect.Error,
+		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads},
+		Detect: func(v *view.View) {
+			known := map[string]marks{}
+			for _, p := range v.Pairs() {
+				for _, m := range p.Mirrors {
+					if m.Current || m.Relation != inspect.ByMultiKueue || m.Job.DeletedAt != nil || p.Origin.DeletedAt != nil {
+						continue
+					}
+					of := known[p.Origin.Context]
+					if of == nil {
+						of = marksOf(v, p.Origin.Context)
+						for _, f := range v.Clusters() {
+							of.addCopies(v, factsOf(v, p.Origin), f)
+						}
+						known[p.Origin.Context] = of
+					}
+					// Otherwise it is the mirror of a Job with the same name on
+					// another management cluster.
+					if may, certain := of.may(m.Job.Marks.MultiKueueOrigin); may {
+						reportOlder(v, p.Origin, m.Job, certain)
+					}
+				}
+			}
+		},
+	}
+}
+
+// reportOlder reports a mirror that runs under a Workload of another
+// incarnation of its origin, or whose annotation has the UID of another one.
+//
+// certain is whether its management cluster is known to have created it.
+func reportOlder(v *view.View, origin, mirror *inspect.Job, certain bool) {
+	f, _ := v.Facts(origin.Context)
+	w, known := v.Workload(f, mirror.Namespace, mirror.Prebuilt())
+	other := fmt.Sprintf("annotation %s of %s is %s, which is not a name for uid %s", delegation.PrebuiltWorkload, view.Of(mirror).String(), mirror.Prebuilt(), origin.UID)
+	isChosen := origin.Prebuilt() != "" && origin.Prebuilt() == mirror.Prebuilt()
+	switch uid := mirror.Marks.MultiKueueOriginUID; {
+	case uid != "":
+		other = fmt.Sprintf("annotation %s of %s is %s", delegation.MultiKueueOriginUIDAnnotation, view.Of(mirror).String(), uid)
+	case mirror.Prebuilt() == "" || !known || isChosen || w != nil && view.IsMadeFor(w, origin):
+		// Users may create the Workload themselves, under any name.
+		return
+	}
+	s := view.Sighting{
+		Object: view.Of(mirror), Since: view.Latest(origin.CreationTimestamp.Time, view.TimeOf(mirror.FinishedTime)), Jobs: []*inspect.Job{origin, mirror},
+		Message: fmt.Sprintf("it belongs to an older %s of the same name on %s", mirror.Kind, origin.Context),
+		Evidence: []string{
+			mirror.Context + ": " + other,
+			fmt.Sprintf("%s: metadata.uid of %s is %s, created %s", origin.Context, view.Of(origin).String(), origin.UID, quote.Time(origin.CreationTimestamp)),
+			quote.State(mirror),
+		},
+		Remedy: advice.DeleteJob(mirror).Prose(),
+	}
+	if copied, _ := v.Workload(factsOf(v, mirror), mirror.Namespace, mirror.Prebuilt()); copied != nil {
+		s.Remedy = deleteBoth(mirror, mirror.Prebuilt())
+	}
+	if !certain {
+		s.Remedy = command.Say("%s, %s", ifNobodyElse(mirror.Context, mirror.Marks.MultiKueueOrigin), s.Remedy)
+	}
+	if mirror.Status.IsFinished() {
+		s.Severity = inspect.Warning
+	}
+	turn := inspect.Turn{
+		Actor: inspect.Actor{Role: inspect.RoleKueue, Context: origin.Context}, Duty: inspect.DutyRemove, Target: mirror.Context,
+		Subject: inspect.SubjectOf(mirror.Namespace, cmp.Or(mirror.Prebuilt(), mirror.Name)),
+	}
+	newer, _ := v.MadeFor(f, origin)
+	for _, w := range newer {
+		turn.Also = append(turn.Also, inspect.SubjectOf(w.Namespace, w.Name))
+	}
+	s.Awaits = v.Awaits(turn, origin.Context, s.Since)
+	v.Report(s)
+}
+
+// factsOf returns what was read of a Job's cluster.
+func factsOf(v *view.View, j *inspect.Job) *inspect.Facts {
+	f, _ := v.Facts(j.Context)
+	return f
+}

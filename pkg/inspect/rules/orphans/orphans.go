@@ -1,0 +1,173 @@
+// Package orphans has the rules about mirrors that MultiKueue leaves behind,
+// and Jobs that it runs twice.
+package orphans
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+)
+
+// Rules returns JM053 to JM063.
+func Rules() []view.Rule {
+	return []view.Rule{
+		originGone(), cutOff(), takenOut(), cameBack(), withoutWorkload(), rejectedLeaves(), renamedOrigin(),
+		sharedOrigin(), podsLeft(), keptByWorkload(), olderIncarnation(),
+	}
+}
+
+func originGone() view.Rule {
+	return view.Rule{
+		Code: "JM053", Undated: true, Severity: inspect.Warning,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Detect: func(v *view.View) {
+			e := newMultiKueue(v)
+			for d, s := range e.lost(append(e.strays(), e.strayCopies()...)) {
+				if d.collects(s) && !e.lacksWorkload(s) {
+					v.Report(gone(v, d, s))
+				}
+			}
+		},
+	}
+}
+
+// collects reports whether the garbage collection of a management cluster
+// covers a stray: it still reaches the worker and uses the mark of the stray.
+func (d *dispatcher) collects(s stray) bool {
+	return !d.isCutOff(s.worker.Context) && d.marks.isNow(s.origin)
+}
+
+// gone returns the sighting of a stray whose origin was deleted.
+func gone(v *view.View, d *dispatcher, s stray) view.Sighting {
+	sighting := view.Sighting{
+		Object: s.object(), Since: s.since(),
+		Evidence: []string{s.mark(), fmt.Sprintf("%s: there is no Workload %s/%s", d.Context, s.namespace, s.name)},
+		Message:  fmt.Sprintf("it is gone on %s, but its copy on %s still waits or holds quota", d.Context, s.worker.Context),
+		Remedy:   command.Say("see that Kueue runs on %s: it deletes this within a minute (gcInterval, unless that is 0s); or %s", d.Context, d.deleting(&s)),
+	}
+	if last := v.LastSeen(inspect.Actor{Role: inspect.RoleKueue, Context: d.Context}); v.Now().Sub(last) < collected {
+		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: Kueue is at work there: it last did something at %s", d.Context, quote.Time(last)))
+		sighting.Remedy = command.Say("wait: Kueue on %s is at work, and deletes it within a minute (gcInterval) if it reaches %s; if it is still there then, %s",
+			d.Context, s.worker.Context, d.deleting(&s))
+		if v.Age(s.worker.Context, s.since()) < collected {
+			// The garbage collection cannot have skipped it yet.
+			sighting.Severity = inspect.Info
+		}
+	}
+	if s.job == nil {
+		return sighting
+	}
+	sighting.Jobs = []*inspect.Job{s.job}
+	sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: there is no %s of MultiKueue's", d.Context, view.Of(s.job).String()), quote.State(s.job))
+	switch {
+	case s.job.Status.IsFinished():
+		sighting.Message = fmt.Sprintf("orphan on %s, finished: its origin on %s is gone", s.worker.Context, d.Context)
+	case s.job.Row().IsJob() || s.job.Status == delegation.Running:
+		sighting.Message = fmt.Sprintf("orphan on %s, running: its origin on %s is gone", s.worker.Context, d.Context)
+	default:
+		sighting.Message = fmt.Sprintf("orphan on %s: its origin on %s is gone", s.worker.Context, d.Context)
+	}
+	return sighting
+}
+
+// collected is the interval of Kueue's garbage collection by default
+// (gcInterval).
+const collected = time.Minute
+
+// lacksWorkload reports whether a mirror has no Workload. Kueue's garbage
+// collection does not find such a mirror.
+func (e *multiKueue) lacksWorkload(s stray) bool {
+	w, known := e.Workload(s.worker, s.namespace, s.name)
+	return s.job != nil && w == nil && known
+}
+
+// object returns the mirror or, if there is none, the copy of the Workload.
+func (s *stray) object() view.Object {
+	if s.job != nil {
+		return view.Of(s.job)
+	}
+	return view.OfKueue(s.worker, "Workload", s.namespace, s.name)
+}
+
+// mark quotes the label that shows that MultiKueue created the stray.
+func (s *stray) mark() string {
+	created := s.since()
+	if s.job != nil {
+		created = s.job.CreationTimestamp.Time
+	}
+	return fmt.Sprintf("%s: label %s of %s is %s since %s", s.worker.Context, delegation.MultiKueueOriginLabel, s.object().String(), s.origin, quote.MaybeTime(created))
+}
+
+// delete returns the commands that delete the stray.
+func (s *stray) delete() command.Prose {
+	switch {
+	case s.job == nil:
+		return deleteWorkload(s.worker, s.namespace, s.name).Prose()
+	case s.copied == nil:
+		return advice.DeleteJob(s.job).Prose()
+	}
+	return deleteBoth(s.job, s.name)
+}
+
+// deleting returns how to delete a stray. If it is not certain that the
+// management cluster created it, the user must check that first.
+func (d *dispatcher) deleting(s *stray) command.Prose {
+	if _, certain := d.marks.may(s.origin); certain {
+		return s.delete()
+	}
+	return command.Say("%s, %s", ifNobodyElse(s.worker.Context, s.origin), s.delete())
+}
+
+// ifNobodyElse returns the condition for deleting an object on a worker that
+// another management cluster may have created.
+func ifNobodyElse(worker, origin string) command.Prose {
+	return command.Say("if no other management cluster dispatches to %s as %s (multiKueue.origin of its Kueue's configuration)", worker, origin)
+}
+
+// deleteWorkload returns the command that deletes a Workload.
+func deleteWorkload(f *inspect.Facts, namespace, name string) command.Command {
+	return advice.KubectlObject(view.OfKueue(f, "Workload", namespace, name), "delete")
+}
+
+// deleteBoth returns the commands that delete a mirror and then the Workload
+// that it runs under. The mirror owns the Workload, so the Workload may no
+// longer exist by then.
+func deleteBoth(mirror *inspect.Job, workload string) command.Prose {
+	return command.Say("%s, and then %s",
+		advice.DeleteJob(mirror), command.Kubectl(mirror.Context, mirror.Namespace, "delete", "--ignore-not-found", "workloads.kueue.x-k8s.io", workload))
+}
+
+func withoutWorkload() view.Rule {
+	return view.Rule{
+		Code: "JM057", Undated: true, Severity: inspect.Warning,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Detect: func(v *view.View) {
+			e := newMultiKueue(v)
+			for d, s := range e.lost(e.strays()) {
+				if !d.collects(s) || !e.lacksWorkload(s) {
+					continue
+				}
+				v.Report(view.Sighting{
+					Object: s.object(), Since: s.since(), Jobs: []*inspect.Job{s.job},
+					Message: "its origin and its Workload are gone: Kueue's garbage collection never finds it",
+					Evidence: []string{
+						s.mark(), quote.State(s.job),
+						fmt.Sprintf("%s: there is no Workload %s/%s, which annotation %s of the %s names", s.worker.Context, s.namespace, s.name, delegation.PrebuiltWorkload, s.job.Kind),
+						fmt.Sprintf("%s: there is no %s of MultiKueue's, and no Workload %s/%s", d.Context, view.Of(s.job).String(), s.namespace, s.name),
+					},
+					Remedy: d.deleting(&s),
+				})
+			}
+		},
+	}
+}

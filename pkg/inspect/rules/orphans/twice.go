@@ -1,0 +1,222 @@
+package orphans
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// misplaced is a mirror that runs on another cluster than its management
+// cluster has chosen.
+type misplaced struct {
+	createdMirror
+	manager *dispatcher
+	// workload is the Workload on the management cluster. check is the state of
+	// MultiKueue's check, nil if it has none.
+	workload *kueue.Workload
+	check    *kueue.CheckState
+	// chosen is the MultiKueueCluster that has the Job, "" if none. here are
+	// the MultiKueueClusters that point to the cluster of the mirror.
+	chosen string
+	here   []string
+	// isSeen is whether it is known if the chosen cluster has a mirror. isAlone
+	// is whether it certainly has none.
+	isSeen, isAlone bool
+}
+
+// misplaced returns the mirrors that run on another cluster than their
+// management cluster has given them to.
+func (e *multiKueue) misplaced() []misplaced {
+	var found []misplaced
+	for d, x := range e.mirrors() {
+		if x.Origin.DeletedAt != nil || !view.IsLiveJob(x.mirror) {
+			continue
+		}
+		w, _ := e.Workload(d.Facts, x.mirror.Namespace, x.mirror.Prebuilt())
+		if w == nil || !d.Kueue.TellsNominations() {
+			// Before 0.13, Kueue does not record what the advice to delete a
+			// mirror must rely on.
+			continue
+		}
+		m := misplaced{createdMirror: x, manager: d, workload: w, here: d.at(x.mirror.Context)}
+		if w.Status.ClusterName != nil {
+			m.chosen = *w.Status.ClusterName
+		}
+		if m.chosen != "" && e.mayBeOn(d.Facts, m.chosen, x.mirror) {
+			continue
+		}
+		m.check = e.CheckState(d.Facts, w)
+		f, place := e.Worker(d.Facts, m.chosen)
+		isThere := hasOn(x.Pair, place)
+		m.isSeen = isThere || e.KnowsAll(f, x.Origin.Row())
+		m.isAlone = m.isSeen && !isThere
+		found = append(found, m)
+	}
+	return found
+}
+
+// hasOn reports whether a pair has a mirror on a context.
+func hasOn(p inspect.Pair, context string) bool {
+	return slices.ContainsFunc(p.Mirrors, func(m inspect.Mirror) bool { return m.Current && m.Job.Context == context })
+}
+
+// mayBeOn reports whether a mirror may be on a MultiKueueCluster of a
+// manager: that was not read, so the mirror may have been seen there by
+// another address, or has the mirror's context. Misplaced mirrors are advised
+// to be deleted, so this must be certain.
+func (e *multiKueue) mayBeOn(manager *inspect.Facts, cluster string, j *inspect.Job) bool {
+	f, known := e.Worker(manager, cluster)
+	return f == nil || known == j.Context
+}
+
+// since returns when the management cluster took the Job away from the
+// mirror's cluster.
+func (x *misplaced) since() time.Time {
+	if x.check == nil {
+		return x.mirror.CreationTimestamp.Time
+	}
+	return x.check.LastTransitionTime.Time
+}
+
+// isConfigured reports whether the MultiKueueConfig that dispatches the
+// Workload has the mirror's cluster. known is false if that is unknown.
+func (e *multiKueue) isConfigured(x misplaced) (is bool, config string, known bool) {
+	configs, known := e.Configs(x.manager.Facts)
+	wanted := ""
+	if x.check != nil {
+		if check, _ := e.Check(x.manager.Facts, x.check.Name); check != nil && check.Spec.Parameters != nil {
+			wanted = check.Spec.Parameters.Name
+		}
+	}
+	for _, c := range configs {
+		if wanted != "" && c.Name != wanted {
+			continue
+		}
+		config = c.Name
+		if slices.ContainsFunc(c.Spec.Clusters, func(name string) bool { return slices.Contains(x.here, name) }) {
+			return true, c.Name, known
+		}
+	}
+	return false, config, known && config != ""
+}
+
+// place quotes the cluster that the management cluster has given the Job to.
+func (x *misplaced) place() string {
+	return fmt.Sprintf("%s since %s", quote.ChosenCluster(x.manager.Context, x.workload), quote.MaybeTime(x.since()))
+}
+
+// elsewhere describes where else the Job runs, or waits to run.
+func (x *misplaced) elsewhere() string {
+	if x.chosen == "" {
+		return "and MultiKueue looks for another cluster to run it"
+	}
+	return "and " + x.chosen + " was given it too"
+}
+
+// sighting returns the part of a sighting that all misplaced mirrors share.
+func (x *misplaced) sighting() view.Sighting {
+	return view.Sighting{
+		Object: view.OfKueue(x.manager.Facts, "MultiKueueCluster", "", x.here[0]), Since: x.since(),
+		Evidence: []string{x.place(), quote.State(x.mirror)},
+		Jobs:     x.jobs(),
+		Cause:    x.manager.Context + "/" + x.here[0] + " " + x.mirror.Kind,
+	}
+}
+
+// remedy returns the commands that delete the mirror and its Workload.
+func (x *misplaced) remedy() command.Prose {
+	return command.Say("%s, and so for all %s named here", deleteBoth(x.mirror, x.mirror.Prebuilt()), quote.Plural(x.mirror))
+}
+
+// canResume reports whether MultiKueue can continue with the mirror: the origin
+// has the mirror's start time, or can still get it. Only the start time of a
+// Job cannot be changed.
+func (x *misplaced) canResume() bool {
+	return !x.Origin.Row().IsJob() || x.Origin.StartTime == nil || x.mirror.StartTime == nil || x.Origin.StartTime.Equal(x.mirror.StartTime)
+}
+
+// describeAlone reports that the mirror is the only one, so that users do not
+// delete it as a duplicate.
+func (x *misplaced) describeAlone(s *view.Sighting) {
+	s.Cause += " alone"
+	s.Message = fmt.Sprintf("the mirror taken from %s runs there alone: %s has it no more", x.here[0], x.chosen)
+	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: status.startTime of %s is %s, which keeps the status of the mirror from being copied",
+		x.Origin.Context, view.Of(x.Origin).String(), quote.Time(*x.Origin.StartTime)))
+	s.Remedy = command.Say("nothing else runs it, and MultiKueue cannot copy its result: let it end on %s, and save its output; "+
+		"then, or if it may start from the beginning, %s", x.mirror.Context, x.remedy())
+}
+
+func takenOut() view.Rule {
+	return view.Rule{
+		Code: "JM055", Severity: inspect.Error,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Covers: []string{"JM107"},
+		Detect: func(v *view.View) {
+			e := newMultiKueue(v)
+			for _, x := range e.misplaced() {
+				is, config, known := e.isConfigured(x)
+				if is || !known || len(x.here) == 0 || slices.Contains(x.here, x.chosen) {
+					continue
+				}
+				s := x.sighting()
+				s.Message = fmt.Sprintf("%s is no longer in MultiKueueConfig %s, but still runs its mirror, %s", x.here[0], config, x.elsewhere())
+				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s lacks %s", x.manager.Context, config, x.here[0]))
+				s.Remedy = x.remedy()
+				if x.isMaybeAlone() {
+					s.Cause += " alone"
+					s.Remedy = command.Say("let it end on %s: it may be the only run; delete it there only once another cluster runs it", x.mirror.Context)
+				}
+				v.Report(s)
+			}
+		},
+	}
+}
+
+// isMaybeAlone reports whether no other run of the Job was seen.
+func (x *misplaced) isMaybeAlone() bool { return x.chosen == "" || !x.isSeen || x.isAlone }
+
+func cameBack() view.Rule {
+	return view.Rule{
+		Code: "JM056", Severity: inspect.Error,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Covers: []string{"JM107"},
+		Detect: func(v *view.View) {
+			e := newMultiKueue(v)
+			for _, x := range e.misplaced() {
+				is, _, known := e.isConfigured(x)
+				if !is || !known || x.chosen == "" || slices.Contains(x.here, x.chosen) || !x.isSeen {
+					// Never advise to delete what may be the only run.
+					continue
+				}
+				s := x.sighting()
+				if active := v.Connection(x.manager.Facts, x.here[0]); active != nil {
+					s.Since = view.Latest(s.Since, active.LastTransitionTime.Time)
+					s.Evidence = append(s.Evidence, fmt.Sprintf("%s: condition Active of MultiKueueCluster %s is %s since %s",
+						x.manager.Context, x.here[0], active.Status, quote.Time(active.LastTransitionTime)))
+				}
+				if x.isAlone {
+					if x.canResume() {
+						continue
+					}
+					x.describeAlone(&s)
+					v.Report(s)
+					continue
+				}
+				s.Message = fmt.Sprintf("the mirror taken from %s still runs there, %s", x.here[0], x.elsewhere())
+				s.Awaits = v.AwaitsKueue(x.manager.Facts, x.workload, inspect.DutyRemove, x.mirror.Context, x.manager.Context, s.Since)
+				s.Remedy = x.remedy()
+				v.Report(s)
+			}
+		},
+	}
+}

@@ -1,0 +1,133 @@
+package owners
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+)
+
+func deletionHangs() view.Rule {
+	return view.Rule{
+		Code: "JM111", Severity: inspect.Warning,
+		Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods, inspect.PartWorkloads},
+		Detect: func(v *view.View) {
+			for _, f := range v.Clusters() {
+				for _, j := range v.Jobs(f) {
+					if j.DeletedAt == nil || len(j.Finalizers) == 0 || !j.IsMirror() && !j.IsDelegated() {
+						continue
+					}
+					reportHanging(v, f, j)
+				}
+			}
+		},
+	}
+}
+
+// foreground is the finalizer of a deletion that waits for the objects that
+// the object owns.
+const foreground = "foregroundDeletion"
+
+func reportHanging(v *view.View, f *inspect.Facts, j *inspect.Job) {
+	isForeground := len(j.Finalizers) == 1 && j.Finalizers[0] == foreground
+	pods, known := v.Pods(f, j)
+	if isForeground && j.ManagedBy.IsBuiltIn() && (len(pods) > 0 || !known) {
+		// Its Pods still have their grace period to end.
+		return
+	}
+	s := view.Sighting{
+		Object: view.Of(j), Since: j.DeletedAt.Time, Jobs: []*inspect.Job{j},
+		Message: "its deletion waits for " + strings.Join(j.Finalizers, " and "),
+		Evidence: []string{
+			fmt.Sprintf("%s: metadata.deletionTimestamp of %s is %s", j.Context, view.Of(j).String(), quote.Time(*j.DeletedAt)),
+			fmt.Sprintf("%s: metadata.finalizers of it is [%s]", j.Context, strings.Join(j.Finalizers, ", ")),
+		},
+		Remedy: command.Say("see that the controller that takes %s off runs; if it is gone for good: %s",
+			strings.Join(j.Finalizers, ", "), advice.SetField(j, []string{"metadata", "finalizers"}, nil)),
+	}
+	if isForeground {
+		describeOwned(v, f, j, &s)
+	}
+	if len(pods) > 0 {
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: it controls %d pods, such as %s", j.Context, len(pods), pods[0].Name))
+	}
+	v.Report(s)
+}
+
+// describeOwned describes a foreground deletion that waits for a Workload that
+// Kueue must release. Removing the finalizer of the Job would leave the
+// Workload behind.
+func describeOwned(v *view.View, f *inspect.Facts, j *inspect.Job, s *view.Sighting) {
+	workloads, _ := v.MadeFor(f, j)
+	for _, w := range workloads {
+		if view.IsHeldByKueue(w) {
+			s.Message = fmt.Sprintf("its deletion waits for its Workload, which Kueue on %s keeps", f.Context)
+			s.Evidence = append(s.Evidence, quote.HeldByKueue(f, w))
+			s.Remedy = advice.CheckKueue(f.Context, v.AwaitsKueue(f, w, inspect.DutyRemove, "", f.Context, w.DeletionTimestamp.Time))
+			return
+		}
+		s.Message = fmt.Sprintf("its deletion waits for what it owns, such as Workload %s/%s", w.Namespace, w.Name)
+		s.Remedy = command.Say("see that kube-controller-manager runs on %s, whose garbage collector deletes what a deleted object owns: %s", f.Context,
+			advice.ShowControllerLease(f.Context))
+	}
+}
+
+// shortest is the shortest TTL that leaves a controller time to copy the
+// final status of a Job.
+const shortest = time.Minute
+
+func shortTTL() view.Rule {
+	return view.Rule{
+		Code: "JM112", Severity: inspect.Warning,
+		Reads: []inspect.Part{inspect.PartJobs},
+		Detect: func(v *view.View) {
+			for _, p := range v.Pairs() {
+				for _, m := range p.Mirrors {
+					j := m.Job
+					isOpen := p.Origin.IsOpen() && j.DeletedAt == nil
+					if !isOpen || !m.Is(inspect.ByDispatch) && !m.Is(inspect.ByMultiKueue) || j.TTL == nil || time.Duration(*j.TTL)*time.Second >= shortest {
+						continue
+					}
+					v.Report(view.Sighting{
+						Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j, p.Origin},
+						Message: ttlRisk(p.Origin, m),
+						Evidence: []string{
+							quote.TTL(j), quote.Mark(j), quote.State(p.Origin),
+						},
+						Remedy: advice.RemoveTTL(j).Prose(),
+					})
+				}
+			}
+		},
+	}
+}
+
+// ttlRisk describes what a mirror's TTL may do.
+func ttlRisk(origin *inspect.Job, m inspect.Mirror) string {
+	if m.Is(inspect.ByMultiKueue) {
+		return fmt.Sprintf("its TTL deletes it %ds after it finished; if MultiKueue is slower, the %s runs again", *m.Job.TTL, m.Job.Kind)
+	}
+	return fmt.Sprintf("it is deleted %ds after it finished, perhaps before %s copied its status", *m.Job.TTL, origin.Context)
+}
+
+func clocksApart() view.Rule {
+	return view.Rule{
+		Code: "JM113", Severity: inspect.Warning,
+		Reads: []inspect.Part{inspect.PartJobs},
+		Detect: func(v *view.View) {
+			for _, p := range v.Pairs() {
+				f, _ := v.Facts(p.Origin.Context)
+				for _, m := range p.Mirrors {
+					if worker, ok := v.Facts(m.Job.Context); ok && f != nil && m.Relation != inspect.ByName && view.ClocksApart(f, worker) {
+						v.Report(view.DescribeSkew(v, f, worker, p.Origin))
+					}
+				}
+			}
+		},
+	}
+}

@@ -1,0 +1,172 @@
+package owners
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+func mirrorGone() view.Rule {
+	return view.Rule{
+		Code: "JM105", Undated: true, Severity: inspect.Error,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Detect: func(v *view.View) {
+			for _, p := range v.Pairs() {
+				o := p.Origin
+				if !o.IsOpen() {
+					continue
+				}
+				isRunning := o.Status == delegation.Running && !o.Suspended
+				if o.Row().IsJob() {
+					isRunning = o.StartTime != nil && o.Active > 0 && !o.Suspended
+				}
+				switch {
+				case !o.Pinned().IsZero():
+					if view.DispatchedMirror(p) == nil {
+						reportPlaceEmpty(v, o)
+					}
+				case o.ManagedBy == delegation.MultiKueue && isRunning && len(p.Current()) == 0:
+					reportWorkerEmpty(v, p)
+				}
+			}
+		},
+	}
+}
+
+// reportWorkerEmpty reports a Job that is not on the cluster to which
+// MultiKueue has given it. While the Job is being taken back, or the manager
+// cannot reach the cluster, other rules report more.
+func reportWorkerEmpty(v *view.View, p inspect.Pair) {
+	s := v.Submission(p)
+	if s.Workload == nil || s.IsFinished() || s.Chosen() == "" || !s.HasState(kueue.CheckReady) || s.IsEvicted() || !v.Reaches(s, s.Chosen()) {
+		return
+	}
+	c, ok := v.CopyOn(s, s.Chosen())
+	// The end of a finished copy is about to be copied. A copy that is not
+	// admitted is about to be taken back.
+	isTaken := c.Workload != nil &&
+		(!c.Workload.Is(kueue.Admitted) || c.Workload.Is(kueue.Finished))
+	j := s.Job()
+	if !ok || isTaken || !v.IsMissing(c.Worker, j, j.Namespace, j.Name) {
+		return
+	}
+	copied := fmt.Sprintf("%s: there is no Workload %s/%s either", c.Worker.Context, s.Workload.Namespace, s.Workload.Name)
+	if c.Workload != nil {
+		copied = fmt.Sprintf("%s: Workload %s/%s is still there", c.Worker.Context, s.Workload.Namespace, s.Workload.Name)
+	}
+	since := lastWord(j, s.Check.LastTransitionTime.Time)
+	awaited := v.AwaitsReach(s.Manager, s.Workload, inspect.DutyStatus, c.Worker.Context, j.Context, since)
+	v.Report(view.Sighting{
+		Object: view.Of(j), Since: since, Jobs: []*inspect.Job{j}, Awaits: awaited,
+		Message: fmt.Sprintf("MultiKueue says that it runs on %s, but there is no such %s on %s", s.Chosen(), j.Kind, c.Worker.Context),
+		Evidence: []string{
+			quote.MultiKueueCheck(s), quote.State(j),
+			quote.ChosenCluster(j.Context, s.Workload), fmt.Sprintf("%s: there is no %s", c.Worker.Context, view.Of(j).String()),
+			copied,
+		},
+		Remedy: command.Say("%s; or delete it: %s", runsAgain(v, s, c, awaited), advice.DeleteJob(j)),
+	})
+}
+
+// runsAgain returns what makes a Job run again whose mirror no longer exists.
+// If the worker has nothing of it, MultiKueue waits on purpose for
+// workerLostTimeout (kueue:
+// pkg/controller/admissionchecks/multikueue/workload.go, remainingWaitTime).
+func runsAgain(v *view.View, s view.Submission, c view.Copy, awaited *view.Awaited) command.Prose {
+	again := s.Check.LastTransitionTime.Add(view.WorkerLostTimeout)
+	if c.Workload == nil && v.Now().Before(v.Ours(s.Manager.Context, again)) {
+		return command.Say("wait: MultiKueue has the %s run again after workerLostTimeout, by default at %s", s.Job().Kind, quote.Time(again))
+	}
+	return command.Say("%s; it should have the %s run again", advice.CheckKueue(s.Manager.Context, awaited), s.Job().Kind)
+}
+
+// lastWord returns the last time at which an origin's mirror certainly
+// existed.
+func lastWord(j *inspect.Job, given time.Time) time.Time {
+	return view.Latest(given, view.TimeOf(j.StartTime), view.TimeOf(j.StatusWrittenAt))
+}
+
+// reportPlaceEmpty reports a Job whose annotation names a mirror that does
+// not exist.
+func reportPlaceEmpty(v *view.View, j *inspect.Job) {
+	x := v.PinnedMirror(j)
+	if !x.IsGone() {
+		return
+	}
+	place, at := j.Pinned(), x.Facts.Context
+	s := view.Sighting{
+		Object: view.Of(j), Jobs: []*inspect.Job{j},
+		Since:   lastWord(j, view.Latest(j.CreationTimestamp.Time, view.TimeOf(j.SpecWrittenAt))),
+		Message: fmt.Sprintf("its mirror %s/%s on %s is gone", place.Namespace, place.Name, at),
+		Evidence: []string{
+			quote.MirrorAnnotation(j), quote.State(j),
+			fmt.Sprintf("%s: there is no %s %s/%s", at, j.Kind, place.Namespace, place.Name),
+		},
+		Remedy: remedyOfGone(j, x),
+	}
+	if other := x.Other; other != nil {
+		s.Since = view.Latest(s.Since, v.On(j.Context, at, other.CreationTimestamp.Time))
+		s.Message += fmt.Sprintf("; another %s has its name", j.Kind)
+		s.Evidence[2] = fmt.Sprintf("%s: metadata.uid of %s is %s, created %s", at, view.Of(other).String(), other.UID, quote.Time(other.CreationTimestamp))
+		if other.OriginUID() != "" {
+			s.Evidence = append(s.Evidence, quote.Mark(other))
+		}
+	}
+	v.Report(s)
+}
+
+// remedyOfGone returns the remedy for a missing mirror. As long as the origin
+// names its place, dispatch creates a new mirror only there.
+func remedyOfGone(j *inspect.Job, x view.PinnedMirror) command.Prose {
+	dispatch := advice.DispatchTo(j, x.Facts.Context, j.Pinned().Namespace).With(advice.NewMirrorFlag)
+	again := command.Say("run it again from the start: %s", dispatch)
+	if x.Other != nil {
+		again = command.Say("if the other %s is not needed any more, %s, and then run this one again from the start: %s",
+			j.Kind, advice.DeleteJob(x.Other), dispatch)
+	}
+	remedy := command.Say("%s; or end it: %s", again, advice.Cancel(j))
+	if x.Other != nil {
+		remedy += ", create it again, and dispatch it with --namespace-to another namespace"
+	}
+	if j.ManagedBy != delegation.Dispatch {
+		return command.Say("see whether the controller of %s runs, and reaches %s; if it was dispatched, %s", j.ManagedBy, x.Facts.Context, remedy)
+	}
+	return remedy
+}
+
+func dispatchedOriginGone() view.Rule {
+	return view.Rule{
+		Code: "JM106", Undated: true, Severity: inspect.Warning,
+		Reads: []inspect.Part{inspect.PartJobs},
+		Detect: func(v *view.View) {
+			for _, j := range v.Orphans() {
+				isLeft := j.Marks.OriginUID != "" && j.IsOpen()
+				f := v.ClusterOf(j.Marks.Origin)
+				// Another namespace or its kind may not have been read.
+				isRead := f != nil && j.Marks.Origin.Namespace == j.Namespace && v.KnowsAll(f, j.Row())
+				if !isLeft || !isRead || j.Status == delegation.Unknown || v.JobByUID(f, j.Marks.OriginUID) != nil {
+					continue
+				}
+				v.Report(view.Sighting{
+					Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j},
+					Message: fmt.Sprintf("its origin %s/%s on %s is gone, and it is not finished", j.Marks.Origin.Namespace, j.Marks.Origin.Name, f.Context),
+					Evidence: []string{
+						fmt.Sprintf("%s: annotation %s of %s is %s", j.Context, delegation.OriginAnnotation, view.Of(j).String(), j.Marks.Origin),
+						quote.Mark(j), quote.State(j),
+						fmt.Sprintf("%s: there is no %s %s/%s of that uid", f.Context, j.Kind, j.Marks.Origin.Namespace, j.Marks.Origin.Name),
+					},
+					Remedy: advice.DeleteJob(j).Prose(),
+				})
+			}
+		},
+	}
+}

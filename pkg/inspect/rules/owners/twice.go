@@ -1,0 +1,149 @@
+package owners
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+)
+
+func twoMirrors() view.Rule {
+	return view.Rule{
+		Code: "JM107", Severity: inspect.Error,
+		Reads: []inspect.Part{inspect.PartJobs},
+		Detect: func(v *view.View) {
+			for _, p := range v.Pairs() {
+				var live []*inspect.Job
+				var last time.Time
+				for _, m := range p.Mirrors {
+					if m.Current && m.Relation != inspect.ByName && view.IsLiveJob(m.Job) {
+						live = append(live, m.Job)
+						last = view.Latest(last, v.On(p.Origin.Context, m.Job.Context, m.Job.CreationTimestamp.Time))
+					}
+				}
+				if len(live) > 1 && p.Origin.DeletedAt == nil {
+					v.Report(runsTwice(p.Origin, live, last))
+				}
+			}
+		},
+	}
+}
+
+func runsTwice(origin *inspect.Job, live []*inspect.Job, since time.Time) view.Sighting {
+	s := view.Sighting{
+		Object: view.Of(origin), Since: since, Jobs: []*inspect.Job{origin},
+		Evidence: []string{quote.State(origin)},
+	}
+	isKept := func(j *inspect.Job) bool {
+		return origin.StartTime != nil && j.StartTime != nil && origin.StartTime.Equal(j.StartTime)
+	}
+	// The mirror that the origin names is the right one, even if others started
+	// earlier.
+	isNamed := func(j *inspect.Job) bool { return origin.Pinned().UID == j.UID }
+	if slices.ContainsFunc(live, isNamed) {
+		isKept = isNamed
+		s.Evidence = append(s.Evidence, quote.MirrorAnnotation(origin))
+	}
+	var places []string
+	var all, others []command.Command
+	for _, j := range live {
+		places = append(places, j.Context)
+		s.Evidence = append(s.Evidence, quote.State(j), quote.Mark(j))
+		all = append(all, advice.DeleteJob(j))
+		if !isKept(j) {
+			others = append(others, advice.DeleteJob(j))
+		}
+	}
+	s.Message = "it runs on " + strings.Join(places, " and ") + " at once"
+	s.Remedy = "delete all but one of the mirrors: " + command.JoinCommands(others, "; ")
+	if len(others) == 0 || len(others) == len(live) {
+		// Nothing shows which of them is the right one.
+		s.Remedy = "delete all but one of the mirrors: " + command.JoinCommands(all, ", or ")
+	}
+	return s
+}
+
+func olderMirror() view.Rule {
+	return view.Rule{
+		Code: "JM108", Severity: inspect.Error,
+		Reads: []inspect.Part{inspect.PartJobs},
+		Detect: func(v *view.View) {
+			for _, p := range v.Pairs() {
+				for _, m := range p.Mirrors {
+					j := m.Job
+					if m.Current || m.Relation != inspect.ByDispatch || j.DeletedAt != nil || p.Origin.DeletedAt != nil {
+						continue
+					}
+					s := view.Sighting{
+						Object: view.Of(j), Jobs: []*inspect.Job{j, p.Origin},
+						Since:   view.Latest(v.On(j.Context, p.Origin.Context, p.Origin.CreationTimestamp.Time), view.TimeOf(j.FinishedTime)),
+						Message: fmt.Sprintf("it belongs to an older %s of the same name as %s/%s on %s", j.Kind, p.Origin.Namespace, p.Origin.Name, p.Origin.Context),
+						Evidence: []string{
+							quote.Mark(j), quote.State(j),
+							fmt.Sprintf("%s: metadata.uid of %s is %s, created %s", p.Origin.Context, view.Of(p.Origin).String(), p.Origin.UID, quote.Time(p.Origin.CreationTimestamp)),
+						},
+						Remedy: advice.DeleteJob(j).Prose(),
+					}
+					if j.Status.IsFinished() {
+						s.Severity = inspect.Info
+					}
+					v.Report(s)
+				}
+			}
+		},
+	}
+}
+
+func podsOfOrigin() view.Rule {
+	return view.Rule{
+		Code: "JM109", Severity: inspect.Error,
+		Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods},
+		Detect: func(v *view.View) {
+			for _, p := range v.Pairs() {
+				// JM301 and JM302 report other kinds.
+				if p.Origin.Row().IsJob() {
+					reportTwoWriters(v, p.Origin)
+				}
+			}
+		},
+	}
+}
+
+// reportTwoWriters reports a delegated Job that the built-in controller has
+// touched. Other owners than MultiKueue and dispatch may run its Pods on its
+// own cluster.
+func reportTwoWriters(v *view.View, j *inspect.Job) {
+	f, _ := v.Facts(j.Context)
+	var evidence, names []string
+	since := j.CreationTimestamp.Time
+	if slices.Contains(j.StatusWriters, view.BuiltInManager) {
+		evidence = append(evidence, fmt.Sprintf("%s: metadata.managedFields of %s has %s as a writer of status", j.Context, view.Of(j).String(), view.BuiltInManager))
+	}
+	if j.ManagedBy == delegation.MultiKueue || j.ManagedBy == delegation.Dispatch {
+		pods, _ := v.Pods(f, j)
+		for _, pod := range pods {
+			names = append(names, pod.Name)
+			since = view.Latest(since, pod.CreationTimestamp.Time)
+		}
+	}
+	if len(names) > 0 {
+		slices.Sort(names)
+		evidence = append(evidence, fmt.Sprintf("%s: %s controls %d pods there: %s", j.Context, view.Of(j).String(), len(names), strings.Join(names[:min(quote.MostNames, len(names))], ", ")))
+	}
+	if len(evidence) == 0 || j.DeletedAt != nil {
+		return
+	}
+	evidence = append(evidence, quote.Owner(j))
+	v.Report(view.Sighting{
+		Object: view.Of(j), Since: since, Jobs: []*inspect.Job{j}, Evidence: evidence,
+		Message: fmt.Sprintf("it is managed by %s, but the built-in controller of %s runs it too", j.ManagedBy, j.Context),
+		Remedy:  command.Say("turn the feature gate JobManagedBy on in kube-controller-manager of %s; then %s, and create it again", j.Context, advice.DeleteJob(j)),
+	})
+}

@@ -1,0 +1,162 @@
+package plumbing
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// unusable are the clusters of a MultiKueueConfig that nothing can be
+// dispatched to.
+type unusable struct {
+	config *kueue.MultiKueueConfig
+	// missing are the names without a MultiKueueCluster.
+	missing []string
+	// inactive are the MultiKueueClusters that the manager cannot use.
+	inactive []*kueue.MultiKueueCluster
+}
+
+// unusableOf returns the unusable clusters of an AdmissionCheck. ok is false
+// if they are unknown, or if the check names no existing MultiKueueConfig.
+func unusableOf(v *view.View, f *inspect.Facts, check *kueue.AdmissionCheck) (u unusable, ok bool) {
+	u.config, ok = v.ConfigOf(f, check)
+	if !ok || u.config == nil {
+		return u, false
+	}
+	for _, name := range u.config.Spec.Clusters {
+		c, known := v.MultiKueueCluster(f, name)
+		switch {
+		case !known:
+			return u, false
+		case c == nil:
+			u.missing = append(u.missing, name)
+		case !meta.IsStatusConditionTrue(c.Status.Conditions, kueue.Active):
+			u.inactive = append(u.inactive, c)
+		}
+	}
+	return u, true
+}
+
+func (u *unusable) names() []string {
+	all := slices.Clone(u.missing)
+	for _, c := range u.inactive {
+		all = append(all, c.Name)
+	}
+	return all
+}
+
+func (u *unusable) has(name string) bool { return slices.Contains(u.names(), name) }
+
+// isLost reports whether a cluster is inactive only because it is
+// unreachable. The manager reconnects by itself, and JM004 reports it.
+func isLost(c *kueue.MultiKueueCluster) bool {
+	active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
+	return view.IsFalse(active) && view.ClusterFault(active) == "JM004"
+}
+
+// areLost reports whether all of them are only unreachable.
+func (u *unusable) areLost() bool {
+	return len(u.missing) == 0 && !slices.ContainsFunc(u.inactive, func(c *kueue.MultiKueueCluster) bool { return !isLost(c) })
+}
+
+// since returns when the first cluster became unusable for another reason
+// than being unreachable.
+func (u *unusable) since() time.Time {
+	var first time.Time
+	take := func(t time.Time) {
+		if first.IsZero() || t.Before(first) {
+			first = t
+		}
+	}
+	if len(u.missing) > 0 {
+		take(u.config.CreationTimestamp.Time)
+	}
+	for _, c := range u.inactive {
+		active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
+		switch {
+		case active == nil:
+			take(c.CreationTimestamp.Time)
+		case !isLost(c):
+			take(active.LastTransitionTime.Time)
+		}
+	}
+	return first
+}
+
+// evidence quotes what makes the clusters unusable.
+func (u *unusable) evidence(f *inspect.Facts) []string {
+	var lines []string
+	for _, name := range u.missing {
+		lines = append(lines, fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s has %s, and there is no such MultiKueueCluster", f.Context, u.config.Name, name))
+	}
+	for _, c := range u.inactive {
+		o := view.OfKueue(f, "MultiKueueCluster", "", c.Name)
+		if active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active); active != nil {
+			lines = append(lines, quote.Condition(o, active))
+		} else {
+			lines = append(lines, fmt.Sprintf("%s: %s has no condition Active", f.Context, o.String()))
+		}
+	}
+	return lines
+}
+
+// repair returns how to make the clusters usable.
+func (u *unusable) repair(f *inspect.Facts) command.Prose {
+	var steps []command.Prose
+	if len(u.missing) > 0 {
+		steps = append(steps, command.Say("create MultiKueueCluster %s, or take it off the clusters: %s",
+			strings.Join(u.missing, " and "), advice.KubectlObject(view.OfKueue(f, "MultiKueueConfig", "", u.config.Name), "edit")))
+	}
+	for _, c := range u.inactive {
+		steps = append(steps, command.Say("repair MultiKueueCluster %s, which tells what it lacks: %s", c.Name, advice.KubectlObject(view.OfKueue(f, "MultiKueueCluster", "", c.Name), "describe")))
+	}
+	return command.Join(steps, "; ")
+}
+
+// names returns a function that reports whether a ClusterQueue names a check.
+func names(check *kueue.AdmissionCheck) func(*kueue.ClusterQueue) bool {
+	return func(q *kueue.ClusterQueue) bool { return slices.Contains(q.Checks(), check.Name) }
+}
+
+func fleetPartlyUnusable() view.Rule {
+	return view.Rule{
+		Code: "JM011", Severity: inspect.Warning,
+		Reads: []inspect.Part{inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters},
+		Detect: func(v *view.View) {
+			for _, f := range v.Clusters() {
+				checks, _ := v.Checks(f)
+				for _, c := range checks {
+					reportPartly(v, f, c)
+				}
+			}
+		},
+	}
+}
+
+func reportPartly(v *view.View, f *inspect.Facts, c *kueue.AdmissionCheck) {
+	active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
+	if !c.IsMultiKueue() || active == nil || active.Reason != "SomeActiveClusters" {
+		return
+	}
+	u, ok := unusableOf(v, f, c)
+	if !ok || len(u.names()) == 0 || u.areLost() {
+		return
+	}
+	o := view.OfKueue(f, "AdmissionCheck", "", c.Name)
+	v.Report(view.Sighting{
+		Object: o, Since: u.since(),
+		Message: fmt.Sprintf("%d of the %d workers of AdmissionCheck %s cannot be used: %s",
+			len(u.names()), len(u.config.Spec.Clusters), c.Name, strings.Join(u.names(), ", ")),
+		Evidence: append([]string{quote.Condition(o, active)}, u.evidence(f)...), Remedy: u.repair(f),
+	})
+}

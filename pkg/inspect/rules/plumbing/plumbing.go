@@ -1,0 +1,143 @@
+// Package plumbing has the rules about what connects a manager to its workers: MultiKueueClusters,
+// checks, configs and ClusterQueues.
+package plumbing
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// Rules returns JM001 to JM011, JM128, JM133 and JM134.
+func Rules() []view.Rule {
+	found := []view.Rule{
+		kubeconfigMissing(), kubeconfigRefused(), credentialsRefused(), workerOutOfReach(), kindMissingOnWorker(),
+		workerForbids(), workerKueueTooOld(), chainBroken(), queueShapeRefused(), clusterProfileUnusable(), fleetPartlyUnusable(),
+	}
+	for i := range found {
+		found[i].Setup = true
+	}
+	return append(found, queueOutOfService(), managerQuotaTooLarge(), resourceUncovered())
+}
+
+// brokenWorker is a MultiKueueCluster that its manager cannot use.
+type brokenWorker struct {
+	manager *inspect.Facts
+	cluster *kueue.MultiKueueCluster
+	active  *metav1.Condition
+}
+
+// why returns the manager's message in one line, without the parts that
+// change at each attempt.
+func (b *brokenWorker) why() string {
+	message, _, _ := strings.Cut(b.active.Message, "; connection attempts:")
+	message = strings.TrimPrefix(message, "load client config failed: ")
+	if message == "" {
+		message = b.active.Reason
+	}
+	return strings.Join(strings.Fields(message), " ")
+}
+
+func (b *brokenWorker) object() view.Object {
+	return view.OfKueue(b.manager, "MultiKueueCluster", "", b.cluster.Name)
+}
+
+// brokenWorkers returns the MultiKueueClusters whose fault has a code.
+func brokenWorkers(v *view.View, code string) []brokenWorker {
+	var broken []brokenWorker
+	for _, f := range v.Clusters() {
+		clusters, _ := v.MultiKueueClusters(f)
+		for _, c := range clusters {
+			active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
+			if view.IsFalse(active) && c.DeletionTimestamp == nil && view.ClusterFault(active) == code {
+				broken = append(broken, brokenWorker{f, c, active})
+			}
+		}
+	}
+	return broken
+}
+
+// advise adds the remedy for a broken worker to a sighting, and further
+// evidence.
+type advise func(*view.View, brokenWorker, *view.Sighting)
+
+// ofBroken completes a rule about MultiKueueClusters whose fault has the code
+// of the rule. Each cluster is reported once, with the Jobs that depend on
+// it. more are the parts that tell reads.
+func ofBroken(r view.Rule, tell advise, more ...inspect.Part) view.Rule {
+	r.Severity = inspect.Error
+	r.Reads = slices.Concat(more, []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters})
+	r.Detect = func(v *view.View) {
+		for _, b := range brokenWorkers(v, r.Code) {
+			s := view.Sighting{
+				Object: b.object(), Since: b.active.LastTransitionTime.Time,
+				Message:  fmt.Sprintf("%s cannot use worker %s: %s", b.manager.Context, b.cluster.Name, b.why()),
+				Evidence: []string{quote.Condition(b.object(), b.active)}, Jobs: slices.Clone(jobsDependingOn(v, b.manager, b.cluster.Name)),
+			}
+			tell(v, b, &s)
+			if configs, ok := v.Configs(b.manager); ok && len(s.Jobs) == 0 && len(view.ConfigsNaming(configs, b.cluster.Name)) == 0 {
+				s.Severity = inspect.Warning
+				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: no MultiKueueConfig names it", b.manager.Context))
+			}
+			v.Report(s)
+		}
+	}
+	return r
+}
+
+// worker is a MultiKueueCluster by its manager and name.
+type worker struct {
+	manager *inspect.Facts
+	name    string
+}
+
+// dependingKey is the key under which jobsDependingOn caches its result for all
+// rules.
+type dependingKey struct{}
+
+// jobsDependingOn returns the Jobs that cannot continue without a worker: those
+// that were given to it, and those that were nominated for no other usable
+// worker. They are found once for all rules.
+func jobsDependingOn(v *view.View, manager *inspect.Facts, name string) []*inspect.Job {
+	submissions := v.Submissions()
+	hanging := view.Once(v, dependingKey{}, func() map[worker][]*inspect.Job { return findDependingJobs(v, submissions) })
+	return hanging[worker{manager, name}]
+}
+
+func findDependingJobs(v *view.View, submissions []view.Submission) map[worker][]*inspect.Job {
+	hanging := map[worker][]*inspect.Job{}
+	for _, s := range submissions {
+		names := s.Nominated()
+		switch chosen := s.Chosen(); {
+		case s.IsFinished():
+			continue
+		case chosen != "":
+			names = []string{chosen}
+		case anyUsable(v, s.Manager, names):
+			continue
+		}
+		for _, name := range names {
+			at := worker{s.Manager, name}
+			hanging[at] = append(hanging[at], s.Job())
+		}
+	}
+	return hanging
+}
+
+func anyUsable(v *view.View, manager *inspect.Facts, clusters []string) bool {
+	for _, name := range clusters {
+		c, ok := v.MultiKueueCluster(manager, name)
+		if !ok || c != nil && meta.IsStatusConditionTrue(c.Status.Conditions, kueue.Active) {
+			return true
+		}
+	}
+	return false
+}

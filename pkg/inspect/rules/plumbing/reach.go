@@ -1,0 +1,155 @@
+package plumbing
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+func workerOutOfReach() view.Rule {
+	return ofBroken(view.Rule{Code: "JM004"}, adviseUnreachable, inspect.PartSecrets, inspect.PartQueues)
+}
+
+func adviseUnreachable(v *view.View, b brokenWorker, s *view.Sighting) {
+	s.Jobs = append(s.Jobs, undispatchedFor(v, b)...)
+	if strings.Contains(b.active.Message, "x509") {
+		s.Remedy = advice.ReplaceKubeconfig(b.manager, b.cluster, fmt.Sprintf("write the authority that signs %s's certificate to certificate-authority-data in %s.kubeconfig", b.cluster.Name, b.cluster.Name))
+		return
+	}
+	server := cmp.Or(v.ServerOf(b.manager, b.cluster.Name), "the API server of "+b.cluster.Name)
+	facts, context := v.Worker(b.manager, b.cluster.Name)
+	switch {
+	case context == "" || context == b.manager.Context:
+		s.Remedy = command.Say("restore the connection from %s to %s", b.manager.Context, server)
+	case facts != nil && addressesDiffer(v, context, server):
+		address := addressOf(v, context)
+		s.Message = fmt.Sprintf("%s cannot use worker %s: its kubeconfig points to %s, context %s to %s", b.manager.Context, b.cluster.Name, server, context, address)
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the worker's API server answers us at %s", context, address))
+		s.Remedy = advice.ReplaceKubeconfig(b.manager, b.cluster, fmt.Sprintf("if %s is wrong, write the right server to %s.kubeconfig", server, b.cluster.Name))
+	case facts != nil:
+		s.Remedy = command.Say("it answers us as context %s, so the Kueue manager on %s may find it back by itself: it tries again and again, at last every five minutes; if that fails, too, restore the connection from there to %s",
+			context, b.manager.Context, server)
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the worker's API server answers us", context))
+	default:
+		s.Remedy = command.Say("bring %s back, or restore the connection from %s to it; it answers again once this does: %s",
+			server, b.manager.Context, command.Kubectl(context, "", "get", "--raw", "/readyz"))
+		if v.Failed(context) != nil {
+			s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the worker does not answer us either", context))
+		}
+	}
+}
+
+// addressOf returns the API server that a context points to, "" if unknown.
+func addressOf(v *view.View, context string) string {
+	for _, a := range v.Addresses() {
+		if a.Context == context {
+			return a.Server
+		}
+	}
+	return ""
+}
+
+// addressesDiffer reports whether a context points to another address than
+// server.
+func addressesDiffer(v *view.View, context, server string) bool {
+	address := addressOf(v, context)
+	return address != "" && strings.Contains(server, "://") && !kubecontext.SameServer(address, server)
+}
+
+// undispatchedFor returns the Jobs that can be offered to no worker while
+// this one, and all others of its check, are unreachable.
+func undispatchedFor(v *view.View, b brokenWorker) []*inspect.Job {
+	checks, _ := v.Checks(b.manager)
+	var jobs []*inspect.Job
+	for _, c := range checks {
+		active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
+		if !c.IsMultiKueue() || active == nil || active.Status == "True" {
+			continue
+		}
+		if u, ok := unusableOf(v, b.manager, c); ok && u.areLost() && u.has(b.cluster.Name) {
+			jobs = append(jobs, undispatched(v, b.manager, c)...)
+		}
+	}
+	return jobs
+}
+
+// kindPattern matches the kind that a worker does not serve, in a message of
+// the manager.
+const kindPattern = `no matches for kind "([^"]+)" in version "([^"]+)"`
+
+// missingPattern matches the resource that is missing, in a message of the
+// API server itself.
+const missingPattern = `could not find the requested resource \(\w+ ([\w.-]+)\)`
+
+// missingKind names the kind that a worker does not serve.
+func missingKind(b brokenWorker) string {
+	if m := regexp.MustCompile(kindPattern).FindStringSubmatch(b.active.Message); m != nil {
+		return fmt.Sprintf("kind %s (%s)", m[1], m[2])
+	}
+	if m := regexp.MustCompile(missingPattern).FindStringSubmatch(b.active.Message); m != nil {
+		return m[1]
+	}
+	return "the kind that the message names"
+}
+
+// onWorker returns a kubectl command for a worker, by its context or, if that
+// is unknown, by its kubeconfig.
+func onWorker(v *view.View, b brokenWorker, words ...string) command.Command {
+	if context := v.ContextOf(b.manager, b.cluster.Name); context != "" {
+		return command.Kubectl(context, "", words...)
+	}
+	return command.Of("kubectl", "--kubeconfig", b.cluster.Name+".kubeconfig").With(words...)
+}
+
+func kindMissingOnWorker() view.Rule {
+	return ofBroken(view.Rule{Code: "JM005"}, func(v *view.View, b brokenWorker, s *view.Sighting) {
+		kind := missingKind(b)
+		s.Remedy = command.Say("install the CRD of %s on %s, with its manifest in FILE: %s, or take it off integrations.frameworks in the Kueue manager's configuration on %s",
+			kind, b.cluster.Name, onWorker(v, b, "apply", "--server-side", "-f", "FILE"), b.manager.Context)
+	}, inspect.PartSecrets)
+}
+
+func workerForbids() view.Rule {
+	return ofBroken(view.Rule{Code: "JM006"}, func(v *view.View, b brokenWorker, s *view.Sighting) { s.Remedy = allow(v, b) }, inspect.PartSecrets)
+}
+
+// forbiddenPattern matches which user may not access which resource.
+const forbiddenPattern = `User "([^"]+)" cannot \w+ resource "([^"/]+)[^"]*" in API group "([^"]*)"`
+
+// allow returns how to give the manager's user on a worker the right that it
+// lacks.
+func allow(v *view.View, b brokenWorker) command.Prose {
+	m := regexp.MustCompile(forbiddenPattern).FindStringSubmatch(b.active.Message)
+	if len(m) == 0 || !view.IsName(m[2]) || m[3] != "" && !view.IsName(m[3]) {
+		return command.Say("add what the message names to the role that the manager's user has on %s", b.cluster.Name)
+	}
+	role, resource := "multikueue-"+m[2], strings.TrimSuffix(m[2]+"."+m[3], ".")
+	create := onWorker(v, b, "create", "clusterrole", role, "--verb=get,list,watch,create,update,patch,delete", "--resource="+resource)
+	bind := onWorker(v, b, "create", "clusterrolebinding", role, "--clusterrole="+role, "--user="+m[1])
+	return command.Say("%s, and then %s", create, bind)
+}
+
+func workerKueueTooOld() view.Rule {
+	return ofBroken(view.Rule{Code: "JM007"}, func(v *view.View, b brokenWorker, s *view.Sighting) {
+		if f, context := v.Worker(b.manager, b.cluster.Name); f != nil && f != b.manager {
+			switch has, known := v.HasKueue(f); {
+			case has:
+				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: kueue.x-k8s.io is served as %s", context, f.Kueue.Version))
+			case known:
+				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: kueue.x-k8s.io is not served", context))
+			}
+		}
+		s.Remedy = command.Say("install Kueue 0.15 or later on %s: %s",
+			b.cluster.Name, onWorker(v, b, "apply", "--server-side", "-f", "https://github.com/kubernetes-sigs/kueue/releases/latest/download/manifests.yaml"))
+	}, inspect.PartSecrets, inspect.PartKueue)
+}

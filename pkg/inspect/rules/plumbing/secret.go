@@ -1,0 +1,48 @@
+package plumbing
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+func kubeconfigMissing() view.Rule {
+	return ofBroken(view.Rule{Code: "JM001"}, func(_ *view.View, b brokenWorker, s *view.Sighting) {
+		s.Remedy = advice.WriteKubeconfig(b.manager, b.cluster, b.cluster.Name+".kubeconfig").Prose()
+		if b.cluster.SecretName() == "" {
+			s.Remedy = command.Say("put the kubeconfig of %s where clusterSource of MultiKueueCluster %s says it is, in the Kueue manager's container on %s",
+				b.cluster.Name, b.cluster.Name, b.manager.Context)
+		}
+	})
+}
+
+func kubeconfigRefused() view.Rule {
+	return ofBroken(view.Rule{Code: "JM002"}, func(_ *view.View, b brokenWorker, s *view.Sighting) {
+		s.Remedy = advice.ReplaceKubeconfig(b.manager, b.cluster, fmt.Sprintf("write %s.kubeconfig with inline certificate-authority-data and a token or client certificate", b.cluster.Name))
+	})
+}
+
+func credentialsRefused() view.Rule {
+	return ofBroken(view.Rule{Code: "JM003"}, func(_ *view.View, b brokenWorker, s *view.Sighting) {
+		s.Remedy = advice.RenewCredentials(b.manager, b.cluster)
+	})
+}
+
+func clusterProfileUnusable() view.Rule {
+	return ofBroken(view.Rule{Code: "JM010"}, func(_ *view.View, b brokenWorker, s *view.Sighting) {
+		profile := ""
+		if source := b.cluster.Spec.Source; source != nil && source.ClusterProfileRef != nil {
+			profile = " " + source.ClusterProfileRef.Name
+		}
+		s.Remedy = command.Say("correct ClusterProfile%s in namespace %s on %s, and multiKueue.clusterProfile.accessProviders in the Kueue manager's configuration",
+			profile, kueue.Namespace, b.manager.Context)
+		if strings.Contains(b.active.Reason, "FeatureDisabled") {
+			s.Remedy = command.Say("start the Kueue manager on %s with --feature-gates=MultiKueueClusterProfile=true, or give MultiKueueCluster %s a clusterSource.kubeConfig",
+				b.manager.Context, b.cluster.Name)
+		}
+	})
+}

@@ -1,0 +1,126 @@
+package plumbing
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// isServed reports whether a controller has ever written the status of an
+// AdmissionCheck. That is the first thing that a controller does.
+func isServed(c *kueue.AdmissionCheck) bool {
+	return meta.FindStatusCondition(c.Status.Conditions, kueue.Active) != nil
+}
+
+// reportUnserved reports the AdmissionChecks of a manager whose status was
+// never written.
+func reportUnserved(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionCheck) {
+	for _, c := range checks {
+		if isServed(c) || c.DeletionTimestamp != nil {
+			continue
+		}
+		a := v.Awaits(inspect.Turn{
+			Actor: inspect.Actor{Role: inspect.RoleCheck, Context: f.Context, Name: c.Spec.ControllerName}, Duty: inspect.DutyServe, Subject: c.Name,
+		}, f.Context, c.CreationTimestamp.Time)
+		o := view.OfKueue(f, "AdmissionCheck", "", c.Name)
+		s := view.Sighting{
+			Object: o, Since: c.CreationTimestamp.Time, Jobs: undispatched(v, f, c),
+			Message: fmt.Sprintf("no controller serves AdmissionCheck %s: no sign of %s", c.Name, c.Spec.ControllerName),
+			Evidence: []string{
+				fmt.Sprintf("%s: spec.controllerName of %s is %s, and its status was never written", f.Context, o.String(), c.Spec.ControllerName),
+				quote.LastDeed(a),
+			},
+			Remedy: command.Say("start the controller %s, or name another one in a new AdmissionCheck: controllerName cannot be changed: %s",
+				c.Spec.ControllerName, advice.KubectlObject(o, "get").With("-o", "yaml")),
+		}
+		if isMeantForMultiKueue(c) {
+			s.Remedy = command.Say("MultiKueue's is called %s, and controllerName cannot be changed: create another AdmissionCheck with it, and name that in the ClusterQueue: %s",
+				kueue.ControllerName, advice.KubectlObject(o, "get").With("-o", "yaml"))
+		}
+		if c.IsMultiKueue() {
+			s.Remedy = command.Say("see whether Kueue runs, with the feature gate MultiKueue on: %s", advice.ShowKueuePods(f.Context))
+		}
+		queues, _ := v.ClusterQueues(f)
+		for _, q := range queues {
+			if active := meta.FindStatusCondition(q.Status.Conditions, kueue.Active); active != nil && slices.Contains(q.Checks(), c.Name) {
+				s.Evidence = append(s.Evidence, quote.Condition(view.OfKueue(f, "ClusterQueue", "", q.Name), active))
+			}
+		}
+		if !slices.ContainsFunc(queues, names(c)) || a.IsAtWork() {
+			s.Severity = inspect.Warning
+		}
+		v.Report(s)
+	}
+}
+
+// isMeantForMultiKueue reports whether an AdmissionCheck of another
+// controller has parameters that only MultiKueue understands.
+func isMeantForMultiKueue(c *kueue.AdmissionCheck) bool {
+	p := c.Spec.Parameters
+	return !c.IsMultiKueue() && p != nil && p.APIGroup == kueue.Group && strings.EqualFold(p.Kind, "MultiKueueConfig")
+}
+
+// reportUnservedClusters reports the MultiKueueClusters of a manager whose
+// status was never written: no controller connects to them.
+func reportUnservedClusters(v *view.View, f *inspect.Facts) {
+	clusters, _ := v.MultiKueueClusters(f)
+	for _, c := range clusters {
+		if c.DeletionTimestamp != nil || meta.FindStatusCondition(c.Status.Conditions, kueue.Active) != nil {
+			continue
+		}
+		o := view.OfKueue(f, "MultiKueueCluster", "", c.Name)
+		awaited := v.Awaits(inspect.Turn{
+			Actor: inspect.Actor{Role: inspect.RoleKueue, Context: f.Context}, Duty: inspect.DutyServe, Subject: c.Name,
+		}, f.Context, c.CreationTimestamp.Time)
+		v.Report(view.Sighting{
+			Object: o, Since: c.CreationTimestamp.Time, Jobs: jobsDependingOn(v, f, c.Name), Awaits: awaited,
+			Message:  fmt.Sprintf("no controller connects to MultiKueueCluster %s: its status was never written", c.Name),
+			Evidence: []string{fmt.Sprintf("%s: %s, created %s, has no condition Active", f.Context, o.String(), quote.Time(c.CreationTimestamp))},
+			Remedy:   command.Say("see whether Kueue runs, with the feature gate MultiKueue on: %s", advice.ShowKueuePods(f.Context)),
+		})
+	}
+}
+
+// reportMissing reports references to missing objects in a chain whose status
+// still says that all is well. No controller has noticed yet. Once one does,
+// it takes back the Jobs that are under way.
+func reportMissing(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionCheck) {
+	isWell := func(conditions []metav1.Condition) bool { return meta.IsStatusConditionTrue(conditions, kueue.Active) }
+	for _, c := range checks {
+		config, ok := v.ConfigOf(f, c)
+		if !c.IsMultiKueue() || !ok || config != nil || c.DeletionTimestamp != nil || !isWell(c.Status.Conditions) {
+			continue
+		}
+		o := view.OfKueue(f, "AdmissionCheck", "", c.Name)
+		name := ""
+		if c.Spec.Parameters != nil {
+			name = c.Spec.Parameters.Name
+		}
+		v.Report(view.Sighting{
+			Object: o, Jobs: undispatched(v, f, c), Remedy: repairParameters(v, f, c),
+			Message:  fmt.Sprintf("AdmissionCheck %s names MultiKueueConfig %q, which does not exist", c.Name, name),
+			Evidence: []string{fmt.Sprintf("%s: spec.parameters.name of %s is %q, and there is no such MultiKueueConfig", f.Context, o.String(), name)},
+		})
+	}
+	queues, _ := v.ClusterQueues(f)
+	for _, q := range queues {
+		missing, _ := brokenChecks(v, f, q)
+		if len(missing) == 0 || q.DeletionTimestamp != nil || !isWell(q.Status.Conditions) {
+			continue
+		}
+		s := view.Sighting{Object: view.OfKueue(f, "ClusterQueue", "", q.Name), Jobs: heldIn(v, f, q)}
+		s.Message, s.Remedy = namesMissing(s.Object, missing)
+		s.Evidence = []string{fmt.Sprintf("%s: %s names AdmissionCheck %s, and there is none", f.Context, s.Object.String(), strings.Join(missing, " and "))}
+		v.Report(s)
+	}
+}

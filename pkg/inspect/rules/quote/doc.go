@@ -1,0 +1,3 @@
+// Package quote writes the evidence of findings: sentences that quote fields of objects, with the
+// context that they were read from.
+package quote

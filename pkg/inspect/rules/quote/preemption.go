@@ -1,0 +1,188 @@
+package quote
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// Preemption is how a Workload lost its quota to another one.
+type Preemption struct {
+	// Text says who preempted it, as the end of a sentence about the object.
+	Text     string
+	Evidence string
+}
+
+// loss is a message that another Workload preempted one: where and when.
+type loss struct {
+	at      *inspect.Facts
+	message string
+	since   time.Time
+	// count is how often the same one did.
+	count int
+}
+
+// LastPreemption returns who last preempted a submission, on its own cluster or on a worker.
+// ok is false if nothing says so. Usually the preempted copy is deleted, and only events are
+// left.
+func LastPreemption(v *view.View, s view.Submission) (p Preemption, ok bool) {
+	places := []*inspect.Facts{s.Manager}
+	for _, worker := range v.Workers(s.Manager) {
+		if worker.Facts != nil {
+			places = append(places, worker.Facts)
+		}
+	}
+	var all []loss
+	for _, f := range places {
+		all = append(all, lossesOn(v, f, s.Workload)...)
+	}
+	if len(all) == 0 {
+		return Preemption{}, false
+	}
+	last := slices.MaxFunc(all, func(a, b loss) int { return a.since.Compare(b.since) })
+	by, how := preemptor(v, s, last)
+	text := fmt.Sprintf("on %s it lost its room to %s%s", last.at.Context, by, how)
+	// A worker repeats the events of its manager, so the largest count for a preemptor is used.
+	byUID, times := map[string]loss{}, map[string]int{}
+	for _, l := range all {
+		if uid := inspect.Preemptor(l.message); l.count > byUID[uid].count {
+			byUID[uid] = l
+		}
+	}
+	for _, l := range byUID {
+		who, _ := preemptor(v, s, l)
+		times[who] += l.count
+	}
+	if times[by] > 1 {
+		text += fmt.Sprintf(", %d times so far", times[by])
+	}
+	for _, who := range slices.Sorted(maps.Keys(times)) {
+		if who != by && times[who] > 1 {
+			text += fmt.Sprintf(", and %d times to %s", times[who], who)
+		}
+	}
+	return Preemption{
+		Text:     text,
+		Evidence: fmt.Sprintf("%s: of Workload %s/%s, at %s: %s", last.at.Context, s.Workload.Namespace, s.Workload.Name, MaybeTime(last.since), last.message),
+	}, true
+}
+
+// lossesOn returns the preemptions of a Workload that a cluster reports, one for each Workload that
+// preempted it. An event says how often, a condition shows the last one only. Times are by our own
+// clock.
+func lossesOn(v *view.View, f *inspect.Facts, w *kueue.Workload) []loss {
+	var byUID map[string]*loss
+	take := func(message string, t time.Time, count int) {
+		uid := inspect.Preemptor(message)
+		if uid == "" {
+			return
+		}
+		if byUID == nil {
+			byUID = map[string]*loss{}
+		}
+		known, ours := byUID[uid], v.Ours(f.Context, t)
+		if known == nil {
+			known = &loss{at: f}
+			byUID[uid] = known
+		}
+		if known.at = f; !ours.Before(known.since) {
+			known.message, known.since = message, ours
+		}
+		known.count += count
+	}
+	for _, e := range v.PreemptionsOf(f, w.Namespace, w.Name) {
+		take(e.Message, e.Time, int(e.Count))
+	}
+	if known, _ := v.Workload(f, w.Namespace, w.Name); known != nil {
+		for _, conditionType := range []string{kueue.Evicted, "Preempted"} {
+			if c := known.Condition(conditionType); c != nil {
+				take(c.Message, c.LastTransitionTime.Time, 0)
+			}
+		}
+	}
+	losses := make([]loss, 0, len(byUID))
+	for _, uid := range slices.Sorted(maps.Keys(byUID)) {
+		l := byUID[uid]
+		l.count = max(1, l.count)
+		losses = append(losses, *l)
+	}
+	return losses
+}
+
+// preemptor names the Workload that preempted, with its priority and queue, which gave it the right
+// to. Kueue's message has the UID of that Workload, and the UID of its Job if Kueue knows it. They
+// may be of another cluster, since a worker repeats the message of its manager. If the Workload was
+// deleted, its own event has its name (see docs/reference/scheduling.md#preemption).
+func preemptor(v *view.View, s view.Submission, l loss) (name, how string) {
+	uid, jobUID := inspect.Preemptor(l.message), inspect.PreemptorsJob(l.message)
+	clusters := append([]*inspect.Facts{l.at}, v.Clusters()...)
+	for _, f := range clusters {
+		workloads, _ := v.Workloads(f)
+		for _, w := range workloads {
+			if string(w.UID) == uid {
+				return describePreemptor(v, s, f, w)
+			}
+		}
+	}
+	for _, f := range clusters {
+		if j := v.JobByUID(f, jobUID); j != nil {
+			if j.Queue() != "" {
+				how = fmt.Sprintf(", in LocalQueue %s/%s", j.Namespace, j.Queue())
+			}
+			return fmt.Sprintf("%s %s/%s", j.Kind, j.Namespace, j.Name), ownedBy(j) + how
+		}
+	}
+	for _, f := range clusters {
+		if namespace, name, ok := v.PreemptorName(f, uid); ok {
+			gone := &kueue.Workload{}
+			gone.Namespace, gone.Name = namespace, name
+			return SubmittedName(v, s.Manager, gone), ""
+		}
+	}
+	return "a Workload of uid " + uid, ""
+}
+
+func describePreemptor(v *view.View, s view.Submission, f *inspect.Facts, by *kueue.Workload) (name, how string) {
+	name = WorkloadOwner(f, by)
+	if name == view.OfWorkload(f, by).String() {
+		// The copy of what waits for its mirror has no owner: its original has.
+		name = SubmittedName(v, s.Manager, by)
+	}
+	for _, f := range v.Clusters() {
+		for _, j := range v.Jobs(f) {
+			if j.IsDelegated() && view.Of(j).String() == name {
+				how = ownedBy(j)
+			}
+		}
+	}
+	if by.Spec.Priority != nil && s.Workload.Spec.Priority != nil && *by.Spec.Priority != *s.Workload.Spec.Priority {
+		how += fmt.Sprintf(", of priority %d and not %d", *by.Spec.Priority, *s.Workload.Spec.Priority)
+	}
+	if by.Spec.QueueName != "" {
+		how += fmt.Sprintf(", in LocalQueue %s/%s", by.Namespace, by.Spec.QueueName)
+	}
+	return name, how
+}
+
+// ownedBy names the owner of a Job, unless it is the built-in controller, or MultiKueue, which the
+// queue implies.
+func ownedBy(j *inspect.Job) string {
+	if !j.IsDelegated() || j.ManagedBy == delegation.MultiKueue {
+		return ""
+	}
+	return fmt.Sprintf(", of owner %s", j.ManagedBy)
+}
+
+// AddPreemption adds to a sighting who last preempted a submission, if that is known.
+func AddPreemption(v *view.View, s view.Submission, sighting *view.Sighting) {
+	if p, ok := LastPreemption(v, s); ok {
+		sighting.Message += "; " + p.Text
+		sighting.Evidence = append(sighting.Evidence, p.Evidence)
+	}
+}

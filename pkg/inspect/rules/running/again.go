@@ -1,0 +1,104 @@
+package running
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+func restartLoop() view.Rule {
+	return view.Rule{
+		Code: "JM127", Severity: inspect.Warning,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartEvents,
+		},
+		Covers: []string{"JM129", "JM130", "JM131"},
+		Detect: func(v *view.View) {
+			for s := range underWay(v) {
+				if n := restartsOf(s.Workload); !s.IsFinished() && s.Workload.IsActive() && n >= often && mayRestart(v, s, n) {
+					v.Report(describeRestarts(v, s, n))
+				}
+			}
+		},
+	}
+}
+
+// restartsOf returns how often a Workload was started in vain: the largest of
+// the counts that its status has. Preemptions do not count, because a
+// preempted Workload gets quota again.
+func restartsOf(w *kueue.Workload) int32 {
+	var n int32
+	for _, state := range w.Status.AdmissionChecks {
+		if state.RetryCount != nil {
+			n = max(n, *state.RetryCount)
+		}
+	}
+	if w.Status.Requeue != nil && w.Status.Requeue.Count != nil {
+		n = max(n, *w.Status.Requeue.Count)
+	}
+	return max(n, w.Status.Evictions(evictedForCheck), w.Status.Evictions("PodsReadyTimeout"))
+}
+
+// mayRestart reports whether the next restart may be near: the current state has
+// not lasted much longer than the average round.
+func mayRestart(v *view.View, s view.Submission, n int32) bool {
+	if s.Check == nil {
+		return false
+	}
+	age, calm := v.Age(s.Manager.Context, s.Workload.CreationTimestamp.Time), v.Age(s.Manager.Context, s.Check.LastTransitionTime.Time)
+	return calm <= 3*(age-calm)/time.Duration(n)+time.Minute
+}
+
+func describeRestarts(v *view.View, s view.Submission, n int32) view.Sighting {
+	j, w := s.Job(), s.Workload
+	age := v.Age(s.Manager.Context, w.CreationTimestamp.Time).Round(time.Second)
+	// A count is not a state that must last: it reports what has already
+	// happened.
+	sighting := view.Sighting{
+		Object: view.Of(j), Jobs: []*inspect.Job{j},
+		Message: fmt.Sprintf("it was started %d times in %s, and evicted each time", n, age),
+		Evidence: append([]string{
+			quote.MultiKueueCheck(s),
+			fmt.Sprintf("%s: %s was created %s", s.Manager.Context, view.OfWorkload(s.Manager, w).String(), quote.Time(w.CreationTimestamp)),
+		}, evictionOf(s)...),
+		Remedy: findEvictionCause(v, s),
+	}
+	if why := lastRetry(s); why != "" {
+		sighting.Message += fmt.Sprintf("; the last time: %s", why)
+	}
+	quote.AddPreemption(v, s, &sighting)
+	return sighting
+}
+
+// describeWorkload returns the command that shows what Kueue on a context
+// reports about a Workload with the same namespace and name.
+func describeWorkload(context string, w *kueue.Workload) command.Command {
+	return kueue.Kubectl(context, "describe", "Workload", w.Namespace, w.Name)
+}
+
+// findEvictionCause returns how to find out why a Job is restarted again and
+// again. It depends on the message about the last time.
+func findEvictionCause(v *view.View, s view.Submission) command.Prose {
+	w, why := s.Workload, lastRetry(s)
+	cluster, context := retriedBy(v, s)
+	switch {
+	case strings.Contains(why, retriedEvicted) && context != "":
+		return command.Say("see why MultiKueueCluster %s evicts it, while its copy exists: %s; and after that: %s", cluster, describeWorkload(context, w),
+			command.Kubectl(context, w.Namespace, "get", "events", "--field-selector", "involvedObject.name="+w.Name))
+	case strings.Contains(why, "no longer exists"):
+		return command.Say("see that nobody deletes %s or Workloads on the workers, and that no two of these lead to one cluster: %s", quote.Plural(s.Job()),
+			command.Kubectl(s.Manager.Context, "", "get", "multikueueclusters.kueue.x-k8s.io"))
+	case strings.Contains(why, "remote lost"):
+		return command.Say("see that the connections to the workers last: %s", command.Kubectl(s.Manager.Context, "", "get", "multikueueclusters.kueue.x-k8s.io"))
+	case w.Status.Evictions("PodsReadyTimeout") > 0:
+		return command.Say("see on the worker why its pods are not ready in time, or give them longer (waitForPodsReady.timeout of Kueue's configuration): %s", advice.Plugin("trace", s.Job()))
+	}
+	return command.Say("see what puts it out: %s", describeWorkload(s.Manager.Context, w))
+}

@@ -1,0 +1,142 @@
+package running
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+func foreignJob() view.Rule {
+	return view.Rule{
+		Code: "JM034", Severity: inspect.Error,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Covers: []string{"JM022"},
+		Detect: func(v *view.View) {
+			for s := range underWay(v) {
+				for _, c := range ownerless(v, s) {
+					j := v.JobNamed(c.Worker, s.Job(), s.Job().Namespace, s.Job().Name)
+					if j != nil && !isOf(j, c.Workload) {
+						v.Report(clash(v, s, c, j))
+						break
+					}
+				}
+			}
+		},
+	}
+}
+
+// ownerless returns the admitted copies that have no mirror, of a Job that
+// waits for workers.
+func ownerless(v *view.View, s view.Submission) []view.Copy {
+	if !s.WaitsForWorkers() {
+		return nil
+	}
+	var found []view.Copy
+	for _, c := range v.Copies(s) {
+		if c.Workload.Is(kueue.Admitted) && !c.Workload.Is(kueue.Finished) && !view.IsOwned(c.Workload) {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+// isOf reports whether a Job comes from the management cluster that created a
+// copy.
+func isOf(j *inspect.Job, w *kueue.Workload) bool {
+	return j.MultiKueueOrigin() != "" && j.Marks.MultiKueueOrigin == w.Labels[delegation.MultiKueueOriginLabel]
+}
+
+// admittedAt returns when a worker admitted a copy, by the manager's clock.
+func admittedAt(v *view.View, s view.Submission, c view.Copy) time.Time {
+	admitted := c.Workload.Condition(kueue.Admitted)
+	return v.On(s.Manager.Context, c.Worker.Context, admitted.LastTransitionTime.Time)
+}
+
+func clash(v *view.View, s view.Submission, c view.Copy, other *inspect.Job) view.Sighting {
+	j := s.Job()
+	mark := "has no label " + delegation.MultiKueueOriginLabel
+	if other.MultiKueueOrigin() != "" {
+		mark = fmt.Sprintf("has the label %s=%s", delegation.MultiKueueOriginLabel, other.Marks.MultiKueueOrigin)
+	}
+	evidence := []string{
+		conditionNamed(c.Worker, c.Workload, kueue.Admitted) + "; it has no ownerReferences",
+		fmt.Sprintf("%s: %s, created %s, %s", other.Context, view.Of(other).String(), quote.Time(other.CreationTimestamp), mark),
+		quote.MultiKueueCheck(s),
+	}
+	for _, n := range s.Pair.Namesakes {
+		if n != other {
+			evidence = append(evidence, fmt.Sprintf("%s: there is another %s too", n.Context, view.Of(n).String()))
+		}
+	}
+	return view.Sighting{
+		Object: view.Of(j), Since: admittedAt(v, s, c), Jobs: []*inspect.Job{j}, Evidence: evidence,
+		Message: fmt.Sprintf("%s (%s) admitted it, but another %s there has its name", c.Cluster, c.Worker.Context, j.Kind),
+		Remedy: command.Say("if nobody needs the other %s: %s; else %s, and create it under another name",
+			j.Kind, advice.DeleteJob(other), advice.DeleteJob(j)),
+	}
+}
+
+func mirrorRefused() view.Rule {
+	return view.Rule{
+		Code: "JM035", Severity: inspect.Error,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Detect: func(v *view.View) {
+			for s := range underWay(v) {
+				copies := ownerless(v, s)
+				refused := len(copies) > 0
+				for _, c := range copies {
+					refused = refused && v.IsMissing(c.Worker, s.Job(), s.Job().Namespace, s.Job().Name)
+				}
+				if refused {
+					v.Report(refusal(v, s, copies[0]))
+				}
+			}
+		},
+	}
+}
+
+func refusal(v *view.View, s view.Submission, c view.Copy) view.Sighting {
+	j := s.Job()
+	quotas := command.Kubectl(c.Worker.Context, j.Namespace, "get", "resourcequotas")
+	sighting := view.Sighting{
+		Object: view.Of(j), Since: admittedAt(v, s, c), Jobs: []*inspect.Job{j},
+		Message: fmt.Sprintf("%s (%s) admitted it, but makes no mirror", c.Cluster, c.Worker.Context),
+		Evidence: []string{
+			conditionNamed(c.Worker, c.Workload, kueue.Admitted) + "; it has no ownerReferences",
+			fmt.Sprintf("%s: there is no %s", c.Worker.Context, view.Of(j).String()),
+			quote.MultiKueueCheck(s),
+		},
+		Remedy: command.Say("see whether something refuses Jobs there: %s, and %s; then change that, or the Job",
+			command.Kubectl(c.Worker.Context, j.Namespace, "create", "job", j.Name, "--image=busybox", "--dry-run=server", "--", "true"), quotas),
+		Cause:  "refused " + c.Worker.Context + "/" + j.Namespace,
+		Awaits: v.AwaitsReach(s.Manager, s.Workload, inspect.DutyMirror, c.Worker.Context, j.Context, admittedAt(v, s, c)),
+	}
+	if !j.Row().IsJob() {
+		sighting.Cause += " " + j.Kind
+		sighting.Remedy = command.Say("see whether something refuses it there, with its manifest in FILE: %s, and %s; then change that, or the %s",
+			command.Kubectl(c.Worker.Context, j.Namespace, "create", "--dry-run=server", "-f", "FILE"), quotas, j.Kind)
+	}
+	if !sighting.Awaits.IsAtWork() {
+		sighting.Remedy += command.Say("; and %s", advice.CheckKueue(j.Context, sighting.Awaits))
+	}
+	if j.ManualSelector {
+		sighting.Cause = ""
+		// Waiting does not help here.
+		sighting.Awaits = nil
+		sighting.Message = fmt.Sprintf("%s (%s) admitted it, but refuses its mirror: spec.manualSelector is set", c.Cluster, c.Worker.Context)
+		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: spec.manualSelector of %s is true", j.Context, view.Of(j).String()))
+		sighting.Remedy = restartFromScratch(j) + " without spec.manualSelector and spec.selector"
+	}
+	return sighting
+}

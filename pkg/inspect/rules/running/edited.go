@@ -1,0 +1,104 @@
+package running
+
+import (
+	"fmt"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+func editedWhileAdmitted() view.Rule {
+	return view.Rule{
+		Code: "JM125", Severity: inspect.Error,
+		Reads:  []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
+		Covers: []string{"JM041", "JM046", "JM050"},
+		Detect: func(v *view.View) {
+			for s := range underWay(v) {
+				if s.IsFinished() || !s.HasQuota() || !s.Workload.IsActive() {
+					continue
+				}
+				if was, is, ok := resized(s); ok {
+					v.Report(describeEdit(s, was, is))
+				}
+				reportResized(v, s)
+			}
+		},
+	}
+}
+
+// resized returns how many Pods a Job was admitted for, and how many it wants
+// now (kueue: pkg/controller/jobs/job, podsCount). ok is whether they differ.
+// Other kinds have several pod sets, which they count in their own ways.
+func resized(s view.Submission) (was, is int32, ok bool) {
+	j := s.Job()
+	if !j.Row().IsJob() || j.IsElastic() || len(s.Workload.Spec.PodSets) != 1 {
+		return 0, 0, false
+	}
+	is = 1
+	if j.Parallelism != nil {
+		is = *j.Parallelism
+	}
+	if j.Completions != nil && *j.Completions < is {
+		is = *j.Completions
+	}
+	set := s.Workload.Spec.PodSets[0]
+	was = set.Count
+	// Kueue itself starts a Job with fewer Pods if the Job allows it
+	// (kueue.x-k8s.io/job-min-parallelism).
+	isInPart := set.MinCount != nil && is >= *set.MinCount && is < was
+	return was, is, was != is && was > 0 && !isInPart
+}
+
+func describeEdit(s view.Submission, was, is int32) view.Sighting {
+	j := s.Job()
+	sighting := view.Sighting{
+		Object: view.Of(j), Since: view.TimeOf(j.SpecWrittenAt), Jobs: []*inspect.Job{j},
+		Message: fmt.Sprintf("it was admitted with %d Pods, but now has %d: Kueue cannot follow while a worker runs it", was, is),
+		Evidence: []string{
+			fmt.Sprintf("%s: spec.podSets[%s].count of %s is %d", s.Manager.Context, s.Workload.Spec.PodSets[0].Name, view.OfWorkload(s.Manager, s.Workload).String(), was),
+			fmt.Sprintf("%s: spec.parallelism of %s is %s, spec.completions %s", j.Context, view.Of(j).String(), counted(j.Parallelism), counted(j.Completions)),
+		},
+		Remedy: command.Say("put it back: %s; to have another size, %s", advice.SetField(j, []string{"spec", "parallelism"}, was), restartFromScratch(j)),
+	}
+	if admitted := s.Workload.Condition(kueue.Admitted); admitted != nil {
+		sighting.Evidence = append(sighting.Evidence, quote.WorkloadCondition(s.Manager, s.Workload, admitted))
+	}
+	for _, m := range s.Pair.Mirrors {
+		if m.Current && m.Job.Parallelism != nil {
+			sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: spec.parallelism of %s is %d", m.Job.Context, view.Of(m.Job).String(), *m.Job.Parallelism))
+		}
+	}
+	return sighting
+}
+
+// reportResized reports an object of another kind than Job whose size differs
+// from its mirror's, because the mirror has the admitted size. Kueue resizes
+// the mirrors of elastic objects, so it skips them.
+func reportResized(v *view.View, s view.Submission) {
+	j := s.Job()
+	if j.IsElastic() || s.HasState(kueue.CheckRetry) {
+		return
+	}
+	for _, m := range s.Pair.Mirrors {
+		sizes := j.ResizedFrom(m.Job)
+		if !isLiveMirror(m) || len(sizes) == 0 {
+			continue
+		}
+		first := sizes[0]
+		sighting := view.Sighting{
+			Object: view.Of(j), Since: view.TimeOf(j.SpecWrittenAt), Jobs: []*inspect.Job{j},
+			Message: fmt.Sprintf("its %s is %d, but its mirror on %s has %d: Kueue cannot follow while a worker runs it",
+				first.Field, first.Origin, m.Job.Context, first.Mirror),
+			Remedy: command.Say("put it back to %d: %s; to have another size, %s", first.Mirror, advice.KubectlJob(j, "edit"), restartFromScratch(j)),
+		}
+		for _, size := range sizes {
+			sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: %s of %s is %d; %s: of %s it is %d",
+				j.Context, size.Field, view.Of(j).String(), size.Origin, m.Job.Context, view.Of(m.Job).String(), size.Mirror))
+		}
+		v.Report(sighting)
+	}
+}

@@ -1,0 +1,150 @@
+package running
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+const (
+	// retriedEvicted is part of MultiKueue's message about a Job that a worker
+	// has evicted
+	// (kueue: pkg/controller/admissionchecks/multikueue/workload.go).
+	retriedEvicted = "evicted on worker cluster"
+	// evictedForCheck is the reason of the eviction by which MultiKueue takes a
+	// Job back.
+	evictedForCheck = "AdmissionCheck"
+	// often is the number of evictions from which on they are no longer normal.
+	often = 3
+)
+
+func evictedOnWorker() view.Rule {
+	return view.Rule{
+		Code: "JM045", Severity: inspect.Info,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartEvents,
+		},
+		Detect: func(v *view.View) {
+			for s := range underWay(v) {
+				if s.IsFinished() || !strings.Contains(lastRetry(s), retriedEvicted) {
+					continue
+				}
+				evictions := s.Workload.Status.Evictions(evictedForCheck)
+				isNow := s.HasState(kueue.CheckRetry)
+				if !isNow && (evictions < often || s.HasState(kueue.CheckReady)) || s.Check == nil {
+					continue
+				}
+				v.Report(describeEviction(v, s, evictions))
+			}
+		},
+	}
+}
+
+func describeEviction(v *view.View, s view.Submission, evictions int32) view.Sighting {
+	j := s.Job()
+	cluster, context := retriedBy(v, s)
+	where := strings.TrimSpace("MultiKueueCluster " + cluster)
+	sighting := view.Sighting{
+		Object: view.Of(j), Since: retriedAt(s), Jobs: []*inspect.Job{j},
+		Message:  where + " evicted it; MultiKueue takes it back and offers it again",
+		Evidence: append([]string{quote.MultiKueueCheck(s)}, evictionOf(s)...),
+		Remedy:   command.Say("see on %s why it was evicted, unless it was for once", where),
+	}
+	if context != "" {
+		sighting.Remedy = command.Say("see on %s why it was evicted, unless it was for once: %s",
+			where, command.Kubectl(context, s.Workload.Namespace, "get", "events", "--field-selector", "involvedObject.name="+s.Workload.Name))
+	}
+	if evictions >= often {
+		sighting.Severity = inspect.Warning
+		sighting.Message = fmt.Sprintf("workers evict it again and again, %s the last time: %d times so far", where, evictions)
+		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: status.schedulingStats.evictions of Workload %s/%s counts %d for %s",
+			j.Context, s.Workload.Namespace, s.Workload.Name, evictions, evictedForCheck))
+	}
+	quote.AddPreemption(v, s, &sighting)
+	return sighting
+}
+
+func evictionHangs() view.Rule {
+	return view.Rule{
+		Code: "JM046", Severity: inspect.Error,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Covers: []string{"JM045", "JM048"},
+		Detect: func(v *view.View) {
+			for s := range underWay(v) {
+				if !s.IsEvicted() || !s.Workload.Is(kueue.QuotaReserved) || s.Workload.Status.Admission == nil || s.IsFinished() {
+					continue
+				}
+				if s.Job().Row().IsUnmanaged() {
+					// Kueue sees without a copy what the Job runs on its own
+					// cluster.
+					continue
+				}
+				if !hasPodsLeft(v, s) {
+					sighting := describeHangingEviction(s, s.Workload.Condition(kueue.Evicted))
+					sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, inspect.DutyRelease, "", s.Manager.Context, sighting.Since)
+					v.Report(sighting)
+				}
+			}
+		},
+	}
+}
+
+// hasPodsLeft reports whether a mirror of a Job has Pods, or may have some on
+// a worker that could not be read.
+func hasPodsLeft(v *view.View, s view.Submission) bool {
+	for _, m := range s.Pair.Mirrors {
+		if m.Job.Active > 0 || !m.Job.Row().IsJob() && m.Job.Status != delegation.Suspended && !m.Job.Status.IsFinished() {
+			return true
+		}
+	}
+	return !allWorkersRead(v, s)
+}
+
+// allWorkersRead reports whether all workers of a manager could be read.
+func allWorkersRead(v *view.View, s view.Submission) bool {
+	clusters, ok := v.MultiKueueClusters(s.Manager)
+	for _, c := range clusters {
+		worker, _ := v.Worker(s.Manager, c.Name)
+		ok = ok && worker != nil
+	}
+	return ok
+}
+
+func describeHangingEviction(s view.Submission, evicted *metav1.Condition) view.Sighting {
+	j := s.Job()
+	sighting := view.Sighting{
+		Object: view.Of(j), Since: evicted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
+		Message: "it was evicted, but still holds quota",
+		Evidence: []string{
+			quote.WorkloadCondition(s.Manager, s.Workload, evicted), conditionNamed(s.Manager, s.Workload, kueue.QuotaReserved),
+		},
+		Remedy: restartFromScratch(j),
+	}
+	if j.Row().IsJob() {
+		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: status.active of %s is %d", j.Context, view.Of(j).String(), j.Active))
+	} else {
+		sighting.Evidence = append(sighting.Evidence, quote.State(j))
+	}
+	if j.Active > 0 {
+		sighting.Message = fmt.Sprintf("it was evicted, but still holds quota: its origin counts %s as active that are gone", inspect.Count(int(j.Active), "pod"))
+		sighting.Remedy = command.Say("set its status to no active Pods: %s; or %s", noneActive(j), restartFromScratch(j))
+	}
+	return sighting
+}
+
+// noneActive returns the command that sets the status of an origin to no
+// active Pods.
+func noneActive(j *inspect.Job) command.Command {
+	return advice.KubectlJob(j, "patch").With("--subresource=status", "--type=merge", "-p", command.Patch(map[string]any{"active": 0, "ready": 0}, "status"))
+}

@@ -1,0 +1,83 @@
+package running
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+func finishedEarly() view.Rule {
+	return view.Rule{
+		Code: "JM123", Severity: inspect.Error,
+		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
+		Detect: func(v *view.View) {
+			for _, s := range v.Submissions() {
+				if s.Workload == nil || !s.Job().IsOpen() {
+					continue
+				}
+				if c := s.Workload.Condition(kueue.Finished); view.IsTrue(c) && isGivenUp(c.Reason) {
+					v.Report(describeGivenUp(s, c))
+				}
+			}
+		},
+	}
+}
+
+// isGivenUp reports whether Kueue finished a Workload although its Job has
+// not ended, for a reason that no other rule reports (JM036 and JM038 have
+// rules).
+func isGivenUp(reason string) bool {
+	return !slices.Contains([]string{"", "Succeeded", "Failed", "JobFinished", "WorkloadSliceReplaced", "OutOfSync", "OwnerNotFound"}, reason)
+}
+
+func describeGivenUp(s view.Submission, c *metav1.Condition) view.Sighting {
+	j := s.Job()
+	sighting := view.Sighting{
+		// Finished is final, so there is no grace period.
+		Object: view.Of(j), Jobs: []*inspect.Job{j},
+		Message:  fmt.Sprintf("it will never run: its Workload has finished with %s", quote.Reason(c)),
+		Evidence: []string{quote.WorkloadCondition(s.Manager, s.Workload, c)},
+		Remedy:   command.Say("mend what the message says, %s", restartFromScratch(j)),
+	}
+	fields := leftovers(s.Workload)
+	if len(fields) == 0 {
+		return sighting
+	}
+	sighting.Message = fmt.Sprintf("it will never run: its Pod template has fields that Kueue set in an earlier %s (%s)", j.Kind, strings.Join(fields, ", "))
+	for _, field := range fields {
+		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: %s of %s, from before Kueue took it up", s.Manager.Context, field, view.OfWorkload(s.Manager, s.Workload).String()))
+	}
+	sighting.Remedy = command.Say("create it again without %s: %s", strings.Join(fields, ", "), advice.Recreation(j, j.ManagedBy))
+	return sighting
+}
+
+// leftovers returns the fields that Kueue sets in Pod templates while they
+// run, if they were set before Kueue created the Workload. The pod sets of
+// the Workload are the templates of that time.
+func leftovers(w *kueue.Workload) []string {
+	found := map[string]bool{}
+	for _, set := range w.Spec.PodSets {
+		for key := range set.Template.Metadata.Annotations {
+			if delegation.IsKueuesInTemplate(key) {
+				found["annotation "+key] = true
+			}
+		}
+		for key := range set.Template.Metadata.Labels {
+			if delegation.IsKueuesInTemplate(key) {
+				found["label "+key] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}

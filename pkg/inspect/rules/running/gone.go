@@ -1,0 +1,119 @@
+package running
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// retriedGone is part of MultiKueue's message about a Job whose mirror no
+// longer exists (kueue:
+// pkg/controller/admissionchecks/multikueue/workload.go).
+const retriedGone = "Admitting remote no longer exists"
+
+func deletedByTTL() view.Rule {
+	return view.Rule{
+		Code: "JM039", Severity: inspect.Error,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Detect: func(v *view.View) {
+			for s := range underWay(v) {
+				if s.Job().TTL == nil || !mayBeTTL(s) || !vanished(v, s) {
+					continue
+				}
+				j := s.Job()
+				sighting := goneSighting(s)
+				sighting.Message = fmt.Sprintf("its mirror vanished, perhaps by its TTL of %ds: the %s may run a second time", *j.TTL, j.Kind)
+				sighting.Evidence = append(sighting.Evidence, quote.TTL(j))
+				sighting.Remedy = advice.RemoveTTL(j).Prose()
+				for _, m := range s.Pair.Mirrors {
+					sighting.Remedy += "; " + advice.RemoveTTL(m.Job).Prose()
+				}
+				if time.Duration(*j.TTL)*time.Second > longTTL {
+					sighting.Severity = inspect.Warning
+				}
+				v.Report(sighting)
+			}
+		},
+	}
+}
+
+// longTTL is a TTL that expires before the last status is copied only if the
+// worker was unreachable for long.
+const longTTL = 5 * time.Minute
+
+// mayBeTTL reports whether a Job's mirror can have finished and outlived its
+// TTL in the time for which the Job was admitted.
+func mayBeTTL(s view.Submission) bool {
+	past := s.Workload.Status.PastSeconds
+	return past == nil || *past >= *s.Job().TTL
+}
+
+// vanished reports whether MultiKueue took a Job back because its mirror no
+// longer exists, and that is true. A worker that was removed from the
+// MultiKueueConfig looks the same from the manager, but still has the mirror.
+func vanished(v *view.View, s view.Submission) bool {
+	if !strings.Contains(lastRetry(s), retriedGone) {
+		return false
+	}
+	if !allWorkersRead(v, s) {
+		return false
+	}
+	current := ""
+	if chosen := s.Chosen(); chosen != "" {
+		current = v.ContextOf(s.Manager, chosen)
+	}
+	for _, m := range s.Pair.Mirrors {
+		if m.Job.Context != current {
+			return false
+		}
+	}
+	return true
+}
+
+// goneSighting returns the part of a sighting that all causes of a missing
+// mirror share.
+func goneSighting(s view.Submission) view.Sighting {
+	j := s.Job()
+	sighting := view.Sighting{Object: view.Of(j), Since: retriedAt(s), Jobs: []*inspect.Job{j}}
+	if s.Check != nil {
+		sighting.Evidence = append(sighting.Evidence, quote.MultiKueueCheck(s))
+	}
+	sighting.Evidence = append(sighting.Evidence, evictionOf(s)...)
+	return sighting
+}
+
+func mirrorVanished() view.Rule {
+	return view.Rule{
+		Code: "JM048", Severity: inspect.Warning,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Detect: func(v *view.View) {
+			for s := range underWay(v) {
+				if !vanished(v, s) || s.Job().TTL != nil && mayBeTTL(s) {
+					continue
+				}
+				j := s.Job()
+				sighting := goneSighting(s)
+				sighting.Cause = "vanished " + j.Context + "/" + j.Namespace
+				sighting.Message = "its mirror was deleted on the worker; it starts from scratch"
+				sighting.Remedy = command.Say("to end the %s: %s; otherwise MultiKueue offers it to the workers again", j.Kind, advice.DeleteJob(j))
+				if s.HasState(kueue.CheckReady) {
+					sighting.Severity = inspect.Info
+					sighting.Message = fmt.Sprintf("its mirror was deleted on the worker; it was started from scratch on MultiKueueCluster %s", s.Chosen())
+					sighting.Remedy = command.Say("nothing to do; to end the %s: %s", j.Kind, advice.DeleteJob(j))
+				}
+				v.Report(sighting)
+			}
+		},
+	}
+}

@@ -1,0 +1,58 @@
+package running
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+func markRemoved() view.Rule {
+	return view.Rule{
+		Code: "JM136", Severity: inspect.Error,
+		Reads:  []inspect.Part{inspect.PartJobs, inspect.PartWorkloads},
+		Covers: []string{"JM034", "JM035", "JM041", "JM047", "JM104", "JM110", "JM130", "JM131"},
+		Detect: func(v *view.View) {
+			for _, p := range v.Pairs() {
+				for _, m := range p.Mirrors {
+					if m.Is(inspect.ByWorkload) && m.Job.DeletedAt == nil && !p.Origin.Status.IsFinished() {
+						reportMarkRemoved(v, p.Origin, m.Job)
+					}
+				}
+			}
+		},
+	}
+}
+
+func reportMarkRemoved(v *view.View, origin, mirror *inspect.Job) {
+	value, workload := kueue.DefaultOrigin, mirror.Prebuilt()
+	evidence := []string{fmt.Sprintf("%s: %s has no label %s", mirror.Context, view.Of(mirror).String(), delegation.MultiKueueOriginLabel)}
+	if workload != "" {
+		evidence = append(evidence, fmt.Sprintf("%s: %s of it is %s, the Workload of %s", mirror.Context, delegation.PrebuiltWorkload, workload, view.Of(origin).String()))
+	}
+	f, _ := v.Facts(mirror.Context)
+	for _, name := range origin.WorkloadNames() {
+		w, _ := v.Workload(f, mirror.Namespace, name)
+		if w == nil {
+			continue
+		}
+		value = cmp.Or(w.Labels[delegation.MultiKueueOriginLabel], value)
+		evidence = append(evidence, fmt.Sprintf("%s: label %s of %s is %s", mirror.Context, delegation.MultiKueueOriginLabel, view.OfWorkload(f, w).String(), value))
+	}
+	s := view.Sighting{
+		Object: view.Of(origin), Since: v.On(origin.Context, mirror.Context, view.TimeOf(mirror.SpecWrittenAt)), Jobs: []*inspect.Job{origin}, Evidence: append(evidence, quote.State(mirror)),
+		Message: fmt.Sprintf("its mirror on %s lost label %s; MultiKueue no longer copies its status", mirror.Context, delegation.MultiKueueOriginLabel),
+		Remedy: command.Say("put the label back: %s",
+			advice.KubectlJob(mirror, "label").With(delegation.MultiKueueOriginLabel+"="+value)),
+	}
+	if mirror.Status.IsFinished() {
+		s.Message = fmt.Sprintf("its mirror on %s is %s, but lost label %s: MultiKueue never copies that", mirror.Context, mirror.Status, delegation.MultiKueueOriginLabel)
+	}
+	v.Report(s)
+}

@@ -1,0 +1,116 @@
+package running
+
+import (
+	"fmt"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+func partGone() view.Rule {
+	return view.Rule{
+		Code: "JM131", Undated: true, Severity: inspect.Error,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartPods,
+			inspect.PartEvents,
+		},
+		Detect: func(v *view.View) {
+			for _, s := range v.Submissions() {
+				reportWorkloadGone(v, s)
+				reportCopyGone(v, s)
+			}
+			eachLiveMirror(v, func(p inspect.Pair, mirror *inspect.Job, f *inspect.Facts) { reportPodsGone(v, p, mirror, f) })
+		},
+	}
+}
+
+// reportWorkloadGone reports a Job that Kueue picked up, but for which it has
+// no Workload.
+func reportWorkloadGone(v *view.View, s view.Submission) {
+	j := s.Job()
+	isPickedUp := j.ManagedBy == delegation.MultiKueue && j.Status != delegation.Unclaimed
+	if s.Workload != nil || !s.WorkloadKnown || !s.IsLive() || !isPickedUp || j.Queue() == "" || j.Prebuilt() != "" || j.IsPart() || j.MultiKueueOrigin() != "" {
+		return
+	}
+	if has, known := v.HasKueue(s.Manager); !has || !known {
+		return
+	}
+	v.Report(view.Sighting{
+		Object: view.Of(j), Jobs: []*inspect.Job{j}, Cause: "no Workload " + j.Context + " " + j.Kind,
+		Message:  fmt.Sprintf("its Workload on %s is gone, but Kueue has not made another", j.Context),
+		Evidence: []string{fmt.Sprintf("%s: no Workload has the uid %s", j.Context, j.UID), quote.State(j)},
+		Remedy:   command.Say("%s; once it runs, the %s starts from scratch", advice.CheckKueue(j.Context, nil), j.Kind),
+	})
+}
+
+// reportCopyGone reports a mirror whose copy of the Workload no longer
+// exists.
+func reportCopyGone(v *view.View, s view.Submission) {
+	j := s.Job()
+	if s.Workload == nil || !s.IsLive() || s.Chosen() == "" || !s.HasState(kueue.CheckReady) || j.IsElastic() || !v.Reaches(s, s.Chosen()) {
+		return
+	}
+	c, ok := v.CopyOn(s, s.Chosen())
+	if has, known := v.HasKueue(c.Worker); !ok || c.Workload != nil || !has || !known {
+		return
+	}
+	for _, m := range s.Pair.Mirrors {
+		if m.Job.Context != c.Worker.Context || !isLiveMirror(m) {
+			continue
+		}
+		v.Report(view.Sighting{
+			Object: view.Of(j), Jobs: []*inspect.Job{j, m.Job}, Cause: "no copy " + j.Context + " " + c.Worker.Context + " " + j.Kind,
+			Message: fmt.Sprintf("its Workload copy on %s (%s) is gone, but its mirror is left: MultiKueue must take it back", c.Cluster, c.Worker.Context),
+			Evidence: []string{
+				fmt.Sprintf("%s: there is no Workload %s/%s", c.Worker.Context, s.Workload.Namespace, s.Workload.Name), quote.MultiKueueCheck(s), quote.State(m.Job),
+			},
+			Remedy: command.Say("%s; it then starts the %s from scratch", advice.CheckKueue(s.Manager.Context, nil), j.Kind),
+		})
+	}
+}
+
+// reportPodsGone reports a mirror that should have Pods but has none. JM049
+// reports why none can be created.
+func reportPodsGone(v *view.View, p inspect.Pair, mirror *inspect.Job, f *inspect.Facts) {
+	pods, known := v.Pods(f, mirror)
+	warning, _ := v.LastWarning(f, mirror)
+	if !known || len(pods) > 0 || warning != nil && warning.Reason == "FailedCreate" {
+		return
+	}
+	what := podsWanted(mirror)
+	if what == "" {
+		return
+	}
+	since := view.Latest(mirror.StartTime.Time, view.TimeOf(mirror.StatusWrittenAt))
+	actor := v.OwnerOf(mirror)
+	v.Report(view.Sighting{
+		Object: view.Of(p.Origin), Jobs: []*inspect.Job{p.Origin, mirror}, Since: v.On(p.Origin.Context, mirror.Context, since), Cause: "no pods " + actor.String(),
+		Message:  fmt.Sprintf("its mirror on %s has no Pods, and %s: %s must create them", mirror.Context, what, actor),
+		Evidence: []string{quote.State(mirror), fmt.Sprintf("%s: there is no pod of it", mirror.Context)},
+		Remedy:   command.Say("see that kube-controller-manager runs on %s, and what keeps it from making pods: %s", mirror.Context, advice.KubectlJob(mirror, "describe")),
+		Awaits:   v.Awaits(inspect.Turn{Actor: actor, Duty: inspect.DutyPods, Subject: mirror.UID}, mirror.Context, since),
+	})
+}
+
+// podsWanted returns why a mirror should have Pods now. It returns "" if the
+// mirror needs none, or if that is unknown.
+func podsWanted(mirror *inspect.Job) string {
+	isZero := func(n *int32) bool { return n != nil && *n == 0 }
+	switch {
+	case !mirror.Row().IsJob() || mirror.Suspended || mirror.StartTime == nil || isZero(mirror.Parallelism) || isZero(mirror.Completions):
+	case mirror.Marks == nil:
+		// Pods are read only for Jobs with a mark.
+	case mirror.StatusWrittenAt == nil && mirror.Marks.MultiKueueOrigin == "":
+		// A user who writes the status by hand creates no Pods.
+	case mirror.Active > 0:
+		return fmt.Sprintf("its status counts %d of them as active", mirror.Active)
+	case mirror.Succeeded+mirror.Failed == 0:
+		return "it was started at " + quote.Time(*mirror.StartTime)
+	}
+	return ""
+}

@@ -1,0 +1,120 @@
+package running
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+func sameClusterTwice() view.Rule {
+	return view.Rule{
+		Code: "JM126", Severity: inspect.Error, Setup: true,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartSecrets,
+		},
+		Covers: []string{"JM022", "JM045", "JM048", "JM127", "JM129", "JM130", "JM131"},
+		Detect: func(v *view.View) {
+			for _, f := range v.Clusters() {
+				reportSameCluster(v, f)
+			}
+		},
+	}
+}
+
+func reportSameCluster(v *view.View, f *inspect.Facts) {
+	configs, _ := v.Configs(f)
+	for _, config := range configs {
+		for _, group := range sameAmong(v, f, config.Spec.Clusters) {
+			v.Report(describeSameCluster(v, f, config, group))
+		}
+	}
+	var all []string
+	for _, config := range configs {
+		for _, name := range config.Spec.Clusters {
+			if !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	for _, group := range sameAmong(v, f, all) {
+		if isWithinOne(configs, group) {
+			continue
+		}
+		v.Report(view.Sighting{
+			Object: view.OfKueue(f, "MultiKueueCluster", "", group[1]), Severity: inspect.Warning,
+			Message:  fmt.Sprintf("MultiKueueClusters %s are one cluster, which several MultiKueueConfigs name", strings.Join(group, " and ")),
+			Evidence: whyTheSame(v, f, group),
+			Remedy: command.Say("name it in each of them as %s, so that nothing of it is counted twice: %s", group[0],
+				command.Kubectl(f.Context, "", "edit", "multikueueconfigs.kueue.x-k8s.io").With(view.ConfigsNaming(configs, group[1:]...)...)),
+		})
+	}
+}
+
+// isWithinOne reports whether one config names several clusters of a group.
+func isWithinOne(configs []*kueue.MultiKueueConfig, group []string) bool {
+	return slices.ContainsFunc(configs, func(c *kueue.MultiKueueConfig) bool {
+		n := 0
+		for _, name := range group {
+			if slices.Contains(c.Spec.Clusters, name) {
+				n++
+			}
+		}
+		return n > 1
+	})
+}
+
+// sameAmong returns the MultiKueueClusters that point to one cluster, in
+// groups of two or more.
+func sameAmong(v *view.View, f *inspect.Facts, names []string) [][]string {
+	var groups [][]string
+	for _, name := range names {
+		i := slices.IndexFunc(groups, func(group []string) bool { return v.LeadToOne(f, group[0], name) != "" })
+		if i < 0 {
+			groups = append(groups, []string{name})
+			continue
+		}
+		if !slices.Contains(groups[i], name) {
+			groups[i] = append(groups[i], name)
+		}
+	}
+	return slices.DeleteFunc(groups, func(group []string) bool { return len(group) < 2 })
+}
+
+func whyTheSame(v *view.View, f *inspect.Facts, group []string) []string {
+	var evidence []string
+	for _, name := range group[1:] {
+		evidence = append(evidence, fmt.Sprintf("%s: MultiKueueClusters %s and %s: %s", f.Context, group[0], name, v.LeadToOne(f, group[0], name)))
+	}
+	return evidence
+}
+
+func describeSameCluster(v *view.View, f *inspect.Facts, config *kueue.MultiKueueConfig, group []string) view.Sighting {
+	s := view.Sighting{
+		Object:   view.OfKueue(f, "MultiKueueConfig", "", config.Name),
+		Message:  fmt.Sprintf("%s are one cluster under several names: what runs there is stopped and restarted forever", strings.Join(group, " and ")),
+		Evidence: append(whyTheSame(v, f, group), fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s is %s", f.Context, config.Name, strings.Join(config.Spec.Clusters, ", "))),
+		Remedy: command.Say("leave one of them in spec.clusters, such as %s: %s", group[0],
+			advice.KubectlObject(view.OfKueue(f, "MultiKueueConfig", "", config.Name), "edit")),
+	}
+	for _, submission := range v.Submissions() {
+		if submission.Manager != f || submission.Check == nil || !submission.IsLive() {
+			continue
+		}
+		check, _ := v.Check(f, submission.Check.Name)
+		if check == nil || check.Spec.Parameters == nil || check.Spec.Parameters.Name != config.Name {
+			continue
+		}
+		s.Jobs = append(s.Jobs, submission.Job())
+		if n := restartsOf(submission.Workload); n > 0 && len(s.Evidence) < quote.MostNames+2 {
+			s.Evidence = append(s.Evidence, quote.MultiKueueCheck(submission))
+		}
+	}
+	return s
+}

@@ -1,0 +1,191 @@
+package running
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+func heldBack() view.Rule {
+	return view.Rule{
+		Code: "JM041", Severity: inspect.Warning,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Detect: func(v *view.View) {
+			for s := range underWay(v) {
+				if !s.Job().Suspended || !s.HasState(kueue.CheckReady) || s.Chosen() == "" || s.IsEvicted() || !v.Reaches(s, s.Chosen()) {
+					continue
+				}
+				if !s.Job().Row().IsJob() {
+					// Kueue copies the status of other kinds even if the origin
+					// is suspended.
+					continue
+				}
+				worker, _ := v.Worker(s.Manager, s.Chosen())
+				for _, m := range s.Pair.Mirrors {
+					if worker != nil && m.Job.Context == worker.Context {
+						reportHeldBack(v, s, m)
+					}
+				}
+			}
+		},
+	}
+}
+
+func reportHeldBack(v *view.View, s view.Submission, m inspect.Mirror) {
+	j, mirror := s.Job(), m.Job
+	if !m.Current || mirror.Suspended || mirror.Active == 0 || mirror.Status.IsFinished() {
+		return
+	}
+	differences := v.Differences(s.Pair, m)
+	if !slices.ContainsFunc(differences, func(d inspect.Difference) bool { return d.Field == "spec.suspend" && !d.Lag }) {
+		return
+	}
+	sighting := view.Sighting{
+		Object: view.Of(j), Since: v.On(j.Context, mirror.Context, mirror.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
+		Message:  fmt.Sprintf("it is suspended while its mirror runs on %s: its status is not copied", mirror.Context),
+		Evidence: []string{quote.MultiKueueCheck(s), conditionNamed(s.Manager, s.Workload, kueue.Admitted)},
+	}
+	if mirror.StartTime != nil {
+		sighting.Since = v.On(j.Context, mirror.Context, mirror.StartTime.Time)
+	}
+	if j.SpecWrittenAt != nil {
+		sighting.Since = view.Latest(sighting.Since, j.SpecWrittenAt.Time)
+	}
+	sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, inspect.DutyResume, "", j.Context, sighting.Since)
+	sighting.Remedy = command.Say("%s; and what it says of the Workload: %s",
+		advice.CheckKueue(j.Context, sighting.Awaits), advice.KubectlObject(view.OfWorkload(s.Manager, s.Workload), "describe"))
+	for _, d := range differences {
+		if d.Field == "spec.suspend" || strings.HasPrefix(d.Field, "status.") {
+			sighting.Evidence = append(sighting.Evidence, differs(d, j, mirror))
+		}
+	}
+	v.Report(sighting)
+}
+
+// differs quotes a field in which a mirror differs from its origin.
+func differs(d inspect.Difference, origin, mirror *inspect.Job) string {
+	return fmt.Sprintf("%s: %s of %s is %s; %s: %s", origin.Context, d.Field, view.Of(origin).String(), quote.OrNotSet(d.Origin), mirror.Context, quote.OrNotSet(d.Mirror))
+}
+
+func statusRefused() view.Rule {
+	return view.Rule{
+		Code: "JM042", Severity: inspect.Error,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartVersion,
+		},
+		Covers: []string{"JM041"},
+		Detect: func(v *view.View) {
+			for s := range underWay(v) {
+				server := v.Version(s.Manager)
+				if !keepsSuspended(server) {
+					continue
+				}
+				j := s.Job()
+				admitted := s.Workload.Condition(kueue.Admitted)
+				// The API server does not validate the status of other kinds.
+				isOpen := j.Suspended && j.Row().IsJob() && !s.IsFinished() && !s.IsEvicted()
+				if !isOpen || !s.HasState(kueue.CheckReady) || !view.IsTrue(admitted) {
+					continue
+				}
+				v.Report(view.Sighting{
+					Object: view.Of(j), Since: admitted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
+					Cause:   "version " + j.Context,
+					Awaits:  v.AwaitsKueue(s.Manager, s.Workload, inspect.DutyResume, "", j.Context, admitted.LastTransitionTime.Time),
+					Message: fmt.Sprintf("it is admitted and still suspended: Kubernetes %s on %s does not let Kueue resume it", server, j.Context),
+					Evidence: []string{
+						fmt.Sprintf("%s: the API server's version is %s", j.Context, server),
+						quote.WorkloadCondition(s.Manager, s.Workload, admitted), quote.MultiKueueCheck(s),
+						fmt.Sprintf("%s: spec.suspend of %s is true", j.Context, view.Of(j).String()),
+					},
+					Remedy: command.Say("upgrade %s to Kubernetes v1.36.2 or later, or Kueue there to 0.18 or later", j.Context),
+				})
+			}
+		},
+	}
+}
+
+// keepsSuspended reports whether an API server of a version rejects the
+// status that resumes a Job. Distributions append to the version, as in
+// v1.36.0+k3s1, or use their own suffix, as in v1.36.0-gke.1234000.
+// Pre-releases of 1.36.0, such as v1.36.0-rc.1, have the validation too.
+func keepsSuspended(text string) bool {
+	parsed, err := version.ParseGeneric(text)
+	return err == nil && parsed.AtLeast(version.MustParseGeneric("1.36.0")) && parsed.LessThan(version.MustParseGeneric("1.36.2"))
+}
+
+func admittedNowhere() view.Rule {
+	return view.Rule{
+		Code: "JM047", Severity: inspect.Warning,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Detect: func(v *view.View) {
+			for s := range underWay(v) {
+				isUnderWay := s.HasState(kueue.CheckRetry) || s.IsEvicted()
+				if s.Check != nil && !isUnderWay && s.Workload.Is(kueue.Admitted) && !s.IsFinished() {
+					reportAdmittedNowhere(v, s)
+				}
+			}
+		},
+	}
+}
+
+func reportAdmittedNowhere(v *view.View, s view.Submission) {
+	chosen := s.Chosen()
+	if chosen == "" {
+		// If the check is ready, the chosen cluster is about to be recorded.
+		if !s.HasState(kueue.CheckReady) {
+			v.Report(admittedNowhereOn(v, s, view.Copy{}))
+		}
+		return
+	}
+	c, ok := v.CopyOn(s, chosen)
+	// A finished copy is no longer admitted, as it should be.
+	if !ok || c.Workload == nil || !v.Reaches(s, chosen) || c.Workload.Is(kueue.Admitted) || c.Workload.Is(kueue.Finished) {
+		return
+	}
+	// Older versions wait only for quota, because the worker may have its own
+	// checks.
+	if !strings.Contains(s.Check.Message, "got reservation") || !c.Workload.Is(kueue.QuotaReserved) {
+		v.Report(admittedNowhereOn(v, s, c))
+	}
+}
+
+// admittedNowhereOn returns the sighting of a submission that counts as
+// admitted, but was given to no worker, or to one that has not admitted its
+// copy.
+func admittedNowhereOn(v *view.View, s view.Submission, c view.Copy) view.Sighting {
+	j, admitted := s.Job(), s.Workload.Condition(kueue.Admitted)
+	activate := func(active bool) command.Command {
+		return advice.KubectlObject(view.OfWorkload(s.Manager, s.Workload), "patch").With("--type=merge", "-p", command.Patch(active, "spec", "active"))
+	}
+	sighting := view.Sighting{
+		Object: view.Of(j), Since: admitted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
+		Evidence: []string{quote.WorkloadCondition(s.Manager, s.Workload, admitted), quote.MultiKueueCheck(s)},
+		Remedy:   command.Say("%s, and then %s", activate(false), activate(true)),
+	}
+	if c.Workload == nil {
+		sighting.Since = view.Latest(sighting.Since, s.Check.LastTransitionTime.Time)
+		sighting.Message = "it counts as admitted, but no worker has it"
+		sighting.Evidence = append(sighting.Evidence, quote.ChosenCluster(j.Context, s.Workload))
+	} else {
+		sighting.Message = fmt.Sprintf("it counts as admitted, but its copy on %s (%s) does not", c.Cluster, c.Worker.Context)
+		sighting.Evidence = append(sighting.Evidence, conditionNamed(c.Worker, c.Workload, kueue.Admitted))
+		if not := c.Workload.Condition(kueue.Admitted); not != nil {
+			sighting.Since = view.Latest(sighting.Since, v.On(j.Context, c.Worker.Context, not.LastTransitionTime.Time))
+		}
+	}
+	sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, inspect.DutyRecord, "", j.Context, sighting.Since)
+	return sighting
+}

@@ -1,0 +1,261 @@
+package running
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// Reasons of a Workload's Finished condition, and part of MultiKueue's
+// message about a worker that reported the first of them (kueue:
+// apis/kueue/v1beta2/workload_types.go,
+// pkg/controller/admissionchecks/multikueue/workload.go).
+const (
+	finishedOutOfSync = "OutOfSync"
+	finishedOwnerless = "OwnerNotFound"
+	retriedOutOfSync  = "is out of sync with its user job"
+)
+
+func outOfSync() view.Rule {
+	return view.Rule{
+		Code: "JM036", Severity: inspect.Error,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Covers: []string{"JM037", "JM045", "JM046"},
+		Detect: func(v *view.View) {
+			for s := range underWay(v) {
+				switch c := finishedFor(s.Workload, finishedOutOfSync); {
+				case c != nil && onlyFinished(v, s):
+					j := s.Job()
+					v.Report(view.Sighting{
+						Object: view.Of(j), Since: c.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
+						Message:  fmt.Sprintf("it will never run: a worker changed its mirror, and Kueue gave the %s up", j.Kind),
+						Evidence: []string{quote.WorkloadCondition(s.Manager, s.Workload, c)},
+						Remedy:   command.Say("exempt %s with the label %s from mutating policies on the workers, and then %s", quote.Plural(j), delegation.MultiKueueOriginLabel, restartFromScratch(j)),
+					})
+				case !s.IsFinished():
+					reportOutOfSync(v, s)
+				}
+			}
+		},
+	}
+}
+
+// onlyFinished reports whether all Workloads of a Job have finished. A Job
+// that changes its size has several.
+func onlyFinished(v *view.View, s view.Submission) bool {
+	workloads, ok := v.WorkloadsOf(s.Pair, s.Manager)
+	for _, w := range workloads {
+		ok = ok && w.Is(kueue.Finished)
+	}
+	return ok
+}
+
+// outOfSyncCopies returns the copies that ended because the mirror was
+// changed: on the worker that has the Job, or on any worker while the Job
+// waits for one.
+func outOfSyncCopies(v *view.View, s view.Submission) []view.Copy {
+	var copies, found []view.Copy
+	switch chosen := s.Chosen(); {
+	case chosen != "":
+		if c, _ := v.CopyOn(s, chosen); c.Workload != nil {
+			copies = []view.Copy{c}
+		}
+	case s.Check != nil:
+		copies = v.Copies(s)
+	}
+	for _, c := range copies {
+		if finishedFor(c.Workload, finishedOutOfSync) != nil {
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+func reportOutOfSync(v *view.View, s view.Submission) {
+	j := s.Job()
+	copies := outOfSyncCopies(v, s)
+	retried := !s.HasState(kueue.CheckReady) && strings.Contains(lastRetry(s), retriedOutOfSync)
+	again := s.Check != nil && s.Check.RetryCount != nil && *s.Check.RetryCount > 1
+	if len(copies) == 0 && (!retried || !again && !s.HasState(kueue.CheckRetry)) {
+		// MultiKueue took the Job back, and it waits like any other.
+		return
+	}
+	sighting := view.Sighting{
+		Object: view.Of(j), Jobs: []*inspect.Job{j}, Cause: "out of sync " + s.Manager.Context,
+		Message: "a worker changed its mirror; MultiKueue took it back and offers it again",
+		Remedy: command.Say("exempt %s with the label %s from mutating policies on the workers, or apply these policies on %s too",
+			quote.Plural(j), delegation.MultiKueueOriginLabel, s.Manager.Context),
+	}
+	for _, c := range copies {
+		finished := finishedFor(c.Workload, finishedOutOfSync)
+		sighting.Cause = "out of sync " + c.Worker.Context
+		sighting.Since = v.On(j.Context, c.Worker.Context, finished.LastTransitionTime.Time)
+		sighting.Message = fmt.Sprintf("something on %s (%s) changed its mirror; Kueue there gave it up", c.Cluster, c.Worker.Context)
+		sighting.Remedy = command.Say("exempt %s with the label %s from the mutating webhooks and policies of %s; these list them: %s, and %s",
+			quote.Plural(j), delegation.MultiKueueOriginLabel, c.Worker.Context,
+			command.Kubectl(c.Worker.Context, "", "get", "mutatingwebhookconfigurations"), command.Kubectl(c.Worker.Context, "", "get", "mutatingadmissionpolicies"))
+		sighting.Evidence = append(append(sighting.Evidence, quote.WorkloadCondition(c.Worker, c.Workload, finished)), changedThere(v, s.Pair, c.Worker)...)
+		addEditors(&sighting, s.Pair, c)
+		if again := unblocked(v, s, c); again != "" {
+			sighting.Remedy = command.Join([]command.Prose{sighting.Remedy, again}, then(sighting.Remedy))
+		}
+	}
+	if retried {
+		sighting.Evidence = append(append(sighting.Evidence, quote.MultiKueueCheck(s)), evictionOf(s)...)
+		if cluster, _ := retriedBy(v, s); len(copies) == 0 {
+			sighting.Since, sighting.Severity = retriedAt(s), inspect.Warning
+			sighting.Message = fmt.Sprintf("something on MultiKueueCluster %s changed its mirror; MultiKueue offers it again", cluster)
+		}
+		if again {
+			// The Job goes round in a circle, and each round updates the times
+			// of its steps.
+			sighting.Since = s.Workload.CreationTimestamp.Time
+		}
+	}
+	v.Report(sighting)
+}
+
+// then returns the separator between a remedy and the step that follows it.
+func then(first command.Prose) string {
+	if first == "" {
+		return ""
+	}
+	return "; then "
+}
+
+// addEditors adds who edited the mirror of a copy, if its managed fields
+// name anyone except Kueue and the built-in controllers. A webhook leaves no
+// name.
+func addEditors(s *view.Sighting, p inspect.Pair, c view.Copy) {
+	for _, m := range p.Mirrors {
+		if m.Job.Context != c.Worker.Context || m.Job.Prebuilt() != c.Workload.Name {
+			continue
+		}
+		editors := slices.DeleteFunc(slices.Clone(m.Job.SpecWriters), func(name string) bool {
+			return strings.HasPrefix(name, "kueue") || name == view.BuiltInManager
+		})
+		if len(editors) == 0 {
+			return
+		}
+		s.Message = fmt.Sprintf("%s edited its mirror on %s (%s), so Kueue there ended its Workload", strings.Join(editors, ", "), c.Cluster, c.Worker.Context)
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: managedFields of %s name %s, last at %s",
+			m.Job.Context, view.Of(m.Job).String(), strings.Join(editors, ", "), quote.MaybeTime(view.TimeOf(m.Job.SpecWrittenAt))))
+		s.Remedy, s.Cause = "", ""
+	}
+}
+
+// unblocked returns how to make MultiKueue offer a Job again whose copy ended
+// as OutOfSync, "" if MultiKueue does so by itself.
+func unblocked(v *view.View, s view.Submission, c view.Copy) command.Prose {
+	switch {
+	case s.IsEvicted() && s.Workload.Is(kueue.QuotaReserved) && s.Job().Active > 0 && !hasPodsLeft(v, s):
+		return command.Say("set the status of the origin to no active Pods, so that Kueue releases its quota and offers it again: %s", noneActive(s.Job()))
+	case s.WaitsForWorkers():
+		return command.Say("delete what is left of the mirror, so that MultiKueue offers the %s again: %s", s.Job().Kind, deleteLeft(s, c))
+	}
+	return ""
+}
+
+// changedThere quotes the visible changes that a worker may have made to a
+// mirror.
+func changedThere(v *view.View, p inspect.Pair, worker *inspect.Facts) (evidence []string) {
+	for _, m := range p.Mirrors {
+		if m.Job.Context != worker.Context || !m.Current || !p.Origin.Row().IsJob() {
+			continue
+		}
+		for _, d := range v.Differences(p, m) {
+			if d.Field == "spec.parallelism" || d.Field == "spec.completions" {
+				evidence = append(evidence, fmt.Sprintf("%s of %s is %s on %s, and %s on %s: the number of pods was changed",
+					d.Field, view.Of(m.Job).String(), d.Mirror, m.Job.Context, d.Origin, p.Origin.Context))
+			}
+		}
+		if evidence == nil {
+			evidence = append(evidence, fmt.Sprintf("%s: %s wants as many pods as on %s, so that its pod template was changed, or is read in another way",
+				m.Job.Context, view.Of(m.Job).String(), p.Origin.Context))
+		}
+	}
+	return evidence
+}
+
+func staleCopy() view.Rule {
+	return view.Rule{
+		Code: "JM037", Severity: inspect.Error,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Detect: func(v *view.View) {
+			for s := range underWay(v) {
+				if !s.WaitsForWorkers() {
+					continue
+				}
+				for _, c := range outOfSyncCopies(v, s) {
+					v.Report(describeStaleCopy(v, s, c))
+				}
+			}
+		},
+	}
+}
+
+// deleteLeft returns the command that deletes a copy, and the mirror that
+// belongs to it.
+func deleteLeft(s view.Submission, c view.Copy) command.Command {
+	left := []string{"workloads.kueue.x-k8s.io/" + c.Workload.Name}
+	for _, m := range s.Pair.Mirrors {
+		// A mirror that another Workload owns is not a leftover, and may run.
+		if m.Job.Context == c.Worker.Context && m.Job.Prebuilt() == c.Workload.Name {
+			left = append([]string{m.Job.Row().Resource.GroupResource().String() + "/" + m.Job.Name}, left...)
+		}
+	}
+	return command.Kubectl(c.Worker.Context, s.Job().Namespace, "delete", "--ignore-not-found").With(left...)
+}
+
+func describeStaleCopy(v *view.View, s view.Submission, c view.Copy) view.Sighting {
+	j := s.Job()
+	finished := finishedFor(c.Workload, finishedOutOfSync)
+	since := view.Latest(s.Check.LastTransitionTime.Time, v.On(j.Context, c.Worker.Context, finished.LastTransitionTime.Time))
+	return view.Sighting{
+		Object: view.Of(j), Jobs: []*inspect.Job{j}, Since: since,
+		Awaits: v.AwaitsKueue(s.Manager, s.Workload, inspect.DutyRemove, c.Worker.Context, j.Context, since),
+		Message: fmt.Sprintf("its Workload copy that ended on %s (%s) as OutOfSync keeps MultiKueue from offering it",
+			c.Cluster, c.Worker.Context),
+		Evidence: []string{
+			quote.MultiKueueCheck(s), conditionNamed(s.Manager, s.Workload, kueue.QuotaReserved), quote.WorkloadCondition(c.Worker, c.Workload, finished),
+		},
+		Remedy: command.Say("once nothing on %s changes %s any more: %s",
+			c.Worker.Context, quote.Plural(j), deleteLeft(s, c)),
+	}
+}
+
+func ownerNotFound() view.Rule {
+	return view.Rule{
+		Code: "JM038", Severity: inspect.Error,
+		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
+		Detect: func(v *view.View) {
+			for s := range underWay(v) {
+				finished := finishedFor(s.Workload, finishedOwnerless)
+				if finished == nil || !onlyFinished(v, s) {
+					continue
+				}
+				j := s.Job()
+				v.Report(view.Sighting{
+					Object: view.Of(j), Since: finished.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
+					Message: fmt.Sprintf("it will never run: its Workload finished with OwnerNotFound, although the %s exists", j.Kind),
+					Evidence: []string{
+						quote.WorkloadCondition(s.Manager, s.Workload, finished),
+						fmt.Sprintf("%s: %s, uid %s, is there and has not finished", j.Context, view.Of(j).String(), j.UID),
+					},
+					Remedy: restartFromScratch(j),
+				})
+			}
+		},
+	}
+}

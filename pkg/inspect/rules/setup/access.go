@@ -1,0 +1,97 @@
+package setup
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// expiresSoon is how long before their expiry credentials are reported.
+const expiresSoon = 14 * 24 * time.Hour
+
+func credentialsExpire() view.Rule {
+	return view.Rule{
+		Code: "JM405", Severity: inspect.Warning,
+		Reads: []inspect.Part{inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartCredentials},
+		Detect: func(v *view.View) {
+			for _, f := range v.Managers() {
+				clusters, _ := v.MultiKueueClusters(f)
+				for _, c := range clusters {
+					reportExpiry(v, f, c)
+				}
+			}
+		},
+	}
+}
+
+func reportExpiry(v *view.View, f *inspect.Facts, c *kueue.MultiKueueCluster) {
+	known, _ := v.Setup(f, inspect.PartCredentials)
+	credential, ok := known.Credentials[c.Name]
+	active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
+	isReported := view.IsFalse(active) && view.ClusterFault(active) == "JM003"
+	if !ok || credential.NotAfter == nil || c.DeletionTimestamp != nil || isReported {
+		return
+	}
+	rest := credential.NotAfter.Sub(v.Now())
+	if rest > expiresSoon {
+		return
+	}
+	object := view.OfKueue(f, "MultiKueueCluster", "", c.Name)
+	s := view.Sighting{
+		Object:   object,
+		Message:  fmt.Sprintf("credentials for %s expire in %s (%s)", c.Name, duration.HumanDuration(rest), credential),
+		Evidence: []string{fmt.Sprintf("%s: the kubeconfig of %s holds a %s, valid until %s", f.Context, object.String(), credential, quote.Time(*credential.NotAfter))},
+		Remedy: advice.ReplaceKubeconfig(f, c, fmt.Sprintf("create new credentials for the manager on %s and write them to %s.kubeconfig",
+			c.Name, c.Name)),
+	}
+	if rest <= 0 {
+		s.Severity, s.Message = inspect.Error, fmt.Sprintf("credentials for %s expired %s ago (%s)", c.Name, duration.HumanDuration(-rest), credential)
+	}
+	v.Report(s)
+}
+
+func managerDenied() view.Rule {
+	return view.Rule{
+		Code: "JM416", Severity: inspect.Error,
+		Reads: view.ReadsOfLinks(inspect.PartAccess),
+		Detect: func(v *view.View) {
+			for _, l := range v.Links() {
+				known, _ := v.Setup(l.Manager, inspect.PartAccess)
+				if denied := known.Denied[l.Cluster.Name]; len(denied) > 0 {
+					reportDenied(v, l, denied)
+				}
+			}
+		},
+	}
+}
+
+func reportDenied(v *view.View, l view.Link, denied []inspect.Access) {
+	user := l.Manager.Setup.Credentials[l.Cluster.Name].User
+	var texts, evidence []string
+	var rules []any
+	for _, a := range denied {
+		texts = append(texts, a.String())
+		evidence = append(evidence, fmt.Sprintf("%s: %s may not %s", l.Worker.Context, user, a))
+		rules = append(rules, map[string]any{"apiGroups": []any{a.Group}, "resources": []any{a.Resource}, "verbs": a.Verbs})
+	}
+	const role = "multikueue-manager-additional"
+	create := command.Kubectl(l.Worker.Context, "", "apply", "-f", "-").Fed(command.JSON(map[string]any{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": map[string]any{"name": role}, "rules": rules,
+	}))
+	bind := command.Kubectl(l.Worker.Context, "", "create", "clusterrolebinding", role, "--clusterrole="+role, "--user="+user)
+	v.Report(view.Sighting{
+		Object:   l.Object(),
+		Message:  fmt.Sprintf("user %s lacks rights on %s: %s", user, l.Name(), strings.Join(texts[:min(quote.MostNames, len(texts))], "; ")),
+		Evidence: evidence[:min(quote.MostLines, len(evidence))], Remedy: command.Say("%s, and then %s", create, bind),
+	})
+}

@@ -1,0 +1,199 @@
+package setup
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+func queueClosed() view.Rule {
+	return view.Rule{
+		Code: "JM403", Severity: inspect.Error,
+		Reads: view.ReadsOfLinks(inspect.PartQueues),
+		Detect: func(v *view.View) {
+			for _, l := range v.Links() {
+				all := v.DispatchedQueues(l)
+				for _, q := range all {
+					reportClosed(v, l.Manager, q.Local)
+					if there, _ := v.LocalQueue(l.Worker, q.Local.Namespace, q.Local.Name); there != nil {
+						reportClosed(v, l.Worker, there)
+					}
+				}
+			}
+		},
+	}
+}
+
+// reportClosed reports that a LocalQueue, or the ClusterQueue behind it,
+// admits nothing. It reports the nearest cause, and one cause only once,
+// however many queues and links it affects.
+func reportClosed(v *view.View, f *inspect.Facts, local *kueue.LocalQueue) {
+	queue, ok := v.ClusterQueue(f, local.Spec.ClusterQueue)
+	object := view.OfKueue(f, "ClusterQueue", "", local.Spec.ClusterQueue)
+	s := view.Sighting{}
+	switch {
+	case kueue.IsStopped(local.Spec.StopPolicy):
+		object = view.OfKueue(f, "LocalQueue", local.Namespace, local.Name)
+		s = stoppedQueue(object, local.Spec.StopPolicy)
+		s.Remedy = kueue.Resume(f.Context, "LocalQueue", local.Namespace, local.Name).Prose()
+	case queue == nil && !ok:
+		return
+	case queue == nil:
+		object = view.OfKueue(f, "LocalQueue", local.Namespace, local.Name)
+		s.Message = fmt.Sprintf("LocalQueue %s/%s names ClusterQueue %s, which does not exist", local.Namespace, local.Name, local.Spec.ClusterQueue)
+		s.Evidence = []string{fmt.Sprintf("%s: spec.clusterQueue of %s is %s", f.Context, object.String(), local.Spec.ClusterQueue)}
+		s.Remedy = command.Say("create ClusterQueue %s, or recreate the LocalQueue for one of those that exist: %s", local.Spec.ClusterQueue,
+			command.Kubectl(f.Context, "", "get", kueue.Resource("ClusterQueue")))
+	case kueue.IsStopped(queue.Spec.StopPolicy):
+		s = stoppedQueue(object, queue.Spec.StopPolicy)
+		s.Remedy = kueue.Resume(f.Context, "ClusterQueue", "", queue.Name).Prose()
+	default:
+		active := meta.FindStatusCondition(queue.Status.Conditions, kueue.Active)
+		if !view.IsFalse(active) || isReportedElsewhere(v, f, active) {
+			return
+		}
+		s.Since, s.Message = active.LastTransitionTime.Time, fmt.Sprintf("ClusterQueue %s is not active: %s", queue.Name, quote.Reason(active))
+		s.Evidence = []string{quote.Condition(object, active)}
+		s.Remedy = kueue.Site{Context: f.Context, ClusterQueue: queue}.ActivateQueue(queue.Name).Prose()
+	}
+	s.Object, s.Cause = object, object.Context+" "+object.String()
+	v.Report(s)
+}
+
+// isReportedElsewhere reports whether other rules report an inactive
+// ClusterQueue. On a manager, JM128 does.
+func isReportedElsewhere(v *view.View, f *inspect.Facts, active *metav1.Condition) bool {
+	return slices.Contains(view.ChainReasons(), active.Reason) || v.IsManager(f)
+}
+
+func stoppedQueue(o view.Object, policy string) view.Sighting {
+	return view.Sighting{
+		Severity: inspect.Warning, Message: fmt.Sprintf("%s is stopped", o.String()),
+		Evidence: []string{fmt.Sprintf("%s: spec.stopPolicy of %s is %s", o.Context, o.String(), policy)},
+	}
+}
+
+func namespaceSelectedOut() view.Rule {
+	return view.Rule{
+		Code: "JM404", Severity: inspect.Error,
+		Reads: view.ReadsOfLinks(inspect.PartQueues, inspect.PartNamespaces),
+		Detect: func(v *view.View) {
+			for _, l := range v.Links() {
+				all := v.DispatchedQueues(l)
+				for _, q := range all {
+					reportExcluded(v, l.Manager, q.Local)
+					if there, _ := v.LocalQueue(l.Worker, q.Local.Namespace, q.Local.Name); there != nil {
+						reportExcluded(v, l.Worker, there)
+					}
+				}
+			}
+		},
+	}
+}
+
+func reportExcluded(v *view.View, f *inspect.Facts, local *kueue.LocalQueue) {
+	queue, _ := v.ClusterQueue(f, local.Spec.ClusterQueue)
+	namespace, ok := v.Namespace(f, local.Namespace)
+	if queue == nil || !ok || namespace == nil || view.IsSelected(queue.Spec.NamespaceSelector, namespace) {
+		return
+	}
+	object := view.OfKueue(f, "ClusterQueue", "", queue.Name)
+	selector := "unset, which selects none"
+	if queue.Spec.NamespaceSelector != nil {
+		selector = metav1.FormatLabelSelector(queue.Spec.NamespaceSelector)
+	}
+	wait := kueue.Wait{Reason: kueue.ReasonNamespaceExcluded, Queue: queue.Name}
+	site := kueue.Site{Context: f.Context, ClusterQueue: queue, LocalQueue: local, Workload: &kueue.Workload{}}
+	site.Workload.Namespace = local.Namespace
+	v.Report(view.Sighting{
+		Object: object, Cause: object.Context + " " + object.String() + " " + local.Namespace,
+		Message:  fmt.Sprintf("ClusterQueue %s excludes namespace %s", queue.Name, local.Namespace),
+		Evidence: []string{fmt.Sprintf("%s: spec.namespaceSelector of %s is %s", f.Context, object.String(), selector)},
+		Remedy:   command.Alternatives(wait.Fixes(site)),
+	})
+}
+
+func quotaBeyondWorkers() view.Rule {
+	return view.Rule{
+		Code: "JM406", Severity: inspect.Warning,
+		Reads: view.ReadsOfLinks(inspect.PartQueues),
+		Detect: func(v *view.View) {
+			finder, isKnown := v.Quotas(), map[string]bool{}
+			for _, l := range v.Links() {
+				v.CanRead(l.Worker, inspect.PartQueues)
+				all := v.DispatchedQueues(l)
+				for _, q := range all {
+					for _, s := range finder.Shortfalls(l.Manager, q.Local.Namespace, q.Local.Name) {
+						key := view.QuotaKey(l.Manager, s.Queue.Name, s.Resource)
+						// If a worker lacks the queue, JM401 or JM402 reports
+						// that.
+						isWhole := len(s.Behind) == len(s.Clusters)
+						if !isKnown[key] && isWhole && s.Nominal > s.Total {
+							isKnown[key] = true
+							reportExcess(v, l.Manager, &s)
+						}
+					}
+				}
+			}
+		},
+	}
+}
+
+func reportExcess(v *view.View, manager *inspect.Facts, s *queues.Shortfall) {
+	has, total := s.Nominal.Text(s.Resource)+" "+s.Resource, s.Total.Text(s.Resource)
+	object := view.OfKueue(manager, "ClusterQueue", "", s.Queue.Name)
+	sighting := view.Sighting{
+		Object: object, Severity: inspect.Info,
+		Message: fmt.Sprintf("ClusterQueue %s has %s; its workers have %s together", s.Queue.Name, has, total),
+		Evidence: []string{
+			fmt.Sprintf("%s: %s has a nominal quota of %s", manager.Context, object.String(), has),
+			fmt.Sprintf("behind it are %s", strings.Join(s.Behind, ", ")),
+		},
+		Remedy: command.Say("lower nominalQuota of %s to %s, or raise it on workers: %s", s.Resource, total, advice.KubectlObject(object, "edit")),
+	}
+	if s.IsUncovered {
+		sighting.Severity = inspect.Warning
+		sighting.Message = fmt.Sprintf("ClusterQueue %s has %s; no worker has a quota of it", s.Queue.Name, has)
+		sighting.Remedy = command.Say("add %s to %s, or take it out of the manager's ClusterQueue: %s", s.Resource, strings.Join(s.Behind, ", "), advice.KubectlObject(object, "edit"))
+	}
+	v.Report(sighting)
+}
+
+func nothingDispatched() view.Rule {
+	return view.Rule{
+		Code: "JM417", Severity: inspect.Warning,
+		Reads: []inspect.Part{inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartQueues},
+		Detect: func(v *view.View) {
+			for _, f := range v.Managers() {
+				reportNothingDispatched(v, f)
+			}
+		},
+	}
+}
+
+func reportNothingDispatched(v *view.View, f *inspect.Facts) {
+	_, isKnown := v.Checks(f)
+	k, ok := v.Kueue(f, inspect.PartQueues)
+	clusters, _ := v.MultiKueueClusters(f)
+	if !ok || !isKnown || f.Namespace != "" || len(clusters) == 0 || len(k.MultiKueueQueues()) > 0 {
+		return
+	}
+	v.Report(view.Sighting{
+		Object:   view.OfKueue(f, "MultiKueueCluster", "", clusters[0].Name),
+		Message:  "no LocalQueue uses MultiKueue, so no worker gets Jobs",
+		Evidence: []string{fmt.Sprintf("%s: no ClusterQueue with a LocalQueue names an AdmissionCheck of MultiKueue; there are %s", f.Context, inspect.Count(len(clusters), "MultiKueueCluster"))},
+		Remedy: command.Say("name the AdmissionCheck in spec.admissionChecksStrategy of a ClusterQueue that has a LocalQueue: %s",
+			command.Kubectl(f.Context, "", "get", kueue.Resource("ClusterQueue")+","+kueue.Resource("LocalQueue"), "-A")),
+	})
+}

@@ -1,0 +1,66 @@
+package view
+
+import (
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// Awaited is a step that an actor must take next, and how the actor stands: at work, behind,
+// stopped.
+type Awaited struct {
+	inspect.Turn
+	inspect.Standing
+}
+
+// IsBehind reports whether the actor is at work and has not come to this step yet.
+func (a *Awaited) IsBehind() bool { return a != nil && a.State == inspect.Behind }
+
+// AsBehind returns the same step of an actor that is behind.
+func (a *Awaited) AsBehind() *Awaited {
+	behind := *a
+	behind.State = inspect.Behind
+	return &behind
+}
+
+// IsAtWork reports whether the actor acted on other objects since the step was due, or just
+// before.
+func (a *Awaited) IsAtWork() bool { return a != nil && a.State != inspect.Unseen }
+
+// IsLike reports whether an action is of the same kind as the step.
+func (a *Awaited) IsLike(d inspect.Deed) bool { return d.Duty == a.Duty && d.Target == a.Target }
+
+// Step names the step, with its target.
+func (a *Awaited) Step() string {
+	if a.Target == "" {
+		return string(a.Duty)
+	}
+	return string(a.Duty) + " on " + a.Target
+}
+
+// Awaits returns a step of an actor. since is when it became due, by the clock of the
+// context's cluster.
+func (v *View) Awaits(t inspect.Turn, context string, since time.Time) *Awaited {
+	t.Since = v.inventory.Ours(context, since)
+	return &Awaited{Turn: t, Standing: v.inventory.Standing(t)}
+}
+
+// AwaitsKueue returns a step of a cluster's Kueue for a Workload, there or on a worker. since
+// is by the clock of the context's cluster.
+func (v *View) AwaitsKueue(f *inspect.Facts, w *kueue.Workload, duty inspect.Duty, target, context string, since time.Time) *Awaited {
+	return v.Awaits(inspect.Turn{
+		Actor: inspect.Actor{Role: inspect.RoleKueue, Context: f.Context}, Duty: duty, Target: target, Subject: inspect.SubjectOf(w.Namespace, w.Name),
+	}, context, since)
+}
+
+// AwaitsReach is AwaitsKueue for a step that needs the connection to a worker.
+func (v *View) AwaitsReach(f *inspect.Facts, w *kueue.Workload, duty inspect.Duty, worker, context string, since time.Time) *Awaited {
+	t := inspect.Turn{
+		Actor: inspect.Actor{Role: inspect.RoleKueue, Context: f.Context}, Duty: duty, Worker: worker, Subject: inspect.SubjectOf(w.Namespace, w.Name),
+	}
+	if duty == inspect.DutyCopy || duty == inspect.DutyMirror {
+		t.Target = worker
+	}
+	return v.Awaits(t, context, since)
+}

@@ -1,0 +1,142 @@
+package view
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// ConfigOf returns the MultiKueueConfig that a MultiKueue check names, nil if it names none or
+// if that does not exist.
+func (v *View) ConfigOf(f *inspect.Facts, check *kueue.AdmissionCheck) (*kueue.MultiKueueConfig, bool) {
+	configs, ok := v.Configs(f)
+	p := check.Spec.Parameters
+	if !ok || p == nil || p.APIGroup != kueue.Group || p.Kind != "MultiKueueConfig" {
+		return nil, ok
+	}
+	for _, c := range configs {
+		if c.Name == p.Name {
+			return c, ok
+		}
+	}
+	return nil, ok
+}
+
+// QueueBehind returns the ClusterQueue of a LocalQueue, nil if there is none or if it is
+// unknown.
+func (v *View) QueueBehind(f *inspect.Facts, namespace, localQueue string) *kueue.ClusterQueue {
+	local, ok := v.LocalQueue(f, namespace, localQueue)
+	if !ok || local == nil {
+		return nil
+	}
+	queue, _ := v.ClusterQueue(f, local.Spec.ClusterQueue)
+	return queue
+}
+
+// IsDispatched reports whether the ClusterQueue of a LocalQueue has a MultiKueue check. known
+// is false if one of the two queues does not exist or could not be read.
+func (v *View) IsDispatched(f *inspect.Facts, namespace, localQueue string) (dispatched, known bool) {
+	queue := v.QueueBehind(f, namespace, localQueue)
+	if queue == nil {
+		return false, false
+	}
+	dispatched, _ = v.QueueDispatches(f, queue)
+	return dispatched, true
+}
+
+// QueueDispatches reports whether a ClusterQueue has a MultiKueue check. known is false if one
+// of its checks was not found.
+func (v *View) QueueDispatches(f *inspect.Facts, q *kueue.ClusterQueue) (is, known bool) {
+	known = true
+	for _, name := range q.Checks() {
+		check, ok := v.Check(f, name)
+		if check != nil && check.IsMultiKueue() {
+			return true, true
+		}
+		known = known && ok && check != nil
+	}
+	return false, known
+}
+
+// MultiKueueCheck returns the AdmissionCheck by which a cluster dispatches, the zero Object if
+// it has none.
+func (v *View) MultiKueueCheck(context string) Object {
+	f, _ := v.Facts(context)
+	k, _ := v.Kueue(f, inspect.PartChecks)
+	if check := k.MultiKueueCheck(); check != nil {
+		return OfKueue(f, "AdmissionCheck", "", check.Name)
+	}
+	return Object{}
+}
+
+// ConfigsNaming returns the names of those configs that name one of some clusters.
+func ConfigsNaming(configs []*kueue.MultiKueueConfig, clusters ...string) []string {
+	var found []string
+	for _, c := range configs {
+		if slices.ContainsFunc(clusters, func(name string) bool { return slices.Contains(c.Spec.Clusters, name) }) {
+			found = append(found, c.Name)
+		}
+	}
+	return found
+}
+
+// IsManager reports whether a cluster has objects of MultiKueue: a check, a config or a
+// MultiKueueCluster.
+func (v *View) IsManager(f *inspect.Facts) bool {
+	configs, _ := v.Configs(f)
+	clusters, _ := v.MultiKueueClusters(f)
+	return v.Dispatches(f) || len(configs)+len(clusters) > 0
+}
+
+// QuotaKey returns a key for the quota of a resource in a ClusterQueue of a manager. Rules use
+// it as the cause of a finding.
+func QuotaKey(manager *inspect.Facts, queue, resource string) string {
+	return strings.Join([]string{manager.Context, queue, resource}, " ")
+}
+
+// ChainReasons returns the reasons for an inactive ClusterQueue that JM008 and JM009 report.
+func ChainReasons() []string {
+	return []string{
+		"AdmissionCheckNotFound", "AdmissionCheckInactive", "MultipleMultiKueueAdmissionChecks",
+		"MultiKueueAdmissionCheckAppliedPerFlavor", "MultiKueueWithProvisioningRequest",
+	}
+}
+
+// LocalQueues returns the LocalQueues of a namespace.
+func (v *View) LocalQueues(f *inspect.Facts, namespace string) ([]*kueue.LocalQueue, bool) {
+	k, ok := v.Kueue(f, inspect.PartQueues)
+	var found []*kueue.LocalQueue
+	for _, q := range k.LocalQueues {
+		if q.Namespace == namespace {
+			found = append(found, q)
+		}
+	}
+	return found, ok
+}
+
+// ClusterQueueOf returns the name of the ClusterQueue that a Workload waits in, "" if neither
+// its LocalQueue nor Kueue's message names it.
+func (v *View) ClusterQueueOf(f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait) string {
+	if local, _ := v.LocalQueue(f, w.Namespace, w.Spec.QueueName); local != nil {
+		return local.Spec.ClusterQueue
+	}
+	if wait.Reason == kueue.ReasonClusterQueueMissing || wait.Reason == kueue.ReasonClusterQueueInactive {
+		return wait.Queue
+	}
+	return ""
+}
+
+// IsSelected reports whether a selector certainly matches a namespace, which is nil if
+// unknown.
+func IsSelected(selector *metav1.LabelSelector, namespace *inspect.Namespace) bool {
+	matcher, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return false
+	}
+	return matcher.Empty() || namespace != nil && matcher.Matches(labels.Set(namespace.Labels))
+}

@@ -1,0 +1,65 @@
+package view
+
+import (
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// Object identifies the object that a finding is about.
+type Object struct{ Context, APIVersion, Kind, Namespace, Name string }
+
+// Sighting is one problem that a rule has found. The judge makes findings of sightings.
+type Sighting struct {
+	Object Object
+	// Since is when the problem began, by the clock of the object's cluster. The zero time means
+	// unknown, and counts as long ago.
+	Since time.Time
+	// GracePeriod is how long this may last before it is a problem, if that is longer than the
+	// grace period of the user. It does not apply if the user wants no grace period.
+	GracePeriod time.Duration
+	// Message says in one line what is wrong, with real names.
+	Message string
+	// Evidence quotes fields of objects: of which object, on which cluster, since when.
+	Evidence []string
+	// Remedy is what a person can do, with real names.
+	Remedy command.Prose
+	// Tell completes Message, Evidence and Remedy, unless it is nil. It is for sightings of which
+	// thousands may have one Cause: the judge calls it for a few of them.
+	Tell func(*Sighting)
+	// Severity is set if it differs from that of the rule.
+	Severity inspect.Severity
+	// Awaits is the step that would end the problem, if the problem is that an actor has not taken
+	// it. If the actor is behind, JM114 reports the actor instead. It is nil for other problems.
+	Awaits *Awaited
+	// Jobs are the Jobs that the problem affects.
+	Jobs []*inspect.Job
+	// Cause joins sightings: those of a rule with the same Cause become one finding, with the Jobs
+	// of all and the object of the first.
+	Cause string
+}
+
+// Of returns a Job as the object of a finding.
+func Of(j *inspect.Job) Object {
+	return Object{Context: j.Context, APIVersion: j.APIVersion, Kind: j.Kind, Namespace: j.Namespace, Name: j.Name}
+}
+
+// OfKueue returns an object of Kueue as the object of a finding.
+func OfKueue(f *inspect.Facts, kind, namespace, name string) Object {
+	return Object{Context: f.Context, APIVersion: "kueue.x-k8s.io/" + f.Kueue.Version, Kind: kind, Namespace: namespace, Name: name}
+}
+
+// String names the object as evidence does: "Job ml/train".
+func (o Object) String() string {
+	if o.Namespace == "" {
+		return o.Kind + " " + o.Name
+	}
+	return o.Kind + " " + o.Namespace + "/" + o.Name
+}
+
+// OfWorkload returns a Workload as the object of a finding.
+func OfWorkload(f *inspect.Facts, w *kueue.Workload) Object {
+	return OfKueue(f, "Workload", w.Namespace, w.Name)
+}

@@ -1,0 +1,95 @@
+package waiting
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+func waitsBehind() view.Rule {
+	return view.Rule{
+		Code: "JM115", Severity: inspect.Info,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
+		},
+		Detect: detectWaitsBehind,
+	}
+}
+
+func detectWaitsBehind(v *view.View) {
+	for w := range untaken(v) {
+		var waits []behindOther
+		for _, o := range w.copies {
+			if b, _ := blockerOf(v, o); b != nil {
+				waits = append(waits, behindOther{o, b, quote.SubmittedName(v, w.Manager, b.Workload)})
+			}
+		}
+		if len(waits) == 0 {
+			continue
+		}
+		s := waitsBehindOn(v, w, waits[0])
+		for _, x := range waits {
+			s.Evidence = append(s.Evidence, x.evidence()...)
+		}
+		v.Report(s)
+	}
+}
+
+// behindOther is a copy that waits behind another Workload.
+type behindOther struct {
+	view.Copy
+	*inspect.Blocker
+	// other names the object that the blocking Workload was submitted as.
+	other string
+}
+
+// blockerOf returns what the copy of an offer waits for in its queue, nil if
+// it waits for nothing there. known is false if queues or Workloads could not
+// be read.
+func blockerOf(v *view.View, o view.Copy) (b *inspect.Blocker, known bool) {
+	known = v.CanRead(o.Worker, inspect.PartQueues, inspect.PartWorkloads)
+	return o.Worker.BlockerOf(o.Workload), known
+}
+
+func waitsBehindOn(v *view.View, w *waiter, x behindOther) view.Sighting {
+	j, worker := w.Job(), x.Worker.Context
+	how := "waits behind " + x.other + ", which does not fit and lets none pass (StrictFIFO)"
+	if !x.IsHead {
+		how = "waits like " + x.other + ", which it equals, and for which there is no room"
+	}
+	return view.Sighting{
+		Object: view.Of(j), Since: v.On(j.Context, worker, x.Copy.Workload.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
+		Message: fmt.Sprintf("%s, in ClusterQueue %s of %s; Kueue itself works there", how, x.Queue.Name, worker),
+		Remedy: command.Say("wait, or make room for %s by raising the quota of its queue: %s", x.other,
+			command.Kubectl(worker, "", "edit", "clusterqueue", x.Queue.Name)),
+		// One line of waiting Jobs is one cause, whichever Job is first on each
+		// worker.
+		Cause: strings.Join([]string{"behind", w.Manager.Context, w.Workload.Namespace, w.Workload.Spec.QueueName, j.Kind}, " "),
+	}
+}
+
+func (x *behindOther) evidence() []string {
+	strategy := x.Queue.Spec.QueueingStrategy
+	if strategy == "" {
+		strategy = "not set, which is BestEffortFIFO"
+	}
+	return []string{
+		quote.WorkloadCondition(x.Worker, x.Blocker.Workload, x.Condition),
+		fmt.Sprintf("%s: spec.queueingStrategy of ClusterQueue %s is %s", x.Worker.Context, x.Queue.Name, strategy),
+		unsaid(x.Copy),
+	}
+}
+
+// unsaid quotes that Kueue has not reported anything about the copy of an
+// offer.
+func unsaid(o view.Copy) string {
+	if c := o.Workload.Condition(kueue.QuotaReserved); c != nil {
+		return quote.WorkloadCondition(o.Worker, o.Workload, c)
+	}
+	return fmt.Sprintf("%s: %s has no conditions since its creation at %s", o.Worker.Context, view.OfWorkload(o.Worker, o.Workload).String(), quote.Time(o.Workload.CreationTimestamp))
+}

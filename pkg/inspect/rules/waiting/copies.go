@@ -1,0 +1,141 @@
+package waiting
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+)
+
+func namespaceMissing() view.Rule {
+	return view.Rule{
+		Code: "JM024", Severity: inspect.Error,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartKueue,
+			inspect.PartNamespaces,
+		},
+		Detect: func(v *view.View) { reportNoCopy(v, false, missingNamespace) },
+	}
+}
+
+func copyRefused() view.Rule {
+	return view.Rule{
+		Code: "JM025", Severity: inspect.Error,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartKueue,
+			inspect.PartNamespaces,
+		},
+		Detect: func(v *view.View) { reportNoCopy(v, true, refusedCopy) },
+	}
+}
+
+// reportNoCopy reports nominated, connected workers that have no copy of a
+// Workload. hasNamespace selects workers on which the namespace of the
+// Workload is usable, or is not.
+func reportNoCopy(v *view.View, hasNamespace bool, tell func(*view.View, *waiter, []view.Copy) []view.Sighting) {
+	var sightings []view.Sighting
+	for w := range untaken(v) {
+		var without []view.Copy
+		for _, o := range w.offers {
+			if o.Worker == nil || o.Workload != nil || !view.IsTrue(v.Connection(w.Manager, o.Cluster)) {
+				continue
+			}
+			if has, known := v.HasKueue(o.Worker); !has || !known {
+				continue
+			}
+			namespace, known := v.Namespace(o.Worker, w.Workload.Namespace)
+			if isUsable := namespace != nil && !namespace.IsTerminating; known && isUsable == hasNamespace {
+				without = append(without, o)
+			}
+		}
+		if len(without) > 0 {
+			sightings = append(sightings, tell(v, w, without)...)
+		}
+	}
+	reportWorstFirst(v, sightings)
+}
+
+func missingNamespace(v *view.View, w *waiter, without []view.Copy) []view.Sighting {
+	name := w.Workload.Namespace
+	var contexts, evidence []string
+	var remedies []command.Command
+	var sightings []view.Sighting
+	for _, o := range without {
+		if namespace, _ := v.Namespace(o.Worker, name); namespace != nil {
+			sightings = append(sightings, terminatingNamespace(w, o, len(without)))
+			continue
+		}
+		contexts = append(contexts, o.Worker.Context)
+		evidence = append(evidence, fmt.Sprintf("%s: there is no Namespace %s", o.Worker.Context, name))
+		remedies = append(remedies, command.Kubectl(o.Worker.Context, "", "create", "namespace", name))
+	}
+	if len(contexts) == 0 {
+		return sightings
+	}
+	s := view.Sighting{
+		Object: view.Object{Context: contexts[0], APIVersion: "v1", Kind: "Namespace", Name: name}, Since: w.since,
+		Message:  fmt.Sprintf("Namespace %s does not exist on %s", name, strings.Join(contexts, ", ")),
+		Evidence: append(evidence, nominationText(w)), Remedy: command.JoinCommands(remedies, "; "),
+		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + name, Severity: inspect.Warning,
+	}
+	if len(without) == len(w.Nominated()) {
+		s.Severity = inspect.Error
+	}
+	return append(sightings, s)
+}
+
+// terminatingNamespace describes a namespace that is being deleted and
+// accepts no new objects.
+func terminatingNamespace(w *waiter, o view.Copy, without int) view.Sighting {
+	name, context := w.Workload.Namespace, o.Worker.Context
+	s := view.Sighting{
+		Object: view.Object{Context: context, APIVersion: "v1", Kind: "Namespace", Name: name}, Since: w.since, Severity: inspect.Warning,
+		Message:  fmt.Sprintf("Namespace %s is being deleted on %s: nothing can be created in it", name, context),
+		Evidence: []string{fmt.Sprintf("%s: Namespace %s is Terminating", context, name), nominationText(w)},
+		Remedy: command.Say("see what it waits for: %s; once it is gone, %s", command.Kubectl(context, "", "get", "namespace", name, "-o", "yaml"),
+			command.Kubectl(context, "", "create", "namespace", name)),
+		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + context + " terminating " + name,
+	}
+	if without == len(w.Nominated()) {
+		s.Severity = inspect.Error
+	}
+	return s
+}
+
+func refusedCopy(v *view.View, w *waiter, without []view.Copy) []view.Sighting {
+	var sightings []view.Sighting
+	f := w.Manager
+	for _, o := range without {
+		since := view.Latest(w.since, inspect.NominatedAt(w.Workload))
+		awaited := v.AwaitsReach(f, w.Workload, inspect.DutyCopy, o.Worker.Context, f.Context, since)
+		s := view.Sighting{
+			Object: view.OfKueue(f, "MultiKueueCluster", "", o.Cluster), Since: since, Awaits: awaited,
+			Message: fmt.Sprintf("%s (%s) has no copies of Workloads that are nominated for it", o.Cluster, o.Worker.Context),
+			Evidence: []string{
+				nominationText(w),
+				quote.Condition(view.OfKueue(f, "MultiKueueCluster", "", o.Cluster), v.Connection(f, o.Cluster)),
+				fmt.Sprintf("%s: there is no Workload %s/%s", o.Worker.Context, w.Workload.Namespace, w.Workload.Name),
+			},
+			Remedy: command.Say("see why, in the lines with 'creating remote object': %s; whether Kueue's webhook runs on %s: %s",
+				advice.ShowKueueLogs(f.Context), o.Worker.Context, advice.ShowKueuePods(o.Worker.Context)),
+			Jobs: []*inspect.Job{w.Job()}, Cause: f.Context + " " + o.Cluster, Severity: inspect.Warning,
+		}
+		if len(without) == len(w.Nominated()) {
+			s.Severity = inspect.Error
+		}
+		if !awaited.IsAtWork() {
+			s.Remedy += command.Say("; and whether Kueue runs on %s: %s", f.Context, advice.ShowKueuePods(f.Context))
+		}
+		sightings = append(sightings, s)
+	}
+	return sightings
+}
+
+func nominationText(w *waiter) string {
+	return fmt.Sprintf("%s: status.nominatedClusterNames of %s is %s", w.Manager.Context, view.OfWorkload(w.Manager, w.Workload).String(),
+		strings.Join(w.Nominated(), ", "))
+}

@@ -1,0 +1,85 @@
+package waiting
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// trouble is a problem of a queue that a Workload waits in.
+type trouble struct {
+	object view.Object
+	// what is the problem, in words that follow the name of the object.
+	what     string
+	since    time.Time
+	evidence []string
+	remedy   command.Prose
+	// isMeant is whether a user asked for it.
+	isMeant bool
+}
+
+// reportHeld reports queues of workers that hold the copies of waiting Jobs
+// for one of the reasons.
+func reportHeld(v *view.View, reasons ...kueue.WaitReason) {
+	var sightings []view.Sighting
+	for w := range untaken(v) {
+		var troubles []trouble
+		for _, o := range w.copies {
+			if t, ok := troubleOf(v, w, o, reasons); ok {
+				troubles = append(troubles, t)
+			}
+		}
+		for _, group := range view.GroupBy(troubles, func(t trouble) string { return t.object.String() }) {
+			sightings = append(sightings, heldOnWorkers(w, group.Key, group.Values))
+		}
+	}
+	reportWorstFirst(v, sightings)
+}
+
+func troubleOf(v *view.View, w *waiter, o view.Copy, reasons []kueue.WaitReason) (trouble, bool) {
+	wait, ok := view.HoldOf(o.Workload)
+	if !ok || !slices.Contains(reasons, wait.Reason) {
+		return trouble{}, false
+	}
+	like := ""
+	if w.Workload.Status.Admission != nil {
+		like = w.Workload.Status.Admission.ClusterQueue
+	}
+	return findTrouble(v, o.Worker, o.Workload, &wait, like)
+}
+
+// heldOnWorkers returns the sighting of one trouble on several workers.
+func heldOnWorkers(w *waiter, key string, troubles []trouble) view.Sighting {
+	var contexts, evidence []string
+	var remedies []command.Prose
+	for _, t := range troubles {
+		contexts = append(contexts, t.object.Context)
+		evidence = append(evidence, t.evidence...)
+		remedies = append(remedies, t.remedy)
+	}
+	first := troubles[0]
+	s := view.Sighting{
+		Object: first.object, Since: first.since, Evidence: evidence, Remedy: command.Join(remedies, "; "),
+		Message: fmt.Sprintf("%s %s on %s", key, first.what, strings.Join(contexts, ", ")),
+		Jobs:    []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + key, Severity: inspect.Warning,
+	}
+	if w.isStuck() {
+		s.Severity, s.Message = inspect.Error, s.Message+", and no other worker can take the "+w.Job().Kind
+	}
+	return s
+}
+
+// reportWorstFirst reports sightings, worst first: if several become one
+// finding, the first gives it its severity.
+func reportWorstFirst(v *view.View, sightings []view.Sighting) {
+	slices.SortStableFunc(sightings, func(a, b view.Sighting) int { return a.Severity.Compare(b.Severity) })
+	for _, s := range sightings {
+		v.Report(s)
+	}
+}

@@ -1,0 +1,132 @@
+package waiting
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+)
+
+// round is how long MultiKueue's incremental dispatcher waits before it
+// nominates further clusters (kueue: incrementaldispatcher.go).
+const round = 5 * time.Minute
+
+func noNominations() view.Rule {
+	return view.Rule{
+		Code: "JM021", Severity: inspect.Error,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Detect: detectNoNominations,
+	}
+}
+
+func detectNoNominations(v *view.View) {
+	for _, w := range waiters(v) {
+		if !w.Manager.Kueue.TellsNominations() || len(w.Nominated()) > 0 || len(w.offers) > 0 || len(otherChecksOf(w.Submission)) > 0 {
+			continue
+		}
+		config, usable, known := notOffered(v, &w)
+		if !known || len(usable) == 0 {
+			// Without usable clusters, no dispatcher can nominate any: JM008.
+			continue
+		}
+		f := w.Manager
+		workload := view.OfWorkload(f, w.Workload)
+		awaited := v.AwaitsKueue(f, w.Workload, inspect.DutyNominate, "", f.Context, w.since)
+		v.Report(view.Sighting{
+			Object: view.OfKueue(f, "AdmissionCheck", "", w.Check.Name), Since: w.since, Cause: f.Context + " " + w.Check.Name,
+			Message: fmt.Sprintf("no clusters are nominated on %s, by Kueue or another dispatcher", f.Context),
+			Evidence: []string{
+				quote.CheckState(workload, *w.Check),
+				fmt.Sprintf("%s: status.nominatedClusterNames of %s is empty", f.Context, workload.String()),
+				fmt.Sprintf("%s: MultiKueueConfig %s has usable clusters: %s", f.Context, config.Name, strings.Join(usable, ", ")),
+			},
+			Remedy: command.Say("%s; if multiKueue.dispatcherName in its configuration names another dispatcher, run that, or remove the line: %s",
+				advice.CheckKueue(f.Context, awaited), advice.ReconfigureKueue(f.Context)),
+			Jobs: []*inspect.Job{w.Job()}, Awaits: awaited,
+		})
+	}
+}
+
+func nominatedUnreachable() view.Rule {
+	return view.Rule{
+		Code: "JM023", Severity: inspect.Error,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Covers: []string{"JM032"},
+		Detect: detectNominatedUnreachable,
+	}
+}
+
+func detectNominatedUnreachable(v *view.View) {
+	for _, w := range waiters(v) {
+		if len(w.offers) == 0 || len(w.offers) < len(w.Nominated()) {
+			continue
+		}
+		f := w.Manager
+		var names, evidence []string
+		for _, o := range w.offers {
+			active := v.Connection(f, o.Cluster)
+			if o.Workload != nil || active == nil || view.IsTrue(active) {
+				break
+			}
+			names = append(names, o.Cluster)
+			evidence = append(evidence, quote.Condition(view.OfKueue(f, "MultiKueueCluster", "", o.Cluster), active))
+		}
+		if len(names) < len(w.offers) {
+			continue
+		}
+		workload := view.OfWorkload(f, w.Workload)
+		v.Report(view.Sighting{
+			Object: view.OfKueue(f, "MultiKueueCluster", "", names[0]), Since: w.since, Cause: f.Context + " " + strings.Join(names, " ") + " " + w.Job().Kind,
+			Message: fmt.Sprintf("%s were nominated for %s alone, which %s cannot reach", quote.Plural(w.Job()), strings.Join(names, ", "), f.Context),
+			Evidence: append(evidence, fmt.Sprintf("%s: status.nominatedClusterNames of %s is %s", f.Context, workload.String(),
+				strings.Join(w.Nominated(), ", "))),
+			Remedy: command.Say("see how they are: %s, and reconnect one of them or take it out of the MultiKueueConfig",
+				command.Kubectl(f.Context, "", "get", "multikueueclusters.kueue.x-k8s.io").With(names...)),
+			Jobs: []*inspect.Job{w.Job()},
+		})
+	}
+}
+
+func nominatedInPart() view.Rule {
+	return view.Rule{
+		Code: "JM032", Severity: inspect.Info,
+		GracePeriod: round,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Detect: detectNominatedInPart,
+	}
+}
+
+func detectNominatedInPart(v *view.View) {
+	for w := range untaken(v) {
+		config, rest, known := notOffered(v, w)
+		if len(w.Nominated()) == 0 || len(rest) == 0 || !known {
+			continue
+		}
+		f := w.Manager
+		workload := view.OfWorkload(f, w.Workload)
+		offered, others := strings.Join(w.Nominated(), ", "), strings.Join(rest, ", ")
+		v.Report(view.Sighting{
+			Object: view.OfKueue(f, "MultiKueueConfig", "", config.Name), Since: w.since,
+			Cause:   f.Context + " " + config.Name + " " + offered + " " + others + " " + w.Job().Kind,
+			Message: fmt.Sprintf("%s wait for %s; not offered to %s so far", quote.Plural(w.Job()), offered, others),
+			Evidence: []string{
+				fmt.Sprintf("%s: status.nominatedClusterNames of %s is %s", f.Context, workload.String(), offered),
+				fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s is %s", f.Context, config.Name, strings.Join(config.Spec.Clusters, ", ")),
+			},
+			Remedy: command.Say("wait for the next round, five minutes each, or raise multiKueue.incrementalDispatcherConfig.stepSize in Kueue's configuration on %s",
+				f.Context),
+			Jobs: []*inspect.Job{w.Job()},
+		})
+	}
+}

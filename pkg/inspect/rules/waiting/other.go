@@ -1,0 +1,75 @@
+package waiting
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+func heldOtherwise() view.Rule {
+	return view.Rule{
+		Code: "JM116", Severity: inspect.Warning,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
+		Detect: detectHeldOtherwise,
+	}
+}
+
+func detectHeldOtherwise(v *view.View) {
+	var sightings []view.Sighting
+	for w := range untaken(v) {
+		var others []heldCopy
+		for _, o := range w.copies {
+			if wait, held := view.HoldOf(o.Workload); held && view.IsHeldOtherwise(&wait) {
+				others = append(others, heldCopy{o, wait})
+			}
+		}
+		for _, group := range view.GroupBy(others, func(h heldCopy) string { return string(h.wait.Reason) + " " + h.wait.Message }) {
+			sightings = append(sightings, heldOtherwiseOn(v, w, group.Values))
+		}
+	}
+	reportWorstFirst(v, sightings)
+}
+
+// heldCopy is a copy of a Workload on a worker, and why it waits.
+type heldCopy struct {
+	view.Copy
+	wait kueue.Wait
+}
+
+// heldOtherwiseOn returns a sighting of the workers that hold copies for one
+// reason.
+func heldOtherwiseOn(v *view.View, w *waiter, copies []heldCopy) view.Sighting {
+	first := copies[0]
+	c, worker := first.wait.Condition, first.Worker.Context
+	var contexts, evidence []string
+	for i := range copies {
+		h := &copies[i]
+		contexts = append(contexts, h.Worker.Context)
+		evidence = append(evidence, quote.WorkloadCondition(h.Worker, h.Workload, h.wait.Condition))
+	}
+	s := view.Sighting{
+		Object: view.Of(w.Job()), Since: v.On(w.Manager.Context, worker, c.LastTransitionTime.Time), Severity: severityOf(&first.wait),
+		Message: fmt.Sprintf("on %s: %s", strings.Join(contexts, ", "), first.wait.Text()), Evidence: evidence,
+		Remedy: advice.EndWait(v, first.Worker, first.Workload, &first.wait), Jobs: []*inspect.Job{w.Job()},
+		Cause: strings.Join([]string{w.Manager.Context, worker, c.Reason, c.Message, w.Job().Kind}, " "),
+	}
+	if !first.wait.CanPass() && w.isStuck() {
+		s.Severity, s.Message = inspect.Error, s.Message+"; no other worker can take it"
+	}
+	return s
+}
+
+// severityOf returns Info for a wait that can pass by itself.
+func severityOf(w *kueue.Wait) inspect.Severity {
+	if w.CanPass() {
+		return inspect.Info
+	}
+	return inspect.Warning
+}

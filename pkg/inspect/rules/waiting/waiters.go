@@ -1,0 +1,148 @@
+package waiting
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// waiter is a submission that has quota on its management cluster and waits
+// for a worker.
+type waiter struct {
+	view.Submission
+	// since is when the management cluster began to look for a worker.
+	since time.Time
+	// offers has an entry for each cluster that the submission was nominated
+	// for, or that has a copy of its Workload. Worker is nil if the Workloads
+	// of that cluster could not be read, or if no known context reaches it.
+	// Workload is nil if there is no copy.
+	offers []view.Copy
+	// copies are the offers that have a copy.
+	copies []view.Copy
+}
+
+// waiters returns the submissions that wait for a worker and for nothing
+// else. They are found once for all rules, and callers must not change them.
+func waiters(v *view.View) []waiter {
+	v.Reads(inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets)
+	return view.Once(v, waitersKey{}, func() []waiter { return findWaiters(v) })
+}
+
+// waitersKey is the key under which waiters caches its result for all rules.
+type waitersKey struct{}
+
+func findWaiters(v *view.View) []waiter {
+	var found []waiter
+	for _, s := range v.Submissions() {
+		// An evicted Workload is not offered to workers.
+		if !s.WaitsForWorkers() || !isQueued(s) || s.Workload.Is(kueue.Evicted) {
+			continue
+		}
+		offers := offers(v, s)
+		lacks := func(o view.Copy) bool { return o.Workload == nil }
+		copies := offers
+		if slices.ContainsFunc(offers, lacks) {
+			copies = slices.DeleteFunc(slices.Clone(offers), lacks)
+		}
+		found = append(found, waiter{Submission: s, since: offeredSince(s), offers: offers, copies: copies})
+	}
+	return found
+}
+
+// isQueued reports whether a submission should run: it is not deleted, not
+// deactivated, and not a larger size of a running Job.
+func isQueued(s view.Submission) bool {
+	j := s.Job()
+	isGrowing := j.IsElastic() && j.Status == delegation.Running
+	return j.DeletedAt == nil && s.Workload.DeletionTimestamp == nil && s.Workload.IsActive() && !isGrowing
+}
+
+// offeredSince returns when quota was reserved and MultiKueue's check was
+// pending.
+func offeredSince(s view.Submission) time.Time {
+	since := s.Check.LastTransitionTime.Time
+	if quota := s.Workload.Condition(kueue.QuotaReserved); quota != nil && quota.LastTransitionTime.After(since) {
+		since = quota.LastTransitionTime.Time
+	}
+	return since
+}
+
+// offers looks for a submission's Workload on the workers. Only the copy of
+// the waiting Workload counts, because an elastic Job has several Workloads.
+func offers(v *view.View, s view.Submission) []view.Copy {
+	var offers []view.Copy
+	for _, worker := range v.Workers(s.Manager) {
+		o := view.Copy{Cluster: worker.Cluster}
+		if worker.Facts != nil {
+			if w, ok := v.Workload(worker.Facts, s.Workload.Namespace, s.Workload.Name); ok {
+				o.Worker, o.Workload = worker.Facts, w
+			}
+		}
+		// Kueue before 0.13 does not record nominations.
+		if o.Workload != nil || slices.Contains(s.Nominated(), o.Cluster) {
+			offers = append(offers, o)
+		}
+	}
+	return offers
+}
+
+// untaken returns the waiters that no worker has admitted. The other workers
+// matter only for them.
+func untaken(v *view.View) iter.Seq[*waiter] {
+	return func(yield func(*waiter) bool) {
+		waiters := waiters(v)
+		for i := range waiters {
+			if w := &waiters[i]; !w.isTaken() && !yield(w) {
+				return
+			}
+		}
+	}
+}
+
+// isTaken reports whether a worker has admitted the submission. The other
+// workers no longer matter then.
+func (w *waiter) isTaken() bool {
+	return slices.ContainsFunc(w.offers, func(o view.Copy) bool {
+		return o.Workload != nil && (o.Workload.Is(kueue.Admitted) || o.Workload.Is(kueue.Finished))
+	})
+}
+
+// isStuck reports whether every worker that the submission was offered to
+// holds it for a reason that does not pass by itself.
+func (w *waiter) isStuck() bool {
+	if len(w.offers) == 0 || len(w.offers) < len(w.Nominated()) {
+		return false
+	}
+	return !slices.ContainsFunc(w.offers, func(o view.Copy) bool {
+		if o.Workload == nil {
+			return true
+		}
+		wait, held := view.HoldOf(o.Workload)
+		return !held || !wait.IsForGood()
+	})
+}
+
+// notOffered returns the MultiKueueConfig of a waiter, and its usable
+// clusters that the waiter was not offered to. known is false if they cannot
+// be determined.
+func notOffered(v *view.View, w *waiter) (config *kueue.MultiKueueConfig, rest []string, known bool) {
+	check, _ := v.Check(w.Manager, w.Check.Name)
+	if check == nil {
+		return nil, nil, false
+	}
+	if config, known = v.ConfigOf(w.Manager, check); !known || config == nil {
+		return nil, nil, false
+	}
+	for _, name := range config.Spec.Clusters {
+		wasOffered := slices.ContainsFunc(w.offers, func(o view.Copy) bool { return o.Cluster == name })
+		if view.IsTrue(v.Connection(w.Manager, name)) && !wasOffered {
+			rest = append(rest, name)
+		}
+	}
+	return config, rest, true
+}

@@ -1,0 +1,132 @@
+// Package waiting has the rules about Jobs that wait for a worker.
+package waiting
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// Rules returns JM019 to JM033, JM115, JM116 and JM135.
+func Rules() []view.Rule {
+	return []view.Rule{
+		heldOnManager(), otherCheckPending(), noNominations(), admissionNotRecorded(), nominatedUnreachable(),
+		namespaceMissing(), copyRefused(), localQueueMissing(), clusterQueueUnusable(), namespaceExcluded(),
+		noQuotaOnWorkers(), workersCheckPending(), kueueDownOnWorker(), nominatedInPart(), preemptionGated(),
+		waitsBehind(), heldOtherwise(), workersUnread(),
+	}
+}
+
+func noQuotaOnWorkers() view.Rule {
+	return view.Rule{
+		Code: "JM029", Severity: inspect.Error,
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartQueues, inspect.PartEvents,
+		},
+		Covers: []string{"JM133", "JM134"},
+		Detect: detectNoQuota,
+	}
+}
+
+// detectNoQuota reports a submission if every worker that it can be offered to
+// has refused it for quota.
+func detectNoQuota(v *view.View) {
+	all := reserved{}
+	waiters := waiters(v)
+	for i := range waiters {
+		w := &waiters[i]
+		if len(w.offers) == 0 || len(w.offers) < len(w.Nominated()) {
+			continue
+		}
+		if _, rest, known := notOffered(v, w); !known || len(rest) > 0 {
+			// Other workers may have free quota: JM032.
+			continue
+		}
+		j := w.Job()
+		held := heldThere(w)
+		if held == nil {
+			continue
+		}
+		s := view.Sighting{Object: view.Of(j), Since: w.since, Jobs: []*inspect.Job{j}}
+		// One worker that may have quota later is enough.
+		soonest := slices.MinFunc(held, func(a, b heldCopy) int { return cmp.Compare(hopelessness(&a.wait), hopelessness(&b.wait)) })
+		best := &soonest.wait
+		if best.Reason == kueue.ReasonQuotaInUse {
+			describeQuotaWaitOnWorkers(v, &s, w, held, all)
+		} else {
+			addQuota(v, &s, held)
+			s.Severity, s.Message = cannotTake(held, best)
+		}
+		v.Report(s)
+	}
+}
+
+// heldThere returns the copies of a submission with the reasons for which each waits for
+// quota, nil if one of them does not.
+func heldThere(w *waiter) []heldCopy {
+	var held []heldCopy
+	for _, o := range w.offers {
+		if o.Workload == nil {
+			return nil
+		}
+		wait, ok := view.HoldOf(o.Workload)
+		if !ok || !wait.IsForQuota() || wait.Reason == kueue.ReasonPreempting {
+			return nil
+		}
+		held = append(held, heldCopy{o, wait})
+	}
+	return held
+}
+
+// hopelessness returns 0 for a wait that can pass, 2 for one that ends only
+// by a change, otherwise 1.
+func hopelessness(w *kueue.Wait) int {
+	switch {
+	case w.CanPass():
+		return 0
+	case w.IsForGood():
+		return 2
+	}
+	return 1
+}
+
+// cannotTake describes why no worker takes a submission, given the wait that ends soonest.
+func cannotTake(held []heldCopy, best *kueue.Wait) (inspect.Severity, string) {
+	severity, text := inspect.Error, "fits on no worker"
+	if !best.IsForGood() {
+		severity, text = inspect.Warning, "no worker takes it"
+	}
+	isForFlavor := !slices.ContainsFunc(held, func(h heldCopy) bool { return !h.wait.IsForFlavor() })
+	switch {
+	case isForFlavor:
+		text = "no flavor of any worker suits its Pods"
+	case best.Reason == kueue.ReasonNoTopologyDomain:
+		text = "no topology domain on the workers fits its Pods"
+	}
+	if why := texts(lacksOn(held)); why != "" {
+		return severity, text + ": " + why
+	}
+	if best.Reason == kueue.ReasonOverLimit {
+		text = "needs more than the limit of every worker"
+	}
+	return severity, text
+}
+
+// addQuota adds how the copies of a submission wait for quota, and the
+// remedy.
+func addQuota(v *view.View, s *view.Sighting, held []heldCopy) {
+	sites := make([]kueue.SiteWait, len(held))
+	for i := range held {
+		h := &held[i]
+		s.Evidence = append(s.Evidence, quote.WorkloadCondition(h.Worker, h.Workload, h.wait.Condition))
+		sites[i] = kueue.SiteWait{Wait: h.wait, Site: advice.WaitSite(v, h.Worker, h.Workload, &h.wait, "")}
+	}
+	s.Remedy = command.Alternatives(kueue.Fixes(sites))
+}

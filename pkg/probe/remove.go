@@ -1,0 +1,223 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+)
+
+const (
+	// checkInterval is the interval of reads that check whether objects are gone. For the few
+	// seconds that this takes, they cost less than a watch.
+	checkInterval = 250 * time.Millisecond
+	// patience is how long MultiKueue may take to delete a mirror after its origin is gone. After
+	// that, the mirror is deleted here.
+	patience = 15 * time.Second
+)
+
+// Remover removes a Job, and waits until its mirrors and Workloads are gone.
+type Remover struct {
+	Clock clock.WithTicker
+	// Manager is the cluster of the Job. Workers are all clusters that may have a mirror.
+	Manager *fleet.Cluster
+	Workers []*fleet.Cluster
+	// Namespace, Name and UID are those of the Job. The UID is empty if the server's answer to
+	// its creation was lost.
+	Namespace, Name, UID string
+	// KueueVersion returns the version of Kueue's API on a cluster, "" if it serves none.
+	KueueVersion func(context.Context, *fleet.Cluster) (string, error)
+}
+
+// Left is an object that could not be removed, or could not be proven to be gone.
+type Left struct {
+	Cluster    *fleet.Cluster
+	Kind, Name string
+	// Resource is the resource in kubectl's notation.
+	Resource string
+	// Err is the reason.
+	Err error
+	// IsSeen is whether the object existed when it was last read.
+	IsSeen bool
+}
+
+// errStays means that an object still exists without a known reason.
+var errStays = errors.New("still exists")
+
+// Run removes the objects until ctx is done. It returns the remaining objects, in the order of
+// the clusters, and the contexts where the user has no right to check.
+func (r *Remover) Run(ctx context.Context) (left []Left, unseen []string) {
+	if one := r.removeOrigin(ctx); one != nil {
+		// When the origin is removed later, MultiKueue removes the rest.
+		return []Left{*one}, nil
+	}
+	clusters := append([]*fleet.Cluster{r.Manager}, r.Workers...)
+	found, blind := make([][]Left, len(clusters)), make([]bool, len(clusters))
+	start := r.Clock.Now()
+	var group sync.WaitGroup
+	for i, c := range clusters {
+		group.Go(func() { found[i], blind[i] = r.awaitGone(ctx, c, start) })
+	}
+	group.Wait()
+	for i, c := range clusters {
+		left = append(left, found[i]...)
+		if blind[i] {
+			unseen = append(unseen, c.Context)
+		}
+	}
+	return left, unseen
+}
+
+// removeOrigin removes the origin, and returns it if it remains.
+func (r *Remover) removeOrigin(ctx context.Context) *Left {
+	left := &Left{Cluster: r.Manager, Kind: "Job", Name: r.Name, Resource: "job"}
+	for {
+		isGone, err := r.tryRemoval(ctx)
+		if isGone {
+			return nil
+		}
+		if err != nil && (ctx.Err() == nil || left.Err == nil) {
+			// The error of the last complete attempt is the reason.
+			left.Err = err
+		}
+		left.IsSeen = err == nil
+		if apierrors.IsForbidden(err) || !r.pause(ctx) {
+			if left.Err == nil {
+				left.Err = errStays
+			}
+			return left
+		}
+	}
+}
+
+// tryRemoval reports whether the origin is certainly gone.
+func (r *Remover) tryRemoval(ctx context.Context) (isGone bool, err error) {
+	jobs := delegation.Job().Resource
+	if r.UID == "" {
+		o, err := r.Manager.Get(ctx, jobs, r.Namespace, r.Name)
+		switch {
+		case err != nil:
+			return false, err
+		case o == nil:
+			err := r.Manager.ProveAbsent(ctx, jobs, r.Namespace, r.Name)
+			return err == nil || isUnidentified(err), err
+		case !IsOurs(o):
+			return true, nil
+		}
+		r.UID = string(o.GetUID())
+	}
+	isDeleted, err := r.Manager.Remove(ctx, jobs, r.Namespace, r.Name, r.UID)
+	return err == nil && !isDeleted || isUnidentified(err), err
+}
+
+// isUnidentified reports whether a server says that an object is gone, and only the identity of
+// its cluster is not readable.
+func isUnidentified(err error) bool {
+	unidentified := (*kubecontext.UnidentifiedError)(nil)
+	return errors.As(err, &unidentified)
+}
+
+// object is an object that has to be gone.
+type object struct {
+	kind, resource, name string
+	gvr                  schema.GroupVersionResource
+}
+
+// awaitGone waits until a cluster has neither a mirror nor a Workload. isBlind is whether the
+// user has no right to check that.
+func (r *Remover) awaitGone(ctx context.Context, c *fleet.Cluster, start time.Time) (left []Left, isBlind bool) {
+	objects, err := r.objectsOn(ctx, c)
+	if err != nil {
+		left = append(left, Left{Cluster: c, Kind: "Workload", Name: r.workloads()[0], Resource: "workloads.kueue.x-k8s.io", Err: err})
+	}
+	for {
+		var open []Left
+		for _, o := range objects {
+			one := r.remainingObject(ctx, c, o, start)
+			if apierrors.IsForbidden(errOf(one)) {
+				isBlind = true
+			} else if one != nil {
+				open = append(open, *one)
+			}
+		}
+		if len(open) == 0 || !r.pause(ctx) {
+			return append(left, open...), isBlind
+		}
+	}
+}
+
+func errOf(l *Left) error {
+	if l == nil {
+		return nil
+	}
+	return l.Err
+}
+
+// objectsOn returns the objects that have to be gone on a cluster.
+func (r *Remover) objectsOn(ctx context.Context, c *fleet.Cluster) ([]object, error) {
+	var objects []object
+	if c != r.Manager {
+		objects = append(objects, object{kind: "Job", resource: "job", name: r.Name, gvr: delegation.Job().Resource})
+	}
+	version, err := r.KueueVersion(ctx, c)
+	if version == "" || r.UID == "" {
+		return objects, err
+	}
+	workloads := schema.GroupVersionResource{Group: delegation.KueueGroup, Version: version, Resource: "workloads"}
+	for _, name := range r.workloads() {
+		objects = append(objects, object{kind: "Workload", resource: workloads.GroupResource().String(), name: name, gvr: workloads})
+	}
+	return objects, nil
+}
+
+// workloads returns the possible names of the Workload.
+func (r *Remover) workloads() []string {
+	return delegation.Job().WorkloadNames(r.Name, r.UID, "")
+}
+
+// remainingObject returns an object that is not gone, or nil. It deletes a mirror that MultiKueue
+// has not deleted in time.
+func (r *Remover) remainingObject(ctx context.Context, c *fleet.Cluster, o object, start time.Time) *Left {
+	left := &Left{Cluster: c, Kind: o.kind, Name: o.name, Resource: o.resource}
+	found, err := c.Get(ctx, o.gvr, r.Namespace, o.name)
+	switch {
+	case err != nil:
+		left.Err = err
+		return left
+	case found == nil:
+		return nil
+	}
+	left.IsSeen, left.Err = true, errStays
+	if finalizers := found.GetFinalizers(); found.GetDeletionTimestamp() != nil && len(finalizers) > 0 {
+		left.Err = fmt.Errorf("its deletion waits for the finalizers %s", slices.Sorted(slices.Values(finalizers)))
+	}
+	if o.kind != "Job" || !IsOurs(found) || r.Clock.Since(start) < patience {
+		return left
+	}
+	if _, err := c.Remove(ctx, o.gvr, r.Namespace, o.name, string(found.GetUID())); err != nil {
+		left.Err = err
+	}
+	return left
+}
+
+// pause waits for a moment. It returns false if ctx is done.
+func (r *Remover) pause(ctx context.Context) bool {
+	timer := r.Clock.NewTimer(checkInterval)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C():
+		return true
+	}
+}
