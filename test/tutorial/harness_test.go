@@ -124,3 +124,13 @@ func TestNormal(t *testing.T) {
 		})
 	}
 }
+
+// TestSlowRunsCompare compares what the tutorial prints with what it printed on a machine so slow
+// that its Jobs were older than five minutes.
+func TestSlowRunsCompare(t *testing.T) {
+	fast := "JM013  ml/eval  the reason above (40s, just begun)\n" +
+		"  fix: give Kueue a minute to delete orphan ml/train-old on worker-2, which holds 4 nvidia.com/gpu; if it stays: `kubectl delete job train-old`\n"
+	slow := "JM013  ml/eval  the reason above (6m2s)\n" +
+		"  fix: delete orphan ml/train-old on worker-2, which holds 4 nvidia.com/gpu: `kubectl delete job train-old`\n"
+	assert.Equal(t, normal(fast), normal(slow))
+}

@@ -33,6 +33,9 @@ var varying = []struct {
 	{regexp.MustCompile(`( +-) {2,}`), "$1 "},
 	// An orphan becomes a warning after a minute, which a slow machine may need.
 	{regexp.MustCompile(`(?m)^\d+ errors?, \d+ warnings?, \d+ info in`), "<findings> in"},
+	// After five minutes, a finding is no longer new, and Kueue no longer deletes an orphan by itself.
+	{regexp.MustCompile(`<age> , just begun`), "<age> "},
+	{regexp.MustCompile(`give Kueue a minute to (delete .*); if it stays:`), "$1:"},
 	// So does what helps: that Kueue works shows for a minute after it did something.
 	{regexp.MustCompile(`(?m)^(JM053 .*\n {2}fix: ).*(\n {2}or: .*)*$`), "${1}<fix>"},
 	// How many events a cluster has is nobody's concern.
