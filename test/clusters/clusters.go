@@ -1,6 +1,6 @@
 // Package clusters brings up real Kubernetes clusters for tests and the demo, and takes them
 // down: etcd, API server, controller manager and scheduler are processes on this machine, and
-// kwok stands in for the kubelets.
+// kwok replaces the kubelets.
 //
 // The programs come from install.sh, which builds them from controlplane, a separate Go module,
 // so that users of the plugin do not download its dependencies.

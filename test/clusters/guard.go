@@ -64,7 +64,7 @@ func newGuard(s *Set) (*guard, error) {
 	}
 	g.stdin = stdin
 	if err := g.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start what takes the clusters down: %w", err)
+		return nil, fmt.Errorf("start the guard of the clusters: %w", err)
 	}
 	return g, nil
 }

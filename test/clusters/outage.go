@@ -53,7 +53,7 @@ func (s *Set) kill(ctx context.Context, name, program string) error {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		return err
 	}
-	// It keeps its port until all its memory is released, which takes a while on a busy machine;
+	// It keeps its port until all its memory is released, which takes a while on a loaded machine;
 	// a process started meanwhile ends, because the port is in use.
 	err = wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) { return isGone(pid), nil })
 	if err != nil {

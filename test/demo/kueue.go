@@ -46,8 +46,8 @@ func startKueue(ctx context.Context, set *clusters.Set) (*kueue.MultiKueue, erro
 	return m, nil
 }
 
-// submit submits Jobs to MultiKueue, one after the other as far as one takes what the next
-// one lacks, until Kueue has decided on each.
+// submit submits Jobs to MultiKueue, one after the other where one must take the quota that the
+// next one lacks, until Kueue has decided about each.
 func submit(ctx context.Context, m *kueue.MultiKueue, clients map[string]kubernetes.Interface) error {
 	manager := clients[management]
 	// At first tokyo is the only worker, so train-old runs there. train then finds free quota

@@ -13,8 +13,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/podlogs"
 )
 
-// addLogs has the pods of the training Jobs tell how far they are, and all others
-// that they work. They have written it in the last minutes, before anybody looks.
+// addLogs writes logs of the last minutes: the Pods of training Jobs report their progress, all
+// others that they work.
 func addLogs(ctx context.Context, set *clusters.Set) error {
 	folder, err := filepath.Abs(filepath.Join(*dir, "logs"))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command demo brings up three real clusters under .demo, fills them with a
-// believable fleet, and shows it with the plugin, called by the real kubectl.
+// Command demo brings up three real clusters under .demo, fills them with a realistic fleet, and
+// shows it with the plugin, called by the real kubectl.
 package main
 
 import (
@@ -50,7 +50,7 @@ func takeDown() error {
 }
 
 func up(ctx context.Context) error {
-	// What an earlier demo left is replaced, so that the fleet is always the same.
+	// Leftovers of an earlier demo are replaced, so that the fleet is always the same.
 	if err := takeDown(); err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func up(ctx context.Context) error {
 	return hints()
 }
 
-// show runs what a user would, with kubectl in front and the plugin on PATH.
+// show runs the commands of a user, through kubectl and with the plugin on PATH.
 func show(ctx context.Context, set *clusters.Set) error {
 	commands := []string{
 		"kubectl get jobs -A",

@@ -9,15 +9,15 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// accelerator is what a node has.
+// accelerator describes the accelerator of a node.
 type accelerator struct {
 	kind string
 	gpus int
-	// rack is where the node is, if that matters.
+	// rack is the rack of the node, "" if it does not matter.
 	rack string
 }
 
-// accelerators are those of each worker's nodes, in their order. Nodes after them have none.
+// accelerators are those of the nodes of each worker, in order. Further nodes have none.
 var accelerators = map[string][]accelerator{
 	worker1: {{"a100", 4, ""}, {"a100", 4, ""}},
 	worker2: {{"a100", 4, ""}, {"a100", 4, ""}, {"h100", 2, "rack-1"}, {"h100", 2, "rack-2"}},

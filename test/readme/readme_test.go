@@ -23,8 +23,8 @@ const (
 	fence    = "```"
 )
 
-// pages are those with commands that read the example fleet. docs/scripting.md has them,
-// too: test/tutorial runs that page as a whole.
+// pages are the pages with commands that read the example fleet. docs/scripting.md has some, too:
+// test/tutorial runs that page as a whole.
 var pages = []string{"README.md", "docs/job-does-not-run.md", "docs/orphans.md", "docs/history.md"}
 
 // TestExamples runs every command of a page that reads the example fleet, and compares its
@@ -46,7 +46,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// rerun returns the page with the output that its commands have now, and how many it ran.
+// rerun returns the page with the current output of its commands, and the number of commands.
 func rerun(t *testing.T, page string) (string, int) {
 	t.Helper()
 	lines := strings.Split(page, "\n")

@@ -74,10 +74,10 @@ func TestPage(t *testing.T) {
 func TestPageWithMistakes(t *testing.T) {
 	block := "```console\n$ a\n```\n"
 	for text, message := range map[string]string{
-		"<!-- wait: a -->\n" + block:                     "line 1: nobody knows what",
-		"<!-- exits: three -->\n" + block:                "line 1: nobody knows what",
-		"<!-- until: a -->\n" + block:                    "line 1: nobody knows what",
-		"<!-- exits: 3\n" + block:                        "line 1: nobody knows what",
+		"<!-- wait: a -->\n" + block:                     "line 1: unknown instruction",
+		"<!-- exits: three -->\n" + block:                "line 1: unknown instruction",
+		"<!-- until: a -->\n" + block:                    "line 1: unknown instruction",
+		"<!-- exits: 3\n" + block:                        "line 1: unknown instruction",
 		"<!-- exits: 3 -->\nText\n" + block:              "line 2: there is a comment",
 		"<!-- exits: 3 -->\n```console\n$ a\n$ b\n```\n": "the block has 2 commands",
 		"```console\n```\n":                              "the block has 0 commands",

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// page is a page of documentation with commands in it. They stand in blocks of
-// the language console, behind a prompt, and what they print stands below them.
-// Comments in front of a block say what does not show:
+// page is a page of documentation with commands. Commands are in blocks of the language console,
+// after a prompt, and their output follows. Comments before a block are instructions that are not
+// rendered:
 //
 //	<!-- until: COMMAND contains TEXT -->   wait for that, and run the block then
 //	<!-- exits: CODE -->                    the block's only command ends with that
@@ -21,16 +21,14 @@ type page struct {
 // step is a command of the page.
 type step struct {
 	command string
-	// first and last are the numbers of the lines that its output stands on; last is
-	// behind it.
+	// first and last are the line numbers of its output; last is the line after it.
 	first, last int
 	hints
 }
 
-// hints are what the comments in front of a block say.
+// hints are the instructions in the comments before a block.
 type hints struct {
-	// until is what has to print a text, contains, before the command is run; "" for
-	// nothing.
+	// until is a command that must print the text contains before the block is run; "" for none.
 	until, contains string
 	code            int
 	leftOut         bool
@@ -59,7 +57,7 @@ func parsePage(text string) (*page, error) {
 			}
 			i, h = end, hints{}
 		case h != hints{} && line != "":
-			return nil, fmt.Errorf("line %d: there is a comment for a block of commands, and then %q", i+1, line)
+			return nil, fmt.Errorf("line %d: a comment for a block of commands is followed by %q", i+1, line)
 		}
 	}
 	return p, nil
@@ -87,7 +85,7 @@ func (p *page) block(start int, h hints) (end int, err error) {
 	return 0, fmt.Errorf("line %d: a block has no end", start)
 }
 
-// read takes in a comment.
+// read reads a comment.
 func (h *hints) read(comment string) error {
 	text, closed := strings.CutSuffix(strings.TrimPrefix(comment, "<!-- "), " -->")
 	key, value, _ := strings.Cut(text, ": ")
@@ -104,18 +102,18 @@ func (h *hints) read(comment string) error {
 		h.leftOut, ok = true, true
 	}
 	if !ok {
-		return fmt.Errorf("nobody knows what %q means", comment)
+		return fmt.Errorf("unknown instruction %q", comment)
 	}
 	return nil
 }
 
-// shown is what the page shows below a command. A blank line before the next
-// command is there to be read easily.
+// shown returns the output below a command on the page. A blank line before the next command is
+// only for readability.
 func (p *page) shown(s step) string {
 	return strings.Trim(strings.Join(p.lines[s.first:s.last], "\n"), "\n")
 }
 
-// with is the page with other outputs, by the numbers of the steps.
+// with returns the page with other outputs, by the numbers of the steps.
 func (p *page) with(outputs map[int]string) string {
 	var fresh []string
 	from := 0

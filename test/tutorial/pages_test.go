@@ -16,7 +16,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
 
-// written are the pages that are written by hand.
+// written returns the pages that are written by hand.
 func written() []string {
 	return []string{
 		"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md",
@@ -32,8 +32,8 @@ var (
 	noAnchor = regexp.MustCompile("[^a-z0-9 _-]")
 )
 
-// TestLinksLeadSomewhere follows the links from page to page.
-func TestLinksLeadSomewhere(t *testing.T) {
+// TestLinksResolve checks the links between pages.
+func TestLinksResolve(t *testing.T) {
 	for _, name := range written() {
 		text := read(t, name)
 		for _, l := range link.FindAllStringSubmatch(text, -1) {
@@ -45,7 +45,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 				target = filepath.Join(filepath.Dir(name), l[1])
 			}
 			_, err := os.Stat(filepath.Join("..", "..", target))
-			assert.Check(t, err, "%s: %s leads nowhere", name, l[0])
+			assert.Check(t, err, "%s: %s is a broken link", name, l[0])
 			if l[2] != "" && err == nil {
 				assert.Check(t, slices.Contains(anchors(read(t, target)), l[2]), "%s: there is no %s", name, l[0])
 			}
@@ -53,7 +53,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// anchors are those of a page's headings, as GitHub makes them.
+// anchors returns the anchors of the headings of a page, as GitHub generates them.
 func anchors(page string) []string {
 	var all []string
 	for _, h := range heading.FindAllStringSubmatch(page, -1) {
@@ -62,9 +62,8 @@ func anchors(page string) []string {
 	return all
 }
 
-// TestPagesKnowTheCodes wants every code in the page that it concerns, and no
-// others.
-func TestPagesKnowTheCodes(t *testing.T) {
+// TestPagesNameTheCodes checks that each page has exactly the codes that belong there.
+func TestPagesNameTheCodes(t *testing.T) {
 	for _, name := range written() {
 		for _, code := range codeName.FindAllString(read(t, name), -1) {
 			_, known := rules.ByCode(code)
@@ -73,17 +72,17 @@ func TestPagesKnowTheCodes(t *testing.T) {
 	}
 	multikueue, others, setup := read(t, "docs/multikueue.md"), read(t, "docs/external-controllers.md"), read(t, "docs/doctor.md")
 	for _, r := range rules.Catalogue() {
-		told := strings.Contains(multikueue, r.Code)
-		// The catalogue is of MultiKueue, but for who names an owner that nobody knows.
+		isDocumented := strings.Contains(multikueue, r.Code)
+		// The catalogue has only codes of MultiKueue, except those about unknown owners.
 		if r.Code > "JM100" && r.Code < "JM200" || r.Code > "JM300" {
-			told = told || strings.Contains(others, r.Code)
+			isDocumented = isDocumented || strings.Contains(others, r.Code)
 		}
 		if r.Setup {
 			assert.Check(t, strings.Contains(setup, r.Code), "docs/doctor.md does not have %s, %s", r.Code, r.Title)
-			told = true
+			isDocumented = true
 		}
 		isSettled := r.Code == "JM014" || r.Code > "JM200" && r.Code < "JM300"
-		assert.Check(t, told || isSettled, "no page tells of %s, %s", r.Code, r.Title)
+		assert.Check(t, isDocumented || isSettled, "no page documents %s, %s", r.Code, r.Title)
 	}
 }
 
@@ -115,7 +114,7 @@ func TestRights(t *testing.T) {
 		return list, output
 	}
 
-	// Without the Secrets, it is told that they could not be looked at.
+	// Without the Secrets, the output says that they could not be read.
 	list, output := look()
 	assert.Assert(t, len(list.Errors) > 0, output)
 	for _, e := range list.Errors {

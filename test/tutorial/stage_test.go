@@ -18,18 +18,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// stage is a folder in which a reader's commands find what they would find in a
-// clone: bin with what make builds, the files that they name, and make itself.
+// stage is a directory in which the commands of a reader find the same as in a clone: bin with the
+// results of make build, the files that they name, and make itself.
 type stage struct {
 	t   *testing.T
 	dir string
-	// stdin and output are those of the reader's shell.
+	// stdin and output belong to the shell of the reader.
 	stdin  io.Writer
 	output *bufio.Reader
 }
 
-// makeScript stands in for make where all has been built. It does what the Makefile
-// does then, in this folder, and leaves the number of the process for cleanup.
+// makeScript replaces make once everything is built. It does the rest of what the Makefile does, in
+// this directory, and stores the process ID for cleanup.
 const makeScript = `#!/bin/sh
 case "$*" in
 demo) ;;
@@ -44,8 +44,8 @@ rm demo.pid
 exit $code
 `
 
-// cleanup waits until its standard input ends, because it is closed or because
-// the test has died, and then ends all that was started here.
+// cleanup waits until its standard input ends, because it is closed or because the test has died,
+// and then ends all processes that were started here.
 const cleanup = `
 cat >/dev/null
 if [ -f demo.pid ]; then
@@ -56,7 +56,7 @@ fi
 ./demo -down
 `
 
-// newStage builds the demo and sets the stage; the test's end strikes it.
+// newStage builds the demo and creates the stage, which is removed after the test.
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	dir := t.TempDir()
@@ -70,7 +70,7 @@ func newStage(t *testing.T) *stage {
 	}
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "demo"), "./test/demo")
 	build.Dir = root
-	// As make builds it: the race detector, with which this test is built, needs cgo.
+	// As in make build: the race detector, with which this test is built, needs cgo.
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
 	assert.NilError(t, err, "%s", out)
@@ -79,7 +79,7 @@ func newStage(t *testing.T) *stage {
 
 	guard := exec.CommandContext(context.WithoutCancel(t.Context()), "sh", "-c", cleanup)
 	guard.Dir = dir
-	// Out of reach of the Ctrl-C that ends the test.
+	// The Ctrl-C that ends the test must not reach it.
 	guard.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	stdin, err := guard.StdinPipe()
 	assert.NilError(t, err)
@@ -92,12 +92,12 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// openShell starts the reader's shell, which ends with the test.
+// openShell starts the shell of the reader, which ends with the test.
 func (s *stage) openShell() {
 	s.t.Helper()
 	shell := exec.CommandContext(s.t.Context(), "sh")
 	shell.Dir = s.dir
-	// Nothing else of whoever runs the test, such as a kubeconfig of theirs.
+	// No other variables of the user who runs the test, such as KUBECONFIG.
 	shell.Env = []string{
 		"HOME=" + s.dir, "TMPDIR=" + os.TempDir(), "TZ=UTC",
 		"PATH=" + filepath.Join(s.dir, "tools") + string(os.PathListSeparator) + os.Getenv("PATH"),
@@ -114,11 +114,11 @@ func (s *stage) openShell() {
 	})
 }
 
-// over is what the shell says, with the exit code, when a command is through.
+// over precedes the exit code that the shell prints after a command.
 const over = "=== the command is over: "
 
-// run runs a command in the reader's shell, and returns all that it prints, as a
-// terminal would show it, and its exit code.
+// run runs a command in the shell of the reader, and returns its output as a terminal would show
+// it, and its exit code.
 func (s *stage) run(command string) (output string, code int) {
 	s.t.Helper()
 	_, err := fmt.Fprintf(s.stdin, "{ %s\n} </dev/null 2>&1\nprintf '\\n%s%%d\\n' $?\n", command, over)

@@ -1,6 +1,5 @@
-// Package tutorial does what docs/tutorial.md and docs/external-controllers.md tell
-// a reader to do, on clusters of its own, and compares what is printed with what
-// the pages show. With -update it writes into them what has changed.
+// Package tutorial runs the commands of docs/tutorial.md and docs/external-controllers.md on its
+// own clusters, and compares their output with the pages. With -update it updates the pages.
 package tutorial
 
 import (
@@ -18,8 +17,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// TestMain makes a command of this test binary, so that kubectl finds the plugin
-// on PATH, race detector and all.
+// TestMain makes this test binary available as a command, so that kubectl finds the plugin on PATH,
+// with the race detector.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"kubectl-jobs_managedby": func() { os.Exit(cmd.Run(util.ThisProcess())) },
@@ -30,7 +29,7 @@ func TestTutorial(t *testing.T) { follow(t, "docs/tutorial.md", 40) }
 
 func TestExternalControllers(t *testing.T) { follow(t, "docs/external-controllers.md", 25) }
 
-// follow does what a page tells, which is at least so many commands.
+// follow runs the commands of a page, which has at least this many.
 func follow(t *testing.T, name string, least int) {
 	t.Helper()
 	t.Parallel()
@@ -57,11 +56,11 @@ func follow(t *testing.T, name string, least int) {
 		assert.NilError(t, os.WriteFile(filepath.Join("..", "..", name), []byte(p.with(fresh)), 0o644))
 		return
 	}
-	assert.Assert(t, len(fresh) == 0, "go test ./test/tutorial -update writes into %s what has changed", name)
+	assert.Assert(t, len(fresh) == 0, "%s is outdated: run go test ./test/tutorial -update", name)
 }
 
-// TestMakeIsAsInTheMakefile holds what stands in for make against the Makefile.
-func TestMakeIsAsInTheMakefile(t *testing.T) {
+// TestMakeIsLikeTheMakefile compares the replacement of make with the Makefile.
+func TestMakeIsLikeTheMakefile(t *testing.T) {
 	makefile := read(t, "Makefile")
 	for _, recipe := range []string{"\ndemo: build ## ", "\n\t@$(MAKE) --no-print-directory clusters kueue\n", "\n\t@go run ./test/demo\n", "\ndemo-down: clusters ## ", "\n\t@go run ./test/demo -down\n"} {
 		assert.Assert(t, strings.Contains(makefile, recipe), "the Makefile has no %q", recipe)

@@ -14,19 +14,19 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// worker is which Kubernetes runs the mirror.
+// worker is the version of Kubernetes that runs the mirror.
 type worker struct {
 	minor int
-	// clears is whether startTime goes when a Job is suspended, as from 1.36 on,
-	// and not only when it is resumed.
+	// clears is whether startTime is removed when a Job is suspended, as from 1.36 on, and not only
+	// when it is resumed.
 	clears bool
-	// careless is an old one that ends a Job while it counts its pods, and freezes
-	// one that does not look at it again after that.
+	// careless is an old version that ends a Job while it counts its Pods. freezes is whether it
+	// does not look at such a Job again.
 	careless, freezes bool
 }
 
-// decides is whether the end of a Job is announced by an interim condition, and
-// waits for the last pod (kubernetes: delayTerminalCondition).
+// decides is whether an interim condition announces the end of a Job, which waits for the last Pod
+// (kubernetes: delayTerminalCondition).
 func (w worker) decides() bool { return w.minor >= 31 }
 
 // pod is one pod of a mirror.
@@ -34,33 +34,33 @@ type pod struct {
 	uid   types.UID
 	index int
 	ready bool
-	// leaving is whether it was deleted and still runs.
+	// leaving is whether it was deleted but still runs.
 	leaving bool
-	// ended is whether it ran to its end, failed how, and fatal whether its exit
-	// code is one of the podFailurePolicy's.
+	// ended is whether it ran to its end, failed whether it failed, and fatal whether its exit code
+	// is one of those of the podFailurePolicy.
 	ended, failed, fatal bool
 }
 
-// controller is a small model of the Job controller (kubernetes: syncJob): what it
-// writes, in the order in which it does.
+// controller is a small model of the Job controller (kubernetes: syncJob): what it writes, in the
+// same order.
 type controller struct {
 	t      *testing.T
 	dice   dice
 	worker worker
 	now    time.Time
 	mirror *object
-	// status is at work; it is stored by write.
+	// status is the current status; write stores it.
 	status batchv1.JobStatus
 	// stored is called with each state of the mirror.
 	stored func(*batchv1.Job)
 	pods   []*pod
-	// done and lost are the indexes that are completed and failed for good, tries
-	// the failures of each.
+	// done and lost are the completed indexes and those that failed for good, tries the failures of
+	// each.
 	done, lost map[int]bool
 	tries      map[int]int32
 	// overdue is whether the Job is past its deadline.
 	overdue bool
-	// lifetime is how many ticks a pod runs, about.
+	// lifetime is the approximate number of ticks that a Pod runs.
 	lifetime int
 	serial   int
 }
@@ -106,7 +106,7 @@ func (c *controller) set(of batchv1.JobConditionType, status corev1.ConditionSta
 	c.status.Conditions = append(c.status.Conditions, condition)
 }
 
-// running are the pods that count as active.
+// running returns the Pods that count as active.
 func (c *controller) running() []*pod {
 	var running []*pod
 	for _, p := range c.pods {
@@ -117,8 +117,8 @@ func (c *controller) running() []*pod {
 	return running
 }
 
-// write stores the status, as long as the mirror's own API server takes it: a
-// model that writes what no controller can write shows nothing.
+// write stores the status if the mirror's own API server accepts it: a model that writes what no
+// controller can write proves nothing.
 func (c *controller) write() {
 	s := &c.status
 	s.Active = int32(len(c.running()))
@@ -150,18 +150,18 @@ func (c *controller) write() {
 	if c.worker.decides() {
 		errs := c.mirror.put(c.t, s)
 		if s.StartTime == nil && len(errs) == 1 && numberOf(errs[0]) == 12 {
-			// The real one, since it clears startTime, cannot end a Job that fails
-			// while it is suspended, either.
+			// The real controller clears startTime, so it cannot end a Job that fails while it is
+			// suspended, either.
 			return
 		}
-		assert.NilError(c.t, errs.ToAggregate(), "the model of the Job controller wrote what no controller can: %s", describe(s))
+		assert.NilError(c.t, errs.ToAggregate(), "the model of the Job controller wrote an invalid status: %s", describe(s))
 	} else {
 		c.mirror.store(c.t, s)
 	}
 	c.stored(c.mirror.job)
 }
 
-// tick lets time pass, and pods live.
+// tick advances the time, and the Pods.
 func (c *controller) tick() {
 	c.now = c.now.Add(time.Duration(c.dice.IntN(4)) * time.Second)
 	for _, p := range c.pods {
@@ -181,7 +181,7 @@ func (c *controller) tick() {
 	c.overdue = c.overdue || c.dice.oneIn(200)
 }
 
-// create starts pods until as many run as the spec wants.
+// create starts Pods until as many run as the spec requests.
 func (c *controller) create() {
 	taken := map[int]bool{}
 	for _, p := range c.pods {

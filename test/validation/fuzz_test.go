@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// tape is chance that a fuzzer has a hand in: its bytes come first, and then what
-// follows from them.
+// tape is a random source that a fuzzer controls: its bytes come first, and then numbers that
+// follow from them.
 type tape struct {
 	bytes []byte
 	rest  *rand.PCG
@@ -20,7 +20,7 @@ func newTape(data []byte) *tape {
 	return &tape{data, rand.NewPCG(sum.Sum64(), uint64(len(data)))}
 }
 
-// Uint64 spends a byte, put where a choice among few looks for it.
+// Uint64 uses a byte, at the position where a choice among few reads it.
 func (t *tape) Uint64() uint64 {
 	if len(t.bytes) == 0 {
 		return t.rest.Uint64()
@@ -30,8 +30,8 @@ func (t *tape) Uint64() uint64 {
 	return binary.BigEndian.Uint64([]byte{b, b, b, b, b, b, b, b})
 }
 
-// FuzzProjection looks for a pair of Jobs, or a history of one, with a status that
-// the API server refuses.
+// FuzzProjection searches for a pair of Jobs, or a history of one, with a status that the API
+// server refuses.
 func FuzzProjection(f *testing.F) {
 	for sort := range byte(3) {
 		f.Add([]byte{sort})

@@ -12,23 +12,22 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// histories is how many there are of each sort.
+// histories is the number of histories of each type.
 const histories = 3000
 
 func seeded(sort, seed int) dice {
 	return dice{rand.New(rand.NewPCG(uint64(sort), uint64(seed)))}
 }
 
-// servers are those that origins are on: more often than not a current one.
+// server returns the server of an origin: usually a current one.
 func (d dice) server() server {
 	return oneOf(d, server{}, server{}, server{}, server{minor: 36}, server{minor: 33, rigid: true},
 		server{minor: 32}, server{minor: 31}, server{minor: 30})
 }
 
-// TestHistoriesAreTaken is the property: what a mirror goes through, the origin is
-// told, and its API server takes it. In the end the two say the same, or what
-// differs was told.
-func TestHistoriesAreTaken(t *testing.T) {
+// TestHistoriesAreAccepted is the property: the history of a mirror is written to the origin, and its
+// API server accepts it. In the end both have the same status, or the difference was reported.
+func TestHistoriesAreAccepted(t *testing.T) {
 	var total projector
 	ends := map[string]int{}
 	for seed := range histories {
@@ -49,7 +48,7 @@ func TestHistoriesAreTaken(t *testing.T) {
 	}
 	t.Logf("%d histories, %d states seen, %d of them to be copied as they are, %d writes taken, %d by two, none refused; ends: %v",
 		histories, total.looks, total.faithful, total.writes, total.twice, ends)
-	// The histories are worth something only if much happens in them.
+	// The histories are useful only if much happens in them.
 	for _, end := range []string{"Complete", "Failed", "unfinished"} {
 		assert.Assert(t, ends[end] > histories/20, "too few are %s: %v", end, ends)
 	}
@@ -75,7 +74,7 @@ func ending(job *batchv1.Job) string {
 	return "unfinished"
 }
 
-// conclude demands that origin and mirror say the same at the end of a history.
+// conclude checks that origin and mirror are equal at the end of a history.
 func (p *projector) conclude(h *history) {
 	mirror := h.controller.mirror.job
 	if p.last.Held {
@@ -96,19 +95,19 @@ func (p *projector) conclude(h *history) {
 	}
 	assert.Equal(p.t, ending(p.origin.job), ending(mirror))
 	if ending(mirror) != "unfinished" {
-		// With an end that came too early, there are pods that are not told of.
+		// If the end came too early, some Pods are not reported.
 		want.Active, want.Ready, want.Terminating = 0, zeroed(want.Ready), zeroed(want.Terminating)
 	}
 	if got.FailedIndexes == nil && ptr.Deref(want.FailedIndexes, "") == "" {
 		want.FailedIndexes = nil
 	}
 	if want.StartTime == nil || ending(mirror) == "unfinished" && suspended(mirror) {
-		// A mirror that is suspended starts anew when it is resumed.
+		// A suspended mirror gets a new start time when it is resumed.
 		got.StartTime, want.StartTime = nil, nil
 	}
 	got.UncountedTerminatedPods, want.UncountedTerminatedPods = nil, nil
 	if p.origin.server != (server{}) || !h.controller.worker.decides() || h.astray {
-		// One of the two does not know all conditions and times of the other.
+		// One of the two lacks some conditions and times of the other.
 		got.Conditions, want.Conditions, got.StartTime, want.StartTime = nil, nil, nil, nil
 	}
 	assert.DeepEqual(p.t, got, want)
@@ -132,18 +131,18 @@ func zeroed(counter *int32) *int32 {
 	return ptr.To[int32](0)
 }
 
-// TestHistoryIsRepeatable makes sure that a seed says all, so that what fails once
-// can be looked at.
+// TestHistoryIsRepeatable checks that a seed determines everything, so that a failure can be
+// reproduced.
 func TestHistoryIsRepeatable(t *testing.T) {
-	var told [2]strings.Builder
-	for i := range told {
+	var logs [2]strings.Builder
+	for i := range logs {
 		d := seeded(1, 7)
 		h := newHistory(t, d)
-		h.observers = append(h.observers, teller{&told[i]})
+		h.observers = append(h.observers, teller{&logs[i]})
 		h.run()
 	}
-	assert.Assert(t, told[0].Len() > 0)
-	assert.Equal(t, told[0].String(), told[1].String())
+	assert.Assert(t, logs[0].Len() > 0)
+	assert.Equal(t, logs[0].String(), logs[1].String())
 }
 
 type teller struct{ *strings.Builder }

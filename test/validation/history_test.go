@@ -9,35 +9,35 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// observer copies the status of a mirror to an origin of its own.
+// observer copies the status of a mirror to its own origin.
 type observer interface {
 	observe(mirror *batchv1.Job)
 }
 
-// history is the life of a mirror, and what its users do to it and its origin.
+// history is the life of a mirror, with the actions of its users.
 type history struct {
 	t          *testing.T
 	dice       dice
 	controller *controller
 	origin     *object
 	observers  []observer
-	// seen is how many of a hundred states the observers see.
+	// seen is the percentage of states that the observers see.
 	seen int
-	// restless is a user who suspends and resumes all the time.
+	// restless is whether the user suspends and resumes the Job all the time.
 	restless bool
-	// pending is what is still on its way from one cluster to the other.
+	// pending are the changes that have not reached the other cluster yet.
 	pending []func()
-	// mirrors counts the mirrors, one after the other.
+	// mirrors counts the successive mirrors.
 	mirrors int
-	// astray is whether the mirror went through what an origin cannot follow: it
-	// was made anew, has another spec, or was changed behind the origin's back.
+	// astray is whether the mirror went through what an origin cannot follow: it was recreated, has
+	// another spec, or was changed without the origin.
 	astray bool
-	// scaled is whether completions were changed: the mirror may have finished
-	// with others than the origin has.
+	// scaled is whether completions were changed: the mirror may have finished with a number that
+	// differs from that of the origin.
 	scaled bool
 }
 
-// newHistory makes up a Job, and the worker that is to run it.
+// newHistory generates a Job, and the worker that runs it.
 func newHistory(t *testing.T, d dice) *history {
 	t.Helper()
 	h := &history{t: t, dice: d, seen: oneOf(d, 100, 100, 50, 10), restless: d.oneIn(3)}
@@ -62,7 +62,7 @@ func newHistory(t *testing.T, d dice) *history {
 	return h
 }
 
-// mirror makes the mirror, or the next one.
+// mirror creates the mirror, or the next one.
 func (h *history) mirror(job *batchv1.Job) {
 	h.mirrors++
 	job = job.DeepCopy()
@@ -78,8 +78,8 @@ func (h *history) mirror(job *batchv1.Job) {
 	h.look(c.mirror.job)
 }
 
-// mismatch makes the two clusters see different Jobs in the same manifest, as if
-// one of them did not know a field.
+// mismatch makes the two clusters store different Jobs for the same manifest, as if one of them did
+// not know a field.
 func (h *history) mismatch(origin, mirror *batchv1.Job) {
 	h.astray = true
 	switch {
@@ -99,7 +99,7 @@ func (h *history) look(mirror *batchv1.Job) {
 	}
 }
 
-// run lets things happen, until the mirror is finished and for a while after.
+// run runs the history until the mirror is finished, and for a while after that.
 func (h *history) run() {
 	for range 60 {
 		h.step()
@@ -110,7 +110,7 @@ func (h *history) run() {
 	for len(h.pending) > 0 {
 		h.arrive()
 	}
-	// Most Jobs come to an end.
+	// Most Jobs end.
 	for range 100 {
 		h.controller.tick()
 		h.controller.sync()
@@ -137,7 +137,7 @@ func (h *history) step() {
 	}
 }
 
-// arrive is the next of what is pending, if any.
+// arrive applies the next pending change, if any.
 func (h *history) arrive() {
 	if len(h.pending) > 0 {
 		next := h.pending[0]
@@ -148,7 +148,7 @@ func (h *history) arrive() {
 
 func toggle(spec *batchv1.JobSpec) { spec.Suspend = ptr.To(!*spec.Suspend) }
 
-// interfere is what a user does.
+// interfere is a random action of a user.
 func (h *history) interfere() {
 	switch h.dice.IntN(8) {
 	case 0, 1, 2:
@@ -169,8 +169,8 @@ func (h *history) interfere() {
 	}
 }
 
-// scale changes parallelism, and for an Indexed Job completions with it: on the
-// origin first, on the mirror first, or on the mirror alone.
+// scale changes parallelism, and completions with it for an Indexed Job: on the origin first, on
+// the mirror first, or on the mirror only.
 func (h *history) scale() {
 	n := h.dice.some(0, 9)
 	scalable := func(spec *batchv1.JobSpec) bool {

@@ -14,8 +14,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/projection"
 )
 
-// nonsense is a status that no controller ever wrote, though each part of it may
-// well have been.
+// nonsense returns a status that no controller ever wrote, although each part of it may occur.
 func (d dice) nonsense() batchv1.JobStatus {
 	s := batchv1.JobStatus{
 		Active: d.some(-1, 5), Succeeded: d.some(-1, 5), Failed: d.some(-1, 5),
@@ -66,8 +65,8 @@ func (d dice) indexes() string {
 		"3-3", "-1", "2,1", "x", "0-2-4", ",", "0-99999999999", "1, 2", "007", "8-2", "0-2147483647")
 }
 
-// TestNonsenseIsTaken has mirrors say anything at all, one thing after the other.
-func TestNonsenseIsTaken(t *testing.T) {
+// TestNonsenseIsAccepted: mirrors have arbitrary statuses, one after the other.
+func TestNonsenseIsAccepted(t *testing.T) {
 	total := projector{}
 	for seed := range histories {
 		d := seeded(2, seed)
@@ -82,7 +81,7 @@ func TestNonsenseIsTaken(t *testing.T) {
 		total.looks, total.faithful, total.writes, total.twice)
 }
 
-// nonsensical is a history of a mirror that says anything.
+// nonsensical is a history of a mirror with arbitrary statuses.
 func (d dice) nonsensical(p *projector, length int) {
 	mirror := p.origin.job.DeepCopy()
 	for range length {
@@ -92,7 +91,7 @@ func (d dice) nonsensical(p *projector, length int) {
 		if d.oneIn(2) {
 			mirror.Status = d.nonsense()
 		} else {
-			// A little of it at a time goes further.
+			// Small changes get further.
 			d.alter(&mirror.Status)
 		}
 		if d.oneIn(5) {
@@ -125,8 +124,8 @@ func (d dice) alter(s *batchv1.JobStatus) {
 	}
 }
 
-// inherited is a status that an origin may have from before there were rules: what
-// is refused in every write, and was at all times, is not in it.
+// inherited returns a status that an origin may have from before the rules existed. It has nothing
+// that every write and every version refuses.
 func (d dice) inherited() batchv1.JobStatus {
 	s := d.nonsense()
 	s.Active, s.Succeeded, s.Failed = max(s.Active, 0), max(s.Succeeded, 0), max(s.Failed, 0)
@@ -141,9 +140,9 @@ func (d dice) inherited() batchv1.JobStatus {
 	return s
 }
 
-// TestAnyPairIsTaken has origins with a past of their own, and ends some of them
-// as cancel does.
-func TestAnyPairIsTaken(t *testing.T) {
+// TestAnyPairIsAccepted: origins have arbitrary old statuses, and some of them are ended as cancel
+// does.
+func TestAnyPairIsAccepted(t *testing.T) {
 	figures := map[string]int{}
 	for seed := range histories {
 		d := seeded(3, seed)
@@ -188,7 +187,7 @@ func (d dice) finish(p *projector, figures map[string]int) {
 	}
 }
 
-// stuck is whether a status is one that the API server refuses whatever is done.
+// stuck reports whether the API server refuses every write for a status.
 func stuck(job *batchv1.Job) bool {
 	decided := map[batchv1.JobConditionType]bool{}
 	for _, c := range job.Status.Conditions {

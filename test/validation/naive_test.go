@@ -9,13 +9,12 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 )
 
-// naive copies a mirror's status as it is, and counts by rule how often that is
-// refused.
+// naive copies a mirror's status unchanged, and counts by rule how often that is refused.
 type naive struct {
 	t      *testing.T
 	origin *object
 	tally  map[int]int
-	// refused and taken count the writes.
+	// refused and taken count the refused and the accepted writes.
 	refused, taken *int
 }
 
@@ -29,7 +28,7 @@ func (n naive) observe(mirror *batchv1.Job) {
 	seen := map[int]bool{}
 	for _, err := range errs {
 		number := numberOf(err)
-		assert.Assert(n.t, number > 0, "a rule that is not known: %v", err)
+		assert.Assert(n.t, number > 0, "unknown rule: %v", err)
 		if !seen[number] {
 			seen[number] = true
 			n.tally[number]++
@@ -37,8 +36,8 @@ func (n naive) observe(mirror *batchv1.Job) {
 	}
 }
 
-// TestNaiveCopyIsRefused makes sure that the histories are hard enough: whoever
-// copies a status as it is runs into every rule there is.
+// TestNaiveCopyIsRefused checks that the histories are hard enough: a copier that writes a status
+// unchanged violates every rule.
 func TestNaiveCopyIsRefused(t *testing.T) {
 	lived, wild := map[int]int{}, map[int]int{}
 	var refused, taken int
@@ -69,7 +68,7 @@ func TestNaiveCopyIsRefused(t *testing.T) {
 	for _, r := range rules {
 		assert.Assert(t, wild[r.number] > 0, "rule %d, %s: %s is never broken", r.number, r.field, r.text)
 	}
-	// What a mirror with nothing wrong but its age or its user's hand breaks.
+	// These rules are violated by mirrors that are only old, or changed by their users.
 	for _, number := range []int{9, 10, 12, 13, 14, 16, 17, 18, 19, 24, 25, 26, 27, 29, 30, 32} {
 		assert.Assert(t, lived[number] > 0, "rule %d is broken by no history", number)
 	}

@@ -13,16 +13,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/projection"
 )
 
-// projector copies as dispatch does.
+// projector copies like dispatch.
 type projector struct {
 	t       *testing.T
 	origin  *object
 	options projection.Options
-	// last is the result of the last projection, and written of the last that was
-	// written.
+	// last is the result of the last projection, and written that of the last one that was written.
 	last, written projection.Result
-	// writes are those taken, looks the states seen, and faithful those that came
-	// over as they were.
+	// writes counts the accepted writes, looks the states seen, and faithful the states that were
+	// copied unchanged.
 	writes, looks, faithful, twice int
 }
 
@@ -31,7 +30,7 @@ func newProjector(t *testing.T, origin *object) *projector {
 	return &projector{t: t, origin: origin, options: projection.Options{OriginMinor: origin.server.minor}}
 }
 
-// observe projects until nothing changes, and has the API server take each write.
+// observe projects until nothing changes, and checks that the API server accepts each write.
 func (p *projector) observe(mirror *batchv1.Job) {
 	p.looks++
 	p.compare(mirror)
@@ -65,8 +64,8 @@ func (p *projector) observe(mirror *batchv1.Job) {
 	p.t.Fatalf("no end of writes for %s, origin %s", describe(mirror.Status), describe(p.origin.job.Status))
 }
 
-// compare demands that a status is copied as it is, but for the pods that are not
-// counted, if the API server takes it so, unless there is a reason not to.
+// compare checks that a status that the API server accepts is copied unchanged, except for
+// uncounted Pods, unless there is a reason to adjust it.
 func (p *projector) compare(mirror *batchv1.Job) {
 	if p.origin.server != (server{}) || p.options.PinTimes || !p.plain(mirror) {
 		return
@@ -84,7 +83,7 @@ func (p *projector) compare(mirror *batchv1.Job) {
 	p.faithful++
 }
 
-// plain is whether there is no reason to adjust a mirror that would be taken.
+// plain reports whether there is no reason to adjust a mirror whose status would be accepted.
 func (p *projector) plain(mirror *batchv1.Job) bool {
 	s, origin := &mirror.Status, p.origin
 	if batchvalidation.IsJobFinished(origin.internal) {
@@ -103,8 +102,8 @@ func (p *projector) plain(mirror *batchv1.Job) bool {
 		// Its counters are not final.
 		return false
 	}
-	// What the server does not judge, because it is not changed, is adjusted all
-	// the same: it has to take this from an origin, too, that has nothing yet.
+	// Fields that the server does not check because they did not change are adjusted nevertheless:
+	// the server must accept them from an origin without a status, too.
 	blank := origin.internal.DeepCopy()
 	blank.Status = batch.JobStatus{}
 	scratch := object{server: origin.server, job: origin.job, internal: blank}

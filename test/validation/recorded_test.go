@@ -15,10 +15,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/projection"
 )
 
-// TestRecordedMirrorsAreTaken copies the mirrors of the recordings, which real
-// clusters wrote, to the origin beside them: first each to one as it was recorded,
-// then all to one after the other, as if the Job had moved.
-func TestRecordedMirrorsAreTaken(t *testing.T) {
+// TestRecordedMirrorsAreAccepted copies the mirrors of the recordings, which real clusters wrote, to
+// the recorded origin: first each to a separate copy of it, then all to one after the other, as if
+// the Job had moved.
+func TestRecordedMirrorsAreAccepted(t *testing.T) {
 	folders, err := filepath.Glob("../recordings/*")
 	assert.NilError(t, err)
 	folders = append(folders, "../../examples/fleet")
@@ -39,7 +39,7 @@ func TestRecordedMirrorsAreTaken(t *testing.T) {
 			if len(p.last.Diverged)+len(p.written.Diverged) == 0 {
 				want := overTheWire(t, &mirror.Status)
 				if u := want.UncountedTerminatedPods; u != nil && len(u.Succeeded)+len(u.Failed) == 0 {
-					// Without Pods in it, it is no reason to write.
+					// Without Pods, the field is no reason to write.
 					want.UncountedTerminatedPods = origin.job.Status.UncountedTerminatedPods
 				}
 				assert.DeepEqual(t, &origin.job.Status, want)
@@ -57,7 +57,7 @@ func TestRecordedMirrorsAreTaken(t *testing.T) {
 	assert.Assert(t, mirrors > 12, "too few recordings: %d mirrors", mirrors)
 }
 
-// recorded are the Jobs of all clusters in a bundle.
+// recorded returns the Jobs of all clusters in a snapshot.
 func recorded(t *testing.T, folder string) []*batchv1.Job {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
@@ -82,7 +82,7 @@ func recorded(t *testing.T, folder string) []*batchv1.Job {
 	return jobs
 }
 
-// counterpart is the origin of a recorded mirror, or one made of the mirror.
+// counterpart returns the origin of a recorded mirror, or one that is derived from the mirror.
 func counterpart(jobs []*batchv1.Job, mirror *batchv1.Job) *batchv1.Job {
 	for _, job := range jobs {
 		if job.Spec.ManagedBy != nil && job.Name == mirror.Name && job.Namespace == mirror.Namespace {
@@ -95,7 +95,7 @@ func counterpart(jobs []*batchv1.Job, mirror *batchv1.Job) *batchv1.Job {
 	return origin
 }
 
-// renewed is a recorded origin as it was created.
+// renewed returns a recorded origin as it was created.
 func renewed(t *testing.T, job *batchv1.Job) *object {
 	t.Helper()
 	created := job.DeepCopy()

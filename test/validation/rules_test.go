@@ -7,18 +7,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// rule is one thing that the API server demands of a status.
+// rule is a requirement of the API server for a status.
 type rule struct {
 	number int
-	// field is where it shows, without status. and the place in a list.
+	// field is the field of the error, without "status." and the index in a list.
 	field string
-	// text is in the message.
+	// text is a part of the message.
 	text string
 }
 
-// rules are those of kubernetes 1.37 on a Job's status, with the numbers that
-// pkg/dispatch/projection calls them by; 24 and 25 are of servers before 1.31. Missing
-// is 33, on metadata, which nobody writes here.
+// rules are those of Kubernetes 1.37 for a Job's status, with the numbers that
+// pkg/dispatch/projection uses for them; 24 and 25 are of servers before 1.31. Rule 33 is missing,
+// because it is about metadata, which is not written here.
 var rules = []rule{
 	{1, "", "must be greater than or equal to 0"},
 	{2, "uncountedTerminatedPods", "must not be empty"},
@@ -54,7 +54,7 @@ var rules = []rule{
 	{32, "startTime", "field is immutable for unsuspended job once set"},
 }
 
-// numberOf is the number of the rule that an error is about, 0 if none is known.
+// numberOf returns the number of the rule that an error is about, 0 if it is unknown.
 func numberOf(err error) int {
 	var fault *field.Error
 	if !errors.As(err, &fault) {

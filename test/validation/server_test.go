@@ -20,24 +20,24 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// server is which API server an origin is on.
+// server is the API server of an origin.
 type server struct {
-	// minor is its minor version; 0 is the one that is compiled in.
+	// minor is its minor version; 0 is the compiled one.
 	minor int
-	// rigid is one without kubernetes PR 134769, of an early patch release: it
-	// lets no startTime change while a Job is not suspended.
+	// rigid is a server without kubernetes PR 134769, of an early patch release: it refuses changes
+	// of startTime while a Job is not suspended.
 	rigid bool
 }
 
 // object is a Job as an API server stores it.
 type object struct {
 	server server
-	// job is what a client reads.
+	// job is the object that a client reads.
 	job      *batchv1.Job
 	internal *batch.Job
 }
 
-// create makes a Job as an API server does: with defaults, and only if it is valid.
+// create creates a Job like an API server: with defaults, and only if it is valid.
 func create(t *testing.T, on server, job *batchv1.Job) *object {
 	t.Helper()
 	o := &object{server: on, job: job.DeepCopy()}
@@ -45,7 +45,7 @@ func create(t *testing.T, on server, job *batchv1.Job) *object {
 	o.internal = convert(t, o.job)
 	strategy.Strategy.PrepareForCreate(t.Context(), o.internal)
 	errs := strategy.Strategy.Validate(t.Context(), o.internal)
-	assert.NilError(t, errs.ToAggregate(), "the Job that was made up is not valid")
+	assert.NilError(t, errs.ToAggregate(), "the generated Job is not valid")
 	assert.NilError(t, legacyscheme.Scheme.Convert(o.internal.DeepCopy(), o.job, nil))
 	return o
 }
@@ -57,7 +57,7 @@ func convert(t *testing.T, job *batchv1.Job) *batch.Job {
 	return &converted
 }
 
-// update changes a Job's spec as a user does, who is told if that is not valid.
+// update changes a Job's spec as a user does. An invalid change fails the test.
 func (o *object) update(t *testing.T, change func(*batchv1.JobSpec)) {
 	t.Helper()
 	job := o.job.DeepCopy()
@@ -65,12 +65,12 @@ func (o *object) update(t *testing.T, change func(*batchv1.JobSpec)) {
 	updated := convert(t, job)
 	strategy.Strategy.PrepareForUpdate(t.Context(), updated, o.internal)
 	errs := strategy.Strategy.ValidateUpdate(t.Context(), updated, o.internal)
-	assert.NilError(t, errs.ToAggregate(), "the update that was made up is not valid")
+	assert.NilError(t, errs.ToAggregate(), "the generated update is not valid")
 	assert.NilError(t, legacyscheme.Scheme.Convert(updated.DeepCopy(), job, nil))
 	o.job, o.internal = job, updated
 }
 
-// store stores a status without a question, as servers before the rules did.
+// store stores a status without validation, as servers before the rules did.
 func (o *object) store(t *testing.T, status *batchv1.JobStatus) {
 	t.Helper()
 	o.job, o.internal = o.job.DeepCopy(), o.internal.DeepCopy()
@@ -78,7 +78,7 @@ func (o *object) store(t *testing.T, status *batchv1.JobStatus) {
 	assert.NilError(t, internal.Convert_v1_JobStatus_To_batch_JobStatus(o.job.Status.DeepCopy(), &o.internal.Status, nil))
 }
 
-// put writes a status as PUT /status does, over JSON, and stores it if it is taken.
+// put writes a status like PUT /status, over JSON, and stores it if it is accepted.
 func (o *object) put(t *testing.T, status *batchv1.JobStatus) field.ErrorList {
 	t.Helper()
 	wire := overTheWire(t, status)
@@ -87,8 +87,8 @@ func (o *object) put(t *testing.T, status *batchv1.JobStatus) field.ErrorList {
 	ctx := statusRequest(t.Context())
 	strategy.StatusStrategy.PrepareForUpdate(ctx, next, o.internal)
 	errs := strategy.StatusStrategy.ValidateUpdate(ctx, next, o.internal)
-	// The rules that stand in the types as tags, which an API server of 1.37 or later
-	// holds against any write, to whichever part of a Job.
+	// The rules that the types have as tags, which an API server of 1.37 or later checks for every
+	// write to any part of a Job.
 	config := strategy.StatusStrategy.DeclarativeValidationConfig(ctx, next, o.internal)
 	errs = strategy.StatusStrategy.ValidateDeclaratively(ctx, next, o.internal, errs, operation.Update, config)
 	if o.server != (server{}) {
@@ -101,15 +101,15 @@ func (o *object) put(t *testing.T, status *batchv1.JobStatus) field.ErrorList {
 	return errs
 }
 
-// statusRequest is that of a write to the status of a Job.
+// statusRequest returns the context of a write to the status of a Job.
 func statusRequest(ctx context.Context) context.Context {
 	return request.WithRequestInfo(ctx, &request.RequestInfo{
 		IsResourceRequest: true, Verb: "update", APIGroup: batchv1.GroupName, APIVersion: "v1", Resource: "jobs", Subresource: "status",
 	})
 }
 
-// older makes of the current server's judgement that of an older one, with what
-// is known to have been different.
+// older converts the errors of the current server to those of an older one, with the known
+// differences.
 func (s server) older(errs field.ErrorList, next, stored *batch.Job) field.ErrorList {
 	if s.minor != 0 && s.minor < 31 {
 		// A Complete Job needed SuccessCriteriaMet from 1.31 on.
@@ -124,9 +124,8 @@ func (s server) older(errs field.ErrorList, next, stored *batch.Job) field.Error
 	})...)
 }
 
-// unextended are rules 24 and 25, which 1.37 has no code for any more: before 1.31,
-// SuccessCriteriaMet was for Indexed Jobs with a success policy, unless it was there
-// already.
+// unextended checks rules 24 and 25, which 1.37 does not have any more: before 1.31,
+// SuccessCriteriaMet was for Indexed Jobs with a success policy, unless it was set already.
 func unextended(next, stored *batch.Job) (errs field.ErrorList) {
 	isMet := func(job *batch.Job) bool {
 		return batchvalidation.IsConditionTrue(job.Status.Conditions, batch.JobSuccessCriteriaMet)
@@ -144,7 +143,7 @@ func unextended(next, stored *batch.Job) (errs field.ErrorList) {
 	return errs
 }
 
-// overTheWire is a status as it is read back after it was written.
+// overTheWire returns a status as it is read back after it was written.
 func overTheWire(t *testing.T, status *batchv1.JobStatus) *batchv1.JobStatus {
 	t.Helper()
 	data, err := json.Marshal(status)

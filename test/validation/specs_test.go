@@ -10,23 +10,23 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// epoch is when the first thing happens in every history.
+// epoch is the start of every history.
 func epoch() time.Time { return time.Date(2026, 8, 14, 9, 0, 0, 0, time.UTC).Local() }
 
 // owner is the managedBy of every origin.
 const owner = "jobmanagedby.github.io/dispatch"
 
-// dice are where chance comes from: a seed, or a fuzzer.
+// dice is the source of random choices: a seed, or a fuzzer.
 type dice struct{ *rand.Rand }
 
 func (d dice) oneIn(n int) bool { return d.IntN(n) == 0 }
 
-// some is a number from least to most.
+// some returns a number from least to most.
 func (d dice) some(least, most int) int32 { return int32(least + d.IntN(most-least+1)) }
 
 func oneOf[T any](d dice, choices ...T) T { return choices[d.IntN(len(choices))] }
 
-// job makes up an origin, as its user writes it.
+// job generates an origin, as its user writes it.
 func (d dice) job() *batchv1.Job {
 	job := &batchv1.Job{
 		ObjectMeta: metav1.ObjectMeta{
@@ -63,12 +63,12 @@ func (d dice) job() *batchv1.Job {
 	return job
 }
 
-// indexed makes a spec one of pods that each have an index.
+// indexed gives the Pods of a spec indexes.
 func (d dice) indexed(spec *batchv1.JobSpec) {
 	spec.CompletionMode = ptr.To(batchv1.IndexedCompletion)
 	spec.Completions = ptr.To(d.some(0, 9))
 	if !d.oneIn(3) {
-		// An elastic one, which may be scaled.
+		// An elastic Job, which may be scaled.
 		spec.Parallelism = spec.Completions
 	}
 	if d.oneIn(3) {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// sync is what the Job controller does when something about a Job has changed.
+// sync is what the Job controller does after a change of a Job.
 func (c *controller) sync() {
 	c.status = *c.mirror.job.Status.DeepCopy()
 	s := &c.status
@@ -43,7 +43,7 @@ func (c *controller) sync() {
 	c.write()
 }
 
-// drain goes on counting for a Job that was ended too early, if the worker does.
+// drain continues to count for a Job that was ended too early, if the worker does.
 func (c *controller) drain() {
 	s := &c.status
 	late := ptr.Deref(s.Terminating, 0) > 0 || len(s.UncountedTerminatedPods.Failed)+len(s.UncountedTerminatedPods.Succeeded) > 0
@@ -66,7 +66,7 @@ func (c *controller) suspend() {
 	}
 }
 
-// prune forgets the indexes that a Job does not have any more since it was scaled.
+// prune removes the indexes that a Job does not have any more since it was scaled.
 func (c *controller) prune() {
 	if !c.indexed() {
 		return
@@ -86,8 +86,8 @@ func (c *controller) prune() {
 	}
 }
 
-// account counts the pods that ended, in the two steps of the real controller:
-// their UIDs are stored before the counters are.
+// account counts the ended Pods, in the two steps of the real controller: it stores their UIDs
+// before the counters.
 func (c *controller) account() {
 	uncounted := c.status.UncountedTerminatedPods
 	c.status.Succeeded += int32(len(uncounted.Succeeded))
@@ -129,7 +129,7 @@ func (c *controller) action() batchv1.PodFailurePolicyAction {
 func (c *controller) ignores() bool { return c.action() == batchv1.PodFailurePolicyActionIgnore }
 func (c *controller) fatal() bool   { return c.action() == batchv1.PodFailurePolicyActionFailJob }
 
-// verdict is the reason for which the Job ends, "" while it does not.
+// verdict returns the reason for which the Job ends, "" while it does not.
 func (c *controller) verdict() string {
 	s, spec := &c.status, c.spec()
 	succeeded := s.Succeeded + int32(len(s.UncountedTerminatedPods.Succeeded))
@@ -158,8 +158,8 @@ func (c *controller) verdict() string {
 	return ""
 }
 
-// end stops what runs and ends the Job: at once, as workers before 1.31 do, or
-// announced, and when nothing is left.
+// end stops the running Pods and ends the Job: at once, like workers before 1.31, or announced, and
+// when no Pod is left.
 func (c *controller) end(reason string) {
 	decision, end := batchv1.JobFailureTarget, batchv1.JobFailed
 	if !c.has(batchv1.JobFailureTarget) && (reason == batchv1.JobReasonSuccessPolicy || reason == batchv1.JobReasonCompletionsReached) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// list writes indexes as a Job's status has them. It is not the projection's own.
+// list formats indexes like a Job's status. It is not the projection's own code.
 func list(indexes map[int]bool) string {
 	var runs []string
 	sorted := slices.Sorted(maps.Keys(indexes))
@@ -29,7 +29,7 @@ func list(indexes map[int]bool) string {
 	return strings.Join(runs, ",")
 }
 
-// describe is a status, or whatever it is, in one line.
+// describe formats a status or another value in one line.
 func describe(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -215,7 +215,7 @@ func compare(runs int, measurements ...measurement) (figs []figures.Figure, err 
 			first = median
 		} else {
 			figs = append(figs, figures.Figure{
-				What: m.name, Value: fmt.Sprintf("%.2f s", median), Beside: fmt.Sprintf("%s: %.2f s", measurements[0].name, first),
+				What: m.name, Value: fmt.Sprintf("%.2f s", median), Baseline: fmt.Sprintf("%s: %.2f s", measurements[0].name, first),
 				Is: median / first, Unit: "times as long",
 			})
 		}

@@ -15,9 +15,9 @@ import (
 type Figure struct {
 	// What is the name of the measurement, and Value the result in words.
 	What, Value string
-	// Beside is what it was compared to, in the same run, with that result in words; "" if it was
-	// not compared.
-	Beside string
+	// Baseline is the measurement that it was compared to, in the same run, with that result in
+	// words; "" if it was not compared.
+	Baseline string
 	// Is is the number for the goal, in Unit: a ratio, or a single figure.
 	Is   float64
 	Unit string
@@ -140,7 +140,7 @@ func (s *Section) write(b *strings.Builder) {
 		} else if f.Goal == 0 {
 			met = "-"
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %.3g %s | %s | %s |\n", f.What, f.Value, orNone(f.Beside), f.Is, f.Unit, f.goal(), met)
+		fmt.Fprintf(b, "| %s | %s | %s | %.3g %s | %s | %s |\n", f.What, f.Value, orNone(f.Baseline), f.Is, f.Unit, f.goal(), met)
 	}
 	for _, f := range s.Figures {
 		if !f.Met() && f.Why != "" {

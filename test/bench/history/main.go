@@ -71,7 +71,7 @@ func compare(ctx context.Context, set *clusters.Set, plugin, file string, runs, 
 	for _, what := range []string{history, sums} {
 		s.Figures = append(s.Figures,
 			figures.Figure{
-				What: what, Value: took[what].Seconds(), Beside: raw + ": " + took[raw].Seconds(),
+				What: what, Value: took[what].Seconds(), Baseline: raw + ": " + took[raw].Seconds(),
 				Is: took[what].Wall.Seconds() / took[raw].Wall.Seconds(), Unit: "times as long", Goal: 1.5, Why: "the machine was busy: both are read at once, and cut down while they arrive.",
 			},
 			figures.Figure{What: what + ": most memory at once", Value: fmt.Sprintf("%.0f MB", took[what].Megabytes()), Is: took[what].Megabytes(), Unit: "MB", Goal: 96, Why: "each row is kept until the last one has arrived, since the latest comes first."})

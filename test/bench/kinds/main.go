@@ -144,7 +144,7 @@ func (b *bench) compare(howMany, objects, contexts int, downloads []*downloads) 
 	for i := range measurements[1:] {
 		mid := median(samples[i+1])
 		s.Figures = append(s.Figures, figures.Figure{
-			What: measurements[i+1].name, Value: fmt.Sprintf("%.2f s", mid.wall.Seconds()), Beside: fmt.Sprintf("%s: %.2f s", measurements[0].name, first.wall.Seconds()),
+			What: measurements[i+1].name, Value: fmt.Sprintf("%.2f s", mid.wall.Seconds()), Baseline: fmt.Sprintf("%s: %.2f s", measurements[0].name, first.wall.Seconds()),
 			Is: mid.wall.Seconds() / first.wall.Seconds(), Unit: "times as long",
 		})
 	}

@@ -88,7 +88,7 @@ func run(ctx context.Context, programs, plugin, file string, runs, jobs int, onl
 	case "twenty":
 		return b.overMany(set, plugin, file, jobs)
 	}
-	return fmt.Errorf("there is nothing called %q to be measured", only)
+	return fmt.Errorf("no measurement is called %q", only)
 }
 
 // all measures everything except slow lines.
@@ -183,7 +183,7 @@ func listed(few, three, many map[string]measure.Sample, further int) []figures.F
 	figs := []figures.Figure{
 		timed(table, few[table], raw, few[raw], 1.25),
 		{
-			What: byKubectl, Value: few[byKubectl].Seconds(), Beside: table + ": " + few[table].Seconds(),
+			What: byKubectl, Value: few[byKubectl].Seconds(), Baseline: table + ": " + few[table].Seconds(),
 			Is: few[byKubectl].Wall.Seconds() / few[table].Wall.Seconds(), Unit: "times as long", Goal: 13, AtLeast: true,
 		},
 	}
@@ -193,7 +193,7 @@ func listed(few, three, many map[string]measure.Sample, further int) []figures.F
 		goal float64
 	}{{table, few[table], 64}, {asJSON, few[asJSON], 72}, {atOnce, three[atOnce], 96}} {
 		figs = append(figs, figures.Figure{
-			What: f.what + ": most memory at once", Value: inMB(f.of), Beside: byKubectl + ": " + inMB(few[byKubectl]),
+			What: f.what + ": most memory at once", Value: inMB(f.of), Baseline: byKubectl + ": " + inMB(few[byKubectl]),
 			Is: f.of.Megabytes(), Unit: "MB", Goal: f.goal, Why: programItself,
 		})
 	}
@@ -213,9 +213,9 @@ func listed(few, three, many map[string]measure.Sample, further int) []figures.F
 const programItself = "about 45 MB are pages of the program itself, most of them Kubernetes' client libraries, which the kernel maps as they are run and may drop at any time; the rest is what was read."
 
 // timed returns the figure of a duration compared to another.
-func timed(what string, took measure.Sample, beside string, other measure.Sample, goal float64) figures.Figure {
+func timed(what string, took measure.Sample, baseline string, other measure.Sample, goal float64) figures.Figure {
 	return figures.Figure{
-		What: what, Value: took.Seconds(), Beside: beside + ": " + other.Seconds(),
+		What: what, Value: took.Seconds(), Baseline: baseline + ": " + other.Seconds(),
 		Is: took.Wall.Seconds() / other.Wall.Seconds(), Unit: "times as long", Goal: goal,
 	}
 }
@@ -248,7 +248,7 @@ func fill(ctx context.Context, kubeconfig, order string) error {
 	var from, to int
 	cluster, numbers, _ := strings.Cut(order, ",")
 	if _, err := fmt.Sscanf(numbers, "%d,%d", &from, &to); err != nil {
-		return fmt.Errorf("what to fill is CLUSTER,FROM,TO, not %q: %w", order, err)
+		return fmt.Errorf("fill takes CLUSTER,FROM,TO, not %q: %w", order, err)
 	}
 	config, err := (&clusters.Set{Kubeconfig: kubeconfig}).Config(cluster)
 	if err != nil {

@@ -105,7 +105,7 @@ func (b *bench) slowly(set *clusters.Set, plugin string) ([]figures.Figure, erro
 	// toxiproxy accepts connections at once, and delays only their data.
 	return append(figs, figures.Figure{
 		What: "ls -A -o name --no-headers: until the first row, without TCP's handshake", Value: fmt.Sprintf("%.2f s", took.Seconds()),
-		Beside: fmt.Sprintf("a round trip: %.2f s", longDistance.Seconds()), Is: math.Floor(took.Seconds() / longDistance.Seconds()), Unit: "round trips", Goal: 3,
+		Baseline: fmt.Sprintf("a round trip: %.2f s", longDistance.Seconds()), Is: math.Floor(took.Seconds() / longDistance.Seconds()), Unit: "round trips", Goal: 3,
 	}), nil
 }
 

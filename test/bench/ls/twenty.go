@@ -59,7 +59,7 @@ func (b *bench) ofTwenty(set *clusters.Set, plugin string) ([]figures.Figure, er
 	together := timed(all+", one of them dead, two slow", medians[all], slow, medians[slow], 1.2)
 	together.Why = "the clusters share the processors with what is measured."
 	return []figures.Figure{together, {
-		What: all + ": most memory at once", Value: inMB(medians[all]), Beside: slow + ": " + inMB(medians[slow]), Is: medians[all].Megabytes(), Unit: "MB",
+		What: all + ": most memory at once", Value: inMB(medians[all]), Baseline: slow + ": " + inMB(medians[slow]), Is: medians[all].Megabytes(), Unit: "MB",
 	}}, nil
 }
 

@@ -77,7 +77,7 @@ func (b *bench) watch(set *clusters.Set, plugin string) ([]figures.Figure, error
 		{What: what + "redraws", Value: fmt.Sprintf("%.1f", redraws), Is: redraws, Unit: "a second", Goal: 5},
 		{
 			What: what + "memory in its second half", Value: fmt.Sprintf("%.0f MB", float64(looks[2].resident)/1e6),
-			Beside: fmt.Sprintf("in its first half: %.0f MB", float64(looks[1].resident)/1e6), Is: growth, Unit: "MB more", Goal: 5,
+			Baseline: fmt.Sprintf("in its first half: %.0f MB", float64(looks[1].resident)/1e6), Is: growth, Unit: "MB more", Goal: 5,
 		},
 	}, nil
 }

@@ -42,7 +42,7 @@ func peakOf(cmd *exec.Cmd) (int64, error) {
 	}
 	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok || usage.Maxrss <= own.Maxrss {
-		return 0, fmt.Errorf("cannot tell how much memory %s took: the benchmark itself took more", cmd)
+		return 0, fmt.Errorf("cannot measure how much memory %s took: the benchmark itself took more", cmd)
 	}
 	return usage.Maxrss * 1024, nil
 }

@@ -73,9 +73,9 @@ func compare(ctx context.Context, set *clusters.Set, plugin, file string, runs, 
 		How:   fmt.Sprintf("%d of MultiKueue's Jobs wait for two workers, each with a Workload on all three clusters, of about 1.5 kB; downloads are of all clusters at once; medians of %d runs, taken in turn.", howMany, runs),
 	}
 	for _, f := range []struct {
-		what, beside  string
-		times, memory float64
-		why           string
+		what, baseline string
+		times, memory  float64
+		why            string
 	}{
 		{ls, ofManager, 1.5, 96, "which Jobs were claimed, and which cluster they were given to, is looked up one after the other."},
 		{trace, ofWorkloads, 1.5, 128, "it also reads all Jobs of the namespace, and judges these as check does, to say the same of this one."},
@@ -83,8 +83,8 @@ func compare(ctx context.Context, set *clusters.Set, plugin, file string, runs, 
 	} {
 		s.Figures = append(s.Figures,
 			figures.Figure{
-				What: f.what, Value: took[f.what].Seconds(), Beside: f.beside + ": " + took[f.beside].Seconds(),
-				Is: took[f.what].Wall.Seconds() / took[f.beside].Wall.Seconds(), Unit: "times as long", Goal: f.times, Why: f.why,
+				What: f.what, Value: took[f.what].Seconds(), Baseline: f.baseline + ": " + took[f.baseline].Seconds(),
+				Is: took[f.what].Wall.Seconds() / took[f.baseline].Wall.Seconds(), Unit: "times as long", Goal: f.times, Why: f.why,
 			},
 			figures.Figure{What: f.what + ": most memory at once", Value: fmt.Sprintf("%.0f MB", took[f.what].Megabytes()), Is: took[f.what].Megabytes(), Unit: "MB", Goal: f.memory, Why: "what was read of all Workloads is kept until the end."})
 	}
@@ -112,7 +112,7 @@ func download(ctx context.Context, set *clusters.Set, names []string, paths ...s
 	return all, err
 }
 
-// fill creates Jobs that wait for two workers without room.
+// fill creates Jobs that wait because two workers have no free quota.
 func fill(ctx context.Context, set *clusters.Set, howMany int) error {
 	kueues := map[string]*multikueue.Cluster{}
 	var config *rest.Config

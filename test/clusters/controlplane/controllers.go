@@ -63,25 +63,23 @@ const (
 	unhealthyZone    = 0.55
 )
 
-// managerOptions are those flags of kube-controller-manager that mean something
-// to the controllers here.
+// managerOptions are the flags of kube-controller-manager that affect the controllers here.
 type managerOptions struct {
 	kubeconfig string
 	qps        float32
 	burst      int
-	// How often nodes are looked at, and how long one may be silent.
+	// nodeMonitorPeriod is how often nodes are checked, nodeMonitorGrace how long one may be silent.
 	nodeMonitorPeriod, nodeMonitorGrace time.Duration
 }
 
-// unused are those that kwokctl gives as well: where to serve metrics, and to whom,
-// which nobody asks for here, and files of a CA and a key, which are in the kubeconfig
-// or for a controller that is not here.
+// unused are flags that kwokctl sets and no controller here needs: where to serve metrics and to
+// which users, and files of a CA and a key, which are in the kubeconfig or for another controller.
 var unused = []string{"authorization-always-allow-paths", "bind-address", "secure-port", "root-ca-file", "service-account-private-key-file"}
 
-// newControllerManagerCommand is kube-controller-manager with the controllers that
-// tests and the demo have a use for, each Kubernetes' own. The whole of it brings
-// the volume plugins, half a kubelet and 300 further packages, which take a minute
-// of compiling, and twenty informers more, which take memory in every cluster.
+// newControllerManagerCommand returns a kube-controller-manager with only those of its controllers
+// that tests and the demo need. The complete one adds the volume plugins, half a kubelet and 300
+// more packages, which take a minute to compile, and twenty more informers, which take memory in
+// every cluster.
 func newControllerManagerCommand() *cobra.Command {
 	o := managerOptions{}
 	cmd := &cobra.Command{
@@ -128,8 +126,8 @@ func (o *managerOptions) run(ctx context.Context) error {
 	return m.wait(ctx)
 }
 
-// manager is what the controllers share. They are made first, then the informers
-// that they have asked for are started, and then they run.
+// manager is what the controllers share. They are created first, then the informers that they
+// requested are started, and then they run.
 type manager struct {
 	options    *managerOptions
 	config     *rest.Config
@@ -165,8 +163,8 @@ func newManager(ctx context.Context, config *rest.Config, o *managerOptions) (*m
 	return m, nil
 }
 
-// named is the configuration of one controller's client. Its name is the end of
-// its user agent; what owns fields is called as this program is.
+// named returns the configuration of the client of one controller. Its name is the suffix of its
+// user agent; the field manager is the name of this program.
 func (m *manager) named(name string) *rest.Config {
 	return rest.AddUserAgent(rest.CopyConfig(m.config), name)
 }
@@ -195,7 +193,7 @@ func (m *manager) wait(ctx context.Context) error {
 	return running.Wait()
 }
 
-// resync differs from informer to informer, so that they do not all come at once.
+// resync differs for each informer, so that they do not all resync at once.
 func resync() time.Duration {
 	return time.Duration(float64(leastResync) * (1 + rand.Float64()))
 }
@@ -315,8 +313,7 @@ func (m *manager) quota(ctx context.Context) error {
 	return nil
 }
 
-// nodes takes from new nodes the taint that admission gives them, once kwok says
-// that they are ready.
+// nodes removes the taint that admission adds to new nodes, once kwok reports that they are ready.
 func (m *manager) nodes(ctx context.Context) error {
 	client, err := m.client("node-controller")
 	if err != nil {
@@ -338,8 +335,8 @@ func (m *manager) nodes(ctx context.Context) error {
 	return nil
 }
 
-// claims binds claims to the volumes that there are, and lets go of both when they
-// are deleted. Nothing makes volumes.
+// claims binds claims to existing volumes, and releases both when they are deleted. No controller
+// creates volumes.
 func (m *manager) claims(ctx context.Context) error {
 	client, err := m.client("persistent-volume-binder")
 	if err != nil {
@@ -367,7 +364,7 @@ func (m *manager) claims(ctx context.Context) error {
 	return nil
 }
 
-// roles is what makes view, edit and admin of their parts.
+// roles aggregates the roles view, edit and admin.
 func (m *manager) roles(context.Context) error {
 	client, err := m.client("clusterrole-aggregation-controller")
 	if err != nil {

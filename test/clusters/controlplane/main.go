@@ -1,6 +1,6 @@
-// Command controlplane is etcd and the Kubernetes control plane in one binary, so
-// that real clusters can be had from the Go module proxy alone.
-// The name it is called by picks the program; see install.sh for the links.
+// Command controlplane is etcd and the Kubernetes control plane in one binary, so that the Go
+// module proxy is enough for real clusters. The name under which it is called selects the program;
+// see install.sh for the links.
 package main
 
 import (
@@ -19,8 +19,7 @@ import (
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 )
 
-// programs are the commands that run under component-base's cli; etcd brings
-// a main of its own.
+// programs are the commands that run under component-base's cli; etcd has its own main.
 var programs = map[string]func() *cobra.Command{
 	"kube-apiserver":          apiserver.NewAPIServerCommand,
 	"kube-controller-manager": newControllerManagerCommand,

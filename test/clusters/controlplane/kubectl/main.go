@@ -1,5 +1,5 @@
-// Command kubectl is kubectl, by itself: tests call it thousands of times, and in one binary
-// with the control plane it takes twice as long to begin.
+// Command kubectl is kubectl in its own binary: tests call it thousands of times, and in one binary
+// with the control plane it takes twice as long to start.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// The control plane of an older version of Kubernetes, in one binary: API server,
-// controllers and scheduler. The name it is called by picks the program. Which version it
-// is, is all in go.mod: each version's folder has the same source.
+// The control plane of an older version of Kubernetes, in one binary: API server, controllers and
+// scheduler. The name under which it is called selects the program. Only go.mod determines the
+// version: the directory of each version has the same source.
 package main
 
 import (
