@@ -156,7 +156,7 @@ test-faults: build clusters ## Dispatch Jobs during faults; SEED=N repeats a sch
 # SKEW runs the tests that all versions can pass. It skips tests that need new features or a worker
 # that keeps managedBy. Kueue 0.19 needs a newer Kubernetes.
 SKEW := $(RACE_ENV) go test $(RACE) -count=1 -timeout 30m -parallel 16 -run '^Test(Skew|Scripts|Dispatch|Cancel|Preflight|Recreate|Trace|Two|Successive|StatusIsTrue|Logs)' \
-	-skip 'Gang|PreflightSurprises|DispatchFollowsTheUser|TraceOverLiveClusters|TraceTellsKueues|ForMultiKueue|LogsFindTheCluster|LogsFollow$$' ./test/e2e
+	-skip 'Gang|PreflightSurprises|DispatchFollowsTheUser|TraceOverLiveClusters|TraceShowsKueues|ForMultiKueue|LogsFindTheCluster|LogsFollow$$' ./test/e2e
 
 .PHONY: test-skew
 test-skew: build clusters kueue ## Test clusters of Kubernetes 1.31 to 1.37 together

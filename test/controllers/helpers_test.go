@@ -36,11 +36,11 @@ var (
 // Flags for the clusters of a test.
 const (
 	both = "--contexts=" + management + "," + worker
-	// delegated is for those of MultiKueue.
+	// delegated selects the clusters of MultiKueue.
 	delegated = "--contexts=" + manager + "," + worker
 )
 
-// inNamespace makes a namespace on both clusters.
+// inNamespace creates a namespace on both clusters.
 func inNamespace(t *testing.T, ns string) {
 	t.Helper()
 	for _, cluster := range []string{management, worker} {
@@ -50,7 +50,7 @@ func inNamespace(t *testing.T, ns string) {
 	}
 }
 
-// create makes an object, in YAML.
+// create creates an object, in YAML.
 func create(t *testing.T, cluster string, resource schema.GroupVersionResource, ns, text string) *unstructured.Unstructured {
 	t.Helper()
 	o := &unstructured.Unstructured{}
@@ -60,7 +60,7 @@ func create(t *testing.T, cluster string, resource schema.GroupVersionResource, 
 	return created
 }
 
-// patch changes an object by a merge patch, in YAML.
+// patch changes an object with a merge patch, in YAML.
 func patch(t *testing.T, cluster string, resource schema.GroupVersionResource, ns, name, text string) {
 	t.Helper()
 	change, err := yaml.YAMLToJSON([]byte(text))
@@ -69,7 +69,7 @@ func patch(t *testing.T, cluster string, resource schema.GroupVersionResource, n
 	assert.NilError(t, err)
 }
 
-// eventually waits until an object is as it should be; it is nil if it is not there.
+// eventually waits until an object meets a condition. It is nil if it does not exist.
 func eventually(t *testing.T, cluster string, resource schema.GroupVersionResource, ns, name string, is func(*unstructured.Unstructured) bool) *unstructured.Unstructured {
 	t.Helper()
 	var o *unstructured.Unstructured
@@ -90,7 +90,7 @@ func eventually(t *testing.T, cluster string, resource schema.GroupVersionResour
 
 func isAway(o *unstructured.Unstructured) bool { return o == nil }
 
-// hasCondition waits for a condition that is true.
+// hasCondition reports whether a condition is true.
 func hasCondition(condition string) func(*unstructured.Unstructured) bool {
 	return func(o *unstructured.Unstructured) bool {
 		if o == nil {
@@ -106,7 +106,7 @@ func hasCondition(condition string) func(*unstructured.Unstructured) bool {
 	}
 }
 
-// runs waits until that many pods of a namespace run on the worker.
+// runs waits until this many Pods of a namespace run on the worker.
 func runs(t *testing.T, ns string, want int) {
 	t.Helper()
 	runsOn(t, worker, ns, want)
@@ -131,7 +131,7 @@ func runsOn(t *testing.T, cluster, ns string, want int) {
 	assert.NilError(t, err, "%d pods run in %s, not %d", running, ns, want)
 }
 
-// letEnd has the pods of a namespace on the worker end, which would run for hours.
+// letEnd ends the Pods of a namespace on the worker, which would run for hours.
 func letEnd(t *testing.T, ns string) {
 	t.Helper()
 	list, err := dynamicClient(worker).Resource(pods).Namespace(ns).List(t.Context(), metav1.ListOptions{})
@@ -141,7 +141,7 @@ func letEnd(t *testing.T, ns string) {
 	}
 }
 
-// command is kubectl, with the plugin on PATH.
+// command returns a call of kubectl, with the plugin on PATH.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(set.Programs, "kubectl"), append([]string{"jobs-managedby"}, args...)...)
@@ -152,28 +152,28 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 // run runs the plugin.
 func run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	var out, told bytes.Buffer
+	var out, errOut bytes.Buffer
 	cmd := command(t, args...)
-	cmd.Stdout, cmd.Stderr = &out, &told
+	cmd.Stdout, cmd.Stderr = &out, &errOut
 	err := cmd.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	return out.String(), told.String(), cmd.ProcessState.ExitCode()
+	return out.String(), errOut.String(), cmd.ProcessState.ExitCode()
 }
 
 // read runs a command that prints a document.
 func read[T any](t *testing.T, args ...string) T {
 	t.Helper()
-	out, told, code := run(t, append(args, "-o", "json")...)
-	assert.Assert(t, code == 0 || code == 3, "%v: %d: %s", args, code, told)
+	out, errOut, code := run(t, append(args, "-o", "json")...)
+	assert.Assert(t, code == 0 || code == 3, "%v: %d: %s", args, code, errOut)
 	var document T
 	assert.NilError(t, json.Unmarshal([]byte(out), &document))
 	return document
 }
 
-// origins are what ls lists of a namespace as delegated, by name.
+// origins returns the delegated Jobs of a namespace that ls lists, by name.
 func origins(t *testing.T, contexts, ns string) map[string]inspect.Job {
 	t.Helper()
 	listed := map[string]inspect.Job{}
@@ -185,13 +185,13 @@ func origins(t *testing.T, contexts, ns string) map[string]inspect.Job {
 	return listed
 }
 
-// found is what check finds in a namespace as things stand.
+// found returns the current findings of check in a namespace.
 func found(t *testing.T, contexts, ns string) []inspect.Finding {
 	t.Helper()
 	return read[inspect.FindingList](t, "check", "--kinds", "all", "--grace", "0s", "-n", ns, contexts).Items
 }
 
-// codes are the codes of that, and where.
+// codes returns the codes of these findings, with their objects.
 func codes(t *testing.T, contexts, ns string) string {
 	t.Helper()
 	var all []string
@@ -201,7 +201,7 @@ func codes(t *testing.T, contexts, ns string) string {
 	return strings.Join(all, "\n")
 }
 
-// eventuallyFinds waits until check finds these codes, and no others.
+// eventuallyFinds waits until check finds exactly these codes.
 func eventuallyFinds(t *testing.T, contexts, ns, want string) {
 	t.Helper()
 	got := ""
@@ -209,8 +209,8 @@ func eventuallyFinds(t *testing.T, contexts, ns, want string) {
 	assert.Equal(t, got, want)
 }
 
-// way is what trace shows of the way, a line each: what, where, in which state.
-func way(t *testing.T, contexts, ns, name string) string {
+// chain returns the chain that trace shows, one line per hop: what, where, in which state.
+func chain(t *testing.T, contexts, ns, name string) string {
 	t.Helper()
 	var all []string
 	for _, h := range read[inspect.Trace](t, "trace", name, "-n", ns, contexts).Hops {
@@ -219,28 +219,28 @@ func way(t *testing.T, contexts, ns, name string) string {
 	return strings.Join(all, "\n")
 }
 
-// truth is what ls, trace and check tell, which has to be the same.
+// truth is what ls, trace and check must show.
 type truth struct {
-	// status is that of the origin, and way what trace shows of it.
+	// status is the status of the origin, and chain its chain in trace.
 	status delegation.Status
-	way    string
-	// codes are what check finds.
+	chain  string
+	// codes are the codes that check finds.
 	codes string
 }
 
-// tell checks what the commands tell of an object named train, as soon as they do.
-func (want truth) tell(t *testing.T, contexts, ns, name string) inspect.Job {
+// shownBy waits until the commands show this for an object named train.
+func (want truth) shownBy(t *testing.T, contexts, ns, name string) inspect.Job {
 	t.Helper()
 	var got truth
 	var origin inspect.Job
 	// A status is copied a moment after it was written.
 	_ = poll(t.Context(), func(context.Context) bool {
 		origin = origins(t, contexts, ns)["train"]
-		got = truth{status: origin.Status, way: way(t, contexts, ns, name), codes: codes(t, contexts, ns)}
+		got = truth{status: origin.Status, chain: chain(t, contexts, ns, name), codes: codes(t, contexts, ns)}
 		return got == want
 	})
 	assert.Equal(t, got.status, want.status)
-	assert.Equal(t, got.way, want.way)
+	assert.Equal(t, got.chain, want.chain)
 	assert.Equal(t, got.codes, want.codes)
 	return origin
 }

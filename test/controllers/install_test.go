@@ -17,10 +17,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/kinds"
 )
 
-// programs is the folder that install.sh filled.
+// programs is the directory that install.sh filled.
 const programs = "../../bin/controllers"
 
-// project is one whose controllers there are.
+// project is a project with controllers.
 type project string
 
 const (
@@ -41,8 +41,8 @@ func serve(ctx context.Context, cluster string, p project) error {
 	return kinds.InstallAll(ctx, config, crds)
 }
 
-// start runs the controllers of a project against a cluster that serves its kinds, and
-// has its API server ask their webhooks.
+// start runs the controllers of a project for a cluster that serves its kinds, and registers their
+// webhooks with its API server.
 func start(ctx context.Context, cluster string, p project) (*controller.Running, error) {
 	webhooks, err := kinds.Read(os.DirFS(filepath.Join(programs, string(p))), "webhooks")
 	if err != nil {
@@ -68,7 +68,7 @@ func start(ctx context.Context, cluster string, p project) (*controller.Running,
 	return r, nil
 }
 
-// refused is an object that the webhook of a project does not take.
+// refused returns an object that the webhook of a project refuses.
 func refused(p project) (schema.GroupVersionResource, *unstructured.Unstructured) {
 	resource, kind := jobSets, "JobSet"
 	spec := map[string]any{"network": map[string]any{"subdomain": "not_a_name"}}
@@ -83,7 +83,7 @@ func refused(p project) (schema.GroupVersionResource, *unstructured.Unstructured
 	return resource, o
 }
 
-// poll waits until something is so.
+// poll waits until a condition holds.
 func poll(ctx context.Context, is func(context.Context) bool) error {
 	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
 		return is(ctx), nil

@@ -16,8 +16,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// newJobSet makes a JobSet of a leader and two workers that is ours, in a namespace of
-// its own; annotations tell what becomes of its pods.
+// newJobSet creates a JobSet of a leader and two workers that is delegated to dispatch, in its own
+// namespace. Annotations determine the end of its Pods.
 func newJobSet(t *testing.T, ns, annotations string) *unstructured.Unstructured {
 	t.Helper()
 	t.Parallel()
@@ -42,8 +42,8 @@ const (
 	toFail     = forSeconds + `, test/outcome: fails`
 )
 
-// statusOf is the status of an object named train, without the pods of each Job, which
-// JobSet goes on counting when it is over.
+// statusOf returns the status of an object named train, without the Pod counts of each Job, which
+// JobSet still updates after the end.
 func statusOf(t *testing.T, cluster string, resource schema.GroupVersionResource, ns string) map[string]any {
 	t.Helper()
 	o, err := dynamicClient(cluster).Resource(resource).Namespace(ns).Get(t.Context(), "train", metav1.GetOptions{})
@@ -60,8 +60,8 @@ func sameEnd(t *testing.T, resource schema.GroupVersionResource, ns string) {
 	assert.DeepEqual(t, statusOf(t, management, resource, ns), statusOf(t, worker, resource, ns))
 }
 
-// jobSetWay is the way of a JobSet in a state, and of its mirror and pods.
-func jobSetWay(origin, mirror, pods string) string {
+// jobSetChain is the chain of a JobSet in a state, with its mirror and Pods.
+func jobSetChain(origin, mirror, pods string) string {
 	text := "JobSet/train management " + origin + "\nJobSet/train worker " + mirror
 	if pods != "" {
 		text += "\nPods/train worker " + pods
@@ -72,23 +72,23 @@ func jobSetWay(origin, mirror, pods string) string {
 func TestJobSetToItsEnd(t *testing.T) {
 	const ns = "end"
 	newJobSet(t, ns, forHours)
-	truth{delegation.Unclaimed, "JobSet/train management Unclaimed", "JM101 management"}.tell(t, both, ns, "jobset/train")
+	truth{delegation.Unclaimed, "JobSet/train management Unclaimed", "JM101 management"}.shownBy(t, both, ns, "jobset/train")
 	d := dispatches(t, ns, "jobset/train")
 	d.Expect(dispatch.MirrorCreated, "")
 	runs(t, ns, 3)
-	j := truth{delegation.Running, jobSetWay("Running", "Running", "3 Running"), ""}.tell(t, both, ns, "jobset/train")
+	j := truth{delegation.Running, jobSetChain("Running", "Running", "3 Running"), ""}.shownBy(t, both, ns, "jobset/train")
 	assert.Assert(t, len(j.Mirrors) == 1 && j.Mirrors[0].Context == worker && j.Dispatcher.Held, "%+v", j)
 	letEnd(t, ns)
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	sameEnd(t, jobSets, ns)
-	truth{delegation.Complete, jobSetWay("Complete", "Complete", "3 Completed"), ""}.tell(t, both, ns, "jobset/train")
+	truth{delegation.Complete, jobSetChain("Complete", "Complete", "3 Completed"), ""}.shownBy(t, both, ns, "jobset/train")
 }
 
 func TestJobSetThatFails(t *testing.T) {
 	const ns = "fails"
 	newJobSet(t, ns, toFail)
 	d := dispatches(t, ns, "jobset/train")
-	assert.Equal(t, d.End(), 5, d.Told.String())
+	assert.Equal(t, d.End(), 5, d.Stderr.String())
 	sameEnd(t, jobSets, ns)
 	assert.Equal(t, origins(t, both, ns)["train"].Status, delegation.Failed)
 	eventuallyFinds(t, both, ns, "")
@@ -103,15 +103,15 @@ func TestJobSetSuspendedAndResumed(t *testing.T) {
 	patch(t, management, jobSets, ns, "train", `{spec: {suspend: true}}`)
 	runs(t, ns, 0)
 	eventually(t, management, jobSets, ns, "train", hasCondition("Suspended"))
-	truth{delegation.Suspended, jobSetWay("Suspended", "Suspended", ""), ""}.tell(t, both, ns, "jobset/train")
+	truth{delegation.Suspended, jobSetChain("Suspended", "Suspended", ""), ""}.shownBy(t, both, ns, "jobset/train")
 	part := read[inspect.Trace](t, "trace", "job/train-leader-0", "-n", ns, both)
 	assert.Equal(t, part.State, inspect.StateSuspended)
 	assert.Equal(t, part.Message, "spec.suspend is true. JobSet train on worker made it.")
 	patch(t, management, jobSets, ns, "train", `{spec: {suspend: false}}`)
 	runs(t, ns, 3)
-	truth{delegation.Running, jobSetWay("Running", "Running", "3 Running"), ""}.tell(t, both, ns, "jobset/train")
+	truth{delegation.Running, jobSetChain("Running", "Running", "3 Running"), ""}.shownBy(t, both, ns, "jobset/train")
 	assert.NilError(t, d.Cmd.Process.Signal(syscall.SIGINT))
-	assert.Equal(t, d.End(), 130, d.Told.String())
+	assert.Equal(t, d.End(), 130, d.Stderr.String())
 }
 
 func TestJobSetWhoseOriginIsDeleted(t *testing.T) {
@@ -121,7 +121,7 @@ func TestJobSetWhoseOriginIsDeleted(t *testing.T) {
 	d.Expect(dispatch.MirrorCreated, "")
 	runs(t, ns, 3)
 	assert.NilError(t, dynamicClient(management).Resource(jobSets).Namespace(ns).Delete(t.Context(), "train", metav1.DeleteOptions{}))
-	assert.Equal(t, d.End(), 1, d.Told.String())
+	assert.Equal(t, d.End(), 1, d.Stderr.String())
 	eventually(t, worker, jobSets, ns, "train", isAway)
 	eventuallyFinds(t, both, ns, "")
 }
@@ -134,16 +134,16 @@ func TestJobSetWhoseDispatcherIsKilled(t *testing.T) {
 	assert.NilError(t, d.Cmd.Process.Kill())
 	d.End()
 	eventually(t, worker, jobSets, ns, "train", hasCondition("Completed"))
-	// At first nobody has copied its end, and once its Lease has run out, nobody will. It
-	// is written anew, as by a dispatcher that would hold it for a second.
+	// At first its end is not copied yet. Once its Lease has expired, no dispatcher will copy it.
+	// The Lease is written again, like that of a dispatcher that holds it for a second.
 	kind, _ := delegation.KindNamed("jobset")
 	patch(t, management, leases, ns, kind.LeaseName("train"), `{spec: {leaseDurationSeconds: 1}}`)
 	eventuallyFinds(t, both, ns, "JM202 management")
-	assert.Assert(t, strings.HasPrefix(way(t, both, ns, "jobset/train"), "JobSet/train management "), way(t, both, ns, "jobset/train"))
-	assert.Assert(t, strings.HasSuffix(way(t, both, ns, "jobset/train"), "\nJobSet/train worker Complete\nPods/train worker 3 Completed"), way(t, both, ns, "jobset/train"))
+	assert.Assert(t, strings.HasPrefix(chain(t, both, ns, "jobset/train"), "JobSet/train management "), chain(t, both, ns, "jobset/train"))
+	assert.Assert(t, strings.HasSuffix(chain(t, both, ns, "jobset/train"), "\nJobSet/train worker Complete\nPods/train worker 3 Completed"), chain(t, both, ns, "jobset/train"))
 	d = dispatches(t, ns, "jobset/train")
 	assert.Equal(t, d.Expect(dispatch.MirrorFound, "").Mirror.UID, made.Mirror.UID)
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	sameEnd(t, jobSets, ns)
-	truth{delegation.Complete, jobSetWay("Complete", "Complete", "3 Completed"), ""}.tell(t, both, ns, "jobset/train")
+	truth{delegation.Complete, jobSetChain("Complete", "Complete", "3 Completed"), ""}.shownBy(t, both, ns, "jobset/train")
 }

@@ -37,13 +37,13 @@ var (
 	multiKueue *kueue.MultiKueue
 )
 
-// TestMain makes commands of this test binary, so that kubectl finds the plugin on PATH.
+// TestMain makes this test binary available as commands, so that kubectl finds the plugin on PATH.
 func TestMain(m *testing.M) {
 	plugin := func() { os.Exit(cmd.Run(util.ThisProcess())) }
 	testscript.Main(withControllers{m}, map[string]func(){"kubectl-jobs_managedby": plugin})
 }
 
-// withControllers runs the tests with clusters around them.
+// withControllers starts clusters and runs the tests.
 type withControllers struct{ m *testing.M }
 
 func (w withControllers) Run() int {

@@ -30,7 +30,8 @@ type queued struct {
 	kind     string
 	// pods is how many Pods it has, with one CPU each.
 	pods int
-	// parts are the objects that the controllers on the worker make, and what makes each.
+	// parts are the objects that the controllers on the worker create, and the kinds that create
+	// them.
 	parts map[string]string
 	// submit creates an object named train with the queue label, and without managedBy.
 	submit func(t *testing.T, ns, annotations string)
@@ -115,7 +116,7 @@ spec:
 `)
 }
 
-// look is what the commands show of a delegated object, and of its mirror if it has one.
+// look is what the commands show for a delegated object and its mirror.
 type look struct {
 	status delegation.Status
 	state  inspect.JobState
@@ -193,7 +194,7 @@ spec: {parallelism: 4, template: %s}
 		}))
 		runs(t, ns, q.pods)
 		q.shows(t, ns, isRunning)
-		q.partsLeadToIt(t, ns)
+		q.partsPointToIt(t, ns)
 		q.logsAreRead(t, ns)
 
 		letEnd(t, ns)
@@ -203,8 +204,9 @@ spec: {parallelism: 4, template: %s}
 	})
 }
 
-// partsLeadToIt checks that the parts of a mirror are no Jobs of their own, and lead to it.
-func (q queued) partsLeadToIt(t *testing.T, ns string) {
+// partsPointToIt checks that the parts of a mirror are no Jobs of their own, and point to the
+// mirror.
+func (q queued) partsPointToIt(t *testing.T, ns string) {
 	t.Helper()
 	for part, maker := range q.parts {
 		trace := read[inspect.Trace](t, "trace", part, "-n", ns, delegated)
@@ -219,8 +221,8 @@ func (q queued) logsAreRead(t *testing.T, ns string) {
 	file := filepath.Join(t.TempDir(), "log")
 	assert.NilError(t, podlogs.Append(file, time.Now(), "epoch 1"))
 	assert.NilError(t, podlogs.OfNamespaces(t.Context(), dynamicClient(worker), ns, []string{ns}, podlogs.Log{File: file}))
-	out, told, code := run(t, "logs", q.name(), "-n", ns, delegated)
-	assert.Equal(t, code, 0, told)
+	out, errOut, code := run(t, "logs", q.name(), "-n", ns, delegated)
+	assert.Equal(t, code, 0, errOut)
 	assert.Equal(t, strings.Count(out, "epoch 1"), q.pods, out)
 }
 
@@ -272,7 +274,7 @@ func TestMultiKueueDeleted(t *testing.T) {
 	})
 }
 
-// TestMultiKueueNeverFits: what exceeds the quota of every worker is a finding.
+// TestMultiKueueNeverFits: an object that exceeds the quota of every worker is a finding.
 func TestMultiKueueNeverFits(t *testing.T) {
 	eachQueued(t, "never", func(t *testing.T, q queued, ns string) {
 		t.Helper()

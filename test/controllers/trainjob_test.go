@@ -12,9 +12,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 )
 
-// newTrainJob makes a TrainJob of two nodes, delegated to MultiKueue, since its API takes
-// no other owner, in a namespace of its own; annotations tell what becomes of its pods.
-// The clusters have the runtime that it names.
+// newTrainJob creates a TrainJob of two nodes, delegated to MultiKueue, because its API accepts no
+// other owner, in its own namespace. Annotations determine the end of its Pods. The clusters have
+// the runtime that it names.
 func newTrainJob(t *testing.T, ns, annotations string, clusters ...string) {
 	t.Helper()
 	inNamespace(t, ns)
@@ -51,9 +51,9 @@ spec:
 `, delegation.MultiKueue))
 }
 
-// trainJobWay is the way of a TrainJob in a state, and of its mirror and pods.
-func trainJobWay(origin, mirror, pods string) string {
-	return strings.ReplaceAll(jobSetWay(origin, mirror, pods), "JobSet/", "TrainJob/")
+// trainJobChain is the chain of a TrainJob in a state, with its mirror and Pods.
+func trainJobChain(origin, mirror, pods string) string {
+	return strings.ReplaceAll(jobSetChain(origin, mirror, pods), "JobSet/", "TrainJob/")
 }
 
 // TestTrainJob: on a management cluster without Kueue, MultiKueue's TrainJobs are dispatched to the
@@ -67,11 +67,11 @@ func TestTrainJob(t *testing.T) {
 	d := dispatches(t, ns, "trainjob/train", "--as-multikueue")
 	d.Expect(dispatch.MirrorCreated, "")
 	runs(t, ns, 2)
-	truth{delegation.Running, trainJobWay("Running", "Running", "2 Running"), ""}.tell(t, both, ns, "trainjob/train")
+	truth{delegation.Running, trainJobChain("Running", "Running", "2 Running"), ""}.shownBy(t, both, ns, "trainjob/train")
 	letEnd(t, ns)
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	sameEnd(t, trainJobs, ns)
-	truth{delegation.Complete, trainJobWay("Complete", "Complete", "2 Completed"), ""}.tell(t, both, ns, "trainjob/train")
+	truth{delegation.Complete, trainJobChain("Complete", "Complete", "2 Completed"), ""}.shownBy(t, both, ns, "trainjob/train")
 }
 
 // TestTrainJobWithoutItsRuntime: dispatch reports what a webhook of the worker refuses, here

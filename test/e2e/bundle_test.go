@@ -36,19 +36,19 @@ import (
 // code.
 func run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	var told bytes.Buffer
+	var errOut bytes.Buffer
 	cmd := command(t, append([]string{"jobs-managedby"}, args...)...)
-	cmd.Stderr = &told
+	cmd.Stderr = &errOut
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	return string(out), told.String(), cmd.ProcessState.ExitCode()
+	return string(out), errOut.String(), cmd.ProcessState.ExitCode()
 }
 
-// TestBundleIsTheFleet: what ls shows of a fleet, all that is wrong with it
-// included, it shows of the fleet's snapshot, byte for byte.
+// TestBundleIsTheFleet: for a snapshot, ls prints exactly what it prints for the fleet, errors
+// included.
 func TestBundleIsTheFleet(t *testing.T) {
 	const ns = "bundle"
 	queued := fixture.ManagedBy(string(delegation.MultiKueue))
@@ -67,9 +67,9 @@ func TestBundleIsTheFleet(t *testing.T) {
 	claim.SetAPIVersion("kueue.x-k8s.io/v1beta2")
 	create1(t, worker1, "workloads", ns, claim)
 
-	// Somebody may see a part of it only.
+	// A user who may read only a part of it.
 	allow(t, client(t, management), ns, "bundle-jobs-only", "batch", "jobs")
-	t.Run("as it is", func(t *testing.T) {
+	t.Run("unchanged fleet", func(t *testing.T) {
 		for _, tt := range []struct {
 			args []string
 			code int
@@ -77,21 +77,22 @@ func TestBundleIsTheFleet(t *testing.T) {
 			{args: []string{"-A", "--all-contexts", "--context-timeout", "10s"}, code: 4},
 			{args: []string{"-A", "--contexts", "management,worker-*", "--context-timeout", "5m"}},
 			{args: []string{"-n", ns, "--contexts", "worker-1,nobody"}, code: 4},
-			// That nobody and management have one address does not make them one cluster.
+			// The contexts nobody and management have the same address, but that does not prove
+			// that they are the same cluster.
 			{args: []string{"-n", ns, "--contexts", "worker-1,management,nobody"}, code: 4},
 			{args: []string{"-n", ns, "--context", management, "--as", "bundle-jobs-only"}},
 		} {
 			t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
 				t.Parallel()
 				var live, dir string
-				// Others' Jobs may still be moving.
+				// Jobs of other tests may still change.
 				assert.NilError(t, poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
 					dir = filepath.Join(t.TempDir(), "new")
 					before, _, code := run(t, append([]string{"ls", "-o", "json"}, tt.args...)...)
 					assert.Equal(t, code, tt.code)
-					_, told, code := run(t, append([]string{"snapshot", dir}, tt.args...)...)
-					if code != tt.code && !strings.Contains(told, "cannot read") {
-						t.Fatalf("exit code %d: %s", code, told)
+					_, errOut, code := run(t, append([]string{"snapshot", dir}, tt.args...)...)
+					if code != tt.code && !strings.Contains(errOut, "cannot read") {
+						t.Fatalf("exit code %d: %s", code, errOut)
 					}
 					live, _, _ = run(t, append([]string{"ls", "-o", "json"}, tt.args...)...)
 					return live == before, nil
@@ -107,7 +108,7 @@ func TestBundleIsTheFleet(t *testing.T) {
 		}
 	})
 
-	t.Run("the state of then", func(t *testing.T) {
+	t.Run("the earlier state", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "new")
 		out, _, code := run(t, "snapshot", dir, "-n", ns, "--context", management)
 		assert.Equal(t, code, 0)
@@ -121,13 +122,13 @@ func TestBundleIsTheFleet(t *testing.T) {
 		assert.Equal(t, code, 0)
 		assert.Equal(t, after, before)
 		assert.Assert(t, contains(after, "suspended"))
-		_, told, _ := run(t, "ls", "--from", dir, "-A")
-		assert.Assert(t, contains(told, "note: the snapshot of context \"management\" has only namespace "+ns), "%s", told)
+		_, errOut, _ := run(t, "ls", "--from", dir, "-A")
+		assert.Assert(t, contains(errOut, "note: the snapshot of context \"management\" has only namespace "+ns), "%s", errOut)
 	})
 }
 
-// TestBundleHoldsNoSecrets: of the kubeconfigs that MultiKueue keeps in Secrets
-// nothing that opens anything reaches the disk.
+// TestBundleHoldsNoSecrets: no credentials of the kubeconfigs that MultiKueue keeps in Secrets
+// reach the disk.
 func TestBundleHoldsNoSecrets(t *testing.T) {
 	serving(t, alone, worker2)
 	crd := strings.NewReplacer("workload", "multikueuecluster", "Workload", "MultiKueueCluster", "Namespaced", "Cluster").Replace(workloadCRD)
@@ -148,8 +149,8 @@ func TestBundleHoldsNoSecrets(t *testing.T) {
 	assert.NilError(t, err)
 
 	dir := filepath.Join(t.TempDir(), "new")
-	_, told, code := run(t, "snapshot", dir, "-A", "--context", worker2, "--context-timeout", "5m")
-	assert.Equal(t, code, 0, "%s", told)
+	_, errOut, code := run(t, "snapshot", dir, "-A", "--context", worker2, "--context-timeout", "5m")
+	assert.Equal(t, code, 0, "%s", errOut)
 	all := ""
 	assert.NilError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -175,7 +176,7 @@ func TestBundleHoldsNoSecrets(t *testing.T) {
 	}
 }
 
-// TestBundleInterrupted: who is interrupted leaves nothing behind.
+// TestBundleInterrupted: an interrupted snapshot leaves no files.
 func TestBundleInterrupted(t *testing.T) {
 	t.Parallel()
 	p := newProxy(t)
@@ -201,7 +202,7 @@ func TestBundleInterrupted(t *testing.T) {
 	select {
 	case <-reached:
 	case <-time.After(poll.Limit):
-		t.Fatal("pods were never asked for")
+		t.Fatal("no request for pods was seen")
 	}
 	assert.NilError(t, cmd.Process.Signal(syscall.SIGINT))
 	_ = cmd.Wait()
@@ -211,7 +212,7 @@ func TestBundleInterrupted(t *testing.T) {
 	assert.Equal(t, len(left), 0, fmt.Sprint(left))
 }
 
-// installCRD installs a kind for as long as a test runs.
+// installCRD installs a kind until the test ends.
 func installCRD(t *testing.T, cluster, text string) {
 	t.Helper()
 	var crd unstructured.Unstructured

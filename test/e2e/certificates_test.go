@@ -29,13 +29,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
-// credentialProgram is a credential plugin that hands out client certificates of a
-// cluster's own authority, which are good for some seconds:
+// credentialProgram is a credential plugin that issues client certificates of a cluster's own
+// authority, valid for some seconds:
 //
 //	e2e-credential AUTHORITY SECONDS STOP
 //
-// It says when they end where SECONDS has a point, and else leaves that to the server. From
-// when there is a file STOP it has none to give.
+// It prints when they expire if SECONDS has a decimal point; otherwise the server reports that.
+// Once the file STOP exists, it issues none.
 const credentialProgram = "e2e-credential"
 
 func printCredential() {
@@ -91,8 +91,8 @@ func newCredential(authority, lasts string) (*clientauthenticationv1.ExecCredent
 	}, nil
 }
 
-// withCertificates makes a kubeconfig in which certificates for both clusters of a dispatch
-// come from a credential plugin, until there is a file stop.
+// withCertificates returns a kubeconfig in which certificates for both clusters of a dispatch come
+// from a credential plugin, until the file stop exists.
 func withCertificates(t *testing.T, lasts map[string]string) (kubeconfig, stop string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -110,21 +110,22 @@ func withCertificates(t *testing.T, lasts map[string]string) (kubeconfig, stop s
 	return kubeconfig, stop
 }
 
-// TestDispatchOutlivesItsCredentials: certificates that are good for some seconds, of which
-// the server says so on one side, and the credential plugin on the other.
+// TestDispatchOutlivesItsCredentials: certificates are valid for some seconds. The server reports
+// the expiry on one side, the credential plugin on the other.
 func TestDispatchOutlivesItsCredentials(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-credentials"
 	origin(t, ns, "train", fixture.Pods(2), fixture.RunsFor("40s"))
 	kubeconfig, _ := withCertificates(t, map[string]string{management: "12", worker1: "12.0"})
 	d := dispatches(t, ns, "train", "--kubeconfig", kubeconfig)
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	sameEnd(t, ns, "train")
 	assert.Equal(t, d.Count(dispatch.LeaseLost), 0, "%v", d.Seen)
 }
 
-// TestDispatchWithoutCredentials: they end, and there are none for a while. It is said what to
-// do, the Job keeps running, nothing is lost; and with new ones all goes on.
+// TestDispatchWithoutCredentials: credentials expire, and there are no new ones for a while. The
+// output says what to do, the Job keeps running, and nothing is lost. With new credentials, the
+// dispatch continues.
 func TestDispatchWithoutCredentials(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-logged-out"
@@ -141,19 +142,20 @@ func TestDispatchWithoutCredentials(t *testing.T) {
 	assert.Equal(t, jobOf(t, management, ns, "train").Status.Succeeded, int32(0))
 
 	assert.NilError(t, os.Remove(stop))
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	sameEnd(t, ns, "train")
 	assert.Equal(t, string(jobOf(t, worker1, ns, "train").UID), made.Mirror.UID)
 
-	// Who has none to begin with is told so, and nothing is made.
+	// A user without any credentials gets the error at once, and nothing is created.
 	origin(t, ns, "never")
 	assert.NilError(t, os.WriteFile(stop, nil, 0o600))
 	d = dispatches(t, ns, "never", "--kubeconfig", kubeconfig)
 	assert.Equal(t, d.End(), 1)
-	assert.Assert(t, contains(d.Told.String(), management, "Log in again"), d.Told.String())
+	assert.Assert(t, contains(d.Stderr.String(), management, "Log in again"), d.Stderr.String())
 	assert.Assert(t, jobOf(t, worker1, ns, "never") == nil)
 
-	// Who is interrupted while there are none leaves what it cannot reach, and says so.
+	// A dispatch that is interrupted without credentials leaves the mirror that it cannot reach,
+	// and says so.
 	assert.NilError(t, os.Remove(stop))
 	origin(t, ns, "left", fixture.RunsFor("1h"))
 	d = dispatches(t, ns, "left", "--kubeconfig", kubeconfig, "--on-interrupt", "delete")
@@ -161,8 +163,8 @@ func TestDispatchWithoutCredentials(t *testing.T) {
 	assert.NilError(t, os.WriteFile(stop, nil, 0o600))
 	d.Until("word of the credentials", func(e dispatch.Event) bool { return contains(e.Message, "Log in again") })
 	d.Signal(syscall.SIGTERM)
-	assert.Equal(t, d.End(), 143, d.Told.String())
-	// Whether it is "left" or "keeps running" depends on which request is the first without.
+	assert.Equal(t, d.End(), 143, d.Stderr.String())
+	// "left" or "keeps running" depends on which request is the first without credentials.
 	assert.Assert(t, contains(d.Seen[len(d.Seen)-1].Message, "its mirror on "+worker1, "Log in again"), "%v", d.Seen)
 	assert.Assert(t, jobOf(t, worker1, ns, "left") != nil)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// check runs the plugin and returns what it finds as things stand, by code.
+// check runs the command check and returns its findings by code.
 func check(t *testing.T, args ...string) map[string]inspect.Finding {
 	t.Helper()
 	return checkWithGrace(t, "0s", args...)
@@ -41,7 +41,7 @@ func checkWithGrace(t *testing.T, grace string, args ...string) map[string]inspe
 	return found
 }
 
-// eventuallyFinds waits until check finds just these codes.
+// eventuallyFinds waits until check finds exactly these codes.
 func eventuallyFinds(t *testing.T, want []string, args ...string) map[string]inspect.Finding {
 	t.Helper()
 	var found map[string]inspect.Finding
@@ -57,15 +57,14 @@ func eventuallyFinds(t *testing.T, want []string, args ...string) map[string]ins
 	return found
 }
 
-// healthyKubeconfig is a flag for a kubeconfig of nothing but the healthy
-// contexts: where there are others that were not asked, an orphan's origin may be
-// there.
+// healthyKubeconfig returns the flag for a kubeconfig with only the healthy contexts: the origin of
+// an orphan may be in a context that is not read.
 func healthyKubeconfig(t *testing.T) string {
 	t.Helper()
 	return kubeconfigOf(t, management, worker1, worker2)
 }
 
-// kubeconfigOf is a flag for a kubeconfig of these contexts alone.
+// kubeconfigOf returns the flag for a kubeconfig with only these contexts.
 func kubeconfigOf(t *testing.T, contexts ...string) string {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(set.Kubeconfig)

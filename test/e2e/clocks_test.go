@@ -17,10 +17,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/dispatching"
 )
 
-// clockAhead, set to a duration, has the clock of the plugin be ahead of that of all others.
+// clockAhead is a variable with a duration by which the clock of the plugin is ahead of all others.
 const clockAhead = "E2E_CLOCK_AHEAD"
 
-// shiftedClock is a clock that was set wrongly.
+// shiftedClock is a clock with the wrong time.
 type shiftedClock struct {
 	clock.RealClock
 	ahead time.Duration
@@ -30,7 +30,7 @@ func (c shiftedClock) Now() time.Time { return time.Now().Add(c.ahead) }
 
 func (c shiftedClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// thisProcess is the environment of the plugin where this binary is called by its name.
+// thisProcess returns the environment of the plugin if this binary runs under its name.
 func thisProcess() util.Environment {
 	env := util.ThisProcess()
 	if text := os.Getenv(clockAhead); text != "" {
@@ -61,9 +61,10 @@ func dispatchesAhead(t *testing.T, ahead, ns, name string) *dispatching.Process 
 	return dispatching.Start(t, cmd)
 }
 
-// TestClocksThatDiffer: two dispatchers whose clocks are hours apart, neither of which is that
-// of the clusters, turn each other away and take over from each other by what they see
-// happen; and what is shown is right by the clusters' clocks, or said.
+// TestClocksThatDiffer: the clocks of two dispatchers are hours apart, and differ from those of the
+// clusters. Each refuses to take over from the other while it is alive, and does so afterwards, by
+// the changes that it observes. Output is correct by the clocks of the clusters, or says whose
+// clock it is.
 func TestClocksThatDiffer(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ ns, one, other string }{
@@ -75,11 +76,11 @@ func TestClocksThatDiffer(t *testing.T) {
 			first := dispatchesAhead(t, tt.one, tt.ns, "train")
 			made := first.Expect(dispatch.MirrorCreated, "train")
 			eventuallyJob(t, management, tt.ns, "train", isReady)
-			turnedAway := dispatchesAhead(t, tt.other, tt.ns, "train")
-			assert.Equal(t, turnedAway.End(), 1, turnedAway.Told.String())
-			assert.Assert(t, contains(turnedAway.Told.String(), "is dispatching it already", "by their clock"), turnedAway.Told.String())
+			refused := dispatchesAhead(t, tt.other, tt.ns, "train")
+			assert.Equal(t, refused.End(), 1, refused.Stderr.String())
+			assert.Assert(t, contains(refused.Stderr.String(), "is dispatching it already", "by their clock"), refused.Stderr.String())
 
-			// Whoever looks sees how old things are, and that somebody dispatches them.
+			// Every user sees how old objects are, and that a dispatcher holds them.
 			for _, ahead := range []string{tt.one, tt.other} {
 				rows := runAhead(t, ahead, "ls", "-o", "wide", "--no-headers", "--delegated", "-n", tt.ns, "--context", management)
 				age := `([0-9]+s|[0-9]m([0-9]+s)?)`
@@ -90,7 +91,7 @@ func TestClocksThatDiffer(t *testing.T) {
 				assert.Equal(t, len(codes), 0, "%v", codes)
 			}
 
-			// The dead one is waited for as long as its Lease says, not more and not less.
+			// It waits for the killed dispatcher exactly as long as its Lease is valid.
 			first.Signal(syscall.SIGKILL)
 			first.End()
 			second := dispatchesAhead(t, tt.other, tt.ns, "train")
@@ -99,13 +100,13 @@ func TestClocksThatDiffer(t *testing.T) {
 			assert.Assert(t, taken.Time.Sub(waits.Time.Time) > 13*time.Second, "%v after %v", taken.Time, waits.Time)
 			assert.Equal(t, second.Expect(dispatch.MirrorFound, "train").Mirror.UID, made.Mirror.UID)
 			second.Signal(syscall.SIGTERM)
-			assert.Equal(t, second.End(), 143, second.Told.String())
+			assert.Equal(t, second.End(), 143, second.Stderr.String())
 		})
 	}
 }
 
-// TestLeaseOfAnotherClock: a dead holder's Lease is waited for, whatever time it was renewed
-// at by the holder's clock: an hour ago, or in an hour.
+// TestLeaseOfAnotherClock: a dispatcher waits for the Lease of a dead holder, whether it was
+// renewed an hour ago or in an hour by the clock of the holder.
 func TestLeaseOfAnotherClock(t *testing.T) {
 	t.Parallel()
 	const ns = "clocks-lease"
@@ -122,6 +123,6 @@ func TestLeaseOfAnotherClock(t *testing.T) {
 		assert.Assert(t, taken.Time.Sub(waits.Time.Time) > 5*time.Second, "%v after %v", taken.Time, waits.Time)
 		d.Expect(dispatch.MirrorCreated, name)
 		d.Signal(syscall.SIGTERM)
-		assert.Equal(t, d.End(), 143, d.Told.String())
+		assert.Equal(t, d.End(), 143, d.Stderr.String())
 	}
 }

@@ -17,13 +17,13 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// tokens stands between a client and the management cluster's API server, and lets
-// those pass who have the token of the hour.
+// tokens is a proxy of the management cluster's API server that accepts only requests with the
+// current token.
 type tokens struct {
 	*httptest.Server
 	kubeconfig string
 	valid      atomic.Value
-	// file is where the credential plugin finds the token.
+	// file is the file from which the credential plugin reads the token.
 	file    string
 	refused atomic.Int32
 }
@@ -33,7 +33,7 @@ func newTokens(t *testing.T) *tokens {
 	through := newProxy(t).Config.Handler
 	dir := t.TempDir()
 	s := &tokens{kubeconfig: filepath.Join(dir, "kubeconfig"), file: filepath.Join(dir, "credential.json")}
-	// Over TLS: clients keep their credentials to themselves otherwise.
+	// Clients send credentials only over TLS.
 	s.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+s.valid.Load().(string) {
 			s.refused.Add(1)
@@ -63,7 +63,7 @@ func newTokens(t *testing.T) *tokens {
 	return s
 }
 
-// issue makes a token the only valid one. Who is connected stays so.
+// issue makes a token the only valid one. Open connections stay open.
 func (s *tokens) issue(t *testing.T, token string) {
 	t.Helper()
 	credential := clientauthenticationv1.ExecCredential{
@@ -76,8 +76,8 @@ func (s *tokens) issue(t *testing.T, token string) {
 	s.valid.Store(token)
 }
 
-// TestWatchSurvivesTheEndOfAToken: credentials run out while a watch is open, and the
-// credential plugin has new ones.
+// TestWatchSurvivesTheEndOfAToken: credentials expire while a watch is open, and the credential
+// plugin has new ones.
 func TestWatchSurvivesTheEndOfAToken(t *testing.T) {
 	t.Parallel()
 	const ns = "watch-token"
@@ -90,8 +90,8 @@ func TestWatchSurvivesTheEndOfAToken(t *testing.T) {
 	create(t, ns, "after")
 	before := w.expect(`^(ADDED|MODIFIED) +after +built-in +Complete `)
 	for _, line := range before {
-		assert.Assert(t, !contains(line, "before"), "a Job that did not change was told again: %q", before)
+		assert.Assert(t, !contains(line, "before"), "a Job that did not change was reported again: %q", before)
 	}
-	assert.Assert(t, s.refused.Load() > 0, "the old token was never tried")
+	assert.Assert(t, s.refused.Load() > 0, "no request with the old token was refused")
 	assert.Equal(t, w.interrupt(), 130)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// TestCronJob: a server takes the CronJob of docs/scripting.md, lets its Pod in under the restricted Pod
+// TestCronJob: a server accepts the CronJob of docs/scripting.md, its Pod meets the restricted Pod
 // security standard, and its command checks the fleet.
 func TestCronJob(t *testing.T) {
 	t.Parallel()

@@ -24,35 +24,33 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// dispatches starts the plugin from management to worker-1, with a kubeconfig of
-// one's own if that is given.
+// dispatches starts a dispatch from management to worker-1. Args may contain another kubeconfig.
 func dispatches(t *testing.T, ns string, args ...string) *dispatching.Process {
 	t.Helper()
 	return dispatchesTo(t, worker1, ns, args...)
 }
 
-// dispatchesTo is the same for any worker.
+// dispatchesTo is dispatches for any worker.
 func dispatchesTo(t *testing.T, worker, ns string, args ...string) *dispatching.Process {
 	t.Helper()
 	return dispatchesBetween(t, management, worker, ns, args...)
 }
 
-// dispatchesBetween is the same for any clusters.
+// dispatchesBetween is dispatches for any clusters.
 func dispatchesBetween(t *testing.T, from, to, ns string, args ...string) *dispatching.Process {
 	t.Helper()
 	all := append([]string{"jobs-managedby", "dispatch", "--context", from, "--to", to, "-n", ns, "-o", "json"}, args...)
 	return dispatching.Start(t, command(t, all...))
 }
 
-// origin makes a Job that is delegated to dispatch, in namespaces of both
-// clusters.
+// origin creates a Job that is delegated to dispatch, and its namespace on both clusters.
 func origin(t *testing.T, ns, name string, options ...fixture.Option) {
 	t.Helper()
 	namespaces(t, ns)
 	createJobs(t, management, fixture.New(ns, name, append(options, fixture.ManagedBy(string(delegation.Dispatch)))...))
 }
 
-// namespaces makes a namespace on the clusters of a dispatch, and on others.
+// namespaces creates a namespace on the clusters of a dispatch, and on others.
 func namespaces(t *testing.T, ns string, others ...string) {
 	t.Helper()
 	for _, cluster := range append([]string{management, worker1}, others...) {
@@ -64,7 +62,7 @@ func namespaces(t *testing.T, ns string, others ...string) {
 	}
 }
 
-// jobOf reads a Job, nil if there is none.
+// jobOf returns a Job, nil if it does not exist.
 func jobOf(t *testing.T, cluster, ns, name string) *batchv1.Job {
 	t.Helper()
 	job, err := client(t, cluster).BatchV1().Jobs(ns).Get(context.Background(), name, metav1.GetOptions{})
@@ -75,7 +73,7 @@ func jobOf(t *testing.T, cluster, ns, name string) *batchv1.Job {
 	return job
 }
 
-// eventuallyJob waits until a Job is as it should be; it is nil if there is none.
+// eventuallyJob waits until a Job meets a condition. The Job is nil if it does not exist.
 func eventuallyJob(t *testing.T, cluster, ns, name string, is func(*batchv1.Job) bool) *batchv1.Job {
 	t.Helper()
 	var job *batchv1.Job
@@ -91,7 +89,7 @@ func eventuallyJob(t *testing.T, cluster, ns, name string, is func(*batchv1.Job)
 
 func isGone(job *batchv1.Job) bool { return job == nil }
 
-// sameEnd checks that an origin ended as its mirror did.
+// sameEnd checks that an origin ended like its mirror.
 func sameEnd(t *testing.T, ns, name string) {
 	t.Helper()
 	o, m := jobOf(t, management, ns, name), jobOf(t, worker1, ns, name)
@@ -107,7 +105,7 @@ func TestDispatchToTheEnd(t *testing.T) {
 	const ns = "dispatch-end"
 	origin(t, ns, "good", fixture.Pods(3), fixture.RunsFor("3s"))
 	d := dispatches(t, ns, "good")
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	sameEnd(t, ns, "good")
 	var order []dispatch.EventType
 	for _, e := range d.Seen {
@@ -130,13 +128,13 @@ func TestDispatchToTheEnd(t *testing.T) {
 	_, err := client(t, management).CoordinationV1().Leases(ns).Get(t.Context(), delegation.LeaseName("good"), metav1.GetOptions{})
 	assert.Assert(t, apierrors.IsNotFound(err), "the Lease is left: %v", err)
 
-	// The same command once more tells the same end, and changes nothing.
+	// The same command, repeated, reports the same end and changes nothing.
 	before := jobOf(t, management, ns, "good").ResourceVersion
 	again := dispatches(t, ns, "good")
-	assert.Equal(t, again.End(), 0, again.Told.String())
+	assert.Equal(t, again.End(), 0, again.Stderr.String())
 	assert.Equal(t, again.Seen[len(again.Seen)-1].Event, dispatch.Completed)
 	assert.Equal(t, jobOf(t, management, ns, "good").ResourceVersion, before)
-	// Elsewhere it is a finished Job like any other.
+	// For another worker, it is a finished Job like any other.
 	other, stderr, code := run(t, "dispatch", "good", "-n", ns, "--context", management, "--to", worker2)
 	assert.Equal(t, code, 1, other)
 	assert.Assert(t, contains(stderr, "good", "Complete"), stderr)
@@ -147,14 +145,13 @@ func TestDispatchOfAFailure(t *testing.T) {
 	const ns = "dispatch-fails"
 	origin(t, ns, "bad", fixture.Fails())
 	d := dispatches(t, ns, "bad", "--mirror-ttl", "0")
-	assert.Equal(t, d.End(), 5, d.Told.String())
+	assert.Equal(t, d.End(), 5, d.Stderr.String())
 	o := jobOf(t, management, ns, "bad")
 	assert.Equal(t, o.Status.Failed, int32(1))
 	eventuallyJob(t, worker1, ns, "bad", isGone)
 }
 
-// TestDispatchResumes: whatever ends a dispatch, the same command goes on with the
-// same mirror.
+// TestDispatchResumes: however a dispatch ends, the same command resumes it with the same mirror.
 func TestDispatchResumes(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-resumes"
@@ -165,27 +162,27 @@ func TestDispatchResumes(t *testing.T) {
 	d.Signal(syscall.SIGKILL)
 	d.End()
 
-	// The Lease of the dead is waited out.
+	// It waits until the Lease of the killed dispatcher expires.
 	d = dispatches(t, ns, "long")
 	d.Expect(dispatch.LeaseWaiting, "long")
 	found := d.Expect(dispatch.MirrorFound, "long")
 	assert.Equal(t, found.Mirror.UID, made.Mirror.UID)
 
-	// Somebody else is turned away meanwhile, and told by whom.
+	// Meanwhile another dispatcher is refused, with the name of the holder.
 	other := dispatches(t, ns, "long")
 	assert.Equal(t, other.End(), 1)
 	lease, err := client(t, management).CoordinationV1().Leases(ns).Get(t.Context(), delegation.LeaseName("long"), metav1.GetOptions{})
 	assert.NilError(t, err)
-	assert.Assert(t, contains(other.Told.String(), *lease.Spec.HolderIdentity, lease.Spec.AcquireTime.UTC().Format(time.RFC3339)), other.Told.String())
+	assert.Assert(t, contains(other.Stderr.String(), *lease.Spec.HolderIdentity, lease.Spec.AcquireTime.UTC().Format(time.RFC3339)), other.Stderr.String())
 
 	d.Signal(syscall.SIGINT)
-	assert.Equal(t, d.End(), 130, d.Told.String())
-	// Given back, it is there at once.
+	assert.Equal(t, d.End(), 130, d.Stderr.String())
+	// A released Lease can be acquired at once.
 	d = dispatches(t, ns, "long")
 	d.Expect(dispatch.MirrorFound, "long")
 	assert.Equal(t, d.Count(dispatch.LeaseWaiting), 0)
 	succeed(t, worker1, ns, runningPods(t, worker1, ns, "long", 2)...)
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	sameEnd(t, ns, "long")
 	assert.Equal(t, string(jobOf(t, worker1, ns, "long").UID), made.Mirror.UID)
 }
@@ -199,34 +196,34 @@ func TestDispatchInterrupted(t *testing.T) {
 	d := dispatches(t, ns, "left")
 	d.Expect(dispatch.StatusCopied, "left")
 	d.Signal(syscall.SIGTERM)
-	assert.Equal(t, d.End(), 143, d.Told.String())
+	assert.Equal(t, d.End(), 143, d.Stderr.String())
 	assert.Assert(t, jobOf(t, worker1, ns, "left") != nil)
 
 	d = dispatches(t, ns, "deleted", "--on-interrupt", "delete")
 	d.Expect(dispatch.StatusCopied, "deleted")
 	d.Signal(syscall.SIGINT)
-	assert.Equal(t, d.End(), 130, d.Told.String())
+	assert.Equal(t, d.End(), 130, d.Stderr.String())
 	eventuallyJob(t, worker1, ns, "deleted", isGone)
 	o := jobOf(t, management, ns, "deleted")
 	assert.Equal(t, o.Status.Active, int32(0))
 	assert.Equal(t, o.Annotations[delegation.MirrorAnnotation], "")
 	// It can be dispatched again.
 	d = dispatches(t, ns, "deleted", "--detach-after-start")
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 
 	d = dispatches(t, ns, "late", "--timeout", "3s", "--on-interrupt", "delete")
-	assert.Equal(t, d.End(), 124, d.Told.String())
+	assert.Equal(t, d.End(), 124, d.Stderr.String())
 	eventuallyJob(t, worker1, ns, "late", isGone)
 
 	d = dispatches(t, ns, "detached", "--detach-after-start")
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	assert.Equal(t, d.Seen[len(d.Seen)-1].Event, dispatch.Detached)
 	assert.Equal(t, jobOf(t, management, ns, "detached").Status.Active, int32(1))
 	assert.Assert(t, jobOf(t, worker1, ns, "detached") != nil)
 }
 
-// TestDispatchOutlivesItsReader: what reads the events may go, as head does; the status is
-// copied to the end.
+// TestDispatchOutlivesItsReader: the reader of the events may exit, as head does; the status is
+// still copied to the end.
 func TestDispatchOutlivesItsReader(t *testing.T) {
 	t.Parallel()
 	const ns = "outlives"
@@ -235,31 +232,31 @@ func TestDispatchOutlivesItsReader(t *testing.T) {
 	assert.NilError(t, err)
 	assert.NilError(t, reader.Close())
 	cmd := command(t, "jobs-managedby", "dispatch", "train", "--context", management, "--to", worker1, "-n", ns, "-o", "json")
-	var told bytes.Buffer
-	cmd.Stdout, cmd.Stderr = writer, &told
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = writer, &stderr
 	err = cmd.Run()
 	assert.NilError(t, writer.Close())
 	var exit *exec.ExitError
-	assert.Assert(t, errors.As(err, &exit) && exit.ExitCode() == 1, "%v: %s", err, &told)
-	assert.Equal(t, strings.Count(told.String(), "note: cannot print events"), 1, told.String())
+	assert.Assert(t, errors.As(err, &exit) && exit.ExitCode() == 1, "%v: %s", err, &stderr)
+	assert.Equal(t, strings.Count(stderr.String(), "note: cannot print events"), 1, stderr.String())
 	job := jobOf(t, management, ns, "train")
 	assert.Equal(t, job.Status.Succeeded, int32(1), "%+v", job.Status)
 }
 
-// TestWait: a wait follows a Job from its origin to the end of its mirror, and ends with the
-// code that tells how.
+// TestWait: wait follows a Job from its origin to the end of its mirror, and its exit code says how
+// the Job ended.
 func TestWait(t *testing.T) {
 	t.Parallel()
 	const ns = "waits"
 	origin(t, ns, "train", fixture.RunsFor("20s"))
 	origin(t, ns, "bad", fixture.Fails())
 	fleet := []string{"--contexts", management + "," + worker1, "-n", ns}
-	waits := func(name, condition string) (out, told *bytes.Buffer, end func() int) {
-		out, told = &bytes.Buffer{}, &bytes.Buffer{}
+	waits := func(name, condition string) (out, stderr *bytes.Buffer, end func() int) {
+		out, stderr = &bytes.Buffer{}, &bytes.Buffer{}
 		cmd := command(t, append([]string{"jobs-managedby", "wait", name, "--for", condition, "--timeout", "3m"}, fleet...)...)
-		cmd.Stdout, cmd.Stderr = out, told
+		cmd.Stdout, cmd.Stderr = out, stderr
 		assert.NilError(t, cmd.Start())
-		return out, told, func() int {
+		return out, stderr, func() int {
 			var exit *exec.ExitError
 			if err := cmd.Wait(); errors.As(err, &exit) {
 				return exit.ExitCode()
@@ -267,20 +264,20 @@ func TestWait(t *testing.T) {
 			return 0
 		}
 	}
-	running, toldRunning, endRunning := waits("train", "running")
-	finished, toldFinished, endFinished := waits("train", "finished")
-	_, toldBad, endBad := waits("bad", "finished")
+	running, stderrRunning, endRunning := waits("train", "running")
+	finished, stderrFinished, endFinished := waits("train", "finished")
+	_, stderrBad, endBad := waits("bad", "finished")
 	d := dispatches(t, ns, "train", "bad")
-	assert.Equal(t, endRunning(), 0, toldRunning.String())
+	assert.Equal(t, endRunning(), 0, stderrRunning.String())
 	assert.Equal(t, running.String(), "job waits/train is running\n")
-	assert.Assert(t, strings.Contains(toldRunning.String(), "running on "+worker1), toldRunning.String())
+	assert.Assert(t, strings.Contains(stderrRunning.String(), "running on "+worker1), stderrRunning.String())
 	mirror := jobOf(t, worker1, ns, "train")
 	assert.Assert(t, mirror != nil && mirror.Status.StartTime != nil, "%+v", mirror)
-	assert.Equal(t, endBad(), 5, toldBad.String())
-	assert.Equal(t, d.End(), 5, d.Told.String())
-	assert.Equal(t, endFinished(), 0, toldFinished.String())
+	assert.Equal(t, endBad(), 5, stderrBad.String())
+	assert.Equal(t, d.End(), 5, d.Stderr.String())
+	assert.Equal(t, endFinished(), 0, stderrFinished.String())
 	assert.Equal(t, finished.String(), "job waits/train is finished\n")
-	_, told, code := run(t, append([]string{"wait", "nothere", "--for", "running"}, fleet...)...)
-	assert.Equal(t, code, 1, told)
+	_, stderr, code := run(t, append([]string{"wait", "nothere", "--for", "running"}, fleet...)...)
+	assert.Equal(t, code, 1, stderr)
 	assert.Equal(t, jobOf(t, management, ns, "train").Status.Succeeded, int32(1))
 }

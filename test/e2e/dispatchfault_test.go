@@ -20,8 +20,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// behindProxy makes a kubeconfig in which the server of one context is behind a
-// proxy that can be cut.
+// behindProxy returns a kubeconfig in which the server of one context is behind a proxy that can be
+// cut.
 func behindProxy(t *testing.T, cluster string) (kubeconfig string, proxy *toxiproxy.Proxy) {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(set.Kubeconfig)
@@ -41,8 +41,8 @@ func behindProxy(t *testing.T, cluster string) (kubeconfig string, proxy *toxipr
 	return kubeconfig, proxy
 }
 
-// TestDispatchSurvivesPartitions: a cluster that cannot be reached for a while, on
-// either side, until after the Lease has run out.
+// TestDispatchSurvivesPartitions: one of the clusters cannot be reached until after the Lease has
+// expired.
 func TestDispatchSurvivesPartitions(t *testing.T) {
 	t.Parallel()
 	for _, cluster := range []string{management, worker1} {
@@ -55,15 +55,15 @@ func TestDispatchSurvivesPartitions(t *testing.T) {
 			eventuallyJob(t, management, ns, "train", func(j *batchv1.Job) bool { return j.Status.Active == 2 })
 			proxy.Stop()
 			d.Expect(dispatch.Disconnected, "")
-			// The Job ends while nobody can be told.
+			// The Job ends while the origin cannot be written.
 			eventuallyJob(t, worker1, ns, "train", func(j *batchv1.Job) bool { return j.Status.Succeeded == 2 && j.Status.CompletionTime != nil })
 			if cluster == management {
 				d.Expect(dispatch.LeaseLost, "train")
 			}
 			assert.Equal(t, jobOf(t, management, ns, "train").Status.Succeeded, int32(0))
 			assert.NilError(t, proxy.Start())
-			assert.Equal(t, d.End(), 0, d.Told.String())
-			// On a slow machine more of them may be lost; the end of each is told.
+			assert.Equal(t, d.End(), 0, d.Stderr.String())
+			// On a slow machine, more connections may be lost. The end of each outage is reported.
 			assert.Equal(t, d.Count(dispatch.Reconnected), d.Count(dispatch.Disconnected))
 			sameEnd(t, ns, "train")
 			assert.Equal(t, string(jobOf(t, worker1, ns, "train").UID), made.Mirror.UID)
@@ -71,9 +71,8 @@ func TestDispatchSurvivesPartitions(t *testing.T) {
 	}
 }
 
-// TestDispatchTellsOfAHang: a connection that stays open, and over which nothing
-// comes any more.
-func TestDispatchTellsOfAHang(t *testing.T) {
+// TestDispatchReportsAHang: a connection stays open, but no data arrive.
+func TestDispatchReportsAHang(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-hang"
 	kubeconfig, proxy := behindProxy(t, worker1)
@@ -85,13 +84,13 @@ func TestDispatchTellsOfAHang(t *testing.T) {
 	d.Expect(dispatch.Disconnected, "")
 	eventuallyJob(t, worker1, ns, "train", func(j *batchv1.Job) bool { return j.Status.CompletionTime != nil })
 	assert.NilError(t, proxy.Toxics.RemoveToxic(t.Context(), toxic.Name))
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	assert.Equal(t, d.Count(dispatch.Reconnected), d.Count(dispatch.Disconnected))
 	sameEnd(t, ns, "train")
 }
 
-// TestDispatchSurvivesConnectionsThatBreak: again and again, in the middle of
-// whatever goes on.
+// TestDispatchSurvivesConnectionsThatBreak breaks connections again and again, in the middle of
+// requests.
 func TestDispatchSurvivesConnectionsThatBreak(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-flaky"
@@ -109,12 +108,12 @@ func TestDispatchSurvivesConnectionsThatBreak(t *testing.T) {
 			break
 		}
 	}
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	sameEnd(t, ns, "train")
 }
 
-// TestDispatchInterruptedTwice: the first Ctrl-C does what it should in good order,
-// and where that hangs, the second ends all at once. Nothing is left half done.
+// TestDispatchInterruptedTwice: the first Ctrl-C removes the mirror and releases the Lease. If that
+// hangs, the second one ends the dispatch at once. Nothing is left in between.
 func TestDispatchInterruptedTwice(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-twice"
@@ -142,13 +141,13 @@ func TestDispatchInterruptedTwice(t *testing.T) {
 		}
 	}
 	status, ok := d.Cmd.ProcessState.Sys().(syscall.WaitStatus)
-	assert.Assert(t, ok && status.Signaled() && status.Signal() == syscall.SIGINT, "it ended with %v: %s", d.Cmd.ProcessState, d.Told.String())
+	assert.Assert(t, ok && status.Signaled() && status.Signal() == syscall.SIGINT, "it ended with %v: %s", d.Cmd.ProcessState, d.Stderr.String())
 
-	// The same command goes on with the same mirror.
+	// The same command resumes with the same mirror.
 	mirror := jobOf(t, worker1, ns, "train")
 	assert.Assert(t, mirror != nil)
 	next := dispatches(t, ns, "train", "--detach-after-start")
-	assert.Equal(t, next.End(), 0, next.Told.String())
+	assert.Equal(t, next.End(), 0, next.Stderr.String())
 	assert.Equal(t, next.Count(dispatch.MirrorFound), 1)
 	assert.Equal(t, jobOf(t, worker1, ns, "train").UID, mirror.UID)
 }

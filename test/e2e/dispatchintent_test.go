@@ -13,8 +13,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/dispatching"
 )
 
-// TestKilledBeforeItIsNoted: a dispatcher dies after it has created a mirror, and before the
-// origin names it. The Lease names the place, so that no other worker gets a second mirror.
+// TestKilledBeforeItIsNoted: a dispatcher dies after it has created a mirror and before the origin
+// names the mirror. The Lease names the place, so no other worker gets a second mirror.
 func TestKilledBeforeItIsNoted(t *testing.T) {
 	t.Parallel()
 	const ns = "intent"
@@ -33,27 +33,28 @@ func TestKilledBeforeItIsNoted(t *testing.T) {
 	assert.Assert(t, leaseNow(t, ns, "train").Annotations[delegation.TargetAnnotation] != "")
 
 	shorten(t, ns, "train")
-	_, told, code := run(t, "dispatch", "train", "-n", ns, "--context", management, "--to", worker2, healthyKubeconfig(t))
-	assert.Equal(t, code, 1, told)
-	assert.Assert(t, contains(told, "is already dispatched to "+ns+"/train on worker-1. Resume it with --to worker-1"), told)
-	_, told, code = run(t, "dispatch", "train", "-n", ns, "--context", management, "--to", worker2, kubeconfigOf(t, management, worker2))
-	assert.Equal(t, code, 1, told)
-	assert.Assert(t, contains(told, "No context reaches that cluster"), told)
-	_, told, code = run(t, "cancel", "train", "-n", ns, "--context", management, kubeconfigOf(t, management, worker2))
-	assert.Equal(t, code, 1, told)
-	assert.Assert(t, contains(told, "nothing was changed", "which no context is proven to reach"), told)
+	_, stderr, code := run(t, "dispatch", "train", "-n", ns, "--context", management, "--to", worker2, healthyKubeconfig(t))
+	assert.Equal(t, code, 1, stderr)
+	assert.Assert(t, contains(stderr, "is already dispatched to "+ns+"/train on worker-1. Resume it with --to worker-1"), stderr)
+	_, stderr, code = run(t, "dispatch", "train", "-n", ns, "--context", management, "--to", worker2, kubeconfigOf(t, management, worker2))
+	assert.Equal(t, code, 1, stderr)
+	assert.Assert(t, contains(stderr, "No context reaches that cluster"), stderr)
+	_, stderr, code = run(t, "cancel", "train", "-n", ns, "--context", management, kubeconfigOf(t, management, worker2))
+	assert.Equal(t, code, 1, stderr)
+	assert.Assert(t, contains(stderr, "nothing was changed", "which no context is proven to reach"), stderr)
 	assert.Assert(t, jobOf(t, worker2, ns, "train") == nil)
 
 	again := dispatches(t, ns, "train")
 	assert.Equal(t, again.Expect(dispatch.MirrorFound, "train").Mirror.UID, made.Mirror.UID)
 	eventuallyJob(t, management, ns, "train", isReady)
 	again.Signal(syscall.SIGINT)
-	assert.Equal(t, again.End(), 130, again.Told.String())
+	assert.Equal(t, again.End(), 130, again.Stderr.String())
 
-	// A dead context may hide a mirror: cancel changes nothing, and says how to go on.
-	_, told, code = run(t, "cancel", "train", "-n", ns, "--context", management, kubeconfigOf(t, management, worker1, "dead"))
-	assert.Equal(t, code, 1, told)
-	assert.Assert(t, contains(told, "Not searched: context dead", "to search these contexts only: kubectl jobs-managedby cancel train -n "+ns+" --context management --to worker-1"), told)
+	// A context that does not answer may hide a mirror: cancel changes nothing, and says how to
+	// continue.
+	_, stderr, code = run(t, "cancel", "train", "-n", ns, "--context", management, kubeconfigOf(t, management, worker1, "dead"))
+	assert.Equal(t, code, 1, stderr)
+	assert.Assert(t, contains(stderr, "Not searched: context dead", "to search these contexts only: kubectl jobs-managedby cancel train -n "+ns+" --context management --to worker-1"), stderr)
 	succeeds(t, "cancel", "train", "-n", ns, "--context", management, "--to", worker1)
 	eventuallyJob(t, worker1, ns, "train", isGone)
 }
@@ -65,7 +66,7 @@ func TestCopyOfADispatchedJob(t *testing.T) {
 	const ns = "copied"
 	origin(t, ns, "first", fixture.RunsFor("1h"))
 	d := dispatches(t, ns, "first", "--detach-after-start")
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	first := jobOf(t, worker1, ns, "first")
 	marks := func(mark string) string {
 		return jobOf(t, management, ns, mark).Annotations[delegation.MirrorAnnotation]
@@ -73,8 +74,8 @@ func TestCopyOfADispatchedJob(t *testing.T) {
 	copied := fixture.New(ns, "second", fixture.ManagedBy(string(delegation.Dispatch)), fixture.RunsFor("1h"))
 	copied.Annotations = map[string]string{delegation.MirrorAnnotation: marks("first")}
 	createJobs(t, management, copied)
-	_, told := succeeds(t, "dispatch", "second", "-n", ns, "--context", management, "--to", worker1, "--detach-after-start", healthyKubeconfig(t))
-	assert.Assert(t, contains(told, "names the mirror of another Job; ignored"), told)
+	_, stderr := succeeds(t, "dispatch", "second", "-n", ns, "--context", management, "--to", worker1, "--detach-after-start", healthyKubeconfig(t))
+	assert.Assert(t, contains(stderr, "names the mirror of another Job; ignored"), stderr)
 	assert.Assert(t, marks("second") != marks("first"))
 	exported := jobOf(t, management, ns, "first")
 	exported.Name, exported.Spec.Selector, exported.Spec.Template.Labels = "exported", nil, nil

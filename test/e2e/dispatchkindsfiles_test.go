@@ -28,18 +28,18 @@ func kindsOfAFile(t *testing.T) {
 	refused := "---\napiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: train}\nspec: {}\n" +
 		"---\napiVersion: ray.io/v1alpha1\nkind: RayJob\nmetadata: {name: train}\nspec: {}\n---\napiVersion: example.com/v1\nkind: Nothing\nmetadata: {name: train}\n"
 	assert.NilError(t, os.WriteFile(file, []byte(job+others+refused), 0o600))
-	_, told, code := run(t, "dispatch", "-f", file, "-n", ns, "--context", management, "--to", worker1)
+	_, stderr, code := run(t, "dispatch", "-f", file, "-n", ns, "--context", management, "--to", worker1)
 	assert.Equal(t, code, 1)
-	assert.Assert(t, contains(told, `all.yaml, document 6: context "management" does not serve kind "Nothing" (example.com/v1)`), told)
+	assert.Assert(t, contains(stderr, `all.yaml, document 6: context "management" does not serve kind "Nothing" (example.com/v1)`), stderr)
 	assert.NilError(t, os.WriteFile(file, []byte(job+others+strings.Split(refused, "---\napiVersion: example.com")[0]), 0o600))
-	_, told, code = run(t, "dispatch", "-f", file, "-n", ns, "--context", management, "--to", worker1)
+	_, stderr, code = run(t, "dispatch", "-f", file, "-n", ns, "--context", management, "--to", worker1)
 	assert.Equal(t, code, 1)
-	assert.Assert(t, contains(told, "trainjob "+ns+"/train cannot be managed by", "rayjob "+ns+"/train", "completely or not at all"), told)
+	assert.Assert(t, contains(stderr, "trainjob "+ns+"/train cannot be managed by", "rayjob "+ns+"/train", "completely or not at all"), stderr)
 	assert.Assert(t, jobOf(t, management, ns, "train") == nil)
 
 	assert.NilError(t, os.WriteFile(file, []byte(job+others), 0o600))
-	out, told, code := run(t, "dispatch", "-f", file, "-n", ns, "--context", management, "--to", worker1, "--dry-run", "-o", "name")
-	assert.Equal(t, code, 0, told)
+	out, stderr, code := run(t, "dispatch", "-f", file, "-n", ns, "--context", management, "--to", worker1, "--dry-run", "-o", "name")
+	assert.Equal(t, code, 0, stderr)
 	assert.Equal(t, out, "job.batch/train\njobset.jobset.x-k8s.io/train\nwidget.example.com/train\n")
 	d := dispatches(t, ns, "-f", file)
 	for range 3 {
@@ -52,7 +52,7 @@ func kindsOfAFile(t *testing.T) {
 	assert.Assert(t, at(widgets.get(worker1), "spec", "managedBy") == nil)
 	sets.reports(`{conditions: [{type: Completed, status: "True"}]}`)
 	widgets.reports(`{conditions: [{type: Succeeded, status: "True"}], result: {answer: 42}}`)
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	assert.Equal(t, at(widgets.get(management), "status", "result", "answer"), int64(42))
 	sameEnd(t, ns, "train")
 }
@@ -72,11 +72,11 @@ func kindsPreflight(t *testing.T) {
 	assert.NilError(t, err)
 	jobSet(t, ns, "train")
 	mpi := newLike(t, "mpijob", ns, "train", delegation.Dispatch, `{mpiReplicaSpecs: {}}`)
-	_, told, code := run(t, "dispatch", "jobset/train", "mpijob/train", "-n", ns, "--context", management, "--to", worker2)
+	_, stderr, code := run(t, "dispatch", "jobset/train", "mpijob/train", "-n", ns, "--context", management, "--to", worker2)
 	assert.Equal(t, code, 1)
-	assert.Assert(t, contains(told, "the API of jobsets.jobset.x-k8s.io", "is not there", "the API of mpijobs.kubeflow.org", "is there as v1, and the MPIJob is of v2beta1"), told)
+	assert.Assert(t, contains(stderr, "the API of jobsets.jobset.x-k8s.io", "is not there", "the API of mpijobs.kubeflow.org", "is there as v1, and the MPIJob is of v2beta1"), stderr)
 
-	// Every template's needs are looked at, and copied where that is wanted.
+	// The dependencies of every Pod template are checked, and copied if requested.
 	mpi.patch(management, `{spec: {mpiReplicaSpecs: {
 	  Launcher: {template: {spec: {containers: [{name: main, image: registry.example/batch:1, envFrom: [{configMapRef: {name: settings}}]}]}}},
 	  Worker: {template: {spec: {serviceAccountName: runner, containers: [{name: main, image: registry.example/batch:1, env: [{name: A, valueFrom: {secretKeyRef: {name: token, key: a}}}]}]}}}}}}`)
@@ -92,10 +92,10 @@ func kindsPreflight(t *testing.T) {
 	} {
 		assert.NilError(t, make1(), kind)
 	}
-	_, told, code = run(t, "dispatch", "mpijob/train", "-n", ns, "--context", management, "--to", worker1, "--dry-run=server")
+	_, stderr, code = run(t, "dispatch", "mpijob/train", "-n", ns, "--context", management, "--to", worker1, "--dry-run=server")
 	assert.Equal(t, code, 1)
-	assert.Assert(t, contains(told, "ConfigMap "+ns+"/settings", "container main needs it", "Secret "+ns+"/token", "has no key a", "ServiceAccount "+ns+"/runner",
-		"the MPIJob cannot run on worker-1 as it is"), told)
+	assert.Assert(t, contains(stderr, "ConfigMap "+ns+"/settings", "container main needs it", "Secret "+ns+"/token", "has no key a", "ServiceAccount "+ns+"/runner",
+		"the MPIJob cannot run on worker-1 as it is"), stderr)
 	_, err = client(t, worker1).CoreV1().Secrets(ns).Update(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "token"}, StringData: map[string]string{"a": "b"}}, metav1.UpdateOptions{})
 	assert.NilError(t, err)
 	_, err = client(t, worker1).CoreV1().ServiceAccounts(ns).Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "runner"}}, metav1.CreateOptions{})
@@ -104,7 +104,7 @@ func kindsPreflight(t *testing.T) {
 	d.Expect(dispatch.MirrorCreated, "train")
 	d.Expect(dispatch.DependencyCopied, "train")
 	mpi.reports(`{conditions: [{type: Succeeded, status: "True"}]}`)
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	copied, err := client(t, worker1).CoreV1().ConfigMaps(ns).Get(t.Context(), "settings", metav1.GetOptions{})
 	assert.NilError(t, err)
 	assert.Equal(t, copied.OwnerReferences[0].Kind, "MPIJob")
@@ -125,7 +125,7 @@ func kindsSelected(t *testing.T) {
 	pr.patch(management, `{spec: {status: null}}`)
 	pr.eventually(worker1, func(o *unstructured.Unstructured) bool { return at(o, "spec", "status") == nil })
 	d.Signal(syscall.SIGINT)
-	assert.Equal(t, d.End(), 130, d.Told.String())
+	assert.Equal(t, d.End(), 130, d.Stderr.String())
 	pr.eventually(worker1, isAway)
 }
 
@@ -134,9 +134,9 @@ func kindsRecreated(t *testing.T) {
 	l := newLike(t, "jobset", ns, "train", "", `{suspend: true}`)
 	old := l.get(management).GetUID()
 	backup := filepath.Join(t.TempDir(), "old.yaml")
-	out, told, code := run(t, "recreate", "jobset/train", "-n", ns, "--context", management, "--managed-by", string(delegation.Dispatch), "--yes", "--backup", backup)
-	assert.Equal(t, code, 0, told)
-	assert.Assert(t, contains(out+told, "+  managedBy: jobmanagedby.github.io/dispatch", "jobset.jobset.x-k8s.io/train recreated", "saved the old jobset in"), out+told)
+	out, stderr, code := run(t, "recreate", "jobset/train", "-n", ns, "--context", management, "--managed-by", string(delegation.Dispatch), "--yes", "--backup", backup)
+	assert.Equal(t, code, 0, stderr)
+	assert.Assert(t, contains(out+stderr, "+  managedBy: jobmanagedby.github.io/dispatch", "jobset.jobset.x-k8s.io/train recreated", "saved the old jobset in"), out+stderr)
 	o := l.get(management)
 	assert.Assert(t, o.GetUID() != old && at(o, "spec", "managedBy") == string(delegation.Dispatch) && at(o, "spec", "suspend") == true)
 	text, err := os.ReadFile(backup)
@@ -166,8 +166,8 @@ func kindsNamed(t *testing.T) {
 		} else {
 			args = append(args, "--yes")
 		}
-		_, told, code := run(t, args...)
-		assert.Equal(t, code, tt.code, told)
-		assert.Assert(t, contains(told, tt.want), told)
+		_, stderr, code := run(t, args...)
+		assert.Equal(t, code, tt.code, stderr)
+		assert.Assert(t, contains(stderr, tt.want), stderr)
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// servesKinds has clusters serve parts of the kinds for as long as a test runs.
+// servesKinds has clusters serve parts of the kinds until the test ends.
 func servesKinds(t *testing.T, cluster string, parts ...kinds.Part) {
 	t.Helper()
 	config, err := set.Config(cluster)
@@ -35,8 +35,8 @@ type like struct {
 	ns, name string
 }
 
-// newLike makes an origin of a kind that is delegated to an owner, in a namespace that
-// both clusters have. spec is in YAML.
+// newLike creates an origin of a kind, delegated to an owner, in a namespace that both clusters
+// have. spec is YAML.
 func newLike(t *testing.T, kind, ns, name string, owner delegation.Owner, spec string) *like {
 	t.Helper()
 	k, known := delegation.KindNamed(kind)
@@ -57,7 +57,7 @@ func newLike(t *testing.T, kind, ns, name string, owner delegation.Owner, spec s
 	return l
 }
 
-// jobSet is a JobSet of two pods that is ours.
+// jobSet creates a JobSet of two Pods that is delegated to dispatch.
 func jobSet(t *testing.T, ns, name string) *like {
 	t.Helper()
 	return newLike(t, "jobset", ns, name, delegation.Dispatch, `
@@ -72,7 +72,7 @@ func (l *like) on(cluster string) dynamic.ResourceInterface {
 	return dynamicClient(l.t, cluster).Resource(l.kind.Resource).Namespace(l.ns)
 }
 
-// get reads it from a cluster, nil if it is not there.
+// get returns the object on a cluster, nil if it does not exist.
 func (l *like) get(cluster string) *unstructured.Unstructured {
 	l.t.Helper()
 	o, err := l.on(cluster).Get(context.Background(), l.name, metav1.GetOptions{})
@@ -83,7 +83,7 @@ func (l *like) get(cluster string) *unstructured.Unstructured {
 	return o
 }
 
-// patch changes it on a cluster, by a merge patch in YAML.
+// patch changes the object on a cluster, with a merge patch in YAML.
 func (l *like) patch(cluster, patch string, subresources ...string) {
 	l.t.Helper()
 	text, err := yaml.YAMLToJSON([]byte(patch))
@@ -92,14 +92,13 @@ func (l *like) patch(cluster, patch string, subresources ...string) {
 	assert.NilError(l.t, err)
 }
 
-// reports has the controller of the worker write its status, in YAML.
+// reports writes the status of the mirror, in YAML, as its controller would.
 func (l *like) reports(status string) {
 	l.t.Helper()
 	l.patch(worker1, `{status: `+status+`}`, "status")
 }
 
-// eventually waits until it is on a cluster as it should be; it is nil if it is not
-// there.
+// eventually waits until the object on a cluster meets a condition. It is nil if it does not exist.
 func (l *like) eventually(cluster string, is func(*unstructured.Unstructured) bool) *unstructured.Unstructured {
 	l.t.Helper()
 	var o *unstructured.Unstructured
@@ -114,7 +113,7 @@ func (l *like) eventually(cluster string, is func(*unstructured.Unstructured) bo
 	return o
 }
 
-// hasStatus waits until the status of the origin is exactly that, in YAML.
+// hasStatus waits until the origin has exactly this status, in YAML.
 func (l *like) hasStatus(status string) {
 	l.t.Helper()
 	text, err := yaml.YAMLToJSON([]byte(status))
@@ -127,7 +126,7 @@ func (l *like) hasStatus(status string) {
 
 func isAway(o *unstructured.Unstructured) bool { return o == nil }
 
-// at is what stands at a path of an object.
+// at returns the value at a path of an object.
 func at(o *unstructured.Unstructured, path ...string) any {
 	value, _, _ := unstructured.NestedFieldNoCopy(o.Object, path...)
 	return value

@@ -33,8 +33,8 @@ func manifest(t *testing.T, jobs ...*batchv1.Job) string {
 	return file
 }
 
-// TestDispatchOfAFileToSeveral: what a file makes is spread, and an interruption removes the
-// mirrors on all workers, if that was asked for, and else none.
+// TestDispatchOfAFileToSeveral: Jobs of a file are spread over workers. An interruption removes the
+// mirrors on all workers if that was requested, and otherwise none.
 func TestDispatchOfAFileToSeveral(t *testing.T) {
 	t.Parallel()
 	const ns = "list-file"
@@ -64,16 +64,16 @@ func TestDispatchOfAFileToSeveral(t *testing.T) {
 	assert.DeepEqual(t, on, map[string]int{worker1: 2, worker2: 2})
 	assert.Equal(t, first.Count(dispatch.OriginCreated), len(names))
 	first.Signal(syscall.SIGINT)
-	assert.Equal(t, first.End(), 130, first.Told.String())
+	assert.Equal(t, first.End(), 130, first.Stderr.String())
 	for name, worker := range made {
 		assert.Assert(t, jobOf(t, worker, ns, name) != nil, "%s was removed from %s", name, worker)
 	}
 
-	// The order of the list is another, and each stays where it is.
+	// The list has another order, but each Job stays on its worker.
 	again := dispatchesTo(t, "worker-2,worker-1", ns, append(args, "--on-interrupt", "delete")...)
 	assert.DeepEqual(t, running(again), made)
 	again.Signal(syscall.SIGINT)
-	assert.Equal(t, again.End(), 130, again.Told.String())
+	assert.Equal(t, again.End(), 130, again.Stderr.String())
 	for name, worker := range made {
 		eventuallyJob(t, worker, ns, name, isGone)
 		origin := jobOf(t, management, ns, name)
@@ -82,8 +82,8 @@ func TestDispatchOfAFileToSeveral(t *testing.T) {
 	}
 }
 
-// TestDispatchOfABadFileToSeveral: a file with one Job that no worker takes is not begun, and
-// each worker's reason is told.
+// TestDispatchOfABadFileToSeveral: a file with one Job that no worker accepts is not dispatched at
+// all, and the reason of each worker is reported.
 func TestDispatchOfABadFileToSeveral(t *testing.T) {
 	t.Parallel()
 	const ns = "list-bad"
@@ -91,14 +91,14 @@ func TestDispatchOfABadFileToSeveral(t *testing.T) {
 	needy := fixture.New(ns, "needy")
 	needy.Spec.Template.Spec.ServiceAccountName = "nobody"
 	d := dispatchesTo(t, "worker-1,worker-2", ns, "-f", manifest(t, fixture.New(ns, "fine"), needy))
-	assert.Equal(t, d.End(), 1, d.Told.String())
+	assert.Equal(t, d.End(), 1, d.Stderr.String())
 	var refused []string
 	for _, e := range d.Seen {
 		assert.Equal(t, e.Event, dispatch.Refused, e.Message)
 		refused = append(refused, e.Message)
 	}
 	assert.Assert(t, contains(strings.Join(refused, "\n"), "context \"worker-1\": ServiceAccount "+ns+"/nobody: does not exist", "context \"worker-2\": ServiceAccount "+ns+"/nobody: does not exist"), "%v", refused)
-	assert.Assert(t, contains(d.Told.String(), "1 of 2 Jobs cannot run on any of worker-1, worker-2", "no Job was created"), d.Told.String())
+	assert.Assert(t, contains(d.Stderr.String(), "1 of 2 Jobs cannot run on any of worker-1, worker-2", "no Job was created"), d.Stderr.String())
 	for _, cluster := range []string{management, worker1, worker2} {
 		for _, name := range []string{"fine", "needy"} {
 			assert.Assert(t, jobOf(t, cluster, ns, name) == nil, "%s is on %s", name, cluster)

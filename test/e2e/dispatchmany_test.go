@@ -24,7 +24,7 @@ func change(t *testing.T, cluster, ns, name, patch string, subresources ...strin
 	assert.NilError(t, err)
 }
 
-// TestDispatchOfMany: each fails by itself.
+// TestDispatchOfMany: the failure of one Job does not affect the others.
 func TestDispatchOfMany(t *testing.T) {
 	t.Parallel()
 	const ns, n = "dispatch-many", 20
@@ -38,7 +38,7 @@ func TestDispatchOfMany(t *testing.T) {
 	createJobs(t, management, fixture.New(ns, "foreign", mine, fixture.ManagedBy("example.com/x")))
 
 	d := dispatches(t, ns, "-l", "experiment=a")
-	assert.Equal(t, d.End(), 1, d.Told.String())
+	assert.Equal(t, d.End(), 1, d.Stderr.String())
 	for i := range n {
 		sameEnd(t, ns, fmt.Sprintf("good-%02d", i))
 	}
@@ -48,11 +48,11 @@ func TestDispatchOfMany(t *testing.T) {
 	assert.Assert(t, jobOf(t, management, ns, "taken").Status.StartTime == nil)
 	assert.Assert(t, jobOf(t, management, ns, "foreign").Annotations[delegation.MirrorAnnotation] == "")
 
-	// Without the refused one, the failed one decides.
+	// Without the refused Job, the failed one determines the exit code.
 	deletes(t, management, ns, "taken")
 	origin(t, ns, "worse", mine, fixture.Fails())
 	d = dispatches(t, ns, "-l", "experiment=a")
-	assert.Equal(t, d.End(), 5, d.Told.String())
+	assert.Equal(t, d.End(), 5, d.Stderr.String())
 }
 
 func TestDispatchOfAFile(t *testing.T) {
@@ -65,14 +65,14 @@ func TestDispatchOfAFile(t *testing.T) {
 	bad := filepath.Join(t.TempDir(), "bad.yaml")
 	assert.NilError(t, os.WriteFile(bad, append(text, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"...), 0o600))
 
-	// One bad document, and nothing is created.
+	// Because of one bad document, nothing is created.
 	d := dispatches(t, ns, "-f", bad)
 	assert.Equal(t, d.End(), 1)
-	assert.Assert(t, contains(d.Told.String(), "document 3", "ConfigMap"), d.Told.String())
+	assert.Assert(t, contains(d.Stderr.String(), "document 3", "ConfigMap"), d.Stderr.String())
 	assert.Assert(t, jobOf(t, management, ns, "one") == nil)
 
 	d = dispatches(t, ns, "-f", file)
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	assert.Equal(t, d.Count(dispatch.OriginCreated), 2)
 	for _, name := range []string{"one", "two"} {
 		assert.Equal(t, *jobOf(t, management, ns, name).Spec.ManagedBy, string(delegation.Dispatch))
@@ -80,8 +80,8 @@ func TestDispatchOfAFile(t *testing.T) {
 	}
 }
 
-// TestDispatchFollowsTheUser: what is changed on the origin reaches the mirror,
-// and what comes of it the origin.
+// TestDispatchFollowsTheUser: changes of the origin are copied to the mirror, and their results to
+// the origin.
 func TestDispatchFollowsTheUser(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-push"
@@ -106,13 +106,13 @@ func TestDispatchFollowsTheUser(t *testing.T) {
 		change(t, management, ns, "train", `{"spec":{"suspend":true}}`)
 		is(management, func(j *batchv1.Job) bool { return suspended(j) && j.Status.Active == 0 })
 	}
-	// Where it is to run can be changed while it does not.
+	// Its scheduling directives can be changed while it is suspended.
 	change(t, management, ns, "train", `{"spec":{"template":{"metadata":{"annotations":{"pod-complete.stage.kwok.x-k8s.io/delay":"2s"}}}}}`)
 	is(worker1, func(j *batchv1.Job) bool {
 		return j.Spec.Template.Annotations["pod-complete.stage.kwok.x-k8s.io/delay"] == "2s"
 	})
 	change(t, management, ns, "train", `{"spec":{"parallelism":4,"completions":4,"activeDeadlineSeconds":3600,"suspend":false},"metadata":{"labels":{"team":"b"}}}`)
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	sameEnd(t, ns, "train")
 	m := jobOf(t, worker1, ns, "train")
 	assert.Equal(t, m.Status.CompletedIndexes, "0-3")
@@ -120,8 +120,8 @@ func TestDispatchFollowsTheUser(t *testing.T) {
 	assert.Equal(t, m.Labels["team"], "b")
 }
 
-// TestDispatchWritesSparingly: at most one write of an origin's status in 100 ms,
-// and none that changes nothing.
+// TestDispatchWritesSparingly: the status of an origin is written at most once in 100 ms, and never
+// without a change.
 func TestDispatchWritesSparingly(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-pace"
@@ -148,7 +148,7 @@ func TestDispatchWritesSparingly(t *testing.T) {
 			break
 		}
 	}
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	var times []time.Time
 	for _, e := range d.Seen {
 		if e.Event == dispatch.StatusCopied {
@@ -161,7 +161,7 @@ func TestDispatchWritesSparingly(t *testing.T) {
 	}
 }
 
-// statusWritten is when a Job's status was written last.
+// statusWritten returns when the status of a Job was last written.
 func statusWritten(job *batchv1.Job) time.Time {
 	for _, f := range job.ManagedFields {
 		if f.Subresource == "status" {

@@ -22,7 +22,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// spaces makes a namespace on some clusters, in which pods can be made.
+// spaces creates a namespace on some clusters, and waits until Pods can be created in it.
 func spaces(t *testing.T, ns string, on ...string) {
 	t.Helper()
 	for _, cluster := range on {
@@ -30,13 +30,13 @@ func spaces(t *testing.T, ns string, on ...string) {
 	}
 }
 
-// ours makes a Job that is delegated to dispatch.
+// ours creates a Job that is delegated to dispatch.
 func ours(t *testing.T, ns, name string, options ...fixture.Option) {
 	t.Helper()
 	createJobs(t, management, fixture.New(ns, name, append(options, fixture.ManagedBy(string(delegation.Dispatch)))...))
 }
 
-// passed are the messages of workers that were passed over.
+// passed returns the messages about workers that were skipped.
 func passed(d *dispatching.Process) string {
 	var all []string
 	for _, e := range d.Seen {
@@ -47,10 +47,9 @@ func passed(d *dispatching.Process) string {
 	return strings.Join(all, "\n")
 }
 
-// TestDispatchToTheFirstThatPasses: the first worker of a list lacks the namespace, the
-// second one does not answer, and the third one takes the Job. It stays there, whatever
-// comes before it later, and whoever goes on with it, also where it does not name its mirror
-// yet.
+// TestDispatchToTheFirstThatPasses: the first worker of a list lacks the namespace, the second one
+// does not answer, and the third one accepts the Job. The Job stays there, whatever becomes
+// available later and whoever resumes it, even if it does not name its mirror yet.
 func TestDispatchToTheFirstThatPasses(t *testing.T) {
 	t.Parallel()
 	const ns, list, reversed = "spread-first", "worker-1,dead,worker-2", "worker-2,worker-1,twin"
@@ -65,7 +64,7 @@ func TestDispatchToTheFirstThatPasses(t *testing.T) {
 	first.End()
 	shorten(t, ns, "train")
 
-	// Now the first one would take it.
+	// Now the first worker would accept it.
 	spaces(t, ns, worker1)
 	for _, to := range []string{"worker-1,worker-2", reversed} {
 		again := dispatchesTo(t, to, ns, "train")
@@ -75,27 +74,28 @@ func TestDispatchToTheFirstThatPasses(t *testing.T) {
 		again.End()
 		shorten(t, ns, "train")
 	}
-	// Killed between making the mirror and noting it.
+	// As if it was killed after it created the mirror and before the origin named it.
 	change(t, management, ns, "train", fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, delegation.MirrorAnnotation))
 	d := dispatchesTo(t, "dead,worker-1", ns, "train")
 	assert.Equal(t, d.End(), 1, "%v", d.Seen)
-	assert.Assert(t, contains(d.Told.String(), "is already dispatched to "+ns+"/train on worker-2. Resume it with --to worker-2"), d.Told.String())
+	assert.Assert(t, contains(d.Stderr.String(), "is already dispatched to "+ns+"/train on worker-2. Resume it with --to worker-2"), d.Stderr.String())
 	d = dispatchesTo(t, "worker-1,worker-2", ns, "train")
 	found := d.Expect(dispatch.MirrorFound, "train")
 	assert.Equal(t, found.Mirror.UID, made.Mirror.UID)
 	eventuallyJob(t, management, ns, "train", func(j *batchv1.Job) bool { return j.Annotations[delegation.MirrorAnnotation] != "" })
 	d.Signal(syscall.SIGTERM)
-	assert.Equal(t, d.End(), 143, d.Told.String())
+	assert.Equal(t, d.End(), 143, d.Stderr.String())
 	assert.Assert(t, jobOf(t, worker1, ns, "train") == nil)
 
-	// A list that does not have its worker is refused, as one other worker is.
+	// A list without its worker is refused, like another single worker.
 	d = dispatchesTo(t, "worker-1,dead", ns, "train")
 	assert.Equal(t, d.End(), 1)
-	assert.Assert(t, contains(d.Told.String(), "job "+ns+"/train is already dispatched to "+ns+"/train on worker-2"), d.Told.String())
+	assert.Assert(t, contains(d.Stderr.String(), "job "+ns+"/train is already dispatched to "+ns+"/train on worker-2"), d.Stderr.String())
 }
 
-// TestDispatchToNone: where no worker takes it, nothing is made, and each says why.
-func TestDispatchToNone(t *testing.T) {
+// TestDispatchToNoWorker: if no worker accepts the Job, nothing is created, and the reason of each
+// worker is reported.
+func TestDispatchToNoWorker(t *testing.T) {
 	t.Parallel()
 	const ns = "spread-none"
 	spaces(t, ns, management)
@@ -114,8 +114,8 @@ func TestDispatchToNone(t *testing.T) {
 	assert.Assert(t, contains(stderr, `no context "wrker-2" in the kubeconfig; did you mean "worker-2"?`), stderr)
 }
 
-// TestDispatchSpread: Jobs are put on two workers in turn, those that are there already
-// count, and the summary names the worker of each.
+// TestDispatchSpread: Jobs are created on two workers in turn. Existing Jobs count, and the summary
+// names the worker of each.
 func TestDispatchSpread(t *testing.T) {
 	t.Parallel()
 	const ns = "spread-two"
@@ -123,7 +123,7 @@ func TestDispatchSpread(t *testing.T) {
 	mine := fixture.Labels("experiment", "a")
 	ours(t, ns, "job-0", mine, fixture.RunsFor("1h"))
 	d := dispatchesTo(t, worker2, ns, "job-0", "--detach-after-start")
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	for i := 1; i < 4; i++ {
 		ours(t, ns, fmt.Sprintf("job-%d", i), mine, fixture.RunsFor("1h"))
 	}
@@ -140,8 +140,8 @@ func TestDispatchSpread(t *testing.T) {
 	assert.Assert(t, contains(stderr, "to resume: kubectl jobs-managedby dispatch job-0 job-1 job-2 job-3 -n "+ns+" --context management --to worker-1,worker-2 --spread"), stderr)
 }
 
-// TestDispatchPastFewRights: on one worker the user may do nothing, and on the other one
-// there is no room for all.
+// TestDispatchPastFewRights: on one worker the user has no rights, and the other has not enough
+// quota for all.
 func TestDispatchPastFewRights(t *testing.T) {
 	t.Parallel()
 	const ns = "spread-rights"
@@ -150,15 +150,15 @@ func TestDispatchPastFewRights(t *testing.T) {
 	config := kubeconfigWith(t, "management=management developer", "worker-1=worker-1 developer", "worker-2=worker-2 developer")
 	ours(t, ns, "train", fixture.RunsFor("2s"))
 	d := dispatchesTo(t, "worker-1,worker-2", ns, "train", config)
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	assert.Assert(t, contains(passed(d), "context \"worker-1\": "), passed(d))
 	assert.Assert(t, jobOf(t, worker2, ns, "train").Status.CompletionTime != nil)
 	assert.Assert(t, jobOf(t, worker1, ns, "train") == nil)
 }
 
-// TestTraceOfWhatAwaitsDispatch: it has a row for every other context, with what can be seen
-// there, and none when it has a mirror.
-func TestTraceOfWhatAwaitsDispatch(t *testing.T) {
+// TestTraceBeforeDispatch: trace has one row per other context, with what it can check there, and
+// none once there is a mirror.
+func TestTraceBeforeDispatch(t *testing.T) {
 	t.Parallel()
 	const ns = "spread-trace"
 	spaces(t, ns, management, worker2)
@@ -170,12 +170,13 @@ func TestTraceOfWhatAwaitsDispatch(t *testing.T) {
 	assert.Assert(t, contains(out, "\ndead ", "never", "namespace "+ns+" does not exist", "no obstacle found"), out)
 	assert.Assert(t, !strings.Contains(out, "\nmanagement "), out)
 	d := dispatchesTo(t, worker2, ns, "train", "--detach-after-start")
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	out, _, _ = run(t, args...)
 	assert.Assert(t, !strings.Contains(out, "VERDICT"), out)
 }
 
-// TestDispatchListDry: a row a worker, with preflight's verdict, and nothing is made.
+// TestDispatchListDry: a dry run prints one row per worker, with the result of its checks, and
+// creates nothing.
 func TestDispatchListDry(t *testing.T) {
 	t.Parallel()
 	const ns = "spread-dry"
@@ -188,7 +189,7 @@ func TestDispatchListDry(t *testing.T) {
 	args := []string{"dispatch", "train", "-n", ns, "--context", management, "--to", "dead,worker-*"}
 	for _, how := range []string{"client", "server"} {
 		var out, stderr string
-		// What admission knows of quotas comes from a cache.
+		// The API server caches quotas for admission.
 		err := poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
 			var code int
 			out, stderr, code = run(t, append(args, "--dry-run="+how)...)

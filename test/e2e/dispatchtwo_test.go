@@ -28,15 +28,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// gate is another address of a cluster, at which whoever creates a Job has to wait.
+// gate is another address of a cluster, which delays requests that create a Job.
 type gate struct {
 	kubeconfig string
-	// arrived has the name of a namespace whenever somebody has come to create a Job there.
+	// arrived receives the namespace of each request that waits to create a Job.
 	arrived chan string
-	// passed has it when the cluster has answered.
+	// passed receives it when the cluster has answered.
 	passed chan string
-	// open is closed to let all pass. Those of whom loses says so are served, and have no
-	// answer.
+	// open is closed to let all requests pass. If loses is set, they are processed, but the answer
+	// is lost.
 	open  chan struct{}
 	loses func(path string) bool
 }
@@ -60,9 +60,9 @@ func newGate(t *testing.T, cluster string) *gate {
 		select {
 		case <-g.open:
 		case <-t.Context().Done():
-			return // The test has failed, and waits for nobody.
+			return // The test has failed.
 		}
-		// It is made, however long whoever asked for it stood still: their time may be up.
+		// The Job is created, however long its client was paused: the time of its Lease may be up.
 		answer := httptest.NewRecorder()
 		forward.ServeHTTP(answer, r.WithContext(t.Context()))
 		g.passed <- r.URL.Path
@@ -71,7 +71,7 @@ func newGate(t *testing.T, cluster string) *gate {
 		}
 		maps.Copy(w.Header(), answer.Header())
 		w.WriteHeader(answer.Code)
-		_, _ = w.Write(answer.Body.Bytes()) // Nobody may be there any more.
+		_, _ = w.Write(answer.Body.Bytes()) // The client may be gone.
 	}))
 	t.Cleanup(func() {
 		s.CloseClientConnections()
@@ -86,14 +86,14 @@ func newGate(t *testing.T, cluster string) *gate {
 	return g
 }
 
-// waits until somebody wants to create a Job.
+// waits waits until a client requests to create a Job.
 func (g *gate) waits(t *testing.T) {
 	t.Helper()
 	within(t, g.arrived, "nobody comes to create a Job")
 }
 
-// opens lets the one who waits pass, and waits until the cluster has answered: from now
-// on its Job is there, whatever they learn of it.
+// opens lets the waiting request pass, and waits until the cluster has answered. From then on its
+// Job exists, whatever the client learns.
 func (g *gate) opens(t *testing.T) {
 	t.Helper()
 	close(g.open)
@@ -116,7 +116,7 @@ func leaseNow(t *testing.T, ns, name string) *coordinationv1.Lease {
 	return l
 }
 
-// shorten has the Lease of somebody who stands still not be waited for.
+// shorten shortens the Lease of a paused dispatcher, so that no other waits for it.
 func shorten(t *testing.T, ns, name string) {
 	t.Helper()
 	assert.NilError(t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -127,7 +127,7 @@ func shorten(t *testing.T, ns, name string) {
 	}))
 }
 
-// settled waits until pods can be made in a namespace of a cluster.
+// settled waits until Pods can be created in a namespace of a cluster.
 func settled(t *testing.T, cluster, ns string) {
 	t.Helper()
 	assert.NilError(t, poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {
@@ -140,9 +140,9 @@ func isReady(job *batchv1.Job) bool {
 	return job != nil && job.Status.Ready != nil && *job.Status.Ready == 1
 }
 
-// TestTwoDispatchers: one has looked at the Lease and stands still while its mirror is on
-// the way; another one takes over. Whatever becomes of the first one's request, one mirror
-// is left, which is the other's.
+// TestTwoDispatchers: a dispatcher has read the Lease and is paused while the request for its
+// mirror is sent. Another one takes over. Whatever happens to the first one's request, one mirror
+// remains: that of the second.
 func TestTwoDispatchers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -172,10 +172,10 @@ func TestTwoDispatchers(t *testing.T) {
 
 			g.opens(t)
 			first.Signal(syscall.SIGCONT)
-			assert.Equal(t, first.End(), 1, first.Told.String())
+			assert.Equal(t, first.End(), 1, first.Stderr.String())
 			assert.Equal(t, string(jobOf(t, tt.worker, tt.ns, "train").UID), made.Mirror.UID)
 			if tt.worker != worker1 {
-				assert.Equal(t, first.Count(dispatch.MirrorRemoved), 1, "%v %s", first.Seen, first.Told.String())
+				assert.Equal(t, first.Count(dispatch.MirrorRemoved), 1, "%v %s", first.Seen, first.Stderr.String())
 				eventuallyJob(t, worker1, tt.ns, "train", isGone)
 			}
 			mark := jobOf(t, management, tt.ns, "train").Annotations[delegation.MirrorAnnotation]
@@ -184,9 +184,9 @@ func TestTwoDispatchers(t *testing.T) {
 			assert.Equal(t, *now.Spec.HolderIdentity, *lease.Spec.HolderIdentity)
 			assert.Equal(t, now.UID, lease.UID)
 
-			// It is given back by who holds it.
+			// The holder releases it.
 			second.Signal(syscall.SIGTERM)
-			assert.Equal(t, second.End(), 143, second.Told.String())
+			assert.Equal(t, second.End(), 143, second.Stderr.String())
 			assert.Equal(t, second.Count(dispatch.LeaseLost), 0)
 			assert.Equal(t, *leaseNow(t, tt.ns, "train").Spec.HolderIdentity, "")
 			assert.Equal(t, string(jobOf(t, tt.worker, tt.ns, "train").UID), made.Mirror.UID)
@@ -194,8 +194,8 @@ func TestTwoDispatchers(t *testing.T) {
 	}
 }
 
-// TestSuccessiveDispatchers: the dispatcher of a Job that is gone, and whose name another
-// one has by now, removes its own mirror and ends, and leaves that one's Lease alone.
+// TestSuccessiveDispatchers: the Job of a dispatcher was deleted, and another Job has its name now.
+// The dispatcher removes its own mirror and ends, and leaves the Lease of the other Job alone.
 func TestSuccessiveDispatchers(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-successive"
@@ -218,14 +218,14 @@ func TestSuccessiveDispatchers(t *testing.T) {
 
 	first.Signal(syscall.SIGCONT)
 	first.Expect(dispatch.MirrorRemoved, "train")
-	assert.Equal(t, first.End(), 1, first.Told.String())
+	assert.Equal(t, first.End(), 1, first.Stderr.String())
 	assert.Equal(t, first.Seen[len(first.Seen)-1].Event, dispatch.OriginDeleted)
 	eventuallyJob(t, worker1, ns, "train", isGone)
 	now := leaseNow(t, ns, "train")
 	assert.Equal(t, now.UID, lease.UID)
 	assert.Equal(t, *now.Spec.HolderIdentity, *lease.Spec.HolderIdentity)
 	second.Signal(syscall.SIGINT)
-	assert.Equal(t, second.End(), 130, second.Told.String())
+	assert.Equal(t, second.End(), 130, second.Stderr.String())
 	assert.Equal(t, second.Count(dispatch.LeaseLost), 0)
 	assert.Equal(t, string(jobOf(t, worker2, ns, "train").UID), made.Mirror.UID)
 }

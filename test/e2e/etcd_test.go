@@ -13,7 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/dispatching"
 )
 
-// fills has the etcd of a cluster be out of space until free is called, or the test ends.
+// fills exceeds the quota of the etcd of a cluster until free is called or the test ends.
 func fills(t *testing.T, cluster string) (free func()) {
 	t.Helper()
 	end, err := set.Fill(t.Context(), cluster)
@@ -23,9 +23,9 @@ func fills(t *testing.T, cluster string) (free func()) {
 	return free
 }
 
-// TestDispatchWithoutSpace: a cluster whose etcd is full can be looked at, and stores nothing.
-// A dispatch says so, in words that help, makes nothing half, and goes on when there is room.
-// All of both clusters suffer, so it runs by itself.
+// TestDispatchWithoutSpace: a cluster whose etcd is full can be read, and stores nothing. A
+// dispatch reports that, creates nothing partially, and continues when etcd has space again. The
+// outage affects everything on both clusters, so this test runs alone.
 func TestDispatchWithoutSpace(t *testing.T) {
 	const ns = "dispatch-without-space"
 	for _, name := range []string{"running", "late", "there"} {
@@ -40,9 +40,9 @@ func TestDispatchWithoutSpace(t *testing.T) {
 	ends := func(d *dispatching.Process, name string) {
 		t.Helper()
 		succeed(t, worker1, ns, runningPods(t, worker1, ns, name, 1)...)
-		assert.Equal(t, d.End(), 0, d.Told.String())
+		assert.Equal(t, d.End(), 0, d.Stderr.String())
 		sameEnd(t, ns, name)
-		assert.Assert(t, d.Count(dispatch.Warned) <= 3, "it is told again and again: %v", d.Seen)
+		assert.Assert(t, d.Count(dispatch.Warned) <= 3, "too many warnings: %v", d.Seen)
 	}
 
 	running := dispatches(t, ns, "running")
@@ -53,15 +53,15 @@ func TestDispatchWithoutSpace(t *testing.T) {
 	assert.ErrorContains(t, err, "database space exceeded")
 	assert.Equal(t, len(ls(t, "-n", ns, "--context", management)), 3)
 	saysSo(running, management)
-	// Its end is to be stored, and cannot be.
+	// Its end cannot be stored.
 	succeed(t, worker1, ns, runningPods(t, worker1, ns, "running", 1)...)
 	eventuallyJob(t, worker1, ns, "running", func(j *batchv1.Job) bool { return j.Status.CompletionTime != nil })
 	late := dispatches(t, ns, "late")
 	saysSo(late, management)
-	assert.Assert(t, jobOf(t, worker1, ns, "late") == nil, "it was made without a Lease")
+	assert.Assert(t, jobOf(t, worker1, ns, "late") == nil, "a mirror was created without a Lease")
 	assert.Assert(t, jobOf(t, management, ns, "running").Status.CompletionTime == nil)
 	free()
-	assert.Equal(t, running.End(), 0, running.Told.String())
+	assert.Equal(t, running.End(), 0, running.Stderr.String())
 	sameEnd(t, ns, "running")
 	late.Expect(dispatch.MirrorCreated, "late")
 	ends(late, "late")

@@ -22,11 +22,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// evilPath is where a hostile front sends its clients.
+// evilPath is the path to which a hostile proxy redirects its clients.
 const evilPath = "/k8s/clusters/c-evil"
 
-// fronts are what proxies do that stand in front of several clusters: they answer themselves,
-// send clients on, or lead to another cluster for a while.
+// fronts are faults of proxies in front of several clusters: they answer themselves, redirect
+// clients, or forward to another cluster for a while.
 func fronts() []fault {
 	says := func(name string, code int, kind, body string) fault {
 		return fault{name: name, befall: func(_ *faulty, _ <-chan struct{}, w http.ResponseWriter, _ *http.Request) {
@@ -50,8 +50,8 @@ func fronts() []fault {
 	}
 }
 
-// leadsTo forwards requests to a cluster as its administrator.
-func leadsTo(t *testing.T, cluster string) *httputil.ReverseProxy {
+// proxyTo forwards requests to a cluster as its administrator.
+func proxyTo(t *testing.T, cluster string) *httputil.ReverseProxy {
 	t.Helper()
 	config, err := set.Config(cluster)
 	assert.NilError(t, err)
@@ -65,15 +65,15 @@ func leadsTo(t *testing.T, cluster string) *httputil.ReverseProxy {
 	}
 }
 
-// pinHooks are called before a mirror is noted on its origin, by the beginning of the origin's
-// name; one that returns true is called no more, and the request gets no further.
+// pinHooks are called before an origin is patched with the name of its mirror, by the prefix of the
+// name of the origin. A hook that returns true is removed, and the request fails.
 type pinHooks struct {
 	mu    sync.Mutex
 	hooks map[string]func()
 }
 
-// arm has a function called once at the next such request for origins of a prefix; nil takes
-// it back.
+// arm sets a function to call once at the next such request for origins with a prefix; nil removes
+// it.
 func (h *pinHooks) arm(prefix string, do func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -83,7 +83,7 @@ func (h *pinHooks) arm(prefix string, do func()) {
 	h.hooks[prefix] = do
 }
 
-// strikes reports whether a request is to get no further.
+// strikes reports whether a request must fail.
 func (h *pinHooks) strikes(r *http.Request) bool {
 	if r.Method != http.MethodPatch || path.Base(path.Dir(r.URL.Path)) != "jobs" {
 		return false
@@ -108,9 +108,9 @@ func (h *pinHooks) strikes(r *http.Request) bool {
 	return false
 }
 
-// forge writes annotations of origins, now and then, until ctx is over: it takes them off, as
-// kubectl replace does, copies those of other origins, and names somebody's Job. It says how
-// often it did.
+// forge changes annotations of origins at random times until ctx ends: it removes them, as kubectl
+// replace does, copies those of other origins, and names Jobs of other owners. It returns how often
+// it did.
 func forge(ctx context.Context, t *testing.T, seed uint64, ns string, names []string) (forged int) {
 	t.Helper()
 	chance := rand.New(rand.NewPCG(seed, 7))
@@ -132,7 +132,7 @@ func forge(ctx context.Context, t *testing.T, seed uint64, ns string, names []st
 		name := names[chance.IntN(len(names))]
 		origin, err := jobs.Get(ctx, name, metav1.GetOptions{})
 		if err != nil || origin.Status.CompletionTime != nil || origin.Annotations[delegation.MirrorAnnotation] == "" {
-			continue // Without a mirror, a forged annotation is refused, as it has to be.
+			continue // Without a mirror, a forged annotation is refused.
 		}
 		text := `{"metadata":{"annotations":{"` + delegation.MirrorAnnotation + `":` + value + `}}}`
 		if _, err := jobs.Patch(ctx, name, types.MergePatchType, []byte(text), metav1.PatchOptions{}); err == nil {

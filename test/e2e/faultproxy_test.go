@@ -21,37 +21,37 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// faulty stands between clients and an API server, as the network and overloaded servers
-// do: now and then something befalls what goes through.
+// faulty is a proxy of an API server that fails like a network and overloaded servers: now and then
+// a fault affects a request.
 type faulty struct {
 	*httptest.Server
 	connections *connections
 	next        http.Handler
-	// elsewhere is another cluster behind the same address.
+	// elsewhere is another cluster at the same address.
 	elsewhere http.Handler
 	pins      pinHooks
-	// strayed is how many requests have followed a redirect.
+	// strayed is the number of requests that followed a redirect.
 	strayed atomic.Int64
 	admin   kubernetes.Interface
-	// compact has the cluster's etcd forget the past.
+	// compact compacts the cluster's etcd.
 	compact func()
-	// now is what befalls requests, nil if nothing does.
+	// now is the current fault, nil if there is none.
 	now atomic.Pointer[fault]
-	// befallen is how many requests something has befallen.
+	// befallen is the number of requests with a fault.
 	befallen atomic.Int64
 }
 
-// fault is something that befalls requests until it is over.
+// fault affects requests until it is over.
 type fault struct {
 	name string
-	// befall answers a request, or not.
+	// befall answers a request, or does not.
 	befall func(p *faulty, over <-chan struct{}, w http.ResponseWriter, r *http.Request)
-	// begin is done once, when it begins; nil if there is nothing to do.
+	// begin is called once when the fault begins; nil if there is nothing to do.
 	begin func(p *faulty)
 	over  chan struct{}
 }
 
-// connections are those that a server has, to be broken all at once.
+// connections are the open connections of a server. They are closed all at once.
 type connections struct {
 	net.Listener
 	mu   sync.Mutex
@@ -68,7 +68,7 @@ func (c *connections) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// reset breaks all of them, without a word.
+// reset closes all of them abruptly.
 func (c *connections) reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,7 +81,7 @@ func (c *connections) reset() {
 	c.open = nil
 }
 
-// newFaulty stands in front of a cluster.
+// newFaulty starts a faulty proxy of a cluster.
 func newFaulty(t *testing.T, cluster string) *faulty {
 	t.Helper()
 	compact := func() {
@@ -89,7 +89,7 @@ func newFaulty(t *testing.T, cluster string) *faulty {
 			t.Error(err)
 		}
 	}
-	p := &faulty{admin: client(t, cluster), compact: compact, next: leadsTo(t, cluster), elsewhere: leadsTo(t, worker2)}
+	p := &faulty{admin: client(t, cluster), compact: compact, next: proxyTo(t, cluster), elsewhere: proxyTo(t, worker2)}
 	p.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, evilPath) {
 			p.strayed.Add(1)
@@ -128,7 +128,7 @@ func behindFaults(t *testing.T, file string, proxies map[string]*faulty) {
 	assert.NilError(t, clientcmd.WriteToFile(*config, file))
 }
 
-// suffer has a fault befall all requests for so long.
+// suffer applies a fault to all requests for a while.
 func (p *faulty) suffer(ctx context.Context, f fault, lasts time.Duration) {
 	f.over = make(chan struct{})
 	p.now.Store(&f)
@@ -149,7 +149,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// faults are what befalls requests.
+// faults returns the possible faults of requests.
 func faults() []fault {
 	answers := func(name string, code int, reason metav1.StatusReason, retryAfter string) fault {
 		return fault{name: name, befall: func(_ *faulty, _ <-chan struct{}, w http.ResponseWriter, _ *http.Request) {
@@ -188,7 +188,7 @@ func pass(p *faulty, _ <-chan struct{}, w http.ResponseWriter, r *http.Request) 
 
 func abort(*faulty, <-chan struct{}, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
-// loseAnswer does what is asked for, and says nothing of it.
+// loseAnswer processes a request and drops the answer.
 func loseAnswer(p *faulty, _ <-chan struct{}, _ http.ResponseWriter, r *http.Request) {
 	if !isWatch(r) {
 		p.next.ServeHTTP(httptest.NewRecorder(), r)
@@ -196,7 +196,7 @@ func loseAnswer(p *faulty, _ <-chan struct{}, _ http.ResponseWriter, r *http.Req
 	panic(http.ErrAbortHandler)
 }
 
-// swallow leaves a request without an answer.
+// swallow does not answer a request.
 func swallow(_ *faulty, over <-chan struct{}, _ http.ResponseWriter, r *http.Request) {
 	select {
 	case <-over:
@@ -210,7 +210,7 @@ func delay(p *faulty, _ <-chan struct{}, w http.ResponseWriter, r *http.Request)
 	p.next.ServeHTTP(w, r)
 }
 
-// cutOff ends an answer in the middle of its body.
+// cutOff closes the connection in the middle of an answer.
 func cutOff(p *faulty, _ <-chan struct{}, w http.ResponseWriter, r *http.Request) {
 	p.next.ServeHTTP(&cutWriter{ResponseWriter: w, left: 100}, r)
 }
@@ -232,7 +232,7 @@ func (w *cutWriter) Write(text []byte) (int, error) {
 
 func (w *cutWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// conflict has somebody else write to a Job right before it is written to.
+// conflict changes a Job right before a client writes to it.
 func conflict(p *faulty, _ <-chan struct{}, w http.ResponseWriter, r *http.Request) {
 	steps := strings.Split(strings.TrimSuffix(r.URL.Path, "/status"), "/")
 	if (r.Method == http.MethodPut || r.Method == http.MethodPatch) && len(steps) > 3 && steps[len(steps)-2] == "jobs" {
@@ -242,7 +242,7 @@ func conflict(p *faulty, _ <-chan struct{}, w http.ResponseWriter, r *http.Reque
 	p.next.ServeHTTP(w, r)
 }
 
-// expire has a watch begin at a state that the server has forgotten.
+// expire starts a watch at a resource version that the server has compacted.
 func expire(p *faulty, _ <-chan struct{}, w http.ResponseWriter, r *http.Request) {
 	if query := r.URL.Query(); isWatch(r) && query.Get("sendInitialEvents") == "" {
 		query.Set("resourceVersion", "1")

@@ -20,22 +20,23 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
-// trial is how much dispatches have to survive.
+// trial says what dispatches have to survive.
 type trial struct {
 	seed uint64
-	// runners are dispatchers, each of so many Jobs, that are killed so often.
+	// runners is the number of dispatchers, jobs that of the Jobs of each, and kills how often each
+	// is killed.
 	runners, jobs, kills int
-	// faults are how many befall either side, one after the other.
+	// faults is the number of consecutive faults on each side.
 	faults int
-	// longest is for how many seconds Jobs run at most.
+	// longest is the maximum duration of Jobs, in seconds.
 	longest int
-	// outages is whether API servers are stopped and frozen, too, and etcd is full. Nobody else
-	// can use the clusters then; and one Job of each dispatcher does not end before that was
-	// killed as often as it is to be.
+	// outages is whether API servers are stopped and frozen, too, and etcd is full. No other test
+	// can use the clusters then. One Job of each dispatcher does not end before the dispatcher was
+	// killed as often as planned.
 	outages bool
 }
 
-// trialOf is the short form, or the one that was asked for.
+// trialOf returns the short form, or the requested one.
 func trialOf(t *testing.T) trial {
 	t.Helper()
 	of := trial{seed: rand.Uint64(), runners: 2, jobs: 4, kills: 2, faults: 12, longest: 12}
@@ -50,10 +51,10 @@ func trialOf(t *testing.T) trial {
 	return of
 }
 
-// TestFaults has all sorts of faults befall dispatches, on both sides, by a schedule that
-// its seed tells, while the dispatchers are killed and started again, by somebody else on
-// another machine. In the end every origin is as its mirror, no Job has run twice, nothing
-// of anybody else's has changed, and no Lease is left.
+// TestFaults injects all kinds of faults into dispatches, on both clusters, by a schedule that its
+// seed determines, while the dispatchers are killed and started again, as another user on another
+// machine. In the end every origin equals its mirror, no Job has run twice, no object of another
+// owner has changed, and no Lease is left.
 func TestFaults(t *testing.T) {
 	of := trialOf(t)
 	if !of.outages {
@@ -64,7 +65,7 @@ func TestFaults(t *testing.T) {
 	names := map[int][]string{}
 	for runner := range of.runners {
 		for n := range of.jobs {
-			// A schedule does not depend on who comes first.
+			// The schedule does not depend on the order of the goroutines.
 			chance := rand.New(rand.NewPCG(of.seed, uint64(runner*1000+n)))
 			name := fmt.Sprintf("job-%d-%d", runner, n)
 			names[runner] = append(names[runner], name)
@@ -122,7 +123,7 @@ func TestFaults(t *testing.T) {
 		of.seed, of.runners*of.jobs, total, survived, befallen, forged, killed)
 	for _, name := range slices.Concat(slices.Collect(maps.Values(names))...) {
 		ranOnce(t, ns, name)
-		assert.Assert(t, jobOf(t, worker2, ns, name) == nil, "%s was made on another cluster behind the same address", name)
+		assert.Assert(t, jobOf(t, worker2, ns, name) == nil, "%s was created on another cluster with the same address", name)
 	}
 	if of.outages {
 		assert.Equal(t, killed, of.runners*of.kills)
@@ -132,7 +133,7 @@ func TestFaults(t *testing.T) {
 	assert.DeepEqual(t, bystanders(t, ns), before)
 }
 
-// suffer has one fault after the other befall either side, until ctx is over.
+// suffer applies one fault after the other to both sides, until ctx ends.
 func suffer(ctx context.Context, t *testing.T, of trial, proxies map[string]*faulty, survived map[string]int) {
 	t.Helper()
 	chance := rand.New(rand.NewPCG(of.seed, 0))
@@ -151,7 +152,7 @@ func suffer(ctx context.Context, t *testing.T, of trial, proxies map[string]*fau
 	}
 }
 
-// outage takes a part of a control plane away for a while: it is gone, or it hangs.
+// outage stops or freezes a part of a control plane for a while.
 func outage(ctx context.Context, t *testing.T, chance *rand.Rand, cluster string, lasts time.Duration) string {
 	t.Helper()
 	const frozen, full = "API server frozen", "etcd full"
@@ -181,8 +182,8 @@ func outage(ctx context.Context, t *testing.T, chance *rand.Rand, cluster string
 	return kind
 }
 
-// bystanders are the states of what belongs to others, on both sides; they are made if
-// they are not there.
+// bystanders returns the states of objects of other owners, on both sides. It creates them if they
+// do not exist.
 func bystanders(t *testing.T, ns string) map[string]string {
 	t.Helper()
 	versions := map[string]string{}

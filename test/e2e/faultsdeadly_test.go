@@ -28,15 +28,15 @@ type deadly struct {
 	t      *testing.T
 	chance *rand.Rand
 	args   []string
-	// left is how often it is to be killed, and release is called when it was.
+	// left is how often it is still to be killed, and release is called after the last time.
 	left    int
 	release func()
-	// atPin has a function called before the next mirror is noted on its origin, which does not
-	// happen then; nil takes that back.
+	// atPin sets a function to call instead of the next patch that names a mirror on its origin;
+	// nil removes it.
 	atPin func(func())
 }
 
-// run says how often it was killed.
+// run returns how often it was killed.
 func (r *deadly) run(ctx context.Context) (killed int) {
 	var releasing sync.WaitGroup
 	defer releasing.Wait()
@@ -45,10 +45,10 @@ func (r *deadly) run(ctx context.Context) (killed int) {
 			releasing.Go(r.release)
 			r.release = nil
 		}
-		var told bytes.Buffer
+		var stderr bytes.Buffer
 		cmd := command(r.t, r.args...)
-		cmd.Stderr = &told
-		// Somebody else, somewhere else.
+		cmd.Stderr = &stderr
+		// Another user on another machine.
 		cmd.Env = append(cmd.Env, fmt.Sprintf("USER=user-%d", attempt), "TZ="+[]string{"UTC", "Asia/Tokyo", "America/New_York"}[attempt%3])
 		out, err := cmd.StdoutPipe()
 		if err == nil {
@@ -76,14 +76,14 @@ func (r *deadly) run(ctx context.Context) (killed int) {
 			killed++
 			r.left--
 		case ctx.Err() != nil || attempt > 500:
-			r.t.Errorf("it never came to its end: %d: %s", code, told.String())
+			r.t.Errorf("the dispatch did not end in time: %d: %s", code, stderr.String())
 			return killed
 		case code != 1:
-			r.t.Errorf("it ended with %d: %s", code, told.String())
+			r.t.Errorf("the dispatch ended with %d: %s", code, stderr.String())
 			return killed
 		default:
-			// What it needs to begin with cannot be had now; it has said so.
-			if strings.TrimSpace(told.String()) == "" {
+			// It could not start because of the fault, and has printed an error.
+			if strings.TrimSpace(stderr.String()) == "" {
 				r.t.Errorf("it ended with 1 and did not say why")
 			}
 			pause(ctx, time.Second)
@@ -91,21 +91,20 @@ func (r *deadly) run(ctx context.Context) (killed int) {
 	}
 }
 
-// dies has a process be killed: within four seconds of its beginning, or between the creation
-// of a mirror and its note on the origin, or within four seconds of when what it returns is
-// called, which is when it works; at the latest a while after the Lease of the last one has run
-// out.
+// dies kills a process: within four seconds after its start, or between the creation of a mirror
+// and the patch that names it on the origin, or within four seconds after works was called, which
+// means that it dispatches. The kill comes at the latest a while after the last Lease has expired.
 func (r *deadly) dies(cmd *exec.Cmd) (works func()) {
 	sent := []syscall.Signal{syscall.SIGKILL, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGKILL}[r.chance.IntN(4)]
 	within := time.Duration(r.chance.IntN(4000)) * time.Millisecond
-	// That it may have ended is none of its concern.
+	// The process may have ended already.
 	kill := func() { _ = cmd.Process.Signal(sent) }
 	switch r.chance.IntN(3) {
 	case 0:
 		time.AfterFunc(within, kill)
 		return func() {}
 	case 1:
-		// Between the creation of a mirror and the note of it.
+		// Between the creation of a mirror and the patch that names it.
 		r.atPin(func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
 		time.AfterFunc(25*time.Second, kill)
 		return func() {}
@@ -114,7 +113,7 @@ func (r *deadly) dies(cmd *exec.Cmd) (works func()) {
 	return sync.OnceFunc(func() { time.AfterFunc(within, kill) })
 }
 
-// ended has the pods of a mirror succeed, as often as there are some, until it is complete.
+// ended ends the Pods of a mirror with success, whenever there are some, until it is complete.
 func ended(ctx context.Context, t *testing.T, ns, name string) {
 	t.Helper()
 	c := client(t, worker1)

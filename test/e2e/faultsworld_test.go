@@ -14,8 +14,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// ranOnce checks that an origin has the end of its mirror, that there were as many pods
-// as it wants and no more, on the one side alone, and that the mirror goes by itself.
+// ranOnce checks that an origin has the end of its mirror, that exactly the requested number of
+// Pods ran, on the worker only, and that the mirror is deleted.
 func ranOnce(t *testing.T, ns, name string) {
 	t.Helper()
 	sameEnd(t, ns, name)
@@ -33,8 +33,7 @@ func ranOnce(t *testing.T, ns, name string) {
 	}
 }
 
-// noLeaseIsLeft checks that there is nothing in a namespace by which dispatchers hold
-// anything.
+// noLeaseIsLeft checks that no Lease of a dispatcher is left in a namespace.
 func noLeaseIsLeft(t *testing.T, ns string) {
 	t.Helper()
 	for _, cluster := range []string{management, worker1} {
@@ -46,10 +45,10 @@ func noLeaseIsLeft(t *testing.T, ns string) {
 	}
 }
 
-// What some of the Jobs need, and is copied to the worker.
+// copiedSecret and copiedConfigMap are dependencies of some Jobs, which are copied to the worker.
 const copiedSecret, copiedConfigMap = "token", "settings"
 
-// makeCopied makes it on the side of the origins.
+// makeCopied creates them on the management cluster.
 func makeCopied(t *testing.T, ns string) {
 	t.Helper()
 	c := client(t, management).CoreV1()
@@ -59,7 +58,7 @@ func makeCopied(t *testing.T, ns string) {
 	assert.NilError(t, err)
 }
 
-// needsCopies has a Job need both.
+// needsCopies makes a Job depend on both.
 func needsCopies(j *batchv1.Job) {
 	j.Spec.Template.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{
 		{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: copiedSecret}}},
@@ -67,15 +66,15 @@ func needsCopies(j *batchv1.Job) {
 	}
 }
 
-// noCopyIsLeft checks that what was copied goes with the last of the mirrors, which it
-// deletes, as do their pods.
+// noCopyIsLeft deletes the mirrors with their Pods, and checks that the copies are deleted with the
+// last mirror.
 func noCopyIsLeft(t *testing.T, ns string) {
 	t.Helper()
 	c := client(t, worker1)
 	ours := metav1.ListOptions{LabelSelector: delegation.OriginUIDLabel}
 	policy := metav1.DeletePropagationBackground
 	_, err := c.CoreV1().Secrets(ns).Get(t.Context(), copiedSecret, metav1.GetOptions{})
-	assert.NilError(t, err, "it was never copied")
+	assert.NilError(t, err, "the status was not copied")
 	assert.NilError(t, c.BatchV1().Jobs(ns).DeleteCollection(t.Context(), metav1.DeleteOptions{PropagationPolicy: &policy}, ours))
 	left := 0
 	err = poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// contains says whether text has all of the parts.
+// contains reports whether text has all of the parts.
 func contains(text string, parts ...string) bool {
 	for _, p := range parts {
 		if !strings.Contains(text, p) {
@@ -26,7 +26,7 @@ func allow(t *testing.T, c kubernetes.Interface, ns, user, group, resource strin
 	allowAs(t, c, ns, user, user, group, resource)
 }
 
-// allowAs does so by a role of another name than the user's, who may have several.
+// allowAs is allow with a name for the role, because a user may need several.
 func allowAs(t *testing.T, c kubernetes.Interface, ns, role, user, group, resource string) {
 	t.Helper()
 	_, err := c.RbacV1().Roles(ns).Create(t.Context(), &rbacv1.Role{

@@ -29,7 +29,7 @@ type k9sPlugin struct {
 	Pipes       []string `yaml:"pipes"`
 }
 
-// k9sPlugins are those of docs/k9s.md.
+// k9sPlugins returns the entries of docs/k9s.md.
 func k9sPlugins(t *testing.T) map[string]k9sPlugin {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/k9s.md")

@@ -20,8 +20,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/kinds"
 )
 
-// kindsFleet are the management cluster and a worker that serve all kinds, and decoys
-// on the former; each kind has one object there, named like the kind.
+// kindsFleet are the management cluster and a worker that serve all kinds. The management cluster
+// has one object of each kind, named like the kind, and objects that must not be found.
 type kindsFleet struct {
 	ns      string
 	samples []kinds.Sample
@@ -40,17 +40,16 @@ func TestKinds(t *testing.T) {
 		t.Cleanup(func() { assert.NilError(t, kinds.Remove(context.Background(), config, parts...)) })
 		assert.NilError(t, kinds.Install(t.Context(), config, parts...))
 	}
-	t.Run("are found, and nothing else", kindsAreFound)
-	t.Run("are found in old versions", oldKindsAreFound)
+	t.Run("found", kindsAreFound)
+	t.Run("found in old versions", oldKindsAreFound)
 	t.Run("from unclaimed to the end", kindsFromUnclaimedToTheEnd)
-	t.Run("that may not be listed", kindsThatMayNotBeListed)
+	t.Run("without the right to list", kindsThatMayNotBeListed)
 	t.Run("without managedBy", kindsWithoutManagedBy)
-	t.Run("without managedBy on the worker alone", kindsWithoutManagedByThere)
-	t.Run("in a bundle", kindsInABundle)
+	t.Run("without managedBy on the worker only", kindsWithoutManagedByThere)
+	t.Run("in a snapshot", kindsInABundle)
 }
 
-// playKinds creates one origin of each kind that is wanted, in a namespace that both
-// clusters have.
+// playKinds creates one origin of each wanted kind, in a namespace that both clusters have.
 func playKinds(t *testing.T, ns string, wanted func(*kinds.Sample) bool) *kindsFleet {
 	t.Helper()
 	f := &kindsFleet{ns: ns, origins: map[string]*unstructured.Unstructured{}, mirrors: map[string]*unstructured.Unstructured{}}
@@ -65,7 +64,7 @@ func playKinds(t *testing.T, ns string, wanted func(*kinds.Sample) bool) *kindsF
 		s := &f.samples[i]
 		o := s.New(ns, s.Kind.Name)
 		if s.Kind.Template {
-			// Nothing is made of it while the test runs.
+			// It creates nothing while the test runs.
 			assert.NilError(t, unstructured.SetNestedField(o.Object, true, "spec", "suspend"))
 		}
 		f.origins[s.Kind.Name] = f.create(t, management, s, o)
@@ -80,7 +79,7 @@ func (f *kindsFleet) create(t *testing.T, cluster string, s *kinds.Sample, o *un
 	return created
 }
 
-// mirror has MultiKueue give all origins to the worker.
+// mirror creates the mirrors of all origins on the worker, as MultiKueue would.
 func (f *kindsFleet) mirror(t *testing.T) {
 	t.Helper()
 	for i := range f.samples {
@@ -90,9 +89,8 @@ func (f *kindsFleet) mirror(t *testing.T) {
 	}
 }
 
-// enter brings those pairs whose kind has a state into it, as their controllers would,
-// and says which these are. A Job's own controllers are at work, and what they do is
-// tested elsewhere.
+// enter sets the status of the pairs whose kind has a state, as their controllers would, and
+// returns their kinds. The built-in controller of Jobs runs here, and is tested elsewhere.
 func (f *kindsFleet) enter(t *testing.T, state string) (entered []string) {
 	t.Helper()
 	for i := range f.samples {
@@ -107,16 +105,16 @@ func (f *kindsFleet) enter(t *testing.T, state string) (entered []string) {
 	return entered
 }
 
-// delegatable are the kinds that can be delegated.
+// delegatable reports whether a kind can be delegated.
 func delegatable(s *kinds.Sample) bool { return !s.Kind.IsUnmanaged() }
 
 const bothContexts = "--contexts=" + management + "," + worker1
 
-// kindsAreFound: kinds finds whatever can be delegated, and nothing else.
+// kindsAreFound: kinds lists all kinds that can be delegated, and no others.
 func kindsAreFound(t *testing.T) {
 	f := playKinds(t, "kinds-found", delegatable)
-	out, told, code := run(t, "kinds", "-n", f.ns, "-o", "json", "--context", management)
-	assert.Equal(t, code, 0, "%s", told)
+	out, stderr, code := run(t, "kinds", "-n", f.ns, "-o", "json", "--context", management)
+	assert.Equal(t, code, 0, "%s", stderr)
 	var list inspect.KindList
 	assert.NilError(t, json.Unmarshal([]byte(out), &list))
 
@@ -130,7 +128,7 @@ func kindsAreFound(t *testing.T) {
 			Owners: []inspect.KindOwner{{ManagedBy: delegation.MultiKueue, Count: 1}},
 		}
 	}
-	// What only their schemas tell.
+	// These are known only from their schemas.
 	widget, gadget := want["widget"], want["gadget"]
 	widget.Reserved = "example.com/widget-controller"
 	gadget.Reserved, gadget.Defaulted = "example.com/gadget-controller", true
@@ -148,10 +146,10 @@ func kindsAreFound(t *testing.T) {
 	assert.Equal(t, len(list.Errors), 0)
 }
 
-// oldKindsAreFound: a cluster with the controllers of then has the kinds of then.
+// oldKindsAreFound: a cluster with old controllers has the kinds of their versions.
 func oldKindsAreFound(t *testing.T) {
-	out, told, code := run(t, "kinds", "-o", "json", "--context", worker2)
-	assert.Equal(t, code, 0, "%s", told)
+	out, stderr, code := run(t, "kinds", "-o", "json", "--context", worker2)
+	assert.Equal(t, code, 0, "%s", stderr)
 	var list inspect.KindList
 	assert.NilError(t, json.Unmarshal([]byte(out), &list))
 	var got []string
@@ -166,9 +164,8 @@ func oldKindsAreFound(t *testing.T) {
 	})
 }
 
-// kindsFromUnclaimedToTheEnd: objects of every kind are listed under their owner,
-// unclaimed at first; each is paired with its mirror; and their states are told as
-// their controllers write them.
+// kindsFromUnclaimedToTheEnd: objects of every kind are listed under their owner, unclaimed at
+// first. Each is paired with its mirror, and ls shows the states that their controllers write.
 func kindsFromUnclaimedToTheEnd(t *testing.T) {
 	f := playKinds(t, "kinds-states", delegatable)
 	want := map[string]delegation.Status{}
@@ -202,7 +199,7 @@ func kindsFromUnclaimedToTheEnd(t *testing.T) {
 		})
 	}
 
-	// A Job's state is its own controller's.
+	// The built-in controller writes the state of a Job.
 	delete(want, "job")
 	for _, state := range []struct {
 		name   string
@@ -225,8 +222,7 @@ func kindsFromUnclaimedToTheEnd(t *testing.T) {
 	}
 }
 
-// kindsThatMayNotBeListed: what may not be read of one group takes nothing from
-// the others.
+// kindsThatMayNotBeListed: missing rights for one group do not affect the others.
 func kindsThatMayNotBeListed(t *testing.T) {
 	f := playKinds(t, "kinds-forbidden", delegatable)
 	const user = "no-ray"
@@ -273,8 +269,8 @@ func kindsThatMayNotBeListed(t *testing.T) {
 	}
 }
 
-// kindsWithoutManagedBy: MultiKueue moves what has no such field too, and its marks
-// tell.
+// kindsWithoutManagedBy: MultiKueue also moves objects of kinds without this field, as its labels
+// show.
 func kindsWithoutManagedBy(t *testing.T) {
 	f := playKinds(t, "kinds-unmanaged", func(s *kinds.Sample) bool { return s.Kind.Name == "leaderworkerset" || s.Kind.Name == "statefulset" })
 	f.mirror(t)
@@ -287,8 +283,8 @@ func kindsWithoutManagedBy(t *testing.T) {
 	}
 }
 
-// kindsWithoutManagedByThere: a mirror carries no owner, so that a worker can run one whose
-// definitions do not have the field. That these are of the kind only the origin's tell.
+// kindsWithoutManagedByThere: a mirror has no managedBy, so a worker whose definitions lack the
+// field can run it. Only the origins show its kind.
 func kindsWithoutManagedByThere(t *testing.T) {
 	f := playKinds(t, "kinds-fieldless", func(s *kinds.Sample) bool { return s.Kind.Name == "widget" })
 	_, err := client(t, worker2).CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.ns}}, metav1.CreateOptions{})
@@ -296,8 +292,8 @@ func kindsWithoutManagedByThere(t *testing.T) {
 	mirror := f.create(t, worker2, &f.samples[0], f.samples[0].Mirror(f.origins["widget"]))
 	where := []string{"-n", f.ns, "--contexts=" + management + "," + worker2}
 	dir := filepath.Join(t.TempDir(), "new")
-	_, told, code := run(t, append([]string{"snapshot", dir}, where...)...)
-	assert.Equal(t, code, 0, "%s", told)
+	_, stderr, code := run(t, append([]string{"snapshot", dir}, where...)...)
+	assert.Equal(t, code, 0, "%s", stderr)
 	for what, args := range map[string][]string{"live": where, "a snapshot": {"--from", dir}} {
 		t.Run(what, func(t *testing.T) {
 			for _, named := range []string{"all", "widget"} {
@@ -310,27 +306,27 @@ func kindsWithoutManagedByThere(t *testing.T) {
 			assert.Equal(t, tr.Mirrors[0].UID, string(mirror.GetUID()))
 		})
 	}
-	// It is nobody's mirror in neither.
+	// Neither of them counts as a mirror.
 	codes := codesOf(t, where...)
 	assert.Assert(t, !slices.ContainsFunc(codes, func(code string) bool { return strings.HasSuffix(code, worker2+" Widget widget") }), "%s", codes)
 	assert.DeepEqual(t, codesOf(t, "--from", dir), codes)
 }
 
-// kindsInABundle: what is said of all kinds live is said of their snapshot.
+// kindsInABundle: commands print the same for all kinds from a snapshot.
 func kindsInABundle(t *testing.T) {
 	f := playKinds(t, "kinds-bundle", func(s *kinds.Sample) bool {
 		return delegatable(s) && !s.Kind.IsJob() || s.Kind.Name == "leaderworkerset"
 	})
 	f.mirror(t)
 	f.enter(t, "running")
-	// Nobody is at work there.
+	// No controller acts there.
 	sample := f.samples[slices.IndexFunc(f.samples, func(s kinds.Sample) bool { return s.Kind.Name == "jobset" })]
 	forgotten := sample.New(f.ns, "forgotten")
 	assert.NilError(t, unstructured.SetNestedField(forgotten.Object, "example.com/nobody", sample.Kind.ManagedBy...))
 	f.create(t, management, &sample, forgotten)
 	dir := filepath.Join(t.TempDir(), "new")
-	_, told, code := run(t, "snapshot", dir, "-n", f.ns, bothContexts)
-	assert.Equal(t, code, 0, "%s", told)
+	_, stderr, code := run(t, "snapshot", dir, "-n", f.ns, bothContexts)
+	assert.Equal(t, code, 0, "%s", stderr)
 	for _, args := range [][]string{
 		{"ls", "--kinds", "all", "-o", "json"},
 		{"ls", "--kinds", "lws,widgets,gadgets.example.com", "-o", "json"},
@@ -340,10 +336,10 @@ func kindsInABundle(t *testing.T) {
 		{"trace", "lws/leaderworkerset", "-o", "json"},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
-			live, told, code := run(t, append(args, "-n", f.ns, bothContexts)...)
-			assert.Equal(t, code, 0, "%s", told)
-			back, told, code := run(t, append(args, "--from", dir)...)
-			assert.Equal(t, code, 0, "%s", told)
+			live, stderr, code := run(t, append(args, "-n", f.ns, bothContexts)...)
+			assert.Equal(t, code, 0, "%s", stderr)
+			back, stderr, code := run(t, append(args, "--from", dir)...)
+			assert.Equal(t, code, 0, "%s", stderr)
 			assert.Equal(t, back, live)
 		})
 	}
@@ -354,23 +350,23 @@ func kindsInABundle(t *testing.T) {
 	})
 	t.Run("only some kinds", func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "new")
-		_, told, code := run(t, "snapshot", dir, "-n", f.ns, bothContexts, "--kinds", "jobset,widgets")
-		assert.Equal(t, code, 0, "%s", told)
+		_, stderr, code := run(t, "snapshot", dir, "-n", f.ns, bothContexts, "--kinds", "jobset,widgets")
+		assert.Equal(t, code, 0, "%s", stderr)
 		assert.Equal(t, len(ls(t, "--kinds", "jobset,widget", "--from", dir)), 3)
 		out, _, code := run(t, "ls", "--kinds", "all", "--from", dir)
 		assert.Equal(t, code, 4)
 		assert.Assert(t, contains(out, "the snapshot was taken without rayjobs.ray.io. Take it again with --kinds all"), "%s", out)
-		_, told, code = run(t, "snapshot", filepath.Join(t.TempDir(), "new"), "--kinds", "jobsett")
+		_, stderr, code = run(t, "snapshot", filepath.Join(t.TempDir(), "new"), "--kinds", "jobsett")
 		assert.Equal(t, code, 2)
-		assert.Assert(t, contains(told, `unknown kind "jobsett"; did you mean "jobset"?`), "%s", told)
+		assert.Assert(t, contains(stderr, `unknown kind "jobsett"; did you mean "jobset"?`), "%s", stderr)
 	})
 }
 
-// codesOf are the findings of all kinds, as code and name.
+// codesOf returns the findings for all kinds, as code and name.
 func codesOf(t *testing.T, args ...string) []string {
 	t.Helper()
-	out, told, code := run(t, append([]string{"check", "--kinds", "all", "--grace", "0s", "--fail-on", "none", "-o", "json"}, args...)...)
-	assert.Equal(t, code, 0, "%s", told)
+	out, stderr, code := run(t, append([]string{"check", "--kinds", "all", "--grace", "0s", "--fail-on", "none", "-o", "json"}, args...)...)
+	assert.Equal(t, code, 0, "%s", stderr)
 	var list inspect.FindingList
 	assert.NilError(t, json.Unmarshal([]byte(out), &list))
 	var codes []string

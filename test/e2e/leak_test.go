@@ -22,7 +22,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// clusterBehind is a cluster that is behind a proxy.
+// clusterBehind returns a cluster behind a proxy.
 func clusterBehind(t *testing.T, cluster string, p *faulty) *fleet.Cluster {
 	t.Helper()
 	config := &rest.Config{Host: p.URL, QPS: -1, TLSClientConfig: rest.TLSClientConfig{
@@ -31,9 +31,9 @@ func clusterBehind(t *testing.T, cluster string, p *faulty) *fleet.Cluster {
 	return opened(t, cluster, config)
 }
 
-// TestNothingGoesOnAfterADispatch: each fault befalls a dispatch of many in this process, all
-// of which end but one, which is interrupted. After that no goroutine is left of it.
-func TestNothingGoesOnAfterADispatch(t *testing.T) {
+// TestNoGoroutinesAfterADispatch: each fault affects a dispatch of many Jobs in this process. All
+// but one of the Jobs end, and the dispatch is interrupted. No goroutine is left after that.
+func TestNoGoroutinesAfterADispatch(t *testing.T) {
 	t.Parallel()
 	const ns, n = "dispatch-leaks", 12
 	proxies := []*faulty{newFaulty(t, management), newFaulty(t, worker1)}
@@ -50,7 +50,7 @@ func TestNothingGoesOnAfterADispatch(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	var left sync.WaitGroup
 	var ended, seen atomic.Int32
-	left.Add(n) // All but the one, and the faults.
+	left.Add(n) // All Jobs but one, and the faults.
 	tell := func(e *dispatch.Event) {
 		if e.Event == dispatch.MirrorCreated {
 			seen.Store(int32(len(goroutinesOf(t, ns))))
@@ -75,7 +75,7 @@ func TestNothingGoesOnAfterADispatch(t *testing.T) {
 		interrupt()
 	}()
 	var outcomes []dispatch.Outcome
-	// Goroutines have the labels of those that start them.
+	// Goroutines inherit the labels of the goroutine that starts them.
 	pprof.Do(ctx, pprof.Labels(ns, "runs"), func(ctx context.Context) {
 		options := dispatch.LoopOptions{Identity: "leaks", MirrorTTL: time.Hour, DeleteOnInterrupt: true}
 		outcomes = dispatch.NewLoop(from, to, options, clock.RealClock{}, dispatch.NewRecorder(clock.RealClock{}, tell)).Run(ctx, tasks)
@@ -87,7 +87,7 @@ func TestNothingGoesOnAfterADispatch(t *testing.T) {
 	}
 	eventuallyJob(t, worker1, ns, "job-0", isGone)
 	noLeaseIsLeft(t, ns)
-	assert.Assert(t, seen.Load() > 0, "goroutines are not told apart")
+	assert.Assert(t, seen.Load() > 0, "no goroutine has the label")
 	var stacks []string
 	_ = poll.Until(t.Context(), 30*time.Second, func(context.Context) (bool, error) {
 		stacks = goroutinesOf(t, ns)
@@ -96,8 +96,8 @@ func TestNothingGoesOnAfterADispatch(t *testing.T) {
 	assert.Equal(t, len(stacks), 0, "%s", strings.Join(stacks, "\n\n"))
 }
 
-// goroutinesOf are the stacks of goroutines that have a label; but for connections that are
-// kept for the next request, which are of Go's own.
+// goroutinesOf returns the stacks of goroutines with a label, except those of Go's idle
+// connections.
 func goroutinesOf(t *testing.T, label string) (found []string) {
 	t.Helper()
 	var all bytes.Buffer

@@ -30,8 +30,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// playDispatch does what dispatch does up to where it begins to copy: it makes an origin on
-// management and its mirror on worker-1, each with the other's marks.
+// playDispatch does what dispatch does before it copies a status: it creates an origin on
+// management and its mirror on worker-1, each with the marks of the other.
 func playDispatch(t *testing.T, ns, name string, options ...fixture.Option) *batchv1.Job {
 	t.Helper()
 	uidOf := func(cluster string) string {
@@ -54,7 +54,7 @@ func playDispatch(t *testing.T, ns, name string, options ...fixture.Option) *bat
 	return origin
 }
 
-// leaseFor is a Lease for a dispatched Job, which somebody took two minutes ago.
+// leaseFor returns a Lease for a dispatched Job, acquired two minutes ago.
 func leaseFor(origin *batchv1.Job, holder string, seconds int32, renewed time.Time) *coordinationv1.Lease {
 	acquireTime, renewTime := metav1.NewMicroTime(time.Now().Add(-2*time.Minute)), metav1.NewMicroTime(renewed)
 	return &coordinationv1.Lease{
@@ -67,8 +67,8 @@ func leaseFor(origin *batchv1.Job, holder string, seconds int32, renewed time.Ti
 	}
 }
 
-// leaseFleet has dispatched Jobs in a namespace of management and worker-1, one for
-// each state that a Lease can be in.
+// leaseFleet creates dispatched Jobs in a namespace of management and worker-1, one for each state
+// of a Lease.
 func leaseFleet(t *testing.T, ns string) {
 	t.Helper()
 	for _, cluster := range []string{management, worker1} {
@@ -88,7 +88,7 @@ func leaseFleet(t *testing.T, ns string) {
 	}
 }
 
-// holders are what ls tells of who holds the Leases, in a word each.
+// holders returns what ls shows about the holders of the Leases, in a word each.
 func holders(jobs map[string]inspect.Job) map[string]string {
 	found := map[string]string{}
 	for name, j := range jobs {
@@ -104,8 +104,8 @@ func holders(jobs map[string]inspect.Job) map[string]string {
 	return found
 }
 
-// TestLease: who holds the Leases of dispatched Jobs is told, live and out of a
-// bundle, and what nobody looks after is found.
+// TestLease: the holders of the Leases of dispatched Jobs are shown, live and from a snapshot, and
+// Jobs without a dispatcher are found.
 func TestLease(t *testing.T) {
 	t.Parallel()
 	const ns = "leases"
@@ -117,7 +117,7 @@ func TestLease(t *testing.T) {
 	contexts := func(args ...string) []string { return append(args, "--contexts", management+","+worker1) }
 	var jobs map[string]inspect.Job
 	var got map[string]string
-	// The API server has just noted that the expired one was written.
+	// Wait until the API server has recorded the write of the expired Lease.
 	_ = poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
 		jobs = ls(t, append(fleet, "--context", management)...)
 		got = holders(jobs)
@@ -131,8 +131,8 @@ func TestLease(t *testing.T) {
 	eventuallyComplete(t, worker1, ns, "expired")
 
 	t.Run("table", func(t *testing.T) {
-		out, told, code := run(t, append([]string{"ls", "-o", "wide", "--managed-by", "jobmanagedby.github.io/*"}, fleet...)...)
-		assert.Equal(t, code, 0, told)
+		out, stderr, code := run(t, append([]string{"ls", "-o", "wide", "--managed-by", "jobmanagedby.github.io/*"}, fleet...)...)
+		assert.Equal(t, code, 0, stderr)
 		titles, _, _ := strings.Cut(out, "\n")
 		at := strings.Index(titles, "DISPATCHER")
 		assert.Assert(t, at > 0, "%s", out)
@@ -172,36 +172,36 @@ func TestLease(t *testing.T) {
 		for name, holder := range holders(ls(t, as...)) {
 			assert.Equal(t, holder, "null", name)
 		}
-		out, told, code := run(t, append([]string{"ls", "-o", "wide", "--no-headers", "--delegated"}, as...)...)
-		assert.Equal(t, code, 0, told)
+		out, stderr, code := run(t, append([]string{"ls", "-o", "wide", "--no-headers", "--delegated"}, as...)...)
+		assert.Equal(t, code, 0, stderr)
 		for _, row := range strings.Split(strings.TrimSpace(out), "\n") {
 			assert.Assert(t, regexp.MustCompile(`-[0-9a-f]{12} +\? `).MatchString(row), "%s", out)
 		}
-		out, told, code = run(t, append([]string{"check"}, as...)...)
+		out, stderr, code = run(t, append([]string{"check"}, as...)...)
 		assert.Equal(t, code, 4, out)
-		assert.Assert(t, contains(out, "not checked: ", "leases on management (you may not read them)"), "%s%s", out, told)
+		assert.Assert(t, contains(out, "not checked: ", "leases on management (you may not read them)"), "%s%s", out, stderr)
 	})
 
 	t.Run("snapshot", func(t *testing.T) {
 		for _, args := range [][]string{
 			contexts("-n", ns), {"-n", ns, "--context", management}, {"-n", ns, "--context", management, "--as", "lease-jobs-only"},
 		} {
-			// A controller may write a status between the two: then both are taken again.
+			// A controller may write a status between the two. Then both are read again.
 			var back, live string
 			_ = poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
 				dir := filepath.Join(t.TempDir(), "new")
-				_, told, code := run(t, append([]string{"snapshot", dir}, args...)...)
-				assert.Assert(t, code == 0 || strings.Contains(told, "cannot read leases.coordination.k8s.io"), "%s", told)
+				_, stderr, code := run(t, append([]string{"snapshot", dir}, args...)...)
+				assert.Assert(t, code == 0 || strings.Contains(stderr, "cannot read leases.coordination.k8s.io"), "%s", stderr)
 				live, _, _ = run(t, append([]string{"ls", "-o", "json"}, args...)...)
-				back, told, code = run(t, "ls", "-o", "json", "--from", dir)
-				assert.Equal(t, code, 0, told)
+				back, stderr, code = run(t, "ls", "-o", "json", "--from", dir)
+				assert.Equal(t, code, 0, stderr)
 				return back == live, nil
 			})
 			assert.Equal(t, back, live)
 		}
 		dir := filepath.Join(t.TempDir(), "new")
-		_, told, code := run(t, append([]string{"snapshot", dir, "--redact"}, contexts("-n", ns)...)...)
-		assert.Equal(t, code, 0, told)
+		_, stderr, code := run(t, append([]string{"snapshot", dir, "--redact"}, contexts("-n", ns)...)...)
+		assert.Equal(t, code, 0, stderr)
 		want := maps.Clone(want)
 		want["held"], want["expired"] = "REDACTED", "nobody REDACTED"
 		assert.DeepEqual(t, holders(ls(t, "--from", dir, "--context", management)), want)
@@ -218,7 +218,7 @@ func eventuallyComplete(t *testing.T, cluster, ns, name string) {
 	}))
 }
 
-// leaseCodes are the codes about dispatch that check finds, by the Jobs' names.
+// leaseCodes returns the codes about dispatch that check finds, by the names of the Jobs.
 func leaseCodes(t *testing.T, args ...string) map[string][]string {
 	t.Helper()
 	cmd := command(t, append([]string{"jobs-managedby", "check", "-o", "json"}, args...)...)
@@ -240,8 +240,8 @@ func leaseCodes(t *testing.T, args ...string) map[string][]string {
 	return codes
 }
 
-// TestWhatDispatchLeaves: what is found of Jobs that nobody dispatches any more,
-// and that each is gone once the command that check tells has run.
+// TestWhatDispatchLeaves: Jobs that no dispatcher holds any more are found, and each finding is
+// gone once the command that check prints has run.
 func TestWhatDispatchLeaves(t *testing.T) {
 	t.Parallel()
 	const ns, to = "leases-left", "leases-left-there"
@@ -275,8 +275,8 @@ func TestWhatDispatchLeaves(t *testing.T) {
 	eventuallyJob(t, worker1, ns, "replaced", isGone)
 	anew := dispatches(t, ns, "replaced", "--new-mirror")
 	anew.Expect(dispatch.MirrorCreated, "replaced")
-	_, told, code := run(t, "cancel", "back", "-n", ns, "--context", management, healthyKubeconfig(t))
-	assert.Equal(t, code, 0, told)
+	_, stderr, code := run(t, "cancel", "back", "-n", ns, "--context", management, healthyKubeconfig(t))
+	assert.Equal(t, code, 0, stderr)
 	assert.DeepEqual(t, leaseCodes(t, check...), map[string][]string{})
 	for _, d := range []*dispatching.Process{again, anew} {
 		d.Signal(syscall.SIGTERM)
@@ -284,8 +284,8 @@ func TestWhatDispatchLeaves(t *testing.T) {
 	}
 }
 
-// TestLeaseOfClientGo: client-go's own leader election is told as what it is: held
-// as long as it renews, whatever it says the time is, and let go.
+// TestLeaseOfClientGo: the Lease of client-go's leader election is shown correctly: held as long as
+// it is renewed, whatever its clock says, and then released.
 func TestLeaseOfClientGo(t *testing.T) {
 	t.Parallel()
 	const ns = "leases-elected"
@@ -313,13 +313,13 @@ func TestLeaseOfClientGo(t *testing.T) {
 		last = ls(t, "-n", ns, "--context", management)["elected"].Dispatcher
 		switch {
 		case last == nil:
-			return false, fmt.Errorf("nothing is told of the Lease")
+			return false, fmt.Errorf("ls does not show the Lease")
 		case !last.Held:
 			return false, nil
 		case first == nil:
 			first = last
 		}
-		// Longer than it would be good for without being renewed.
+		// That is longer than its duration without a renewal.
 		return last.Renewed.Sub(first.Renewed.Time) > 12*time.Second, nil
 	}))
 	assert.Equal(t, last.Holder, "carol@laptop")

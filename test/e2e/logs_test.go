@@ -27,38 +27,37 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// kubelet serves the logs of a cluster's pods to its API server, which finds it by
-// the addresses of the nodes. kwok plays all the rest of a kubelet.
+// kubelet serves the logs of the Pods of a cluster to its API server, which finds it by the
+// addresses of the nodes. kwok does the rest of the work of a kubelet.
 type kubelet struct {
 	t       *testing.T
 	cluster string
 
 	mu      sync.Mutex
 	changed chan struct{}
-	// logs are the lines of pods, by name, each written a second after the other.
+	// logs are the lines of Pods, by name, each written one second after the other.
 	logs map[string][]string
-	// ended are pods that write no more; cuts counts how often all connections broke.
+	// ended are Pods that write nothing more; cuts counts how often all connections were closed.
 	ended map[string]bool
 	cuts  int
 }
 
-// players are the kubelets of all tests, by their clusters and namespaces.
+// players are the kubelets of all tests, by cluster and namespace.
 var players sync.Map
 
-// playKubelet has the nodes of a cluster lead to where each test has a kubelet of its
-// own, for its namespace.
+// playKubelet redirects the nodes of a cluster to a kubelet of each test, for its namespace.
 func playKubelet(t *testing.T, cluster, ns string) *kubelet {
 	t.Helper()
 	k := &kubelet{t: t, cluster: cluster, changed: make(chan struct{}), logs: map[string][]string{}, ended: map[string]bool{}}
 	players.Store(cluster+"/"+ns, k)
 	t.Cleanup(func() { players.Delete(cluster + "/" + ns) })
-	kubelets[cluster].enter(t, "the tests'", func() func() { return leadNodes(t, cluster) })
+	kubelets[cluster].enter(t, "the tests'", func() func() { return redirectNodes(t, cluster) })
 	t.Cleanup(k.cut)
 	return k
 }
 
-// leadNodes has the nodes of a cluster lead to the tests' kubelets, and undo back.
-func leadNodes(t *testing.T, cluster string) (undo func()) {
+// redirectNodes redirects the nodes of a cluster to the tests' kubelets; undo reverts that.
+func redirectNodes(t *testing.T, cluster string) (undo func()) {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /containerLogs/{namespace}/{pod}/{container}", func(w http.ResponseWriter, r *http.Request) {
@@ -104,15 +103,15 @@ func (k *kubelet) change(do func()) {
 	k.changed = make(chan struct{})
 }
 
-// write has a pod write lines.
+// write adds lines to the log of a Pod.
 func (k *kubelet) write(pod string, lines ...string) {
 	k.change(func() { k.logs[pod] = append(k.logs[pod], lines...) })
 }
 
-// cut breaks all connections.
+// cut closes all connections.
 func (k *kubelet) cut() { k.change(func() { k.cuts++ }) }
 
-// succeed ends pods.
+// succeed ends Pods with success.
 func (k *kubelet) succeed(ns string, pods ...string) {
 	k.t.Helper()
 	for _, pod := range pods {
@@ -126,7 +125,7 @@ func (k *kubelet) pods(ns, job string, n int) []string {
 	return runningPods(k.t, k.cluster, ns, job, n)
 }
 
-// serve serves a log in the way of a kubelet.
+// serve serves a log like a kubelet.
 func (k *kubelet) serve(w http.ResponseWriter, r *http.Request) {
 	q, pod := r.URL.Query(), r.PathValue("pod")
 	since, _ := time.Parse(time.RFC3339, q.Get("sinceTime"))
@@ -160,8 +159,8 @@ func (k *kubelet) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// logsOf runs logs and returns what it prints, and what it tells.
-func logsOf(t *testing.T, code int, args ...string) (out, told string) {
+// logsOf runs logs and returns its output and its error output.
+func logsOf(t *testing.T, code int, args ...string) (out, errOut string) {
 	t.Helper()
 	cmd := command(t, append([]string{"jobs-managedby", "logs"}, args...)...)
 	var stdout, stderr bytes.Buffer
@@ -175,7 +174,7 @@ func logsOf(t *testing.T, code int, args ...string) (out, told string) {
 	return stdout.String(), stderr.String()
 }
 
-// followsLogs starts logs -f; what it tells comes between the lines.
+// followsLogs starts logs -f. Messages appear between the lines.
 func followsLogs(t *testing.T, args ...string) *lines {
 	t.Helper()
 	cmd := command(t, append([]string{"jobs-managedby", "logs", "-f"}, args...)...)
@@ -188,12 +187,12 @@ func followsLogs(t *testing.T, args ...string) *lines {
 	return l
 }
 
-// ends waits for the command to end, with that line as its last one.
+// ends waits until the command ends, with this last line.
 func (l *lines) ends(last string) {
 	l.t.Helper()
 	l.expect("^" + last + "$")
 	for line := range l.ch {
-		l.t.Errorf("there is another line: %s", line)
+		l.t.Errorf("unexpected line: %s", line)
 	}
 	assert.NilError(l.t, l.cmd.Wait())
 }
@@ -219,54 +218,54 @@ func TestLogsFindTheCluster(t *testing.T) {
 	}
 	want := fmt.Sprintf("%[1]s main epoch 1 of 0\n%[1]s main epoch 2 \x1b[1m\xff\n%[2]s main epoch 1 of 1\n%[2]s main epoch 2 \x1b[1m\xff", pods[0], pods[1])
 
-	t.Run("the mirror's", func(t *testing.T) {
-		out, told := logsOf(t, 0, "train", "-n", ns, healthy)
+	t.Run("of the mirror", func(t *testing.T) {
+		out, errOut := logsOf(t, 0, "train", "-n", ns, healthy)
 		assert.Equal(t, out, want)
-		assert.Equal(t, told, "note: reading the pods of job logs/train on worker-1; its origin is on management\n")
-		out, told = logsOf(t, 0, "job/train", "-n", ns, "--context", worker1)
+		assert.Equal(t, errOut, "note: reading the pods of job logs/train on worker-1; its origin is on management\n")
+		out, errOut = logsOf(t, 0, "job/train", "-n", ns, "--context", worker1)
 		assert.Equal(t, out, want)
-		assert.Equal(t, told, "")
+		assert.Equal(t, errOut, "")
 	})
-	t.Run("as much as is asked for", func(t *testing.T) {
+	t.Run("limited", func(t *testing.T) {
 		out, _ := logsOf(t, 0, "train", "-n", ns, "--context", worker1, "--tail", "1", "--timestamps", "--prefix=false")
 		assert.Equal(t, out, "2026-08-30T06:00:01.000000000Z epoch 2 \x1b[1m\xff\n2026-08-30T06:00:01.000000000Z epoch 2 \x1b[1m\xff")
 		out, _ = logsOf(t, 0, "train", "-n", ns, "--context", worker1, "--since-time", "2026-08-30T06:00:02Z")
 		assert.Equal(t, out, "")
 	})
-	t.Run("in colour", func(t *testing.T) {
+	t.Run("in color", func(t *testing.T) {
 		out, _ := logsOf(t, 0, "train", "-n", ns, "--context", worker1, "--tail", "1", "--color", "always")
 		for _, pod := range pods {
 			assert.Assert(t, strings.Contains(out, "m"+pod+" main\x1b[m epoch 2"), "%q", out)
 		}
 	})
-	t.Run("of whom nobody runs", func(t *testing.T) {
-		_, told := logsOf(t, 1, "sweep", "-n", ns, healthy)
-		assert.Equal(t, told, "error: no logs of sweep: no worker admits it. worker-1: needs 3 nvidia.com/gpu, limit 2 (flavor a100); worker-2: needs 3 nvidia.com/gpu, limit 0 (flavor a100)\n")
+	t.Run("no controller", func(t *testing.T) {
+		_, errOut := logsOf(t, 1, "sweep", "-n", ns, healthy)
+		assert.Equal(t, errOut, "error: no logs of sweep: no worker admits it. worker-1: needs 3 nvidia.com/gpu, limit 2 (flavor a100); worker-2: needs 3 nvidia.com/gpu, limit 0 (flavor a100)\n")
 	})
-	t.Run("of whom is not delegated", func(t *testing.T) {
+	t.Run("not delegated", func(t *testing.T) {
 		runningPods(t, management, ns, "alone", 1)
-		_, told := logsOf(t, 0, "alone", "-n", ns, healthy)
-		assert.Equal(t, told, "")
+		_, errOut := logsOf(t, 0, "alone", "-n", ns, healthy)
+		assert.Equal(t, errOut, "")
 	})
-	t.Run("of whom there are two", func(t *testing.T) {
-		_, told := logsOf(t, 1, "twice", "-n", ns, healthy)
-		assert.Equal(t, told, "error: twice names several unrelated Jobs: namespace logs in context \"management\", namespace logs in context \"worker-2\". Choose one with --context\n")
+	t.Run("ambiguous name", func(t *testing.T) {
+		_, errOut := logsOf(t, 1, "twice", "-n", ns, healthy)
+		assert.Equal(t, errOut, "error: twice names several unrelated Jobs: namespace logs in context \"management\", namespace logs in context \"worker-2\". Choose one with --context\n")
 	})
-	t.Run("of whom there is none", func(t *testing.T) {
-		_, told := logsOf(t, 1, "nobody", "-n", ns, healthy)
-		assert.Equal(t, told, "error: job \"nobody\" not found in namespace \"logs\" of contexts management, worker-1, worker-2; no other namespace has one\n")
+	t.Run("not found", func(t *testing.T) {
+		_, errOut := logsOf(t, 1, "nobody", "-n", ns, healthy)
+		assert.Equal(t, errOut, "error: job \"nobody\" not found in namespace \"logs\" of contexts management, worker-1, worker-2; no other namespace has one\n")
 	})
-	t.Run("of whom MultiKueue has cleaned up", func(t *testing.T) {
+	t.Run("removed by MultiKueue", func(t *testing.T) {
 		waitGone(t, worker1, ns, "done")
 		for _, follow := range []string{"-f=false", "-f"} {
-			_, told := logsOf(t, 1, "done", "-n", ns, healthy, follow)
-			assert.Equal(t, told, "error: no logs of done: it has ended (Complete), and MultiKueue deletes a mirror as soon as it has ended, and the logs are gone with it\n")
+			_, errOut := logsOf(t, 1, "done", "-n", ns, healthy, follow)
+			assert.Equal(t, errOut, "error: no logs of done: it has ended (Complete), and MultiKueue deletes a mirror as soon as it has ended, and the logs are gone with it\n")
 		}
 	})
 }
 
-// TestLogsFollow: from before there are pods, over broken connections and on another
-// cluster, to the end.
+// TestLogsFollow: from before the Pods exist, over closed connections and on another cluster, to
+// the end.
 func TestLogsFollow(t *testing.T) {
 	const ns = "logs-follow"
 	sharesKueue(t, ns)
@@ -283,7 +282,7 @@ func TestLogsFollow(t *testing.T) {
 	one.write(pod, "third\n")
 	assert.DeepEqual(t, l.expect("^third$"), []string(nil))
 
-	// It is evicted there, and given to the other one.
+	// It is evicted there, and the other worker gets it.
 	one.change(func() { one.ended[pod] = true })
 	setQuota(t, worker2, ns, "1")
 	shell(t, "kubectl --context "+worker1+" patch clusterqueues.kueue.x-k8s.io "+ns+` --type merge -p '{"spec":{"stopPolicy":"HoldAndDrain"}}'`)
@@ -318,7 +317,7 @@ func TestLogsFollowRetries(t *testing.T) {
 	assert.Equal(t, l.interrupt(), 130)
 }
 
-// TestLogsFollowOverARestart of the API server.
+// TestLogsFollowOverARestart: logs -f continues after the API server restarts.
 func TestLogsFollowOverARestart(t *testing.T) {
 	const ns = "logs-restart"
 	k := playKubelet(t, worker2, ns)
@@ -329,8 +328,8 @@ func TestLogsFollowOverARestart(t *testing.T) {
 	l.expect("^before$")
 	assert.NilError(t, set.Stop(t.Context(), worker2))
 	k.write(pod, "meanwhile\n")
-	told := l.expect("^note: context \"worker-2\" does not answer; trying again: .*connection refused")
-	assert.Equal(t, len(told), 0, "%q", told)
+	before := l.expect("^note: context \"worker-2\" does not answer; trying again: .*connection refused")
+	assert.Equal(t, len(before), 0, "%q", before)
 	assert.NilError(t, set.Start(t.Context(), worker2))
 	k.write(pod, "after\n")
 	lines := l.expect("^after$")
@@ -340,9 +339,8 @@ func TestLogsFollowOverARestart(t *testing.T) {
 	l.ends("note: job logs-restart/steady has ended: Complete")
 }
 
-// TestLogsTellWhatCouldNotBeRead: a cluster that is down does not keep the others
-// from being read.
-func TestLogsTellWhatCouldNotBeRead(t *testing.T) {
+// TestLogsReportWhatCouldNotBeRead: the other clusters are read although one is down.
+func TestLogsReportWhatCouldNotBeRead(t *testing.T) {
 	t.Parallel()
 	const ns = "logs-partial"
 	k := playKubelet(t, worker1, ns)
@@ -350,11 +348,11 @@ func TestLogsTellWhatCouldNotBeRead(t *testing.T) {
 	createJobs(t, worker1, fixture.New(ns, "train", fixture.RunsFor("2h")))
 	pod := k.pods(ns, "train", 1)[0]
 	k.write(pod, "one\n")
-	out, told := logsOf(t, 0, "train", "-n", ns, "--contexts", "management,worker-1,dead")
+	out, errOut := logsOf(t, 0, "train", "-n", ns, "--contexts", "management,worker-1,dead")
 	assert.Equal(t, out, "one\n")
-	assert.Assert(t, contains(told, "note: context \"dead\": cannot reach the cluster", "note: reading the pods of job logs-partial/train on worker-1") && !contains(told, "error:"), told)
-	_, told = logsOf(t, 1, "train", "-n", ns, "--contexts", "management,dead")
-	assert.Assert(t, contains(told, "error: no logs of train: no sign of controller flows.example.com/runner"), told)
+	assert.Assert(t, contains(errOut, "note: context \"dead\": cannot reach the cluster", "note: reading the pods of job logs-partial/train on worker-1") && !contains(errOut, "error:"), errOut)
+	_, errOut = logsOf(t, 1, "train", "-n", ns, "--contexts", "management,dead")
+	assert.Assert(t, contains(errOut, "error: no logs of train: no sign of controller flows.example.com/runner"), errOut)
 }
 
 func waitFinished(t *testing.T, cluster, ns, name string) {
@@ -368,7 +366,7 @@ func waitFinished(t *testing.T, cluster, ns, name string) {
 	assert.NilError(t, err)
 }
 
-// waitGone waits until nothing is left of a Job and its pods.
+// waitGone waits until a Job and its Pods are deleted.
 func waitGone(t *testing.T, cluster, ns, name string) {
 	t.Helper()
 	err := poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {

@@ -1,5 +1,5 @@
-// Package e2e tests the whole program: real clusters, the real kubectl, and the
-// plugin as it is called by that.
+// Package e2e tests the whole program: real clusters, the real kubectl, and the plugin called by
+// it.
 package e2e
 
 import (
@@ -24,14 +24,13 @@ const (
 	worker2    = "worker-2"
 )
 
-// set are the clusters that all tests share; each test has namespaces of its
-// own in them, so that they run at the same time (t.Parallel), as far as they agree on
-// what is common to all (shared_test.go); but for those that stop a cluster, or want the
-// whole of one to stand still: these run first, one after the other.
+// set are the clusters that all tests share. Each test has its own namespaces in them, so tests run
+// in parallel (t.Parallel), as far as they agree on what is common to all (shared_test.go). Tests
+// that stop a cluster, or need all of one to be idle, run first, one after the other.
 var set *clusters.Set
 
-// TestMain makes commands of this test binary, so that kubectl finds the plugin
-// on PATH, race detector and all.
+// TestMain makes this test binary available as commands, so that kubectl finds the plugin on PATH,
+// with the race detector.
 func TestMain(m *testing.M) {
 	plugin := func() { os.Exit(cmd.Run(thisProcess())) }
 	testscript.Main(withClusters{m}, map[string]func(){
@@ -41,12 +40,11 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// withClusters runs the tests with clusters around them. Processes that
-// testscript starts as commands never come here.
+// withClusters starts clusters and runs the tests. Commands of testscript do not get here.
 type withClusters struct{ m *testing.M }
 
 func (w withClusters) Run() int {
-	// What is off by default, and comes: pods of Jobs that are scheduled in groups.
+	// Alpha features that will be on by default: Pods of Jobs that are scheduled in groups.
 	groups, groupsAPI := []string{"GenericWorkload", "WorkloadWithJob"}, []string{"scheduling.k8s.io/v1beta1"}
 	dir, err := os.MkdirTemp("", "jobmanagedby-e2e-")
 	if err == nil {
@@ -56,7 +54,7 @@ func (w withClusters) Run() int {
 			Served:        map[string][]string{management: groupsAPI, worker2: groupsAPI},
 			ControlPlanes: controlPlanes(os.Getenv("VERSIONS")),
 		}
-		for name := range c.ControlPlanes { // Which do not know of them.
+		for name := range c.ControlPlanes { // Older control planes do not know them.
 			delete(c.Gates, name)
 			delete(c.Served, name)
 		}
@@ -77,7 +75,7 @@ func (w withClusters) Run() int {
 	return code
 }
 
-// addContexts adds contexts in which something is wrong.
+// addContexts adds broken contexts.
 func addContexts(kubeconfig string) error {
 	config, err := clientcmd.LoadFromFile(kubeconfig)
 	if err != nil {
@@ -87,22 +85,22 @@ func addContexts(kubeconfig string) error {
 		config.Contexts[name] = &clientcmdapi.Context{Cluster: cluster, AuthInfo: user}
 	}
 	of := config.Contexts[management]
-	// The same cluster by another name, and with a namespace of its own.
+	// The same cluster by another name, and with its own namespace.
 	add("twin", of.Cluster, of.AuthInfo)
 	add("elsewhere", of.Cluster, of.AuthInfo)
 	config.Contexts["elsewhere"].Namespace = "elsewhere"
 	// Nothing listens there.
 	config.Clusters["dead"] = &clientcmdapi.Cluster{Server: "https://127.0.0.1:1"}
 	add("dead", "dead", of.AuthInfo)
-	// Credentials that are no good, or have no rights.
+	// Credentials that are invalid, or have no rights.
 	config.AuthInfos["expired"] = &clientcmdapi.AuthInfo{Token: "expired"}
 	add("expired", of.Cluster, "expired")
-	nobody := config.AuthInfos[of.AuthInfo].DeepCopy()
-	nobody.Impersonate = "nobody"
-	config.AuthInfos["nobody"] = nobody
+	user := config.AuthInfos[of.AuthInfo].DeepCopy()
+	user.Impersonate = "nobody"
+	config.AuthInfos["nobody"] = user
 	add("nobody", of.Cluster, "nobody")
-	// A credential plugin that is not installed, and one that takes long. It
-	// lets go of the plugin's standard error, which a script waits for the end of.
+	// A credential plugin that is not installed, and one that takes long. It closes the standard
+	// error of the plugin, because a script waits for its end.
 	for name, args := range map[string][]string{
 		"no-plugin": {"no-such-credential-plugin"},
 		"hung":      {"sh", "-c", "exec sleep 60 2>/dev/null"},
@@ -113,15 +111,15 @@ func addContexts(kubeconfig string) error {
 		}}
 		add(name, of.Cluster, name)
 	}
-	// A certificate that is not there.
+	// A certificate file that does not exist.
 	config.Clusters["broken"] = &clientcmdapi.Cluster{Server: "https://127.0.0.1:1", CertificateAuthority: "/no/such/ca.crt"}
 	add("broken", "broken", of.AuthInfo)
-	// A name that plays tricks with a terminal.
+	// A name with terminal control sequences.
 	add("evil\x1b[31m\u202e", of.Cluster, "expired")
 	return clientcmd.WriteToFile(*config, kubeconfig)
 }
 
-// client makes a client of one of the clusters.
+// client returns a client of one of the clusters.
 func client(t *testing.T, cluster string) kubernetes.Interface {
 	t.Helper()
 	config, err := set.Config(cluster)
@@ -151,7 +149,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("KUBECONFIG", own)
 			env.Setenv("PATH", env.Getenv("PATH")+string(os.PathListSeparator)+set.Programs)
 			env.Setenv("HOME", env.WorkDir)
-			// How the runtimes of Go are told to be quick with tests.
+			// Settings of the Go runtime that speed up tests.
 			for _, name := range []string{"GORACE", "GOGC", "GOMEMLIMIT"} {
 				env.Setenv(name, os.Getenv(name))
 			}

@@ -42,7 +42,7 @@ func submitted(namespace, name string, options ...fixture.Option) *batchv1.Job {
 	}, options...)...)
 }
 
-// sharesKueue runs a test beside others, with a MultiKueue of which it changes nothing but its
+// sharesKueue runs a test in parallel with others, with a MultiKueue of which it changes only its
 // own queues and Jobs.
 func sharesKueue(t *testing.T, ns string) {
 	t.Helper()
@@ -120,7 +120,7 @@ func addGPUs(t *testing.T, m *kueue.MultiKueue, ns string, quotas map[string]str
 	}))
 }
 
-// orphan leaves a mirror of so many Pods on tokyo.
+// orphan creates a mirror without an origin, with this many Pods, on tokyo.
 func orphan(t *testing.T, m *kueue.MultiKueue, ns, name string, pods int32) {
 	t.Helper()
 	assert.NilError(t, m.Offer(t.Context(), "tokyo"))

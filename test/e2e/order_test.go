@@ -21,8 +21,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/kueue"
 )
 
-// serveVisibility has an API server serve the API by which Kueue tells the order of its
-// queues, as it does for Kueue: from elsewhere. It gives these answers, by their paths.
+// serveVisibility has an API server serve the API for the order of Kueue's queues as an aggregated
+// API, as Kueue does. It gives these answers, by their paths.
 func serveVisibility(t *testing.T, cluster string, answers map[string]string) {
 	t.Helper()
 	const group = "/apis/visibility.kueue.x-k8s.io/v1beta2"
@@ -67,9 +67,9 @@ spec:
 	kubectl(t.Context(), "wait", "--for=condition=Available", "--timeout=5m", "apiservice/v1beta2.visibility.kueue.x-k8s.io")
 }
 
-// TestTraceTellsKueuesOwnOrder: where Kueue's visibility API is served, its word counts for
-// the place in a queue, as far as somebody may ask it; else the place is computed.
-func TestTraceTellsKueuesOwnOrder(t *testing.T) {
+// TestTraceShowsKueuesOwnOrder: if Kueue's visibility API is served and the user may read it, trace
+// shows its position in the queue. Otherwise the position is computed.
+func TestTraceShowsKueuesOwnOrder(t *testing.T) {
 	serving(t, alone, worker2)
 	const ns = "ordered"
 	m, err := kueue.Start(t.Context(), set, kueue.Config{Program: kueueProgram, Manager: worker2})
@@ -105,14 +105,13 @@ func TestTraceTellsKueuesOwnOrder(t *testing.T) {
 		"/namespaces/" + ns + "/localqueues/gpu/pendingworkloads": pending(ours),
 		"/clusterqueues/" + ns + "/pendingworkloads":              pending(first, `{"metadata":{"name":"bare","namespace":"other"},"positionInClusterQueue":1}`, ours),
 	})
-	told := inspect.QueuePosition{ClusterQueue: ns, Place: 3, Of: 3, Ahead: []string{"other/sweep", "other/bare"}, Source: inspect.ByKueue}
-	assert.DeepEqual(t, position(), told)
+	byKueue := inspect.QueuePosition{ClusterQueue: ns, Place: 3, Of: 3, Ahead: []string{"other/sweep", "other/bare"}, Source: inspect.ByKueue}
+	assert.DeepEqual(t, position(), byKueue)
 	out, _ := succeeds(t, "trace", "train", "-n", ns, "--contexts", worker2, "-o", "wide")
 	assert.Assert(t, contains(out, "worker-2: number 3 of 3 in ClusterQueue "+ns+" (by Kueue's visibility API), behind other/sweep, other/bare"), out)
 
-	// By Kueue's own roles, who submits may ask for the order of LocalQueues alone; who may not
-	// ask for that either gets what can be computed, which is nothing without the Workloads of
-	// all namespaces.
+	// With Kueue's own roles, users who submit may read only the order of LocalQueues. Others see
+	// what can be computed, which is nothing without the Workloads of all namespaces.
 	as := func(user string) *inspect.QueuePosition {
 		t.Helper()
 		for _, group := range []string{"", "batch", "kueue.x-k8s.io"} {

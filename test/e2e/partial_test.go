@@ -16,9 +16,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
-// TestOneDocumentUnderPartialFailure: more Jobs than fit into one chunk, several
-// contexts, one of them down, and still it is one JSON document with everything
-// that could be read, the same each time.
+// TestOneDocumentUnderPartialFailure: with more Jobs than fit into one chunk and several contexts,
+// one of them down, the output is still one JSON document with everything that could be read, the
+// same each time.
 func TestOneDocumentUnderPartialFailure(t *testing.T) {
 	t.Parallel()
 	const ns, each = "partial", 600
@@ -58,7 +58,7 @@ func TestOneDocumentUnderPartialFailure(t *testing.T) {
 		if first == nil {
 			first = out
 		}
-		// The controllers still write the status of some; all else stays.
+		// The controllers still write the status of some; everything else stays.
 		assert.Equal(t, order(t, out), order(t, first))
 	}
 }
@@ -73,7 +73,7 @@ func validate(t *testing.T, out []byte) {
 	assert.NilError(t, schema.Validate(document))
 }
 
-// order is the Jobs of a list in the order in which they stand in it.
+// order returns the Jobs of a list in their order.
 func order(t *testing.T, out []byte) string {
 	t.Helper()
 	var list inspect.OwnerList

@@ -22,7 +22,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// played has kwok play something of all pods of a namespace.
+// played configures kwok for all Pods of a namespace.
 func played(t *testing.T, cluster, kind, plural, ns string, spec map[string]any) {
 	t.Helper()
 	spec["selector"] = map[string]any{"matchNamespaces": []any{ns}}
@@ -34,8 +34,8 @@ func played(t *testing.T, cluster, kind, plural, ns string, spec map[string]any)
 	assert.NilError(t, err)
 }
 
-// TestExec runs commands in the pods of a dispatched Job, through a real API server, on
-// the cluster that runs it; and refuses, with a reason, where nothing runs.
+// TestExec runs commands in the Pods of a dispatched Job, through a real API server, on the cluster
+// that runs it. It refuses, with a reason, if no Pod runs.
 func TestExec(t *testing.T) {
 	t.Parallel()
 	kubelets[worker1].enter(t, "kwok's", nil)
@@ -45,41 +45,41 @@ func TestExec(t *testing.T) {
 	in := func(args ...string) (string, string, int) {
 		return run(t, append(append([]string{"exec"}, contexts...), args...)...)
 	}
-	_, told, code := in("train", "--", "true")
-	assert.Equal(t, code, 1, told)
-	assert.Assert(t, contains(told, "train has no running Pod: it was not dispatched to a cluster"), told)
+	_, stderr, code := in("train", "--", "true")
+	assert.Equal(t, code, 1, stderr)
+	assert.Assert(t, contains(stderr, "train has no running Pod: it was not dispatched to a cluster"), stderr)
 
 	d := dispatches(t, ns, "train", "--detach-after-start")
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	played(t, worker1, "ClusterExec", "clusterexecs", ns, map[string]any{"execs": []any{map[string]any{"local": map[string]any{}}}})
 	pods := runningPods(t, worker1, ns, "train", 2)
 	// kwok learns of it by a watch.
 	var out string
 	assert.NilError(t, poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
-		out, told, code = in("train", "--", "echo", "in", "-n", "a pod")
+		out, stderr, code = in("train", "--", "echo", "in", "-n", "a pod")
 		return code == 0, nil
-	}), "%s", &told)
+	}), "%s", &stderr)
 	assert.Equal(t, out, "in -n a pod\n")
-	assert.Assert(t, contains(told, "note: using pod "+pods[0]+" on worker-1, one of 2. Choose another with --pod"), told)
+	assert.Assert(t, contains(stderr, "note: using pod "+pods[0]+" on worker-1, one of 2. Choose another with --pod"), stderr)
 
-	// Standard input comes through. A command must not wait for its end: kwok closes no
-	// pipe (pkg/utils/exec of v0.8.0), with kubectl's own exec either.
+	// Standard input is forwarded. A command must not wait for its end: kwok closes no pipe
+	// (pkg/utils/exec of v0.8.0), not with kubectl exec either.
 	piped := command(t, append(append([]string{"jobs-managedby", "exec"}, contexts...), "-i", "train", "--", "head", "-n", "1")...)
 	piped.Stdin = strings.NewReader("from here\nand more\n")
 	text, err := piped.Output()
 	assert.NilError(t, err)
 	assert.Equal(t, string(text), "from here\n")
 
-	out, told, code = in("train", "--pod", pods[1], "-q", "--", "sh", "-c", "echo bad >&2; exit 7")
-	// kwok makes an error of an exit code, in place of a status.
-	assert.Equal(t, code, 1, told)
-	assert.Assert(t, out == "" && contains(told, "exit status 7") && contains(told, "bad\n") && !contains(told, "note:"), told)
-	_, told, code = in("train", "--pod", "another", "--", "true")
-	assert.Equal(t, code, 1, told)
-	assert.Assert(t, contains(told, `pod "another" is not a running Pod of job `+ns+`/train. Running: `+strings.Join(pods, ", ")), told)
+	out, stderr, code = in("train", "--pod", pods[1], "-q", "--", "sh", "-c", "echo bad >&2; exit 7")
+	// kwok turns an exit code into an error instead of a status.
+	assert.Equal(t, code, 1, stderr)
+	assert.Assert(t, out == "" && contains(stderr, "exit status 7") && contains(stderr, "bad\n") && !contains(stderr, "note:"), stderr)
+	_, stderr, code = in("train", "--pod", "another", "--", "true")
+	assert.Equal(t, code, 1, stderr)
+	assert.Assert(t, contains(stderr, `pod "another" is not a running Pod of job `+ns+`/train. Running: `+strings.Join(pods, ", ")), stderr)
 }
 
-// TestPortForward forwards a port to a pod of a dispatched Job, and ends as it is told to.
+// TestPortForward forwards a port to a Pod of a dispatched Job, and ends on a signal.
 func TestPortForward(t *testing.T) {
 	t.Parallel()
 	kubelets[worker1].enter(t, "kwok's", nil)
@@ -92,7 +92,7 @@ func TestPortForward(t *testing.T) {
 	assert.NilError(t, err)
 	origin(t, ns, "train", fixture.RunsFor("2h"))
 	d := dispatches(t, ns, "train", "--detach-after-start")
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	played(t, worker1, "ClusterPortForward", "clusterportforwards", ns, map[string]any{"forwards": []any{
 		map[string]any{"ports": []any{int64(80)}, "target": map[string]any{"address": "127.0.0.1", "port": port}},
 	}})

@@ -21,14 +21,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// sidecar gives the pods a second container.
+// sidecar adds a second container to the Pods.
 func sidecar(j *batchv1.Job) {
 	s := &j.Spec.Template.Spec
 	s.Containers = append(s.Containers, corev1.Container{Name: "sidecar", Image: "registry.example/sidecar:1"})
 }
 
-// runningPods waits until a Job has so many running pods, and returns their names in the
-// order of their completion indexes, or else of their age.
+// runningPods waits until a Job has this many running Pods, and returns their names in the order of
+// their completion indexes or, without indexes, of their age.
 func runningPods(t *testing.T, cluster, ns, job string, n int) []string {
 	t.Helper()
 	var running []corev1.Pod
@@ -52,7 +52,7 @@ func runningPods(t *testing.T, cluster, ns, job string, n int) []string {
 	return names
 }
 
-// succeed ends pods.
+// succeed ends Pods with success.
 func succeed(t *testing.T, cluster, ns string, pods ...string) {
 	t.Helper()
 	for _, pod := range pods {
@@ -66,9 +66,9 @@ func patchPod(t *testing.T, cluster, ns, pod, patch string) {
 	assert.NilError(t, err)
 }
 
-// TestLogsOfPods reads and follows logs that real API servers fetch from kwok: of a
-// dispatched Job, on the cluster that runs it, of two containers and of their earlier
-// runs, to its end; and of one on the other worker.
+// TestLogsOfPods reads and follows logs that real API servers fetch from kwok: those of a
+// dispatched Job, on the cluster that runs it, of two containers and their earlier runs, to the
+// end; and those of a Job on the other worker.
 func TestLogsOfPods(t *testing.T) {
 	t.Parallel()
 	for _, cluster := range []string{worker1, worker2} {
@@ -77,7 +77,7 @@ func TestLogsOfPods(t *testing.T) {
 	const ns = "pod-logs"
 	origin(t, ns, "train", fixture.RunsFor("2h"), sidecar)
 	d := dispatches(t, ns, "train", "--detach-after-start")
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	pod := runningPods(t, worker1, ns, "train", 1)[0]
 	dir := t.TempDir()
 	file := func(name string) string { return filepath.Join(dir, name) }
@@ -120,20 +120,20 @@ func TestLogsOfPods(t *testing.T) {
 		assert.Equal(t, out, c.want, "%v", c.args)
 	}
 
-	// Of another Job, on the other worker.
+	// Logs of another Job, on the other worker.
 	origin(t, ns, "sweep", fixture.RunsFor("2h"))
 	_, err := client(t, worker2).CoreV1().Namespaces().Create(t.Context(), namespaceNamed(ns), metav1.CreateOptions{})
 	assert.NilError(t, err)
-	_, told, code := run(t, "dispatch", "sweep", "-n", ns, "--context", management, "--to", worker2, "--detach-after-start")
-	assert.Equal(t, code, 0, told)
+	_, stderr, code := run(t, "dispatch", "sweep", "-n", ns, "--context", management, "--to", worker2, "--detach-after-start")
+	assert.Equal(t, code, 0, stderr)
 	assert.NilError(t, podlogs.Append(file("sweep"), start, "trial 1"))
 	assert.NilError(t, podlogs.OfNamespaces(t.Context(), dynamicClient(t, worker2), ns, []string{ns}, podlogs.Log{File: file("sweep")}))
 	var out string
 	err = poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
-		out, told, _ = run(t, "logs", "sweep", "-n", ns, healthy)
+		out, stderr, _ = run(t, "logs", "sweep", "-n", ns, healthy)
 		return out == "trial 1\n", nil
 	})
-	assert.NilError(t, err, "%s%s", out, told)
+	assert.NilError(t, err, "%s%s", out, stderr)
 
 	f := followsLogs(t, append([]string{"--tail", "1", "--all-containers"}, args...)...)
 	f.expect("^" + pod + " main epoch 3$")

@@ -15,12 +15,12 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
-// template changes a Job's pods.
+// template changes the Pods of a Job.
 func template(change func(*corev1.PodSpec)) fixture.Option {
 	return func(j *batchv1.Job) { change(&j.Spec.Template.Spec) }
 }
 
-// needy is a Job that needs one of everything, by names that end alike.
+// needy makes a Job depend on one object of every kind, with names that end alike.
 func needy(name string) fixture.Option {
 	return template(func(s *corev1.PodSpec) {
 		s.ServiceAccountName = "robot"
@@ -44,7 +44,7 @@ func needy(name string) fixture.Option {
 	})
 }
 
-// provide makes all of what a needy Job needs on a cluster.
+// provide creates all dependencies of a needy Job on a cluster.
 func (f *flight) provide(cluster, name string) {
 	f.t.Helper()
 	f.apply(cluster, strings.NewReplacer("NS", f.ns, "NAME", name).Replace(`
@@ -66,8 +66,8 @@ func (f *flight) provide(cluster, name string) {
 {apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: NAME}, handler: sandbox}`))
 }
 
-// obstacle is one thing that keeps a Job from running on the worker. NS stands for
-// the test's namespace in all of its texts, and for its cluster-wide names.
+// obstacle is one thing that keeps a Job from running on the worker. NS is replaced by the test's
+// namespace in all of its texts and its cluster-wide names.
 type obstacle struct {
 	name string
 	// breakIt is a script.
@@ -76,8 +76,8 @@ type obstacle struct {
 	warning bool
 	// message is a part of it.
 	message string
-	// run is a part of the remedy: a command that solves it. Where that is nothing
-	// that could be pasted, mend does.
+	// run is a part of the remedy: a command that solves the problem. If it cannot be pasted, mend
+	// does.
 	run, mend string
 }
 
@@ -174,11 +174,10 @@ func obstacles() []obstacle {
 	}
 }
 
-// TestPreflightObstacles puts one thing after the other in a Job's way, sees that
-// and nothing else told, carries the remedy out, and sees it go away. Nothing is
-// ever written by looking.
+// TestPreflightObstacles creates one obstacle after the other, checks that preflight reports it and
+// nothing else, applies the remedy, and checks that the obstacle is gone. The checks never write.
 func TestPreflightObstacles(t *testing.T) {
-	// It looks at all kinds that there are.
+	// It reads all served kinds.
 	serving(t, "no others", all...)
 	for i, o := range obstacles() {
 		t.Run(o.name, func(t *testing.T) {
@@ -211,8 +210,7 @@ func TestPreflightObstacles(t *testing.T) {
 	}
 }
 
-// TestPreflightNamespace has everything told that a namespace has to have when it
-// is made.
+// TestPreflightNamespace checks that preflight lists everything that a new namespace needs.
 func TestPreflightNamespace(t *testing.T) {
 	t.Parallel()
 	const ns = "preflight-space"
@@ -229,7 +227,7 @@ func TestPreflightNamespace(t *testing.T) {
 	p = f.eventuallyFinds("ConfigMap " + ns + "/settings")
 	assert.Assert(t, contains(p.Message, "management has none either"), "%+v", p)
 
-	// One that is on its way out takes nothing any more.
+	// A namespace that is being deleted accepts nothing.
 	f.apply(worker1, fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: hold, namespace: %s, finalizers: [example.com/hold]}}", ns))
 	shell(t, "kubectl --context worker-1 delete namespace --wait=false "+ns)
 	p = f.eventuallyFinds("Namespace " + ns)
@@ -237,7 +235,7 @@ func TestPreflightNamespace(t *testing.T) {
 	shell(t, fmt.Sprintf(`kubectl --context worker-1 -n %s patch configmap hold --type=merge -p '{"metadata":{"finalizers":null}}'`, ns))
 }
 
-// TestPreflightSurprises looks at what a Job may ask for without being refused.
+// TestPreflightSurprises checks requests of a Job that an API server accepts.
 func TestPreflightSurprises(t *testing.T) {
 	t.Parallel()
 	const ns = "preflight-surprises"
@@ -276,10 +274,10 @@ func TestPreflightSurprises(t *testing.T) {
 	} {
 		job := f.create(fmt.Sprintf("job-%d", i), template(c.change))
 		found, _ := f.preflight(job, dependency.Options{})
-		assert.Equal(t, len(found), 1, "%s", told(found))
-		assert.Equal(t, found[0].Object, c.object, "%s", told(found))
-		assert.Equal(t, found[0].Blocking, c.blocks, "%s", told(found))
-		assert.Assert(t, contains(found[0].Message, c.message), "%s", told(found))
+		assert.Equal(t, len(found), 1, "%s", describeProblems(found))
+		assert.Equal(t, found[0].Object, c.object, "%s", describeProblems(found))
+		assert.Equal(t, found[0].Blocking, c.blocks, "%s", describeProblems(found))
+		assert.Assert(t, contains(found[0].Message, c.message), "%s", describeProblems(found))
 	}
 	pods, err := client(t, worker1).CoreV1().Pods(ns).List(t.Context(), metav1.ListOptions{})
 	assert.NilError(t, err)

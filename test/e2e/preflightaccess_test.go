@@ -32,9 +32,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// TestPreflightAccess starts with a user who may do nothing, grants what each
-// remedy says, and sees that it is enough, and that what cannot be seen is not
-// taken for missing.
+// TestPreflightAccess starts with a user without rights, grants what each remedy says, and checks
+// that it is enough, and that nothing counts as missing that cannot be read.
 func TestPreflightAccess(t *testing.T) {
 	t.Parallel()
 	const ns, user = "preflight-access", "preflight-user"
@@ -55,23 +54,23 @@ func TestPreflightAccess(t *testing.T) {
 		"management permission on jobs", "management permission on jobs/status", "management permission on leases",
 		"worker-1 permission on jobs", "worker-1 permission on pods",
 	})
-	assert.Assert(t, contains(told(found), `management blocking=true "permission on jobs/status": you may not patch jobs/status in namespace `+ns,
+	assert.Assert(t, contains(describeProblems(found), `management blocking=true "permission on jobs/status": you may not patch jobs/status in namespace `+ns,
 		`worker-1 blocking=false "permission on pods/log"`, `worker-1 blocking=false "ConfigMap preflight-access/settings": cannot be checked`,
 		`worker-1 blocking=false "PersistentVolumeClaim preflight-access/data": cannot be checked`,
-		`worker-1 blocking=false "PriorityClass preflight-access": cannot be checked`, "you may not create pods"), "%s", told(found))
+		`worker-1 blocking=false "PriorityClass preflight-access": cannot be checked`, "you may not create pods"), "%s", describeProblems(found))
 
 	for _, p := range blocking {
 		grant(t, p)
 	}
-	// RBAC learns of it from a cache.
+	// RBAC uses a cache.
 	err := poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
 		found = f.problems()
 		return !slices.ContainsFunc(found, func(p preflight.Problem) bool { return p.Blocking }), nil
 	})
-	assert.NilError(t, err, "%s", told(found))
+	assert.NilError(t, err, "%s", describeProblems(found))
 }
 
-// grant does what a remedy about missing rights says, as somebody who may.
+// grant applies a remedy about missing rights, as a user who may do so.
 func grant(t *testing.T, p preflight.Problem) {
 	t.Helper()
 	assert.Assert(t, contains(string(p.Remedy), "somebody who may grant it in the cluster of "+p.Context), "%s", p.Remedy)
@@ -82,8 +81,7 @@ func grant(t *testing.T, p preflight.Problem) {
 	}
 }
 
-// TestPreflightEditor is about a user with the stock role edit in the namespaces,
-// which lacks just one thing.
+// TestPreflightEditor: a user with the default role edit in the namespaces lacks exactly one right.
 func TestPreflightEditor(t *testing.T) {
 	t.Parallel()
 	const ns, user = "preflight-editor", "preflight-editor"
@@ -99,20 +97,20 @@ func TestPreflightEditor(t *testing.T) {
 	grant(t, p)
 	f.eventuallyClear()
 
-	// Whether a claim will get its volume is for those who may see StorageClasses.
+	// Only users who may read StorageClasses see whether a claim will get its volume.
 	found, _ := f.preflight(f.create("claim", needy(ns)), dependency.Options{})
-	assert.Equal(t, len(found), 1, "%s", told(found))
-	assert.Assert(t, !found[0].Blocking && contains(found[0].Message, "waits for pods; cannot check that: "), "%s", told(found))
+	assert.Equal(t, len(found), 1, "%s", describeProblems(found))
+	assert.Assert(t, !found[0].Blocking && contains(found[0].Message, "waits for pods; cannot check that: "), "%s", describeProblems(found))
 
-	// Where the server's own plugins look, it does not matter what the user may see.
+	// The rights of the user do not matter where admission plugins of the server check.
 	shell(t, "kubectl --context worker-1 delete priorityclass "+ns+" && kubectl --context worker-1 -n "+ns+" delete serviceaccount robot")
 	found = f.problems()
-	assert.Equal(t, len(found), 2, "%s", told(found))
-	assert.Assert(t, contains(told(found), "PriorityClass preflight-editor", "ServiceAccount preflight-editor/robot"), "%s", told(found))
+	assert.Equal(t, len(found), 2, "%s", describeProblems(found))
+	assert.Assert(t, contains(describeProblems(found), "PriorityClass preflight-editor", "ServiceAccount preflight-editor/robot"), "%s", describeProblems(found))
 }
 
-// TestPreflightSameCluster takes the origin's cluster by another name for what it
-// is, also where its identity may not be read.
+// TestPreflightSameCluster: preflight recognizes the origin's cluster under another name, also if
+// its UID may not be read.
 func TestPreflightSameCluster(t *testing.T) {
 	t.Parallel()
 	f := newFlight(t, "preflight-same")
@@ -121,12 +119,13 @@ func TestPreflightSameCluster(t *testing.T) {
 		f.worker.Context = "twin"
 		f.worker.SetUID(identity)
 		found := f.problems()
-		assert.Equal(t, len(found), 1, "%s", told(found))
-		assert.Assert(t, found[0].Blocking && found[0].Context == "twin" && contains(found[0].Message, "cannot be dispatched to its own cluster"), "%s", told(found))
+		assert.Equal(t, len(found), 1, "%s", describeProblems(found))
+		assert.Assert(t, found[0].Blocking && found[0].Context == "twin" && contains(found[0].Message, "cannot be dispatched to its own cluster"), "%s", describeProblems(found))
 	}
 }
 
-// TestPreflightUnreachable has no list for a cluster that does not answer.
+// TestPreflightUnreachable: a cluster that does not answer causes one error, not a list of
+// problems.
 func TestPreflightUnreachable(t *testing.T) {
 	t.Parallel()
 	f := newFlight(t, "preflight-dead")
@@ -137,8 +136,8 @@ func TestPreflightUnreachable(t *testing.T) {
 	assert.Equal(t, len(found), 0)
 }
 
-// oldServer makes an API server of another that drops fields of Jobs without a
-// word, as one does whose gates are off, and says that it is of another version.
+// oldServer makes an API server behave like an older one: it silently drops fields of Jobs, like
+// one whose gates are off, and reports another version.
 func oldServer(t *testing.T, cluster, version string, drops ...string) func(*rest.Config) {
 	t.Helper()
 	config, err := set.Config(cluster)
@@ -172,7 +171,7 @@ func oldServer(t *testing.T, cluster, version string, drops ...string) func(*res
 	return func(c *rest.Config) { *c = rest.Config{Host: server.URL, QPS: -1} }
 }
 
-// TestPreflightOldServers refuses servers that would make something else of a Job.
+// TestPreflightOldServers: preflight refuses servers that would change the Job.
 func TestPreflightOldServers(t *testing.T) {
 	t.Parallel()
 	const ns = "preflight-old"
@@ -184,11 +183,11 @@ func TestPreflightOldServers(t *testing.T) {
 
 	f.worker = clusterOf(t, worker1, oldServer(t, worker1, "v1.28.9", "spec.successPolicy", "spec.podReplacementPolicy"))
 	found := f.problems()
-	assert.Equal(t, len(found), 1, "%s", told(found))
+	assert.Equal(t, len(found), 1, "%s", describeProblems(found))
 	assert.Equal(t, found[0].Message, "the API server (v1.28.9) drops spec.successPolicy (known from Kubernetes 1.31 on), so the Job would behave differently there")
 	assert.Assert(t, found[0].Blocking && found[0].Context == worker1)
 
-	// What a user names anew in a file, and what an origin has that is stored.
+	// Fields of a new file, and of a stored origin.
 	f.worker = clusterOf(t, worker1)
 	f.origin = clusterOf(t, management, oldServer(t, management, "v1.31.4", "spec.managedBy"))
 	fresh := unstructuredJob(t, fixture.New(ns, "fresh", fixture.ManagedBy(string(delegation.Dispatch))))
@@ -196,16 +195,16 @@ func TestPreflightOldServers(t *testing.T) {
 	request.Create = true
 	found, _, err := (&preflight.Checker{Origin: f.origin, Worker: f.worker}).Check(t.Context(), request)
 	assert.NilError(t, err)
-	assert.Equal(t, len(found), 1, "%s", told(found))
-	assert.Assert(t, found[0].Blocking && contains(found[0].Message, "v1.31.4", "drops spec.managedBy", "would run both there and on worker-1"), "%s", told(found))
+	assert.Equal(t, len(found), 1, "%s", describeProblems(found))
+	assert.Assert(t, found[0].Blocking && contains(found[0].Message, "v1.31.4", "drops spec.managedBy", "would run both there and on worker-1"), "%s", describeProblems(found))
 	found = f.problems()
-	assert.Equal(t, len(found), 1, "%s", told(found))
-	assert.Assert(t, !found[0].Blocking && contains(found[0].Message, "JobManagedBy"), "%s", told(found))
+	assert.Equal(t, len(found), 1, "%s", describeProblems(found))
+	assert.Assert(t, !found[0].Blocking && contains(found[0].Message, "JobManagedBy"), "%s", describeProblems(found))
 }
 
-// TestPreflightCreate is about origins that come from a file.
+// TestPreflightCreate: origins from a file.
 func TestPreflightCreate(t *testing.T) {
-	// It looks at all kinds that there are.
+	// It reads all served kinds.
 	serving(t, "no others", all...)
 	const ns = "preflight-create"
 	f := newFlight(t, ns)
@@ -225,27 +224,26 @@ func TestPreflightCreate(t *testing.T) {
 	misspelt := file("misspelt")
 	assert.NilError(t, unstructured.SetNestedField(misspelt.Object, int64(3), "spec", "paralelism"))
 	found := check(misspelt)
-	assert.Assert(t, found[0].Context == management && found[0].Blocking && contains(found[0].Message, `does not know spec.paralelism`), "%s", told(found))
+	assert.Assert(t, found[0].Context == management && found[0].Blocking && contains(found[0].Message, `does not know spec.paralelism`), "%s", describeProblems(found))
 
 	bad := file("bad")
 	assert.NilError(t, unstructured.SetNestedField(bad.Object, int64(-3), "spec", "parallelism"))
 	found = check(bad)
-	assert.Equal(t, len(found), 2, "%s", told(found))
-	assert.Assert(t, contains(found[0].Message, "the API server rejects the Job: spec.parallelism: Invalid value: -3"), "%s", told(found))
+	assert.Equal(t, len(found), 2, "%s", describeProblems(found))
+	assert.Assert(t, contains(found[0].Message, "the API server rejects the Job: spec.parallelism: Invalid value: -3"), "%s", describeProblems(found))
 
 	found = check(file("train"))
-	assert.Assert(t, len(found) == 1 && found[0].Object == "Job "+ns+"/train" && contains(found[0].Message, "already exists"), "%s", told(found))
+	assert.Assert(t, len(found) == 1 && found[0].Object == "Job "+ns+"/train" && contains(found[0].Message, "already exists"), "%s", describeProblems(found))
 
 	elsewhere := file("fine")
 	elsewhere.SetNamespace("preflight-nowhere")
 	found = check(elsewhere)
-	assert.Equal(t, len(found), 2, "%s", told(found))
-	assert.Assert(t, found[0].Context == management && found[1].Context == worker1 && found[0].Object == "Namespace preflight-nowhere", "%s", told(found))
+	assert.Equal(t, len(found), 2, "%s", describeProblems(found))
+	assert.Assert(t, found[0].Context == management && found[1].Context == worker1 && found[0].Object == "Namespace preflight-nowhere", "%s", describeProblems(found))
 	assert.DeepEqual(t, inventory(t, f.origin, ns), before)
 }
 
-// TestPreflightCost has many Jobs of one namespace cost few requests more than one,
-// all at once.
+// TestPreflightCost: many Jobs of one namespace cost only a few more requests than one.
 func TestPreflightCost(t *testing.T) {
 	t.Parallel()
 	const ns, jobs = "preflight-cost", 100
@@ -272,7 +270,7 @@ func TestPreflightCost(t *testing.T) {
 		group.Go(func() error {
 			found, _, err := p.Check(t.Context(), f.request(job))
 			if err == nil && len(found) > 0 {
-				err = fmt.Errorf("%s", told(found))
+				err = fmt.Errorf("%s", describeProblems(found))
 			}
 			return err
 		})
@@ -286,8 +284,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }
 
-// TestPreflightResume does not stop a dispatch from being gone on with by what its
-// pods lack.
+// TestPreflightResume: missing dependencies of Pods do not keep a dispatch from resuming.
 func TestPreflightResume(t *testing.T) {
 	t.Parallel()
 	const ns = "preflight-resume"
@@ -297,5 +294,5 @@ func TestPreflightResume(t *testing.T) {
 	_, err := f.worker.Objects(delegation.Job().Resource, ns).Create(t.Context(), f.request(f.job).Plan.Mirror, metav1.CreateOptions{})
 	assert.NilError(t, err)
 	found := f.problems()
-	assert.Assert(t, len(found) == 1 && !found[0].Blocking && regexp.MustCompile("ConfigMap .*/gone").MatchString(found[0].Object), "%s", told(found))
+	assert.Assert(t, len(found) == 1 && !found[0].Blocking && regexp.MustCompile("ConfigMap .*/gone").MatchString(found[0].Object), "%s", describeProblems(found))
 }

@@ -23,8 +23,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// takes has a Job's pods take all of a ConfigMap and of a Secret as their
-// environment.
+// takes makes the Pods of a Job use all keys of a ConfigMap and a Secret as environment.
 func takes() fixture.Option {
 	return template(func(s *corev1.PodSpec) {
 		s.Containers[0].EnvFrom = []corev1.EnvFromSource{
@@ -35,7 +34,7 @@ func takes() fixture.Option {
 	})
 }
 
-// newCopies is a Job that takes what only management has.
+// newCopies creates a Job with dependencies that only management has.
 func newCopies(t *testing.T, ns string) *flight {
 	t.Helper()
 	f := newFlight(t, ns, takes())
@@ -78,8 +77,8 @@ func (f *flight) deleteMirror(name string) {
 	shell(f.t, fmt.Sprintf("kubectl --context worker-1 -n %s delete job %s", f.ns, name))
 }
 
-// TestDependenciesAreShared copies what is missing, shares it among mirrors, and
-// sees it go with the last one.
+// TestDependenciesAreShared copies missing dependencies, shares them among mirrors, and checks that
+// they are deleted with the last one.
 func TestDependenciesAreShared(t *testing.T) {
 	t.Parallel()
 	const ns = "copies-shared"
@@ -87,10 +86,10 @@ func TestDependenciesAreShared(t *testing.T) {
 	ctx := t.Context()
 
 	found := f.problems()
-	assert.Equal(t, len(found), 2, "%s", told(found))
-	assert.Assert(t, contains(string(found[0].Remedy), "run dispatch with --with-dependencies") && contains(string(found[1].Remedy), "run dispatch with --with-secret token"), "%s", told(found))
+	assert.Equal(t, len(found), 2, "%s", describeProblems(found))
+	assert.Assert(t, contains(string(found[0].Remedy), "run dispatch with --with-dependencies") && contains(string(found[1].Remedy), "run dispatch with --with-secret token"), "%s", describeProblems(found))
 	found, copies := f.preflight(f.job, allowed())
-	assert.Equal(t, len(found), 0, "%s", told(found))
+	assert.Equal(t, len(found), 0, "%s", describeProblems(found))
 	assert.DeepEqual(t, copies, []dependency.Object{
 		{Kind: "ConfigMap", Namespace: ns, Name: "extras"}, {Kind: "ConfigMap", Namespace: ns, Name: "settings"}, {Kind: "Secret", Namespace: ns, Name: "token"},
 	})
@@ -109,13 +108,13 @@ func TestDependenciesAreShared(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Assert(t, token.Type == "example.com/own" && string(token.Data["c"]) == "top-secret")
 
-	// A second one finds it, and owns it too.
+	// A second mirror finds it, and becomes another owner.
 	other := f.create("other", takes())
 	found, _ = f.preflight(other, dependency.Options{})
-	assert.Equal(t, len(found), 2, "%s", told(found))
-	assert.Assert(t, !found[0].Blocking && contains(found[0].Message, "is deleted with that one's mirror"), "%s", told(found))
+	assert.Equal(t, len(found), 2, "%s", describeProblems(found))
+	assert.Assert(t, !found[0].Blocking && contains(found[0].Message, "is deleted with that one's mirror"), "%s", describeProblems(found))
 	found, again := f.preflight(other, allowed())
-	assert.Equal(t, len(found), 0, "%s", told(found))
+	assert.Equal(t, len(found), 0, "%s", describeProblems(found))
 	assert.DeepEqual(t, again, copies)
 	second := f.mirror(other)
 	for range 2 {
@@ -137,8 +136,8 @@ func TestDependenciesAreShared(t *testing.T) {
 	assert.NilError(t, err)
 }
 
-// TestDependenciesOfMany has many mirrors become owners of one copy at once, some
-// of them after it was deleted.
+// TestDependenciesOfMany: many mirrors become owners of one copy concurrently, some of them after
+// it was deleted.
 func TestDependenciesOfMany(t *testing.T) {
 	t.Parallel()
 	const ns = "copies-many"
@@ -170,8 +169,8 @@ func TestDependenciesOfMany(t *testing.T) {
 	assert.Equal(t, len(f.copied("settings").OwnerReferences), len(mirrors))
 }
 
-// TestDependenciesOfOthers: what is somebody else's stays, and is an error; of what was
-// copied nevertheless the mirror is the owner.
+// TestDependenciesOfOthers: an object of another owner stays, and is an error. The mirror owns the
+// objects that were copied nevertheless.
 func TestDependenciesOfOthers(t *testing.T) {
 	t.Parallel()
 	const ns = "copies-others"
@@ -184,7 +183,7 @@ func TestDependenciesOfOthers(t *testing.T) {
 	extras := f.copied("extras")
 	assert.Assert(t, len(extras.OwnerReferences) == 0 && extras.Data["own"] == "x")
 	found, fresh := f.preflight(f.job, allowed())
-	assert.Equal(t, len(found), 0, "%s", told(found))
+	assert.Equal(t, len(found), 0, "%s", describeProblems(found))
 	assert.Assert(t, !slices.Contains(fresh, copies[1]))
 	f.deleteMirror("train")
 	err = poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
@@ -194,8 +193,8 @@ func TestDependenciesOfOthers(t *testing.T) {
 	assert.Assert(t, f.copied("extras") != nil)
 }
 
-// TestDependenciesThatDiffer finds a copy that is older than its original in the
-// way, and a Secret that cannot be copied.
+// TestDependenciesThatDiffer: preflight finds a copy that is older than its original, and a Secret
+// that cannot be copied.
 func TestDependenciesThatDiffer(t *testing.T) {
 	t.Parallel()
 	const ns = "copies-differ"
@@ -209,12 +208,12 @@ func TestDependenciesThatDiffer(t *testing.T) {
 	_, err = dependency.Provide(ctx, f.origin, f.worker, mirror, extras)
 	assert.ErrorContains(t, err, "a different copy exists")
 	found, _ := f.preflight(f.job, allowed())
-	assert.Equal(t, len(found), 1, "%s", told(found))
+	assert.Equal(t, len(found), 1, "%s", describeProblems(found))
 	command := "kubectl --context worker-1 -n " + ns + " delete configmap extras"
-	assert.Assert(t, found[0].Blocking && contains(string(found[0].Remedy), command), "%s", told(found))
+	assert.Assert(t, found[0].Blocking && contains(string(found[0].Remedy), command), "%s", describeProblems(found))
 	shell(t, command)
 	found, _ = f.preflight(f.job, allowed())
-	assert.Equal(t, len(found), 0, "%s", told(found))
+	assert.Equal(t, len(found), 0, "%s", describeProblems(found))
 
 	shell(t, "kubectl --context management -n "+ns+" delete secret token")
 	f.apply(management, fmt.Sprintf(`{apiVersion: v1, kind: Secret, type: kubernetes.io/service-account-token,
@@ -222,7 +221,7 @@ func TestDependenciesThatDiffer(t *testing.T) {
 	_, err = dependency.Provide(ctx, f.origin, f.worker, mirror, []dependency.Object{{Kind: "Secret", Namespace: ns, Name: "token"}})
 	assert.ErrorContains(t, err, "is the token of a service account")
 	found, _ = f.preflight(f.job, allowed())
-	assert.Assert(t, len(found) == 1 && found[0].Blocking && contains(found[0].Message, "token of a service account"), "%s", told(found))
+	assert.Assert(t, len(found) == 1 && found[0].Blocking && contains(found[0].Message, "token of a service account"), "%s", describeProblems(found))
 
 	p := &preflight.Checker{Origin: f.origin, Worker: f.worker, Dependencies: dependency.Options{Secrets: []string{"token", "tokne"}}}
 	_, _, err = p.Check(ctx, f.request(f.job))
@@ -230,8 +229,8 @@ func TestDependenciesThatDiffer(t *testing.T) {
 	assert.DeepEqual(t, p.UnusedSecrets(), []string{"tokne"})
 }
 
-// TestSecretOfWhatHasEnded: the same command goes on with the other Jobs where the one that
-// needed the Secret has ended.
+// TestSecretOfWhatHasEnded: if the Job that needed the Secret has ended, the same command resumes
+// the other Jobs.
 func TestSecretOfWhatHasEnded(t *testing.T) {
 	t.Parallel()
 	const ns = "secret-of-ended"
@@ -242,8 +241,8 @@ func TestSecretOfWhatHasEnded(t *testing.T) {
 	d := dispatches(t, ns, args...)
 	eventuallyJob(t, management, ns, "needs", func(j *batchv1.Job) bool { return j.Status.CompletionTime != nil })
 	d.Signal(syscall.SIGINT)
-	assert.Equal(t, d.End(), 130, d.Told.String())
+	assert.Equal(t, d.End(), 130, d.Stderr.String())
 
 	d = dispatches(t, ns, append(args, "--detach-after-start")...)
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 }

@@ -30,8 +30,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// clusterOf is a cluster as preflight sees it, through a context that is configured
-// as changes say.
+// clusterOf returns a cluster as preflight sees it, through a context with a changed configuration.
 func clusterOf(t *testing.T, cluster string, changes ...func(*rest.Config)) *fleet.Cluster {
 	t.Helper()
 	config, err := set.Config(cluster)
@@ -41,14 +40,14 @@ func clusterOf(t *testing.T, cluster string, changes ...func(*rest.Config)) *fle
 		change(config)
 	}
 	c := opened(t, cluster, config)
-	// Not everybody may read which one it is.
+	// Not every user may read the UID of the cluster.
 	system, err := client(t, cluster).CoreV1().Namespaces().Get(t.Context(), metav1.NamespaceSystem, metav1.GetOptions{})
 	assert.NilError(t, err)
 	c.SetUID(string(system.UID))
 	return c
 }
 
-// opened is the cluster that a configuration leads to.
+// opened returns the cluster of a client configuration.
 func opened(t *testing.T, name string, config *rest.Config) *fleet.Cluster {
 	t.Helper()
 	clusters := fleet.Open(t.Context(), []fleet.Context{{Name: name, Config: config}}, fleet.Options{}).Clusters()
@@ -56,7 +55,7 @@ func opened(t *testing.T, name string, config *rest.Config) *fleet.Cluster {
 	return clusters[0]
 }
 
-// as is the cluster as a user sees it.
+// as changes the user of a configuration.
 func as(user string) func(*rest.Config) {
 	return func(c *rest.Config) { c.Impersonate.UserName = user }
 }
@@ -69,7 +68,7 @@ type flight struct {
 	job            *unstructured.Unstructured
 }
 
-// newFlight creates a Job that is ours, and its namespace on the worker too.
+// newFlight creates a Job that is delegated to dispatch, and its namespace on both clusters.
 func newFlight(t *testing.T, ns string, options ...fixture.Option) *flight {
 	t.Helper()
 	f := &flight{t: t, ns: ns, origin: clusterOf(t, management), worker: clusterOf(t, worker1)}
@@ -90,7 +89,7 @@ func (f *flight) create(name string, options ...fixture.Option) *unstructured.Un
 	return created
 }
 
-// makeSpace makes a namespace, and waits until pods can be made in it.
+// makeSpace creates a namespace, and waits until Pods can be created in it.
 func makeSpace(t *testing.T, cluster, ns string) error {
 	t.Helper()
 	c := client(t, cluster)
@@ -111,7 +110,7 @@ func (f *flight) request(job *unstructured.Unstructured) preflight.Request {
 	return preflight.Request{Origin: job, Plan: made}
 }
 
-// preflight checks a Job with nothing remembered.
+// preflight checks a Job without a cache.
 func (f *flight) preflight(job *unstructured.Unstructured, o dependency.Options) ([]preflight.Problem, []dependency.Object) {
 	f.t.Helper()
 	p := &preflight.Checker{Origin: f.origin, Worker: f.worker, Dependencies: o}
@@ -120,15 +119,14 @@ func (f *flight) preflight(job *unstructured.Unstructured, o dependency.Options)
 	return found, copies
 }
 
-// problems checks the flight's own Job.
+// problems checks the Job of the flight.
 func (f *flight) problems() []preflight.Problem {
 	f.t.Helper()
 	found, _ := f.preflight(f.job, dependency.Options{})
 	return found
 }
 
-// eventuallyClear waits until there are no problems: what admission plugins know
-// comes from caches.
+// eventuallyClear waits until there are no problems: admission plugins use caches.
 func (f *flight) eventuallyClear() {
 	f.t.Helper()
 	var found []preflight.Problem
@@ -136,10 +134,10 @@ func (f *flight) eventuallyClear() {
 		found = f.problems()
 		return len(found) == 0, nil
 	})
-	assert.NilError(f.t, err, "%s", told(found))
+	assert.NilError(f.t, err, "%s", describeProblems(found))
 }
 
-// eventuallyFinds waits for just one problem, with this object.
+// eventuallyFinds waits until there is exactly one problem, with this object.
 func (f *flight) eventuallyFinds(object string) preflight.Problem {
 	f.t.Helper()
 	var found []preflight.Problem
@@ -147,11 +145,11 @@ func (f *flight) eventuallyFinds(object string) preflight.Problem {
 		found = f.problems()
 		return len(found) == 1 && found[0].Object == object, nil
 	})
-	assert.NilError(f.t, err, "%s", told(found))
+	assert.NilError(f.t, err, "%s", describeProblems(found))
 	return found[0]
 }
 
-func told(found []preflight.Problem) string {
+func describeProblems(found []preflight.Problem) string {
 	var b strings.Builder
 	for _, p := range found {
 		fmt.Fprintf(&b, "%s blocking=%t %q: %s\n  %s\n", p.Context, p.Blocking, p.Object, p.Message, p.Remedy)
@@ -159,10 +157,10 @@ func told(found []preflight.Problem) string {
 	return b.String()
 }
 
-// shell carries out what a remedy says.
+// shell runs the commands of a remedy.
 func shell(t *testing.T, script string) {
 	t.Helper()
-	// Clean-up runs after the test's own context is over.
+	// Cleanup runs after the context of the test has ended.
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "sh", "-euc", script)
 	cmd.Dir = t.TempDir()
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+set.Kubeconfig, "PATH="+set.Programs+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -176,8 +174,8 @@ func (f *flight) apply(cluster, manifest string) {
 	shell(f.t, fmt.Sprintf("kubectl --context %s apply -f - >/dev/null <<'EOF'\n%s\nEOF", cluster, manifest))
 }
 
-// inventory is everything that is in a namespace, with versions, but what others
-// write on their own.
+// inventory returns all objects in a namespace, with resource versions, except those that
+// components of the cluster write by themselves.
 func inventory(t *testing.T, s *fleet.Cluster, ns string) []string {
 	t.Helper()
 	lists, err := s.Kubernetes().Discovery().ServerPreferredResources()
@@ -187,7 +185,7 @@ func inventory(t *testing.T, s *fleet.Cluster, ns string) []string {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
 		assert.NilError(t, err)
 		for _, r := range list.APIResources {
-			// Nodes are kept alive, and Leases and Events written, by others.
+			// The control plane writes these by itself.
 			if slices.Contains([]string{"nodes", "leases", "events", "endpoints", "componentstatuses"}, r.Name) {
 				continue
 			}
@@ -201,7 +199,7 @@ func inventory(t *testing.T, s *fleet.Cluster, ns string) []string {
 			for _, o := range found.Items {
 				if r.Namespaced || r.Name == "namespaces" && o.GetName() == ns {
 					entry := fmt.Sprint(gv, " ", r.Name, " ", o.GetName(), " ", o.GetUID())
-					// Controllers go on writing to what runs.
+					// Controllers still write to running objects.
 					if !slices.Contains([]string{"jobs", "pods", "resourcequotas"}, r.Name) {
 						entry += " " + o.GetResourceVersion()
 					}
@@ -214,7 +212,7 @@ func inventory(t *testing.T, s *fleet.Cluster, ns string) []string {
 	return all
 }
 
-// unstructuredJob is a Job as it stands in a file.
+// unstructuredJob returns a Job as a file has it.
 func unstructuredJob(t *testing.T, job *batchv1.Job) *unstructured.Unstructured {
 	t.Helper()
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(job)

@@ -19,15 +19,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
-// runner is an owner that nobody is.
+// runner is an owner that no controller implements.
 const runner = "example.com/runner"
 
-// recreated is how recreate is called for the Job train of a namespace.
+// recreated returns the arguments of recreate for the Job train of a namespace.
 func recreated(ns string, args ...string) []string {
 	return append([]string{"recreate", "train", "--context", management, "-n", ns}, args...)
 }
 
-// toFile keeps the old Job in a file of the test's.
+// toFile returns the flag that stores the old Job in a file of the test, and the path of the file.
 func toFile(t *testing.T) (flag, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "old.yaml")
@@ -40,8 +40,8 @@ func ownerIs(owner string) func(*batchv1.Job) bool {
 	}
 }
 
-// TestRecreateThereAndBack: a delegated Job runs once it belongs to the built-in
-// controller, and goes back when it has ended.
+// TestRecreateThereAndBack: a delegated Job runs once it belongs to the built-in controller, and is
+// delegated again after it has ended.
 func TestRecreateThereAndBack(t *testing.T) {
 	t.Parallel()
 	const ns = "recreate-back"
@@ -49,24 +49,24 @@ func TestRecreateThereAndBack(t *testing.T) {
 	before := jobOf(t, management, ns, "train")
 
 	backup, path := toFile(t)
-	out, told, code := run(t, recreated(ns, "--managed-by", "", "--yes", backup)...)
-	assert.Equal(t, code, 0, told)
+	out, stderr, code := run(t, recreated(ns, "--managed-by", "", "--yes", backup)...)
+	assert.Equal(t, code, 0, stderr)
 	assert.Assert(t, contains(out, "--- "+ns+"/train as it is on management", "-  managedBy: "+runner+"\n", "\njob.batch/train recreated\n"), out)
 	assert.Assert(t, !contains(out, "\n+"+"  ") && !contains(out, string(before.UID)), out)
-	assert.Assert(t, contains(told, "saved the old job in "+path), told)
+	assert.Assert(t, contains(stderr, "saved the old job in "+path), stderr)
 	ran := eventuallyJob(t, management, ns, "train", func(j *batchv1.Job) bool { return j.Status.Succeeded == 1 && j.Status.CompletionTime != nil })
 	assert.Assert(t, ran.UID != before.UID && ownerIs("")(ran) && ran.Labels["team"] == "research", "%+v", ran)
 
 	backup, _ = toFile(t)
-	out, told, code = run(t, recreated(ns, "--managed-by", runner, "--yes", "-o", "json", backup)...)
-	assert.Equal(t, code, 0, told)
+	out, stderr, code = run(t, recreated(ns, "--managed-by", runner, "--yes", "-o", "json", backup)...)
+	assert.Equal(t, code, 0, stderr)
 	var printed batchv1.Job
 	assert.NilError(t, json.Unmarshal([]byte(out), &printed))
-	assert.Assert(t, contains(told, "warning: The Job is Complete: the new one runs its Pods again"), told)
+	assert.Assert(t, contains(stderr, "warning: The Job is Complete: the new one runs its Pods again"), stderr)
 	back := jobOf(t, management, ns, "train")
 	assert.Assert(t, ownerIs(runner)(back) && back.UID == printed.UID && back.Status.StartTime == nil, "%+v", back)
 
-	// The file holds the Job as it was.
+	// The file has the original Job.
 	shell(t, "kubectl --context management -n "+ns+" delete job train && kubectl --context management create -f "+path)
 	assert.Assert(t, ownerIs(runner)(jobOf(t, management, ns, "train")))
 	info, err := os.Stat(path)
@@ -81,17 +81,17 @@ func TestRecreateLeavesARunningJobAlone(t *testing.T) {
 	waitReady(t, management, ns, "train", 1)
 	before := jobOf(t, management, ns, "train")
 	backup, path := toFile(t)
-	_, told, code := run(t, recreated(ns, "--managed-by", runner, "--yes", backup)...)
+	_, stderr, code := run(t, recreated(ns, "--managed-by", runner, "--yes", backup)...)
 	assert.Equal(t, code, 1)
-	assert.Assert(t, contains(told, "error: context \"management\": job "+ns+"/train is running: 1 pod is active; ", "--force"), told)
+	assert.Assert(t, contains(stderr, "error: context \"management\": job "+ns+"/train is running: 1 pod is active; ", "--force"), stderr)
 	assert.Equal(t, jobOf(t, management, ns, "train").UID, before.UID)
 	_, err := os.Stat(path)
 	assert.Assert(t, os.IsNotExist(err), "%v", err)
 
-	out, told, code := run(t, recreated(ns, "--managed-by", runner, "--yes", "--force", "-o", "name", backup)...)
-	assert.Equal(t, code, 0, told)
+	out, stderr, code := run(t, recreated(ns, "--managed-by", runner, "--yes", "--force", "-o", "name", backup)...)
+	assert.Equal(t, code, 0, stderr)
 	assert.Equal(t, out, "job.batch/train\n")
-	assert.Assert(t, contains(told, "their work is lost"), told)
+	assert.Assert(t, contains(stderr, "their work is lost"), stderr)
 	after := jobOf(t, management, ns, "train")
 	assert.Assert(t, after.UID != before.UID && ownerIs(runner)(after))
 	text, err := os.ReadFile(path)
@@ -99,7 +99,7 @@ func TestRecreateLeavesARunningJobAlone(t *testing.T) {
 	assert.Assert(t, contains(string(text), "# Job "+ns+"/train of context management, with uid "+string(before.UID), "\n  active: 1\n"), "%s", text)
 }
 
-// TestRecreateRefuses what is known before anything is asked, or deleted.
+// TestRecreateRefuses: recreate refuses what is known to fail before it asks or deletes anything.
 func TestRecreateRefuses(t *testing.T) {
 	t.Parallel()
 	const ns = "recreate-refuses"
@@ -128,9 +128,9 @@ func TestRecreateRefuses(t *testing.T) {
 		{[]string{"--yes", "--managed-by", "", "--backup", there}, 1, "the file exists"},
 		{[]string{"--yes", "--managed-by", "", "--backup", there + "/none/x.yaml"}, 1, "; nothing was changed. Name another file"},
 	} {
-		out, told, code := run(t, recreated(ns, tt.args...)...)
-		assert.Equal(t, code, tt.code, "%v: %s", tt.args, told)
-		assert.Assert(t, contains(told, tt.want), "%v: %s", tt.args, told)
+		out, stderr, code := run(t, recreated(ns, tt.args...)...)
+		assert.Equal(t, code, tt.code, "%v: %s", tt.args, stderr)
+		assert.Assert(t, contains(stderr, tt.want), "%v: %s", tt.args, stderr)
 		assert.Assert(t, !contains(out, "recreated"), out)
 	}
 	assert.Equal(t, jobOf(t, management, ns, "train").ResourceVersion, before.ResourceVersion)
@@ -145,25 +145,25 @@ func TestRecreateDryRun(t *testing.T) {
 	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy(runner)))
 	before := jobOf(t, management, ns, "train")
 	for mode, tells := range map[string]string{"client": "job.batch/train recreated (dry run)\n", "server": "job.batch/train recreated (server dry run)\n"} {
-		out, told, code := run(t, recreated(ns, "--managed-by", "example.com/other", "--dry-run="+mode)...)
-		assert.Equal(t, code, 0, told)
+		out, stderr, code := run(t, recreated(ns, "--managed-by", "example.com/other", "--dry-run="+mode)...)
+		assert.Equal(t, code, 0, stderr)
 		assert.Assert(t, contains(out, "-  managedBy: "+runner+"\n+  managedBy: example.com/other\n", tells), out)
 	}
-	// What is printed can be created, and is what would be.
-	out, told, code := run(t, recreated(ns, "--managed-by", "", "--dry-run=server", "-o", "yaml")...)
-	assert.Equal(t, code, 0, told)
+	// The printed object can be created, and is the one that recreate would create.
+	out, stderr, code := run(t, recreated(ns, "--managed-by", "", "--dry-run=server", "-o", "yaml")...)
+	assert.Equal(t, code, 0, stderr)
 	assert.Assert(t, contains(out, "kind: Job\n") && !contains(out, "managedBy") && !contains(out, "uid"), out)
 
 	denyOwner(t, ns, "example.com/denied")
-	_, told, code = run(t, recreated(ns, "--managed-by", "example.com/denied", "--dry-run=server")...)
+	_, stderr, code = run(t, recreated(ns, "--managed-by", "example.com/denied", "--dry-run=server")...)
 	assert.Equal(t, code, 1)
-	assert.Assert(t, contains(told, "cannot create the new job "+ns+"/train: ", "denied by "+ns, "nothing was changed"), told)
-	_, told, code = run(t, recreated(ns, "--managed-by", "example.com/denied", "--yes")...)
-	assert.Equal(t, code, 1, told)
+	assert.Assert(t, contains(stderr, "cannot create the new job "+ns+"/train: ", "denied by "+ns, "nothing was changed"), stderr)
+	_, stderr, code = run(t, recreated(ns, "--managed-by", "example.com/denied", "--yes")...)
+	assert.Equal(t, code, 1, stderr)
 	assert.Equal(t, jobOf(t, management, ns, "train").ResourceVersion, before.ResourceVersion)
 }
 
-// TestRecreateAsks answers as a user at a terminal does.
+// TestRecreateAsks answers like a user at a terminal.
 func TestRecreateAsks(t *testing.T) {
 	t.Parallel()
 	const ns = "recreate-asks"
@@ -214,26 +214,25 @@ func TestRecreateAsks(t *testing.T) {
 	assert.Equal(t, len(names), 1)
 }
 
-// TestRecreateForMultiKueue takes a Job into a queue, and leaves one alone that a
-// worker runs.
+// TestRecreateForMultiKueue moves a Job to a queue, and refuses for one that a worker runs.
 func TestRecreateForMultiKueue(t *testing.T) {
 	const ns = "recreate-kueue"
 	sharesKueue(t, ns)
 	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy(runner), fixture.Limits("nvidia.com/gpu", "1"), fixture.RunsFor("2h")))
 	backup, _ := toFile(t)
-	_, told, code := run(t, recreated(ns, "--managed-by", string(delegation.MultiKueue), "--queue", gpuQueue, "--yes", backup)...)
-	assert.Equal(t, code, 0, told)
+	_, stderr, code := run(t, recreated(ns, "--managed-by", string(delegation.MultiKueue), "--queue", gpuQueue, "--yes", backup)...)
+	assert.Equal(t, code, 0, stderr)
 	job := jobOf(t, management, ns, "train")
 	assert.Assert(t, ownerIs(string(delegation.MultiKueue))(job) && job.Labels[delegation.QueueNameLabel] == gpuQueue, "%+v", job)
 
 	waitReady(t, management, ns, "train", 1)
 	backup, _ = toFile(t)
-	_, told, code = run(t, recreated(ns, "--managed-by", "", "--queue", "", "--yes", backup)...)
-	assert.Equal(t, code, 1, told)
-	assert.Assert(t, contains(told, "job recreate-kueue/train is running: 1 pod is active"), told)
+	_, stderr, code = run(t, recreated(ns, "--managed-by", "", "--queue", "", "--yes", backup)...)
+	assert.Equal(t, code, 1, stderr)
+	assert.Assert(t, contains(stderr, "job recreate-kueue/train is running: 1 pod is active"), stderr)
 }
 
-// TestRecreateInAFullQuota: the old Job makes room for the new one.
+// TestRecreateInAFullQuota: the old Job releases the quota that the new one needs.
 func TestRecreateInAFullQuota(t *testing.T) {
 	t.Parallel()
 	const ns = "recreate-quota"
@@ -245,8 +244,8 @@ func TestRecreateInAFullQuota(t *testing.T) {
 	assert.NilError(t, err)
 	shell(t, `kubectl --context management -n `+ns+` wait resourcequota one --timeout=5m '--for=jsonpath={.status.used.count/jobs\.batch}=1'`)
 	backup, _ := toFile(t)
-	out, told, code := run(t, recreated(ns, "--managed-by", "", "--yes", backup)...)
-	assert.Equal(t, code, 0, told)
+	out, stderr, code := run(t, recreated(ns, "--managed-by", "", "--yes", backup)...)
+	assert.Equal(t, code, 0, stderr)
 	assert.Assert(t, contains(out, "The quota of the namespace is used up"), out)
 	assert.Assert(t, ownerIs("")(jobOf(t, management, ns, "train")))
 }

@@ -25,8 +25,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// held keeps a Job there although it is deleted, so that a test can do something
-// between the deletion and the creation.
+// held is a finalizer that keeps a deleted Job, so that a test can act between the deletion and the
+// creation.
 const held = "example.com/held"
 
 func isHeld(j *batchv1.Job) { j.Finalizers = []string{held} }
@@ -39,8 +39,8 @@ func letGo(t *testing.T, ns string) {
 	change(t, management, ns, "train", `{"metadata":{"finalizers":null}}`)
 }
 
-// denyOwner has the API server refuse to create Jobs of some owners in a namespace,
-// and returns when it does.
+// denyOwner has the API server refuse to create Jobs of some owners in a namespace, and returns
+// once it does.
 func denyOwner(t *testing.T, ns string, owners ...string) {
 	t.Helper()
 	c := client(t, management)
@@ -82,13 +82,13 @@ func denyOwner(t *testing.T, ns string, owners ...string) {
 	}
 }
 
-// recreation is a recreate whose old Job is deleted, and held.
+// recreation is a running recreate whose old Job is deleted, and kept by a finalizer.
 type recreation struct {
-	t    *testing.T
-	told bytes.Buffer
-	out  bytes.Buffer
-	done chan int
-	// signal sends it one.
+	t      *testing.T
+	stderr bytes.Buffer
+	out    bytes.Buffer
+	done   chan int
+	// signal sends a signal to it.
 	signal func(os.Signal)
 }
 
@@ -97,7 +97,7 @@ func recreates(t *testing.T, ns string, args ...string) *recreation {
 	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy(runner), isHeld))
 	cmd := command(t, append([]string{"jobs-managedby"}, recreated(ns, append(args, "--yes")...)...)...)
 	r := &recreation{t: t, done: make(chan int, 1)}
-	cmd.Stdout, cmd.Stderr = &r.out, &r.told
+	cmd.Stdout, cmd.Stderr = &r.out, &r.stderr
 	assert.NilError(t, cmd.Start())
 	r.signal = func(s os.Signal) { assert.NilError(t, cmd.Process.Signal(s)) }
 	go func() {
@@ -119,8 +119,8 @@ func (r *recreation) end() int {
 	}
 }
 
-// TestRecreateRestores: what the API server takes when it is tried, it may refuse
-// when the old Job is gone.
+// TestRecreateRestores: the API server may refuse the new Job after the old one is gone, although
+// it accepted it in a dry run.
 func TestRecreateRestores(t *testing.T) {
 	t.Parallel()
 	const ns = "recreate-restores"
@@ -130,16 +130,15 @@ func TestRecreateRestores(t *testing.T) {
 	denyOwner(t, ns, "example.com/denied")
 	letGo(t, ns)
 	assert.Equal(t, r.end(), 1)
-	assert.Assert(t, contains(r.told.String(), "waiting up to 1m0s for finalizers of the old job: "+held,
-		"error: context \"management\": cannot create the new job "+ns+"/train: ", "denied by "+ns, "the old one was created again"), "%s", &r.told)
+	assert.Assert(t, contains(r.stderr.String(), "waiting up to 1m0s for finalizers of the old job: "+held,
+		"error: context \"management\": cannot create the new job "+ns+"/train: ", "denied by "+ns, "the old one was created again"), "%s", &r.stderr)
 	after := jobOf(t, management, ns, "train")
 	assert.Assert(t, after.UID != before.UID && ownerIs(runner)(after) && after.DeletionTimestamp == nil, "%+v", after)
 	assert.DeepEqual(t, after.Finalizers, []string{held})
 	letGo(t, ns)
 }
 
-// TestRecreateCannotRestore: then it is said where the old Job is, and how to get it
-// back.
+// TestRecreateCannotRestore: the error says where the old Job is stored, and how to restore it.
 func TestRecreateCannotRestore(t *testing.T) {
 	t.Parallel()
 	const ns = "recreate-lost"
@@ -152,16 +151,16 @@ func TestRecreateCannotRestore(t *testing.T) {
 		assert.Assert(t, jobOf(t, management, ns, "train") == nil)
 	})
 	restore := "kubectl --context management create -f " + path
-	assert.Assert(t, contains(r.told.String(), "cannot create the new job", "cannot create the old one again", path, restore), "%s", &r.told)
-	// The policy is gone, but not from the API server's mind at once.
+	assert.Assert(t, contains(r.stderr.String(), "cannot create the new job", "cannot create the old one again", path, restore), "%s", &r.stderr)
+	// The API server may still apply the deleted policy for a moment.
 	shell(t, "until "+restore+" 2>/dev/null; do sleep 0.2; done")
 	restored := jobOf(t, management, ns, "train")
 	assert.Assert(t, ownerIs(runner)(restored))
 	letGo(t, ns)
 }
 
-// TestRecreateInterrupted: between the deletion and the creation, there is no Job
-// that could be left there.
+// TestRecreateInterrupted: an interruption between the deletion and the creation must not lose the
+// Job.
 func TestRecreateInterrupted(t *testing.T) {
 	t.Parallel()
 	const ns = "recreate-interrupted"
@@ -169,7 +168,7 @@ func TestRecreateInterrupted(t *testing.T) {
 	r := recreates(t, ns, "--managed-by", "", backup)
 	r.signal(syscall.SIGINT)
 	letGo(t, ns)
-	assert.Equal(t, r.end(), 130, "%s", &r.told)
+	assert.Equal(t, r.end(), 130, "%s", &r.stderr)
 	assert.Assert(t, contains(r.out.String(), "job.batch/train recreated"), "%s", &r.out)
 	after := jobOf(t, management, ns, "train")
 	assert.Assert(t, ownerIs("")(after))
@@ -182,13 +181,13 @@ func TestRecreateWhoseOldJobStays(t *testing.T) {
 	backup, path := toFile(t)
 	r := recreates(t, ns, "--managed-by", "", "--timeout", "2s", backup)
 	assert.Equal(t, r.end(), 124)
-	assert.Assert(t, contains(r.told.String(), "is not gone after 2s: its finalizers block it: "+held, "the new job was not created", path), "%s", &r.told)
+	assert.Assert(t, contains(r.stderr.String(), "is not gone after 2s: its finalizers block it: "+held, "the new job was not created", path), "%s", &r.stderr)
 	letGo(t, ns)
 	eventuallyJob(t, management, ns, "train", isGone)
 }
 
-// TestRecreateOnAnOldServer, which drops managedBy: that is found out before
-// anything is deleted, and if it was not, the old Job comes back.
+// TestRecreateOnAnOldServer: the server drops managedBy. This is detected before anything is
+// deleted. Otherwise the old Job is restored.
 func TestRecreateOnAnOldServer(t *testing.T) {
 	t.Parallel()
 	const ns = "recreate-old"
@@ -216,8 +215,7 @@ func replacement(t *testing.T, side *fleet.Cluster, ns, owner string) *recreate.
 	return plan
 }
 
-// TestRecreateWithLostAnswers: the server has done what it was asked for, and nobody
-// heard.
+// TestRecreateWithLostAnswers: the server has processed the request, but the answer was lost.
 func TestRecreateWithLostAnswers(t *testing.T) {
 	t.Parallel()
 	const ns = "recreate-unheard"
@@ -244,11 +242,12 @@ func TestRecreateWithLostAnswers(t *testing.T) {
 	assert.Assert(t, ownerIs("example.com/other")(after) && after.UID == created.GetUID())
 }
 
-// TestRecreateOfAJobThatChanges meanwhile: its status may, what was shown may not.
+// TestRecreateOfAJobThatChanges: the status of the Job may change meanwhile, but not what was shown
+// to the user.
 func TestRecreateOfAJobThatChanges(t *testing.T) {
 	t.Parallel()
 	const ns = "recreate-changes"
-	// Suspended, so that the built-in controller starts no pod once it has it.
+	// It is suspended, so that the built-in controller starts no Pod once it owns the Job.
 	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy(runner), fixture.Suspended()))
 	side := clusterOf(t, management)
 	r := &recreate.Runner{Cluster: side, Gone: time.Minute}

@@ -14,16 +14,16 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// breakage is a way to break a fleet, and what its remedy says to do.
+// breakage is a way to break a fleet, and its remedy.
 type breakage struct {
 	code string
-	// breakIt leaves a Job called sick; nil where it is there already.
+	// breakIt creates a broken Job called sick; nil if it exists already.
 	breakIt, mend func(t *testing.T, ns string)
 }
 
-// TestRemedies breaks a healthy namespace in one way after the other, sees the code of each and
-// nothing else, carries the remedy out, and sees it go away. What hinders Kueue is broken in
-// test/kueue, and mended there by the fixes as they are printed.
+// TestRemedies breaks a healthy namespace in one way after the other, checks that only its code is
+// found, applies the remedy, and checks that the finding is gone. Problems of Kueue are created in
+// test/kueue, and repaired there with the printed fixes.
 func TestRemedies(t *testing.T) {
 	const ns = "remedies"
 	sharesKueue(t, ns)

@@ -32,16 +32,16 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// noted are the requests that came to a cluster, and those of them that were refused.
+// noted are the requests that a cluster got, and the refused ones.
 type noted struct {
 	mu             sync.Mutex
 	asked, refused map[string]bool
-	// taken is a right that the user does not have, as "get jobs.batch", whatever roles say.
+	// taken is a right that the user lacks, such as "get jobs.batch", whatever the roles grant.
 	taken string
 }
 
-// notedAs makes a kubeconfig of management and worker-1 in which everybody is a user, and
-// what is asked of each is noted.
+// notedAs returns a kubeconfig of management and worker-1 that acts as a user, and records all
+// requests.
 func notedAs(t *testing.T, user string) (kubeconfig string, notes map[string]*noted) {
 	t.Helper()
 	config := clientcmdapi.NewConfig()
@@ -85,14 +85,15 @@ func notedAs(t *testing.T, user string) (kubeconfig string, notes map[string]*no
 	return kubeconfig, notes
 }
 
-// take takes a right from the user.
+// take removes a right of the user.
 func (n *noted) take(right string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.taken = right
 }
 
-// without refuses what is taken from the user, and says so to whoever asks first.
+// without refuses requests for rights that the user lacks, also when the user asks whether they
+// have them.
 func (n *noted) without(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n.mu.Lock()
@@ -119,7 +120,7 @@ func (n *noted) without(next http.Handler) http.Handler {
 					n.mu.Unlock()
 					w.Header().Set("Content-Type", "application/json")
 					w.WriteHeader(http.StatusCreated)
-					_ = json.NewEncoder(w).Encode(&review) // It is allowed nothing.
+					_ = json.NewEncoder(w).Encode(&review) // Nothing is allowed.
 					return
 				}
 			}
@@ -128,20 +129,20 @@ func (n *noted) without(next http.Handler) http.Handler {
 	})
 }
 
-// rightOf is what a request needs, wherever that is.
+// rightOf returns the right that a request needs, without the namespace.
 func rightOf(r rbactest.Request) string {
 	return r.Verb + " " + schema.GroupResource{Group: r.Group, Resource: r.Resource}.String()
 }
 
-// seen are the requests that came, and those that were refused.
+// seen returns all requests, and the refused ones.
 func (n *noted) seen() (asked, refused []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Sorted(maps.Keys(n.asked)), slices.Sorted(maps.Keys(n.refused))
 }
 
-// have gives a user of a cluster the roles of a task as they are in the repository: in a
-// namespace, and what is in none.
+// have grants a user of a cluster the roles of a task as the repository has them: in a namespace,
+// and cluster-wide.
 func have(t *testing.T, cluster, ns, user, task string) {
 	t.Helper()
 	file := "../../rbac/" + task + ".yaml"
@@ -212,12 +213,12 @@ func TestExactlyTheRights(t *testing.T) {
 	here := []string{"-n", ns, "--context", management, "--kubeconfig", kubeconfig}
 
 	d := dispatches(t, ns, "train", "--kubeconfig", kubeconfig)
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	file := filepath.Join(t.TempDir(), "job.yaml")
 	assert.NilError(t, os.WriteFile(file, []byte(`{apiVersion: batch/v1, kind: Job, metadata: {name: new}, spec: {managedBy: jobmanagedby.github.io/dispatch,
 		template: {spec: {restartPolicy: Never, containers: [{name: main, image: i}]}}}}`), 0o600))
 	d = dispatches(t, ns, "-f", file, "--kubeconfig", kubeconfig)
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	succeeds(t, append([]string{"dispatch", "long", "--to", worker1, "--detach-after-start"}, here...)...)
 	refusesNothing(t, notes, "dispatch")
 	succeeds(t, append([]string{"cancel", "long"}, here...)...)
@@ -235,7 +236,7 @@ func TestExactlyTheRights(t *testing.T) {
 					// another command, for pods that name more, and for queues.
 					isFor := verb == "list" && r.Resource.Resource == "jobs" || r.IsOptional && (verb == "get" || r.Resource.Group == "kueue.x-k8s.io")
 					isAsked := slices.ContainsFunc(asked, func(a string) bool { return strings.HasPrefix(a, verb+" "+r.Resource.String()+" ") })
-					assert.Check(t, isAsked || isFor, "nobody asks %s to %s %s for %s: %q", cluster, verb, r.Resource, task, asked)
+					assert.Check(t, isAsked || isFor, "no request to %s to %s %s for %s: %q", cluster, verb, r.Resource, task, asked)
 				}
 			}
 		}
@@ -256,21 +257,21 @@ func TestExactlyTheRightsToLook(t *testing.T) {
 		eventuallyMay(t, cluster, ns, user, rights.Logs)
 	}
 	d := dispatches(t, ns, "long", "--detach-after-start")
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	kubeconfig, notes := notedAs(t, user)
 	everything, _ := notedAs(t, "")
 	list := []string{"ls", "-n", ns, "--contexts", management + "," + worker1, "-o", "json", "--kubeconfig"}
-	var admin, few, told string
+	var admin, few, stderr string
 	// The Job that runs may change in between.
 	err := poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
 		admin, _ = succeeds(t, append(list, everything)...)
-		few, told = succeeds(t, append(list, kubeconfig)...)
+		few, stderr = succeeds(t, append(list, kubeconfig)...)
 		return few == admin, nil
 	})
 	refusesNothing(t, notes, "ls")
-	assert.Assert(t, err == nil || few == admin, "%s\n%s\n%s", few, admin, told)
-	_, told, code := run(t, "check", "-n", ns, "--all-contexts", "--fail-on", "none", "--kubeconfig", kubeconfig)
-	assert.Equal(t, code, 0, told)
+	assert.Assert(t, err == nil || few == admin, "%s\n%s\n%s", few, admin, stderr)
+	_, stderr, code := run(t, "check", "-n", ns, "--all-contexts", "--fail-on", "none", "--kubeconfig", kubeconfig)
+	assert.Equal(t, code, 0, stderr)
 	refusesNothing(t, notes, "looking")
 	watching := command(t, "jobs-managedby", "ls", "-w", "-n", ns, "--context", management, "--kubeconfig", kubeconfig)
 	assert.NilError(t, watching.Start())

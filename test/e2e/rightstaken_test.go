@@ -13,8 +13,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
-// needs are the rights that a command asks for in a namespace, on each cluster, with what
-// it is called with.
+// needs returns the rights that a command needs in a namespace, on each cluster, with its
+// arguments.
 func needs(t *testing.T, ns string, args ...string) map[string][]string {
 	t.Helper()
 	kubeconfig, notes := notedAs(t, "")
@@ -33,16 +33,16 @@ func needs(t *testing.T, ns string, args ...string) map[string][]string {
 	return all
 }
 
-// isTold says whether somebody is told of a right that they lack, or need not be: addresses
-// tell which cluster it is, too, and where pods name no ConfigMap nor Secret, none was copied.
-func isTold(told, right string) bool {
+// reports returns whether the output mentions a right that the user lacks, or need not: addresses
+// identify a cluster, too, and if Pods name no ConfigMap or Secret, none was copied.
+func reports(stderr, right string) bool {
 	verb, _, _ := strings.Cut(right, " ")
 	return slices.Contains([]string{"get namespaces", "list configmaps", "list secrets"}, right) ||
-		contains(told, "may not "+verb) || contains(told, "forbidden") || contains(told, "cannot "+verb) || contains(told, "not allowed to "+verb)
+		contains(stderr, "may not "+verb) || contains(stderr, "forbidden") || contains(stderr, "cannot "+verb) || contains(stderr, "not allowed to "+verb)
 }
 
-// TestCancelWithEachRightTakenAway: whoever lacks one of the rights gets it cancelled all the
-// same, or is told what is lacking; and then whoever has them all can still cancel it.
+// TestCancelWithEachRightTakenAway: a user without one of the rights can cancel nevertheless, or
+// the error names the right. A user with all rights can still cancel then.
 func TestCancelWithEachRightTakenAway(t *testing.T) {
 	t.Parallel()
 	const ns = "cancel-rights"
@@ -70,12 +70,12 @@ func TestCancelWithEachRightTakenAway(t *testing.T) {
 				kubeconfig, notes := notedAs(t, "")
 				notes[cluster].take(right)
 				args := []string{"cancel", name, "--context", management, "-n", ns, "--to", worker1}
-				out, told, code := run(t, append(slices.Clone(args), "--kubeconfig", kubeconfig)...)
+				out, stderr, code := run(t, append(slices.Clone(args), "--kubeconfig", kubeconfig)...)
 				_, refused := notes[cluster].seen()
-				assert.Assert(t, len(refused) > 0, "nobody missed it")
-				assert.Assert(t, isTold(out+told, right), "exit code %d, it is told: %s", code, out+told)
+				assert.Assert(t, len(refused) > 0, "no request was refused")
+				assert.Assert(t, reports(out+stderr, right), "exit code %d: %s", code, out+stderr)
 				if code != 0 {
-					// Nothing is lost, and it can be done again.
+					// The mirror still exists, and cancel can be repeated.
 					if jobOf(t, worker1, ns, name) == nil {
 						assert.Assert(t, jobOf(t, management, ns, name) != nil)
 					}
@@ -87,8 +87,8 @@ func TestCancelWithEachRightTakenAway(t *testing.T) {
 	}
 }
 
-// TestRecreateWithEachRightTakenAway: whoever lacks one of the rights is told so, and the Job
-// is there, the old one or the new.
+// TestRecreateWithEachRightTakenAway: for a user without one of the rights, the error names the
+// right, and the Job exists, either the old one or the new one.
 func TestRecreateWithEachRightTakenAway(t *testing.T) {
 	t.Parallel()
 	const ns, other = "recreate-rights", "example.com/other"
@@ -108,17 +108,17 @@ func TestRecreateWithEachRightTakenAway(t *testing.T) {
 			kubeconfig, notes := notedAs(t, "")
 			notes[management].take(right)
 			args := recreate(t, name)
-			out, told, code := run(t, append(args, "--kubeconfig", kubeconfig)...)
+			out, stderr, code := run(t, append(args, "--kubeconfig", kubeconfig)...)
 			_, refused := notes[management].seen()
-			assert.Assert(t, len(refused) > 0, "nobody missed it")
-			assert.Assert(t, isTold(out+told, right), "exit code %d, it is told: %s", code, out+told)
+			assert.Assert(t, len(refused) > 0, "no request was refused")
+			assert.Assert(t, reports(out+stderr, right), "exit code %d: %s", code, out+stderr)
 			job := jobOf(t, management, ns, name)
-			assert.Assert(t, job != nil, told)
+			assert.Assert(t, job != nil, stderr)
 			if code == 0 {
 				assert.Assert(t, job.UID != before.UID && ownerIs(other)(job))
 				return
 			}
-			assert.Equal(t, job.UID, before.UID, told)
+			assert.Equal(t, job.UID, before.UID, stderr)
 			assert.Assert(t, ownerIs(runner)(job))
 			succeeds(t, slices.Replace(slices.Clone(args), 6, 7, filepath.Join(t.TempDir(), "again.yaml"))...)
 			assert.Assert(t, ownerIs(other)(jobOf(t, management, ns, name)))

@@ -18,8 +18,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// gang has so many pods of a Job start together (management and worker-2 know it; on
-// worker-1 the gate is off).
+// gang makes this many Pods of a Job start together. management and worker-2 support that; on
+// worker-1 the gate is off.
 func gang(minCount int32) fixture.Option {
 	return func(j *batchv1.Job) {
 		j.Spec.Scheduling = &batchv1.JobSchedulingConfiguration{SchedulingPolicy: &schedulingv1alpha3.WorkloadPodGroupSchedulingPolicy{
@@ -28,22 +28,21 @@ func gang(minCount int32) fixture.Option {
 	}
 }
 
-// TestPreflightGangs: only a dry run tells whether a server keeps what it lists in its
-// schema.
+// TestPreflightGangs: only a dry run shows whether a server keeps a field that is in its schema.
 func TestPreflightGangs(t *testing.T) {
 	t.Parallel()
 	const ns = "preflight-gangs"
 	f := newFlight(t, ns, fixture.Pods(2), gang(2))
 	assert.NilError(t, makeSpace(t, worker2, ns))
 	found := f.problems()
-	assert.Equal(t, len(found), 1, "%s", told(found))
-	assert.Assert(t, found[0].Blocking && found[0].Context == worker1, "%s", told(found))
-	assert.Assert(t, contains(found[0].Message, "drops spec.scheduling, so the Job would behave differently there"), "%s", told(found))
+	assert.Equal(t, len(found), 1, "%s", describeProblems(found))
+	assert.Assert(t, found[0].Blocking && found[0].Context == worker1, "%s", describeProblems(found))
+	assert.Assert(t, contains(found[0].Message, "drops spec.scheduling, so the Job would behave differently there"), "%s", describeProblems(found))
 
 	f.worker = clusterOf(t, worker2)
 	f.eventuallyClear()
 
-	// A group that people have made themselves, by its name.
+	// A group that a user created, by its name.
 	f.job = f.create("grouped", fixture.Pods(2), template(func(s *corev1.PodSpec) {
 		s.SchedulingGroup = &corev1.PodSchedulingGroup{PodGroupName: new("mine")}
 	}))
@@ -57,8 +56,8 @@ func TestPreflightGangs(t *testing.T) {
 	f.eventuallyClear()
 }
 
-// TestDispatchGang runs a Job whose pods start together, on a cluster that does so, and
-// changes how many they are.
+// TestDispatchGang runs a Job whose Pods start together, on a cluster that supports that, and
+// changes their number.
 func TestDispatchGang(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-gang"
@@ -72,11 +71,11 @@ func TestDispatchGang(t *testing.T) {
 	d := dispatches(t, ns, "train", "--to", worker2)
 	d.Expect(dispatch.MirrorCreated, "train")
 
-	// One write, as the server wants it.
+	// The server accepts both fields only in one write.
 	_, err := here.BatchV1().Jobs(ns).Patch(t.Context(), "train", types.MergePatchType,
 		[]byte(`{"spec": {"parallelism": 2, "suspend": false, "scheduling": {"schedulingPolicy": {"gang": {"minCount": 2}}}}}`), metav1.PatchOptions{})
 	assert.NilError(t, err)
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 
 	mirror, err := there.BatchV1().Jobs(ns).Get(t.Context(), "train", metav1.GetOptions{})
 	assert.NilError(t, err)
@@ -84,7 +83,7 @@ func TestDispatchGang(t *testing.T) {
 	assert.Equal(t, *mirror.Spec.Parallelism, int32(2))
 	_, isNamed := mirror.Annotations["scheduling.k8s.io/group-template-name"]
 	assert.Assert(t, !isNamed)
-	// Nobody groups the pods of a Job that is delegated; those of its mirror are.
+	// The Pods of a delegated Job are not grouped; those of its mirror are.
 	err = poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {
 		groups, err := there.SchedulingV1beta1().PodGroups(ns).List(ctx, metav1.ListOptions{})
 		return err == nil && len(groups.Items) == 1 && strings.HasPrefix(groups.Items[0].Name, "train-"), err

@@ -6,28 +6,28 @@ import (
 	"testing"
 )
 
-// shared is something of a cluster that is the same for all of its users. Tests that
-// want it alike have it together; others wait for it.
+// shared is a property of a cluster that is the same for all of its users. Tests that need the same
+// value share it; others wait.
 type shared struct {
 	mu    sync.Mutex
 	is    string
 	users int
-	// left is told whenever a test has left it.
+	// left is signaled when a test has finished.
 	left *sync.Cond
 	undo func()
 }
 
-// served are which kinds each cluster serves, and nodes where its nodes lead to.
+// served are the kinds that each cluster serves, and nodes is where its nodes are redirected to.
 var (
 	served   = map[string]*shared{management: {}, worker1: {}, worker2: {}}
 	kubelets = map[string]*shared{management: {}, worker1: {}, worker2: {}}
 )
 
-// alone is how a test wants something that others must not see.
+// alone is the value for a test whose change other tests must not see.
 const alone = ""
 
-// enter has something be as it is wanted until the test has ended: do makes it so,
-// unless it is so already, and returns what undoes that.
+// enter keeps a property at a value until the test ends. do sets the value, unless it is set
+// already, and returns the function that reverts it.
 func (s *shared) enter(t *testing.T, is string, do func() (undo func())) {
 	t.Helper()
 	s.mu.Lock()
@@ -57,8 +57,8 @@ func (s *shared) leave() {
 	s.left.Broadcast()
 }
 
-// serving runs a test beside others, with clusters that serve kinds in a certain way:
-// such that others may want the same, or, alone, in a way of its own.
+// serving runs a test in parallel with others that need clusters which serve the same kinds, or
+// alone if it needs a set-up of its own.
 func serving(t *testing.T, is string, clusters ...string) {
 	t.Helper()
 	t.Parallel()
@@ -69,5 +69,5 @@ func serving(t *testing.T, is string, clusters ...string) {
 	}
 }
 
-// all are the clusters, in the order in which tests take what is shared of them.
+// all are the clusters, in the order in which tests lock them.
 var all = []string{management, worker1, worker2}

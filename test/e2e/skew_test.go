@@ -24,8 +24,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
-// controlPlanes reads which clusters have an older control plane: CLUSTER=VERSION, with
-// commas between them. make test-skew says so and has them built.
+// controlPlanes reads which clusters have an older control plane: CLUSTER=VERSION, separated by
+// commas. make test-skew sets this and builds the control planes.
 func controlPlanes(versions string) map[string]string {
 	folders := map[string]string{}
 	for pair := range strings.SplitSeq(versions, ",") {
@@ -36,8 +36,8 @@ func controlPlanes(versions string) map[string]string {
 	return folders
 }
 
-// TestSkew has clusters of different versions work together, each as the one with the
-// origin and as the one with the mirror.
+// TestSkew dispatches between clusters of different versions, each as the one with the origin and
+// as the one with the mirror.
 func TestSkew(t *testing.T) {
 	if os.Getenv("VERSIONS") == "" {
 		t.Skip("one version: make test-skew has several")
@@ -60,19 +60,19 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// keeps asks a server itself whether it would store what an option puts into a Job.
+// keeps asks a server, with a dry run, whether it would store what an option sets in a Job.
 func keeps(t *testing.T, cluster string, option fixture.Option, has func(*batchv1.Job) bool) bool {
 	t.Helper()
 	job := fixture.New(metav1.NamespaceDefault, "kept", option)
 	stored, err := client(t, cluster).BatchV1().Jobs(metav1.NamespaceDefault).Create(t.Context(), job, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	if apierrors.IsInvalid(err) {
-		return false // It knows the field, and not this value.
+		return false // It knows the field, but not this value.
 	}
 	assert.NilError(t, err)
 	return has(stored)
 }
 
-// skew is two clusters, of which the versions may differ, with a namespace in both.
+// skew is a pair of clusters whose versions may differ, with a namespace in both.
 type skew struct {
 	t        *testing.T
 	from, to string
@@ -107,11 +107,11 @@ func (s *skew) walk() {
 	}
 	s.ends()
 	s.follows()
-	s.isTold()
+	s.reportsDrops()
 }
 
-// isRefused: a server that drops managedBy would run the Job itself, so nothing is
-// made, on neither side.
+// isRefused: a server that drops managedBy would run the Job itself, so nothing is created, on
+// neither side.
 func (s *skew) isRefused() {
 	file := filepath.Join(s.t.TempDir(), "job.json")
 	job := fixture.New(s.ns, "dropped", fixture.ManagedBy(string(delegation.Dispatch)))
@@ -127,8 +127,8 @@ func (s *skew) isRefused() {
 	for _, cluster := range []string{s.from, s.to} {
 		assert.Assert(s.t, jobOf(s.t, cluster, s.ns, "dropped") == nil, cluster)
 	}
-	// One that its user meant to be delegated: the field is gone, and the built-in
-	// controller has it.
+	// A Job that its user meant to delegate: the field was dropped, so the built-in controller owns
+	// it.
 	assert.Assert(s.t, s.create("undelegated", fixture.RunsFor("1h")).Spec.ManagedBy == nil)
 	out, stderr, code := s.dispatch("undelegated")
 	assert.Assert(s.t, code != 0, out)
@@ -137,7 +137,7 @@ func (s *skew) isRefused() {
 	assert.Equal(s.t, got["undelegated"].ManagedBy, delegation.BuiltIn)
 }
 
-// ends: Jobs end at their origins as they end where they run, whatever the versions.
+// ends: origins end like their mirrors, whatever the versions.
 func (s *skew) ends() {
 	s.create("good", fixture.Pods(2), fixture.RunsFor("1s"))
 	s.create("bad", fixture.Fails())
@@ -150,7 +150,7 @@ func (s *skew) ends() {
 	assert.Assert(s.t, contains(out, "good", "bad", "indexed", "suspended"), out)
 	change(s.t, s.from, s.ns, "suspended", `{"spec":{"suspend":false}}`)
 	d.Expect(dispatch.Completed, "suspended")
-	assert.Equal(s.t, d.End(), 5, d.Told.String())
+	assert.Equal(s.t, d.End(), 5, d.Stderr.String())
 	for _, name := range []string{"good", "bad", "indexed", "suspended"} {
 		s.sameEnd(name)
 		out, stderr, code := s.plugin("trace", name, "--contexts", s.from+","+s.to)
@@ -161,8 +161,8 @@ func (s *skew) ends() {
 	assert.Equal(s.t, code, 0, "%s%s", out, stderr)
 }
 
-// follows: from 1.36 on the template of a suspended Job can be changed though it ran
-// before. That an older worker does not take that is told.
+// follows: from 1.36 on, the template of a suspended Job can be changed though it ran before. If an
+// older worker rejects that, it is reported.
 func (s *skew) follows() {
 	s.create("twice", fixture.RunsFor("1h"))
 	d := dispatchesBetween(s.t, s.from, s.to, s.ns, "twice", "--on-interrupt=delete")
@@ -197,8 +197,8 @@ func indexed(job *batchv1.Job) {
 	job.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: ptr.To(int32(2))}}}
 }
 
-// sameEnd compares all that older servers write too: before 1.32 some write no
-// SuccessCriteriaMet and no FailureTarget, which newer ones want.
+// sameEnd compares the fields that older servers write, too: before 1.32, some write no
+// SuccessCriteriaMet and no FailureTarget, which newer ones require.
 func (s *skew) sameEnd(name string) {
 	s.t.Helper()
 	o, m := jobOf(s.t, s.from, s.ns, name), jobOf(s.t, s.to, s.ns, name)
@@ -216,9 +216,9 @@ func (s *skew) sameEnd(name string) {
 	assert.Equal(s.t, end(o), end(m))
 }
 
-// isTold: what the worker's server would drop is told, and where it changes what runs
-// nothing is made. What each server keeps it is asked itself.
-func (s *skew) isTold() {
+// reportsDrops: fields that the worker's server would drop are reported, and nothing is created if
+// that changes what runs. The servers themselves show which fields they keep.
+func (s *skew) reportsDrops() {
 	for field, c := range newerFields() {
 		name := strings.ToLower("with-" + field)
 		if !keeps(s.t, s.from, c.put, c.has) {
@@ -231,7 +231,7 @@ func (s *skew) isTold() {
 			continue
 		}
 		s.t.Logf("%s to %s: %s", s.from, s.to, stderr)
-		assert.Assert(s.t, contains(stderr, cmp.Or(c.told, field)), "%s is dropped without a word: %s", field, stderr)
+		assert.Assert(s.t, contains(stderr, cmp.Or(c.reported, field)), "%s is dropped without a message: %s", field, stderr)
 		if c.matters {
 			assert.Assert(s.t, code != 0, stderr)
 			assert.Assert(s.t, jobOf(s.t, s.to, s.ns, name) == nil, "there is a mirror without %s", field)
@@ -239,13 +239,13 @@ func (s *skew) isTold() {
 	}
 }
 
-// newer is a field that came late.
+// newer is a field that older versions lack.
 type newer struct {
 	put     fixture.Option
 	has     func(*batchv1.Job) bool
 	matters bool
-	// told is what is told of, if that is not the field itself.
-	told string
+	// reported is the reported field, if that is not the field itself.
+	reported string
 }
 
 func newerFields() map[string]newer {
@@ -266,7 +266,7 @@ func newerFields() map[string]newer {
 					ExitCodes: &corev1.ContainerRestartRuleOnExitCodes{Operator: corev1.ContainerRestartRuleOnExitCodesOpIn, Values: []int32{42}},
 				}}
 			},
-			has: func(j *batchv1.Job) bool { return len(pod(j).Containers[0].RestartPolicyRules) > 0 }, matters: true, told: "restartPolicy",
+			has: func(j *batchv1.Job) bool { return len(pod(j).Containers[0].RestartPolicyRules) > 0 }, matters: true, reported: "restartPolicy",
 		},
 		"hostnameOverride": { // 1.35
 			put: func(j *batchv1.Job) { pod(j).HostnameOverride = ptr.To("other") },

@@ -112,14 +112,14 @@ func TestStatusIsTrue(t *testing.T) {
 		"terminating":         delegation.Terminating,
 	}, "-n", ns)
 
-	// Of a failed Job kubectl tells a duration that grows for ever.
+	// For a failed Job, kubectl prints a duration that grows forever.
 	failed := all["failed"]
 	assert.Assert(t, failed.CompletionTime == nil && failed.FinishedTime != nil)
 	assert.Assert(t, all["unclaimed"].StatusWrittenAt == nil)
 	assert.Assert(t, all["delegated-running"].StatusWrittenAt != nil)
 }
 
-// workloadCRD is as much of Kueue as it takes to claim a Job.
+// workloadCRD is the part of Kueue that is enough to claim a Job.
 const workloadCRD = `{
   "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
   "metadata": {"name": "workloads.kueue.x-k8s.io", "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"}},
@@ -128,8 +128,8 @@ const workloadCRD = `{
     "versions": [{"name": "v1beta1", "served": true, "storage": true,
       "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}}`
 
-// TestMultiKueueClaims: a Job of MultiKueue that waits in a queue has no status,
-// and yet is not unclaimed; its Workload tells.
+// TestMultiKueueClaims: a Job of MultiKueue that waits in a queue has no status, but is not
+// Unclaimed, as its Workload shows.
 func TestMultiKueueClaims(t *testing.T) {
 	serving(t, alone, worker2)
 	const ns = "claims"
@@ -144,7 +144,7 @@ func TestMultiKueueClaims(t *testing.T) {
 		fixture.New(ns, "claimed-suspended", queued, fixture.Suspended()),
 		fixture.New(ns, "unclaimed", queued)))
 
-	// Without Kueue there is nothing that could have claimed any.
+	// Without Kueue, no controller can have claimed any.
 	args := []string{"-n", ns, "--context", worker2}
 	eventually(t, map[string]delegation.Status{
 		"claimed": delegation.Unclaimed, "claimed-suspended": delegation.Unclaimed, "unclaimed": delegation.Unclaimed,
@@ -163,7 +163,7 @@ func TestMultiKueueClaims(t *testing.T) {
 		job, err := c.BatchV1().Jobs(ns).Get(t.Context(), name, metav1.GetOptions{})
 		assert.NilError(t, err)
 		assert.NilError(t, poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {
-			// The new kind is not served at once.
+			// It takes a moment until the new kind is served.
 			_, err := workloads.Create(ctx, workloadOf(job), metav1.CreateOptions{})
 			return err == nil, nil
 		}))
@@ -172,7 +172,7 @@ func TestMultiKueueClaims(t *testing.T) {
 		"claimed": delegation.Pending, "claimed-suspended": delegation.Suspended, "unclaimed": delegation.Unclaimed,
 	}, args...)
 
-	// Who may not read Workloads is told so; nothing is called unclaimed then.
+	// A user who may not read Workloads sees a message about it, and nothing counts as Unclaimed.
 	allow(t, c, ns, "jobs-only", "batch", "jobs")
 	cmd := command(t, "jobs-managedby", "ls", "-n", ns, "--context", worker2, "--as", "jobs-only")
 	out, err := cmd.Output()

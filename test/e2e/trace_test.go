@@ -19,7 +19,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// trace runs the plugin and returns the trace it prints as JSON.
+// trace runs the command trace and returns its JSON.
 func trace(t *testing.T, args ...string) inspect.Trace {
 	t.Helper()
 	out, err := command(t, append([]string{"jobs-managedby", "trace", "-o", "json"}, args...)...).Output()
@@ -29,21 +29,21 @@ func trace(t *testing.T, args ...string) inspect.Trace {
 	return tr
 }
 
-// healthy are the contexts in which nothing is wrong.
+// healthy is the flag that chooses the healthy contexts.
 const healthy = "--contexts=" + management + "," + worker1 + "," + worker2
 
 func TestTraceOverLiveClusters(t *testing.T) {
 	const ns = "traced"
 	sharesKueue(t, ns)
 	c := client(t, management)
-	// The orphan leaves no quota on tokyo.
+	// The orphan uses all quota on tokyo.
 	createJobs(t, management, submitted(ns, "train", fixture.Pods(4)))
 	waitReady(t, management, ns, "train", 4)
 	createJobs(t, management, submitted(ns, "sweep"))
 	mirror, err := client(t, worker1).BatchV1().Jobs(ns).Get(t.Context(), "train", metav1.GetOptions{})
 	assert.NilError(t, err)
 
-	t.Run("the way", func(t *testing.T) {
+	t.Run("the chain", func(t *testing.T) {
 		tr := trace(t, "train", "-n", ns, healthy)
 		assert.Equal(t, tr.Origin.Context, management)
 		assert.Equal(t, len(tr.Mirrors), 1)
@@ -67,12 +67,12 @@ func TestTraceOverLiveClusters(t *testing.T) {
 		})
 		assert.Assert(t, len(tr.Timeline) > 5)
 	})
-	t.Run("from wherever the user is", func(t *testing.T) {
-		out, told, code := run(t, "trace", "job/train", "-n", ns, "--context", worker1)
-		assert.Equal(t, code, 4, told)
+	t.Run("from the worker", func(t *testing.T) {
+		out, stderr, code := run(t, "trace", "job/train", "-n", ns, "--context", worker1)
+		assert.Equal(t, code, 4, stderr)
 		assert.Assert(t, contains(out, "Job traced/train: running on worker-1", "Its origin is unknown: not read: ", "Job/train"), out)
 	})
-	t.Run("what it waits for stands on the workers", func(t *testing.T) {
+	t.Run("the reason is on the workers", func(t *testing.T) {
 		tr := trace(t, "sweep", "-n", ns, healthy)
 		assert.Assert(t, strings.HasPrefix(tr.Message, "Needs 1 nvidia.com/gpu; 0 free on worker-1. traced/train holds 4"), tr.Message)
 		assert.Equal(t, tr.State, inspect.StateWaiting)
@@ -90,7 +90,7 @@ func TestTraceOverLiveClusters(t *testing.T) {
 		jobs := ls(t, "-n", ns, healthy, "--delegated")
 		assert.Equal(t, jobs["train"].Mirrors[0].Context, worker1)
 		assert.Equal(t, len(jobs["sweep"].Mirrors), 0)
-		assert.Assert(t, jobs["sweep"].Mirrors != nil, "it is known that there is none")
+		assert.Assert(t, jobs["sweep"].Mirrors != nil, "the absence of a mirror is known")
 		jobs = ls(t, "-n", ns, "--context", management, "--delegated")
 		assert.Equal(t, jobs["train"].Mirrors[0].Context, worker1)
 		assert.Assert(t, len(jobs["sweep"].Mirrors) == 0 && jobs["sweep"].Mirrors != nil)
@@ -112,26 +112,26 @@ func TestTraceOverLiveClusters(t *testing.T) {
 		queues = queuesOf(t, ns, "-n", ns, healthy)
 		assert.Equal(t, queues[management].Name, gpuQueue)
 		assert.Equal(t, *queues[worker1].Used, "4")
-		// The orphan holds its quota still.
+		// The orphan still holds its quota.
 		assert.Equal(t, *queues[worker2].Used, "4")
 		assert.Equal(t, *queues[worker2].Pending, "1")
 	})
-	t.Run("queues, as far as somebody sees who may look into a namespace alone", func(t *testing.T) {
+	t.Run("queues, for a user of one namespace", func(t *testing.T) {
 		allow(t, client(t, worker1), ns, "teammate", "kueue.x-k8s.io", "*")
-		out, told := succeeds(t, "queues", "-n", ns, "--context", worker1, "--as", "teammate")
+		out, stderr := succeeds(t, "queues", "-n", ns, "--context", worker1, "--as", "teammate")
 		lines := strings.Split(strings.TrimSpace(out), "\n")
 		assert.Equal(t, len(lines), 2, out)
 		assert.DeepEqual(t, strings.Fields(lines[1]), strings.Fields("gpu traced - a100 nvidia.com/gpu ? 4 ? 1"))
-		assert.Assert(t, contains(told, "note: teammate may not read clusterqueues, workloads"), told)
+		assert.Assert(t, contains(stderr, "note: teammate may not read clusterqueues, workloads"), stderr)
 	})
-	t.Run("what may not be looked at leaves the rest standing", func(t *testing.T) {
+	t.Run("a context without rights", func(t *testing.T) {
 		allow(t, c, ns, "nobody", "batch", "jobs")
 		// The mirror was read, so that nothing is missing.
-		out, told := succeeds(t, "trace", "train", "-n", ns, "--contexts", "nobody,"+worker1)
+		out, stderr := succeeds(t, "trace", "train", "-n", ns, "--contexts", "nobody,"+worker1)
 		assert.Assert(t, contains(out, "running on worker-1", "Forbidden", "may not read pods", "4 Running"), out)
-		assert.Assert(t, contains(told, "note: context \"nobody\": "), told)
+		assert.Assert(t, contains(stderr, "note: context \"nobody\": "), stderr)
 	})
-	t.Run("ls follows what has each Job once", func(t *testing.T) {
+	t.Run("ls -w with each Job once", func(t *testing.T) {
 		l := follow(t, "jobs-managedby", "ls", "-n", ns, healthy, "--reason", "-w", "--no-headers", "-o", "custom-columns=:.name,:.context")
 		l.expect(`^train +management$`)
 		_, err := client(t, management).BatchV1().Jobs(ns).Create(t.Context(), fixture.New(ns, "another"), metav1.CreateOptions{})
@@ -170,8 +170,8 @@ func TestTraceOfManyPods(t *testing.T) {
 	assert.Equal(t, tr.Mirrors[0].Context, worker2)
 }
 
-// queuesOf are the rows of a ClusterQueue, or of the first LocalQueue that leads to it, by their
-// context.
+// queuesOf returns the rows of a ClusterQueue, or of the first LocalQueue that points to it, by
+// their context.
 func queuesOf(t *testing.T, clusterQueue string, args ...string) map[string]inspect.QueueQuota {
 	t.Helper()
 	out, _ := succeeds(t, append([]string{"queues", "-o", "json"}, args...)...)
@@ -197,7 +197,7 @@ func workloadName(j *inspect.Job) string {
 	return delegation.Job().WorkloadNames(j.Name, j.UID, "")[0]
 }
 
-// createJobs creates Jobs in a namespace that may be there already.
+// createJobs creates Jobs in a namespace, which may exist already.
 func createJobs(t *testing.T, cluster string, jobs ...*batchv1.Job) {
 	t.Helper()
 	c := client(t, cluster)
@@ -211,7 +211,7 @@ func createJobs(t *testing.T, cluster string, jobs ...*batchv1.Job) {
 	}
 }
 
-// waitReady waits until so many pods of a Job are ready, and it says so.
+// waitReady waits until this many Pods of a Job are ready, and its status says so.
 func waitReady(t *testing.T, cluster, namespace, name string, n int32) {
 	t.Helper()
 	err := poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {

@@ -26,11 +26,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// developer may do everything in one namespace of a cluster, and nothing else: not even
-// read which cluster it is.
+// developer may do everything in one namespace of a cluster, and nothing outside it: it may not
+// even read the UID of the cluster.
 const developer = "developer"
 
-// developers makes that user on the clusters, and waits until it may.
+// developers creates that user on the clusters, and waits until its rights apply.
 func developers(t *testing.T, ns string, on ...string) {
 	t.Helper()
 	for _, cluster := range on {
@@ -56,9 +56,8 @@ func developers(t *testing.T, ns string, on ...string) {
 	}
 }
 
-// kubeconfigWith is a flag for a kubeconfig of contexts as "name=cluster", as
-// "name=cluster developer", and as "name=cluster elsewhere" for the developer by another
-// address.
+// kubeconfigWith returns the flag for a kubeconfig of contexts, given as "name=cluster", as
+// "name=cluster developer", and as "name=cluster elsewhere" for the developer at another address.
 func kubeconfigWith(t *testing.T, contexts ...string) string {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(set.Kubeconfig)
@@ -86,8 +85,8 @@ func kubeconfigWith(t *testing.T, contexts ...string) string {
 	return "--kubeconfig=" + path
 }
 
-// anotherAddress is a cluster by another address, with another authority, at which
-// everybody is the developer.
+// anotherAddress serves a cluster at another address, with another authority, at which every client
+// is the developer.
 func anotherAddress(t *testing.T, cluster string) *clientcmdapi.Cluster {
 	t.Helper()
 	config, err := set.Config(cluster)
@@ -108,15 +107,15 @@ func anotherAddress(t *testing.T, cluster string) *clientcmdapi.Cluster {
 	return &clientcmdapi.Cluster{Server: s.URL, CertificateAuthorityData: authority}
 }
 
-// succeeds runs the plugin, which has to end well.
-func succeeds(t *testing.T, args ...string) (out, told string) {
+// succeeds runs the plugin and expects exit code 0.
+func succeeds(t *testing.T, args ...string) (out, stderr string) {
 	t.Helper()
-	out, told, code := run(t, args...)
-	assert.Equal(t, code, 0, "%s%s", out, told)
-	return out, told
+	out, stderr, code := run(t, args...)
+	assert.Equal(t, code, 0, "%s%s", out, stderr)
+	return out, stderr
 }
 
-// listed counts how often Jobs of a name are listed, by their uids.
+// listed counts how often Jobs of a name are listed, by their UIDs.
 func listed(t *testing.T, out, name string) map[string]int {
 	t.Helper()
 	var list inspect.OwnerList
@@ -130,11 +129,11 @@ func listed(t *testing.T, out, name string) map[string]int {
 	return times
 }
 
-// findings are the codes that check finds in a namespace.
+// findings returns the codes that check finds in a namespace.
 func findings(t *testing.T, kubeconfig, ns string) (codes []string) {
 	t.Helper()
-	out, told, code := run(t, "check", kubeconfig, "-n", ns, "--grace", "0s", "--fail-on", "none", "-o", "json")
-	assert.Equal(t, code, 0, told)
+	out, stderr, code := run(t, "check", kubeconfig, "-n", ns, "--grace", "0s", "--fail-on", "none", "-o", "json")
+	assert.Equal(t, code, 0, stderr)
 	var list inspect.FindingList
 	assert.NilError(t, json.Unmarshal([]byte(out), &list))
 	for _, f := range list.Items {
@@ -143,11 +142,11 @@ func findings(t *testing.T, kubeconfig, ns string) (codes []string) {
 	return codes
 }
 
-// TestTwoUsersOfOneCluster goes through all commands with contexts of an administrator
-// and of a developer for one worker, who may not read which cluster that is, by the same
-// address and by another one: one Job with one mirror stays that.
+// TestTwoUsersOfOneCluster runs all commands with contexts of an administrator and a developer for
+// one worker. The developer may not read the UID of the cluster, and uses the same address or
+// another one. There is always one Job with one mirror.
 func TestTwoUsersOfOneCluster(t *testing.T) {
-	// Where Kueue is served, its developers may not read all of that.
+	// If Kueue is served, its developers may not read all of its objects.
 	serving(t, "no others", management, worker1)
 	const ns = "two-users"
 	origin(t, ns, "train", fixture.RunsFor("1h"))
@@ -158,7 +157,7 @@ func TestTwoUsersOfOneCluster(t *testing.T) {
 	both := kubeconfigWith(t, "management=management", "mgmt-dev=management developer", "a-dev=worker-1 developer", "b-far=worker-1 elsewhere", "worker-1=worker-1")
 	here := []string{"-n", ns, "--context", management}
 
-	// Made by who may not tell what the worker is, and gone on with by who may, and back.
+	// Created by a user who cannot identify the worker, resumed by a user who can, and vice versa.
 	succeeds(t, append([]string{"dispatch", "train", alone, "--to", "a-dev", "--detach-after-start"}, here...)...)
 	mirror := jobOf(t, worker1, ns, "train")
 	marked := func(cluster string) {
@@ -193,39 +192,38 @@ func TestTwoUsersOfOneCluster(t *testing.T) {
 	assert.Equal(t, out, "one\n")
 
 	dir := filepath.Join(t.TempDir(), "snapshot")
-	_, told, code := run(t, "snapshot", dir, both, "-n", ns, "--all-contexts")
+	_, stderr, code := run(t, "snapshot", dir, both, "-n", ns, "--all-contexts")
 	// b-far has another certificate authority, so that equal UIDs do not make it the same cluster.
-	assert.Equal(t, code, 4, told)
-	assert.Assert(t, contains(told, "worker-1 reaches the same cluster as a-dev", "context \"b-far\": cannot read namespaces"), told)
+	assert.Equal(t, code, 4, stderr)
+	assert.Assert(t, contains(stderr, "worker-1 reaches the same cluster as a-dev", "context \"b-far\": cannot read namespaces"), stderr)
 	out, _ = succeeds(t, "ls", "-n", ns, "--from", dir, "--mirrors", "-o", "json")
 	assert.Equal(t, len(listed(t, out, "train")), 2)
 	assert.Equal(t, listed(t, out, "train")[string(mirror.UID)], 1)
 	out, _ = succeeds(t, "recreate", "idle", both, "-n", ns, "--context", "mgmt-dev", "--managed-by", "example.com/other", "--dry-run=server")
 	assert.Assert(t, contains(out, "+  managedBy: example.com/other"), out)
 
-	// Another worker, of which nobody knows which it is either: nothing is said to be gone.
+	// Another worker that cannot be identified either: nothing counts as gone.
 	_, err = client(t, worker2).CoreV1().Namespaces().Create(t.Context(), namespaceNamed(ns), metav1.CreateOptions{})
 	assert.NilError(t, err)
 	developers(t, ns, worker2)
 	lost := kubeconfigWith(t, "management=management", "c-other=worker-2 developer")
 	before := jobOf(t, management, ns, "train")
-	_, told, code = run(t, append([]string{"dispatch", "train", lost, "--to", "c-other"}, here...)...)
-	assert.Equal(t, code, 1, told)
-	assert.Assert(t, contains(told, "is already dispatched to "+ns+"/train", "No context is proven to reach that cluster (asked: ") && !contains(told, "new-mirror") && !contains(told, "deleted"), told)
-	_, told, code = run(t, append([]string{"cancel", "train", lost}, here...)...)
-	assert.Equal(t, code, 1, told)
-	assert.Assert(t, contains(told, "may have a mirror where it was not searched; nothing was changed", "which no context is proven to reach"), told)
+	_, stderr, code = run(t, append([]string{"dispatch", "train", lost, "--to", "c-other"}, here...)...)
+	assert.Equal(t, code, 1, stderr)
+	assert.Assert(t, contains(stderr, "is already dispatched to "+ns+"/train", "No context is proven to reach that cluster (asked: ") && !contains(stderr, "new-mirror") && !contains(stderr, "deleted"), stderr)
+	_, stderr, code = run(t, append([]string{"cancel", "train", lost}, here...)...)
+	assert.Equal(t, code, 1, stderr)
+	assert.Assert(t, contains(stderr, "may have a mirror where it was not searched; nothing was changed", "which no context is proven to reach"), stderr)
 	assert.Equal(t, jobOf(t, management, ns, "train").ResourceVersion, before.ResourceVersion)
-	_, told = logsOf(t, 1, "train", lost, "-n", ns, "--context", management)
-	assert.Assert(t, contains(told, "which was not read"), told)
+	_, stderr = logsOf(t, 1, "train", lost, "-n", ns, "--context", management)
+	assert.Assert(t, contains(stderr, "which was not read"), stderr)
 
 	succeeds(t, append([]string{"cancel", "train", both}, here...)...)
 	eventuallyJob(t, worker1, ns, "train", isGone)
 }
 
-// TestTheDeveloperAlone: the same where there is no other context for the worker than
-// the developer's.
-func TestTheDeveloperAlone(t *testing.T) {
+// TestDeveloperOnly: the same if the only context of the worker is that of the developer.
+func TestDeveloperOnly(t *testing.T) {
 	t.Parallel()
 	const ns = "one-user"
 	origin(t, ns, "train", fixture.RunsFor("1h"))
@@ -247,12 +245,12 @@ func TestTheDeveloperAlone(t *testing.T) {
 	assert.Equal(t, code, 0, out)
 	assert.Assert(t, contains(out, "running on a-dev"), out)
 
-	// Once its mirror is deleted, that is known by the worker's address.
+	// The address of the worker is enough to know that its mirror was deleted.
 	deletes(t, worker1, ns, "train")
 	eventuallyJob(t, worker1, ns, "train", isGone)
-	_, told, code := run(t, append([]string{"dispatch", "train", alone, "--to", "a-dev"}, here...)...)
-	assert.Equal(t, code, 1, told)
-	assert.Assert(t, contains(told, "was deleted by somebody else"), told)
+	_, stderr, code := run(t, append([]string{"dispatch", "train", alone, "--to", "a-dev"}, here...)...)
+	assert.Equal(t, code, 1, stderr)
+	assert.Assert(t, contains(stderr, "was deleted by somebody else"), stderr)
 	succeeds(t, append([]string{"cancel", "train", alone}, here...)...)
 	assert.Equal(t, jobOf(t, management, ns, "train").Status.Active, int32(0))
 }

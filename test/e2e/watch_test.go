@@ -30,7 +30,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// lines are what a command prints, as it does.
+// lines are the lines that a command prints, as they arrive.
 type lines struct {
 	t   *testing.T
 	cmd *exec.Cmd
@@ -62,8 +62,8 @@ func (l *lines) expect(pattern string) (before []string) {
 	return l.expectFrom(pattern, func() {})
 }
 
-// expectFrom is expect, for a line that do brings about. do is called again and
-// again, because nobody tells when a command has begun to watch.
+// expectFrom is expect for a line that do causes. do is called repeatedly, because nothing shows
+// when a command has begun to watch.
 func (l *lines) expectFrom(pattern string, do func()) (before []string) {
 	l.t.Helper()
 	re := regexp.MustCompile(pattern)
@@ -88,7 +88,7 @@ func (l *lines) expectFrom(pattern string, do func()) (before []string) {
 	}
 }
 
-// interrupt ends the command as Ctrl-C does and returns its exit code.
+// interrupt ends the command like Ctrl-C and returns its exit code.
 func (l *lines) interrupt() int {
 	l.t.Helper()
 	assert.NilError(l.t, l.cmd.Process.Signal(syscall.SIGINT))
@@ -115,8 +115,8 @@ func TestWatchAppendsInAPipe(t *testing.T) {
 	w.expect(`^DELETED +second `)
 	assert.Equal(t, w.interrupt(), 130)
 
-	// With a filter, what no longer matches is told as deleted; what never did
-	// is not told at all.
+	// With a filter, an object that no longer matches is reported as deleted. One that never
+	// matched is not reported.
 	w = follow(t, "jobs-managedby", "ls", "-n", ns, "--watch-only", "--status", "Unclaimed", "-o", "json", "--output-watch-events")
 	isThere := false
 	w.expectFrom(`"type": "ADDED"`, func() {
@@ -140,9 +140,9 @@ func TestWatchAppendsInAPipe(t *testing.T) {
 	assert.Equal(t, w.interrupt(), 130)
 }
 
-// TestWatchSurvivesARestart: an API server is gone, and has forgotten all that was before when
-// it comes back, because its etcd was compacted. Every watch, that of a dispatch, too, begins
-// anew, and neither loses anything nor tells again what has not changed.
+// TestWatchSurvivesARestart: an API server restarts and has lost its history, because its etcd was
+// compacted. Every watch, also that of a dispatch, begins again, loses nothing, and does not repeat
+// unchanged Jobs.
 func TestWatchSurvivesARestart(t *testing.T) {
 	const ns = "watch-restart"
 	c := client(t, worker1)
@@ -157,7 +157,7 @@ func TestWatchSurvivesARestart(t *testing.T) {
 	eventuallyJob(t, management, ns, "train", isReady)
 	seen, err := c.BatchV1().Jobs(ns).List(t.Context(), metav1.ListOptions{})
 	assert.NilError(t, err)
-	// Something that no watch of Jobs tells of, so that what they have seen is past.
+	// An object that no watch of Jobs reports, so that their resource version is outdated.
 	_, err = c.CoreV1().ConfigMaps(ns).Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "later"}}, metav1.CreateOptions{})
 	assert.NilError(t, err)
 
@@ -183,16 +183,15 @@ func TestWatchSurvivesARestart(t *testing.T) {
 	succeed(t, worker1, ns, runningPods(t, worker1, ns, "train", 1)...)
 	again = append(again, w.expect(`^MODIFIED +train +built-in +Complete `)...)
 	for _, line := range again {
-		assert.Assert(t, !regexp.MustCompile(` (before|doomed) `).MatchString(line), "a Job that did not change was told again: %q", again)
+		assert.Assert(t, !regexp.MustCompile(` (before|doomed) `).MatchString(line), "a Job that did not change was reported again: %q", again)
 	}
 	assert.Equal(t, w.interrupt(), 130)
 	assert.Equal(t, findings.interrupt(), 130)
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	sameEnd(t, ns, "train")
 }
 
-// TestWatchBegunInAnOutage: a cluster that is down when the watch begins is
-// watched once it is up.
+// TestWatchBegunInAnOutage: a cluster that is down when the watch begins is watched once it is up.
 func TestWatchBegunInAnOutage(t *testing.T) {
 	const ns = "watch-outage"
 	c := client(t, worker1)
@@ -206,8 +205,8 @@ func TestWatchBegunInAnOutage(t *testing.T) {
 	assert.Equal(t, w.interrupt(), 130)
 }
 
-// TestWatchSurvivesFaults puts a proxy between the plugin and the API server
-// that closes watches, and has the server refuse to go on where they ended.
+// TestWatchSurvivesFaults puts a proxy between the plugin and the API server that closes watches
+// and does not let them resume.
 func TestWatchSurvivesFaults(t *testing.T) {
 	t.Parallel()
 	const ns = "watch-faults"
@@ -219,16 +218,16 @@ func TestWatchSurvivesFaults(t *testing.T) {
 
 	p.CloseClientConnections()
 	create(t, ns, "after-close")
-	// It may be there, or even complete, before the plugin is connected again.
+	// It may exist, or even be complete, before the plugin is connected again.
 	w.expect(`^(ADDED|MODIFIED) +after-close +built-in +Complete `)
 
-	// A watch from resource version 1 is answered with 410 Gone, so all Jobs have
-	// to be listed anew. What happened meanwhile is not lost.
+	// A watch from resource version 1 is answered with 410 Gone, so all Jobs have to be listed
+	// again. Changes that happened meanwhile are not lost.
 	p.expire.Store(true)
 	p.CloseClientConnections()
 	remove(t, ns, "doomed")
 	w.expect(`^DELETED +doomed `)
-	assert.Assert(t, p.expired.Load() > 0, "the proxy never spoiled a watch")
+	assert.Assert(t, p.expired.Load() > 0, "the proxy expired no watch")
 	p.expire.Store(false)
 	p.CloseClientConnections()
 	create(t, ns, "after-expiry", fixture.Suspended())
@@ -237,7 +236,7 @@ func TestWatchSurvivesFaults(t *testing.T) {
 	assert.NilError(t, err)
 	before = append(before, w.expect(`^MODIFIED +after-expiry +built-in +Complete `)...)
 	for _, line := range before {
-		assert.Assert(t, !contains(line, "before"), "a Job that did not change was told again: %q", before)
+		assert.Assert(t, !contains(line, "before"), "a Job that did not change was reported again: %q", before)
 	}
 	assert.Equal(t, w.interrupt(), 130)
 }
@@ -245,10 +244,10 @@ func TestWatchSurvivesFaults(t *testing.T) {
 func TestWatchOfNothingToReadEnds(t *testing.T) {
 	t.Parallel()
 	cmd := command(t, "jobs-managedby", "ls", "-w", "--context", "nobody")
-	var told bytes.Buffer
-	cmd.Stderr = &told
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	assert.ErrorContains(t, cmd.Run(), "exit status 4")
-	assert.Assert(t, contains(told.String(), `context "nobody": cannot watch jobs in namespace "default": nobody may not `), "%s", &told)
+	assert.Assert(t, contains(stderr.String(), `context "nobody": cannot watch jobs in namespace "default": nobody may not `), "%s", &stderr)
 }
 
 // TestWatchRedrawsATerminal reads the screen as a terminal gets it.
@@ -265,13 +264,13 @@ func TestWatchRedrawsATerminal(t *testing.T) {
 	go l.read(terminal)
 	l.expect(`^\x1b\[H\x1b\[2J\x1b\[H\x1b\[1mNAME `)
 	l.expect(`^first +Suspended .*\x1b\[K\r?$`)
-	// Each frame is whole, from the upper left corner on.
+	// Each frame is complete and begins in the upper left corner.
 	create(t, ns, "second", fixture.ManagedBy("example.com/x"))
 	l.expect(`^(\x1b\[J)?\x1b\[H\x1b\[1mNAME `)
 	l.expect(`^second +\x1b\[33mUnclaimed\x1b\[m `)
 	remove(t, ns, "second")
 	l.expect(`^\x1b\[1mbuilt-in\x1b\[m: 1 job \(1 Suspended\)`)
-	// Ages move, though nothing happens.
+	// Ages change even if nothing happens.
 	l.expect(`^(\x1b\[J)?\x1b\[H\x1b\[1mNAME `)
 	_, err = terminal.Write([]byte{3}) // Ctrl-C
 	assert.NilError(t, err)
@@ -287,8 +286,8 @@ func create(t *testing.T, ns, name string, options ...fixture.Option) {
 	assert.NilError(t, err)
 }
 
-// createSettled creates suspended Jobs, and waits until the built-in controller has noted
-// that they are: nothing changes them from then on.
+// createSettled creates suspended Jobs, and waits until the built-in controller has recorded that
+// they are. Nothing changes them after that.
 func createSettled(t *testing.T, cluster, ns string, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -307,10 +306,10 @@ func remove(t *testing.T, ns, name string) {
 	assert.NilError(t, client(t, management).BatchV1().Jobs(ns).Delete(context.Background(), name, metav1.DeleteOptions{PropagationPolicy: &policy}))
 }
 
-// proxy stands between a client and the management cluster's API server.
+// proxy is a proxy of the management cluster's API server.
 type proxy struct {
 	*httptest.Server
-	// expire has watches ask for a resource version that is long gone.
+	// expire has watches ask for a compacted resource version.
 	expire  atomic.Bool
 	expired atomic.Int32
 }

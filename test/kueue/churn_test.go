@@ -25,18 +25,19 @@ import (
 // churnGrace covers what MultiKueue itself takes between two steps, about five seconds.
 const churnGrace = 5 * time.Second
 
-// churn is how many healthy Jobs come and go while check looks.
+// churn is the number of healthy Jobs that come and go while check runs.
 type churn struct {
-	// lasts is for how long, and jobs is how many there are at the end.
+	// lasts is the duration, and jobs the number of Jobs at its end.
 	lasts time.Duration
 	jobs  int
-	// bursts of so many Jobs at once wait for a Kueue that sends qps requests a second.
+	// bursts is the number of bursts, burst the number of Jobs in each, and qps the number of
+	// requests per second of Kueue.
 	bursts, burst, qps int
-	// large is how many Jobs at once a Kueue at its usual speed gets; 0 for no such burst.
+	// large is the number of Jobs in a burst for a Kueue at its usual speed; 0 for no such burst.
 	large int
 }
 
-// churnOf is the short form, or the one that was asked for.
+// churnOf returns the short form, or the requested one.
 func churnOf(t *testing.T) churn {
 	t.Helper()
 	switch os.Getenv("CHURN") {
@@ -48,8 +49,8 @@ func churnOf(t *testing.T) churn {
 	return churn{lasts: 15 * time.Second, jobs: 300, bursts: 1, burst: 20, qps: 2}
 }
 
-// TestNoFalseAlarms has check look at healthy Jobs in all phases of their lives, over and
-// over, and wants no finding but that MultiKueue is behind.
+// TestNoFalseAlarms runs check repeatedly on healthy Jobs in all phases of their lives. The only
+// finding it may report is that MultiKueue is behind.
 func TestNoFalseAlarms(t *testing.T) {
 	size := churnOf(t)
 	const ns = "churn"
@@ -61,7 +62,7 @@ func TestNoFalseAlarms(t *testing.T) {
 	for n := range 12 {
 		lives.Go(func() error {
 			for i := 0; living.Err() == nil; i++ {
-				// A life that has begun is lived to its end.
+				// A Job that was submitted is followed to its end.
 				if err := live(context.WithoutCancel(ctx), c, ns, fmt.Sprintf("job-%d-%d", n, i)); err != nil {
 					return err
 				}
@@ -81,8 +82,8 @@ func TestNoFalseAlarms(t *testing.T) {
 	findsAtMostDelay(t, ns, churnGrace)
 }
 
-// TestNoFalseAlarmsOfASlowMultiKueue has check look at bursts of healthy Jobs that Kueue is
-// slow with, and wants no finding but that MultiKueue is behind.
+// TestNoFalseAlarmsOfASlowMultiKueue runs check on bursts of healthy Jobs that Kueue processes
+// slowly. The only finding it may report is that MultiKueue is behind.
 func TestNoFalseAlarmsOfASlowMultiKueue(t *testing.T) {
 	size := churnOf(t)
 	const ns = "churn-slow"
@@ -95,11 +96,11 @@ func TestNoFalseAlarmsOfASlowMultiKueue(t *testing.T) {
 		looks, behind = looks+more, behind+seen
 	}
 	t.Logf("check looked %d times, and saw MultiKueue behind %d times", looks, behind)
-	assert.Assert(t, behind > 0, "check never saw that MultiKueue is behind")
+	assert.Assert(t, behind > 0, "check did not report that MultiKueue is behind")
 }
 
-// TestNoFalseAlarmsOfALargeBurst has check look at a burst of healthy Jobs, with a grace and
-// without, and wants nothing above info but that MultiKueue is behind.
+// TestNoFalseAlarmsOfALargeBurst runs check on a burst of healthy Jobs, with and without a grace
+// period. The only finding above info that it may report is that MultiKueue is behind.
 func TestNoFalseAlarmsOfALargeBurst(t *testing.T) {
 	size := churnOf(t)
 	if size.large == 0 {
@@ -112,8 +113,8 @@ func TestNoFalseAlarmsOfALargeBurst(t *testing.T) {
 	t.Logf("check looked %d times, each with two graces", looks)
 }
 
-// burst submits healthy Jobs at once, and looks at them until all have completed. It returns how
-// often it looked, and the sum of what it saw.
+// burst submits healthy Jobs at once, and calls look until all have completed. It returns the
+// number of calls and the sum of their results.
 func burst(t *testing.T, c kubernetes.Interface, ns, prefix string, jobs int, look func() int) (looks, seen int) {
 	t.Helper()
 	lives, living := errgroup.WithContext(t.Context())
@@ -134,8 +135,8 @@ func burst(t *testing.T, c kubernetes.Interface, ns, prefix string, jobs int, lo
 	}
 }
 
-// findsAtMostDelay runs check, which may find that MultiKueue is behind and nothing else above
-// info. It returns how often it found that.
+// findsAtMostDelay runs check, which may find that MultiKueue is behind and nothing more severe
+// than info besides that. It returns how often it found that.
 func findsAtMostDelay(t *testing.T, ns string, grace time.Duration) (behind int) {
 	t.Helper()
 	for _, f := range read[inspect.FindingList](t, "check", "-n", ns, "--grace", grace.String()).Items {
@@ -175,7 +176,7 @@ func isComplete(j *batchv1.Job) bool {
 	return false
 }
 
-// fill adds healthy Jobs of other owners until there are enough.
+// fill adds healthy Jobs of other owners up to a number.
 func fill(t *testing.T, c kubernetes.Interface, ns string, n int) {
 	t.Helper()
 	var group errgroup.Group
@@ -189,7 +190,7 @@ func fill(t *testing.T, c kubernetes.Interface, ns string, n int) {
 	assert.NilError(t, group.Wait())
 }
 
-// client makes a client of one of the clusters.
+// client returns a client of one of the clusters.
 func client(t *testing.T, cluster string) kubernetes.Interface {
 	t.Helper()
 	config, err := set.Config(cluster)

@@ -1,4 +1,4 @@
-// Package kueue tests the plugin on a live MultiKueue of Kueue's own programs: one cluster
-// manages, two work. The environment variable KUEUE names the directory of another version
-// than the one that make kueue builds (make test-kueue).
+// Package kueue tests the plugin on a real MultiKueue of Kueue's own programs: one management
+// cluster and two workers. The environment variable KUEUE is the directory of another version than
+// the one that make kueue builds (make test-kueue).
 package kueue

@@ -62,8 +62,8 @@ metadata: {name: kueue-manager-config, namespace: kueue-system}
 data: {controller_manager_config.yaml: "integrations: {frameworks: [batch/job]}"}
 `
 
-// doctorOf is what doctor reports of the namespace, as a user of the administrator's clusters or as
-// somebody else.
+// doctorOf returns doctor's report of the namespace, for a user of the administrator's clusters or
+// another user.
 func doctorOf(t *testing.T, args ...string) inspect.DoctorReport {
 	t.Helper()
 	out, err := kubectl(t.Context(), "", append([]string{"jobs-managedby", "doctor", "-n", doctors, "-o", "json"}, args...)...)
@@ -75,7 +75,7 @@ func doctorOf(t *testing.T, args ...string) inspect.DoctorReport {
 	return report
 }
 
-// doctorFinds waits until doctor finds these codes, sorted, and nothing else, and returns them.
+// doctorFinds waits until doctor finds exactly these codes, sorted, and returns the findings.
 func doctorFinds(t *testing.T, want ...string) []inspect.Finding {
 	t.Helper()
 	var report inspect.DoctorReport
@@ -92,7 +92,7 @@ func doctorFinds(t *testing.T, want ...string) []inspect.Finding {
 	return report.Items
 }
 
-// config has Kueue's configuration on a cluster be this text.
+// config sets the configuration of Kueue on a cluster.
 func config(t *testing.T, cluster, text string) {
 	t.Helper()
 	data, err := json.Marshal(map[string]any{"data": map[string]any{"controller_manager_config.yaml": text}})
@@ -106,7 +106,8 @@ func deployment(t *testing.T, cluster, change string) {
 	kubectlOn(t, cluster, "-n", "kueue-system", "patch", "deployment", "kueue-controller-manager", "-p", change)
 }
 
-// ready has so many replicas of Kueue's Deployment be ready: nothing in these clusters runs Deployments.
+// ready sets the number of ready replicas of Kueue's Deployment: no controller in these clusters
+// runs Deployments.
 func ready(t *testing.T, cluster string, n int) {
 	t.Helper()
 	kubectlOn(t, cluster, "-n", "kueue-system", "patch", "deployment", "kueue-controller-manager", "--subresource=status", "--type=merge",
@@ -117,12 +118,12 @@ func image(version string) string {
 	return fmt.Sprintf(`{"spec":{"template":{"spec":{"containers":[{"name":"manager","image":"registry.example/kueue:%s"}]}}}}`, version)
 }
 
-// brokenSetup is a way to set a fleet up so that Jobs do not run.
+// brokenSetup is a set-up in which Jobs do not run.
 type brokenSetup struct {
 	name   string
 	breaks func(s scene)
 	codes  []string
-	// repairs is nil where the first fix of each finding repairs it.
+	// repairs is nil if the first fix of each finding repairs it.
 	repairs func(s scene)
 }
 
@@ -178,7 +179,7 @@ func brokenSetups() []brokenSetup {
 	}
 }
 
-// secretData is the data of the Secret of worker 1.
+// secretData is the content of the Secret of worker 1.
 var secretData string
 
 func restoreSecret(t *testing.T) {
@@ -186,7 +187,8 @@ func restoreSecret(t *testing.T) {
 	kubectlOn(t, management, "-n", "kueue-system", "patch", "secret", worker1, "--type=merge", "-p", `{"data":`+secretData+`}`)
 }
 
-// useToken has the manager log in to worker 1 by a token for an hour, with a ClusterRole.
+// useToken makes the manager authenticate to worker 1 with a token that is valid for an hour, with
+// a ClusterRole.
 func useToken(t *testing.T, role string) {
 	t.Helper()
 	create(t, worker1, `---
@@ -209,7 +211,7 @@ rules:
 	useCredential(t, strings.TrimSpace(token))
 }
 
-// useCredential has the manager log in to worker 1 by a token.
+// useCredential makes the manager authenticate to worker 1 with a token.
 func useCredential(t *testing.T, token string) {
 	t.Helper()
 	view := func(path string) string {
@@ -229,9 +231,9 @@ func useCredential(t *testing.T, token string) {
 	kubectlOn(t, management, "-n", "kueue-system", "patch", "secret", worker1, "--type=merge", "-p", string(data))
 }
 
-// TestDoctor: of a fleet that is set up well, doctor says nothing; it finds each set-up that is
-// broken, and nothing else, and its fix repairs it. It runs alone, since connections and
-// configurations are there once for all.
+// TestDoctor: doctor finds nothing in a correct set-up. It finds each broken set-up, and nothing
+// more, and its fix repairs it. The test runs alone, since all tests share connections and
+// configurations.
 func TestDoctor(t *testing.T) {
 	if multiKueue.API == "v1beta1" {
 		t.Skip("managers before Kueue 0.15 and their conditions differ")
@@ -283,8 +285,8 @@ func TestDoctor(t *testing.T) {
 	doctorWithFewRights(t)
 }
 
-// doctorWithFewRights: who may read little is told which rights are missing, and is told of
-// nothing that it is well.
+// doctorWithFewRights: for a user who may read little, doctor lists the missing rights, and reports
+// nothing as healthy.
 func doctorWithFewRights(t *testing.T) {
 	t.Helper()
 	for _, cluster := range []string{management, worker1, worker2} {
@@ -307,8 +309,8 @@ func doctorWithFewRights(t *testing.T) {
 	doctorForNamedUser(t)
 }
 
-// doctorForNamedUser: a token that names no user hides whose rights to check. --worker-identity names
-// the user, and the fix grants what that user lacks.
+// doctorForNamedUser: a token without a user name does not show whose rights to check.
+// --worker-identity names the user, and the fix grants the missing rights.
 func doctorForNamedUser(t *testing.T) {
 	t.Helper()
 	const user = "named-manager"

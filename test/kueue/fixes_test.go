@@ -23,11 +23,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// fixCase is a state that keeps a Job called train from running, and the findings whose fixes
-// let it run, one after the other.
+// fixCase is a state that keeps a Job called train from running, and the findings whose fixes make
+// it run, one after the other.
 type fixCase struct {
 	name string
-	// breaks makes the state.
+	// breaks creates the state.
 	breaks func(s scene)
 	codes  []string
 }
@@ -38,8 +38,8 @@ type scene struct {
 	ns string
 }
 
-// fixCases are states that administrators and users bring about. Each has a namespace and queues
-// of its own.
+// fixCases returns states that administrators and users cause. Each has its own namespace and
+// queues.
 func fixCases() []fixCase {
 	return []fixCase{
 		{name: "no-queue-label", codes: []string{"JM013"}, breaks: func(s scene) {
@@ -89,14 +89,14 @@ func fixCases() []fixCase {
 			create(s.t, management, job(s.ns, "train", "1", "", queue))
 		}},
 		{name: "managed-by-missing", codes: []string{"JM012"}, breaks: func(s scene) {
-			// Kueue sets managedBy only where the queue is there already.
+			// Kueue sets managedBy only if the queue exists already.
 			kubectlOn(s.t, management, "-n", s.ns, "delete", "localqueues.kueue.x-k8s.io", queue)
 			create(s.t, management, job(s.ns, "train", "1", "", queue))
 			create(s.t, management, fmt.Sprintf("---\napiVersion: kueue.x-k8s.io/%s\nkind: LocalQueue\nmetadata: {name: %s, namespace: %s}\nspec: {clusterQueue: %s}\n", multiKueue.API, queue, s.ns, s.ns))
 		}},
 		{name: "name-taken", codes: []string{"JM034"}, breaks: func(s scene) {
 			create(s.t, worker1, strings.ReplaceAll(job(s.ns, "train", "1", "", ""), "suspend: true", "suspend: false"))
-			// The only worker that can take the Job is the first one.
+			// Only the first worker can admit the Job.
 			kubectlOn(s.t, worker2, "patch", "clusterqueues.kueue.x-k8s.io", s.ns, "--type=merge", "-p", `{"spec":{"stopPolicy":"Hold"}}`)
 			create(s.t, management, job(s.ns, "train", "1", "", queue))
 		}},
@@ -111,8 +111,8 @@ func fixCases() []fixCase {
 // fixNamespace is the namespace of a case.
 func fixNamespace(name string) string { return "fix-" + name }
 
-// TestFixes: check finds each state, and the first fix that has a command ends it when it is run
-// as it is printed.
+// TestFixes: check finds each state, and the first fix with a command ends it when it is run as
+// printed.
 func TestFixes(t *testing.T) {
 	t.Parallel()
 	if multiKueue.API == "v1beta1" {
@@ -136,8 +136,8 @@ func TestFixes(t *testing.T) {
 	}
 }
 
-// awaitFix waits for the first fix of a finding that has a command, and another one than the
-// last that was run.
+// awaitFix waits for the first fix of a finding that has a command, and differs from the last one
+// that was run.
 func awaitFix(t *testing.T, ns, code string, last *command.Fix) (fix *command.Fix) {
 	t.Helper()
 	found := ""
@@ -159,14 +159,14 @@ func awaitFix(t *testing.T, ns, code string, last *command.Fix) (fix *command.Fi
 	return fix
 }
 
-// changes says whether a command changes anything; others only show.
+// changes reports whether a command changes anything; others only show.
 func changes(words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		return slices.Contains([]string{"create", "patch", "delete", "recreate", "apply", "label", "sh"}, word)
 	})
 }
 
-// runFix runs the command of a fix by its words, as a program does that takes them from JSON.
+// runFix runs the command of a fix by its words, like a program that reads them from JSON.
 func runFix(t *testing.T, fix *command.Fix) {
 	t.Helper()
 	words := slices.Clone(fix.Command)
@@ -187,7 +187,7 @@ func runFix(t *testing.T, fix *command.Fix) {
 	assert.NilError(t, c.Run(), "%s", &out)
 }
 
-// runs is "" if a Job runs on a worker.
+// runs returns "" if a Job runs on a worker, otherwise its state.
 func runs(t *testing.T, ns, name string) string {
 	t.Helper()
 	trace, err := traceOf(t, name, ns)
@@ -200,7 +200,7 @@ func runs(t *testing.T, ns, name string) string {
 	return fmt.Sprintf("%s: %s", trace.State, trace.Message)
 }
 
-// traceOf is a trace, or an error while the Job is being recreated.
+// traceOf returns a trace, or an error while the Job is being recreated.
 func traceOf(t *testing.T, name, ns string) (trace inspect.Trace, err error) {
 	t.Helper()
 	out, err := kubectl(t.Context(), "", "jobs-managedby", "trace", name, "-n", ns, "--all-contexts", "-o", "json")
@@ -214,7 +214,7 @@ func traceOf(t *testing.T, name, ns string) (trace inspect.Trace, err error) {
 	return trace, err
 }
 
-// job is the manifest of a Job of one container, with more of its spec; queue is "" for none.
+// job returns the manifest of a Job of one container, with more of its spec; queue is "" for none.
 func job(ns, name, cpu, spec, queue string) string {
 	label := ""
 	if queue != "" {
@@ -257,7 +257,7 @@ func onWorkers(t *testing.T, args ...string) {
 	}
 }
 
-// workload is the only Workload of a namespace.
+// workload returns the name of the only Workload of a namespace.
 func workload(t *testing.T, ns string) string {
 	t.Helper()
 	name, err := kubectl(t.Context(), "", "--context", management, "-n", ns, "get", "workloads.kueue.x-k8s.io", "-o", "name")
@@ -265,7 +265,7 @@ func workload(t *testing.T, ns string) string {
 	return strings.TrimSpace(name)
 }
 
-// remove deletes the Jobs of a namespace everywhere.
+// remove deletes the Jobs of a namespace on all clusters.
 func remove(t *testing.T, ns string) {
 	t.Helper()
 	for _, cluster := range []string{management, worker1, worker2} {

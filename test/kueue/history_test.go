@@ -15,7 +15,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// submitOne makes a Job of one Pod with labels and more of its spec.
+// submitOne creates a Job of one Pod with labels and more of its spec.
 func submitOne(t *testing.T, ns, name, cpu, lasts, labels, spec string) {
 	t.Helper()
 	_, err := kubectl(t.Context(), fmt.Sprintf(`
@@ -35,7 +35,7 @@ spec:
 	})
 }
 
-// historyOf is the history of a namespace, by the names of the Jobs.
+// historyOf returns the history of a namespace, by the names of the Jobs.
 func historyOf(t *testing.T, ns string) map[string]inspect.PastJob {
 	t.Helper()
 	rows := map[string]inspect.PastJob{}
@@ -50,8 +50,8 @@ func historyOf(t *testing.T, ns string) map[string]inspect.PastJob {
 	return rows
 }
 
-// finish ends the Pods of some Jobs that run on some clusters, as if their work were done. Pods that
-// are being deleted belong to a run that was evicted.
+// finish ends the Pods of some Jobs on some clusters with success. Pods that are being deleted
+// belong to an evicted run.
 func finish(t *testing.T, ns string, clusters, jobs []string) {
 	t.Helper()
 	for _, cluster := range clusters {
@@ -67,8 +67,8 @@ func finish(t *testing.T, ns string, clusters, jobs []string) {
 	}
 }
 
-// ended waits until so many Jobs of a namespace are in the history, and those that finished have
-// their Workload's end there too. It ends the Pods of the Jobs that are named, on some clusters.
+// ended waits until this many Jobs of a namespace are in the history, and those that finished have
+// their Workload's end there too. It ends the Pods of the named Jobs, on some clusters.
 func ended(t *testing.T, ns string, n int, clusters []string, jobs ...string) map[string]inspect.PastJob {
 	t.Helper()
 	var rows map[string]inspect.PastJob
@@ -89,8 +89,8 @@ func ended(t *testing.T, ns string, n int, clusters []string, jobs ...string) ma
 	return rows
 }
 
-// checkPast is what holds for each Job that a worker has run: its life is its waits, its runs and
-// what it lost.
+// checkPast checks what holds for each Job that a worker ran: its life consists of its waits, its
+// runs and its lost time.
 func checkPast(t *testing.T, j inspect.PastJob) {
 	t.Helper()
 	assert.Equal(t, j.ManagedBy, delegation.MultiKueue)
@@ -106,7 +106,7 @@ func checkPast(t *testing.T, j inspect.PastJob) {
 	assert.Assert(t, j.Resources["cpu"] != "" && j.Flavors["cpu"] == "default", "%+v", j)
 }
 
-// TestHistoryOfEnds: Jobs that ran, failed, and ran again after somebody deactivated them.
+// TestHistoryOfEnds: Jobs that ran, failed, and ran again after a user deactivated them.
 func TestHistoryOfEnds(t *testing.T) {
 	t.Parallel()
 	const ns = "ended"
@@ -130,7 +130,7 @@ func TestHistoryOfEnds(t *testing.T) {
 	patch(t, what, `{"spec":{"active":false}}`)
 	_, err := kubectl(t.Context(), "", "--context", management, "-n", ns, "wait", "workloads.kueue.x-k8s.io/"+workload, "--for=condition=QuotaReserved=false", "--timeout=5m")
 	assert.NilError(t, err)
-	// A mirror that is still there would end, and not run again.
+	// A mirror that still exists would end instead of running again.
 	for _, cluster := range []string{worker1, worker2} {
 		kubectlOn(t, cluster, "-n", ns, "wait", "jobs/requeued", "--for=delete", "--timeout=5m")
 	}
@@ -157,8 +157,8 @@ func TestHistoryOfEnds(t *testing.T) {
 	assert.Assert(t, hours > 0 && list.Groups[0].ResourceHours["cpu"]-hours < 1e-9)
 }
 
-// TestHistoryOfMoves: a Job whose worker is drained ends on the other one, and the time that it
-// ran before is lost.
+// TestHistoryOfMoves: a Job whose worker is drained ends on the other one, and its earlier run time
+// is lost.
 func TestHistoryOfMoves(t *testing.T) {
 	t.Parallel()
 	const ns = "moved"
@@ -188,8 +188,8 @@ func TestHistoryOfMoves(t *testing.T) {
 	assert.Equal(t, row.Result, inspect.ResultComplete)
 }
 
-// TestHistoryOfPreempted: a Job of higher priority takes the room of one of lower priority, which
-// runs again later.
+// TestHistoryOfPreempted: a Job of higher priority preempts one of lower priority, which runs again
+// later.
 func TestHistoryOfPreempted(t *testing.T) {
 	t.Parallel()
 	const ns = "preempted"
@@ -203,12 +203,13 @@ func TestHistoryOfPreempted(t *testing.T) {
 	running(t, ns, 2)
 	began := time.Now()
 	submitOne(t, ns, "urgent", "8", "2s", ", kueue.x-k8s.io/priority-class: urgent", "")
-	// It ends only where one of the others made room.
+	// It can end only after one of the others released its quota.
 	kubectlOn(t, management, "-n", ns, "wait", "jobs/urgent", "--for=condition=Complete", "--timeout=10m")
-	// And the other runs again once Kueue has noted where. Where a worker gives it quota before the
-	// manager has seen that it lost it, Kueue 0.19.2 never does: that is JM022, and its fix helps.
+	// The other one runs again once Kueue has recorded its worker. If a worker gives it quota
+	// before the manager has seen that it lost its quota, Kueue 0.19.2 never does: that is JM022,
+	// and its fix helps.
 	noted := "3"
-	if multiKueue.API == "v1beta1" { // It notes none.
+	if multiKueue.API == "v1beta1" { // It records none.
 		noted = "0"
 	}
 	mended := map[string]bool{}

@@ -21,7 +21,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// submit makes Jobs of one pod each, in the queue of a namespace.
+// submit creates Jobs of one Pod each, in the queue of a namespace.
 func submit(t *testing.T, ns, cpu, lasts string, names ...string) {
 	t.Helper()
 	var text strings.Builder
@@ -45,7 +45,7 @@ spec:
 	})
 }
 
-// patch changes an object on the manager, by a merge patch.
+// patch changes an object on the manager, with a merge patch.
 func patch(t *testing.T, what, change string) {
 	t.Helper()
 	args := append(strings.Fields(what), "--type=merge", "-p", change)
@@ -53,8 +53,8 @@ func patch(t *testing.T, what, change string) {
 	assert.NilError(t, err)
 }
 
-// read runs a command of the plugin that prints a document. Where an answer is incomplete, since
-// a server was too busy to answer in time, it asks again.
+// read runs a command of the plugin that prints a document. It repeats the command if the answer is
+// incomplete because a server was too loaded to answer in time.
 func read[T any](t *testing.T, args ...string) T {
 	t.Helper()
 	var out string
@@ -78,7 +78,7 @@ func read[T any](t *testing.T, args ...string) T {
 	return document
 }
 
-// statuses are those of the origins of a namespace.
+// statuses counts the statuses of the origins of a namespace.
 func statuses(t *testing.T, ns string) map[delegation.Status]int {
 	t.Helper()
 	counts := map[delegation.Status]int{}
@@ -90,7 +90,7 @@ func statuses(t *testing.T, ns string) map[delegation.Status]int {
 	return counts
 }
 
-// found is what check finds in a namespace, a line each.
+// found returns the findings of check in a namespace, one line each.
 func found(t *testing.T, ns string, grace time.Duration) string {
 	t.Helper()
 	var all []string
@@ -100,7 +100,7 @@ func found(t *testing.T, ns string, grace time.Duration) string {
 	return strings.Join(all, "\n")
 }
 
-// eventually waits until something is so, which is told where it is not.
+// eventually waits until a condition holds, and otherwise reports the last state.
 func eventually(t *testing.T, want string, is func() string) {
 	t.Helper()
 	got := ""
@@ -108,7 +108,7 @@ func eventually(t *testing.T, want string, is func() string) {
 		got = is()
 		return got == want, nil
 	})
-	assert.NilError(t, err, "it is %q, and not %q", got, want)
+	assert.NilError(t, err, "got %q, want %q", got, want)
 }
 
 func running(t *testing.T, ns string, n int) {
@@ -116,7 +116,7 @@ func running(t *testing.T, ns string, n int) {
 	eventually(t, fmt.Sprint(map[delegation.Status]int{delegation.Running: n}), func() string { return fmt.Sprint(statuses(t, ns)) })
 }
 
-// TestBurst: while MultiKueue works through many Jobs at once, nothing is said to be wrong.
+// TestBurst: while MultiKueue processes many Jobs at once, check finds nothing wrong.
 func TestBurst(t *testing.T) {
 	t.Parallel()
 	var names []string
@@ -127,7 +127,8 @@ func TestBurst(t *testing.T) {
 	submit(t, "burst", "1", "2s", names...)
 	eventually(t, fmt.Sprint(map[delegation.Status]int{delegation.Complete: len(names)}), func() string {
 		for _, finding := range read[inspect.FindingList](t, "check", "-n", "burst", "--grace", grace.String()).Items {
-			// On a slow machine MultiKueue is behind by more than the grace, and check says so.
+			// On a slow machine, MultiKueue is behind by more than the grace period, and check
+			// reports it.
 			if finding.Code == "JM114" && finding.Since != nil && time.Since(finding.Since.Time) > grace {
 				continue
 			}
@@ -135,18 +136,18 @@ func TestBurst(t *testing.T) {
 		}
 		return fmt.Sprint(statuses(t, "burst"))
 	})
-	way := read[inspect.Trace](t, "trace", "job-7", "-n", "burst")
-	assert.Assert(t, slices.ContainsFunc(way.Hops, func(h inspect.Hop) bool { return h.Kind == "Workload" && h.State == "Finished" }), "%+v", way.Hops)
+	traced := read[inspect.Trace](t, "trace", "job-7", "-n", "burst")
+	assert.Assert(t, slices.ContainsFunc(traced.Hops, func(h inspect.Hop) bool { return h.Kind == "Workload" && h.State == "Finished" }), "%+v", traced.Hops)
 }
 
-// TestRoom: what no worker has room for is told as that.
-func TestRoom(t *testing.T) {
+// TestTooLarge: a Job that does not fit any worker is reported as such.
+func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	submit(t, "room", "9", "1h", "too-large-for-workers")
 	eventually(t, "JM029 error too-large-for-workers", func() string { return found(t, "room", 0) })
 }
 
-// TestMirrorGone: somebody deletes a mirror, and check says so. Kueue before 0.19 says for a while
+// TestMirrorGone: a user deletes a mirror, and check reports it. Kueue before 0.19 says for a while
 // that the Job runs; a newer one runs it again at once.
 func TestMirrorGone(t *testing.T) {
 	t.Parallel()
@@ -172,8 +173,8 @@ func TestMirrorGone(t *testing.T) {
 	}
 }
 
-// TestWorkerLost: a worker that the manager cannot reach is told, with what runs there, and
-// nothing is told any more once it is back.
+// TestWorkerLost: a worker that the manager cannot reach is reported, with the Jobs that run there,
+// and not any more once it is back.
 func TestWorkerLost(t *testing.T) {
 	if multiKueue.API == "v1beta1" {
 		t.Skip("Kueue 0.12 says that it is connected by a kubeconfig that is none")
@@ -194,7 +195,7 @@ func TestWorkerLost(t *testing.T) {
 	}
 	restore()
 
-	// A kubeconfig that leads to where nothing listens, though we reach the worker.
+	// A kubeconfig that points to an address where nothing listens, though we reach the worker.
 	text, err := kubectl(t.Context(), "", "--context", management, "-n", "kueue-system", "get", "secret", worker1, "-o", "go-template={{.data.kubeconfig | base64decode}}")
 	assert.NilError(t, err)
 	astray := base64.StdEncoding.EncodeToString(regexp.MustCompile(`server: .*`).ReplaceAll([]byte(text), []byte("server: https://127.0.0.1:1")))
@@ -206,9 +207,9 @@ func TestWorkerLost(t *testing.T) {
 	restore()
 }
 
-// TestKueueAway: where Kueue does not run on the manager, what has ended on workers is told, and
-// all is well once it runs again.
-func TestKueueAway(t *testing.T) {
+// TestKueueStopped: while Kueue does not run on the manager, Jobs that have ended on workers are
+// reported, and all is well once it runs again.
+func TestKueueStopped(t *testing.T) {
 	submit(t, "away", "1", "10s", "ends")
 	running(t, "away", 1)
 	assert.NilError(t, multiKueue.StopProgram(t.Context(), management))
@@ -218,7 +219,7 @@ func TestKueueAway(t *testing.T) {
 	eventually(t, "", func() string { return found(t, "away", 0) })
 }
 
-// TestDeactivated: a Workload that somebody has deactivated is told as that.
+// TestDeactivated: a deactivated Workload is reported as such.
 func TestDeactivated(t *testing.T) {
 	t.Parallel()
 	submit(t, "idle", "1", "1h", "deactivated")
@@ -227,6 +228,6 @@ func TestDeactivated(t *testing.T) {
 	assert.NilError(t, err)
 	patch(t, strings.TrimSpace(name)+" -n idle", `{"spec":{"active":false}}`)
 	eventually(t, "JM124 info deactivated", func() string {
-		return strings.TrimPrefix(found(t, "idle", 5*time.Second), "JM046 error deactivated\n") // Kueue 0.12 goes on to hold its quota.
+		return strings.TrimPrefix(found(t, "idle", 5*time.Second), "JM046 error deactivated\n") // Kueue 0.12 keeps its quota.
 	})
 }

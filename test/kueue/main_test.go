@@ -30,23 +30,23 @@ const (
 // queue is the LocalQueue of each namespace.
 const queue = "batch"
 
-// namespaces are those of the tests. Each has a ClusterQueue of its own on every cluster, so
-// that tests can run at the same time.
+// namespaces are the namespaces of the tests. Each has its own ClusterQueue on every cluster, so
+// that tests can run in parallel.
 var namespaces = []string{"burst", "room", "gone", "lost", "away", "idle", "churn", "churn-slow", "ended", "moved", "preempted", "asked"}
 
-// set are the clusters, and multiKueue is what runs on them.
+// set are the clusters, and multiKueue runs on them.
 var (
 	set        *clusters.Set
 	multiKueue *kueue.MultiKueue
 )
 
-// TestMain makes commands of this test binary, so that kubectl finds the plugin on PATH.
+// TestMain makes this test binary available as commands, so that kubectl finds the plugin on PATH.
 func TestMain(m *testing.M) {
 	plugin := func() { os.Exit(cmd.Run(util.ThisProcess())) }
 	testscript.Main(withKueue{m}, map[string]func(){"kubectl-jobs_managedby": plugin})
 }
 
-// withKueue runs the tests with clusters around them.
+// withKueue starts clusters and runs the tests.
 type withKueue struct{ m *testing.M }
 
 func (w withKueue) Run() int {
@@ -93,7 +93,7 @@ func (w withKueue) run(ctx context.Context) (code int, err error) {
 	return w.m.Run(), nil
 }
 
-// kubectl runs it, with the plugin on PATH.
+// kubectl runs kubectl, with the plugin on PATH.
 func kubectl(ctx context.Context, stdin string, args ...string) (stdout string, err error) {
 	c := exec.CommandContext(ctx, filepath.Join(set.Programs, "kubectl"), args...)
 	c.Env = append(os.Environ(), "KUBECONFIG="+set.Kubeconfig)

@@ -16,7 +16,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// assistant starts mcp as clients do, by kubectl.
+// assistant starts mcp through kubectl, as clients do.
 func assistant(t *testing.T, args ...string) *mcp.ClientSession {
 	t.Helper()
 	c := exec.CommandContext(context.WithoutCancel(t.Context()), filepath.Join(set.Programs, "kubectl"), append([]string{"jobs-managedby", "mcp"}, args...)...)
@@ -28,7 +28,7 @@ func assistant(t *testing.T, args ...string) *mcp.ClientSession {
 	return s
 }
 
-// answer asks a tool for a document.
+// answer calls a tool and returns its document.
 func answer[T any](t *testing.T, s *mcp.ClientSession, tool string, arguments map[string]any) (document T, text string) {
 	t.Helper()
 	result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
@@ -45,8 +45,8 @@ func answer[T any](t *testing.T, s *mcp.ClientSession, tool string, arguments ma
 	return document, text
 }
 
-// TestMCP: an assistant learns of a real MultiKueue why one Job waits, where another one runs, and
-// what else the tools answer.
+// TestMCP: an assistant learns from a real MultiKueue why one Job waits and where another one runs,
+// and gets the answers of the other tools.
 func TestMCP(t *testing.T) {
 	t.Parallel()
 	const ns = "asked"
@@ -69,7 +69,7 @@ func TestMCP(t *testing.T) {
 	assert.Equal(t, len(trace.Mirrors), 1)
 	assert.Assert(t, slices.Contains([]string{worker1, worker2}, trace.Mirrors[0].Context))
 
-	// The workers' Kueue says so a moment after MultiKueue has offered the Job to them.
+	// Kueue on the workers reports it a moment after MultiKueue has offered the Job to them.
 	eventually(t, "check finds JM029", func() string {
 		findings, text := answer[inspect.FindingList](t, s, "check", map[string]any{"grace": "0s"})
 		if slices.ContainsFunc(findings.Items, func(f inspect.Finding) bool { return f.Code == "JM029" && f.Name == "large" }) {

@@ -24,7 +24,7 @@ func workloadsResource() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: kueue.Group, Version: multiKueue.API, Resource: "workloads"}
 }
 
-// watcher sees what the Kueue of each cluster does with Jobs.
+// watcher observes what the Kueue of each cluster does with Jobs.
 type watcher struct {
 	clients map[string]dynamic.Interface
 	probes  atomic.Int64
@@ -45,7 +45,7 @@ func newWatcher() (*watcher, error) {
 	return w, nil
 }
 
-// view is the Workloads of a namespace by name, for each cluster.
+// view has the Workloads of a namespace by name, for each cluster.
 type view map[string]map[string]*kueue.Workload
 
 func (w *watcher) look(ctx context.Context, namespace string) (view, error) {
@@ -67,7 +67,7 @@ func (w *watcher) look(ctx context.Context, namespace string) (view, error) {
 	return v, nil
 }
 
-// decode reads what the plugin reads of a Workload.
+// decode reads the fields of a Workload that the plugin uses.
 func decode(from *unstructured.Unstructured, into *kueue.Workload) error {
 	text, err := from.MarshalJSON()
 	if err != nil {
@@ -76,16 +76,16 @@ func decode(from *unstructured.Unstructured, into *kueue.Workload) error {
 	return json.Unmarshal(text, into)
 }
 
-// outcome is what became of a Job.
+// outcome is the result of a submission.
 type outcome struct {
 	// admittedOn is the cluster that reserved quota and runs the Job, "" if none does.
 	admittedOn string
-	// waits are why the Kueue of other clusters did not reserve quota. A cluster is missing
-	// if another one was faster.
+	// waits are the reasons why the Kueue of other clusters did not reserve quota. A cluster is
+	// missing if another one was faster.
 	waits map[string]kueue.Wait
 }
 
-// isDecided returns whether the scheduler has refused quota, and is not making room.
+// isDecided returns whether the scheduler has refused quota, and is not preempting other Workloads.
 func isDecided(w kueue.Wait) bool {
 	switch w.Reason {
 	case kueue.ReasonNotEvaluated, kueue.ReasonPreempting, kueue.ReasonPreempted, kueue.ReasonEvicted, kueue.ReasonCheckRetry, kueue.ReasonBackoff:
@@ -95,9 +95,8 @@ func isDecided(w kueue.Wait) bool {
 	}
 }
 
-// of returns what became of a Job. unjudged are workers that have its Workload and did not
-// evaluate it, if nothing else is to be waited for; settled is whether the answer is final but
-// for them.
+// of returns the outcome of a Job. unjudged are workers that have its Workload and did not evaluate
+// it, if nothing more must be waited for. settled is whether the answer is final except for them.
 func (v view) of(workload string, s *setup) (o outcome, unjudged []string, settled bool) {
 	o.waits = map[string]kueue.Wait{}
 	own := v[management][workload]
@@ -136,8 +135,8 @@ func (v view) of(workload string, s *setup) (o outcome, unjudged []string, settl
 	return o, unjudged, settled && (o.admittedOn == "" || len(o.waits) == 0)
 }
 
-// settle waits until Kueue has decided about all Jobs of a set-up, and returns what it decided
-// about each. Waits that were seen on the way count for those whose Workload is gone again.
+// settle waits until Kueue has decided about all Jobs of a set-up, and returns its decisions. For a
+// Job whose Workload is gone again, the waits that were seen meanwhile count.
 func (w *watcher) settle(ctx context.Context, s *setup, workloads map[string]string) (map[string]outcome, error) {
 	seen, probed := map[string]map[string]kueue.Wait{}, false
 	var last string
@@ -168,7 +167,7 @@ func (w *watcher) settle(ctx context.Context, s *setup, workloads map[string]str
 		if !done || len(doubtful) == 0 || probed {
 			return done, nil
 		}
-		// The scheduler has to get around to them, if it is to do so at all.
+		// Wait until the scheduler considers them, if it ever does.
 		probed = true
 		slices.Sort(doubtful)
 		for _, worker := range slices.Compact(doubtful) {
@@ -194,8 +193,8 @@ func (w *watcher) settle(ctx context.Context, s *setup, workloads map[string]str
 // probeQueue is the queue of probes, and its namespace, on each worker.
 const probeQueue = "probe"
 
-// pass waits until the scheduler of a worker has gone through its queues twice: it looks at the
-// first Workload of each queue at once, and admits those that come later no earlier.
+// pass waits until the scheduler of a worker has gone through its queues twice: it considers the
+// first Workload of each queue at once, and admits none that comes later earlier.
 func (w *watcher) pass(ctx context.Context, worker string) error {
 	for range 2 {
 		name := fmt.Sprintf("probe-%d", w.probes.Add(1))
@@ -245,7 +244,7 @@ func (w *watcher) submit(ctx context.Context, job object) (workload string, err 
 	return delegation.Job().WorkloadNames(made.GetName(), string(made.GetUID()), "")[0], nil
 }
 
-// remove deletes Jobs of a set-up, and waits until nothing of them holds quota anywhere.
+// remove deletes Jobs of a set-up, and waits until they hold no quota on any cluster.
 func (w *watcher) remove(ctx context.Context, s *setup, workloads map[string]string, names ...string) error {
 	for _, name := range names {
 		err := w.clients[management].Resource(jobsResource()).Namespace(s.name).Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)})
@@ -269,7 +268,7 @@ func (w *watcher) remove(ctx context.Context, s *setup, workloads map[string]str
 	})
 }
 
-// admits waits until a Job whose way is free is admitted, and returns false if it is not.
+// admits waits until a Job that must fit is admitted, and returns false if it is not.
 func (w *watcher) admits(ctx context.Context, s *setup, workload string) (bool, error) {
 	err := poll.Until(ctx, poll.Limit, func(ctx context.Context) (bool, error) {
 		v, err := w.look(ctx, s.name)
@@ -285,8 +284,8 @@ func (w *watcher) admits(ctx context.Context, s *setup, workload string) (bool, 
 	return err == nil, err
 }
 
-// refuses looks at a Job that is alone in its set-up, until the Kueue of a cluster says that it
-// will never admit the Job, or a cluster admits it. It returns which, or the last that was said.
+// refuses watches a Job that is alone in its set-up, until the Kueue of a cluster says that it will
+// never admit the Job, or a cluster admits it. It returns that cluster, or the last message.
 func (w *watcher) refuses(ctx context.Context, s *setup, workload, cluster string) (admittedOn string, waited kueue.Wait, err error) {
 	err = poll.Until(ctx, poll.Limit, func(ctx context.Context) (bool, error) {
 		v, err := w.look(ctx, s.name)

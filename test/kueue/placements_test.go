@@ -21,13 +21,13 @@ import (
 	fixture "github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/kueue"
 )
 
-// plan is how many set-ups there are, and how many Jobs are submitted to each.
+// plan is the number of set-ups, and of Jobs that are submitted to each.
 type plan struct {
 	seeds []uint64
 	jobs  int
 }
 
-// planOf is the short form, or the one that was asked for.
+// planOf returns the short form, or the requested one.
 func planOf(t *testing.T) plan {
 	t.Helper()
 	const jobs = 8
@@ -58,11 +58,11 @@ func number(t *testing.T, variable string, otherwise uint64) uint64 {
 	return n
 }
 
-// atOnce is how many set-ups are tried at the same time.
+// atOnce is the number of set-ups that are tried in parallel.
 const atOnce = 6
 
-// TestPlacements asks trace -f about random Jobs in random set-ups before they are submitted,
-// and compares its verdicts with what Kueue does.
+// TestPlacements runs trace -f for random Jobs in random set-ups before they are submitted, and
+// compares its verdicts with what Kueue does.
 func TestPlacements(t *testing.T) {
 	t.Parallel()
 	p := planOf(t)
@@ -91,7 +91,7 @@ func TestPlacements(t *testing.T) {
 	assert.NilError(t, group.Wait())
 	t.Logf("%d set-ups of up to %d Jobs\n%s", len(p.seeds), p.jobs, score.table())
 	assert.NilError(t, errors.Join(errs...))
-	assert.Equal(t, score.wrong(inspect.Fits)+score.wrong(inspect.Never), 0, "fits and never must come true every time")
+	assert.Equal(t, score.wrong(inspect.Fits)+score.wrong(inspect.Never), 0, "a verdict fits or never was wrong")
 }
 
 // trial is one set-up, and the Jobs that were submitted to it.
@@ -103,7 +103,7 @@ type trial struct {
 	// Workloads. waiting are those without quota.
 	names, waiting []string
 	workloads      map[string]string
-	// unproven are verdicts never of Jobs of which Kueue has not said the same so far.
+	// unproven are verdicts never that Kueue has not confirmed yet.
 	unproven []result
 	cache    string
 }
@@ -126,7 +126,7 @@ func (tr *trial) run(ctx context.Context, jobs int) error {
 	return tr.clear(ctx)
 }
 
-// one asks about a Job, submits it, and compares.
+// one predicts for a Job, submits it, and compares.
 func (tr *trial) one(ctx context.Context, name string) error {
 	job := tr.job(name)
 	predicted, err := tr.predict(job)
@@ -146,7 +146,7 @@ func (tr *trial) one(ctx context.Context, name string) error {
 	if err := tr.release(ctx, name, predicted); err != nil {
 		return err
 	}
-	// What has ended makes room for the next ones; what waits comes before them.
+	// Ended Jobs release quota for the next ones; waiting Jobs come before them.
 	if len(tr.names) > 0 && tr.chance(0.35) {
 		return tr.remove(ctx, pick(tr.setup, tr.names...))
 	}
@@ -194,7 +194,7 @@ func (tr *trial) compare(name string, predicted []inspect.Placement, o outcome) 
 	for i := range predicted {
 		p := &predicted[i]
 		if p.Manager {
-			// It has room for everything, so that it is only looked at where it has not.
+			// The manager has enough quota for everything, so it is checked only if it has not.
 			if p.Verdict == inspect.Fits && o.waits[management].Reason == "" {
 				continue
 			}
@@ -222,7 +222,7 @@ func couldPreempt(p *inspect.Placement) bool {
 	return slices.ContainsFunc(p.Holders, func(h inspect.Holder) bool { return h.Preemptible })
 }
 
-// release deletes those that hold what the only waiting Job lacks, and has Kueue admit it.
+// release deletes the Jobs that hold what the only waiting Job lacks, so that Kueue admits it.
 func (tr *trial) release(ctx context.Context, name string, predicted []inspect.Placement) error {
 	if len(tr.waiting) != 1 || tr.waiting[0] != name || !tr.chance(0.5) {
 		return nil
@@ -253,8 +253,8 @@ func (tr *trial) release(ctx context.Context, name string, predicted []inspect.P
 	return nil
 }
 
-// prove leaves each Job that was said to fit never alone in the set-up. Before, Kueue may have
-// said that others are in its way, or nothing at all.
+// prove leaves each Job with the verdict never alone in the set-up. Before, Kueue may have reported
+// that it waits for others, or nothing at all.
 func (tr *trial) prove(ctx context.Context) error {
 	for _, r := range tr.unproven {
 		if !slices.Contains(tr.names, r.Job) {

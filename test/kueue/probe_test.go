@@ -23,14 +23,14 @@ import (
 // probed is the namespace of these tests, and the name of their ClusterQueue.
 const probed = "probe"
 
-// nothingLeft: no cluster has a Job or a Workload in the namespace.
+// nothingLeft checks that no cluster has a Job or a Workload in the namespace.
 func nothingLeft(t *testing.T) {
 	t.Helper()
 	for _, cluster := range []string{management, worker1, worker2} {
 		out, err := kubectl(t.Context(), "", "--context", cluster, "-n", probed, "get", "jobs.batch,workloads.kueue.x-k8s.io,pods", "-o", "name")
 		assert.NilError(t, err)
 		for name := range strings.FieldsSeq(out) {
-			// Pods of a Job that is gone are the garbage collector's.
+			// The garbage collector deletes Pods of a deleted Job.
 			assert.Check(t, strings.HasPrefix(name, "pod/"), "%s has %s", cluster, name)
 		}
 	}
@@ -43,8 +43,9 @@ func quota(t *testing.T, cluster, cpu string) {
 		fmt.Sprintf(`[{"op":"replace","path":"/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota","value":%q}]`, cpu))
 }
 
-// TestProbe: doctor --probe passes where Jobs run, says at which step a Job stops and why where they do
-// not, and leaves nothing on any cluster. It runs alone, since it stops Kueue and cuts connections.
+// TestProbe: doctor --probe passes if Jobs run. Otherwise it says at which step a Job stops and
+// why. It leaves nothing on any cluster. The test runs alone, because it stops Kueue and cuts
+// connections.
 func TestProbe(t *testing.T) {
 	if multiKueue.API == "v1beta1" {
 		t.Skip("managers before Kueue 0.15 and their conditions differ")
@@ -85,7 +86,7 @@ func probePasses(t *testing.T) {
 	assert.Assert(t, r.Step(inspect.ProbeCleaned).Seconds != nil && r.TotalSeconds > 0)
 	nothingLeft(t)
 
-	// Several queues lead to MultiKueue, so one has to be named.
+	// Several queues use MultiKueue, so one has to be named.
 	_, err := kubectl(t.Context(), "", "jobs-managedby", "doctor", "--probe")
 	exit := (*exec.ExitError)(nil)
 	assert.Assert(t, errors.As(err, &exit) && exit.ExitCode() == util.ExitUsage, "%v", err)
@@ -96,8 +97,8 @@ func probePasses(t *testing.T) {
 
 func probeDryRun(t *testing.T) {
 	t.Helper()
-	for _, way := range []string{"client", "server"} {
-		r := probeOnce(t, 0, "--dry-run="+way)
+	for _, mode := range []string{"client", "server"} {
+		r := probeOnce(t, 0, "--dry-run="+mode)
 		assert.Equal(t, r.Result, inspect.ProbeNotRun)
 		assert.Equal(t, r.Manifest["kind"], "Job")
 		nothingLeft(t)
@@ -106,7 +107,8 @@ func probeDryRun(t *testing.T) {
 
 func probeAllWorkers(t *testing.T) {
 	t.Helper()
-	// The Pod meets the strictest PodSecurity standard, and a ResourceQuota is in the way on worker 2.
+	// The Pod meets the strictest Pod security standard, and a ResourceQuota on worker 2 refuses
+	// it.
 	kubectlOn(t, worker1, "label", "namespace", probed, "pod-security.kubernetes.io/enforce=restricted")
 	kubectlOn(t, worker2, "-n", probed, "create", "quota", "none", "--hard=pods=0")
 	var r *inspect.ProbeReport
@@ -124,7 +126,7 @@ func probeAllWorkers(t *testing.T) {
 	assert.Assert(t, strings.Contains(r.Workers[1].Message, "exceeded quota"), r.Workers[1].Message)
 	kubectlOn(t, worker2, "-n", probed, "delete", "quota", "none")
 
-	// The quota of the ClusterQueue is judged as trace -f does it.
+	// The quota of the ClusterQueue is checked as by trace -f.
 	quota(t, worker2, "0")
 	r = probeOnce(t, util.ExitFindings, "--all-workers")
 	assert.Equal(t, r.Result, inspect.ProbePassed)
@@ -190,7 +192,7 @@ func awaitConnected(t *testing.T) {
 	assert.NilError(t, multiKueue.Await(t.Context(), management, "clusterqueues.kueue.x-k8s.io", probed, "--for=condition=Active"))
 }
 
-// probeInterrupted: a signal in the middle, with a Workload on the workers, leaves nothing.
+// probeInterrupted: a signal while a Workload is on the workers leaves nothing.
 func probeInterrupted(t *testing.T) {
 	t.Helper()
 	for _, worker := range []string{worker1, worker2} {
@@ -206,7 +208,7 @@ func probeInterrupted(t *testing.T) {
 		awaitWorkload(t, worker1)
 		thaw := func() {}
 		if tt.isLost {
-			// The manager does not answer, and comes back while the Job is to be removed.
+			// The manager does not answer, and is back when the Job must be removed.
 			var err error
 			thaw, err = set.Freeze(management)
 			assert.NilError(t, err)
@@ -215,7 +217,7 @@ func probeInterrupted(t *testing.T) {
 		assert.NilError(t, p.cmd.Process.Signal(sig))
 		p.await(t, `removing Job probe/`)
 		thaw()
-		assert.Equal(t, p.end(t), util.ExitSignal+int(sig), "%s", &p.told)
+		assert.Equal(t, p.end(t), util.ExitSignal+int(sig), "%s", &p.log)
 		assert.Assert(t, strings.Contains(p.out.String(), "interrupted"), p.out.String())
 		nothingLeft(t)
 	}
@@ -234,7 +236,7 @@ func awaitWorkload(t *testing.T, cluster string) {
 	assert.NilError(t, err)
 }
 
-// probeKilled: what a killed probe leaves, the next one removes once the time of the first is up.
+// probeKilled: the next probe removes the leftovers of a killed one once its time is up.
 func probeKilled(t *testing.T) {
 	t.Helper()
 	quota(t, management, "0")
@@ -246,22 +248,22 @@ func probeKilled(t *testing.T) {
 	quota(t, management, "40")
 	kubectlOn(t, management, "-n", probed, "get", "job", name)
 
-	// Within its time it is left alone: its probe might run.
+	// Within its time the Job is left alone: its probe might still run.
 	next := startProbe(t)
 	next.await(t, name+` belongs to another probe`)
-	assert.Equal(t, next.end(t), 0, "%s", &next.told)
-	// Its time passes; other Jobs are not touched.
+	assert.Equal(t, next.end(t), 0, "%s", &next.log)
+	// Its time passes. Other Jobs are left alone.
 	submit(t, probed, "1", "1h", "jobs-managedby-probe-of-somebody")
 	kubectlOn(t, management, "-n", probed, "annotate", "--overwrite", "job", name, "jobmanagedby.github.io/probe-seconds=1")
 	last := startProbe(t)
 	last.await(t, `removed Job probe/`+name)
-	assert.Equal(t, last.end(t), 0, "%s", &last.told)
+	assert.Equal(t, last.end(t), 0, "%s", &last.log)
 	kubectlOn(t, management, "-n", probed, "get", "job", "jobs-managedby-probe-of-somebody")
 	remove(t, probed)
 	awaitNothing(t)
 }
 
-// awaitNothing waits until Kueue has removed what it made.
+// awaitNothing waits until Kueue has removed its objects.
 func awaitNothing(t *testing.T) {
 	t.Helper()
 	err := poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {
@@ -278,7 +280,8 @@ func awaitNothing(t *testing.T) {
 	assert.NilError(t, err)
 }
 
-// probeFewRights: without the right to create Jobs nothing is begun; the roles of rbac are enough.
+// probeFewRights: without the right to create Jobs, nothing is created. The roles of rbac are
+// enough.
 func probeFewRights(t *testing.T) {
 	t.Helper()
 	kubectlOn(t, management, "apply", "--validate=false", "-f", "../../rbac/look-secrets.yaml")
@@ -295,12 +298,12 @@ func probeFewRights(t *testing.T) {
 	kubectlOn(t, management, "-n", probed, "create", "rolebinding", "prober", "--clusterrole=jobs-managedby-probe", "--user=prober")
 	kubectlOn(t, management, "-n", "kueue-system", "create", "rolebinding", "prober", "--role=jobs-managedby-look-secrets", "--user=prober")
 	p := startProbe(t, "-o", "json", "--as", "prober")
-	assert.Equal(t, p.end(t), 0, "%s\n%s", &p.told, &p.out)
+	assert.Equal(t, p.end(t), 0, "%s\n%s", &p.log, &p.out)
 	nothingLeft(t)
 }
 
-// probeFrozen: no worker answers, neither the manager nor us. What may be left there is named, and
-// there is nothing once the workers are back.
+// probeFrozen: no worker answers the manager or us. The report names possible leftovers, and there
+// are none once the workers are back.
 func probeFrozen(t *testing.T) {
 	t.Helper()
 	var thaws []func()

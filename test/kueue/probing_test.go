@@ -18,13 +18,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// probing is a doctor --probe that runs.
+// probing is a running doctor --probe.
 type probing struct {
 	cmd *exec.Cmd
 	out bytes.Buffer
-	// notes are the lines of stderr.
+	// notes receives the lines of stderr, and log has those that were received.
 	notes chan string
-	told  strings.Builder
+	log   strings.Builder
 }
 
 // startProbe starts doctor --probe in the namespace of these tests.
@@ -46,16 +46,16 @@ func startProbe(t *testing.T, args ...string) *probing {
 	return p
 }
 
-// await waits until a note has been printed that matches, and returns what the first group is.
+// await waits for a note that matches, and returns its first group.
 func (p *probing) await(t *testing.T, pattern string) string {
 	t.Helper()
 	for note := range p.notes {
-		fmt.Fprintln(&p.told, note)
+		fmt.Fprintln(&p.log, note)
 		if found := regexp.MustCompile(pattern).FindStringSubmatch(note); found != nil {
 			return found[len(found)-1]
 		}
 	}
-	t.Fatalf("no note matches %q:\n%s\n%s", pattern, &p.told, &p.out)
+	t.Fatalf("no note matches %q:\n%s\n%s", pattern, &p.log, &p.out)
 	return ""
 }
 
@@ -63,7 +63,7 @@ func (p *probing) await(t *testing.T, pattern string) string {
 func (p *probing) end(t *testing.T) int {
 	t.Helper()
 	for note := range p.notes {
-		fmt.Fprintln(&p.told, note)
+		fmt.Fprintln(&p.log, note)
 	}
 	err := p.cmd.Wait()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
@@ -72,19 +72,20 @@ func (p *probing) end(t *testing.T) int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// probeOnce runs doctor --probe -o json, which has to end with a code.
+// probeOnce runs doctor --probe -o json and expects an exit code.
 func probeOnce(t *testing.T, code int, args ...string) *inspect.ProbeReport {
 	t.Helper()
 	p := startProbe(t, append([]string{"-o", "json"}, args...)...)
 	got := p.end(t)
-	assert.Equal(t, got, code, "%s\n%s", &p.told, &p.out)
+	assert.Equal(t, got, code, "%s\n%s", &p.log, &p.out)
 	r := &inspect.ProbeReport{}
 	assert.NilError(t, json.Unmarshal(p.out.Bytes(), r), p.out.String())
-	t.Logf("%s %s; %s", r.Result, r.Message, &p.told)
+	t.Logf("%s %s; %s", r.Result, r.Message, &p.log)
 	return r
 }
 
-// stoppedAt has a probe fail at a step for a reason, leave nothing, and the steps before it be done.
+// stoppedAt checks that a probe failed at a step for a reason, that the steps before it are done,
+// and that nothing is left.
 func stoppedAt(t *testing.T, r *inspect.ProbeReport, step inspect.ProbeStepName, reason string) {
 	t.Helper()
 	assert.Equal(t, r.Result, inspect.ProbeFailed)

@@ -10,12 +10,12 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// result is a verdict, and what became of it.
+// result is a verdict, and what happened.
 type result struct {
 	Seed      uint64
 	Job       string
 	Placement *inspect.Placement
-	// Became is what happened on the cluster. Seen is false if that shows nothing, as another
+	// Became is what happened on the cluster. Seen is false if that proves nothing, because another
 	// cluster was faster.
 	Became     string
 	Seen, True bool
@@ -39,7 +39,7 @@ func (s *score) add(r result) {
 	}
 }
 
-// isWrong returns whether the verdict was seen not to come true.
+// isWrong reports whether the verdict was refuted.
 func (r *result) isWrong() bool {
 	return r.Seen && !r.True && r.Placement.Verdict != inspect.Unknown
 }
@@ -48,7 +48,7 @@ func (r *result) text() string {
 	return fmt.Sprintf("SEED=%d %s on %s: %s (%s: %s), became %s", r.Seed, r.Job, r.Placement.Context, r.Placement.Verdict, r.Placement.Reason, r.Placement.Message, r.Became)
 }
 
-// wrong returns how many verdicts of a sort did not come true.
+// wrong returns how many verdicts of a type were refuted.
 func (s *score) wrong(v inspect.Verdict) int {
 	n := 0
 	for i := range s.results {
@@ -59,7 +59,7 @@ func (s *score) wrong(v inspect.Verdict) int {
 	return n
 }
 
-// table returns how accurate the verdicts were, and then a line for each wrong one.
+// table returns the accuracy of the verdicts, and one line for each wrong one.
 func (s *score) table() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,27 +15,29 @@ import (
 // object is a Kubernetes object, or a part of one.
 type object = map[string]any
 
-// pool is the label of nodes that flavors choose by.
+// pool is the node label that flavors select.
 const pool = "test/pool"
 
-// rack is the label of nodes that topologies are made of.
+// rack is the node label of topologies.
 const rack = "test/rack"
 
-// setup is a random set-up of queues: what a seed makes of both workers, and the workers that
-// MultiKueue may give its Jobs to. Everything in it has its name, so that set-ups share nothing.
+// setup is a random set-up of queues: the configuration of both workers from a seed, and the
+// workers that MultiKueue may give its Jobs to. The names of all objects contain its name, so
+// set-ups share nothing.
 type setup struct {
 	seed    uint64
 	name    string
 	rng     *rand.Rand
 	workers []string
-	// queues are LocalQueues, each with a ClusterQueue of its own on each cluster.
+	// queues are LocalQueues, each with its own ClusterQueue on each cluster.
 	queues []string
 	// hasLimits is whether the namespace has a LimitRange on the workers.
 	hasLimits bool
-	// hasTopology is whether flavors have a topology, and Jobs ask for it.
+	// hasTopology is whether flavors have a topology, and Jobs request it.
 	hasTopology bool
-	// hasPriorities is whether Jobs have priorities, and hasOverhead whether Pods have a RuntimeClass
-	// with overhead. classes decides about both, so that the rest of a seed stays as it was before.
+	// hasPriorities is whether Jobs have priorities, and hasOverhead whether Pods have a
+	// RuntimeClass with overhead. classes decides about both, so that the other choices of a seed
+	// stay the same.
 	hasPriorities, hasOverhead bool
 	classes                    *rand.Rand
 }
@@ -164,7 +166,7 @@ func (s *setup) cohorts(flavors []string) (names []string, all []object) {
 	return append(names, s.name+"-root"), all
 }
 
-// quotas are those of a ClusterQueue or a cohort, with limits if it may borrow.
+// quotas returns the quotas of a ClusterQueue or a cohort, with limits if it may borrow.
 func (s *setup) quotas(flavors []string, borrows bool) []object {
 	var of []object
 	for _, name := range flavors {
@@ -207,7 +209,7 @@ func (s *setup) queue(flavors []string, cohort string) object {
 	return spec
 }
 
-// job makes a random Job for one of the queues.
+// job returns a random Job for one of the queues.
 func (s *setup) job(name string) object {
 	requests := object{}
 	if !s.hasLimits || s.chance(0.7) {

@@ -34,12 +34,13 @@ func TestStarts(t *testing.T) {
 		t.Parallel()
 		const ns = "starts-early"
 		bound, began, isShown := startsWithin(t, ns, "900", true)
-		assert.Assert(t, bound != nil, "the Job began at %s, and trace never showed a bound", began)
+		assert.Assert(t, bound != nil, "the Job began at %s, but trace showed no bound", began)
 		assert.Assert(t, isShown && !began.After(bound.By.Time), "the bound was %s, and the Job began at %s", bound.By, began)
 	})
 	t.Run("limit", func(t *testing.T) {
 		t.Parallel()
-		// On a busy machine, the limit ends a Job before the test has seen both running or asked trace.
+		// On a loaded machine, the limit ends a Job before the test has seen both running or run
+		// trace.
 		for _, limit := range []string{"60", "240", "960"} {
 			bound, began, _ := startsWithin(t, "starts-limit-"+limit, limit, false)
 			if bound == nil {
@@ -50,7 +51,7 @@ func TestStarts(t *testing.T) {
 			assert.Assert(t, !began.Before(bound.By.Add(-time.Second)), "the bound was %s, and the Job began at %s", bound.By, began)
 			return
 		}
-		t.Error("trace never showed a bound")
+		t.Error("trace showed no bound")
 	})
 }
 
@@ -102,16 +103,16 @@ func hasTimedOut(t *testing.T, ns, name string) bool {
 	return strings.Contains(read[inspect.Trace](t, "trace", name, "-n", ns).Message, "maximum execution time")
 }
 
-// startOf is when a Job began on a worker, or else what trace says of when that will be.
+// startOf returns when a Job began on a worker, or what trace says about when it will.
 func startOf(t *testing.T, ns, name string) (said *inspect.Starts, began time.Time) {
 	t.Helper()
-	way := read[inspect.Trace](t, "trace", name, "-n", ns)
-	for i := range way.Mirrors {
-		if at := way.Mirrors[i].StartTime; at != nil {
+	traced := read[inspect.Trace](t, "trace", name, "-n", ns)
+	for i := range traced.Mirrors {
+		if at := traced.Mirrors[i].StartTime; at != nil {
 			return nil, at.Time
 		}
 	}
-	return way.Starts, time.Time{}
+	return traced.Starts, time.Time{}
 }
 
 // showsBound is whether the queues of the workers show a Job as the first one, with the bound that

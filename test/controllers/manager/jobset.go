@@ -11,7 +11,7 @@ import (
 	jobsetwebhooks "sigs.k8s.io/jobset/pkg/webhooks"
 )
 
-// jobSet is what the main package of sigs.k8s.io/jobset sets up.
+// jobSet returns what the main package of sigs.k8s.io/jobset sets up.
 func jobSet() controllers {
 	return controllers{
 		schemes: []func(*runtime.Scheme) error{scheme.AddToScheme, jobsetapi.AddToScheme},

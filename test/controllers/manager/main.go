@@ -1,6 +1,6 @@
-// Command manager is the controllers of JobSet and of Kubeflow Trainer, each with its
-// webhooks: what their own main packages set up, without what has a meaning only inside
-// of a cluster (Leases, metrics, certificates that are kept in Secrets).
+// Command manager runs the controllers of JobSet or Kubeflow Trainer, with their webhooks: what
+// their own main packages set up, except what makes sense only inside a cluster (Leases, metrics,
+// certificates in Secrets).
 package main
 
 import (
@@ -21,15 +21,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
-// controllers are those of one project.
+// controllers are the controllers of one project.
 type controllers struct {
-	// schemes add the types that they work with.
+	// schemes add the types that they use.
 	schemes []func(*runtime.Scheme) error
 	// setUp adds them and their webhooks to a manager.
 	setUp func(context.Context, ctrl.Manager) error
 }
 
-// projects are what there is to run, by name.
+// projects returns the projects that can be run, by name.
 func projects() map[string]controllers {
 	return map[string]controllers{"jobset": jobSet(), "trainer": trainer()}
 }
@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// run runs the controllers of one project until it is told to stop.
+// run runs the controllers of one project until ctx ends.
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("manager", flag.ContinueOnError)
 	kubeconfig := flags.String("kubeconfig", "", "file that says where the API server is")

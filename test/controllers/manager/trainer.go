@@ -18,7 +18,7 @@ import (
 	volcanoapi "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 )
 
-// trainer is what cmd/trainer-controller-manager of github.com/kubeflow/trainer sets up.
+// trainer returns what cmd/trainer-controller-manager of github.com/kubeflow/trainer sets up.
 func trainer() controllers {
 	return controllers{
 		schemes: []func(*runtime.Scheme) error{

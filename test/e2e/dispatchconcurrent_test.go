@@ -13,8 +13,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/dispatching"
 )
 
-// TestMirrorsInOneNamespace: origins of several namespaces have mirrors in one. Those of one
-// name do not: the second is refused, and the first goes on.
+// TestMirrorsInOneNamespace: origins of several namespaces have mirrors in one namespace. Of two
+// origins with the same name, the second is refused, and the first continues.
 func TestMirrorsInOneNamespace(t *testing.T) {
 	t.Parallel()
 	const one, two, there = "beside-one", "beside-two", "beside-there"
@@ -26,12 +26,12 @@ func TestMirrorsInOneNamespace(t *testing.T) {
 	made := first.Expect(dispatch.MirrorCreated, "train")
 	second := dispatches(t, two, "train", "--namespace-to", there)
 	assert.Equal(t, second.End(), 1)
-	assert.Assert(t, contains(fmt.Sprint(second.Seen)+second.Told.String(), "the mirror of another Job", one+"/train"), "%v %s", second.Seen, &second.Told)
+	assert.Assert(t, contains(fmt.Sprint(second.Seen)+second.Stderr.String(), "the mirror of another Job", one+"/train"), "%v %s", second.Seen, &second.Stderr)
 	beside := dispatches(t, two, "other", "--namespace-to", there)
 	beside.Expect(dispatch.MirrorCreated, "other")
 	for name, d := range map[string]*dispatching.Process{"train": first, "other": beside} {
 		succeed(t, worker1, there, runningPods(t, worker1, there, name, 1)...)
-		assert.Equal(t, d.End(), 0, d.Told.String())
+		assert.Equal(t, d.End(), 0, d.Stderr.String())
 	}
 	assert.Equal(t, string(jobOf(t, worker1, there, "train").UID), made.Mirror.UID)
 	for ns, want := range map[string]int32{one: 1, two: 0} {
@@ -40,11 +40,11 @@ func TestMirrorsInOneNamespace(t *testing.T) {
 	noLeaseIsLeft(t, one)
 }
 
-// TestOthersWriteBeside: somebody edits an origin and its mirror again and again while the loop
-// writes to both, and MultiKueue's marker is put beside ours on the mirror. What is asked for
-// on the origin arrives, what was put on the mirror stays there, the marker comes nowhere else,
-// and no status is lost.
-func TestOthersWriteBeside(t *testing.T) {
+// TestConcurrentWriters: another client edits an origin and its mirror repeatedly while the loop
+// writes to both, and MultiKueue's label is added to the mirror next to ours. Changes of the origin
+// are copied to the mirror, additions to the mirror stay there, the label is not copied, and no
+// status is lost.
+func TestConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	const ns, edits = "beside-edits", 25
 	origin(t, ns, "train", fixture.Pods(20), fixture.RunsFor("1h"))
@@ -63,7 +63,7 @@ func TestOthersWriteBeside(t *testing.T) {
 		return j.Labels["edit"] == fmt.Sprint(edits-1) && *j.Spec.ActiveDeadlineSeconds == 10000+edits-1
 	})
 	succeed(t, worker1, ns, pods[len(pods)-1])
-	assert.Equal(t, d.End(), 0, d.Told.String())
+	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	sameEnd(t, ns, "train")
 	o, m := jobOf(t, management, ns, "train"), jobOf(t, worker1, ns, "train")
 	assert.Equal(t, string(m.UID), made.Mirror.UID)
