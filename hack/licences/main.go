@@ -1,5 +1,5 @@
 // Command licences finds the licences of all modules that are linked into the plugin, on any
-// platform of a release. A licence that nobody has checked is an error.
+// platform of a release. A licence that was not reviewed is an error.
 //
 // It writes docs/dependencies.md; with -check it checks whether that is up to date. For a release
 // it writes, with -texts, a file with all texts, as many licences require it for a program; and,

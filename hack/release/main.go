@@ -19,8 +19,8 @@ type options struct {
 	dist, programs, tools, template, bundle, man string
 	// onlyHere is set if dist has only this machine's platform.
 	onlyHere bool
-	// anew is set if the second build shares no cache with the released one.
-	anew bool
+	// isFresh is set if the second build shares no cache with the released one.
+	isFresh bool
 }
 
 func main() {
@@ -32,7 +32,7 @@ func main() {
 	flag.StringVar(&o.bundle, "bundle", "examples/fleet", "bundle to list with the installed plugin")
 	flag.StringVar(&o.man, "man", "docs/man", "folder with the man pages that a release has")
 	flag.BoolVar(&o.onlyHere, "here", false, "dist was filled for this machine's platform alone")
-	flag.BoolVar(&o.anew, "anew", false, "build the program once more without anything that was compiled before; takes minutes")
+	flag.BoolVar(&o.isFresh, "anew", false, "build the program once more without anything that was compiled before; takes minutes")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, o)
@@ -56,7 +56,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	fmt.Println("ok  bills of materials name what was linked")
-	if err := d.reproduce(ctx, o.anew); err != nil {
+	if err := d.reproduce(ctx, o.isFresh); err != nil {
 		return err
 	}
 	fmt.Println("ok  the same commit gives the same bytes in another folder")

@@ -10,9 +10,9 @@ import (
 )
 
 // reproduce builds the program for this machine's platform again, from the same commit in another
-// directory, and compares the two byte by byte. With anew, it shares no cache with the first
+// directory, and compares the two byte by byte. If isFresh, it shares no cache with the first
 // build, and so takes minutes.
-func (d *dist) reproduce(ctx context.Context, anew bool) error {
+func (d *dist) reproduce(ctx context.Context, isFresh bool) error {
 	released, err := d.program(thisPlatform())
 	if err != nil {
 		return err
@@ -24,7 +24,7 @@ func (d *dist) reproduce(ctx context.Context, anew bool) error {
 	defer func() { _ = os.RemoveAll(directory) }()
 	source, built := filepath.Join(directory, "source"), filepath.Join(directory, "built")
 	env := append(os.Environ(), "CGO_ENABLED=0")
-	if anew {
+	if isFresh {
 		env = append(env, "GOCACHE="+filepath.Join(directory, "cache"))
 	}
 	for _, step := range []struct {

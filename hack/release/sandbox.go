@@ -84,7 +84,7 @@ func (s *sandbox) kubectl(ctx context.Context, args ...string) (string, error) {
 }
 
 // validate validates the manifest like the index's CI: all its rules, and an installation of
-// every platform from its address. A local server stands in for the release's.
+// every platform from its address. A local server replaces the release's.
 func (s *sandbox) validate(ctx context.Context, d *dist, manifest string) error {
 	server := httptest.NewServer(http.FileServer(http.Dir(d.dir)))
 	defer server.Close()
@@ -123,7 +123,7 @@ func (s *sandbox) use(ctx context.Context, bundle string) error {
 	return errors.Join(s.useVersion(ctx), s.useList(ctx, bundle), s.useCompletion(ctx))
 }
 
-// useVersion checks the version in the plugin: the tag if the commit has one, or else a version
+// useVersion checks the version in the plugin: the tag if the commit has one, otherwise a version
 // with the first twelve digits of the commit. It asks git, since goreleaser finds no commits in a
 // clone without a remote.
 func (s *sandbox) useVersion(ctx context.Context) error {

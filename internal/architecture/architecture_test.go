@@ -108,16 +108,16 @@ func TestImportsOfDispatch(t *testing.T) {
 	assert.Assert(t, len(rows) > 5)
 	all := imports(t)
 	for _, row := range rows {
-		told := strings.FieldsFunc(row[2], func(r rune) bool { return r == ',' || r == ' ' })
+		listed := strings.FieldsFunc(row[2], func(r rune) bool { return r == ',' || r == ' ' })
 		var is []string
 		for _, to := range all[row[1]] {
 			if name, isBelow := strings.CutPrefix(to, dispatch); isBelow {
 				is = append(is, name)
 			}
 		}
-		slices.Sort(told)
+		slices.Sort(listed)
 		slices.Sort(is)
-		assert.Check(t, slices.Equal(told, is), "%s imports %q, and ARCHITECTURE.md tells %q", row[1], is, told)
+		assert.Check(t, slices.Equal(listed, is), "%s imports %q, and ARCHITECTURE.md tells %q", row[1], is, listed)
 	}
 }
 

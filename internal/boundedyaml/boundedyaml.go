@@ -1,5 +1,5 @@
 // Package boundedyaml converts YAML from others to JSON, as kubectl does, with a limit on the
-// expansion: an alias takes a few bytes, and stands for its anchor's value of any size.
+// expansion: an alias takes a few bytes, and represents its anchor's value of any size.
 package boundedyaml
 
 import (

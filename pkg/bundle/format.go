@@ -15,7 +15,7 @@ const (
 	Kind = "Snapshot"
 	// contents is the name of its file.
 	contents = "snapshot.yaml"
-	// everything stands for all resources of a group.
+	// everything means all resources of a group.
 	everything = "*"
 )
 

@@ -33,7 +33,7 @@ type ServedKind struct {
 	Omitted bool `json:"omitted,omitempty"`
 }
 
-// unknownKinds stands for the list of kinds that a cluster serves.
+// unknownKinds represents the list of kinds that a cluster serves.
 func unknownKinds() schema.GroupResource {
 	return schema.GroupResource{Group: everything, Resource: everything}
 }

@@ -49,17 +49,17 @@ func unlisted() []delegation.Kind {
 // withKinds returns a snapshot of one context with objects of all kinds in all states.
 func withKinds(t *testing.T) *bundle.Bundle {
 	t.Helper()
-	var told []bundle.ServedKind
+	var served []bundle.ServedKind
 	for _, k := range append(rows(), unlisted()...) {
 		if k.IsJob() || k.Name == "pod" {
 			continue
 		}
-		told = append(told, bundle.ServedKind{
+		served = append(served, bundle.ServedKind{
 			APIVersion: k.Resource.GroupVersion().String(), Kind: k.Kind, Plural: k.Resource.Resource, ShortNames: k.ShortNames,
 			ManagedBy: strings.Join(k.ManagedBy, "."), Allowed: k.Allowed, Reserved: k.Reserved, Defaulted: k.Defaulted, Change: k.Change,
 		})
 	}
-	fields, err := yaml.Marshal(map[string]any{"kinds": told})
+	fields, err := yaml.Marshal(map[string]any{"kinds": served})
 	assert.NilError(t, err)
 	files, err := filepath.Glob("../delegation/testdata/kinds/*/*.yaml")
 	assert.NilError(t, err)

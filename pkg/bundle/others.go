@@ -19,7 +19,7 @@ func (r *Recording) addOthers(known, workers []kubecontext.Address) {
 	wanted := map[string]bool{}
 	for _, w := range workers {
 		w.Server = address(w.Server)
-		wanted[leadsTo(w, known)] = true
+		wanted[contextFor(w, known)] = true
 	}
 	for _, k := range known {
 		other := Address{Name: k.Context, Server: address(k.Server), CA: k.CA}
@@ -33,9 +33,9 @@ func (r *Recording) addOthers(known, workers []kubecontext.Address) {
 	}
 }
 
-// leadsTo returns the first context with the address, or else with the certificate authority, of
+// contextFor returns the first context with the address, otherwise with the certificate authority, of
 // a worker.
-func leadsTo(worker kubecontext.Address, known []kubecontext.Address) string {
+func contextFor(worker kubecontext.Address, known []kubecontext.Address) string {
 	byServer := func(k kubecontext.Address) bool { return kubecontext.SameServer(k.Server, worker.Server) }
 	byAuthority := func(k kubecontext.Address) bool { return k.CA == worker.CA && k.CA != "" }
 	for _, is := range []func(kubecontext.Address) bool{byServer, byAuthority} {

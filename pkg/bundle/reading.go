@@ -141,18 +141,18 @@ func (r *reading) recordGroups(facts *inspect.Facts) {
 // others are recorded as omitted.
 func (r *reading) recordKinds(facts *inspect.Facts) (wanted []resource) {
 	for _, k := range facts.Kinds {
-		told := servedKind(k)
+		kind := servedKind(k)
 		switch {
-		case k.IsJob() && told.ManagedBy != "", k.Resource == pods().GroupVersionResource:
+		case k.IsJob() && kind.ManagedBy != "", k.Resource == pods().GroupVersionResource:
 			// Every cluster serves these in the same way.
 			continue
 		case k.IsJob():
 		case r.options.isWanted(k):
 			wanted = append(wanted, resourceOf(k))
 		default:
-			told.Omitted = true
+			kind.Omitted = true
 		}
-		r.context.Kinds = append(r.context.Kinds, told)
+		r.context.Kinds = append(r.context.Kinds, kind)
 	}
 	return wanted
 }

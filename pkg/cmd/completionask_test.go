@@ -127,9 +127,9 @@ func TestCompletedFromAKubeconfig(t *testing.T) {
 	}
 }
 
-// TestCompletedFromEachPlaceOnce: contexts are told apart by everything that says where they
-// lead, and not only by a host, which may be a tunnel's; one place may be written in several
-// ways.
+// TestCompletedFromEachPlaceOnce: contexts are distinguished by everything that says which
+// server they reach, not only by a host, which may be a tunnel's. One address may be written in
+// several forms.
 func TestCompletedFromEachPlaceOnce(t *testing.T) {
 	here, asked := apiServer(t, 1)
 	asks := func() int32 {

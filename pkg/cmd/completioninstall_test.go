@@ -19,7 +19,7 @@ const (
 	writtenMark = "# jobmanagedby.github.io/completion: written by the plugin, which may replace it."
 )
 
-// pluginIn writes a program that prints its arguments in place of the plugin. Links have other
+// pluginIn writes a program that prints its arguments instead of the plugin. Links have other
 // names for it.
 func pluginIn(t *testing.T, folder string, links ...string) (program string) {
 	t.Helper()

@@ -199,7 +199,7 @@ func TestDoctorRights(t *testing.T) {
 	}
 }
 
-// secretOf returns the Secret of a MultiKueueCluster that leads to a context of a kubeconfig.
+// secretOf returns the Secret of a MultiKueueCluster that points to a context of a kubeconfig.
 func secretOf(t *testing.T, kubeconfig, context string) []byte {
 	t.Helper()
 	known, err := clientcmd.LoadFromFile(kubeconfig)

@@ -12,7 +12,7 @@ import (
 
 // TestProbeFlags: a call of doctor --probe that makes no sense is refused before any request.
 func TestProbeFlags(t *testing.T) {
-	for _, tt := range []struct{ args, told string }{
+	for _, tt := range []struct{ args, message string }{
 		{"--queue gpu", "--queue requires --probe"},
 		{"--all-workers", "--all-workers requires --probe"},
 		{"--dry-run", "--dry-run requires --probe"},
@@ -24,11 +24,11 @@ func TestProbeFlags(t *testing.T) {
 		{"--probe --requests cpu=lots", `"lots" is not a quantity`},
 	} {
 		_, want, code := run(t, append([]string{"doctor"}, strings.Fields(tt.args)...)...)
-		assert.Check(t, code == util.ExitUsage && strings.Contains(want, tt.told), "%s: exit code %d, %s", tt.args, code, want)
+		assert.Check(t, code == util.ExitUsage && strings.Contains(want, tt.message), "%s: exit code %d, %s", tt.args, code, want)
 	}
 }
 
-// TestProbeOfNothing: if no queue leads to MultiKueue, the error lists the queues that there are.
+// TestProbeOfNothing: if no queue uses MultiKueue, the error lists the existing queues.
 func TestProbeOfNothing(t *testing.T) {
 	kubeconfig := serve(t, setUp(t, nil), func(string, http.ResponseWriter, *http.Request) bool { return false })
 	_, errOut, code := run(t, "doctor", "--probe", "-n", "none", "--kubeconfig", kubeconfig)

@@ -56,7 +56,7 @@ func messages(err error, reach []string) (texts []string) {
 	case errors.As(err, &partial):
 		return []string{partial.Error()}
 	}
-	return []string{string(command.Told(err).Reached(reach))}
+	return []string{string(command.ProseOf(err).Reached(reach))}
 }
 
 // codedError is an error with its own exit code.

@@ -20,7 +20,7 @@ func TestExitCode(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
 		code int
-		told string
+		want string
 	}{
 		{nil, 0, ""},
 		{errors.New("evil\x1b[31m"), 1, "error: evil\\x1b[31m\n"},
@@ -38,9 +38,9 @@ func TestExitCode(t *testing.T) {
 		{fmt.Errorf("lost: %w, and %w; it is in FILE", errors.New("a"), errors.New("b")), 1, "error: lost: a, and b; it is in FILE\n"},
 		{fmt.Errorf("what was told before: %w", partial), 4, "error: incomplete answer: 1 of 3 contexts were not read completely\n"},
 	} {
-		var told bytes.Buffer
-		assert.Equal(t, exitCode(&told, tt.err), tt.code, "%v", tt.err)
-		assert.Equal(t, told.String(), tt.told)
+		var stderr bytes.Buffer
+		assert.Equal(t, exitCode(&stderr, tt.err), tt.code, "%v", tt.err)
+		assert.Equal(t, stderr.String(), tt.want)
 	}
 }
 

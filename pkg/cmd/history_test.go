@@ -41,7 +41,7 @@ func TestHistory(t *testing.T) {
 			}
 		})
 	}
-	for _, c := range []struct{ args, told string }{
+	for _, c := range []struct{ args, want string }{
 		{"--by queue -o svg", "-o svg draws Jobs and cannot be combined with --by"},
 		{"--by user", `unknown --by "user"; choose one of namespace, queue, owner, cluster, label=KEY`},
 		{"--since yesterday", `--since "yesterday" is no duration; write it as 7d, 36h or 90m`},
@@ -51,7 +51,7 @@ func TestHistory(t *testing.T) {
 	} {
 		_, errOut, code := run(t, append([]string{"history", "--from", dir}, strings.Fields(c.args)...)...)
 		assert.Equal(t, code, util.ExitUsage)
-		assert.Assert(t, strings.Contains(errOut, c.told), errOut)
+		assert.Assert(t, strings.Contains(errOut, c.want), errOut)
 	}
 }
 

@@ -69,7 +69,7 @@ func packed(before string, size int) func(http.ResponseWriter, *http.Request) {
 func TestHostileServers(t *testing.T) {
 	const evilJob = `{"metadata":{"name":"x\u001b[2J\u202e\n\tforged  Complete","namespace":"default\u001b[31m","uid":"\u0007","creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{"managedBy":"a/b\u001b]0;t\u0007"}}`
 	var pages atomic.Int64
-	// The others need some time, too, on a busy machine.
+	// The others need some time, too, on a loaded machine.
 	inTime := []string{"--context-timeout", "10s"}
 	for _, tt := range []struct {
 		name   string

@@ -15,7 +15,7 @@ import (
 // nowhere is a server that refuses connections.
 const nowhere = "https://127.0.0.1:1"
 
-// TestUsualContexts: the environment variable stands for --contexts, and flags that choose
+// TestUsualContexts: the environment variable replaces --contexts, and flags that choose
 // contexts replace it.
 func TestUsualContexts(t *testing.T) {
 	kubeconfig(t, "lab", map[string]string{"lab": nowhere, "prod-eu": nowhere + "/eu", "prod-us": nowhere + "/us", "prod-old": nowhere + "/old"})

@@ -57,9 +57,9 @@ func TestDispatchers(t *testing.T) {
 		name, fields, objects string
 		// cell and json are the output of ls, and findings are the findings in it.
 		cell, json, findings string
-		// code is the exit code of check, and told its messages beside the output.
-		code int
-		told string
+		// code is the exit code of check, and message is in its output or errors.
+		code    int
+		message string
 	}{
 		{
 			"held", "", leaseRenewed("11:59:58"), "alice@laptop (60m)",
@@ -107,7 +107,7 @@ func TestDispatchers(t *testing.T) {
 			assert.Assert(t, !strings.Contains(out, "DISPATCHER") && !strings.Contains(out, tt.cell), "%s", out)
 			out, errOut, code = run(t, "check", "--from", dir)
 			assert.Equal(t, code, tt.code, "%s%s", out, errOut)
-			assert.Assert(t, strings.Contains(out+errOut, tt.told), "%s%s", out, errOut)
+			assert.Assert(t, strings.Contains(out+errOut, tt.message), "%s%s", out, errOut)
 			out, _, _ = run(t, "trace", "train", "--from", dir, "-o", "json")
 			fits(t, "trace", out)
 		})

@@ -119,14 +119,14 @@ func TestListOfNoNamespace(t *testing.T) {
 }
 
 func TestReasonRefuses(t *testing.T) {
-	for _, c := range []struct{ args, told string }{
+	for _, c := range []struct{ args, want string }{
 		{"--watch-only", "--reason cannot be combined with --watch-only"},
 		{"-w --output-watch-events", "--reason cannot be combined with --watch-only or --output-watch-events"},
 		{"--field-selector metadata.name=x", "--reason cannot be combined with --field-selector"},
 	} {
 		_, errOut, code := run(t, append([]string{"ls", "--reason"}, strings.Fields(c.args)...)...)
 		assert.Equal(t, code, util.ExitUsage)
-		assert.Assert(t, strings.Contains(errOut, c.told), errOut)
+		assert.Assert(t, strings.Contains(errOut, c.want), errOut)
 	}
 }
 

@@ -39,7 +39,7 @@ func TestOrphansNeedAManager(t *testing.T) {
 	assert.Assert(t, strings.Contains(out, "train"), out)
 }
 
-// TestPartsOfMirrors: the Jobs that a mirror of another kind creates lead to that mirror, and
+// TestPartsOfMirrors: the Jobs that a mirror of another kind creates point to that mirror, and
 // Kueue's additions to their Pod templates are no difference.
 func TestPartsOfMirrors(t *testing.T) {
 	skipIfShort(t)

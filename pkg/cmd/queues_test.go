@@ -33,7 +33,7 @@ func TestQueues(t *testing.T) {
 			golden.Assert(t, out, name)
 		})
 	}
-	for _, c := range []struct{ args, told string }{
+	for _, c := range []struct{ args, want string }{
 		{"--summary -A", "error: --summary shows whole clusters, so it cannot be combined with --namespace or --all-namespaces"},
 		{"-w --from " + room, "error: --from cannot be combined with --watch"},
 		{"--summary --pending", "error: --summary shows clusters and --pending shows Workloads: choose one"},
@@ -41,7 +41,7 @@ func TestQueues(t *testing.T) {
 	} {
 		_, errOut, code := run(t, append([]string{"queues"}, strings.Fields(c.args)...)...)
 		assert.Equal(t, code, util.ExitUsage)
-		assert.Assert(t, strings.Contains(errOut, c.told), errOut)
+		assert.Assert(t, strings.Contains(errOut, c.want), errOut)
 	}
 	out, errOut, code := run(t, "queues", "--from", room, "main", "nobody", "-o", "json")
 	assert.Equal(t, code, util.ExitError)

@@ -12,7 +12,7 @@ import (
 )
 
 // TestCommandsReach: if the user gives a kubeconfig by a flag, or uses another user's rights, no
-// printed command leads to another cluster of the same name, or acts as another user.
+// printed command reaches another cluster of the same name, or acts as another user.
 func TestCommandsReach(t *testing.T) {
 	anything := func(rbactest.Request) bool { return true }
 	for name, tt := range map[string]struct {

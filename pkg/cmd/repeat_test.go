@@ -96,8 +96,8 @@ func TestGoOnWithAllFlags(t *testing.T) {
 	}
 }
 
-// TestGoOn: flags that were not given are not repeated.
-func TestGoOn(t *testing.T) {
+// TestResumeCommand: flags that were not given are not repeated.
+func TestResumeCommand(t *testing.T) {
 	was := parsedCommand(t, "dispatch", "-f", "train.yaml", "--to", "worker-1", "--mirror-ttl", "1h", "--strip-labels", "a,b", "--set-labels", "q=x,p=y",
 		"--namespace-to", "batch", "--with-secret=s", "--with-secret=t", "--as-multikueue", "--as", "jo", "--detach-after-start=false", "--with-dependencies")
 	commands := dispatch.NewAgain(util.Environment{}, was, "management", []string{"worker-1"})

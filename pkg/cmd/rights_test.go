@@ -83,7 +83,7 @@ func TestRightsToLook(t *testing.T) {
 	}
 	slices.Sort(tooMuch)
 	assert.DeepEqual(t, slices.Compact(tooMuch), []string(nil))
-	// Nothing is watched in a bundle, nobody dispatches there, and it does not have the order of
+	// Nothing is watched in a bundle, no dispatcher runs there, and it does not have the order of
 	// queues, which test/e2e reads. No recorded worker has a ClusterProfile; TestClusterProfile
 	// of pkg/inspect/read reads one.
 	unseen := []string{"list leases", "get localqueues/pendingworkloads", "get clusterqueues/pendingworkloads", "get clusterprofiles"}
@@ -95,7 +95,7 @@ func TestRightsToLook(t *testing.T) {
 	}
 }
 
-// TestEachRightTakenAway: a user without one of the rights sees less, is told so, and sees
+// TestEachRightTakenAway: a user without one of the rights sees less and a message about it, and
 // nothing different from a user with all rights.
 func TestEachRightTakenAway(t *testing.T) {
 	skipIfShort(t)
@@ -114,25 +114,25 @@ func TestEachRightTakenAway(t *testing.T) {
 					refused = refused || !is
 					return is
 				})
-				out, listTold, code := run(t, "ls", "-A", "--all-contexts", "-o", "json", "--kubeconfig", kubeconfig)
-				assert.Assert(t, code == util.ExitOK || code == util.ExitPartial, listTold)
+				out, listErrs, code := run(t, "ls", "-A", "--all-contexts", "-o", "json", "--kubeconfig", kubeconfig)
+				assert.Assert(t, code == util.ExitOK || code == util.ExitPartial, listErrs)
 				var list inspect.OwnerList
 				assert.NilError(t, json.Unmarshal([]byte(out), &list))
 				jobs = map[string]*inspect.Job{}
 				for _, j := range list.All() {
 					jobs[j.Context+" "+j.UID] = j
 				}
-				out, checkTold, code := run(t, "check", "-A", "--all-contexts", "-o", "json", "--fail-on", "none", "--kubeconfig", kubeconfig)
-				assert.Assert(t, code == util.ExitOK || code == util.ExitPartial, checkTold)
+				out, checkErrs, code := run(t, "check", "-A", "--all-contexts", "-o", "json", "--fail-on", "none", "--kubeconfig", kubeconfig)
+				assert.Assert(t, code == util.ExitOK || code == util.ExitPartial, checkErrs)
 				var findings inspect.FindingList
 				assert.NilError(t, json.Unmarshal([]byte(out), &findings))
 				for _, f := range findings.Items {
 					found = append(found, strings.Join([]string{f.Code, f.Context, f.Namespace, f.Kind, f.Name}, " "))
 				}
 				for _, e := range findings.Errors {
-					checkTold += e.Message
+					checkErrs += e.Message
 				}
-				return jobs, found, checkTold, refused
+				return jobs, found, checkErrs, refused
 			}
 			jobs, found, _, _ := readAs(rights.Right{}, "")
 			for _, r := range all {

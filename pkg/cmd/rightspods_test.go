@@ -27,8 +27,8 @@ func lacking(t *testing.T, all []rights.Right, lacks rights.Right, verb string, 
 }
 
 // TestPodsWithEachRightTakenAway: a user without one of the rights reads the logs of the same
-// pods or of none, and reaches the same pod with exec and port-forward or none; if none, the user
-// is told what is missing.
+// pods or of none, and reaches the same pod with exec and port-forward or none; if none, an error
+// says which right is missing.
 func TestPodsWithEachRightTakenAway(t *testing.T) {
 	skipIfShort(t)
 	const job = "train"
@@ -73,8 +73,8 @@ func TestPodsWithEachRightTakenAway(t *testing.T) {
 						continue
 					}
 					assert.Check(t, len(reached) == 0, "%s it comes to %s, not %s", what, reached, full)
-					isTold := strings.Contains(errOut, "may not") || strings.Contains(errOut, "forbidden") || strings.Contains(errOut, "cannot "+verb)
-					assert.Check(t, isTold && code != util.ExitOK, "%s, exit code %d, it is told: %s", what, code, errOut)
+					isReported := strings.Contains(errOut, "may not") || strings.Contains(errOut, "forbidden") || strings.Contains(errOut, "cannot "+verb)
+					assert.Check(t, isReported && code != util.ExitOK, "%s, exit code %d, it is told: %s", what, code, errOut)
 				}
 			}
 		})

@@ -18,8 +18,8 @@ import (
 )
 
 // TestChainWithEachRightTakenAway: a user without one of the reading rights sees the same chain
-// of a Job, the same clusters for it and the same quota as a user with all rights, or less, and
-// is told so.
+// of a Job, the same clusters for it and the same quota as a user with all rights, or less
+// and a message about it.
 func TestChainWithEachRightTakenAway(t *testing.T) {
 	skipIfShort(t)
 	all := rights.Of(rights.LookSecrets)

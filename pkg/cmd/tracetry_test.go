@@ -28,13 +28,13 @@ func TestTraceOfFilesAsServersHaveThem(t *testing.T) {
 		answer string
 		// verdict is the manager's.
 		verdict inspect.Verdict
-		told    string
+		want    string
 	}{
 		"defaults":          {code: 201, verdict: inspect.Never},
-		"without the right": {code: 403, answer: fmt.Sprintf(status, "Forbidden", 403, `jobs.batch is forbidden: User "x" cannot create resource "jobs"`, ""), verdict: inspect.Fits, told: "is judged without the defaults and webhooks of hub: you may not create jobs there"},
-		"a quota":           {code: 403, answer: fmt.Sprintf(status, "Forbidden", 403, `jobs.batch "small" is forbidden: exceeded quota: q`, "small"), verdict: inspect.Fits, told: "exceeded quota: q"},
+		"without the right": {code: 403, answer: fmt.Sprintf(status, "Forbidden", 403, `jobs.batch is forbidden: User "x" cannot create resource "jobs"`, ""), verdict: inspect.Fits, want: "is judged without the defaults and webhooks of hub: you may not create jobs there"},
+		"a quota":           {code: 403, answer: fmt.Sprintf(status, "Forbidden", 403, `jobs.batch "small" is forbidden: exceeded quota: q`, "small"), verdict: inspect.Fits, want: "exceeded quota: q"},
 		"invalid":           {code: 422, answer: fmt.Sprintf(status, "Invalid", 422, `Job.batch "small" is invalid: spec: no`, "small"), verdict: inspect.Never},
-		"a broken webhook":  {code: 500, answer: fmt.Sprintf(status, "InternalError", 500, `failed calling webhook`, ""), verdict: inspect.Fits, told: "failed calling webhook"},
+		"a broken webhook":  {code: 500, answer: fmt.Sprintf(status, "InternalError", 500, `failed calling webhook`, ""), verdict: inspect.Fits, want: "failed calling webhook"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -68,8 +68,8 @@ func TestTraceOfFilesAsServersHaveThem(t *testing.T) {
 			assert.NilError(t, json.Unmarshal([]byte(out), &trace), errOut)
 			assert.Assert(t, trace.Placements[0].Manager)
 			assert.Equal(t, trace.Placements[0].Verdict, tt.verdict, "%+v", trace.Placements[0])
-			assert.Assert(t, strings.Contains(errOut, tt.told), errOut)
-			assert.Equal(t, strings.Contains(errOut, "note:"), tt.told != "", errOut)
+			assert.Assert(t, strings.Contains(errOut, tt.want), errOut)
+			assert.Equal(t, strings.Contains(errOut, "note:"), tt.want != "", errOut)
 			assert.Equal(t, code == util.ExitFindings, tt.verdict == inspect.Never, errOut)
 		})
 	}

@@ -15,10 +15,10 @@ import (
 func TestWait(t *testing.T) {
 	running := newWatchedFleet(t, filepath.Join(recordings, "running"))
 	for _, c := range []struct {
-		args string
-		code int
-		out  string
-		told []string
+		args     string
+		code     int
+		out      string
+		messages []string
 	}{
 		{"train --for=running", util.ExitOK, "job default/train is running\n", []string{"job default/train: running on kwok-w1"}},
 		{"job/train --for=admitted", util.ExitOK, "job default/train is admitted\n", nil},
@@ -34,7 +34,7 @@ func TestWait(t *testing.T) {
 			out, errOut, code := run(t, append([]string{"wait", "--kubeconfig", running.kubeconfig}, strings.Fields(c.args)...)...)
 			assert.Equal(t, code, c.code, errOut)
 			assert.Equal(t, out, c.out, errOut)
-			for _, text := range c.told {
+			for _, text := range c.messages {
 				assert.Assert(t, strings.Contains(errOut, text), errOut)
 			}
 		})

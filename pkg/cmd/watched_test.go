@@ -141,14 +141,14 @@ func (f *watchedFleet) happen(name, path, event string) {
 	assert.NilError(f.t, err)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	told := 0
+	count := 0
 	for s := range f.watches {
 		if s.context == name && s.path == path {
 			s.events <- string(text)
-			told++
+			count++
 		}
 	}
-	assert.Assert(f.t, told > 0, "nobody watches %s of %s", path, name)
+	assert.Assert(f.t, count > 0, "nobody watches %s of %s", path, name)
 }
 
 // count returns the requests so far by verb, and the number of open watches.

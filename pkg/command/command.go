@@ -76,7 +76,7 @@ func (c Command) Shell() string {
 	return text
 }
 
-// String returns the command as it stands in Prose.
+// String returns the command as it appears in Prose.
 func (c Command) String() string {
 	if c.IsZero() {
 		return ""

@@ -93,7 +93,7 @@ func TestErrorf(t *testing.T) {
 		{errors.Join(other, inner), command.Prose("'x'\n" + inner.Error())},
 		{command.Errorf("%s: %v", "`d`", fmt.Errorf("`e` %w", inner)), command.Prose("'d': 'e' " + inner.Error())},
 	} {
-		assert.Equal(t, command.Told(tt.err), tt.want)
+		assert.Equal(t, command.ProseOf(tt.err), tt.want)
 	}
 	assert.Equal(t, command.Say("%v", inner), command.Prose(inner.Error()))
 }

@@ -27,9 +27,9 @@ func (e *proseError) Prose() Prose { return Prose(e.Error()) }
 
 func (e *proseError) Unwrap() error { return e.error }
 
-// Told returns an error as Prose. Commands in a wrapped Error remain commands. All other text,
+// ProseOf returns an error as Prose. Commands in a wrapped Error remain commands. All other text,
 // which may come from a server, loses its backquotes.
-func Told(err error) Prose {
+func ProseOf(err error) Prose {
 	if own, ok := err.(Error); ok { //nolint:errorlint // What is wrapped is looked for below, with the text around it.
 		return own.Prose()
 	}
@@ -41,7 +41,7 @@ func Told(err error) Prose {
 			continue
 		}
 		b.WriteString(unmarked(before))
-		b.WriteString(string(Told(cause)))
+		b.WriteString(string(ProseOf(cause)))
 		text = after
 	}
 	b.WriteString(unmarked(text))
@@ -59,9 +59,9 @@ func causesOf(err error) []error {
 	return nil
 }
 
-// plainError is an error argument of Errorf. Its text is that of Told.
+// plainError is an error argument of Errorf. Its text is that of ProseOf.
 type plainError struct{ error }
 
-func (e plainError) Error() string { return string(Told(e.error)) }
+func (e plainError) Error() string { return string(ProseOf(e.error)) }
 
 func (e plainError) Unwrap() error { return e.error }

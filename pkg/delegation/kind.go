@@ -62,7 +62,7 @@ type Kind struct {
 	// HeldAtOnce is whether its controller accepts an object that is suspended from its creation
 	// on, whatever else is in its spec. Kueue creates and queues such objects in this way.
 	HeldAtOnce bool
-	// PodCounts are the paths of the spec fields with numbers of Pods. "*" stands for every key.
+	// PodCounts are the paths of the spec fields with numbers of Pods. "*" matches every key.
 	// Kueue admits an object for the numbers at that time.
 	PodCounts [][]string
 	// Selector is the label selector of the objects that can be delegated at all; "" means all.
@@ -126,7 +126,7 @@ func (k Kind) IsNamed(name string) bool {
 	return short == k.Name || short == k.Resource.Resource || slices.Contains(k.ShortNames, short)
 }
 
-// KindOf returns the known kind of objects: the row of their version, or else of any other
+// KindOf returns the known kind of objects: the row of their version, otherwise of any other
 // version.
 func KindOf(gvk schema.GroupVersionKind) (Kind, bool) {
 	var found Kind

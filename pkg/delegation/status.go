@@ -79,7 +79,7 @@ func (s State) condition(conditionType, status string) (Condition, bool) {
 }
 
 // Finished returns when an object became complete or failed: the time of the condition that shows
-// it, or else the time in its status. ok is false while it is unfinished. The time is zero if it
+// it, otherwise the time in its status. ok is false while it is unfinished. The time is zero if it
 // is not recorded.
 func (k Kind) Finished(s State) (since time.Time, ok bool) {
 	for _, signs := range [][]Sign{k.Reading.Complete, k.Reading.Failed} {

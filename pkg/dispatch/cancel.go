@@ -31,7 +31,7 @@ type Canceller struct {
 	// not answer.
 	Workers   []*fleet.Cluster
 	Unreached []string
-	// Others are further contexts of the same worker, by the context that stands for it. They are
+	// Others are further contexts of the same worker, by the context that represents it. They are
 	// tried if that context has no right to delete a mirror.
 	Others map[string][]*fleet.Cluster
 	// Only is the only context to search; "" searches all.

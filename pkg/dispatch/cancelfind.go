@@ -61,8 +61,8 @@ func (x *cancellation) search(ctx context.Context, record Record) []*SearchResul
 	group.SetLimit(workers)
 	for i, w := range x.Workers {
 		group.Go(func() error {
-			ways := append([]*fleet.Cluster{w}, x.Others[w.Context]...)
-			searches[i] = SearchContexts(ctx, ways, x.kind, []string{x.ref.UID}, record.Namespaces(x.ref.Namespace))
+			routes := append([]*fleet.Cluster{w}, x.Others[w.Context]...)
+			searches[i] = SearchContexts(ctx, routes, x.kind, []string{x.ref.UID}, record.Namespaces(x.ref.Namespace))
 			return nil
 		})
 	}

@@ -30,12 +30,12 @@ func TestRetireWritesNoTTLOfSomethingElse(t *testing.T) {
 		t.Errorf("%s %s", r.Method, r.URL)
 		return nil
 	}
-	var told []string
-	events := NewRecorder(testclock.NewFakePassiveClock(time.Unix(0, 0)), func(e *Event) { told = append(told, e.Message) })
+	var messages []string
+	events := NewRecorder(testclock.NewFakePassiveClock(time.Unix(0, 0)), func(e *Event) { messages = append(messages, e.Message) })
 	at := &task{
 		Loop: &Loop{options: LoopOptions{MirrorTTL: time.Hour}, events: events},
 		Task: Task{Kind: ray}, worker: &side{Cluster: worker},
 	}
 	assert.NilError(t, at.retire(t.Context(), mirror))
-	assert.Assert(t, len(told) == 1 && strings.Contains(told[0], "its mirror on worker-1 stays until it is deleted, because nothing deletes a finished RayJob there by itself"), "%v", told)
+	assert.Assert(t, len(messages) == 1 && strings.Contains(messages[0], "its mirror on worker-1 stays until it is deleted, because nothing deletes a finished RayJob there by itself"), "%v", messages)
 }

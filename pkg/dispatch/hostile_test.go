@@ -79,14 +79,14 @@ func TestHostileEvents(t *testing.T) {
 					}
 					return nil
 				}
-				told := make(chan Event, 1000)
+				events := make(chan Event, 1000)
 				here, there := clusterOf(t, s.here, oddContext), clusterOf(t, s.there, oddContext+" there")
-				loop := NewLoop(here, there, LoopOptions{Identity: "me"}, clock.RealClock{}, NewRecorder(clock.RealClock{}, func(e *Event) { told <- *e }))
+				loop := NewLoop(here, there, LoopOptions{Identity: "me"}, clock.RealClock{}, NewRecorder(clock.RealClock{}, func(e *Event) { events <- *e }))
 				ctx, stop := context.WithCancel(t.Context())
 				ended := make(chan Outcome, 1)
 				go func() { ended <- loop.Run(ctx, s.tasks)[0] }()
 				for {
-					e := awaits(t, told, "it is refused")
+					e := awaits(t, events, "it is refused")
 					checkCommands(t, e.Message)
 					if e.Event == MirrorCreated {
 						s.moves()
@@ -98,7 +98,7 @@ func TestHostileEvents(t *testing.T) {
 				}
 				stop()
 				if outcome := awaits(t, ended, "it ends"); outcome.Err != nil {
-					checkCommands(t, string(command.Told(outcome.Err)))
+					checkCommands(t, string(command.ProseOf(outcome.Err)))
 				}
 			})
 		}
@@ -159,14 +159,14 @@ func TestHostileWords(t *testing.T) {
 			if tt.before != nil {
 				tt.before(s)
 			}
-			told := make(chan Event, 1000)
+			events := make(chan Event, 1000)
 			loop := NewLoop(clusterOf(t, s.here, oddContext), clusterOf(t, s.there, oddContext+" there"), LoopOptions{Identity: "me", MirrorTTL: -1}, clock.RealClock{},
-				NewRecorder(clock.RealClock{}, func(e *Event) { told <- *e }))
+				NewRecorder(clock.RealClock{}, func(e *Event) { events <- *e }))
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan Outcome, 1)
 			go func() { ended <- loop.Run(ctx, s.tasks)[0] }()
 			for {
-				e := awaits(t, told, string(tt.tells))
+				e := awaits(t, events, string(tt.tells))
 				found := checkCommands(t, e.Message)
 				if e.Event == MirrorCreated && tt.then != nil {
 					tt.then(s)
@@ -182,7 +182,7 @@ func TestHostileWords(t *testing.T) {
 		})
 	}
 	held := fmt.Errorf("job ml/small: %w", &HeldError{Holder: evil, Lease: "ml/small"})
-	assert.Equal(t, len(checkCommands(t, string(command.Told(held)))), 0)
+	assert.Equal(t, len(checkCommands(t, string(command.ProseOf(held)))), 0)
 }
 
 // TestHostileCancel checks the commands in errors of cancel.
@@ -234,14 +234,14 @@ func TestHostileCancel(t *testing.T) {
 					o.SetAnnotations(map[string]string{delegation.MirrorAnnotation: place.String()})
 				})
 				tt.before(s)
-				told := make(chan Event, 100)
+				events := make(chan Event, 100)
 				c := &Canceller{
 					Origin: here, Workers: []*fleet.Cluster{there}, Owner: delegation.Dispatch, Identity: "me", Clock: clock.RealClock{},
-					Events: NewRecorder(clock.RealClock{}, func(e *Event) { told <- *e }),
+					Events: NewRecorder(clock.RealClock{}, func(e *Event) { events <- *e }),
 				}
 				err := c.Cancel(t.Context(), delegation.Job(), "ml", "small")
 				assert.ErrorContains(t, err, "evil")
-				found := checkCommands(t, string(command.Told(err)))
+				found := checkCommands(t, string(command.ProseOf(err)))
 				var own [][]string
 				for _, words := range found {
 					if !slices.Contains(words, "can-i") {

@@ -270,7 +270,7 @@ func (l *lease) waitUntilFree(ctx context.Context, waiting func(*HeldError)) (*c
 }
 
 // readOwn returns the Lease; nil if it does not exist. A Lease of another Job with the same name
-// is deleted, whoever holds it, if our origin exists now, because then the other Job is gone.
+// is deleted, no matter who holds it, if our origin exists now, because then the other Job is gone.
 // Otherwise our origin is gone, and own returns errOriginGone.
 func (l *lease) readOwn(ctx context.Context) (*coordinationv1.Lease, error) {
 	found, err := l.get(ctx)
@@ -278,7 +278,7 @@ func (l *lease) readOwn(ctx context.Context) (*coordinationv1.Lease, error) {
 		return found, nil
 	}
 	if l.isGone(err) {
-		// Whoever creates the Lease first checks that the origin exists.
+		// A dispatcher checks, before it creates the Lease, that the origin exists.
 		return nil, nil
 	}
 	if err != nil {

@@ -54,9 +54,9 @@ func TestLeaseIsRenewedWhateverTheTime(t *testing.T) {
 	}
 }
 
-// TestLeaseIsGoodFromWhenItWasAsked checks that a Lease counts from when its write was sent. A
+// TestLeaseIsValidFromTheRequest checks that a Lease counts from when its write was sent. A
 // holder that counts from the response would believe in the Lease for longer than others wait.
-func TestLeaseIsGoodFromWhenItWasAsked(t *testing.T) {
+func TestLeaseIsValidFromTheRequest(t *testing.T) {
 	server := dispatchtest.NewServer(t)
 	now := &wallClock{}
 	server.Before = func(r *http.Request) *apierrors.StatusError {

@@ -309,7 +309,7 @@ func (t *task) reportError(err error) {
 	if t.refused.mayPass(err) {
 		return
 	}
-	message := command.Told(err)
+	message := command.ProseOf(err)
 	if message == t.lastError {
 		return
 	}

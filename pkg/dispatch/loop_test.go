@@ -79,8 +79,8 @@ func (s *stage) mirror() *unstructured.Unstructured {
 	return s.there.Get(delegation.Job().Resource, "ml", "small")
 }
 
-// leaseGoesTo changes the holder of the Lease.
-func (s *stage) leaseGoesTo(holder string) {
+// giveLeaseTo changes the holder of the Lease.
+func (s *stage) giveLeaseTo(holder string) {
 	s.Helper()
 	s.here.Change(s.T, leases(), "ml", delegation.LeaseName("small"), func(l *unstructured.Unstructured) {
 		dispatchtest.Set(s.T, l, "spec.holderIdentity", holder)
@@ -124,7 +124,7 @@ func TestCreateLooksAgain(t *testing.T) {
 	s.there.Before = func(r *http.Request) *apierrors.StatusError {
 		if strings.HasSuffix(r.URL.Path, "/jobs/small") {
 			// This request looks for the mirror. The Lease changes after it.
-			once.Do(func() { s.leaseGoesTo("theirs") })
+			once.Do(func() { s.giveLeaseTo("theirs") })
 		}
 		return nil
 	}
@@ -158,7 +158,7 @@ func TestTooLate(t *testing.T) {
 	s.there.Before = func(r *http.Request) *apierrors.StatusError {
 		if isCreation(r) {
 			once.Do(func() {
-				s.leaseGoesTo("theirs")
+				s.giveLeaseTo("theirs")
 				s.names("theirs-uid")
 			})
 		}
@@ -189,7 +189,7 @@ func TestTooLateAndUnanswered(t *testing.T) {
 			s.there.Create(t, delegation.Job().Resource, made)
 			s.names("theirs-uid")
 			if !regained {
-				s.leaseGoesTo("theirs")
+				s.giveLeaseTo("theirs")
 			} else {
 				s.targets("third-uid/ml/small")
 			}
@@ -343,11 +343,11 @@ func TestOldWorkerTakesNoTemplate(t *testing.T) {
 	change(func(o *unstructured.Unstructured) {
 		dispatchtest.Set(t, o, "spec.template.metadata.annotations", map[string]any{"a": "b"})
 	})
-	told := expects(t, events, Warned)
-	assert.Assert(t, strings.Contains(told.Message, "rejects spec.template.metadata.annotations"), told.Message)
+	event := expects(t, events, Warned)
+	assert.Assert(t, strings.Contains(event.Message, "rejects spec.template.metadata.annotations"), event.Message)
 
 	change(func(o *unstructured.Unstructured) { dispatchtest.Set(t, o, "spec.parallelism", int64(5)) })
-	told = expects(t, events, SpecPushed)
-	assert.Assert(t, strings.HasSuffix(told.Message, ": spec.parallelism=5"), told.Message)
+	event = expects(t, events, SpecPushed)
+	assert.Assert(t, strings.HasSuffix(event.Message, ": spec.parallelism=5"), event.Message)
 	assert.Equal(t, content.At(s.mirror(), "spec", "parallelism"), int64(5))
 }

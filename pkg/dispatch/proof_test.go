@@ -24,11 +24,11 @@ import (
 // canceller returns a Canceller for the stage, and its events.
 func (s *stage) canceller(workers ...*fleet.Cluster) (*Canceller, *[]Event) {
 	s.Helper()
-	var told []Event
+	var events []Event
 	return &Canceller{
 		Origin: clusterOf(s.T, s.here, "here"), Workers: workers, Owner: delegation.Dispatch, Identity: "me", Clock: clock.RealClock{},
-		Events: NewRecorder(clock.RealClock{}, func(e *Event) { told = append(told, *e) }),
-	}, &told
+		Events: NewRecorder(clock.RealClock{}, func(e *Event) { events = append(events, *e) }),
+	}, &events
 }
 
 // addMirror stores a mirror of the stage's origin, with that UID in its label.
@@ -189,13 +189,13 @@ func TestCancelRemovesAll(t *testing.T) {
 	s.addMirror(s.there, "elsewhere", uid)
 	s.addMirror(other, "ml", uid)
 	s.addMirror(other, "kept", "another")
-	c, told := s.canceller(clusterOf(t, s.there, "there"), clusterOf(t, other, "other"))
+	c, events := s.canceller(clusterOf(t, s.there, "there"), clusterOf(t, other, "other"))
 	assert.NilError(t, c.Cancel(t.Context(), delegation.Job(), "ml", "small"))
 	assert.Assert(t, s.mirror() == nil)
 	assert.Assert(t, s.there.Get(delegation.Job().Resource, "elsewhere", "small") == nil)
 	assert.Assert(t, other.Get(delegation.Job().Resource, "ml", "small") == nil)
 	assert.Assert(t, other.Get(delegation.Job().Resource, "kept", "small") != nil)
-	assert.Assert(t, strings.HasSuffix((*told)[len(*told)-1].Message, "its 3 mirrors on there, other were removed"), "%v", *told)
+	assert.Assert(t, strings.HasSuffix((*events)[len(*events)-1].Message, "its 3 mirrors on there, other were removed"), "%v", *events)
 }
 
 // TestCancelSaysWhatWasGone checks that cancel does not claim to have deleted a mirror that
@@ -210,9 +210,9 @@ func TestCancelSaysWhatWasGone(t *testing.T) {
 		}
 		return nil
 	})
-	c, told := s.canceller(there)
+	c, events := s.canceller(there)
 	assert.NilError(t, c.Cancel(t.Context(), delegation.Job(), "ml", "small"))
-	assert.Assert(t, strings.HasSuffix((*told)[len(*told)-1].Message, "its mirror on there was gone already"), "%v", *told)
+	assert.Assert(t, strings.HasSuffix((*events)[len(*events)-1].Message, "its mirror on there was gone already"), "%v", *events)
 }
 
 // TestTargetIsRecordedFirst checks that the Lease names the target before the mirror is created.
@@ -238,9 +238,9 @@ func TestTargetIsRecordedFirst(t *testing.T) {
 	s.here.Change(t, delegation.Job().Resource, "ml", "small", func(o *unstructured.Unstructured) { o.SetAnnotations(nil) })
 	third := dispatchtest.NewServer(t)
 	run := func(cleared ...delegation.Place) Outcome {
-		told := make(chan Event, 1000)
+		events := make(chan Event, 1000)
 		loop := NewLoop(clusterOf(t, s.here, "here"), clusterOf(t, third, "third"), LoopOptions{Identity: "second"}, clock.RealClock{},
-			NewRecorder(clock.RealClock{}, func(e *Event) { told <- *e }))
+			NewRecorder(clock.RealClock{}, func(e *Event) { events <- *e }))
 		task := s.tasks[0]
 		task.Cleared = cleared
 		ctx, stop := context.WithCancel(t.Context())
@@ -248,7 +248,7 @@ func TestTargetIsRecordedFirst(t *testing.T) {
 		ended := make(chan Outcome, 1)
 		go func() { ended <- loop.Run(ctx, []Task{task})[0] }()
 		if len(cleared) > 0 {
-			expects(t, told, MirrorCreated)
+			expects(t, events, MirrorCreated)
 			stop()
 		}
 		return awaits(t, ended, "it ends")
@@ -274,17 +274,17 @@ func TestReplacedServiceStays(t *testing.T) {
 	origin = s.here.Create(t, service.Resource, origin)
 	s.tasks = []Task{{Kind: service, Namespace: "ml", Name: "small", UID: origin.GetUID()}}
 	there := clusterOf(t, s.there, "there")
-	told := make(chan Event, 1000)
+	events := make(chan Event, 1000)
 	options := LoopOptions{Identity: "me"}
 	options.Plan.Owner = delegation.MultiKueue
-	loop := NewLoop(clusterOf(t, s.here, "here"), there, options, clock.RealClock{}, NewRecorder(clock.RealClock{}, func(e *Event) { told <- *e }))
+	loop := NewLoop(clusterOf(t, s.here, "here"), there, options, clock.RealClock{}, NewRecorder(clock.RealClock{}, func(e *Event) { events <- *e }))
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	ended := make(chan Outcome, 1)
 	go func() { ended <- loop.Run(ctx, s.tasks)[0] }()
 	mirror := func() *unstructured.Unstructured { return s.there.Get(service.Resource, "ml", "small") }
 	isPinned := func() bool { return namesMirror(s.here.Get(service.Resource, "ml", "small")) }
-	expects(t, told, MirrorCreated)
+	expects(t, events, MirrorCreated)
 	s.until("it is pinned", isPinned)
 	s.here.Change(t, service.Resource, "ml", "small", func(o *unstructured.Unstructured) { o.SetAnnotations(nil) })
 	s.until("it is pinned again", isPinned)

@@ -57,8 +57,8 @@ func TestAbandonLeavesTheMirror(t *testing.T) {
 	assert.Assert(t, s.mirror() != nil)
 }
 
-// TestLeavingMirrorIsSaid checks that waiting for a mirror that a finalizer holds is reported.
-func TestLeavingMirrorIsSaid(t *testing.T) {
+// TestLeavingMirrorIsReported checks that waiting for a mirror that a finalizer holds is reported.
+func TestLeavingMirrorIsReported(t *testing.T) {
 	s := newStage(t)
 	mirror := dispatchtest.SmallJob(t)
 	mirror.SetLabels(map[string]string{delegation.OriginUIDLabel: string(s.origin.GetUID())})
@@ -66,8 +66,8 @@ func TestLeavingMirrorIsSaid(t *testing.T) {
 	mirror.SetDeletionTimestamp(&metav1.Time{Time: time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)})
 	s.there.Create(t, delegation.Job().Resource, mirror)
 	events, _, _ := s.begins()
-	told := expects(t, events, Warned)
-	assert.Equal(t, told.Message, "job ml/small on there is being deleted since 2026-11-23T10:00:00Z, held by the finalizers example.com/keep; waiting until it is gone")
+	event := expects(t, events, Warned)
+	assert.Equal(t, event.Message, "job ml/small on there is being deleted since 2026-11-23T10:00:00Z, held by the finalizers example.com/keep; waiting until it is gone")
 }
 
 // TestPodsOfTheOldMirror checks that a new mirror is created only after the Pods of the previous
@@ -82,17 +82,17 @@ func TestPodsOfTheOldMirror(t *testing.T) {
 	pod.SetLabels(map[string]string{batchv1.ControllerUidLabel: string(old.GetUID())})
 	s.there.Create(t, pods, pod)
 	s.there.Delete(t, delegation.Job().Resource, "ml", "small")
-	told := make(chan Event, 1000)
-	loop := NewLoop(clusterOf(t, s.here, "here"), there, LoopOptions{Identity: "me", NewMirror: true}, clock.RealClock{}, NewRecorder(clock.RealClock{}, func(e *Event) { told <- *e }))
+	events := make(chan Event, 1000)
+	loop := NewLoop(clusterOf(t, s.here, "here"), there, LoopOptions{Identity: "me", NewMirror: true}, clock.RealClock{}, NewRecorder(clock.RealClock{}, func(e *Event) { events <- *e }))
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	ended := make(chan []Outcome, 1)
 	go func() { ended <- loop.Run(ctx, s.tasks) }()
-	warned := expects(t, told, Warned)
+	warned := expects(t, events, Warned)
 	assert.Equal(t, warned.Message, "waiting until the Pods of its earlier mirror on there end; still running: 1")
 	assert.Assert(t, s.mirror() == nil)
 	s.there.Delete(t, pods, "ml", "p")
-	expects(t, told, MirrorCreated)
+	expects(t, events, MirrorCreated)
 	stop()
 	awaits(t, ended, "it ends")
 }
@@ -123,8 +123,8 @@ func TestForgedAnnotation(t *testing.T) {
 	s.until("it is pinned", isPinned)
 	uid := s.mirror().GetUID()
 	s.names("forged")
-	told := expects(t, events, Warned)
-	assert.Assert(t, strings.Contains(told.Message, "named ml/small on cluster third-uid; it names its mirror on there again"), told.Message)
+	event := expects(t, events, Warned)
+	assert.Assert(t, strings.Contains(event.Message, "named ml/small on cluster third-uid; it names its mirror on there again"), event.Message)
 	s.until("it is pinned again", isPinned)
 	assert.Equal(t, s.mirror().GetUID(), uid)
 }

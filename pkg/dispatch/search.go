@@ -105,10 +105,10 @@ func (s *SearchResult) search(ctx context.Context, c *fleet.Cluster, k delegatio
 // SearchContexts calls SearchMirrors through each context of one cluster, until one of them may
 // search the whole cluster. Without such a context, it returns the result that covers the most
 // namespaces.
-func SearchContexts(ctx context.Context, ways []*fleet.Cluster, k delegation.Kind, originUIDs, namespaces []string) *SearchResult {
+func SearchContexts(ctx context.Context, routes []*fleet.Cluster, k delegation.Kind, originUIDs, namespaces []string) *SearchResult {
 	var best *SearchResult
-	for _, way := range ways {
-		s := SearchMirrors(ctx, way, k, originUIDs, namespaces)
+	for _, route := range routes {
+		s := SearchMirrors(ctx, route, k, originUIDs, namespaces)
 		if s.IsComplete() {
 			return s
 		}

@@ -267,7 +267,7 @@ func (t *task) end(e EventType, origin *unstructured.Unstructured, cause error, 
 
 // abort ends the task with an error, and changes nothing in the clusters.
 func (t *task) abort(cause error) {
-	t.end(Aborted, nil, cause, command.Told(cause))
+	t.end(Aborted, nil, cause, command.ProseOf(cause))
 }
 
 func (t *task) hasEnded() bool {

@@ -210,10 +210,10 @@ func TestCancelWithFewRights(t *testing.T) {
 		return nil
 	}
 	find := func(mark string) (*cancellation, []string, error) {
-		var told []string
+		var messages []string
 		here := clusterWith(t, "m", "m/")
 		x := &cancellation{
-			Canceller: &Canceller{Origin: here, Workers: []*fleet.Cluster{server.Cluster(t, "w")}, Events: NewRecorder(clock.RealClock{}, func(e *Event) { told = append(told, e.Message) })},
+			Canceller: &Canceller{Origin: here, Workers: []*fleet.Cluster{server.Cluster(t, "w")}, Events: NewRecorder(clock.RealClock{}, func(e *Event) { messages = append(messages, e.Message) })},
 			kind:      delegation.Job(), ref: refTo(here, delegation.Job().GroupVersionKind(), "ml", "train", "origin"),
 		}
 		annotations := map[string]string{}
@@ -221,13 +221,13 @@ func TestCancelWithFewRights(t *testing.T) {
 			annotations[delegation.MirrorAnnotation] = mark
 		}
 		err := x.findMirrors(t.Context(), jobNamed("train", "origin", annotations))
-		return x, told, err
+		return x, messages, err
 	}
-	x, told, err := find("unknown+n/ml/train/u")
+	x, messages, err := find("unknown+n/ml/train/u")
 	assert.NilError(t, err)
 	assert.Equal(t, len(x.mirrors), 1)
-	assert.Equal(t, len(told), 1)
-	assert.Assert(t, strings.HasPrefix(told[0], "not searched for mirrors: other namespaces than ml in context \"w\": "), told[0])
+	assert.Equal(t, len(messages), 1)
+	assert.Assert(t, strings.HasPrefix(messages[0], "not searched for mirrors: other namespaces than ml in context \"w\": "), messages[0])
 	_, _, err = find("")
 	assert.ErrorContains(t, err, "Not searched: other namespaces than ml in context \"w\": ")
 }

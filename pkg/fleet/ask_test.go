@@ -26,7 +26,7 @@ func fleetOf(clusters ...[]string) *Fleet {
 	for _, contexts := range clusters {
 		m := &member{context: contexts[0]}
 		for _, name := range contexts {
-			m.ways = append(m.ways, &Cluster{Context: name})
+			m.routes = append(m.routes, &Cluster{Context: name})
 		}
 		f.members = append(f.members, m)
 	}
@@ -86,7 +86,7 @@ func TestAskIsBounded(t *testing.T) {
 	}
 }
 
-func TestAskAbandonsWhatHangs(t *testing.T) {
+func TestAskAbandonsHangingRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := fleetOf([]string{"a"}, []string{"hangs"}, []string{"z"})
 		f.timeout = time.Minute

@@ -92,12 +92,12 @@ func isReading(r *http.Request) bool {
 }
 
 // share makes each context of a cluster ask the others for what it may not read.
-func share(ways []*Cluster) {
-	for i, way := range ways {
+func share(routes []*Cluster) {
+	for i, route := range routes {
 		var others []*door
-		for _, other := range slices.Concat(ways[i+1:], ways[:i]) {
+		for _, other := range slices.Concat(routes[i+1:], routes[:i]) {
 			others = append(others, other.door)
 		}
-		way.door.others.Store(&others)
+		route.door.others.Store(&others)
 	}
 }

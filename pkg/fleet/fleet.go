@@ -16,9 +16,9 @@ type Options struct {
 	// AllNamespaces is whether questions concern all namespaces, so that contexts that differ
 	// only in their namespace are asked once.
 	AllNamespaces bool
-	// Stands is called for the contexts that reach one cluster, in order. The first context for
-	// which it returns no refusal stands for the cluster; nil selects the first context.
-	Stands func(context.Context, *Cluster) error
+	// Accepts is called for the contexts that reach one cluster, in order. The first context for
+	// which it returns no refusal represents the cluster. If Accepts is nil, the first one does.
+	Accepts func(context.Context, *Cluster) error
 	// Timeout limits the time of a context from Open to its answer; zero means no limit.
 	Timeout time.Duration
 	// Parallel is the number of contexts asked at once; zero means 32. Slow contexts should not
@@ -55,9 +55,9 @@ type Fleet struct {
 type member struct {
 	// context is the name under which it is shown.
 	context string
-	// ways are its contexts. The first one is asked, and the others for what that one may not
+	// routes are its contexts. The first one is asked, and the others for what that one may not
 	// read. It is empty if the kubeconfig's entry is not usable.
-	ways []*Cluster
+	routes []*Cluster
 	// spent is the time that questions have taken so far.
 	spent time.Duration
 	// err is the reason why it cannot be asked; failed waits until that is known.
@@ -67,18 +67,18 @@ type member struct {
 // failed returns the reason why a member cannot be asked; nil if it can.
 func (m *member) failed() error {
 	if m.isBeingIdentified() {
-		<-m.ways[0].identified
+		<-m.routes[0].identified
 	}
 	return m.err
 }
 
 // isBeingIdentified reports whether the identity of its cluster is still being read.
 func (m *member) isBeingIdentified() bool {
-	if len(m.ways) == 0 || m.ways[0].identified == nil {
+	if len(m.routes) == 0 || m.routes[0].identified == nil {
 		return false
 	}
 	select {
-	case <-m.ways[0].identified:
+	case <-m.routes[0].identified:
 		return false
 	default:
 		return true
@@ -96,8 +96,8 @@ type Answer[T any] struct {
 
 // Open finds out which cluster each context reaches, all at once, and joins contexts of the same
 // cluster. It never fails as a whole: an error of a context becomes its answer to every question.
-// One of several contexts of a cluster stands for it: the first, in the given order, that
-// Options.Stands accepts.
+// Of several contexts of a cluster, one represents it: the first, in the given order, that
+// Options.Accepts accepts.
 func Open(ctx context.Context, contexts []Context, o Options) *Fleet {
 	f := &Fleet{allNamespaces: o.AllNamespaces, timeout: o.Timeout, parallel: o.Parallel, clock: o.Clock, cacheDir: o.CacheDir, waiting: &waiting{report: o.Waiting}, retry: Soon}
 	if f.parallel == 0 {
@@ -118,7 +118,7 @@ func Open(ctx context.Context, contexts []Context, o Options) *Fleet {
 
 	f.prove(ctx, opened)
 	f.members = f.joined(opened)
-	f.stand(ctx, o.Stands)
+	f.chooseContexts(ctx, o.Accepts)
 	return f
 }
 
@@ -131,7 +131,7 @@ func (f *Fleet) openOnly(ctx context.Context, c Context) {
 		return
 	}
 	identified := make(chan struct{})
-	m.ways[0].identified = identified
+	m.routes[0].identified = identified
 	go func() {
 		defer close(identified)
 		m.err = f.identify(ctx, m)
@@ -156,18 +156,18 @@ func (f *Fleet) member(c Context) *member {
 		m.err = &kubecontext.Error{Context: c.Name, Err: err}
 		return m
 	}
-	m.ways = []*Cluster{cluster}
+	m.routes = []*Cluster{cluster}
 	return m
 }
 
 // identify finds out which cluster a context reaches.
 func (f *Fleet) identify(ctx context.Context, m *member) error {
 	// A request that timed out may still be answered later, and must not change the cluster then.
-	uid, err := within(ctx, f.timeout, m.ways[0].identity)
+	uid, err := within(ctx, f.timeout, m.routes[0].identity)
 	if err != nil {
 		return &kubecontext.Error{Context: m.context, Doing: "reach the cluster", Err: err}
 	}
-	m.ways[0].uid = uid
+	m.routes[0].uid = uid
 	return nil
 }
 
@@ -192,7 +192,7 @@ func ask[T any](ctx context.Context, f *Fleet, m *member, question func(context.
 		answer.Err = m.err
 		return answer
 	}
-	if answer.Err = m.ways[0].isDown(); answer.Err != nil {
+	if answer.Err = m.routes[0].isDown(); answer.Err != nil {
 		return answer
 	}
 	start := f.clock.Now()
@@ -201,7 +201,7 @@ func ask[T any](ctx context.Context, f *Fleet, m *member, question func(context.
 	if timeout > 0 {
 		timeout = max(timeout-m.spent, time.Millisecond)
 	}
-	answer.Value, answer.Err = within(ctx, timeout, func(ctx context.Context) (T, error) { return question(ctx, m.ways[0]) })
+	answer.Value, answer.Err = within(ctx, timeout, func(ctx context.Context) (T, error) { return question(ctx, m.routes[0]) })
 	if late := (*kubecontext.TimeoutError)(nil); errors.As(answer.Err, &late) {
 		// The error names the limit that was set, not the remaining time.
 		answer.Err = &kubecontext.TimeoutError{After: f.timeout}
@@ -212,7 +212,7 @@ func ask[T any](ctx context.Context, f *Fleet, m *member, question func(context.
 	}
 	if answer.Err != nil {
 		answer.Err = kubecontext.InContext(answer.Context, "", answer.Err)
-		m.ways[0].noteAnswer(answer.Err)
+		m.routes[0].noteAnswer(answer.Err)
 	}
 	return answer
 }
@@ -225,13 +225,13 @@ func (f *Fleet) Again(ctx context.Context) {
 	f.each(len(f.members), func(i int) {
 		m := f.members[i]
 		m.spent = 0
-		for _, way := range m.ways {
-			way.forget()
-			if way.memory != nil {
-				way.memory.begin()
+		for _, route := range m.routes {
+			route.forget()
+			if route.memory != nil {
+				route.memory.begin()
 			}
 		}
-		if m.failed() != nil && len(m.ways) > 0 && m.ways[0].isDown() == nil {
+		if m.failed() != nil && len(m.routes) > 0 && m.routes[0].isDown() == nil {
 			m.err = f.identify(ctx, m)
 		}
 	})
@@ -248,8 +248,8 @@ func (f *Fleet) Clusters() []*Cluster {
 	defer f.mu.RUnlock()
 	var clusters []*Cluster
 	for _, m := range f.members {
-		if len(m.ways) > 0 {
-			clusters = append(clusters, m.ways[0])
+		if len(m.routes) > 0 {
+			clusters = append(clusters, m.routes[0])
 		}
 	}
 	return clusters

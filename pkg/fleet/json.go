@@ -156,14 +156,14 @@ func (p *page[T]) ask(ctx context.Context, c *Cluster, r schema.GroupVersionReso
 		// An empty answer of another kind would look like an empty list.
 		return fmt.Errorf("%w: it is no list", ErrSenseless)
 	}
-	return GoesOn(o.Continue, p.Continue)
+	return CheckContinue(o.Continue, p.Continue)
 }
 
 // ErrNoEnd means that a list was abandoned because it would never end.
 var ErrNoEnd = errors.New("the server repeats a continue token: the list would never end")
 
-// GoesOn returns ErrNoEnd if the continue token that was sent equals the one that came back.
-func GoesOn(sent, got string) error {
+// CheckContinue returns ErrNoEnd if the continue token that was sent equals the one that came back.
+func CheckContinue(sent, got string) error {
 	if sent != "" && sent == got {
 		return ErrNoEnd
 	}

@@ -45,7 +45,7 @@ func openWhole(ctx context.Context, c *Cluster, r schema.GroupVersionResource, n
 
 // eachOf calls visit for the objects of a list while it arrives, so that only one object at a
 // time is in memory, and closes the list. about receives the metadata of the list, wherever it
-// stands.
+// appears.
 func eachOf[T any](list io.ReadCloser, about *metav1.ListMeta, visit func(T)) (err error) {
 	defer func() { err = errors.Join(err, list.Close()) }()
 	*about = metav1.ListMeta{}

@@ -44,8 +44,8 @@ func TestFlagsMeanWhatKubectlMeans(t *testing.T) {
 	for _, tt := range []struct {
 		flag string
 		args []string
-		// beside are other flags that the flag needs or changes.
-		beside []string
+		// others are other flags that the flag needs or changes.
+		others []string
 	}{
 		{flag: "kubeconfig", args: []string{"--kubeconfig=" + elsewhere}},
 		{flag: "context", args: []string{"--context=other"}},
@@ -54,15 +54,15 @@ func TestFlagsMeanWhatKubectlMeans(t *testing.T) {
 		{flag: "namespace", args: []string{"--namespace=elsewhere"}},
 		{flag: "server", args: []string{"--server=https://elsewhere.example:1"}},
 		{flag: "token", args: []string{"--token=other"}},
-		{flag: "token", args: []string{"--token=other"}, beside: []string{"--user=other"}},
+		{flag: "token", args: []string{"--token=other"}, others: []string{"--user=other"}},
 		{flag: "as", args: []string{"--as=jane"}},
-		{flag: "as", args: []string{"--as=jane"}, beside: []string{"--user=other"}},
-		{flag: "as-uid", args: []string{"--as-uid=42"}, beside: []string{"--as=jane"}},
-		{flag: "as-group", args: []string{"--as-group=a", "--as-group=b,c"}, beside: []string{"--as=jane"}},
-		{flag: "as-user-extra", args: []string{"--as-user-extra=k=1=2", "--as-user-extra=k=3", "--as-user-extra=l=", "--as-user-extra=none"}, beside: []string{"--as=jane"}},
-		{flag: "as-user-extra", args: []string{"--as-user-extra=l=1"}, beside: []string{"--user=other"}},
-		{flag: "client-certificate", args: []string{"--client-certificate=" + file}, beside: []string{"--client-key=" + file, "--context=bare"}},
-		{flag: "client-certificate", args: []string{"--client-certificate=" + file}, beside: []string{"--client-key=" + file}},
+		{flag: "as", args: []string{"--as=jane"}, others: []string{"--user=other"}},
+		{flag: "as-uid", args: []string{"--as-uid=42"}, others: []string{"--as=jane"}},
+		{flag: "as-group", args: []string{"--as-group=a", "--as-group=b,c"}, others: []string{"--as=jane"}},
+		{flag: "as-user-extra", args: []string{"--as-user-extra=k=1=2", "--as-user-extra=k=3", "--as-user-extra=l=", "--as-user-extra=none"}, others: []string{"--as=jane"}},
+		{flag: "as-user-extra", args: []string{"--as-user-extra=l=1"}, others: []string{"--user=other"}},
+		{flag: "client-certificate", args: []string{"--client-certificate=" + file}, others: []string{"--client-key=" + file, "--context=bare"}},
+		{flag: "client-certificate", args: []string{"--client-certificate=" + file}, others: []string{"--client-key=" + file}},
 		{flag: "client-key", args: []string{"--client-key=" + file}},
 		{flag: "certificate-authority", args: []string{"--certificate-authority=" + file}},
 		{flag: "insecure-skip-tls-verify", args: []string{"--insecure-skip-tls-verify"}},
@@ -74,13 +74,13 @@ func TestFlagsMeanWhatKubectlMeans(t *testing.T) {
 	} {
 		tested[tt.flag] = true
 		t.Run(tt.flag, func(t *testing.T) {
-			args := slices.Concat(tt.beside, tt.args)
+			args := slices.Concat(tt.others, tt.args)
 			ours, kubectls := loadOne(t, args...), kubectl(t, args...)
 			assert.NilError(t, ours.Err)
 			assert.Equal(t, ours.Config.QPS, float32(-1))
 			assert.DeepEqual(t, settingsOf(t, ours), settingsOf(t, kubectls))
 			// A flag without an effect would prove nothing.
-			without := kubectl(t, tt.beside...)
+			without := kubectl(t, tt.others...)
 			assert.Assert(t, !reflect.DeepEqual(settingsOf(t, kubectls), settingsOf(t, without)), "it changes nothing")
 		})
 	}

@@ -17,7 +17,7 @@ func EachItem[L interface {
 	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		page, err := list(ctx, o)
 		if err == nil {
-			err = GoesOn(o.Continue, page.GetContinue())
+			err = CheckContinue(o.Continue, page.GetContinue())
 		}
 		return page, err
 	})

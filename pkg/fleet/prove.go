@@ -33,20 +33,20 @@ func (f *Fleet) prove(ctx context.Context, members []*member) {
 		}
 		start := f.clock.Now()
 		defer func() { m.spent += f.clock.Since(start) }()
-		for _, way := range m.ways {
+		for _, route := range m.routes {
 			// An unreadable namespace proves nothing, whatever the error.
 			_, _ = within(ctx, f.timeout, func(ctx context.Context) (struct{}, error) {
-				return struct{}{}, way.LearnNamespaces(ctx, namespaces...)
+				return struct{}{}, route.LearnNamespaces(ctx, namespaces...)
 			})
 		}
 	})
 }
 
-// answered returns the ways of all members that have answered.
+// answered returns the routes of all members that have answered.
 func answered(members []*member) (clusters []*Cluster) {
 	for _, m := range members {
 		if m.failed() == nil {
-			clusters = append(clusters, m.ways...)
+			clusters = append(clusters, m.routes...)
 		}
 	}
 	return clusters

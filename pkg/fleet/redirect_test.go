@@ -44,8 +44,8 @@ func fronted(t *testing.T, code int, location func(path string) string) (config 
 	return config, victim
 }
 
-// askings returns requests by every client that is created from a context's settings.
-func askings(t *testing.T, config *rest.Config) map[string]func(context.Context) error {
+// requests returns requests by every client that is created from a context's settings.
+func requests(t *testing.T, config *rest.Config) map[string]func(context.Context) error {
 	t.Helper()
 	c, err := newCluster(Context{Name: "c", Config: config}, clock.RealClock{}, t.TempDir())
 	assert.NilError(t, err)
@@ -126,7 +126,7 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 	for _, code := range []int{300, 301, 302, 303, 305, 307, 308} {
 		for _, prefix := range []string{"/k8s/clusters/c-victim", elsewhere.URL} {
 			config, victim := fronted(t, code, func(path string) string { return prefix + path })
-			for name, ask := range askings(t, config) {
+			for name, ask := range requests(t, config) {
 				err := ask(t.Context())
 				assert.Assert(t, err != nil, "%d %s", code, name)
 				// kubectl's streams do not wrap the errors of transports.
@@ -147,7 +147,7 @@ func TestRedirectError(t *testing.T) {
 		"/" + strings.Repeat("a", 1000):              "HOST/aaa",
 	} {
 		config, _ := fronted(t, http.StatusFound, func(string) string { return location })
-		err := askings(t, config)["get"](t.Context())
+		err := requests(t, config)["get"](t.Context())
 		var refused *RedirectError
 		assert.Assert(t, errors.As(err, &refused), "%v", err)
 		host := strings.TrimSuffix(config.Host, "/k8s/clusters/c-evil")
@@ -162,7 +162,7 @@ func TestRedirectError(t *testing.T) {
 func TestRedirectsToNowhere(t *testing.T) {
 	for code, location := range map[int]string{http.StatusFound: "", http.StatusNotModified: "/elsewhere"} {
 		config, victim := fronted(t, code, func(string) string { return location })
-		err := askings(t, config)["a client of its own"](t.Context())
+		err := requests(t, config)["a client of its own"](t.Context())
 		assert.NilError(t, err)
 		assert.Equal(t, victim.Load(), int64(0))
 	}

@@ -25,12 +25,12 @@ func (f *Fleet) Remember(ctx context.Context) (changed <-chan struct{}) {
 	defer f.mu.Unlock()
 	news := make(chan struct{}, 1)
 	for _, m := range f.members {
-		for i, way := range m.ways {
-			way.memory = &memory{ctx: ctx, clock: f.clock, changed: news, fell: make(chan struct{}, 1), kept: map[string]*recollection{}, refused: map[string]error{}}
+		for i, route := range m.routes {
+			route.memory = &memory{ctx: ctx, clock: f.clock, changed: news, fell: make(chan struct{}, 1), kept: map[string]*recollection{}, refused: map[string]error{}}
 			if i == 0 {
-				way.memory.down = m.failed()
+				route.memory.down = m.failed()
 			}
-			go f.listen(ctx, way)
+			go f.listen(ctx, route)
 		}
 	}
 	return news
@@ -119,10 +119,10 @@ func (f *Fleet) Unwatched() (all []Unwatched) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	for _, m := range f.members {
-		if len(m.ways) == 0 || m.ways[0].memory == nil {
+		if len(m.routes) == 0 || m.routes[0].memory == nil {
 			continue
 		}
-		memory := m.ways[0].memory
+		memory := m.routes[0].memory
 		memory.mu.Lock()
 		for _, what := range slices.Sorted(maps.Keys(memory.refused)) {
 			all = append(all, Unwatched{Context: m.context, What: what, Err: memory.refused[what]})

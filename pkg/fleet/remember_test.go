@@ -248,7 +248,7 @@ func TestRememberNoMore(t *testing.T) {
 		n.names = []string{"z"}
 		n.mu.Unlock()
 		n.end(t)
-		memory := n.fleet.members[0].ways[0].memory
+		memory := n.fleet.members[0].routes[0].memory
 		eventually(t, "loss", func() bool {
 			memory.mu.Lock()
 			defer memory.mu.Unlock()
@@ -281,14 +281,14 @@ func TestRememberNoMore(t *testing.T) {
 		assert.Equal(t, n.read(), "a b")
 		n.clock.Step(idle + time.Second)
 		n.fleet.Again(t.Context())
-		assert.Equal(t, len(n.fleet.members[0].ways[0].memory.kept), 0)
+		assert.Equal(t, len(n.fleet.members[0].routes[0].memory.kept), 0)
 	})
 }
 
 // TestRememberTheDead checks that a cluster that stops answering is waited for once.
 func TestRememberTheDead(t *testing.T) {
 	n := newWatchedNamesWithin(t, 2*time.Second, time.Millisecond)
-	c := n.fleet.members[0].ways[0]
+	c := n.fleet.members[0].routes[0]
 	assert.Equal(t, n.read(), "a b")
 	n.mu.Lock()
 	n.freeze = make(chan struct{})

@@ -22,44 +22,44 @@ func (f *Fleet) joined(members []*member) []*member {
 			kept = append(kept, m)
 			continue
 		}
-		kept[i].ways = append(kept[i].ways, m.ways...)
-		share(kept[i].ways)
+		kept[i].routes = append(kept[i].routes, m.routes...)
+		share(kept[i].routes)
 	}
 	return kept
 }
 
 func (f *Fleet) isSame(a, b *member) bool {
-	if a.failed() != nil || b.failed() != nil || !f.allNamespaces && a.ways[0].Namespace != b.ways[0].Namespace {
+	if a.failed() != nil || b.failed() != nil || !f.allNamespaces && a.routes[0].Namespace != b.routes[0].Namespace {
 		return false
 	}
-	return isSame(a.ways[0], b.ways[0])
+	return isSame(a.routes[0], b.routes[0])
 }
 
-// stand selects the context that stands for its cluster.
-func (f *Fleet) stand(ctx context.Context, question func(context.Context, *Cluster) error) {
+// chooseContexts chooses the context that represents each cluster.
+func (f *Fleet) chooseContexts(ctx context.Context, question func(context.Context, *Cluster) error) {
 	if question == nil {
 		return
 	}
 	f.each(len(f.members), func(i int) {
 		m := f.members[i]
-		if len(m.ways) < 2 {
+		if len(m.routes) < 2 {
 			return
 		}
 		start := f.clock.Now()
 		defer func() { m.spent += f.clock.Since(start) }()
-		for _, way := range m.ways {
-			way.door.others.Store(nil)
+		for _, route := range m.routes {
+			route.door.others.Store(nil)
 		}
-		for n, way := range m.ways {
-			_, err := within(ctx, f.timeout, func(ctx context.Context) (struct{}, error) { return struct{}{}, question(ctx, way) })
+		for n, route := range m.routes {
+			_, err := within(ctx, f.timeout, func(ctx context.Context) (struct{}, error) { return struct{}{}, question(ctx, route) })
 			if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
 				continue
 			}
-			m.ways = slices.Concat(m.ways[n:n+1], m.ways[:n], m.ways[n+1:])
-			m.context = way.Context
+			m.routes = slices.Concat(m.routes[n:n+1], m.routes[:n], m.routes[n+1:])
+			m.context = route.Context
 			break
 		}
-		share(m.ways)
+		share(m.routes)
 	})
 }
 
@@ -67,19 +67,19 @@ func (f *Fleet) stand(ctx context.Context, question func(context.Context, *Clust
 func (f *Fleet) Aliases() []Alias {
 	var aliases []Alias
 	for _, m := range f.members {
-		for _, way := range m.ways[min(1, len(m.ways)):] {
-			aliases = append(aliases, Alias{Context: way.Context, SameAs: m.context})
+		for _, route := range m.routes[min(1, len(m.routes)):] {
+			aliases = append(aliases, Alias{Context: route.Context, SameAs: m.context})
 		}
 	}
 	slices.SortFunc(aliases, func(a, b Alias) int { return strings.Compare(a.Context, b.Context) })
 	return aliases
 }
 
-// Ways returns the contexts of a member's cluster, the member's own first.
-func (f *Fleet) Ways(contextName string) []*Cluster {
+// Routes returns the contexts of a member's cluster, the member's own first.
+func (f *Fleet) Routes(contextName string) []*Cluster {
 	for _, m := range f.members {
 		if m.context == contextName {
-			return slices.Clone(m.ways)
+			return slices.Clone(m.routes)
 		}
 	}
 	return nil
@@ -94,10 +94,10 @@ func (f *Fleet) Distinct() bool {
 	for _, m := range f.members {
 		switch {
 		case m.failed() != nil:
-		case m.ways[0].UID() == "", seen[m.ways[0].UID()]:
+		case m.routes[0].UID() == "", seen[m.routes[0].UID()]:
 			return false
 		default:
-			seen[m.ways[0].UID()] = true
+			seen[m.routes[0].UID()] = true
 		}
 	}
 	return true

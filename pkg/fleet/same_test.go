@@ -182,23 +182,23 @@ func TestOtherContextsAreAskedForRightsOnly(t *testing.T) {
 	assert.Equal(t, len(b.asked), 1, "it was asked who it is: %v", b.asked)
 }
 
-// TestRepresentativeOfACluster checks that the first context with the needed right stands for the
+// TestRepresentativeOfACluster checks that the first context with the needed right represents the
 // cluster, because messages name it.
 func TestRepresentativeOfACluster(t *testing.T) {
 	const one = "/api/v1/namespaces/ml/configmaps/one"
-	stands := func(ctx context.Context, c *Cluster) error {
+	accepts := func(ctx context.Context, c *Cluster) error {
 		_, err := read(ctx, c, "one")
 		return err
 	}
 	contexts := []Context{at("a", "https://a x", mayRead("").sees(ownNamespace, "n")), at("b", "https://a x", mayRead("u", one).sees(ownNamespace, "n")), at("c", "https://a x", mayRead("", one).sees(ownNamespace, "n"))}
-	f := Open(t.Context(), contexts, Options{Stands: stands})
+	f := Open(t.Context(), contexts, Options{Accepts: accepts})
 	assert.DeepEqual(t, f.Contexts(), []string{"b"})
 	assert.DeepEqual(t, f.Aliases(), []Alias{{"a", "b"}, {"c", "b"}})
-	f = Open(t.Context(), contexts[:1], Options{Stands: stands})
+	f = Open(t.Context(), contexts[:1], Options{Accepts: accepts})
 	assert.DeepEqual(t, f.Contexts(), []string{"a"})
-	f = Open(t.Context(), []Context{contexts[0], at("d", "https://a x", mayRead("").sees(ownNamespace, "n"))}, Options{Stands: stands})
+	f = Open(t.Context(), []Context{contexts[0], at("d", "https://a x", mayRead("").sees(ownNamespace, "n"))}, Options{Accepts: accepts})
 	assert.DeepEqual(t, f.Contexts(), []string{"a"}) // Without any right, it is the first.
-	assert.Equal(t, len(f.Ways("a")), 2)
+	assert.Equal(t, len(f.Routes("a")), 2)
 }
 
 // TestJoinedLater checks that two contexts of one cluster are asked once, after the second one

@@ -66,8 +66,8 @@ func (f *Fleet) Now(name string) time.Time {
 	defer f.mu.RUnlock()
 	now := f.clock.Now()
 	for _, m := range f.members {
-		if m.context == name && len(m.ways) > 0 {
-			if ahead, ok := m.ways[0].Skew().Noticeable(); ok {
+		if m.context == name && len(m.routes) > 0 {
+			if ahead, ok := m.routes[0].Skew().Noticeable(); ok {
 				return now.Add(ahead)
 			}
 		}

@@ -45,7 +45,7 @@ func TestSkew(t *testing.T) {
 	contains()
 
 	// Now uses the cluster's clock.
-	f := &Fleet{clock: clock, members: []*member{{context: "a", ways: []*Cluster{{meter: meter}}}, {context: "b"}}}
+	f := &Fleet{clock: clock, members: []*member{{context: "a", routes: []*Cluster{{meter: meter}}}, {context: "b"}}}
 	assert.Assert(t, f.Now("a").Sub(clock.Now().Add(ahead)).Abs() <= time.Second, "%s", f.Now("a"))
 	assert.Equal(t, f.Now("b"), clock.Now())
 	ahead = 500 * time.Millisecond

@@ -12,7 +12,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// errLibrary stands for any error of a library for a context that is done.
+// errLibrary represents any error of a library for a context that is done.
 var errLibrary = errors.New("client rate limiter Wait returned an error")
 
 // answer returns a question that is answered at once.

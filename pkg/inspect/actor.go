@@ -80,7 +80,7 @@ const (
 	DutyRelease  Duty = "quota to be released"
 	DutyRemove   Duty = "being deleted"
 
-	DutyTakeUp   Duty = "being picked up"
+	DutyPickUp   Duty = "being picked up"
 	DutyPods     Duty = "pods"
 	DutySchedule Duty = "nodes for pods"
 	DutyStart    Duty = "pods being started"
@@ -91,29 +91,29 @@ const (
 func Duties() []Duty {
 	return []Duty{
 		DutyWorkload, DutyQuota, DutyAdmit, DutyNominate, DutyCopy, DutyMirror, DutyRecord, DutyResume, DutySpec, DutyStatus, DutyEnd,
-		DutyRelease, DutyRemove, DutyTakeUp, DutyPods, DutySchedule, DutyStart,
+		DutyRelease, DutyRemove, DutyPickUp, DutyPods, DutySchedule, DutyStart,
 		DutyServe,
 	}
 }
 
-// Turn says which actor must act next on an object.
-type Turn struct {
+// PendingAction says which actor must act next on an object.
+type PendingAction struct {
 	Actor Actor
 	Duty  Duty
 	// Target is the context of the cluster where the duty is done, "" for the actor's own.
 	Target string
 	// Worker is the context of the cluster that the actor must be connected to, "" for none.
 	Worker string
-	// Subject is the object. The actor's other actions for Subject say nothing about this turn, nor
+	// Subject is the object. The actor's other actions for Subject say nothing about this one, nor
 	// do those for Also, which are objects that a user takes for the same one.
 	Subject string
 	Also    []string
-	// Since is when the object began to wait for the actor, by our own clock (see Inventory.Ours).
+	// Since is when the object began to wait for the actor, by our own clock (see Inventory.ToOurClock).
 	Since time.Time
 }
 
-// Deed is an observed action of an actor. Times are by our own clock.
-type Deed struct {
+// Action is an observed action of an actor. Times are by our own clock.
+type Action struct {
 	Duty    Duty
 	Target  string
 	Subject string
@@ -128,26 +128,28 @@ type Deed struct {
 }
 
 // latency returns how long the action took; ok is false if that is unknown.
-func (d Deed) latency() (time.Duration, bool) {
-	if d.Began.IsZero() || d.Held {
+func (a Action) latency() (time.Duration, bool) {
+	if a.Began.IsZero() || a.Held {
 		return 0, false
 	}
-	return max(0, d.Done.Sub(d.Began)), true
+	return max(0, a.Done.Sub(a.Began)), true
 }
 
 // SubjectOf returns the subject for an object or Workload with this namespace and name.
 func SubjectOf(namespace, name string) string { return namespace + "/" + name }
 
-// Ours converts t from the clock of a context's cluster to our own clock. The zero time stays zero.
-func (v *Inventory) Ours(context string, t time.Time) time.Time {
+// ToOurClock converts t from the clock of a context's cluster to our own clock. The zero time
+// stays zero.
+func (v *Inventory) ToOurClock(context string, t time.Time) time.Time {
 	if t.IsZero() {
 		return t
 	}
 	return v.Now.Add(-v.Age(context, t))
 }
 
-// Theirs converts t from our own clock to that of a context's cluster. The zero time stays zero.
-func (v *Inventory) Theirs(context string, t time.Time) time.Time {
+// ToClusterClock converts t from our own clock to that of a context's cluster. The zero time
+// stays zero.
+func (v *Inventory) ToClusterClock(context string, t time.Time) time.Time {
 	if t.IsZero() {
 		return t
 	}

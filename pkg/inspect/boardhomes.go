@@ -21,7 +21,7 @@ func (h homes) of(j *Job) string {
 
 // take records a change of an object and says whether to report it. A change of an object that
 // another context shows is reported only while that context does not answer, and under its name.
-func (b *Board) take(c *Change) (isTold bool) {
+func (b *Board) take(c *Change) (isReported bool) {
 	s, known := b.clusters[c.Context]
 	if !known {
 		return true

@@ -37,15 +37,15 @@ type Capacity struct {
 	// Gaps are the parts that could not be read, with the reasons.
 	Gaps map[Part]error
 
-	// Asked are the requested namespaces. Places are the names of Workloads in other namespaces, by
-	// UID.
-	Asked  sets.Set[string]
-	Places map[string]types.NamespacedName
+	// Requested are the requested namespaces. Places are the names of Workloads in other
+	// namespaces, by UID.
+	Requested sets.Set[string]
+	Places    map[string]types.NamespacedName
 }
 
 // WorkloadsOf returns all Workloads of a namespace; ok is false if they were not all read.
 func (c *Capacity) WorkloadsOf(namespace string) (found []*kueue.Workload, ok bool) {
-	if c == nil || c.Gaps[PartClaims] != nil || !c.Asked.Has(namespace) {
+	if c == nil || c.Gaps[PartClaims] != nil || !c.Requested.Has(namespace) {
 		return nil, false
 	}
 	for _, w := range c.Workloads {
@@ -91,9 +91,11 @@ func (c *Capacity) with(o *Capacity) *Capacity {
 		PartQueues:        func() { one.LocalQueues = o.LocalQueues },
 		PartCohorts:       func() { one.Cohorts = o.Cohorts },
 		PartFlavors:       func() { one.Flavors = o.Flavors },
-		PartClaims:        func() { one.Claims, one.Workloads, one.Asked, one.Places = o.Claims, o.Workloads, o.Asked, o.Places },
-		PartLimitRanges:   func() { one.LimitRanges = o.LimitRanges },
-		PartNamespaces:    func() { one.Namespaces = o.Namespaces },
+		PartClaims: func() {
+			one.Claims, one.Workloads, one.Requested, one.Places = o.Claims, o.Workloads, o.Requested, o.Places
+		},
+		PartLimitRanges: func() { one.LimitRanges = o.LimitRanges },
+		PartNamespaces:  func() { one.Namespaces = o.Namespaces },
 	} {
 		if one.Gaps[part] != nil && o.Gaps[part] == nil {
 			delete(one.Gaps, part)

@@ -12,7 +12,7 @@ import (
 
 // clusters adds the MultiKueueConfig, the clusters that it names, and other clusters on which
 // objects of this Job were found.
-func (w *way) clusters(f *Facts, configName string, workloads []*kueue.Workload) {
+func (c *chain) clusters(f *Facts, configName string, workloads []*kueue.Workload) {
 	h := Hop{Kind: "MultiKueueConfig", Name: configName, Context: f.Context}
 	config := f.Kueue.ConfigNamed(configName)
 	var configured []string
@@ -25,13 +25,13 @@ func (w *way) clusters(f *Facts, configName string, workloads []*kueue.Workload)
 			h.State = "1 cluster"
 		}
 	}
-	w.add(1, h)
+	c.add(1, h)
 
 	names := slices.Clone(configured)
-	for _, c := range f.Kueue.Clusters {
-		name := w.inventory.ContextOf(f, c.Name)
-		if !slices.Contains(names, c.Name) && name != "" && w.isSomethingOn(name) {
-			names = append(names, c.Name)
+	for _, cluster := range f.Kueue.Clusters {
+		name := c.inventory.ContextOf(f, cluster.Name)
+		if !slices.Contains(names, cluster.Name) && name != "" && c.isSomethingOn(name) {
+			names = append(names, cluster.Name)
 		}
 	}
 	for _, workload := range workloads {
@@ -42,7 +42,7 @@ func (w *way) clusters(f *Facts, configName string, workloads []*kueue.Workload)
 		}
 	}
 	for _, name := range names {
-		w.cluster(f, name, config != nil && !slices.Contains(configured, name), workloads)
+		c.cluster(f, name, config != nil && !slices.Contains(configured, name), workloads)
 	}
 }
 
@@ -50,13 +50,13 @@ func (w *way) clusters(f *Facts, configName string, workloads []*kueue.Workload)
 const Connected = "Connected"
 
 // isSomethingOn says whether a context's cluster has an object of this Job.
-func (w *way) isSomethingOn(name string) bool {
+func (c *chain) isSomethingOn(name string) bool {
 	isThere := func(m Mirror) bool { return m.Job.Context == name }
-	return slices.ContainsFunc(w.pair.Mirrors, isThere) || len(w.inventory.WorkloadsOf(w.pair, w.inventory.Facts(name))) > 0
+	return slices.ContainsFunc(c.pair.Mirrors, isThere) || len(c.inventory.WorkloadsOf(c.pair, c.inventory.Facts(name))) > 0
 }
 
 // cluster adds a MultiKueueCluster and the objects on its worker.
-func (w *way) cluster(f *Facts, name string, removed bool, workloads []*kueue.Workload) {
+func (c *chain) cluster(f *Facts, name string, removed bool, workloads []*kueue.Workload) {
 	h := Hop{Kind: "MultiKueueCluster", Name: name, Context: f.Context}
 	cluster := f.Kueue.ClusterNamed(name)
 	if cluster == nil {
@@ -67,30 +67,30 @@ func (w *way) cluster(f *Facts, name string, removed bool, workloads []*kueue.Wo
 			h.State = Connected
 		}
 	}
-	target := w.inventory.ContextOf(f, name)
+	target := c.inventory.ContextOf(f, name)
 	notes := []string{h.Message}
 	switch {
 	case target != "" && target != name:
 		notes = append([]string{"context " + target}, notes...)
 	case target == "":
-		notes = append(notes, "which context reaches it is not known"+w.whyUnknown(f, name))
+		notes = append(notes, "which context reaches it is not known"+c.whyUnknown(f, name))
 	}
 	if removed {
 		h.Health = HealthBad
 		notes = append(notes, "no longer in the MultiKueueConfig")
 	}
 	h.Message = strings.Join(slices.DeleteFunc(notes, func(s string) bool { return s == "" }), "; ")
-	w.add(1, h)
+	c.add(1, h)
 	if target != "" {
-		w.onCluster(target, name, workloads)
+		c.onCluster(target, name, workloads)
 	}
 }
 
-func (w *way) whyUnknown(f *Facts, name string) string {
-	if err := f.Gaps[PartSecrets]; err != nil && w.toldSecrets {
+func (c *chain) whyUnknown(f *Facts, name string) string {
+	if err := f.Gaps[PartSecrets]; err != nil && c.explainedSecrets {
 		return ", for the same reason"
 	} else if err != nil {
-		w.toldSecrets = true
+		c.explainedSecrets = true
 		return ": " + kubecontext.InContext(f.Context, "", err).Message()
 	}
 	if address, ok := f.Kueue.Addresses[name]; ok {
@@ -100,55 +100,55 @@ func (w *way) whyUnknown(f *Facts, name string) string {
 }
 
 // onCluster adds the objects found on a worker cluster, and the missing ones.
-func (w *way) onCluster(target, name string, workloads []*kueue.Workload) {
+func (c *chain) onCluster(target, name string, workloads []*kueue.Workload) {
 	isChosen := slices.ContainsFunc(workloads, func(o *kueue.Workload) bool { return o.ChosenCluster() == name })
 	isWanted := isChosen || slices.ContainsFunc(workloads, func(o *kueue.Workload) bool { return slices.Contains(o.Status.Nominated, name) })
-	f := w.inventory.Facts(target)
+	f := c.inventory.Facts(target)
 	if f == nil || f.Err != nil {
 		if isWanted {
-			w.add(2, w.unread(target, f))
+			c.add(2, c.unread(target, f))
 		}
 		return
 	}
 	// MultiKueue removes the objects on workers once a Workload has finished, so none is missing
 	// then.
 	isOver := slices.ContainsFunc(workloads, func(o *kueue.Workload) bool { return o.Is(kueue.Finished) })
-	copies := w.inventory.WorkloadsOf(w.pair, f)
+	copies := c.inventory.WorkloadsOf(c.pair, f)
 	for _, copied := range copies {
-		w.add(2, WorkloadHop(f, copied))
-		if h, absent := w.remoteQueue(f, copied); absent {
-			w.add(3, h)
+		c.add(2, WorkloadHop(f, copied))
+		if h, absent := c.remoteQueue(f, copied); absent {
+			c.add(3, h)
 		}
 	}
 	if len(copies) == 0 && isWanted && !isOver {
 		why := cmp.Or(f.Gaps[PartWorkloads], f.Gaps[PartKueue])
-		w.add(2, missing(Hop{Kind: "Workload", Namespace: w.pair.Origin.Namespace, Name: workloads[0].Name, Context: target}, why,
+		c.add(2, missing(Hop{Kind: "Workload", Namespace: c.pair.Origin.Namespace, Name: workloads[0].Name, Context: target}, why,
 			"there is no copy of it there"))
 	}
-	if found := w.jobsOn(target); isChosen && !found && !isOver && !w.pair.Origin.Status.IsFinished() {
-		w.add(2, missing(Hop{Kind: w.pair.Origin.Kind, Namespace: w.pair.Origin.Namespace, Name: w.pair.Origin.Name, Context: target}, nil,
+	if found := c.jobsOn(target); isChosen && !found && !isOver && !c.pair.Origin.Status.IsFinished() {
+		c.add(2, missing(Hop{Kind: c.pair.Origin.Kind, Namespace: c.pair.Origin.Namespace, Name: c.pair.Origin.Name, Context: target}, nil,
 			"this cluster was chosen, and there is no mirror on it"))
 	}
 }
 
 // jobsOn adds the mirrors on a worker cluster, and the namesakes. found is whether it has a mirror.
-func (w *way) jobsOn(target string) (found bool) {
-	for i, m := range w.pair.Mirrors {
+func (c *chain) jobsOn(target string) (found bool) {
+	for i, m := range c.pair.Mirrors {
 		if m.Job.Context == target {
-			w.mirror(2, i)
+			c.mirror(2, i)
 			found = true
 		}
 	}
-	for _, j := range w.pair.Namesakes {
+	for _, j := range c.pair.Namesakes {
 		if j.Context == target {
-			w.namesake(2, j)
+			c.namesake(2, j)
 		}
 	}
 	return found
 }
 
 // unread returns the hop of a cluster that was not read.
-func (w *way) unread(target string, f *Facts) Hop {
+func (c *chain) unread(target string, f *Facts) Hop {
 	h := Hop{Kind: "Cluster", Name: target, Context: target, State: stateUnknown, Health: HealthUnknown, Message: "this context was not asked"}
 	if f != nil {
 		h = missing(h, f.Err, "")
@@ -158,7 +158,7 @@ func (w *way) unread(target string, f *Facts) Hop {
 
 // remoteQueue returns a hop if a copy's queue does not exist on the worker. Kueue expects a queue
 // of the same name there.
-func (w *way) remoteQueue(f *Facts, copied *kueue.Workload) (h Hop, absent bool) {
+func (c *chain) remoteQueue(f *Facts, copied *kueue.Workload) (h Hop, absent bool) {
 	name := copied.Spec.QueueName
 	if name == "" || f.Kueue.LocalQueueNamed(copied.Namespace, name) != nil || f.Gaps[PartQueues] != nil {
 		return h, false

@@ -175,7 +175,7 @@ func (f *Facts) LookedFor(kind delegation.Kind) bool {
 	})
 }
 
-// KindOf returns the kind of an object as the cluster serves it, or else as it was read.
+// KindOf returns the kind of an object as the cluster serves it, otherwise as it was read.
 func (f *Facts) KindOf(j *Job) delegation.Kind {
 	for _, k := range f.Kinds {
 		if k.GroupVersionKind() == j.GetObjectKind().GroupVersionKind() {

@@ -67,8 +67,8 @@ const (
 // err.
 func missing(h Hop, err error, message string) Hop {
 	if err != nil {
-		told := kubecontext.InContext(h.Context, "", err)
-		h.State, h.Health, h.Message = string(told.Code()), HealthUnknown, told.Message()
+		e := kubecontext.InContext(h.Context, "", err)
+		h.State, h.Health, h.Message = string(e.Code()), HealthUnknown, e.Message()
 		if r := refusalOf(err); r != nil {
 			// The output has one fix for all hops, below them.
 			h.Message = r.String()

@@ -58,7 +58,7 @@ func (p Pair) Current() []Mirror {
 	return p.Mirrors
 }
 
-// Mirror is an object that runs, or ran, in place of an origin.
+// Mirror is an object that runs, or ran, instead of an origin.
 type Mirror struct {
 	Job      *Job
 	Relation Relation

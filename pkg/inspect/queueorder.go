@@ -77,4 +77,4 @@ func isInQueue(w *kueue.Workload) bool {
 	return w.IsActive() && w.DeletionTimestamp == nil && !w.Is(kueue.Finished)
 }
 
-func comesBefore(a, b *kueue.Workload) bool { return a.Turn().Compare(b.Turn()) < 0 }
+func comesBefore(a, b *kueue.Workload) bool { return a.Rank().Compare(b.Rank()) < 0 }

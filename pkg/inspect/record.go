@@ -10,39 +10,39 @@ import (
 // fields. The absence of an action is weak evidence, because the objects it left traces in may have
 // been deleted.
 type Record struct {
-	// Deeds are the actions, sorted by time.
-	Deeds []Deed
+	// Actions are the actions, sorted by time.
+	Actions []Action
 }
 
-// Standing is the liveness of an actor, as far as one turn is concerned.
-type Standing struct {
-	State StandingState
-	// Last is the actor's last action for another object; the zero Deed if there is none.
-	Last Deed
+// Liveness says whether an actor is alive, judged for one pending action.
+type Liveness struct {
+	State LivenessState
+	// Last is the actor's last action for another object; the zero Action if there is none.
+	Last Action
 	// Like is the last of these actions with the same duty and target.
-	Like Deed
+	Like Action
 	// Shuffled is whether all objects that overtook this one began to wait at about the same time.
 	// In a long line that proves nothing, because controllers retry and share a rate limit.
 	Shuffled bool
 }
 
-// StandingState is the conclusion from an actor's other actions.
-type StandingState string
+// LivenessState is the conclusion from an actor's other actions.
+type LivenessState string
 
-// The states of a turn.
+// The states of an actor.
 const (
-	// Unseen means that nothing shows that the actor was active since the turn began, or is still.
-	// It may not be running.
-	Unseen StandingState = "unseen"
+	// Unseen means that nothing shows that the actor was active since the action became due, or
+	// is still active. It may not be running.
+	Unseen LivenessState = "unseen"
 	// Behind means that the actor is active and has not reached this object yet.
-	Behind StandingState = "behind"
+	Behind LivenessState = "behind"
 	// PassedOver means that the actor is active but skips this object. It served objects that began
 	// to wait later, or has not done this duty for long. The cause is in this object or in this
 	// duty.
-	PassedOver StandingState = "passed over"
+	PassedOver LivenessState = "passed over"
 	// Unreached means that the actor is active, but no action of the last minutes needed the worker
-	// of this turn. The cause may be the connection to that worker.
-	Unreached StandingState = "unreached"
+	// of this action. The cause may be the connection to that worker.
+	Unreached LivenessState = "unreached"
 )
 
 const (
@@ -61,49 +61,50 @@ const (
 )
 
 // NewRecord returns a Record of actions in any order.
-func NewRecord(deeds []Deed) *Record {
-	r := &Record{Deeds: slices.Clone(deeds)}
-	slices.SortStableFunc(r.Deeds, func(a, b Deed) int { return a.Done.Compare(b.Done) })
+func NewRecord(actions []Action) *Record {
+	r := &Record{Actions: slices.Clone(actions)}
+	slices.SortStableFunc(r.Actions, func(a, b Action) int { return a.Done.Compare(b.Done) })
 	return r
 }
 
-// Standing judges a turn at a time, both by our own clock. A nil Record is an empty one.
-func (r *Record) Standing(t Turn, now time.Time) Standing {
-	s, served, latest, slowest := r.since(t, now)
-	overtaken := latest.After(t.Since)
+// Liveness judges the actor of a pending action at a time, both by our own clock. A nil Record is
+// an empty one.
+func (r *Record) Liveness(p PendingAction, now time.Time) Liveness {
+	l, served, latest, slowest := r.since(p, now)
+	overtaken := latest.After(p.Since)
 	// If the last action of this kind was long ago, the line does not move.
-	isMoving := now.Sub(s.Like.Done) <= max(2*slowest, pause)
-	s.State = s.judge(t, now, slowest, served && !overtaken && isMoving, overtaken)
-	isClose := !latest.After(t.Since.Add(max(slowest, breath)))
-	s.Shuffled = s.State == PassedOver && isClose && s.judge(t, now, slowest, served && isMoving, false) == Behind
-	if s.State != Unseen && t.Worker != "" && now.Sub(t.Since) >= noReply && !r.Reached(t.Worker).After(t.Since) {
-		s.State = Unreached
+	isMoving := now.Sub(l.Like.Done) <= max(2*slowest, pause)
+	l.State = l.judge(p, now, slowest, served && !overtaken && isMoving, overtaken)
+	isClose := !latest.After(p.Since.Add(max(slowest, breath)))
+	l.Shuffled = l.State == PassedOver && isClose && l.judge(p, now, slowest, served && isMoving, false) == Behind
+	if l.State != Unseen && p.Worker != "" && now.Sub(p.Since) >= noReply && !r.Reached(p.Worker).After(p.Since) {
+		l.State = Unreached
 	}
-	return s
+	return l
 }
 
-// since examines the actor's actions for other objects since the turn, and recent earlier ones.
-// served is whether another object got the same step since then. latest is when the latest such
-// object began to wait. slowest is the actor's usual latency.
-func (r *Record) since(t Turn, now time.Time) (s Standing, served bool, latest time.Time, slowest time.Duration) {
+// since examines the actor's actions for other objects since the pending action became due, and
+// recent earlier ones. served is whether another object got the same step since then. latest is when
+// the latest such object began to wait. slowest is the actor's usual latency.
+func (r *Record) since(p PendingAction, now time.Time) (l Liveness, served bool, latest time.Time, slowest time.Duration) {
 	var took latencies
-	for d := range r.others(t) {
-		s.Last = d
-		isSame := d.Duty == t.Duty && d.Target == t.Target
+	for a := range r.others(p) {
+		l.Last = a
+		isSame := a.Duty == p.Duty && a.Target == p.Target
 		if isSame {
-			s.Like = d
+			l.Like = a
 		}
-		if d.Done.Before(now.Add(-lately)) && d.Done.Before(t.Since) {
+		if a.Done.Before(now.Add(-lately)) && a.Done.Before(p.Since) {
 			continue
 		}
-		took.add(d)
+		took.add(a)
 		// An action without a known wait does not show which object was first.
-		served = served || isSame && !d.Began.IsZero() && d.Done.After(t.Since)
+		served = served || isSame && !a.Began.IsZero() && a.Done.After(p.Since)
 		if isSame {
-			latest = later(latest, d.Began)
+			latest = later(latest, a.Began)
 		}
 	}
-	return s, served, latest, took.usual()
+	return l, served, latest, took.usual()
 }
 
 // Reached returns when the actor last used its connection to a worker; the zero time if never.
@@ -111,9 +112,9 @@ func (r *Record) Reached(worker string) (last time.Time) {
 	if r == nil {
 		return last
 	}
-	for _, d := range r.Deeds {
-		if d.Worker == worker {
-			last = later(last, d.Done)
+	for _, a := range r.Actions {
+		if a.Worker == worker {
+			last = later(last, a.Done)
 		}
 	}
 	return last
@@ -125,15 +126,15 @@ type latencies struct {
 	subject         string
 }
 
-func (l *latencies) add(d Deed) {
-	took, known := d.latency()
+func (l *latencies) add(a Action) {
+	took, known := a.latency()
 	switch {
 	case !known:
-	case d.Subject == l.subject:
+	case a.Subject == l.subject:
 		l.longest = max(l.longest, took)
 	case took > l.longest:
 		l.second = l.longest
-		l.longest, l.subject = took, d.Subject
+		l.longest, l.subject = took, a.Subject
 	default:
 		l.second = max(l.second, took)
 	}
@@ -151,14 +152,14 @@ func (l *latencies) usual() time.Duration {
 // judge returns the state. slowest is the longest recent latency for other objects. inOrder is
 // whether objects were served since, all of them ahead of this one. overtaken is whether an object
 // that began to wait later was served.
-func (s *Standing) judge(t Turn, now time.Time, slowest time.Duration, inOrder, overtaken bool) StandingState {
-	waits, idle := now.Sub(t.Since), now.Sub(s.Last.Done)
+func (l *Liveness) judge(p PendingAction, now time.Time, slowest time.Duration, inOrder, overtaken bool) LivenessState {
+	waits, idle := now.Sub(p.Since), now.Sub(l.Last.Done)
 	// If others waited as long, it means nothing that no object was served since.
 	isUsual := waits <= slowest && idle <= lately
 	// An actor that has served none of many waiting objects for so long has stopped.
 	hasStopped := idle > max(2*slowest, pause)
 	switch {
-	case s.Last == Deed{} || !isUsual && !s.Last.Done.After(t.Since) || idle > lately:
+	case l.Last == Action{} || !isUsual && !l.Last.Done.After(p.Since) || idle > lately:
 		return Unseen
 	case waits <= 2*max(slowest, breath) || inOrder && !hasStopped:
 		return Behind
@@ -170,13 +171,13 @@ func (s *Standing) judge(t Turn, now time.Time, slowest time.Duration, inOrder, 
 
 // others yields the actions for other objects, the latest last. Dates in the future, from a wrong
 // clock, are not corrected.
-func (r *Record) others(t Turn) func(yield func(Deed) bool) {
-	return func(yield func(Deed) bool) {
+func (r *Record) others(p PendingAction) func(yield func(Action) bool) {
+	return func(yield func(Action) bool) {
 		if r == nil {
 			return
 		}
-		for _, d := range r.Deeds {
-			if d.Subject != t.Subject && !slices.Contains(t.Also, d.Subject) && !yield(d) {
+		for _, a := range r.Actions {
+			if a.Subject != p.Subject && !slices.Contains(p.Also, a.Subject) && !yield(a) {
 				return
 			}
 		}
@@ -185,18 +186,18 @@ func (r *Record) others(t Turn) func(yield func(Deed) bool) {
 
 // PerMinute returns an actor's pace in the last minute: how many of the counted actions it did,
 // extrapolated if the first was less than a minute ago. A nil Record has none.
-func (r *Record) PerMinute(now time.Time, counts func(Deed) bool) int {
+func (r *Record) PerMinute(now time.Time, counts func(Action) bool) int {
 	if r == nil {
 		return 0
 	}
 	var n int
 	var first time.Time
-	for _, d := range r.Deeds {
-		if !d.Done.After(now.Add(-time.Minute)) || !counts(d) {
+	for _, a := range r.Actions {
+		if !a.Done.After(now.Add(-time.Minute)) || !counts(a) {
 			continue
 		}
 		if n == 0 {
-			first = d.Done
+			first = a.Done
 		}
 		n++
 	}

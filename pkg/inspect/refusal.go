@@ -59,11 +59,11 @@ func refusalOf(err error) *Refusal {
 // FoldRefusals merges the denials of one user in one context into one error, because a user with
 // few rights gets many.
 func FoldRefusals(errs []ContextError) []ContextError {
-	type somebody struct{ context, user string }
-	refused := map[somebody][]ContextError{}
+	type user struct{ context, user string }
+	refused := map[user][]ContextError{}
 	for _, e := range errs {
 		if e.Refusal != nil {
-			who := somebody{e.Context, e.Refusal.User}
+			who := user{e.Context, e.Refusal.User}
 			refused[who] = append(refused[who], e)
 		}
 	}
@@ -73,7 +73,7 @@ func FoldRefusals(errs []ContextError) []ContextError {
 			folded = append(folded, e)
 			continue
 		}
-		who := somebody{e.Context, e.Refusal.User}
+		who := user{e.Context, e.Refusal.User}
 		switch all := refused[who]; len(all) {
 		case 0:
 		case 1:
@@ -100,12 +100,12 @@ func foldRefused(all []ContextError) ContextError {
 		resources = append(resources, listed(group, of[group]...))
 	}
 	e := all[0]
-	told := command.Say("%s may not read %s", command.Text(e.Refusal.who()), command.Text(strings.Join(resources, ", ")))
+	text := command.Say("%s may not read %s", command.Text(e.Refusal.who()), command.Text(strings.Join(resources, ", ")))
 	slices.Sort(codes)
 	if len(codes) > 0 {
-		told = command.Say("%s; %s were not checked", told, Span(slices.Compact(codes)))
+		text = command.Say("%s; %s were not checked", text, Span(slices.Compact(codes)))
 	}
-	e.Message = string(command.Say("%s. %s", told, kubecontext.RightsHint(e.Context)))
+	e.Message = string(command.Say("%s. %s", text, kubecontext.RightsHint(e.Context)))
 	return e
 }
 

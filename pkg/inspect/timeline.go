@@ -159,7 +159,7 @@ func (t *timeline) pods(f *Facts, j *Job) {
 
 func (t *timeline) events(f *Facts, about func(*Event) bool) {
 	type key struct{ object, reason, message string }
-	told := map[key]bool{}
+	seen := map[key]bool{}
 	// Sort the latest first, so that it represents its repetitions.
 	events := slices.Clone(f.Events)
 	slices.SortStableFunc(events, func(a, b *Event) int { return b.Time.Compare(a.Time) })
@@ -169,11 +169,11 @@ func (t *timeline) events(f *Facts, about func(*Event) bool) {
 			// The same warning of 200 Pods becomes one entry.
 			k.object = "Pod"
 		}
-		if !about(e) || told[k] || !e.Warning && e.Reason == "SuccessfulCreate" {
+		if !about(e) || seen[k] || !e.Warning && e.Reason == "SuccessfulCreate" {
 			// The entries of pods already show that Pods were created.
 			continue
 		}
-		told[k] = true
+		seen[k] = true
 		event := e.Reason
 		if e.Message != "" {
 			event = cmp.Or(event, "event") + ": " + e.Message

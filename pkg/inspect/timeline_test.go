@@ -51,11 +51,11 @@ func TestTimelineOfWhatItMakes(t *testing.T) {
 		},
 	}
 	v := inspect.NewInventory(at(5).Time, []*inspect.Facts{facts}, nil)
-	var told []string
+	var lines []string
 	for _, e := range v.Trace(inspect.Pair{Origin: set}).Timeline {
-		told = append(told, e.Object+" "+e.Event)
+		lines = append(lines, e.Object+" "+e.Event)
 	}
-	assert.DeepEqual(t, told, []string{
+	assert.DeepEqual(t, lines, []string{
 		"JobSet/train created", "Job/train-driver-0 first pod created: d", "Job/train-workers-0 first pod created: w-0",
 		"Job/train-workers-0 last of 2 pods created: w-1", "Job/train-workers-0 FailedCreate",
 	})

@@ -39,7 +39,7 @@ type Trace struct {
 	Cost *Cost `json:"cost,omitempty"`
 	// Starts is what is known about when a waiting Job will start; absent if nothing is.
 	Starts *Starts `json:"starts,omitempty"`
-	// Hops are the objects on the chain, each before those it leads to; null if the chain was not
+	// Hops are the objects on the chain, each before those that follow from it; null if the chain was not
 	// followed.
 	Hops []Hop `json:"hops"`
 	// Placements are the candidate clusters, and whether the Job could run there; empty if the Job

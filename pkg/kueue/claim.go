@@ -31,8 +31,8 @@ type Claim struct {
 	// EndsBy is when Kueue ends it at the latest, by its
 	// maximumExecutionTimeSeconds. It is zero if nothing limits it.
 	EndsBy time.Time
-	// Turn is its order in the queue.
-	Turn Turn
+	// Rank is its order in the queue.
+	Rank Rank
 	// Holds is what it holds for all its Pods together.
 	Holds []Held
 	// Asks is what it waits for, by podset, nil if unknown.
@@ -116,7 +116,7 @@ func (w *ClaimedWorkload) Claim() *Claim {
 	c := &Claim{
 		Namespace: w.Metadata.Namespace, Name: w.Metadata.Name, UID: w.Metadata.UID, LocalQueue: w.Spec.QueueName,
 		CreatedAt: w.Metadata.CreationTimestamp.Time,
-		Turn:      Turn{boosted(w.Spec.Priority, w.Metadata.Annotations), queuedAt(w.Metadata.CreationTimestamp.Time, w.Status.Conditions), w.Metadata.UID},
+		Rank:      Rank{boosted(w.Spec.Priority, w.Metadata.Annotations), queuedAt(w.Metadata.CreationTimestamp.Time, w.Status.Conditions), w.Metadata.UID},
 		Evicted:   isTrue(Evicted), Origin: strings.Clone(w.Metadata.Labels[delegation.MultiKueueOriginLabel]),
 	}
 	for i := range w.Metadata.OwnerReferences {

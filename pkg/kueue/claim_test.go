@@ -118,7 +118,7 @@ func TestPriorityBoost(t *testing.T) {
 		claimed.Spec.Priority, w.Spec.Priority = &priority, &priority
 		claimed.Metadata.Annotations = map[string]string{"kueue.x-k8s.io/priority-boost": boost}
 		w.Annotations = claimed.Metadata.Annotations
-		assert.Equal(t, claimed.Claim().Turn.Priority, want, boost)
-		assert.Equal(t, w.Turn().Priority, want, boost)
+		assert.Equal(t, claimed.Claim().Rank.Priority, want, boost)
+		assert.Equal(t, w.Rank().Priority, want, boost)
 	}
 }

@@ -90,7 +90,7 @@ func (s Site) ActivateQueue(name string) command.Fix {
 }
 
 // admitNamespace returns how to let a ClusterQueue take Workloads of the namespace: a label
-// if the selector consists of labels, else a wider selector.
+// if the selector consists of labels, otherwise a wider selector.
 func (s Site) admitNamespace(name string) command.Fix {
 	namespace, q := s.Workload.Namespace, s.ClusterQueue
 	switch {

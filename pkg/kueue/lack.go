@@ -35,19 +35,19 @@ type Lack struct {
 	Pods string `json:"pods,omitempty"`
 }
 
-// AfterOthers reports whether other podsets of the Workload take some of the
+// SharesQuota reports whether other podsets of the Workload take some of the
 // quota first. Another flavor for them could help then.
-func (l *Lack) AfterOthers() bool { return l.Before != "" && l.Before != "0" }
+func (l *Lack) SharesQuota() bool { return l.Before != "" && l.Before != "0" }
 
 // MayFitAlone reports whether the podset fits within the limit if other
 // podsets of the Workload take another flavor.
 func (l *Lack) MayFitAlone() bool {
-	return l.AfterOthers() && compareQuantities(l.Requested, l.Limit) <= 0
+	return l.SharesQuota() && compareQuantities(l.Requested, l.Limit) <= 0
 }
 
 // Total returns what the podset and those before it request together, "" if unknown.
 func (l *Lack) Total() string {
-	if !l.AfterOthers() {
+	if !l.SharesQuota() {
 		return l.Requested
 	}
 	return added(l.Requested, l.Before, 1)
@@ -124,7 +124,7 @@ func (l *Lack) uncovered() string {
 
 // need returns the requested amount of the resource.
 func (l *Lack) need() string {
-	if l.AfterOthers() {
+	if l.SharesQuota() {
 		return fmt.Sprintf("%s %s besides %s for its other Pods", l.Requested, l.Resource, l.Before)
 	}
 	return l.Requested + " " + l.Resource

@@ -87,6 +87,6 @@ func TestLack(t *testing.T) {
 		assert.Equal(t, l.MayFitAlone(), want, limit)
 	}
 	assert.Assert(t, !(&Lack{Before: "0", Requested: "2", Limit: "2"}).MayFitAlone())
-	assert.Assert(t, (&Lack{Before: "1500m"}).AfterOthers())
-	assert.Assert(t, !(&Lack{Before: "0"}).AfterOthers() && !(&Lack{}).AfterOthers())
+	assert.Assert(t, (&Lack{Before: "1500m"}).SharesQuota())
+	assert.Assert(t, !(&Lack{Before: "0"}).SharesQuota() && !(&Lack{}).SharesQuota())
 }

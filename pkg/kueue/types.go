@@ -165,9 +165,9 @@ type Admission struct {
 	PodSetAssignments []PodSetAssignment `json:"podSetAssignments,omitempty"`
 }
 
-// Given returns how much of a resource all Pods of a Workload got together,
+// Usage returns how much of a resource all Pods of a Workload got together,
 // in any flavor.
-func (a *Admission) Given(name string) resource.Quantity {
+func (a *Admission) Usage(name string) resource.Quantity {
 	var total resource.Quantity
 	for _, set := range a.PodSetAssignments {
 		total.Add(set.ResourceUsage[corev1.ResourceName(name)])

@@ -142,7 +142,7 @@ func containers(names ...string) option {
 	}
 }
 
-func ofSomebodyElse(p *corev1.Pod) { p.OwnerReferences[0].UID = "another" }
+func ofOtherJob(p *corev1.Pod) { p.OwnerReferences[0].UID = "another" }
 
 // newPod creates a Pod whose containers have not started.
 func (c *cluster) newPod(name string, options ...option) {

@@ -20,7 +20,7 @@ const main0 = "train-0/main"
 func TestFollowToTheEnd(t *testing.T) {
 	c := newCluster(t)
 	c.newPod("train-0")
-	c.newPod("stranger", ofSomebodyElse)
+	c.newPod("stranger", ofOtherJob)
 	f := follow(t, c, all())
 	c.run("train-0", "main")
 	c.write("train-0", "main", "one\n", "two\n")
@@ -177,9 +177,9 @@ func TestWaitingIsReportedOnce(t *testing.T) {
 	assert.DeepEqual(t, f.notes, []string{"note: container main of pod train-0 waits: ImagePullBackOff: no such image"})
 }
 
-// TestPodsThatGoOn checks that Pods which keep running after their object has ended are followed
+// TestPodsThatContinue checks that Pods which keep running after their object has ended are followed
 // for a while only, and terminating ones until their end.
-func TestPodsThatGoOn(t *testing.T) {
+func TestPodsThatContinue(t *testing.T) {
 	c := newCluster(t)
 	for _, name := range []string{"train-0", "train-1", "train-2"} {
 		c.newPod(name)

@@ -91,11 +91,11 @@ func (s *pods) drop(uid types.UID) {
 	}
 }
 
-// informer returns an informer that keeps the Pods current. told receives the result of each
+// informer returns an informer that keeps the Pods current. report receives the result of each
 // request for them.
-func (s *pods) informer(told func(error)) *fleet.Informer {
+func (s *pods) informer(report func(error)) *fleet.Informer {
 	return fleet.NewInformer(fleet.Informed[*corev1.PodList]{
-		Client: s.target.Client.CoreV1().Pods(s.target.Job.Namespace), Selected: s.target.options(), OnResult: told,
+		Client: s.target.Client.CoreV1().Pods(s.target.Job.Namespace), Selected: s.target.options(), OnResult: report,
 		Like: &corev1.Pod{}, Trim: func(o any) any {
 			if p, ok := o.(*corev1.Pod); ok {
 				trim(p)

@@ -35,7 +35,7 @@ func TestReadInOrder(t *testing.T) {
 	for n := range 20 {
 		want = append(want, fmt.Sprintf("train-%d-a/main", n-1), fmt.Sprintf("train-%d-b/main", n-1))
 	}
-	c.newPod("stranger", ofSomebodyElse)
+	c.newPod("stranger", ofOtherJob)
 	c.newPod("young")
 	r, err := readLogs(t, c, all())
 	assert.NilError(t, err)
@@ -139,7 +139,7 @@ func TestReadOverABreak(t *testing.T) {
 func TestPodsOfOtherKinds(t *testing.T) {
 	c := newCluster(t)
 	for _, name := range []string{"train-0", "lonely"} {
-		c.newPod(name, ofSomebodyElse)
+		c.newPod(name, ofOtherJob)
 		c.run(name, "main")
 		c.write(name, "main", "of "+name+"\n")
 	}

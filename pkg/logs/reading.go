@@ -90,13 +90,13 @@ func (g *reading) pass(body io.ReadCloser, isWhole bool) error {
 	continues := false
 	passage := g.cursor.passage()
 	return closing(body, eachPiece(body, isWhole, func(p piece, more bool) error {
-		if text, goesOn := passage.take(p); text != nil {
+		if text, isContinued := passage.take(p); text != nil {
 			g.lineCount++
-			if g.Timestamps && p.begins && !goesOn {
+			if g.Timestamps && p.begins && !isContinued {
 				text = p.text
 			}
 			if len(ready) == 0 {
-				continues = goesOn
+				continues = isContinued
 			}
 			ready = append(ready, text...)
 		}

@@ -74,7 +74,7 @@ func on(t *testing.T, mirror *inspect.Job) *cluster {
 	t.Helper()
 	c := newCluster(t)
 	c.name = mirror.Context
-	c.newPod("train-on-"+c.name, ofSomebodyElse)
+	c.newPod("train-on-"+c.name, ofOtherJob)
 	c.update("train-on-"+c.name, func(p *corev1.Pod) { p.OwnerReferences[0].UID = types.UID(mirror.UID) })
 	c.run("train-on-"+c.name, "main")
 	c.write("train-on-"+c.name, "main", "hello from "+c.name+"\n")

@@ -10,7 +10,7 @@ import (
 )
 
 // chainLines returns the steps of a Job from its origin to its Pods as a tree. A healthy step has
-// a short line; a message that does not fit behind its step stands below it. A Job that is not
+// a short line; a message that does not fit after its step is printed below it. A Job that is not
 // submitted has no chain.
 func chainLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	if len(t.Hops) == 0 {
@@ -151,18 +151,18 @@ func railsOf(hops []inspect.Hop) []rails {
 	for i, h := range hops {
 		var self, below strings.Builder
 		for depth := 1; depth <= h.Depth; depth++ {
-			goesOn := siblingFollows(hops, i, depth)
+			hasNext := siblingFollows(hops, i, depth)
 			switch {
-			case depth == h.Depth && goesOn:
+			case depth == h.Depth && hasNext:
 				self.WriteString("├─ ")
 			case depth == h.Depth:
 				self.WriteString("└─ ")
-			case goesOn:
+			case hasNext:
 				self.WriteString("│  ")
 			default:
 				self.WriteString("   ")
 			}
-			if goesOn {
+			if hasNext {
 				below.WriteString("│  ")
 			} else {
 				below.WriteString("   ")

@@ -45,7 +45,7 @@ type TableOptions struct {
 	// Width is the width of the terminal; 0 if the output is not a terminal.
 	Width int
 	// Height is the number of visible lines. Lines below them are not laid out, and a placeholder
-	// stands for each. 0 means all.
+	// replaces each. 0 means all.
 	Height int
 	// Now is the time from which ages are counted. NowOn is the same moment by the clock of a
 	// context's cluster, which dated the objects there; nil means Now everywhere.

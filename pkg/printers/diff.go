@@ -26,10 +26,10 @@ func Replacement(w io.Writer, r *recreate.Replacement, from, to string, o TableO
 		lines[i] = p.diffLine(SafeLines(line), i < 2)
 	}
 	for _, c := range r.Changes {
-		lines = append(lines, hanging(changeText(c), o.Width)...)
+		lines = append(lines, indentRest(changeText(c), o.Width)...)
 	}
 	for _, warning := range r.Warnings {
-		wrapped := hanging("warning: "+warning, o.Width)
+		wrapped := indentRest("warning: "+warning, o.Width)
 		wrapped[0] = p.colored(lipgloss.Yellow, "warning:") + strings.TrimPrefix(wrapped[0], "warning:")
 		lines = append(lines, wrapped...)
 	}
@@ -70,8 +70,8 @@ func (p palette) diffLine(line string, isHeader bool) string {
 	return line
 }
 
-// hanging breaks a text into lines, all indented but the first.
-func hanging(text string, width int) []string {
+// indentRest breaks a text into lines, all indented but the first.
+func indentRest(text string, width int) []string {
 	lines := wrap(Safe(text), width, "  ")
 	lines[0] = strings.TrimPrefix(lines[0], "  ")
 	return lines

@@ -111,7 +111,7 @@ func (l *Live) Close() error {
 }
 
 // Above returns a writer for other output to the same terminal, such as warnings of the API
-// servers. What is written to it stands above the footer. Each write must consist of whole lines.
+// servers. What is written to it appears above the footer. Each write must consist of whole lines.
 func (l *Live) Above(w io.Writer) io.Writer { return &aboveFooter{l, w} }
 
 type aboveFooter struct {
@@ -141,7 +141,7 @@ func (a *aboveFooter) Write(p []byte) (int, error) {
 // beginning, and all below can be cleared.
 const eraseFooter = "\r" + clearDown
 
-// draw writes lines in place of the footer, and the footer below them, in one write, so that
+// draw writes lines instead of the footer, and the footer below them, in one write, so that
 // nothing flickers and no other output comes between.
 func (l *Live) draw(lines ...string) error {
 	text := strings.Join(append(lines, ""), "\n")

@@ -36,7 +36,7 @@ type liveJob struct {
 	succeeded, failed, active int32
 	ready                     *int32
 
-	// shown is the state in the last line, and told the last message.
+	// shown is the state in the last line, and lastMessage its message.
 	shown       liveState
 	lastMessage string
 }

@@ -143,15 +143,15 @@ func pack(parts []part, width int) []string {
 	var rows []string
 	row := ""
 	for i, p := range parts {
-		room := width
+		space := width
 		if i < len(parts)-1 {
-			// Leave room for a comma behind it.
-			room--
+			// Leave space for a comma after it.
+			space--
 		}
 		switch {
 		case row == "":
 			row = p.text
-		case lipgloss.Width(row+p.before+p.text) <= room:
+		case lipgloss.Width(row+p.before+p.text) <= space:
 			row += p.before + p.text
 		default:
 			rows = append(rows, row+strings.TrimRight(p.before, " "))

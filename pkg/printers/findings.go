@@ -145,7 +145,7 @@ func findingLines(items []inspect.Finding, o TableOptions) []string {
 	return lines
 }
 
-// maxSubjectWidth returns the maximum width of the column of subjects, so that messages beside it
+// maxSubjectWidth returns the maximum width of the column of subjects, so that messages next to it
 // have most of the line. A wider subject has its own line.
 func maxSubjectWidth(width int) int {
 	const widest = 28

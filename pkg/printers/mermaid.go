@@ -30,7 +30,7 @@ func Mermaid(list []inspect.Trace) string {
 
 // arrowSource returns the hop at which the arrow to hop i begins, -1 for none. In the tree, the
 // steps of a Job on the management cluster are siblings; in the picture they are a chain, and the
-// clusters hang on its end.
+// clusters follow its last step.
 func arrowSource(hops []inspect.Hop, i int) int {
 	for from := i - 1; from >= 0; from-- {
 		h := hops[from]

@@ -105,13 +105,13 @@ func TestHostileStringsStayInTheirCells(t *testing.T) {
 	}
 }
 
-// full is a disk with no room.
-type full struct{ room int }
+// full is a disk without free space.
+type full struct{ space int }
 
 var errFull = errors.New("no space left on device")
 
 func (f *full) Write(p []byte) (int, error) {
-	if f.room -= len(p); f.room < 0 {
+	if f.space -= len(p); f.space < 0 {
 		return 0, errFull
 	}
 	return len(p), nil
@@ -119,16 +119,16 @@ func (f *full) Write(p []byte) (int, error) {
 
 func TestTablesReportWriteErrors(t *testing.T) {
 	list := severalContexts()
-	for name, p := range map[string]func(room int) error{
-		"owners":  func(room int) error { return printers.Owners(&full{room}, list, printers.TableOptions{Now: now}) },
-		"summary": func(room int) error { return printers.Summary(&full{room}, list, printers.TableOptions{Now: now}) },
+	for name, p := range map[string]func(space int) error{
+		"owners":  func(space int) error { return printers.Owners(&full{space}, list, printers.TableOptions{Now: now}) },
+		"summary": func(space int) error { return printers.Summary(&full{space}, list, printers.TableOptions{Now: now}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			size := len(map[string]string{
 				"owners": owners(t, list, printers.TableOptions{}), "summary": summary(t, list, printers.TableOptions{}),
 			}[name])
-			for room := range size {
-				assert.ErrorIs(t, p(room), errFull, "with room for %d bytes", room)
+			for space := range size {
+				assert.ErrorIs(t, p(space), errFull, "with room for %d bytes", space)
 			}
 			assert.NilError(t, p(size))
 		})

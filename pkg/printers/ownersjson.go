@@ -42,12 +42,12 @@ func writeOwners(w io.Writer, list *inspect.OwnerList) error {
 	return writeLines(w, parts[len(list.Items)])
 }
 
-// writeJobs writes the Jobs of a group in place of the empty list.
+// writeJobs writes the Jobs of a group instead of the empty list.
 func writeJobs(w io.Writer, jobs []*inspect.Job, empty string) error {
 	if len(jobs) == 0 {
 		return writeAll(w, empty)
 	}
-	// A Job stands in a list in a group in a list in the document.
+	// The document has a list of groups, each of which has a list of Jobs.
 	before, within := `"jobs": [`, strings.Repeat(indent, 4)
 	for _, j := range jobs {
 		text, err := json.MarshalIndent(j, within, indent)

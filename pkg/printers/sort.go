@@ -31,8 +31,8 @@ func NewSorter(expression string) (*Sorter, error) {
 	return newSorter(expression, fullJob(), "jobs have no such field, or it is no number, text or time; try .creationTimestamp, .startTime, .status, .succeeded or .name")
 }
 
-// newSorter is NewSorter for any type. sample has every field, and shows whether a path leads to
-// a value; hint ends the error if it does not.
+// newSorter is NewSorter for any type. sample has every field, and shows whether a path points
+// to a value; hint ends the error if it does not.
 func newSorter[T any](expression string, sample *T, hint string) (*SorterOf[T], error) {
 	if expression == "" {
 		return &SorterOf[T]{}, nil

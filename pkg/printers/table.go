@@ -36,7 +36,7 @@ type table struct {
 	height int
 }
 
-// unseenLine stands for a line below the end of the screen.
+// unseenLine replaces a line below the end of the screen.
 const unseenLine = "…"
 
 // layout returns the rows of the table, the titles first. A row may have several lines.
@@ -126,7 +126,7 @@ const minColumn = 8
 // fit makes the table as narrow as a terminal. It drops columns with the same value in every row,
 // then the columns that can be spared, then breaks the cells of the last column into lines, and
 // at last those of other columns, the widest first. A last column of sentences that would be too
-// narrow to read stands below its rows.
+// narrow to read is printed below its rows.
 func (t *table) fit(width int) {
 	if sum(t.measure().widths) <= width {
 		return
@@ -180,7 +180,7 @@ func (m measures) possible() int {
 	return sum(m.widths) - m.widths[last] + m.least[last]
 }
 
-// isUnreadable reports whether the last column has sentences and no room for them, even without
+// isUnreadable reports whether the last column has sentences that do not fit, even without
 // the columns that can be spared.
 func (t *table) isUnreadable(width int) bool {
 	m, last := t.measure(), len(t.titles)-1

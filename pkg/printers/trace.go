@@ -142,7 +142,7 @@ func traceFindingLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	items := make([]inspect.Finding, len(t.Findings))
 	for i := range t.Findings {
 		items[i] = t.Findings[i]
-		// The cost stands with the answer.
+		// The answer has the cost.
 		items[i].Cost = nil
 		if (isRepeated(items[i].Message, t.Message) || isRepeated(items[i].Clause(), t.Message)) && !o.Wide {
 			items[i].Message = "the reason above"

@@ -14,7 +14,7 @@ import (
 )
 
 // The size of the bars of a Job's life and of a letter, in pixels, and the maximum number of
-// letters of a name beside them.
+// letters of a name next to them.
 const (
 	lifeLeft, lifeRow, lifeBar = 180, 30, 20
 	letter                     = 6.6
@@ -186,7 +186,7 @@ func (s timeScale) at(t time.Time) float64 {
 	return lifeLeft + float64(t.Sub(s.from))/float64(s.to.Sub(s.from))*(svgWidth-svgRight-lifeLeft)
 }
 
-// bar draws a state as a part of a bar, with its name if there is room. A state that continues
+// bar draws a state as a part of a bar, with its name if that fits. A state that continues
 // has an open end.
 func (p *lifePicture) bar(s timeScale, part inspect.Interval) {
 	x, end := s.at(part.From), s.at(part.To)

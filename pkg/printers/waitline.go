@@ -9,7 +9,7 @@ type WaitLine struct {
 	drawn bool
 }
 
-// NewWaitLine returns a WaitLine on a terminal of that many columns; 0 stands for 80.
+// NewWaitLine returns a WaitLine on a terminal of that many columns; 0 means 80.
 func NewWaitLine(w io.Writer, width int) *WaitLine {
 	if width == 0 {
 		width = 80

@@ -169,7 +169,7 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 		switch worker, ok := clusters[c.Name]; {
 		case ok:
 			canceller.Workers = append(canceller.Workers, worker)
-			canceller.Others[c.Name] = slices.DeleteFunc(opened.Ways(c.Name), func(way *fleet.Cluster) bool { return way.Context == c.Name })
+			canceller.Others[c.Name] = slices.DeleteFunc(opened.Routes(c.Name), func(route *fleet.Cluster) bool { return route.Context == c.Name })
 		case c.Name != o.origin.Name && !slices.Contains(inSight, c.Name):
 			canceller.Unreached = append(canceller.Unreached, c.Name)
 		}
@@ -196,7 +196,7 @@ func (o *cancelOptions) hint(j dispatched, err error) {
 	var unsearched *dispatch.UnsearchedError
 	if errors.As(err, &unsearched) && len(unsearched.On) > 0 && o.flags.to == "" {
 		narrower := o.Own("cancel").With(command.Argument(j.kind, j.name), "-n", o.origin.Namespace, "--context", o.origin.Name, "--to", strings.Join(unsearched.On, ","))
-		util.Tell(o.ErrOut, "to search these contexts only: %s", narrower.Shell())
+		util.Report(o.ErrOut, "to search these contexts only: %s", narrower.Shell())
 	}
 }
 

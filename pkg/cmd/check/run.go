@@ -96,7 +96,7 @@ func (o *checkOptions) advise(ctx context.Context, f *fleet.Fleet, known *inspec
 	}
 	queues, workloads := answer.Places(known, list.Items)
 	with := read.Read(ctx, f, read.Want{
-		Room: true, Queues: queues, Workloads: workloads, Known: known, Addresses: addresses, Now: o.Clock.Now,
+		Capacity: true, Queues: queues, Workloads: workloads, Known: known, Addresses: addresses, Now: o.Clock.Now,
 	})
 	answer.AdviseAll(with, list.Items, judgment.All(answer.IsOrphan), o.judging.Reach)
 	answer.ByCost(list.Items)
@@ -136,10 +136,10 @@ func (o *checkOptions) show(list *inspect.FindingList) error {
 		return err
 	}
 	if !o.format.TellsErrors() && (!o.format.IsTable() || o.table.NoHeaders) && !o.format.Is(junit) && !o.format.Is(sarif) {
-		util.TellUnchecked(o.ErrOut, list.Unchecked)
+		util.ReportUnchecked(o.ErrOut, list.Unchecked)
 	}
 	if o.table.NoHeaders && o.format.IsTable() && len(list.Items) == 0 {
-		util.Tell(o.ErrOut, "%s", printers.CheckSummary(list, o.table))
+		util.Report(o.ErrOut, "%s", printers.CheckSummary(list, o.table))
 	}
 	if list.Summary.Jobs == 0 && list.Summary.Clusters > 0 && !o.query.AllNamespaces && o.format.IsTable() && !o.watch {
 		util.NoteNamespace(o.ErrOut, o.contexts[0].Namespace)

@@ -51,7 +51,7 @@ func (o *completionOptions) installScripts() error {
 		done, err := o.installInto(folder)
 		switch {
 		case err == nil:
-			util.Tell(o.Out, "%s; %s <TAB> completes from now on where kubectl's own completion is set up", done, o.DisplayName())
+			util.Report(o.Out, "%s; %s <TAB> completes from now on where kubectl's own completion is set up", done, o.DisplayName())
 			return nil
 		case !errors.Is(err, errNotWritable):
 			return err
@@ -128,7 +128,7 @@ func (o *completionOptions) installInto(directory string) (done string, err erro
 	return "wrote " + strings.Join(paths, " and "), nil
 }
 
-// place returns the path of a script: the file that kubectl runs so far, if there is one, or else
+// place returns the path of a script: the file that kubectl runs so far, if there is one, otherwise
 // a file in the directory.
 func (o *completionOptions) place(plugin, directory string) string {
 	for _, f := range o.path() {

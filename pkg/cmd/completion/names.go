@@ -13,7 +13,7 @@ func program(env util.Environment) string { return pluginPrefix + pluginName(env
 // pluginPrefix is the prefix of the names of all plugins' files.
 const pluginPrefix = "kubectl-"
 
-// pluginName returns the name of the plugin's file without the prefix: as it was called, or else
+// pluginName returns the name of the plugin's file without the prefix: as it was called, otherwise
 // as it is installed.
 func pluginName(env util.Environment) string {
 	name, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(env.Program), ".exe"), pluginPrefix)

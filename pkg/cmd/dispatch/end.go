@@ -142,7 +142,7 @@ func (o *dispatchOptions) hint(outcomes []dispatch.Outcome) {
 				names = append(names, "--kinds", strings.Join(o.flags.Kinds, ","))
 			}
 		}
-		util.Tell(o.ErrOut, "to resume: %s", commands.GoOn(namespace, names).Shell())
-		util.Tell(o.ErrOut, "to end it: %s", commands.EndIt(namespace, names).Shell())
+		util.Report(o.ErrOut, "to resume: %s", commands.GoOn(namespace, names).Shell())
+		util.Report(o.ErrOut, "to end it: %s", commands.EndIt(namespace, names).Shell())
 	}
 }

@@ -91,7 +91,7 @@ func (o *dispatchOptions) search(ctx context.Context, workers []*worker, request
 		for i, w := range workers {
 			if w.cluster != nil {
 				group.Go(func() error {
-					searches[i] = dispatch.SearchContexts(ctx, w.ways, kind, uids[key], namespaces[key])
+					searches[i] = dispatch.SearchContexts(ctx, w.routes, kind, uids[key], namespaces[key])
 					return nil
 				})
 			}
@@ -224,7 +224,7 @@ func (o *dispatchOptions) settle(ctx context.Context, s *survey, r request, reco
 	case err != nil:
 		return err
 	case found.isCopy:
-		util.Tell(o.ErrOut, "note: the annotation %s of %s names the mirror of another %s; ignored", delegation.MirrorAnnotation, name, r.kind.Kind)
+		util.Report(o.ErrOut, "note: the annotation %s of %s names the mirror of another %s; ignored", delegation.MirrorAnnotation, name, r.kind.Kind)
 	case !found.isGone:
 		return errors.New(dispatch.Unfound(dispatch.RefOf(o.origin.Name, r.Origin), p, found.contexts))
 	case p == record.Mirror && h.worker == nil:
@@ -267,7 +267,7 @@ func (o *dispatchOptions) searchOthers(ctx context.Context, s *survey, r request
 	uid := string(r.Origin.GetUID())
 	var unsearched []string
 	for _, w := range s.otherContexts().clusters {
-		searched := dispatch.SearchContexts(ctx, w.ways, r.kind, []string{uid}, record.Namespaces(r.Origin.GetNamespace()))
+		searched := dispatch.SearchContexts(ctx, w.routes, r.kind, []string{uid}, record.Namespaces(r.Origin.GetNamespace()))
 		if mirrors := searched.Mirrors[uid]; len(mirrors) > 0 {
 			m := mirrors[0].Object
 			return fmt.Errorf("%s has a mirror on %s, %s/%s. Resume it with --to %s, or end it with cancel", object.KindAndName(r.Origin), w.context, m.GetNamespace(), m.GetName(), w.context)
@@ -280,7 +280,7 @@ func (o *dispatchOptions) searchOthers(ctx context.Context, s *survey, r request
 		unsearched = append(unsearched, "context "+name+": no answer")
 	}
 	if len(unsearched) > 0 {
-		util.Tell(o.ErrOut, "note: not searched for mirrors of %s: %s", object.KindAndName(r.Origin), strings.Join(unsearched, "; "))
+		util.Report(o.ErrOut, "note: not searched for mirrors of %s: %s", object.KindAndName(r.Origin), strings.Join(unsearched, "; "))
 	}
 	return nil
 }

@@ -139,7 +139,7 @@ func (o *dispatchOptions) ofFiles(ctx context.Context, origin *fleet.Cluster) (*
 			errs = append(errs, err)
 			continue
 		case existing != nil:
-			util.Tell(o.ErrOut, "note: %s already exists on %s; resuming", object.KindAndName(job), origin.Context)
+			util.Report(o.ErrOut, "note: %s already exists on %s; resuming", object.KindAndName(job), origin.Context)
 			r.Request = preflight.Request{Origin: existing}
 		}
 		found.requests = append(found.requests, r)

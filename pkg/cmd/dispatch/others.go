@@ -35,7 +35,7 @@ func (o *dispatchOptions) otherContextsOf(ctx context.Context, workers []*worker
 			return found
 		}
 		for _, name := range slices.Sorted(maps.Keys(clusters)) {
-			found.clusters = append(found.clusters, &worker{context: name, cluster: clusters[name], ways: opened.Ways(name)})
+			found.clusters = append(found.clusters, &worker{context: name, cluster: clusters[name], routes: opened.Routes(name)})
 		}
 		found.unreached = slices.Sorted(maps.Keys(failed))
 		return found

@@ -22,9 +22,9 @@ type worker struct {
 	// cluster is nil if it cannot be reached; err is the reason.
 	cluster *fleet.Cluster
 	err     error
-	// ways are all contexts that reach it, cluster first.
-	ways  []*fleet.Cluster
-	check *preflight.Checker
+	// routes are all contexts that reach it, cluster first.
+	routes []*fleet.Cluster
+	check  *preflight.Checker
 	// jobs is the number of Jobs that it was given, or had before.
 	jobs int
 }
@@ -53,7 +53,7 @@ func (o *dispatchOptions) connect(ctx context.Context) (origin *fleet.Cluster, w
 	o.printLeftOut(aliases)
 	for _, c := range o.workers {
 		if aliases[c.Name] == "" {
-			workers = append(workers, &worker{context: c.Name, cluster: clusters[c.Name], err: failed[c.Name], ways: opened.Ways(c.Name)})
+			workers = append(workers, &worker{context: c.Name, cluster: clusters[c.Name], err: failed[c.Name], routes: opened.Routes(c.Name)})
 		}
 	}
 	switch {
@@ -73,11 +73,11 @@ func (o *dispatchOptions) connect(ctx context.Context) (origin *fleet.Cluster, w
 // printLeftOut prints which of several contexts are no workers, though they were asked for.
 func (o *dispatchOptions) printLeftOut(aliases map[string]string) {
 	if slices.Contains(strings.Split(strings.Join(o.flags.to, ","), ","), o.origin.Name) {
-		util.Tell(o.ErrOut, "note: skipping %s: the Jobs are there", o.origin.Name)
+		util.Report(o.ErrOut, "note: skipping %s: the Jobs are there", o.origin.Name)
 	}
 	for _, c := range o.workers {
 		if same := aliases[c.Name]; same != "" {
-			util.Tell(o.ErrOut, "note: %s reaches the same cluster as %s; skipped", c.Name, same)
+			util.Report(o.ErrOut, "note: %s reaches the same cluster as %s; skipped", c.Name, same)
 		}
 	}
 }

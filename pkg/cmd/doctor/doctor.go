@@ -145,7 +145,7 @@ func (o *doctorOptions) Run(ctx context.Context) error {
 	}
 	if !o.format.TellsErrors() && !o.format.IsTable() && !o.format.Is(junit) && !o.format.Is(sarif) {
 		for _, u := range report.Unchecked {
-			util.Tell(o.ErrOut, "not checked: %s", printers.UncheckedText(u))
+			util.Report(o.ErrOut, "not checked: %s", printers.UncheckedText(u))
 		}
 	}
 	return errors.Join(util.Verdict(report.Items, o.failOn), util.Incomplete(report.Unchecked))
@@ -180,7 +180,7 @@ func (o *doctorOptions) runProbe(ctx context.Context) error {
 		err = util.Written(o.Out, func(w io.Writer) error { return o.writeProbe(w, report) })
 	}
 	for _, l := range report.Left {
-		util.Tell(o.ErrOut, "error: %s %s/%s may still be in context %q: %s. Remove it with: %s",
+		util.Report(o.ErrOut, "error: %s %s/%s may still be in context %q: %s. Remove it with: %s",
 			l.Kind, l.Namespace, l.Name, l.Context, l.Reason, command.Of(l.Command...).Shell())
 	}
 	return errors.Join(err, o.probeVerdict(ctx, report))

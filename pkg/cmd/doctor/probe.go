@@ -137,7 +137,7 @@ func (p *prober) removeLeft(ctx context.Context) {
 		return notes, err
 	}) {
 		for _, note := range a.Value {
-			util.Tell(p.ErrOut, "%s", note)
+			util.Report(p.ErrOut, "%s", note)
 		}
 	}
 }
@@ -160,7 +160,7 @@ func (p *prober) dryRun(ctx context.Context, job *unstructured.Unstructured) err
 func (p *prober) submit(ctx context.Context, job *unstructured.Unstructured, inventory *inspect.Inventory) {
 	clean := &cleaner{Environment: p.Environment, manager: p.manager, workers: p.workers(inventory), reach: p.flags.ReachFlags()}
 	start := p.Clock.Now()
-	util.Tell(p.ErrOut, "note: context %q: submitting %s to queue %s", p.manager.Context, probe.Describe(job), p.target.queue)
+	util.Report(p.ErrOut, "note: context %q: submitting %s to queue %s", p.manager.Context, probe.Describe(job), p.target.queue)
 	// After a signal, the probe must still learn whether the Job exists.
 	created, err := p.manager.Create(context.WithoutCancel(ctx), delegation.Job().Resource, job, "")
 	if err != nil {
@@ -182,7 +182,7 @@ func (p *prober) submit(ctx context.Context, job *unstructured.Unstructured, inv
 	cancel()
 	line.clear()
 	if util.Interrupted(ctx) != nil {
-		util.Tell(p.ErrOut, "note: removing %s; a second signal leaves it to Kubernetes, which ends it after %s", probe.Describe(job), job.GetAnnotations()[probe.SecondsAnnotation]+"s")
+		util.Report(p.ErrOut, "note: removing %s; a second signal leaves it to Kubernetes, which ends it after %s", probe.Describe(job), job.GetAnnotations()[probe.SecondsAnnotation]+"s")
 	}
 	clean.run(ctx, p.report)
 	p.conclude(ctx, f, err)
@@ -224,7 +224,7 @@ func (p *prober) conclude(ctx context.Context, f *follower, ended error) {
 	}
 }
 
-// workers returns the clusters that may get a mirror: those that the queue leads to, or all if
+// workers returns the clusters that may get a mirror: those that the queue dispatches to, or all if
 // that is unknown.
 func (p *prober) workers(v *inspect.Inventory) []*fleet.Cluster {
 	var contexts []string

@@ -17,7 +17,7 @@ type target struct {
 	namespace, queue string
 	// cluster is the ClusterQueue behind the queue, nil if it is unknown.
 	cluster *kueue.ClusterQueue
-	// workers are the MultiKueueClusters that the queue leads to.
+	// workers are the MultiKueueClusters that the queue dispatches to.
 	workers []string
 }
 

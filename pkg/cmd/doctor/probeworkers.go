@@ -28,7 +28,7 @@ func (p *prober) askWorkers(ctx context.Context, job *unstructured.Unstructured)
 		return fmt.Errorf("the Job of the probe is invalid: %w", err)
 	}
 	queues := []types.NamespacedName{{Namespace: p.target.namespace, Name: p.target.queue}}
-	inventory := read.Read(ctx, p.fleet, read.Want{Room: true, Queues: queues, Addresses: p.addresses, Now: p.Clock.Now})
+	inventory := read.Read(ctx, p.fleet, read.Want{Capacity: true, Queues: queues, Addresses: p.addresses, Now: p.Clock.Now})
 	request := placement.OfJob(typed, p.target.queue)
 	request.Delegated = true
 	trials := map[string]probe.Trial{}

@@ -34,11 +34,11 @@ func (o *historyOptions) Run(ctx context.Context) error {
 	table := o.TableNow(o.table)
 	if !o.format.TellsErrors() && (!o.format.IsTable() || table.NoHeaders) {
 		for _, u := range list.Unchecked {
-			util.Tell(o.ErrOut, "not checked: %s", printers.UncheckedText(u))
+			util.Report(o.ErrOut, "not checked: %s", printers.UncheckedText(u))
 		}
 	}
 	if table.NoHeaders && o.format.IsTable() && list.Total.Jobs == 0 {
-		util.Tell(o.ErrOut, "%s", printers.HistorySummary(list, table)[0])
+		util.Report(o.ErrOut, "%s", printers.HistorySummary(list, table)[0])
 	}
 	if list.Total.Jobs == 0 && !o.query.AllNamespaces && o.format.IsTable() {
 		util.NoteNamespace(o.ErrOut, o.contexts[0].Namespace)

@@ -104,7 +104,7 @@ func (o *kindsOptions) Run(ctx context.Context) error {
 		return err
 	}
 	if !o.format.TellsErrors() && (!o.format.IsTable() || o.table.NoHeaders) {
-		util.TellErrors(o.ErrOut, list.Errors)
+		util.ReportErrors(o.ErrOut, list.Errors)
 	}
 	return util.Partial(list.Errors, len(f.Contexts()))
 }

@@ -44,7 +44,7 @@ func (o *logsOptions) Run(ctx context.Context) error {
 	r.reader = &logs.Reader{
 		Options: o.logs, Clock: o.Clock,
 		Sink: printers.NewLogs(o.Out, printers.LogOptions{Prefix: r.prefixes(at), Color: o.WantsColor(o.Flags.Color)}),
-		Note: func(text string) { util.Tell(o.ErrOut, "%s", text) },
+		Note: func(text string) { util.Report(o.ErrOut, "%s", text) },
 	}
 	isComplete := true
 	if o.follow && !at.IsHopeless() {

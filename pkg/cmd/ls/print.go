@@ -33,7 +33,7 @@ func (o *listOptions) print(ctx context.Context, list *inspect.OwnerList, f *fle
 		o.printNothingFound(ctx, f)
 	}
 	if !o.includesErrors() {
-		util.TellErrors(o.ErrOut, list.Errors)
+		util.ReportErrors(o.ErrOut, list.Errors)
 	}
 	return cmp.Or(o.missed(ctx, list, f), util.Partial(list.Errors, len(f.Contexts())))
 }
@@ -65,7 +65,7 @@ func (o *listOptions) stream(ctx context.Context, f *fleet.Fleet) error {
 		o.printNothingFound(ctx, f)
 		return nil
 	}
-	util.TellErrors(o.ErrOut, errs)
+	util.ReportErrors(o.ErrOut, errs)
 	return util.Partial(errs, len(f.Contexts()))
 }
 
@@ -116,9 +116,9 @@ func (o *listOptions) printNothingFound(ctx context.Context, f *fleet.Fleet) {
 	if o.restrictions != "" {
 		message += ", with " + o.restrictions
 	}
-	util.Tell(o.ErrOut, "%s", message)
+	util.Report(o.ErrOut, "%s", message)
 	if len(o.filter.Findings) > 0 {
-		util.Tell(o.ErrOut, "note: findings younger than %s are not included; %s check --grace 0s shows them", duration.HumanDuration(util.DefaultGrace), o.DisplayName())
+		util.Report(o.ErrOut, "note: findings younger than %s are not included; %s check --grace 0s shows them", duration.HumanDuration(util.DefaultGrace), o.DisplayName())
 	}
 	if !o.query.AllNamespaces {
 		util.NoteMissingNamespace(ctx, o.ErrOut, f)

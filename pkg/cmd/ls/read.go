@@ -76,7 +76,7 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 		briefs = answer.Jobs(inventory, judgment.All(func(string) bool { return true }))
 		if pairs, queues, workloads := answer.Waiting(inventory, briefs); len(pairs) > 0 {
 			with := read.Read(ctx, f, read.Want{
-				Room: true, Queues: queues, Workloads: workloads, Known: inventory, Addresses: addresses, Now: o.Clock.Now,
+				Capacity: true, Queues: queues, Workloads: workloads, Known: inventory, Addresses: addresses, Now: o.Clock.Now,
 			})
 			answer.Explain(with, pairs, judgment.All(answer.IsOrphan), judgment.About, briefs)
 		}

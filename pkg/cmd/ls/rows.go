@@ -33,7 +33,7 @@ func (v *rowsView) early(c inspect.Change) error {
 
 func (v *rowsView) start() error {
 	for _, err := range v.board.Errors() {
-		util.Tell(v.ErrOut, "error: %v", err)
+		util.Report(v.ErrOut, "error: %v", err)
 	}
 	list := v.board.List(v.filter)
 	if v.folds() {
@@ -59,10 +59,10 @@ func (v *rowsView) start() error {
 func (v *rowsView) change(c inspect.Change) error {
 	switch c.Type {
 	case inspect.Lost:
-		util.Tell(v.ErrOut, "error: %v", c.Err)
+		util.Report(v.ErrOut, "error: %v", c.Err)
 		return nil
 	case inspect.Found:
-		util.Tell(v.ErrOut, "note: context %s answers again", c.Context)
+		util.Report(v.ErrOut, "note: context %s answers again", c.Context)
 		return nil
 	case inspect.Synced:
 		return nil
@@ -100,7 +100,7 @@ func (v *rowsView) write(event inspect.ChangeType, j *inspect.Job) error {
 }
 
 func (v *rowsView) refresh() error {
-	v.notes.Tell()
+	v.notes.Print()
 	if v.stream != nil {
 		return v.stream.Flush()
 	}

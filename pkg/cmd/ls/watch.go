@@ -120,7 +120,7 @@ type screenView struct {
 }
 
 // The pause of a screen is nine times as long as its drawing, so that drawing takes no more than
-// a tenth of a core however many Jobs there are, but at most longestRest, since on a busy machine
+// a tenth of a core however many Jobs there are, but at most longestRest, since on a loaded machine
 // drawing takes time without using it.
 const (
 	restFactor  = 9
@@ -168,7 +168,7 @@ func (v *screenView) refresh() error {
 		text.WriteString("No " + v.kindsText() + " so far\n")
 	}
 	for _, note := range v.notes.All() {
-		util.Tell(&text, "%s", note)
+		util.Report(&text, "%s", note)
 	}
 	return v.screen.Draw(text.String(), int(size.Width), int(size.Height))
 }

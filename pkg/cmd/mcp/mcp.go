@@ -20,7 +20,7 @@ import (
 const (
 	// defaultMaxBytes is the maximum size of an answer: about 16,000 tokens.
 	defaultMaxBytes = 64 << 10
-	// leastMaxBytes has room for the text next to a document.
+	// leastMaxBytes is enough for the text next to a document.
 	leastMaxBytes = 8 << 10
 	// callsAtOnce is the number of calls that are answered concurrently: each reads all clusters.
 	callsAtOnce = 2
@@ -127,7 +127,7 @@ func (s *server) Run(ctx context.Context) error {
 		return err
 	}
 	if (term.TTY{In: s.env.In}).IsTerminalIn() {
-		util.Tell(s.env.ErrOut, "Waiting for an MCP client on standard input. Usually a client starts this command; Ctrl-C ends it")
+		util.Report(s.env.ErrOut, "Waiting for an MCP client on standard input. Usually a client starts this command; Ctrl-C ends it")
 	}
 	err = protocol.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(s.env.In), Writer: unclosed{s.env.Out}})
 	switch stopped := util.Interrupted(ctx); {

@@ -146,7 +146,7 @@ func (o *queuesOptions) missed(r *queuesRead) error {
 		text += "; for a LocalQueue, add -n or -A"
 	}
 	if o.watch {
-		util.Tell(o.ErrOut, "note: %s", text)
+		util.Report(o.ErrOut, "note: %s", text)
 		return nil
 	}
 	return errors.New(text)
@@ -157,19 +157,19 @@ func (o *queuesOptions) show(r *queuesRead) error {
 		return err
 	}
 	if !o.format.TellsErrors() && (!o.format.IsTable() || o.table.NoHeaders) {
-		util.TellErrors(o.ErrOut, r.List.Errors)
+		util.ReportErrors(o.ErrOut, r.List.Errors)
 	}
 	for _, note := range inspect.FoldRefusals(r.Notes) {
-		util.Tell(o.ErrOut, "note: %s", note.Message)
+		util.Report(o.ErrOut, "note: %s", note.Message)
 	}
 	if len(r.Without) > 0 && r.isEmpty() && o.format.IsTable() {
-		util.Tell(o.ErrOut, "no queues: %s %s Kueue's API", strings.Join(r.Without, ", "), map[bool]string{true: "does not serve", false: "do not serve"}[len(r.Without) == 1])
+		util.Report(o.ErrOut, "no queues: %s %s Kueue's API", strings.Join(r.Without, ", "), map[bool]string{true: "does not serve", false: "do not serve"}[len(r.Without) == 1])
 	} else if r.isEmpty() && len(r.List.Errors) == 0 && len(r.Missing) == 0 && o.format.IsTable() {
 		what := "no queues found"
 		if o.pending {
 			what = "nothing waits for quota"
 		}
-		util.Tell(o.ErrOut, "%s%s", what, o.where())
+		util.Report(o.ErrOut, "%s%s", what, o.where())
 	}
 	return util.Joined([]error{o.missed(r), util.Partial(r.List.Errors, len(o.contexts))})
 }

@@ -83,7 +83,7 @@ func (o *recreateOptions) replaceIt(ctx context.Context, r *recreate.Runner, pla
 	if err := plan.WriteBackup(r.Backup, r.Cluster.Context, o.Clock.Now()); err != nil {
 		return err
 	}
-	util.Tell(o.ErrOut, "saved the old %s in %s", o.noun(), r.Backup)
+	util.Report(o.ErrOut, "saved the old %s in %s", o.noun(), r.Backup)
 	if err := util.Interrupted(ctx); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (o *recreateOptions) show(plan *recreate.Replacement) error {
 		to, table.Color = o.ErrOut, o.flags.Color == util.ColorAlways
 		if o.flags.yes || o.flags.dryRun != writing.DryRunNone {
 			for _, warning := range plan.Warnings {
-				util.Tell(o.ErrOut, "warning: %s", warning)
+				util.Report(o.ErrOut, "warning: %s", warning)
 			}
 			return nil
 		}
@@ -147,7 +147,7 @@ func (o *recreateOptions) confirm(ctx context.Context) error {
 }
 
 func (o *recreateOptions) printFinalizers(finalizers []string) {
-	util.Tell(o.ErrOut, "waiting up to %s for finalizers of the old %s: %s", o.flags.timeout, o.noun(), strings.Join(finalizers, ", "))
+	util.Report(o.ErrOut, "waiting up to %s for finalizers of the old %s: %s", o.flags.timeout, o.noun(), strings.Join(finalizers, ", "))
 }
 
 // noun returns the Job's kind for the middle of a sentence.
@@ -158,10 +158,10 @@ func (o *recreateOptions) report(job *unstructured.Unstructured) error {
 	how := map[string]string{writing.DryRunNone: "", writing.DryRunClient: " (dry run)", writing.DryRunServer: " (server dry run)"}[o.flags.dryRun]
 	switch {
 	case o.format == nil:
-		util.Tell(o.Out, "%s/%s recreated%s", o.replace.Kind, job.GetName(), how)
+		util.Report(o.Out, "%s/%s recreated%s", o.replace.Kind, job.GetName(), how)
 		return nil
 	case o.flags.output == "name":
-		util.Tell(o.Out, "%s/%s", o.replace.Kind, job.GetName())
+		util.Report(o.Out, "%s/%s", o.replace.Kind, job.GetName())
 		return nil
 	}
 	return o.format.PrintObject(o.Out, job)

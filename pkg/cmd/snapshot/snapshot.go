@@ -105,7 +105,7 @@ func (o *snapshotOptions) Run(ctx context.Context) error {
 		return err
 	}
 	for _, a := range f.Aliases() {
-		util.Tell(o.ErrOut, "note: %s reaches the same cluster as %s; recorded once", a.Context, a.SameAs)
+		util.Report(o.ErrOut, "note: %s reaches the same cluster as %s; recorded once", a.Context, a.SameAs)
 	}
 	recording, err := bundle.Take(ctx, f, bundle.Options{
 		AllNamespaces: o.flags.AllNamespaces, Kinds: o.kinds, Redact: o.redact,
@@ -127,12 +127,12 @@ func (o *snapshotOptions) Run(ctx context.Context) error {
 	if err := recording.Write(ctx, o.dir); err != nil {
 		return err
 	}
-	util.Tell(o.Out, "%s holds %d of %d contexts. To read it:", o.dir, recording.Usable(), len(contexts))
+	util.Report(o.Out, "%s holds %d of %d contexts. To read it:", o.dir, recording.Usable(), len(contexts))
 	back := o.Own("ls", "--from", o.dir)
 	if o.flags.AllNamespaces {
 		back = back.With("-A")
 	}
-	util.Tell(o.Out, "  %s", back.Shell())
+	util.Report(o.Out, "  %s", back.Shell())
 	if failed > 0 {
 		return &util.PartialError{Failed: failed, Total: len(contexts)}
 	}
@@ -143,7 +143,7 @@ func (o *snapshotOptions) Run(ctx context.Context) error {
 // whether everything was recorded.
 func (o *snapshotOptions) report(c *bundle.Context) bool {
 	if c.File == "" {
-		util.Tell(o.Out, "%s: not read (%s): %s", c.Name, c.Code, c.Error)
+		util.Report(o.Out, "%s: not read (%s): %s", c.Name, c.Code, c.Error)
 		return false
 	}
 	objects := "objects"
@@ -152,14 +152,14 @@ func (o *snapshotOptions) report(c *bundle.Context) bool {
 	}
 	unread := c.Failed()
 	if len(unread) == 0 {
-		util.Tell(o.Out, "%s: %d %s", c.Name, *c.Objects, objects)
+		util.Report(o.Out, "%s: %d %s", c.Name, *c.Objects, objects)
 		return true
 	}
 	names := make([]string, len(unread))
 	for i, u := range unread {
 		names[i] = u.Resource
-		util.Tell(o.ErrOut, "error: context %q: cannot read %s: %s", c.Name, u.Resource, kubecontext.ShortRefusals(u.Status.Message))
+		util.Report(o.ErrOut, "error: context %q: cannot read %s: %s", c.Name, u.Resource, kubecontext.ShortRefusals(u.Status.Message))
 	}
-	util.Tell(o.Out, "%s: %d %s, without %s", c.Name, *c.Objects, objects, strings.Join(names, ", "))
+	util.Report(o.Out, "%s: %d %s, without %s", c.Name, *c.Objects, objects, strings.Join(names, ", "))
 	return false
 }

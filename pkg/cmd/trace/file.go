@@ -47,7 +47,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	inventory := read.Read(ctx, f, read.Want{Room: true, Queues: queues, Addresses: addresses, Now: o.Clock.Now})
+	inventory := read.Read(ctx, f, read.Want{Capacity: true, Queues: queues, Addresses: addresses, Now: o.Clock.Now})
 	list := inspect.NewTraceList()
 	list.Errors = inventory.Errors()
 	for i, m := range manifests {
@@ -95,9 +95,9 @@ func (o *traceOptions) try(ctx context.Context, f *fleet.Fleet, v *inspect.Inven
 		case apierrors.IsNotFound(err):
 			// The namespace does not exist, which is reported.
 		case one.MayNotCreate():
-			util.Tell(o.ErrOut, "note: Job %s/%s is judged without the defaults and webhooks of %s: you may not create jobs there", r.Namespace, job.GetName(), name)
+			util.Report(o.ErrOut, "note: Job %s/%s is judged without the defaults and webhooks of %s: you may not create jobs there", r.Namespace, job.GetName(), name)
 		default:
-			util.Tell(o.ErrOut, "note: Job %s/%s is judged without the defaults and webhooks of %s: %s", r.Namespace, job.GetName(), name, why)
+			util.Report(o.ErrOut, "note: Job %s/%s is judged without the defaults and webhooks of %s: %s", r.Namespace, job.GetName(), name, why)
 		}
 	}
 }

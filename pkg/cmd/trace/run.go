@@ -71,13 +71,13 @@ func (o *traceOptions) readPairs(ctx context.Context, f *fleet.Fleet, addresses 
 	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Mirrors: true, Addresses: addresses, Now: o.Clock.Now})
 	if len(inventory.UnknownOrigins(func(*inspect.Job) bool { return true })) > 0 {
 		// Kueue's configuration shows which clusters are managers.
-		inventory = read.Read(ctx, f, read.Want{Room: true, Known: inventory, Addresses: addresses, Now: o.Clock.Now})
+		inventory = read.Read(ctx, f, read.Want{Capacity: true, Known: inventory, Addresses: addresses, Now: o.Clock.Now})
 	}
 	list := inventory.Traces()
 	if o.orphans {
 		list.KeepOrphans(inventory)
 		if unseen := inventory.Unseen(); len(unseen) > 0 && len(list.Items) > 0 {
-			util.Tell(o.ErrOut, "note: the origins may be in unread contexts: %s", strings.Join(unseen, ", "))
+			util.Report(o.ErrOut, "note: the origins may be in unread contexts: %s", strings.Join(unseen, ", "))
 		}
 	}
 	if len(list.Items) == 0 && !o.query.AllNamespaces {
@@ -94,12 +94,12 @@ func (o *traceOptions) show(list *inspect.TraceList) error {
 	isList := o.wanted.Name == "" && len(o.filenames) == 0
 	switch {
 	case o.format.IsTable() && !isList:
-		util.TellUnneeded(o.ErrOut, list.Errors)
+		util.ReportUnneeded(o.ErrOut, list.Errors)
 	case o.format.TellsErrors() || o.format.IsTable() && !o.table.NoHeaders:
 	case isList:
-		util.TellUnchecked(o.ErrOut, list.Unchecked)
+		util.ReportUnchecked(o.ErrOut, list.Unchecked)
 	default:
-		util.TellErrors(o.ErrOut, list.Errors)
+		util.ReportErrors(o.ErrOut, list.Errors)
 	}
 	return errors.Join(o.fits(list), o.incomplete(list))
 }
@@ -137,7 +137,7 @@ func (o *traceOptions) write(w io.Writer, list *inspect.TraceList) error {
 func (o *traceOptions) writeTable(w io.Writer, list *inspect.TraceList) error {
 	if o.wanted.Name == "" && len(o.filenames) == 0 {
 		if len(list.Items) == 0 && len(list.Errors) == 0 && len(list.Unchecked) == 0 {
-			util.Tell(o.ErrOut, "%s", o.nothingFound())
+			util.Report(o.ErrOut, "%s", o.nothingFound())
 			return nil
 		}
 		return printers.Traces(w, list, o.TableNow(o.table))

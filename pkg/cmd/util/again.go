@@ -37,10 +37,10 @@ type Repeated[T any] struct {
 	// IsTable is set if it is shown as a table, which a terminal redraws.
 	IsTable bool
 	Read    func(context.Context) (T, error)
-	// Write writes it for a screen, Show to the output, with messages beside it.
+	// Write writes it for a screen, Show to the output, with messages next to it.
 	Write func(io.Writer, T) error
 	Show  func(T) error
-	// Notes, unless it is nil, returns notes to show beside a value.
+	// Notes, unless it is nil, returns notes to show next to a value.
 	Notes func() []string
 }
 
@@ -140,7 +140,7 @@ func (v *view[T]) update(value T) error {
 	if v.screen != nil {
 		return v.draw()
 	}
-	v.notes.Tell()
+	v.notes.Print()
 	if bytes.Equal(content, v.shown) {
 		return nil
 	}
@@ -168,7 +168,7 @@ func (v *view[T]) draw() error {
 		return err
 	}
 	for _, note := range v.notes.All() {
-		Tell(&text, "%s", note)
+		Report(&text, "%s", note)
 	}
 	size, _ := v.Terminal()
 	return v.screen.Draw(text.String(), int(size.Width), int(size.Height))
@@ -177,24 +177,24 @@ func (v *view[T]) draw() error {
 // UnwatchedNotes reports which objects of a fleet are read repeatedly because they cannot be
 // watched.
 type UnwatchedNotes struct {
-	fleet *fleet.Fleet
-	out   io.Writer
-	told  sets.Set[string]
+	fleet   *fleet.Fleet
+	out     io.Writer
+	printed sets.Set[string]
 	// others returns further notes, unless it is nil.
 	others func() []string
 }
 
 // NewUnwatchedNotes returns an UnwatchedNotes that writes to out.
 func NewUnwatchedNotes(f *fleet.Fleet, out io.Writer) *UnwatchedNotes {
-	return &UnwatchedNotes{fleet: f, out: out, told: sets.New[string]()}
+	return &UnwatchedNotes{fleet: f, out: out, printed: sets.New[string]()}
 }
 
-// Tell writes the notes that were not written yet.
-func (n *UnwatchedNotes) Tell() {
+// Print writes the notes that were not written yet.
+func (n *UnwatchedNotes) Print() {
 	for _, note := range n.All() {
-		if !n.told.Has(note) {
-			n.told.Insert(note)
-			Tell(n.out, "%s", note)
+		if !n.printed.Has(note) {
+			n.printed.Insert(note)
+			Report(n.out, "%s", note)
 		}
 	}
 }

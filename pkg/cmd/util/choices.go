@@ -28,9 +28,9 @@ func OneOf(values ...string) cobra.CompletionFunc {
 // Directive returns the directive for a complete list of choices. After some, such as "jsonpath="
 // and "job/", the word continues.
 func Directive(choices []string) cobra.ShellCompDirective {
-	goesOn := func(choice string) bool { return strings.HasSuffix(choice, "=") || strings.HasSuffix(choice, "/") }
-	isAnEnd := func(choice string) bool { return !goesOn(choice) }
-	if len(choices) > 0 && !slices.ContainsFunc(choices, isAnEnd) {
+	isPrefix := func(choice string) bool { return strings.HasSuffix(choice, "=") || strings.HasSuffix(choice, "/") }
+	isComplete := func(choice string) bool { return !isPrefix(choice) }
+	if len(choices) > 0 && !slices.ContainsFunc(choices, isComplete) {
 		return cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}
 	return cobra.ShellCompDirectiveNoFileComp

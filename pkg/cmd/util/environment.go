@@ -128,8 +128,8 @@ func (e Environment) TableNow(table printers.TableOptions) printers.TableOptions
 	return table
 }
 
-// WantsColor decides about colour: by the flag, else by the presence of NO_COLOR, even if empty,
-// else by TERM=dumb, else by whether Out is a terminal.
+// WantsColor decides about color. The first of these counts: the flag, NO_COLOR, even if empty,
+// TERM=dumb, and whether Out is a terminal.
 func (e Environment) WantsColor(flag string) bool {
 	switch flag {
 	case ColorAlways:

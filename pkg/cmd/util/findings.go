@@ -38,7 +38,7 @@ func ValidateFailOn(value string) error {
 	return nil
 }
 
-// Verdict returns a *FindingsError if a finding is at least as severe as failOn, and else nil.
+// Verdict returns a *FindingsError if a finding is at least as severe as failOn, otherwise nil.
 func Verdict(items []inspect.Finding, failOn inspect.Severity) error {
 	if failOn == FailOnNone {
 		return nil

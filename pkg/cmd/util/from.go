@@ -109,7 +109,7 @@ func (f *GlobalFlags) tellMissing(env Environment, b *bundle.Bundle, contexts []
 		if len(held) > 1 {
 			word = "namespaces"
 		}
-		Tell(env.ErrOut, "note: the snapshot of context %q has only %s %s", c.Name, word, strings.Join(held, ", "))
+		Report(env.ErrOut, "note: the snapshot of context %q has only %s %s", c.Name, word, strings.Join(held, ", "))
 	}
 }
 

@@ -74,7 +74,7 @@ func RequireServed(ctx context.Context, env Environment, f *fleet.Fleet, names [
 	if len(unserved) == 0 {
 		return nil
 	}
-	TellErrors(env.ErrOut, errs)
+	ReportErrors(env.ErrOut, errs)
 	quoted := make([]string, len(unserved))
 	for i := range unserved {
 		quoted[i] = fmt.Sprintf("%q", unserved[i])

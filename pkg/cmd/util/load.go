@@ -151,7 +151,7 @@ func (f *GlobalFlags) Reach(ctx context.Context, env Environment, contexts []fle
 // Open connects to the contexts.
 func (f *GlobalFlags) Open(ctx context.Context, env Environment, contexts []fleet.Context) *fleet.Fleet {
 	return fleet.Open(ctx, contexts, fleet.Options{
-		AllNamespaces: f.AllNamespaces, Stands: read.Query{AllNamespaces: f.AllNamespaces}.MayList, Timeout: f.ContextTimeout, Clock: env.Clock, CacheDir: f.CacheDir(), Waiting: NewProgress(env).Waiting,
+		AllNamespaces: f.AllNamespaces, Accepts: read.Query{AllNamespaces: f.AllNamespaces}.MayList, Timeout: f.ContextTimeout, Clock: env.Clock, CacheDir: f.CacheDir(), Waiting: NewProgress(env).Waiting,
 	})
 }
 
@@ -163,7 +163,7 @@ func tellAliases(w io.Writer, f *fleet.Fleet) {
 	}
 	for _, name := range f.Contexts() {
 		if aliases := same[name]; len(aliases) > 0 {
-			Tell(w, "note: %s reaches the same cluster as %s; read once", strings.Join(aliases, ", "), name)
+			Report(w, "note: %s reaches the same cluster as %s; read once", strings.Join(aliases, ", "), name)
 		}
 	}
 }

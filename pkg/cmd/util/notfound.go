@@ -41,14 +41,14 @@ func errNoNamespace(namespace string, contexts []string) error {
 
 // NoteNamespace says that only one namespace was read, in which nothing was found.
 func NoteNamespace(w io.Writer, namespace string) {
-	Tell(w, "note: only namespace %s was read; -A reads all namespaces", namespace)
+	Report(w, "note: only namespace %s was read; -A reads all namespaces", namespace)
 }
 
 // NoteMissingNamespace says that a namespace in which nothing was found does not exist in any of
 // the contexts. It says nothing where one of them does not answer.
 func NoteMissingNamespace(ctx context.Context, w io.Writer, f *fleet.Fleet) {
 	if err := MissingNamespace(ctx, f); err != nil {
-		Tell(w, "note: %v", err)
+		Report(w, "note: %v", err)
 	}
 }
 
@@ -84,7 +84,7 @@ func NotFound(ctx context.Context, env Environment, f *fleet.Fleet, wanted read.
 			looked = append(looked, f.Context)
 		}
 	}
-	TellErrors(env.ErrOut, inventory.Errors())
+	ReportErrors(env.ErrOut, inventory.Errors())
 	if len(looked) == 0 {
 		return &PartialError{Failed: len(unread), Total: len(unread)}
 	}

@@ -33,29 +33,29 @@ func (e Environment) Print(write, table func(io.Writer) error) error {
 	return Written(e.TableOut, table)
 }
 
-// Tell writes a line for people. It ignores errors, because they could not be printed either.
-func Tell(w io.Writer, format string, args ...any) {
+// Report writes a line for people. It ignores errors, because they could not be printed either.
+func Report(w io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintln(w, printers.Safe(fmt.Sprintf(format, args...)))
 }
 
-// TellErrors reports which contexts were not read, and why.
-func TellErrors(w io.Writer, errs []inspect.ContextError) {
+// ReportErrors reports which contexts were not read, and why.
+func ReportErrors(w io.Writer, errs []inspect.ContextError) {
 	for _, e := range inspect.FoldRefusals(errs) {
-		Tell(w, "error: context %q: %s", e.Context, e.Message)
+		Report(w, "error: context %q: %s", e.Context, e.Message)
 	}
 }
 
-// TellUnchecked reports what was not checked, and why.
-func TellUnchecked(w io.Writer, unchecked []inspect.Unchecked) {
+// ReportUnchecked reports what was not checked, and why.
+func ReportUnchecked(w io.Writer, unchecked []inspect.Unchecked) {
 	for _, u := range unchecked {
-		Tell(w, "not checked: %s", printers.UncheckedText(u))
+		Report(w, "not checked: %s", printers.UncheckedText(u))
 	}
 }
 
-// TellUnneeded notes which contexts were not read, though the answer did not need them.
-func TellUnneeded(w io.Writer, errs []inspect.ContextError) {
+// ReportUnneeded notes which contexts were not read, though the answer did not need them.
+func ReportUnneeded(w io.Writer, errs []inspect.ContextError) {
 	for _, e := range inspect.FoldRefusals(errs) {
-		Tell(w, "note: context %q: %s", e.Context, e.Message)
+		Report(w, "note: context %q: %s", e.Context, e.Message)
 	}
 }
 
@@ -81,7 +81,7 @@ func (*IncompleteError) Error() string { return `the answer is incomplete: see "
 // ExitCode is the code of an incomplete answer.
 func (*IncompleteError) ExitCode() int { return ExitPartial }
 
-// Incomplete returns an *IncompleteError if anything was not checked, and else nil.
+// Incomplete returns an *IncompleteError if anything was not checked, otherwise nil.
 func Incomplete(unchecked []inspect.Unchecked) error {
 	if len(unchecked) == 0 {
 		return nil

@@ -182,7 +182,7 @@ func (o *waitOptions) Run(ctx context.Context) error {
 		},
 		Show: func(p *progress) error {
 			last = p
-			util.Tell(o.ErrOut, "%s  %s: %s", o.Clock.Now().Format(time.TimeOnly), what, p)
+			util.Report(o.ErrOut, "%s  %s: %s", o.Clock.Now().Format(time.TimeOnly), what, p)
 			return o.judge(what, p)
 		},
 	}

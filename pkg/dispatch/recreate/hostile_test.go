@@ -55,7 +55,7 @@ func TestHostileRun(t *testing.T) {
 			_, err = r.Run(t.Context(), replacement)
 			assert.ErrorContains(t, err, "evil")
 			var commands [][]string
-			for _, part := range command.Told(err).Parts() {
+			for _, part := range command.ProseOf(err).Parts() {
 				if !part.IsCommand {
 					continue
 				}

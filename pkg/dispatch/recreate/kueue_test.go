@@ -101,15 +101,15 @@ spec:
 `), &want))
 		assert.DeepEqual(t, spec["template"], want)
 	}
-	var told []string
+	var fields []string
 	for _, c := range r.Changes {
-		told = append(told, string(c.Action)+" "+c.Field)
+		fields = append(fields, string(c.Action)+" "+c.Field)
 	}
 	for _, want := range []string{
 		"set spec.template.spec.nodeSelector", "set spec.template.spec.tolerations", "set spec.parallelism", "set spec.completions",
 		"removed spec.template.metadata.labels[from-check]", "removed metadata.annotations[kueue.x-k8s.io/stopping]",
 	} {
-		assert.Assert(t, strings.Contains(strings.Join(told, "\n"), want), "%s is told in\n%s", want, strings.Join(told, "\n"))
+		assert.Assert(t, strings.Contains(strings.Join(fields, "\n"), want), "%s is told in\n%s", want, strings.Join(fields, "\n"))
 	}
 	assert.Assert(t, !strings.Contains(strings.Join(r.Warnings, "\n"), "where pods go"), "%q", r.Warnings)
 }

@@ -40,12 +40,12 @@ func costOf(manager *inspect.Facts, w *kueue.Workload) *inspect.Cost {
 	for name, quantity := range total {
 		c.Holds[name] = quantity.String()
 	}
-	room := manager.Kueue.Capacity
-	if room == nil || room.Gaps[inspect.PartClaims] != nil || room.Gaps[inspect.PartClusterQueues] != nil || room.Gaps[inspect.PartQueues] != nil {
+	quotas := manager.Kueue.Capacity
+	if quotas == nil || quotas.Gaps[inspect.PartClaims] != nil || quotas.Gaps[inspect.PartClusterQueues] != nil || quotas.Gaps[inspect.PartQueues] != nil {
 		return c
 	}
 	c.BlocksKnown = true
-	for _, n := range sharers(room.Tree(), c.ClusterQueue) {
+	for _, n := range sharers(quotas.Tree(), c.ClusterQueue) {
 		for _, claim := range n.Pending {
 			if claim.UID != string(w.UID) && waitsFor(claim, held) {
 				c.Blocks = append(c.Blocks, claim.Namespace+"/"+cmp.Or(claim.Owner, claim.Name))

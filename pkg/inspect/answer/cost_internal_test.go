@@ -37,21 +37,21 @@ func queueIn(name, cohort string) *kueue.ClusterQueue {
 
 // managerWith has queues of two cohorts, and Workloads that wait in them.
 func managerWith(claims ...*kueue.Claim) *inspect.Facts {
-	room := &inspect.Capacity{Claims: claims, Gaps: map[inspect.Part]error{}}
+	quotas := &inspect.Capacity{Claims: claims, Gaps: map[inspect.Part]error{}}
 	for queue, cohort := range map[string]string{"team-a": "org", "team-b": "org", "other": "elsewhere"} {
-		room.ClusterQueues = append(room.ClusterQueues, queueIn(queue, cohort))
+		quotas.ClusterQueues = append(quotas.ClusterQueues, queueIn(queue, cohort))
 		local := &kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: queue}}
 		local.Spec.ClusterQueue = queue
-		room.LocalQueues = append(room.LocalQueues, local)
+		quotas.LocalQueues = append(quotas.LocalQueues, local)
 	}
-	return &inspect.Facts{Context: "manager", Kueue: &inspect.KueueFacts{Capacity: room}}
+	return &inspect.Facts{Context: "manager", Kueue: &inspect.KueueFacts{Capacity: quotas}}
 }
 
 // waits is a Workload without quota, with Kueue's reason.
 func waits(owner, queue, reason, message string) *kueue.Claim {
 	return &kueue.Claim{
 		Namespace: "ml", Name: "job-" + owner, UID: owner, Kind: "Job", Owner: owner, LocalQueue: queue, CreatedAt: time.Unix(1, 0),
-		Turn: kueue.Turn{UID: owner}, Reason: reason, Message: message, Asks: []kueue.PodSetRequests{{Name: "main"}},
+		Rank: kueue.Rank{UID: owner}, Reason: reason, Message: message, Asks: []kueue.PodSetRequests{{Name: "main"}},
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// TestWorkloadsUnread checks that a user who may not read Workloads is told
-// so, and not that there is no mirror.
+// TestWorkloadsUnread checks that a user who may not read Workloads sees
+// that, and not that there is no mirror.
 func TestWorkloadsUnread(t *testing.T) {
 	origin := &inspect.Job{
 		Context: "hub", ClusterUID: "hub", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "train", UID: "1",

@@ -133,13 +133,13 @@ func (n *Node) setQuotas(groups []kueue.ResourceGroup) {
 
 // setClaims assigns Workloads to their queues, and adds up what they hold.
 func (t *Tree) setClaims(s Sources) {
-	leadsTo := map[[2]string]*kueue.LocalQueue{}
+	locals := map[[2]string]*kueue.LocalQueue{}
 	for _, l := range s.Locals {
-		leadsTo[[2]string{l.Namespace, l.Name}] = l
+		locals[[2]string{l.Namespace, l.Name}] = l
 	}
 	for _, c := range s.Claims {
 		if c.ClusterQueue == "" {
-			local := leadsTo[[2]string{c.Namespace, c.LocalQueue}]
+			local := locals[[2]string{c.Namespace, c.LocalQueue}]
 			if local == nil {
 				continue
 			}
@@ -163,7 +163,7 @@ func (t *Tree) setClaims(s Sources) {
 	}
 	for _, n := range t.queues {
 		for _, waiting := range [][]*kueue.Claim{n.Pending, n.Line} {
-			slices.SortFunc(waiting, func(a, b *kueue.Claim) int { return a.Turn.Compare(b.Turn) })
+			slices.SortFunc(waiting, func(a, b *kueue.Claim) int { return a.Rank.Compare(b.Rank) })
 		}
 		if !s.HasClaims {
 			n.trustStatus()

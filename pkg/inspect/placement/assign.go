@@ -36,18 +36,18 @@ type try struct {
 	borrows bool
 	// chosen is whether Kueue would take this flavor, or wait for it.
 	chosen bool
-	rooms  []room
+	needs  []need
 }
 
-// room is the amount of a resource requested in a flavor, and the amounts
+// need is the amount of a resource requested in a flavor, and the amounts
 // free now and available at most.
-type room struct {
+type need struct {
 	resource              string
 	requested, free, most capacity.Amount
 }
 
 // lacks returns how much is missing, now and even if nothing else used quota.
-func (r room) lacks() (now, atAll capacity.Amount) {
+func (r need) lacks() (now, atAll capacity.Amount) {
 	return max(0, r.requested.Minus(r.free)), max(0, r.requested.Minus(r.most))
 }
 
@@ -174,7 +174,7 @@ func (a *assigner) tryGroup(g *kueue.ResourceGroup, set *podSetDemand, resources
 	}
 	if best >= 0 {
 		tries[best].chosen = true
-		for _, r := range tries[best].rooms {
+		for _, r := range tries[best].needs {
 			a.given[capacity.FlavorResource{Flavor: tries[best].flavor, Resource: r.resource}] = r.requested
 		}
 	}
@@ -192,7 +192,7 @@ func better(t, than *try) bool {
 }
 
 func (a *assigner) canPreempt(t *try) bool {
-	return !slices.ContainsFunc(t.rooms, func(r room) bool {
+	return !slices.ContainsFunc(t.needs, func(r need) bool {
 		now, _ := r.lacks()
 		return now > 0 && !a.preempts(capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}, now)
 	})
@@ -202,7 +202,7 @@ func (a *assigner) tryFlavor(name string, set *podSetDemand, resources []string)
 	t := try{demand: set, resources: resources, flavor: name, suitability: a.flavor(set.set, name), verdict: inspect.Fits}
 	for _, resource := range resources {
 		fr := capacity.FlavorResource{Flavor: name, Resource: resource}
-		r := room{
+		r := need{
 			resource: resource, requested: set.total[resource].Plus(a.given[fr]),
 			free: a.queue.Free(fr), most: a.queue.Most(fr),
 		}
@@ -210,7 +210,7 @@ func (a *assigner) tryFlavor(name string, set *podSetDemand, resources []string)
 		if !isListed {
 			r.free, r.most = 0, 0
 		}
-		t.rooms = append(t.rooms, r)
+		t.needs = append(t.needs, r)
 		t.borrows = t.borrows || a.queue.Used(fr).Plus(r.requested) > quota.Nominal
 		switch {
 		case r.requested > r.most:
@@ -280,17 +280,17 @@ func (a *assigner) isPossibleIn(g *kueue.ResourceGroup, all []podSetDemand, give
 	return false
 }
 
-// shortest returns the room of a try that lacks most, by its limit or, if the
+// shortest returns the need of a try that lacks most, by its limit or, if the
 // limit is enough, by what is free. It returns false if nothing is lacking.
-func (t *try) shortest() (room, bool) {
-	short := slices.DeleteFunc(slices.Clone(t.rooms), func(r room) bool {
+func (t *try) shortest() (need, bool) {
+	short := slices.DeleteFunc(slices.Clone(t.needs), func(r need) bool {
 		now, atAll := r.lacks()
 		return now == 0 && atAll == 0
 	})
 	if len(short) == 0 {
-		return room{}, false
+		return need{}, false
 	}
-	return slices.MinFunc(short, func(x, y room) int {
+	return slices.MinFunc(short, func(x, y need) int {
 		_, xAtAll := x.lacks()
 		_, yAtAll := y.lacks()
 		return cmp.Or(-cmp.Compare(xAtAll, yAtAll), cmp.Compare(x.resource, y.resource))
@@ -305,12 +305,12 @@ func (s *site) amount(a *assignment) {
 	if t == nil {
 		t = scarcest(a.tries)
 	}
-	if t == nil || len(t.rooms) == 0 || !t.suits {
+	if t == nil || len(t.needs) == 0 || !t.suits {
 		return
 	}
 	r, isShort := t.shortest()
 	if !isShort {
-		r = slices.MinFunc(t.rooms, func(x, y room) int {
+		r = slices.MinFunc(t.needs, func(x, y need) int {
 			return cmp.Or(cmp.Compare(x.weight(), y.weight()), cmp.Compare(x.resource, y.resource))
 		})
 	}
@@ -328,7 +328,7 @@ func scarcest(tries []try) *try {
 		if !t.chosen {
 			continue
 		}
-		for _, r := range t.rooms {
+		for _, r := range t.needs {
 			if w := r.weight(); w < least {
 				found, least = t, w
 			}
@@ -337,9 +337,9 @@ func scarcest(tries []try) *try {
 	return found
 }
 
-// weight orders rooms: the one with the smallest weight decides. Resources
+// weight orders needs: the one with the smallest weight decides. Resources
 // that all Pods use come last.
-func (r room) weight() float64 {
+func (r need) weight() float64 {
 	w := float64(r.free) / float64(max(1, r.requested))
 	const common = 1e6
 	switch r.resource {

@@ -11,7 +11,7 @@ import (
 // waits only for Jobs that are admitted now, and no other Job may pass it. In
 // other queues, a later Job may take freed quota first.
 func (s *site) bound() {
-	if s.room.Gaps[inspect.PartClaims] != nil || s.room.Gaps[inspect.PartQueues] != nil || len(s.ahead()) > 0 {
+	if s.capacity.Gaps[inspect.PartClaims] != nil || s.capacity.Gaps[inspect.PartQueues] != nil || len(s.ahead()) > 0 {
 		return
 	}
 	if by, ok := s.queue.LastEnd(); ok {

@@ -65,7 +65,7 @@ func (s *site) suggest(result *assignment) {
 
 // hasRoomBut reports whether only its taint keeps a flavor from being used.
 func (s *site) hasRoomBut(t *try) bool {
-	for _, r := range t.rooms {
+	for _, r := range t.needs {
 		if now, _ := r.lacks(); now > 0 {
 			return false
 		}
@@ -75,7 +75,7 @@ func (s *site) hasRoomBut(t *try) bool {
 
 // fewerPods says with how many Pods a request would fit. If even one Pod is
 // too large, it says that the amount is for all Pods.
-func fewerPods(a *podSetDemand, r room) string {
+func fewerPods(a *podSetDemand, r need) string {
 	total := a.total[r.resource]
 	if a.count <= 1 || total == 0 {
 		return " in all"
@@ -91,7 +91,7 @@ func fewerPods(a *podSetDemand, r room) string {
 }
 
 // share returns an amount as a fraction of the requested one.
-func (r room) share(of capacity.Amount) float64 { return float64(of) / float64(max(1, r.requested)) }
+func (r need) share(of capacity.Amount) float64 { return float64(of) / float64(max(1, r.requested)) }
 
 // raise adds the change that gives a queue more quota.
 func (s *site) raise(fr capacity.FlavorResource, by capacity.Amount, share float64) {
@@ -128,7 +128,7 @@ func (s *site) refusedByLimits(all []podSetDemand) string {
 		spec := &all[i].set.Template.Spec
 		for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 			for c := range containers {
-				if why := refused(&containers[c], limitsOf(s.room, s.request.Namespace)); why != "" {
+				if why := refused(&containers[c], limitsOf(s.capacity, s.request.Namespace)); why != "" {
 					return fmt.Sprintf("container %s %s", containers[c].Name, why)
 				}
 			}

@@ -26,7 +26,7 @@ func (r *Request) classed(context string) *Request {
 		return r
 	}
 	with := *r
-	with.Turn.Priority, with.priorityUnread = class.Priority, class.PriorityUnread
+	with.Rank.Priority, with.priorityUnread = class.Priority, class.PriorityUnread
 	return &with
 }
 

@@ -18,9 +18,9 @@ import (
 
 // site judges a request on one cluster.
 type site struct {
-	facts   *inspect.Facts
-	room    *inspect.Capacity
-	request *Request
+	facts    *inspect.Facts
+	capacity *inspect.Capacity
+	request  *Request
 	// own is the Workload of the request there, nil if it has none.
 	own *kueue.Workload
 	now time.Time
@@ -91,8 +91,8 @@ func (s *site) isReached() bool {
 		return s.decide(inspect.Unknown, inspect.Unreadable, "its quota was not read")
 	}
 	s.condition(name, inspect.Yes, "yes")
-	s.room = s.facts.Kueue.Capacity
-	s.tree = s.room.Tree()
+	s.capacity = s.facts.Kueue.Capacity
+	s.tree = s.capacity.Tree()
 	return true
 }
 
@@ -152,7 +152,7 @@ func (s *site) isHeld() bool {
 
 func (s *site) hasNamespace() bool {
 	const name = inspect.ConditionNamespace
-	known, isRead := s.room.Namespaces[s.request.Namespace]
+	known, isRead := s.capacity.Namespaces[s.request.Namespace]
 	switch {
 	case !isRead:
 		s.condition(name, inspect.NotKnown, "?")
@@ -170,12 +170,12 @@ func (s *site) hasNamespace() bool {
 // by name, which needs fewer rights.
 func (s *site) findLocal() (local *kueue.LocalQueue, err error) {
 	is := func(q *kueue.LocalQueue) bool { return q.Namespace == s.request.Namespace && q.Name == s.request.Queue }
-	for _, list := range [][]*kueue.LocalQueue{s.room.LocalQueues, s.facts.Kueue.LocalQueues} {
+	for _, list := range [][]*kueue.LocalQueue{s.capacity.LocalQueues, s.facts.Kueue.LocalQueues} {
 		if i := slices.IndexFunc(list, is); i >= 0 {
 			return list[i], nil
 		}
 	}
-	if err = s.room.Gaps[inspect.PartQueues]; err != nil && s.facts.Gaps[inspect.PartQueues] == nil && s.isAskedFor() {
+	if err = s.capacity.Gaps[inspect.PartQueues]; err != nil && s.facts.Gaps[inspect.PartQueues] == nil && s.isAskedFor() {
 		// The queue was requested by name and does not exist.
 		return nil, nil
 	}
@@ -221,7 +221,7 @@ func (s *site) hasClusterQueue(queue string) bool {
 	const name = inspect.ConditionQueue
 	s.queue = s.tree.Queue(queue)
 	if s.queue == nil {
-		if err := s.room.Gaps[inspect.PartClusterQueues]; err != nil {
+		if err := s.capacity.Gaps[inspect.PartClusterQueues]; err != nil {
 			s.condition(name, inspect.NotKnown, "?")
 			return s.byWords("%s", s.because(err))
 		}
@@ -265,7 +265,7 @@ func (s *site) isPermitted() bool {
 	if selector.Empty() {
 		return true
 	}
-	namespace := s.room.Namespaces[s.request.Namespace]
+	namespace := s.capacity.Namespaces[s.request.Namespace]
 	if namespace == nil {
 		return s.byWords("ClusterQueue %s selects namespaces by labels; cannot read those of %s", q.Name, s.request.Namespace)
 	}

@@ -32,8 +32,8 @@ type world struct {
 	Unread []inspect.Part `json:"unread"`
 	// Own is the Workload of the request there.
 	Own *kueue.Workload `json:"own"`
-	// Told is what the Pods request according to Kueue.
-	Told []kueue.PodSetRequests `json:"told"`
+	// Requested is what the Pods request according to Kueue.
+	Requested []kueue.PodSetRequests `json:"told"`
 }
 
 // plain is a cluster with a LocalQueue ml/q of ClusterQueue q.
@@ -100,9 +100,9 @@ func judged(t *testing.T, cluster, job string) *inspect.Placement {
 	r := placement.OfJob(&j, "q")
 	f := w.facts()
 	if w.Own != nil {
-		r.Turn.Priority = w.Own.Turn().Priority
+		r.Rank.Priority = w.Own.Rank().Priority
 		f.Kueue.Capacity.Templates = map[types.UID]*kueue.PodTemplates{w.Own.UID: {}}
-		f.Kueue.Capacity.Templates[w.Own.UID].Status.ResourceRequests = w.Told
+		f.Kueue.Capacity.Templates[w.Own.UID].Status.ResourceRequests = w.Requested
 	}
 	return placement.On(f, &r, w.Own, time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC))
 }

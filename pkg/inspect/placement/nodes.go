@@ -52,10 +52,10 @@ func (s *site) countNodes() {
 func (s *site) nodesFor(set *kueue.PodTemplate, nodes []*inspect.Node) (count int) {
 	var limits []corev1.LimitRange
 	var flavors []*kueue.ResourceFlavor
-	if s.room != nil {
-		limits = limitsOf(s.room, s.request.Namespace)
+	if s.capacity != nil {
+		limits = limitsOf(s.capacity, s.request.Namespace)
 		for _, tried := range s.Flavors {
-			if f := s.room.Flavor(tried.Flavor); f != nil && tried.PodSet == set.Name && tried.Verdict != inspect.Never {
+			if f := s.capacity.Flavor(tried.Flavor); f != nil && tried.PodSet == set.Name && tried.Verdict != inspect.Never {
 				flavors = append(flavors, f)
 			}
 		}

@@ -150,7 +150,7 @@ func requestOf(o *inspect.Job, manager *inspect.Facts, submitted *kueue.Workload
 		if submitted.Spec.QueueName != "" {
 			r.Queue = submitted.Spec.QueueName
 		}
-		r.Turn = kueue.Turn{Priority: submitted.Turn().Priority}
+		r.Rank = kueue.Rank{Priority: submitted.Rank().Priority}
 		if t := manager.Kueue.Capacity.Templates[submitted.UID]; t != nil && len(t.Spec.PodSets) > 0 {
 			r.PodSets = t.Spec.PodSets
 			return r
@@ -161,7 +161,7 @@ func requestOf(o *inspect.Job, manager *inspect.Facts, submitted *kueue.Workload
 }
 
 // candidatesOf returns the MultiKueueClusters that may get a request from a
-// manager: those that the checks of its queue lead to, as far as they could
+// manager: those that the checks of its queue point to, as far as they could
 // be read, and the nominated ones.
 func candidatesOf(manager *inspect.Facts, r *Request, submitted *kueue.Workload) []string {
 	k := manager.Kueue

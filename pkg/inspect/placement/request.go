@@ -29,8 +29,8 @@ type Request struct {
 	Delegated bool
 	// PodSets are its Pods, nil if unknown.
 	PodSets []kueue.PodTemplate
-	// Turn is its order in a queue. Its UID is "" while it is not submitted.
-	Turn kueue.Turn
+	// Rank is its order in a queue. Its UID is "" while it is not submitted.
+	Rank kueue.Rank
 	// Owners names the objects that Workloads were made for on the cluster of
 	// submission, by namespace and name of the Workload.
 	Owners map[string]string

@@ -38,7 +38,7 @@ type simulatedNode struct {
 }
 
 // subtree, spare and most are the formulas of Kueue's documentation of
-// cohorts, implemented again: top down, and computed anew each time.
+// cohorts, implemented again: top down, and computed again each time.
 func (s *simulated) subtree(name string, f int) int {
 	total := s.nodes[name].nominal[f]
 	for child, n := range s.nodes {

@@ -140,7 +140,7 @@ func (d *double) facts(now time.Time) *inspect.Facts {
 	}
 	for i, priority := range d.waiting {
 		uid := fmt.Sprint("waiting-", i)
-		c.Claims = append(c.Claims, &kueue.Claim{Namespace: "ml", Name: uid, UID: uid, LocalQueue: "q0", Reason: "WaitingForQuota", Turn: kueue.Turn{Priority: priority, At: now.Add(-time.Hour), UID: uid}})
+		c.Claims = append(c.Claims, &kueue.Claim{Namespace: "ml", Name: uid, UID: uid, LocalQueue: "q0", Reason: "WaitingForQuota", Rank: kueue.Rank{Priority: priority, At: now.Add(-time.Hour), UID: uid}})
 	}
 	return f
 }
@@ -162,7 +162,7 @@ func TestFleetAgainstSimulator(t *testing.T) {
 		if tolerates {
 			set.Template.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
 		}
-		request := &placement.Request{Namespace: "ml", Queue: "q0", PodSets: []kueue.PodTemplate{set}, Turn: kueue.Turn{Priority: priority}}
+		request := &placement.Request{Namespace: "ml", Queue: "q0", PodSets: []kueue.PodTemplate{set}, Rank: kueue.Rank{Priority: priority}}
 		for range clusters {
 			d := randomDouble(r)
 			p := placement.On(d.facts(now), request, nil, now)

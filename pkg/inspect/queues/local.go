@@ -79,9 +79,9 @@ type passage struct {
 
 func (c *cluster) through(q *kueue.LocalQueue) passage {
 	p := passage{queue: q, isKnown: c.hasClaims()}
-	all := c.room.Claims
-	if !p.isKnown && c.room.Within == q.Namespace {
-		p.isKnown, all = true, c.room.ClaimsWithin
+	all := c.capacity.Claims
+	if !p.isKnown && c.capacity.Within == q.Namespace {
+		p.isKnown, all = true, c.capacity.ClaimsWithin
 	}
 	for _, claim := range all {
 		if p.isKnown && claim.Namespace == q.Namespace && claim.LocalQueue == q.Name {

@@ -23,7 +23,7 @@ func Pending(v *inspect.Inventory) []inspect.PendingJob {
 			continue
 		}
 		l := &line{
-			cluster: c, owners: owners, isWhole: c.hasClaims() && c.room.Gaps[inspect.PartQueues] == nil,
+			cluster: c, owners: owners, isWhole: c.hasClaims() && c.capacity.Gaps[inspect.PartQueues] == nil,
 			locals: map[[2]string]*kueue.LocalQueue{}, places: map[*kueue.Claim]int{},
 		}
 		rows := l.rows()
@@ -73,9 +73,9 @@ func (l *line) rows() []inspect.PendingJob {
 			l.places[c] = i + 1
 		}
 	}
-	claims := l.room.Claims
+	claims := l.capacity.Claims
 	if !l.hasClaims() {
-		claims = l.room.ClaimsWithin
+		claims = l.capacity.ClaimsWithin
 	}
 	var rows []inspect.PendingJob
 	for _, c := range claims {
@@ -90,7 +90,7 @@ func (l *line) row(c *kueue.Claim) inspect.PendingJob {
 	wait := c.Waiting()
 	row := inspect.PendingJob{
 		Context: l.facts.Context, ClusterUID: l.facts.ClusterUID, Namespace: c.Namespace, Workload: c.Name, Kind: c.Kind, Name: c.Owner,
-		LocalQueue: c.LocalQueue, Priority: c.Turn.Priority, QueuedAt: metav1.NewTime(c.Turn.At), CreatedAt: metav1.NewTime(c.CreatedAt),
+		LocalQueue: c.LocalQueue, Priority: c.Rank.Priority, QueuedAt: metav1.NewTime(c.Rank.At), CreatedAt: metav1.NewTime(c.CreatedAt),
 		Requests: requested(c), Reason: wait.Reason, Message: c.Message,
 	}
 	if row.Name == "" && c.Origin != "" {
@@ -100,7 +100,7 @@ func (l *line) row(c *kueue.Claim) inspect.PendingJob {
 	local := l.locals[[2]string{c.Namespace, c.LocalQueue}]
 	if local == nil {
 		// The LocalQueue may exist if not all were read.
-		row.Queued = l.room.Gaps[inspect.PartQueues] != nil
+		row.Queued = l.capacity.Gaps[inspect.PartQueues] != nil
 		return row
 	}
 	row.Queued, row.ClusterQueue = c.IsQueuedIn(local), local.Spec.ClusterQueue
@@ -158,7 +158,7 @@ func byLine(a, b inspect.PendingJob) int {
 		}
 		return 0
 	}
-	turn := func(j inspect.PendingJob) kueue.Turn { return kueue.Turn{Priority: j.Priority, At: j.QueuedAt.Time} }
-	return cmp.Or(cmp.Compare(a.ClusterQueue, b.ClusterQueue), cmp.Compare(rank(a), rank(b)), turn(a).Compare(turn(b)),
+	order := func(j inspect.PendingJob) kueue.Rank { return kueue.Rank{Priority: j.Priority, At: j.QueuedAt.Time} }
+	return cmp.Or(cmp.Compare(a.ClusterQueue, b.ClusterQueue), cmp.Compare(rank(a), rank(b)), order(a).Compare(order(b)),
 		cmp.Compare(a.Namespace+"/"+a.Workload, b.Namespace+"/"+b.Workload))
 }

@@ -28,7 +28,7 @@ func waitingFleet(change func(*inspect.Facts)) *inspect.Inventory {
 		at := start.Add(time.Duration(minutes) * time.Minute)
 		return &kueue.Claim{
 			Namespace: "ml", Name: name, UID: name, Kind: "Job", Owner: name, LocalQueue: local, CreatedAt: at,
-			Turn: kueue.Turn{Priority: priority, At: at, UID: name}, Reason: kueue.WaitingForQuota, Message: "insufficient unused quota",
+			Rank: kueue.Rank{Priority: priority, At: at, UID: name}, Reason: kueue.WaitingForQuota, Message: "insufficient unused quota",
 		}
 	}
 	gated := waits("gated", "team", 1000, 0)

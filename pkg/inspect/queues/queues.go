@@ -54,10 +54,10 @@ func each(v *inspect.Inventory, rows func(*cluster) []inspect.QueueQuota) []insp
 type cluster struct {
 	inventory *inspect.Inventory
 	// known has the clusters that were already prepared.
-	known map[*inspect.Facts]*cluster
-	facts *inspect.Facts
-	room  *inspect.Capacity
-	tree  *capacity.Tree
+	known    map[*inspect.Facts]*cluster
+	facts    *inspect.Facts
+	capacity *inspect.Capacity
+	tree     *capacity.Tree
 	// locals and queues are all that were read, in a list or by name.
 	locals []*kueue.LocalQueue
 	queues []*kueue.ClusterQueue
@@ -70,16 +70,16 @@ func clusterOf(v *inspect.Inventory, f *inspect.Facts, known map[*inspect.Facts]
 		return c
 	}
 	k := f.Kueue
-	c := &cluster{inventory: v, known: known, facts: f, room: k.Capacity}
-	if c.room == nil {
-		c.room = &inspect.Capacity{Gaps: map[inspect.Part]error{inspect.PartClaims: errUnasked, inspect.PartCohorts: errUnasked}}
+	c := &cluster{inventory: v, known: known, facts: f, capacity: k.Capacity}
+	if c.capacity == nil {
+		c.capacity = &inspect.Capacity{Gaps: map[inspect.Part]error{inspect.PartClaims: errUnasked, inspect.PartCohorts: errUnasked}}
 	}
 	known[f] = c
-	c.locals = unique(slices.Concat(c.room.LocalQueues, k.LocalQueues), func(q *kueue.LocalQueue) string { return q.Namespace + "/" + q.Name })
-	c.queues = unique(slices.Concat(c.room.ClusterQueues, k.ClusterQueues), func(q *kueue.ClusterQueue) string { return q.Name })
+	c.locals = unique(slices.Concat(c.capacity.LocalQueues, k.LocalQueues), func(q *kueue.LocalQueue) string { return q.Namespace + "/" + q.Name })
+	c.queues = unique(slices.Concat(c.capacity.ClusterQueues, k.ClusterQueues), func(q *kueue.ClusterQueue) string { return q.Name })
 	c.tree = capacity.New(capacity.Sources{
-		Queues: c.queues, Cohorts: c.room.Cohorts, Locals: c.locals,
-		Claims: c.room.Claims, HasClaims: c.hasClaims(),
+		Queues: c.queues, Cohorts: c.capacity.Cohorts, Locals: c.locals,
+		Claims: c.capacity.Claims, HasClaims: c.hasClaims(),
 	})
 	return c
 }
@@ -98,7 +98,7 @@ func unique[T any](all []T, name func(T) string) []T {
 }
 
 // hasClaims reports whether all Workloads are known.
-func (c *cluster) hasClaims() bool { return c.room.Gaps[inspect.PartClaims] == nil }
+func (c *cluster) hasClaims() bool { return c.capacity.Gaps[inspect.PartClaims] == nil }
 
 func (c *cluster) row(kind inspect.QueueKind, name string) inspect.QueueQuota {
 	return inspect.QueueQuota{Context: c.facts.Context, ClusterUID: c.facts.ClusterUID, Kind: kind, Name: name, Cohorts: []string{}}
@@ -181,7 +181,7 @@ func (c *cluster) cohortRows(n *capacity.Node) []inspect.QueueQuota {
 		}
 		row.Flavor, row.Resource, row.HasMore = fr.Flavor, fr.Resource, true
 		c.fill(&row, members, func(*capacity.Node) []capacity.FlavorResource { return []capacity.FlavorResource{fr} },
-			c.room.Gaps[inspect.PartClusterQueues] == nil && c.room.Gaps[inspect.PartCohorts] == nil)
+			c.capacity.Gaps[inspect.PartClusterQueues] == nil && c.capacity.Gaps[inspect.PartCohorts] == nil)
 		rows = append(rows, row)
 	}
 	return rows
@@ -193,7 +193,7 @@ func (c *cluster) fillSum(row *inspect.QueueQuota) {
 	ofResource := func(n *capacity.Node) []capacity.FlavorResource {
 		return slices.DeleteFunc(slices.Clone(n.Resources()), func(fr capacity.FlavorResource) bool { return fr.Resource != row.Resource })
 	}
-	c.fill(row, slices.Concat(c.tree.Queues(), c.tree.Cohorts()), ofResource, c.room.Gaps[inspect.PartCohorts] == nil || len(c.tree.Cohorts()) == 0)
+	c.fill(row, slices.Concat(c.tree.Queues(), c.tree.Cohorts()), ofResource, c.capacity.Gaps[inspect.PartCohorts] == nil || len(c.tree.Cohorts()) == 0)
 	row.Pending = c.pending(c.tree.Queues(), row.Resource)
 }
 
@@ -229,7 +229,7 @@ func (c *cluster) knowsFree(n *capacity.Node) bool {
 	if n.Parent == nil {
 		return c.knowsUse(n)
 	}
-	if c.room.Gaps[inspect.PartClusterQueues] != nil || c.room.Gaps[inspect.PartCohorts] != nil {
+	if c.capacity.Gaps[inspect.PartClusterQueues] != nil || c.capacity.Gaps[inspect.PartCohorts] != nil {
 		return false
 	}
 	path, _ := n.Path()
@@ -245,7 +245,7 @@ func (c *cluster) knowsFree(n *capacity.Node) bool {
 // all Workloads and LocalQueues are known. A waiting Workload names only its
 // LocalQueue.
 func (c *cluster) pending(nodes []*capacity.Node, resource string) *string {
-	if !c.hasClaims() || c.room.Gaps[inspect.PartQueues] != nil {
+	if !c.hasClaims() || c.capacity.Gaps[inspect.PartQueues] != nil {
 		return nil
 	}
 	var waiting []*kueue.Claim

@@ -20,7 +20,7 @@ import (
 // read.
 func fleet(t *testing.T, namespace, objects string, gaps ...inspect.Part) *inspect.Inventory {
 	t.Helper()
-	room := &inspect.Capacity{Gaps: map[inspect.Part]error{}}
+	quotas := &inspect.Capacity{Gaps: map[inspect.Part]error{}}
 	var o struct {
 		Queues    []*kueue.ClusterQueue    `json:"queues"`
 		Cohorts   []*kueue.Cohort          `json:"cohorts"`
@@ -28,17 +28,17 @@ func fleet(t *testing.T, namespace, objects string, gaps ...inspect.Part) *inspe
 		Workloads []*kueue.ClaimedWorkload `json:"workloads"`
 	}
 	assert.NilError(t, yaml.UnmarshalStrict([]byte(objects), &o))
-	k := &inspect.KueueFacts{Version: "v1beta2", Capacity: room}
+	k := &inspect.KueueFacts{Version: "v1beta2", Capacity: quotas}
 	for _, gap := range gaps {
-		room.Gaps[gap] = errors.New("forbidden")
+		quotas.Gaps[gap] = errors.New("forbidden")
 	}
-	if room.ClusterQueues = o.Queues; room.Gaps[inspect.PartClusterQueues] != nil {
-		room.ClusterQueues = nil
+	if quotas.ClusterQueues = o.Queues; quotas.Gaps[inspect.PartClusterQueues] != nil {
+		quotas.ClusterQueues = nil
 	}
-	room.Cohorts, k.LocalQueues = o.Cohorts, o.Locals
-	if room.Gaps[inspect.PartClaims] == nil {
+	quotas.Cohorts, k.LocalQueues = o.Cohorts, o.Locals
+	if quotas.Gaps[inspect.PartClaims] == nil {
 		for _, w := range o.Workloads {
-			room.Claims = append(room.Claims, w.Claim())
+			quotas.Claims = append(quotas.Claims, w.Claim())
 		}
 	}
 	f := &inspect.Facts{Context: "one", Namespace: namespace, Kueue: k, Gaps: map[inspect.Part]error{}}
@@ -138,9 +138,9 @@ func TestList(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			assert.Equal(t, lines(queues.List(fleet(t, "", c.objects, c.gaps...))), c.list)
 			v := fleet(t, "ml", c.objects, c.gaps...)
-			if room := v.Clusters[0].Kueue.Capacity; c.within != "" {
-				room.Within = c.within
-				room.ClaimsWithin = fleet(t, "", c.objects).Clusters[0].Kueue.Capacity.Claims
+			if quotas := v.Clusters[0].Kueue.Capacity; c.within != "" {
+				quotas.Within = c.within
+				quotas.ClaimsWithin = fleet(t, "", c.objects).Clusters[0].Kueue.Capacity.Claims
 			}
 			assert.Equal(t, lines(queues.Locals(v)), c.locals)
 			assert.Equal(t, len(queues.Locals(fleet(t, "other", c.objects, c.gaps...))), 0)

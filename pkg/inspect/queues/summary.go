@@ -152,7 +152,7 @@ func (c *cluster) sums(state *inspect.ClusterState) []inspect.QueueQuota {
 func (c *cluster) count(state *inspect.ClusterState, resource string) {
 	if c.hasClaims() {
 		running, waiting := 0, 0
-		for _, claim := range c.room.Claims {
+		for _, claim := range c.capacity.Claims {
 			switch {
 			case slices.ContainsFunc(claim.Holds, func(h kueue.Held) bool { return h.Resource == resource }):
 				// On a manager, a Workload with quota still waits for a worker.
@@ -181,7 +181,7 @@ func (c *cluster) count(state *inspect.ClusterState, resource string) {
 			}
 		}
 	}
-	if c.room.Gaps[inspect.PartClusterQueues] == nil {
+	if c.capacity.Gaps[inspect.PartClusterQueues] == nil {
 		state.LargestFit = text(largest, resource)
 	}
 }

@@ -45,7 +45,7 @@ func (c *cluster) workers(n *capacity.Node, resource string) *inspect.WorkersQuo
 }
 
 // clustersBehind returns the MultiKueueClusters that the checks of a queue
-// lead to, sorted.
+// point to, sorted.
 func (c *cluster) clustersBehind(q *kueue.ClusterQueue) []string {
 	names := c.facts.Kueue.ClustersBehind(q.Checks())
 	slices.Sort(names)
@@ -55,7 +55,7 @@ func (c *cluster) clustersBehind(q *kueue.ClusterQueue) []string {
 // worker returns a MultiKueueCluster, nil if its queues could not be read.
 func (c *cluster) worker(name string) *cluster {
 	w := clusterOf(c.inventory, c.inventory.Facts(c.inventory.ContextOf(c.facts, name)), c.known)
-	if w == nil || w.room.Gaps[inspect.PartClusterQueues] != nil || w.room.Gaps[inspect.PartQueues] != nil {
+	if w == nil || w.capacity.Gaps[inspect.PartClusterQueues] != nil || w.capacity.Gaps[inspect.PartQueues] != nil {
 		return nil
 	}
 	return w

@@ -20,7 +20,7 @@ var errBounded = errors.New("the snapshot has those of some namespaces only; tak
 // newCapacity returns a Capacity without facts, for Jobs in these namespaces.
 func newCapacity(namespaces ...string) *inspect.Capacity {
 	return &inspect.Capacity{
-		Asked: sets.New(namespaces...), Places: map[string]types.NamespacedName{}, Gaps: map[inspect.Part]error{},
+		Requested: sets.New(namespaces...), Places: map[string]types.NamespacedName{}, Gaps: map[inspect.Part]error{},
 		Templates: map[types.UID]*kueue.PodTemplates{}, Namespaces: map[string]*inspect.Namespace{},
 	}
 }
@@ -33,12 +33,12 @@ func (r *factReader) readCapacity(ctx context.Context, within string, namespaces
 		r.passClasses(ctx)
 	}
 	r.readQuotas(ctx, c, within)
-	readRoom(ctx, r, c, inspect.PartFlavors, r.resource("resourceflavors"), "", func(o *kueue.ResourceFlavor) { c.Flavors = append(c.Flavors, o) })
+	readPart(ctx, r, c, inspect.PartFlavors, r.resource("resourceflavors"), "", func(o *kueue.ResourceFlavor) { c.Flavors = append(c.Flavors, o) })
 	for _, namespace := range namespaces {
 		if !r.isWhole {
 			r.readNamespace(ctx, c, namespace)
 		}
-		readRoom(ctx, r, c, inspect.PartLimitRanges, corev1.SchemeGroupVersion.WithResource("limitranges"), namespace, func(o *corev1.LimitRange) {
+		readPart(ctx, r, c, inspect.PartLimitRanges, corev1.SchemeGroupVersion.WithResource("limitranges"), namespace, func(o *corev1.LimitRange) {
 			c.LimitRanges = append(c.LimitRanges, o)
 		})
 	}
@@ -47,12 +47,12 @@ func (r *factReader) readCapacity(ctx context.Context, within string, namespaces
 // readQuotas reads the queues, their quotas, and their usage, within a namespace or in all.
 func (r *factReader) readQuotas(ctx context.Context, c *inspect.Capacity, within string) {
 	r.store(func() { r.facts.Kueue.Capacity = c })
-	readRoom(ctx, r, c, inspect.PartClusterQueues, r.resource("clusterqueues"), "", func(o *kueue.ClusterQueue) {
+	readPart(ctx, r, c, inspect.PartClusterQueues, r.resource("clusterqueues"), "", func(o *kueue.ClusterQueue) {
 		o.ManagedFields = nil
 		c.ClusterQueues = append(c.ClusterQueues, o)
 	})
-	readRoom(ctx, r, c, inspect.PartCohorts, r.resource("cohorts"), "", func(o *kueue.Cohort) { c.Cohorts = append(c.Cohorts, o) })
-	readRoom(ctx, r, c, inspect.PartQueues, r.resource("localqueues"), within, func(o *kueue.LocalQueue) {
+	readPart(ctx, r, c, inspect.PartCohorts, r.resource("cohorts"), "", func(o *kueue.Cohort) { c.Cohorts = append(c.Cohorts, o) })
+	readPart(ctx, r, c, inspect.PartQueues, r.resource("localqueues"), within, func(o *kueue.LocalQueue) {
 		o.ManagedFields = nil
 		c.LocalQueues = append(c.LocalQueues, o)
 	})
@@ -67,7 +67,7 @@ func (r *factReader) readQuotas(ctx context.Context, c *inspect.Capacity, within
 func (r *factReader) readClaims(ctx context.Context, c *inspect.Capacity, within string) {
 	share := newSharer()
 	keep := func(o *kueue.ClaimedWorkload) {
-		if place := &o.Metadata; !c.Asked.Has(place.Namespace) {
+		if place := &o.Metadata; !c.Requested.Has(place.Namespace) {
 			c.Places[place.UID] = types.NamespacedName{Namespace: share.one(place.Namespace), Name: place.Name}
 		}
 		if claim := o.Claim(); claim != nil {
@@ -77,14 +77,14 @@ func (r *factReader) readClaims(ctx context.Context, c *inspect.Capacity, within
 	}
 	if r.cluster.IsWatched() {
 		// A watch caches each object in the form requested, so the two forms are separate lists.
-		readRoom(ctx, r, c, inspect.PartClaims, r.resource("workloads"), within, keep)
-		for _, namespace := range sets.List(c.Asked) {
-			readRoom(ctx, r, c, inspect.PartClaims, r.resource("workloads"), namespace, func(w *kueue.Workload) { c.Workloads = append(c.Workloads, w) })
+		readPart(ctx, r, c, inspect.PartClaims, r.resource("workloads"), within, keep)
+		for _, namespace := range sets.List(c.Requested) {
+			readPart(ctx, r, c, inspect.PartClaims, r.resource("workloads"), namespace, func(w *kueue.Workload) { c.Workloads = append(c.Workloads, w) })
 		}
 		return
 	}
-	readRoom(ctx, r, c, inspect.PartClaims, r.resource("workloads"), within, func(o *listedWorkload) {
-		if c.Asked.Has(o.Namespace) {
+	readPart(ctx, r, c, inspect.PartClaims, r.resource("workloads"), within, func(o *listedWorkload) {
+		if c.Requested.Has(o.Namespace) {
 			share.workload(&o.Workload)
 			w := o.Workload
 			c.Workloads = append(c.Workloads, &w)
@@ -122,8 +122,8 @@ func (r *factReader) readNamespace(ctx context.Context, c *inspect.Capacity, nam
 	})
 }
 
-// readRoom reads the objects of a kind in parallel with others. It calls keep under the lock.
-func readRoom[T any](ctx context.Context, r *factReader, c *inspect.Capacity, part inspect.Part, resource schema.GroupVersionResource, namespace string, keep func(*T)) {
+// readPart reads the objects of a kind in parallel with others. It calls keep under the lock.
+func readPart[T any](ctx context.Context, r *factReader, c *inspect.Capacity, part inspect.Part, resource schema.GroupVersionResource, namespace string, keep func(*T)) {
 	r.wg.Go(func() {
 		err := listObjects(ctx, r.cluster, resource, namespace, metav1.ListOptions{}, func(o *T) {
 			r.store(func() { keep(o) })

@@ -33,7 +33,7 @@ const kueueServed = `{"kind":"APIGroup","apiVersion":"v1","name":"kueue.x-k8s.io
 func roomOf(ctx context.Context, host string, server http.RoundTripper) *inspect.Inventory {
 	f := fleet.Open(ctx, []fleet.Context{{Name: "w", Namespace: "ml", Config: &rest.Config{Host: host, Transport: server, QPS: -1}}}, fleet.Options{})
 	queues := []types.NamespacedName{{Namespace: "ml", Name: "q"}}
-	return read.Read(ctx, f, read.Want{Room: true, Queues: queues, Now: time.Now})
+	return read.Read(ctx, f, read.Want{Capacity: true, Queues: queues, Now: time.Now})
 }
 
 // TestReadCapacityWithFewRights checks that an unreadable part of the capacity is a gap there and

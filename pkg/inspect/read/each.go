@@ -17,17 +17,17 @@ import (
 // is fixed. Unlike Owners, it does not detect that two contexts show the same Jobs. It returns what
 // could not be read.
 func Each(ctx context.Context, f *fleet.Fleet, q Query, visit func(inspect.Job)) []inspect.ContextError {
-	inTurn := &turns[inspect.Job]{order: f.Contexts(), waiting: map[string][]inspect.Job{}, done: sets.New[string](), visit: visit}
+	visits := &contextOrder[inspect.Job]{order: f.Contexts(), waiting: map[string][]inspect.Job{}, done: sets.New[string](), visit: visit}
 	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*ListError, error) {
-		err := List(ctx, c, q, func(j inspect.Job) { inTurn.add(c.Context, j) })
-		inTurn.end(c.Context)
+		err := List(ctx, c, q, func(j inspect.Job) { visits.add(c.Context, j) })
+		visits.end(c.Context)
 		if partial := (*ListError)(nil); errors.As(err, &partial) {
 			return partial, nil
 		}
 		return nil, err
 	})
 	// Requests that were given up may continue; their Jobs are dropped.
-	inTurn.end(f.Contexts()...)
+	visits.end(f.Contexts()...)
 	var errs []inspect.ContextError
 	for _, a := range answers {
 		if a.Err != nil {
@@ -43,8 +43,8 @@ func Each(ctx context.Context, f *fleet.Fleet, q Query, visit func(inspect.Job))
 	return errs
 }
 
-// turns orders the visits by context.
-type turns[T any] struct {
+// contextOrder orders the visits by context.
+type contextOrder[T any] struct {
 	mu sync.Mutex
 	// order are the contexts that are not done, the current one first.
 	order   []string
@@ -53,7 +53,7 @@ type turns[T any] struct {
 	visit   func(T)
 }
 
-func (t *turns[T]) add(at string, v T) {
+func (t *contextOrder[T]) add(at string, v T) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -66,7 +66,7 @@ func (t *turns[T]) add(at string, v T) {
 }
 
 // end marks contexts as done, and visits what the next ones have waiting.
-func (t *turns[T]) end(contexts ...string) {
+func (t *contextOrder[T]) end(contexts ...string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.done.Insert(contexts...)

@@ -14,7 +14,7 @@ import (
 // the end.
 func TestTurns(t *testing.T) {
 	var visited []string
-	inTurn := &turns[inspect.Job]{
+	visits := &contextOrder[inspect.Job]{
 		order: []string{"a", "b", "c"}, waiting: map[string][]inspect.Job{}, done: sets.New[string](),
 		visit: func(j inspect.Job) { visited = append(visited, j.Name) },
 	}
@@ -22,19 +22,19 @@ func TestTurns(t *testing.T) {
 		t.Helper()
 		assert.Equal(t, strings.Join(visited, " "), want)
 	}
-	inTurn.add("c", inspect.Job{Name: "c1"})
-	inTurn.add("b", inspect.Job{Name: "b1"})
+	visits.add("c", inspect.Job{Name: "c1"})
+	visits.add("b", inspect.Job{Name: "b1"})
 	saw("")
-	inTurn.add("a", inspect.Job{Name: "a1"})
+	visits.add("a", inspect.Job{Name: "a1"})
 	saw("a1")
-	inTurn.end("c")
+	visits.end("c")
 	saw("a1")
-	inTurn.end("a")
+	visits.end("a")
 	saw("a1 b1")
-	inTurn.add("b", inspect.Job{Name: "b2"})
+	visits.add("b", inspect.Job{Name: "b2"})
 	saw("a1 b1 b2")
-	inTurn.end("a", "b", "c")
+	visits.end("a", "b", "c")
 	saw("a1 b1 b2 c1")
-	inTurn.add("b", inspect.Job{Name: "late"})
+	visits.add("b", inspect.Job{Name: "late"})
 	saw("a1 b1 b2 c1")
 }

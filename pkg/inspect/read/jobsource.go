@@ -147,7 +147,7 @@ func (c jobCollection) openChunk(ctx context.Context, o metav1.ListOptions) (*jo
 	if err != nil {
 		return nil, err
 	}
-	if err := fleet.GoesOn(o.Continue, page.Continue); err != nil {
+	if err := fleet.CheckContinue(o.Continue, page.Continue); err != nil {
 		return nil, errors.Join(err, page.body.Close())
 	}
 	return page, nil

@@ -88,7 +88,7 @@ func TestReadKinds(t *testing.T) {
 	assert.Equal(t, list.Items[4].Allowed[0], delegation.Owner("example.com/widgets"))
 }
 
-func TestReadKindsOfNobody(t *testing.T) {
+func TestReadKindsOfNoOwner(t *testing.T) {
 	list := read.Kinds(t.Context(), fleet.Open(t.Context(), nil, fleet.Options{}), read.Query{})
 	assert.DeepEqual(t, list, inspect.NewKindList())
 	assert.Assert(t, list.Items != nil && list.Errors != nil, "they are empty lists, not null")

@@ -252,7 +252,7 @@ func (r *factReader) readNeighbours(ctx context.Context) {
 	}
 }
 
-// readPods reads the Pods of a Job: by its kind's label, or else those that it controls.
+// readPods reads the Pods of a Job: by its kind's label, otherwise those that it controls.
 func (r *factReader) readPods(ctx context.Context, j *inspect.Job) {
 	label := j.Row().PodLabel
 	if label != "" && j.PodLabelValue() == "" {

@@ -33,10 +33,10 @@ type Query struct {
 	Kinds []string
 	// Labels are the names of the labels to keep for each Job.
 	Labels []string
-	// surveys are the kinds that clusters serve, by context, and lent are kinds that all clusters
+	// surveys are the kinds that clusters serve, by context, and shared are kinds that all clusters
 	// must know. Across sets both.
 	surveys map[string]*survey
-	lent    []delegation.Kind
+	shared  []delegation.Kind
 	// isWhole and omits are for Whole.
 	isWhole bool
 	omits   func(delegation.Kind) bool

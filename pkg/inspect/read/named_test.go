@@ -78,7 +78,7 @@ func traced(t *testing.T, users map[string]serves) *inspect.Inventory {
 			contexts = append(contexts, fleet.Context{Name: name, Namespace: "ml", CA: "ca", Config: &rest.Config{Host: host, Transport: user}})
 		}
 	}
-	f := fleet.Open(t.Context(), contexts, fleet.Options{Stands: read.Query{}.MayList})
+	f := fleet.Open(t.Context(), contexts, fleet.Options{Accepts: read.Query{}.MayList})
 	for _, name := range f.Contexts() {
 		addresses = append(addresses, kubecontext.Address{Context: name})
 	}
@@ -108,9 +108,9 @@ func messages(v *inspect.Inventory) (texts []string) {
 	return texts
 }
 
-// TestTraceTellsRefusals checks that a denial at a place that a mark points to is reported, and
+// TestTraceReportsRefusals checks that a denial at a place that a mark points to is reported, and
 // hides nothing else of its cluster.
-func TestTraceTellsRefusals(t *testing.T) {
+func TestTraceReportsRefusals(t *testing.T) {
 	v := traced(t, map[string]serves{"m": manager(), "admin": {answers: map[string]string{whichCluster: identity("w")}, refused: []string{"/apis/batch/v1/namespaces/far"}}})
 	found := strings.Join(messages(v), "\n")
 	assert.Assert(t, strings.Contains(found, "admin Forbidden cannot look for job \"train\""), found)

@@ -28,7 +28,7 @@ func TestClusterProfile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := recordedFleet(t, "", cluster+tt.items)
-			v := read.Read(t.Context(), r.Fleet, read.Want{Room: true, Now: time.Now})
+			v := read.Read(t.Context(), r.Fleet, read.Want{Capacity: true, Now: time.Now})
 			f := v.Facts("hub")
 			assert.Assert(t, f.Kueue != nil)
 			assert.Equal(t, f.Kueue.Addresses["west"].Server, tt.server)

@@ -29,8 +29,8 @@ func noteFieldless(ctx context.Context, c *fleet.Cluster, f *inspect.Facts, all 
 		isQueued := func(j *inspect.Job) bool {
 			return j.GetObjectKind().GroupVersionKind() == kind.GroupVersionKind() && j.Queue() != "" && j.ManagedBy.IsBuiltIn() && j.Marks.MultiKueueOrigin == ""
 		}
-		isTold := all || !kind.IsJob() && slices.ContainsFunc(f.Jobs, isQueued)
-		if kind.IsUnmanaged() || kind.Discovered || kind.WithoutField || !isTold {
+		isRelevant := all || !kind.IsJob() && slices.ContainsFunc(f.Jobs, isQueued)
+		if kind.IsUnmanaged() || kind.Discovered || kind.WithoutField || !isRelevant {
 			continue
 		}
 		if schemas == nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // KubeconfigSecret returns the Secret with a MultiKueueCluster's kubeconfig. It is in Kueue's
-// default namespace, or else, if Kueue is installed in another one, the only Secret of that name
+// default namespace, otherwise, if Kueue is installed in another one, the only Secret of that name
 // with a kubeconfig. Both results are nil if there is none. The Secret holds credentials: callers
 // that keep it must remove them.
 func KubeconfigSecret(ctx context.Context, c *fleet.Cluster, name string) (secret map[string]any, kubeconfig []byte, err error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// TestKubeconfigSecret checks that the Secret comes from Kueue's default namespace, or else is the
+// TestKubeconfigSecret checks that the Secret comes from Kueue's default namespace, otherwise is the
 // only one of that name with a kubeconfig.
 func TestKubeconfigSecret(t *testing.T) {
 	secret := func(namespace, kubeconfig string) string {

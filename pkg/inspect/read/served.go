@@ -10,7 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// AllKinds stands for every kind that a cluster serves.
+// AllKinds means every kind that a cluster serves.
 const AllKinds = "all"
 
 // Served returns the kinds with these names that a cluster serves, in the served version. Names are
@@ -44,11 +44,11 @@ func (q Query) Across(ctx context.Context, f *fleet.Fleet) Query {
 	}) {
 		if s := a.Value; s != nil && a.Err == nil && s.unasked == nil {
 			q.surveys[a.Context] = s
-			q.lent = append(q.lent, slices.DeleteFunc(slices.Clone(s.kinds), func(k delegation.Kind) bool { return !k.Discovered })...)
+			q.shared = append(q.shared, slices.DeleteFunc(slices.Clone(s.kinds), func(k delegation.Kind) bool { return !k.Discovered })...)
 		}
 	}
 	for _, s := range q.surveys {
-		s.lend(q.lent)
+		s.lend(q.shared)
 	}
 	return q
 }
@@ -63,7 +63,7 @@ func (q Query) Served(ctx context.Context, c *fleet.Cluster) ([]delegation.Kind,
 	if s == nil {
 		s = newSurvey(ctx, c, q.Kinds)
 		s.run(ctx)
-		s.lend(q.lent)
+		s.lend(q.shared)
 	}
 	return slices.Concat(s.kinds, s.without), s.err()
 }

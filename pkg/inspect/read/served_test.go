@@ -13,8 +13,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// told summarizes kinds as text, with their fields.
-func told(kinds []delegation.Kind) []string {
+// describe summarizes kinds as text, with their fields.
+func describe(kinds []delegation.Kind) []string {
 	var all []string
 	for _, k := range kinds {
 		all = append(all, k.Resource.GroupVersion().String()+" "+k.Kind+" "+strings.Join(k.ManagedBy, "."))
@@ -143,7 +143,7 @@ func TestServed(t *testing.T) {
 			api := &servedAPI{resources: tt.serves}
 			kinds, err := read.Served(t.Context(), api.cluster(t), tt.names)
 			assert.NilError(t, err)
-			assert.DeepEqual(t, told(kinds), tt.want)
+			assert.DeepEqual(t, describe(kinds), tt.want)
 			assert.DeepEqual(t, api.documents(), tt.documents)
 		})
 	}
@@ -171,7 +171,7 @@ func TestServedLeavesOutWhatCannotBeDelegated(t *testing.T) {
 			api := &servedAPI{resources: []servedResource{jobs, w}}
 			kinds, err := read.Served(t.Context(), api.cluster(t), []string{read.AllKinds})
 			assert.NilError(t, err)
-			assert.DeepEqual(t, told(kinds), []string{"batch/v1 Job spec.managedBy"})
+			assert.DeepEqual(t, describe(kinds), []string{"batch/v1 Job spec.managedBy"})
 			assert.Equal(t, len(api.documents()), 0)
 		})
 	}
@@ -208,7 +208,7 @@ func TestServedWithGroupsThatFail(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			api := &servedAPI{resources: []servedResource{jobs, widgets("example.com/v1", field)}, down: []string{"down.example.com", "kubeflow.org"}}
 			kinds, err := read.Served(t.Context(), api.cluster(t), tt.names)
-			assert.DeepEqual(t, told(kinds), tt.want)
+			assert.DeepEqual(t, describe(kinds), tt.want)
 			if tt.err == "" {
 				assert.NilError(t, err)
 			} else {
@@ -223,12 +223,12 @@ func TestServedWithoutSchemas(t *testing.T) {
 	// A group without published schemas may have just been installed.
 	unpublished := &servedAPI{resources: []servedResource{jobs, widgets("example.com/v1", ""), pipelineRuns("v1beta1", "")}}
 	kinds, err := read.Served(t.Context(), unpublished.cluster(t), all)
-	assert.DeepEqual(t, told(kinds), []string{"batch/v1 Job spec.managedBy", "tekton.dev/v1beta1 PipelineRun spec.managedBy"})
+	assert.DeepEqual(t, describe(kinds), []string{"batch/v1 Job spec.managedBy", "tekton.dev/v1beta1 PipelineRun spec.managedBy"})
 	assertMessage(t, err, "example.com/v1: it publishes no OpenAPI schemas (yet)")
 
 	forbidden := &servedAPI{resources: []servedResource{jobs, widgets("example.com/v1", field)}, forbidden: []string{"/openapi/*"}}
 	kinds, err = read.Served(t.Context(), forbidden.cluster(t), all)
-	assert.DeepEqual(t, told(kinds), []string{"batch/v1 Job spec.managedBy"})
+	assert.DeepEqual(t, describe(kinds), []string{"batch/v1 Job spec.managedBy"})
 	assertMessage(t, err, "example.com/v1: read its OpenAPI schemas: ")
 }
 
@@ -237,7 +237,7 @@ func TestServedWithoutSchemas(t *testing.T) {
 func TestServedWithoutDiscovery(t *testing.T) {
 	api := &servedAPI{resources: []servedResource{jobs, jobSets, widgets("example.com/v1", field)}, forbidden: []string{"/apis"}}
 	kinds, err := read.Served(t.Context(), api.cluster(t), []string{"job", "jobset", "widget"})
-	assert.DeepEqual(t, told(kinds), []string{"batch/v1 Job spec.managedBy"})
+	assert.DeepEqual(t, describe(kinds), []string{"batch/v1 Job spec.managedBy"})
 	assertMessage(t, err, "cannot find out which kinds it serves: forbidden: the user may not read /api and /apis")
 }
 

@@ -184,11 +184,11 @@ func (a *servedAPI) inGroup(steps []string) (any, *apierrors.StatusError) {
 		if len(steps) > 2 && steps[len(steps)-1] == r.plural {
 			return json.RawMessage(fmt.Sprintf(`{"kind": "%sList", "apiVersion": %q, "items": [%s]}`, r.kind, apiVersion, strings.Join(r.objects, ","))), nil
 		}
-		told := metav1.APIResource{Name: r.plural, SingularName: strings.ToLower(r.kind), Kind: r.kind, Namespaced: true, Verbs: metav1.Verbs{"create", "get", "list"}, ShortNames: r.shortNames}
+		listed := metav1.APIResource{Name: r.plural, SingularName: strings.ToLower(r.kind), Kind: r.kind, Namespaced: true, Verbs: metav1.Verbs{"create", "get", "list"}, ShortNames: r.shortNames}
 		if r.more != nil {
-			r.more(&told)
+			r.more(&listed)
 		}
-		list.APIResources = append(list.APIResources, told)
+		list.APIResources = append(list.APIResources, listed)
 		if !r.noStatus {
 			verbs := r.statusVerbs
 			if verbs == nil {

@@ -75,7 +75,7 @@ func (s *survey) wantsKnown(k delegation.Kind) bool {
 	return slices.ContainsFunc(s.names, func(name string) bool { return k.IsNamed(name) || name == AllKinds && !k.IsUnmanaged() })
 }
 
-// findKnown finds a known kind in a served version: in one of its rows, or else in any version with
+// findKnown finds a known kind in a served version: in one of its rows, otherwise in any version with
 // the field.
 func (s *survey) findKnown(ctx context.Context, gk schema.GroupKind) {
 	var rows []delegation.Kind

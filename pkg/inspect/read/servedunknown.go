@@ -29,7 +29,7 @@ type candidate struct {
 }
 
 // findUnknown finds kinds that are not in the table, by their schemas. It takes each in the
-// server's preferred version, or else in the first one with the field.
+// server's preferred version, otherwise in the first one with the field.
 func (s *survey) findUnknown(ctx context.Context) {
 	if !slices.ContainsFunc(s.names, isUnknown) {
 		return

@@ -27,7 +27,7 @@ type sharer struct {
 	podSets    map[string][]kueue.PodSet
 	admissions map[string]*kueue.Admission
 	// These lists are the first ones seen, by their first elements. What a controller writes in one
-	// second is mostly equal.
+	// second is usually equal.
 	writes     lists[metav1.ManagedFieldsEntry]
 	conditions lists[metav1.Condition]
 	checks     lists[kueue.CheckState]
@@ -113,7 +113,7 @@ func (s *sharer) workload(w *kueue.Workload) {
 }
 
 // likeFirst returns the first value seen under a key if it equals this one. The Workloads of one
-// queue are mostly equal.
+// queue are usually equal.
 func likeFirst[T any](first map[string]T, key string, value T) T {
 	before, ok := first[key]
 	switch {

@@ -51,9 +51,9 @@ func TestSharingChangesNothing(t *testing.T) {
 	assert.Assert(t, workloads[0].ManagedFields[0].FieldsV1 != workloads[2].ManagedFields[0].FieldsV1)
 }
 
-// TestFieldsOfNobodyAsked checks that a manager's fields are kept only if they include the
+// TestUnrequestedFields checks that a manager's fields are kept only if they include the
 // nominations.
-func TestFieldsOfNobodyAsked(t *testing.T) {
+func TestUnrequestedFields(t *testing.T) {
 	var w kueue.Workload
 	assert.NilError(t, apijson.Unmarshal([]byte(`{"metadata":{"managedFields":[{"manager":"kueue","fieldsV1":{"k:{\"uid\":\"one\"}":{}}}]}}`), &w))
 	newSharer().workload(&w)

@@ -36,11 +36,11 @@ type Want struct {
 	// Kueue's controller, if it can be read.
 	Quotas  Scope
 	Release bool
-	// Room is whether to read what decides where a Job in one of the Queues could run. These queues
+	// Capacity is whether to read what decides where a Job in one of the Queues could run. These queues
 	// are also requested by name, which needs fewer rights than a list.
-	Room   bool
-	Queues []types.NamespacedName
-	// Workloads are the Workloads whose Pod templates are read with Room, to check their requests.
+	Capacity bool
+	Queues   []types.NamespacedName
+	// Workloads are the Workloads whose Pod templates are read with Capacity, to check their requests.
 	Workloads []types.NamespacedName
 	// Known is an earlier inventory of these clusters, if any. Its long lists are not requested
 	// again, and it supplies what cannot be read now.
@@ -111,7 +111,7 @@ func (w *Want) read(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, erro
 			noteFieldless(ctx, c, facts, w.isWhole())
 		}
 	}
-	if w.Evidence || w.Setup || w.Room || w.Quotas != NoScope {
+	if w.Evidence || w.Setup || w.Capacity || w.Quotas != NoScope {
 		w.readKueue(ctx, c, facts)
 	}
 	if !w.isWhole() {
@@ -158,7 +158,7 @@ func (w *Want) readKueue(ctx context.Context, c *fleet.Cluster, facts *inspect.F
 		if w.Release {
 			r.readRelease(ctx)
 		}
-		if w.Evidence || w.Setup || w.Room || w.Quotas == ClusterScope {
+		if w.Evidence || w.Setup || w.Capacity || w.Quotas == ClusterScope {
 			// A user with rights in namespaces only is spared denials of objects that are not
 			// shown.
 			r.readConfig(ctx)
@@ -186,7 +186,7 @@ func (w *Want) readQueues(ctx context.Context, r *factReader) {
 	switch {
 	case r.isWhole:
 		r.readCapacity(ctx, r.facts.Namespace, []string{r.facts.Namespace})
-	case w.Room:
+	case w.Capacity:
 		r.readCapacity(ctx, metav1.NamespaceAll, namespaces)
 		r.readSite(ctx, nil)
 		for _, workload := range w.Workloads {

@@ -38,7 +38,7 @@ type Watcher struct {
 
 	mu sync.Mutex
 	// first orders the initial reports by context.
-	first *turns[inspect.Change]
+	first *contextOrder[inspect.Change]
 	// changes were reported and not taken yet.
 	changes     []inspect.Change
 	news, taken chan struct{}
@@ -50,9 +50,9 @@ func NewWatcher(f *fleet.Fleet, q Query, c clock.Clock) *Watcher {
 		fleet: f, query: q, clock: c, clusters: map[string]*watched{},
 		news: make(chan struct{}, 1), taken: make(chan struct{}, 1),
 	}
-	w.first = &turns[inspect.Change]{order: f.Contexts(), waiting: map[string][]inspect.Change{}, done: sets.New[string](), visit: w.put}
+	w.first = &contextOrder[inspect.Change]{order: f.Contexts(), waiting: map[string][]inspect.Change{}, done: sets.New[string](), visit: w.put}
 	for _, name := range f.Contexts() {
-		w.clusters[name] = &watched{tell: w.tell, context: name, told: map[string]map[string]*told{}, lost: sets.New[string]()}
+		w.clusters[name] = &watched{tell: w.tell, context: name, reports: map[string]map[string]*report{}, lost: sets.New[string]()}
 	}
 	return w
 }

@@ -24,10 +24,10 @@ type watched struct {
 	mu sync.Mutex
 	// round counts readings.
 	round int
-	// told are the reported objects, by resource and key.
-	told map[string]map[string]*told
+	// reports are the reported objects, by resource and key.
+	reports map[string]map[string]*report
 	// waiting are the objects whose status depends on a Workload.
-	waiting []*told
+	waiting []*report
 	// lost are the parts that could not be read last time; "" is the whole cluster.
 	lost sets.Set[string]
 	// isSynced is whether Synced was reported.
@@ -36,8 +36,8 @@ type watched struct {
 	heldBack []inspect.Change
 }
 
-// told is a reported object.
-type told struct {
+// report is a reported object.
+type report struct {
 	// read is the last reading. job is the last report, nil if there is none.
 	read *read
 	job  *inspect.Job
@@ -82,10 +82,10 @@ func (w *watched) look(ctx context.Context, c *fleet.Cluster, q Query) error {
 func (w *watched) lookAt(ctx context.Context, c *fleet.Cluster, q Query, kind *delegation.Kind) error {
 	resource := kind.ResourceName()
 	w.mu.Lock()
-	if w.told[resource] == nil {
-		w.told[resource] = map[string]*told{}
+	if w.reports[resource] == nil {
+		w.reports[resource] = map[string]*report{}
 	}
-	before, round := w.told[resource], w.round
+	before, round := w.reports[resource], w.round
 	w.mu.Unlock()
 	err := eachOfKind(ctx, c, q, kind, func(key string, r *read) {
 		w.mu.Lock()
@@ -100,16 +100,16 @@ func (w *watched) lookAt(ctx context.Context, c *fleet.Cluster, q Query, kind *d
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if ctx.Err() == nil {
-		w.forget(before, func(t *told) bool { return t.round != round })
+		w.forget(before, func(t *report) bool { return t.round != round })
 	}
 	return nil
 }
 
 // see records an object.
-func (w *watched) see(c *fleet.Cluster, before map[string]*told, key string, r *read) {
+func (w *watched) see(c *fleet.Cluster, before map[string]*report, key string, r *read) {
 	t := before[key]
 	if t == nil {
-		t = &told{}
+		t = &report{}
 		before[key] = t
 	}
 	t.round = w.round
@@ -149,7 +149,7 @@ func (w *watched) settle(ctx context.Context, c *fleet.Cluster) error {
 }
 
 // update reports an object if it has changed.
-func (w *watched) update(c *fleet.Cluster, t *told, claimed bool) {
+func (w *watched) update(c *fleet.Cluster, t *report, claimed bool) {
 	t.claimed, t.isNew = claimed, false
 	job := t.read.settle(claimed)
 	job.Context, job.ClusterUID = c.Context, c.UID()
@@ -169,16 +169,16 @@ func (w *watched) update(c *fleet.Cluster, t *told, claimed bool) {
 
 // forgetKinds reports the objects of all other kinds as deleted.
 func (w *watched) forgetKinds(kinds []delegation.Kind) {
-	for resource, before := range w.told {
+	for resource, before := range w.reports {
 		if !slices.ContainsFunc(kinds, func(k delegation.Kind) bool { return k.ResourceName() == resource }) {
-			w.forget(before, func(*told) bool { return true })
-			delete(w.told, resource)
+			w.forget(before, func(*report) bool { return true })
+			delete(w.reports, resource)
 		}
 	}
 }
 
 // forget reports objects as deleted, in a fixed order.
-func (w *watched) forget(before map[string]*told, which func(*told) bool) {
+func (w *watched) forget(before map[string]*report, which func(*report) bool) {
 	var gone []string
 	for key, t := range before {
 		if which(t) {

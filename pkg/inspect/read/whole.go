@@ -27,7 +27,7 @@ import (
 func Whole(ctx context.Context, f *fleet.Fleet, q Query, omits func(delegation.Kind) bool) []*inspect.Facts {
 	q = q.Across(ctx, f)
 	q.isWhole, q.omits = true, omits
-	w := Want{Jobs: &q, Evidence: true, Room: true}
+	w := Want{Jobs: &q, Evidence: true, Capacity: true}
 	return askAll(ctx, f, w.read)
 }
 

@@ -46,7 +46,7 @@ func (j Judgment) All(is func(code string) bool) []inspect.Finding {
 }
 
 // complete returns a young finding with the text that its rule deferred to
-// Sighting.Tell.
+// Sighting.Complete.
 func (j *judged) complete() inspect.Finding {
 	full := finding(j.rule, completeSighting(j.sighting))
 	full.Young, full.Jobs = true, j.Jobs
@@ -81,13 +81,13 @@ func (s subject) concerns(f *inspect.Finding) bool {
 	return isOnChain && (len(f.Jobs) == 0 || s.setup.Has(f.Code))
 }
 
-// HangsOnOthers reports whether findings about traces, made from their own
+// DependsOnOthers reports whether findings about traces, made from their own
 // Jobs alone, may change once other Jobs are read. That is so if a step waits
 // or is wrong, or if there are findings: a controller that ignores one Job
 // may be acting on others, and other Jobs may hold the capacity that one
 // waits for. It is also so if several clusters dispatch, because they may
 // interfere with each other.
-func HangsOnOthers(v *inspect.Inventory, traces []inspect.Trace) bool {
+func DependsOnOthers(v *inspect.Inventory, traces []inspect.Trace) bool {
 	var managers int
 	for _, f := range v.Clusters {
 		if f.Kueue != nil && (len(f.Kueue.Clusters) > 0 || f.Kueue.MultiKueueCheck() != nil) {

@@ -17,8 +17,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// told returns findings with one line for each.
-func told(findings []inspect.Finding) string {
+// linesOf returns findings, one line for each.
+func linesOf(findings []inspect.Finding) string {
 	var lines []string
 	for _, f := range findings {
 		lines = append(lines, fmt.Sprintf("%s %s %s %s/%s: %s; %s", f.Code, f.Severity, f.Context, f.Kind, f.Name, f.Message, f.Remedy))
@@ -77,7 +77,7 @@ func agrees(t *testing.T, o opened, kinds ...string) {
 			kind += string(j.Status) + " "
 		}
 		for _, judgment := range checked {
-			kind += told(judgment.About(trace))
+			kind += linesOf(judgment.About(trace))
 		}
 		alike[kind]++
 		if alike[kind] > 3 {
@@ -90,12 +90,12 @@ func agrees(t *testing.T, o opened, kinds ...string) {
 		}
 		v := read.Read(t.Context(), o.fleet, read.Want{Named: &wanted, Addresses: o.addresses, Now: o.takenAt})
 		mine := subject(t, v, p)
-		if rules.HangsOnOthers(v, []inspect.Trace{mine}) {
+		if rules.DependsOnOthers(v, []inspect.Trace{mine}) {
 			v = read.Read(t.Context(), o.fleet, read.Want{Jobs: wanted.Around(), Evidence: true, Known: v, Addresses: o.addresses, Now: o.takenAt})
 		}
 		for i, grace := range graces {
 			judgment := rules.Judge(v, rules.All(), rules.Options{Grace: grace})
-			assert.Equal(t, told(withoutOthers(judgment.About(&mine), namespaces)), told(withoutOthers(checked[i].About(trace), namespaces)), "%s with grace %s", j.Name, grace)
+			assert.Equal(t, linesOf(withoutOthers(judgment.About(&mine), namespaces)), linesOf(withoutOthers(checked[i].About(trace), namespaces)), "%s with grace %s", j.Name, grace)
 		}
 	}
 }

@@ -95,7 +95,7 @@ func TestBehindIsNoCover(t *testing.T) {
 // status was written, so that it shows which Job was served out of order.
 func TestTurnOfStatus(t *testing.T) {
 	v := testCase{name: "turn", code: "of status", base: "running", edits: []edit{writtenAt("kwok-w1", "30"), writtenAt("kwok-mgr", "31")}}.inventory(t)
-	for _, d := range v.RecordOf(inspect.Actor{Role: inspect.RoleKueue, Context: "kwok-mgr"}).Deeds {
+	for _, d := range v.RecordOf(inspect.Actor{Role: inspect.RoleKueue, Context: "kwok-mgr"}).Actions {
 		if d.Duty == inspect.DutyStatus {
 			assert.Equal(t, d.Done.Sub(d.Began), time.Second)
 			return

@@ -59,13 +59,13 @@ func TestWaitsBehind(t *testing.T) {
 	// A trace reads no more of others than that takes.
 	v := open(t, recordings+"/"+recordedHead).traced(t, "", "behind")
 	trace := v.Trace(v.Subjects()[0])
-	var told []string
+	var messages []string
 	for _, h := range trace.Hops {
 		if strings.HasPrefix(h.Message, "waits behind") {
-			told = append(told, h.Context+" "+h.Message)
+			messages = append(messages, h.Context+" "+h.Message)
 		}
 	}
-	assert.DeepEqual(t, told, []string{
+	assert.DeepEqual(t, messages, []string{
 		"kwok-w1 waits behind Workload default/job-head-dcbbb in ClusterQueue cluster-queue, which is StrictFIFO",
 		"kwok-w2 waits behind Workload default/job-head-dcbbb in ClusterQueue cluster-queue, which is StrictFIFO",
 	})

@@ -223,11 +223,11 @@ func TestAboutDispatched(t *testing.T) {
 	}}
 	v := c.inventory(t)
 	judgment := rules.Judge(v, rules.All(), rules.Options{})
-	told := map[string]bool{}
+	codes := map[string]bool{}
 	for _, p := range v.Pairs.Pairs {
 		for _, f := range judgment.About(v.Trace(p)) {
-			told[p.Origin.Name+" "+f.Code] = true
+			codes[p.Origin.Name+" "+f.Code] = true
 		}
 	}
-	assert.DeepEqual(t, told, map[string]bool{"other JM201": true})
+	assert.DeepEqual(t, codes, map[string]bool{"other JM201": true})
 }

@@ -15,18 +15,18 @@ func TestFieldThatIsDropped(t *testing.T) {
 	row := kindRow("jobset")
 	for _, row.WithoutField = range []bool{true, false} {
 		v := as(open(t, testCase{base: "managed-by-missing"}.bundle(t)).inventory(t), row)
-		var told []string
+		var texts []string
 		for _, f := range judge(t, v, rules.All(), 0) {
 			if f.Code == "JM012" {
-				told = append(told, strings.Join(f.Evidence, "\n")+"\n"+f.Remedy)
+				texts = append(texts, strings.Join(f.Evidence, "\n")+"\n"+f.Remedy)
 			}
 		}
-		assert.Equal(t, len(told), 1)
+		assert.Equal(t, len(texts), 1)
 		for _, words := range []string{
 			"kwok-mgr: jobsets.jobset.x-k8s.io of jobset.x-k8s.io/v1alpha2 has no spec.managedBy, by its schema",
 			"have what runs JobSets on kwok-mgr upgraded, with its definitions, to JobSet v0.5.0 or later, then ",
 		} {
-			assert.Equal(t, strings.Contains(told[0], words), row.WithoutField, told[0])
+			assert.Equal(t, strings.Contains(texts[0], words), row.WithoutField, texts[0])
 		}
 	}
 }

@@ -178,7 +178,7 @@ func noWorkloadCases() []testCase {
 }
 
 // leadsTo gives a MultiKueueCluster's Secret another server.
-func leadsTo(secret, server string) edit {
+func pointsTo(secret, server string) edit {
 	kubeconfig := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters:\n- name: x\n  cluster: {server: %q}\n", server)
 	return patch("kwok-mgr", "Secret/kueue-system/"+secret, fmt.Sprintf(`{data: {kubeconfig: %s}}`, base64.StdEncoding.EncodeToString([]byte(kubeconfig))))
 }
@@ -186,17 +186,17 @@ func leadsTo(secret, server string) edit {
 func ownWorkerCases() []testCase {
 	const manager = "https://127.0.0.1:32764"
 	return []testCase{
-		{name: "the same server", code: "JM018", base: "running", fires: true, edits: []edit{leadsTo("worker2-secret", manager)}},
-		{name: "and a Job was given to it", code: "JM018", base: "running", fires: true, edits: []edit{leadsTo("worker1-secret", manager)}},
+		{name: "the same server", code: "JM018", base: "running", fires: true, edits: []edit{pointsTo("worker2-secret", manager)}},
+		{name: "and a Job was given to it", code: "JM018", base: "running", fires: true, edits: []edit{pointsTo("worker1-secret", manager)}},
 		{name: "by the name that every cluster has for itself", code: "JM018", base: "running", fires: true, edits: []edit{
-			leadsTo("worker2-secret", "https://kubernetes.default.svc:443"), patch("kwok-mgr", "MultiKueueConfig/fleet", `{spec: {clusters: [worker1]}}`),
+			pointsTo("worker2-secret", "https://kubernetes.default.svc:443"), patch("kwok-mgr", "MultiKueueConfig/fleet", `{spec: {clusters: [worker1]}}`),
 		}},
 		{name: "another server", code: "JM018", base: "running"},
 		{name: "the same address in another network", code: "JM018", base: "running", edits: []edit{
-			leadsTo("worker2-secret", manager), cannotUse("worker2", "ClientConnectionFailed", lost),
+			pointsTo("worker2-secret", manager), cannotUse("worker2", "ClientConnectionFailed", lost),
 		}},
 		{name: "being deleted", code: "JM018", base: "running", edits: []edit{
-			leadsTo("worker2-secret", manager),
+			pointsTo("worker2-secret", manager),
 			patch("kwok-mgr", "MultiKueueCluster/worker2", `{metadata: {deletionTimestamp: "2026-11-20T23:40:00Z"}}`),
 		}},
 		{name: "its Secret cannot be read", code: "JM018", base: "one-worker-unusable"},

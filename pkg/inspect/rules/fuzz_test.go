@@ -39,7 +39,7 @@ func FuzzJudge(f *testing.F) {
 		r := fuzzfleet.Chance(data)
 		dir := source.Bundle(t, recordings+"/"+fuzzed()[r.IntN(len(fuzzed()))], r)
 		if _, err := bundle.Open(dir); err != nil {
-			// It is told what is wrong, and there is nothing to judge.
+			// The error says what is wrong, and there is nothing to judge.
 			return
 		}
 		v := inventory(t, dir)
@@ -55,7 +55,7 @@ func FuzzJudge(f *testing.F) {
 		assert.DeepEqual(t, tracesAgain, traces)
 
 		if slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool { return f.Err == nil && f.ClusterUID == "" }) {
-			// Of clusters that may be one, the first stands for both.
+			// Of clusters that may be one, the first represents both.
 			return
 		}
 		if haveTwins(v) {

@@ -149,10 +149,10 @@ func findings(r Rule, v *inspect.Inventory, sightings []view.Sighting, grace tim
 		case s.Awaits.IsBehind(), isFresh(s.Awaits, v.Now):
 			continue
 		case grace == 0:
-		case r.Goes && age >= period:
+		case r.IsProgress && age >= period:
 			s.Severity = inspect.Warning
-		case age < period && (!r.Goes || age < inspect.Settling):
-			if !r.Goes || len(r.Covers) > 0 {
+		case age < period && (!r.IsProgress || age < inspect.Settling):
+			if !r.IsProgress || len(r.Covers) > 0 {
 				early = append(early, judged{sighting: s, period: period})
 			}
 			continue
@@ -182,7 +182,7 @@ func young(r Rule, early []judged, reported map[string]int) []judged {
 		f := finding(r, e.sighting)
 		f.sighting, f.period, f.isYoung, f.Young = e.sighting, e.period, true, true
 		_, isReported := reported[cause]
-		f.isJoined = r.Goes || cause != "" && isReported
+		f.isJoined = r.IsProgress || cause != "" && isReported
 		found = append(found, f)
 	}
 	return found
@@ -298,11 +298,11 @@ func proof(a *view.Awaited) []string {
 }
 
 // completeSighting returns a sighting with the message, evidence and remedy
-// that Tell adds. If an actor at work has passed over the object, the
+// that Complete adds. If an actor at work has passed over the object, the
 // evidence says so.
 func completeSighting(s view.Sighting) view.Sighting {
-	if s.Tell != nil {
-		s.Tell(&s)
+	if s.Complete != nil {
+		s.Complete(&s)
 	}
 	s.Evidence = append(slices.Clip(s.Evidence), proof(s.Awaits)...)
 	return s

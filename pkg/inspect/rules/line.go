@@ -10,8 +10,8 @@ import (
 
 // isFresh reports whether the step became due a moment ago: an actor needs
 // seconds for each step. Resuming a mirror is given three times as long.
-// Mirrors that were resumed vanish when they end, so a busy Kueue leaves no
-// traces of its work.
+// Mirrors that were resumed vanish when they end, so a Kueue at work may leave no
+// traces.
 func isFresh(a *view.Awaited, now time.Time) bool {
 	if a == nil {
 		return false

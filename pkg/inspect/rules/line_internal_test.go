@@ -16,16 +16,16 @@ import (
 func TestInLine(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 7, 1, 0, time.UTC)
 	kueue := inspect.Actor{Role: inspect.RoleKueue, Context: "manager"}
-	waits := func(actor inspect.Actor, duty inspect.Duty, target string, seconds int, state inspect.StandingState) view.Sighting {
+	waits := func(actor inspect.Actor, duty inspect.Duty, target string, seconds int, state inspect.LivenessState) view.Sighting {
 		return view.Sighting{Awaits: &view.Awaited{
-			Turn:     inspect.Turn{Actor: actor, Duty: duty, Target: target, Since: now.Add(time.Duration(seconds) * time.Second)},
-			Standing: inspect.Standing{State: state},
+			PendingAction: inspect.PendingAction{Actor: actor, Duty: duty, Target: target, Since: now.Add(time.Duration(seconds) * time.Second)},
+			Liveness:      inspect.Liveness{State: state},
 		}}
 	}
 	other := inspect.Actor{Role: inspect.RoleKueue, Context: "other"}
 	for name, c := range map[string]struct {
 		of   view.Sighting
-		want inspect.StandingState
+		want inspect.LivenessState
 	}{
 		"behind it":              {waits(kueue, inspect.DutyCopy, "paris", 1, inspect.Unseen), inspect.Behind},
 		"at the same time":       {waits(kueue, inspect.DutyCopy, "paris", 0, inspect.Unseen), inspect.Behind},
@@ -41,7 +41,7 @@ func TestInLine(t *testing.T) {
 			all := inLine([]view.Sighting{c.of, {}, waits(kueue, inspect.DutyCopy, "paris", 0, inspect.Behind)})
 			assert.Equal(t, all[0].Awaits.State, c.want)
 			assert.Assert(t, all[1].Awaits == nil)
-			assert.Assert(t, all[0].Awaits == before || before.State == inspect.Unseen, "a turn is not changed where it stands")
+			assert.Assert(t, all[0].Awaits == before || before.State == inspect.Unseen, "the sighting of another rule was changed in place")
 		})
 	}
 }
@@ -51,8 +51,8 @@ func TestInLine(t *testing.T) {
 func TestShuffledLine(t *testing.T) {
 	kueue := inspect.Actor{Role: inspect.RoleKueue, Context: "manager"}
 	passed := view.Sighting{Awaits: &view.Awaited{
-		Turn:     inspect.Turn{Actor: kueue, Duty: inspect.DutyWorkload},
-		Standing: inspect.Standing{State: inspect.PassedOver, Shuffled: true},
+		PendingAction: inspect.PendingAction{Actor: kueue, Duty: inspect.DutyWorkload},
+		Liveness:      inspect.Liveness{State: inspect.PassedOver, Shuffled: true},
 	}}
 	line := func(n int) []view.Sighting { return slices.Repeat([]view.Sighting{passed}, n) }
 	assert.Equal(t, inLine(line(longLine))[0].Awaits.State, inspect.Behind)
@@ -64,7 +64,7 @@ func TestShuffledLine(t *testing.T) {
 func TestIsFresh(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 7, 1, 0, time.UTC)
 	for duty, age := range map[inspect.Duty]time.Duration{inspect.DutyCopy: 5 * time.Second, inspect.DutyResume: 15 * time.Second} {
-		a := &view.Awaited{Turn: inspect.Turn{Duty: duty, Since: now.Add(-age)}}
+		a := &view.Awaited{PendingAction: inspect.PendingAction{Duty: duty, Since: now.Add(-age)}}
 		assert.Assert(t, !isFresh(a, now), duty)
 		a.Since = a.Since.Add(time.Second)
 		assert.Assert(t, isFresh(a, now), duty)

@@ -59,7 +59,7 @@ func TestLiveKueue(t *testing.T) {
 			about := slices.DeleteFunc(found, func(f inspect.Finding) bool {
 				return !slices.ContainsFunc(f.Jobs, func(r inspect.Ref) bool { return r.Name == tt.job })
 			})
-			assert.Equal(t, strings.Join(codesOf(about), " "), tt.codes, told(about))
+			assert.Equal(t, strings.Join(codesOf(about), " "), tt.codes, linesOf(about))
 			assert.Assert(t, strings.Contains(about[0].Message, tt.says), about[0].Message)
 			fix := ""
 			if len(about[0].Fixes) > 0 {
@@ -125,7 +125,7 @@ func chainOfManagers() testCase {
 // the queue of the worker.
 func TestChainIsOneFinding(t *testing.T) {
 	found := judge(t, chainOfManagers().make(t), rules.All(), 0)
-	assert.Equal(t, strings.Join(codesOf(found), " "), "JM015", told(found))
+	assert.Equal(t, strings.Join(codesOf(found), " "), "JM015", linesOf(found))
 	assert.Equal(t, found[0].Kind, "LocalQueue")
 	assert.Equal(t, found[0].Jobs[0].Name, "train")
 	assert.Equal(t, found[0].Fixes[0].Shell(), "kubectl --context kwok-w1 edit clusterqueues.kueue.x-k8s.io cluster-queue")

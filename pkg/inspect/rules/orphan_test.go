@@ -274,10 +274,10 @@ func TestCollectedByKueue(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(f.Remedy, "wait: Kueue on kwok-mgr is at work"), f.Remedy)
 }
 
-// TestMadeBySomebodyElse checks that remedies to delete objects which
+// TestMadeByAnotherController checks that remedies to delete objects which
 // another, unknown management cluster may have created say so, and do not
 // delete by label.
-func TestMadeBySomebodyElse(t *testing.T) {
+func TestMadeByAnotherController(t *testing.T) {
 	again := patch("kwok-mgr", "Job/train", `{metadata: {uid: `+otherUID+`, creationTimestamp: "2026-11-20T23:43:38Z"}}`)
 	older := []edit{
 		again, remove("kwok-mgr", "Workload/job-train-1c348"),

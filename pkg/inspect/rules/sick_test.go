@@ -275,15 +275,15 @@ func TestSickVariations(t *testing.T) {
 			dir := testCase{base: s.base, edits: s.edits, later: time.Hour}.bundle(t)
 			o := open(t, dir)
 			findings := judge(t, o.inventory(t), rules.All(), 5*time.Minute)
-			assert.Equal(t, strings.Join(codesOf(findings), " "), s.codes, "%s", told(findings))
-			assert.Assert(t, strings.Contains(told(findings), s.says), "%q is told in\n%s", s.says, told(findings))
+			assert.Equal(t, strings.Join(codesOf(findings), " "), s.codes, "%s", linesOf(findings))
+			assert.Assert(t, strings.Contains(linesOf(findings), s.says), "%q is told in\n%s", s.says, linesOf(findings))
 			if strings.HasPrefix(s.base, "burst") {
 				return
 			}
 			v := o.traced(t, "", "train")
 			for _, p := range v.Subjects() {
 				trace := v.Trace(p)
-				if rules.HangsOnOthers(v, []inspect.Trace{*trace}) {
+				if rules.DependsOnOthers(v, []inspect.Trace{*trace}) {
 					v = read.Read(t.Context(), o.fleet, read.Want{Jobs: (read.Wanted{Name: "train", Namespace: "default"}).Around(), Evidence: true, Known: v, Addresses: o.addresses, Now: o.takenAt})
 				}
 				for _, code := range codesOf(rules.Judge(v, rules.All(), rules.Options{Grace: 5 * time.Minute}).About(trace)) {

@@ -301,9 +301,9 @@ func TestUnschedulableHasAGracePeriod(t *testing.T) {
 	}
 }
 
-// TestWhoTookItsRoom checks that every rule about lost quota names the
+// TestPreemptors checks that every rule about lost quota names the
 // Workload that took it, wherever its name was read.
-func TestWhoTookItsRoom(t *testing.T) {
+func TestPreemptors(t *testing.T) {
 	const message = "Preempted to accommodate a workload (UID: u-high, JobUID: j-high) due to prioritization in the ClusterQueue"
 	high := func(context string) edit {
 		return add(context, `{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: job-high, namespace: default, uid: u-high, creationTimestamp: "2026-11-20T23:43:30Z",

@@ -23,15 +23,15 @@ func TestTopologyIsStillToCome(t *testing.T) {
 		}}.make(t)
 		isDelayed := reason == kueue.DelayedTopology
 		assert.Equal(t, len(judge(t, v, rules.All(), 0)) == 0, isDelayed, reason)
-		told := 0
+		reported := 0
 		for _, h := range v.Trace(v.Pairs.Pairs[0]).Hops {
 			if h.Kind == "Workload" {
 				assert.Equal(t, h.State, kueue.QuotaReserved)
 				assert.Equal(t, h.Health, inspect.HealthWaiting)
 				assert.Equal(t, h.Message == "waits for places in the topology of nodes", isDelayed, h.Message)
-				told++
+				reported++
 			}
 		}
-		assert.Equal(t, told, 2)
+		assert.Equal(t, reported, 2)
 	}
 }

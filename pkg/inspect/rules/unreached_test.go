@@ -62,7 +62,7 @@ func disconnected(cluster string) edit {
 func TestUnreachedWorkerIsOneFinding(t *testing.T) {
 	c := unreachedCases()[0]
 	found := judge(t, c.make(t), rules.All(), 0)
-	assert.Equal(t, strings.Join(codesOf(found), " "), "JM137", told(found))
+	assert.Equal(t, strings.Join(codesOf(found), " "), "JM137", linesOf(found))
 	f := found[0]
 	assert.Equal(t, f.Message, "MultiKueue on kwok-mgr does not get through to worker1 (kwok-w1) and worker2 (kwok-w2) since 2026-11-20T23:43:20Z, though connected: it keeps 2 Jobs waiting")
 	assert.Assert(t, strings.HasPrefix(f.Remedy, "check the credentials first: look for Unauthorized in the log: "), f.Remedy)

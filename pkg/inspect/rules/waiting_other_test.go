@@ -75,9 +75,9 @@ func TestHeldOtherwise(t *testing.T) {
 	}
 }
 
-// TestQuotaThatIsMade checks that no fix sets a manager's quota that
+// TestQuotaIsAdded checks that no fix sets a manager's quota that
 // MultiKueue writes.
-func TestQuotaThatIsMade(t *testing.T) {
+func TestQuotaIsAdded(t *testing.T) {
 	automated := patch("kwok-mgr", "ClusterQueue/cluster-queue", `{status: {conditions: [
 		{type: Active, status: "True", reason: Ready, message: "", lastTransitionTime: "2026-11-20T23:20:00Z"},
 		{type: MultiKueueManagerQuotaAutomation, status: "True", reason: QuotaAutomated, message: "", lastTransitionTime: "2026-11-20T23:20:00Z"}]}}`)

@@ -135,15 +135,15 @@ func (c *choices) all() ([]string, cobra.ShellCompDirective) {
 			others = append(others, choice)
 		}
 	}
-	told := cobra.ShellCompDirectiveNoFileComp
+	directive := cobra.ShellCompDirectiveNoFileComp
 	if len(others) > mostChoices {
-		others, told = fold(others, len(c.typed)), told|cobra.ShellCompDirectiveNoSpace
+		others, directive = fold(others, len(c.typed)), directive|cobra.ShellCompDirectiveNoSpace
 	}
 	if len(first) > 0 && len(others) > 0 {
-		told |= cobra.ShellCompDirectiveKeepOrder
+		directive |= cobra.ShellCompDirectiveKeepOrder
 	}
 	all := slices.Concat(first, others)
-	return all, told | util.Directive(all)
+	return all, directive | util.Directive(all)
 }
 
 // none reports whether nothing was found so far.

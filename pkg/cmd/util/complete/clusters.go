@@ -27,7 +27,7 @@ import (
 const mostContexts = 8
 
 // where returns the contexts to ask, as the typed words choose them, and the namespace to read in
-// all of them: the same as for the command itself, except that one context stands for all if
+// all of them: the same as for the command itself, except that one context represents all if
 // byDefault is the current one. A bundle is fast, so all its contexts are asked. No cluster is
 // asked for its identity: contexts with the same endpoint are taken for the same cluster.
 func (c *Completer) where(w word, byDefault util.DefaultContexts) (contexts []fleet.Context, namespace string) {
@@ -108,21 +108,21 @@ func (c *Completer) Jobs(ctx context.Context, w word, found *choices) {
 
 // Dispatched adds the Jobs that have, or had, a mirror.
 func (c *Completer) Dispatched(ctx context.Context, w word, found *choices) {
-	c.those(ctx, w, func(j *batchv1.Job) bool {
+	c.addJobs(ctx, w, func(j *batchv1.Job) bool {
 		marks := delegation.MarksOf(j.Labels, j.Annotations)
 		return marks != nil && !marks.Mirror.IsZero()
 	}, found)
 }
 
-// Dispatchable adds the Jobs that dispatch accepts: those with its owner that have not ended.
+// Dispatchable adds the Jobs that dispatch accepts: addJobs with its owner that have not ended.
 func (c *Completer) Dispatchable(ctx context.Context, w word, found *choices) {
 	owner := delegation.Job().OwnerOf(w.flag("managed-by"))
-	c.those(ctx, w, func(j *batchv1.Job) bool { return ownerOf(j) == owner && !hasEnded(j) }, found)
+	c.addJobs(ctx, w, func(j *batchv1.Job) bool { return ownerOf(j) == owner && !hasEnded(j) }, found)
 }
 
-// those adds the wanted Jobs of the namespace. If there are too many to check, the wanted ones
+// addJobs adds the wanted Jobs of the namespace. If there are too many to check, the wanted ones
 // among the first come first, and all others after them.
-func (c *Completer) those(ctx context.Context, w word, wants func(*batchv1.Job) bool, found *choices) {
+func (c *Completer) addJobs(ctx context.Context, w word, wants func(*batchv1.Job) bool, found *choices) {
 	contexts, namespace := c.where(w, util.CurrentContext)
 	areAll := eachJob(ctx, contexts, namespace, metav1.ListOptions{}, func(j *batchv1.Job) {
 		if wants(j) && !slices.Contains(w.args, j.Name) {
@@ -173,7 +173,7 @@ func hasEnded(j *batchv1.Job) bool {
 	})
 }
 
-// Owners adds the known owners, and those of the Jobs in the namespace.
+// Owners adds the known owners, and addJobs of the Jobs in the namespace.
 func (c *Completer) Owners(known ...string) Question {
 	return func(ctx context.Context, w word, found *choices) {
 		for _, owner := range known {

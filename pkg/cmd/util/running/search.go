@@ -58,7 +58,7 @@ func (s *Search) Load() (err error) {
 func (s *Search) Find(ctx context.Context, isBusy *atomic.Bool) (*FoundJob, error) {
 	progress := util.NewProgress(s.Environment)
 	f := fleet.Open(ctx, s.Contexts, fleet.Options{
-		Timeout: s.Flags.ContextTimeout, Clock: s.Clock, CacheDir: s.Flags.CacheDir(), Stands: read.Query{}.MayList,
+		Timeout: s.Flags.ContextTimeout, Clock: s.Clock, CacheDir: s.Flags.CacheDir(), Accepts: read.Query{}.MayList,
 		Waiting: func(contexts []string) {
 			if !isBusy.Load() {
 				progress.Waiting(contexts)
@@ -83,7 +83,7 @@ func (s *Search) Find(ctx context.Context, isBusy *atomic.Bool) (*FoundJob, erro
 	if j.At, err = logs.Choose(j.Inventory, s.What); err != nil {
 		return nil, err
 	}
-	util.TellUnneeded(s.ErrOut, logs.Unread(j.Inventory))
+	util.ReportUnneeded(s.ErrOut, logs.Unread(j.Inventory))
 	return j, nil
 }
 

@@ -70,7 +70,7 @@ func (t *Tracer) Read(ctx context.Context, f *fleet.Fleet) *Traced {
 // around returns the inventory to judge the Jobs by, with the other Jobs if the answer depends on
 // them.
 func (t *Tracer) around(ctx context.Context, f *fleet.Fleet, one *inspect.Inventory, traces []inspect.Trace, ahead *read.Ahead) *inspect.Inventory {
-	if !rules.HangsOnOthers(one, traces) {
+	if !rules.DependsOnOthers(one, traces) {
 		return one
 	}
 	return read.Read(ctx, f, read.Want{Jobs: t.Wanted.Around(), Evidence: true, Known: one, Ahead: ahead, Addresses: t.Addresses, Now: t.Now})

@@ -56,8 +56,8 @@ func NewView(env util.Environment, flags *util.GlobalFlags, output string, jobs 
 		v.live = printers.NewLive(env.Out, printers.LiveOptions{
 			Color: env.WantsColor(flags.Color), Jobs: jobs, Now: env.Clock.Now, Started: env.Clock.Now(), Terminal: env.Cursor,
 		})
-		if told, ok := env.ErrOut.(*Redirect); ok {
-			told.lead(v.live.Above(told.To))
+		if redirect, ok := env.ErrOut.(*Redirect); ok {
+			redirect.lead(v.live.Above(redirect.To))
 		}
 	}
 	return v
@@ -72,7 +72,7 @@ func (v *View) Event(e *dispatch.Event) {
 	defer v.mu.Unlock()
 	if v.failed == nil && err != nil {
 		v.failed = fmt.Errorf("cannot print all events: %w", err)
-		util.Tell(v.ErrOut, "note: cannot print events (%v). The dispatch continues; to stop it, press Ctrl-C or send SIGTERM", err)
+		util.Report(v.ErrOut, "note: cannot print events (%v). The dispatch continues; to stop it, press Ctrl-C or send SIGTERM", err)
 	}
 }
 

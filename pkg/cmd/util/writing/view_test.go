@@ -16,38 +16,38 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 )
 
-// filling is a file on a disk with room for some writes.
-type filling struct{ room int }
+// filling is a file on a disk with space for some writes.
+type filling struct{ space int }
 
 var errFull = errors.New("no space left on device")
 
 func (f *filling) Write(p []byte) (int, error) {
-	if f.room == 0 {
+	if f.space == 0 {
 		return 0, errFull
 	}
-	f.room--
+	f.space--
 	return len(p), nil
 }
 
-// TestViewTellsWhatIsMissing: the reader of a dispatch's events is told that some are missing, in
+// TestViewReportsMissingEvents: the reader of a dispatch's events learns that some are missing, in
 // every format.
-func TestViewTellsWhatIsMissing(t *testing.T) {
+func TestViewReportsMissingEvents(t *testing.T) {
 	for _, output := range []string{"", "json", "yaml", "kyaml"} {
-		out := &filling{room: 1}
+		out := &filling{space: 1}
 		env := util.Environment{Clock: clock.RealClock{}, LookupEnv: func(string) (string, bool) { return "", false }}
-		var told bytes.Buffer
-		env.Out, env.ErrOut = out, &told
+		var errOut bytes.Buffer
+		env.Out, env.ErrOut = out, &errOut
 		view := writing.NewView(env, &util.GlobalFlags{}, output, 1)
 		event := &dispatch.Event{Event: dispatch.OriginCreated, Origin: &dispatch.Ref{Context: "c", Namespace: "ml", Name: "train"}}
 		view.Event(event)
 		assert.NilError(t, view.Err(), output)
 		view.Event(event)
 		assert.ErrorIs(t, view.Err(), errFull, output)
-		out.room = 1
+		out.space = 1
 		view.Event(event)
 		assert.ErrorIs(t, view.Err(), errFull, "%q: what came before is missing still", output)
 		view.Close()
-		assert.Equal(t, strings.Count(told.String(), "note: cannot print events (no space left on device). The dispatch continues"), 1, told.String())
+		assert.Equal(t, strings.Count(errOut.String(), "note: cannot print events (no space left on device). The dispatch continues"), 1, errOut.String())
 	}
 }
 

@@ -23,7 +23,7 @@ func Rules() []view.Rule { return []view.Rule{actorBehind(), actorStopped(), wor
 
 func actorBehind() view.Rule {
 	return view.Rule{
-		Code: "JM114", Severity: inspect.Info, Goes: true, SumsUp: true,
+		Code: "JM114", Severity: inspect.Info, IsProgress: true, SumsUp: true,
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
@@ -32,7 +32,7 @@ func actorBehind() view.Rule {
 				v.CanRead(f, inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets)
 			}
 			links := findSilentLinks(v)
-			for _, g := range turns(v, (*view.Awaited).IsBehind) {
+			for _, g := range byActor(v, (*view.Awaited).IsBehind) {
 				// JM137 reports the sightings that wait for a worker which
 				// nothing reaches.
 				waiting := slices.DeleteFunc(slices.Clone(g.Values), func(s view.Sighting) bool {
@@ -46,10 +46,10 @@ func actorBehind() view.Rule {
 	}
 }
 
-// turns returns the sightings of other rules whose awaited step satisfies
+// byActor returns the sightings of other rules whose awaited step satisfies
 // are, grouped by the actor that must take it, in the order in which the
 // actors were seen. It leaves out rules that sum up.
-func turns(v *view.View, are func(*view.Awaited) bool) []view.Group[inspect.Actor, view.Sighting] {
+func byActor(v *view.View, are func(*view.Awaited) bool) []view.Group[inspect.Actor, view.Sighting] {
 	var waiting []view.Sighting
 	for s := range v.Awaiting() {
 		if are(s.Awaits) {
@@ -72,10 +72,10 @@ func behind(v *view.View, actor inspect.Actor, waiting []view.Sighting) view.Sig
 			s.Object, who = check, "MultiKueue on "+actor.Context
 		}
 	}
-	s.Since = v.Theirs(s.Object.Context, oldest.Awaits.Since)
+	s.Since = v.ToClusterClock(s.Object.Context, oldest.Awaits.Since)
 	since := quote.Time(oldest.Awaits.Since)
 	s.Message = fmt.Sprintf("%s is behind with %s, the oldest of which waits since %s", who, counted, since)
-	isWaitedFor := func(d inspect.Deed) bool {
+	isWaitedFor := func(d inspect.Action) bool {
 		return slices.ContainsFunc(waiting, func(s view.Sighting) bool { return s.Awaits.Duty == d.Duty && s.Awaits.Target == d.Target })
 	}
 	if n := pace(v, actor, isWaitedFor); n > 0 {
@@ -145,6 +145,6 @@ func oldestOf(waiting []view.Sighting) view.Sighting {
 }
 
 // pace returns how many steps an actor takes per minute.
-func pace(v *view.View, actor inspect.Actor, counts func(inspect.Deed) bool) int {
+func pace(v *view.View, actor inspect.Actor, counts func(inspect.Action) bool) int {
 	return v.RecordOf(actor).PerMinute(v.Now(), counts)
 }

@@ -27,7 +27,7 @@ func actorStopped() view.Rule {
 			for _, f := range v.Clusters() {
 				v.CanRead(f, inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks)
 			}
-			for _, g := range turns(v, isUnserved) {
+			for _, g := range byActor(v, isUnserved) {
 				reportStopped(v, g.Key, g.Values)
 			}
 		},
@@ -36,7 +36,9 @@ func actorStopped() view.Rule {
 
 // isUnserved reports whether the actor was once seen at work, but not since
 // the step became due.
-func isUnserved(a *view.Awaited) bool { return a.State == inspect.Unseen && a.Last != (inspect.Deed{}) }
+func isUnserved(a *view.Awaited) bool {
+	return a.State == inspect.Unseen && a.Last != (inspect.Action{})
+}
 
 // reportStopped reports an actor, unless the Jobs that wait for it have
 // another cause in common.
@@ -73,7 +75,7 @@ func reportStopped(v *view.View, actor inspect.Actor, waiting []view.Sighting) {
 	if check := v.MultiKueueCheck(actor.Context); check != (view.Object{}) && actor.Role == inspect.RoleKueue {
 		s.Object = check
 	}
-	s.Since = v.Theirs(s.Object.Context, at)
+	s.Since = v.ToClusterClock(s.Object.Context, at)
 	for _, w := range waiting {
 		s.Jobs = append(s.Jobs, w.Jobs...)
 	}

@@ -46,7 +46,7 @@ type silentLinks struct {
 // findSilentLinks returns the silent links of each manager that has some.
 func findSilentLinks(v *view.View) []silentLinks {
 	var links []silentLinks
-	for _, g := range turns(v, isUnreached) {
+	for _, g := range byActor(v, isUnreached) {
 		manager, ok := v.Facts(g.Key.Context)
 		if !ok || g.Key.Role != inspect.RoleKueue {
 			continue
@@ -60,7 +60,7 @@ func findSilentLinks(v *view.View) []silentLinks {
 		}
 		// Steps that were due less than two minutes ago wait for the same
 		// connection.
-		for _, all := range turns(v, l.concerns) {
+		for _, all := range byActor(v, l.concerns) {
 			l.waiting = append(l.waiting, all.Values...)
 		}
 		jobs := sets.New[inspect.Ref]()
@@ -88,7 +88,7 @@ func reportUnreached(v *view.View, l silentLinks) {
 	oldest := oldestOf(l.waiting)
 	first := l.workers[0]
 	s := view.Sighting{Object: view.OfKueue(l.manager, "MultiKueueCluster", "", first.Cluster), Cause: actor.String()}
-	s.Since = v.Theirs(l.manager.Context, oldest.Awaits.Since)
+	s.Since = v.ToClusterClock(l.manager.Context, oldest.Awaits.Since)
 	var names, contexts []string
 	var renew []command.Prose
 	for _, w := range l.workers {

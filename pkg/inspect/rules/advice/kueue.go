@@ -90,7 +90,7 @@ func ShowControllerLease(context string) command.Command {
 	return command.Kubectl(context, "kube-system", "get", "leases.coordination.k8s.io", "kube-controller-manager", "-o", "yaml")
 }
 
-// QueuePlaceholder stands for a LocalQueue that the reader must choose.
+// QueuePlaceholder replaces the name of a LocalQueue that the reader must choose.
 const QueuePlaceholder = "LOCALQUEUE"
 
 // WaitSite returns what the fixes of a Workload's wait depend on. like is the name of a

@@ -60,7 +60,7 @@ func reportNoWorkload(v *view.View, s view.Submission) {
 	if e != nil {
 		evidence = append(evidence, fmt.Sprintf("%s: warning %s about %s: %s", j.Context, e.Reason, view.Of(j).String(), e.Message))
 	}
-	awaited := v.Awaits(inspect.Turn{
+	awaited := v.Awaits(inspect.PendingAction{
 		Actor: inspect.Actor{Role: inspect.RoleKueue, Context: j.Context}, Duty: inspect.DutyWorkload, Subject: inspect.SubjectOf(j.Namespace, j.Name),
 	}, j.Context, j.CreationTimestamp.Time)
 	remedy := command.Say("%s; see whether its managedJobsNamespaceSelector selects the namespace: %s; and that the %s's kueue.x-k8s.io/priority-class exists",

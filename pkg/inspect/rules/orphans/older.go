@@ -72,20 +72,20 @@ func reportOlder(v *view.View, origin, mirror *inspect.Job, certain bool) {
 		s.Remedy = deleteBoth(mirror, mirror.Prebuilt())
 	}
 	if !certain {
-		s.Remedy = command.Say("%s, %s", ifNobodyElse(mirror.Context, mirror.Marks.MultiKueueOrigin), s.Remedy)
+		s.Remedy = command.Say("%s, %s", ifUnused(mirror.Context, mirror.Marks.MultiKueueOrigin), s.Remedy)
 	}
 	if mirror.Status.IsFinished() {
 		s.Severity = inspect.Warning
 	}
-	turn := inspect.Turn{
+	pending := inspect.PendingAction{
 		Actor: inspect.Actor{Role: inspect.RoleKueue, Context: origin.Context}, Duty: inspect.DutyRemove, Target: mirror.Context,
 		Subject: inspect.SubjectOf(mirror.Namespace, cmp.Or(mirror.Prebuilt(), mirror.Name)),
 	}
 	newer, _ := v.MadeFor(f, origin)
 	for _, w := range newer {
-		turn.Also = append(turn.Also, inspect.SubjectOf(w.Namespace, w.Name))
+		pending.Also = append(pending.Also, inspect.SubjectOf(w.Namespace, w.Name))
 	}
-	s.Awaits = v.Awaits(turn, origin.Context, s.Since)
+	s.Awaits = v.Awaits(pending, origin.Context, s.Since)
 	v.Report(s)
 }
 

@@ -123,12 +123,12 @@ func (d *dispatcher) deleting(s *stray) command.Prose {
 	if _, certain := d.marks.may(s.origin); certain {
 		return s.delete()
 	}
-	return command.Say("%s, %s", ifNobodyElse(s.worker.Context, s.origin), s.delete())
+	return command.Say("%s, %s", ifUnused(s.worker.Context, s.origin), s.delete())
 }
 
-// ifNobodyElse returns the condition for deleting an object on a worker that
+// ifUnused returns the condition for deleting an object on a worker that
 // another management cluster may have created.
-func ifNobodyElse(worker, origin string) command.Prose {
+func ifUnused(worker, origin string) command.Prose {
 	return command.Say("if no other management cluster dispatches to %s as %s (multiKueue.origin of its Kueue's configuration)", worker, origin)
 }
 

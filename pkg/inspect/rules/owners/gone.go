@@ -83,7 +83,7 @@ func reportWorkerEmpty(v *view.View, p inspect.Pair) {
 // pkg/controller/admissionchecks/multikueue/workload.go, remainingWaitTime).
 func runsAgain(v *view.View, s view.Submission, c view.Copy, awaited *view.Awaited) command.Prose {
 	again := s.Check.LastTransitionTime.Add(view.WorkerLostTimeout)
-	if c.Workload == nil && v.Now().Before(v.Ours(s.Manager.Context, again)) {
+	if c.Workload == nil && v.Now().Before(v.ToOurClock(s.Manager.Context, again)) {
 		return command.Say("wait: MultiKueue has the %s run again after workerLostTimeout, by default at %s", s.Job().Kind, quote.Time(again))
 	}
 	return command.Say("%s; it should have the %s run again", advice.CheckKueue(s.Manager.Context, awaited), s.Job().Kind)

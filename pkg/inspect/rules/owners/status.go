@@ -139,7 +139,7 @@ func copyStatusFix(origin, mirror *inspect.Job, awaited *view.Awaited) command.P
 // is when it became due, by the origin's clock.
 func awaitsOwner(v *view.View, p inspect.Pair, m inspect.Mirror, duty inspect.Duty, since time.Time) *view.Awaited {
 	origin := p.Origin
-	t := inspect.Turn{Actor: v.OwnerOf(origin), Duty: duty, Subject: origin.UID}
+	t := inspect.PendingAction{Actor: v.OwnerOf(origin), Duty: duty, Subject: origin.UID}
 	if view.IsMultiKueues(p) {
 		t.Actor, t.Subject = inspect.Actor{Role: inspect.RoleKueue, Context: origin.Context}, inspect.SubjectOf(m.Job.Namespace, m.Job.Prebuilt())
 		t.Worker = m.Job.Context

@@ -108,12 +108,12 @@ type dependingKey struct{}
 // worker. They are found once for all rules.
 func jobsDependingOn(v *view.View, manager *inspect.Facts, name string) []*inspect.Job {
 	submissions := v.Submissions()
-	hanging := view.Once(v, dependingKey{}, func() map[worker][]*inspect.Job { return findDependingJobs(v, submissions) })
-	return hanging[worker{manager, name}]
+	depending := view.Once(v, dependingKey{}, func() map[worker][]*inspect.Job { return findDependingJobs(v, submissions) })
+	return depending[worker{manager, name}]
 }
 
 func findDependingJobs(v *view.View, submissions []view.Submission) map[worker][]*inspect.Job {
-	hanging := map[worker][]*inspect.Job{}
+	depending := map[worker][]*inspect.Job{}
 	for _, s := range submissions {
 		names := s.Nominated()
 		switch chosen := s.Chosen(); {
@@ -126,10 +126,10 @@ func findDependingJobs(v *view.View, submissions []view.Submission) map[worker][
 		}
 		for _, name := range names {
 			at := worker{s.Manager, name}
-			hanging[at] = append(hanging[at], s.Job())
+			depending[at] = append(depending[at], s.Job())
 		}
 	}
-	return hanging
+	return depending
 }
 
 func anyUsable(v *view.View, manager *inspect.Facts, clusters []string) bool {

@@ -29,7 +29,7 @@ func reportUnserved(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionChe
 		if isServed(c) || c.DeletionTimestamp != nil {
 			continue
 		}
-		a := v.Awaits(inspect.Turn{
+		a := v.Awaits(inspect.PendingAction{
 			Actor: inspect.Actor{Role: inspect.RoleCheck, Context: f.Context, Name: c.Spec.ControllerName}, Duty: inspect.DutyServe, Subject: c.Name,
 		}, f.Context, c.CreationTimestamp.Time)
 		o := view.OfKueue(f, "AdmissionCheck", "", c.Name)
@@ -38,7 +38,7 @@ func reportUnserved(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionChe
 			Message: fmt.Sprintf("no controller serves AdmissionCheck %s: no sign of %s", c.Name, c.Spec.ControllerName),
 			Evidence: []string{
 				fmt.Sprintf("%s: spec.controllerName of %s is %s, and its status was never written", f.Context, o.String(), c.Spec.ControllerName),
-				quote.LastDeed(a),
+				quote.LastAction(a),
 			},
 			Remedy: command.Say("start the controller %s, or name another one in a new AdmissionCheck: controllerName cannot be changed: %s",
 				c.Spec.ControllerName, advice.KubectlObject(o, "get").With("-o", "yaml")),
@@ -79,7 +79,7 @@ func reportUnservedClusters(v *view.View, f *inspect.Facts) {
 			continue
 		}
 		o := view.OfKueue(f, "MultiKueueCluster", "", c.Name)
-		awaited := v.Awaits(inspect.Turn{
+		awaited := v.Awaits(inspect.PendingAction{
 			Actor: inspect.Actor{Role: inspect.RoleKueue, Context: f.Context}, Duty: inspect.DutyServe, Subject: c.Name,
 		}, f.Context, c.CreationTimestamp.Time)
 		v.Report(view.Sighting{

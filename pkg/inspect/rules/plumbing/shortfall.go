@@ -61,7 +61,7 @@ func reportShortfalls(v *view.View, uncovered bool) {
 		}
 		for i := range shortfalls {
 			s := &shortfalls[i]
-			held := capacity.AmountOf(s.Resource, w.Status.Admission.Given(s.Resource))
+			held := capacity.AmountOf(s.Resource, w.Status.Admission.Usage(s.Resource))
 			// A worker that has taken as much counts this resource differently
 			// than its quota shows.
 			if s.IsUncovered == uncovered && held > s.Most && got[view.QuotaKey(submission.Manager, s.Queue.Name, s.Resource)] <= s.Most {
@@ -83,7 +83,7 @@ func sizesTaken(v *view.View) map[string]capacity.Amount {
 		for _, set := range a.PodSetAssignments {
 			for name := range set.ResourceUsage {
 				key := view.QuotaKey(s.Manager, a.ClusterQueue, string(name))
-				most[key] = max(most[key], capacity.AmountOf(string(name), a.Given(string(name))))
+				most[key] = max(most[key], capacity.AmountOf(string(name), a.Usage(string(name))))
 			}
 		}
 	}
@@ -94,8 +94,8 @@ func reportShortfall(v *view.View, submission view.Submission, s *queues.Shortfa
 	manager, job := submission.Manager, submission.Job()
 	sighting := view.Sighting{
 		Object: view.OfKueue(manager, "ClusterQueue", "", s.Queue.Name), Jobs: []*inspect.Job{job},
-		Cause: view.QuotaKey(manager, s.Queue.Name, s.Resource),
-		Tell:  func(sighting *view.Sighting) { describeShortfall(sighting, s, manager, job, held) },
+		Cause:    view.QuotaKey(manager, s.Queue.Name, s.Resource),
+		Complete: func(sighting *view.Sighting) { describeShortfall(sighting, s, manager, job, held) },
 	}
 	if quota := submission.Workload.Condition(kueue.QuotaReserved); quota != nil {
 		sighting.Since = quota.LastTransitionTime.Time

@@ -12,9 +12,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// LastDeed says when an actor last acted.
-func LastDeed(a *view.Awaited) string {
-	if a.Last == (inspect.Deed{}) {
+// LastAction says when an actor last acted.
+func LastAction(a *view.Awaited) string {
+	if a.Last == (inspect.Action{}) {
 		return fmt.Sprintf("%s: in what was read, nothing shows that %s has ever done anything", a.Actor.Context, a.Actor)
 	}
 	return fmt.Sprintf("%s: the last that %s is seen to have done for others was at %s", a.Actor.Context, a.Actor, MaybeTime(a.Last.Done))

@@ -86,7 +86,7 @@ func lossesOn(v *view.View, f *inspect.Facts, w *kueue.Workload) []loss {
 		if byUID == nil {
 			byUID = map[string]*loss{}
 		}
-		known, ours := byUID[uid], v.Ours(f.Context, t)
+		known, ours := byUID[uid], v.ToOurClock(f.Context, t)
 		if known == nil {
 			known = &loss{at: f}
 			byUID[uid] = known

@@ -21,7 +21,7 @@ func foreignJob() view.Rule {
 		},
 		Covers: []string{"JM022"},
 		Detect: func(v *view.View) {
-			for s := range underWay(v) {
+			for s := range unfinished(v) {
 				for _, c := range ownerless(v, s) {
 					j := v.JobNamed(c.Worker, s.Job(), s.Job().Namespace, s.Job().Name)
 					if j != nil && !isOf(j, c.Workload) {
@@ -92,7 +92,7 @@ func mirrorRefused() view.Rule {
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Detect: func(v *view.View) {
-			for s := range underWay(v) {
+			for s := range unfinished(v) {
 				copies := ownerless(v, s)
 				refused := len(copies) > 0
 				for _, c := range copies {

@@ -16,7 +16,7 @@ func versionSkew() view.Rule {
 		Code: "JM040", Severity: inspect.Error,
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
 		Detect: func(v *view.View) {
-			for s := range underWay(v) {
+			for s := range unfinished(v) {
 				for _, m := range s.Pair.Mirrors {
 					if m.Current && !s.Job().IsElastic() && m.Job.IsOpen() {
 						reportSkew(v, s, m.Job)
@@ -64,7 +64,7 @@ func resizeNotApplied() view.Rule {
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Detect: func(v *view.View) {
-			for s := range underWay(v) {
+			for s := range unfinished(v) {
 				// The sizes of other kinds are not read.
 				if !s.Job().IsElastic() || !s.Job().Row().IsJob() || s.IsFinished() || s.Chosen() == "" || !v.Reaches(s, s.Chosen()) || !allAdmitted(v, s) {
 					continue
@@ -135,7 +135,7 @@ func otherPriority() view.Rule {
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartSecrets,
 		},
 		Detect: func(v *view.View) {
-			for s := range underWay(v) {
+			for s := range unfinished(v) {
 				clusters := s.Nominated()
 				if chosen := s.Chosen(); chosen != "" {
 					clusters = []string{chosen}

@@ -17,7 +17,7 @@ func editedWhileAdmitted() view.Rule {
 		Reads:  []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
 		Covers: []string{"JM041", "JM046", "JM050"},
 		Detect: func(v *view.View) {
-			for s := range underWay(v) {
+			for s := range unfinished(v) {
 				if s.IsFinished() || !s.HasQuota() || !s.Workload.IsActive() {
 					continue
 				}

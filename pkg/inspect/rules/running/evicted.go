@@ -34,7 +34,7 @@ func evictedOnWorker() view.Rule {
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartEvents,
 		},
 		Detect: func(v *view.View) {
-			for s := range underWay(v) {
+			for s := range unfinished(v) {
 				if s.IsFinished() || !strings.Contains(lastRetry(s), retriedEvicted) {
 					continue
 				}
@@ -81,7 +81,7 @@ func evictionHangs() view.Rule {
 		},
 		Covers: []string{"JM045", "JM048"},
 		Detect: func(v *view.View) {
-			for s := range underWay(v) {
+			for s := range unfinished(v) {
 				if !s.IsEvicted() || !s.Workload.Is(kueue.QuotaReserved) || s.Workload.Status.Admission == nil || s.IsFinished() {
 					continue
 				}

@@ -25,7 +25,7 @@ func deletedByTTL() view.Rule {
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Detect: func(v *view.View) {
-			for s := range underWay(v) {
+			for s := range unfinished(v) {
 				if s.Job().TTL == nil || !mayBeTTL(s) || !vanished(v, s) {
 					continue
 				}
@@ -98,7 +98,7 @@ func mirrorVanished() view.Rule {
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Detect: func(v *view.View) {
-			for s := range underWay(v) {
+			for s := range unfinished(v) {
 				if !vanished(v, s) || s.Job().TTL != nil && mayBeTTL(s) {
 					continue
 				}

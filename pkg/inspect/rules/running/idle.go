@@ -47,7 +47,7 @@ func isIgnored(p *inspect.Pod) bool {
 // it is due.
 func stepForPod(v *view.View, f *inspect.Facts, p *inspect.Pod) (a *view.Awaited, since time.Time) {
 	since = dueSince(p)
-	t := inspect.Turn{Actor: inspect.SchedulerOf(f.Context, p), Duty: inspect.DutySchedule, Subject: p.UID}
+	t := inspect.PendingAction{Actor: inspect.SchedulerOf(f.Context, p), Duty: inspect.DutySchedule, Subject: p.UID}
 	if p.Node != "" {
 		t.Actor, t.Duty = inspect.Actor{Role: inspect.RoleKubelet, Context: f.Context, Name: p.Node}, inspect.DutyStart
 	}
@@ -70,7 +70,7 @@ func reportPodsIgnored(v *view.View, origin *inspect.Job, f *inspect.Facts, pod 
 		Message: fmt.Sprintf("no sign of %s, for which %s of its mirror on %s must wait", a.Actor, inspect.Count(n, "Pod"), f.Context),
 		Evidence: []string{
 			fmt.Sprintf("%s: Pod %s/%s has no condition PodScheduled and no node since %s", f.Context, pod.Namespace, pod.Name, quote.MaybeTime(since)),
-			quote.LastDeed(a),
+			quote.LastAction(a),
 		},
 		Remedy: command.Say("see that the scheduler that the pods name runs on %s: %s", f.Context,
 			command.Kubectl(f.Context, pod.Namespace, "get", "pod", pod.Name, "-o", "jsonpath={.spec.schedulerName}")),

@@ -81,8 +81,8 @@ func reportRunsOn(v *view.View, s view.Submission, why string, since time.Time, 
 			Evidence: []string{evidence, quote.State(m.Job)},
 		}
 		if s.Workload != nil {
-			turn := v.On(by.Context, s.Manager.Context, since)
-			sighting.Awaits = v.AwaitsKueue(by, s.Workload, inspect.DutyRemove, "", by.Context, turn)
+			due := v.On(by.Context, s.Manager.Context, since)
+			sighting.Awaits = v.AwaitsKueue(by, s.Workload, inspect.DutyRemove, "", by.Context, due)
 		}
 		sighting.Remedy = advice.CheckKueue(by.Context, sighting.Awaits)
 		if s.Workload != nil && s.Workload.Is(kueue.Evicted) {

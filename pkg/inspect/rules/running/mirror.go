@@ -31,16 +31,16 @@ func mirrorIgnored() view.Rule {
 // ignored describes what a controller has not done for a mirror, and since
 // when it is due. what is "" if the mirror waits for nothing.
 func ignored(v *view.View, f *inspect.Facts, mirror *inspect.Job) (what string, since time.Time) {
-	turn := view.Latest(mirror.CreationTimestamp.Time, view.TimeOf(mirror.SpecWrittenAt))
+	due := view.Latest(mirror.CreationTimestamp.Time, view.TimeOf(mirror.SpecWrittenAt))
 	switch {
 	case mirror.Status == delegation.Unclaimed:
-		return "its status was never written", turn
+		return "its status was never written", due
 	case isUntouched(v, f, mirror):
-		return "its status was never written and nothing was made of it", turn
+		return "its status was never written and nothing was made of it", due
 	case !mirror.Row().IsJob() || mirror.Suspended:
 		return "", time.Time{}
 	case mirror.Status == delegation.Suspended:
-		return "it was resumed, and its status still says that it is suspended", turn
+		return "it was resumed, and its status still says that it is suspended", due
 	case mirror.Active > 0:
 		pods, known := v.Pods(f, mirror)
 		for _, p := range pods {
@@ -73,14 +73,14 @@ func isUntouched(v *view.View, f *inspect.Facts, mirror *inspect.Job) bool {
 }
 
 func reportMirrorIgnored(v *view.View, origin, mirror *inspect.Job, what string, since time.Time) {
-	a := v.Awaits(inspect.Turn{Actor: v.OwnerOf(mirror), Duty: inspect.DutyTakeUp, Subject: mirror.UID}, mirror.Context, since)
+	a := v.Awaits(inspect.PendingAction{Actor: v.OwnerOf(mirror), Duty: inspect.DutyPickUp, Subject: mirror.UID}, mirror.Context, since)
 	s := view.Sighting{
 		Object: view.Of(origin), Since: v.On(origin.Context, mirror.Context, since), Jobs: []*inspect.Job{origin},
 		Cause:   "at " + a.Actor.String(),
 		Message: fmt.Sprintf("no controller on %s picks up its mirror: %s; no sign of %s", mirror.Context, what, a.Actor),
 		Evidence: []string{
 			fmt.Sprintf("%s: of the mirror, %s: %s; that has been so since %s", mirror.Context, view.Of(mirror).String(), what, quote.MaybeTime(since)),
-			quote.LastDeed(a),
+			quote.LastAction(a),
 		},
 		Remedy: command.Say("see that the controller of %s runs on %s", quote.Plural(mirror), mirror.Context),
 	}

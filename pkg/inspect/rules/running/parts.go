@@ -93,7 +93,7 @@ func reportPodsGone(v *view.View, p inspect.Pair, mirror *inspect.Job, f *inspec
 		Message:  fmt.Sprintf("its mirror on %s has no Pods, and %s: %s must create them", mirror.Context, what, actor),
 		Evidence: []string{quote.State(mirror), fmt.Sprintf("%s: there is no pod of it", mirror.Context)},
 		Remedy:   command.Say("see that kube-controller-manager runs on %s, and what keeps it from making pods: %s", mirror.Context, advice.KubectlJob(mirror, "describe")),
-		Awaits:   v.Awaits(inspect.Turn{Actor: actor, Duty: inspect.DutyPods, Subject: mirror.UID}, mirror.Context, since),
+		Awaits:   v.Awaits(inspect.PendingAction{Actor: actor, Duty: inspect.DutyPods, Subject: mirror.UID}, mirror.Context, since),
 	})
 }
 

@@ -29,9 +29,9 @@ func Rules() []view.Rule {
 	}
 }
 
-// underWay returns the objects that MultiKueue manages and has picked up, and
+// unfinished returns the objects that MultiKueue manages and has picked up, and
 // that are neither finished nor being deleted.
-func underWay(v *view.View) iter.Seq[view.Submission] {
+func unfinished(v *view.View) iter.Seq[view.Submission] {
 	return func(yield func(view.Submission) bool) {
 		for _, s := range v.Submissions() {
 			j := s.Job()

@@ -75,7 +75,7 @@ func isWithinOne(configs []*kueue.MultiKueueConfig, group []string) bool {
 func sameAmong(v *view.View, f *inspect.Facts, names []string) [][]string {
 	var groups [][]string
 	for _, name := range names {
-		i := slices.IndexFunc(groups, func(group []string) bool { return v.LeadToOne(f, group[0], name) != "" })
+		i := slices.IndexFunc(groups, func(group []string) bool { return v.SameClusterEvidence(f, group[0], name) != "" })
 		if i < 0 {
 			groups = append(groups, []string{name})
 			continue
@@ -90,7 +90,7 @@ func sameAmong(v *view.View, f *inspect.Facts, names []string) [][]string {
 func whyTheSame(v *view.View, f *inspect.Facts, group []string) []string {
 	var evidence []string
 	for _, name := range group[1:] {
-		evidence = append(evidence, fmt.Sprintf("%s: MultiKueueClusters %s and %s: %s", f.Context, group[0], name, v.LeadToOne(f, group[0], name)))
+		evidence = append(evidence, fmt.Sprintf("%s: MultiKueueClusters %s and %s: %s", f.Context, group[0], name, v.SameClusterEvidence(f, group[0], name)))
 	}
 	return evidence
 }

@@ -22,7 +22,7 @@ func heldBack() view.Rule {
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Detect: func(v *view.View) {
-			for s := range underWay(v) {
+			for s := range unfinished(v) {
 				if !s.Job().Suspended || !s.HasState(kueue.CheckReady) || s.Chosen() == "" || s.IsEvicted() || !v.Reaches(s, s.Chosen()) {
 					continue
 				}
@@ -86,7 +86,7 @@ func statusRefused() view.Rule {
 		},
 		Covers: []string{"JM041"},
 		Detect: func(v *view.View) {
-			for s := range underWay(v) {
+			for s := range unfinished(v) {
 				server := v.Version(s.Manager)
 				if !keepsSuspended(server) {
 					continue
@@ -131,7 +131,7 @@ func admittedNowhere() view.Rule {
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Detect: func(v *view.View) {
-			for s := range underWay(v) {
+			for s := range unfinished(v) {
 				isUnderWay := s.HasState(kueue.CheckRetry) || s.IsEvicted()
 				if s.Check != nil && !isUnderWay && s.Workload.Is(kueue.Admitted) && !s.IsFinished() {
 					reportAdmittedNowhere(v, s)

@@ -31,7 +31,7 @@ func outOfSync() view.Rule {
 		},
 		Covers: []string{"JM037", "JM045", "JM046"},
 		Detect: func(v *view.View) {
-			for s := range underWay(v) {
+			for s := range unfinished(v) {
 				switch c := finishedFor(s.Workload, finishedOutOfSync); {
 				case c != nil && onlyFinished(v, s):
 					j := s.Job()
@@ -193,7 +193,7 @@ func staleCopy() view.Rule {
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Detect: func(v *view.View) {
-			for s := range underWay(v) {
+			for s := range unfinished(v) {
 				if !s.WaitsForWorkers() {
 					continue
 				}
@@ -240,7 +240,7 @@ func ownerNotFound() view.Rule {
 		Code: "JM038", Severity: inspect.Error,
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
 		Detect: func(v *view.View) {
-			for s := range underWay(v) {
+			for s := range unfinished(v) {
 				finished := finishedFor(s.Workload, finishedOwnerless)
 				if finished == nil || !onlyFinished(v, s) {
 					continue

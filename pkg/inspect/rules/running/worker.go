@@ -27,7 +27,7 @@ func workerUnreachable() view.Rule {
 		},
 		Covers: []string{"JM041"},
 		Detect: func(v *view.View) {
-			for s := range underWay(v) {
+			for s := range unfinished(v) {
 				active := lost(v, s)
 				if active == nil || active.Reason != connectionFailed {
 					continue
@@ -121,7 +121,7 @@ func workerMisconfigured() view.Rule {
 		GracePeriod: view.WorkerLostTimeout,
 		Covers:      []string{"JM041"},
 		Detect: func(v *view.View) {
-			for s := range underWay(v) {
+			for s := range unfinished(v) {
 				active := lost(v, s)
 				if active == nil || active.Reason == connectionFailed {
 					continue

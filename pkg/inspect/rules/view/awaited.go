@@ -7,11 +7,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Awaited is a step that an actor must take next, and how the actor stands: at work, behind,
-// stopped.
+// Awaited is a step that an actor must take next, and the liveness of the actor.
 type Awaited struct {
-	inspect.Turn
-	inspect.Standing
+	inspect.PendingAction
+	inspect.Liveness
 }
 
 // IsBehind reports whether the actor is at work and has not come to this step yet.
@@ -29,7 +28,7 @@ func (a *Awaited) AsBehind() *Awaited {
 func (a *Awaited) IsAtWork() bool { return a != nil && a.State != inspect.Unseen }
 
 // IsLike reports whether an action is of the same kind as the step.
-func (a *Awaited) IsLike(d inspect.Deed) bool { return d.Duty == a.Duty && d.Target == a.Target }
+func (a *Awaited) IsLike(d inspect.Action) bool { return d.Duty == a.Duty && d.Target == a.Target }
 
 // Step names the step, with its target.
 func (a *Awaited) Step() string {
@@ -41,22 +40,22 @@ func (a *Awaited) Step() string {
 
 // Awaits returns a step of an actor. since is when it became due, by the clock of the
 // context's cluster.
-func (v *View) Awaits(t inspect.Turn, context string, since time.Time) *Awaited {
-	t.Since = v.inventory.Ours(context, since)
-	return &Awaited{Turn: t, Standing: v.inventory.Standing(t)}
+func (v *View) Awaits(t inspect.PendingAction, context string, since time.Time) *Awaited {
+	t.Since = v.inventory.ToOurClock(context, since)
+	return &Awaited{PendingAction: t, Liveness: v.inventory.Liveness(t)}
 }
 
 // AwaitsKueue returns a step of a cluster's Kueue for a Workload, there or on a worker. since
 // is by the clock of the context's cluster.
 func (v *View) AwaitsKueue(f *inspect.Facts, w *kueue.Workload, duty inspect.Duty, target, context string, since time.Time) *Awaited {
-	return v.Awaits(inspect.Turn{
+	return v.Awaits(inspect.PendingAction{
 		Actor: inspect.Actor{Role: inspect.RoleKueue, Context: f.Context}, Duty: duty, Target: target, Subject: inspect.SubjectOf(w.Namespace, w.Name),
 	}, context, since)
 }
 
 // AwaitsReach is AwaitsKueue for a step that needs the connection to a worker.
 func (v *View) AwaitsReach(f *inspect.Facts, w *kueue.Workload, duty inspect.Duty, worker, context string, since time.Time) *Awaited {
-	t := inspect.Turn{
+	t := inspect.PendingAction{
 		Actor: inspect.Actor{Role: inspect.RoleKueue, Context: f.Context}, Duty: duty, Worker: worker, Subject: inspect.SubjectOf(w.Namespace, w.Name),
 	}
 	if duty == inspect.DutyCopy || duty == inspect.DutyMirror {

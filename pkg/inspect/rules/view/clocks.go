@@ -53,8 +53,8 @@ func ahead(seconds int) string {
 // LastSeen returns when an actor last acted, by our own clock, and the zero time if no action
 // was seen.
 func (v *View) LastSeen(a inspect.Actor) time.Time {
-	if r := v.RecordOf(a); r != nil && len(r.Deeds) > 0 {
-		return r.Deeds[len(r.Deeds)-1].Done
+	if r := v.RecordOf(a); r != nil && len(r.Actions) > 0 {
+		return r.Actions[len(r.Actions)-1].Done
 	}
 	return time.Time{}
 }
@@ -81,11 +81,15 @@ func TimeOf(t *metav1.Time) time.Time {
 // Now returns when the inventory was read.
 func (v *View) Now() time.Time { return v.inventory.Now }
 
-// Ours converts a time by the clock of a context's cluster into our own clock.
-func (v *View) Ours(context string, t time.Time) time.Time { return v.inventory.Ours(context, t) }
+// ToOurClock converts a time by the clock of a context's cluster into our own clock.
+func (v *View) ToOurClock(context string, t time.Time) time.Time {
+	return v.inventory.ToOurClock(context, t)
+}
 
-// Theirs converts a time by our own clock into the clock of a context's cluster.
-func (v *View) Theirs(context string, t time.Time) time.Time { return v.inventory.Theirs(context, t) }
+// ToClusterClock converts a time by our own clock into the clock of a context's cluster.
+func (v *View) ToClusterClock(context string, t time.Time) time.Time {
+	return v.inventory.ToClusterClock(context, t)
+}
 
 // Age returns how long ago a time was, by the clock of a context's cluster.
 func (v *View) Age(context string, t time.Time) time.Duration { return v.inventory.Age(context, t) }

@@ -21,9 +21,9 @@ type Rule struct {
 	// GracePeriod is how long the state may last before it is a problem, if that is longer than the
 	// grace period of the user.
 	GracePeriod time.Duration
-	// Goes is for rules about progress. Such a rule informs within the grace period, except at its
-	// very beginning, and warns after it.
-	Goes bool
+	// IsProgress is for rules about progress. Such a rule informs within the grace period, except
+	// at its very beginning, and warns after it.
+	IsProgress bool
 	// SumsUp is for rules that report what the sightings of all other rules have in common.
 	SumsUp bool
 	// Undated is for rules that depend on absence, which has no date. Clusters are not read at one

@@ -26,9 +26,9 @@ type Sighting struct {
 	Evidence []string
 	// Remedy is what a person can do, with real names.
 	Remedy command.Prose
-	// Tell completes Message, Evidence and Remedy, unless it is nil. It is for sightings of which
+	// Complete sets Message, Evidence and Remedy, unless it is nil. It is for sightings of which
 	// thousands may have one Cause: the judge calls it for a few of them.
-	Tell func(*Sighting)
+	Complete func(*Sighting)
 	// Severity is set if it differs from that of the rule.
 	Severity inspect.Severity
 	// Awaits is the step that would end the problem, if the problem is that an actor has not taken

@@ -192,10 +192,10 @@ func (v *View) IsItself(manager *inspect.Facts, cluster *kueue.MultiKueueCluster
 	})
 }
 
-// LeadToOne returns the evidence that two MultiKueueClusters of a manager are one cluster, ""
+// SameClusterEvidence returns the evidence that two MultiKueueClusters of a manager are one cluster, ""
 // if there is none. One address can be two servers, seen from two networks. Only with the
 // certificate authority it is certain.
-func (v *View) LeadToOne(manager *inspect.Facts, a, b string) string {
+func (v *View) SameClusterEvidence(manager *inspect.Facts, a, b string) string {
 	if a == b || manager.Kueue == nil {
 		return ""
 	}

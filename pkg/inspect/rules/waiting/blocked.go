@@ -22,7 +22,7 @@ func waitsBehind() view.Rule {
 }
 
 func detectWaitsBehind(v *view.View) {
-	for w := range untaken(v) {
+	for w := range unadmitted(v) {
 		var waits []behindOther
 		for _, o := range w.copies {
 			if b, _ := blockerOf(v, o); b != nil {
@@ -81,13 +81,13 @@ func (x *behindOther) evidence() []string {
 	return []string{
 		quote.WorkloadCondition(x.Worker, x.Blocker.Workload, x.Condition),
 		fmt.Sprintf("%s: spec.queueingStrategy of ClusterQueue %s is %s", x.Worker.Context, x.Queue.Name, strategy),
-		unsaid(x.Copy),
+		quoteSilence(x.Copy),
 	}
 }
 
-// unsaid quotes that Kueue has not reported anything about the copy of an
+// quoteSilence quotes that Kueue has not reported anything about the copy of an
 // offer.
-func unsaid(o view.Copy) string {
+func quoteSilence(o view.Copy) string {
 	if c := o.Workload.Condition(kueue.QuotaReserved); c != nil {
 		return quote.WorkloadCondition(o.Worker, o.Workload, c)
 	}

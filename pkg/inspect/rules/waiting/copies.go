@@ -38,7 +38,7 @@ func copyRefused() view.Rule {
 // Workload is usable, or is not.
 func reportNoCopy(v *view.View, hasNamespace bool, tell func(*view.View, *waiter, []view.Copy) []view.Sighting) {
 	var sightings []view.Sighting
-	for w := range untaken(v) {
+	for w := range unadmitted(v) {
 		var without []view.Copy
 		for _, o := range w.offers {
 			if o.Worker == nil || o.Workload != nil || !view.IsTrue(v.Connection(w.Manager, o.Cluster)) {

@@ -83,7 +83,7 @@ func describeQuotaWaitOnWorkers(v *view.View, s *view.Sighting, w *waiter, held 
 	// All Jobs that wait in one LocalQueue are one finding.
 	s.Object = view.OfKueue(w.Manager, "LocalQueue", j.Namespace, queue)
 	s.Cause = w.Manager.Context + " " + s.Object.String() + " " + j.Kind
-	s.Tell = func(s *view.Sighting) {
+	s.Complete = func(s *view.Sighting) {
 		s.Message = fmt.Sprintf("%s wait for quota on the workers", quote.Plural(j))
 		if needs := addHolders(v, s, w, held, all); needs != "" {
 			s.Message += fmt.Sprintf("; %s/%s%s", j.Namespace, j.Name, needs)

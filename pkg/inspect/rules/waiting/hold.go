@@ -20,15 +20,15 @@ type trouble struct {
 	since    time.Time
 	evidence []string
 	remedy   command.Prose
-	// isMeant is whether a user asked for it.
-	isMeant bool
+	// isIntended is whether a user asked for it.
+	isIntended bool
 }
 
 // reportHeld reports queues of workers that hold the copies of waiting Jobs
 // for one of the reasons.
 func reportHeld(v *view.View, reasons ...kueue.WaitReason) {
 	var sightings []view.Sighting
-	for w := range untaken(v) {
+	for w := range unadmitted(v) {
 		var troubles []trouble
 		for _, o := range w.copies {
 			if t, ok := troubleOf(v, w, o, reasons); ok {

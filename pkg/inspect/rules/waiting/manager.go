@@ -93,7 +93,7 @@ func heldByQueue(v *view.View, sighting view.Sighting, s view.Submission, wait *
 	}
 	sighting.Object, sighting.Cause, sighting.Evidence, sighting.Remedy = t.object, t.object.String()+" "+f.Context, t.evidence, t.remedy
 	sighting.Message = fmt.Sprintf("%s %s on %s", t.object.String(), t.what, f.Context)
-	if t.isMeant {
+	if t.isIntended {
 		sighting.Severity = inspect.Warning
 	}
 	if wait.Reason == kueue.ReasonLocalQueueMissing {
@@ -122,7 +122,7 @@ func describeQuotaWait(v *view.View, sighting *view.Sighting, s view.Submission,
 // isReportedByChainRules reports whether a ClusterQueue is inactive because of its
 // AdmissionChecks, which JM008 and JM009 report.
 func isReportedByChainRules(v *view.View, f *inspect.Facts, t trouble) bool {
-	if t.object.Kind != "ClusterQueue" || t.isMeant {
+	if t.object.Kind != "ClusterQueue" || t.isIntended {
 		return false
 	}
 	queue, _ := v.ClusterQueue(f, t.object.Name)

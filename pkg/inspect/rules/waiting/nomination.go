@@ -108,7 +108,7 @@ func nominatedInPart() view.Rule {
 }
 
 func detectNominatedInPart(v *view.View) {
-	for w := range untaken(v) {
+	for w := range unadmitted(v) {
 		config, rest, known := notOffered(v, w)
 		if len(w.Nominated()) == 0 || len(rest) == 0 || !known {
 			continue

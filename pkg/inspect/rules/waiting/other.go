@@ -23,7 +23,7 @@ func heldOtherwise() view.Rule {
 
 func detectHeldOtherwise(v *view.View) {
 	var sightings []view.Sighting
-	for w := range untaken(v) {
+	for w := range unadmitted(v) {
 		var others []heldCopy
 		for _, o := range w.copies {
 			if wait, held := view.HoldOf(o.Workload); held && view.IsHeldOtherwise(&wait) {

@@ -110,7 +110,7 @@ func findStopped(v *view.View, t trouble, f *inspect.Facts, w *kueue.Workload, w
 
 func stoppedByPolicy(t trouble, policy string) trouble {
 	o := t.object
-	t.what, t.isMeant = "is stopped", true
+	t.what, t.isIntended = "is stopped", true
 	t.evidence = append(t.evidence, fmt.Sprintf("%s: spec.stopPolicy of %s is %s", o.Context, o.String(), policy))
 	return t
 }

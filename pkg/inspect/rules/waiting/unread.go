@@ -21,7 +21,7 @@ func workersUnread() view.Rule {
 }
 
 func detectWorkersUnread(v *view.View) {
-	for w := range untaken(v) {
+	for w := range unadmitted(v) {
 		var unreachable, failed []string
 		for _, name := range offeredNames(v, w) {
 			switch worker, known := v.Worker(w.Manager, name); {

@@ -91,9 +91,9 @@ func offers(v *view.View, s view.Submission) []view.Copy {
 	return offers
 }
 
-// untaken returns the waiters that no worker has admitted. The other workers
+// unadmitted returns the waiters that no worker has admitted. The other workers
 // matter only for them.
-func untaken(v *view.View) iter.Seq[*waiter] {
+func unadmitted(v *view.View) iter.Seq[*waiter] {
 	return func(yield func(*waiter) bool) {
 		waiters := waiters(v)
 		for i := range waiters {

@@ -26,7 +26,7 @@ func workersCheckPending() view.Rule {
 
 func detectWorkersCheckPending(v *view.View) {
 	var sightings []view.Sighting
-	for w := range untaken(v) {
+	for w := range unadmitted(v) {
 		for _, o := range w.copies {
 			for _, state := range o.Workload.Status.AdmissionChecks {
 				isRejected := state.State == kueue.CheckRejected
@@ -74,7 +74,7 @@ func kueueDownOnWorker() view.Rule {
 }
 
 func detectKueueDown(v *view.View) {
-	for w := range untaken(v) {
+	for w := range unadmitted(v) {
 		for _, o := range w.copies {
 			if len(o.Workload.Status.Conditions) > 0 {
 				continue
@@ -120,7 +120,7 @@ func preemptionGated() view.Rule {
 }
 
 func detectPreemptionGated(v *view.View) {
-	for w := range untaken(v) {
+	for w := range unadmitted(v) {
 		var contexts, evidence []string
 		since := w.since
 		for _, o := range w.copies {

@@ -11,22 +11,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Turn decides the order of a queue: priority, then age (kueue:
+// Rank decides the order of a queue: priority, then age (kueue:
 // pkg/cache/queue/cluster_queue.go; docs/reference/scheduling.md#order).
-type Turn struct {
+type Rank struct {
 	Priority int32
 	At       time.Time
 	UID      string
 }
 
 // Compare is negative if t comes before o.
-func (t Turn) Compare(o Turn) int {
+func (t Rank) Compare(o Rank) int {
 	return cmp.Or(-cmp.Compare(t.Priority, o.Priority), t.At.Compare(o.At), cmp.Compare(t.UID, o.UID))
 }
 
-// Turn returns the order of a Workload in its queue.
-func (w *Workload) Turn() Turn {
-	return Turn{boosted(w.Spec.Priority, w.Annotations), queuedAt(w.CreationTimestamp.Time, w.Status.Conditions), string(w.UID)}
+// Rank returns the order of a Workload in its queue.
+func (w *Workload) Rank() Rank {
+	return Rank{boosted(w.Spec.Priority, w.Annotations), queuedAt(w.CreationTimestamp.Time, w.Status.Conditions), string(w.UID)}
 }
 
 // priorityBoost is the annotation by which a controller moves a Workload in

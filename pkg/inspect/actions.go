@@ -12,26 +12,27 @@ func (v *Inventory) RecordOf(a Actor) *Record {
 		v.records = map[Role]map[Actor]*Record{}
 	}
 	if v.records[a.Role] == nil {
-		deeds := map[Actor][]Deed{}
-		v.collect(a.Role, func(a Actor, d Deed) {
-			if !d.Done.IsZero() {
-				deeds[a] = append(deeds[a], d)
+		actions := map[Actor][]Action{}
+		v.collect(a.Role, func(actor Actor, a Action) {
+			if !a.Done.IsZero() {
+				actions[actor] = append(actions[actor], a)
 			}
 		})
 		v.records[a.Role] = map[Actor]*Record{}
-		for actor, done := range deeds {
+		for actor, done := range actions {
 			v.records[a.Role][actor] = NewRecord(done)
 		}
 	}
 	return v.records[a.Role][a]
 }
 
-// Standing says whether an actor is alive, from its other actions since its turn.
-func (v *Inventory) Standing(t Turn) Standing { return v.RecordOf(t.Actor).Standing(t, v.Now) }
+// Liveness says whether the actor of a pending action is alive, from its other actions since that
+// action became due.
+func (v *Inventory) Liveness(t PendingAction) Liveness { return v.RecordOf(t.Actor).Liveness(t, v.Now) }
 
-// collect calls did for each action of all actors of a role. Each role has one function here, which
-// reads only Facts.
-func (v *Inventory) collect(r Role, did func(Actor, Deed)) {
+// collect calls observe for each action of all actors of a role. Each role has one function here,
+// which reads only Facts.
+func (v *Inventory) collect(r Role, observe func(Actor, Action)) {
 	for _, f := range v.Clusters {
 		if f.Err != nil {
 			continue
@@ -39,39 +40,39 @@ func (v *Inventory) collect(r Role, did func(Actor, Deed)) {
 		switch r {
 		case RoleKueue:
 			if f.Kueue != nil {
-				(&kueueDeeds{v, f, did}).collect()
+				(&kueueActions{v, f, observe}).collect()
 			}
 		case RoleJobController:
-			v.jobControllerDeeds(f, did)
+			v.jobControllerActions(f, observe)
 		case RoleController:
-			v.controllerDeeds(f, did)
+			v.controllerActions(f, observe)
 		case RoleScheduler:
-			v.schedulerDeeds(f, did)
+			v.schedulerActions(f, observe)
 		case RoleKubelet:
-			v.kubeletDeeds(f, did)
+			v.kubeletActions(f, observe)
 		case RoleCheck:
-			v.checkDeeds(f, did)
+			v.checkActions(f, observe)
 		case RoleDispatcher, RoleOwner:
-			v.ownerDeeds(f, did)
+			v.ownerActions(f, observe)
 		}
 	}
 }
 
-// jobControllerDeeds collects actions of the built-in Job controller: it writes start times and
+// jobControllerActions collects actions of the built-in Job controller: it writes start times and
 // statuses, and creates Pods.
-func (v *Inventory) jobControllerDeeds(f *Facts, did func(Actor, Deed)) {
+func (v *Inventory) jobControllerActions(f *Facts, observe func(Actor, Action)) {
 	actor := Actor{Role: RoleJobController, Context: f.Context}
 	do := func(duty Duty, subject string, began, done time.Time) {
-		did(actor, Deed{Duty: duty, Subject: subject, Began: v.Ours(f.Context, began), Done: v.Ours(f.Context, done)})
+		observe(actor, Action{Duty: duty, Subject: subject, Began: v.ToOurClock(f.Context, began), Done: v.ToOurClock(f.Context, done)})
 	}
 	for _, j := range f.Jobs {
 		if !isBuiltInJob(j) {
 			continue
 		}
 		// A Job in a queue, or one that was suspended, waited for more than the controller.
-		did(actor, Deed{
-			Duty: DutyTakeUp, Subject: j.UID, Held: j.Queue() != "" || j.Suspended,
-			Began: v.Ours(f.Context, j.CreationTimestamp.Time), Done: v.Ours(f.Context, deref(j.StartTime).Time),
+		observe(actor, Action{
+			Duty: DutyPickUp, Subject: j.UID, Held: j.Queue() != "" || j.Suspended,
+			Began: v.ToOurClock(f.Context, j.CreationTimestamp.Time), Done: v.ToOurClock(f.Context, deref(j.StartTime).Time),
 		})
 		do(DutyAny, j.UID, time.Time{}, deref(j.StatusWrittenAt).Time)
 		do(DutyAny, j.UID, time.Time{}, deref(j.FinishedTime).Time)
@@ -86,22 +87,22 @@ func (v *Inventory) jobControllerDeeds(f *Facts, did func(Actor, Deed)) {
 // isBuiltInJob says whether the built-in Job controller runs an object.
 func isBuiltInJob(j *Job) bool { return j.ManagedBy.IsBuiltIn() && j.Row().IsJob() }
 
-// ownerDeeds collects actions of owners other than MultiKueue: they write the statuses of their
+// ownerActions collects actions of owners other than MultiKueue: they write the statuses of their
 // Jobs. Each dispatcher is an actor of its own, identified by the holder of its Lease. A renewed
 // Lease is no action: it only shows that the process lives.
-func (v *Inventory) ownerDeeds(f *Facts, did func(Actor, Deed)) {
+func (v *Inventory) ownerActions(f *Facts, observe func(Actor, Action)) {
 	for _, j := range f.Jobs {
 		if !j.IsDelegated() || j.ManagedBy == delegation.MultiKueue {
 			continue
 		}
 		actor := v.OwnerOf(j)
-		deed := Deed{Duty: DutyStatus, Subject: j.UID, Done: v.Ours(f.Context, deref(j.StatusWrittenAt).Time)}
+		action := Action{Duty: DutyStatus, Subject: j.UID, Done: v.ToOurClock(f.Context, deref(j.StatusWrittenAt).Time)}
 		if j.FinishedTime != nil {
 			// An owner may report an end from before the Job was created; it did not wait that
 			// long.
-			deed.Duty, deed.Began = DutyEnd, v.Ours(f.Context, later(j.FinishedTime.Time, j.CreationTimestamp.Time))
+			action.Duty, action.Began = DutyEnd, v.ToOurClock(f.Context, later(j.FinishedTime.Time, j.CreationTimestamp.Time))
 		}
-		did(actor, deed)
+		observe(actor, action)
 	}
 }
 

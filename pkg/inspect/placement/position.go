@@ -19,13 +19,13 @@ import (
 // few is how many names of a longer list are given.
 const few = 3
 
-// turn returns the request's order in the queue: that of its Workload, or as
+// rank returns the request's order in the queue: that of its Workload, or as
 // if it were submitted now.
-func (s *site) turn() kueue.Turn {
+func (s *site) rank() kueue.Rank {
 	if s.own != nil {
-		return s.own.Turn()
+		return s.own.Rank()
 	}
-	t := s.request.Turn
+	t := s.request.Rank
 	if t.At.IsZero() {
 		t.At = s.now
 	}
@@ -35,20 +35,20 @@ func (s *site) turn() kueue.Turn {
 // ahead returns the waiting Workloads that come before the request in its
 // queue.
 func (s *site) ahead() []*kueue.Claim {
-	mine := s.turn()
+	mine := s.rank()
 	return slices.DeleteFunc(slices.Clone(s.queue.Line), func(c *kueue.Claim) bool {
-		return c.UID == mine.UID && mine.UID != "" || c.Turn.Compare(mine) >= 0
+		return c.UID == mine.UID && mine.UID != "" || c.Rank.Compare(mine) >= 0
 	})
 }
 
 // place fills in the position in the queue, if all waiting Workloads are
 // known.
 func (s *site) place() {
-	if s.room.Gaps[inspect.PartClaims] != nil || s.room.Gaps[inspect.PartQueues] != nil {
+	if s.capacity.Gaps[inspect.PartClaims] != nil || s.capacity.Gaps[inspect.PartQueues] != nil {
 		return
 	}
 	ahead := s.ahead()
-	mine := s.turn().UID
+	mine := s.rank().UID
 	of := len(s.queue.Line)
 	if mine == "" || !slices.ContainsFunc(s.queue.Line, func(c *kueue.Claim) bool { return c.UID == mine }) {
 		of++
@@ -97,14 +97,14 @@ func (s *site) ownerOf(c *kueue.Claim) string {
 	return cmp.Or(c.Owner, s.request.Owners[c.Namespace+"/"+c.Name], c.Name)
 }
 
-// inTurn ends the judgment of a request that fits. In a StrictFIFO queue, it
+// fitsNow ends the judgment of a request that fits. In a StrictFIFO queue, it
 // must also be the first.
-func (s *site) inTurn(fitting *assignment, how string) {
+func (s *site) fitsNow(fitting *assignment, how string) {
 	s.place()
 	if s.queue.Queue.Spec.QueueingStrategy == kueue.StrictFIFO {
-		if s.room.Gaps[inspect.PartClaims] != nil {
+		if s.capacity.Gaps[inspect.PartClaims] != nil {
 			s.decide(inspect.Unknown, inspect.BehindInQueue, "it fits, but cannot read who is first in ClusterQueue %s (StrictFIFO): %s",
-				s.queue.Name, s.because(s.room.Gaps[inspect.PartClaims]))
+				s.queue.Name, s.because(s.capacity.Gaps[inspect.PartClaims]))
 			return
 		}
 		if s.blocked() {
@@ -124,7 +124,7 @@ func (s *site) blocked() bool {
 	for _, c := range s.ahead() {
 		if blocks(c) {
 			s.Holders = append(s.Holders, s.holderOf(c, capacity.FlavorResource{}, 0, false))
-			s.decide(inspect.Waits, inspect.BehindInQueue, "behind %s (priority %d) in ClusterQueue %s (StrictFIFO)", s.nameOf(c), c.Turn.Priority, s.queue.Name)
+			s.decide(inspect.Waits, inspect.BehindInQueue, "behind %s (priority %d) in ClusterQueue %s (StrictFIFO)", s.nameOf(c), c.Rank.Priority, s.queue.Name)
 			return true
 		}
 	}
@@ -168,7 +168,7 @@ func isOther(h inspect.Holder, queue string) int {
 func (s *site) holderOf(c *kueue.Claim, fr capacity.FlavorResource, amount capacity.Amount, preemptible bool) inspect.Holder {
 	h := inspect.Holder{
 		Kind: cmp.Or(c.Kind, "Workload"), Namespace: c.Namespace, Name: s.ownerOf(c), ClusterQueue: cmp.Or(c.ClusterQueue, s.queue.Name),
-		Flavor: fr.Flavor, Resource: fr.Resource, Priority: c.Turn.Priority, Preemptible: preemptible,
+		Flavor: fr.Flavor, Resource: fr.Resource, Priority: c.Rank.Priority, Preemptible: preemptible,
 	}
 	h.Orphan = s.isOrphan(c)
 	if amount > 0 {
@@ -211,10 +211,10 @@ func (s *site) sharers() []*capacity.Node {
 // for this request (kueue: pkg/scheduler/preemption;
 // docs/reference/scheduling.md#preemption).
 func (s *site) mayPreempt(n *capacity.Node, c *kueue.Claim, fr capacity.FlavorResource) bool {
-	mine, policy := s.turn(), s.queue.Queue.Spec.Preemption
-	isLower := c.Turn.Priority < mine.Priority
+	mine, policy := s.rank(), s.queue.Queue.Spec.Preemption
+	isLower := c.Rank.Priority < mine.Priority
 	if n == s.queue {
-		isNewer := c.Turn.Priority == mine.Priority && c.Turn.At.After(mine.At)
+		isNewer := c.Rank.Priority == mine.Priority && c.Rank.At.After(mine.At)
 		return policy.WithinClusterQueue == kueue.LowerPriority && isLower ||
 			policy.WithinClusterQueue == kueue.LowerOrNewer && (isLower || isNewer)
 	}
@@ -248,7 +248,7 @@ func (s *site) waits(result *assignment) {
 	l := result.worst.lackOf()
 	text := l.Message()
 	s.Holders = s.holders(fr)
-	if err := s.room.Gaps[inspect.PartClaims]; err != nil {
+	if err := s.capacity.Gaps[inspect.PartClaims]; err != nil {
 		text += "; cannot tell who holds it: " + s.because(err)
 	}
 	var names, victims []string

@@ -20,14 +20,14 @@ func (s *site) hasRoom() bool {
 		return s.byWords("the requests of its pods are unknown")
 	}
 	request, ways := s.request.withOverhead(s.Context), countings(s.facts.Kueue)
-	all := request.on(s.room, s.reportedRequests(), ways[0])
+	all := request.on(s.capacity, s.reportedRequests(), ways[0])
 	if problem := s.refusedByLimits(all); problem != "" {
 		return s.decide(inspect.Never, inspect.OutsideLimits, "%s", problem)
 	}
 	a := &assigner{queue: s.queue, flavor: s.flavor, preempts: s.preempts}
 	result, all, fewer := s.assign(a, all)
 	for _, other := range ways[1:] {
-		if by, _, _ := s.assign(a, request.on(s.room, s.reportedRequests(), other)); by.verdict != result.verdict {
+		if by, _, _ := s.assign(a, request.on(s.capacity, s.reportedRequests(), other)); by.verdict != result.verdict {
 			s.uncounted = "the LimitRange of its namespace counts before or after its limits, depending on the version of Kueue, which is unknown"
 		}
 	}
@@ -42,7 +42,7 @@ func (s *site) hasRoom() bool {
 	}
 	switch result.verdict {
 	case inspect.Fits:
-		s.inTurn(&result, fewer)
+		s.fitsNow(&result, fewer)
 	case inspect.Waits:
 		s.waits(&result)
 	case inspect.Never:
@@ -105,7 +105,7 @@ func (s *site) reportedRequests() []kueue.PodSetRequests {
 	if s.own == nil {
 		return nil
 	}
-	if t := s.room.Templates[s.own.UID]; t != nil {
+	if t := s.capacity.Templates[s.own.UID]; t != nil {
 		return t.Status.ResourceRequests
 	}
 	return nil
@@ -114,7 +114,7 @@ func (s *site) reportedRequests() []kueue.PodSetRequests {
 // unread returns what is unknown about the quota that a verdict depends on,
 // "" if nothing is: cohorts, usage, and how devices are counted.
 func (s *site) unread(v inspect.Verdict) string {
-	if err := s.room.Gaps[inspect.PartCohorts]; err != nil && s.queue.Parent != nil {
+	if err := s.capacity.Gaps[inspect.PartCohorts]; err != nil && s.queue.Parent != nil {
 		return fmt.Sprintf("ClusterQueue %s borrows from cohort %s: %s", s.queue.Name, s.queue.Parent.Name, s.because(err))
 	}
 	if class := s.unclassed(v); class != "" {
@@ -126,7 +126,7 @@ func (s *site) unread(v inspect.Verdict) string {
 	if v != inspect.Never && s.reportedRequests() == nil && s.request.asksForDevices() {
 		return "it requests devices by ResourceClaims; how Kueue counts them is unknown"
 	}
-	err := s.room.Gaps[inspect.PartClaims]
+	err := s.capacity.Gaps[inspect.PartClaims]
 	if err == nil || v == inspect.Never {
 		return ""
 	}
@@ -139,17 +139,17 @@ func (s *site) unread(v inspect.Verdict) string {
 }
 
 func (s *site) flavor(set *kueue.PodTemplate, name string) suitability {
-	if err := s.room.Gaps[inspect.PartFlavors]; err != nil {
+	if err := s.capacity.Gaps[inspect.PartFlavors]; err != nil {
 		return s.flavorByWords(name, err)
 	}
 	allTopology := true
 	for _, g := range s.queue.Queue.Groups() {
 		for _, f := range g.Flavors {
-			known := s.room.Flavor(f.Name)
+			known := s.capacity.Flavor(f.Name)
 			allTopology = allTopology && known != nil && known.Spec.TopologyName != ""
 		}
 	}
-	return suits(set, s.room.Flavor(name), allTopology)
+	return suits(set, s.capacity.Flavor(name), allTopology)
 }
 
 // show fills in the flavors that were tried, and the conditions of flavor,
@@ -161,7 +161,7 @@ func (s *site) show(a *assignment) {
 	for i := range a.tries {
 		t := &a.tries[i]
 		tried := inspect.FlavorTried{PodSet: t.demand.set.Name, Flavor: t.flavor, Verdict: t.verdict, Message: t.message(), Resources: []inspect.ResourceRoom{}}
-		for _, r := range t.rooms {
+		for _, r := range t.needs {
 			tried.Resources = append(tried.Resources, inspect.ResourceRoom{
 				Resource: r.resource, Asked: r.requested.Text(r.resource), Free: r.free.Text(r.resource), Most: r.most.Text(r.resource),
 			})
@@ -240,7 +240,7 @@ func (s *site) showChecks() {
 
 // text describes what is requested and what is available, such as "needs 8
 // cpu, free 3".
-func (r room) text() string {
+func (r need) text() string {
 	if _, atAll := r.lacks(); atAll > 0 {
 		return fmt.Sprintf("needs %s %s, limit %s", r.requested.Text(r.resource), r.resource, r.most.Text(r.resource))
 	}
@@ -252,7 +252,7 @@ func (a *assignment) enough() string {
 	var words []string
 	for i := range a.tries {
 		if t := &a.tries[i]; t.chosen {
-			for _, r := range t.rooms {
+			for _, r := range t.needs {
 				words = append(words, r.text())
 			}
 		}

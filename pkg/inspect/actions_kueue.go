@@ -11,15 +11,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// kueueDeeds collects the observed actions of one cluster's Kueue, on that cluster and, for
+// kueueActions collects the observed actions of one cluster's Kueue, on that cluster and, for
 // MultiKueue, on its workers (docs/reference/multikueue.md#steps).
-type kueueDeeds struct {
+type kueueActions struct {
 	*Inventory
-	home *Facts
-	did  func(Actor, Deed)
+	home    *Facts
+	observe func(Actor, Action)
 }
 
-func (k *kueueDeeds) collect() {
+func (k *kueueActions) collect() {
 	for _, w := range k.home.Kueue.Workloads {
 		isCopy := w.Labels[delegation.MultiKueueOriginLabel] != ""
 		k.seen(w, isCopy)
@@ -42,21 +42,23 @@ func (k *kueueDeeds) collect() {
 }
 
 // do records an action on a Workload.
-func (k *kueueDeeds) do(duty Duty, w *kueue.Workload, began, done time.Time) {
-	k.note(w, Deed{Duty: duty, Began: began, Done: done})
+func (k *kueueActions) do(duty Duty, w *kueue.Workload, began, done time.Time) {
+	k.note(w, Action{Duty: duty, Began: began, Done: done})
 }
 
-func (k *kueueDeeds) note(w *kueue.Workload, d Deed) {
+func (k *kueueActions) note(w *kueue.Workload, d Action) {
 	d.Subject = SubjectOf(w.Namespace, w.Name)
-	k.did(Actor{Role: RoleKueue, Context: k.home.Context}, d)
+	k.observe(Actor{Role: RoleKueue, Context: k.home.Context}, d)
 }
 
-// ours converts a time from the home cluster's clock to our own.
-func (k *kueueDeeds) ours(t metav1.Time) time.Time { return k.Ours(k.home.Context, t.Time) }
+// toOurClock converts a time from the home cluster's clock to our own.
+func (k *kueueActions) toOurClock(t metav1.Time) time.Time {
+	return k.ToOurClock(k.home.Context, t.Time)
+}
 
 // seen records signs that Kueue has processed a Workload. For a copy on a worker, only writes of
 // the worker's own Kueue count, not those of the manager's.
-func (k *kueueDeeds) seen(w *kueue.Workload, isCopy bool) {
+func (k *kueueActions) seen(w *kueue.Workload, isCopy bool) {
 	for i := range w.Status.Conditions {
 		c := &w.Status.Conditions[i]
 		switch {
@@ -64,37 +66,37 @@ func (k *kueueDeeds) seen(w *kueue.Workload, isCopy bool) {
 		case c.Type == kueue.QuotaReserved:
 			// A Workload with quota may have waited for it, and an evicted one had it before.
 			isFirst := c.Status != metav1.ConditionTrue && w.Condition(kueue.Evicted) == nil
-			k.note(w, Deed{Duty: DutyQuota, Began: k.ours(w.CreationTimestamp), Done: k.ours(c.LastTransitionTime), Held: !isFirst})
+			k.note(w, Action{Duty: DutyQuota, Began: k.toOurClock(w.CreationTimestamp), Done: k.toOurClock(c.LastTransitionTime), Held: !isFirst})
 		default:
-			k.do(DutyAny, w, time.Time{}, k.ours(c.LastTransitionTime))
+			k.do(DutyAny, w, time.Time{}, k.toOurClock(c.LastTransitionTime))
 		}
 	}
 	for i := range w.ManagedFields {
 		f := &w.ManagedFields[i]
 		if f.Time != nil && strings.HasPrefix(f.Manager, "kueue") && (!isCopy || f.Subresource == "status") {
-			k.do(DutyAny, w, time.Time{}, k.ours(*f.Time))
+			k.do(DutyAny, w, time.Time{}, k.toOurClock(*f.Time))
 		}
 	}
 }
 
 // forJob records Kueue's actions for the Job of a Workload on its own cluster.
-func (k *kueueDeeds) forJob(w *kueue.Workload, j *Job) {
-	k.note(w, Deed{Duty: DutyWorkload, Began: k.ours(j.CreationTimestamp), Done: k.ours(w.CreationTimestamp), Held: j.IsElastic()})
+func (k *kueueActions) forJob(w *kueue.Workload, j *Job) {
+	k.note(w, Action{Duty: DutyWorkload, Began: k.toOurClock(j.CreationTimestamp), Done: k.toOurClock(w.CreationTimestamp), Held: j.IsElastic()})
 	if j.ManagedBy != delegation.MultiKueue || j.StatusWrittenAt == nil {
 		return
 	}
 	if j.FinishedTime != nil {
-		k.note(w, Deed{Duty: DutyEnd, Worker: k.workerOf(w), Began: k.ours(*j.FinishedTime), Done: k.ours(*j.StatusWrittenAt)})
+		k.note(w, Action{Duty: DutyEnd, Worker: k.workerOf(w), Began: k.toOurClock(*j.FinishedTime), Done: k.toOurClock(*j.StatusWrittenAt)})
 	} else {
-		written := k.ours(*j.StatusWrittenAt)
+		written := k.toOurClock(*j.StatusWrittenAt)
 		// Kueue may rewrite the status for a mirror that has not changed for long; that is no
 		// latency.
-		k.note(w, Deed{Duty: DutyStatus, Worker: k.workerOf(w), Began: k.changedBefore(w, written), Done: written, Held: true})
+		k.note(w, Action{Duty: DutyStatus, Worker: k.workerOf(w), Began: k.changedBefore(w, written), Done: written, Held: true})
 	}
 }
 
 // workerOf returns the context of a Workload's worker, "" if unknown.
-func (k *kueueDeeds) workerOf(w *kueue.Workload) string {
+func (k *kueueActions) workerOf(w *kueue.Workload) string {
 	if name := w.ChosenCluster(); name != "" {
 		return k.ContextOf(k.home, name)
 	}
@@ -103,10 +105,10 @@ func (k *kueueDeeds) workerOf(w *kueue.Workload) string {
 
 // changedBefore returns the last time before t at which the status of a Workload's mirror was
 // written. It returns the zero time if the status was written after t, or if there is no mirror.
-func (k *kueueDeeds) changedBefore(w *kueue.Workload, t time.Time) (changed time.Time) {
+func (k *kueueActions) changedBefore(w *kueue.Workload, t time.Time) (changed time.Time) {
 	for _, worker := range k.Clusters {
 		if mirror := worker.mirrorUnder(w); mirror != nil && worker != k.home && mirror.StatusWrittenAt != nil {
-			changed = later(changed, k.Ours(worker.Context, mirror.StatusWrittenAt.Time))
+			changed = later(changed, k.ToOurClock(worker.Context, mirror.StatusWrittenAt.Time))
 		}
 	}
 	if changed.After(t) {
@@ -116,28 +118,28 @@ func (k *kueueDeeds) changedBefore(w *kueue.Workload, t time.Time) (changed time
 }
 
 // dispatched records which steps MultiKueue has completed for a Workload.
-func (k *kueueDeeds) dispatched(w *kueue.Workload, state *kueue.CheckState) {
+func (k *kueueActions) dispatched(w *kueue.Workload, state *kueue.CheckState) {
 	offered := k.offered(w, state)
-	nominated := k.Ours(k.home.Context, NominatedAt(w))
+	nominated := k.ToOurClock(k.home.Context, NominatedAt(w))
 	var ready time.Time
 	for _, worker := range k.Clusters {
 		copied := worker.Workload(w.Namespace, w.Name)
 		if worker == k.home || copied == nil || copied.Labels[delegation.MultiKueueOriginLabel] == "" {
 			continue
 		}
-		made := k.Ours(worker.Context, copied.CreationTimestamp.Time)
+		made := k.ToOurClock(worker.Context, copied.CreationTimestamp.Time)
 		if nominated.IsZero() || made.Before(nominated) {
 			nominated = made
 		}
-		k.note(w, Deed{Duty: DutyCopy, Target: worker.Context, Worker: worker.Context, Began: nominated, Done: made})
+		k.note(w, Action{Duty: DutyCopy, Target: worker.Context, Worker: worker.Context, Began: nominated, Done: made})
 		admitted := copied.Condition(kueue.Admitted)
 		if admitted == nil || admitted.Status != metav1.ConditionTrue {
 			continue
 		}
-		ready = k.Ours(worker.Context, admitted.LastTransitionTime.Time)
+		ready = k.ToOurClock(worker.Context, admitted.LastTransitionTime.Time)
 		if mirror := worker.mirrorUnder(w); mirror != nil {
-			made = k.Ours(worker.Context, mirror.CreationTimestamp.Time)
-			k.note(w, Deed{Duty: DutyMirror, Target: worker.Context, Worker: worker.Context, Began: ready, Done: made})
+			made = k.ToOurClock(worker.Context, mirror.CreationTimestamp.Time)
+			k.note(w, Action{Duty: DutyMirror, Target: worker.Context, Worker: worker.Context, Began: ready, Done: made})
 			ready = made
 		}
 	}
@@ -145,12 +147,12 @@ func (k *kueueDeeds) dispatched(w *kueue.Workload, state *kueue.CheckState) {
 		k.do(DutyNominate, w, offered, nominated)
 	}
 	if state.State == kueue.CheckReady {
-		k.note(w, Deed{Duty: DutyRecord, Worker: k.workerOf(w), Began: ready, Done: k.ours(state.LastTransitionTime)})
+		k.note(w, Action{Duty: DutyRecord, Worker: k.workerOf(w), Began: ready, Done: k.toOurClock(state.LastTransitionTime)})
 	}
 }
 
 // admitted records that Kueue has admitted a Workload, which waited since its last check or quota.
-func (k *kueueDeeds) admitted(w *kueue.Workload) {
+func (k *kueueActions) admitted(w *kueue.Workload) {
 	quota, admitted := w.Condition(kueue.QuotaReserved), w.Condition(kueue.Admitted)
 	if quota == nil || admitted == nil || admitted.Status != metav1.ConditionTrue {
 		return
@@ -161,34 +163,34 @@ func (k *kueueDeeds) admitted(w *kueue.Workload) {
 			since = state.LastTransitionTime
 		}
 	}
-	k.do(DutyAdmit, w, k.ours(since), k.ours(admitted.LastTransitionTime))
+	k.do(DutyAdmit, w, k.toOurClock(since), k.toOurClock(admitted.LastTransitionTime))
 }
 
 // resumedThere records that a worker's Kueue has resumed the mirror of an admitted copy. The time
 // is that of the mirror's start, moments later.
-func (k *kueueDeeds) resumedThere(w *kueue.Workload) {
+func (k *kueueActions) resumedThere(w *kueue.Workload) {
 	admitted, mirror := w.Condition(kueue.Admitted), k.home.mirrorUnder(w)
 	if mirror == nil || mirror.StartTime == nil || admitted == nil || admitted.Status != metav1.ConditionTrue {
 		return
 	}
-	since := later(k.ours(admitted.LastTransitionTime), k.ours(mirror.CreationTimestamp))
-	if started := k.ours(*mirror.StartTime); !started.Before(since) {
+	since := later(k.toOurClock(admitted.LastTransitionTime), k.toOurClock(mirror.CreationTimestamp))
+	if started := k.toOurClock(*mirror.StartTime); !started.Before(since) {
 		k.do(DutyResume, w, since, started)
 	}
 }
 
 // resumed records that Kueue has resumed a Job that a worker has admitted. The time is that of the
 // admission on the manager, after which Kueue resumes the Job.
-func (k *kueueDeeds) resumed(w *kueue.Workload, state *kueue.CheckState, j *Job) {
+func (k *kueueActions) resumed(w *kueue.Workload, state *kueue.CheckState, j *Job) {
 	admitted := w.Condition(kueue.Admitted)
 	if state.State == kueue.CheckReady && admitted != nil && admitted.Status == metav1.ConditionTrue && !j.Suspended {
-		k.do(DutyResume, w, k.ours(state.LastTransitionTime), k.ours(admitted.LastTransitionTime))
+		k.do(DutyResume, w, k.toOurClock(state.LastTransitionTime), k.toOurClock(admitted.LastTransitionTime))
 	}
 }
 
 // offered returns when a Workload had quota and lacked only MultiKueue's check; the zero time if it
 // has no quota.
-func (k *kueueDeeds) offered(w *kueue.Workload, state *kueue.CheckState) time.Time {
+func (k *kueueActions) offered(w *kueue.Workload, state *kueue.CheckState) time.Time {
 	quota := w.Condition(kueue.QuotaReserved)
 	if quota == nil || quota.Status != metav1.ConditionTrue {
 		return time.Time{}
@@ -199,7 +201,7 @@ func (k *kueueDeeds) offered(w *kueue.Workload, state *kueue.CheckState) time.Ti
 			since = other.LastTransitionTime
 		}
 	}
-	return k.ours(since)
+	return k.toOurClock(since)
 }
 
 // NominatedAt returns when the nominations of a Workload were written, by the clock of its cluster,
