@@ -87,7 +87,7 @@ func eachObject[T any](ctx context.Context, c *Cluster, r schema.GroupVersionRes
 		}
 		visit(one.object)
 	})
-	c.asked(ctx, r, err)
+	c.recordRequest(ctx, r, err)
 	return version, cmp.Or(err, failed)
 }
 

@@ -105,6 +105,6 @@ func Object(ctx context.Context, c *Cluster, r schema.GroupVersionResource, name
 			(*to).Keep(r, whole)
 		}
 	}
-	c.asked(ctx, r, err)
+	c.recordRequest(ctx, r, err)
 	return text, err
 }

@@ -62,7 +62,7 @@ func (v *Inventory) collect(r Role, observe func(Actor, Action)) {
 // statuses, and creates Pods.
 func (v *Inventory) jobControllerActions(f *Facts, observe func(Actor, Action)) {
 	actor := Actor{Role: RoleJobController, Context: f.Context}
-	do := func(duty Duty, subject string, began, done time.Time) {
+	add := func(duty Duty, subject string, began, done time.Time) {
 		observe(actor, Action{Duty: duty, Subject: subject, Began: v.ToOurClock(f.Context, began), Done: v.ToOurClock(f.Context, done)})
 	}
 	for _, j := range f.Jobs {
@@ -74,12 +74,12 @@ func (v *Inventory) jobControllerActions(f *Facts, observe func(Actor, Action)) 
 			Duty: DutyPickUp, Subject: j.UID, Held: j.Queue() != "" || j.Suspended,
 			Began: v.ToOurClock(f.Context, j.CreationTimestamp.Time), Done: v.ToOurClock(f.Context, deref(j.StartTime).Time),
 		})
-		do(DutyAny, j.UID, time.Time{}, deref(j.StatusWrittenAt).Time)
-		do(DutyAny, j.UID, time.Time{}, deref(j.FinishedTime).Time)
+		add(DutyAny, j.UID, time.Time{}, deref(j.StatusWrittenAt).Time)
+		add(DutyAny, j.UID, time.Time{}, deref(j.FinishedTime).Time)
 	}
 	for _, p := range f.Pods {
 		if j := f.JobOf(p.JobUID); j != nil && isBuiltInJob(j) {
-			do(DutyPods, j.UID, deref(j.StartTime).Time, p.CreationTimestamp.Time)
+			add(DutyPods, j.UID, deref(j.StartTime).Time, p.CreationTimestamp.Time)
 		}
 	}
 }

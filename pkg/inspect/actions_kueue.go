@@ -22,27 +22,27 @@ type kueueActions struct {
 func (k *kueueActions) collect() {
 	for _, w := range k.home.Kueue.Workloads {
 		isCopy := w.Labels[delegation.MultiKueueOriginLabel] != ""
-		k.seen(w, isCopy)
-		k.admitted(w)
+		k.addSigns(w, isCopy)
+		k.addAdmission(w)
 		if isCopy {
-			k.resumedThere(w)
+			k.addMirrorResume(w)
 			continue
 		}
 		j, state := k.home.JobOf(jobUID(w)), k.home.Kueue.StateOf(w)
 		if j != nil {
-			k.forJob(w, j)
+			k.addJob(w, j)
 		}
 		if state != nil {
-			k.dispatched(w, state)
+			k.addDispatch(w, state)
 		}
 		if j != nil && state != nil {
-			k.resumed(w, state, j)
+			k.addResume(w, state, j)
 		}
 	}
 }
 
-// do records an action on a Workload.
-func (k *kueueActions) do(duty Duty, w *kueue.Workload, began, done time.Time) {
+// add records an action on a Workload.
+func (k *kueueActions) add(duty Duty, w *kueue.Workload, began, done time.Time) {
 	k.note(w, Action{Duty: duty, Began: began, Done: done})
 }
 
@@ -56,9 +56,9 @@ func (k *kueueActions) toOurClock(t metav1.Time) time.Time {
 	return k.ToOurClock(k.home.Context, t.Time)
 }
 
-// seen records signs that Kueue has processed a Workload. For a copy on a worker, only writes of
+// addSigns records signs that Kueue has processed a Workload. For a copy on a worker, only writes of
 // the worker's own Kueue count, not those of the manager's.
-func (k *kueueActions) seen(w *kueue.Workload, isCopy bool) {
+func (k *kueueActions) addSigns(w *kueue.Workload, isCopy bool) {
 	for i := range w.Status.Conditions {
 		c := &w.Status.Conditions[i]
 		switch {
@@ -68,19 +68,19 @@ func (k *kueueActions) seen(w *kueue.Workload, isCopy bool) {
 			isFirst := c.Status != metav1.ConditionTrue && w.Condition(kueue.Evicted) == nil
 			k.note(w, Action{Duty: DutyQuota, Began: k.toOurClock(w.CreationTimestamp), Done: k.toOurClock(c.LastTransitionTime), Held: !isFirst})
 		default:
-			k.do(DutyAny, w, time.Time{}, k.toOurClock(c.LastTransitionTime))
+			k.add(DutyAny, w, time.Time{}, k.toOurClock(c.LastTransitionTime))
 		}
 	}
 	for i := range w.ManagedFields {
 		f := &w.ManagedFields[i]
 		if f.Time != nil && strings.HasPrefix(f.Manager, "kueue") && (!isCopy || f.Subresource == "status") {
-			k.do(DutyAny, w, time.Time{}, k.toOurClock(*f.Time))
+			k.add(DutyAny, w, time.Time{}, k.toOurClock(*f.Time))
 		}
 	}
 }
 
-// forJob records Kueue's actions for the Job of a Workload on its own cluster.
-func (k *kueueActions) forJob(w *kueue.Workload, j *Job) {
+// addJob records Kueue's actions for the Job of a Workload on its own cluster.
+func (k *kueueActions) addJob(w *kueue.Workload, j *Job) {
 	k.note(w, Action{Duty: DutyWorkload, Began: k.toOurClock(j.CreationTimestamp), Done: k.toOurClock(w.CreationTimestamp), Held: j.IsElastic()})
 	if j.ManagedBy != delegation.MultiKueue || j.StatusWrittenAt == nil {
 		return
@@ -117,9 +117,9 @@ func (k *kueueActions) changedBefore(w *kueue.Workload, t time.Time) (changed ti
 	return changed
 }
 
-// dispatched records which steps MultiKueue has completed for a Workload.
-func (k *kueueActions) dispatched(w *kueue.Workload, state *kueue.CheckState) {
-	offered := k.offered(w, state)
+// addDispatch records which steps MultiKueue has completed for a Workload.
+func (k *kueueActions) addDispatch(w *kueue.Workload, state *kueue.CheckState) {
+	offered := k.offeredAt(w, state)
 	nominated := k.ToOurClock(k.home.Context, NominatedAt(w))
 	var ready time.Time
 	for _, worker := range k.Clusters {
@@ -144,15 +144,15 @@ func (k *kueueActions) dispatched(w *kueue.Workload, state *kueue.CheckState) {
 		}
 	}
 	if !nominated.IsZero() {
-		k.do(DutyNominate, w, offered, nominated)
+		k.add(DutyNominate, w, offered, nominated)
 	}
 	if state.State == kueue.CheckReady {
 		k.note(w, Action{Duty: DutyRecord, Worker: k.workerOf(w), Began: ready, Done: k.toOurClock(state.LastTransitionTime)})
 	}
 }
 
-// admitted records that Kueue has admitted a Workload, which waited since its last check or quota.
-func (k *kueueActions) admitted(w *kueue.Workload) {
+// addAdmission records that Kueue has admitted a Workload, which waited since its last check or quota.
+func (k *kueueActions) addAdmission(w *kueue.Workload) {
 	quota, admitted := w.Condition(kueue.QuotaReserved), w.Condition(kueue.Admitted)
 	if quota == nil || admitted == nil || admitted.Status != metav1.ConditionTrue {
 		return
@@ -163,34 +163,34 @@ func (k *kueueActions) admitted(w *kueue.Workload) {
 			since = state.LastTransitionTime
 		}
 	}
-	k.do(DutyAdmit, w, k.toOurClock(since), k.toOurClock(admitted.LastTransitionTime))
+	k.add(DutyAdmit, w, k.toOurClock(since), k.toOurClock(admitted.LastTransitionTime))
 }
 
-// resumedThere records that a worker's Kueue has resumed the mirror of an admitted copy. The time
+// addMirrorResume records that a worker's Kueue has resumed the mirror of an admitted copy. The time
 // is that of the mirror's start, moments later.
-func (k *kueueActions) resumedThere(w *kueue.Workload) {
+func (k *kueueActions) addMirrorResume(w *kueue.Workload) {
 	admitted, mirror := w.Condition(kueue.Admitted), k.home.mirrorUnder(w)
 	if mirror == nil || mirror.StartTime == nil || admitted == nil || admitted.Status != metav1.ConditionTrue {
 		return
 	}
 	since := later(k.toOurClock(admitted.LastTransitionTime), k.toOurClock(mirror.CreationTimestamp))
 	if started := k.toOurClock(*mirror.StartTime); !started.Before(since) {
-		k.do(DutyResume, w, since, started)
+		k.add(DutyResume, w, since, started)
 	}
 }
 
-// resumed records that Kueue has resumed a Job that a worker has admitted. The time is that of the
+// addResume records that Kueue has resumed a Job that a worker has admitted. The time is that of the
 // admission on the manager, after which Kueue resumes the Job.
-func (k *kueueActions) resumed(w *kueue.Workload, state *kueue.CheckState, j *Job) {
+func (k *kueueActions) addResume(w *kueue.Workload, state *kueue.CheckState, j *Job) {
 	admitted := w.Condition(kueue.Admitted)
 	if state.State == kueue.CheckReady && admitted != nil && admitted.Status == metav1.ConditionTrue && !j.Suspended {
-		k.do(DutyResume, w, k.toOurClock(state.LastTransitionTime), k.toOurClock(admitted.LastTransitionTime))
+		k.add(DutyResume, w, k.toOurClock(state.LastTransitionTime), k.toOurClock(admitted.LastTransitionTime))
 	}
 }
 
-// offered returns when a Workload had quota and lacked only MultiKueue's check; the zero time if it
+// offeredAt returns when a Workload had quota and lacked only MultiKueue's check; the zero time if it
 // has no quota.
-func (k *kueueActions) offered(w *kueue.Workload, state *kueue.CheckState) time.Time {
+func (k *kueueActions) offeredAt(w *kueue.Workload, state *kueue.CheckState) time.Time {
 	quota := w.Condition(kueue.QuotaReserved)
 	if quota == nil || quota.Status != metav1.ConditionTrue {
 		return time.Time{}

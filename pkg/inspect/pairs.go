@@ -156,11 +156,11 @@ func newPairer(jobs []*Job) *pairer {
 // byDispatch finds the origin of an object with dispatch's label. The UID proves that it is
 // current. The annotation finds a later origin of the same name.
 func (p *pairer) byDispatch(j *Job) {
-	if pair, ok := only(elsewhere(p.byUID[j.Marks.OriginUID], j)); ok {
+	if pair, ok := only(onOtherClusters(p.byUID[j.Marks.OriginUID], j)); ok {
 		pair.add(j, ByDispatch, true)
 		return
 	}
-	if pair, ok := only(elsewhere(p.places[j.Marks.Origin], j)); ok && sameKind(pair.Origin, j) {
+	if pair, ok := only(onOtherClusters(p.places[j.Marks.Origin], j)); ok && sameKind(pair.Origin, j) {
 		pair.add(j, ByDispatch, false)
 		return
 	}
@@ -171,7 +171,7 @@ func (p *pairer) byDispatch(j *Job) {
 // have an origin of that name, the Workload's name decides.
 func (p *pairer) byMultiKueue(j *Job) {
 	var candidates []*Pair
-	for _, pair := range elsewhere(p.named[NameOf(j)], j) {
+	for _, pair := range onOtherClusters(p.named[NameOf(j)], j) {
 		if pair.Origin.ManagedBy != delegation.MultiKueue {
 			continue
 		}
@@ -233,7 +233,7 @@ func (p *pairer) unmanagedPair(origin *Job) *Pair {
 // a mirror only if it runs under the origin's Workload.
 func (p *pairer) byName(j *Job) {
 	var unmarked []*Pair
-	for _, pair := range elsewhere(p.named[NameOf(j)], j) {
+	for _, pair := range onOtherClusters(p.named[NameOf(j)], j) {
 		switch {
 		case pair.Origin.ManagedBy == delegation.MultiKueue && isWorkloadOf(pair.Origin, j.Prebuilt()):
 			pair.add(j, ByWorkload, true)
@@ -262,8 +262,8 @@ func (p *Pair) add(j *Job, relation Relation, current bool) {
 	p.Mirrors = append(p.Mirrors, Mirror{Job: j, Relation: relation, Current: current})
 }
 
-// elsewhere drops origins on j's own cluster.
-func elsewhere(pairs []*Pair, j *Job) []*Pair {
+// onOtherClusters drops origins on j's own cluster.
+func onOtherClusters(pairs []*Pair, j *Job) []*Pair {
 	var others []*Pair
 	for _, pair := range pairs {
 		if !sameCluster(pair.Origin, j) && pair.Origin.UID != j.UID {

@@ -88,7 +88,7 @@ func (r *Record) Liveness(p PendingAction, now time.Time) Liveness {
 // the latest such object began to wait. slowest is the actor's usual latency.
 func (r *Record) since(p PendingAction, now time.Time) (l Liveness, served bool, latest time.Time, slowest time.Duration) {
 	var took latencies
-	for a := range r.others(p) {
+	for a := range r.actionsForOthers(p) {
 		l.Last = a
 		isSame := a.Duty == p.Duty && a.Target == p.Target
 		if isSame {
@@ -169,9 +169,9 @@ func (l *Liveness) judge(p PendingAction, now time.Time, slowest time.Duration, 
 	return PassedOver
 }
 
-// others yields the actions for other objects, the latest last. Dates in the future, from a wrong
+// actionsForOthers yields the actions for other objects, the latest last. Dates in the future, from a wrong
 // clock, are not corrected.
-func (r *Record) others(p PendingAction) func(yield func(Action) bool) {
+func (r *Record) actionsForOthers(p PendingAction) func(yield func(Action) bool) {
 	return func(yield func(Action) bool) {
 		if r == nil {
 			return

@@ -25,10 +25,10 @@ type Refusal struct {
 }
 
 func (r *Refusal) String() string {
-	return r.who() + " may not read " + listed(r.Group, r.Resource)
+	return r.user() + " may not read " + listed(r.Group, r.Resource)
 }
 
-func (r *Refusal) who() string { return cmp.Or(r.User, "the context's user") }
+func (r *Refusal) user() string { return cmp.Or(r.User, "the context's user") }
 
 // listed returns resources with their group.
 func listed(group string, resources ...string) string {
@@ -100,7 +100,7 @@ func foldRefused(all []ContextError) ContextError {
 		resources = append(resources, listed(group, of[group]...))
 	}
 	e := all[0]
-	text := command.Say("%s may not read %s", command.Text(e.Refusal.who()), command.Text(strings.Join(resources, ", ")))
+	text := command.Say("%s may not read %s", command.Text(e.Refusal.user()), command.Text(strings.Join(resources, ", ")))
 	slices.Sort(codes)
 	if len(codes) > 0 {
 		text = command.Say("%s; %s were not checked", text, Span(slices.Compact(codes)))

@@ -54,8 +54,8 @@ func (r *Reader) Follow(ctx context.Context, t Target, over <-chan struct{}, slo
 		r.note(fmt.Sprintf("note: context %q does not answer; trying again: %v", t.Job.Context, err))
 	}
 	f.link.Recovered = func() { r.note(fmt.Sprintf("note: context %s answers again", t.Job.Context)) }
-	f.pods = &pods{target: t, found: f.found, known: map[types.UID]*pod{}}
-	informer := f.pods.informer(f.asked)
+	f.pods = &pods{target: t, found: f.addPod, known: map[types.UID]*pod{}}
+	informer := f.pods.informer(f.onRequest)
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer fail(nil)
@@ -113,8 +113,8 @@ func (f *follower) run(synced <-chan struct{}) {
 	}
 }
 
-// asked handles the result of a request for the Pods.
-func (f *follower) asked(err error) {
+// onRequest handles the result of a request for the Pods.
+func (f *follower) onRequest(err error) {
 	if isForbidden(err) {
 		f.fail(f.target.failed(fmt.Sprintf("watch the pods of namespace %q", f.target.Job.Namespace), err))
 		return
@@ -129,9 +129,9 @@ func (f *follower) answered(err error) {
 	}
 }
 
-// found adds a Pod. The initial Pods are collected until all are known, so that their number is
+// addPod adds a Pod. The initial Pods are collected until all are known, so that their number is
 // known before the first line.
-func (f *follower) found(p *pod) {
+func (f *follower) addPod(p *pod) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {

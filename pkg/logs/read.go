@@ -46,7 +46,7 @@ func (r *Reader) Read(ctx context.Context, targets []Target) error {
 	case seen == 0:
 		return ErrNoPods
 	case len(readings) == 0:
-		return r.nothing(waiting)
+		return r.errUnreadable(waiting)
 	}
 	return r.inTurn(ctx, readings)
 }
@@ -78,8 +78,8 @@ func (r *Reader) reportWaiting(t Target, pod *corev1.Pod, name string, s state) 
 	r.noteOnce(key, fmt.Sprintf("note: container %s of pod %s waits: %s", name, pod.Name, s.why()))
 }
 
-// nothing returns the reason why nothing can be read of existing Pods.
-func (r *Reader) nothing(waiting []string) error {
+// errUnreadable returns the reason why nothing can be read of existing Pods.
+func (r *Reader) errUnreadable(waiting []string) error {
 	const few = 3
 	switch {
 	case r.Previous:

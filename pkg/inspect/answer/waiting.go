@@ -233,7 +233,7 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 	}
 	switch {
 	case len(whys) == 0:
-		q.offered(&a, manager, w, names, unread)
+		q.answerFromManager(&a, manager, w, names, unread)
 		return a
 	case !canEnd && len(unread) == 0:
 		a.State = inspect.StateBlocked
@@ -265,8 +265,8 @@ func reasonsOfWorkers() []inspect.JobReason {
 	}
 }
 
-// offered completes the answer from what the management cluster alone shows.
-func (q *Question) offered(a *Answer, manager *inspect.Facts, w *kueue.Workload, names, unread []string) {
+// answerFromManager completes the answer from what the management cluster alone shows.
+func (q *Question) answerFromManager(a *Answer, manager *inspect.Facts, w *kueue.Workload, names, unread []string) {
 	a.Reason = inspect.ReasonUnread
 	since := ""
 	if c := w.Condition(kueue.QuotaReserved); c != nil && !c.LastTransitionTime.IsZero() {

@@ -26,11 +26,11 @@ import (
 // mostContexts is the maximum number of contexts that are asked for one word.
 const mostContexts = 8
 
-// where returns the contexts to ask, as the typed words choose them, and the namespace to read in
+// scope returns the contexts to ask, as the typed words choose them, and the namespace to read in
 // all of them: the same as for the command itself, except that one context represents all if
 // byDefault is the current one. A bundle is fast, so all its contexts are asked. No cluster is
 // asked for its identity: contexts with the same endpoint are taken for the same cluster.
-func (c *Completer) where(w word, byDefault util.DefaultContexts) (contexts []fleet.Context, namespace string) {
+func (c *Completer) scope(w word, byDefault util.DefaultContexts) (contexts []fleet.Context, namespace string) {
 	all, err := c.load(w, byDefault)
 	if err != nil {
 		return nil, ""
@@ -102,7 +102,7 @@ func addNew(w word, found *choices) func(name string) {
 
 // Jobs adds the Jobs of the namespace.
 func (c *Completer) Jobs(ctx context.Context, w word, found *choices) {
-	contexts, namespace := c.where(w, util.CurrentContext)
+	contexts, namespace := c.scope(w, util.CurrentContext)
 	collect(ctx, contexts, jobsOf(namespace), addNew(w, found))
 }
 
@@ -123,7 +123,7 @@ func (c *Completer) Dispatchable(ctx context.Context, w word, found *choices) {
 // addJobs adds the wanted Jobs of the namespace. If there are too many to check, the wanted ones
 // among the first come first, and all others after them.
 func (c *Completer) addJobs(ctx context.Context, w word, wants func(*batchv1.Job) bool, found *choices) {
-	contexts, namespace := c.where(w, util.CurrentContext)
+	contexts, namespace := c.scope(w, util.CurrentContext)
 	areAll := eachJob(ctx, contexts, namespace, metav1.ListOptions{}, func(j *batchv1.Job) {
 		if wants(j) && !slices.Contains(w.args, j.Name) {
 			found.addFirst(j.Name)
@@ -179,7 +179,7 @@ func (c *Completer) Owners(known ...string) Question {
 		for _, owner := range known {
 			found.add(owner)
 		}
-		contexts, namespace := c.where(w, util.CurrentContext)
+		contexts, namespace := c.scope(w, util.CurrentContext)
 		eachJob(ctx, contexts, namespace, metav1.ListOptions{}, func(j *batchv1.Job) {
 			if owner := ownerOf(j); !owner.IsBuiltIn() {
 				found.add(string(owner))
@@ -194,7 +194,7 @@ func (c *Completer) Traced(ctx context.Context, w word, found *choices) {
 	if len(w.args) > 0 {
 		return
 	}
-	contexts, namespace := c.where(w, util.EveryContext)
+	contexts, namespace := c.scope(w, util.EveryContext)
 	typed, _, hasKind := strings.Cut(w.typed, "/")
 	if !hasKind {
 		isRead := collect(ctx, contexts, jobsOf(namespace), addNew(w, found))
@@ -215,7 +215,7 @@ func (c *Completer) Traced(ctx context.Context, w word, found *choices) {
 
 // Namespaces adds the namespaces of the chosen context.
 func (c *Completer) Namespaces(ctx context.Context, w word, found *choices) {
-	contexts, _ := c.where(w, util.CurrentContext)
+	contexts, _ := c.scope(w, util.CurrentContext)
 	collect(ctx, contexts, coreOf("namespaces", metav1.NamespaceAll), found.add)
 }
 
@@ -235,7 +235,7 @@ func (c *Completer) NamespacesThere(ctx context.Context, w word, found *choices)
 
 // Secrets adds the Secrets in the namespace of the Jobs.
 func (c *Completer) Secrets(ctx context.Context, w word, found *choices) {
-	contexts, namespace := c.where(w, util.CurrentContext)
+	contexts, namespace := c.scope(w, util.CurrentContext)
 	collect(ctx, contexts, coreOf("secrets", namespace), found.add)
 }
 
@@ -262,7 +262,7 @@ func (c *Completer) Containers(ctx context.Context, w word, found *choices) {
 	if !ok {
 		return
 	}
-	contexts, namespace := c.where(w, util.EveryContext)
+	contexts, namespace := c.scope(w, util.EveryContext)
 	byName := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()}
 	eachJob(ctx, contexts, namespace, byName, func(j *batchv1.Job) {
 		for _, container := range slices.Concat(j.Spec.Template.Spec.Containers, j.Spec.Template.Spec.InitContainers) {
@@ -277,7 +277,7 @@ func (c *Completer) Pods(ctx context.Context, w word, found *choices) {
 	if !ok {
 		return
 	}
-	contexts, namespace := c.where(w, util.EveryContext)
+	contexts, namespace := c.scope(w, util.EveryContext)
 	pods := coreOf("pods", namespace)
 	pods.selector = labels.Set{delegation.Job().PodLabel: name}.String()
 	collect(ctx, contexts, pods, found.add)
@@ -285,14 +285,14 @@ func (c *Completer) Pods(ctx context.Context, w word, found *choices) {
 
 // Queues adds the LocalQueues in the namespace of the Jobs.
 func (c *Completer) Queues(ctx context.Context, w word, found *choices) {
-	contexts, namespace := c.where(w, util.CurrentContext)
+	contexts, namespace := c.scope(w, util.CurrentContext)
 	ofKueue(ctx, contexts, namespace, "localqueues", found.add)
 }
 
 // QuotaNames adds the ClusterQueues and Cohorts of all clusters, or the LocalQueues of a given
 // namespace.
 func (c *Completer) QuotaNames(ctx context.Context, w word, found *choices) {
-	contexts, namespace := c.where(w, util.EveryContext)
+	contexts, namespace := c.scope(w, util.EveryContext)
 	if c.flags.AllNamespaces || *c.flags.Kube.Namespace != "" {
 		ofKueue(ctx, contexts, namespace, "localqueues", addNew(w, found))
 		return

@@ -36,7 +36,7 @@ func outcomeNotLanded() view.Rule {
 }
 
 func reportUnattended(v *view.View, x unattended) {
-	name, _ := x.where(v)
+	name, _ := x.place(v)
 	v.Report(view.Sighting{
 		Object: view.Of(x.Origin), Since: x.since(v), Jobs: []*inspect.Job{x.Origin},
 		Message:  fmt.Sprintf("no dispatcher holds its Lease: the status of its mirror on %s is not copied", name),

@@ -71,9 +71,9 @@ func (x *unattended) since(v *view.View) time.Time {
 	return last
 }
 
-// where returns the name of the mirror's cluster for people, and the context
+// place returns the name of the mirror's cluster for people, and the context
 // that reaches it.
-func (x *unattended) where(v *view.View) (name, context string) {
+func (x *unattended) place(v *view.View) (name, context string) {
 	if x.mirror != nil {
 		return x.mirror.Context, x.mirror.Context
 	}
@@ -88,7 +88,7 @@ func (x *unattended) where(v *view.View) (name, context string) {
 // another mirror, dispatch needs a flag to resume with this one, which was
 // created instead.
 func (x *unattended) again(v *view.View) command.Command {
-	_, context := x.where(v)
+	_, context := x.place(v)
 	place := x.Origin.Pinned()
 	namespace := place.Namespace
 	if x.mirror != nil {

@@ -27,7 +27,7 @@ func cutOff() view.Rule {
 					v.Report(unreached(d, x.mirror, x.jobs()))
 				}
 			}
-			for d, s := range e.lost(e.strays()) {
+			for d, s := range e.withoutOrigin(e.strays()) {
 				if d.isCutOff(s.worker.Context) {
 					v.Report(unreached(d, s.job, []*inspect.Job{s.job}))
 				}
@@ -125,13 +125,13 @@ func keptByWorkload() view.Rule {
 				if !v.KnowsAll(manager, s.job.Row()) || e.JobOf(manager, w) != nil {
 					continue
 				}
-				v.Report(kept(manager, w, s, v.CheckState(manager, w)))
+				v.Report(keptWorkload(manager, w, s, v.CheckState(manager, w)))
 			}
 		},
 	}
 }
 
-func kept(manager *inspect.Facts, w *kueue.Workload, s stray, state *kueue.CheckState) view.Sighting {
+func keptWorkload(manager *inspect.Facts, w *kueue.Workload, s stray, state *kueue.CheckState) view.Sighting {
 	sighting := view.Sighting{
 		Object: view.OfKueue(manager, "Workload", w.Namespace, w.Name), Since: w.CreationTimestamp.Time, Jobs: []*inspect.Job{s.job},
 		Message: fmt.Sprintf("its %s is gone, but it keeps the mirror on %s alive", s.job.Kind, s.worker.Context),

@@ -30,9 +30,9 @@ func originGone() view.Rule {
 		},
 		Detect: func(v *view.View) {
 			e := newMultiKueue(v)
-			for d, s := range e.lost(append(e.strays(), e.strayCopies()...)) {
+			for d, s := range e.withoutOrigin(append(e.strays(), e.strayCopies()...)) {
 				if d.collects(s) && !e.lacksWorkload(s) {
-					v.Report(gone(v, d, s))
+					v.Report(describeStray(v, d, s))
 				}
 			}
 		},
@@ -45,8 +45,8 @@ func (d *dispatcher) collects(s stray) bool {
 	return !d.isCutOff(s.worker.Context) && d.marks.isNow(s.origin)
 }
 
-// gone returns the sighting of a stray whose origin was deleted.
-func gone(v *view.View, d *dispatcher, s stray) view.Sighting {
+// describeStray returns the sighting of a stray whose origin was deleted.
+func describeStray(v *view.View, d *dispatcher, s stray) view.Sighting {
 	sighting := view.Sighting{
 		Object: s.object(), Since: s.since(),
 		Evidence: []string{s.mark(), fmt.Sprintf("%s: there is no Workload %s/%s", d.Context, s.namespace, s.name)},
@@ -153,7 +153,7 @@ func withoutWorkload() view.Rule {
 		},
 		Detect: func(v *view.View) {
 			e := newMultiKueue(v)
-			for d, s := range e.lost(e.strays()) {
+			for d, s := range e.withoutOrigin(e.strays()) {
 				if !d.collects(s) || !e.lacksWorkload(s) {
 					continue
 				}

@@ -23,7 +23,7 @@ func renamedOrigin() view.Rule {
 					reportOldName(v, d, x.mirror, x.Origin)
 				}
 			}
-			for d, s := range e.lost(e.strays()) {
+			for d, s := range e.withoutOrigin(e.strays()) {
 				// A mirror that is younger than the new name was created by
 				// another management cluster.
 				if s.job.CreationTimestamp.Time.Before(d.marks[d.marks.now()].first) {

@@ -92,9 +92,9 @@ func (e *multiKueue) maker(s stray) *dispatcher {
 	return nil
 }
 
-// lost returns the strays whose origin certainly does not exist, each with
+// withoutOrigin returns the strays whose origin certainly does not exist, each with
 // the management cluster that created it.
-func (e *multiKueue) lost(strays []stray) iter.Seq2[*dispatcher, stray] {
+func (e *multiKueue) withoutOrigin(strays []stray) iter.Seq2[*dispatcher, stray] {
 	return func(yield func(*dispatcher, stray) bool) {
 		for _, s := range strays {
 			d := e.maker(s)

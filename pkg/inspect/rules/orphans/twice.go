@@ -111,8 +111,8 @@ func (x *misplaced) place() string {
 	return fmt.Sprintf("%s since %s", quote.ChosenCluster(x.manager.Context, x.workload), quote.MaybeTime(x.since()))
 }
 
-// elsewhere describes where else the Job runs, or waits to run.
-func (x *misplaced) elsewhere() string {
+// otherPlaces describes where else the Job runs, or waits to run.
+func (x *misplaced) otherPlaces() string {
 	if x.chosen == "" {
 		return "and MultiKueue looks for another cluster to run it"
 	}
@@ -167,7 +167,7 @@ func takenOut() view.Rule {
 					continue
 				}
 				s := x.sighting()
-				s.Message = fmt.Sprintf("%s is no longer in MultiKueueConfig %s, but still runs its mirror, %s", x.here[0], config, x.elsewhere())
+				s.Message = fmt.Sprintf("%s is no longer in MultiKueueConfig %s, but still runs its mirror, %s", x.here[0], config, x.otherPlaces())
 				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s lacks %s", x.manager.Context, config, x.here[0]))
 				s.Remedy = x.remedy()
 				if x.isMaybeAlone() {
@@ -212,7 +212,7 @@ func cameBack() view.Rule {
 					v.Report(s)
 					continue
 				}
-				s.Message = fmt.Sprintf("the mirror taken from %s still runs there, %s", x.here[0], x.elsewhere())
+				s.Message = fmt.Sprintf("the mirror taken from %s still runs there, %s", x.here[0], x.otherPlaces())
 				s.Awaits = v.AwaitsKueue(x.manager.Facts, x.workload, inspect.DutyRemove, x.mirror.Context, x.manager.Context, s.Since)
 				s.Remedy = x.remedy()
 				v.Report(s)

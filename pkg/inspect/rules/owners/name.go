@@ -34,7 +34,7 @@ func ownerMistyped() view.Rule {
 				}
 				evidence := "which a controller is known to answer to"
 				if served[meant] != nil {
-					evidence = fmt.Sprintf("which has picked up %s here", others(served[meant], j))
+					evidence = fmt.Sprintf("which has picked up %s here", otherObjects(served[meant], j))
 				}
 				v.Report(view.Sighting{
 					Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Cause: string(j.ManagedBy),

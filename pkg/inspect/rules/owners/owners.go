@@ -43,8 +43,8 @@ func servedOwners(v *view.View) map[delegation.Owner]sets.Set[string] {
 	return served
 }
 
-// others names the other objects that an owner has picked up.
-func others(kinds sets.Set[string], j *inspect.Job) string {
+// otherObjects names the other objects that an owner has picked up.
+func otherObjects(kinds sets.Set[string], j *inspect.Job) string {
 	if kinds.Has(j.Kind) {
 		return "other " + quote.Plural(j)
 	}
@@ -98,7 +98,7 @@ func describeIgnored(j *inspect.Job, isKnown bool, served sets.Set[string]) view
 	case !isKnown:
 		// The owner serves other Jobs, and may have its own queue.
 		s.Severity = inspect.Warning
-		s.Message = fmt.Sprintf("%s has picked up %s, but not this one", j.ManagedBy, others(served, j))
+		s.Message = fmt.Sprintf("%s has picked up %s, but not this one", j.ManagedBy, otherObjects(served, j))
 	}
 	// Different kinds are different causes.
 	s.Cause += " of " + j.Kind

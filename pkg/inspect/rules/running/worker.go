@@ -28,7 +28,7 @@ func workerUnreachable() view.Rule {
 		Covers: []string{"JM041"},
 		Detect: func(v *view.View) {
 			for s := range unfinished(v) {
-				active := lost(v, s)
+				active := lostConnection(v, s)
 				if active == nil || active.Reason != connectionFailed {
 					continue
 				}
@@ -57,9 +57,9 @@ func lostHow(active *metav1.Condition) string {
 	return "is unreachable"
 }
 
-// lost returns the Active condition of the MultiKueueCluster that runs a Job
+// lostConnection returns the Active condition of the MultiKueueCluster that runs a Job
 // if it is false and the Job was not taken back, otherwise nil.
-func lost(v *view.View, s view.Submission) *metav1.Condition {
+func lostConnection(v *view.View, s view.Submission) *metav1.Condition {
 	if s.Chosen() == "" || !s.HasState(kueue.CheckReady) || s.IsFinished() {
 		return nil
 	}
@@ -122,7 +122,7 @@ func workerMisconfigured() view.Rule {
 		Covers:      []string{"JM041"},
 		Detect: func(v *view.View) {
 			for s := range unfinished(v) {
-				active := lost(v, s)
+				active := lostConnection(v, s)
 				if active == nil || active.Reason == connectionFailed {
 					continue
 				}
