@@ -57,6 +57,7 @@ func capacityResources(version string) []resource {
 	return []resource{
 		kueueResource(version, "cohorts", "Cohort", false),
 		kueueResource(version, "resourceflavors", "ResourceFlavor", false),
+		kueueResource(version, "topologies", "Topology", false),
 		coreResource("limitranges", "LimitRange"),
 		kueueResource(version, "workloadpriorityclasses", "WorkloadPriorityClass", false),
 		{schedulingv1.SchemeGroupVersion.WithResource("priorityclasses"), "PriorityClass", false},

@@ -161,7 +161,7 @@ func TestEachRightTakenAway(t *testing.T) {
 					isLost := verb != "get" || r.Resource.Resource != "namespaces"
 					// These only improve the advice about quota: without them, Kueue's own
 					// messages are shown.
-					isAdvice := verb == "get" || slices.Contains([]string{"limitranges", "nodes", "cohorts", "resourceflavors"}, r.Resource.Resource)
+					isAdvice := verb == "get" || slices.Contains([]string{"limitranges", "nodes", "cohorts", "resourceflavors", "topologies"}, r.Resource.Resource)
 					isLost = isLost && !isAdvice
 					assert.Check(t, !isLost || strings.Contains(errOut, "may not "+verb+" "+r.Resource.String()), "without %s, it is told: %s", what, errOut)
 				}

@@ -19,6 +19,8 @@ type Capacity struct {
 	LocalQueues   []*kueue.LocalQueue
 	Cohorts       []*kueue.Cohort
 	Flavors       []*kueue.ResourceFlavor
+	// Topologies are nil if they were not requested.
+	Topologies []*kueue.Topology
 	// Claims are the Workloads that hold quota or wait for it.
 	Claims []*kueue.Claim
 	// ClaimsWithin are the claims of one namespace, Within, for users who may not list all. Within
@@ -91,6 +93,7 @@ func (c *Capacity) with(o *Capacity) *Capacity {
 		PartQueues:        func() { one.LocalQueues = o.LocalQueues },
 		PartCohorts:       func() { one.Cohorts = o.Cohorts },
 		PartFlavors:       func() { one.Flavors = o.Flavors },
+		PartTopologies:    func() { one.Topologies = o.Topologies },
 		PartClaims: func() {
 			one.Claims, one.Workloads, one.Requested, one.Places = o.Claims, o.Workloads, o.Requested, o.Places
 		},
@@ -105,23 +108,12 @@ func (c *Capacity) with(o *Capacity) *Capacity {
 	return &one
 }
 
-// Topology returns the only topology that flavors name, "" if there is none or several, or if the
-// flavors were not read.
-func (c *Capacity) Topology() string {
+// KnownTopologies returns what was read about the topologies of the cluster.
+func (c *Capacity) KnownTopologies() kueue.Topologies {
 	if c == nil {
-		return ""
+		return kueue.Topologies{}
 	}
-	only := ""
-	for _, f := range c.Flavors {
-		switch name := f.Spec.TopologyName; {
-		case name == "" || name == only:
-		case only != "":
-			return ""
-		default:
-			only = name
-		}
-	}
-	return only
+	return kueue.Topologies{All: c.Topologies, IsRead: c.Topologies != nil && c.Gaps[PartTopologies] == nil, Flavors: c.Flavors}
 }
 
 // Flavor returns the ResourceFlavor with this name, nil if there is none.

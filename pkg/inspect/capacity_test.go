@@ -1,6 +1,7 @@
 package inspect_test
 
 import (
+	"errors"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -9,19 +10,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-func TestTopology(t *testing.T) {
-	of := func(names ...string) *inspect.Capacity {
-		var c inspect.Capacity
-		for _, name := range names {
-			f := &kueue.ResourceFlavor{}
-			f.Spec.TopologyName = name
-			c.Flavors = append(c.Flavors, f)
-		}
-		return &c
-	}
+// TestKnownTopologies checks that Topologies count as read only if they were requested and listed.
+func TestKnownTopologies(t *testing.T) {
 	var unread *inspect.Capacity
-	assert.Equal(t, unread.Topology(), "")
-	assert.Equal(t, of("").Topology(), "")
-	assert.Equal(t, of("", "racks", "racks").Topology(), "racks")
-	assert.Equal(t, of("racks", "zones", "racks").Topology(), "")
+	assert.Assert(t, !unread.KnownTopologies().IsRead)
+	c := &inspect.Capacity{Gaps: map[inspect.Part]error{}, Flavors: []*kueue.ResourceFlavor{{}}}
+	assert.Assert(t, !c.KnownTopologies().IsRead)
+	assert.Equal(t, len(c.KnownTopologies().Flavors), 1)
+	c.Topologies = []*kueue.Topology{}
+	assert.Assert(t, c.KnownTopologies().IsRead)
+	c.AddGap(inspect.PartTopologies, errors.New("forbidden"))
+	assert.Assert(t, !c.KnownTopologies().IsRead)
 }

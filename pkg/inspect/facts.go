@@ -102,6 +102,7 @@ const (
 	PartClusterQueues Part = "ClusterQueues"
 	PartCohorts       Part = "Cohorts"
 	PartFlavors       Part = "ResourceFlavors"
+	PartTopologies    Part = "Topologies"
 	PartClaims        Part = "workloads of all namespaces"
 	PartLimitRanges   Part = "LimitRanges"
 )

@@ -22,9 +22,8 @@ type Site struct {
 	// LocalQueue and ClusterQueue are the queues of the Workload, nil if unknown.
 	LocalQueue   *LocalQueue
 	ClusterQueue *ClusterQueue
-	// Topology is the only topology that the flavors of the cluster name, "" if
-	// unknown.
-	Topology string
+	// Topologies are those of the cluster.
+	Topologies Topologies
 }
 
 // Fixes returns how to end a wait, best way first. It is the only mapping
@@ -177,17 +176,6 @@ func (s Site) fixLack(l *Lack) []command.Fix {
 	default:
 		return nil
 	}
-}
-
-// setTopology returns the fix that gives a flavor a topology.
-func (s Site) setTopology(flavor string) command.Fix {
-	set := func(topology string) command.Command {
-		return Patch(s.Context, "ResourceFlavor", "", flavor, topology, "spec", "topologyName")
-	}
-	if s.Topology != "" {
-		return fixBy(set(s.Topology), "set the topology of ResourceFlavor %s on %s to %s, which its other flavors have", flavor, s.Context, s.Topology)
-	}
-	return fixBy(set("TOPOLOGY"), "set the topology of ResourceFlavor %s on %s", flavor, s.Context)
 }
 
 // preferredTopology is the annotation by which Pods prefer a topology level (kueue:

@@ -78,7 +78,7 @@ func TestFixes(t *testing.T) {
 		},
 		{
 			"topology of a flavor", "", "NoMatchingFlavor", `Flavor "od" does not support TopologyAwareScheduling`,
-			`set the topology of ResourceFlavor od on w1: kubectl --context w1 patch resourceflavors.kueue.x-k8s.io od --type merge -p '{"spec":{"topologyName":"TOPOLOGY"}}'` +
+			`set the topology of ResourceFlavor od on w1, whose Topologies were not read: kubectl --context w1 patch resourceflavors.kueue.x-k8s.io od --type merge -p '{"spec":{"topologyName":"TOPOLOGY"}}'` +
 				"\nremove the topology request from the Pod template",
 		},
 		{
@@ -163,13 +163,4 @@ func TestFixesOfSeveral(t *testing.T) {
 	}
 	assert.Equal(t, strings.Join(texts, "\n"), "request at most 6 gpu: run fewer Pods at once, or request less per Pod\n"+
 		"raise the quota of gpu in flavor a100 on w2 by 2\ntolerate taint spot:NoSchedule of flavor spot")
-}
-
-// TestTopologyIsNamed checks that the fix names the topology if all flavors
-// with one have the same.
-func TestTopologyIsNamed(t *testing.T) {
-	w := kueue.Wait{Reason: kueue.ReasonNoTopology, Lacks: []kueue.Lack{{Reason: kueue.ReasonNoTopology, Flavor: "od"}}}
-	fixes := w.Fixes(kueue.Site{Context: "w1", Topology: "racks"})
-	assert.Equal(t, fixes[0].Text, "set the topology of ResourceFlavor od on w1 to racks, which its other flavors have")
-	assert.Equal(t, fixes[0].Shell(), `kubectl --context w1 patch resourceflavors.kueue.x-k8s.io od --type merge -p '{"spec":{"topologyName":"racks"}}'`)
 }

@@ -98,8 +98,25 @@ func (o *checkOptions) advise(ctx context.Context, f *fleet.Fleet, known *inspec
 	with := read.Read(ctx, f, read.Want{
 		Capacity: true, Queues: queues, Workloads: workloads, Known: known, Addresses: addresses, Now: o.Clock.Now,
 	})
+	o.renewFixes(with, list)
 	answer.AdviseAll(with, list.Items, judgment.All(answer.IsOrphan), o.judging.Reach)
 	answer.ByCost(list.Items)
+}
+
+// renewFixes gives findings about quota the fixes that follow from an inventory with quotas.
+func (o *checkOptions) renewFixes(with *inspect.Inventory, list *inspect.FindingList) {
+	about := slices.DeleteFunc(slices.Clone(o.rules), func(r rules.Rule) bool { return !answer.IsAboutQuota(r.Code) })
+	type key struct{ fingerprint, message string }
+	known := map[key]inspect.Finding{}
+	for _, f := range rules.Judge(with, about, o.judging).Findings {
+		known[key{f.Fingerprint, f.Message}] = f
+	}
+	for i := range list.Items {
+		f := &list.Items[i]
+		if again, isKnown := known[key{f.Fingerprint, f.Message}]; isKnown {
+			f.Fixes, f.Remedy = again.Fixes, again.Remedy
+		}
+	}
 }
 
 func (o *checkOptions) summary(v *inspect.Inventory, list *inspect.FindingList, judgment rules.Judgment, wanted *wantedJobs) inspect.CheckSummary {

@@ -22,7 +22,7 @@ func (q *Question) Advise(findings []inspect.Finding) {
 	}
 	for i := range findings {
 		f := &findings[i]
-		if !isAboutQuota(f.Code) || !q.isAboutMe(f) {
+		if !IsAboutQuota(f.Code) || !q.isAboutMe(f) {
 			continue
 		}
 		if f.Kind == homeKind(t) && f.Name == t.Origin.Name && len(f.Jobs) <= 1 {
@@ -58,7 +58,7 @@ func isQuotaReason(r inspect.JobReason) bool {
 // NeedsQuotas reports whether any finding is about quota. Reading the quotas
 // of the workers explains such findings better.
 func NeedsQuotas(findings []inspect.Finding) bool {
-	return slices.ContainsFunc(findings, func(f inspect.Finding) bool { return isAboutQuota(f.Code) })
+	return slices.ContainsFunc(findings, func(f inspect.Finding) bool { return IsAboutQuota(f.Code) })
 }
 
 // enough is how many Jobs get their own advice in one run. If more wait, the
@@ -75,7 +75,7 @@ func AdviseAll(v *inspect.Inventory, findings, orphans []inspect.Finding, reach 
 	}
 	for i, left := 0, enough; i < len(findings) && left > 0; i++ {
 		f := &findings[i]
-		if !isAboutQuota(f.Code) || len(f.Jobs) == 0 {
+		if !IsAboutQuota(f.Code) || len(f.Jobs) == 0 {
 			continue
 		}
 		p, known := pairs[f.Jobs[0]]
@@ -175,7 +175,7 @@ func Places(v *inspect.Inventory, findings []inspect.Finding) (queues, workloads
 	var wanted []inspect.Pair
 	for i := range findings {
 		f := &findings[i]
-		if !isAboutQuota(f.Code) || len(f.Jobs) == 0 || len(wanted) >= enough {
+		if !IsAboutQuota(f.Code) || len(f.Jobs) == 0 || len(wanted) >= enough {
 			continue
 		}
 		if p, known := pairs[f.Jobs[0]]; known {

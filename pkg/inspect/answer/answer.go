@@ -146,7 +146,7 @@ func (q *Question) explain(a *Answer) {
 		f := &q.Trace.Findings[i]
 		switch {
 		case !q.isAboutMe(f):
-		case isAboutQuota(f.Code) || a.State == inspect.StateOrphan && IsOrphan(f.Code):
+		case IsAboutQuota(f.Code) || a.State == inspect.StateOrphan && IsOrphan(f.Code):
 			if len(a.Fixes) == 0 {
 				a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
 			}

@@ -371,6 +371,6 @@ func IsOrphan(code string) bool {
 	return slices.Contains([]string{"JM053", "JM057", "JM058", "JM059", "JM060", "JM061", "JM106"}, code)
 }
 
-// isAboutQuota reports whether a code is about quota. Placements have more
+// IsAboutQuota reports whether a code is about quota. Placements have more
 // details then.
-func isAboutQuota(code string) bool { return slices.Contains([]string{"JM019", "JM029"}, code) }
+func IsAboutQuota(code string) bool { return slices.Contains([]string{"JM019", "JM029"}, code) }

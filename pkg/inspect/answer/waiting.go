@@ -173,7 +173,7 @@ func (q *Question) heldBack(f *inspect.Facts, w *kueue.Workload) (Answer, bool) 
 	case !wait.IsDeactivation():
 		return Answer{}, false
 	}
-	a.Fixes = q.reached(wait.Fixes(kueue.Site{Context: f.Context, Workload: w, Topology: f.Kueue.Capacity.Topology()}))
+	a.Fixes = q.reached(wait.Fixes(kueue.Site{Context: f.Context, Workload: w, Topologies: f.Kueue.Capacity.KnownTopologies()}))
 	return a, true
 }
 

@@ -29,11 +29,13 @@ func newCapacity(namespaces ...string) *inspect.Capacity {
 // all, and the LimitRanges of the given namespaces, which have waiting Jobs.
 func (r *factReader) readCapacity(ctx context.Context, within string, namespaces []string) {
 	c := newCapacity(namespaces...)
+	c.Topologies = []*kueue.Topology{}
 	if r.isWhole {
 		r.passClasses(ctx)
 	}
 	r.readQuotas(ctx, c, within)
 	readPart(ctx, r, c, inspect.PartFlavors, r.resource("resourceflavors"), "", func(o *kueue.ResourceFlavor) { c.Flavors = append(c.Flavors, o) })
+	readPart(ctx, r, c, inspect.PartTopologies, r.resource("topologies"), "", func(o *kueue.Topology) { c.Topologies = append(c.Topologies, o) })
 	for _, namespace := range namespaces {
 		if !r.isWhole {
 			r.readNamespace(ctx, c, namespace)

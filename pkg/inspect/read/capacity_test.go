@@ -47,13 +47,13 @@ func TestReadCapacityWithFewRights(t *testing.T) {
 			kueueAPI + "namespaces/ml/localqueues/q": `{"metadata":{"namespace":"ml","name":"q"},"spec":{"clusterQueue":""}}`,
 		},
 		refused: []string{
-			kueueAPI + "clusterqueues", kueueAPI + "cohorts", kueueAPI + "resourceflavors", kueueAPI + "localqueues", kueueAPI + "workloads", "/api/v1/namespaces",
+			kueueAPI + "clusterqueues", kueueAPI + "cohorts", kueueAPI + "resourceflavors", kueueAPI + "topologies", kueueAPI + "localqueues", kueueAPI + "workloads", "/api/v1/namespaces",
 		},
 	})
 	assert.Equal(t, len(v.Errors()), 0, "%v", v.Errors())
 	f := v.Facts("w")
 	for _, part := range []inspect.Part{
-		inspect.PartClusterQueues, inspect.PartCohorts, inspect.PartFlavors, inspect.PartClaims, inspect.PartQueues, inspect.PartLimitRanges, inspect.PartNamespaces,
+		inspect.PartClusterQueues, inspect.PartCohorts, inspect.PartFlavors, inspect.PartTopologies, inspect.PartClaims, inspect.PartQueues, inspect.PartLimitRanges, inspect.PartNamespaces,
 	} {
 		assert.ErrorContains(t, f.Kueue.Capacity.Gaps[part], "Forbidden", string(part))
 	}

@@ -96,7 +96,7 @@ const QueuePlaceholder = "LOCALQUEUE"
 // WaitSite returns what the fixes of a Workload's wait depend on. like is the name of a
 // ClusterQueue that fits a missing LocalQueue.
 func WaitSite(v *view.View, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait, like string) kueue.Site {
-	at := kueue.Site{Context: f.Context, Workload: w, Version: f.Kueue.Version, Topology: f.Kueue.Capacity.Topology()}
+	at := kueue.Site{Context: f.Context, Workload: w, Version: f.Kueue.Version, Topologies: f.Kueue.Capacity.KnownTopologies()}
 	at.LocalQueue, _ = v.LocalQueue(f, w.Namespace, w.Spec.QueueName)
 	name := v.ClusterQueueOf(f, w, wait)
 	if name == "" {

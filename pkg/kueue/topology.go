@@ -1,0 +1,108 @@
+package kueue
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+)
+
+// Topology is a hierarchy of node labels, by which Kueue places Pods near each other.
+type Topology struct {
+	metav1.ObjectMeta `json:"metadata"`
+}
+
+// Topologies is what is known about the topologies of a cluster.
+type Topologies struct {
+	// All are the Topologies of the cluster. IsRead is whether they were read.
+	All    []*Topology
+	IsRead bool
+	// Flavors are the ResourceFlavors of the cluster, as far as they were read.
+	Flavors []*ResourceFlavor
+}
+
+// names returns the names of all Topologies, sorted.
+func (t *Topologies) names() []string {
+	names := make([]string, len(t.All))
+	for i, topology := range t.All {
+		names[i] = topology.Name
+	}
+	slices.Sort(names)
+	return names
+}
+
+// usual returns the only topology that the flavors name, "" if there is none or several.
+func (t *Topologies) usual() string {
+	only := ""
+	for _, f := range t.Flavors {
+		switch name := f.Spec.TopologyName; {
+		case name == "" || name == only:
+		case only != "":
+			return ""
+		default:
+			only = name
+		}
+	}
+	if t.IsRead && !slices.Contains(t.names(), only) {
+		return ""
+	}
+	return only
+}
+
+// lacksNodeLabels reports whether a flavor is known to have no node labels. Only a flavor
+// with node labels can have a topology (kueue: apis/kueue/v1beta2/resourceflavor_types.go).
+func (t *Topologies) lacksNodeLabels(flavor string) bool {
+	return slices.ContainsFunc(t.Flavors, func(f *ResourceFlavor) bool { return f.Name == flavor && len(f.Spec.NodeLabels) == 0 })
+}
+
+// Placeholders for what the reader must choose.
+const (
+	topologyPlaceholder = "TOPOLOGY"
+	labelPlaceholder    = "LABEL"
+	valuePlaceholder    = "VALUE"
+)
+
+// mostTopologies is how many Topologies a text names.
+const mostTopologies = 5
+
+// setTopology returns the fix that gives a flavor a topology.
+func (s Site) setTopology(flavor string) command.Fix {
+	what := fmt.Sprintf("set the topology of ResourceFlavor %s on %s", flavor, s.Context)
+	if s.Topologies.lacksNodeLabels(flavor) {
+		what = fmt.Sprintf("set node labels and the topology of ResourceFlavor %s on %s", flavor, s.Context)
+	}
+	topology, names := s.Topologies.usual(), s.Topologies.names()
+	switch {
+	case topology != "":
+		what += fmt.Sprintf(" to %s, which its other flavors have", topology)
+	case !s.Topologies.IsRead:
+		topology = topologyPlaceholder
+		what += ", whose Topologies were not read"
+	case len(names) == 0:
+		topology = topologyPlaceholder
+		what = fmt.Sprintf("create a Topology on %s, which has none, and %s", s.Context, what)
+	case len(names) == 1:
+		topology = names[0]
+		what += fmt.Sprintf(" to %s, its only Topology", topology)
+	default:
+		topology = topologyPlaceholder
+		what += " to one of its Topologies: " + listed(names)
+	}
+	spec := map[string]any{"topologyName": topology}
+	if s.Topologies.lacksNodeLabels(flavor) {
+		spec["nodeLabels"] = map[string]any{labelPlaceholder: valuePlaceholder}
+	}
+	return fixBy(Patch(s.Context, "ResourceFlavor", "", flavor, spec, "spec"), "%s", what)
+}
+
+// listed returns the first names in words, and the number of others.
+func listed(names []string) string {
+	text := strings.Join(names[:min(mostTopologies, len(names))], ", ")
+	if more := len(names) - mostTopologies; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}

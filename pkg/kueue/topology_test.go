@@ -1,0 +1,79 @@
+package kueue_test
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// TestTopologyIsNamed checks that the fix for a flavor without a topology names the Topology
+// if there is no choice, and that it sets node labels if the flavor has none.
+func TestTopologyIsNamed(t *testing.T) {
+	const patch = "kubectl --context w1 patch resourceflavors.kueue.x-k8s.io od --type merge -p "
+	flavor := func(name, topology string, labels map[string]string) *kueue.ResourceFlavor {
+		f := &kueue.ResourceFlavor{}
+		f.Name, f.Spec.TopologyName, f.Spec.NodeLabels = name, topology, labels
+		return f
+	}
+	labels := map[string]string{"pool": "od"}
+	labelled := flavor("od", "", labels)
+	for _, tt := range []struct {
+		name    string
+		all     string
+		flavors []*kueue.ResourceFlavor
+		unread  bool
+		want    string
+	}{
+		{
+			name: "nothing read", unread: true,
+			want: "set the topology of ResourceFlavor od on w1, whose Topologies were not read: " + patch + `'{"spec":{"topologyName":"TOPOLOGY"}}'`,
+		},
+		{
+			name: "that of other flavors", unread: true, flavors: []*kueue.ResourceFlavor{labelled, flavor("a", "racks", labels), flavor("b", "racks", labels)},
+			want: "set the topology of ResourceFlavor od on w1 to racks, which its other flavors have: " + patch + `'{"spec":{"topologyName":"racks"}}'`,
+		},
+		{
+			name: "other flavors differ", unread: true, flavors: []*kueue.ResourceFlavor{labelled, flavor("a", "racks", labels), flavor("b", "zones", labels)},
+			want: "set the topology of ResourceFlavor od on w1, whose Topologies were not read: " + patch + `'{"spec":{"topologyName":"TOPOLOGY"}}'`,
+		},
+		{
+			name: "another flavor names one that does not exist", all: "zones", flavors: []*kueue.ResourceFlavor{labelled, flavor("a", "racks", labels)},
+			want: "set the topology of ResourceFlavor od on w1 to zones, its only Topology: " + patch + `'{"spec":{"topologyName":"zones"}}'`,
+		},
+		{
+			name: "one", all: "racks", flavors: []*kueue.ResourceFlavor{labelled},
+			want: "set the topology of ResourceFlavor od on w1 to racks, its only Topology: " + patch + `'{"spec":{"topologyName":"racks"}}'`,
+		},
+		{
+			name: "several", all: "zones racks", flavors: []*kueue.ResourceFlavor{labelled},
+			want: "set the topology of ResourceFlavor od on w1 to one of its Topologies: racks, zones: " + patch + `'{"spec":{"topologyName":"TOPOLOGY"}}'`,
+		},
+		{
+			name: "many", all: "a b c d e f g", flavors: []*kueue.ResourceFlavor{labelled},
+			want: "set the topology of ResourceFlavor od on w1 to one of its Topologies: a, b, c, d, e and 2 more: " + patch + `'{"spec":{"topologyName":"TOPOLOGY"}}'`,
+		},
+		{
+			name: "none", flavors: []*kueue.ResourceFlavor{labelled},
+			want: "create a Topology on w1, which has none, and set the topology of ResourceFlavor od on w1: " + patch + `'{"spec":{"topologyName":"TOPOLOGY"}}'`,
+		},
+		{
+			name: "a flavor without node labels", all: "racks", flavors: []*kueue.ResourceFlavor{flavor("od", "", nil)},
+			want: "set node labels and the topology of ResourceFlavor od on w1 to racks, its only Topology: " + patch + `'{"spec":{"nodeLabels":{"LABEL":"VALUE"},"topologyName":"racks"}}'`,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			known := kueue.Topologies{IsRead: !tt.unread, Flavors: tt.flavors}
+			for _, name := range strings.Fields(tt.all) {
+				topology := &kueue.Topology{}
+				topology.Name = name
+				known.All = append(known.All, topology)
+			}
+			w := kueue.Wait{Reason: kueue.ReasonNoTopology, Lacks: []kueue.Lack{{Reason: kueue.ReasonNoTopology, Flavor: "od"}}}
+			first, _, _ := strings.Cut(fixesOf(&w, kueue.Site{Context: "w1", Topologies: known}), "\n")
+			assert.Equal(t, first, tt.want)
+		})
+	}
+}
