@@ -178,6 +178,10 @@ func TestDoctorRights(t *testing.T) {
 			case asked.Resource == "secrets" && asked.Verb == "get":
 				_, _ = w.Write(secretOf(t, kubeconfig, "kwok-w"+asked.Name[len("worker"):len("worker1")]))
 				return true
+			case asked.Resource == "serviceaccounts":
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = fmt.Fprintf(w, `{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"namespace":%q,"name":%q}}`, asked.Namespace, asked.Name)
+				return true
 			case asked.Resource == "subjectaccessreviews":
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(http.StatusCreated)

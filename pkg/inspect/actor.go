@@ -102,8 +102,8 @@ type PendingAction struct {
 	Duty  Duty
 	// Target is the context of the cluster where the duty is done, "" for the actor's own.
 	Target string
-	// Worker is the context of the cluster that the actor must be connected to, "" for none.
-	Worker string
+	// Workers are the contexts of all clusters that the actor must be connected to.
+	Workers []string
 	// Subject is the object. The actor's other actions for Subject say nothing about this one, nor
 	// do those for Also, which are objects that a user takes for the same one.
 	Subject string

@@ -40,8 +40,8 @@ const (
 	// to wait later, or has not done this duty for long. The cause is in this object or in this
 	// duty.
 	PassedOver LivenessState = "passed over"
-	// Unreached means that the actor is active, but no action of the last minutes needed the worker
-	// of this action. The cause may be the connection to that worker.
+	// Unreached means that the actor is active, but no action of the last minutes needed a worker of
+	// this action. The cause may be the connection to that worker.
 	Unreached LivenessState = "unreached"
 )
 
@@ -77,10 +77,16 @@ func (r *Record) Liveness(p PendingAction, now time.Time) Liveness {
 	l.State = l.judge(p, now, slowest, served && !overtaken && isMoving, overtaken)
 	isClose := !latest.After(p.Since.Add(max(slowest, breath)))
 	l.Shuffled = l.State == PassedOver && isClose && l.judge(p, now, slowest, served && isMoving, false) == Behind
-	if l.State != Unseen && p.Worker != "" && now.Sub(p.Since) >= noReply && !r.Reached(p.Worker).After(p.Since) {
+	if l.State != Unseen && now.Sub(p.Since) >= noReply && len(r.Unreached(p)) > 0 {
 		l.State = Unreached
 	}
 	return l
+}
+
+// Unreached returns the workers of a pending action whose connection the actor has not used since
+// the action became due.
+func (r *Record) Unreached(p PendingAction) []string {
+	return slices.DeleteFunc(slices.Clone(p.Workers), func(worker string) bool { return r.Reached(worker).After(p.Since) })
 }
 
 // since examines the actor's actions for other objects since the pending action became due, and

@@ -34,6 +34,9 @@ type Setup struct {
 	// Denied are the rights that the user of each MultiKueueCluster lacks on its worker. A
 	// MultiKueueCluster without an entry was not checked.
 	Denied map[string][]Access
+	// Void says why the worker of a MultiKueueCluster rejects the manager's token, by the
+	// clusters' names. Clusters without an entry have no known reason.
+	Void map[string]string
 }
 
 // with merges what two contexts read of one cluster.
@@ -44,6 +47,7 @@ func (s *Setup) with(other *Setup) *Setup {
 	return &Setup{
 		Installation: cmp.Or(s.Installation, other.Installation), PriorityClasses: union(s.PriorityClasses, other.PriorityClasses),
 		Credentials: union(s.Credentials, other.Credentials), Denied: union(s.Denied, other.Denied),
+		Void: union(s.Void, other.Void),
 	}
 }
 
@@ -61,6 +65,14 @@ func (s *Setup) SetDenied(cluster string, denied []Access) {
 		s.Denied = map[string][]Access{}
 	}
 	s.Denied[cluster] = denied
+}
+
+// SetVoid sets why the worker of a MultiKueueCluster rejects the manager's token.
+func (s *Setup) SetVoid(cluster, why string) {
+	if s.Void == nil {
+		s.Void = map[string]string{}
+	}
+	s.Void[cluster] = why
 }
 
 // Access is a set of verbs on a resource.

@@ -28,6 +28,15 @@ type Credential struct {
 	Groups []string `json:"groups,omitempty"`
 	// NotAfter is the expiry, nil if the credential states none.
 	NotAfter *time.Time `json:"notAfter,omitempty"`
+	// AccountUID is the UID of the service account to which a token was given, "" if unknown.
+	AccountUID string `json:"accountUID,omitempty"`
+}
+
+// ServiceAccount returns the service account that the user is; ok is false for other users.
+func (c Credential) ServiceAccount() (namespace, name string, ok bool) {
+	account, isAccount := strings.CutPrefix(c.User, serviceAccount)
+	namespace, name, isWhole := strings.Cut(account, ":")
+	return namespace, name, isAccount && isWhole && namespace != "" && name != ""
 }
 
 // UserNamed returns the credential of a user whose kind and expiry are unknown. Service
@@ -68,11 +77,18 @@ func TokenFacts(token string) (c Credential, ok bool) {
 	var claims struct {
 		Subject string   `json:"sub"`
 		Expiry  *float64 `json:"exp"`
+		Bound   struct {
+			Account struct {
+				UID string `json:"uid"`
+			} `json:"serviceaccount"`
+		} `json:"kubernetes.io"`
+		// UID is the claim of a token that does not expire.
+		UID string `json:"kubernetes.io/serviceaccount/service-account.uid"`
 	}
 	if json.Unmarshal(payload, &claims) != nil {
 		return c, false
 	}
-	c = Credential{Kind: Token, User: claims.Subject, Groups: groupsOf(claims.Subject)}
+	c = Credential{Kind: Token, User: claims.Subject, Groups: groupsOf(claims.Subject), AccountUID: cmp.Or(claims.Bound.Account.UID, claims.UID)}
 	// 1e11 seconds are 3000 years. Later times cannot be shown.
 	if claims.Expiry != nil && *claims.Expiry > 0 && *claims.Expiry < 1e11 {
 		expiry := time.Unix(int64(*claims.Expiry), 0).UTC()

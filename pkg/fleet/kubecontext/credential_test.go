@@ -25,7 +25,15 @@ func TestTokenFacts(t *testing.T) {
 	assert.Equal(t, c.NotAfter.Format(time.RFC3339), "2025-11-24T16:00:00Z")
 	assert.DeepEqual(t, c.Groups, []string{"system:serviceaccounts", "system:serviceaccounts:kueue-system", "system:authenticated"})
 
+	for _, claim := range []string{`"kubernetes.io":{"namespace":"a","serviceaccount":{"name":"b","uid":"u"}}`, `"kubernetes.io/serviceaccount/service-account.uid":"u"`} {
+		c, ok = TokenFacts(token(`{"sub":"system:serviceaccount:a:b",` + claim + `}`))
+		namespace, name, isAccount := c.ServiceAccount()
+		assert.Assert(t, ok && isAccount && namespace == "a" && name == "b" && c.AccountUID == "u", "%+v", c)
+	}
+
 	c, ok = TokenFacts(token(`{"sub":"somebody"}`))
+	_, _, isAccount := c.ServiceAccount()
+	assert.Assert(t, !isAccount)
 	assert.Assert(t, ok && c.NotAfter == nil && c.Groups == nil)
 	assert.Equal(t, c.String(), "token of somebody")
 	for _, other := range []string{"", "abcdef.0123456789abcdef", "a.b.c", token("no JSON"), token(`{"exp":"soon"}`)} {

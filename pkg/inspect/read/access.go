@@ -9,6 +9,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -53,11 +55,13 @@ func Denied(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, identity 
 	if len(users) == 0 {
 		return
 	}
-	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) ([]deniedRights, error) {
-		var all []deniedRights
+	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) ([]reviewedUser, error) {
+		var all []reviewedUser
 		for _, u := range users[c.Context] {
-			rights, err := deniedTo(ctx, c, &u)
-			all = append(all, deniedRights{rights, err})
+			var r reviewedUser
+			r.void, r.unread = whyVoid(ctx, c, u.credential)
+			r.rights, r.err = deniedTo(ctx, c, &u)
+			all = append(all, r)
 		}
 		return all, nil
 	})
@@ -71,15 +75,51 @@ func Denied(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, identity 
 				u.manager.AddGap(inspect.PartAccess, fmt.Errorf("worker %s: %w", u.cluster, err))
 				continue
 			}
-			u.manager.Setup.SetDenied(u.cluster, a.Value[i].rights)
+			a.Value[i].addTo(&u)
 		}
 	}
 }
 
-// deniedRights are the rights that a user lacks, or why that is unknown.
-type deniedRights struct {
+// reviewedUser is a manager's user as its worker knows it.
+type reviewedUser struct {
+	// rights are the rights that it lacks. err is why they are unknown.
 	rights []inspect.Access
 	err    error
+	// void is why its token is rejected, "" if nothing shows that. unread is why that is unknown.
+	void   string
+	unread error
+}
+
+// addTo adds what is known about a user to the Setup of its manager.
+func (r *reviewedUser) addTo(u *managerUser) {
+	u.manager.Setup.SetDenied(u.cluster, r.rights)
+	if r.unread != nil {
+		u.manager.AddGap(inspect.PartCredentials, fmt.Errorf("worker %s: %w", u.cluster, r.unread))
+	}
+	if r.void != "" {
+		u.manager.Setup.SetVoid(u.cluster, r.void)
+	}
+}
+
+// whyVoid returns why a worker rejects a token: its service account was deleted, maybe to be
+// created again. It returns "" if that is not so, or for other users.
+func whyVoid(ctx context.Context, c *fleet.Cluster, who kubecontext.Credential) (string, error) {
+	namespace, name, ok := who.ServiceAccount()
+	if !ok {
+		return "", nil
+	}
+	account, err := Get[struct {
+		metav1.ObjectMeta `json:"metadata"`
+	}](ctx, c, corev1.SchemeGroupVersion.WithResource("serviceaccounts"), namespace, name)
+	switch {
+	case err != nil:
+		return "", err
+	case account == nil:
+		return fmt.Sprintf("ServiceAccount %s/%s does not exist", namespace, name), nil
+	case who.AccountUID != "" && string(account.UID) != who.AccountUID:
+		return fmt.Sprintf("ServiceAccount %s/%s was deleted and created again", namespace, name), nil
+	}
+	return "", nil
 }
 
 // errNoUser is why a user's rights cannot be requested.

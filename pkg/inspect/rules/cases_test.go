@@ -45,6 +45,8 @@ type testCase struct {
 	// deny are rights that the manager's user lacks on worker2. Nil means that
 	// they were not requested.
 	deny []inspect.Access
+	// void is why worker2 rejects the manager's token, "" for no known reason.
+	void string
 	// spoil changes all objects in place, nil leaves them.
 	spoil func(object map[string]any)
 }
@@ -119,6 +121,9 @@ func (c testCase) make(t *testing.T) *inspect.Inventory {
 		v := open(t, c.bundle(t)).setUp(t)
 		if c.deny != nil {
 			v.Facts("kwok-mgr").Setup.SetDenied("worker2", c.deny)
+		}
+		if c.void != "" {
+			v.Facts("kwok-mgr").Setup.SetVoid("worker2", c.void)
 		}
 		return v
 	}

@@ -167,6 +167,8 @@ func accessCases() []testCase {
 		{name: "yesterday", code: "JM405", base: base, fires: true, edits: []edit{credential("2026-11-19T23:43:44Z")}},
 		{name: "next year", code: "JM405", base: base, edits: []edit{credential("2027-11-19T23:43:44Z")}},
 		{name: "no facts", code: "JM405", base: base},
+		{name: "void", code: "JM405", base: base, fires: true, edits: []edit{credential("2027-11-19T23:43:44Z")}, void: "ServiceAccount kueue-system/manager does not exist"},
+		{name: "void, and JM003", code: "JM405", base: base, edits: []edit{credential("2027-11-19T23:43:44Z"), cannotUse("worker2", "ClientConnectionFailed", "Unauthorized")}, void: "ServiceAccount kueue-system/manager does not exist"},
 		{name: "JM003", code: "JM405", base: base, edits: []edit{credential("2026-11-19T23:43:44Z"), cannotUse("worker2", "ClientConnectionFailed", "Unauthorized")}},
 		{name: "may not delete", code: "JM416", base: base, fires: true, edits: []edit{credential("2027-11-19T23:43:44Z")}, deny: []inspect.Access{{Group: "batch", Resource: "jobs", Verbs: []string{"delete"}}}},
 		{name: "may all", code: "JM416", base: base, edits: []edit{credential("2027-11-19T23:43:44Z")}, deny: []inspect.Access{}},
@@ -191,7 +193,7 @@ func TestSetupIsSilent(t *testing.T) {
 // not an error.
 func TestSetupSeverities(t *testing.T) {
 	for name, want := range map[string]inspect.Severity{
-		"JM403 stopped on a worker": inspect.Warning, "JM403 no flavor": inspect.Error, "JM405 in a day": inspect.Warning, "JM405 yesterday": inspect.Error,
+		"JM403 stopped on a worker": inspect.Warning, "JM403 no flavor": inspect.Error, "JM405 in a day": inspect.Warning, "JM405 yesterday": inspect.Error, "JM405 void": inspect.Error,
 		"JM406 too much": inspect.Info, "JM406 uncovered": inspect.Warning, "JM409 one minor": inspect.Warning, "JM409 before annotations": inspect.Error,
 		"JM409 before annotations, gate off": inspect.Warning, "JM410 1.29": inspect.Error, "JM410 1.31": inspect.Warning,
 	} {

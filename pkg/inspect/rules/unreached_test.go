@@ -41,6 +41,8 @@ func unreachedCases() []testCase {
 	}
 	return []testCase{
 		{name: "nothing gets through to connected workers", code: "JM137", base: "running", fires: true, later: minutes, edits: revoked("2026-11-20T23:46:20Z")},
+		{name: "nothing is nominated", code: "JM137", base: "running", fires: true, later: minutes, edits: append(revoked("2026-11-20T23:46:20Z"), notNominated()...)},
+		{name: "nothing is nominated, and Kueue was not seen since", code: "JM137", base: "running", later: time.Hour, edits: append(revoked("2026-11-20T23:44:20Z"), notNominated()...)},
 		{name: "not yet for two minutes", code: "JM137", base: "running", later: time.Minute, edits: revoked("2026-11-20T23:44:20Z")},
 		{name: "copies of other Jobs get through", code: "JM137", base: "running", later: minutes, edits: append(revoked("2026-11-20T23:46:20Z"), copyOn(w1), copyOn(w2))},
 		{name: "Kueue on the manager was not seen since", code: "JM137", base: "running", later: time.Hour, edits: revoked("2026-11-20T23:44:20Z")},
@@ -50,6 +52,13 @@ func unreachedCases() []testCase {
 			edits: append(revoked("2026-11-20T23:46:20Z"), disconnected("worker1"), disconnected("worker2")),
 		},
 	}
+}
+
+// notNominated leaves both Jobs without nominated clusters: Kueue reads a Workload on all workers
+// before it nominates any.
+func notNominated() []edit {
+	const none = `{status: {nominatedClusterNames: null}}`
+	return []edit{patch(mgr, workload, none), patch(mgr, "Workload/job-second-abcde", none)}
 }
 
 func disconnected(cluster string) edit {
@@ -64,7 +73,7 @@ func TestUnreachedWorkerIsOneFinding(t *testing.T) {
 	found := judge(t, c.make(t), rules.All(), 0)
 	assert.Equal(t, strings.Join(codesOf(found), " "), "JM137", linesOf(found))
 	f := found[0]
-	assert.Equal(t, f.Message, "MultiKueue on kwok-mgr does not get through to worker1 (kwok-w1) and worker2 (kwok-w2) since 2026-11-20T23:43:20Z, though connected: it keeps 2 Jobs waiting")
-	assert.Assert(t, strings.HasPrefix(f.Remedy, "check the credentials first: look for Unauthorized in the log: "), f.Remedy)
+	assert.Equal(t, f.Message, "MultiKueue on kwok-mgr does not get through to at least one of worker1 (kwok-w1), worker2 (kwok-w2) since 2026-11-20T23:43:20Z, though connected: it keeps 2 Jobs waiting")
+	assert.Assert(t, strings.HasPrefix(f.Remedy, "check the credentials first: run doctor, or look for Unauthorized or forbidden in the log: "), f.Remedy)
 	assert.Equal(t, len(f.Jobs), 2)
 }

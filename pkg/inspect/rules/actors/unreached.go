@@ -18,7 +18,7 @@ func workerUnreached() view.Rule {
 	return view.Rule{
 		Code: "JM137", Severity: inspect.Error, SumsUp: true,
 		Reads:  []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets},
-		Covers: []string{"JM022", "JM025", "JM035", "JM104", "JM105", "JM110"},
+		Covers: []string{"JM021", "JM022", "JM025", "JM035", "JM104", "JM105", "JM110"},
 		Detect: func(v *view.View) {
 			for _, f := range v.Clusters() {
 				v.CanRead(f, inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets)
@@ -53,7 +53,9 @@ func findSilentLinks(v *view.View) []silentLinks {
 		}
 		l := silentLinks{manager: manager}
 		for _, w := range v.Workers(manager) {
-			isSilent := func(s view.Sighting) bool { return w.Facts != nil && s.Awaits.Worker == w.Facts.Context }
+			isSilent := func(s view.Sighting) bool {
+				return w.Facts != nil && slices.Contains(v.RecordOf(g.Key).Unreached(s.Awaits.Turn), w.Facts.Context)
+			}
 			if view.IsTrue(v.Connection(manager, w.Cluster)) && slices.ContainsFunc(g.Values, isSilent) {
 				l.workers = append(l.workers, w)
 			}
@@ -80,7 +82,7 @@ func findSilentLinks(v *view.View) []silentLinks {
 // concerns reports whether a step needs one of the silent connections.
 func (l *silentLinks) concerns(a *view.Awaited) bool {
 	return a.Actor.Role == inspect.RoleKueue && a.Actor.Context == l.manager.Context &&
-		slices.ContainsFunc(l.workers, func(w view.NamedWorker) bool { return w.Facts.Context == a.Worker })
+		slices.ContainsFunc(l.workers, func(w view.NamedWorker) bool { return slices.Contains(a.Workers, w.Facts.Context) })
 }
 
 func reportUnreached(v *view.View, l silentLinks) {
@@ -107,9 +109,15 @@ func reportUnreached(v *view.View, l silentLinks) {
 	}
 	jobs, counted := waitingJobs(l.waiting)
 	s.Jobs = jobs
+	where := names[0]
+	if len(names) > 1 {
+		// MultiKueue reads all of them before each step, so one of them stops all steps.
+		where = "at least one of " + strings.Join(names, ", ")
+	}
 	s.Message = fmt.Sprintf("MultiKueue on %s does not get through to %s since %s, though connected: it keeps %s waiting",
-		l.manager.Context, strings.Join(names, " and "), quote.Time(oldest.Awaits.Since), counted)
-	s.Remedy = command.Say("check the credentials first: look for Unauthorized in the log: %s; if it is there, %s; otherwise see whether Kueue's webhooks run on %s",
+		l.manager.Context, where, quote.Time(oldest.Awaits.Since), counted)
+	s.Remedy = command.Say("check the credentials first: run doctor, or look for Unauthorized or forbidden in the log: %s; if Unauthorized, %s; "+
+		"if forbidden, grant the rights that doctor names; otherwise see whether Kueue's webhooks run on %s",
 		advice.ShowKueueLogs(l.manager.Context), command.Join(renew, "; "), strings.Join(contexts, " and "))
 	v.Report(s)
 }

@@ -142,7 +142,7 @@ func awaitsOwner(v *view.View, p inspect.Pair, m inspect.Mirror, duty inspect.Du
 	t := inspect.PendingAction{Actor: v.OwnerOf(origin), Duty: duty, Subject: origin.UID}
 	if view.IsMultiKueues(p) {
 		t.Actor, t.Subject = inspect.Actor{Role: inspect.RoleKueue, Context: origin.Context}, inspect.SubjectOf(m.Job.Namespace, m.Job.Prebuilt())
-		t.Worker = m.Job.Context
+		t.Workers = []string{m.Job.Context}
 	}
 	return v.Awaits(t, origin.Context, since)
 }

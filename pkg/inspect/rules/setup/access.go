@@ -22,24 +22,53 @@ const expiresSoon = 14 * 24 * time.Hour
 func credentialsExpire() view.Rule {
 	return view.Rule{
 		Code: "JM405", Severity: inspect.Warning,
-		Reads: []inspect.Part{inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartCredentials},
+		Reads: []inspect.Part{inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets, inspect.PartCredentials},
 		Detect: func(v *view.View) {
 			for _, f := range v.Managers() {
 				clusters, _ := v.MultiKueueClusters(f)
 				for _, c := range clusters {
-					reportExpiry(v, f, c)
+					active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
+					isReported := view.IsFalse(active) && view.ClusterFault(active) == "JM003"
+					if c.DeletionTimestamp == nil && !isReported && !reportVoid(v, f, c) {
+						reportExpiry(v, f, c)
+					}
 				}
 			}
 		},
 	}
 }
 
+// reportVoid reports credentials that a worker rejects, although they have not expired. It
+// returns whether there are such.
+func reportVoid(v *view.View, f *inspect.Facts, c *kueue.MultiKueueCluster) bool {
+	known, _ := v.Setup(f, inspect.PartCredentials)
+	why, isVoid := known.Void[c.Name]
+	if !isVoid {
+		return false
+	}
+	object := view.OfKueue(f, "MultiKueueCluster", "", c.Name)
+	s := view.Sighting{
+		Object: object, Severity: inspect.Error,
+		Message:  fmt.Sprintf("credentials for %s are void: %s there", c.Name, why),
+		Evidence: []string{fmt.Sprintf("%s: the kubeconfig of %s holds a %s", f.Context, object.String(), known.Credentials[c.Name])},
+		Remedy:   renewCredentials(f, c),
+	}
+	if context := v.ContextOf(f, c.Name); context != "" {
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: %s", context, why))
+	}
+	v.Report(s)
+	return true
+}
+
+// renewCredentials returns how to give a manager new credentials for a worker.
+func renewCredentials(f *inspect.Facts, c *kueue.MultiKueueCluster) command.Prose {
+	return advice.ReplaceKubeconfig(f, c, fmt.Sprintf("create new credentials for the manager on %s and write them to %s.kubeconfig", c.Name, c.Name))
+}
+
 func reportExpiry(v *view.View, f *inspect.Facts, c *kueue.MultiKueueCluster) {
 	known, _ := v.Setup(f, inspect.PartCredentials)
 	credential, ok := known.Credentials[c.Name]
-	active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
-	isReported := view.IsFalse(active) && view.ClusterFault(active) == "JM003"
-	if !ok || credential.NotAfter == nil || c.DeletionTimestamp != nil || isReported {
+	if !ok || credential.NotAfter == nil {
 		return
 	}
 	rest := credential.NotAfter.Sub(v.Now())
@@ -51,8 +80,7 @@ func reportExpiry(v *view.View, f *inspect.Facts, c *kueue.MultiKueueCluster) {
 		Object:   object,
 		Message:  fmt.Sprintf("credentials for %s expire in %s (%s)", c.Name, duration.HumanDuration(rest), credential),
 		Evidence: []string{fmt.Sprintf("%s: the kubeconfig of %s holds a %s, valid until %s", f.Context, object.String(), credential, quote.Time(*credential.NotAfter))},
-		Remedy: advice.ReplaceKubeconfig(f, c, fmt.Sprintf("create new credentials for the manager on %s and write them to %s.kubeconfig",
-			c.Name, c.Name)),
+		Remedy:   renewCredentials(f, c),
 	}
 	if rest <= 0 {
 		s.Severity, s.Message = inspect.Error, fmt.Sprintf("credentials for %s expired %s ago (%s)", c.Name, duration.HumanDuration(-rest), credential)

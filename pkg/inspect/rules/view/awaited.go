@@ -53,10 +53,25 @@ func (v *View) AwaitsKueue(f *inspect.Facts, w *kueue.Workload, duty inspect.Dut
 	}, context, since)
 }
 
+// AwaitsNomination returns the nomination of a Workload by its cluster's Kueue. Before that, Kueue
+// reads the Workload on all connected workers (kueue:
+// pkg/controller/admissionchecks/multikueue/workload.go, readGroup).
+func (v *View) AwaitsNomination(f *inspect.Facts, w *kueue.Workload, workers []string, since time.Time) *Awaited {
+	t := inspect.PendingAction{
+		Actor: inspect.Actor{Role: inspect.RoleKueue, Context: f.Context}, Duty: inspect.DutyNominate, Subject: inspect.SubjectOf(w.Namespace, w.Name),
+	}
+	for _, worker := range workers {
+		if context := v.ContextOf(f, worker); context != "" {
+			t.Workers = append(t.Workers, context)
+		}
+	}
+	return v.Awaits(t, f.Context, since)
+}
+
 // AwaitsReach is AwaitsKueue for a step that needs the connection to a worker.
 func (v *View) AwaitsReach(f *inspect.Facts, w *kueue.Workload, duty inspect.Duty, worker, context string, since time.Time) *Awaited {
 	t := inspect.PendingAction{
-		Actor: inspect.Actor{Role: inspect.RoleKueue, Context: f.Context}, Duty: duty, Worker: worker, Subject: inspect.SubjectOf(w.Namespace, w.Name),
+		Actor: inspect.Actor{Role: inspect.RoleKueue, Context: f.Context}, Duty: duty, Workers: []string{worker}, Subject: inspect.SubjectOf(w.Namespace, w.Name),
 	}
 	if duty == inspect.DutyCopy || duty == inspect.DutyMirror {
 		t.Target = worker

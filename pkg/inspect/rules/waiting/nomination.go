@@ -38,7 +38,7 @@ func detectNoNominations(v *view.View) {
 		}
 		f := w.Manager
 		workload := view.OfWorkload(f, w.Workload)
-		awaited := v.AwaitsKueue(f, w.Workload, inspect.DutyNominate, "", f.Context, w.since)
+		awaited := v.AwaitsNomination(f, w.Workload, usable, w.since)
 		v.Report(view.Sighting{
 			Object: view.OfKueue(f, "AdmissionCheck", "", w.Check.Name), Since: w.since, Cause: f.Context + " " + w.Check.Name,
 			Message: fmt.Sprintf("no clusters are nominated on %s, by Kueue or another dispatcher", f.Context),
@@ -47,7 +47,7 @@ func detectNoNominations(v *view.View) {
 				fmt.Sprintf("%s: status.nominatedClusterNames of %s is empty", f.Context, workload.String()),
 				fmt.Sprintf("%s: MultiKueueConfig %s has usable clusters: %s", f.Context, config.Name, strings.Join(usable, ", ")),
 			},
-			Remedy: command.Say("%s; if multiKueue.dispatcherName in its configuration names another dispatcher, run that, or remove the line: %s",
+			Remedy: command.Say("%s; if it is Unauthorized or forbidden, a worker refuses the manager: doctor says which; if multiKueue.dispatcherName in its configuration names another dispatcher, run that, or remove the line: %s",
 				advice.CheckKueue(f.Context, awaited), advice.ReconfigureKueue(f.Context)),
 			Jobs: []*inspect.Job{w.Job()}, Awaits: awaited,
 		})
