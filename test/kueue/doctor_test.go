@@ -214,6 +214,14 @@ rules:
 // useCredential makes the manager authenticate to worker 1 with a token.
 func useCredential(t *testing.T, token string) {
 	t.Helper()
+	data, err := json.Marshal(map[string]any{"data": map[string]any{"kubeconfig": kubeconfigWith(t, token)}})
+	assert.NilError(t, err)
+	kubectlOn(t, management, "-n", "kueue-system", "patch", "secret", worker1, "--type=merge", "-p", string(data))
+}
+
+// kubeconfigWith is a kubeconfig of worker 1 with a token.
+func kubeconfigWith(t *testing.T, token string) []byte {
+	t.Helper()
 	view := func(path string) string {
 		text, err := kubectl(t.Context(), "", "--context", worker1, "config", "view", "--minify", "--flatten", "--raw", "-o", "jsonpath={.clusters[0].cluster."+path+"}")
 		assert.NilError(t, err)
@@ -226,9 +234,7 @@ func useCredential(t *testing.T, token string) {
 		"users":    []any{map[string]any{"name": "manager", "user": map[string]any{"token": token}}},
 	})
 	assert.NilError(t, err)
-	data, err := json.Marshal(map[string]any{"data": map[string]any{"kubeconfig": kubeconfig}})
-	assert.NilError(t, err)
-	kubectlOn(t, management, "-n", "kueue-system", "patch", "secret", worker1, "--type=merge", "-p", string(data))
+	return kubeconfig
 }
 
 // TestDoctor: doctor finds nothing in a correct set-up. It finds each broken set-up, and nothing

@@ -72,6 +72,7 @@ func fixCases() []fixCase {
 			patch(s.t, "clusterqueues.kueue.x-k8s.io "+s.ns, `{"spec":{"stopPolicy":"Hold"}}`)
 			create(s.t, management, job(s.ns, "train", "1", "", queue))
 		}},
+		{name: "no-topology", codes: []string{"JM019"}, breaks: withoutTopology},
 		{name: "worker-queue-missing", codes: []string{"JM026"}, breaks: func(s scene) {
 			onWorkers(s.t, "-n", s.ns, "delete", "localqueues.kueue.x-k8s.io", queue)
 			create(s.t, management, job(s.ns, "train", "1", "", queue))
@@ -106,6 +107,31 @@ func fixCases() []fixCase {
 			kubectlOn(s.t, management, "-n", s.ns, "patch", "job", "train", "--type=merge", "-p", `{"spec":{"parallelism":1}}`)
 		}},
 	}
+}
+
+// withoutTopology submits a Job that requests a topology. The flavors of the workers have one, that
+// of the manager has none. The manager has one Topology.
+func withoutTopology(s scene) {
+	for _, cluster := range multiKueue.Clusters() {
+		topology := ", topologyName: " + s.ns
+		if cluster == management {
+			topology = ""
+		}
+		create(s.t, cluster, fmt.Sprintf(`---
+apiVersion: kueue.x-k8s.io/%[1]s
+kind: Topology
+metadata: {name: %[2]s}
+spec: {levels: [{nodeLabel: kubernetes.io/hostname}]}
+---
+apiVersion: kueue.x-k8s.io/%[1]s
+kind: ResourceFlavor
+metadata: {name: %[2]s}
+spec: {nodeLabels: {kubernetes.io/os: linux}%[3]s}
+`, multiKueue.API, s.ns, topology))
+		kubectlOn(s.t, cluster, "patch", "clusterqueues.kueue.x-k8s.io", s.ns, "--type=merge", "-p",
+			`{"spec":{"resourceGroups":[{"coveredResources":["cpu"],"flavors":[{"name":"`+s.ns+`","resources":[{"name":"cpu","nominalQuota":"8"}]}]}]}}`)
+	}
+	create(s.t, management, strings.ReplaceAll(job(s.ns, "train", "1", "", queue), "delay: 1h", "delay: 1h, kueue.x-k8s.io/podset-required-topology: kubernetes.io/hostname"))
 }
 
 // fixNamespace is the namespace of a case.
@@ -169,6 +195,13 @@ func changes(words []string) bool {
 // runFix runs the command of a fix by its words, like a program that reads them from JSON.
 func runFix(t *testing.T, fix *command.Fix) {
 	t.Helper()
+	// recreate writes a backup.
+	runFixIn(t, t.TempDir(), fix)
+}
+
+// runFixIn is runFix in a directory, which may have files that the command names.
+func runFixIn(t *testing.T, dir string, fix *command.Fix) {
+	t.Helper()
 	words := slices.Clone(fix.Command)
 	if slices.Contains(words, "recreate") {
 		words = append(words, "--yes")
@@ -180,8 +213,7 @@ func runFix(t *testing.T, fix *command.Fix) {
 	}
 	c := exec.CommandContext(t.Context(), words[0], words[1:]...) //nolint:gosec // The plugin's own advice.
 	c.Env = append(os.Environ(), "KUBECONFIG="+set.Kubeconfig, "PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH"))
-	// recreate writes a backup.
-	c.Dir = t.TempDir()
+	c.Dir = dir
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
 	assert.NilError(t, c.Run(), "%s", &out)
