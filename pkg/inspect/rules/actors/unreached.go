@@ -54,7 +54,7 @@ func findSilentLinks(v *view.View) []silentLinks {
 		l := silentLinks{manager: manager}
 		for _, w := range v.Workers(manager) {
 			isSilent := func(s view.Sighting) bool {
-				return w.Facts != nil && slices.Contains(v.RecordOf(g.Key).Unreached(s.Awaits.Turn), w.Facts.Context)
+				return w.Facts != nil && slices.Contains(v.RecordOf(g.Key).Unreached(s.Awaits.PendingAction), w.Facts.Context)
 			}
 			if view.IsTrue(v.Connection(manager, w.Cluster)) && slices.ContainsFunc(g.Values, isSilent) {
 				l.workers = append(l.workers, w)
