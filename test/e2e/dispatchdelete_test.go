@@ -18,7 +18,7 @@ func namespaceNamed(name string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// deletes deletes a Job, with its Pods.
+// deletes removes a Job, with its Pods.
 func deletes(t *testing.T, cluster, ns, name string) {
 	t.Helper()
 	policy := metav1.DeletePropagationBackground

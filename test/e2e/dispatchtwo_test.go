@@ -86,7 +86,7 @@ func newGate(t *testing.T, cluster string) *gate {
 	return g
 }
 
-// waits waits until a client requests to create a Job.
+// waits returns once a client requests to create a Job.
 func (g *gate) waits(t *testing.T) {
 	t.Helper()
 	within(t, g.arrived, "nobody comes to create a Job")

@@ -76,4 +76,11 @@ func TestUnreachedWorkerIsOneFinding(t *testing.T) {
 	assert.Equal(t, f.Message, "MultiKueue on kwok-mgr does not get through to at least one of worker1 (kwok-w1), worker2 (kwok-w2) since 2026-11-20T23:43:20Z, though connected: it keeps 2 Jobs waiting")
 	assert.Assert(t, strings.HasPrefix(f.Remedy, "check the credentials first: run doctor, or look for Unauthorized or forbidden in the log: "), f.Remedy)
 	assert.Equal(t, len(f.Jobs), 2)
+	assert.Assert(t, !strings.Contains(f.Remedy, "dispatcherName"), f.Remedy)
+
+	// Another dispatcher that does not run leaves the same traces.
+	c = unreachedCases()[1]
+	found = judge(t, c.make(t), rules.All(), 0)
+	assert.Equal(t, strings.Join(codesOf(found), " "), "JM137", linesOf(found))
+	assert.Assert(t, strings.Contains(found[0].Remedy, "if multiKueue.dispatcherName in Kueue's configuration names another dispatcher, see whether it runs"), found[0].Remedy)
 }

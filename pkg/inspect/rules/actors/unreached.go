@@ -116,8 +116,13 @@ func reportUnreached(v *view.View, l silentLinks) {
 	}
 	s.Message = fmt.Sprintf("MultiKueue on %s does not get through to %s since %s, though connected: it keeps %s waiting",
 		l.manager.Context, where, quote.Time(oldest.Awaits.Since), counted)
+	otherwise := "see whether Kueue's webhooks run on " + strings.Join(contexts, " and ")
+	if !slices.ContainsFunc(l.waiting, func(s view.Sighting) bool { return s.Awaits.Duty != inspect.DutyNominate }) {
+		// A dispatcher that is not Kueue's own leaves no other trace than nominations.
+		otherwise = "if multiKueue.dispatcherName in Kueue's configuration names another dispatcher, see whether it runs; or " + otherwise
+	}
 	s.Remedy = command.Say("check the credentials first: run doctor, or look for Unauthorized or forbidden in the log: %s; if Unauthorized, %s; "+
-		"if forbidden, grant the rights that doctor names; otherwise see whether Kueue's webhooks run on %s",
-		advice.ShowKueueLogs(l.manager.Context), command.Join(renew, "; "), strings.Join(contexts, " and "))
+		"if forbidden, grant the rights that doctor names; otherwise %s",
+		advice.ShowKueueLogs(l.manager.Context), command.Join(renew, "; "), command.Text(otherwise))
 	v.Report(s)
 }
