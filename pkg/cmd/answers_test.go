@@ -189,6 +189,26 @@ func TestOneAdvice(t *testing.T) {
 	}
 }
 
+// TestOneAdviceOnTopologies: check and trace give the same fixes for Jobs that no flavor can take.
+// Both need the flavors for it, which check reads after its rules have judged.
+func TestOneAdviceOnTopologies(t *testing.T) {
+	const snapshot = recordings + "/many-quota-faults"
+	out, _, _ := run(t, "check", "-A", "--from", snapshot, "--grace", "0s", "-o", "json")
+	var list inspect.FindingList
+	assert.NilError(t, json.Unmarshal([]byte(out), &list))
+	seen := 0
+	for _, f := range list.Items {
+		if f.Code != "JM019" || !strings.Contains(f.Message, "topology") {
+			continue
+		}
+		seen++
+		out, _, _ := run(t, "trace", f.Jobs[0].Name, "-n", f.Jobs[0].Namespace, "--from", snapshot, "-o", "json")
+		assert.Equal(t, f.Remedy, tracesIn(t, out)[0].Remedy, f.Message)
+		assert.Assert(t, strings.Contains(f.Remedy, "set node labels and the topology of ResourceFlavor default-flavor"), f.Remedy)
+	}
+	assert.Equal(t, seen, 1)
+}
+
 // TestAnswerInThreeLines: at 80 columns, a first-time reader finds state, reason and fix in the
 // first three lines.
 func TestAnswerInThreeLines(t *testing.T) {
