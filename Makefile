@@ -130,7 +130,7 @@ test-clusters: build clusters controllers kueue $(TOOLS)/gotestsum ## Run the te
 .PHONY: test-race
 test-race: build clusters controllers kueue $(TOOLS)/gotestsum ## Run cluster tests with the race detector, in half an hour
 	$(SAY_RACE)
-	$(GOTEST) $(CLUSTER_FLAGS) $(CLUSTER_TESTS)
+	LONG=1 $(GOTEST) $(CLUSTER_FLAGS) $(CLUSTER_TESTS)
 	$(SLOWEST)
 
 .PHONY: test-controllers

@@ -68,6 +68,9 @@ func revokedRights(t *testing.T) {
 // revokedToken: the manager's ServiceAccount is deleted. doctor says so at once, and check says
 // that the worker is not reached. An administrator makes new credentials, and the fix stores them.
 func revokedToken(t *testing.T) {
+	if os.Getenv("LONG") == "" {
+		t.Skip("make test-race runs it: for two minutes and more, no other test of this package can run")
+	}
 	const ns = "revoked-token"
 	logIn(t, ns)
 	kubectlOn(t, worker1, "-n", "kueue-system", "delete", "serviceaccount", account)
