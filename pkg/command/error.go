@@ -30,7 +30,7 @@ func (e *proseError) Unwrap() error { return e.error }
 // ProseOf returns an error as Prose. Commands in a wrapped Error remain commands. All other text,
 // which may come from a server, loses its backquotes.
 func ProseOf(err error) Prose {
-	if own, ok := err.(Error); ok { //nolint:errorlint // What is wrapped is looked for below, with the text around it.
+	if own, ok := err.(Error); ok { //nolint:errorlint // Wrapped errors follow below, with the text around them.
 		return own.Prose()
 	}
 	var b strings.Builder

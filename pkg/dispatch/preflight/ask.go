@@ -46,7 +46,7 @@ func (p Probe) version(ctx context.Context) (serverVersion, error) {
 		}
 		parsed, err := utilversion.ParseGeneric(info.GitVersion)
 		if err != nil {
-			return unknown, nil //nolint:nilerr // It has answered, if nothing that makes sense.
+			return unknown, nil //nolint:nilerr // The server answered, so only its version is unknown.
 		}
 		return serverVersion{text: info.GitVersion, parsed: parsed}, nil
 	})
