@@ -8,9 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/controller"
@@ -52,9 +49,8 @@ func start(ctx context.Context, cluster string, p project) (*controller.Running,
 	if err != nil {
 		return nil, err
 	}
-	resource, o := refused(p)
 	r, err := controller.Program{
-		Name: string(p), Webhooks: webhooks, Resource: resource, Refused: o,
+		Name: string(p), Webhooks: webhooks,
 		Command: func(_ string, port int) ([]string, error) {
 			return []string{
 				manager, "--kubeconfig", set.Kubeconfig, "--context", cluster,
@@ -66,21 +62,6 @@ func start(ctx context.Context, cluster string, p project) (*controller.Running,
 		return nil, fmt.Errorf("controllers on %s: %w", cluster, err)
 	}
 	return r, nil
-}
-
-// refused returns an object that the webhook of a project refuses.
-func refused(p project) (schema.GroupVersionResource, *unstructured.Unstructured) {
-	resource, kind := jobSets, "JobSet"
-	spec := map[string]any{"network": map[string]any{"subdomain": "not_a_name"}}
-	if p == trainer {
-		resource, kind = trainJobs, "TrainJob"
-		spec = map[string]any{"runtimeRef": map[string]any{"name": "none"}}
-	}
-	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
-	o.SetGroupVersionKind(resource.GroupVersion().WithKind(kind))
-	o.SetName("refused")
-	o.SetNamespace(metav1.NamespaceDefault)
-	return resource, o
 }
 
 // poll waits until a condition holds.
