@@ -19,7 +19,7 @@ A code is never reused.
 | codes | about |
 |---|---|
 | JM001 to JM063 | Jobs of MultiKueue |
-| JM101 to JM137 | Jobs of every owner, and controllers |
+| JM101 to JM138 | Jobs of every owner, and controllers |
 | JM201 to JM205 | Jobs of ` + "`dispatch`" + ` |
 | JM301 to JM307 | single kinds |
 | JM401 and later | how MultiKueue is set up; only ` + "`doctor`" + ` reports them |

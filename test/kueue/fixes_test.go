@@ -188,7 +188,7 @@ func awaitFix(t *testing.T, ns, code string, last *command.Fix) (fix *command.Fi
 // changes reports whether a command changes anything; others only show.
 func changes(words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
-		return slices.Contains([]string{"create", "patch", "delete", "recreate", "apply", "label", "sh"}, word)
+		return slices.Contains([]string{"create", "patch", "delete", "recreate", "apply", "label", "annotate", "sh"}, word)
 	})
 }
 
@@ -197,6 +197,31 @@ func runFix(t *testing.T, fix *command.Fix) {
 	t.Helper()
 	// recreate writes a backup.
 	runFixIn(t, t.TempDir(), fix)
+}
+
+// runSteps runs the command of a fix, and those of its further steps.
+func runSteps(t *testing.T, fix *command.Fix) {
+	t.Helper()
+	runFix(t, fix)
+	for _, step := range fix.Then {
+		runFix(t, &command.Fix{Command: step.Command})
+	}
+}
+
+// awaitFinding waits for a finding of check.
+func awaitFinding(t *testing.T, ns, code string) (found inspect.Finding) {
+	t.Helper()
+	var all []inspect.Finding
+	err := poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
+		all = read[inspect.FindingList](t, "check", "-n", ns, "--grace", "0s").Items
+		i := slices.IndexFunc(all, func(f inspect.Finding) bool { return f.Code == code })
+		if i >= 0 {
+			found = all[i]
+		}
+		return i >= 0, nil
+	})
+	assert.NilError(t, err, "no %s: %+v", code, all)
+	return found
 }
 
 // runFixIn is runFix in a directory, which may have files that the command names.

@@ -193,12 +193,7 @@ func TestHistoryOfMoves(t *testing.T) {
 func TestHistoryOfPreempted(t *testing.T) {
 	t.Parallel()
 	const ns = "preempted"
-	class := fmt.Sprintf("apiVersion: kueue.x-k8s.io/%s\nkind: WorkloadPriorityClass\nmetadata: {name: urgent}\nvalue: 1000\n", multiKueue.API)
-	for _, cluster := range []string{management, worker1, worker2} {
-		assert.NilError(t, multiKueue.Apply(t.Context(), cluster, class))
-		_, err := kubectl(t.Context(), "", "--context", cluster, "patch", "clusterqueues.kueue.x-k8s.io", ns, "--type=merge", "-p", `{"spec":{"preemption":{"withinClusterQueue":"LowerPriority"}}}`)
-		assert.NilError(t, err)
-	}
+	addUrgent(t, ns, management, worker1, worker2)
 	submit(t, ns, "8", "1h", "low-1", "low-2")
 	running(t, ns, 2)
 	began := time.Now()
@@ -206,27 +201,22 @@ func TestHistoryOfPreempted(t *testing.T) {
 	// It can end only after one of the others released its quota.
 	kubectlOn(t, management, "-n", ns, "wait", "jobs/urgent", "--for=condition=Complete", "--timeout=10m")
 	// The other one runs again once Kueue has recorded its worker. If a worker gives it quota
-	// before the manager has seen that it lost its quota, Kueue 0.19.2 never does: that is JM022,
-	// and its fix helps.
+	// before the manager has seen that it lost its quota, Kueue 0.19.2 never does, or never copies
+	// its status: that is JM022 or JM138, and the fix helps.
 	noted := "3"
 	if multiKueue.API == "v1beta1" { // It records none.
 		noted = "0"
 	}
 	mended := map[string]bool{}
 	eventually(t, noted, func() string {
-		for _, finding := range read[inspect.FindingList](t, "check", "-n", ns, "--grace", "30s").Items {
-			k := slices.IndexFunc(finding.Fixes, func(x command.Fix) bool { return changes(x.Command) })
-			if id := fmt.Sprint(finding.Name, finding.Since); finding.Code == "JM022" && k >= 0 && !mended[id] {
-				mended[id] = true
-				runFix(t, &finding.Fixes[k])
-			}
-		}
+		mend(t, ns, mended)
 		out, err := kubectl(t.Context(), "", "--context", management, "-n", ns, "get", "workloads.kueue.x-k8s.io", "-o",
 			`go-template={{range .items}}{{if .status.clusterName}}{{range .status.conditions}}{{if and (eq .type "Admitted") (eq .status "True")}}admitted {{end}}{{end}}{{end}}{{end}}`)
 		assert.NilError(t, err)
 		return fmt.Sprint(len(strings.Fields(out)))
 	})
 	eventually(t, fmt.Sprint(map[delegation.Status]int{delegation.Running: 2, delegation.Complete: 1}), func() string { return fmt.Sprint(statuses(t, ns)) })
+	eventually(t, "", func() string { return mend(t, ns, mended) })
 	rows := ended(t, ns, 3, []string{worker1, worker2}, "low-1", "low-2")
 	evictions, low := int32(0), 0
 	for _, name := range []string{"low-1", "low-2"} {
@@ -237,6 +227,26 @@ func TestHistoryOfPreempted(t *testing.T) {
 			assert.Assert(t, rows[name].FinishedAt.After(began), "%+v", rows[name])
 		}
 	}
-	assert.Assert(t, evictions >= 1 && low >= 1, "%+v", rows)
+	// The manager does not count an eviction that it did not see.
+	assert.Assert(t, evictions >= 1 && low >= 1 || len(mended) > 0, "%+v", rows)
 	assert.Equal(t, *rows["urgent"].Evictions, int32(0))
+}
+
+// mend runs the fixes of what Kueue does to a Job that a worker evicted and started again at once,
+// each once, and returns the codes that are found.
+func mend(t *testing.T, ns string, mended map[string]bool) string {
+	t.Helper()
+	var codes []string
+	for _, f := range read[inspect.FindingList](t, "check", "-n", ns, "--grace", "30s").Items {
+		k := slices.IndexFunc(f.Fixes, func(x command.Fix) bool { return changes(x.Command) })
+		id := fmt.Sprint(f.Code, f.Name, f.Since)
+		if (f.Code == "JM022" || f.Code == "JM138") && k >= 0 {
+			codes = append(codes, f.Code)
+			if !mended[id] {
+				mended[id] = true
+				runSteps(t, &f.Fixes[k])
+			}
+		}
+	}
+	return strings.Join(codes, " ")
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/kueue"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
@@ -184,6 +185,8 @@ func TestWorkerLost(t *testing.T) {
 	secret, err := kubectl(t.Context(), "", "--context", management, "-n", "kueue-system", "get", "secret", worker1, "-o", "jsonpath={.data}")
 	assert.NilError(t, err)
 	patch(t, "secret "+worker1+" -n kueue-system", `{"data":{"kubeconfig":"bm9uZQ=="}}`)
+	const early = "lost-early"
+	offerEarly(t, early)
 	eventually(t, "JM002 error "+worker1, func() string {
 		first, _, _ := strings.Cut(found(t, "lost", 5*time.Second), "\n")
 		return first
@@ -194,6 +197,7 @@ func TestWorkerLost(t *testing.T) {
 		running(t, "lost", 2)
 	}
 	restore()
+	offeredAgain(t, early)
 
 	// A kubeconfig that points to an address where nothing listens, though we reach the worker.
 	text, err := kubectl(t.Context(), "", "--context", management, "-n", "kueue-system", "get", "secret", worker1, "-o", "go-template={{.data.kubeconfig | base64decode}}")
@@ -207,16 +211,107 @@ func TestWorkerLost(t *testing.T) {
 	restore()
 }
 
+// addUnequalQueues adds queues of a namespace, with quota on worker 1 alone.
+func addUnequalQueues(t *testing.T, ns string) {
+	t.Helper()
+	assert.NilError(t, multiKueue.AddQueues(t.Context(), kueue.Queues{
+		ClusterQueue: ns, LocalQueue: queue, Namespaces: []string{ns},
+		Flavor: "default", Resource: "cpu", Quotas: map[string]string{management: "40", worker1: "8", worker2: "0"},
+	}))
+	t.Cleanup(func() { remove(t, ns) })
+}
+
+// offerEarly creates a Job while worker 1 is not connected, and waits until Kueue has offered it to
+// the other worker.
+func offerEarly(t *testing.T, ns string) {
+	t.Helper()
+	addUnequalQueues(t, ns)
+	kubectlOn(t, management, "wait", "--timeout=5m", "multikueueclusters.kueue.x-k8s.io", worker1, "--for=condition=Active=false")
+	create(t, management, job(ns, "one", "1", "", queue))
+	eventually(t, worker2, func() string {
+		out, err := kubectl(t.Context(), "", "--context", management, "-n", ns, "get", "workloads.kueue.x-k8s.io", "-o", "jsonpath={.items[*].status.nominatedClusterNames[*]}")
+		assert.NilError(t, err)
+		return out
+	})
+}
+
+// offeredAgain: now that worker 1 is connected, Kueue does not offer it the Job, unless the Workload
+// happens to change. The fix changes it.
+func offeredAgain(t *testing.T, ns string) {
+	t.Helper()
+	isFixed := false
+	eventually(t, "", func() string {
+		for _, f := range read[inspect.FindingList](t, "check", "-n", ns, "--grace", "0s").Items {
+			if f.Code == "JM032" && !isFixed {
+				t.Logf("%s\n  %s\n  %s", f.Message, strings.Join(f.Evidence, "\n  "), f.Remedy)
+				assert.Assert(t, strings.HasSuffix(f.Message, "wait for "+worker2+"; not offered to "+worker1+" so far"), f.Message)
+				runSteps(t, &f.Fixes[0])
+				isFixed = true
+			}
+		}
+		return runs(t, ns, "one")
+	})
+}
+
 // TestKueueStopped: while Kueue does not run on the manager, Jobs that have ended on workers are
 // reported, and all is well once it runs again.
 func TestKueueStopped(t *testing.T) {
 	submit(t, "away", "1", "10s", "ends")
 	running(t, "away", 1)
+	const again = "away-again"
+	addUnequalQueues(t, again)
+	create(t, management, job(again, "low", "8", "", queue))
+	running(t, again, 1)
 	assert.NilError(t, multiKueue.StopProgram(t.Context(), management))
+	startAgain(t, again)
 	eventually(t, "JM110 error ends", func() string { return found(t, "away", 5*time.Second) })
 	assert.NilError(t, multiKueue.StartProgram(t.Context(), management))
 	eventually(t, fmt.Sprint(map[delegation.Status]int{delegation.Complete: 1}), func() string { return fmt.Sprint(statuses(t, "away")) })
 	eventually(t, "", func() string { return found(t, "away", 0) })
+	copiedAgain(t, again)
+}
+
+// startAgain has worker 1 preempt the Job low, and start it again, while Kueue does not run on the
+// manager.
+func startAgain(t *testing.T, ns string) {
+	t.Helper()
+	addUrgent(t, ns, worker1)
+	create(t, worker1, fmt.Sprintf(`---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: urgent, namespace: %s, labels: {kueue.x-k8s.io/queue-name: %s, kueue.x-k8s.io/priority-class: urgent}}
+spec:
+  suspend: true
+  template:
+    metadata: {annotations: {pod-complete.stage.kwok.x-k8s.io/delay: 2s}}
+    spec: {restartPolicy: Never, containers: [{name: main, image: registry.example/batch:1, resources: {requests: {cpu: "8"}}}]}
+`, ns, queue))
+	kubectlOn(t, worker1, "-n", ns, "wait", "jobs/urgent", "--for=condition=Complete", "--timeout=5m")
+	kubectlOn(t, worker1, "-n", ns, "wait", "jobs/low", "--for=jsonpath={.status.ready}=1", "--timeout=5m")
+}
+
+// addUrgent adds a priority class, and lets Jobs of it preempt others of a namespace.
+func addUrgent(t *testing.T, ns string, clusters ...string) {
+	t.Helper()
+	class := fmt.Sprintf("apiVersion: kueue.x-k8s.io/%s\nkind: WorkloadPriorityClass\nmetadata: {name: urgent}\nvalue: 1000\n", multiKueue.API)
+	for _, cluster := range clusters {
+		assert.NilError(t, multiKueue.Apply(t.Context(), cluster, class))
+		kubectlOn(t, cluster, "patch", "clusterqueues.kueue.x-k8s.io", ns, "--type=merge", "-p", `{"spec":{"preemption":{"withinClusterQueue":"LowerPriority"}}}`)
+	}
+}
+
+// copiedAgain: the API server refuses the new start time of a mirror, and with it every status. The
+// fix lets Kueue copy it.
+func copiedAgain(t *testing.T, ns string) {
+	t.Helper()
+	f := awaitFinding(t, ns, "JM138")
+	t.Logf("%s\n  %s\n  %s", f.Message, strings.Join(f.Evidence, "\n  "), f.Remedy)
+	finish(t, ns, []string{worker1}, []string{"low"})
+	kubectlOn(t, worker1, "-n", ns, "wait", "jobs/low", "--for=condition=Complete", "--timeout=5m")
+	eventually(t, "JM138 error low", func() string { return found(t, ns, 0) })
+	runSteps(t, &f.Fixes[0])
+	kubectlOn(t, management, "-n", ns, "wait", "jobs/low", "--for=condition=Complete", "--timeout=5m")
+	eventually(t, "", func() string { return found(t, ns, 0) })
 }
 
 // TestDeactivated: a deactivated Workload is reported as such.

@@ -58,10 +58,7 @@ func revokedRights(t *testing.T) {
 	found := setupFinding(t, ns, "JM416")
 	t.Logf("%s\n  %s", found.Message, found.Remedy)
 	connected(t)
-	runFix(t, &found.Fixes[0])
-	for _, step := range found.Fixes[0].Then {
-		runFix(t, &command.Fix{Command: step.Command})
-	}
+	runSteps(t, &found.Fixes[0])
 	eventually(t, "", func() string { return runs(t, ns, "one") })
 }
 

@@ -10,6 +10,7 @@ func lifeCases() []testCase {
 
 func unheardCases() []testCase {
 	over := patch("kwok-w1", "Job/train", `{status: {active: 0, ready: 0, succeeded: 2, conditions: [{type: Complete, status: "True", lastTransitionTime: "2026-11-20T23:43:35Z"}]}}`)
+	later := patch("kwok-w1", "Job/train", `{status: {startTime: "2026-11-20T23:43:28Z"}}`)
 	return []testCase{
 		{name: "MultiKueue has not copied it", code: "JM110", base: "running", fires: true, edits: []edit{over}},
 		{name: "nobody copies what was dispatched", code: "JM110", base: "running", fires: true, edits: []edit{
@@ -25,6 +26,13 @@ func unheardCases() []testCase {
 			over, patch("kwok-mgr", "Workload/job-train-1c348", `{status: {clusterName: worker2}}`),
 		}},
 		{name: "not finished", code: "JM110", base: "running"},
+		{name: "started again while it runs", code: "JM138", base: "running", fires: true, edits: []edit{later}},
+		{name: "started again, and finished", code: "JM138", base: "running", fires: true, edits: []edit{later, over}},
+		{name: "its origin is suspended", code: "JM138", base: "running", edits: []edit{later, patch("kwok-mgr", "Job/train", `{spec: {suspend: true}}`)}},
+		{name: "evicted, and not started again", code: "JM138", base: "running", edits: []edit{
+			later, patch("kwok-w1", "Job/train", `{spec: {suspend: true}, status: {active: 0, ready: 0}}`),
+		}},
+		{name: "the same start time", code: "JM138", base: "running"},
 	}
 }
 

@@ -99,6 +99,7 @@ func jobsAlone() map[string]string {
 		"JM125": "the sizes of other kinds stand in fields that Jobs do not have",
 		"JM061": "the label that pods keep names a Job",
 		"JM109": "JM301 and JM302 tell of other kinds",
+		"JM138": "the start time of other kinds may change",
 	}
 }
 

@@ -338,3 +338,18 @@ func TestWaitingFindings(t *testing.T) {
 		})
 	}
 }
+
+// TestNotOfferedForLong checks that a Job that Kueue does not offer to a connected worker is a note
+// while the incremental dispatcher may still nominate it, and a warning after that.
+func TestNotOfferedForLong(t *testing.T) {
+	rule, _ := rules.ByCode("JM032")
+	for later, want := range map[time.Duration]inspect.Severity{0: inspect.Info, 10 * time.Minute: inspect.Warning} {
+		c := testCase{base: recordedNoQuota, later: later, edits: []edit{
+			patch("kwok-mgr", waitingWorkload, `{status: {nominatedClusterNames: [worker1]}}`), remove("kwok-w2", waitingWorkload),
+		}}
+		found := judge(t, c.make(t), []rules.Rule{rule}, 0)
+		assert.Equal(t, len(found), 1)
+		assert.Equal(t, found[0].Severity, want, found[0].Message)
+		assert.Assert(t, strings.Contains(found[0].Fixes[0].Shell(), "annotate workloads.kueue.x-k8s.io --all look-again=now"), "%+v", found[0].Fixes)
+	}
+}

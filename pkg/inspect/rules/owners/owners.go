@@ -16,12 +16,12 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
 
-// Rules returns JM014, JM101 to JM113, JM305 and JM306.
+// Rules returns JM014, JM101 to JM113, JM138, JM305 and JM306.
 func Rules() []view.Rule {
 	return []view.Rule{
 		ownerIgnores(), ownerMistyped(), mirrorDelegated(), statusStale(), mirrorGone(), dispatchedOriginGone(), twoMirrors(),
 		olderMirror(), podsOfOrigin(), ownerUnknown(), ownerRefused(), ownerWithoutDomain(),
-		endNotCopied(), deletionHangs(), shortTTL(), clocksApart(),
+		endNotCopied(), startRefused(), deletionHangs(), shortTTL(), clocksApart(),
 	}
 }
 

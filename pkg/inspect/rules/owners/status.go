@@ -38,7 +38,7 @@ func eachCopied(v *view.View, visit func(*view.View, *inspect.Job, inspect.Pair,
 			continue
 		}
 		for _, m := range p.Mirrors {
-			if !m.Current || m.Relation == inspect.ByName || m.Job.DeletedAt != nil || sameCounts(o, m.Job) {
+			if !m.Current || m.Relation == inspect.ByName || m.Job.DeletedAt != nil {
 				continue
 			}
 			if !view.IsMultiKueues(p) || isCopied(v, o, m.Job) {
@@ -79,7 +79,7 @@ func reportStale(v *view.View, origin *inspect.Job, p inspect.Pair, m inspect.Mi
 	mirror := m.Job
 	changed := view.Latest(mirror.CreationTimestamp.Time, view.TimeOf(mirror.StartTime), view.TimeOf(mirror.StatusWrittenAt))
 	changed = v.On(origin.Context, mirror.Context, changed)
-	if mirror.Status.IsFinished() || origin.Suspended || view.TimeOf(origin.StatusWrittenAt).After(changed) {
+	if sameCounts(origin, mirror) || mirror.Status.IsFinished() || origin.Suspended || view.TimeOf(origin.StatusWrittenAt).After(changed) {
 		// A status that was written after the mirror changed is the owner's own
 		// version, or
 		// newer than our read of the mirror.
@@ -161,7 +161,7 @@ func reportEndNotCopied(v *view.View, origin *inspect.Job, p inspect.Pair, m ins
 	mirror := m.Job
 	ended := view.TimeOf(mirror.FinishedTime)
 	isRunElsewhere := slices.ContainsFunc(p.Mirrors, func(other inspect.Mirror) bool { return other.Current && view.IsLiveJob(other.Job) })
-	if !mirror.Status.IsFinished() || isRunElsewhere || v.Age(mirror.Context, ended) < inspect.Settling {
+	if sameCounts(origin, mirror) || !mirror.Status.IsFinished() || isRunElsewhere || v.Age(mirror.Context, ended) < inspect.Settling {
 		return
 	}
 	evidence := []string{quote.State(mirror), quote.State(origin)}

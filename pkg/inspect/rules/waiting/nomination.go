@@ -116,17 +116,54 @@ func detectNominatedInPart(v *view.View) {
 		f := w.Manager
 		workload := view.OfWorkload(f, w.Workload)
 		offered, others := strings.Join(w.Nominated(), ", "), strings.Join(rest, ", ")
-		v.Report(view.Sighting{
+		s := view.Sighting{
 			Object: view.OfKueue(f, "MultiKueueConfig", "", config.Name), Since: w.since,
-			Cause:   f.Context + " " + config.Name + " " + offered + " " + others + " " + w.Job().Kind,
+			Cause:   f.Context + " " + config.Name + " " + offered + " " + others + " " + w.Job().Namespace + " " + w.Job().Kind,
 			Message: fmt.Sprintf("%s wait for %s; not offered to %s so far", quote.Plural(w.Job()), offered, others),
 			Evidence: []string{
 				fmt.Sprintf("%s: status.nominatedClusterNames of %s is %s", f.Context, workload.String(), offered),
 				fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s is %s", f.Context, config.Name, strings.Join(config.Spec.Clusters, ", ")),
 			},
-			Remedy: command.Say("wait for the next round, five minutes each, or raise multiKueue.incrementalDispatcherConfig.stepSize in Kueue's configuration on %s",
-				f.Context),
 			Jobs: []*inspect.Job{w.Job()},
-		})
+		}
+		again := advice.LookAgain(f, w.Job().Namespace, "--all")
+		s.Remedy = command.Say("%s; or wait for the next round of five minutes, if multiKueue.dispatcherName in Kueue's configuration on %s is that of the incremental dispatcher", again, f.Context)
+		s.Evidence = append(s.Evidence, connectedLater(v, w, rest)...)
+		if v.Age(f.Context, lastChance(v, w, rest)) > round+time.Minute {
+			s.Severity = inspect.Warning
+			s.Message = fmt.Sprintf("%s wait for %s; Kueue does not offer them to %s, which is connected", quote.Plural(w.Job()), offered, others)
+			if len(rest) > 1 {
+				s.Message = strings.Replace(s.Message, "which is", "which are", 1)
+			}
+			s.Remedy = again
+		}
+		v.Report(s)
 	}
+}
+
+// connectedLater quotes which clusters were connected after the nominations were made. Kueue's
+// default dispatcher nominates the clusters that are connected, and a connection does not make it
+// look again (kueue v0.19.2: multikueue/workload.go, nominateAndSynchronizeWorkers).
+func connectedLater(v *view.View, w *waiter, rest []string) []string {
+	var late []string
+	nominated := inspect.NominatedAt(w.Workload)
+	for _, name := range rest {
+		active := v.Connection(w.Manager, name)
+		if active != nil && !nominated.IsZero() && active.LastTransitionTime.After(nominated) {
+			late = append(late, fmt.Sprintf("%s, after the nominations of %s",
+				quote.Condition(view.OfKueue(w.Manager, "MultiKueueCluster", "", name), active), quote.Time(nominated)))
+		}
+	}
+	return late
+}
+
+// lastChance returns when a dispatcher had the last reason to nominate the other clusters.
+func lastChance(v *view.View, w *waiter, rest []string) time.Time {
+	last := view.Latest(w.since, inspect.NominatedAt(w.Workload))
+	for _, name := range rest {
+		if active := v.Connection(w.Manager, name); active != nil {
+			last = view.Latest(last, active.LastTransitionTime.Time)
+		}
+	}
+	return last
 }
