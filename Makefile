@@ -49,7 +49,7 @@ CLUSTER_FLAGS := -timeout 30m -p 2 -parallel 8
 RACED := ./cmd/... ./hack/pictures ./internal/fuzzfleet ./pkg/bundle ./pkg/cmd/... ./pkg/dispatch ./pkg/dispatch/internal/... ./pkg/dispatch/manifest ./pkg/dispatch/preflight ./pkg/dispatch/recreate ./pkg/fleet/... ./pkg/inspect/read/... ./pkg/logs/... ./pkg/printers/... ./pkg/probe/... ./test/bench/... ./test/fixture/...
 UNIT_TESTS := ./cmd/... ./hack/... ./internal/... ./pkg/... ./test/fixture/... ./test/readme ./test/bench/...
 JUDGES = ./pkg/cmd $$(go list $(UNIT_TESTS) | grep -vxF "$$(go list $(RACED))")
-CLUSTER_TESTS := ./test/e2e ./test/tutorial ./test/kueue ./test/controllers ./test/clusters
+CLUSTER_TESTS := ./test/kueue ./test/e2e ./test/tutorial ./test/controllers ./test/clusters
 SAY_RACE = @$(if $(CC),,echo "No C compiler: these tests run without the race detector.")
 SLOWEST = @echo "The ten slowest tests:"; $(TOOLS)/gotestsum tool slowest --num 10 --jsonfile $(BIN)/$@.json
 
