@@ -225,6 +225,21 @@ func (s *Set) renameContexts() error {
 	return clientcmd.WriteToFile(*config, s.Kubeconfig)
 }
 
+// Kubectl returns a call of kubectl for these clusters. A command of the plugin runs without kubectl,
+// from PATH, just as kubectl would replace itself by it: kubectl needs more CPU time to start than
+// the plugin for most of its answers, and the tests run thousands. Scripts call kubectl.
+func (s *Set) Kubectl(ctx context.Context, args ...string) *exec.Cmd {
+	program := filepath.Join(s.Programs, "kubectl")
+	if len(args) > 0 && args[0] == "jobs-managedby" {
+		if plugin, err := exec.LookPath("kubectl-jobs_managedby"); err == nil {
+			program, args = plugin, args[1:]
+		}
+	}
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.Kubeconfig)
+	return cmd
+}
+
 // Authority returns the path of a cluster's certificate authority without ".crt" and ".key".
 func (s *Set) Authority(name string) string {
 	return filepath.Join(workdir(s.dir), "clusters", name, "pki", "ca")

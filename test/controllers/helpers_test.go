@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -144,9 +142,7 @@ func letEnd(t *testing.T, ns string) {
 // command returns a call of kubectl, with the plugin on PATH.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), filepath.Join(set.Programs, "kubectl"), append([]string{"jobs-managedby"}, args...)...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+set.Kubeconfig)
-	return cmd
+	return set.Kubectl(t.Context(), append([]string{"jobs-managedby"}, args...)...)
 }
 
 // run runs the plugin.

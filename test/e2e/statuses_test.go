@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -42,9 +41,8 @@ func ls(t *testing.T, args ...string) map[string]inspect.Job {
 // command prepares kubectl with the plugin on PATH.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), filepath.Join(set.Programs, "kubectl"), args...)
 	// testscript.Main has put the plugin on PATH.
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+set.Kubeconfig)
+	cmd := set.Kubectl(t.Context(), args...)
 	cmd.Stderr = os.Stderr
 	return cmd
 }

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -95,8 +93,7 @@ func (w withKueue) run(ctx context.Context) (code int, err error) {
 
 // kubectl runs kubectl, with the plugin on PATH.
 func kubectl(ctx context.Context, stdin string, args ...string) (stdout string, err error) {
-	c := exec.CommandContext(ctx, filepath.Join(set.Programs, "kubectl"), args...)
-	c.Env = append(os.Environ(), "KUBECONFIG="+set.Kubeconfig)
+	c := set.Kubectl(ctx, args...)
 	var out, errOut bytes.Buffer
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &out, &errOut
 	if err := c.Run(); err != nil {

@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -31,8 +29,7 @@ type probing struct {
 func startProbe(t *testing.T, args ...string) *probing {
 	t.Helper()
 	p := &probing{notes: make(chan string, 100)}
-	p.cmd = exec.CommandContext(t.Context(), filepath.Join(set.Programs, "kubectl"), append([]string{"jobs-managedby", "doctor", "--probe", "-n", probed}, args...)...)
-	p.cmd.Env = append(os.Environ(), "KUBECONFIG="+set.Kubeconfig)
+	p.cmd = set.Kubectl(t.Context(), append([]string{"jobs-managedby", "doctor", "--probe", "-n", probed}, args...)...)
 	p.cmd.Stdout = &p.out
 	stderr, err := p.cmd.StderrPipe()
 	assert.NilError(t, err)
