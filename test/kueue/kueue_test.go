@@ -256,12 +256,12 @@ func offeredAgain(t *testing.T, ns string) {
 // TestKueueStopped: while Kueue does not run on the manager, Jobs that have ended on workers are
 // reported, and all is well once it runs again.
 func TestKueueStopped(t *testing.T) {
-	submit(t, "away", "1", "10s", "ends")
-	running(t, "away", 1)
 	const again = "away-again"
 	addUnequalQueues(t, again)
 	create(t, management, job(again, "low", "8", "", queue))
 	running(t, again, 1)
+	submit(t, "away", "1", "10s", "ends")
+	running(t, "away", 1)
 	assert.NilError(t, multiKueue.StopProgram(t.Context(), management))
 	startAgain(t, again)
 	eventually(t, "JM110 error ends", func() string { return found(t, "away", 5*time.Second) })
