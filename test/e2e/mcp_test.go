@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -62,10 +63,9 @@ func TestMCP(t *testing.T) {
 // assistant starts a server as MCP clients do.
 func assistant(t *testing.T, args ...string) *mcp.ClientSession {
 	t.Helper()
-	like := command(t, args...)
 	// It ends when the client leaves, after the test.
-	c := exec.CommandContext(context.WithoutCancel(t.Context()), like.Path, args...)
-	c.Env, c.Stderr = like.Env, like.Stderr
+	c := exec.CommandContext(context.WithoutCancel(t.Context()), filepath.Join(set.Programs, "kubectl"), args...)
+	c.Env, c.Stderr = append(os.Environ(), "KUBECONFIG="+set.Kubeconfig), os.Stderr
 	transport := &mcp.CommandTransport{Command: c}
 	s, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), transport, nil)
 	assert.NilError(t, err)
