@@ -1,5 +1,5 @@
-// Package e2e tests the whole program: real clusters, the real kubectl, and the plugin called by
-// it.
+// Package e2e tests the whole program: real clusters, and the plugin. The
+// scripts in testdata, and tests about kubectl, call it by the real kubectl.
 package e2e
 
 import (

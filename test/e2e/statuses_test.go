@@ -38,7 +38,7 @@ func ls(t *testing.T, args ...string) map[string]inspect.Job {
 	return jobs
 }
 
-// command prepares kubectl with the plugin on PATH.
+// command prepares kubectl, or the plugin if args begin with its name.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	// testscript.Main has put the plugin on PATH.

@@ -228,16 +228,17 @@ func TestHistoryOfPreempted(t *testing.T) {
 		}
 	}
 	// The manager does not count an eviction that it did not see.
-	assert.Assert(t, evictions >= 1 && low >= 1 || isMended(ns), "%+v", rows)
+	assert.Assert(t, evictions >= 1 && low >= 1 || missed(ns), "%+v", rows)
 	assert.Equal(t, *rows["urgent"].Evictions, int32(0))
 }
 
 // mended has a key for each finding whose fix mend has run, beginning with its namespace.
 var mended sync.Map
 
-func isMended(ns string) (is bool) {
+// missed reports whether the manager did not see an eviction in a namespace: JM138 was found.
+func missed(ns string) (is bool) {
 	mended.Range(func(key, _ any) bool {
-		is = is || strings.HasPrefix(fmt.Sprint(key), ns+" ")
+		is = is || strings.HasPrefix(fmt.Sprint(key), ns+" JM138")
 		return !is
 	})
 	return is

@@ -35,9 +35,9 @@ func reportStartRefused(v *view.View, origin *inspect.Job, p inspect.Pair, m ins
 	}
 	f, _ := v.Facts(origin.Context)
 	since := v.On(origin.Context, mirror.Context, mirror.StartTime.Time)
-	message := fmt.Sprintf("its status cannot be copied from %s: the start time there is another", mirror.Context)
+	message := fmt.Sprintf("its status cannot be copied from %s: the start time there differs", mirror.Context)
 	if mirror.Status.IsFinished() {
-		message = fmt.Sprintf("its mirror on %s is %s, which cannot be copied: the start time there is another", mirror.Context, mirror.Status)
+		message = fmt.Sprintf("its mirror on %s is %s, which cannot be copied: the start time there differs", mirror.Context, mirror.Status)
 	}
 	accept := command.Patch([]any{map[string]any{"type": "Suspended", "status": "True"}}, "status", "conditions")
 	v.Report(view.Sighting{

@@ -126,15 +126,12 @@ func detectNominatedInPart(v *view.View) {
 			},
 			Jobs: []*inspect.Job{w.Job()},
 		}
+		s.Evidence = append(s.Evidence, connectedLater(v, w, rest)...)
 		again := advice.LookAgain(f, w.Job().Namespace, "--all")
 		s.Remedy = command.Say("%s; or wait for the next round of five minutes, if multiKueue.dispatcherName in Kueue's configuration on %s is that of the incremental dispatcher", again, f.Context)
-		s.Evidence = append(s.Evidence, connectedLater(v, w, rest)...)
 		if v.Age(f.Context, lastChance(v, w, rest)) > round+time.Minute {
 			s.Severity = inspect.Warning
-			s.Message = fmt.Sprintf("%s wait for %s; Kueue does not offer them to %s, which is connected", quote.Plural(w.Job()), offered, others)
-			if len(rest) > 1 {
-				s.Message = strings.Replace(s.Message, "which is", "which are", 1)
-			}
+			s.Message = fmt.Sprintf("%s wait for %s; Kueue does not offer them to %s, though connected", quote.Plural(w.Job()), offered, others)
 			s.Remedy = again
 		}
 		v.Report(s)
