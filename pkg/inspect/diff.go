@@ -204,6 +204,8 @@ func expected(origin *Job) sets.Set[string] {
 		"spec.managedBy", "spec.selector", "spec.manualSelector", "spec.suspend", "spec.ttlSecondsAfterFinished",
 		"spec.template.metadata", "spec.template.spec.nodeSelector", "spec.template.spec.tolerations",
 		"spec.template.spec.schedulingGates",
+		// Kueue's assignment of an AppWrapper's Pods (appwrapper: api/v1beta2, AppWrapperPodSetInfo).
+		"spec.components.podSetInfos",
 	)
 	for _, path := range kind.Loses {
 		same.Insert(strings.Join(path, "."))
@@ -257,9 +259,9 @@ func (c *comparison) walk(path string, a, b any, without sets.Set[string]) {
 		return
 	}
 	a, b = withoutKueues(a), withoutKueues(b)
-	if b == nil && isZero(a) {
+	if b == nil && isZero(a) || a == nil && isEmpty(b) {
 		// MultiKueue copies through Go types, which omit zero values such as maxRestarts of a
-		// JobSet.
+		// JobSet, and its patches omit empty structs, such as status.rayJobInfo of a RayJob.
 		return
 	}
 	l, isList := a.([]any)
@@ -298,13 +300,18 @@ func withoutKueues(value any) any {
 
 // isZero says whether a value is 0, false, "" or empty.
 func isZero(value any) bool {
+	return isEmpty(value) || value != nil && reflect.ValueOf(value).IsZero()
+}
+
+// isEmpty says whether a value is an object or a list without elements.
+func isEmpty(value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
 		return len(v) == 0
 	case []any:
 		return len(v) == 0
 	}
-	return value != nil && reflect.ValueOf(value).IsZero()
+	return false
 }
 
 // elementName returns the name of a list element, or its index if it has none.

@@ -65,6 +65,17 @@ func TestDifferencesOfKinds(t *testing.T) {
 			[]string{"spec.failurePolicy.maxRestarts"},
 		},
 		{
+			"an empty struct that the copy omits", "rayjob", false,
+			`{rayClusterSpec: {}}`, `{rayClusterSpec: {headGroupSpec: {}, workerGroupSpecs: []}}`,
+			nil,
+		},
+		{
+			"assignments of Kueue", "appwrapper", false,
+			`{components: [{template: {spec: {parallelism: 1}}, podSetInfos: [{labels: {a: b}}]}]}`,
+			`{components: [{template: {spec: {parallelism: 2}}, podSetInfos: [{labels: {a: c}, nodeSelector: {d: e}}]}]}`,
+			[]string{"spec.components[0].template.spec.parallelism"},
+		},
+		{
 			"nothing but what Kueue patches", "trainjob", false,
 			`{trainer: {numNodes: 2}}`, `{trainer: {numNodes: 2}, runtimePatches: [{manager: kueue.x-k8s.io/manager, time: a}]}`,
 			nil,
