@@ -49,6 +49,10 @@ type Kind struct {
 	PodLabel string
 	// PodValue is the path of the field with the label's value; nil means the object's name.
 	PodValue []string
+	// HasSubmitter is whether a Job with the object's name may submit it. The Pods of that Job lack
+	// PodLabel, and have the log of the submitted program (kuberay: rayjob_controller.go,
+	// createNewK8sJob).
+	HasSubmitter bool
 	// Loses are the paths of fields, besides ManagedBy, that a copy for another cluster must not
 	// have.
 	Loses [][]string

@@ -28,6 +28,7 @@ func rayKinds() []Kind {
 	job.Reading.Start, job.Reading.End = []string{"status", "startTime"}, []string{"status", "endTime"}
 	job.PodCounts = workerGroups("rayClusterSpec")
 	job.PodValue = []string{"status", "rayClusterName"}
+	job.HasSubmitter = true
 	job.RayCluster = []string{"spec", "rayClusterSpec"}
 
 	// A RayJob may be suspended only if it is shut down after it has finished, and a RayService

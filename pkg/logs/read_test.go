@@ -6,6 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
@@ -144,12 +145,18 @@ func TestPodsOfOtherKinds(t *testing.T) {
 		c.write(name, "main", "of "+name+"\n")
 	}
 	c.update("train-0", func(p *corev1.Pod) { p.Labels = map[string]string{"ray.io/cluster": "train-x7f2k"} })
+	c.newPod("submitter", func(p *corev1.Pod) {
+		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "train", UID: "job", Controller: new(true)}}
+	})
+	c.run("submitter", "main")
+	c.write("submitter", "main", "of submitter\n")
 	for _, tt := range []struct {
 		name string
 		job  inspect.Job
 		want string
 	}{
-		{"by label", inspect.Job{APIVersion: "ray.io/v1", Kind: "RayJob", PodValue: "train-x7f2k"}, main0},
+		{"by label", inspect.Job{APIVersion: "ray.io/v1", Kind: "RayJob", Name: "train", PodValue: "train-x7f2k"}, main0},
+		{"of the Job that submits it", inspect.Job{APIVersion: "ray.io/v1", Kind: "RayJob", Name: "train", PodValue: "train-x7f2k"}, "submitter/main"},
 		{"by controller", inspect.Job{APIVersion: "apps/v1", Kind: "StatefulSet", UID: "another"}, "lonely/main"},
 		{"itself", inspect.Job{APIVersion: "v1", Kind: "Pod", Name: "lonely", UID: "uid-of-lonely"}, "lonely/main"},
 	} {

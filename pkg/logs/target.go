@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/pager"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -37,11 +38,12 @@ func (t Target) hasPods() bool { return t.Job.Row().PodLabel == "" || t.Job.PodL
 // options returns list options that select the target's Pods, and possibly others, which isMine
 // excludes.
 func (t Target) options() metav1.ListOptions {
-	label := t.Job.Row().PodLabel
+	row := t.Job.Row()
+	label := row.PodLabel
 	switch {
 	case isPod(t.Job):
 		return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, t.Job.Name).String()}
-	case label != "":
+	case label != "" && !row.HasSubmitter:
 		return metav1.ListOptions{LabelSelector: labels.Set{label: t.Job.PodLabelValue()}.String()}
 	}
 	return metav1.ListOptions{}
@@ -54,10 +56,13 @@ func (t Target) isMine(p *corev1.Pod) bool {
 	if isPod(t.Job) {
 		return string(p.UID) == t.Job.UID
 	}
-	if row := t.Job.Row(); row.PodLabel != "" && !row.IsJob() {
+	row, owner := t.Job.Row(), metav1.GetControllerOf(p)
+	switch {
+	case row.HasSubmitter:
+		return p.Labels[row.PodLabel] == t.Job.PodLabelValue() || owner != nil && owner.Kind == delegation.Job().Kind && owner.Name == t.Job.Name
+	case row.PodLabel != "" && !row.IsJob():
 		return true
 	}
-	owner := metav1.GetControllerOf(p)
 	return owner != nil && string(owner.UID) == t.Job.UID
 }
 
