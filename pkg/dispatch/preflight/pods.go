@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -93,6 +94,10 @@ func (c *check) tryUntilClear(ctx context.Context, pod *unstructured.Unstructure
 		if kubecontext.IsConnection(err) {
 			return result, err
 		}
+		if lacksController(pod, err) {
+			pod.SetOwnerReferences(nil)
+			continue
+		}
 		for _, p := range c.worker.refused(pod, err) {
 			result.problems = append(result.problems, c.addRemedy(ctx, p))
 			if !removeReference(pod, p.Object) {
@@ -100,6 +105,15 @@ func (c *check) tryUntilClear(ctx context.Context, pod *unstructured.Unstructure
 			}
 		}
 	}
+}
+
+// lacksController reports whether a webhook refuses a Pod because the controller that it names does
+// not exist, since there is no mirror yet. Kueue's webhook does, if its integrations include pod,
+// as by default (kueue: pkg/controller/jobframework, FindAncestorJobManagedByKueue).
+func lacksController(pod *unstructured.Unstructured, err error) bool {
+	controller := metav1.GetControllerOfNoCopy(pod)
+	return controller != nil && strings.Contains(err.Error(), "denied the request") &&
+		strings.Contains(err.Error(), strconv.Quote(controller.Name)+" not found")
 }
 
 // A new namespace gets its default ServiceAccount after a moment. accountWait limits the wait for

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
@@ -36,6 +37,33 @@ func TestNewNamespace(t *testing.T) {
 			pod.SetGroupVersionKind(schema.GroupVersionKind{Version: "v1", Kind: "Pod"})
 			pod.SetNamespace("ml")
 			got, err := c.tryUntilClear(t.Context(), pod)
+			assert.NilError(t, err)
+			assert.Equal(t, tries, want.tries)
+			assert.Equal(t, len(got.problems), want.problems, "%+v", got.problems)
+		})
+	}
+}
+
+// TestWebhookLooksForController checks that a webhook may look for the mirror, which does not exist
+// yet, and that all other refusals of webhooks count.
+func TestWebhookLooksForController(t *testing.T) {
+	for text, want := range map[string]struct{ tries, problems int }{
+		`admission webhook "mpod.kb.io" denied the request: workload owner not found` + "\n" + `Job.batch "train" not found`: {2, 0},
+		`admission webhook "policy.example.com" denied the request: no team label`:                                           {1, 1},
+	} {
+		t.Run(text, func(t *testing.T) {
+			server := dispatchtest.NewServer(t)
+			cluster, tries := server.Cluster(t, "worker"), 0
+			server.Before = func(*http.Request) *apierrors.StatusError {
+				if tries++; tries > 1 {
+					return nil
+				}
+				return apierrors.NewForbidden(corev1.Resource("pods"), "train-", errors.New(text))
+			}
+			c := &check{worker: NewProbe(cluster), mirror: &unstructured.Unstructured{}, kind: delegation.Job()}
+			c.mirror.SetNamespace("ml")
+			c.mirror.SetName("train")
+			got, err := c.tryUntilClear(t.Context(), c.podOf(&pods{}))
 			assert.NilError(t, err)
 			assert.Equal(t, tries, want.tries)
 			assert.Equal(t, len(got.problems), want.problems, "%+v", got.problems)
