@@ -137,6 +137,11 @@ test-race: build clusters controllers kueue $(TOOLS)/gotestsum ## Run cluster te
 test-controllers: clusters controllers kueue $(TOOLS)/gotestsum ## Test with real controllers of JobSet and Trainer
 	$(GOTEST) -parallel 24 ./test/controllers
 
+.PHONY: test-ecosystem
+test-ecosystem: clusters kueue ## Test with KubeRay, AppWrapper, MPI, PyTorch and LeaderWorkerSet
+	test/controllers/install.sh $(CONTROLLERS) ecosystem
+	ECOSYSTEM=1 $(CLUSTER_ENV) go test -count=1 -timeout 30m -parallel 8 -v -run '^Test(MultiKueue|Ecosystem)' ./test/controllers
+
 .PHONY: validation
 validation: ## Validate each status that dispatch writes, with Kubernetes' code
 	cd test/validation && go test ./...

@@ -76,7 +76,13 @@ func jobUID(w *kueue.Workload) string {
 		// From Kueue 0.20 on, the label has the UID of the Pod's Deployment.
 		return string(owner.UID)
 	case owner == nil && slices.ContainsFunc(w.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == "Pod" }):
-		// A Workload of a Pod group is found by its name.
+		// A Workload of a Pod group is found by its name, unless the group belongs to an object such
+		// as a LeaderWorkerSet.
+		for _, o := range w.OwnerReferences {
+			if o.Kind != "Pod" && string(o.UID) == w.Labels[delegation.JobUIDLabel] {
+				return string(o.UID)
+			}
+		}
 		return ""
 	}
 	if uid := w.Labels[delegation.JobUIDLabel]; uid != "" || owner == nil {

@@ -129,10 +129,11 @@ func runsOn(t *testing.T, cluster, ns string, want int) {
 	assert.NilError(t, err, "%d pods run in %s, not %d", running, ns, want)
 }
 
-// letEnd ends the Pods of a namespace on the worker, which would run for hours.
-func letEnd(t *testing.T, ns string) {
+// letEnd ends the selected Pods of a namespace on the worker, which would run for hours. The
+// selector "" is all Pods.
+func letEnd(t *testing.T, ns, selector string) {
 	t.Helper()
-	list, err := dynamicClient(worker).Resource(pods).Namespace(ns).List(t.Context(), metav1.ListOptions{})
+	list, err := dynamicClient(worker).Resource(pods).Namespace(ns).List(t.Context(), metav1.ListOptions{LabelSelector: selector})
 	assert.NilError(t, err)
 	for i := range list.Items {
 		patch(t, worker, pods, ns, list.Items[i].GetName(), `{metadata: {annotations: {pod-complete.stage.kwok.x-k8s.io/delay: 100ms}}}`)

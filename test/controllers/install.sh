@@ -1,12 +1,13 @@
 #!/bin/sh
-# install.sh DIR puts into DIR, as links, the controllers of JobSet and Kubeflow Trainer
-# (manager/, a Go module of its own), and a folder for each with what its module brings to
-# be installed in clusters: crds and webhooks. They are built from the Go module proxy, once
-# for every state of manager/, into the user's cache folder. manager/go.mod has the versions of
-# Kueue's modules: after Kueue, 45 of 892 packages are compiled (half a minute of computing).
+# install.sh DIR [ecosystem] puts into DIR, as links, the controllers of JobSet and Kubeflow Trainer
+# (manager/, a Go module of its own), and a directory for each project with what its module brings
+# to be installed in clusters: crds and webhooks. With "ecosystem" it does the same for all further
+# projects (manager/ecosystem). They are built from the Go module proxy, once for every state of
+# manager/, into the user's cache directory. manager/go.mod has the versions of Kueue's modules:
+# after Kueue, 45 of 892 packages are compiled (half a minute of computing; two for the ecosystem).
 set -eu
 
-dir=${1:?usage: install.sh DIR}
+dir=${1:?usage: install.sh DIR [ecosystem]}
 here=$(cd "$(dirname "$0")" && pwd)
 source=$here/manager
 mkdir -p "$dir"
@@ -14,22 +15,48 @@ dir=$(cd "$dir" && pwd)
 
 . "$here/../clusters/build.sh"
 
-# manifests PROJECT MODULE CRDS WEBHOOKS copies the definitions and the webhooks that a
-# module has in these places.
+# manifests PROJECT MODULE WEBHOOKS CRDS... copies the definitions and the webhooks that a module has
+# in these places; WEBHOOKS is - for none.
 manifests() {
+	project=$cache/$1
 	module=$(cd "$source" && go mod download "$2" && go list -m -f '{{.Dir}}' "$2")
-	mkdir -p "$cache/$1/crds" "$cache/$1/webhooks"
-	cp -f "$module/$3/"*_*.yaml "$cache/$1/crds"
-	cp -f "$module/$4" "$cache/$1/webhooks"
-	chmod -R u+w "$cache/$1"
+	mkdir -p "$project/crds" "$project/webhooks"
+	[ "$3" = - ] || cp -f "$module/$3" "$project/webhooks"
+	shift 3
+	for crds in "$@"; do cp -f "$module"/$crds "$project/crds"; done
+	chmod -R u+w "$project"
 }
 
-cache=$(cache_of controllers "$source" "$source"/*.go "$here/install.sh")
-if [ ! -x "$cache/manager" ]; then
-	manifests jobset sigs.k8s.io/jobset config/components/crd/bases config/components/webhook/manifests.yaml
-	manifests trainer github.com/kubeflow/trainer/v2 manifests/base/crds manifests/base/webhook/manifests.yaml
-	build "$cache" "$source" "the controllers of JobSet and Kubeflow Trainer" "" .
-fi
-for name in manager jobset trainer; do
+case ${2:-} in
+'')
+	program=manager
+	projects="jobset trainer"
+	cache=$(cache_of controllers "$source" "$source"/*.go "$source"/run/*.go "$here/install.sh")
+	if [ ! -x "$cache/$program" ]; then
+		manifests jobset sigs.k8s.io/jobset config/components/webhook/manifests.yaml 'config/components/crd/bases/*_*.yaml'
+		manifests trainer github.com/kubeflow/trainer/v2 manifests/base/webhook/manifests.yaml 'manifests/base/crds/*_*.yaml'
+		build "$cache" "$source" "the controllers of JobSet and Kubeflow Trainer" "" .
+	fi
+	;;
+ecosystem)
+	program=ecosystem
+	projects="appwrapper kuberay lws mpi-operator training-operator"
+	cache=$(cache_of ecosystem "$source" "$source"/ecosystem/*.go "$source"/run/*.go "$here/install.sh")
+	if [ ! -x "$cache/$program" ]; then
+		manifests appwrapper github.com/project-codeflare/appwrapper config/webhook/manifests.yaml 'config/crd/bases/*.yaml'
+		manifests kuberay github.com/ray-project/kuberay/ray-operator - 'config/crd/bases/*.yaml'
+		manifests lws sigs.k8s.io/lws config/webhook/manifests.yaml 'config/crd/bases/*_leaderworkersets.yaml'
+		manifests mpi-operator github.com/kubeflow/mpi-operator - 'manifests/base/*_mpijobs.yaml'
+		# Its version of MPIJob is not served beside that of the MPI operator.
+		manifests training-operator github.com/kubeflow/training-operator - 'manifests/base/crds/*_[jptx]*jobs.yaml'
+		build "$cache" "$source" "the controllers of AppWrapper, KubeRay, LeaderWorkerSet, MPI operator and training-operator" "" ./ecosystem
+	fi
+	;;
+*)
+	echo "usage: install.sh DIR [ecosystem]" >&2
+	exit 2
+	;;
+esac
+for name in $program $projects; do
 	link "$cache/$name" "$name"
 done

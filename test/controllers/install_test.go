@@ -20,10 +20,34 @@ const programs = "../../bin/controllers"
 // project is a project with controllers.
 type project string
 
-const (
-	jobSet  project = "jobset"
-	trainer project = "trainer"
-)
+// tested are projects that one run of the tests installs together.
+type tested struct {
+	// program runs the controllers of one of them.
+	program  string
+	projects []project
+	// frameworks are Kueue's integrations of their kinds.
+	frameworks []string
+	// queued are the kinds that MultiKueue delegates.
+	queued []queued
+}
+
+func jobSetAndTrainer() tested {
+	return tested{
+		program: "manager", projects: []project{"jobset", "trainer"},
+		// Kueue integrates Pods by default. Its webhook then looks for their controllers.
+		frameworks: []string{"jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob", "pod"},
+		queued: []queued{
+			{
+				resource: jobSets, kind: "JobSet", pods: 3, submit: submitJobSet,
+				parts: map[string]string{"job/train-leader-0": "JobSet", "job/train-workers-0": "JobSet", "job/train-workers-1": "JobSet"},
+			},
+			{
+				resource: trainJobs, kind: "TrainJob", pods: 2, submit: submitTrainJob,
+				parts: map[string]string{"jobset/train": "TrainJob", "job/train-node-0": "JobSet"},
+			},
+		},
+	}
+}
 
 // serve has a cluster serve the kinds of a project, as its module defines them.
 func serve(ctx context.Context, cluster string, p project) error {
@@ -45,7 +69,7 @@ func start(ctx context.Context, cluster string, p project) (*controller.Running,
 	if err != nil {
 		return nil, err
 	}
-	manager, err := filepath.Abs(filepath.Join(programs, "manager"))
+	manager, err := filepath.Abs(filepath.Join(programs, suite.program))
 	if err != nil {
 		return nil, err
 	}

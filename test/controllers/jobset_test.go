@@ -78,7 +78,7 @@ func TestJobSetToItsEnd(t *testing.T) {
 	runs(t, ns, 3)
 	j := truth{delegation.Running, jobSetChain("Running", "Running", "3 Running"), ""}.shownBy(t, both, ns, "jobset/train")
 	assert.Assert(t, len(j.Mirrors) == 1 && j.Mirrors[0].Context == worker && j.Dispatcher.Held, "%+v", j)
-	letEnd(t, ns)
+	letEnd(t, ns, "")
 	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	sameEnd(t, jobSets, ns)
 	truth{delegation.Complete, jobSetChain("Complete", "Complete", "3 Completed"), ""}.shownBy(t, both, ns, "jobset/train")

@@ -1,6 +1,7 @@
-// Package controllers tests the plugin against real controllers of other kinds than Job: those of
-// JobSet and Kubeflow Trainer, with their definitions and webhooks. The plugin dispatches from one
-// cluster to a worker, and a real MultiKueue delegates from another. kwok plays the kubelets.
+// Package controllers tests the plugin against real controllers of other kinds than Job, with their
+// definitions and webhooks: those of JobSet and Kubeflow Trainer, or, with ECOSYSTEM=1, those of all
+// other projects. The plugin dispatches from one cluster to a worker, and a real MultiKueue
+// delegates from another. kwok plays the kubelets.
 package controllers
 
 import (
@@ -30,8 +31,11 @@ const (
 	worker  = "worker"
 )
 
+// suite is what is tested.
+var suite = jobSetAndTrainer()
+
 // set are the clusters, and multiKueue runs on manager and worker. All clusters run the
-// controllers of JobSet and Trainer, which ignore delegated objects.
+// controllers of the suite, which ignore delegated objects.
 var (
 	set        *clusters.Set
 	multiKueue *kueue.MultiKueue
@@ -39,6 +43,9 @@ var (
 
 // TestMain makes this test binary available as commands, so that kubectl finds the plugin on PATH.
 func TestMain(m *testing.M) {
+	if os.Getenv("ECOSYSTEM") != "" {
+		suite = ecosystem()
+	}
 	plugin := func() { os.Exit(cmd.Run(util.ThisProcess())) }
 	testscript.Main(withControllers{m}, map[string]func(){"kubectl-jobs_managedby": plugin})
 }
@@ -78,7 +85,7 @@ func (w withControllers) run(ctx context.Context) (code int, err error) {
 	}
 	multiKueue, err = kueue.Start(ctx, set, kueue.Config{
 		Program: "../../bin/kueue/current", Manager: manager, Workers: map[string]string{worker: worker},
-		Frameworks: []string{"jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob"},
+		Frameworks: suite.frameworks,
 	})
 	if err != nil {
 		return 0, err
@@ -93,10 +100,12 @@ func startAll(ctx context.Context) (running []*controller.Running, err error) {
 	var mu sync.Mutex
 	for _, cluster := range []string{management, manager, worker} {
 		group.Go(func() error {
-			if err := errors.Join(serve(ctx, cluster, jobSet), serve(ctx, cluster, trainer)); err != nil {
-				return err
+			for _, p := range suite.projects {
+				if err := serve(ctx, cluster, p); err != nil {
+					return err
+				}
 			}
-			for _, p := range []project{jobSet, trainer} {
+			for _, p := range suite.projects {
 				r, err := start(ctx, cluster, p)
 				if err != nil {
 					return err

@@ -35,26 +35,23 @@ type queued struct {
 	parts map[string]string
 	// submit creates an object named train with the queue label, and without managedBy.
 	submit func(t *testing.T, ns, annotations string)
+	// ending selects its Pods whose end ends it. "" is all of them.
+	ending string
+	// endless is whether it never ends.
+	endless bool
+	// manifest creates it on any cluster, if its kind is one of the ecosystem.
+	manifest manifest
 }
 
 // name is the object's name in a command.
 func (q queued) name() string { return strings.ToLower(q.kind) + "/train" }
 
-// eachQueued runs a test for JobSets and TrainJobs, in namespaces of their own with a queue. The
+// eachQueued runs a test for each kind of the suite, in a namespace of its own with a queue. The
 // worker's quota is four CPUs.
 func eachQueued(t *testing.T, suffix string, test func(t *testing.T, q queued, ns string)) {
 	t.Helper()
 	t.Parallel()
-	for _, q := range []queued{
-		{
-			resource: jobSets, kind: "JobSet", pods: 3, submit: submitJobSet,
-			parts: map[string]string{"job/train-leader-0": "JobSet", "job/train-workers-0": "JobSet", "job/train-workers-1": "JobSet"},
-		},
-		{
-			resource: trainJobs, kind: "TrainJob", pods: 2, submit: submitTrainJob,
-			parts: map[string]string{"jobset/train": "TrainJob", "job/train-node-0": "JobSet"},
-		},
-	} {
+	for _, q := range suite.queued {
 		t.Run(q.kind, func(t *testing.T) {
 			t.Parallel()
 			ns := strings.ToLower(q.kind) + "-" + suffix
@@ -127,29 +124,39 @@ type look struct {
 	differs string
 }
 
-// shows waits until ls, trace and check show what they must.
+// shows waits until ls, trace and check show what they must of MultiKueue's clusters.
 func (q queued) shows(t *testing.T, ns string, want look) *inspect.Trace {
 	t.Helper()
-	var got look
-	var trace inspect.Trace
-	_ = poll(t.Context(), func(context.Context) bool {
-		origin := origins(t, delegated, ns)["train"]
-		trace = read[inspect.Trace](t, "trace", q.name(), "-n", ns, delegated)
-		got = look{status: origin.Status, state: trace.State}
-		for _, f := range found(t, delegated, ns) {
-			got.findings += f.Code + " " + string(f.Severity)
-		}
-		for _, m := range origin.Mirrors {
-			got.mirror += m.Context
-		}
-		for _, d := range trace.Differences {
-			got.differs += d.Field + "\n"
-		}
-		return got == want
-	})
-	assert.Equal(t, got, want)
+	trace := q.showsOn(t, delegated, ns, want)
 	assert.Equal(t, origins(t, delegated, ns)["train"].ManagedBy, delegation.MultiKueue)
-	return &trace
+	return trace
+}
+
+// showsOn waits until ls, trace and check show what they must of some clusters.
+func (q queued) showsOn(t *testing.T, contexts, ns string, want look) *inspect.Trace {
+	t.Helper()
+	var got look
+	_ = poll(t.Context(), func(context.Context) bool { got = q.look(t, contexts, ns); return got == want })
+	assert.Equal(t, got, want)
+	return new(read[inspect.Trace](t, "trace", q.name(), "-n", ns, contexts))
+}
+
+// look returns what ls, trace and check show.
+func (q queued) look(t *testing.T, contexts, ns string) look {
+	t.Helper()
+	origin := origins(t, contexts, ns)["train"]
+	trace := read[inspect.Trace](t, "trace", q.name(), "-n", ns, contexts)
+	got := look{status: origin.Status, state: trace.State}
+	for _, f := range found(t, contexts, ns) {
+		got.findings += f.Code + " " + string(f.Severity)
+	}
+	for _, m := range origin.Mirrors {
+		got.mirror += m.Context
+	}
+	for _, d := range trace.Differences {
+		got.differs += d.Field + "\n"
+	}
+	return got
 }
 
 var (
@@ -195,9 +202,12 @@ spec: {parallelism: 4, template: %s}
 		runs(t, ns, q.pods)
 		q.shows(t, ns, isRunning)
 		q.partsPointToIt(t, ns)
-		q.logsAreRead(t, ns)
+		q.logsAreRead(t, delegated, ns)
 
-		letEnd(t, ns)
+		if q.endless {
+			return
+		}
+		letEnd(t, ns, q.ending)
 		q.shows(t, ns, isComplete)
 		eventually(t, worker, q.resource, ns, "train", isAway)
 		q.shows(t, ns, isComplete)
@@ -216,12 +226,12 @@ func (q queued) partsPointToIt(t *testing.T, ns string) {
 }
 
 // logsAreRead checks that logs reads all Pods of the mirror.
-func (q queued) logsAreRead(t *testing.T, ns string) {
+func (q queued) logsAreRead(t *testing.T, contexts, ns string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "log")
 	assert.NilError(t, podlogs.Append(file, time.Now(), "epoch 1"))
 	assert.NilError(t, podlogs.OfNamespaces(t.Context(), dynamicClient(worker), ns, []string{ns}, podlogs.Log{File: file}))
-	out, errOut, code := run(t, "logs", q.name(), "-n", ns, delegated)
+	out, errOut, code := run(t, "logs", q.name(), "-n", ns, contexts)
 	assert.Equal(t, code, 0, errOut)
 	assert.Equal(t, strings.Count(out, "epoch 1"), q.pods, out)
 }
@@ -230,6 +240,9 @@ func (q queued) logsAreRead(t *testing.T, ns string) {
 func TestMultiKueueFails(t *testing.T) {
 	eachQueued(t, "fails", func(t *testing.T, q queued, ns string) {
 		t.Helper()
+		if q.endless {
+			t.Skip("it never ends")
+		}
 		q.submit(t, ns, toFail)
 		q.shows(t, ns, isFailed)
 		eventually(t, worker, q.resource, ns, "train", isAway)

@@ -68,7 +68,7 @@ func TestTrainJob(t *testing.T) {
 	d.Expect(dispatch.MirrorCreated, "")
 	runs(t, ns, 2)
 	truth{delegation.Running, trainJobChain("Running", "Running", "2 Running"), ""}.shownBy(t, both, ns, "trainjob/train")
-	letEnd(t, ns)
+	letEnd(t, ns, "")
 	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	sameEnd(t, trainJobs, ns)
 	truth{delegation.Complete, trainJobChain("Complete", "Complete", "2 Completed"), ""}.shownBy(t, both, ns, "trainjob/train")

@@ -35,6 +35,7 @@ import (
 	"k8s.io/kubernetes/pkg/controller/nodelifecycle"
 	"k8s.io/kubernetes/pkg/controller/resourcequota"
 	"k8s.io/kubernetes/pkg/controller/serviceaccount"
+	"k8s.io/kubernetes/pkg/controller/statefulset"
 	"k8s.io/kubernetes/pkg/controller/tainteviction"
 	"k8s.io/kubernetes/pkg/controller/ttlafterfinished"
 	"k8s.io/kubernetes/pkg/controller/volume/persistentvolume"
@@ -117,7 +118,7 @@ func (o *managerOptions) run(ctx context.Context) error {
 		return err
 	}
 	for _, start := range []func(context.Context) error{
-		m.jobs, m.namespaces, m.accounts, m.collector, m.quota, m.nodes, m.claims, m.roles,
+		m.jobs, m.statefulSets, m.namespaces, m.accounts, m.collector, m.quota, m.nodes, m.claims, m.roles,
 	} {
 		if err := start(ctx); err != nil {
 			return err
@@ -222,6 +223,18 @@ func (m *manager) jobs(ctx context.Context) error {
 	m.loop(func(ctx context.Context) { cronJobs.Run(ctx, workers) })
 	ttl := ttlafterfinished.New(ctx, batch.Jobs(), client)
 	m.loop(func(ctx context.Context) { ttl.Run(ctx, workers) })
+	return nil
+}
+
+// statefulSets are created by LeaderWorkerSet.
+func (m *manager) statefulSets(ctx context.Context) error {
+	client, err := m.client("statefulset-controller")
+	if err != nil {
+		return err
+	}
+	core, apps := m.informers.Core().V1(), m.informers.Apps().V1()
+	sets := statefulset.NewStatefulSetController(ctx, core.Pods(), apps.StatefulSets(), core.PersistentVolumeClaims(), apps.ControllerRevisions(), client)
+	m.loop(func(ctx context.Context) { sets.Run(ctx, workers) })
 	return nil
 }
 

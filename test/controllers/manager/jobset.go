@@ -9,13 +9,15 @@ import (
 	jobsetapi "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	jobsetcontrollers "sigs.k8s.io/jobset/pkg/controllers"
 	jobsetwebhooks "sigs.k8s.io/jobset/pkg/webhooks"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/controllers/manager/run"
 )
 
 // jobSet returns what the main package of sigs.k8s.io/jobset sets up.
-func jobSet() controllers {
-	return controllers{
-		schemes: []func(*runtime.Scheme) error{scheme.AddToScheme, jobsetapi.AddToScheme},
-		setUp: func(ctx context.Context, m ctrl.Manager) error {
+func jobSet() run.Controllers {
+	return run.Controllers{
+		Schemes: []func(*runtime.Scheme) error{scheme.AddToScheme, jobsetapi.AddToScheme},
+		SetUp: func(ctx context.Context, m ctrl.Manager) error {
 			if err := jobsetcontrollers.SetupJobSetIndexes(ctx, m.GetFieldIndexer()); err != nil {
 				return err
 			}

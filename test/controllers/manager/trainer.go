@@ -16,15 +16,17 @@ import (
 	jobsetapi "sigs.k8s.io/jobset/api/jobset/v1alpha2"
 	schedulingapi "sigs.k8s.io/scheduler-plugins/apis/scheduling/v1alpha1"
 	volcanoapi "volcano.sh/apis/pkg/apis/scheduling/v1beta1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/controllers/manager/run"
 )
 
 // trainer returns what cmd/trainer-controller-manager of github.com/kubeflow/trainer sets up.
-func trainer() controllers {
-	return controllers{
-		schemes: []func(*runtime.Scheme) error{
+func trainer() run.Controllers {
+	return run.Controllers{
+		Schemes: []func(*runtime.Scheme) error{
 			scheme.AddToScheme, trainerapi.AddToScheme, jobsetapi.AddToScheme, schedulingapi.AddToScheme, volcanoapi.AddToScheme,
 		},
-		setUp: func(ctx context.Context, m ctrl.Manager) error {
+		SetUp: func(ctx context.Context, m ctrl.Manager) error {
 			// Only the alpha status server, which is off, reads the configuration.
 			runtimes, err := trainerruntimes.New(ctx, m.GetClient(), m.GetFieldIndexer(), &trainerconfig.Configuration{})
 			if err != nil {
