@@ -3,10 +3,14 @@
 package style
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -46,6 +50,24 @@ var phrases = map[string]string{
 	"such as are":       "that are",
 }
 
+// messages are never right in the texts of findings, answers and fixes; the values are better ones.
+var messages = map[string]string{
+	"see (that|to|whether)":           "check that",
+	"(took|takes?|taken) it (up|off)": "picked up, remove",
+	"(nobody|somebody)":               "the component or the user",
+	"any more":                        "no longer",
+	"of ours":                         "of this plugin, of this machine",
+	"in vain":                         "without success",
+	"for good":                        "permanently",
+	"their like":                      "similar kinds",
+	"lets? go of":                     "releases",
+	"puts? it out":                    "evicts",
+	"waits? since":                    "has waited since",
+	"(has )?made (no|of|another)":     "created",
+	"makes no (workload|mirror|pods)": "creates no",
+	"the kueue manager":               "Kueue on CONTEXT",
+}
+
 // maxWords is the maximum number of words in a sentence of the documentation.
 const maxWords = 30
 
@@ -59,6 +81,47 @@ func TestPhrases(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestMessages checks the texts of codes, and the texts in the packages that write findings,
+// answers and fixes.
+func TestMessages(t *testing.T) {
+	sources := files(t, "pkg", func(name string) bool {
+		isOurs := strings.HasPrefix(name, "pkg/inspect/") || strings.HasPrefix(name, "pkg/kueue/")
+		return isOurs && !strings.Contains(name, "testdata/") && (strings.HasSuffix(name, ".md") || strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go"))
+	})
+	for _, name := range sources {
+		texts := []string{strings.Join(strings.Fields(read(t, name)), " ")}
+		if strings.HasSuffix(name, ".go") {
+			texts = literals(t, name)
+		}
+		for _, text := range texts {
+			for _, list := range []map[string]string{phrases, messages} {
+				for phrase, better := range list {
+					if found := regexp.MustCompile(`(?i)\b` + phrase + `\b`).FindString(text); found != "" {
+						t.Errorf("%s: %q; write: %s\n\t%s", name, found, better, text)
+					}
+				}
+			}
+		}
+	}
+}
+
+// literals returns the string literals of a Go file that have several words.
+func literals(t *testing.T, name string) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), name, read(t, name), parser.SkipObjectResolution)
+	assert.NilError(t, err)
+	var all []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		if l, is := n.(*ast.BasicLit); is && l.Kind == token.STRING && strings.Contains(l.Value, " ") {
+			text, err := strconv.Unquote(l.Value)
+			assert.NilError(t, err)
+			all = append(all, text)
+		}
+		return true
+	})
+	return all
 }
 
 // TestSentences checks the length of sentences on pages that people read from the top. Entries of

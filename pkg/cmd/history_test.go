@@ -120,7 +120,7 @@ func TestHistoryPicture(t *testing.T) {
 func TestHistoryIncomplete(t *testing.T) {
 	for name, want := range map[string]string{
 		"worker-lost":       "No delegated Jobs finished, in what was read\nnot checked: context kwok-w1 (",
-		"workers-only-user": "No delegated Jobs finished, in what was read\nnot checked: origins of mirrors (no management cluster was read)\n",
+		"workers-only-user": "No delegated Jobs finished, in what was read\nnot checked: origins of mirrors (no manager was read)\n",
 	} {
 		out, _, code := run(t, "history", "-A", "--from", filepath.Join(recordings, name))
 		assert.Equal(t, code, util.ExitPartial)

@@ -155,7 +155,7 @@ func TestReasonsAgreeWithTrace(t *testing.T) {
 	assert.Assert(t, compared >= 4, "%d", compared)
 	// The table shows the same as JSON.
 	out, errOut, _ := run(t, "ls", "score", "-n", "vision", "--all-contexts", "--reason", "--from", exampleFleet)
-	assert.Assert(t, strings.Contains(out, "LocalQueue vision/inference does not exist on worker-2"), out+errOut)
+	assert.Assert(t, strings.Contains(out, "Needs 2 nvidia.com/gpu; 0 free on worker-1. ml/train holds 4."), out+errOut)
 	eachRecording(t, func(t *testing.T, _, dir string) {
 		t.Helper()
 		compare(t, dir)

@@ -16,7 +16,7 @@ import (
 func TestOrphansNeedAManager(t *testing.T) {
 	skipIfShort(t)
 	dir := filepath.Join(recordings, "workers-only-user")
-	const unknown = "not checked: origins of 11 mirrors (no management cluster was read)"
+	const unknown = "not checked: origins of 11 mirrors (no manager was read)"
 	for _, args := range [][]string{{"trace", "-A", "--orphans"}, {"trace", "-A"}, {"check", "-A", "--grace", "0s"}} {
 		out, errOut, code := run(t, append(args, "--from", dir)...)
 		assert.Equal(t, code, util.ExitPartial, "%v: %s", args, out)
@@ -26,7 +26,7 @@ func TestOrphansNeedAManager(t *testing.T) {
 	out, _, _ := run(t, "trace", "-A", "--orphans", "--from", dir)
 	assert.Equal(t, out, unknown+"\n", "no mirror is called an orphan")
 	out, _, _ = run(t, "trace", "p1-0", "--from", dir)
-	assert.Assert(t, strings.Contains(out, "Its origin is unknown: no management cluster was read."), out)
+	assert.Assert(t, strings.Contains(out, "Its origin is unknown: no manager was read."), out)
 	var list inspect.TraceList
 	out, _, code := run(t, "trace", "-A", "--orphans", "--from", dir, "-o", "json")
 	assert.Equal(t, code, util.ExitPartial)
@@ -46,13 +46,13 @@ func TestPartsOfMirrors(t *testing.T) {
 	dir := filepath.Join(recordings, "jobsets")
 	out, _, code := run(t, "trace", "js-susp-driver-0", "--from", dir)
 	assert.Equal(t, code, util.ExitOK)
-	assert.Assert(t, strings.Contains(out, "\nJobSet js-susp on kwok-w2 made it.\nFix: see its JobSet: `kubectl jobs-managedby trace jobset/js-susp -n default"), out)
+	assert.Assert(t, strings.Contains(out, "\nJobSet js-susp on kwok-w2 created it.\nFix: check its JobSet: `kubectl jobs-managedby trace jobset/js-susp -n default"), out)
 	assert.Assert(t, !strings.Contains(out, "not delegated"), out)
 	out, _, code = run(t, "trace", "jobset/js-susp", "--from", dir)
 	assert.Equal(t, code, util.ExitOK)
 	assert.Assert(t, strings.HasPrefix(out, "JobSet default/js-susp: running on kwok-w2") && !strings.Contains(out, "Differences"), out)
 	out, _, _ = run(t, "ls", "-A", "--all-contexts", "--reason", "--from", dir)
-	assert.Assert(t, strings.Contains(out, "JobSet js-susp on kwok-w2 made it."), out)
+	assert.Assert(t, strings.Contains(out, "JobSet js-susp on kwok-w2 created it."), out)
 }
 
 // TestPriorityClassUnread: if the verdict depends on a priority that was not read, it is unknown.

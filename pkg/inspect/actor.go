@@ -67,12 +67,12 @@ const (
 	DutyAny Duty = ""
 
 	DutyWorkload Duty = "a Workload"
-	DutyQuota    Duty = "word on quota"
+	DutyQuota    Duty = "a quota decision"
 	DutyNominate Duty = "a nomination of clusters"
 	DutyAdmit    Duty = "admission"
 	DutyCopy     Duty = "a copy of the Workload"
 	DutyMirror   Duty = "a mirror"
-	DutyRecord   Duty = "the note of who admitted it"
+	DutyRecord   Duty = "the record of the cluster that admitted it"
 	DutyResume   Duty = "being resumed"
 	DutySpec     Duty = "the new size on the mirror"
 	DutyStatus   Duty = "the mirror's status"
@@ -81,9 +81,9 @@ const (
 	DutyRemove   Duty = "being deleted"
 
 	DutyPickUp   Duty = "being picked up"
-	DutyPods     Duty = "pods"
-	DutySchedule Duty = "nodes for pods"
-	DutyStart    Duty = "pods being started"
+	DutyPods     Duty = "Pods"
+	DutySchedule Duty = "nodes for Pods"
+	DutyStart    Duty = "Pods being started"
 	DutyServe    Duty = "being served"
 )
 

@@ -63,11 +63,11 @@ func originMessage(j *Job) string {
 	owner := "managed by " + string(j.ManagedBy)
 	switch {
 	case j.Row().Template:
-		owner = "what is made of it is " + owner
+		owner = "the objects that it creates are " + owner
 	case j.Row().IsUnmanaged():
-		owner = "of a kind without managedBy, which MultiKueue tells by its marks"
+		owner = "of a kind without managedBy, which MultiKueue recognizes by its marks"
 	case j.IsPart():
-		owner = fmt.Sprintf("made by %s %s", j.Controller.Kind, j.Controller.Name)
+		owner = fmt.Sprintf("created by %s %s", j.Controller.Kind, j.Controller.Name)
 	case j.ManagedBy.IsBuiltIn():
 		owner = "not delegated"
 	case j.Status == delegation.Unclaimed:
@@ -95,7 +95,7 @@ func (c *chain) orphan() {
 	case len(unseen) > 0:
 		h.State, h.Health, h.Message = stateUnknown, HealthUnknown, "its origin may be in an unread context: "+Some(unseen)
 	case !c.inventory.knowsManagerOf(j):
-		h.State, h.Health, h.Message = stateUnknown, HealthUnknown, "its origin is unknown: no management cluster was read"
+		h.State, h.Health, h.Message = stateUnknown, HealthUnknown, "its origin is unknown: no manager was read"
 	}
 	c.add(0, h)
 	if f := c.inventory.Facts(j.Context); f != nil {
@@ -209,7 +209,7 @@ func (c *chain) multiKueue(f *Facts) {
 	}
 	if len(workloads) == 0 {
 		c.add(1, missing(Hop{Kind: "Workload", Namespace: c.pair.Origin.Namespace, Context: f.Context}, f.Gaps[PartWorkloads],
-			"Kueue made none for this "+c.pair.Origin.Kind))
+			"Kueue created none for this "+c.pair.Origin.Kind))
 	}
 	for _, name := range c.checks(f, queue, workloads) {
 		if config, ok := f.Kueue.configOf(name); ok {

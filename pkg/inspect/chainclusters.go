@@ -73,7 +73,7 @@ func (c *chain) cluster(f *Facts, name string, removed bool, workloads []*kueue.
 	case target != "" && target != name:
 		notes = append([]string{"context " + target}, notes...)
 	case target == "":
-		notes = append(notes, "which context reaches it is not known"+c.whyUnknown(f, name))
+		notes = append(notes, "no known context reaches it"+c.whyUnknown(f, name))
 	}
 	if removed {
 		h.Health = HealthBad
@@ -123,11 +123,11 @@ func (c *chain) onCluster(target, name string, workloads []*kueue.Workload) {
 	if len(copies) == 0 && isWanted && !isOver {
 		why := cmp.Or(f.Gaps[PartWorkloads], f.Gaps[PartKueue])
 		c.add(2, missing(Hop{Kind: "Workload", Namespace: c.pair.Origin.Namespace, Name: workloads[0].Name, Context: target}, why,
-			"there is no copy of it there"))
+			"no copy of the Workload exists there"))
 	}
 	if found := c.jobsOn(target); isChosen && !found && !isOver && !c.pair.Origin.Status.IsFinished() {
 		c.add(2, missing(Hop{Kind: c.pair.Origin.Kind, Namespace: c.pair.Origin.Namespace, Name: c.pair.Origin.Name, Context: target}, nil,
-			"this cluster was chosen, and there is no mirror on it"))
+			"MultiKueue chose this cluster, but it has no mirror"))
 	}
 }
 
@@ -149,7 +149,7 @@ func (c *chain) jobsOn(target string) (found bool) {
 
 // unread returns the hop of a cluster that was not read.
 func (c *chain) unread(target string, f *Facts) Hop {
-	h := Hop{Kind: "Cluster", Name: target, Context: target, State: stateUnknown, Health: HealthUnknown, Message: "this context was not asked"}
+	h := Hop{Kind: "Cluster", Name: target, Context: target, State: stateUnknown, Health: HealthUnknown, Message: NotSelected}
 	if f != nil {
 		h = missing(h, f.Err, "")
 	}

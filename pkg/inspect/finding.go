@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -51,6 +52,8 @@ type Finding struct {
 	// Young is true if the problem is younger than its grace period, so that check does not report
 	// it yet.
 	Young bool `json:"young,omitempty"`
+	// Grace is the grace period of a young problem, 0 for others.
+	Grace time.Duration `json:"-"`
 	// Fingerprint identifies the problem in every later run with the same context names.
 	Fingerprint string `json:"fingerprint"`
 	// Fixes are ways to solve the problem, the best first.
@@ -139,6 +142,9 @@ type Unchecked struct {
 	// Reason says why it could not be read.
 	Reason string `json:"reason"`
 }
+
+// NotSelected is the Reason of a context that was left out.
+const NotSelected = "not read: not selected by --contexts"
 
 // Everything is the What of a context of which nothing could be read.
 const Everything = "everything"

@@ -53,5 +53,5 @@ func (v *Inventory) UnknownOrigins(isWanted func(*Job) bool) []Unchecked {
 	if n == 1 {
 		what = fmt.Sprintf("origin of 1 mirror (%s)", kind)
 	}
-	return []Unchecked{{What: what, Contexts: []string{}, Reason: "no management cluster was read"}}
+	return []Unchecked{{What: what, Contexts: []string{}, Reason: "no manager was read"}}
 }

@@ -150,9 +150,9 @@ func (t *timeline) pods(f *Facts, j *Job) {
 		pods := made[object]
 		slices.SortStableFunc(pods, func(a, b *Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 		first, last := pods[0], pods[len(pods)-1]
-		t.add(first.CreationTimestamp.Time, f.Context, object, "first pod created: %s", first.Name)
+		t.add(first.CreationTimestamp.Time, f.Context, object, "first Pod created: %s", first.Name)
 		if len(pods) > 1 {
-			t.add(last.CreationTimestamp.Time, f.Context, object, "last of %d pods created: %s", len(pods), last.Name)
+			t.add(last.CreationTimestamp.Time, f.Context, object, "last of %d Pods created: %s", len(pods), last.Name)
 		}
 	}
 }

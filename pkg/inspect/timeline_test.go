@@ -24,7 +24,7 @@ func TestTraceLeavesTheInventory(t *testing.T) {
 	}}
 	v := inspect.NewInventory(at(3).Time, []*inspect.Facts{facts}, nil)
 	trace := v.Trace(inspect.Pair{Origin: job})
-	assert.Equal(t, trace.Timeline[1].Event, "first pod created: older")
+	assert.Equal(t, trace.Timeline[1].Event, "first Pod created: older")
 	assert.Equal(t, v.Facts("hub").PodsOf(job)[0].Name, "newer")
 }
 
@@ -56,7 +56,7 @@ func TestTimelineOfWhatItMakes(t *testing.T) {
 		lines = append(lines, e.Object+" "+e.Event)
 	}
 	assert.DeepEqual(t, lines, []string{
-		"JobSet/train created", "Job/train-driver-0 first pod created: d", "Job/train-workers-0 first pod created: w-0",
-		"Job/train-workers-0 last of 2 pods created: w-1", "Job/train-workers-0 FailedCreate",
+		"JobSet/train created", "Job/train-driver-0 first Pod created: d", "Job/train-workers-0 first Pod created: w-0",
+		"Job/train-workers-0 last of 2 Pods created: w-1", "Job/train-workers-0 FailedCreate",
 	})
 }

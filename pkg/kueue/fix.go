@@ -132,7 +132,7 @@ func (s Site) fixUnexplained(w *Wait) []command.Fix {
 	case ReasonNoTopologyDomain:
 		return []command.Fix{fix("add nodes on %s", s.Context), fix("request a wider topology in the Pod template")}
 	default:
-		return []command.Fix{fixBy(s.describe(), "see which flavors Kueue rejects on %s, and why", s.Context)}
+		return []command.Fix{fixBy(s.describe(), "check which flavors Kueue rejects on %s, and why", s.Context)}
 	}
 }
 
@@ -159,7 +159,7 @@ func (s Site) fixLack(l *Lack) []command.Fix {
 	case ReasonTaint:
 		return []command.Fix{fix("tolerate taint %s of flavor %s", l.Taint, l.Flavor)}
 	case ReasonFlavorLabels:
-		return []command.Fix{fixBy(flavor("describe"), "change the node selector or affinity to match flavor %s; see its labels", l.Flavor)}
+		return []command.Fix{fixBy(flavor("describe"), "change the node selector or affinity to match flavor %s; check its labels", l.Flavor)}
 	case ReasonResourceNotCovered:
 		return []command.Fix{s.editQuota("add %s to a flavor of the ClusterQueue on %s", l.Resource, s.Context), fix("remove the request for %s", l.Resource)}
 	case ReasonFlavorMissing:
@@ -187,7 +187,7 @@ func (s Site) fixTopology(l *Lack) []command.Fix {
 	if l.Topology == "" {
 		return []command.Fix{fix("label nodes on %s with topology level %s", s.Context, l.Level), wider}
 	}
-	nodes := fixBy(Kubectl(s.Context, "describe", "Topology", "", l.Topology), "add nodes to a domain of topology %s on %s; see its levels", l.Topology, s.Context)
+	nodes := fixBy(Kubectl(s.Context, "describe", "Topology", "", l.Topology), "add nodes to a domain of topology %s on %s; check its levels", l.Topology, s.Context)
 	return []command.Fix{nodes, wider}
 }
 

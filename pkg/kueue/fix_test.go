@@ -70,7 +70,7 @@ func TestFixes(t *testing.T) {
 		{"taint", "", "NoMatchingFlavor", "untolerated taint {spot true NoSchedule <nil>} in flavor spot", "tolerate taint spot=true:NoSchedule of flavor spot"},
 		{
 			"labels", "", "Pending", "flavor od doesn't match node affinity",
-			"change the node selector or affinity to match flavor od; see its labels: kubectl --context w1 describe resourceflavors.kueue.x-k8s.io od",
+			"change the node selector or affinity to match flavor od; check its labels: kubectl --context w1 describe resourceflavors.kueue.x-k8s.io od",
 		},
 		{
 			"resource", "{" + queue + "}}", "NoMatchingFlavor", "resource example.com/foo unavailable in ClusterQueue",
@@ -83,7 +83,7 @@ func TestFixes(t *testing.T) {
 		},
 		{
 			"topology", "", "TopologyPlacementFailed", `topology "racks" allows to fit only 2 out of 4 pod(s)`,
-			"add nodes to a domain of topology racks on w1; see its levels: kubectl --context w1 describe topologies.kueue.x-k8s.io racks\nrequest a wider topology in the Pod template",
+			"add nodes to a domain of topology racks on w1; check its levels: kubectl --context w1 describe topologies.kueue.x-k8s.io racks\nrequest a wider topology in the Pod template",
 		},
 		{
 			"flavor", "", "NoMatchingFlavor", "flavor gone not found",

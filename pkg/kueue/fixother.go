@@ -72,7 +72,7 @@ func (s Site) fixOther(w *Wait) []command.Fix {
 		ReasonDevicesUnresolved: "correct the ResourceClaimTemplate or device class that Kueue reports",
 		ReasonOnHold:            "resolve why its own controller holds the Workload",
 		ReasonInadmissible:      "correct what Kueue reports",
-		ReasonUnknown:           "see what Kueue reports",
+		ReasonUnknown:           "check what Kueue reports",
 	}[w.Reason]
 	if text != "" {
 		return []command.Fix{fixBy(s.describe(), "%s", text)}
@@ -85,7 +85,7 @@ func (s Site) fixOther(w *Wait) []command.Fix {
 	case ReasonPreempted:
 		return []command.Fix{fix("wait until other Workloads release quota")}
 	case ReasonBackoff, ReasonEvicted:
-		return []command.Fix{fixBy(s.describe(), "wait until Kueue queues the Workload again; see why Kueue evicted it")}
+		return []command.Fix{fixBy(s.describe(), "wait until Kueue queues the Workload again; check why Kueue evicted it")}
 	case ReasonNotEvaluated, ReasonTopologyPending:
 		return []command.Fix{fix("wait for the scheduler of Kueue on %s", s.Context)}
 	default:

@@ -76,9 +76,9 @@ func (s Site) ActivateQueue(name string) command.Fix {
 	q := s.ClusterQueue
 	switch {
 	case name == "":
-		return fixBy(list(s.Context, "ClusterQueue"), "resume the ClusterQueue on %s, or add what it lacks", s.Context)
+		return fixBy(list(s.Context, "ClusterQueue"), "resume the ClusterQueue on %s, or add what is missing", s.Context)
 	case q == nil:
-		return fixBy(describe, "resume ClusterQueue %s on %s, or add what it lacks", name, s.Context)
+		return fixBy(describe, "resume ClusterQueue %s on %s, or add what is missing", name, s.Context)
 	case IsStopped(q.Spec.StopPolicy):
 		return fixBy(Resume(s.Context, "ClusterQueue", "", name), "resume ClusterQueue %s on %s", name, s.Context)
 	}

@@ -102,7 +102,7 @@ func (l *Lack) Message() string {
 	case ReasonNoTopologyLevel:
 		return fmt.Sprintf("requests a topology level that flavor %s lacks", l.Flavor)
 	case ReasonTopologyRequired:
-		return fmt.Sprintf("requests no topology; flavor %s requires one", l.Flavor)
+		return fmt.Sprintf("requests no topology (flavor %s requires one)", l.Flavor)
 	case ReasonNoTopologyDomain:
 		return l.noDomain()
 	default:
@@ -117,7 +117,7 @@ func (l *Lack) uncovered() string {
 		queue = "ClusterQueue " + l.ClusterQueue
 	}
 	if l.Requested != "" {
-		return fmt.Sprintf("needs %s %s; %s has no quota for it", l.Requested, l.Resource, queue)
+		return fmt.Sprintf("needs %s %s (%s has no quota for it)", l.Requested, l.Resource, queue)
 	}
 	return fmt.Sprintf("%s has no quota for %s", queue, l.Resource)
 }
@@ -146,7 +146,13 @@ func (l *Lack) noDomain() string {
 	case l.Pods == "":
 		return fmt.Sprintf("topology %s does not fit its Pods", l.Topology)
 	}
-	return fmt.Sprintf("topology %s fits %s of its %s Pods", l.Topology, l.Fit, l.Pods)
+	switch l.Fit {
+	case "0":
+		return fmt.Sprintf("none of its %s Pods fits in a domain of topology %s", l.Pods, l.Topology)
+	case "1":
+		return fmt.Sprintf("only 1 of %s Pods fits in a domain of topology %s", l.Pods, l.Topology)
+	}
+	return fmt.Sprintf("only %s of %s Pods fit in one domain of topology %s", l.Fit, l.Pods, l.Topology)
 }
 
 // location returns the flavor and the ClusterQueue in parentheses, "" if both are unknown.

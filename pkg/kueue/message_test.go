@@ -73,8 +73,10 @@ func TestLack(t *testing.T) {
 		{Lack{Reason: ReasonFlavorMissing, Flavor: "f"}, "flavor f does not exist", "", ""},
 		{Lack{Reason: ReasonNoTopology, Flavor: "f"}, "flavor f has no topology, which its Pods request", "", ""},
 		{Lack{Reason: ReasonNoTopologyLevel, Flavor: "f"}, "requests a topology level that flavor f lacks", "", ""},
-		{Lack{Reason: ReasonTopologyRequired, Flavor: "f"}, "requests no topology; flavor f requires one", "", ""},
-		{Lack{Reason: ReasonNoTopologyDomain, Topology: "t", Fit: "0", Pods: "4"}, "topology t fits 0 of its 4 Pods", "", ""},
+		{Lack{Reason: ReasonTopologyRequired, Flavor: "f"}, "requests no topology (flavor f requires one)", "", ""},
+		{Lack{Reason: ReasonNoTopologyDomain, Topology: "t", Fit: "0", Pods: "4"}, "none of its 4 Pods fits in a domain of topology t", "", ""},
+		{Lack{Reason: ReasonNoTopologyDomain, Topology: "t", Fit: "1", Pods: "4"}, "only 1 of 4 Pods fits in a domain of topology t", "", ""},
+		{Lack{Reason: ReasonNoTopologyDomain, Topology: "t", Fit: "2", Pods: "4"}, "only 2 of 4 Pods fit in one domain of topology t", "", ""},
 		{Lack{Reason: ReasonNoTopologyDomain, Topology: "t"}, "topology t does not fit its Pods", "", ""},
 		{Lack{Reason: ReasonNoTopologyDomain, Level: "rack"}, "no topology domain exists at level rack", "", ""},
 	} {

@@ -303,7 +303,7 @@ func texts() map[WaitReason]string {
 		ReasonNamespaceExcluded: "its ClusterQueue does not select its namespace", ReasonMisconfigured: "invalid resource requests",
 		ReasonDevicesUnresolved: "Kueue cannot count its devices", ReasonOnHold: "its own controller holds it",
 		ReasonDeactivated: "a user deactivated its Workload", ReasonTimedOut: "ran for its maximum execution time",
-		ReasonRequeueLimit: "its Pods were not ready in time too often", ReasonEvictedOnManager: "MultiKueue took it back",
+		ReasonRequeueLimit: "its Pods were not ready in time too often", ReasonEvictedOnManager: "MultiKueue withdrew it",
 		ReasonDeactivatedByKueue: "Kueue deactivated its Workload", ReasonInadmissible: "Kueue cannot queue it",
 	}
 }

@@ -268,7 +268,7 @@ func TestWaiting(t *testing.T) {
 		},
 		"taken back": {
 			spec: off, conditions: condition("Evicted", "True", "DeactivatedDueToEvictedOnManagerCluster", "The workload is deactivated due to Evicted on manager: "+retried),
-			want: kueue.ReasonEvictedOnManager, kind: forGood, text: "MultiKueue took it back",
+			want: kueue.ReasonEvictedOnManager, kind: forGood, text: "MultiKueue withdrew it",
 		},
 		"another cause": {
 			spec: off, conditions: condition("Evicted", "True", "DeactivatedDueToSomethingNew", "The workload is deactivated due to news"),

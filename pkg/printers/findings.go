@@ -221,14 +221,15 @@ func subjectOf(f *inspect.Finding) string {
 	return Safe(name)
 }
 
-// ageOf returns the age of a problem, with a mark if it is younger than the grace period.
+// ageOf returns the age of a problem and, if it is younger than the grace period, when check
+// reports it.
 func ageOf(f *inspect.Finding, o TableOptions) string {
 	if f.Since == nil {
 		return ""
 	}
 	age := " (" + o.since(f.Context, f.Since.Time)
 	if f.Young {
-		age += ", just begun"
+		age += "; check reports it after " + duration.HumanDuration(f.Grace)
 	}
 	return age + ")"
 }

@@ -182,8 +182,8 @@ func placementNotes(one *inspect.Placement, name string, o TableOptions) []strin
 		if q.Of > 0 {
 			of = fmt.Sprintf(" of %d", q.Of)
 		}
-		source := map[inspect.PositionSource]string{inspect.ByKueue: "by Kueue's visibility API", inspect.Computed: "computed"}[q.Source]
-		text := fmt.Sprintf("%s: number %d%s in ClusterQueue %s (%s)", name, q.Place, of, Safe(q.ClusterQueue), source)
+		source := map[inspect.PositionSource]string{inspect.ByKueue: "by Kueue's visibility API", inspect.Computed: "estimated"}[q.Source]
+		text := fmt.Sprintf("%s: place %d%s in ClusterQueue %s (%s)", name, q.Place, of, Safe(q.ClusterQueue), source)
 		if len(q.Ahead) > 0 {
 			text += ", behind " + Safe(strings.Join(q.Ahead, ", "))
 		}

@@ -108,7 +108,7 @@ func TestTraceShowsKueuesOwnOrder(t *testing.T) {
 	byKueue := inspect.QueuePosition{ClusterQueue: ns, Place: 3, Of: 3, Ahead: []string{"other/sweep", "other/bare"}, Source: inspect.ByKueue}
 	assert.DeepEqual(t, position(), byKueue)
 	out, _ := succeeds(t, "trace", "train", "-n", ns, "--contexts", worker2, "-o", "wide")
-	assert.Assert(t, contains(out, "worker-2: number 3 of 3 in ClusterQueue "+ns+" (by Kueue's visibility API), behind other/sweep, other/bare"), out)
+	assert.Assert(t, contains(out, "worker-2: place 3 of 3 in ClusterQueue "+ns+" (by Kueue's visibility API), behind other/sweep, other/bare"), out)
 
 	// With Kueue's own roles, users who submit may read only the order of LocalQueues. Others see
 	// what can be computed, which is nothing without the Workloads of all namespaces.

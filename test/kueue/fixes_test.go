@@ -162,8 +162,8 @@ func TestFixes(t *testing.T) {
 	}
 }
 
-// awaitFix waits for the first fix of a finding that has a command, and differs from the last one
-// that was run.
+// awaitFix waits for the first fix of a finding that its command completes, and that differs from
+// the last one that was run.
 func awaitFix(t *testing.T, ns, code string, last *command.Fix) (fix *command.Fix) {
 	t.Helper()
 	found := ""
@@ -173,7 +173,7 @@ func awaitFix(t *testing.T, ns, code string, last *command.Fix) (fix *command.Fi
 		for i := range list.Items {
 			f := &list.Items[i]
 			found += fmt.Sprintf("%s %s: %s: %s\n", f.Code, f.Name, f.Message, f.Remedy)
-			k := slices.IndexFunc(f.Fixes, func(x command.Fix) bool { return changes(x.Command) })
+			k := slices.IndexFunc(f.Fixes, func(x command.Fix) bool { return changes(x.Command) && !strings.Contains(x.Text, "create it again") })
 			if f.Code == code && k >= 0 && (last == nil || f.Fixes[k].Shell() != last.Shell()) {
 				fix = &f.Fixes[k]
 				return true, nil

@@ -20,7 +20,7 @@ var varying = []struct {
 	// The names of Workloads end with a hash of a UID, those of Pods with random characters.
 	{regexp.MustCompile(`\bjob-(align|finetune|score|sweep|train|train-old)-[0-9a-f]{5}\b`), "job-$1-<hash>"},
 	// The order of Workloads of one second is random, and the first one has no such line.
-	{regexp.MustCompile(`(?m)^.*: number \d+ of \d+ in .* \(computed\).*\n`), ""},
+	{regexp.MustCompile(`(?m)^.*: place \d+ of \d+ in .* \(estimated\).*\n`), ""},
 	// The order of events of one second is random too, and so are the last ones.
 	{regexp.MustCompile(`(?m)^(Last events).*\n(.+\n)*`), "$1\n"},
 	{regexp.MustCompile(`\b(eval|nightly|shards|train)-[bcdfghjklmnpqrstvwxz2456789]{5}\b`), "$1-<pod>"},
@@ -34,8 +34,8 @@ var varying = []struct {
 	// An orphan becomes a warning after a minute, which a slow machine may need.
 	{regexp.MustCompile(`(?m)^\d+ errors?, \d+ warnings?, \d+ info in`), "<findings> in"},
 	// After five minutes, a finding is no longer new, and Kueue no longer deletes an orphan by itself.
-	{regexp.MustCompile(`<age> , just begun`), "<age> "},
-	{regexp.MustCompile(`give Kueue a minute to (delete .*); if it stays:`), "$1:"},
+	{regexp.MustCompile(`<age> ; check reports it after <age> `), "<age> "},
+	{regexp.MustCompile(`wait one minute: Kueue deletes (.*); if it still exists then, delete it:`), "delete $1:"},
 	// The fix depends on the time, too: for a minute after its last action, Kueue is known to work.
 	{regexp.MustCompile(`(?m)^(JM053 .*\n {2}fix: ).*(\n {2}or: .*)*$`), "${1}<fix>"},
 	// The number of events of a cluster is irrelevant.

@@ -161,7 +161,7 @@ func (q *Question) outlook(all []inspect.Placement) Answer {
 		a.Message = "Would never run. " + a.Message
 		return a
 	}
-	a := Answer{Reason: inspect.ReasonUnread, Message: "Cannot tell whether it would run. " + strings.TrimPrefix(whys(candidates, func(*inspect.Placement) bool { return true }), "Fits on no cluster. "), Fixes: q.fixesFor(candidates)}
+	a := Answer{Reason: inspect.ReasonUnread, Message: "Cannot tell whether it would run. " + whys(candidates, func(*inspect.Placement) bool { return true }), Fixes: q.fixesFor(candidates)}
 	return a
 }
 

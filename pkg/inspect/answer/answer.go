@@ -102,7 +102,7 @@ func (q *Question) Answer() Answer {
 		a = Answer{State: inspect.JobState(o.Status), Message: progress(o)}
 		partOf(&a, o)
 	case len(unfinished(running)) > 1:
-		a = Answer{State: inspect.StateDuplicate, Message: "It runs on " + list(contextsOf(running)) + "."}
+		a = Answer{State: inspect.StateDuplicate, Message: "Unfinished mirrors on " + list(contextsOf(running)) + "."}
 	case len(running) > 0:
 		a = q.onMirror(running[0])
 	case o.Row().Template:
@@ -150,7 +150,7 @@ func (q *Question) explain(a *Answer) {
 			if len(a.Fixes) == 0 {
 				a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
 			}
-		case a.isExplainedBy(f):
+		case a.isExplainedBy(f) && !(f.Severity == inspect.Warning && a.waitsForQuota()):
 			a.take(f, q.reasonOf(f))
 			return
 		}
@@ -163,6 +163,12 @@ func (q *Question) explain(a *Answer) {
 func (a *Answer) isExplainedBy(f *inspect.Finding) bool {
 	isStanding := a.State == inspect.StateWaiting || a.State == inspect.StateBlocked || a.State == inspect.StateUnknown
 	return f.Severity != inspect.Info && a.State != inspect.StateOrphan && (!f.Young || isStanding)
+}
+
+// waitsForQuota reports whether a cluster will run the Job once quota is free there. A warning is
+// then about another cluster.
+func (a *Answer) waitsForQuota() bool {
+	return a.State == inspect.StateWaiting && (a.Reason == inspect.ReasonQuotaInUse || a.Reason == inspect.ReasonBehindInQueue)
 }
 
 // reasonOf returns a finding's message about the Job. If the finding is about
@@ -233,9 +239,9 @@ func progress(o *inspect.Job) string {
 
 func template(o *inspect.Job) string {
 	if o.ManagedBy.IsBuiltIn() {
-		return "Objects made from it are not delegated."
+		return "Objects created from it are not delegated."
 	}
-	return fmt.Sprintf("Objects made from it are delegated to %s.", o.ManagedBy)
+	return fmt.Sprintf("Objects created from it are delegated to %s.", o.ManagedBy)
 }
 
 func unfinished(mirrors []inspect.Mirror) []inspect.Mirror {
@@ -284,13 +290,13 @@ func partOf(a *Answer, j *inspect.Job) {
 		return
 	}
 	owner := j.Controller
-	a.Message = strings.TrimSpace(fmt.Sprintf("%s %s %s on %s made it.", a.Message, owner.Kind, owner.Name, j.Context))
+	a.Message = strings.TrimSpace(fmt.Sprintf("%s %s %s on %s created it.", a.Message, owner.Kind, owner.Name, j.Context))
 	a.Fixes = nil
 	if kind, known := delegation.KindOf(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); known {
 		// The owner may be a mirror, which trace explains only with all
 		// contexts.
 		trace := command.Plugin("trace", command.Argument(kind, owner.Name), "-n", j.Namespace, "--all-contexts")
-		a.Fixes = []command.Fix{{Text: "see its " + owner.Kind, Command: trace.Words()}}
+		a.Fixes = []command.Fix{{Text: "check its " + owner.Kind, Command: trace.Words()}}
 	}
 }
 

@@ -19,7 +19,7 @@ func (q *Question) withCost(manager *inspect.Facts, w *kueue.Workload, a Answer)
 	a.Cost = costOf(manager, w)
 	if a.Cost != nil {
 		a.Cost.Release = command.Fix{
-			Text:    "to give it back, deactivate the Workload",
+			Text:    "to release it, deactivate the Workload (the Job then stays suspended until you set active to true)",
 			Command: q.words(kueue.Patch(manager.Context, "Workload", w.Namespace, w.Name, false, "spec", "active")),
 		}
 	}

@@ -24,8 +24,8 @@ func (q *Question) withoutOrigin() Answer {
 		return a
 	}
 	a := Answer{State: stateOf(j), Reason: inspect.ReasonUnread, Since: j.Since.DeepCopy()}
-	missing := inspect.Unchecked{What: "origin of " + j.Namespace + "/" + j.Name, Contexts: q.unread(), Reason: "no context reaches its management cluster"}
-	a.Message = fmt.Sprintf("It is a mirror on %s. Its origin is unknown: no management cluster was read.", j.Context)
+	missing := inspect.Unchecked{What: "origin of " + j.Namespace + "/" + j.Name, Contexts: q.unread(), Reason: "no context reaches its manager"}
+	a.Message = fmt.Sprintf("It is a mirror on %s. Its origin is unknown: no manager was read.", j.Context)
 	if len(missing.Contexts) > 0 {
 		missing.Reason = "these contexts were not read"
 		a.Message = fmt.Sprintf("It is a mirror on %s. Its origin is unknown: not read: %s.", j.Context, list(missing.Contexts))
@@ -87,7 +87,7 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 	if lost := q.lostConnection(m); lost != "" {
 		a.Reason, a.Message = inspect.ReasonStatusNotCopied, strings.TrimSpace(a.Message+" "+lost)
 	} else if q.isStatusNotCopied(m) {
-		a.Message = strings.TrimSpace(a.Message + " Its origin does not show this state.")
+		a.Message = strings.TrimSpace(a.Message + " " + originLag(q.Pair.Origin, j))
 		if a.Reason == inspect.ReasonNone {
 			a.Reason = inspect.ReasonStatusNotCopied
 		}
@@ -107,6 +107,14 @@ func (q *Question) suspendedOn(j *inspect.Job) string {
 		}
 	}
 	return fmt.Sprintf("Its mirror on %s is suspended.", j.Context)
+}
+
+// originLag describes an origin that does not show the status of its mirror.
+func originLag(origin, mirror *inspect.Job) string {
+	if origin.Status != mirror.Status {
+		return fmt.Sprintf("Its origin still says %s.", origin.Status)
+	}
+	return "Its origin shows other counts."
 }
 
 func (q *Question) isStatusNotCopied(m inspect.Mirror) bool {

@@ -19,10 +19,10 @@ func TestParts(t *testing.T) {
 		suspended bool
 		message   string
 	}{
-		"running":   {delegation.Running, false, "JobSet train on w made it."},
-		"suspended": {delegation.Suspended, true, "spec.suspend is true. JobSet train on w made it."},
-		"complete":  {delegation.Complete, false, "1/1 completions. JobSet train on w made it."},
-		"failed":    {delegation.Failed, false, "1/1 completions. JobSet train on w made it."},
+		"running":   {delegation.Running, false, "JobSet train on w created it."},
+		"suspended": {delegation.Suspended, true, "spec.suspend is true. JobSet train on w created it."},
+		"complete":  {delegation.Complete, false, "1/1 completions. JobSet train on w created it."},
+		"failed":    {delegation.Failed, false, "1/1 completions. JobSet train on w created it."},
 	} {
 		one := int32(1)
 		j := &inspect.Job{
@@ -33,6 +33,6 @@ func TestParts(t *testing.T) {
 		v := inspect.NewInventory(time.Unix(0, 0), []*inspect.Facts{{Context: "w", Jobs: []*inspect.Job{j}}}, nil)
 		trace := Trace(v, inspect.Pair{Origin: j})
 		assert.Equal(t, trace.Message, tt.message, name)
-		assert.Assert(t, len(trace.Fixes) == 1 && trace.Fixes[0].Text == "see its JobSet", "%s: %+v", name, trace.Fixes)
+		assert.Assert(t, len(trace.Fixes) == 1 && trace.Fixes[0].Text == "check its JobSet", "%s: %+v", name, trace.Fixes)
 	}
 }

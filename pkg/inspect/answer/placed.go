@@ -228,7 +228,7 @@ func (q *Question) orphanFix(context string, h *inspect.Holder) command.Fix {
 	name := fmt.Sprintf("orphan %s/%s on %s, which holds %s %s", h.Namespace, h.Name, context, h.Amount, h.Resource)
 	fix.Text = "delete " + name
 	if h.Since == nil || q.Inventory.Now.Sub(h.Since.Time) < settling {
-		fix.Text = fmt.Sprintf("give Kueue a minute to delete %s; if it stays", name)
+		fix.Text = fmt.Sprintf("wait one minute: Kueue deletes %s; if it still exists then, delete it", name)
 	}
 	return fix
 }
@@ -353,7 +353,8 @@ func shortage(p *inspect.Placement) resource.Quantity {
 func lower(text string) string {
 	first, _, _ := strings.Cut(text, " ")
 	switch strings.TrimSuffix(first, "'s") {
-	case "It", "Its", "No", "Needs", "Fits", "Quota", "Waits", "The", "You", "Nobody", "Would", "Cannot", "Last", "Unknown", "Ignored", "Flavor", "Does", "Topology":
+	case "It", "Its", "No", "Needs", "Fits", "Quota", "Waits", "The", "You", "Would", "Cannot", "Last", "Unknown", "Ignored", "Flavor", "Does", "Topology",
+		"Another", "Location", "None", "Only", "Requests", "Unfinished":
 		return strings.ToLower(text[:1]) + text[1:]
 	}
 	return text

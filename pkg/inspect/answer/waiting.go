@@ -26,7 +26,7 @@ func (q *Question) waiting() Answer {
 		j := q.Pair.Namesakes[0]
 		return Answer{
 			State: inspect.StateBlocked, Reason: inspect.ReasonSetup,
-			Message: fmt.Sprintf("Another %s of this name is in the way on %s.", j.Kind, j.Context),
+			Message: fmt.Sprintf("Another %s of this name exists on %s.", j.Kind, j.Context),
 		}
 	case o.AwaitsDispatch() && o.Pinned().IsZero() && o.Status != delegation.Running:
 		return Answer{
@@ -59,6 +59,9 @@ func (q *Question) withoutMirror() Answer {
 		return a
 	}
 	a.Message = "No mirror found" + q.onRead() + "."
+	if a.State == inspect.StateRunning && !o.IsDispatched() && o.ManagedBy != delegation.MultiKueue && !o.ManagedBy.IsBuiltIn() {
+		a.Message = fmt.Sprintf("Location unknown: %s does not mark its mirrors.", o.ManagedBy)
+	}
 	a.miss(q.unseen("mirror of " + o.Namespace + "/" + o.Name))
 	return a
 }
@@ -74,7 +77,7 @@ func (q *Question) onRead() string {
 	if len(read) == 0 {
 		return ""
 	}
-	return " on " + list(read)
+	return " on " + strings.ReplaceAll(list(read), " and ", " or ")
 }
 
 func (q *Question) isRead(place delegation.Place) bool {
@@ -156,7 +159,7 @@ func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
 	if o.Queue() == "" {
 		return Answer{State: inspect.StateBlocked, Reason: inspect.ReasonNoQueueLabel, Message: "Ignored by Kueue: no queue label."}, true
 	}
-	return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoWorkload, Message: fmt.Sprintf("Kueue on %s has made no Workload for it.", f.Context)}, true
+	return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoWorkload, Message: fmt.Sprintf("Kueue on %s has created no Workload for it.", f.Context)}, true
 }
 
 // heldBack returns the answer if the Workload itself keeps the Job from
@@ -187,11 +190,11 @@ func (q *Question) lostOn(manager *inspect.Facts, cluster string) Answer {
 	a := Answer{State: inspect.StateUnknown, Reason: inspect.ReasonUnread, Message: fmt.Sprintf("MultiKueue chose %s. No context reaches it.", cluster)}
 	missing := inspect.Unchecked{What: "worker " + cluster, Contexts: []string{}, Reason: "no context reaches it"}
 	if target != "" {
-		a.Message = fmt.Sprintf("MultiKueue chose %s. Cannot read that cluster.", target)
-		missing.Contexts, missing.Reason = []string{target}, "cannot read the cluster"
-		if f == nil {
-			a.Message = fmt.Sprintf("MultiKueue chose %s, whose context is not selected.", target)
-			missing.Reason = "the context is not selected"
+		missing.Contexts, missing.Reason = []string{target}, inspect.NotSelected
+		a.Message = fmt.Sprintf("MultiKueue chose %s, %s.", target, inspect.NotSelected)
+		if f != nil {
+			missing.Reason = because(f, f.Err)
+			a.Message = Sentence(fmt.Sprintf("MultiKueue chose %s. Cannot read %s: %s", target, target, missing.Reason))
 		}
 	}
 	a.Unchecked = []inspect.Unchecked{missing}
@@ -210,7 +213,7 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 	}
 	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotAdmitted}
 	var whys, unread []string
-	workers, kinds := map[string][]string{}, reasonsOfWorkers()
+	workers, ranks, kinds := map[string][]string{}, map[string]int{}, reasonsOfWorkers()
 	best, canEnd := len(kinds), false
 	for _, name := range names {
 		target := q.Inventory.ContextOf(manager, name)
@@ -229,8 +232,10 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 		if workers[why] == nil {
 			whys = append(whys, why)
 		}
-		workers[why] = append(workers[why], target)
+		workers[why], ranks[why] = append(workers[why], target), at
 	}
+	// The cluster that can still run the Job comes first.
+	slices.SortStableFunc(whys, func(x, y string) int { return cmp.Compare(ranks[x], ranks[y]) })
 	switch {
 	case len(whys) == 0:
 		q.answerFromManager(&a, manager, w, names, unread)
@@ -283,10 +288,14 @@ func (q *Question) answerFromManager(a *Answer, manager *inspect.Facts, w *kueue
 	}
 	var parts []string
 	for _, reason := range reasons {
-		if reason == noContext {
-			parts = append(parts, "no context reaches "+list(byReason[reason]))
-		} else {
-			parts = append(parts, list(byReason[reason])+": "+reason)
+		names := list(byReason[reason])
+		switch reason {
+		case noContext:
+			parts = append(parts, "no context reaches "+names)
+		case inspect.NotSelected:
+			parts = append(parts, names+" "+reason)
+		default:
+			parts = append(parts, "cannot read "+names+": "+reason)
 		}
 	}
 	a.Message += strings.Join(parts, "; ") + "."
@@ -300,7 +309,7 @@ func workerUnread(name, target string, f *inspect.Facts) inspect.Unchecked {
 		return u
 	}
 	u.Contexts = []string{target}
-	u.Reason = "context " + target + " was not read"
+	u.Reason = inspect.NotSelected
 	if f != nil && f.Err != nil {
 		u.Reason = because(f, f.Err)
 	}
@@ -349,7 +358,7 @@ func otherChecks(f *inspect.Facts, w *kueue.Workload) []string {
 func (q *Question) workerReason(f *inspect.Facts) (why string, reason inspect.JobReason, isForGood bool) {
 	for _, j := range q.Pair.Namesakes {
 		if j.Context == f.Context {
-			return "another " + j.Kind + " of this name is in the way", inspect.ReasonSetup, false
+			return "another " + j.Kind + " of this name exists there", inspect.ReasonSetup, false
 		}
 	}
 	copies := q.Inventory.WorkloadsOf(q.Pair, f)

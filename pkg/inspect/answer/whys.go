@@ -29,25 +29,28 @@ func whys(all []inspect.Placement, is func(*inspect.Placement) bool) string {
 	if len(parts) == 1 && len(places[reasons[0]]) == 1 {
 		return parts[0] + "."
 	}
-	return noCluster + someParts(parts) + "."
+	headline := "Fits on no cluster. "
+	if slices.ContainsFunc(all, func(p inspect.Placement) bool { return p.Verdict == inspect.Unknown }) {
+		// Nothing shows that no cluster can run the Job.
+		headline = ""
+	}
+	return headline + someParts(headline, parts) + "."
 }
 
-const noCluster = "Fits on no cluster. "
-
-// someParts returns the reasons that fit on a line of a terminal with 80
-// columns, and how many more there are. It prefers short reasons and returns
+// someParts returns the reasons that fit behind a headline on a terminal with
+// 80 columns, and how many more there are. It prefers short reasons and returns
 // at least one. The placements have them all.
-func someParts(parts []string) string {
+func someParts(headline string, parts []string) string {
 	const line = 80
-	if text := strings.Join(parts, "; "); len(noCluster)+len(text) < line {
+	if text := strings.Join(parts, "; "); len(headline)+len(text) < line {
 		return text
 	}
 	kept := slices.Clone(parts)
 	slices.SortStableFunc(kept, func(a, b string) int { return len(a) - len(b) })
 	for len(kept) > 1 {
 		kept = kept[:len(kept)-1]
-		text := strings.Join(kept, "; ") + fmt.Sprintf("; %d more", len(parts)-len(kept))
-		if len(noCluster)+len(text) < line || len(kept) == 1 {
+		text := strings.Join(kept, "; ") + "; " + inspect.Count(len(parts)-len(kept), "more reason")
+		if len(headline)+len(text) < line || len(kept) == 1 {
 			return text
 		}
 	}

@@ -30,7 +30,7 @@ type Options struct {
 const (
 	noEnd      = "left out by --since: nothing dates the end"
 	noLabels   = "left out by --selector: only the Workload remains, and the labels are unknown"
-	noWorkload = "no Workload any more: evictions and resources are unknown"
+	noWorkload = "Workload deleted: evictions and resources are unknown"
 	noLoss     = "evicted, and Kueue kept no time lost: the wait may include earlier runs"
 	noAccount  = "not Kueue's: evictions and resources are unknown"
 )
@@ -149,5 +149,5 @@ func unknownOrigins(v *inspect.Inventory) []inspect.Unchecked {
 	if !hasMirrors {
 		return nil
 	}
-	return []inspect.Unchecked{{What: "origins of mirrors", Contexts: []string{}, Reason: "no management cluster was read"}}
+	return []inspect.Unchecked{{What: "origins of mirrors", Contexts: []string{}, Reason: "no manager was read"}}
 }

@@ -85,9 +85,9 @@ func fewerPods(a *podSetDemand, r need) string {
 		return " in all"
 	}
 	if n := int64(r.most / one); n > 1 {
-		return fmt.Sprintf(" (%d pods at once, not %d)", n, a.count)
+		return fmt.Sprintf(" (%d Pods at once, not %d)", n, a.count)
 	}
-	return fmt.Sprintf(" (1 pod at once, not %d)", a.count)
+	return fmt.Sprintf(" (1 Pod at once, not %d)", a.count)
 }
 
 // share returns an amount as a fraction of the requested one.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -68,7 +69,14 @@ func (s *site) condition(name string, state inspect.State, format string, argume
 }
 
 // because describes why a part could not be read.
-func (s *site) because(err error) string { return kubecontext.InContext(s.Context, "", err).Message() }
+func (s *site) because(err error) string {
+	text := kubecontext.InContext(s.Context, "", err).Message()
+	if _, missing, isSnapshot := strings.Cut(text, "the snapshot lacks "); isSnapshot {
+		missing, _, _ = strings.Cut(missing, ";")
+		return "the snapshot has no " + missing + "; record it again"
+	}
+	return text
+}
 
 func (s *site) isReached() bool {
 	const name = inspect.ConditionReached
@@ -81,7 +89,7 @@ func (s *site) isReached() bool {
 		return s.decide(inspect.Unknown, inspect.Unreadable, "%s", s.because(s.facts.Err))
 	case s.facts.Gaps[inspect.PartKueue] != nil:
 		s.condition(name, inspect.NotKnown, "?")
-		return s.decide(inspect.Unknown, inspect.Unreadable, "cannot tell whether it has Kueue: %s", s.because(s.facts.Gaps[inspect.PartKueue]))
+		return s.decide(inspect.Unknown, inspect.Unreadable, "unknown whether it has Kueue: %s", s.because(s.facts.Gaps[inspect.PartKueue]))
 	case s.facts.NoKueue:
 		s.condition(name, inspect.Yes, "yes")
 		s.condition(inspect.ConditionQueue, inspect.No, "no Kueue")
@@ -255,7 +263,7 @@ func (s *site) hasClusterQueue(queue string) bool {
 func (s *site) isPermitted() bool {
 	q := s.queue.Queue
 	if q.Spec.NamespaceSelector == nil {
-		s.condition(inspect.ConditionQueue, inspect.No, "selects nobody")
+		s.condition(inspect.ConditionQueue, inspect.No, "selects no namespace")
 		return s.decide(inspect.Never, inspect.NamespaceNotSelected, "ClusterQueue %s selects no namespace (no namespaceSelector)", q.Name)
 	}
 	selector, err := metav1.LabelSelectorAsSelector(q.Spec.NamespaceSelector)

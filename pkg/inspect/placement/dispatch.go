@@ -37,7 +37,7 @@ func bare(f *inspect.Facts, r *Request, now time.Time) *inspect.Placement {
 	switch {
 	case !isKnown:
 		s.condition(name, inspect.NotKnown, "?")
-		s.decide(inspect.Unknown, inspect.Unreadable, "cannot tell whether namespace %s exists; dispatch checks before it creates anything", r.Namespace)
+		s.decide(inspect.Unknown, inspect.Unreadable, "unknown whether namespace %s exists; dispatch checks before it creates anything", r.Namespace)
 	case namespace == nil:
 		s.condition(name, inspect.No, "absent")
 		s.change(createNamespace(f.Context, r.Namespace))

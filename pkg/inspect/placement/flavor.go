@@ -76,7 +76,7 @@ func suits(set *kueue.PodTemplate, f *kueue.ResourceFlavor, allTopology bool) su
 	case isBound(set) && f.Spec.TopologyName == "":
 		return unsuited(kueue.Lack{Reason: kueue.ReasonNoTopology})
 	case isBound(set) || f.Spec.TopologyName != "" && allTopology:
-		return suitability{why: "places pods by topology, which depends on its nodes"}
+		return suitability{why: "places Pods by topology, which depends on its nodes"}
 	case f.Spec.TopologyName != "":
 		return unsuited(kueue.Lack{Reason: kueue.ReasonTopologyRequired})
 	}

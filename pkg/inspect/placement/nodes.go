@@ -43,7 +43,7 @@ func (s *site) countNodes() {
 	}
 	s.condition(inspect.ConditionPods, inspect.No, "0 of %s", all)
 	if s.Verdict != inspect.Never {
-		s.Message += fmt.Sprintf("; of its %s, none could take the pods as it is now", all)
+		s.Message += fmt.Sprintf("; none of its %s fits the Pods now", all)
 	}
 }
 

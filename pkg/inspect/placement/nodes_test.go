@@ -63,7 +63,7 @@ func TestNodes(t *testing.T) {
 			pods := p.Condition(inspect.ConditionPods)
 			assert.Equal(t, pods.Text, tt.want)
 			assert.Equal(t, pods.State, tt.state)
-			isReported := strings.Contains(p.Message, "of its 3 nodes, none could take the pods as it is now")
+			isReported := strings.Contains(p.Message, "none of its 3 nodes fits the Pods now")
 			assert.Equal(t, isReported, tt.state == inspect.No && p.Verdict != inspect.Never, p.Message)
 			refused := judge(&inspect.Site{NodesErr: errors.New("forbidden")})
 			assert.Equal(t, refused.Condition(inspect.ConditionPods).Text, "?")

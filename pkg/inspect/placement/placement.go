@@ -3,7 +3,6 @@ package placement
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,7 +58,7 @@ func Submit(v *inspect.Inventory, r *Request) []inspect.Placement {
 		here := r.at(f.Context)
 		if why := r.Refused[f.Context]; why != "" {
 			p := inspect.NewPlacement(f.Context)
-			p.Manager, p.Verdict, p.Reason, p.Message = isManager(f, r), inspect.Never, inspect.RefusedByServer, "its API server refuses it: "+why
+			p.Manager, p.Verdict, p.Reason, p.Message = isManager(f, r), inspect.Never, inspect.RefusedByServer, "its API server rejects it: "+why
 			all = append(all, *p)
 			continue
 		}
@@ -211,7 +210,7 @@ func onWorker(v *inspect.Inventory, manager *inspect.Facts, name string, r *Requ
 	p := On(f, r, own, v.Now)
 	p.Cluster = name
 	if f == nil && context != "" {
-		p.Context, p.Reason, p.Message = context, inspect.Unreadable, "was not read"
+		p.Context, p.Reason, p.Message = context, inspect.Unreadable, inspect.NotSelected
 	}
 	cluster := manager.Kueue.ClusterNamed(name)
 	switch {
@@ -251,34 +250,6 @@ func Overall(all []inspect.Placement) inspect.Verdict {
 	return slices.MinFunc(hopes, func(a, b inspect.Verdict) int { return rank(a) - rank(b) })
 }
 
-// Sum describes in one line how many clusters have each verdict.
-func Sum(all []inspect.Placement) string {
-	words := map[inspect.Verdict]string{inspect.Fits: "with room", inspect.Waits: "busy", inspect.Never: "never", inspect.Unknown: "unknown"}
-	var parts []string
-	n := 0
-	for _, verdict := range inspect.Verdicts() {
-		count := 0
-		for i := range all {
-			if all[i].Verdict == verdict && !all[i].Manager {
-				count++
-			}
-		}
-		if n += count; count > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", count, words[verdict]))
-		}
-	}
-	text := fmt.Sprintf("%d clusters: %s", n, strings.Join(parts, ", "))
-	if n == 1 {
-		text = "1 cluster: " + parts[0]
-	}
-	for i := range all {
-		if all[i].Manager && all[i].Verdict != inspect.Fits {
-			text += fmt.Sprintf("; none is asked before %s has let it pass", all[i].Context)
-		}
-	}
-	return text
-}
-
 // Smallest returns the smallest change that would let the Job run on some
 // cluster. ok is false if it fits somewhere, or if no change is known.
 func Smallest(all []inspect.Placement) (change inspect.PlacementChange, ok bool) {
@@ -304,25 +275,4 @@ func Smallest(all []inspect.Placement) (change inspect.PlacementChange, ok bool)
 		}
 	}
 	return change, ok
-}
-
-// Outlook describes in a clause what would happen.
-func Outlook(all []inspect.Placement) string {
-	var names []string
-	for i := range all {
-		if all[i].Verdict == inspect.Fits && !all[i].Manager {
-			names = append(names, all[i].Context)
-		}
-	}
-	switch verdict := Overall(all); {
-	case len(all) == 0:
-		return "no cluster was found that it could be given to"
-	case verdict == inspect.Fits:
-		return "there is room on " + inspect.Some(names)
-	case verdict == inspect.Waits:
-		return "it would have to wait"
-	case verdict == inspect.Never:
-		return "it would never run, as things stand"
-	}
-	return "whether it would run cannot be known"
 }

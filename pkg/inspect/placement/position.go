@@ -249,7 +249,7 @@ func (s *site) waits(result *assignment) {
 	text := l.Message()
 	s.Holders = s.holders(fr)
 	if err := s.capacity.Gaps[inspect.PartClaims]; err != nil {
-		text += "; cannot tell who holds it: " + s.because(err)
+		text += "; holder unknown: " + s.because(err)
 	}
 	var names, victims []string
 	for _, h := range s.Holders {

@@ -17,7 +17,7 @@ func labelsOf(n *inspect.Namespace) labels.Set { return n.Labels }
 // hasRoom judges flavors and quota, and then the order in the queue.
 func (s *site) hasRoom() bool {
 	if s.request.PodSets == nil {
-		return s.byWords("the requests of its pods are unknown")
+		return s.byWords("the requests of its Pods are unknown")
 	}
 	request, ways := s.request.withOverhead(s.Context), countings(s.facts.Kueue)
 	all := request.on(s.capacity, s.reportedRequests(), ways[0])
@@ -68,7 +68,7 @@ func (s *site) assign(a *assigner, whole []podSetDemand) (result assignment, all
 	smaller := a.assign(least)
 	switch {
 	case smaller.verdict == inspect.Fits:
-		return smaller, least, "with fewer pods than requested, down to " + countsOf(least)
+		return smaller, least, "with fewer Pods than requested, down to " + countsOf(least)
 	case worse(result.verdict, smaller.verdict), smaller.verdict == inspect.Never:
 		return smaller, least, ""
 	}

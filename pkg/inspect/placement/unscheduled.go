@@ -39,7 +39,7 @@ func forPods(v *inspect.Inventory, f *inspect.Facts, j *inspect.Job, pod *inspec
 	s.Said, s.SaidAt = pod.Message, pod.Scheduled.DeepCopy()
 	s.condition(inspect.ConditionReached, inspect.Yes, "yes")
 	s.condition(inspect.ConditionNamespace, inspect.Yes, "yes")
-	said := fmt.Sprintf("the scheduler cannot place pod %s: %s", pod.Name, pod.Message)
+	said := fmt.Sprintf("the scheduler cannot place Pod %s: %s", pod.Name, pod.Message)
 	switch {
 	case f.Site == nil || f.Site.Nodes == nil && f.Site.NodesErr == nil, len(r.PodSets) == 0:
 		s.condition(inspect.ConditionPods, inspect.NotKnown, "?")
@@ -97,21 +97,21 @@ func (s *site) noNodeFits(set *kueue.PodTemplate) {
 		m.add(n, whyNot(n, requests, &set.Template.Spec, &kueue.ResourceFlavor{}))
 	}
 	for _, taint := range slices.Sorted(maps.Keys(m.byTaint)) {
-		s.change(inspect.PlacementChange{Message: fmt.Sprintf("recreate it with pods that tolerate taint %s (%s on %s)", taint, inspect.Count(m.byTaint[taint], "node"), s.Context)})
+		s.change(inspect.PlacementChange{Message: fmt.Sprintf("recreate it with Pods that tolerate taint %s (%s on %s)", taint, inspect.Count(m.byTaint[taint], "node"), s.Context)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.most)) {
 		has, asked := m.most[name], requests[name]
 		s.change(inspect.PlacementChange{
-			Message: fmt.Sprintf("recreate it with pods that request at most %s %s each, not %s, for %s", has.String(), name, asked.String(), s.Context),
+			Message: fmt.Sprintf("recreate it with Pods that request at most %s %s each, not %s, for %s", has.String(), name, asked.String(), s.Context),
 			Share:   1 - has.AsApproximateFloat64()/asked.AsApproximateFloat64(),
 		})
 	}
-	text := fmt.Sprintf("none of %s can take its pods, even if empty", inspect.Count(len(s.facts.Site.Nodes), "node"))
+	text := fmt.Sprintf("none of %s fits its Pods, even if empty", inspect.Count(len(s.facts.Site.Nodes), "node"))
 	for _, why := range []struct {
 		count int
 		text  string
 	}{
-		{m.labelled, "do not match its node selector, affinity or node name"}, {m.tainted, "have taints that it does not tolerate"}, {m.small, "too small for one pod"},
+		{m.labelled, "do not match its node selector, affinity or node name"}, {m.tainted, "have taints that it does not tolerate"}, {m.small, "too small for one Pod"},
 	} {
 		if why.count > 0 {
 			text += fmt.Sprintf("; %d %s", why.count, why.text)

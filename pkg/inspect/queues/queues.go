@@ -85,7 +85,7 @@ func clusterOf(v *inspect.Inventory, f *inspect.Facts, known map[*inspect.Facts]
 }
 
 // errUnasked means that a resource was never requested.
-var errUnasked = errors.New("nobody asked")
+var errUnasked = errors.New("not requested")
 
 // unique removes objects that were read twice.
 func unique[T any](all []T, name func(T) string) []T {

@@ -15,7 +15,7 @@ import (
 )
 
 // errBounded is why the Workloads in a snapshot of some namespaces cannot be added up.
-var errBounded = errors.New("the snapshot has those of some namespaces only; take it with -A")
+var errBounded = errors.New("the snapshot covers only some namespaces; record it with -A")
 
 // newCapacity returns a Capacity without facts, for Jobs in these namespaces.
 func newCapacity(namespaces ...string) *inspect.Capacity {

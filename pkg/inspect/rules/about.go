@@ -49,7 +49,7 @@ func (j Judgment) All(is func(code string) bool) []inspect.Finding {
 // Sighting.Complete.
 func (j *judged) complete() inspect.Finding {
 	full := finding(j.rule, completeSighting(j.sighting))
-	full.Young, full.Jobs = true, j.Jobs
+	full.Young, full.Grace, full.Jobs = true, j.period, j.Jobs
 	return full.reached(j.reach)
 }
 

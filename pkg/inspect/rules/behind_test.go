@@ -48,9 +48,9 @@ func TestBehind(t *testing.T) {
 	}
 	f := judge(t, inventory(t, recordings+"/burst-1"), rules.All(), 0)[0]
 	assert.Equal(t, f.Kind+" "+f.Name, "AdmissionCheck multikueue")
-	assert.Equal(t, f.Message, "AdmissionCheck multikueue: MultiKueue on kwok-mgr is behind with 52 Jobs, the oldest of which waits since 2026-11-22T04:43:42Z, and it takes about 276 such steps a minute")
+	assert.Equal(t, f.Message, "AdmissionCheck multikueue: MultiKueue on kwok-mgr has a backlog of 52 Jobs; the oldest has waited since 2026-11-22T04:43:42Z; it does about 276 of these steps per minute")
 	assert.Equal(t, f.Evidence[0], "kwok-mgr: a nomination of clusters: 30 waiting, default/job-b-28-8fbda since 2026-11-22T04:43:42Z; "+
-		"the last was done at 2026-11-22T04:43:52Z, and about 96 in a minute")
+		"the last was done at 2026-11-22T04:43:52Z, about 96 per minute")
 }
 
 // TestBehindIsNoCover checks that a step that a working actor has passed over
@@ -72,11 +72,11 @@ func TestBehindIsNoCover(t *testing.T) {
 	}{
 		"others that came later have their mirror": {
 			forgotten, "JM035", "b-14",
-			"kwok-mgr: Kueue on kwok-mgr is at work: another one that waited for a mirror on kwok-w2 had it at 2026-11-22T04:44:19Z",
+			"kwok-mgr: Kueue on kwok-mgr works: its last such step for another object (a mirror on kwok-w2) was at 2026-11-22T04:44:19Z",
 		},
 		"the worker's Kueue looks at others": {
 			silent, "JM031", "b-90",
-			"kwok-w1: Kueue on kwok-w1 is at work: another one that waited for word on quota had it at 2026-11-22T04:44:23Z",
+			"kwok-w1: Kueue on kwok-w1 works: its last such step for another object (a quota decision) was at 2026-11-22T04:44:23Z",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

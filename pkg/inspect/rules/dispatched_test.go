@@ -199,11 +199,11 @@ func TestRemediesOfDispatch(t *testing.T) {
 	f := find("JM201", addDispatched(started), addCopy("kwok-w1", "mirror-of-other", "", started), expired)
 	assert.Equal(t, f.Remedy, "resume with the same mirror: "+quoted(again+"kwok-w1")+"; or end it: "+end)
 	assert.Equal(t, f.Message, "Job default/other: no dispatcher holds its Lease: the status of its mirror on kwok-w1 is not copied")
-	assert.Equal(t, f.Evidence[0], "kwok-mgr: spec.holderIdentity of Lease default/jobs-managedby-other is alice, who has not renewed it since 2026-11-20T23:42:00Z; it is good for 15s")
+	assert.Equal(t, f.Evidence[0], "kwok-mgr: spec.holderIdentity of Lease default/jobs-managedby-other is alice, which last renewed it at 2026-11-20T23:42:00Z; the Lease is valid for 15s")
 	assert.Equal(t, f.Severity, inspect.Warning)
 
 	f = find("JM202", addDispatched(started), addCopy("kwok-w1", "mirror-of-other", "ttlSecondsAfterFinished: 86400", ended), released)
-	assert.Equal(t, f.Remedy, "copy how it ended: "+quoted(again+"kwok-w1")+"; or end it: "+end+"; the mirror may go after that, not before")
+	assert.Equal(t, f.Remedy, "copy the final status: "+quoted(again+"kwok-w1")+"; or end the Job: "+end+"; keep the mirror until then")
 	assert.Equal(t, f.Message, "Job default/other: its mirror on kwok-w1 is Complete, but it still says Running. No dispatcher holds its Lease")
 	assert.Equal(t, f.Evidence[0], "kwok-mgr: spec.holderIdentity of Lease default/jobs-managedby-other is empty since 2026-11-20T23:43:40Z")
 	assert.Equal(t, f.Evidence[3], "kwok-w1: spec.ttlSecondsAfterFinished of Job default/other is 86400")
@@ -212,7 +212,7 @@ func TestRemediesOfDispatch(t *testing.T) {
 	f = find("JM101", addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, "", ""), noLeases())
 	assert.Equal(t, f.Remedy, quoted(again+"CONTEXT")+"; or "+quoted("kubectl jobs-managedby recreate other -n default --context kwok-mgr --managed-by ''"))
 	f = find("JM105", addDispatched(started), expired)
-	assert.Equal(t, f.Remedy, "run it again from the start: "+quoted(again+"kwok-w1 --new-mirror")+"; or end it: "+end)
+	assert.Equal(t, f.Remedy, "start it from scratch: "+quoted(again+"kwok-w1 --new-mirror")+"; or end it: "+end)
 }
 
 // TestAboutDispatched checks that a trace includes findings about unattended

@@ -24,7 +24,7 @@ func TestFieldThatIsDropped(t *testing.T) {
 		assert.Equal(t, len(texts), 1)
 		for _, words := range []string{
 			"kwok-mgr: jobsets.jobset.x-k8s.io of jobset.x-k8s.io/v1alpha2 has no spec.managedBy, by its schema",
-			"have what runs JobSets on kwok-mgr upgraded, with its definitions, to JobSet v0.5.0 or later, then ",
+			"upgrade the operator of JobSets and its CRDs on kwok-mgr to JobSet v0.5.0 or later, then ",
 		} {
 			assert.Equal(t, strings.Contains(texts[0], words), row.WithoutField, texts[0])
 		}

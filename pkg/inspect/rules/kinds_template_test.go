@@ -13,7 +13,7 @@ import (
 // depends on the concurrencyPolicy of the CronJob.
 func TestConsequences(t *testing.T) {
 	for policy, want := range map[string]string{
-		"Forbid": "no later run begins", "Replace": "none ever runs", "Allow": "one more is left with each run",
+		"Forbid": "no later run starts", "Replace": "none ever runs", "Allow": "each run adds one more",
 	} {
 		t.Run(policy, func(t *testing.T) {
 			c := testCase{base: recordedRunning, kinds: everyKind(), edits: []edit{

@@ -20,9 +20,9 @@ func TestGoneMirrorRunsAgain(t *testing.T) {
 		later time.Duration
 		want  string
 	}{
-		"nothing is left":                  {[]edit{noJob, noCopy}, 0, "wait: MultiKueue has the Job run again after workerLostTimeout, by default at 2026-11-20T23:58:19Z"},
-		"nothing is left, for long":        {[]edit{noJob, noCopy}, time.Hour, "see whether Kueue runs on kwok-mgr"},
-		"the copy of its Workload is left": {[]edit{noJob}, 0, "see whether Kueue runs on kwok-mgr"},
+		"nothing is left":                  {[]edit{noJob, noCopy}, 0, "wait: MultiKueue restarts the Job after workerLostTimeout, by default at 2026-11-20T23:58:19Z"},
+		"nothing is left, for long":        {[]edit{noJob, noCopy}, time.Hour, "check that Kueue runs on kwok-mgr"},
+		"the copy of its Workload is left": {[]edit{noJob}, 0, "check that Kueue runs on kwok-mgr"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rule, _ := rules.ByCode("JM105")

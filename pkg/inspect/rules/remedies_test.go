@@ -88,8 +88,8 @@ func TestRecreate(t *testing.T) {
 		},
 		"it belongs to another object": {
 			func(j *inspect.Job) { j.Controller = &metav1.OwnerReference{Kind: "Experiment", Name: "lr"} },
-			quoted(recreate+multikueue+" --queue LOCALQUEUE --force") + "; Experiment lr, which it belongs to, has to be changed too",
-			quoted(recreate+"'' --force") + "; Experiment lr, which it belongs to, has to be changed too",
+			quoted(recreate+multikueue+" --queue LOCALQUEUE --force") + "; also change Experiment lr, which owns it",
+			quoted(recreate+"'' --force") + "; also change Experiment lr, which owns it",
 		},
 		"it is a mirror": {
 			func(j *inspect.Job) { j.Marks = &delegation.Marks{MultiKueueOrigin: "multikueue"} },
@@ -107,8 +107,8 @@ func TestRecreate(t *testing.T) {
 			rule, _ := rules.ByCode("JM305")
 			findings := judge(t, inspect.NewInventory(v.Now, v.Clusters, v.Addresses), []rules.Rule{rule}, 0)
 			assert.Equal(t, len(findings), 1)
-			assert.Equal(t, findings[0].Remedy, "for MultiKueue: "+tt.give+"; for its own controller: "+tt.release+
-				"; and see that the webhook of TFJobs is installed: "+quoted("kubectl --context kwok-mgr get validatingwebhookconfigurations"))
+			assert.Equal(t, findings[0].Remedy, "for MultiKueue: "+tt.give+"; or for its own controller: "+tt.release+
+				"; check that the webhook of TFJobs is installed: "+quoted("kubectl --context kwok-mgr get validatingwebhookconfigurations"))
 		})
 	}
 }

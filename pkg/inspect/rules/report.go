@@ -5,6 +5,7 @@ import (
 	"errors"
 	"regexp"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -95,7 +96,7 @@ func (r *reporter) addUnchecked() {
 			if context == "" {
 				r.add("worker "+c.Name, "no context reaches it")
 			} else if r.view.Failed(context) == nil {
-				r.add("worker "+c.Name, "context "+context+" was not chosen")
+				r.add("worker "+c.Name, inspect.NotSelected, context)
 			}
 		}
 	}
@@ -123,6 +124,9 @@ func needs(n NotJudged) string {
 		if m := deniedPattern.FindStringSubmatch(status.Status().Message); m != nil {
 			return "needs the right to " + inspect.Access{Verbs: []string{m[1]}, Resource: m[2], Group: m[3], Namespace: m[4]}.String()
 		}
+	}
+	if strings.Contains(n.Err.Error(), "the snapshot lacks ") {
+		return "the snapshot lacks it; record it again"
 	}
 	if apierrors.IsNotFound(n.Err) {
 		return "the server does not serve it, or the snapshot lacks it"

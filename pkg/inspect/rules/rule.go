@@ -64,7 +64,7 @@ type Unseen struct{ Code, Title, Reason string }
 func AllUnseen() []Unseen {
 	return []Unseen{{
 		Code: "JM051", Title: "a StatefulSet or LeaderWorkerSet is never ready where it was submitted",
-		Reason: "MultiKueue does not copy the status of these kinds, by design: their own controller would overwrite it; look at the mirror",
+		Reason: "MultiKueue does not copy the status of these kinds, by design: their own controller would overwrite it. Read the mirror",
 	}}
 }
 

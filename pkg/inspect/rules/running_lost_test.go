@@ -14,7 +14,7 @@ import (
 func TestLostHow(t *testing.T) {
 	for message, want := range map[string]string{
 		"dial tcp 10.0.0.1:443: connect: connection refused":       "worker1 is unreachable: ",
-		`jobs.batch is forbidden: User \"m\" cannot list resource`: "worker1 forbids the manager what it needs: ",
+		`jobs.batch is forbidden: User \"m\" cannot list resource`: "worker1 denies rights that the manager needs: ",
 		"Unauthorized": "worker1 does not accept the manager's credentials: ",
 		`no matches for kind \"JobSet\" in version \"jobset.x-k8s.io/v1alpha2\"`: "worker1 does not serve what the manager needs: ",
 	} {

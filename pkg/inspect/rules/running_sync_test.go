@@ -17,8 +17,8 @@ func TestWhatWasChangedThere(t *testing.T) {
 		edits []edit
 		want  string
 	}{
-		{nil, "kwok-w1: Job default/train wants as many pods as on kwok-mgr, so that its pod template was changed, or is read in another way"},
-		{[]edit{patch("kwok-w1", "Job/train", `{spec: {parallelism: 3}}`)}, "spec.parallelism of Job default/train is 3 on kwok-w1, and 2 on kwok-mgr: the number of pods was changed"},
+		{nil, "kwok-w1: Job default/train has as many Pods as on kwok-mgr: its Pod template was changed, or Kueue there reads it differently"},
+		{[]edit{patch("kwok-w1", "Job/train", `{spec: {parallelism: 3}}`)}, "spec.parallelism of Job default/train is 3 on kwok-w1, and 2 on kwok-mgr: the number of Pods was changed"},
 	} {
 		found := judge(t, testCase{base: recordedMutated, edits: c.edits}.make(t), []rules.Rule{rule}, 0)
 		assert.Equal(t, len(found), 1)

@@ -91,10 +91,10 @@ func sickOnManager() []sick {
 		{"Kueue says nothing of the Workload", "running", []edit{
 			patch(mgr, workload, `{metadata: {managedFields: null}, status: null}`), patch(mgr, "Job/train", `{spec: {suspend: true}, status: null}`),
 			remove(w1, "Job/train"), remove(w1, "Pod/*"), remove(w1, workload),
-		}, "JM129", "Kueue on kwok-mgr has said nothing of its Workload"},
-		{"not admitted, though all checks are ready", "running", m(`{status: {` + withConditions(gotQuota) + `}}`), "JM129", "does not admit it"},
-		{"the Workload is being deleted", "running", m(deleting("kueue.x-k8s.io/resource-in-use")), "JM129", "does not let go of its Workload"},
-		{"it lost its quota, and runs on", "running", m(`{status: {admission: null, ` + withConditions(gotNoRoom) + `}}`), "JM130", "has no quota any more"},
+		}, "JM129", "Kueue on kwok-mgr has set no condition on its Workload"},
+		{"not admitted, though all checks are ready", "running", m(`{status: {` + withConditions(gotQuota) + `}}`), "JM129", "does not admit its Workload"},
+		{"the Workload is being deleted", "running", m(deleting("kueue.x-k8s.io/resource-in-use")), "JM129", "does not remove its finalizer from the deleted Workload"},
+		{"it lost its quota, and runs on", "running", m(`{status: {admission: null, ` + withConditions(gotNoRoom) + `}}`), "JM130", "lost its quota"},
 		{"it was preempted, and runs on", "running", m(`{status: {` + withConditions(gotQuota, condition("Evicted", "True", "Preempted", "")) + `}}`), "JM130", "Job default/train was evicted (Preempted)"},
 		{"its Workload is deactivated, and runs on", "running", m(`{spec: {active: false}}`), "JM124 JM130", "its Workload was deactivated"},
 		{"its check is retried, and it runs on", "running", m(`{status: {admissionChecks: [{name: multikueue, state: Retry, message: "Admitting remote lost", lastTransitionTime: "2026-11-20T23:43:38Z"}]}}`), "JM130", "withdrawn (Retry)"},
@@ -110,7 +110,7 @@ func sickOnManager() []sick {
 		{"the record of its worker is lost", "running", m(`{status: {clusterName: null, nominatedClusterNames: [worker1, worker2], ` + withConditions(gotQuota) + `, admissionChecks: [{name: multikueue, state: Pending, lastTransitionTime: "2026-11-20T23:43:18Z"}]}}`), "JM022", "has not recorded that"},
 		{
 			"MultiKueue has gone back to another worker", "running", append(m(`{status: {clusterName: worker2}}`),
-				patch(mgr, "Job/train", `{status: {startTime: "2026-11-20T23:43:59Z"}}`)), "JM056", "worker2 has it no more",
+				patch(mgr, "Job/train", `{status: {startTime: "2026-11-20T23:43:59Z"}}`)), "JM056", "only worker1 runs the Job, although MultiKueue gave it to worker2",
 		},
 		{"the MultiKueueConfig is gone", "running", []edit{remove(mgr, "MultiKueueConfig/fleet")}, "JM008", `MultiKueueConfig "fleet", which does not exist`},
 		{"the AdmissionCheck is gone", "running", []edit{remove(mgr, "AdmissionCheck/multikueue")}, "JM008", "AdmissionCheck multikueue, which does not exist"},
@@ -133,23 +133,23 @@ func sickOnWorkers() []sick {
 	noFlavor := `{status: {` + withConditions(condition("Active", "False", "FlavorNotFound", "references missing ResourceFlavor(s): default-flavor")) + `}}`
 	c := func(status string) edit { return patch(w1, workload, `{status: `+status+`}`) }
 	return []sick{
-		{"the copy is gone", "running", []edit{remove(w1, workload)}, "JM131", "its Workload copy on worker1 (kwok-w1) is gone"},
+		{"the copy is gone", "running", []edit{remove(w1, workload)}, "JM131", "the copy of its Workload on worker1 (kwok-w1) is gone"},
 		{"the mirror is gone", "running", []edit{remove(w1, "Job/train"), remove(w1, "Pod/*")}, "JM105", "there is no such Job on kwok-w1"},
-		{"its pods are gone", "running", []edit{remove(w1, "Pod/*")}, "JM131", "counts 2 of them as active"},
+		{"its pods are gone", "running", []edit{remove(w1, "Pod/*")}, "JM131", "counts 2 as active"},
 		{"it was started, and has no pods", "running", []edit{
 			patch(w1, "Job/train", `{status: {active: 0, ready: 0}}`), remove(w1, "Pod/*"), patch(mgr, "Job/train", `{status: {active: 0, ready: 0}}`),
 		}, "JM131", "it was started at 2026-11-20T23:43:19Z"},
-		{"the copy is being deleted", "running", []edit{patch(w1, workload, deleting("kueue.x-k8s.io/resource-in-use"))}, "JM129", "Kueue on kwok-w1 does not let go"},
+		{"the copy is being deleted", "running", []edit{patch(w1, workload, deleting("kueue.x-k8s.io/resource-in-use"))}, "JM129", "Kueue on kwok-w1 does not remove its finalizer"},
 		{"the mirror's deletion hangs", "running", []edit{patch(w1, "Job/train", deleting("example.com/x"))}, "JM111", "example.com/x"},
 		{"the copy was deactivated", "running", []edit{patch(w1, workload, `{spec: {active: false}}`)}, "JM124", "a user deactivated its Workload"},
 		{"the mirror is not resumed", "running", []edit{
 			patch(w1, "Job/train", `{spec: {suspend: true}, status: {active: 0, ready: 0, startTime: null, `+withConditions(condition("Suspended", "True", "JobSuspended", ""))+`}}`),
 			remove(w1, "Pod/*"), patch(mgr, "Job/train", `{status: {active: 0, ready: 0}}`),
-		}, "JM129", "has admitted it, and does not resume its mirror"},
+		}, "JM129", "admitted it, but does not resume its mirror"},
 		{"the copy is not admitted", "running", offered(c(`{`+withConditions(gotQuota)+`}`), copied(`{`+withConditions(gotNoRoom)+`}`)), "JM129", "does not admit the copy"},
 		{"a check of the worker's own", "running", offered(
 			c(`{`+withConditions(gotQuota)+`, admissionChecks: [{name: prov, state: Pending, lastTransitionTime: "2026-11-20T23:43:20Z"}]}`), copied(`{`+withConditions(gotNoRoom)+`}`),
-		), "JM030", "AdmissionCheck prov of kwok-w1"},
+		), "JM030", "on kwok-w1, but AdmissionCheck prov has not passed"},
 		{"nobody looks at the copies", "running", offered(c("null"), patch(w1, workload, `{metadata: {managedFields: null}}`), copied("{}")), "JM031", "no Kueue controller"},
 		{"no worker has quota", "running", offered(c(none), copied(none)), "JM029", "needs 2 cpu, limit 0"},
 		{"the flavor is missing on the workers", "running", offered(c(inactive), copied(inactive),
@@ -158,7 +158,7 @@ func sickOnWorkers() []sick {
 		{"nobody makes copies", "running", offered(remove(w1, workload)), "JM025", "has no copies of Workloads"},
 		{"the namespace is missing", "running", offered(remove(w1, workload), remove(w1, "Namespace/default")), "JM024 JM025", "does not exist on kwok-w1"},
 		{"the namespace is being deleted", "running", offered(remove(w1, workload), patch(w1, "Namespace/default", `{status: {phase: Terminating}}`)), "JM024 JM025", "is being deleted on kwok-w1"},
-		{"mirrors are refused", "running", offered(c(`{` + withConditions(gotQuota, gotAdmitted) + `}`)), "JM035", "but makes no mirror"},
+		{"mirrors are refused", "running", offered(c(`{` + withConditions(gotQuota, gotAdmitted) + `}`)), "JM035", "but MultiKueue created no mirror"},
 		{"the Job controller stands still", "running", []edit{
 			patch(w1, "Job/train", `{metadata: {managedFields: null}, status: null}`), remove(w1, "Pod/*"), patch(mgr, "Job/train", `{status: null}`),
 		}, "JM121", "no controller on kwok-w1 picks up its mirror"},

@@ -226,12 +226,12 @@ func TestRecordingsSay(t *testing.T) {
 		{
 			recording: unservedCheck, code: "JM008", name: "multikueue", severity: inspect.Error,
 			message:  []string{"no controller serves AdmissionCheck multikueue", "kueue.x-k8s.io/multikeue"},
-			remedy:   []string{"MultiKueue's is called kueue.x-k8s.io/multikueue", "cannot be changed"},
+			remedy:   []string{"create an AdmissionCheck with controllerName kueue.x-k8s.io/multikueue", "immutable"},
 			evidence: []string{"AdmissionCheckInactive"},
 		},
 		{
 			recording: editedOrigin, code: "JM125", name: "train", severity: inspect.Error,
-			message: []string{"4 Pods", "now has 1"}, remedy: []string{"put it back", `{"spec":{"parallelism":4}}`}, evidence: []string{"kwok-w1: spec.parallelism"},
+			message: []string{"4 Pods", "now has 1"}, remedy: []string{"restore it", `{"spec":{"parallelism":4}}`}, evidence: []string{"kwok-w1: spec.parallelism"},
 		},
 		{
 			recording: lateJob, code: "JM012", name: "late", severity: inspect.Error,
@@ -249,7 +249,7 @@ func TestRecordingsSay(t *testing.T) {
 		},
 		{
 			recording: "preempted-on-worker", code: "JM029", name: "low1", severity: inspect.Info,
-			message:  []string{"on kwok-w1 it lost its room to Job default/high", "priority 1000", "LocalQueue default/user-queue"},
+			message:  []string{"kwok-w1: preempted by Job default/high", "priority 1000", "LocalQueue default/user-queue"},
 			evidence: []string{"UID: 5168f70e-e920-4ef5-802b-f27389b0f016"},
 		},
 		{
@@ -258,7 +258,7 @@ func TestRecordingsSay(t *testing.T) {
 		},
 		{
 			recording: "two-flavors", code: "JM029", name: "wants-gpu-pool", severity: inspect.Error,
-			message: []string{"no flavor of any worker suits its Pods", "flavor on-demand does not match"}, remedy: []string{"change the node selector or affinity to match flavor on-demand"},
+			message: []string{"no flavor on the workers fits its Pods", "flavor on-demand does not match"}, remedy: []string{"change the node selector or affinity to match flavor on-demand"},
 		},
 		{
 			recording: "cohort-borrowing", code: "JM029", name: "user-queue", severity: inspect.Info,
@@ -321,19 +321,19 @@ func TestPreemptors(t *testing.T) {
 		patch(mgr, workload, `{status: {admission: null, clusterName: null, admissionChecks: null, `+lost+`}}`), patch(mgr, "Job/train", `{spec: {suspend: true}, status: null}`),
 		remove(w1, "Job/train"), remove(w1, "Pod/*"), remove(w1, workload),
 	}
-	const whole = "lost its room to Job default/high, of priority 1000 and not 0, in LocalQueue default/user-queue"
+	const whole = "preempted by Job default/high, of priority 1000 and not 0, in LocalQueue default/user-queue"
 	for name, tt := range map[string]struct {
 		code  string
 		edits []edit
 		want  string
 	}{
-		"held on the manager":     {"JM019", append([]edit{high(mgr)}, held...), "on kwok-mgr it " + whole + "; waits for quota again in ClusterQueue cluster-queue"},
-		"by a Job alone":          {"JM019", append([]edit{highJob}, held...), "lost its room to Job default/high, in LocalQueue default/user-queue"},
-		"by nobody that was read": {"JM019", held, "lost its room to a Workload of uid u-high"},
-		"put out by a worker":     {"JM045", []edit{onWorker, high(w1), retried("1")}, "on kwok-w1 it " + whole},
-		"as its manager said":     {"JM045", []edit{onWorker, high(mgr), retried("1")}, "on kwok-w1 it " + whole},
-		"put out again and again": {"JM127", []edit{onWorker, high(w1), retried("7")}, "on kwok-w1 it " + whole},
-		"and its mirror runs on":  {"JM130", []edit{high(mgr), patch(mgr, workload, `{status: {`+withConditions(gotQuota, condition("Evicted", "True", "Preempted", message))+`}}`)}, "on kwok-mgr it " + whole},
+		"held on the manager":     {"JM019", append([]edit{high(mgr)}, held...), "kwok-mgr: " + whole + "; waits for quota again in ClusterQueue cluster-queue"},
+		"by a Job alone":          {"JM019", append([]edit{highJob}, held...), "preempted by Job default/high, in LocalQueue default/user-queue"},
+		"by nobody that was read": {"JM019", held, "preempted by a Workload with UID u-high"},
+		"put out by a worker":     {"JM045", []edit{onWorker, high(w1), retried("1")}, "kwok-w1: " + whole},
+		"as its manager said":     {"JM045", []edit{onWorker, high(mgr), retried("1")}, "kwok-w1: " + whole},
+		"put out again and again": {"JM127", []edit{onWorker, high(w1), retried("7")}, "kwok-w1: " + whole},
+		"and its mirror runs on":  {"JM130", []edit{high(mgr), patch(mgr, workload, `{status: {`+withConditions(gotQuota, condition("Evicted", "True", "Preempted", message))+`}}`)}, "kwok-mgr: " + whole},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rule, _ := rules.ByCode(tt.code)

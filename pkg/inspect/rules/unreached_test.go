@@ -73,8 +73,8 @@ func TestUnreachedWorkerIsOneFinding(t *testing.T) {
 	found := judge(t, c.make(t), rules.All(), 0)
 	assert.Equal(t, strings.Join(codesOf(found), " "), "JM137", linesOf(found))
 	f := found[0]
-	assert.Equal(t, f.Message, "MultiKueue on kwok-mgr does not get through to at least one of worker1 (kwok-w1), worker2 (kwok-w2) since 2026-11-20T23:43:20Z, though connected: it keeps 2 Jobs waiting")
-	assert.Assert(t, strings.HasPrefix(f.Remedy, "check the credentials first: run doctor, or look for Unauthorized or forbidden in the log: "), f.Remedy)
+	assert.Equal(t, f.Message, "requests of MultiKueue on kwok-mgr to at least one of worker1 (kwok-w1), worker2 (kwok-w2) have failed since 2026-11-20T23:43:20Z, although it is Connected: 2 Jobs wait")
+	assert.Assert(t, strings.HasPrefix(f.Remedy, "check the credentials first: run doctor, or search the log for Unauthorized or forbidden: "), f.Remedy)
 	assert.Equal(t, len(f.Jobs), 2)
 	assert.Assert(t, !strings.Contains(f.Remedy, "dispatcherName"), f.Remedy)
 
@@ -82,5 +82,5 @@ func TestUnreachedWorkerIsOneFinding(t *testing.T) {
 	c = unreachedCases()[1]
 	found = judge(t, c.make(t), rules.All(), 0)
 	assert.Equal(t, strings.Join(codesOf(found), " "), "JM137", linesOf(found))
-	assert.Assert(t, strings.Contains(found[0].Remedy, "if multiKueue.dispatcherName in Kueue's configuration names another dispatcher, see whether it runs"), found[0].Remedy)
+	assert.Assert(t, strings.Contains(found[0].Remedy, "if multiKueue.dispatcherName in Kueue's configuration names another dispatcher, check that it runs"), found[0].Remedy)
 }

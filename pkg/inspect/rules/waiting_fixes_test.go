@@ -89,5 +89,5 @@ func TestOneFindingPerFlavor(t *testing.T) {
 	found := judge(t, c.make(t), []rules.Rule{rule}, 0)
 	assert.Equal(t, len(found), 1)
 	assert.Equal(t, found[0].Kind+" "+found[0].Name, "ClusterQueue cluster-queue")
-	assert.Equal(t, found[0].Message, "ClusterQueue cluster-queue on kwok-mgr cannot take its Jobs: flavor default-flavor has no topology, which its Pods request")
+	assert.Equal(t, found[0].Message, "ClusterQueue cluster-queue on kwok-mgr cannot admit its Jobs: flavor default-flavor has no topology, which its Pods request")
 }

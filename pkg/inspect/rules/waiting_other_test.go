@@ -54,8 +54,8 @@ func TestHeldOtherwise(t *testing.T) {
 		"WaitingForPreemptedWorkloads": {inspect.Info, "waits until Kueue has preempted others"},
 		"WaitingForPodsReady":          {inspect.Info, "waits until the Pods of admitted Workloads are ready"},
 		"AdmissionGated":               {inspect.Info, "on kwok-w1, kwok-w2: admission is gated: why"},
-		"OnHold":                       {inspect.Error, "its own controller holds it: why; no other worker can take it"},
-		"DRAResourcesUnresolved":       {inspect.Error, "cannot count its devices: why; no other worker can take it"},
+		"OnHold":                       {inspect.Error, "its own controller holds it: why; no other worker can admit it"},
+		"DRAResourcesUnresolved":       {inspect.Error, "cannot count its devices: why; no other worker can admit it"},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			c := testCase{base: recordedNoQuota, edits: onWorkers(reason, "why")}

@@ -30,14 +30,14 @@ func TestWhoPreempts(t *testing.T) {
 		says  []string
 		not   string
 	}{
-		"once":              {says: []string{"on kwok-w1 it lost its room to " + high}, not: "times"},
-		"the same Workload": {edits: []edit{event("kwok-w1", "e2", "5168f70e-e920-4ef5-802b-f27389b0f016", 2)}, says: []string{"to " + high + ", of priority 1000 and not 10, in LocalQueue default/user-queue, 3 times so far"}},
+		"once":              {says: []string{"kwok-w1: preempted by " + high}, not: "times"},
+		"the same Workload": {edits: []edit{event("kwok-w1", "e2", "5168f70e-e920-4ef5-802b-f27389b0f016", 2)}, says: []string{"by " + high + ", of priority 1000 and not 10, in LocalQueue default/user-queue, 3 times so far"}},
 		"an earlier Workload of the same": {
 			edits: []edit{event("kwok-w1", "e2", "older", 2), said("e3", "older", "job-high-868f7")},
-			says:  []string{"lost its room to " + high + ", 3 times so far"},
+			says:  []string{"preempted by " + high + ", 3 times so far"},
 		},
 		"repeated on another cluster": {edits: []edit{event("kwok-w2", "e2", "5168f70e-e920-4ef5-802b-f27389b0f016", 1)}, says: []string{high}, not: "times"},
-		"another one, often":          {edits: []edit{event("kwok-w2", "e2", "older", 3)}, says: []string{"on kwok-w2 it lost its room to a Workload of uid older, 3 times so far"}},
+		"another one, often":          {edits: []edit{event("kwok-w2", "e2", "older", 3)}, says: []string{"kwok-w2: preempted by a Workload with UID older, 3 times so far"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := testCase{base: "preempted-on-worker", edits: test.edits}

@@ -253,7 +253,7 @@ func TestWaitingFindings(t *testing.T) {
 		"a LocalQueue that two workers lack": {
 			testCase: testCase{code: "JM026", base: "localqueue-missing-on-workers"}, severity: inspect.Error, findings: 1,
 			object:  "kwok-w1 LocalQueue default/user-queue",
-			message: "LocalQueue default/user-queue does not exist on kwok-w1, kwok-w2, and no other worker can take the Job",
+			message: "LocalQueue default/user-queue does not exist on kwok-w1, kwok-w2, and no other worker can admit the Job",
 			remedy: "create LocalQueue default/user-queue on kwok-w1: " + quoted(`printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"name":"user-queue","namespace":"default"},"spec":{"clusterQueue":"cluster-queue"}}' | kubectl --context kwok-w1 create -f -`) + "; create LocalQueue default/user-queue on kwok-w2: " +
 				quoted(`printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"name":"user-queue","namespace":"default"},"spec":{"clusterQueue":"cluster-queue"}}' | kubectl --context kwok-w2 create -f -`),
 		},
@@ -271,7 +271,7 @@ func TestWaitingFindings(t *testing.T) {
 				patch("kwok-w1", "ClusterQueue/cluster-queue", `{spec: {namespaceSelector: {matchLabels: {team: a}}}}`),
 				patch("kwok-w2", "ClusterQueue/cluster-queue", `{spec: {namespaceSelector: null}}`))},
 			severity: inspect.Error, findings: 1, object: "kwok-w1 ClusterQueue cluster-queue",
-			message: "ClusterQueue cluster-queue takes nothing from namespace default on kwok-w1, kwok-w2, and no other worker can take the Job",
+			message: "ClusterQueue cluster-queue excludes namespace default (namespaceSelector) on kwok-w1, kwok-w2, and no other worker can admit the Job",
 			remedy: "label namespace default on kwok-w1 for ClusterQueue cluster-queue: " + quoted("kubectl --context kwok-w1 label namespace default --overwrite team=a") + "; let ClusterQueue cluster-queue on kwok-w2 select all namespaces: " +
 				quoted(`kubectl --context kwok-w2 patch clusterqueues.kueue.x-k8s.io cluster-queue --type merge -p '{"spec":{"namespaceSelector":{}}}'`),
 		},
@@ -279,7 +279,7 @@ func TestWaitingFindings(t *testing.T) {
 			testCase: testCase{code: "JM031", base: recordedKueueDown}, severity: inspect.Error, findings: 2,
 			object: "kwok-mgr MultiKueueCluster worker1", message: "MultiKueueCluster worker1: no Kueue controller processes Workloads on kwok-w1",
 			remedy: "start it: " + quoted("kubectl --context kwok-w1 -n kueue-system scale deployment kueue-controller-manager --replicas=1") +
-				"; if it does not run then, see why: " + quoted("kubectl --context kwok-w1 -n kueue-system get pods"),
+				"; if it does not start, check its Pods: " + quoted("kubectl --context kwok-w1 -n kueue-system get pods"),
 		},
 		"room that others have": {
 			testCase: testCase{code: "JM029", base: recordedNoQuota, edits: append(onWorkers("WaitingForQuota", ""), patch("kwok-mgr", "Job/train", namesQueue))},
@@ -295,8 +295,8 @@ func TestWaitingFindings(t *testing.T) {
 			}},
 			severity: inspect.Warning, findings: 1, object: "kwok-mgr Job default/train",
 			message: "Job default/train: no topology domain on the workers fits its Pods: flavor a100 has no topology, which its Pods request; " +
-				"topology racks fits 2 of its 4 Pods",
-			remedy: "add nodes to a domain of topology racks on kwok-w2; see its levels: " + quoted("kubectl --context kwok-w2 describe topologies.kueue.x-k8s.io racks") +
+				"only 2 of 4 Pods fit in one domain of topology racks",
+			remedy: "add nodes to a domain of topology racks on kwok-w2; check its levels: " + quoted("kubectl --context kwok-w2 describe topologies.kueue.x-k8s.io racks") +
 				"; or request a wider topology in the Pod template; or set the topology of ResourceFlavor a100 on kwok-w1, whose Topologies were not read: " +
 				quoted(`kubectl --context kwok-w1 patch resourceflavors.kueue.x-k8s.io a100 --type merge -p '{"spec":{"topologyName":"TOPOLOGY"}}'`) +
 				"; or remove the topology request from the Pod template",
@@ -309,9 +309,9 @@ func TestWaitingFindings(t *testing.T) {
 			}},
 			severity: inspect.Info, findings: 1, object: "kwok-mgr LocalQueue default/user-queue",
 			message: "Jobs wait for quota on the workers; default/train: " +
-				"topology racks fits 0 of its 4 Pods",
+				"none of its 4 Pods fits in a domain of topology racks",
 			remedy: "wait until other Workloads release quota; or raise the quota on kwok-w2: " + quoted("kubectl --context kwok-w2 edit clusterqueues.kueue.x-k8s.io cluster-queue") +
-				"; or add nodes to a domain of topology racks on kwok-w1; see its levels: " + quoted("kubectl --context kwok-w1 describe topologies.kueue.x-k8s.io racks") +
+				"; or add nodes to a domain of topology racks on kwok-w1; check its levels: " + quoted("kubectl --context kwok-w1 describe topologies.kueue.x-k8s.io racks") +
 				"; or request a wider topology in the Pod template",
 		},
 	}

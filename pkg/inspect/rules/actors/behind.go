@@ -74,17 +74,17 @@ func behind(v *view.View, actor inspect.Actor, waiting []view.Sighting) view.Sig
 	}
 	s.Since = v.ToClusterClock(s.Object.Context, oldest.Awaits.Since)
 	since := quote.Time(oldest.Awaits.Since)
-	s.Message = fmt.Sprintf("%s is behind with %s, the oldest of which waits since %s", who, counted, since)
+	s.Message = fmt.Sprintf("%s has a backlog of %s; the oldest has waited since %s", who, counted, since)
 	isWaitedFor := func(d inspect.Action) bool {
 		return slices.ContainsFunc(waiting, func(s view.Sighting) bool { return s.Awaits.Duty == d.Duty && s.Awaits.Target == d.Target })
 	}
 	if n := pace(v, actor, isWaitedFor); n > 0 {
-		s.Message += fmt.Sprintf(", and it takes about %d such steps a minute", n)
+		s.Message += fmt.Sprintf("; it does about %d of these steps per minute", n)
 	}
 	s.Evidence = backlog(v, actor, waiting)
-	s.Remedy = "wait: it is at work"
+	s.Remedy = "wait: it works"
 	if actor.Role == inspect.RoleKueue {
-		s.Remedy = command.Say("wait: it is at work; if it stays behind, raise clientConnection.qps and clientConnection.burst in its configuration: %s",
+		s.Remedy = command.Say("wait; if the backlog remains, raise clientConnection.qps and clientConnection.burst in its configuration: %s",
 			advice.ReconfigureKueue(actor.Context))
 	}
 	return s
@@ -117,9 +117,9 @@ func backlog(v *view.View, actor inspect.Actor, waiting []view.Sighting) []strin
 	var evidence []string
 	for line, first := range waitingFor(actor, waiting) {
 		if first.Like.Done.IsZero() {
-			line += "; another step was taken at " + quote.Time(first.Last.Done)
+			line += "; another step was done at " + quote.Time(first.Last.Done)
 		} else {
-			line += fmt.Sprintf("; the last was done at %s, and about %d in a minute", quote.Time(first.Like.Done), pace(v, actor, first.IsLike))
+			line += fmt.Sprintf("; the last was done at %s, about %d per minute", quote.Time(first.Like.Done), pace(v, actor, first.IsLike))
 		}
 		evidence = append(evidence, line)
 	}

@@ -66,7 +66,7 @@ func reportStopped(v *view.View, actor inspect.Actor, waiting []view.Sighting) {
 	first := waiting[0]
 	s := view.Sighting{
 		Object: first.Object, Cause: actor.String(),
-		Message: fmt.Sprintf("%s stopped: its last action was at %s, and %d %s wait since", actor, quote.MaybeTime(at), jobs.Len(), strings.Join(sets.List(kinds), " and ")),
+		Message: fmt.Sprintf("%s stopped: its last action was at %s, and %d %s have waited since", actor, quote.MaybeTime(at), jobs.Len(), strings.Join(sets.List(kinds), " and ")),
 		Remedy:  advice.CheckActor(actor, first.Awaits),
 	}
 	for line := range waitingFor(actor, waiting) {

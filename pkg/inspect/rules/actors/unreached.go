@@ -96,9 +96,9 @@ func reportUnreached(v *view.View, l silentLinks) {
 	for _, w := range l.workers {
 		name := fmt.Sprintf("%s (%s)", w.Cluster, w.Facts.Context)
 		names, contexts = append(names, name), append(contexts, w.Facts.Context)
-		last := "nothing that it did over this connection was seen"
+		last := "no action over this connection is recorded"
 		if at := v.RecordOf(actor).Reached(w.Facts.Context); !at.IsZero() {
-			last = "the last thing that it did over this connection was at " + quote.MaybeTime(at)
+			last = "its last action over this connection was at " + quote.MaybeTime(at)
 		}
 		cluster, _ := v.MultiKueueCluster(l.manager, w.Cluster)
 		s.Evidence = append(s.Evidence, quote.Condition(view.OfKueue(l.manager, "MultiKueueCluster", "", w.Cluster), v.Connection(l.manager, w.Cluster))+"; "+last)
@@ -114,14 +114,14 @@ func reportUnreached(v *view.View, l silentLinks) {
 		// MultiKueue reads all of them before each step, so one of them stops all steps.
 		where = "at least one of " + strings.Join(names, ", ")
 	}
-	s.Message = fmt.Sprintf("MultiKueue on %s does not get through to %s since %s, though connected: it keeps %s waiting",
+	s.Message = fmt.Sprintf("requests of MultiKueue on %s to %s have failed since %s, although it is Connected: %s wait",
 		l.manager.Context, where, quote.Time(oldest.Awaits.Since), counted)
-	otherwise := "see whether Kueue's webhooks run on " + strings.Join(contexts, " and ")
+	otherwise := "check that Kueue's webhooks run on " + strings.Join(contexts, " and ")
 	if !slices.ContainsFunc(l.waiting, func(s view.Sighting) bool { return s.Awaits.Duty != inspect.DutyNominate }) {
 		// A dispatcher that is not Kueue's own leaves no other trace than nominations.
-		otherwise = "if multiKueue.dispatcherName in Kueue's configuration names another dispatcher, see whether it runs; or " + otherwise
+		otherwise = "if multiKueue.dispatcherName in Kueue's configuration names another dispatcher, check that it runs; or " + otherwise
 	}
-	s.Remedy = command.Say("check the credentials first: run doctor, or look for Unauthorized or forbidden in the log: %s; if Unauthorized, %s; "+
+	s.Remedy = command.Say("check the credentials first: run doctor, or search the log for Unauthorized or forbidden: %s; if Unauthorized, %s; "+
 		"if forbidden, grant the rights that doctor names; otherwise %s",
 		advice.ShowKueueLogs(l.manager.Context), command.Join(renew, "; "), command.Text(otherwise))
 	v.Report(s)

@@ -35,14 +35,14 @@ func ReplaceKubeconfig(manager *inspect.Facts, c *kueue.MultiKueueCluster, by st
 	case c.SecretName() != "":
 		return command.Say("%s, and then %s", by, WriteKubeconfig(manager, c, c.Name+".kubeconfig"))
 	case c.Spec.Source != nil && c.Spec.Source.ClusterProfileRef != nil:
-		return command.Say("%s, and give it to ClusterProfile %s on %s", by, c.Spec.Source.ClusterProfileRef.Name, manager.Context)
+		return command.Say("%s, and put it into ClusterProfile %s on %s", by, c.Spec.Source.ClusterProfileRef.Name, manager.Context)
 	}
 	return command.Say("%s, and replace the file that MultiKueueCluster %s on %s names", by, c.Name, manager.Context)
 }
 
 // RenewCredentials returns how to give a manager new credentials for a worker.
 func RenewCredentials(manager *inspect.Facts, c *kueue.MultiKueueCluster) command.Prose {
-	return ReplaceKubeconfig(manager, c, fmt.Sprintf("make new credentials for the manager on %s and write them to %s.kubeconfig", c.Name, c.Name))
+	return ReplaceKubeconfig(manager, c, fmt.Sprintf("create new credentials for the manager on %s and write them to %s.kubeconfig", c.Name, c.Name))
 }
 
 // ShowKueuePods returns the command that shows whether Kueue runs.
@@ -68,9 +68,9 @@ func ReconfigureKueue(context string) command.Prose {
 // the remedy does not ask whether it runs.
 func CheckKueue(context string, a *view.Awaited) command.Prose {
 	if a.IsAtWork() {
-		return command.Say("see what Kueue logs on %s: %s", context, ShowKueueLogs(context))
+		return command.Say("read the log of Kueue on %s: %s", context, ShowKueueLogs(context))
 	}
-	return command.Say("see whether Kueue runs on %s: %s; and what it logs: %s", context, ShowKueuePods(context), ShowKueueLogs(context))
+	return command.Say("check that Kueue runs on %s: %s; read its log: %s", context, ShowKueuePods(context), ShowKueueLogs(context))
 }
 
 // CheckActor returns how to find out why an actor does not act.
@@ -79,9 +79,9 @@ func CheckActor(actor inspect.Actor, a *view.Awaited) command.Prose {
 	case inspect.RoleKueue:
 		return CheckKueue(actor.Context, a)
 	case inspect.RoleJobController:
-		return command.Say("see that kube-controller-manager runs on %s; it renews this lease every few seconds: %s", actor.Context, ShowControllerLease(actor.Context))
+		return command.Say("check that kube-controller-manager runs on %s; it renews this Lease every few seconds: %s", actor.Context, ShowControllerLease(actor.Context))
 	default:
-		return command.Say("see whether %s runs, and what it logs", actor)
+		return command.Say("check that %s runs, and read its log", actor)
 	}
 }
 
@@ -122,5 +122,5 @@ func EndWait(v *view.View, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait
 // "--all". Any change of a Workload does that.
 func LookAgain(manager *inspect.Facts, namespace, name string) command.Prose {
 	annotate := kueue.Kubectl(manager.Context, "annotate", "Workload", namespace, name)
-	return command.Say("have Kueue look again, by any change of the Workload: %s, and %s", annotate.With("look-again=now"), annotate.With("look-again-"))
+	return command.Say("change the Workload, so that Kueue reconciles it: %s, and %s", annotate.With("look-again=now"), annotate.With("look-again-"))
 }

@@ -79,7 +79,7 @@ func Recreation(j *inspect.Job, owner delegation.Owner) command.Prose {
 	field := quote.OwnerField(j.Row())
 	switch {
 	case CanRecreate(j, owner) && j.Controller != nil:
-		return command.Say("%s; %s %s, which it belongs to, has to be changed too", Recreate(j, owner), j.Controller.Kind, j.Controller.Name)
+		return command.Say("%s; also change %s %s, which owns it", Recreate(j, owner), j.Controller.Kind, j.Controller.Name)
 	case CanRecreate(j, owner):
 		return Recreate(j, owner).Prose()
 	case owner.IsBuiltIn():

@@ -62,6 +62,6 @@ func reportNotLanded(v *view.View, x unattended) {
 		Object: view.Of(x.Origin), Since: view.Latest(x.since(v), v.On(x.Origin.Context, m.Context, view.TimeOf(m.FinishedTime))), Jobs: []*inspect.Job{x.Origin},
 		Message:  fmt.Sprintf("its mirror on %s is %s, but it still says %s. No dispatcher holds its Lease", m.Context, m.Status, x.Origin.Status),
 		Evidence: evidence,
-		Remedy:   command.Say("copy how it ended: %s; or end it: %s; the mirror may go after that, not before", x.again(v), advice.Cancel(x.Origin)),
+		Remedy:   command.Say("copy the final status: %s; or end the %s: %s; keep the mirror until then", x.again(v), x.Origin.Kind, advice.Cancel(x.Origin)),
 	})
 }

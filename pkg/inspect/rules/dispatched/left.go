@@ -38,9 +38,9 @@ func reportLostMirror(v *view.View, x unattended) {
 		Evidence: []string{
 			x.leaseLine(), quote.State(o),
 			fmt.Sprintf("%s: %s has no annotation %s", o.Context, view.Of(o).String(), delegation.MirrorAnnotation),
-			fmt.Sprintf("no %s that was found on another cluster has the label %s=%s", o.Kind, delegation.OriginUIDLabel, o.UID),
+			fmt.Sprintf("no %s on another cluster has the label %s=%s", o.Kind, delegation.OriginUIDLabel, o.UID),
 		},
-		Remedy: command.Say("run it from the start: %s; or end it: %s", advice.DispatchTo(o, "CONTEXT", o.Namespace), advice.Cancel(o)),
+		Remedy: command.Say("start it from scratch: %s; or end it: %s", advice.DispatchTo(o, "CONTEXT", o.Namespace), advice.Cancel(o)),
 	})
 }
 
@@ -61,12 +61,12 @@ func reportKept(v *view.View, x unattended) {
 	if o.Pinned().UID == m.UID && m.Row().IsJob() {
 		// Not every other kind has a TTL field. dispatch finds only the mirror
 		// that a finished origin names.
-		remedy = command.Say("have it deleted after a while: %s; or now: %s", x.again(v), advice.DeleteJob(m))
+		remedy = command.Say("dispatch it again, which sets the TTL of the mirror: %s; or delete the mirror now: %s", x.again(v), advice.DeleteJob(m))
 	}
 	field := strings.Join(m.Row().TTL(), ".")
 	why := fmt.Sprintf("%s: %s of %s is not set", m.Context, field, view.Of(m).String())
 	if m.Row().OtherTTL {
-		why = fmt.Sprintf("%s: %s of %s deletes what it has made, and not itself", m.Context, field, view.Of(m).String())
+		why = fmt.Sprintf("%s: %s of %s deletes its child objects, not the object itself", m.Context, field, view.Of(m).String())
 	}
 	ended := view.Latest(view.TimeOf(o.FinishedTime), v.On(o.Context, m.Context, view.TimeOf(m.FinishedTime)))
 	v.Report(view.Sighting{

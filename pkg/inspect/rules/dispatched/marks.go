@@ -42,12 +42,12 @@ func badMirror(p inspect.Pair) view.Sighting {
 	forget := advice.KubectlJob(o, "annotate").With(delegation.MirrorAnnotation + "-")
 	if m := view.DispatchedMirror(p); m != nil {
 		s.Evidence = append(s.Evidence, quote.Mark(m))
-		s.Remedy = command.Say("take it off, and go on with the mirror on %s: %s, and then %s", m.Context, forget, advice.DispatchTo(o, m.Context, m.Namespace))
+		s.Remedy = command.Say("remove the annotation: %[2]s, and resume with the mirror on %[1]s: %[3]s", m.Context, forget, advice.DispatchTo(o, m.Context, m.Namespace))
 		return s
 	}
 	look := command.Kubectl("CONTEXT", "", "get", advice.TypeOfMany(o), "-A", "-l", delegation.OriginUIDLabel+"="+o.UID)
-	s.Remedy = command.Say("look for its mirror in each CONTEXT that it may have been dispatched to: %s; then take the annotation off, and dispatch it to there: %s; or end it: %s",
-		look, forget, advice.Cancel(o))
+	s.Remedy = command.Say("search for its mirror in each CONTEXT: %s; then remove the annotation: %s, and dispatch the %s to that context; or end it: %s",
+		look, forget, o.Kind, advice.Cancel(o))
 	return s
 }
 
@@ -56,7 +56,7 @@ func badOrigin(j *inspect.Job) view.Sighting {
 		Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Severity: inspect.Info,
 		Message:  fmt.Sprintf("its annotation %s names no object; no origin was found", delegation.OriginAnnotation),
 		Evidence: []string{markAsItIs(j, delegation.OriginAnnotation, j.Marks.BadOrigin), quote.Mark(j), quote.State(j)},
-		Remedy: command.Say("find out whose mirror it is, by the uid of its origin, in each CONTEXT that it may be of: %s",
+		Remedy: command.Say("search each CONTEXT for the origin, whose UID is in its label: %s",
 			command.Kubectl("CONTEXT", "", "get", advice.TypeOfMany(j), "-A", "-o", "custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,UID:.metadata.uid")),
 	}
 }

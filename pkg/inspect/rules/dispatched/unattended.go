@@ -119,12 +119,9 @@ func (x *unattended) leaseLine() string {
 	if l == nil {
 		return fmt.Sprintf("%s: there is no %s with label %s=%s", o.Context, name, delegation.OriginUIDLabel, o.UID)
 	}
-	written := ""
-	if !l.Renewed.IsZero() {
-		written = " since " + quote.Time(l.Renewed)
-	}
+	renewed := quote.MaybeTime(l.Renewed)
 	if l.Holder == "" {
-		return fmt.Sprintf("%s: spec.holderIdentity of %s is empty%s", o.Context, name, written)
+		return fmt.Sprintf("%s: spec.holderIdentity of %s is empty since %s", o.Context, name, renewed)
 	}
-	return fmt.Sprintf("%s: spec.holderIdentity of %s is %s, who has not renewed it%s; it is good for %s", o.Context, name, l.Holder, written, l.Duration)
+	return fmt.Sprintf("%s: spec.holderIdentity of %s is %s, which last renewed it at %s; the Lease is valid for %s", o.Context, name, l.Holder, renewed, l.Duration)
 }

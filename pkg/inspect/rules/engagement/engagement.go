@@ -82,7 +82,7 @@ func joinQueue(v *view.View, s view.Submission) command.Prose {
 		which = fmt.Sprintf("; %s is one of namespace %s whose ClusterQueue has a MultiKueue check", advice.QueuePlaceholder, j.Namespace)
 	}
 	if advice.CanRecreate(j, delegation.MultiKueue) {
-		return command.Say("put it into a queue: %s%s", advice.RecreateIn(j, delegation.MultiKueue, queue), which)
+		return command.Say("recreate it with a queue label: %s%s", advice.RecreateIn(j, delegation.MultiKueue, queue), which)
 	}
 	return command.Say("%s, and create it again with label %s=%s%s", advice.DeleteJob(j), delegation.QueueNameLabel, queue, which)
 }
@@ -110,7 +110,7 @@ func reportAdmittedHere(v *view.View, s view.Submission) {
 			fmt.Sprintf("%s: condition Admitted of Workload %s/%s is True since %s, without admission checks and without clusterName",
 				j.Context, w.Namespace, w.Name, quote.Time(admitted.LastTransitionTime)),
 		},
-		Remedy: command.Say("to run it on %s: %s; to have it dispatched: %s, and create it again with label %s=%s",
+		Remedy: command.Say("to run it on %s: %s; or to dispatch it, %s, and create it again with label %s=%s",
 			j.Context, advice.Disown(j), advice.DeleteJob(j), delegation.QueueNameLabel, advice.DispatchingQueue(v, s)),
 	})
 }

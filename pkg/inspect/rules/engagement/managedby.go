@@ -39,7 +39,7 @@ func reportManagedByMissing(v *view.View, r rejection) {
 			field = quote.OwnerField(row)
 		}
 		s.Message = fmt.Sprintf("MultiKueue rejected it: the %s's %s is not %s", r.kind(), field, delegation.MultiKueue)
-		s.Remedy = command.Say("delete the %s that Workload %s/%s was made for, and create it again with %s: %s",
+		s.Remedy = command.Say("delete the %s that owns Workload %s/%s, and create it again with %s: %s",
 			r.kind(), r.workload.Namespace, r.workload.Name, field, delegation.MultiKueue)
 		v.Report(s)
 		return
@@ -76,7 +76,7 @@ func addFieldMissing(f *inspect.Facts, j *inspect.Job, s *view.Sighting) {
 	if kind.Since != "" {
 		newer = kind.Since + " or later"
 	}
-	s.Remedy = command.Say("have what runs %s on %s upgraded, with its definitions, to %s, then %s", quote.Plural(j), f.Context, newer, s.Remedy)
+	s.Remedy = command.Say("upgrade the operator of %s and its CRDs on %s to %s, then %s", quote.Plural(j), f.Context, newer, s.Remedy)
 }
 
 // giveOrLeave returns the remedy for a Job that MultiKueue does not take. It
@@ -85,7 +85,7 @@ func addFieldMissing(f *inspect.Facts, j *inspect.Job, s *view.Sighting) {
 func giveOrLeave(j *inspect.Job, give command.Prose) command.Prose {
 	leave := leaveQueue(j)
 	if j.ManagedBy.IsBuiltIn() {
-		return command.Say("%s; or, to run it on %s itself, %s", give, j.Context, leave)
+		return command.Say("%s; or to run it on %s itself, %s", give, j.Context, leave)
 	}
 	return command.Say("for its owner %s, %s; or give it to MultiKueue: %s", string(j.ManagedBy), leave, give)
 }
@@ -93,7 +93,7 @@ func giveOrLeave(j *inspect.Job, give command.Prose) command.Prose {
 // leaveQueue returns how to remove an object from its queue and resume it.
 // Kueue does not resume it then.
 func leaveQueue(j *inspect.Job) command.Prose {
-	leave := command.Say("take it out of the queue: %s", advice.KubectlJob(j, "label").With(delegation.QueueNameLabel+"-"))
+	leave := command.Say("remove it from the queue: %s", advice.KubectlJob(j, "label").With(delegation.QueueNameLabel+"-"))
 	for _, sign := range j.Row().Reading.Held {
 		if j.Suspended && slices.Equal(sign.In, []string{"true"}) {
 			return command.Say("%s, and then resume it: %s", leave, advice.SetField(j, sign.Path, false))
@@ -139,7 +139,7 @@ func toBeRejected(f *inspect.Facts, j *inspect.Job, w *kueue.Workload) view.Sigh
 		Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j},
 		Message: fmt.Sprintf("its queue uses MultiKueue, which will reject it: managedBy is not %s", delegation.MultiKueue),
 		Evidence: []string{
-			fmt.Sprintf("%s: label %s of %s is %s, whose ClusterQueue has a check of MultiKueue's", f.Context, delegation.QueueNameLabel, view.Of(j).String(), j.Queue()),
+			fmt.Sprintf("%s: label %s of %s is %s, whose ClusterQueue has a MultiKueue check", f.Context, delegation.QueueNameLabel, view.Of(j).String(), j.Queue()),
 			quote.Owner(j),
 		},
 		Remedy: giveOrLeave(j, advice.GiveTo(j, delegation.MultiKueue)),

@@ -124,15 +124,15 @@ func reportNoAdapter(v *view.View, r rejection) {
 		return
 	}
 	if r.owner.Kind == "" {
-		s.Message = fmt.Sprintf("Workload %s/%s belongs to nothing that MultiKueue on %s can copy", r.workload.Namespace, r.workload.Name, r.manager.Context)
-		s.Remedy = command.Say("%s, and submit what it was made for to a queue that does not dispatch",
+		s.Message = fmt.Sprintf("Workload %s/%s has no owner that MultiKueue on %s can copy", r.workload.Namespace, r.workload.Name, r.manager.Context)
+		s.Remedy = command.Say("%s, and submit its object to a queue without MultiKueue",
 			advice.KubectlObject(view.OfWorkload(r.manager, r.workload), "delete"))
 		v.Report(s)
 		return
 	}
 	kind := r.ownerKind()
 	s.Message = fmt.Sprintf("it will never run: MultiKueue on %s has no adapter for kind %s of %s", r.manager.Context, kind.Kind, kind.GroupVersion())
-	s.Remedy = command.Say("enable kind %s in integrations.frameworks of the Kueue manager on %s, or add %s.%s.%s to its multiKueue.externalFrameworks; restart it, and then %s",
+	s.Remedy = command.Say("enable kind %s in integrations.frameworks of Kueue on %s, or add %s.%s.%s to its multiKueue.externalFrameworks; restart it, and then %s",
 		kind.Kind, r.manager.Context, kind.Kind, kind.Version, kind.Group, r.again())
 	s.Cause = "no adapter for " + kind.String() + " on " + r.manager.Context
 	v.Report(s)
@@ -155,7 +155,7 @@ func reportChain(v *view.View, r rejection, s view.Sighting) {
 	}
 	s.Object = view.OfKueue(r.manager, "LocalQueue", w.Namespace, w.Spec.QueueName)
 	s.Cause = strings.Join([]string{"chain", context, w.Namespace, w.Spec.QueueName}, " ")
-	s.Message = fmt.Sprintf("%s of worker %s has a MultiKueue check: it dispatches what it should run", queue, context)
+	s.Message = fmt.Sprintf("%s of worker %s has a MultiKueue check: it dispatches Workloads that it should run", queue, context)
 	s.Remedy = command.Say("remove the MultiKueue check from %s, or recreate LocalQueue %s/%s with a ClusterQueue that has none: %s", queue, w.Namespace, w.Spec.QueueName, fix)
 	v.Report(s)
 }
@@ -168,7 +168,7 @@ func customJobsGateOff() view.Rule {
 			for _, r := range rejections(v, "MultiKueueAdaptersForCustomJobs") {
 				s := r.sighting()
 				s.Message = fmt.Sprintf("feature gate MultiKueueAdaptersForCustomJobs is off on %s: %s is not dispatched", r.manager.Context, r.kind())
-				s.Remedy = command.Say("start the Kueue manager on %s with --feature-gates=MultiKueueAdaptersForCustomJobs=true, and then %s", r.manager.Context, r.again())
+				s.Remedy = command.Say("start Kueue on %s with --feature-gates=MultiKueueAdaptersForCustomJobs=true, and then %s", r.manager.Context, r.again())
 				s.Cause = "gate off on " + r.manager.Context
 				v.Report(s)
 			}

@@ -54,7 +54,7 @@ func reportNoWorkload(v *view.View, s view.Submission) {
 	j := s.Job()
 	evidence := []string{
 		fmt.Sprintf("%s: label %s of %s is %s since %s", j.Context, delegation.QueueNameLabel, view.Of(j).String(), j.Queue(), quote.Time(j.CreationTimestamp)),
-		fmt.Sprintf("%s: no Workload has the uid %s", j.Context, j.UID),
+		fmt.Sprintf("%s: no Workload has the UID %s", j.Context, j.UID),
 	}
 	e, _ := v.LastWarning(s.Manager, j)
 	if e != nil {
@@ -63,24 +63,24 @@ func reportNoWorkload(v *view.View, s view.Submission) {
 	awaited := v.Awaits(inspect.PendingAction{
 		Actor: inspect.Actor{Role: inspect.RoleKueue, Context: j.Context}, Duty: inspect.DutyWorkload, Subject: inspect.SubjectOf(j.Namespace, j.Name),
 	}, j.Context, j.CreationTimestamp.Time)
-	remedy := command.Say("%s; see whether its managedJobsNamespaceSelector selects the namespace: %s; and that the %s's kueue.x-k8s.io/priority-class exists",
+	remedy := command.Say("%s; or check that managedJobsNamespaceSelector selects the namespace: %s; or check that the WorkloadPriorityClass of the %s exists",
 		advice.CheckKueue(j.Context, awaited), command.Kubectl(j.Context, "", "get", "namespace", j.Namespace, "--show-labels"), j.Kind)
 	if !j.Row().IsJob() {
-		remedy += command.Say("; and that integrations.frameworks of its configuration enables %s", quote.Plural(j))
+		remedy += command.Say("; or check that integrations.frameworks enables %s", quote.Plural(j))
 	}
 	if j.Marks.PodGroup != "" {
-		remedy += command.Say("; and that all pods of the group %s are there", j.Marks.PodGroup)
+		remedy += command.Say("; or check that all Pods of group %s exist", j.Marks.PodGroup)
 	}
 	sighting := view.Sighting{
 		Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Evidence: evidence, Remedy: remedy, Awaits: awaited,
-		Message: fmt.Sprintf("it names queue %s, but Kueue on %s made no Workload for it", j.Queue(), j.Context),
+		Message: fmt.Sprintf("it is in queue %s, but Kueue on %s created no Workload", j.Queue(), j.Context),
 		Cause:   fmt.Sprintf("no Workloads for %s in %s on %s", quote.Plural(j), j.Namespace, j.Context),
 	}
 	if e != nil && e.Reason == noPriorityClass {
 		// Kueue is at work, and reports what is missing.
 		sighting.Awaits, sighting.Cause = nil, ""
-		sighting.Message = fmt.Sprintf("Kueue on %s makes no Workload for it: its WorkloadPriorityClass does not exist there", j.Context)
-		sighting.Remedy = command.Say("create it, or have the label kueue.x-k8s.io/priority-class of the %s name an existing one: %s",
+		sighting.Message = fmt.Sprintf("Kueue on %s creates no Workload for it: its WorkloadPriorityClass does not exist there", j.Context)
+		sighting.Remedy = command.Say("create the WorkloadPriorityClass, or set label kueue.x-k8s.io/priority-class of the %s to an existing one: %s",
 			j.Kind, command.Kubectl(j.Context, "", "get", "workloadpriorityclasses.kueue.x-k8s.io"))
 	}
 	v.Report(sighting)
@@ -114,7 +114,7 @@ func reportItself(v *view.View, f *inspect.Facts, c *kueue.MultiKueueCluster) {
 	configs := view.ConfigsNaming(all, c.Name)
 	remedy := advice.KubectlObject(view.OfKueue(f, "MultiKueueCluster", "", c.Name), "delete").Prose()
 	if len(configs) > 0 {
-		remedy = command.Say("take %s off the clusters of %s: %s, and then %s",
+		remedy = command.Say("remove %s from spec.clusters of %s: %s, and then %s",
 			c.Name, strings.Join(configs, " and "), command.Kubectl(f.Context, "", "edit", "multikueueconfigs.kueue.x-k8s.io").With(configs...), remedy)
 	}
 	v.Report(view.Sighting{

@@ -33,7 +33,7 @@ func fieldIgnored() view.Rule {
 				}
 				s := r.sighting()
 				s.Message = fmt.Sprintf("%s ignores %s; the controller on %s %s", row.Ignored, quote.OwnerField(row), r.job.Context, r.what())
-				s.Remedy = command.Say("upgrade it on %s to %s or later, and then delete what it has made there: %s", r.job.Context, row.Since, r.delete())
+				s.Remedy = command.Say("upgrade it on %s to %s or later, then delete the objects that it created there: %s", r.job.Context, row.Since, r.delete())
 				v.Report(s)
 			})
 		},
@@ -53,9 +53,9 @@ func ownControllerRuns() view.Rule {
 				}
 				s := r.sighting()
 				s.Message = fmt.Sprintf("it is managed by %s, but its own controller on %s %s", r.job.ManagedBy, r.job.Context, r.what())
-				s.Remedy = "delete what it has made there: " + r.delete()
+				s.Remedy = "delete the objects that it created there: " + r.delete()
 				if row.Since != "" {
-					s.Remedy += command.Say("; if that comes back, its controller on %s is older than %s, so upgrade it", r.job.Context, row.Since)
+					s.Remedy += command.Say("; if they return, upgrade its controller on %s to %s or later", r.job.Context, row.Since)
 				}
 				v.Report(s)
 			})
@@ -103,11 +103,11 @@ func eachOwnRun(v *view.View, visit func(ownRun)) {
 func (r *ownRun) what() string {
 	switch {
 	case len(r.parts) == 0:
-		return fmt.Sprintf("runs %s of it", inspect.Count(len(r.pods), "pod"))
+		return fmt.Sprintf("runs %s of it", inspect.Count(len(r.pods), "Pod"))
 	case len(r.parts) > 1:
-		return fmt.Sprintf("has made %s and %d more of it", view.Of(r.parts[0]).String(), len(r.parts)-1)
+		return fmt.Sprintf("created %s and %s for it", view.Of(r.parts[0]).String(), inspect.Count(len(r.parts)-1, "other object"))
 	}
-	return fmt.Sprintf("has made %s of it", view.Of(r.parts[0]).String())
+	return fmt.Sprintf("created %s for it", view.Of(r.parts[0]).String())
 }
 
 func (r *ownRun) sighting() view.Sighting {
@@ -128,7 +128,7 @@ func (r *ownRun) sighting() view.Sighting {
 			last = view.Latest(last, pod.CreationTimestamp.Time)
 		}
 		names := r.podNames()
-		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: %s of %s: %s", j.Context, inspect.Count(len(names), "pod"), view.Of(j).String(), strings.Join(names[:min(quote.MostNames, len(names))], ", ")))
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: %s of %s: %s", j.Context, inspect.Count(len(names), "Pod"), view.Of(j).String(), strings.Join(names[:min(quote.MostNames, len(names))], ", ")))
 	}
 	for _, m := range r.Mirrors {
 		if m.Current {

@@ -52,7 +52,7 @@ func (r *returned) sighting(v *view.View) view.Sighting {
 		Evidence: []string{
 			ownerNotSet(o), r.proof, quote.State(m), quote.State(o),
 		},
-		Remedy: command.Say("to have it run on %s alone: %s; to have it run elsewhere: %s", o.Context, advice.DeleteJob(m), advice.GiveTo(o, r.owner())),
+		Remedy: command.Say("to run it only on %s, delete the mirror: %s; or to run it elsewhere, delegate it again: %s", o.Context, advice.DeleteJob(m), advice.GiveTo(o, r.owner())),
 	}
 	if view.IsLiveJob(o) {
 		s.Message = fmt.Sprintf("it runs twice: no longer managed by %s, it runs on %s, and its mirror on %s still runs", r.owner(), o.Context, m.Context)
@@ -194,7 +194,7 @@ func proofOf(v *view.View, f *inspect.Facts, origin, mirror *inspect.Job) string
 		return quote.Mark(mirror)
 	case w != nil && view.IsMadeFor(w, origin), slices.Contains(names, prebuilt):
 		return mirror.Context + ": annotation " + delegation.PrebuiltWorkload + " of " + view.Of(mirror).String() + " is " + prebuilt +
-			", which is a Workload of uid " + origin.UID
+			", which is a Workload of UID " + origin.UID
 	}
 	return ""
 }

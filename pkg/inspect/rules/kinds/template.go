@@ -66,15 +66,15 @@ func describeIgnored(template *inspect.Job, waiting []*inspect.Job) view.Sightin
 	if len(waiting) > 1 {
 		left = fmt.Sprintf("%d of them", len(waiting))
 	}
-	s.Message = fmt.Sprintf("it makes %s for %s, but no controller picked up %s; %s", quote.Plural(oldest), oldest.ManagedBy, left, consequence(template.Concurrency, len(waiting)))
+	s.Message = fmt.Sprintf("it creates %s for %s, but no controller picked up %s; %s", quote.Plural(oldest), oldest.ManagedBy, left, consequence(template.Concurrency, len(waiting)))
 	if template.Concurrency != "" {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: spec.concurrencyPolicy of %s is %s", template.Context, s.Object.String(), template.Concurrency))
 	}
 	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: %s controls %s", oldest.Context, s.Object.String(), view.Of(oldest).String()), quote.NeverWritten(oldest))
-	s.Remedy = command.Say("see that the controller of %s runs, and takes them up; or %s, and delete those that wait: %s",
+	s.Remedy = command.Say("check that the controller of %s runs and picks them up; or %s, and delete the waiting ones: %s",
 		oldest.ManagedBy, advice.SetField(template, row.ManagedBy, nil), advice.DeleteJob(oldest))
 	if oldest.ManagedBy == delegation.Dispatch && advice.CanDispatch(oldest.Row()) {
-		s.Remedy = command.Say("dispatch those that wait: %s; or %s, and delete them", advice.DispatchTo(oldest, "CONTEXT", oldest.Namespace), advice.SetField(template, row.ManagedBy, nil))
+		s.Remedy = command.Say("dispatch the waiting ones: %s; or %s, and delete them", advice.DispatchTo(oldest, "CONTEXT", oldest.Namespace), advice.SetField(template, row.ManagedBy, nil))
 	}
 	return s
 }
@@ -84,11 +84,11 @@ func describeIgnored(template *inspect.Job, waiting []*inspect.Job) view.Sightin
 func consequence(policy string, left int) string {
 	switch {
 	case policy == string(batchv1.ForbidConcurrent):
-		return "with its concurrencyPolicy Forbid, no later run begins"
+		return "with its concurrencyPolicy Forbid, no later run starts"
 	case policy == string(batchv1.ReplaceConcurrent):
-		return "with its concurrencyPolicy Replace, each is deleted for the next one, so that none ever runs"
+		return "with its concurrencyPolicy Replace, each is deleted for the next one, so none ever runs"
 	case policy == string(batchv1.AllowConcurrent), left > 1:
-		return "one more is left with each run"
+		return "each run adds one more"
 	}
-	return "if its concurrencyPolicy is Forbid, no later run begins"
+	return "if its concurrencyPolicy is Forbid, no later run starts"
 }

@@ -52,13 +52,14 @@ func unreached(d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) view.Sig
 	return view.Sighting{
 		Object: view.Of(mirror), Since: view.Latest(mirror.CreationTimestamp.Time, view.TimeOf(mirror.FinishedTime)), Jobs: jobs,
 		Cause:   "cut off " + d.Context + " " + mirror.Context + " " + mirror.Kind,
-		Message: fmt.Sprintf("no MultiKueueCluster of %s points to %s: nothing follows or deletes what it has there", d.Context, mirror.Context),
+		Message: fmt.Sprintf("no MultiKueueCluster of %s points to %s: MultiKueue neither updates nor deletes its mirrors there", d.Context, mirror.Context),
 		Evidence: []string{
 			quote.State(mirror),
 			fmt.Sprintf("%s: label %s of %s is %s", mirror.Context, delegation.MultiKueueOriginLabel, view.Of(mirror).String(), mirror.Marks.MultiKueueOrigin),
 			fmt.Sprintf("%s: none of its %d MultiKueueClusters points to %s", d.Context, len(d.contexts), mirror.Context),
 		},
-		Remedy: command.Say("create the MultiKueueCluster on %s again, or %s, and so for all %s named here", d.Context, advice.DeleteJob(mirror), quote.Plural(mirror)),
+		Remedy: command.Say("create the MultiKueueCluster on %s again; or delete the mirror on %s: %s; check -o wide lists the other %s",
+			d.Context, mirror.Context, advice.DeleteJob(mirror), quote.Plural(mirror)),
 	}
 }
 
@@ -93,7 +94,7 @@ func (e *multiKueue) reportCopies(d *dispatcher, w *kueue.Workload, state *kueue
 		if len(d.at(f.Context)) == 0 || f == d.Facts || copied == nil || copied.DeletionTimestamp != nil || copied.Labels[delegation.MultiKueueOriginLabel] == "" {
 			continue
 		}
-		evidence = append(evidence, fmt.Sprintf("%s: Workload %s/%s is there since %s", f.Context, w.Namespace, w.Name, quote.Time(copied.CreationTimestamp)))
+		evidence = append(evidence, fmt.Sprintf("%s: Workload %s/%s exists since %s", f.Context, w.Namespace, w.Name, quote.Time(copied.CreationTimestamp)))
 		remedies = append(remedies, deleteWorkload(f, w.Namespace, w.Name).Prose())
 	}
 	if len(evidence) == 1 {
@@ -140,7 +141,7 @@ func keptWorkload(manager *inspect.Facts, w *kueue.Workload, s stray, state *kue
 				manager.Context, view.OfKueue(manager, "Workload", w.Namespace, w.Name).String(), s.job.Kind, delegation.JobUIDLabel, w.Labels[delegation.JobUIDLabel]),
 			quote.State(s.job),
 		},
-		Remedy: command.Say("%s; if the mirror is still there a minute later, %s", deleteWorkload(manager, w.Namespace, w.Name), advice.DeleteJob(s.job)),
+		Remedy: command.Say("%s; if the mirror still exists a minute later, %s", deleteWorkload(manager, w.Namespace, w.Name), advice.DeleteJob(s.job)),
 	}
 	if c := w.Condition(kueue.Finished); view.IsTrue(c) {
 		sighting.Since = c.LastTransitionTime.Time

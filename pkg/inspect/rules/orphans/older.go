@@ -49,7 +49,7 @@ func olderIncarnation() view.Rule {
 func reportOlder(v *view.View, origin, mirror *inspect.Job, certain bool) {
 	f, _ := v.Facts(origin.Context)
 	w, known := v.Workload(f, mirror.Namespace, mirror.Prebuilt())
-	other := fmt.Sprintf("annotation %s of %s is %s, which is not a name for uid %s", delegation.PrebuiltWorkload, view.Of(mirror).String(), mirror.Prebuilt(), origin.UID)
+	other := fmt.Sprintf("annotation %s of %s is %s, which is not a name for UID %s", delegation.PrebuiltWorkload, view.Of(mirror).String(), mirror.Prebuilt(), origin.UID)
 	isChosen := origin.Prebuilt() != "" && origin.Prebuilt() == mirror.Prebuilt()
 	switch uid := mirror.Marks.MultiKueueOriginUID; {
 	case uid != "":
@@ -72,7 +72,7 @@ func reportOlder(v *view.View, origin, mirror *inspect.Job, certain bool) {
 		s.Remedy = deleteBoth(mirror, mirror.Prebuilt())
 	}
 	if !certain {
-		s.Remedy = command.Say("%s, %s", ifUnused(mirror.Context, mirror.Marks.MultiKueueOrigin), s.Remedy)
+		s.Remedy = command.Say("delete it, %s: %s", unlessUsed(mirror.Context, mirror.Marks.MultiKueueOrigin), s.Remedy)
 	}
 	if mirror.Status.IsFinished() {
 		s.Severity = inspect.Warning

@@ -50,13 +50,13 @@ func describeStray(v *view.View, d *dispatcher, s stray) view.Sighting {
 	sighting := view.Sighting{
 		Object: s.object(), Since: s.since(),
 		Evidence: []string{s.mark(), fmt.Sprintf("%s: there is no Workload %s/%s", d.Context, s.namespace, s.name)},
-		Message:  fmt.Sprintf("it is gone on %s, but its copy on %s still waits or holds quota", d.Context, s.worker.Context),
-		Remedy:   command.Say("see that Kueue runs on %s: it deletes this within a minute (gcInterval, unless that is 0s); or %s", d.Context, d.deleting(&s)),
+		Message:  fmt.Sprintf("its Workload on %s is gone, but the copy on %s still waits or holds quota", d.Context, s.worker.Context),
+		Remedy:   command.Say("start Kueue on %s: it deletes the copy within a minute (unless gcInterval is 0s); or %s", d.Context, d.deleting(&s)),
 	}
 	if last := v.LastSeen(inspect.Actor{Role: inspect.RoleKueue, Context: d.Context}); v.Now().Sub(last) < collected {
-		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: Kueue is at work there: it last did something at %s", d.Context, quote.Time(last)))
-		sighting.Remedy = command.Say("wait: Kueue on %s is at work, and deletes it within a minute (gcInterval) if it reaches %s; if it is still there then, %s",
-			d.Context, s.worker.Context, d.deleting(&s))
+		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: Kueue works: its last action was at %s", d.Context, quote.Time(last)))
+		sighting.Remedy = command.Say("wait one minute: Kueue on %s deletes orphans unless gcInterval is 0s; if the copy still exists then, %s",
+			d.Context, d.deleting(&s))
 		if v.Age(s.worker.Context, s.since()) < collected {
 			// The garbage collection cannot have skipped it yet.
 			sighting.Severity = inspect.Info
@@ -66,7 +66,7 @@ func describeStray(v *view.View, d *dispatcher, s stray) view.Sighting {
 		return sighting
 	}
 	sighting.Jobs = []*inspect.Job{s.job}
-	sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: there is no %s of MultiKueue's", d.Context, view.Of(s.job).String()), quote.State(s.job))
+	sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: there is no %s of MultiKueue", d.Context, view.Of(s.job).String()), quote.State(s.job))
 	switch {
 	case s.job.Status.IsFinished():
 		sighting.Message = fmt.Sprintf("orphan on %s, finished: its origin on %s is gone", s.worker.Context, d.Context)
@@ -121,15 +121,15 @@ func (s *stray) delete() command.Prose {
 // management cluster created it, the user must check that first.
 func (d *dispatcher) deleting(s *stray) command.Prose {
 	if _, certain := d.marks.may(s.origin); certain {
-		return s.delete()
+		return "delete it: " + s.delete()
 	}
-	return command.Say("%s, %s", ifUnused(s.worker.Context, s.origin), s.delete())
+	return command.Say("delete it, %s: %s", unlessUsed(s.worker.Context, s.origin), s.delete())
 }
 
-// ifUnused returns the condition for deleting an object on a worker that
-// another management cluster may have created.
-func ifUnused(worker, origin string) command.Prose {
-	return command.Say("if no other management cluster dispatches to %s as %s (multiKueue.origin of its Kueue's configuration)", worker, origin)
+// unlessUsed returns when an object on a worker must not be deleted: another management cluster
+// may have created it.
+func unlessUsed(worker, origin string) command.Prose {
+	return command.Say("unless another manager with multiKueue.origin %s uses %s", origin, worker)
 }
 
 // deleteWorkload returns the command that deletes a Workload.
@@ -163,7 +163,7 @@ func withoutWorkload() view.Rule {
 					Evidence: []string{
 						s.mark(), quote.State(s.job),
 						fmt.Sprintf("%s: there is no Workload %s/%s, which annotation %s of the %s names", s.worker.Context, s.namespace, s.name, delegation.PrebuiltWorkload, s.job.Kind),
-						fmt.Sprintf("%s: there is no %s of MultiKueue's, and no Workload %s/%s", d.Context, view.Of(s.job).String(), s.namespace, s.name),
+						fmt.Sprintf("%s: there is no %s of MultiKueue, and no Workload %s/%s", d.Context, view.Of(s.job).String(), s.namespace, s.name),
 					},
 					Remedy: d.deleting(&s),
 				})

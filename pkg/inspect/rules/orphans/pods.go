@@ -64,7 +64,7 @@ func podsOfGone(o *inspect.Job, f *inspect.Facts, pods []*inspect.Pod) view.Sigh
 	s := view.Sighting{
 		Object: view.Object{Context: f.Context, APIVersion: "v1", Kind: "Pod", Namespace: first.Namespace, Name: first.Name},
 		Since:  first.CreationTimestamp.Time, Jobs: []*inspect.Job{o},
-		Message:  fmt.Sprintf("%s of a deleted mirror of %s remain, and no controller owns them", inspect.Count(len(pods), "pod"), view.Of(o).String()),
+		Message:  fmt.Sprintf("%s of a deleted mirror of %s remain, and no controller owns them", inspect.Count(len(pods), "Pod"), view.Of(o).String()),
 		Evidence: []string{quote.Owner(o)},
 	}
 	var deletes []command.Command
@@ -72,10 +72,10 @@ func podsOfGone(o *inspect.Job, f *inspect.Facts, pods []*inspect.Pod) view.Sigh
 		if !slices.Contains(uids, pod.LeftBy) {
 			uids = append(uids, pod.LeftBy)
 			deletes = append(deletes, command.Kubectl(f.Context, pod.Namespace, "delete", "pods", "-l", batchv1.ControllerUidLabel+"="+pod.LeftBy))
-			s.Evidence = append(s.Evidence, fmt.Sprintf("%s: pod %s/%s is %s since %s, has no controller, and its label %s is %s, of which there is no Job",
+			s.Evidence = append(s.Evidence, fmt.Sprintf("%s: Pod %s/%s is %s since %s and has no controller; no Job has the UID of its label %s=%s",
 				f.Context, pod.Namespace, pod.Name, pod.Phase, quote.Time(pod.CreationTimestamp), batchv1.ControllerUidLabel, pod.LeftBy))
 		}
 	}
-	s.Remedy = command.Say("if nobody needs them: %s", command.JoinCommands(deletes, "; "))
+	s.Remedy = command.Say("if their results are not needed: %s", command.JoinCommands(deletes, "; "))
 	return s
 }

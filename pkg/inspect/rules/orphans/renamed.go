@@ -44,15 +44,15 @@ func reportOldName(v *view.View, d *dispatcher, mirror *inspect.Job, origins ...
 	v.Report(view.Sighting{
 		Object: view.Of(mirror), Since: view.Latest(d.marks[now].first, view.TimeOf(mirror.FinishedTime)), Jobs: append(origins, mirror),
 		Cause:   "renamed " + d.Context + " " + old + " " + mirror.Kind,
-		Message: fmt.Sprintf("%s calls itself %s now: it ignores what it made as %s", d.Context, now, old),
+		Message: fmt.Sprintf("multiKueue.origin of %s is now %s: MultiKueue ignores mirrors labeled %s", d.Context, now, old),
 		Evidence: []string{
 			fmt.Sprintf("%s: label %s of %s is %s since %s", mirror.Context, delegation.MultiKueueOriginLabel, view.Of(mirror).String(), old, quote.Time(mirror.CreationTimestamp)),
-			fmt.Sprintf("%s: what it has dispatched since %s is labeled %s", d.Context, quote.MaybeTime(d.marks[now].first), now),
+			fmt.Sprintf("%s: the mirrors that it created since %s are labeled %s", d.Context, quote.MaybeTime(d.marks[now].first), now),
 		},
 		// Do not delete by label: another cluster may use the old name, and be
 		// the reason for the new one.
-		Remedy: command.Say("%s, and so for all %s named here; or set multiKueue.origin of Kueue's configuration on %s back to %s until they have finished",
-			deleteBoth(mirror, mirror.Prebuilt()), quote.Plural(mirror), d.Context, old),
+		Remedy: command.Say("set multiKueue.origin in the configuration of Kueue on %s to %s again until they have finished; or delete the mirror on %s: %s; check -o wide lists the other %s",
+			d.Context, old, mirror.Context, deleteBoth(mirror, mirror.Prebuilt()), quote.Plural(mirror)),
 	})
 }
 
@@ -105,8 +105,8 @@ func (e *multiKueue) reportShared(a, b *dispatcher) {
 			Evidence: []string{
 				fmt.Sprintf("%s: MultiKueueCluster %s points to %s", a.Context, there[0], f.Context),
 				fmt.Sprintf("%s: MultiKueueCluster %s points to %s", b.Context, alsoThere[0], f.Context),
-				fmt.Sprintf("%s: label %s of what it makes is %s", a.Context, delegation.MultiKueueOriginLabel, name),
-				fmt.Sprintf("%s: label %s of what it makes is %s", b.Context, delegation.MultiKueueOriginLabel, name),
+				fmt.Sprintf("%s: label %s of its mirrors is %s", a.Context, delegation.MultiKueueOriginLabel, name),
+				fmt.Sprintf("%s: label %s of its mirrors is %s", b.Context, delegation.MultiKueueOriginLabel, name),
 			},
 			Remedy: command.Say("set multiKueue.origin in Kueue's configuration on %s to a name of its own, and restart Kueue there", b.Context),
 		}

@@ -116,7 +116,7 @@ func (x *misplaced) otherPlaces() string {
 	if x.chosen == "" {
 		return "and MultiKueue looks for another cluster to run it"
 	}
-	return "and " + x.chosen + " was given it too"
+	return "and MultiKueue gave the " + x.mirror.Kind + " to " + x.chosen
 }
 
 // sighting returns the part of a sighting that all misplaced mirrors share.
@@ -131,7 +131,16 @@ func (x *misplaced) sighting() view.Sighting {
 
 // remedy returns the commands that delete the mirror and its Workload.
 func (x *misplaced) remedy() command.Prose {
-	return command.Say("%s, and so for all %s named here", deleteBoth(x.mirror, x.mirror.Prebuilt()), quote.Plural(x.mirror))
+	return command.Say("%s; check -o wide lists the other %s", x.deletion(), quote.Plural(x.mirror))
+}
+
+// deletion returns the commands that delete the mirror and its Workload, and says which run
+// continues.
+func (x *misplaced) deletion() command.Prose {
+	if x.chosen == "" {
+		return command.Say("delete the mirror on %s: %s", x.mirror.Context, deleteBoth(x.mirror, x.mirror.Prebuilt()))
+	}
+	return command.Say("delete the mirror on %s (%s continues): %s", x.mirror.Context, x.chosen, deleteBoth(x.mirror, x.mirror.Prebuilt()))
 }
 
 // canResume reports whether MultiKueue can continue with the mirror: the origin
@@ -145,11 +154,11 @@ func (x *misplaced) canResume() bool {
 // delete it as a duplicate.
 func (x *misplaced) describeAlone(s *view.Sighting) {
 	s.Cause += " alone"
-	s.Message = fmt.Sprintf("the mirror taken from %s runs there alone: %s has it no more", x.here[0], x.chosen)
+	s.Message = fmt.Sprintf("only %s runs the %s, although MultiKueue gave it to %s", x.here[0], x.mirror.Kind, x.chosen)
 	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: status.startTime of %s is %s, which keeps the status of the mirror from being copied",
 		x.Origin.Context, view.Of(x.Origin).String(), quote.Time(*x.Origin.StartTime)))
-	s.Remedy = command.Say("nothing else runs it, and MultiKueue cannot copy its result: let it end on %s, and save its output; "+
-		"then, or if it may start from the beginning, %s", x.mirror.Context, x.remedy())
+	s.Remedy = command.Say("let it finish on %s, because MultiKueue cannot copy its result; save its output, then %s; "+
+		"to restart it from scratch now, run these commands at once", x.mirror.Context, deleteBoth(x.mirror, x.mirror.Prebuilt()))
 }
 
 func takenOut() view.Rule {
@@ -172,7 +181,7 @@ func takenOut() view.Rule {
 				s.Remedy = x.remedy()
 				if x.isMaybeAlone() {
 					s.Cause += " alone"
-					s.Remedy = command.Say("let it end on %s: it may be the only run; delete it there only once another cluster runs it", x.mirror.Context)
+					s.Remedy = command.Say("let it finish on %s: it may be the only run; delete it there only when another cluster runs it", x.mirror.Context)
 				}
 				v.Report(s)
 			}
@@ -212,7 +221,7 @@ func cameBack() view.Rule {
 					v.Report(s)
 					continue
 				}
-				s.Message = fmt.Sprintf("the mirror taken from %s still runs there, %s", x.here[0], x.otherPlaces())
+				s.Message = fmt.Sprintf("%s still runs its mirror, %s", x.here[0], x.otherPlaces())
 				s.Awaits = v.AwaitsKueue(x.manager.Facts, x.workload, inspect.DutyRemove, x.mirror.Context, x.manager.Context, s.Since)
 				s.Remedy = x.remedy()
 				v.Report(s)

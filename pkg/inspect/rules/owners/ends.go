@@ -47,16 +47,24 @@ func reportHanging(v *view.View, f *inspect.Facts, j *inspect.Job) {
 			fmt.Sprintf("%s: metadata.deletionTimestamp of %s is %s", j.Context, view.Of(j).String(), quote.Time(*j.DeletedAt)),
 			fmt.Sprintf("%s: metadata.finalizers of it is [%s]", j.Context, strings.Join(j.Finalizers, ", ")),
 		},
-		Remedy: command.Say("see that the controller that takes %s off runs; if it is gone for good: %s",
-			strings.Join(j.Finalizers, ", "), advice.SetField(j, []string{"metadata", "finalizers"}, nil)),
+		Remedy: command.Say("start the controller that removes %[1]s; if that controller no longer exists, remove %[1]s: %[2]s",
+			finalizers(j), advice.SetField(j, []string{"metadata", "finalizers"}, nil)),
 	}
 	if isForeground {
 		describeOwned(v, f, j, &s)
 	}
 	if len(pods) > 0 {
-		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: it controls %d pods, such as %s", j.Context, len(pods), pods[0].Name))
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: it controls %d Pods, such as %s", j.Context, len(pods), pods[0].Name))
 	}
 	v.Report(s)
+}
+
+// finalizers names the finalizers of a Job.
+func finalizers(j *inspect.Job) string {
+	if len(j.Finalizers) == 1 {
+		return "finalizer " + j.Finalizers[0]
+	}
+	return "finalizers " + strings.Join(j.Finalizers, ", ")
 }
 
 // describeOwned describes a foreground deletion that waits for a Workload that
@@ -71,8 +79,8 @@ func describeOwned(v *view.View, f *inspect.Facts, j *inspect.Job, s *view.Sight
 			s.Remedy = advice.CheckKueue(f.Context, v.AwaitsKueue(f, w, inspect.DutyRemove, "", f.Context, w.DeletionTimestamp.Time))
 			return
 		}
-		s.Message = fmt.Sprintf("its deletion waits for what it owns, such as Workload %s/%s", w.Namespace, w.Name)
-		s.Remedy = command.Say("see that kube-controller-manager runs on %s, whose garbage collector deletes what a deleted object owns: %s", f.Context,
+		s.Message = fmt.Sprintf("its deletion waits for the objects that it owns, such as Workload %s/%s", w.Namespace, w.Name)
+		s.Remedy = command.Say("check that kube-controller-manager runs on %s: it deletes the objects that a deleted object owns: %s", f.Context,
 			advice.ShowControllerLease(f.Context))
 	}
 }

@@ -61,7 +61,7 @@ func reportWorkerEmpty(v *view.View, p inspect.Pair) {
 	}
 	copied := fmt.Sprintf("%s: there is no Workload %s/%s either", c.Worker.Context, s.Workload.Namespace, s.Workload.Name)
 	if c.Workload != nil {
-		copied = fmt.Sprintf("%s: Workload %s/%s is still there", c.Worker.Context, s.Workload.Namespace, s.Workload.Name)
+		copied = fmt.Sprintf("%s: Workload %s/%s still exists", c.Worker.Context, s.Workload.Namespace, s.Workload.Name)
 	}
 	since := lastWord(j, s.Check.LastTransitionTime.Time)
 	awaited := v.AwaitsReach(s.Manager, s.Workload, inspect.DutyStatus, c.Worker.Context, j.Context, since)
@@ -84,9 +84,9 @@ func reportWorkerEmpty(v *view.View, p inspect.Pair) {
 func runsAgain(v *view.View, s view.Submission, c view.Copy, awaited *view.Awaited) command.Prose {
 	again := s.Check.LastTransitionTime.Add(view.WorkerLostTimeout)
 	if c.Workload == nil && v.Now().Before(v.ToOurClock(s.Manager.Context, again)) {
-		return command.Say("wait: MultiKueue has the %s run again after workerLostTimeout, by default at %s", s.Job().Kind, quote.Time(again))
+		return command.Say("wait: MultiKueue restarts the %s after workerLostTimeout, by default at %s", s.Job().Kind, quote.Time(again))
 	}
-	return command.Say("%s; it should have the %s run again", advice.CheckKueue(s.Manager.Context, awaited), s.Job().Kind)
+	return command.Say("%s; Kueue then restarts the %s", advice.CheckKueue(s.Manager.Context, awaited), s.Job().Kind)
 }
 
 // lastWord returns the last time at which an origin's mirror certainly
@@ -128,9 +128,9 @@ func reportPlaceEmpty(v *view.View, j *inspect.Job) {
 // names its place, dispatch creates a new mirror only there.
 func remedyOfGone(j *inspect.Job, x view.PinnedMirror) command.Prose {
 	dispatch := advice.DispatchTo(j, x.Facts.Context, j.Pinned().Namespace).With(advice.NewMirrorFlag)
-	again := command.Say("run it again from the start: %s", dispatch)
+	again := command.Say("start it from scratch: %s", dispatch)
 	if x.Other != nil {
-		again = command.Say("if the other %s is not needed any more, %s, and then run this one again from the start: %s",
+		again = command.Say("if the other %s is not needed, delete it: %s, and then start this one from scratch: %s",
 			j.Kind, advice.DeleteJob(x.Other), dispatch)
 	}
 	remedy := command.Say("%s; or end it: %s", again, advice.Cancel(j))
@@ -138,7 +138,7 @@ func remedyOfGone(j *inspect.Job, x view.PinnedMirror) command.Prose {
 		remedy += ", create it again, and dispatch it with --namespace-to another namespace"
 	}
 	if j.ManagedBy != delegation.Dispatch {
-		return command.Say("see whether the controller of %s runs, and reaches %s; if it was dispatched, %s", j.ManagedBy, x.Facts.Context, remedy)
+		return command.Say("check that the controller of %s runs and reaches %s; if the %s was dispatched, %s", j.ManagedBy, x.Facts.Context, j.Kind, remedy)
 	}
 	return remedy
 }
@@ -162,7 +162,7 @@ func dispatchedOriginGone() view.Rule {
 					Evidence: []string{
 						fmt.Sprintf("%s: annotation %s of %s is %s", j.Context, delegation.OriginAnnotation, view.Of(j).String(), j.Marks.Origin),
 						quote.Mark(j), quote.State(j),
-						fmt.Sprintf("%s: there is no %s %s/%s of that uid", f.Context, j.Kind, j.Marks.Origin.Namespace, j.Marks.Origin.Name),
+						fmt.Sprintf("%s: there is no %s %s/%s with that UID", f.Context, j.Kind, j.Marks.Origin.Namespace, j.Marks.Origin.Name),
 					},
 					Remedy: advice.DeleteJob(j).Prose(),
 				})

@@ -39,7 +39,7 @@ func refusedOwner(j *inspect.Job, row delegation.Kind) view.Sighting {
 		Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j},
 		Message:  fmt.Sprintf("%s of a %s must be %s, but is %s", quote.OwnerField(row), j.Kind, strings.Join(allowed, " or "), j.ManagedBy),
 		Evidence: []string{quote.Owner(j), quote.State(j)},
-		Remedy: command.Say("for MultiKueue: %s; for its own controller: %s; and see that the webhook of %s is installed: %s",
+		Remedy: command.Say("for MultiKueue: %s; or for its own controller: %s; check that the webhook of %s is installed: %s",
 			advice.GiveTo(j, delegation.MultiKueue), advice.Disown(j), quote.Plural(j), command.Kubectl(j.Context, "", "get", "validatingwebhookconfigurations")),
 	}
 	if j.Status == delegation.Unclaimed {
@@ -84,6 +84,6 @@ func noDomain(j *inspect.Job) view.Sighting {
 		Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Cause: string(j.ManagedBy) + " of " + j.Kind + " on " + j.Context,
 		Message:  fmt.Sprintf("owner %s is not a complete controller name (domain/name)", j.ManagedBy),
 		Evidence: []string{quote.Owner(j), quote.State(j)},
-		Remedy:   command.Say("unless a controller really goes by %s, %s; or the same with its whole name", j.ManagedBy, advice.Disown(j)),
+		Remedy:   command.Say("use the complete owner name; or if no controller has the name %s, %s", j.ManagedBy, advice.Disown(j)),
 	}
 }

@@ -27,12 +27,12 @@ func ownerMistyped() view.Rule {
 				}
 				meant, how := ownerCalled(j, known), "the last part of"
 				if meant == "" && namesOwner(j) {
-					meant, how = view.NearestOwner(j.ManagedBy, known), "nearly"
+					meant, how = view.NearestOwner(j.ManagedBy, known), "similar to"
 				}
 				if meant == "" || !j.Row().Allows(meant) && meant != delegation.Owner(j.Row().Reserved) {
 					continue
 				}
-				evidence := "which a controller is known to answer to"
+				evidence := "a known owner"
 				if served[meant] != nil {
 					evidence = fmt.Sprintf("which has picked up %s here", otherObjects(served[meant], j))
 				}

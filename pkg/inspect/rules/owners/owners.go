@@ -83,17 +83,17 @@ func describeIgnored(j *inspect.Job, isKnown bool, served sets.Set[string]) view
 		Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Cause: string(j.ManagedBy) + " on " + j.Context,
 		Message:  fmt.Sprintf("%s has not picked it up", j.ManagedBy),
 		Evidence: []string{quote.NeverWritten(j)},
-		Remedy:   command.Say("see that the controller %s runs and watches namespace %s of %s; or %s", j.ManagedBy, j.Namespace, j.Context, advice.Disown(j)),
+		Remedy:   command.Say("check that controller %s runs and watches namespace %s of %s; or %s", j.ManagedBy, j.Namespace, j.Context, advice.Disown(j)),
 	}
 	switch kinds := servesOnly(j.ManagedBy); {
 	case j.ManagedBy == delegation.Dispatch && !advice.CanDispatch(j.Row()):
-		s.Message = fmt.Sprintf("it waits to be dispatched, but dispatch takes no %s", quote.Plural(j))
+		s.Message = fmt.Sprintf("it waits to be dispatched, but dispatch does not support %s", quote.Plural(j))
 		s.Remedy = advice.Disown(j)
 	case j.ManagedBy == delegation.Dispatch:
 		s.Message = "waits to be dispatched"
 		s.Remedy = command.Say("%s; or %s", advice.DispatchTo(j, "CONTEXT", j.Namespace), advice.Disown(j))
 	case kinds != "":
-		s.Message = fmt.Sprintf("%s is the controller of %s, and picks up no %s", j.ManagedBy, kinds, quote.Plural(j))
+		s.Message = fmt.Sprintf("%s is the controller of %s, and ignores %s", j.ManagedBy, kinds, quote.Plural(j))
 		s.Remedy = advice.Disown(j)
 	case !isKnown:
 		// The owner serves other Jobs, and may have its own queue.
@@ -118,7 +118,7 @@ func servesOnly(owner delegation.Owner) string {
 	case len(kinds) == 0:
 		return ""
 	case len(kinds) > quote.MostNames:
-		return kinds[0] + " and their like"
+		return kinds[0] + " and similar kinds"
 	case len(kinds) == 1:
 		return kinds[0]
 	}

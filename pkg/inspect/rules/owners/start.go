@@ -46,7 +46,7 @@ func reportStartRefused(v *view.View, origin *inspect.Job, p inspect.Pair, m ins
 		Evidence: []string{
 			fmt.Sprintf("%s: status.startTime of %s is %s; %s: it is %s", origin.Context, view.Of(origin).String(),
 				quote.Time(*origin.StartTime), mirror.Context, quote.Time(*mirror.StartTime)),
-			fmt.Sprintf("%s: spec.suspend is false, so the API server refuses another start time", origin.Context),
+			fmt.Sprintf("%s: spec.suspend is false, so the API server rejects another start time", origin.Context),
 			quote.State(mirror), quote.State(origin),
 		},
 		Remedy: command.Say("have the API server accept the new start time: %s, and then %s",

@@ -100,7 +100,7 @@ func reportStale(v *view.View, origin *inspect.Job, p inspect.Pair, m inspect.Mi
 		Cause:    fmt.Sprintf("%s on %s and %s", origin.ManagedBy, origin.Context, mirror.Context),
 		Message:  fmt.Sprintf("%s does not copy its status from %s", origin.ManagedBy, mirror.Context),
 		Evidence: evidence, Awaits: awaited,
-		Remedy: command.Say("%s; until then the mirror tells more: %s", copyStatusFix(origin, mirror, awaited), advice.KubectlJob(mirror, "get")),
+		Remedy: command.Say("%s; until then, read the status of the mirror: %s", copyStatusFix(origin, mirror, awaited), advice.KubectlJob(mirror, "get")),
 	})
 }
 
@@ -131,7 +131,7 @@ func copyStatusFix(origin, mirror *inspect.Job, awaited *view.Awaited) command.P
 	case origin.ManagedBy == delegation.Dispatch:
 		return command.Say("dispatch it again, which resumes with the same mirror: %s", advice.DispatchTo(origin, mirror.Context, mirror.Namespace))
 	default:
-		return command.Say("see whether the controller of %s runs, and reaches %s", origin.ManagedBy, mirror.Context)
+		return command.Say("check that the controller of %s runs and reaches %s", origin.ManagedBy, mirror.Context)
 	}
 }
 

@@ -51,18 +51,20 @@ func runsTwice(origin *inspect.Job, live []*inspect.Job, since time.Time) view.S
 		isKept = isNamed
 		s.Evidence = append(s.Evidence, quote.MirrorAnnotation(origin))
 	}
-	var places []string
+	var places, kept []string
 	var all, others []command.Command
 	for _, j := range live {
 		places = append(places, j.Context)
 		s.Evidence = append(s.Evidence, quote.State(j), quote.Mark(j))
 		all = append(all, advice.DeleteJob(j))
-		if !isKept(j) {
+		if isKept(j) {
+			kept = append(kept, j.Context)
+		} else {
 			others = append(others, advice.DeleteJob(j))
 		}
 	}
 	s.Message = "it runs on " + strings.Join(places, " and ") + " at once"
-	s.Remedy = "delete all but one of the mirrors: " + command.JoinCommands(others, "; ")
+	s.Remedy = command.Say("keep the mirror on %s, and delete the others: %s", strings.Join(kept, ", "), command.JoinCommands(others, "; "))
 	if len(others) == 0 || len(others) == len(live) {
 		// Nothing shows which of them is the right one.
 		s.Remedy = "delete all but one of the mirrors: " + command.JoinCommands(all, ", or ")
@@ -135,7 +137,7 @@ func reportTwoWriters(v *view.View, j *inspect.Job) {
 	}
 	if len(names) > 0 {
 		slices.Sort(names)
-		evidence = append(evidence, fmt.Sprintf("%s: %s controls %d pods there: %s", j.Context, view.Of(j).String(), len(names), strings.Join(names[:min(quote.MostNames, len(names))], ", ")))
+		evidence = append(evidence, fmt.Sprintf("%s: %s controls %d Pods there: %s", j.Context, view.Of(j).String(), len(names), strings.Join(names[:min(quote.MostNames, len(names))], ", ")))
 	}
 	if len(evidence) == 0 || j.DeletedAt != nil {
 		return
@@ -143,7 +145,7 @@ func reportTwoWriters(v *view.View, j *inspect.Job) {
 	evidence = append(evidence, quote.Owner(j))
 	v.Report(view.Sighting{
 		Object: view.Of(j), Since: since, Jobs: []*inspect.Job{j}, Evidence: evidence,
-		Message: fmt.Sprintf("it is managed by %s, but the built-in controller of %s runs it too", j.ManagedBy, j.Context),
-		Remedy:  command.Say("turn the feature gate JobManagedBy on in kube-controller-manager of %s; then %s, and create it again", j.Context, advice.DeleteJob(j)),
+		Message: fmt.Sprintf("it is managed by %s, but the built-in controller of %s also runs it", j.ManagedBy, j.Context),
+		Remedy:  command.Say("enable the feature gate JobManagedBy in kube-controller-manager of %s; then %s, and create it again", j.Context, advice.DeleteJob(j)),
 	})
 }

@@ -114,11 +114,11 @@ func (u *unusable) evidence(f *inspect.Facts) []string {
 func (u *unusable) repair(f *inspect.Facts) command.Prose {
 	var steps []command.Prose
 	if len(u.missing) > 0 {
-		steps = append(steps, command.Say("create MultiKueueCluster %s, or take it off the clusters: %s",
+		steps = append(steps, command.Say("create MultiKueueCluster %s, or remove it from spec.clusters: %s",
 			strings.Join(u.missing, " and "), advice.KubectlObject(view.OfKueue(f, "MultiKueueConfig", "", u.config.Name), "edit")))
 	}
 	for _, c := range u.inactive {
-		steps = append(steps, command.Say("repair MultiKueueCluster %s, which tells what it lacks: %s", c.Name, advice.KubectlObject(view.OfKueue(f, "MultiKueueCluster", "", c.Name), "describe")))
+		steps = append(steps, command.Say("repair MultiKueueCluster %s; its conditions say what is missing: %s", c.Name, advice.KubectlObject(view.OfKueue(f, "MultiKueueCluster", "", c.Name), "describe")))
 	}
 	return command.Join(steps, "; ")
 }

@@ -87,7 +87,7 @@ func repairParameters(v *view.View, f *inspect.Facts, c *kueue.AdmissionCheck) c
 
 // seeChecks returns the remedy for AdmissionChecks that are not active.
 func seeChecks(f *inspect.Facts, names ...string) command.Prose {
-	return command.Say("see what it lacks: %s", command.Kubectl(f.Context, "", "describe", "admissionchecks.kueue.x-k8s.io").With(names...))
+	return command.Say("check what is missing: %s", command.Kubectl(f.Context, "", "describe", "admissionchecks.kueue.x-k8s.io").With(names...))
 }
 
 // reportChecksOfQueues reports the ClusterQueues of a manager that are

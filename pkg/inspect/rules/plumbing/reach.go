@@ -34,17 +34,17 @@ func adviseUnreachable(v *view.View, b brokenWorker, s *view.Sighting) {
 	case facts != nil && addressesDiffer(v, context, server):
 		address := addressOf(v, context)
 		s.Message = fmt.Sprintf("%s cannot use worker %s: its kubeconfig points to %s, context %s to %s", b.manager.Context, b.cluster.Name, server, context, address)
-		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the worker's API server answers us at %s", context, address))
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the worker's API server answers this context at %s", context, address))
 		s.Remedy = advice.ReplaceKubeconfig(b.manager, b.cluster, fmt.Sprintf("if %s is wrong, write the right server to %s.kubeconfig", server, b.cluster.Name))
 	case facts != nil:
-		s.Remedy = command.Say("it answers us as context %s, so the Kueue manager on %s may find it back by itself: it tries again and again, at last every five minutes; if that fails, too, restore the connection from there to %s",
+		s.Remedy = command.Say("wait up to five minutes: Kueue on %[2]s retries, and the worker answers context %[1]s; if it stays lost, restore the connection from %[2]s to %[3]s",
 			context, b.manager.Context, server)
-		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the worker's API server answers us", context))
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the worker's API server answers this context", context))
 	default:
-		s.Remedy = command.Say("bring %s back, or restore the connection from %s to it; it answers again once this does: %s",
+		s.Remedy = command.Say("start %s again, or restore the connection from %s to it; check with: %s",
 			server, b.manager.Context, command.Kubectl(context, "", "get", "--raw", "/readyz"))
 		if v.Failed(context) != nil {
-			s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the worker does not answer us either", context))
+			s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the worker does not answer this context either", context))
 		}
 	}
 }
@@ -114,7 +114,7 @@ func onWorker(v *view.View, b brokenWorker, words ...string) command.Command {
 func kindMissingOnWorker() view.Rule {
 	return ofBroken(view.Rule{Code: "JM005"}, func(v *view.View, b brokenWorker, s *view.Sighting) {
 		kind := missingKind(b)
-		s.Remedy = command.Say("install the CRD of %s on %s, with its manifest in FILE: %s, or take it off integrations.frameworks in the Kueue manager's configuration on %s",
+		s.Remedy = command.Say("install the CRD of %s on %s, with its manifest in FILE: %s; or remove it from integrations.frameworks in the configuration of Kueue on %s",
 			kind, b.cluster.Name, onWorker(v, b, "apply", "--server-side", "-f", "FILE"), b.manager.Context)
 	}, inspect.PartSecrets)
 }

@@ -14,7 +14,7 @@ func kubeconfigMissing() view.Rule {
 	return ofBroken(view.Rule{Code: "JM001"}, func(_ *view.View, b brokenWorker, s *view.Sighting) {
 		s.Remedy = advice.WriteKubeconfig(b.manager, b.cluster, b.cluster.Name+".kubeconfig").Prose()
 		if b.cluster.SecretName() == "" {
-			s.Remedy = command.Say("put the kubeconfig of %s where clusterSource of MultiKueueCluster %s says it is, in the Kueue manager's container on %s",
+			s.Remedy = command.Say("write the kubeconfig of %s to the path in clusterSource of MultiKueueCluster %s, in the container of Kueue on %s",
 				b.cluster.Name, b.cluster.Name, b.manager.Context)
 		}
 	})
@@ -38,10 +38,10 @@ func clusterProfileUnusable() view.Rule {
 		if source := b.cluster.Spec.Source; source != nil && source.ClusterProfileRef != nil {
 			profile = " " + source.ClusterProfileRef.Name
 		}
-		s.Remedy = command.Say("correct ClusterProfile%s in namespace %s on %s, and multiKueue.clusterProfile.accessProviders in the Kueue manager's configuration",
+		s.Remedy = command.Say("correct ClusterProfile%s in namespace %s on %s, and multiKueue.clusterProfile.accessProviders in the configuration of Kueue there",
 			profile, kueue.Namespace, b.manager.Context)
 		if strings.Contains(b.active.Reason, "FeatureDisabled") {
-			s.Remedy = command.Say("start the Kueue manager on %s with --feature-gates=MultiKueueClusterProfile=true, or give MultiKueueCluster %s a clusterSource.kubeConfig",
+			s.Remedy = command.Say("start Kueue on %s with --feature-gates=MultiKueueClusterProfile=true; or give MultiKueueCluster %s a clusterSource.kubeConfig",
 				b.manager.Context, b.cluster.Name)
 		}
 	})

@@ -40,15 +40,15 @@ func reportUnserved(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionChe
 				fmt.Sprintf("%s: spec.controllerName of %s is %s, and its status was never written", f.Context, o.String(), c.Spec.ControllerName),
 				quote.LastAction(a),
 			},
-			Remedy: command.Say("start the controller %s, or name another one in a new AdmissionCheck: controllerName cannot be changed: %s",
+			Remedy: command.Say("start controller %s, or create an AdmissionCheck with another controllerName, which is immutable: %s",
 				c.Spec.ControllerName, advice.KubectlObject(o, "get").With("-o", "yaml")),
 		}
 		if isMeantForMultiKueue(c) {
-			s.Remedy = command.Say("MultiKueue's is called %s, and controllerName cannot be changed: create another AdmissionCheck with it, and name that in the ClusterQueue: %s",
+			s.Remedy = command.Say("create an AdmissionCheck with controllerName %s, which is immutable, and name it in the ClusterQueue: %s",
 				kueue.ControllerName, advice.KubectlObject(o, "get").With("-o", "yaml"))
 		}
 		if c.IsMultiKueue() {
-			s.Remedy = command.Say("see whether Kueue runs, with the feature gate MultiKueue on: %s", advice.ShowKueuePods(f.Context))
+			s.Remedy = command.Say("check that Kueue runs, with the feature gate MultiKueue on: %s", advice.ShowKueuePods(f.Context))
 		}
 		queues, _ := v.ClusterQueues(f)
 		for _, q := range queues {
@@ -86,7 +86,7 @@ func reportUnservedClusters(v *view.View, f *inspect.Facts) {
 			Object: o, Since: c.CreationTimestamp.Time, Jobs: jobsDependingOn(v, f, c.Name), Awaits: awaited,
 			Message:  fmt.Sprintf("no controller connects to MultiKueueCluster %s: its status was never written", c.Name),
 			Evidence: []string{fmt.Sprintf("%s: %s, created %s, has no condition Active", f.Context, o.String(), quote.Time(c.CreationTimestamp))},
-			Remedy:   command.Say("see whether Kueue runs, with the feature gate MultiKueue on: %s", advice.ShowKueuePods(f.Context)),
+			Remedy:   command.Say("check that Kueue runs, with the feature gate MultiKueue on: %s", advice.ShowKueuePods(f.Context)),
 		})
 	}
 }
@@ -109,7 +109,7 @@ func reportMissing(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionChec
 		v.Report(view.Sighting{
 			Object: o, Jobs: undispatched(v, f, c), Remedy: repairParameters(v, f, c),
 			Message:  fmt.Sprintf("AdmissionCheck %s names MultiKueueConfig %q, which does not exist", c.Name, name),
-			Evidence: []string{fmt.Sprintf("%s: spec.parameters.name of %s is %q, and there is no such MultiKueueConfig", f.Context, o.String(), name)},
+			Evidence: []string{fmt.Sprintf("%s: spec.parameters.name of %s is %q; there is no such MultiKueueConfig", f.Context, o.String(), name)},
 		})
 	}
 	queues, _ := v.ClusterQueues(f)
@@ -120,7 +120,7 @@ func reportMissing(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionChec
 		}
 		s := view.Sighting{Object: view.OfKueue(f, "ClusterQueue", "", q.Name), Jobs: heldIn(v, f, q)}
 		s.Message, s.Remedy = namesMissing(s.Object, missing)
-		s.Evidence = []string{fmt.Sprintf("%s: %s names AdmissionCheck %s, and there is none", f.Context, s.Object.String(), strings.Join(missing, " and "))}
+		s.Evidence = []string{fmt.Sprintf("%s: %s names AdmissionCheck %s, which does not exist", f.Context, s.Object.String(), strings.Join(missing, " and "))}
 		v.Report(s)
 	}
 }

@@ -111,10 +111,10 @@ func describeShortfall(sighting *view.Sighting, s *queues.Shortfall, manager *in
 	}
 	edit := command.Kubectl(manager.Context, "", "edit", kueue.Resource("ClusterQueue"), s.Queue.Name)
 	if s.IsUncovered {
-		sighting.Message = fmt.Sprintf("ClusterQueue %s of %s gives %s, but no worker has any %s: %s", s.Queue.Name, manager.Context, amount, s.Resource, strings.Join(s.Clusters, ", "))
-		sighting.Remedy = command.Say("add %s to %s, or take it out of the manager's: %s", s.Resource, strings.Join(s.Behind, ", "), edit)
+		sighting.Message = fmt.Sprintf("ClusterQueue %s of %s grants %s, but no worker has any %s: %s", s.Queue.Name, manager.Context, amount, s.Resource, strings.Join(s.Clusters, ", "))
+		sighting.Remedy = command.Say("add %s to %s, or remove it from the manager's: %s", s.Resource, strings.Join(s.Behind, ", "), edit)
 	} else {
-		sighting.Message = fmt.Sprintf("ClusterQueue %s of %s gives %s to %s, but no worker has more than %s", s.Queue.Name, manager.Context, amount, view.Of(job).String(), most)
+		sighting.Message = fmt.Sprintf("ClusterQueue %s of %s grants %s to %s, but no worker has more than %s", s.Queue.Name, manager.Context, amount, view.Of(job).String(), most)
 		sighting.Remedy = command.Say("raise the quota of a worker, or lower nominalQuota of %s there to %s: %s", s.Resource, most, edit)
 	}
 }

@@ -18,7 +18,7 @@ func NeverWritten(j *inspect.Job) string {
 func State(j *inspect.Job) string {
 	text := fmt.Sprintf("%s: %s is %s", j.Context, view.Of(j).String(), j.Status)
 	if j.Row().IsJob() {
-		text += fmt.Sprintf(", with %d active, %d succeeded and %d failed pods", j.Active, j.Succeeded, j.Failed)
+		text += fmt.Sprintf(", with %d active, %d succeeded and %d failed Pods", j.Active, j.Succeeded, j.Failed)
 	}
 	switch {
 	case j.FinishedTime != nil:

@@ -15,9 +15,9 @@ import (
 // LastAction says when an actor last acted.
 func LastAction(a *view.Awaited) string {
 	if a.Last == (inspect.Action{}) {
-		return fmt.Sprintf("%s: in what was read, nothing shows that %s has ever done anything", a.Actor.Context, a.Actor)
+		return fmt.Sprintf("%s: no recorded action of %s", a.Actor.Context, a.Actor)
 	}
-	return fmt.Sprintf("%s: the last that %s is seen to have done for others was at %s", a.Actor.Context, a.Actor, MaybeTime(a.Last.Done))
+	return fmt.Sprintf("%s: last action of %s for another object: %s", a.Actor.Context, a.Actor, MaybeTime(a.Last.Done))
 }
 
 // ChosenCluster quotes the MultiKueueCluster that got a Workload.

@@ -47,7 +47,7 @@ func LastPreemption(v *view.View, s view.Submission) (p Preemption, ok bool) {
 	}
 	last := slices.MaxFunc(all, func(a, b loss) int { return a.since.Compare(b.since) })
 	by, how := preemptor(v, s, last)
-	text := fmt.Sprintf("on %s it lost its room to %s%s", last.at.Context, by, how)
+	text := fmt.Sprintf("%s: preempted by %s%s", last.at.Context, by, how)
 	// A worker repeats the events of its manager, so the largest count for a preemptor is used.
 	byUID, times := map[string]loss{}, map[string]int{}
 	for _, l := range all {
@@ -64,7 +64,7 @@ func LastPreemption(v *view.View, s view.Submission) (p Preemption, ok bool) {
 	}
 	for _, who := range slices.Sorted(maps.Keys(times)) {
 		if who != by && times[who] > 1 {
-			text += fmt.Sprintf(", and %d times to %s", times[who], who)
+			text += fmt.Sprintf(", and %d times by %s", times[who], who)
 		}
 	}
 	return Preemption{
@@ -145,7 +145,7 @@ func preemptor(v *view.View, s view.Submission, l loss) (name, how string) {
 			return SubmittedName(v, s.Manager, gone), ""
 		}
 	}
-	return "a Workload of uid " + uid, ""
+	return "a Workload with UID " + uid, ""
 }
 
 func describePreemptor(v *view.View, s view.Submission, f *inspect.Facts, by *kueue.Workload) (name, how string) {

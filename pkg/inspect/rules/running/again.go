@@ -90,15 +90,15 @@ func findEvictionCause(v *view.View, s view.Submission) command.Prose {
 	cluster, context := retriedBy(v, s)
 	switch {
 	case strings.Contains(why, retriedEvicted) && context != "":
-		return command.Say("see why MultiKueueCluster %s evicts it, while its copy exists: %s; and after that: %s", cluster, describeWorkload(context, w),
+		return command.Say("while its copy exists, check why MultiKueueCluster %s evicts it: %s; later, read its events: %s", cluster, describeWorkload(context, w),
 			command.Kubectl(context, w.Namespace, "get", "events", "--field-selector", "involvedObject.name="+w.Name))
 	case strings.Contains(why, "no longer exists"):
-		return command.Say("see that nobody deletes %s or Workloads on the workers, and that no two of these lead to one cluster: %s", quote.Plural(s.Job()),
+		return command.Say("find out who deletes %s or Workloads on the workers, and check that each MultiKueueCluster points to a different cluster: %s", quote.Plural(s.Job()),
 			command.Kubectl(s.Manager.Context, "", "get", "multikueueclusters.kueue.x-k8s.io"))
 	case strings.Contains(why, "remote lost"):
-		return command.Say("see that the connections to the workers last: %s", command.Kubectl(s.Manager.Context, "", "get", "multikueueclusters.kueue.x-k8s.io"))
+		return command.Say("check that the workers stay connected: %s", command.Kubectl(s.Manager.Context, "", "get", "multikueueclusters.kueue.x-k8s.io"))
 	case w.Status.Evictions("PodsReadyTimeout") > 0:
-		return command.Say("see on the worker why its pods are not ready in time, or give them longer (waitForPodsReady.timeout of Kueue's configuration): %s", advice.Plugin("trace", s.Job()))
+		return command.Say("check on the worker why its Pods are not ready in time, or raise waitForPodsReady.timeout in the configuration of Kueue there: %s", advice.Plugin("trace", s.Job()))
 	}
-	return command.Say("see what puts it out: %s", describeWorkload(s.Manager.Context, w))
+	return command.Say("check why Kueue evicts it: %s", describeWorkload(s.Manager.Context, w))
 }

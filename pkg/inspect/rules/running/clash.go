@@ -74,14 +74,14 @@ func clash(v *view.View, s view.Submission, c view.Copy, other *inspect.Job) vie
 	}
 	for _, n := range s.Pair.Namesakes {
 		if n != other {
-			evidence = append(evidence, fmt.Sprintf("%s: there is another %s too", n.Context, view.Of(n).String()))
+			evidence = append(evidence, fmt.Sprintf("%s: there is also another %s", n.Context, view.Of(n).String()))
 		}
 	}
 	return view.Sighting{
 		Object: view.Of(j), Since: admittedAt(v, s, c), Jobs: []*inspect.Job{j}, Evidence: evidence,
 		Message: fmt.Sprintf("%s (%s) admitted it, but another %s there has its name", c.Cluster, c.Worker.Context, j.Kind),
-		Remedy: command.Say("if nobody needs the other %s: %s; else %s, and create it under another name",
-			j.Kind, advice.DeleteJob(other), advice.DeleteJob(j)),
+		Remedy: command.Say("delete the %[1]s on %[2]s, and create it again under another name: %[3]s; or delete the %[1]s on %[4]s, if its result is not needed: %[5]s",
+			j.Kind, j.Context, advice.DeleteJob(j), other.Context, advice.DeleteJob(other)),
 	}
 }
 
@@ -111,30 +111,30 @@ func refusal(v *view.View, s view.Submission, c view.Copy) view.Sighting {
 	quotas := command.Kubectl(c.Worker.Context, j.Namespace, "get", "resourcequotas")
 	sighting := view.Sighting{
 		Object: view.Of(j), Since: admittedAt(v, s, c), Jobs: []*inspect.Job{j},
-		Message: fmt.Sprintf("%s (%s) admitted it, but makes no mirror", c.Cluster, c.Worker.Context),
+		Message: fmt.Sprintf("%s (%s) admitted it, but MultiKueue created no mirror there", c.Cluster, c.Worker.Context),
 		Evidence: []string{
 			conditionNamed(c.Worker, c.Workload, kueue.Admitted) + "; it has no ownerReferences",
 			fmt.Sprintf("%s: there is no %s", c.Worker.Context, view.Of(j).String()),
 			quote.MultiKueueCheck(s),
 		},
-		Remedy: command.Say("see whether something refuses Jobs there: %s, and %s; then change that, or the Job",
+		Remedy: command.Say("check that no webhook or policy on %s rejects Jobs: %s; check its ResourceQuotas: %s", c.Worker.Context,
 			command.Kubectl(c.Worker.Context, j.Namespace, "create", "job", j.Name, "--image=busybox", "--dry-run=server", "--", "true"), quotas),
 		Cause:  "refused " + c.Worker.Context + "/" + j.Namespace,
 		Awaits: v.AwaitsReach(s.Manager, s.Workload, inspect.DutyMirror, c.Worker.Context, j.Context, admittedAt(v, s, c)),
 	}
 	if !j.Row().IsJob() {
 		sighting.Cause += " " + j.Kind
-		sighting.Remedy = command.Say("see whether something refuses it there, with its manifest in FILE: %s, and %s; then change that, or the %s",
-			command.Kubectl(c.Worker.Context, j.Namespace, "create", "--dry-run=server", "-f", "FILE"), quotas, j.Kind)
+		sighting.Remedy = command.Say("check that no webhook or policy on %s rejects the %s, with its manifest in FILE: %s; check its ResourceQuotas: %s", c.Worker.Context, j.Kind,
+			command.Kubectl(c.Worker.Context, j.Namespace, "create", "--dry-run=server", "-f", "FILE"), quotas)
 	}
 	if !sighting.Awaits.IsAtWork() {
-		sighting.Remedy += command.Say("; and %s", advice.CheckKueue(j.Context, sighting.Awaits))
+		sighting.Remedy += command.Say("; %s", advice.CheckKueue(j.Context, sighting.Awaits))
 	}
 	if j.ManualSelector {
 		sighting.Cause = ""
 		// Waiting does not help here.
 		sighting.Awaits = nil
-		sighting.Message = fmt.Sprintf("%s (%s) admitted it, but refuses its mirror: spec.manualSelector is set", c.Cluster, c.Worker.Context)
+		sighting.Message = fmt.Sprintf("%s (%s) admitted it, but its API server rejects the mirror: spec.manualSelector is set", c.Cluster, c.Worker.Context)
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: spec.manualSelector of %s is true", j.Context, view.Of(j).String()))
 		sighting.Remedy = restartFromScratch(j) + " without spec.manualSelector and spec.selector"
 	}

@@ -74,7 +74,7 @@ func reportCopiesOff(v *view.View, s view.Submission) {
 		}
 		v.Report(view.Sighting{
 			Object: view.Of(j), Since: v.On(j.Context, c.Worker.Context, since), Jobs: []*inspect.Job{j},
-			Message:  fmt.Sprintf("its Workload copy on %s (%s): %s", c.Cluster, c.Worker.Context, wait.Text()),
+			Message:  fmt.Sprintf("the copy of its Workload on %s (%s): %s", c.Cluster, c.Worker.Context, wait.Text()),
 			Evidence: []string{fmt.Sprintf("%s: spec.active of %s is false", c.Worker.Context, view.OfWorkload(c.Worker, w).String())},
 			Remedy:   advice.EndWait(v, c.Worker, w, &wait),
 		})

@@ -45,13 +45,13 @@ func reportSkew(v *view.View, s view.Submission, mirror *inspect.Job) {
 		v.Report(view.Sighting{
 			Object: view.Of(j), Since: v.On(j.Context, mirror.Context, w.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
 			Cause:   "skew " + mirror.Context,
-			Message: fmt.Sprintf("Kueue on %s cannot tell the Workload of its mirror, and made another one", mirror.Context),
+			Message: fmt.Sprintf("Kueue on %s does not find the Workload of its mirror, and created a second one", mirror.Context),
 			Evidence: []string{
 				fmt.Sprintf("%s: %s of %s is %s", mirror.Context, delegation.PrebuiltWorkload, view.Of(mirror).String(), prebuilt.Name),
 				fmt.Sprintf("%s: Workload %s/%s has no ownerReferences", mirror.Context, prebuilt.Namespace, prebuilt.Name),
-				fmt.Sprintf("%s: Workload %s/%s, created %s, belongs to the mirror too", mirror.Context, w.Namespace, w.Name, quote.Time(w.CreationTimestamp)),
+				fmt.Sprintf("%s: Workload %s/%s, created %s, also belongs to the mirror", mirror.Context, w.Namespace, w.Name, quote.Time(w.CreationTimestamp)),
 			},
-			Remedy: command.Say("upgrade Kueue on %s to the version of %s, and then %s", mirror.Context, j.Context, restartFromScratch(j)),
+			Remedy: command.Say("upgrade Kueue on %s to the version on %s, and then %s", mirror.Context, j.Context, restartFromScratch(j)),
 		})
 		return
 	}
@@ -116,7 +116,7 @@ func reportSize(v *view.View, s view.Submission, m inspect.Mirror) {
 			Object: view.Of(j), Jobs: []*inspect.Job{j}, Cause: "size " + j.Context + "/" + s.Chosen(),
 			Message:  fmt.Sprintf("%s is %s, but still %s in the mirror on %s", d.Field, quote.OrNotSet(d.Origin), quote.OrNotSet(d.Mirror), m.Job.Context),
 			Evidence: []string{differs(d, j, m.Job)},
-			Remedy: command.Say("on %[1]s, give the account in the kubeconfig of MultiKueueCluster %[2]s the verbs update and patch on jobs.batch; this tells whether it has them: %[3]s",
+			Remedy: command.Say("on %[1]s, give the account in the kubeconfig of MultiKueueCluster %[2]s the verbs update and patch on jobs.batch; check with: %[3]s",
 				m.Job.Context, s.Chosen(), command.Kubectl(m.Job.Context, j.Namespace, "auth", "can-i", "patch", "jobs.batch", "--as=ACCOUNT")),
 		}
 		if j.SpecWrittenAt != nil {

@@ -62,7 +62,7 @@ func describeEdit(s view.Submission, was, is int32) view.Sighting {
 			fmt.Sprintf("%s: spec.podSets[%s].count of %s is %d", s.Manager.Context, s.Workload.Spec.PodSets[0].Name, view.OfWorkload(s.Manager, s.Workload).String(), was),
 			fmt.Sprintf("%s: spec.parallelism of %s is %s, spec.completions %s", j.Context, view.Of(j).String(), counted(j.Parallelism), counted(j.Completions)),
 		},
-		Remedy: command.Say("put it back: %s; to have another size, %s", advice.SetField(j, []string{"spec", "parallelism"}, was), restartFromScratch(j)),
+		Remedy: command.Say("restore it: %s; or to change the size, %s", advice.SetField(j, []string{"spec", "parallelism"}, was), restartFromScratch(j)),
 	}
 	if admitted := s.Workload.Condition(kueue.Admitted); admitted != nil {
 		sighting.Evidence = append(sighting.Evidence, quote.WorkloadCondition(s.Manager, s.Workload, admitted))
@@ -93,7 +93,7 @@ func reportResized(v *view.View, s view.Submission) {
 			Object: view.Of(j), Since: view.TimeOf(j.SpecWrittenAt), Jobs: []*inspect.Job{j},
 			Message: fmt.Sprintf("its %s is %d, but its mirror on %s has %d: Kueue cannot follow while a worker runs it",
 				first.Field, first.Origin, m.Job.Context, first.Mirror),
-			Remedy: command.Say("put it back to %d: %s; to have another size, %s", first.Mirror, advice.KubectlJob(j, "edit"), restartFromScratch(j)),
+			Remedy: command.Say("set it to %d again: %s; or to change the size, %s", first.Mirror, advice.KubectlJob(j, "edit"), restartFromScratch(j)),
 		}
 		for _, size := range sizes {
 			sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: %s of %s is %d; %s: of %s it is %d",

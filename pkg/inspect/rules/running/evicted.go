@@ -55,12 +55,12 @@ func describeEviction(v *view.View, s view.Submission, evictions int32) view.Sig
 	where := strings.TrimSpace("MultiKueueCluster " + cluster)
 	sighting := view.Sighting{
 		Object: view.Of(j), Since: retriedAt(s), Jobs: []*inspect.Job{j},
-		Message:  where + " evicted it; MultiKueue takes it back and offers it again",
+		Message:  where + " evicted it; MultiKueue offers it again",
 		Evidence: append([]string{quote.MultiKueueCheck(s)}, evictionOf(s)...),
-		Remedy:   command.Say("see on %s why it was evicted, unless it was for once", where),
+		Remedy:   command.Say("if this repeats, check on %s why it was evicted", where),
 	}
 	if context != "" {
-		sighting.Remedy = command.Say("see on %s why it was evicted, unless it was for once: %s",
+		sighting.Remedy = command.Say("if this repeats, check on %s why it was evicted: %s",
 			where, command.Kubectl(context, s.Workload.Namespace, "get", "events", "--field-selector", "involvedObject.name="+s.Workload.Name))
 	}
 	if evictions >= often {
@@ -137,7 +137,7 @@ func describeHangingEviction(s view.Submission, evicted *metav1.Condition) view.
 		sighting.Evidence = append(sighting.Evidence, quote.State(j))
 	}
 	if j.Active > 0 {
-		sighting.Message = fmt.Sprintf("it was evicted, but still holds quota: its origin counts %s as active that are gone", inspect.Count(int(j.Active), "pod"))
+		sighting.Message = fmt.Sprintf("it was evicted, but still holds quota: its origin counts %s as active that are gone", inspect.Count(int(j.Active), "Pod"))
 		sighting.Remedy = command.Say("set its status to no active Pods: %s; or %s", noneActive(j), restartFromScratch(j))
 	}
 	return sighting

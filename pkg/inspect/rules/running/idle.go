@@ -64,25 +64,29 @@ func dueSince(p *inspect.Pod) time.Time {
 
 func reportPodsIgnored(v *view.View, origin *inspect.Job, f *inspect.Facts, pod *inspect.Pod, n int) {
 	a, since := stepForPod(v, f, pod)
+	wait := "waits"
+	if n > 1 {
+		wait = "wait"
+	}
 	s := view.Sighting{
 		Object: view.Of(origin), Since: v.On(origin.Context, f.Context, since), Jobs: []*inspect.Job{origin},
 		Cause:   "at " + a.Actor.String(),
-		Message: fmt.Sprintf("no sign of %s, for which %s of its mirror on %s must wait", a.Actor, inspect.Count(n, "Pod"), f.Context),
+		Message: fmt.Sprintf("%s of its mirror on %s %s for %s: no sign of it", inspect.Count(n, "Pod"), f.Context, wait, a.Actor),
 		Evidence: []string{
 			fmt.Sprintf("%s: Pod %s/%s has no condition PodScheduled and no node since %s", f.Context, pod.Namespace, pod.Name, quote.MaybeTime(since)),
 			quote.LastAction(a),
 		},
-		Remedy: command.Say("see that the scheduler that the pods name runs on %s: %s", f.Context,
+		Remedy: command.Say("check that the scheduler of the Pods runs on %s: %s", f.Context,
 			command.Kubectl(f.Context, pod.Namespace, "get", "pod", pod.Name, "-o", "jsonpath={.spec.schedulerName}")),
 	}
 	if pod.Node != "" {
 		s.Evidence[0] = fmt.Sprintf("%s: Pod %s/%s is on node %s since %s, and has no status.startTime", f.Context, pod.Namespace, pod.Name, pod.Node, quote.MaybeTime(since))
-		s.Remedy = command.Say("see whether the node is ready: %s", command.Kubectl(f.Context, "", "get", "node", pod.Node))
+		s.Remedy = command.Say("check that the node is ready: %s", command.Kubectl(f.Context, "", "get", "node", pod.Node))
 	}
 	if a.IsAtWork() {
 		s.Severity, s.Cause = inspect.Info, s.Cause+", behind"
 		s.Message = fmt.Sprintf("%s works, but has not reached %s of its mirror", a.Actor, inspect.Count(n, "Pod"))
-		s.Remedy = command.Say("wait; if it stays, %s", s.Remedy)
+		s.Remedy = command.Say("wait; if it remains, %s", s.Remedy)
 	}
 	v.Report(s)
 }

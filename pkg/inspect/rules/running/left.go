@@ -57,7 +57,7 @@ func notToRun(s view.Submission) (why string, since time.Time, evidence string) 
 	case !w.IsActive():
 		return "its Workload was deactivated", view.TimeOf(inspect.SpecWrittenAt(w.ManagedFields)), fmt.Sprintf("%s: spec.active of %s is false", s.Manager.Context, view.OfWorkload(s.Manager, w).String())
 	case view.IsFalse(lost):
-		return because("it has no quota any more", lost)
+		return because("it lost its quota", lost)
 	case s.HasState(kueue.CheckRetry), s.HasState(kueue.CheckRejected):
 		return "it was withdrawn (" + s.Check.State + ")", s.Check.LastTransitionTime.Time, quote.MultiKueueCheck(s)
 	}
@@ -71,7 +71,7 @@ func reportRunsOn(v *view.View, s view.Submission, why string, since time.Time, 
 		if !ok || !isLiveMirror(m) || !view.HasStarted(m.Job) || isOutOfReach(v, s, m.Job.Context) {
 			continue
 		}
-		by, doing := s.Manager, "have it stopped"
+		by, doing := s.Manager, "stop it on the worker"
 		if copied, _ := v.Workload(worker, m.Job.Namespace, m.Job.Prebuilt()); copied != nil && isToStop(copied) {
 			by, doing = worker, "stop it"
 		}

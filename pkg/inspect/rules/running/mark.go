@@ -48,7 +48,7 @@ func reportMarkRemoved(v *view.View, origin, mirror *inspect.Job) {
 	s := view.Sighting{
 		Object: view.Of(origin), Since: v.On(origin.Context, mirror.Context, view.TimeOf(mirror.SpecWrittenAt)), Jobs: []*inspect.Job{origin}, Evidence: append(evidence, quote.State(mirror)),
 		Message: fmt.Sprintf("its mirror on %s lost label %s; MultiKueue no longer copies its status", mirror.Context, delegation.MultiKueueOriginLabel),
-		Remedy: command.Say("put the label back: %s",
+		Remedy: command.Say("restore the label: %s",
 			advice.KubectlJob(mirror, "label").With(delegation.MultiKueueOriginLabel+"="+value)),
 	}
 	if mirror.Status.IsFinished() {

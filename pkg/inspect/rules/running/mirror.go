@@ -36,11 +36,11 @@ func ignored(v *view.View, f *inspect.Facts, mirror *inspect.Job) (what string, 
 	case mirror.Status == delegation.Unclaimed:
 		return "its status was never written", due
 	case isUntouched(v, f, mirror):
-		return "its status was never written and nothing was made of it", due
+		return "its status was never written, and it has no Pods or other objects", due
 	case !mirror.Row().IsJob() || mirror.Suspended:
 		return "", time.Time{}
 	case mirror.Status == delegation.Suspended:
-		return "it was resumed, and its status still says that it is suspended", due
+		return "it was resumed, but its status still says Suspended", due
 	case mirror.Active > 0:
 		pods, known := v.Pods(f, mirror)
 		for _, p := range pods {
@@ -50,7 +50,7 @@ func ignored(v *view.View, f *inspect.Facts, mirror *inspect.Job) (what string, 
 			since = view.Latest(since, p.CreationTimestamp.Time, p.Changed.Time)
 		}
 		if known && len(pods) > 0 && len(pods) >= int(mirror.Active) && since.After(view.TimeOf(mirror.StatusWrittenAt)) {
-			return fmt.Sprintf("all of its pods have ended, and its status counts %d of them as active", mirror.Active), since
+			return fmt.Sprintf("all its Pods have ended, but its status counts %d as active", mirror.Active), since
 		}
 	}
 	return "", time.Time{}
@@ -79,10 +79,10 @@ func reportMirrorIgnored(v *view.View, origin, mirror *inspect.Job, what string,
 		Cause:   "at " + a.Actor.String(),
 		Message: fmt.Sprintf("no controller on %s picks up its mirror: %s; no sign of %s", mirror.Context, what, a.Actor),
 		Evidence: []string{
-			fmt.Sprintf("%s: of the mirror, %s: %s; that has been so since %s", mirror.Context, view.Of(mirror).String(), what, quote.MaybeTime(since)),
+			fmt.Sprintf("%s: mirror %s: %s, since %s", mirror.Context, view.Of(mirror).String(), what, quote.MaybeTime(since)),
 			quote.LastAction(a),
 		},
-		Remedy: command.Say("see that the controller of %s runs on %s", quote.Plural(mirror), mirror.Context),
+		Remedy: command.Say("check that the controller of %s runs on %s", quote.Plural(mirror), mirror.Context),
 	}
 	if mirror.Row().IsJob() {
 		s.Remedy = advice.CheckActor(inspect.Actor{Role: inspect.RoleJobController, Context: mirror.Context}, a)
@@ -90,7 +90,7 @@ func reportMirrorIgnored(v *view.View, origin, mirror *inspect.Job, what string,
 	if a.IsAtWork() {
 		s.Severity, s.Cause = inspect.Info, s.Cause+", behind"
 		s.Message = fmt.Sprintf("its mirror on %s waits for %s, which works, but has not reached it: %s", mirror.Context, a.Actor, what)
-		s.Remedy = command.Say("wait; if it stays, %s", s.Remedy)
+		s.Remedy = command.Say("wait; if it remains, %s", s.Remedy)
 	}
 	v.Report(s)
 }

@@ -42,8 +42,8 @@ func reportWorkloadGone(v *view.View, s view.Submission) {
 	}
 	v.Report(view.Sighting{
 		Object: view.Of(j), Jobs: []*inspect.Job{j}, Cause: "no Workload " + j.Context + " " + j.Kind,
-		Message:  fmt.Sprintf("its Workload on %s is gone, but Kueue has not made another", j.Context),
-		Evidence: []string{fmt.Sprintf("%s: no Workload has the uid %s", j.Context, j.UID), quote.State(j)},
+		Message:  fmt.Sprintf("its Workload on %s is gone, and Kueue has not recreated it", j.Context),
+		Evidence: []string{fmt.Sprintf("%s: no Workload has the UID %s", j.Context, j.UID), quote.State(j)},
 		Remedy:   command.Say("%s; once it runs, the %s starts from scratch", advice.CheckKueue(j.Context, nil), j.Kind),
 	})
 }
@@ -65,7 +65,7 @@ func reportCopyGone(v *view.View, s view.Submission) {
 		}
 		v.Report(view.Sighting{
 			Object: view.Of(j), Jobs: []*inspect.Job{j, m.Job}, Cause: "no copy " + j.Context + " " + c.Worker.Context + " " + j.Kind,
-			Message: fmt.Sprintf("its Workload copy on %s (%s) is gone, but its mirror is left: MultiKueue must take it back", c.Cluster, c.Worker.Context),
+			Message: fmt.Sprintf("the copy of its Workload on %s (%s) is gone, but its mirror runs: MultiKueue must delete the mirror", c.Cluster, c.Worker.Context),
 			Evidence: []string{
 				fmt.Sprintf("%s: there is no Workload %s/%s", c.Worker.Context, s.Workload.Namespace, s.Workload.Name), quote.MultiKueueCheck(s), quote.State(m.Job),
 			},
@@ -90,9 +90,9 @@ func reportPodsGone(v *view.View, p inspect.Pair, mirror *inspect.Job, f *inspec
 	actor := v.OwnerOf(mirror)
 	v.Report(view.Sighting{
 		Object: view.Of(p.Origin), Jobs: []*inspect.Job{p.Origin, mirror}, Since: v.On(p.Origin.Context, mirror.Context, since), Cause: "no pods " + actor.String(),
-		Message:  fmt.Sprintf("its mirror on %s has no Pods, and %s: %s must create them", mirror.Context, what, actor),
-		Evidence: []string{quote.State(mirror), fmt.Sprintf("%s: there is no pod of it", mirror.Context)},
-		Remedy:   command.Say("see that kube-controller-manager runs on %s, and what keeps it from making pods: %s", mirror.Context, advice.KubectlJob(mirror, "describe")),
+		Message:  fmt.Sprintf("its mirror on %s has no Pods (%s): %s must create them", mirror.Context, what, actor),
+		Evidence: []string{quote.State(mirror), fmt.Sprintf("%s: %s has no Pods", mirror.Context, view.Of(mirror).String())},
+		Remedy:   command.Say("check that kube-controller-manager runs on %s, and why it creates no Pods: %s", mirror.Context, advice.KubectlJob(mirror, "describe")),
 		Awaits:   v.Awaits(inspect.PendingAction{Actor: actor, Duty: inspect.DutyPods, Subject: mirror.UID}, mirror.Context, since),
 	})
 }
@@ -108,7 +108,7 @@ func podsWanted(mirror *inspect.Job) string {
 	case mirror.StatusWrittenAt == nil && mirror.Marks.MultiKueueOrigin == "":
 		// A user who writes the status by hand creates no Pods.
 	case mirror.Active > 0:
-		return fmt.Sprintf("its status counts %d of them as active", mirror.Active)
+		return fmt.Sprintf("its status counts %d as active", mirror.Active)
 	case mirror.Succeeded+mirror.Failed == 0:
 		return "it was started at " + quote.Time(*mirror.StartTime)
 	}

@@ -183,15 +183,15 @@ func (b *obstacle) sighting(v *view.View, origin, mirror *inspect.Job) view.Sigh
 	if b.pod == "" {
 		s.Message = fmt.Sprintf("its mirror on %s cannot create Pods: %s", mirror.Context, b.message)
 		s.Evidence = []string{
-			fmt.Sprintf("%s: %s has no pods since %s; its last warning is %s", mirror.Context, view.Of(mirror).String(), quote.Time(b.since), cause),
+			fmt.Sprintf("%s: %s has had no Pods since %s; its last warning is %s", mirror.Context, view.Of(mirror).String(), quote.Time(b.since), cause),
 		}
-		s.Remedy = command.Say("see what refuses them: %s", advice.KubectlJob(mirror, "describe"))
+		s.Remedy = command.Say("check what rejects them: %s", advice.KubectlJob(mirror, "describe"))
 	} else {
 		s.Message = fmt.Sprintf("%d Pods of its mirror on %s cannot start: %s", b.count, mirror.Context, cause)
 		s.Evidence = []string{
-			fmt.Sprintf("%s: Pod %s/%s waits since %s, %s", mirror.Context, mirror.Namespace, b.pod, quote.Time(b.since), cause),
+			fmt.Sprintf("%s: Pod %s/%s has waited since %s, %s", mirror.Context, mirror.Namespace, b.pod, quote.Time(b.since), cause),
 		}
-		s.Remedy = command.Say("see what is missing: %s, and provide it on %s", command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod), mirror.Context)
+		s.Remedy = command.Say("check what is missing: %s, and provide it on %s", command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod), mirror.Context)
 	}
 	switch kind {
 	case "":
@@ -205,13 +205,13 @@ func (b *obstacle) sighting(v *view.View, origin, mirror *inspect.Job) view.Sigh
 	if isJustUnscheduled(b.reason, b.message) {
 		s.GracePeriod = noNode
 		s.Message = fmt.Sprintf("the scheduler of %s finds no node for %s of its mirror: %s", mirror.Context, inspect.Count(b.count, "Pod"), b.message)
-		s.Remedy = command.Say("change the requests of the Pods, or add a node with it to %s: %s", mirror.Context,
+		s.Remedy = command.Say("change the selector or the requests of the Pods, or add a matching node to %s: %s", mirror.Context,
 			command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod))
 	}
 	if b.isSlow {
 		s.GracePeriod = noNode
 		s.Message = fmt.Sprintf("%d Pods of its mirror on %s do not start, without a stated reason: %s", b.count, mirror.Context, cause)
-		s.Remedy = command.Say("see what their node waits for, such as an image or a volume: %s", command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod))
+		s.Remedy = command.Say("check what their node waits for, such as an image or a volume: %s", command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod))
 	}
 	if b.mild {
 		s.Severity = inspect.Warning

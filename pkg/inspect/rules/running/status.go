@@ -63,7 +63,7 @@ func reportHeldBack(v *view.View, s view.Submission, m inspect.Mirror) {
 		sighting.Since = view.Latest(sighting.Since, j.SpecWrittenAt.Time)
 	}
 	sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, inspect.DutyResume, "", j.Context, sighting.Since)
-	sighting.Remedy = command.Say("%s; and what it says of the Workload: %s",
+	sighting.Remedy = command.Say("%s; read its message about the Workload: %s",
 		advice.CheckKueue(j.Context, sighting.Awaits), advice.KubectlObject(view.OfWorkload(s.Manager, s.Workload), "describe"))
 	for _, d := range differences {
 		if d.Field == "spec.suspend" || strings.HasPrefix(d.Field, "status.") {

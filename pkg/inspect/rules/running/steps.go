@@ -59,12 +59,12 @@ func describeStep(v *view.View, s view.Submission, next step) view.Sighting {
 		// Kueue restores the Pod template first, which the API server refuses
 		// while Pods are active.
 		sighting.Cause, sighting.Awaits = "", nil
-		sighting.Message = fmt.Sprintf("Kueue on %s keeps its deleted Workload: its status counts %s as active that are gone", j.Context, inspect.Count(int(j.Active), "Pod"))
+		sighting.Message = fmt.Sprintf("Kueue on %s keeps its deleted Workload: the status of the origin counts %s as active that are gone", j.Context, inspect.Count(int(j.Active), "Pod"))
 		sighting.Evidence = append(sighting.Evidence, quote.State(j), fmt.Sprintf("%s: status.active of %s is %d", j.Context, view.Of(j).String(), j.Active))
 		sighting.Remedy = command.Say("set its status to no active Pods: %s", noneActive(j))
 	}
 	if next.duty == inspect.DutyResume {
-		sighting.Remedy += command.Say("; and that integrations.frameworks of its configuration enables %s", quote.Plural(j))
+		sighting.Remedy += command.Say("; check that integrations.frameworks of its configuration enables %s", quote.Plural(j))
 	}
 	return sighting
 }
@@ -87,11 +87,11 @@ func stepsOf(v *view.View, s view.Submission) []step {
 			return nil
 		}
 		return []step{{
-			by: f, since: w.CreationTimestamp.Time, duty: inspect.DutyQuota, what: "has said nothing of its Workload",
-			evidence: []string{fmt.Sprintf("%s: %s has no conditions since its creation at %s", f.Context, view.OfWorkload(f, w).String(), quote.Time(w.CreationTimestamp))},
+			by: f, since: w.CreationTimestamp.Time, duty: inspect.DutyQuota, what: "has set no condition on its Workload",
+			evidence: []string{fmt.Sprintf("%s: %s has had no conditions since its creation at %s", f.Context, view.OfWorkload(f, w).String(), quote.Time(w.CreationTimestamp))},
 		}}
 	case s.Check != nil && isToBeAdmitted(w):
-		return []step{admission(f, w, "does not admit it, though it has quota and all its checks are ready")}
+		return []step{admission(f, w, "does not admit its Workload, which has quota and all checks Ready")}
 	}
 	var found []step
 	for _, c := range v.Copies(s) {
@@ -112,7 +112,7 @@ func stepsOn(s view.Submission, c view.Copy) []step {
 	case !w.IsActive() || w.Is(kueue.Finished) || w.Is(kueue.Evicted):
 		return nil
 	case isToBeAdmitted(w):
-		return []step{admission(c.Worker, w, fmt.Sprintf("(%s) does not admit the copy of its Workload, though that has quota", c.Cluster))}
+		return []step{admission(c.Worker, w, fmt.Sprintf("(%s) does not admit the copy of its Workload, which has quota", c.Cluster))}
 	case !view.IsTrue(admitted):
 		return nil
 	}
@@ -121,7 +121,7 @@ func stepsOn(s view.Submission, c view.Copy) []step {
 		if j := m.Job; j.Context == c.Worker.Context && m.Current && j.Suspended && j.IsOpen() && j.Prebuilt() == w.Name {
 			found = append(found, step{
 				by: c.Worker, since: view.Latest(admitted.LastTransitionTime.Time, j.CreationTimestamp.Time, view.TimeOf(j.SpecWrittenAt)), duty: inspect.DutyResume,
-				what: fmt.Sprintf("(%s) has admitted it, and does not resume its mirror", c.Cluster),
+				what: fmt.Sprintf("(%s) admitted it, but does not resume its mirror", c.Cluster),
 				evidence: []string{
 					quote.WorkloadCondition(c.Worker, w, admitted),
 					fmt.Sprintf("%s: %s is suspended, created %s", j.Context, view.Of(j).String(), quote.Time(j.CreationTimestamp)),
@@ -167,7 +167,7 @@ func releaseStep(f *inspect.Facts, w *kueue.Workload) []step {
 		return nil
 	}
 	return []step{{
-		by: f, since: w.DeletionTimestamp.Time, duty: inspect.DutyRemove, what: "does not let go of its Workload, which is being deleted",
+		by: f, since: w.DeletionTimestamp.Time, duty: inspect.DutyRemove, what: "does not remove its finalizer from the deleted Workload",
 		evidence: []string{quote.HeldByKueue(f, w)},
 	}}
 }

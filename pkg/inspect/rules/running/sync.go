@@ -37,7 +37,7 @@ func outOfSync() view.Rule {
 					j := s.Job()
 					v.Report(view.Sighting{
 						Object: view.Of(j), Since: c.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
-						Message:  fmt.Sprintf("it will never run: a worker changed its mirror, and Kueue gave the %s up", j.Kind),
+						Message:  fmt.Sprintf("it will never run: a worker changed its mirror, and Kueue ended the Workload of the %s", j.Kind),
 						Evidence: []string{quote.WorkloadCondition(s.Manager, s.Workload, c)},
 						Remedy:   command.Say("exempt %s with the label %s from mutating policies on the workers, and then %s", quote.Plural(j), delegation.MultiKueueOriginLabel, restartFromScratch(j)),
 					})
@@ -91,15 +91,15 @@ func reportOutOfSync(v *view.View, s view.Submission) {
 	}
 	sighting := view.Sighting{
 		Object: view.Of(j), Jobs: []*inspect.Job{j}, Cause: "out of sync " + s.Manager.Context,
-		Message: "a worker changed its mirror; MultiKueue took it back and offers it again",
-		Remedy: command.Say("exempt %s with the label %s from mutating policies on the workers, or apply these policies on %s too",
+		Message: fmt.Sprintf("a worker changed its mirror; MultiKueue offers the %s again", j.Kind),
+		Remedy: command.Say("exempt %s with the label %s from mutating policies on the workers, or also apply these policies on %s",
 			quote.Plural(j), delegation.MultiKueueOriginLabel, s.Manager.Context),
 	}
 	for _, c := range copies {
 		finished := finishedFor(c.Workload, finishedOutOfSync)
 		sighting.Cause = "out of sync " + c.Worker.Context
 		sighting.Since = v.On(j.Context, c.Worker.Context, finished.LastTransitionTime.Time)
-		sighting.Message = fmt.Sprintf("something on %s (%s) changed its mirror; Kueue there gave it up", c.Cluster, c.Worker.Context)
+		sighting.Message = fmt.Sprintf("something on %s (%s) changed its mirror, so Kueue there ended its Workload", c.Cluster, c.Worker.Context)
 		sighting.Remedy = command.Say("exempt %s with the label %s from the mutating webhooks and policies of %s; these list them: %s, and %s",
 			quote.Plural(j), delegation.MultiKueueOriginLabel, c.Worker.Context,
 			command.Kubectl(c.Worker.Context, "", "get", "mutatingwebhookconfigurations"), command.Kubectl(c.Worker.Context, "", "get", "mutatingadmissionpolicies"))
@@ -113,7 +113,7 @@ func reportOutOfSync(v *view.View, s view.Submission) {
 		sighting.Evidence = append(append(sighting.Evidence, quote.MultiKueueCheck(s)), evictionOf(s)...)
 		if cluster, _ := retriedBy(v, s); len(copies) == 0 {
 			sighting.Since, sighting.Severity = retriedAt(s), inspect.Warning
-			sighting.Message = fmt.Sprintf("something on MultiKueueCluster %s changed its mirror; MultiKueue offers it again", cluster)
+			sighting.Message = fmt.Sprintf("something on MultiKueueCluster %s changed its mirror; MultiKueue offers the %s again", cluster, j.Kind)
 		}
 		if again {
 			// The Job goes round in a circle, and each round updates the times
@@ -174,12 +174,12 @@ func changedThere(v *view.View, p inspect.Pair, worker *inspect.Facts) (evidence
 		}
 		for _, d := range v.Differences(p, m) {
 			if d.Field == "spec.parallelism" || d.Field == "spec.completions" {
-				evidence = append(evidence, fmt.Sprintf("%s of %s is %s on %s, and %s on %s: the number of pods was changed",
+				evidence = append(evidence, fmt.Sprintf("%s of %s is %s on %s, and %s on %s: the number of Pods was changed",
 					d.Field, view.Of(m.Job).String(), d.Mirror, m.Job.Context, d.Origin, p.Origin.Context))
 			}
 		}
 		if evidence == nil {
-			evidence = append(evidence, fmt.Sprintf("%s: %s wants as many pods as on %s, so that its pod template was changed, or is read in another way",
+			evidence = append(evidence, fmt.Sprintf("%s: %s has as many Pods as on %s: its Pod template was changed, or Kueue there reads it differently",
 				m.Job.Context, view.Of(m.Job).String(), p.Origin.Context))
 		}
 	}
@@ -225,12 +225,12 @@ func describeStaleCopy(v *view.View, s view.Submission, c view.Copy) view.Sighti
 	return view.Sighting{
 		Object: view.Of(j), Jobs: []*inspect.Job{j}, Since: since,
 		Awaits: v.AwaitsKueue(s.Manager, s.Workload, inspect.DutyRemove, c.Worker.Context, j.Context, since),
-		Message: fmt.Sprintf("its Workload copy that ended on %s (%s) as OutOfSync keeps MultiKueue from offering it",
+		Message: fmt.Sprintf("the copy of its Workload ended on %s (%s) as OutOfSync: MultiKueue cannot offer it again",
 			c.Cluster, c.Worker.Context),
 		Evidence: []string{
 			quote.MultiKueueCheck(s), conditionNamed(s.Manager, s.Workload, kueue.QuotaReserved), quote.WorkloadCondition(c.Worker, c.Workload, finished),
 		},
-		Remedy: command.Say("once nothing on %s changes %s any more: %s",
+		Remedy: command.Say("once nothing on %s changes %s, delete what is left there: %s",
 			c.Worker.Context, quote.Plural(j), deleteLeft(s, c)),
 	}
 }
@@ -251,7 +251,7 @@ func ownerNotFound() view.Rule {
 					Message: fmt.Sprintf("it will never run: its Workload finished with OwnerNotFound, although the %s exists", j.Kind),
 					Evidence: []string{
 						quote.WorkloadCondition(s.Manager, s.Workload, finished),
-						fmt.Sprintf("%s: %s, uid %s, is there and has not finished", j.Context, view.Of(j).String(), j.UID),
+						fmt.Sprintf("%s: %s, UID %s, exists and has not finished", j.Context, view.Of(j).String(), j.UID),
 					},
 					Remedy: restartFromScratch(j),
 				})

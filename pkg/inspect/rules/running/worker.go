@@ -1,6 +1,7 @@
 package running
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -33,10 +34,10 @@ func workerUnreachable() view.Rule {
 					continue
 				}
 				sighting := lostSighting(v, s, active)
-				sighting.Message = fmt.Sprintf("%s %s: the status of what it runs is frozen. After workerLostTimeout (15 minutes by default) it restarts on another worker",
-					sighting.Object.Name, lostHow(active))
-				sighting.Remedy = command.Say("make %s usable from %s again; this tells how that goes: %s",
-					place(v, s), s.Manager.Context, command.Kubectl(s.Manager.Context, "", "get", "multikueueclusters.kueue.x-k8s.io", s.Chosen(), "-o", "jsonpath={.status.conditions}"))
+				sighting.Message = fmt.Sprintf("%s %s: the status of its %s is not updated. After workerLostTimeout (15 minutes by default) they restart on another worker",
+					sighting.Object.Name, lostHow(active), quote.Plural(s.Job()))
+				sighting.Remedy = command.Say("restore the connection from %s to %s, and watch its conditions: %s",
+					s.Manager.Context, cmp.Or(v.ContextOf(s.Manager, s.Chosen()), s.Chosen()), command.Kubectl(s.Manager.Context, "", "get", "multikueueclusters.kueue.x-k8s.io", s.Chosen(), "-o", "jsonpath={.status.conditions}"))
 				v.Report(sighting)
 			}
 		},
@@ -52,7 +53,7 @@ func lostHow(active *metav1.Condition) string {
 	case "JM005", "JM007":
 		return "does not serve what the manager needs"
 	case "JM006":
-		return "forbids the manager what it needs"
+		return "denies rights that the manager needs"
 	}
 	return "is unreachable"
 }
@@ -101,7 +102,7 @@ func place(v *view.View, s view.Submission) string {
 	if context := v.ContextOf(s.Manager, s.Chosen()); context != "" {
 		return context
 	}
-	return "no context of ours"
+	return "no context of the kubeconfig"
 }
 
 // counted quotes an optional count.
@@ -127,10 +128,10 @@ func workerMisconfigured() view.Rule {
 					continue
 				}
 				sighting := lostSighting(v, s, active)
-				sighting.Message = fmt.Sprintf("%s cannot be reached with its configuration (%s): the status of what it runs is frozen", s.Chosen(), active.Reason)
-				sighting.Remedy = command.Say("repair how MultiKueueCluster %s is set up on %s", s.Chosen(), s.Manager.Context)
+				sighting.Message = fmt.Sprintf("%s cannot reach %s with its configuration (%s): the status of its %s is not updated", s.Manager.Context, s.Chosen(), active.Reason, quote.Plural(s.Job()))
+				sighting.Remedy = command.Say("repair MultiKueueCluster %s on %s; its conditions say what is missing", s.Chosen(), s.Manager.Context)
 				if c, _ := v.MultiKueueCluster(s.Manager, s.Chosen()); c != nil && c.SecretName() != "" {
-					sighting.Remedy = command.Say("put a working kubeconfig of the worker into the Secret: %s", advice.WriteKubeconfig(s.Manager, c, "FILE"))
+					sighting.Remedy = command.Say("write a working kubeconfig of the worker to the Secret: %s", advice.WriteKubeconfig(s.Manager, c, "FILE"))
 				}
 				v.Report(sighting)
 			}

@@ -85,7 +85,7 @@ func reportDropped(v *view.View, f *inspect.Facts) {
 		Object:   view.Object{Context: f.Context, Kind: "Cluster", Name: f.Context},
 		Message:  fmt.Sprintf("Kubernetes %s drops managedBy of Jobs unless the feature gate JobManagedBy is on", server),
 		Evidence: []string{fmt.Sprintf("%s: the API server is %s", f.Context, server)},
-		Remedy: command.Say("upgrade %s to Kubernetes 1.32 or later, or turn the gate on; its version is: %s", f.Context,
+		Remedy: command.Say("upgrade %s to Kubernetes 1.32 or later, or enable the feature gate; check its version with: %s", f.Context,
 			command.Kubectl(f.Context, "", "get", "--raw", "/version")),
 	}
 	if parsed.LessThan(version.MustParseGeneric(firstToKnowField)) {

@@ -166,8 +166,8 @@ func reportDown(v *view.View, f *inspect.Facts, i *kueue.Installation) {
 	s := view.Sighting{
 		Object:   object,
 		Message:  fmt.Sprintf("Kueue does not run on %s: no replica is ready", f.Context),
-		Evidence: []string{fmt.Sprintf("%s: %s wants %s, and 0 are ready", f.Context, object.String(), inspect.Count(int(i.Replicas), "replica"))},
-		Remedy: command.Say("see why its Pods do not start: %s; and what it logs: %s", command.Kubectl(f.Context, i.Namespace, "get", "pods"),
+		Evidence: []string{fmt.Sprintf("%s: %s has %s, of which 0 are ready", f.Context, object.String(), inspect.Count(int(i.Replicas), "replica"))},
+		Remedy: command.Say("check why its Pods do not start: %s; read its log: %s", command.Kubectl(f.Context, i.Namespace, "get", "pods"),
 			command.Kubectl(f.Context, i.Namespace, "logs", "deployment/"+i.Deployment)),
 	}
 	if i.Replicas == 0 {

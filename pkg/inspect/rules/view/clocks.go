@@ -35,7 +35,7 @@ func DescribeSkew(v *View, a, b *inspect.Facts, origin *inspect.Job) Sighting {
 			fmt.Sprintf("%s: its API server's clock is %s", a.Context, ahead(here)),
 			fmt.Sprintf("%s: its API server's clock is %s", b.Context, ahead(there)),
 		},
-		Remedy: command.Say("set the clock of the control plane of %s, and see on its machines that NTP runs: %s", wrong.Context, command.Of("timedatectl")),
+		Remedy: command.Say("set the clock of the control plane of %s, and check on its machines that NTP runs: %s", wrong.Context, command.Of("timedatectl")),
 	}
 }
 
@@ -43,11 +43,11 @@ func DescribeSkew(v *View, a, b *inspect.Facts, origin *inspect.Job) Sighting {
 func ahead(seconds int) string {
 	switch {
 	case seconds > 0:
-		return fmt.Sprintf("%ds ahead of ours", seconds)
+		return fmt.Sprintf("%ds ahead of this machine", seconds)
 	case seconds < 0:
-		return fmt.Sprintf("%ds behind ours", -seconds)
+		return fmt.Sprintf("%ds behind this machine", -seconds)
 	}
-	return "right by ours"
+	return "the same as on this machine"
 }
 
 // LastSeen returns when an actor last acted, by our own clock, and the zero time if no action

@@ -208,7 +208,7 @@ func (v *View) SameClusterEvidence(manager *inspect.Facts, a, b string) string {
 	y, atY := v.Worker(manager, b)
 	switch {
 	case x != nil && y != nil && x.ClusterUID != "" && x.ClusterUID == y.ClusterUID:
-		return fmt.Sprintf("the namespace kube-system of both has the uid %s", x.ClusterUID)
+		return fmt.Sprintf("the namespace kube-system of both has the UID %s", x.ClusterUID)
 	case atX != "" && atX == atY:
 		return "both are reached by context " + atX
 	}

@@ -58,14 +58,14 @@ func blockerOf(v *view.View, o view.Copy) (b *inspect.Blocker, known bool) {
 
 func waitsBehindOn(v *view.View, w *waiter, x behindOther) view.Sighting {
 	j, worker := w.Job(), x.Worker.Context
-	how := "waits behind " + x.other + ", which does not fit and lets none pass (StrictFIFO)"
+	how := "waits behind " + x.other + ", which does not fit (StrictFIFO)"
 	if !x.IsHead {
-		how = "waits like " + x.other + ", which it equals, and for which there is no room"
+		how = "waits with " + x.other + ": same requests, and not enough free quota"
 	}
 	return view.Sighting{
 		Object: view.Of(j), Since: v.On(j.Context, worker, x.Copy.Workload.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
-		Message: fmt.Sprintf("%s, in ClusterQueue %s of %s; Kueue itself works there", how, x.Queue.Name, worker),
-		Remedy: command.Say("wait, or make room for %s by raising the quota of its queue: %s", x.other,
+		Message: fmt.Sprintf("%s, in ClusterQueue %s of %s; Kueue runs there", how, x.Queue.Name, worker),
+		Remedy: command.Say("wait, or raise the quota of its queue so that %s fits: %s", x.other,
 			command.Kubectl(worker, "", "edit", "clusterqueue", x.Queue.Name)),
 		// One line of waiting Jobs is one cause, whichever Job is first on each
 		// worker.
@@ -91,5 +91,5 @@ func quoteSilence(o view.Copy) string {
 	if c := o.Workload.Condition(kueue.QuotaReserved); c != nil {
 		return quote.WorkloadCondition(o.Worker, o.Workload, c)
 	}
-	return fmt.Sprintf("%s: %s has no conditions since its creation at %s", o.Worker.Context, view.OfWorkload(o.Worker, o.Workload).String(), quote.Time(o.Workload.CreationTimestamp))
+	return fmt.Sprintf("%s: %s has had no conditions since its creation at %s", o.Worker.Context, view.OfWorkload(o.Worker, o.Workload).String(), quote.Time(o.Workload.CreationTimestamp))
 }

@@ -50,9 +50,9 @@ func reportPendingCheck(v *view.View, s view.Submission, state kueue.CheckState)
 	f := s.Manager
 	o := view.OfKueue(f, "AdmissionCheck", "", state.Name)
 	evidence := []string{quote.CheckState(view.OfWorkload(f, s.Workload), state)}
-	remedy := command.Say("see to the controller that serves it: %s", advice.KubectlObject(o, "describe"))
+	remedy := command.Say("check its controller: %s", advice.KubectlObject(o, "describe"))
 	if check, known := v.Check(f, state.Name); check != nil {
-		remedy = command.Say("see to %s, the controller of that check, and to what it says: %s",
+		remedy = command.Say("check that controller %s runs, and read the message of the check: %s",
 			check.Spec.ControllerName, advice.KubectlObject(view.OfWorkload(f, s.Workload), "describe"))
 		if active := meta.FindStatusCondition(check.Status.Conditions, kueue.Active); active != nil {
 			evidence = append(evidence, quote.Condition(o, active))

@@ -96,7 +96,7 @@ func terminatingNamespace(w *waiter, o view.Copy, without int) view.Sighting {
 		Object: view.Object{Context: context, APIVersion: "v1", Kind: "Namespace", Name: name}, Since: w.since, Severity: inspect.Warning,
 		Message:  fmt.Sprintf("Namespace %s is being deleted on %s: nothing can be created in it", name, context),
 		Evidence: []string{fmt.Sprintf("%s: Namespace %s is Terminating", context, name), nominationText(w)},
-		Remedy: command.Say("see what it waits for: %s; once it is gone, %s", command.Kubectl(context, "", "get", "namespace", name, "-o", "yaml"),
+		Remedy: command.Say("check what its deletion waits for: %s; once it is gone, %s", command.Kubectl(context, "", "get", "namespace", name, "-o", "yaml"),
 			command.Kubectl(context, "", "create", "namespace", name)),
 		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + context + " terminating " + name,
 	}
@@ -120,7 +120,7 @@ func refusedCopy(v *view.View, w *waiter, without []view.Copy) []view.Sighting {
 				quote.Condition(view.OfKueue(f, "MultiKueueCluster", "", o.Cluster), v.Connection(f, o.Cluster)),
 				fmt.Sprintf("%s: there is no Workload %s/%s", o.Worker.Context, w.Workload.Namespace, w.Workload.Name),
 			},
-			Remedy: command.Say("see why, in the lines with 'creating remote object': %s; whether Kueue's webhook runs on %s: %s",
+			Remedy: command.Say("search the log for 'creating remote object': %s; check that Kueue's webhook runs on %s: %s",
 				advice.ShowKueueLogs(f.Context), o.Worker.Context, advice.ShowKueuePods(o.Worker.Context)),
 			Jobs: []*inspect.Job{w.Job()}, Cause: f.Context + " " + o.Cluster, Severity: inspect.Warning,
 		}
@@ -128,7 +128,7 @@ func refusedCopy(v *view.View, w *waiter, without []view.Copy) []view.Sighting {
 			s.Severity = inspect.Error
 		}
 		if !awaited.IsAtWork() {
-			s.Remedy += command.Say("; and whether Kueue runs on %s: %s", f.Context, advice.ShowKueuePods(f.Context))
+			s.Remedy += command.Say("; check that Kueue runs on %s: %s", f.Context, advice.ShowKueuePods(f.Context))
 		}
 		sightings = append(sightings, s)
 	}

@@ -70,7 +70,7 @@ func heldOnWorkers(w *waiter, key string, troubles []trouble) view.Sighting {
 		Jobs:    []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + key, Severity: inspect.Warning,
 	}
 	if w.isStuck() {
-		s.Severity, s.Message = inspect.Error, s.Message+", and no other worker can take the "+w.Job().Kind
+		s.Severity, s.Message = inspect.Error, s.Message+", and no other worker can admit the "+w.Job().Kind
 	}
 	return s
 }

@@ -80,7 +80,7 @@ func describeMisfit(v *view.View, sighting *view.Sighting, s view.Submission, wa
 	}
 	sighting.Object = view.OfKueue(f, "ClusterQueue", "", queue)
 	sighting.Cause = strings.Join([]string{f.Context, queue, wait.Text(), s.Job().Kind}, " ")
-	sighting.Message = fmt.Sprintf("ClusterQueue %s on %s cannot take its %s: %s", queue, f.Context, quote.Plural(s.Job()), wait.Text())
+	sighting.Message = fmt.Sprintf("ClusterQueue %s on %s cannot admit its %s: %s", queue, f.Context, quote.Plural(s.Job()), wait.Text())
 }
 
 // heldByQueue completes the sighting of a Job whose queue on the manager is at fault. It is
@@ -146,6 +146,6 @@ func useAnotherQueue(v *view.View, s view.Submission, missing trouble) command.P
 		// Kueue gives a Job to MultiKueue only when the Job is created.
 		return advice.Recreate(j, delegation.MultiKueue).With("--queue", other).Prose()
 	}
-	return command.Say("%s, and create it again with the label %s=%s: only at creation Kueue gives a %s to MultiKueue",
+	return command.Say("%s, and create it again with the label %s=%s: Kueue delegates a %s to MultiKueue only when it is created",
 		advice.DeleteJob(j), delegation.QueueNameLabel, other, j.Kind)
 }

@@ -47,7 +47,7 @@ func detectNoNominations(v *view.View) {
 				fmt.Sprintf("%s: status.nominatedClusterNames of %s is empty", f.Context, workload.String()),
 				fmt.Sprintf("%s: MultiKueueConfig %s has usable clusters: %s", f.Context, config.Name, strings.Join(usable, ", ")),
 			},
-			Remedy: command.Say("%s; if it is Unauthorized or forbidden, a worker refuses the manager: doctor says which; if multiKueue.dispatcherName in its configuration names another dispatcher, run that, or remove the line: %s",
+			Remedy: command.Say("%s. If the log says Unauthorized or forbidden, run doctor. If multiKueue.dispatcherName names another dispatcher, start it or remove the line: %s",
 				advice.CheckKueue(f.Context, awaited), advice.ReconfigureKueue(f.Context)),
 			Jobs: []*inspect.Job{w.Job()}, Awaits: awaited,
 		})
@@ -86,10 +86,10 @@ func detectNominatedUnreachable(v *view.View) {
 		workload := view.OfWorkload(f, w.Workload)
 		v.Report(view.Sighting{
 			Object: view.OfKueue(f, "MultiKueueCluster", "", names[0]), Since: w.since, Cause: f.Context + " " + strings.Join(names, " ") + " " + w.Job().Kind,
-			Message: fmt.Sprintf("%s were nominated for %s alone, which %s cannot reach", quote.Plural(w.Job()), strings.Join(names, ", "), f.Context),
+			Message: fmt.Sprintf("%s are nominated only for %s, which %s cannot reach", quote.Plural(w.Job()), strings.Join(names, ", "), f.Context),
 			Evidence: append(evidence, fmt.Sprintf("%s: status.nominatedClusterNames of %s is %s", f.Context, workload.String(),
 				strings.Join(w.Nominated(), ", "))),
-			Remedy: command.Say("see how they are: %s, and reconnect one of them or take it out of the MultiKueueConfig",
+			Remedy: command.Say("read their conditions: %s; then reconnect one, or remove it from the MultiKueueConfig",
 				command.Kubectl(f.Context, "", "get", "multikueueclusters.kueue.x-k8s.io").With(names...)),
 			Jobs: []*inspect.Job{w.Job()},
 		})
@@ -128,10 +128,14 @@ func detectNominatedInPart(v *view.View) {
 		}
 		s.Evidence = append(s.Evidence, connectedLater(v, w, rest)...)
 		again := advice.LookAgain(f, w.Job().Namespace, "--all")
-		s.Remedy = command.Say("%s; or wait for the next round of five minutes, if multiKueue.dispatcherName in Kueue's configuration on %s is that of the incremental dispatcher", again, f.Context)
+		s.Remedy = command.Say("%s; or wait up to five minutes, if Kueue on %s uses the incremental dispatcher", again, f.Context)
 		if v.Age(f.Context, lastChance(v, w, rest)) > round+time.Minute {
+			is := "is"
+			if len(rest) > 1 {
+				is = "are"
+			}
 			s.Severity = inspect.Warning
-			s.Message = fmt.Sprintf("%s wait for %s; Kueue does not offer them to %s, though connected", quote.Plural(w.Job()), offered, others)
+			s.Message = fmt.Sprintf("%s wait for %s; Kueue does not offer them to %s, which %s connected", quote.Plural(w.Job()), offered, others, is)
 			s.Remedy = again
 		}
 		v.Report(s)

@@ -61,7 +61,7 @@ func heldOtherwiseOn(v *view.View, w *waiter, copies []heldCopy) view.Sighting {
 		Cause: strings.Join([]string{w.Manager.Context, worker, c.Reason, c.Message, w.Job().Kind}, " "),
 	}
 	if !first.wait.CanPass() && w.isStuck() {
-		s.Severity, s.Message = inspect.Error, s.Message+"; no other worker can take it"
+		s.Severity, s.Message = inspect.Error, s.Message+"; no other worker can admit it"
 	}
 	return s
 }

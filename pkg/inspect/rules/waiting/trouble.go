@@ -121,7 +121,7 @@ func excludedNamespace(v *view.View, t trouble, f *inspect.Facts, w *kueue.Workl
 		return t, false
 	}
 	t.object = view.OfKueue(f, "ClusterQueue", "", name)
-	t.what = "takes nothing from namespace " + w.Namespace
+	t.what = "excludes namespace " + w.Namespace + " (namespaceSelector)"
 	queue, _ := v.ClusterQueue(f, name)
 	if queue == nil {
 		return t, true

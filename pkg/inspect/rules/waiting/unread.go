@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -22,25 +23,23 @@ func workersUnread() view.Rule {
 
 func detectWorkersUnread(v *view.View) {
 	for w := range unadmitted(v) {
-		var unreachable, failed []string
+		var unreachable, whys []string
 		for _, name := range offeredNames(v, w) {
 			switch worker, known := v.Worker(w.Manager, name); {
 			case worker != nil:
 			case known == "":
 				unreachable = append(unreachable, name)
+			case v.Failed(known) != nil:
+				whys = append(whys, "cannot read "+known+": "+kubecontext.InContext(known, "", v.Failed(known)).Message())
 			default:
-				failed = append(failed, known)
+				whys = append(whys, known+" "+inspect.NotSelected)
 			}
 		}
-		if len(unreachable) == 0 && len(failed) == 0 {
-			continue
-		}
-		var whys []string
 		if len(unreachable) > 0 {
-			whys = append(whys, "no context reaches "+strings.Join(unreachable, ", "))
+			whys = append([]string{"no context reaches " + strings.Join(unreachable, ", ")}, whys...)
 		}
-		if len(failed) > 0 {
-			whys = append(whys, "cannot read "+strings.Join(failed, ", "))
+		if len(whys) == 0 {
+			continue
 		}
 		f, job := w.Manager, w.Job()
 		offered := strings.Join(offeredNames(v, w), ", ")
@@ -51,7 +50,7 @@ func detectWorkersUnread(v *view.View) {
 				quote.CheckState(view.OfWorkload(f, w.Workload), *w.Check),
 				fmt.Sprintf("%s: %s was offered to %s", f.Context, view.OfWorkload(f, w.Workload).String(), offered),
 			},
-			Remedy: command.Say("read the workers too: add a context for each to the kubeconfig, or choose it with --contexts"),
+			Remedy: command.Say("add a context for each worker to the kubeconfig; or select it with --contexts"),
 			Jobs:   []*inspect.Job{job},
 		})
 	}

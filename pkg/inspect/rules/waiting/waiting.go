@@ -101,12 +101,12 @@ func hopelessness(w *kueue.Wait) int {
 func cannotTake(held []heldCopy, best *kueue.Wait) (inspect.Severity, string) {
 	severity, text := inspect.Error, "fits on no worker"
 	if !best.IsForGood() {
-		severity, text = inspect.Warning, "no worker takes it"
+		severity, text = inspect.Warning, "no worker admits it now"
 	}
 	isForFlavor := !slices.ContainsFunc(held, func(h heldCopy) bool { return !h.wait.IsForFlavor() })
 	switch {
 	case isForFlavor:
-		text = "no flavor of any worker suits its Pods"
+		text = "no flavor on the workers fits its Pods"
 	case best.Reason == kueue.ReasonNoTopologyDomain:
 		text = "no topology domain on the workers fits its Pods"
 	}

@@ -43,9 +43,9 @@ func workersCheck(w *waiter, o view.Copy, state kueue.CheckState) view.Sighting 
 	check := view.OfKueue(o.Worker, "AdmissionCheck", "", state.Name)
 	s := view.Sighting{
 		Object: check, Since: state.LastTransitionTime.Time, Severity: inspect.Warning,
-		Message:  fmt.Sprintf("AdmissionCheck %s of %s keeps %s waiting that have quota there", state.Name, o.Worker.Context, quote.Plural(w.Job())),
+		Message:  fmt.Sprintf("%s have quota on %s, but AdmissionCheck %s has not passed", quote.Plural(w.Job()), o.Worker.Context, state.Name),
 		Evidence: []string{quote.CheckState(view.OfWorkload(o.Worker, o.Workload), state)},
-		Remedy: command.Say("see why: %s, and %s",
+		Remedy: command.Say("read the message of the check: %s, and %s",
 			advice.KubectlObject(check, "describe"), advice.KubectlObject(view.OfWorkload(o.Worker, o.Workload), "describe")),
 		Jobs: []*inspect.Job{w.Job()}, Cause: o.Worker.Context + " " + state.Name + " " + kueue.CheckPending + " " + w.Job().Kind,
 	}
@@ -94,9 +94,9 @@ func reportKueueDown(v *view.View, w *waiter, o view.Copy) {
 		Object:  view.OfKueue(w.Manager, "MultiKueueCluster", "", o.Cluster),
 		Since:   v.On(w.Manager.Context, worker, created.Time),
 		Message: fmt.Sprintf("no Kueue controller processes Workloads on %s", worker),
-		Evidence: []string{fmt.Sprintf("%s: %s has no conditions since its creation at %s", worker, view.OfWorkload(o.Worker, o.Workload).String(),
+		Evidence: []string{fmt.Sprintf("%s: %s has had no conditions since its creation at %s", worker, view.OfWorkload(o.Worker, o.Workload).String(),
 			quote.Time(created))},
-		Remedy: command.Say("start it: %s; if it does not run then, see why: %s",
+		Remedy: command.Say("start it: %s; if it does not start, check its Pods: %s",
 			command.Kubectl(worker, kueue.Namespace, "scale", "deployment", advice.KueueDeployment, "--replicas=1"), advice.ShowKueuePods(worker)),
 		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + o.Cluster, Awaits: awaited,
 	}
@@ -136,7 +136,7 @@ func detectPreemptionGated(v *view.View) {
 		v.Report(view.Sighting{
 			Object: view.Of(w.Job()), Since: since, Evidence: evidence, Jobs: []*inspect.Job{w.Job()},
 			Message: fmt.Sprintf("%s must preempt others for it, but may not yet", strings.Join(contexts, ", ")),
-			Remedy: command.Say("wait for MultiKueue to open the gate; if that takes longer than five minutes a worker, see whether Kueue runs: %s",
+			Remedy: command.Say("wait up to five minutes per worker for MultiKueue to open the gate; if it does not, check that Kueue runs: %s",
 				advice.ShowKueuePods(w.Manager.Context)),
 		})
 	}
