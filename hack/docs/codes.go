@@ -33,11 +33,11 @@ A code is never reused.
 	for _, r := range rules.Catalogue() {
 		fmt.Fprintf(&b, "\n## %s\n\n**%s** (%s)\n", r.Code, upper(r.Title), r.Severity)
 		for _, section := range []struct{ heading, text string }{
-			{"What should hold", upper(r.Holds) + "."}, {"Why it happens", r.Why}, {"How it shows", r.Shows}, {"What to do", r.Remedy}, {"Read on", r.Link},
+			{"What should hold", upper(r.Holds) + "."}, {"Why it happens", r.Why}, {"How it shows", r.Shows}, {"What to do", r.Remedy}, {"See also", r.Link},
 		} {
 			fmt.Fprintf(&b, "\n*%s.* %s\n", section.heading, section.text)
 		}
-		fmt.Fprintf(&b, "\n*Judged by.* %s", parts(r))
+		fmt.Fprintf(&b, "\n*Reads.* %s", parts(r))
 		if r.GracePeriod > 0 {
 			fmt.Fprintf(&b, "; after %s at the earliest", r.GracePeriod)
 		}

@@ -141,8 +141,8 @@ Tests compare the roles with the requests that the commands send, except for ` +
 	}
 	for _, t := range rights.Tasks() {
 		fmt.Fprintf(&b, "\n## %s\n\n%s. Clusters: %s.", t.Name, t.Title, t.Where)
-		if len(t.Needs) > 0 {
-			fmt.Fprintf(&b, " It also needs `%s`.", strings.Join(t.Needs, "` and `"))
+		if needs := needsOf(t); len(needs) > 0 {
+			fmt.Fprintf(&b, " Also grant %s.", roleLinks(needs))
 		}
 		b.WriteString("\n\n| resource | verbs | scope | without it |\n|---|---|---|---|\n")
 		for _, r := range t.Rights {
@@ -151,7 +151,11 @@ Tests compare the roles with the requests that the commands send, except for ` +
 		apply := command.Of("kubectl", "apply", "-f", "rbac/"+t.Name+".yaml").Shell()
 		ways := []way{{"In one namespace", func(g grant) command.Command { return g.one }}, {"In all namespaces", func(g grant) command.Command { return g.all }}}
 		if !slices.ContainsFunc(t.Rights, func(r rights.Right) bool { return r.Scope == rights.InNamespaces }) {
-			ways = []way{{"For all namespaces", ways[1].of}}
+			title := "In Kueue's namespace"
+			if slices.ContainsFunc(t.Rights, func(r rights.Right) bool { return r.Scope == rights.InCluster }) {
+				title = "In the cluster and in Kueue's namespace"
+			}
+			ways = []way{{title, ways[1].of}}
 		}
 		for _, way := range ways {
 			fmt.Fprintf(&b, "\n%s:\n\n```console\n$ %s\n", way.title, apply)
@@ -162,6 +166,29 @@ Tests compare the roles with the requests that the commands send, except for ` +
 		}
 	}
 	return b.Bytes()
+}
+
+// needsOf returns the roles that a task needs besides its own, the most general first.
+func needsOf(t rights.Task) []string {
+	var all []string
+	for _, name := range t.Needs {
+		need, _ := rights.Find(name)
+		for _, one := range append(needsOf(need), name) {
+			if !slices.Contains(all, one) {
+				all = append(all, one)
+			}
+		}
+	}
+	return all
+}
+
+// roleLinks returns links to the sections of roles.
+func roleLinks(names []string) string {
+	var links []string
+	for _, name := range names {
+		links = append(links, fmt.Sprintf("[`%s`](#%s)", name, name))
+	}
+	return strings.Join(links, " and ")
 }
 
 // way is a scope in which roles are granted.

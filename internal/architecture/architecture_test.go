@@ -52,18 +52,18 @@ func imports(t *testing.T) map[string][]string {
 	return known
 }
 
-// TestFloors: every package is on one floor of the picture, and imports only packages of floors
-// below.
-func TestFloors(t *testing.T) {
-	_, after, ok := strings.Cut(page(t), "\n## Floors\n")
+// TestLayers: every package is in one layer of the picture, and imports only packages of lower
+// layers.
+func TestLayers(t *testing.T) {
+	_, after, ok := strings.Cut(page(t), "\n## Layers\n")
 	assert.Assert(t, ok)
 	picture := strings.Split(after, "```")[1]
-	floors := map[string]int{}
+	layers := map[string]int{}
 	for i, line := range strings.Split(picture, "\n") {
 		for _, name := range strings.Fields(line) {
-			_, isTwice := floors[name]
-			assert.Check(t, !isTwice, "%s stands on two floors", name)
-			floors[name] = i
+			_, isTwice := layers[name]
+			assert.Check(t, !isTwice, "%s is in two layers", name)
+			layers[name] = i
 		}
 	}
 	all := imports(t)
@@ -71,15 +71,15 @@ func TestFloors(t *testing.T) {
 		if isForTests(from) {
 			continue
 		}
-		floor, ok := floors[from]
-		assert.Check(t, ok, "ARCHITECTURE.md shows no floor for %s", from)
+		layer, ok := layers[from]
+		assert.Check(t, ok, "ARCHITECTURE.md shows no layer for %s", from)
 		for _, to := range all[from] {
-			assert.Check(t, floor < floors[to], "%s imports %s, which does not stand on a floor below it", from, to)
+			assert.Check(t, layer < layers[to], "%s imports %s, which is not in a lower layer", from, to)
 		}
 	}
-	for name := range floors {
+	for name := range layers {
 		_, ok := all[name]
-		assert.Check(t, ok, "ARCHITECTURE.md shows a floor for %s, which there is not", name)
+		assert.Check(t, ok, "ARCHITECTURE.md shows a layer for %s, which does not exist", name)
 	}
 }
 

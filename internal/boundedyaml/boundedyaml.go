@@ -20,7 +20,7 @@ const (
 )
 
 // ErrBomb is the error for a text that expands too much.
-var ErrBomb = errors.New("aliases (*name) make far more of it than it is; write out what they stand for")
+var ErrBomb = errors.New("YAML aliases (*name) expand the file too much; replace them with their values")
 
 // ToJSON is YAMLToJSON of sigs.k8s.io/yaml with a limit on the result; it returns ErrBomb beyond
 // it.

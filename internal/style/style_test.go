@@ -3,6 +3,7 @@
 package style
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -50,78 +51,90 @@ var phrases = map[string]string{
 	"such as are":       "that are",
 }
 
-// messages are never right in the texts of findings, answers and fixes; the values are better ones.
-var messages = map[string]string{
-	"see (that|to|whether)":           "check that",
+// ownPhrases are never right in what we write ourselves: literals and pages. Golden files have
+// objects and owners with such names. The keys are regular expressions.
+var ownPhrases = map[string]string{
+	"(has )?made (no|another)":        "created",
+	"nobody":                          "no user, no controller, none, the component",
 	"(took|takes?|taken) it (up|off)": "picked up, remove",
-	"(nobody|somebody)":               "the component or the user",
 	"any more":                        "no longer",
-	"of ours":                         "of this plugin, of this machine",
-	"in vain":                         "without success",
-	"for good":                        "permanently",
-	"their like":                      "similar kinds",
+	"in vain":                         "without effect",
 	"lets? go of":                     "releases",
-	"puts? it out":                    "evicts",
-	"waits? since":                    "has waited since",
-	"(has )?made (no|of|another)":     "created",
 	"makes no (workload|mirror|pods)": "creates no",
+	"mend":                            "repair, fix",
+	"no more":                         "no longer",
+	"of ours":                         "of dispatch, of this plugin",
+	"puts? it out":                    "evicts",
+	"see (that|to)":                   "check that",
+	"take it back":                    "withdraw it, undo it",
 	"the kueue manager":               "Kueue on CONTEXT",
+	"their like":                      "similar kinds",
+	"waits? since":                    "has waited since",
+}
+
+// packages are the directories whose string literals are checked, with those below them.
+var packages = []string{
+	"pkg/bundle", "pkg/cmd", "pkg/delegation", "pkg/dispatch", "pkg/inspect", "pkg/kueue", "pkg/logs", "pkg/printers",
 }
 
 // maxWords is the maximum number of words in a sentence of the documentation.
 const maxWords = 30
 
-// TestPhrases checks all pages, including generated ones, and all golden files.
+// TestPhrases checks all pages, including generated ones, all golden files, and the string literals
+// of packages.
 func TestPhrases(t *testing.T) {
-	for _, name := range append(pages(t), goldens(t)...) {
-		text := strings.ToLower(strings.Join(strings.Fields(read(t, name)), " "))
+	check := func(name, text string, phrases map[string]string) {
+		text = strings.ToLower(strings.Join(strings.Fields(text), " "))
 		for phrase, better := range phrases {
 			for _, at := range regexp.MustCompile(`\b`+phrase+`\b`).FindAllStringIndex(text, -1) {
 				t.Errorf("%s: %q; write: %s\n\t… %s …", name, phrase, better, text[max(0, at[0]-40):min(len(text), at[1]+40)])
 			}
 		}
 	}
-}
-
-// TestMessages checks the texts of codes, and the texts in the packages that write findings,
-// answers and fixes.
-func TestMessages(t *testing.T) {
-	sources := files(t, "pkg", func(name string) bool {
-		isOurs := strings.HasPrefix(name, "pkg/inspect/") || strings.HasPrefix(name, "pkg/kueue/")
-		return isOurs && !strings.Contains(name, "testdata/") && (strings.HasSuffix(name, ".md") || strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go"))
-	})
-	for _, name := range sources {
-		texts := []string{strings.Join(strings.Fields(read(t, name)), " ")}
-		if strings.HasSuffix(name, ".go") {
-			texts = literals(t, name)
-		}
-		for _, text := range texts {
-			for _, list := range []map[string]string{phrases, messages} {
-				for phrase, better := range list {
-					if found := regexp.MustCompile(`(?i)\b` + phrase + `\b`).FindString(text); found != "" {
-						t.Errorf("%s: %q; write: %s\n\t%s", name, found, better, text)
-					}
-				}
-			}
+	for _, name := range append(pages(t), goldens(t)...) {
+		check(name, read(t, name), phrases)
+	}
+	for _, name := range pages(t) {
+		check(name, quoted.ReplaceAllString(fences.ReplaceAllString(read(t, name), ""), ""), ownPhrases)
+	}
+	for _, name := range sources(t) {
+		for _, literal := range literals(t, name) {
+			where := fmt.Sprintf("%s:%d", name, literal.line)
+			check(where, literal.text, phrases)
+			check(where, literal.text, ownPhrases)
 		}
 	}
 }
 
-// literals returns the string literals of a Go file that have several words.
-func literals(t *testing.T, name string) []string {
+// literal is a string literal of a Go file.
+type literal struct {
+	line int
+	text string
+}
+
+// literals returns the string literals of a Go file, except import paths and tags.
+func literals(t *testing.T, name string) []literal {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), name, read(t, name), parser.SkipObjectResolution)
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, name, read(t, name), parser.SkipObjectResolution)
 	assert.NilError(t, err)
-	var all []string
+	var found []literal
 	ast.Inspect(file, func(n ast.Node) bool {
-		if l, is := n.(*ast.BasicLit); is && l.Kind == token.STRING && strings.Contains(l.Value, " ") {
-			text, err := strconv.Unquote(l.Value)
-			assert.NilError(t, err)
-			all = append(all, text)
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			return false
+		case *ast.Field:
+			n.Tag = nil
+		case *ast.BasicLit:
+			if n.Kind == token.STRING {
+				text, err := strconv.Unquote(n.Value)
+				assert.NilError(t, err)
+				found = append(found, literal{files.Position(n.Pos()).Line, text})
+			}
 		}
 		return true
 	})
-	return all
+	return found
 }
 
 // TestSentences checks the length of sentences on pages that people read from the top. Entries of
@@ -188,6 +201,18 @@ func pages(t *testing.T) []string {
 	return files(t, ".", func(name string) bool {
 		return strings.HasSuffix(name, ".md") && !strings.Contains(name, "testdata/")
 	})
+}
+
+// sources returns the Go files of packages, without tests.
+func sources(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	for _, directory := range packages {
+		names = append(names, files(t, directory, func(name string) bool {
+			return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && !strings.Contains(name, "testdata/")
+		})...)
+	}
+	return names
 }
 
 // goldens returns the files with the expected output of commands.

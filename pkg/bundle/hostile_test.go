@@ -24,10 +24,10 @@ func TestLargeBundles(t *testing.T) {
 		snapshot, objects string
 		want              string
 	}{
-		"contents that grow":            {header + contexts + bomb(), list + kubeSystem, "snapshot.yaml: aliases (*name) make far more of it"},
-		"what stands around the items":  {header + contexts, bomb() + list + kubeSystem, "file a.yaml of context \"a\": aliases (*name) make far more of it"},
-		"an item":                       {header + contexts, list + "- " + strings.ReplaceAll(strings.TrimSpace(bomb()), "\n", "\n  ") + "\n", "aliases (*name) make far more of it"},
-		"one item that stands for many": {header + contexts, "x: &x {a: " + strings.Repeat("x", 1<<16) + "}\n" + list + strings.Repeat("- *x\n", 1<<16), "aliases (*name) make far more of it"},
+		"contents that grow":            {header + contexts + bomb(), list + kubeSystem, "snapshot.yaml: YAML aliases (*name) expand the file too much"},
+		"what stands around the items":  {header + contexts, bomb() + list + kubeSystem, "file a.yaml of context \"a\": YAML aliases (*name) expand the file too much"},
+		"an item":                       {header + contexts, list + "- " + strings.ReplaceAll(strings.TrimSpace(bomb()), "\n", "\n  ") + "\n", "YAML aliases (*name) expand the file too much"},
+		"one item that stands for many": {header + contexts, "x: &x {a: " + strings.Repeat("x", 1<<16) + "}\n" + list + strings.Repeat("- *x\n", 1<<16), "YAML aliases (*name) expand the file too much"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := bundle.Open(folder(t, map[string]string{"snapshot.yaml": tt.snapshot, "a.yaml": tt.objects}))

@@ -28,7 +28,7 @@ func (s *server) setCapacity(c *Context) {
 				s.unread[res.GroupResource()] = metav1.Status{
 					TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
 					Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
-					Message: fmt.Sprintf("the snapshot lacks %s; take it again", res.GroupResource()),
+					Message: fmt.Sprintf("the snapshot lacks %s; record it again with the snapshot command", res.GroupResource()),
 				}
 			}
 		}

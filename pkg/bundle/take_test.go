@@ -364,7 +364,7 @@ func TestTargets(t *testing.T) {
 		dir:                                 "is not empty. Name a new one, or remove it first",
 		filepath.Join(dir, "file"):          "is a file. Name a new directory",
 		filepath.Join(dir, "none", "new"):   "directory " + filepath.Join(dir, "none") + " does not exist. Create it first, for new",
-		filepath.Join(dir, "file", "new"):   "folder " + filepath.Join(dir, "file", "new") + ": not a directory",
+		filepath.Join(dir, "file", "new"):   "directory " + filepath.Join(dir, "file", "new") + ": not a directory",
 		filepath.Join(empty, "..", "empty"): "is the working directory. Name a new one",
 		".":                                 "is the working directory",
 	} {

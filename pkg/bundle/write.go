@@ -26,7 +26,7 @@ func CheckTarget(dir string) error {
 func target(dir string) (string, error) {
 	path, err := filepath.Abs(dir)
 	if err != nil {
-		return "", fmt.Errorf("folder %s: %w", dir, err)
+		return "", fmt.Errorf("directory %s: %w", dir, err)
 	}
 	if there, err := filepath.EvalSymlinks(path); err == nil {
 		path = there
@@ -42,14 +42,14 @@ func target(dir string) (string, error) {
 	case err == nil:
 		return path, nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return "", fmt.Errorf("folder %s: %w", dir, plain(err))
+		return "", fmt.Errorf("directory %s: %w", dir, plain(err))
 	}
 	parent := filepath.Dir(path)
 	switch info, err := os.Stat(parent); {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", fmt.Errorf("directory %s does not exist. Create it first, for %s", parent, filepath.Base(path))
 	case err != nil:
-		return "", fmt.Errorf("folder %s: %w", parent, plain(err))
+		return "", fmt.Errorf("directory %s: %w", parent, plain(err))
 	case !info.IsDir():
 		return "", fmt.Errorf("%s is a file, so %s cannot be created in it", parent, filepath.Base(path))
 	}

@@ -146,7 +146,7 @@ func TestDoctorWithoutMultiKueue(t *testing.T) {
 	out, _, code := run(t, "doctor", "--from", setUp(t, nil), "--contexts", "kwok-w1")
 	assert.Equal(t, code, util.ExitPartial)
 	assert.Assert(t, strings.Contains(out, "no context reaches a cluster with MultiKueueClusters") && !strings.Contains(out, "✓"), out)
-	assert.Assert(t, strings.Contains(out, "Nothing was checked.") && !strings.Contains(out, "0 problems"), out)
+	assert.Assert(t, strings.Contains(out, "No cluster could be checked:") && !strings.Contains(out, "0 errors"), out)
 
 	out, _, code = run(t, "doctor", "--from", setUp(t, nil), "--contexts", "kwok-mgr,kwok-w1")
 	assert.Equal(t, code, util.ExitPartial)
@@ -195,7 +195,7 @@ func TestDoctorRights(t *testing.T) {
 		return out, used
 	}
 	whole, used := runAs(nil)
-	assert.Assert(t, strings.Contains(whole, "0 problems, 0 warnings") && !strings.Contains(whole, "Not checked"), whole)
+	assert.Assert(t, strings.Contains(whole, "0 errors, 0 warnings") && !strings.Contains(whole, "Not checked"), whole)
 	for _, r := range own.Rights {
 		assert.Check(t, slices.Contains(used, r.Verbs[0]+" "+r.Resource.Resource), "nobody asks to %s %s", r.Verbs[0], r.Resource)
 		out, _ := runAs(&r)

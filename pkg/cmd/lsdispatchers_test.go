@@ -66,14 +66,14 @@ func TestDispatchers(t *testing.T) {
 			`{"holder":"alice@laptop","since":"2026-01-31T11:00:00Z","renewed":"2026-01-31T11:59:58Z","held":true}`, "[]", util.ExitOK, "No findings",
 		},
 		{
-			"expired", "", leaseRenewed("11:50:00"), "nobody",
+			"expired", "", leaseRenewed("11:50:00"), "none",
 			`{"holder":"alice@laptop","since":"2026-01-31T11:00:00Z","renewed":"2026-01-31T11:50:00Z","held":false}`, `["JM201"]`, util.ExitFindings, "",
 		},
 		{
-			"expired, but not for long", "", leaseRenewed("11:58:00"), "nobody",
+			"expired, but not for long", "", leaseRenewed("11:58:00"), "none",
 			`{"holder":"alice@laptop","since":"2026-01-31T11:00:00Z","renewed":"2026-01-31T11:58:00Z","held":false}`, "[]", util.ExitOK, "No findings",
 		},
-		{"none", serves, "", "nobody", `{"holder":"","since":null,"renewed":null,"held":false}`, `["JM201"]`, util.ExitFindings, ""},
+		{"none", serves, "", "none", `{"holder":"","since":null,"renewed":null,"held":false}`, `["JM201"]`, util.ExitFindings, ""},
 		{"forbidden", forbidden, "", "?", "null", "null", util.ExitPartial, "not checked: leases on hub (list leases.coordination.k8s.io: leases are forbidden"},
 		{"of an older bundle", "", "", "?", "null", "null", util.ExitPartial, "not checked: leases on "},
 	} {

@@ -35,7 +35,7 @@ func ParseSchemas(document []byte) (*Schemas, error) {
 		} `json:"components"`
 	}
 	if err := json.Unmarshal(document, &whole); err != nil {
-		return nil, fmt.Errorf("the schemas make no sense: %w", err)
+		return nil, fmt.Errorf("cannot parse the OpenAPI schemas: %w", err)
 	}
 	s := &Schemas{texts: whole.Components.Schemas, kinds: map[schema.GroupVersionKind]string{}}
 	for _, name := range slices.Sorted(maps.Keys(s.texts)) {

@@ -220,7 +220,7 @@ func TestSchemaLacks(t *testing.T) {
 func TestParseSchemasOfNonsense(t *testing.T) {
 	for _, text := range []string{"", "null?", `{"components": {"schemas": []}}`} {
 		_, err := delegation.ParseSchemas([]byte(text))
-		assert.ErrorContains(t, err, "the schemas make no sense")
+		assert.ErrorContains(t, err, "cannot parse the OpenAPI schemas")
 	}
 	// A malformed component does not affect the others.
 	document := widgetDocument(t, specOf(managedBy("")),

@@ -138,7 +138,7 @@ func (x *cancellation) removeMirrors(ctx context.Context) error {
 func (x *cancellation) describeEnd(origin *unstructured.Unstructured) string {
 	end := "it is ended as " + string(object.StatusOf(x.kind, origin))
 	if object.EndOf(x.kind, origin) == nil && object.StatusOf(x.kind, origin) != delegation.Failed {
-		end = fmt.Sprintf("it is not dispatched any more; its status stays as it was, because a status of %s cannot say that it was ended", object.WithArticle(x.kind.Kind))
+		end = fmt.Sprintf("it is no longer dispatched; its status did not change: %s has no failed state", object.WithArticle(x.kind.Kind))
 	}
 	if x.Abandon {
 		return end + "; its mirror was not searched, and stays if there is one"

@@ -124,7 +124,7 @@ func (x *cancellation) checkPlace(ctx context.Context, p delegation.Place, searc
 			isSettled = true
 		case sight.IsCopy:
 			isSettled = true
-			x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: string(command.Say("its annotation %s names the mirror of another origin, which is left alone", delegation.MirrorAnnotation))})
+			x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: string(command.Say("its annotation %s names the mirror of another origin, which was not changed", delegation.MirrorAnnotation))})
 		case err == nil && sight.IsGone, err == nil && sight.Sameness == delegation.CertainlySame && searches[i].IsComplete():
 			isSettled = true
 		}

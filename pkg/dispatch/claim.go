@@ -40,16 +40,16 @@ func (e *ForeignError) Error() string {
 	found := fmt.Sprintf("%s on %s (UID %s)", e.Found.WithKind(), e.Found.Context, e.Found.UID)
 	switch {
 	case e.OriginUID != "":
-		return fmt.Sprintf("%s is the mirror of another origin, with the UID %s, not of %s; it was left alone", found, e.OriginUID, e.Origin.WithKind())
+		return fmt.Sprintf("%s is the mirror of another origin, with the UID %s, not of %s; it was not changed", found, e.OriginUID, e.Origin.WithKind())
 	case !e.Owner.IsBuiltIn():
-		return fmt.Sprintf("%s belongs to %s: it lacks the label %s of a mirror of %s; it was left alone", found, e.Owner, delegation.OriginUIDLabel, e.Origin.WithKind())
+		return fmt.Sprintf("%s belongs to %s: it lacks the label %s of a mirror of %s; it was not changed", found, e.Owner, delegation.OriginUIDLabel, e.Origin.WithKind())
 	}
-	return fmt.Sprintf("%s is not the mirror of %s: it lacks the label %s=%s; it was left alone", found, e.Origin.WithKind(), delegation.OriginUIDLabel, e.Origin.UID)
+	return fmt.Sprintf("%s is not the mirror of %s: it lacks the label %s=%s; it was not changed", found, e.Origin.WithKind(), delegation.OriginUIDLabel, e.Origin.UID)
 }
 
 // InAnnotation returns the error for an origin whose annotation names the object, with the fix.
 func (e *ForeignError) InAnnotation(k delegation.Kind) error {
-	return command.Errorf("the annotation %s of %s names an object that is not its mirror. %w. If it is its mirror, put the label back; otherwise take the annotation off: %s",
+	return command.Errorf("the annotation %s of %s names an object that is not its mirror. %w. If it is its mirror, restore the label. Otherwise remove the annotation: %s",
 		delegation.MirrorAnnotation, e.Origin.WithKind(), e,
 		command.Kubectl(e.Origin.Context, e.Origin.Namespace, "annotate", command.KindName(k), e.Origin.Name, delegation.MirrorAnnotation+"-"))
 }

@@ -136,7 +136,7 @@ func (t *task) supply(ctx context.Context, mirror *unstructured.Unstructured) er
 	case mayPass(err):
 		return err
 	case t.createdUID == string(mirror.GetUID()):
-		if err := t.removeMirror(ctx, ", because what its pods need cannot be copied"); err != nil {
+		if err := t.removeMirror(ctx, ", because what its Pods need cannot be copied"); err != nil {
 			return err
 		}
 		t.abort(fmt.Errorf("cannot copy the dependencies of the Pods of %s: %w", t.ref.WithKind(), err))

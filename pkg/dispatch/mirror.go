@@ -122,11 +122,11 @@ func (t *task) readMirror(ctx context.Context) (*unstructured.Unstructured, erro
 // nameTaken returns the error for another object that has the mirror's name.
 func (t *task) nameTaken(other *unstructured.Unstructured) error {
 	if m := delegation.MarksOf(other.GetLabels(), other.GetAnnotations()); m != nil && m.OriginUID != "" {
-		return fmt.Errorf("%s on %s is the mirror of another origin (uid %s); --namespace-to puts this one elsewhere, and cancel ends that one",
+		return fmt.Errorf("%s on %s is the mirror of another origin (UID %s); --namespace-to puts this one elsewhere, and cancel ends that one",
 			t.mirrorRef.WithKind(), t.worker.Context, m.OriginUID)
 	}
-	return fmt.Errorf("there is %s on %s already that is none of ours; it was left alone. --namespace-to puts the mirror elsewhere",
-		object.WithArticle(t.mirrorRef.WithKind()), t.worker.Context)
+	return fmt.Errorf("%s already exists on %s and belongs to another owner; it was not changed. --namespace-to puts the mirror elsewhere",
+		t.mirrorRef.WithKind(), t.worker.Context)
 }
 
 // mirrorDeleted ends the task if another client deleted the mirror. Cancelling or deleting a Job
@@ -144,7 +144,7 @@ func (t *task) mirrorDeleted(ctx context.Context, how command.Prose) error {
 		}
 		return conflict(t.Kind, t.Name)
 	}
-	message := command.Say("its mirror on %s %s by somebody else; the origin stays as it is. dispatch --new-mirror starts it again from scratch, cancel ends it",
+	message := command.Say("its mirror on %s %s by another client; the origin stays as it is. dispatch --new-mirror starts it again from scratch, cancel ends it",
 		t.worker.Context, how)
 	t.record(MirrorDeleted, message)
 	t.leaveLease = true

@@ -95,7 +95,7 @@ func (t *task) yield(ctx context.Context, to error) (again time.Duration, err er
 	case t.clock.Since(t.yieldedAt) < yieldTimeout:
 		return time.Second, nil
 	default:
-		t.abort(fmt.Errorf("%w; its mirror on %s is left, which the origin does not name: cancel ends both", to, t.worker.Context))
+		t.abort(fmt.Errorf("%w; its mirror on %s remains, although the origin does not name it. Delete both with cancel", to, t.worker.Context))
 	}
 	return 0, nil
 }
@@ -123,7 +123,7 @@ func (t *task) yieldMirror(ctx context.Context, cause error) error {
 		return err
 	}
 	if t.createdUID != "" && t.createdUID == t.mirrorRef.UID {
-		if err := t.removeMirror(ctx, ", because somebody else's is the one that the origin names"); err != nil {
+		if err := t.removeMirror(ctx, ", because the origin names the mirror of another dispatcher"); err != nil {
 			return err
 		}
 	}

@@ -50,7 +50,7 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 	}
 	if t.push.writes == maxWrites {
 		t.push.refused = true
-		t.record(Warned, command.Say("another client on %s reverts %s of the mirror; it is left alone until the origin changes",
+		t.record(Warned, command.Say("another client on %s reverts %s of the mirror; dispatch does not change it until the origin changes",
 			t.worker.Context, strings.Join(drift.Fields, ", ")))
 		return nil
 	}
@@ -109,7 +109,7 @@ func (t *task) plan(origin *unstructured.Unstructured) (*unstructured.Unstructur
 func (t *task) reportUnpushed(drift plan.Drift) {
 	var parts []string
 	if len(drift.Deferred) > 0 {
-		parts = append(parts, fmt.Sprintf("%s of the origin can be changed on the mirror only while it is suspended and has no pods", strings.Join(drift.Deferred, ", ")))
+		parts = append(parts, fmt.Sprintf("%s of the origin can be changed on the mirror only while it is suspended and has no Pods", strings.Join(drift.Deferred, ", ")))
 	}
 	if len(drift.Immutable) > 0 {
 		parts = append(parts, fmt.Sprintf("%s of the mirror differs from the origin, and can never be changed", strings.Join(drift.Immutable, ", ")))
@@ -118,8 +118,8 @@ func (t *task) reportUnpushed(drift plan.Drift) {
 		parts = append(parts, fmt.Sprintf("%s of the mirror is left to the controller that sets it on %s", strings.Join(drift.Foreign, ", "), t.worker.Context))
 	}
 	if len(drift.Unshared) > 0 {
-		parts = append(parts, fmt.Sprintf("of a %s, only what holds it back, labels and annotations are carried over to the mirror, and not what has changed on the origin: %s",
-			t.Kind.Kind, strings.Join(drift.Unshared, ", ")))
+		parts = append(parts, fmt.Sprintf("for %s, dispatch copies only suspension, labels and annotations to the mirror; not copied: %s",
+			object.WithArticle(t.Kind.Kind), strings.Join(drift.Unshared, ", ")))
 	}
 	message := strings.Join(parts, "; ")
 	if message != "" && message != t.push.lastReport {

@@ -168,7 +168,7 @@ func (t *task) carryOut(ctx context.Context, origin *unstructured.Unstructured) 
 // ownerChanged returns the error for an origin with another owner. Only some kinds allow that
 // change.
 func (t *task) ownerChanged(owner delegation.Owner) error {
-	return command.Errorf("%s: its %s was changed, and is %s now, so nothing is copied any more; its mirror on %s stays, and may run as well: %s",
+	return command.Errorf("%s: %s changed to %s: the status is no longer copied. The mirror on %s keeps running; delete it: %s",
 		t.ref.WithKind(), content.Dotted(t.Kind.ManagedBy), owner, t.worker.Context,
 		t.worker.Kubectl(t.mirrorRef.Namespace, "delete", command.KindName(t.Kind), t.mirrorRef.Name))
 }

@@ -137,7 +137,7 @@ func (t *task) adoptRecorded(ctx context.Context, origin *unstructured.Unstructu
 	named := pinned(origin)
 	switch {
 	case named.IsZero() && namesMirror(origin):
-		return command.Errorf("%s has the annotation %s, which names no object, so its mirror may be anywhere; search it by the label %s=%s on every cluster, and then take the annotation off: %s",
+		return command.Errorf("%s has the annotation %s, which names no object, so the place of its mirror is unknown. Search for the label %s=%s on every cluster, then remove the annotation: %s",
 			t.ref.WithKind(), delegation.MirrorAnnotation, delegation.OriginUIDLabel, t.ref.UID,
 			t.origin.Kubectl(t.ref.Namespace, "annotate", command.KindName(t.Kind), t.ref.Name, delegation.MirrorAnnotation+"-")), nil
 	case named.IsZero(), slices.Contains(t.Cleared, named):

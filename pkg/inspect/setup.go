@@ -13,8 +13,8 @@ import (
 const (
 	PartInstallation    Part = "the installation of Kueue"
 	PartPriorityClasses Part = "WorkloadPriorityClasses"
-	PartCredentials     Part = "the credentials of the manager"
-	PartAccess          Part = "the rights of the manager"
+	PartCredentials     Part = "worker credentials"
+	PartAccess          Part = "worker rights"
 )
 
 // SetupParts returns the parts of Setup.

@@ -116,7 +116,7 @@ func (f *follower) run(synced <-chan struct{}) {
 // onRequest handles the result of a request for the Pods.
 func (f *follower) onRequest(err error) {
 	if isForbidden(err) {
-		f.fail(f.target.failed(fmt.Sprintf("watch the pods of namespace %q", f.target.Job.Namespace), err))
+		f.fail(f.target.failed(fmt.Sprintf("watch the Pods of namespace %q", f.target.Job.Namespace), err))
 		return
 	}
 	f.answered(err)

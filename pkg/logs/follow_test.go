@@ -94,7 +94,7 @@ func TestContainerIsRestarted(t *testing.T) {
 	c.succeed("train-0")
 	assert.NilError(t, f.end())
 	assert.DeepEqual(t, f.notes, []string{
-		"note: container main of pod train-0 was restarted 3 times while it could not be read: of 1 runs in between the logs are gone",
+		"note: container main of Pod train-0 was restarted 3 times while it could not be read: of 1 runs in between the logs are gone",
 	})
 }
 
@@ -174,7 +174,7 @@ func TestWaitingIsReportedOnce(t *testing.T) {
 	f.await(main0, "at last\n")
 	c.succeed("train-0")
 	assert.NilError(t, f.end())
-	assert.DeepEqual(t, f.notes, []string{"note: container main of pod train-0 waits: ImagePullBackOff: no such image"})
+	assert.DeepEqual(t, f.notes, []string{"note: container main of Pod train-0 waits: ImagePullBackOff: no such image"})
 }
 
 // TestPodsThatContinue checks that Pods which keep running after their object has ended are followed
@@ -200,7 +200,7 @@ func TestPodsThatContinue(t *testing.T) {
 	c.awaitFollowers(2)
 	f.step(10 * time.Second)
 	c.awaitFollowers(1)
-	f.awaitNote("note: container main of pod train-0 still runs; stopped following it")
+	f.awaitNote("note: container main of Pod train-0 still runs; stopped following it")
 	c.write("train-1", "main", "goodbye\n")
 	f.await("train-1/main", "one\ngoodbye\n")
 	c.remove("train-1")
@@ -249,7 +249,7 @@ func TestWhoMayNotReadLogs(t *testing.T) {
 	c.refuse = apierrors.NewForbidden(schema.GroupResource{Resource: "pods/log"}, "train-0", fmt.Errorf("no"))
 	c.newPod("train-0")
 	c.run("train-0", "main")
-	assert.ErrorContains(t, follow(t, c, all()).wait(), `context "worker": cannot read the log of container main of pod train-0: pods/log "train-0" is forbidden: no`)
+	assert.ErrorContains(t, follow(t, c, all()).wait(), `context "worker": cannot read the log of container main of Pod train-0: pods/log "train-0" is forbidden: no`)
 	call := newCall(t, all())
 	assert.ErrorContains(t, call.reader.Read(t.Context(), []logs.Target{c.target()}), "is forbidden: no. See your rights with `kubectl --context worker auth can-i --list`")
 }

@@ -139,6 +139,6 @@ func (c *containerFollower) giveUp(err error) {
 // reportLingering reports a container that still runs although its object has ended.
 func (c *containerFollower) reportLingering(a *attempt) {
 	if a.state.isRunning {
-		c.note(fmt.Sprintf("note: container %s of pod %s still runs; stopped following it", c.reading.container.Name, c.reading.container.Pod))
+		c.note(fmt.Sprintf("note: container %s of Pod %s still runs; stopped following it", c.reading.container.Name, c.reading.container.Pod))
 	}
 }

@@ -136,7 +136,7 @@ func (c *containerFollower) connect(o *corev1.Pod, follow bool) error {
 // readPrevious reads the rest of the run before the current one.
 func (c *containerFollower) readPrevious(now run) {
 	if lost := now.number - c.done.number - 2; lost > 0 {
-		c.note(fmt.Sprintf("note: container %s of pod %s was restarted %d times while it could not be read: of %d runs in between the logs are gone",
+		c.note(fmt.Sprintf("note: container %s of Pod %s was restarted %d times while it could not be read: of %d runs in between the logs are gone",
 			c.reading.container.Name, c.reading.container.Pod, now.number-c.done.number, lost))
 	}
 	err := c.reading.readOnce(c.ctx, true)

@@ -104,24 +104,24 @@ func why(v *inspect.Inventory, pair inspect.Pair) string {
 	o := pair.Origin
 	switch {
 	case o != nil && o.Row().Template:
-		return "it is a template; the objects that are made of it have the pods, and one of these is to be named"
+		return "it is a template: name one of the objects that it created"
 	case end(pair) == "":
 		return answer.Clause(answer.Trace(v, pair))
 	}
-	gone := "no mirror of it is left, and the logs are gone with it"
+	gone := "its mirror is gone, and so are its logs"
 	if unseen := v.Unseen(); len(unseen) > 0 {
-		gone = "no mirror of it is left where it was looked, which was not on " + strings.Join(unseen, ", ")
+		gone = "no mirror found; not read: " + strings.Join(unseen, ", ")
 	}
 	mirrors := mirrorsOf(pair)
 	switch {
 	case len(mirrors) > 0:
-		gone = fmt.Sprintf("its pods on %s are gone, and the logs with them", mirrors[0].Context)
+		gone = fmt.Sprintf("its Pods on %s are gone, and so are their logs", mirrors[0].Context)
 	case o.ManagedBy == delegation.MultiKueue:
-		gone = "MultiKueue deletes a mirror as soon as it has ended, and the logs are gone with it"
+		gone = "MultiKueue deletes a mirror as soon as it finishes, with its logs"
 	case o.ManagedBy.IsBuiltIn():
-		gone = "its pods are gone, and the logs with them"
+		gone = "its Pods are gone, and so are their logs"
 	}
-	return fmt.Sprintf("it has ended (%s), and %s", end(pair), gone)
+	return fmt.Sprintf("it has ended (%s); %s", end(pair), gone)
 }
 
 // AmbiguousError means that several Jobs have the requested name.

@@ -141,14 +141,14 @@ func TestPlace(t *testing.T) {
 		{name: "on none", v: fleetOf(jobs{origin}, nil), why: "no mirror found on home"},
 		{name: "an older one on a worker", v: fleetOf(jobs{origin, old}, jobs{old}), why: "no mirror found on home or west"},
 		{name: "that worker alone", v: fleetOf(jobs{old}, nil), reads: "west", why: "it is a mirror on west. Its origin is unknown: no manager was read"},
-		{name: "ended, with pods", v: fleetOf(jobs{ended, done}, jobs{done}), reads: "west", end: "Complete on west", why: "it has ended (Complete on west), and its pods on west are gone, and the logs with them"},
-		{name: "ended, without", v: fleetOf(jobs{ended, done}, nil), end: "Complete on west", why: "it has ended (Complete on west), and its pods on west are gone, and the logs with them", noHope: true},
-		{name: "ended, and its mirror is gone", v: fleetOf(jobs{ended}, nil), end: "Complete", why: "it has ended (Complete), and no mirror of it is left, and the logs are gone with it", noHope: true},
-		{name: "ended under MultiKueue", v: fleetOf(jobs{moved}, nil, "west"), end: "Failed", why: "it has ended (Failed), and MultiKueue deletes a mirror as soon as it has ended, and the logs are gone with it", noHope: true},
-		{name: "ended, and not everybody answers", v: fleetOf(jobs{ended}, nil, "west"), end: "Complete", why: "it has ended (Complete), and no mirror of it is left where it was looked, which was not on west", noHope: true},
+		{name: "ended, with pods", v: fleetOf(jobs{ended, done}, jobs{done}), reads: "west", end: "Complete on west", why: "it has ended (Complete on west); its Pods on west are gone, and so are their logs"},
+		{name: "ended, without", v: fleetOf(jobs{ended, done}, nil), end: "Complete on west", why: "it has ended (Complete on west); its Pods on west are gone, and so are their logs", noHope: true},
+		{name: "ended, and its mirror is gone", v: fleetOf(jobs{ended}, nil), end: "Complete", why: "it has ended (Complete); its mirror is gone, and so are its logs", noHope: true},
+		{name: "ended under MultiKueue", v: fleetOf(jobs{moved}, nil, "west"), end: "Failed", why: "it has ended (Failed); MultiKueue deletes a mirror as soon as it finishes, with its logs", noHope: true},
+		{name: "ended, and not everybody answers", v: fleetOf(jobs{ended}, nil, "west"), end: "Complete", why: "it has ended (Complete); no mirror found; not read: west", noHope: true},
 		{name: "not delegated", v: fleetOf(jobs{alone}, nil), reads: "home", why: "the built-in Job controller runs it on home"},
 		{name: "run by somebody else, right there", v: fleetOf(jobs{foreign}, jobs{foreign}), reads: "home", why: "location unknown: example.com/runner does not mark its mirrors"},
-		{name: "a template", v: fleetOf(jobs{template}, nil), why: "it is a template; the objects that are made of it have the pods, and one of these is to be named", noHope: true},
+		{name: "a template", v: fleetOf(jobs{template}, nil), why: "it is a template: name one of the objects that it created", noHope: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, err := logs.Choose(tt.v, "train")

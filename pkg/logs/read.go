@@ -12,7 +12,7 @@ import (
 )
 
 // ErrNoPods means that the targets have no Pods at all.
-var ErrNoPods = errors.New("no pods")
+var ErrNoPods = errors.New("no Pods")
 
 // ahead is the number of logs that are requested in advance, so that many short logs do not cost
 // a round trip each.
@@ -60,9 +60,9 @@ func (r *Reader) readable(t Target, pod *corev1.Pod) (found []*reading, waiting 
 			found = append(found, r.newReading(t, pod.Name, name, false))
 			r.reportWaiting(t, pod, name, s)
 		case isFinal(pod):
-			waiting = append(waiting, fmt.Sprintf("container %s of pod %s never ran: %s", name, pod.Name, pod.Status.Reason))
+			waiting = append(waiting, fmt.Sprintf("container %s of Pod %s never ran: %s", name, pod.Name, pod.Status.Reason))
 		default:
-			waiting = append(waiting, fmt.Sprintf("container %s of pod %s has not started", name, pod.Name))
+			waiting = append(waiting, fmt.Sprintf("container %s of Pod %s has not started", name, pod.Name))
 			r.reportWaiting(t, pod, name, s)
 		}
 	}
@@ -75,7 +75,7 @@ func (r *Reader) reportWaiting(t Target, pod *corev1.Pod, name string, s state) 
 		return
 	}
 	key := fmt.Sprintf("waits %s %s %s %s", t.Job.Context, pod.UID, name, s.reason)
-	r.noteOnce(key, fmt.Sprintf("note: container %s of pod %s waits: %s", name, pod.Name, s.why()))
+	r.noteOnce(key, fmt.Sprintf("note: container %s of Pod %s waits: %s", name, pod.Name, s.why()))
 }
 
 // errUnreadable returns the reason why nothing can be read of existing Pods.

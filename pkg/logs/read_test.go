@@ -103,8 +103,8 @@ func TestReadWithoutPods(t *testing.T) {
 		statusIn(p, "main").State.Waiting = &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}
 	})
 	r, err := readLogs(t, c, all())
-	assert.Error(t, err, "no output yet: container main of pod train-0 has not started")
-	assert.DeepEqual(t, r.notes, []string{"note: container main of pod train-0 waits: ImagePullBackOff"})
+	assert.Error(t, err, "no output yet: container main of Pod train-0 has not started")
+	assert.DeepEqual(t, r.notes, []string{"note: container main of Pod train-0 waits: ImagePullBackOff"})
 
 	// A Pod whose log is not available does not affect the others.
 	for _, name := range []string{"train-1", "train-2"} {
@@ -116,7 +116,7 @@ func TestReadWithoutPods(t *testing.T) {
 	r, err = readLogs(t, c, all())
 	assert.Error(t, err, "1 of 2 logs were not read completely")
 	assert.Equal(t, r.text("train-2/main"), "of train-2\n")
-	assert.Equal(t, r.notes[1], "error: context \"worker\": cannot read the log of container main of pod train-1: there is no such container")
+	assert.Equal(t, r.notes[1], "error: context \"worker\": cannot read the log of container main of Pod train-1: there is no such container")
 }
 
 // TestReadOverABreak checks that a log that breaks off is requested again.

@@ -164,7 +164,7 @@ func (g *reading) readOnce(ctx context.Context, previous bool) error {
 
 // failed returns an error about the container.
 func (g *reading) failed(err error) error {
-	return g.target.failed(fmt.Sprintf("read the log of container %s of pod %s", g.container.Name, g.container.Pod), err)
+	return g.target.failed(fmt.Sprintf("read the log of container %s of Pod %s", g.container.Name, g.container.Pod), err)
 }
 
 func isSink(err error) bool {

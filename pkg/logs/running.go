@@ -34,5 +34,5 @@ func (t Target) PodNamed(name string, running []*corev1.Pod) (*corev1.Pod, error
 			return p, nil
 		}
 	}
-	return nil, fmt.Errorf("context %q: pod %q is not a running Pod of %s. Running: %s", t.Job.Context, name, t, strings.Join(names, ", "))
+	return nil, fmt.Errorf("context %q: Pod %q is not a running Pod of %s. Running: %s", t.Job.Context, name, t, strings.Join(names, ", "))
 }

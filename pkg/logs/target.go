@@ -80,7 +80,7 @@ func (t Target) list(ctx context.Context) ([]*corev1.Pod, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, t.failed("list pods in namespace "+strconv.Quote(t.Job.Namespace), err)
+		return nil, t.failed("list Pods in namespace "+strconv.Quote(t.Job.Namespace), err)
 	}
 	sortPods(pods)
 	return pods, nil

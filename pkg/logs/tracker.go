@@ -106,7 +106,7 @@ func (t *Tracker) wait(ctx context.Context) error {
 		interval = idleInterval
 		if t.placement.Why != t.reportedWhy {
 			t.reportedWhy = t.placement.Why
-			t.note("note: waiting for pods: " + t.placement.Why)
+			t.note("note: waiting for Pods: " + t.placement.Why)
 		}
 	}
 	timer := t.Clock.NewTimer(interval)
@@ -204,7 +204,7 @@ func (t *Tracker) start(ctx context.Context, v *inspect.Inventory, target Target
 		t.note(Where(t.placement, target.Job))
 	}
 	if !a.isOver && !hasPods(v, target.Job) {
-		t.note("note: no pods so far: " + t.placement.Why)
+		t.note("note: no Pods so far: " + t.placement.Why)
 	}
 	t.Home, t.reportedWhy = target.Job.Context, ""
 	t.read[a.key] = true
@@ -217,7 +217,7 @@ func (t *Tracker) start(ctx context.Context, v *inspect.Inventory, target Target
 
 // Where describes which cluster's Pods are read.
 func Where(p Placement, j *inspect.Job) string {
-	text := fmt.Sprintf("note: reading the pods of %s on %s", Target{Job: j}, j.Context)
+	text := fmt.Sprintf("note: reading the Pods of %s on %s", Target{Job: j}, j.Context)
 	if o := p.Pair.Origin; o != nil && o != j {
 		text += "; its origin is on " + o.Context
 	}

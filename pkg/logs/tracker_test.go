@@ -88,7 +88,7 @@ func TestJobIsMoved(t *testing.T) {
 	west, east := on(t, inWest), on(t, inEast)
 	type jobs = []*inspect.Job
 	w := track(t, fleetOf(jobs{origin}, nil), west, east)
-	w.awaitNote("note: waiting for pods: no mirror found on home")
+	w.awaitNote("note: waiting for Pods: no mirror found on home")
 	w.become(fleetOf(jobs{origin, inWest}, jobs{inWest}))
 	w.await("train-on-west/main", "hello from west\n")
 	// A cluster that does not answer for a moment may still run it.
@@ -110,9 +110,9 @@ func TestJobIsMoved(t *testing.T) {
 	assert.NilError(t, w.wait())
 	w.await("train-on-east/main", "hello from east\nfailed\n")
 	assert.DeepEqual(t, w.notes, []string{
-		"note: waiting for pods: no mirror found on home",
-		"note: reading the pods of job ml/train on west; its origin is on home",
-		"note: reading the pods of job ml/train on east; its origin is on home",
+		"note: waiting for Pods: no mirror found on home",
+		"note: reading the Pods of job ml/train on west; its origin is on home",
+		"note: reading the Pods of job ml/train on east; its origin is on home",
 		"note: job ml/train has ended: Failed on east",
 	})
 }
@@ -144,7 +144,7 @@ func TestJobIsDeleted(t *testing.T) {
 	alone := member("home", delegation.BuiltIn, delegation.Running)
 	home := on(t, alone)
 	w := track(t, fleetOf([]*inspect.Job{alone}, nil), home)
-	w.awaitNote("note: no pods so far: the built-in Job controller runs it on home")
+	w.awaitNote("note: no Pods so far: the built-in Job controller runs it on home")
 	w.await("train-on-home/main", "hello from home\n")
 	home.remove("train-on-home")
 	w.become(fleetOf([]*inspect.Job{member("home", "x", "Pending", otherName)}, nil))
@@ -156,7 +156,7 @@ func TestJobIsDeleted(t *testing.T) {
 func TestSearchIsRepeated(t *testing.T) {
 	origin := member("home", delegation.Dispatch, delegation.Running)
 	w := track(t, fleetOf([]*inspect.Job{origin}, nil))
-	w.awaitNote("waiting for pods")
+	w.awaitNote("waiting for Pods")
 	ended := *origin
 	ended.Status = delegation.Complete
 	w.mu.Lock()

@@ -76,7 +76,7 @@ func severalJobs() []dispatch.Event {
 		case dispatch.JobFailed:
 			events = append(events, inState(happened(3*s, end, name, "it failed (BackoffLimitExceeded): Job has reached the specified backoff limit"), delegation.Failed, 0, 2, 7))
 		case dispatch.Aborted:
-			const why = "its mirror on worker-1 was deleted by somebody else; the origin stays as it is"
+			const why = "its mirror on worker-1 was deleted by another client; the origin stays as it is"
 			events = append(events, happened(3*s, dispatch.MirrorDeleted, name, why), happened(3*s, end, name, "job ml/"+name+": "+why))
 		default:
 			events = append(events, happened(3*s, end, name, "its mirror on worker-1 keeps running, and its status is no longer copied"))

@@ -109,7 +109,12 @@ func doctorSummary(r *inspect.DoctorReport, o TableOptions) []string {
 	for _, u := range r.Unchecked {
 		parts = append(parts, UncheckedText(u))
 	}
-	lines := wrap(palette{o.Color}.bold(text+" Not checked:"), o.Width, "")
+	if countedNothing(r) {
+		text = strings.TrimSuffix(text, ".") + ":"
+	} else {
+		text += " Not checked:"
+	}
+	lines := wrap(palette{o.Color}.bold(text), o.Width, "")
 	for _, part := range parts {
 		lines = append(lines, wrap(part, o.Width, gap)...)
 	}
@@ -119,10 +124,10 @@ func doctorSummary(r *inspect.DoctorReport, o TableOptions) []string {
 // DoctorSummary returns the number of findings and of clusters in a sentence.
 func DoctorSummary(r *inspect.DoctorReport) string {
 	s := r.Summary
-	if s.Managers+s.Workers+s.Errors+s.Warnings+s.Infos == 0 {
-		return "Nothing was checked."
+	if countedNothing(r) {
+		return "No cluster could be checked."
 	}
-	text := inspect.Count(s.Errors, "problem") + ", " + inspect.Count(s.Warnings, "warning")
+	text := inspect.Count(s.Errors, "error") + ", " + inspect.Count(s.Warnings, "warning")
 	if s.Infos > 0 {
 		text += fmt.Sprintf(", %d info", s.Infos)
 	}
@@ -132,6 +137,9 @@ func DoctorSummary(r *inspect.DoctorReport) string {
 	}
 	return text + where + "."
 }
+
+// countedNothing reports whether there was no manager or worker to check.
+func countedNothing(r *inspect.DoctorReport) bool { return r.Summary == (inspect.DoctorSummary{}) }
 
 // doctorMarkdown writes the summary, a table of the clusters and one of the findings.
 func doctorMarkdown(w io.Writer, r *inspect.DoctorReport, o TableOptions) error {

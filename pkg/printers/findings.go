@@ -80,14 +80,23 @@ func CheckSummary(list *inspect.FindingList, o TableOptions) string {
 	case len(parts) == 0 && len(list.Unchecked) > 0:
 		text = "No findings in what was checked: " + strings.TrimPrefix(where, "in ")
 	case len(parts) == 0 && s.Young > 0:
-		return fmt.Sprintf("No findings older than %s %s; %d younger not shown (--grace 0s)", grace, where, s.Young)
+		return fmt.Sprintf("No findings older than %s %s; %s not shown (--grace 0s)", grace, where, youngText(s.Young, "younger "))
 	case len(parts) == 0:
 		text = "No findings " + where
 	}
 	if s.Young > 0 {
-		text += fmt.Sprintf("; %d younger than %s not shown (--grace 0s)", s.Young, grace)
+		text += fmt.Sprintf("; %s younger than %s not shown (--grace 0s)", youngText(s.Young, ""), grace)
 	}
 	return text
+}
+
+// youngText names the counted findings that are not shown: young infos are not counted, because
+// they are progress.
+func youngText(n int, adjective string) string {
+	if n == 1 {
+		return "1 " + adjective + "error or warning"
+	}
+	return fmt.Sprintf("%d %serrors and warnings", n, adjective)
 }
 
 // summaryLines returns what was checked and found, and what was not checked.

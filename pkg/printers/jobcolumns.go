@@ -81,7 +81,7 @@ func reason(j *inspect.Job) string {
 }
 
 // noDispatcher is the cell of a Job that should have a dispatcher and has none.
-const noDispatcher = "nobody"
+const noDispatcher = "none"
 
 // dispatcher returns the holder of a dispatched Job's Lease, and since when. A finished Job needs
 // none.

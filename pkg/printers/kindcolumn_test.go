@@ -31,7 +31,7 @@ func severalKinds() *inspect.OwnerList {
 
 func severalFindings() *inspect.FindingList {
 	list := inspect.NewFindingList()
-	finding := inspect.Finding{Code: "JM101", Severity: inspect.Error, Context: "hub", Namespace: "batch", Message: "nobody has taken it up", Evidence: []string{"seen"}, Remedy: "do"}
+	finding := inspect.Finding{Code: "JM101", Severity: inspect.Error, Context: "hub", Namespace: "batch", Message: "no controller picked it up", Evidence: []string{"seen"}, Remedy: "do"}
 	for _, object := range []struct{ apiVersion, kind, namespace, name string }{
 		{"batch/v1", "Job", "batch", "train"},
 		{"jobset.x-k8s.io/v1alpha2", "JobSet", "batch", "train"},

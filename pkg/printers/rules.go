@@ -40,6 +40,6 @@ func Rule(w io.Writer, r rules.Rule, o TableOptions) error {
 		lines = append(lines, wrap(section.text, width, "")...)
 	}
 	// An address must not be wrapped.
-	lines = append(lines, "", p.bold("Read on"), r.Link)
+	lines = append(lines, "", p.bold("See also"), r.Link)
 	return writeLines(w, lines...)
 }

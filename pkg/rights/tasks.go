@@ -76,7 +76,7 @@ func look() Task {
 
 func lookSecrets() Task {
 	return Task{
-		Name: LookSecrets, Title: "Match MultiKueueClusters with contexts", Where: "management clusters", Needs: []string{Look},
+		Name: LookSecrets, Title: "Match MultiKueueClusters with contexts", Where: "managers", Needs: []string{Look},
 		Rights: []Right{
 			{Scope: InKueue, Resource: core("secrets"), Verbs: []string{"get"}, Without: "the context of a MultiKueueCluster is found by its Workloads only", IsOptional: true},
 			{Scope: InKueue, Resource: schema.GroupResource{Group: "multicluster.x-k8s.io", Resource: "clusterprofiles"}, Verbs: []string{"get"}, Without: "the context of a MultiKueueCluster with a ClusterProfile is found by its Workloads only", IsOptional: true},
@@ -86,7 +86,7 @@ func lookSecrets() Task {
 
 func history() Task {
 	return Task{
-		Name: History, Title: "See what ran: `history`", Where: "management clusters", Needs: []string{Look},
+		Name: History, Title: "See what ran: `history`", Where: "managers", Needs: []string{Look},
 		Rights: []Right{
 			{Scope: InKueue, Resource: core("configmaps"), Verbs: []string{"get"}, Names: []string{"kueue-manager-config"}, Without: "how long Kueue keeps finished Workloads is unknown", IsOptional: true},
 		},
@@ -96,7 +96,7 @@ func history() Task {
 // traceFile includes create, because a server treats a dry run like any other creation.
 func traceFile() Task {
 	return Task{
-		Name: TraceFile, Title: "Judge a Job before it is submitted: `trace -f`", Where: "every cluster to which people submit Jobs, besides `look`",
+		Name: TraceFile, Title: "Judge a Job before it is submitted: `trace -f`", Where: "every cluster to which people submit Jobs",
 		Needs: []string{Look},
 		Rights: []Right{
 			{Resource: batch("jobs"), Verbs: []string{"create"}, Without: "`trace -f` judges the manifest without defaults and changes of webhooks", IsOptional: true},
@@ -112,7 +112,7 @@ const noInstallation = "the version and configuration of Kueue are not checked"
 
 func doctor() Task {
 	return Task{
-		Name: Doctor, Title: "Check how MultiKueue is set up: `doctor`", Where: "managers and workers, besides `look`", Needs: []string{LookSecrets},
+		Name: Doctor, Title: "Check how MultiKueue is set up: `doctor`", Where: "managers and workers", Needs: []string{LookSecrets},
 		Rights: []Right{
 			{Scope: InCluster, Resource: schema.GroupResource{Group: "admissionregistration.k8s.io", Resource: "mutatingwebhookconfigurations"}, Verbs: []string{"list"}, Without: noInstallation, IsOptional: true},
 			{Scope: InKueue, Resource: core("services"), Verbs: []string{"get"}, Without: noInstallation, IsOptional: true},
@@ -128,7 +128,7 @@ func doctor() Task {
 // probe has the rights for a Job that is submitted and removed. A dry run needs the same.
 func probe() Task {
 	return Task{
-		Name: Probe, Title: "Submit a Job as a probe: `doctor --probe`", Where: "the management cluster of the queue; what is optional also on the workers", Needs: []string{LookSecrets},
+		Name: Probe, Title: "Submit a Job as a probe: `doctor --probe`", Where: "the manager; for optional rights, also the workers", Needs: []string{LookSecrets},
 		Rights: []Right{
 			{Resource: batch("jobs"), Verbs: []string{"create", "delete", "get"}, Without: "there is no probe; nothing is created"},
 			{Resource: batch("jobs"), Verbs: []string{"list"}, Without: "what killed probes left behind is not removed", IsOptional: true},
@@ -152,7 +152,7 @@ func snapshot() Task {
 
 func logs() Task {
 	return Task{
-		Name: Logs, Title: "Read logs: `logs`", Where: "every cluster that runs Pods, besides `look`", Needs: []string{Look},
+		Name: Logs, Title: "Read logs: `logs`", Where: "every cluster that runs Pods", Needs: []string{Look},
 		Rights: []Right{
 			{Resource: core("pods"), Verbs: []string{"watch"}, Without: "`-f` misses Pods that start later"},
 			{Resource: core("pods/log"), Verbs: []string{"get"}, Without: "there are no logs"},
@@ -172,14 +172,14 @@ func into(subresource, without string) []Right {
 
 func exec() Task {
 	return Task{
-		Name: Exec, Title: "Run commands in Pods: `exec`", Where: "every cluster that runs Pods, besides `look`", Needs: []string{Look},
+		Name: Exec, Title: "Run commands in Pods: `exec`", Where: "every cluster that runs Pods", Needs: []string{Look},
 		Rights: into("exec", "no command is run"),
 	}
 }
 
 func portForward() Task {
 	return Task{
-		Name: PortForward, Title: "Forward ports of Pods: `port-forward`", Where: "every cluster that runs Pods, besides `look`", Needs: []string{Look},
+		Name: PortForward, Title: "Forward ports of Pods: `port-forward`", Where: "every cluster that runs Pods", Needs: []string{Look},
 		Rights: into("portforward", "no port is forwarded"),
 	}
 }

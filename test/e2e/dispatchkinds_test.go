@@ -108,7 +108,7 @@ func kindsFailure(t *testing.T) {
 	d.Expect(dispatch.MirrorCreated, "taken")
 	(&like{t, mpi.kind, ns, "taken"}).patch(management, `{spec: {runPolicy: {managedBy: null}}}`)
 	assert.Equal(t, d.End(), 1, d.Stderr.String())
-	assert.Assert(t, contains(d.Stderr.String(), "its spec.runPolicy.managedBy was changed, and is built-in now", "delete mpijobs.kubeflow.org taken"), d.Stderr.String())
+	assert.Assert(t, contains(d.Stderr.String(), "spec.runPolicy.managedBy changed to built-in: the status is no longer copied", "delete mpijobs.kubeflow.org taken"), d.Stderr.String())
 }
 
 func kindsInterrupted(t *testing.T) {
@@ -256,7 +256,7 @@ func kindsThatNeverEnd(t *testing.T) {
 		assert.Equal(t, o.GetAnnotations()[delegation.MirrorAnnotation], "")
 		if statuses[2] != "" {
 			l.hasStatus(statuses[2])
-			assert.Assert(t, contains(out, "its status stays as it was, because a status of a RayService cannot say that it was ended"), out)
+			assert.Assert(t, contains(out, "its status did not change: a RayService has no failed state"), out)
 		} else {
 			assert.Equal(t, at(o, "status", "state"), "failed")
 		}

@@ -221,7 +221,7 @@ func TestLogsFindTheCluster(t *testing.T) {
 	t.Run("of the mirror", func(t *testing.T) {
 		out, errOut := logsOf(t, 0, "train", "-n", ns, healthy)
 		assert.Equal(t, out, want)
-		assert.Equal(t, errOut, "note: reading the pods of job logs/train on worker-1; its origin is on management\n")
+		assert.Equal(t, errOut, "note: reading the Pods of job logs/train on worker-1; its origin is on management\n")
 		out, errOut = logsOf(t, 0, "job/train", "-n", ns, "--context", worker1)
 		assert.Equal(t, out, want)
 		assert.Equal(t, errOut, "")
@@ -259,7 +259,7 @@ func TestLogsFindTheCluster(t *testing.T) {
 		waitGone(t, worker1, ns, "done")
 		for _, follow := range []string{"-f=false", "-f"} {
 			_, errOut := logsOf(t, 1, "done", "-n", ns, healthy, follow)
-			assert.Equal(t, errOut, "error: no logs of done: it has ended (Complete), and MultiKueue deletes a mirror as soon as it has ended, and the logs are gone with it\n")
+			assert.Equal(t, errOut, "error: no logs of done: it has ended (Complete); MultiKueue deletes a mirror as soon as it finishes, with its logs\n")
 		}
 	})
 }
@@ -272,9 +272,9 @@ func TestLogsFollow(t *testing.T) {
 	one, two := playKubelet(t, worker1, ns), playKubelet(t, worker2, ns)
 	createJobs(t, management, submitted(ns, "train"))
 	l := followsLogs(t, "train", "-n", ns, healthy)
-	l.expect("^note: waiting for pods: no worker admits it. worker-1, worker-2: needs 1 nvidia.com/gpu, limit 0")
+	l.expect("^note: waiting for Pods: no worker admits it. worker-1, worker-2: needs 1 nvidia.com/gpu, limit 0")
 	setQuota(t, worker1, ns, "1")
-	l.expect("^note: reading the pods of job logs-follow/train on worker-1; its origin is on management$")
+	l.expect("^note: reading the Pods of job logs-follow/train on worker-1; its origin is on management$")
 	pod := one.pods(ns, "train", 1)[0]
 	one.write(pod, "first\n", "second\n")
 	l.expect("^second$")
@@ -287,7 +287,7 @@ func TestLogsFollow(t *testing.T) {
 	setQuota(t, worker2, ns, "1")
 	shell(t, "kubectl --context "+worker1+" patch clusterqueues.kueue.x-k8s.io "+ns+` --type merge -p '{"spec":{"stopPolicy":"HoldAndDrain"}}'`)
 	waitGone(t, worker1, ns, "train")
-	l.expect("^note: reading the pods of job logs-follow/train on worker-2; its origin is on management$")
+	l.expect("^note: reading the Pods of job logs-follow/train on worker-2; its origin is on management$")
 	again := two.pods(ns, "train", 1)[0]
 	two.write(again, "once more\n")
 	l.expect("^worker-2 " + again + " main once more$")
@@ -350,7 +350,7 @@ func TestLogsReportWhatCouldNotBeRead(t *testing.T) {
 	k.write(pod, "one\n")
 	out, errOut := logsOf(t, 0, "train", "-n", ns, "--contexts", "management,worker-1,dead")
 	assert.Equal(t, out, "one\n")
-	assert.Assert(t, contains(errOut, "note: context \"dead\": cannot reach the cluster", "note: reading the pods of job logs-partial/train on worker-1") && !contains(errOut, "error:"), errOut)
+	assert.Assert(t, contains(errOut, "note: context \"dead\": cannot reach the cluster", "note: reading the Pods of job logs-partial/train on worker-1") && !contains(errOut, "error:"), errOut)
 	_, errOut = logsOf(t, 1, "train", "-n", ns, "--contexts", "management,dead")
 	assert.Assert(t, contains(errOut, "error: no logs of train: no sign of controller flows.example.com/runner"), errOut)
 }

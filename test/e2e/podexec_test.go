@@ -60,7 +60,7 @@ func TestExec(t *testing.T) {
 		return code == 0, nil
 	}), "%s", &stderr)
 	assert.Equal(t, out, "in -n a pod\n")
-	assert.Assert(t, contains(stderr, "note: using pod "+pods[0]+" on worker-1, one of 2. Choose another with --pod"), stderr)
+	assert.Assert(t, contains(stderr, "note: using Pod "+pods[0]+" on worker-1, one of 2. Choose another with --pod"), stderr)
 
 	// Standard input is forwarded. A command must not wait for its end: kwok closes no pipe
 	// (pkg/utils/exec of v0.8.0), not with kubectl exec either.

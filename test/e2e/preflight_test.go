@@ -86,7 +86,7 @@ func obstacles() []obstacle {
 	return []obstacle{
 		{
 			"service account", kubectl + "delete serviceaccount robot", "ServiceAccount NS/robot", false,
-			"does not exist, and the pods run as it", kubectl + "create serviceaccount robot", "",
+			"does not exist, and the Pods run as it", kubectl + "create serviceaccount robot", "",
 		},
 		{
 			"config map", kubectl + "delete configmap settings", "ConfigMap NS/settings", false,
@@ -121,7 +121,7 @@ func obstacles() []obstacle {
 		},
 		{
 			"priority class", "kubectl --context worker-1 delete priorityclass NS", "PriorityClass NS", false,
-			"does not exist, and the pods name it", "kubectl --context worker-1 create priorityclass NS --value=1234 --preemption-policy=Never", "",
+			"does not exist, and the Pods name it", "kubectl --context worker-1 create priorityclass NS --value=1234 --preemption-policy=Never", "",
 		},
 		{
 			"another priority class",
@@ -130,12 +130,12 @@ func obstacles() []obstacle {
 			"kubectl --context worker-1 delete priorityclass NS && kubectl --context worker-1 create priorityclass NS --value=1234 --preemption-policy=Never",
 		},
 		{
-			"runtime class", "kubectl --context worker-1 delete runtimeclass NS", "RuntimeClass NS", false, "does not exist, and the pods name it",
+			"runtime class", "kubectl --context worker-1 delete runtimeclass NS", "RuntimeClass NS", false, "does not exist, and the Pods name it",
 			`printf '%s\n' '{"apiVersion":"node.k8s.io/v1","handler":"sandbox","kind":"RuntimeClass","metadata":{"name":"NS"}}' | kubectl --context worker-1 create -f -`, "",
 		},
 		{
-			"quota of pods", kubectl + "create quota small --hard=pods=0", "ResourceQuota NS/small", false,
-			"leaves no room: requested pods=1, used pods=0, limited to pods=0", "", kubectl + "delete quota small",
+			"quota of Pods", kubectl + "create quota small --hard=pods=0", "ResourceQuota NS/small", false,
+			"is exhausted: requested pods=1, used pods=0, limited to pods=0", "", kubectl + "delete quota small",
 		},
 		{
 			"quota that wants requests", kubectl + "create quota strict --hard=requests.memory=1Gi", "ResourceQuota NS/strict", false,
@@ -148,11 +148,11 @@ func obstacles() []obstacle {
 		{
 			"limit range",
 			`echo '{"apiVersion":"v1","kind":"LimitRange","metadata":{"name":"limits"},"spec":{"limits":[{"type":"Container","min":{"cpu":"1"}}]}}' | ` + kubectl + "create -f -",
-			"the pods", false, "a LimitRange rejects them: minimum cpu usage per Container is 1", "", kubectl + "delete limitrange limits",
+			"the Pods", false, "a LimitRange rejects them: minimum cpu usage per Container is 1", "", kubectl + "delete limitrange limits",
 		},
 		{
 			"pod security", "kubectl --context worker-1 label namespace NS pod-security.kubernetes.io/enforce=restricted", "Namespace NS", false,
-			"takes only pods of the PodSecurity level restricted:latest",
+			"takes only Pods of the PodSecurity level restricted:latest",
 			"kubectl --context worker-1 label --overwrite namespace NS pod-security.kubernetes.io/enforce=privileged", "",
 		},
 		{
@@ -163,13 +163,13 @@ func obstacles() []obstacle {
 			"the mirror of an earlier origin",
 			kubectl + "create job train --image=registry.example/other:1 && " + kubectl + "label job train jobmanagedby.github.io/origin-uid=older && " +
 				kubectl + "annotate job train jobmanagedby.github.io/origin=CLUSTER/NS/train",
-			"Job NS/train", false, "the mirror of an earlier Job NS/train, uid older, which was replaced since", kubectl + "delete job train", "",
+			"Job NS/train", false, "the mirror of an earlier Job NS/train, UID older, which was replaced since", kubectl + "delete job train", "",
 		},
 		{
 			"the mirror of another origin",
 			kubectl + "create job train --image=registry.example/other:1 && " + kubectl + "label job train jobmanagedby.github.io/origin-uid=other && " +
 				kubectl + "annotate job train jobmanagedby.github.io/origin=CLUSTER/elsewhere/job",
-			"Job NS/train", false, "the mirror of another Job, CLUSTER/elsewhere/job, uid other", kubectl + "delete job train", "",
+			"Job NS/train", false, "the mirror of another Job, CLUSTER/elsewhere/job, UID other", kubectl + "delete job train", "",
 		},
 	}
 }
@@ -220,7 +220,7 @@ func TestPreflightNamespace(t *testing.T) {
 	shell(t, "kubectl --context worker-1 delete namespace "+ns)
 	p := f.eventuallyFinds("Namespace " + ns)
 	assert.Assert(t, p.Blocking)
-	assert.Equal(t, p.Message, "does not exist; the pods need in it: ConfigMap settings")
+	assert.Equal(t, p.Message, "does not exist; the Pods need in it: ConfigMap settings")
 	assert.Assert(t, contains(string(p.Remedy), "kubectl --context worker-1 create namespace "+ns, "--namespace-to"))
 	shell(t, "kubectl --context worker-1 create namespace "+ns)
 	assert.NilError(t, makeSpace(t, worker1, ns))

@@ -57,7 +57,7 @@ func TestPreflightAccess(t *testing.T) {
 	assert.Assert(t, contains(describeProblems(found), `management blocking=true "permission on jobs/status": you may not patch jobs/status in namespace `+ns,
 		`worker-1 blocking=false "permission on pods/log"`, `worker-1 blocking=false "ConfigMap preflight-access/settings": cannot be checked`,
 		`worker-1 blocking=false "PersistentVolumeClaim preflight-access/data": cannot be checked`,
-		`worker-1 blocking=false "PriorityClass preflight-access": cannot be checked`, "you may not create pods"), "%s", describeProblems(found))
+		`worker-1 blocking=false "PriorityClass preflight-access": cannot be checked`, "you may not create Pods"), "%s", describeProblems(found))
 
 	for _, p := range blocking {
 		grant(t, p)
@@ -73,7 +73,7 @@ func TestPreflightAccess(t *testing.T) {
 // grant applies a remedy about missing rights, as a user who may do so.
 func grant(t *testing.T, p preflight.Problem) {
 	t.Helper()
-	assert.Assert(t, contains(string(p.Remedy), "somebody who may grant it in the cluster of "+p.Context), "%s", p.Remedy)
+	assert.Assert(t, contains(string(p.Remedy), "a user who may grant it in the cluster of "+p.Context), "%s", p.Remedy)
 	for _, part := range p.Remedy.Parts() {
 		if part.IsCommand {
 			shell(t, strings.ReplaceAll(part.Text, "--context CONTEXT", "--context "+p.Context))
@@ -100,7 +100,7 @@ func TestPreflightEditor(t *testing.T) {
 	// Only users who may read StorageClasses see whether a claim will get its volume.
 	found, _ := f.preflight(f.create("claim", needy(ns)), dependency.Options{})
 	assert.Equal(t, len(found), 1, "%s", describeProblems(found))
-	assert.Assert(t, !found[0].Blocking && contains(found[0].Message, "waits for pods; cannot check that: "), "%s", describeProblems(found))
+	assert.Assert(t, !found[0].Blocking && contains(found[0].Message, "waits for Pods; cannot check that: "), "%s", describeProblems(found))
 
 	// The rights of the user do not matter where admission plugins of the server check.
 	shell(t, "kubectl --context worker-1 delete priorityclass "+ns+" && kubectl --context worker-1 -n "+ns+" delete serviceaccount robot")

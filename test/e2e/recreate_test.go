@@ -83,7 +83,7 @@ func TestRecreateLeavesARunningJobAlone(t *testing.T) {
 	backup, path := toFile(t)
 	_, stderr, code := run(t, recreated(ns, "--managed-by", runner, "--yes", backup)...)
 	assert.Equal(t, code, 1)
-	assert.Assert(t, contains(stderr, "error: context \"management\": job "+ns+"/train is running: 1 pod is active; ", "--force"), stderr)
+	assert.Assert(t, contains(stderr, "error: context \"management\": job "+ns+"/train is running: 1 Pod is active; ", "--force"), stderr)
 	assert.Equal(t, jobOf(t, management, ns, "train").UID, before.UID)
 	_, err := os.Stat(path)
 	assert.Assert(t, os.IsNotExist(err), "%v", err)
@@ -96,7 +96,7 @@ func TestRecreateLeavesARunningJobAlone(t *testing.T) {
 	assert.Assert(t, after.UID != before.UID && ownerIs(runner)(after))
 	text, err := os.ReadFile(path)
 	assert.NilError(t, err)
-	assert.Assert(t, contains(string(text), "# Job "+ns+"/train of context management, with uid "+string(before.UID), "\n  active: 1\n"), "%s", text)
+	assert.Assert(t, contains(string(text), "# Job "+ns+"/train of context management, with UID "+string(before.UID), "\n  active: 1\n"), "%s", text)
 }
 
 // TestRecreateRefuses: recreate refuses what is known to fail before it asks or deletes anything.
@@ -229,7 +229,7 @@ func TestRecreateForMultiKueue(t *testing.T) {
 	backup, _ = toFile(t)
 	_, stderr, code = run(t, recreated(ns, "--managed-by", "", "--queue", "", "--yes", backup)...)
 	assert.Equal(t, code, 1, stderr)
-	assert.Assert(t, contains(stderr, "job recreate-kueue/train is running: 1 pod is active"), stderr)
+	assert.Assert(t, contains(stderr, "job recreate-kueue/train is running: 1 Pod is active"), stderr)
 }
 
 // TestRecreateInAFullQuota: the old Job releases the quota that the new one needs.

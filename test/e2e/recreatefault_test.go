@@ -259,7 +259,7 @@ func TestRecreateOfAJobThatChanges(t *testing.T) {
 	plan = replacement(t, side, ns, "")
 	change(t, management, ns, "train", `{"status":{"active":1}}`, "status")
 	_, err = r.Run(t.Context(), plan)
-	assert.ErrorContains(t, err, "is running: 1 pod is active")
+	assert.ErrorContains(t, err, "is running: 1 Pod is active")
 	assert.Assert(t, jobOf(t, management, ns, "train").DeletionTimestamp == nil)
 
 	change(t, management, ns, "train", `{"status":{"active":0}}`, "status")

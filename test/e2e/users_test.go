@@ -250,7 +250,7 @@ func TestDeveloperOnly(t *testing.T) {
 	eventuallyJob(t, worker1, ns, "train", isGone)
 	_, stderr, code := run(t, append([]string{"dispatch", "train", alone, "--to", "a-dev"}, here...)...)
 	assert.Equal(t, code, 1, stderr)
-	assert.Assert(t, contains(stderr, "was deleted by somebody else"), stderr)
+	assert.Assert(t, contains(stderr, "was deleted by another client"), stderr)
 	succeeds(t, append([]string{"cancel", "train", alone}, here...)...)
 	assert.Equal(t, jobOf(t, management, ns, "train").Status.Active, int32(0))
 }

@@ -25,7 +25,7 @@ const (
 
 // pages are the pages with commands that read the example fleet. docs/scripting.md has some, too:
 // test/tutorial runs that page as a whole.
-var pages = []string{"README.md", "docs/job-does-not-run.md", "docs/orphans.md", "docs/history.md"}
+var pages = []string{"README.md", "docs/job-does-not-run.md", "docs/orphans.md", "docs/history.md", "docs/doctor.md"}
 
 // TestExamples runs every command of a page that reads the example fleet, and compares its
 // output with the page.

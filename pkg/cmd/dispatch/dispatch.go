@@ -74,8 +74,11 @@ their fixes. While the Job runs, changes to the origin, such as suspend or paral
 are written to the mirror.
 
 If --to names several contexts, each Job goes to the first one that passes the checks.
-With --spread, it goes to the one with the fewest of these Jobs. A Job that has a mirror stays
-there. With --dry-run, one row per context shows its problems.
+With --spread, it goes to the one that has the fewest of these Jobs. A Job that has a
+mirror stays there.
+
+With one context, --dry-run prints the mirror. With several, it prints one row per
+context, with its problems.
 
 If this command ends early, the mirror keeps running, and the same command resumes. With
 --on-interrupt=delete, Ctrl-C deletes the mirror. Deleting the origin deletes the mirror.
@@ -93,7 +96,7 @@ as external owner. For these, use --as-multikueue, if Kueue is not installed her
   NAME dispatch -l experiment=a -n ml --to worker-1 \
       --with-dependencies
 
-  # On the first cluster that fits, or on all in turn
+  # On the first cluster that fits, or distributed over all
   NAME dispatch train -n ml --to worker-1,worker-2
   NAME dispatch -l experiment=a -n ml --to 'worker-*' --spread
 
@@ -110,7 +113,7 @@ func (f *dispatchFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.to, "to", nil, "Contexts that may run the Jobs, comma-separated: names, globs or /regular expressions/; ^ excludes. Each Job goes to the first context that passes the checks, and stays where its mirror is")
 	util.Describe(cmd, util.ForClusters, util.ListOf(ask.Asks(ask.OtherContexts), "^"), "to")
-	flags.BoolVar(&f.spread, "spread", false, "If present, use the contexts of --to in turn: each Job goes to the one with the fewest of these Jobs that passes the checks")
+	flags.BoolVar(&f.spread, "spread", false, "If present, distribute the Jobs: each goes to the context that passes the checks and has the fewest of them")
 	util.Describe(cmd, util.ForClusters, nil, "spread")
 	flags.StringArrayVarP(&f.filenames, "filename", "f", nil, "Filename, directory, or URL to files with the Jobs to create and dispatch; - is standard input. Jobs that exist are resumed")
 	util.Describe(cmd, util.ForObjects, util.Manifests, "filename")
@@ -119,7 +122,7 @@ func (f *dispatchFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 	f.AddKindsFlag(cmd, "Kinds that --selector is for", delegation.Job().Name)
 	f.owner.AddTo(cmd, ask, ". Refused where Kueue is installed")
 	f.addMirrorTo(cmd, ask)
-	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (print the mirrors, and what is changed and why), or "server" (have both servers check them, too). Nothing is created`)
+	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (print the mirrors, and what is changed and why), or "server" (have both servers check them, too). Without a value: client. Nothing is created`)
 	flags.Lookup("dry-run").NoOptDefVal = writing.DryRunClient
 	util.Describe(cmd, util.ForRun, util.OneOf(writing.DryRunNone, writing.DryRunClient, writing.DryRunServer), "dry-run")
 	flags.StringVar(&f.onInterrupt, "on-interrupt", f.onInterrupt, `What Ctrl-C, a termination, a closed terminal and --timeout do to mirrors: "leave" them running, or "delete" them`)
@@ -140,7 +143,7 @@ func (f *dispatchFlags) addMirrorTo(cmd *cobra.Command, ask *complete.Completer)
 	flags.StringVar(&f.namespaceTo, "namespace-to", "", "Namespace of the mirrors, if it is not that of the Jobs")
 	util.Describe(cmd, util.ForClusters, ask.Asks(ask.NamespacesThere), "namespace-to")
 	flags.StringToStringVar(&f.setLabels, "set-labels", nil, "Labels to add to the mirrors, such as kueue.x-k8s.io/queue-name=QUEUE for a queue of the other cluster. Labels of Pods do not change")
-	flags.StringSliceVar(&f.stripLabels, "strip-labels", nil, "Labels to remove from the mirrors, besides those on which tools of the other cluster would act")
+	flags.StringSliceVar(&f.stripLabels, "strip-labels", nil, "More labels to remove from mirrors. Labels that would trigger tools on the other cluster are always removed")
 	flags.DurationVar(&f.mirrorTTL, "mirror-ttl", f.mirrorTTL, "How long to keep a mirror after its final status was copied. 0s deletes it at once, -1s never")
 	util.Describe(cmd, util.ForMirror, cobra.NoFileCompletions, "set-labels", "strip-labels", "mirror-ttl")
 	flags.BoolVar(&f.configMaps, "with-dependencies", false, "If present, copy missing ConfigMaps that the Pods need. They are deleted with the mirror")

@@ -59,7 +59,7 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 
 		DisableFlagsInUseLine: true,
 		Short:                 "Check that the fleet is set up so that Jobs will run",
-		Long: `Check how MultiKueue is set up on managers and workers, before the first Job hangs.
+		Long: `Check how MultiKueue is set up on managers and workers, before you submit Jobs.
 Reads all contexts of the kubeconfig, or the chosen ones, and the queues of all
 namespaces, or of one. Without --probe, it needs no Job and changes nothing.
 
@@ -83,7 +83,7 @@ and 4 if something could not be checked.`,
   # Send a tiny Job through a queue, and ask all workers if they would run it
   NAME doctor --probe -n ml --queue gpu --all-workers
 
-  # See that Job, and create nothing
+  # Show that Job, and create nothing
   NAME doctor --probe -n ml --queue gpu --dry-run=server
 
   # A gate in CI, after an upgrade of Kueue

@@ -44,7 +44,7 @@ func (c *cleaner) run(ctx context.Context, r *inspect.ProbeReport) {
 	r.TotalSeconds += seconds
 	step.State, step.Message = inspect.StepDone, "Job, mirror and Workloads are gone"
 	if len(unseen) > 0 {
-		step.Message += "; you may not see that on " + strings.Join(unseen, ", ")
+		step.Message += "; you may not check that on " + strings.Join(unseen, ", ")
 	}
 	for _, l := range left {
 		reason := kubecontext.Because(l.Err)

@@ -34,11 +34,11 @@ func (f *probeFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.probe, "probe", false, "If present, submit a tiny Job, time each step, and delete it")
 	flags.StringVar(&f.queue, "queue", "", "LocalQueue for the Job of --probe; required if several use MultiKueue")
-	flags.StringVar(&f.image, "image", probe.DefaultImage, "Image for the Pod of --probe. The default never ends, and the probe ends it")
+	flags.StringVar(&f.image, "image", probe.DefaultImage, "Image for the Pod of --probe. The default image runs until the probe deletes the Job")
 	flags.StringToStringVar(&f.requests, "requests", nil, "Requests of the Pod of --probe, such as nvidia.com/gpu=1. The default is 10m cpu and 16Mi memory, if the ClusterQueue covers them")
 	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "How long --probe waits for the status of its Pod")
 	flags.BoolVar(&f.allWorkers, "all-workers", false, "With --probe, ask all workers of the queue by a server-side dry run whether they accept the mirror and its Pod")
-	flags.StringVar(&f.dryRun, "dry-run", writing.DryRunNone, `Must be "none", "client" (print the Job of --probe), or "server" (have the API server check it, too). Nothing is created`)
+	flags.StringVar(&f.dryRun, "dry-run", writing.DryRunNone, `Must be "none", "client" (print the Job of --probe), or "server" (have the API server check it, too). Without a value: client. Nothing is created`)
 	flags.Lookup("dry-run").NoOptDefVal = writing.DryRunClient
 	util.Describe(cmd, util.ForRun, nil, "probe", "all-workers")
 	util.Describe(cmd, util.ForRun, cobra.NoFileCompletions, "queue", "image", "requests")

@@ -24,7 +24,7 @@ var (
 	errThrough = errors.New("the status is back")
 	errStopped = errors.New("the Job does not get further")
 	errLate    = errors.New("--timeout has passed")
-	errGone    = errors.New("somebody deleted the Job during the probe")
+	errGone    = errors.New("another client deleted the Job during the probe")
 )
 
 // follower follows the Job of a probe until its status is back.

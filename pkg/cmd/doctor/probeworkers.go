@@ -57,7 +57,7 @@ func (p *prober) askWorkers(ctx context.Context, job *unstructured.Unstructured)
 		}
 	}
 	if len(p.report.Workers) == 0 {
-		p.report.Unchecked = append(p.report.Unchecked, inspect.Unchecked{What: "the workers of " + p.target.String(), Contexts: []string{}, Reason: "which workers the queue leads to could not be read"})
+		p.report.Unchecked = append(p.report.Unchecked, inspect.Unchecked{What: "the workers of " + p.target.String(), Contexts: []string{}, Reason: "the workers behind the queue could not be read"})
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ to do. Without a CODE, list all codes. Asks no cluster.`,
   # One of them
   NAME explain JM034
 
-  # What is known of it, from what check has found
+  # Explain the first finding of check
   NAME check -A -o jsonpath='{.items[0].code}' |
       xargs NAME explain`, "NAME", env.DisplayName()),
 		Args: util.AtMostOne("a code", "CODE"),

@@ -52,12 +52,12 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Long: `Show the delegated Jobs that finished, on all contexts of the kubeconfig unless some are
 chosen: where each ran, how long it waited and ran, and what it used. The latest is first.
 
-WAITED is the time from the creation to the last admission, without LOST: the time that
-a Job was admitted before evictions. RAN is the time from the last admission to the end.
-RESOURCES are what all Pods of the Job were given, by the quota of the management cluster.
+LOST: run time before evictions. WAITED: time from creation to last admission, minus
+LOST. RAN: time from last admission to the end. RESOURCES: what all Pods of the Job were
+given, by the quota of the manager.
 
-With --by there is one row for each group: WAIT and RUN are what half of the Jobs did not
-exceed, WAIT-P90 is what nine of ten did not exceed. HOURS are RESOURCES times RAN, for memory in GiB hours.
+With --by, there is one row for each group. WAIT and RUN: medians. WAIT-P90: 90th
+percentile. HOURS: RESOURCES times RAN, for memory in GiB hours.
 
 Everything is read from objects: finished Jobs, and the Workloads that Kueue keeps with
 them. What was deleted, by its TTL or by Kueue's objectRetentionPolicies, is not shown.
@@ -66,7 +66,7 @@ is 4 if a context could not be read.`,
 		Example: strings.ReplaceAll(`  # What finished in the last week, on all clusters of the kubeconfig
   NAME history -A --since 7d
 
-  # How long each queue had its Jobs wait
+  # Show how long Jobs waited, by queue
   NAME history -A --since 7d --by queue
 
   # GPU hours of each team, for a spreadsheet

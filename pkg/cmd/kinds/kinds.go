@@ -44,7 +44,7 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 allows, and the number of objects of each owner in the namespace. --kinds of the other
 commands takes these names.
 
-Kinds that the plugin does not know are found by their schemas: they have a text
+Kinds that the plugin does not know are found by their schemas: they have a string
 .spec.managedBy or .spec.runPolicy.managedBy, and a status. A - means that the installed
 version of a kind lacks the field.
 
@@ -53,7 +53,7 @@ RESERVED is the value that means the same as none. CHANGE says whether the field
 change later: never, webhook (not if the kind's webhook is installed), while-set (it can
 only be removed) or always. SINCE is the first version of the kind's controller that
 reads the field.`,
-		Example: strings.ReplaceAll(`  # What can be delegated here, and how many objects of all namespaces are
+		Example: strings.ReplaceAll(`  # List the kinds of this cluster, and count their objects in all namespaces
   NAME kinds -A
 
   # The same of all clusters of the kubeconfig

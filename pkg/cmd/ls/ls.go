@@ -80,8 +80,12 @@ Over several contexts, each Job is listed once. MIRROR is the context of its mir
 mirror has a row of its own if its origin is not listed, or with --mirrors.
 
 --reason and -o wide add REASON, the reason of the state, as in trace. -o wide also adds
-FINDINGS, the codes that check finds, and DISPATCHER, who dispatches the Job and for how
-long. If it says nobody, the status is not copied. -w shows none of these three.`,
+FINDINGS and DISPATCHER. -w shows none of these three.
+
+FINDINGS: codes of findings older than five minutes.
+
+DISPATCHER (only with dispatched Jobs): the process that dispatches the Job, and for how
+long; none if no process copies the status.`,
 		Example: strings.ReplaceAll(`  # Jobs of all namespaces, in all clusters of the kubeconfig, with reasons
   NAME ls -A --all-contexts --reason
 

@@ -59,10 +59,10 @@ new Pod there.`,
 		Example: strings.ReplaceAll(`  # The dashboard of a training run, wherever it runs
   NAME port-forward train -n ml 6006
 
-  # Listen on port 8888, forwarding to the port that the pod calls http
+  # Listen on port 8888, forwarding to the port that the Pod calls http
   NAME port-forward train -n ml 8888:http
 
-  # To a certain pod of a RayJob
+  # To a certain Pod of a RayJob
   NAME port-forward rayjob/sweep --pod sweep-x7f2k-head 8265`, "NAME", env.DisplayName()),
 		Args: cobra.ArbitraryArgs,
 

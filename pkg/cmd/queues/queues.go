@@ -55,9 +55,12 @@ or, with --namespace or -A, a LocalQueue.
 
 NOMINAL is the queue's own quota. USED is what Workloads reserve of it. BORROWED is the
 part of USED that belongs to others in the cohort. FREE is what a Job could get now,
-including what the queue may borrow. PENDING is what pending Workloads request: it is in
-the row of the first flavor. WORKERS is the quota behind a MultiKueue queue. If it is
-less than NOMINAL, Jobs can get quota, but cannot run. Unknown values are a question mark.
+including what the queue may borrow. Unknown values are a question mark.
+
+PENDING: total requests of Workloads that have no quota reservation yet. A Job that
+already has quota on the manager counts as pending on the workers. WORKERS: the quota
+behind a MultiKueue queue. If it is less than the sum of NOMINAL, Kueue can reserve quota
+for more Jobs than the workers can run. Both are in the row of the first flavor.
 
 With --namespace or -A, LocalQueues are shown. USED and PENDING then count their own
 Workloads. The other columns are those of the ClusterQueue.

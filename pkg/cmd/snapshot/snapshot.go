@@ -34,23 +34,23 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Use: "snapshot DIR [options]",
 
 		DisableFlagsInUseLine: true,
-		Short:                 "Write what the other commands read to a directory",
-		Long: `Write what the other commands read into a new directory: Jobs and all other kinds with
+		Short:                 "Save the data that other commands need to a new directory",
+		Long: `Save the data that other commands need to a new directory: Jobs and all other kinds with
 managedBy, their Pods, events and Leases, Namespaces, and Kueue's objects, of all
-contexts or the chosen ones. Commands with --from read it on any machine, as of
-the time it was taken.
+contexts or the chosen ones. Commands with --from read it on any machine. Ages are
+relative to the time of the snapshot.
 
 --kinds chooses other kinds. Kinds that are left out are recorded as unknown, not as
 absent.
 
 Of Secrets with the kubeconfigs of MultiKueue's workers, only servers and certificate
 authorities are written. --redact also removes values of environment variables, the
-names of those who dispatch Jobs, and all annotations but those of Kueue, Jobs and this
+names of dispatchers, and all annotations except those of Kueue, Jobs and this
 plugin.
 
 The directory is written completely or not at all. Contexts and objects that could not
 be read are recorded as unread.`,
-		Example: strings.ReplaceAll(`  # All Jobs of all clusters of the kubeconfig, and then look at them
+		Example: strings.ReplaceAll(`  # All Jobs of all clusters of the kubeconfig, then list them
   NAME snapshot fleet -A
   NAME ls -A --from fleet
 

@@ -11,25 +11,25 @@ import (
 // HelpWidth is the width of help, in columns.
 const HelpWidth = 80
 
-// FlagGroup is the title, after "Options", under which help shows related flags.
+// FlagGroup is the title under which help shows related flags.
 type FlagGroup string
 
 // The groups of flags.
 const (
-	ForObjects     FlagGroup = "to choose objects"
-	ForClusters    FlagGroup = "to choose clusters"
-	ForNewObject   FlagGroup = "for the new object"
-	ForMirror      FlagGroup = "for the mirror"
-	ForRun         FlagGroup = "for how it runs and ends"
-	ForPod         FlagGroup = "for the pod"
-	ForPodCommand  FlagGroup = "for the command"
-	ForLogs        FlagGroup = "to choose logs"
-	ForFindings    FlagGroup = "for what is found"
-	ForFollowing   FlagGroup = "to follow"
-	ForOutput      FlagGroup = "for what is written"
-	ForIdentity    FlagGroup = "for identity"
-	ForConnections FlagGroup = "for connections"
-	ForNothingElse FlagGroup = ""
+	ForObjects     FlagGroup = "Object options"
+	ForClusters    FlagGroup = "Cluster options"
+	ForNewObject   FlagGroup = "Options for the new object"
+	ForMirror      FlagGroup = "Mirror options"
+	ForRun         FlagGroup = "Run options"
+	ForPod         FlagGroup = "Pod options"
+	ForPodCommand  FlagGroup = "Command options"
+	ForLogs        FlagGroup = "Log options"
+	ForFindings    FlagGroup = "Finding options"
+	ForFollowing   FlagGroup = "Watch options"
+	ForOutput      FlagGroup = "Output options"
+	ForIdentity    FlagGroup = "Identity options"
+	ForConnections FlagGroup = "Connection options"
+	ForNothingElse FlagGroup = "Options"
 )
 
 // FlagGroups returns all groups, in the order of help.
@@ -86,7 +86,7 @@ func FlagUsages(flags *pflag.FlagSet) string {
 	var b strings.Builder
 	for _, group := range FlagGroups() {
 		if usages := groups[group].FlagUsagesWrapped(HelpWidth); usages != "" {
-			fmt.Fprintf(&b, "%s:\n%s\n", strings.TrimSpace("Options "+string(group)), usages)
+			fmt.Fprintf(&b, "%s:\n%s\n", group, usages)
 		}
 	}
 	return strings.TrimRight(b.String(), "\n")

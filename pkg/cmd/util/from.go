@@ -16,7 +16,7 @@ import (
 
 // AddFromFlag adds the flag --from, with which a command reads a bundle.
 func (f *GlobalFlags) AddFromFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.From, "from", f.From, "Directory of the snapshot command to read instead of clusters, as of the time it was taken")
+	cmd.Flags().StringVar(&f.From, "from", f.From, "Read this snapshot directory instead of clusters. Ages are relative to the time of the snapshot")
 	Describe(cmd, ForClusters, Folders, "from")
 }
 

@@ -37,7 +37,7 @@ func (f *GlobalFlags) Load(env *Environment, byDefault DefaultContexts) ([]fleet
 	if f.Within != nil {
 		contexts = slices.DeleteFunc(contexts, func(c fleet.Context) bool { return !slices.Contains(f.Within, c.Name) })
 		if len(contexts) == 0 {
-			return nil, fmt.Errorf("no context %s any more; restart this command", strings.Join(f.Within, ", "))
+			return nil, fmt.Errorf("context %s no longer exists; restart this command", strings.Join(f.Within, ", "))
 		}
 	}
 	f.Introduce(*env, contexts)

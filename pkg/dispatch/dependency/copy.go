@@ -98,7 +98,7 @@ func provideOne(ctx context.Context, origin, worker *fleet.Cluster, mirror *unst
 func copyOf(original, planned *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	uid := planned.GetLabels()[delegation.OriginUIDLabel]
 	if uid == "" {
-		return nil, errors.New("cannot be copied: the origin has no uid yet")
+		return nil, errors.New("cannot be copied: the origin has no UID yet")
 	}
 	if secretType, _, _ := unstructured.NestedString(original.Object, "type"); secretType == string(corev1.SecretTypeServiceAccountToken) {
 		return nil, errors.New("is the token of a service account, which other clusters reject")

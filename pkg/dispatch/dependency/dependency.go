@@ -52,7 +52,7 @@ func ContentOf(o *unstructured.Unstructured) map[string]any {
 
 // HowToRemove returns the command that deletes a conflicting copy.
 func HowToRemove(worker *fleet.Cluster, kind, namespace, name string) command.Prose {
-	return command.Say("once no Job there needs it any more: %s", worker.Kubectl(namespace, "delete", strings.ToLower(kind), name))
+	return command.Say("once no Job there needs it: %s", worker.Kubectl(namespace, "delete", strings.ToLower(kind), name))
 }
 
 // Resource returns the resource of ConfigMap or Secret.

@@ -73,7 +73,7 @@ func (f file) documents() []document {
 			start, current.line = end, line+1
 			if rest := bytes.TrimSpace(behind); len(rest) > 0 && rest[0] != '#' {
 				documents = append(documents, document{err: &syntaxError{
-					line, 4, "there is more in this line than the separator ---; it has to stand in the next one",
+					line, 4, "the separator --- must be alone on its line",
 				}})
 			}
 		}

@@ -28,10 +28,10 @@ func TestReadManifestsBadSyntax(t *testing.T) {
 		{"a key without a value", "a: 1\nb\nc: 2\n", 2, 1, "could not find expected ':'"},
 		{"an unknown anchor", "a: *x\n", 1, 4, "unknown anchor 'x' referenced"},
 		{"too many braces", "{a: 1}}\n", 1, 7, "did not find expected <document start>"},
-		{"a key twice", "spec:\n  a: 1\n  list:\n  - b: 1\n    c: 2\n    b: 3\n", 6, 5, `"spec.list[0].b" is there twice; it was in line `},
-		{"a number that is a key twice", "1: a\n\"1\": b\n", 2, 1, `"1" is there twice`},
+		{"a key twice", "spec:\n  a: 1\n  list:\n  - b: 1\n    c: 2\n    b: 3\n", 6, 5, `duplicate key "spec.list[0].b"; first in line `},
+		{"a number that is a key twice", "1: a\n\"1\": b\n", 2, 1, `duplicate key "1"`},
 		{"two documents in one", "a: 1\n...\nb: 1\n", 3, 1, "another document begins here; put a line of --- in front of it"},
-		{"a document behind its separator", "--- {a: 1}\n", 1, 4, "there is more in this line than the separator ---"},
+		{"a document behind its separator", "--- {a: 1}\n", 1, 4, "the separator --- must be alone on its line"},
 		{"no base64", "a: !!binary ü\n", 0, 0, "!!binary value contains invalid base64 data"},
 		{"a control character", "a: b\nc: \x1b[2J\n", 2, 4, "the control character U+001B is not allowed"},
 		{"no UTF-8", "a: b\nü: \xff\n", 2, 4, "the byte 0xff is not UTF-8"},
@@ -129,5 +129,5 @@ func FuzzRead(f *testing.F) {
 func TestReadBomb(t *testing.T) {
 	text := "x: &x " + strings.Repeat("x", 1<<16) + "\ny: [" + strings.Repeat("*x,", 1<<16) + "]\n"
 	_, err := manifest.Read(t.Context(), []string{"-"}, strings.NewReader(text))
-	assert.Error(t, err, "standard input: aliases (*name) make far more of it than it is; write out what they stand for")
+	assert.Error(t, err, "standard input: YAML aliases (*name) expand the file too much; replace them with their values")
 }

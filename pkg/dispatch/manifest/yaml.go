@@ -123,7 +123,7 @@ func (c chunk) duplicates(n *yamlv4.Node, path string) error {
 		case n.Kind == yamlv4.MappingNode && child.Kind == yamlv4.ScalarNode:
 			line := child.Line + c.line - 1
 			if first, ok := seen[child.Value]; ok {
-				message := fmt.Sprintf("%q is there twice; it was in line %d before", fieldOf(path, child.Value), first)
+				message := fmt.Sprintf("duplicate key %q; first in line %d", fieldOf(path, child.Value), first)
 				return &syntaxError{line, child.Column, message}
 			}
 			seen[child.Value] = line

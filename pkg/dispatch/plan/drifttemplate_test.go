@@ -30,7 +30,7 @@ func TestDriftWhenTheTemplateIsOpen(t *testing.T) {
 		"about to be suspended, once more": {
 			withStatus(true, "{startTime: '2026-03-01T09:00:00Z', conditions: [{type: Suspended, status: 'False'}]}"), false, nil,
 		},
-		"pods are left": {withStatus(true, "{active: 1, conditions: [{type: Suspended, status: 'True'}]}"), false, nil},
+		"Pods are left": {withStatus(true, "{active: 1, conditions: [{type: Suspended, status: 'True'}]}"), false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			user := []edit{{path + ".zone", "b"}, {"spec.suspend", true}}

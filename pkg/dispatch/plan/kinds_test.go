@@ -145,7 +145,7 @@ func TestPlanRefusesOfKinds(t *testing.T) {
 			jobSet, "", head + "spec: {managedBy: jobmanagedby.github.io/dispatch, replicatedJobs: [{template: {spec: {template: {spec: {nodeName: node-1, containers: [{name: a}]}}}}}]}",
 			"create it again without spec.replicatedJobs[0].template.spec.template.spec.nodeName",
 		},
-		"a mirror":        {jobSet, "", strings.Replace(head, "uid: u", "labels: {jobmanagedby.github.io/origin-uid: o}", 1) + "spec: {}", "jobset ml/train is itself the mirror of a dispatched JobSet (uid o)"},
+		"a mirror":        {jobSet, "", strings.Replace(head, "uid: u", "labels: {jobmanagedby.github.io/origin-uid: o}", 1) + "spec: {}", "jobset ml/train is itself the mirror of a dispatched JobSet (UID o)"},
 		"no spec":         {jobSet, "", head, "jobset ml/train is invalid: spec is missing, or not an object"},
 		"a strange owner": {jobSet, "", head + "spec: {managedBy: 5}", "jobset ml/train is invalid: spec.managedBy is 5, not a string"},
 		"another kind":    {rayJob, delegation.MultiKueue, head + "spec: {}", "is a JobSet of jobset.x-k8s.io/v1alpha2; only RayJobs of ray.io/v1 can be dispatched"},
@@ -187,10 +187,10 @@ spec:
 `), o))
 	p := planFor(t, o, plan.Options{Kind: appWrapper, OriginCluster: delegation.Cluster{UID: "c"}, Namespace: "other"})
 	assert.DeepEqual(t, p.Warnings, []string{
-		"In namespace other the pod template names other objects than in ml: Secret there.",
+		"In namespace other the Pod template names other objects than in ml: Secret there.",
 		"Wrapped objects have their own namespace, and keep it in namespace other: spec.components[0].template.metadata.namespace=ml.",
 		"spec.components[3].template.spec.managedBy is kueue.x-k8s.io/multikueue: on the worker, its objects run only if that controller exists.",
-		"The pods have labels of Kueue (kueue.x-k8s.io/queue-name): Kueue on the worker may hold them back.",
+		"The Pods have labels of Kueue (kueue.x-k8s.io/queue-name): Kueue on the worker may hold them back.",
 	})
 	assert.Equal(t, p.Mirror.GetLabels()["job-name"], "mine")
 }

@@ -84,7 +84,7 @@ func actingAnnotation(key string) string {
 	case key == "scheduling.k8s.io/group-template-name", key == "scheduling.k8s.io/parent-compositepodgroup":
 		// kubernetes: pkg/apis/scheduling/annotation_key_constants.go. They refer to the Workload
 		// of the object's controller, which a mirror does not have.
-		return "names a group of pods that is on the origin's cluster"
+		return "names a group of Pods that is on the origin's cluster"
 	case object.InDomain(key, "karmada.io"), object.InDomain(key, "open-cluster-management.io"), object.InDomain(key, object.OurDomain):
 		return actingLabel(key, "")
 	}
@@ -126,7 +126,7 @@ func (p *planner) labels() {
 		}
 	}
 	if len(generated) > 0 {
-		p.changed(Removed, "metadata.labels", strings.Join(generated, ", "), "the Job controller's own, with the origin's uid")
+		p.changed(Removed, "metadata.labels", strings.Join(generated, ", "), "the Job controller's own, with the origin's UID")
 		for _, key := range generated {
 			delete(was, key)
 		}
@@ -153,7 +153,7 @@ func (p *planner) annotations() {
 		}
 	}
 	if namespace := p.origin.GetNamespace(); p.options.OriginCluster.IsUnknown(namespace) {
-		p.warn("The cluster of the origin has no readable identity, so the mirror names only the uid of its origin.")
+		p.warn("The cluster of the origin has no readable identity, so the mirror names only the UID of its origin.")
 	} else {
 		place := p.options.OriginCluster.Place(namespace, p.origin.GetName(), "")
 		now[delegation.OriginAnnotation] = place.String()

@@ -113,6 +113,6 @@ func TestPlanMarks(t *testing.T) {
 	_, there := made.Mirror.GetAnnotations()[delegation.OriginAnnotation]
 	assert.Assert(t, !there)
 	assert.DeepEqual(t, made.Warnings, []string{
-		"The cluster of the origin has no readable identity, so the mirror names only the uid of its origin.",
+		"The cluster of the origin has no readable identity, so the mirror names only the UID of its origin.",
 	})
 }

@@ -53,12 +53,12 @@ func unnamed(origin *unstructured.Unstructured, _ Options) (reason string, remed
 func isMirror(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	labels := content.StringsAt(origin, "metadata", "labels")
 	if uid := labels[delegation.OriginUIDLabel]; uid != "" {
-		return fmt.Sprintf("is itself the mirror of a dispatched %s (uid %s)", o.Kind.Kind, uid),
-			command.Say("dispatch that one, or take the label %s off if this is a copy", delegation.OriginUIDLabel)
+		return fmt.Sprintf("is itself the mirror of a dispatched %s (UID %s)", o.Kind.Kind, uid),
+			command.Say("dispatch that one, or remove the label %s if this is a copy", delegation.OriginUIDLabel)
 	}
 	if name := labels[delegation.MultiKueueOriginLabel]; name != "" {
 		return "is itself a mirror of MultiKueue (origin " + name + ")",
-			command.Say("leave it to MultiKueue, or take the label %s off if this is a copy", delegation.MultiKueueOriginLabel)
+			command.Say("leave it to MultiKueue, or remove the label %s if this is a copy", delegation.MultiKueueOriginLabel)
 	}
 	return "", ""
 }
@@ -117,7 +117,7 @@ func recreateFor(origin *unstructured.Unstructured, o Options) command.Command {
 func pinnedToNode(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	for _, t := range podtemplate.Of(o.Kind, origin) {
 		if node, _ := t.Pod()["nodeName"].(string); node != "" {
-			return "pins its pods to the node " + node + " of its own cluster",
+			return "pins its Pods to the node " + node + " of its own cluster",
 				command.Say("create it again without %s.spec.nodeName, or use a nodeSelector", t.Path)
 		}
 	}
@@ -135,7 +135,7 @@ func badName(origin *unstructured.Unstructured, o Options) (reason string, remed
 	name := origin.GetName()
 	const rename = "create it again with another name"
 	if problems := validation.IsValidLabelValue(name); len(problems) > 0 && !content.IsTrueAt(origin, "spec", "manualSelector") {
-		return "has a name that its pods cannot have as a label: " + problems[0], rename
+		return "has a name that its Pods cannot have as a label: " + problems[0], rename
 	}
 	completions, _ := content.At(origin, "spec", "completions").(int64)
 	if content.StringAt(origin, "spec", "completionMode") != "Indexed" || completions < 1 {
@@ -143,7 +143,7 @@ func badName(origin *unstructured.Unstructured, o Options) (reason string, remed
 	}
 	hostname := fmt.Sprintf("%s-%d", name, completions-1)
 	if problems := validation.IsDNS1123Label(hostname); len(problems) > 0 {
-		return fmt.Sprintf("has a name from which no hostnames can be made for its pods, such as %s: %s", hostname, problems[0]), rename
+		return fmt.Sprintf("has a name from which no hostnames can be made for its Pods, such as %s: %s", hostname, problems[0]), rename
 	}
 	return "", ""
 }

@@ -72,36 +72,36 @@ func TestPlanRefuses(t *testing.T) {
 		},
 		"our mirror": {
 			[]edit{{"metadata.labels[jobmanagedby.github.io/origin-uid]", "u1"}},
-			"is itself the mirror of a dispatched Job (uid u1)",
-			"dispatch that one, or take the label jobmanagedby.github.io/origin-uid off if this is a copy",
+			"is itself the mirror of a dispatched Job (UID u1)",
+			"dispatch that one, or remove the label jobmanagedby.github.io/origin-uid if this is a copy",
 		},
 		"our mirror, not delegated, as it should be": {
 			[]edit{{"metadata.labels[jobmanagedby.github.io/origin-uid]", "u1"}, {"spec.managedBy", nil}},
-			"is itself the mirror of a dispatched Job (uid u1)",
-			"dispatch that one, or take the label jobmanagedby.github.io/origin-uid off if this is a copy",
+			"is itself the mirror of a dispatched Job (UID u1)",
+			"dispatch that one, or remove the label jobmanagedby.github.io/origin-uid if this is a copy",
 		},
 		"MultiKueue's mirror": {
 			[]edit{{"metadata.labels[kueue.x-k8s.io/multikueue-origin]", "multikueue"}},
 			"is itself a mirror of MultiKueue (origin multikueue)",
-			"leave it to MultiKueue, or take the label kueue.x-k8s.io/multikueue-origin off if this is a copy",
+			"leave it to MultiKueue, or remove the label kueue.x-k8s.io/multikueue-origin if this is a copy",
 		},
 		"a node": {
 			[]edit{{"spec.template.spec.nodeName", "node-7"}},
-			"pins its pods to the node node-7 of its own cluster",
+			"pins its Pods to the node node-7 of its own cluster",
 			"create it again without spec.template.spec.nodeName, or use a nodeSelector",
 		},
 		"a name with dots, of an Indexed Job": {
 			[]edit{{"metadata.name", "train.v1"}},
-			"has a name from which no hostnames can be made for its pods, such as train.v1-3: ",
+			"has a name from which no hostnames can be made for its Pods, such as train.v1-3: ",
 			"create it again with another name",
 		},
 		"a long name": {
 			[]edit{{"metadata.name", strings.Repeat("n", 64)}, {"spec.completionMode", "NonIndexed"}},
-			"has a name that its pods cannot have as a label: must be no more than 63", "create it again with another name",
+			"has a name that its Pods cannot have as a label: must be no more than 63", "create it again with another name",
 		},
 		"a name that is long with an index": {
 			[]edit{{"metadata.name", strings.Repeat("n", 60)}, {"spec.completions", int64(1001)}},
-			"has a name from which no hostnames can be made for its pods, such as " + strings.Repeat("n", 60) + "-1000: must be no more than 63",
+			"has a name from which no hostnames can be made for its Pods, such as " + strings.Repeat("n", 60) + "-1000: must be no more than 63",
 			"create it again with another name",
 		},
 	} {

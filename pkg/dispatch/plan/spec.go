@@ -65,7 +65,7 @@ func (p *planner) warnOfReferences() {
 	}
 	maps.DeleteFunc(references, func(_ string, isElsewhere bool) bool { return !isElsewhere })
 	if len(references) > 0 {
-		p.warn("In namespace %s the pod template names other objects than in %s: %s.",
+		p.warn("In namespace %s the Pod template names other objects than in %s: %s.",
 			p.options.Namespace, p.origin.GetNamespace(), strings.Join(slices.Sorted(maps.Keys(references)), ", "))
 	}
 	if len(namespaces) > 0 {
@@ -126,7 +126,7 @@ func (p *planner) warnOfOwners() {
 func (p *planner) jobSelector() {
 	if content.IsTrueAt(p.origin, "spec", "manualSelector") {
 		p.changed(Kept, "spec.selector", selectorText(content.At(p.origin, "spec", "selector")), "spec.manualSelector is true")
-		p.warn("The Job selects its pods itself (spec.manualSelector): on the worker, it adopts other Pods that match %s.",
+		p.warn("The Job selects its Pods itself (spec.manualSelector): on the worker, it adopts other Pods that match %s.",
 			selectorText(content.At(p.origin, "spec", "selector")))
 	} else if selector := p.take("spec", "selector"); selector != nil {
 		p.changed(Removed, "spec.selector", selectorText(selector), "the worker creates one with the mirror's UID")
@@ -165,7 +165,7 @@ func (p *planner) warnOfQueues() {
 		}
 		maps.DeleteFunc(found, func(_ string, isKueues bool) bool { return !isKueues })
 		if len(found) > 0 {
-			p.warn("The pods have %s of Kueue (%s): Kueue on the worker may hold them back.", field, strings.Join(slices.Sorted(maps.Keys(found)), ", "))
+			p.warn("The Pods have %s of Kueue (%s): Kueue on the worker may hold them back.", field, strings.Join(slices.Sorted(maps.Keys(found)), ", "))
 		}
 	}
 }
@@ -198,11 +198,11 @@ func (p *planner) warnOfSelectors() {
 				isUID := strings.HasSuffix(key, "controller-uid")
 				switch {
 				case isUID && value == string(p.origin.GetUID()):
-					p.warn("%s selects the pods of the origin by its uid (%s): on the worker, no pod has that.", s.path, key)
+					p.warn("%s selects the Pods of the origin by its UID (%s): on the worker, no Pod has that.", s.path, key)
 				case isUID:
-					p.warn("%s selects the pods of the Job with uid %s (%s): on the worker, no pod has that.", s.path, value, key)
+					p.warn("%s selects the Pods of the Job with UID %s (%s): on the worker, no Pod has that.", s.path, value, key)
 				case value != p.origin.GetName():
-					p.warn("%s selects the pods of the Job %s (%s): on the worker, there may be none.", s.path, value, key)
+					p.warn("%s selects the Pods of the Job %s (%s): on the worker, there may be none.", s.path, value, key)
 				}
 			}
 		}

@@ -13,7 +13,7 @@ import (
 func TestPlanRoundTrip(t *testing.T) {
 	for name, edits := range map[string][]edit{
 		"nothing but a container": nil,
-		"labels of its pods only": {{"spec.template.metadata", "yaml:{labels: {app: train, tier: batch}}"}},
+		"labels of its Pods only": {{"spec.template.metadata", "yaml:{labels: {app: train, tier: batch}}"}},
 		"labels of its own":       {{"metadata.labels", "yaml:{app: train}"}},
 		"a deadline":              {{"spec.activeDeadlineSeconds", int64(60)}, {"spec.ttlSecondsAfterFinished", int64(0)}},
 		"a selector of its own": {
@@ -69,7 +69,7 @@ func TestPlanSpec(t *testing.T) {
 		}
 		assert.Equal(t, change(plan, "spec.selector"), "kept batch.kubernetes.io/controller-uid="+originUID)
 		assert.DeepEqual(t, plan.Warnings, []string{
-			"The Job selects its pods itself (spec.manualSelector): on the worker, it adopts other Pods that match " +
+			"The Job selects its Pods itself (spec.manualSelector): on the worker, it adopts other Pods that match " +
 				"batch.kubernetes.io/controller-uid=" + originUID + ".",
 		})
 	})
@@ -90,7 +90,7 @@ func TestPlanSpec(t *testing.T) {
 func TestPlanWarnsOfKueue(t *testing.T) {
 	plan := planFor(t, originJob(t, edit{"spec.template.metadata.labels[kueue.x-k8s.io/queue-name]", "gpus"}), into)
 	assert.DeepEqual(t, plan.Warnings, []string{
-		"The pods have labels of Kueue (kueue.x-k8s.io/queue-name): Kueue on the worker may hold them back.",
+		"The Pods have labels of Kueue (kueue.x-k8s.io/queue-name): Kueue on the worker may hold them back.",
 	})
 }
 
@@ -112,25 +112,25 @@ func TestPlanWarnsOfSelectors(t *testing.T) {
 		path, value string
 		want        string
 	}{
-		"the origin's uid": {
+		"the origin's UID": {
 			"topologySpreadConstraints", "[{labelSelector: {matchLabels: {batch.kubernetes.io/controller-uid: " + originUID + "}}}]",
-			spread + " selects the pods of the origin by its uid (batch.kubernetes.io/controller-uid): on the worker, no pod has that.",
+			spread + " selects the Pods of the origin by its UID (batch.kubernetes.io/controller-uid): on the worker, no Pod has that.",
 		},
 		"another uid": {
 			"topologySpreadConstraints", "[{labelSelector: {matchLabels: {controller-uid: u7}}}]",
-			spread + " selects the pods of the Job with uid u7 (controller-uid): on the worker, no pod has that.",
+			spread + " selects the Pods of the Job with UID u7 (controller-uid): on the worker, no Pod has that.",
 		},
 		"its own name": {"topologySpreadConstraints", "[{labelSelector: {matchLabels: {job-name: train-28391}}}]", ""},
 		"another's name": {
 			"affinity",
 			"{podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z, labelSelector: {matchLabels: {job-name: cache}}}]}}",
-			"spec.template.spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] selects the pods of the Job cache (job-name): on the worker, there may be none.",
+			"spec.template.spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0] selects the Pods of the Job cache (job-name): on the worker, there may be none.",
 		},
 		"an expression": {
 			"affinity",
 			"{podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: z, labelSelector: " +
 				"{matchExpressions: [{key: batch.kubernetes.io/controller-uid, operator: NotIn, values: [" + originUID + "]}]}}}]}}",
-			"spec.template.spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0] selects the pods of the origin by its uid (batch.kubernetes.io/controller-uid): on the worker, no pod has that.",
+			"spec.template.spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0] selects the Pods of the origin by its UID (batch.kubernetes.io/controller-uid): on the worker, no Pod has that.",
 		},
 		"an expression without values": {
 			"topologySpreadConstraints", "[{labelSelector: {matchExpressions: [{key: controller-uid, operator: Exists}]}}]", "",
@@ -169,7 +169,7 @@ func TestPlanWarnsOfNamespace(t *testing.T) {
 	}
 	plan := planFor(t, originJob(t, everything...), o)
 	assert.Assert(t, cmp.Len(plan.Warnings, 1))
-	names, found := strings.CutPrefix(plan.Warnings[0], "In namespace other the pod template names other objects than in ml: ")
+	names, found := strings.CutPrefix(plan.Warnings[0], "In namespace other the Pod template names other objects than in ml: ")
 	assert.Assert(t, found, plan.Warnings[0])
 	assert.DeepEqual(t, strings.Split(strings.TrimSuffix(names, "."), ", "), []string{
 		"ConfigMap env", "ConfigMap more", "ConfigMap settings", "PersistentVolumeClaim data", "PodGroup gang", "ResourceClaim gpu",

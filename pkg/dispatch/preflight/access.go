@@ -61,7 +61,7 @@ func rightsOnWorker(k delegation.Kind) []Right {
 	return []Right{
 		{k.Resource.GroupResource(), rights.Verbs(rights.DispatchMirror, jobs()), "there can be no mirror", true},
 		{podsResource(), rights.Verbs(rights.DispatchMirror, podsResource()), "its Pods cannot be read", k.IsJob()},
-		{schema.GroupResource{Resource: "pods/log"}, []string{"get"}, "its pods' logs cannot be read", false},
+		{schema.GroupResource{Resource: "pods/log"}, []string{"get"}, "its Pods' logs cannot be read", false},
 	}
 }
 
@@ -74,7 +74,7 @@ func rightsToCopy(d []dependency.Object) []Right {
 				wanted = append(wanted, Right{
 					dependency.Resource(kind).GroupResource(),
 					rights.Verbs(rights.DispatchCopy, dependency.Resource(kind).GroupResource()),
-					"what the pods need cannot be copied", true,
+					"what the Pods need cannot be copied", true,
 				})
 				break
 			}
@@ -146,7 +146,7 @@ func (p Probe) grant(namespace, user string, r Right) command.Prose {
 		resource += "/" + subresource
 	}
 	// A context that lacks the right cannot be used to grant it.
-	return command.Say("somebody who may grant it in the cluster of %s runs, with a CONTEXT of their own: %s, and then %s", p.Context,
+	return command.Say("a user who may grant it in the cluster of %s runs, with a CONTEXT of their own: %s, and then %s", p.Context,
 		command.Kubectl("CONTEXT", namespace, "create", "role", name, "--verb="+strings.Join(r.Verbs, ","), "--resource="+resource),
 		command.Kubectl("CONTEXT", namespace, "create", "rolebinding", name, "--role="+name, subject))
 }

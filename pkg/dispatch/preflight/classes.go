@@ -28,10 +28,10 @@ func (c *check) addRemedy(ctx context.Context, p Problem) Problem {
 				flags = []string{"--preemption-policy=" + policy}
 			}
 		}
-		p.Remedy = command.Say("take priorityClassName off the %s, or have it made: %s", c.kind.Kind,
+		p.Remedy = command.Say("remove priorityClassName from the %s, or have the class created: %s", c.kind.Kind,
 			c.worker.Kubectl("", "create", "priorityclass", name, "--value="+value).With(flags...))
 	case "RuntimeClass":
-		p.Remedy = command.Say("take runtimeClassName off the %s, or have the runtime installed", c.kind.Kind)
+		p.Remedy = command.Say("remove runtimeClassName from the %s, or have the runtime installed", c.kind.Kind)
 		if original, err := c.origin.Find(ctx, "", name, runtimeClasses()); err == nil && original != nil {
 			handler, _, _ := unstructured.NestedString(original.Object, "handler")
 			class := map[string]any{
@@ -81,7 +81,7 @@ func preemption(class *unstructured.Unstructured) string {
 func (c *check) account(ctx context.Context, of *pods) []Problem {
 	return c.need(ctx, need{
 		kind: "ServiceAccount", namespace: c.namespace(), name: of.spec.ServiceAccountName,
-		message:  "does not exist, and the pods run as it",
+		message:  "does not exist, and the Pods run as it",
 		remedy:   c.worker.Kubectl(c.namespace(), "create", "serviceaccount", of.spec.ServiceAccountName).Prose(),
 		versions: versions(corev1.SchemeGroupVersion.WithResource("serviceaccounts")), blocks: true,
 	})
@@ -90,7 +90,7 @@ func (c *check) account(ctx context.Context, of *pods) []Problem {
 func (c *check) priorityClass(ctx context.Context, of *pods) []Problem {
 	return c.need(ctx, need{
 		kind: "PriorityClass", name: of.spec.PriorityClassName,
-		message: "does not exist, and the pods name it", versions: versions(priorityClasses()), blocks: true,
+		message: "does not exist, and the Pods name it", versions: versions(priorityClasses()), blocks: true,
 	})
 }
 
@@ -100,7 +100,7 @@ func (c *check) runtimeClass(ctx context.Context, of *pods) []Problem {
 		name = *n
 	}
 	return c.need(ctx, need{
-		kind: "RuntimeClass", name: name, message: "does not exist, and the pods name it",
+		kind: "RuntimeClass", name: name, message: "does not exist, and the Pods name it",
 		versions: versions(runtimeClasses()), blocks: true,
 	})
 }

@@ -142,7 +142,7 @@ func (c *check) missingData(ctx context.Context, ref reference, p Problem) ([]Pr
 	case original.isToken:
 		p.Blocking = !ref.optional
 		p.Message += "; it is the token of a service account, which other clusters reject"
-		p.Remedy = command.Say("have the pods use a token of the worker's own, or make another Secret there: %s", make1)
+		p.Remedy = command.Say("have the Pods use a token of the worker's own, or create another Secret there: %s", make1)
 	case !allowed:
 		p.Remedy = command.Say("copy it: run dispatch with %s; or make it there: %s", c.allowing(ref), make1)
 	default:
@@ -200,7 +200,7 @@ func (c *check) sharedData(ctx context.Context, ref reference, there data, p Pro
 		return []Problem{c.origin.unchecked(named(ref.kind, c.Request.Origin.GetNamespace(), ref.name), c.Request.Origin.GetNamespace(), err)}, false
 	case !original.exists:
 		p.Blocking = false
-		p.Message = fmt.Sprintf("was copied for another %s, and is deleted with that one's mirror; %s has it no more", c.kind.Kind, c.origin.Context)
+		p.Message = fmt.Sprintf("was copied for another %s, and is deleted with that one's mirror; it no longer exists on %s", c.kind.Kind, c.origin.Context)
 		p.Remedy = command.Say("create it again: %s", c.worker.Kubectl(c.namespace(), "create").With(creation(ref)...))
 	case original.digest != there.digest:
 		p.Message = fmt.Sprintf("was copied from %s earlier, and the original changed since", c.origin.Context)
@@ -224,7 +224,7 @@ func lacksKeys(p Probe, namespace string, ref reference, d data, found Problem) 
 		}
 		if wrong := validation.IsConfigMapKey(key); len(wrong) > 0 {
 			found.Message = fmt.Sprintf("can have no key %q, and %s needs it: %s", key, ref.keys[key], wrong[0])
-			found.Remedy = "correct the key in the pod template"
+			found.Remedy = "correct the key in the Pod template"
 			problems = append(problems, found)
 			continue
 		}

@@ -78,7 +78,7 @@ func TestDroppedFields(t *testing.T) {
 			[]string{"spec.template.spec.hostnameOverride"},
 		},
 		{
-			"pods that start together",
+			"Pods that start together",
 			`{spec: {scheduling: {schedulingPolicy: {gang: {minCount: 2}}, resourceClaims: [{name: a, resourceClaimName: x}]}, template: {spec: {schedulingGroup: {podGroupName: g}}}}}`,
 			`{spec: {template: {spec: {}}}}`,
 			[]string{"spec.scheduling", "spec.template.spec.schedulingGroup"},

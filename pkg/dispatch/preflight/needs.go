@@ -36,7 +36,7 @@ func (c *check) need(ctx context.Context, n need) []Problem {
 	if n.name == "" {
 		return nil
 	}
-	if wrong := c.worker.invalidName(n.kind, n.namespace, n.name, "the pods' template"); wrong != nil {
+	if wrong := c.worker.invalidName(n.kind, n.namespace, n.name, "the Pods' template"); wrong != nil {
 		wrong[0].Blocking = n.blocks
 		return wrong
 	}
@@ -108,9 +108,9 @@ func (c *check) claim(ctx context.Context, volume, name string) []Problem {
 			return nil
 		}
 		p.Blocking = false
-		p.Message, p.Remedy = "has no volume yet, and the pods wait for that", command.Say("see why: %s", describe)
+		p.Message, p.Remedy = "has no volume yet, and the Pods wait for that", command.Say("see why: %s", describe)
 		if err != nil {
-			p.Message = fmt.Sprintf("has no volume yet, which is fine if StorageClass %s waits for pods; cannot check that: %s", class, kubecontext.Because(err))
+			p.Message = fmt.Sprintf("has no volume yet, which is fine if StorageClass %s waits for Pods; cannot check that: %s", class, kubecontext.Because(err))
 		}
 	default:
 		return nil
@@ -154,7 +154,7 @@ func (c *check) storageClasses(ctx context.Context) []Problem {
 		class, _ := content.In(claim, "spec", "storageClassName").(string)
 		needs = append(needs, need{
 			kind: "StorageClass", name: class,
-			message: fmt.Sprintf("does not exist, and the claim %v that is made for the pods names it", content.In(claim, "metadata", "name")),
+			message: fmt.Sprintf("does not exist, and the claim %v that is made for the Pods names it", content.In(claim, "metadata", "name")),
 			remedy:  command.Say("name one of those in the %s: %s", c.kind.Kind, c.worker.Kubectl("", "get", "storageclasses")),
 			blocks:  true, versions: versions(storageClasses()),
 		})
@@ -232,7 +232,7 @@ func (c *check) resourceClaims(ctx context.Context) []Problem {
 			plural := strings.ToLower(kind) + "s"
 			needs = append(needs, need{
 				kind: kind, namespace: c.namespace(), name: name,
-				message:  fmt.Sprintf("does not exist, and the pods' resource claim %v needs it", claim["name"]),
+				message:  fmt.Sprintf("does not exist, and the Pods' resource claim %v needs it", claim["name"]),
 				remedy:   command.Say("create it there, like the one of the origin: %s", c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get", plural, name, "-o", "yaml")),
 				versions: ofGroup("resource.k8s.io", plural, "v1", "v1beta2", "v1beta1"), blocks: true,
 			})
@@ -259,7 +259,7 @@ func (c *check) podGroups(ctx context.Context) []Problem {
 		name, _ := content.In(p.Pod(), "schedulingGroup", "podGroupName").(string)
 		needs = append(needs, need{
 			kind: "PodGroup", namespace: c.namespace(), name: name,
-			message: "does not exist, and the pods wait for it (schedulingGroup)",
+			message: "does not exist, and the Pods wait for it (schedulingGroup)",
 			remedy: command.Say("create it there, like the one of the origin: %s",
 				c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get", "podgroups.scheduling.k8s.io", name, "-o", "yaml")),
 			versions: ofGroup("scheduling.k8s.io", "podgroups", "v1beta1", "v1alpha3", "v1alpha2"), blocks: true,
@@ -273,7 +273,7 @@ func (c *check) subdomain(ctx context.Context, of *pods) []Problem {
 	name := of.spec.Subdomain
 	return c.need(ctx, need{
 		kind: "Service", namespace: c.namespace(), name: name,
-		message:  "does not exist; the pods have it as their subdomain, and do not find each other by name without it",
+		message:  "does not exist; the Pods have it as their subdomain, and do not find each other by name without it",
 		remedy:   command.Say("%s, with the labels of the Pods as its selector", c.worker.Kubectl(c.namespace(), "create", "service", "clusterip", name, "--clusterip=None")),
 		versions: versions(corev1.SchemeGroupVersion.WithResource("services")),
 	})
@@ -287,7 +287,7 @@ func (c *check) surprises(_ context.Context, of *pods) []Problem {
 	}
 	spec := of.spec
 	if spec.SchedulerName != "" && spec.SchedulerName != corev1.DefaultSchedulerName {
-		warn("the pods stay pending unless there is a scheduler %s", spec.SchedulerName)
+		warn("the Pods stay pending unless there is a scheduler %s", spec.SchedulerName)
 	}
 	for _, gate := range spec.SchedulingGates {
 		warn("the Pods stay pending until their scheduling gate %s is removed", gate.Name)

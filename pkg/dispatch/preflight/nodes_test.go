@@ -56,7 +56,7 @@ func TestGrant(t *testing.T) {
 	status := rightsOnOrigin(delegation.Job(), false)[1]
 	const name = "jobs-managedby-jobs-status-jo-example.com"
 	assert.Equal(t, string(p.grant("ml", "Jo@example.com", status)),
-		"somebody who may grant it in the cluster of prod runs, with a CONTEXT of their own: "+
+		"a user who may grant it in the cluster of prod runs, with a CONTEXT of their own: "+
 			"`kubectl --context CONTEXT -n ml create role "+name+" --verb=patch --resource=jobs.batch/status`, and then "+
 			"`kubectl --context CONTEXT -n ml create rolebinding "+name+" --role="+name+" --user=Jo@example.com`")
 	for user, want := range map[string]string{

@@ -64,8 +64,8 @@ func (c *check) tryPod(ctx context.Context, of *pods, template *unstructured.Uns
 			func(ctx context.Context) []Problem { return c.runtimeClass(ctx, of) },
 		)
 		return dryRun{problems: append(found, Problem{
-			Context: c.worker.Context, Object: "the pods",
-			Message: fmt.Sprintf("cannot be checked against quota, PodSecurity and webhooks: you may not create pods in namespace %s", c.namespace()),
+			Context: c.worker.Context, Object: "the Pods",
+			Message: fmt.Sprintf("cannot be checked against quota, PodSecurity and webhooks: you may not create Pods in namespace %s", c.namespace()),
 		})}
 	}
 	// Pods that differ only by their Job are tried once.
@@ -76,7 +76,7 @@ func (c *check) tryPod(ctx context.Context, of *pods, template *unstructured.Uns
 	question := fmt.Sprintf("pod in %s %x", c.namespace(), sha256.Sum256(body))
 	result, err := recall(ctx, c.worker, question, func(ctx context.Context) (dryRun, error) { return c.tryUntilClear(ctx, template.DeepCopy()) })
 	if err != nil {
-		return dryRun{problems: []Problem{c.worker.unchecked("the pods", c.namespace(), err)}}
+		return dryRun{problems: []Problem{c.worker.unchecked("the Pods", c.namespace(), err)}}
 	}
 	return result
 }

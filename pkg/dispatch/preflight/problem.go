@@ -45,7 +45,7 @@ func (p Probe) invalidName(kind, namespace, name, by string) []Problem {
 	return []Problem{{
 		Context: p.Context, Blocking: true, Object: named(kind, namespace, name),
 		Message: fmt.Sprintf("cannot exist, but %s needs it: %s", by, wrong[0]),
-		Remedy:  "correct the name in the pod template",
+		Remedy:  "correct the name in the Pod template",
 	}}
 }
 

@@ -46,11 +46,11 @@ func (c *check) originQueue(ctx context.Context) []Problem {
 		isMultiKueues = true
 		// A mirror that can never run must not be created.
 		found.Blocking = true
-		found.Message = fmt.Sprintf("is one of MultiKueue's, which rejects %s that dispatch manages: it stays suspended for good, and its mirror with it", object.WithArticle(c.kind.Kind))
+		found.Message = fmt.Sprintf("is a MultiKueue queue, which rejects %s of dispatch: the %s and its mirror stay suspended", object.WithArticle(c.kind.Kind), c.kind.Kind)
 	case !q.exists:
-		found.Message = fmt.Sprintf("does not exist, so Kueue may keep the %s suspended until it does, and its mirror with it", c.kind.Kind)
+		found.Message = fmt.Sprintf("does not exist, so Kueue may keep the %s and its mirror suspended until it does", c.kind.Kind)
 	default:
-		found.Message = fmt.Sprintf("has Kueue here suspend the %s until there is quota for it here, where it does not run, and its mirror with it", c.kind.Kind)
+		found.Message = fmt.Sprintf("makes Kueue suspend the %s and its mirror until this cluster has quota, although the %s does not run here", c.kind.Kind, c.kind.Kind)
 	}
 	name = c.Request.Origin.GetName()
 	leave := c.origin.Kubectl(namespace, "label", command.KindName(c.kind), name, delegation.QueueNameLabel+"-")
@@ -98,7 +98,7 @@ func (c *check) mirrorQueue(ctx context.Context) []Problem {
 		found.Message = "does not exist, so Kueue keeps the mirror suspended until it does"
 		found.Remedy = command.Say("see which there are: %s", c.worker.Kubectl(c.namespace(), "get", "localqueues.kueue.x-k8s.io"))
 	case q.toMultiKueue:
-		found.Message = "is one of MultiKueue's, which does not take mirrors of dispatch: it stays suspended for good"
+		found.Message = "is a MultiKueue queue, which rejects mirrors of dispatch: the mirror stays suspended"
 		found.Remedy = c.nameQueue("name a queue of that cluster's own")
 	default:
 		return nil

@@ -45,9 +45,9 @@ func TestQueues(t *testing.T) {
 	for _, tt := range []struct{ name, version, queue, here, there string }{
 		{"no queue", "v1beta2", "", "", ""},
 		{"no Kueue", "", "own", "", "means nothing there"},
-		{"its own", "v1beta2", "own", "until there is quota for it here", ""},
-		{"MultiKueue's", "v1beta2", "far", "stays suspended for good", "does not take mirrors"},
-		{"MultiKueue's, of old", "v1beta1", "old", "stays suspended for good", "does not take mirrors"},
+		{"its own", "v1beta2", "own", "until this cluster has quota", ""},
+		{"MultiKueue's", "v1beta2", "far", "stay suspended", "rejects mirrors"},
+		{"MultiKueue's, of old", "v1beta1", "old", "stay suspended", "rejects mirrors"},
 		{"none of that name", "v1beta1", "none", "does not exist", "does not exist"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestQueues(t *testing.T) {
 				assert.Equal(t, len(found), 1)
 				assert.Assert(t, strings.Contains(found[0].Message, want), "%v", found)
 				assert.Equal(t, found[0].Object, "LocalQueue ml/"+tt.queue)
-				assert.Equal(t, found[0].Blocking, want == "stays suspended for good", "nothing is created that never runs")
+				assert.Equal(t, found[0].Blocking, want == "stay suspended", "nothing is created that never runs")
 			}
 		})
 	}

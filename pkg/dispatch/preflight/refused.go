@@ -27,7 +27,7 @@ type refusal struct {
 func (p Probe) refused(o *unstructured.Unstructured, err error) []Problem {
 	about := ""
 	if o.GetKind() == "Pod" {
-		about = "the pods"
+		about = "the Pods"
 	}
 	switch {
 	case apierrors.IsNotFound(err) && strings.Contains(err.Error(), "namespaces "):
@@ -56,7 +56,7 @@ func (p Probe) refused(o *unstructured.Unstructured, err error) []Problem {
 	}
 	who := "the " + o.GetKind()
 	if about != "" {
-		who = "its pods"
+		who = "its Pods"
 	}
 	return []Problem{{
 		Context: p.Context, Blocking: true, Object: about, Message: fmt.Sprintf("the API server rejects %s: %s", who, text),
@@ -90,35 +90,35 @@ const ExceededQuota = `^exceeded quota: ([^,\s]+), requested: (.*), used: (.*), 
 func (p Probe) refusals(namespace, subject string) []refusal {
 	return []refusal{
 		{`^error looking up service account \S+/([^\s:/]+): .*not found`, func(found *Problem, m []string) {
-			found.Object, found.Message = named("ServiceAccount", namespace, m[1]), "does not exist, and the pods run as it"
-			if wrong := p.invalidName("ServiceAccount", namespace, m[1], "the pods' template"); wrong != nil {
+			found.Object, found.Message = named("ServiceAccount", namespace, m[1]), "does not exist, and the Pods run as it"
+			if wrong := p.invalidName("ServiceAccount", namespace, m[1], "the Pods' template"); wrong != nil {
 				*found = wrong[0]
 				return
 			}
 			found.Remedy = p.Kubectl(namespace, "create", "serviceaccount", m[1]).Prose()
 			if m[1] == defaultAccount {
-				found.Message = "does not exist so far, and the pods run as it"
+				found.Message = "does not exist so far, and the Pods run as it"
 				found.Remedy = command.Say("try again in a moment: a controller makes it in every new namespace; if none does on %s: %s", p.Context, found.Remedy)
 			}
 		}},
 		{`^no PriorityClass with name (\S+) was found`, func(found *Problem, m []string) {
-			found.Object, found.Message = named("PriorityClass", "", m[1]), "does not exist, and the pods name it"
+			found.Object, found.Message = named("PriorityClass", "", m[1]), "does not exist, and the Pods name it"
 		}},
 		{`^pod rejected: RuntimeClass "([^"]+)" not found`, func(found *Problem, m []string) {
-			found.Object, found.Message = named("RuntimeClass", "", m[1]), "does not exist, and the pods name it"
+			found.Object, found.Message = named("RuntimeClass", "", m[1]), "does not exist, and the Pods name it"
 		}},
 		{ExceededQuota, func(found *Problem, m []string) {
-			found.Message = fmt.Sprintf("leaves no room: requested %s, used %s, limited to %s", m[2], m[3], m[4])
+			found.Message = fmt.Sprintf("is exhausted: requested %s, used %s, limited to %s", m[2], m[3], m[4])
 			found.Remedy = command.Say("request less, or have it raised: %s", p.Kubectl(namespace, "describe", "resourcequota", m[1]))
 			// Pods are retried until they fit, a Job is not.
 			if found.Object != "" && fitsAlone(m[2], m[4]) {
 				found.Blocking = false
-				found.Message += "; the pods wait until there is some"
+				found.Message += "; the Pods wait until quota is free"
 			}
 			found.Object = named("ResourceQuota", namespace, m[1])
 		}},
 		{`^failed quota: ([^:\s]+): (.*)$`, func(found *Problem, m []string) {
-			found.Object, found.Message = named("ResourceQuota", namespace, m[1]), "takes no pods like these: "+m[2]
+			found.Object, found.Message = named("ResourceQuota", namespace, m[1]), "rejects these Pods: "+m[2]
 			found.Remedy = command.Say("set that for every container of the %s, or have a LimitRange set it: %s", subject, p.Kubectl(namespace, "describe", "resourcequota", m[1]))
 		}},
 		{`^status unknown for quota: ([^,\s]+)`, func(found *Problem, m []string) {
@@ -128,8 +128,8 @@ func (p Probe) refusals(namespace, subject string) []refusal {
 		}},
 		{`^violates PodSecurity "([^"]+)": (.*)$`, func(found *Problem, m []string) {
 			found.Object = named("Namespace", "", namespace)
-			found.Message = fmt.Sprintf("takes only pods of the PodSecurity level %s: %s", m[1], m[2])
-			found.Remedy = command.Say("set what it names in the %s, choose another namespace with --namespace-to, or, if such pods are to run there: %s", subject,
+			found.Message = fmt.Sprintf("takes only Pods of the PodSecurity level %s: %s", m[1], m[2])
+			found.Remedy = command.Say("set what it names in the %s, choose another namespace with --namespace-to, or, if such Pods are to run there: %s", subject,
 				p.Kubectl("", "label", "--overwrite", "namespace", namespace, "pod-security.kubernetes.io/enforce=privileged"))
 		}},
 		{`^unable to create new content in namespace (\S+) because it is being terminated`, func(found *Problem, m []string) {

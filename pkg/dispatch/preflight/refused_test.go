@@ -48,7 +48,7 @@ func TestRefused(t *testing.T) {
 		{"runtime class", pod, forbidden(`pod rejected: RuntimeClass "gvisor" not found`), true, "RuntimeClass gvisor", "does not exist", ""},
 		{
 			"quota that is used up", pod, forbidden("exceeded quota: team, requested: pods=1,requests.cpu=2, used: pods=9,requests.cpu=19, limited: pods=9,requests.cpu=20"),
-			false, "ResourceQuota ml/team", "the pods wait", "describe resourcequota team",
+			false, "ResourceQuota ml/team", "the Pods wait", "describe resourcequota team",
 		},
 		{
 			"quota that is too small", pod, forbidden("exceeded quota: team, requested: requests.nvidia.com/gpu=8, used: requests.nvidia.com/gpu=0, limited: requests.nvidia.com/gpu=4"),
@@ -56,7 +56,7 @@ func TestRefused(t *testing.T) {
 		},
 		{
 			"quota of Jobs that is used up", job, forbidden("exceeded quota: team, requested: count/jobs.batch=1, used: count/jobs.batch=4, limited: count/jobs.batch=4"),
-			true, "ResourceQuota ml/team", "leaves no room", "describe resourcequota team",
+			true, "ResourceQuota ml/team", "is exhausted", "describe resourcequota team",
 		},
 		{
 			"quota that wants limits", pod, forbidden("failed quota: team: must specify limits.cpu for: main; limits.memory for: main"),
@@ -69,11 +69,11 @@ func TestRefused(t *testing.T) {
 		},
 		{
 			"limit range", pod, forbidden("[minimum cpu usage per Container is 100m, but request is 10m, maximum memory usage per Pod is 1Gi, but limit is 2Gi]"),
-			true, "the pods", "a LimitRange rejects them: minimum cpu usage per Container is 100m, but request is 10m, maximum memory", "describe limitranges",
+			true, "the Pods", "a LimitRange rejects them: minimum cpu usage per Container is 100m, but request is 10m, maximum memory", "describe limitranges",
 		},
 		{
 			"webhook", pod, apierrors.NewBadRequest(`admission webhook "policy.example.com" denied the request: no team label`),
-			true, "the pods", "the admission webhook policy.example.com refuses them: no team label", "",
+			true, "the Pods", "the admission webhook policy.example.com refuses them: no team label", "",
 		},
 		{
 			"webhook without dry run", job, apierrors.NewBadRequest(`admission webhook "old.example.com" does not support dry run`),
@@ -81,13 +81,13 @@ func TestRefused(t *testing.T) {
 		},
 		{
 			"webhook that does not answer", pod, apierrors.NewInternalError(errors.New(`failed calling webhook "policy.example.com": connection refused`)),
-			true, "the pods", "failed calling webhook", "",
+			true, "the Pods", "failed calling webhook", "",
 		},
 		{
 			"policy", job, apierrors.NewInvalid(schema.GroupKind{Kind: "Job"}, "train", field.ErrorList{field.Invalid(field.NewPath("spec", "backoffLimit"), -1, "must not be negative")}),
 			true, "", "the API server rejects the Job: spec.backoffLimit: Invalid value: -1: must not be negative", "",
 		},
-		{"unknown text", pod, forbidden("it is Friday"), true, "the pods", "the API server rejects its pods: it is Friday", ""},
+		{"unknown text", pod, forbidden("it is Friday"), true, "the Pods", "the API server rejects its Pods: it is Friday", ""},
 		{
 			"namespace is ending", job, forbidden("unable to create new content in namespace ml because it is being terminated"),
 			true, "Namespace ml", "is being deleted", "wait --for=delete namespace ml",
@@ -96,7 +96,7 @@ func TestRefused(t *testing.T) {
 			"no namespace", job, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "ml"),
 			true, "Namespace ml", "does not exist", "kubectl --context 'a b' create namespace ml",
 		},
-		{"timeout", pod, context.DeadlineExceeded, false, "the pods", "cannot be checked: context deadline exceeded", ""},
+		{"timeout", pod, context.DeadlineExceeded, false, "the Pods", "cannot be checked: context deadline exceeded", ""},
 		{
 			"no connection", job, &url.Error{Op: "Post", URL: "https://server", Err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}},
 			false, "", "cannot be checked: dial: connection refused", "",

@@ -66,7 +66,7 @@ func (c *check) readTemplates() []Problem {
 	c.references = slices.DeleteFunc(referencesOf(c.templates), func(r reference) bool { return c.wrapped[r.kind+" "+r.name] })
 	var found []Problem
 	for _, what := range unread {
-		found = append(found, Problem{Context: c.origin.Context, Message: "looks like a pod template but is invalid, so it was not checked: " + what})
+		found = append(found, Problem{Context: c.origin.Context, Message: "looks like a Pod template but is invalid, so it was not checked: " + what})
 	}
 	return found
 }

@@ -84,7 +84,7 @@ func (c *check) missingNamespace(state namespaceState) Problem {
 	}
 	if state.terminating {
 		p.Message = "is being deleted"
-		p.Remedy = command.Say("%s and make it again, or choose another with --namespace-to", c.worker.Kubectl("", "wait", "--for=delete", "namespace", c.namespace()))
+		p.Remedy = command.Say("%s and create it again, or choose another with --namespace-to", c.worker.Kubectl("", "wait", "--for=delete", "namespace", c.namespace()))
 	}
 	var needed []string
 	need := func(what string) {
@@ -108,7 +108,7 @@ func (c *check) missingNamespace(state namespaceState) Problem {
 		}
 	}
 	if len(needed) > 0 {
-		p.Message += "; the pods need in it: " + strings.Join(needed, ", ")
+		p.Message += "; the Pods need in it: " + strings.Join(needed, ", ")
 	}
 	return p
 }
@@ -147,9 +147,9 @@ func (c *check) findOccupant(ctx context.Context) (occupant, []Problem) {
 	p := Problem{Context: c.worker.Context, Blocking: true, Object: about, Message: c.describeStranger(job, marks)}
 	remove := c.worker.Kubectl(c.namespace(), "delete", command.KindName(c.kind), c.mirror.GetName())
 	if marks.OriginUID != "" && c.isOfOrigin(marks) {
-		p.Remedy = command.Say("if its results are not needed any more: %s", remove)
+		p.Remedy = command.Say("if its results are no longer needed: %s", remove)
 	} else {
-		p.Remedy = command.Say("put the mirror elsewhere with --namespace-to, or, if that %s is not needed any more: %s", c.kind.Kind, remove)
+		p.Remedy = command.Say("put the mirror elsewhere with --namespace-to, or, if that %s is no longer needed: %s", c.kind.Kind, remove)
 	}
 	return otherOwner, []Problem{p}
 }
@@ -164,11 +164,11 @@ func (c *check) isOfOrigin(m *delegation.Marks) bool {
 func (c *check) describeStranger(job *unstructured.Unstructured, m *delegation.Marks) string {
 	switch {
 	case m.OriginUID != "" && c.isOfOrigin(m):
-		return fmt.Sprintf("already exists: the mirror of an earlier %s %s, uid %s, which was replaced since", c.kind.Kind, m.Origin.Namespace+"/"+m.Origin.Name, m.OriginUID)
+		return fmt.Sprintf("already exists: the mirror of an earlier %s %s, UID %s, which was replaced since", c.kind.Kind, m.Origin.Namespace+"/"+m.Origin.Name, m.OriginUID)
 	case m.OriginUID != "" && m.Origin.IsZero():
-		return fmt.Sprintf("already exists: the mirror of another %s, uid %s", c.kind.Kind, m.OriginUID)
+		return fmt.Sprintf("already exists: the mirror of another %s, UID %s", c.kind.Kind, m.OriginUID)
 	case m.OriginUID != "":
-		return fmt.Sprintf("already exists: the mirror of another %s, %s, uid %s", c.kind.Kind, m.Origin, m.OriginUID)
+		return fmt.Sprintf("already exists: the mirror of another %s, %s, UID %s", c.kind.Kind, m.Origin, m.OriginUID)
 	case m.MultiKueueOrigin != "":
 		return "already exists: a mirror of MultiKueue; left unchanged"
 	}

@@ -13,7 +13,7 @@ import (
 func numbers() []situation {
 	return []situation{
 		{
-			name:   "more pods are ready than active (kubernetes issue 139428)",
+			name:   "more Pods are ready than active (kubernetes issue 139428)",
 			mirror: batchv1.JobStatus{Active: 1, Ready: ptr.To[int32](2)}, want: batchv1.JobStatus{Active: 1, Ready: ptr.To[int32](1)},
 		},
 		{
@@ -38,7 +38,7 @@ func numbers() []situation {
 			want:   batchv1.JobStatus{Succeeded: 2, CompletedIndexes: "0,1"},
 		},
 		{
-			name: "the worker's pods are still to be counted",
+			name: "the worker's Pods are still to be counted",
 			mirror: batchv1.JobStatus{UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{
 				Succeeded: []types.UID{"a", "a"}, Failed: []types.UID{""},
 			}},

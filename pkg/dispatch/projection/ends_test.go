@@ -45,7 +45,7 @@ func ends() []situation {
 			spec: withSuccessPolicy, mirror: end, want: end,
 		},
 		{
-			name: "a worker before 1.31 ends a Job while its pods go",
+			name: "a worker before 1.31 ends a Job while its Pods go",
 			mirror: batchv1.JobStatus{
 				StartTime: at(1), CompletionTime: at(9), Succeeded: 4, Terminating: ptr.To[int32](1),
 				Conditions: conditions{is(succeeds, 8), is(complete, 9)},
@@ -56,7 +56,7 @@ func ends() []situation {
 			held: true,
 		},
 		{
-			name: "a worker before 1.31 ends a Job before its pods are counted",
+			name: "a worker before 1.31 ends a Job before its Pods are counted",
 			mirror: batchv1.JobStatus{
 				StartTime: at(1), Conditions: conditions{is(fails, 8), is(failed, 9)},
 				UncountedTerminatedPods: &batchv1.UncountedTerminatedPods{Failed: []types.UID{"a"}},
@@ -114,7 +114,7 @@ func ends() []situation {
 			want:   batchv1.JobStatus{StartTime: at(1), CompletionTime: at(9), Succeeded: 4, Conditions: conditions{is(complete, 9)}},
 		},
 		{
-			name: "the origin was decided both ways, and takes nothing any more", mirror: end, diverged: "takes no status any more",
+			name: "the origin was decided both ways, and takes nothing any more", mirror: end, diverged: "no longer accepts a status",
 			origin: batchv1.JobStatus{Conditions: conditions{is(succeeds, 1), is(fails, 1)}},
 			want:   batchv1.JobStatus{Conditions: conditions{is(succeeds, 1), is(fails, 1)}},
 		},

@@ -85,7 +85,7 @@ func frozen(conditions []batchv1.JobCondition) bool {
 // writes.
 func finalDifferences(origin, mirror *batchv1.Job) []string {
 	if !finished(origin.Status.Conditions) {
-		return []string{"the origin is SuccessCriteriaMet and FailureTarget at once: its API server takes no status any more"}
+		return []string{"the origin is SuccessCriteriaMet and FailureTarget at once: its API server no longer accepts a status"}
 	}
 	stored, _ := outcomeOf(origin.Status.Conditions)
 	shown, _ := outcomeOf(mirror.Status.Conditions)
@@ -96,7 +96,7 @@ func finalDifferences(origin, mirror *batchv1.Job) []string {
 	case shown != stored:
 		return []string{fmt.Sprintf("the origin is %s, and its mirror is %s", stored.terminal(), shown.terminal())}
 	case a.Succeeded != b.Succeeded || a.Failed != b.Failed:
-		return []string{fmt.Sprintf("the origin is %s with %d succeeded and %d failed pods, and its mirror with %d and %d",
+		return []string{fmt.Sprintf("the origin is %s with %d succeeded and %d failed Pods, and its mirror with %d and %d",
 			stored.terminal(), a.Succeeded, a.Failed, b.Succeeded, b.Failed)}
 	case a.CompletionTime != nil && inSeconds(b.CompletionTime) != nil && !a.CompletionTime.Equal(inSeconds(b.CompletionTime)):
 		return []string{differentEnd(inSeconds(b.CompletionTime), a.CompletionTime)}

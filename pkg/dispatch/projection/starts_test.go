@@ -70,7 +70,7 @@ func starts() []situation {
 			want:   batchv1.JobStatus{StartTime: at(1), Conditions: conditions{is(fails, 8), is(failed, 9)}},
 		},
 		{
-			name:   "a suspended Job of no pods ends without having started",
+			name:   "a suspended Job of no Pods ends without having started",
 			spec:   func(s *batchv1.JobSpec) { s.Suspend, s.Completions = ptr.To(true), ptr.To[int32](0) },
 			mirror: batchv1.JobStatus{CompletionTime: at(9), Conditions: conditions{is(succeeds, 9), is(complete, 9)}},
 			want:   batchv1.JobStatus{CompletionTime: at(9), Conditions: conditions{is(succeeds, 9), is(complete, 9)}},

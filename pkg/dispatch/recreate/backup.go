@@ -109,7 +109,7 @@ func (r *Replacement) backup(path, contextName string, now time.Time) ([]byte, e
 		return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
 	}
 	lines := []string{
-		oneLine("%s %s of context %s, with uid %s, created %s,", r.kind().Kind, object.NameOf(r.stored), contextName, r.stored.GetUID(), content.StringAt(r.stored, "metadata", "creationTimestamp")),
+		oneLine("%s %s of context %s, with UID %s, created %s,", r.kind().Kind, object.NameOf(r.stored), contextName, r.stored.GetUID(), content.StringAt(r.stored, "metadata", "creationTimestamp")),
 		oneLine("as it was at %s before it was created again for the owner %s.", now.UTC().Format(time.RFC3339), r.options.owner()),
 		"To restore it, once there is no other of its name: " + restoreCommand(contextName, path).Shell(),
 	}

@@ -83,7 +83,7 @@ func (r *Runner) checkCreate(ctx context.Context, _ preflight.Probe, p *Replacem
 	case err == nil:
 		return r.checkOwner(stored, p)
 	case isOwnQuota(err):
-		p.warn("The quota of the namespace is used up: the new %s takes the place of the old one, unless somebody else is faster.", p.kind().Kind)
+		p.warn("The quota of the namespace is used up. The new %s needs the quota of the old one; another object may take it first.", p.kind().Kind)
 		return nil
 	case isDryRunUnsupported(err):
 		p.warn("Cannot try the creation first: %s.", kubecontext.Objection(err))
@@ -157,7 +157,7 @@ func (r *Runner) checkMultiKueue(ctx context.Context, asked preflight.Probe, p *
 		}
 	}
 	if queue := p.New.GetLabels()[delegation.QueueNameLabel]; p.options.owner() != delegation.MultiKueue && queue != "" && asked.IsMultiKueues(ctx, namespace, queue) {
-		return command.Errorf("context %q: LocalQueue %q gives %ss to MultiKueue, which rejects those of other owners for good. Take the new %s out of it with --queue '', or override with --force",
+		return command.Errorf("context %q: LocalQueue %q gives %ss to MultiKueue, which rejects those of other owners. Remove the new %s from it with --queue '', or override with --force",
 			r.Cluster.Context, queue, p.kind().Kind, p.kind().Kind)
 	}
 	if object.OwnerOf(p.kind(), p.stored) != delegation.MultiKueue || object.HasFinished(p.kind(), p.stored) {

@@ -64,7 +64,7 @@ func (r *Replacement) stripMarks() {
 		for _, job := range []*unstructured.Unstructured{r.Restore, r.New} {
 			dropKey(job, "annotations", key)
 		}
-		r.changed(plan.Removed, content.Keyed("metadata.annotations", key), value, "it tells of a dispatch of the old "+r.kind().Kind)
+		r.changed(plan.Removed, content.Keyed("metadata.annotations", key), value, "it describes a dispatch of the old "+r.kind().Kind)
 	}
 }
 
@@ -189,7 +189,7 @@ func (r *Replacement) warnOfManagers() {
 		r.warn("The %s belongs to %s %s, which may create another one first; then the new one cannot be created.", r.kind().Kind, c.Kind, c.Name)
 	}
 	if sources := r.sources(); len(sources) > 0 {
-		r.warn("The %s is kept as it is written elsewhere (%s), where %s has to be changed, too: to change it back here is tried in vain.",
+		r.warn("Another tool manages the %s (%s). Change %s there, too; otherwise it reverts the change.",
 			r.kind().Kind, strings.Join(sources, ", "), content.Dotted(r.kind().ManagedBy))
 	}
 }

@@ -77,14 +77,14 @@ func (r *Replacement) stripKueues() {
 	}
 	podtemplate.RemoveKueueKeys(r.kind(), r.Restore)
 	for _, key := range podtemplate.RemoveKueueKeys(r.kind(), r.New) {
-		r.changed(plan.Removed, key.Field, key.Value, "Kueue put it there as it started the old "+r.kind().Kind+", and would not start what has it")
+		r.changed(plan.Removed, key.Field, key.Value, "Kueue added it to the old "+r.kind().Kind+", and does not start an object that has it")
 	}
 	if value := content.StringsAt(r.Old, "metadata", "annotations")[delegation.KueueStopping]; value != "" {
 		for _, job := range []*unstructured.Unstructured{r.Restore, r.New} {
 			dropKey(job, "annotations", delegation.KueueStopping)
 		}
 		r.changed(plan.Removed, content.Keyed("metadata.annotations", delegation.KueueStopping), value,
-			"Kueue sets it while it stops a "+r.kind().Kind+", and would not start what has it")
+			"Kueue sets it while it stops a "+r.kind().Kind+", and does not start an object that has it")
 	}
 }
 
@@ -101,7 +101,7 @@ func (r *Replacement) revertKueue() {
 		r.changed(action, one.Field, value, fmt.Sprintf("that is what it was before Kueue started the old %s (Workload %s)", r.kind().Kind, workload.GetName()))
 	}
 	r.revertCount()
-	r.warnOfPlacing(unidentified, fmt.Sprintf("no pod set of Workload %s is made of it", workload.GetName()))
+	r.warnOfPlacing(unidentified, fmt.Sprintf("no Pod set of Workload %s comes from it", workload.GetName()))
 }
 
 // revertCount restores the number of Pods of a Job that Kueue has started with fewer than
@@ -136,9 +136,9 @@ func (r *Replacement) whyUnknown() string {
 	case isStartedByKueue(r.kind(), r.stored) && r.options.Submitted.Unread != nil:
 		return "its Workload could not be read: " + kubecontext.Because(r.options.Submitted.Unread)
 	case isStartedByKueue(r.kind(), r.stored):
-		return "it has no Workload that would tell"
+		return "it has no Workload with the original values"
 	case len(podtemplate.KueueKeys(r.kind(), r.stored)) > 0:
-		return "an earlier one had it, of which nothing is left"
+		return "its earlier Workload was deleted"
 	}
 	return ""
 }
@@ -152,7 +152,7 @@ func (r *Replacement) warnOfPlacing(templates []podtemplate.Template, why string
 		}
 	}
 	if len(fields) > 0 && why != "" {
-		r.warn("What says where pods go is kept as it is (%s), and may be what Kueue had put there, from its ResourceFlavors: %s. Compare it with the file that the %s was made from.",
+		r.warn("Kept placement fields (%s), which may come from Kueue's ResourceFlavors: %s. Compare them with the manifest of the %s.",
 			strings.Join(fields, ", "), why, r.kind().Kind)
 	}
 }

@@ -111,7 +111,7 @@ spec:
 	} {
 		assert.Assert(t, strings.Contains(strings.Join(fields, "\n"), want), "%s is told in\n%s", want, strings.Join(fields, "\n"))
 	}
-	assert.Assert(t, !strings.Contains(strings.Join(r.Warnings, "\n"), "where pods go"), "%q", r.Warnings)
+	assert.Assert(t, !strings.Contains(strings.Join(r.Warnings, "\n"), "placement fields"), "%q", r.Warnings)
 }
 
 // TestReplacementWithoutWorkload checks that without the Workload, fields are kept
@@ -125,7 +125,7 @@ func TestReplacementWithoutWorkload(t *testing.T) {
 	}{
 		"forbidden":         {recreate.Submitted{Unread: forbidden}, "its Workload could not be read"},
 		"gone":              {recreate.Submitted{}, "it has no Workload"},
-		"of something else": {recreate.Submitted{Workload: fromText(t, other)}, "no pod set of Workload job-train-1 is made of it"},
+		"of something else": {recreate.Submitted{Workload: fromText(t, other)}, "no Pod set of Workload job-train-1 comes from it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := recreate.New(fromText(t, started), recreate.Options{Context: "management", ManagedBy: "", Submitted: tt.submitted})
@@ -145,7 +145,7 @@ func TestReplacementWithoutWorkload(t *testing.T) {
 	unstructured.RemoveNestedField(waiting.Object, "spec", "template", "metadata", "labels", "kueue.x-k8s.io/podset")
 	r, err := recreate.New(waiting, recreate.Options{Context: "management", ManagedBy: "example.com/runner"})
 	assert.NilError(t, err)
-	assert.Assert(t, !strings.Contains(strings.Join(r.Warnings, "\n"), "where pods go"), "%q", r.Warnings)
+	assert.Assert(t, !strings.Contains(strings.Join(r.Warnings, "\n"), "placement fields"), "%q", r.Warnings)
 }
 
 // TestReplacementOfSeveralTemplates checks that each Pod template is restored from the pod set

@@ -198,9 +198,9 @@ func TestReplacementRefuses(t *testing.T) {
 		{"no queue", nil, recreate.Options{ManagedBy: string(delegation.MultiKueue)}, "is in no queue", false},
 		{"dispatched", []edit{{"metadata.annotations", "yaml:{jobmanagedby.github.io/mirror: c/ml/small/u}"}}, recreate.Options{Context: "management", ManagedBy: runner}, "cancel small -n ml --context management`", true},
 		{"of a CronJob", []edit{{"metadata.ownerReferences", "yaml:[{apiVersion: batch/v1, kind: CronJob, name: nightly, uid: u, controller: true}]"}}, recreate.Options{ManagedBy: runner}, "belongs to CronJob nightly", true},
-		{"one pod", []edit{{"status", "yaml:{active: 1}"}}, recreate.Options{ManagedBy: runner}, "1 pod is active", true},
-		{"pods", []edit{{"status", "yaml:{active: 3}"}}, recreate.Options{ManagedBy: runner}, "3 pods are active", true},
-		{"pods that are stopped", []edit{{"status", "yaml:{active: 0, terminating: 1}"}, {"spec.suspend", true}}, recreate.Options{ManagedBy: runner}, "still being stopped", true},
+		{"one pod", []edit{{"status", "yaml:{active: 1}"}}, recreate.Options{ManagedBy: runner}, "1 Pod is active", true},
+		{"pods", []edit{{"status", "yaml:{active: 3}"}}, recreate.Options{ManagedBy: runner}, "3 Pods are active", true},
+		{"Pods that are stopped", []edit{{"status", "yaml:{active: 0, terminating: 1}"}, {"spec.suspend", true}}, recreate.Options{ManagedBy: runner}, "still being stopped", true},
 		{"started", []edit{{"status", `yaml:{startTime: "2026-03-01T10:00:00Z"}`}}, recreate.Options{ManagedBy: runner}, "is running since 2026-03-01T10:00:00Z", true},
 		{"decided", []edit{{"status", `yaml:{startTime: "2026-03-01T10:00:00Z", conditions: [{type: SuccessCriteriaMet, status: "True"}]}`}}, recreate.Options{ManagedBy: runner}, "is running", true},
 

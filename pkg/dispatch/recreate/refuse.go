@@ -44,12 +44,12 @@ func isDeleting(old *unstructured.Unstructured, _ Options) (reason string, remed
 func isMirrorItself(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	labels := content.StringsAt(old, "metadata", "labels")
 	if uid := labels[delegation.OriginUIDLabel]; uid != "" {
-		return fmt.Sprintf("is the mirror of a dispatched %s (uid %s)", o.Kind.Kind, uid),
-			command.Say("recreate that one, or take the label %s off if this is a copy", delegation.OriginUIDLabel)
+		return fmt.Sprintf("is the mirror of a dispatched %s (UID %s)", o.Kind.Kind, uid),
+			command.Say("recreate that one, or remove the label %s if this is a copy", delegation.OriginUIDLabel)
 	}
 	if name := labels[delegation.MultiKueueOriginLabel]; name != "" {
 		return "is a mirror of MultiKueue (origin " + name + "), which would create it again",
-			command.Say("recreate its origin, or take the label %s off if this is a copy", delegation.MultiKueueOriginLabel)
+			command.Say("recreate its origin, or remove the label %s if this is a copy", delegation.MultiKueueOriginLabel)
 	}
 	return "", ""
 }
@@ -103,7 +103,7 @@ func isControlled(old *unstructured.Unstructured, o Options) (reason string, rem
 	if controller == nil {
 		return "", ""
 	}
-	return fmt.Sprintf("belongs to %s %s, which may make another as soon as it is gone", controller.Kind, controller.Name),
+	return fmt.Sprintf("belongs to %s %s, which may create another as soon as it is gone", controller.Kind, controller.Name),
 		command.Say("set the owner there, in the template of its %[1]ss; --force replaces this %[1]s alone, and leaves it to %[2]s %[3]s", o.Kind.Kind, controller.Kind, controller.Name)
 }
 
@@ -112,7 +112,7 @@ func isRunning(old *unstructured.Unstructured, o Options) (reason string, remedy
 	if how == "" {
 		return "", ""
 	}
-	return how, "wait for its end, or suspend it; --force deletes it with its pods, and what they have done is lost"
+	return how, "wait for its end, or suspend it; --force deletes it with its Pods, and what they have done is lost"
 }
 
 // describeRunning describes how an object runs; "" if it does not.
@@ -124,11 +124,11 @@ func describeRunning(k delegation.Kind, o *unstructured.Unstructured) string {
 	case object.HasFinished(k, o):
 		return ""
 	case s.Active == 1:
-		return "is running: 1 pod is active"
+		return "is running: 1 Pod is active"
 	case s.Active > 1:
-		return fmt.Sprintf("is running: %d pods are active", s.Active)
+		return fmt.Sprintf("is running: %d Pods are active", s.Active)
 	case k.IsJob() && terminating > 0:
-		return "is running: its pods are still being stopped"
+		return "is running: its Pods are still being stopped"
 	case !started.IsZero() && !s.Suspend:
 		return "is running since " + started.UTC().Format("2006-01-02T15:04:05Z")
 	case !k.IsJob() && object.StatusOf(k, o) == delegation.Running:

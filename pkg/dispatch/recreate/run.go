@@ -301,7 +301,7 @@ func (r *Runner) restore(ctx context.Context, p *Replacement, cause error) error
 
 // describeBackup describes where the old Job is saved, and how to restore it.
 func (r *Runner) describeBackup(p *Replacement) command.Prose {
-	return command.Say("saved the old %s in %s; once there is no %s any more, this restores it: %s", strings.ToLower(p.kind().Kind), r.Backup, p.describe(), r.restoreCommand())
+	return command.Say("saved the old %s in %s; once %s is gone, this restores it: %s", strings.ToLower(p.kind().Kind), r.Backup, p.describe(), r.restoreCommand())
 }
 
 func (r *Runner) restoreCommand() command.Command { return restoreCommand(r.Cluster.Context, r.Backup) }

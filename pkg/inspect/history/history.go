@@ -30,9 +30,9 @@ type Options struct {
 const (
 	noEnd      = "left out by --since: nothing dates the end"
 	noLabels   = "left out by --selector: only the Workload remains, and the labels are unknown"
-	noWorkload = "Workload deleted: evictions and resources are unknown"
+	noWorkload = "whose Workload was deleted: evictions and resources are unknown"
 	noLoss     = "evicted, and Kueue kept no time lost: the wait may include earlier runs"
-	noAccount  = "not Kueue's: evictions and resources are unknown"
+	noAccount  = "not managed by Kueue: evictions and resources are unknown"
 )
 
 // List returns the finished Jobs of an inventory, latest first, with sums.

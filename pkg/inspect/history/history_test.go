@@ -155,7 +155,7 @@ func TestWithoutWorkload(t *testing.T) {
 	row := one(t, list)
 	assert.Assert(t, row.Cluster == nil && row.Evictions == nil && row.LostSeconds == nil && row.Resources == nil && row.ResourceHours == nil)
 	assert.Equal(t, *row.WaitSeconds, int64(11*60))
-	assert.DeepEqual(t, list.Omitted, []inspect.Omission{{Count: 1, Reason: "Workload deleted: evictions and resources are unknown"}})
+	assert.DeepEqual(t, list.Omitted, []inspect.Omission{{Count: 1, Reason: "whose Workload was deleted: evictions and resources are unknown"}})
 	never := one(t, listOf(history.Options{}, []*inspect.Job{job("a", delegation.MultiKueue, delegation.Failed, func(j *inspect.Job) { j.StartTime = nil })}))
 	assert.Assert(t, never.WaitSeconds == nil && never.RunSeconds == nil)
 }

@@ -123,7 +123,7 @@ func whyVoid(ctx context.Context, c *fleet.Cluster, who kubecontext.Credential) 
 }
 
 // errNoUser is why a user's rights cannot be requested.
-var errNoUser = errors.New("its kubeconfig does not show the user: name it with --worker-identity")
+var errNoUser = errors.New("its kubeconfig does not show the user; name it with --worker-identity")
 
 // assumeUser sets the user of managers whose kubeconfigs do not show one, unless it is "".
 func assumeUser(v *inspect.Inventory, user string) {

@@ -81,7 +81,7 @@ func (r *factReader) readPriorityClasses(ctx context.Context) {
 
 // errNoFacts and errNoSecret are why a credential cannot be checked.
 var (
-	errNoFacts  = errors.New("neither a certificate nor a JSON Web Token")
+	errNoFacts  = errors.New("its kubeconfig has neither a client certificate nor a JSON Web Token")
 	errNoSecret = errors.New("its kubeconfig is not in a Secret")
 )
 
@@ -101,7 +101,7 @@ func (r *factReader) storeCredential(cluster string, c *kubecontext.Credential) 
 	switch {
 	case setup == nil:
 	case c == nil:
-		r.facts.AddGap(inspect.PartCredentials, fmt.Errorf("the kubeconfig of MultiKueueCluster %s: %w", cluster, errNoFacts))
+		r.facts.AddGap(inspect.PartCredentials, fmt.Errorf("MultiKueueCluster %s: %w", cluster, errNoFacts))
 	default:
 		setup.SetCredential(cluster, *c)
 	}

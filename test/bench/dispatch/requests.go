@@ -150,7 +150,7 @@ func printCounts(sides map[string]*counted, n int) []figures.Figure {
 		each, most := float64(total)/float64(n), mostRequests()[name]
 		fmt.Printf("%s: %.2f, at most %.0f\n%s\n\n", name, each, most, strings.Join(lines, "\n"))
 		figs = append(figs, figures.Figure{
-			What: "requests to the side of the " + name + " for a Job that has finished, besides watches", Value: fmt.Sprintf("%.2f", each),
+			What: "requests to the " + map[string]string{management: "origin's cluster", worker: "worker"}[name] + " per finished Job, besides watches", Value: fmt.Sprintf("%.2f", each),
 			Is: each, Unit: "requests", Goal: most,
 		})
 	}

@@ -132,7 +132,7 @@ func readSections(page string) (map[string]string, error) {
 
 func (s *Section) write(b *strings.Builder) {
 	fmt.Fprintf(b, "## %s\n\n%s Measured at %s on %s.\n\n", s.Title, s.How, s.At.Format("2006-01-02 15:04 MST"), s.Machine)
-	b.WriteString("| what | measured | compared with, in the same run | is | goal | met |\n|---|---|---|---|---|---|\n")
+	b.WriteString("| what | measured | compared with, in the same run | result | goal | met |\n|---|---|---|---|---|---|\n")
 	for _, f := range s.Figures {
 		met := "yes"
 		if !f.Met() {

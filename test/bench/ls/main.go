@@ -163,7 +163,7 @@ func (b *bench) overMany(set *clusters.Set, plugin, file string, jobs int) error
 	}
 	return figures.Save(file, figures.Section{
 		Title: "ls of twenty contexts", Figures: figs,
-		How: fmt.Sprintf("%d Jobs of about 3.5 kB in each; all are one cluster, by %d names; two answer each request %s late, and at one nobody listens; medians of %d runs, taken in turn.", jobs, twenty, late, b.runs),
+		How: fmt.Sprintf("%d Jobs of about 3.5 kB in each; all are one cluster, by %d names; two answer each request after %s, and one refuses connections; medians of %d runs, taken in turn.", jobs, twenty, late, b.runs),
 	})
 }
 

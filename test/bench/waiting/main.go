@@ -78,7 +78,7 @@ func compare(ctx context.Context, set *clusters.Set, plugin, file string, runs, 
 		why            string
 	}{
 		{ls, ofManager, 1.5, 96, "which Jobs were claimed, and which cluster they were given to, is looked up one after the other."},
-		{trace, ofWorkloads, 1.5, 128, "it also reads all Jobs of the namespace, and judges these as check does, to say the same of this one."},
+		{trace, ofWorkloads, 1.5, 128, "it also reads and checks all Jobs of the namespace, so that trace and check agree."},
 		{check, ofAll, 1.5, 160, "Jobs and Workloads are read one after the other, so that no Workload is older than its Job, and judged then."},
 	} {
 		s.Figures = append(s.Figures,

@@ -144,9 +144,9 @@ func (o *PodOptions) tellPod(j *inspect.Job, pod *corev1.Pod, running int) {
 	switch {
 	case o.Quiet:
 	case running > 1 && o.pod == "":
-		util.Report(o.ErrOut, "note: using pod %s on %s, one of %d. Choose another with --pod", pod.Name, j.Context, running)
+		util.Report(o.ErrOut, "note: using Pod %s on %s, one of %d. Choose another with --pod", pod.Name, j.Context, running)
 	case j.Context != o.Contexts[0].Name:
-		util.Report(o.ErrOut, "note: using pod %s on %s", pod.Name, j.Context)
+		util.Report(o.ErrOut, "note: using Pod %s on %s", pod.Name, j.Context)
 	}
 }
 

@@ -22,7 +22,7 @@ func (f *OwnerFlags) AddTo(cmd *cobra.Command, ask *complete.Completer, more str
 	flags := cmd.Flags()
 	flags.StringVar(&f.ManagedBy, "managed-by", f.ManagedBy, "The spec.managedBy of the Jobs, if it is not this plugin's own")
 	util.Describe(cmd, util.ForObjects, ask.Asks(ask.Owners(string(delegation.Dispatch))), "managed-by")
-	flags.BoolVar(&f.asMultiKueue, "as-multikueue", false, "If present, the spec.managedBy is "+string(delegation.MultiKueue)+", the only one besides their own controller's that some kinds allow"+more)
+	flags.BoolVar(&f.asMultiKueue, "as-multikueue", false, "If present, set managedBy to "+string(delegation.MultiKueue)+", for kinds that allow no other external owner"+more)
 	util.Describe(cmd, util.ForObjects, nil, "as-multikueue")
 }
 
