@@ -45,7 +45,7 @@ func badMirror(p inspect.Pair) view.Sighting {
 		s.Remedy = command.Say("take it off, and go on with the mirror on %s: %s, and then %s", m.Context, forget, advice.DispatchTo(o, m.Context, m.Namespace))
 		return s
 	}
-	look := command.Kubectl("CONTEXT", "", "get", advice.TypeOfMany(o), "-A", "-l", delegation.OriginUIDLabel+"="+o.UID)
+	look := command.Kubectl("CONTEXT", "", "get", command.KindName(o.Row()), "-A", "-l", delegation.OriginUIDLabel+"="+o.UID)
 	s.Remedy = command.Say("look for its mirror in each CONTEXT that it may have been dispatched to: %s; then take the annotation off, and dispatch it to there: %s; or end it: %s",
 		look, forget, advice.Cancel(o))
 	return s
@@ -57,7 +57,7 @@ func badOrigin(j *inspect.Job) view.Sighting {
 		Message:  fmt.Sprintf("its annotation %s names no object; no origin was found", delegation.OriginAnnotation),
 		Evidence: []string{markAsItIs(j, delegation.OriginAnnotation, j.Marks.BadOrigin), quote.Mark(j), quote.State(j)},
 		Remedy: command.Say("find out whose mirror it is, by the uid of its origin, in each CONTEXT that it may be of: %s",
-			command.Kubectl("CONTEXT", "", "get", advice.TypeOfMany(j), "-A", "-o", "custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,UID:.metadata.uid")),
+			command.Kubectl("CONTEXT", "", "get", command.KindName(j.Row()), "-A", "-o", "custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,UID:.metadata.uid")),
 	}
 }
 
