@@ -8,11 +8,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// KindName returns the name of a kind for kubectl. If several groups share a plural, kubectl
-// would choose any of them without the group.
+// KindName returns the name of a kind for kubectl, for one object or many. If several groups share
+// a plural, kubectl would choose any of them without the group.
 func KindName(k delegation.Kind) string {
-	if k.IsJob() {
+	switch {
+	case k.IsJob():
 		return k.Name
+	case k.Resource.Resource == "":
+		// kubectl accepts the kind as well.
+		return k.String()
 	}
 	return k.Resource.GroupResource().String()
 }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
+	clientcache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
@@ -20,6 +20,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
@@ -94,7 +95,7 @@ type Loop struct {
 	workers map[*fleet.Cluster]*side
 	queues  map[*side]taskQueue
 	// informers has one informer per cluster, resource and namespace.
-	informers map[scope]*fleet.Informer
+	informers map[scope]*cache.Informer
 }
 
 // taskQueue holds tasks that need a sync.
@@ -104,7 +105,7 @@ type taskQueue = workqueue.TypedRateLimitingInterface[*task]
 func NewLoop(origin, worker *fleet.Cluster, o LoopOptions, c clock.WithTicker, events *Recorder) *Loop {
 	return &Loop{
 		origin: newSide(origin, events), defaultWorker: worker, options: o, clock: c, events: events,
-		informers: map[scope]*fleet.Informer{},
+		informers: map[scope]*cache.Informer{},
 		workers:   map[*fleet.Cluster]*side{},
 		queues:    map[*side]taskQueue{},
 	}
@@ -159,7 +160,7 @@ func (l *Loop) Run(ctx context.Context, tasks []Task) []Outcome {
 	watching.Go(func() {
 		// The informers do not report an origin that was deleted before they started, so each
 		// task is queued once. Waiting for the informers saves reading each origin separately.
-		if cache.WaitForCacheSync(working.Done(), l.synced()...) {
+		if clientcache.WaitForCacheSync(working.Done(), l.synced()...) {
 			for _, t := range ordered {
 				t.queue.Add(t)
 			}
@@ -190,7 +191,7 @@ func (l *Loop) Run(ctx context.Context, tasks []Task) []Outcome {
 
 // synced returns the functions that report whether the informers on the origin's side have
 // synced.
-func (l *Loop) synced() (all []cache.InformerSynced) {
+func (l *Loop) synced() (all []clientcache.InformerSynced) {
 	for s, informer := range l.informers {
 		if s.side == l.origin {
 			all = append(all, informer.HasSynced)

@@ -1,8 +1,6 @@
 package dispatch
 
 import (
-	"strings"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -55,7 +53,7 @@ func refTo(c *fleet.Cluster, gvk schema.GroupVersionKind, namespace, name, uid s
 func (r Ref) String() string { return r.Namespace + "/" + r.Name }
 
 // WithKind returns the kind and the name: "job namespace/name".
-func (r Ref) WithKind() string { return strings.ToLower(r.Kind) + " " + r.String() }
+func (r Ref) WithKind() string { return delegation.Mentioned(r.Kind, r.Namespace, r.Name) }
 
 // place returns the place of the object with a UID, as annotations record it.
 func (r Ref) place(uid string) delegation.Place {

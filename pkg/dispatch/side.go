@@ -10,6 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
@@ -18,7 +19,7 @@ import (
 // disconnected.
 type side struct {
 	*fleet.Cluster
-	link fleet.Link
+	link cache.Link
 }
 
 func newSide(c *fleet.Cluster, events *Recorder) *side {

@@ -3,17 +3,17 @@ package dispatch
 import (
 	"context"
 	"sync"
-	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/tools/cache"
+	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
@@ -48,21 +48,17 @@ func (l *Loop) watch(ctx context.Context, wg *sync.WaitGroup, tasks []*task) {
 }
 
 // newInformer returns an informer for some tasks, by namespace/name of the origin or the mirror.
-func (l *Loop) newInformer(s scope, known map[string]*task) *fleet.Informer {
-	return fleet.NewInformer(fleet.Informed[*unstructured.UnstructuredList]{
+func (l *Loop) newInformer(s scope, known map[string]*task) *cache.Informer {
+	return cache.NewInformer(cache.Informed[*unstructured.UnstructuredList]{
 		Client: s.side.Objects(s.resource, s.namespace), Selected: l.selected(s, known), OnResult: s.side.link.Note,
 		Like: &unstructured.Unstructured{}, Trim: func(o any) any { return trim(o, known) },
-		Handler: cache.ResourceEventHandlerFuncs{
+		Handler: clientcache.ResourceEventHandlerFuncs{
 			AddFunc:    func(o any) { l.enqueue(s, known, nil, o) },
 			UpdateFunc: func(old, o any) { l.enqueue(s, known, old, o) },
 			DeleteFunc: func(o any) { l.enqueue(s, known, nil, o) },
 		},
 	})
 }
-
-// heartbeat is the period of requests without another reason. They detect a connection that
-// hangs.
-const heartbeat = 10 * time.Second
 
 // pollClusters requests a Job of each cluster periodically, to notice a cluster that does not
 // answer.
@@ -81,23 +77,17 @@ func (l *Loop) pollClusters(ctx context.Context, wg *sync.WaitGroup, tasks []*ta
 }
 
 func (l *Loop) pollCluster(ctx context.Context, s *side, k delegation.Kind, r Ref) {
-	ticker := l.clock.NewTicker(heartbeat)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C():
+	s.link.Monitor(ctx, cache.Check{Clock: l.clock, Every: cache.Heartbeat, Retry: cache.Retry, Ask: func(ctx context.Context) error {
+		if _, err := s.get(ctx, k, r); kubecontext.IsConnection(err) {
+			return err
 		}
-		if _, err := s.get(ctx, k, r); err != nil && kubecontext.IsConnection(err) && ctx.Err() == nil {
-			s.link.Note(err)
-		}
-	}
+		return nil
+	}})
 }
 
 // enqueue queues the task of an object.
 func (l *Loop) enqueue(s scope, known map[string]*task, old, object any) {
-	key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(object)
+	key, err := clientcache.DeletionHandlingMetaNamespaceKeyFunc(object)
 	if err != nil {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
@@ -45,8 +46,8 @@ type Cluster struct {
 	// namespaces are the UIDs of the namespaces that were requested; "" for unreadable ones.
 	namespaces map[string]string
 	discovery  *Discovery
-	// memory holds lists that are kept current; nil if the cluster is not watched.
-	memory *memory
+	// cache holds lists that are kept current; nil if the cluster is not watched.
+	cache *cache.Cache
 	// recorder receives everything that is read; nil for none.
 	recorder atomic.Pointer[Recorder]
 }

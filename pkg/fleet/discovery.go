@@ -21,7 +21,8 @@ import (
 	memcache "k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/openapi"
 	"k8s.io/client-go/util/retry"
-	"k8s.io/klog/v2"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
 )
 
 // cacheTTL is how long kubectl trusts its discovery cache (cli-runtime:
@@ -60,7 +61,7 @@ var ErrGroupDown = errors.New("its API server does not respond")
 // Discovery returns the Discovery of the cluster. It is the same during one round of questions.
 func (c *Cluster) Discovery() (*Discovery, error) {
 	// This starts the period for which the answers are trusted.
-	_, _ = Keep(c, discoveryKey, Seldom, func() (struct{}, error) { return struct{}{}, nil })
+	_, _ = cache.Keep(c.cache, discoveryKey, cache.Seldom, func() (struct{}, error) { return struct{}{}, nil })
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.discovery == nil {
@@ -73,12 +74,12 @@ func (c *Cluster) Discovery() (*Discovery, error) {
 	return c.discovery, nil
 }
 
-// discoveryKey is the key of discovery in a memory.
+// discoveryKey is the key of discovery in a Cache.
 const discoveryKey = "discovery"
 
 // forget makes the next call of Discovery send new requests.
 func (c *Cluster) forget() {
-	if c.memory != nil && c.memory.hasCurrent(discoveryKey) {
+	if c.cache.HasCurrent(discoveryKey) {
 		return
 	}
 	c.mu.Lock()
@@ -130,7 +131,7 @@ func discoveryDir(cacheDir, host string) string {
 
 // API requests what the cluster serves. Groups that fail are in API.Failed, and cause no error.
 func (d *Discovery) API(ctx context.Context) (*API, error) {
-	groups, lists, err := d.client.ServerGroupsAndResourcesWithContext(quiet(ctx))
+	groups, lists, err := d.client.ServerGroupsAndResourcesWithContext(cache.Quiet(ctx))
 	failed, partial := discovery.GroupDiscoveryFailedErrorGroups(err)
 	switch {
 	case ctx.Err() != nil:
@@ -222,7 +223,7 @@ func (d *Discovery) schemasOf(ctx context.Context, gv schema.GroupVersion) ([]by
 	if !ok {
 		return nil, nil
 	}
-	document, err := one.SchemaWithContext(quiet(ctx), runtime.ContentTypeJSON)
+	document, err := one.SchemaWithContext(cache.Quiet(ctx), runtime.ContentTypeJSON)
 	if err != nil {
 		return nil, fmt.Errorf("read the OpenAPI schemas of %s: %w", gv, err)
 	}
@@ -237,7 +238,7 @@ func (d *Discovery) published(ctx context.Context) (map[string]openapi.GroupVers
 		return d.schemas, nil
 	}
 	// The cached client would remember an error for ever.
-	schemas, err := openapi.NewClientWithContext(d.client.RESTClient()).PathsWithContext(quiet(ctx))
+	schemas, err := openapi.NewClientWithContext(d.client.RESTClient()).PathsWithContext(cache.Quiet(ctx))
 	if apierrors.IsNotFound(err) {
 		schemas, err = map[string]openapi.GroupVersionWithContext{}, nil
 	}
@@ -246,12 +247,4 @@ func (d *Discovery) published(ctx context.Context) (map[string]openapi.GroupVers
 	}
 	d.schemas = schemas
 	return schemas, nil
-}
-
-// quiet keeps client-go from logging errors that it also returns, unless -v=2 or above is set.
-func quiet(ctx context.Context) context.Context {
-	if klog.FromContext(ctx).V(2).Enabled() {
-		return ctx
-	}
-	return klog.NewContext(ctx, klog.New(nil))
 }

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
@@ -99,7 +100,7 @@ type Answer[T any] struct {
 // Of several contexts of a cluster, one represents it: the first, in the given order, that
 // Options.Accepts accepts.
 func Open(ctx context.Context, contexts []Context, o Options) *Fleet {
-	f := &Fleet{allNamespaces: o.AllNamespaces, timeout: o.Timeout, parallel: o.Parallel, clock: o.Clock, cacheDir: o.CacheDir, waiting: &waiting{report: o.Waiting}, retry: Soon}
+	f := &Fleet{allNamespaces: o.AllNamespaces, timeout: o.Timeout, parallel: o.Parallel, clock: o.Clock, cacheDir: o.CacheDir, waiting: &waiting{report: o.Waiting}, retry: cache.Retry}
 	if f.parallel == 0 {
 		f.parallel = 32
 	}
@@ -227,9 +228,7 @@ func (f *Fleet) Again(ctx context.Context) {
 		m.spent = 0
 		for _, route := range m.routes {
 			route.forget()
-			if route.memory != nil {
-				route.memory.begin()
-			}
+			route.cache.Begin()
 		}
 		if m.failed() != nil && len(m.routes) > 0 && m.routes[0].isDown() == nil {
 			m.err = f.identify(ctx, m)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
 )
 
 // JSON returns a request for objects of any kind, as JSON. namespace is "" for all namespaces,
@@ -63,15 +64,15 @@ const chunk = 500
 // same place in the current state, with the token that the server offers. For a watched cluster,
 // repeated calls may pass the same Ts, so visit must not change them.
 func EachObject[T any](ctx context.Context, c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(T)) error {
-	if c.recalls(ctx) == nil {
+	if c.Cache(ctx) == nil {
 		_, err := eachObject(ctx, c, r, namespace, o, visit)
 		return err
 	}
 	same := func(n *named[T]) (string, T) { return n.key, n.object }
-	return Recall(ctx, c, Objects(c, r, namespace, o, same), func(_ string, object *T) { visit(*object) })
+	return cache.Recall(ctx, c.Cache(ctx), Objects(c, r, namespace, o, same), func(_ string, object *T) { visit(*object) })
 }
 
-// eachObject is EachObject without a memory. It also returns the resource version of the first
+// eachObject is EachObject without a Cache. It also returns the resource version of the first
 // chunk.
 func eachObject[T any](ctx context.Context, c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(T)) (version string, err error) {
 	to := c.recorder.Load()

@@ -16,12 +16,13 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
 )
 
 // Objects returns the source of objects of any kind, decoded from JSON into As. convert turns an
-// A into what is kept, and returns its ObjectKey.
-func Objects[A, T any](c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, convert func(*A) (key string, object T)) Source[T] {
-	return Source[T]{
+// A into what is kept, and returns its cache.ObjectKey.
+func Objects[A, T any](c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, convert func(*A) (key string, object T)) cache.Source[T] {
+	return cache.Source[T]{
 		Key:  strings.Join([]string{reflect.TypeFor[T]().String(), r.String(), namespace, o.LabelSelector, o.FieldSelector}, "\n"),
 		What: r.GroupResource().String(),
 		List: func(ctx context.Context, visit func(string, T)) (string, error) {
@@ -67,7 +68,7 @@ func (n *named[T]) UnmarshalJSON(text []byte) error {
 	if err := apijson.Unmarshal(text, &about); err != nil {
 		return err
 	}
-	n.key = ObjectKey(about.Metadata.Namespace, about.Metadata.Name)
+	n.key = cache.ObjectKey(about.Metadata.Namespace, about.Metadata.Name)
 	return apijson.Unmarshal(text, &n.object)
 }
 
@@ -86,14 +87,14 @@ func Object(ctx context.Context, c *Cluster, r schema.GroupVersionResource, name
 		}
 		return result.Raw()
 	}
-	if c.recalls(ctx) == nil {
+	if c.Cache(ctx) == nil {
 		text, err = get()
 	} else {
 		var found json.RawMessage
 		byName := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()}
 		err = EachObject(ctx, c, r, namespace, byName, func(o json.RawMessage) { found = o })
 		if text = found; apierrors.IsForbidden(err) {
-			text, err = Keep(c, strings.Join([]string{"get", r.String(), namespace, name}, "\n"), Soon, get)
+			text, err = cache.Keep(c.Cache(ctx), strings.Join([]string{"get", r.String(), namespace, name}, "\n"), cache.Soon, get)
 		}
 	}
 	if apierrors.IsNotFound(err) {

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"time"
 
+	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
-
-// heartbeat is the minimum interval of requests that only check the connection. A dead connection
-// looks like a cluster without changes.
-const heartbeat = 10 * time.Second
 
 // Remember makes the fleet watch what is read from now on, until ctx is done. Repeated reads get
 // the current state without requests. The returned channel receives a value when reading again
@@ -26,10 +24,11 @@ func (f *Fleet) Remember(ctx context.Context) (changed <-chan struct{}) {
 	news := make(chan struct{}, 1)
 	for _, m := range f.members {
 		for i, route := range m.routes {
-			route.memory = &memory{ctx: ctx, clock: f.clock, changed: news, fell: make(chan struct{}, 1), kept: map[string]*recollection{}, refused: map[string]error{}}
+			var down error
 			if i == 0 {
-				route.memory.down = m.failed()
+				down = m.failed()
 			}
+			route.cache = cache.New(ctx, f.clock, news, down)
 			go f.listen(ctx, route)
 		}
 	}
@@ -39,31 +38,14 @@ func (f *Fleet) Remember(ctx context.Context) (changed <-chan struct{}) {
 // listen checks periodically whether a cluster answers, by reading its identity. Every user may
 // send this request: even a refusal is an answer.
 func (f *Fleet) listen(ctx context.Context, c *Cluster) {
-	interval := heartbeat
+	interval := cache.Heartbeat
 	if f.timeout > 0 {
 		interval = min(interval, f.timeout)
 	}
-	for {
-		wait := interval
-		if c.isDown() != nil {
-			wait = min(wait, f.retry)
-		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-c.memory.fell:
-			timer.Stop()
-			continue
-		case <-timer.C:
-		}
+	c.cache.Link.Monitor(ctx, cache.Check{Clock: clock.RealClock{}, Every: interval, Retry: f.retry, Ask: func(ctx context.Context) error {
 		_, err := within(ctx, f.timeout, c.identity)
-		if ctx.Err() != nil {
-			return
-		}
-		c.memory.setDown(notReached(c.Context, err))
-	}
+		return notReached(c.Context, err)
+	}})
 }
 
 // notReached returns the error of a cluster that has not answered; nil for any answer.
@@ -83,27 +65,17 @@ func notReached(name string, err error) error {
 // isDown returns the reason why a cluster does not answer, without a request; nil if it is not
 // known to be down.
 func (c *Cluster) isDown() error {
-	if c.memory == nil {
+	if c.cache == nil {
 		return nil
 	}
-	c.memory.mu.Lock()
-	defer c.memory.mu.Unlock()
-	return c.memory.down
+	return c.cache.Link.Err()
 }
 
 // noteAnswer records that a cluster has not answered a question in its time.
 func (c *Cluster) noteAnswer(err error) {
-	if late := (*kubecontext.TimeoutError)(nil); c.memory != nil && errors.As(err, &late) {
-		c.memory.setDown(err)
+	if late := (*kubecontext.TimeoutError)(nil); c.cache != nil && errors.As(err, &late) {
+		c.cache.Link.Note(err)
 	}
-}
-
-// begin starts a new round of questions, and forgets answers that were not used for a while.
-func (m *memory) begin() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	now := m.clock.Now()
-	m.forget(func(r *recollection) bool { return now.Sub(r.used) > idle })
 }
 
 // Unwatched is a resource that can be read but not watched.
@@ -119,21 +91,19 @@ func (f *Fleet) Unwatched() (all []Unwatched) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	for _, m := range f.members {
-		if len(m.routes) == 0 || m.routes[0].memory == nil {
+		if len(m.routes) == 0 {
 			continue
 		}
-		memory := m.routes[0].memory
-		memory.mu.Lock()
-		for _, what := range slices.Sorted(maps.Keys(memory.refused)) {
-			all = append(all, Unwatched{Context: m.context, What: what, Err: memory.refused[what]})
+		refused := m.routes[0].cache.Unwatched()
+		for _, what := range slices.Sorted(maps.Keys(refused)) {
+			all = append(all, Unwatched{Context: m.context, What: what, Err: refused[what]})
 		}
-		memory.mu.Unlock()
 	}
 	return all
 }
 
 // IsWatched reports whether reads of the cluster are kept current by watches.
-func (c *Cluster) IsWatched() bool { return c.memory != nil }
+func (c *Cluster) IsWatched() bool { return c.cache != nil }
 
 // unremembered marks a request whose answer must not be kept.
 type unremembered struct{}
@@ -143,10 +113,10 @@ func Unremembered(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unremembered{}, true)
 }
 
-// recalls returns the memory from which a request may be answered; nil if there is none.
-func (c *Cluster) recalls(ctx context.Context) *memory {
+// Cache returns the cache from which a request may be answered; nil if there is none.
+func (c *Cluster) Cache(ctx context.Context) *cache.Cache {
 	if ctx.Value(unremembered{}) != nil {
 		return nil
 	}
-	return c.memory
+	return c.cache
 }

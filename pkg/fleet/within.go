@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
@@ -14,7 +15,7 @@ const grace = 250 * time.Millisecond
 // runs credential plugins without one. A timeout of zero means no limit.
 func within[T any](ctx context.Context, timeout time.Duration, do func(context.Context) (T, error)) (T, error) {
 	cause := &kubecontext.TimeoutError{After: timeout.Round(time.Millisecond)}
-	ctx = quiet(ctx)
+	ctx = cache.Quiet(ctx)
 	if timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, cause)

@@ -3,17 +3,16 @@ package inspect
 import (
 	"slices"
 	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // Subject returns the kind and name of the finding's object; "" if it has no name.
 func (f *Finding) Subject() string {
-	switch {
-	case f.Name == "":
+	if f.Name == "" {
 		return ""
-	case f.Namespace == "":
-		return f.Kind + " " + f.Name
 	}
-	return f.Kind + " " + f.Namespace + "/" + f.Name
+	return delegation.Named(f.Kind, f.Namespace, f.Name)
 }
 
 // Say sets the message. Unless the text names the object or a Job, Say puts the object before it,

@@ -3,7 +3,7 @@ package inspect
 import (
 	"maps"
 
-	corev1 "k8s.io/api/core/v1"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
 )
 
 // Site is what a cluster has for Pods, apart from quota.
@@ -11,16 +11,8 @@ type Site struct {
 	// Namespaces are the namespaces that were requested by name, nil for one that does not exist.
 	Namespaces map[string]*Namespace
 	// Nodes are all nodes; nil if not requested. NodesErr is why they could not be listed.
-	Nodes    []*Node
+	Nodes    []*podfit.Node
 	NodesErr error
-}
-
-// Node holds the fields of a node that decide whether it could run a Pod.
-type Node struct {
-	Name        string
-	Labels      map[string]string
-	Taints      []corev1.Taint
-	Allocatable corev1.ResourceList
 }
 
 // clone returns a copy that can be extended; nil for nil.

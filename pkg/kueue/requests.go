@@ -19,6 +19,10 @@ type Counting struct {
 	Containers bool
 }
 
+// SchedulerCounting returns how the API server and the scheduler count
+// requests: limits become requests before LimitRanges add theirs.
+func SchedulerCounting() Counting { return Counting{LimitsFirst: true} }
+
 // Requests returns what one Pod counts for, as Kueue adds it up: defaults of
 // the namespace's LimitRanges for missing requests, limits if there are no
 // requests, the maximum of init containers and containers, and the overhead

@@ -29,14 +29,7 @@ const ControllerName = "kueue.x-k8s.io/multikueue"
 // before a name. The group is needed because other groups have a Workload
 // too.
 func Resource(kind string) string {
-	plural := strings.ToLower(kind) + "s"
-	if strings.HasSuffix(plural, "ss") {
-		plural = strings.ToLower(kind) + "es"
-	}
-	if stem, ok := strings.CutSuffix(plural, "ys"); ok {
-		plural = stem + "ies"
-	}
-	return plural + "." + Group
+	return strings.ToLower(delegation.Plural(kind)) + "." + Group
 }
 
 // Namespace is the namespace in which Kueue is installed by default. It has

@@ -1,6 +1,10 @@
 package kueue
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
 
 // Grant is a right that a manager needs on its workers for a resource.
 type Grant struct {
@@ -41,11 +45,11 @@ func FrameworkResource(name string) (group, resource string, ok bool) {
 		return "", "", false
 	}
 	if group, kind, isPath := strings.Cut(name, "/"); isPath {
-		return group, strings.ToLower(kind) + "s", true
+		return group, strings.ToLower(delegation.Plural(kind)), true
 	}
 	parts := strings.SplitN(name, ".", 3)
 	if len(parts) < 3 {
 		return "", "", false
 	}
-	return parts[2], strings.ToLower(parts[0]) + "s", true
+	return parts[2], strings.ToLower(delegation.Plural(parts[0])), true
 }

@@ -8,9 +8,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/cache"
+	clientcache "k8s.io/client-go/tools/cache"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
 )
 
 // linger is how long Pods are followed that keep running after their object has ended, as those
@@ -24,7 +24,7 @@ type follower struct {
 	ctx    context.Context
 	fail   context.CancelCauseFunc
 	pods   *pods
-	link   fleet.Link
+	link   cache.Link
 	// over is closed when the object has ended or is gone, and enough some time later.
 	over, enough <-chan struct{}
 	// slots has one entry for each log that is being read.
@@ -62,7 +62,7 @@ func (r *Reader) Follow(ctx context.Context, t Target, over <-chan struct{}, slo
 	watching.Go(func() { informer.Run(ctx) })
 	synced := make(chan struct{})
 	watching.Go(func() {
-		if cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		if clientcache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
 			close(synced)
 		}
 	})

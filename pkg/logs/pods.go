@@ -6,9 +6,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
-	"k8s.io/client-go/tools/cache"
+	clientcache "k8s.io/client-go/tools/cache"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
 )
 
 // pod is the latest known version of a Pod.
@@ -93,8 +93,8 @@ func (s *pods) drop(uid types.UID) {
 
 // informer returns an informer that keeps the Pods current. report receives the result of each
 // request for them.
-func (s *pods) informer(report func(error)) *fleet.Informer {
-	return fleet.NewInformer(fleet.Informed[*corev1.PodList]{
+func (s *pods) informer(report func(error)) *cache.Informer {
+	return cache.NewInformer(cache.Informed[*corev1.PodList]{
 		Client: s.target.Client.CoreV1().Pods(s.target.Job.Namespace), Selected: s.target.options(), OnResult: report,
 		Like: &corev1.Pod{}, Trim: func(o any) any {
 			if p, ok := o.(*corev1.Pod); ok {
@@ -102,7 +102,7 @@ func (s *pods) informer(report func(error)) *fleet.Informer {
 			}
 			return o
 		},
-		Handler: cache.ResourceEventHandlerFuncs{
+		Handler: clientcache.ResourceEventHandlerFuncs{
 			AddFunc: func(o any) { s.update(o) },
 			UpdateFunc: func(old, o any) {
 				if was, ok := old.(*corev1.Pod); ok && was.UID != uidOf(o) {
@@ -111,7 +111,7 @@ func (s *pods) informer(report func(error)) *fleet.Informer {
 				s.update(o)
 			},
 			DeleteFunc: func(o any) {
-				if last, ok := o.(cache.DeletedFinalStateUnknown); ok {
+				if last, ok := o.(clientcache.DeletedFinalStateUnknown); ok {
 					o = last.Obj
 				}
 				s.update(o)

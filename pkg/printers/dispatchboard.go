@@ -3,7 +3,6 @@ package printers
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
@@ -116,7 +115,7 @@ func kindAndName(kind, name string) string {
 	if kind == "" || kind == jobKind {
 		return name
 	}
-	return strings.ToLower(kind) + " " + name
+	return delegation.Mentioned(kind, "", name)
 }
 
 // pods returns the number of pods in each state, "" if that is unknown.

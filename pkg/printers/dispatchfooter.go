@@ -116,7 +116,7 @@ func boardNoun(kinds map[string]bool) string {
 		return "jobs"
 	case 1:
 		for kind := range kinds {
-			return strings.ToLower(kind) + "s"
+			return strings.ToLower(delegation.Plural(kind))
 		}
 	}
 	return "objects"

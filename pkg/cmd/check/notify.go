@@ -18,6 +18,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -178,7 +179,7 @@ func (n *notifier) fail(e inspect.FindingEvent, err error) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	n.failed++
-	n.failure = fmt.Sprintf("warning: --exec %s failed for %s of %s: %v", n.command[0], e.Event, subject(e.Finding), err)
+	n.failure = fmt.Sprintf("warning: --exec %s failed for %s of %s: %v", n.command[0], e.Event, e.Finding.Code+" "+delegation.Named(e.Finding.Kind, e.Finding.Namespace, e.Finding.Name), err)
 }
 
 // notes describes the last failed run; none if all succeeded.
@@ -192,15 +193,6 @@ func (n *notifier) notes() []string {
 		return []string{n.failure}
 	}
 	return []string{fmt.Sprintf("%s (%d runs failed)", n.failure, n.failed)}
-}
-
-// subject names a finding in a line.
-func subject(f inspect.Finding) string {
-	name := f.Name
-	if f.Namespace != "" {
-		name = f.Namespace + "/" + f.Name
-	}
-	return f.Code + " " + f.Kind + " " + name
 }
 
 // lastLine keeps the last written line, up to a limit.

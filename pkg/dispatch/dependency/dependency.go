@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
@@ -31,7 +32,7 @@ type Object struct {
 }
 
 // String returns the kind, and namespace/name on the origin's cluster.
-func (d Object) String() string { return d.Kind + " " + d.Namespace + "/" + d.Name }
+func (d Object) String() string { return delegation.Named(d.Kind, d.Namespace, d.Name) }
 
 // ContentOf returns the fields of a ConfigMap or Secret that its users see.
 func ContentOf(o *unstructured.Unstructured) map[string]any {

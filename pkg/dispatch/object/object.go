@@ -7,7 +7,6 @@ package object
 
 import (
 	"fmt"
-	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -31,7 +30,7 @@ func NameOf(job *unstructured.Unstructured) string {
 
 // KindAndName returns the kind and the name for the middle of a sentence: job namespace/name.
 func KindAndName(job *unstructured.Unstructured) string {
-	return strings.ToLower(job.GetKind()) + " " + NameOf(job)
+	return delegation.Mentioned(job.GetKind(), "", NameOf(job))
 }
 
 // Malformed returns an error if an object is too malformed to be used. A server does not store

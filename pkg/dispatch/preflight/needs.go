@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
@@ -229,7 +230,7 @@ func (c *check) resourceClaims(ctx context.Context) []Problem {
 	for _, claim := range claims {
 		for kind, field := range map[string]string{"ResourceClaim": "resourceClaimName", "ResourceClaimTemplate": "resourceClaimTemplateName"} {
 			name, _ := claim[field].(string)
-			plural := strings.ToLower(kind) + "s"
+			plural := strings.ToLower(delegation.Plural(kind))
 			needs = append(needs, need{
 				kind: kind, namespace: c.namespace(), name: name,
 				message:  fmt.Sprintf("does not exist, and the Pods' resource claim %v needs it", claim["name"]),

@@ -9,25 +9,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/component-helpers/resource"
-	schedulingcorev1 "k8s.io/component-helpers/scheduling/corev1"
-	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
-	"k8s.io/klog/v2"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
 )
 
-// nodes returns the nodes of the cluster, reduced to what the scheduler needs.
-func (p Probe) nodes(ctx context.Context) ([]corev1.Node, error) {
-	return recall(ctx, p, "nodes", func(ctx context.Context) ([]corev1.Node, error) {
-		var nodes []corev1.Node
+// nodes returns the nodes of the cluster.
+func (p Probe) nodes(ctx context.Context) ([]*podfit.Node, error) {
+	return recall(ctx, p, "nodes", func(ctx context.Context) ([]*podfit.Node, error) {
+		var nodes []*podfit.Node
 		err := fleet.EachItem(ctx, p.Kubernetes().CoreV1().Nodes().List, metav1.ListOptions{}, func(n *corev1.Node) {
-			nodes = append(nodes, corev1.Node{
-				ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels},
-				Spec:       corev1.NodeSpec{Taints: n.Spec.Taints},
-				Status:     corev1.NodeStatus{Allocatable: n.Status.Allocatable},
-			})
+			nodes = append(nodes, podfit.NodeOf(n))
 		})
 		return nodes, err
 	})
@@ -36,14 +30,15 @@ func (p Probe) nodes(ctx context.Context) ([]corev1.Node, error) {
 // nodesFor warns if no node can run such a Pod. It does not block, because an autoscaler may add
 // a node.
 func (c *check) nodesFor(ctx context.Context, pod *corev1.Pod) []Problem {
+	fit := fitOf(pod)
 	nodes, err := c.worker.nodes(ctx)
-	if apierrors.IsForbidden(err) && !isSelective(pod) {
+	if apierrors.IsForbidden(err) && !fit.IsSelective() {
 		return nil
 	}
 	if err != nil {
 		return []Problem{c.worker.unchecked("the nodes", "", err)}
 	}
-	message := unfit(ctx, pod, nodes)
+	message := unfit(pod, fit.Summarize(nodes))
 	if message == "" {
 		return nil
 	}
@@ -53,87 +48,40 @@ func (c *check) nodesFor(ctx context.Context, pod *corev1.Pod) []Problem {
 	}}
 }
 
-// isSelective reports whether a Pod has requirements that some nodes do not meet.
-func isSelective(pod *corev1.Pod) bool {
-	if len(pod.Spec.NodeSelector) > 0 || pod.Spec.Affinity != nil && pod.Spec.Affinity.NodeAffinity != nil {
-		return true
-	}
-	for name := range resource.PodRequests(pod, resource.PodResourcesOptions{}) {
-		if strings.Contains(string(name), "/") {
-			return true
-		}
-	}
-	return false
+// fitOf returns a Pod to compare with nodes. A Pod that was not admitted may lack requests.
+func fitOf(pod *corev1.Pod) *podfit.Pod {
+	return podfit.New(&pod.Spec, kueue.Requests(&pod.Spec, nil, kueue.SchedulerCounting()))
 }
 
 // unfit returns the reason why no node can run a Pod; "" if one can.
-func unfit(ctx context.Context, pod *corev1.Pod, nodes []corev1.Node) string {
-	if len(nodes) == 0 {
-		return "there are none"
-	}
-	affinity := nodeaffinity.GetRequiredNodeAffinity(pod)
-	matching := slices.DeleteFunc(slices.Clone(nodes), func(n corev1.Node) bool {
-		matches, err := affinity.Match(&n)
-		return err == nil && !matches || !hasOS(pod, &n)
-	})
-	if len(matching) == 0 {
-		return fmt.Sprintf("none of the %d has the labels that the Pods request: %s", len(nodes), describeLabels(pod))
-	}
-	logger := klog.FromContext(ctx)
-	var taints []string
-	tolerated := slices.DeleteFunc(slices.Clone(matching), func(n corev1.Node) bool {
-		taint, found := schedulingcorev1.FindMatchingUntoleratedTaint(logger, n.Spec.Taints, pod.Spec.Tolerations, keepsPodsOff, true)
-		if found {
-			taints = append(taints, taint.ToString())
-		}
-		return found
-	})
-	if len(tolerated) == 0 {
-		slices.Sort(taints)
-		return fmt.Sprintf("the Pods do not tolerate the taints of the %d with the labels that they request: %s", len(matching), strings.Join(slices.Compact(taints), ", "))
-	}
-	return tooSmall(pod, tolerated)
-}
-
-func keepsPodsOff(t *corev1.Taint) bool {
-	return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
-}
-
-// hasOS reports whether a node has the operating system that a Pod names. Otherwise the kubelet
-// refuses the Pod.
-func hasOS(pod *corev1.Pod, n *corev1.Node) bool {
-	os := n.Labels[corev1.LabelOSStable]
-	return pod.Spec.OS == nil || os == "" || string(pod.Spec.OS.Name) == os
-}
-
-// tooSmall returns which requests of the Pod exceed every node; "" if a node is large enough.
-func tooSmall(pod *corev1.Pod, nodes []corev1.Node) string {
-	var lacking []string
-	requests := resource.PodRequests(pod, resource.PodResourcesOptions{})
-	isHeld := slices.ContainsFunc(nodes, func(n corev1.Node) bool {
-		for name, amount := range requests {
-			if available := n.Status.Allocatable[name]; available.Cmp(amount) < 0 {
-				return false
-			}
-		}
-		return true
-	})
-	if isHeld {
+func unfit(pod *corev1.Pod, s podfit.Summary) string {
+	matching := s.Nodes - s.Other()
+	switch {
+	case s.Fits() > 0:
 		return ""
-	}
-	for name, amount := range requests {
-		if !slices.ContainsFunc(nodes, func(n corev1.Node) bool {
-			available := n.Status.Allocatable[name]
-			return available.Cmp(amount) >= 0
-		}) {
-			lacking = append(lacking, fmt.Sprintf("%s=%s", name, amount.String()))
+	case s.Nodes == 0:
+		return "there are none"
+	case s.Counts[podfit.OtherName] == s.Nodes:
+		return fmt.Sprintf("none of the %d is the node that the Pods name: %s", s.Nodes, pod.Spec.NodeName)
+	case matching == 0:
+		return fmt.Sprintf("none of the %d has the labels that the Pods request: %s", s.Nodes, describeLabels(pod))
+	case s.Counts[podfit.Cordoned] == matching:
+		return fmt.Sprintf("each of the %d with the labels that the Pods request is cordoned", matching)
+	case s.Counts[podfit.TooSmall] == 0:
+		message := fmt.Sprintf("the Pods do not tolerate the taints of the %d with the labels that they request: %s", s.Counts[podfit.Tainted], strings.Join(s.Taints, ", "))
+		if cordoned := s.Counts[podfit.Cordoned]; cordoned > 0 {
+			message += fmt.Sprintf("; cordoned: %d more", cordoned)
 		}
+		return message
+	case len(s.Lacking) == 0:
+		return fmt.Sprintf("none of the %d other nodes has everything that a Pod requests at once", s.Counts[podfit.TooSmall])
 	}
-	if len(lacking) == 0 {
-		return fmt.Sprintf("none of the %d other nodes has everything that a Pod requests at once", len(nodes))
+	var lacking []string
+	for name, amount := range s.Lacking {
+		lacking = append(lacking, fmt.Sprintf("%s=%s", name, amount.String()))
 	}
 	slices.Sort(lacking)
-	return fmt.Sprintf("none of the %d other nodes has what a Pod requests: %s", len(nodes), strings.Join(lacking, ", "))
+	return fmt.Sprintf("none of the %d other nodes has what a Pod requests: %s", s.Counts[podfit.TooSmall], strings.Join(lacking, ", "))
 }
 
 // describeLabels describes the node labels that a Pod requires.

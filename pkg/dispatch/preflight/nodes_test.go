@@ -10,45 +10,63 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
 )
 
 func TestUnfit(t *testing.T) {
 	var nodes struct{ Items []corev1.Node }
 	assert.NilError(t, yaml.UnmarshalStrict([]byte(`
 items:
-- metadata: {labels: {kubernetes.io/os: linux, disk: ssd}}
+- metadata: {name: a, labels: {kubernetes.io/os: linux, disk: ssd}}
   status: {allocatable: {cpu: "4", memory: 8Gi}}
-- metadata: {labels: {kubernetes.io/os: linux, pool: gpu}}
+- metadata: {name: b, labels: {kubernetes.io/os: linux, pool: gpu}}
   spec: {taints: [{key: dedicated, value: gpu, effect: NoSchedule}, {key: hint, effect: PreferNoSchedule}]}
   status: {allocatable: {cpu: "2", memory: 64Gi, nvidia.com/gpu: "4"}}
+- metadata: {name: c, labels: {kubernetes.io/os: linux, pool: old, spare: "yes"}}
+  spec: {unschedulable: true}
+- metadata: {name: d, labels: {kubernetes.io/os: linux, spare: "yes"}}
+  spec: {taints: [{key: spare, effect: NoExecute}]}
 `), &nodes))
 	for _, c := range []struct{ name, pod, want string }{
 		{"nothing asked for", `{}`, ""},
 		{"label", `{nodeSelector: {disk: ssd}}`, ""},
-		{"no such label", `{nodeSelector: {disk: tape, a: b}}`, "none of the 2 has the labels that the Pods request: a=b, disk=tape"},
+		{"no such label", `{nodeSelector: {disk: tape, a: b}}`, "none of the 4 has the labels that the Pods request: a=b, disk=tape"},
 		{
 			"affinity",
 			`{affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [a, b]}]}]}}}}`,
-			"none of the 2 has the labels that the Pods request: zone In a,b",
+			"none of the 4 has the labels that the Pods request: zone In a,b",
 		},
-		{"operating system", `{os: {name: windows}}`, "none of the 2 has the labels that the Pods request: kubernetes.io/os=windows"},
+		{"operating system", `{os: {name: windows}}`, "none of the 4 has the labels that the Pods request: kubernetes.io/os=windows"},
 		{"taint", `{nodeSelector: {pool: gpu}}`, "the Pods do not tolerate the taints of the 1 with the labels that they request: dedicated=gpu:NoSchedule"},
 		{"tolerated", `{nodeSelector: {pool: gpu}, tolerations: [{key: dedicated, operator: Exists}], containers: [{name: a, resources: {requests: {nvidia.com/gpu: "4"}}}]}`, ""},
 		{"no such resource", `{containers: [{name: a, resources: {requests: {nvidia.com/gpu: "1"}}}]}`, "none of the 1 other nodes has what a Pod requests: nvidia.com/gpu=1"},
 		{
 			"too much together",
 			`{tolerations: [{operator: Exists}], containers: [{name: a, resources: {requests: {cpu: "3"}}}, {name: b, resources: {requests: {memory: 9Gi}}}]}`,
-			"none of the 2 other nodes has everything that a Pod requests at once",
+			"none of the 4 other nodes has everything that a Pod requests at once",
 		},
+		{"limits only", `{containers: [{name: a, resources: {limits: {nvidia.com/gpu: "1"}}}]}`, "none of the 1 other nodes has what a Pod requests: nvidia.com/gpu=1"},
+		{"cordoned", `{nodeSelector: {pool: old}}`, "each of the 1 with the labels that the Pods request is cordoned"},
+		{"cordoned or tainted", `{nodeSelector: {spare: "yes"}}`, "the Pods do not tolerate the taints of the 1 with the labels that they request: spare:NoExecute; cordoned: 1 more"},
+		{"named", `{nodeName: b}`, ""},
+		{"no such node", `{nodeName: x}`, "none of the 4 is the node that the Pods name: x"},
 		{"broken selector", `{affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: Nonsense}]}]}}}}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pod := &corev1.Pod{}
 			assert.NilError(t, yaml.UnmarshalStrict([]byte(c.pod), &pod.Spec))
-			assert.Equal(t, unfit(t.Context(), pod, nodes.Items), c.want)
+			assert.Equal(t, unfitOn(pod, nodes.Items...), c.want)
 		})
 	}
-	assert.Equal(t, unfit(t.Context(), &corev1.Pod{}, nil), "there are none")
+	assert.Equal(t, unfitOn(&corev1.Pod{}), "there are none")
+}
+
+func unfitOn(pod *corev1.Pod, nodes ...corev1.Node) string {
+	var all []*podfit.Node
+	for i := range nodes {
+		all = append(all, podfit.NodeOf(&nodes[i]))
+	}
+	return unfit(pod, fitOf(pod).Summarize(all))
 }
 
 func TestGrant(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
@@ -27,12 +28,7 @@ type Problem struct {
 }
 
 // named returns an object as Problems name it.
-func named(kind, namespace, name string) string {
-	if namespace == "" {
-		return kind + " " + name
-	}
-	return kind + " " + namespace + "/" + name
-}
+func named(kind, namespace, name string) string { return delegation.Named(kind, namespace, name) }
 
 // invalidName returns a Problem if Pods refer to an object with an invalid name, which cannot
 // exist; nil if the name is valid. API servers do not validate all names in Pod templates. The

@@ -364,5 +364,5 @@ func (q *Question) ago(t *metav1.Time) string {
 }
 
 func kubectlFor(j *inspect.Job, verb string) command.Command {
-	return command.Kubectl(j.Context, j.Namespace, verb, j.Row().ResourceName(), j.Name)
+	return command.Kubectl(j.Context, j.Namespace, verb, command.KindName(j.Row()), j.Name)
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -222,9 +223,21 @@ func (q *Question) orphanFinding(context string, h *inspect.Holder) *inspect.Fin
 // Kueue itself deletes its leftovers every minute (multiKueue.gcInterval).
 const settling = 5 * time.Minute
 
+// holderType returns the kind of a holder of quota for kubectl. Only Workloads without an owner
+// hold it themselves.
+func holderType(kind string) string {
+	if k, known := delegation.KindNamed(kind); known {
+		return command.KindName(k)
+	}
+	if kind == "Workload" {
+		return kueue.Resource(kind)
+	}
+	return strings.ToLower(kind)
+}
+
 // orphanFix returns the fix that releases the quota of an orphan.
 func (q *Question) orphanFix(context string, h *inspect.Holder) command.Fix {
-	fix := command.Fix{Command: q.words(command.Kubectl(context, h.Namespace, "delete", strings.ToLower(h.Kind), h.Name))}
+	fix := command.Fix{Command: q.words(command.Kubectl(context, h.Namespace, "delete", holderType(h.Kind), h.Name))}
 	name := fmt.Sprintf("orphan %s/%s on %s, which holds %s %s", h.Namespace, h.Name, context, h.Amount, h.Resource)
 	fix.Text = "delete " + name
 	if h.Since == nil || q.Inventory.Now.Sub(h.Since.Time) < settling {

@@ -7,11 +7,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	scheduling "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
-	"k8s.io/klog/v2"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
 )
 
 // suitability is whether a flavor suits some Pods, however much of it is
@@ -56,12 +55,9 @@ func suits(set *kueue.PodTemplate, f *kueue.ResourceFlavor, allTopology bool) su
 	}
 	spec := &set.Template.Spec
 	tolerations := slices.Concat(spec.Tolerations, f.Spec.Tolerations)
-	isHard := func(t *corev1.Taint) bool {
-		return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
-	}
-	if taint, found := scheduling.FindMatchingUntoleratedTaint(klog.Background(), f.Spec.NodeTaints, tolerations, isHard, true); found {
-		result := unsuited(kueue.Lack{Reason: kueue.ReasonTaint, Taint: taint.ToString()})
-		result.tolerate = &taint
+	if taints := podfit.Untolerated(f.Spec.NodeTaints, tolerations); len(taints) > 0 {
+		result := unsuited(kueue.Lack{Reason: kueue.ReasonTaint, Taint: taints[0].ToString()})
+		result.tolerate = &taints[0]
 		return result
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: f.Spec.NodeLabels}}

@@ -2,16 +2,14 @@ package placement
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	scheduling "k8s.io/component-helpers/scheduling/corev1"
-	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
-	"k8s.io/klog/v2"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
 )
 
 // countNodes adds how many nodes could take a Pod, if they were empty, for
@@ -49,7 +47,7 @@ func (s *site) countNodes() {
 
 // nodesFor returns how many nodes could take a Pod of a podset, with any of
 // the flavors that it may get.
-func (s *site) nodesFor(set *kueue.PodTemplate, nodes []*inspect.Node) (count int) {
+func (s *site) nodesFor(set *kueue.PodTemplate, nodes []*podfit.Node) (count int) {
 	var limits []corev1.LimitRange
 	var flavors []*kueue.ResourceFlavor
 	if s.capacity != nil {
@@ -63,48 +61,28 @@ func (s *site) nodesFor(set *kueue.PodTemplate, nodes []*inspect.Node) (count in
 	if len(flavors) == 0 {
 		flavors = []*kueue.ResourceFlavor{{}}
 	}
-	requests := kueue.Requests(&set.Template.Spec, limits, schedulerCounting())
+	requests := kueue.Requests(&set.Template.Spec, limits, kueue.SchedulerCounting())
+	pods := make([]*podfit.Pod, len(flavors))
+	for i, f := range flavors {
+		pods[i] = podfit.New(flavored(&set.Template.Spec, f), requests)
+	}
 	for _, n := range nodes {
-		if slices.ContainsFunc(flavors, func(f *kueue.ResourceFlavor) bool { return whyNot(n, requests, &set.Template.Spec, f).fits() }) {
+		if slices.ContainsFunc(pods, func(p *podfit.Pod) bool { return p.On(n).Reason == podfit.Fits }) {
 			count++
 		}
 	}
 	return count
 }
 
-// misfit is why a node could not take a Pod, even if it were empty.
-type misfit struct {
-	// isOther is whether the Pod's selector, affinity or node name excludes the
-	// node.
-	isOther bool
-	// taints are the taints that the Pod does not tolerate. lacks are the
-	// resources of which one Pod needs more than the node has.
-	taints []corev1.Taint
-	lacks  []corev1.ResourceName
-}
-
-func (m misfit) fits() bool { return !m.isOther && len(m.taints) == 0 && len(m.lacks) == 0 }
-
-// whyNot returns why a node could not take a Pod with what Kueue adds for a
-// flavor.
-func whyNot(n *inspect.Node, requests corev1.ResourceList, spec *corev1.PodSpec, f *kueue.ResourceFlavor) (m misfit) {
-	for key, value := range f.Spec.NodeLabels {
-		m.isOther = m.isOther || n.Labels[key] != value
+// flavored returns a Pod spec with what Kueue adds for a flavor. The flavor
+// must suit the Pod: its labels do not contradict the Pod's own selector.
+func flavored(spec *corev1.PodSpec, f *kueue.ResourceFlavor) *corev1.PodSpec {
+	with := *spec
+	with.NodeSelector = maps.Clone(f.Spec.NodeLabels)
+	if with.NodeSelector == nil {
+		with.NodeSelector = map[string]string{}
 	}
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}}
-	matches, err := nodeaffinity.NewRequiredNodeAffinity(spec.NodeSelector, spec.Affinity).Match(node)
-	// An affinity that cannot be parsed does not exclude the node.
-	m.isOther = m.isOther || spec.NodeName != "" && spec.NodeName != n.Name || err == nil && !matches
-	for _, t := range n.Taints {
-		isHard := t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
-		if isHard && !scheduling.TolerationsTolerateTaint(klog.Background(), slices.Concat(spec.Tolerations, f.Spec.Tolerations), &t, true) {
-			m.taints = append(m.taints, t)
-		}
-	}
-	for name, asked := range requests {
-		if has := n.Allocatable[name]; asked.Cmp(has) > 0 {
-			m.lacks = append(m.lacks, name)
-		}
-	}
-	return m
+	maps.Copy(with.NodeSelector, spec.NodeSelector)
+	with.Tolerations = slices.Concat(spec.Tolerations, f.Spec.Tolerations)
+	return &with
 }

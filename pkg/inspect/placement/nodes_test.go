@@ -14,17 +14,17 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
 )
 
 // someNodes are a small one, one of zone b that is tainted, and one that is cordoned.
-func someNodes() []*inspect.Node {
-	of := func(name, cpu string, taints ...corev1.Taint) *inspect.Node {
-		return &inspect.Node{Name: name, Labels: map[string]string{"zone": name, "f": "yes"}, Taints: taints, Allocatable: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}
+func someNodes() []*podfit.Node {
+	of := func(name, cpu string, taints ...corev1.Taint) *podfit.Node {
+		return &podfit.Node{Name: name, Labels: map[string]string{"zone": name, "f": "yes", corev1.LabelOSStable: "linux"}, Taints: taints, Allocatable: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}
 	}
-	return []*inspect.Node{
-		of("a", "1"), of("b", "8", corev1.Taint{Key: "gpu", Value: "a100", Effect: corev1.TaintEffectNoSchedule}),
-		of("c", "8", corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}),
-	}
+	cordoned := of("c", "8")
+	cordoned.Unschedulable = true
+	return []*podfit.Node{of("a", "1"), of("b", "8", corev1.Taint{Key: "gpu", Value: "a100", Effect: corev1.TaintEffectNoSchedule}), cordoned}
 }
 
 // TestNodes checks that the number of suitable nodes is reported with the
@@ -44,6 +44,8 @@ func TestNodes(t *testing.T) {
 		{"tolerates all", spec("tolerations: [{operator: Exists}],", "1"), "3 of 3 nodes", inspect.Yes},
 		{"selects", spec("nodeSelector: {zone: b}, tolerations: [{key: gpu, operator: Exists}],", "1"), "1 of 3 nodes", inspect.Yes},
 		{"selects another", spec("nodeSelector: {zone: d},", "1"), "0 of 3 nodes", inspect.No},
+		{"another system", spec("os: {name: windows},", "1"), "0 of 3 nodes", inspect.No},
+		{"names a tainted one", spec("nodeName: b,", "1"), "1 of 3 nodes", inspect.Yes},
 		{"asks for what none has", spec("", "1, example.com/gpu: 1"), "0 of 3 nodes", inspect.No},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -126,10 +126,6 @@ func (r *Request) on(c *inspect.Capacity, reported []kueue.PodSetRequests, by ku
 	return all
 }
 
-// schedulerCounting returns how the API server and the scheduler count
-// requests: limits become requests before LimitRanges add theirs.
-func schedulerCounting() kueue.Counting { return kueue.Counting{LimitsFirst: true} }
-
 // countings returns how the Kueue of a cluster may count what a Pod requests,
 // likeliest first. Only versions before 0.20 serve the older API. Some of
 // them were patched to apply limits first.

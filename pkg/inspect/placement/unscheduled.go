@@ -5,11 +5,9 @@ import (
 	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
 )
 
 // onNodes judges the Jobs of a pair that the built-in controller runs and
@@ -58,60 +56,32 @@ func forPods(v *inspect.Inventory, f *inspect.Facts, j *inspect.Job, pod *inspec
 	return s.Placement
 }
 
-// misfits counts why nodes could not take Pods.
-type misfits struct {
-	// labelled are the nodes that the Pods' selector, affinity or node name
-	// excludes. tainted are other nodes with taints, and small are the rest.
-	labelled, tainted, small int
-	// byTaint counts the nodes that only one taint excludes. most has, of the
-	// nodes that lack only one resource, the largest amount of that resource.
-	byTaint map[string]int
-	most    map[corev1.ResourceName]resource.Quantity
-}
-
-func (m *misfits) add(n *inspect.Node, why misfit) {
-	switch {
-	case why.isOther:
-		m.labelled++
-	case len(why.taints) > 0:
-		m.tainted++
-		if len(why.taints) == 1 && len(why.lacks) == 0 {
-			m.byTaint[why.taints[0].ToString()]++
-		}
-	default:
-		m.small++
-		if has := n.Allocatable[why.lacks[0]]; len(why.lacks) == 1 && has.Cmp(m.most[why.lacks[0]]) > 0 {
-			m.most[why.lacks[0]] = has
-		}
-	}
-}
-
 // noNodeFits decides that no node could take the Pods of a podset, even if
 // empty, and adds changes that would help. The verdict is not Never, because
 // an autoscaler may be about to add a node, and no object shows whether one
 // exists.
 func (s *site) noNodeFits(set *kueue.PodTemplate) {
-	requests := kueue.Requests(&set.Template.Spec, nil, schedulerCounting())
-	m := misfits{byTaint: map[string]int{}, most: map[corev1.ResourceName]resource.Quantity{}}
-	for _, n := range s.facts.Site.Nodes {
-		m.add(n, whyNot(n, requests, &set.Template.Spec, &kueue.ResourceFlavor{}))
+	requests := kueue.Requests(&set.Template.Spec, nil, kueue.SchedulerCounting())
+	sum := podfit.New(&set.Template.Spec, requests).Summarize(s.facts.Site.Nodes)
+	for _, taint := range slices.Sorted(maps.Keys(sum.OneTaint)) {
+		s.change(inspect.PlacementChange{Message: fmt.Sprintf("recreate it with Pods that tolerate taint %s (%s on %s)", taint, inspect.Count(sum.OneTaint[taint], "node"), s.Context)})
 	}
-	for _, taint := range slices.Sorted(maps.Keys(m.byTaint)) {
-		s.change(inspect.PlacementChange{Message: fmt.Sprintf("recreate it with Pods that tolerate taint %s (%s on %s)", taint, inspect.Count(m.byTaint[taint], "node"), s.Context)})
-	}
-	for _, name := range slices.Sorted(maps.Keys(m.most)) {
-		has, asked := m.most[name], requests[name]
+	for _, name := range slices.Sorted(maps.Keys(sum.Largest)) {
+		has, asked := sum.Largest[name], requests[name]
 		s.change(inspect.PlacementChange{
 			Message: fmt.Sprintf("recreate it with Pods that request at most %s %s each, not %s, for %s", has.String(), name, asked.String(), s.Context),
 			Share:   1 - has.AsApproximateFloat64()/asked.AsApproximateFloat64(),
 		})
 	}
-	text := fmt.Sprintf("none of %s fits its Pods, even if empty", inspect.Count(len(s.facts.Site.Nodes), "node"))
+	text := fmt.Sprintf("none of %s fits its Pods, even if empty", inspect.Count(sum.Nodes, "node"))
 	for _, why := range []struct {
 		count int
 		text  string
 	}{
-		{m.labelled, "do not match its node selector, affinity or node name"}, {m.tainted, "have taints that it does not tolerate"}, {m.small, "too small for one Pod"},
+		{sum.Other(), "do not match its node selector, affinity, node name or operating system"},
+		{sum.Counts[podfit.Cordoned], "cordoned"},
+		{sum.Counts[podfit.Tainted], "have taints that it does not tolerate"},
+		{sum.Counts[podfit.TooSmall], "too small for one Pod"},
 	} {
 		if why.count > 0 {
 			text += fmt.Sprintf("; %d %s", why.count, why.text)

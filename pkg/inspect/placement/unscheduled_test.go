@@ -37,15 +37,19 @@ func TestPodsWithoutANode(t *testing.T) {
 		},
 		{
 			name: "a taint away", spec: "nodeSelector: {zone: b}, containers: [{name: c, resources: {requests: {cpu: 2}}}]", site: nodes, verdict: inspect.Unknown,
-			message: "none of 3 nodes fits its Pods, even if empty; 2 do not match its node selector, affinity or node name; 1 have taints that it does not tolerate; an autoscaler may add nodes",
+			message: "none of 3 nodes fits its Pods, even if empty; 2 do not match its node selector, affinity, node name or operating system; 1 have taints that it does not tolerate; an autoscaler may add nodes",
 			change:  "recreate it with Pods that tolerate taint gpu=a100:NoSchedule (1 node on w)",
 		},
 		{
 			name: "too big", spec: "tolerations: [{key: gpu, operator: Exists}], containers: [{name: c, resources: {requests: {cpu: 10}}}]", site: nodes, verdict: inspect.Unknown,
-			message: "none of 3 nodes fits its Pods, even if empty; 1 have taints that it does not tolerate; 2 too small for one Pod; an autoscaler may add nodes",
+			message: "none of 3 nodes fits its Pods, even if empty; 1 cordoned; 2 too small for one Pod; an autoscaler may add nodes",
 			change:  "recreate it with Pods that request at most 8 cpu each, not 10, for w",
 		},
-		{name: "on no such node", spec: "nodeSelector: {zone: d}, containers: [{name: c}]", site: nodes, verdict: inspect.Unknown, message: "none of 3 nodes fits its Pods, even if empty; 3 do not match its node selector, affinity or node name; an autoscaler may add nodes"},
+		{
+			name: "on a cordoned node", spec: "nodeSelector: {zone: c}, containers: [{name: c}]", site: nodes, verdict: inspect.Unknown,
+			message: "none of 3 nodes fits its Pods, even if empty; 2 do not match its node selector, affinity, node name or operating system; 1 cordoned; an autoscaler may add nodes",
+		},
+		{name: "on no such node", spec: "nodeSelector: {zone: d}, containers: [{name: c}]", site: nodes, verdict: inspect.Unknown, message: "none of 3 nodes fits its Pods, even if empty; 3 do not match its node selector, affinity, node name or operating system; an autoscaler may add nodes"},
 		{name: "in a snapshot", site: nil, verdict: inspect.Unknown, message: "the scheduler cannot place Pod train-x: 0/3 nodes are available"},
 		{name: "nodes refused", site: &inspect.Site{NodesErr: errors.New("no")}, spec: "containers: [{name: c}]", verdict: inspect.Unknown, message: "the scheduler cannot place Pod train-x: 0/3 nodes are available; cannot read its nodes: no"},
 		{name: "has a node", site: nodes, pod: func(p *inspect.Pod) { p.Node, p.Reason = "a", "Running" }},

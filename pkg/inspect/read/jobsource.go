@@ -16,10 +16,11 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
 )
 
 // jobsOf returns the source of a query's batch/v1 Jobs, as protobuf if the server supports it.
-func jobsOf(client rest.Interface, q Query, namespace string, kind *delegation.Kind) fleet.Source[read] {
+func jobsOf(client rest.Interface, q Query, namespace string, kind *delegation.Kind) cache.Source[read] {
 	selected, names, labels := q.selected(kind), interner{}, newLabelSets(q.Labels)
 	jobs := jobCollection{client: client, namespace: namespace, labels: q.Labels}
 	var before *delegation.Marks
@@ -35,12 +36,12 @@ func jobsOf(client rest.Interface, q Query, namespace string, kind *delegation.K
 		}
 		return r
 	}
-	return fleet.Source[read]{
+	return cache.Source[read]{
 		Key:  strings.Join(append([]string{"jobs", namespace, selected.LabelSelector, selected.FieldSelector}, q.Labels...), "\n"),
 		What: kind.ResourceName(),
 		List: func(ctx context.Context, visit func(string, read)) (string, error) {
 			return jobs.list(ctx, selected, func(job *batchv1.Job) {
-				visit(fleet.ObjectKey(job.Namespace, job.Name), readOne(job))
+				visit(cache.ObjectKey(job.Namespace, job.Name), readOne(job))
 			})
 		},
 		Watch: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {

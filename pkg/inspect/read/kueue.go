@@ -16,6 +16,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -130,7 +131,7 @@ func (r *factReader) readAddress(ctx context.Context, c *kueue.MultiKueueCluster
 	// Secrets are not watched, so that credentials do not stay in memory for hours. The address is
 	// read again when the MultiKueueCluster changes.
 	key := "address\n" + name + "\n" + c.ResourceVersion
-	facts, err := fleet.Keep(r.cluster, key, fleet.Rarely, func() (kubeconfigFacts, error) {
+	facts, err := cache.Keep(r.cluster.Cache(ctx), key, cache.Rarely, func() (kubeconfigFacts, error) {
 		secret, kubeconfig, err := KubeconfigSecret(ctx, r.cluster, name)
 		if err != nil {
 			return kubeconfigFacts{}, err

@@ -19,6 +19,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -224,7 +225,7 @@ func listKind(ctx context.Context, c *fleet.Cluster, q Query, kind *delegation.K
 	return settler.finish(ctx)
 }
 
-// eachOfKind calls visit for the objects of one kind, as fleet.Recall does. Objects that cannot be
+// eachOfKind calls visit for the objects of one kind, as cache.Recall does. Objects that cannot be
 // decoded become part of the error.
 func eachOfKind(ctx context.Context, c *fleet.Cluster, q Query, kind *delegation.Kind, visit func(key string, r *read)) error {
 	source, err := q.source(c, kind)
@@ -232,7 +233,7 @@ func eachOfKind(ctx context.Context, c *fleet.Cluster, q Query, kind *delegation
 		return err
 	}
 	var failed error
-	err = fleet.Recall(ctx, c, source, func(key string, r *read) {
+	err = cache.Recall(ctx, c.Cache(ctx), source, func(key string, r *read) {
 		switch {
 		case r.err != nil:
 			failed = errors.Join(failed, r.err)
@@ -244,7 +245,7 @@ func eachOfKind(ctx context.Context, c *fleet.Cluster, q Query, kind *delegation
 }
 
 // source returns the source of the objects of a kind.
-func (q Query) source(c *fleet.Cluster, kind *delegation.Kind) (fleet.Source[read], error) {
+func (q Query) source(c *fleet.Cluster, kind *delegation.Kind) (cache.Source[read], error) {
 	switch {
 	case !kind.IsJob():
 		return objectsOf(c, q, kind), nil
@@ -253,7 +254,7 @@ func (q Query) source(c *fleet.Cluster, kind *delegation.Kind) (fleet.Source[rea
 	}
 	client, err := jobClient(c)
 	if err != nil {
-		return fleet.Source[read]{}, err
+		return cache.Source[read]{}, err
 	}
 	return jobsOf(client, q, q.namespace(c), kind), nil
 }

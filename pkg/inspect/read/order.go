@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -33,7 +34,7 @@ func (r *factReader) readOrder(ctx context.Context, queue *kueue.LocalQueue) {
 		ctx, cancel := context.WithTimeout(ctx, orderWait)
 		defer cancel()
 		at := types.NamespacedName{Namespace: queue.Namespace, Name: queue.Name}
-		order, err := fleet.Keep(r.cluster, "order\n"+at.String(), fleet.Soon, func() (*kueue.Order, error) {
+		order, err := cache.Keep(r.cluster.Cache(ctx), "order\n"+at.String(), cache.Soon, func() (*kueue.Order, error) {
 			return askOrder(ctx, r.cluster, queue, r.waiting)
 		})
 		if err != nil || order == nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -60,7 +61,7 @@ func servedVersion(ctx context.Context, c *fleet.Cluster, group string) (string,
 
 // servedVersions returns all versions of a group that a cluster serves.
 func servedVersions(ctx context.Context, c *fleet.Cluster, group string) ([]string, error) {
-	return fleet.Keep(c, "versions of "+group, fleet.Seldom, func() ([]string, error) {
+	return cache.Keep(c.Cache(ctx), "versions of "+group, cache.Seldom, func() ([]string, error) {
 		served, err := c.Versions(ctx, group)
 		if err != nil {
 			return nil, fmt.Errorf("ask which versions of %s it serves: %w", group, err)
@@ -71,7 +72,7 @@ func servedVersions(ctx context.Context, c *fleet.Cluster, group string) ([]stri
 
 // Version returns the version of an API server, such as "v1.36.3".
 func Version(ctx context.Context, c *fleet.Cluster) (string, error) {
-	return fleet.Keep(c, "version", fleet.Seldom, func() (string, error) {
+	return cache.Keep(c.Cache(ctx), "version", cache.Seldom, func() (string, error) {
 		v, err := c.Version(ctx)
 		return v.GitVersion, err
 	})

@@ -2,7 +2,6 @@ package read
 
 import (
 	"context"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
 )
 
 // listedNode has the needed fields of a Node. Most of a Node is images and conditions.
@@ -27,13 +27,10 @@ type listedNode struct {
 	} `json:"status"`
 }
 
-func (n *listedNode) node() *inspect.Node {
-	node := &inspect.Node{Name: n.Metadata.Name, Labels: n.Metadata.Labels, Taints: slices.Clip(n.Spec.Taints), Allocatable: n.Status.Allocatable}
-	if n.Spec.Unschedulable {
-		// The scheduler treats it as a taint (kubernetes: plugins/nodeunschedulable).
-		node.Taints = append(node.Taints, corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
+func (n *listedNode) node() *podfit.Node {
+	return &podfit.Node{
+		Name: n.Metadata.Name, Labels: n.Metadata.Labels, Taints: n.Spec.Taints, Unschedulable: n.Spec.Unschedulable, Allocatable: n.Status.Allocatable,
 	}
-	return node
 }
 
 // readSite reads what a cluster has for Pods: all nodes, and some namespaces. A denial is no gap.
@@ -41,7 +38,7 @@ func (r *factReader) readSite(ctx context.Context, namespaces []string) {
 	site := &inspect.Site{Namespaces: map[string]*inspect.Namespace{}}
 	r.store(func() { r.facts.Site = site })
 	r.wg.Go(func() {
-		nodes := []*inspect.Node{}
+		nodes := []*podfit.Node{}
 		err := listObjects(ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("nodes"), "", metav1.ListOptions{}, func(o *listedNode) {
 			nodes = append(nodes, o.node())
 		})

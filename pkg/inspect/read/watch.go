@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -112,7 +113,7 @@ func (w *Watcher) read(ctx context.Context) {
 // wait waits for a reason to read again: a change, or the time for objects that cannot be watched.
 // It first waits until all changes were taken, so that a slow consumer gets fewer changes.
 func (w *Watcher) wait(ctx context.Context, changed <-chan struct{}, took time.Duration) {
-	due := w.clock.NewTimer(fleet.Soon)
+	due := w.clock.NewTimer(cache.Soon)
 	defer due.Stop()
 	for !w.isTaken() {
 		select {

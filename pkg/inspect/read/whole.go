@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -45,7 +46,7 @@ func (q Query) listed(kinds []delegation.Kind) []delegation.Kind {
 }
 
 // wholeJobsOf returns the source of a query's batch/v1 Jobs, as JSON.
-func wholeJobsOf(c *fleet.Cluster, q Query, kind *delegation.Kind) fleet.Source[read] {
+func wholeJobsOf(c *fleet.Cluster, q Query, kind *delegation.Kind) cache.Source[read] {
 	// The snapshot gets the template; decoding it here would be wasted.
 	type jobWithoutTemplate struct {
 		metav1.ObjectMeta `json:"metadata"`
@@ -61,7 +62,7 @@ func wholeJobsOf(c *fleet.Cluster, q Query, kind *delegation.Kind) fleet.Source[
 		drop(job, nil)
 		r := readJob(kind, job)
 		names.intern(&r.job)
-		return fleet.ObjectKey(o.Namespace, o.Name), r
+		return cache.ObjectKey(o.Namespace, o.Name), r
 	})
 }
 

@@ -64,7 +64,7 @@ func TestHostileNames(t *testing.T) {
 // TestRecreate checks when a remedy uses recreate, and with which options, so
 // that recreate does not refuse.
 func TestRecreate(t *testing.T) {
-	const recreate, remove = "kubectl jobs-managedby recreate tfjob.kubeflow.org/train -n default --context kwok-mgr --managed-by ", "kubectl --context kwok-mgr -n default delete tfjob.kubeflow.org train"
+	const recreate, remove = "kubectl jobs-managedby recreate tfjob/train -n default --context kwok-mgr --managed-by ", "kubectl --context kwok-mgr -n default delete tfjobs.kubeflow.org train"
 	const multikueue = "kueue.x-k8s.io/multikueue"
 	for name, tt := range map[string]struct {
 		change  func(*inspect.Job)

@@ -34,7 +34,7 @@ func TestLeftOfAChangedMirror(t *testing.T) {
 		edits []edit
 		left  string
 	}{
-		"its own":         {nil, "delete --ignore-not-found jobs.batch/train workloads.kueue.x-k8s.io/job-train-97fc9`"},
+		"its own":         {nil, "delete --ignore-not-found job/train workloads.kueue.x-k8s.io/job-train-97fc9`"},
 		"somebody else's": {[]edit{patch("kwok-w1", "Job/train", `{metadata: {annotations: {kueue.x-k8s.io/prebuilt-workload-name: job-train-other}}}`)}, "delete --ignore-not-found workloads.kueue.x-k8s.io/job-train-97fc9`"},
 	} {
 		t.Run(name, func(t *testing.T) {

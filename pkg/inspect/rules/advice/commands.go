@@ -12,12 +12,12 @@ import (
 
 // KubectlJob returns the kubectl command with a verb for a Job.
 func KubectlJob(j *inspect.Job, verb string) command.Command {
-	return command.Kubectl(j.Context, j.Namespace, verb, typeOf(j), j.Name)
+	return command.Kubectl(j.Context, j.Namespace, verb, command.KindName(j.Row()), j.Name)
 }
 
 // Plugin returns one of our own commands for a Job.
 func Plugin(verb string, j *inspect.Job) command.Command {
-	return command.Plugin(verb, argument(j), "-n", j.Namespace, "--context", j.Context)
+	return command.PluginFor(j.Row(), verb, j.Context, j.Namespace, j.Name)
 }
 
 // DeleteJob returns the command that deletes a Job with its Pods.

@@ -7,28 +7,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 )
 
-// typeOf returns the kind of a Job as kubectl takes it before a name.
-func typeOf(j *inspect.Job) string {
-	row := j.Row()
-	if row.IsJob() {
-		return row.Name
-	}
-	return row.String()
-}
-
-// TypeOfMany returns the kind of a Job as kubectl takes it for several objects.
-func TypeOfMany(j *inspect.Job) string {
-	row := j.Row()
-	switch {
-	case row.Resource.Resource == "":
-		// It may serve as the name of the resource as well.
-		return row.String()
-	case row.IsJob(), row.Resource.Group == "":
-		return row.Resource.Resource
-	}
-	return row.Resource.Resource + "." + row.Resource.Group
-}
-
 // RemoveTTL returns the command that removes a Job's TTL.
 func RemoveTTL(j *inspect.Job) command.Command { return SetField(j, j.Row().TTL(), nil) }
 
@@ -90,11 +68,3 @@ func Recreation(j *inspect.Job, owner delegation.Owner) command.Prose {
 
 // CanDispatch reports whether the command dispatch takes objects of a kind with our own owner.
 func CanDispatch(row delegation.Kind) bool { return !row.Template && row.Allows(delegation.Dispatch) }
-
-// argument returns a Job as an argument of our commands: its name or, for other kinds, KIND/NAME.
-func argument(j *inspect.Job) string {
-	if row := j.Row(); !row.IsJob() {
-		return row.String() + "/" + j.Name
-	}
-	return j.Name
-}

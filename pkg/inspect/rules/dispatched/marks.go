@@ -45,7 +45,7 @@ func badMirror(p inspect.Pair) view.Sighting {
 		s.Remedy = command.Say("remove the annotation: %[2]s, and resume with the mirror on %[1]s: %[3]s", m.Context, forget, advice.DispatchTo(o, m.Context, m.Namespace))
 		return s
 	}
-	look := command.Kubectl("CONTEXT", "", "get", advice.TypeOfMany(o), "-A", "-l", delegation.OriginUIDLabel+"="+o.UID)
+	look := command.Kubectl("CONTEXT", "", "get", command.KindName(o.Row()), "-A", "-l", delegation.OriginUIDLabel+"="+o.UID)
 	s.Remedy = command.Say("search for its mirror in each CONTEXT: %s; then remove the annotation: %s, and dispatch the %s to that context; or end it: %s",
 		look, forget, o.Kind, advice.Cancel(o))
 	return s
@@ -57,7 +57,7 @@ func badOrigin(j *inspect.Job) view.Sighting {
 		Message:  fmt.Sprintf("its annotation %s names no object; no origin was found", delegation.OriginAnnotation),
 		Evidence: []string{markAsItIs(j, delegation.OriginAnnotation, j.Marks.BadOrigin), quote.Mark(j), quote.State(j)},
 		Remedy: command.Say("search each CONTEXT for the origin, whose UID is in its label: %s",
-			command.Kubectl("CONTEXT", "", "get", advice.TypeOfMany(j), "-A", "-o", "custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,UID:.metadata.uid")),
+			command.Kubectl("CONTEXT", "", "get", command.KindName(j.Row()), "-A", "-o", "custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,UID:.metadata.uid")),
 	}
 }
 

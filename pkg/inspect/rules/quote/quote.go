@@ -3,6 +3,7 @@ package quote
 import (
 	"time"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -32,4 +33,4 @@ const MostNames = 3
 func Time(t interface{ UTC() time.Time }) string { return t.UTC().Format(time.RFC3339) }
 
 // Plural returns the plural of an object's kind.
-func Plural(j *inspect.Job) string { return j.Kind + "s" }
+func Plural(j *inspect.Job) string { return delegation.Plural(j.Kind) }

@@ -212,7 +212,7 @@ func deleteLeft(s view.Submission, c view.Copy) command.Command {
 	for _, m := range s.Pair.Mirrors {
 		// A mirror that another Workload owns is not a leftover, and may run.
 		if m.Job.Context == c.Worker.Context && m.Job.Prebuilt() == c.Workload.Name {
-			left = append([]string{m.Job.Row().Resource.GroupResource().String() + "/" + m.Job.Name}, left...)
+			left = append([]string{command.KindName(m.Job.Row()) + "/" + m.Job.Name}, left...)
 		}
 	}
 	return command.Kubectl(c.Worker.Context, s.Job().Namespace, "delete", "--ignore-not-found").With(left...)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -52,12 +53,7 @@ func OfKueue(f *inspect.Facts, kind, namespace, name string) Object {
 }
 
 // String names the object as evidence does: "Job ml/train".
-func (o Object) String() string {
-	if o.Namespace == "" {
-		return o.Kind + " " + o.Name
-	}
-	return o.Kind + " " + o.Namespace + "/" + o.Name
-}
+func (o Object) String() string { return delegation.Named(o.Kind, o.Namespace, o.Name) }
 
 // OfWorkload returns a Workload as the object of a finding.
 func OfWorkload(f *inspect.Facts, w *kueue.Workload) Object {

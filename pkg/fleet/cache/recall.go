@@ -1,4 +1,4 @@
-package fleet
+package cache
 
 import (
 	"context"
@@ -29,18 +29,17 @@ type Source[T any] struct {
 // of these keys.
 func ObjectKey(namespace, name string) string { return namespace + "/" + name }
 
-// Recall calls visit for the objects of a source as they arrive. If the cluster is watched, it
-// sends one list request, and later calls return the objects as a watch has updated them.
+// Recall calls visit for the objects of a source as they arrive. With a Cache, it sends one list
+// request, and later calls return the objects as a watch has updated them.
 //
-// visit must not keep its T. For a watched cluster, it must not change it: later calls pass the
+// visit must not keep its T. With a Cache, it must not change it: later calls pass the
 // same T, at the same address, until the object changes.
 //
 // The call itself lists, so that it reports errors as usual, and the watch keeps the result
 // current. client-go's RetryWatcher would run for ever if the server no longer knows a resource,
 // and report nothing if the server does not answer.
-func Recall[T any](ctx context.Context, c *Cluster, s Source[T], visit func(key string, object *T)) error {
-	m := c.recalls(ctx)
-	if m == nil {
+func Recall[T any](ctx context.Context, c *Cache, s Source[T], visit func(key string, object *T)) error {
+	if c == nil {
 		var one T
 		_, err := s.List(ctx, func(key string, object T) {
 			one = object
@@ -48,13 +47,13 @@ func Recall[T any](ctx context.Context, c *Cluster, s Source[T], visit func(key 
 		})
 		return err
 	}
-	r := m.find(s.Key)
-	r.asking.Lock()
-	defer r.asking.Unlock()
-	if !m.knows(r) {
-		return listed(ctx, m, r, s, visit)
+	e := c.find(s.Key)
+	e.asking.Lock()
+	defer e.asking.Unlock()
+	if !c.knows(e) {
+		return listed(ctx, c, e, s, visit)
 	}
-	keys, objects, err := m.recall(r)
+	keys, objects, err := c.recall(e)
 	for i, key := range keys {
 		if object, ok := objects[i].(*T); ok {
 			visit(key, object)
@@ -64,45 +63,45 @@ func Recall[T any](ctx context.Context, c *Cluster, s Source[T], visit func(key 
 }
 
 // listed lists a source and keeps the result.
-func listed[T any](ctx context.Context, m *memory, r *recollection, s Source[T], visit func(string, *T)) error {
-	var now recollection
+func listed[T any](ctx context.Context, c *Cache, e *entry, s Source[T], visit func(string, *T)) error {
+	var now entry
 	version, err := s.List(ctx, func(key string, object T) {
 		now.put(key, &object)
 		visit(key, &object)
 	})
 	if err != nil {
-		m.fail(r, err)
+		c.fail(e, err)
 		return err
 	}
-	follow(m, r, s, &now, version)
+	follow(c, e, s, &now, version)
 	return nil
 }
 
-// recall returns the current content of a recollection.
-func (m *memory) recall(r *recollection) (keys []string, objects []any, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(r.keys), slices.Clone(r.objects), r.err
+// recall returns the current content of a entry.
+func (c *Cache) recall(e *entry) (keys []string, objects []any, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(e.keys), slices.Clone(e.objects), e.err
 }
 
 // follow keeps a list and watches it from there on.
-func follow[T any](m *memory, r *recollection, s Source[T], listed *recollection, version string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	r.stop()
-	r.isKept, r.err, r.keys, r.objects, r.until = true, nil, listed.keys, listed.objects, time.Time{}
-	// If the recollection was forgotten meanwhile, nothing would end its watch.
-	if now := m.clock.Now(); version == "" || now.Before(r.noWatch) || m.kept[s.Key] != r {
-		r.until = now.Add(Soon)
+func follow[T any](c *Cache, e *entry, s Source[T], listed *entry, version string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.stop()
+	e.isKept, e.err, e.keys, e.objects, e.until = true, nil, listed.keys, listed.objects, time.Time{}
+	// If the entry was forgotten meanwhile, nothing would end its watch.
+	if now := c.clock.Now(); version == "" || now.Before(e.noWatch) || c.kept[s.Key] != e {
+		e.until = now.Add(Soon)
 		return
 	}
-	ctx, stop := context.WithCancel(quiet(m.ctx))
-	r.stop = stop
+	ctx, stop := context.WithCancel(c.ctx)
+	e.stop = stop
 	go func() {
 		defer stop()
-		err := watchFrom(ctx, m, r, s, version)
+		err := watchFrom(ctx, c, e, s, version)
 		if ctx.Err() == nil {
-			m.lose(r, s.What, err)
+			c.lose(e, s.What, err)
 		}
 	}()
 }
@@ -112,24 +111,24 @@ var errNoWatch = errors.New("the server ends watches at once")
 
 // watchFrom applies all changes after a resource version. Servers end watches now and then; it
 // continues after the last event.
-func watchFrom[T any](ctx context.Context, m *memory, r *recollection, s Source[T], version string) error {
+func watchFrom[T any](ctx context.Context, c *Cache, e *entry, s Source[T], version string) error {
 	for {
-		began := m.clock.Now()
+		began := c.clock.Now()
 		watching, err := s.Watch(ctx, metav1.ListOptions{Watch: true, ResourceVersion: version, AllowWatchBookmarks: true})
 		if err != nil {
 			return err
 		}
-		m.mu.Lock()
-		delete(m.refused, s.What)
-		m.mu.Unlock()
-		last, err := takeIn(ctx, m, r, s, watching, version)
+		c.mu.Lock()
+		delete(c.refused, s.What)
+		c.mu.Unlock()
+		last, err := takeIn(ctx, c, e, s, watching, version)
 		watching.Stop()
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
 			return err
-		case last == version && m.clock.Since(began) < time.Second:
+		case last == version && c.clock.Since(began) < time.Second:
 			return errNoWatch
 		}
 		version = last
@@ -137,7 +136,7 @@ func watchFrom[T any](ctx context.Context, m *memory, r *recollection, s Source[
 }
 
 // takeIn applies the events of a watch, and returns the resource version of the last one.
-func takeIn[T any](ctx context.Context, m *memory, r *recollection, s Source[T], watching watch.Interface, version string) (last string, err error) {
+func takeIn[T any](ctx context.Context, c *Cache, e *entry, s Source[T], watching watch.Interface, version string) (last string, err error) {
 	for event := range watching.ResultChan() {
 		if event.Type == watch.Error {
 			return version, apierrors.FromObject(event.Object)
@@ -155,14 +154,14 @@ func takeIn[T any](ctx context.Context, m *memory, r *recollection, s Source[T],
 			}
 			object = &decoded
 		}
-		m.mu.Lock()
-		r.isExpired = false
+		c.mu.Lock()
+		e.isExpired = false
 		// If the watch was stopped, newer data has replaced the list.
 		if event.Type != watch.Bookmark && ctx.Err() == nil {
-			r.put(ObjectKey(about.GetNamespace(), about.GetName()), object)
-			m.notifyChange()
+			e.put(ObjectKey(about.GetNamespace(), about.GetName()), object)
+			c.notifyChange()
 		}
-		m.mu.Unlock()
+		c.mu.Unlock()
 	}
 	return version, nil
 }

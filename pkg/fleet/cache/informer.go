@@ -1,14 +1,13 @@
-package fleet
+package cache
 
 import (
 	"context"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/tools/cache"
+	clientcache "k8s.io/client-go/tools/cache"
 )
 
 // Informed selects the objects of an Informer. A list of them is an L.
@@ -23,7 +22,7 @@ type Informed[L runtime.Object] struct {
 	Like runtime.Object
 	Trim func(any) any
 	// Handler receives the changes of the kept objects.
-	Handler cache.ResourceEventHandler
+	Handler clientcache.ResourceEventHandler
 	// OnResult receives the result of each request, except those cancelled by ctx. The informer's
 	// own error handler omits refused connections.
 	OnResult func(error)
@@ -31,8 +30,8 @@ type Informed[L runtime.Object] struct {
 
 // Informer keeps objects of a cluster current, also across restarts of its API server.
 type Informer struct {
-	informer cache.SharedIndexInformer
-	handled  cache.ResourceEventHandlerRegistration
+	informer clientcache.SharedIndexInformer
+	handled  clientcache.ResourceEventHandlerRegistration
 }
 
 // NewInformer returns an Informer that has sent no request yet.
@@ -46,7 +45,7 @@ func NewInformer[L runtime.Object](i Informed[L]) *Informer {
 			i.OnResult(err)
 		}
 	}
-	informer := cache.NewSharedIndexInformerWithOptions(&cache.ListWatch{
+	informer := clientcache.NewSharedIndexInformerWithOptions(&clientcache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			list, err := i.Client.List(ctx, choose(o))
 			tell(ctx, err)
@@ -61,16 +60,16 @@ func NewInformer[L runtime.Object](i Informed[L]) *Informer {
 			}
 			return watching, err
 		},
-	}, i.Like, cache.SharedIndexInformerOptions{})
+	}, i.Like, clientcache.SharedIndexInformerOptions{})
 	// None of these can fail before the informer runs.
-	_ = informer.SetWatchErrorHandlerWithContext(func(context.Context, *cache.Reflector, error) {})
+	_ = informer.SetWatchErrorHandlerWithContext(func(context.Context, *clientcache.Reflector, error) {})
 	_ = informer.SetTransform(func(o any) (any, error) { return i.Trim(o), nil })
 	handled, _ := informer.AddEventHandler(i.Handler)
 	return &Informer{informer, handled}
 }
 
 // Run keeps the objects current until ctx is done.
-func (i *Informer) Run(ctx context.Context) { i.informer.RunWithContext(quiet(ctx)) }
+func (i *Informer) Run(ctx context.Context) { i.informer.RunWithContext(Quiet(ctx)) }
 
 // HasSynced reports whether the handler has received all initial objects.
 func (i *Informer) HasSynced() bool { return i.handled.HasSynced() }
@@ -80,30 +79,4 @@ func (i *Informer) Get(key string) any {
 	// The store is in memory, and returns no errors.
 	found, _, _ := i.informer.GetStore().GetByKey(key)
 	return found
-}
-
-// Link tracks whether a cluster answers, and reports each change once.
-type Link struct {
-	// Lost receives the reason when the cluster stops answering. Back is called when it answers
-	// again.
-	Lost      func(error)
-	Recovered func()
-
-	mu     sync.Mutex
-	isLost bool
-}
-
-// Note records the error of a cluster that does not answer, or nil for an answer.
-func (l *Link) Note(err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch isLost := err != nil; {
-	case isLost == l.isLost:
-	case isLost:
-		l.isLost = true
-		l.Lost(err)
-	default:
-		l.isLost = false
-		l.Recovered()
-	}
 }
