@@ -89,6 +89,8 @@ type Tally struct {
 	// Context is where the Jobs were read. Err is why some or all may be missing.
 	Context string
 	Err     error
+	// Kinds are the kinds that were read, for KeepUnread.
+	Kinds []delegation.Kind
 	// CountOnly drops Jobs after counting them, and keeps only their UIDs. Distinct drops these
 	// too. It says that no other tally has the same Jobs, because all contexts are known to point
 	// to different clusters.
