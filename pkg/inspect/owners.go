@@ -120,8 +120,8 @@ func (t *Tally) Hide(j Job) {
 	}
 }
 
-// Add counts a Job, and keeps it unless CountOnly.
-func (t *Tally) Add(j Job) {
+// Add counts a Job, and keeps it unless CountOnly. It returns the kept Job.
+func (t *Tally) Add(j Job) *Job {
 	g := t.group(j.ManagedBy)
 	g.Counts[j.Status]++
 	switch {
@@ -130,6 +130,7 @@ func (t *Tally) Add(j Job) {
 	case !t.Distinct:
 		t.counted = append(t.counted, countedJob{idOf(&j), j.ManagedBy, j.Status})
 	}
+	return &j
 }
 
 // countedJob is what a tally keeps of a Job that is only counted.

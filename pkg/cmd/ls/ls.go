@@ -317,7 +317,7 @@ func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kube
 	case len(o.filter.Findings) > 0:
 		return nil, &util.UsageError{Err: errors.New("--finding requires all clusters. Add --all-contexts, and -A if contexts have different namespaces; remove --field-selector"), Command: o.DisplayName() + " ls"}
 	default:
-		list, others = read.Owners(ctx, f, o.query, o.filter, isCount)
+		list, others = (&read.Listing{Query: o.query, Filter: o.filter, CountOnly: isCount}).Read(ctx, f)
 	}
 	if !isCount {
 		o.findMirrors(ctx, f, addresses, list, others, isWhole)
