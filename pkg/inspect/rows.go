@@ -8,12 +8,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
+// ChangeType is the type of a RowChange, named as the API's watch events.
+type ChangeType string
+
+// A Job is new, looks different, or is no longer listed.
+const (
+	Added    ChangeType = "ADDED"
+	Modified ChangeType = "MODIFIED"
+	Deleted  ChangeType = "DELETED"
+)
+
 // Rows are the Jobs of a list that is read repeatedly, as they were last shown.
 type Rows struct{ shown map[Ref]*Job }
 
 // RowChange is how a Job differs from its row.
 type RowChange struct {
-	// Type is Added, Modified or Deleted.
 	Type ChangeType
 	// Job must not be modified.
 	Job *Job

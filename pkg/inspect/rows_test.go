@@ -41,6 +41,10 @@ func TestRows(t *testing.T) {
 	visible := row("a", "1", delegation.Pending)
 	visible.Active = 1
 	assert.DeepEqual(t, rowTexts(r.Update([]*Job{visible, b, c}, nil)), []string{"MODIFIED a 1 Pending"})
+	labeled := *visible
+	labeled.SpecWrittenAt, labeled.Labels = &metav1.Time{}, map[string]string{"team": "vision"}
+	assert.DeepEqual(t, rowTexts(r.Update([]*Job{&labeled, b, c}, nil)), []string{"MODIFIED a 1 Pending"})
+	visible = &labeled
 
 	// A Workload shows that a Job is claimed, and a mirror appears, without a change of the Job.
 	claimed, mirrored := *b, *c

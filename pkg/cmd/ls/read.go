@@ -49,7 +49,7 @@ func (o *listOptions) readsNamespace(f *fleet.Fleet, namespace string) bool {
 
 // showsFindings reports whether the output has a place for findings.
 func (o *listOptions) showsFindings() bool {
-	return !o.summary && (o.format.Wide() || !o.format.IsTable() && !o.format.Is("name"))
+	return !o.summary && !o.isByRow() && (o.format.Wide() || !o.format.IsTable() && !o.format.Is("name"))
 }
 
 // holdsAll reports whether the listing reads the same namespaces on all contexts. If not, missing

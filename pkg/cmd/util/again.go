@@ -1,10 +1,7 @@
 package util
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -27,10 +24,6 @@ const Redraw = 200 * time.Millisecond
 // Tick is how often a screen is redrawn without any change, so that ages advance.
 const Tick = time.Second
 
-// restful is the ratio of the pause to the time that reading and judging took, if that gives a
-// longer pause: at most a fifth of a core is used.
-const restful = 4
-
 // Repeated is a value that is watched, and shown when it has changed.
 type Repeated[T any] struct {
 	Environment
@@ -40,6 +33,12 @@ type Repeated[T any] struct {
 	// Write writes it for a screen, Show to the output, with messages next to it.
 	Write func(io.Writer, T) error
 	Show  func(T) error
+	// Changes, unless it is nil, is called instead of Show for each value. It shows what differs
+	// from the value before.
+	Changes func(value T, isEarly bool) error
+	// Early, unless it is nil, returns what the first Read has read so far, because that may wait
+	// for a slow context; not ok is nothing. A screen shows it, otherwise Changes.
+	Early func() (value T, ok bool)
 	// Notes, unless it is nil, returns notes to show next to a value.
 	Notes func() []string
 }
@@ -67,9 +66,10 @@ func (r *Repeated[T]) Run(ctx context.Context, f *fleet.Fleet) error {
 	if _, isTerminal := r.Terminal(); isTerminal && r.IsTable {
 		v.screen = printers.NewScreen(r.Out)
 	}
+	read := v.readFirst
 	for {
 		start := r.Clock.Now()
-		value, err := r.Read(ctx)
+		value, err := read(ctx)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -83,95 +83,8 @@ func (r *Repeated[T]) Run(ctx context.Context, f *fleet.Fleet) error {
 			return err
 		}
 		f.Again(ctx)
+		read = r.Read
 	}
-}
-
-// view is the display of a value that is watched.
-type view[T any] struct {
-	*Repeated[T]
-	notes *UnwatchedNotes
-	// screen is nil unless a terminal is drawn on.
-	screen *printers.Screen
-	// value is the last value read, and shown its text when it was last written.
-	value T
-	shown []byte
-}
-
-// wait waits until there is a reason to read again: a change, or the time after which objects
-// that cannot be watched are read again. Meanwhile it draws the screen.
-func (v *view[T]) wait(ctx context.Context, changed <-chan struct{}, took time.Duration) error {
-	rest := restful * took
-	next := v.Clock.NewTimer(max(lookAgain, rest))
-	defer next.Stop()
-	pause := v.Clock.NewTimer(max(Redraw, rest))
-	defer pause.Stop()
-	ticker := v.Clock.NewTicker(Tick)
-	defer ticker.Stop()
-	isRested, isChanged := false, false
-	for !isRested || !isChanged {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-next.C():
-			return nil
-		case <-pause.C():
-			isRested = true
-		case <-changed:
-			isChanged = true
-		case <-ticker.C():
-			if v.screen == nil {
-				continue
-			}
-			if err := v.draw(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// update shows a value if it differs from the shown one.
-func (v *view[T]) update(value T) error {
-	content, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Errorf("cannot print: %w", err)
-	}
-	v.value = value
-	if v.screen != nil {
-		return v.draw()
-	}
-	v.notes.Print()
-	if bytes.Equal(content, v.shown) {
-		return nil
-	}
-	if len(v.shown) > 0 && v.IsTable {
-		if _, err := io.WriteString(v.Out, "\n"); err != nil {
-			return err
-		}
-	}
-	v.shown = content
-	err = v.Show(value)
-	// In a watch, neither findings nor unreachable contexts end it.
-	var partial *PartialError
-	var found *FindingsError
-	var incomplete *IncompleteError
-	if errors.As(err, &partial) || errors.As(err, &incomplete) || errors.As(err, &found) {
-		err = nil
-	}
-	return err
-}
-
-// draw draws the screen.
-func (v *view[T]) draw() error {
-	var text bytes.Buffer
-	if err := v.Write(&text, v.value); err != nil {
-		return err
-	}
-	for _, note := range v.notes.All() {
-		Report(&text, "%s", note)
-	}
-	size, _ := v.Terminal()
-	return v.screen.Draw(text.String(), int(size.Width), int(size.Height))
 }
 
 // UnwatchedNotes reports which objects of a fleet are read repeatedly because they cannot be
