@@ -14,10 +14,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// isByRow reports whether a watch shows rows of Jobs that change. Otherwise it shows whole lists,
-// since what a Job waits for may change any row.
-func (o *listOptions) isByRow() bool { return o.watch && !o.reasons }
-
 // runRows watches until ctx ends, or until it is clear that no context will ever answer. It draws
 // lists on a terminal, and writes the rows that change elsewhere.
 func (o *listOptions) runRows(ctx context.Context, f *fleet.Fleet, repeated *util.Repeated[*inspect.OwnerList]) error {

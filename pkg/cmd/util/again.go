@@ -2,27 +2,11 @@ package util
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"time"
-
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
-
-// lookAgain is how often --watch judges again although no watch has reported a change, because
-// states in progress get older. It judges from known objects, and asks clusters only for what
-// cannot be watched.
-const lookAgain = 2 * time.Second
-
-// Redraw is how long changes are collected before they are shown: a screen is redrawn at most
-// five times a second.
-const Redraw = 200 * time.Millisecond
-
-// Tick is how often a screen is redrawn without any change, so that ages advance.
-const Tick = time.Second
 
 // Repeated is a value that is watched, and shown when it has changed.
 type Repeated[T any] struct {
@@ -61,7 +45,7 @@ func (r *Repeated[T]) Run(ctx context.Context, f *fleet.Fleet) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	changed := f.Remember(ctx)
-	v := &view[T]{Repeated: r, notes: NewUnwatchedNotes(f, r.ErrOut)}
+	v := &view[T]{Repeated: r, notes: newUnwatchedNotes(f, r.ErrOut)}
 	v.notes.others = r.Notes
 	if _, isTerminal := r.Terminal(); isTerminal && r.IsTable {
 		v.screen = printers.NewScreen(r.Out)
@@ -85,41 +69,4 @@ func (r *Repeated[T]) Run(ctx context.Context, f *fleet.Fleet) error {
 		f.Again(ctx)
 		read = r.Read
 	}
-}
-
-// UnwatchedNotes reports which objects of a fleet are read repeatedly because they cannot be
-// watched.
-type UnwatchedNotes struct {
-	fleet   *fleet.Fleet
-	out     io.Writer
-	printed sets.Set[string]
-	// others returns further notes, unless it is nil.
-	others func() []string
-}
-
-// NewUnwatchedNotes returns an UnwatchedNotes that writes to out.
-func NewUnwatchedNotes(f *fleet.Fleet, out io.Writer) *UnwatchedNotes {
-	return &UnwatchedNotes{fleet: f, out: out, printed: sets.New[string]()}
-}
-
-// Print writes the notes that were not written yet.
-func (n *UnwatchedNotes) Print() {
-	for _, note := range n.All() {
-		if !n.printed.Has(note) {
-			n.printed.Insert(note)
-			Report(n.out, "%s", note)
-		}
-	}
-}
-
-// All returns the notes that apply now.
-func (n *UnwatchedNotes) All() []string {
-	var notes []string
-	for _, u := range n.fleet.Unwatched() {
-		notes = append(notes, fmt.Sprintf("note: context %q: %s cannot be watched, and are read again every %s: %v", u.Context, u.What, lookAgain, u.Err))
-	}
-	if n.others != nil {
-		notes = append(notes, n.others()...)
-	}
-	return notes
 }

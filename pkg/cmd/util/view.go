@@ -12,6 +12,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
+// Redraw is how long changes are collected before they are shown: a screen is redrawn at most
+// five times a second.
+const Redraw = 200 * time.Millisecond
+
+// Tick is how often a screen is redrawn without any change, so that ages advance.
+const Tick = time.Second
+
 // restFor returns the pause after work, such as reading, judging and drawing. It is nine times as
 // long, so that the work takes no more than a tenth of a core. But on a loaded machine, work takes
 // time without using it. So the pause is not longer than two seconds, unless only that keeps the
@@ -23,7 +30,7 @@ func restFor(took time.Duration) time.Duration {
 // view is the display of a value that is watched.
 type view[T any] struct {
 	*Repeated[T]
-	notes *UnwatchedNotes
+	notes *unwatchedNotes
 	// screen is nil unless a terminal is drawn on. It is not drawn without a change before next.
 	screen *printers.Screen
 	next   time.Time
@@ -115,7 +122,7 @@ func (v *view[T]) update(value T) error {
 	if v.screen != nil {
 		return v.draw()
 	}
-	v.notes.Print()
+	v.notes.print()
 	if v.Changes != nil {
 		return v.Changes(value, false)
 	}
@@ -154,7 +161,7 @@ func (v *view[T]) draw() error {
 	if err := v.Write(&text, v.value); err != nil {
 		return err
 	}
-	for _, note := range v.notes.All() {
+	for _, note := range v.notes.all() {
 		Report(&text, "%s", note)
 	}
 	size, _ := v.Terminal()

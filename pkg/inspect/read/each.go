@@ -86,3 +86,13 @@ func (t *contextOrder[T]) end(contexts ...string) {
 		delete(t.waiting, t.order[0])
 	}
 }
+
+// stop ends all visits.
+func (t *contextOrder[T]) stop() {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.order, t.waiting = nil, nil
+}

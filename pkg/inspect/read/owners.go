@@ -58,7 +58,7 @@ func (l *Listing) Read(ctx context.Context, f *fleet.Fleet) (list *inspect.Owner
 		tallies = append(tallies, tally)
 	}
 	// Requests that were given up may continue; their Jobs are dropped.
-	arrive.end(f.Contexts()...)
+	arrive.stop()
 	if l.IsRepeated {
 		inspect.KeepUnread(tallies, l.last)
 		l.mu.Lock()

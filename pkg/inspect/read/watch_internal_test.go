@@ -257,3 +257,40 @@ func TestListingDuringAHang(t *testing.T) {
 	})
 	w.expect("REGAINED", "ADDED a 1 Unclaimed")
 }
+
+// TestListingEarly checks that the Jobs of a context can be seen while a later one hangs, and that
+// those of a later one are not, since their rows come last.
+func TestListingEarly(t *testing.T) {
+	for slow, want := range map[int][]string{0: nil, 1: {"west/a"}} {
+		var contexts []fleet.Context
+		var hubs []*hub
+		for _, name := range []string{"west", "east"} {
+			h, server := newHub(t)
+			h.jobs["a"] = hubJob{uid: name}
+			hubs = append(hubs, h)
+			contexts = append(contexts, fleet.Context{Name: name, Namespace: "ml", Config: &rest.Config{Host: server.URL, QPS: -1}})
+		}
+		f := fleet.Open(t.Context(), contexts, fleet.Options{Timeout: time.Second})
+		hubs[slow].change(func() { hubs[slow].hangs = true })
+		l := Listing{IsRepeated: true}
+		done := make(chan []*inspect.Job)
+		go func() {
+			list, _ := l.Read(t.Context(), f)
+			done <- list.All()
+		}()
+		var early []string
+		for isRead := false; !isRead; {
+			select {
+			case jobs := <-done:
+				isRead = true
+				assert.Equal(t, len(jobs), 1)
+			case <-time.After(10 * time.Millisecond):
+				if jobs := l.Early().All(); len(jobs) > 0 {
+					early = []string{jobs[0].Context + "/" + jobs[0].Name}
+				}
+			}
+		}
+		assert.DeepEqual(t, early, want)
+		assert.Equal(t, len(l.Early().Items), 0)
+	}
+}
