@@ -250,6 +250,8 @@ func TestWatchingSendsNoLists(t *testing.T) {
 	for _, tt := range []struct{ args, context, path string }{
 		{"trace train -n default", "kwok-w1", "/api/v1/namespaces/default/pods"},
 		{"trace -A -o json", "kwok-mgr", "/apis/batch/v1/jobs"},
+		{"ls -A -o json --output-watch-events", "kwok-mgr", "/apis/batch/v1/jobs"},
+		{"ls -A --all-contexts", "kwok-w1", "/apis/batch/v1/jobs"},
 		{"check -A --grace 0s -o json", "kwok-w1", "/apis/batch/v1/jobs"},
 		{"queues", "kwok-mgr", "/apis/kueue.x-k8s.io/v1beta2/clusterqueues"},
 	} {
@@ -295,8 +297,9 @@ func TestWatchingSendsNoLists(t *testing.T) {
 			}
 			w.until("it shows the change", func() bool { return w.out.String() != first })
 			end, _ := f.count()
-			if tt.args == "trace -A -o json" {
-				// For an orphan, it reads once which clusters are managers.
+			if tt.args == "trace -A -o json" || tt.args == "ls -A --all-contexts" {
+				// For an orphan, trace reads once which clusters are managers. For a Job without a
+				// mirror, ls reads once where its manager runs it.
 				w.rest(2)
 				after, _ = f.count()
 				w.rest(30)

@@ -89,6 +89,8 @@ type Tally struct {
 	// Context is where the Jobs were read. Err is why some or all may be missing.
 	Context string
 	Err     error
+	// Kinds are the kinds that were read, for KeepUnread.
+	Kinds []delegation.Kind
 	// CountOnly drops Jobs after counting them, and keeps only their UIDs. Distinct drops these
 	// too. It says that no other tally has the same Jobs, because all contexts are known to point
 	// to different clusters.
@@ -118,8 +120,8 @@ func (t *Tally) Hide(j Job) {
 	}
 }
 
-// Add counts a Job, and keeps it unless CountOnly.
-func (t *Tally) Add(j Job) {
+// Add counts a Job, and keeps it unless CountOnly. It returns the kept Job.
+func (t *Tally) Add(j Job) *Job {
 	g := t.group(j.ManagedBy)
 	g.Counts[j.Status]++
 	switch {
@@ -128,6 +130,7 @@ func (t *Tally) Add(j Job) {
 	case !t.Distinct:
 		t.counted = append(t.counted, countedJob{idOf(&j), j.ManagedBy, j.Status})
 	}
+	return &j
 }
 
 // countedJob is what a tally keeps of a Job that is only counted.

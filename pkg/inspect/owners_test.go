@@ -106,50 +106,6 @@ func TestFilter(t *testing.T) {
 	assert.ErrorContains(t, err, `unknown status "Ready"; choose one of Terminating, Complete,`)
 }
 
-func TestBoard(t *testing.T) {
-	b := NewBoard([]string{"west", "east"}, holdsAll)
-	assert.Assert(t, !b.Complete())
-	apply := func(kind ChangeType, j Job) { b.Apply(Change{Type: kind, Context: j.Context, Job: &j}) }
-	apply(Added, job("east", "a", "1", "x.io/y", delegation.Unclaimed))
-	apply(Added, job("west", "a", "2", "x.io/y", delegation.Running))
-	b.Apply(Change{Type: Synced, Context: "west"})
-	assert.Assert(t, !b.Complete())
-	b.Apply(Change{Type: Lost, Context: "east", Err: errors.New("gone")})
-	assert.Assert(t, b.Complete(), "a context that does not answer is not waited for")
-	assert.Assert(t, !b.Hopeless())
-	assert.Equal(t, len(b.Errors()), 1)
-	b.Apply(Change{Type: Synced, Context: "east"})
-	assert.Equal(t, len(b.Errors()), 1, "that all was told that could be read does not mend the rest")
-
-	assert.DeepEqual(t, layout(b.List(Filter{})), []string{"# x.io/y", "west/a/2", "east/a/1"})
-	assert.Equal(t, len(b.List(Filter{}).Errors), 1)
-	assert.DeepEqual(t, layout(b.List(Filter{Statuses: []delegation.Status{delegation.Unclaimed}})), []string{"# x.io/y", "east/a/1"})
-
-	b.Apply(Change{Type: Found, Context: "east"})
-	apply(Modified, job("east", "a", "1", "x.io/y", delegation.Running))
-	apply(Deleted, job("west", "a", "2", "x.io/y", delegation.Running))
-	apply(Added, job("elsewhere", "a", "3", "x.io/y", delegation.Running))
-	list := b.List(Filter{})
-	assert.DeepEqual(t, layout(list), []string{"# x.io/y", "east/a/1"})
-	assert.DeepEqual(t, list.Items[0].Counts, map[delegation.Status]int{delegation.Running: 1})
-	assert.Equal(t, len(list.Errors), 0)
-}
-
-func TestBoardIsHopeless(t *testing.T) {
-	lost := func(b *Board, name string, err error) {
-		b.Apply(Change{Type: Lost, Context: name, Err: &kubecontext.Error{Context: name, Err: err}})
-	}
-	b := NewBoard([]string{"west", "east"}, holdsAll)
-	lost(b, "west", &kubecontext.ConfigError{Err: errors.New("no file")})
-	assert.Assert(t, !b.Hopeless(), "east has not answered yet")
-	lost(b, "east", errors.New("connection refused"))
-	assert.Assert(t, !b.Hopeless(), "east may come back")
-	lost(b, "east", &kubecontext.ConfigError{Err: errors.New("no file")})
-	assert.Assert(t, b.Hopeless())
-}
-
-func holdsAll(string) bool { return true }
-
 // TestFoldChildren checks that folding a mirror also removes its parts, down to the last
 // generation.
 func TestFoldChildren(t *testing.T) {
@@ -177,27 +133,4 @@ func TestFoldChildren(t *testing.T) {
 	list.Fold()
 	assert.DeepEqual(t, layout(list), []string{"# " + string(delegation.MultiKueue), "home/ml/train", "# built-in", "paris/ml/local", "paris/ml/local-0"})
 	assert.Equal(t, list.Items[1].Counts[delegation.Running], 2)
-}
-
-// TestBoardKnowsMirrorsOfWhatWaits checks that a watch, which reads no management cluster, knows
-// that a waiting Job has no mirror if it sees all Jobs.
-func TestBoardKnowsMirrorsOfWhatWaits(t *testing.T) {
-	for _, tt := range []struct {
-		status  delegation.Status
-		seesAll bool
-		known   bool
-	}{
-		{delegation.Suspended, true, true},
-		{delegation.Unclaimed, true, true},
-		{delegation.Running, true, false},
-		{delegation.Suspended, false, false},
-	} {
-		b := NewBoard([]string{"hub"}, func(string) bool { return tt.seesAll })
-		j := job("hub", "a", "1", delegation.MultiKueue, tt.status)
-		b.Apply(Change{Type: Added, Context: "hub", Job: &j})
-		b.Apply(Change{Type: Synced, Context: "hub"})
-		mirrors := b.List(Filter{}).All()[0].Mirrors
-		assert.Equal(t, mirrors != nil, tt.known, "%+v", tt)
-		assert.Equal(t, len(mirrors), 0)
-	}
 }

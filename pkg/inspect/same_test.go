@@ -133,48 +133,6 @@ func TestListedOnce(t *testing.T) {
 	}
 }
 
-// TestWatchedOnce checks that a Job in two contexts of one cluster is shown for the first context
-// that reports it.
-func TestWatchedOnce(t *testing.T) {
-	b := NewBoard([]string{"dev", "admin"}, func(string) bool { return true })
-	change := func(kind ChangeType, context string, edit ...func(*Job)) Change {
-		clusterUID := map[string]string{"admin": "w"}[context]
-		j := object(context, "ml", "train", append([]func(*Job){uid("1"), func(j *Job) { j.ClusterUID = clusterUID }}, edit...)...)
-		return Change{Type: kind, Context: context, Job: j}
-	}
-	reported := func(c Change) (texts []string) {
-		for _, one := range b.Apply(c) {
-			texts = append(texts, string(one.Type)+" "+one.Context+" by "+one.Job.Context)
-		}
-		return texts
-	}
-	shown := func() (contexts []string) {
-		for _, j := range b.List(Filter{}).All() {
-			contexts = append(contexts, j.Context)
-		}
-		return contexts
-	}
-	assert.DeepEqual(t, reported(change(Added, "admin")), []string{"ADDED admin by admin"})
-	assert.DeepEqual(t, reported(change(Added, "dev")), []string(nil))
-	assert.DeepEqual(t, shown(), []string{"admin"})
-	assert.DeepEqual(t, reported(change(Modified, "dev")), []string(nil))
-	assert.DeepEqual(t, reported(change(Modified, "admin")), []string{"MODIFIED admin by admin"})
-
-	// While one context does not answer, the other reports under its name.
-	b.Apply(Change{Type: Lost, Context: "admin", Err: errors.New("gone")})
-	ended := func(j *Job) { j.Status = delegation.Complete }
-	assert.DeepEqual(t, reported(change(Modified, "dev", ended)), []string{"MODIFIED admin by admin"})
-	assert.Equal(t, b.List(Filter{}).All()[0].Status, delegation.Complete)
-	b.Apply(Change{Type: Found, Context: "admin"})
-
-	// A context that lags behind still reports the Job.
-	assert.DeepEqual(t, reported(change(Deleted, "admin")), []string{"DELETED admin by admin"})
-	assert.DeepEqual(t, reported(change(Modified, "dev")), []string(nil))
-	assert.Equal(t, len(shown()), 0)
-	assert.DeepEqual(t, reported(change(Deleted, "dev")), []string(nil))
-	assert.DeepEqual(t, reported(change(Added, "dev")), []string{"ADDED dev by dev"})
-}
-
 // TestUidsInOrder checks that a contradictory snapshot, in which either of two clusters could be
 // meant, always gives the same result.
 func TestUidsInOrder(t *testing.T) {

@@ -18,13 +18,13 @@ import (
 // TestUnseenLines: lines below the end of the screen are counted and not laid out; the screen is
 // the same.
 func TestUnseenLines(t *testing.T) {
-	board := watched(300)
+	list := watched(300)
 	for _, height := range []int{3, 10, 250, 400} {
 		var seen [2]string
 		for i, laidOut := range []int{0, height} {
 			var text, out bytes.Buffer
 			options := printers.TableOptions{Namespaces: true, Color: true, Width: 50, Height: laidOut, Now: redrawn()}
-			assert.NilError(t, printers.Owners(&text, board.List(inspect.Filter{}), options))
+			assert.NilError(t, printers.Owners(&text, list, options))
 			assert.NilError(t, printers.NewScreen(&out).Draw(text.String(), 50, height))
 			seen[i] = out.String()
 		}
@@ -35,9 +35,9 @@ func TestUnseenLines(t *testing.T) {
 // redrawn returns the time at which watches are drawn.
 func redrawn() time.Time { return time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC) }
 
-// watched returns a board with that many Jobs.
-func watched(jobs int) *inspect.Board {
-	board := inspect.NewBoard([]string{"hub"}, func(string) bool { return true })
+// watched returns a list of that many Jobs.
+func watched(jobs int) *inspect.OwnerList {
+	tally := &inspect.Tally{Context: "hub"}
 	one := int32(1)
 	for i := range jobs {
 		j := inspect.Job{
@@ -48,18 +48,16 @@ func watched(jobs int) *inspect.Board {
 		if i%3 == 0 {
 			j.ManagedBy = delegation.MultiKueue
 		}
-		board.Apply(inspect.Change{Type: inspect.Added, Context: "hub", Job: &j})
+		tally.Add(j)
 	}
-	board.Apply(inspect.Change{Type: inspect.Synced, Context: "hub"})
-	return board
+	return inspect.Merge([]*inspect.Tally{tally})
 }
 
 // BenchmarkRedraw draws the screen of a watch of 10,000 Jobs again.
 func BenchmarkRedraw(b *testing.B) {
-	board := watched(10000)
+	list := watched(10000)
 	screen := printers.NewScreen(io.Discard)
 	for b.Loop() {
-		list := board.List(inspect.Filter{})
 		var text bytes.Buffer
 		assert.NilError(b, printers.Owners(&text, list, printers.TableOptions{Namespaces: true, Color: true, Width: 160, Height: 50, Now: redrawn()}))
 		assert.NilError(b, screen.Draw(text.String(), 160, 50))

@@ -54,6 +54,9 @@ type listOptions struct {
 	names []read.Wanted
 	// missing are the names that were not found.
 	missing []read.Wanted
+	// listing reads Jobs alone. others are the Jobs that the last reading did not list.
+	listing *read.Listing
+	others  []*inspect.Job
 	// restrictions describes the selection in words.
 	restrictions             string
 	watch, watchOnly, events bool
@@ -284,19 +287,21 @@ func (o *listOptions) Run(ctx context.Context) error {
 		return err
 	}
 	o.table.NowOn = f.Now
-	if o.watch && !o.reasons {
-		return o.runWatch(ctx, f)
-	}
+	// Mirrors are counted with their origins, which counts alone do not show.
+	o.listing = &read.Listing{Query: o.query, Filter: o.filter, CountOnly: o.summary && !o.folds(), IsRepeated: o.watch}
 	if o.isStreamed(f) {
 		return o.stream(ctx, f)
 	}
 	addresses, steady := o.flags.Addresses(o.contexts, f), o.flags.NewSteady()
 	repeated := &util.Repeated[*inspect.OwnerList]{
-		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write,
+		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.draw,
 		Show: func(list *inspect.OwnerList) error { return o.print(ctx, list, f) },
 		Read: func(ctx context.Context) (*inspect.OwnerList, error) { return o.list(ctx, f, addresses, steady) },
 	}
-	if o.watch {
+	switch {
+	case o.isByRow():
+		return o.runRows(ctx, f, repeated)
+	case o.watch:
 		return repeated.Run(ctx, f)
 	}
 	once := repeated.Read
@@ -313,19 +318,18 @@ func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kube
 	isJudged := (o.showsFindings() || o.reasons || len(o.filter.Findings) > 0) && o.holdsAll(f, addresses)
 	// Whether everything about a Job was read, and not only the Jobs.
 	isWhole := isJudged || o.reasons && len(o.filter.Findings) == 0
-	// Mirrors are counted with their origins, which counts alone do not show.
-	isCount := o.summary && !o.folds()
 	switch {
 	case isWhole:
 		list, others = o.listJudged(ctx, f, addresses, steady, isJudged)
 	case len(o.filter.Findings) > 0:
 		return nil, &util.UsageError{Err: errors.New("--finding requires all clusters. Add --all-contexts, and -A if contexts have different namespaces; remove --field-selector"), Command: o.DisplayName() + " ls"}
 	default:
-		list, others = read.Owners(ctx, f, o.query, o.filter, isCount)
+		list, others = o.listing.Read(ctx, f)
 	}
-	if !isCount {
+	if !o.listing.CountOnly {
 		o.findMirrors(ctx, f, addresses, list, others, isWhole)
 	}
+	o.others = others
 	o.noteMissing(list, others)
 	if o.folds() {
 		list.Fold()

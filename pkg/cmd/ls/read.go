@@ -49,7 +49,7 @@ func (o *listOptions) readsNamespace(f *fleet.Fleet, namespace string) bool {
 
 // showsFindings reports whether the output has a place for findings.
 func (o *listOptions) showsFindings() bool {
-	return !o.summary && (o.format.Wide() || !o.format.IsTable() && !o.format.Is("name"))
+	return !o.summary && !o.isByRow() && (o.format.Wide() || !o.format.IsTable() && !o.format.Is("name"))
 }
 
 // holdsAll reports whether the listing reads the same namespaces on all contexts. If not, missing
@@ -113,6 +113,10 @@ func (o *listOptions) setReason(j *inspect.Job, brief answer.Brief) {
 
 // folds reports whether mirrors of listed origins are left out.
 func (o *listOptions) folds() bool { return !o.mirrors && len(o.contexts) > 1 }
+
+// isByRow reports whether a watch shows rows of Jobs that change. Otherwise it shows whole lists,
+// since what a Job waits for may change any row.
+func (o *listOptions) isByRow() bool { return o.watch && !o.reasons }
 
 // noteMissing records the names for which no Job was found, selected or not.
 func (o *listOptions) noteMissing(list *inspect.OwnerList, others []*inspect.Job) {

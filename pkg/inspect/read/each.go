@@ -43,7 +43,7 @@ func Each(ctx context.Context, f *fleet.Fleet, q Query, visit func(inspect.Job))
 	return errs
 }
 
-// contextOrder orders the visits by context.
+// contextOrder orders the visits by context. A nil one visits nothing.
 type contextOrder[T any] struct {
 	mu sync.Mutex
 	// order are the contexts that are not done, the current one first.
@@ -54,6 +54,9 @@ type contextOrder[T any] struct {
 }
 
 func (t *contextOrder[T]) add(at string, v T) {
+	if t == nil {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -67,6 +70,9 @@ func (t *contextOrder[T]) add(at string, v T) {
 
 // end marks contexts as done, and visits what the next ones have waiting.
 func (t *contextOrder[T]) end(contexts ...string) {
+	if t == nil {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.done.Insert(contexts...)
@@ -79,4 +85,14 @@ func (t *contextOrder[T]) end(contexts ...string) {
 		}
 		delete(t.waiting, t.order[0])
 	}
+}
+
+// stop ends all visits.
+func (t *contextOrder[T]) stop() {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.order, t.waiting = nil, nil
 }

@@ -83,18 +83,6 @@ func TestNeedsClaim(t *testing.T) {
 	assert.Equal(t, r.settle(false).Status, delegation.Pending)
 }
 
-func TestEqual(t *testing.T) {
-	a := inspect.Job{Name: "a", StatusWrittenAt: at(0)}
-	b := a
-	b.StatusWrittenAt = at(time.Minute)
-	assert.Assert(t, equal(&a, &b), "a write that changes nothing is no news")
-	b.Active = 1
-	assert.Assert(t, !equal(&a, &b))
-	b = a
-	b.Labels = map[string]string{"team": "vision"}
-	assert.Assert(t, !equal(&a, &b), "a label that is shown has changed")
-}
-
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func at(d time.Duration) *metav1.Time { return &metav1.Time{Time: epoch.Add(d)} }

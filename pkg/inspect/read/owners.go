@@ -3,27 +3,47 @@ package read
 import (
 	"context"
 	"errors"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// Owners lists Jobs by owner, and keeps only what the list shows. If it only counts, its memory use
-// does not grow with the number of Jobs. others are the Jobs that the filter rejects, which may be
-// mirrors of the listed ones; none if it only counts.
-func Owners(ctx context.Context, f *fleet.Fleet, q Query, filter inspect.Filter, countOnly bool) (list *inspect.OwnerList, others []*inspect.Job) {
-	q = q.Across(ctx, f)
-	distinct := f.Distinct()
+// Listing lists Jobs by owner, once or repeatedly, and keeps only what the list shows.
+type Listing struct {
+	Query  Query
+	Filter inspect.Filter
+	// CountOnly only counts Jobs. Memory use then does not grow with the number of Jobs.
+	CountOnly bool
+	// IsRepeated keeps Jobs listed while they cannot be read, and offers Early.
+	IsRepeated bool
+
+	// last is the last reading.
+	last []*inspect.Tally
+	mu   sync.Mutex
+	// early are the Jobs of the first reading that have arrived, in the order of contexts.
+	early []*inspect.Job
+}
+
+// Read lists the Jobs of a fleet. others are the Jobs that the filter rejects, which may be mirrors
+// of the listed ones; none if it only counts. The caller must not modify the Jobs, except their
+// Mirrors.
+func (l *Listing) Read(ctx context.Context, f *fleet.Fleet) (list *inspect.OwnerList, others []*inspect.Job) {
+	q, distinct, arrive := l.Query.Across(ctx, f), f.Distinct(), l.arrivals(f)
 	var tallies []*inspect.Tally
 	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*inspect.Tally, error) {
-		tally := &inspect.Tally{CountOnly: countOnly, Distinct: distinct}
-		err := List(ctx, c, q, func(j inspect.Job) {
-			if filter.Matches(&j) {
-				tally.Add(j)
+		kinds, unserved := q.Served(ctx, c)
+		tally := &inspect.Tally{CountOnly: l.CountOnly, Distinct: distinct, Kinds: kinds}
+		err := listKinds(ctx, c, q, kinds, unserved, func(j inspect.Job) {
+			if l.Filter.Matches(&j) {
+				arrive.add(c.Context, tally.Add(j))
 			} else {
 				tally.Hide(j)
 			}
-		})
+		}, nil)
+		arrive.end(c.Context)
 		if partial := (*ListError)(nil); errors.As(err, &partial) {
 			tally.Partial(partial.gaps())
 			err = nil
@@ -37,5 +57,44 @@ func Owners(ctx context.Context, f *fleet.Fleet, q Query, filter inspect.Filter,
 		tally.Context, tally.Err = a.Context, a.Err
 		tallies = append(tallies, tally)
 	}
+	// Requests that were given up may continue; their Jobs are dropped.
+	arrive.stop()
+	if l.IsRepeated {
+		inspect.KeepUnread(tallies, l.last)
+		l.mu.Lock()
+		l.last, l.early = tallies, nil
+		l.mu.Unlock()
+	}
 	return inspect.Merge(tallies), inspect.Hidden(tallies)
+}
+
+// arrivals returns what orders the Jobs of the first reading; nil if nobody asks for them.
+func (l *Listing) arrivals(f *fleet.Fleet) *contextOrder[*inspect.Job] {
+	if !l.IsRepeated || l.last != nil {
+		return nil
+	}
+	return &contextOrder[*inspect.Job]{
+		order: f.Contexts(), waiting: map[string][]*inspect.Job{}, done: sets.New[string](),
+		visit: func(j *inspect.Job) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.early = append(l.early, j)
+		},
+	}
+}
+
+// Early lists the Jobs that have arrived during the first reading: those of the first context, and
+// those of another once all contexts before it have answered. So the order of rows does not depend
+// on which context answers first. Mirrors are unknown.
+func (l *Listing) Early() *inspect.OwnerList {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var tallies []*inspect.Tally
+	for _, j := range l.early {
+		if n := len(tallies); n == 0 || tallies[n-1].Context != j.Context {
+			tallies = append(tallies, &inspect.Tally{Context: j.Context})
+		}
+		tallies[len(tallies)-1].Add(*j)
+	}
+	return inspect.Merge(tallies)
 }

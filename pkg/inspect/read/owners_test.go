@@ -28,7 +28,7 @@ func TestOwnersAgree(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			q, filter := read.Query{AllNamespaces: true}, inspect.Filter{Delegated: true}
 			r := recordedFleet(t, tt.fields, tt.items)
-			list, others := read.Owners(t.Context(), r.Fleet, q, filter, false)
+			list, others := (&read.Listing{Query: q, Filter: filter}).Read(t.Context(), r.Fleet)
 			assert.Equal(t, len(list.Errors), tt.errors, "%v", list.Errors)
 
 			r = recordedFleet(t, tt.fields, tt.items)
@@ -38,7 +38,7 @@ func TestOwnersAgree(t *testing.T) {
 			assert.DeepEqual(t, names(again.All()), names(list.All()))
 			assert.DeepEqual(t, names(otherJobs), names(others))
 
-			counted, none := read.Owners(t.Context(), r.Fleet, q, filter, true)
+			counted, none := (&read.Listing{Query: q, Filter: filter, CountOnly: true}).Read(t.Context(), r.Fleet)
 			assert.Equal(t, len(none), 0)
 			assert.Equal(t, len(counted.All()), 0)
 			assert.Equal(t, len(counted.Items), len(list.Items))

@@ -9,7 +9,6 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
@@ -51,7 +50,7 @@ func TestMirrorsWithoutTheField(t *testing.T) {
 				assert.Equal(t, len(v.Pairs.Pairs[0].Mirrors), 1, name)
 				assert.Equal(t, v.Pairs.Pairs[0].Mirrors[0].Job.Context, "west")
 
-				list, _ := read.Owners(t.Context(), f, q, inspect.Filter{}, false)
+				list, _ := (&read.Listing{Query: q}).Read(t.Context(), f)
 				var listed []string
 				for _, j := range list.All() {
 					listed = append(listed, j.Context+" "+j.UID+" "+string(j.ManagedBy))

@@ -18,63 +18,76 @@ import (
 	"gotest.tools/v3/poll"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// watching is a watched server.
+// watching reads a server repeatedly, and compares what it has read.
 type watching struct {
 	t       *testing.T
-	watcher *Watcher
-	pending []inspect.Change
+	fleet   *fleet.Fleet
+	changed <-chan struct{}
+	listing Listing
+	rows    inspect.Rows
+	outages inspect.Outages
+	// pending are the differences that no test has seen.
+	pending []string
 }
 
 func watchServer(t *testing.T, server *httptest.Server) *watching {
 	t.Helper()
 	contexts := []fleet.Context{{Name: "hub", Namespace: "ml", Config: &rest.Config{Host: server.URL, QPS: -1}}}
-	f := fleet.Open(t.Context(), contexts, fleet.Options{Timeout: 500 * time.Millisecond})
-	w := &watching{t: t, watcher: NewWatcher(f, Query{}, clock.RealClock{})}
+	w := &watching{t: t, listing: Listing{IsRepeated: true}}
+	w.fleet = fleet.Open(t.Context(), contexts, fleet.Options{Timeout: 500 * time.Millisecond})
 	ctx, stop := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { w.watcher.Run(ctx) })
-	// The watcher must end before the server is closed.
-	t.Cleanup(running.Wait)
 	t.Cleanup(stop)
+	w.changed = w.fleet.Remember(ctx)
+	w.read()
 	return w
 }
 
-// next returns the next change.
-func (w *watching) next() inspect.Change {
+// read reads once.
+func (w *watching) read() {
 	w.t.Helper()
-	for len(w.pending) == 0 {
-		select {
-		case <-w.watcher.News():
-			w.pending = w.watcher.Take()
-		case <-time.After(20 * time.Second):
-			w.t.Fatal("nothing is told")
-		}
+	list, others := w.listing.Read(w.t.Context(), w.fleet)
+	lost, regained := w.outages.Update(list.Errors)
+	for _, e := range lost {
+		w.pending = append(w.pending, "LOST "+e.Message)
 	}
-	c := w.pending[0]
-	w.pending = w.pending[1:]
-	return c
+	for range regained {
+		w.pending = append(w.pending, "REGAINED")
+	}
+	for _, c := range w.rows.Update(list.All(), others) {
+		w.pending = append(w.pending, fmt.Sprintf("%s %s %s %s", c.Type, c.Job.Name, c.Job.UID, c.Job.Status))
+	}
 }
 
-// tells checks the next changes, each a type and its object.
-func (w *watching) tells(want ...string) {
+// next returns the next difference.
+func (w *watching) next() string {
+	w.t.Helper()
+	timeout := time.After(20 * time.Second)
+	for len(w.pending) == 0 {
+		select {
+		case <-w.changed:
+		case <-time.After(50 * time.Millisecond):
+		case <-timeout:
+			w.t.Fatal("nothing differs")
+		}
+		w.fleet.Again(w.t.Context())
+		w.read()
+	}
+	text := w.pending[0]
+	w.pending = w.pending[1:]
+	return text
+}
+
+// expect checks the next differences.
+func (w *watching) expect(want ...string) {
 	w.t.Helper()
 	for _, one := range want {
-		c := w.next()
-		about := ""
-		switch {
-		case c.Job != nil:
-			about = fmt.Sprintf(" %s %s %s", c.Job.Name, c.Job.UID, c.Job.Status)
-		case c.Err != nil:
-			about = " " + c.Err.Error()
-		}
-		assert.Equal(w.t, string(c.Type)+about, one)
+		assert.Equal(w.t, w.next(), one)
 	}
 }
 
@@ -195,49 +208,89 @@ func (h *hub) watch(w http.ResponseWriter, r *http.Request, resource string) {
 	}
 }
 
-// TestWatchTellsWhatDiffers checks that exactly the differences between two readings are reported.
-func TestWatchTellsWhatDiffers(t *testing.T) {
+// TestListingDiffers checks that two readings of a watched server differ by what has happened.
+func TestListingDiffers(t *testing.T) {
 	h, server := newHub(t)
 	h.jobs["a"], h.jobs["b"], h.jobs["c"] = hubJob{uid: "1"}, hubJob{uid: "2"}, hubJob{uid: "3"}
 	w := watchServer(t, server)
-	w.tells("ADDED a 1 Unclaimed", "ADDED b 2 Unclaimed", "ADDED c 3 Unclaimed", "SYNCED")
+	w.expect("ADDED a 1 Unclaimed", "ADDED b 2 Unclaimed", "ADDED c 3 Unclaimed")
 	h.behind(t, "jobs", func() {
 		h.jobs["b"] = hubJob{uid: "2", active: 1}
 		delete(h.jobs, "c")
 	})
-	w.tells("MODIFIED b 2 Running", "DELETED c 3 Unclaimed")
+	w.expect("DELETED c 3 Unclaimed", "MODIFIED b 2 Running")
 	h.behind(t, "jobs", func() { h.jobs["a"] = hubJob{uid: "4"} })
-	w.tells("DELETED a 1 Unclaimed", "ADDED a 4 Unclaimed")
+	w.expect("DELETED a 1 Unclaimed", "ADDED a 4 Unclaimed")
 }
 
-// TestWatchTellsOfClaims checks that a Job is reported again when Kueue creates its Workload, and
-// that unreadable Workloads are reported once, as is the end of that.
-func TestWatchTellsOfClaims(t *testing.T) {
+// TestListingOfClaims checks that a Job differs when Kueue creates its Workload, and that unreadable
+// Workloads are an outage, during which the Job does not seem unclaimed.
+func TestListingOfClaims(t *testing.T) {
 	h, server := newHub(t)
 	h.jobs["a"] = hubJob{uid: "1", owner: string(delegation.MultiKueue)}
 	w := watchServer(t, server)
-	w.tells("ADDED a 1 Unclaimed", "SYNCED")
+	w.expect("ADDED a 1 Unclaimed")
 	h.behind(t, "workloads", func() { h.claimed = []string{"1"} })
-	w.tells("MODIFIED a 1 Pending")
+	w.expect("MODIFIED a 1 Pending")
 	h.behind(t, "workloads", func() { h.refused = "workloads" })
-	w.tells("LOST context \"hub\": cannot list workloads.kueue.x-k8s.io: no; jobs of MultiKueue without a status may be unclaimed. See your rights with `kubectl --context hub auth can-i --list`")
+	w.expect("LOST cannot list workloads.kueue.x-k8s.io: no; jobs of MultiKueue without a status may be unclaimed. See your rights with `kubectl --context hub auth can-i --list`")
 	h.behind(t, "jobs", func() { h.jobs["b"] = hubJob{uid: "2"} })
-	w.tells("ADDED b 2 Unclaimed")
+	w.expect("ADDED b 2 Unclaimed")
 	h.behind(t, "jobs", func() { delete(h.jobs, "a") })
-	w.tells("FOUND", "DELETED a 1 Pending")
+	w.expect("REGAINED", "DELETED a 1 Pending")
 }
 
-// TestWatchTellsOfAHang checks that an open connection without data is reported as lost, and later
-// as found.
-func TestWatchTellsOfAHang(t *testing.T) {
+// TestListingDuringAHang checks that an open connection without data is an outage, during which
+// the Jobs stay listed.
+func TestListingDuringAHang(t *testing.T) {
 	h, server := newHub(t)
+	h.jobs["b"] = hubJob{uid: "2"}
 	w := watchServer(t, server)
-	w.tells("SYNCED")
+	w.expect("ADDED b 2 Unclaimed")
 	h.change(func() { h.hangs = true })
-	w.tells("LOST context \"hub\": cannot reach the cluster: no answer within 500ms. Raise --context-timeout, or skip the context with --contexts '^hub'")
+	w.expect("LOST cannot reach the cluster: no answer within 500ms. Raise --context-timeout, or skip the context with --contexts '^hub'")
+	w.read()
+	assert.Equal(t, len(w.pending), 0, "%q", w.pending)
 	h.change(func() {
 		h.hangs = false
 		h.jobs["a"] = hubJob{uid: "1"}
 	})
-	w.tells("FOUND", "ADDED a 1 Unclaimed")
+	w.expect("REGAINED", "ADDED a 1 Unclaimed")
+}
+
+// TestListingEarly checks that the Jobs of a context can be seen while a later one hangs, and that
+// those of a later one are not, since their rows come last.
+func TestListingEarly(t *testing.T) {
+	for slow, want := range map[int][]string{0: nil, 1: {"west/a"}} {
+		var contexts []fleet.Context
+		var hubs []*hub
+		for _, name := range []string{"west", "east"} {
+			h, server := newHub(t)
+			h.jobs["a"] = hubJob{uid: name}
+			hubs = append(hubs, h)
+			contexts = append(contexts, fleet.Context{Name: name, Namespace: "ml", Config: &rest.Config{Host: server.URL, QPS: -1}})
+		}
+		f := fleet.Open(t.Context(), contexts, fleet.Options{Timeout: time.Second})
+		hubs[slow].change(func() { hubs[slow].hangs = true })
+		l := Listing{IsRepeated: true}
+		done := make(chan []*inspect.Job)
+		go func() {
+			list, _ := l.Read(t.Context(), f)
+			done <- list.All()
+		}()
+		var early []string
+		for isRead := false; !isRead; {
+			select {
+			case jobs := <-done:
+				isRead = true
+				assert.Equal(t, len(jobs), 1)
+			case <-time.After(10 * time.Millisecond):
+				if jobs := l.Early().All(); len(jobs) > 0 {
+					early = []string{jobs[0].Context + "/" + jobs[0].Name}
+				}
+			}
+		}
+		assert.DeepEqual(t, early, want)
+		assert.Equal(t, len(l.Early().Items), 0)
+	}
 }

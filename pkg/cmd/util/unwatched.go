@@ -1,0 +1,53 @@
+package util
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// lookAgain is how often --watch judges again although no watch has reported a change, because
+// states in progress get older. It judges from known objects, and asks clusters only for what
+// cannot be watched.
+const lookAgain = 2 * time.Second
+
+// unwatchedNotes reports which objects of a fleet are read repeatedly because they cannot be
+// watched.
+type unwatchedNotes struct {
+	fleet   *fleet.Fleet
+	out     io.Writer
+	printed sets.Set[string]
+	// others returns further notes, unless it is nil.
+	others func() []string
+}
+
+// newUnwatchedNotes returns notes that are written to out.
+func newUnwatchedNotes(f *fleet.Fleet, out io.Writer) *unwatchedNotes {
+	return &unwatchedNotes{fleet: f, out: out, printed: sets.New[string]()}
+}
+
+// print writes the notes that were not written yet.
+func (n *unwatchedNotes) print() {
+	for _, note := range n.all() {
+		if !n.printed.Has(note) {
+			n.printed.Insert(note)
+			Report(n.out, "%s", note)
+		}
+	}
+}
+
+// all returns the notes that apply now.
+func (n *unwatchedNotes) all() []string {
+	var notes []string
+	for _, u := range n.fleet.Unwatched() {
+		notes = append(notes, fmt.Sprintf("note: context %q: %s cannot be watched, and are read again every %s: %v", u.Context, u.What, lookAgain, u.Err))
+	}
+	if n.others != nil {
+		notes = append(notes, n.others()...)
+	}
+	return notes
+}

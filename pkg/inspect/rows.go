@@ -1,0 +1,105 @@
+package inspect
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/sets"
+)
+
+// ChangeType is the type of a RowChange, named as the API's watch events.
+type ChangeType string
+
+// A Job is new, looks different, or is no longer listed.
+const (
+	Added    ChangeType = "ADDED"
+	Modified ChangeType = "MODIFIED"
+	Deleted  ChangeType = "DELETED"
+)
+
+// Rows are the Jobs of a list that is read repeatedly, as they were last shown.
+type Rows struct{ shown map[Ref]*Job }
+
+// RowChange is how a Job differs from its row.
+type RowChange struct {
+	Type ChangeType
+	// Job must not be modified.
+	Job *Job
+}
+
+// Add records these Jobs, and returns the new and the modified ones, in their order. It keeps the
+// rows of all other Jobs.
+func (r *Rows) Add(jobs []*Job) (changes []RowChange) {
+	if r.shown == nil {
+		r.shown = make(map[Ref]*Job, len(jobs))
+	}
+	for _, j := range jobs {
+		ref := RefOf(j)
+		switch before := r.shown[ref]; {
+		case before == nil:
+			changes = append(changes, RowChange{Added, j})
+		case !isSameRow(before, j):
+			changes = append(changes, RowChange{Modified, j})
+		}
+		r.shown[ref] = j
+	}
+	return changes
+}
+
+// Update records that the list now has exactly these Jobs, and returns the differences: first the
+// deleted ones, then the others in their order. A Job that was only left out of the list, and is
+// among others, is Deleted with its state there. kubectl makes no difference between the two either.
+func (r *Rows) Update(jobs, others []*Job) []RowChange {
+	changes := r.Add(jobs)
+	if len(r.shown) == len(jobs) {
+		return changes
+	}
+	listed := make(sets.Set[Ref], len(jobs))
+	for _, j := range jobs {
+		listed.Insert(RefOf(j))
+	}
+	gone := map[Ref]*Job{}
+	for ref, j := range r.shown {
+		if !listed.Has(ref) {
+			gone[ref] = j
+			delete(r.shown, ref)
+		}
+	}
+	for _, j := range others {
+		if before := gone[RefOf(j)]; before != nil {
+			last := *j
+			last.Mirrors = before.Mirrors
+			gone[RefOf(j)] = &last
+		}
+	}
+	var deleted []RowChange
+	for _, j := range gone {
+		deleted = append(deleted, RowChange{Deleted, j})
+	}
+	slices.SortFunc(deleted, func(a, b RowChange) int {
+		return cmp.Or(cmp.Compare(a.Job.Context, b.Job.Context), byName(a.Job, b.Job), cmp.Compare(a.Job.UID, b.Job.UID))
+	})
+	return append(deleted, changes...)
+}
+
+// isSameRow says whether two readings of a Job look the same. It ignores when the Job was last
+// written: a write that changes nothing visible is no news.
+func isSameRow(a, b *Job) bool {
+	if a.Status != b.Status || !slices.Equal(a.Mirrors, b.Mirrors) {
+		return false
+	}
+	if a.SpecWrittenAt != nil && a.SpecWrittenAt == b.SpecWrittenAt {
+		// Both are copies of one object, so only the fields above can differ. Comparing all fields
+		// takes a hundred times as long.
+		return true
+	}
+	x, y := *a, *b
+	x.StatusWrittenAt, y.StatusWrittenAt = nil, nil
+	x.Since, y.Since = nil, nil
+	x.SpecWrittenAt, y.SpecWrittenAt = nil, nil
+	x.Generation, y.Generation = 0, 0
+	x.KindRow, y.KindRow = nil, nil
+	x.WrittenAs, y.WrittenAs = nil, nil
+	return equality.Semantic.DeepEqual(&x, &y)
+}
