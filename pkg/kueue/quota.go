@@ -2,6 +2,7 @@ package kueue
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -142,6 +143,13 @@ func (q *ClusterQueue) Groups() []ResourceGroup {
 		return q.Status.EffectiveQuotas.ResourceGroups
 	}
 	return q.Spec.ResourceGroups
+}
+
+// hasOneFlavor reports whether a ClusterQueue has a single flavor for a resource.
+func (q *ClusterQueue) hasOneFlavor(resource string) bool {
+	return slices.ContainsFunc(q.Groups(), func(g ResourceGroup) bool {
+		return slices.Contains(g.CoveredResources, resource) && len(g.Flavors) == 1
+	})
 }
 
 // ResourceFlavor says which nodes a quota is for.

@@ -178,6 +178,13 @@ func (w *Wait) IsForGood() bool {
 	return slices.Contains(lasting(), w.Reason)
 }
 
+// IsForGoodIn is IsForGood with a ClusterQueue, nil if unknown. If that has a
+// single flavor for a resource, all podsets share its quota.
+func (w *Wait) IsForGoodIn(q *ClusterQueue) bool {
+	return w.IsForGood() || w.Reason == ReasonOverLimit && !w.Partial && q != nil &&
+		!slices.ContainsFunc(w.Lacks, func(l Lack) bool { return l.MayFitAlone() && !q.hasOneFlavor(l.Resource) })
+}
+
 // IsForQuota reports whether no flavor of the ClusterQueue takes the
 // Workload, now or ever. Such a Workload blocks a StrictFIFO queue. A
 // Workload with a faulty queue or its own hold does not.

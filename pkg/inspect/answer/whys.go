@@ -11,6 +11,11 @@ import (
 // whys describes the reason of each placement that satisfies is, after the
 // names of its clusters.
 func whys(all []inspect.Placement, is func(*inspect.Placement) bool) string {
+	// The Job may still run where the verdict is unknown.
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b inspect.Placement) int {
+		return first(a.Verdict == inspect.Unknown, b.Verdict == inspect.Unknown)
+	})
 	var reasons, parts []string
 	places := map[string][]string{}
 	for i := range all {
@@ -29,24 +34,35 @@ func whys(all []inspect.Placement, is func(*inspect.Placement) bool) string {
 	if len(parts) == 1 && len(places[reasons[0]]) == 1 {
 		return parts[0] + "."
 	}
-	headline := "Fits on no cluster. "
 	if slices.ContainsFunc(all, func(p inspect.Placement) bool { return p.Verdict == inspect.Unknown }) {
 		// Nothing shows that no cluster can run the Job.
-		headline = ""
+		return firstParts("", parts) + "."
 	}
-	return headline + someParts(headline, parts) + "."
+	slices.SortStableFunc(parts, func(a, b string) int { return len(a) - len(b) })
+	const headline = "Fits on no cluster. "
+	return headline + firstParts(headline, parts) + "."
 }
 
-// someParts returns the reasons that fit behind a headline on a terminal with
-// 80 columns, and how many more there are. It prefers short reasons and returns
-// at least one. The placements have them all.
-func someParts(headline string, parts []string) string {
+// first sorts an item that comes first before one that does not.
+func first(a, b bool) int {
+	switch {
+	case a && !b:
+		return -1
+	case b && !a:
+		return 1
+	}
+	return 0
+}
+
+// firstParts returns the first reasons that fit behind a headline on a terminal
+// with 80 columns, at least one, and how many more there are. The placements
+// have them all.
+func firstParts(headline string, parts []string) string {
 	const line = 80
 	if text := strings.Join(parts, "; "); len(headline)+len(text) < line {
 		return text
 	}
 	kept := slices.Clone(parts)
-	slices.SortStableFunc(kept, func(a, b string) int { return len(a) - len(b) })
 	for len(kept) > 1 {
 		kept = kept[:len(kept)-1]
 		text := strings.Join(kept, "; ") + "; " + inspect.Count(len(parts)-len(kept), "more reason")

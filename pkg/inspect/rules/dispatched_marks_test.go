@@ -47,7 +47,7 @@ func TestBadMark(t *testing.T) {
 		"an origin": {
 			`kwok-mgr: annotation jobmanagedby.github.io/mirror of Job default/other is "` + evilPlace + `"`,
 			"search for its mirror in each CONTEXT: " +
-				quoted("kubectl --context CONTEXT get jobs -A -l jobmanagedby.github.io/origin-uid="+otherUID) +
+				quoted("kubectl --context CONTEXT get job -A -l jobmanagedby.github.io/origin-uid="+otherUID) +
 				"; then remove the annotation: " + quoted(forget) + ", and dispatch the Job to that context" +
 				"; or end it: " + quoted("kubectl jobs-managedby cancel other -n default --context kwok-mgr"),
 		},
@@ -59,7 +59,7 @@ func TestBadMark(t *testing.T) {
 		"a mirror": {
 			`kwok-w1: annotation jobmanagedby.github.io/origin of Job default/other is "$(curl evil.example)"`,
 			"search each CONTEXT for the origin, whose UID is in its label: " +
-				quoted("kubectl --context CONTEXT get jobs -A -o custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,UID:.metadata.uid"),
+				quoted("kubectl --context CONTEXT get job -A -o custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,UID:.metadata.uid"),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -51,6 +51,16 @@ func TestFixesOfWaits(t *testing.T) {
 	}
 }
 
+// TestPodsetsShareQuota checks that podsets that fit alone never fit together,
+// if the ClusterQueue has a single flavor.
+func TestPodsetsShareQuota(t *testing.T) {
+	message := "couldn't assign flavors to pod set workers: insufficient quota for cpu in flavor default-flavor, previously considered podsets requests (3) + current podset request (3) > maximum capacity (4)"
+	rule, _ := rules.ByCode("JM029")
+	found := judge(t, testCase{base: recordedNoQuota, edits: onWorkers("ExceedsMaxQuota", message)}.make(t), []rules.Rule{rule}, 0)
+	assert.Equal(t, len(found), 1)
+	assert.Equal(t, found[0].Severity, inspect.Error, found[0].Message)
+}
+
 // TestRaiseQuotaOfWorker checks that the fix sets the quota of the worker
 // that lacks least.
 func TestRaiseQuotaOfWorker(t *testing.T) {

@@ -27,7 +27,7 @@ func detectHeldOtherwise(v *view.View) {
 		var others []heldCopy
 		for _, o := range w.copies {
 			if wait, held := view.HoldOf(o.Workload); held && view.IsHeldOtherwise(&wait) {
-				others = append(others, heldCopy{o, wait})
+				others = append(others, heldCopy{Copy: o, wait: wait})
 			}
 		}
 		for _, group := range view.GroupBy(others, func(h heldCopy) string { return string(h.wait.Reason) + " " + h.wait.Message }) {
@@ -41,6 +41,8 @@ func detectHeldOtherwise(v *view.View) {
 type heldCopy struct {
 	view.Copy
 	wait kueue.Wait
+	// queue is the ClusterQueue of the copy; nil if unknown.
+	queue *kueue.ClusterQueue
 }
 
 // heldOtherwiseOn returns a sighting of the workers that hold copies for one

@@ -50,19 +50,19 @@ func detectNoQuota(v *view.View) {
 			continue
 		}
 		j := w.Job()
-		held := heldThere(w)
+		held := heldThere(v, w)
 		if held == nil {
 			continue
 		}
 		s := view.Sighting{Object: view.Of(j), Since: w.since, Jobs: []*inspect.Job{j}}
 		// One worker that may have quota later is enough.
-		soonest := slices.MinFunc(held, func(a, b heldCopy) int { return cmp.Compare(hopelessness(&a.wait), hopelessness(&b.wait)) })
+		soonest := slices.MinFunc(held, func(a, b heldCopy) int { return cmp.Compare(a.permanence(), b.permanence()) })
 		best := &soonest.wait
 		if best.Reason == kueue.ReasonQuotaInUse {
 			describeQuotaWaitOnWorkers(v, &s, w, held, all)
 		} else {
 			addQuota(v, &s, held)
-			s.Severity, s.Message = cannotTake(held, best)
+			s.Severity, s.Message = cannotTake(held, &soonest)
 		}
 		v.Report(s)
 	}
@@ -70,7 +70,7 @@ func detectNoQuota(v *view.View) {
 
 // heldThere returns the copies of a submission with the reasons for which each waits for
 // quota, nil if one of them does not.
-func heldThere(w *waiter) []heldCopy {
+func heldThere(v *view.View, w *waiter) []heldCopy {
 	var held []heldCopy
 	for _, o := range w.offers {
 		if o.Workload == nil {
@@ -80,27 +80,28 @@ func heldThere(w *waiter) []heldCopy {
 		if !ok || !wait.IsForQuota() || wait.Reason == kueue.ReasonPreempting {
 			return nil
 		}
-		held = append(held, heldCopy{o, wait})
+		held = append(held, heldCopy{o, wait, advice.WaitSite(v, o.Worker, o.Workload, &wait, "").ClusterQueue})
 	}
 	return held
 }
 
-// hopelessness returns 0 for a wait that can pass, 2 for one that ends only
+// permanence returns 0 for a wait that can pass, 2 for one that ends only
 // by a change, otherwise 1.
-func hopelessness(w *kueue.Wait) int {
+func (h *heldCopy) permanence() int {
 	switch {
-	case w.CanPass():
+	case h.wait.CanPass():
 		return 0
-	case w.IsForGood():
+	case h.wait.IsForGoodIn(h.queue):
 		return 2
 	}
 	return 1
 }
 
 // cannotTake describes why no worker takes a submission, given the wait that ends soonest.
-func cannotTake(held []heldCopy, best *kueue.Wait) (inspect.Severity, string) {
+func cannotTake(held []heldCopy, soonest *heldCopy) (inspect.Severity, string) {
+	best := &soonest.wait
 	severity, text := inspect.Error, "fits on no worker"
-	if !best.IsForGood() {
+	if !best.IsForGoodIn(soonest.queue) {
 		severity, text = inspect.Warning, "no worker admits it now"
 	}
 	isForFlavor := !slices.ContainsFunc(held, func(h heldCopy) bool { return !h.wait.IsForFlavor() })
