@@ -186,7 +186,7 @@ func needsOf(t rights.Task) []string {
 func roleLinks(names []string) string {
 	var links []string
 	for _, name := range names {
-		links = append(links, fmt.Sprintf("[`%s`](#%s)", name, name))
+		links = append(links, "[`"+name+"`](#"+name+")")
 	}
 	return strings.Join(links, " and ")
 }

@@ -249,13 +249,7 @@ func (c *comparison) walk(path string, a, b any, without sets.Set[string]) {
 	x, isMap := a.(map[string]any)
 	y, bothMaps := b.(map[string]any)
 	if isMap && bothMaps {
-		isMeta := strings.HasSuffix(path, ".metadata.labels") || strings.HasSuffix(path, ".metadata.annotations")
-		for _, key := range sets.List(sets.KeySet(x).Union(sets.KeySet(y))) {
-			if isMeta && delegation.IsKueuesInTemplate(key) {
-				continue
-			}
-			c.walk(path+"."+key, x[key], y[key], without)
-		}
+		c.walkMaps(path, x, y, without)
 		return
 	}
 	a, b = withoutKueues(a), withoutKueues(b)
@@ -273,6 +267,16 @@ func (c *comparison) walk(path string, a, b any, without sets.Set[string]) {
 		return
 	}
 	c.compare(path, a, b)
+}
+
+// walkMaps compares the values of two maps by key, without Kueue's own labels and annotations.
+func (c *comparison) walkMaps(path string, a, b map[string]any, without sets.Set[string]) {
+	isMeta := strings.HasSuffix(path, ".metadata.labels") || strings.HasSuffix(path, ".metadata.annotations")
+	for _, key := range sets.List(sets.KeySet(a).Union(sets.KeySet(b))) {
+		if !isMeta || !delegation.IsKueuesInTemplate(key) {
+			c.walk(path+"."+key, a[key], b[key], without)
+		}
+	}
 }
 
 // inAnyElement removes the names of list elements from a path.

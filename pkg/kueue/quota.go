@@ -146,9 +146,9 @@ func (q *ClusterQueue) Groups() []ResourceGroup {
 }
 
 // hasOneFlavor reports whether a ClusterQueue has a single flavor for a resource.
-func (q *ClusterQueue) hasOneFlavor(resource string) bool {
+func (q *ClusterQueue) hasOneFlavor(name string) bool {
 	return slices.ContainsFunc(q.Groups(), func(g ResourceGroup) bool {
-		return slices.Contains(g.CoveredResources, resource) && len(g.Flavors) == 1
+		return slices.Contains(g.CoveredResources, name) && len(g.Flavors) == 1
 	})
 }
 

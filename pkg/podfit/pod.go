@@ -70,16 +70,8 @@ func (p *Pod) IsSelective() bool {
 
 // On returns whether a node would take the Pod.
 func (p *Pod) On(n *Node) Verdict {
-	var v Verdict
+	v := Verdict{Taints: p.untolerated(n)}
 	isCordoned := p.spec.NodeName == "" && n.isCordoned() && !tolerates(p.spec.Tolerations, cordon())
-	for _, t := range Untolerated(n.Taints, p.spec.Tolerations) {
-		// If the Pod names its node, there is no scheduler, and the kubelet regards only this effect
-		// (kubernetes: pkg/kubelet/lifecycle/predicate.go).
-		isRegarded := p.spec.NodeName == "" || t.Effect == corev1.TaintEffectNoExecute
-		if isRegarded && !t.MatchTaint(new(cordon())) {
-			v.Taints = append(v.Taints, t)
-		}
-	}
 	for name, requested := range p.requests {
 		if has := n.Allocatable[name]; requested.Cmp(has) > 0 {
 			v.Lacks = append(v.Lacks, name)
@@ -101,6 +93,20 @@ func (p *Pod) On(n *Node) Verdict {
 		v.Reason = TooSmall
 	}
 	return v
+}
+
+// untolerated returns the taints of a node that keep the Pod off it, except that of cordoned nodes.
+func (p *Pod) untolerated(n *Node) []corev1.Taint {
+	var all []corev1.Taint
+	for _, t := range Untolerated(n.Taints, p.spec.Tolerations) {
+		// If the Pod names its node, there is no scheduler, and the kubelet regards only this effect
+		// (kubernetes: pkg/kubelet/lifecycle/predicate.go).
+		isRegarded := p.spec.NodeName == "" || t.Effect == corev1.TaintEffectNoExecute
+		if isRegarded && !t.MatchTaint(new(cordon())) {
+			all = append(all, t)
+		}
+	}
+	return all
 }
 
 // matches reports whether a node has the labels and the fields that the Pod requires. An affinity

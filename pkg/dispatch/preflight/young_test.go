@@ -55,7 +55,8 @@ func TestWebhookLooksForController(t *testing.T) {
 			server := dispatchtest.NewServer(t)
 			cluster, tries := server.Cluster(t, "worker"), 0
 			server.Before = func(*http.Request) *apierrors.StatusError {
-				if tries++; tries > 1 {
+				tries++
+				if tries > 1 {
 					return nil
 				}
 				return apierrors.NewForbidden(corev1.Resource("pods"), "train-", errors.New(text))

@@ -57,14 +57,14 @@ func (l *Link) Err() error {
 	return l.err
 }
 
-// state returns Err, and a channel that is closed when an answering cluster stops answering.
-func (l *Link) state() (err error, fell <-chan struct{}) {
+// state returns a channel that is closed when an answering cluster stops answering, and Err.
+func (l *Link) state() (fell <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err == nil && l.fell == nil {
 		l.fell = make(chan struct{})
 	}
-	return l.err, l.fell
+	return l.fell, l.err
 }
 
 // Check says how to find out whether a cluster answers.
@@ -80,7 +80,7 @@ type Check struct {
 func (l *Link) Monitor(ctx context.Context, c Check) {
 	for {
 		wait := c.Every
-		err, fell := l.state()
+		fell, err := l.state()
 		if err != nil {
 			wait = min(wait, c.Retry)
 		}

@@ -43,7 +43,7 @@ func TestMonitor(t *testing.T) {
 			}})
 		}()
 		after := func(d time.Duration) int {
-			time.Sleep(d)
+			<-time.After(d)
 			synctest.Wait()
 			return asked
 		}

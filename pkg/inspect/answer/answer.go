@@ -150,7 +150,7 @@ func (q *Question) explain(a *Answer) {
 			if len(a.Fixes) == 0 {
 				a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
 			}
-		case a.isExplainedBy(f) && !(f.Severity == inspect.Warning && a.waitsForQuota()):
+		case a.isExplainedBy(f) && (f.Severity != inspect.Warning || !a.waitsForQuota()):
 			a.take(f, q.reasonOf(f))
 			return
 		}
