@@ -155,7 +155,7 @@ func (s *server) get(request *http.Request, gvr schema.GroupVersionResource, nam
 	return nil, apierrors.NewNotFound(gvr.GroupResource(), name)
 }
 
-// refusal returns the server's answer when a resource, or its whole group, was read.
+// refusal returns the recorded error of a resource or of its group; false if the resource was readable.
 func (s *server) refusal(gr schema.GroupResource) (metav1.Status, bool) {
 	if status, ok := s.unread[gr]; ok {
 		return status, true

@@ -36,7 +36,7 @@ func Statuses() []Status {
 	return []Status{Terminating, Complete, Failed, Unclaimed, Suspended, Running, Pending, Unknown}
 }
 
-// IsFinished reports whether nothing will happen to the object any more.
+// IsFinished reports whether the status is Complete or Failed.
 func (s Status) IsFinished() bool { return s == Complete || s == Failed }
 
 // Condition has the used parts of a status condition.

@@ -156,7 +156,7 @@ func (l *lease) sinceRenewal() time.Duration {
 // keep takes the Lease, holds it until ctx is done, and then releases it. If it loses the Lease
 // because the API server did not answer, it takes it again. It returns a *HeldError if another
 // dispatcher holds the Lease, a *TargetError for another target, and errOriginGone if the origin
-// is gone. It reports all other errors through tell.failed, and tries again.
+// is gone. It reports all other errors through events.failed, and tries again.
 func (l *lease) keep(ctx context.Context, events leaseEvents) error {
 	logger := klog.FromContext(ctx)
 	if !logger.V(2).Enabled() {
@@ -271,7 +271,7 @@ func (l *lease) waitUntilFree(ctx context.Context, waiting func(*HeldError)) (*c
 
 // readOwn returns the Lease; nil if it does not exist. A Lease of another Job with the same name
 // is deleted, no matter who holds it, if our origin exists now, because then the other Job is gone.
-// Otherwise our origin is gone, and own returns errOriginGone.
+// Otherwise our origin is gone, and readOwn returns errOriginGone.
 func (l *lease) readOwn(ctx context.Context) (*coordinationv1.Lease, error) {
 	found, err := l.get(ctx)
 	if err == nil && l.isOurs(found) {

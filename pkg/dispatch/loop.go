@@ -84,7 +84,7 @@ type Outcome struct {
 
 // Loop runs any number of tasks. Each fails on its own, and none waits for the worker of another.
 type Loop struct {
-	// origin is the cluster of all origins. usual is the worker of tasks that name none.
+	// origin is the cluster of all origins. defaultWorker is the worker of tasks that name none.
 	origin        *side
 	defaultWorker *fleet.Cluster
 	options       LoopOptions

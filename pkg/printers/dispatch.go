@@ -46,7 +46,7 @@ type Live struct {
 
 	mu    sync.Mutex
 	board liveBoard
-	// footer is the footer as drawn, and drawn the time at which it was drawn.
+	// footer is the footer as drawn, and drawnAt the time at which it was drawn.
 	footer  string
 	drawnAt time.Time
 }

@@ -113,7 +113,7 @@ func Summary(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 }
 
 // writeRows writes the rows of a table, of which the first is the header, each followed by the
-// text that below returns, if any, styled by drawn; then the contexts that could not be read.
+// text that below returns, if any, styled by style; then the contexts that could not be read.
 func writeRows(w io.Writer, rows []string, errs []inspect.ContextError, o TableOptions, below func(i int) string, style func(string) string) error {
 	header, rows := rows[:1], rows[1:]
 	if o.NoHeaders {

@@ -30,7 +30,7 @@ func placementFields() []string { return []string{"nodeSelector", "tolerations",
 // It resets the fields that place Pods to the pod sets of the object's Workload, which are copies
 // of the original templates. It removes the labels and annotations that the Workload's admission
 // checks added. Templates without an identifiable pod set stay unchanged, and are returned as
-// untold.
+// unidentified.
 func Restore(k delegation.Kind, o, workload *unstructured.Unstructured) (restored []Restored, unidentified []Template) {
 	sets := content.Objects(content.At(workload, "spec", "podSets"))
 	for _, t := range Of(k, o) {

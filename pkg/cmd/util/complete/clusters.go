@@ -114,7 +114,7 @@ func (c *Completer) Dispatched(ctx context.Context, w word, found *choices) {
 	}, found)
 }
 
-// Dispatchable adds the Jobs that dispatch accepts: addJobs with its owner that have not ended.
+// Dispatchable adds the Jobs that dispatch accepts: the unfinished ones with its owner.
 func (c *Completer) Dispatchable(ctx context.Context, w word, found *choices) {
 	owner := delegation.Job().OwnerOf(w.flag("managed-by"))
 	c.addJobs(ctx, w, func(j *batchv1.Job) bool { return ownerOf(j) == owner && !hasEnded(j) }, found)
@@ -173,7 +173,7 @@ func hasEnded(j *batchv1.Job) bool {
 	})
 }
 
-// Owners adds the known owners, and addJobs of the Jobs in the namespace.
+// Owners adds the known owners, and the owners of the Jobs in the namespace.
 func (c *Completer) Owners(known ...string) Question {
 	return func(ctx context.Context, w word, found *choices) {
 		for _, owner := range known {

@@ -80,9 +80,8 @@ func reportStale(v *view.View, origin *inspect.Job, p inspect.Pair, m inspect.Mi
 	changed := view.Latest(mirror.CreationTimestamp.Time, view.TimeOf(mirror.StartTime), view.TimeOf(mirror.StatusWrittenAt))
 	changed = v.On(origin.Context, mirror.Context, changed)
 	if sameCounts(origin, mirror) || mirror.Status.IsFinished() || origin.Suspended || view.TimeOf(origin.StatusWrittenAt).After(changed) {
-		// A status that was written after the mirror changed is the owner's own
-		// version, or
-		// newer than our read of the mirror.
+		// A status that was written after the mirror changed is the owner's own version, or newer
+		// than our read of the mirror.
 		return
 	}
 	evidence := staleFields(v, p, m)

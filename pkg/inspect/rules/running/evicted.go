@@ -16,9 +16,8 @@ import (
 )
 
 const (
-	// retriedEvicted is part of MultiKueue's message about a Job that a worker
-	// has evicted
-	// (kueue: pkg/controller/admissionchecks/multikueue/workload.go).
+	// retriedEvicted is part of MultiKueue's message about a Job that a worker has evicted (kueue:
+	// pkg/controller/admissionchecks/multikueue/workload.go).
 	retriedEvicted = "evicted on worker cluster"
 	// evictedForCheck is the reason of the eviction by which MultiKueue takes a
 	// Job back.
