@@ -52,7 +52,7 @@ func (p Prose) Fixes() []Fix {
 		last := len(alternatives) - 1
 		for _, alternative := range alternatives[:last] {
 			f.add(alternative, []string{})
-			f.isOther = true
+			f.startsAlternative = true
 		}
 		text = alternatives[last]
 	}
@@ -63,19 +63,19 @@ func (p Prose) Fixes() []Fix {
 // fixer collects the fixes of a text.
 type fixer struct {
 	fixes []Fix
-	// isOther is whether the next step begins an alternative.
-	isOther bool
+	// startsAlternative is whether the next step begins an alternative.
+	startsAlternative bool
 }
 
 // add adds a step to the last fix, or begins another one.
 func (f *fixer) add(text string, command []string) {
 	text = strings.Trim(text, " ,;:.")
-	isOther := f.isOther || len(f.fixes) == 0 || text == "or" || strings.HasPrefix(text, "or ")
+	startsAlternative := f.startsAlternative || len(f.fixes) == 0 || text == "or" || strings.HasPrefix(text, "or ")
 	if text = step(text); text == "" && len(command) == 0 {
 		return
 	}
-	f.isOther = false
-	if isOther {
+	f.startsAlternative = false
+	if startsAlternative {
 		f.fixes = append(f.fixes, Fix{Text: text, Command: command})
 		return
 	}

@@ -149,7 +149,7 @@ func (k Kind) StatusOf(owner Owner, s State, claimed bool) Status {
 		return Complete
 	case shows(k.Reading.Failed, s):
 		return Failed
-	case !s.StatusWritten && !claimed && k.isTakenUpBy(owner, s):
+	case !s.StatusWritten && !claimed && k.isPickedUpBy(owner, s):
 		return Unclaimed
 	case shows(k.Reading.Suspended, s), s.Suspend && s.Active == 0 && !shownRunning:
 		return Suspended
@@ -162,11 +162,11 @@ func (k Kind) StatusOf(owner Owner, s State, claimed bool) Status {
 	}
 }
 
-// isTakenUpBy reports whether an owner writes the status of an object once it has picked it up.
+// isPickedUpBy reports whether an owner writes the status of an object once it has picked it up.
 // For a kind that was found by its schema, or that has no managedBy, it is unknown what its own
 // controller writes, and some controllers write nothing. A suspended object needs no action of
 // its controller.
-func (k Kind) isTakenUpBy(owner Owner, s State) bool {
+func (k Kind) isPickedUpBy(owner Owner, s State) bool {
 	if owner.IsBuiltIn() && (k.Discovered || k.IsUnmanaged() || k.Reading.Silent != "" || s.Suspend) {
 		return false
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// pace is the minimum time between two writes of an origin's status.
-const pace = 100 * time.Millisecond
+// minWriteInterval is the minimum time between two writes of an origin's status.
+const minWriteInterval = 100 * time.Millisecond
 
 // drainGrace is how long at least the final status of a mirror is held back while the mirror
 // still counts Pods. Only workers before Kubernetes 1.31 report the end that early.
@@ -39,7 +39,7 @@ type copyState struct {
 // stored origin, and the delay after which it has to be called again; 0 for never.
 func (t *task) copyStatus(ctx context.Context, origin, mirror *unstructured.Unstructured) (*unstructured.Unstructured, time.Duration, error) {
 	now := t.clock.Now()
-	if wait := t.copy.lastWrite.Add(pace).Sub(now); wait > 0 {
+	if wait := t.copy.lastWrite.Add(minWriteInterval).Sub(now); wait > 0 {
 		return origin, wait, nil
 	}
 	forced := !t.copy.heldSince.IsZero() && now.Sub(t.copy.heldSince) > t.grace(mirror)
@@ -84,7 +84,7 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *unstructured.Unst
 	event.LagSeconds = t.copyLag()
 	t.events.Record(event)
 	if result.more {
-		again = pace
+		again = minWriteInterval
 	}
 	return stored, again, nil
 }

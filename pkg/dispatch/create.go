@@ -39,7 +39,7 @@ func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructur
 	if err != nil {
 		return nil, t.creationFailed(err)
 	}
-	t.replace, t.mirrorReported, t.isSupplied, t.isUnanswered = false, true, false, false
+	t.replace, t.mirrorReported, t.areDependenciesCopied, t.isUnanswered = false, true, false, false
 	t.mirrorRef.UID = string(created.GetUID())
 	t.createdUID = t.mirrorRef.UID
 	t.mirrorNow = created
@@ -117,14 +117,14 @@ func (t *task) heldBack(planned *unstructured.Unstructured) *unstructured.Unstru
 
 // isHeldBack reports whether the mirror is suspended only until its dependencies are copied.
 func (t *task) isHeldBack() bool {
-	return len(t.Dependencies) > 0 && !t.isSupplied && t.createdUID != "" && t.mirrorNow != nil && t.Plan != nil &&
+	return len(t.Dependencies) > 0 && !t.areDependenciesCopied && t.createdUID != "" && t.mirrorNow != nil && t.Plan != nil &&
 		object.StateOf(t.Kind, t.mirrorNow).Suspend && !object.StateOf(t.Kind, t.Plan.Mirror).Suspend
 }
 
-// supply copies the dependencies of the mirror's Pods, once. If they cannot be copied, it deletes
+// copyDependencies copies the dependencies of the mirror's Pods, once. If they cannot be copied, it deletes
 // a mirror that this task has created, and only warns about an older one.
-func (t *task) supply(ctx context.Context, mirror *unstructured.Unstructured) error {
-	if t.isSupplied || len(t.Dependencies) == 0 || mirror.GetDeletionTimestamp() != nil {
+func (t *task) copyDependencies(ctx context.Context, mirror *unstructured.Unstructured) error {
+	if t.areDependenciesCopied || len(t.Dependencies) == 0 || mirror.GetDeletionTimestamp() != nil {
 		return nil
 	}
 	copied, err := dependency.Provide(ctx, t.origin.Cluster, t.worker.Cluster, mirror, t.Dependencies)
@@ -143,7 +143,7 @@ func (t *task) supply(ctx context.Context, mirror *unstructured.Unstructured) er
 	default:
 		t.record(Warned, command.Say("cannot complete its dependencies: %v", err))
 	}
-	t.isSupplied = true
+	t.areDependenciesCopied = true
 	return nil
 }
 

@@ -50,7 +50,7 @@ func (t *task) endMirror(ctx context.Context) error {
 	case !object.HasFinished(t.Kind, mirror):
 		return t.removeMirror(ctx, ", because its origin was ended from outside")
 	}
-	return t.retire(ctx, mirror)
+	return t.deleteOrExpire(ctx, mirror)
 }
 
 // endAs ends the task with the result of the origin.
@@ -68,8 +68,8 @@ func (t *task) endAs(origin *unstructured.Unstructured, how *object.End) {
 	t.end(end, origin, nil, message)
 }
 
-// retire deletes a finished mirror, now or after its TTL.
-func (t *task) retire(ctx context.Context, mirror *unstructured.Unstructured) error {
+// deleteOrExpire deletes a finished mirror, now or after its TTL.
+func (t *task) deleteOrExpire(ctx context.Context, mirror *unstructured.Unstructured) error {
 	ttl := t.options.MirrorTTL
 	switch {
 	case ttl < 0 || mirror.GetDeletionTimestamp() != nil:

@@ -36,6 +36,6 @@ func TestRetireWritesNoTTLOfSomethingElse(t *testing.T) {
 		Loop: &Loop{options: LoopOptions{MirrorTTL: time.Hour}, events: events},
 		Task: Task{Kind: ray}, worker: &side{Cluster: worker},
 	}
-	assert.NilError(t, at.retire(t.Context(), mirror))
+	assert.NilError(t, at.deleteOrExpire(t.Context(), mirror))
 	assert.Assert(t, len(messages) == 1 && strings.Contains(messages[0], "its mirror on worker-1 stays until it is deleted, because nothing deletes a finished RayJob there by itself"), "%v", messages)
 }

@@ -44,7 +44,7 @@ func (t *task) ensureMirror(ctx context.Context, origin *unstructured.Unstructur
 		t.mirrorReported = true
 		t.record(MirrorFound, command.Say("its mirror on %s already exists", t.worker.Context))
 	}
-	if err := t.supply(ctx, t.mirrorNow); err != nil || t.hasEnded() {
+	if err := t.copyDependencies(ctx, t.mirrorNow); err != nil || t.hasEnded() {
 		return nil, err
 	}
 	return t.mirrorNow, nil

@@ -47,8 +47,8 @@ type task struct {
 	// isUnanswered is whether a request to create a mirror got no response. We may own a mirror
 	// that we do not know.
 	isUnanswered bool
-	// isSupplied is whether the dependencies of the mirror's Pods are copied, or cannot be.
-	isSupplied bool
+	// areDependenciesCopied is whether the dependencies of the mirror's Pods are copied, or cannot be.
+	areDependenciesCopied bool
 	// mirrorReported is whether the mirror was reported. hasRun is whether Pods of the mirror
 	// were seen running.
 	mirrorReported, hasRun bool
@@ -148,13 +148,13 @@ func (t *task) step(ctx context.Context) (again time.Duration, err error) {
 		}
 		return 0, err
 	}
-	return t.carryOut(ctx, origin)
+	return t.reconcile(ctx, origin)
 }
 
-// carryOut ensures that our origin has a mirror and names it, and then syncs both. The origin has
+// reconcile ensures that our origin has a mirror and names it, and then syncs both. The origin has
 // to name the mirror before anything is copied, so that the next dispatcher finds the same
 // mirror.
-func (t *task) carryOut(ctx context.Context, origin *unstructured.Unstructured) (time.Duration, error) {
+func (t *task) reconcile(ctx context.Context, origin *unstructured.Unstructured) (time.Duration, error) {
 	mirror, err := t.ensureMirror(ctx, origin)
 	if err != nil || mirror == nil {
 		return 0, err

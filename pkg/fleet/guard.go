@@ -15,15 +15,15 @@ import (
 // lists in chunks. A larger answer would fill the memory of a laptop, and its decoded form takes
 // many times its size.
 const (
-	// mostAnswer is the limit of all answers except lists.
-	mostAnswer = 64 << 20
-	// mostList is the limit of a list in chunks, or one that is decoded while it arrives.
-	// mostWhole is the limit of a list that was not requested in chunks: some servers send
+	// maxAnswer is the limit of all answers except lists.
+	maxAnswer = 64 << 20
+	// maxList is the limit of a list in chunks, or one that is decoded while it arrives.
+	// maxWhole is the limit of a list that was not requested in chunks: some servers send
 	// everything at the start of a watch.
-	mostList  = 256 << 20
-	mostWhole = 1 << 30
-	// mostEvent is the limit of one event of a watch.
-	mostEvent = 64 << 20
+	maxList  = 256 << 20
+	maxWhole = 1 << 30
+	// maxEvent is the limit of one event of a watch.
+	maxEvent = 64 << 20
 )
 
 // guard wraps the transport of a context, so that every client of the context uses it:
@@ -138,9 +138,9 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the server's %s is larger than %d MiB, and was not read to its end", what, e.Most>>20)
 }
 
-// decodedWhileItComes marks a request for a list of which only one object at a time is in memory.
+// streamedList marks a request for a list of which only one object at a time is in memory.
 // Its size was estimated from its first chunk, and the rest may be larger.
-type decodedWhileItComes struct{}
+type streamedList struct{}
 
 // mostOf returns the limits of the answer to a request. Logs are passed on without a limit.
 // Events of a watch arrive one by one.
@@ -149,15 +149,15 @@ func mostOf(request *http.Request) (answer, event int64) {
 	isWatch, _ := strconv.ParseBool(query.Get("watch"))
 	switch {
 	case isWatch:
-		return 0, mostEvent
+		return 0, maxEvent
 	case strings.HasSuffix(request.URL.Path, "/log"):
 		return 0, 0
-	case query.Get("limit") != "", request.Context().Value(decodedWhileItComes{}) != nil:
-		return mostList, 0
+	case query.Get("limit") != "", request.Context().Value(streamedList{}) != nil:
+		return maxList, 0
 	case query.Get("resourceVersion") != "":
-		return mostWhole, 0
+		return maxWhole, 0
 	}
-	return mostAnswer, 0
+	return maxAnswer, 0
 }
 
 // boundedBody is a body that returns an error beyond its limit.

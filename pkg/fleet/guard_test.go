@@ -62,8 +62,8 @@ func TestGuardBoundsAnswers(t *testing.T) {
 
 func TestGuardKnowsRequests(t *testing.T) {
 	for path, want := range map[string]string{
-		"/apis": fmt.Sprint(mostAnswer, 0), "/apis/batch/v1/jobs?limit=500": fmt.Sprint(mostList, 0), "/apis/batch/v1/jobs?resourceVersion=0": fmt.Sprint(mostWhole, 0),
-		"/apis/batch/v1/jobs?watch=true&limit=1": fmt.Sprint(0, mostEvent), "/api/v1/namespaces/a/pods/b/log?follow=true": "0 0",
+		"/apis": fmt.Sprint(maxAnswer, 0), "/apis/batch/v1/jobs?limit=500": fmt.Sprint(maxList, 0), "/apis/batch/v1/jobs?resourceVersion=0": fmt.Sprint(maxWhole, 0),
+		"/apis/batch/v1/jobs?watch=true&limit=1": fmt.Sprint(0, maxEvent), "/api/v1/namespaces/a/pods/b/log?follow=true": "0 0",
 	} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://h"+path, http.NoBody)
 		assert.NilError(t, err)

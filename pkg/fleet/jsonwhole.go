@@ -39,7 +39,7 @@ func openWhole(ctx context.Context, c *Cluster, r schema.GroupVersionResource, n
 		return nil, err
 	}
 	o.Limit, o.Continue = 0, ""
-	ctx = context.WithValue(ctx, decodedWhileItComes{}, true)
+	ctx = context.WithValue(ctx, streamedList{}, true)
 	return request.SpecificallyVersionedParams(&o, scheme.ParameterCodec, optionsVersion()).Stream(ctx)
 }
 

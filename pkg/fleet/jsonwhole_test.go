@@ -112,13 +112,13 @@ func TestLongListsAreReadWhole(t *testing.T) {
 		},
 		"larger than it began": {
 			things: things{count: 1200, counts: true, code: 200, whole: func(list string) string {
-				return strings.Replace(list, `"items":[`, `"items":[`+strings.Repeat(" ", mostAnswer), 1)
+				return strings.Replace(list, `"items":[`, `"items":[`+strings.Repeat(" ", maxAnswer), 1)
 			}},
 			asked: []string{"500 from 0", "0 from 0"}, version: "whole",
 		},
 		"without an end": {
 			things: things{count: 1200, counts: true, code: 200, whole: func(list string) string {
-				return strings.Replace(list, `"items":[`, `"items":[`+strings.Repeat(" ", mostList), 1)
+				return strings.Replace(list, `"items":[`, `"items":[`+strings.Repeat(" ", maxList), 1)
 			}},
 			asked: []string{"500 from 0", "0 from 0"}, err: "the server's answer is larger than 256 MiB, and was not read to its end",
 		},

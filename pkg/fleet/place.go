@@ -58,9 +58,9 @@ func haveOneAuthority(a, b *Cluster) bool {
 	return a.CA != "" && a.CA == b.CA || a.endpoint != "" && a.endpoint == b.endpoint
 }
 
-// introduce gives each cluster whose kube-system is not readable the UID that another context of
+// shareUIDs gives each cluster whose kube-system is not readable the UID that another context of
 // the same cluster has read.
-func introduce(clusters []*Cluster) {
+func shareUIDs(clusters []*Cluster) {
 	for _, c := range clusters {
 		if c.UID() != "" {
 			continue

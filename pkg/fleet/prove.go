@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// mostProofs limits the namespaces that are read to identify clusters.
-const mostProofs = 4
+// maxProofs limits the namespaces that are read to identify clusters.
+const maxProofs = 4
 
 // prove identifies clusters whose kube-system is not readable by the UIDs of namespaces: the
 // default namespaces of such contexts, read through every context. It sends no requests if every
@@ -25,7 +25,7 @@ func (f *Fleet) prove(ctx context.Context, members []*member) {
 	if len(namespaces) == 0 {
 		return
 	}
-	namespaces = namespaces[:min(mostProofs, len(namespaces))]
+	namespaces = namespaces[:min(maxProofs, len(namespaces))]
 	f.each(len(members), func(i int) {
 		m := members[i]
 		if m.failed() != nil {

@@ -78,6 +78,6 @@ func TestProofsAreBounded(t *testing.T) {
 	}
 	Open(t.Context(), contexts, Options{})
 	for _, u := range users {
-		assert.Assert(t, len(u.asked) <= 1+2*mostProofs, "%q", u.asked)
+		assert.Assert(t, len(u.asked) <= 1+2*maxProofs, "%q", u.asked)
 	}
 }

@@ -14,7 +14,7 @@ type Alias struct{ Context, SameAs string }
 // joined merges members that reach one cluster with the same namespaces. Members that did not
 // answer remain separate, because their errors have to be reported.
 func (f *Fleet) joined(members []*member) []*member {
-	introduce(answered(members))
+	shareUIDs(answered(members))
 	var kept []*member
 	for _, m := range members {
 		i := slices.IndexFunc(kept, func(other *member) bool { return f.isSame(m, other) })

@@ -46,18 +46,18 @@ const (
 )
 
 const (
-	// blink is the precision of comparisons: traces have whole seconds, and clusters are not read
+	// readPrecision is the precision of comparisons: traces have whole seconds, and clusters are not read
 	// at one instant.
-	blink = 2 * time.Second
-	// breath is how long an active actor may take. MultiKueue was seen to be twelve seconds behind
+	readPrecision = 2 * time.Second
+	// normalLatency is how long an active actor may take. MultiKueue was seen to be twelve seconds behind
 	// when a hundred Jobs came at once.
-	breath = 15 * time.Second
+	normalLatency = 15 * time.Second
 	// pause is how long an active actor may do nothing although something waits for it.
 	pause = time.Minute
-	// noReply is how long after the last sign from a worker its connection is in doubt.
-	noReply = 2 * time.Minute
-	// lately is the period over which an actor's latency is measured.
-	lately = 10 * time.Minute
+	// maxWorkerSilence is how long after the last sign from a worker its connection is in doubt.
+	maxWorkerSilence = 2 * time.Minute
+	// latencyWindow is the period over which an actor's latency is measured.
+	latencyWindow = 10 * time.Minute
 )
 
 // NewRecord returns a Record of actions in any order.
@@ -75,9 +75,9 @@ func (r *Record) Liveness(p PendingAction, now time.Time) Liveness {
 	// If the last action of this kind was long ago, the line does not move.
 	isMoving := now.Sub(l.Like.Done) <= max(2*slowest, pause)
 	l.State = l.judge(p, now, slowest, served && !overtaken && isMoving, overtaken)
-	isClose := !latest.After(p.Since.Add(max(slowest, breath)))
+	isClose := !latest.After(p.Since.Add(max(slowest, normalLatency)))
 	l.Shuffled = l.State == PassedOver && isClose && l.judge(p, now, slowest, served && isMoving, false) == Behind
-	if l.State != Unseen && now.Sub(p.Since) >= noReply && len(r.Unreached(p)) > 0 {
+	if l.State != Unseen && now.Sub(p.Since) >= maxWorkerSilence && len(r.Unreached(p)) > 0 {
 		l.State = Unreached
 	}
 	return l
@@ -100,7 +100,7 @@ func (r *Record) since(p PendingAction, now time.Time) (l Liveness, served bool,
 		if isSame {
 			l.Like = a
 		}
-		if a.Done.Before(now.Add(-lately)) && a.Done.Before(p.Since) {
+		if a.Done.Before(now.Add(-latencyWindow)) && a.Done.Before(p.Since) {
 			continue
 		}
 		took.add(a)
@@ -149,10 +149,10 @@ func (l *latencies) add(a Action) {
 // usual returns the longest latency. If one object took far longer than all others, it had its own
 // reason and does not count.
 func (l *latencies) usual() time.Duration {
-	if l.second > 0 && l.longest > 2*max(l.second, breath) {
-		return max(blink, l.second)
+	if l.second > 0 && l.longest > 2*max(l.second, normalLatency) {
+		return max(readPrecision, l.second)
 	}
-	return max(blink, l.longest)
+	return max(readPrecision, l.longest)
 }
 
 // judge returns the state. slowest is the longest recent latency for other objects. inOrder is
@@ -161,13 +161,13 @@ func (l *latencies) usual() time.Duration {
 func (l *Liveness) judge(p PendingAction, now time.Time, slowest time.Duration, inOrder, overtaken bool) LivenessState {
 	waits, idle := now.Sub(p.Since), now.Sub(l.Last.Done)
 	// If others waited as long, it means nothing that no object was served since.
-	isUsual := waits <= slowest && idle <= lately
+	isUsual := waits <= slowest && idle <= latencyWindow
 	// An actor that has served none of many waiting objects for so long has stopped.
 	hasStopped := idle > max(2*slowest, pause)
 	switch {
-	case l.Last == Action{} || !isUsual && !l.Last.Done.After(p.Since) || idle > lately:
+	case l.Last == Action{} || !isUsual && !l.Last.Done.After(p.Since) || idle > latencyWindow:
 		return Unseen
-	case waits <= 2*max(slowest, breath) || inOrder && !hasStopped:
+	case waits <= 2*max(slowest, normalLatency) || inOrder && !hasStopped:
 		return Behind
 	case hasStopped && !overtaken:
 		return Unseen
@@ -210,5 +210,5 @@ func (r *Record) PerMinute(now time.Time, counts func(Action) bool) int {
 	if n == 0 {
 		return 0
 	}
-	return int(math.Round(float64(n) * float64(time.Minute) / float64(max(now.Sub(first), breath))))
+	return int(math.Round(float64(n) * float64(time.Minute) / float64(max(now.Sub(first), normalLatency))))
 }

@@ -11,7 +11,7 @@ const MaxExecutionLabel = "kueue.x-k8s.io/max-exec-time-seconds"
 // workload_controller.go).
 func (s Site) fixDeactivation(w *Wait) []command.Fix {
 	if s.Workload.Is(DeactivationTarget) {
-		return s.fixDoomed(w)
+		return s.fixRepeatedDeactivation(w)
 	}
 	activate := Activate(s.Context, s.Workload)
 	switch w.Reason {
@@ -31,9 +31,9 @@ func (s Site) fixDeactivation(w *Wait) []command.Fix {
 	}
 }
 
-// fixDoomed returns the fixes of a Workload that Kueue deactivates again if a
+// fixRepeatedDeactivation returns the fixes of a Workload that Kueue deactivates again if a
 // user activates it.
-func (s Site) fixDoomed(w *Wait) []command.Fix {
+func (s Site) fixRepeatedDeactivation(w *Wait) []command.Fix {
 	switch w.Reason {
 	case ReasonTimedOut:
 		return []command.Fix{fix("submit it again with a longer %s", MaxExecutionLabel)}

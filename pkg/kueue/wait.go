@@ -106,8 +106,8 @@ const (
 	ReasonUnknown      WaitReason = "Unknown"
 )
 
-// passing returns the reasons that can pass without intervention.
-func passing() []WaitReason {
+// transientReasons returns the reasons that can pass without intervention.
+func transientReasons() []WaitReason {
 	return []WaitReason{
 		ReasonNotEvaluated, ReasonQuotaInUse, ReasonPreempting, ReasonPodsNotReady, ReasonAdmissionGated, ReasonPreemptionGated,
 		ReasonBackoff, ReasonPreempted, ReasonEvicted, ReasonCheckPending, ReasonCheckRetry, ReasonTopologyPending,
@@ -128,8 +128,8 @@ func deactivations() []WaitReason {
 	return []WaitReason{ReasonDeactivated, ReasonTimedOut, ReasonRequeueLimit, ReasonEvictedOnManager, ReasonDeactivatedByKueue}
 }
 
-// lasting returns the reasons that end only if a user changes something.
-func lasting() []WaitReason {
+// permanentReasons returns the reasons that end only if a user changes something.
+func permanentReasons() []WaitReason {
 	return slices.Concat(flavorReasons(), deactivations(), []WaitReason{
 		ReasonOverLimit, ReasonNoMatchingFlavor, ReasonLocalQueueMissing, ReasonLocalQueueStopped, ReasonClusterQueueMissing,
 		ReasonClusterQueueInactive, ReasonNamespaceExcluded, ReasonMisconfigured, ReasonDevicesUnresolved, ReasonOnHold, ReasonCheckRejected,
@@ -138,7 +138,7 @@ func lasting() []WaitReason {
 
 // WaitReasons returns all reasons.
 func WaitReasons() []WaitReason {
-	return slices.Concat([]WaitReason{ReasonAdmitted, ReasonFinished}, passing(), []WaitReason{ReasonNoTopologyDomain}, lasting(),
+	return slices.Concat([]WaitReason{ReasonAdmitted, ReasonFinished}, transientReasons(), []WaitReason{ReasonNoTopologyDomain}, permanentReasons(),
 		[]WaitReason{ReasonInadmissible, ReasonUnknown})
 }
 
@@ -167,7 +167,7 @@ type Wait struct {
 func (w *Wait) IsWaiting() bool { return w.Reason != ReasonAdmitted && w.Reason != ReasonFinished }
 
 // CanPass reports whether the wait can end without intervention.
-func (w *Wait) CanPass() bool { return slices.Contains(passing(), w.Reason) }
+func (w *Wait) CanPass() bool { return slices.Contains(transientReasons(), w.Reason) }
 
 // IsForGood reports whether the wait ends only if a user changes the Job, the
 // quota, a queue or a flavor. It is false if that is uncertain.
@@ -175,7 +175,7 @@ func (w *Wait) IsForGood() bool {
 	if w.IsForQuota() && !w.IsForFlavor() && (w.Partial || slices.ContainsFunc(w.Lacks, func(l Lack) bool { return l.MayFitAlone() })) {
 		return false
 	}
-	return slices.Contains(lasting(), w.Reason)
+	return slices.Contains(permanentReasons(), w.Reason)
 }
 
 // IsForGoodIn is IsForGood with a ClusterQueue, nil if unknown. If that has a
@@ -262,10 +262,10 @@ func (w *Wait) checkText(does string) string {
 	return text
 }
 
-// rejected matches why an AdmissionCheck rejected a Workload, in the
+// rejectionPattern matches why an AdmissionCheck rejected a Workload, in the
 // condition Evicted, after Kueue has reset the check (kueue:
 // workload_controller.go).
-var rejected = regexp.MustCompile(`(?s)AdmissionCheck in Rejected state: "[^"]*" \((.*)\)$`)
+var rejectionPattern = regexp.MustCompile(`(?s)AdmissionCheck in Rejected state: "[^"]*" \((.*)\)$`)
 
 // rejection returns why an AdmissionCheck rejects the Workload, "" if it does
 // not, or if the reason is unknown.
@@ -273,7 +273,7 @@ func (w *Wait) rejection() string {
 	if w.Reason != ReasonCheckRejected {
 		return ""
 	}
-	if m := rejected.FindStringSubmatch(w.Message); m != nil {
+	if m := rejectionPattern.FindStringSubmatch(w.Message); m != nil {
 		return m[1]
 	}
 	if len(w.Checks) > 0 && w.Checks[0].State == CheckRejected {

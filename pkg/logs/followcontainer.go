@@ -83,7 +83,7 @@ func (c *containerFollower) read(o *corev1.Pod, s state) {
 	a := attempt{pod: o, state: s}
 	for !c.advance(&a) {
 		// The container may have restarted during the pause.
-		if a.delay > 0 && (!c.pause(a.delay) || c.isOverWith(&a)) {
+		if a.delay > 0 && (!c.pause(a.delay) || c.isReadCompletely(&a)) {
 			return
 		}
 		c.isReopened = true

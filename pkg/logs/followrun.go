@@ -38,17 +38,17 @@ func (a *attempt) note(err error, follow, hasRead bool) {
 
 // advance connects once, and reports whether the run is read to its end, or as far as possible.
 func (c *containerFollower) advance(a *attempt) (isDone bool) {
-	follow, before := a.state.isRunning && !c.isEnough(a.pod), c.reading.lineCount
+	follow, before := a.state.isRunning && !c.mayStop(a.pod), c.reading.lineCount
 	err := c.connect(a.pod, follow)
 	if c.ctx.Err() != nil || c.isFatal(err) {
 		return true
 	}
 	a.note(err, follow, c.reading.lineCount > before)
-	if c.isOverWith(a) {
+	if c.isReadCompletely(a) {
 		return true
 	}
 	c.reportFailure(err)
-	switch isLast := !a.state.isRunning || c.isEnough(a.pod); {
+	switch isLast := !a.state.isRunning || c.mayStop(a.pod); {
 	case err == nil && !follow:
 		c.reportLingering(a)
 		return true
@@ -64,8 +64,8 @@ func (c *containerFollower) advance(a *attempt) (isDone bool) {
 	return false
 }
 
-// isOverWith reads the Pod, and reports whether the run has no more to read.
-func (c *containerFollower) isOverWith(a *attempt) bool {
+// isReadCompletely reads the Pod, and reports whether the run has no more to read.
+func (c *containerFollower) isReadCompletely(a *attempt) bool {
 	// If the server does not answer, the last event of the watch has to suffice.
 	c.get()
 	o, isGone, _ := c.pod.latest()
@@ -101,9 +101,9 @@ func (c *containerFollower) pause(d time.Duration) bool {
 	return true
 }
 
-// isEnough reports whether a Pod is no longer followed. Terminating Pods are followed until their
+// mayStop reports whether a Pod is no longer followed. Terminating Pods are followed until their
 // end.
-func (c *containerFollower) isEnough(o *corev1.Pod) bool {
+func (c *containerFollower) mayStop(o *corev1.Pod) bool {
 	return isClosed(c.enough) && o.DeletionTimestamp == nil
 }
 

@@ -48,7 +48,7 @@ func (r *Reader) Read(ctx context.Context, targets []Target) error {
 	case len(readings) == 0:
 		return r.errUnreadable(waiting)
 	}
-	return r.inTurn(ctx, readings)
+	return r.readSequentially(ctx, readings)
 }
 
 // readable returns the containers of a Pod whose logs can be read, and why others cannot.
@@ -98,8 +98,8 @@ type opened struct {
 	err  error
 }
 
-// inTurn reads logs one after the other.
-func (r *Reader) inTurn(ctx context.Context, readings []*reading) error {
+// readSequentially reads logs one after the other.
+func (r *Reader) readSequentially(ctx context.Context, readings []*reading) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	logs := make([]chan opened, len(readings))

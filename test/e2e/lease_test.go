@@ -144,7 +144,7 @@ func TestLease(t *testing.T) {
 		}
 		assert.Assert(t, strings.HasPrefix(cells["held"], "alice@laptop ("), "%s", out)
 		for _, name := range []string{"expired", "released", "missing", "never"} {
-			assert.Assert(t, strings.HasPrefix(cells[name], "nobody "), "%s: %s", name, out)
+			assert.Assert(t, strings.HasPrefix(cells[name], "none "), "%s: %s", name, out)
 		}
 		out, _, _ = run(t, append([]string{"ls", "--managed-by", "jobmanagedby.github.io/*"}, fleet...)...)
 		assert.Assert(t, !strings.Contains(out, "DISPATCHER"), "%s", out)

@@ -76,7 +76,7 @@ func TestExec(t *testing.T) {
 	assert.Assert(t, out == "" && contains(stderr, "exit status 7") && contains(stderr, "bad\n") && !contains(stderr, "note:"), stderr)
 	_, stderr, code = in("train", "--pod", "another", "--", "true")
 	assert.Equal(t, code, 1, stderr)
-	assert.Assert(t, contains(stderr, `pod "another" is not a running Pod of job `+ns+`/train. Running: `+strings.Join(pods, ", ")), stderr)
+	assert.Assert(t, contains(stderr, `Pod "another" is not a running Pod of job `+ns+`/train. Running: `+strings.Join(pods, ", ")), stderr)
 }
 
 // TestPortForward forwards a port to a Pod of a dispatched Job, and ends on a signal.

@@ -53,9 +53,9 @@ func (c *candidate) verdictOf(w *worker) *verdict {
 // refused reports whether nothing may be created for it.
 func (c *candidate) refused() bool { return len(c.verdicts) > 0 && c.worker == nil }
 
-// isHopeless reports whether no other worker can help, because a blocking problem is on the
+// isBlockedByOrigin reports whether no other worker can help, because a blocking problem is on the
 // origin's cluster.
-func (c *candidate) isHopeless(origin string) bool {
+func (c *candidate) isBlockedByOrigin(origin string) bool {
 	return slices.ContainsFunc(c.verdicts, func(v *verdict) bool {
 		return slices.ContainsFunc(v.problems, func(p preflight.Problem) bool { return p.Blocking && p.Context == origin })
 	})
@@ -155,7 +155,7 @@ func (o *dispatchOptions) ask(ctx context.Context, workers []*worker, candidates
 	var group errgroup.Group
 	group.SetLimit(checkedAtOnce)
 	for _, c := range candidates {
-		if c.worker != nil || c.isBound || c.isHopeless(o.origin.Name) {
+		if c.worker != nil || c.isBound || c.isBlockedByOrigin(o.origin.Name) {
 			continue
 		}
 		for _, w := range workers {

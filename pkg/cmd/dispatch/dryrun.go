@@ -22,7 +22,7 @@ func (o *dispatchOptions) printPlans(candidates []*candidate) error {
 	if err := o.writePlans(candidates); err != nil {
 		return fmt.Errorf("cannot print: %w", err)
 	}
-	_, errs := o.sift(candidates)
+	_, errs := o.splitAccepted(candidates)
 	return util.Joined(errs)
 }
 

@@ -29,8 +29,8 @@ func (e *refusedError) Error() string {
 	return fmt.Sprintf("%d of %d %ss cannot run on %s as they are; created nothing there for them", e.refused, e.total, e.noun, e.worker)
 }
 
-// sift returns the Jobs that can be dispatched, and the errors of the others.
-func (o *dispatchOptions) sift(candidates []*candidate) (accepted []*candidate, errs []error) {
+// splitAccepted returns the Jobs that can be dispatched, and the errors of the others.
+func (o *dispatchOptions) splitAccepted(candidates []*candidate) (accepted []*candidate, errs []error) {
 	refused := 0
 	for _, c := range candidates {
 		switch {

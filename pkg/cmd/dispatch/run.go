@@ -136,7 +136,7 @@ func (o *dispatchOptions) dispatch(ctx context.Context, origin *fleet.Cluster, w
 	} else {
 		o.recordProblems(events, candidates)
 	}
-	accepted, refusals := o.sift(candidates)
+	accepted, refusals := o.splitAccepted(candidates)
 	errs = append(errs, refusals...)
 	if len(o.flags.filenames) > 0 && len(errs) > 0 {
 		view.Close()

@@ -50,7 +50,7 @@ func (o *dispatchOptions) connect(ctx context.Context) (origin *fleet.Cluster, w
 	if !o.isList() && len(aliases) > 0 {
 		return nil, nil, fmt.Errorf("contexts %s and %s reach the same cluster. Name a context of another cluster with --to", o.origin.Name, o.workers[0].Name)
 	}
-	o.printLeftOut(aliases)
+	o.printSkippedContexts(aliases)
 	for _, c := range o.workers {
 		if aliases[c.Name] == "" {
 			workers = append(workers, &worker{context: c.Name, cluster: clusters[c.Name], err: failed[c.Name], routes: opened.Routes(c.Name)})
@@ -70,8 +70,8 @@ func (o *dispatchOptions) connect(ctx context.Context) (origin *fleet.Cluster, w
 	return clusters[o.origin.Name], workers, nil
 }
 
-// printLeftOut prints which of several contexts are no workers, though they were asked for.
-func (o *dispatchOptions) printLeftOut(aliases map[string]string) {
+// printSkippedContexts prints which of several contexts are no workers, though they were asked for.
+func (o *dispatchOptions) printSkippedContexts(aliases map[string]string) {
 	if slices.Contains(strings.Split(strings.Join(o.flags.to, ","), ","), o.origin.Name) {
 		util.Report(o.ErrOut, "note: skipping %s: the Jobs are there", o.origin.Name)
 	}

@@ -19,8 +19,8 @@ import (
 // Caller runs a command in this process, and returns the messages of its error and its exit code.
 type Caller func(ctx context.Context, env util.Environment, flags *util.GlobalFlags) (messages []string, code int)
 
-// offered is a tool with what its calls need.
-type offered struct {
+// toolHandler is a tool with what its calls need.
+type toolHandler struct {
 	*server
 	tool tool
 	// command is the command that the tool runs, for its flags; each call creates its own.
@@ -28,7 +28,7 @@ type offered struct {
 }
 
 // handle answers a call.
-func (o *offered) handle(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func (o *toolHandler) handle(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	select {
 	case o.slots <- struct{}{}:
 		defer func() { <-o.slots }()
@@ -54,7 +54,7 @@ func (o *offered) handle(ctx context.Context, request *mcp.CallToolRequest) (*mc
 }
 
 // contextsFor returns the contexts that a call may read.
-func (o *offered) contextsFor(given values) ([]string, error) {
+func (o *toolHandler) contextsFor(given values) ([]string, error) {
 	patterns := given.list(contextsParameter)
 	if len(patterns) == 0 {
 		return o.contexts, nil
@@ -68,7 +68,7 @@ func (o *offered) contextsFor(given values) ([]string, error) {
 
 // stayInNamespace returns an error for a call that would leave the namespace that the server was
 // started for. It sets that namespace in all other calls.
-func (o *offered) stayInNamespace(given values) error {
+func (o *toolHandler) stayInNamespace(given values) error {
 	takes := slices.ContainsFunc(o.tool.parameters, func(p parameter) bool { return p.name == "namespace" })
 	if o.namespace == "" || !takes {
 		return nil
@@ -85,7 +85,7 @@ func (o *offered) stayInNamespace(given values) error {
 }
 
 // run runs the tool's command and returns its output as a result.
-func (o *offered) run(ctx context.Context, given values, within []string) *mcp.CallToolResult {
+func (o *toolHandler) run(ctx context.Context, given values, within []string) *mcp.CallToolResult {
 	var document, table bytes.Buffer
 	notes := &lockedBuffer{}
 	flags, arguments := given.words(o.tool.parameters)

@@ -163,7 +163,7 @@ func (s *server) protocol() (*mcp.Server, error) {
 		if err != nil {
 			return nil, err
 		}
-		o := &offered{server: s, tool: t, command: cmd}
+		o := &toolHandler{server: s, tool: t, command: cmd}
 		isFalse := false
 		protocol.AddTool(&mcp.Tool{
 			Name: t.name, Title: t.title, Description: t.description,

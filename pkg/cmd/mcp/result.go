@@ -21,7 +21,7 @@ const metaUntrusted = "jobmanagedby.github.io/untrusted"
 const textShare = 4
 
 // answer returns the result of a command that has printed a document.
-func (o *offered) answer(document []byte, table, notes string) *mcp.CallToolResult {
+func (o *toolHandler) answer(document []byte, table, notes string) *mcp.CallToolResult {
 	document, err := compact(document)
 	var missing *truncation
 	textLimit := o.maxBytes / textShare
@@ -43,20 +43,20 @@ func (o *offered) answer(document []byte, table, notes string) *mcp.CallToolResu
 const headLimit = 1000
 
 // failure returns the result of a call that could not be answered.
-func (o *offered) failure(message string) *mcp.CallToolResult {
+func (o *toolHandler) failure(message string) *mcp.CallToolResult {
 	message = cutText(printers.SafeLines(message)+"\n", o.maxBytes/textShare)
 	return &mcp.CallToolResult{Meta: o.meta(), Content: texts(o.head(), "error: "+strings.TrimSuffix(message, "\n")), IsError: true}
 }
 
 // head returns the text before an answer.
-func (o *offered) head() string {
+func (o *toolHandler) head() string {
 	if o.tool.isLocal {
 		return ""
 	}
 	return untrusted
 }
 
-func (o *offered) meta() mcp.Meta {
+func (o *toolHandler) meta() mcp.Meta {
 	if o.tool.isLocal {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (o *offered) meta() mcp.Meta {
 }
 
 // hint returns how to get a smaller answer.
-func (o *offered) hint() string {
+func (o *toolHandler) hint() string {
 	var names []string
 	for _, p := range o.tool.parameters {
 		switch p.name {

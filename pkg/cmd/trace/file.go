@@ -177,12 +177,12 @@ func isMultiKueues(object *unstructured.Unstructured) bool {
 	return known && kind.OwnerOf(delegation.TextAt(object.Object, kind.ManagedBy...)) == delegation.MultiKueue
 }
 
-// neverError is returned if objects can run nowhere, which was printed before.
-type neverError struct{ count, total int }
+// cannotRunError is returned if objects can run nowhere, which was printed before.
+type cannotRunError struct{ count, total int }
 
-func (e *neverError) ExitCode() int { return util.ExitFindings }
+func (e *cannotRunError) ExitCode() int { return util.ExitFindings }
 
-func (e *neverError) Error() string {
+func (e *cannotRunError) Error() string {
 	if e.total == 1 {
 		return "no cluster can run it"
 	}
@@ -203,5 +203,5 @@ func (o *traceOptions) fits(list *inspect.TraceList) error {
 	if never == 0 {
 		return nil
 	}
-	return &neverError{count: never, total: len(list.Items)}
+	return &cannotRunError{count: never, total: len(list.Items)}
 }

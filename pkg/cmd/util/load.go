@@ -141,7 +141,7 @@ func (f *GlobalFlags) Reach(ctx context.Context, env Environment, contexts []fle
 	if err := Interrupted(ctx); err != nil {
 		return nil, err
 	}
-	tellAliases(env.ErrOut, reached)
+	reportAliases(env.ErrOut, reached)
 	if err := RequireServed(ctx, env, reached, kinds); err != nil {
 		return nil, cmp.Or(Interrupted(ctx), err)
 	}
@@ -155,8 +155,8 @@ func (f *GlobalFlags) Open(ctx context.Context, env Environment, contexts []flee
 	})
 }
 
-// tellAliases prints which contexts were left out because another one reaches the same cluster.
-func tellAliases(w io.Writer, f *fleet.Fleet) {
+// reportAliases prints which contexts were left out because another one reaches the same cluster.
+func reportAliases(w io.Writer, f *fleet.Fleet) {
 	same := map[string][]string{}
 	for _, a := range f.Aliases() {
 		same[a.SameAs] = append(same[a.SameAs], a.Context)

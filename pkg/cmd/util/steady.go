@@ -19,7 +19,7 @@ func (f *GlobalFlags) NewSteady() *rules.Steady {
 	if f.From != "" {
 		return nil
 	}
-	return &rules.Steady{After: lookAgain}
+	return &rules.Steady{After: rejudgeInterval}
 }
 
 // ReadTwice reads, and reads again a little later if the first judgment has findings that two
@@ -29,7 +29,7 @@ func ReadTwice[T any](ctx context.Context, c clock.WithTicker, f *fleet.Fleet, s
 	if err != nil || !steady.IsPending() {
 		return first, err
 	}
-	timer := c.NewTimer(lookAgain)
+	timer := c.NewTimer(rejudgeInterval)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

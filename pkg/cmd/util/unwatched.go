@@ -10,10 +10,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// lookAgain is how often --watch judges again although no watch has reported a change, because
+// rejudgeInterval is how often --watch judges again although no watch has reported a change, because
 // states in progress get older. It judges from known objects, and asks clusters only for what
 // cannot be watched.
-const lookAgain = 2 * time.Second
+const rejudgeInterval = 2 * time.Second
 
 // unwatchedNotes reports which objects of a fleet are read repeatedly because they cannot be
 // watched.
@@ -44,7 +44,7 @@ func (n *unwatchedNotes) print() {
 func (n *unwatchedNotes) all() []string {
 	var notes []string
 	for _, u := range n.fleet.Unwatched() {
-		notes = append(notes, fmt.Sprintf("note: context %q: %s cannot be watched, and are read again every %s: %v", u.Context, u.What, lookAgain, u.Err))
+		notes = append(notes, fmt.Sprintf("note: context %q: %s cannot be watched, and are read again every %s: %v", u.Context, u.What, rejudgeInterval, u.Err))
 	}
 	if n.others != nil {
 		notes = append(notes, n.others()...)

@@ -87,7 +87,7 @@ func (v *view[T]) showEarly() error {
 // that cannot be watched are read again. Meanwhile it draws the screen.
 func (v *view[T]) wait(ctx context.Context, changed <-chan struct{}, took time.Duration) error {
 	rest := restFor(took)
-	next := v.Clock.NewTimer(max(lookAgain, rest))
+	next := v.Clock.NewTimer(max(rejudgeInterval, rest))
 	defer next.Stop()
 	pause := v.Clock.NewTimer(max(Redraw, rest))
 	defer pause.Stop()

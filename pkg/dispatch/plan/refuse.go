@@ -17,18 +17,18 @@ import (
 // refuseKind returns the reason for which objects of this kind cannot be dispatched; nil if they
 // can.
 func refuseKind(origin *unstructured.Unstructured, o Options) error {
-	return refuseFor(origin, o, isOtherKind, isTemplate, isUnmanaged, isBlind, notAllowed)
+	return refuseFor(origin, o, refuseOtherKind, refuseTemplate, refuseUnmanaged, refuseVersionWithoutField, refuseOwnerForDispatch)
 }
 
 // refuse returns the reason for which an origin cannot be dispatched; nil if it can.
 func refuse(origin *unstructured.Unstructured, o Options) error {
-	return refuseFor(origin, o, unnamed, isMirror, isOtherOwner, hasEnded, pinnedToNode, badName)
+	return refuseFor(origin, o, refuseUnnamed, refuseMirror, refuseOtherOwner, refuseEnded, refusePinnedToNode, refuseBadName)
 }
 
 // RefuseOwner returns a *RefusedError if objects of a kind cannot have an owner, for any purpose;
 // nil if they can.
 func RefuseOwner(o *unstructured.Unstructured, k delegation.Kind, owner delegation.Owner) error {
-	return refuseFor(o, Options{Kind: k, Owner: owner}, isTemplate, isUnmanaged, isBlind, notAccepted)
+	return refuseFor(o, Options{Kind: k, Owner: owner}, refuseTemplate, refuseUnmanaged, refuseVersionWithoutField, refuseOwnerValue)
 }
 
 type refusal func(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose)
@@ -42,15 +42,15 @@ func refuseFor(origin *unstructured.Unstructured, o Options, reasons ...refusal)
 	return nil
 }
 
-func unnamed(origin *unstructured.Unstructured, _ Options) (reason string, remedy command.Prose) {
+func refuseUnnamed(origin *unstructured.Unstructured, _ Options) (reason string, remedy command.Prose) {
 	if origin.GetName() == "" {
 		return "has no name", "give it a metadata.name, which its mirror will have too"
 	}
 	return "", ""
 }
 
-// isMirror refuses a mirror: its Pods run, or will.
-func isMirror(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+// refuseMirror refuses a mirror: its Pods run, or will.
+func refuseMirror(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	labels := content.StringsAt(origin, "metadata", "labels")
 	if uid := labels[delegation.OriginUIDLabel]; uid != "" {
 		return fmt.Sprintf("is itself the mirror of a dispatched %s (UID %s)", o.Kind.Kind, uid),
@@ -63,8 +63,8 @@ func isMirror(origin *unstructured.Unstructured, o Options) (reason string, reme
 	return "", ""
 }
 
-// isOtherOwner refuses an object of another owner: both would write its status.
-func isOtherOwner(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+// refuseOtherOwner refuses an object of another owner: both would write its status.
+func refuseOtherOwner(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	current := o.Kind.OwnerOf(content.StringAt(origin, o.Kind.ManagedBy...))
 	isStored := origin.GetUID() != ""
 	takeOver := command.Say("set %s to %s", content.Dotted(o.Kind.ManagedBy), o.Owner)
@@ -90,8 +90,8 @@ func isOtherOwner(origin *unstructured.Unstructured, o Options) (reason string, 
 	}
 }
 
-// hasEnded refuses an object that has ended. The status in a file is ignored.
-func hasEnded(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+// refuseEnded refuses an object that has ended. The status in a file is ignored.
+func refuseEnded(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	if origin.GetUID() == "" {
 		return "", ""
 	}
@@ -114,7 +114,7 @@ func recreateFor(origin *unstructured.Unstructured, o Options) command.Command {
 	return command.PluginFor(o.Kind, "recreate", o.Context, origin.GetNamespace(), origin.GetName()).With("--managed-by", string(o.Owner))
 }
 
-func pinnedToNode(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+func refusePinnedToNode(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	for _, t := range podtemplate.Of(o.Kind, origin) {
 		if node, _ := t.Pod()["nodeName"].(string); node != "" {
 			return "pins its Pods to the node " + node + " of its own cluster",
@@ -124,11 +124,11 @@ func pinnedToNode(origin *unstructured.Unstructured, o Options) (reason string, 
 	return "", ""
 }
 
-// badName refuses names that the worker's API server refuses. An older API server of the origin
+// refuseBadName refuses names that the worker's API server refuses. An older API server of the origin
 // may have accepted them. The name becomes the value of a label of the Pods and, for an Indexed
 // Job, the beginning of their hostnames (kubernetes: pkg/apis/batch/validation/validation.go,
 // ValidateJob).
-func badName(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+func refuseBadName(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	if !o.Kind.IsJob() {
 		return "", ""
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 )
 
-// isOtherKind refuses an object of another kind.
-func isOtherKind(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+// refuseOtherKind refuses an object of another kind.
+func refuseOtherKind(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	gvk := origin.GroupVersionKind()
 	if gvk == o.Kind.GroupVersionKind() {
 		return "", ""
@@ -22,8 +22,8 @@ func isOtherKind(origin *unstructured.Unstructured, o Options) (reason string, r
 	return fmt.Sprintf("is a %s of %s", gvk.Kind, origin.GetAPIVersion()), only
 }
 
-// isTemplate refuses an object that only creates others, which are the ones that run.
-func isTemplate(_ *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+// refuseTemplate refuses an object that only creates others, which are the ones that run.
+func refuseTemplate(_ *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	if !o.Kind.Template {
 		return "", ""
 	}
@@ -31,8 +31,8 @@ func isTemplate(_ *unstructured.Unstructured, o Options) (reason string, remedy 
 		"dispatch what it creates, once that exists"
 }
 
-// isUnmanaged refuses kinds without managedBy: no owner can keep their cluster from running them.
-func isUnmanaged(_ *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+// refuseUnmanaged refuses kinds without managedBy: no owner can keep their cluster from running them.
+func refuseUnmanaged(_ *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	if !o.Kind.IsUnmanaged() {
 		return "", ""
 	}
@@ -40,25 +40,25 @@ func isUnmanaged(_ *unstructured.Unstructured, o Options) (reason string, remedy
 		"have it run by a Job, or leave it to MultiKueue, which moves such objects in ways of its own"
 }
 
-// isBlind refuses an API version without the field managedBy.
-func isBlind(_ *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+// refuseVersionWithoutField refuses an API version without the field managedBy.
+func refuseVersionWithoutField(_ *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	if !slices.Contains(o.Kind.Blind, o.Kind.Resource.Version) {
 		return "", ""
 	}
 	return fmt.Sprintf("is of version %s, which does not have %s", o.Kind.Resource.Version, content.Dotted(o.Kind.ManagedBy)), "use another version of its API"
 }
 
-// notAllowed refuses an owner that the kind's API does not accept, with a remedy for dispatch.
-func notAllowed(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
-	reason, _ = notAccepted(origin, o)
+// refuseOwnerForDispatch refuses an owner that the kind's API does not accept, with a remedy for dispatch.
+func refuseOwnerForDispatch(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+	reason, _ = refuseOwnerValue(origin, o)
 	if reason != "" && o.Kind.Allows(delegation.MultiKueue) {
 		remedy = command.Say("where MultiKueue is not installed, --as-multikueue dispatches one whose %s is %s", content.Dotted(o.Kind.ManagedBy), delegation.MultiKueue)
 	}
 	return reason, remedy
 }
 
-// notAccepted refuses an owner that the kind's API does not accept.
-func notAccepted(_ *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+// refuseOwnerValue refuses an owner that the kind's API does not accept.
+func refuseOwnerValue(_ *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	if o.Kind.Allows(o.Owner) {
 		return "", ""
 	}

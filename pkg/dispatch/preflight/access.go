@@ -90,7 +90,7 @@ func (p Probe) Access(ctx context.Context, namespace string, wanted []Right) []P
 	for i, r := range wanted {
 		looks[i] = func(ctx context.Context) []Problem { return p.missingVerbs(ctx, namespace, r) }
 	}
-	return together(ctx, looks...)
+	return runConcurrently(ctx, looks...)
 }
 
 func (p Probe) missingVerbs(ctx context.Context, namespace string, r Right) []Problem {
@@ -103,7 +103,7 @@ func (p Probe) missingVerbs(ctx context.Context, namespace string, r Right) []Pr
 			return nil
 		}
 	}
-	together(ctx, looks...)
+	runConcurrently(ctx, looks...)
 	about := "permission on " + r.What.Resource
 	var lacking []string
 	var found []Problem

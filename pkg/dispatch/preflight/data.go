@@ -75,7 +75,7 @@ func (c *check) checkAllData(ctx context.Context) []Problem {
 			return found
 		}
 	}
-	found := together(ctx, looks...)
+	found := runConcurrently(ctx, looks...)
 	for i, ref := range c.references {
 		if copies[i] {
 			c.dependencies = append(c.dependencies, dependency.Object{Kind: ref.kind, Namespace: c.Request.Origin.GetNamespace(), Name: ref.name})

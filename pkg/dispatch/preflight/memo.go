@@ -63,9 +63,9 @@ func recall[T any](ctx context.Context, p Probe, question string, ask func(conte
 // checkFunc is one check.
 type checkFunc func(context.Context) []Problem
 
-// together runs several checks concurrently, and returns their Problems in the order of the
+// runConcurrently runs several checks concurrently, and returns their Problems in the order of the
 // checks.
-func together(ctx context.Context, looks ...checkFunc) []Problem {
+func runConcurrently(ctx context.Context, looks ...checkFunc) []Problem {
 	found := make([][]Problem, len(looks))
 	var group errgroup.Group
 	group.SetLimit(maxConcurrent)

@@ -58,7 +58,7 @@ func (c *check) all(ctx context.Context, needs []need) []Problem {
 	for i, n := range needs {
 		looks[i] = func(ctx context.Context) []Problem { return c.need(ctx, n) }
 	}
-	return distinct(together(ctx, looks...))
+	return distinct(runConcurrently(ctx, looks...))
 }
 
 // volumes returns the volumes of all Pods.
@@ -78,7 +78,7 @@ func (c *check) claims(ctx context.Context) []Problem {
 			looks = append(looks, func(ctx context.Context) []Problem { return c.claim(ctx, v.Name, v.PersistentVolumeClaim.ClaimName) })
 		}
 	}
-	return distinct(together(ctx, looks...))
+	return distinct(runConcurrently(ctx, looks...))
 }
 
 func (c *check) claim(ctx context.Context, volume, name string) []Problem {

@@ -19,7 +19,7 @@ import (
 // originSide runs all checks of the origin's cluster.
 func (c *check) originSide(ctx context.Context) []Problem {
 	namespace := c.Request.Origin.GetNamespace()
-	return together(ctx,
+	return runConcurrently(ctx,
 		func(ctx context.Context) []Problem {
 			return c.origin.Access(ctx, namespace, rightsOnOrigin(c.kind, c.Create))
 		},

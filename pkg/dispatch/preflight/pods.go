@@ -46,7 +46,7 @@ func (c *check) pods(ctx context.Context, of *pods) []Problem {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(admitted.Object, pod); err != nil {
 		return result.problems
 	}
-	return slices.Concat(result.problems, together(ctx,
+	return slices.Concat(result.problems, runConcurrently(ctx,
 		func(ctx context.Context) []Problem { return c.accountPulls(ctx, of, pod) },
 		func(ctx context.Context) []Problem { return c.nodesFor(ctx, pod) },
 		func(ctx context.Context) []Problem { return c.priority(ctx, of) },
@@ -58,7 +58,7 @@ func (c *check) pods(ctx context.Context, of *pods) []Problem {
 // does not hide the next.
 func (c *check) tryPod(ctx context.Context, of *pods, template *unstructured.Unstructured) dryRun {
 	if may, err := c.worker.may(ctx, c.namespace(), "create", podsResource()); err == nil && !may {
-		found := together(ctx,
+		found := runConcurrently(ctx,
 			func(ctx context.Context) []Problem { return c.account(ctx, of) },
 			func(ctx context.Context) []Problem { return c.priorityClass(ctx, of) },
 			func(ctx context.Context) []Problem { return c.runtimeClass(ctx, of) },

@@ -88,7 +88,7 @@ func (p *Checker) Check(ctx context.Context, r Request) ([]Problem, []dependency
 			p.root().named.Store(ref.name, true)
 		}
 	}
-	problems := together(ctx, c.originSide, c.workerSide)
+	problems := runConcurrently(ctx, c.originSide, c.workerSide)
 	if err := ctx.Err(); err != nil {
 		return nil, nil, context.Cause(ctx)
 	}
@@ -131,7 +131,7 @@ func (c *check) namespace() string { return c.mirror.GetNamespace() }
 // reach requests the versions of both clusters, for which every user has the right.
 func (c *check) reach(ctx context.Context) error {
 	var failures [2]error
-	together(ctx, func(ctx context.Context) []Problem {
+	runConcurrently(ctx, func(ctx context.Context) []Problem {
 		_, failures[0] = c.origin.version(ctx)
 		return nil
 	}, func(ctx context.Context) []Problem {

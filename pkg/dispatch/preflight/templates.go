@@ -42,7 +42,7 @@ func (c *check) forEach(at func(context.Context, *pods) []Problem) checkFunc {
 		for i := range c.templates {
 			looks[i] = func(ctx context.Context) []Problem { return at(ctx, &c.templates[i]) }
 		}
-		return distinct(together(ctx, looks...))
+		return distinct(runConcurrently(ctx, looks...))
 	}
 }
 

@@ -33,7 +33,7 @@ func (c *check) workerSide(ctx context.Context) []Problem {
 	state, err := c.worker.namespaceState(ctx, c.namespace())
 	if err == nil && (!state.exists || state.terminating) {
 		return slices.Concat(rights, []Problem{c.missingNamespace(state)},
-			together(ctx, c.forEach(c.priorityClass), c.forEach(c.runtimeClass), c.storageClasses, c.drivers, c.forEach(c.surprises)))
+			runConcurrently(ctx, c.forEach(c.priorityClass), c.forEach(c.runtimeClass), c.storageClasses, c.drivers, c.forEach(c.surprises)))
 	}
 	there, found := noOwner, []Problem(nil)
 	isServed := !slices.ContainsFunc(unserved, func(p Problem) bool { return p.Blocking })
@@ -56,7 +56,7 @@ func (c *check) workerSide(ctx context.Context) []Problem {
 	if there == noOwner && isServed {
 		looks = append([]checkFunc{c.leftovers, func(ctx context.Context) []Problem { return c.tryMirror(ctx, err) }}, looks...)
 	}
-	found = slices.Concat(rights, found, together(ctx, looks...))
+	found = slices.Concat(rights, found, runConcurrently(ctx, looks...))
 	return append(found, c.worker.Access(ctx, c.namespace(), rightsToCopy(c.dependencies))...)
 }
 

@@ -17,9 +17,9 @@ import (
 
 // refuse returns the reason for which a Job cannot be recreated; nil if it can.
 func refuse(old *unstructured.Unstructured, o Options) error {
-	reasons := []func(*unstructured.Unstructured, Options) (reason string, remedy command.Prose){isDeleting, isMirrorItself, hasOwner, hasNoQueue}
+	reasons := []func(*unstructured.Unstructured, Options) (reason string, remedy command.Prose){refuseDeleting, refuseMirror, refuseUnchanged, refuseWithoutQueue}
 	if !o.Force {
-		reasons = append(reasons, isDispatched, isControlled, isRunning)
+		reasons = append(reasons, refuseDispatched, refuseControlled, refuseRunning)
 	}
 	for _, reason := range reasons {
 		if why, remedy := reason(old, o); why != "" {
@@ -29,7 +29,7 @@ func refuse(old *unstructured.Unstructured, o Options) error {
 	return nil
 }
 
-func isDeleting(old *unstructured.Unstructured, _ Options) (reason string, remedy command.Prose) {
+func refuseDeleting(old *unstructured.Unstructured, _ Options) (reason string, remedy command.Prose) {
 	since := content.StringAt(old, "metadata", "deletionTimestamp")
 	if since == "" {
 		return "", ""
@@ -40,8 +40,8 @@ func isDeleting(old *unstructured.Unstructured, _ Options) (reason string, remed
 	return "is being deleted since " + since, "create it again once it is gone"
 }
 
-// isMirrorItself refuses a mirror: its creator would create it again.
-func isMirrorItself(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+// refuseMirror refuses a mirror: its creator would create it again.
+func refuseMirror(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	labels := content.StringsAt(old, "metadata", "labels")
 	if uid := labels[delegation.OriginUIDLabel]; uid != "" {
 		return fmt.Sprintf("is the mirror of a dispatched %s (UID %s)", o.Kind.Kind, uid),
@@ -54,10 +54,10 @@ func isMirrorItself(old *unstructured.Unstructured, o Options) (reason string, r
 	return "", ""
 }
 
-// hasOwner refuses a replacement that would change nothing. It allows recreating an ended Job to
+// refuseUnchanged refuses a replacement that would change nothing. It allows recreating an ended Job to
 // run it again, moving a Job to another queue of the same owner, and removing Kueue's additions
 // to the Pod template of an earlier Job.
-func hasOwner(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+func refuseUnchanged(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	owner := object.OwnerOf(o.Kind, old)
 	changesQueue := o.Queue != nil && *o.Queue != content.StringsAt(old, "metadata", "labels")[delegation.QueueNameLabel]
 	hasLeftovers := object.StateOf(o.Kind, old).Suspend && len(podtemplate.KueueKeys(o.Kind, old)) > 0
@@ -70,15 +70,15 @@ func hasOwner(old *unstructured.Unstructured, o Options) (reason string, remedy 
 	return "is managed by " + string(owner) + " already", "there is nothing to do"
 }
 
-// hasNoQueue refuses a Job that Kueue would ignore.
-func hasNoQueue(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+// refuseWithoutQueue refuses a Job that Kueue would ignore.
+func refuseWithoutQueue(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	if o.owner() != delegation.MultiKueue || o.Queue != nil || content.StringsAt(old, "metadata", "labels")[delegation.QueueNameLabel] != "" {
 		return "", ""
 	}
 	return "is in no queue (label " + delegation.QueueNameLabel + "), so MultiKueue would never see it", "name a LocalQueue of its namespace with --queue"
 }
 
-func isDispatched(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+func refuseDispatched(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	mirror := content.StringsAt(old, "metadata", "annotations")[delegation.MirrorAnnotation]
 	if mirror == "" || object.HasFinished(o.Kind, old) {
 		return "", ""
@@ -97,8 +97,8 @@ func cancelFor(old *unstructured.Unstructured, o Options) command.Command {
 	return c
 }
 
-// isControlled refuses an object whose controller would create another one.
-func isControlled(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+// refuseControlled refuses an object whose controller would create another one.
+func refuseControlled(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	controller := metav1.GetControllerOfNoCopy(old)
 	if controller == nil {
 		return "", ""
@@ -107,7 +107,7 @@ func isControlled(old *unstructured.Unstructured, o Options) (reason string, rem
 		command.Say("set the owner there, in the template of its %[1]ss; --force replaces this %[1]s alone, and leaves it to %[2]s %[3]s", o.Kind.Kind, controller.Kind, controller.Name)
 }
 
-func isRunning(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+func refuseRunning(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
 	how := describeRunning(o.Kind, old)
 	if how == "" {
 		return "", ""

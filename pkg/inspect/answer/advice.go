@@ -22,7 +22,7 @@ func (q *Question) Advise(findings []inspect.Finding) {
 	}
 	for i := range findings {
 		f := &findings[i]
-		if !IsAboutQuota(f.Code) || !q.isAboutMe(f) {
+		if !IsAboutQuota(f.Code) || !q.isAboutPair(f) {
 			continue
 		}
 		if f.Kind == homeKind(t) && f.Name == t.Origin.Name && len(f.Jobs) <= 1 {
@@ -61,9 +61,9 @@ func NeedsQuotas(findings []inspect.Finding) bool {
 	return slices.ContainsFunc(findings, func(f inspect.Finding) bool { return IsAboutQuota(f.Code) })
 }
 
-// enough is how many Jobs get their own advice in one run. If more wait, the
+// maxAdvisedJobs is how many Jobs get their own advice in one run. If more wait, the
 // fleet has one cause, which the first ones show.
-const enough = 20
+const maxAdvisedJobs = 20
 
 // AdviseAll is Advise for the findings of a whole fleet. v is an inventory
 // with quotas. reach has the flags with which commands reach the clusters.
@@ -73,7 +73,7 @@ func AdviseAll(v *inspect.Inventory, findings, orphans []inspect.Finding, reach 
 	for _, p := range v.Pairs.Pairs {
 		pairs[inspect.RefOf(p.Origin)] = p
 	}
-	for i, left := 0, enough; i < len(findings) && left > 0; i++ {
+	for i, left := 0, maxAdvisedJobs; i < len(findings) && left > 0; i++ {
 		f := &findings[i]
 		if !IsAboutQuota(f.Code) || len(f.Jobs) == 0 {
 			continue
@@ -161,7 +161,7 @@ func (q *Question) outlook(all []inspect.Placement) Answer {
 		a.Message = "Would never run. " + a.Message
 		return a
 	}
-	a := Answer{Reason: inspect.ReasonUnread, Message: "Cannot tell whether it would run. " + whys(candidates, func(*inspect.Placement) bool { return true }), Fixes: q.fixesFor(candidates)}
+	a := Answer{Reason: inspect.ReasonUnread, Message: "Cannot tell whether it would run. " + reasonsByCluster(candidates, func(*inspect.Placement) bool { return true }), Fixes: q.fixesFor(candidates)}
 	return a
 }
 
@@ -175,7 +175,7 @@ func Places(v *inspect.Inventory, findings []inspect.Finding) (queues, workloads
 	var wanted []inspect.Pair
 	for i := range findings {
 		f := &findings[i]
-		if !IsAboutQuota(f.Code) || len(f.Jobs) == 0 || len(wanted) >= enough {
+		if !IsAboutQuota(f.Code) || len(f.Jobs) == 0 || len(wanted) >= maxAdvisedJobs {
 			continue
 		}
 		if p, known := pairs[f.Jobs[0]]; known {

@@ -145,7 +145,7 @@ func (q *Question) explain(a *Answer) {
 	for i := range q.Trace.Findings {
 		f := &q.Trace.Findings[i]
 		switch {
-		case !q.isAboutMe(f):
+		case !q.isAboutPair(f):
 		case IsAboutQuota(f.Code) || a.State == inspect.StateOrphan && IsOrphan(f.Code):
 			if len(a.Fixes) == 0 {
 				a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
@@ -174,8 +174,8 @@ func (a *Answer) waitsForQuota() bool {
 // reasonOf returns a finding's message about the Job. If the finding is about
 // the Job itself, the message has no name, because the answer begins with it.
 func (q *Question) reasonOf(f *inspect.Finding) string {
-	isMe := func(j *inspect.Job) bool { return f.Kind == j.Kind && f.Namespace == j.Namespace && f.Name == j.Name }
-	if q.Pair.Origin != nil && isMe(q.Pair.Origin) || slices.ContainsFunc(q.Pair.Mirrors, func(m inspect.Mirror) bool { return isMe(m.Job) }) {
+	isOfPair := func(j *inspect.Job) bool { return f.Kind == j.Kind && f.Namespace == j.Namespace && f.Name == j.Name }
+	if q.Pair.Origin != nil && isOfPair(q.Pair.Origin) || slices.ContainsFunc(q.Pair.Mirrors, func(m inspect.Mirror) bool { return isOfPair(m.Job) }) {
 		return f.Clause()
 	}
 	return f.Message
@@ -206,8 +206,8 @@ func (a *Answer) take(f *inspect.Finding, reason string) {
 	}
 }
 
-// isAboutMe reports whether a finding concerns one of the pair's Jobs.
-func (q *Question) isAboutMe(f *inspect.Finding) bool {
+// isAboutPair reports whether a finding concerns one of the pair's Jobs.
+func (q *Question) isAboutPair(f *inspect.Finding) bool {
 	for _, j := range q.Pair.Jobs() {
 		if slices.Contains(f.Jobs, inspect.RefOf(j)) {
 			return true

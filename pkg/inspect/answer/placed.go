@@ -104,7 +104,7 @@ func (q *Question) among(manager *inspect.Facts, w *kueue.Workload, all []inspec
 		return q.withCost(manager, w, q.never(never))
 	}
 	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoFlavor, Fixes: q.fixesFor(all)}
-	a.Message = whys(all, func(p *inspect.Placement) bool {
+	a.Message = reasonsByCluster(all, func(p *inspect.Placement) bool {
 		return p.Reason != inspect.NoContext && p.Reason != inspect.Unreadable
 	})
 	return a
@@ -161,7 +161,7 @@ func (q *Question) never(all []inspect.Placement) Answer {
 	case len(all) == 1:
 		a.Reason = reasonBy(&all[0])
 	}
-	a.Message = whys(all, func(*inspect.Placement) bool { return true })
+	a.Message = reasonsByCluster(all, func(*inspect.Placement) bool { return true })
 	return a
 }
 
@@ -219,9 +219,9 @@ func (q *Question) orphanFinding(context string, h *inspect.Holder) *inspect.Fin
 	return nil
 }
 
-// settling is how long an orphan must hold quota before users may delete it.
+// minOrphanAge is how long an orphan must hold quota before users may delete it.
 // Kueue itself deletes its leftovers every minute (multiKueue.gcInterval).
-const settling = 5 * time.Minute
+const minOrphanAge = 5 * time.Minute
 
 // holderType returns the kind of a holder of quota for kubectl. Only Workloads without an owner
 // hold it themselves.
@@ -240,7 +240,7 @@ func (q *Question) orphanFix(context string, h *inspect.Holder) command.Fix {
 	fix := command.Fix{Command: q.words(command.Kubectl(context, h.Namespace, "delete", holderType(h.Kind), h.Name))}
 	name := fmt.Sprintf("orphan %s/%s on %s, which holds %s %s", h.Namespace, h.Name, context, h.Amount, h.Resource)
 	fix.Text = "delete " + name
-	if h.Since == nil || q.Inventory.Now.Sub(h.Since.Time) < settling {
+	if h.Since == nil || q.Inventory.Now.Sub(h.Since.Time) < minOrphanAge {
 		fix.Text = fmt.Sprintf("wait one minute: Kueue deletes %s; if it still exists then, delete it", name)
 	}
 	return fix
@@ -282,9 +282,9 @@ func (q *Question) changes(all []inspect.Placement) []command.Fix {
 		}
 	}
 	slices.SortStableFunc(changes, func(x, y inspect.PlacementChange) int { return cmp.Compare(x.Share, y.Share) })
-	const enough = 3
+	const maxAdvisedJobs = 3
 	var fixes []command.Fix
-	for _, c := range changes[:min(enough, len(changes))] {
+	for _, c := range changes[:min(maxAdvisedJobs, len(changes))] {
 		fix := command.Fix{Text: c.Message, Command: []string{}}
 		if c.Command != "" {
 			fix.Command = command.Words(c.Command)

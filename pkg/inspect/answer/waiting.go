@@ -36,7 +36,7 @@ func (q *Question) waiting() Answer {
 		}
 	case o.Status == delegation.Unclaimed && o.Pinned().IsZero():
 		a := Answer{State: inspect.StateBlocked, Reason: inspect.ReasonUnclaimed, Message: fmt.Sprintf("No sign of controller %s.", o.ManagedBy)}
-		a.miss(q.unseen("mirror of " + o.Namespace + "/" + o.Name))
+		a.addUnread(q.unseen("mirror of " + o.Namespace + "/" + o.Name))
 		return a
 	case o.Suspended:
 		return Answer{State: inspect.StateSuspended, Reason: inspect.ReasonSuspended, Message: "spec.suspend is true."}
@@ -62,7 +62,7 @@ func (q *Question) withoutMirror() Answer {
 	if a.State == inspect.StateRunning && !o.IsDispatched() && o.ManagedBy != delegation.MultiKueue && !o.ManagedBy.IsBuiltIn() {
 		a.Message = fmt.Sprintf("Location unknown: %s does not mark its mirrors.", o.ManagedBy)
 	}
-	a.miss(q.unseen("mirror of " + o.Namespace + "/" + o.Name))
+	a.addUnread(q.unseen("mirror of " + o.Namespace + "/" + o.Name))
 	return a
 }
 
@@ -96,9 +96,9 @@ func (q *Question) unseen(what string) []inspect.Unchecked {
 	return []inspect.Unchecked{{What: what, Contexts: unread, Reason: "these contexts were not read"}}
 }
 
-// miss adds things that the answer depends on and that were not read, and
+// addUnread adds things that the answer depends on and that were not read, and
 // mentions them in the message.
-func (a *Answer) miss(unchecked []inspect.Unchecked) {
+func (a *Answer) addUnread(unchecked []inspect.Unchecked) {
 	a.Unchecked = append(a.Unchecked, unchecked...)
 	for _, u := range unchecked {
 		if len(u.Contexts) > 0 {
@@ -212,7 +212,7 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 		return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotOffered, Message: fmt.Sprintf("Quota is reserved on %s; Kueue has offered it to no worker yet.", manager.Context)}
 	}
 	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotAdmitted}
-	var whys, unread []string
+	var reasonsByCluster, unread []string
 	workers, ranks, kinds := map[string][]string{}, map[string]int{}, reasonsOfWorkers()
 	best, canEnd := len(kinds), false
 	for _, name := range names {
@@ -230,28 +230,28 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 			best, a.Reason = at, reason
 		}
 		if workers[why] == nil {
-			whys = append(whys, why)
+			reasonsByCluster = append(reasonsByCluster, why)
 		}
 		workers[why], ranks[why] = append(workers[why], target), at
 	}
 	// The cluster that can still run the Job comes first.
-	slices.SortStableFunc(whys, func(x, y string) int { return cmp.Compare(ranks[x], ranks[y]) })
+	slices.SortStableFunc(reasonsByCluster, func(x, y string) int { return cmp.Compare(ranks[x], ranks[y]) })
 	switch {
-	case len(whys) == 0:
+	case len(reasonsByCluster) == 0:
 		q.answerFromManager(&a, manager, w, names, unread)
 		return a
 	case !canEnd && len(unread) == 0:
 		a.State = inspect.StateBlocked
 	}
-	a.Message = noWorker(whys, workers, unread)
+	a.Message = noWorker(reasonsByCluster, workers, unread)
 	return a
 }
 
 // noWorker describes why no worker admits a Job, given the workers for each
 // cause.
-func noWorker(whys []string, workers map[string][]string, unread []string) string {
-	parts := make([]string, len(whys))
-	for i, why := range whys {
+func noWorker(reasonsByCluster []string, workers map[string][]string, unread []string) string {
+	parts := make([]string, len(reasonsByCluster))
+	for i, why := range reasonsByCluster {
 		parts[i] = strings.Join(workers[why], ", ") + ": " + why
 	}
 	text := "No worker admits it. " + strings.Join(parts, "; ") + "."

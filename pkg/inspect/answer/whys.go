@@ -8,9 +8,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// whys describes the reason of each placement that satisfies is, after the
+// reasonsByCluster describes the reason of each placement that satisfies is, after the
 // names of its clusters.
-func whys(all []inspect.Placement, is func(*inspect.Placement) bool) string {
+func reasonsByCluster(all []inspect.Placement, is func(*inspect.Placement) bool) string {
 	// The Job may still run where the verdict is unknown.
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b inspect.Placement) int {

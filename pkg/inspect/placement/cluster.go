@@ -183,16 +183,16 @@ func (s *site) findLocal() (local *kueue.LocalQueue, err error) {
 			return list[i], nil
 		}
 	}
-	if err = s.capacity.Gaps[inspect.PartQueues]; err != nil && s.facts.Gaps[inspect.PartQueues] == nil && s.isAskedFor() {
+	if err = s.capacity.Gaps[inspect.PartQueues]; err != nil && s.facts.Gaps[inspect.PartQueues] == nil && s.isRequestedByName() {
 		// The queue was requested by name and does not exist.
 		return nil, nil
 	}
 	return nil, err
 }
 
-// isAskedFor reports whether the queue was requested by name, as is done for
+// isRequestedByName reports whether the queue was requested by name, as is done for
 // the queues of traced Jobs.
-func (s *site) isAskedFor() bool {
+func (s *site) isRequestedByName() bool {
 	return slices.Contains(s.facts.Kueue.QueuesAsked, s.request.Namespace+"/"+s.request.Queue)
 }
 
@@ -211,7 +211,7 @@ func (s *site) hasQueue() bool {
 	switch {
 	case err != nil:
 		s.condition(name, inspect.NotKnown, "?")
-		return s.byWords("cannot read LocalQueue %s/%s: %s", r.Namespace, r.Queue, s.because(err))
+		return s.decideByMessage("cannot read LocalQueue %s/%s: %s", r.Namespace, r.Queue, s.because(err))
 	case local == nil:
 		s.condition(name, inspect.No, "absent")
 		s.change(inspect.PlacementChange{Message: fmt.Sprintf("create LocalQueue %s/%s on %s", r.Namespace, r.Queue, s.Context)})
@@ -231,7 +231,7 @@ func (s *site) hasClusterQueue(queue string) bool {
 	if s.queue == nil {
 		if err := s.capacity.Gaps[inspect.PartClusterQueues]; err != nil {
 			s.condition(name, inspect.NotKnown, "?")
-			return s.byWords("%s", s.because(err))
+			return s.decideByMessage("%s", s.because(err))
 		}
 		s.condition(name, inspect.No, "absent")
 		return s.decide(inspect.Never, inspect.QueueMissing, "ClusterQueue %s of LocalQueue %s/%s does not exist", queue, s.local.Namespace, s.local.Name)
@@ -275,7 +275,7 @@ func (s *site) isPermitted() bool {
 	}
 	namespace := s.capacity.Namespaces[s.request.Namespace]
 	if namespace == nil {
-		return s.byWords("ClusterQueue %s selects namespaces by labels; cannot read those of %s", q.Name, s.request.Namespace)
+		return s.decideByMessage("ClusterQueue %s selects namespaces by labels; cannot read those of %s", q.Name, s.request.Namespace)
 	}
 	if !selector.Matches(labelsOf(namespace)) {
 		s.condition(inspect.ConditionQueue, inspect.No, "not for it")

@@ -17,7 +17,7 @@ func labelsOf(n *inspect.Namespace) labels.Set { return n.Labels }
 // hasRoom judges flavors and quota, and then the order in the queue.
 func (s *site) hasRoom() bool {
 	if s.request.PodSets == nil {
-		return s.byWords("the requests of its Pods are unknown")
+		return s.decideByMessage("the requests of its Pods are unknown")
 	}
 	request, ways := s.request.withOverhead(s.Context), countings(s.facts.Kueue)
 	all := request.on(s.capacity, s.reportedRequests(), ways[0])
@@ -33,7 +33,7 @@ func (s *site) hasRoom() bool {
 	}
 	if unread := s.unread(result.verdict); unread != "" && !s.isConfirmed(result.verdict) {
 		s.condition(inspect.ConditionQuota, inspect.NotKnown, "?")
-		return s.byWords("%s", unread)
+		return s.decideByMessage("%s", unread)
 	}
 	s.show(&result)
 	s.place()
@@ -48,7 +48,7 @@ func (s *site) hasRoom() bool {
 	case inspect.Never:
 		s.never(a, &result, all)
 	default:
-		s.byWords("%s", unknownFlavor(&result))
+		s.decideByMessage("%s", unknownFlavor(&result))
 		if s.Verdict == inspect.Unknown {
 			s.blocked()
 		}
@@ -140,7 +140,7 @@ func (s *site) unread(v inspect.Verdict) string {
 
 func (s *site) flavor(set *kueue.PodTemplate, name string) suitability {
 	if err := s.capacity.Gaps[inspect.PartFlavors]; err != nil {
-		return s.flavorByWords(name, err)
+		return s.flavorByMessage(name, err)
 	}
 	allTopology := true
 	for _, g := range s.queue.Queue.Groups() {
@@ -317,7 +317,7 @@ func (s *site) never(a *assigner, result *assignment, all []podSetDemand) {
 		return
 	}
 	if possible, isSure := a.isPossible(all); possible || !isSure {
-		s.byWords("fits only if its pod sets are placed in another order, which Kueue does not try")
+		s.decideByMessage("fits only if its pod sets are placed in another order, which Kueue does not try")
 		return
 	}
 	s.amount(result)

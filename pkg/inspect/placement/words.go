@@ -38,8 +38,8 @@ func (s *site) isJudged() bool {
 	}
 }
 
-// byWords decides by what Kueue says if the verdict cannot be computed, and says why not.
-func (s *site) byWords(format string, arguments ...any) bool {
+// decideByMessage decides by what Kueue says if the verdict cannot be computed, and says why not.
+func (s *site) decideByMessage(format string, arguments ...any) bool {
 	why := fmt.Sprintf(format, arguments...)
 	if s.Wait == nil {
 		return s.decide(inspect.Unknown, inspect.Unreadable, "%s", why)
@@ -74,9 +74,9 @@ func (s *site) verdictOf(w *kueue.Wait) inspect.Verdict {
 	return inspect.Unknown
 }
 
-// flavorByWords judges a flavor by what Kueue says about it, if ResourceFlavors could not
+// flavorByMessage judges a flavor by what Kueue says about it, if ResourceFlavors could not
 // be read.
-func (s *site) flavorByWords(name string, err error) suitability {
+func (s *site) flavorByMessage(name string, err error) suitability {
 	if s.Wait != nil {
 		for _, l := range s.Wait.Lacks {
 			if l.Flavor != name {

@@ -72,7 +72,7 @@ func clusterOf(v *inspect.Inventory, f *inspect.Facts, known map[*inspect.Facts]
 	k := f.Kueue
 	c := &cluster{inventory: v, known: known, facts: f, capacity: k.Capacity}
 	if c.capacity == nil {
-		c.capacity = &inspect.Capacity{Gaps: map[inspect.Part]error{inspect.PartClaims: errUnasked, inspect.PartCohorts: errUnasked}}
+		c.capacity = &inspect.Capacity{Gaps: map[inspect.Part]error{inspect.PartClaims: errNotRequested, inspect.PartCohorts: errNotRequested}}
 	}
 	known[f] = c
 	c.locals = unique(slices.Concat(c.capacity.LocalQueues, k.LocalQueues), func(q *kueue.LocalQueue) string { return q.Namespace + "/" + q.Name })
@@ -84,8 +84,8 @@ func clusterOf(v *inspect.Inventory, f *inspect.Facts, known map[*inspect.Facts]
 	return c
 }
 
-// errUnasked means that a resource was never requested.
-var errUnasked = errors.New("not requested")
+// errNotRequested means that a resource was never requested.
+var errNotRequested = errors.New("not requested")
 
 // unique removes objects that were read twice.
 func unique[T any](all []T, name func(T) string) []T {

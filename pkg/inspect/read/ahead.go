@@ -11,12 +11,12 @@ import (
 // Ahead prefetches Job lists while other objects are still being read. The zero value has no lists.
 type Ahead struct {
 	mu    sync.Mutex
-	lists map[string]*begunList
+	lists map[string]*prefetchedList
 	stops []context.CancelFunc
 }
 
-// begunList is the prefetched list of a cluster's Jobs. Its results are valid once done is closed.
-type begunList struct {
+// prefetchedList is the prefetched list of a cluster's Jobs. Its results are valid once done is closed.
+type prefetchedList struct {
 	done      chan struct{}
 	facts     *inspect.Facts
 	unsettled unsettledJobs
@@ -39,11 +39,11 @@ func (a *Ahead) begin(ctx context.Context, c *fleet.Cluster, q Query) {
 		return
 	}
 	ctx, stop := context.WithCancel(ctx)
-	list := &begunList{done: make(chan struct{}), facts: factsOf(c)}
+	list := &prefetchedList{done: make(chan struct{}), facts: factsOf(c)}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.lists == nil {
-		a.lists = map[string]*begunList{}
+		a.lists = map[string]*prefetchedList{}
 	}
 	a.lists[c.Context], a.stops = list, append(a.stops, stop)
 	go func() {
@@ -53,7 +53,7 @@ func (a *Ahead) begin(ctx context.Context, c *fleet.Cluster, q Query) {
 }
 
 // take waits for the prefetched list of a cluster and returns it; nil if there is none.
-func (a *Ahead) take(ctx context.Context, c *fleet.Cluster) (list *begunList, err error) {
+func (a *Ahead) take(ctx context.Context, c *fleet.Cluster) (list *prefetchedList, err error) {
 	if a == nil {
 		return nil, nil
 	}

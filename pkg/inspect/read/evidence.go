@@ -12,9 +12,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// interesting returns the Jobs whose Pods and warnings should be read, by UID: those that are
+// jobsWithEvidence returns the Jobs whose Pods and warnings should be read, by UID: those that are
 // delegated or have marks.
-func interesting(f *inspect.Facts) map[string]*inspect.Job {
+func jobsWithEvidence(f *inspect.Facts) map[string]*inspect.Job {
 	jobs := map[string]*inspect.Job{}
 	for _, j := range f.Jobs {
 		if j.IsDelegated() || j.Marks != nil {

@@ -64,7 +64,7 @@ func (c jobCollection) open(ctx context.Context, o metav1.ListOptions) (*jobPage
 }
 
 func newJobPage(body io.ReadCloser, labels []string) (*jobPage, error) {
-	p := &jobPage{body: body, in: bufio.NewReaderSize(body, 32<<10), unwanted: uninteresting(labels)}
+	p := &jobPage{body: body, in: bufio.NewReaderSize(body, 32<<10), unwanted: unusedFields(labels)}
 	start, err := p.in.Peek(len(protobufPrefix))
 	if string(start) == protobufPrefix {
 		_, _ = p.in.Discard(len(protobufPrefix))

@@ -61,15 +61,15 @@ func holderBehind(o *leaseObject, renewed time.Time) time.Duration {
 	if theirs.IsZero() || len(o.Metadata.ManagedFields) != 1 {
 		return 0
 	}
-	if behind := renewed.Sub(theirs); behind.Abs() >= aRequest {
+	if behind := renewed.Sub(theirs); behind.Abs() >= maxRequestTime {
 		return behind
 	}
 	return 0
 }
 
-// aRequest is the longest time of a request, plus a second for the precision of an API server's
+// maxRequestTime is the longest time of a request, plus a second for the precision of an API server's
 // times.
-const aRequest = 5 * time.Second
+const maxRequestTime = 5 * time.Second
 
 // listLeases returns the Leases that match a label selector, by namespace and name.
 func listLeases(ctx context.Context, c *fleet.Cluster, namespace, selector string) (map[string]*inspect.Lease, error) {

@@ -22,9 +22,9 @@ type part struct {
 	unless func(key string) bool
 }
 
-// uninteresting returns the fields of an encoded Job that drop removes (k8s.io/api: batch/v1 and
+// unusedFields returns the fields of an encoded Job that drop removes (k8s.io/api: batch/v1 and
 // meta/v1, generated.proto).
-func uninteresting(labels []string) fields {
+func unusedFields(labels []string) fields {
 	return fields{
 		1: {within: fields{ // metadata
 			11: {unless: keepsLabel(labels)}, // labels

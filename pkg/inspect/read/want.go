@@ -264,7 +264,7 @@ func (r *factReader) readEvidence(ctx context.Context, namespace string, known *
 	facts := r.facts
 	r.readVersion(ctx)
 	r.readNamespaces(ctx, namespace)
-	if jobs := interesting(facts); r.isWhole {
+	if jobs := jobsWithEvidence(facts); r.isWhole {
 		r.readUnselected(ctx, namespace)
 	} else if len(jobs) > 0 {
 		r.readPodsOf(ctx, namespace, jobs)

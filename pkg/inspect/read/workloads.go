@@ -24,8 +24,8 @@ const (
 	batches = 5
 )
 
-// madeWorkload has the needed fields of a Workload for a list of Jobs.
-type madeWorkload struct {
+// workloadSummary has the needed fields of a Workload for a list of Jobs.
+type workloadSummary struct {
 	// jobUID is the UID of the Workload's Job.
 	jobUID string
 	// cluster is the MultiKueueCluster chosen for the Job, "" for none.
@@ -33,7 +33,7 @@ type madeWorkload struct {
 }
 
 // UnmarshalJSON decodes the needed fields.
-func (m *madeWorkload) UnmarshalJSON(text []byte) error {
+func (m *workloadSummary) UnmarshalJSON(text []byte) error {
 	var o struct {
 		Metadata struct {
 			Labels          map[string]string       `json:"labels"`
@@ -57,7 +57,7 @@ func (m *madeWorkload) UnmarshalJSON(text []byte) error {
 // eachWorkload calls visit for the Workloads of Jobs with these UIDs or, without UIDs, for all
 // Workloads. Without a label selector the server reports the length of a list, so that it can be
 // requested in one piece. A cluster without Kueue has none.
-func eachWorkload(ctx context.Context, c *fleet.Cluster, namespace string, uids []string, visit func(*madeWorkload)) (err error) {
+func eachWorkload(ctx context.Context, c *fleet.Cluster, namespace string, uids []string, visit func(*workloadSummary)) (err error) {
 	var options metav1.ListOptions
 	if len(uids) > 0 {
 		made, err := labels.NewRequirement(delegation.JobUIDLabel, selection.In, uids)
@@ -78,14 +78,14 @@ func eachWorkload(ctx context.Context, c *fleet.Cluster, namespace string, uids 
 // claimedUIDs returns which of the UIDs have a Workload or, without UIDs, all UIDs with one.
 func claimedUIDs(ctx context.Context, c *fleet.Cluster, namespace string, uids []string) (sets.Set[string], error) {
 	claimed := sets.New[string]()
-	err := eachWorkload(ctx, c, namespace, uids, func(w *madeWorkload) { claimed.Insert(w.jobUID) })
+	err := eachWorkload(ctx, c, namespace, uids, func(w *workloadSummary) { claimed.Insert(w.jobUID) })
 	return claimed, err
 }
 
 // chosenClusters returns the MultiKueueClusters chosen for Jobs, by the Jobs' UIDs.
 func chosenClusters(ctx context.Context, c *fleet.Cluster, jobs []*inspect.Job) (map[string]string, error) {
 	names := map[string]string{}
-	keep := func(w *madeWorkload) {
+	keep := func(w *workloadSummary) {
 		if w.cluster != "" {
 			names[w.jobUID] = w.cluster
 		}

@@ -74,8 +74,8 @@ func (f *PodFlags) ToOptions(env util.Environment, name string) (*PodOptions, er
 	return o, err
 }
 
-// lookEvery is how often the search for a running pod is repeated.
-const lookEvery = time.Second
+// searchInterval is how often the search for a running pod is repeated.
+const searchInterval = time.Second
 
 // Find finds a running pod of the Job, or of its mirror if it has one, and waits for one if there
 // is none. It prefers pods in the same order as logs.
@@ -87,12 +87,12 @@ func (o *PodOptions) Find(ctx context.Context) (*FoundPod, error) {
 	}
 	at := job.At
 	if len(at.Jobs) == 0 || at.End != "" {
-		return nil, o.nothingRuns(at, job.Inventory)
+		return nil, o.noPodError(at, job.Inventory)
 	}
 	var found *FoundPod
-	waiting, cancel := context.WithTimeoutCause(ctx, o.timeout, o.nothingRuns(at, job.Inventory))
+	waiting, cancel := context.WithTimeoutCause(ctx, o.timeout, o.noPodError(at, job.Inventory))
 	defer cancel()
-	err = wait.PollUntilContextCancel(waiting, lookEvery, true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextCancel(waiting, searchInterval, true, func(ctx context.Context) (bool, error) {
 		found, err = o.running(ctx, job)
 		return found != nil, err
 	})
@@ -105,8 +105,8 @@ func (o *PodOptions) Find(ctx context.Context) (*FoundPod, error) {
 	return found, nil
 }
 
-// nothingRuns returns why there is no pod.
-func (o *PodOptions) nothingRuns(at logs.Placement, v *inspect.Inventory) error {
+// noPodError returns why there is no pod.
+func (o *PodOptions) noPodError(at logs.Placement, v *inspect.Inventory) error {
 	err := fmt.Errorf("%s has no running Pod: %s", o.What, at.Why)
 	if unread := logs.Unread(v); len(unread) > 0 {
 		return errors.Join(err, &util.PartialError{Failed: len(unread), Total: len(o.Contexts)})

@@ -14,7 +14,7 @@ import (
 
 // Rules returns JM201 to JM205.
 func Rules() []view.Rule {
-	return []view.Rule{statusNotCopied(), outcomeNotLanded(), lostMirror(), mirrorKept(), markNamesNothing()}
+	return []view.Rule{statusNotCopied(), outcomeNotLanded(), lostMirror(), mirrorKept(), invalidMark()}
 }
 
 func statusNotCopied() view.Rule {

@@ -12,7 +12,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
 
-func markNamesNothing() view.Rule {
+func invalidMark() view.Rule {
 	return view.Rule{
 		Code: "JM205", Severity: inspect.Warning,
 		Reads: []inspect.Part{inspect.PartJobs},

@@ -13,7 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-func cutOff() view.Rule {
+func mirrorOnUnknownCluster() view.Rule {
 	return view.Rule{
 		Code: "JM054", Undated: true, Severity: inspect.Warning,
 		Reads: []inspect.Part{

@@ -17,7 +17,7 @@ import (
 // Rules returns JM053 to JM063.
 func Rules() []view.Rule {
 	return []view.Rule{
-		originGone(), cutOff(), takenOut(), cameBack(), withoutWorkload(), rejectedLeaves(), renamedOrigin(),
+		originGone(), mirrorOnUnknownCluster(), mirrorOnUnconfiguredCluster(), mirrorOnReturnedWorker(), withoutWorkload(), rejectedLeaves(), renamedOrigin(),
 		sharedOrigin(), podsLeft(), keptByWorkload(), olderIncarnation(),
 	}
 }

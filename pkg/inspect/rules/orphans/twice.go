@@ -161,7 +161,7 @@ func (x *misplaced) describeAlone(s *view.Sighting) {
 		"to restart it from scratch now, run these commands at once", x.mirror.Context, deleteBoth(x.mirror, x.mirror.Prebuilt()))
 }
 
-func takenOut() view.Rule {
+func mirrorOnUnconfiguredCluster() view.Rule {
 	return view.Rule{
 		Code: "JM055", Severity: inspect.Error,
 		Reads: []inspect.Part{
@@ -179,7 +179,7 @@ func takenOut() view.Rule {
 				s.Message = fmt.Sprintf("%s is no longer in MultiKueueConfig %s, but still runs its mirror, %s", x.here[0], config, x.otherPlaces())
 				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s lacks %s", x.manager.Context, config, x.here[0]))
 				s.Remedy = x.remedy()
-				if x.isMaybeAlone() {
+				if x.mayBeOnlyRun() {
 					s.Cause += " alone"
 					s.Remedy = command.Say("let it finish on %s: it may be the only run; delete it there only when another cluster runs it", x.mirror.Context)
 				}
@@ -189,10 +189,10 @@ func takenOut() view.Rule {
 	}
 }
 
-// isMaybeAlone reports whether no other run of the Job was seen.
-func (x *misplaced) isMaybeAlone() bool { return x.chosen == "" || !x.isSeen || x.isAlone }
+// mayBeOnlyRun reports whether no other run of the Job was seen.
+func (x *misplaced) mayBeOnlyRun() bool { return x.chosen == "" || !x.isSeen || x.isAlone }
 
-func cameBack() view.Rule {
+func mirrorOnReturnedWorker() view.Rule {
 	return view.Rule{
 		Code: "JM056", Severity: inspect.Error,
 		Reads: []inspect.Part{

@@ -63,7 +63,7 @@ func reportWorkerEmpty(v *view.View, p inspect.Pair) {
 	if c.Workload != nil {
 		copied = fmt.Sprintf("%s: Workload %s/%s still exists", c.Worker.Context, s.Workload.Namespace, s.Workload.Name)
 	}
-	since := lastWord(j, s.Check.LastTransitionTime.Time)
+	since := lastKnownTime(j, s.Check.LastTransitionTime.Time)
 	awaited := v.AwaitsReach(s.Manager, s.Workload, inspect.DutyStatus, c.Worker.Context, j.Context, since)
 	v.Report(view.Sighting{
 		Object: view.Of(j), Since: since, Jobs: []*inspect.Job{j}, Awaits: awaited,
@@ -89,9 +89,9 @@ func runsAgain(v *view.View, s view.Submission, c view.Copy, awaited *view.Await
 	return command.Say("%s; Kueue then restarts the %s", advice.CheckKueue(s.Manager.Context, awaited), s.Job().Kind)
 }
 
-// lastWord returns the last time at which an origin's mirror certainly
+// lastKnownTime returns the last time at which an origin's mirror certainly
 // existed.
-func lastWord(j *inspect.Job, given time.Time) time.Time {
+func lastKnownTime(j *inspect.Job, given time.Time) time.Time {
 	return view.Latest(given, view.TimeOf(j.StartTime), view.TimeOf(j.StatusWrittenAt))
 }
 
@@ -105,7 +105,7 @@ func reportPlaceEmpty(v *view.View, j *inspect.Job) {
 	place, at := j.Pinned(), x.Facts.Context
 	s := view.Sighting{
 		Object: view.Of(j), Jobs: []*inspect.Job{j},
-		Since:   lastWord(j, view.Latest(j.CreationTimestamp.Time, view.TimeOf(j.SpecWrittenAt))),
+		Since:   lastKnownTime(j, view.Latest(j.CreationTimestamp.Time, view.TimeOf(j.SpecWrittenAt))),
 		Message: fmt.Sprintf("its mirror %s/%s on %s is gone", place.Namespace, place.Name, at),
 		Evidence: []string{
 			quote.MirrorAnnotation(j), quote.State(j),

@@ -13,7 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-func foreignJob() view.Rule {
+func nameConflict() view.Rule {
 	return view.Rule{
 		Code: "JM034", Severity: inspect.Error,
 		Reads: []inspect.Part{

@@ -59,7 +59,7 @@ func describeDeactivation(v *view.View, s view.Submission) view.Sighting {
 // deactivated on a worker. If the manager has taken the Job back, the manager
 // deactivated them itself.
 func reportCopiesOff(v *view.View, s view.Submission) {
-	if why, _, _ := notToRun(s); why != "" || s.Job().DeletedAt != nil {
+	if why, _, _ := stopReason(s); why != "" || s.Job().DeletedAt != nil {
 		return
 	}
 	j := s.Job()

@@ -24,7 +24,7 @@ func runsOn() view.Rule {
 				if !s.IsMultiKueues() || s.Job().IsElastic() || s.Job().DeletedAt != nil {
 					continue
 				}
-				if why, since, evidence := notToRun(s); why != "" {
+				if why, since, evidence := stopReason(s); why != "" {
 					reportRunsOn(v, s, why, since, evidence)
 				}
 			}
@@ -32,10 +32,10 @@ func runsOn() view.Rule {
 	}
 }
 
-// notToRun returns why a submission should no longer run, and since when, by
+// stopReason returns why a submission should no longer run, and since when, by
 // the clock of its management cluster. why is "" if it should run, or if
 // another rule reports why it should not.
-func notToRun(s view.Submission) (why string, since time.Time, evidence string) {
+func stopReason(s view.Submission) (why string, since time.Time, evidence string) {
 	j, w := s.Job(), s.Workload
 	if j.Status.IsFinished() {
 		return fmt.Sprintf("it is %s", j.Status), view.TimeOf(j.FinishedTime), quote.State(j)

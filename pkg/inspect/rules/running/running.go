@@ -21,7 +21,7 @@ import (
 // Rules returns JM034 to JM052, JM121 to JM127, JM129 to JM131 and JM136.
 func Rules() []view.Rule {
 	return []view.Rule{
-		foreignJob(), mirrorRefused(), outOfSync(), staleCopy(), ownerNotFound(), deletedByTTL(), versionSkew(),
+		nameConflict(), mirrorRefused(), outOfSync(), staleCopy(), ownerNotFound(), deletedByTTL(), versionSkew(),
 		heldBack(), statusRefused(), workerUnreachable(), workerMisconfigured(), evictedOnWorker(), evictionHangs(),
 		admittedNowhere(), mirrorVanished(), podsCannotStart(), resizeNotApplied(), otherPriority(),
 		mirrorIgnored(), podsIgnored(), finishedEarly(), deactivated(), editedWhileAdmitted(), sameClusterTwice(),

@@ -51,7 +51,7 @@ func troubleOf(v *view.View, w *waiter, o view.Copy, reasons []kueue.WaitReason)
 	if w.Workload.Status.Admission != nil {
 		like = w.Workload.Status.Admission.ClusterQueue
 	}
-	return findTrouble(v, o.Worker, o.Workload, &wait, like)
+	return findQueueProblem(v, o.Worker, o.Workload, &wait, like)
 }
 
 // heldOnWorkers returns the sighting of one trouble on several workers.

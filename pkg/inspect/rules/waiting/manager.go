@@ -87,7 +87,7 @@ func describeMisfit(v *view.View, sighting *view.Sighting, s view.Submission, wa
 // not ok if Kueue's message is outdated, or another rule reports the queue.
 func heldByQueue(v *view.View, sighting view.Sighting, s view.Submission, wait *kueue.Wait) (view.Sighting, bool) {
 	f := s.Manager
-	t, ok := findTrouble(v, f, s.Workload, wait, "")
+	t, ok := findQueueProblem(v, f, s.Workload, wait, "")
 	if !ok || isReportedByChainRules(v, f, t) {
 		return sighting, false
 	}

@@ -129,7 +129,7 @@ func detectNominatedInPart(v *view.View) {
 		s.Evidence = append(s.Evidence, connectedLater(v, w, rest)...)
 		again := advice.LookAgain(f, w.Job().Namespace, "--all")
 		s.Remedy = command.Say("%s; or wait up to five minutes, if Kueue on %s uses the incremental dispatcher", again, f.Context)
-		if v.Age(f.Context, lastChance(v, w, rest)) > round+time.Minute {
+		if v.Age(f.Context, lastNominationTrigger(v, w, rest)) > round+time.Minute {
 			is := "is"
 			if len(rest) > 1 {
 				is = "are"
@@ -158,8 +158,8 @@ func connectedLater(v *view.View, w *waiter, rest []string) []string {
 	return late
 }
 
-// lastChance returns when a dispatcher had the last reason to nominate the other clusters.
-func lastChance(v *view.View, w *waiter, rest []string) time.Time {
+// lastNominationTrigger returns when a dispatcher had the last reason to nominate the other clusters.
+func lastNominationTrigger(v *view.View, w *waiter, rest []string) time.Time {
 	last := view.Latest(w.since, inspect.NominatedAt(w.Workload))
 	for _, name := range rest {
 		if active := v.Connection(w.Manager, name); active != nil {

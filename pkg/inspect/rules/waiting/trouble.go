@@ -16,11 +16,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// findTrouble returns the problem of the queue that holds a Workload on a
+// findQueueProblem returns the problem of the queue that holds a Workload on a
 // cluster. It returns false if Kueue's message is outdated or is not about a
 // queue. like is the name of the ClusterQueue that a missing LocalQueue
 // should point to, if it exists.
-func findTrouble(v *view.View, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait, like string) (trouble, bool) {
+func findQueueProblem(v *view.View, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait, like string) (trouble, bool) {
 	c := wait.Condition
 	t := trouble{since: c.LastTransitionTime.Time, evidence: []string{quote.WorkloadCondition(f, w, c)}}
 	t.remedy = command.Alternatives(wait.Fixes(advice.WaitSite(v, f, w, wait, like)))

@@ -50,7 +50,7 @@ func detectNoQuota(v *view.View) {
 			continue
 		}
 		j := w.Job()
-		held := heldThere(v, w)
+		held := quotaWaits(v, w)
 		if held == nil {
 			continue
 		}
@@ -68,9 +68,9 @@ func detectNoQuota(v *view.View) {
 	}
 }
 
-// heldThere returns the copies of a submission with the reasons for which each waits for
+// quotaWaits returns the copies of a submission with the reasons for which each waits for
 // quota, nil if one of them does not.
-func heldThere(v *view.View, w *waiter) []heldCopy {
+func quotaWaits(v *view.View, w *waiter) []heldCopy {
 	var held []heldCopy
 	for _, o := range w.offers {
 		if o.Workload == nil {
