@@ -106,7 +106,7 @@ func TestJobSetSuspendedAndResumed(t *testing.T) {
 	truth{delegation.Suspended, jobSetChain("Suspended", "Suspended", ""), ""}.shownBy(t, both, ns, "jobset/train")
 	part := read[inspect.Trace](t, "trace", "job/train-leader-0", "-n", ns, both)
 	assert.Equal(t, part.State, inspect.StateSuspended)
-	assert.Equal(t, part.Message, "spec.suspend is true. JobSet train on worker made it.")
+	assert.Equal(t, part.Message, "spec.suspend is true. JobSet train on worker created it.")
 	patch(t, management, jobSets, ns, "train", `{spec: {suspend: false}}`)
 	runs(t, ns, 3)
 	truth{delegation.Running, jobSetChain("Running", "Running", "3 Running"), ""}.shownBy(t, both, ns, "jobset/train")

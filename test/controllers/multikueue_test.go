@@ -221,7 +221,7 @@ func (q queued) partsPointToIt(t *testing.T, ns string) {
 	for part, maker := range q.parts {
 		trace := read[inspect.Trace](t, "trace", part, "-n", ns, delegated)
 		assert.Equal(t, trace.State, inspect.StateRunning, part)
-		assert.Equal(t, trace.Message, maker+" train on worker made it.", part)
+		assert.Equal(t, trace.Message, maker+" train on worker created it.", part)
 	}
 }
 
