@@ -113,7 +113,7 @@ func compare(dir string, files map[string][]byte) error {
 		}
 	}
 	if len(stale) > 0 {
-		return fmt.Errorf("%s of %s are not fresh; make pictures draws them anew", strings.Join(stale, ", "), dir)
+		return fmt.Errorf("%s of %s are not fresh; make pictures redraws them", strings.Join(stale, ", "), dir)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func TestPicturesAreTheSameEachTime(t *testing.T) {
 
 	assert.NilError(t, os.WriteFile(file, append(drawn, ' '), 0o644))
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "old.svg"), drawn, 0o644))
-	assert.Error(t, run(dir, true), "trace.svg, old.svg of "+dir+" are not fresh; make pictures draws them anew")
+	assert.Error(t, run(dir, true), "trace.svg, old.svg of "+dir+" are not fresh; make pictures redraws them")
 	assert.NilError(t, run(dir, false))
 	assert.NilError(t, run(dir, true))
 }
