@@ -3,6 +3,7 @@ package cache_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,13 +32,21 @@ func TestLink(t *testing.T) {
 func TestMonitor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
+		var mu sync.Mutex
 		var err error
 		asked := 0
+		answer := func(with error) {
+			mu.Lock()
+			defer mu.Unlock()
+			err = with
+		}
 		l := &cache.Link{Lost: func(error) {}, Recovered: func() {}}
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			l.Monitor(ctx, cache.Check{Clock: clock.RealClock{}, Every: cache.Heartbeat, Retry: cache.Retry, Ask: func(context.Context) error {
+				mu.Lock()
+				defer mu.Unlock()
 				asked++
 				return err
 			}})
@@ -45,18 +54,21 @@ func TestMonitor(t *testing.T) {
 		after := func(d time.Duration) int {
 			<-time.After(d)
 			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
 			return asked
 		}
 		assert.Equal(t, after(cache.Heartbeat+time.Second), 1)
 		assert.NilError(t, l.Err())
 
-		err = errors.New("no route")
-		l.Note(err)
+		noRoute := errors.New("no route")
+		answer(noRoute)
+		l.Note(noRoute)
 		assert.Equal(t, after(cache.Retry), 2)
 		assert.Equal(t, after(2*cache.Retry), 4)
-		assert.ErrorIs(t, l.Err(), err)
+		assert.ErrorIs(t, l.Err(), noRoute)
 
-		err = nil
+		answer(nil)
 		assert.Equal(t, after(cache.Retry), 5)
 		assert.NilError(t, l.Err())
 		assert.Equal(t, after(cache.Heartbeat), 6)
