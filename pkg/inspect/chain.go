@@ -172,7 +172,8 @@ func (c *chain) pods(depth int, f *Facts, j *Job) {
 	}
 	pods := f.PodsOf(j)
 	if len(pods) == 0 {
-		if e := f.LastWarning(j); e != nil && j != c.pair.Origin && !j.Status.IsFinished() {
+		// A suspended object has no Pods on purpose, and its last warning may be of its last run.
+		if e := f.LastWarning(j); e != nil && j != c.pair.Origin && !j.Status.IsFinished() && j.Status != delegation.Suspended {
 			c.add(depth, Hop{
 				Kind: "Pods", Namespace: j.Namespace, Name: j.Name, Context: f.Context, State: "none", Health: HealthBad,
 				Message: e.Reason + ": " + e.Message,
