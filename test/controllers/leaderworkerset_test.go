@@ -13,21 +13,12 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/kueue"
 )
 
-// TestEcosystemLeaderWorkerSet traces LeaderWorkerSets, which MultiKueue copies although they have
-// no managedBy: one runs, and is deleted, the other exceeds the quota. Kueue creates a Workload for
-// each of their replicas, and MultiKueue copies no status.
+// TestEcosystemLeaderWorkerSet traces a LeaderWorkerSet, which MultiKueue copies although it has no
+// managedBy: it runs, and is deleted. Kueue creates a Workload for each of its replicas, and
+// MultiKueue copies no status.
 func TestEcosystemLeaderWorkerSet(t *testing.T) {
-	if os.Getenv("ECOSYSTEM") == "" {
-		t.Skip("make test-ecosystem runs it")
-	}
-	t.Parallel()
 	const ns = "leaderworkerset"
-	assert.NilError(t, multiKueue.AddQueues(t.Context(), kueue.Queues{
-		ClusterQueue: ns, LocalQueue: "batch", Namespaces: []string{ns},
-		Flavor: "default", Resource: "cpu", Quotas: map[string]string{manager: "40", worker: "4"},
-	}))
-	m := manifest{leaderWorkerSets, leaderWorkerSetText, "node"}
-	m.submit(t, ns, forHours)
+	submitLeaderWorkerSet(t, ns, "4")
 	runsOn(t, worker, ns, 2)
 	traced(t, ns, inspect.StateRunning, "Workload/leaderworkerset-train-0-", "LeaderWorkerSet/train worker Running", "Pods/train worker 2 Running")
 	eventuallyFinds(t, delegated, ns, "")
@@ -35,11 +26,28 @@ func TestEcosystemLeaderWorkerSet(t *testing.T) {
 	eventually(t, worker, leaderWorkerSets, ns, "train", isAway)
 	runsOn(t, worker, ns, 0)
 	eventuallyFinds(t, delegated, ns, "")
+}
 
-	patch(t, worker, clusterQueues, "", ns, `{spec: {resourceGroups: [{coveredResources: [cpu], flavors: [{name: default, resources: [{name: cpu, nominalQuota: "1"}]}]}]}}`)
-	m.submit(t, ns, forHours)
+// TestEcosystemLeaderWorkerSetNeverFits traces a LeaderWorkerSet that exceeds the quota.
+func TestEcosystemLeaderWorkerSetNeverFits(t *testing.T) {
+	const ns = "leaderworkerset-never"
+	submitLeaderWorkerSet(t, ns, "1")
 	trace := traced(t, ns, inspect.StateBlocked, "Workload/leaderworkerset-train-0-")
-	assert.Equal(t, trace.Message, "Needs 2 cpu; the limit is 1 (worker, flavor default).")
+	assert.Assert(t, strings.HasPrefix(trace.Message, "Needs 2 cpu"), trace.Message)
+}
+
+// submitLeaderWorkerSet submits a LeaderWorkerSet to a queue with a quota of CPUs on the worker.
+func submitLeaderWorkerSet(t *testing.T, ns, quota string) {
+	t.Helper()
+	if os.Getenv("ECOSYSTEM") == "" {
+		t.Skip("make test-ecosystem runs it")
+	}
+	t.Parallel()
+	assert.NilError(t, multiKueue.AddQueues(t.Context(), kueue.Queues{
+		ClusterQueue: ns, LocalQueue: "batch", Namespaces: []string{ns},
+		Flavor: "default", Resource: "cpu", Quotas: map[string]string{manager: "40", worker: quota},
+	}))
+	manifest{leaderWorkerSets, leaderWorkerSetText, "node"}.submit(t, ns, forHours)
 }
 
 // traced waits until trace shows a state, and hops with these texts.
