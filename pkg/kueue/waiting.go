@@ -24,11 +24,11 @@ func (w *Workload) waiting() Wait {
 	if w.Is(Finished) {
 		return waitBy(ReasonFinished, w.Condition(Finished))
 	}
-	rejectionPattern := w.checksIn(CheckRejected)
+	rejected := w.checksIn(CheckRejected)
 	switch target := w.Condition(DeactivationTarget); {
-	case len(rejectionPattern) > 0:
+	case len(rejected) > 0:
 		wait := waitBy(ReasonCheckRejected, w.Condition(Evicted))
-		wait.Message, wait.Checks, wait.Since = rejectionPattern[0].Message, rejectionPattern, rejectionPattern[0].LastTransitionTime.Time
+		wait.Message, wait.Checks, wait.Since = rejected[0].Message, rejected, rejected[0].LastTransitionTime.Time
 		return wait
 	case target != nil && target.Status == metav1.ConditionTrue:
 		return waitBy(deactivationBy(target.Reason), target)

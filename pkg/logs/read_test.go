@@ -140,7 +140,7 @@ func TestReadOverABreak(t *testing.T) {
 func TestPodsOfOtherKinds(t *testing.T) {
 	c := newCluster(t)
 	for _, name := range []string{"train-0", "lonely"} {
-		c.newPod(name, ofOtherJob)
+		c.newPod(name, ofOtherJob, func(p *corev1.Pod) { p.OwnerReferences[0].Name = "other" })
 		c.run(name, "main")
 		c.write(name, "main", "of "+name+"\n")
 	}
@@ -153,18 +153,25 @@ func TestPodsOfOtherKinds(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		job  inspect.Job
-		want string
+		want []string
 	}{
-		{"by label", inspect.Job{APIVersion: "ray.io/v1", Kind: "RayJob", Name: "train", PodValue: "train-x7f2k"}, main0},
-		{"of the Job that submits it", inspect.Job{APIVersion: "ray.io/v1", Kind: "RayJob", Name: "train", PodValue: "train-x7f2k"}, "submitter/main"},
-		{"by controller", inspect.Job{APIVersion: "apps/v1", Kind: "StatefulSet", UID: "another"}, "lonely/main"},
-		{"itself", inspect.Job{APIVersion: "v1", Kind: "Pod", Name: "lonely", UID: "uid-of-lonely"}, "lonely/main"},
+		{"by label, and of its submitter", inspect.Job{APIVersion: "ray.io/v1", Kind: "RayJob", Name: "train", PodValue: "train-x7f2k"}, []string{main0, "submitter/main"}},
+		{"of its submitter alone", inspect.Job{APIVersion: "ray.io/v1", Kind: "RayJob", Name: "train"}, []string{"submitter/main"}},
+		{"by label", inspect.Job{APIVersion: "ray.io/v1", Kind: "RayCluster", Name: "train-x7f2k"}, []string{main0}},
+		{"by controller", inspect.Job{APIVersion: "apps/v1", Kind: "StatefulSet", UID: "another"}, []string{main0, "lonely/main"}},
+		{"itself", inspect.Job{APIVersion: "v1", Kind: "Pod", Name: "lonely", UID: "uid-of-lonely"}, []string{"lonely/main"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			call := newCall(t, all())
 			tt.job.Context, tt.job.Namespace = "worker", "ml"
 			assert.NilError(t, call.reader.Read(t.Context(), []logs.Target{{Job: &tt.job, Client: c.client}}))
-			assert.Assert(t, call.text(tt.want) != "", "%q", call.order)
+			var got []string
+			for _, container := range []string{main0, "lonely/main", "submitter/main"} {
+				if call.text(container) != "" {
+					got = append(got, container)
+				}
+			}
+			assert.DeepEqual(t, got, tt.want)
 		})
 	}
 }

@@ -59,7 +59,8 @@ func (t Target) isMine(p *corev1.Pod) bool {
 	row, owner := t.Job.Row(), metav1.GetControllerOf(p)
 	switch {
 	case row.HasSubmitter:
-		return p.Labels[row.PodLabel] == t.Job.PodLabelValue() || owner != nil && owner.Kind == delegation.Job().Kind && owner.Name == t.Job.Name
+		isSubmitter := owner != nil && owner.Kind == delegation.Job().Kind && owner.Name == t.Job.Name
+		return isSubmitter || t.hasPods() && p.Labels[row.PodLabel] == t.Job.PodLabelValue()
 	case row.PodLabel != "" && !row.IsJob():
 		return true
 	}

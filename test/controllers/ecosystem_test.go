@@ -5,11 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"gotest.tools/v3/assert"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
@@ -83,11 +80,9 @@ func (m manifest) create(t *testing.T, cluster, ns, annotations string, change f
 		// StatefulSets restart their Pods.
 		adapt = strings.NewReplacer("restartPolicy: Never", "restartPolicy: Always")
 	}
-	o := &unstructured.Unstructured{}
-	assert.NilError(t, yaml.Unmarshal([]byte(adapt.Replace(fmt.Sprintf(m.text, template(annotations), template(forHours)))), &o.Object))
+	o := parse(t, adapt.Replace(fmt.Sprintf(m.text, template(annotations), template(forHours))))
 	change(o)
-	_, err := dynamicClient(cluster).Resource(m.resource).Namespace(ns).Create(t.Context(), o, metav1.CreateOptions{})
-	assert.NilError(t, err)
+	createObject(t, cluster, m.resource, ns, o)
 }
 
 const (

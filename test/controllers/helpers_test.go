@@ -51,8 +51,19 @@ func inNamespace(t *testing.T, ns string) {
 // create creates an object, in YAML.
 func create(t *testing.T, cluster string, resource schema.GroupVersionResource, ns, text string) *unstructured.Unstructured {
 	t.Helper()
+	return createObject(t, cluster, resource, ns, parse(t, text))
+}
+
+// parse returns the object of a YAML text.
+func parse(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
 	o := &unstructured.Unstructured{}
 	assert.NilError(t, yaml.Unmarshal([]byte(text), &o.Object))
+	return o
+}
+
+func createObject(t *testing.T, cluster string, resource schema.GroupVersionResource, ns string, o *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
 	created, err := dynamicClient(cluster).Resource(resource).Namespace(ns).Create(t.Context(), o, metav1.CreateOptions{})
 	assert.NilError(t, err)
 	return created

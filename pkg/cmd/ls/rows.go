@@ -57,8 +57,8 @@ func (v *rowsView) isPaired(j *inspect.Job) bool {
 	return j.IsDelegated() || v.folds() && (j.IsMirror() || j.IsPart())
 }
 
-// reportErrors reports the contexts that cannot be read any more, or only in part, and those that
-// answer again.
+// reportErrors reports the contexts that can no longer be read completely, and those that answer
+// again.
 func (v *rowsView) reportErrors(errs []inspect.ContextError) {
 	lost, regained := v.outages.Update(errs)
 	util.ReportErrors(v.ErrOut, lost)

@@ -62,7 +62,7 @@ func TestRefused(t *testing.T) {
 			"quota that wants limits", pod, forbidden("failed quota: team: must specify limits.cpu for: main; limits.memory for: main"),
 			true, "ResourceQuota ml/team", "must specify limits.cpu for: main; limits.memory for: main", "describe resourcequota team",
 		},
-		{"quota that nobody has counted", pod, forbidden("status unknown for quota: team, resources: cpu"), false, "ResourceQuota ml/team", "cannot be checked", ""},
+		{"quota that is not counted yet", pod, forbidden("status unknown for quota: team, resources: cpu"), false, "ResourceQuota ml/team", "cannot be checked", ""},
 		{
 			"pod security", pod, forbidden(`violates PodSecurity "restricted:latest": runAsNonRoot != true (pod or container "main" must set securityContext.runAsNonRoot=true)`),
 			true, "Namespace ml", "level restricted:latest: runAsNonRoot != true", "label --overwrite namespace ml pod-security.kubernetes.io/enforce=privileged",

@@ -104,7 +104,7 @@ func (c *Cache) find(key string) *entry {
 	return e
 }
 
-// knows reports whether a entry has a current answer.
+// knows reports whether an entry has a current answer.
 func (c *Cache) knows(e *entry) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

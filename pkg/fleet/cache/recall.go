@@ -77,7 +77,7 @@ func listed[T any](ctx context.Context, c *Cache, e *entry, s Source[T], visit f
 	return nil
 }
 
-// recall returns the current content of a entry.
+// recall returns the current content of an entry.
 func (c *Cache) recall(e *entry) (keys []string, objects []any, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -282,9 +282,9 @@ func (q *Question) changes(all []inspect.Placement) []command.Fix {
 		}
 	}
 	slices.SortStableFunc(changes, func(x, y inspect.PlacementChange) int { return cmp.Compare(x.Share, y.Share) })
-	const maxAdvisedJobs = 3
+	const maxChanges = 3
 	var fixes []command.Fix
-	for _, c := range changes[:min(maxAdvisedJobs, len(changes))] {
+	for _, c := range changes[:min(maxChanges, len(changes))] {
 		fix := command.Fix{Text: c.Message, Command: []string{}}
 		if c.Command != "" {
 			fix.Command = command.Words(c.Command)

@@ -212,7 +212,7 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 		return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotOffered, Message: fmt.Sprintf("Quota is reserved on %s; Kueue has offered it to no worker yet.", manager.Context)}
 	}
 	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotAdmitted}
-	var reasonsByCluster, unread []string
+	var reasons, unread []string
 	workers, ranks, kinds := map[string][]string{}, map[string]int{}, reasonsOfWorkers()
 	best, canEnd := len(kinds), false
 	for _, name := range names {
@@ -230,28 +230,28 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 			best, a.Reason = at, reason
 		}
 		if workers[why] == nil {
-			reasonsByCluster = append(reasonsByCluster, why)
+			reasons = append(reasons, why)
 		}
 		workers[why], ranks[why] = append(workers[why], target), at
 	}
 	// The cluster that can still run the Job comes first.
-	slices.SortStableFunc(reasonsByCluster, func(x, y string) int { return cmp.Compare(ranks[x], ranks[y]) })
+	slices.SortStableFunc(reasons, func(x, y string) int { return cmp.Compare(ranks[x], ranks[y]) })
 	switch {
-	case len(reasonsByCluster) == 0:
+	case len(reasons) == 0:
 		q.answerFromManager(&a, manager, w, names, unread)
 		return a
 	case !canEnd && len(unread) == 0:
 		a.State = inspect.StateBlocked
 	}
-	a.Message = noWorker(reasonsByCluster, workers, unread)
+	a.Message = noWorker(reasons, workers, unread)
 	return a
 }
 
 // noWorker describes why no worker admits a Job, given the workers for each
 // cause.
-func noWorker(reasonsByCluster []string, workers map[string][]string, unread []string) string {
-	parts := make([]string, len(reasonsByCluster))
-	for i, why := range reasonsByCluster {
+func noWorker(reasons []string, workers map[string][]string, unread []string) string {
+	parts := make([]string, len(reasons))
+	for i, why := range reasons {
 		parts[i] = strings.Join(workers[why], ", ") + ": " + why
 	}
 	text := "No worker admits it. " + strings.Join(parts, "; ") + "."

@@ -130,7 +130,7 @@ queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{c
 		"may start with fewer":                   {simple("4") + "workloads: [" + holding("q", "a", "f", "2", "0") + "]", flexible("5", "2"), "fits", "with fewer Pods", ""},
 		"may start with fewer, and all is taken": {simple("4") + "workloads: [" + holding("q", "a", "f", "4", "0") + "]", flexible("5", "2"), "waits", "needs 2 cpu, 0 free (flavor f)", ""},
 		"too many at least":                      {simple("4"), flexible("8", "5"), "never", "needs 5 cpu, limit 4 (flavor f)", ""},
-		"a resource that nobody has":             {simple("4"), `{spec: {template: {spec: {containers: [{name: c, resources: {limits: {gpu: 1}}}]}}}}`, "never", "needs 1 gpu (ClusterQueue q has no quota for it)", "add gpu to a flavor of the ClusterQueue on w"},
+		"a resource without quota":               {simple("4"), `{spec: {template: {spec: {containers: [{name: c, resources: {limits: {gpu: 1}}}]}}}}`, "never", "needs 1 gpu (ClusterQueue q has no quota for it)", "add gpu to a flavor of the ClusterQueue on w"},
 		"covered, and in no flavor":              {gpus, pods("1", "cpu: 1, gpu: 1"), "never", "needs 1 gpu, limit 0 (flavor f)", ""},
 		"nothing asked":                          {simple("0"), pods("1", ""), "fits", "", ""},
 		"the namespace asks for it":              {simple("1") + `limits: [{metadata: {namespace: ml, name: l}, spec: {limits: [{type: Container, defaultRequest: {cpu: 2}}]}}]`, pods("1", ""), "never", "needs 2 cpu, limit 1 (flavor f)", ""},

@@ -68,7 +68,7 @@ func (l *Listing) Read(ctx context.Context, f *fleet.Fleet) (list *inspect.Owner
 	return inspect.Merge(tallies), inspect.Hidden(tallies)
 }
 
-// arrivals returns what orders the Jobs of the first reading; nil if nobody asks for them.
+// arrivals orders the Jobs of the first reading of a watch by context; nil otherwise.
 func (l *Listing) arrivals(f *fleet.Fleet) *contextOrder[*inspect.Job] {
 	if !l.IsRepeated || l.last != nil {
 		return nil

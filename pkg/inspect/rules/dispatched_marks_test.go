@@ -22,7 +22,7 @@ func badMarkCases() []testCase {
 	foreign := addOwned(runner, "other", otherUID, `annotations: {jobmanagedby.github.io/mirror: "`+evilPlace+`"}`, started)
 	return []testCase{
 		{name: "an origin", code: "JM205", fires: true, edits: []edit{marked(evilPlace, started), noLeases()}},
-		{name: "an origin that nobody has dispatched so far", code: "JM205", fires: true, edits: []edit{marked("nonsense", "")}},
+		{name: "an origin that was never dispatched", code: "JM205", fires: true, edits: []edit{marked("nonsense", "")}},
 		{name: "an origin whose mirror is known by its label", code: "JM205", fires: true, edits: []edit{marked(evilPlace, started), copied, expired}},
 		{name: "an origin of somebody else's", code: "JM205", fires: true, edits: []edit{foreign}},
 		{name: "a mirror", code: "JM205", fires: true, edits: []edit{lost}},

@@ -12,10 +12,14 @@ import (
 // names of its clusters.
 func reasonsByCluster(all []inspect.Placement, is func(*inspect.Placement) bool) string {
 	// The Job may still run where the verdict is unknown.
+	rank := func(p inspect.Placement) int {
+		if p.Verdict == inspect.Unknown {
+			return 0
+		}
+		return 1
+	}
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b inspect.Placement) int {
-		return first(a.Verdict == inspect.Unknown, b.Verdict == inspect.Unknown)
-	})
+	slices.SortStableFunc(all, func(a, b inspect.Placement) int { return rank(a) - rank(b) })
 	var reasons, parts []string
 	places := map[string][]string{}
 	for i := range all {
@@ -41,17 +45,6 @@ func reasonsByCluster(all []inspect.Placement, is func(*inspect.Placement) bool)
 	slices.SortStableFunc(parts, func(a, b string) int { return len(a) - len(b) })
 	const headline = "Fits on no cluster. "
 	return headline + firstParts(headline, parts) + "."
-}
-
-// first sorts an item that comes first before one that does not.
-func first(a, b bool) int {
-	switch {
-	case a && !b:
-		return -1
-	case b && !a:
-		return 1
-	}
-	return 0
 }
 
 // firstParts returns the first reasons that fit behind a headline on a terminal
