@@ -29,8 +29,8 @@ const head = `# How fast it is
 
 Each figure is a ratio to what users would otherwise do, measured in the same run on the same machine.
 Compare ratios, not times: times depend on the machine. API servers run on the same processors as the
-plugin. A goal that is not met has its reason. The load shows how busy the machine was. If it is several
-times the number of processors, ratios of times are chance, and only memory counts.
+plugin. If a goal is not met, the reason is below its table. The load shows how busy the machine was. If it is
+several times the number of processors, ratios of times are chance, and only memory counts.
 `
 
 func main() {
