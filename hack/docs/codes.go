@@ -19,10 +19,10 @@ A code is never reused.
 | codes | about |
 |---|---|
 | JM001 to JM063 | Jobs of MultiKueue |
-| JM101 to JM138 | Jobs of every owner, and controllers |
+| JM101 to JM138 | Jobs of every owner, controllers, and further problems of MultiKueue |
 | JM201 to JM205 | Jobs of ` + "`dispatch`" + ` |
 | JM301 to JM307 | single kinds |
-| JM401 and later | how MultiKueue is set up; only ` + "`doctor`" + ` reports them |
+| JM401 to JM418 | how MultiKueue is set up; only ` + "`doctor`" + ` reports them |
 
 | code | severity | what is wrong |
 |---|---|---|
