@@ -62,7 +62,7 @@ func isFresh(table []byte) error {
 		return err
 	}
 	if !bytes.Equal(old, table) {
-		return errors.New(page + " is stale; go run ./hack/licences writes it anew")
+		return errors.New(page + " is stale; go run ./hack/licences rewrites it")
 	}
 	return nil
 }
@@ -70,9 +70,9 @@ func isFresh(table []byte) error {
 // table returns a page with a row for each module.
 func table(modules []module) []byte {
 	var b bytes.Buffer
-	b.WriteString("<!-- Written by go run ./hack/licences; do not edit. -->\n\n# What the plugin is made of\n\n" +
-		"These modules are linked into the plugin, on one platform or the other. Each release has their\nlicences' texts in its archives.\n\n" +
-		"| Module | Version | Licence |\n|---|---|---|\n")
+	b.WriteString("<!-- Written by go run ./hack/licences; do not edit. -->\n\n# Dependencies and their licenses\n\n" +
+		"These modules are linked into the plugin, on at least one platform. The archives of each release contain the\ntexts of their licenses.\n\n" +
+		"| module | version | license |\n|---|---|---|\n")
 	for _, m := range modules {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", m.Path, m.Version, strings.Join(m.licences, ", "))
 	}
