@@ -240,8 +240,13 @@ func reflector() (*jsonschema.Reflector, error) {
 // describeType adds descriptions to the fields that every document has.
 func describeType(schema *jsonschema.Schema) {
 	for name, definition := range schema.Definitions {
+		kind := name
+		if schema.Ref == "#/$defs/Event" && name == "Event" {
+			// The type has a shorter name than the kind.
+			kind = dispatch.EventKind
+		}
 		for field, description := range map[string]string{
-			"apiVersion": "APIVersion is the version of this schema.", "kind": "Kind is the kind of the document, " + name + ".",
+			"apiVersion": "APIVersion is the version of this schema.", "kind": "Kind is the kind of the document, " + kind + ".",
 		} {
 			if definition.Properties == nil {
 				continue

@@ -23,7 +23,7 @@ type HistoryList struct {
 	Total HistorySum `json:"total"`
 	// Since is the time that --since gives; null without it.
 	Since *metav1.Time `json:"since"`
-	// Omitted counts the Jobs that are not listed, with the reasons.
+	// Omitted counts the Jobs that are not listed, or whose values are unknown, with the reasons.
 	Omitted []Omission `json:"omitted"`
 	// Retention is how long the contexts with Kueue keep finished Workloads.
 	Retention []ContextRetention `json:"retention"`
@@ -140,11 +140,11 @@ type HistorySum struct {
 	Clusters []string `json:"clusters"`
 }
 
-// Omission counts Jobs that were omitted for one reason.
+// Omission counts Jobs that are not listed, or whose values are unknown, for one reason.
 type Omission struct {
-	// Count is how many Jobs were omitted.
+	// Count is how many Jobs there are.
 	Count int `json:"count"`
-	// Reason says which Jobs were omitted, and why.
+	// Reason says which Jobs are counted, and why.
 	Reason string `json:"reason"`
 }
 

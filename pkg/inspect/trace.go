@@ -83,11 +83,12 @@ type TraceList struct {
 	Errors []ContextError `json:"errors"`
 }
 
-// ClockSkew is the difference between a cluster's clock and ours.
+// ClockSkew is the difference between a cluster's clock and that of this machine.
 type ClockSkew struct {
 	// Context is the context of the cluster.
 	Context string `json:"context"`
-	// AheadSeconds is by how many seconds the clock of the cluster is ahead of ours; negative if it is behind.
+	// AheadSeconds is by how many seconds the clock of the cluster is ahead of that of this
+	// machine; negative if it is behind.
 	AheadSeconds int `json:"aheadSeconds"`
 }
 
