@@ -139,7 +139,22 @@ func rootCommand() *cobra.Command {
 	})
 	// The default is in the home directory of the user who generates the pages.
 	root.PersistentFlags().Lookup("cache-dir").DefValue = "$HOME/.kube/cache"
+	for _, c := range root.Commands() {
+		c.Long = indentTables(c.Long)
+	}
 	return root
+}
+
+// indentTables indents the tables of a help text by four columns, so that Markdown keeps their lines.
+// Help has two.
+func indentTables(text string) string {
+	paragraphs := strings.Split(text, "\n\n")
+	for i, p := range paragraphs {
+		if strings.HasPrefix(p, "  ") {
+			paragraphs[i] = "  " + strings.ReplaceAll(p, "\n", "\n  ")
+		}
+	}
+	return strings.Join(paragraphs, "\n\n")
 }
 
 // schemaName returns a document's kind in lower case.

@@ -56,9 +56,9 @@ mirror with its Pods. The Job fails with the reason ` + dispatch.CancelReason + 
 Job keeps its result, and its mirror is deleted.
 
 cancel searches mirrors by their label, in all namespaces of all contexts of the
-kubeconfig, or with --to in that context and the Job's own. If it cannot search one of them, it changes nothing and
-says so. Users who may list Jobs in some namespaces only can cancel the mirrors that the
-Job names.
+kubeconfig. With --to, it searches that context and the Job's own. If it cannot search
+one of them, it changes nothing and says so. Users who may list Jobs in some namespaces
+only can cancel the mirrors that the Job names.
 
 Other kinds fail in their own way. A kind without a failed state, such as RayService,
 keeps its status, and is no longer dispatched.`,

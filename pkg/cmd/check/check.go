@@ -70,10 +70,10 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 
 		DisableFlagsInUseLine: true,
 		Short:                 "Find stuck, orphaned and duplicated Jobs, and how to fix them",
-		Long: `Check delegated Jobs, their mirrors and MultiKueue's objects, in the current namespace
-or, with -A, in all, on all contexts of the kubeconfig unless some are chosen. Print a summary, then each problem with its fix, the
-worst first. For named Jobs, or with -o wide, print the evidence too. "explain CODE"
-describes a problem.
+		Long: `Check delegated Jobs, their mirrors and MultiKueue's objects in the current namespace, or
+in all with -A. All contexts of the kubeconfig are checked, unless some are chosen.
+Print a summary, then each problem with its fix, the worst first. For named Jobs, or
+with -o wide, print the evidence too. "explain CODE" describes a problem.
 
 Problems younger than --grace are only counted: they may be in progress. What could not
 be read is listed as not checked. The exit code is 3 if there is a finding at or above

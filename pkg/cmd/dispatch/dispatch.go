@@ -113,7 +113,7 @@ func (f *dispatchFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.to, "to", nil, "Contexts that may run the Jobs, comma-separated: names, globs or /regular expressions/; ^ excludes. Each Job goes to the first context that passes the checks, and stays where its mirror is")
 	util.Describe(cmd, util.ForClusters, util.ListOf(ask.Asks(ask.OtherContexts), "^"), "to")
-	flags.BoolVar(&f.spread, "spread", false, "If present, distribute the Jobs: each goes to the context that passes the checks and has the fewest of them")
+	flags.BoolVar(&f.spread, "spread", false, "If present, distribute the Jobs: each goes to the context that passes the checks and has the fewest of these Jobs")
 	util.Describe(cmd, util.ForClusters, nil, "spread")
 	flags.StringArrayVarP(&f.filenames, "filename", "f", nil, "Filename, directory, or URL to files with the Jobs to create and dispatch; - is standard input. Jobs that exist are resumed")
 	util.Describe(cmd, util.ForObjects, util.Manifests, "filename")

@@ -97,7 +97,7 @@ and 4 if something could not be checked.`,
 	formats := append(printers.Formats(), junit, sarif)
 	cmd.Flags().StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(formats, ", ")+")")
 	util.Describe(cmd, util.ForOutput, util.OneOf(formats...), "output")
-	cmd.Flags().StringVar(&f.identity, "worker-identity", "", "User that managers are on their workers, if their kubeconfigs do not show it (system:serviceaccount:NAMESPACE:NAME)")
+	cmd.Flags().StringVar(&f.identity, "worker-identity", "", "User of managers on their workers, if kubeconfigs do not show it, such as system:serviceaccount:NAMESPACE:NAME")
 	util.Describe(cmd, util.ForFindings, cobra.NoFileCompletions, "worker-identity")
 	f.addTo(cmd)
 	cmd.RunE = util.Runs(func([]string) (*doctorOptions, error) { return f.toOptions(env, cmd.Flags().Changed) })

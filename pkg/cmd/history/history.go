@@ -52,12 +52,16 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Long: `Show the delegated Jobs that finished, on all contexts of the kubeconfig unless some are
 chosen: where each ran, how long it waited and ran, and what it used. The latest is first.
 
-LOST: run time before evictions. WAITED: time from creation to last admission, minus
-LOST. RAN: time from last admission to the end. RESOURCES: what all Pods of the Job were
-given, by the quota of the manager.
+  LOST       run time before evictions
+  WAITED     time from creation to last admission, minus LOST
+  RAN        time from last admission to the end
+  RESOURCES  quota on the manager that all Pods of the Job had together
 
-With --by, there is one row for each group. WAIT and RUN: medians. WAIT-P90: 90th
-percentile. HOURS: RESOURCES times RAN, for memory in GiB hours.
+With --by, there is one row for each group:
+
+  WAIT, RUN  medians
+  WAIT-P90   90th percentile
+  HOURS      RESOURCES times RAN; for memory, GiB hours
 
 Everything is read from objects: finished Jobs, and the Workloads that Kueue keeps with
 them. What was deleted, by its TTL or by Kueue's objectRetentionPolicies, is not shown.

@@ -49,10 +49,13 @@ Kinds that the plugin does not know are found by their schemas: they have a stri
 version of a kind lacks the field.
 
 ALLOWED are the values that the API server or the kind's webhook accepts. With -o wide,
-RESERVED is the value that means the same as none. CHANGE says whether the field can
-change later: never, webhook (not if the kind's webhook is installed), while-set (it can
-only be removed) or always. SINCE is the first version of the kind's controller that
-reads the field.`,
+there are further columns:
+
+  RESERVED  the value that means the same as none
+  CHANGE    whether the field can change later: never, webhook (not if the
+            kind's webhook is installed), while-set (it can only be removed)
+            or always
+  SINCE     the first version of the kind's controller that reads the field`,
 		Example: strings.ReplaceAll(`  # List the kinds of this cluster, and count their objects in all namespaces
   NAME kinds -A
 

@@ -77,7 +77,7 @@ several. Everything else goes to standard error.`,
   # The last ten minutes of all containers of its Pods
   NAME logs train -n ml --all-containers --since 10m
 
-  # The logs of a JobSet, into a file without colours or names
+  # The logs of a JobSet, into a file without colors or names
   NAME logs jobset/sweep -n ml --prefix=false > sweep.log`, "NAME", env.DisplayName()),
 		Args: util.ExactlyOne("the Job's name", "[KIND/]NAME"),
 

@@ -53,31 +53,36 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 flavor and resource. Members of a cohort are below it. NAME is a ClusterQueue or a cohort
 or, with --namespace or -A, a LocalQueue.
 
-NOMINAL is the queue's own quota. USED is what Workloads reserve of it. BORROWED is the
-part of USED that belongs to others in the cohort. FREE is what a Job could get now,
-including what the queue may borrow. Unknown values are a question mark.
+  NOMINAL   the queue's own quota
+  USED      what Workloads reserve of it
+  BORROWED  the part of USED that belongs to others in the cohort
+  FREE      what a Job could get now, including what the queue may borrow
+  PENDING   total requests of Workloads without quota
+  WORKERS   the quota behind a MultiKueue queue
 
-PENDING: total requests of Workloads that have no quota reservation yet. A Job that
-already has quota on the manager counts as pending on the workers. WORKERS: the quota
-behind a MultiKueue queue. If it is less than the sum of NOMINAL, Kueue can reserve quota
-for more Jobs than the workers can run. Both are in the row of the first flavor.
+Unknown values are a question mark. PENDING and WORKERS are in the row of the first
+flavor. A Job that already has quota on the manager counts as pending on the workers. If
+WORKERS is less than the sum of NOMINAL, Kueue can reserve quota for more Jobs than the
+workers can run.
 
 With --namespace or -A, LocalQueues are shown. USED and PENDING then count their own
 Workloads. The other columns are those of the ClusterQueue.
 
-With --summary, there is one row for each cluster and resource. STATE is what the
-manager says about its worker: Active, or Lost and since when. KUEUE is the version of
-its controller, if you may read its Deployment. LARGEST-FIT is the largest request that
-fits now into one ClusterQueue and flavor. LAST-ADMITTED is the age of the last admission
-among running Workloads.
+With --summary, there is one row for each cluster and resource:
+
+  STATE          of the worker, by its manager: Active, or Lost and since when
+  KUEUE          version of its controller, if you may read its Deployment
+  LARGEST-FIT    largest request that fits now into one ClusterQueue and flavor
+  LAST-ADMITTED  age of the last admission among running Workloads
 
 With --pending, there is one row for each Workload without quota, in Kueue's order: by
-priority, then by age. PLACE is the place in its ClusterQueue. In a StrictFIFO queue,
-nothing passes the first one. In a BestEffortFIFO queue, a Workload that fits may. STARTS
-is when the first one starts at the latest, unless a Job with higher priority arrives:
-everything that runs has then reached its maximumExecutionTimeSeconds, and its Pods have
-stopped. It is known if the queue is StrictFIFO, has no cohort and no AdmissionChecks,
-and everything in it has such a limit.`,
+priority, then by age. PLACE is the place in its ClusterQueue. In a StrictFIFO queue, no
+Workload passes the first one. In a BestEffortFIFO queue, a Workload that fits may.
+
+STARTS is the latest start of the first Workload, unless a Job with higher priority
+arrives. It is known if the queue is StrictFIFO, has no cohort and no AdmissionChecks,
+and every running Job has maximumExecutionTimeSeconds. By then, all of them have reached
+that limit, and their Pods have stopped.`,
 		Example: strings.ReplaceAll(`  # All clusters of the kubeconfig
   NAME queues
 

@@ -34,14 +34,14 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Use: "snapshot DIR [options]",
 
 		DisableFlagsInUseLine: true,
-		Short:                 "Save the data that other commands need to a new directory",
-		Long: `Save the data that other commands need to a new directory: Jobs and all other kinds with
-managedBy, their Pods, events and Leases, Namespaces, and Kueue's objects, of all
-contexts or the chosen ones. Commands with --from read it on any machine. Ages are
-relative to the time of the snapshot.
+		Short:                 "Record clusters in a new directory, for --from",
+		Long: `Record in a new directory what other commands read: Jobs and all other kinds with
+managedBy, their Pods, events and Leases, Namespaces, and Kueue's objects. All contexts
+of the kubeconfig are recorded, unless some are chosen. Commands with --from read the
+directory on any machine. Ages are relative to the time of the snapshot.
 
---kinds chooses other kinds. Kinds that are left out are recorded as unknown, not as
-absent.
+--kinds limits the kinds besides Jobs. Kinds that are left out are recorded as unknown,
+not as absent.
 
 Of Secrets with the kubeconfigs of MultiKueue's workers, only servers and certificate
 authorities are written. --redact also removes values of environment variables, the

@@ -72,8 +72,10 @@ Without NAME, trace lists all pairs of origins and mirrors.
 
 For a waiting Job, one row per cluster says whether it fits there, and what is missing.
 With --filename, trace says the same about Jobs before they are submitted. It creates
-nothing: it asks the API server for a dry run to get defaults. With it, the exit code
-is 3 if a Job can never run. A stuck Job does not change the exit code: use check. The
+nothing: it asks the API server for a dry run to get defaults. The exit code is then 3
+if a Job can never run.
+
+Without --filename, a stuck Job does not change the exit code: use check for that. The
 exit code is 4 if the answer depends on a context that was not read.`,
 		Example: strings.ReplaceAll(`  # Where does this Job run? If it does not run, why?
   NAME trace train -n ml
