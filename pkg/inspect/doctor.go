@@ -15,10 +15,14 @@ const (
 	RoleManager   ClusterRole = "manager"
 	RoleWorker    ClusterRole = "worker"
 	RoleUnrelated ClusterRole = "none"
+	// RoleUnknown means that the cluster has Kueue, but its MultiKueueClusters could not be read.
+	RoleUnknown ClusterRole = "unknown"
 )
 
 // ClusterRoles returns all roles.
-func ClusterRoles() []ClusterRole { return []ClusterRole{RoleManager, RoleWorker, RoleUnrelated} }
+func ClusterRoles() []ClusterRole {
+	return []ClusterRole{RoleManager, RoleWorker, RoleUnrelated, RoleUnknown}
+}
 
 // DoctorReport is the output of doctor.
 type DoctorReport struct {
@@ -99,7 +103,7 @@ func (r *DoctorReport) Count() {
 			r.Summary.Managers++
 		case RoleWorker:
 			r.Summary.Workers++
-		case RoleUnrelated:
+		case RoleUnrelated, RoleUnknown:
 		}
 	}
 }

@@ -191,6 +191,8 @@ type Holder struct {
 	Priority int32 `json:"priority"`
 	// Since is when the Workload reserved the quota.
 	Since *metav1.Time `json:"since"`
+	// Admitted is whether the Workload is admitted. Otherwise it holds the quota without running.
+	Admitted bool `json:"admitted"`
 	// Orphan is whether the same manager created the Workload there and no longer has a Workload of
 	// that name.
 	Orphan bool `json:"orphan"`

@@ -71,6 +71,8 @@ func clusterText(c *inspect.DoctorCluster) string {
 		parts = append(parts, "worker "+strings.Join(c.Names, ", "))
 	case inspect.RoleUnrelated:
 		parts = append(parts, "no part of MultiKueue")
+	case inspect.RoleUnknown:
+		parts = append(parts, "role in MultiKueue unknown")
 	}
 	return Safe(strings.Join(parts, ", "))
 }

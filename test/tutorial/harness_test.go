@@ -108,11 +108,6 @@ func TestNormal(t *testing.T) {
 		},
 		{"last events", "a\n\nLast events (2 more: --timeline)\nT  E\n08:39:46  b\n08:39:46  a\n\nz", "a\n\nLast events (3 more: --timeline)\nT  E\n08:39:46  a\n08:39:47  c\n\nz", true},
 		{"a finding of five minutes", "JM013  ml/eval  the reason above (40s; check reports it after 5m)", "JM013  ml/eval  the reason above (6m2s)", true},
-		{
-			"the fix for an orphan of five minutes",
-			"fix: wait one minute: Kueue deletes orphan ml/train-old on worker-2, which holds 4 nvidia.com/gpu; if it still exists then, delete it: `kubectl delete job train-old`",
-			"fix: delete orphan ml/train-old on worker-2, which holds 4 nvidia.com/gpu: `kubectl delete job train-old`", true,
-		},
 		{"a turn", "a\nworker-2: place 2 of 3 in ClusterQueue q (estimated), behind ml/sweep\nb", "a\nb", true},
 
 		{"a status", "train  Running  14s", "train  Pending  14s", false},

@@ -33,9 +33,8 @@ var varying = []struct {
 	{regexp.MustCompile(`( +-) {2,}`), "$1 "},
 	// An orphan becomes a warning after a minute, which a slow machine may need.
 	{regexp.MustCompile(`(?m)^\d+ errors?, \d+ warnings?, \d+ info in`), "<findings> in"},
-	// After five minutes, a finding is no longer new, and Kueue no longer deletes an orphan by itself.
+	// After five minutes, a finding is no longer new.
 	{regexp.MustCompile(`<age> ; check reports it after <age> `), "<age> "},
-	{regexp.MustCompile(`wait one minute: Kueue deletes (.*); if it still exists then, delete it:`), "delete $1:"},
 	// The fix depends on the time, too: for a minute after its last action, Kueue is known to work.
 	{regexp.MustCompile(`(?m)^(JM053 .*\n {2}fix: ).*(\n {2}or: .*)*$`), "${1}<fix>"},
 	// The number of events of a cluster is irrelevant.

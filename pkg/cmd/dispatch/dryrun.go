@@ -1,8 +1,10 @@
 package dispatch
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -106,7 +108,11 @@ func placementOf(v *verdict) inspect.Placement {
 		if p.Verdict = inspect.Never; isQuota {
 			p.Verdict = inspect.Waits
 		}
-		p.Message = inOneLine(blocking[0])
+		// Problems of the worker itself distinguish it from other workers.
+		slices.SortStableFunc(blocking, func(x, y preflight.Problem) int {
+			return cmp.Compare(isElsewhere(x, v.worker.context), isElsewhere(y, v.worker.context))
+		})
+		p.Message = inOneLine(blocking[0], v.worker.context)
 		if more := len(blocking) - 1; more > 0 {
 			p.Message += fmt.Sprintf("; and %d more", more)
 		}
@@ -114,12 +120,27 @@ func placementOf(v *verdict) inspect.Placement {
 		p.Verdict, p.Message = inspect.Fits, "all checks passed"
 		if len(others) > 0 {
 			condition.Text = inspect.Count(len(others), "warning")
-			p.Message += "; " + inOneLine(others[0])
+			p.Message += "; " + inOneLine(others[0], v.worker.context)
 		}
 	}
 	p.Conditions = append(p.Conditions, condition)
 	return *p
 }
 
-// inOneLine returns a problem without its remedy.
-func inOneLine(p preflight.Problem) string { return strings.TrimSpace(p.Object + " " + p.Message) }
+// isElsewhere returns 0 for a problem on a worker, 1 for one on another cluster: the origin's.
+func isElsewhere(p preflight.Problem, worker string) int {
+	if p.Context == worker {
+		return 0
+	}
+	return 1
+}
+
+// inOneLine returns a problem without its remedy. If the problem is not on the worker, the result
+// names its context.
+func inOneLine(p preflight.Problem, worker string) string {
+	text := strings.TrimSpace(p.Object + " " + p.Message)
+	if isElsewhere(p, worker) == 1 {
+		text = p.Context + ": " + text
+	}
+	return text
+}

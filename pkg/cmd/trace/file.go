@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
@@ -51,11 +52,14 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	list := inspect.NewTraceList()
 	list.Errors = inventory.Errors()
 	for i, m := range manifests {
-		o.try(ctx, f, inventory, m.Object, &requests[i])
+		existing := o.try(ctx, f, inventory, m.Object, &requests[i])
 		requests[i].Classes = read.Classes(ctx, f, classNames(m.Object, &requests[i]))
 		t := inspect.Unsubmitted(m.Object.GetKind(), requests[i].Namespace, m.Object.GetName())
 		t.Placements = append(t.Placements, answer.Reached(placement.Submit(inventory, &requests[i]), o.flags.ReachFlags())...)
 		answer.Unsubmitted(t)
+		if len(existing) > 0 {
+			t.Message = strings.TrimSpace(fmt.Sprintf("A %s of this name exists on %s. As a new one: %s", m.Object.GetKind(), strings.Join(existing, ", "), t.Message))
+		}
 		checkOwner(t, m.Object)
 		t.Errors = list.Errors
 		list.Items = append(list.Items, *t)
@@ -64,10 +68,11 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 }
 
 // try fills in the defaults of the clusters that a Job would be submitted to, by a dry run, and
-// prints where that was not possible. Nothing is created.
-func (o *traceOptions) try(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, object *unstructured.Unstructured, r *placement.Request) {
+// prints where that was not possible. Nothing is created. try returns the contexts that have a Job
+// of this name. There, it tries one with a generated name.
+func (o *traceOptions) try(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, object *unstructured.Unstructured, r *placement.Request) (existing []string) {
 	if o.flags.From != "" || object.GroupVersionKind() != delegation.Job().GroupVersionKind() {
-		return
+		return nil
 	}
 	var contexts []string
 	for _, at := range placement.Entries(v, r) {
@@ -78,6 +83,17 @@ func (o *traceOptions) try(ctx context.Context, f *fleet.Fleet, v *inspect.Inven
 	job := o.asSubmitted(object, r.Namespace)
 	r.At, r.Refused = map[string]*placement.Request{}, map[string]string{}
 	tried := read.TryCreate(ctx, f, job, contexts)
+	for _, name := range contexts {
+		if apierrors.IsAlreadyExists(tried[name].Err) {
+			existing = append(existing, name)
+		}
+	}
+	if len(existing) > 0 {
+		another := job.DeepCopy()
+		another.SetName("")
+		another.SetGenerateName(job.GetName() + "-")
+		maps.Copy(tried, read.TryCreate(ctx, f, another, existing))
+	}
 	for _, name := range contexts {
 		one := tried[name]
 		err := one.Err
@@ -100,6 +116,7 @@ func (o *traceOptions) try(ctx context.Context, f *fleet.Fleet, v *inspect.Inven
 			util.Report(o.ErrOut, "note: Job %s/%s is judged without the defaults and webhooks of %s: %s", r.Namespace, job.GetName(), name, why)
 		}
 	}
+	return existing
 }
 
 // classNames returns the classes that a Job names, which determine what servers would add.

@@ -145,7 +145,7 @@ func (p Probe) refusals(namespace, subject string) []refusal {
 			if found.Object == "" {
 				found.Message = fmt.Sprintf("the admission webhook %s refuses the %s: %s", m[1], subject, m[2])
 			}
-			found.Remedy = command.Say("change the %s so that the webhook accepts it; its owner knows what it requires", subject)
+			found.Remedy = command.Say("change the %s so that the webhook accepts it; ask the webhook's administrator what it requires", subject)
 		}},
 	}
 }

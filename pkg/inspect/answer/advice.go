@@ -139,7 +139,7 @@ func Unsubmitted(t *inspect.Trace) {
 // outlook returns what would happen to a Job that is not submitted.
 func (q *Question) outlook(all []inspect.Placement) Answer {
 	if gate := gateOf(all); gate != nil {
-		return q.gated(gate)
+		return q.gated(gate, all)
 	}
 	candidates := slices.DeleteFunc(slices.Clone(all), func(p inspect.Placement) bool { return p.Manager })
 	if len(candidates) == 0 {

@@ -146,7 +146,7 @@ func (q *Question) explain(a *Answer) {
 		f := &q.Trace.Findings[i]
 		switch {
 		case !q.isAboutPair(f):
-		case IsAboutQuota(f.Code) || a.State == inspect.StateOrphan && IsOrphan(f.Code):
+		case IsAboutQuota(f.Code) && !a.isAboutSetup() || a.State == inspect.StateOrphan && IsOrphan(f.Code):
 			if len(a.Fixes) == 0 {
 				a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
 			}
@@ -156,6 +156,10 @@ func (q *Question) explain(a *Answer) {
 		}
 	}
 }
+
+// isAboutSetup reports whether a queue, namespace or check is at fault, no quota. A finding about
+// quota then names the object, and its fix.
+func (a *Answer) isAboutSetup() bool { return a.Reason == inspect.ReasonSetup }
 
 // isExplainedBy reports whether a finding may be the reason of an answer. A
 // running Job may be in the middle of a step, so young findings about it do
@@ -342,7 +346,7 @@ func Sentence(text string) string {
 		return ""
 	}
 	first, _, _ := strings.Cut(text, " ")
-	if c := first[0]; c >= 'a' && c <= 'z' && !strings.ContainsAny(first, "/.-_0123456789") {
+	if c := first[0]; c >= 'a' && c <= 'z' && !strings.ContainsAny(first, "/.-_:0123456789") {
 		text = strings.ToUpper(text[:1]) + text[1:]
 	}
 	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "?") || strings.HasSuffix(text, "!") {

@@ -24,7 +24,7 @@ func (q *Question) byPlacements(manager *inspect.Facts, w *kueue.Workload) (a An
 		return a, false
 	}
 	if gate := gateOf(all); gate != nil {
-		return q.gated(gate), true
+		return q.gated(gate, all), true
 	}
 	candidates := slices.DeleteFunc(slices.Clone(all), func(p inspect.Placement) bool { return p.Manager })
 	if waits := otherChecks(manager, w); len(w.Status.Nominated) == 0 && len(waits) > 0 {
@@ -79,11 +79,27 @@ func gateOf(all []inspect.Placement) *inspect.Placement {
 	return nil
 }
 
-// gated returns the answer if the management cluster itself does not let the
-// Job pass.
-func (q *Question) gated(p *inspect.Placement) Answer {
-	a := Answer{State: stateBy(p.Verdict), Reason: reasonBy(p), Fixes: q.fixesFor([]inspect.Placement{*p})}
-	a.Message = q.needs(p)
+// gated returns the answer if the management cluster itself does not let the Job pass. If no
+// worker would either, the answer contains that, so that one change is enough.
+func (q *Question) gated(p *inspect.Placement, all []inspect.Placement) Answer {
+	a := Answer{State: stateBy(p.Verdict), Reason: reasonBy(p), Fixes: q.fixesFor([]inspect.Placement{*p}), Message: q.needs(p)}
+	workers := slices.DeleteFunc(slices.Clone(all), func(w inspect.Placement) bool { return w.Manager })
+	isSmaller := func(w inspect.Placement) bool { return w.Reason == inspect.OverLimit && w.Resource == p.Resource }
+	if p.Reason != inspect.OverLimit || len(workers) == 0 || slices.ContainsFunc(workers, func(w inspect.Placement) bool { return !isSmaller(w) }) {
+		return a
+	}
+	most := slices.MaxFunc(workers, func(x, y inspect.Placement) int { return compare(quantity(x.Limit), quantity(y.Limit)) })
+	if compare(quantity(most.Limit), quantity(p.Limit)) < 0 {
+		b := q.never(workers)
+		b.Message += fmt.Sprintf(" The limit on %s is %s.", placeName(p), p.Limit)
+		return b
+	}
+	a.Message += fmt.Sprintf(" The largest limit of a worker is %s (%s).", most.Limit, placeName(&most))
+	for i := range a.Fixes {
+		if len(a.Fixes[i].Command) > 0 {
+			a.Fixes[i].Text += ", and the quota of a worker"
+		}
+	}
 	return a
 }
 
@@ -194,11 +210,32 @@ func (q *Question) holder(p *inspect.Placement) string {
 	if q.isOrphan(p.Context, &h) {
 		return fmt.Sprintf("Orphan %s/%s holds %s.", h.Namespace, h.Name, h.Amount)
 	}
-	text := fmt.Sprintf("%s/%s holds %s", h.Namespace, h.Name, h.Amount)
-	if more := len(p.Holders) - 1; more > 0 {
-		text += ", and " + inspect.Count(more, "other") + " more"
+	text, more := fmt.Sprintf("%s/%s holds %s", h.Namespace, h.Name, h.Amount), len(p.Holders)-1
+	if idle := q.idleHolder(p); idle != nil && *idle == h {
+		text += " without running"
+	} else if idle != nil {
+		text += fmt.Sprintf("; %s/%s holds %s without running", idle.Namespace, idle.Name, idle.Amount)
+		more--
+	}
+	switch {
+	case more == 1:
+		text += "; 1 other holds the rest"
+	case more > 1:
+		text += fmt.Sprintf("; %d others hold the rest", more)
 	}
 	return text + "."
+}
+
+// idleHolder returns the first Job that holds the lacking quota without running, nil if none does.
+// A Job holds quota without running while it waits for a worker; after a minute, something keeps
+// it from running.
+func (q *Question) idleHolder(p *inspect.Placement) *inspect.Holder {
+	for i := range p.Holders {
+		if h := &p.Holders[i]; !h.Admitted && h.Amount != "" && h.Since != nil && q.Inventory.Now.Sub(h.Since.Time) > time.Minute {
+			return h
+		}
+	}
+	return nil
 }
 
 // isOrphan reports whether an object that holds quota on a context is an
@@ -219,10 +256,6 @@ func (q *Question) orphanFinding(context string, h *inspect.Holder) *inspect.Fin
 	return nil
 }
 
-// minOrphanAge is how long an orphan must hold quota before users may delete it.
-// Kueue itself deletes its leftovers every minute (multiKueue.gcInterval).
-const minOrphanAge = 5 * time.Minute
-
 // holderType returns the kind of a holder of quota for kubectl. Only Workloads without an owner
 // hold it themselves.
 func holderType(kind string) string {
@@ -235,14 +268,11 @@ func holderType(kind string) string {
 	return strings.ToLower(kind)
 }
 
-// orphanFix returns the fix that releases the quota of an orphan.
+// orphanFix returns the fix that releases the quota of an orphan. Kueue itself deletes orphans
+// every minute, unless multiKueue.gcInterval is 0s.
 func (q *Question) orphanFix(context string, h *inspect.Holder) command.Fix {
 	fix := command.Fix{Command: q.words(command.Kubectl(context, h.Namespace, "delete", holderType(h.Kind), h.Name))}
-	name := fmt.Sprintf("orphan %s/%s on %s, which holds %s %s", h.Namespace, h.Name, context, h.Amount, h.Resource)
-	fix.Text = "delete " + name
-	if h.Since == nil || q.Inventory.Now.Sub(h.Since.Time) < minOrphanAge {
-		fix.Text = fmt.Sprintf("wait one minute: Kueue deletes %s; if it still exists then, delete it", name)
-	}
+	fix.Text = fmt.Sprintf("delete orphan %s/%s on %s, which holds %s %s, if it still exists in one minute", h.Namespace, h.Name, context, h.Amount, h.Resource)
 	return fix
 }
 
@@ -261,13 +291,32 @@ func (q *Question) fixesFor(all []inspect.Placement) []command.Fix {
 	if len(fixes) == 0 {
 		for i := range all {
 			if p := &all[i]; p.Verdict == inspect.Waits && len(p.Holders) > 0 {
-				h := p.Holders[0]
-				fixes = append(fixes, command.Fix{Text: fmt.Sprintf("wait for %s/%s on %s to finish", h.Namespace, h.Name, p.Context), Command: []string{}})
+				fixes = append(fixes, q.holderFixes(p)...)
 				break
 			}
 		}
 	}
 	return append(fixes, q.changes(all)...)
+}
+
+// holderFixes returns how the quota that a Job lacks gets free: its holder finishes. A holder that
+// does not run may never finish, so its own trace comes first.
+func (q *Question) holderFixes(p *inspect.Placement) (fixes []command.Fix) {
+	h := p.Holders[0]
+	if idle := q.idleHolder(p); idle != nil {
+		if k, known := delegation.KindNamed(idle.Kind); known {
+			fixes = append(fixes, command.Fix{
+				Text:    fmt.Sprintf("find out why %s/%s holds %s %s without running", idle.Namespace, idle.Name, idle.Amount, idle.Resource),
+				Command: q.words(command.PluginFor(k, "trace", p.Context, idle.Namespace, idle.Name)),
+			})
+		}
+		running := slices.IndexFunc(p.Holders, func(h inspect.Holder) bool { return h.Admitted })
+		if running < 0 {
+			return fixes
+		}
+		h = p.Holders[running]
+	}
+	return append(fixes, command.Fix{Text: fmt.Sprintf("wait for %s/%s on %s to finish", h.Namespace, h.Name, p.Context), Command: []string{}})
 }
 
 // changes returns the changes of placements as fixes, smallest first and

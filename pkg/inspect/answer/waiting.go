@@ -151,8 +151,12 @@ func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
 		if o.ManagedBy.IsBuiltIn() {
 			return Answer{}, false
 		}
-		a := Answer{State: inspect.StateUnknown, Reason: inspect.ReasonUnread}
-		a.Message = fmt.Sprintf("You cannot read Workloads on %s, so where it runs is unknown.", f.Context)
+		a := q.byCopiedStatus("")
+		unknown := "why it waits"
+		if a.State == inspect.StateRunning {
+			unknown = "where it runs"
+		}
+		a.Message = strings.TrimSpace(a.Message + fmt.Sprintf(" You cannot read Workloads on %s, so %s is unknown.", f.Context, unknown))
 		a.Unchecked = []inspect.Unchecked{{What: "Workloads", Contexts: []string{f.Context}, Reason: because(f, err)}}
 		return a, true
 	}
@@ -187,17 +191,38 @@ func (q *Question) lostOn(manager *inspect.Facts, cluster string) Answer {
 	if f != nil && f.Err == nil {
 		return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoMirror, Message: fmt.Sprintf("MultiKueue chose %s, which has no mirror yet.", target)}
 	}
-	a := Answer{State: inspect.StateUnknown, Reason: inspect.ReasonUnread, Message: fmt.Sprintf("MultiKueue chose %s. No context reaches it.", cluster)}
+	a := q.byCopiedStatus(cluster)
+	why := "No context reaches it."
 	missing := inspect.Unchecked{What: "worker " + cluster, Contexts: []string{}, Reason: "no context reaches it"}
 	if target != "" {
 		missing.Contexts, missing.Reason = []string{target}, inspect.NotSelected
-		a.Message = fmt.Sprintf("MultiKueue chose %s, %s.", target, inspect.NotSelected)
+		why = fmt.Sprintf("Context %s: %s.", target, inspect.NotSelected)
 		if f != nil {
 			missing.Reason = because(f, f.Err)
-			a.Message = Sentence(fmt.Sprintf("MultiKueue chose %s. Cannot read %s: %s", target, target, missing.Reason))
+			why = Sentence(fmt.Sprintf("Cannot read %s: %s", target, missing.Reason))
 		}
 	}
+	a.Message += " " + why
 	a.Unchecked = []inspect.Unchecked{missing}
+	return a
+}
+
+// byCopiedStatus returns the answer if only the origin was read: its status is a copy of the
+// mirror's. cluster is the MultiKueueCluster that runs the Job, "" if that is unknown.
+func (q *Question) byCopiedStatus(cluster string) Answer {
+	o := q.Pair.Origin
+	a := Answer{State: inspect.StateUnknown, Reason: inspect.ReasonUnread}
+	if cluster != "" {
+		a.Message = fmt.Sprintf("MultiKueue chose %s.", cluster)
+	}
+	if s := stateOf(o); s == inspect.StateRunning || s == inspect.StateStarting {
+		a.State = s
+		from := ""
+		if cluster != "" {
+			from = " from " + cluster
+		}
+		a.Message = strings.TrimSpace(fmt.Sprintf("%s Kueue copied this status%s.", progress(o), from))
+	}
 	return a
 }
 

@@ -119,6 +119,10 @@ func (s *site) hasQuota() bool {
 			continue
 		}
 		if check == nil && s.facts.Gaps[inspect.PartChecks] != nil {
+			if len(s.own.Status.Nominated) > 0 {
+				// MultiKueue nominates clusters only when all other checks are ready.
+				continue
+			}
 			s.condition(inspect.ConditionChecks, inspect.NotKnown, "%s?", c.Name)
 			return s.decide(inspect.Unknown, inspect.CheckPending, "has quota; AdmissionCheck %s is pending and cannot be read", c.Name)
 		}

@@ -169,6 +169,7 @@ func (s *site) holderOf(c *kueue.Claim, fr capacity.FlavorResource, amount capac
 	h := inspect.Holder{
 		Kind: cmp.Or(c.Kind, "Workload"), Namespace: c.Namespace, Name: s.ownerOf(c), ClusterQueue: cmp.Or(c.ClusterQueue, s.queue.Name),
 		Flavor: fr.Flavor, Resource: fr.Resource, Priority: c.Rank.Priority, Preemptible: preemptible,
+		Admitted: !c.AdmittedAt.IsZero(),
 	}
 	h.Orphan = s.isOrphan(c)
 	if amount > 0 {

@@ -161,7 +161,10 @@ func (r *reporter) cluster(f *inspect.Facts) inspect.DoctorCluster {
 	if f.Setup != nil && r.view.IsManager(f) {
 		c.Role = inspect.RoleManager
 	}
-	if c.Role != inspect.RoleUnrelated {
+	if c.Role == inspect.RoleUnrelated && f.Kueue != nil && f.Gaps[inspect.PartClusters] != nil {
+		c.Role = inspect.RoleUnknown
+	}
+	if c.Role == inspect.RoleManager || c.Role == inspect.RoleWorker {
 		r.addTopics(&c, f, involved)
 	}
 	return c

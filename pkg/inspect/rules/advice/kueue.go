@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -10,12 +11,24 @@ import (
 )
 
 // DispatchingQueue returns a LocalQueue of a Job's namespace that is dispatched to workers,
-// QueuePlaceholder if there is none.
+// QueuePlaceholder if there is none. It prefers queues that are not stopped and, of these, a
+// queue whose name is like that in the Job's label.
 func DispatchingQueue(v *view.View, s view.Submission) string {
 	queues, _ := v.LocalQueues(s.Manager, s.Job().Namespace)
+	var active, stopped []string
 	for _, local := range queues {
-		if is, _ := v.IsDispatched(s.Manager, local.Namespace, local.Name); is {
-			return local.Name
+		if is, _ := v.IsDispatched(s.Manager, local.Namespace, local.Name); !is {
+			continue
+		}
+		if queue := v.QueueBehind(s.Manager, local.Namespace, local.Name); kueue.IsStopped(local.Spec.StopPolicy) || queue != nil && kueue.IsStopped(queue.Spec.StopPolicy) {
+			stopped = append(stopped, local.Name)
+		} else {
+			active = append(active, local.Name)
+		}
+	}
+	for _, names := range [][]string{active, stopped} {
+		if len(names) > 0 {
+			return cmp.Or(view.NearestName(s.Job().Queue(), names), names[0])
 		}
 	}
 	return QueuePlaceholder

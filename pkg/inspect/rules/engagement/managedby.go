@@ -79,13 +79,18 @@ func addFieldMissing(f *inspect.Facts, j *inspect.Job, s *view.Sighting) {
 	s.Remedy = command.Say("upgrade the operator of %s and its CRDs on %s to %s, then %s", quote.Plural(j), f.Context, newer, s.Remedy)
 }
 
-// giveOrLeave returns the remedy for a Job that MultiKueue does not take. It
-// offers both ways, because the user of a wrong queue does not want to give
-// the Job to MultiKueue.
+// giveOrLeave returns the remedy for a Job that MultiKueue does not take. It offers both ways,
+// because the user of a wrong queue does not want to give the Job to MultiKueue. A Job whose owner
+// looks like a typo of MultiKueue's goes to MultiKueue first.
 func giveOrLeave(j *inspect.Job, give command.Prose) command.Prose {
 	leave := leaveQueue(j)
-	if j.ManagedBy.IsBuiltIn() {
+	switch {
+	case j.Queue() == "":
+		return give
+	case j.ManagedBy.IsBuiltIn():
 		return command.Say("%s; or to run it on %s itself, %s", give, j.Context, leave)
+	case view.NearestOwner(j.ManagedBy, view.KnownOwners()) == delegation.MultiKueue:
+		return command.Say("give it to MultiKueue: %s; or for its owner %s, %s", give, string(j.ManagedBy), leave)
 	}
 	return command.Say("for its owner %s, %s; or give it to MultiKueue: %s", string(j.ManagedBy), leave, give)
 }

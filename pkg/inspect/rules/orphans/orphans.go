@@ -51,17 +51,18 @@ func describeStray(v *view.View, d *dispatcher, s stray) view.Sighting {
 		Object: s.object(), Since: s.since(),
 		Evidence: []string{s.mark(), fmt.Sprintf("%s: there is no Workload %s/%s", d.Context, s.namespace, s.name)},
 		Message:  fmt.Sprintf("its Workload on %s is gone, but the copy on %s still waits or holds quota", d.Context, s.worker.Context),
-		Remedy:   command.Say("start Kueue on %s: it deletes the copy within a minute (unless gcInterval is 0s); or %s", d.Context, d.deleting(&s)),
+		Remedy:   d.deleting(&s, " if it still exists in one minute"),
 	}
 	if last := v.LastSeen(inspect.Actor{Role: inspect.RoleKueue, Context: d.Context}); v.Now().Sub(last) < collected {
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: Kueue works: its last action was at %s", d.Context, quote.Time(last)))
-		sighting.Remedy = command.Say("wait one minute: Kueue on %s deletes orphans unless gcInterval is 0s; if the copy still exists then, %s",
-			d.Context, d.deleting(&s))
 		if v.Age(s.worker.Context, s.since()) < collected {
 			// The garbage collection cannot have skipped it yet.
 			sighting.Severity = inspect.Info
 		}
+	} else {
+		sighting.Remedy = command.Say("%s; or start Kueue on %s if it is stopped: it deletes orphans", sighting.Remedy, d.Context)
 	}
+	sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: Kueue deletes orphans every minute, unless gcInterval is 0s", d.Context))
 	if s.job == nil {
 		return sighting
 	}
@@ -117,13 +118,14 @@ func (s *stray) delete() command.Prose {
 	return deleteBoth(s.job, s.name)
 }
 
-// deleting returns how to delete a stray. If it is not certain that the
+// deleting returns how to delete a stray, and when: " if it still exists in one minute" for strays
+// that Kueue deletes. If it is not certain that the
 // management cluster created it, the user must check that first.
-func (d *dispatcher) deleting(s *stray) command.Prose {
+func (d *dispatcher) deleting(s *stray, when string) command.Prose {
 	if _, certain := d.marks.may(s.origin); certain {
-		return "delete it: " + s.delete()
+		return command.Say("delete it%s: %s", when, s.delete())
 	}
-	return command.Say("delete it, %s: %s", unlessUsed(s.worker.Context, s.origin), s.delete())
+	return command.Say("delete it%s, %s: %s", when, unlessUsed(s.worker.Context, s.origin), s.delete())
 }
 
 // unlessUsed returns when an object on a worker must not be deleted: another management cluster
@@ -165,7 +167,7 @@ func withoutWorkload() view.Rule {
 						fmt.Sprintf("%s: there is no Workload %s/%s, which annotation %s of the %s names", s.worker.Context, s.namespace, s.name, delegation.PrebuiltWorkload, s.job.Kind),
 						fmt.Sprintf("%s: there is no %s of MultiKueue, and no Workload %s/%s", d.Context, view.Of(s.job).String(), s.namespace, s.name),
 					},
-					Remedy: d.deleting(&s),
+					Remedy: d.deleting(&s, ""),
 				})
 			}
 		},

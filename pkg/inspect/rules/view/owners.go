@@ -21,22 +21,40 @@ func KnownOwners() sets.Set[delegation.Owner] {
 }
 
 // NearestOwner returns the known owner that a mistyped name probably means, "" if none looks
-// like it. Owners have long names with much in common, so the names may differ by two letters
-// only. Case and separators do not count.
+// like it. Case and separators do not count.
 func NearestOwner(typed delegation.Owner, known sets.Set[delegation.Owner]) delegation.Owner {
-	const mistakes = 2
-	var nearest delegation.Owner
-	least := mistakes + 1
+	var names, owners []string
 	for _, owner := range sets.List(known) {
-		if owner.IsBuiltIn() {
-			continue
-		}
-		distance := levenshtein.ComputeDistance(PlainName(typed), PlainName(owner))
-		if distance < least {
-			nearest, least = owner, distance
+		if !owner.IsBuiltIn() {
+			names, owners = append(names, PlainName(owner)), append(owners, string(owner))
 		}
 	}
-	return nearest
+	if at := nearest(PlainName(typed), names); at >= 0 {
+		return delegation.Owner(owners[at])
+	}
+	return ""
+}
+
+// NearestName returns the name that a mistyped one probably means, "" if none looks like it.
+func NearestName(typed string, names []string) string {
+	if at := nearest(typed, names); at >= 0 {
+		return names[at]
+	}
+	return ""
+}
+
+// nearest returns the index of the name that is most like a mistyped one, -1 if none is. Names
+// are long and have much in common, so they may differ by two letters only.
+func nearest(typed string, names []string) int {
+	const mistakes = 2
+	at, least := -1, mistakes+1
+	for i, name := range names {
+		// In a short name, two other letters are another name.
+		if distance := levenshtein.ComputeDistance(typed, name); distance < least && distance < len(name) {
+			at, least = i, distance
+		}
+	}
+	return at
 }
 
 // PlainName returns the name of an owner without its case and separators, which people

@@ -97,7 +97,11 @@ func heldByQueue(v *view.View, sighting view.Sighting, s view.Submission, wait *
 		sighting.Severity = inspect.Warning
 	}
 	if wait.Reason == kueue.ReasonLocalQueueMissing {
-		sighting.Remedy = useAnotherQueue(v, s, t)
+		other := advice.DispatchingQueue(v, s)
+		if view.NearestName(s.Workload.Spec.QueueName, []string{other}) != "" {
+			sighting.Message += fmt.Sprintf("; did you mean %s?", other)
+		}
+		sighting.Remedy = useAnotherQueue(s, other, t)
 	}
 	return sighting, true
 }
@@ -133,15 +137,15 @@ func isReportedByChainRules(v *view.View, f *inspect.Facts, t trouble) bool {
 	return active != nil && slices.Contains(view.ChainReasons(), active.Reason)
 }
 
-// useAnotherQueue returns the remedy for a Job whose queue does not exist.
-func useAnotherQueue(v *view.View, s view.Submission, missing trouble) command.Prose {
+// useAnotherQueue returns the remedy for a Job whose queue does not exist, and that can use
+// another one.
+func useAnotherQueue(s view.Submission, other string, missing trouble) command.Prose {
 	j := s.Job()
-	other := advice.DispatchingQueue(v, s)
 	switch {
 	case other == advice.QueuePlaceholder:
 		return missing.remedy
 	case j.ManagedBy == delegation.MultiKueue:
-		return advice.KubectlJob(j, "label").With("--overwrite", delegation.QueueNameLabel+"="+other).Prose()
+		return command.Say("move it to LocalQueue %s: %s", other, advice.KubectlJob(j, "label").With("--overwrite", delegation.QueueNameLabel+"="+other))
 	case advice.CanRecreate(j, delegation.MultiKueue):
 		// Kueue gives a Job to MultiKueue only when the Job is created.
 		return advice.Recreate(j, delegation.MultiKueue).With("--queue", other).Prose()
