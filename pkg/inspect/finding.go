@@ -68,6 +68,10 @@ type Finding struct {
 	Cost *Cost `json:"cost,omitempty"`
 	// Docs is the address of the page about the code.
 	Docs string `json:"docs"`
+	// Preempted is how the Job lost its quota before it waited; nil if it did not.
+	Preempted *Preemption `json:"-"`
+	// AwaitsActor is whether a controller may still solve the problem by itself.
+	AwaitsActor bool `json:"-"`
 }
 
 // FindingList is the output of check.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -232,6 +233,14 @@ func clone[T any](p *T) *T {
 	}
 	v := *p
 	return &v
+}
+
+// Condition returns a condition of the whole object, nil if it is not true or was not read.
+func (j *Job) Condition(conditionType string) *metav1.Condition {
+	if c := meta.FindStatusCondition(j.conditions(), conditionType); c != nil && c.Status == metav1.ConditionTrue {
+		return c
+	}
+	return nil
 }
 
 // conditions returns the conditions of the whole object; none if it was not read.

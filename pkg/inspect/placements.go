@@ -75,6 +75,9 @@ type Placement struct {
 	SaidAt *metav1.Time `json:"saidAt"`
 	// Wait is the meaning of Said; nil if Kueue wrote no message.
 	Wait *kueue.Wait `json:"-"`
+	// Preempts is whether preempting some of the holders would free the lacking quota, which the
+	// queue's policy allows.
+	Preempts bool `json:"preempts"`
 	// Changes are changes that would let the Job run there, each sufficient alone, the smallest
 	// first.
 	Changes []PlacementChange `json:"changes"`

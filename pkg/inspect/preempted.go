@@ -3,10 +3,19 @@ package inspect
 import (
 	"regexp"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 )
+
+// Preemption is how a Job lost its quota to another one.
+type Preemption struct {
+	// Text says on which context, and by which Job.
+	Text string
+	// Since is when, by our clock.
+	Since time.Time
+}
 
 // PreemptedReason is the reason of Kueue's event that says which Workload preempted this one.
 const PreemptedReason = "Preempted"

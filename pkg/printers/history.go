@@ -119,7 +119,7 @@ func HistorySummary(list *inspect.HistoryList, o TableOptions) []string {
 	case t.Waits == 1:
 		parts = append(parts, "Wait: "+humanSeconds(*t.WaitMedianSeconds))
 	default:
-		parts = append(parts, fmt.Sprintf("Waits: half up to %s, 9 of 10 up to %s", humanSeconds(*t.WaitMedianSeconds), humanSeconds(*t.WaitP90Seconds)))
+		parts = append(parts, fmt.Sprintf("Waits: median %s, 90th percentile %s", humanSeconds(*t.WaitMedianSeconds), humanSeconds(*t.WaitP90Seconds)))
 	}
 	if used := resourceHours(t.ResourceHours, 3); used != none {
 		parts = append(parts, "used "+used+" hours")

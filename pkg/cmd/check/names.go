@@ -13,13 +13,15 @@ import (
 type wantedJobs struct {
 	// isAll is set if neither names nor labels were given.
 	isAll bool
-	refs  map[inspect.Ref]bool
+	// inNamespace is set if the Jobs are those of one namespace.
+	inNamespace bool
+	refs        map[inspect.Ref]bool
 }
 
 // findWanted finds the Jobs that names and labels choose. The error names those that do not exist
 // where they were looked for.
-func findWanted(ctx context.Context, env util.Environment, f *fleet.Fleet, names []read.Wanted, hasLabels bool, v *inspect.Inventory) (*wantedJobs, error) {
-	w := &wantedJobs{isAll: len(names) == 0 && !hasLabels, refs: map[inspect.Ref]bool{}}
+func findWanted(ctx context.Context, env util.Environment, f *fleet.Fleet, names []read.Wanted, hasLabels, inNamespace bool, v *inspect.Inventory) (*wantedJobs, error) {
+	w := &wantedJobs{isAll: len(names) == 0 && !hasLabels, inNamespace: inNamespace, refs: map[inspect.Ref]bool{}}
 	if w.isAll {
 		return w, nil
 	}
@@ -58,10 +60,11 @@ func (w *wantedJobs) has(p inspect.Pair) bool {
 	return false
 }
 
-// concerns reports whether a finding is about a wanted Job.
+// concerns reports whether a finding is about a wanted Job. Cluster-wide objects that affect no Job
+// of the namespace may be those of another team; doctor checks them.
 func (w *wantedJobs) concerns(f *inspect.Finding) bool {
 	if w.isAll {
-		return true
+		return !w.inNamespace || f.Namespace != "" || len(f.Jobs) > 0
 	}
 	for _, r := range f.Jobs {
 		if w.refs[r] {

@@ -196,7 +196,7 @@ func (o *waitOptions) Run(ctx context.Context) error {
 	case !errors.Is(err, errReached):
 		return err
 	}
-	_, err = fmt.Fprintf(o.Out, "%s is %s\n", what, o.condition)
+	_, err = fmt.Fprintf(o.Out, "%s is %s\n", what, last.Phrase)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -99,7 +100,7 @@ func (q *Question) Answer() Answer {
 	case o.DeletedAt != nil:
 		a = Answer{State: inspect.StateTerminating, Message: deletion(o)}
 	case o.Status.IsFinished():
-		a = Answer{State: inspect.JobState(o.Status), Message: progress(o)}
+		a = Answer{State: inspect.JobState(o.Status), Message: strings.TrimSpace(progress(o) + " " + failure(o))}
 		partOf(&a, o)
 	case len(unfinished(running)) > 1:
 		a = Answer{State: inspect.StateDuplicate, Message: "Unfinished mirrors on " + list(contextsOf(running)) + "."}
@@ -150,10 +151,22 @@ func (q *Question) explain(a *Answer) {
 			if len(a.Fixes) == 0 {
 				a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
 			}
+			a.addPreemption(f)
 		case a.isExplainedBy(f) && (f.Severity != inspect.Warning || !a.waitsForQuota()):
 			a.take(f, q.reasonOf(f))
 			return
 		}
+	}
+}
+
+// addPreemption adds how a waiting Job lost its quota, which is since when it waits.
+func (a *Answer) addPreemption(f *inspect.Finding) {
+	if a.State != inspect.StateWaiting || f.Preempted == nil || strings.HasPrefix(a.Message, Sentence(f.Preempted.Text)) {
+		return
+	}
+	a.Message = strings.TrimSpace(Sentence(f.Preempted.Text) + " " + a.Message)
+	if !f.Preempted.Since.IsZero() {
+		a.Since = &metav1.Time{Time: f.Preempted.Since}
 	}
 }
 
@@ -193,7 +206,10 @@ const (
 
 // take makes a finding the reason of the answer.
 func (a *Answer) take(f *inspect.Finding, reason string) {
-	if a.State == inspect.StateWaiting || a.State == inspect.StateBlocked {
+	switch {
+	case a.State == inspect.StateWaiting && f.Young && f.AwaitsActor:
+		// The controller has had no time to act yet.
+	case a.State == inspect.StateWaiting || a.State == inspect.StateBlocked:
 		// The finding explains the Job without the parts that were not read.
 		a.State, a.Unchecked = inspect.StateBlocked, nil
 	}
@@ -239,6 +255,14 @@ func progress(o *inspect.Job) string {
 		return ""
 	}
 	return o.Progress() + " completions."
+}
+
+// failure returns why a Job failed, "" if it did not or does not say.
+func failure(o *inspect.Job) string {
+	if c := o.Condition(string(batchv1.JobFailed)); o.Status == delegation.Failed && c != nil {
+		return Sentence(strings.TrimSuffix(c.Reason+": "+c.Message, ": "))
+	}
+	return ""
 }
 
 func template(o *inspect.Job) string {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -78,6 +79,11 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 		a.Reason, a.Message = inspect.ReasonUnclaimed, fmt.Sprintf("No controller on %s has picked up the mirror.", j.Context)
 	case j.Status == delegation.Suspended:
 		a.Reason, a.Message = inspect.ReasonSuspended, q.suspendedOn(j)
+		if o := q.Pair.Origin; isSuspendedByUser(o) {
+			a.State = inspect.StateSuspended
+			a.Fixes = []command.Fix{{Text: "resume it", Command: q.words(command.Kubectl(o.Context, o.Namespace, "patch", command.KindName(o.Row()), o.Name,
+				"--type", "merge", "-p", `{"spec":{"suspend":false}}`))}}
+		}
 	case !a.State.IsFinished():
 		q.podsOf(&a, j, q.Trace.Hops)
 	}
@@ -101,12 +107,21 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 // suspendedOn returns why a mirror is suspended, according to its Workload on
 // the worker.
 func (q *Question) suspendedOn(j *inspect.Job) string {
+	if o := q.Pair.Origin; isSuspendedByUser(o) {
+		return fmt.Sprintf("spec.suspend of the Job on %s is true.", o.Context)
+	}
 	for _, h := range q.Trace.Hops {
 		if h.Kind == "Workload" && h.Context == j.Context && h.Health != inspect.HealthOK && h.Message != "" {
 			return fmt.Sprintf("Its mirror on %s is suspended. %s", j.Context, Sentence(kueue.Brief(h.Message)))
 		}
 	}
 	return fmt.Sprintf("Its mirror on %s is suspended.", j.Context)
+}
+
+// isSuspendedByUser reports whether the mirror is suspended because a user suspended the origin.
+// Kueue suspends origins by itself.
+func isSuspendedByUser(o *inspect.Job) bool {
+	return o != nil && o.Row().IsJob() && o.IsDispatched() && o.Suspended && o.Queue() == ""
 }
 
 // originLag describes an origin that does not show the status of its mirror.

@@ -210,6 +210,9 @@ func (q *Question) holder(p *inspect.Placement) string {
 	if q.isOrphan(p.Context, &h) {
 		return fmt.Sprintf("Orphan %s/%s holds %s.", h.Namespace, h.Name, h.Amount)
 	}
+	if p.Preempts {
+		return fmt.Sprintf("Kueue can preempt %s.", list(victims(p)))
+	}
 	text, more := fmt.Sprintf("%s/%s holds %s", h.Namespace, h.Name, h.Amount), len(p.Holders)-1
 	if idle := q.idleHolder(p); idle != nil && *idle == h {
 		text += " without running"
@@ -224,6 +227,16 @@ func (q *Question) holder(p *inspect.Placement) string {
 		text += fmt.Sprintf("; %d others hold the rest", more)
 	}
 	return text + "."
+}
+
+// victims returns the holders that a Job may preempt.
+func victims(p *inspect.Placement) (names []string) {
+	for i := range p.Holders {
+		if h := &p.Holders[i]; h.Preemptible {
+			names = append(names, h.Namespace+"/"+h.Name)
+		}
+	}
+	return names
 }
 
 // idleHolder returns the first Job that holds the lacking quota without running, nil if none does.
@@ -303,6 +316,9 @@ func (q *Question) fixesFor(all []inspect.Placement) []command.Fix {
 // does not run may never finish, so its own trace comes first.
 func (q *Question) holderFixes(p *inspect.Placement) (fixes []command.Fix) {
 	h := p.Holders[0]
+	if p.Preempts {
+		return []command.Fix{{Text: fmt.Sprintf("wait: Kueue on %s preempts %s, which may run again later", p.Context, list(victims(p))), Command: []string{}}}
+	}
 	if idle := q.idleHolder(p); idle != nil {
 		if k, known := delegation.KindNamed(idle.Kind); known {
 			fixes = append(fixes, command.Fix{

@@ -58,6 +58,10 @@ func (q *Question) withoutMirror() Answer {
 		a.Unchecked = []inspect.Unchecked{{What: "mirror", Contexts: q.unread(), Reason: "no context is known to reach " + place.Mirror.Cluster()}}
 		return a
 	}
+	if place := o.Marks; place != nil && !place.Mirror.IsZero() {
+		// dispatch recorded the mirror, and its cluster no longer has it.
+		a.State = inspect.StateBlocked
+	}
 	a.Message = "No mirror found" + q.onRead() + "."
 	if a.State == inspect.StateRunning && !o.IsDispatched() && o.ManagedBy != delegation.MultiKueue && !o.ManagedBy.IsBuiltIn() {
 		a.Message = fmt.Sprintf("Location unknown: %s does not mark its mirrors.", o.ManagedBy)

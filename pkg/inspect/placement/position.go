@@ -263,7 +263,7 @@ func (s *site) waits(result *assignment) {
 	if len(names) > 0 {
 		text += "; " + inspect.Some(names)
 	}
-	if s.preempts(fr, lacks) {
+	if s.Preempts = s.preempts(fr, lacks); s.Preempts {
 		text += "; could preempt " + inspect.Some(victims)
 	}
 	s.amount(result)

@@ -195,6 +195,7 @@ func finding(r Rule, s view.Sighting) judged {
 		Namespace: s.Object.Namespace, Name: s.Object.Name,
 		Evidence: append([]string{}, s.Evidence...), Remedy: string(s.Remedy), Docs: r.Docs(),
 		Jobs: []inspect.Ref{}, Fixes: []command.Fix{}, Fingerprint: fingerprint(r.Code, s),
+		Preempted: s.Preempted, AwaitsActor: s.Awaits != nil,
 	}
 	if !s.Since.IsZero() {
 		f.Since = &metav1.Time{Time: s.Since}

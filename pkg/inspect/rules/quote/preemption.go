@@ -12,10 +12,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Preemption is how a Workload lost its quota to another one.
+// Preemption is how a Workload lost its quota to another one, with the message that shows it.
 type Preemption struct {
-	// Text says who preempted it, as the end of a sentence about the object.
-	Text     string
+	inspect.Preemption
 	Evidence string
 }
 
@@ -68,8 +67,8 @@ func LastPreemption(v *view.View, s view.Submission) (p Preemption, ok bool) {
 		}
 	}
 	return Preemption{
-		Text:     text,
-		Evidence: fmt.Sprintf("%s: of Workload %s/%s, at %s: %s", last.at.Context, s.Workload.Namespace, s.Workload.Name, MaybeTime(last.since), last.message),
+		Preemption: inspect.Preemption{Text: text, Since: last.since},
+		Evidence:   fmt.Sprintf("%s: of Workload %s/%s, at %s: %s", last.at.Context, s.Workload.Namespace, s.Workload.Name, MaybeTime(last.since), last.message),
 	}, true
 }
 

@@ -187,7 +187,7 @@ func (b *obstacle) sighting(v *view.View, origin, mirror *inspect.Job) view.Sigh
 		}
 		s.Remedy = command.Say("check what rejects them: %s", advice.KubectlJob(mirror, "describe"))
 	} else {
-		s.Message = fmt.Sprintf("%d Pods of its mirror on %s cannot start: %s", b.count, mirror.Context, cause)
+		s.Message = fmt.Sprintf("%s of its mirror on %s cannot start: %s", inspect.Count(b.count, "Pod"), mirror.Context, cause)
 		s.Evidence = []string{
 			fmt.Sprintf("%s: Pod %s/%s has waited since %s, %s", mirror.Context, mirror.Namespace, b.pod, quote.Time(b.since), cause),
 		}
@@ -210,7 +210,7 @@ func (b *obstacle) sighting(v *view.View, origin, mirror *inspect.Job) view.Sigh
 	}
 	if b.isSlow {
 		s.GracePeriod = noNode
-		s.Message = fmt.Sprintf("%d Pods of its mirror on %s do not start, without a stated reason: %s", b.count, mirror.Context, cause)
+		s.Message = fmt.Sprintf("%s of its mirror on %s not started, without a stated reason: %s", inspect.Count(b.count, "Pod"), mirror.Context, cause)
 		s.Remedy = command.Say("check what their node waits for, such as an image or a volume: %s", command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod))
 	}
 	if b.mild {

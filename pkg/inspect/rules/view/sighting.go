@@ -27,6 +27,8 @@ type Sighting struct {
 	Evidence []string
 	// Remedy is what a person can do, with real names.
 	Remedy command.Prose
+	// Preempted is how the Job lost its quota before it waited; nil if it did not.
+	Preempted *inspect.Preemption
 	// Complete sets Message, Evidence and Remedy, unless it is nil. It is for sightings of which
 	// thousands may have one Cause: the judge calls it for a few of them.
 	Complete func(*Sighting)

@@ -77,7 +77,7 @@ func describeQuotaWaitOnWorkers(v *view.View, s *view.Sighting, w *waiter, held 
 	if p, ok := quote.LastPreemption(v, w.Submission); ok {
 		needs := addHolders(v, s, w, held, all)
 		s.Message = fmt.Sprintf("%s; waits for quota again%s", p.Text, needs)
-		s.Evidence = append(s.Evidence, p.Evidence)
+		s.Evidence, s.Preempted = append(s.Evidence, p.Evidence), &p.Preemption
 		return
 	}
 	// All Jobs that wait in one LocalQueue are one finding.

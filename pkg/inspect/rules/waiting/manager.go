@@ -114,7 +114,7 @@ func describeQuotaWait(v *view.View, sighting *view.Sighting, s view.Submission,
 	sighting.Severity = inspect.Info
 	if p, ok := quote.LastPreemption(v, s); ok {
 		sighting.Message = fmt.Sprintf("%s; waits for quota again in ClusterQueue %s", p.Text, queue)
-		sighting.Evidence = append(sighting.Evidence, p.Evidence)
+		sighting.Evidence, sighting.Preempted = append(sighting.Evidence, p.Evidence), &p.Preemption
 		return
 	}
 	if queue != "" {
