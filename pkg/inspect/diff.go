@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -16,8 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // Difference is a field whose value on a mirror differs from the origin's.
@@ -95,34 +92,6 @@ func (v *Inventory) age(j *Job, t *metav1.Time) time.Duration {
 	}
 	return v.Age(j.Context, t.Time)
 }
-
-// Age returns the time since t, which is by the clock of a context's cluster. For the zero time,
-// which means unknown, it returns the longest duration.
-func (v *Inventory) Age(name string, t time.Time) time.Duration {
-	if t.IsZero() {
-		return math.MaxInt64
-	}
-	return v.clusterTime(name).Sub(t)
-}
-
-// clusterTime returns Now by the clock of a context's cluster.
-func (v *Inventory) clusterTime(name string) time.Time {
-	if f := v.Facts(name); f != nil {
-		return clusterTime(v.Now, f.Skew)
-	}
-	return v.Now
-}
-
-// clusterTime converts now from our own clock to one with this skew.
-func clusterTime(now time.Time, s kubecontext.Skew) time.Time {
-	if !s.Known {
-		return now
-	}
-	return now.Add((s.Min + s.Max) / 2)
-}
-
-// IsHeld says whether a Lease of a context's cluster has a holder now.
-func (v *Inventory) IsHeld(name string, l *Lease) bool { return l.HeldAt(v.clusterTime(name)) }
 
 type comparison struct {
 	context string

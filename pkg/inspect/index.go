@@ -99,6 +99,19 @@ func (f *Facts) Workload(namespace, name string) *kueue.Workload {
 	return f.index.workloads[types.NamespacedName{Namespace: namespace, Name: name}]
 }
 
+// JobOfWorkload returns the Job for which Kueue created a Workload on this cluster; nil if unknown
+// or not read.
+func (f *Facts) JobOfWorkload(w *kueue.Workload) *Job { return f.JobOf(jobUID(w)) }
+
+// MirrorWith returns the mirror of MultiKueue whose Workload has the name of w, nil if there is
+// none.
+func (f *Facts) MirrorWith(w *kueue.Workload) *Job {
+	if !f.isIndexed() {
+		return nil
+	}
+	return f.index.mirrors[types.NamespacedName{Namespace: w.Namespace, Name: w.Name}]
+}
+
 // WorkloadsOf returns the Workloads of a pair on one cluster. On the origin's cluster these are the
 // ones that Kueue created for the origin. Elsewhere they are their copies, which have the same
 // names, and the Workloads of mirrors.

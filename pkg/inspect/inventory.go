@@ -27,8 +27,6 @@ type Inventory struct {
 
 	// contexts caches the results of ContextOf.
 	contexts map[clusterName]string
-	// records caches the results of RecordOf.
-	records map[Role]map[Actor]*Record
 }
 
 // clusterName identifies a MultiKueueCluster by its name and its manager's context.

@@ -248,14 +248,6 @@ func (j *Job) conditions() []metav1.Condition {
 	return status.Conditions
 }
 
-func deref[T any](p *T) T {
-	if p == nil {
-		var zero T
-		return zero
-	}
-	return *p
-}
-
 // Progress returns how many Pods have succeeded of how many must, in kubectl's format; "-" if the
 // kind does not count them.
 func (j *Job) Progress() string {

@@ -53,3 +53,6 @@ func (f *Facts) LeaseOf(j *Job) (l *Lease, known bool) {
 	}
 	return l, true
 }
+
+// IsHeld says whether a Lease of a context's cluster has a holder now.
+func (v *Inventory) IsHeld(name string, l *Lease) bool { return l.HeldAt(v.clusterTime(name)) }

@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"slices"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -221,13 +220,6 @@ func (f *Facts) errors() []ContextError {
 		}
 	}
 	return errs
-}
-
-// NoticeableSkew returns by how many whole seconds a clock is ahead; ok is false if the difference
-// is negligible.
-func NoticeableSkew(s kubecontext.Skew) (ahead int, ok bool) {
-	by, ok := s.Noticeable()
-	return int(by / time.Second), ok
 }
 
 // DeepCopyObject returns a copy that shares no mutable part with t.

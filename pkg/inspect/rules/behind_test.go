@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
@@ -95,9 +96,9 @@ func TestBehindIsNoCover(t *testing.T) {
 // status was written, so that it shows which Job was served out of order.
 func TestTurnOfStatus(t *testing.T) {
 	v := testCase{name: "turn", code: "of status", base: "running", edits: []edit{writtenAt("kwok-w1", "30"), writtenAt("kwok-mgr", "31")}}.inventory(t)
-	for _, d := range v.RecordOf(inspect.Actor{Role: inspect.RoleKueue, Context: "kwok-mgr"}).Actions {
-		if d.Duty == inspect.DutyStatus {
-			assert.Equal(t, d.Done.Sub(d.Began), time.Second)
+	for _, a := range liveness.Of(v).RecordOf(liveness.Actor{Role: liveness.RoleKueue, Context: "kwok-mgr"}).Actions {
+		if a.Duty == liveness.DutyStatus {
+			assert.Equal(t, a.At.Sub(a.Due), time.Second)
 			return
 		}
 	}

@@ -290,9 +290,9 @@ func proof(a *view.Awaited) []string {
 	if !a.IsAtWork() {
 		return nil
 	}
-	text := fmt.Sprintf("%s: %s works: its last action for another object was at %s", a.Actor.Context, a.Actor, quote.Time(a.Last.Done))
-	if a.Like.Done.After(a.Since) {
-		text = fmt.Sprintf("%s: %s works: its last such step for another object (%s) was at %s", a.Actor.Context, a.Actor, a.Step(), quote.Time(a.Like.Done))
+	text := fmt.Sprintf("%s: %s works: its last action for another object was at %s", a.Actor.Context, a.Actor, quote.Time(a.Last.At))
+	if a.LastSimilar.At.After(a.Since) {
+		text = fmt.Sprintf("%s: %s works: its last such step for another object (%s) was at %s", a.Actor.Context, a.Actor, a.Step(), quote.Time(a.LastSimilar.At))
 	}
 	return []string{text}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
 
@@ -17,7 +18,7 @@ func isFresh(a *view.Awaited, now time.Time) bool {
 		return false
 	}
 	limit := inspect.Settling
-	if a.Duty == inspect.DutyResume {
+	if a.Duty == liveness.DutyResume {
 		limit *= 3
 	}
 	return now.Sub(a.Since) < limit
@@ -39,7 +40,7 @@ func inLine(sightings []view.Sighting) []view.Sighting {
 		}
 	}
 	for i, s := range sightings {
-		if s.Awaits != nil && s.Awaits.Shuffled && length[lineOf(s)] >= longLine {
+		if s.Awaits != nil && s.Awaits.SameBurst && length[lineOf(s)] >= longLine {
 			sightings[i].Awaits = s.Awaits.AsBehind()
 		}
 	}
@@ -48,13 +49,13 @@ func inLine(sightings []view.Sighting) []view.Sighting {
 
 // line is a step of an actor for which objects wait.
 type line struct {
-	actor inspect.Actor
+	actor liveness.Actor
 	duty  string
 }
 
 func lineOf(s view.Sighting) line { return line{s.Awaits.Actor, s.Awaits.Step()} }
 
-// behindTogether marks the unseen steps of a line as behind if an earlier
+// behindTogether marks the steps of inactive actors as behind if an earlier
 // step of the line is behind.
 func behindTogether(sightings []view.Sighting) []view.Sighting {
 	first := map[line]time.Time{}
@@ -67,7 +68,7 @@ func behindTogether(sightings []view.Sighting) []view.Sighting {
 		}
 	}
 	for i, s := range sightings {
-		if s.Awaits == nil || s.Awaits.State != inspect.Unseen {
+		if s.Awaits == nil || s.Awaits.State != liveness.Inactive {
 			continue
 		}
 		if since, known := first[lineOf(s)]; known && !s.Awaits.Since.Before(since) {
@@ -87,7 +88,7 @@ type awaiting struct {
 
 func newAwaiting(v *inspect.Inventory) *awaiting {
 	x := &awaiting{inventory: v, byCode: map[string][]view.Sighting{}}
-	x.shared = view.NewShared(x.all)
+	x.shared = view.NewShared(v, x.all)
 	return x
 }
 

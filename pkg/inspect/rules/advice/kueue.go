@@ -5,6 +5,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -74,11 +75,11 @@ func CheckKueue(context string, a *view.Awaited) command.Prose {
 }
 
 // CheckActor returns how to find out why an actor does not act.
-func CheckActor(actor inspect.Actor, a *view.Awaited) command.Prose {
+func CheckActor(actor liveness.Actor, a *view.Awaited) command.Prose {
 	switch actor.Role {
-	case inspect.RoleKueue:
+	case liveness.RoleKueue:
 		return CheckKueue(actor.Context, a)
-	case inspect.RoleJobController:
+	case liveness.RoleJobController:
 		return command.Say("check that kube-controller-manager runs on %s; it renews this Lease every few seconds: %s", actor.Context, ShowControllerLease(actor.Context))
 	default:
 		return command.Say("check that %s runs, and read its log", actor)

@@ -9,6 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -53,7 +54,7 @@ func describeStray(v *view.View, d *dispatcher, s stray) view.Sighting {
 		Message:  fmt.Sprintf("its Workload on %s is gone, but the copy on %s still waits or holds quota", d.Context, s.worker.Context),
 		Remedy:   command.Say("start Kueue on %s: it deletes the copy within a minute (unless gcInterval is 0s); or %s", d.Context, d.deleting(&s)),
 	}
-	if last := v.LastSeen(inspect.Actor{Role: inspect.RoleKueue, Context: d.Context}); v.Now().Sub(last) < collected {
+	if last := v.LastSeen(liveness.Actor{Role: liveness.RoleKueue, Context: d.Context}); v.Now().Sub(last) < collected {
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: Kueue works: its last action was at %s", d.Context, quote.Time(last)))
 		sighting.Remedy = command.Say("wait one minute: Kueue on %s deletes orphans unless gcInterval is 0s; if the copy still exists then, %s",
 			d.Context, d.deleting(&s))

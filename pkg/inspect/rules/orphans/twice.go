@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -222,7 +223,7 @@ func mirrorOnReturnedWorker() view.Rule {
 					continue
 				}
 				s.Message = fmt.Sprintf("%s still runs its mirror, %s", x.here[0], x.otherPlaces())
-				s.Awaits = v.AwaitsKueue(x.manager.Facts, x.workload, inspect.DutyRemove, x.mirror.Context, x.manager.Context, s.Since)
+				s.Awaits = v.AwaitsKueue(x.manager.Facts, x.workload, liveness.DutyRemove, x.mirror.Context, x.manager.Context, s.Since)
 				s.Remedy = x.remedy()
 				v.Report(s)
 			}

@@ -6,6 +6,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -121,7 +122,7 @@ func reportSize(v *view.View, s view.Submission, m inspect.Mirror) {
 		}
 		if j.SpecWrittenAt != nil {
 			sighting.Since = j.SpecWrittenAt.Time
-			sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, inspect.DutySpec, m.Job.Context, j.Context, sighting.Since)
+			sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, liveness.DutySpec, m.Job.Context, j.Context, sighting.Since)
 		}
 		v.Report(sighting)
 		return

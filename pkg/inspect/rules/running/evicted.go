@@ -9,6 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -91,7 +92,7 @@ func evictionHangs() view.Rule {
 				}
 				if !hasPodsLeft(v, s) {
 					sighting := describeHangingEviction(s, s.Workload.Condition(kueue.Evicted))
-					sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, inspect.DutyRelease, "", s.Manager.Context, sighting.Since)
+					sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyRelease, "", s.Manager.Context, sighting.Since)
 					v.Report(sighting)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -73,7 +74,7 @@ func isUntouched(v *view.View, f *inspect.Facts, mirror *inspect.Job) bool {
 }
 
 func reportMirrorIgnored(v *view.View, origin, mirror *inspect.Job, what string, since time.Time) {
-	a := v.Awaits(inspect.PendingAction{Actor: v.OwnerOf(mirror), Duty: inspect.DutyPickUp, Subject: mirror.UID}, mirror.Context, since)
+	a := v.Awaits(liveness.PendingAction{Actor: v.OwnerOf(mirror), Duty: liveness.DutyPickUp, Subject: mirror.UID}, mirror.Context, since)
 	s := view.Sighting{
 		Object: view.Of(origin), Since: v.On(origin.Context, mirror.Context, since), Jobs: []*inspect.Job{origin},
 		Cause:   "at " + a.Actor.String(),
@@ -85,7 +86,7 @@ func reportMirrorIgnored(v *view.View, origin, mirror *inspect.Job, what string,
 		Remedy: command.Say("check that the controller of %s runs on %s", quote.Plural(mirror), mirror.Context),
 	}
 	if mirror.Row().IsJob() {
-		s.Remedy = advice.CheckActor(inspect.Actor{Role: inspect.RoleJobController, Context: mirror.Context}, a)
+		s.Remedy = advice.CheckActor(liveness.Actor{Role: liveness.RoleJobController, Context: mirror.Context}, a)
 	}
 	if a.IsAtWork() {
 		s.Severity, s.Cause = inspect.Info, s.Cause+", behind"

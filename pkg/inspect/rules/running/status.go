@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -62,7 +63,7 @@ func reportHeldBack(v *view.View, s view.Submission, m inspect.Mirror) {
 	if j.SpecWrittenAt != nil {
 		sighting.Since = view.Latest(sighting.Since, j.SpecWrittenAt.Time)
 	}
-	sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, inspect.DutyResume, "", j.Context, sighting.Since)
+	sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyResume, "", j.Context, sighting.Since)
 	sighting.Remedy = command.Say("%s; read its message about the Workload: %s",
 		advice.CheckKueue(j.Context, sighting.Awaits), advice.KubectlObject(view.OfWorkload(s.Manager, s.Workload), "describe"))
 	for _, d := range differences {
@@ -101,7 +102,7 @@ func statusRefused() view.Rule {
 				v.Report(view.Sighting{
 					Object: view.Of(j), Since: admitted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
 					Cause:   "version " + j.Context,
-					Awaits:  v.AwaitsKueue(s.Manager, s.Workload, inspect.DutyResume, "", j.Context, admitted.LastTransitionTime.Time),
+					Awaits:  v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyResume, "", j.Context, admitted.LastTransitionTime.Time),
 					Message: fmt.Sprintf("it is admitted and still suspended: Kubernetes %s on %s does not let Kueue resume it", server, j.Context),
 					Evidence: []string{
 						fmt.Sprintf("%s: the API server's version is %s", j.Context, server),
@@ -186,6 +187,6 @@ func admittedNowhereOn(v *view.View, s view.Submission, c view.Copy) view.Sighti
 			sighting.Since = view.Latest(sighting.Since, v.On(j.Context, c.Worker.Context, not.LastTransitionTime.Time))
 		}
 	}
-	sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, inspect.DutyRecord, "", j.Context, sighting.Since)
+	sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyRecord, "", j.Context, sighting.Since)
 	return sighting
 }

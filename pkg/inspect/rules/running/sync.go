@@ -8,6 +8,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -224,7 +225,7 @@ func describeStaleCopy(v *view.View, s view.Submission, c view.Copy) view.Sighti
 	since := view.Latest(s.Check.LastTransitionTime.Time, v.On(j.Context, c.Worker.Context, finished.LastTransitionTime.Time))
 	return view.Sighting{
 		Object: view.Of(j), Jobs: []*inspect.Job{j}, Since: since,
-		Awaits: v.AwaitsKueue(s.Manager, s.Workload, inspect.DutyRemove, c.Worker.Context, j.Context, since),
+		Awaits: v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyRemove, c.Worker.Context, j.Context, since),
 		Message: fmt.Sprintf("the copy of its Workload ended on %s (%s) as OutOfSync: MultiKueue cannot offer it again",
 			c.Cluster, c.Worker.Context),
 		Evidence: []string{

@@ -1,12 +1,11 @@
-package inspect
+package liveness
 
 import (
 	"fmt"
 	"time"
 )
 
-// Actor identifies who may have to act next on an object: one controller process, or a set of them
-// that runs and fails together.
+// Actor identifies a controller process, or a set of processes that run and fail together.
 type Actor struct {
 	Role Role
 	// Context is the cluster that the actor works for.
@@ -96,7 +95,7 @@ func Duties() []Duty {
 	}
 }
 
-// PendingAction says which actor must act next on an object.
+// PendingAction is a step that an actor must take next on an object.
 type PendingAction struct {
 	Actor Actor
 	Duty  Duty
@@ -104,11 +103,11 @@ type PendingAction struct {
 	Target string
 	// Workers are the contexts of all clusters that the actor must be connected to.
 	Workers []string
-	// Subject is the object. The actor's other actions for Subject say nothing about this one, nor
-	// do those for Also, which are objects that a user takes for the same one.
+	// Subject is the object. Aliases are objects that a user takes for the same one. The actor's
+	// other actions for Subject and Aliases say nothing about this one.
 	Subject string
-	Also    []string
-	// Since is when the object began to wait for the actor, by our own clock (see Inventory.ToOurClock).
+	Aliases []string
+	// Since is when the action became due, by our own clock (see inspect.Inventory.ToOurClock).
 	Since time.Time
 }
 
@@ -119,39 +118,21 @@ type Action struct {
 	Subject string
 	// Worker is the context of the cluster that the action needed a connection to, "" for none.
 	Worker string
-	// Began is when the object began to wait for the action, the zero time if unknown.
-	Began time.Time
-	Done  time.Time
-	// Held is whether the object may also have waited for something else since Began. The time from
-	// Began to Done is then no latency of the actor.
-	Held bool
+	// Due is when the object began to wait for the action, the zero time if unknown. At is when
+	// the action happened.
+	Due, At time.Time
+	// MixedWait is whether the object may also have waited for something else since Due. The time
+	// from Due to At is then no latency of the actor.
+	MixedWait bool
 }
 
 // latency returns how long the action took; ok is false if that is unknown.
 func (a Action) latency() (time.Duration, bool) {
-	if a.Began.IsZero() || a.Held {
+	if a.Due.IsZero() || a.MixedWait {
 		return 0, false
 	}
-	return max(0, a.Done.Sub(a.Began)), true
+	return max(0, a.At.Sub(a.Due)), true
 }
 
 // SubjectOf returns the subject for an object or Workload with this namespace and name.
 func SubjectOf(namespace, name string) string { return namespace + "/" + name }
-
-// ToOurClock converts t from the clock of a context's cluster to our own clock. The zero time
-// stays zero.
-func (v *Inventory) ToOurClock(context string, t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return v.Now.Add(-v.Age(context, t))
-}
-
-// ToClusterClock converts t from our own clock to that of a context's cluster. The zero time
-// stays zero.
-func (v *Inventory) ToClusterClock(context string, t time.Time) time.Time {
-	if t.IsZero() {
-		return t
-	}
-	return v.clusterTime(context).Add(t.Sub(v.Now))
-}

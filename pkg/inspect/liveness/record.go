@@ -1,4 +1,4 @@
-package inspect
+package liveness
 
 import (
 	"math"
@@ -6,43 +6,42 @@ import (
 	"time"
 )
 
-// Record is the observed actions of an actor, from conditions, creation times, statuses and managed
-// fields. The absence of an action is weak evidence, because the objects it left traces in may have
-// been deleted.
+// Record is the observed actions of an actor. The absence of an action is weak evidence, because the
+// objects that showed it may have been deleted.
 type Record struct {
 	// Actions are the actions, sorted by time.
 	Actions []Action
 }
 
-// Liveness says whether an actor is alive, judged for one pending action.
-type Liveness struct {
-	State LivenessState
+// Assessment is the conclusion about the actor of one pending action.
+type Assessment struct {
+	State State
 	// Last is the actor's last action for another object; the zero Action if there is none.
 	Last Action
-	// Like is the last of these actions with the same duty and target.
-	Like Action
-	// Shuffled is whether all objects that overtook this one began to wait at about the same time.
+	// LastSimilar is the last of these actions with the same duty and target.
+	LastSimilar Action
+	// SameBurst is whether all objects that overtook this one began to wait at about the same time.
 	// In a long line that proves nothing, because controllers retry and share a rate limit.
-	Shuffled bool
+	SameBurst bool
 }
 
-// LivenessState is the conclusion from an actor's other actions.
-type LivenessState string
+// State is the state of an actor, according to its other actions.
+type State string
 
 // The states of an actor.
 const (
-	// Unseen means that nothing shows that the actor was active since the action became due, or
-	// is still active. It may not be running.
-	Unseen LivenessState = "unseen"
+	// Inactive means that no action of the actor since this one became due is known, or that its
+	// actions have ended. It may not be running.
+	Inactive State = "inactive"
 	// Behind means that the actor is active and has not reached this object yet.
-	Behind LivenessState = "behind"
-	// PassedOver means that the actor is active but skips this object. It served objects that began
+	Behind State = "behind"
+	// Skipping means that the actor is active but skips this object. It served objects that began
 	// to wait later, or has not done this duty for long. The cause is in this object or in this
 	// duty.
-	PassedOver LivenessState = "passed over"
-	// Unreached means that the actor is active, but no action of the last minutes needed a worker of
-	// this action. The cause may be the connection to that worker.
-	Unreached LivenessState = "unreached"
+	Skipping State = "skipping"
+	// Disconnected means that the actor is active, but no action of the last minutes needed a worker
+	// of this action. The cause may be the connection to that worker.
+	Disconnected State = "disconnected"
 )
 
 const (
@@ -63,64 +62,64 @@ const (
 // NewRecord returns a Record of actions in any order.
 func NewRecord(actions []Action) *Record {
 	r := &Record{Actions: slices.Clone(actions)}
-	slices.SortStableFunc(r.Actions, func(a, b Action) int { return a.Done.Compare(b.Done) })
+	slices.SortStableFunc(r.Actions, func(a, b Action) int { return a.At.Compare(b.At) })
 	return r
 }
 
-// Liveness judges the actor of a pending action at a time, both by our own clock. A nil Record is
-// an empty one.
-func (r *Record) Liveness(p PendingAction, now time.Time) Liveness {
-	l, served, latest, slowest := r.since(p, now)
+// Assess judges the actor of a pending action at a time, both by our own clock. A nil Record is an
+// empty one.
+func (r *Record) Assess(p PendingAction, now time.Time) Assessment {
+	a, served, latest, slowest := r.since(p, now)
 	overtaken := latest.After(p.Since)
 	// If the last action of this kind was long ago, the line does not move.
-	isMoving := now.Sub(l.Like.Done) <= max(2*slowest, pause)
-	l.State = l.judge(p, now, slowest, served && !overtaken && isMoving, overtaken)
+	isMoving := now.Sub(a.LastSimilar.At) <= max(2*slowest, pause)
+	a.State = a.judge(p, now, slowest, served && !overtaken && isMoving, overtaken)
 	isClose := !latest.After(p.Since.Add(max(slowest, normalLatency)))
-	l.Shuffled = l.State == PassedOver && isClose && l.judge(p, now, slowest, served && isMoving, false) == Behind
-	if l.State != Unseen && now.Sub(p.Since) >= maxWorkerSilence && len(r.Unreached(p)) > 0 {
-		l.State = Unreached
+	a.SameBurst = a.State == Skipping && isClose && a.judge(p, now, slowest, served && isMoving, false) == Behind
+	if a.State != Inactive && now.Sub(p.Since) >= maxWorkerSilence && len(r.SilentWorkers(p)) > 0 {
+		a.State = Disconnected
 	}
-	return l
+	return a
 }
 
-// Unreached returns the workers of a pending action whose connection the actor has not used since
-// the action became due.
-func (r *Record) Unreached(p PendingAction) []string {
-	return slices.DeleteFunc(slices.Clone(p.Workers), func(worker string) bool { return r.Reached(worker).After(p.Since) })
+// SilentWorkers returns the workers of a pending action whose connection the actor has not used
+// since the action became due.
+func (r *Record) SilentWorkers(p PendingAction) []string {
+	return slices.DeleteFunc(slices.Clone(p.Workers), func(worker string) bool { return r.LastContact(worker).After(p.Since) })
 }
 
 // since examines the actor's actions for other objects since the pending action became due, and
 // recent earlier ones. served is whether another object got the same step since then. latest is when
 // the latest such object began to wait. slowest is the actor's usual latency.
-func (r *Record) since(p PendingAction, now time.Time) (l Liveness, served bool, latest time.Time, slowest time.Duration) {
+func (r *Record) since(p PendingAction, now time.Time) (a Assessment, served bool, latest time.Time, slowest time.Duration) {
 	var took latencies
-	for a := range r.actionsForOthers(p) {
-		l.Last = a
-		isSame := a.Duty == p.Duty && a.Target == p.Target
+	for action := range r.actionsForOthers(p) {
+		a.Last = action
+		isSame := action.Duty == p.Duty && action.Target == p.Target
 		if isSame {
-			l.Like = a
+			a.LastSimilar = action
 		}
-		if a.Done.Before(now.Add(-latencyWindow)) && a.Done.Before(p.Since) {
+		if action.At.Before(now.Add(-latencyWindow)) && action.At.Before(p.Since) {
 			continue
 		}
-		took.add(a)
+		took.add(action)
 		// An action without a known wait does not show which object was first.
-		served = served || isSame && !a.Began.IsZero() && a.Done.After(p.Since)
+		served = served || isSame && !action.Due.IsZero() && action.At.After(p.Since)
 		if isSame {
-			latest = later(latest, a.Began)
+			latest = later(latest, action.Due)
 		}
 	}
-	return l, served, latest, took.usual()
+	return a, served, latest, took.usual()
 }
 
-// Reached returns when the actor last used its connection to a worker; the zero time if never.
-func (r *Record) Reached(worker string) (last time.Time) {
+// LastContact returns when the actor last used its connection to a worker; the zero time if never.
+func (r *Record) LastContact(worker string) (last time.Time) {
 	if r == nil {
 		return last
 	}
 	for _, a := range r.Actions {
 		if a.Worker == worker {
-			last = later(last, a.Done)
+			last = later(last, a.At)
 		}
 	}
 	return last
@@ -158,32 +157,32 @@ func (l *latencies) usual() time.Duration {
 // judge returns the state. slowest is the longest recent latency for other objects. inOrder is
 // whether objects were served since, all of them ahead of this one. overtaken is whether an object
 // that began to wait later was served.
-func (l *Liveness) judge(p PendingAction, now time.Time, slowest time.Duration, inOrder, overtaken bool) LivenessState {
-	waits, idle := now.Sub(p.Since), now.Sub(l.Last.Done)
+func (a *Assessment) judge(p PendingAction, now time.Time, slowest time.Duration, inOrder, overtaken bool) State {
+	waits, idle := now.Sub(p.Since), now.Sub(a.Last.At)
 	// If others waited as long, it means nothing that no object was served since.
 	isUsual := waits <= slowest && idle <= latencyWindow
 	// An actor that has served none of many waiting objects for so long has stopped.
 	hasStopped := idle > max(2*slowest, pause)
 	switch {
-	case l.Last == Action{} || !isUsual && !l.Last.Done.After(p.Since) || idle > latencyWindow:
-		return Unseen
+	case a.Last == Action{} || !isUsual && !a.Last.At.After(p.Since) || idle > latencyWindow:
+		return Inactive
 	case waits <= 2*max(slowest, normalLatency) || inOrder && !hasStopped:
 		return Behind
 	case hasStopped && !overtaken:
-		return Unseen
+		return Inactive
 	}
-	return PassedOver
+	return Skipping
 }
 
-// actionsForOthers yields the actions for other objects, the latest last. Dates in the future, from a wrong
-// clock, are not corrected.
+// actionsForOthers yields the actions for other objects, the latest last. It does not correct dates in
+// the future, from a wrong clock.
 func (r *Record) actionsForOthers(p PendingAction) func(yield func(Action) bool) {
 	return func(yield func(Action) bool) {
 		if r == nil {
 			return
 		}
 		for _, a := range r.Actions {
-			if a.Subject != p.Subject && !slices.Contains(p.Also, a.Subject) && !yield(a) {
+			if a.Subject != p.Subject && !slices.Contains(p.Aliases, a.Subject) && !yield(a) {
 				return
 			}
 		}
@@ -199,11 +198,11 @@ func (r *Record) PerMinute(now time.Time, counts func(Action) bool) int {
 	var n int
 	var first time.Time
 	for _, a := range r.Actions {
-		if !a.Done.After(now.Add(-time.Minute)) || !counts(a) {
+		if !a.At.After(now.Add(-time.Minute)) || !counts(a) {
 			continue
 		}
 		if n == 0 {
-			first = a.Done
+			first = a.At
 		}
 		n++
 	}
