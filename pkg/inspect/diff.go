@@ -75,8 +75,8 @@ func (v *Inventory) lastChange(mirror *Job) *metav1.Time {
 	consider(mirror.StartTime)
 	consider(mirror.FinishedTime)
 	consider(mirror.CompletionTime)
-	for i := range mirror.conditions() {
-		consider(&mirror.conditions()[i].LastTransitionTime)
+	for i := range mirror.Conditions() {
+		consider(&mirror.Conditions()[i].LastTransitionTime)
 	}
 	if f := v.Facts(mirror.Context); f != nil {
 		for _, p := range f.PodsOf(mirror) {
@@ -147,7 +147,7 @@ func (c *comparison) compareStatus(origin, mirror *Job) {
 	}
 	states := func(j *Job) map[string]string {
 		byType := map[string]string{}
-		for _, condition := range j.conditions() {
+		for _, condition := range j.Conditions() {
 			byType[condition.Type] = string(condition.Status)
 		}
 		return byType

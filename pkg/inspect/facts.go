@@ -290,9 +290,9 @@ func (k *KueueFacts) StateOf(w *kueue.Workload) *kueue.CheckState {
 	return nil
 }
 
-// configOf returns the name of the MultiKueueConfig of a check; ok is false if the check does not
+// ConfigOf returns the name of the MultiKueueConfig of a check; ok is false if the check does not
 // exist, is not MultiKueue's, or names no config.
-func (k *KueueFacts) configOf(check string) (name string, ok bool) {
+func (k *KueueFacts) ConfigOf(check string) (name string, ok bool) {
 	c := k.CheckNamed(check)
 	if c == nil || !c.IsMultiKueue() || c.Spec.Parameters == nil {
 		return "", false
@@ -305,7 +305,7 @@ func (k *KueueFacts) configOf(check string) (name string, ok bool) {
 func (k *KueueFacts) ClustersBehind(checks []string) []string {
 	var names []string
 	for _, check := range checks {
-		name, ok := k.configOf(check)
+		name, ok := k.ConfigOf(check)
 		if config := k.ConfigNamed(name); ok && config != nil {
 			names = append(names, config.Spec.Clusters...)
 		}

@@ -269,3 +269,27 @@ func (v *Inventory) contextByWorkloads(manager *Facts, cluster string) string {
 	}
 	return possible[0]
 }
+
+// Errors returns the contexts that were not read completely, with the reasons.
+func (v *Inventory) Errors() []ContextError {
+	errs := []ContextError{}
+	for _, f := range v.Clusters {
+		errs = append(errs, f.errors()...)
+	}
+	return errs
+}
+
+func (f *Facts) errors() []ContextError {
+	if f.Err != nil {
+		return []ContextError{NewContextError(kubecontext.InContext(f.Context, "", f.Err))}
+	}
+	var errs []ContextError
+	for _, part := range f.parts() {
+		if err := f.Gaps[part]; err != nil {
+			e := NewPartError(f.Context, part, err)
+			e.Message = kubecontext.InContext(f.Context, part.doing(), err).Message()
+			errs = append(errs, e)
+		}
+	}
+	return errs
+}

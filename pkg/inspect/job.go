@@ -205,11 +205,12 @@ func (j *Job) GetObjectKind() schema.ObjectKind {
 	return &metav1.TypeMeta{APIVersion: j.APIVersion, Kind: j.Kind}
 }
 
-// DeepCopyObject returns a copy that shares no mutable part with j. It shares Object and KindRow,
-// which are never modified.
-func (j *Job) DeepCopyObject() runtime.Object { return j.deepCopy() }
+// DeepCopyObject returns DeepCopy.
+func (j *Job) DeepCopyObject() runtime.Object { return j.DeepCopy() }
 
-func (j *Job) deepCopy() *Job {
+// DeepCopy returns a copy that shares no mutable part with j. It shares Object and KindRow, which are
+// never modified.
+func (j *Job) DeepCopy() *Job {
 	c := *j
 	c.Completions, c.Parallelism, c.Ready = clone(j.Completions), clone(j.Parallelism), clone(j.Ready)
 	c.StartTime, c.CompletionTime = clone(j.StartTime), clone(j.CompletionTime)
@@ -234,8 +235,8 @@ func clone[T any](p *T) *T {
 	return &v
 }
 
-// conditions returns the conditions of the whole object; none if it was not read.
-func (j *Job) conditions() []metav1.Condition {
+// Conditions returns the conditions of the whole object; none if it was not read.
+func (j *Job) Conditions() []metav1.Condition {
 	if j.Object == nil {
 		return nil
 	}

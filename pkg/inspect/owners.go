@@ -73,7 +73,7 @@ func NewContextError(err error) ContextError {
 	if !errors.As(err, &e) {
 		return ContextError{Code: kubecontext.CodeError, Message: err.Error(), Cause: err.Error()}
 	}
-	return ContextError{Context: e.Context, Code: e.Code(), Message: e.Message(), Refusal: refusalOf(err), Cause: e.Message()}
+	return ContextError{Context: e.Context, Code: e.Code(), Message: e.Message(), Refusal: RefusalOf(err), Cause: e.Message()}
 }
 
 // NewPartError is NewContextError for an error that concerns one part of a context.
@@ -332,7 +332,7 @@ func (l *OwnerList) DeepCopyObject() runtime.Object {
 		g := &c.Items[i]
 		g.Counts, g.Jobs = maps.Clone(g.Counts), slices.Clone(g.Jobs)
 		for n := range g.Jobs {
-			g.Jobs[n] = g.Jobs[n].deepCopy()
+			g.Jobs[n] = g.Jobs[n].DeepCopy()
 		}
 	}
 	return c

@@ -58,7 +58,7 @@ func TestOneClusterOfSeveralContexts(t *testing.T) {
 		"one did not answer":           {[]*Facts{{Context: "dead", Err: errors.New("dead")}, through("a", "", other("x"))}, []string{"dead", "a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := inventoryOf(append(tt.clusters, through("manager", "m", origin.deepCopy()))...)
+			v := inventoryOf(append(tt.clusters, through("manager", "m", origin.DeepCopy()))...)
 			assert.DeepEqual(t, contextsOf(v.Clusters), append(tt.want, "manager"))
 			assert.Equal(t, len(v.Pairs.Pairs), 1)
 			for _, f := range v.Clusters {

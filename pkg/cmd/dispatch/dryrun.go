@@ -52,7 +52,7 @@ func (o *dispatchOptions) writePlans(candidates []*candidate) error {
 
 // outlook returns where a Job could run.
 func (o *dispatchOptions) outlook(c *candidate) *inspect.Trace {
-	t := inspect.Unsubmitted(c.kind.Kind, c.Origin.GetNamespace(), c.Origin.GetName())
+	t := inspect.UnsubmittedTrace(c.kind.Kind, c.Origin.GetNamespace(), c.Origin.GetName())
 	t.Origin.Context, t.Origin.UID = o.origin.Name, string(c.Origin.GetUID())
 	t.Origin.ManagedBy = o.loop.Plan.Owner
 	chosen := ""

@@ -53,7 +53,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	for i, m := range manifests {
 		o.try(ctx, f, inventory, m.Object, &requests[i])
 		requests[i].Classes = read.Classes(ctx, f, classNames(m.Object, &requests[i]))
-		t := inspect.Unsubmitted(m.Object.GetKind(), requests[i].Namespace, m.Object.GetName())
+		t := inspect.UnsubmittedTrace(m.Object.GetKind(), requests[i].Namespace, m.Object.GetName())
 		t.Placements = append(t.Placements, answer.Reached(placement.Submit(inventory, &requests[i]), o.flags.ReachFlags())...)
 		answer.Unsubmitted(t)
 		checkOwner(t, m.Object)

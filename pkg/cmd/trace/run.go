@@ -15,6 +15,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
@@ -73,9 +74,9 @@ func (o *traceOptions) readPairs(ctx context.Context, f *fleet.Fleet, addresses 
 		// Kueue's configuration shows which clusters are managers.
 		inventory = read.Read(ctx, f, read.Want{Capacity: true, Known: inventory, Addresses: addresses, Now: o.Clock.Now})
 	}
-	list := inventory.Traces()
+	list := chain.Traces(inventory)
 	if o.orphans {
-		list.KeepOrphans(inventory)
+		chain.KeepOrphans(inventory, list)
 		if unseen := inventory.Unseen(); len(unseen) > 0 && len(list.Items) > 0 {
 			util.Report(o.ErrOut, "note: the origins may be in unread contexts: %s", strings.Join(unseen, ", "))
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 )
 
@@ -83,7 +84,7 @@ func AdviseAll(v *inspect.Inventory, findings, orphans []inspect.Finding, reach 
 			continue
 		}
 		left--
-		t := v.Follow(p)
+		t := chain.Follow(v, p)
 		t.Placements = Reached(placement.Judge(v, p), reach)
 		q := Question{Inventory: v, Pair: p, Trace: t, Findings: orphans, Reach: reach}
 		Fill(q)

@@ -9,6 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -169,7 +170,7 @@ func (q *Question) heldBack(f *inspect.Facts, w *kueue.Workload) (Answer, bool) 
 	a := Answer{State: inspect.StateBlocked, Reason: reasonOfWait(&wait), Message: Sentence(f.Context + ": " + wait.Text())}
 	switch {
 	case wait.Reason == kueue.ReasonFinished:
-		a.Reason, a.Message = inspect.ReasonHeld, Sentence(fmt.Sprintf("Kueue on %s has ended its Workload: %s", f.Context, inspect.Reasoned(wait.Condition)))
+		a.Reason, a.Message = inspect.ReasonHeld, Sentence(fmt.Sprintf("Kueue on %s has ended its Workload: %s", f.Context, chain.ReasonAndMessage(wait.Condition)))
 		return a, true
 	case wait.Reason == kueue.ReasonCheckRejected:
 		a.Message = Sentence(wait.Text())
@@ -370,7 +371,7 @@ func (q *Question) workerReason(f *inspect.Facts) (why string, reason inspect.Jo
 	case wait.Reason == kueue.ReasonAdmitted:
 		return "admitted, but no mirror was created", inspect.ReasonSetup, false
 	case wait.Condition == nil:
-		h := inspect.WorkloadHop(f, copies[0])
+		h := chain.WorkloadHop(f, copies[0])
 		return cmp.Or(h.Message, h.State), reasonOfWait(&wait), false
 	}
 	return wait.Text(), reasonOfWait(&wait), wait.IsForGood()

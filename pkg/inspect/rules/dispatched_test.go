@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
@@ -225,7 +226,7 @@ func TestAboutDispatched(t *testing.T) {
 	judgment := rules.Judge(v, rules.All(), rules.Options{})
 	codes := map[string]bool{}
 	for _, p := range v.Pairs.Pairs {
-		for _, f := range judgment.About(v.Trace(p)) {
+		for _, f := range judgment.About(chain.Trace(v, p)) {
 			codes[p.Origin.Name+" "+f.Code] = true
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
@@ -282,7 +283,7 @@ func TestSickVariations(t *testing.T) {
 			}
 			v := o.traced(t, "", "train")
 			for _, p := range v.Subjects() {
-				trace := v.Trace(p)
+				trace := chain.Trace(v, p)
 				if rules.DependsOnOthers(v, []inspect.Trace{*trace}) {
 					v = read.Read(t.Context(), o.fleet, read.Want{Jobs: (read.Wanted{Name: "train", Namespace: "default"}).Around(), Evidence: true, Known: v, Addresses: o.addresses, Now: o.takenAt})
 				}

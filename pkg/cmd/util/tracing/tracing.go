@@ -11,6 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
@@ -48,7 +49,7 @@ func (t *Tracer) Read(ctx context.Context, f *fleet.Fleet) *Traced {
 	}
 	list := found.List
 	for _, p := range found.Pairs {
-		one := inventory.Trace(p)
+		one := chain.Trace(inventory, p)
 		one.Placements = append(one.Placements, answer.Reached(placement.Judge(inventory, p), t.Reach)...)
 		list.Items = append(list.Items, *one)
 	}

@@ -1,4 +1,4 @@
-package inspect_test
+package chain_test
 
 import (
 	"testing"
@@ -9,10 +9,11 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 )
 
-// TestTraceLeavesTheInventory checks that tracing a Job does not modify the inventory.
-func TestTraceLeavesTheInventory(t *testing.T) {
+// TestTraceModifiesNothing checks that tracing a Job does not modify the inventory.
+func TestTraceModifiesNothing(t *testing.T) {
 	at := func(minute int) metav1.Time { return metav1.NewTime(time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC)) }
 	job := &inspect.Job{
 		Context: "hub", APIVersion: "batch/v1", Kind: "Job", Namespace: "default", Name: "a", UID: "u",
@@ -23,14 +24,14 @@ func TestTraceLeavesTheInventory(t *testing.T) {
 		{Namespace: "default", Name: "older", UID: "o", JobUID: "u", CreationTimestamp: at(1)},
 	}}
 	v := inspect.NewInventory(at(3).Time, []*inspect.Facts{facts}, nil)
-	trace := v.Trace(inspect.Pair{Origin: job})
+	trace := chain.Trace(v, inspect.Pair{Origin: job})
 	assert.Equal(t, trace.Timeline[1].Event, "first Pod created: older")
 	assert.Equal(t, v.Facts("hub").PodsOf(job)[0].Name, "newer")
 }
 
-// TestTimelineOfWhatItMakes checks that Pods and warnings of an object that creates Jobs are shown
+// TestTimelineOfJobSet checks that Pods and warnings of an object that creates Jobs are shown
 // with the Job that they belong to.
-func TestTimelineOfWhatItMakes(t *testing.T) {
+func TestTimelineOfJobSet(t *testing.T) {
 	at := func(minute int) metav1.Time { return metav1.NewTime(time.Date(2026, 1, 2, 3, minute, 0, 0, time.UTC)) }
 	set := &inspect.Job{
 		Context: "worker", APIVersion: "jobset.x-k8s.io/v1alpha2", Kind: "JobSet", Namespace: "default", Name: "train", UID: "set",
@@ -52,7 +53,7 @@ func TestTimelineOfWhatItMakes(t *testing.T) {
 	}
 	v := inspect.NewInventory(at(5).Time, []*inspect.Facts{facts}, nil)
 	var lines []string
-	for _, e := range v.Trace(inspect.Pair{Origin: set}).Timeline {
+	for _, e := range chain.Trace(v, inspect.Pair{Origin: set}).Timeline {
 		lines = append(lines, e.Object+" "+e.Event)
 	}
 	assert.DeepEqual(t, lines, []string{

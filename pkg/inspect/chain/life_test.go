@@ -1,4 +1,4 @@
-package inspect_test
+package chain_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -75,7 +76,7 @@ func TestLife(t *testing.T) {
 			}
 			v := inspect.NewInventory(at(30).Time, []*inspect.Facts{facts}, nil)
 			got := ""
-			for _, part := range v.Trace(inspect.Pair{Origin: job}).Life {
+			for _, part := range chain.Trace(v, inspect.Pair{Origin: job}).Life {
 				assert.Equal(t, part.Cluster, "hub")
 				got += fmt.Sprintf(" %s %d-%d", part.State, part.From.Minute(), part.To.Minute())
 				if part.IsOpen {

@@ -1,4 +1,4 @@
-package inspect
+package chain
 
 import (
 	"cmp"
@@ -9,57 +9,46 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// TimelineEntry is one event of an object on the chain.
-type TimelineEntry struct {
-	// Time is when it happened, by the clock of the cluster.
-	Time metav1.Time `json:"time"`
-	// Context is the context where it happened.
-	Context string `json:"context"`
-	// Object is the object, such as "Workload/job-train-1c348".
-	Object string `json:"object"`
-	// Event says what happened.
-	Event string `json:"event"`
-}
-
-// timeline merges creation times, conditions, managedFields and events of all objects on the chain,
+// timelineOf merges creation times, conditions, managedFields and events of all objects on the chain,
 // over all clusters, in the order of time. It does not correct clocks; Trace.Clocks lists the wrong
 // ones.
-func (v *Inventory) timeline(p Pair) []TimelineEntry {
-	t := timeline{entries: []TimelineEntry{}}
+func timelineOf(v *inspect.Inventory, p inspect.Pair) []inspect.TimelineEntry {
+	t := timeline{entries: []inspect.TimelineEntry{}}
 	jobs := p.Jobs()
 	for _, j := range jobs {
-		t.job(j, j == p.Origin)
+		t.addJob(j, j == p.Origin)
 	}
 	for _, f := range v.Clusters {
 		for _, w := range v.WorkloadsOf(p, f) {
-			t.workload(f, w)
+			t.addWorkload(f, w)
 		}
 		for _, j := range jobs {
 			if j.Context == f.Context {
-				t.pods(f, j)
+				t.addPods(f, j)
 			}
 		}
-		t.events(f, v.about(p, f))
+		t.addEvents(f, isAbout(v, p, f))
 	}
-	slices.SortStableFunc(t.entries, func(a, b TimelineEntry) int { return a.Time.Compare(b.Time.Time) })
-	return slices.CompactFunc(t.entries, func(a, b TimelineEntry) bool { return a == b })
+	slices.SortStableFunc(t.entries, func(a, b inspect.TimelineEntry) int { return a.Time.Compare(b.Time.Time) })
+	return slices.CompactFunc(t.entries, func(a, b inspect.TimelineEntry) bool { return a == b })
 }
 
-type timeline struct{ entries []TimelineEntry }
+type timeline struct{ entries []inspect.TimelineEntry }
 
 func (t *timeline) add(when time.Time, context, object, format string, args ...any) {
 	if when.IsZero() {
 		return
 	}
-	t.entries = append(t.entries, TimelineEntry{
+	t.entries = append(t.entries, inspect.TimelineEntry{
 		Time: metav1.NewTime(when.UTC()), Context: context, Object: object, Event: fmt.Sprintf(format, args...),
 	})
 }
 
-func (t *timeline) job(j *Job, isOrigin bool) {
+func (t *timeline) addJob(j *inspect.Job, isOrigin bool) {
 	object := j.Kind + "/" + j.Name
 	role := "mirror "
 	if isOrigin {
@@ -69,8 +58,8 @@ func (t *timeline) job(j *Job, isOrigin bool) {
 	if j.StartTime != nil {
 		t.add(j.StartTime.Time, j.Context, object, "%sstarted", role)
 	}
-	conditions := j.conditions()
-	t.conditions(j.Context, object, conditions)
+	conditions := j.Conditions()
+	t.addConditions(j.Context, object, conditions)
 	if j.FinishedTime != nil && len(conditions) == 0 {
 		t.add(j.FinishedTime.Time, j.Context, object, "%s", j.Status)
 	}
@@ -87,7 +76,7 @@ func (t *timeline) job(j *Job, isOrigin bool) {
 	}
 }
 
-func (t *timeline) conditions(context, object string, conditions []metav1.Condition) {
+func (t *timeline) addConditions(context, object string, conditions []metav1.Condition) {
 	for _, c := range conditions {
 		if isBeginning(c) {
 			continue
@@ -122,10 +111,10 @@ func isBeginning(c metav1.Condition) bool {
 	return false
 }
 
-func (t *timeline) workload(f *Facts, w *kueue.Workload) {
+func (t *timeline) addWorkload(f *inspect.Facts, w *kueue.Workload) {
 	object := "Workload/" + w.Name
 	t.add(w.CreationTimestamp.Time, f.Context, object, "created")
-	t.conditions(f.Context, object, w.Status.Conditions)
+	t.addConditions(f.Context, object, w.Status.Conditions)
 	for _, c := range w.Status.AdmissionChecks {
 		event := fmt.Sprintf("check %s %s", c.Name, c.State)
 		if c.Message != "" {
@@ -135,20 +124,20 @@ func (t *timeline) workload(f *Facts, w *kueue.Workload) {
 	}
 }
 
-// pods adds one or two entries for a Job's Pods, however many there are; for an object that creates
+// addPods adds one or two entries for a Job's Pods, however many there are; for an object that creates
 // Jobs, one or two for each of these.
-func (t *timeline) pods(f *Facts, j *Job) {
-	made := map[string][]*Pod{}
+func (t *timeline) addPods(f *inspect.Facts, j *inspect.Job) {
+	byObject := map[string][]*inspect.Pod{}
 	for _, p := range f.PodsOf(j) {
 		object := j.Kind + "/" + j.Name
 		if p.JobUID != j.UID {
 			object = cmp.Or(p.JobName, object)
 		}
-		made[object] = append(made[object], p)
+		byObject[object] = append(byObject[object], p)
 	}
-	for _, object := range slices.Sorted(maps.Keys(made)) {
-		pods := made[object]
-		slices.SortStableFunc(pods, func(a, b *Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	for _, object := range slices.Sorted(maps.Keys(byObject)) {
+		pods := byObject[object]
+		slices.SortStableFunc(pods, func(a, b *inspect.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 		first, last := pods[0], pods[len(pods)-1]
 		t.add(first.CreationTimestamp.Time, f.Context, object, "first Pod created: %s", first.Name)
 		if len(pods) > 1 {
@@ -157,12 +146,12 @@ func (t *timeline) pods(f *Facts, j *Job) {
 	}
 }
 
-func (t *timeline) events(f *Facts, about func(*Event) bool) {
+func (t *timeline) addEvents(f *inspect.Facts, about func(*inspect.Event) bool) {
 	type key struct{ object, reason, message string }
 	seen := map[key]bool{}
 	// Sort the latest first, so that it represents its repetitions.
 	events := slices.Clone(f.Events)
-	slices.SortStableFunc(events, func(a, b *Event) int { return b.Time.Compare(a.Time) })
+	slices.SortStableFunc(events, func(a, b *inspect.Event) int { return b.Time.Compare(a.Time) })
 	for _, e := range events {
 		k := key{e.Kind + "/" + e.Name, e.Reason, e.Message}
 		if e.Kind == "Pod" {
@@ -185,8 +174,8 @@ func (t *timeline) events(f *Facts, about func(*Event) bool) {
 	}
 }
 
-// about returns a function that selects a cluster's events about a pair.
-func (v *Inventory) about(p Pair, f *Facts) func(*Event) bool {
+// isAbout returns a function that selects a cluster's events about a pair.
+func isAbout(v *inspect.Inventory, p inspect.Pair, f *inspect.Facts) func(*inspect.Event) bool {
 	uids := map[string]bool{}
 	for _, j := range p.Jobs() {
 		if j.Context == f.Context {
@@ -200,5 +189,5 @@ func (v *Inventory) about(p Pair, f *Facts) func(*Event) bool {
 	for _, w := range v.WorkloadsOf(p, f) {
 		uids[string(w.UID)] = true
 	}
-	return func(e *Event) bool { return uids[e.UID] }
+	return func(e *inspect.Event) bool { return uids[e.UID] }
 }
