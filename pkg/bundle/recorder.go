@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/wire"
 )
 
 // recorder keeps the objects of one cluster, reduced to what may be kept. After everything is
@@ -30,7 +30,7 @@ var errNotRequested = errors.New("it was not read")
 func (r *recorder) Keep(gvr schema.GroupVersionResource, object map[string]any) {
 	switch {
 	case object == nil:
-		r.Requested(gvr, fleet.ErrSenseless)
+		r.Requested(gvr, wire.ErrInvalidAnswer)
 		return
 	case gvr == secrets().GroupVersionResource:
 		object = cutSecret(object)

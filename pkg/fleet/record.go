@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/wire"
 )
 
 // Recorder receives the objects that are read from a cluster, possibly from several goroutines at
@@ -46,7 +47,7 @@ func (r *recorded[T]) UnmarshalJSON(text []byte) error {
 	if err := apijson.Unmarshal(text, &r.whole); err != nil {
 		return err
 	}
-	r.err = DecodeText(text, &r.object)
+	r.err = wire.DecodeText(text, &r.object)
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package fleet
+package wire
 
 import (
 	"bytes"
@@ -26,19 +26,23 @@ const (
 	maxEvent = 64 << 20
 )
 
-// guard wraps the transport of a context, so that every client of the context uses it:
-// listings, discovery, completion, and the streams of exec and port-forward. A request has
-// its credentials there. The guard follows no redirect, sends nothing to another server,
-// and bounds the size of answers.
+// guard is the transport of Guard. Every client of a context uses it: listings, discovery, completion,
+// and the streams of exec and port-forward. Its requests have credentials.
 //
 // A redirect within one host is refused too. Several clusters may share a host, as behind
 // Rancher, and one of them must not direct PATCH or DELETE to another one.
 type guard struct {
 	base *url.URL
 	next http.RoundTripper
-	// most returns the limits of the answer to a request, and of an event in it; 0 means no
+	// limits returns the limits of the answer to a request, and of an event in it; 0 means no
 	// limit.
-	most func(*http.Request) (answer, event int64)
+	limits func(*http.Request) (answer, event int64)
+}
+
+// Guard returns a transport that sends only requests for the server at base, follows no redirect, and
+// limits the size of answers.
+func Guard(base *url.URL, next http.RoundTripper) http.RoundTripper {
+	return &guard{base: base, next: next, limits: limitsOf}
 }
 
 // WrappedRoundTripper lets client-go find the transport that can cancel requests.
@@ -60,7 +64,7 @@ func (g *guard) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil || response.Body == nil || response.StatusCode == http.StatusSwitchingProtocols {
 		return response, err
 	}
-	if answer, event := g.most(request); answer > 0 || event > 0 {
+	if answer, event := g.limits(request); answer > 0 || event > 0 {
 		response.Body = &boundedBody{ReadCloser: response.Body, answer: answer, event: event}
 	}
 	return response, nil
@@ -99,15 +103,15 @@ func redirectTarget(from *url.URL, location string) string {
 	return shortAddress(to)
 }
 
-// mostAddress is the length of the longest address that an error quotes.
-const mostAddress = 200
+// maxAddress is the length of the longest address that an error quotes.
+const maxAddress = 200
 
 // shortAddress returns the scheme, host and path of an address. It has no user and no
 // query, which may hold secrets.
 func shortAddress(u *url.URL) string {
 	address := (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
-	if len(address) > mostAddress {
-		address = address[:mostAddress] + "..."
+	if len(address) > maxAddress {
+		address = address[:maxAddress] + "..."
 	}
 	return address
 }
@@ -124,27 +128,27 @@ func (e *RedirectError) Error() string {
 
 // TooLargeError means that an answer exceeds the limit.
 type TooLargeError struct {
-	// Most is the limit in bytes.
-	Most int64
-	// Event is whether it was one event of a watch.
-	Event bool
+	// Limit is the limit in bytes.
+	Limit int64
+	// IsEvent is whether the answer is one event of a watch.
+	IsEvent bool
 }
 
 func (e *TooLargeError) Error() string {
 	what := "answer"
-	if e.Event {
+	if e.IsEvent {
 		what = "event"
 	}
-	return fmt.Sprintf("the server's %s is larger than %d MiB, and was not read to its end", what, e.Most>>20)
+	return fmt.Sprintf("the server's %s is larger than %d MiB, and was not read to its end", what, e.Limit>>20)
 }
 
 // streamedList marks a request for a list of which only one object at a time is in memory.
 // Its size was estimated from its first chunk, and the rest may be larger.
 type streamedList struct{}
 
-// mostOf returns the limits of the answer to a request. Logs are passed on without a limit.
+// limitsOf returns the limits of the answer to a request. Logs are passed on without a limit.
 // Events of a watch arrive one by one.
-func mostOf(request *http.Request) (answer, event int64) {
+func limitsOf(request *http.Request) (answer, event int64) {
 	query := request.URL.Query()
 	isWatch, _ := strconv.ParseBool(query.Get("watch"))
 	switch {
@@ -181,9 +185,9 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	// The bytes read are withheld: some readers would use them, and repeat the request as if
 	// nothing had happened.
 	case b.answer > 0 && b.read > b.answer:
-		return 0, &TooLargeError{Most: b.answer}
+		return 0, &TooLargeError{Limit: b.answer}
 	case b.event > 0 && b.line > b.event:
-		return 0, &TooLargeError{Most: b.event, Event: true}
+		return 0, &TooLargeError{Limit: b.event, IsEvent: true}
 	}
 	return n, err
 }

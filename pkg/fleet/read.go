@@ -1,12 +1,14 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,10 +16,68 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/wire"
 )
+
+// JSON returns a request for objects of any kind, as JSON. namespace is "" for all namespaces,
+// and for cluster-scoped kinds.
+func (c *Cluster) JSON(r schema.GroupVersionResource, namespace string) (*rest.Request, error) {
+	apiPath := "/apis"
+	if r.Group == corev1.GroupName {
+		apiPath = "/api"
+	}
+	client, err := c.REST(r.GroupVersion(), apiPath)
+	if err != nil {
+		return nil, err
+	}
+	return client.Get().NamespaceIfScoped(namespace, namespace != "").Resource(r.Resource).
+		SetHeader("Accept", "application/json"), nil
+}
+
+// list returns the list of a resource in a namespace, for wire.EachObject.
+func (c *Cluster) list(r schema.GroupVersionResource, namespace string) wire.List {
+	return wire.List{
+		Request: func() (*rest.Request, error) { return c.JSON(r, namespace) },
+		Check:   func(err error) error { return c.Checked(err, r, "") },
+	}
+}
+
+// EachObject lists objects of any kind in chunks, as JSON decoded into Ts, and calls visit for
+// each. If the snapshot behind the chunks was compacted in between, EachObject continues at the
+// same place in the current state, with the token that the server offers. For a watched cluster,
+// repeated calls may pass the same Ts, so visit must not change them.
+func EachObject[T any](ctx context.Context, c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(T)) error {
+	if c.Cache(ctx) == nil {
+		_, err := eachObject(ctx, c, r, namespace, o, visit)
+		return err
+	}
+	same := func(n *named[T]) (string, T) { return n.key, n.object }
+	return cache.Recall(ctx, c.Cache(ctx), Objects(c, r, namespace, o, same), func(_ string, object *T) { visit(*object) })
+}
+
+// eachObject is EachObject without a Cache. It also returns the resource version of the first
+// chunk.
+func eachObject[T any](ctx context.Context, c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(T)) (version string, err error) {
+	to := c.recorder.Load()
+	if to == nil {
+		return wire.EachObject(ctx, c.list(r, namespace), o, visit)
+	}
+	var failed error
+	version, err = wire.EachObject(ctx, c.list(r, namespace), o, func(one recorded[T]) {
+		(*to).Keep(r, one.whole)
+		if one.err != nil {
+			failed = cmp.Or(failed, one.err)
+			return
+		}
+		visit(one.object)
+	})
+	c.recordRequest(ctx, r, err)
+	return version, cmp.Or(err, failed)
+}
 
 // Objects returns the source of objects of any kind, decoded from JSON into As. convert turns an
 // A into what is kept, and returns its cache.ObjectKey.
@@ -102,7 +162,7 @@ func Object(ctx context.Context, c *Cluster, r schema.GroupVersionResource, name
 	}
 	if to := c.recorder.Load(); to != nil && text != nil {
 		var whole map[string]any
-		if err = DecodeText(text, &whole); err == nil {
+		if err = wire.DecodeText(text, &whole); err == nil {
 			(*to).Keep(r, whole)
 		}
 	}

@@ -1,4 +1,4 @@
-package fleet
+package wire
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func EachItem[L interface {
 	return pages.EachListItem(ctx, o, func(item runtime.Object) error {
 		t, ok := item.(T)
 		if !ok {
-			return fmt.Errorf("%w: a %T is none of its items", ErrSenseless, item)
+			return fmt.Errorf("%w: a %T is none of its items", ErrInvalidAnswer, item)
 		}
 		visit(t)
 		return nil

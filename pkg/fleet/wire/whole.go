@@ -1,4 +1,4 @@
-package fleet
+package wire
 
 import (
 	"cmp"
@@ -10,15 +10,14 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 )
 
-// wholeList is the maximum size, in bytes, of a list requested in one answer. Servers abort
+// maxWholeList is the maximum size, in bytes, of a list requested in one answer. Servers abort
 // requests after a minute (kube-apiserver --request-timeout).
-const wholeList = 64 << 20
+const maxWholeList = 64 << 20
 
 // isOfMany reports whether the rest of a list, after this first chunk, should be requested as a
 // whole. A server has whole lists in its watch cache. It may read chunks from etcd and decode
@@ -29,12 +28,12 @@ func (p *page[T]) isOfMany() bool {
 		return false
 	}
 	all := *p.RemainingItemCount + int64(len(p.Items))
-	return *p.RemainingItemCount > chunk && int64(p.size)/int64(len(p.Items))*all <= wholeList
+	return *p.RemainingItemCount > chunk && int64(p.size)/int64(len(p.Items))*all <= maxWholeList
 }
 
 // openWhole requests a list in one answer. The caller has to close it.
-func openWhole(ctx context.Context, c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions) (io.ReadCloser, error) {
-	request, err := c.JSON(r, namespace)
+func (l List) openWhole(ctx context.Context, o metav1.ListOptions) (io.ReadCloser, error) {
+	request, err := l.Request()
 	if err != nil {
 		return nil, err
 	}
@@ -56,15 +55,15 @@ func eachOf[T any](list io.ReadCloser, about *metav1.ListMeta, visit func(T)) (e
 	for in.PeekKind() == jsontext.KindString {
 		key, err := in.ReadToken()
 		if err != nil {
-			return senseless(err)
+			return invalid(err)
 		}
 		switch key.String() {
 		case "items":
 			err = eachItem(in, visit)
 		case "metadata":
-			err = senseless(apijson.Decode(in, about))
+			err = invalid(apijson.Decode(in, about))
 		default:
-			err = senseless(in.SkipValue())
+			err = invalid(in.SkipValue())
 		}
 		if err != nil {
 			return err
@@ -72,13 +71,13 @@ func eachOf[T any](list io.ReadCloser, about *metav1.ListMeta, visit func(T)) (e
 	}
 	// A list without its end is incomplete.
 	_, err = in.ReadToken()
-	return senseless(err)
+	return invalid(err)
 }
 
 // eachItem calls visit for the elements of an array. Old servers write null for an empty one.
 func eachItem[T any](in *jsontext.Decoder, visit func(T)) error {
 	if in.PeekKind() == jsontext.KindNull {
-		return senseless(in.SkipValue())
+		return invalid(in.SkipValue())
 	}
 	if err := begins(in, jsontext.KindBeginArray); err != nil {
 		return err
@@ -86,12 +85,12 @@ func eachItem[T any](in *jsontext.Decoder, visit func(T)) error {
 	for in.PeekKind() != jsontext.KindEndArray {
 		var item T
 		if err := apijson.Decode(in, &item); err != nil {
-			return senseless(err)
+			return invalid(err)
 		}
 		visit(item)
 	}
 	_, err := in.ReadToken()
-	return senseless(err)
+	return invalid(err)
 }
 
 // errNoList means that the answer is not a list.
@@ -103,12 +102,12 @@ func begins(in *jsontext.Decoder, with jsontext.Kind) error {
 	if err == nil && token.Kind() != with {
 		err = fmt.Errorf("%w: %v instead of %v", errNoList, token, with)
 	}
-	return senseless(err)
+	return invalid(err)
 }
 
-// senseless returns the error of an unreadable answer: a malformed one, or one that did not
+// invalid returns the error of an unreadable answer: a malformed one, or one that did not
 // arrive completely.
-func senseless(err error) error {
+func invalid(err error) error {
 	var syntax *jsontext.SyntacticError
 	var other *json.SemanticError
 	switch {
@@ -119,5 +118,5 @@ func senseless(err error) error {
 		// Errors of the connection are returned without the decoder's context.
 		return cmp.Or(errors.Unwrap(err), err)
 	}
-	return fmt.Errorf("%w: %w", ErrSenseless, err)
+	return fmt.Errorf("%w: %w", ErrInvalidAnswer, err)
 }

@@ -1,4 +1,4 @@
-package fleet
+package wire
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 
 	"gotest.tools/v3/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 )
 
@@ -94,7 +93,7 @@ func TestLongListsAreReadWhole(t *testing.T) {
 			things: things{count: 1200, counts: true, whole: as, code: 504},
 			asked:  []string{"500 from 0", "0 from 0", "500 from 500", "500 from 1000"}, version: "chunks",
 		},
-		"in chunks whatever was asked for": {
+		"server that ignores the limit": {
 			things: things{count: 1200, counts: true, code: 200, whole: func(string) string { return (&things{count: 1200}).list(0, 700, `"resourceVersion":"whole"`) }},
 			asked:  []string{"500 from 0", "0 from 0", "500 from 700"}, version: "whole",
 		},
@@ -102,27 +101,27 @@ func TestLongListsAreReadWhole(t *testing.T) {
 			things: things{count: 1200, counts: true, code: 200, whole: func(list string) string { return list[:len(list)/2] }},
 			asked:  []string{"500 from 0", "0 from 0"}, err: "the answer of the server is invalid: unexpected EOF",
 		},
-		"broken off behind the last": {
+		"broken off after the last object": {
 			things: things{count: 1200, counts: true, code: 200, whole: func(list string) string { return strings.TrimSuffix(list, "}") }},
 			asked:  []string{"500 from 0", "0 from 0"}, err: "the answer of the server is invalid: unexpected EOF",
 		},
-		"in too long a time": {
+		"timeout": {
 			things: things{count: 1200, counts: true, code: 200, whole: as, hangs: true},
 			asked:  []string{"500 from 0", "0 from 0"}, err: "context deadline exceeded",
 		},
-		"larger than it began": {
+		"larger than estimated": {
 			things: things{count: 1200, counts: true, code: 200, whole: func(list string) string {
 				return strings.Replace(list, `"items":[`, `"items":[`+strings.Repeat(" ", maxAnswer), 1)
 			}},
 			asked: []string{"500 from 0", "0 from 0"}, version: "whole",
 		},
-		"without an end": {
+		"over the limit": {
 			things: things{count: 1200, counts: true, code: 200, whole: func(list string) string {
 				return strings.Replace(list, `"items":[`, `"items":[`+strings.Repeat(" ", maxList), 1)
 			}},
 			asked: []string{"500 from 0", "0 from 0"}, err: "the server's answer is larger than 256 MiB, and was not read to its end",
 		},
-		"gone meanwhile": {
+		"emptied meanwhile": {
 			things: things{count: 1200, counts: true, code: 200, whole: func(string) string { return `{"kind":"ThingList","metadata":{"resourceVersion":"whole"},"items":null}` }},
 			asked:  []string{"500 from 0", "0 from 0"}, version: "whole", none: true,
 		},
@@ -132,10 +131,10 @@ func TestLongListsAreReadWhole(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			guarded := &guard{base: &url.URL{Scheme: "https", Host: "c"}, next: &c.things, most: mostOf}
-			f := Open(t.Context(), []Context{{Name: "c", Config: &rest.Config{Host: "https://c", Transport: guarded, QPS: -1}}}, Options{})
+			guarded := Guard(&url.URL{Scheme: "https", Host: "c"}, &c.things)
+			list := listOfThings(t, &rest.Config{Host: "https://c", Transport: guarded, QPS: -1})
 			var names []string
-			version, err := eachObject(t.Context(), f.Clusters()[0], schema.GroupVersionResource{Version: "v1", Resource: "things"}, "", metav1.ListOptions{}, func(o *metav1.PartialObjectMetadata) {
+			version, err := EachObject(t.Context(), list, metav1.ListOptions{}, func(o *metav1.PartialObjectMetadata) {
 				names = append(names, o.Name)
 			})
 			assert.DeepEqual(t, c.things.asked, c.asked)
