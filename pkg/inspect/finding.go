@@ -149,9 +149,9 @@ const NotSelected = "not read: not selected by --contexts"
 // Everything is the What of a context of which nothing could be read.
 const Everything = "everything"
 
-// Unread returns what could not be read and was therefore not checked. It merges entries with the
+// UncheckedOf returns what could not be read and was therefore not checked. It merges entries with the
 // same reason, because a restricted user may not read many resources.
-func Unread(errs []ContextError) []Unchecked {
+func UncheckedOf(errs []ContextError) []Unchecked {
 	found := []Unchecked{}
 	add := func(what, context, reason string) {
 		i := slices.IndexFunc(found, func(u Unchecked) bool { return u.What == what && u.Reason == reason })

@@ -145,10 +145,10 @@ func (v *Inventory) WorkloadsOf(p Pair, f *Facts) []*kueue.Workload {
 	return found
 }
 
-// Present returns the Workload that shows an object's current state, nil if there is none. An
+// CurrentWorkload returns the Workload that shows an object's current state, nil if there is none. An
 // elastic Job has one for each size that it had. The result is the latest unfinished one, otherwise
 // the latest.
-func Present(workloads []*kueue.Workload) *kueue.Workload {
+func CurrentWorkload(workloads []*kueue.Workload) *kueue.Workload {
 	if len(workloads) == 0 {
 		return nil
 	}

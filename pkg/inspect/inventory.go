@@ -143,9 +143,9 @@ func (v *Inventory) isCovered(f *Facts) bool {
 	return len(v.Addresses) > 0 && !slices.ContainsFunc(v.Addresses, func(a kubecontext.Address) bool { return a.Context == f.Context })
 }
 
-// Unseen returns the contexts that were not read, unless their cluster was read through another
+// UnreadContexts returns the contexts that were not read, unless their cluster was read through another
 // one.
-func (v *Inventory) Unseen() []string {
+func (v *Inventory) UnreadContexts() []string {
 	var names []string
 	for _, f := range v.Clusters {
 		if f.Err != nil && !v.isCovered(f) {

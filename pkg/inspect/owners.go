@@ -176,10 +176,10 @@ func (t *Tally) group(owner delegation.Owner) *OwnerGroup {
 	return g
 }
 
-// Merge returns the list of all tallies: delegated owners by name, then the built-in one, and an
+// MergeTallies returns the list of all tallies: delegated owners by name, then the built-in one, and an
 // error for each context that had one. A Job that several contexts show is listed and counted once,
 // for the first of them.
-func Merge(tallies []*Tally) *OwnerList {
+func MergeTallies(tallies []*Tally) *OwnerList {
 	list := NewOwnerList()
 	var all Tally
 	seen := objectIDs{}
@@ -232,7 +232,7 @@ func (v *Inventory) Owners(picks func(*Job) bool) (list *OwnerList, others []*Jo
 		}
 		tallies = append(tallies, t)
 	}
-	return Merge(tallies), others
+	return MergeTallies(tallies), others
 }
 
 // Fold removes mirrors whose origins are listed from a list and its counts, together with the
@@ -284,8 +284,8 @@ func (l *OwnerList) foldable() map[Ref]bool {
 	return folded
 }
 
-// Hidden returns the Jobs that Merge does not list.
-func Hidden(tallies []*Tally) []*Job {
+// HiddenJobs returns the Jobs that Merge does not list.
+func HiddenJobs(tallies []*Tally) []*Job {
 	var jobs []*Job
 	for _, t := range tallies {
 		jobs = append(jobs, t.hidden...)

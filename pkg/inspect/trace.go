@@ -1,7 +1,10 @@
 package inspect
 
 import (
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -149,4 +152,74 @@ func (l *TraceList) DeepCopyObject() runtime.Object {
 		}
 	}
 	return c
+}
+
+// Cost is the quota on the management cluster that a Job holds although no cluster can run it.
+type Cost struct {
+	// Context is the context of the management cluster.
+	Context string `json:"context"`
+	// ClusterQueue is the ClusterQueue whose quota the Job uses.
+	ClusterQueue string `json:"clusterQueue"`
+	// Holds is how much of each resource the Job holds, as the sum over all flavors.
+	Holds map[string]string `json:"holds"`
+	// Blocks are the Jobs that wait for this quota, in the ClusterQueue or its cohort, as
+	// NAMESPACE/NAME.
+	Blocks []string `json:"blocks"`
+	// BlocksKnown is false if the Workloads of the cluster could not be read, so that more Jobs may
+	// wait.
+	BlocksKnown bool `json:"blocksKnown"`
+	// Release is a command that frees the quota. It does not make the Job run.
+	Release command.Fix `json:"release"`
+}
+
+// Text says how much the Job holds, and which Jobs wait for it.
+func (c *Cost) Text() string {
+	var holds []string
+	for _, name := range slices.Sorted(maps.Keys(c.Holds)) {
+		holds = append(holds, c.Holds[name]+" "+name)
+	}
+	text := fmt.Sprintf("%s of ClusterQueue %s on %s", strings.Join(holds, " and "), c.ClusterQueue, c.Context)
+	switch {
+	case len(c.Blocks) == 1:
+		text += ", for which " + c.Blocks[0] + " waits"
+	case len(c.Blocks) > 1:
+		text += fmt.Sprintf(", for which %d Jobs wait: %s", len(c.Blocks), Some(c.Blocks))
+	case !c.BlocksKnown:
+		text += "; whether others wait for it is unknown"
+	}
+	return text
+}
+
+func (c *Cost) deepCopy() *Cost {
+	if c == nil {
+		return nil
+	}
+	d := *c
+	d.Holds, d.Blocks, d.Release.Command = maps.Clone(c.Holds), slices.Clone(c.Blocks), slices.Clone(c.Release.Command)
+	return &d
+}
+
+// Starts is what is known about when a waiting Job will start. There is no single estimate.
+type Starts struct {
+	// By is when the Job starts at the latest, if no Job of higher priority arrives and the quota
+	// stays; null if unknown. Pods that have reached their time limit must stop first.
+	By *metav1.Time `json:"by"`
+	// Context is the context whose queue determines By, and whose clock it uses; "" without By.
+	Context string `json:"context"`
+	// Samples is how many Jobs the waits are measured from: the last ones of the same queue and
+	// size that were admitted, at most 20; 0 if there are fewer than five.
+	Samples int `json:"samples"`
+	// WaitMedianSeconds is the median wait of the samples; null without samples.
+	WaitMedianSeconds *int64 `json:"waitMedianSeconds"`
+	// WaitP90Seconds is the 90th percentile of the waits of the samples; null without samples.
+	WaitP90Seconds *int64 `json:"waitP90Seconds"`
+}
+
+func (s *Starts) deepCopy() *Starts {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	c.By, c.WaitMedianSeconds, c.WaitP90Seconds = s.By.DeepCopy(), clone(s.WaitMedianSeconds), clone(s.WaitP90Seconds)
+	return &c
 }

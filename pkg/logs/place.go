@@ -109,7 +109,7 @@ func why(v *inspect.Inventory, pair inspect.Pair) string {
 		return answer.Clause(answer.Trace(v, pair))
 	}
 	gone := "its mirror is gone, and so are its logs"
-	if unseen := v.Unseen(); len(unseen) > 0 {
+	if unseen := v.UnreadContexts(); len(unseen) > 0 {
 		gone = "no mirror found; not read: " + strings.Join(unseen, ", ")
 	}
 	mirrors := mirrorsOf(pair)

@@ -342,6 +342,6 @@ func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kube
 	if o.showsFindings() {
 		o.findDispatchers(ctx, f, list, isWhole)
 	}
-	list.Unchecked = inspect.Unread(list.Errors)
+	list.Unchecked = inspect.UncheckedOf(list.Errors)
 	return list, nil
 }

@@ -92,7 +92,7 @@ func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []ku
 			}
 		}
 	}
-	r.List.Unchecked = inspect.Unread(r.List.Errors)
+	r.List.Unchecked = inspect.UncheckedOf(r.List.Errors)
 	if r.Pending != nil {
 		r.Pending.Errors, r.Pending.Unchecked = r.List.Errors, r.List.Unchecked
 	}

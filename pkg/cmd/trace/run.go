@@ -77,7 +77,7 @@ func (o *traceOptions) readPairs(ctx context.Context, f *fleet.Fleet, addresses 
 	list := chain.Traces(inventory)
 	if o.orphans {
 		chain.KeepOrphans(inventory, list)
-		if unseen := inventory.Unseen(); len(unseen) > 0 && len(list.Items) > 0 {
+		if unseen := inventory.UnreadContexts(); len(unseen) > 0 && len(list.Items) > 0 {
 			util.Report(o.ErrOut, "note: the origins may be in unread contexts: %s", strings.Join(unseen, ", "))
 		}
 	}

@@ -195,7 +195,7 @@ func placesOf(v *inspect.Inventory, pairs []inspect.Pair) (queues, workloads []t
 			}
 		}
 		add(&queues, p.Origin.Queue())
-		if w := inspect.Present(v.WorkloadsOf(p, v.Facts(p.Origin.Context))); w != nil {
+		if w := inspect.CurrentWorkload(v.WorkloadsOf(p, v.Facts(p.Origin.Context))); w != nil {
 			add(&workloads, w.Name)
 			add(&queues, w.Spec.QueueName)
 		}

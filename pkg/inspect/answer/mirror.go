@@ -38,7 +38,7 @@ func (q *Question) withoutOrigin() Answer {
 // unread returns the contexts of which nothing could be read, except those
 // without a name.
 func (q *Question) unread() []string {
-	unseen := append([]string{}, q.Inventory.Unseen()...)
+	unseen := append([]string{}, q.Inventory.UnreadContexts()...)
 	return slices.DeleteFunc(unseen, func(name string) bool { return strings.TrimSpace(name) == "" })
 }
 

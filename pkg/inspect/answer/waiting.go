@@ -120,7 +120,7 @@ func (q *Question) inKueue() (a Answer, known bool) {
 	if len(workloads) == 0 {
 		return q.withoutWorkload(f)
 	}
-	w := inspect.Present(workloads)
+	w := inspect.CurrentWorkload(workloads)
 	if a, held := q.heldBack(f, w); held {
 		return a, true
 	}
@@ -321,7 +321,7 @@ func workerUnread(name, target string, f *inspect.Facts) inspect.Unchecked {
 // Old versions of Kueue do not record that. For them, it returns those that
 // have a copy or were not read.
 func (q *Question) offeredTo(manager *inspect.Facts, w *kueue.Workload) []string {
-	if manager.Kueue.TellsNominations() {
+	if manager.Kueue.RecordsNominations() {
 		return w.Status.Nominated
 	}
 	var names []string

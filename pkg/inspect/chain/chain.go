@@ -92,7 +92,7 @@ func (b *builder) addOrphan() {
 	if place := j.Marks.Origin; !place.IsZero() {
 		h.Namespace, h.Name = place.Namespace, place.Name
 	}
-	switch unseen := b.inventory.Unseen(); {
+	switch unseen := b.inventory.UnreadContexts(); {
 	case len(unseen) > 0:
 		h.State, h.Health, h.Message = stateUnknown, inspect.HealthUnknown, "its origin may be in an unread context: "+inspect.Some(unseen)
 	case !b.inventory.KnowsManagerOf(j):

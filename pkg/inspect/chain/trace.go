@@ -48,7 +48,7 @@ func Traces(v *inspect.Inventory) *inspect.TraceList {
 		}
 	}
 	list.Errors = v.Errors()
-	list.Unchecked = append(inspect.Unread(list.Errors), v.UnknownOrigins(func(j *inspect.Job) bool { return selects(v, inspect.OrphanPair(j)) })...)
+	list.Unchecked = append(inspect.UncheckedOf(list.Errors), v.UnknownOrigins(func(j *inspect.Job) bool { return selects(v, inspect.OrphanPair(j)) })...)
 	return list
 }
 

@@ -38,7 +38,7 @@ func SchedulerOf(context string, p *inspect.Pod) Actor {
 // fits.
 func (c *collector) schedulers() {
 	for _, p := range c.home.Pods {
-		if !p.IsLookedAt {
+		if !p.HasSchedulerResult {
 			continue
 		}
 		c.observe(SchedulerOf(c.home.Context, p), Action{

@@ -193,7 +193,7 @@ func (s *site) findLocal() (local *kueue.LocalQueue, err error) {
 // isRequestedByName reports whether the queue was requested by name, as is done for
 // the queues of traced Jobs.
 func (s *site) isRequestedByName() bool {
-	return slices.Contains(s.facts.Kueue.QueuesAsked, s.request.Namespace+"/"+s.request.Queue)
+	return slices.Contains(s.facts.Kueue.RequestedQueues, s.request.Namespace+"/"+s.request.Queue)
 }
 
 func (s *site) hasQueue() bool {

@@ -56,13 +56,13 @@ func ByCode(code string) (Rule, bool) {
 	return Rule{}, false
 }
 
-// Unseen is a code of the catalogue that cannot be detected from outside the
+// UndetectableCode is a code of the catalogue that cannot be detected from outside the
 // controllers, and why.
-type Unseen struct{ Code, Title, Reason string }
+type UndetectableCode struct{ Code, Title, Reason string }
 
-// AllUnseen returns these codes in order.
-func AllUnseen() []Unseen {
-	return []Unseen{{
+// UndetectableCodes returns these codes in order.
+func UndetectableCodes() []UndetectableCode {
+	return []UndetectableCode{{
 		Code: "JM051", Title: "a StatefulSet or LeaderWorkerSet is never ready where it was submitted",
 		Reason: "MultiKueue does not copy the status of these kinds, by design: their own controller would overwrite it. Read the mirror",
 	}}

@@ -16,7 +16,7 @@ func (j Judgment) Unchecked() []inspect.Unchecked {
 	for _, n := range j.NotJudged {
 		errs = append(errs, n.Error())
 	}
-	return inspect.Unread(errs)
+	return inspect.UncheckedOf(errs)
 }
 
 // PartsRead returns the parts of an inventory that each rule reads, by code.

@@ -79,7 +79,7 @@ func verdictByPlacement(t *testing.T, v *inspect.Inventory) inspect.Verdict {
 		Namespaces: map[string]*inspect.Namespace{"default": {Name: "default"}},
 		Gaps:       map[inspect.Part]error{inspect.PartClusterQueues: errors.New("forbidden")},
 	}
-	own := inspect.Present(v.WorkloadsOf(v.Pairs.Pairs[0], f))
+	own := inspect.CurrentWorkload(v.WorkloadsOf(v.Pairs.Pairs[0], f))
 	job := &batchv1.Job{}
 	job.Namespace = "default"
 	r := placement.OfJob(job, own.Spec.QueueName)

@@ -81,8 +81,8 @@ func (t *Tracer) around(ctx context.Context, f *fleet.Fleet, one *inspect.Invent
 func alone(around *inspect.Inventory) []inspect.ContextError {
 	var errs []inspect.ContextError
 	for _, f := range around.Clusters {
-		if f.Alone != nil {
-			e := inspect.NewContextError(kubecontext.InContext(f.Context, "", f.Alone))
+		if f.RestErr != nil {
+			e := inspect.NewContextError(kubecontext.InContext(f.Context, "", f.RestErr))
 			e.Message += "; the Job was checked without the others there"
 			errs = append(errs, e)
 		}

@@ -17,7 +17,7 @@ func lostMirror() view.Rule {
 		Code: "JM203", Undated: true, Severity: inspect.Warning,
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartLeases},
 		Detect: func(v *view.View) {
-			if len(v.Unseen()) == 0 {
+			if len(v.UnreadContexts()) == 0 {
 				eachUnattended(v, reportLostMirror)
 			}
 		},

@@ -69,7 +69,7 @@ func newMultiKueue(v *view.View) *multiKueue {
 	if slices.ContainsFunc(e.dispatchers, func(d *dispatcher) bool { return len(d.marks) == 0 }) {
 		e.seeCopies()
 	}
-	e.hides = slices.ContainsFunc(v.Unseen(), func(context string) bool {
+	e.hides = slices.ContainsFunc(v.UnreadContexts(), func(context string) bool {
 		return !slices.ContainsFunc(e.dispatchers, func(d *dispatcher) bool { return len(d.at(context)) > 0 })
 	})
 	return e

@@ -66,7 +66,7 @@ func (e *multiKueue) strayCopies() []stray {
 // For the copy of a Workload, reading Workloads is enough.
 func (e *multiKueue) knowsOrigins(d *dispatcher, s stray) bool {
 	e.Reads(inspect.PartJobs)
-	return s.job == nil || d.LookedFor(s.job.Row())
+	return s.job == nil || d.IsRequested(s.job.Row())
 }
 
 // since returns the earliest time at which the object can have become a

@@ -40,7 +40,7 @@ func (e *multiKueue) misplaced() []misplaced {
 			continue
 		}
 		w, _ := e.Workload(d.Facts, x.mirror.Namespace, x.mirror.Prebuilt())
-		if w == nil || !d.Kueue.TellsNominations() {
+		if w == nil || !d.Kueue.RecordsNominations() {
 			// Before 0.13, Kueue does not record what the advice to delete a
 			// mirror must rely on.
 			continue

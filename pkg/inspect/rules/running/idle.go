@@ -41,7 +41,7 @@ func podsIgnored() view.Rule {
 // reacted to it.
 func isIgnored(p *inspect.Pod) bool {
 	isWaiting := p.Phase == corev1.PodPending && p.Reason == string(corev1.PodPending)
-	return isWaiting && (p.Node == "" && !p.IsLookedAt || p.Node != "" && p.Started.IsZero())
+	return isWaiting && (p.Node == "" && !p.HasSchedulerResult || p.Node != "" && p.Started.IsZero())
 }
 
 // stepForPod returns the step that must be taken next for a Pod, and since when

@@ -66,7 +66,7 @@ func isUntouched(v *view.View, f *inspect.Facts, mirror *inspect.Job) bool {
 		return false
 	}
 	part, _ := delegation.KindNamed(childKind)
-	if !f.LookedFor(part) || f.Gaps[inspect.PartOf(part)] != nil || len(v.PartsOf(f, mirror)) > 0 {
+	if !f.IsRequested(part) || f.Gaps[inspect.PartOf(part)] != nil || len(v.PartsOf(f, mirror)) > 0 {
 		return false
 	}
 	pods, known := v.Pods(f, mirror)

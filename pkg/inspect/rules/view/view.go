@@ -117,8 +117,8 @@ func (v *View) Failed(context string) error {
 	return nil
 }
 
-// Unseen returns the contexts that were not asked or did not answer.
-func (v *View) Unseen() []string { return v.inventory.Unseen() }
+// UnreadContexts returns the contexts that were not asked or did not answer.
+func (v *View) UnreadContexts() []string { return v.inventory.UnreadContexts() }
 
 // CanRead notes that the rule reads parts of a cluster, and reports whether they could be
 // read.
@@ -126,7 +126,7 @@ func (v *View) CanRead(f *inspect.Facts, parts ...inspect.Part) (ok bool) {
 	v.read.Insert(parts...)
 	ok = f != nil && f.Err == nil
 	for _, p := range parts {
-		ok = ok && f.Gaps[p] == nil && !f.Unasked[p]
+		ok = ok && f.Gaps[p] == nil && !f.Unrequested[p]
 	}
 	return ok
 }
@@ -154,7 +154,7 @@ func (v *View) Jobs(f *inspect.Facts) []*inspect.Job {
 // not found does not exist. It is false for a kind of which only objects in queues are read.
 func (v *View) KnowsAll(f *inspect.Facts, row delegation.Kind) bool {
 	v.read.Insert(inspect.PartJobs)
-	return f != nil && f.Err == nil && f.LookedFor(row) && row.Selector == ""
+	return f != nil && f.Err == nil && f.IsRequested(row) && row.Selector == ""
 }
 
 // HasKueue reports whether a cluster serves Kueue's API. ok is false if that is unknown.

@@ -28,7 +28,7 @@ func noNominations() view.Rule {
 
 func detectNoNominations(v *view.View) {
 	for _, w := range waiters(v) {
-		if !w.Manager.Kueue.TellsNominations() || len(w.Nominated()) > 0 || len(w.offers) > 0 || len(otherChecksOf(w.Submission)) > 0 {
+		if !w.Manager.Kueue.RecordsNominations() || len(w.Nominated()) > 0 || len(w.offers) > 0 || len(otherChecksOf(w.Submission)) > 0 {
 			continue
 		}
 		config, usable, known := notOffered(v, &w)

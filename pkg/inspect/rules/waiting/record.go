@@ -88,7 +88,7 @@ func reportNotRecorded(v *view.View, w *waiter, o *view.Copy, admitted *metav1.C
 // repeats that write forever.
 func isRecordRefused(v *view.View, w *waiter, o *view.Copy) bool {
 	isNominated := slices.Contains(w.Nominated(), o.Cluster)
-	return w.Manager.Kueue.TellsNominations() && !isNominated && isLeftover(v, w, o)
+	return w.Manager.Kueue.RecordsNominations() && !isNominated && isLeftover(v, w, o)
 }
 
 // isLeftover reports whether the copy of a Workload is older than its offer:

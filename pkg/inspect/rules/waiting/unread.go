@@ -60,7 +60,7 @@ func detectWorkersUnread(v *view.View) {
 // If Kueue does not record nominations, these are all clusters of its
 // MultiKueueConfig.
 func offeredNames(v *view.View, w *waiter) []string {
-	if w.Manager.Kueue.TellsNominations() {
+	if w.Manager.Kueue.RecordsNominations() {
 		return w.Nominated()
 	}
 	config, _, known := notOffered(v, w)
