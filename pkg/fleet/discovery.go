@@ -98,7 +98,7 @@ func (c *Cluster) discoveryClient() (discovery.CachedDiscoveryInterfaceWithConte
 	}
 	// This client wraps the transport of all other clients.
 	client, err := disk.NewCachedDiscoveryClientForConfig(
-		c.door.settings(c.config), discoveryDir(c.cacheDir, c.config.Host), filepath.Join(c.cacheDir, "http"), cacheTTL)
+		c.transport.settings(c.config), discoveryDir(c.cacheDir, c.config.Host), filepath.Join(c.cacheDir, "http"), cacheTTL)
 	if err != nil {
 		return nil, err
 	}

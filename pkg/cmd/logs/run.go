@@ -98,12 +98,12 @@ func (r *logsRun) track(ctx context.Context, v *inspect.Inventory, at logs.Place
 	defer cancel()
 	var rested time.Time
 	tracker := &logs.Tracker{
-		Reader: r.reader, Home: r.Contexts[0].Name, Changed: r.job.Fleet.Remember(ctx),
+		Reader: r.reader, Home: r.Contexts[0].Name, Changed: r.job.Fleet.Watch(ctx),
 		Client: func(kubeContext string) (kubernetes.Interface, error) { return r.job.Client(ctx, kubeContext) },
 		Look: func(ctx context.Context) *inspect.Inventory {
 			r.restUntil(ctx, rested)
 			start := r.Clock.Now()
-			r.job.Fleet.Again(ctx)
+			r.job.Fleet.BeginRound(ctx)
 			found := r.job.Look(ctx)
 			end := r.Clock.Now()
 			rested = end.Add(min(restFactor*end.Sub(start), longestRest))

@@ -44,7 +44,7 @@ func (r *Repeated[T]) Once(ctx context.Context) error {
 func (r *Repeated[T]) Run(ctx context.Context, f *fleet.Fleet) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	changed := f.Remember(ctx)
+	changed := f.Watch(ctx)
 	v := &view[T]{Repeated: r, notes: newUnwatchedNotes(f, r.ErrOut)}
 	v.notes.others = r.Notes
 	if _, isTerminal := r.Terminal(); isTerminal && r.IsTable {
@@ -66,7 +66,7 @@ func (r *Repeated[T]) Run(ctx context.Context, f *fleet.Fleet) error {
 		if err := v.wait(ctx, changed, r.Clock.Since(start)); err != nil {
 			return err
 		}
-		f.Again(ctx)
+		f.BeginRound(ctx)
 		read = r.Read
 	}
 }

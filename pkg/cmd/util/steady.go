@@ -36,6 +36,6 @@ func ReadTwice[T any](ctx context.Context, c clock.WithTicker, f *fleet.Fleet, s
 		return first, nil
 	case <-timer.C():
 	}
-	f.Again(ctx)
+	f.BeginRound(ctx)
 	return read(ctx)
 }

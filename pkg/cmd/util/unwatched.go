@@ -43,7 +43,7 @@ func (n *unwatchedNotes) print() {
 // all returns the notes that apply now.
 func (n *unwatchedNotes) all() []string {
 	var notes []string
-	for _, u := range n.fleet.Unwatched() {
+	for _, u := range n.fleet.WatchFailures() {
 		notes = append(notes, fmt.Sprintf("note: context %q: %s cannot be watched, and are read again every %s: %v", u.Context, u.What, rejudgeInterval, u.Err))
 	}
 	if n.others != nil {

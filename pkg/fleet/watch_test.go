@@ -166,7 +166,7 @@ func newWatchedNamesWithin(t *testing.T, timeout, retry time.Duration) *watchedN
 	n.fleet.retry = retry
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	n.changed = n.fleet.Remember(ctx)
+	n.changed = n.fleet.Watch(ctx)
 	return n
 }
 
@@ -178,7 +178,7 @@ type configMap struct {
 
 func (n *watchedNames) read() string {
 	n.t.Helper()
-	n.fleet.Again(n.t.Context())
+	n.fleet.BeginRound(n.t.Context())
 	answers := Ask(n.t.Context(), n.fleet, func(ctx context.Context, c *Cluster) (names []string, err error) {
 		err = EachObject(ctx, c, corev1.SchemeGroupVersion.WithResource("configmaps"), "ns", metav1.ListOptions{}, func(o *configMap) {
 			names = append(names, o.Metadata.Name)
@@ -203,8 +203,8 @@ func (n *watchedNames) becomes(want string) {
 	}
 }
 
-// TestRemember checks that repeated reads return the current state without requests.
-func TestRemember(t *testing.T) {
+// TestWatch checks that repeated reads return the current state without requests.
+func TestWatch(t *testing.T) {
 	n := newWatchedNames(t)
 	assert.Equal(t, n.read(), "a b")
 	n.tell(t, "ADDED", "aa")
@@ -229,8 +229,8 @@ func TestRemember(t *testing.T) {
 	assert.Equal(t, lists, 1)
 }
 
-// TestRememberNoMore checks that data is read again when no watch keeps it current.
-func TestRememberNoMore(t *testing.T) {
+// TestWatchEnds checks that data is read again when no watch keeps it current.
+func TestWatchEnds(t *testing.T) {
 	t.Run("history is gone", func(t *testing.T) {
 		n := newWatchedNames(t)
 		assert.Equal(t, n.read(), "a b")
@@ -246,8 +246,8 @@ func TestRememberNoMore(t *testing.T) {
 		n := newWatchedNames(t)
 		n.refuse = http.StatusForbidden
 		assert.Equal(t, n.read(), "a b")
-		eventually(t, "note", func() bool { return len(n.fleet.Unwatched()) == 1 })
-		assert.Equal(t, n.fleet.Unwatched()[0].What, "configmaps")
+		eventually(t, "note", func() bool { return len(n.fleet.WatchFailures()) == 1 })
+		assert.Equal(t, n.fleet.WatchFailures()[0].What, "configmaps")
 		for range 5 {
 			assert.Equal(t, n.read(), "a b")
 			n.clock.Step(cache.Soon)
@@ -266,8 +266,8 @@ func TestRememberNoMore(t *testing.T) {
 	})
 }
 
-// TestRememberTheDead checks that a cluster that stops answering is waited for once.
-func TestRememberTheDead(t *testing.T) {
+// TestWatchOfLostCluster checks that a cluster that stops answering is waited for once.
+func TestWatchOfLostCluster(t *testing.T) {
 	n := newWatchedNamesWithin(t, 2*time.Second, time.Millisecond)
 	assert.Equal(t, n.read(), "a b")
 	n.mu.Lock()

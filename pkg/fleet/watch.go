@@ -12,13 +12,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// Remember makes the fleet watch what is read from now on, until ctx is done. Repeated reads get
+// Watch makes the fleet watch what is read from now on, until ctx is done. Repeated reads get
 // the current state without requests. The returned channel receives a value when reading again
 // would return something else.
 //
 // A cluster that does not answer is waited for only once. It is checked in the background, and
 // until it answers, each question gets the error at once.
-func (f *Fleet) Remember(ctx context.Context) (changed <-chan struct{}) {
+func (f *Fleet) Watch(ctx context.Context) (changed <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	news := make(chan struct{}, 1)
@@ -78,25 +78,25 @@ func (c *Cluster) noteAnswer(err error) {
 	}
 }
 
-// Unwatched is a resource that can be read but not watched.
-type Unwatched struct {
+// WatchFailure is a resource that can be read but not watched.
+type WatchFailure struct {
 	// Context and What, such as "pods", cannot be watched because of Err.
 	Context, What string
 	Err           error
 }
 
-// Unwatched returns the resources that are read repeatedly instead, as far as known, in a fixed
+// WatchFailures returns the resources that are read repeatedly instead, as far as known, in a fixed
 // order.
-func (f *Fleet) Unwatched() (all []Unwatched) {
+func (f *Fleet) WatchFailures() (all []WatchFailure) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	for _, m := range f.members {
 		if len(m.routes) == 0 {
 			continue
 		}
-		refused := m.routes[0].cache.Unwatched()
+		refused := m.routes[0].cache.WatchFailures()
 		for _, what := range slices.Sorted(maps.Keys(refused)) {
-			all = append(all, Unwatched{Context: m.context, What: what, Err: refused[what]})
+			all = append(all, WatchFailure{Context: m.context, What: what, Err: refused[what]})
 		}
 	}
 	return all
@@ -105,17 +105,17 @@ func (f *Fleet) Unwatched() (all []Unwatched) {
 // IsWatched reports whether reads of the cluster are kept current by watches.
 func (c *Cluster) IsWatched() bool { return c.cache != nil }
 
-// unremembered marks a request whose answer must not be kept.
-type unremembered struct{}
+// withoutCache marks a request whose answer must not be kept.
+type withoutCache struct{}
 
-// Unremembered returns a context for requests whose answers are neither kept nor watched.
-func Unremembered(ctx context.Context) context.Context {
-	return context.WithValue(ctx, unremembered{}, true)
+// WithoutCache returns a context for requests whose answers are neither kept nor watched.
+func WithoutCache(ctx context.Context) context.Context {
+	return context.WithValue(ctx, withoutCache{}, true)
 }
 
 // Cache returns the cache from which a request may be answered; nil if there is none.
 func (c *Cluster) Cache(ctx context.Context) *cache.Cache {
-	if ctx.Value(unremembered{}) != nil {
+	if ctx.Value(withoutCache{}) != nil {
 		return nil
 	}
 	return c.cache

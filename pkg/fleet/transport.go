@@ -11,36 +11,36 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// door is the transport of all requests of a context to its cluster. If the context has no right
+// sharedTransport is the transport of all requests of a context to its cluster. If the context has no right
 // to read something, the other contexts of the same cluster are tried in turn. If all are
 // refused, the first refusal counts. Writes use only the user's chosen context.
-type door struct {
+type sharedTransport struct {
 	own  http.RoundTripper
 	base *url.URL
-	// others are the doors of the cluster's other contexts.
-	others atomic.Pointer[[]*door]
+	// others are the transports of the cluster's other contexts.
+	others atomic.Pointer[[]*sharedTransport]
 }
 
-func newDoor(config *rest.Config, own http.RoundTripper) (*door, error) {
+func newTransport(config *rest.Config, own http.RoundTripper) (*sharedTransport, error) {
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
 		return nil, err
 	}
-	return &door{own: own, base: base}, nil
+	return &sharedTransport{own: own, base: base}, nil
 }
 
-// settings returns settings for clients that create their own transport. The door handles
+// settings returns settings for clients that create their own transport. This one handles
 // credentials and TLS.
-func (d *door) settings(config *rest.Config) *rest.Config {
+func (t *sharedTransport) settings(config *rest.Config) *rest.Config {
 	return &rest.Config{
-		Host: d.base.String(), ContentConfig: config.ContentConfig, QPS: config.QPS, Burst: config.Burst,
+		Host: t.base.String(), ContentConfig: config.ContentConfig, QPS: config.QPS, Burst: config.Burst,
 		WarningHandler: config.WarningHandler, WarningHandlerWithContext: config.WarningHandlerWithContext,
-		Timeout: config.Timeout, Transport: d,
+		Timeout: config.Timeout, Transport: t,
 	}
 }
 
 // WrappedRoundTripper lets client-go find the transport that can cancel requests.
-func (d *door) WrappedRoundTripper() http.RoundTripper { return d.own }
+func (t *sharedTransport) WrappedRoundTripper() http.RoundTripper { return t.own }
 
 // ownOnly marks a request that only its own context may answer: a proof about a cluster has to
 // use one connection.
@@ -52,15 +52,15 @@ func OwnConnection(ctx context.Context) context.Context {
 }
 
 // RoundTrip sends a request.
-func (d *door) RoundTrip(request *http.Request) (*http.Response, error) {
-	first, err := d.own.RoundTrip(request)
-	others := d.others.Load()
+func (t *sharedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	first, err := t.own.RoundTrip(request)
+	others := t.others.Load()
 	if err != nil || others == nil || !isRefusal(first) || !isReading(request) || request.Context().Value(ownOnly{}) != nil {
 		return first, err
 	}
 	for _, other := range *others {
 		// Connection errors of the other context do not matter: it was not the one asked.
-		response, err := other.own.RoundTrip(d.readdressed(request, other))
+		response, err := other.own.RoundTrip(t.readdress(request, other))
 		switch {
 		case err != nil:
 		case isRefusal(response):
@@ -73,12 +73,12 @@ func (d *door) RoundTrip(request *http.Request) (*http.Response, error) {
 	return first, nil
 }
 
-// readdressed returns a request for another door, which may have another address for the server.
-func (d *door) readdressed(request *http.Request, other *door) *http.Request {
+// readdress returns a request for another transport, which may have another address for the server.
+func (t *sharedTransport) readdress(request *http.Request, other *sharedTransport) *http.Request {
 	copied := request.Clone(request.Context())
 	copied.Host = ""
 	copied.URL.Scheme, copied.URL.Host = other.base.Scheme, other.base.Host
-	path := strings.TrimPrefix(request.URL.Path, strings.TrimRight(d.base.Path, "/"))
+	path := strings.TrimPrefix(request.URL.Path, strings.TrimRight(t.base.Path, "/"))
 	copied.URL.Path, copied.URL.RawPath = strings.TrimRight(other.base.Path, "/")+path, ""
 	return copied
 }
@@ -94,10 +94,10 @@ func isReading(r *http.Request) bool {
 // share makes each context of a cluster ask the others for what it may not read.
 func share(routes []*Cluster) {
 	for i, route := range routes {
-		var others []*door
+		var others []*sharedTransport
 		for _, other := range slices.Concat(routes[i+1:], routes[:i]) {
-			others = append(others, other.door)
+			others = append(others, other.transport)
 		}
-		route.door.others.Store(&others)
+		route.transport.others.Store(&others)
 	}
 }
