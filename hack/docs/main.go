@@ -27,6 +27,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -108,9 +109,10 @@ func generate() (map[string][]byte, error) {
 		return nil, err
 	}
 	for _, document := range []any{
-		&inspect.OwnerList{}, &inspect.Trace{}, &inspect.TraceList{}, &inspect.FindingList{}, &inspect.FindingEvent{}, &inspect.DoctorReport{}, &inspect.ProbeReport{}, &inspect.KindList{}, &inspect.QueueList{}, &inspect.PendingList{}, &inspect.HistoryList{}, &inspect.CodeList{}, &dispatch.Event{},
+		&inspect.OwnerList{}, &inspect.Trace{}, &inspect.TraceList{}, &inspect.FindingList{}, &inspect.FindingEvent{}, &inspect.DoctorReport{}, &inspect.ProbeReport{}, &inspect.KindList{}, &queues.QueueList{}, &queues.PendingList{}, &inspect.HistoryList{}, &inspect.CodeList{}, &dispatch.Event{},
 	} {
 		schema := r.Reflect(document)
+		keepID(schema)
 		for _, t := range nullables() {
 			nullable(t, schema)
 		}
@@ -142,6 +144,12 @@ func rootCommand() *cobra.Command {
 	return root
 }
 
+// keepID removes the subpackage of pkg/inspect from the $id of a schema: moving a type must not change
+// a published schema.
+func keepID(schema *jsonschema.Schema) {
+	schema.ID = jsonschema.ID(strings.Replace(string(schema.ID), "/pkg/inspect/queues/", "/pkg/inspect/", 1))
+}
+
 // schemaName returns a document's kind in lower case.
 func schemaName(document any) string {
 	if _, ok := document.(*dispatch.Event); ok {
@@ -163,9 +171,9 @@ func nullables() []reflect.Type {
 		reflect.TypeFor[inspect.Job](), reflect.TypeFor[inspect.Trace](), reflect.TypeFor[inspect.TraceMirror](),
 		reflect.TypeFor[inspect.Hop](), reflect.TypeFor[inspect.Dispatcher](), reflect.TypeFor[dispatch.Event](),
 		reflect.TypeFor[inspect.ServedKind](), reflect.TypeFor[inspect.Placement](), reflect.TypeFor[inspect.Holder](),
-		reflect.TypeFor[inspect.Finding](), reflect.TypeFor[inspect.QueueQuota](), reflect.TypeFor[inspect.ClusterState](), reflect.TypeFor[inspect.WorkersQuota](),
+		reflect.TypeFor[inspect.Finding](), reflect.TypeFor[queues.QueueQuota](), reflect.TypeFor[queues.ClusterState](), reflect.TypeFor[queues.WorkersQuota](),
 		reflect.TypeFor[inspect.HistoryList](), reflect.TypeFor[inspect.PastJob](), reflect.TypeFor[inspect.HistorySum](), reflect.TypeFor[inspect.ContextRetention](), reflect.TypeFor[inspect.Starts](),
-		reflect.TypeFor[inspect.PendingJob](),
+		reflect.TypeFor[queues.PendingJob](),
 		reflect.TypeFor[inspect.ProbeStep](),
 	}
 }
@@ -205,7 +213,7 @@ func enums() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[kueue.WaitReason]():         enum(kueue.WaitReasons()),
 		reflect.TypeFor[inspect.State]():            enum(inspect.States()),
 		reflect.TypeFor[inspect.PositionSource]():   enum(inspect.PositionSources()),
-		reflect.TypeFor[inspect.QueueKind]():        enum(inspect.QueueKinds()),
+		reflect.TypeFor[queues.QueueKind]():         enum(queues.QueueKinds()),
 		reflect.TypeFor[inspect.Result]():           enum(inspect.Results()),
 		reflect.TypeFor[inspect.Health]():           enum(inspect.Healths()),
 		reflect.TypeFor[inspect.Severity]():         enum(inspect.Severities()),

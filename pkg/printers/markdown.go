@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
 )
 
 // Markdown is the output format of tables for tickets and pages: GitHub Flavored Markdown.
@@ -259,9 +260,9 @@ func tableMarkdown[T any](w io.Writer, columns []column[T], values []T, errs []i
 }
 
 // withProblems returns the columns of a list of queues, with the problem of each.
-func withProblems(columns []column[*inspect.QueueQuota], list *inspect.QueueList) []column[*inspect.QueueQuota] {
-	isFine := !slices.ContainsFunc(list.Items, func(q inspect.QueueQuota) bool { return q.Problem != "" })
-	return append(columns, column[*inspect.QueueQuota]{title: "PROBLEM", absent: isFine, cell: func(q *inspect.QueueQuota) string {
+func withProblems(columns []column[*queues.QueueQuota], list *queues.QueueList) []column[*queues.QueueQuota] {
+	isFine := !slices.ContainsFunc(list.Items, func(q queues.QueueQuota) bool { return q.Problem != "" })
+	return append(columns, column[*queues.QueueQuota]{title: "PROBLEM", absent: isFine, cell: func(q *queues.QueueQuota) string {
 		return absentIfEmpty(q.Problem)
 	}})
 }

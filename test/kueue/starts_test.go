@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	queuelists "github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/kueue"
 )
 
@@ -119,8 +120,8 @@ func startOf(t *testing.T, ns, name string) (said *inspect.Starts, began time.Ti
 // trace says. It is false where the Job has begun in between.
 func showsBound(t *testing.T, ns, name string, said *inspect.Starts) bool {
 	t.Helper()
-	list := read[inspect.PendingList](t, "queues", "--pending", ns)
-	i := slices.IndexFunc(list.Items, func(j inspect.PendingJob) bool { return j.Name == name && j.Context == said.Context })
+	list := read[queuelists.PendingList](t, "queues", "--pending", ns)
+	i := slices.IndexFunc(list.Items, func(j queuelists.PendingJob) bool { return j.Name == name && j.Context == said.Context })
 	if i < 0 || list.Items[i].StartsBy == nil {
 		return false
 	}
@@ -150,7 +151,7 @@ func TestPlaces(t *testing.T) {
 	submitOne(t, ns, "high", "8", "1h", ", kueue.x-k8s.io/priority-class: places-high", "")
 	order := func() string {
 		var names []string
-		for _, j := range read[inspect.PendingList](t, "queues", "--pending", "-n", ns).Items {
+		for _, j := range read[queuelists.PendingList](t, "queues", "--pending", "-n", ns).Items {
 			if j.Context == management && j.Place != nil {
 				names = append(names, fmt.Sprintf("%d/%d %s", *j.Place, *j.Of, j.Name))
 			}

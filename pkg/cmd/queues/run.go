@@ -44,9 +44,9 @@ func (o *queuesOptions) Run(ctx context.Context) error {
 
 // queuesRead is the result of a reading, with notes for people.
 type queuesRead struct {
-	List *inspect.QueueList
+	List *queues.QueueList
 	// Pending is set instead of the rows of List with --pending.
-	Pending *inspect.PendingList
+	Pending *queues.PendingList
 	// Without are the contexts that do not serve Kueue's API.
 	Without []string
 	// Notes are reasons for unknown values that a user of one namespace does not expect to see.
@@ -57,10 +57,10 @@ type queuesRead struct {
 
 func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) *queuesRead {
 	inventory := read.Read(ctx, f, read.Want{Quotas: o.scope, Release: o.summary, Addresses: addresses, Now: o.Clock.Now})
-	r := &queuesRead{List: inspect.NewQueueList()}
+	r := &queuesRead{List: queues.NewQueueList()}
 	switch {
 	case o.pending:
-		r.Pending = inspect.NewPendingList()
+		r.Pending = queues.NewPendingList()
 		r.Pending.Items = queues.Pending(inventory)
 		r.List.Items = queues.List(inventory)
 	case o.summary:
@@ -80,7 +80,7 @@ func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []ku
 		if facts.NoKueue {
 			r.Without = append(r.Without, facts.Context)
 		}
-		for _, gap := range inspect.QuotaGaps(facts) {
+		for _, gap := range queues.QuotaGaps(facts) {
 			if o.pending && gap.Part == inspect.PartCohorts {
 				// The order of a queue does not depend on them.
 				continue
@@ -113,9 +113,9 @@ func (r *queuesRead) keep(names []string) {
 		return
 	}
 	found := sets.New[string]()
-	r.List.Items = slices.DeleteFunc(r.List.Items, func(row inspect.QueueQuota) bool {
+	r.List.Items = slices.DeleteFunc(r.List.Items, func(row queues.QueueQuota) bool {
 		wanted := sets.New(names...).Intersection(sets.New(append(row.Cohorts, row.Name)...))
-		if row.Kind == inspect.KindLocalQueue {
+		if row.Kind == queues.KindLocalQueue {
 			wanted = sets.New(names...).Intersection(sets.New(row.Name))
 		}
 		found = found.Union(wanted)
@@ -213,7 +213,7 @@ func (o *queuesOptions) writeTable(w io.Writer, r *queuesRead) error {
 
 // hasSeveralContexts reports whether Workloads wait on more than one context.
 func (r *queuesRead) hasSeveralContexts() bool {
-	return slices.ContainsFunc(r.Pending.Items, func(j inspect.PendingJob) bool { return j.Context != r.Pending.Items[0].Context })
+	return slices.ContainsFunc(r.Pending.Items, func(j queues.PendingJob) bool { return j.Context != r.Pending.Items[0].Context })
 }
 
 // keepPending keeps only the waiting Workloads in queues with some names, or in the members of a
@@ -234,13 +234,13 @@ func (r *queuesRead) keepPending(names []string, scope read.Scope) {
 			}
 		}
 	}
-	isWanted := func(j *inspect.PendingJob) bool {
+	isWanted := func(j *queues.PendingJob) bool {
 		if scope == read.ClusterScope {
 			return wanted.Has(j.Context + "/" + j.ClusterQueue)
 		}
 		return slices.Contains(names, j.LocalQueue)
 	}
-	r.Pending.Items = slices.DeleteFunc(r.Pending.Items, func(j inspect.PendingJob) bool { return !isWanted(&j) })
+	r.Pending.Items = slices.DeleteFunc(r.Pending.Items, func(j queues.PendingJob) bool { return !isWanted(&j) })
 	if scope == read.ClusterScope {
 		for _, name := range names {
 			if !found.Has(name) && !slices.Contains(r.Missing, name) {

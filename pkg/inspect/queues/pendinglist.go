@@ -1,4 +1,4 @@
-package inspect
+package queues
 
 import (
 	"maps"
@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -17,9 +18,9 @@ type PendingList struct {
 	// them.
 	Items []PendingJob `json:"items"`
 	// Unchecked is what the list depends on and could not be read.
-	Unchecked []Unchecked `json:"unchecked"`
+	Unchecked []inspect.Unchecked `json:"unchecked"`
 	// Errors are the contexts that were not read completely.
-	Errors []ContextError `json:"errors"`
+	Errors []inspect.ContextError `json:"errors"`
 }
 
 // PendingJob is a Workload that waits for quota.
@@ -75,8 +76,8 @@ type PendingJob struct {
 // NewPendingList returns an empty list.
 func NewPendingList() *PendingList {
 	return &PendingList{
-		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "PendingList"},
-		Items:    []PendingJob{}, Unchecked: []Unchecked{}, Errors: []ContextError{},
+		TypeMeta: metav1.TypeMeta{APIVersion: inspect.APIVersion, Kind: "PendingList"},
+		Items:    []PendingJob{}, Unchecked: []inspect.Unchecked{}, Errors: []inspect.ContextError{},
 	}
 }
 
@@ -88,4 +89,11 @@ func (l *PendingList) DeepCopyObject() runtime.Object {
 		j.Place, j.Of, j.StartsBy, j.Requests = clone(j.Place), clone(j.Of), clone(j.StartsBy), maps.Clone(j.Requests)
 	}
 	return c
+}
+
+func clone[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	return new(*p)
 }

@@ -1,4 +1,4 @@
-package inspect
+package queues
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -15,9 +16,9 @@ type QueueList struct {
 	// Items are the quotas, in the order of the table.
 	Items []QueueQuota `json:"items"`
 	// Unchecked is what the list depends on and could not be read.
-	Unchecked []Unchecked `json:"unchecked"`
+	Unchecked []inspect.Unchecked `json:"unchecked"`
 	// Errors are the contexts that were not read completely.
-	Errors []ContextError `json:"errors"`
+	Errors []inspect.ContextError `json:"errors"`
 }
 
 // QueueQuota is the quota of a queue, a cohort or a whole cluster for one resource in one flavor.
@@ -157,8 +158,8 @@ func QueueKinds() []QueueKind {
 // NewQueueList returns an empty list.
 func NewQueueList() *QueueList {
 	return &QueueList{
-		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "QueueList"},
-		Items:    []QueueQuota{}, Unchecked: []Unchecked{}, Errors: []ContextError{},
+		TypeMeta: metav1.TypeMeta{APIVersion: inspect.APIVersion, Kind: "QueueList"},
+		Items:    []QueueQuota{}, Unchecked: []inspect.Unchecked{}, Errors: []inspect.ContextError{},
 	}
 }
 
@@ -187,18 +188,18 @@ func (l *QueueList) DeepCopyObject() runtime.Object {
 
 // QuotaGaps returns an error for each part of Capacity that could not be read and that quotas
 // depend on.
-func QuotaGaps(f *Facts) []ContextError {
+func QuotaGaps(f *inspect.Facts) []inspect.ContextError {
 	if f.Err != nil || f.Kueue == nil || f.Kueue.Capacity == nil {
 		return nil
 	}
-	var errs []ContextError
-	for _, part := range []Part{PartClusterQueues, PartQueues, PartCohorts, PartClaims} {
-		isNeeded := part != PartQueues || f.Namespace == ""
-		if part == PartCohorts {
+	var errs []inspect.ContextError
+	for _, part := range []inspect.Part{inspect.PartClusterQueues, inspect.PartQueues, inspect.PartCohorts, inspect.PartClaims} {
+		isNeeded := part != inspect.PartQueues || f.Namespace == ""
+		if part == inspect.PartCohorts {
 			isNeeded = slices.ContainsFunc(f.Kueue.Capacity.ClusterQueues, func(q *kueue.ClusterQueue) bool { return q.Cohort() != "" })
 		}
 		if err := f.Kueue.Capacity.Gaps[part]; err != nil && isNeeded {
-			errs = append(errs, NewPartError(f.Context, part, err))
+			errs = append(errs, inspect.NewPartError(f.Context, part, err))
 		}
 	}
 	return errs
