@@ -144,12 +144,6 @@ func rootCommand() *cobra.Command {
 	return root
 }
 
-// keepID removes the subpackage of pkg/inspect from the $id of a schema: moving a type must not change
-// a published schema.
-func keepID(schema *jsonschema.Schema) {
-	schema.ID = jsonschema.ID(strings.Replace(string(schema.ID), "/pkg/inspect/queues/", "/pkg/inspect/", 1))
-}
-
 // schemaName returns a document's kind in lower case.
 func schemaName(document any) string {
 	if _, ok := document.(*dispatch.Event); ok {
@@ -307,4 +301,10 @@ func enum[S ~string](values []S) *jsonschema.Schema {
 		s.Enum = append(s.Enum, string(v))
 	}
 	return s
+}
+
+// keepID removes the subpackage of pkg/inspect from the $id of a schema: moving a type must not
+// change a published schema.
+func keepID(schema *jsonschema.Schema) {
+	schema.ID = jsonschema.ID(strings.Replace(string(schema.ID), "/pkg/inspect/queues/", "/pkg/inspect/", 1))
 }

@@ -51,8 +51,8 @@ func (r *recorded[T]) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// recordRequest reports the result of a request to the recorder of a cluster, if there is one. If ctx is
-// done, the error is its cause.
+// recordRequest reports the result of a request to the recorder of a cluster, if there is one. If
+// ctx is done, the error is its cause.
 func (c *Cluster) recordRequest(ctx context.Context, r schema.GroupVersionResource, err error) {
 	to := c.recorder.Load()
 	if to == nil {

@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// sharedTransport is the transport of all requests of a context to its cluster. If the context has no right
-// to read something, the other contexts of the same cluster are tried in turn. If all are
+// sharedTransport is the transport of all requests of a context to its cluster. If the context has
+// no right to read something, the other contexts of the same cluster are tried in turn. If all are
 // refused, the first refusal counts. Writes use only the user's chosen context.
 type sharedTransport struct {
 	own  http.RoundTripper

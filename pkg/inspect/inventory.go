@@ -143,8 +143,8 @@ func (v *Inventory) isCovered(f *Facts) bool {
 	return len(v.Addresses) > 0 && !slices.ContainsFunc(v.Addresses, func(a kubecontext.Address) bool { return a.Context == f.Context })
 }
 
-// UnreadContexts returns the contexts that were not read, unless their cluster was read through another
-// one.
+// UnreadContexts returns the contexts that were not read, unless their cluster was read through
+// another one.
 func (v *Inventory) UnreadContexts() []string {
 	var names []string
 	for _, f := range v.Clusters {

@@ -26,8 +26,8 @@ const (
 	maxEvent = 64 << 20
 )
 
-// guard is the transport of Guard. Every client of a context uses it: listings, discovery, completion,
-// and the streams of exec and port-forward. Its requests have credentials.
+// guard is the transport of Guard. Every client of a context uses it: listings, discovery,
+// completion, and the streams of exec and port-forward. Its requests have credentials.
 //
 // A redirect within one host is refused too. Several clusters may share a host, as behind
 // Rancher, and one of them must not direct PATCH or DELETE to another one.

@@ -25,10 +25,10 @@ type List struct {
 // chunk is the number of objects per request, as in kubectl (cmdutil.DefaultChunkSize).
 const chunk = 500
 
-// EachObject sends the requests of a list, and calls visit for each object, decoded into a T. It also
-// returns the resource version of the first answer. If the snapshot behind the chunks was compacted in
-// between, EachObject continues at the same place in the current state, with the token that the server
-// offers.
+// EachObject sends the requests of a list, and calls visit for each object, decoded into a T. It
+// also returns the resource version of the first answer. If the snapshot behind the chunks was
+// compacted in between, EachObject continues at the same place in the current state, with the token
+// that the server offers.
 func EachObject[T any](ctx context.Context, l List, o metav1.ListOptions, visit func(T)) (version string, err error) {
 	o.Limit = chunk
 	for {

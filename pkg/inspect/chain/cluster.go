@@ -132,7 +132,8 @@ func (b *builder) addObjectsOn(target, name string, workloads []*kueue.Workload)
 	}
 }
 
-// addJobsOn adds the mirrors on a worker cluster, and the namesakes. found is whether it has a mirror.
+// addJobsOn adds the mirrors on a worker cluster, and the namesakes. found is whether it has a
+// mirror.
 func (b *builder) addJobsOn(target string) (found bool) {
 	for i, m := range b.pair.Mirrors {
 		if m.Job.Context == target {

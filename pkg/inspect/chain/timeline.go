@@ -124,8 +124,8 @@ func (t *timeline) addWorkload(f *inspect.Facts, w *kueue.Workload) {
 	}
 }
 
-// addPods adds one or two entries for a Job's Pods, however many there are; for an object that creates
-// Jobs, one or two for each of these.
+// addPods adds one or two entries for a Job's Pods, however many there are; for an object that
+// creates Jobs, one or two for each of these.
 func (t *timeline) addPods(f *inspect.Facts, j *inspect.Job) {
 	byObject := map[string][]*inspect.Pod{}
 	for _, p := range f.PodsOf(j) {

@@ -144,7 +144,8 @@ func (c *collector) addDispatch(w *kueue.Workload, state *kueue.CheckState) {
 	}
 }
 
-// addAdmission records that Kueue has admitted a Workload, which waited since its last check or quota.
+// addAdmission records that Kueue has admitted a Workload, which waited since its last check or
+// quota.
 func (c *collector) addAdmission(w *kueue.Workload) {
 	quota, admitted := w.Condition(kueue.QuotaReserved), w.Condition(kueue.Admitted)
 	if quota == nil || admitted == nil || admitted.Status != metav1.ConditionTrue {

@@ -45,11 +45,11 @@ const (
 )
 
 const (
-	// readPrecision is the precision of comparisons: traces have whole seconds, and clusters are not read
-	// at one instant.
+	// readPrecision is the precision of comparisons: traces have whole seconds, and clusters are
+	// not read at one instant.
 	readPrecision = 2 * time.Second
-	// normalLatency is how long an active actor may take. MultiKueue was seen to be twelve seconds behind
-	// when a hundred Jobs came at once.
+	// normalLatency is how long an active actor may take. MultiKueue was seen to be twelve seconds
+	// behind when a hundred Jobs came at once.
 	normalLatency = 15 * time.Second
 	// pause is how long an active actor may do nothing although something waits for it.
 	pause = time.Minute
@@ -174,8 +174,8 @@ func (a *Assessment) judge(p PendingAction, now time.Time, slowest time.Duration
 	return Skipping
 }
 
-// actionsForOthers yields the actions for other objects, the latest last. It does not correct dates in
-// the future, from a wrong clock.
+// actionsForOthers yields the actions for other objects, the latest last. It does not correct dates
+// in the future, from a wrong clock.
 func (r *Record) actionsForOthers(p PendingAction) func(yield func(Action) bool) {
 	return func(yield func(Action) bool) {
 		if r == nil {

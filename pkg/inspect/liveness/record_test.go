@@ -86,8 +86,8 @@ func TestPerMinute(t *testing.T) {
 	assert.Equal(t, none.Assess(liveness.PendingAction{Since: now}, now), liveness.Assessment{State: liveness.Inactive})
 }
 
-// TestSameBurst checks that an object overtaken by others of the same burst differs from one overtaken
-// by much later ones.
+// TestSameBurst checks that an object overtaken by others of the same burst differs from one
+// overtaken by much later ones.
 func TestSameBurst(t *testing.T) {
 	now := time.Date(2026, 11, 22, 4, 44, 24, 0, time.UTC)
 	for _, tt := range []struct {
