@@ -176,7 +176,7 @@ func (q *Question) heldBack(f *inspect.Facts, w *kueue.Workload) (Answer, bool) 
 	case !wait.IsDeactivation():
 		return Answer{}, false
 	}
-	a.Fixes = q.reached(wait.Fixes(kueue.Site{Context: f.Context, Workload: w, Topologies: f.Kueue.Capacity.KnownTopologies()}))
+	a.Fixes = q.reached(wait.Fixes(kueue.FixTarget{Context: f.Context, Workload: w, Topologies: f.Kueue.Capacity.KnownTopologies()}))
 	return a, true
 }
 
@@ -373,5 +373,5 @@ func (q *Question) workerReason(f *inspect.Facts) (why string, reason inspect.Jo
 		h := inspect.WorkloadHop(f, copies[0])
 		return cmp.Or(h.Message, h.State), reasonOfWait(&wait), false
 	}
-	return wait.Text(), reasonOfWait(&wait), wait.IsForGood()
+	return wait.Text(), reasonOfWait(&wait), wait.IsPermanent()
 }

@@ -152,7 +152,7 @@ func (s *site) isHeld() bool {
 	default:
 		return true
 	}
-	for _, f := range wait.Fixes(kueue.Site{Context: s.Context, Workload: s.own, Topologies: s.facts.Kueue.Capacity.KnownTopologies()}) {
+	for _, f := range wait.Fixes(kueue.FixTarget{Context: s.Context, Workload: s.own, Topologies: s.facts.Kueue.Capacity.KnownTopologies()}) {
 		s.change(inspect.PlacementChange{Message: f.Text, Command: f.Shell()})
 	}
 	return s.decide(verdict, reason, "%s", wait.Text())

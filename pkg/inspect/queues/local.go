@@ -111,7 +111,7 @@ func (p passage) quotas() []capacity.FlavorResource {
 		}
 	}
 	for _, claim := range p.claims {
-		for _, set := range claim.Asks {
+		for _, set := range claim.Requests {
 			for name := range set.Resources {
 				isNamed := slices.ContainsFunc(all, func(fr capacity.FlavorResource) bool { return fr.Resource == string(name) })
 				if !isNamed {

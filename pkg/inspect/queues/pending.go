@@ -130,11 +130,11 @@ func boundOf(n *capacity.Node, place int, reason kueue.WaitReason) *metav1.Time 
 // requested returns what all Pods of a Workload request together, nil if
 // unknown.
 func requested(c *kueue.Claim) map[string]string {
-	if c.Asks == nil {
+	if c.Requests == nil {
 		return nil
 	}
 	total := map[string]capacity.Amount{}
-	for _, set := range c.Asks {
+	for _, set := range c.Requests {
 		for name, quantity := range set.Resources {
 			total[string(name)] = total[string(name)].Plus(capacity.AmountOf(string(name), quantity))
 		}

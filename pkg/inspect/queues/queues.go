@@ -260,10 +260,10 @@ func (c *cluster) pending(nodes []*capacity.Node, resource string) *string {
 func totalRequested(waiting []*kueue.Claim, resource string) *string {
 	var total capacity.Amount
 	for _, claim := range waiting {
-		if claim.Asks == nil {
+		if claim.Requests == nil {
 			return nil
 		}
-		for _, set := range claim.Asks {
+		for _, set := range claim.Requests {
 			if quantity, asks := set.Resources[corev1.ResourceName(resource)]; asks {
 				total = total.Plus(capacity.AmountOf(resource, quantity))
 			}

@@ -154,7 +154,7 @@ func (c *cluster) count(state *inspect.ClusterState, resource string) {
 		running, waiting := 0, 0
 		for _, claim := range c.capacity.Claims {
 			switch {
-			case slices.ContainsFunc(claim.Holds, func(h kueue.Held) bool { return h.Resource == resource }):
+			case slices.ContainsFunc(claim.Holds, func(h kueue.FlavorQuantity) bool { return h.Resource == resource }):
 				// On a manager, a Workload with quota still waits for a worker.
 				if claim.AdmittedAt.IsZero() {
 					waiting++
@@ -187,7 +187,7 @@ func (c *cluster) count(state *inspect.ClusterState, resource string) {
 }
 
 func requests(claim *kueue.Claim, resource string) bool {
-	return slices.ContainsFunc(claim.Asks, func(set kueue.PodSetRequests) bool {
+	return slices.ContainsFunc(claim.Requests, func(set kueue.PodSetRequests) bool {
 		_, asks := set.Resources[corev1.ResourceName(resource)]
 		return asks
 	})

@@ -93,29 +93,29 @@ func ShowControllerLease(context string) command.Command {
 // QueuePlaceholder replaces the name of a LocalQueue that the reader must choose.
 const QueuePlaceholder = "LOCALQUEUE"
 
-// WaitSite returns what the fixes of a Workload's wait depend on. like is the name of a
-// ClusterQueue that fits a missing LocalQueue.
-func WaitSite(v *view.View, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait, like string) kueue.Site {
-	at := kueue.Site{Context: f.Context, Workload: w, Version: f.Kueue.Version, Topologies: f.Kueue.Capacity.KnownTopologies()}
-	at.LocalQueue, _ = v.LocalQueue(f, w.Namespace, w.Spec.QueueName)
+// FixTargetOf returns the objects that the fixes of a Workload's wait change or name. like is the
+// name of a ClusterQueue that fits a missing LocalQueue.
+func FixTargetOf(v *view.View, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait, like string) kueue.FixTarget {
+	target := kueue.FixTarget{Context: f.Context, Workload: w, Version: f.Kueue.Version, Topologies: f.Kueue.Capacity.KnownTopologies()}
+	target.LocalQueue, _ = v.LocalQueue(f, w.Namespace, w.Spec.QueueName)
 	name := v.ClusterQueueOf(f, w, wait)
 	if name == "" {
 		name = like
 	}
-	at.ClusterQueue, _ = v.ClusterQueue(f, name)
-	if queues, _ := v.ClusterQueues(f); at.ClusterQueue == nil && wait.Reason == kueue.ReasonLocalQueueMissing && len(queues) == 1 {
-		at.ClusterQueue = queues[0]
+	target.ClusterQueue, _ = v.ClusterQueue(f, name)
+	if queues, _ := v.ClusterQueues(f); target.ClusterQueue == nil && wait.Reason == kueue.ReasonLocalQueueMissing && len(queues) == 1 {
+		target.ClusterQueue = queues[0]
 	}
-	return at
+	return target
 }
 
 // EndWait returns how to end a Workload's wait. It reads queues only if the wait is about
 // them.
 func EndWait(v *view.View, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait) command.Prose {
 	if view.IsHeldOtherwise(wait) || !wait.IsForQuota() && !wait.IsForQueue() {
-		return command.Alternatives(wait.Fixes(kueue.Site{Context: f.Context, Workload: w}))
+		return command.Alternatives(wait.Fixes(kueue.FixTarget{Context: f.Context, Workload: w}))
 	}
-	return command.Alternatives(wait.Fixes(WaitSite(v, f, w, wait, "")))
+	return command.Alternatives(wait.Fixes(FixTargetOf(v, f, w, wait, "")))
 }
 
 // LookAgain returns how to have Kueue reconcile a Workload at once, or all of a namespace if name is

@@ -72,7 +72,7 @@ func describeHeld(v *view.View, s view.Submission, wait *kueue.Wait) (view.Sight
 func describeMisfit(v *view.View, sighting *view.Sighting, s view.Submission, wait *kueue.Wait) {
 	f, queue := s.Manager, v.ClusterQueueOf(s.Manager, s.Workload, wait)
 	sighting.Message = fmt.Sprintf("does not fit ClusterQueue %s on %s: %s", queue, f.Context, wait.Text())
-	if !wait.IsForGood() {
+	if !wait.IsPermanent() {
 		sighting.Severity = inspect.Warning
 	}
 	if wait.Reason != kueue.ReasonNoTopology && wait.Reason != kueue.ReasonFlavorMissing {

@@ -23,7 +23,7 @@ import (
 func findQueueProblem(v *view.View, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait, like string) (trouble, bool) {
 	c := wait.Condition
 	t := trouble{since: c.LastTransitionTime.Time, evidence: []string{quote.WorkloadCondition(f, w, c)}}
-	t.remedy = command.Alternatives(wait.Fixes(advice.WaitSite(v, f, w, wait, like)))
+	t.remedy = command.Alternatives(wait.Fixes(advice.FixTargetOf(v, f, w, wait, like)))
 	switch wait.Reason {
 	case kueue.ReasonLocalQueueMissing:
 		return missingLocalQueue(v, t, f, w)
