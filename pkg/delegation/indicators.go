@@ -6,62 +6,62 @@ import (
 	"strings"
 )
 
-// Reading defines how a kind's spec and status show the state of an object.
-type Reading struct {
-	// Held are the signs in the spec that suspend the object.
-	Held []Sign
-	// Complete, Failed, Suspended and Running are the signs of these states. Any one of them is
-	// enough.
-	Complete, Failed, Suspended, Running []Sign
+// Indicators lists where a kind's spec and status show the state of an object.
+type Indicators struct {
+	// Suspend are the indicators in the spec that suspend the object.
+	Suspend []Indicator
+	// Complete, Failed, Suspended and Running are the indicators of these states. Any one of
+	// them is enough.
+	Complete, Failed, Suspended, Running []Indicator
 	// Start and End are the paths of the start and end times; nil if the status has none.
 	Start, End []string
-	// Strict is whether an object without any of the signs has an unknown state. Otherwise it is
-	// in a state before all of them.
+	// Strict is whether an object without any of the indicators has an unknown state. Otherwise
+	// its controller has not started it yet.
 	Strict bool
-	// Silent is set if versions of the kind's controller write no status while an object runs, so
-	// that an unwritten status proves nothing. It is the name of the kind that the controller
-	// creates, which shows the state instead; "" for all others.
-	Silent string
+	// ChildKind is the kind that the controller creates for an object, and that shows the
+	// object's state instead. It is set only for kinds whose controller, in some versions,
+	// writes no status while an object runs: there an unwritten status proves nothing.
+	ChildKind string
 }
 
-// Sign is something in an object that shows a state: a condition, or a field with one of some
-// values.
-type Sign struct {
+// Indicator is a condition or a field of an object that shows a state.
+type Indicator struct {
 	// Condition is the type of a condition in the status; "" if Path is set.
 	Condition string
-	// Is is the condition's status; "" means True.
-	Is string
+	// ConditionStatus is the condition's status; "" means True.
+	ConditionStatus string
 	// Path is the path of a field. It passes through lists, where any item is enough.
 	Path []string
-	// In are the accepted values, as text. None means any number greater than zero.
-	In []string
-	// With are signs that have to show, too. Unless are signs that must not show.
-	With, Unless []Sign
+	// Values are the accepted values, as text. None means any number greater than zero.
+	Values []string
+	// AllOf are other indicators that must show, too. NoneOf are those that must not.
+	AllOf, NoneOf []Indicator
 }
 
-// shows reports whether any of the signs shows.
-func shows(signs []Sign, s State) bool {
-	return slices.ContainsFunc(signs, func(sign Sign) bool { return sign.shows(s) })
+// shows reports whether any of the indicators shows.
+func shows(indicators []Indicator, s State) bool {
+	return slices.ContainsFunc(indicators, func(indicator Indicator) bool { return indicator.shows(s) })
 }
 
-func (g Sign) shows(s State) bool {
-	if !g.isSeen(s) || shows(g.Unless, s) {
+func (g Indicator) shows(s State) bool {
+	if !g.matches(s) || shows(g.NoneOf, s) {
 		return false
 	}
-	return !slices.ContainsFunc(g.With, func(with Sign) bool { return !with.shows(s) })
+	return !slices.ContainsFunc(g.AllOf, func(required Indicator) bool { return !required.shows(s) })
 }
 
-func (g Sign) isSeen(s State) bool {
+// matches reports whether the condition or the field itself shows, without AllOf and NoneOf.
+func (g Indicator) matches(s State) bool {
 	if g.Condition != "" {
-		_, ok := s.condition(g.Condition, g.Is)
+		_, ok := s.condition(g.Condition, g.ConditionStatus)
 		return ok
 	}
 	return slices.ContainsFunc(At(s.Content, g.Path...), func(value any) bool {
-		if len(g.In) == 0 {
+		if len(g.Values) == 0 {
 			n, ok := number(value)
 			return ok && n > 0
 		}
-		return slices.Contains(g.In, text(value))
+		return slices.Contains(g.Values, text(value))
 	})
 }
 
@@ -120,8 +120,10 @@ func text(value any) string {
 	return ""
 }
 
-// condition returns the sign of a condition that is True.
-func condition(conditionType string) Sign { return Sign{Condition: conditionType} }
+// condition returns the indicator of a condition that is True.
+func condition(conditionType string) Indicator { return Indicator{Condition: conditionType} }
 
-// field returns the sign of a field, by its path with dots, that has one of some values.
-func field(path string, in ...string) Sign { return Sign{Path: strings.Split(path, "."), In: in} }
+// field returns the indicator of a field, by its path with dots, that has one of some values.
+func field(path string, values ...string) Indicator {
+	return Indicator{Path: strings.Split(path, "."), Values: values}
+}

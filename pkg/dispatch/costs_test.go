@@ -73,19 +73,19 @@ func TestPlanIsMadeOnce(t *testing.T) {
 	first, err := at.plan(job)
 	assert.NilError(t, err)
 	assert.Assert(t, first == seen.Mirror, "it is made anew")
-	pinned := job.DeepCopy()
-	annotations := pinned.GetAnnotations()
+	pinnedMirror := job.DeepCopy()
+	annotations := pinnedMirror.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
 	annotations[delegation.MirrorAnnotation] = "worker-uid/ml/small/uid-of-mirror"
-	pinned.SetAnnotations(annotations)
-	second, err := at.plan(pinned)
+	pinnedMirror.SetAnnotations(annotations)
+	second, err := at.plan(pinnedMirror)
 	assert.NilError(t, err)
 	assert.Assert(t, first == second, "it is made anew")
 	annotations["example.com/asked"] = "more"
-	pinned.SetAnnotations(annotations)
-	third, err := at.plan(pinned)
+	pinnedMirror.SetAnnotations(annotations)
+	third, err := at.plan(pinnedMirror)
 	assert.NilError(t, err)
 	assert.Assert(t, third != second, "what the user has changed is not planned")
 }

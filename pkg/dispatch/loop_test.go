@@ -172,7 +172,7 @@ func TestTooLate(t *testing.T) {
 	assert.Equal(t, outcome.End, Aborted)
 	assert.ErrorContains(t, outcome.Err, "another dispatcher created a mirror of it")
 	assert.Assert(t, s.mirror() == nil)
-	assert.Equal(t, pinned(s.here.Get(delegation.Job().Resource, "ml", "small")).UID, "theirs-uid")
+	assert.Equal(t, pinnedMirror(s.here.Get(delegation.Job().Resource, "ml", "small")).UID, "theirs-uid")
 }
 
 // TestTooLateAndUnanswered is TestTooLate for a mirror whose creation got no response, because
@@ -199,7 +199,7 @@ func TestTooLateAndUnanswered(t *testing.T) {
 		expects(t, events, MirrorRemoved)
 		assert.Equal(t, awaits(t, ended, "it ends").End, Aborted)
 		assert.Assert(t, s.mirror() == nil)
-		assert.Equal(t, pinned(s.here.Get(delegation.Job().Resource, "ml", "small")).UID, "theirs-uid")
+		assert.Equal(t, pinnedMirror(s.here.Get(delegation.Job().Resource, "ml", "small")).UID, "theirs-uid")
 	}
 }
 

@@ -30,7 +30,7 @@ type Record struct {
 
 // ReadRecord reads the record of an origin: its annotation and its Lease.
 func ReadRecord(ctx context.Context, c *fleet.Cluster, k delegation.Kind, origin *unstructured.Unstructured) Record {
-	r := Record{Mirror: pinned(origin)}
+	r := Record{Mirror: pinnedMirror(origin)}
 	r.IsUnreadable = r.Mirror.IsZero() && namesMirror(origin)
 	l := &lease{cluster: c, kind: k, origin: refOf(c, origin)}
 	found, err := l.get(ctx)
@@ -66,8 +66,8 @@ func (r Record) Namespaces(own string) []string {
 	return namespaces
 }
 
-// Sight is the content of a recorded place on one cluster.
-type Sight struct {
+// PlaceCheck is the result of CheckPlace for one cluster.
+type PlaceCheck struct {
 	// Sameness is whether the cluster is the one of the place.
 	Sameness delegation.Sameness
 	// Mirror is the origin's mirror, if it is at the place.
@@ -81,8 +81,9 @@ type Sight struct {
 	IsGone bool
 }
 
-// SightOf checks a recorded place of an origin on a cluster. It returns an error if it cannot.
-func SightOf(ctx context.Context, c *fleet.Cluster, k delegation.Kind, origin Ref, p delegation.Place) (s Sight, err error) {
+// CheckPlace checks whether a cluster has the mirror of an origin at a recorded place. It returns
+// an error if that is unknown.
+func CheckPlace(ctx context.Context, c *fleet.Cluster, k delegation.Kind, origin Ref, p delegation.Place) (s PlaceCheck, err error) {
 	if err := c.LearnNamespaces(ctx, p.Namespace); err != nil {
 		return s, err
 	}
@@ -134,7 +135,7 @@ func proveEmpty(ctx context.Context, c *fleet.Cluster, k delegation.Kind, p dele
 // adoptRecorded takes the mirror's UID from the origin's annotation, if there is one. final is
 // the reason why the task cannot continue on this worker.
 func (t *task) adoptRecorded(ctx context.Context, origin *unstructured.Unstructured) (final, err error) {
-	named := pinned(origin)
+	named := pinnedMirror(origin)
 	switch {
 	case named.IsZero() && namesMirror(origin):
 		return command.Errorf("%s has the annotation %s, which names no object, so the place of its mirror is unknown. Search for the label %s=%s on every cluster, then remove the annotation: %s",
@@ -144,39 +145,39 @@ func (t *task) adoptRecorded(ctx context.Context, origin *unstructured.Unstructu
 		return nil, nil
 	}
 	isHere := named.Namespace == t.mirrorRef.Namespace && named.Name == t.mirrorRef.Name
-	sight, err := SightOf(ctx, t.worker.Cluster, t.Kind, t.ref, named)
+	check, err := CheckPlace(ctx, t.worker.Cluster, t.Kind, t.ref, named)
 	switch {
-	case sight.IsCopy:
+	case check.IsCopy:
 		// The annotation was copied from another origin. The mirror at that place is not ours.
 		t.Cleared = append(t.Cleared, named)
 		return nil, nil
-	case sight.Foreign != nil:
-		return sight.Foreign.InAnnotation(t.Kind), nil
-	case sight.Sameness == delegation.CertainlySame && isHere && (err == nil || isUnidentified(err)):
+	case check.Foreign != nil:
+		return check.Foreign.InAnnotation(t.Kind), nil
+	case check.Sameness == delegation.CertainlySame && isHere && (err == nil || isUnidentified(err)):
 		t.mirrorRef.UID = named.UID
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case sight.Sameness == delegation.PerhapsSame:
-		return errors.New(Unfound(t.ref, named, []string{t.worker.Context})), nil
+	case check.Sameness == delegation.PerhapsSame:
+		return errors.New(MirrorNotFound(t.ref, named, []string{t.worker.Context})), nil
 	}
 	where := fmt.Sprintf("%s/%s on %s", named.Namespace, named.Name, named.Cluster())
-	if sight.Sameness == delegation.CertainlySame {
+	if check.Sameness == delegation.CertainlySame {
 		where = fmt.Sprintf("%s/%s on %s", named.Namespace, named.Name, t.worker.Context)
 	}
 	return fmt.Errorf("%s is already dispatched to %s. Resume it there, or end it with cancel", t.ref.WithKind(), where), nil
 }
 
-// Unfound returns a message, with the fix, for an origin whose recorded mirror was not found
-// through any of the asked contexts. That does not prove that the mirror is gone.
-func Unfound(origin Ref, p delegation.Place, asked []string) string {
+// MirrorNotFound returns a message, with the fix, for an origin whose recorded mirror was not found
+// through any of the contexts. That does not prove that the mirror is gone.
+func MirrorNotFound(origin Ref, p delegation.Place, contexts []string) string {
 	what := fmt.Sprintf("%s is already dispatched to %s/%s", origin.WithKind(), p.Namespace, p.Name)
 	if p.UID != "" {
 		what += fmt.Sprintf(" (UID %s)", p.UID)
 	}
 	reached := "No context reaches that cluster."
-	if len(asked) > 0 {
-		reached = fmt.Sprintf("No context is proven to reach that cluster (asked: %s).", list(asked))
+	if len(contexts) > 0 {
+		reached = fmt.Sprintf("No context is proven to reach that cluster (asked: %s).", list(contexts))
 	}
 	return fmt.Sprintf("%s on %s. %s "+
 		"Resume it through the context that dispatched it, or allow the user to get namespace %s there: it identifies the cluster. If the mirror is gone, end it with cancel --abandon-mirror",

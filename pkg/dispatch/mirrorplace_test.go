@@ -102,7 +102,7 @@ func TestSightOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			place, ok := delegation.ParsePlace(tt.mark)
 			assert.Assert(t, ok)
-			s, err := SightOf(t.Context(), tt.worker, delegation.Job(), origin, place)
+			s, err := CheckPlace(t.Context(), tt.worker, delegation.Job(), origin, place)
 			assert.NilError(t, err)
 			got := map[delegation.Sameness]string{delegation.PerhapsSame: "perhaps", delegation.CertainlyOther: "other"}[s.Sameness]
 			switch {
@@ -120,7 +120,7 @@ func TestSightOf(t *testing.T) {
 	}
 	place, _ := delegation.ParsePlace("w/ml/train/u")
 	for _, answer := range []*apierrors.StatusError{errNo, page(), cluster404()} {
-		s, err := SightOf(t.Context(), failing(t, http.MethodGet, answer, "w", "w/"), delegation.Job(), origin, place)
+		s, err := CheckPlace(t.Context(), failing(t, http.MethodGet, answer, "w", "w/"), delegation.Job(), origin, place)
 		assert.Assert(t, err != nil && !s.IsGone, "%v", answer)
 	}
 }
@@ -150,7 +150,7 @@ func TestCancelFinds(t *testing.T) {
 		// on are the contexts of the mirrors found. refused is the error otherwise.
 		on, refused string
 	}{
-		"where it is said to be":              {mark: "w/ml/train/u", workers: clusters{clusterWith(t, "v", "v/"), clusterWith(t, "w", "w/", "u=origin")}, on: "w"},
+		"at the recorded place":               {mark: "w/ml/train/u", workers: clusters{clusterWith(t, "v", "v/"), clusterWith(t, "w", "w/", "u=origin")}, on: "w"},
 		"with fewer rights":                   {mark: "w+n/ml/train/u", workers: clusters{clusterWith(t, "w", "/n", "u=origin")}, on: "w"},
 		"on two workers":                      {mark: "w/ml/train/u", workers: clusters{clusterWith(t, "w", "w/", "u=origin"), clusterWith(t, "v", "v/", "x=origin")}, on: "w,v"},
 		"on two workers, the second is named": {mark: "v/ml/train/x", workers: clusters{clusterWith(t, "w", "w/", "u=origin"), clusterWith(t, "v", "v/", "x=origin")}, on: "v,w"},
@@ -167,7 +167,7 @@ func TestCancelFinds(t *testing.T) {
 		"a proxy answers 404":                  {mark: "w/ml/train/u", workers: clusters{failing(t, http.MethodGet, page(), "w", "w/")}, refused: "the answer 404 is not from the API server of the cluster"},
 		"a front answers 404":                  {workers: clusters{failing(t, http.MethodGet, cluster404(), "w", "w/")}, refused: "the answer 404 is not from the API server of the cluster"},
 		"nothing identifies the cluster":       {workers: clusters{clusterWith(t, "w", "/")}, refused: "the user may get neither namespace kube-system nor namespace ml"},
-		"no context leads there":               {mark: "w/ml/train/u", workers: clusters{clusterWith(t, "v", "v/")}, refused: unsearched + "ml/train on cluster w, where its mirror is said to be, and which no context is proven to reach"},
+		"no context leads there":               {mark: "w/ml/train/u", workers: clusters{clusterWith(t, "v", "v/")}, refused: unsearched + "ml/train on cluster w, the recorded place of its mirror, which no context is proven to reach"},
 		"it may not be searched":               {mark: "w/ml/train/u", workers: clusters{failing(t, http.MethodGet, errNo, "w", "w/")}, refused: unsearched + "context \"w\": "},
 	} {
 		t.Run(name, func(t *testing.T) {

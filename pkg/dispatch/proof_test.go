@@ -160,7 +160,7 @@ func TestCopyRunsByItself(t *testing.T) {
 	events, _, _ := s.begins()
 	expects(t, events, MirrorCreated)
 	s.until("it names its own mirror", func() bool {
-		return pinned(s.here.Get(delegation.Job().Resource, "ml", "small")).UID == string(s.mirror().GetUID())
+		return pinnedMirror(s.here.Get(delegation.Job().Resource, "ml", "small")).UID == string(s.mirror().GetUID())
 	})
 	assert.Equal(t, s.there.Get(delegation.Job().Resource, "ml", "first").GetResourceVersion(), first.GetResourceVersion())
 }
@@ -212,7 +212,7 @@ func TestCancelSaysWhatWasGone(t *testing.T) {
 	})
 	c, events := s.canceller(there)
 	assert.NilError(t, c.Cancel(t.Context(), delegation.Job(), "ml", "small"))
-	assert.Assert(t, strings.HasSuffix((*events)[len(*events)-1].Message, "its mirror on there was gone already"), "%v", *events)
+	assert.Assert(t, strings.HasSuffix((*events)[len(*events)-1].Message, "its mirror on there was already gone"), "%v", *events)
 }
 
 // TestTargetIsRecordedFirst checks that the Lease names the target before the mirror is created.
@@ -255,7 +255,7 @@ func TestTargetIsRecordedFirst(t *testing.T) {
 	}
 	outcome := run()
 	assert.Equal(t, outcome.End, Aborted)
-	assert.ErrorContains(t, outcome.Err, "its dispatch to ml/small on cluster there-uid was begun meanwhile")
+	assert.ErrorContains(t, outcome.Err, "another dispatcher has started its dispatch to ml/small on cluster there-uid")
 	assert.Assert(t, third.Get(delegation.Job().Resource, "ml", "small") == nil)
 	record := ReadRecord(t.Context(), clusterOf(t, s.here, "here"), delegation.Job(), s.here.Get(delegation.Job().Resource, "ml", "small"))
 	assert.NilError(t, record.LeaseErr)

@@ -118,13 +118,13 @@ func TestForgedAnnotation(t *testing.T) {
 	events, _, _ := s.begins()
 	expects(t, events, MirrorCreated)
 	isPinned := func() bool {
-		return pinned(s.here.Get(delegation.Job().Resource, "ml", "small")).UID == string(s.mirror().GetUID())
+		return pinnedMirror(s.here.Get(delegation.Job().Resource, "ml", "small")).UID == string(s.mirror().GetUID())
 	}
 	s.until("it is pinned", isPinned)
 	uid := s.mirror().GetUID()
 	s.names("forged")
 	event := expects(t, events, Warned)
-	assert.Assert(t, strings.Contains(event.Message, "named ml/small on cluster third-uid; it names its mirror on there again"), event.Message)
+	assert.Assert(t, strings.Contains(event.Message, "named ml/small on cluster third-uid; corrected to its mirror on there"), event.Message)
 	s.until("it is pinned again", isPinned)
 	assert.Equal(t, s.mirror().GetUID(), uid)
 }

@@ -94,7 +94,7 @@ func TestFailed(t *testing.T) {
 			assert.DeepEqual(t, stored.Object["spec"], s.Object.Object["spec"])
 			if how := object.EndOf(s.Kind, stored); !object.NeverEnds(s.Kind) {
 				assert.Equal(t, how.Reason+": "+how.Message, CancelReason+": cancelled by somebody")
-				if len(s.Kind.Reading.End) > 0 {
+				if len(s.Kind.Indicators.End) > 0 {
 					assert.Assert(t, s.Kind.Ended(object.StateOf(s.Kind, stored)).Equal(now))
 				}
 			}

@@ -55,7 +55,7 @@ func (v *Inventory) Differences(origin *Job, m Mirror) []Difference {
 	switch {
 	case origin.Row().IsJob():
 		d.compareJobStatus(origin, mirror)
-	case !origin.Row().Unsynced:
+	case !origin.Row().NoStatusSync:
 		d.compareAnyStatus(origin, mirror)
 	}
 
@@ -207,7 +207,7 @@ func expected(origin *Job) sets.Set[string] {
 		// Kueue's assignment of an AppWrapper's Pods (appwrapper: api/v1beta2, AppWrapperPodSetInfo).
 		"spec.components.podSetInfos",
 	)
-	for _, path := range kind.Loses {
+	for _, path := range kind.LocalFields {
 		same.Insert(strings.Join(path, "."))
 	}
 	if path := kind.RayCluster; len(path) > 0 {
@@ -273,7 +273,7 @@ func (c *comparison) walk(path string, a, b any, without sets.Set[string]) {
 func (c *comparison) walkMaps(path string, a, b map[string]any, without sets.Set[string]) {
 	isMeta := strings.HasSuffix(path, ".metadata.labels") || strings.HasSuffix(path, ".metadata.annotations")
 	for _, key := range sets.List(sets.KeySet(a).Union(sets.KeySet(b))) {
-		if !isMeta || !delegation.IsKueuesInTemplate(key) {
+		if !isMeta || !delegation.IsKueueTemplateKey(key) {
 			c.walk(path+"."+key, a[key], b[key], without)
 		}
 	}

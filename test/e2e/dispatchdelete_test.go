@@ -161,7 +161,7 @@ func TestCancel(t *testing.T) {
 	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	_, stderr, code = run(t, "cancel", "far", "-n", ns, "--context", management, "--to", worker2)
 	assert.Equal(t, code, 1)
-	assert.Assert(t, contains(stderr, "where its mirror is said to be, and which no context is proven to reach", "Without --to"), stderr)
+	assert.Assert(t, contains(stderr, "the recorded place of its mirror, which no context is proven to reach", "Without --to"), stderr)
 	assert.Equal(t, jobOf(t, management, ns, "far").Status.Active, int32(1))
 	// None of the contexts reaches its cluster.
 	elsewhere := append([]string{"cancel", "far", "-n", ns, "--context", management}, kubeconfigOf(t, management, worker2))

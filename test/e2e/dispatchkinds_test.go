@@ -196,7 +196,7 @@ func kindsCancelled(t *testing.T) {
 	out, stderr, code := run(t, "cancel", "jobset/train", "-n", ns, "--context", management, "--to", worker1)
 	assert.Equal(t, code, 0, stderr)
 	// The dispatcher may see first that its origin has ended, and remove the mirror as well.
-	assert.Assert(t, contains(out, "jobset "+ns+"/train", "its mirror on worker-1 was removed") || contains(out, "its mirror on worker-1 was gone already"), out)
+	assert.Assert(t, contains(out, "jobset "+ns+"/train", "its mirror on worker-1 was removed") || contains(out, "its mirror on worker-1 was already gone"), out)
 	assert.Equal(t, d.End(), 5, d.Stderr.String())
 	assert.Equal(t, d.Seen[len(d.Seen)-1].Event, dispatch.Cancelled)
 	l.eventually(worker1, isAway)
@@ -275,7 +275,7 @@ func kindsAsMultiKueue(t *testing.T) {
 	to := []string{"dispatch", "trainjob/tune", "-n", ns, "--context", management, "--to", worker1}
 	_, stderr, code := run(t, to...)
 	assert.Equal(t, code, 1)
-	assert.Assert(t, contains(stderr, "its API takes only trainer.kubeflow.org/trainjob-controller and kueue.x-k8s.io/multikueue", "--as-multikueue"), stderr)
+	assert.Assert(t, contains(stderr, "its API allows for spec.managedBy only trainer.kubeflow.org/trainjob-controller and kueue.x-k8s.io/multikueue", "--as-multikueue"), stderr)
 	_, stderr, code = run(t, append(to, "--as-multikueue", "--managed-by", "kueue.x-k8s.io/multikueue")...)
 	assert.Equal(t, code, 2)
 	assert.Assert(t, contains(stderr, "cannot be combined with --managed-by"), stderr)

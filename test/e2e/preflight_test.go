@@ -152,7 +152,7 @@ func obstacles() []obstacle {
 		},
 		{
 			"pod security", "kubectl --context worker-1 label namespace NS pod-security.kubernetes.io/enforce=restricted", "Namespace NS", false,
-			"takes only Pods of the PodSecurity level restricted:latest",
+			"accepts only Pods of the PodSecurity level restricted:latest",
 			"kubectl --context worker-1 label --overwrite namespace NS pod-security.kubernetes.io/enforce=privileged", "",
 		},
 		{
@@ -251,7 +251,7 @@ func TestPreflightSurprises(t *testing.T) {
 			gpus := corev1.ResourceList{"example.com/gpu": resource.MustParse("1")}
 			s.Containers[0].Resources = corev1.ResourceRequirements{Requests: gpus, Limits: gpus}
 		}, "the nodes", false, "none of the 2 other nodes has what a Pod requests: example.com/gpu=1"},
-		{func(s *corev1.PodSpec) { s.SchedulerName = "custom" }, "", false, "unless there is a scheduler custom"},
+		{func(s *corev1.PodSpec) { s.SchedulerName = "custom" }, "", false, "unless scheduler custom runs there"},
 		{func(s *corev1.PodSpec) { s.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/gate"}} }, "", false, "scheduling gate example.com/gate"},
 		{func(s *corev1.PodSpec) { s.Subdomain = "peers" }, "Service " + ns + "/peers", false, "do not find each other"},
 		{func(s *corev1.PodSpec) {

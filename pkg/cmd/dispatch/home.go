@@ -192,22 +192,22 @@ type outlook struct {
 func (o *dispatchOptions) lookAt(ctx context.Context, s *survey, r request, p delegation.Place) (found outlook, err error) {
 	name, ref := object.KindAndName(r.Origin), dispatch.RefOf(o.origin.Name, r.Origin)
 	for _, w := range slices.Concat(reached(s.workers), s.otherContexts().clusters) {
-		sight, err := dispatch.SightOf(ctx, w.cluster, r.kind, ref, p)
+		check, err := dispatch.CheckPlace(ctx, w.cluster, r.kind, ref, p)
 		switch {
 		case ctx.Err() != nil:
 			return found, context.Cause(ctx)
-		case sight.Foreign != nil:
-			return found, sight.Foreign.InAnnotation(r.kind)
-		case sight.Mirror != nil:
+		case check.Foreign != nil:
+			return found, check.Foreign.InAnnotation(r.kind)
+		case check.Mirror != nil:
 			return found, fmt.Errorf("%s is already dispatched to %s/%s on %s. Resume it with --to %s, or end it with cancel", name, p.Namespace, p.Name, w.context, w.context)
-		case sight.Sameness == delegation.CertainlyOther:
+		case check.Sameness == delegation.CertainlyOther:
 			continue
 		case err != nil:
 			found.contexts = append(found.contexts, fmt.Sprintf("%s: %v", w.context, err))
 		default:
 			found.contexts = append(found.contexts, w.context)
 		}
-		found.isGone, found.isCopy = found.isGone || err == nil && sight.IsGone, found.isCopy || sight.IsCopy
+		found.isGone, found.isCopy = found.isGone || err == nil && check.IsGone, found.isCopy || check.IsCopy
 	}
 	for _, missing := range slices.Concat(unreached(s.workers), s.otherContexts().unreached) {
 		found.contexts = append(found.contexts, missing+" (no answer)")
@@ -226,7 +226,7 @@ func (o *dispatchOptions) settle(ctx context.Context, s *survey, r request, reco
 	case found.isCopy:
 		util.Report(o.ErrOut, "note: the annotation %s of %s names the mirror of another %s; ignored", delegation.MirrorAnnotation, name, r.kind.Kind)
 	case !found.isGone:
-		return errors.New(dispatch.Unfound(dispatch.RefOf(o.origin.Name, r.Origin), p, found.contexts))
+		return errors.New(dispatch.MirrorNotFound(dispatch.RefOf(o.origin.Name, r.Origin), p, found.contexts))
 	case p == record.Mirror && h.worker == nil:
 		if o.flags.newMirror {
 			if err := o.searchOthers(ctx, s, r, record); err != nil {

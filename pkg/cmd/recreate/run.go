@@ -51,7 +51,7 @@ func (o *recreateOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("context %q: %w", cluster.Context, err)
 	}
-	r := &recreate.Runner{Cluster: cluster, Gone: o.flags.timeout, Backup: o.flags.backup, Held: o.printFinalizers}
+	r := &recreate.Runner{Cluster: cluster, DeletionTimeout: o.flags.timeout, Backup: o.flags.backup, OnBlocked: o.printFinalizers}
 	r.ReadOnly = o.flags.dryRun == writing.DryRunClient
 	err = r.Check(ctx, plan)
 	if interrupted := util.Interrupted(ctx); interrupted != nil {

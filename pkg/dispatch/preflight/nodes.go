@@ -43,7 +43,7 @@ func (c *check) nodesFor(ctx context.Context, pod *corev1.Pod) []Problem {
 		return nil
 	}
 	return []Problem{{
-		Context: c.worker.Context, Object: "the nodes", Message: message + "; the pods stay pending until there is one",
+		Context: c.worker.Context, Object: "the nodes", Message: message + "; the Pods stay pending until a node fits",
 		Remedy: command.Say("list the existing ones: %s", c.worker.Kubectl("", "describe", "nodes")),
 	}}
 }

@@ -125,9 +125,9 @@ func TestReplacementRemovesKueueFields(t *testing.T) {
 	assert.NilError(t, r.WriteBackup(backup, "here", time.Unix(0, 0)))
 	kept, err := os.ReadFile(backup)
 	assert.NilError(t, err)
-	made, err := yaml.Marshal(r.New.Object)
+	created, err := yaml.Marshal(r.New.Object)
 	assert.NilError(t, err)
-	for _, text := range []string{string(kept), string(made)} {
+	for _, text := range []string{string(kept), string(created)} {
 		for _, key := range []string{"kueue.x-k8s.io/podset", "kueue.x-k8s.io/local-queue-name", "kueue.x-k8s.io/workload"} {
 			assert.Assert(t, !strings.Contains(text, key), "%s is gone from\n%s", key, text)
 		}
@@ -309,15 +309,15 @@ func TestBackup(t *testing.T) {
 	assert.NilError(t, r.WriteBackup(hostile, "prod\nkind: Secret $(x)", now))
 	text2, err := os.ReadFile(hostile)
 	assert.NilError(t, err)
-	_, rest, _ := strings.Cut(string(text2), "# To restore it, once there is no other of its name: ")
+	_, rest, _ := strings.Cut(string(text2), "# To restore it, after deleting any object with its name: ")
 	restore, _, _ := strings.Cut(rest, "\n")
 	assert.DeepEqual(t, shelltest.Words(t, restore), []string{"kubectl", "--context", "prod\nkind: Secret $(x)", "create", "-f", hostile})
 
 	// An existing file is never overwritten.
 	err = r.WriteBackup(path, "prod", now)
 	assert.ErrorContains(t, err, "the file exists")
-	again, err := os.ReadFile(path)
+	unchanged, err := os.ReadFile(path)
 	assert.NilError(t, err)
-	assert.Equal(t, string(again), string(text))
+	assert.Equal(t, string(unchanged), string(text))
 	assert.ErrorContains(t, recreate.CheckBackup(filepath.Join(t.TempDir(), "none", "x.yaml")), "--backup")
 }

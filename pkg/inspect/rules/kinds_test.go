@@ -58,7 +58,7 @@ func checkPair(t *testing.T, v *inspect.Inventory, s specimen) {
 		assert.Equal(t, len(p.Mirrors), 1)
 		assert.Assert(t, p.Mirrors[0].Current)
 		assert.Equal(t, p.Mirrors[0].Job.Status, delegation.Running)
-		if !s.row.Unsynced {
+		if !s.row.NoStatusSync {
 			assert.Equal(t, p.Origin.Status, delegation.Running)
 		}
 		return

@@ -54,7 +54,7 @@ func eachCopied(v *view.View, visit func(*view.View, *inspect.Job, inspect.Pair,
 func sameCounts(origin, mirror *inspect.Job) bool {
 	if row := origin.Row(); !row.IsJob() {
 		tells := mirror.Status == delegation.Running || mirror.Status.IsFinished()
-		return row.Unsynced || !tells || origin.Status == mirror.Status
+		return row.NoStatusSync || !tells || origin.Status == mirror.Status
 	}
 	return origin.Active == mirror.Active && origin.Succeeded == mirror.Succeeded && origin.Failed == mirror.Failed &&
 		ptr.Deref(origin.Ready, 0) == ptr.Deref(mirror.Ready, 0) && origin.Status.IsFinished() == mirror.Status.IsFinished()

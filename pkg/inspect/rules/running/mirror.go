@@ -60,7 +60,7 @@ func ignored(v *view.View, f *inspect.Facts, mirror *inspect.Job) (what string, 
 // controller may write no status. It is false if the objects that the
 // controller would create were not read.
 func isUntouched(v *view.View, f *inspect.Facts, mirror *inspect.Job) bool {
-	childKind := mirror.Row().Reading.Silent
+	childKind := mirror.Row().Indicators.ChildKind
 	if childKind == "" || mirror.Status != delegation.Unknown {
 		return false
 	}

@@ -103,7 +103,7 @@ func writtenAs(j *inspect.Job) string {
 		return ""
 	}
 	row := j.Row()
-	for _, version := range row.Blind {
+	for _, version := range row.VersionsWithoutField {
 		gv := schema.GroupVersion{Group: row.Resource.Group, Version: version}.String()
 		if slices.Contains(j.WrittenAs, gv) {
 			return gv
