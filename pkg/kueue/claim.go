@@ -180,8 +180,9 @@ func (w *ClaimedWorkload) holds() []FlavorQuantity {
 	return all
 }
 
-// asks returns what the Pod templates request. What Kueue reports itself is
-// better, but it reports nothing about Workloads that it has not evaluated.
+// requestsOfTemplates returns the requests in the Pod templates. Those that Kueue
+// reports are better, but Kueue reports none of Workloads that it has not
+// evaluated.
 func (w *ClaimedWorkload) requestsOfTemplates() []PodSetRequests {
 	var sets []PodTemplate
 	if json.Unmarshal(w.Spec.PodSets, &sets) != nil {

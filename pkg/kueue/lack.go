@@ -110,7 +110,7 @@ func (l *Lack) Message() string {
 	}
 }
 
-// uncovered describes a resource that the ClusterQueue does not have.
+// uncoveredText describes a resource that the ClusterQueue does not have.
 func (l *Lack) uncoveredText() string {
 	queue := "its ClusterQueue"
 	if l.ClusterQueue != "" {
@@ -130,7 +130,7 @@ func (l *Lack) need() string {
 	return l.Requested + " " + l.Resource
 }
 
-// shortage describes quota that others use.
+// shortageText describes quota that others use.
 func (l *Lack) shortageText() string {
 	if l.Requested == "" || l.Free == "" {
 		return fmt.Sprintf("needs %s more %s%s", l.Missing, l.Resource, l.location())

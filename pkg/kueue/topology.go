@@ -34,7 +34,8 @@ func (t *Topologies) names() []string {
 	return names
 }
 
-// usual returns the only topology that the flavors name, "" if there is none or several.
+// commonTopology returns the only topology that the flavors name, "" if there is none or
+// several.
 func (t *Topologies) commonTopology() string {
 	common := ""
 	for _, f := range t.Flavors {

@@ -63,7 +63,7 @@ func checkPair(t *testing.T, v *inspect.Inventory, s specimen) {
 		}
 		return
 	}
-	t.Error("it is in no pair")
+	t.Error("the mirror is in no pair")
 }
 
 // TestKindFindings shows the findings of all rules about every kind when

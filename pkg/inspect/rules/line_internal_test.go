@@ -11,9 +11,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
 
-// TestInLine checks that the last Jobs of a burst count as behind if the Jobs
+// TestMarkBehind checks that the last Jobs of a burst count as behind if the Jobs
 // before them do, and that no other Jobs do.
-func TestInLine(t *testing.T) {
+func TestMarkBehind(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 7, 1, 0, time.UTC)
 	kueue := inspect.Actor{Role: inspect.RoleKueue, Context: "manager"}
 	waits := func(actor inspect.Actor, duty inspect.Duty, target string, seconds int, state inspect.LivenessState) view.Sighting {
@@ -27,18 +27,18 @@ func TestInLine(t *testing.T) {
 		of   view.Sighting
 		want inspect.LivenessState
 	}{
-		"behind it":              {waits(kueue, inspect.DutyCopy, "paris", 1, inspect.Unseen), inspect.Behind},
-		"at the same time":       {waits(kueue, inspect.DutyCopy, "paris", 0, inspect.Unseen), inspect.Behind},
-		"in front of it":         {waits(kueue, inspect.DutyCopy, "paris", -1, inspect.Unseen), inspect.Unseen},
-		"for another actor":      {waits(other, inspect.DutyCopy, "paris", 1, inspect.Unseen), inspect.Unseen},
-		"for something else":     {waits(kueue, inspect.DutyMirror, "paris", 1, inspect.Unseen), inspect.Unseen},
-		"for another cluster":    {waits(kueue, inspect.DutyCopy, "tokyo", 1, inspect.Unseen), inspect.Unseen},
-		"and was passed over":    {waits(kueue, inspect.DutyCopy, "paris", 1, inspect.PassedOver), inspect.PassedOver},
-		"that is told as itself": {waits(kueue, inspect.DutyCopy, "paris", 0, inspect.Behind), inspect.Behind},
+		"behind it":               {waits(kueue, inspect.DutyCopy, "paris", 1, inspect.Unseen), inspect.Behind},
+		"at the same time":        {waits(kueue, inspect.DutyCopy, "paris", 0, inspect.Unseen), inspect.Behind},
+		"in front of it":          {waits(kueue, inspect.DutyCopy, "paris", -1, inspect.Unseen), inspect.Unseen},
+		"for another actor":       {waits(other, inspect.DutyCopy, "paris", 1, inspect.Unseen), inspect.Unseen},
+		"for something else":      {waits(kueue, inspect.DutyMirror, "paris", 1, inspect.Unseen), inspect.Unseen},
+		"for another cluster":     {waits(kueue, inspect.DutyCopy, "tokyo", 1, inspect.Unseen), inspect.Unseen},
+		"and was passed over":     {waits(kueue, inspect.DutyCopy, "paris", 1, inspect.PassedOver), inspect.PassedOver},
+		"that is reported itself": {waits(kueue, inspect.DutyCopy, "paris", 0, inspect.Behind), inspect.Behind},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := c.of.Awaits
-			all := inLine([]view.Sighting{c.of, {}, waits(kueue, inspect.DutyCopy, "paris", 0, inspect.Behind)})
+			all := markBehind([]view.Sighting{c.of, {}, waits(kueue, inspect.DutyCopy, "paris", 0, inspect.Behind)})
 			assert.Equal(t, all[0].Awaits.State, c.want)
 			assert.Assert(t, all[1].Awaits == nil)
 			assert.Assert(t, all[0].Awaits == before || before.State == inspect.Unseen, "the sighting of another rule was changed in place")
@@ -55,8 +55,8 @@ func TestShuffledLine(t *testing.T) {
 		Liveness:      inspect.Liveness{State: inspect.PassedOver, Shuffled: true},
 	}}
 	line := func(n int) []view.Sighting { return slices.Repeat([]view.Sighting{passed}, n) }
-	assert.Equal(t, inLine(line(longLine))[0].Awaits.State, inspect.Behind)
-	assert.Equal(t, inLine(line(longLine - 1))[0].Awaits.State, inspect.PassedOver)
+	assert.Equal(t, markBehind(line(longLine))[0].Awaits.State, inspect.Behind)
+	assert.Equal(t, markBehind(line(longLine - 1))[0].Awaits.State, inspect.PassedOver)
 }
 
 // TestIsFresh checks that each step gets seconds, and resuming a mirror gets

@@ -82,7 +82,7 @@ func behind(v *view.View, actor inspect.Actor, waiting []view.Sighting) view.Sig
 		s.Message += fmt.Sprintf("; it does about %d of these steps per minute", n)
 	}
 	s.Evidence = backlog(v, actor, waiting)
-	s.Remedy = "wait: it works"
+	s.Remedy = "wait: it is active"
 	if actor.Role == inspect.RoleKueue {
 		s.Remedy = command.Say("wait; if the backlog remains, raise clientConnection.qps and clientConnection.burst in its configuration: %s",
 			advice.ReconfigureKueue(actor.Context))

@@ -118,9 +118,9 @@ func EndWait(v *view.View, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait
 	return command.Alternatives(wait.Fixes(FixTargetOf(v, f, w, wait, "")))
 }
 
-// LookAgain returns how to have Kueue reconcile a Workload at once, or all of a namespace if name is
+// TriggerReconcile returns how to have Kueue reconcile a Workload at once, or all of a namespace if name is
 // "--all". Any change of a Workload does that.
-func LookAgain(manager *inspect.Facts, namespace, name string) command.Prose {
+func TriggerReconcile(manager *inspect.Facts, namespace, name string) command.Prose {
 	annotate := kueue.Kubectl(manager.Context, "annotate", "Workload", namespace, name)
 	return command.Say("change the Workload, so that Kueue reconciles it: %s, and %s", annotate.With("look-again=now"), annotate.With("look-again-"))
 }

@@ -51,7 +51,7 @@ func reportManagedByMissing(v *view.View, r rejection) {
 	}
 	give := advice.GiveTo(j, delegation.MultiKueue)
 	if advice.CanChangeOwner(j) {
-		give += ", and then " + r.again().Prose()
+		give += ", and then " + r.recreateCommand().Prose()
 	}
 	s.Remedy = giveOrLeave(j, give)
 	if parsed, err := version.ParseGeneric(server); j.Row().IsJob() && err == nil && parsed.LessThan(version.MustParseGeneric(view.FirstWithManagedBy)) {

@@ -15,8 +15,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// returned is a mirror whose origin exists but is no longer delegated.
-type returned struct {
+// reclaimedMirror is a mirror whose origin exists but is no longer delegated.
+type reclaimedMirror struct {
 	origin, mirror *inspect.Job
 	// proof quotes the evidence that the mirror belongs to the origin.
 	proof string
@@ -28,7 +28,7 @@ func takenFromMirror() view.Rule {
 		Reads:  []inspect.Part{inspect.PartJobs, inspect.PartWorkloads},
 		Covers: []string{"JM012", "JM053", "JM057", "JM058", "JM062", "JM106"},
 		Detect: func(v *view.View) {
-			for _, r := range findReturned(v) {
+			for _, r := range reclaimedMirrors(v) {
 				v.Report(r.sighting(v))
 			}
 		},
@@ -36,14 +36,14 @@ func takenFromMirror() view.Rule {
 }
 
 // owner returns the owner that created the mirror.
-func (r *returned) owner() delegation.Owner {
+func (r *reclaimedMirror) owner() delegation.Owner {
 	if r.mirror.Marks.OriginUID != "" {
 		return delegation.Dispatch
 	}
 	return delegation.MultiKueue
 }
 
-func (r *returned) sighting(v *view.View) view.Sighting {
+func (r *reclaimedMirror) sighting(v *view.View) view.Sighting {
 	o, m := r.origin, r.mirror
 	s := view.Sighting{
 		Object: view.Of(o), Jobs: []*inspect.Job{o, m},
@@ -67,7 +67,7 @@ func ownerNotSet(j *inspect.Job) string {
 	return fmt.Sprintf("%s: %s of %s names no other controller than its own", j.Context, quote.OwnerFieldOf(j), view.Of(j).String())
 }
 
-func writtenBlind() view.Rule {
+func writtenWithoutField() view.Rule {
 	return view.Rule{
 		Code: "JM304", Severity: inspect.Error,
 		Reads: []inspect.Part{
@@ -76,29 +76,29 @@ func writtenBlind() view.Rule {
 		Covers: []string{"JM012", "JM017", "JM303"},
 		Detect: func(v *view.View) {
 			reported := map[*inspect.Job]bool{}
-			for _, r := range findReturned(v) {
-				as := writtenAs(r.origin)
+			for _, r := range reclaimedMirrors(v) {
+				as := versionWithoutField(r.origin)
 				if as == "" || reported[r.origin] {
 					continue
 				}
 				reported[r.origin] = true
-				s := blind(r.origin, as)
+				s := sightingOfVersion(r.origin, as)
 				s.Evidence = append(s.Evidence, r.proof, quote.State(r.mirror))
 				s.Jobs = append(s.Jobs, r.mirror)
 				v.Report(s)
 			}
 			for _, s := range v.Submissions() {
-				if as := writtenAs(s.Job()); as != "" && !reported[s.Job()] && s.IsLive() {
-					reportBlind(v, s, as)
+				if as := versionWithoutField(s.Job()); as != "" && !reported[s.Job()] && s.IsLive() {
+					reportQueuedVersion(v, s, as)
 				}
 			}
 		},
 	}
 }
 
-// writtenAs returns the API version without managedBy through which an object
+// versionWithoutField returns the API version without managedBy through which an object
 // that is not delegated was written, "" if there is none.
-func writtenAs(j *inspect.Job) string {
+func versionWithoutField(j *inspect.Job) string {
 	if !j.ManagedBy.IsBuiltIn() || len(j.WrittenAs) == 0 {
 		return ""
 	}
@@ -112,27 +112,29 @@ func writtenAs(j *inspect.Job) string {
 	return ""
 }
 
-func blind(j *inspect.Job, as string) view.Sighting {
+// sightingOfVersion returns the sighting of an object that was written through a
+// version without managedBy.
+func sightingOfVersion(j *inspect.Job, version string) view.Sighting {
 	row := j.Row()
 	return view.Sighting{
 		Object: view.Of(j), Jobs: []*inspect.Job{j}, Since: view.Latest(view.TimeOf(j.SpecWrittenAt), j.CreationTimestamp.Time),
-		Message: fmt.Sprintf("it was written as %s, which has no %s: it is not delegated", as, quote.OwnerField(row)),
+		Message: fmt.Sprintf("it was written as %s, which has no %s: it is not delegated", version, quote.OwnerField(row)),
 		Evidence: []string{
-			fmt.Sprintf("%s: metadata.managedFields of %s has apiVersion %s", j.Context, view.Of(j).String(), as),
+			fmt.Sprintf("%s: metadata.managedFields of %s has apiVersion %s", j.Context, view.Of(j).String(), version),
 			ownerNotSet(j), quote.State(j),
 		},
 		Remedy: command.Say("write it through %s, and then %s", row.Resource.GroupVersion(), advice.GiveTo(j, delegation.MultiKueue)),
 	}
 }
 
-// reportBlind reports an object that was submitted to a queue with a
+// reportQueuedVersion reports an object that was submitted to a queue with a
 // MultiKueue check.
-func reportBlind(v *view.View, submission view.Submission, as string) {
+func reportQueuedVersion(v *view.View, submission view.Submission, version string) {
 	j := submission.Job()
 	if is, _ := v.IsDispatched(submission.Manager, j.Namespace, j.Queue()); !is {
 		return
 	}
-	s := blind(j, as)
+	s := sightingOfVersion(j, version)
 	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: label %s of %s is %s, whose ClusterQueue has a MultiKueue check",
 		j.Context, delegation.QueueNameLabel, view.Of(j).String(), j.Queue()))
 	if w := submission.Workload; w != nil && !w.IsActive() {
@@ -141,11 +143,11 @@ func reportBlind(v *view.View, submission view.Submission, as string) {
 	v.Report(s)
 }
 
-// findReturned returns the mirrors that still run although their origins are
+// reclaimedMirrors returns the mirrors that still run although their origins are
 // no longer delegated. That is possible only for kinds whose managedBy can
 // change.
-func findReturned(v *view.View) []returned {
-	var found []returned
+func reclaimedMirrors(v *view.View) []reclaimedMirror {
+	var found []reclaimedMirror
 	for _, m := range v.Orphans() {
 		if row := m.Row(); !view.IsLiveJob(m) || row.IsUnmanaged() || row.Change == delegation.Never {
 			continue
@@ -154,7 +156,7 @@ func findReturned(v *view.View) []returned {
 			if f.Context == m.Context {
 				continue
 			}
-			if r := returnedFrom(v, f, m); r != nil {
+			if r := reclaimedBy(v, f, m); r != nil {
 				found = append(found, *r)
 				break
 			}
@@ -163,9 +165,9 @@ func findReturned(v *view.View) []returned {
 	return found
 }
 
-// returnedFrom returns a mirror with its origin on a cluster if that is no
+// reclaimedBy returns a mirror with its origin on a cluster if that is no
 // longer delegated, otherwise nil.
-func returnedFrom(v *view.View, f *inspect.Facts, mirror *inspect.Job) *returned {
+func reclaimedBy(v *view.View, f *inspect.Facts, mirror *inspect.Job) *reclaimedMirror {
 	origin := v.JobNamed(f, mirror, mirror.Namespace, mirror.Name)
 	if mirror.Marks.OriginUID != "" {
 		origin = v.JobByUID(f, mirror.Marks.OriginUID)
@@ -177,7 +179,7 @@ func returnedFrom(v *view.View, f *inspect.Facts, mirror *inspect.Job) *returned
 	if proof == "" {
 		return nil
 	}
-	return &returned{origin, mirror, proof}
+	return &reclaimedMirror{origin, mirror, proof}
 }
 
 // proofOf quotes the evidence that a mirror was created for this very object,

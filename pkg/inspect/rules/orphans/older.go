@@ -33,7 +33,7 @@ func olderIncarnation() view.Rule {
 					}
 					// Otherwise it is the mirror of a Job with the same name on
 					// another management cluster.
-					if may, certain := of.may(m.Job.Marks.MultiKueueOrigin); may {
+					if may, certain := of.mayCreate(m.Job.Marks.MultiKueueOrigin); may {
 						reportOlder(v, p.Origin, m.Job, certain)
 					}
 				}

@@ -45,7 +45,7 @@ func reportHanging(v *view.View, f *inspect.Facts, j *inspect.Job) {
 		Message: "its deletion waits for " + strings.Join(j.Finalizers, " and "),
 		Evidence: []string{
 			fmt.Sprintf("%s: metadata.deletionTimestamp of %s is %s", j.Context, view.Of(j).String(), quote.Time(*j.DeletedAt)),
-			fmt.Sprintf("%s: metadata.finalizers of it is [%s]", j.Context, strings.Join(j.Finalizers, ", ")),
+			fmt.Sprintf("%s: metadata.finalizers of %s is [%s]", j.Context, view.Of(j).String(), strings.Join(j.Finalizers, ", ")),
 		},
 		Remedy: command.Say("start the controller that removes %[1]s; if that controller no longer exists, remove %[1]s: %[2]s",
 			finalizers(j), advice.SetField(j, []string{"metadata", "finalizers"}, nil)),

@@ -73,15 +73,15 @@ func reportWorkerEmpty(v *view.View, p inspect.Pair) {
 			quote.ChosenCluster(j.Context, s.Workload), fmt.Sprintf("%s: there is no %s", c.Worker.Context, view.Of(j).String()),
 			copied,
 		},
-		Remedy: command.Say("%s; or delete it: %s", runsAgain(v, s, c, awaited), advice.DeleteJob(j)),
+		Remedy: command.Say("%s; or delete it: %s", waitForKueue(v, s, c, awaited), advice.DeleteJob(j)),
 	})
 }
 
-// runsAgain returns what makes a Job run again whose mirror no longer exists.
+// waitForKueue returns what makes a Job run again whose mirror no longer exists.
 // If the worker has nothing of it, MultiKueue waits on purpose for
 // workerLostTimeout (kueue:
 // pkg/controller/admissionchecks/multikueue/workload.go, remainingWaitTime).
-func runsAgain(v *view.View, s view.Submission, c view.Copy, awaited *view.Awaited) command.Prose {
+func waitForKueue(v *view.View, s view.Submission, c view.Copy, awaited *view.Awaited) command.Prose {
 	again := s.Check.LastTransitionTime.Add(view.WorkerLostTimeout)
 	if c.Workload == nil && v.Now().Before(v.ToOurClock(s.Manager.Context, again)) {
 		return command.Say("wait: MultiKueue restarts the %s after workerLostTimeout, by default at %s", s.Job().Kind, quote.Time(again))

@@ -13,7 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-func runsOn() view.Rule {
+func runsWithoutQuota() view.Rule {
 	return view.Rule{
 		Code: "JM130", Severity: inspect.Warning,
 		Reads: []inspect.Part{

@@ -20,7 +20,7 @@ func mirrorIgnored() view.Rule {
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods},
 		Detect: func(v *view.View) {
 			eachLiveMirror(v, func(p inspect.Pair, mirror *inspect.Job, f *inspect.Facts) {
-				if what, since := ignored(v, f, mirror); what != "" && hadTimeToReact(v, f.Context, since) {
+				if what, since := ignoredField(v, f, mirror); what != "" && hadTimeToReact(v, f.Context, since) {
 					reportMirrorIgnored(v, p.Origin, mirror, what, since)
 				}
 			})
@@ -28,9 +28,9 @@ func mirrorIgnored() view.Rule {
 	}
 }
 
-// ignored describes what a controller has not done for a mirror, and since
+// ignoredField describes what a controller has not done for a mirror, and since
 // when it is due. what is "" if the mirror waits for nothing.
-func ignored(v *view.View, f *inspect.Facts, mirror *inspect.Job) (what string, since time.Time) {
+func ignoredField(v *view.View, f *inspect.Facts, mirror *inspect.Job) (what string, since time.Time) {
 	due := view.Latest(mirror.CreationTimestamp.Time, view.TimeOf(mirror.SpecWrittenAt))
 	switch {
 	case mirror.Status == delegation.Unclaimed:

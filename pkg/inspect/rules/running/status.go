@@ -15,7 +15,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-func heldBack() view.Rule {
+func statusHeldBack() view.Rule {
 	return view.Rule{
 		Code: "JM041", Severity: inspect.Warning,
 		Reads: []inspect.Part{
@@ -67,14 +67,14 @@ func reportHeldBack(v *view.View, s view.Submission, m inspect.Mirror) {
 		advice.CheckKueue(j.Context, sighting.Awaits), advice.KubectlObject(view.OfWorkload(s.Manager, s.Workload), "describe"))
 	for _, d := range differences {
 		if d.Field == "spec.suspend" || strings.HasPrefix(d.Field, "status.") {
-			sighting.Evidence = append(sighting.Evidence, differs(d, j, mirror))
+			sighting.Evidence = append(sighting.Evidence, quoteDifference(d, j, mirror))
 		}
 	}
 	v.Report(sighting)
 }
 
-// differs quotes a field in which a mirror differs from its origin.
-func differs(d inspect.Difference, origin, mirror *inspect.Job) string {
+// quoteDifference quotes a field in which a mirror differs from its origin.
+func quoteDifference(d inspect.Difference, origin, mirror *inspect.Job) string {
 	return fmt.Sprintf("%s: %s of %s is %s; %s: %s", origin.Context, d.Field, view.Of(origin).String(), quote.OrNotSet(d.Origin), mirror.Context, quote.OrNotSet(d.Mirror))
 }
 

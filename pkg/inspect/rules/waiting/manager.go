@@ -121,7 +121,7 @@ func describeQuotaWait(v *view.View, sighting *view.Sighting, s view.Submission,
 
 // isReportedByChainRules reports whether a ClusterQueue is inactive because of its
 // AdmissionChecks, which JM008 and JM009 report.
-func isReportedByChainRules(v *view.View, f *inspect.Facts, t trouble) bool {
+func isReportedByChainRules(v *view.View, f *inspect.Facts, t queueProblem) bool {
 	if t.object.Kind != "ClusterQueue" || t.isIntended {
 		return false
 	}
@@ -134,7 +134,7 @@ func isReportedByChainRules(v *view.View, f *inspect.Facts, t trouble) bool {
 }
 
 // useAnotherQueue returns the remedy for a Job whose queue does not exist.
-func useAnotherQueue(v *view.View, s view.Submission, missing trouble) command.Prose {
+func useAnotherQueue(v *view.View, s view.Submission, missing queueProblem) command.Prose {
 	j := s.Job()
 	other := advice.DispatchingQueue(v, s)
 	switch {

@@ -127,7 +127,7 @@ func detectNominatedInPart(v *view.View) {
 			Jobs: []*inspect.Job{w.Job()},
 		}
 		s.Evidence = append(s.Evidence, connectedLater(v, w, rest)...)
-		again := advice.LookAgain(f, w.Job().Namespace, "--all")
+		again := advice.TriggerReconcile(f, w.Job().Namespace, "--all")
 		s.Remedy = command.Say("%s; or wait up to five minutes, if Kueue on %s uses the incremental dispatcher", again, f.Context)
 		if v.Age(f.Context, lastNominationTrigger(v, w, rest)) > round+time.Minute {
 			is := "is"

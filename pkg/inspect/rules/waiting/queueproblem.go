@@ -20,9 +20,9 @@ import (
 // cluster. It returns false if Kueue's message is outdated or is not about a
 // queue. like is the name of the ClusterQueue that a missing LocalQueue
 // should point to, if it exists.
-func findQueueProblem(v *view.View, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait, like string) (trouble, bool) {
+func findQueueProblem(v *view.View, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait, like string) (queueProblem, bool) {
 	c := wait.Condition
-	t := trouble{since: c.LastTransitionTime.Time, evidence: []string{quote.WorkloadCondition(f, w, c)}}
+	t := queueProblem{since: c.LastTransitionTime.Time, evidence: []string{quote.WorkloadCondition(f, w, c)}}
 	t.remedy = command.Alternatives(wait.Fixes(advice.FixTargetOf(v, f, w, wait, like)))
 	switch wait.Reason {
 	case kueue.ReasonLocalQueueMissing:
@@ -34,11 +34,11 @@ func findQueueProblem(v *view.View, f *inspect.Facts, w *kueue.Workload, wait *k
 	case kueue.ReasonNamespaceExcluded:
 		return excludedNamespace(v, t, f, w, wait)
 	default:
-		return trouble{}, false
+		return queueProblem{}, false
 	}
 }
 
-func missingLocalQueue(v *view.View, t trouble, f *inspect.Facts, w *kueue.Workload) (trouble, bool) {
+func missingLocalQueue(v *view.View, t queueProblem, f *inspect.Facts, w *kueue.Workload) (queueProblem, bool) {
 	name := w.Spec.QueueName
 	queue, known := v.LocalQueue(f, w.Namespace, name)
 	t.object = view.OfKueue(f, "LocalQueue", w.Namespace, name)
@@ -57,7 +57,7 @@ func missingLocalQueue(v *view.View, t trouble, f *inspect.Facts, w *kueue.Workl
 	return t, true
 }
 
-func missingClusterQueue(v *view.View, t trouble, f *inspect.Facts, name string) (trouble, bool) {
+func missingClusterQueue(v *view.View, t queueProblem, f *inspect.Facts, name string) (queueProblem, bool) {
 	if name == "" {
 		return t, false
 	}
@@ -76,7 +76,7 @@ func missingClusterQueue(v *view.View, t trouble, f *inspect.Facts, name string)
 }
 
 // findStopped finds which queue has stopped, and whether a user stopped it.
-func findStopped(v *view.View, t trouble, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait) (trouble, bool) {
+func findStopped(v *view.View, t queueProblem, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait) (queueProblem, bool) {
 	local, known := v.LocalQueue(f, w.Namespace, w.Spec.QueueName)
 	if local != nil && kueue.IsStopped(local.Spec.StopPolicy) {
 		t.object = view.OfKueue(f, "LocalQueue", w.Namespace, local.Name)
@@ -108,14 +108,14 @@ func findStopped(v *view.View, t trouble, f *inspect.Facts, w *kueue.Workload, w
 	return t, true
 }
 
-func stoppedByPolicy(t trouble, policy string) trouble {
+func stoppedByPolicy(t queueProblem, policy string) queueProblem {
 	o := t.object
 	t.what, t.isIntended = "is stopped", true
 	t.evidence = append(t.evidence, fmt.Sprintf("%s: spec.stopPolicy of %s is %s", o.Context, o.String(), policy))
 	return t
 }
 
-func excludedNamespace(v *view.View, t trouble, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait) (trouble, bool) {
+func excludedNamespace(v *view.View, t queueProblem, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait) (queueProblem, bool) {
 	name := v.ClusterQueueOf(f, w, wait)
 	if name == "" {
 		return t, false

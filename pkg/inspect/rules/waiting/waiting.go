@@ -38,7 +38,7 @@ func noQuotaOnWorkers() view.Rule {
 // detectNoQuota reports a submission if every worker that it can be offered to
 // has refused it for quota.
 func detectNoQuota(v *view.View) {
-	all := reserved{}
+	all := reservations{}
 	waiters := waiters(v)
 	for i := range waiters {
 		w := &waiters[i]
@@ -111,7 +111,7 @@ func cannotTake(held []heldCopy, soonest *heldCopy) (inspect.Severity, string) {
 	case best.Reason == kueue.ReasonNoTopologyDomain:
 		text = "no topology domain on the workers fits its Pods"
 	}
-	if why := texts(lacksOn(held)); why != "" {
+	if why := lackTexts(lacksOn(held)); why != "" {
 		return severity, text + ": " + why
 	}
 	if best.Reason == kueue.ReasonOverLimit {
