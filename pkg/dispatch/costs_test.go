@@ -32,10 +32,10 @@ func TestLeaseCosts(t *testing.T) {
 		return nil
 	}
 	held, ended, stop := keeping(t, l)
-	assert.Assert(t, awaits(t, held, "it is taken"))
+	assert.Assert(t, awaits(t, held, "the Lease is held"))
 	l.removing.Store(true)
 	stop()
-	assert.NilError(t, awaits(t, ended, "it ends"))
+	assert.NilError(t, awaits(t, ended, "the dispatch ends"))
 	assert.NilError(t, l.remove(t.Context()))
 	mu.Lock()
 	name := delegation.LeaseName("small")
@@ -52,13 +52,13 @@ func TestLeaseOfAnotherIsNotRemoved(t *testing.T) {
 	l := leaseOf(cluster, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
 	l.timing = leaseTiming{duration: 3 * time.Minute, deadline: 2 * time.Minute, retry: time.Minute}
 	held, ended, stop := keeping(t, l)
-	assert.Assert(t, awaits(t, held, "it is taken"))
+	assert.Assert(t, awaits(t, held, "the Lease is held"))
 	server.Change(t, leases(), "ml", delegation.LeaseName("small"), func(o *unstructured.Unstructured) {
 		dispatchtest.Set(t, o, "spec.holderIdentity", "theirs")
 	})
 	l.removing.Store(true)
 	stop()
-	assert.NilError(t, awaits(t, ended, "it ends"))
+	assert.NilError(t, awaits(t, ended, "the dispatch ends"))
 	assert.NilError(t, l.remove(t.Context()))
 	assert.Equal(t, holderOf(storedLease(t, cluster, "small")), "theirs")
 }

@@ -39,9 +39,9 @@ func TestHeldBack(t *testing.T) {
 		}
 		names = append(names, k.Name)
 		assert.DeepEqual(t, content.At(held, path...), value)
-		assert.Equal(t, content.At(planned, path...), before, "what is planned stays as it is")
+		assert.Equal(t, content.At(planned, path...), before, "the planned mirror is unchanged")
 		drift := plan.DriftOf(k, planned, planned, held)
-		assert.Assert(t, len(drift.Patch) > 0, "%s is let go", k.Name)
+		assert.Assert(t, len(drift.Patch) > 0, "%s is not deleted", k.Name)
 
 		x.Dependencies = nil
 		assert.DeepEqual(t, x.suspendForCopies(planned), planned)

@@ -116,9 +116,9 @@ func isCreation(r *http.Request) bool {
 	return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/jobs")
 }
 
-// TestCreateLooksAgain checks that a dispatcher creates no mirror if it was suspended and has
+// TestCreateAfterLostLease checks that a dispatcher creates no mirror if it was suspended and has
 // lost its Lease without noticing.
-func TestCreateLooksAgain(t *testing.T) {
+func TestCreateAfterLostLease(t *testing.T) {
 	s := newStage(t)
 	var once sync.Once
 	s.there.Before = func(r *http.Request) *apierrors.StatusError {
@@ -132,12 +132,12 @@ func TestCreateLooksAgain(t *testing.T) {
 	expects(t, events, LeaseWaiting)
 	assert.Assert(t, s.mirror() == nil)
 	stop()
-	assert.Equal(t, awaits(t, ended, "it ends").End, Interrupted)
+	assert.Equal(t, awaits(t, ended, "the dispatch ends").End, Interrupted)
 }
 
-// TestPlanGoesAllTheWay checks that the mirror which preflight has checked is created, and that
+// TestCheckedPlanIsCreated checks that the mirror which preflight has checked is created, and that
 // the mirror is planned again after a change of the origin.
-func TestPlanGoesAllTheWay(t *testing.T) {
+func TestCheckedPlanIsCreated(t *testing.T) {
 	s := newStage(t)
 	seen, err := plan.New(s.origin, plan.Options{SetLabels: map[string]string{"seen-by": "preflight"}})
 	assert.NilError(t, err)
@@ -150,9 +150,9 @@ func TestPlanGoesAllTheWay(t *testing.T) {
 	assert.Equal(t, s.mirror().GetLabels()["seen-by"], "")
 }
 
-// TestTooLate checks that a dispatcher deletes its mirror if another dispatcher has started
+// TestYieldDeletesMirror checks that a dispatcher deletes its mirror if another dispatcher has started
 // meanwhile. The origin keeps naming the other mirror.
-func TestTooLate(t *testing.T) {
+func TestYieldDeletesMirror(t *testing.T) {
 	s := newStage(t)
 	var once sync.Once
 	s.there.Before = func(r *http.Request) *apierrors.StatusError {
@@ -165,19 +165,19 @@ func TestTooLate(t *testing.T) {
 		return nil
 	}
 	events, ended, _ := s.begins()
-	assert.Equal(t, awaits(t, events, "the Lease").Event, LeaseTaken, "a server that lists instead of watching all is no lost one")
+	assert.Equal(t, awaits(t, events, "an event of the Lease").Event, LeaseTaken, "a server that lists instead of watching all is no lost one")
 	expects(t, events, MirrorCreated)
 	expects(t, events, MirrorRemoved)
-	outcome := awaits(t, ended, "it ends")
+	outcome := awaits(t, ended, "the dispatch ends")
 	assert.Equal(t, outcome.End, Aborted)
 	assert.ErrorContains(t, outcome.Err, "another dispatcher created a mirror of it")
 	assert.Assert(t, s.mirror() == nil)
 	assert.Equal(t, pinnedMirror(s.here.Get(delegation.Job().Resource, "ml", "small")).UID, "theirs-uid")
 }
 
-// TestTooLateAndUnanswered is TestTooLate for a mirror whose creation got no response, because
+// TestYieldWithoutResponse is TestYieldDeletesMirror for a mirror whose creation got no response, because
 // its dispatcher was suspended for longer than the timeout.
-func TestTooLateAndUnanswered(t *testing.T) {
+func TestYieldWithoutResponse(t *testing.T) {
 	for _, regained := range []bool{false, true} {
 		s := newStage(t)
 		s.there.Before = func(r *http.Request) *apierrors.StatusError {
@@ -197,7 +197,7 @@ func TestTooLateAndUnanswered(t *testing.T) {
 		}
 		events, ended, _ := s.begins()
 		expects(t, events, MirrorRemoved)
-		assert.Equal(t, awaits(t, ended, "it ends").End, Aborted)
+		assert.Equal(t, awaits(t, ended, "the dispatch ends").End, Aborted)
 		assert.Assert(t, s.mirror() == nil)
 		assert.Equal(t, pinnedMirror(s.here.Get(delegation.Job().Resource, "ml", "small")).UID, "theirs-uid")
 	}
@@ -214,7 +214,7 @@ func TestYield(t *testing.T) {
 	}{
 		{name: "they go on with ours", named: "made", stays: true, ends: true},
 		{name: "they have another", named: "theirs-uid", ends: true},
-		{name: "nobody knows yet", stays: true, waits: true},
+		{name: "unknown yet", stays: true, waits: true},
 		{name: "it still names the one that is gone", named: "gone-uid", stays: true, waits: true},
 		{name: "the origin is gone", named: "nothing", ends: true},
 	} {
@@ -311,7 +311,7 @@ func TestKilledAnywhere(t *testing.T) {
 		assert.NilError(t, err, "killed before request %d, it is not completed", n)
 		assert.Assert(t, before == nil || before.GetUID() == s.mirror().GetUID())
 		stop()
-		awaits(t, next, "it ends")
+		awaits(t, next, "the dispatch ends")
 	}
 }
 

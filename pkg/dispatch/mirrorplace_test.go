@@ -75,9 +75,9 @@ func cluster404() *apierrors.StatusError {
 	}}
 }
 
-// TestSightOf checks that only our label with the origin's UID makes a mirror. A place is empty
+// TestCheckPlace checks that only our label with the origin's UID makes a mirror. A place is empty
 // only if its cluster has proven its identity.
-func TestSightOf(t *testing.T) {
+func TestCheckPlace(t *testing.T) {
 	origin := RefOf("m", jobNamed("train", "origin", nil))
 	for name, tt := range map[string]struct {
 		mark   string
@@ -91,7 +91,7 @@ func TestSightOf(t *testing.T) {
 		"another mirror of this origin":      {"w/ml/train/u", clusterWith(t, "w", "w/", "v=origin"), "mirror"},
 		"gone":                               {"w/ml/train/u", clusterWith(t, "w", "w/"), "gone"},
 		"gone, by the namespace":             {"unknown+n/ml/train/u", clusterWith(t, "w", "/n"), "gone"},
-		"replaced by somebody's":             {"w/ml/train/u", clusterWith(t, "w", "w/", "x"), "gone"},
+		"replaced by a foreign object":       {"w/ml/train/u", clusterWith(t, "w", "w/", "x"), "gone"},
 		"not there, and nothing is known":    {"unknown/ml/train/u", clusterWith(t, "w", "/"), "perhaps"},
 		"not there, with fewer rights":       {"w/ml/train/u", clusterWith(t, "w", "/n"), "perhaps"},
 		"another namespace of that name":     {"unknown+n/ml/train/u", clusterWith(t, "w", "w/o"), "perhaps"},
@@ -125,9 +125,9 @@ func TestSightOf(t *testing.T) {
 	}
 }
 
-// TestMarkKeepsWhatIsKnown checks that a dispatch with fewer rights keeps the UIDs that another
+// TestWithKnown checks that a dispatch with fewer rights keeps the UIDs that another
 // one has recorded.
-func TestMarkKeepsWhatIsKnown(t *testing.T) {
+func TestWithKnown(t *testing.T) {
 	mark := func(text string) delegation.Place {
 		p, ok := delegation.ParsePlace(text)
 		assert.Assert(t, ok, text)
@@ -160,15 +160,15 @@ func TestCancelFinds(t *testing.T) {
 		"it names none, and there is none":    {workers: clusters{clusterWith(t, "v", "v/")}},
 		"a copy of another origin":            {mark: "w/ml/train/u", workers: clusters{clusterWith(t, "w", "w/", "u=another")}},
 
-		"somebody's Job":                       {mark: "w/ml/train/u", workers: clusters{clusterWith(t, "w", "w/", "u")}, refused: "nothing was changed: the annotation jobmanagedby.github.io/mirror of job ml/train names an object that is not its mirror. job ml/train on w (UID u) is not the mirror"},
-		"one does not answer":                  {mark: "v/ml/train/u", workers: clusters{clusterWith(t, "v", "v/")}, unreached: []string{"w"}, refused: unsearched + "context w."},
-		"one does not answer, beside a mirror": {mark: "v/ml/train/u", workers: clusters{clusterWith(t, "v", "v/", "u=origin")}, unreached: []string{"w"}, refused: "although mirrors were found (ml/train on v). Not searched: context w."},
-		"it names none, and one is down":       {workers: clusters{clusterWith(t, "v", "v/")}, unreached: []string{"w"}, refused: unsearched + "context w."},
-		"a proxy answers 404":                  {mark: "w/ml/train/u", workers: clusters{failing(t, http.MethodGet, page(), "w", "w/")}, refused: "the answer 404 is not from the API server of the cluster"},
-		"a front answers 404":                  {workers: clusters{failing(t, http.MethodGet, cluster404(), "w", "w/")}, refused: "the answer 404 is not from the API server of the cluster"},
-		"nothing identifies the cluster":       {workers: clusters{clusterWith(t, "w", "/")}, refused: "the user may get neither namespace kube-system nor namespace ml"},
-		"no context leads there":               {mark: "w/ml/train/u", workers: clusters{clusterWith(t, "v", "v/")}, refused: unsearched + "ml/train on cluster w, the recorded place of its mirror, which no context is proven to reach"},
-		"it may not be searched":               {mark: "w/ml/train/u", workers: clusters{failing(t, http.MethodGet, errNo, "w", "w/")}, refused: unsearched + "context \"w\": "},
+		"a foreign Job":                             {mark: "w/ml/train/u", workers: clusters{clusterWith(t, "w", "w/", "u")}, refused: "nothing was changed: the annotation jobmanagedby.github.io/mirror of job ml/train names an object that is not its mirror. job ml/train on w (UID u) is not the mirror"},
+		"one does not answer":                       {mark: "v/ml/train/u", workers: clusters{clusterWith(t, "v", "v/")}, unreached: []string{"w"}, refused: unsearched + "context w."},
+		"one does not answer, another has a mirror": {mark: "v/ml/train/u", workers: clusters{clusterWith(t, "v", "v/", "u=origin")}, unreached: []string{"w"}, refused: "although mirrors were found (ml/train on v). Not searched: context w."},
+		"it names none, and one is down":            {workers: clusters{clusterWith(t, "v", "v/")}, unreached: []string{"w"}, refused: unsearched + "context w."},
+		"a proxy answers 404":                       {mark: "w/ml/train/u", workers: clusters{failing(t, http.MethodGet, page(), "w", "w/")}, refused: "the answer 404 is not from the API server of the cluster"},
+		"a front answers 404":                       {workers: clusters{failing(t, http.MethodGet, cluster404(), "w", "w/")}, refused: "the answer 404 is not from the API server of the cluster"},
+		"nothing identifies the cluster":            {workers: clusters{clusterWith(t, "w", "/")}, refused: "the user may get neither namespace kube-system nor namespace ml"},
+		"no context leads there":                    {mark: "w/ml/train/u", workers: clusters{clusterWith(t, "v", "v/")}, refused: unsearched + "ml/train on cluster w, the recorded place of its mirror, which no context is proven to reach"},
+		"it may not be searched":                    {mark: "w/ml/train/u", workers: clusters{failing(t, http.MethodGet, errNo, "w", "w/")}, refused: unsearched + "context \"w\": "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			annotations := map[string]string{}

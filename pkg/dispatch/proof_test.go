@@ -111,7 +111,7 @@ func TestUnidentifiedOrigin(t *testing.T) {
 	expects(t, events, MirrorCreated)
 	s.until("it is pinned", func() bool { return namesMirror(s.here.Get(delegation.Job().Resource, "ml", "small")) })
 	s.here.Delete(t, delegation.Job().Resource, "ml", "small")
-	outcome := awaits(t, ended, "it ends")
+	outcome := awaits(t, ended, "the dispatch ends")
 	assert.Equal(t, outcome.End, Aborted)
 	assert.ErrorContains(t, outcome.Err, "the cluster cannot be identified: the user may get neither namespace kube-system nor namespace ml")
 	assert.Assert(t, s.mirror() != nil)
@@ -173,7 +173,7 @@ func TestMirrorLosesItsLabel(t *testing.T) {
 	s.there.Change(t, delegation.Job().Resource, "ml", "small", func(o *unstructured.Unstructured) { o.SetLabels(nil) })
 	version := s.mirror().GetResourceVersion()
 	s.here.Change(t, delegation.Job().Resource, "ml", "small", func(o *unstructured.Unstructured) { dispatchtest.Set(t, o, "spec.suspend", true) })
-	outcome := awaits(t, ended, "it ends")
+	outcome := awaits(t, ended, "the dispatch ends")
 	assert.Equal(t, outcome.End, Aborted)
 	assert.ErrorContains(t, outcome.Err, "job ml/small on there (UID "+string(s.mirror().GetUID())+") is not the mirror of job ml/small: it lacks the label")
 	assert.Equal(t, s.mirror().GetResourceVersion(), version)
@@ -198,9 +198,9 @@ func TestCancelRemovesAll(t *testing.T) {
 	assert.Assert(t, strings.HasSuffix((*events)[len(*events)-1].Message, "its 3 mirrors on there, other were removed"), "%v", *events)
 }
 
-// TestCancelSaysWhatWasGone checks that cancel does not claim to have deleted a mirror that
+// TestCancelReportsMissingMirror checks that cancel does not claim to have deleted a mirror that
 // another client has deleted.
-func TestCancelSaysWhatWasGone(t *testing.T) {
+func TestCancelReportsMissingMirror(t *testing.T) {
 	s := newStage(t)
 	s.addMirror(s.there, "ml", string(s.origin.GetUID()))
 	there := clusterOf(t, s.there, "there")
@@ -251,7 +251,7 @@ func TestTargetIsRecordedFirst(t *testing.T) {
 			expects(t, events, MirrorCreated)
 			stop()
 		}
-		return awaits(t, ended, "it ends")
+		return awaits(t, ended, "the dispatch ends")
 	}
 	outcome := run()
 	assert.Equal(t, outcome.End, Aborted)
@@ -293,7 +293,7 @@ func TestReplacedServiceStays(t *testing.T) {
 	c, _ := s.canceller(there)
 	c.Owner = delegation.MultiKueue
 	assert.NilError(t, c.Cancel(t.Context(), service, "ml", "small"))
-	assert.Equal(t, awaits(t, ended, "it ends").End, Cancelled)
+	assert.Equal(t, awaits(t, ended, "the dispatch ends").End, Cancelled)
 	assert.Assert(t, mirror() == nil)
 	assert.Assert(t, !isPinned())
 }

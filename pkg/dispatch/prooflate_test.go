@@ -53,12 +53,12 @@ func TestAbandonLeavesTheMirror(t *testing.T) {
 	c, _ := s.canceller()
 	c.Abandon = true
 	assert.NilError(t, c.Cancel(t.Context(), delegation.Job(), "ml", "small"))
-	assert.Equal(t, awaits(t, ended, "it ends").End, Cancelled)
+	assert.Equal(t, awaits(t, ended, "the dispatch ends").End, Cancelled)
 	assert.Assert(t, s.mirror() != nil)
 }
 
-// TestLeavingMirrorIsReported checks that waiting for a mirror that a finalizer holds is reported.
-func TestLeavingMirrorIsReported(t *testing.T) {
+// TestMirrorHeldByFinalizer checks that waiting for a mirror that a finalizer holds is reported.
+func TestMirrorHeldByFinalizer(t *testing.T) {
 	s := newStage(t)
 	mirror := dispatchtest.SmallJob(t)
 	mirror.SetLabels(map[string]string{delegation.OriginUIDLabel: string(s.origin.GetUID())})
@@ -94,7 +94,7 @@ func TestPodsOfTheOldMirror(t *testing.T) {
 	s.there.Delete(t, pods, "ml", "p")
 	expects(t, events, MirrorCreated)
 	stop()
-	awaits(t, ended, "it ends")
+	awaits(t, ended, "the dispatch ends")
 }
 
 // TestEndlessLease checks that the loop does not wait for a Lease with a longer duration than
@@ -106,7 +106,7 @@ func TestEndlessLease(t *testing.T) {
 	_, err := clusterOf(t, s.here, "here").Kubernetes().CoordinationV1().Leases("ml").Create(t.Context(), l, metav1.CreateOptions{})
 	assert.NilError(t, err)
 	_, ended, _ := s.begins()
-	outcome := awaits(t, ended, "it ends")
+	outcome := awaits(t, ended, "the dispatch ends")
 	assert.Equal(t, outcome.End, Aborted)
 	assert.ErrorContains(t, outcome.Err, "mallory holds it for 596523h14m7s, which no dispatch writes; delete the Lease if no dispatch runs")
 }

@@ -49,7 +49,7 @@ func TestSeveralWorkers(t *testing.T) {
 	defer func() {
 		close(thaw)
 		stop()
-		awaits(t, ended, "it ends")
+		awaits(t, ended, "the dispatch ends")
 	}()
 	created := awaits(t, events, "an event")
 	for ; created.Event != MirrorCreated; created = awaits(t, events, "an event") {

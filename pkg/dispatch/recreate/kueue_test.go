@@ -117,7 +117,7 @@ spec:
 // TestReplacementWithoutWorkload checks that without the Workload, fields are kept
 // that the author may have set.
 func TestReplacementWithoutWorkload(t *testing.T) {
-	forbidden := apierrors.NewForbidden(schema.GroupResource{Group: "kueue.x-k8s.io", Resource: "workloads"}, "", errors.New("nobody may"))
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Group: "kueue.x-k8s.io", Resource: "workloads"}, "", errors.New("no user may"))
 	other := strings.ReplaceAll(workloadOf, "busybox", "another")
 	for name, tt := range map[string]struct {
 		submitted recreate.Submitted
@@ -184,7 +184,7 @@ func TestFindSubmitted(t *testing.T) {
 	requests := 0
 	server.Before = func(*http.Request) *apierrors.StatusError {
 		requests++
-		return apierrors.NewForbidden(schema.GroupResource{Resource: "workloads"}, "", errors.New("nobody may"))
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "workloads"}, "", errors.New("no user may"))
 	}
 	idle := fromText(t, started)
 	unstructured.RemoveNestedField(idle.Object, "metadata", "annotations", delegation.KueueStopping)

@@ -184,8 +184,8 @@ func TestReplacementRefuses(t *testing.T) {
 		forceable bool
 	}{
 		{"nothing to do", nil, recreate.Options{ManagedBy: string(delegation.Dispatch)}, "is managed by jobmanagedby.github.io/dispatch already", false},
-		{"built-in as it is", []edit{{"spec.managedBy", nil}}, recreate.Options{}, "already managed by the built-in controller", false},
-		{"reserved as it is", []edit{{"spec.managedBy", "kubernetes.io/job-controller"}}, recreate.Options{}, "already managed by the built-in controller", false},
+		{"already built-in", []edit{{"spec.managedBy", nil}}, recreate.Options{}, "already managed by the built-in controller", false},
+		{"already reserved", []edit{{"spec.managedBy", "kubernetes.io/job-controller"}}, recreate.Options{}, "already managed by the built-in controller", false},
 		{
 			"in that queue",
 			[]edit{{"spec.managedBy", string(delegation.MultiKueue)}, {"metadata.labels", "yaml:{kueue.x-k8s.io/queue-name: gpu}"}},
