@@ -92,7 +92,7 @@ func eventually(t *testing.T, cluster string, resource schema.GroupVersionResour
 	})
 	if err != nil {
 		text, _ := yaml.Marshal(o)
-		t.Fatalf("%s %s/%s on %s is not as it should be, but %s", resource.Resource, ns, name, cluster, text)
+		t.Fatalf("%s %s/%s on %s did not reach the expected state: %s", resource.Resource, ns, name, cluster, text)
 	}
 	return o
 }

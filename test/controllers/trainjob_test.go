@@ -56,8 +56,9 @@ func trainJobChain(origin, mirror, pods string) string {
 	return strings.ReplaceAll(jobSetChain(origin, mirror, pods), "JobSet/", "TrainJob/")
 }
 
-// TestTrainJob: on a management cluster without Kueue, MultiKueue's TrainJobs are dispatched to the
-// end. Trainer runs there too, and leaves them alone: no JobSet of one is found (JM301).
+// TestTrainJob checks that on a management cluster without Kueue, MultiKueue's TrainJobs are
+// dispatched to the end. Trainer runs there too, and leaves them alone: no JobSet of one is found
+// (JM301).
 func TestTrainJob(t *testing.T) {
 	t.Parallel()
 	const ns = "tune"
@@ -74,8 +75,8 @@ func TestTrainJob(t *testing.T) {
 	truth{delegation.Complete, trainJobChain("Complete", "Complete", "2 Completed"), ""}.shownBy(t, both, ns, "trainjob/train")
 }
 
-// TestTrainJobWithoutItsRuntime: dispatch reports what a webhook of the worker refuses, here
-// Kueue's, before it creates anything.
+// TestTrainJobWithoutItsRuntime checks that dispatch reports what a webhook of the worker refuses,
+// here Kueue's, before it creates anything.
 func TestTrainJobWithoutItsRuntime(t *testing.T) {
 	t.Parallel()
 	const ns = "tune-nothing"

@@ -44,7 +44,8 @@ func TestDispatchWhoseOriginIsDeleted(t *testing.T) {
 	eventuallyJob(t, worker1, ns, "train", isGone)
 }
 
-// TestDispatchWhoseOriginIsReplaced: the dispatch ignores another origin with the same name.
+// TestDispatchWhoseOriginIsReplaced checks that the dispatch ignores another origin with the same
+// name.
 func TestDispatchWhoseOriginIsReplaced(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-origin-replaced"
@@ -67,8 +68,8 @@ func TestDispatchWhoseNamespaceIsDeleted(t *testing.T) {
 	eventuallyJob(t, worker1, ns, "train", isGone)
 }
 
-// TestDispatchWhoseMirrorIsDeleted: the deletion is reported, and nothing is written to the origin.
-// --new-mirror runs it again.
+// TestDispatchWhoseMirrorIsDeleted checks that the deletion is reported, and nothing is written to
+// the origin. --new-mirror runs it again.
 func TestDispatchWhoseMirrorIsDeleted(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-mirror-deleted"
@@ -109,8 +110,8 @@ func TestDispatchWhoseMirrorsNamespaceIsDeleted(t *testing.T) {
 	assert.Assert(t, o.Status.StartTime != nil && len(o.Status.Conditions) == 0, "%+v", o.Status)
 }
 
-// TestDispatchWhoseMirrorIsReplaced: a Job that only has the name of the mirror is left alone, and
-// its status is not copied.
+// TestDispatchWhoseMirrorIsReplaced checks that a Job that only has the name of the mirror is left
+// alone, and its status is not copied.
 func TestDispatchWhoseMirrorIsReplaced(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-mirror-replaced"

@@ -267,8 +267,8 @@ func kindsThatNeverEnd(t *testing.T) {
 	}
 }
 
-// kindsAsMultiKueue: some kinds do not allow our owner value. A cluster with Kueue is left to
-// Kueue.
+// kindsAsMultiKueue checks the case that some kinds do not allow our owner value. A cluster with
+// Kueue is left to Kueue.
 func kindsAsMultiKueue(t *testing.T) {
 	const ns = "dispatch-kinds-multikueue"
 	l := newLike(t, "trainjob", ns, "tune", delegation.MultiKueue, `{suspend: false}`)

@@ -33,8 +33,8 @@ func manifest(t *testing.T, jobs ...*batchv1.Job) string {
 	return file
 }
 
-// TestDispatchOfAFileToSeveral: Jobs of a file are spread over workers. An interruption removes the
-// mirrors on all workers if that was requested, and otherwise none.
+// TestDispatchOfAFileToSeveral checks that Jobs of a file are spread over workers. An interruption
+// removes the mirrors on all workers if that was requested, and otherwise none.
 func TestDispatchOfAFileToSeveral(t *testing.T) {
 	t.Parallel()
 	const ns = "list-file"
@@ -82,8 +82,8 @@ func TestDispatchOfAFileToSeveral(t *testing.T) {
 	}
 }
 
-// TestDispatchOfABadFileToSeveral: a file with one Job that no worker accepts is not dispatched at
-// all, and the reason of each worker is reported.
+// TestDispatchOfABadFileToSeveral checks that a file with one Job that no worker accepts is not
+// dispatched at all, and the reason of each worker is reported.
 func TestDispatchOfABadFileToSeveral(t *testing.T) {
 	t.Parallel()
 	const ns = "list-bad"

@@ -84,7 +84,7 @@ func (r *deadly) run(ctx context.Context) (killed int) {
 		default:
 			// It could not start because of the fault, and has printed an error.
 			if strings.TrimSpace(stderr.String()) == "" {
-				r.t.Errorf("it ended with 1 and did not say why")
+				r.t.Errorf("exit code 1 without an error message")
 			}
 			pause(ctx, time.Second)
 		}

@@ -81,7 +81,8 @@ func grant(t *testing.T, p preflight.Problem) {
 	}
 }
 
-// TestPreflightEditor: a user with the default role edit in the namespaces lacks exactly one right.
+// TestPreflightEditor checks that a user with the default role edit in the namespaces lacks
+// exactly one right.
 func TestPreflightEditor(t *testing.T) {
 	t.Parallel()
 	const ns, user = "preflight-editor", "preflight-editor"
@@ -109,8 +110,8 @@ func TestPreflightEditor(t *testing.T) {
 	assert.Assert(t, contains(describeProblems(found), "PriorityClass preflight-editor", "ServiceAccount preflight-editor/robot"), "%s", describeProblems(found))
 }
 
-// TestPreflightSameCluster: preflight recognizes the origin's cluster under another name, also if
-// its UID may not be read.
+// TestPreflightSameCluster checks that preflight recognizes the origin's cluster under another
+// name, also if its UID may not be read.
 func TestPreflightSameCluster(t *testing.T) {
 	t.Parallel()
 	f := newFlight(t, "preflight-same")
@@ -124,8 +125,8 @@ func TestPreflightSameCluster(t *testing.T) {
 	}
 }
 
-// TestPreflightUnreachable: a cluster that does not answer causes one error, not a list of
-// problems.
+// TestPreflightUnreachable checks that a cluster that does not answer causes one error, not a list
+// of problems.
 func TestPreflightUnreachable(t *testing.T) {
 	t.Parallel()
 	f := newFlight(t, "preflight-dead")
@@ -171,7 +172,7 @@ func oldServer(t *testing.T, cluster, version string, drops ...string) func(*res
 	return func(c *rest.Config) { *c = rest.Config{Host: server.URL, QPS: -1} }
 }
 
-// TestPreflightOldServers: preflight refuses servers that would change the Job.
+// TestPreflightOldServers checks that preflight refuses servers that would change the Job.
 func TestPreflightOldServers(t *testing.T) {
 	t.Parallel()
 	const ns = "preflight-old"
@@ -202,7 +203,7 @@ func TestPreflightOldServers(t *testing.T) {
 	assert.Assert(t, !found[0].Blocking && contains(found[0].Message, "JobManagedBy"), "%s", describeProblems(found))
 }
 
-// TestPreflightCreate: origins from a file.
+// TestPreflightCreate checks origins from a file.
 func TestPreflightCreate(t *testing.T) {
 	// It reads all served kinds.
 	serving(t, "no others", all...)
@@ -243,7 +244,7 @@ func TestPreflightCreate(t *testing.T) {
 	assert.DeepEqual(t, inventory(t, f.origin, ns), before)
 }
 
-// TestPreflightCost: many Jobs of one namespace cost only a few more requests than one.
+// TestPreflightCost checks that many Jobs of one namespace cost only a few more requests than one.
 func TestPreflightCost(t *testing.T) {
 	t.Parallel()
 	const ns, jobs = "preflight-cost", 100
@@ -284,7 +285,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }
 
-// TestPreflightResume: missing dependencies of Pods do not keep a dispatch from resuming.
+// TestPreflightResume checks that missing dependencies of Pods do not keep a dispatch from
+// resuming.
 func TestPreflightResume(t *testing.T) {
 	t.Parallel()
 	const ns = "preflight-resume"

@@ -136,8 +136,8 @@ func TestDependenciesAreShared(t *testing.T) {
 	assert.NilError(t, err)
 }
 
-// TestDependenciesOfMany: many mirrors become owners of one copy concurrently, some of them after
-// it was deleted.
+// TestDependenciesOfMany checks that many mirrors become owners of one copy concurrently, some of
+// them after it was deleted.
 func TestDependenciesOfMany(t *testing.T) {
 	t.Parallel()
 	const ns = "copies-many"
@@ -169,8 +169,8 @@ func TestDependenciesOfMany(t *testing.T) {
 	assert.Equal(t, len(f.copied("settings").OwnerReferences), len(mirrors))
 }
 
-// TestDependenciesOfOthers: an object of another owner stays, and is an error. The mirror owns the
-// objects that were copied nevertheless.
+// TestDependenciesOfOthers checks that an object of another owner stays, and is an error. The
+// mirror owns the objects that were copied nevertheless.
 func TestDependenciesOfOthers(t *testing.T) {
 	t.Parallel()
 	const ns = "copies-others"
@@ -193,8 +193,8 @@ func TestDependenciesOfOthers(t *testing.T) {
 	assert.Assert(t, f.copied("extras") != nil)
 }
 
-// TestDependenciesThatDiffer: preflight finds a copy that is older than its original, and a Secret
-// that cannot be copied.
+// TestDependenciesThatDiffer checks that preflight finds a copy that is older than its original,
+// and a Secret that cannot be copied.
 func TestDependenciesThatDiffer(t *testing.T) {
 	t.Parallel()
 	const ns = "copies-differ"
@@ -229,9 +229,9 @@ func TestDependenciesThatDiffer(t *testing.T) {
 	assert.DeepEqual(t, p.UnusedSecrets(), []string{"tokne"})
 }
 
-// TestSecretOfWhatHasEnded: if the Job that needed the Secret has ended, the same command resumes
-// the other Jobs.
-func TestSecretOfWhatHasEnded(t *testing.T) {
+// TestSecretOfEndedJob checks that if the Job that needed the Secret has ended, the same command
+// resumes the other Jobs.
+func TestSecretOfEndedJob(t *testing.T) {
 	t.Parallel()
 	const ns = "secret-of-ended"
 	origin(t, ns, "needs", fixture.RunsFor("1s"), needsCopies)

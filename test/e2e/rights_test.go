@@ -193,7 +193,7 @@ func refusesNothing(t *testing.T, notes map[string]*noted, what string) {
 	}
 }
 
-// TestExactlyTheRights: with the roles of the repository, and no more, the commands do
+// TestExactlyTheRights checks that with the roles of the repository, and no more, the commands do
 // what they are for, and are refused nothing.
 func TestExactlyTheRights(t *testing.T) {
 	t.Parallel()
@@ -243,9 +243,9 @@ func TestExactlyTheRights(t *testing.T) {
 	}
 }
 
-// TestExactlyTheRightsToLook: with the roles to look and to read logs, and no more,
+// TestExactlyTheRightsToRead checks that with the roles to look and to read logs, and no more,
 // nothing is refused, and nothing looks different than to an administrator.
-func TestExactlyTheRightsToLook(t *testing.T) {
+func TestExactlyTheRightsToRead(t *testing.T) {
 	// Where Kueue is installed, there is more to look at, and to be refused.
 	serving(t, "no others", management, worker1)
 	const ns, user = "exact-rights-look", "few-rights-reader"

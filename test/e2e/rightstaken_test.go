@@ -41,8 +41,8 @@ func reports(stderr, right string) bool {
 		contains(stderr, "may not "+verb) || contains(stderr, "forbidden") || contains(stderr, "cannot "+verb) || contains(stderr, "not allowed to "+verb)
 }
 
-// TestCancelWithEachRightTakenAway: a user without one of the rights can cancel nevertheless, or
-// the error names the right. A user with all rights can still cancel then.
+// TestCancelWithEachRightTakenAway checks that a user without one of the rights can cancel
+// nevertheless, or the error names the right. A user with all rights can still cancel then.
 func TestCancelWithEachRightTakenAway(t *testing.T) {
 	t.Parallel()
 	const ns = "cancel-rights"
@@ -87,8 +87,8 @@ func TestCancelWithEachRightTakenAway(t *testing.T) {
 	}
 }
 
-// TestRecreateWithEachRightTakenAway: for a user without one of the rights, the error names the
-// right, and the Job exists, either the old one or the new one.
+// TestRecreateWithEachRightTakenAway checks that for a user without one of the rights, the error
+// names the right, and the Job exists, either the old one or the new one.
 func TestRecreateWithEachRightTakenAway(t *testing.T) {
 	t.Parallel()
 	const ns, other = "recreate-rights", "example.com/other"

@@ -28,7 +28,8 @@ func gang(minCount int32) fixture.Option {
 	}
 }
 
-// TestPreflightGangs: only a dry run shows whether a server keeps a field that is in its schema.
+// TestPreflightGangs checks that only a dry run shows whether a server keeps a field that is in
+// its schema.
 func TestPreflightGangs(t *testing.T) {
 	t.Parallel()
 	const ns = "preflight-gangs"

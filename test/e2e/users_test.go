@@ -222,7 +222,7 @@ func TestTwoUsersOfOneCluster(t *testing.T) {
 	eventuallyJob(t, worker1, ns, "train", isGone)
 }
 
-// TestDeveloperOnly: the same if the only context of the worker is that of the developer.
+// TestDeveloperOnly checks the same if the only context of the worker is that of the developer.
 func TestDeveloperOnly(t *testing.T) {
 	t.Parallel()
 	const ns = "one-user"

@@ -45,11 +45,11 @@ func answer[T any](t *testing.T, s *mcp.ClientSession, tool string, arguments ma
 	return document, text
 }
 
-// TestMCP: an assistant learns from a real MultiKueue why one Job waits and where another one runs,
-// and gets the answers of the other tools.
+// TestMCP checks that an assistant learns from a real MultiKueue why one Job waits and where
+// another one runs, and gets the answers of the other tools.
 func TestMCP(t *testing.T) {
 	t.Parallel()
-	const ns = "asked"
+	const ns = "mcp"
 	submit(t, ns, "1", "1h", "small")
 	running(t, ns, 1)
 	submit(t, ns, "20", "1h", "large")

@@ -23,8 +23,8 @@ func queues(t *testing.T, ns, onManager string) {
 	}))
 }
 
-// TestStarts: trace's upper bound for the start of a Job holds. One Job fills each worker, with a time
-// limit, and another one waits for either to end.
+// TestStarts checks that trace's upper bound for the start of a Job holds. One Job fills each
+// worker, with a time limit, and another one waits for either to end.
 func TestStarts(t *testing.T) {
 	t.Parallel()
 	if multiKueue.API == "v1beta1" {
@@ -132,8 +132,9 @@ func showsBound(t *testing.T, ns, name string, said *inspect.Starts) bool {
 	return true
 }
 
-// TestPlaces: the places that queues shows are the order in which Kueue starts the Jobs.
-func TestPlaces(t *testing.T) {
+// TestQueuePositions checks that Kueue starts the Jobs in the order of the positions that queues
+// shows.
+func TestQueuePositions(t *testing.T) {
 	t.Parallel()
 	const ns = "places"
 	queues(t, ns, "8")
@@ -165,9 +166,9 @@ func TestPlaces(t *testing.T) {
 	})
 }
 
-// TestHopeless: check says what a Job that can never run holds on the manager and who waits for that,
-// and the command that it prints gives it back.
-func TestHopeless(t *testing.T) {
+// TestNeverFits checks what check says about a Job that can never run: the quota that it holds on
+// the manager, and the Jobs that wait for that quota. The printed command releases the quota.
+func TestNeverFits(t *testing.T) {
 	t.Parallel()
 	if multiKueue.API == "v1beta1" {
 		t.Skip("Kueue before 0.15 words the lack of quota in another way")

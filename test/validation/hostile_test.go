@@ -65,7 +65,7 @@ func (d dice) indexes() string {
 		"3-3", "-1", "2,1", "x", "0-2-4", ",", "0-99999999999", "1, 2", "007", "8-2", "0-2147483647")
 }
 
-// TestNonsenseIsAccepted: mirrors have arbitrary statuses, one after the other.
+// TestNonsenseIsAccepted checks mirrors that have arbitrary statuses, one after the other.
 func TestNonsenseIsAccepted(t *testing.T) {
 	total := projector{}
 	for seed := range histories {
