@@ -207,9 +207,9 @@ spec: {parallelism: 4, template: %s}
 		if q.endless {
 			return
 		}
-		letEnd(t, ns, q.ending)
+		completePods(t, ns, q.ending)
 		q.shows(t, ns, isComplete)
-		eventually(t, worker, q.resource, ns, "train", isAway)
+		eventually(t, worker, q.resource, ns, "train", isAbsent)
 		q.shows(t, ns, isComplete)
 	})
 }
@@ -245,7 +245,7 @@ func TestMultiKueueFails(t *testing.T) {
 		}
 		q.submit(t, ns, toFail)
 		q.shows(t, ns, isFailed)
-		eventually(t, worker, q.resource, ns, "train", isAway)
+		eventually(t, worker, q.resource, ns, "train", isAbsent)
 		q.shows(t, ns, isFailed)
 	})
 }
@@ -278,7 +278,7 @@ func TestMultiKueueDeleted(t *testing.T) {
 		q.submit(t, ns, forHours)
 		q.shows(t, ns, isRunning)
 		assert.NilError(t, dynamicClient(manager).Resource(q.resource).Namespace(ns).Delete(t.Context(), "train", metav1.DeleteOptions{}))
-		eventually(t, worker, q.resource, ns, "train", isAway)
+		eventually(t, worker, q.resource, ns, "train", isAbsent)
 		for _, cluster := range []string{manager, worker} {
 			holds(t, cluster, ns, 0)
 		}

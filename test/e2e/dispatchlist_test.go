@@ -88,9 +88,9 @@ func TestDispatchOfABadFileToSeveral(t *testing.T) {
 	t.Parallel()
 	const ns = "list-bad"
 	spaces(t, ns, management, worker1, worker2)
-	needy := fixture.New(ns, "needy")
-	needy.Spec.Template.Spec.ServiceAccountName = "nobody"
-	d := dispatchesTo(t, "worker-1,worker-2", ns, "-f", manifest(t, fixture.New(ns, "fine"), needy))
+	rejected := fixture.New(ns, "needy")
+	rejected.Spec.Template.Spec.ServiceAccountName = "nobody"
+	d := dispatchesTo(t, "worker-1,worker-2", ns, "-f", manifest(t, fixture.New(ns, "fine"), rejected))
 	assert.Equal(t, d.End(), 1, d.Stderr.String())
 	var refused []string
 	for _, e := range d.Seen {

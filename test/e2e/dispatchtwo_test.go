@@ -37,8 +37,8 @@ type gate struct {
 	passed chan string
 	// open is closed to let all requests pass. If loses is set, they are processed, but the answer
 	// is lost.
-	open  chan struct{}
-	loses func(path string) bool
+	open        chan struct{}
+	losesAnswer func(path string) bool
 }
 
 func newGate(t *testing.T, cluster string) *gate {
@@ -66,7 +66,7 @@ func newGate(t *testing.T, cluster string) *gate {
 		answer := httptest.NewRecorder()
 		forward.ServeHTTP(answer, r.WithContext(t.Context()))
 		g.passed <- r.URL.Path
-		if g.loses != nil && g.loses(r.URL.Path) {
+		if g.losesAnswer != nil && g.losesAnswer(r.URL.Path) {
 			panic(http.ErrAbortHandler)
 		}
 		maps.Copy(w.Header(), answer.Header())
@@ -156,7 +156,7 @@ func TestTwoDispatchers(t *testing.T) {
 		t.Run(tt.ns, func(t *testing.T) {
 			t.Parallel()
 			g := newGate(t, worker1)
-			g.loses = func(string) bool { return tt.isLost }
+			g.losesAnswer = func(string) bool { return tt.isLost }
 			origin(t, tt.ns, "train", fixture.RunsFor("1h"))
 			namespaces(t, tt.ns, worker2)
 			settled(t, worker2, tt.ns)

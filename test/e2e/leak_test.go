@@ -65,7 +65,7 @@ func TestNoGoroutinesAfterADispatch(t *testing.T) {
 		defer left.Done()
 		for i, f := range faults() {
 			if ctx.Err() == nil {
-				proxies[i%2].suffer(ctx, f, 300*time.Millisecond)
+				proxies[i%2].inject(ctx, f, 300*time.Millisecond)
 			}
 		}
 	})

@@ -37,7 +37,7 @@ import (
 func TestPreflightAccess(t *testing.T) {
 	t.Parallel()
 	const ns, user = "preflight-access", "preflight-user"
-	f := newFlight(t, ns, needy(ns))
+	f := newPreflightCase(t, ns, withDependencies(ns))
 	f.provide(management, ns)
 	f.provide(worker1, ns)
 	f.origin, f.worker = clusterOf(t, management, as(user)), clusterOf(t, worker1, as(user))
@@ -86,7 +86,7 @@ func grant(t *testing.T, p preflight.Problem) {
 func TestPreflightEditor(t *testing.T) {
 	t.Parallel()
 	const ns, user = "preflight-editor", "preflight-editor"
-	f := newFlight(t, ns, needy(ns), template(func(s *corev1.PodSpec) { s.Volumes = s.Volumes[:2] }))
+	f := newPreflightCase(t, ns, withDependencies(ns), template(func(s *corev1.PodSpec) { s.Volumes = s.Volumes[:2] }))
 	f.provide(management, ns)
 	f.provide(worker1, ns)
 	for _, cluster := range []string{management, worker1} {
@@ -99,7 +99,7 @@ func TestPreflightEditor(t *testing.T) {
 	f.eventuallyClear()
 
 	// Only users who may read StorageClasses see whether a claim will get its volume.
-	found, _ := f.preflight(f.create("claim", needy(ns)), dependency.Options{})
+	found, _ := f.preflight(f.create("claim", withDependencies(ns)), dependency.Options{})
 	assert.Equal(t, len(found), 1, "%s", describeProblems(found))
 	assert.Assert(t, !found[0].Blocking && contains(found[0].Message, "waits for Pods; cannot check that: "), "%s", describeProblems(found))
 
@@ -114,7 +114,7 @@ func TestPreflightEditor(t *testing.T) {
 // name, also if its UID may not be read.
 func TestPreflightSameCluster(t *testing.T) {
 	t.Parallel()
-	f := newFlight(t, "preflight-same")
+	f := newPreflightCase(t, "preflight-same")
 	for _, identity := range []string{f.origin.UID(), ""} {
 		f.worker = clusterOf(t, management)
 		f.worker.Context = "twin"
@@ -129,7 +129,7 @@ func TestPreflightSameCluster(t *testing.T) {
 // of problems.
 func TestPreflightUnreachable(t *testing.T) {
 	t.Parallel()
-	f := newFlight(t, "preflight-dead")
+	f := newPreflightCase(t, "preflight-dead")
 	dead := clusterOf(t, worker1, func(c *rest.Config) { c.Host = "https://127.0.0.1:1" })
 	p := &preflight.Checker{Origin: f.origin, Worker: dead}
 	found, _, err := p.Check(t.Context(), f.request(f.job))
@@ -176,7 +176,7 @@ func oldServer(t *testing.T, cluster, version string, drops ...string) func(*res
 func TestPreflightOldServers(t *testing.T) {
 	t.Parallel()
 	const ns = "preflight-old"
-	f := newFlight(t, ns, fixture.Pods(2), func(j *batchv1.Job) {
+	f := newPreflightCase(t, ns, fixture.Pods(2), func(j *batchv1.Job) {
 		j.Spec.CompletionMode = new(batchv1.IndexedCompletion)
 		j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(1))}}}
 	})
@@ -208,7 +208,7 @@ func TestPreflightCreate(t *testing.T) {
 	// It reads all served kinds.
 	serving(t, "no others", all...)
 	const ns = "preflight-create"
-	f := newFlight(t, ns)
+	f := newPreflightCase(t, ns)
 	check := func(job *unstructured.Unstructured) []preflight.Problem {
 		request := f.request(job)
 		request.Create = true
@@ -248,7 +248,7 @@ func TestPreflightCreate(t *testing.T) {
 func TestPreflightCost(t *testing.T) {
 	t.Parallel()
 	const ns, jobs = "preflight-cost", 100
-	f := newFlight(t, ns, needy(ns))
+	f := newPreflightCase(t, ns, withDependencies(ns))
 	f.provide(management, ns)
 	f.provide(worker1, ns)
 	f.eventuallyClear()
@@ -290,7 +290,7 @@ func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 func TestPreflightResume(t *testing.T) {
 	t.Parallel()
 	const ns = "preflight-resume"
-	f := newFlight(t, ns, template(func(s *corev1.PodSpec) {
+	f := newPreflightCase(t, ns, template(func(s *corev1.PodSpec) {
 		s.Containers[0].EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "gone"}}}}
 	}))
 	_, err := f.worker.Objects(delegation.Job().Resource, ns).Create(t.Context(), f.request(f.job).Plan.Mirror, metav1.CreateOptions{})

@@ -35,9 +35,9 @@ func takes() fixture.Option {
 }
 
 // newCopies creates a Job with dependencies that only management has.
-func newCopies(t *testing.T, ns string) *flight {
+func newCopies(t *testing.T, ns string) *preflightCase {
 	t.Helper()
-	f := newFlight(t, ns, takes())
+	f := newPreflightCase(t, ns, takes())
 	f.apply(management, strings.ReplaceAll(`
 {apiVersion: v1, kind: ConfigMap, immutable: true, metadata: {name: settings, namespace: NS, labels: {team: a}, finalizers: [example.com/hold]}, data: {a: x}, binaryData: {b: AAE=}}
 ---
@@ -55,14 +55,14 @@ func allowed() dependency.Options {
 }
 
 // mirror creates the mirror of an origin.
-func (f *flight) mirror(origin *unstructured.Unstructured) *unstructured.Unstructured {
+func (f *preflightCase) mirror(origin *unstructured.Unstructured) *unstructured.Unstructured {
 	f.t.Helper()
 	mirror, err := f.worker.Objects(delegation.Job().Resource, f.ns).Create(f.t.Context(), f.request(origin).Plan.Mirror, metav1.CreateOptions{})
 	assert.NilError(f.t, err)
 	return mirror
 }
 
-func (f *flight) copied(name string) *corev1.ConfigMap {
+func (f *preflightCase) copied(name string) *corev1.ConfigMap {
 	f.t.Helper()
 	found, err := client(f.t, worker1).CoreV1().ConfigMaps(f.ns).Get(f.t.Context(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -72,7 +72,7 @@ func (f *flight) copied(name string) *corev1.ConfigMap {
 	return found
 }
 
-func (f *flight) deleteMirror(name string) {
+func (f *preflightCase) deleteMirror(name string) {
 	f.t.Helper()
 	shell(f.t, fmt.Sprintf("kubectl --context worker-1 -n %s delete job %s", f.ns, name))
 }

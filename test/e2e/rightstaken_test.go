@@ -17,7 +17,7 @@ import (
 // arguments.
 func needs(t *testing.T, ns string, args ...string) map[string][]string {
 	t.Helper()
-	kubeconfig, notes := notedAs(t, "")
+	kubeconfig, notes := recordRequestsAs(t, "")
 	succeeds(t, append(args, "--context", management, "-n", ns, "--kubeconfig", kubeconfig)...)
 	all := map[string][]string{}
 	for cluster, n := range notes {
@@ -67,7 +67,7 @@ func TestCancelWithEachRightTakenAway(t *testing.T) {
 				t.Parallel()
 				name := fmt.Sprintf("%s-%d", cluster, i)
 				begun(t, name)
-				kubeconfig, notes := notedAs(t, "")
+				kubeconfig, notes := recordRequestsAs(t, "")
 				notes[cluster].take(right)
 				args := []string{"cancel", name, "--context", management, "-n", ns, "--to", worker1}
 				out, stderr, code := run(t, append(slices.Clone(args), "--kubeconfig", kubeconfig)...)
@@ -105,7 +105,7 @@ func TestRecreateWithEachRightTakenAway(t *testing.T) {
 			name := fmt.Sprintf("job-%d", i)
 			createJobs(t, management, fixture.New(ns, name, fixture.ManagedBy(runner)))
 			before := jobOf(t, management, ns, name)
-			kubeconfig, notes := notedAs(t, "")
+			kubeconfig, notes := recordRequestsAs(t, "")
 			notes[management].take(right)
 			args := recreate(t, name)
 			out, stderr, code := run(t, append(args, "--kubeconfig", kubeconfig)...)
