@@ -31,7 +31,7 @@ func TestLeaseCosts(t *testing.T) {
 		asked = append(asked, r.Method+" "+path.Base(r.URL.Path))
 		return nil
 	}
-	held, ended, stop := keeping(t, l)
+	held, ended, stop := startLease(t, l)
 	assert.Assert(t, awaits(t, held, "the Lease is held"))
 	l.removing.Store(true)
 	stop()
@@ -51,7 +51,7 @@ func TestLeaseOfAnotherIsNotRemoved(t *testing.T) {
 	cluster := clusterOf(t, server, "here")
 	l := leaseOf(cluster, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
 	l.timing = leaseTiming{duration: 3 * time.Minute, deadline: 2 * time.Minute, retry: time.Minute}
-	held, ended, stop := keeping(t, l)
+	held, ended, stop := startLease(t, l)
 	assert.Assert(t, awaits(t, held, "the Lease is held"))
 	server.Change(t, leases(), "ml", delegation.LeaseName("small"), func(o *unstructured.Unstructured) {
 		dispatchtest.Set(t, o, "spec.holderIdentity", "theirs")

@@ -89,7 +89,7 @@ func TestHostileEvents(t *testing.T) {
 					e := awaits(t, events, "the dispatch is refused")
 					checkCommands(t, e.Message)
 					if e.Event == MirrorCreated {
-						s.moves()
+						s.change()
 					}
 					if slices.Contains(troubles, e.Event) {
 						assert.Assert(t, strings.Contains(e.Message, "curl evil.example"), "the event has no reason: %s", e.Message)
@@ -105,8 +105,8 @@ func TestHostileEvents(t *testing.T) {
 	}
 }
 
-// moves changes the origin and its mirror, so that changes have to be copied both ways.
-func (s *stage) moves() {
+// change changes the origin and its mirror, so that changes have to be copied both ways.
+func (s *stage) change() {
 	s.Helper()
 	jobs := delegation.Job().Resource
 	s.here.Change(s.T, jobs, "ml", "small", func(o *unstructured.Unstructured) { dispatchtest.Set(s.T, o, "spec.activeDeadlineSeconds", int64(60)) })

@@ -35,20 +35,20 @@ func clusterOf(t *testing.T, s *dispatchtest.Server, name string) *fleet.Cluster
 	return s.Cluster(t, name)
 }
 
-// quick returns a Lease timing for tests.
-func quick() leaseTiming {
+// quickTiming returns a Lease timing for tests.
+func quickTiming() leaseTiming {
 	return leaseTiming{duration: 2 * time.Second, deadline: time.Second, retry: 20 * time.Millisecond}
 }
 
 // leaseOf returns the Lease of an origin, as one of its dispatchers uses it.
 func leaseOf(cluster *fleet.Cluster, origin *unstructured.Unstructured, identity string) *lease {
 	return &lease{
-		cluster: cluster, kind: delegation.Job(), origin: refOf(cluster, origin), identity: identity, timing: quick(), clock: clock.RealClock{},
+		cluster: cluster, kind: delegation.Job(), origin: refOf(cluster, origin), identity: identity, timing: quickTiming(), clock: clock.RealClock{},
 	}
 }
 
-// keeping holds a Lease until the test ends or stop is called. ended receives the result of keep.
-func keeping(t *testing.T, l *lease) (held chan bool, ended chan error, stop func()) {
+// startLease holds a Lease until the test ends or stop is called. ended receives the result of keep.
+func startLease(t *testing.T, l *lease) (held chan bool, ended chan error, stop func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	held, ended = make(chan bool, 100), make(chan error, 1)
@@ -89,13 +89,13 @@ func TestLeaseOfSuccessiveJobs(t *testing.T) {
 	cluster := clusterOf(t, server, "here")
 	jobs := delegation.Job().Resource
 	first := server.Create(t, jobs, dispatchtest.SmallJob(t))
-	held, ended, stop := keeping(t, leaseOf(cluster, first, "old"))
+	held, ended, stop := startLease(t, leaseOf(cluster, first, "old"))
 	defer stop()
 	assert.Assert(t, awaits(t, held, "the first process holds the Lease"))
 
 	server.Delete(t, jobs, "ml", "small")
 	second := server.Create(t, jobs, dispatchtest.SmallJob(t))
-	next, nextEnded, release := keeping(t, leaseOf(cluster, second, "new"))
+	next, nextEnded, release := startLease(t, leaseOf(cluster, second, "new"))
 	assert.Assert(t, awaits(t, next, "the second process takes over the Lease of a missing origin"))
 	assert.Assert(t, errors.Is(awaits(t, ended, "the first process ends"), errOriginGone))
 	now := storedLease(t, cluster, "small")
@@ -121,7 +121,7 @@ func TestLeaseOfAnOriginThatIsGone(t *testing.T) {
 	server := dispatchtest.NewServer(t)
 	cluster := clusterOf(t, server, "here")
 	jobs := delegation.Job().Resource
-	held, ended, stop := keeping(t, leaseOf(cluster, server.Create(t, jobs, dispatchtest.SmallJob(t)), "old"))
+	held, ended, stop := startLease(t, leaseOf(cluster, server.Create(t, jobs, dispatchtest.SmallJob(t)), "old"))
 	defer stop()
 	assert.Assert(t, awaits(t, held, "the Lease is held"))
 	server.Delete(t, jobs, "ml", "small")
@@ -145,7 +145,7 @@ func TestLeaseIsReleasedByItsHolder(t *testing.T) {
 	}
 	cluster := clusterOf(t, server, "here")
 	mine := leaseOf(cluster, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
-	held, ended, stop := keeping(t, mine)
+	held, ended, stop := startLease(t, mine)
 	assert.Assert(t, awaits(t, held, "the Lease is held"))
 	assert.NilError(t, mine.confirm(t.Context()))
 	frozen.Store(true)

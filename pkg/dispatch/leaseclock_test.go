@@ -40,7 +40,7 @@ func TestLeaseIsRenewedWhateverTheTime(t *testing.T) {
 		cluster := clusterOf(t, server, "here")
 		mine, now := leaseOf(cluster, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine"), &wallClock{}
 		mine.clock = now
-		held, ended, stop := keeping(t, mine)
+		held, ended, stop := startLease(t, mine)
 		assert.Assert(t, awaits(t, held, "the Lease is held"))
 		now.ahead.Store(int64(ahead))
 		for range 3 { // One renewal may have been in flight.

@@ -35,11 +35,11 @@ func jobNamed(name, uid string, annotations map[string]string) *unstructured.Uns
 // with the given UIDs. "UID=ORIGIN" adds our label with the UID of an origin.
 func clusterWith(t *testing.T, name, identity string, uids ...string) *fleet.Cluster {
 	t.Helper()
-	return failing(t, "", nil, name, identity, uids...)
+	return failingCluster(t, "", nil, name, identity, uids...)
 }
 
-// failing returns such a cluster whose requests of a method for Jobs fail.
-func failing(t *testing.T, method string, err *apierrors.StatusError, name, identity string, uids ...string) *fleet.Cluster {
+// failingCluster returns such a cluster whose requests of a method for Jobs fail.
+func failingCluster(t *testing.T, method string, err *apierrors.StatusError, name, identity string, uids ...string) *fleet.Cluster {
 	t.Helper()
 	server := dispatchtest.NewServer(t)
 	for _, uid := range uids {
@@ -61,10 +61,10 @@ func failing(t *testing.T, method string, err *apierrors.StatusError, name, iden
 	return server.Cluster(t, name)
 }
 
-var errNo = apierrors.NewForbidden(schema.GroupResource{Group: "batch", Resource: "jobs"}, "train", errors.New("no"))
+var errForbidden = apierrors.NewForbidden(schema.GroupResource{Group: "batch", Resource: "jobs"}, "train", errors.New("no"))
 
-// page is the 404 of a proxy.
-func page() *apierrors.StatusError {
+// proxyNotFound is the 404 of a proxy.
+func proxyNotFound() *apierrors.StatusError {
 	return apierrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{}, "", "no such cluster", 0, true)
 }
 
@@ -119,8 +119,8 @@ func TestCheckPlace(t *testing.T) {
 		})
 	}
 	place, _ := delegation.ParsePlace("w/ml/train/u")
-	for _, answer := range []*apierrors.StatusError{errNo, page(), cluster404()} {
-		s, err := CheckPlace(t.Context(), failing(t, http.MethodGet, answer, "w", "w/"), delegation.Job(), origin, place)
+	for _, answer := range []*apierrors.StatusError{errForbidden, proxyNotFound(), cluster404()} {
+		s, err := CheckPlace(t.Context(), failingCluster(t, http.MethodGet, answer, "w", "w/"), delegation.Job(), origin, place)
 		assert.Assert(t, err != nil && !s.IsGone, "%v", answer)
 	}
 }
@@ -164,11 +164,11 @@ func TestCancelFinds(t *testing.T) {
 		"one does not answer":                       {mark: "v/ml/train/u", workers: clusters{clusterWith(t, "v", "v/")}, unreached: []string{"w"}, refused: unsearched + "context w."},
 		"one does not answer, another has a mirror": {mark: "v/ml/train/u", workers: clusters{clusterWith(t, "v", "v/", "u=origin")}, unreached: []string{"w"}, refused: "although mirrors were found (ml/train on v). Not searched: context w."},
 		"it names none, and one is down":            {workers: clusters{clusterWith(t, "v", "v/")}, unreached: []string{"w"}, refused: unsearched + "context w."},
-		"a proxy answers 404":                       {mark: "w/ml/train/u", workers: clusters{failing(t, http.MethodGet, page(), "w", "w/")}, refused: "the answer 404 is not from the API server of the cluster"},
-		"a front answers 404":                       {workers: clusters{failing(t, http.MethodGet, cluster404(), "w", "w/")}, refused: "the answer 404 is not from the API server of the cluster"},
+		"a proxy answers 404":                       {mark: "w/ml/train/u", workers: clusters{failingCluster(t, http.MethodGet, proxyNotFound(), "w", "w/")}, refused: "the answer 404 is not from the API server of the cluster"},
+		"a front answers 404":                       {workers: clusters{failingCluster(t, http.MethodGet, cluster404(), "w", "w/")}, refused: "the answer 404 is not from the API server of the cluster"},
 		"nothing identifies the cluster":            {workers: clusters{clusterWith(t, "w", "/")}, refused: "the user may get neither namespace kube-system nor namespace ml"},
 		"no context leads there":                    {mark: "w/ml/train/u", workers: clusters{clusterWith(t, "v", "v/")}, refused: unsearched + "ml/train on cluster w, the recorded place of its mirror, which no context is proven to reach"},
-		"it may not be searched":                    {mark: "w/ml/train/u", workers: clusters{failing(t, http.MethodGet, errNo, "w", "w/")}, refused: unsearched + "context \"w\": "},
+		"it may not be searched":                    {mark: "w/ml/train/u", workers: clusters{failingCluster(t, http.MethodGet, errForbidden, "w", "w/")}, refused: unsearched + "context \"w\": "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			annotations := map[string]string{}
@@ -205,7 +205,7 @@ func TestCancelWithFewRights(t *testing.T) {
 	server.Namespaces = map[string]string{"ml": "n"}
 	server.Before = func(r *http.Request) *apierrors.StatusError {
 		if r.URL.Path == "/apis/batch/v1/jobs" {
-			return errNo
+			return errForbidden
 		}
 		return nil
 	}
@@ -235,7 +235,7 @@ func TestCancelWithFewRights(t *testing.T) {
 // TestCancelChooses checks that a mirror is deleted through a context with the right to do so.
 // Without such a context, the origin is not ended.
 func TestCancelChooses(t *testing.T) {
-	dev, admin := failing(t, http.MethodDelete, errNo, "dev", "/", "u"), clusterWith(t, "admin", "w/", "u")
+	dev, admin := failingCluster(t, http.MethodDelete, errForbidden, "dev", "/", "u"), clusterWith(t, "admin", "w/", "u")
 	x := &cancellation{Canceller: &Canceller{Others: map[string][]*fleet.Cluster{"dev": {admin}}}, kind: delegation.Job()}
 	m := FoundMirror{Cluster: dev, Object: jobNamed("train", "u", nil)}
 	assert.NilError(t, x.chooseContext(t.Context(), &m))

@@ -61,10 +61,10 @@ func (s *stage) until(what string, is func() bool) {
 // TestStray404KeepsTheMirror checks that a 404 which is not from the origin's API server deletes
 // no mirror, however genuine it looks. A genuine one does.
 func TestStray404KeepsTheMirror(t *testing.T) {
-	for name, answer := range map[string]*apierrors.StatusError{"a front's Status": cluster404(), "a page": page()} {
+	for name, answer := range map[string]*apierrors.StatusError{"a front's Status": cluster404(), "a page": proxyNotFound()} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
-			events, _, _ := s.begins()
+			events, _, _ := s.start()
 			expects(t, events, MirrorCreated)
 			s.until("it is pinned", func() bool { return namesMirror(s.here.Get(delegation.Job().Resource, "ml", "small")) })
 			var broken atomic.Bool
@@ -90,7 +90,7 @@ func TestStray404KeepsTheMirror(t *testing.T) {
 // the origin, deletes no mirror.
 func TestOtherClusterKeepsTheMirror(t *testing.T) {
 	s := newStage(t)
-	events, _, _ := s.begins()
+	events, _, _ := s.start()
 	expects(t, events, MirrorCreated)
 	s.until("it is pinned", func() bool { return namesMirror(s.here.Get(delegation.Job().Resource, "ml", "small")) })
 	s.here.SetNamespaces(map[string]string{metav1.NamespaceSystem: "another-uid"})
@@ -107,7 +107,7 @@ func TestOtherClusterKeepsTheMirror(t *testing.T) {
 func TestUnidentifiedOrigin(t *testing.T) {
 	s := newStage(t)
 	s.here.SetNamespaces(map[string]string{})
-	events, ended, _ := s.begins()
+	events, ended, _ := s.start()
 	expects(t, events, MirrorCreated)
 	s.until("it is pinned", func() bool { return namesMirror(s.here.Get(delegation.Job().Resource, "ml", "small")) })
 	s.here.Delete(t, delegation.Job().Resource, "ml", "small")
@@ -138,7 +138,7 @@ func TestCancelLeavesStrangers(t *testing.T) {
 			// The dispatch of an ended origin does not delete it either.
 			loop, _ := s.loop()
 			loop.options.Plan.Namespace = "finance"
-			job := loop.add(s.tasks[0], quick())
+			job := loop.add(s.tasks[0], quickTiming())
 			job.mirrorRef.UID = string(stranger.GetUID())
 			var other *ForeignError
 			assert.Assert(t, errors.As(job.endMirror(t.Context()), &other))
@@ -157,7 +157,7 @@ func TestCopyRunsByItself(t *testing.T) {
 	first.SetLabels(map[string]string{delegation.OriginUIDLabel: "the-first"})
 	first = s.there.Create(t, delegation.Job().Resource, first)
 	s.namesAt(there, first)
-	events, _, _ := s.begins()
+	events, _, _ := s.start()
 	expects(t, events, MirrorCreated)
 	s.until("it names its own mirror", func() bool {
 		return pinnedMirror(s.here.Get(delegation.Job().Resource, "ml", "small")).UID == string(s.mirror().GetUID())
@@ -168,7 +168,7 @@ func TestCopyRunsByItself(t *testing.T) {
 // TestMirrorLosesItsLabel checks that an object without our label is no longer written to.
 func TestMirrorLosesItsLabel(t *testing.T) {
 	s := newStage(t)
-	events, ended, _ := s.begins()
+	events, ended, _ := s.start()
 	expects(t, events, MirrorCreated)
 	s.there.Change(t, delegation.Job().Resource, "ml", "small", func(o *unstructured.Unstructured) { o.SetLabels(nil) })
 	version := s.mirror().GetResourceVersion()
@@ -228,7 +228,7 @@ func TestTargetIsRecordedFirst(t *testing.T) {
 		}
 		return nil
 	}
-	events, _, stop := s.begins()
+	events, _, stop := s.start()
 	expects(t, events, MirrorCreated)
 	assert.Equal(t, *recorded.Load(), "there-uid/ml/small")
 	stop()

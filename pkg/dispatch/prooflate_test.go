@@ -37,7 +37,7 @@ func TestSuspendedMeanwhile(t *testing.T) {
 		}
 		return nil
 	}
-	events, _, _ := s.begins()
+	events, _, _ := s.start()
 	expects(t, events, MirrorCreated)
 	for _, change := range s.there.Added("ml", "small") {
 		assert.Assert(t, content.IsTrueAt(change, "spec", "suspend"), "it was created running")
@@ -48,7 +48,7 @@ func TestSuspendedMeanwhile(t *testing.T) {
 // that the mirror remains.
 func TestAbandonLeavesTheMirror(t *testing.T) {
 	s := newStage(t)
-	events, ended, _ := s.begins()
+	events, ended, _ := s.start()
 	expects(t, events, MirrorCreated)
 	c, _ := s.canceller()
 	c.Abandon = true
@@ -65,7 +65,7 @@ func TestMirrorHeldByFinalizer(t *testing.T) {
 	mirror.SetFinalizers([]string{"example.com/keep"})
 	mirror.SetDeletionTimestamp(&metav1.Time{Time: time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)})
 	s.there.Create(t, delegation.Job().Resource, mirror)
-	events, _, _ := s.begins()
+	events, _, _ := s.start()
 	event := expects(t, events, Warned)
 	assert.Equal(t, event.Message, "job ml/small on there is being deleted since 2026-11-23T10:00:00Z, held by the finalizers example.com/keep; waiting until it is gone")
 }
@@ -105,7 +105,7 @@ func TestEndlessLease(t *testing.T) {
 	l.Name, l.Labels = delegation.LeaseName("small"), map[string]string{delegation.OriginUIDLabel: string(s.origin.GetUID())}
 	_, err := clusterOf(t, s.here, "here").Kubernetes().CoordinationV1().Leases("ml").Create(t.Context(), l, metav1.CreateOptions{})
 	assert.NilError(t, err)
-	_, ended, _ := s.begins()
+	_, ended, _ := s.start()
 	outcome := awaits(t, ended, "the dispatch ends")
 	assert.Equal(t, outcome.End, Aborted)
 	assert.ErrorContains(t, outcome.Err, "mallory holds it for 596523h14m7s, which no dispatch writes; delete the Lease if no dispatch runs")
@@ -115,14 +115,14 @@ func TestEndlessLease(t *testing.T) {
 // delete nor forget its mirror.
 func TestForgedAnnotation(t *testing.T) {
 	s := newStage(t)
-	events, _, _ := s.begins()
+	events, _, _ := s.start()
 	expects(t, events, MirrorCreated)
 	isPinned := func() bool {
 		return pinnedMirror(s.here.Get(delegation.Job().Resource, "ml", "small")).UID == string(s.mirror().GetUID())
 	}
 	s.until("it is pinned", isPinned)
 	uid := s.mirror().GetUID()
-	s.names("forged")
+	s.nameMirror("forged")
 	event := expects(t, events, Warned)
 	assert.Assert(t, strings.Contains(event.Message, "named ml/small on cluster third-uid; corrected to its mirror on there"), event.Message)
 	s.until("it is pinned again", isPinned)

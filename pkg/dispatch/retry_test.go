@@ -38,7 +38,7 @@ func TestStatusThatCannotBeStored(t *testing.T) {
 		}
 		return nil
 	}
-	events, ended, _ := s.begins()
+	events, ended, _ := s.start()
 	expects(t, events, MirrorCreated)
 	refuses.Store(true)
 	began := time.Now()

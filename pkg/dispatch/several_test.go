@@ -45,7 +45,7 @@ func TestSeveralWorkers(t *testing.T) {
 		job = s.here.Create(t, delegation.Job().Resource, job)
 		s.tasks = append([]Task{{Namespace: "ml", Name: job.GetName(), UID: job.GetUID(), Worker: stuck}}, s.tasks...)
 	}
-	events, ended, stop := s.begins()
+	events, ended, stop := s.start()
 	defer func() {
 		close(thaw)
 		stop()
