@@ -126,7 +126,7 @@ func kindsSelected(t *testing.T) {
 	pr.eventually(worker1, func(o *unstructured.Unstructured) bool { return at(o, "spec", "status") == nil })
 	d.Signal(syscall.SIGINT)
 	assert.Equal(t, d.End(), 130, d.Stderr.String())
-	pr.eventually(worker1, isAway)
+	pr.eventually(worker1, isAbsent)
 }
 
 func kindsRecreated(t *testing.T) {

@@ -124,7 +124,7 @@ func (l *like) hasStatus(status string) {
 	})
 }
 
-func isAway(o *unstructured.Unstructured) bool { return o == nil }
+func isAbsent(o *unstructured.Unstructured) bool { return o == nil }
 
 // at returns the value at a path of an object.
 func at(o *unstructured.Unstructured, path ...string) any {

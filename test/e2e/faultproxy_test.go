@@ -128,7 +128,7 @@ func behindFaults(t *testing.T, file string, proxies map[string]*faulty) {
 	assert.NilError(t, clientcmd.WriteToFile(*config, file))
 }
 
-// suffer applies a fault to all requests for a while.
+// inject applies a fault to all requests for a while.
 func (p *faulty) inject(ctx context.Context, f fault, lasts time.Duration) {
 	f.over = make(chan struct{})
 	p.now.Store(&f)

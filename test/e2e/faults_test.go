@@ -133,7 +133,7 @@ func TestFaults(t *testing.T) {
 	assert.DeepEqual(t, bystanders(t, ns), before)
 }
 
-// suffer applies one fault after the other to both sides, until ctx ends.
+// injectFaults applies one fault after the other to both sides, until ctx ends.
 func injectFaults(ctx context.Context, t *testing.T, of trial, proxies map[string]*faulty, survived map[string]int) {
 	t.Helper()
 	chance := rand.New(rand.NewPCG(of.seed, 0))
