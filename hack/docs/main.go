@@ -34,8 +34,8 @@ import (
 var directories = []string{"commands", "man", "schema", rolesFolder}
 
 func main() {
-	dir := flag.String("dir", "docs", "folder of the documentation")
-	check := flag.Bool("check", false, "only check that the files are fresh")
+	dir := flag.String("dir", "docs", "directory of the documentation")
+	check := flag.Bool("check", false, "only check that the files are up to date")
 	flag.Parse()
 	if err := run(*dir, *check); err != nil {
 		fmt.Fprintln(os.Stderr, "docs:", err)
@@ -51,8 +51,8 @@ func run(dir string, check bool) error {
 	if check {
 		return compare(dir, files)
 	}
-	for _, folder := range directories {
-		if err := os.RemoveAll(filepath.Join(dir, folder)); err != nil {
+	for _, directory := range directories {
+		if err := os.RemoveAll(filepath.Join(dir, directory)); err != nil {
 			return err
 		}
 	}
@@ -88,7 +88,7 @@ func compare(dir string, files map[string][]byte) error {
 		}
 	}
 	if len(stale) > 0 {
-		return fmt.Errorf("%s of %s are not fresh; make generate writes them anew", strings.Join(stale, ", "), dir)
+		return fmt.Errorf("%s of %s are not up to date. Run make generate", strings.Join(stale, ", "), dir)
 	}
 	return nil
 }
@@ -281,11 +281,11 @@ func undescribed(schema *jsonschema.Schema) []string {
 			continue
 		}
 		for p := definition.Properties.Oldest(); p != nil; p = p.Next() {
-			one := p.Value
-			if len(one.OneOf) > 0 {
-				one = one.OneOf[0]
+			property := p.Value
+			if len(property.OneOf) > 0 {
+				property = property.OneOf[0]
 			}
-			if one.Description == "" && p.Value.Description == "" {
+			if property.Description == "" && p.Value.Description == "" {
 				fields = append(fields, name+"."+p.Key)
 			}
 		}

@@ -169,8 +169,8 @@ func TestDoctorRights(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			used = append(used, asked.Verb+" "+asked.Resource)
-			isNeeded := asked.Among(all) && (lacks == nil || asked.Resource != lacks.Resource.Resource || asked.Verb != lacks.Verbs[0])
-			assert.Check(t, asked.Among(all), "%s is not in the table", asked)
+			isNeeded := asked.AllowedBy(all) && (lacks == nil || asked.Resource != lacks.Resource.Resource || asked.Verb != lacks.Verbs[0])
+			assert.Check(t, asked.AllowedBy(all), "%s is not in the table", asked)
 			switch {
 			case !isNeeded:
 				refuse(w, asked)

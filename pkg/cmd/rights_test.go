@@ -72,7 +72,7 @@ func TestRightsToLook(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				used[r.Verb+" "+r.Resource] = true
-				if !r.Among(allowed) {
+				if !r.AllowedBy(allowed) {
 					tooMuch = append(tooMuch, args[0]+": "+r.String())
 				}
 				return true
@@ -108,7 +108,7 @@ func TestEachRightTakenAway(t *testing.T) {
 				kubeconfig := guarded(t, dir, func(r rbactest.Request) bool {
 					taken := without
 					taken.Verbs = []string{verb}
-					is := r.Among(all) && !r.Among([]rights.Right{taken})
+					is := r.AllowedBy(all) && !r.AllowedBy([]rights.Right{taken})
 					mu.Lock()
 					defer mu.Unlock()
 					refused = refused || !is

@@ -20,7 +20,7 @@ func lacking(t *testing.T, all []rights.Right, lacks rights.Right, verb string, 
 	t.Helper()
 	lacks.Verbs = []string{verb}
 	return guarded(t, filepath.Join(recordings, "running"), func(r rbactest.Request) bool {
-		is := r.Among(all) && !r.Among([]rights.Right{lacks})
+		is := r.AllowedBy(all) && !r.AllowedBy([]rights.Right{lacks})
 		seen(r, is)
 		return is
 	})

@@ -31,7 +31,7 @@ func TestChainWithEachRightTakenAway(t *testing.T) {
 				kubeconfig := guarded(t, filepath.Join(recordings, name), func(r rbactest.Request) bool {
 					taken := lacks
 					taken.Verbs = []string{verb}
-					is := r.Among(all) && !r.Among([]rights.Right{taken})
+					is := r.AllowedBy(all) && !r.AllowedBy([]rights.Right{taken})
 					mu.Lock()
 					defer mu.Unlock()
 					refused = refused || !is

@@ -42,7 +42,7 @@ func TestTraceOfFilesAsServersHaveThem(t *testing.T) {
 			var asked []string
 			kubeconfig := serve(t, room, func(_ string, w http.ResponseWriter, r *http.Request) bool {
 				request, ok := rbactest.RequestOf(r)
-				assert.Check(t, !ok || request.Among(rights.Of(rights.TraceFile)) || request.Among(rights.Of(rights.LookSecrets)), request.String())
+				assert.Check(t, !ok || request.AllowedBy(rights.Of(rights.TraceFile)) || request.AllowedBy(rights.Of(rights.LookSecrets)), request.String())
 				if r.Method == http.MethodGet {
 					return false
 				}

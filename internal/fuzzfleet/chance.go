@@ -13,20 +13,21 @@ import (
 func Chance(data []byte) *rand.Rand {
 	sum := fnv.New64a()
 	_, _ = sum.Write(data)
-	return rand.New(&tape{data, rand.NewPCG(sum.Sum64(), uint64(len(data)))})
+	return rand.New(&byteSource{data, rand.NewPCG(sum.Sum64(), uint64(len(data)))})
 }
 
-type tape struct {
-	bytes []byte
-	rest  *rand.PCG
+// byteSource is a source of random numbers: given bytes first, then those of a generator.
+type byteSource struct {
+	bytes     []byte
+	generator *rand.PCG
 }
 
 // Uint64 uses one byte, in every position that a choice among few values reads.
-func (t *tape) Uint64() uint64 {
-	if len(t.bytes) == 0 {
-		return t.rest.Uint64()
+func (s *byteSource) Uint64() uint64 {
+	if len(s.bytes) == 0 {
+		return s.generator.Uint64()
 	}
-	b := t.bytes[0]
-	t.bytes = t.bytes[1:]
+	b := s.bytes[0]
+	s.bytes = s.bytes[1:]
 	return binary.BigEndian.Uint64([]byte{b, b, b, b, b, b, b, b})
 }
