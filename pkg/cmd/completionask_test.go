@@ -235,13 +235,13 @@ func TestVeryManyNames(t *testing.T) {
 	kubeconfig(t, "hub", map[string]string{"hub": url})
 	choices, directive := completed(t, "trace", "")
 	assert.Equal(t, len(choices), 100)
-	assert.Equal(t, choices[99], "job-099\t100 begin so")
+	assert.Equal(t, choices[99], "job-099\t100 names")
 	assert.Equal(t, directive, "6")
 
 	choices, directive = completed(t, "cancel", "")
 	assert.Equal(t, len(choices), 101)
 	assert.Equal(t, choices[0], "job-00000", "of those that were looked into")
-	assert.Equal(t, choices[1], "job-000\t99 begin so")
+	assert.Equal(t, choices[1], "job-000\t99 names")
 	assert.Equal(t, directive, "38")
 
 	choices, directive = completed(t, "trace", "job-0991")

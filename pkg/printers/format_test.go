@@ -52,7 +52,7 @@ func TestNewFormat(t *testing.T) {
 		t.Run(output, func(t *testing.T) {
 			f := newFormat(t, output)
 			assert.Equal(t, is{f.IsTable(), f.Wide(), f.IsDocument(), f.IsPerJob()}, want)
-			assert.Equal(t, f.TellsErrors(), want.document)
+			assert.Equal(t, f.IncludesErrors(), want.document)
 		})
 	}
 }

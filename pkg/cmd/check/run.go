@@ -24,7 +24,7 @@ func (o *checkOptions) Run(ctx context.Context) error {
 		return err
 	}
 	addresses, steady := o.flags.Addresses(o.contexts, f), o.flags.NewSteady()
-	repeated := &util.Repeated[*inspect.FindingList]{
+	display := &util.Display[*inspect.FindingList]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
 		Read: func(ctx context.Context) (*inspect.FindingList, error) { return o.read(ctx, f, addresses, steady) },
 	}
@@ -34,15 +34,15 @@ func (o *checkOptions) Run(ctx context.Context) error {
 			ctx, cancel := context.WithCancel(ctx)
 			defer o.notifier.start(ctx)()
 			defer cancel()
-			repeated.Notes = o.notifier.notes
+			display.Notes = o.notifier.notes
 		}
-		return repeated.Run(ctx, f)
+		return display.Run(ctx, f)
 	}
-	once := repeated.Read
-	repeated.Read = func(ctx context.Context) (*inspect.FindingList, error) {
+	once := display.Read
+	display.Read = func(ctx context.Context) (*inspect.FindingList, error) {
 		return util.ReadTwice(ctx, o.Clock, f, steady, once)
 	}
-	return repeated.Once(ctx)
+	return display.Once(ctx)
 }
 
 // read checks once.
@@ -152,7 +152,7 @@ func (o *checkOptions) show(list *inspect.FindingList) error {
 	if err := o.Print(func(w io.Writer) error { return o.write(w, list) }, func(w io.Writer) error { return o.writeTable(w, list) }); err != nil {
 		return err
 	}
-	if !o.format.TellsErrors() && (!o.format.IsTable() || o.table.NoHeaders) && !o.format.Is(junit) && !o.format.Is(sarif) {
+	if !o.format.IncludesErrors() && (!o.format.IsTable() || o.table.NoHeaders) && !o.format.Is(junit) && !o.format.Is(sarif) {
 		util.ReportUnchecked(o.ErrOut, list.Unchecked)
 	}
 	if o.table.NoHeaders && o.format.IsTable() && len(list.Items) == 0 {

@@ -99,7 +99,7 @@ func (o *completionOptions) Run(context.Context) error {
 	if o.install {
 		return o.installScripts()
 	}
-	return util.Written(o.Out, o.print)
+	return util.WriteBuffered(o.Out, o.print)
 }
 
 func (o *completionOptions) print(w io.Writer) error {

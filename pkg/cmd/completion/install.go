@@ -60,7 +60,7 @@ func (o *completionOptions) installScripts() error {
 	}
 	file := o.place(pluginName(o.Environment), folders[0])
 	return command.Errorf("%w; with more rights, %s and then %s do it", errors.Join(errs...),
-		command.Of("sudo", "tee", file).FedBy(o.Own("completion")), command.Of("sudo", "chmod", "755", file))
+		command.Of("sudo", "tee", file).FedBy(o.PluginCommand("completion")), command.Of("sudo", "chmod", "755", file))
 }
 
 // directories returns the directories of PATH with the plugin, first the one that it was called

@@ -50,14 +50,14 @@ type reading struct {
 // run follows the Job until its status is back, it stops advancing, or ctx ends. It returns one
 // of the errors above, or the cause for which ctx ended.
 func (f *follower) run(ctx context.Context) error {
-	repeated := &util.Repeated[reading]{
+	display := &util.Display[reading]{
 		Environment: f.Environment,
 		Read: func(ctx context.Context) (reading, error) {
 			return reading{f.Clock.Now(), f.tracer.Read(ctx, f.fleet)}, nil
 		},
 		Show: f.judge,
 	}
-	return repeated.Run(ctx, f.fleet)
+	return display.Run(ctx, f.fleet)
 }
 
 // judge records what a reading shows, and ends the probe with an error.

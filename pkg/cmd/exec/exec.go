@@ -42,7 +42,7 @@ type execOptions struct {
 // NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &execFlags{PodFlags: running.PodFlags{GlobalFlags: global}}
-	ask := complete.New(env, global)
+	completer := complete.New(env, global)
 	cmd := &cobra.Command{
 		Use: "exec [KIND/]NAME [options] -- COMMAND [args...]",
 
@@ -64,12 +64,12 @@ The exit code is that of the command.`,
   NAME exec jobset/sweep --pod sweep-0-1-x7f2k -c main -- ls`, "NAME", env.DisplayName()),
 		Args: cobra.ArbitraryArgs,
 
-		ValidArgsFunction: util.FirstOnly(ask.Asks(ask.Traced)),
+		ValidArgsFunction: util.FirstOnly(completer.Func(completer.Objects)),
 	}
-	f.AddTo(cmd, ask)
+	f.AddTo(cmd, completer)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.container, "container", "c", "", "Name of the container. The default is the Pod's default container, or its first")
-	util.Describe(cmd, util.ForPod, ask.Asks(ask.Containers), "container")
+	util.Describe(cmd, util.ForPod, completer.Func(completer.Containers), "container")
 	flags.BoolVarP(&f.stdin, "stdin", "i", false, "Pass stdin to the container")
 	flags.BoolVarP(&f.tty, "tty", "t", false, "Stdin is a TTY")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "Only print output from the remote session")

@@ -104,7 +104,7 @@ func (r *logsRun) track(ctx context.Context, v *inspect.Inventory, at logs.Place
 			r.restUntil(ctx, rested)
 			start := r.Clock.Now()
 			r.job.Fleet.Again(ctx)
-			found := r.job.Look(ctx)
+			found := r.job.Read(ctx)
 			end := r.Clock.Now()
 			rested = end.Add(min(restFactor*end.Sub(start), longestRest))
 			return found

@@ -32,7 +32,7 @@ func (o *listOptions) print(ctx context.Context, list *inspect.OwnerList, f *fle
 	if o.TableOut != nil && len(list.Items) == 0 && len(list.Errors) == 0 && len(o.missing) == 0 {
 		o.printNothingFound(ctx, f)
 	}
-	if !o.includesErrors() {
+	if !o.outputIncludesErrors() {
 		util.ReportErrors(o.ErrOut, list.Errors)
 	}
 	return cmp.Or(o.missed(ctx, list, f), util.Partial(list.Errors, len(f.Contexts())))
@@ -91,9 +91,9 @@ func (o *listOptions) writeTable(out io.Writer, list *inspect.OwnerList) error {
 	return printers.Owners(out, list, o.TableNow(o.table))
 }
 
-// includesErrors reports whether the output itself includes the contexts that could not be read.
-func (o *listOptions) includesErrors() bool {
-	return o.format.TellsErrors() || o.format.IsTable() && !o.table.NoHeaders
+// outputIncludesErrors reports whether the output itself includes the contexts that could not be read.
+func (o *listOptions) outputIncludesErrors() bool {
+	return o.format.IncludesErrors() || o.format.IsTable() && !o.table.NoHeaders
 }
 
 // printNothingFound prints where Jobs were looked for, and with which selection.

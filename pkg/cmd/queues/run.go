@@ -26,7 +26,7 @@ func (o *queuesOptions) Run(ctx context.Context) error {
 		return err
 	}
 	addresses := o.flags.Addresses(o.contexts, f)
-	repeated := &util.Repeated[*queuesRead]{
+	display := &util.Display[*queuesRead]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
 		Read: func(ctx context.Context) (*queuesRead, error) {
 			r := o.read(ctx, f, addresses)
@@ -37,9 +37,9 @@ func (o *queuesOptions) Run(ctx context.Context) error {
 		},
 	}
 	if o.watch {
-		return repeated.Run(ctx, f)
+		return display.Run(ctx, f)
 	}
-	return repeated.Once(ctx)
+	return display.Once(ctx)
 }
 
 // queuesRead is the result of a reading, with notes for people.
@@ -156,7 +156,7 @@ func (o *queuesOptions) show(r *queuesRead) error {
 	if err := o.Print(func(w io.Writer) error { return o.write(w, r) }, func(w io.Writer) error { return o.writeTable(w, r) }); err != nil {
 		return err
 	}
-	if !o.format.TellsErrors() && (!o.format.IsTable() || o.table.NoHeaders) {
+	if !o.format.IncludesErrors() && (!o.format.IsTable() || o.table.NoHeaders) {
 		util.ReportErrors(o.ErrOut, r.List.Errors)
 	}
 	for _, note := range inspect.FoldRefusals(r.Notes) {
@@ -171,7 +171,7 @@ func (o *queuesOptions) show(r *queuesRead) error {
 		}
 		util.Report(o.ErrOut, "%s%s", what, o.where())
 	}
-	return util.Joined([]error{o.missed(r), util.Partial(r.List.Errors, len(o.contexts))})
+	return util.JoinErrors([]error{o.missed(r), util.Partial(r.List.Errors, len(o.contexts))})
 }
 
 // where returns where LocalQueues were looked for.

@@ -94,7 +94,7 @@ func (o *recreateOptions) replaceIt(ctx context.Context, r *recreate.Runner, pla
 	if err == nil {
 		err = o.report(created)
 	}
-	return util.Joined([]error{err, util.Interrupted(ctx)})
+	return util.JoinErrors([]error{err, util.Interrupted(ctx)})
 }
 
 // show prints the changes of the Job. If the new Job is printed as a document, standard output

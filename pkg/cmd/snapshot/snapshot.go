@@ -64,7 +64,7 @@ be read are recorded as unread.`,
   NAME snapshot train -n train --contexts hub,worker-1`, "NAME", env.DisplayName()),
 		Args: util.ExactlyOne("the directory to write", "DIR"),
 
-		ValidArgsFunction: util.FirstOnly(util.Folders),
+		ValidArgsFunction: util.FirstOnly(util.Directories),
 	}
 	global.AddNamespacesFlag(cmd, "read")
 	cmd.Flags().StringSliceVar(&kinds, "kinds", kinds, "Kinds to record besides Jobs, comma-separated: names that the kinds command lists, or all. The default is all, and Pods, StatefulSets and LeaderWorkerSets of Kueue")
@@ -128,7 +128,7 @@ func (o *snapshotOptions) Run(ctx context.Context) error {
 		return err
 	}
 	util.Report(o.Out, "%s holds %d of %d contexts. To read it:", o.dir, recording.Usable(), len(contexts))
-	back := o.Own("ls", "--from", o.dir)
+	back := o.PluginCommand("ls", "--from", o.dir)
 	if o.flags.AllNamespaces {
 		back = back.With("-A")
 	}

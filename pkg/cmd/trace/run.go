@@ -27,18 +27,18 @@ func (o *traceOptions) Run(ctx context.Context) error {
 	}
 	o.table.NowOn = f.Now
 	addresses, steady := o.flags.Addresses(o.contexts, f), o.flags.NewSteady()
-	repeated := &util.Repeated[*inspect.TraceList]{
+	display := &util.Display[*inspect.TraceList]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
 		Read: func(ctx context.Context) (*inspect.TraceList, error) { return o.read(ctx, f, addresses, steady) },
 	}
 	if o.watch {
-		return repeated.Run(ctx, f)
+		return display.Run(ctx, f)
 	}
-	once := repeated.Read
-	repeated.Read = func(ctx context.Context) (*inspect.TraceList, error) {
+	once := display.Read
+	display.Read = func(ctx context.Context) (*inspect.TraceList, error) {
 		return util.ReadTwice(ctx, o.Clock, f, steady, once)
 	}
-	return repeated.Once(ctx)
+	return display.Once(ctx)
 }
 
 // kinds returns the names of the wanted kinds.
@@ -95,7 +95,7 @@ func (o *traceOptions) show(list *inspect.TraceList) error {
 	switch {
 	case o.format.IsTable() && !isList:
 		util.ReportUnneeded(o.ErrOut, list.Errors)
-	case o.format.TellsErrors() || o.format.IsTable() && !o.table.NoHeaders:
+	case o.format.IncludesErrors() || o.format.IsTable() && !o.table.NoHeaders:
 	case isList:
 		util.ReportUnchecked(o.ErrOut, list.Unchecked)
 	default:

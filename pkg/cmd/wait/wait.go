@@ -52,7 +52,7 @@ type waitOptions struct {
 // NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &waitFlags{GlobalFlags: global}
-	ask := complete.New(env, global)
+	completer := complete.New(env, global)
 	cmd := &cobra.Command{
 		Use: "wait [KIND/]NAME [--for=running|admitted|finished] [options]",
 
@@ -80,7 +80,7 @@ The exit code is 0 if the Job reached the state, 5 if it failed, and 124 after
   NAME wait train -n ml --for=finished`, "NAME", env.DisplayName()),
 		Args: util.ExactlyOne("the Job's name", "[KIND/]NAME"),
 
-		ValidArgsFunction: util.FirstOnly(ask.Asks(ask.Traced)),
+		ValidArgsFunction: util.FirstOnly(completer.Func(completer.Objects)),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.condition, "for", forRunning, "What to wait for. One of: ("+strings.Join(conditions(), ", ")+")")
@@ -94,7 +94,7 @@ The exit code is 0 if the Job reached the state, 5 if it failed, and 124 after
 func (f *waitFlags) toOptions(env util.Environment, args []string) (*waitOptions, error) {
 	o := &waitOptions{Environment: env, flags: f.GlobalFlags, condition: strings.ToLower(f.condition), timeout: f.timeout}
 	var err error
-	o.wanted, err = util.WantedJob(args)
+	o.wanted, err = util.ParseJobName(args)
 	switch {
 	case err != nil:
 	case !slices.Contains(conditions(), o.condition):
@@ -171,7 +171,7 @@ func (o *waitOptions) Run(ctx context.Context) error {
 	}
 	addresses := o.flags.Addresses(o.contexts, f)
 	var last *progress
-	repeated := &util.Repeated[*progress]{
+	display := &util.Display[*progress]{
 		Environment: o.Environment,
 		Read: func(ctx context.Context) (*progress, error) {
 			now, err := o.read(ctx, f, addresses)
@@ -186,7 +186,7 @@ func (o *waitOptions) Run(ctx context.Context) error {
 			return o.judge(what, p)
 		},
 	}
-	switch err := repeated.Run(ctx, f); {
+	switch err := display.Run(ctx, f); {
 	case errors.Is(err, errLate):
 		late := &lateError{what: what, condition: o.condition, timeout: o.timeout}
 		if last != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// TestTimeIsBounded: a question that ignores its context is abandoned, with what it has found
-// until then, and one that panics has found nothing.
-func TestTimeIsBounded(t *testing.T) {
+// TestFinderTimeLimit: a Finder that ignores its context is abandoned, and its choices until then
+// are kept. A Finder that panics has no choices.
+func TestFinderTimeLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(util.Environment{LookupEnv: func(string) (string, bool) { return "", false }}, util.NewGlobalFlags())
 		cmd := &cobra.Command{}
@@ -24,7 +24,7 @@ func TestTimeIsBounded(t *testing.T) {
 		hang := make(chan struct{})
 		defer close(hang)
 		start := time.Now()
-		got, directive := c.Asks(func(_ context.Context, _ word, found *choices) {
+		got, directive := c.Func(func(_ context.Context, _ word, found *choices) {
 			found.add("early")
 			<-hang
 		})(cmd, nil, "")
@@ -32,7 +32,7 @@ func TestTimeIsBounded(t *testing.T) {
 		assert.DeepEqual(t, got, []string{"early"})
 		assert.Equal(t, directive, cobra.ShellCompDirectiveNoFileComp)
 
-		got, directive = c.Asks(func(context.Context, word, *choices) { panic("mad") })(cmd, nil, "")
+		got, directive = c.Func(func(context.Context, word, *choices) { panic("mad") })(cmd, nil, "")
 		assert.Equal(t, len(got), 0)
 		assert.Equal(t, directive, cobra.ShellCompDirectiveNoFileComp)
 	})
@@ -40,7 +40,7 @@ func TestTimeIsBounded(t *testing.T) {
 
 func TestFold(t *testing.T) {
 	var many []string
-	for i := range 2 * mostChoices {
+	for i := range 2 * maxChoices {
 		many = append(many, fmt.Sprintf("ä-%d", i+1000))
 	}
 	for _, tt := range []struct {
@@ -50,7 +50,7 @@ func TestFold(t *testing.T) {
 		want  int
 		first string
 	}{
-		{"as long as possible", many, "", 100, "ä-100\t10 begin so"},
+		{"as long as possible", many, "", 100, "ä-100\t10 names"},
 		{"no part of a character", []string{"ä", "ö"}, "", 2, "ä"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

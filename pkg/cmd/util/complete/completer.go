@@ -22,15 +22,15 @@ const (
 	// completionTime is how long a user waits for answers after pressing TAB. The start of
 	// kubectl and of the plugin comes on top.
 	completionTime = 235 * time.Millisecond
-	// TimeVariable is the environment variable that replaces it, for distant clusters.
+	// TimeVariable is the environment variable that overrides completionTime, for distant clusters.
 	TimeVariable = "KUBECTL_JOBS_MANAGEDBY_COMPLETION_TIMEOUT"
-	// mostChoices is the maximum number of choices for a shell. bash takes longer to show ten
+	// maxChoices is the maximum number of choices for a shell. bash takes longer to show ten
 	// thousand than it takes to read them.
-	mostChoices = 500
+	maxChoices = 500
 )
 
-// Completer finds the choices for a word that is being typed. It never fails: if nothing can be
-// found out, there are no choices.
+// Completer finds the choices for the word at the cursor. It never fails: after an error there are
+// no choices.
 type Completer struct {
 	env   util.Environment
 	flags *util.GlobalFlags
@@ -50,7 +50,7 @@ type word struct {
 	typed string
 }
 
-// flag returns the value of a flag in the words before, or its default.
+// flag returns the value of a flag that was typed before the word, or the default of the flag.
 func (w word) flag(name string) string {
 	if f := w.cmd.Flag(name); f != nil {
 		return f.Value.String()
@@ -58,12 +58,12 @@ func (w word) flag(name string) string {
 	return ""
 }
 
-// Question finds choices and adds them, with or without the prefix of the word. It may continue
-// after ctx has ended, but what it adds then is ignored.
-type Question func(ctx context.Context, w word, found *choices)
+// Finder finds choices and adds them, with or without the prefix of the word. Choices that it adds
+// after the end of ctx are ignored.
+type Finder func(ctx context.Context, w word, found *choices)
 
-// Asks converts a Question to a completion function of cobra with a time limit.
-func (c *Completer) Asks(ask Question) cobra.CompletionFunc {
+// Func converts a Finder to a completion function of cobra with a time limit.
+func (c *Completer) Func(find Finder) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		ctx, cancel := context.WithTimeout(cmd.Context(), c.time())
 		defer cancel()
@@ -71,7 +71,7 @@ func (c *Completer) Asks(ask Question) cobra.CompletionFunc {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			quietly(func() { ask(ctx, word{cmd, args, typed}, found) })
+			recoverPanics(func() { find(ctx, word{cmd, args, typed}, found) })
 		}()
 		select {
 		case <-done:
@@ -82,8 +82,8 @@ func (c *Completer) Asks(ask Question) cobra.CompletionFunc {
 	}
 }
 
-// quietly runs a function and recovers from panics: a stack trace must not appear in a shell.
-func quietly(do func()) {
+// recoverPanics runs a function and recovers from panics: a stack trace must not appear in a shell.
+func recoverPanics(do func()) {
 	defer func() { _ = recover() }()
 	do()
 }
@@ -136,7 +136,7 @@ func (c *choices) all() ([]string, cobra.ShellCompDirective) {
 		}
 	}
 	directive := cobra.ShellCompDirectiveNoFileComp
-	if len(others) > mostChoices {
+	if len(others) > maxChoices {
 		others, directive = fold(others, len(c.typed)), directive|cobra.ShellCompDirectiveNoSpace
 	}
 	if len(first) > 0 && len(others) > 0 {
@@ -146,52 +146,52 @@ func (c *choices) all() ([]string, cobra.ShellCompDirective) {
 	return all, directive | util.Directive(all)
 }
 
-// none reports whether nothing was found so far.
-func (c *choices) none() bool {
+// isEmpty reports whether there are no choices so far.
+func (c *choices) isEmpty() bool {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	return len(c.found) == 0
 }
 
-// fold replaces a great many sorted names by their few common prefixes, each as long as possible
-// and longer than what was typed. If some names were left out instead, the shell would insert
-// what the others have in common.
+// fold replaces many sorted names by a few common prefixes, each as long as possible and longer
+// than the typed text. A shell would complete an incomplete list of names to the common
+// prefix of the listed ones.
 func fold(names []string, typed int) []string {
 	longest := 0
 	for _, name := range names {
 		longest = max(longest, len(name))
 	}
 	length := typed + 1
-	for length < longest && beginnings(names, length+1) <= mostChoices {
+	for length < longest && countPrefixes(names, length+1) <= maxChoices {
 		length++
 	}
 	var folded []string
 	for i := 0; i < len(names); {
-		begin, n := cutOff(names[i], length), i
-		for i < len(names) && cutOff(names[i], length) == begin {
+		begin, n := prefixOf(names[i], length), i
+		for i < len(names) && prefixOf(names[i], length) == begin {
 			i++
 		}
 		if i-n > 1 {
-			begin = cobra.CompletionWithDesc(begin, fmt.Sprintf("%d begin so", i-n))
+			begin = cobra.CompletionWithDesc(begin, fmt.Sprintf("%d names", i-n))
 		}
 		folded = append(folded, begin)
 	}
 	return folded
 }
 
-// beginnings counts the different prefixes of sorted names.
-func beginnings(names []string, length int) int {
+// countPrefixes counts the different prefixes of sorted names.
+func countPrefixes(names []string, length int) int {
 	count, last := 0, ""
 	for _, name := range names {
-		if begin := cutOff(name, length); count == 0 || begin != last {
+		if begin := prefixOf(name, length); count == 0 || begin != last {
 			count, last = count+1, begin
 		}
 	}
 	return count
 }
 
-// cutOff returns a prefix of a name that ends with a whole character.
-func cutOff(name string, length int) string {
+// prefixOf returns a prefix of a name that ends with a whole character.
+func prefixOf(name string, length int) string {
 	if length >= len(name) {
 		return name
 	}

@@ -18,23 +18,23 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// home is where a Job already has its mirror.
-type home struct {
-	// worker is the worker that has the mirror, or had it according to the origin; nil if the Job
-	// may be given to any worker.
+// binding is the worker on which a Job already has its mirror.
+type binding struct {
+	// worker has the mirror, or had it according to the origin. It is nil if the Job may be
+	// assigned to any worker.
 	worker *worker
 	// mirror is the mirror's UID if it was found.
 	mirror types.UID
 	// cleared are recorded places that were searched without finding a mirror.
 	cleared []delegation.Place
-	// err is why it cannot be dispatched to any of the workers, or why that is unknown.
+	// err is the reason why the Job cannot be dispatched to any of the workers.
 	err error
 }
 
-// homes finds out which Jobs already have mirrors, and where: by the label of mirrors, and by the
-// record of each Job. A Job stays where its mirror is, whichever worker comes first.
-func (o *dispatchOptions) homes(ctx context.Context, origin *fleet.Cluster, workers []*worker, requests []request) []home {
-	found := make([]home, len(requests))
+// findBindings finds the existing mirrors of Jobs, by the label of mirrors and by the record of
+// each Job. A Job stays where its mirror is, whichever worker comes first.
+func (o *dispatchOptions) findBindings(ctx context.Context, origin *fleet.Cluster, workers []*worker, requests []request) []binding {
+	found := make([]binding, len(requests))
 	records := make([]dispatch.Record, len(requests))
 	each := func(do func(i int, r request)) {
 		var group errgroup.Group
@@ -51,17 +51,17 @@ func (o *dispatchOptions) homes(ctx context.Context, origin *fleet.Cluster, work
 	}
 	each(func(i int, r request) { records[i] = dispatch.ReadRecord(ctx, origin, r.kind, r.Origin) })
 	s := o.search(ctx, workers, requests, records)
-	each(func(i int, r request) { found[i] = o.homeOf(ctx, s, r, records[i]) })
+	each(func(i int, r request) { found[i] = o.bindingOf(ctx, s, r, records[i]) })
 	return found
 }
 
-// survey is what is known about the places of mirrors.
+// survey has the results of the search for mirrors.
 type survey struct {
 	workers []*worker
 	// mirrors are those on the workers, by the UIDs of their origins.
 	mirrors map[string][]foundMirror
-	// otherContexts returns the other contexts of the kubeconfig. They are connected only if a
-	// recorded mirror is not on the workers.
+	// otherContexts returns the other contexts of the kubeconfig. The first call connects to them,
+	// only if a recorded mirror is not on the workers.
 	otherContexts func() *otherContexts
 }
 
@@ -111,7 +111,7 @@ func (o *dispatchOptions) search(ctx context.Context, workers []*worker, request
 	return s
 }
 
-// add adds a mirror, once for all contexts that show it.
+// add adds a mirror, unless another context has shown it.
 func (s *survey) add(originUID string, m foundMirror) {
 	isSame := func(other foundMirror) bool { return other.Object.GetUID() == m.Object.GetUID() }
 	if !slices.ContainsFunc(s.mirrors[originUID], isSame) {
@@ -119,77 +119,77 @@ func (s *survey) add(originUID string, m foundMirror) {
 	}
 }
 
-func (o *dispatchOptions) homeOf(ctx context.Context, s *survey, r request, record dispatch.Record) home {
+func (o *dispatchOptions) bindingOf(ctx context.Context, s *survey, r request, record dispatch.Record) binding {
 	name := object.KindAndName(r.Origin)
 	if object.HasFinished(r.kind, r.Origin) {
-		return s.lastHome(o, r, record)
+		return s.finishedBinding(o, r, record)
 	}
-	var h home
+	var b binding
 	switch mirrors := s.mirrors[string(r.Origin.GetUID())]; len(mirrors) {
 	case 0:
 	case 1:
 		m := mirrors[0]
 		if namespace := m.Object.GetNamespace(); namespace != cmp.Or(o.flags.namespaceTo, r.Origin.GetNamespace()) {
-			return home{err: fmt.Errorf("%s is already dispatched to %s/%s on %s. Resume it with --namespace-to %s", name, namespace, m.Object.GetName(), m.worker.context, namespace)}
+			return binding{err: fmt.Errorf("%s is already dispatched to %s/%s on %s. Resume it with --namespace-to %s", name, namespace, m.Object.GetName(), m.worker.context, namespace)}
 		}
-		h.worker, h.mirror = m.worker, m.Object.GetUID()
+		b.worker, b.mirror = m.worker, m.Object.GetUID()
 	default:
-		return home{err: fmt.Errorf("%s has mirrors on %s and on %s. End both with cancel", name, mirrors[0].worker.context, mirrors[1].worker.context)}
+		return binding{err: fmt.Errorf("%s has mirrors on %s and on %s. End both with cancel", name, mirrors[0].worker.context, mirrors[1].worker.context)}
 	}
-	if h.worker == nil && record.LeaseErr != nil {
-		return home{err: fmt.Errorf("%s: cannot find out whether it is already dispatched: %w", name, record.LeaseErr)}
+	if b.worker == nil && record.LeaseErr != nil {
+		return binding{err: fmt.Errorf("%s: cannot find out whether it is already dispatched: %w", name, record.LeaseErr)}
 	}
 	for _, p := range record.Places() {
-		if h.worker != nil && s.isExplained(&h, string(r.Origin.GetUID()), record, p) {
+		if b.worker != nil && s.isCovered(&b, string(r.Origin.GetUID()), record, p) {
 			continue
 		}
-		if err := o.settle(ctx, s, r, record, p, &h); err != nil {
-			return home{err: err}
+		if err := o.checkPlace(ctx, s, r, record, p, &b); err != nil {
+			return binding{err: err}
 		}
 	}
-	return h
+	return b
 }
 
-// isExplained reports whether a recorded place need not be searched in addition to the mirror
-// that was found: it is that mirror's place, or the Lease names the place where the mirror was
-// found, and an annotation, which anybody may have written, names another.
-func (s *survey) isExplained(h *home, originUID string, record dispatch.Record, p delegation.Place) bool {
-	if p.UID == string(h.mirror) || p.UID == "" && s.isAt(h.worker, originUID, p) {
+// isCovered reports whether the found mirror settles a recorded place, so that it need not be
+// searched. The place is that of the mirror, or it is from an annotation, which any user may have
+// written, and the Lease names the place of the mirror.
+func (s *survey) isCovered(b *binding, originUID string, record dispatch.Record, p delegation.Place) bool {
+	if p.UID == string(b.mirror) || p.UID == "" && s.isAt(b.worker, originUID, p) {
 		return true
 	}
-	if !s.isAt(h.worker, originUID, record.Target) {
+	if !s.isAt(b.worker, originUID, record.Target) {
 		return false
 	}
-	h.cleared = append(h.cleared, p)
+	b.cleared = append(b.cleared, p)
 	return true
 }
 
-// lastHome returns the worker on which a finished Job had its mirror. No mirror is created for
-// it.
-func (s *survey) lastHome(o *dispatchOptions, r request, record dispatch.Record) home {
+// finishedBinding returns the worker on which a finished Job had its mirror.
+func (s *survey) finishedBinding(o *dispatchOptions, r request, record dispatch.Record) binding {
 	p := record.Mirror
 	isPlace := p.Namespace == cmp.Or(o.flags.namespaceTo, r.Origin.GetNamespace()) && p.Name == r.Origin.GetName()
-	for _, is := range []delegation.Sameness{delegation.CertainlySame, delegation.PerhapsSame} {
+	for _, sameness := range []delegation.Sameness{delegation.CertainlySame, delegation.PerhapsSame} {
 		for _, w := range reached(s.workers) {
-			if isPlace && p.On(w.cluster.Identity()) == is {
-				return home{worker: w}
+			if isPlace && p.On(w.cluster.Identity()) == sameness {
+				return binding{worker: w}
 			}
 		}
 	}
-	return home{}
+	return binding{}
 }
 
-// outlook is what all contexts show of a recorded place.
-type outlook struct {
+// placeState is the state of a recorded place, as seen through all contexts.
+type placeState struct {
+	// isGone is set if the mirror is gone. isCopy is set if it is the mirror of another Job.
 	isGone, isCopy bool
 	// contexts are the contexts that may reach the place's cluster and do not show the mirror,
 	// with the reason if there is one.
 	contexts []string
 }
 
-// lookAt looks at a recorded place through the workers and all other contexts. It returns an
-// error if the mirror is there, or another object that the record names.
-func (o *dispatchOptions) lookAt(ctx context.Context, s *survey, r request, p delegation.Place) (found outlook, err error) {
+// readPlace reads a recorded place through the workers and all other contexts. It returns an error
+// if it finds the mirror, or another object that the record names.
+func (o *dispatchOptions) readPlace(ctx context.Context, s *survey, r request, p delegation.Place) (found placeState, err error) {
 	name, ref := object.KindAndName(r.Origin), dispatch.RefOf(o.origin.Name, r.Origin)
 	for _, w := range slices.Concat(reached(s.workers), s.otherContexts().clusters) {
 		sight, err := dispatch.SightOf(ctx, w.cluster, r.kind, ref, p)
@@ -215,11 +215,11 @@ func (o *dispatchOptions) lookAt(ctx context.Context, s *survey, r request, p de
 	return found, nil
 }
 
-// settle finds out what is at a recorded place of a Job whose mirror was not found, and decides
-// whether the Job may be dispatched.
-func (o *dispatchOptions) settle(ctx context.Context, s *survey, r request, record dispatch.Record, p delegation.Place, h *home) error {
+// checkPlace reads a recorded place of a Job whose mirror was not found, and returns an error if
+// the Job must not be dispatched.
+func (o *dispatchOptions) checkPlace(ctx context.Context, s *survey, r request, record dispatch.Record, p delegation.Place, b *binding) error {
 	name := object.KindAndName(r.Origin)
-	found, err := o.lookAt(ctx, s, r, p)
+	found, err := o.readPlace(ctx, s, r, p)
 	switch {
 	case err != nil:
 		return err
@@ -227,20 +227,20 @@ func (o *dispatchOptions) settle(ctx context.Context, s *survey, r request, reco
 		util.Report(o.ErrOut, "note: the annotation %s of %s names the mirror of another %s; ignored", delegation.MirrorAnnotation, name, r.kind.Kind)
 	case !found.isGone:
 		return errors.New(dispatch.Unfound(dispatch.RefOf(o.origin.Name, r.Origin), p, found.contexts))
-	case p == record.Mirror && h.worker == nil:
+	case p == record.Mirror && b.worker == nil:
 		if o.flags.newMirror {
 			if err := o.searchOthers(ctx, s, r, record); err != nil {
 				return err
 			}
 		}
-		if h.worker = s.workerAt(o, r, p); h.worker != nil {
+		if b.worker = s.workerAt(o, r, p); b.worker != nil {
 			return nil
 		}
 		if !o.flags.newMirror {
 			return fmt.Errorf("%s: its mirror %s/%s on %s was deleted by another client. Run it again from the start with --new-mirror, or end it with cancel", name, p.Namespace, p.Name, p.Cluster())
 		}
 	}
-	h.cleared = append(h.cleared, p)
+	b.cleared = append(b.cleared, p)
 	return nil
 }
 
@@ -250,8 +250,7 @@ func (s *survey) isAt(at *worker, originUID string, p delegation.Place) bool {
 	return p.Namespace == found.GetNamespace() && p.Name == found.GetName() && p.On(at.cluster.Identity()) == delegation.CertainlySame
 }
 
-// workerAt returns the worker where a dispatch would have its mirror at a place; nil if there is
-// none.
+// workerAt returns the worker whose mirror of the Job would be at a place; nil if there is none.
 func (s *survey) workerAt(o *dispatchOptions, r request, p delegation.Place) *worker {
 	for _, w := range reached(s.workers) {
 		isPlace := p.Namespace == cmp.Or(o.flags.namespaceTo, r.Origin.GetNamespace()) && p.Name == r.Origin.GetName()
