@@ -238,7 +238,7 @@ func dropNulls(value any) {
 func unstructuredOf(o any) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
-		return nil, fmt.Errorf("could not convert for printing: %w", err)
+		return nil, fmt.Errorf("cannot convert for printing: %w", err)
 	}
 	return &unstructured.Unstructured{Object: content}, nil
 }

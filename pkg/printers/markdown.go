@@ -53,7 +53,7 @@ func addTable[T any](d *document, columns []column[T], values []T, o TableOption
 	if len(values) == 0 {
 		return nil
 	}
-	columns = shown(columns, o)
+	columns = visibleColumns(columns, o)
 	var b strings.Builder
 	t := tablewriter.NewTable(&b, tablewriter.WithConfig(rawCells(tw.Padding{Left: " ", Right: " "})), tablewriter.WithRenderer(renderer.NewMarkdown()))
 	titles := make([]string, len(columns))
@@ -106,8 +106,8 @@ func prose(text command.Prose) string {
 	return b.String()
 }
 
-// asMarked returns a column whose cells are already Markdown.
-func asMarked[T any](title string, cell func(T) string) column[T] {
+// markdownColumn returns a column whose cells are already Markdown.
+func markdownColumn[T any](title string, cell func(T) string) column[T] {
 	return column[T]{title: title, cell: cell, marked: true}
 }
 
@@ -175,7 +175,7 @@ func findingMarkdownColumns(o TableOptions) []column[*inspect.Finding] {
 			}
 			return o.since(f.Context, f.Since.Time)
 		}},
-		asMarked("FIX", func(f *inspect.Finding) string {
+		markdownColumn("FIX", func(f *inspect.Finding) string {
 			if f.Remedy == "" {
 				return none
 			}

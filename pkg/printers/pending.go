@@ -15,7 +15,7 @@ import (
 )
 
 // startsNote explains what the times in the column STARTS depend on.
-const startsNote = "STARTS is when all that runs has reached its time limit; the first Job starts then at the latest, once the Pods have stopped, if no Job with higher priority arrives"
+const startsNote = "STARTS is the latest start of the first Job, when all running Jobs have reached their time limits. Pods that stop slowly, or a new Job with higher priority, may delay it"
 
 // Pending writes a row for each Workload that waits in a queue, in the order of the queue.
 func Pending(w io.Writer, list *inspect.PendingList, o TableOptions) error {
@@ -45,27 +45,28 @@ func pendingColumns(list *inspect.PendingList, o TableOptions) []column[*inspect
 	hasKinds := hasAny(func(j *inspect.PendingJob) bool { return j.Kind != "Job" && j.Kind != "" })
 	return []column[*inspect.PendingJob]{
 		{title: "CONTEXT", shrinks: true, absent: !o.Contexts, cell: func(j *inspect.PendingJob) string { return Safe(j.Context) }},
-		{title: "QUEUE", keeps: true, shrinks: true, cell: func(j *inspect.PendingJob) string { return absentIfEmpty(Safe(j.ClusterQueue)) }},
-		{title: "PLACE", keeps: true, cell: place},
+		{title: "QUEUE", alwaysShown: true, shrinks: true, cell: func(j *inspect.PendingJob) string { return absentIfEmpty(Safe(j.ClusterQueue)) }},
+		{title: "PLACE", alwaysShown: true, cell: place},
 		{title: "NAMESPACE", shrinks: true, absent: !o.Namespaces, cell: func(j *inspect.PendingJob) string { return Safe(j.Namespace) }},
-		{title: "KIND", shrinks: true, absent: !hasKinds, spare: 3, cell: func(j *inspect.PendingJob) string { return absentIfEmpty(Safe(j.Kind)) }},
-		{title: "JOB", keeps: true, shrinks: true, cell: func(j *inspect.PendingJob) string {
+		{title: "KIND", shrinks: true, absent: !hasKinds, dropRank: 3, cell: func(j *inspect.PendingJob) string { return absentIfEmpty(Safe(j.Kind)) }},
+		{title: "JOB", alwaysShown: true, shrinks: true, cell: func(j *inspect.PendingJob) string {
 			return Safe(cmp.Or(j.Name, "workload/"+j.Workload))
 		}},
 		{title: "LOCALQUEUE", wide: true, shrinks: true, cell: func(j *inspect.PendingJob) string { return absentIfEmpty(Safe(j.LocalQueue)) }},
 		{title: "STRATEGY", wide: true, cell: func(j *inspect.PendingJob) string {
 			return map[string]string{"": unknown}[j.Strategy] + Safe(j.Strategy)
 		}},
-		{title: "PRIORITY", spare: 1, cell: func(j *inspect.PendingJob) string { return strconv.Itoa(int(j.Priority)) }},
-		{title: "AGE", spare: 2, cell: func(j *inspect.PendingJob) string { return o.since(j.Context, j.CreatedAt.Time) }},
-		{title: "STARTS", keeps: hasAny(func(j *inspect.PendingJob) bool { return j.StartsBy != nil }), cell: func(j *inspect.PendingJob) string { return startsBy(j, o) }},
+		{title: "PRIORITY", dropRank: 1, cell: func(j *inspect.PendingJob) string { return strconv.Itoa(int(j.Priority)) }},
+		{title: "AGE", dropRank: 2, cell: func(j *inspect.PendingJob) string { return o.since(j.Context, j.CreatedAt.Time) }},
+		{title: "STARTS", alwaysShown: hasAny(func(j *inspect.PendingJob) bool { return j.StartsBy != nil }), cell: func(j *inspect.PendingJob) string { return startsBy(j, o) }},
 		{title: "REQUESTS", wide: true, shrinks: true, cell: requests},
-		{title: "REASON", keeps: true, cell: func(j *inspect.PendingJob) string { return Safe(string(j.Reason)) }},
+		{title: "REASON", alwaysShown: true, cell: func(j *inspect.PendingJob) string { return Safe(string(j.Reason)) }},
 		{title: "MESSAGE", wide: true, shrinks: true, cell: func(j *inspect.PendingJob) string { return absentIfEmpty(Safe(j.Message)) }},
 	}
 }
 
-// place returns the place in line: "?" if it is unknown, "-" for a Workload that is in no line.
+// place returns the place in the queue: "?" if it is unknown, "-" for a Workload that does not wait
+// there.
 func place(j *inspect.PendingJob) string {
 	switch {
 	case j.Place != nil && j.Of != nil:

@@ -44,7 +44,7 @@ func queueColumns(list *inspect.QueueList, o TableOptions) []column[*inspect.Que
 	}
 	locals := hasAny(func(q *inspect.QueueQuota) bool { return q.Kind == inspect.KindLocalQueue })
 	managers := hasAny(func(q *inspect.QueueQuota) bool { return q.Workers != nil })
-	spare := func(rank int) int {
+	dropRank := func(rank int) int {
 		if o.Wide {
 			return 0
 		}
@@ -53,22 +53,22 @@ func queueColumns(list *inspect.QueueList, o TableOptions) []column[*inspect.Que
 	return []column[*inspect.QueueQuota]{
 		{title: "CONTEXT", shrinks: true, absent: !o.Contexts, cell: func(q *inspect.QueueQuota) string { return Safe(q.Context) }},
 		{title: "NAMESPACE", shrinks: true, absent: !locals || !o.Namespaces, cell: func(q *inspect.QueueQuota) string { return Safe(q.Namespace) }},
-		{title: "QUEUE", keeps: true, shrinks: true, cell: queueName},
+		{title: "QUEUE", alwaysShown: true, shrinks: true, cell: queueName},
 		{title: "CLUSTERQUEUE", shrinks: true, absent: !locals, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.ClusterQueue)) }},
-		{title: "COHORT", shrinks: true, spare: spare(1), cell: func(q *inspect.QueueQuota) string {
+		{title: "COHORT", shrinks: true, dropRank: dropRank(1), cell: func(q *inspect.QueueQuota) string {
 			if len(q.Cohorts) == 0 {
 				return none
 			}
 			return Safe(q.Cohorts[0])
 		}},
 		{title: "FLAVOR", shrinks: true, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Flavor)) }},
-		{title: "RESOURCE", keeps: true, shrinks: true, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
-		{title: "NOMINAL", keeps: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Nominal) }},
-		{title: "BORROWED", spare: spare(2), absent: locals, cell: borrowed},
-		{title: "USED", spare: spare(3), cell: func(q *inspect.QueueQuota) string { return amount(q, q.Used) }},
-		{title: "FREE", keeps: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Free) }},
+		{title: "RESOURCE", alwaysShown: true, shrinks: true, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
+		{title: "NOMINAL", alwaysShown: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Nominal) }},
+		{title: "BORROWED", dropRank: dropRank(2), absent: locals, cell: borrowed},
+		{title: "USED", dropRank: dropRank(3), cell: func(q *inspect.QueueQuota) string { return amount(q, q.Used) }},
+		{title: "FREE", alwaysShown: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Free) }},
 		{title: "PENDING", cell: pending},
-		{title: "WORKERS", spare: spare(4), absent: !managers, cell: func(q *inspect.QueueQuota) string { return workers(q, o.Wide) }},
+		{title: "WORKERS", dropRank: dropRank(4), absent: !managers, cell: func(q *inspect.QueueQuota) string { return workers(q, o.Wide) }},
 	}
 }
 
@@ -83,14 +83,14 @@ func clusterColumns(list *inspect.QueueList, o TableOptions) []column[*inspect.Q
 		return strconv.Itoa(*n)
 	}
 	return []column[*inspect.QueueQuota]{
-		{title: "CONTEXT", keeps: true, shrinks: true, cell: func(q *inspect.QueueQuota) string {
+		{title: "CONTEXT", alwaysShown: true, shrinks: true, cell: func(q *inspect.QueueQuota) string {
 			if q.Context == "" {
 				return Safe(q.Name) + " (no context)"
 			}
 			return Safe(q.Context)
 		}},
-		{title: "CLUSTER", shrinks: true, spare: 2, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(strings.Join(q.Cluster.Names, ", "))) }},
-		{title: "STATE", keeps: true, cell: func(q *inspect.QueueQuota) string {
+		{title: "CLUSTER", shrinks: true, dropRank: 2, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(strings.Join(q.Cluster.Names, ", "))) }},
+		{title: "STATE", alwaysShown: true, cell: func(q *inspect.QueueQuota) string {
 			text := string(q.Cluster.State)
 			if q.Cluster.Since != nil {
 				text += " " + o.since(q.Context, q.Cluster.Since.Time)
@@ -104,19 +104,19 @@ func clusterColumns(list *inspect.QueueList, o TableOptions) []column[*inspect.Q
 				return text
 			}
 		}},
-		{title: "KUEUE", spare: 1, absent: !hasRelease, cell: func(q *inspect.QueueQuota) string {
+		{title: "KUEUE", dropRank: 1, absent: !hasRelease, cell: func(q *inspect.QueueQuota) string {
 			if q.Cluster.Kueue == "" {
 				return unknown
 			}
 			return Safe(strings.TrimPrefix(q.Cluster.Kueue, "v"))
 		}},
-		{title: "RESOURCE", keeps: true, shrinks: true, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
-		{title: "USED", keeps: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Used) }},
-		{title: "TOTAL", keeps: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Nominal) }},
-		{title: "RUNNING", spare: 4, cell: func(q *inspect.QueueQuota) string { return count(q.Cluster.Running) }},
-		{title: "WAITING", keeps: true, cell: func(q *inspect.QueueQuota) string { return count(q.Cluster.Waiting) }},
-		{title: "LARGEST-FIT", keeps: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Cluster.LargestFit) }},
-		{title: "LAST-ADMITTED", spare: 3, cell: func(q *inspect.QueueQuota) string {
+		{title: "RESOURCE", alwaysShown: true, shrinks: true, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
+		{title: "USED", alwaysShown: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Used) }},
+		{title: "TOTAL", alwaysShown: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Nominal) }},
+		{title: "RUNNING", dropRank: 4, cell: func(q *inspect.QueueQuota) string { return count(q.Cluster.Running) }},
+		{title: "WAITING", alwaysShown: true, cell: func(q *inspect.QueueQuota) string { return count(q.Cluster.Waiting) }},
+		{title: "LARGEST-FIT", alwaysShown: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Cluster.LargestFit) }},
+		{title: "LAST-ADMITTED", dropRank: 3, cell: func(q *inspect.QueueQuota) string {
 			if q.Cluster.LastAdmittedAt == nil {
 				return none
 			}
@@ -158,7 +158,8 @@ func borrowed(q *inspect.QueueQuota) string {
 	return amount(q, q.Borrowed)
 }
 
-// pending returns what waits. It waits for a resource in any flavor, so it is shown only once.
+// pending returns the requests of pending Workloads. They wait for any flavor, so only one row of a
+// resource shows them.
 func pending(q *inspect.QueueQuota) string {
 	if q.HasMore {
 		return none

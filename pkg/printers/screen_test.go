@@ -52,7 +52,7 @@ func TestScreenHeight(t *testing.T) {
 		height       int
 		shown, added int
 	}{
-		{"room to spare", 3, 24, 3, 0},
+		{"spare rows", 3, 24, 3, 0},
 		{"just fits", 23, 24, 23, 0},
 		// The last row of a terminal stays free, because a line feed there scrolls.
 		{"a line too many", 24, 24, 22, 2},

@@ -122,11 +122,11 @@ func TestNewSorterKnowsEveryField(t *testing.T) {
 
 func TestNewSorterErrors(t *testing.T) {
 	for _, tt := range []struct{ expression, want string }{
-		{".metadata.generateName", "jobs have no such field"},
-		{".metadata", "jobs have no such field"},
-		{".label", "jobs have no such field"},
-		{".mirrors", "it is no number, text or time"},
-		{".findings", "it is no number, text or time"},
+		{".metadata.generateName", "Jobs have no such number, text or time"},
+		{".metadata", "Jobs have no such number, text or time"},
+		{".label", "Jobs have no such number, text or time"},
+		{".mirrors", "Jobs have no such number, text or time"},
+		{".findings", "Jobs have no such number, text or time"},
 		{"{.name", "unexpected path string"},
 		{".name[", "unterminated array"},
 		{".name[?(@.x", "unterminated filter"},

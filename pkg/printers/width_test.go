@@ -94,7 +94,7 @@ func TestWidth(t *testing.T) {
 }
 
 // TestWidthUsesTheRoomThereIs: a table that just fits is the same as in a file; one that does not
-// leaves out the columns it can spare first.
+// leaves out the optional columns first.
 func TestWidthUsesTheRoomThereIs(t *testing.T) {
 	list := listOf(newJob(strings.Repeat("n", 40), delegation.BuiltIn, delegation.Running))
 	whole := owners(t, list, printers.TableOptions{NoHeaders: true})

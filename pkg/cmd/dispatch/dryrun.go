@@ -39,7 +39,7 @@ func (o *dispatchOptions) writePlans(candidates []*candidate) error {
 		list.Items = append(list.Items, *o.traceOf(c))
 	}
 	if o.format.IsTable() {
-		return printers.Outlooks(o.Out, list.Items, o.table())
+		return printers.DryRunPlacements(o.Out, list.Items, o.table())
 	}
 	return util.WriteBuffered(o.Out, func(w io.Writer) error {
 		printed := runtime.Object(list)
