@@ -45,7 +45,7 @@ func TestInstalledScript(t *testing.T) {
 	program := pluginIn(t, bin)
 	out, _, code := install(t, program, "relative", "", bin)
 	assert.Equal(t, code, 0)
-	assert.Equal(t, out, "wrote "+filepath.Join(bin, completionOfPlugin)+"; kubectl jobs-managedby <TAB> completes from now on where kubectl's own completion is set up\n")
+	assert.Equal(t, out, "wrote "+filepath.Join(bin, completionOfPlugin)+"; kubectl jobs-managedby <TAB> now completes in every shell with kubectl's own completion\n")
 
 	for _, tt := range []struct {
 		words []string

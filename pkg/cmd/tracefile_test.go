@@ -73,7 +73,7 @@ func TestTraceOfFilesThatNeverFit(t *testing.T) {
 	out, errOut, code := run(t, "trace", "-f", path, "--from", room)
 	golden.Assert(t, strings.ReplaceAll(out, path, "huge.yaml"), "room/huge.txt")
 	assert.Equal(t, code, util.ExitFindings, errOut)
-	assert.Assert(t, strings.Contains(errOut, "error: no cluster can run it"), errOut)
+	assert.Assert(t, strings.Contains(errOut, "error: no cluster can run Job "), errOut)
 
 	// One that fits, and one that never fits, in a directory.
 	dir := filepath.Dir(path)

@@ -38,9 +38,9 @@ func TestOrigin(t *testing.T) {
 	assert.NilError(t, err)
 }
 
-// TestIsLeft checks that only Jobs of probes count as left, and only after the time of their
+// TestIsLeftover checks that only Jobs of probes count as left, and only after the time of their
 // probe.
-func TestIsLeft(t *testing.T) {
+func TestIsLeftover(t *testing.T) {
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 	for name, tt := range map[string]struct {
 		change func(*unstructured.Unstructured)
@@ -59,6 +59,6 @@ func TestIsLeft(t *testing.T) {
 		o := someJob()
 		o.SetCreationTimestamp(metav1.NewTime(now.Add(-91 * time.Second)))
 		tt.change(o)
-		assert.Check(t, IsLeft(o, now) == tt.is, name)
+		assert.Check(t, IsLeftover(o, now) == tt.is, name)
 	}
 }

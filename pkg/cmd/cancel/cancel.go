@@ -68,13 +68,13 @@ keeps its status, and is no longer dispatched.`,
   # End all dispatches of an experiment, from another context
   NAME cancel -l experiment=a -n ml --context management
 
-  # The same of a JobSet
+  # End the dispatch of a JobSet
   NAME cancel jobset/train -n ml
 
   # Search one worker only, because other contexts do not answer
   NAME cancel train -n ml --to worker-1
 
-  # The worker is gone for good, and so is the mirror
+  # End a dispatch to a worker that is gone for good
   NAME cancel train -n ml --abandon-mirror`, "NAME", env.DisplayName()),
 	}
 	flags := cmd.Flags()
@@ -105,18 +105,18 @@ func (f *cancelFlags) toOptions(env util.Environment, names []string, isGiven fu
 	if err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
-	here, err := fleet.Load(f.Kube, fleet.Selection{})
+	current, err := fleet.Load(f.Kube, fleet.Selection{})
 	if err != nil {
 		return nil, err
 	}
-	o.origin = here[0]
-	others := fleet.Selection{All: true}
+	o.origin = current[0]
+	searched := fleet.Selection{All: true}
 	if f.to != "" {
-		others = fleet.Selection{Patterns: []string{o.origin.Name, f.to}}
+		searched = fleet.Selection{Patterns: []string{o.origin.Name, f.to}}
 	}
 	if f.abandon {
-		o.contexts = here
-	} else if o.contexts, err = fleet.Load(f.Kube, others); err != nil {
+		o.contexts = current
+	} else if o.contexts, err = fleet.Load(f.Kube, searched); err != nil {
 		return nil, err
 	}
 	f.ConfigureClients(env, o.contexts)
@@ -149,16 +149,16 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 		return unreached
 	}
 	delete(clusters, o.origin.Name)
-	// Their clusters are searched through another context.
-	var inSight []string
+	// The cluster of an alias is searched through another context.
+	var aliases []string
 	for _, a := range opened.Aliases() {
-		inSight = append(inSight, a.Context)
+		aliases = append(aliases, a.Context)
 	}
 	jobs, err := o.find(ctx, origin, writing.FindKinds(origin))
 	if err != nil {
 		return err
 	}
-	// Count one more, so that each line has its Job's name.
+	// With more than one Job, each line has the name of its Job.
 	view := writing.NewView(o.Environment, o.flags.GlobalFlags, o.flags.output, len(jobs)+1)
 	defer view.Close()
 	canceller := &dispatch.Canceller{
@@ -170,7 +170,7 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 		case ok:
 			canceller.Workers = append(canceller.Workers, worker)
 			canceller.Others[c.Name] = slices.DeleteFunc(opened.Routes(c.Name), func(route *fleet.Cluster) bool { return route.Context == c.Name })
-		case c.Name != o.origin.Name && !slices.Contains(inSight, c.Name):
+		case c.Name != o.origin.Name && !slices.Contains(aliases, c.Name):
 			canceller.Unreached = append(canceller.Unreached, c.Name)
 		}
 	}
@@ -185,7 +185,7 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 		}
 	}
 	if len(errs) > 0 && unreached != nil {
-		// The mirror may be there.
+		// An unreached context may have the mirror.
 		errs = append(errs, unreached)
 	}
 	return util.JoinErrors(append(errs, view.Err()))

@@ -73,7 +73,7 @@ func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 	for _, u := range answer.WorkersUnread(inventory, wanted.has) {
 		isKnown := len(u.Contexts) > 0 && inventory.Facts(u.Contexts[0]) != nil
 		if !isKnown {
-			// A context that does not answer is already among them.
+			// The list already has the contexts that do not answer.
 			list.Unchecked = append(list.Unchecked, u)
 		}
 	}
@@ -88,33 +88,33 @@ func hasJobs(v *inspect.Inventory) bool {
 	return slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool { return len(f.Jobs) > 0 })
 }
 
-// advise gives findings about quota the same answers as trace. They depend on the quotas of the
-// workers, which are read only if there is such a finding.
+// advise gives findings about quota the same fixes as trace. These depend on the quotas of the
+// workers, which are read only for such findings.
 func (o *checkOptions) advise(ctx context.Context, f *fleet.Fleet, known *inspect.Inventory, list *inspect.FindingList, judgment rules.Judgment, addresses []kubecontext.Address) {
 	if !answer.NeedsQuotas(list.Items) {
 		return
 	}
 	queues, workloads := answer.Places(known, list.Items)
-	with := read.Read(ctx, f, read.Want{
+	withQuotas := read.Read(ctx, f, read.Want{
 		Capacity: true, Queues: queues, Workloads: workloads, Known: known, Addresses: addresses, Now: o.Clock.Now,
 	})
-	o.renewFixes(with, list)
-	answer.AdviseAll(with, list.Items, judgment.All(answer.IsOrphan), o.judging.Reach)
+	o.renewFixes(withQuotas, list)
+	answer.AdviseAll(withQuotas, list.Items, judgment.All(answer.IsOrphan), o.judging.Reach)
 	answer.ByCost(list.Items)
 }
 
 // renewFixes gives findings about quota the fixes that follow from an inventory with quotas.
-func (o *checkOptions) renewFixes(with *inspect.Inventory, list *inspect.FindingList) {
-	about := slices.DeleteFunc(slices.Clone(o.rules), func(r rules.Rule) bool { return !answer.IsAboutQuota(r.Code) })
+func (o *checkOptions) renewFixes(withQuotas *inspect.Inventory, list *inspect.FindingList) {
+	quotaRules := slices.DeleteFunc(slices.Clone(o.rules), func(r rules.Rule) bool { return !answer.IsAboutQuota(r.Code) })
 	type key struct{ fingerprint, message string }
-	known := map[key]inspect.Finding{}
-	for _, f := range rules.Judge(with, about, o.judging).Findings {
-		known[key{f.Fingerprint, f.Message}] = f
+	renewed := map[key]inspect.Finding{}
+	for _, f := range rules.Judge(withQuotas, quotaRules, o.judging).Findings {
+		renewed[key{f.Fingerprint, f.Message}] = f
 	}
 	for i := range list.Items {
 		f := &list.Items[i]
-		if again, isKnown := known[key{f.Fingerprint, f.Message}]; isKnown {
-			f.Fixes, f.Remedy = again.Fixes, again.Remedy
+		if withFixes, ok := renewed[key{f.Fingerprint, f.Message}]; ok {
+			f.Fixes, f.Remedy = withFixes.Fixes, withFixes.Remedy
 		}
 	}
 }

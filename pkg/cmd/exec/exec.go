@@ -54,13 +54,13 @@ NAME is that of the origin or the mirror. It is searched in all contexts of the
 kubeconfig, or in the contexts of --contexts. The Pod is a running one of the mirror,
 or of the Job itself if it is not delegated. Everything else works as in kubectl exec.
 The exit code is that of the command.`,
-		Example: strings.ReplaceAll(`  # What a Job sees of its GPUs, wherever it runs
+		Example: strings.ReplaceAll(`  # Show the GPUs of a Job, wherever it runs
   NAME exec train -n ml -- nvidia-smi
 
-  # A shell in one of its Pods
+  # Open a shell in one of its Pods
   NAME exec train -n ml -it -- bash
 
-  # In a container of one Pod of a JobSet
+  # Run a command in a container of one Pod of a JobSet
   NAME exec jobset/sweep --pod sweep-0-1-x7f2k -c main -- ls`, "NAME", env.DisplayName()),
 		Args: cobra.ArbitraryArgs,
 

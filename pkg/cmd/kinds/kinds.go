@@ -59,7 +59,7 @@ there are further columns:
 		Example: strings.ReplaceAll(`  # List the kinds of this cluster, and count their objects in all namespaces
   NAME kinds -A
 
-  # The same of all clusters of the kubeconfig
+  # List the kinds of all clusters of the kubeconfig
   NAME kinds -A --all-contexts
 
   # Names for --kinds

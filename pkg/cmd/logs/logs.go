@@ -20,9 +20,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// manyLogs is the number of logs that are followed at once by default: an indexed Job has many
-// pods, and an API server answers a hundred requests on a connection.
-const manyLogs = 50
+// defaultMaxRequests is the number of logs that are followed at once by default: an indexed Job has
+// many Pods, and an API server answers a hundred requests on a connection.
+const defaultMaxRequests = 50
 
 // logsFlags are logs' flags as the user gave them.
 type logsFlags struct {
@@ -46,7 +46,7 @@ type logsOptions struct {
 // NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	completer := complete.New(env, global)
-	f := &logsFlags{GlobalFlags: global, Options: logs.Options{Tail: -1, MaxRequests: manyLogs}}
+	f := &logsFlags{GlobalFlags: global, Options: logs.Options{Tail: -1, MaxRequests: defaultMaxRequests}}
 	cmd := &cobra.Command{
 		Use: "logs [KIND/]NAME [options]",
 

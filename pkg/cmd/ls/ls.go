@@ -316,10 +316,10 @@ func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kube
 	var list *inspect.OwnerList
 	var others []*inspect.Job
 	isJudged := (o.showsFindings() || o.reasons || len(o.filter.Findings) > 0) && o.holdsAll(f, addresses)
-	// Whether everything about a Job was read, and not only the Jobs.
-	isWhole := isJudged || o.reasons && len(o.filter.Findings) == 0
+	// hasEvidence is set if the related objects of the Jobs are read, too.
+	hasEvidence := isJudged || o.reasons && len(o.filter.Findings) == 0
 	switch {
-	case isWhole:
+	case hasEvidence:
 		list, others = o.listJudged(ctx, f, addresses, steady, isJudged)
 	case len(o.filter.Findings) > 0:
 		return nil, &util.UsageError{Err: errors.New("--finding requires all clusters. Add --all-contexts, and -A if contexts have different namespaces; remove --field-selector"), Command: o.DisplayName() + " ls"}
@@ -327,7 +327,7 @@ func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kube
 		list, others = o.listing.Read(ctx, f)
 	}
 	if !o.listing.CountOnly {
-		o.findMirrors(ctx, f, addresses, list, others, isWhole)
+		o.findMirrors(ctx, f, addresses, list, others, hasEvidence)
 	}
 	o.others = others
 	o.noteMissing(list, others)
@@ -340,7 +340,7 @@ func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kube
 		}
 	}
 	if o.showsFindings() {
-		o.findDispatchers(ctx, f, list, isWhole)
+		o.findDispatchers(ctx, f, list, hasEvidence)
 	}
 	list.Unchecked = inspect.Unread(list.Errors)
 	return list, nil

@@ -61,7 +61,7 @@ func failures(list *inspect.OwnerList) (contexts int, isFinal bool) {
 	return contexts, isFinal
 }
 
-// early returns the list of the Jobs that have arrived so far; not ok if there are none.
+// early returns the list of the Jobs that have arrived so far. ok is false if there are none.
 func (o *listOptions) early() (list *inspect.OwnerList, ok bool) {
 	list = o.listing.Early()
 	jobs := list.All()

@@ -56,13 +56,13 @@ kubeconfig, or in the contexts of --contexts. The Pod is a running one of the mi
 or of the Job itself if it is not delegated. Everything else works as in kubectl
 port-forward. Forwarding ends with the Pod. A Job that moves to another cluster has a
 new Pod there.`,
-		Example: strings.ReplaceAll(`  # The dashboard of a training run, wherever it runs
+		Example: strings.ReplaceAll(`  # Forward to the dashboard of a training run, wherever it runs
   NAME port-forward train -n ml 6006
 
   # Listen on port 8888, forwarding to the port that the Pod calls http
   NAME port-forward train -n ml 8888:http
 
-  # To a certain Pod of a RayJob
+  # Forward to a certain Pod of a RayJob
   NAME port-forward rayjob/sweep --pod sweep-x7f2k-head 8265`, "NAME", env.DisplayName()),
 		Args: cobra.ArbitraryArgs,
 

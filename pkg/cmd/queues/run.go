@@ -47,8 +47,8 @@ type queuesRead struct {
 	List *inspect.QueueList
 	// Pending is set instead of the rows of List with --pending.
 	Pending *inspect.PendingList
-	// Without are the contexts that do not serve Kueue's API.
-	Without []string
+	// WithoutKueue are the contexts that do not serve Kueue's API.
+	WithoutKueue []string
 	// Notes are reasons for unknown values that a user of one namespace does not expect to see.
 	Notes []inspect.ContextError
 	// Missing are the names without a queue.
@@ -78,7 +78,7 @@ func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []ku
 	r.List.Errors = inventory.Errors()
 	for _, facts := range inventory.Clusters {
 		if facts.NoKueue {
-			r.Without = append(r.Without, facts.Context)
+			r.WithoutKueue = append(r.WithoutKueue, facts.Context)
 		}
 		for _, gap := range inspect.QuotaGaps(facts) {
 			if o.pending && gap.Part == inspect.PartCohorts {
@@ -128,9 +128,9 @@ func (r *queuesRead) keep(names []string) {
 	}
 }
 
-// missed returns an error for the names without a queue. If not all queues could be read, the
+// missingError returns an error for the names without a queue. If not all queues could be read, the
 // error says so.
-func (o *queuesOptions) missed(r *queuesRead) error {
+func (o *queuesOptions) missingError(r *queuesRead) error {
 	if len(r.Missing) == 0 {
 		return nil
 	}
@@ -162,8 +162,8 @@ func (o *queuesOptions) show(r *queuesRead) error {
 	for _, note := range inspect.FoldRefusals(r.Notes) {
 		util.Report(o.ErrOut, "note: %s", note.Message)
 	}
-	if len(r.Without) > 0 && r.isEmpty() && o.format.IsTable() {
-		util.Report(o.ErrOut, "no queues: %s %s Kueue's API", strings.Join(r.Without, ", "), map[bool]string{true: "does not serve", false: "do not serve"}[len(r.Without) == 1])
+	if len(r.WithoutKueue) > 0 && r.isEmpty() && o.format.IsTable() {
+		util.Report(o.ErrOut, "no queues: %s %s Kueue's API", strings.Join(r.WithoutKueue, ", "), map[bool]string{true: "does not serve", false: "do not serve"}[len(r.WithoutKueue) == 1])
 	} else if r.isEmpty() && len(r.List.Errors) == 0 && len(r.Missing) == 0 && o.format.IsTable() {
 		what := "no queues found"
 		if o.pending {
@@ -171,10 +171,10 @@ func (o *queuesOptions) show(r *queuesRead) error {
 		}
 		util.Report(o.ErrOut, "%s%s", what, o.where())
 	}
-	return util.JoinErrors([]error{o.missed(r), util.Partial(r.List.Errors, len(o.contexts))})
+	return util.JoinErrors([]error{o.missingError(r), util.Partial(r.List.Errors, len(o.contexts))})
 }
 
-// where returns where LocalQueues were looked for.
+// where returns the namespaces in which LocalQueues were read, in words.
 func (o *queuesOptions) where() string {
 	if o.scope != read.NamespaceScope {
 		return ""

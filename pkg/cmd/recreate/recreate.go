@@ -81,11 +81,10 @@ A finished Job runs again.`,
   NAME recreate train -n ml \
       --managed-by example.com/runner --dry-run=server
 
-  # In a script: no question, and a known file for the old Job
+  # In a script: do not ask, and save the old Job to a given file
   NAME recreate train -n ml --managed-by '' \
       --yes --backup train-before.yaml`, "NAME", env.DisplayName()),
 	}
-	cmd.Example = strings.NewReplacer("DISPATCH", string(delegation.Dispatch), "MULTIKUEUE", string(delegation.MultiKueue)).Replace(cmd.Example)
 	f.addTo(cmd, completer)
 	cmd.RunE = util.Runs(func(args []string) (*recreateOptions, error) {
 		return f.toOptions(env, args[0], cmd.Flags().Changed)
@@ -141,12 +140,12 @@ func (f *recreateFlags) toOptions(env util.Environment, name string, isGiven fun
 			return nil, &util.UsageError{Err: err}
 		}
 	}
-	here, err := fleet.Load(f.Kube, fleet.Selection{})
+	current, err := fleet.Load(f.Kube, fleet.Selection{})
 	if err != nil {
 		return nil, err
 	}
-	o.context = here[0]
-	f.ConfigureClients(env, here)
+	o.context = current[0]
+	f.ConfigureClients(env, current)
 	return o, nil
 }
 

@@ -72,11 +72,11 @@ func (o *recreateOptions) Run(ctx context.Context) error {
 	if o.flags.dryRun != writing.DryRunNone {
 		return o.report(plan.New)
 	}
-	return o.replaceIt(ctx, r, plan)
+	return o.replaceJob(ctx, r, plan)
 }
 
-// replaceIt asks for confirmation, saves the old Job, and replaces it.
-func (o *recreateOptions) replaceIt(ctx context.Context, r *recreate.Runner, plan *recreate.Replacement) error {
+// replaceJob asks for confirmation, saves the old Job, and replaces it.
+func (o *recreateOptions) replaceJob(ctx context.Context, r *recreate.Runner, plan *recreate.Replacement) error {
 	if err := o.confirm(ctx); err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	list := inspect.NewTraceList()
 	list.Errors = inventory.Errors()
 	for i, m := range manifests {
-		o.try(ctx, f, inventory, m.Object, &requests[i])
+		o.applyDefaults(ctx, f, inventory, m.Object, &requests[i])
 		requests[i].Classes = read.Classes(ctx, f, classNames(m.Object, &requests[i]))
 		t := inspect.Unsubmitted(m.Object.GetKind(), requests[i].Namespace, m.Object.GetName())
 		t.Placements = append(t.Placements, answer.Reached(placement.Submit(inventory, &requests[i]), o.flags.ReachFlags())...)
@@ -63,9 +63,9 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	return list, nil
 }
 
-// try fills in the defaults of the clusters that a Job would be submitted to, by a dry run, and
-// prints where that was not possible. Nothing is created.
-func (o *traceOptions) try(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, object *unstructured.Unstructured, r *placement.Request) {
+// applyDefaults adds the defaults of the clusters that a Job would be submitted to, by a dry run. It
+// prints the clusters where that was not possible, and creates nothing.
+func (o *traceOptions) applyDefaults(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, object *unstructured.Unstructured, r *placement.Request) {
 	if o.flags.From != "" || object.GroupVersionKind() != delegation.Job().GroupVersionKind() {
 		return
 	}
@@ -79,12 +79,12 @@ func (o *traceOptions) try(ctx context.Context, f *fleet.Fleet, v *inspect.Inven
 	r.At, r.Refused = map[string]*placement.Request{}, map[string]string{}
 	tried := read.TryCreate(ctx, f, job, contexts)
 	for _, name := range contexts {
-		one := tried[name]
-		err := one.Err
-		if err == nil && one.Object != nil {
-			var here placement.Request
-			if here, err = o.request(one.Object); err == nil {
-				r.At[name] = &here
+		result := tried[name]
+		err := result.Err
+		if err == nil && result.Object != nil {
+			var request placement.Request
+			if request, err = o.request(result.Object); err == nil {
+				r.At[name] = &request
 				continue
 			}
 		}
@@ -94,7 +94,7 @@ func (o *traceOptions) try(ctx context.Context, f *fleet.Fleet, v *inspect.Inven
 			r.Refused[name] = why
 		case apierrors.IsNotFound(err):
 			// The namespace does not exist, which is reported.
-		case one.MayNotCreate():
+		case result.MayNotCreate():
 			util.Report(o.ErrOut, "note: Job %s/%s is judged without the defaults and webhooks of %s: you may not create jobs there", r.Namespace, job.GetName(), name)
 		default:
 			util.Report(o.ErrOut, "note: Job %s/%s is judged without the defaults and webhooks of %s: %s", r.Namespace, job.GetName(), name, why)
@@ -177,31 +177,36 @@ func isMultiKueues(object *unstructured.Unstructured) bool {
 	return known && kind.OwnerOf(delegation.TextAt(object.Object, kind.ManagedBy...)) == delegation.MultiKueue
 }
 
-// cannotRunError is returned if objects can run nowhere, which was printed before.
-type cannotRunError struct{ count, total int }
+// cannotRunError is returned if no cluster can run some objects, which was printed before.
+type cannotRunError struct {
+	// name is the kind and the name of the first of them.
+	name         string
+	count, total int
+}
 
 func (e *cannotRunError) ExitCode() int { return util.ExitFindings }
 
 func (e *cannotRunError) Error() string {
 	if e.total == 1 {
-		return "no cluster can run it"
+		return "no cluster can run " + e.name
 	}
 	return fmt.Sprintf("no cluster can run %d of %d objects", e.count, e.total)
 }
 
-// fits returns an error for objects that are not submitted and can run nowhere.
-func (o *traceOptions) fits(list *inspect.TraceList) error {
+// fitError returns an error for the objects of files that no cluster can run.
+func (o *traceOptions) fitError(list *inspect.TraceList) error {
 	if len(o.filenames) == 0 {
 		return nil
 	}
-	never := 0
+	never, name := 0, ""
 	for i := range list.Items {
 		if t := &list.Items[i]; t.Reason == inspect.ReasonUnknownOwner || placement.Overall(t.Placements) == inspect.Never {
 			never++
+			name = cmp.Or(name, delegation.Named(t.Origin.Kind, t.Origin.Namespace, t.Origin.Name))
 		}
 	}
 	if never == 0 {
 		return nil
 	}
-	return &cannotRunError{count: never, total: len(list.Items)}
+	return &cannotRunError{name: name, count: never, total: len(list.Items)}
 }

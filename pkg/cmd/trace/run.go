@@ -101,7 +101,7 @@ func (o *traceOptions) show(list *inspect.TraceList) error {
 	default:
 		util.ReportErrors(o.ErrOut, list.Errors)
 	}
-	return errors.Join(o.fits(list), o.incomplete(list))
+	return errors.Join(o.fitError(list), o.incomplete(list))
 }
 
 // incomplete returns an error if an answer depends on something that could not be read. A context
