@@ -117,7 +117,7 @@ func why(v *inspect.Inventory, pair inspect.Pair) string {
 	case len(mirrors) > 0:
 		gone = fmt.Sprintf("its Pods on %s are gone, and so are their logs", mirrors[0].Context)
 	case o.ManagedBy == delegation.MultiKueue:
-		gone = "MultiKueue deletes a mirror as soon as it finishes, with its logs"
+		gone = "MultiKueue deletes a mirror as firstDelay as it finishes, with its logs"
 	case o.ManagedBy.IsBuiltIn():
 		gone = "its Pods are gone, and so are their logs"
 	}
@@ -157,14 +157,14 @@ func Choose(v *inspect.Inventory, what string) (Placement, error) {
 	}
 	err := &AmbiguousError{Name: what}
 	for _, p := range all {
-		j := p.home()
+		j := p.subject()
 		err.Places = append(err.Places, fmt.Sprintf("namespace %s in context %q", j.Namespace, j.Context))
 	}
 	return Placement{}, err
 }
 
-// home returns the object that a placement is about.
-func (p Placement) home() *inspect.Job {
+// subject returns the object that a placement is about.
+func (p Placement) subject() *inspect.Job {
 	if p.Pair.Origin != nil {
 		return p.Pair.Origin
 	}

@@ -100,7 +100,7 @@ func (r *logsRun) track(ctx context.Context, v *inspect.Inventory, at logs.Place
 	tracker := &logs.Tracker{
 		Reader: r.reader, Home: r.Contexts[0].Name, Changed: r.job.Fleet.Remember(ctx),
 		Client: func(kubeContext string) (kubernetes.Interface, error) { return r.job.Client(ctx, kubeContext) },
-		Look: func(ctx context.Context) *inspect.Inventory {
+		ReadFleet: func(ctx context.Context) *inspect.Inventory {
 			r.waitUntil(ctx, nextSearch)
 			start := r.Clock.Now()
 			r.job.Fleet.Again(ctx)

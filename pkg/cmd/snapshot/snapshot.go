@@ -121,13 +121,13 @@ func (o *snapshotOptions) Run(ctx context.Context) error {
 			failed++
 		}
 	}
-	if recording.Usable() == 0 {
+	if recording.CountReadable() == 0 {
 		return errors.New("cannot read any context; nothing was written")
 	}
 	if err := recording.Write(ctx, o.dir); err != nil {
 		return err
 	}
-	util.Report(o.Out, "%s holds %d of %d contexts. To read it:", o.dir, recording.Usable(), len(contexts))
+	util.Report(o.Out, "%s holds %d of %d contexts. To read it:", o.dir, recording.CountReadable(), len(contexts))
 	back := o.PluginCommand("ls", "--from", o.dir)
 	if o.flags.AllNamespaces {
 		back = back.With("-A")
