@@ -88,10 +88,10 @@ func apiServer(t *testing.T, n int) (url string, asked *atomic.Int32) {
 	return server.URL, asked
 }
 
-func TestCompletedFromAKubeconfig(t *testing.T) {
-	here, asked := apiServer(t, 3)
-	there, _ := apiServer(t, 1)
-	kubeconfig(t, "hub", map[string]string{"hub": here, "west": there, "twin": here, "evil\x1b[31m": "http://127.0.0.1:1"})
+func TestCompletionFromKubeconfig(t *testing.T) {
+	hub, asked := apiServer(t, 3)
+	west, _ := apiServer(t, 1)
+	kubeconfig(t, "hub", map[string]string{"hub": hub, "west": west, "twin": hub, "evil\x1b[31m": "http://127.0.0.1:1"})
 	for _, tt := range []struct {
 		name  string
 		words []string
@@ -113,7 +113,7 @@ func TestCompletedFromAKubeconfig(t *testing.T) {
 		{"Jobs to dispatch", []string{"dispatch", "job-00001", ""}, "job-00000", 1},
 		{"Jobs of another owner", []string{"dispatch", "--managed-by", "a.b/c", ""}, "", 1},
 		{"namespaces", []string{"ls", "-n", ""}, "job-00000 job-00001 job-00002", 1},
-		{"namespaces over there", []string{"dispatch", "--to", "west", "--namespace-to", ""}, "job-00000", 0},
+		{"namespaces of the worker", []string{"dispatch", "--to", "west", "--namespace-to", ""}, "job-00000", 0},
 		{"Secrets", []string{"dispatch", "--with-secret", ""}, "job-00000 job-00001 job-00002", 1},
 		{"queues", []string{"recreate", "--context", "west", "--queue", ""}, "job-00000", 0},
 	} {
@@ -127,10 +127,10 @@ func TestCompletedFromAKubeconfig(t *testing.T) {
 	}
 }
 
-// TestCompletedFromEachPlaceOnce: contexts are distinguished by everything that says which
+// TestCompletionReadsEachServerOnce: contexts are distinguished by everything that says which
 // server they reach, not only by a host, which may be a tunnel's. One address may be written in
 // several forms.
-func TestCompletedFromEachPlaceOnce(t *testing.T) {
+func TestCompletionReadsEachServerOnce(t *testing.T) {
 	here, asked := apiServer(t, 1)
 	asks := func() int32 {
 		before := asked.Load()
@@ -139,7 +139,7 @@ func TestCompletedFromEachPlaceOnce(t *testing.T) {
 		return asked.Load() - before
 	}
 	kubeconfig(t, "a", map[string]string{"a": here, "b": strings.Replace(here, "http", "HTTP", 1) + "/"})
-	assert.Equal(t, asks(), int32(1), "it is one place")
+	assert.Equal(t, asks(), int32(1), "one server must get one request")
 
 	kubeconfig(t, "a", map[string]string{"a": here, "b": here})
 	config, err := clientcmd.LoadFromFile(os.Getenv("KUBECONFIG"))
@@ -147,12 +147,12 @@ func TestCompletedFromEachPlaceOnce(t *testing.T) {
 	// Behind the proxy, another cluster answers at that address.
 	config.Clusters["c-b"].ProxyURL = here
 	assert.NilError(t, clientcmd.WriteToFile(*config, os.Getenv("KUBECONFIG")))
-	assert.Equal(t, asks(), int32(2), "it may be another")
+	assert.Equal(t, asks(), int32(2), "another route may reach another server")
 }
 
-// TestCompletedFromTheUsualContexts: the contexts are those of the environment variable, except
+// TestCompletionFromContextsVariable: the contexts are those of the environment variable, except
 // for commands that always work in the current context.
-func TestCompletedFromTheUsualContexts(t *testing.T) {
+func TestCompletionFromContextsVariable(t *testing.T) {
 	here, _ := apiServer(t, 2)
 	usual, _ := apiServer(t, 1)
 	kubeconfig(t, "hub", map[string]string{"hub": here, "west": usual})
@@ -172,9 +172,9 @@ func TestCompletedFromTheUsualContexts(t *testing.T) {
 	}
 }
 
-// TestNothingToChooseFrom: whatever is wrong, there are no choices, no names of files, and no
+// TestCompletionErrorsAreSilent: whatever is wrong, there are no choices, no names of files, and no
 // message about it.
-func TestNothingToChooseFrom(t *testing.T) {
+func TestCompletionErrorsAreSilent(t *testing.T) {
 	hangs, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
 	defer func() { _ = hangs.Close() }()
@@ -229,8 +229,8 @@ func TestNothingToChooseFrom(t *testing.T) {
 	}
 }
 
-// TestVeryManyNames: the choices are common prefixes, from which the shell can continue.
-func TestVeryManyNames(t *testing.T) {
+// TestLongListsOfChoicesAreFolded: the choices are common prefixes, from which the shell can continue.
+func TestLongListsOfChoicesAreFolded(t *testing.T) {
 	url, _ := apiServer(t, 10000)
 	kubeconfig(t, "hub", map[string]string{"hub": url})
 	choices, directive := completed(t, "trace", "")
@@ -240,7 +240,7 @@ func TestVeryManyNames(t *testing.T) {
 
 	choices, directive = completed(t, "cancel", "")
 	assert.Equal(t, len(choices), 101)
-	assert.Equal(t, choices[0], "job-00000", "of those that were looked into")
+	assert.Equal(t, choices[0], "job-00000", "the wanted Job must come first")
 	assert.Equal(t, choices[1], "job-000\t99 names")
 	assert.Equal(t, directive, "38")
 

@@ -53,9 +53,9 @@ func parsedCommand(t *testing.T, name string, args ...string) *cobra.Command {
 	return called
 }
 
-// TestGoOnWithAllFlags: the command that resumes a dispatch has every flag of dispatch, with the
+// TestResumeCommandHasAllFlags: the command that resumes a dispatch has every flag of dispatch, with the
 // same value.
-func TestGoOnWithAllFlags(t *testing.T) {
+func TestResumeCommandHasAllFlags(t *testing.T) {
 	var names []string
 	parsedCommand(t, "dispatch").Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
 	assert.Assert(t, len(names) > 40, "%q", names)
@@ -96,8 +96,8 @@ func TestGoOnWithAllFlags(t *testing.T) {
 	}
 }
 
-// TestResumeCommand: flags that were not given are not repeated.
-func TestResumeCommand(t *testing.T) {
+// TestResumeCommandOmitsDefaults: flags that were not given are not repeated.
+func TestResumeCommandOmitsDefaults(t *testing.T) {
 	was := parsedCommand(t, "dispatch", "-f", "train.yaml", "--to", "worker-1", "--mirror-ttl", "1h", "--strip-labels", "a,b", "--set-labels", "q=x,p=y",
 		"--namespace-to", "batch", "--with-secret=s", "--with-secret=t", "--as-multikueue", "--as", "jo", "--detach-after-start=false", "--with-dependencies")
 	commands := dispatch.NewResumeCommands(util.Environment{}, was, "management", []string{"worker-1"})

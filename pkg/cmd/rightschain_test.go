@@ -17,10 +17,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
 
-// TestChainWithEachRightTakenAway: a user without one of the reading rights sees the same chain
+// TestChainWithoutEachRight: a user without one of the reading rights sees the same chain
 // of a Job, the same clusters for it and the same quota as a user with all rights, or less
 // and a message about it.
-func TestChainWithEachRightTakenAway(t *testing.T) {
+func TestChainWithoutEachRight(t *testing.T) {
 	skipIfShort(t)
 	all := rights.Of(rights.LookSecrets)
 	for _, name := range []string{"running", "strict-fifo-head-blocks"} {

@@ -66,7 +66,7 @@ func TestSnapshotAnswersAllRequests(t *testing.T) {
 				_, errOut, code := run(t, append(args, "--kubeconfig", kubeconfig)...)
 				assert.Assert(t, code != util.ExitUsage, errOut)
 			}
-			assert.Assert(t, asked.HasAll("jobs", "pods", "workloads", "cohorts", "secrets"), "little was asked for: %s", sets.List(asked))
+			assert.Assert(t, asked.HasAll("jobs", "pods", "workloads", "cohorts", "secrets"), "the commands have requested only: %s", sets.List(asked))
 			assert.DeepEqual(t, sets.List(asked.Difference(recorded).Difference(left)), []string{})
 
 			slices.Sort(uris)

@@ -126,7 +126,7 @@ func TestPrintList(t *testing.T) {
 	}
 }
 
-func TestPrintListLeavesTheListAlone(t *testing.T) {
+func TestPrintListDoesNotChangeList(t *testing.T) {
 	list := everyStatus()
 	for _, output := range []string{"json", "yaml", "kyaml", "jsonpath={.items}", "go-template={{.items}}"} {
 		assert.NilError(t, newFormat(t, output).PrintObject(&bytes.Buffer{}, list))

@@ -58,7 +58,7 @@ func TestScreenHeight(t *testing.T) {
 		{"a line too many", 24, 24, 22, 2},
 		{"far too many", 1000, 24, 22, 978},
 		{"a low terminal", 5, 3, 1, 4},
-		{"the lowest that has any room", 5, 2, 0, 5},
+		{"the lowest with a row", 5, 2, 0, 5},
 		{"of unknown height", 1000, 0, 1000, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestScreenHeight(t *testing.T) {
 			want = strings.ReplaceAll(want, "\n", "\x1b[K\n")
 			assert.Equal(t, w.writes[0], "\x1b[H\x1b[2J\x1b[H"+want+"\x1b[J")
 			if tt.height > 0 {
-				assert.Assert(t, strings.Count(w.writes[0], "\n") < tt.height, "it scrolls")
+				assert.Assert(t, strings.Count(w.writes[0], "\n") < tt.height, "the screen scrolls")
 			}
 		})
 	}

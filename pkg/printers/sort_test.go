@@ -111,8 +111,8 @@ func TestSortTimesOfSeveralZones(t *testing.T) {
 	assert.Equal(t, jobs[0].Name, "earlier")
 }
 
-// TestNewSorterKnowsEveryField: every field of a Job that holds a single value can be sorted by.
-func TestNewSorterKnowsEveryField(t *testing.T) {
+// TestNewSorterAcceptsEveryField: every field of a Job that holds a single value can be sorted by.
+func TestNewSorterAcceptsEveryField(t *testing.T) {
 	for _, field := range strings.Fields(`context clusterUID apiVersion kind namespace name uid managedBy status completions
 		parallelism succeeded failed active ready startTime completionTime finishedTime creationTimestamp suspended statusWrittenAt`) {
 		_, err := printers.NewSorter("." + field)
