@@ -155,7 +155,7 @@ func TestInstallDirectory(t *testing.T) {
 		{"not on PATH", stored, []string{root}, 1, nil, "error: no directory of PATH has kubectl-jobs_managedby, so kubectl finds neither the plugin nor its completion; install the plugin there first\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if tt.name == "what kubectl runs so far" {
+			if tt.name == "existing script" {
 				assert.NilError(t, os.WriteFile(filepath.Join(krew, completionOfPlugin), []byte("#!/bin/sh\n"+writtenMark+"\n"), 0o755))
 			}
 			out, errOut, code := install(t, tt.program, tt.path...)
@@ -179,7 +179,7 @@ func TestCompletionUsage(t *testing.T) {
 		stderr string
 	}{
 		{[]string{"ksh"}, `error: unknown shell "ksh"; choose one of kubectl, bash, zsh, fish, powershell`},
-		{[]string{"bash", "--install"}, "error: --install is not for bash, only for kubectl"},
+		{[]string{"bash", "--install"}, "error: --install works for kubectl only, not for bash"},
 		{[]string{"bash", "zsh"}, "error: kubectl jobs-managedby completion takes at most one argument"},
 	} {
 		_, errOut, code := runIn(t, "kubectl-jobs_managedby", nil, append([]string{"completion"}, tt.args...)...)
