@@ -9,13 +9,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// frugal is how much garbage may lie around, in percent of what is in use: with 50 in place
+// gcPercent is the garbage that may accumulate, in percent of the memory in use. With 50 instead
 // of Go's 100, check of 10,000 Jobs takes a sixth less memory, and hardly longer.
-const frugal = 50
+const gcPercent = 50
 
 func main() {
 	if _, isSet := os.LookupEnv("GOGC"); !isSet {
-		debug.SetGCPercent(frugal)
+		debug.SetGCPercent(gcPercent)
 	}
 	os.Exit(cmd.Run(util.ThisProcess()))
 }

@@ -27,6 +27,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -34,8 +35,8 @@ import (
 var directories = []string{"commands", "man", "schema", rolesFolder}
 
 func main() {
-	dir := flag.String("dir", "docs", "folder of the documentation")
-	check := flag.Bool("check", false, "only check that the files are fresh")
+	dir := flag.String("dir", "docs", "directory of the documentation")
+	check := flag.Bool("check", false, "only check that the files are up to date")
 	flag.Parse()
 	if err := run(*dir, *check); err != nil {
 		fmt.Fprintln(os.Stderr, "docs:", err)
@@ -51,8 +52,8 @@ func run(dir string, check bool) error {
 	if check {
 		return compare(dir, files)
 	}
-	for _, folder := range directories {
-		if err := os.RemoveAll(filepath.Join(dir, folder)); err != nil {
+	for _, directory := range directories {
+		if err := os.RemoveAll(filepath.Join(dir, directory)); err != nil {
 			return err
 		}
 	}
@@ -88,7 +89,7 @@ func compare(dir string, files map[string][]byte) error {
 		}
 	}
 	if len(stale) > 0 {
-		return fmt.Errorf("%s of %s are not fresh; make generate writes them anew", strings.Join(stale, ", "), dir)
+		return fmt.Errorf("%s of %s are not up to date. Run make generate", strings.Join(stale, ", "), dir)
 	}
 	return nil
 }
@@ -108,9 +109,10 @@ func generate() (map[string][]byte, error) {
 		return nil, err
 	}
 	for _, document := range []any{
-		&inspect.OwnerList{}, &inspect.Trace{}, &inspect.TraceList{}, &inspect.FindingList{}, &inspect.FindingEvent{}, &inspect.DoctorReport{}, &inspect.ProbeReport{}, &inspect.KindList{}, &inspect.QueueList{}, &inspect.PendingList{}, &inspect.HistoryList{}, &inspect.CodeList{}, &dispatch.Event{},
+		&inspect.OwnerList{}, &inspect.Trace{}, &inspect.TraceList{}, &inspect.FindingList{}, &inspect.FindingEvent{}, &inspect.DoctorReport{}, &inspect.ProbeReport{}, &inspect.KindList{}, &queues.QueueList{}, &queues.PendingList{}, &inspect.HistoryList{}, &inspect.CodeList{}, &dispatch.Event{},
 	} {
 		schema := r.Reflect(document)
+		keepID(schema)
 		for _, t := range nullables() {
 			nullable(t, schema)
 		}
@@ -157,6 +159,12 @@ func indentTables(text string) string {
 	return strings.Join(paragraphs, "\n\n")
 }
 
+// keepID removes the subpackage of pkg/inspect from the $id of a schema: moving a type must not
+// change a published schema.
+func keepID(schema *jsonschema.Schema) {
+	schema.ID = jsonschema.ID(strings.Replace(string(schema.ID), "/pkg/inspect/queues/", "/pkg/inspect/", 1))
+}
+
 // schemaName returns a document's kind in lower case.
 func schemaName(document any) string {
 	if _, ok := document.(*dispatch.Event); ok {
@@ -178,9 +186,9 @@ func nullables() []reflect.Type {
 		reflect.TypeFor[inspect.Job](), reflect.TypeFor[inspect.Trace](), reflect.TypeFor[inspect.TraceMirror](),
 		reflect.TypeFor[inspect.Hop](), reflect.TypeFor[inspect.Dispatcher](), reflect.TypeFor[dispatch.Event](),
 		reflect.TypeFor[inspect.ServedKind](), reflect.TypeFor[inspect.Placement](), reflect.TypeFor[inspect.Holder](),
-		reflect.TypeFor[inspect.Finding](), reflect.TypeFor[inspect.QueueQuota](), reflect.TypeFor[inspect.ClusterState](), reflect.TypeFor[inspect.WorkersQuota](),
+		reflect.TypeFor[inspect.Finding](), reflect.TypeFor[queues.QueueQuota](), reflect.TypeFor[queues.ClusterState](), reflect.TypeFor[queues.WorkersQuota](),
 		reflect.TypeFor[inspect.HistoryList](), reflect.TypeFor[inspect.PastJob](), reflect.TypeFor[inspect.HistorySum](), reflect.TypeFor[inspect.ContextRetention](), reflect.TypeFor[inspect.Starts](),
-		reflect.TypeFor[inspect.PendingJob](),
+		reflect.TypeFor[queues.PendingJob](),
 		reflect.TypeFor[inspect.ProbeStep](),
 	}
 }
@@ -220,7 +228,7 @@ func enums() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[kueue.WaitReason]():         enum(kueue.WaitReasons()),
 		reflect.TypeFor[inspect.State]():            enum(inspect.States()),
 		reflect.TypeFor[inspect.PositionSource]():   enum(inspect.PositionSources()),
-		reflect.TypeFor[inspect.QueueKind]():        enum(inspect.QueueKinds()),
+		reflect.TypeFor[queues.QueueKind]():         enum(queues.QueueKinds()),
 		reflect.TypeFor[inspect.Result]():           enum(inspect.Results()),
 		reflect.TypeFor[inspect.Health]():           enum(inspect.Healths()),
 		reflect.TypeFor[inspect.Severity]():         enum(inspect.Severities()),
@@ -281,11 +289,11 @@ func undescribed(schema *jsonschema.Schema) []string {
 			continue
 		}
 		for p := definition.Properties.Oldest(); p != nil; p = p.Next() {
-			one := p.Value
-			if len(one.OneOf) > 0 {
-				one = one.OneOf[0]
+			property := p.Value
+			if len(property.OneOf) > 0 {
+				property = property.OneOf[0]
 			}
-			if one.Description == "" && p.Value.Description == "" {
+			if property.Description == "" && p.Value.Description == "" {
 				fields = append(fields, name+"."+p.Key)
 			}
 		}

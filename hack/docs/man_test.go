@@ -10,9 +10,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestManPagesSayWhatTheHelpSays: a man page has the whole text of the help. The text is parsed
+// TestManPagesMatchHelp: a man page has the whole text of the help. The text is parsed
 // as Markdown, in which *, _ and < may be markup and disappear.
-func TestManPagesSayWhatTheHelpSays(t *testing.T) {
+func TestManPagesMatchHelp(t *testing.T) {
 	files := map[string][]byte{}
 	assert.NilError(t, manPages(rootCommand(), files))
 
@@ -23,7 +23,7 @@ func TestManPagesSayWhatTheHelpSays(t *testing.T) {
 		page := plain(string(files[name]))
 		pages++
 		for _, text := range []string{c.Short, c.Long, c.UseLine(), c.Example} {
-			// As roff has it: plain removes both again.
+			// roff doubles a backslash, and plain removes both.
 			escaped := strings.ReplaceAll(text, `\`, `\\`)
 			assert.Assert(t, strings.Contains(page, plain(escaped)), "%s lacks %q", name, text)
 		}
@@ -39,7 +39,7 @@ func TestManPagesSayWhatTheHelpSays(t *testing.T) {
 	compare(rootCommand())
 	assert.Equal(t, pages, len(files))
 	assert.Assert(t, strings.HasPrefix(string(files["man/kubectl-jobs-managedby-ls.1"]),
-		".nh\n.TH \"KUBECTL-JOBS-MANAGEDBY-LS\" \"1\" \"\" \"\" \"kubectl plugins\"\n"), "the page of ls has its title, and no date")
+		".nh\n.TH \"KUBECTL-JOBS-MANAGEDBY-LS\" \"1\" \"\" \"\" \"kubectl plugins\"\n"), "the page of ls needs its title, and no date")
 }
 
 // plain returns a text without roff's macros and line breaks.

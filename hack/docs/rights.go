@@ -39,8 +39,8 @@ func roleName(t rights.Task) string { return "jobs-managedby-" + t.Name }
 func rolesOf(t rights.Task) ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "# %s.\n# Clusters: %s. Generated from pkg/rights by make generate; see docs/rbac.md.\n", strings.ReplaceAll(t.Title, "`", ""), strings.ReplaceAll(t.Where, "`", ""))
-	for i, how := range grants(t) {
-		text, err := yaml.Marshal(how.role)
+	for i, g := range grants(t) {
+		text, err := yaml.Marshal(g.role)
 		if err != nil {
 			return nil, err
 		}
@@ -55,9 +55,9 @@ func rolesOf(t rights.Task) ([]byte, error) {
 // grant is a role with the commands that grant it.
 type grant struct {
 	role any
-	// one and all are the commands that grant it in one namespace and in all; they are equal if
-	// there is no difference.
-	one, all command.Command
+	// inOne and inAll are the commands that grant it in one namespace and in all. They are equal
+	// for a role that is not granted by namespace.
+	inOne, inAll command.Command
 }
 
 func grants(t rights.Task) (granted []grant) {
@@ -74,12 +74,12 @@ func grants(t rights.Task) (granted []grant) {
 		switch scope {
 		case rights.InCluster:
 			name += "-cluster"
-			everywhere := bind("clusterrolebinding", name, "--clusterrole="+name)
-			granted = append(granted, grant{&rbacv1.ClusterRole{TypeMeta: meta, ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}, everywhere, everywhere})
+			binding := bind("clusterrolebinding", name, "--clusterrole="+name)
+			granted = append(granted, grant{&rbacv1.ClusterRole{TypeMeta: meta, ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}, binding, binding})
 		case rights.InKueue:
 			meta.Kind = "Role"
-			there := bind("rolebinding", name, "-n", kueue.Namespace, "--role="+name)
-			granted = append(granted, grant{&rbacv1.Role{TypeMeta: meta, ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: kueue.Namespace}, Rules: rules}, there, there})
+			binding := bind("rolebinding", name, "-n", kueue.Namespace, "--role="+name)
+			granted = append(granted, grant{&rbacv1.Role{TypeMeta: meta, ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: kueue.Namespace}, Rules: rules}, binding, binding})
 		default:
 			granted = append(granted, grant{
 				&rbacv1.ClusterRole{TypeMeta: meta, ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules},
@@ -149,18 +149,18 @@ Tests compare the roles with the requests that the commands send, except for ` +
 			fmt.Fprintf(&b, "| `%s`%s | %s | %s | %s%s |\n", r.Resource, onlyNames(r), strings.Join(r.Verbs, ", "), scopeName(r.Scope), r.Without, needed(r))
 		}
 		apply := command.Of("kubectl", "apply", "-f", "rbac/"+t.Name+".yaml").Shell()
-		ways := []way{{"In one namespace", func(g grant) command.Command { return g.one }}, {"In all namespaces", func(g grant) command.Command { return g.all }}}
+		scopes := []grantScope{{"In one namespace", func(g grant) command.Command { return g.inOne }}, {"In all namespaces", func(g grant) command.Command { return g.inAll }}}
 		if !slices.ContainsFunc(t.Rights, func(r rights.Right) bool { return r.Scope == rights.InNamespaces }) {
 			title := "In Kueue's namespace"
 			if slices.ContainsFunc(t.Rights, func(r rights.Right) bool { return r.Scope == rights.InCluster }) {
 				title = "In the cluster and in Kueue's namespace"
 			}
-			ways = []way{{title, ways[1].of}}
+			scopes = []grantScope{{title, scopes[1].commandOf}}
 		}
-		for _, way := range ways {
-			fmt.Fprintf(&b, "\n%s:\n\n```console\n$ %s\n", way.title, apply)
+		for _, scope := range scopes {
+			fmt.Fprintf(&b, "\n%s:\n\n```console\n$ %s\n", scope.title, apply)
 			for _, g := range grants(t) {
-				fmt.Fprintf(&b, "$ %s\n", way.of(g).Shell())
+				fmt.Fprintf(&b, "$ %s\n", scope.commandOf(g).Shell())
 			}
 			b.WriteString("```\n")
 		}
@@ -173,9 +173,9 @@ func needsOf(t rights.Task) []string {
 	var all []string
 	for _, name := range t.Needs {
 		need, _ := rights.Find(name)
-		for _, one := range append(needsOf(need), name) {
-			if !slices.Contains(all, one) {
-				all = append(all, one)
+		for _, role := range append(needsOf(need), name) {
+			if !slices.Contains(all, role) {
+				all = append(all, role)
 			}
 		}
 	}
@@ -191,10 +191,10 @@ func roleLinks(names []string) string {
 	return strings.Join(links, " and ")
 }
 
-// way is a scope in which roles are granted.
-type way struct {
-	title string
-	of    func(grant) command.Command
+// grantScope is a scope in which roles are granted, with the command that grants one.
+type grantScope struct {
+	title     string
+	commandOf func(grant) command.Command
 }
 
 func onlyNames(r rights.Right) string {

@@ -23,9 +23,9 @@ import (
 )
 
 const (
-	// program is the name of the plugin in the image, and released its name in archives.
-	program  = "kubectl-jobmanagedby"
-	released = "kubectl-jobs_managedby"
+	// program is the name of the plugin in the image, and archivedProgram its name in archives.
+	program         = "kubectl-jobmanagedby"
+	archivedProgram = "kubectl-jobs_managedby"
 	// user is a user ID other than root, which has no name on any node.
 	user = "65532"
 	repo = "https://github.com/jobmanagedby/kubectl-jobmanagedby"
@@ -46,7 +46,7 @@ type release struct {
 func open(dir string) (*release, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "metadata.json"))
 	if err != nil {
-		return nil, fmt.Errorf("find out what was released: %w; make release-check has goreleaser write it", err)
+		return nil, fmt.Errorf("cannot read the version of the release: %w. Run make release-check, which writes this file", err)
 	}
 	r := &release{dir: dir}
 	if err := json.Unmarshal(text, r); err != nil {
@@ -123,9 +123,9 @@ func (r *release) image(p v1.Platform) (v1.Image, error) {
 
 func (r *release) config(image v1.Image, p v1.Platform) *v1.ConfigFile {
 	config := &v1.ConfigFile{}
-	// A new image has one.
-	if has, err := image.ConfigFile(); err == nil {
-		config = has.DeepCopy()
+	// Keep the defaults of a new image.
+	if defaults, err := image.ConfigFile(); err == nil {
+		config = defaults.DeepCopy()
 	}
 	config.OS, config.Architecture, config.Created = p.OS, p.Architecture, v1.Time{Time: r.Date}
 	config.Config = v1.Config{
@@ -145,7 +145,7 @@ type file struct {
 
 // files returns the files of the image.
 func (r *release) files(p v1.Platform) ([]file, error) {
-	found, err := unpack(r.archive(p), released, "LICENSE", "third-party-licences.txt")
+	found, err := unpack(r.archive(p), archivedProgram, "LICENSE", "third-party-licences.txt")
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (r *release) files(p v1.Platform) ([]file, error) {
 		{path: "etc/ssl/certs/ca-certificates.crt", content: authorities(), mode: 0o644},
 		{path: "home/"},
 		{path: "home/nonroot/", isOwned: true},
-		{path: program, content: found[released], mode: 0o755},
+		{path: program, content: found[archivedProgram], mode: 0o755},
 		{path: "licenses/"},
 		{path: "licenses/LICENSE", content: found["LICENSE"], mode: 0o644},
 		{path: "licenses/third-party-licences.txt", content: found["third-party-licences.txt"], mode: 0o644},

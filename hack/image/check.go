@@ -46,11 +46,11 @@ func check(dir string, platforms []v1.Platform) error {
 		return err
 	}
 	if len(manifest.Manifests) != len(platforms) {
-		return fmt.Errorf("the image is for %d platforms, and is to be for %d", len(manifest.Manifests), len(platforms))
+		return fmt.Errorf("the image has %d platforms, expected %d", len(manifest.Manifests), len(platforms))
 	}
 	for i, m := range manifest.Manifests {
 		if !m.Platform.Equals(platforms[i]) {
-			return fmt.Errorf("the image is for %s, and is to be for %s", m.Platform, platforms[i])
+			return fmt.Errorf("the image is for %s, expected %s", m.Platform, platforms[i])
 		}
 		image, err := index.Image(m.Digest)
 		if err == nil {
@@ -70,11 +70,11 @@ func checkImage(image v1.Image, p v1.Platform) error {
 		return err
 	}
 	if config.Config.User != "65532:65532" || !slices.Equal(config.Config.Entrypoint, []string{"/kubectl-jobmanagedby"}) || config.Architecture != p.Architecture {
-		return fmt.Errorf("its configuration is %+v", config.Config)
+		return fmt.Errorf("unexpected configuration of the image: %+v", config.Config)
 	}
 	layers, err := image.Layers()
 	if err != nil || len(layers) != 1 {
-		return fmt.Errorf("it has %d layers: %w", len(layers), err)
+		return fmt.Errorf("the image has %d layers, expected 1: %w", len(layers), err)
 	}
 	content, err := layers[0].Uncompressed()
 	if err != nil {
@@ -94,11 +94,11 @@ func checkImage(image v1.Image, p v1.Platform) error {
 			return err
 		}
 		if h.Mode&0o6000 != 0 {
-			return fmt.Errorf("%s runs as another user", h.Name)
+			return fmt.Errorf("%s has the setuid or setgid bit", h.Name)
 		}
 	}
 	if !x509.NewCertPool().AppendCertsFromPEM(files["etc/ssl/certs/ca-certificates.crt"]) {
-		return errors.New("it has no certificates of authorities")
+		return errors.New("the image has no certificates of authorities")
 	}
 	return checkProgram(files[program], p)
 }
@@ -111,11 +111,11 @@ func checkProgram(content []byte, p v1.Platform) error {
 		return err
 	}
 	if f.Machine != machines()[p.Architecture] {
-		return fmt.Errorf("its program is for %s", f.Machine)
+		return fmt.Errorf("the program is for another machine: %s", f.Machine)
 	}
 	for _, section := range f.Progs {
 		if section.Type == elf.PT_INTERP {
-			return errors.New("its program needs a dynamic loader, and the image has none")
+			return errors.New("the program needs a dynamic loader, but the image has none")
 		}
 	}
 	if p.OS != runtime.GOOS || p.Architecture != runtime.GOARCH {
@@ -132,7 +132,7 @@ func checkProgram(content []byte, p v1.Platform) error {
 	}
 	out, err := exec.Command(path, "version").CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("run its program: %w: %s", err, out)
+		return fmt.Errorf("cannot run the program: %w: %s", err, out)
 	}
 	return nil
 }

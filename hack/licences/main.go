@@ -19,7 +19,7 @@ import (
 const page = "docs/dependencies.md"
 
 func main() {
-	check := flag.Bool("check", false, "say whether "+page+" is up to date, and write nothing")
+	check := flag.Bool("check", false, "only check that "+page+" is up to date")
 	texts := flag.String("texts", "", "write all texts to this `file`, and nothing else")
 	bill := flag.String("bill", "", "write a bill of materials to this `file`, of the program that is the argument, and nothing else")
 	flag.Parse()
@@ -50,19 +50,20 @@ func run(check bool, texts, bill, program string) error {
 	case bill != "":
 		return writeBill(program, bill, modules)
 	case check:
-		return isFresh(table(modules))
+		return checkPage(table(modules))
 	default:
 		return os.WriteFile(page, table(modules), 0o644)
 	}
 }
 
-func isFresh(table []byte) error {
+// checkPage returns an error if the page differs from a table.
+func checkPage(table []byte) error {
 	old, err := os.ReadFile(page)
 	if err != nil {
 		return err
 	}
 	if !bytes.Equal(old, table) {
-		return errors.New(page + " is stale; go run ./hack/licences rewrites it")
+		return errors.New(page + " is not up to date. Run go run ./hack/licences")
 	}
 	return nil
 }
@@ -83,19 +84,19 @@ func table(modules []module) []byte {
 // Apache License, occurs once.
 func allTexts(modules []module) []byte {
 	var order []string
-	of := map[string][]string{}
+	filesByText := map[string][]string{}
 	for _, m := range modules {
 		for _, file := range m.files {
 			text := string(bytes.TrimSpace(file.text))
-			if of[text] == nil {
+			if filesByText[text] == nil {
 				order = append(order, text)
 			}
-			of[text] = append(of[text], m.Path+"@"+m.Version+" ("+filepath.ToSlash(file.name)+")")
+			filesByText[text] = append(filesByText[text], m.Path+"@"+m.Version+" ("+filepath.ToSlash(file.name)+")")
 		}
 	}
 	var b bytes.Buffer
 	for _, text := range order {
-		fmt.Fprintf(&b, "%s\n\n%s\n\n%s\n\n", strings.Join(of[text], "\n"), text, strings.Repeat("=", 80))
+		fmt.Fprintf(&b, "%s\n\n%s\n\n%s\n\n", strings.Join(filesByText[text], "\n"), text, strings.Repeat("=", 80))
 	}
 	return b.Bytes()
 }

@@ -105,7 +105,7 @@ func (m *module) readLicences() error {
 	slices.Sort(m.licences)
 	for _, licence := range m.licences {
 		if !slices.Contains(allowed, licence) {
-			return fmt.Errorf("%s@%s stands under %s, which nobody has allowed: see allowed in hack/licences", m.Path, m.Version, licence)
+			return fmt.Errorf("%s@%s has the licence %s, which is not among the allowed ones in hack/licences", m.Path, m.Version, licence)
 		}
 	}
 	return nil
@@ -124,7 +124,7 @@ func (m *module) read(path string) error {
 	m.files = append(m.files, licenceFile{name, text})
 	scan := licensecheck.Scan(text)
 	if scan.Percent < minLicencePercent && !notice.MatchString(name) {
-		return fmt.Errorf("%s@%s: only %.0f %% of %s is of a licence that is known", m.Path, m.Version, scan.Percent, name)
+		return fmt.Errorf("%s@%s: only %.0f %% of %s is the text of a known licence", m.Path, m.Version, scan.Percent, name)
 	}
 	for _, match := range scan.Match {
 		if !slices.Contains(m.licences, match.ID) && !match.IsURL {

@@ -48,7 +48,7 @@ type property struct {
 func writeBill(program, file string, modules []module) error {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
-		return fmt.Errorf("find out what %s was built of: %w", program, err)
+		return fmt.Errorf("cannot read the modules of %s: %w", program, err)
 	}
 	licences := map[string][]string{}
 	for _, m := range modules {
@@ -66,7 +66,7 @@ func writeBill(program, file string, modules []module) error {
 		}
 		c := newComponent("library", dep.Path, dep.Version)
 		if len(licences[dep.Path]) == 0 {
-			return fmt.Errorf("%s is in %s, and its licence was not looked for", dep.Path, program)
+			return fmt.Errorf("module %s of %s is not among the packages of ./cmd, so its licence is unknown", dep.Path, program)
 		}
 		for _, id := range licences[dep.Path] {
 			var licence choice

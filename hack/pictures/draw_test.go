@@ -31,9 +31,9 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestColorsCanBeRead checks the contrast of the colours, which has to be 4.5 for text (WCAG 2.1,
+// TestColorContrast checks the contrast of the colours, which has to be 4.5 for text (WCAG 2.1,
 // 1.4.3).
-func TestColorsCanBeRead(t *testing.T) {
+func TestColorContrast(t *testing.T) {
 	for _, c := range append([]string{foreground, faint}, colors[:]...) {
 		if got := (luminance(t, c) + 0.05) / (luminance(t, background) + 0.05); got < 4.5 {
 			t.Errorf("%s on %s has a contrast of %.1f", c, background, got)

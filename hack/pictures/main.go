@@ -35,8 +35,8 @@ const (
 )
 
 func main() {
-	dir := flag.String("dir", filepath.Join("docs", "pictures"), "folder of the pictures, which holds nothing else")
-	check := flag.Bool("check", false, "only check that the pictures are fresh")
+	dir := flag.String("dir", filepath.Join("docs", "pictures"), "directory of the pictures, without other files")
+	check := flag.Bool("check", false, "only check that the pictures are up to date")
 	flag.Parse()
 	if err := run(*dir, *check); err != nil {
 		fmt.Fprintln(os.Stderr, "pictures:", err)
@@ -113,7 +113,7 @@ func compare(dir string, files map[string][]byte) error {
 		}
 	}
 	if len(stale) > 0 {
-		return fmt.Errorf("%s of %s are not fresh; make pictures redraws them", strings.Join(stale, ", "), dir)
+		return fmt.Errorf("%s of %s are not up to date. Run make pictures", strings.Join(stale, ", "), dir)
 	}
 	return nil
 }

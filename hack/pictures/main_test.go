@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestPicturesAreTheSameEachTime(t *testing.T) {
+func TestPicturesAreReproducible(t *testing.T) {
 	t.Chdir("../..")
 	dir := filepath.Join(t.TempDir(), "pictures")
 	assert.NilError(t, run(dir, false))
@@ -30,12 +30,12 @@ func TestPicturesAreTheSameEachTime(t *testing.T) {
 
 	assert.NilError(t, os.WriteFile(file, append(drawn, ' '), 0o644))
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "old.svg"), drawn, 0o644))
-	assert.Error(t, run(dir, true), "trace.svg, old.svg of "+dir+" are not fresh; make pictures redraws them")
+	assert.Error(t, run(dir, true), "trace.svg, old.svg of "+dir+" are not up to date. Run make pictures")
 	assert.NilError(t, run(dir, false))
 	assert.NilError(t, run(dir, true))
 }
 
-func TestACommandThatFailsIsNoPicture(t *testing.T) {
+func TestFailedCommandHasNoPicture(t *testing.T) {
 	_, err := onTerminal([]string{"ls", "--from", filepath.Join(t.TempDir(), "nowhere")}, columns)
 	assert.ErrorContains(t, err, "exit code 1: error: ")
 	assert.ErrorContains(t, err, "nowhere")

@@ -27,8 +27,8 @@ type line []span
 // feed, nor part of a supported style is an error, so that nothing is lost silently.
 func parse(text []byte) ([]line, error) {
 	var lines []line
-	var at line
-	var now style
+	var current line
+	var currentStyle style
 	var state byte
 	parser := ansi.NewParser()
 	for len(text) > 0 {
@@ -36,25 +36,25 @@ func parse(text []byte) ([]line, error) {
 		text, state = text[n:], next
 		switch {
 		case width > 0:
-			at = at.with(string(sequence), now)
+			current = current.with(string(sequence), currentStyle)
 		case string(sequence) == "\n":
-			lines, at = append(lines, at), nil
+			lines, current = append(lines, current), nil
 		case ansi.HasCsiPrefix(sequence) && ansi.Cmd(parser.Command()).Final() == 'm':
 			for i, p := range parser.Params() {
 				value := p.Param(0)
-				if p.HasMore() || !now.set(value) {
-					return nil, fmt.Errorf("style %d of %q (the %d. in it) cannot be drawn", value, sequence, i+1)
+				if p.HasMore() || !currentStyle.set(value) {
+					return nil, fmt.Errorf("cannot draw style %d of %q (parameter %d)", value, sequence, i+1)
 				}
 			}
 			if len(parser.Params()) == 0 {
-				now = style{}
+				currentStyle = style{}
 			}
 		default:
-			return nil, fmt.Errorf("%q cannot be drawn", sequence)
+			return nil, fmt.Errorf("cannot draw %q", sequence)
 		}
 	}
-	if len(at) > 0 {
-		lines = append(lines, at)
+	if len(current) > 0 {
+		lines = append(lines, current)
 	}
 	return lines, nil
 }

@@ -36,7 +36,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParseLosesNothing(t *testing.T) {
+func TestParseRejectsUnknownSequences(t *testing.T) {
 	for name, text := range map[string]string{
 		"underlined":      "\x1b[4mx",
 		"of 256 colours":  "\x1b[38;5;1mx",
@@ -49,7 +49,7 @@ func TestParseLosesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parse([]byte(text))
-			assert.ErrorContains(t, err, "cannot be drawn")
+			assert.ErrorContains(t, err, "cannot draw")
 		})
 	}
 }

@@ -69,7 +69,7 @@ func action(ctx context.Context, dir, program, command, args string) (map[string
 		return nil, err
 	}
 	if sarif.Version != "2.1.0" || len(sarif.Runs) != 1 {
-		return nil, errors.New("the report is no SARIF")
+		return nil, errors.New("the report is not SARIF")
 	}
 	if n := fmt.Sprint(len(sarif.Runs[0].Results)); n != outputs["findings"] {
 		return nil, fmt.Errorf("the report has %s findings, and the output says %s", n, outputs["findings"])

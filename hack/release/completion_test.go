@@ -15,9 +15,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// TestCompletionScriptsAreThePlugins compares the scripts in archives and packages with those
-// that the plugin itself prints.
-func TestCompletionScriptsAreThePlugins(t *testing.T) {
+// TestCompletionScripts compares the scripts in archives and packages with those that the plugin
+// itself prints.
+func TestCompletionScripts(t *testing.T) {
 	for script, program := range map[string]string{
 		"kubectl_complete-jobs_managedby": "kubectl-jobs_managedby",
 		"kubectl_complete-jobmanagedby":   "kubectl-jobmanagedby",
@@ -37,6 +37,6 @@ func TestCompletionScriptsAreThePlugins(t *testing.T) {
 		}
 		text, err := os.ReadFile(file)
 		assert.NilError(t, err)
-		assert.Equal(t, string(text), out.String(), "go test ./hack/release -update writes it anew")
+		assert.Equal(t, string(text), out.String(), "run go test ./hack/release -update")
 	}
 }

@@ -39,7 +39,7 @@ func (d *dist) checkContents(manDir string) error {
 	}
 	for _, pattern := range packages {
 		if found, err := filepath.Glob(filepath.Join(d.dir, pattern)); err != nil || len(found) != 1 {
-			errs = append(errs, fmt.Errorf("there is not one package %s in %s: %q", pattern, d.dir, found))
+			errs = append(errs, fmt.Errorf("expected one package %s in %s, found %q", pattern, d.dir, found))
 		}
 	}
 	// Homebrew does not support Windows.
@@ -65,10 +65,10 @@ func (d *dist) checkArchive(platform string, pages []string) error {
 	}
 	found, err := list(file)
 	if err != nil {
-		return fmt.Errorf("look into %s: %w", file, err)
+		return fmt.Errorf("cannot list %s: %w", file, err)
 	}
 	if !maps.Equal(found, want) {
-		return fmt.Errorf("%s has %s, and is to have %s", file, modes(found), modes(want))
+		return fmt.Errorf("%s has %s, expected %s", file, modes(found), modes(want))
 	}
 	return nil
 }
@@ -163,7 +163,7 @@ func (d *dist) checkBill() error {
 			names = append(names, c.Name)
 		}
 		if bill.BomFormat != "CycloneDX" || !slices.Contains(names, "k8s.io/client-go") {
-			return fmt.Errorf("%s is no bill of materials: it has %q", file, names)
+			return fmt.Errorf("%s is not a bill of materials of the plugin: it has %q", file, names)
 		}
 	}
 	return nil

@@ -24,8 +24,8 @@ const (
 	completion = "kubectl_complete-jobs_managedby"
 )
 
-// all returns the platforms of a release.
-func all() []string {
+// allPlatforms returns the platforms of a release.
+func allPlatforms() []string {
 	return []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"}
 }
 
@@ -43,13 +43,13 @@ func thisPlatform() string { return runtime.GOOS + "/" + runtime.GOARCH }
 
 // openDist opens a directory with all platforms, or with only this machine's.
 func openDist(dir string, onlyHere bool) (*dist, error) {
-	d := &dist{dir: dir, platforms: all()}
+	d := &dist{dir: dir, platforms: allPlatforms()}
 	if onlyHere {
 		d.platforms = []string{thisPlatform()}
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "metadata.json"))
 	if err != nil {
-		return nil, fmt.Errorf("find out what was released: %w; make release-check has goreleaser write it", err)
+		return nil, fmt.Errorf("cannot read the version of the release: %w. Run make release-check, which writes this file", err)
 	}
 	if err := json.Unmarshal(text, d); err != nil {
 		return nil, fmt.Errorf("read %s/metadata.json: %w", dir, err)
@@ -77,7 +77,7 @@ func (d *dist) writeManifest(template string) (string, error) {
 		return "", err
 	}
 	var absent []string
-	for _, platform := range all() {
+	for _, platform := range allPlatforms() {
 		if !slices.Contains(d.platforms, platform) {
 			absent = append(absent, filepath.Base(d.archive(platform)))
 		}
@@ -91,9 +91,9 @@ func (d *dist) writeManifest(template string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	expectation := krew.Expectation{Name: name, Version: d.release(), Homepage: repository, Platforms: all()}
+	expectation := krew.Expectation{Name: name, Version: d.release(), Homepage: repository, Platforms: allPlatforms()}
 	if err := expectation.Check(text); err != nil {
-		return "", fmt.Errorf("the manifest out of %s is not what the krew index expects: %w", template, err)
+		return "", fmt.Errorf("the krew index would reject the manifest from %s: %w", template, err)
 	}
 	if len(absent) > 0 {
 		if text, err = krew.WithoutPlatforms(text, absent); err != nil {

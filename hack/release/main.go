@@ -19,20 +19,20 @@ type options struct {
 	dist, programs, tools, template, bundle, man string
 	// onlyHere is set if dist has only this machine's platform.
 	onlyHere bool
-	// isFresh is set if the second build shares no cache with the released one.
-	isFresh bool
+	// withoutCache is set if the second build shares no cache with the released one.
+	withoutCache bool
 }
 
 func main() {
 	var o options
-	flag.StringVar(&o.dist, "dist", "dist", "folder that goreleaser has filled")
-	flag.StringVar(&o.programs, "programs", "bin/clusters", "folder with kubectl")
-	flag.StringVar(&o.tools, "tools", "bin/tools", "folder with krew and validate-krew-manifest")
+	flag.StringVar(&o.dist, "dist", "dist", "output directory of goreleaser")
+	flag.StringVar(&o.programs, "programs", "bin/clusters", "directory with kubectl")
+	flag.StringVar(&o.tools, "tools", "bin/tools", "directory with krew and validate-krew-manifest")
 	flag.StringVar(&o.template, "template", "plugins.yaml", "template of the manifest for krew")
-	flag.StringVar(&o.bundle, "bundle", "examples/fleet", "bundle to list with the installed plugin")
-	flag.StringVar(&o.man, "man", "docs/man", "folder with the man pages that a release has")
-	flag.BoolVar(&o.onlyHere, "here", false, "dist was filled for this machine's platform alone")
-	flag.BoolVar(&o.isFresh, "anew", false, "build the program once more without anything that was compiled before; takes minutes")
+	flag.StringVar(&o.bundle, "bundle", "examples/fleet", "snapshot to list with the installed plugin")
+	flag.StringVar(&o.man, "man", "docs/man", "directory with the man pages of a release")
+	flag.BoolVar(&o.onlyHere, "here", false, "dist has only this machine's platform")
+	flag.BoolVar(&o.withoutCache, "anew", false, "build the program again with an empty build cache, which takes minutes")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, o)
@@ -51,20 +51,20 @@ func run(ctx context.Context, o options) error {
 	if err := d.checkContents(o.man); err != nil {
 		return err
 	}
-	fmt.Println("ok  archives, packages and cask have all that belongs into them")
+	fmt.Println("ok  archives, packages and cask are complete")
 	if err := d.checkBill(); err != nil {
 		return err
 	}
-	fmt.Println("ok  bills of materials name what was linked")
-	if err := d.reproduce(ctx, o.isFresh); err != nil {
+	fmt.Println("ok  bills of materials list the linked modules")
+	if err := d.reproduce(ctx, o.withoutCache); err != nil {
 		return err
 	}
-	fmt.Println("ok  the same commit gives the same bytes in another folder")
+	fmt.Println("ok  a build of the same commit in another directory has the same bytes")
 	manifest, err := d.writeManifest(o.template)
 	if err != nil {
 		return err
 	}
-	fmt.Println("ok  " + manifest + " is what the krew index expects")
+	fmt.Println("ok  " + manifest + " meets the rules of the krew index")
 	s, err := newSandbox(o)
 	if err != nil {
 		return err

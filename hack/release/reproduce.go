@@ -10,9 +10,9 @@ import (
 )
 
 // reproduce builds the program for this machine's platform again, from the same commit in another
-// directory, and compares the two byte by byte. If isFresh, it shares no cache with the first
+// directory, and compares the two byte by byte. withoutCache shares no cache with the first
 // build, and so takes minutes.
-func (d *dist) reproduce(ctx context.Context, isFresh bool) error {
+func (d *dist) reproduce(ctx context.Context, withoutCache bool) error {
 	released, err := d.program(thisPlatform())
 	if err != nil {
 		return err
@@ -24,7 +24,7 @@ func (d *dist) reproduce(ctx context.Context, isFresh bool) error {
 	defer func() { _ = os.RemoveAll(directory) }()
 	source, built := filepath.Join(directory, "source"), filepath.Join(directory, "built")
 	env := append(os.Environ(), "CGO_ENABLED=0")
-	if isFresh {
+	if withoutCache {
 		env = append(env, "GOCACHE="+filepath.Join(directory, "cache"))
 	}
 	for _, step := range []struct {
@@ -37,7 +37,7 @@ func (d *dist) reproduce(ctx context.Context, isFresh bool) error {
 		cmd := exec.CommandContext(ctx, step.words[0], step.words[1:]...)
 		cmd.Dir, cmd.Env = step.dir, env
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("build it once more: %s: %w: %s", step.words[0], err, out)
+			return fmt.Errorf("cannot build the program again: %s: %w: %s", step.words[0], err, out)
 		}
 	}
 	first, err := sum(released)
@@ -49,7 +49,7 @@ func (d *dist) reproduce(ctx context.Context, isFresh bool) error {
 		return err
 	}
 	if first != second {
-		return fmt.Errorf("%s is not what its commit gives in another folder: %s, and %s; is all committed?", released, first, second)
+		return fmt.Errorf("%s differs from a build of its commit in another directory: %s and %s. Commit all changes first", released, first, second)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func newSandbox(o options) (_ *sandbox, err error) {
 			return nil, err
 		}
 		if _, err := os.Stat(file); err != nil {
-			return nil, fmt.Errorf("%w; make release-check puts it there", err)
+			return nil, fmt.Errorf("%w. Run make release-check, which installs the program", err)
 		}
 		if err := os.Symlink(file, filepath.Join(bin, link)); err != nil {
 			return nil, err
@@ -94,7 +94,7 @@ func (s *sandbox) validate(ctx context.Context, d *dist, manifest string) error 
 	}
 	place := repository + "/releases/download/" + d.release()
 	if n := strings.Count(string(text), place); n != len(d.platforms) {
-		return fmt.Errorf("%s has %d archives at %s, and not %d", manifest, n, place, len(d.platforms))
+		return fmt.Errorf("%s has %d archives at %s, expected %d", manifest, n, place, len(d.platforms))
 	}
 	local := filepath.Join(s.dir, filepath.Base(manifest))
 	if err := os.WriteFile(local, []byte(strings.ReplaceAll(string(text), place, server.URL)), 0o644); err != nil {
@@ -141,7 +141,7 @@ func (s *sandbox) useVersion(ctx context.Context) error {
 	}
 	version := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(out), "kubectl "+name+" "), "+dirty")
 	if !slices.Contains(strings.Fields(string(tags)), version) && !strings.Contains(version, strings.TrimSpace(string(commit))) {
-		return fmt.Errorf("the plugin says that it is %q, and was built from commit %s with the tags %q", version, bytes.TrimSpace(commit), tags)
+		return fmt.Errorf("the plugin's version is %q, but its commit is %s, with the tags %q", version, bytes.TrimSpace(commit), tags)
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ func FuzzUnmarshal(f *testing.F) {
 func compare(t *testing.T, text []byte) {
 	t.Helper()
 	var ours, theirs any
-	if areTaken(t, text, &ours, &theirs) {
+	if decodeBoth(t, text, &ours, &theirs) {
 		assert.DeepEqual(t, ours, theirs)
 	}
 	type typed struct {
@@ -58,17 +58,17 @@ func compare(t *testing.T, text []byte) {
 		F metav1.Time
 		G *metav1.Time `json:"g"`
 	}
-	var our, their typed
-	if areTaken(t, text, &our, &their) {
-		assert.DeepEqual(t, our, their)
+	var ourTyped, theirTyped typed
+	if decodeBoth(t, text, &ourTyped, &theirTyped) {
+		assert.DeepEqual(t, ourTyped, theirTyped)
 	}
 }
 
-// areTaken decodes with both decoders, which have to agree on whether there is an error, and
-// reports whether there is none.
-func areTaken(t *testing.T, text []byte, ours, theirs any) bool {
+// decodeBoth decodes with both decoders, which have to agree on whether the text is valid, and
+// reports whether it is.
+func decodeBoth(t *testing.T, text []byte, ours, theirs any) bool {
 	t.Helper()
 	err, other := apijson.Unmarshal(text, ours), kjson.UnmarshalCaseSensitivePreserveInts(text, theirs)
-	assert.Equal(t, err == nil, other == nil, "%v, and %v", err, other)
+	assert.Equal(t, err == nil, other == nil, "this package: %v; sigs.k8s.io/json: %v", err, other)
 	return err == nil
 }

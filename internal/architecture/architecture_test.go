@@ -97,7 +97,7 @@ func TestPackagesAreDescribed(t *testing.T) {
 	}
 	for _, link := range regexp.MustCompile(`\]\((pkg/[a-z/]+)\)`).FindAllStringSubmatch(text, -1) {
 		_, ok := all[link[1]]
-		assert.Check(t, ok, "ARCHITECTURE.md describes %s, which there is not", link[1])
+		assert.Check(t, ok, "ARCHITECTURE.md describes %s, which does not exist", link[1])
 	}
 }
 
@@ -109,15 +109,15 @@ func TestImportsOfDispatch(t *testing.T) {
 	all := imports(t)
 	for _, row := range rows {
 		listed := strings.FieldsFunc(row[2], func(r rune) bool { return r == ',' || r == ' ' })
-		var is []string
+		var imported []string
 		for _, to := range all[row[1]] {
 			if name, isBelow := strings.CutPrefix(to, dispatch); isBelow {
-				is = append(is, name)
+				imported = append(imported, name)
 			}
 		}
 		slices.Sort(listed)
-		slices.Sort(is)
-		assert.Check(t, slices.Equal(listed, is), "%s imports %q, and ARCHITECTURE.md tells %q", row[1], is, listed)
+		slices.Sort(imported)
+		assert.Check(t, slices.Equal(listed, imported), "%s imports %q, but ARCHITECTURE.md lists %q", row[1], imported, listed)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestFilesCallInOneDirection(t *testing.T) {
 				return len(to) == 0 || !slices.ContainsFunc(slices.Collect(maps.Values(calls)), isCalled)
 			})
 			if len(calls) == before {
-				t.Errorf("%s: these files call each other in a circle, each with what it calls: %v", p.PkgPath, calls)
+				t.Errorf("%s: these files call each other in a circle; the calls of each file: %v", p.PkgPath, calls)
 				break
 			}
 		}

@@ -32,9 +32,9 @@ func TestCitations(t *testing.T) {
 				for _, found := range page.FindAllStringSubmatch(comment, -1) {
 					cited[found[1]] = true
 					headings, err := os.ReadFile(filepath.Join(root, found[1]))
-					assert.Check(t, err, "%s cites %s", path, found[1])
+					assert.Check(t, err, "%s cites %s, which cannot be read", path, found[1])
 					if err == nil && found[2] != "" {
-						assert.Check(t, hasHeading(string(headings), found[2]), "%s cites %s%s", path, found[1], found[2])
+						assert.Check(t, hasHeading(string(headings), found[2]), "%s cites %s%s, which has no such heading", path, found[1], found[2])
 					}
 				}
 			}

@@ -80,7 +80,7 @@ func TestWorkflows(t *testing.T) {
 			} `json:"jobs"`
 		}
 		assert.NilError(t, yaml.Unmarshal(text, &workflow), path)
-		assert.Assert(t, workflow.Permissions != nil, "%s leaves rights to the default", path)
+		assert.Assert(t, workflow.Permissions != nil, "%s does not set permissions", path)
 		for what, right := range workflow.Permissions {
 			assert.Equal(t, right, "read", "%s: %s", path, what)
 		}

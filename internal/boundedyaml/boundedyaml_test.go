@@ -26,16 +26,16 @@ func TestToJSON(t *testing.T) {
 		text string
 		bomb bool
 	}{
-		"plain":             {"a: b\n", false},
-		"an alias":          {"a: &x {b: c}\nd: *x\n", false},
-		"a merge":           {"a: &x {b: c}\nd: {<<: *x, e: f}\n", false},
-		"many of little":    {"a: &x {cpu: 1}\nb: [" + strings.Repeat("*x,", 1000) + "]\n", false},
-		"signs in text":     {"a: 'x & y * z'\n", false},
-		"no YAML":           {"a: [&x *", false},
-		"a text, often":     {"a: &x " + strings.Repeat("x", 10_000) + "\nb: [" + strings.Repeat("*x,", 10_000) + "]\n", true},
+		"no alias":          {"a: b\n", false},
+		"one alias":         {"a: &x {b: c}\nd: *x\n", false},
+		"one merge":         {"a: &x {b: c}\nd: {<<: *x, e: f}\n", false},
+		"many small":        {"a: &x {cpu: 1}\nb: [" + strings.Repeat("*x,", 1000) + "]\n", false},
+		"signs in a string": {"a: 'x & y * z'\n", false},
+		"invalid YAML":      {"a: [&x *", false},
+		"many of a string":  {"a: &x " + strings.Repeat("x", 10_000) + "\nb: [" + strings.Repeat("*x,", 10_000) + "]\n", true},
 		"lists of lists":    {lists(9), true},
-		"a merge, often":    {"a: &x {b: " + strings.Repeat("x", 10_000) + "}\nb: [" + strings.Repeat("{<<: *x},", 10_000) + "]\n", true},
-		"within a flow map": {"{a: &x " + strings.Repeat("x", 10_000) + ", b: [" + strings.Repeat("*x,", 10_000) + "]}", true},
+		"many merges":       {"a: &x {b: " + strings.Repeat("x", 10_000) + "}\nb: [" + strings.Repeat("{<<: *x},", 10_000) + "]\n", true},
+		"in a flow mapping": {"{a: &x " + strings.Repeat("x", 10_000) + ", b: [" + strings.Repeat("*x,", 10_000) + "]}", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := boundedyaml.ToJSON([]byte(tt.text))

@@ -46,7 +46,7 @@ func (s *Source) Bundle(tb testing.TB, recording string, r *rand.Rand) string {
 	for _, entry := range contexts {
 		context, _ := entry.(map[string]any)
 		delete(context, "objects")
-		f.trouble(context)
+		f.addFault(context)
 	}
 	for i, file := range files {
 		write(tb, filepath.Join(dir, file), map[string]any{"apiVersion": "v1", "kind": "List", "items": f.valid(f.clusters[i])})
@@ -83,9 +83,9 @@ func write(tb testing.TB, path string, value map[string]any) {
 	if isList {
 		text = []byte("apiVersion: v1\nkind: List\nitems:\n")
 		for _, item := range items {
-			one, err := json.Marshal(item)
+			itemText, err := json.Marshal(item)
 			assert.NilError(tb, err)
-			text = fmt.Appendf(text, "- %s\n", one)
+			text = fmt.Appendf(text, "- %s\n", itemText)
 		}
 	}
 	assert.NilError(tb, os.WriteFile(path, text, 0o600))

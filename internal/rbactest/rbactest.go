@@ -1,5 +1,5 @@
-// Package rbactest finds out, for tests, what requests ask for, as API servers do before they
-// check rights.
+// Package rbactest parses requests for tests into verbs and resources, as API servers do before
+// they check rights.
 package rbactest
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
 
-// Request is what an HTTP request asks for.
+// Request is the verb and the object of an HTTP request.
 type Request struct {
 	// Verb is a verb such as "list", and Resource may have a subresource, such as "pods/log".
 	Verb, Group, Resource string
@@ -38,13 +38,13 @@ func (r Request) String() string {
 	return fmt.Sprintf("%s %s%s %s", r.Verb, schema.GroupResource{Group: r.Group, Resource: r.Resource}, name, where)
 }
 
-// Among reports whether one of the rights allows a request. Requests that everybody may send are
-// always allowed.
-func (r Request) Among(all []rights.Right) bool {
-	return r.Group == "authorization.k8s.io" || r.Group == "authentication.k8s.io" || slices.ContainsFunc(all, r.isIn)
+// AllowedBy reports whether one of the rights allows a request. Requests that every user may send
+// are always allowed.
+func (r Request) AllowedBy(all []rights.Right) bool {
+	return r.Group == "authorization.k8s.io" || r.Group == "authentication.k8s.io" || slices.ContainsFunc(all, r.isAllowed)
 }
 
-func (r Request) isIn(right rights.Right) bool {
+func (r Request) isAllowed(right rights.Right) bool {
 	return right.Resource == schema.GroupResource{Group: r.Group, Resource: r.Resource} && slices.Contains(right.Verbs, r.Verb) &&
 		(len(right.Names) == 0 || slices.Contains(right.Names, r.Name)) &&
 		(right.Scope != rights.InKueue || r.Namespace == kueue.Namespace)
@@ -52,7 +52,7 @@ func (r Request) isIn(right rights.Right) bool {
 
 // RequestOf parses a request like apiserver's RequestInfoFactory (apiserver:
 // pkg/endpoints/request/requestinfo.go). ok is false for a request without a resource, such as
-// discovery, which everybody may send.
+// discovery, which every user may send.
 func RequestOf(r *http.Request) (asked Request, ok bool) {
 	steps := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	switch {

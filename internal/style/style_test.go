@@ -20,7 +20,7 @@ import (
 
 const root = "../.."
 
-// phrases are never right in these texts; the values are better ones.
+// phrases must not appear in these texts. The values are better ones.
 var phrases = map[string]string{
 	"is told":           "is reported, shows, says",
 	"are told":          "are reported, show, say",
@@ -51,8 +51,8 @@ var phrases = map[string]string{
 	"such as are":       "that are",
 }
 
-// ownPhrases are never right in what we write ourselves: literals and pages. Golden files have
-// objects and owners with such names. The keys are regular expressions.
+// ownPhrases must not appear in our own literals and pages. Golden files also have names from
+// objects, so they are not checked. The keys are regular expressions.
 var ownPhrases = map[string]string{
 	"(has )?made (no|another)":        "created",
 	"nobody":                          "no user, no controller, none, the component",

@@ -1,6 +1,6 @@
 // Package untranslated keeps k8s.io/kubectl from reading its translations, which would take half
-// of the plugin's start time. No translated text is ever shown, because of kubectl's commands
-// only printers are used.
+// of the plugin's start time. No translated text is ever shown, because the plugin uses only the
+// printers of kubectl's commands.
 //
 // It takes effect by its import. Go initialises packages in the order of their import paths as
 // soon as their imports are initialised (Go 1.21 release notes), and its path comes before those

@@ -11,9 +11,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// TestClassesAreKept checks that a snapshot has the classes that a Job may name, and the default
+// TestClassesAreRecorded checks that a snapshot has the classes that a Job may name, and the default
 // priority.
-func TestClassesAreKept(t *testing.T) {
+func TestClassesAreRecorded(t *testing.T) {
 	original := one(t, "  namespace: default\n", kubeSystem+
 		`- {apiVersion: kueue.x-k8s.io/v1beta2, kind: WorkloadPriorityClass, metadata: {name: urgent}, value: 300}
 - {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 200}
@@ -54,9 +54,9 @@ func TestDefaultPriorityIsUnread(t *testing.T) {
 	assert.Equal(t, read.Classes(t.Context(), clusters(t, older, fleet.Options{}), read.ClassNames{})["a"].PriorityUnread, "")
 }
 
-// TestProfilesAreCut checks that a snapshot keeps the server of a ClusterProfile, and no
+// TestProfileCredentialsAreRemoved checks that a snapshot keeps the server of a ClusterProfile, and no
 // credentials for plugins.
-func TestProfilesAreCut(t *testing.T) {
+func TestProfileCredentialsAreRemoved(t *testing.T) {
 	original := one(t, "  namespace: default\n", kubeSystem+
 		`- {apiVersion: kueue.x-k8s.io/v1beta2, kind: MultiKueueCluster, metadata: {name: west}, spec: {clusterSource: {clusterProfileRef: {name: west}}}}
 - apiVersion: multicluster.x-k8s.io/v1alpha1

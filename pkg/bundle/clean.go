@@ -17,7 +17,7 @@ const redacted = "REDACTED"
 // they show who wrote which part of a status; and the data of Secrets inside an object, such as
 // an AppWrapper.
 func clean(object map[string]any, of schema.GroupVersionResource, redact bool) {
-	if cutWithin(object) {
+	if removeSecrets(object) {
 		// The annotation contains the Secrets again.
 		unstructured.RemoveNestedField(object, "metadata", "annotations", corev1.LastAppliedConfigAnnotation)
 	}

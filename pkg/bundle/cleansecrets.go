@@ -10,27 +10,27 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// cutWithin removes the data of Secrets inside an object, and reports whether there were any.
-func cutWithin(object map[string]any) (found bool) {
+// removeSecrets removes the data of Secrets inside an object, and reports whether there were any.
+func removeSecrets(object map[string]any) (found bool) {
 	for _, value := range object {
 		switch v := value.(type) {
 		case []any:
 			for _, item := range v {
-				found = cutOne(item) || found
+				found = removeSecretsIn(item) || found
 			}
 		default:
-			found = cutOne(v) || found
+			found = removeSecretsIn(v) || found
 		}
 	}
 	return found
 }
 
-func cutOne(value any) bool {
+func removeSecretsIn(value any) bool {
 	o, ok := value.(map[string]any)
 	if !ok {
 		return false
 	}
-	found := cutWithin(o)
+	found := removeSecrets(o)
 	if o["kind"] != secrets().kind || o["apiVersion"] != secrets().Version || o["data"] == nil && o["stringData"] == nil {
 		return found
 	}

@@ -15,7 +15,7 @@ import (
 
 // readContents reads and checks snapshot.yaml.
 func readContents(root *os.Root, s *Snapshot) error {
-	data, err := readFile(root, contents, mostContents)
+	data, err := readFile(root, contents, maxContentsSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("not a snapshot: it has no %s. Name a directory that the snapshot command wrote", contents)
 	}
@@ -34,11 +34,11 @@ func decodeContents(data []byte, s *Snapshot) error {
 		return notYAML(err)
 	}
 	// The version comes first: the other fields of a later version are unknown.
-	var who envelope
-	if err := yaml.Unmarshal(text, &who); err != nil {
+	var header envelope
+	if err := yaml.Unmarshal(text, &header); err != nil {
 		return fmt.Errorf("not a %s of %s: it has no fields, or apiVersion and kind are not strings", Kind, APIVersion)
 	}
-	if err := checkVersion(who); err != nil {
+	if err := checkVersion(header); err != nil {
 		return err
 	}
 	if err := yaml.Unmarshal(text, s); err != nil {
@@ -57,7 +57,7 @@ func decodeContents(data []byte, s *Snapshot) error {
 		case c.Name == "":
 			return fmt.Errorf("context %d of %d has no name", i+1, len(s.Contexts))
 		case seen[c.Name]:
-			return fmt.Errorf("context %q is in it twice", c.Name)
+			return fmt.Errorf("context %q appears twice", c.Name)
 		}
 		seen[c.Name] = true
 		if err := c.check(); err != nil {
@@ -67,16 +67,16 @@ func decodeContents(data []byte, s *Snapshot) error {
 	return nil
 }
 
-func checkVersion(who envelope) error {
-	gv, err := schema.ParseGroupVersion(who.APIVersion)
+func checkVersion(header envelope) error {
+	gv, err := schema.ParseGroupVersion(header.APIVersion)
 	ours, _ := schema.ParseGroupVersion(APIVersion)
 	switch {
 	case err != nil || gv.Group != ours.Group:
-		return fmt.Errorf("not a snapshot: its apiVersion is %q, not %s", who.APIVersion, APIVersion)
+		return fmt.Errorf("not a snapshot: its apiVersion is %q, not %s", header.APIVersion, APIVersion)
 	case gv != ours:
 		return fmt.Errorf("a newer version of this plugin wrote it (%s); this one reads %s. Upgrade the plugin", gv, APIVersion)
-	case who.Kind != Kind:
-		return fmt.Errorf("not a snapshot: its kind is %q, not %s", who.Kind, Kind)
+	case header.Kind != Kind:
+		return fmt.Errorf("not a snapshot: its kind is %q, not %s", header.Kind, Kind)
 	}
 	return nil
 }

@@ -146,22 +146,22 @@ func (s *server) resources(gv schema.GroupVersion) ([]byte, *apierrors.StatusErr
 // Clients recognize delegable kinds by their status, although nothing in a snapshot can be
 // changed.
 func (s *server) describe(r resource) []metav1.APIResource {
-	one := metav1.APIResource{
+	entry := metav1.APIResource{
 		Name: r.Resource, SingularName: strings.ToLower(r.kind), Kind: r.kind,
 		Namespaced: r.namespaced, Verbs: metav1.Verbs{"get", "list"},
 	}
 	i := slices.IndexFunc(s.kinds, func(k ServedKind) bool { return k.resource() == r })
 	if i < 0 && r != jobs() && r != pods() {
-		return []metav1.APIResource{one}
+		return []metav1.APIResource{entry}
 	}
 	if i >= 0 {
-		one.ShortNames = s.kinds[i].ShortNames
+		entry.ShortNames = s.kinds[i].ShortNames
 	}
-	status := one
-	one.Verbs = metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+	status := entry
+	entry.Verbs = metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 	status.Name, status.SingularName, status.ShortNames = r.Resource+"/status", "", nil
 	status.Verbs = metav1.Verbs{"get", "patch", "update"}
-	return []metav1.APIResource{one, status}
+	return []metav1.APIResource{entry, status}
 }
 
 // known returns the resources that are served even without objects.

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// longest is the maximum number of bytes of a context's name in its file name.
-const longest = 80
+// maxNameLength is the maximum number of bytes of a context's name in its file name.
+const maxNameLength = 80
 
 // fileName returns an unused name for a context's file that every file system accepts.
 func fileName(context string, used map[string]bool) string {
@@ -19,7 +19,7 @@ func fileName(context string, used map[string]bool) string {
 		}
 		return '_'
 	}, strings.ToValidUTF8(context, "_"))
-	for len(safe) > longest {
+	for len(safe) > maxNameLength {
 		_, size := utf8.DecodeLastRuneInString(safe)
 		safe = safe[:len(safe)-size]
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func readObjects(root *os.Root, name string, plurals map[schema.GroupVersionKind]string) (*store, error) {
-	data, err := readFile(root, name, mostObjects)
+	data, err := readFile(root, name, maxObjectsSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("no such file: the snapshot is incomplete. Copy the whole directory, or take the snapshot again")
 	}
@@ -29,13 +29,13 @@ func readObjects(root *os.Root, name string, plurals map[schema.GroupVersionKind
 // The maximum sizes of files, in bytes. A user who opens a snapshot of another person has not
 // checked its size, and larger ones would not fit into the memory of a laptop.
 const (
-	mostContents = 64 << 20
-	mostObjects  = 1 << 30
+	maxContentsSize = 64 << 20
+	maxObjectsSize  = 1 << 30
 )
 
 // readFile reads a file of the snapshot up to a size. A path that leaves the directory, also
 // through a symbolic link, is an error.
-func readFile(root *os.Root, name string, most int64) ([]byte, error) {
+func readFile(root *os.Root, name string, maxSize int64) ([]byte, error) {
 	// Reading a pipe would block.
 	info, err := root.Stat(name)
 	switch {
@@ -45,8 +45,8 @@ func readFile(root *os.Root, name string, most int64) ([]byte, error) {
 		return nil, plain(err)
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is not a file")
-	case info.Size() > most:
-		return nil, tooLarge(most)
+	case info.Size() > maxSize:
+		return nil, tooLarge(maxSize)
 	}
 	file, err := root.Open(name)
 	if err != nil {
@@ -56,18 +56,18 @@ func readFile(root *os.Root, name string, most int64) ([]byte, error) {
 	var data bytes.Buffer
 	data.Grow(int(info.Size()) + bytes.MinRead)
 	// The file may have been replaced, and some files without a size are endless.
-	n, err := data.ReadFrom(io.LimitReader(file, most+1))
+	n, err := data.ReadFrom(io.LimitReader(file, maxSize+1))
 	switch {
 	case err != nil:
 		return nil, plain(err)
-	case n > most:
-		return nil, tooLarge(most)
+	case n > maxSize:
+		return nil, tooLarge(maxSize)
 	}
 	return data.Bytes(), nil
 }
 
-func tooLarge(most int64) error {
-	return fmt.Errorf("larger than the limit of %d MiB. Take a snapshot of fewer namespaces", most>>20)
+func tooLarge(maxSize int64) error {
+	return fmt.Errorf("larger than the limit of %d MiB. Take a snapshot of fewer namespaces", maxSize>>20)
 }
 
 // plain removes the path from an error of the file system, because the message already has it.

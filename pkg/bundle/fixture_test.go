@@ -22,8 +22,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// folder writes files into a new directory.
-func folder(t *testing.T, files map[string]string) string {
+// newDirectory writes files into a new directory.
+func newDirectory(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -36,7 +36,7 @@ func folder(t *testing.T, files map[string]string) string {
 // given items.
 func one(t *testing.T, fields, items string) *bundle.Bundle {
 	t.Helper()
-	b, err := bundle.Open(folder(t, map[string]string{
+	b, err := bundle.Open(newDirectory(t, map[string]string{
 		"snapshot.yaml": header + "contexts:\n- name: a\n  server: https://a.example:6443\n  file: a.yaml\n" + fields,
 		"a.yaml":        list + items,
 	}))

@@ -17,25 +17,25 @@ func bomb() string {
 	return "x: &x " + strings.Repeat("x", 1<<16) + "\ny: [" + strings.Repeat("*x,", 1<<16) + "]\n"
 }
 
-// TestLargeBundles checks that a huge snapshot causes an error before it fills the memory.
-func TestLargeBundles(t *testing.T) {
+// TestHugeSnapshots checks that a huge snapshot causes an error before it fills the memory.
+func TestHugeSnapshots(t *testing.T) {
 	const contexts = "contexts: [{name: a, server: h, file: a.yaml}]\n"
 	for name, tt := range map[string]struct {
 		snapshot, objects string
 		want              string
 	}{
-		"contents that grow":            {header + contexts + bomb(), list + kubeSystem, "snapshot.yaml: YAML aliases (*name) expand the file too much"},
-		"what stands around the items":  {header + contexts, bomb() + list + kubeSystem, "file a.yaml of context \"a\": YAML aliases (*name) expand the file too much"},
-		"an item":                       {header + contexts, list + "- " + strings.ReplaceAll(strings.TrimSpace(bomb()), "\n", "\n  ") + "\n", "YAML aliases (*name) expand the file too much"},
-		"one item that stands for many": {header + contexts, "x: &x {a: " + strings.Repeat("x", 1<<16) + "}\n" + list + strings.Repeat("- *x\n", 1<<16), "YAML aliases (*name) expand the file too much"},
+		"contents that grow":        {header + contexts + bomb(), list + kubeSystem, "snapshot.yaml: YAML aliases (*name) expand the file too much"},
+		"fields around the items":   {header + contexts, bomb() + list + kubeSystem, "file a.yaml of context \"a\": YAML aliases (*name) expand the file too much"},
+		"an item":                   {header + contexts, list + "- " + strings.ReplaceAll(strings.TrimSpace(bomb()), "\n", "\n  ") + "\n", "YAML aliases (*name) expand the file too much"},
+		"one anchor for many items": {header + contexts, "x: &x {a: " + strings.Repeat("x", 1<<16) + "}\n" + list + strings.Repeat("- *x\n", 1<<16), "YAML aliases (*name) expand the file too much"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := bundle.Open(folder(t, map[string]string{"snapshot.yaml": tt.snapshot, "a.yaml": tt.objects}))
+			_, err := bundle.Open(newDirectory(t, map[string]string{"snapshot.yaml": tt.snapshot, "a.yaml": tt.objects}))
 			assert.ErrorContains(t, err, tt.want)
 		})
 	}
 	for _, file := range []string{"snapshot.yaml", "a.yaml"} {
-		dir := folder(t, map[string]string{"snapshot.yaml": header + contexts, "a.yaml": list + kubeSystem})
+		dir := newDirectory(t, map[string]string{"snapshot.yaml": header + contexts, "a.yaml": list + kubeSystem})
 		// A sparse file needs no space on the disk.
 		assert.NilError(t, os.Truncate(filepath.Join(dir, file), 1<<40))
 		_, err := bundle.Open(dir)

@@ -96,14 +96,14 @@ func served(t *testing.T, b *bundle.Bundle) ([]delegation.Kind, error) {
 func TestKindsAreServed(t *testing.T) {
 	kinds, err := served(t, withKinds(t))
 	assert.NilError(t, err)
-	assert.DeepEqual(t, names1(kinds), names1(append(rows(), unlisted()...)))
+	assert.DeepEqual(t, kindNamesOf(kinds), kindNamesOf(append(rows(), unlisted()...)))
 	for _, want := range append(rows(), unlisted()...) {
 		i := slices.IndexFunc(kinds, func(k delegation.Kind) bool { return k.Resource == want.Resource })
 		assert.DeepEqual(t, kinds[i], want)
 	}
 }
 
-func names1(kinds []delegation.Kind) []string {
+func kindNamesOf(kinds []delegation.Kind) []string {
 	var names []string
 	for _, k := range kinds {
 		names = append(names, k.Resource.String())
@@ -148,7 +148,7 @@ func TestKindsRoundTrip(t *testing.T) {
 	assert.DeepEqual(t, got, want)
 	kinds, err := served(t, back)
 	assert.NilError(t, err)
-	assert.DeepEqual(t, names1(kinds), names1(append(rows(), unlisted()...)))
+	assert.DeepEqual(t, kindNamesOf(kinds), kindNamesOf(append(rows(), unlisted()...)))
 	second, _ := again(t, back, clusters(t, back, fleet.Options{AllNamespaces: true}), bundle.Options{AllNamespaces: true})
 	assert.DeepEqual(t, texts(t, first), texts(t, second))
 }
@@ -163,7 +163,7 @@ func TestSomeKinds(t *testing.T) {
 	assert.Equal(t, strings.Count(text, "  kind: RayJob\n"), 0)
 	kinds, err := served(t, back)
 	assert.NilError(t, err)
-	assert.DeepEqual(t, names1(kinds), names1(append(rows(), unlisted()...)))
+	assert.DeepEqual(t, kindNamesOf(kinds), kindNamesOf(append(rows(), unlisted()...)))
 	objects, errs := objectsOf(t, back)
 	assert.Equal(t, len(objects), 7+1+strings.Count(text, "  kind: Job\n")+strings.Count(text, "  kind: Pod\n"), "%s", objects)
 	assert.Equal(t, len(errs), len(kinds)-4, "all but Job, Pod, JobSet and Index: %s", errs)
@@ -196,9 +196,9 @@ func TestPodsOfKinds(t *testing.T) {
 	assert.Equal(t, names(value), "default/e1")
 }
 
-// TestSecretsWithin checks that Secrets inside an object are not recorded, and that Ray's other
+// TestEmbeddedSecrets checks that Secrets inside an object are not recorded, and that Ray's other
 // settings are redacted together with environment variables.
-func TestSecretsWithin(t *testing.T) {
+func TestEmbeddedSecrets(t *testing.T) {
 	b := one(t, `  kinds:
   - {apiVersion: workload.codeflare.dev/v1beta2, kind: AppWrapper, plural: appwrappers, managedBy: spec.managedBy}
   - {apiVersion: ray.io/v1, kind: RayJob, plural: rayjobs, managedBy: spec.managedBy}
@@ -232,9 +232,9 @@ func TestSecretsWithin(t *testing.T) {
 	assert.Equal(t, strings.Count(text, "kept"), 1)
 }
 
-// TestKindsUnknown checks that a snapshot records a failed list of kinds, and that a failing
+// TestUnknownKinds checks that a snapshot records a failed list of kinds, and that a failing
 // group does not affect the others.
-func TestKindsUnknown(t *testing.T) {
+func TestUnknownKinds(t *testing.T) {
 	status := "status: {code: 503, reason: ServiceUnavailable, message: %s}}\n"
 	for unread, want := range map[string]string{
 		"*.*":                  "cannot find out which kinds it serves: ",
@@ -249,7 +249,7 @@ func TestKindsUnknown(t *testing.T) {
 			kinds, err := served(t, b)
 			_, back := again(t, b, clusters(t, b, fleet.Options{}), bundle.Options{})
 			kindsBack, errBack := served(t, back)
-			assert.DeepEqual(t, names1(kindsBack), names1(kinds))
+			assert.DeepEqual(t, kindNamesOf(kindsBack), kindNamesOf(kinds))
 			if want == "" {
 				assert.NilError(t, err)
 				assert.NilError(t, errBack)
@@ -288,7 +288,7 @@ func TestBadKinds(t *testing.T) {
 		"{apiVersion: v1, plural: as}":             "an entry of kinds has no apiVersion, kind or plural",
 		"{kind: A, plural: as}":                    "an entry of kinds has no apiVersion, kind or plural",
 	} {
-		_, err := bundle.Open(folder(t, map[string]string{
+		_, err := bundle.Open(newDirectory(t, map[string]string{
 			"snapshot.yaml": header + "contexts:\n- name: a\n  server: https://a.example\n  file: a.yaml\n  kinds: [" + text + "]\n", "a.yaml": list,
 		}))
 		assert.ErrorContains(t, err, want)

@@ -46,13 +46,13 @@ func TestLeases(t *testing.T) {
 		assert.Equal(t, strings.Count(text, "holderIdentity: 'alice@laptop'\n"), 1, text)
 		assert.Equal(t, strings.Count(text, "renewTime: '2026-01-31T11:59:50.000000Z'\n"), 1, text)
 		assert.Assert(t, !strings.Contains(text, "fieldsV1"), "%s", text)
-		assert.Equal(t, strings.Count(text, "2026-01-31T11:59:50Z"), 1, "who wrote it when is kept")
+		assert.Equal(t, strings.Count(text, "2026-01-31T11:59:50Z"), 1, "managedFields must keep manager and time")
 	})
 	t.Run("redacted", func(t *testing.T) {
 		text, _ := take(t, one(t, "", kubeSystem+ourJob+ourLease+freeLease), bundle.Options{AllNamespaces: true, Redact: true})
 		assert.Assert(t, !strings.Contains(text, "alice") && !strings.Contains(text, "PASSWORD"), "%s", text)
 		assert.Equal(t, strings.Count(text, "holderIdentity: REDACTED\n"), 1)
-		assert.Equal(t, strings.Count(text, "holderIdentity: ''\n"), 1, "nobody is still nobody")
+		assert.Equal(t, strings.Count(text, "holderIdentity: ''\n"), 1, "an empty holder must stay empty")
 	})
 	t.Run("none", func(t *testing.T) {
 		text, back := take(t, one(t, "  served: [coordination.k8s.io/v1]\n", kubeSystem+ourJob), all)
@@ -61,7 +61,7 @@ func TestLeases(t *testing.T) {
 		assert.Equal(t, names(value), "")
 		assert.Assert(t, strings.Contains(text, "- coordination.k8s.io/v1\n"), "%s", text)
 	})
-	t.Run("not asked for", func(t *testing.T) {
+	t.Run("not requested", func(t *testing.T) {
 		var asked []string
 		b := one(t, "  served: [coordination.k8s.io/v1]\n", kubeSystem+foreignLease+`
 - {apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: default}}
@@ -73,12 +73,12 @@ func TestLeases(t *testing.T) {
 		_, back := again(t, b, fleet.Open(t.Context(), contexts, fleet.Options{AllNamespaces: true}), all)
 		assert.Assert(t, !slices.ContainsFunc(asked, func(path string) bool { return strings.Contains(path, "leases") }), "%s", asked)
 		code, _ := ask(t, back, http.MethodGet, leasesPath)
-		assert.Equal(t, code, http.StatusNotFound, "nobody knows of any")
+		assert.Equal(t, code, http.StatusNotFound, "Leases must be unknown")
 	})
-	t.Run("of an older bundle", func(t *testing.T) {
+	t.Run("older snapshot", func(t *testing.T) {
 		text, back := take(t, one(t, "", kubeSystem+ourJob), all)
 		code, _ := ask(t, back, http.MethodGet, leasesPath)
-		assert.Equal(t, code, http.StatusNotFound, "not read is not none")
+		assert.Equal(t, code, http.StatusNotFound, "Leases must be unknown, not absent")
 		assert.Assert(t, !strings.Contains(text, "coordination"), "%s", text)
 	})
 	t.Run("forbidden", func(t *testing.T) {

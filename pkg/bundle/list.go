@@ -42,14 +42,14 @@ func decodeList(data []byte) ([][]byte, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, errors.New("it is empty")
 	}
-	around, pieces, err := splitList(data)
+	outer, pieces, err := splitList(data)
 	if err != nil {
 		return nil, err
 	}
 	if len(pieces) > 0 {
 		if items, ok := decodePieces(pieces); ok {
 			var e envelope
-			if text, err := boundedyaml.ToJSON(around); err == nil && yaml.Unmarshal(text, &e) == nil {
+			if text, err := boundedyaml.ToJSON(outer); err == nil && yaml.Unmarshal(text, &e) == nil {
 				return items, e.check()
 			}
 		}
@@ -140,5 +140,5 @@ func notYAML(err error) error {
 	if at := strings.Index(text, "yaml: "); at >= 0 {
 		text = text[at+len("yaml: "):]
 	}
-	return errors.New("it is not YAML, or cut short: " + text)
+	return errors.New("it is not valid YAML, or is truncated: " + text)
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// TestBadBundles checks that each malformed snapshot causes one clear error, which names the
+// TestMalformedSnapshots checks that each malformed snapshot causes one clear error, which names the
 // directory.
-func TestBadBundles(t *testing.T) {
+func TestMalformedSnapshots(t *testing.T) {
 	const context = "contexts:\n- name: a\n  server: https://a.example\n  file: a.yaml\n"
 	const namespace = "- apiVersion: v1\n  kind: Namespace\n  metadata:\n    name: a\n"
 	for name, tt := range map[string]struct{ contents, file, want string }{
 		"no snapshot.yaml": {want: "not a snapshot: it has no snapshot.yaml. Name a directory"},
 		"contents not YAML": {
 			contents: header + "contexts: [\n",
-			want:     "snapshot.yaml: it is not YAML, or cut short: line ",
+			want:     "snapshot.yaml: it is not valid YAML, or is truncated: line ",
 		},
 		"contents a word":    {contents: "hello\n", want: "snapshot.yaml: not a Snapshot of jobmanagedby.github.io/v1alpha1"},
 		"contents empty":     {contents: "\n", want: `snapshot.yaml: not a snapshot: its apiVersion is "", not jobmanagedby.github.io/v1alpha1`},
@@ -34,7 +34,7 @@ func TestBadBundles(t *testing.T) {
 		"contexts no list":   {contents: header + "contexts: 7\n", want: "snapshot.yaml: invalid Snapshot: "},
 		"no contexts":        {contents: header, want: "snapshot.yaml: it has no contexts. Take the snapshot again"},
 		"no name":            {contents: header + "contexts:\n- {name: a, error: e}\n- {error: e}\n", want: "snapshot.yaml: context 2 of 2 has no name"},
-		"one name twice":     {contents: header + "contexts:\n- {name: a, error: e}\n- {name: a, error: e}\n", want: `snapshot.yaml: context "a" is in it twice`},
+		"one name twice":     {contents: header + "contexts:\n- {name: a, error: e}\n- {name: a, error: e}\n", want: `snapshot.yaml: context "a" appears twice`},
 		"file and error":     {contents: header + context + "  error: e\n", want: `snapshot.yaml: context "a": it has both a file and an error. Remove one`},
 		"no file, no error":  {contents: header + "contexts: [{name: a}]\n", want: `snapshot.yaml: context "a": it has neither a file nor an error. Add one`},
 		"no server":          {contents: header + "contexts: [{name: a, file: a.yaml}]\n", want: `snapshot.yaml: context "a": it has no server`},
@@ -42,8 +42,8 @@ func TestBadBundles(t *testing.T) {
 		"unread what":        {contents: header + context + "  unread: [{status: {code: 403}}]\n", want: `snapshot.yaml: context "a": an entry of unread has no resource`},
 		"file missing":       {contents: header + context, want: `file a.yaml of context "a": no such file: the snapshot is incomplete`},
 		"file empty":         {contents: header + context, file: "\n", want: `file a.yaml of context "a": it is empty`},
-		"file not YAML":      {contents: header + context, file: list + namespace + "    labels: {a: b\n" + namespace, want: `file a.yaml of context "a": it is not YAML, or cut short: line 8: `},
-		"file cut short":     {contents: header + context, file: list + namespace + `    uid: "123`, want: `file a.yaml of context "a": it is not YAML, or cut short: line `},
+		"file not YAML":      {contents: header + context, file: list + namespace + "    labels: {a: b\n" + namespace, want: `file a.yaml of context "a": it is not valid YAML, or is truncated: line 8: `},
+		"file cut short":     {contents: header + context, file: list + namespace + `    uid: "123`, want: `file a.yaml of context "a": it is not valid YAML, or is truncated: line `},
 		"item cut short":     {contents: header + context, file: list + namespace + "- apiVersion: v1\n  kind: Namespace\n  metadata:\n", want: `file a.yaml of context "a": item 2: the Namespace has no metadata`},
 		"items missing":      {contents: header + context + "  objects: 2\n", file: list + namespace, want: `file a.yaml of context "a": it has 1 objects, but snapshot.yaml says 2. Take the snapshot again, or correct the number`},
 		"not a List":         {contents: header + context, file: "apiVersion: batch/v1\nkind: JobList\nitems:\n" + namespace, want: `file a.yaml of context "a": it is not a v1 List, but apiVersion "batch/v1", kind "JobList"`},
@@ -53,15 +53,15 @@ func TestBadBundles(t *testing.T) {
 		"item without kind":  {contents: header + context, file: list + namespace + "- apiVersion: v1\n  metadata: {name: b}\n", want: "item 2: it has no kind"},
 		"without apiVersion": {contents: header + context, file: list + "- kind: Job\n  metadata: {name: b}\n", want: "item 1: the Job has no apiVersion"},
 		"without name":       {contents: header + context, file: list + "- apiVersion: v1\n  kind: Pod\n  metadata: {namespace: b}\n", want: "item 1: the Pod has no metadata.name"},
-		"a name that is none": {
+		"name is a number": {
 			contents: header + context, file: list + "- apiVersion: v1\n  kind: Pod\n  metadata: {name: 7}\n",
 			want: "item 1: the metadata of the Pod is invalid: ",
 		},
 		"item not an object": {contents: header + context, file: list + "- - a\n", want: "item 1: it is not an object"},
-		"item there twice":   {contents: header + context, file: list + namespace + namespace, want: `item 2: Namespace "a" is in it twice`},
+		"duplicate item":     {contents: header + context, file: list + namespace + namespace, want: `item 2: Namespace "a" appears twice`},
 		"a path upwards":     {contents: header + strings.Replace(context, "a.yaml", "../a.yaml", 1), want: `file ../a.yaml of context "a": it is outside the snapshot directory`},
 		"an absolute path":   {contents: header + strings.Replace(context, "a.yaml", "/etc/passwd", 1), want: `file /etc/passwd of context "a": it is outside the snapshot directory`},
-		"a folder":           {contents: header + strings.Replace(context, "a.yaml", ".", 1), want: `file . of context "a": it is not a file`},
+		"a directory":        {contents: header + strings.Replace(context, "a.yaml", ".", 1), want: `file . of context "a": it is not a file`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := map[string]string{}
@@ -70,7 +70,7 @@ func TestBadBundles(t *testing.T) {
 					files[name] = text
 				}
 			}
-			dir := folder(t, files)
+			dir := newDirectory(t, files)
 			_, err := bundle.Open(dir)
 			assert.ErrorContains(t, err, "snapshot "+dir+": ")
 			assert.ErrorContains(t, err, tt.want)
@@ -79,8 +79,8 @@ func TestBadBundles(t *testing.T) {
 	}
 }
 
-func TestNoFolder(t *testing.T) {
-	dir := folder(t, map[string]string{"file": "x"})
+func TestMissingDirectory(t *testing.T) {
+	dir := newDirectory(t, map[string]string{"file": "x"})
 	_, err := bundle.Open(filepath.Join(dir, "missing"))
 	assert.ErrorContains(t, err, "missing: no such directory. Write one with the snapshot command")
 	_, err = bundle.Open(filepath.Join(dir, "file"))
@@ -89,13 +89,13 @@ func TestNoFolder(t *testing.T) {
 
 // TestSymbolicLinks checks that links inside the directory work, and that no link leaves it.
 func TestSymbolicLinks(t *testing.T) {
-	outside := folder(t, map[string]string{"secret.yaml": list + kubeSystem, "snapshot.yaml": header})
+	outside := newDirectory(t, map[string]string{"secret.yaml": list + kubeSystem, "snapshot.yaml": header})
 	for name, target := range map[string]string{
 		"absolute": filepath.Join(outside, "secret.yaml"),
 		"upwards":  filepath.Join("..", filepath.Base(outside), "secret.yaml"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := folder(t, map[string]string{"snapshot.yaml": header + "contexts: [{name: a, server: h, file: a.yaml}]\n"})
+			dir := newDirectory(t, map[string]string{"snapshot.yaml": header + "contexts: [{name: a, server: h, file: a.yaml}]\n"})
 			assert.NilError(t, os.Symlink(target, filepath.Join(dir, "a.yaml")))
 			_, err := bundle.Open(dir)
 			assert.ErrorContains(t, err, "it is outside the snapshot directory")
@@ -106,7 +106,7 @@ func TestSymbolicLinks(t *testing.T) {
 	_, err := bundle.Open(dir)
 	assert.ErrorContains(t, err, "snapshot.yaml: it is outside the snapshot directory")
 
-	dir = folder(t, map[string]string{"snapshot.yaml": header + "contexts: [{name: a, server: h, file: a.yaml}]\n", "b.yaml": list + kubeSystem})
+	dir = newDirectory(t, map[string]string{"snapshot.yaml": header + "contexts: [{name: a, server: h, file: a.yaml}]\n", "b.yaml": list + kubeSystem})
 	assert.NilError(t, os.Symlink("b.yaml", filepath.Join(dir, "a.yaml")))
 	_, err = bundle.Open(dir)
 	assert.NilError(t, err)
@@ -144,7 +144,7 @@ func TestUnreachable(t *testing.T) {
 
 	assert.DeepEqual(t, b.Others(), []kubecontext.Address{{Context: "kwok-w1", Server: "https://127.0.0.1:32758"}})
 
-	b, err = bundle.Open(folder(t, map[string]string{"snapshot.yaml": header + "contexts: [{name: a, error: log in again, code: Unauthorized}]\n"}))
+	b, err = bundle.Open(newDirectory(t, map[string]string{"snapshot.yaml": header + "contexts: [{name: a, error: log in again, code: Unauthorized}]\n"}))
 	assert.NilError(t, err)
 	failed = unanswered(t, clusters(t, b, fleet.Options{}), "a")
 	assert.Equal(t, failed.Code(), kubecontext.CodeUnauthorized)
@@ -154,7 +154,7 @@ func TestUnreachable(t *testing.T) {
 
 // TestUnknownFields checks that unknown fields are ignored, because fields are only ever added.
 func TestUnknownFields(t *testing.T) {
-	b, err := bundle.Open(folder(t, map[string]string{
+	b, err := bundle.Open(newDirectory(t, map[string]string{
 		"snapshot.yaml": header + "later: {a: b}\ncontexts: [{name: a, server: h, file: a.yaml, later: 7}]\n",
 		"a.yaml":        "later: 1\n" + list + kubeSystem + "metadata: {}\n",
 	}))

@@ -29,8 +29,8 @@ type reading struct {
 	cluster *fleet.Cluster
 	options *Options
 	context Context
-	// held are the resources whose objects the snapshot has.
-	held []resource
+	// included are the resources whose objects the snapshot has.
+	included []resource
 }
 
 // finish completes the facts about a cluster that was read, and returns the objects to write.
@@ -44,20 +44,20 @@ func (r *reading) finish(facts *inspect.Facts) (Context, []*record) {
 	if !r.options.AllNamespaces {
 		r.context.Namespaces = []string{c.Namespace}
 	}
-	r.hold(jobs())
+	r.include(jobs())
 	if !apierrors.IsNotFound(r.unread(jobs().GroupVersionResource)) {
 		r.serves(batchv1.SchemeGroupVersion)
 	}
 	r.recordGroups(facts)
 	kinds := r.recordKinds(facts)
-	r.hold(pods(), events())
+	r.include(pods(), events())
 	// Leases are requested only if Jobs are dispatched. Their API is recorded together with them:
 	// a snapshot without Leases must not claim that there are none.
 	if err := r.unread(leases().GroupVersionResource); !errors.Is(err, errNotRequested) && !apierrors.IsNotFound(err) {
-		r.hold(leases())
+		r.include(leases())
 		r.serves(coordinationv1.SchemeGroupVersion)
 	}
-	r.hold(namespaces())
+	r.include(namespaces())
 	r.note(kueueResource("", everything, "", false), facts.Gaps[inspect.PartKueue])
 	if facts.Kueue != nil {
 		if facts.Kueue.ServesOld && facts.Kueue.Version != delegation.OldKueueVersion {
@@ -65,16 +65,16 @@ func (r *reading) finish(facts *inspect.Facts) (Context, []*record) {
 		}
 		r.recordKueue(facts.Kueue.Version)
 	}
-	r.hold(kinds...)
-	return r.context, slices.DeleteFunc(r.objectsOf(r.held), func(o *record) bool {
+	r.include(kinds...)
+	return r.context, slices.DeleteFunc(r.objectsOf(r.included), func(o *record) bool {
 		return o.resource == events().GroupVersionResource && !r.isRelevant(o.about)
 	})
 }
 
-// hold adds resources to the snapshot, and records why one of them is incomplete.
-func (r *reading) hold(resources ...resource) {
+// include adds resources to the snapshot, and records why one of them is incomplete.
+func (r *reading) include(resources ...resource) {
 	for _, res := range resources {
-		r.held = append(r.held, res)
+		r.included = append(r.included, res)
 		r.note(res, r.unread(res.GroupVersionResource))
 	}
 }
@@ -95,13 +95,13 @@ func (r *reading) serves(gv schema.GroupVersion) {
 // recordKueue records the API and the resources of Kueue.
 func (r *reading) recordKueue(version string) {
 	r.serves(schema.GroupVersion{Group: kueue.Group, Version: version})
-	r.hold(kueueResources(version)...)
+	r.include(kueueResources(version)...)
 	for _, res := range capacityResources(version) {
 		if apierrors.IsNotFound(r.unread(res.GroupVersionResource)) {
 			// The cluster does not serve it, which is recorded by omitting it.
 			continue
 		}
-		r.hold(res)
+		r.include(res)
 		if gv := res.GroupVersion(); !slices.Contains(r.context.Served, gv.String()) {
 			r.serves(gv)
 		}
@@ -109,7 +109,7 @@ func (r *reading) recordKueue(version string) {
 	}
 	// These are requested only if MultiKueueClusters name them.
 	for _, res := range []resource{secrets(), clusterProfiles()} {
-		r.held = append(r.held, res)
+		r.included = append(r.included, res)
 		if err := r.unread(res.GroupVersionResource); !errors.Is(err, errNotRequested) && !apierrors.IsNotFound(err) {
 			r.note(res, err)
 		}

@@ -18,9 +18,9 @@ func newReading() *reading {
 	return &reading{recorder: recorder{requested: map[schema.GroupVersionResource]error{}}, cluster: &fleet.Cluster{Context: "a"}, options: &Options{AllNamespaces: true}}
 }
 
-// TestNothingElseIsHeld checks that a snapshot ignores all other objects that are read at the
+// TestForeignObjectsAreIgnored checks that a snapshot ignores all other objects that are read at the
 // same time, and keeps only addresses of Secrets.
-func TestNothingElseIsHeld(t *testing.T) {
+func TestForeignObjectsAreIgnored(t *testing.T) {
 	r := newReading()
 	for _, gvr := range []schema.GroupVersionResource{
 		corev1.SchemeGroupVersion.WithResource("nodes"), corev1.SchemeGroupVersion.WithResource("configmaps"), corev1.SchemeGroupVersion.WithResource("serviceaccounts"),

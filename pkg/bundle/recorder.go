@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/wire"
 )
 
 // recorder keeps the objects of one cluster, reduced to what may be kept. After everything is
@@ -30,7 +30,7 @@ var errNotRequested = errors.New("it was not read")
 func (r *recorder) Keep(gvr schema.GroupVersionResource, object map[string]any) {
 	switch {
 	case object == nil:
-		r.Requested(gvr, fleet.ErrSenseless)
+		r.Requested(gvr, wire.ErrInvalidAnswer)
 		return
 	case gvr == secrets().GroupVersionResource:
 		object = cutSecret(object)
@@ -40,18 +40,18 @@ func (r *recorder) Keep(gvr schema.GroupVersionResource, object map[string]any) 
 	clean(object, gvr, r.redact)
 	metadata, _ := object["metadata"].(map[string]any)
 	about, _ := object["involvedObject"].(map[string]any)
-	one := &record{resource: gvr}
-	one.namespace, _ = metadata["namespace"].(string)
-	one.name, _ = metadata["name"].(string)
-	one.about, _ = about["kind"].(string)
+	kept := &record{resource: gvr}
+	kept.namespace, _ = metadata["namespace"].(string)
+	kept.name, _ = metadata["name"].(string)
+	kept.about, _ = about["kind"].(string)
 	var err error
-	if one.json, err = json.Marshal(object); err != nil {
-		r.Requested(gvr, fmt.Errorf("%s %q cannot be written: %w", gvr.GroupResource(), one.name, err))
+	if kept.json, err = json.Marshal(object); err != nil {
+		r.Requested(gvr, fmt.Errorf("%s %q cannot be written: %w", gvr.GroupResource(), kept.name, err))
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.records = append(r.records, one)
+	r.records = append(r.records, kept)
 }
 
 // Requested records the result of a request.
@@ -65,8 +65,8 @@ func (r *recorder) Requested(gvr schema.GroupVersionResource, err error) {
 func (r *recorder) unread(gvr schema.GroupVersionResource) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	err, isAsked := r.requested[gvr]
-	if !isAsked {
+	err, isRequested := r.requested[gvr]
+	if !isRequested {
 		return errNotRequested
 	}
 	return err

@@ -55,9 +55,9 @@ func says(response *http.Response, code int, contentType, text string) {
 	response.Body = io.NopCloser(strings.NewReader(text))
 }
 
-// TestListsInPieces checks that a list in chunks is recorded completely, each object once. If
+// TestListsInChunks checks that a list in chunks is recorded completely, each object once. If
 // some chunks fail, that is recorded and the rest is kept.
-func TestListsInPieces(t *testing.T) {
+func TestListsInChunks(t *testing.T) {
 	const workloads = "/apis/kueue.x-k8s.io/v1beta2/workloads"
 	items := kubeSystem
 	for i := range 1200 {
@@ -69,8 +69,8 @@ func TestListsInPieces(t *testing.T) {
 		held   int
 		unread string
 	}{
-		"as it is": {change: func(*testing.T, int, *http.Request, *http.Response) {}, held: 1200},
-		"as a whole behind the first piece": {
+		"complete": {change: func(*testing.T, int, *http.Request, *http.Response) {}, held: 1200},
+		"whole list after the first chunk": {
 			change: func(t *testing.T, asked int, _ *http.Request, response *http.Response) {
 				t.Helper()
 				edited(t, response, func(about map[string]any, items []any) []any {
@@ -117,7 +117,7 @@ func TestListsInPieces(t *testing.T) {
 			},
 			unread: "the answer of the server is invalid: it is no list",
 		},
-		"of what no reader makes sense": {
+		"invalid items": {
 			change: func(t *testing.T, _ int, _ *http.Request, response *http.Response) {
 				t.Helper()
 				edited(t, response, func(_ map[string]any, items []any) []any {
@@ -129,7 +129,7 @@ func TestListsInPieces(t *testing.T) {
 			},
 			held: 1200,
 		},
-		"no JSON": {
+		"not JSON": {
 			change: func(_ *testing.T, _ int, _ *http.Request, response *http.Response) {
 				says(response, http.StatusOK, "application/vnd.kubernetes.protobuf", "k8s\x00\x0a")
 			},
@@ -156,9 +156,9 @@ func TestListsInPieces(t *testing.T) {
 	}
 }
 
-// TestNothingMayBeRead checks that everything else is recorded if Jobs and objects of all other
+// TestAllKindsForbidden checks that everything else is recorded if Jobs and objects of all other
 // kinds are refused.
-func TestNothingMayBeRead(t *testing.T) {
+func TestAllKindsForbidden(t *testing.T) {
 	b := one(t, `
   unread:
   - {resource: jobs.batch, status: {code: 403, reason: Forbidden, message: no jobs}}

@@ -8,7 +8,7 @@ import (
 
 // splitList splits a List into its items and the text around them. It returns no pieces if the
 // List is not formatted in the usual way.
-func splitList(data []byte) (around []byte, pieces [][]byte, err error) {
+func splitList(data []byte) (outer []byte, pieces [][]byte, err error) {
 	s := &splitter{data: data}
 	began := false
 	for at := 0; at < len(data); {
@@ -34,13 +34,13 @@ func splitList(data []byte) (around []byte, pieces [][]byte, err error) {
 	if s.unusual {
 		s.pieces = nil
 	}
-	return s.around, s.pieces, nil
+	return s.outer, s.pieces, nil
 }
 
 // splitter is the state of splitting a List line by line.
 type splitter struct {
-	data, around []byte
-	pieces       [][]byte
+	data, outer []byte
+	pieces      [][]byte
 	// within is whether the line belongs to an item. start is where the item begins.
 	within bool
 	start  int
@@ -54,7 +54,7 @@ func (s *splitter) outside(line []byte, end int) {
 		return
 	}
 	s.unusual = s.unusual || isItem(line)
-	s.around = append(s.around, line...)
+	s.outer = append(s.outer, line...)
 }
 
 func (s *splitter) inside(line []byte, at int) {
@@ -66,7 +66,7 @@ func (s *splitter) inside(line []byte, at int) {
 		// This is another field of the List.
 		s.cut(at)
 		s.within = false
-		s.around = append(s.around, line...)
+		s.outer = append(s.outer, line...)
 	}
 }
 

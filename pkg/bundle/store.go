@@ -49,7 +49,7 @@ func newStore(items [][]byte, plurals map[schema.GroupVersionKind]string) (*stor
 			s.tables[o.resource.GroupVersionResource] = t
 		}
 		if !t.add(o) {
-			return nil, fmt.Errorf("item %d: %s %q is in it twice", i+1, o.resource.kind, o.key())
+			return nil, fmt.Errorf("item %d: %s %q appears twice", i+1, o.resource.kind, o.key())
 		}
 		highest = max(highest, o.version)
 	}

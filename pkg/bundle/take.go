@@ -27,8 +27,8 @@ type Options struct {
 	// Redact removes likely secrets: values of environment variables, annotations that no command
 	// reads, and the holders of Leases.
 	Redact bool
-	// Known are the addresses of all contexts, asked or not. The address of a context that was
-	// joined with another one has that one's name.
+	// Known are the addresses of all contexts, read or not. A context that reaches the cluster of
+	// another context has the name of that context.
 	Known []kubecontext.Address
 	// Clock is the clock; nil means the real one.
 	Clock clock.PassiveClock
@@ -83,30 +83,30 @@ func Take(ctx context.Context, f *fleet.Fleet, o Options) (*Recording, error) {
 		files: map[string][]*record{},
 	}
 	used := map[string]bool{contents: true}
-	sharing := map[string][]int{}
+	contextsOfCluster := map[string][]int{}
 	var workers []kubecontext.Address
 	for i, facts := range clusters {
-		one := readings[facts.Context]
-		if facts.Err != nil || one == nil {
-			r.snapshot.Contexts[i] = unreached(facts, one)
+		clusterReading := readings[facts.Context]
+		if facts.Err != nil || clusterReading == nil {
+			r.snapshot.Contexts[i] = unreached(facts, clusterReading)
 			continue
 		}
-		c, records := one.finish(facts)
+		c, records := clusterReading.finish(facts)
 		if facts.Kueue != nil {
 			workers = slices.AppendSeq(workers, maps.Values(facts.Kueue.Addresses))
 		}
 		key := cmp.Or(c.ClusterUID, "context "+c.Name)
-		if same := sharing[key]; len(same) > 0 {
+		if same := contextsOfCluster[key]; len(same) > 0 {
 			// This is the same cluster with another namespace.
 			c.File = r.snapshot.Contexts[same[0]].File
 		} else {
 			c.File = fileName(c.Name, used)
 		}
-		sharing[key] = append(sharing[key], i)
+		contextsOfCluster[key] = append(contextsOfCluster[key], i)
 		r.files[c.File] = append(r.files[c.File], records...)
 		r.snapshot.Contexts[i] = c
 	}
-	r.finish(sharing)
+	r.finish(contextsOfCluster)
 	r.addOthers(o.Known, workers)
 	return r, nil
 }
@@ -143,11 +143,11 @@ func unique(words []string) []string {
 }
 
 // unreached returns the record of a context that did not answer.
-func unreached(facts *inspect.Facts, one *reading) Context {
+func unreached(facts *inspect.Facts, clusterReading *reading) Context {
 	err := kubecontext.InContext(facts.Context, "", facts.Err)
 	record := Context{Name: facts.Context, Error: err.Message(), Code: err.Code()}
-	if one != nil {
-		record.Server, record.CA = address(one.cluster.Server), one.cluster.CA
+	if clusterReading != nil {
+		record.Server, record.CA = address(clusterReading.cluster.Server), clusterReading.cluster.CA
 	}
 	return record
 }
@@ -155,8 +155,8 @@ func unreached(facts *inspect.Facts, one *reading) Context {
 // Contexts returns the record of each context.
 func (r *Recording) Contexts() []Context { return slices.Clone(r.snapshot.Contexts) }
 
-// Usable returns the number of contexts that could be read, at least partly.
-func (r *Recording) Usable() int {
+// CountReadable returns the number of contexts that could be read, at least partly.
+func (r *Recording) CountReadable() int {
 	n := 0
 	for _, c := range r.snapshot.Contexts {
 		if c.File != "" {

@@ -123,8 +123,8 @@ users:
     exec: {apiVersion: client.authentication.k8s.io/v1, command: EXEC-COMMAND, args: [EXEC-ARG], interactiveMode: Never}
 `
 
-// TestSecretsAreCut checks that only the address of the cluster is kept of a Secret.
-func TestSecretsAreCut(t *testing.T) {
+// TestSecretDataIsRemoved checks that only the address of the cluster is kept of a Secret.
+func TestSecretDataIsRemoved(t *testing.T) {
 	const certificate = "-----BEGIN CERTIFICATE-----\nQ0VSVA==\n-----END CERTIFICATE-----\n"
 	const key = "-----BEGIN PRIVATE KEY-----\nUFJJVkFURS1LRVk=\n-----END PRIVATE KEY-----\n"
 	encode := func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
@@ -233,7 +233,7 @@ func TestUnread(t *testing.T) {
 	f := clusters(t, b, fleet.Options{})
 	recording, err := bundle.Take(t.Context(), f, bundle.Options{Clock: at(b)})
 	assert.NilError(t, err)
-	assert.Equal(t, recording.Usable(), 1)
+	assert.Equal(t, recording.CountReadable(), 1)
 	var failed []string
 	c := recording.Contexts()[0]
 	for _, u := range c.Failed() {
@@ -262,7 +262,7 @@ func TestOneClusterTwoNamespaces(t *testing.T) {
 	job := func(namespace string) string {
 		return "- {apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: " + namespace + "}}\n"
 	}
-	b, err := bundle.Open(folder(t, map[string]string{
+	b, err := bundle.Open(newDirectory(t, map[string]string{
 		"snapshot.yaml": header + `contexts:
 - {name: a, server: "https://h", file: a.yaml, namespace: n1}
 - {name: b, server: "https://h", file: a.yaml, namespace: n2}
@@ -279,8 +279,8 @@ func TestOneClusterTwoNamespaces(t *testing.T) {
 	assert.Equal(t, names(value), "n1/a n2/a")
 }
 
-// TestSkewIsKept checks that a snapshot records the skew of a clock.
-func TestSkewIsKept(t *testing.T) {
+// TestSkewIsRecorded checks that a snapshot records the skew of a clock.
+func TestSkewIsRecorded(t *testing.T) {
 	for _, skew := range []int{90, -90, 1} {
 		b := one(t, fmt.Sprintf("  clockSkewSeconds: %d\n", skew), kubeSystem)
 		recording, err := bundle.Take(t.Context(), clusters(t, b, fleet.Options{}), bundle.Options{Clock: at(b)})
@@ -322,7 +322,7 @@ func TestTimeIsUp(t *testing.T) {
 		c = hang("/jobs").Contexts()[0]
 		assert.Equal(t, c.Code, kubecontext.CodeTimeout)
 		assert.Equal(t, c.Error, "no answer within 10s. Raise --context-timeout, or skip the context with --contexts '^a'")
-		assert.Equal(t, hang("/jobs").Usable(), 0)
+		assert.Equal(t, hang("/jobs").CountReadable(), 0)
 	})
 }
 
@@ -356,7 +356,7 @@ func TestTargets(t *testing.T) {
 	b := one(t, "", objects)
 	recording, err := bundle.Take(t.Context(), clusters(t, b, fleet.Options{}), bundle.Options{Clock: at(b)})
 	assert.NilError(t, err)
-	dir := folder(t, map[string]string{"file": ""})
+	dir := newDirectory(t, map[string]string{"file": ""})
 	empty := filepath.Join(dir, "empty")
 	assert.NilError(t, os.Mkdir(empty, 0o755))
 	t.Chdir(empty)
@@ -389,7 +389,7 @@ func TestNothingToWrite(t *testing.T) {
 	f := fleet.Open(t.Context(), []fleet.Context{{Name: "a", Err: errors.New("broken")}}, fleet.Options{})
 	recording, err := bundle.Take(t.Context(), f, bundle.Options{})
 	assert.NilError(t, err)
-	assert.Equal(t, recording.Usable(), 0)
+	assert.Equal(t, recording.CountReadable(), 0)
 	assert.Equal(t, recording.Contexts()[0].Error, "the kubeconfig entry is not usable: broken")
 	dir := filepath.Join(t.TempDir(), "new")
 	assert.ErrorContains(t, recording.Write(t.Context(), dir), "cannot read any context; nothing was written")

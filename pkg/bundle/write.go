@@ -28,8 +28,8 @@ func target(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("directory %s: %w", dir, err)
 	}
-	if there, err := filepath.EvalSymlinks(path); err == nil {
-		path = there
+	if resolved, err := filepath.EvalSymlinks(path); err == nil {
+		path = resolved
 	}
 	entries, err := os.ReadDir(path)
 	switch info, statErr := os.Stat(path); {
@@ -67,7 +67,7 @@ func isWorkingDirectory(path string) bool {
 
 // Write writes the snapshot, completely or not at all.
 func (r *Recording) Write(ctx context.Context, dir string) error {
-	if r.Usable() == 0 {
+	if r.CountReadable() == 0 {
 		return errors.New("cannot read any context; nothing was written")
 	}
 	path, err := target(dir)

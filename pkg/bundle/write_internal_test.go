@@ -13,8 +13,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestHalfWritten checks that nothing remains if writing fails midway.
-func TestHalfWritten(t *testing.T) {
+// TestInterruptedWrite checks that nothing remains if writing fails midway.
+func TestInterruptedWrite(t *testing.T) {
 	r := &Recording{
 		snapshot: Snapshot{Contexts: []Context{{Name: "a", File: "a.yaml"}, {Name: "b", File: "b.yaml"}}},
 		files: map[string][]*record{

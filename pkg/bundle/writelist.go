@@ -90,7 +90,7 @@ func text(value string) *yamlv3.Node {
 	n := scalar("!!str", value)
 	switch {
 	case isWord(value):
-	case isTame(value):
+	case isPrintable(value):
 		n.Style = yamlv3.SingleQuotedStyle
 	default:
 		n.Style = yamlv3.DoubleQuotedStyle
@@ -113,7 +113,7 @@ func isWord(s string) bool {
 	return !strings.HasSuffix(s, " ")
 }
 
-// isTame reports whether a string has only printable characters.
-func isTame(s string) bool {
+// isPrintable reports whether a string has only printable characters.
+func isPrintable(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }

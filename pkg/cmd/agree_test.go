@@ -13,9 +13,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// TestCommandsAgree: for each delegated Job of every recording, check reports the codes that ls
+// TestCheckListAndTraceAgree: for each delegated Job of every recording, check reports the codes that ls
 // lists, and trace shows the same codes and marks all others as young.
-func TestCommandsAgree(t *testing.T) {
+func TestCheckListAndTraceAgree(t *testing.T) {
 	eachRecording(t, func(t *testing.T, _, dir string) {
 		t.Helper()
 		var checked inspect.FindingList

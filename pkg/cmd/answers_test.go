@@ -35,10 +35,10 @@ func TestAnswersOfRecordings(t *testing.T) {
 				if len(trace.Fixes) > 0 {
 					fmt.Fprintf(&text, "    fix: %s %s\n", trace.Fixes[0].Text, trace.Fixes[0].Shell())
 				}
-				assert.Equal(t, code == util.ExitPartial, len(trace.Unchecked) > 0, "4 only where the answer depends on it")
+				assert.Equal(t, code == util.ExitPartial, len(trace.Unchecked) > 0, "the exit code is 4 only if the answer depends on unread contexts")
 				if trace.State == inspect.StateWaiting {
 					for _, f := range trace.Fixes[:min(1, len(trace.Fixes))] {
-						assert.Assert(t, !strings.Contains(f.Shell(), " delete job "), "what only waits is not deleted first")
+						assert.Assert(t, !strings.Contains(f.Shell(), " delete job "), "deleting a waiting Job must not be the first fix")
 					}
 				}
 			}
@@ -87,9 +87,9 @@ func tracesIn(t *testing.T, document string) []inspect.Trace {
 	return []inspect.Trace{trace}
 }
 
-// TestAnswersByFewer: with access to the management cluster only, trace shows what is known and
+// TestAnswersWithFewerContexts: with access to the management cluster only, trace shows what is known and
 // what is not; with access to workers only, a mirror is no orphan.
-func TestAnswersByFewer(t *testing.T) {
+func TestAnswersWithFewerContexts(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		args []string
@@ -144,8 +144,8 @@ func TestAnswersByFewer(t *testing.T) {
 	}
 }
 
-// TestNoFalseGreen: check does not report as healthy what it has not checked.
-func TestNoFalseGreen(t *testing.T) {
+// TestUncheckedIsNeverHealthy: check does not report as healthy what it has not checked.
+func TestUncheckedIsNeverHealthy(t *testing.T) {
 	out, _, code := run(t, "check", "-n", "ml", "--contexts", "management", "--from", exampleFleet, "--grace", "0s", "--suppress", "JM013")
 	assert.Equal(t, code, util.ExitPartial, out)
 	for _, want := range []string{"not checked: worker paris", "JM135  ml/sweep", "waits for a worker; cannot see why"} {
@@ -159,9 +159,9 @@ func TestNoFalseGreen(t *testing.T) {
 	assert.Assert(t, len(list.Unchecked) == 2 && list.Summary.Clusters == 1 && list.Summary.Young > 0, out)
 }
 
-// TestOneAdvice: check and trace give the same reason and fixes for a Job that waits for quota,
+// TestCheckAndTraceGiveSameFixes: check and trace give the same reason and fixes for a Job that waits for quota,
 // and an orphan that holds the quota comes first.
-func TestOneAdvice(t *testing.T) {
+func TestCheckAndTraceGiveSameFixes(t *testing.T) {
 	out, _, _ := run(t, "check", "-A", "--from", exampleFleet, "--grace", "0s", "-o", "json")
 	var list inspect.FindingList
 	assert.NilError(t, json.Unmarshal([]byte(out), &list))
@@ -189,9 +189,9 @@ func TestOneAdvice(t *testing.T) {
 	}
 }
 
-// TestOneAdviceOnTopologies: check and trace give the same fixes for Jobs that no flavor can take.
+// TestCheckAndTraceGiveSameTopologyFixes: check and trace give the same fixes for Jobs that no flavor can take.
 // Both need the flavors for it, which check reads after its rules have judged.
-func TestOneAdviceOnTopologies(t *testing.T) {
+func TestCheckAndTraceGiveSameTopologyFixes(t *testing.T) {
 	const snapshot = recordings + "/many-quota-faults"
 	out, _, _ := run(t, "check", "-A", "--from", snapshot, "--grace", "0s", "-o", "json")
 	var list inspect.FindingList

@@ -35,7 +35,7 @@ func TestCheckOfRecordings(t *testing.T) {
 		out, _, _ = run(t, "check", "-A", "--from", dir, "--grace", "0s", "-o", "json")
 		fits(t, "findinglist", out)
 		out, _, _ = run(t, "check", "-A", "--from", dir, "--grace", "1000h")
-		assert.Assert(t, !strings.Contains(out, "JM0"), "what is young is in progress: %s", out)
+		assert.Assert(t, !strings.Contains(out, "JM0"), "young problems must not be shown: %s", out)
 	})
 }
 
@@ -57,24 +57,24 @@ func TestCheckExitCodes(t *testing.T) {
 		code int
 		err  string
 	}{
-		"found":                 {[]string{"--from", sick, "--grace", "0s"}, util.ExitFindings, "1 error in 1 delegated Job on 3 clusters\n"},
-		"nothing to fail on":    {[]string{"--from", sick, "--grace", "0s", "--fail-on", "none"}, util.ExitOK, ""},
-		"suppressed":            {[]string{"--from", sick, "--grace", "0s", "--suppress", "jm013"}, util.ExitOK, "No findings"},
-		"suppressed by name":    {[]string{"--from", sick, "--grace", "0s", "--suppress", "JM013=default/tr*"}, util.ExitOK, "No findings"},
-		"another suppressed":    {[]string{"--from", sick, "--grace", "0s", "--suppress", "JM013=other/train"}, util.ExitFindings, "1 error in"},
-		"well":                  {[]string{"--from", well}, util.ExitOK, "No findings"},
-		"a part unread":         {[]string{"--from", filepath.Join(recordings, "worker-lost")}, util.ExitPartial, "No findings in what was checked: 1 delegated Job"},
-		"found and a part lost": {[]string{"--from", filepath.Join(recordings, "worker-lost"), "--grace", "0s"}, util.ExitFindings, "1 error, 1 warning in 1 delegated Job on 2 clusters"},
-		"bad code":              {[]string{"--from", well, "--suppress", "JM999"}, util.ExitUsage, `error: unknown code "JM999"`},
-		"bad object":            {[]string{"--from", well, "--suppress", "JM013=train"}, util.ExitUsage, `error: --suppress "JM013=train" is not of the form`},
-		"bad severity":          {[]string{"--from", well, "--fail-on", "fatal"}, util.ExitUsage, "error: unknown --fail-on"},
-		"bad grace":             {[]string{"--from", well, "--grace", "-1s"}, util.ExitUsage, "error: --grace must be zero or more"},
-		"watch a bundle":        {[]string{"--from", well, "-w"}, util.ExitUsage, "error: --from cannot be combined with --watch"},
-		"a name":                {[]string{"train", "--from", sick, "--grace", "0s"}, util.ExitFindings, "1 error in 1 delegated Job on 3 clusters\n"},
-		"no such name":          {[]string{"nothing", "--from", sick}, util.ExitError, `error: job "nothing" not found in namespace "default"`},
-		"a bad name":            {[]string{"a/b/c", "--from", sick}, util.ExitUsage, "error: "},
-		"a label":               {[]string{"-l", "no=such", "--from", sick, "--grace", "0s"}, util.ExitOK, "No findings in 0 delegated Jobs"},
-		"no such namespace":     {[]string{"-n", "none", "--from", sick}, util.ExitError, `error: namespace "none" does not exist in contexts kwok-mgr, kwok-w1, kwok-w2`},
+		"found":                {[]string{"--from", sick, "--grace", "0s"}, util.ExitFindings, "1 error in 1 delegated Job on 3 clusters\n"},
+		"nothing to fail on":   {[]string{"--from", sick, "--grace", "0s", "--fail-on", "none"}, util.ExitOK, ""},
+		"suppressed":           {[]string{"--from", sick, "--grace", "0s", "--suppress", "jm013"}, util.ExitOK, "No findings"},
+		"suppressed by name":   {[]string{"--from", sick, "--grace", "0s", "--suppress", "JM013=default/tr*"}, util.ExitOK, "No findings"},
+		"another suppressed":   {[]string{"--from", sick, "--grace", "0s", "--suppress", "JM013=other/train"}, util.ExitFindings, "1 error in"},
+		"healthy":              {[]string{"--from", well}, util.ExitOK, "No findings"},
+		"unread part":          {[]string{"--from", filepath.Join(recordings, "worker-lost")}, util.ExitPartial, "No findings in what was checked: 1 delegated Job"},
+		"finding, unread part": {[]string{"--from", filepath.Join(recordings, "worker-lost"), "--grace", "0s"}, util.ExitFindings, "1 error, 1 warning in 1 delegated Job on 2 clusters"},
+		"bad code":             {[]string{"--from", well, "--suppress", "JM999"}, util.ExitUsage, `error: unknown code "JM999"`},
+		"bad object":           {[]string{"--from", well, "--suppress", "JM013=train"}, util.ExitUsage, `error: --suppress "JM013=train" is not of the form`},
+		"bad severity":         {[]string{"--from", well, "--fail-on", "fatal"}, util.ExitUsage, "error: unknown --fail-on"},
+		"bad grace":            {[]string{"--from", well, "--grace", "-1s"}, util.ExitUsage, "error: --grace must be zero or more"},
+		"watch a bundle":       {[]string{"--from", well, "-w"}, util.ExitUsage, "error: --from cannot be combined with --watch"},
+		"a name":               {[]string{"train", "--from", sick, "--grace", "0s"}, util.ExitFindings, "1 error in 1 delegated Job on 3 clusters\n"},
+		"no such name":         {[]string{"nothing", "--from", sick}, util.ExitError, `error: job "nothing" not found in namespace "default"`},
+		"a bad name":           {[]string{"a/b/c", "--from", sick}, util.ExitUsage, "error: "},
+		"a label":              {[]string{"-l", "no=such", "--from", sick, "--grace", "0s"}, util.ExitOK, "No findings in 0 delegated Jobs"},
+		"no such namespace":    {[]string{"-n", "none", "--from", sick}, util.ExitError, `error: namespace "none" does not exist in contexts kwok-mgr, kwok-w1, kwok-w2`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, errOut, code := run(t, append([]string{"check"}, tt.args...)...)
@@ -84,9 +84,9 @@ func TestCheckExitCodes(t *testing.T) {
 	}
 }
 
-// TestNotJudged: resources that may not be read are reported with the codes that depend on them,
+// TestUncheckedCodes: resources that may not be read are reported with the codes that depend on them,
 // and do not count as healthy.
-func TestNotJudged(t *testing.T) {
+func TestUncheckedCodes(t *testing.T) {
 	dir := copyOf(t, "running", func(snapshot string) string {
 		return strings.Replace(snapshot, "  file: kwok-w1.yaml", `  file: kwok-w1.yaml
   unread:
@@ -96,11 +96,11 @@ func TestNotJudged(t *testing.T) {
 	out, _, code := run(t, "check", "-A", "--from", dir, "--grace", "0s")
 	assert.Equal(t, code, util.ExitPartial)
 	assert.Assert(t, strings.Contains(out, "not checked: workloads on kwok-w1 ("), out)
-	assert.Assert(t, !strings.Contains(out, "JM024  "), "nothing follows from what is not seen: %s", out)
+	assert.Assert(t, !strings.Contains(out, "JM024  "), "a finding that depends on unread objects: %s", out)
 }
 
-// TestJudgedInPart: a code with a finding is not reported as not judged.
-func TestJudgedInPart(t *testing.T) {
+// TestPartlyCheckedCode: a code with a finding is not reported as not judged.
+func TestPartlyCheckedCode(t *testing.T) {
 	dir := copyOf(t, "pods-unschedulable", func(snapshot string) string {
 		return strings.Replace(snapshot, "  file: kwok-mgr.yaml", `  file: kwok-mgr.yaml
   unread:

@@ -77,8 +77,8 @@ func TestCheckExecFails(t *testing.T) {
 		args []string
 		want string
 	}{
-		"exit code": {"echo some text >&2; echo no route >&2; exit 7", nil, "failed for new of JM013 Job default/train: exit status 7: no route\n"},
-		"timeout":   {"exec sleep 600", []string{"--exec-timeout", "200ms"}, "failed for new of JM013 Job default/train: it ran longer than 200ms (--exec-timeout)\n"},
+		"exit code": {"echo some text >&2; echo no route >&2; exit 7", nil, "failed for JM013 Job default/train (new): exit status 7: no route\n"},
+		"timeout":   {"exec sleep 600", []string{"--exec-timeout", "200ms"}, "failed for JM013 Job default/train (new): still running after 200ms (--exec-timeout)\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -111,7 +111,7 @@ func TestCheckExecUsage(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--exec requires --watch":                        {"--exec", "true"},
 		"--exec cannot be combined with --fail-on none":  {"-w", "--exec", "true", "--fail-on", "none"},
-		`--exec "  " is not a command: it is empty`:      {"-w", "--exec", "  "},
+		`--exec "  " is not a command: no words`:         {"-w", "--exec", "  "},
 		`--exec "a 'b" is not a command: EOF found`:      {"-w", "--exec", "a 'b"},
 		`--exec: cannot run "no-such-program-anywhere"`:  {"-w", "--exec", "no-such-program-anywhere -x"},
 		"--exec-timeout must be more than zero, not -1s": {"-w", "--exec", "true", "--exec-timeout", "-1s"},

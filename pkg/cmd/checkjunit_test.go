@@ -77,8 +77,8 @@ func TestJUnit(t *testing.T) {
 	assert.Assert(t, strings.Contains(errOut, "--with-passed requires -o junit"), errOut)
 }
 
-// TestJUnitOfUnread: nothing passes that was not checked, and the report has the reason.
-func TestJUnitOfUnread(t *testing.T) {
+// TestJUnitOfUnreadContext: nothing passes that was not checked, and the report has the reason.
+func TestJUnitOfUnreadContext(t *testing.T) {
 	lost := []string{"--from", filepath.Join(recordings, "worker-lost"), "--grace", "0s"}
 	_, total := junitOf(t, lost...)
 	assert.Equal(t, total.Errors, 1, "the context that was not read")

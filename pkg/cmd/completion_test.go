@@ -81,9 +81,9 @@ func eachCommand(t *testing.T, do func(*cobra.Command)) {
 	walk(root)
 }
 
-// TestEverythingIsCompleted: every command and flag has a completion. Values that cannot be
+// TestEveryFlagHasCompletion: every command and flag has a completion. Values that cannot be
 // guessed complete to nothing rather than to names of files.
-func TestEverythingIsCompleted(t *testing.T) {
+func TestEveryFlagHasCompletion(t *testing.T) {
 	commands := 0
 	eachCommand(t, func(c *cobra.Command) {
 		commands++
@@ -98,8 +98,8 @@ func TestEverythingIsCompleted(t *testing.T) {
 	assert.Assert(t, commands > 10)
 }
 
-// TestChoicesAreWhatTheHelpSays: if the help of a flag lists its values, these are the choices.
-func TestChoicesAreWhatTheHelpSays(t *testing.T) {
+// TestChoicesMatchHelp: if the help of a flag lists its values, these are the choices.
+func TestChoicesMatchHelp(t *testing.T) {
 	listed := regexp.MustCompile(`One of: \(([^)]*)\)`)
 	checked := 0
 	eachCommand(t, func(c *cobra.Command) {
@@ -118,7 +118,7 @@ func TestChoicesAreWhatTheHelpSays(t *testing.T) {
 	assert.Assert(t, checked >= 8)
 }
 
-func TestSortByChoicesCanBeSortedBy(t *testing.T) {
+func TestSortByChoices(t *testing.T) {
 	choices, _ := completed(t, "ls", "--sort-by", "")
 	assert.Assert(t, len(choices) > 3)
 	for _, c := range choices {
@@ -127,8 +127,8 @@ func TestSortByChoicesCanBeSortedBy(t *testing.T) {
 	}
 }
 
-// TestCompletedWithoutClusters: choices that are known without asking a cluster.
-func TestCompletedWithoutClusters(t *testing.T) {
+// TestCompletionWithoutClusters: choices that are known without asking a cluster.
+func TestCompletionWithoutClusters(t *testing.T) {
 	hideKubeconfig(t)
 	for _, tt := range []struct {
 		name      string
@@ -142,13 +142,13 @@ func TestCompletedWithoutClusters(t *testing.T) {
 		{"color", []string{"ls", "--color", ""}, "auto always never", "4"},
 		{"color behind =", []string{"ls", "--color=a"}, "auto always", "4"},
 		{"formats", []string{"ls", "-o", "j"}, "json jsonpath= jsonpath-as-json= jsonpath-file=", "4"},
-		{"formats that go on", []string{"ls", "-o", "cust"}, "custom-columns= custom-columns-file=", "6"},
+		{"formats with a template", []string{"ls", "-o", "cust"}, "custom-columns= custom-columns-file=", "6"},
 		{"formats of trace", []string{"trace", "-o", "me"}, "mermaid", "4"},
 		{"formats of check", []string{"check", "--output", "s"}, "sarif", "4"},
 		{"formats of dispatch", []string{"dispatch", "-o", ""}, "json yaml kyaml", "4"},
-		{"formats of dispatch, dry", []string{"dispatch", "--dry-run", "-o", ""}, "json yaml kyaml name", "4"},
+		{"formats of dispatch --dry-run", []string{"dispatch", "--dry-run", "-o", ""}, "json yaml kyaml name", "4"},
 		{"dry runs", []string{"recreate", "x", "--dry-run="}, "none client server", "4"},
-		{"what an interrupt does", []string{"dispatch", "--on-interrupt", "d"}, "delete", "4"},
+		{"values of --on-interrupt", []string{"dispatch", "--on-interrupt", "d"}, "delete", "4"},
 		{"severities", []string{"check", "--fail-on", ""}, "error warning info none", "4"},
 		{"statuses", []string{"ls", "--status", "Su"}, "Suspended", "4"},
 		{"statuses in any case", []string{"ls", "--status", "su"}, "suspended", "4"},
@@ -166,12 +166,12 @@ func TestCompletedWithoutClusters(t *testing.T) {
 		{"owners to recreate with", []string{"recreate", "x", "--managed-by", ""}, "jobmanagedby.github.io/dispatch kubernetes.io/job-controller kueue.x-k8s.io/multikueue", "4"},
 		{"no arguments", []string{"ls", ""}, "", "4"},
 		{"no arguments of version", []string{"version", ""}, "", "4"},
-		{"nothing to guess", []string{"ls", "-l", ""}, "", "4"},
+		{"selectors", []string{"ls", "-l", ""}, "", "4"},
 		{"durations", []string{"check", "--grace", ""}, "", "4"},
 		{"credentials", []string{"ls", "--token", ""}, "", "4"},
 		{"files", []string{"ls", "--kubeconfig", ""}, "", "0"},
-		{"folders", []string{"trace", "--from", ""}, "", "16"},
-		{"a folder to write", []string{"snapshot", ""}, "", "16"},
+		{"directories", []string{"trace", "--from", ""}, "", "16"},
+		{"directory of snapshot", []string{"snapshot", ""}, "", "16"},
 		{"manifests", []string{"dispatch", "-f", ""}, "yaml yml json", "8"},
 		{"Jobs", []string{"trace", ""}, "", "4"},
 		{"Jobs of a kind", []string{"trace", "job/"}, "", "4"},
@@ -195,8 +195,8 @@ func TestDescriptions(t *testing.T) {
 	assert.DeepEqual(t, choices, []string{"jobset\tJobSet of jobset.x-k8s.io"})
 }
 
-// TestCompletedFromABundle: a bundle provides choices as clusters do.
-func TestCompletedFromABundle(t *testing.T) {
+// TestCompletionFromSnapshot: a bundle provides choices as clusters do.
+func TestCompletionFromSnapshot(t *testing.T) {
 	skipIfShort(t)
 	hideKubeconfig(t)
 	for _, tt := range []struct {
@@ -210,17 +210,17 @@ func TestCompletedFromABundle(t *testing.T) {
 		{"one Job only", []string{"trace", "-n", "ml", "train", ""}, ""},
 		{"Jobs of a kind", []string{"trace", "-n", "ml", "job/tr"}, "job/train job/train-old"},
 		{"Jobs of a kind by another name", []string{"trace", "-n", "ml", "jobs.batch/tr"}, "jobs.batch/train jobs.batch/train-old"},
-		{"a kind that is not there", []string{"trace", "-n", "ml", "rayjob/"}, ""},
-		{"a kind that nobody knows", []string{"trace", "-n", "ml", "x/"}, ""},
+		{"a kind without objects", []string{"trace", "-n", "ml", "rayjob/"}, ""},
+		{"an unknown kind", []string{"trace", "-n", "ml", "x/"}, ""},
 		{"containers", []string{"logs", "-n", "ml", "train", "-c", ""}, "main"},
 		{"containers with the kind", []string{"logs", "-n", "ml", "job/train", "-c", "m"}, "main"},
 		{"containers of another kind", []string{"logs", "-n", "ml", "jobset/train", "-c", ""}, ""},
-		{"kinds where no Job begins so", []string{"trace", "-n", "ml", "rayj"}, "rayjob/"},
+		{"kinds if no Job has the prefix", []string{"trace", "-n", "ml", "rayj"}, "rayjob/"},
 		{"namespaces", []string{"ls", "-n", ""}, "ci default etl kube-node-lease kube-public kube-system kueue-system ml ops vision"},
 		{"namespaces with the name of a Job", []string{"trace", "ml", "-n", "m"}, "ml"},
 		{"contexts", []string{"ls", "--context", ""}, "management worker-1 worker-2"},
 		{"contexts in a list", []string{"ls", "--contexts", "worker-1,"}, "worker-1,management worker-1,worker-2"},
-		{"contexts to leave out", []string{"ls", "--contexts", "^worker-1,^w"}, "^worker-1,^worker-2"},
+		{"excluded contexts", []string{"ls", "--contexts", "^worker-1,^w"}, "^worker-1,^worker-2"},
 		{"owners", []string{"ls", "-A", "--managed-by", "f"}, "flow.example.com/runner flows.example.com/runner"},
 		{"owners of a namespace", []string{"ls", "-n", "ml", "--managed-by", "f"}, ""},
 	} {

@@ -45,7 +45,7 @@ func TestInstalledScript(t *testing.T) {
 	program := pluginIn(t, bin)
 	out, _, code := install(t, program, "relative", "", bin)
 	assert.Equal(t, code, 0)
-	assert.Equal(t, out, "wrote "+filepath.Join(bin, completionOfPlugin)+"; kubectl jobs-managedby <TAB> completes from now on where kubectl's own completion is set up\n")
+	assert.Equal(t, out, "wrote "+filepath.Join(bin, completionOfPlugin)+"; kubectl jobs-managedby <TAB> now completes in every shell with kubectl's own completion\n")
 
 	for _, tt := range []struct {
 		words []string
@@ -74,7 +74,7 @@ func TestInstalledScript(t *testing.T) {
 	assert.Equal(t, again, printed)
 }
 
-func TestInstallAgain(t *testing.T) {
+func TestInstallTwice(t *testing.T) {
 	bin := t.TempDir()
 	program := pluginIn(t, bin)
 	path := filepath.Join(bin, completionOfPlugin)
@@ -97,23 +97,23 @@ func TestInstallAgain(t *testing.T) {
 	assert.Equal(t, string(got), string(want))
 	entries, err := os.ReadDir(bin)
 	assert.NilError(t, err)
-	assert.Equal(t, len(entries), 2, "nothing else is left in the folder")
+	assert.Equal(t, len(entries), 2, "the directory has other files")
 }
 
-// TestInstallLeavesOthersAlone: a file that the plugin has not written stays unchanged, and so
+// TestInstallKeepsForeignFiles: a file that the plugin has not written stays unchanged, and so
 // does a link to it.
-func TestInstallLeavesOthersAlone(t *testing.T) {
+func TestInstallKeepsForeignFiles(t *testing.T) {
 	bin := t.TempDir()
 	program := pluginIn(t, bin, "kubectl-jobmanagedby")
 	path := filepath.Join(bin, completionOfPlugin)
 	elsewhere := filepath.Join(t.TempDir(), "script")
 	assert.NilError(t, os.WriteFile(elsewhere, []byte("#!/bin/sh\n"+writtenMark+"\n"), 0o755))
 	for name, put := range map[string]func() error{
-		"another file":      func() error { return os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755) },
-		"a file of no use":  func() error { return os.WriteFile(path, []byte("notes\n"), 0o644) },
-		"a folder":          func() error { return os.Mkdir(path, 0o755) },
-		"a link":            func() error { return os.Symlink(elsewhere, path) },
-		"a link to nothing": func() error { return os.Symlink("none", path) },
+		"another file":    func() error { return os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755) },
+		"not executable":  func() error { return os.WriteFile(path, []byte("notes\n"), 0o644) },
+		"a directory":     func() error { return os.Mkdir(path, 0o755) },
+		"a link":          func() error { return os.Symlink(elsewhere, path) },
+		"a dangling link": func() error { return os.Symlink("none", path) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.NilError(t, put())
@@ -122,15 +122,15 @@ func TestInstallLeavesOthersAlone(t *testing.T) {
 			assert.Equal(t, out, "")
 			assert.Equal(t, errOut, "error: "+path+" exists and was not written by this command. Remove it first\n")
 			_, err := os.Lstat(filepath.Join(bin, "kubectl_complete-jobmanagedby"))
-			assert.Assert(t, os.IsNotExist(err), "nothing was written")
+			assert.Assert(t, os.IsNotExist(err), "a file was written")
 			assert.NilError(t, os.Remove(path))
 		})
 	}
 }
 
-// TestInstallWhere: the script is installed where kubectl finds the plugin, and for each name
+// TestInstallDirectory: the script is installed where kubectl finds the plugin, and for each name
 // that it has there.
-func TestInstallWhere(t *testing.T) {
+func TestInstallDirectory(t *testing.T) {
 	root := t.TempDir()
 	store, krew, first, other := filepath.Join(root, "store"), filepath.Join(root, "krew"), filepath.Join(root, "first"), filepath.Join(root, "other")
 	stored := pluginIn(t, store)
@@ -151,11 +151,11 @@ func TestInstallWhere(t *testing.T) {
 		{"by its name alone", "kubectl-jobs_managedby", []string{root, first, krew}, 0, []string{filepath.Join(first, completionOfPlugin)}, ""},
 		{"from outside of PATH", stored, []string{first, krew}, 0, []string{filepath.Join(first, completionOfPlugin)}, ""},
 		{"both names", filepath.Join(other, "kubectl-jobmanagedby"), []string{other}, 0, []string{filepath.Join(other, "kubectl_complete-jobmanagedby"), filepath.Join(other, completionOfPlugin)}, ""},
-		{"what kubectl runs so far", filepath.Join(first, "kubectl-jobs_managedby"), []string{krew, first}, 0, []string{filepath.Join(krew, completionOfPlugin)}, ""},
+		{"existing script", filepath.Join(first, "kubectl-jobs_managedby"), []string{krew, first}, 0, []string{filepath.Join(krew, completionOfPlugin)}, ""},
 		{"not on PATH", stored, []string{root}, 1, nil, "error: no directory of PATH has kubectl-jobs_managedby, so kubectl finds neither the plugin nor its completion; install the plugin there first\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if tt.name == "what kubectl runs so far" {
+			if tt.name == "existing script" {
 				assert.NilError(t, os.WriteFile(filepath.Join(krew, completionOfPlugin), []byte("#!/bin/sh\n"+writtenMark+"\n"), 0o755))
 			}
 			out, errOut, code := install(t, tt.program, tt.path...)
@@ -179,7 +179,7 @@ func TestCompletionUsage(t *testing.T) {
 		stderr string
 	}{
 		{[]string{"ksh"}, `error: unknown shell "ksh"; choose one of kubectl, bash, zsh, fish, powershell`},
-		{[]string{"bash", "--install"}, "error: --install is not for bash, only for kubectl"},
+		{[]string{"bash", "--install"}, "error: --install works for kubectl only, not for bash"},
 		{[]string{"bash", "zsh"}, "error: kubectl jobs-managedby completion takes at most one argument"},
 	} {
 		_, errOut, code := runIn(t, "kubectl-jobs_managedby", nil, append([]string{"completion"}, tt.args...)...)

@@ -96,9 +96,9 @@ func hostileServer(t *testing.T, words []string) (url string) {
 	return server.URL
 }
 
-// TestChoicesAreTakenLiterally completes every argument and every flag while a hostile kubeconfig
+// TestChoicesAreNotExpanded completes every argument and every flag while a hostile kubeconfig
 // and API server provide the choices. A real bash executes none of them.
-func TestChoicesAreTakenLiterally(t *testing.T) {
+func TestChoicesAreNotExpanded(t *testing.T) {
 	skipIfShort(t)
 	for _, word := range []string{"a$(touch ran)", "a`touch ran`"} {
 		_, files := inBash(t, word)
@@ -160,8 +160,8 @@ func TestChoicesAreTakenLiterally(t *testing.T) {
 	assert.DeepEqual(t, slices.Compact(slices.Sorted(slices.Values(got))), all)
 }
 
-// TestDescriptionsAreTakenLiterally: all descriptions of our own choices pass the same filter.
-func TestDescriptionsAreTakenLiterally(t *testing.T) {
+// TestDescriptionsAreKept: all descriptions of our own choices pass the same filter.
+func TestDescriptionsAreKept(t *testing.T) {
 	for _, words := range [][]string{{"explain", ""}, {"ls", "--kinds", ""}, {"ls", "--finding", ""}, {"help", ""}, {"completion", ""}} {
 		choices, _ := completed(t, words...)
 		assert.Assert(t, len(choices) > 4)

@@ -133,8 +133,8 @@ func TestDoctorDocuments(t *testing.T) {
 	}
 }
 
-// TestDoctorOfAMissingNamespace: a typo in -n must not look like a healthy fleet.
-func TestDoctorOfAMissingNamespace(t *testing.T) {
+// TestDoctorOfMissingNamespace: a typo in -n must not look like a healthy fleet.
+func TestDoctorOfMissingNamespace(t *testing.T) {
 	out, errOut, code := run(t, "doctor", "-n", "nosuch", "--from", exampleFleet)
 	assert.Equal(t, code, 1, out)
 	assert.Assert(t, strings.Contains(errOut, `namespace "nosuch" does not exist in contexts management, worker-1, worker-2`), errOut)
@@ -169,8 +169,8 @@ func TestDoctorRights(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			used = append(used, asked.Verb+" "+asked.Resource)
-			isNeeded := asked.Among(all) && (lacks == nil || asked.Resource != lacks.Resource.Resource || asked.Verb != lacks.Verbs[0])
-			assert.Check(t, asked.Among(all), "%s is not in the table", asked)
+			isNeeded := asked.AllowedBy(all) && (lacks == nil || asked.Resource != lacks.Resource.Resource || asked.Verb != lacks.Verbs[0])
+			assert.Check(t, asked.AllowedBy(all), "%s is not in the table", asked)
 			switch {
 			case !isNeeded:
 				refuse(w, asked)
@@ -197,7 +197,7 @@ func TestDoctorRights(t *testing.T) {
 	whole, used := runAs(nil)
 	assert.Assert(t, strings.Contains(whole, "0 errors, 0 warnings") && !strings.Contains(whole, "Not checked"), whole)
 	for _, r := range own.Rights {
-		assert.Check(t, slices.Contains(used, r.Verbs[0]+" "+r.Resource.Resource), "nobody asks to %s %s", r.Verbs[0], r.Resource)
+		assert.Check(t, slices.Contains(used, r.Verbs[0]+" "+r.Resource.Resource), "no request needs the right to %s %s", r.Verbs[0], r.Resource)
 		out, _ := runAs(&r)
 		assert.Check(t, strings.Contains(out, "needs the right to "+r.Verbs[0]+" "+r.Resource.String()), "without %s: %s", r.Resource, out)
 	}

@@ -28,8 +28,8 @@ func TestProbeFlags(t *testing.T) {
 	}
 }
 
-// TestProbeOfNothing: if no queue uses MultiKueue, the error lists the existing queues.
-func TestProbeOfNothing(t *testing.T) {
+// TestProbeWithoutQueue: if no queue uses MultiKueue, the error lists the existing queues.
+func TestProbeWithoutQueue(t *testing.T) {
 	kubeconfig := serve(t, setUp(t, nil), func(string, http.ResponseWriter, *http.Request) bool { return false })
 	_, errOut, code := run(t, "doctor", "--probe", "-n", "none", "--kubeconfig", kubeconfig)
 	assert.Equal(t, code, util.ExitError, errOut)

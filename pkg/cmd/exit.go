@@ -27,7 +27,7 @@ func exitCode(w io.Writer, err error, reach ...string) int {
 // messages returns the messages of an error, one for each error that it is made of. A signal has
 // none, because its sender knows.
 func messages(err error, reach []string) (texts []string) {
-	if several := util.Separate(err); len(several) > 0 {
+	if several := util.SplitErrors(err); len(several) > 0 {
 		for _, e := range several {
 			texts = append(texts, messages(e, reach)...)
 		}
@@ -41,7 +41,7 @@ func messages(err error, reach []string) (texts []string) {
 	)
 	var usage *util.UsageError
 	if errors.As(err, &usage) {
-		if several := util.Separate(usage.Err); len(several) > 1 {
+		if several := util.SplitErrors(usage.Err); len(several) > 1 {
 			last := len(several) - 1
 			for _, e := range several[:last] {
 				texts = append(texts, messages(e, reach)...)

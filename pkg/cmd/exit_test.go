@@ -36,7 +36,7 @@ func TestExitCode(t *testing.T) {
 		{errors.Join(partial, fmt.Errorf("of a command: %w", lateError{})), 4, "error: incomplete answer: 1 of 3 contexts were not read completely\nerror: of a command: late\n"},
 		{fmt.Errorf("of a command: %w", lateError{}), 124, "error: of a command: late\n"},
 		{fmt.Errorf("lost: %w, and %w; it is in FILE", errors.New("a"), errors.New("b")), 1, "error: lost: a, and b; it is in FILE\n"},
-		{fmt.Errorf("what was told before: %w", partial), 4, "error: incomplete answer: 1 of 3 contexts were not read completely\n"},
+		{fmt.Errorf("printed before: %w", partial), 4, "error: incomplete answer: 1 of 3 contexts were not read completely\n"},
 	} {
 		var stderr bytes.Buffer
 		assert.Equal(t, exitCode(&stderr, tt.err), tt.code, "%v", tt.err)
@@ -44,9 +44,9 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// TestErrorsReach: the commands of errors get the flags of the call, however the errors are
+// TestErrorCommandsHaveReachFlags: the commands of errors get the flags of the call, however the errors are
 // wrapped.
-func TestErrorsReach(t *testing.T) {
+func TestErrorCommandsHaveReachFlags(t *testing.T) {
 	rights := command.Errorf("%s tells", command.Kubectl("c", "", "auth", "can-i", "--list"))
 	var errOut bytes.Buffer
 	assert.Equal(t, exitCode(&errOut, errors.Join(fmt.Errorf("no: %w", rights), errors.New("`kubectl x`")), "--as", "some body"), 1)

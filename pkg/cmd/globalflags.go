@@ -12,22 +12,22 @@ import (
 )
 
 // addGlobalFlags adds the flags of all commands to the root command.
-func addGlobalFlags(root *cobra.Command, f *util.GlobalFlags, ask *complete.Completer) {
+func addGlobalFlags(root *cobra.Command, f *util.GlobalFlags, completer *complete.Completer) {
 	f.Kubectl = pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
 	f.Kube.AddFlags(f.Kubectl)
 	flags := root.PersistentFlags()
 	flags.AddFlagSet(f.Kubectl)
-	contexts := ask.Asks(ask.Contexts)
-	util.Describe(root, util.ForObjects, ask.Asks(ask.Namespaces), "namespace")
+	contexts := completer.Func(completer.Contexts)
+	util.Describe(root, util.ForObjects, completer.Func(completer.Namespaces), "namespace")
 	util.Describe(root, util.ForClusters, contexts, "context")
-	util.Describe(root, util.ForClusters, ask.Asks(ask.Clusters), "cluster")
-	util.Describe(root, util.ForClusters, ask.Asks(ask.Users), "user")
+	util.Describe(root, util.ForClusters, completer.Func(completer.Clusters), "cluster")
+	util.Describe(root, util.ForClusters, completer.Func(completer.Users), "user")
 	util.Describe(root, util.ForClusters, util.Files, "kubeconfig")
 	util.Describe(root, util.ForIdentity, cobra.NoFileCompletions, "as", "as-group", "as-uid", "as-user-extra", "token")
 	util.Describe(root, util.ForIdentity, util.Files, "client-certificate", "client-key")
 	util.Describe(root, util.ForConnections, cobra.NoFileCompletions, "server", "tls-server-name", "proxy-url", "request-timeout")
 	util.Describe(root, util.ForConnections, util.Files, "certificate-authority")
-	util.Describe(root, util.ForConnections, util.Folders, "cache-dir")
+	util.Describe(root, util.ForConnections, util.Directories, "cache-dir")
 	util.Describe(root, util.ForConnections, nil, "insecure-skip-tls-verify", "disable-compression")
 
 	flags.StringArrayVar(&f.Contexts, "contexts", f.Contexts, "Contexts to read, comma-separated: names, globs or /regular expressions/; ^ excludes")
@@ -36,7 +36,7 @@ func addGlobalFlags(root *cobra.Command, f *util.GlobalFlags, ask *complete.Comp
 	util.Describe(root, util.ForClusters, nil, "all-contexts")
 	flags.DurationVar(&f.ContextTimeout, "context-timeout", f.ContextTimeout, "How long to wait for all requests to one context together. 0s waits without limit")
 	util.Describe(root, util.ForConnections, cobra.NoFileCompletions, "context-timeout")
-	flags.BoolVar(&f.Warned.AsErrors, "warnings-as-errors", false, "Treat warnings received from servers as errors and exit with a non-zero exit code")
+	flags.BoolVar(&f.Warnings.AsErrors, "warnings-as-errors", false, "Treat warnings received from servers as errors and exit with a non-zero exit code")
 	util.Describe(root, util.ForOutput, nil, "warnings-as-errors")
 	flags.StringVar(&f.Color, "color", f.Color, "When to use color. One of: (auto, always, never). NO_COLOR disables auto")
 	util.Describe(root, util.ForOutput, util.OneOf(util.ColorAuto, util.ColorAlways, util.ColorNever), "color")

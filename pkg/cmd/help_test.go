@@ -32,7 +32,7 @@ func TestHelp(t *testing.T) {
 				assert.Assert(t, len(line) <= util.HelpWidth+1 || strings.HasSuffix(line, " [options]\n"), "%d columns: %s", len(line)-1, line)
 			}
 			others := strings.NewReplacer("kubectl jobs-managedby", "", "kubectl-jobs_managedby", "", "kubectl_complete-jobs_managedby", "", string(delegation.Dispatch), "").Replace(help)
-			assert.Assert(t, !regexp.MustCompile(`jobs?[-_]?managedby`).MatchString(others), "a name that users do not type: %s", others)
+			assert.Assert(t, !regexp.MustCompile(`jobs?[-_]?managedby`).MatchString(others), "the help has an internal name of the plugin: %s", others)
 			if slices.Contains(minorCommands, cmd.Name()) {
 				return
 			}
@@ -87,7 +87,7 @@ func TestFlagGroups(t *testing.T) {
 		}
 		for _, flag := range flags {
 			group, ok := util.GroupOf(flag)
-			assert.Assert(t, ok || flag.Hidden || flag.Name == "help", "nobody describes %s --%s", cmd.Name(), flag.Name)
+			assert.Assert(t, ok || flag.Hidden || flag.Name == "help", "%s --%s has no group: call util.Describe", cmd.Name(), flag.Name)
 			if ok {
 				used.Insert(group)
 			}

@@ -46,8 +46,8 @@ func TestHistory(t *testing.T) {
 		{"--by user", `unknown --by "user"; choose one of namespace, queue, owner, cluster, label=KEY`},
 		{"--since yesterday", `--since "yesterday" is no duration; write it as 7d, 36h or 90m`},
 		{"--since 0d", "--since must be more than zero, not 0d"},
-		{"--sort-by .none", `cannot sort by ".none": jobs have no such field`},
-		{"--by queue --sort-by .name", `cannot sort by ".name": groups have no such field`},
+		{"--sort-by .none", `cannot sort by ".none": Jobs have no such number, text or time`},
+		{"--by queue --sort-by .name", `cannot sort by ".name": groups have no such number or text`},
 	} {
 		_, errOut, code := run(t, append([]string{"history", "--from", dir}, strings.Fields(c.args)...)...)
 		assert.Equal(t, code, util.ExitUsage)

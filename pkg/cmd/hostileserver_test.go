@@ -79,25 +79,25 @@ func TestHostileServers(t *testing.T) {
 		args   []string
 	}{
 		{"a list that never ends", answered(200, "application/json", fmt.Sprintf(jobList, "again", "")), util.ExitPartial, "repeats a continue token", nil},
-		{"a list that goes on for ever", func(w http.ResponseWriter, r *http.Request) {
+		{"a list with new tokens forever", func(w http.ResponseWriter, r *http.Request) {
 			if pages.Load() > 200 {
 				<-r.Context().Done() // For the rest of the time, instead of in a busy loop.
 			}
 			answered(200, "application/json", fmt.Sprintf(jobList, fmt.Sprint(pages.Add(1)), ""))(w, r)
 		}, util.ExitPartial, "no answer within 10s", inTime},
-		{"an expired token for ever", answered(410, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"message":"old\u001b[2J","metadata":{"continue":"again"}}`), util.ExitPartial, `old\x1b[2J`, nil},
+		{"expired tokens forever", answered(410, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"message":"old\u001b[2J","metadata":{"continue":"again"}}`), util.ExitPartial, `old\x1b[2J`, nil},
 		{"a page", answered(200, "text/html", "<html><script>x</script>\x1b[2J"), util.ExitPartial, "cannot list jobs", nil},
 		{"a page as an error", answered(502, "text/html", "<html>\x1b[2J bad gateway"), util.ExitPartial, "cannot list jobs", nil},
 		{"an error that forges lines", answered(403, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"no\u001b[2J\ncontext management: fine\u202e"}`), util.ExitPartial, `no\x1b[2J context management: fine\u202e`, nil},
 		{"another kind", answered(200, "application/json", `{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"a"}}]}`), util.ExitPartial, "cannot list jobs", nil},
 		{"nothing", answered(200, "application/json", ""), util.ExitPartial, "cannot list jobs", nil},
 		{"brackets", answered(200, "application/json", strings.Repeat("[", 1<<20)), util.ExitPartial, "cannot list jobs", nil},
-		{"protobuf that is none", answered(200, "application/vnd.kubernetes.protobuf", "k8s\x00\xff\xff\xff\xff\x0f"), util.ExitPartial, "cannot list jobs", nil},
-		{"a body that is cut off", func(w http.ResponseWriter, _ *http.Request) {
+		{"invalid protobuf", answered(200, "application/vnd.kubernetes.protobuf", "k8s\x00\xff\xff\xff\xff\x0f"), util.ExitPartial, "cannot list jobs", nil},
+		{"a truncated body", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			_, _ = io.WriteString(w, `{"kind":"JobList"`)
 		}, util.ExitPartial, "cannot list jobs", nil},
-		{"later", func(w http.ResponseWriter, r *http.Request) {
+		{"Retry-After of a day", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Retry-After", "86400")
 			answered(429, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","code":429}`)(w, r)
 		}, util.ExitPartial, "no answer within 10s", inTime},
@@ -153,8 +153,8 @@ func TestHostileDiscovery(t *testing.T) {
 		{"brackets for groups", "/apis", answered(200, "application/json", strings.Repeat(`{"groups":[`, 1<<16)), nil},
 		{"schemas that grow", "/openapi/v3", packed(`{"paths":{`, 100), kinds},
 		{"schemas elsewhere", "/openapi/v3", answered(200, "application/json", `{"paths":{"apis/batch/v1":{"serverRelativeURL":"http://127.0.0.1:1/x"},"apis/kueue.x-k8s.io/v1beta2":{"serverRelativeURL":"//evil.example/../../x"}}}`), nil},
-		{"who it is", "/api/v1/namespaces/kube-system", packed(`{"kind":"Namespace","metadata":{"uid":"x"},"y":"`, 100), list},
-		{"its version", "/version", packed(`{`, 100), check},
+		{"huge kube-system", "/api/v1/namespaces/kube-system", packed(`{"kind":"Namespace","metadata":{"uid":"x"},"y":"`, 100), list},
+		{"huge version", "/version", packed(`{`, 100), check},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -177,16 +177,16 @@ func TestHostileDiscovery(t *testing.T) {
 				out, errOut, code := run(t, append(flags, args...)...)
 				assert.Assert(t, code == util.ExitOK || code == util.ExitPartial && strings.Contains(out+errOut, "worker-2") || strings.Contains(out, "worker tokyo (no context reaches it)"), "%v: %d %s", args, code, out+errOut)
 				checkVisible(t, out+errOut)
-				assert.Assert(t, asked.Load() || tt.only == nil, "nobody has asked for it")
+				assert.Assert(t, asked.Load() || tt.only == nil, "no request reached the hostile path")
 				assert.Assert(t, args[0] != "ls" || strings.Contains(out, "management ") && strings.Contains(out, "worker-1 "), out)
 			}
 		})
 	}
 }
 
-// TestCredentialsStayHome: no server gets the credentials for another, wherever it redirects its
+// TestCredentialsReachOneServerOnly: no server gets the credentials for another, wherever it redirects its
 // clients; and the programs and servers in a kubeconfig from a cluster are neither run nor asked.
-func TestCredentialsStayHome(t *testing.T) {
+func TestCredentialsReachOneServerOnly(t *testing.T) {
 	var elsewhere atomic.Int64
 	evil := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
 	t.Cleanup(evil.Close)
@@ -250,7 +250,7 @@ func TestCredentialsStayHome(t *testing.T) {
 			}
 		}
 	}
-	assert.Assert(t, asked.Load(), "nobody has looked at the Secret")
+	assert.Assert(t, asked.Load(), "no command has read the Secret")
 	_, err = os.Stat(ran)
-	assert.Assert(t, os.IsNotExist(err), "it was run")
+	assert.Assert(t, os.IsNotExist(err), "a program from a kubeconfig was run")
 }

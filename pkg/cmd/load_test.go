@@ -15,9 +15,9 @@ import (
 // nowhere is a server that refuses connections.
 const nowhere = "https://127.0.0.1:1"
 
-// TestUsualContexts: the environment variable replaces --contexts, and flags that choose
+// TestContextsVariable: the environment variable replaces --contexts, and flags that choose
 // contexts replace it.
-func TestUsualContexts(t *testing.T) {
+func TestContextsVariable(t *testing.T) {
 	kubeconfig(t, "lab", map[string]string{"lab": nowhere, "prod-eu": nowhere + "/eu", "prod-us": nowhere + "/us", "prod-old": nowhere + "/old"})
 	for _, tt := range []struct {
 		name, variable string
@@ -27,7 +27,7 @@ func TestUsualContexts(t *testing.T) {
 		{"without it", "", []string{"ls"}, "lab"},
 		{"blank", " , ", []string{"ls"}, "lab"},
 		{"patterns", "prod-*, ^prod-old", []string{"ls"}, "prod-eu prod-us"},
-		{"of a command that looks at all", "prod-*,^prod-old", []string{"check"}, "prod-eu prod-us"},
+		{"command that reads all", "prod-*,^prod-old", []string{"check"}, "prod-eu prod-us"},
 		{"--contexts", "prod-*", []string{"ls", "--contexts", "lab"}, "lab"},
 		{"--context", "prod-*", []string{"ls", "--context", "prod-us"}, "prod-us"},
 		{"--all-contexts", "prod-*", []string{"ls", "--all-contexts"}, "lab prod-eu prod-old prod-us"},
@@ -52,8 +52,8 @@ func TestUsualContexts(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(stderr, "error: environment variable "+util.ContextsVariable+": "), stderr)
 }
 
-// TestCommandsAtOnce: concurrent commands in one process share nothing that changes.
-func TestCommandsAtOnce(t *testing.T) {
+// TestConcurrentCommands: concurrent commands in one process share nothing that changes.
+func TestConcurrentCommands(t *testing.T) {
 	kubeconfig(t, "lab", map[string]string{"lab": nowhere})
 	calls := [][]string{
 		{"ls", "-A", "--from", exampleFleet},

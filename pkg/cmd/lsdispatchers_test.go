@@ -75,7 +75,7 @@ func TestDispatchers(t *testing.T) {
 		},
 		{"none", serves, "", "none", `{"holder":"","since":null,"renewed":null,"held":false}`, `["JM201"]`, util.ExitFindings, ""},
 		{"forbidden", forbidden, "", "?", "null", "null", util.ExitPartial, "not checked: leases on hub (list leases.coordination.k8s.io: leases are forbidden"},
-		{"of an older bundle", "", "", "?", "null", "null", util.ExitPartial, "not checked: leases on "},
+		{"older snapshot", "", "", "?", "null", "null", util.ExitPartial, "not checked: leases on "},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := dispatchedBundle(t, tt.fields, tt.objects)
@@ -97,7 +97,7 @@ func TestDispatchers(t *testing.T) {
 				if args == nil {
 					assert.Equal(t, string(found), tt.findings)
 				} else {
-					assert.Equal(t, string(found), "null", "not all contexts were looked at")
+					assert.Equal(t, string(found), "null", "not all contexts were read")
 				}
 			}
 			out, errOut, code := run(t, "ls", "-o", "wide", "--from", dir, "--no-headers", "--managed-by", "jobmanagedby.github.io/*")

@@ -31,9 +31,9 @@ func TestListReasons(t *testing.T) {
 	}
 }
 
-// TestEachJobOnce: a list over several contexts leaves out the mirrors of listed origins, and
+// TestEachJobIsListedOnce: a list over several contexts leaves out the mirrors of listed origins, and
 // nothing else, in every format; only --reason adds the reason to JSON.
-func TestEachJobOnce(t *testing.T) {
+func TestEachJobIsListedOnce(t *testing.T) {
 	read := func(args ...string) (jobs map[inspect.Ref]inspect.Job, counted int) {
 		t.Helper()
 		out, errOut, _ := run(t, append([]string{"ls", "-A", "-o", "json", "--from", exampleFleet}, args...)...)
@@ -73,8 +73,8 @@ func TestEachJobOnce(t *testing.T) {
 	assert.Equal(t, strings.Count(names, "\n"), len(folded))
 }
 
-// TestMirrorsOfASelection: a mirror whose origin is not selected, or was not read, has a row.
-func TestMirrorsOfASelection(t *testing.T) {
+// TestMirrorsWithSelector: a mirror whose origin is not selected, or was not read, has a row.
+func TestMirrorsWithSelector(t *testing.T) {
 	skipIfShort(t)
 	names := func(args ...string) []string {
 		t.Helper()
@@ -108,8 +108,8 @@ func TestListNames(t *testing.T) {
 	assert.Assert(t, code == util.ExitUsage && strings.Contains(errOut, "[KIND/]NAME"), errOut)
 }
 
-// TestListOfNoNamespace: a namespace that does not exist is reported as such, not as empty.
-func TestListOfNoNamespace(t *testing.T) {
+// TestListOfMissingNamespace: a namespace that does not exist is reported as such, not as empty.
+func TestListOfMissingNamespace(t *testing.T) {
 	for _, command := range []string{"ls", "trace", "queues", "history"} {
 		_, errOut, _ := run(t, command, "--from", exampleFleet, "--all-contexts", "-n", "mll")
 		assert.Assert(t, strings.Contains(errOut, `namespace "mll" does not exist in contexts management, worker-1, worker-2`), "%s: %s", command, errOut)
@@ -118,7 +118,7 @@ func TestListOfNoNamespace(t *testing.T) {
 	}
 }
 
-func TestReasonRefuses(t *testing.T) {
+func TestReasonConflicts(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"--watch-only", "--reason cannot be combined with --watch-only"},
 		{"-w --output-watch-events", "--reason cannot be combined with --watch-only or --output-watch-events"},

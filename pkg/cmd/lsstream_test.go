@@ -18,10 +18,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// TestRowsComeWhilePagesArrive: a row is printed before the next page has arrived. In a watch
+// TestRowsArePrintedBeforeNextPage: a row is printed before the next page has arrived. In a watch
 // this holds for Jobs that are not delegated, because where the others run is known only when all
 // are read.
-func TestRowsComeWhilePagesArrive(t *testing.T) {
+func TestRowsArePrintedBeforeNextPage(t *testing.T) {
 	for args, want := range map[string][]string{
 		"ls -A -o name --no-headers": {"job.batch/first", "job.batch/away", "job.batch/second"},
 		"ls -A -o name -w":           {"job.batch/first", "job.batch/second", "job.batch/away"},

@@ -65,8 +65,8 @@ func areTables(t *testing.T, page string) (count int) {
 	return count
 }
 
-// TestMarkdownIsNotWatched: a table in Markdown is for a ticket.
-func TestMarkdownIsNotWatched(t *testing.T) {
+// TestMarkdownRefusesWatch: a table in Markdown is for a ticket.
+func TestMarkdownRefusesWatch(t *testing.T) {
 	for _, command := range []string{"ls", "check", "trace", "queues"} {
 		_, errOut, code := run(t, command, "-w", "-o", "markdown")
 		assert.Equal(t, code, util.ExitUsage, errOut)

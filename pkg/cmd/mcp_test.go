@@ -172,7 +172,7 @@ func fitsSchema(t *testing.T, schema any, document string) {
 		other := value.(map[string]any)
 		delete(other, "errors")
 		delete(other, "items")
-		assert.Assert(t, compiled.Validate(other) != nil, "the schema takes anything")
+		assert.Assert(t, compiled.Validate(other) != nil, "the schema accepts any document")
 	}
 }
 
@@ -209,9 +209,9 @@ func TestMCPErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "dispatch")
 }
 
-// TestMCPStaysWithin: tools read no context and no namespace beyond those that the server was
+// TestMCPLimitsContexts: tools read no context and no namespace beyond those that the server was
 // started with.
-func TestMCPStaysWithin(t *testing.T) {
+func TestMCPLimitsContexts(t *testing.T) {
 	s := serveMCP(t, "--from", exampleFleet, "--contexts", "worker-*", "-n", "ml")
 	for _, contexts := range [][]string{nil, {"*"}, {"/./"}, {"^management", "worker-1"}} {
 		call := arguments{}

@@ -42,9 +42,9 @@ func TestNamesOfOtherKinds(t *testing.T) {
 	assert.Equal(t, out, "No findings in 1 delegated object on 3 clusters\n")
 }
 
-// TestNotFoundInPart: with an unread context, the error does not say that no namespace has the Job;
+// TestNotFoundWithUnreadContext: with an unread context, the error does not say that no namespace has the Job;
 // without any context, check does not say that it read a namespace.
-func TestNotFoundInPart(t *testing.T) {
+func TestNotFoundWithUnreadContext(t *testing.T) {
 	_, errOut, _ := run(t, "trace", "nope", "-n", "default", "--from", filepath.Join(recordings, "worker-lost"))
 	assert.Assert(t, strings.Contains(errOut, "not read; name the namespace with -n"), errOut)
 	out, errOut, code := run(t, "check", "--from", filepath.Join(recordings, "worker-lost"), "--contexts", "kwok-w1")
@@ -52,8 +52,8 @@ func TestNotFoundInPart(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(out, "Nothing was checked") && !strings.Contains(errOut, "was read"), out+errOut)
 }
 
-// TestSeveralMistakes: each mistake on the command line has a line of its own.
-func TestSeveralMistakes(t *testing.T) {
+// TestSeveralUsageErrors: each mistake on the command line has a line of its own.
+func TestSeveralUsageErrors(t *testing.T) {
 	_, errOut, code := run(t, "check", "--grace", "-1s", "--fail-on", "bad", "--from", exampleFleet)
 	assert.Equal(t, code, util.ExitUsage)
 	var lines int

@@ -11,9 +11,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// TestOrphansNeedAManager: without a management cluster, a healthy mirror is not called an
+// TestNoOrphansWithoutManager: without a management cluster, a healthy mirror is not called an
 // orphan, and nothing looks healthy.
-func TestOrphansNeedAManager(t *testing.T) {
+func TestNoOrphansWithoutManager(t *testing.T) {
 	skipIfShort(t)
 	dir := filepath.Join(recordings, "workers-only-user")
 	const unknown = "not checked: origins of 11 mirrors (no manager was read)"

@@ -11,8 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// TestPodCommandsAreCalledRightly: usage errors of commands that work in a pod.
-func TestPodCommandsAreCalledRightly(t *testing.T) {
+// TestPodCommandUsage: usage errors of commands that work in a pod.
+func TestPodCommandUsage(t *testing.T) {
 	kubeconfig(t, "lab", map[string]string{"lab": nowhere})
 	for _, tt := range []struct{ args, want string }{
 		{"exec", "exec NAME -- COMMAND"},
@@ -35,7 +35,7 @@ func TestPodCommandsAreCalledRightly(t *testing.T) {
 	}
 }
 
-// TestExitCodeOfACommand: a command in a pod ends with its own exit code.
-func TestExitCodeOfACommand(t *testing.T) {
+// TestExitCodeOfExec: a command in a pod ends with its own exit code.
+func TestExitCodeOfExec(t *testing.T) {
 	assert.Equal(t, codeOf(exec.CodeExitError{Err: errors.New("command terminated with exit code 7"), Code: 7}), 7)
 }

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
 )
 
 // TestQueues: rows of ClusterQueues below their cohorts, of LocalQueues, and of sums, with the
@@ -46,7 +46,7 @@ func TestQueues(t *testing.T) {
 	out, errOut, code := run(t, "queues", "--from", room, "main", "nobody", "-o", "json")
 	assert.Equal(t, code, util.ExitError)
 	assert.Assert(t, strings.Contains(errOut, `there is no queue or cohort "nobody" on the contexts that were read`), errOut)
-	var list inspect.QueueList
+	var list queues.QueueList
 	assert.NilError(t, json.Unmarshal([]byte(out), &list))
 	for _, row := range list.Items {
 		assert.Equal(t, row.Name, "main")
@@ -101,11 +101,11 @@ func TestQueuesAddUp(t *testing.T) {
 		}
 		dir := filepath.Join(recordings, e.Name())
 		out, errOut, _ := run(t, "queues", "--from", dir, "-o", "json")
-		var list inspect.QueueList
+		var list queues.QueueList
 		assert.NilError(t, json.Unmarshal([]byte(out), &list), errOut)
 		held := map[string]map[string]resource.Quantity{}
 		for _, q := range list.Items {
-			if q.Kind != inspect.KindClusterQueue || q.Used == nil {
+			if q.Kind != queues.KindClusterQueue || q.Used == nil {
 				continue
 			}
 			if held[q.Context] == nil {

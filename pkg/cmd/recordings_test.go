@@ -47,7 +47,7 @@ func eachRecording(t *testing.T, do func(t *testing.T, name, dir string)) {
 			t.Run(e.Name(), func(t *testing.T) { do(t, e.Name(), filepath.Join(recordings, e.Name())) })
 		}
 	}
-	assert.Assert(t, n >= 17, "all recordings are there")
+	assert.Assert(t, n >= 17, "only %d recordings were found", n)
 }
 
 // tracedJob returns the Job of a recording that is traced: the only one or, of several, the one
@@ -112,7 +112,7 @@ func TestTraceOfRecordingsAsJSON(t *testing.T) {
 		var trace inspect.Trace
 		decoder := json.NewDecoder(bytes.NewBufferString(out))
 		assert.NilError(t, decoder.Decode(&trace))
-		assert.Assert(t, !decoder.More(), "it is one document")
+		assert.Assert(t, !decoder.More(), "more than one document")
 		fits(t, "trace", out)
 		assert.Equal(t, trace.Kind, "Trace")
 		assert.Equal(t, trace.Origin == nil, name == "origin-deleted-controller-down" || name == "workers-only-user")
@@ -171,7 +171,7 @@ func TestMirrorsOfRecordings(t *testing.T) {
 		if alone, ok := manager[name]; ok {
 			want = alone
 		}
-		assert.Equal(t, cell(t, tracedJob(name), "--from", dir, "--contexts", "kwok-mgr"), want, "asking the manager alone")
+		assert.Equal(t, cell(t, tracedJob(name), "--from", dir, "--contexts", "kwok-mgr"), want, "with the manager's context only")
 	})
 }
 

@@ -53,9 +53,9 @@ func parsedCommand(t *testing.T, name string, args ...string) *cobra.Command {
 	return called
 }
 
-// TestGoOnWithAllFlags: the command that resumes a dispatch has every flag of dispatch, with the
+// TestResumeCommandHasAllFlags: the command that resumes a dispatch has every flag of dispatch, with the
 // same value.
-func TestGoOnWithAllFlags(t *testing.T) {
+func TestResumeCommandHasAllFlags(t *testing.T) {
 	var names []string
 	parsedCommand(t, "dispatch").Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
 	assert.Assert(t, len(names) > 40, "%q", names)
@@ -70,8 +70,8 @@ func TestGoOnWithAllFlags(t *testing.T) {
 			for _, value := range sample(before.Flag(name)) {
 				assert.NilError(t, before.Flags().Set(name, value), "%q", value)
 			}
-			commands := dispatch.NewAgain(util.Environment{}, before, "mana ger", []string{"-w"})
-			again := commands.GoOn("ml", []string{"train", "jobset/x"})
+			commands := dispatch.NewResumeCommands(util.Environment{}, before, "mana ger", []string{"-w"})
+			again := commands.Resume("ml", []string{"train", "jobset/x"})
 			words := shelltest.Words(t, again.Shell())
 			assert.DeepEqual(t, words, again.Words())
 			assert.DeepEqual(t, words[:3], []string{"kubectl", "jobs-managedby", "dispatch"})
@@ -90,22 +90,22 @@ func TestGoOnWithAllFlags(t *testing.T) {
 				assert.DeepEqual(t, util.ValuesOf(after.Flags(), flag), util.ValuesOf(before.Flags(), before.Flag(name)))
 			}
 
-			end := shelltest.Words(t, commands.EndIt("ml", []string{"train"}).Shell())
+			end := shelltest.Words(t, commands.Cancel("ml", []string{"train"}).Shell())
 			parsedCommand(t, "cancel", end[3:]...)
 		})
 	}
 }
 
-// TestResumeCommand: flags that were not given are not repeated.
-func TestResumeCommand(t *testing.T) {
+// TestResumeCommandOmitsDefaults: flags that were not given are not repeated.
+func TestResumeCommandOmitsDefaults(t *testing.T) {
 	was := parsedCommand(t, "dispatch", "-f", "train.yaml", "--to", "worker-1", "--mirror-ttl", "1h", "--strip-labels", "a,b", "--set-labels", "q=x,p=y",
 		"--namespace-to", "batch", "--with-secret=s", "--with-secret=t", "--as-multikueue", "--as", "jo", "--detach-after-start=false", "--with-dependencies")
-	commands := dispatch.NewAgain(util.Environment{}, was, "management", []string{"worker-1"})
-	assert.Equal(t, commands.GoOn("ml", []string{"train"}).Shell(), "kubectl jobs-managedby dispatch train -n ml --context management --to worker-1 "+
+	commands := dispatch.NewResumeCommands(util.Environment{}, was, "management", []string{"worker-1"})
+	assert.Equal(t, commands.Resume("ml", []string{"train"}).Shell(), "kubectl jobs-managedby dispatch train -n ml --context management --to worker-1 "+
 		"--as jo --as-multikueue --mirror-ttl 1h0m0s --namespace-to batch --set-labels p=y,q=x --strip-labels a,b --with-dependencies --with-secret s --with-secret t")
-	several := dispatch.NewAgain(util.Environment{}, parsedCommand(t, "dispatch", "--to", "w*", "--spread"), "management", []string{"worker-2", "worker-1"})
-	assert.Equal(t, several.GoOn("ml", []string{"train"}).Shell(), "kubectl jobs-managedby dispatch train -n ml --context management --to worker-2,worker-1 --spread")
-	odd := dispatch.NewAgain(util.Environment{}, parsedCommand(t, "dispatch"), "management", []string{"a,b", "c"})
-	assert.Equal(t, odd.GoOn("ml", []string{"train"}).Shell(), "kubectl jobs-managedby dispatch train -n ml --context management --to a,b --to c")
-	assert.Equal(t, commands.EndIt("ml", []string{"train"}).Shell(), "kubectl jobs-managedby cancel train -n ml --context management --as jo --as-multikueue")
+	several := dispatch.NewResumeCommands(util.Environment{}, parsedCommand(t, "dispatch", "--to", "w*", "--spread"), "management", []string{"worker-2", "worker-1"})
+	assert.Equal(t, several.Resume("ml", []string{"train"}).Shell(), "kubectl jobs-managedby dispatch train -n ml --context management --to worker-2,worker-1 --spread")
+	odd := dispatch.NewResumeCommands(util.Environment{}, parsedCommand(t, "dispatch"), "management", []string{"a,b", "c"})
+	assert.Equal(t, odd.Resume("ml", []string{"train"}).Shell(), "kubectl jobs-managedby dispatch train -n ml --context management --to a,b --to c")
+	assert.Equal(t, commands.Cancel("ml", []string{"train"}).Shell(), "kubectl jobs-managedby cancel train -n ml --context management --as jo --as-multikueue")
 }

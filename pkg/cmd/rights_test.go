@@ -43,8 +43,8 @@ func readBundles(t *testing.T) []string {
 	return append(dirs, "../../examples/fleet")
 }
 
-// TestRightsToLook: the rights in the table are sufficient for reading, and each is needed.
-func TestRightsToLook(t *testing.T) {
+// TestReadRights: the rights in the table are sufficient for reading, and each is needed.
+func TestReadRights(t *testing.T) {
 	skipIfShort(t)
 	looking, recording, reading := rights.Of(rights.LookSecrets), rights.Of(rights.Snapshot), append(rights.Of(rights.LookSecrets), rights.Of(rights.Logs)...)
 	past := rights.Of(rights.History)
@@ -72,7 +72,7 @@ func TestRightsToLook(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				used[r.Verb+" "+r.Resource] = true
-				if !r.Among(allowed) {
+				if !r.AllowedBy(allowed) {
 					tooMuch = append(tooMuch, args[0]+": "+r.String())
 				}
 				return true
@@ -90,14 +90,14 @@ func TestRightsToLook(t *testing.T) {
 	for _, r := range slices.Concat(reading, recording, past) {
 		for _, verb := range r.Verbs {
 			what := verb + " " + r.Resource.Resource
-			assert.Check(t, used[what] || verb == "watch" || slices.Contains(unseen, what), "nobody asks to %s", what)
+			assert.Check(t, used[what] || verb == "watch" || slices.Contains(unseen, what), "no request needs the right to %s", what)
 		}
 	}
 }
 
-// TestEachRightTakenAway: a user without one of the rights sees less and a message about it, and
+// TestReadingWithoutEachRight: a user without one of the rights sees less and a message about it, and
 // nothing different from a user with all rights.
-func TestEachRightTakenAway(t *testing.T) {
+func TestReadingWithoutEachRight(t *testing.T) {
 	skipIfShort(t)
 	all := rights.Of(rights.LookSecrets)
 	for _, dir := range readBundles(t) {
@@ -108,7 +108,7 @@ func TestEachRightTakenAway(t *testing.T) {
 				kubeconfig := guarded(t, dir, func(r rbactest.Request) bool {
 					taken := without
 					taken.Verbs = []string{verb}
-					is := r.Among(all) && !r.Among([]rights.Right{taken})
+					is := r.AllowedBy(all) && !r.AllowedBy([]rights.Right{taken})
 					mu.Lock()
 					defer mu.Unlock()
 					refused = refused || !is

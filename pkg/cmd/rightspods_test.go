@@ -20,16 +20,16 @@ func lacking(t *testing.T, all []rights.Right, lacks rights.Right, verb string, 
 	t.Helper()
 	lacks.Verbs = []string{verb}
 	return guarded(t, filepath.Join(recordings, "running"), func(r rbactest.Request) bool {
-		is := r.Among(all) && !r.Among([]rights.Right{lacks})
+		is := r.AllowedBy(all) && !r.AllowedBy([]rights.Right{lacks})
 		seen(r, is)
 		return is
 	})
 }
 
-// TestPodsWithEachRightTakenAway: a user without one of the rights reads the logs of the same
+// TestPodsWithoutEachRight: a user without one of the rights reads the logs of the same
 // pods or of none, and reaches the same pod with exec and port-forward or none; if none, an error
 // says which right is missing.
-func TestPodsWithEachRightTakenAway(t *testing.T) {
+func TestPodsWithoutEachRight(t *testing.T) {
 	skipIfShort(t)
 	const job = "train"
 	for _, tt := range []struct {
@@ -81,9 +81,9 @@ func TestPodsWithEachRightTakenAway(t *testing.T) {
 	}
 }
 
-// TestSnapshotWithEachRightTakenAway: a snapshot has what may be read, and records what may not,
+// TestSnapshotWithoutEachRight: a snapshot has what may be read, and records what may not,
 // when it is written and when it is read.
-func TestSnapshotWithEachRightTakenAway(t *testing.T) {
+func TestSnapshotWithoutEachRight(t *testing.T) {
 	skipIfShort(t)
 	t.Parallel()
 	all := rights.Of(rights.Snapshot)

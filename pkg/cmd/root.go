@@ -117,6 +117,6 @@ those of MultiKueue, over any number of clusters.`,
 			// cobra found an unknown command, or too many arguments.
 			return &util.UsageError{Err: err, Command: called.CommandPath()}
 		}
-		return flags.Warned.Outcome(err)
+		return flags.Warnings.Outcome(err)
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// TestSelectorHidesNothingFromTheJudge: the judgment of a Job is the same whether its mirror has
+// TestSelectorDoesNotChangeFindings: the judgment of a Job is the same whether its mirror has
 // the selected labels, or its origin, or both.
-func TestSelectorHidesNothingFromTheJudge(t *testing.T) {
+func TestSelectorDoesNotChangeFindings(t *testing.T) {
 	const ofMirror = "kueue.x-k8s.io/multikueue-origin"
 	from := []string{"--from", recordings + "/running", "-A"}
 	judged := func(args ...string) map[string]string {

@@ -22,9 +22,9 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// TestInterruptedAnywhere interrupts commands during each of their requests: the error is an
+// TestInterruptAtEachRequest interrupts commands during each of their requests: the error is an
 // interrupt, and no other.
-func TestInterruptedAnywhere(t *testing.T) {
+func TestInterruptAtEachRequest(t *testing.T) {
 	for _, args := range []string{
 		"ls --all-contexts -o wide", "ls --kinds all", "trace train", "trace", "check", "logs train", "kinds --all-contexts", "snapshot DIR --all-contexts",
 		"dispatch train --to kwok-w1", "dispatch -l x --kinds all --to kwok-w1", "cancel train", "cancel -l x --kinds all",
@@ -54,7 +54,7 @@ func TestInterruptedAnywhere(t *testing.T) {
 				code := exitCode(&errOut, root.ExecuteContext(ctx))
 				interrupt(nil)
 				if asked.Load() < at {
-					assert.Assert(t, at > 2, "it has asked for nothing: %s", errOut.String())
+					assert.Assert(t, at > 2, "the command has sent too few requests: %s", errOut.String())
 					return
 				}
 				assert.Equal(t, code, 130, "interrupted at request %d: %s", at, errOut.String())

@@ -44,12 +44,12 @@ func TestTraceOfFiles(t *testing.T) {
 		code       int
 	}{
 		// For the unreachable one, the verdict cannot be never.
-		"fits both":           {manifestOf(t, "small", 1, "1", ""), "fits,fits,unknown", util.ExitPartial},
-		"fits one":            {manifestOf(t, "two", 2, "1", ""), "waits,fits,unknown", util.ExitPartial},
-		"waits":               {manifestOf(t, "four", 4, "1", ""), "waits,never,unknown", util.ExitPartial},
-		"fits where tainted":  {manifestOf(t, "six", 6, "1", tolerates), "fits,never,unknown", util.ExitPartial},
-		"too big for all":     {manifestOf(t, "nine", 9, "1", tolerates), "never,never,unknown", util.ExitPartial},
-		"defaults of a place": {manifestOf(t, "silent", 1, "", ""), "fits,never,unknown", util.ExitPartial},
+		"fits both":            {manifestOf(t, "small", 1, "1", ""), "fits,fits,unknown", util.ExitPartial},
+		"fits one":             {manifestOf(t, "two", 2, "1", ""), "waits,fits,unknown", util.ExitPartial},
+		"waits":                {manifestOf(t, "four", 4, "1", ""), "waits,never,unknown", util.ExitPartial},
+		"fits where tainted":   {manifestOf(t, "six", 6, "1", tolerates), "fits,never,unknown", util.ExitPartial},
+		"too big for all":      {manifestOf(t, "nine", 9, "1", tolerates), "never,never,unknown", util.ExitPartial},
+		"defaults of a worker": {manifestOf(t, "silent", 1, "", ""), "fits,never,unknown", util.ExitPartial},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, errOut, code := run(t, "trace", "-f", c.file, "--from", room, "-o", "json")
@@ -73,7 +73,7 @@ func TestTraceOfFilesThatNeverFit(t *testing.T) {
 	out, errOut, code := run(t, "trace", "-f", path, "--from", room)
 	golden.Assert(t, strings.ReplaceAll(out, path, "huge.yaml"), "room/huge.txt")
 	assert.Equal(t, code, util.ExitFindings, errOut)
-	assert.Assert(t, strings.Contains(errOut, "error: no cluster can run it"), errOut)
+	assert.Assert(t, strings.Contains(errOut, "error: no cluster can run Job "), errOut)
 
 	// One that fits, and one that never fits, in a directory.
 	dir := filepath.Dir(path)
@@ -85,8 +85,8 @@ func TestTraceOfFilesThatNeverFit(t *testing.T) {
 	assert.Assert(t, strings.Contains(errOut, "no cluster can run 1 of 2 objects"), errOut)
 }
 
-// TestTraceOfAFile: the output for people.
-func TestTraceOfAFile(t *testing.T) {
+// TestTraceOfFileOutput: the output for people.
+func TestTraceOfFileOutput(t *testing.T) {
 	out, _, _ := run(t, "trace", "-f", manifestOf(t, "four", 4, "1", ""), "--from", room, "-o", "wide")
 	golden.Assert(t, out, "room/four.txt")
 	// Without a queue, Kueue does not decide.
@@ -99,7 +99,7 @@ func TestTraceOfAFile(t *testing.T) {
 	assert.Assert(t, strings.Contains(out, "Fits on east now."), out)
 }
 
-func TestTraceOfFilesIsUsedRightly(t *testing.T) {
+func TestTraceFileUsage(t *testing.T) {
 	for _, args := range [][]string{
 		{"train", "-f", "x.yaml"}, {"--queue", "q"}, {"-f", "x.yaml", "-w"}, {"-f", "x.yaml", "-o", "mermaid"}, {"-f", "x.yaml", "-l", "a=b"},
 	} {

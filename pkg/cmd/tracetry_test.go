@@ -17,11 +17,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
 
-// TestTraceOfFilesAsServersHaveThem: a Job that is not submitted yet is judged with the defaults
+// TestTraceFileDefaults: a Job that is not submitted yet is judged with the defaults
 // of the cluster that it would be submitted to, by a dry run that stores nothing. If a dry run is
 // not possible, the Job is judged as written, and a note says so. A Job that a server rejects
 // never runs there.
-func TestTraceOfFilesAsServersHaveThem(t *testing.T) {
+func TestTraceFileDefaults(t *testing.T) {
 	const status = `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":%q,"code":%d,"message":%q,"details":{"name":%q,"kind":"jobs"}}`
 	for name, tt := range map[string]struct {
 		code   int
@@ -42,7 +42,7 @@ func TestTraceOfFilesAsServersHaveThem(t *testing.T) {
 			var asked []string
 			kubeconfig := serve(t, room, func(_ string, w http.ResponseWriter, r *http.Request) bool {
 				request, ok := rbactest.RequestOf(r)
-				assert.Check(t, !ok || request.Among(rights.Of(rights.TraceFile)) || request.Among(rights.Of(rights.LookSecrets)), request.String())
+				assert.Check(t, !ok || request.AllowedBy(rights.Of(rights.TraceFile)) || request.AllowedBy(rights.Of(rights.LookSecrets)), request.String())
 				if r.Method == http.MethodGet {
 					return false
 				}

@@ -260,7 +260,7 @@ func TestWatchingSendsNoLists(t *testing.T) {
 			f := newWatchedFleet(t, filepath.Join(recordings, "running"))
 			looking := rights.Of(rights.LookSecrets)
 			f.may = func(_ string, r rbactest.Request) bool {
-				may := r.Among(looking)
+				may := r.AllowedBy(looking)
 				// In the recording, the kubeconfigs are in another namespace than Kueue's.
 				assert.Check(t, may || r.Resource == "secrets", "%s", r)
 				return may

@@ -18,9 +18,9 @@ func TestFixes(t *testing.T) {
 		text command.Prose
 		want []command.Fix
 	}{
-		"none":       {"", nil},
-		"text alone": {"wait", []command.Fix{{Text: "wait", Command: []string{}}}},
-		"one":        {command.Say("delete Job x: %s", deletion), []command.Fix{{Text: "delete Job x", Command: words}}},
+		"none":      {"", nil},
+		"text only": {"wait", []command.Fix{{Text: "wait", Command: []string{}}}},
+		"one":       {command.Say("delete Job x: %s", deletion), []command.Fix{{Text: "delete Job x", Command: words}}},
 		"steps": {
 			command.Say("see it: %s, and then %s; restart it. Then ask; or wait", deletion, deletion),
 			[]command.Fix{
@@ -28,10 +28,10 @@ func TestFixes(t *testing.T) {
 				{Text: "wait", Command: []string{}},
 			},
 		},
-		"commands that belong together": {
+		"commands of one fix": {
 			command.Say("delete all: %s; %s", deletion, deletion), []command.Fix{{Text: "delete all", Command: words, Then: []command.Step{{Command: words}}}},
 		},
-		"commands that do not": {
+		"commands of two fixes": {
 			command.Say("delete one: %s, or %s", deletion, deletion), []command.Fix{{Text: "delete one", Command: words}, {Command: words}},
 		},
 		"alternatives": {command.Say("wait, or delete it: %s; or ask", deletion), []command.Fix{{Text: "wait, or delete it", Command: words}, {Text: "ask", Command: []string{}}}},
@@ -39,7 +39,7 @@ func TestFixes(t *testing.T) {
 			command.Say("wait; or run fewer Pods, or smaller ones; or delete it: %s", deletion),
 			[]command.Fix{{Text: "wait", Command: []string{}}, {Text: "run fewer Pods, or smaller ones", Command: []string{}}, {Text: "delete it", Command: words}},
 		},
-		"command alone": {deletion.Prose(), []command.Fix{{Command: words}}},
+		"command only": {deletion.Prose(), []command.Fix{{Command: words}}},
 		"pipeline": {
 			deletion.Fed("y").Prose(),
 			[]command.Fix{{Command: []string{"sh", "-c", `printf '%s\n' y | kubectl --context a -n ns delete job x`}}},

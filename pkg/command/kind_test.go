@@ -10,7 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// TestKinds checks how commands name kinds: shortly where that is unique.
+// TestKinds checks how commands name kinds: by the short name where that is unique.
 func TestKinds(t *testing.T) {
 	jobSet, ok := delegation.KindNamed("jobset")
 	assert.Assert(t, ok)

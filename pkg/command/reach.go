@@ -4,14 +4,14 @@ import "strings"
 
 // Reached adds flags to all commands of kubectl and this plugin in a text, with which they reach
 // the same clusters. In another kubeconfig, a context of the same name may point elsewhere.
-func (p Prose) Reached(by []string) Prose {
-	if len(by) == 0 {
+func (p Prose) Reached(flags []string) Prose {
+	if len(flags) == 0 {
 		return p
 	}
 	var b strings.Builder
 	for _, part := range p.Parts() {
 		if part.IsCommand {
-			part.Text = mark + Reached(part.Text, by) + mark
+			part.Text = mark + Reached(part.Text, flags) + mark
 		}
 		b.WriteString(part.Text)
 	}
@@ -19,19 +19,19 @@ func (p Prose) Reached(by []string) Prose {
 }
 
 // Reached is Prose.Reached for a result of Command.Shell.
-func Reached(shell string, by []string) string {
-	if len(by) == 0 {
+func Reached(shell string, flags []string) string {
+	if len(flags) == 0 {
 		return shell
 	}
-	flags := Of(by...).Shell()
+	words := Of(flags...).Shell()
 	stages := pipeline(shell)
 	for i, stage := range stages {
-		stages[i] = reached(stage, flags)
+		stages[i] = reached(stage, words)
 	}
 	return strings.Join(stages, pipe)
 }
 
-// pipe separates commands of which the first feeds the second.
+// pipe separates two commands, the second of which reads the output of the first.
 const pipe = " | "
 
 // reached inserts the flags where they read best: after kubectl, and at the end of a command of

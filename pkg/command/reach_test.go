@@ -11,7 +11,7 @@ import (
 // TestReached checks that every command that reaches a cluster gets the flags, and that no word
 // changes.
 func TestReached(t *testing.T) {
-	by := []string{"--kubeconfig", "my config", "--as=-x"}
+	reach := []string{"--kubeconfig", "my config", "--as=-x"}
 	const flags = "--kubeconfig 'my config' --as=-x "
 	kubectl := command.Kubectl("a", "ns", "delete", "job", "x")
 	odd := `it's | kubectl get "pods" | kubectl`
@@ -19,20 +19,20 @@ func TestReached(t *testing.T) {
 		text command.Prose
 		want string
 	}{
-		"kubectl's":        {command.Say("run %s, and wait", kubectl), "run `kubectl " + flags + "--context a -n ns delete job x`, and wait"},
-		"ours":             {command.Say("%s", command.Plugin("cancel", "x", "--context", "a")), "`kubectl jobs-managedby cancel x --context a --kubeconfig 'my config' --as=-x`"},
-		"ours, the verb":   {command.Plugin("check").Prose(), "`kubectl jobs-managedby check --kubeconfig 'my config' --as=-x`"},
-		"fed":              {kubectl.FedBy(kubectl).Prose(), "`kubectl " + flags + "--context a -n ns delete job x | kubectl " + flags + "--context a -n ns delete job x`"},
-		"fed by a text":    {command.Kubectl("a", "", "apply", "-f", "-").Fed("x | kubectl y").Prose(), "`printf '%s\\n' 'x | kubectl y' | kubectl " + flags + "--context a apply -f -`"},
-		"nobody's":         {command.Of("timedatectl").Prose(), "`timedatectl`"},
-		"its own way":      {command.Of("kubectl", "--kubeconfig", "w.kubeconfig", "get", "x").Prose(), "`kubectl --kubeconfig w.kubeconfig get x`"},
+		"kubectl":          {command.Say("run %s, and wait", kubectl), "run `kubectl " + flags + "--context a -n ns delete job x`, and wait"},
+		"plugin":           {command.Say("%s", command.Plugin("cancel", "x", "--context", "a")), "`kubectl jobs-managedby cancel x --context a --kubeconfig 'my config' --as=-x`"},
+		"plugin verb only": {command.Plugin("check").Prose(), "`kubectl jobs-managedby check --kubeconfig 'my config' --as=-x`"},
+		"pipeline":         {kubectl.FedBy(kubectl).Prose(), "`kubectl " + flags + "--context a -n ns delete job x | kubectl " + flags + "--context a -n ns delete job x`"},
+		"pipeline of text": {command.Kubectl("a", "", "apply", "-f", "-").Fed("x | kubectl y").Prose(), "`printf '%s\\n' 'x | kubectl y' | kubectl " + flags + "--context a apply -f -`"},
+		"another program":  {command.Of("timedatectl").Prose(), "`timedatectl`"},
+		"own kubeconfig":   {command.Of("kubectl", "--kubeconfig", "w.kubeconfig", "get", "x").Prose(), "`kubectl --kubeconfig w.kubeconfig get x`"},
 		"no command":       {command.Text("kubectl get pods"), "kubectl get pods"},
-		"an odd word":      {command.Kubectl("a", "", "annotate", odd).Prose(), "`kubectl " + flags + "--context a annotate " + command.Word(odd) + "`"},
-		"an unprintable":   {command.Kubectl("a", "", "annotate", odd+"\n`").Prose(), "`kubectl " + flags + "--context a annotate " + command.Word(odd+"\n`") + "`"},
-		"two, and between": {command.Say("%s and %s kubectl", kubectl, kubectl), "`kubectl " + flags + "--context a -n ns delete job x` and `kubectl " + flags + "--context a -n ns delete job x` kubectl"},
+		"word with quotes": {command.Kubectl("a", "", "annotate", odd).Prose(), "`kubectl " + flags + "--context a annotate " + command.Word(odd) + "`"},
+		"unprintable word": {command.Kubectl("a", "", "annotate", odd+"\n`").Prose(), "`kubectl " + flags + "--context a annotate " + command.Word(odd+"\n`") + "`"},
+		"two commands":     {command.Say("%s and %s kubectl", kubectl, kubectl), "`kubectl " + flags + "--context a -n ns delete job x` and `kubectl " + flags + "--context a -n ns delete job x` kubectl"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, string(tt.text.Reached(by)), tt.want)
+			assert.Equal(t, string(tt.text.Reached(reach)), tt.want)
 			assert.Equal(t, tt.text.Reached(nil), tt.text)
 		})
 	}

@@ -25,7 +25,7 @@ func shells(tb testing.TB) map[string][]string {
 			found[name] = []string{path, "sh", "-c"}
 		}
 	}
-	assert.Assert(tb, found["sh"] != nil, "there is no sh")
+	assert.Assert(tb, found["sh"] != nil, "no shell called sh is on PATH")
 	return found
 }
 
@@ -45,9 +45,9 @@ func FuzzRealShells(f *testing.F) {
 		f.Add(seed, "x"+seed)
 	}
 	all := shells(f)
-	knows := map[string]bool{}
+	hasEscapes := map[string]bool{}
 	for name, shell := range all {
-		knows[name] = wordsOf(f, shell, `$'\101'`)[0] == "A"
+		hasEscapes[name] = wordsOf(f, shell, `$'\101'`)[0] == "A"
 	}
 	f.Fuzz(func(t *testing.T, one, other string) {
 		// No word can contain it.
@@ -57,7 +57,7 @@ func FuzzRealShells(f *testing.F) {
 			got := wordsOf(t, shell, text)
 			assert.Equal(t, len(got), len(want), "%s: %s", name, text)
 			for i := range want {
-				if knows[name] || !strings.ContainsFunc(want[i], func(r rune) bool { return r == '`' || !strconv.IsPrint(r) }) && strings.ToValidUTF8(want[i], "") == want[i] {
+				if hasEscapes[name] || !strings.ContainsFunc(want[i], func(r rune) bool { return r == '`' || !strconv.IsPrint(r) }) && strings.ToValidUTF8(want[i], "") == want[i] {
 					assert.Equal(t, got[i], want[i], "%s: %s", name, text)
 				}
 			}

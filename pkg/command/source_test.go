@@ -34,16 +34,16 @@ func TestNoCommandOfStrings(t *testing.T) {
 			switch n := node.(type) {
 			case *ast.BasicLit:
 				if text := textOf(n); inFormat.MatchString(text) {
-					t.Errorf("%s: a command is made by a format: %s", set.Position(n.Pos()), text)
+					t.Errorf("%s: build this command with package command, not with a format: %s", set.Position(n.Pos()), text)
 				}
 			case *ast.CallExpr:
-				if isFormat(n) && slices.ContainsFunc(n.Args, saysCommand) {
-					t.Errorf("%s: what has commands is for command.Say or command.Errorf, which see that nothing else there looks like one", set.Position(n.Pos()))
+				if isFormat(n) && slices.ContainsFunc(n.Args, hasCommand) {
+					t.Errorf("%s: use command.Say or command.Errorf for a text with commands: they escape the other arguments", set.Position(n.Pos()))
 				}
 			case *ast.BinaryExpr:
 				for _, side := range []ast.Expr{n.X, n.Y} {
 					if text := textOf(side); n.Op == token.ADD && inSum.MatchString(text) {
-						t.Errorf("%s: a command is made by addition: %s", set.Position(n.Pos()), text)
+						t.Errorf("%s: build this command with package command, not by addition: %s", set.Position(n.Pos()), text)
 					}
 				}
 			}
@@ -52,7 +52,7 @@ func TestNoCommandOfStrings(t *testing.T) {
 		return nil
 	})
 	assert.NilError(t, err)
-	assert.Assert(t, files > 100, "only %d files were looked at", files)
+	assert.Assert(t, files > 100, "only %d files were checked", files)
 }
 
 // isFormat reports whether a call is one of fmt's that return text or errors.
@@ -61,11 +61,11 @@ func isFormat(call *ast.CallExpr) bool {
 	return ok && nameOf(callee.X) == "fmt" && slices.Contains([]string{"Errorf", "Sprintf", "Sprint"}, callee.Sel.Name)
 }
 
-// saysCommand reports whether an argument contains commands, by the name of its function.
-func saysCommand(arg ast.Expr) bool {
-	makers := []string{"Kubectl", "Of", "Plugin", "PluginFor", "own", "Say", "restoreCommand", "describeBackup", "HowToRemove", "cancelFor", "recreateFor", "goOn", "endIt"}
+// hasCommand reports whether an argument contains commands, by the name of its function.
+func hasCommand(arg ast.Expr) bool {
+	functions := []string{"Kubectl", "Of", "Plugin", "PluginFor", "PluginCommand", "Say", "restoreCommand", "describeBackup", "HowToRemove", "cancelFor", "recreateFor", "Resume", "Cancel"}
 	if call, ok := arg.(*ast.CallExpr); ok {
-		return slices.Contains(makers, nameOf(call.Fun))
+		return slices.Contains(functions, nameOf(call.Fun))
 	}
 	return strings.EqualFold(nameOf(arg), "remedy")
 }

@@ -20,11 +20,11 @@ func DiscoveredKind(gvk schema.GroupVersionKind, plural string, shortNames, mana
 		ManagedBy:  managedBy,
 		// It is unknown what validates the field.
 		Change: Always,
-		Reading: Reading{
-			Complete:  []Sign{condition("Complete"), condition("Completed"), condition("Succeeded")},
-			Failed:    []Sign{condition("Failed"), {Condition: "Succeeded", Is: "False"}},
-			Suspended: []Sign{condition("Suspended")},
-			Running:   []Sign{condition("Running")},
+		Indicators: Indicators{
+			Complete:  []Indicator{condition("Complete"), condition("Completed"), condition("Succeeded")},
+			Failed:    []Indicator{condition("Failed"), {Condition: "Succeeded", ConditionStatus: "False"}},
+			Suspended: []Indicator{condition("Suspended")},
+			Running:   []Indicator{condition("Running")},
 			Strict:    true,
 		},
 		Discovered: true,
@@ -33,12 +33,12 @@ func DiscoveredKind(gvk schema.GroupVersionKind, plural string, shortNames, mana
 
 // Fields returns the paths of all fields that determine an object's owner and state.
 func (k Kind) Fields() [][]string {
-	fields := [][]string{{"status", "conditions"}, k.ManagedBy, k.Reading.Start, k.Reading.End, k.PodValue, k.TTL()}
+	fields := [][]string{{"status", "conditions"}, k.ManagedBy, k.Indicators.Start, k.Indicators.End, k.PodValue, k.TTL()}
 	if k.Template {
 		fields = append(fields, Concurrency())
 	}
-	for _, signs := range [][]Sign{k.Reading.Held, k.Reading.Complete, k.Reading.Failed, k.Reading.Suspended, k.Reading.Running} {
-		fields = append(fields, fieldsOf(signs)...)
+	for _, indicators := range [][]Indicator{k.Indicators.Suspend, k.Indicators.Complete, k.Indicators.Failed, k.Indicators.Suspended, k.Indicators.Running} {
+		fields = append(fields, fieldsOf(indicators)...)
 	}
 	return fields
 }
@@ -47,12 +47,13 @@ func (k Kind) Fields() [][]string {
 // before an earlier one has ended.
 func Concurrency() []string { return []string{"spec", "concurrencyPolicy"} }
 
-func fieldsOf(signs []Sign) [][]string {
+// fieldsOf returns the paths in indicators.
+func fieldsOf(indicators []Indicator) [][]string {
 	var fields [][]string
-	for _, sign := range signs {
-		fields = append(fields, sign.Path)
-		fields = append(fields, fieldsOf(sign.With)...)
-		fields = append(fields, fieldsOf(sign.Unless)...)
+	for _, indicator := range indicators {
+		fields = append(fields, indicator.Path)
+		fields = append(fields, fieldsOf(indicator.AllOf)...)
+		fields = append(fields, fieldsOf(indicator.NoneOf)...)
 	}
 	return fields
 }

@@ -26,8 +26,8 @@ var (
 	ended = time.Date(2026, 8, 20, 9, 42, 0, 0, time.UTC)
 )
 
-// aFixture is an object as its controller writes it in some state.
-type aFixture struct {
+// kindFixture is an object of a kind as its controller writes it in some state.
+type kindFixture struct {
 	kind delegation.Kind
 	// state is the file's name up to the first dash: "new" is before any controller saw it, the
 	// others are words for statuses as kubectl uses them.
@@ -35,17 +35,17 @@ type aFixture struct {
 	object      unstructured.Unstructured
 }
 
-func (f *aFixture) stateOf() delegation.State {
+func (f *kindFixture) stateOf() delegation.State {
 	written := slices.ContainsFunc(f.object.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "status" })
 	return f.kind.StateOf(f.object.Object, written)
 }
 
-func (f *aFixture) owner() delegation.Owner {
+func (f *kindFixture) owner() delegation.Owner {
 	return f.kind.OwnerOf(delegation.TextAt(f.object.Object, f.kind.ManagedBy...))
 }
 
 // status returns the status for the state.
-func (f *aFixture) status() delegation.Status {
+func (f *kindFixture) status() delegation.Status {
 	switch f.state {
 	case "new":
 		if f.kind.Template || f.kind.IsUnmanaged() {
@@ -80,7 +80,7 @@ func gadget() delegation.Kind {
 }
 
 // fixtures returns the fixtures of all kinds of the table, and of widget and gadget.
-func fixtures(t *testing.T) []aFixture {
+func fixtures(t *testing.T) []kindFixture {
 	t.Helper()
 	directories := map[string]delegation.Kind{"widget.v1beta1": widget(), "gadget.v1alpha1": gadget()}
 	for _, k := range delegation.Kinds() {
@@ -88,14 +88,14 @@ func fixtures(t *testing.T) []aFixture {
 	}
 	files, err := filepath.Glob("testdata/kinds/*/*.yaml")
 	assert.NilError(t, err)
-	var all []aFixture
+	var all []kindFixture
 	for _, file := range files {
 		directory := filepath.Base(filepath.Dir(file))
 		kind, known := directories[directory]
-		assert.Assert(t, known, "no kind has the folder %s", directory)
+		assert.Assert(t, known, "testdata/kinds/%s belongs to no kind", directory)
 		text, err := os.ReadFile(file)
 		assert.NilError(t, err)
-		f := aFixture{kind: kind, file: file}
+		f := kindFixture{kind: kind, file: file}
 		f.state, _, _ = strings.Cut(strings.TrimSuffix(filepath.Base(file), ".yaml"), "-")
 		assert.NilError(t, yaml.Unmarshal(text, &f.object.Object), file)
 		all = append(all, f)
@@ -130,15 +130,15 @@ func TestFixtures(t *testing.T) {
 }
 
 // checkTimes checks when the object started, was suspended and ended, if its kind records that.
-func (f *aFixture) checkTimes(t *testing.T, s delegation.State, status delegation.Status) {
+func (f *kindFixture) checkTimes(t *testing.T, s delegation.State, status delegation.Status) {
 	t.Helper()
 	hasRun := status == delegation.Running || status.IsFinished() && f.file != "testdata/kinds/rayjob/failed-validation.yaml"
-	if hasRun && f.kind.Reading.Start != nil {
+	if hasRun && f.kind.Indicators.Start != nil {
 		assert.Equal(t, f.kind.Started(s), began)
 	}
 	since, isFinished := f.kind.Finished(s)
 	assert.Equal(t, isFinished, status.IsFinished())
-	hasTimes := f.kind.Reading.End != nil || slices.ContainsFunc(f.kind.Reading.Complete, func(g delegation.Sign) bool { return g.Condition != "" })
+	hasTimes := f.kind.Indicators.End != nil || slices.ContainsFunc(f.kind.Indicators.Complete, func(g delegation.Indicator) bool { return g.Condition != "" })
 	if hasRun && isFinished && hasTimes {
 		assert.Equal(t, since, ended)
 	}
@@ -153,53 +153,53 @@ func (f *aFixture) checkTimes(t *testing.T, s delegation.State, status delegatio
 }
 
 // TestFixturesOfEveryRow checks that every row has a fixture of each state that it can show, and
-// that every sign appears in one.
+// that every indicator appears in one.
 func TestFixturesOfEveryRow(t *testing.T) {
 	all := fixtures(t)
 	for _, kind := range append(delegation.Kinds(), widget()) {
 		t.Run(directoryOf(kind), func(t *testing.T) {
-			var own []aFixture
+			var own []kindFixture
 			for _, f := range all {
 				if f.kind.Resource == kind.Resource {
 					own = append(own, f)
 				}
 			}
-			r := kind.Reading
-			for state, signs := range map[string][]delegation.Sign{
-				"running": r.Running, "suspended": append(slices.Clone(r.Held), r.Suspended...), "succeeded": r.Complete, "failed": r.Failed,
+			r := kind.Indicators
+			for state, indicators := range map[string][]delegation.Indicator{
+				"running": r.Running, "suspended": append(slices.Clone(r.Suspend), r.Suspended...), "succeeded": r.Complete, "failed": r.Failed,
 			} {
-				hasFixture := slices.ContainsFunc(own, func(f aFixture) bool { return f.state == state })
-				assert.Assert(t, hasFixture || len(signs) == 0, "there is no fixture that is %s", state)
-				for _, sign := range each(signs) {
-					assert.Assert(t, slices.ContainsFunc(own, func(f aFixture) bool { return f.state == state && f.shows(sign) }),
-						"in no fixture that is %s shows %s", state, fmt.Sprintf("%+v", sign))
+				hasFixture := slices.ContainsFunc(own, func(f kindFixture) bool { return f.state == state })
+				assert.Assert(t, hasFixture || len(indicators) == 0, "the kind has no fixture in state %q", state)
+				for _, indicator := range splitByValue(indicators) {
+					assert.Assert(t, slices.ContainsFunc(own, func(f kindFixture) bool { return f.state == state && f.shows(indicator) }),
+						"no fixture in state %q shows the indicator %s", state, fmt.Sprintf("%+v", indicator))
 				}
 			}
-			assert.Assert(t, slices.ContainsFunc(own, func(f aFixture) bool { return f.state == "new" }), "a new one")
+			assert.Assert(t, slices.ContainsFunc(own, func(f kindFixture) bool { return f.state == "new" }), "the kind has no fixture in state \"new\"")
 		})
 	}
 }
 
-// each splits signs by their values.
-func each(signs []delegation.Sign) []delegation.Sign {
-	var all []delegation.Sign
-	for _, sign := range signs {
-		if len(sign.In) == 0 {
-			all = append(all, sign)
+// splitByValue splits indicators by their values.
+func splitByValue(indicators []delegation.Indicator) []delegation.Indicator {
+	var all []delegation.Indicator
+	for _, indicator := range indicators {
+		if len(indicator.Values) == 0 {
+			all = append(all, indicator)
 		}
-		for _, value := range sign.In {
-			one := sign
-			one.In = []string{value}
-			all = append(all, one)
+		for _, value := range indicator.Values {
+			single := indicator
+			single.Values = []string{value}
+			all = append(all, single)
 		}
 	}
 	return all
 }
 
-// shows reports whether a sign shows in the fixture.
-func (f *aFixture) shows(sign delegation.Sign) bool {
-	only := f.kind
-	only.Reading = delegation.Reading{Complete: []delegation.Sign{sign}}
-	_, is := only.Finished(only.StateOf(f.object.Object, true))
-	return is
+// shows reports whether an indicator shows in the fixture.
+func (f *kindFixture) shows(indicator delegation.Indicator) bool {
+	kind := f.kind
+	kind.Indicators = delegation.Indicators{Complete: []delegation.Indicator{indicator}}
+	_, isShown := kind.Finished(kind.StateOf(f.object.Object, true))
+	return isShown
 }

@@ -40,11 +40,11 @@ type Kind struct {
 	// Ignored are the versions of the controller that have the field and ignore it, so that both
 	// clusters run a delegated object; "" for none.
 	Ignored string
-	// Blind are API versions, served besides that of Resource, that lack the field: writing
-	// through them removes it.
-	Blind []string
-	// Reading defines how its status shows its state.
-	Reading Reading
+	// VersionsWithoutField are API versions, served besides that of Resource, that lack the
+	// field: writing through them removes it.
+	VersionsWithoutField []string
+	// Indicators lists where an object of the kind shows its state.
+	Indicators Indicators
 	// PodLabel is the label of its Pods; "" if they have none.
 	PodLabel string
 	// PodValue is the path of the field with the label's value; nil means the object's name.
@@ -53,9 +53,9 @@ type Kind struct {
 	// PodLabel, and have the log of the submitted program (kuberay: rayjob_controller.go,
 	// createNewK8sJob).
 	HasSubmitter bool
-	// Loses are the paths of fields, besides ManagedBy, that a copy for another cluster must not
-	// have.
-	Loses [][]string
+	// LocalFields are the paths of fields, besides ManagedBy, that a copy for another cluster
+	// must not have.
+	LocalFields [][]string
 	// Claims is the path, through lists, of templates of PersistentVolumeClaims that its
 	// controller creates. The controller adds the volume to Pods that mount a claim by name. Nil
 	// means none.
@@ -63,17 +63,17 @@ type Kind struct {
 	// RayCluster is the path of the spec of a RayCluster, whose size Ray's own autoscaler may
 	// change; nil if there is none.
 	RayCluster []string
-	// HeldAtOnce is whether its controller accepts an object that is suspended from its creation
-	// on, whatever else is in its spec. Kueue creates and queues such objects in this way.
-	HeldAtOnce bool
+	// CanStartSuspended is whether its controller accepts any object that is created suspended,
+	// as Kueue creates and queues them. Other kinds accept it only with some specs.
+	CanStartSuspended bool
 	// PodCounts are the paths of the spec fields with numbers of Pods. "*" matches every key.
 	// Kueue admits an object for the numbers at that time.
 	PodCounts [][]string
 	// Selector is the label selector of the objects that can be delegated at all; "" means all.
 	Selector string
-	// Unsynced is whether MultiKueue never copies the status back, because the origin's own
+	// NoStatusSync is whether MultiKueue never copies the status back, because the origin's own
 	// controller would overwrite it.
-	Unsynced bool
+	NoStatusSync bool
 	// OtherTTL is whether ttlSecondsAfterFinished deletes what the object has created, instead of
 	// the object.
 	OtherTTL bool

@@ -14,17 +14,17 @@ var jobKind = Kind{
 	Reserved:  "kubernetes.io/job-controller",
 	Change:    Never,
 	Since:     "Kubernetes v1.32",
-	Reading: Reading{
-		Held:      []Sign{field("spec.suspend", "true")},
-		Complete:  []Sign{condition("Complete")},
-		Failed:    []Sign{condition("Failed")},
-		Suspended: []Sign{condition("Suspended")},
+	Indicators: Indicators{
+		Suspend:   []Indicator{field("spec.suspend", "true")},
+		Complete:  []Indicator{condition("Complete")},
+		Failed:    []Indicator{condition("Failed")},
+		Suspended: []Indicator{condition("Suspended")},
 		Start:     []string{"status", "startTime"},
 		End:       []string{"status", "completionTime"},
 	},
-	PodLabel:   "batch.kubernetes.io/job-name",
-	HeldAtOnce: true,
-	Loses:      [][]string{{"spec", "selector"}},
+	PodLabel:          "batch.kubernetes.io/job-name",
+	CanStartSuspended: true,
+	LocalFields:       [][]string{{"spec", "selector"}},
 }
 
 func batchKinds() []Kind {
@@ -38,10 +38,10 @@ func batchKinds() []Kind {
 		Reserved:   jobKind.Reserved,
 		Change:     Always,
 		Since:      jobKind.Since,
-		Reading: Reading{
-			Held: []Sign{field("spec.suspend", "true")},
+		Indicators: Indicators{
+			Suspend: []Indicator{field("spec.suspend", "true")},
 			// These are references to the unfinished Jobs.
-			Running: []Sign{{Path: []string{"status", "active", "kind"}, In: []string{jobKind.Kind}}},
+			Running: []Indicator{{Path: []string{"status", "active", "kind"}, Values: []string{jobKind.Kind}}},
 		},
 	}}
 }
@@ -55,11 +55,11 @@ func jobSetKinds() []Kind {
 		Reserved:  "jobset.sigs.k8s.io/jobset-controller",
 		Change:    ByWebhook,
 		Since:     "JobSet v0.5.0",
-		Reading: Reading{
-			Held:      []Sign{field("spec.suspend", "true")},
-			Complete:  []Sign{condition("Completed")},
-			Failed:    []Sign{condition("Failed")},
-			Suspended: []Sign{condition("Suspended")},
+		Indicators: Indicators{
+			Suspend:   []Indicator{field("spec.suspend", "true")},
+			Complete:  []Indicator{condition("Completed")},
+			Failed:    []Indicator{condition("Failed")},
+			Suspended: []Indicator{condition("Suspended")},
 			Running:   countsOfJobs("status.replicatedJobsStatus"),
 		},
 		PodLabel: "jobset.sigs.k8s.io/jobset-name",
@@ -70,14 +70,14 @@ func jobSetKinds() []Kind {
 			{"spec", "replicatedJobs", "template", "spec", "parallelism"},
 			{"spec", "replicatedJobs", "template", "spec", "completions"},
 		},
-		HeldAtOnce: true,
+		CanStartSuspended: true,
 	}}
 }
 
-// countsOfJobs returns the signs that Jobs in a list, which counts them by state, run or have
+// countsOfJobs returns the indicators that Jobs in a list, which counts them by state, run or have
 // run.
-func countsOfJobs(path string) []Sign {
-	return []Sign{field(path + ".active"), field(path + ".ready"), field(path + ".succeeded")}
+func countsOfJobs(path string) []Indicator {
+	return []Indicator{field(path + ".active"), field(path + ".ready"), field(path + ".succeeded")}
 }
 
 func appWrapperKinds() []Kind {
@@ -91,18 +91,18 @@ func appWrapperKinds() []Kind {
 		Reserved:   "workload.codeflare.dev/appwrapper-controller",
 		Change:     ByWebhook,
 		Since:      "AppWrapper v0.26.0",
-		Reading: Reading{
-			Held:     []Sign{field("spec.suspend", "true")},
-			Complete: []Sign{field("status.phase", "Succeeded")},
+		Indicators: Indicators{
+			Suspend:  []Indicator{field("spec.suspend", "true")},
+			Complete: []Indicator{field("status.phase", "Succeeded")},
 			// The controller first deletes the created objects, whose Pods may run until then.
-			Failed:    []Sign{{Path: []string{"status", "phase"}, In: []string{"Failed"}, Unless: []Sign{deployed}}},
-			Suspended: []Sign{field("status.phase", "Suspended")},
-			Running: []Sign{
+			Failed:    []Indicator{{Path: []string{"status", "phase"}, Values: []string{"Failed"}, NoneOf: []Indicator{deployed}}},
+			Suspended: []Indicator{field("status.phase", "Suspended")},
+			Running: []Indicator{
 				field("status.phase", "Running", "Suspending", "Resetting"),
-				{Path: []string{"status", "phase"}, In: []string{"Failed"}, With: []Sign{deployed}},
+				{Path: []string{"status", "phase"}, Values: []string{"Failed"}, AllOf: []Indicator{deployed}},
 			},
 		},
-		PodLabel:   "workload.codeflare.dev/appwrapper",
-		HeldAtOnce: true,
+		PodLabel:          "workload.codeflare.dev/appwrapper",
+		CanStartSuspended: true,
 	}}
 }

@@ -64,17 +64,17 @@ func trainingKind(name, kind, version, reserved, since string) Kind {
 		Since:     since,
 		// These are spec.pytorchReplicaSpecs and the like. Each kind has only one such map.
 		PodCounts: [][]string{{"spec", replicaSpecs(name), "*", "replicas"}},
-		Reading: Reading{
-			Held:      []Sign{field("spec.runPolicy.suspend", "true")},
-			Complete:  []Sign{condition("Succeeded")},
-			Failed:    []Sign{condition("Failed")},
-			Suspended: []Sign{condition("Suspended")},
-			Running:   []Sign{condition("Running"), condition("Restarting")},
+		Indicators: Indicators{
+			Suspend:   []Indicator{field("spec.runPolicy.suspend", "true")},
+			Complete:  []Indicator{condition("Succeeded")},
+			Failed:    []Indicator{condition("Failed")},
+			Suspended: []Indicator{condition("Suspended")},
+			Running:   []Indicator{condition("Running"), condition("Restarting")},
 			Start:     []string{"status", "startTime"},
 			End:       []string{"status", "completionTime"},
 		},
-		PodLabel:   "training.kubeflow.org/job-name",
-		HeldAtOnce: true,
+		PodLabel:          "training.kubeflow.org/job-name",
+		CanStartSuspended: true,
 	}
 }
 
@@ -92,20 +92,20 @@ func trainJobKinds() []Kind {
 			Since:     "Kubeflow Trainer v2.3.0",
 			// kubeflow/trainer#3632, fixed by #3681.
 			Ignored: "Kubeflow Trainer before v2.3.0",
-			Reading: Reading{
-				Held:      []Sign{field("spec.suspend", "true")},
-				Complete:  []Sign{condition("Complete")},
-				Failed:    []Sign{condition("Failed")},
-				Suspended: []Sign{condition("Suspended")},
+			Indicators: Indicators{
+				Suspend:   []Indicator{field("spec.suspend", "true")},
+				Complete:  []Indicator{condition("Complete")},
+				Failed:    []Indicator{condition("Failed")},
+				Suspended: []Indicator{condition("Suspended")},
 				Running:   countsOfJobs("status.jobsStatus"),
 				// v2.0.0 writes it only when the TrainJob ends or is suspended
 				// (kubeflow/trainer#2713).
-				Silent: "jobset",
+				ChildKind: "jobset",
 			},
 			PodCounts: [][]string{{"spec", "trainer", "numNodes"}},
 			// A TrainJob runs as a JobSet with its name.
-			PodLabel:   "jobset.sigs.k8s.io/jobset-name",
-			HeldAtOnce: true,
+			PodLabel:          "jobset.sigs.k8s.io/jobset-name",
+			CanStartSuspended: true,
 		}
 	}
 	return []Kind{

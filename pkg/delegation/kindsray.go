@@ -12,20 +12,20 @@ func rayKinds() []Kind {
 	job := rayKind("rayjob", "RayJob", "KubeRay v1.3.0")
 	// Its ttlSecondsAfterFinished deletes its RayCluster (kuberay: rayjob_types.go).
 	job.OtherTTL = true
-	job.Reading.Complete = []Sign{{
-		Path: []string{"status", "jobDeploymentStatus"}, In: []string{"Complete"}, With: []Sign{field("status.jobStatus", "SUCCEEDED")},
+	job.Indicators.Complete = []Indicator{{
+		Path: []string{"status", "jobDeploymentStatus"}, Values: []string{"Complete"}, AllOf: []Indicator{field("status.jobStatus", "SUCCEEDED")},
 	}}
 	// The controller does not create the cluster of an invalid RayJob (kuberay:
 	// ray-operator/controllers/ray/rayjob_controller.go).
-	job.Reading.Failed = []Sign{field("status.jobDeploymentStatus", "Failed", "ValidationFailed"), {
-		Path: []string{"status", "jobDeploymentStatus"}, In: []string{"Complete"}, With: []Sign{field("status.jobStatus", "FAILED", "STOPPED")},
+	job.Indicators.Failed = []Indicator{field("status.jobDeploymentStatus", "Failed", "ValidationFailed"), {
+		Path: []string{"status", "jobDeploymentStatus"}, Values: []string{"Complete"}, AllOf: []Indicator{field("status.jobStatus", "FAILED", "STOPPED")},
 	}}
-	job.Reading.Suspended = []Sign{field("status.jobDeploymentStatus", "Suspended")}
+	job.Indicators.Suspended = []Indicator{field("status.jobDeploymentStatus", "Suspended")}
 	// The cluster also exists while the RayJob waits for a submission, and until it is suspended.
 	// Before a retry it has run (kuberay: ray-operator/apis/ray/v1/rayjob_types.go,
 	// JobDeploymentStatus).
-	job.Reading.Running = []Sign{field("status.jobDeploymentStatus", "Running", "Waiting", "Suspending", "Retrying")}
-	job.Reading.Start, job.Reading.End = []string{"status", "startTime"}, []string{"status", "endTime"}
+	job.Indicators.Running = []Indicator{field("status.jobDeploymentStatus", "Running", "Waiting", "Suspending", "Retrying")}
+	job.Indicators.Start, job.Indicators.End = []string{"status", "startTime"}, []string{"status", "endTime"}
 	job.PodCounts = workerGroups("rayClusterSpec")
 	job.PodValue = []string{"status", "rayClusterName"}
 	job.HasSubmitter = true
@@ -34,34 +34,34 @@ func rayKinds() []Kind {
 	// A RayJob may be suspended only if it is shut down after it has finished, and a RayService
 	// only since KubeRay 1.7.
 	cluster := rayKind("raycluster", "RayCluster", "KubeRay v1.3.0")
-	cluster.HeldAtOnce = true
+	cluster.CanStartSuspended = true
 	cluster.PodCounts = workerGroups()
-	cluster.Reading.Failed = []Sign{field("status.state", "failed"), condition("ReplicaFailure")}
-	cluster.Reading.Suspended = []Sign{field("status.state", "suspended"), condition("RayClusterSuspended")}
-	cluster.Reading.Running = []Sign{field("status.state", "ready"), condition("RayClusterProvisioned"), condition("HeadPodReady")}
+	cluster.Indicators.Failed = []Indicator{field("status.state", "failed"), condition("ReplicaFailure")}
+	cluster.Indicators.Suspended = []Indicator{field("status.state", "suspended"), condition("RayClusterSuspended")}
+	cluster.Indicators.Running = []Indicator{field("status.state", "ready"), condition("RayClusterProvisioned"), condition("HeadPodReady")}
 	cluster.RayCluster = []string{"spec"}
 
 	service := rayKind("rayservice", "RayService", "KubeRay v1.6.0")
-	service.Reading.Suspended = []Sign{condition("Suspended")}
-	service.Reading.Running = []Sign{condition("Ready"), field("status.serviceStatus", "Running")}
+	service.Indicators.Suspended = []Indicator{condition("Suspended")}
+	service.Indicators.Running = []Indicator{condition("Ready"), field("status.serviceStatus", "Running")}
 	service.PodCounts = workerGroups("rayClusterConfig")
 	service.PodValue = []string{"status", "activeServiceStatus", "rayClusterName"}
 	service.RayCluster = []string{"spec", "rayClusterConfig"}
 	// Before KubeRay 1.7 a RayService cannot be suspended itself, and Kueue up to 0.19 suspends
 	// its cluster (kueue: pkg/controller/jobs/rayservice/rayservice_controller.go).
-	service.Reading.Held = append(service.Reading.Held, field("spec.rayClusterConfig.suspend", "true"))
+	service.Indicators.Suspend = append(service.Indicators.Suspend, field("spec.rayClusterConfig.suspend", "true"))
 
 	return []Kind{job, cluster, service, {
-		Name:      "raycronjob",
-		Kind:      "RayCronJob",
-		Resource:  schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: "raycronjobs"},
-		ManagedBy: []string{"spec", "jobTemplate", "managedBy"},
-		Template:  true,
-		Reserved:  rayOperator,
-		Allowed:   []Owner{rayOperator, MultiKueue},
-		Change:    WhileSet,
-		Since:     "KubeRay v1.6.0",
-		Reading:   Reading{Held: []Sign{field("spec.suspend", "true")}},
+		Name:       "raycronjob",
+		Kind:       "RayCronJob",
+		Resource:   schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: "raycronjobs"},
+		ManagedBy:  []string{"spec", "jobTemplate", "managedBy"},
+		Template:   true,
+		Reserved:   rayOperator,
+		Allowed:    []Owner{rayOperator, MultiKueue},
+		Change:     WhileSet,
+		Since:      "KubeRay v1.6.0",
+		Indicators: Indicators{Suspend: []Indicator{field("spec.suspend", "true")}},
 	}}
 }
 
@@ -76,16 +76,16 @@ func workerGroups(path ...string) [][]string {
 // ray-operator/apis/ray/v1/rayjob_types.go:232).
 func rayKind(name, kind, since string) Kind {
 	return Kind{
-		Name:      name,
-		Kind:      kind,
-		Resource:  schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: name + "s"},
-		ManagedBy: []string{"spec", "managedBy"},
-		Reserved:  rayOperator,
-		Allowed:   []Owner{rayOperator, MultiKueue},
-		Change:    WhileSet,
-		Since:     since,
-		Blind:     []string{"v1alpha1"},
-		Reading:   Reading{Held: []Sign{field("spec.suspend", "true")}},
-		PodLabel:  "ray.io/cluster",
+		Name:                 name,
+		Kind:                 kind,
+		Resource:             schema.GroupVersionResource{Group: "ray.io", Version: "v1", Resource: name + "s"},
+		ManagedBy:            []string{"spec", "managedBy"},
+		Reserved:             rayOperator,
+		Allowed:              []Owner{rayOperator, MultiKueue},
+		Change:               WhileSet,
+		Since:                since,
+		VersionsWithoutField: []string{"v1alpha1"},
+		Indicators:           Indicators{Suspend: []Indicator{field("spec.suspend", "true")}},
+		PodLabel:             "ray.io/cluster",
 	}
 }

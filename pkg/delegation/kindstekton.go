@@ -22,11 +22,11 @@ func tektonKind(name, kind string, shortNames []string, podLabel string) Kind {
 		Reserved:   "tekton.dev/pipeline",
 		Change:     ByWebhook,
 		Since:      "Tekton Pipelines v1.5.0",
-		Reading: Reading{
-			Held:     []Sign{pending},
-			Complete: []Sign{condition("Succeeded")},
-			Failed:   []Sign{{Condition: "Succeeded", Is: "False"}},
-			Running:  []Sign{{Condition: "Succeeded", Is: "Unknown", Unless: []Sign{pending}}},
+		Indicators: Indicators{
+			Suspend:  []Indicator{pending},
+			Complete: []Indicator{condition("Succeeded")},
+			Failed:   []Indicator{{Condition: "Succeeded", ConditionStatus: "False"}},
+			Running:  []Indicator{{Condition: "Succeeded", ConditionStatus: "Unknown", NoneOf: []Indicator{pending}}},
 			Start:    []string{"status", "startTime"},
 			End:      []string{"status", "completionTime"},
 		},

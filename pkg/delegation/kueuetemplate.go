@@ -14,15 +14,15 @@ const (
 	CompletionsLikeParallelism = "kueue.x-k8s.io/job-completions-equal-parallelism"
 )
 
-// IsKueues reports whether a scheduling gate or a finalizer belongs to Kueue, by its name.
-func IsKueues(name string) bool { return strings.HasPrefix(name, "kueue.x-k8s.io/") }
+// IsKueueKey reports whether the name of a scheduling gate or a finalizer is one of Kueue's.
+func IsKueueKey(name string) bool { return strings.HasPrefix(name, "kueue.x-k8s.io/") }
 
-// IsKueuesInTemplate reports whether a label or annotation of a Pod template is one of those that
+// IsKueueTemplateKey reports whether a label or annotation of a Pod template is one of those that
 // Kueue sets when it starts the Pods, and removes when it stops them. Kueue refuses to start a
 // Job that has them with other values: "conflict for key=kueue.x-k8s.io/workload" (kueue:
 // pkg/podset, apis/kueue/v1beta2, pkg/controller/constants). Its other keys there, such as those
 // of topologies, belong to the author.
-func IsKueuesInTemplate(key string) bool {
+func IsKueueTemplateKey(key string) bool {
 	switch key {
 	case "kueue.x-k8s.io/workload", "kueue.x-k8s.io/podset", "kueue.x-k8s.io/cluster-queue-name", "kueue.x-k8s.io/local-queue-name",
 		"kueue.x-k8s.io/multikueue-worker-workload-pod", "kueue.x-k8s.io/tas", "kueue.x-k8s.io/workload-slice-name":

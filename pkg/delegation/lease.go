@@ -23,8 +23,8 @@ const longestName = 253
 // is older than leaseDurationSeconds. acquireTime is when the holder took it.
 func LeaseName(job string) string { return jobKind.LeaseName(job) }
 
-// LeaseName returns the same for an object of any kind: "jobs-managedby-" and the name for
-// a Job. For other kinds, and for the few Jobs whose name is too long for that, it ends in
+// LeaseName returns the name of the Lease for an object of any kind: "jobs-managedby-" and the
+// name for a Job. For other kinds, and for the few Jobs whose name is too long for that, it ends in
 // a hash of resource and name. No two objects of a namespace share a Lease, whatever their
 // kinds and names: with one Lease, the dispatcher of one would block that of the other.
 func (k Kind) LeaseName(name string) string {
@@ -41,8 +41,8 @@ func (k Kind) LeaseName(name string) string {
 	return readable + suffix
 }
 
-// IsDispatched reports whether a Lease shows who dispatches an object: its owner is ours, or it
-// has another owner and was dispatched anyway, as MirrorAnnotation shows.
+// IsDispatched reports whether an object has a Lease of its dispatcher. It belongs to dispatch,
+// or to another controller and was dispatched anyway, as MirrorAnnotation shows.
 func IsDispatched(owner Owner, m *Marks) bool {
 	return owner == Dispatch || !owner.IsBuiltIn() && m != nil && (!m.Mirror.IsZero() || m.BadMirror != "")
 }

@@ -19,12 +19,12 @@ func TestIsDispatched(t *testing.T) {
 		marks *delegation.Marks
 		want  bool
 	}{
-		{"ours", delegation.Dispatch, nil, true},
-		{"ours, with a mirror", delegation.Dispatch, mirrored, true},
-		{"somebody else's", otherOwner, nil, false},
-		{"somebody else's, in a queue", otherOwner, &delegation.Marks{Queue: "q"}, false},
-		{"somebody else's, dispatched all the same", otherOwner, mirrored, true},
-		{"somebody else's, with a mark that was overwritten", otherOwner, &delegation.Marks{BadMirror: "x"}, true},
+		{"of dispatch", delegation.Dispatch, nil, true},
+		{"of dispatch, with a mirror", delegation.Dispatch, mirrored, true},
+		{"of another controller", otherOwner, nil, false},
+		{"of another controller, in a queue", otherOwner, &delegation.Marks{Queue: "q"}, false},
+		{"of another controller, with a mirror", otherOwner, mirrored, true},
+		{"of another controller, with a malformed mirror mark", otherOwner, &delegation.Marks{BadMirror: "x"}, true},
 		{"not delegated", delegation.BuiltIn, mirrored, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

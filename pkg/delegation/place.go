@@ -40,8 +40,8 @@ func (c Cluster) Compare(other Cluster) Sameness {
 	return PerhapsSame
 }
 
-func sameIf(is bool) Sameness {
-	if is {
+func sameIf(isEqual bool) Sameness {
+	if isEqual {
 		return CertainlySame
 	}
 	return CertainlyOther

@@ -6,7 +6,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestPlaceOn checks that only UIDs that both sides know decide.
+// TestPlaceOn checks that only a UID that the mark and the cluster both have decides.
 func TestPlaceOn(t *testing.T) {
 	inML := func(uid, namespaceUID string) Cluster {
 		return Cluster{UID: uid, Namespaces: map[string]string{"ml": namespaceUID, "other": "o"}}
@@ -40,8 +40,8 @@ func TestPlaceOn(t *testing.T) {
 	}
 }
 
-// TestPlaceIsReadAsWritten checks places with and without each part of the identity.
-func TestPlaceIsReadAsWritten(t *testing.T) {
+// TestParsePlace checks places with and without each part of the identity.
+func TestParsePlace(t *testing.T) {
 	for text, c := range map[string]Cluster{
 		"unknown/ml/train/x":   {},
 		"u/ml/train/x":         {UID: "u"},
@@ -66,6 +66,6 @@ func TestClusterCompare(t *testing.T) {
 	assert.Equal(t, in("u", "n").Compare(in("", "n")), CertainlySame)
 	assert.Equal(t, in("u", "n").Compare(in("", "m")), CertainlyOther)
 	assert.Equal(t, in("u", "").Compare(in("", "")), PerhapsSame)
-	var nothing, nothingElse Cluster
-	assert.Equal(t, nothing.Compare(nothingElse), PerhapsSame)
+	var unknown, otherUnknown Cluster
+	assert.Equal(t, unknown.Compare(otherUnknown), PerhapsSame)
 }

@@ -24,20 +24,20 @@ const (
 	kindsExtension  = "x-kubernetes-group-version-kind"
 )
 
-// MentionManagedBy reports whether an OpenAPI document mentions managedBy at all.
-func MentionManagedBy(document []byte) bool { return bytes.Contains(document, []byte(`"managedBy"`)) }
+// MentionsManagedBy reports whether an OpenAPI document mentions managedBy at all.
+func MentionsManagedBy(document []byte) bool { return bytes.Contains(document, []byte(`"managedBy"`)) }
 
 // ParseSchemas parses an OpenAPI v3 document of an API server, as JSON.
 func ParseSchemas(document []byte) (*Schemas, error) {
-	var whole struct {
+	var parsed struct {
 		Components struct {
 			Schemas map[string]json.RawMessage `json:"schemas"`
 		} `json:"components"`
 	}
-	if err := json.Unmarshal(document, &whole); err != nil {
+	if err := json.Unmarshal(document, &parsed); err != nil {
 		return nil, fmt.Errorf("cannot parse the OpenAPI schemas: %w", err)
 	}
-	s := &Schemas{texts: whole.Components.Schemas, kinds: map[schema.GroupVersionKind]string{}}
+	s := &Schemas{texts: parsed.Components.Schemas, kinds: map[schema.GroupVersionKind]string{}}
 	for _, name := range slices.Sorted(maps.Keys(s.texts)) {
 		text := s.texts[name]
 		if !bytes.Contains(text, []byte(kindsExtension)) {
@@ -60,13 +60,13 @@ func ParseSchemas(document []byte) (*Schemas, error) {
 // (docs/reference/kinds.md#discovery). ok is false if it has none.
 func (s *Schemas) Kind(gvk schema.GroupVersionKind, plural string, shortNames []string) (k Kind, ok bool) {
 	for _, path := range [][]string{{"spec", "managedBy"}, {"spec", "runPolicy", "managedBy"}} {
-		through, _ := s.follow(gvk, path)
-		if len(through) <= len(path) || !through[len(path)].isText() {
+		schemas, _ := s.follow(gvk, path)
+		if len(schemas) <= len(path) || !schemas[len(path)].isText() {
 			continue
 		}
 		k = DiscoveredKind(gvk, plural, shortNames, path)
-		through[len(path)].describe(&k)
-		k.Defaulted = k.Defaulted && through.reaches(path)
+		schemas[len(path)].describe(&k)
+		k.Defaulted = k.Defaulted && schemas.reaches(path)
 		if k.Change == WhileSet && k.Defaulted {
 			k.Change = Never
 		}
@@ -78,39 +78,39 @@ func (s *Schemas) Kind(gvk schema.GroupVersionKind, plural string, shortNames []
 // Lacks reports whether the schema of a kind shows that it has no field at a path. A missing
 // schema, or one that allows unknown fields, does not show that.
 func (s *Schemas) Lacks(gvk schema.GroupVersionKind, path []string) bool {
-	through, ok := s.follow(gvk, path)
-	return ok && len(through) <= len(path)
+	schemas, ok := s.follow(gvk, path)
+	return ok && len(schemas) <= len(path)
 }
 
-// way has the schemas along a path: that of the kind, then that of each step, as far as there are
-// any.
-type way []fieldSchema
+// schemaPath has the schemas along a path: that of the kind, then that of each step, up to the
+// first step without a schema.
+type schemaPath []fieldSchema
 
 // follow follows a path of properties from the schema of a kind. ok is false if it ends at an
 // object that allows unknown fields.
-func (s *Schemas) follow(gvk schema.GroupVersionKind, path []string) (w way, ok bool) {
+func (s *Schemas) follow(gvk schema.GroupVersionKind, path []string) (p schemaPath, ok bool) {
 	name, known := s.kinds[gvk]
 	if !known {
 		return nil, false
 	}
 	at := s.resolve(s.texts[name])
-	w = way{at}
+	p = schemaPath{at}
 	for _, step := range path {
 		property := at.property(step)
 		if property == nil {
-			return w, !at.isOpen()
+			return p, !at.isOpen()
 		}
 		at = s.resolve(property)
-		w = append(w, at)
+		p = append(p, at)
 	}
-	return w, true
+	return p, true
 }
 
 // reaches reports whether every object has all steps of a path except the first and the last, so
 // that a default at its end is always set. Every object with any content has a spec.
-func (w way) reaches(path []string) bool {
+func (p schemaPath) reaches(path []string) bool {
 	for i := 1; i < len(path)-1; i++ {
-		if w[i+1].first(hasDefault) == nil && !w[i].requires(path[i]) {
+		if p[i+1].first(hasDefault) == nil && !p[i].requires(path[i]) {
 			return false
 		}
 	}

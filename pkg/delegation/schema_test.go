@@ -45,7 +45,7 @@ func specOf(properties string) string {
 // managedBy returns the property managedBy with additional facts.
 func managedBy(more string) string { return `"managedBy": {"type": "string"` + more + `}` }
 
-func TestSchemaOfWhatCanBeDelegated(t *testing.T) {
+func TestSchemaOfDelegatableKind(t *testing.T) {
 	atSpec, atRunPolicy := []string{"spec", "managedBy"}, []string{"spec", "runPolicy", "managedBy"}
 	always, whileSet, never := delegation.Always, delegation.WhileSet, delegation.Never
 	of := func(path []string, change delegation.Change, reserved string, defaulted bool, allowed ...delegation.Owner) delegation.Kind {
@@ -65,12 +65,12 @@ func TestSchemaOfWhatCanBeDelegated(t *testing.T) {
 		components []string
 		want       delegation.Kind
 	}{
-		{"nothing is said", specOf(managedBy("")), nil, of(atSpec, always, "", false)},
+		{"a string without further facts", specOf(managedBy("")), nil, of(atSpec, always, "", false)},
 		{"in the run policy", specOf(`"runPolicy": {"type": "object", "properties": {` + managedBy("") + `}}`), nil, of(atRunPolicy, always, "", false)},
-		{"where both are, the spec's", specOf(managedBy("") + `, "runPolicy": {"type": "object", "properties": {` + managedBy("") + `}}`), nil, of(atSpec, always, "", false)},
-		{"among fields that nobody tells of", `"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": {` + managedBy("") + `}}`, nil, of(atSpec, always, "", false)},
+		{"in the spec and in its run policy", specOf(managedBy("") + `, "runPolicy": {"type": "object", "properties": {` + managedBy("") + `}}`), nil, of(atSpec, always, "", false)},
+		{"next to unknown fields", `"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": {` + managedBy("") + `}}`, nil, of(atSpec, always, "", false)},
 		{
-			"as built-in kinds have it", `"spec": {"default": {}, "allOf": [{"$ref": "#/components/schemas/Spec"}]}`,
+			"in allOf, as in built-in kinds", `"spec": {"default": {}, "allOf": [{"$ref": "#/components/schemas/Spec"}]}`,
 			[]string{`"Spec": {"type": "object", "properties": {` + managedBy(`, "description": "means the reserved string 'a.io/b'"`) + `}}`},
 			of(atSpec, always, "a.io/b", false),
 		},
@@ -84,7 +84,7 @@ func TestSchemaOfWhatCanBeDelegated(t *testing.T) {
 			of(atRunPolicy, always, "", false, "a.io/b", "c.io/d"),
 		},
 		{
-			"references that go round", `"spec": {"$ref": "#/components/schemas/Spec"}`,
+			"a reference to itself", `"spec": {"$ref": "#/components/schemas/Spec"}`,
 			[]string{`"Spec": {"allOf": [{"$ref": "#/components/schemas/Spec"}, {"$ref": "#/components/schemas/None"}, {"properties": {` + managedBy("") + `}}]}`},
 			of(atSpec, always, "", false),
 		},
@@ -93,39 +93,39 @@ func TestSchemaOfWhatCanBeDelegated(t *testing.T) {
 		{"values by a rule", rule(`self in ['a.io/b', "c.io/d"]`), nil, of(atSpec, always, "", false, "a.io/b", "c.io/d")},
 		{"values by a rule of several lines", rule("self in [\n  'a.io/b',\n  'c.io/d'\n]"), nil, of(atSpec, always, "", false, "a.io/b", "c.io/d")},
 		{"a single value", rule(`self in ['a.io/b']`), nil, of(atSpec, always, "", false, "a.io/b")},
-		{"a rule that says more", rule(`self in ['a.io/b'] || self.startsWith('c.io/')`), nil, of(atSpec, always, "", false)},
-		{"a rule that says the opposite", rule(`!(self in ['a.io/b'])`), nil, of(atSpec, always, "", false)},
+		{"a rule with an alternative", rule(`self in ['a.io/b'] || self.startsWith('c.io/')`), nil, of(atSpec, always, "", false)},
+		{"a negated rule", rule(`!(self in ['a.io/b'])`), nil, of(atSpec, always, "", false)},
 		{"a rule with an escape", rule(`self in ['a.io/\u0062']`), nil, of(atSpec, always, "", false)},
 		{"a rule about a list of its own", rule(`self in params.owners`), nil, of(atSpec, always, "", false)},
 
 		{"fixed while it is set", rule(`self == oldSelf`), nil, of(atSpec, whileSet, "", false)},
-		{"the same the other way round", rule(`oldSelf == self`), nil, of(atSpec, whileSet, "", false)},
+		{"fixed while it is set, sides swapped", rule(`oldSelf == self`), nil, of(atSpec, whileSet, "", false)},
 		{"fixed under a condition", rule(`self == oldSelf || oldSelf == ''`), nil, of(atSpec, always, "", false)},
 		{"fixed and never unset", specOf(managedBy(`, "default": "a.io/b"` + immutable)), nil, of(atSpec, never, "a.io/b", true)},
 		{
-			"a default in a run policy that may not be there", specOf(`"runPolicy": {"type": "object", "properties": {` + managedBy(`, "default": "a.io/b"`+immutable) + `}}`),
+			"a default in an optional run policy", specOf(`"runPolicy": {"type": "object", "properties": {` + managedBy(`, "default": "a.io/b"`+immutable) + `}}`),
 			nil, of(atRunPolicy, whileSet, "a.io/b", false),
 		},
 		{
-			"a default in a run policy that has one too", specOf(`"runPolicy": {"type": "object", "default": {}, "properties": {` + managedBy(`, "default": "a.io/b"`+immutable) + `}}`),
+			"a default in a run policy with a default", specOf(`"runPolicy": {"type": "object", "default": {}, "properties": {` + managedBy(`, "default": "a.io/b"`+immutable) + `}}`),
 			nil, of(atRunPolicy, never, "a.io/b", true),
 		},
 		{
-			"a default in a run policy that has to be there", `"spec": {"type": "object", "required": ["runPolicy"], "properties": {"runPolicy": {"type": "object", "properties": {` + managedBy(`, "default": "a.io/b"`) + `}}}}`,
+			"a default in a required run policy", `"spec": {"type": "object", "required": ["runPolicy"], "properties": {"runPolicy": {"type": "object", "properties": {` + managedBy(`, "default": "a.io/b"`) + `}}}}`,
 			nil, of(atRunPolicy, always, "a.io/b", true),
 		},
 
 		{"reserved, in backticks", specOf(managedBy(`, "description": "field value is the reserved string\n` + "`a.io/b`" + `, but skips"`)), nil, of(atSpec, always, "a.io/b", false)},
 		{"reserved, in quotes", specOf(managedBy(`, "description": "the reserved string \"a.io/b\"."`)), nil, of(atSpec, always, "a.io/b", false)},
-		{"as Tekton words it", specOf(managedBy(`, "description": "If unset or set to \"tekton.dev/pipeline\", the default\n\nTekton controller will"`)), nil, of(atSpec, always, "tekton.dev/pipeline", false)},
-		{"a default says more than words", specOf(managedBy(`, "default": "a.io/b", "description": "the reserved string 'c.io/d'"`)), nil, of(atSpec, always, "a.io/b", true)},
-		{"an empty default says nothing", specOf(managedBy(`, "default": "", "description": "the reserved string 'c.io/d'"`)), nil, of(atSpec, always, "c.io/d", false)},
-		{"what it does if set to another value", specOf(managedBy(`, "description": "When set to \"a.io/b\", somebody else does it."`)), nil, of(atSpec, always, "", false)},
+		{"reserved, in the words of Tekton", specOf(managedBy(`, "description": "If unset or set to \"tekton.dev/pipeline\", the default\n\nTekton controller will"`)), nil, of(atSpec, always, "tekton.dev/pipeline", false)},
+		{"a default and another reserved value in the description", specOf(managedBy(`, "default": "a.io/b", "description": "the reserved string 'c.io/d'"`)), nil, of(atSpec, always, "a.io/b", true)},
+		{"an empty default", specOf(managedBy(`, "default": "", "description": "the reserved string 'c.io/d'"`)), nil, of(atSpec, always, "c.io/d", false)},
+		{"a value in the description that is not reserved", specOf(managedBy(`, "description": "When set to \"a.io/b\", somebody else does it."`)), nil, of(atSpec, always, "", false)},
 		{"an example is not reserved", specOf(managedBy(`, "description": "a domain-prefixed path (e.g. 'acme.io/foo')"`)), nil, of(atSpec, always, "", false)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			document := widgetDocument(t, tt.properties, tt.components...)
-			assert.Assert(t, delegation.MentionManagedBy(document))
+			assert.Assert(t, delegation.MentionsManagedBy(document))
 			kind, ok := parse(t, document).Kind(widgetGVK, "widgets", []string{"wd"})
 			assert.Assert(t, ok)
 			assert.DeepEqual(t, kind, tt.want)
@@ -133,9 +133,9 @@ func TestSchemaOfWhatCanBeDelegated(t *testing.T) {
 	}
 }
 
-// TestSchemaOfWhatCannotBeDelegated checks other fields named managedBy:
+// TestSchemaOfOtherKind checks other fields named managedBy:
 // docs/reference/kinds.md#discovery.
-func TestSchemaOfWhatCannotBeDelegated(t *testing.T) {
+func TestSchemaOfOtherKind(t *testing.T) {
 	nest := func(steps ...string) string {
 		properties := managedBy("")
 		for i := len(steps) - 1; i >= 0; i-- {
@@ -169,12 +169,12 @@ func TestSchemaOfWhatCannotBeDelegated(t *testing.T) {
 		{name: "in no spec at all", properties: nest()},
 		{name: "an object", properties: specOf(`"managedBy": {"type": "object", "properties": {"name": {"type": "string"}}}`)},
 		{name: "a list", properties: specOf(`"managedBy": {"type": "array", "items": {"type": "string"}}`)},
-		{name: "yes or no", properties: specOf(`"managedBy": {"type": "boolean"}`)},
+		{name: "a boolean", properties: specOf(`"managedBy": {"type": "boolean"}`)},
 		{name: "anything", properties: specOf(`"managedBy": {"x-kubernetes-preserve-unknown-fields": true}`)},
 		{name: "a number or a text", properties: specOf(`"managedBy": {"x-kubernetes-int-or-string": true, "oneOf": [{"type": "integer"}, {"type": "string"}]}`)},
 		{name: "of any name", properties: `"spec": {"type": "object", "description": "\"managedBy\"", "additionalProperties": {"type": "string"}}`},
-		{name: "in fields that nobody tells of", properties: `"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}`},
-		{name: "in what is no kind", properties: specOf(`"name": {"type": "string"}`), components: []string{`"Other": {"type": "object", "properties": {` + nest("spec") + `}}`}},
+		{name: "in unknown fields", properties: `"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}`},
+		{name: "in a component that is no kind", properties: specOf(`"name": {"type": "string"}`), components: []string{`"Other": {"type": "object", "properties": {` + nest("spec") + `}}`}},
 		{name: "in another kind", properties: specOf(`"name": {"type": "string"}`), components: []string{
 			`"Other": {"type": "object", "properties": {` + nest("spec") + `}, "x-kubernetes-group-version-kind": [{"group": "example.com", "kind": "Other", "version": "v1"}]}`,
 		}},
@@ -186,13 +186,13 @@ func TestSchemaOfWhatCannotBeDelegated(t *testing.T) {
 	}
 }
 
-func TestMentionManagedBy(t *testing.T) {
+func TestMentionsManagedBy(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{"spec": {"properties": {"managedBy": {}}}}`:          true,
 		`{"description": "the label managed-by, managedByMe"}`: false,
 		`{}`: false,
 	} {
-		assert.Equal(t, delegation.MentionManagedBy([]byte(text)), want, text)
+		assert.Equal(t, delegation.MentionsManagedBy([]byte(text)), want, text)
 	}
 }
 
@@ -202,19 +202,19 @@ func TestSchemaLacks(t *testing.T) {
 		name, properties string
 		want             bool
 	}{
-		{"it is there", specOf(managedBy("")), false},
-		{"it is not there", specOf(`"suspend": {"type": "boolean"}`), true},
-		{"there is no spec", `"data": {"type": "string"}`, true},
-		{"fields that nobody tells of", `"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}`, false},
+		{"the field exists", specOf(managedBy("")), false},
+		{"no such field", specOf(`"suspend": {"type": "boolean"}`), true},
+		{"no spec", `"data": {"type": "string"}`, true},
+		{"unknown fields are allowed", `"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}`, false},
 		{"fields of any name", `"spec": {"type": "object", "additionalProperties": {"type": "string"}}`, false},
-		{"no field but those told", `"spec": {"type": "object", "additionalProperties": false}`, true},
+		{"no unknown fields are allowed", `"spec": {"type": "object", "additionalProperties": false}`, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			assert.Equal(t, parse(t, widgetDocument(t, tt.properties)).Lacks(widgetGVK, path), tt.want)
 		})
 	}
 	other := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Gadget"}
-	assert.Assert(t, !parse(t, widgetDocument(t, specOf(""))).Lacks(other, path), "of a kind without a schema it is not known")
+	assert.Assert(t, !parse(t, widgetDocument(t, specOf(""))).Lacks(other, path), "Lacks of a kind without a schema")
 }
 
 func TestParseSchemasOfNonsense(t *testing.T) {

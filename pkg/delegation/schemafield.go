@@ -35,9 +35,9 @@ func decodeSchema(text json.RawMessage) *jsonSchema {
 // A fieldSchema has all schemas that apply to one field together.
 type fieldSchema []*jsonSchema
 
-// first returns the first schema for which the function returns true.
-func (f fieldSchema) first(says func(*jsonSchema) bool) *jsonSchema {
-	if i := slices.IndexFunc(f, says); i >= 0 {
+// first returns the first schema that matches.
+func (f fieldSchema) first(matches func(*jsonSchema) bool) *jsonSchema {
+	if i := slices.IndexFunc(f, matches); i >= 0 {
 		return f[i]
 	}
 	return nil
@@ -45,7 +45,7 @@ func (f fieldSchema) first(says func(*jsonSchema) bool) *jsonSchema {
 
 func hasDefault(s *jsonSchema) bool { return s.Default != nil }
 
-// property returns the schema of a field below; nil if there is none.
+// property returns the schema of a field of this object; nil if there is none.
 func (f fieldSchema) property(name string) json.RawMessage {
 	if part := f.first(func(s *jsonSchema) bool { return s.Properties[name] != nil }); part != nil {
 		return part.Properties[name]
@@ -53,7 +53,7 @@ func (f fieldSchema) property(name string) json.RawMessage {
 	return nil
 }
 
-// isOpen reports whether it allows fields that the schema does not list.
+// isOpen reports whether the object may have fields that its schema does not list.
 func (f fieldSchema) isOpen() bool {
 	return f.first(func(s *jsonSchema) bool {
 		return s.KeepsUnknown || len(s.AdditionalProperties) > 0 && string(s.AdditionalProperties) != "false"
@@ -113,16 +113,16 @@ func (f fieldSchema) rules() []string {
 	return all
 }
 
-// valuesOf returns the values in a rule that is only a list of them. ok is false for other rules,
-// whose allowed values are unknown.
+// valuesOf returns the allowed values of a rule that is only a list of them. ok is false for
+// other rules, whose allowed values are unknown.
 func valuesOf(rule string) ([]Owner, bool) {
 	text := `(?:'[^'\\]*'|"[^"\\]*")`
-	whole := regexp.MustCompile(`^self in ?\[ ?(` + text + `(?: ?, ?` + text + `)*) ?,? ?\]$`).FindStringSubmatch(rule)
-	if whole == nil {
+	list := regexp.MustCompile(`^self in ?\[ ?(` + text + `(?: ?, ?` + text + `)*) ?,? ?\]$`).FindStringSubmatch(rule)
+	if list == nil {
 		return nil, false
 	}
 	var all []Owner
-	for _, literal := range regexp.MustCompile(text).FindAllString(whole[1], -1) {
+	for _, literal := range regexp.MustCompile(text).FindAllString(list[1], -1) {
 		if value := literal[1 : len(literal)-1]; value != "" {
 			all = append(all, Owner(value))
 		}

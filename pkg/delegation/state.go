@@ -7,17 +7,17 @@ import "time"
 // written; a status that is not empty shows it, too.
 func (k Kind) StateOf(content map[string]any, statusWritten bool) State {
 	s := State{Content: content, Deleting: TextAt(content, "metadata", "deletionTimestamp") != ""}
-	s.Suspend = shows(k.Reading.Held, s)
+	s.Suspend = shows(k.Indicators.Suspend, s)
 	status, _ := content["status"].(map[string]any)
 	s.StatusWritten = statusWritten || len(status) > 0
 	conditions, _ := status["conditions"].([]any)
 	for _, c := range conditions {
-		is := TextAt(c, "status")
+		status := TextAt(c, "status")
 		// A missing or malformed time remains zero.
 		since, _ := time.Parse(time.RFC3339, TextAt(c, "lastTransitionTime"))
 		s.Conditions = append(s.Conditions, Condition{
 			Type: TextAt(c, "type"), Reason: TextAt(c, "reason"), Message: TextAt(c, "message"),
-			True: is == "True", Is: is, Since: since,
+			True: status == "True", Status: status, Since: since,
 		})
 	}
 	if k.IsJob() {

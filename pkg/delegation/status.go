@@ -42,9 +42,9 @@ func (s Status) IsFinished() bool { return s == Complete || s == Failed }
 // Condition has the used parts of a status condition.
 type Condition struct {
 	Type, Reason, Message string
-	// True is whether the condition's status is "True". Is is the status itself.
-	True bool
-	Is   string
+	// True is whether Status is "True".
+	True   bool
+	Status string
 	// Since is its lastTransitionTime; zero if there is none.
 	Since time.Time
 }
@@ -63,15 +63,15 @@ type State struct {
 	// StatusWritten is whether the status was ever written: it is not empty, or managedFields has
 	// an entry of the status subresource.
 	StatusWritten bool
-	// Content are the parts of the object in which its kind's signs are searched, its spec and
-	// status. A kind whose signs are conditions needs none.
+	// Content has the spec and the status, in which the kind's indicators are searched. A kind
+	// whose indicators are conditions needs none.
 	Content map[string]any
 }
 
 // condition returns a condition by type and status; "" means True.
 func (s State) condition(conditionType, status string) (Condition, bool) {
 	for _, c := range s.Conditions {
-		if c.Type == conditionType && (c.True && status == "" || c.Is == status && status != "") {
+		if c.Type == conditionType && (c.True && status == "" || c.Status == status && status != "") {
 			return c, true
 		}
 	}
@@ -82,9 +82,9 @@ func (s State) condition(conditionType, status string) (Condition, bool) {
 // it, otherwise the time in its status. ok is false while it is unfinished. The time is zero if it
 // is not recorded.
 func (k Kind) Finished(s State) (since time.Time, ok bool) {
-	for _, signs := range [][]Sign{k.Reading.Complete, k.Reading.Failed} {
-		if shows(signs, s) {
-			return k.since(s, signs), true
+	for _, indicators := range [][]Indicator{k.Indicators.Complete, k.Indicators.Failed} {
+		if shows(indicators, s) {
+			return k.since(s, indicators), true
 		}
 	}
 	return time.Time{}, false
@@ -92,19 +92,19 @@ func (k Kind) Finished(s State) (since time.Time, ok bool) {
 
 // SuspendedSince returns the time of the condition that shows that an object is suspended; zero
 // if there is none.
-func (k Kind) SuspendedSince(s State) time.Time { return conditionTime(s, k.Reading.Suspended) }
+func (k Kind) SuspendedSince(s State) time.Time { return conditionTime(s, k.Indicators.Suspended) }
 
-func (k Kind) since(s State, signs []Sign) time.Time {
-	if at := conditionTime(s, signs); !at.IsZero() {
+func (k Kind) since(s State, indicators []Indicator) time.Time {
+	if at := conditionTime(s, indicators); !at.IsZero() {
 		return at
 	}
-	return timeAt(s.Content, k.Reading.End)
+	return timeAt(s.Content, k.Indicators.End)
 }
 
-// conditionTime returns the time of the first condition among signs that shows.
-func conditionTime(s State, signs []Sign) time.Time {
-	for _, sign := range signs {
-		if c, ok := s.condition(sign.Condition, sign.Is); ok && sign.Condition != "" {
+// conditionTime returns the time of the first condition among indicators that shows.
+func conditionTime(s State, indicators []Indicator) time.Time {
+	for _, indicator := range indicators {
+		if c, ok := s.condition(indicator.Condition, indicator.ConditionStatus); ok && indicator.Condition != "" {
 			return c.Since
 		}
 	}
@@ -112,10 +112,10 @@ func conditionTime(s State, signs []Sign) time.Time {
 }
 
 // Started returns when an object started, according to its status; zero if unknown.
-func (k Kind) Started(s State) time.Time { return timeAt(s.Content, k.Reading.Start) }
+func (k Kind) Started(s State) time.Time { return timeAt(s.Content, k.Indicators.Start) }
 
 // Ended returns when an object ended, according to its status; zero if unknown.
-func (k Kind) Ended(s State) time.Time { return timeAt(s.Content, k.Reading.End) }
+func (k Kind) Ended(s State) time.Time { return timeAt(s.Content, k.Indicators.End) }
 
 func timeAt(content map[string]any, path []string) time.Time {
 	if len(path) == 0 {
@@ -126,8 +126,8 @@ func timeAt(content map[string]any, path []string) time.Time {
 	return at
 }
 
-// NeedsClaim reports whether an object's status depends on a sign outside of the object that a
-// controller has picked it up. Only MultiKueue leaves such a sign: a Workload with the object's
+// NeedsClaim reports whether an object's status depends on a proof outside of the object that a
+// controller has picked it up. Only MultiKueue leaves such a proof: a Workload with the object's
 // UID, which it creates long before it writes any status.
 func NeedsClaim(owner Owner, s State) bool {
 	return owner == MultiKueue && !s.StatusWritten && !s.Deleting
@@ -138,24 +138,24 @@ func (s State) hasRunningPods() bool {
 	return s.Active > 0 && (s.Ready == nil || *s.Ready > 0) || s.Succeeded > 0 || s.Failed > 0
 }
 
-// StatusOf returns the status of an object in a state. claimed is whether a sign outside of the
+// StatusOf returns the status of an object in a state. claimed is whether a proof outside of the
 // object shows that its owner has picked it up; it matters only if NeedsClaim.
 func (k Kind) StatusOf(owner Owner, s State, claimed bool) Status {
-	shownRunning := shows(k.Reading.Running, s)
+	showsRunning := shows(k.Indicators.Running, s)
 	switch {
 	case s.Deleting:
 		return Terminating
-	case shows(k.Reading.Complete, s):
+	case shows(k.Indicators.Complete, s):
 		return Complete
-	case shows(k.Reading.Failed, s):
+	case shows(k.Indicators.Failed, s):
 		return Failed
 	case !s.StatusWritten && !claimed && k.isPickedUpBy(owner, s):
 		return Unclaimed
-	case shows(k.Reading.Suspended, s), s.Suspend && s.Active == 0 && !shownRunning:
+	case shows(k.Indicators.Suspended, s), s.Suspend && s.Active == 0 && !showsRunning:
 		return Suspended
-	case shownRunning, s.hasRunningPods():
+	case showsRunning, s.hasRunningPods():
 		return Running
-	case k.Reading.Strict, k.Reading.Silent != "" && !s.StatusWritten:
+	case k.Indicators.Strict, k.Indicators.ChildKind != "" && !s.StatusWritten:
 		return Unknown
 	default:
 		return Pending
@@ -167,7 +167,7 @@ func (k Kind) StatusOf(owner Owner, s State, claimed bool) Status {
 // controller writes, and some controllers write nothing. A suspended object needs no action of
 // its controller.
 func (k Kind) isPickedUpBy(owner Owner, s State) bool {
-	if owner.IsBuiltIn() && (k.Discovered || k.IsUnmanaged() || k.Reading.Silent != "" || s.Suspend) {
+	if owner.IsBuiltIn() && (k.Discovered || k.IsUnmanaged() || k.Indicators.ChildKind != "" || s.Suspend) {
 		return false
 	}
 	return !k.Template

@@ -34,14 +34,14 @@ func TestStatusOf(t *testing.T) {
 		want    delegation.Status
 	}{
 		{"new", builtIn, delegation.State{}, false, delegation.Unclaimed},
-		{"new and held back", builtIn, delegation.State{Suspend: true}, false, delegation.Suspended},
-		{"taken up", builtIn, delegation.State{StatusWritten: true}, false, delegation.Pending},
+		{"new and suspended", builtIn, delegation.State{Suspend: true}, false, delegation.Suspended},
+		{"status written", builtIn, delegation.State{StatusWritten: true}, false, delegation.Pending},
 		{"new and delegated", otherOwner, delegation.State{}, false, delegation.Unclaimed},
-		{"new and ours", delegation.Dispatch, delegation.State{}, false, delegation.Unclaimed},
+		{"new and delegated to dispatch", delegation.Dispatch, delegation.State{}, false, delegation.Unclaimed},
 		{"delegated, status written", otherOwner, delegation.State{StatusWritten: true}, false, delegation.Pending},
 		{"MultiKueue without a Workload", multiKueue, delegation.State{}, false, delegation.Unclaimed},
 		{"MultiKueue with a Workload", multiKueue, delegation.State{}, true, delegation.Pending},
-		{"MultiKueue with a Workload, held back", multiKueue, delegation.State{Suspend: true}, true, delegation.Suspended},
+		{"MultiKueue with a Workload, suspended", multiKueue, delegation.State{Suspend: true}, true, delegation.Suspended},
 		{"MultiKueue, status written", multiKueue, delegation.State{StatusWritten: true}, false, delegation.Pending},
 
 		{"a pod is ready", builtIn, delegation.State{Active: 1, Ready: ptr.To[int32](1)}, false, delegation.Running},
@@ -98,9 +98,9 @@ func TestStatusOfKindWithoutConditions(t *testing.T) {
 	assert.Assert(t, !finished)
 }
 
-// TestStatusOfKindWithSilentController checks that an unwritten status of a TrainJob, which
+// TestStatusOfKindWithUnwrittenStatus checks that an unwritten status of a TrainJob, which
 // Trainer 2.0 leaves while it runs, proves nothing.
-func TestStatusOfKindWithSilentController(t *testing.T) {
+func TestStatusOfKindWithUnwrittenStatus(t *testing.T) {
 	train, _ := delegation.KindNamed("trainjob")
 	assert.Equal(t, train.StatusOf(delegation.BuiltIn, delegation.State{}, false), delegation.Unknown)
 	assert.Equal(t, train.StatusOf(delegation.BuiltIn, delegation.State{Suspend: true}, false), delegation.Suspended)
@@ -128,7 +128,7 @@ func TestNeedsClaim(t *testing.T) {
 		{"MultiKueue, suspended", delegation.MultiKueue, delegation.State{Suspend: true}, true},
 		{"MultiKueue, written", delegation.MultiKueue, delegation.State{StatusWritten: true}, false},
 		{"MultiKueue, being deleted", delegation.MultiKueue, delegation.State{Deleting: true}, false},
-		{"ours", delegation.Dispatch, delegation.State{}, false},
+		{"dispatch", delegation.Dispatch, delegation.State{}, false},
 		{"another owner", otherOwner, delegation.State{}, false},
 		{"built-in", delegation.BuiltIn, delegation.State{}, false},
 	} {
@@ -149,11 +149,11 @@ func TestFinished(t *testing.T) {
 		want       time.Time
 		finished   bool
 	}{
-		{"nothing said", nil, time.Time{}, false},
+		{"no conditions", nil, time.Time{}, false},
 		{"complete", []delegation.Condition{{Type: "SuccessCriteriaMet", True: true, Since: early}, {Type: "Complete", True: true, Since: late}}, late, true},
 		{"failed", []delegation.Condition{{Type: "FailureTarget", True: true, Since: early}, {Type: "Failed", True: true, Since: late}}, late, true},
 		{"complete, without a time", conditions("Complete"), time.Time{}, true},
-		{"both: complete counts", []delegation.Condition{{Type: "Failed", True: true, Since: early}, {Type: "Complete", True: true, Since: late}}, late, true},
+		{"complete and failed", []delegation.Condition{{Type: "Failed", True: true, Since: early}, {Type: "Complete", True: true, Since: late}}, late, true},
 		{"not complete, but failed", []delegation.Condition{{Type: "Complete", Since: early}, {Type: "Failed", True: true, Since: late}}, late, true},
 		{"not complete", []delegation.Condition{{Type: "Complete", Since: early}}, time.Time{}, false},
 		{"criteria met alone", []delegation.Condition{{Type: "SuccessCriteriaMet", True: true, Since: early}}, time.Time{}, false},

@@ -27,11 +27,12 @@ func (k Kind) WorkloadNames(name, uid, size string) []string {
 	return names
 }
 
-// sizes is the number of generations for which the Workloads of an elastic object are searched.
-// sizesOfTwice is that number if two values identify them.
+// searchedGenerations is the number of generations for which the Workloads of an elastic object
+// are searched. searchedRayGenerations is the number of those for which RayGenerationAnnotation
+// is searched, too.
 const (
-	sizes        = 20
-	sizesOfTwice = 3
+	searchedGenerations    = 20
+	searchedRayGenerations = 3
 )
 
 // Sizes returns the values that identify the Workloads of an elastic object, for its current and
@@ -40,10 +41,10 @@ const (
 // are unknown.
 func (k Kind) Sizes(generation int64, rayGeneration string) []string {
 	var all []string
-	for g := generation; g > max(0, generation-sizes); g-- {
+	for g := generation; g > max(0, generation-searchedGenerations); g-- {
 		text := strconv.FormatInt(g, 10)
 		all = append(all, text)
-		if len(k.RayCluster) > 0 && rayGeneration != "" && g > generation-sizesOfTwice {
+		if len(k.RayCluster) > 0 && rayGeneration != "" && g > generation-searchedRayGenerations {
 			all = append(all, text+"_"+rayGeneration)
 		}
 	}

@@ -15,7 +15,7 @@ func TestSizes(t *testing.T) {
 	assert.DeepEqual(t, rayJob.Sizes(2, ""), []string{"2", "1"})
 	assert.DeepEqual(t, rayJob.Sizes(2, "rc-7"), []string{"2", "2_rc-7", "1", "1_rc-7"})
 	assert.DeepEqual(t, delegation.Job().Sizes(2, "rc-7"), []string{"2", "1"})
-	assert.Assert(t, len(rayJob.Sizes(1000, "rc-7")) < 30, "each is a request")
+	assert.Assert(t, len(rayJob.Sizes(1000, "rc-7")) < 30, "each size costs a request")
 
 	marks := delegation.MarksOf(nil, map[string]string{delegation.RayGenerationAnnotation: "rc-7"})
 	assert.Equal(t, marks.RayGeneration, "rc-7")

@@ -136,28 +136,28 @@ func (x *cancellation) removeMirrors(ctx context.Context) error {
 }
 
 func (x *cancellation) describeEnd(origin *unstructured.Unstructured) string {
-	end := "it is ended as " + string(object.StatusOf(x.kind, origin))
+	end := "ended as " + string(object.StatusOf(x.kind, origin))
 	if object.EndOf(x.kind, origin) == nil && object.StatusOf(x.kind, origin) != delegation.Failed {
 		end = fmt.Sprintf("it is no longer dispatched; its status did not change: %s has no failed state", object.WithArticle(x.kind.Kind))
 	}
 	if x.Abandon {
-		return end + "; its mirror was not searched, and stays if there is one"
+		return end + "; its mirror was not searched for, and remains if it exists"
 	}
 	if len(x.mirrors) == 0 {
 		return end + "; no mirror of it was found on " + list(contextsOf(x.Workers))
 	}
 	if len(x.removed) > 0 {
-		end += fmt.Sprintf("; %s removed", mirrorsWere(x.removed))
+		end += fmt.Sprintf("; %s removed", describeMirrors(x.removed))
 	}
 	if len(x.absent) > 0 {
-		end += fmt.Sprintf("; %s gone already", mirrorsWere(x.absent))
+		end += fmt.Sprintf("; %s already gone", describeMirrors(x.absent))
 	}
 	return end
 }
 
-// mirrorsWere returns the subject of a sentence about the mirrors on some contexts, including
+// describeMirrors returns the subject of a sentence about the mirrors on some contexts, including
 // "was" or "were".
-func mirrorsWere(on []string) string {
+func describeMirrors(on []string) string {
 	if len(on) == 1 {
 		return "its mirror on " + on[0] + " was"
 	}
@@ -188,7 +188,7 @@ func (x *cancellation) failOrigin(ctx context.Context) (stored *unstructured.Uns
 			return err
 		}
 		stored = live
-		status, again, err := x.lastStatus(live)
+		status, needsSecondWrite, err := x.lastStatus(live)
 		if err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func (x *cancellation) failOrigin(ctx context.Context) (stored *unstructured.Uns
 				return err
 			}
 		}
-		if again {
+		if needsSecondWrite {
 			// The final status takes two writes.
 			return x.Origin.Failed(conflict(x.kind, x.ref.Name))
 		}
@@ -234,7 +234,7 @@ func (x *cancellation) markCancelled(ctx context.Context, origin *unstructured.U
 
 // lastStatus returns the final status for a cancelled origin, as a merge patch, and whether a
 // second write has to follow. A nil status means that nothing has to be written.
-func (x *cancellation) lastStatus(origin *unstructured.Unstructured) (status any, again bool, err error) {
+func (x *cancellation) lastStatus(origin *unstructured.Unstructured) (status any, needsSecondWrite bool, err error) {
 	where := "no mirror was found"
 	switch {
 	case x.Abandon:
@@ -268,7 +268,7 @@ func (x *cancellation) removeCopies(ctx context.Context, origin *unstructured.Un
 	if x.Abandon {
 		return
 	}
-	namespace := cmp.Or(pinned(origin).Namespace, x.ref.Namespace)
+	namespace := cmp.Or(pinnedMirror(origin).Namespace, x.ref.Namespace)
 	for _, m := range x.mirrors {
 		x.removeCopiesIn(ctx, m.Cluster, m.Object.GetNamespace())
 	}
@@ -282,7 +282,7 @@ func (x *cancellation) removeCopies(ctx context.Context, origin *unstructured.Un
 func (x *cancellation) removeCopiesIn(ctx context.Context, worker *fleet.Cluster, namespace string) {
 	removed, err := dependency.RemoveUnowned(ctx, worker, namespace, x.ref.UID)
 	for _, o := range removed {
-		x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: fmt.Sprintf("%s on %s, which was copied for the mirror and left without an owner, is removed", o, worker.Context)})
+		x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: fmt.Sprintf("removing %s on %s, a copy for the mirror that has no owner", o, worker.Context)})
 	}
 	if err != nil {
 		x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: err.Error()})

@@ -35,7 +35,7 @@ func (x *cancellation) findMirrors(ctx context.Context, origin *unstructured.Uns
 			return err
 		}
 		if !isSettled {
-			place := fmt.Sprintf("%s/%s on %s, where its mirror is said to be, and which no context is proven to reach", p.Namespace, p.Name, p.Cluster())
+			place := fmt.Sprintf("%s/%s on %s, the recorded place of its mirror, which no context is proven to reach", p.Namespace, p.Name, p.Cluster())
 			if !slices.Contains(unsearched, place) {
 				unsearched = append(unsearched, place)
 			}
@@ -106,26 +106,26 @@ func (x *cancellation) add(mirrors ...FoundMirror) {
 // returns a *ForeignError, unless the record was copied from another origin.
 func (x *cancellation) checkPlace(ctx context.Context, p delegation.Place, searches []*SearchResult) (isSettled bool, err error) {
 	for i, w := range x.Workers {
-		isThere := func(m FoundMirror) bool {
+		isFound := func(m FoundMirror) bool {
 			return m.Cluster.Context == w.Context && m.Object.GetNamespace() == p.Namespace && m.Object.GetName() == p.Name
 		}
-		if slices.ContainsFunc(x.mirrors, isThere) && p.On(w.Identity()) != delegation.CertainlyOther {
+		if slices.ContainsFunc(x.mirrors, isFound) && p.On(w.Identity()) != delegation.CertainlyOther {
 			isSettled = true
 			continue
 		}
-		sight, err := SightOf(ctx, w, x.kind, x.ref, p)
+		check, err := CheckPlace(ctx, w, x.kind, x.ref, p)
 		switch {
 		case ctx.Err() != nil:
 			return false, context.Cause(ctx)
-		case sight.Foreign != nil:
-			return false, command.Errorf("nothing was changed: %w", sight.Foreign.InAnnotation(x.kind))
-		case sight.Mirror != nil:
-			x.add(FoundMirror{Cluster: w, Object: sight.Mirror})
+		case check.Foreign != nil:
+			return false, command.Errorf("nothing was changed: %w", check.Foreign.InAnnotation(x.kind))
+		case check.Mirror != nil:
+			x.add(FoundMirror{Cluster: w, Object: check.Mirror})
 			isSettled = true
-		case sight.IsCopy:
+		case check.IsCopy:
 			isSettled = true
 			x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: string(command.Say("its annotation %s names the mirror of another origin, which was not changed", delegation.MirrorAnnotation))})
-		case err == nil && sight.IsGone, err == nil && sight.Sameness == delegation.CertainlySame && searches[i].IsComplete():
+		case err == nil && check.IsGone, err == nil && check.Sameness == delegation.CertainlySame && searches[i].IsComplete():
 			isSettled = true
 		}
 	}
@@ -134,13 +134,13 @@ func (x *cancellation) checkPlace(ctx context.Context, p delegation.Place, searc
 
 // refuse returns the error that lists the places that were not searched.
 func (x *cancellation) refuse(unsearched []string) error {
-	again := "nothing was changed"
+	unchanged := "nothing was changed"
 	if len(x.mirrors) > 0 {
 		var found []string
 		for _, m := range x.mirrors {
 			found = append(found, fmt.Sprintf("%s/%s on %s", m.Object.GetNamespace(), m.Object.GetName(), m.Cluster.Context))
 		}
-		again = fmt.Sprintf("nothing was changed, although mirrors were found (%s)", strings.Join(found, ", "))
+		unchanged = fmt.Sprintf("nothing was changed, although mirrors were found (%s)", strings.Join(found, ", "))
 	}
 	limit := "Limit the search with --to"
 	if x.Only != "" {
@@ -148,8 +148,8 @@ func (x *cancellation) refuse(unsearched []string) error {
 	}
 	return &UnsearchedError{
 		Origin: x.ref, On: contextsOfMirrors(x.mirrors),
-		text: fmt.Sprintf("%s may have a mirror where it was not searched; %s. Not searched: %s. %s, or end the %s and leave its mirrors with --abandon-mirror",
-			x.ref.WithKind(), again, strings.Join(unsearched, "; "), limit, strings.ToLower(x.kind.Kind)),
+		text: fmt.Sprintf("%s may have a mirror that was not found; %s. Not searched: %s. %s, or end the %s and leave its mirrors with --abandon-mirror",
+			x.ref.WithKind(), unchanged, strings.Join(unsearched, "; "), limit, strings.ToLower(x.kind.Kind)),
 	}
 }
 

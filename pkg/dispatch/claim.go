@@ -70,13 +70,13 @@ func removeMirror(ctx context.Context, c *fleet.Cluster, k delegation.Kind, mirr
 	var failed error
 	err = wait.ExponentialBackoffWithContext(ctx, tries, func(ctx context.Context) (bool, error) {
 		found, err := c.Get(ctx, k.Resource, mirror.Namespace, mirror.Name)
-		isThere := found != nil && string(found.GetUID()) == mirror.UID
+		exists := found != nil && string(found.GetUID()) == mirror.UID
 		switch {
 		case err != nil:
 			return false, err
-		case removed && (!isThere || found.GetDeletionTimestamp() != nil):
+		case removed && (!exists || found.GetDeletionTimestamp() != nil):
 			return true, nil
-		case !isThere:
+		case !exists:
 			return true, c.ProveGone(ctx, k.Resource, mirror.Namespace, mirror.Name, mirror.UID)
 		case !isMirrorOf(found, origin.UID):
 			return false, foreignError(c, k, found, origin)
@@ -91,7 +91,7 @@ func removeMirror(ctx context.Context, c *fleet.Cluster, k delegation.Kind, mirr
 		return false, nil
 	})
 	if wait.Interrupted(err) {
-		err = cmp.Or(failed, fmt.Errorf("context %q: %s is still there", c.Context, mirror.WithKind()))
+		err = cmp.Or(failed, fmt.Errorf("context %q: %s still exists", c.Context, mirror.WithKind()))
 	}
 	return removed && err == nil, err
 }

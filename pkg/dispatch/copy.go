@@ -48,7 +48,7 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *unstructured.Unst
 		return nil, 0, err
 	}
 	t.reportDiverged(result.diverged)
-	again := t.hold(result.held, forced, now)
+	requeueAfter := t.hold(result.held, forced, now)
 	if result.status == nil {
 		t.changedAt.Store(nil)
 		if object.EndOf(t.Kind, mirror) != nil && object.EndOf(t.Kind, origin) == nil && !result.held {
@@ -56,7 +56,7 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *unstructured.Unst
 			t.leaveLease = true
 			t.abort(fmt.Errorf("%s: its mirror on %s ended, and its result cannot be copied to the origin: %s", t.ref.WithKind(), t.worker.Context, strings.Join(result.diverged, "; ")))
 		}
-		return origin, again, nil
+		return origin, requeueAfter, nil
 	}
 	if wait := t.copy.rejected.remaining(origin, mirror, now); wait > 0 {
 		return origin, wait, nil
@@ -64,7 +64,7 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *unstructured.Unst
 	stored, err := t.origin.patch(ctx, t.Kind, t.originNow, "status", map[string]any{"status": result.status})
 	if apierrors.IsInvalid(err) {
 		t.copy.lastWrite = t.clock.Now()
-		return origin, max(again, refusedFor), t.refusedStatus(origin, mirror, err)
+		return origin, max(requeueAfter, rejectionRetry), t.refusedStatus(origin, mirror, err)
 	}
 	if err != nil {
 		// The queue delays the retry. Setting copy.last would return a wait instead, which the
@@ -84,9 +84,9 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *unstructured.Unst
 	event.LagSeconds = t.copyLag()
 	t.events.Record(event)
 	if result.more {
-		again = minWriteInterval
+		requeueAfter = minWriteInterval
 	}
-	return stored, again, nil
+	return stored, requeueAfter, nil
 }
 
 // refusedStatus handles a status that the API server refused: the copier may have an alternative
@@ -95,18 +95,18 @@ func (t *task) refusedStatus(origin, mirror *unstructured.Unstructured, err erro
 	if t.copier.onRefused() {
 		return conflict(t.Kind, t.Name)
 	}
-	again := t.copy.rejected.mirror == mirror.GetResourceVersion()
+	isRepeated := t.copy.rejected.mirror == mirror.GetResourceVersion()
 	t.copy.rejected = rejection{origin: origin.GetResourceVersion(), mirror: mirror.GetResourceVersion(), since: t.clock.Now()}
-	if again {
+	if isRepeated {
 		return nil
 	}
 	t.record(StatusRefused, command.Say("context %s rejects the mirror's status; retrying when it changes: %s", t.origin.Context, kubecontext.Causes(err)))
 	return nil
 }
 
-// refusedFor is the delay before retrying a status that the API server refused. A policy or a
+// rejectionRetry is the delay before retrying a status that the API server refused. A policy or a
 // webhook may be the cause, and both can change.
-const refusedFor = 30 * time.Second
+const rejectionRetry = 30 * time.Second
 
 // rejection identifies the versions of the origin and the mirror whose status the API server
 // refused.
@@ -120,12 +120,12 @@ func (r rejection) remaining(origin, mirror *unstructured.Unstructured, now time
 	if r.origin != origin.GetResourceVersion() || r.mirror != mirror.GetResourceVersion() {
 		return 0
 	}
-	return r.since.Add(refusedFor).Sub(now)
+	return r.since.Add(rejectionRetry).Sub(now)
 }
 
 // hold records since when the final status is held back, and returns when to check again. A
 // forced end keeps the record until it is stored.
-func (t *task) hold(held, forced bool, now time.Time) (again time.Duration) {
+func (t *task) hold(held, forced bool, now time.Time) (requeueAfter time.Duration) {
 	switch {
 	case !held && forced:
 		return 0

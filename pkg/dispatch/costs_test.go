@@ -31,11 +31,11 @@ func TestLeaseCosts(t *testing.T) {
 		asked = append(asked, r.Method+" "+path.Base(r.URL.Path))
 		return nil
 	}
-	held, ended, stop := keeping(t, l)
-	assert.Assert(t, awaits(t, held, "it is taken"))
+	held, ended, stop := startLease(t, l)
+	assert.Assert(t, awaits(t, held, "the Lease is held"))
 	l.removing.Store(true)
 	stop()
-	assert.NilError(t, awaits(t, ended, "it ends"))
+	assert.NilError(t, awaits(t, ended, "the dispatch ends"))
 	assert.NilError(t, l.remove(t.Context()))
 	mu.Lock()
 	name := delegation.LeaseName("small")
@@ -51,14 +51,14 @@ func TestLeaseOfAnotherIsNotRemoved(t *testing.T) {
 	cluster := clusterOf(t, server, "here")
 	l := leaseOf(cluster, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
 	l.timing = leaseTiming{duration: 3 * time.Minute, deadline: 2 * time.Minute, retry: time.Minute}
-	held, ended, stop := keeping(t, l)
-	assert.Assert(t, awaits(t, held, "it is taken"))
+	held, ended, stop := startLease(t, l)
+	assert.Assert(t, awaits(t, held, "the Lease is held"))
 	server.Change(t, leases(), "ml", delegation.LeaseName("small"), func(o *unstructured.Unstructured) {
 		dispatchtest.Set(t, o, "spec.holderIdentity", "theirs")
 	})
 	l.removing.Store(true)
 	stop()
-	assert.NilError(t, awaits(t, ended, "it ends"))
+	assert.NilError(t, awaits(t, ended, "the dispatch ends"))
 	assert.NilError(t, l.remove(t.Context()))
 	assert.Equal(t, holderOf(storedLease(t, cluster, "small")), "theirs")
 }
@@ -73,19 +73,19 @@ func TestPlanIsMadeOnce(t *testing.T) {
 	first, err := at.plan(job)
 	assert.NilError(t, err)
 	assert.Assert(t, first == seen.Mirror, "it is made anew")
-	pinned := job.DeepCopy()
-	annotations := pinned.GetAnnotations()
+	pinnedMirror := job.DeepCopy()
+	annotations := pinnedMirror.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
 	annotations[delegation.MirrorAnnotation] = "worker-uid/ml/small/uid-of-mirror"
-	pinned.SetAnnotations(annotations)
-	second, err := at.plan(pinned)
+	pinnedMirror.SetAnnotations(annotations)
+	second, err := at.plan(pinnedMirror)
 	assert.NilError(t, err)
 	assert.Assert(t, first == second, "it is made anew")
 	annotations["example.com/asked"] = "more"
-	pinned.SetAnnotations(annotations)
-	third, err := at.plan(pinned)
+	pinnedMirror.SetAnnotations(annotations)
+	third, err := at.plan(pinnedMirror)
 	assert.NilError(t, err)
 	assert.Assert(t, third != second, "what the user has changed is not planned")
 }

@@ -35,7 +35,7 @@ func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructur
 		return nil, err
 	}
 	// An interrupt must not cancel this request: its result would be unknown.
-	created, err := t.worker.Create(context.WithoutCancel(ctx), t.Kind.Resource, t.heldBack(planned), metav1.FieldValidationWarn)
+	created, err := t.worker.Create(context.WithoutCancel(ctx), t.Kind.Resource, t.suspendForCopies(planned), metav1.FieldValidationWarn)
 	if err != nil {
 		return nil, t.creationFailed(err)
 	}
@@ -84,7 +84,7 @@ func (t *task) fence(ctx context.Context, origin *unstructured.Unstructured) err
 	if err != nil {
 		return err
 	}
-	if live == nil || live.GetUID() != t.UID || live.GetDeletionTimestamp() != nil || object.EndOf(t.Kind, live) != nil || pinned(live) != pinned(origin) || !t.Plan.IsFor(live) {
+	if live == nil || live.GetUID() != t.UID || live.GetDeletionTimestamp() != nil || object.EndOf(t.Kind, live) != nil || pinnedMirror(live) != pinnedMirror(origin) || !t.Plan.IsFor(live) {
 		if live != nil && live.GetUID() == t.UID {
 			t.originNow = newer(live, t.originNow)
 		}
@@ -97,15 +97,15 @@ func (t *task) fence(ctx context.Context, origin *unstructured.Unstructured) err
 	return t.lease.confirm(ctx)
 }
 
-// heldBack returns a planned mirror that stays suspended until its dependencies are copied. A Pod
+// suspendForCopies returns a planned mirror that stays suspended until its dependencies are copied. A Pod
 // waits for a required ConfigMap, but not for an optional one. The mirror is started later like
 // one whose origin is resumed. Not all controllers accept an object that is suspended from the
 // start, and in a queue, Kueue decides about suspension; in these cases the planned mirror is
 // returned unchanged.
-func (t *task) heldBack(planned *unstructured.Unstructured) *unstructured.Unstructured {
+func (t *task) suspendForCopies(planned *unstructured.Unstructured) *unstructured.Unstructured {
 	isQueued := content.StringsAt(planned, "metadata", "labels")[delegation.QueueNameLabel] != ""
 	path, value := object.Hold(t.Kind)
-	if len(t.Dependencies) == 0 || !t.Kind.HeldAtOnce || isQueued || path == nil {
+	if len(t.Dependencies) == 0 || !t.Kind.CanStartSuspended || isQueued || path == nil {
 		return planned
 	}
 	held := planned.DeepCopy()
@@ -115,8 +115,8 @@ func (t *task) heldBack(planned *unstructured.Unstructured) *unstructured.Unstru
 	return held
 }
 
-// isHeldBack reports whether the mirror is suspended only until its dependencies are copied.
-func (t *task) isHeldBack() bool {
+// isSuspendedForCopies reports whether the mirror is suspended only until its dependencies are copied.
+func (t *task) isSuspendedForCopies() bool {
 	return len(t.Dependencies) > 0 && !t.areDependenciesCopied && t.createdUID != "" && t.mirrorNow != nil && t.Plan != nil &&
 		object.StateOf(t.Kind, t.mirrorNow).Suspend && !object.StateOf(t.Kind, t.Plan.Mirror).Suspend
 }

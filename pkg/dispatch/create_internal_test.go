@@ -21,7 +21,7 @@ func TestHeldBack(t *testing.T) {
 	for _, k := range delegation.Kinds() {
 		path, value := object.Hold(k)
 		if k.Template || k.IsUnmanaged() || path == nil {
-			assert.Assert(t, !k.HeldAtOnce, k.Name)
+			assert.Assert(t, !k.CanStartSuspended, k.Name)
 			continue
 		}
 		planned := jobNamed("train", "", nil)
@@ -32,22 +32,22 @@ func TestHeldBack(t *testing.T) {
 		}
 		before := content.At(planned, path...)
 		x := &task{Task: Task{Kind: k, Dependencies: some}}
-		held := x.heldBack(planned)
-		if !k.HeldAtOnce {
+		held := x.suspendForCopies(planned)
+		if !k.CanStartSuspended {
 			assert.DeepEqual(t, held, planned)
 			continue
 		}
 		names = append(names, k.Name)
 		assert.DeepEqual(t, content.At(held, path...), value)
-		assert.Equal(t, content.At(planned, path...), before, "what is planned stays as it is")
+		assert.Equal(t, content.At(planned, path...), before, "the planned mirror is unchanged")
 		drift := plan.DriftOf(k, planned, planned, held)
-		assert.Assert(t, len(drift.Patch) > 0, "%s is let go", k.Name)
+		assert.Assert(t, len(drift.Patch) > 0, "%s is not deleted", k.Name)
 
 		x.Dependencies = nil
-		assert.DeepEqual(t, x.heldBack(planned), planned)
+		assert.DeepEqual(t, x.suspendForCopies(planned), planned)
 		x.Dependencies = some
 		planned.SetLabels(map[string]string{delegation.QueueNameLabel: "q"})
-		assert.DeepEqual(t, x.heldBack(planned), planned)
+		assert.DeepEqual(t, x.suspendForCopies(planned), planned)
 	}
 	assert.Assert(t, len(names) > 8, "%q", names)
 }

@@ -20,7 +20,7 @@ func (t *task) finish(ctx context.Context, origin *unstructured.Unstructured, ho
 		return nil
 	}
 	if t.mirrorRef.UID == "" {
-		t.mirrorRef.UID = pinned(t.originNow).UID
+		t.mirrorRef.UID = pinnedMirror(t.originNow).UID
 	}
 	err := t.endMirror(ctx)
 	if err != nil && (mayPass(err) || apierrors.IsConflict(err)) {

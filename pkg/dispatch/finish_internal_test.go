@@ -15,10 +15,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
-// TestRetireWritesNoTTLOfSomethingElse checks that a mirror RayJob gets no
+// TestRetireKeepsRayClusterTTL checks that a mirror RayJob gets no
 // ttlSecondsAfterFinished, and that this is reported. That field belongs to its RayCluster, and
 // KubeRay calls a RayJob invalid that has it and keeps its RayCluster.
-func TestRetireWritesNoTTLOfSomethingElse(t *testing.T) {
+func TestRetireKeepsRayClusterTTL(t *testing.T) {
 	ray, _ := delegation.KindNamed("rayjob")
 	mirror := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"ttlSecondsAfterFinished": int64(60)}}}
 	mirror.SetGroupVersionKind(ray.GroupVersionKind())

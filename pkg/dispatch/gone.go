@@ -72,7 +72,7 @@ func leavesMirror(origin *unstructured.Unstructured) bool {
 // it.
 func (t *task) originCancelled(ctx context.Context, origin *unstructured.Unstructured) error {
 	if leavesMirror(origin) {
-		t.end(Cancelled, nil, nil, command.Say("cancelled; its mirror on %s is left", t.worker.Context))
+		t.end(Cancelled, nil, nil, command.Say("cancelled; its mirror on %s remains", t.worker.Context))
 		return nil
 	}
 	found, err := t.findMirror(ctx)

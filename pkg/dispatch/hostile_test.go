@@ -86,18 +86,18 @@ func TestHostileEvents(t *testing.T) {
 				ended := make(chan Outcome, 1)
 				go func() { ended <- loop.Run(ctx, s.tasks)[0] }()
 				for {
-					e := awaits(t, events, "it is refused")
+					e := awaits(t, events, "the dispatch is refused")
 					checkCommands(t, e.Message)
 					if e.Event == MirrorCreated {
-						s.moves()
+						s.change()
 					}
 					if slices.Contains(troubles, e.Event) {
-						assert.Assert(t, strings.Contains(e.Message, "curl evil.example"), "it is told why: %s", e.Message)
+						assert.Assert(t, strings.Contains(e.Message, "curl evil.example"), "the event has no reason: %s", e.Message)
 						break
 					}
 				}
 				stop()
-				if outcome := awaits(t, ended, "it ends"); outcome.Err != nil {
+				if outcome := awaits(t, ended, "the dispatch ends"); outcome.Err != nil {
 					checkCommands(t, string(command.ProseOf(outcome.Err)))
 				}
 			})
@@ -105,8 +105,8 @@ func TestHostileEvents(t *testing.T) {
 	}
 }
 
-// moves changes the origin and its mirror, so that changes have to be copied both ways.
-func (s *stage) moves() {
+// change changes the origin and its mirror, so that changes have to be copied both ways.
+func (s *stage) change() {
 	s.Helper()
 	jobs := delegation.Job().Resource
 	s.here.Change(s.T, jobs, "ml", "small", func(o *unstructured.Unstructured) { dispatchtest.Set(s.T, o, "spec.activeDeadlineSeconds", int64(60)) })
@@ -178,7 +178,7 @@ func TestHostileWords(t *testing.T) {
 				}
 			}
 			stop()
-			awaits(t, ended, "it ends")
+			awaits(t, ended, "the dispatch ends")
 		})
 	}
 	held := fmt.Errorf("job ml/small: %w", &HeldError{Holder: evil, Lease: "ml/small"})

@@ -59,7 +59,7 @@ type TargetError struct {
 }
 
 func (e *TargetError) Error() string {
-	return fmt.Sprintf("its dispatch to %s/%s on %s was begun meanwhile, as Lease %s says; run the same command again to find its mirror",
+	return fmt.Sprintf("another dispatcher has started its dispatch to %s/%s on %s (Lease %s); run the same command again to find its mirror",
 		e.Target.Namespace, e.Target.Name, e.Target.Cluster(), e.Lease)
 }
 
@@ -284,9 +284,9 @@ func (l *lease) readOwn(ctx context.Context) (*coordinationv1.Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	if isThere, err := l.isOriginThere(ctx); err != nil {
+	if exists, err := l.originExists(ctx); err != nil {
 		return nil, err
-	} else if !isThere {
+	} else if !exists {
 		return nil, errOriginGone
 	}
 	if err := l.delete(ctx, found); err != nil && !l.isGone(err) {

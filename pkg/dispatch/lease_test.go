@@ -35,20 +35,20 @@ func clusterOf(t *testing.T, s *dispatchtest.Server, name string) *fleet.Cluster
 	return s.Cluster(t, name)
 }
 
-// quick returns a Lease timing for tests.
-func quick() leaseTiming {
+// quickTiming returns a Lease timing for tests.
+func quickTiming() leaseTiming {
 	return leaseTiming{duration: 2 * time.Second, deadline: time.Second, retry: 20 * time.Millisecond}
 }
 
 // leaseOf returns the Lease of an origin, as one of its dispatchers uses it.
 func leaseOf(cluster *fleet.Cluster, origin *unstructured.Unstructured, identity string) *lease {
 	return &lease{
-		cluster: cluster, kind: delegation.Job(), origin: refOf(cluster, origin), identity: identity, timing: quick(), clock: clock.RealClock{},
+		cluster: cluster, kind: delegation.Job(), origin: refOf(cluster, origin), identity: identity, timing: quickTiming(), clock: clock.RealClock{},
 	}
 }
 
-// keeping holds a Lease until the test ends or stop is called. ended receives the result of keep.
-func keeping(t *testing.T, l *lease) (held chan bool, ended chan error, stop func()) {
+// startLease holds a Lease until the test ends or stop is called. ended receives the result of keep.
+func startLease(t *testing.T, l *lease) (held chan bool, ended chan error, stop func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	held, ended = make(chan bool, 100), make(chan error, 1)
@@ -67,7 +67,7 @@ func awaits[T any](t *testing.T, from chan T, what string) T {
 	case value := <-from:
 		return value
 	case <-time.After(20 * time.Second):
-		t.Fatalf("%s: nothing came of it", what)
+		t.Fatalf("timed out waiting until %s", what)
 		panic("unreachable")
 	}
 }
@@ -89,15 +89,15 @@ func TestLeaseOfSuccessiveJobs(t *testing.T) {
 	cluster := clusterOf(t, server, "here")
 	jobs := delegation.Job().Resource
 	first := server.Create(t, jobs, dispatchtest.SmallJob(t))
-	held, ended, stop := keeping(t, leaseOf(cluster, first, "old"))
+	held, ended, stop := startLease(t, leaseOf(cluster, first, "old"))
 	defer stop()
-	assert.Assert(t, awaits(t, held, "the first takes it"))
+	assert.Assert(t, awaits(t, held, "the first process holds the Lease"))
 
 	server.Delete(t, jobs, "ml", "small")
 	second := server.Create(t, jobs, dispatchtest.SmallJob(t))
-	next, nextEnded, release := keeping(t, leaseOf(cluster, second, "new"))
-	assert.Assert(t, awaits(t, next, "the second takes it from one that is gone"))
-	assert.Assert(t, errors.Is(awaits(t, ended, "the first one ends"), errOriginGone))
+	next, nextEnded, release := startLease(t, leaseOf(cluster, second, "new"))
+	assert.Assert(t, awaits(t, next, "the second process takes over the Lease of a missing origin"))
+	assert.Assert(t, errors.Is(awaits(t, ended, "the first process ends"), errOriginGone))
 	now := storedLease(t, cluster, "small")
 	assert.Equal(t, now.Labels[delegation.OriginUIDLabel], string(second.GetUID()))
 	assert.Equal(t, now.OwnerReferences[0].UID, second.GetUID())
@@ -108,7 +108,7 @@ func TestLeaseOfSuccessiveJobs(t *testing.T) {
 	assert.Assert(t, errors.Is(late.keep(t.Context(), leaseEvents{}), errOriginGone))
 	assert.Equal(t, storedLease(t, cluster, "small").UID, now.UID)
 	release()
-	assert.NilError(t, awaits(t, nextEnded, "the second gives it back"))
+	assert.NilError(t, awaits(t, nextEnded, "the second process releases the Lease"))
 	assert.Equal(t, holderOf(storedLease(t, cluster, "small")), "")
 	for len(next) > 0 {
 		assert.Assert(t, <-next, "it was lost in between")
@@ -121,19 +121,19 @@ func TestLeaseOfAnOriginThatIsGone(t *testing.T) {
 	server := dispatchtest.NewServer(t)
 	cluster := clusterOf(t, server, "here")
 	jobs := delegation.Job().Resource
-	held, ended, stop := keeping(t, leaseOf(cluster, server.Create(t, jobs, dispatchtest.SmallJob(t)), "old"))
+	held, ended, stop := startLease(t, leaseOf(cluster, server.Create(t, jobs, dispatchtest.SmallJob(t)), "old"))
 	defer stop()
-	assert.Assert(t, awaits(t, held, "it is taken"))
+	assert.Assert(t, awaits(t, held, "the Lease is held"))
 	server.Delete(t, jobs, "ml", "small")
 	// As the garbage collector does.
 	server.Delete(t, leases(), "ml", delegation.LeaseName("small"))
-	assert.Assert(t, errors.Is(awaits(t, ended, "it ends"), errOriginGone))
+	assert.Assert(t, errors.Is(awaits(t, ended, "the dispatch ends"), errOriginGone))
 	assert.Assert(t, storedLease(t, cluster, "small") == nil)
 }
 
-// TestLeaseIsGivenBackByItsHolder checks that a dispatcher which has lost its Lease without
+// TestLeaseIsReleasedByItsHolder checks that a dispatcher which has lost its Lease without
 // noticing does not release the new holder's.
-func TestLeaseIsGivenBackByItsHolder(t *testing.T) {
+func TestLeaseIsReleasedByItsHolder(t *testing.T) {
 	server := dispatchtest.NewServer(t)
 	var frozen atomic.Bool
 	thawed := make(chan struct{})
@@ -145,8 +145,8 @@ func TestLeaseIsGivenBackByItsHolder(t *testing.T) {
 	}
 	cluster := clusterOf(t, server, "here")
 	mine := leaseOf(cluster, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
-	held, ended, stop := keeping(t, mine)
-	assert.Assert(t, awaits(t, held, "it is taken"))
+	held, ended, stop := startLease(t, mine)
+	assert.Assert(t, awaits(t, held, "the Lease is held"))
 	assert.NilError(t, mine.confirm(t.Context()))
 	frozen.Store(true)
 	server.Change(t, leases(), "ml", delegation.LeaseName("small"), func(l *unstructured.Unstructured) {
@@ -154,7 +154,7 @@ func TestLeaseIsGivenBackByItsHolder(t *testing.T) {
 	})
 	stop()
 	close(thawed)
-	assert.NilError(t, awaits(t, ended, "it ends"))
+	assert.NilError(t, awaits(t, ended, "the dispatch ends"))
 	assert.Equal(t, holderOf(storedLease(t, cluster, "small")), "theirs")
 	assert.Assert(t, apierrors.IsConflict(mine.confirm(t.Context())), "who looks sees that it is another's")
 }

@@ -40,17 +40,17 @@ func TestLeaseIsRenewedWhateverTheTime(t *testing.T) {
 		cluster := clusterOf(t, server, "here")
 		mine, now := leaseOf(cluster, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine"), &wallClock{}
 		mine.clock = now
-		held, ended, stop := keeping(t, mine)
-		assert.Assert(t, awaits(t, held, "it is taken"))
+		held, ended, stop := startLease(t, mine)
+		assert.Assert(t, awaits(t, held, "the Lease is held"))
 		now.ahead.Store(int64(ahead))
 		for range 3 { // One renewal may have been in flight.
 			was := storedLease(t, cluster, "small").ResourceVersion
-			eventually(t, "it is renewed", func() bool { return storedLease(t, cluster, "small").ResourceVersion != was })
+			eventually(t, "the Lease is renewed", func() bool { return storedLease(t, cluster, "small").ResourceVersion != was })
 		}
-		eventually(t, "it is held again", mine.held)
+		eventually(t, "the Lease is held again", mine.held)
 		assert.Equal(t, len(held), 0, "it was lost in between")
 		stop()
-		assert.NilError(t, awaits(t, ended, "it ends"))
+		assert.NilError(t, awaits(t, ended, "the dispatch ends"))
 	}
 }
 
@@ -75,9 +75,9 @@ func TestLeaseIsValidFromTheRequest(t *testing.T) {
 	assert.Assert(t, !l.held(), "ten seconds after it was asked for, the server may have written it as long ago")
 }
 
-// TestHeldByTheirClock checks that HeldError uses only the holder's times, even if the holder's
+// TestHeldByHolderClock checks that HeldError uses only the holder's times, even if the holder's
 // clock is an hour ahead of ours or behind it.
-func TestHeldByTheirClock(t *testing.T) {
+func TestHeldByHolderClock(t *testing.T) {
 	for _, ahead := range []time.Duration{-time.Hour, 0, time.Hour} {
 		taken := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(ahead)
 		holder, acquired, renewed := "theirs", metav1.NewMicroTime(taken), metav1.NewMicroTime(taken.Add(90*time.Second))
@@ -92,5 +92,5 @@ func TestHeldByTheirClock(t *testing.T) {
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) { return is(), nil })
-	assert.NilError(t, err, what)
+	assert.NilError(t, err, "timed out waiting until "+what)
 }

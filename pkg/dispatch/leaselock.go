@@ -87,19 +87,19 @@ func (k *leaseLock) read(ctx context.Context) (*coordinationv1.Lease, error) {
 // Create recreates a deleted Lease if the origin still exists. A user may delete a held Lease
 // because of another Job of that name.
 func (k *leaseLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	isThere, err := k.lease.isOriginThere(ctx)
-	if err == nil && !isThere {
+	exists, err := k.lease.originExists(ctx)
+	if err == nil && !exists {
 		k.lease.heldByOther.Store(true)
 		k.isOriginGone = true
 		k.stop()
 		return errOriginGone
 	}
 	var created *coordinationv1.Lease
-	asked := k.lease.clock.Now()
+	sentAt := k.lease.clock.Now()
 	if err == nil {
 		created, err = k.lease.create(ctx, resourcelock.LeaderElectionRecordToLeaseSpec(&record))
 	}
-	return k.recordWrite(ctx, record, asked, created, err)
+	return k.recordWrite(ctx, record, sentAt, created, err)
 }
 
 // Update takes, renews or releases the Lease. It does not release a Lease that another dispatcher
@@ -119,9 +119,9 @@ func (k *leaseLock) Update(ctx context.Context, record resourcelock.LeaderElecti
 	next := k.found.DeepCopy()
 	next.Spec = resourcelock.LeaderElectionRecordToLeaseSpec(&record)
 	k.lease.mark(&next.ObjectMeta)
-	asked := k.lease.clock.Now()
+	sentAt := k.lease.clock.Now()
 	written, err := k.lease.leases().Update(ctx, next, metav1.UpdateOptions{FieldManager: fleet.FieldManager})
-	return k.recordWrite(ctx, record, asked, written, err)
+	return k.recordWrite(ctx, record, sentAt, written, err)
 }
 
 // RecordEvent does nothing. We record our own events.
@@ -134,7 +134,7 @@ func (k *leaseLock) Identity() string { return k.lease.identity }
 func (k *leaseLock) Describe() string { return k.lease.origin.Namespace + "/" + k.lease.name() }
 
 // recordWrite records the result of writing a record. asked is when the request was sent.
-func (k *leaseLock) recordWrite(ctx context.Context, record resourcelock.LeaderElectionRecord, asked time.Time, written *coordinationv1.Lease, err error) error {
+func (k *leaseLock) recordWrite(ctx context.Context, record resourcelock.LeaderElectionRecord, sentAt time.Time, written *coordinationv1.Lease, err error) error {
 	if err != nil {
 		k.failed(ctx, err)
 		return err
@@ -145,7 +145,7 @@ func (k *leaseLock) recordWrite(ctx context.Context, record resourcelock.LeaderE
 	late := k.lease.leading.Load() && !k.lease.held()
 	// A released Lease is free for any other dispatcher.
 	k.lease.heldByOther.Store(record.HolderIdentity != k.lease.identity)
-	k.lease.renewed.Store(&asked)
+	k.lease.renewed.Store(&sentAt)
 	if late && record.HolderIdentity == k.lease.identity {
 		k.events.renewedLate()
 	}

@@ -65,9 +65,9 @@ func (l *lease) isOurs(found *coordinationv1.Lease) bool {
 	return uid == l.origin.UID || uid == ""
 }
 
-// isOriginThere asks the server whether our origin exists. It returns false only if its absence
+// originExists asks the server whether our origin exists. It returns false only if its absence
 // is proven.
-func (l *lease) isOriginThere(ctx context.Context) (bool, error) {
+func (l *lease) originExists(ctx context.Context) (bool, error) {
 	live, err := l.cluster.Get(ctx, l.kind.Resource, l.origin.Namespace, l.origin.Name)
 	if err != nil || live != nil && string(live.GetUID()) == l.origin.UID {
 		return err == nil, err
@@ -77,15 +77,15 @@ func (l *lease) isOriginThere(ctx context.Context) (bool, error) {
 
 // create creates the Lease, with its origin as the owner.
 func (l *lease) create(ctx context.Context, spec coordinationv1.LeaseSpec) (*coordinationv1.Lease, error) {
-	made := &coordinationv1.Lease{
+	desired := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: l.name(), Namespace: l.origin.Namespace,
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: l.origin.APIVersion, Kind: l.origin.Kind, Name: l.origin.Name, UID: originUID(l.origin)}},
 		},
 		Spec: spec,
 	}
-	l.mark(&made.ObjectMeta)
-	created, err := l.leases().Create(ctx, made, metav1.CreateOptions{FieldManager: fleet.FieldManager})
+	l.mark(&desired.ObjectMeta)
+	created, err := l.leases().Create(ctx, desired, metav1.CreateOptions{FieldManager: fleet.FieldManager})
 	return created, l.cluster.Checked(err, leaseResource(), "")
 }
 

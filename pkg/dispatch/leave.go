@@ -23,13 +23,13 @@ func (t *task) leave(ctx context.Context, end EventType) {
 	case err != nil && t.mirrorRef.UID == "":
 		t.end(end, nil, nil, command.Say("cannot tell whether a mirror exists on %s: %v", on, err))
 	case err != nil:
-		t.end(end, nil, nil, command.Say("its mirror on %s is left, and its status is no longer copied: %v", on, err))
+		t.end(end, nil, nil, command.Say("its mirror on %s remains, and its status is no longer copied: %v", on, err))
 	case !found && t.isUnanswered:
 		t.lease.unreleased.Store(true)
 		t.end(end, nil, nil, command.Say("no mirror on %s yet. The request to create it had no answer and may still arrive. Run the same command again to find out", on))
 	case !found:
-		t.end(end, nil, nil, command.Say("no mirror of it is on %s", on))
-	case !t.options.DeleteOnInterrupt && t.isHeldBack():
+		t.end(end, nil, nil, command.Say("it has no mirror on %s", on))
+	case !t.options.DeleteOnInterrupt && t.isSuspendedForCopies():
 		t.end(end, nil, nil, command.Say("its mirror on %s stays suspended, because dependencies may be missing. Run the same command again", on))
 	case !t.options.DeleteOnInterrupt:
 		t.end(end, nil, nil, command.Say("its mirror on %s %s, and its status is no longer copied", on, t.mirrorState()))

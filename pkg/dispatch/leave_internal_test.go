@@ -25,7 +25,7 @@ func TestMirrorState(t *testing.T) {
 	task.mirrorNow = held
 	assert.Assert(t, strings.Contains(task.mirrorState(), "as Kueue does if it manages all Jobs"), task.mirrorState())
 	task.createdUID = "uid"
-	assert.Assert(t, !task.isHeldBack(), "its Pods need nothing")
+	assert.Assert(t, !task.isSuspendedForCopies(), "its Pods need nothing")
 	task.mirrorNow = queued
 	assert.Equal(t, task.mirrorState(), "stays suspended until Kueue there admits it")
 	task.mirrorNow = ended

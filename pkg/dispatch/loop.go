@@ -277,7 +277,7 @@ func (l *Loop) workOn(ctx context.Context, t *task) {
 	if t.hasEnded() || ctx.Err() != nil {
 		return
 	}
-	again, err := t.sync(ctx)
+	requeueAfter, err := t.sync(ctx)
 	switch {
 	case t.hasEnded() || ctx.Err() != nil:
 		t.queue.Forget(t)
@@ -290,8 +290,8 @@ func (l *Loop) workOn(ctx context.Context, t *task) {
 	default:
 		t.lastError, t.refused = "", false
 		t.queue.Forget(t)
-		if again > 0 {
-			t.queue.AddAfter(t, again)
+		if requeueAfter > 0 {
+			t.queue.AddAfter(t, requeueAfter)
 		}
 	}
 }

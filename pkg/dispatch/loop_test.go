@@ -58,8 +58,8 @@ func (s *stage) loop() (*Loop, chan Event) {
 	return NewLoop(clusterOf(s.T, s.here, "here"), clusterOf(s.T, s.there, "there"), LoopOptions{Identity: "me"}, clock.RealClock{}, NewRecorder(clock.RealClock{}, tell)), events
 }
 
-// begins dispatches until the test ends or stop is called.
-func (s *stage) begins() (events chan Event, ended chan Outcome, stop func()) {
+// start starts a dispatch, which continues until the test ends or stop is called.
+func (s *stage) start() (events chan Event, ended chan Outcome, stop func()) {
 	s.Helper()
 	loop, events := s.loop()
 	ctx, stop := context.WithCancel(s.Context())
@@ -87,16 +87,16 @@ func (s *stage) giveLeaseTo(holder string) {
 	})
 }
 
-// targets changes the target in the Lease.
-func (s *stage) targets(place string) {
+// setTarget changes the target in the Lease.
+func (s *stage) setTarget(place string) {
 	s.Helper()
 	s.here.Change(s.T, leases(), "ml", delegation.LeaseName("small"), func(l *unstructured.Unstructured) {
 		l.SetAnnotations(map[string]string{delegation.TargetAnnotation: place})
 	})
 }
 
-// names makes the origin name a mirror on another cluster.
-func (s *stage) names(uid string) {
+// nameMirror makes the origin name a mirror on another cluster.
+func (s *stage) nameMirror(uid string) {
 	s.Helper()
 	s.here.Change(s.T, delegation.Job().Resource, "ml", "small", func(o *unstructured.Unstructured) {
 		o.SetAnnotations(map[string]string{delegation.MirrorAnnotation: delegation.Place{ClusterUID: "third-uid", Namespace: "ml", Name: "small", UID: uid}.String()})
@@ -116,9 +116,9 @@ func isCreation(r *http.Request) bool {
 	return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/jobs")
 }
 
-// TestCreateLooksAgain checks that a dispatcher creates no mirror if it was suspended and has
+// TestCreateAfterLostLease checks that a dispatcher creates no mirror if it was suspended and has
 // lost its Lease without noticing.
-func TestCreateLooksAgain(t *testing.T) {
+func TestCreateAfterLostLease(t *testing.T) {
 	s := newStage(t)
 	var once sync.Once
 	s.there.Before = func(r *http.Request) *apierrors.StatusError {
@@ -128,21 +128,21 @@ func TestCreateLooksAgain(t *testing.T) {
 		}
 		return nil
 	}
-	events, ended, stop := s.begins()
+	events, ended, stop := s.start()
 	expects(t, events, LeaseWaiting)
 	assert.Assert(t, s.mirror() == nil)
 	stop()
-	assert.Equal(t, awaits(t, ended, "it ends").End, Interrupted)
+	assert.Equal(t, awaits(t, ended, "the dispatch ends").End, Interrupted)
 }
 
-// TestPlanGoesAllTheWay checks that the mirror which preflight has checked is created, and that
+// TestCheckedPlanIsCreated checks that the mirror which preflight has checked is created, and that
 // the mirror is planned again after a change of the origin.
-func TestPlanGoesAllTheWay(t *testing.T) {
+func TestCheckedPlanIsCreated(t *testing.T) {
 	s := newStage(t)
 	seen, err := plan.New(s.origin, plan.Options{SetLabels: map[string]string{"seen-by": "preflight"}})
 	assert.NilError(t, err)
 	s.tasks[0].Plan = seen
-	events, _, _ := s.begins()
+	events, _, _ := s.start()
 	expects(t, events, MirrorCreated)
 	assert.Equal(t, s.mirror().GetLabels()["seen-by"], "preflight")
 	s.here.Change(t, delegation.Job().Resource, "ml", "small", func(o *unstructured.Unstructured) { dispatchtest.Set(t, o, "spec.parallelism", int64(5)) })
@@ -150,34 +150,34 @@ func TestPlanGoesAllTheWay(t *testing.T) {
 	assert.Equal(t, s.mirror().GetLabels()["seen-by"], "")
 }
 
-// TestTooLate checks that a dispatcher deletes its mirror if another dispatcher has started
+// TestYieldDeletesMirror checks that a dispatcher deletes its mirror if another dispatcher has started
 // meanwhile. The origin keeps naming the other mirror.
-func TestTooLate(t *testing.T) {
+func TestYieldDeletesMirror(t *testing.T) {
 	s := newStage(t)
 	var once sync.Once
 	s.there.Before = func(r *http.Request) *apierrors.StatusError {
 		if isCreation(r) {
 			once.Do(func() {
 				s.giveLeaseTo("theirs")
-				s.names("theirs-uid")
+				s.nameMirror("theirs-uid")
 			})
 		}
 		return nil
 	}
-	events, ended, _ := s.begins()
-	assert.Equal(t, awaits(t, events, "the Lease").Event, LeaseTaken, "a server that lists instead of watching all is no lost one")
+	events, ended, _ := s.start()
+	assert.Equal(t, awaits(t, events, "an event of the Lease").Event, LeaseTaken, "a server that lists instead of watching all is no lost one")
 	expects(t, events, MirrorCreated)
 	expects(t, events, MirrorRemoved)
-	outcome := awaits(t, ended, "it ends")
+	outcome := awaits(t, ended, "the dispatch ends")
 	assert.Equal(t, outcome.End, Aborted)
 	assert.ErrorContains(t, outcome.Err, "another dispatcher created a mirror of it")
 	assert.Assert(t, s.mirror() == nil)
-	assert.Equal(t, pinned(s.here.Get(delegation.Job().Resource, "ml", "small")).UID, "theirs-uid")
+	assert.Equal(t, pinnedMirror(s.here.Get(delegation.Job().Resource, "ml", "small")).UID, "theirs-uid")
 }
 
-// TestTooLateAndUnanswered is TestTooLate for a mirror whose creation got no response, because
+// TestYieldWithoutResponse is TestYieldDeletesMirror for a mirror whose creation got no response, because
 // its dispatcher was suspended for longer than the timeout.
-func TestTooLateAndUnanswered(t *testing.T) {
+func TestYieldWithoutResponse(t *testing.T) {
 	for _, regained := range []bool{false, true} {
 		s := newStage(t)
 		s.there.Before = func(r *http.Request) *apierrors.StatusError {
@@ -187,19 +187,19 @@ func TestTooLateAndUnanswered(t *testing.T) {
 			made := dispatchtest.SmallJob(t)
 			made.SetLabels(map[string]string{delegation.OriginUIDLabel: string(s.origin.GetUID())})
 			s.there.Create(t, delegation.Job().Resource, made)
-			s.names("theirs-uid")
+			s.nameMirror("theirs-uid")
 			if !regained {
 				s.giveLeaseTo("theirs")
 			} else {
-				s.targets("third-uid/ml/small")
+				s.setTarget("third-uid/ml/small")
 			}
 			return apierrors.NewTimeoutError("no answer", 0)
 		}
-		events, ended, _ := s.begins()
+		events, ended, _ := s.start()
 		expects(t, events, MirrorRemoved)
-		assert.Equal(t, awaits(t, ended, "it ends").End, Aborted)
+		assert.Equal(t, awaits(t, ended, "the dispatch ends").End, Aborted)
 		assert.Assert(t, s.mirror() == nil)
-		assert.Equal(t, pinned(s.here.Get(delegation.Job().Resource, "ml", "small")).UID, "theirs-uid")
+		assert.Equal(t, pinnedMirror(s.here.Get(delegation.Job().Resource, "ml", "small")).UID, "theirs-uid")
 	}
 }
 
@@ -214,14 +214,14 @@ func TestYield(t *testing.T) {
 	}{
 		{name: "they go on with ours", named: "made", stays: true, ends: true},
 		{name: "they have another", named: "theirs-uid", ends: true},
-		{name: "nobody knows yet", stays: true, waits: true},
+		{name: "unknown yet", stays: true, waits: true},
 		{name: "it still names the one that is gone", named: "gone-uid", stays: true, waits: true},
 		{name: "the origin is gone", named: "nothing", ends: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newStage(t)
 			loop, _ := s.loop()
-			job := loop.add(s.tasks[0], quick())
+			job := loop.add(s.tasks[0], quickTiming())
 			created := dispatchtest.SmallJob(t)
 			created.SetLabels(map[string]string{delegation.OriginUIDLabel: string(s.origin.GetUID())})
 			job.mirrorRef.UID = string(s.there.Create(t, delegation.Job().Resource, created).GetUID())
@@ -229,11 +229,11 @@ func TestYield(t *testing.T) {
 			switch tt.named {
 			case "":
 			case "made":
-				s.names(job.createdUID)
+				s.nameMirror(job.createdUID)
 			case "nothing":
 				s.here.Delete(t, delegation.Job().Resource, "ml", "small")
 			default:
-				s.names(tt.named)
+				s.nameMirror(tt.named)
 			}
 			again, err := job.yield(t.Context(), held)
 			assert.NilError(t, err)
@@ -257,8 +257,8 @@ func (s *stage) copied() *unstructured.Unstructured {
 	return s.there.Get(corev1.SchemeGroupVersion.WithResource("configmaps"), "ml", "settings")
 }
 
-// isWhole reports whether the mirror runs with all of its dependencies.
-func (s *stage) isWhole() bool {
+// hasAllDependencies reports whether the mirror runs with all of its dependencies.
+func (s *stage) hasAllDependencies() bool {
 	mirror, copied := s.mirror(), s.copied()
 	return mirror != nil && copied != nil && !content.IsTrueAt(mirror, "spec", "suspend") &&
 		len(copied.GetOwnerReferences()) == 1 && copied.GetOwnerReferences()[0].UID == mirror.GetUID()
@@ -297,7 +297,7 @@ func TestKilledAnywhere(t *testing.T) {
 			case <-ended:
 				isOver = true
 			case e := <-events:
-				if isDone = isDone || e.Event == SpecPushed && s.isWhole(); isDone {
+				if isDone = isDone || e.Event == SpecPushed && s.hasAllDependencies(); isDone {
 					kill()
 				}
 			case <-time.After(20 * time.Second):
@@ -306,12 +306,12 @@ func TestKilledAnywhere(t *testing.T) {
 		}
 		before := s.mirror()
 		revived.Store(true)
-		_, next, stop := s.begins()
-		err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) { return s.isWhole(), nil })
+		_, next, stop := s.start()
+		err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) { return s.hasAllDependencies(), nil })
 		assert.NilError(t, err, "killed before request %d, it is not completed", n)
 		assert.Assert(t, before == nil || before.GetUID() == s.mirror().GetUID())
 		stop()
-		awaits(t, next, "it ends")
+		awaits(t, next, "the dispatch ends")
 	}
 }
 
@@ -337,7 +337,7 @@ func TestOldWorkerTakesNoTemplate(t *testing.T) {
 		dispatchtest.Set(t, o, "spec.suspend", true)
 		dispatchtest.Set(t, o, "spec.parallelism", int64(1)) // Servers set this default.
 	})
-	events, _, _ := s.begins()
+	events, _, _ := s.start()
 	expects(t, events, MirrorCreated)
 
 	change(func(o *unstructured.Unstructured) {

@@ -13,9 +13,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
-// TestExpectNoPlace checks that a malformed mirror annotation ends the task: the mirror may be
+// TestMalformedMirrorAnnotation checks that a malformed mirror annotation ends the task: the mirror may be
 // anywhere, so no second one is created.
-func TestExpectNoPlace(t *testing.T) {
+func TestMalformedMirrorAnnotation(t *testing.T) {
 	sideOf := func(context string) *side {
 		server := dispatchtest.NewServer(t)
 		server.Namespaces = map[string]string{"kube-system": context}

@@ -17,7 +17,7 @@ import (
 // pin records the mirror in an annotation on the origin, and returns the stored origin. If
 // another dispatcher was faster, it ends the task.
 func (t *task) pin(ctx context.Context, origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	named := pinned(origin)
+	named := pinnedMirror(origin)
 	place := withKnown(t.mirrorRef.place(t.mirrorRef.UID), named)
 	if named == place && !isCancelled(origin) {
 		t.wasPinned = true
@@ -32,7 +32,7 @@ func (t *task) pin(ctx context.Context, origin *unstructured.Unstructured) (*uns
 		case err != nil:
 			return nil, err
 		}
-		t.record(Warned, command.Say("its annotation %s named %s/%s on %s; it names its mirror on %s again",
+		t.record(Warned, command.Say("its annotation %s named %s/%s on %s; corrected to its mirror on %s",
 			delegation.MirrorAnnotation, named.Namespace, named.Name, named.Cluster(), t.worker.Context))
 	}
 	written, err := t.origin.patch(ctx, t.Kind, origin, "", map[string]any{
@@ -47,10 +47,10 @@ func (t *task) pin(ctx context.Context, origin *unstructured.Unstructured) (*uns
 
 // withKnown adds to a mark the UIDs that another mark of the same mirror knows. The author of
 // that mark may have had more rights.
-func withKnown(mark, there delegation.Place) delegation.Place {
-	if mark.UID == there.UID && mark.Namespace == there.Namespace && mark.Name == there.Name {
-		mark.ClusterUID = cmp.Or(mark.ClusterUID, there.ClusterUID)
-		mark.NamespaceUID = cmp.Or(mark.NamespaceUID, there.NamespaceUID)
+func withKnown(mark, place delegation.Place) delegation.Place {
+	if mark.UID == place.UID && mark.Namespace == place.Namespace && mark.Name == place.Name {
+		mark.ClusterUID = cmp.Or(mark.ClusterUID, place.ClusterUID)
+		mark.NamespaceUID = cmp.Or(mark.NamespaceUID, place.NamespaceUID)
 	}
 	return mark
 }
@@ -58,14 +58,14 @@ func withKnown(mark, there delegation.Place) delegation.Place {
 // namesAnother reports whether an origin names another dispatcher's mirror. The mirror that ours
 // replaces does not count, and neither does a place that was searched and has no mirror.
 func (t *task) namesAnother(origin *unstructured.Unstructured) bool {
-	named := pinned(origin)
+	named := pinnedMirror(origin)
 	return named.UID != "" && named.UID != t.mirrorRef.UID && named.UID != t.supersededUID && !slices.Contains(t.Cleared, named)
 }
 
 // yield ends the task of an origin that another dispatcher has. If this task lost its Lease
 // without noticing while it created a mirror, there may be two. The other dispatcher may continue
 // with ours, so yield waits until the origin names a mirror.
-func (t *task) yield(ctx context.Context, to error) (again time.Duration, err error) {
+func (t *task) yield(ctx context.Context, to error) (requeueAfter time.Duration, err error) {
 	to = fmt.Errorf("%s: %w", t.ref.WithKind(), to)
 	if err := t.findUnanswered(ctx); err != nil {
 		return 0, err
@@ -87,7 +87,7 @@ func (t *task) yield(ctx context.Context, to error) (again time.Duration, err er
 	if t.yieldedAt.IsZero() {
 		t.yieldedAt = t.clock.Now()
 	}
-	switch named := pinned(live).UID; {
+	switch named := pinnedMirror(live).UID; {
 	case named == t.createdUID:
 		t.abort(to)
 	case t.namesAnother(live):

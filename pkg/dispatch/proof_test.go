@@ -61,10 +61,10 @@ func (s *stage) until(what string, is func() bool) {
 // TestStray404KeepsTheMirror checks that a 404 which is not from the origin's API server deletes
 // no mirror, however genuine it looks. A genuine one does.
 func TestStray404KeepsTheMirror(t *testing.T) {
-	for name, answer := range map[string]*apierrors.StatusError{"a front's Status": cluster404(), "a page": page()} {
+	for name, answer := range map[string]*apierrors.StatusError{"a front's Status": cluster404(), "a page": proxyNotFound()} {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
-			events, _, _ := s.begins()
+			events, _, _ := s.start()
 			expects(t, events, MirrorCreated)
 			s.until("it is pinned", func() bool { return namesMirror(s.here.Get(delegation.Job().Resource, "ml", "small")) })
 			var broken atomic.Bool
@@ -90,7 +90,7 @@ func TestStray404KeepsTheMirror(t *testing.T) {
 // the origin, deletes no mirror.
 func TestOtherClusterKeepsTheMirror(t *testing.T) {
 	s := newStage(t)
-	events, _, _ := s.begins()
+	events, _, _ := s.start()
 	expects(t, events, MirrorCreated)
 	s.until("it is pinned", func() bool { return namesMirror(s.here.Get(delegation.Job().Resource, "ml", "small")) })
 	s.here.SetNamespaces(map[string]string{metav1.NamespaceSystem: "another-uid"})
@@ -107,11 +107,11 @@ func TestOtherClusterKeepsTheMirror(t *testing.T) {
 func TestUnidentifiedOrigin(t *testing.T) {
 	s := newStage(t)
 	s.here.SetNamespaces(map[string]string{})
-	events, ended, _ := s.begins()
+	events, ended, _ := s.start()
 	expects(t, events, MirrorCreated)
 	s.until("it is pinned", func() bool { return namesMirror(s.here.Get(delegation.Job().Resource, "ml", "small")) })
 	s.here.Delete(t, delegation.Job().Resource, "ml", "small")
-	outcome := awaits(t, ended, "it ends")
+	outcome := awaits(t, ended, "the dispatch ends")
 	assert.Equal(t, outcome.End, Aborted)
 	assert.ErrorContains(t, outcome.Err, "the cluster cannot be identified: the user may get neither namespace kube-system nor namespace ml")
 	assert.Assert(t, s.mirror() != nil)
@@ -138,7 +138,7 @@ func TestCancelLeavesStrangers(t *testing.T) {
 			// The dispatch of an ended origin does not delete it either.
 			loop, _ := s.loop()
 			loop.options.Plan.Namespace = "finance"
-			job := loop.add(s.tasks[0], quick())
+			job := loop.add(s.tasks[0], quickTiming())
 			job.mirrorRef.UID = string(stranger.GetUID())
 			var other *ForeignError
 			assert.Assert(t, errors.As(job.endMirror(t.Context()), &other))
@@ -157,10 +157,10 @@ func TestCopyRunsByItself(t *testing.T) {
 	first.SetLabels(map[string]string{delegation.OriginUIDLabel: "the-first"})
 	first = s.there.Create(t, delegation.Job().Resource, first)
 	s.namesAt(there, first)
-	events, _, _ := s.begins()
+	events, _, _ := s.start()
 	expects(t, events, MirrorCreated)
 	s.until("it names its own mirror", func() bool {
-		return pinned(s.here.Get(delegation.Job().Resource, "ml", "small")).UID == string(s.mirror().GetUID())
+		return pinnedMirror(s.here.Get(delegation.Job().Resource, "ml", "small")).UID == string(s.mirror().GetUID())
 	})
 	assert.Equal(t, s.there.Get(delegation.Job().Resource, "ml", "first").GetResourceVersion(), first.GetResourceVersion())
 }
@@ -168,12 +168,12 @@ func TestCopyRunsByItself(t *testing.T) {
 // TestMirrorLosesItsLabel checks that an object without our label is no longer written to.
 func TestMirrorLosesItsLabel(t *testing.T) {
 	s := newStage(t)
-	events, ended, _ := s.begins()
+	events, ended, _ := s.start()
 	expects(t, events, MirrorCreated)
 	s.there.Change(t, delegation.Job().Resource, "ml", "small", func(o *unstructured.Unstructured) { o.SetLabels(nil) })
 	version := s.mirror().GetResourceVersion()
 	s.here.Change(t, delegation.Job().Resource, "ml", "small", func(o *unstructured.Unstructured) { dispatchtest.Set(t, o, "spec.suspend", true) })
-	outcome := awaits(t, ended, "it ends")
+	outcome := awaits(t, ended, "the dispatch ends")
 	assert.Equal(t, outcome.End, Aborted)
 	assert.ErrorContains(t, outcome.Err, "job ml/small on there (UID "+string(s.mirror().GetUID())+") is not the mirror of job ml/small: it lacks the label")
 	assert.Equal(t, s.mirror().GetResourceVersion(), version)
@@ -198,9 +198,9 @@ func TestCancelRemovesAll(t *testing.T) {
 	assert.Assert(t, strings.HasSuffix((*events)[len(*events)-1].Message, "its 3 mirrors on there, other were removed"), "%v", *events)
 }
 
-// TestCancelSaysWhatWasGone checks that cancel does not claim to have deleted a mirror that
+// TestCancelReportsMissingMirror checks that cancel does not claim to have deleted a mirror that
 // another client has deleted.
-func TestCancelSaysWhatWasGone(t *testing.T) {
+func TestCancelReportsMissingMirror(t *testing.T) {
 	s := newStage(t)
 	s.addMirror(s.there, "ml", string(s.origin.GetUID()))
 	there := clusterOf(t, s.there, "there")
@@ -212,7 +212,7 @@ func TestCancelSaysWhatWasGone(t *testing.T) {
 	})
 	c, events := s.canceller(there)
 	assert.NilError(t, c.Cancel(t.Context(), delegation.Job(), "ml", "small"))
-	assert.Assert(t, strings.HasSuffix((*events)[len(*events)-1].Message, "its mirror on there was gone already"), "%v", *events)
+	assert.Assert(t, strings.HasSuffix((*events)[len(*events)-1].Message, "its mirror on there was already gone"), "%v", *events)
 }
 
 // TestTargetIsRecordedFirst checks that the Lease names the target before the mirror is created.
@@ -228,7 +228,7 @@ func TestTargetIsRecordedFirst(t *testing.T) {
 		}
 		return nil
 	}
-	events, _, stop := s.begins()
+	events, _, stop := s.start()
 	expects(t, events, MirrorCreated)
 	assert.Equal(t, *recorded.Load(), "there-uid/ml/small")
 	stop()
@@ -251,11 +251,11 @@ func TestTargetIsRecordedFirst(t *testing.T) {
 			expects(t, events, MirrorCreated)
 			stop()
 		}
-		return awaits(t, ended, "it ends")
+		return awaits(t, ended, "the dispatch ends")
 	}
 	outcome := run()
 	assert.Equal(t, outcome.End, Aborted)
-	assert.ErrorContains(t, outcome.Err, "its dispatch to ml/small on cluster there-uid was begun meanwhile")
+	assert.ErrorContains(t, outcome.Err, "another dispatcher has started its dispatch to ml/small on cluster there-uid")
 	assert.Assert(t, third.Get(delegation.Job().Resource, "ml", "small") == nil)
 	record := ReadRecord(t.Context(), clusterOf(t, s.here, "here"), delegation.Job(), s.here.Get(delegation.Job().Resource, "ml", "small"))
 	assert.NilError(t, record.LeaseErr)
@@ -293,7 +293,7 @@ func TestReplacedServiceStays(t *testing.T) {
 	c, _ := s.canceller(there)
 	c.Owner = delegation.MultiKueue
 	assert.NilError(t, c.Cancel(t.Context(), service, "ml", "small"))
-	assert.Equal(t, awaits(t, ended, "it ends").End, Cancelled)
+	assert.Equal(t, awaits(t, ended, "the dispatch ends").End, Cancelled)
 	assert.Assert(t, mirror() == nil)
 	assert.Assert(t, !isPinned())
 }

@@ -37,7 +37,7 @@ func TestSuspendedMeanwhile(t *testing.T) {
 		}
 		return nil
 	}
-	events, _, _ := s.begins()
+	events, _, _ := s.start()
 	expects(t, events, MirrorCreated)
 	for _, change := range s.there.Added("ml", "small") {
 		assert.Assert(t, content.IsTrueAt(change, "spec", "suspend"), "it was created running")
@@ -48,24 +48,24 @@ func TestSuspendedMeanwhile(t *testing.T) {
 // that the mirror remains.
 func TestAbandonLeavesTheMirror(t *testing.T) {
 	s := newStage(t)
-	events, ended, _ := s.begins()
+	events, ended, _ := s.start()
 	expects(t, events, MirrorCreated)
 	c, _ := s.canceller()
 	c.Abandon = true
 	assert.NilError(t, c.Cancel(t.Context(), delegation.Job(), "ml", "small"))
-	assert.Equal(t, awaits(t, ended, "it ends").End, Cancelled)
+	assert.Equal(t, awaits(t, ended, "the dispatch ends").End, Cancelled)
 	assert.Assert(t, s.mirror() != nil)
 }
 
-// TestLeavingMirrorIsReported checks that waiting for a mirror that a finalizer holds is reported.
-func TestLeavingMirrorIsReported(t *testing.T) {
+// TestMirrorHeldByFinalizer checks that waiting for a mirror that a finalizer holds is reported.
+func TestMirrorHeldByFinalizer(t *testing.T) {
 	s := newStage(t)
 	mirror := dispatchtest.SmallJob(t)
 	mirror.SetLabels(map[string]string{delegation.OriginUIDLabel: string(s.origin.GetUID())})
 	mirror.SetFinalizers([]string{"example.com/keep"})
 	mirror.SetDeletionTimestamp(&metav1.Time{Time: time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)})
 	s.there.Create(t, delegation.Job().Resource, mirror)
-	events, _, _ := s.begins()
+	events, _, _ := s.start()
 	event := expects(t, events, Warned)
 	assert.Equal(t, event.Message, "job ml/small on there is being deleted since 2026-11-23T10:00:00Z, held by the finalizers example.com/keep; waiting until it is gone")
 }
@@ -94,7 +94,7 @@ func TestPodsOfTheOldMirror(t *testing.T) {
 	s.there.Delete(t, pods, "ml", "p")
 	expects(t, events, MirrorCreated)
 	stop()
-	awaits(t, ended, "it ends")
+	awaits(t, ended, "the dispatch ends")
 }
 
 // TestEndlessLease checks that the loop does not wait for a Lease with a longer duration than
@@ -105,8 +105,8 @@ func TestEndlessLease(t *testing.T) {
 	l.Name, l.Labels = delegation.LeaseName("small"), map[string]string{delegation.OriginUIDLabel: string(s.origin.GetUID())}
 	_, err := clusterOf(t, s.here, "here").Kubernetes().CoordinationV1().Leases("ml").Create(t.Context(), l, metav1.CreateOptions{})
 	assert.NilError(t, err)
-	_, ended, _ := s.begins()
-	outcome := awaits(t, ended, "it ends")
+	_, ended, _ := s.start()
+	outcome := awaits(t, ended, "the dispatch ends")
 	assert.Equal(t, outcome.End, Aborted)
 	assert.ErrorContains(t, outcome.Err, "mallory holds it for 596523h14m7s, which no dispatch writes; delete the Lease if no dispatch runs")
 }
@@ -115,16 +115,16 @@ func TestEndlessLease(t *testing.T) {
 // delete nor forget its mirror.
 func TestForgedAnnotation(t *testing.T) {
 	s := newStage(t)
-	events, _, _ := s.begins()
+	events, _, _ := s.start()
 	expects(t, events, MirrorCreated)
 	isPinned := func() bool {
-		return pinned(s.here.Get(delegation.Job().Resource, "ml", "small")).UID == string(s.mirror().GetUID())
+		return pinnedMirror(s.here.Get(delegation.Job().Resource, "ml", "small")).UID == string(s.mirror().GetUID())
 	}
 	s.until("it is pinned", isPinned)
 	uid := s.mirror().GetUID()
-	s.names("forged")
+	s.nameMirror("forged")
 	event := expects(t, events, Warned)
-	assert.Assert(t, strings.Contains(event.Message, "named ml/small on cluster third-uid; it names its mirror on there again"), event.Message)
+	assert.Assert(t, strings.Contains(event.Message, "named ml/small on cluster third-uid; corrected to its mirror on there"), event.Message)
 	s.until("it is pinned again", isPinned)
 	assert.Equal(t, s.mirror().GetUID(), uid)
 }

@@ -73,7 +73,7 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 	t.push.writes++
 	t.mirrorNow = written
 	t.recordWritten(drift, planned)
-	t.record(SpecPushed, command.Say("changed on the mirror as on the origin: %s", strings.Join(drift.Fields, ", ")))
+	t.record(SpecPushed, command.Say("copied from the origin to the mirror: %s", strings.Join(drift.Fields, ", ")))
 	// One write may not be enough.
 	t.queue.Add(t)
 	return nil
@@ -97,12 +97,12 @@ func (t *task) plan(origin *unstructured.Unstructured) (*unstructured.Unstructur
 	}
 	o := t.options.Plan
 	o.Kind = t.Kind
-	made, err := plan.New(origin, o)
+	newPlan, err := plan.New(origin, o)
 	if err != nil {
 		return nil, err
 	}
-	t.Plan, t.push = made, pushState{}
-	return made.Mirror, nil
+	t.Plan, t.push = newPlan, pushState{}
+	return newPlan.Mirror, nil
 }
 
 // reportUnpushed reports, once, which changes cannot be written to the mirror.

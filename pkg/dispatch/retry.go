@@ -43,5 +43,5 @@ func (r *refusal) mayPass(err error) bool {
 
 // conflict returns an error that causes an immediate retry.
 func conflict(k delegation.Kind, name string) error {
-	return apierrors.NewConflict(k.Resource.GroupResource(), name, errors.New("it is tried again"))
+	return apierrors.NewConflict(k.Resource.GroupResource(), name, errors.New("retrying"))
 }

@@ -38,7 +38,7 @@ func TestStatusThatCannotBeStored(t *testing.T) {
 		}
 		return nil
 	}
-	events, ended, _ := s.begins()
+	events, ended, _ := s.start()
 	expects(t, events, MirrorCreated)
 	refuses.Store(true)
 	began := time.Now()
@@ -48,12 +48,12 @@ func TestStatusThatCannotBeStored(t *testing.T) {
 	})
 	warned := expects(t, events, Warned)
 	assert.Assert(t, strings.Contains(warned.Message, "Its etcd is full"), warned.Message)
-	eventually(t, "it is tried again and again", func() bool { return tried.Load() == 8 })
+	eventually(t, "the write is retried", func() bool { return tried.Load() == 8 })
 	// The delays start at 20 ms and double. A constant pace would allow ten tries per second.
 	assert.Assert(t, time.Since(began) > 1200*time.Millisecond, "eight times in %s", time.Since(began))
 	refuses.Store(false)
 	for e := (Event{}); e.Event != StatusCopied; {
-		e = awaits(t, events, "it is stored in the end")
+		e = awaits(t, events, "the status is stored")
 		assert.Assert(t, e.Event != Warned, "told again: %s", e.Message)
 	}
 	select {

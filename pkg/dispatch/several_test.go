@@ -45,11 +45,11 @@ func TestSeveralWorkers(t *testing.T) {
 		job = s.here.Create(t, delegation.Job().Resource, job)
 		s.tasks = append([]Task{{Namespace: "ml", Name: job.GetName(), UID: job.GetUID(), Worker: stuck}}, s.tasks...)
 	}
-	events, ended, stop := s.begins()
+	events, ended, stop := s.start()
 	defer func() {
 		close(thaw)
 		stop()
-		awaits(t, ended, "it ends")
+		awaits(t, ended, "the dispatch ends")
 	}()
 	created := awaits(t, events, "an event")
 	for ; created.Event != MirrorCreated; created = awaits(t, events, "an event") {

@@ -93,8 +93,8 @@ type task struct {
 
 // sync does the next step of the task. It returns the delay after which it has to be called again
 // even without a change; 0 for never.
-func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
-	again, err = t.step(ctx)
+func (t *task) sync(ctx context.Context) (requeueAfter time.Duration, err error) {
+	requeueAfter, err = t.step(ctx)
 	var (
 		other     *ForeignError
 		elsewhere *TargetError
@@ -111,10 +111,10 @@ func (t *task) sync(ctx context.Context) (again time.Duration, err error) {
 		t.abort(fmt.Errorf("%s: %w", t.ref.WithKind(), err))
 		return 0, nil
 	}
-	return again, err
+	return requeueAfter, err
 }
 
-func (t *task) step(ctx context.Context) (again time.Duration, err error) {
+func (t *task) step(ctx context.Context) (requeueAfter time.Duration, err error) {
 	if elsewhere := t.otherTarget.Load(); elsewhere != nil {
 		return t.yield(ctx, elsewhere)
 	}
@@ -185,7 +185,7 @@ func (t *task) follow(ctx context.Context, origin, mirror *unstructured.Unstruct
 		// The status is copied even if the user's changes cannot be written.
 		unpushed = t.pushSpec(ctx, origin, mirror)
 	}
-	stored, again, err := t.copyStatus(ctx, origin, mirror)
+	stored, requeueAfter, err := t.copyStatus(ctx, origin, mirror)
 	if err != nil || t.hasEnded() {
 		return 0, err
 	}
@@ -199,7 +199,7 @@ func (t *task) follow(ctx context.Context, origin, mirror *unstructured.Unstruct
 		t.leaveLease = true
 		t.end(Detached, stored, nil, command.Say("it runs on %s; %s", t.worker.Context, "its status is no longer copied"))
 	}
-	return again, nil
+	return requeueAfter, nil
 }
 
 // readOrigin returns the current origin; nil if it is proven to be gone or to be replaced by
@@ -281,8 +281,8 @@ func (t *task) hasEnded() bool {
 
 func originUID(r Ref) types.UID { return types.UID(r.UID) }
 
-// pinned returns the mirror that an origin names; zero if it names none.
-func pinned(origin *unstructured.Unstructured) delegation.Place {
+// pinnedMirror returns the mirror that an origin names; zero if it names none.
+func pinnedMirror(origin *unstructured.Unstructured) delegation.Place {
 	if m := delegation.MarksOf(origin.GetLabels(), origin.GetAnnotations()); m != nil {
 		return m.Mirror
 	}

@@ -65,7 +65,7 @@ func (t *task) leaseEvents(leave func()) leaseEvents {
 		changed: func(held bool) {
 			t.lastLeaseError.Store(nil)
 			if !held {
-				t.recordPlain(LeaseLost, "its Lease could not be renewed in time; nothing is copied until it is taken again")
+				t.recordPlain(LeaseLost, "its Lease could not be renewed in time; copying stops until it is acquired again")
 				return
 			}
 			t.recordPlain(LeaseTaken, "no other dispatcher holds it")

@@ -63,10 +63,10 @@ func (l *Loop) newInformer(s scope, known map[string]*task) *cache.Informer {
 // pollClusters requests a Job of each cluster periodically, to notice a cluster that does not
 // answer.
 func (l *Loop) pollClusters(ctx context.Context, wg *sync.WaitGroup, tasks []*task) {
-	asked := map[*side]bool{}
+	polled := map[*side]bool{}
 	ask := func(s *side, k delegation.Kind, r Ref) {
-		if !asked[s] {
-			asked[s] = true
+		if !polled[s] {
+			polled[s] = true
 			wg.Go(func() { l.pollCluster(ctx, s, k, r) })
 		}
 	}

@@ -83,7 +83,7 @@ func TestFailed(t *testing.T) {
 			continue
 		}
 		t.Run(s.Name(), func(t *testing.T) {
-			status, err := workloadOf(s.Kind).failedStatus(s.Object, CancelReason, "cancelled by somebody", now)
+			status, err := workloadOf(s.Kind).failedStatus(s.Object, CancelReason, "cancelled by a user", now)
 			assert.NilError(t, err)
 			if status == nil {
 				unable[s.Kind.Name] = true
@@ -93,8 +93,8 @@ func TestFailed(t *testing.T) {
 			assert.Equal(t, object.StatusOf(s.Kind, stored), delegation.Failed)
 			assert.DeepEqual(t, stored.Object["spec"], s.Object.Object["spec"])
 			if how := object.EndOf(s.Kind, stored); !object.NeverEnds(s.Kind) {
-				assert.Equal(t, how.Reason+": "+how.Message, CancelReason+": cancelled by somebody")
-				if len(s.Kind.Reading.End) > 0 {
+				assert.Equal(t, how.Reason+": "+how.Message, CancelReason+": cancelled by a user")
+				if len(s.Kind.Indicators.End) > 0 {
 					assert.Assert(t, s.Kind.Ended(object.StateOf(s.Kind, stored)).Equal(now))
 				}
 			}

@@ -56,18 +56,18 @@ func (c *jobCopier) statusFor(origin, mirror *unstructured.Unstructured, force b
 	if err != nil {
 		return copyResult{}, err
 	}
-	result := projection.Project(to, from, projection.Options{OriginMinor: c.minor, PinTimes: c.pinTimes, ForceDrained: force})
-	made := copyResult{more: result.More, held: result.Held, diverged: result.Diverged}
-	if !result.Changed {
-		return made, nil
+	projected := projection.Project(to, from, projection.Options{OriginMinor: c.minor, PinTimes: c.pinTimes, ForceDrained: force})
+	result := copyResult{more: projected.More, held: projected.Held, diverged: projected.Diverged}
+	if !projected.Changed {
+		return result, nil
 	}
-	status, err := statusMap(&result.Status)
+	status, err := statusMap(&projected.Status)
 	if err != nil {
 		return copyResult{}, err
 	}
-	made.status = status
-	made.ends = object.EndOf(delegation.Job(), &unstructured.Unstructured{Object: map[string]any{"status": status}}) != nil
-	return made, nil
+	result.status = status
+	result.ends = object.EndOf(delegation.Job(), &unstructured.Unstructured{Object: map[string]any{"status": status}}) != nil
+	return result, nil
 }
 
 func (c *jobCopier) onRefused() bool {

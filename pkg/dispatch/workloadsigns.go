@@ -11,7 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
 
-// signer writes signs of a state into the status of an object, as listed in its kind's table row.
+// signer writes indicators of a state, as listed in the kind's row, into an object's status.
 type signer struct {
 	object          *unstructured.Unstructured
 	reason, message string
@@ -19,18 +19,18 @@ type signer struct {
 }
 
 // fail makes the object show that it has failed and no longer runs. It reports whether this
-// changed the object's status to failed. A kind may have no sign of failure, or only one outside
+// changed the object's status to failed. A kind may have no indicator of failure, or only one outside
 // the status.
 func (s *signer) fail(k delegation.Kind) bool {
-	if len(k.Reading.Failed) == 0 || object.StatusOf(k, s.object) == delegation.Failed {
+	if len(k.Indicators.Failed) == 0 || object.StatusOf(k, s.object) == delegation.Failed {
 		return false
 	}
-	for _, sign := range k.Reading.Running {
-		s.hide(sign)
+	for _, indicator := range k.Indicators.Running {
+		s.hide(indicator)
 	}
-	s.show(k.Reading.Failed[0])
-	if isStatus(k.Reading.End) && k.Ended(object.StateOf(k, s.object)).IsZero() {
-		s.set(s.stamp(), k.Reading.End...)
+	s.show(k.Indicators.Failed[0])
+	if isStatus(k.Indicators.End) && k.Ended(object.StateOf(k, s.object)).IsZero() {
+		s.set(s.stamp(), k.Indicators.End...)
 	}
 	return object.StatusOf(k, s.object) == delegation.Failed
 }
@@ -38,62 +38,62 @@ func (s *signer) fail(k delegation.Kind) bool {
 // isStatus reports whether a path is inside the status, the only part that the signer can write.
 func isStatus(path []string) bool { return len(path) > 1 && path[0] == "status" }
 
-// show adds a sign.
-func (s *signer) show(sign delegation.Sign) {
+// show adds an indicator.
+func (s *signer) show(indicator delegation.Indicator) {
 	switch {
-	case sign.Condition != "":
-		is := sign.Is
-		if is == "" {
-			is = "True"
+	case indicator.Condition != "":
+		status := indicator.ConditionStatus
+		if status == "" {
+			status = "True"
 		}
-		s.condition(sign.Condition, is)
-	case isStatus(sign.Path) && len(sign.In) > 0:
-		s.set(sign.In[0], sign.Path...)
+		s.condition(indicator.Condition, status)
+	case isStatus(indicator.Path) && len(indicator.Values) > 0:
+		s.set(indicator.Values[0], indicator.Path...)
 		s.set(s.reason, "status", "reason")
 		s.set(s.message, "status", "message")
 	}
-	for _, with := range sign.With {
-		s.show(with)
+	for _, required := range indicator.AllOf {
+		s.show(required)
 	}
-	for _, unless := range sign.Unless {
-		s.hide(unless)
+	for _, excluded := range indicator.NoneOf {
+		s.hide(excluded)
 	}
 }
 
-// hide removes a sign.
-func (s *signer) hide(sign delegation.Sign) {
+// hide removes an indicator.
+func (s *signer) hide(indicator delegation.Indicator) {
 	switch {
-	case sign.Condition != "":
+	case indicator.Condition != "":
 		conditions := content.Objects(content.At(s.object, "status", "conditions"))
-		if slices.ContainsFunc(conditions, func(c map[string]any) bool { return c["type"] == sign.Condition }) {
-			is := "False"
-			if sign.Is == is {
-				is = "Unknown"
+		if slices.ContainsFunc(conditions, func(c map[string]any) bool { return c["type"] == indicator.Condition }) {
+			status := "False"
+			if indicator.ConditionStatus == status {
+				status = "Unknown"
 			}
-			s.condition(sign.Condition, is)
+			s.condition(indicator.Condition, status)
 		}
-	case !isStatus(sign.Path), sign.Path[len(sign.Path)-1] == "succeeded":
-		// Signs of finished work remain.
-	case len(sign.In) == 0:
-		empty(s.object.Object, sign.Path)
-	case slices.Contains(sign.In, content.StringAt(s.object, sign.Path...)):
-		unstructured.RemoveNestedField(s.object.Object, sign.Path...)
+	case !isStatus(indicator.Path), indicator.Path[len(indicator.Path)-1] == "succeeded":
+		// Indicators of finished work remain.
+	case len(indicator.Values) == 0:
+		zeroNumbers(s.object.Object, indicator.Path)
+	case slices.Contains(indicator.Values, content.StringAt(s.object, indicator.Path...)):
+		unstructured.RemoveNestedField(s.object.Object, indicator.Path...)
 	}
 }
 
-// empty sets the numbers at a path to 0, in all items of the lists on that path.
-func empty(value any, path []string) {
+// zeroNumbers sets the numbers at a path to 0, in all items of the lists on that path.
+func zeroNumbers(value any, path []string) {
 	switch v := value.(type) {
 	case []any:
 		for _, item := range v {
-			empty(item, path)
+			zeroNumbers(item, path)
 		}
 	case map[string]any:
-		inner, there := v[path[0]]
+		inner, exists := v[path[0]]
 		switch {
-		case !there:
+		case !exists:
 		case len(path) > 1:
-			empty(inner, path[1:])
+			zeroNumbers(inner, path[1:])
 		default:
 			v[path[0]] = int64(0)
 		}
@@ -101,16 +101,16 @@ func empty(value any, path []string) {
 }
 
 // condition sets a condition, and replaces one of the same type.
-func (s *signer) condition(conditionType, is string) {
+func (s *signer) condition(conditionType, status string) {
 	conditions, _ := content.At(s.object, "status", "conditions").([]any)
 	i := slices.IndexFunc(conditions, func(c any) bool { return delegation.TextAt(c, "type") == conditionType })
 	if i < 0 {
 		conditions = append(conditions, map[string]any{"type": conditionType})
 		i = len(conditions) - 1
 	}
-	if c, ok := conditions[i].(map[string]any); ok && c["status"] != is {
+	if c, ok := conditions[i].(map[string]any); ok && c["status"] != status {
 		// Other fields of the condition remain: the kind's schema may require them.
-		c["status"], c["reason"], c["message"], c["lastTransitionTime"] = is, s.reason, s.message, s.stamp()
+		c["status"], c["reason"], c["message"], c["lastTransitionTime"] = status, s.reason, s.message, s.stamp()
 	}
 	s.set(conditions, "status", "conditions")
 }

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// clients are clients of client-go that send all requests through the cluster's door.
+// clients are clients of client-go that send all requests through the cluster's transport.
 type clients struct {
 	kubernetes kubernetes.Interface
 	dynamic    dynamic.Interface

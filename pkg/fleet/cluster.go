@@ -37,8 +37,8 @@ type Cluster struct {
 	config   *rest.Config
 	http     *http.Client
 	clients
-	door  *door
-	meter *skewMeter
+	transport *sharedTransport
+	meter     *skewMeter
 	// cacheDir is the directory of the discovery cache; "" for none.
 	cacheDir string
 
@@ -71,7 +71,7 @@ func newCluster(c Context, now clock.PassiveClock, cacheDir string) (*Cluster, e
 	if err != nil {
 		return nil, &kubecontext.ConfigError{Err: err}
 	}
-	entrance, err := newDoor(config, own.Transport)
+	shared, err := newTransport(config, own.Transport)
 	if err != nil {
 		return nil, &kubecontext.ConfigError{Err: err}
 	}
@@ -81,14 +81,14 @@ func newCluster(c Context, now clock.PassiveClock, cacheDir string) (*Cluster, e
 		cacheDir = ""
 	}
 	authority := c.authority()
-	through := &http.Client{Transport: entrance, Timeout: own.Timeout}
+	through := &http.Client{Transport: shared, Timeout: own.Timeout}
 	opened, err := newClients(config, through)
 	if err != nil {
 		return nil, &kubecontext.ConfigError{Err: err}
 	}
 	return &Cluster{
 		Context: c.Name, Namespace: c.Namespace, Server: config.Host, CA: authority, Bounded: c.Bounded,
-		endpoint: endpoint(config, authority), config: config, door: entrance, http: through, clients: *opened,
+		endpoint: endpoint(config, authority), config: config, transport: shared, http: through, clients: *opened,
 		meter: meter, cacheDir: cacheDir,
 	}, nil
 }

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/wire"
 )
 
 // cacheTTL is how long kubectl trusts its discovery cache (cli-runtime:
@@ -97,7 +98,7 @@ func (c *Cluster) discoveryClient() (discovery.CachedDiscoveryInterfaceWithConte
 	}
 	// This client wraps the transport of all other clients.
 	client, err := disk.NewCachedDiscoveryClientForConfig(
-		c.door.settings(c.config), discoveryDir(c.cacheDir, c.config.Host), filepath.Join(c.cacheDir, "http"), cacheTTL)
+		c.transport.settings(c.config), discoveryDir(c.cacheDir, c.config.Host), filepath.Join(c.cacheDir, "http"), cacheTTL)
 	if err != nil {
 		return nil, err
 	}
@@ -206,7 +207,7 @@ func (d *Discovery) Schemas(ctx context.Context, gv schema.GroupVersion) ([]byte
 }
 
 func isMoved(err error) bool {
-	moved := (*RedirectError)(nil)
+	moved := (*wire.RedirectError)(nil)
 	return errors.As(err, &moved)
 }
 

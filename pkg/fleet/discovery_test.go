@@ -228,9 +228,9 @@ func TestDiscoveryBelievesTheServerOnly(t *testing.T) {
 	assert.Equal(t, len(api.Lists), 5)
 }
 
-// TestAgainReadsDiscovery checks that one round of questions gets one answer, and the next
+// TestBeginRoundReadsDiscovery checks that one round of questions gets one answer, and the next
 // round a current one.
-func TestAgainReadsDiscovery(t *testing.T) {
+func TestBeginRoundReadsDiscovery(t *testing.T) {
 	served := map[string][]string{"v1": {"pods"}}
 	a, url := serve(t, served)
 	dir := t.TempDir()
@@ -252,7 +252,7 @@ func TestAgainReadsDiscovery(t *testing.T) {
 	served["example.com/v1"] = []string{"widgets"}
 	a.install(served)
 	assert.Equal(t, ask(), 1)
-	f.Again(t.Context())
+	f.BeginRound(t.Context())
 	assert.Equal(t, ask(), 2)
 }
 

@@ -36,7 +36,7 @@ type Options struct {
 
 // Fleet is a set of clusters, each reached by one or more contexts.
 type Fleet struct {
-	// mu protects members, which Again changes, for concurrent readers.
+	// mu protects members, which BeginRound changes, for concurrent readers.
 	mu      sync.RWMutex
 	members []*member
 	// allNamespaces is Options.AllNamespaces.
@@ -218,11 +218,11 @@ func ask[T any](ctx context.Context, f *Fleet, m *member, question func(context.
 	return answer
 }
 
-// Again begins a new round of questions. Every cluster gets its whole time again, and is asked
+// BeginRound begins a new round of questions. Every cluster gets its whole time again, and is asked
 // again what it serves. Clusters that did not answer when the fleet was opened are tried again,
 // and joined with others if they turn out to be the same. Watched clusters that were asked a
 // moment ago are not asked again.
-func (f *Fleet) Again(ctx context.Context) {
+func (f *Fleet) BeginRound(ctx context.Context) {
 	f.each(len(f.members), func(i int) {
 		m := f.members[i]
 		m.spent = 0

@@ -38,7 +38,7 @@ func TestLateIdentity(t *testing.T) {
 		close(late.let)
 		synctest.Wait()
 		assert.Equal(t, cluster.UID(), "")
-		f.Again(t.Context())
+		f.BeginRound(t.Context())
 		assert.Equal(t, cluster.UID(), "late")
 	})
 }

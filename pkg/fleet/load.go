@@ -13,6 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/wire"
 )
 
 // Context is an entry of the user's kubeconfig, ready to be connected to.
@@ -231,7 +233,7 @@ func prepare(config *rest.Config) error {
 		return err
 	}
 	config.QPS = -1
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return &guard{base: base, next: next, most: mostOf} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return wire.Guard(base, next) })
 	return nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/wire"
 )
 
 // RequestTimeout limits each request about one object, so that a silently dead connection does
@@ -92,7 +93,7 @@ func (c *Cluster) Get(ctx context.Context, r schema.GroupVersionResource, namesp
 // Each calls visit for the objects of a resource in a namespace as they arrive, without
 // managedFields.
 func (c *Cluster) Each(ctx context.Context, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(*unstructured.Unstructured)) error {
-	return c.Failed(EachItem(ctx, func(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+	return c.Failed(wire.EachItem(ctx, func(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
 		list, err := c.Objects(r, namespace).List(ctx, o)
 		return list, c.Checked(err, r, "")
 	}, o, func(o *unstructured.Unstructured) { visit(Trimmed(o)) }))
@@ -176,7 +177,7 @@ func Trimmed(o *unstructured.Unstructured) *unstructured.Unstructured {
 
 // Version requests the version of the API server.
 func (c *Cluster) Version(ctx context.Context) (v version.Info, err error) {
-	err = DecodeJSON(c.kubernetes.Discovery().RESTClient().Get().AbsPath("/version").SetHeader("Accept", "application/json").Do(ctx), &v)
+	err = wire.Decode(c.kubernetes.Discovery().RESTClient().Get().AbsPath("/version").SetHeader("Accept", "application/json").Do(ctx), &v)
 	return v, err
 }
 
@@ -185,7 +186,7 @@ func (c *Cluster) Version(ctx context.Context) (v version.Info, err error) {
 // because of that.
 func (c *Cluster) Versions(ctx context.Context, group string) ([]string, error) {
 	var served metav1.APIGroup
-	err := DecodeJSON(c.kubernetes.Discovery().RESTClient().Get().AbsPath("/apis", group).SetHeader("Accept", "application/json").Do(ctx), &served)
+	err := wire.Decode(c.kubernetes.Discovery().RESTClient().Get().AbsPath("/apis", group).SetHeader("Accept", "application/json").Do(ctx), &served)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, err
 	}
@@ -229,9 +230,9 @@ func (c *Cluster) ProveUnserved(ctx context.Context, r schema.GroupVersionResour
 func (c *Cluster) discover(ctx context.Context, kind string, into any, path ...string) error {
 	var is metav1.TypeMeta
 	result := c.kubernetes.Discovery().RESTClient().Get().AbsPath(path...).SetHeader("Accept", "application/json").Do(ctx)
-	err := DecodeJSON(result, into)
+	err := wire.Decode(result, into)
 	if err == nil {
-		err = DecodeJSON(result, &is)
+		err = wire.Decode(result, &is)
 	}
 	if err == nil && is.Kind != kind {
 		err = fmt.Errorf("the answer to %s is %q, not %s", strings.Join(path, "/"), is.Kind, kind)

@@ -37,7 +37,7 @@ func TestProofByNamespaces(t *testing.T) {
 			assert.Equal(t, len(f.Contexts()) == 1, tt.same)
 			assert.Equal(t, f.Clusters()[0].UID(), tt.uid)
 			asked := len(tt.a.asked)
-			f.Again(t.Context())
+			f.BeginRound(t.Context())
 			assert.Equal(t, len(tt.a.asked), asked, "it is read once")
 		})
 	}

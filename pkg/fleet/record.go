@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/wire"
 )
 
 // Recorder receives the objects that are read from a cluster, possibly from several goroutines at
@@ -46,12 +47,12 @@ func (r *recorded[T]) UnmarshalJSON(text []byte) error {
 	if err := apijson.Unmarshal(text, &r.whole); err != nil {
 		return err
 	}
-	r.err = DecodeText(text, &r.object)
+	r.err = wire.DecodeText(text, &r.object)
 	return nil
 }
 
-// recordRequest reports the result of a request to the recorder of a cluster, if there is one. If ctx is
-// done, the error is its cause.
+// recordRequest reports the result of a request to the recorder of a cluster, if there is one. If
+// ctx is done, the error is its cause.
 func (c *Cluster) recordRequest(ctx context.Context, r schema.GroupVersionResource, err error) {
 	to := c.recorder.Load()
 	if to == nil {

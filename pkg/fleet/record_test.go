@@ -12,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/wire"
 )
 
 // shown records the calls of a recorder as text.
@@ -57,7 +59,7 @@ func TestRecord(t *testing.T) {
 	})
 	names, err := read(t.Context())
 	assert.DeepEqual(t, names, []string{"a", "c"})
-	assert.ErrorIs(t, err, ErrSenseless)
+	assert.ErrorIs(t, err, wire.ErrInvalidAnswer)
 	assert.DeepEqual(t, to.all, []string{"keep configmaps x", "keep configmaps y", "keep configmaps z", "configmaps came"})
 
 	to.all = nil

@@ -21,6 +21,8 @@ import (
 	"k8s.io/client-go/tools/remotecommand"
 	"k8s.io/client-go/transport/spdy"
 	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/wire"
 )
 
 // fronted is a context of one of the clusters that share a host, as behind Rancher. The
@@ -148,12 +150,12 @@ func TestRedirectError(t *testing.T) {
 	} {
 		config, _ := fronted(t, http.StatusFound, func(string) string { return location })
 		err := requests(t, config)["get"](t.Context())
-		var refused *RedirectError
+		var refused *wire.RedirectError
 		assert.Assert(t, errors.As(err, &refused), "%v", err)
 		host := strings.TrimSuffix(config.Host, "/k8s/clusters/c-evil")
 		assert.Equal(t, refused.From, config.Host)
 		assert.Assert(t, strings.HasPrefix(refused.To, strings.Replace(want, "HOST", host, 1)), refused.To)
-		assert.Assert(t, len(refused.To) <= mostAddress+3 && !strings.Contains(refused.Error(), "secret"))
+		assert.Assert(t, len(refused.To) < 300 && !strings.Contains(refused.Error(), "secret"))
 	}
 }
 
@@ -174,7 +176,7 @@ func TestNoRequestLeavesTheServer(t *testing.T) {
 	config, victim := fronted(t, http.StatusNotFound, func(string) string { return "" })
 	c, err := newCluster(Context{Name: "c", Config: config}, clock.RealClock{}, "")
 	assert.NilError(t, err)
-	var refused *AddressError
+	var refused *wire.AddressError
 	for _, gvr := range []schema.GroupVersionResource{
 		{Group: "../../c-victim/apis/batch", Version: "v1", Resource: "jobs"},
 		{Group: "batch", Version: "../../../c-victim/apis/batch/v1", Resource: "jobs"},

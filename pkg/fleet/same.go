@@ -48,7 +48,7 @@ func (f *Fleet) chooseContexts(ctx context.Context, question func(context.Contex
 		start := f.clock.Now()
 		defer func() { m.spent += f.clock.Since(start) }()
 		for _, route := range m.routes {
-			route.door.others.Store(nil)
+			route.transport.others.Store(nil)
 		}
 		for n, route := range m.routes {
 			_, err := within(ctx, f.timeout, func(ctx context.Context) (struct{}, error) { return struct{}{}, question(ctx, route) })

@@ -211,7 +211,7 @@ func TestJoinedLater(t *testing.T) {
 	f := Open(t.Context(), []Context{at("a", "https://a x", late), at("b", "https://b x", mayRead("u"))}, Options{})
 	assert.DeepEqual(t, f.Contexts(), []string{"a", "b"})
 	late.answers = answers
-	f.Again(t.Context())
+	f.BeginRound(t.Context())
 	assert.DeepEqual(t, f.Contexts(), []string{"a"})
 	assert.DeepEqual(t, f.Aliases(), []Alias{{"b", "a"}})
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -16,8 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // Difference is a field whose value on a mirror differs from the origin's.
@@ -55,7 +52,7 @@ func (v *Inventory) Differences(origin *Job, m Mirror) []Difference {
 	switch {
 	case origin.Row().IsJob():
 		d.compareJobStatus(origin, mirror)
-	case !origin.Row().Unsynced:
+	case !origin.Row().NoStatusSync:
 		d.compareAnyStatus(origin, mirror)
 	}
 
@@ -78,8 +75,8 @@ func (v *Inventory) lastChange(mirror *Job) *metav1.Time {
 	consider(mirror.StartTime)
 	consider(mirror.FinishedTime)
 	consider(mirror.CompletionTime)
-	for i := range mirror.conditions() {
-		consider(&mirror.conditions()[i].LastTransitionTime)
+	for i := range mirror.Conditions() {
+		consider(&mirror.Conditions()[i].LastTransitionTime)
 	}
 	if f := v.Facts(mirror.Context); f != nil {
 		for _, p := range f.PodsOf(mirror) {
@@ -95,34 +92,6 @@ func (v *Inventory) age(j *Job, t *metav1.Time) time.Duration {
 	}
 	return v.Age(j.Context, t.Time)
 }
-
-// Age returns the time since t, which is by the clock of a context's cluster. For the zero time,
-// which means unknown, it returns the longest duration.
-func (v *Inventory) Age(name string, t time.Time) time.Duration {
-	if t.IsZero() {
-		return math.MaxInt64
-	}
-	return v.clusterTime(name).Sub(t)
-}
-
-// clusterTime returns Now by the clock of a context's cluster.
-func (v *Inventory) clusterTime(name string) time.Time {
-	if f := v.Facts(name); f != nil {
-		return clusterTime(v.Now, f.Skew)
-	}
-	return v.Now
-}
-
-// clusterTime converts now from our own clock to one with this skew.
-func clusterTime(now time.Time, s kubecontext.Skew) time.Time {
-	if !s.Known {
-		return now
-	}
-	return now.Add((s.Min + s.Max) / 2)
-}
-
-// IsHeld says whether a Lease of a context's cluster has a holder now.
-func (v *Inventory) IsHeld(name string, l *Lease) bool { return l.HeldAt(v.clusterTime(name)) }
 
 type comparison struct {
 	context string
@@ -178,7 +147,7 @@ func (c *comparison) compareStatus(origin, mirror *Job) {
 	}
 	states := func(j *Job) map[string]string {
 		byType := map[string]string{}
-		for _, condition := range j.conditions() {
+		for _, condition := range j.Conditions() {
 			byType[condition.Type] = string(condition.Status)
 		}
 		return byType
@@ -207,7 +176,7 @@ func expected(origin *Job) sets.Set[string] {
 		// Kueue's assignment of an AppWrapper's Pods (appwrapper: api/v1beta2, AppWrapperPodSetInfo).
 		"spec.components.podSetInfos",
 	)
-	for _, path := range kind.Loses {
+	for _, path := range kind.LocalFields {
 		same.Insert(strings.Join(path, "."))
 	}
 	if path := kind.RayCluster; len(path) > 0 {
@@ -273,7 +242,7 @@ func (c *comparison) walk(path string, a, b any, without sets.Set[string]) {
 func (c *comparison) walkMaps(path string, a, b map[string]any, without sets.Set[string]) {
 	isMeta := strings.HasSuffix(path, ".metadata.labels") || strings.HasSuffix(path, ".metadata.annotations")
 	for _, key := range sets.List(sets.KeySet(a).Union(sets.KeySet(b))) {
-		if !isMeta || !delegation.IsKueuesInTemplate(key) {
+		if !isMeta || !delegation.IsKueueTemplateKey(key) {
 			c.walk(path+"."+key, a[key], b[key], without)
 		}
 	}

@@ -27,9 +27,9 @@ type Facts struct {
 	Skew      kubecontext.Skew
 	// Err is why nothing at all could be read.
 	Err error
-	// Alone is why nothing but the object requested by name could be read, although more was
+	// RestErr is why nothing but the object requested by name could be read, although more was
 	// requested.
-	Alone error
+	RestErr error
 	// Version is the version of the API server, such as "v1.36.3"; "" if not requested.
 	Version string
 	// Namespaces are the existing namespaces; nil if not requested or not readable.
@@ -50,13 +50,13 @@ type Facts struct {
 	NoKueue bool
 	// Past is nil unless Jobs that finished were requested.
 	Past *Past
-	// Site is what a cluster has for Pods, such as namespaces and classes; nil if not requested.
-	Site *Site
+	// Environment is what a cluster has for Pods; nil if not requested.
+	Environment *Environment
 	// Setup is how the cluster is set up; nil if not requested. Only doctor requests it.
 	Setup *Setup
 	Gaps  map[Part]error
-	// Unasked are the parts that were not requested, so that their absence means nothing.
-	Unasked map[Part]bool
+	// Unrequested are the parts that were not requested, so that their absence means nothing.
+	Unrequested map[Part]bool
 
 	// Selected are the UIDs of the Jobs that match the query's label selector; nil if it has none.
 	// Other Jobs are read too, because mirrors need not carry the labels of their origins.
@@ -124,17 +124,17 @@ type KueueFacts struct {
 	Clusters      []*kueue.MultiKueueCluster
 	// Addresses are the addresses of MultiKueueClusters, by name, if their Secrets could be read.
 	Addresses map[string]kubecontext.Address
-	// QueuesAsked are the LocalQueues that were requested one by one, as namespace/name.
-	QueuesAsked []string
+	// RequestedQueues are the LocalQueues that were requested one by one, as namespace/name.
+	RequestedQueues []string
 	// Orders are the positions in LocalQueues that Kueue's visibility API reports, if it does.
 	Orders kueue.Orders
 	// Capacity is what is known about quota; nil if not requested.
 	Capacity *Capacity
 }
 
-// TellsNominations guesses whether Kueue records to which clusters it offers a Workload. It does so
+// RecordsNominations guesses whether Kueue records to which clusters it offers a Workload. It does so
 // from 0.13 on, and serves v1beta2 from 0.15 on.
-func (k *KueueFacts) TellsNominations() bool {
+func (k *KueueFacts) RecordsNominations() bool {
 	return k.Version != delegation.OldKueueVersion || slices.ContainsFunc(k.Workloads, func(w *kueue.Workload) bool {
 		return len(w.Status.Nominated) > 0 || w.Status.ClusterName != nil
 	})
@@ -147,7 +147,7 @@ func (f *Facts) Clone() *Facts {
 	}
 	c := *f
 	c.Jobs, c.Pods, c.Events = slices.Clip(f.Jobs), slices.Clip(f.Pods), slices.Clip(f.Events)
-	c.podUIDs, c.Site = nil, f.Site.clone()
+	c.podUIDs, c.Environment = nil, f.Environment.clone()
 	c.Leases, c.Gaps = maps.Clone(f.Leases), maps.Clone(f.Gaps)
 	return &c
 }
@@ -169,8 +169,8 @@ func (f *Facts) AddPod(p *Pod) {
 // Selects says whether a Job matches the query's label selector.
 func (f *Facts) Selects(j *Job) bool { return f.Selected == nil || f.Selected.Has(j.UID) }
 
-// LookedFor says whether objects of a kind were requested, in any version.
-func (f *Facts) LookedFor(kind delegation.Kind) bool {
+// IsRequested says whether objects of a kind were requested, in any version.
+func (f *Facts) IsRequested(kind delegation.Kind) bool {
 	return f != nil && slices.ContainsFunc(f.Kinds, func(k delegation.Kind) bool {
 		return k.Kind == kind.Kind && k.Resource.Group == kind.Resource.Group
 	})
@@ -290,9 +290,9 @@ func (k *KueueFacts) StateOf(w *kueue.Workload) *kueue.CheckState {
 	return nil
 }
 
-// configOf returns the name of the MultiKueueConfig of a check; ok is false if the check does not
+// ConfigOf returns the name of the MultiKueueConfig of a check; ok is false if the check does not
 // exist, is not MultiKueue's, or names no config.
-func (k *KueueFacts) configOf(check string) (name string, ok bool) {
+func (k *KueueFacts) ConfigOf(check string) (name string, ok bool) {
 	c := k.CheckNamed(check)
 	if c == nil || !c.IsMultiKueue() || c.Spec.Parameters == nil {
 		return "", false
@@ -305,7 +305,7 @@ func (k *KueueFacts) configOf(check string) (name string, ok bool) {
 func (k *KueueFacts) ClustersBehind(checks []string) []string {
 	var names []string
 	for _, check := range checks {
-		name, ok := k.configOf(check)
+		name, ok := k.ConfigOf(check)
 		if config := k.ConfigNamed(name); ok && config != nil {
 			names = append(names, config.Spec.Clusters...)
 		}

@@ -74,6 +74,14 @@ type Finding struct {
 	AwaitsActor bool `json:"-"`
 }
 
+// Preemption is how a Job lost its quota to another one.
+type Preemption struct {
+	// Text says on which context, and by which Job.
+	Text string
+	// Since is when, by our clock.
+	Since time.Time
+}
+
 // FindingList is the output of check.
 type FindingList struct {
 	metav1.TypeMeta `json:",inline"`
@@ -153,9 +161,9 @@ const NotSelected = "not read without --all-contexts"
 // Everything is the What of a context of which nothing could be read.
 const Everything = "everything"
 
-// Unread returns what could not be read and was therefore not checked. It merges entries with the
+// UncheckedOf returns what could not be read and was therefore not checked. It merges entries with the
 // same reason, because a restricted user may not read many resources.
-func Unread(errs []ContextError) []Unchecked {
+func UncheckedOf(errs []ContextError) []Unchecked {
 	found := []Unchecked{}
 	add := func(what, context, reason string) {
 		i := slices.IndexFunc(found, func(u Unchecked) bool { return u.What == what && u.Reason == reason })

@@ -99,6 +99,19 @@ func (f *Facts) Workload(namespace, name string) *kueue.Workload {
 	return f.index.workloads[types.NamespacedName{Namespace: namespace, Name: name}]
 }
 
+// JobOfWorkload returns the Job for which Kueue created a Workload on this cluster; nil if unknown
+// or not read.
+func (f *Facts) JobOfWorkload(w *kueue.Workload) *Job { return f.JobOf(jobUID(w)) }
+
+// MirrorWith returns the mirror of MultiKueue whose Workload has the name of w, nil if there is
+// none.
+func (f *Facts) MirrorWith(w *kueue.Workload) *Job {
+	if !f.isIndexed() {
+		return nil
+	}
+	return f.index.mirrors[types.NamespacedName{Namespace: w.Namespace, Name: w.Name}]
+}
+
 // WorkloadsOf returns the Workloads of a pair on one cluster. On the origin's cluster these are the
 // ones that Kueue created for the origin. Elsewhere they are their copies, which have the same
 // names, and the Workloads of mirrors.
@@ -132,10 +145,10 @@ func (v *Inventory) WorkloadsOf(p Pair, f *Facts) []*kueue.Workload {
 	return found
 }
 
-// Present returns the Workload that shows an object's current state, nil if there is none. An
+// CurrentWorkload returns the Workload that shows an object's current state, nil if there is none. An
 // elastic Job has one for each size that it had. The result is the latest unfinished one, otherwise
 // the latest.
-func Present(workloads []*kueue.Workload) *kueue.Workload {
+func CurrentWorkload(workloads []*kueue.Workload) *kueue.Workload {
 	if len(workloads) == 0 {
 		return nil
 	}

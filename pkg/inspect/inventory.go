@@ -27,8 +27,6 @@ type Inventory struct {
 
 	// contexts caches the results of ContextOf.
 	contexts map[clusterName]string
-	// records caches the results of RecordOf.
-	records map[Role]map[Actor]*Record
 }
 
 // clusterName identifies a MultiKueueCluster by its name and its manager's context.
@@ -145,9 +143,9 @@ func (v *Inventory) isCovered(f *Facts) bool {
 	return len(v.Addresses) > 0 && !slices.ContainsFunc(v.Addresses, func(a kubecontext.Address) bool { return a.Context == f.Context })
 }
 
-// Unseen returns the contexts that were not read, unless their cluster was read through another
-// one.
-func (v *Inventory) Unseen() []string {
+// UnreadContexts returns the contexts that were not read, unless their cluster was read through
+// another one.
+func (v *Inventory) UnreadContexts() []string {
 	var names []string
 	for _, f := range v.Clusters {
 		if f.Err != nil && !v.isCovered(f) {
@@ -270,4 +268,28 @@ func (v *Inventory) contextByWorkloads(manager *Facts, cluster string) string {
 		return ""
 	}
 	return possible[0]
+}
+
+// Errors returns the contexts that were not read completely, with the reasons.
+func (v *Inventory) Errors() []ContextError {
+	errs := []ContextError{}
+	for _, f := range v.Clusters {
+		errs = append(errs, f.errors()...)
+	}
+	return errs
+}
+
+func (f *Facts) errors() []ContextError {
+	if f.Err != nil {
+		return []ContextError{NewContextError(kubecontext.InContext(f.Context, "", f.Err))}
+	}
+	var errs []ContextError
+	for _, part := range f.parts() {
+		if err := f.Gaps[part]; err != nil {
+			e := NewPartError(f.Context, part, err)
+			e.Message = kubecontext.InContext(f.Context, part.doing(), err).Message()
+			errs = append(errs, e)
+		}
+	}
+	return errs
 }

@@ -206,11 +206,12 @@ func (j *Job) GetObjectKind() schema.ObjectKind {
 	return &metav1.TypeMeta{APIVersion: j.APIVersion, Kind: j.Kind}
 }
 
-// DeepCopyObject returns a copy that shares no mutable part with j. It shares Object and KindRow,
-// which are never modified.
-func (j *Job) DeepCopyObject() runtime.Object { return j.deepCopy() }
+// DeepCopyObject returns DeepCopy.
+func (j *Job) DeepCopyObject() runtime.Object { return j.DeepCopy() }
 
-func (j *Job) deepCopy() *Job {
+// DeepCopy returns a copy that shares no mutable part with j. It shares Object and KindRow, which are
+// never modified.
+func (j *Job) DeepCopy() *Job {
 	c := *j
 	c.Completions, c.Parallelism, c.Ready = clone(j.Completions), clone(j.Parallelism), clone(j.Ready)
 	c.StartTime, c.CompletionTime = clone(j.StartTime), clone(j.CompletionTime)
@@ -237,14 +238,14 @@ func clone[T any](p *T) *T {
 
 // Condition returns a condition of the whole object, nil if it is not true or was not read.
 func (j *Job) Condition(conditionType string) *metav1.Condition {
-	if c := meta.FindStatusCondition(j.conditions(), conditionType); c != nil && c.Status == metav1.ConditionTrue {
+	if c := meta.FindStatusCondition(j.Conditions(), conditionType); c != nil && c.Status == metav1.ConditionTrue {
 		return c
 	}
 	return nil
 }
 
-// conditions returns the conditions of the whole object; none if it was not read.
-func (j *Job) conditions() []metav1.Condition {
+// Conditions returns the conditions of the whole object; none if it was not read.
+func (j *Job) Conditions() []metav1.Condition {
 	if j.Object == nil {
 		return nil
 	}
@@ -255,14 +256,6 @@ func (j *Job) conditions() []metav1.Condition {
 	// A status that the API server has validated converts; any other has no conditions.
 	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(content, &status)
 	return status.Conditions
-}
-
-func deref[T any](p *T) T {
-	if p == nil {
-		var zero T
-		return zero
-	}
-	return *p
 }
 
 // Progress returns how many Pods have succeeded of how many must, in kubectl's format; "-" if the

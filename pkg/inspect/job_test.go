@@ -27,7 +27,7 @@ func TestDeepCopySharesNothing(t *testing.T) {
 		Completions: new(int32(1)), StartTime: at(0), Mirrors: []Ref{{Name: "a"}}, Findings: []string{"JM001"},
 		Dispatcher: &Dispatcher{Holder: "a", Since: at(0), Renewed: at(0)},
 	}
-	c := job.deepCopy()
+	c := job.DeepCopy()
 	assert.DeepEqual(t, *c, job)
 	*c.Completions, c.Mirrors[0].Name, c.Findings[0] = 2, "b", "JM002"
 	c.StartTime.Time = epoch.Add(time.Hour)
@@ -37,8 +37,8 @@ func TestDeepCopySharesNothing(t *testing.T) {
 	assert.Equal(t, job.Mirrors[0].Name, "a")
 	assert.Equal(t, job.Findings[0], "JM001")
 	assert.Assert(t, job.StartTime.Time.Equal(epoch))
-	assert.Assert(t, (&Job{}).deepCopy().Mirrors == nil, "null stays null")
-	assert.Assert(t, (&Job{}).deepCopy().Dispatcher == nil, "null stays null")
+	assert.Assert(t, (&Job{}).DeepCopy().Mirrors == nil, "null stays null")
+	assert.Assert(t, (&Job{}).DeepCopy().Dispatcher == nil, "null stays null")
 }
 
 func TestDeepCopyOfATraceSharesNoFinding(t *testing.T) {

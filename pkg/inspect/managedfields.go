@@ -3,8 +3,11 @@ package inspect
 import (
 	"bytes"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // StatusWrittenAt returns the latest time at which the status changed, nil if it never did. It is
@@ -60,4 +63,18 @@ func WrittenAs(fields []metav1.ManagedFieldsEntry) []string {
 // only.
 func Nominates(f *metav1.ManagedFieldsEntry) bool {
 	return f.FieldsV1 != nil && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:nominatedClusterNames"`))
+}
+
+// NominatedAt returns when the nominations of a Workload were written, by the clock of its cluster,
+// or the zero time if its managed fields do not show it. Copies on workers are created after that.
+func NominatedAt(w *kueue.Workload) time.Time {
+	if len(w.Status.Nominated) == 0 {
+		return time.Time{}
+	}
+	for i := range w.ManagedFields {
+		if f := &w.ManagedFields[i]; f.Time != nil && Nominates(f) {
+			return f.Time.Time
+		}
+	}
+	return time.Time{}
 }

@@ -18,7 +18,7 @@ func SetMirrors(pairs *Pairs, jobs []*Job, isComplete func(namespace string) boo
 			// The origin is not one of jobs.
 			continue
 		}
-		if j.Mirrors = currentRefs(p); len(j.Mirrors) > 0 {
+		if j.Mirrors = p.MirrorRefs(); len(j.Mirrors) > 0 {
 			if j.Since == nil {
 				j.Since = p.Mirrors[0].Job.Since
 			}

@@ -73,7 +73,7 @@ func NewContextError(err error) ContextError {
 	if !errors.As(err, &e) {
 		return ContextError{Code: kubecontext.CodeError, Message: err.Error(), Cause: err.Error()}
 	}
-	return ContextError{Context: e.Context, Code: e.Code(), Message: e.Message(), Refusal: refusalOf(err), Cause: e.Message()}
+	return ContextError{Context: e.Context, Code: e.Code(), Message: e.Message(), Refusal: RefusalOf(err), Cause: e.Message()}
 }
 
 // NewPartError is NewContextError for an error that concerns one part of a context.
@@ -176,10 +176,10 @@ func (t *Tally) group(owner delegation.Owner) *OwnerGroup {
 	return g
 }
 
-// Merge returns the list of all tallies: delegated owners by name, then the built-in one, and an
+// MergeTallies returns the list of all tallies: delegated owners by name, then the built-in one, and an
 // error for each context that had one. A Job that several contexts show is listed and counted once,
 // for the first of them.
-func Merge(tallies []*Tally) *OwnerList {
+func MergeTallies(tallies []*Tally) *OwnerList {
 	list := NewOwnerList()
 	var all Tally
 	seen := objectIDs{}
@@ -232,7 +232,7 @@ func (v *Inventory) Owners(picks func(*Job) bool) (list *OwnerList, others []*Jo
 		}
 		tallies = append(tallies, t)
 	}
-	return Merge(tallies), others
+	return MergeTallies(tallies), others
 }
 
 // Fold removes mirrors whose origins are listed from a list and its counts, together with the
@@ -284,8 +284,8 @@ func (l *OwnerList) foldable() map[Ref]bool {
 	return folded
 }
 
-// Hidden returns the Jobs that Merge does not list.
-func Hidden(tallies []*Tally) []*Job {
+// HiddenJobs returns the Jobs that Merge does not list.
+func HiddenJobs(tallies []*Tally) []*Job {
 	var jobs []*Job
 	for _, t := range tallies {
 		jobs = append(jobs, t.hidden...)
@@ -332,7 +332,7 @@ func (l *OwnerList) DeepCopyObject() runtime.Object {
 		g := &c.Items[i]
 		g.Counts, g.Jobs = maps.Clone(g.Counts), slices.Clone(g.Jobs)
 		for n := range g.Jobs {
-			g.Jobs[n] = g.Jobs[n].deepCopy()
+			g.Jobs[n] = g.Jobs[n].DeepCopy()
 		}
 	}
 	return c

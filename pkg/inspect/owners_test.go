@@ -53,7 +53,7 @@ func TestMerge(t *testing.T) {
 		last.Context, last.Err = "east", partly
 		return []*Tally{first, {Context: "down", Err: down}, last}
 	}
-	list := Merge(tallies(false))
+	list := MergeTallies(tallies(false))
 	assert.DeepEqual(t, layout(list), []string{
 		"# a.io/z", "east/a/1",
 		// Contexts in the fleet's order, then Jobs by name.
@@ -68,7 +68,7 @@ func TestMerge(t *testing.T) {
 		{Context: "east", Code: kubecontext.CodeError, Message: "cannot list: half", Cause: "cannot list: half"},
 	})
 
-	counted := Merge(tallies(true))
+	counted := MergeTallies(tallies(true))
 	assert.DeepEqual(t, layout(counted), []string{"# a.io/z", "# z.io/a", "# built-in"})
 	for i := range counted.Items {
 		assert.DeepEqual(t, counted.Items[i].Counts, list.Items[i].Counts)
@@ -129,7 +129,7 @@ func TestFoldChildren(t *testing.T) {
 	} {
 		t2.Add(j)
 	}
-	list := Merge([]*Tally{t1, t2})
+	list := MergeTallies([]*Tally{t1, t2})
 	list.Fold()
 	assert.DeepEqual(t, layout(list), []string{"# " + string(delegation.MultiKueue), "home/ml/train", "# built-in", "paris/ml/local", "paris/ml/local-0"})
 	assert.Equal(t, list.Items[1].Counts[delegation.Running], 2)

@@ -342,3 +342,12 @@ func first(a, b bool) int {
 	}
 	return 1
 }
+
+// MirrorRefs returns the mirrors of this origin, without those of an older one.
+func (p Pair) MirrorRefs() []Ref {
+	refs := []Ref{}
+	for _, m := range p.Current() {
+		refs = append(refs, RefOf(m.Job))
+	}
+	return refs
+}

@@ -159,7 +159,7 @@ func TestWithoutGaps(t *testing.T) {
 	assert.Equal(t, len(apart), 1)
 	assert.ErrorIs(t, apart[part].Facts("m").Err, ErrClaimsUnknown)
 	assert.DeepEqual(t, pairsText(apart[part].Pairs), []string{"orphan w/s"})
-	assert.DeepEqual(t, apart[part].Unseen(), []string{"m"})
+	assert.DeepEqual(t, apart[part].UnreadContexts(), []string{"m"})
 
 	hub.Gaps = map[Part]error{}
 	whole, apart = v.WithoutGaps()

@@ -5,7 +5,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -258,13 +257,4 @@ func (p *Placement) deepCopy() Placement {
 	}
 	c.SaidAt, c.StartsBy = p.SaidAt.DeepCopy(), p.StartsBy.DeepCopy()
 	return c
-}
-
-// Unsubmitted returns the trace of an object that is not on any cluster yet.
-func Unsubmitted(kind, namespace, name string) *Trace {
-	v := &Inventory{}
-	t := v.brief(Pair{})
-	t.State = StateNotSubmitted
-	t.Origin = &Job{Kind: kind, Namespace: namespace, Name: name, Status: delegation.Pending, Mirrors: []Ref{}, Findings: []string{}}
-	return t
 }

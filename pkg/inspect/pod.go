@@ -1,8 +1,12 @@
 package inspect
 
 import (
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
 )
 
 // Pod holds the needed fields of a Pod.
@@ -33,8 +37,8 @@ type Pod struct {
 	Changed metav1.Time
 	// Scheduler is the name of the scheduler that must find a node.
 	Scheduler string
-	// IsLookedAt is whether a scheduler has chosen a node, or said why there is none.
-	IsLookedAt bool
+	// HasSchedulerResult is whether a scheduler has chosen a node, or said why there is none.
+	HasSchedulerResult bool
 	// Started is when the kubelet of the node picked the Pod up; zero if it has not.
 	Started metav1.Time
 }
@@ -42,4 +46,23 @@ type Pod struct {
 // IsUnschedulable says whether the scheduler has found no node so far.
 func (p *Pod) IsUnschedulable() bool {
 	return p.Node == "" && p.Phase == corev1.PodPending && p.Reason == corev1.PodReasonUnschedulable
+}
+
+// Environment is what a cluster has for Pods, apart from quota: namespaces and nodes.
+type Environment struct {
+	// Namespaces are the namespaces that were requested by name, nil for one that does not exist.
+	Namespaces map[string]*Namespace
+	// Nodes are all nodes; nil if not requested. NodesErr is why they could not be listed.
+	Nodes    []*podfit.Node
+	NodesErr error
+}
+
+// clone returns a copy that can be extended; nil for nil.
+func (s *Environment) clone() *Environment {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	c.Namespaces = maps.Clone(s.Namespaces)
+	return &c
 }

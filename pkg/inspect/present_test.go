@@ -24,8 +24,8 @@ func TestPresent(t *testing.T) {
 	small, larger, largest := made("z-small", 1, true), made("a-larger", 2, false), made("b-largest", 3, false)
 	given := made("c-given-up", 4, true)
 	for _, order := range [][]*kueue.Workload{{small, larger, largest, given}, {given, largest, larger, small}, {largest, given, small, larger}} {
-		assert.Equal(t, inspect.Present(order).Name, "b-largest")
+		assert.Equal(t, inspect.CurrentWorkload(order).Name, "b-largest")
 	}
-	assert.Equal(t, inspect.Present([]*kueue.Workload{given, small}).Name, "c-given-up")
-	assert.Assert(t, inspect.Present(nil) == nil)
+	assert.Equal(t, inspect.CurrentWorkload([]*kueue.Workload{given, small}).Name, "c-given-up")
+	assert.Assert(t, inspect.CurrentWorkload(nil) == nil)
 }

@@ -19,7 +19,7 @@ func (v *Inventory) ProbeSteps(p Pair) map[ProbeStepName]string {
 		return seen
 	}
 	manager := v.Facts(o.Context)
-	if w := Present(v.WorkloadsOf(p, manager)); w != nil {
+	if w := CurrentWorkload(v.WorkloadsOf(p, manager)); w != nil {
 		v.addWorkloadSteps(seen, manager, w)
 	}
 	for _, m := range p.Current() {
@@ -105,7 +105,7 @@ func (v *Inventory) ProbeCluster(p Pair) string {
 	if p.Origin == nil {
 		return ""
 	}
-	if w := Present(v.WorkloadsOf(p, v.Facts(p.Origin.Context))); w != nil {
+	if w := CurrentWorkload(v.WorkloadsOf(p, v.Facts(p.Origin.Context))); w != nil {
 		return w.ChosenCluster()
 	}
 	return ""

@@ -43,8 +43,8 @@ func listed(group string, resources ...string) string {
 // (k8s.io/apiserver/pkg/endpoints/handlers/responsewriters).
 var forbidden = regexp.MustCompile(`\bUser "([^"]*)" cannot `)
 
-// refusalOf returns the denied resource from an error; nil if the error is no denial.
-func refusalOf(err error) *Refusal {
+// RefusalOf returns the denied resource from an error; nil if the error is no denial.
+func RefusalOf(err error) *Refusal {
 	var status apierrors.APIStatus
 	if !apierrors.IsForbidden(err) || !errors.As(err, &status) || status.Status().Details == nil || status.Status().Details.Kind == "" {
 		return nil

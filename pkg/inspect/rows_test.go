@@ -123,8 +123,8 @@ func TestKeepUnread(t *testing.T) {
 			tallies := []*Tally{now, dev}
 			KeepUnread(tallies, []*Tally{last})
 			var got []string
-			hidden := Hidden(tallies)
-			for _, j := range append(hidden, Merge(tallies).All()...) {
+			hidden := HiddenJobs(tallies)
+			for _, j := range append(hidden, MergeTallies(tallies).All()...) {
 				got = append(got, j.Context+"/"+j.Namespace+"/"+j.Name)
 			}
 			assert.DeepEqual(t, got, tt.want)

@@ -142,14 +142,14 @@ func (f *Facts) With(g *Facts) *Facts {
 	}
 	c.Kinds = slices.Clone(f.Kinds)
 	for i := range g.Kinds {
-		if !f.LookedFor(g.Kinds[i]) {
+		if !f.IsRequested(g.Kinds[i]) {
 			c.Kinds = append(c.Kinds, g.Kinds[i])
 		}
 	}
 	c.Kueue, c.Past = f.Kueue.with(g.Kueue), f.Past.with(g.Past)
 	c.NoKueue = c.Kueue == nil && (f.NoKueue || g.NoKueue)
 	c.Setup = f.Setup.with(g.Setup)
-	c.Gaps, c.Unasked = stillLacking(f, g)
+	c.Gaps, c.Unrequested = stillLacking(f, g)
 	if c.Namespace != g.Namespace && g.Namespace == "" {
 		c.Namespace = ""
 	}
@@ -169,7 +169,7 @@ func stillLacking(f, g *Facts) (gaps map[Part]error, unasked map[Part]bool) {
 		case g.Gaps[part] != nil && !f.covers(g, part):
 			gaps[part] = g.Gaps[part]
 		}
-		if f.Unasked[part] && g.Unasked[part] {
+		if f.Unrequested[part] && g.Unrequested[part] {
 			unasked[part] = true
 		}
 	}
@@ -178,7 +178,7 @@ func stillLacking(f, g *Facts) (gaps map[Part]error, unasked map[Part]bool) {
 
 // covers says whether f has read a part completely that g lacks, in at least g's namespaces.
 func (f *Facts) covers(g *Facts, part Part) bool {
-	return f.Gaps[part] == nil && !f.Unasked[part] && (f.Namespace == "" || f.Namespace == g.Namespace)
+	return f.Gaps[part] == nil && !f.Unrequested[part] && (f.Namespace == "" || f.Namespace == g.Namespace)
 }
 
 // withJobs returns the objects of both without duplicates, with the context of f. If an object's
@@ -227,7 +227,7 @@ func (k *KueueFacts) with(other *KueueFacts) *KueueFacts {
 	c.Orders = union(k.Orders, other.Orders)
 	c.Capacity = k.Capacity.with(other.Capacity)
 	c.Release = cmp.Or(k.Release, other.Release)
-	c.QueuesAsked = slices.Concat(k.QueuesAsked, other.QueuesAsked)
+	c.RequestedQueues = slices.Concat(k.RequestedQueues, other.RequestedQueues)
 	return &c
 }
 
@@ -286,7 +286,7 @@ func (s objectIDs) add(o objectID) (isNew bool) {
 func idOf(j *Job) objectID { return objectID{j.UID, j.ClusterUID} }
 
 // Distinct drops repeated readings of the same object.
-func Distinct(jobs []*Job) []*Job {
+func DistinctJobs(jobs []*Job) []*Job {
 	seen := objectIDs{}
 	return slices.DeleteFunc(slices.Clone(jobs), func(j *Job) bool { return !seen.add(idOf(j)) })
 }

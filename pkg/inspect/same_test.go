@@ -58,7 +58,7 @@ func TestOneClusterOfSeveralContexts(t *testing.T) {
 		"one did not answer":           {[]*Facts{{Context: "dead", Err: errors.New("dead")}, through("a", "", other("x"))}, []string{"dead", "a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := inventoryOf(append(tt.clusters, through("manager", "m", origin.deepCopy()))...)
+			v := inventoryOf(append(tt.clusters, through("manager", "m", origin.DeepCopy()))...)
 			assert.DeepEqual(t, contextsOf(v.Clusters), append(tt.want, "manager"))
 			assert.Equal(t, len(v.Pairs.Pairs), 1)
 			for _, f := range v.Clusters {
@@ -101,7 +101,7 @@ func TestWhatSeveralContextsHaveRead(t *testing.T) {
 	assert.Assert(t, f.Gaps[PartSecrets] != nil, "neither may read these")
 	assert.Assert(t, f.Gaps[PartEvents] != nil, "dev has read those of one namespace, and admin none")
 	assert.Equal(t, v.Addresses[1].Context, "dev", "what leads to admin leads to dev")
-	assert.Equal(t, len(v.Unseen()), 0)
+	assert.Equal(t, len(v.UnreadContexts()), 0)
 }
 
 // TestListedOnce checks that an object that two contexts show is listed and counted once.
@@ -120,7 +120,7 @@ func TestListedOnce(t *testing.T) {
 			}
 			tallies = append(tallies, tally)
 		}
-		list := Merge(tallies)
+		list := MergeTallies(tallies)
 		assert.Equal(t, len(list.Items), 2)
 		assert.Equal(t, list.Items[0].Total(), 1)
 		assert.Equal(t, list.Items[1].Total(), 2)

@@ -11,7 +11,7 @@ import (
 func (f *Facts) askParts() {
 	silent := map[string]*Job{}
 	for _, j := range f.Jobs {
-		if j.Status == delegation.Unknown && j.Row().Reading.Silent != "" {
+		if j.Status == delegation.Unknown && j.Row().Indicators.ChildKind != "" {
 			silent[j.UID] = j
 		}
 	}

@@ -1,14 +1,16 @@
 package inspect
 
 import (
+	"fmt"
+	"maps"
 	"slices"
-	"time"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // Trace is the chain of one Job, from its origin to its Pods.
@@ -92,6 +94,24 @@ type ClockSkew struct {
 	AheadSeconds int `json:"aheadSeconds"`
 }
 
+// NewTrace returns a trace that shows nothing.
+func NewTrace() *Trace {
+	return &Trace{
+		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "Trace"},
+		State:    StateUnknown, Fixes: []command.Fix{}, Unchecked: []Unchecked{},
+		Mirrors: []TraceMirror{}, Placements: []Placement{}, Differences: []Difference{}, Timeline: []TimelineEntry{},
+		Clocks: []ClockSkew{}, Errors: []ContextError{},
+	}
+}
+
+// UnsubmittedTrace returns the trace of an object that is not on any cluster yet.
+func UnsubmittedTrace(kind, namespace, name string) *Trace {
+	t := NewTrace()
+	t.State = StateNotSubmitted
+	t.Origin = &Job{Kind: kind, Namespace: namespace, Name: name, Status: delegation.Pending, Mirrors: []Ref{}, Findings: []string{}}
+	return t
+}
+
 // NewTraceList returns an empty list.
 func NewTraceList() *TraceList {
 	return &TraceList{
@@ -100,148 +120,17 @@ func NewTraceList() *TraceList {
 	}
 }
 
-// Trace traces a pair of the inventory, without its answer, which package answer adds. A pair
-// without an origin is an orphan. A pair without mirrors may be any Job.
-func (v *Inventory) Trace(p Pair) *Trace {
-	t := v.Follow(p)
-	t.Timeline = v.timeline(p)
-	t.Life = v.life(p, t.Hops)
-	for _, f := range v.Clusters {
-		if ahead, ok := NoticeableSkew(f.Skew); ok {
-			t.Clocks = append(t.Clocks, ClockSkew{Context: f.Context, AheadSeconds: ahead})
-		}
-	}
-	t.Errors = v.Errors()
-	if t.Origin != nil && t.Origin.Mirrors == nil && len(t.Errors) == 0 {
-		t.Origin.Mirrors = []Ref{}
-	}
-	return t
-}
-
-// Follow returns the part of a trace that its answer depends on, without the timeline.
-func (v *Inventory) Follow(p Pair) *Trace {
-	t := v.brief(p)
-	t.Hops = v.hops(p, t)
-	for _, m := range p.Mirrors {
-		t.Differences = append(t.Differences, v.Differences(p.Origin, m)...)
-	}
-	return t
-}
-
-// Traces returns all pairs and orphans as traces without hops.
-func (v *Inventory) Traces() *TraceList {
-	list := NewTraceList()
-	for _, p := range v.Pairs.Pairs {
-		if v.selects(p) {
-			list.Items = append(list.Items, *v.brief(p))
-		}
-	}
-	for _, orphan := range v.Pairs.Orphans {
-		if p := OrphanPair(orphan); v.selects(p) {
-			list.Items = append(list.Items, *v.brief(p))
-		}
-	}
-	list.Errors = v.Errors()
-	list.Unchecked = append(Unread(list.Errors), v.UnknownOrigins(func(j *Job) bool { return v.selects(OrphanPair(j)) })...)
-	return list
-}
-
-// selects says whether a pair matches the query's label selector: its origin does, or one of its
-// mirrors.
-func (v *Inventory) selects(p Pair) bool {
-	isSelected := func(j *Job) bool {
-		f := v.Facts(j.Context)
-		return f == nil || f.Selects(j)
-	}
-	return p.Origin != nil && isSelected(p.Origin) || slices.ContainsFunc(p.Mirrors, func(m Mirror) bool { return isSelected(m.Job) })
-}
-
-// OrphanPair returns a mirror without a known origin as a pair.
-func OrphanPair(j *Job) Pair {
-	relation := ByMultiKueue
-	if j.OriginUID() != "" {
-		relation = ByDispatch
-	}
-	return Pair{Mirrors: []Mirror{{Job: j, Relation: relation, Current: false}}}
-}
-
-// brief returns a trace with what the pair itself shows.
-func (v *Inventory) brief(p Pair) *Trace {
-	t := &Trace{
-		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "Trace"},
-		State:    StateUnknown, Fixes: []command.Fix{}, Unchecked: []Unchecked{},
-		Mirrors: []TraceMirror{}, Placements: []Placement{}, Differences: []Difference{}, Timeline: []TimelineEntry{},
-		Clocks: []ClockSkew{}, Errors: []ContextError{},
-	}
-	if p.Origin != nil {
-		t.Origin = p.Origin.deepCopy()
-		if refs := currentRefs(p); len(refs) > 0 {
-			t.Origin.Mirrors = refs
-		}
-	}
-	for _, m := range p.Mirrors {
-		inStep := p.Origin != nil && m.Current
-		if inStep {
-			inStep = !slices.ContainsFunc(v.Differences(p.Origin, m), func(d Difference) bool { return d.IsStatus() && !d.Lag })
-		}
-		j := m.Job.deepCopy()
-		j.Mirrors = []Ref{}
-		t.Mirrors = append(t.Mirrors, TraceMirror{Job: *j, Relation: m.Relation, Current: m.Current, InStep: inStep})
-	}
-	return t
-}
-
-// currentRefs returns the mirrors of this origin, without those of an older one.
-func currentRefs(p Pair) []Ref {
-	refs := []Ref{}
-	for _, m := range p.Current() {
-		refs = append(refs, RefOf(m.Job))
-	}
-	return refs
-}
-
-// Errors returns the contexts that were not read completely, with the reasons.
-func (v *Inventory) Errors() []ContextError {
-	errs := []ContextError{}
-	for _, f := range v.Clusters {
-		errs = append(errs, f.errors()...)
-	}
-	return errs
-}
-
-func (f *Facts) errors() []ContextError {
-	if f.Err != nil {
-		return []ContextError{NewContextError(kubecontext.InContext(f.Context, "", f.Err))}
-	}
-	var errs []ContextError
-	for _, part := range f.parts() {
-		if err := f.Gaps[part]; err != nil {
-			e := NewPartError(f.Context, part, err)
-			e.Message = kubecontext.InContext(f.Context, part.doing(), err).Message()
-			errs = append(errs, e)
-		}
-	}
-	return errs
-}
-
-// NoticeableSkew returns by how many whole seconds a clock is ahead; ok is false if the difference
-// is negligible.
-func NoticeableSkew(s kubecontext.Skew) (ahead int, ok bool) {
-	by, ok := s.Noticeable()
-	return int(by / time.Second), ok
-}
-
 // DeepCopyObject returns a copy that shares no mutable part with t.
 func (t *Trace) DeepCopyObject() runtime.Object {
 	c := *t
 	if t.Origin != nil {
-		c.Origin = t.Origin.deepCopy()
+		c.Origin = t.Origin.DeepCopy()
 	}
 	c.Cost, c.Starts = t.Cost.deepCopy(), t.Starts.deepCopy()
 	c.Since, c.Fixes, c.Unchecked = t.Since.DeepCopy(), slices.Clone(t.Fixes), slices.Clone(t.Unchecked)
 	c.Mirrors, c.Hops = slices.Clone(t.Mirrors), slices.Clone(t.Hops)
 	for i := range c.Mirrors {
-		c.Mirrors[i].Job = *t.Mirrors[i].deepCopy()
+		c.Mirrors[i].Job = *t.Mirrors[i].DeepCopy()
 	}
 	c.Placements = slices.Clone(t.Placements)
 	for i := range c.Placements {
@@ -266,12 +155,72 @@ func (l *TraceList) DeepCopyObject() runtime.Object {
 	return c
 }
 
-// KeepOrphans keeps only mirrors that certainly have no origin. It drops those whose origin is
-// unknown because no cluster that may have it was read.
-func (l *TraceList) KeepOrphans(v *Inventory) {
-	isKnown := map[string]bool{}
-	for _, j := range v.Pairs.Orphans {
-		isKnown[j.UID] = v.knowsManagerOf(j)
+// Cost is the quota on the management cluster that a Job holds although no cluster can run it.
+type Cost struct {
+	// Context is the context of the management cluster.
+	Context string `json:"context"`
+	// ClusterQueue is the ClusterQueue whose quota the Job uses.
+	ClusterQueue string `json:"clusterQueue"`
+	// Holds is how much of each resource the Job holds, as the sum over all flavors.
+	Holds map[string]string `json:"holds"`
+	// Blocks are the Jobs that wait for this quota, in the ClusterQueue or its cohort, as
+	// NAMESPACE/NAME.
+	Blocks []string `json:"blocks"`
+	// BlocksKnown is false if the Workloads of the cluster could not be read, so that more Jobs may
+	// wait.
+	BlocksKnown bool `json:"blocksKnown"`
+	// Release is a command that frees the quota. It does not make the Job run.
+	Release command.Fix `json:"release"`
+}
+
+// Text says how much the Job holds, and which Jobs wait for it.
+func (c *Cost) Text() string {
+	var holds []string
+	for _, name := range slices.Sorted(maps.Keys(c.Holds)) {
+		holds = append(holds, c.Holds[name]+" "+name)
 	}
-	l.Items = slices.DeleteFunc(l.Items, func(t Trace) bool { return t.Origin != nil || !isKnown[t.Mirrors[0].UID] })
+	text := fmt.Sprintf("%s of ClusterQueue %s on %s", strings.Join(holds, " and "), c.ClusterQueue, c.Context)
+	switch {
+	case len(c.Blocks) == 1:
+		text += ", for which " + c.Blocks[0] + " waits"
+	case len(c.Blocks) > 1:
+		text += fmt.Sprintf(", for which %d Jobs wait: %s", len(c.Blocks), Some(c.Blocks))
+	case !c.BlocksKnown:
+		text += "; whether others wait for it is unknown"
+	}
+	return text
+}
+
+func (c *Cost) deepCopy() *Cost {
+	if c == nil {
+		return nil
+	}
+	d := *c
+	d.Holds, d.Blocks, d.Release.Command = maps.Clone(c.Holds), slices.Clone(c.Blocks), slices.Clone(c.Release.Command)
+	return &d
+}
+
+// Starts is what is known about when a waiting Job will start. There is no single estimate.
+type Starts struct {
+	// By is when the Job starts at the latest, if no Job of higher priority arrives and the quota
+	// stays; null if unknown. Pods that have reached their time limit must stop first.
+	By *metav1.Time `json:"by"`
+	// Context is the context whose queue determines By, and whose clock it uses; "" without By.
+	Context string `json:"context"`
+	// Samples is how many Jobs the waits are measured from: the last ones of the same queue and
+	// size that were admitted, at most 20; 0 if there are fewer than five.
+	Samples int `json:"samples"`
+	// WaitMedianSeconds is the median wait of the samples; null without samples.
+	WaitMedianSeconds *int64 `json:"waitMedianSeconds"`
+	// WaitP90Seconds is the 90th percentile of the waits of the samples; null without samples.
+	WaitP90Seconds *int64 `json:"waitP90Seconds"`
+}
+
+func (s *Starts) deepCopy() *Starts {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	c.By, c.WaitMedianSeconds, c.WaitP90Seconds = s.By.DeepCopy(), clone(s.WaitMedianSeconds), clone(s.WaitP90Seconds)
+	return &c
 }

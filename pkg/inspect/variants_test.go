@@ -38,21 +38,3 @@ func TestWhoseWorkloads(t *testing.T) {
 		})
 	}
 }
-
-// TestBeginnings checks that a condition about something that has not happened yet is no event.
-func TestBeginnings(t *testing.T) {
-	for _, c := range []struct {
-		condition, status, reason string
-		want                      bool
-	}{
-		{kueue.Admitted, "False", "NoReservation", true},
-		{kueue.PodsReady, "False", "WaitForStart", true},
-		{kueue.PodsReady, "False", "WaitForScheduling", true},
-		{kueue.PodsScheduled, "False", "WaitForScheduling", true},
-		{kueue.PodsScheduled, "False", "Preempted", false},
-		{kueue.PodsScheduled, "True", "AllRequiredPodsScheduled", false},
-		{kueue.PodsReady, "False", "WaitForRecovery", false},
-	} {
-		assert.Equal(t, isBeginning(metav1.Condition{Type: c.condition, Status: metav1.ConditionStatus(c.status), Reason: c.reason}), c.want, "%+v", c)
-	}
-}

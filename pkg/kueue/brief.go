@@ -7,7 +7,7 @@ import (
 
 // onlyPodSet matches the beginning of Kueue's message about the only pod set
 // of a Workload.
-var onlyPodSet = regexp.MustCompile(regexp.QuoteMeta(assignment) + `\S+: `)
+var onlyPodSet = regexp.MustCompile(regexp.QuoteMeta(podSetPrefix) + `\S+: `)
 
 // conditionReason matches the reason of a condition before its message.
 var conditionReason = regexp.MustCompile(`^\w+: $`)
@@ -16,7 +16,7 @@ var conditionReason = regexp.MustCompile(`^\w+: $`)
 // Brief replaces it by the messages of these lacks. Otherwise it removes the
 // fixed beginning. Other texts stay as they are.
 func Brief(message string) string {
-	if strings.Count(message, assignment) != 1 {
+	if strings.Count(message, podSetPrefix) != 1 {
 		return message
 	}
 	at := onlyPodSet.FindStringIndex(message)

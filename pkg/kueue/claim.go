@@ -33,10 +33,10 @@ type Claim struct {
 	EndsBy time.Time
 	// Rank is its order in the queue.
 	Rank Rank
-	// Holds is what it holds for all its Pods together.
-	Holds []Held
-	// Asks is what it waits for, by podset, nil if unknown.
-	Asks []PodSetRequests
+	// Holds is the quota that it holds for all its Pods together.
+	Holds []FlavorQuantity
+	// Requests is the quota that it waits for, by podset; nil if unknown.
+	Requests []PodSetRequests
 	// Reason and Message say why it has no quota, according to Kueue. They are
 	// "" if Kueue has not reported anything.
 	Reason, Message string
@@ -46,8 +46,8 @@ type Claim struct {
 	Origin string
 }
 
-// Held is an amount of a resource in a flavor.
-type Held struct {
+// FlavorQuantity is a quantity of a resource in a flavor.
+type FlavorQuantity struct {
 	Flavor, Resource string
 	Quantity         resource.Quantity
 }
@@ -116,7 +116,7 @@ func (w *ClaimedWorkload) Claim() *Claim {
 	c := &Claim{
 		Namespace: w.Metadata.Namespace, Name: w.Metadata.Name, UID: w.Metadata.UID, LocalQueue: w.Spec.QueueName,
 		CreatedAt: w.Metadata.CreationTimestamp.Time,
-		Rank:      Rank{boosted(w.Spec.Priority, w.Metadata.Annotations), queuedAt(w.Metadata.CreationTimestamp.Time, w.Status.Conditions), w.Metadata.UID},
+		Rank:      Rank{boostedPriority(w.Spec.Priority, w.Metadata.Annotations), queuedAt(w.Metadata.CreationTimestamp.Time, w.Status.Conditions), w.Metadata.UID},
 		Evicted:   isTrue(Evicted), Origin: strings.Clone(w.Metadata.Labels[delegation.MultiKueueOriginLabel]),
 	}
 	for i := range w.Metadata.OwnerReferences {
@@ -139,8 +139,8 @@ func (w *ClaimedWorkload) Claim() *Claim {
 	if quota != nil {
 		c.Reason, c.Message = quota.Reason, quota.Message
 	}
-	if c.Asks = w.Status.ResourceRequests; c.Asks == nil {
-		c.Asks = w.asks()
+	if c.Requests = w.Status.ResourceRequests; c.Requests == nil {
+		c.Requests = w.requestsOfTemplates()
 	}
 	return c
 }
@@ -157,8 +157,8 @@ func (w *ClaimedWorkload) endsBy() time.Time {
 }
 
 // holds returns what all podsets got, minus what their Pods no longer need.
-func (w *ClaimedWorkload) holds() []Held {
-	var all []Held
+func (w *ClaimedWorkload) holds() []FlavorQuantity {
+	var all []FlavorQuantity
 	for _, assigned := range w.Status.Admission.PodSetAssignments {
 		count, left := int64(assigned.Count), int64(assigned.Count)
 		for _, r := range w.Status.Reclaimable {
@@ -174,23 +174,24 @@ func (w *ClaimedWorkload) holds() []Held {
 			if left < count {
 				quantity = *resource.NewMilliQuantity(quantity.MilliValue()/count*left, quantity.Format)
 			}
-			all = append(all, Held{Flavor: flavor, Resource: string(name), Quantity: quantity})
+			all = append(all, FlavorQuantity{Flavor: flavor, Resource: string(name), Quantity: quantity})
 		}
 	}
 	return all
 }
 
-// asks returns what the Pod templates request. What Kueue reports itself is
-// better, but it reports nothing about Workloads that it has not evaluated.
-func (w *ClaimedWorkload) asks() []PodSetRequests {
+// requestsOfTemplates returns the requests in the Pod templates. Those that Kueue
+// reports are better, but Kueue reports none of Workloads that it has not
+// evaluated.
+func (w *ClaimedWorkload) requestsOfTemplates() []PodSetRequests {
 	var sets []PodTemplate
 	if json.Unmarshal(w.Spec.PodSets, &sets) != nil {
 		return nil
 	}
-	asks := make([]PodSetRequests, 0, len(sets))
+	requests := make([]PodSetRequests, 0, len(sets))
 	for i := range sets {
 		one := Requests(&sets[i].Template.Spec, nil, Counting{})
-		asks = append(asks, PodSetRequests{Name: sets[i].Name, Resources: Times(one, int64(sets[i].Count))})
+		requests = append(requests, PodSetRequests{Name: sets[i].Name, Resources: Times(one, int64(sets[i].Count))})
 	}
-	return asks
+	return requests
 }

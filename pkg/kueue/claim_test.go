@@ -14,6 +14,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
+// claimOf returns the claim of a Workload in YAML.
 func claimOf(t *testing.T, text string) *kueue.Claim {
 	t.Helper()
 	w := &kueue.ClaimedWorkload{}
@@ -26,24 +27,25 @@ func TestClaim(t *testing.T) {
 	const reserved = `{type: QuotaReserved, status: "True", reason: QuotaReserved, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}`
 	const admission = `admission: {clusterQueue: q, podSetAssignments: [{name: main, count: 4, flavors: {cpu: f}, resourceUsage: {cpu: 6, memory: 0}}]}`
 	for name, test := range map[string]struct{ text, want string }{
-		"reserved":           {`{status: {` + admission + `, conditions: [` + reserved + `]}}`, "q holds f/cpu=6"},
-		"some pods are over": {`{status: {` + admission + `, reclaimablePods: [{name: main, count: 3}], conditions: [` + reserved + `]}}`, "q holds f/cpu=1500m"},
-		"evicted, its pods not gone": {`{status: {` + admission + `, conditions: [` + reserved +
+		"reserved":             {`{status: {` + admission + `, conditions: [` + reserved + `]}}`, "q holds f/cpu=6"},
+		"some Pods have ended": {`{status: {` + admission + `, reclaimablePods: [{name: main, count: 3}], conditions: [` + reserved + `]}}`, "q holds f/cpu=1500m"},
+		"evicted, with Pods left": {`{status: {` + admission + `, conditions: [` + reserved +
 			`, {type: Evicted, status: "True", reason: Preempted, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}]}}`, "q holds f/cpu=6"},
 		"deactivated": {`{spec: {active: false}, status: {` + admission + `, conditions: [` + reserved + `]}}`, "none"},
 		"finished": {`{status: {` + admission + `, conditions: [` + reserved +
 			`, {type: Finished, status: "True", reason: Succeeded, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}]}}`, "none"},
-		"judged and waiting": {`{status: {resourceRequests: [{name: main, resources: {cpu: 3}}]}}`, "asks cpu=3"},
-		"not judged yet":     {`{spec: {podSets: [{name: main, count: 3, template: {spec: {containers: [{resources: {requests: {cpu: 500m}}}]}}}]}}`, "asks cpu=1500m"},
-		"being deleted":      {`{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}}`, "none"},
+		"waiting, with requests from Kueue": {`{status: {resourceRequests: [{name: main, resources: {cpu: 3}}]}}`, "requests cpu=3"},
+		"waiting, not evaluated yet":        {`{spec: {podSets: [{name: main, count: 3, template: {spec: {containers: [{resources: {requests: {cpu: 500m}}}]}}}]}}`, "requests cpu=1500m"},
+		"being deleted":                     {`{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}}`, "none"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, short(claimOf(t, test.text)), test.want)
+			assert.Equal(t, describe(claimOf(t, test.text)), test.want)
 		})
 	}
 }
 
-func short(c *kueue.Claim) string {
+// describe formats a claim in one line.
+func describe(c *kueue.Claim) string {
 	if c == nil {
 		return "none"
 	}
@@ -51,31 +53,31 @@ func short(c *kueue.Claim) string {
 	for _, h := range c.Holds {
 		words = append(words, fmt.Sprintf("%s/%s=%s", h.Flavor, h.Resource, h.Quantity.String()))
 	}
-	for _, set := range c.Asks {
+	for _, set := range c.Requests {
 		for name, q := range set.Resources {
 			words = append(words, fmt.Sprintf("%s=%s", name, q.String()))
 		}
 	}
 	slices.Sort(words)
-	verb := "asks "
+	verb := "requests "
 	if c.ClusterQueue != "" {
 		verb = c.ClusterQueue + " holds "
 	}
 	return verb + strings.Join(words, " ")
 }
 
-// TestRequests checks what a Pod counts for.
+// TestRequests checks the quota that a Pod requests.
 func TestRequests(t *testing.T) {
 	for name, test := range map[string]struct{ pod, limits, want string }{
-		"the most of init container and container": {`{initContainers: [{resources: {requests: {cpu: 4}}}], containers: [{resources: {requests: {cpu: 1}}}]}`, "", "cpu=4"},
-		"a sidecar before it counts with it": {`{initContainers: [{restartPolicy: Always, resources: {requests: {cpu: 1}}}, {resources: {requests: {cpu: 4}}}],
+		"maximum of init container and container": {`{initContainers: [{resources: {requests: {cpu: 4}}}], containers: [{resources: {requests: {cpu: 1}}}]}`, "", "cpu=4"},
+		"an init container after a sidecar": {`{initContainers: [{restartPolicy: Always, resources: {requests: {cpu: 1}}}, {resources: {requests: {cpu: 4}}}],
   containers: [{resources: {requests: {cpu: 1}}}]}`, "", "cpu=5"},
-		"limits where nothing is requested":   {`{containers: [{resources: {limits: {nvidia.com/gpu: 1}}}]}`, "", "nvidia.com/gpu=1"},
+		"limits without requests":             {`{containers: [{resources: {limits: {nvidia.com/gpu: 1}}}]}`, "", "nvidia.com/gpu=1"},
 		"a request of less than the limit":    {`{containers: [{resources: {requests: {cpu: 1}, limits: {cpu: 4}}}]}`, "", "cpu=1"},
-		"what the namespace puts in":          {`{containers: [{}]}`, `[{type: Container, default: {cpu: 4}, defaultRequest: {cpu: 2}}]`, "cpu=2"},
-		"the namespace's limit as a request":  {`{containers: [{}]}`, `[{type: Container, default: {cpu: 4}}]`, "cpu=4"},
-		"a limit of its own, and the default": {`{containers: [{resources: {limits: {cpu: 4}}}]}`, `[{type: Container, defaultRequest: {cpu: 500m}}]`, "cpu=500m"},
-		"limits of whole pods put in nothing": {`{containers: [{}]}`, `[{type: Pod, max: {cpu: 4}}]`, ""},
+		"defaults of a LimitRange":            {`{containers: [{}]}`, `[{type: Container, default: {cpu: 4}, defaultRequest: {cpu: 2}}]`, "cpu=2"},
+		"a default limit as a request":        {`{containers: [{}]}`, `[{type: Container, default: {cpu: 4}}]`, "cpu=4"},
+		"its own limit and a default request": {`{containers: [{resources: {limits: {cpu: 4}}}]}`, `[{type: Container, defaultRequest: {cpu: 500m}}]`, "cpu=500m"},
+		"limits of a LimitRange for Pods":     {`{containers: [{}]}`, `[{type: Pod, max: {cpu: 4}}]`, ""},
 		"overhead":                            {`{overhead: {cpu: 250m}, containers: [{resources: {requests: {cpu: 1}}}]}`, "", "cpu=1250m"},
 		"resources of the whole pod":          {`{resources: {requests: {cpu: 3}}, containers: [{resources: {requests: {cpu: 1}}}]}`, "", "cpu=3"},
 	} {

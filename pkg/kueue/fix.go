@@ -11,10 +11,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
-// Site is the place where a Workload waits: what its fixes need besides the
-// reason.
-type Site struct {
-	// Context reaches the cluster.
+// FixTarget has the objects that the fixes of a wait change or name.
+type FixTarget struct {
+	// Context is the context of the cluster on which the Workload waits.
 	Context  string
 	Workload *Workload
 	// Version is the version of Kueue's API there, "" for v1beta2.
@@ -30,41 +29,41 @@ type Site struct {
 // from reasons to fixes, for rules, traces and placements. A text is an
 // imperative, with a command if one does what the text says. No fix deletes
 // the Job.
-func (w *Wait) Fixes(at Site) []command.Fix {
+func (w *Wait) Fixes(target FixTarget) []command.Fix {
 	switch {
 	case w.Reason == ReasonQuotaInUse:
-		raise := at.fixLacks(w.Lacks, ReasonQuotaInUse)
+		raise := target.fixLacks(w.Lacks, ReasonQuotaInUse)
 		if len(raise) == 0 {
-			raise = []command.Fix{at.editQuota("raise the quota on %s", at.Context)}
+			raise = []command.Fix{target.editQuota("raise the quota on %s", target.Context)}
 		}
 		return append([]command.Fix{fix("wait until other Workloads release quota")}, raise...)
 	case w.Reason == ReasonOverLimit, w.Reason == ReasonNoTopologyDomain, w.IsForFlavor():
-		if fixes := at.fixLacks(w.Lacks, slices.Concat(severities()[1:], []WaitReason{ReasonQuotaInUse})...); len(fixes) > 0 {
+		if fixes := target.fixLacks(w.Lacks, slices.Concat(severities()[1:], []WaitReason{ReasonQuotaInUse})...); len(fixes) > 0 {
 			return fixes
 		}
-		return at.fixUnexplained(w)
+		return target.fixUnexplained(w)
 	case w.IsForQueue():
-		return at.fixQueue(w)
+		return target.fixQueue(w)
 	case w.IsDeactivation():
-		return at.fixDeactivation(w)
+		return target.fixDeactivation(w)
 	case w.IsForCheck():
-		return at.fixChecks(w)
+		return target.fixChecks(w)
 	}
-	return at.fixOther(w)
+	return target.fixOther(w)
 }
 
-// SiteWait is a Workload, or one of its copies, with the reason for which it waits on a cluster.
-type SiteWait struct {
-	Wait Wait
-	Site Site
+// ClusterWait is the wait of a Workload, or of one of its copies, on a cluster.
+type ClusterWait struct {
+	Wait   Wait
+	Target FixTarget
 }
 
 // Fixes returns how to end the wait of a Job whose Workload waits on several clusters, each
 // way once. For each reason it takes the cluster where the smallest change is enough, since
 // one cluster has to take the Job.
-func Fixes(all []SiteWait) []command.Fix {
+func Fixes(all []ClusterWait) []command.Fix {
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b SiteWait) int {
+	slices.SortStableFunc(all, func(a, b ClusterWait) int {
 		return cmp.Or(cmp.Compare(a.Wait.rank(), b.Wait.rank()), compareQuantities(a.Wait.excess(), b.Wait.excess()))
 	})
 	var fixes []command.Fix
@@ -74,7 +73,7 @@ func Fixes(all []SiteWait) []command.Fix {
 			continue
 		}
 		reasons = append(reasons, all[i].Wait.Reason)
-		fixes = appendNew(fixes, all[i].Wait.Fixes(all[i].Site))
+		fixes = appendNew(fixes, all[i].Wait.Fixes(all[i].Target))
 	}
 	return fixes
 }
@@ -82,9 +81,9 @@ func Fixes(all []SiteWait) []command.Fix {
 // rank is lower for waits that end sooner.
 func (w *Wait) rank() int {
 	switch {
-	case w.CanPass():
+	case w.IsTransient():
 		return 0
-	case w.IsForGood():
+	case w.IsPermanent():
 		return 2
 	}
 	return 1
@@ -120,12 +119,12 @@ func fixBy(c command.Command, format string, arguments ...any) command.Fix {
 }
 
 // describe returns the command that shows what Kueue says about the Workload.
-func (s Site) describe() command.Command {
+func (s FixTarget) describe() command.Command {
 	return Kubectl(s.Context, "describe", "Workload", s.Workload.Namespace, s.Workload.Name)
 }
 
 // fixUnexplained returns fixes for a lack that Kueue explains without amounts.
-func (s Site) fixUnexplained(w *Wait) []command.Fix {
+func (s FixTarget) fixUnexplained(w *Wait) []command.Fix {
 	switch w.Reason {
 	case ReasonOverLimit:
 		return []command.Fix{fix("run fewer Pods at once, or request less per Pod"), s.editQuota("raise the quota on %s", s.Context)}
@@ -138,7 +137,7 @@ func (s Site) fixUnexplained(w *Wait) []command.Fix {
 
 // fixLacks returns the fixes of the lacks with some reasons, each once, the smallest change
 // to the quota first.
-func (s Site) fixLacks(lacks []Lack, reasons ...WaitReason) []command.Fix {
+func (s FixTarget) fixLacks(lacks []Lack, reasons ...WaitReason) []command.Fix {
 	lacks = slices.DeleteFunc(slices.Clone(lacks), func(l Lack) bool { return !slices.Contains(reasons, l.Reason) })
 	slices.SortStableFunc(lacks, func(a, b Lack) int { return compareQuantities(a.Excess(), b.Excess()) })
 	var fixes []command.Fix
@@ -149,7 +148,7 @@ func (s Site) fixLacks(lacks []Lack, reasons ...WaitReason) []command.Fix {
 }
 
 // fixLack returns the fixes of one lack.
-func (s Site) fixLack(l *Lack) []command.Fix {
+func (s FixTarget) fixLack(l *Lack) []command.Fix {
 	flavor := func(verb string) command.Command { return Kubectl(s.Context, verb, "ResourceFlavor", "", l.Flavor) }
 	switch l.Reason {
 	case ReasonOverLimit:
@@ -182,7 +181,7 @@ func (s Site) fixLack(l *Lack) []command.Fix {
 // apis/kueue/v1beta2/topology_types.go).
 const preferredTopology = "kueue.x-k8s.io/podset-preferred-topology"
 
-func (s Site) fixTopology(l *Lack) []command.Fix {
+func (s FixTarget) fixTopology(l *Lack) []command.Fix {
 	wider := fix("request a wider topology in the Pod template")
 	if l.Topology == "" {
 		return []command.Fix{fix("label nodes on %s with topology level %s", s.Context, l.Level), wider}
@@ -192,7 +191,7 @@ func (s Site) fixTopology(l *Lack) []command.Fix {
 }
 
 // fixLimit returns the fixes of a request above the limit.
-func (s Site) fixLimit(l *Lack) []command.Fix {
+func (s FixTarget) fixLimit(l *Lack) []command.Fix {
 	if limit, err := resource.ParseQuantity(l.Limit); err != nil || limit.IsZero() {
 		return []command.Fix{s.raiseQuota(l)}
 	}
@@ -200,7 +199,7 @@ func (s Site) fixLimit(l *Lack) []command.Fix {
 }
 
 // raiseQuota returns how to give a ClusterQueue as much more quota as a lack is about.
-func (s Site) raiseQuota(l *Lack) command.Fix {
+func (s FixTarget) raiseQuota(l *Lack) command.Fix {
 	by := l.Excess()
 	more, err := resource.ParseQuantity(by)
 	if nominal := s.ClusterQueue.nominal(l.Flavor, l.Resource); err == nil && nominal != nil {
@@ -218,7 +217,7 @@ func (s Site) raiseQuota(l *Lack) command.Fix {
 // Kubernetes quantities. If Kueue or an orchestrator sets the quota, its source has to
 // change, not the spec.
 func RaiseQuota(context string, q *ClusterQueue, flavor, resourceName, by, to string) command.Fix {
-	s := Site{Context: context, ClusterQueue: q}
+	s := FixTarget{Context: context, ClusterQueue: q}
 	text := fmt.Sprintf("raise the quota of ClusterQueue %s on %s by %s", q.Name, context, by)
 	if set := SetQuota(context, q, flavor, resourceName, to); !set.IsZero() && !s.isQuotaForeign() {
 		return fixBy(set, "%s to %s %s (flavor %s)", text, to, resourceName, flavor)
@@ -228,7 +227,7 @@ func RaiseQuota(context string, q *ClusterQueue, flavor, resourceName, by, to st
 
 // isQuotaForeign reports whether something other than a person sets the
 // quota.
-func (s Site) isQuotaForeign() bool {
+func (s FixTarget) isQuotaForeign() bool {
 	q := s.ClusterQueue
 	return q != nil && (q.Status.EffectiveQuotas != nil || meta.IsStatusConditionTrue(q.Status.Conditions, QuotaAutomation))
 }
@@ -238,7 +237,7 @@ func (s Site) isQuotaForeign() bool {
 const QuotaAutomation = "MultiKueueManagerQuotaAutomation"
 
 // editQuota returns a change of the ClusterQueue's quota, with the command that edits it.
-func (s Site) editQuota(format string, arguments ...any) command.Fix {
+func (s FixTarget) editQuota(format string, arguments ...any) command.Fix {
 	text := fmt.Sprintf(format, arguments...)
 	q, name := s.ClusterQueue, s.clusterQueueName()
 	switch {
@@ -254,7 +253,7 @@ func (s Site) editQuota(format string, arguments ...any) command.Fix {
 }
 
 // clusterQueueName returns the name of the Workload's ClusterQueue, "" if unknown.
-func (s Site) clusterQueueName() string {
+func (s FixTarget) clusterQueueName() string {
 	switch {
 	case s.ClusterQueue != nil:
 		return s.ClusterQueue.Name

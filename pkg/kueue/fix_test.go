@@ -11,23 +11,25 @@ import (
 )
 
 // fixesOf formats the fixes of a wait, one per line.
-func fixesOf(w *kueue.Wait, at kueue.Site) string {
+func fixesOf(w *kueue.Wait, target kueue.FixTarget) string {
 	var lines []string
-	for _, f := range w.Fixes(at) {
+	for _, f := range w.Fixes(target) {
 		lines = append(lines, strings.TrimSuffix(f.Text+": "+f.Shell(), ": "))
 	}
 	return strings.Join(lines, "\n")
 }
 
-func site(t *testing.T, clusterQueue string) kueue.Site {
+// targetOf returns the target of fixes for a Workload in a ClusterQueue; "" means one that was not
+// read.
+func targetOf(t *testing.T, clusterQueue string) kueue.FixTarget {
 	t.Helper()
-	at := kueue.Site{Context: "w1", Workload: workload(t, `{metadata: {namespace: ml, name: job-a}, spec: {queueName: gpu}}`)}
+	target := kueue.FixTarget{Context: "w1", Workload: workload(t, `{metadata: {namespace: ml, name: job-a}, spec: {queueName: gpu}}`)}
 	if clusterQueue != "" {
-		at.ClusterQueue, at.LocalQueue = &kueue.ClusterQueue{}, &kueue.LocalQueue{}
-		assert.NilError(t, yaml.Unmarshal([]byte(clusterQueue), at.ClusterQueue))
-		at.LocalQueue.Spec.ClusterQueue = at.ClusterQueue.Name
+		target.ClusterQueue, target.LocalQueue = &kueue.ClusterQueue{}, &kueue.LocalQueue{}
+		assert.NilError(t, yaml.Unmarshal([]byte(clusterQueue), target.ClusterQueue))
+		target.LocalQueue.Spec.ClusterQueue = target.ClusterQueue.Name
 	}
-	return at
+	return target
 }
 
 // TestFixes checks that each reason has its fix, with a command if one does
@@ -120,7 +122,7 @@ func TestFixes(t *testing.T) {
 			if tt.reason == "Deactivated" {
 				wait = kueue.Wait{Reason: kueue.ReasonDeactivated}
 			}
-			assert.Equal(t, fixesOf(&wait, site(t, tt.queue)), tt.want)
+			assert.Equal(t, fixesOf(&wait, targetOf(t, tt.queue)), tt.want)
 		})
 	}
 }
@@ -130,7 +132,7 @@ func TestFixes(t *testing.T) {
 func TestFixEveryReason(t *testing.T) {
 	for _, reason := range kueue.WaitReasons() {
 		wait := kueue.Wait{Reason: reason, Checks: []kueue.CheckState{{Name: "budget"}}}
-		fixes := fixesOf(&wait, site(t, ""))
+		fixes := fixesOf(&wait, targetOf(t, ""))
 		assert.Equal(t, fixes != "", wait.IsWaiting(), reason)
 		assert.Assert(t, !strings.Contains(fixes, "delete job"), fixes)
 	}
@@ -140,25 +142,25 @@ func TestFixEveryReason(t *testing.T) {
 // deactivates again at once.
 func TestFixTimedOut(t *testing.T) {
 	const longer = "submit it again with a longer kueue.x-k8s.io/max-exec-time-seconds"
-	at := site(t, "")
+	target := targetOf(t, "")
 	wait := kueue.Wait{Reason: kueue.ReasonTimedOut}
-	assert.Assert(t, strings.HasPrefix(fixesOf(&wait, at), longer+"\nrun it again for as long as before: kubectl"))
-	at.Workload = workload(t, `{status: {conditions: [{type: DeactivationTarget, status: "True", reason: MaximumExecutionTimeExceeded}]}}`)
-	assert.Equal(t, fixesOf(&wait, at), longer)
+	assert.Assert(t, strings.HasPrefix(fixesOf(&wait, target), longer+"\nrun it again for as long as before: kubectl"))
+	target.Workload = workload(t, `{status: {conditions: [{type: DeactivationTarget, status: "True", reason: MaximumExecutionTimeExceeded}]}}`)
+	assert.Equal(t, fixesOf(&wait, target), longer)
 }
 
-// TestFixesOfSeveral checks that the smallest change of several clusters is
+// TestFixesOfSeveralClusters checks that the smallest change of several clusters is
 // first, without duplicates.
-func TestFixesOfSeveral(t *testing.T) {
-	over := func(context, limit string) kueue.SiteWait {
-		at := site(t, "{metadata: {name: q}}")
-		at.Context = context
+func TestFixesOfSeveralClusters(t *testing.T) {
+	over := func(context, limit string) kueue.ClusterWait {
+		target := targetOf(t, "{metadata: {name: q}}")
+		target.Context = context
 		wait := (&kueue.Claim{Reason: "Pending", Message: "insufficient quota for gpu in flavor a100, request > maximum capacity (8 > " + limit + ")"}).Waiting()
-		return kueue.SiteWait{Wait: wait, Site: at}
+		return kueue.ClusterWait{Wait: wait, Target: target}
 	}
-	tainted := kueue.SiteWait{Wait: (&kueue.Claim{Reason: "Pending", Message: "untolerated taint {spot  NoSchedule <nil>} in flavor spot"}).Waiting(), Site: site(t, "")}
+	tainted := kueue.ClusterWait{Wait: (&kueue.Claim{Reason: "Pending", Message: "untolerated taint {spot  NoSchedule <nil>} in flavor spot"}).Waiting(), Target: targetOf(t, "")}
 	var texts []string
-	for _, f := range kueue.Fixes([]kueue.SiteWait{over("w1", "4"), tainted, over("w2", "6"), tainted}) {
+	for _, f := range kueue.Fixes([]kueue.ClusterWait{over("w1", "4"), tainted, over("w2", "6"), tainted}) {
 		texts = append(texts, f.Text)
 	}
 	assert.Equal(t, strings.Join(texts, "\n"), "request at most 6 gpu: run fewer Pods at once, or request less per Pod\n"+

@@ -7,9 +7,9 @@ import "github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 const MaxExecutionLabel = "kueue.x-k8s.io/max-exec-time-seconds"
 
 // fixDeactivation returns the fixes of a deactivated Workload. While DeactivationTarget is
-// true, Kueue deactivates again at once what somebody activates (kueue:
+// true, Kueue at once deactivates a Workload that a user activates (kueue:
 // workload_controller.go).
-func (s Site) fixDeactivation(w *Wait) []command.Fix {
+func (s FixTarget) fixDeactivation(w *Wait) []command.Fix {
 	if s.Workload.Is(DeactivationTarget) {
 		return s.fixRepeatedDeactivation(w)
 	}
@@ -33,7 +33,7 @@ func (s Site) fixDeactivation(w *Wait) []command.Fix {
 
 // fixRepeatedDeactivation returns the fixes of a Workload that Kueue deactivates again if a
 // user activates it.
-func (s Site) fixRepeatedDeactivation(w *Wait) []command.Fix {
+func (s FixTarget) fixRepeatedDeactivation(w *Wait) []command.Fix {
 	switch w.Reason {
 	case ReasonTimedOut:
 		return []command.Fix{fix("submit it again with a longer %s", MaxExecutionLabel)}
@@ -47,7 +47,7 @@ func (s Site) fixRepeatedDeactivation(w *Wait) []command.Fix {
 }
 
 // fixChecks returns the fixes of AdmissionChecks that are not ready.
-func (s Site) fixChecks(w *Wait) []command.Fix {
+func (s FixTarget) fixChecks(w *Wait) []command.Fix {
 	if w.Reason == ReasonCheckRejected {
 		text := "resolve what the AdmissionCheck rejects, then activate the Workload"
 		if len(w.Checks) > 0 {
@@ -64,7 +64,7 @@ func (s Site) fixChecks(w *Wait) []command.Fix {
 }
 
 // fixOther returns the fixes of reasons that are about the Workload itself.
-func (s Site) fixOther(w *Wait) []command.Fix {
+func (s FixTarget) fixOther(w *Wait) []command.Fix {
 	text := map[WaitReason]string{
 		ReasonPreempting:        "wait until Kueue has preempted others",
 		ReasonAdmissionGated:    "ask the owner of annotation kueue.x-k8s.io/admission-gated-by to release the Workload",

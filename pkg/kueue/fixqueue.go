@@ -11,12 +11,12 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
-// CohortCycle is the reason of an inactive ClusterQueue whose cohorts are their own
-// ancestors. Nothing in the ClusterQueue itself is wrong (Kueue 0.19.7).
+// CohortCycle is the reason of an inactive ClusterQueue whose cohorts form a cycle. Nothing in
+// the ClusterQueue itself is wrong (Kueue 0.19.7).
 const CohortCycle = "CohortCycleDetected"
 
 // fixQueue returns the fixes of a queue that is missing, stopped, or closed to the namespace.
-func (s Site) fixQueue(w *Wait) []command.Fix {
+func (s FixTarget) fixQueue(w *Wait) []command.Fix {
 	namespace := s.Workload.Namespace
 	clusterQueue := w.Queue
 	if clusterQueue == "" || w.Reason == ReasonLocalQueueStopped {
@@ -39,7 +39,7 @@ func (s Site) fixQueue(w *Wait) []command.Fix {
 
 // isLocalQueueStopped reports whether the LocalQueue itself is stopped. Kueue
 // also calls a LocalQueue inactive if its ClusterQueue is.
-func (s Site) isLocalQueueStopped(w *Wait) bool {
+func (s FixTarget) isLocalQueueStopped(w *Wait) bool {
 	if s.LocalQueue != nil {
 		return IsStopped(s.LocalQueue.Spec.StopPolicy)
 	}
@@ -47,8 +47,8 @@ func (s Site) isLocalQueueStopped(w *Wait) bool {
 }
 
 // createLocalQueue returns how to create the LocalQueue that the Workload names, for the
-// ClusterQueue of the site or one that the reader chooses.
-func (s Site) createLocalQueue() command.Fix {
+// ClusterQueue of the target or one that the reader chooses.
+func (s FixTarget) createLocalQueue() command.Fix {
 	namespace, name := s.Workload.Namespace, s.Workload.Spec.QueueName
 	queue := s.clusterQueueName()
 	if queue == "" {
@@ -62,7 +62,7 @@ func (s Site) createLocalQueue() command.Fix {
 }
 
 // apiVersion returns the version in which objects of Kueue are created.
-func (s Site) apiVersion() string { return Group + "/" + cmp.Or(s.Version, "v1beta2") }
+func (s FixTarget) apiVersion() string { return Group + "/" + cmp.Or(s.Version, "v1beta2") }
 
 // create returns the words that create an object.
 func create(context string, object any) []string {
@@ -71,7 +71,7 @@ func create(context string, object any) []string {
 
 // ActivateQueue returns how to make a ClusterQueue active: by its stop policy, or by what
 // its condition Active says.
-func (s Site) ActivateQueue(name string) command.Fix {
+func (s FixTarget) ActivateQueue(name string) command.Fix {
 	describe := Kubectl(s.Context, "describe", "ClusterQueue", "", name)
 	q := s.ClusterQueue
 	switch {
@@ -91,7 +91,7 @@ func (s Site) ActivateQueue(name string) command.Fix {
 
 // admitNamespace returns how to let a ClusterQueue take Workloads of the namespace: a label
 // if the selector consists of labels, otherwise a wider selector.
-func (s Site) admitNamespace(name string) command.Fix {
+func (s FixTarget) admitNamespace(name string) command.Fix {
 	namespace, q := s.Workload.Namespace, s.ClusterQueue
 	switch {
 	case q == nil && name == "":

@@ -95,7 +95,7 @@ func (i *Installation) CollectsGarbage() bool {
 }
 
 // KeepsFinished returns for how long Kueue keeps finished Workloads; ok is false if it keeps
-// them for good, or if the configuration is unknown.
+// them forever, or if the configuration is unknown.
 func (i *Installation) KeepsFinished() (d time.Duration, ok bool) {
 	if i.Config == nil || i.Config.ObjectRetentionPolicies == nil || i.Config.ObjectRetentionPolicies.Workloads == nil {
 		return 0, false

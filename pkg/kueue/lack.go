@@ -50,23 +50,23 @@ func (l *Lack) Total() string {
 	if !l.SharesQuota() {
 		return l.Requested
 	}
-	return added(l.Requested, l.Before, 1)
+	return addQuantities(l.Requested, l.Before, 1)
 }
 
 // Excess returns by how much the request exceeds the limit, or the unused quota; "" if
 // unknown.
 func (l *Lack) Excess() string {
 	if l.Reason == ReasonOverLimit {
-		return added(l.Total(), l.Limit, -1)
+		return addQuantities(l.Total(), l.Limit, -1)
 	}
 	if l.Missing != "" || l.Free == "" {
 		return l.Missing
 	}
-	return added(l.Total(), l.Free, -1)
+	return addQuantities(l.Total(), l.Free, -1)
 }
 
-// added returns a + sign × b, "" if one of them is not a quantity.
-func added(a, b string, sign int) string {
+// addQuantities returns a + sign × b; "" if one of them is not a quantity.
+func addQuantities(a, b string, sign int) string {
 	x, err := resource.ParseQuantity(a)
 	if err != nil {
 		return ""
@@ -88,13 +88,13 @@ func (l *Lack) Message() string {
 	case ReasonOverLimit:
 		return fmt.Sprintf("needs %s, limit %s%s", l.need(), l.Limit, l.location())
 	case ReasonQuotaInUse:
-		return l.shortage()
+		return l.shortageText()
 	case ReasonTaint:
 		return fmt.Sprintf("does not tolerate taint %s of flavor %s", l.Taint, l.Flavor)
 	case ReasonFlavorLabels:
 		return fmt.Sprintf("flavor %s does not match its node selector or affinity", l.Flavor)
 	case ReasonResourceNotCovered:
-		return l.uncovered()
+		return l.uncoveredText()
 	case ReasonFlavorMissing:
 		return fmt.Sprintf("flavor %s does not exist", l.Flavor)
 	case ReasonNoTopology:
@@ -104,14 +104,14 @@ func (l *Lack) Message() string {
 	case ReasonTopologyRequired:
 		return fmt.Sprintf("requests no topology (flavor %s requires one)", l.Flavor)
 	case ReasonNoTopologyDomain:
-		return l.noDomain()
+		return l.noDomainText()
 	default:
 		return ""
 	}
 }
 
-// uncovered describes a resource that the ClusterQueue does not have.
-func (l *Lack) uncovered() string {
+// uncoveredText describes a resource that the ClusterQueue does not have.
+func (l *Lack) uncoveredText() string {
 	queue := "its ClusterQueue"
 	if l.ClusterQueue != "" {
 		queue = "ClusterQueue " + l.ClusterQueue
@@ -130,16 +130,16 @@ func (l *Lack) need() string {
 	return l.Requested + " " + l.Resource
 }
 
-// shortage describes quota that others use.
-func (l *Lack) shortage() string {
+// shortageText describes quota that others use.
+func (l *Lack) shortageText() string {
 	if l.Requested == "" || l.Free == "" {
 		return fmt.Sprintf("needs %s more %s%s", l.Missing, l.Resource, l.location())
 	}
 	return fmt.Sprintf("needs %s, %s free%s", l.need(), l.Free, l.location())
 }
 
-// noDomain describes Pods that fit into no topology domain.
-func (l *Lack) noDomain() string {
+// noDomainText describes Pods that fit into no topology domain.
+func (l *Lack) noDomainText() string {
 	switch {
 	case l.Topology == "":
 		return "no topology domain exists at level " + l.Level

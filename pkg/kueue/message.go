@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// assignment is the beginning of Kueue's message about each podset that no
+// podSetPrefix is the beginning of Kueue's message about each podset that no
 // flavor takes.
-const assignment = "couldn't assign flavors to pod set "
+const podSetPrefix = "couldn't assign flavors to pod set "
 
 // The messages of Kueue's flavor assigner (kueue: pkg/scheduler/flavorassigner,
 // pkg/cache/scheduler/tas_flavor_snapshot.go; docs/reference/scheduling.md#messages).
@@ -58,8 +58,8 @@ func Lacks(message string) []Lack {
 	return ofLastPodSets(found)
 }
 
-// ofLastPodSets keeps one lack of quota per flavor and resource: that of the last podset. Kueue
-// adds what earlier podsets take, so its amount is what the whole Workload lacks (kueue:
+// ofLastPodSets keeps one lack of quota per flavor and resource: that of the last podset. Its
+// amount is the lack of the whole Workload, because Kueue adds the earlier podsets to it (kueue:
 // flavorassigner.go, assignmentUsage).
 func ofLastPodSets(lacks []Lack) []Lack {
 	return slices.DeleteFunc(slices.Clone(lacks), func(l Lack) bool {
@@ -94,7 +94,7 @@ func severities() []WaitReason {
 // possible, "" if it has none of them.
 func reasonOfLacks(message string, possible []WaitReason) WaitReason {
 	worst := -1
-	for podSet := range strings.SplitSeq(message, assignment) {
+	for podSet := range strings.SplitSeq(message, podSetPrefix) {
 		lacks := Lacks(podSet)
 		mildest := slices.IndexFunc(severities(), func(r WaitReason) bool { return slices.Contains(possible, r) && Lacking(lacks, r) })
 		if Lacking(lacks, ReasonResourceNotCovered) && slices.Contains(possible, ReasonResourceNotCovered) {

@@ -46,7 +46,7 @@ type Past struct {
 	// Reason is why it finished.
 	Reason string
 	// Holds is what it got for all its Pods together.
-	Holds []Held
+	Holds []FlavorQuantity
 	// Labels are the requested labels of the Workload.
 	Labels map[string]string
 }
@@ -81,14 +81,14 @@ func (w *PastWorkload) Past() *Past {
 	if finished == nil && admitted == nil {
 		return nil
 	}
-	asWorkload := Workload{Status: w.Status}
-	asWorkload.OwnerReferences = w.Metadata.OwnerReferences
-	if asWorkload.IsVariant() {
+	workload := Workload{Status: w.Status}
+	workload.OwnerReferences = w.Metadata.OwnerReferences
+	if workload.IsVariant() {
 		return nil
 	}
 	p := &Past{
 		Namespace: w.Metadata.Namespace, Name: w.Metadata.Name, UID: w.Metadata.UID, JobUID: w.Metadata.Labels[delegation.JobUIDLabel],
-		Queue: w.Spec.QueueName, Cluster: asWorkload.ChosenCluster(), IsMirror: w.Metadata.Labels[delegation.MultiKueueOriginLabel] != "",
+		Queue: w.Spec.QueueName, Cluster: workload.ChosenCluster(), IsMirror: w.Metadata.Labels[delegation.MultiKueueOriginLabel] != "",
 		CreatedAt: w.Metadata.CreationTimestamp.Time, Evictions: w.Status.evictions(),
 	}
 	if seconds := w.Status.PastSeconds; seconds != nil {
@@ -96,7 +96,7 @@ func (w *PastWorkload) Past() *Past {
 	} else if len(p.Evictions) == 0 {
 		p.Lost = new(time.Duration)
 	}
-	if owner := metav1.GetControllerOf(&asWorkload); owner != nil {
+	if owner := metav1.GetControllerOf(&workload); owner != nil {
 		p.APIVersion, p.Kind, p.Job = owner.APIVersion, owner.Kind, owner.Name
 		if p.JobUID == "" {
 			p.JobUID = string(owner.UID)
@@ -110,9 +110,9 @@ func (w *PastWorkload) Past() *Past {
 	}
 	if w.Status.Admission != nil {
 		p.ClusterQueue = w.Status.Admission.ClusterQueue
-		whole := ClaimedWorkload{}
-		whole.Status.Admission = w.Status.Admission
-		p.Holds = whole.holds()
+		claimed := ClaimedWorkload{}
+		claimed.Status.Admission = w.Status.Admission
+		p.Holds = claimed.holds()
 	}
 	return p
 }

@@ -26,7 +26,7 @@ func (t Rank) Compare(o Rank) int {
 
 // Rank returns the order of a Workload in its queue.
 func (w *Workload) Rank() Rank {
-	return Rank{boosted(w.Spec.Priority, w.Annotations), queuedAt(w.CreationTimestamp.Time, w.Status.Conditions), string(w.UID)}
+	return Rank{boostedPriority(w.Spec.Priority, w.Annotations), queuedAt(w.CreationTimestamp.Time, w.Status.Conditions), string(w.UID)}
 }
 
 // priorityBoost is the annotation by which a controller moves a Workload in
@@ -34,8 +34,8 @@ func (w *Workload) Rank() Rank {
 // writes it.
 const priorityBoost = "kueue.x-k8s.io/priority-boost"
 
-// boosted returns a priority with the boost that an annotation adds.
-func boosted(priority *int32, annotations map[string]string) int32 {
+// boostedPriority returns a priority with the boost that an annotation adds.
+func boostedPriority(priority *int32, annotations map[string]string) int32 {
 	boost, err := strconv.ParseInt(annotations[priorityBoost], 10, 32)
 	if err != nil {
 		return deref(priority)

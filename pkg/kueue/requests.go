@@ -57,8 +57,8 @@ func containerDefaults(limits []corev1.LimitRange) corev1.LimitRangeItem {
 	for i := range limits {
 		for _, item := range limits[i].Spec.Limits {
 			if item.Type == corev1.LimitTypeContainer {
-				all.Default = merged(all.Default, item.Default)
-				all.DefaultRequest = merged(all.DefaultRequest, item.DefaultRequest)
+				all.Default = withDefaults(all.Default, item.Default)
+				all.DefaultRequest = withDefaults(all.DefaultRequest, item.DefaultRequest)
 			}
 		}
 	}
@@ -68,18 +68,19 @@ func containerDefaults(limits []corev1.LimitRange) corev1.LimitRangeItem {
 // fill fills in missing requests and limits.
 func fill(r *corev1.ResourceRequirements, defaults corev1.LimitRangeItem, by Counting) {
 	if by.LimitsFirst {
-		r.Requests = merged(r.Requests, r.Limits)
+		r.Requests = withDefaults(r.Requests, r.Limits)
 	}
-	r.Limits = merged(r.Limits, defaults.Default)
-	r.Requests = merged(merged(r.Requests, defaults.DefaultRequest), r.Limits)
+	r.Limits = withDefaults(r.Limits, defaults.Default)
+	r.Requests = withDefaults(withDefaults(r.Requests, defaults.DefaultRequest), r.Limits)
 }
 
-func merged(first, second corev1.ResourceList) corev1.ResourceList {
-	if len(second) == 0 {
-		return first
+// withDefaults returns resources with those of defaults that they lack.
+func withDefaults(resources, defaults corev1.ResourceList) corev1.ResourceList {
+	if len(defaults) == 0 {
+		return resources
 	}
-	all := maps.Clone(second)
-	maps.Copy(all, first)
+	all := maps.Clone(defaults)
+	maps.Copy(all, resources)
 	return all
 }
 

@@ -13,7 +13,7 @@ type Digest uint64
 // writes the same value in the same way.
 func (d *Digest) UnmarshalJSON(text []byte) error {
 	h := fnv.New64a()
-	// It never fails.
+	// Write of a hash never fails.
 	_, _ = h.Write(text)
 	*d = Digest(h.Sum64())
 	return nil

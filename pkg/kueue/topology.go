@@ -34,22 +34,23 @@ func (t *Topologies) names() []string {
 	return names
 }
 
-// usual returns the only topology that the flavors name, "" if there is none or several.
-func (t *Topologies) usual() string {
-	only := ""
+// commonTopology returns the only topology that the flavors name, "" if there is none or
+// several.
+func (t *Topologies) commonTopology() string {
+	common := ""
 	for _, f := range t.Flavors {
 		switch name := f.Spec.TopologyName; {
-		case name == "" || name == only:
-		case only != "":
+		case name == "" || name == common:
+		case common != "":
 			return ""
 		default:
-			only = name
+			common = name
 		}
 	}
-	if t.IsRead && !slices.Contains(t.names(), only) {
+	if t.IsRead && !slices.Contains(t.names(), common) {
 		return ""
 	}
-	return only
+	return common
 }
 
 // lacksNodeLabels reports whether a flavor is known to have no node labels. Only a flavor
@@ -69,37 +70,37 @@ const (
 const mostTopologies = 5
 
 // setTopology returns the fix that gives a flavor a topology.
-func (s Site) setTopology(flavor string) command.Fix {
-	what := fmt.Sprintf("set the topology of ResourceFlavor %s on %s", flavor, s.Context)
+func (s FixTarget) setTopology(flavor string) command.Fix {
+	text := fmt.Sprintf("set the topology of ResourceFlavor %s on %s", flavor, s.Context)
 	if s.Topologies.lacksNodeLabels(flavor) {
-		what = fmt.Sprintf("set node labels and the topology of ResourceFlavor %s on %s", flavor, s.Context)
+		text = fmt.Sprintf("set node labels and the topology of ResourceFlavor %s on %s", flavor, s.Context)
 	}
-	topology, names := s.Topologies.usual(), s.Topologies.names()
+	topology, names := s.Topologies.commonTopology(), s.Topologies.names()
 	switch {
 	case topology != "":
-		what += fmt.Sprintf(" to %s, which its other flavors have", topology)
+		text += fmt.Sprintf(" to %s, which its other flavors have", topology)
 	case !s.Topologies.IsRead:
 		topology = topologyPlaceholder
-		what += ", whose Topologies were not read"
+		text += ", whose Topologies were not read"
 	case len(names) == 0:
 		topology = topologyPlaceholder
-		what = fmt.Sprintf("create a Topology on %s, which has none, and %s", s.Context, what)
+		text = fmt.Sprintf("create a Topology on %s, which has none, and %s", s.Context, text)
 	case len(names) == 1:
 		topology = names[0]
-		what += fmt.Sprintf(" to %s, its only Topology", topology)
+		text += fmt.Sprintf(" to %s, its only Topology", topology)
 	default:
 		topology = topologyPlaceholder
-		what += " to one of its Topologies: " + listed(names)
+		text += " to one of its Topologies: " + joinNames(names)
 	}
 	spec := map[string]any{"topologyName": topology}
 	if s.Topologies.lacksNodeLabels(flavor) {
 		spec["nodeLabels"] = map[string]any{labelPlaceholder: valuePlaceholder}
 	}
-	return fixBy(Patch(s.Context, "ResourceFlavor", "", flavor, spec, "spec"), "%s", what)
+	return fixBy(Patch(s.Context, "ResourceFlavor", "", flavor, spec, "spec"), "%s", text)
 }
 
-// listed returns the first names in words, and the number of others.
-func listed(names []string) string {
+// joinNames joins the first names with commas, and counts the others.
+func joinNames(names []string) string {
 	text := strings.Join(names[:min(mostTopologies, len(names))], ", ")
 	if more := len(names) - mostTopologies; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)

@@ -9,9 +9,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// TestTopologyIsNamed checks that the fix for a flavor without a topology names the Topology
+// TestFixTopology checks that the fix for a flavor without a topology names the Topology
 // if there is no choice, and that it sets node labels if the flavor has none.
-func TestTopologyIsNamed(t *testing.T) {
+func TestFixTopology(t *testing.T) {
 	const patch = "kubectl --context w1 patch resourceflavors.kueue.x-k8s.io od --type merge -p "
 	flavor := func(name, topology string, labels map[string]string) *kueue.ResourceFlavor {
 		f := &kueue.ResourceFlavor{}
@@ -32,7 +32,7 @@ func TestTopologyIsNamed(t *testing.T) {
 			want: "set the topology of ResourceFlavor od on w1, whose Topologies were not read: " + patch + `'{"spec":{"topologyName":"TOPOLOGY"}}'`,
 		},
 		{
-			name: "that of other flavors", unread: true, flavors: []*kueue.ResourceFlavor{labelled, flavor("a", "racks", labels), flavor("b", "racks", labels)},
+			name: "other flavors share one", unread: true, flavors: []*kueue.ResourceFlavor{labelled, flavor("a", "racks", labels), flavor("b", "racks", labels)},
 			want: "set the topology of ResourceFlavor od on w1 to racks, which its other flavors have: " + patch + `'{"spec":{"topologyName":"racks"}}'`,
 		},
 		{
@@ -72,7 +72,7 @@ func TestTopologyIsNamed(t *testing.T) {
 				known.All = append(known.All, topology)
 			}
 			w := kueue.Wait{Reason: kueue.ReasonNoTopology, Lacks: []kueue.Lack{{Reason: kueue.ReasonNoTopology, Flavor: "od"}}}
-			first, _, _ := strings.Cut(fixesOf(&w, kueue.Site{Context: "w1", Topologies: known}), "\n")
+			first, _, _ := strings.Cut(fixesOf(&w, kueue.FixTarget{Context: "w1", Topologies: known}), "\n")
 			assert.Equal(t, first, tt.want)
 		})
 	}

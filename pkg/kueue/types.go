@@ -59,9 +59,9 @@ type Workload struct {
 	Status            WorkloadStatus `json:"status"`
 }
 
-// IsVariant reports whether Kueue tries the Workload at once with others
-// instead of another Workload. That one controls it, has the same labels, and
-// is the Job's Workload (kueue: KEP-8691).
+// IsVariant reports whether the Workload is one of several variants that
+// Kueue tries at the same time for a Job. The Job's own Workload controls all
+// variants, and has the same labels (kueue: KEP-8691).
 func (w *Workload) IsVariant() bool {
 	owner := metav1.GetControllerOf(w)
 	return owner != nil && owner.Kind == "Workload" && strings.HasPrefix(owner.APIVersion, Group+"/")

@@ -166,22 +166,23 @@ type Wait struct {
 // IsWaiting reports whether the Workload waits for something.
 func (w *Wait) IsWaiting() bool { return w.Reason != ReasonAdmitted && w.Reason != ReasonFinished }
 
-// CanPass reports whether the wait can end without intervention.
-func (w *Wait) CanPass() bool { return slices.Contains(transientReasons(), w.Reason) }
+// IsTransient reports whether the wait can end without intervention.
+func (w *Wait) IsTransient() bool { return slices.Contains(transientReasons(), w.Reason) }
 
-// IsForGood reports whether the wait ends only if a user changes the Job, the
+// IsPermanent reports whether the wait ends only if a user changes the Job, the
 // quota, a queue or a flavor. It is false if that is uncertain.
-func (w *Wait) IsForGood() bool {
+func (w *Wait) IsPermanent() bool {
 	if w.IsForQuota() && !w.IsForFlavor() && (w.Partial || slices.ContainsFunc(w.Lacks, func(l Lack) bool { return l.MayFitAlone() })) {
 		return false
 	}
 	return slices.Contains(permanentReasons(), w.Reason)
 }
 
-// IsForGoodIn is IsForGood with a ClusterQueue, nil if unknown. If that has a
-// single flavor for a resource, all podsets share its quota.
-func (w *Wait) IsForGoodIn(q *ClusterQueue) bool {
-	return w.IsForGood() || w.Reason == ReasonOverLimit && !w.Partial && q != nil &&
+// IsPermanentIn does the same for a known ClusterQueue; nil if unknown. If the
+// ClusterQueue has a single flavor for a resource, all podsets share its
+// quota.
+func (w *Wait) IsPermanentIn(q *ClusterQueue) bool {
+	return w.IsPermanent() || w.Reason == ReasonOverLimit && !w.Partial && q != nil &&
 		!slices.ContainsFunc(w.Lacks, func(l Lack) bool { return l.MayFitAlone() && !q.hasOneFlavor(l.Resource) })
 }
 
@@ -193,7 +194,7 @@ func (w *Wait) IsForQuota() bool {
 	case ReasonQuotaInUse, ReasonPreempting, ReasonOverLimit, ReasonNoTopologyDomain:
 		return true
 	case ReasonUnknown:
-		return strings.Contains(w.Message, assignment)
+		return strings.Contains(w.Message, podSetPrefix)
 	default:
 		return w.IsForFlavor()
 	}
@@ -228,8 +229,7 @@ func (w *Wait) IsDeactivation() bool { return slices.Contains(deactivations(), w
 func (w *Wait) Has(reasons ...WaitReason) bool { return Lacking(w.Lacks, reasons...) }
 
 // Text describes the wait in words that follow the name of the Job, "" if it
-// waits for nothing. It uses Kueue's message only if our own words do not say
-// the same.
+// waits for nothing. It quotes Kueue's message only if that adds facts.
 func (w *Wait) Text() string {
 	if len(w.Lacks) > 0 && w.IsForQuota() {
 		messages := make([]string, len(w.Lacks))
@@ -238,26 +238,26 @@ func (w *Wait) Text() string {
 		}
 		return strings.Join(messages, "; ")
 	}
-	text := texts()[w.Reason]
+	text := reasonTexts()[w.Reason]
 	switch {
 	case w.IsForQueue() && w.Queue != "":
 		return fmt.Sprintf(queueTexts()[w.Reason], w.Queue)
 	case w.IsForCheck():
 		return w.checkText(text)
-	case w.Message != "" && !strings.HasPrefix(w.Message, bypassed) && slices.Contains(quoted(), w.Reason):
+	case w.Message != "" && !strings.HasPrefix(w.Message, bypassPrefix) && slices.Contains(quotedReasons(), w.Reason):
 		return strings.TrimPrefix(text+": "+w.Message, ": ")
 	}
 	return text
 }
 
-// checkText describes what an AdmissionCheck does to the Workload.
-func (w *Wait) checkText(does string) string {
-	text := "an AdmissionCheck " + does
+// checkText describes an AdmissionCheck. verb is the text of the reason.
+func (w *Wait) checkText(verb string) string {
+	text := "an AdmissionCheck " + verb
 	if len(w.Checks) > 0 {
-		text = fmt.Sprintf("AdmissionCheck %s %s", w.Checks[0].Name, does)
+		text = fmt.Sprintf("AdmissionCheck %s %s", w.Checks[0].Name, verb)
 	}
-	if why := w.rejection(); why != "" {
-		text += ": " + why
+	if rejection := w.rejection(); rejection != "" {
+		text += ": " + rejection
 	}
 	return text
 }
@@ -282,21 +282,22 @@ func (w *Wait) rejection() string {
 	return ""
 }
 
-// bypassed is the beginning of a message that says only that an equal
+// bypassPrefix is the beginning of a message that says only that an equal
 // Workload waits for the same reason (kueue: workload_controller.go;
 // docs/reference/scheduling.md#messages).
-const bypassed = "Bypassed scheduling evaluation"
+const bypassPrefix = "Bypassed scheduling evaluation"
 
-// quoted returns the reasons that need Kueue's message, if it has no lacks.
-func quoted() []WaitReason {
+// quotedReasons returns the reasons for which the text quotes Kueue's message, unless lacks were
+// read from it.
+func quotedReasons() []WaitReason {
 	return []WaitReason{
 		ReasonAdmissionGated, ReasonMisconfigured, ReasonDevicesUnresolved, ReasonOnHold, ReasonDeactivatedByKueue, ReasonInadmissible,
 		ReasonUnknown, ReasonEvicted, ReasonQuotaInUse, ReasonOverLimit, ReasonNoMatchingFlavor, ReasonNoTopologyDomain,
 	}
 }
 
-// texts returns a description of each wait that depends on nothing else.
-func texts() map[WaitReason]string {
+// reasonTexts returns a description of each reason that needs no further facts.
+func reasonTexts() map[WaitReason]string {
 	return map[WaitReason]string{
 		ReasonNotEvaluated: "Kueue has not evaluated it yet", ReasonQuotaInUse: "waits for quota that others use",
 		ReasonPreempting: "waits until Kueue has preempted others", ReasonPodsNotReady: "waits until the Pods of admitted Workloads are ready",

@@ -36,15 +36,15 @@ func (r *Reader) choose(p *corev1.Pod) []string {
 	case r.AllContainers:
 		return all
 	case r.Container == "" && len(p.Spec.Containers) > 0:
-		one := p.Spec.Containers[0].Name
+		chosen := p.Spec.Containers[0].Name
 		if name := p.Annotations[defaultContainer]; slices.Contains(all, name) {
-			one = name
+			chosen = name
 		}
 		if len(all) > 1 {
 			names := strings.Join(all, ", ")
-			r.noteOnce("default "+one+" of "+names, fmt.Sprintf("note: defaulted container %q out of: %s; -c names another, --all-containers is all", one, names))
+			r.noteOnce("default "+chosen+" of "+names, fmt.Sprintf("note: defaulted container %q out of: %s. Choose another with -c, or all with --all-containers", chosen, names))
 		}
-		return []string{one}
+		return []string{chosen}
 	case slices.Contains(all, r.Container):
 		return []string{r.Container}
 	}
@@ -59,7 +59,7 @@ type run struct {
 	number int32
 }
 
-func (r run) is(other run) bool {
+func (r run) equals(other run) bool {
 	if r.id != "" && other.id != "" {
 		return r.id == other.id
 	}

@@ -15,8 +15,8 @@ import (
 // standard error separately (containerd: internal/cri/io/logger.go). So the cursor remembers the
 // lines of the newest second and the one before, and skips them when they are sent again.
 type cursor struct {
-	seed maphash.Seed
-	any  bool
+	seed     maphash.Seed
+	hasLines bool
 	// newest is the second of the newest line, in Unix time. recent are the lines of that second,
 	// and before those of the previous one.
 	newest         int64
@@ -38,8 +38,8 @@ type mark struct {
 	hash  uint64
 }
 
-// manyUntimed is the maximum number of remembered lines without a time.
-const manyUntimed = 64
+// maxUntimed is the maximum number of remembered lines without a time.
+const maxUntimed = 64
 
 // newCursor returns a cursor at the beginning of a log. bounded means that the request skips
 // older lines, and that lines older than the first one are not wanted later either.
@@ -47,12 +47,12 @@ func newCursor(bounded bool) *cursor {
 	return &cursor{seed: maphash.MakeSeed(), bounded: bounded, floor: math.MinInt64}
 }
 
-// unbind makes the cursor accept all lines from now on.
-func (c *cursor) unbind() { c.bounded, c.floor = false, math.MinInt64 }
+// acceptAll makes the cursor accept all lines from now on.
+func (c *cursor) acceptAll() { c.bounded, c.floor = false, math.MinInt64 }
 
 // since returns the time from which lines have to be requested again; nil for all.
 func (c *cursor) since() *metav1.Time {
-	if !c.any {
+	if !c.hasLines {
 		return nil
 	}
 	since := metav1.Unix(c.newest-1, 0)
@@ -69,7 +69,7 @@ type replay struct {
 // replay begins a new connection.
 func (c *cursor) replay() *replay {
 	r := &replay{left: map[mark]int{}, until: math.MinInt64, plain: slices.Clone(c.untimed)}
-	if !c.any {
+	if !c.hasLines {
 		return r
 	}
 	r.until = (c.newest + 1) * int64(time.Second)
@@ -99,7 +99,7 @@ func (c *cursor) take(line []byte, r *replay) (text []byte, isNew bool) {
 	if m.nanos < c.floor || r.isKnown(m) {
 		return nil, false
 	}
-	if c.bounded && !c.any {
+	if c.bounded && !c.hasLines {
 		c.floor = m.nanos
 	}
 	c.add(m)
@@ -111,7 +111,7 @@ func (c *cursor) takeUntimed(line []byte, r *replay) bool {
 	if slices.Contains(r.plain, hash) {
 		return false
 	}
-	if len(c.untimed) < manyUntimed {
+	if len(c.untimed) < maxUntimed {
 		c.untimed = append(c.untimed, hash)
 	}
 	return true
@@ -120,12 +120,12 @@ func (c *cursor) takeUntimed(line []byte, r *replay) bool {
 func (c *cursor) add(m mark) {
 	second := m.nanos / int64(time.Second)
 	switch {
-	case !c.any || second > c.newest:
+	case !c.hasLines || second > c.newest:
 		c.before, c.recent = c.recent, c.before[:0]
 		if second != c.newest+1 {
 			c.before = c.before[:0]
 		}
-		c.any, c.newest = true, second
+		c.hasLines, c.newest = true, second
 		c.recent = append(c.recent, m)
 	case second == c.newest:
 		c.recent = append(c.recent, m)
@@ -134,12 +134,12 @@ func (c *cursor) add(m mark) {
 	}
 }
 
-// longestTime is the length of the longest time that kubelets write: nanoseconds and a zone.
-const longestTime = len("2006-01-02T15:04:05.000000000+00:00")
+// maxTimeLength is the length of the longest time that kubelets write: nanoseconds and a zone.
+const maxTimeLength = len("2006-01-02T15:04:05.000000000+00:00")
 
 // splitTime splits the time from a line.
 func splitTime(line []byte) (at time.Time, text []byte, ok bool) {
-	head := line[:min(len(line), longestTime+1)]
+	head := line[:min(len(line), maxTimeLength+1)]
 	end := bytes.IndexAny(head, " \n")
 	if end < 0 {
 		return at, line, false

@@ -78,9 +78,9 @@ func TestUntimedLines(t *testing.T) {
 		assert.Equal(t, isNew, n == 0)
 	}
 	replay := c.replay()
-	for n := range 2 * manyUntimed {
+	for n := range 2 * maxUntimed {
 		_, isNew := c.take(fmt.Appendf(nil, "line %d\n", n), replay)
 		assert.Assert(t, isNew)
 	}
-	assert.Equal(t, len(c.untimed), manyUntimed)
+	assert.Equal(t, len(c.untimed), maxUntimed)
 }

@@ -25,8 +25,8 @@ type follower struct {
 	fail   context.CancelCauseFunc
 	pods   *pods
 	link   cache.Link
-	// over is closed when the object has ended or is gone, and enough some time later.
-	over, enough <-chan struct{}
+	// jobEnded is closed when the object has ended or is gone, and lingerEnded after the time linger.
+	jobEnded, lingerEnded <-chan struct{}
 	// slots has one entry for each log that is being read.
 	slots chan struct{}
 
@@ -41,15 +41,15 @@ type follower struct {
 }
 
 // Follow reads the logs of a target's Pods as they are written, including Pods that start later.
-// It ends when over is closed and everything is read, or with ctx.
+// It ends when jobEnded is closed and everything is read, or with ctx.
 //
 // slots limits how many logs are followed at once. It has an entry for each, and may be shared
 // with other targets.
-func (r *Reader) Follow(ctx context.Context, t Target, over <-chan struct{}, slots chan struct{}) error {
+func (r *Reader) Follow(ctx context.Context, t Target, jobEnded <-chan struct{}, slots chan struct{}) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	enough := make(chan struct{})
-	f := &follower{Reader: r, target: t, ctx: ctx, fail: fail, over: over, enough: enough, slots: slots}
+	lingerEnded := make(chan struct{})
+	f := &follower{Reader: r, target: t, ctx: ctx, fail: fail, jobEnded: jobEnded, lingerEnded: lingerEnded, slots: slots}
 	f.link.Lost = func(err error) {
 		r.note(fmt.Sprintf("note: context %q does not answer; trying again: %v", t.Job.Context, err))
 	}
@@ -69,7 +69,7 @@ func (r *Reader) Follow(ctx context.Context, t Target, over <-chan struct{}, slo
 	f.run(synced)
 	watching.Go(func() {
 		if f.wait(ctx, linger) == nil {
-			close(enough)
+			close(lingerEnded)
 		}
 	})
 	f.wg.Wait()
@@ -90,11 +90,11 @@ func (f *follower) run(synced <-chan struct{}) {
 	select {
 	case <-synced:
 		f.begin()
-	case <-f.over:
+	case <-f.jobEnded:
 	case <-f.ctx.Done():
 	}
 	select {
-	case <-f.over:
+	case <-f.jobEnded:
 	case <-f.ctx.Done():
 		return
 	}

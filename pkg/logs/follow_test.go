@@ -17,7 +17,7 @@ import (
 
 const main0 = "train-0/main"
 
-func TestFollowToTheEnd(t *testing.T) {
+func TestFollow(t *testing.T) {
 	c := newCluster(t)
 	c.newPod("train-0")
 	c.newPod("stranger", ofOtherJob)
@@ -94,13 +94,13 @@ func TestContainerIsRestarted(t *testing.T) {
 	c.succeed("train-0")
 	assert.NilError(t, f.end())
 	assert.DeepEqual(t, f.notes, []string{
-		"note: container main of Pod train-0 was restarted 3 times while it could not be read: of 1 runs in between the logs are gone",
+		"note: container main of Pod train-0 was restarted 3 times while it could not be read; the logs of 1 run are lost",
 	})
 }
 
-// TestPodsThatComeLater checks that later Pods are read completely, whatever the options say
+// TestLaterPods checks that later Pods are read completely, whatever the options say
 // about initial ones.
-func TestPodsThatComeLater(t *testing.T) {
+func TestLaterPods(t *testing.T) {
 	c := newCluster(t)
 	c.newPod("train-0")
 	c.run("train-0", "main")
@@ -118,9 +118,9 @@ func TestPodsThatComeLater(t *testing.T) {
 	assert.Equal(t, len(f.notes), 0, "%q", f.notes)
 }
 
-// TestNothingButNewLines checks that no line is lost if the connection breaks before the first
+// TestTailZero checks that no line is lost if the connection breaks before the first
 // one.
-func TestNothingButNewLines(t *testing.T) {
+func TestTailZero(t *testing.T) {
 	c := newCluster(t)
 	c.newPod("train-0")
 	c.run("train-0", "main")
@@ -137,8 +137,8 @@ func TestNothingButNewLines(t *testing.T) {
 	f.await(main0, "new\nnewer\n")
 }
 
-// TestTailIsNotGrown checks that a tail does not grow by omitted lines of the same second.
-func TestTailIsNotGrown(t *testing.T) {
+// TestTailDoesNotGrow checks that a tail does not grow by omitted lines of the same second.
+func TestTailDoesNotGrow(t *testing.T) {
 	c := newCluster(t)
 	c.newPod("train-0")
 	c.run("train-0", "main")
@@ -177,9 +177,9 @@ func TestWaitingIsReportedOnce(t *testing.T) {
 	assert.DeepEqual(t, f.notes, []string{"note: container main of Pod train-0 waits: ImagePullBackOff: no such image"})
 }
 
-// TestPodsThatContinue checks that Pods which keep running after their object has ended are followed
+// TestPodsRunAfterJob checks that Pods which keep running after their object has ended are followed
 // for a while only, and terminating ones until their end.
-func TestPodsThatContinue(t *testing.T) {
+func TestPodsRunAfterJob(t *testing.T) {
 	c := newCluster(t)
 	for _, name := range []string{"train-0", "train-1", "train-2"} {
 		c.newPod(name)
@@ -208,9 +208,9 @@ func TestPodsThatContinue(t *testing.T) {
 	assert.Equal(t, len(f.notes), 1, "%q", f.notes)
 }
 
-// TestManyPodsAtOnce checks that every line arrives in one piece, with no more requests at once
+// TestConcurrentPods checks that every line arrives in one piece, with no more requests at once
 // than allowed.
-func TestManyPodsAtOnce(t *testing.T) {
+func TestConcurrentPods(t *testing.T) {
 	const pods, lines = 12, 200
 	c := newCluster(t)
 	f := follow(t, c, logs.Options{Tail: -1, MaxRequests: 4})
@@ -240,11 +240,11 @@ func TestManyPodsAtOnce(t *testing.T) {
 		f.await(fmt.Sprintf("train-%d/main", i), want.String())
 	}
 	assert.DeepEqual(t, f.notes, []string{
-		"note: the logs of 4 containers are followed at once, and others have to wait until one of them ends; --max-log-requests raises that",
+		"note: following 4 logs at once; others start when one of them ends. Raise the limit with --max-log-requests",
 	})
 }
 
-func TestWhoMayNotReadLogs(t *testing.T) {
+func TestForbiddenLogs(t *testing.T) {
 	c := newCluster(t)
 	c.refuse = apierrors.NewForbidden(schema.GroupResource{Resource: "pods/log"}, "train-0", fmt.Errorf("no"))
 	c.newPod("train-0")
@@ -273,9 +273,9 @@ func TestKubeletDoesNotAnswer(t *testing.T) {
 	assert.Equal(t, len(f.notes), 1, "%q", f.notes)
 }
 
-// TestLogsThatAreGone checks that logs which are deleted before they are read are reported and
+// TestDeletedLogs checks that logs which are deleted before they are read are reported and
 // counted.
-func TestLogsThatAreGone(t *testing.T) {
+func TestDeletedLogs(t *testing.T) {
 	c := newCluster(t)
 	c.refuse = apierrors.NewInternalError(fmt.Errorf("no kubelet"))
 	c.newPod("train-0")

@@ -28,7 +28,7 @@ func (c *containerFollower) run() {
 			c.reportWaiting(c.target, o, c.reading.container.Name, s)
 		}
 		switch {
-		case s.hasLog && (c.done == nil || !c.done.is(s.run)):
+		case s.hasLog && (c.done == nil || !c.done.equals(s.run)):
 			c.read(o, s)
 			continue
 		case isGone || isFinal(o):
@@ -37,7 +37,7 @@ func (c *containerFollower) run() {
 		select {
 		case <-c.ctx.Done():
 		case <-changed:
-		case <-c.over:
+		case <-c.jobEnded:
 			// The watch may be behind.
 			if !c.get() || c.isRead() {
 				return
@@ -50,7 +50,7 @@ func (c *containerFollower) run() {
 func (c *containerFollower) isRead() bool {
 	o, _, _ := c.pod.latest()
 	s := stateOf(o, c.reading.container.Name)
-	return !s.hasLog || c.done != nil && c.done.is(s.run)
+	return !s.hasLog || c.done != nil && c.done.equals(s.run)
 }
 
 // get reads the Pod, and stores it for latest. ok is false if that failed.
@@ -98,7 +98,7 @@ func (c *containerFollower) slot() (release func(), ok bool) {
 		return release, true
 	default:
 	}
-	c.noteOnce("slots", fmt.Sprintf("note: the logs of %d containers are followed at once, and others have to wait until one of them ends; --max-log-requests raises that", cap(c.slots)))
+	c.noteOnce("slots", fmt.Sprintf("note: following %d logs at once; others start when one of them ends. Raise the limit with --max-log-requests", cap(c.slots)))
 	select {
 	case c.slots <- struct{}{}:
 		return release, true

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
 // attempt is the state of reading a run.
@@ -55,11 +57,11 @@ func (c *containerFollower) advance(a *attempt) (isDone bool) {
 	case err == nil && isLast:
 		// The run ended while it was followed: its last lines are requested immediately.
 		a.delay = 0
-	case isLast && (a.failures >= tries || isClosed(c.enough)):
+	case isLast && (a.failures >= maxTries || isClosed(c.lingerEnded)):
 		c.giveUp(err)
 		return true
 	default:
-		a.delay = min(soon<<max(0, a.failures-1), late)
+		a.delay = min(firstDelay<<max(0, a.failures-1), maxDelay)
 	}
 	return false
 }
@@ -76,7 +78,7 @@ func (c *containerFollower) isReadCompletely(a *attempt) bool {
 		return true
 	}
 	s := stateOf(o, c.reading.container.Name)
-	if !s.run.is(a.state.run) {
+	if !s.run.equals(a.state.run) {
 		// The rest of this run is read with the next one.
 		return true
 	}
@@ -86,9 +88,9 @@ func (c *containerFollower) isReadCompletely(a *attempt) bool {
 
 // pause waits before the next connection, and reports whether there should be one.
 func (c *containerFollower) pause(d time.Duration) bool {
-	enough := c.enough
-	if isClosed(enough) {
-		enough = nil
+	lingerEnded := c.lingerEnded
+	if isClosed(lingerEnded) {
+		lingerEnded = nil
 	}
 	timer := c.Clock.NewTimer(d)
 	defer timer.Stop()
@@ -96,7 +98,7 @@ func (c *containerFollower) pause(d time.Duration) bool {
 	case <-c.ctx.Done():
 		return false
 	case <-timer.C():
-	case <-enough:
+	case <-lingerEnded:
 	}
 	return true
 }
@@ -104,7 +106,7 @@ func (c *containerFollower) pause(d time.Duration) bool {
 // mayStop reports whether a Pod is no longer followed. Terminating Pods are followed until their
 // end.
 func (c *containerFollower) mayStop(o *corev1.Pod) bool {
-	return isClosed(c.enough) && o.DeletionTimestamp == nil
+	return isClosed(c.lingerEnded) && o.DeletionTimestamp == nil
 }
 
 // connect reads the log on one connection. Nil means that it ended normally.
@@ -114,7 +116,7 @@ func (c *containerFollower) connect(o *corev1.Pod, follow bool) error {
 	if follow && o.DeletionTimestamp == nil {
 		go func() {
 			select {
-			case <-c.enough:
+			case <-c.lingerEnded:
 				cancel()
 			case <-ctx.Done():
 			}
@@ -136,11 +138,11 @@ func (c *containerFollower) connect(o *corev1.Pod, follow bool) error {
 // readPrevious reads the rest of the run before the current one.
 func (c *containerFollower) readPrevious(now run) {
 	if lost := now.number - c.done.number - 2; lost > 0 {
-		c.note(fmt.Sprintf("note: container %s of Pod %s was restarted %d times while it could not be read: of %d runs in between the logs are gone",
-			c.reading.container.Name, c.reading.container.Pod, now.number-c.done.number, lost))
+		c.note(fmt.Sprintf("note: container %s of Pod %s was restarted %d times while it could not be read; the logs of %s are lost",
+			c.reading.container.Name, c.reading.container.Pod, now.number-c.done.number, inspect.Count(int(lost), "run")))
 	}
 	err := c.reading.readOnce(c.ctx, true)
-	for n := 1; err != nil && !isRefused(err) && n < tries && c.pause(soon); n++ {
+	for n := 1; err != nil && !isRefused(err) && n < maxTries && c.pause(firstDelay); n++ {
 		err = c.reading.readOnce(c.ctx, true)
 	}
 	switch {

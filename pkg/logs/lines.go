@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// lineReader reads complete lines, except lines that are longer than longest, which it reads in
+// lineReader reads complete lines, except lines that are longer than maxPiece, which it reads in
 // pieces. A progress bar may never end its line.
 type lineReader struct {
 	reader *bufio.Reader
@@ -23,16 +23,16 @@ type piece struct {
 	begins, ends bool
 }
 
-// longest is the maximum length of a line in one piece. It is the size in which runtimes write a
+// maxPiece is the maximum length of a line in one piece. It is the size in which runtimes write a
 // line (containerd: max_container_log_line_size). The first piece of a longer line always has
 // this length.
-const longest = 16 << 10
+const maxPiece = 16 << 10
 
 // buffered is how much is passed on at once.
 const buffered = 64 << 10
 
 func newLineReader(r io.Reader) *lineReader {
-	return &lineReader{reader: bufio.NewReaderSize(r, longest)}
+	return &lineReader{reader: bufio.NewReaderSize(r, maxPiece)}
 }
 
 // next returns the next piece. At the end of the input, it returns the rest of the line together

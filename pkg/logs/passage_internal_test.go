@@ -50,7 +50,7 @@ func TestLongLines(t *testing.T) {
 			at = at.Add(time.Duration(r.IntN(4)) * 250 * time.Millisecond)
 			length := r.IntN(40)
 			if r.IntN(3) == 0 {
-				length = longest - 60 + r.IntN(3*longest)
+				length = maxPiece - 60 + r.IntN(3*maxPiece)
 			}
 			text := strings.Repeat(fmt.Sprintf("%d%%\r", r.IntN(3)), length/3) + "\n"
 			lines, times = append(lines, at.Format(time.RFC3339Nano)+" "+text), append(times, at)
@@ -74,7 +74,7 @@ func TestLongLines(t *testing.T) {
 		}
 		assert.NilError(t, g.pass(io.NopCloser(strings.NewReader(served())), true))
 		assert.Assert(t, got.text.String() == want.String(), "seed %d: %d bytes came, and not %d", seed, got.text.Len(), want.Len())
-		assert.Assert(t, got.largest <= buffered+longest)
+		assert.Assert(t, got.largest <= buffered+maxPiece)
 		assert.Equal(t, got.faults, 0)
 	}
 }
@@ -86,7 +86,7 @@ func TestProgressBar(t *testing.T) {
 	passed := make(chan string)
 	go func() { _ = readingTo(heard(passed)).pass(log, false) }()
 	write := func(text string) { go func() { _, _ = io.WriteString(program, text) }() }
-	head := strings.Repeat("x", longest)
+	head := strings.Repeat("x", maxPiece)
 	write("2026-08-30T06:00:00Z " + head)
 	for got := ""; len(got) < len(head); {
 		got += next(t, passed)

@@ -109,7 +109,7 @@ func why(v *inspect.Inventory, pair inspect.Pair) string {
 		return answer.Clause(answer.Trace(v, pair))
 	}
 	gone := "its mirror is gone, and so are its logs"
-	if unseen := v.Unseen(); len(unseen) > 0 {
+	if unseen := v.UnreadContexts(); len(unseen) > 0 {
 		gone = "no mirror found; not read: " + strings.Join(unseen, ", ")
 	}
 	mirrors := mirrorsOf(pair)
@@ -117,7 +117,7 @@ func why(v *inspect.Inventory, pair inspect.Pair) string {
 	case len(mirrors) > 0:
 		gone = fmt.Sprintf("its Pods on %s are gone, and so are their logs", mirrors[0].Context)
 	case o.ManagedBy == delegation.MultiKueue:
-		gone = "MultiKueue deletes a mirror as soon as it finishes, with its logs"
+		gone = "MultiKueue deletes a mirror as firstDelay as it finishes, with its logs"
 	case o.ManagedBy.IsBuiltIn():
 		gone = "its Pods are gone, and so are their logs"
 	}
@@ -157,14 +157,14 @@ func Choose(v *inspect.Inventory, what string) (Placement, error) {
 	}
 	err := &AmbiguousError{Name: what}
 	for _, p := range all {
-		j := p.home()
+		j := p.subject()
 		err.Places = append(err.Places, fmt.Sprintf("namespace %s in context %q", j.Namespace, j.Context))
 	}
 	return Placement{}, err
 }
 
-// home returns the object that a placement is about.
-func (p Placement) home() *inspect.Job {
+// subject returns the object that a placement is about.
+func (p Placement) subject() *inspect.Job {
 	if p.Pair.Origin != nil {
 		return p.Pair.Origin
 	}

@@ -129,26 +129,26 @@ func TestPlace(t *testing.T) {
 	template := member("home", delegation.MultiKueue, delegation.Pending, func(j *inspect.Job) { j.Kind = "CronJob" })
 	type jobs = []*inspect.Job
 	for _, tt := range []struct {
-		name   string
-		v      *inspect.Inventory
-		reads  string
-		end    string
-		why    string
-		noHope bool
+		name       string
+		v          *inspect.Inventory
+		reads      string
+		end        string
+		why        string
+		isHopeless bool
 	}{
 		{name: "on a worker", v: fleetOf(jobs{origin, west}, nil), reads: "west", why: "0/1 completions"},
 		{name: "on two", v: fleetOf(jobs{origin, west, east}, nil), reads: "east and west", why: "unfinished mirrors on east and west"},
 		{name: "on none", v: fleetOf(jobs{origin}, nil), why: "no mirror found on home"},
 		{name: "an older one on a worker", v: fleetOf(jobs{origin, old}, jobs{old}), why: "no mirror found on home or west"},
-		{name: "that worker alone", v: fleetOf(jobs{old}, nil), reads: "west", why: "it is a mirror on west. Its origin is unknown: no manager was read"},
+		{name: "worker context only", v: fleetOf(jobs{old}, nil), reads: "west", why: "it is a mirror on west. Its origin is unknown: no manager was read"},
 		{name: "ended, with pods", v: fleetOf(jobs{ended, done}, jobs{done}), reads: "west", end: "Complete on west", why: "it has ended (Complete on west); its Pods on west are gone, and so are their logs"},
-		{name: "ended, without", v: fleetOf(jobs{ended, done}, nil), end: "Complete on west", why: "it has ended (Complete on west); its Pods on west are gone, and so are their logs", noHope: true},
-		{name: "ended, and its mirror is gone", v: fleetOf(jobs{ended}, nil), end: "Complete", why: "it has ended (Complete); its mirror is gone, and so are its logs", noHope: true},
-		{name: "ended under MultiKueue", v: fleetOf(jobs{moved}, nil, "west"), end: "Failed", why: "it has ended (Failed); MultiKueue deletes a mirror as soon as it finishes, with its logs", noHope: true},
-		{name: "ended, and not everybody answers", v: fleetOf(jobs{ended}, nil, "west"), end: "Complete", why: "it has ended (Complete); no mirror found; not read: west", noHope: true},
+		{name: "ended, without pods", v: fleetOf(jobs{ended, done}, nil), end: "Complete on west", why: "it has ended (Complete on west); its Pods on west are gone, and so are their logs", isHopeless: true},
+		{name: "ended, and its mirror is gone", v: fleetOf(jobs{ended}, nil), end: "Complete", why: "it has ended (Complete); its mirror is gone, and so are its logs", isHopeless: true},
+		{name: "ended under MultiKueue", v: fleetOf(jobs{moved}, nil, "west"), end: "Failed", why: "it has ended (Failed); MultiKueue deletes a mirror as firstDelay as it finishes, with its logs", isHopeless: true},
+		{name: "ended, with an unread context", v: fleetOf(jobs{ended}, nil, "west"), end: "Complete", why: "it has ended (Complete); no mirror found; not read: west", isHopeless: true},
 		{name: "not delegated", v: fleetOf(jobs{alone}, nil), reads: "home", why: "the built-in Job controller runs it on home"},
-		{name: "run by somebody else, right there", v: fleetOf(jobs{foreign}, jobs{foreign}), reads: "home", why: "location unknown: example.com/runner does not mark its mirrors"},
-		{name: "a template", v: fleetOf(jobs{template}, nil), why: "it is a template: name one of the objects that it created", noHope: true},
+		{name: "another owner, on its own cluster", v: fleetOf(jobs{foreign}, jobs{foreign}), reads: "home", why: "location unknown: example.com/runner does not mark its mirrors"},
+		{name: "a template", v: fleetOf(jobs{template}, nil), why: "it is a template: name one of the objects that it created", isHopeless: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, err := logs.Choose(tt.v, "train")
@@ -160,7 +160,7 @@ func TestPlace(t *testing.T) {
 			assert.Equal(t, strings.Join(reads, " and "), tt.reads)
 			assert.Equal(t, p.End, tt.end)
 			assert.Equal(t, p.Why, tt.why)
-			assert.Equal(t, p.IsHopeless(), tt.noHope)
+			assert.Equal(t, p.IsHopeless(), tt.isHopeless)
 		})
 	}
 }

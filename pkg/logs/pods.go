@@ -65,7 +65,7 @@ type pods struct {
 
 // put stores the current version of a Pod.
 func (s *pods) put(o *corev1.Pod) {
-	if !s.target.isMine(o) {
+	if !s.target.owns(o) {
 		return
 	}
 	s.mu.Lock()

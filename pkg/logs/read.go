@@ -14,15 +14,15 @@ import (
 // ErrNoPods means that the targets have no Pods at all.
 var ErrNoPods = errors.New("no Pods")
 
-// ahead is the number of logs that are requested in advance, so that many short logs do not cost
+// prefetched is the number of logs that are requested in advance, so that many short logs do not cost
 // a round trip each.
-const ahead = 8
+const prefetched = 8
 
 const (
-	// tries is the number of requests for a log that should exist.
-	tries = 5
-	// soon is the delay before the first retry. It doubles each time, up to late.
-	soon, late = time.Second, 10 * time.Second
+	// maxTries is the number of requests for a log that should exist.
+	maxTries = 5
+	// firstDelay is the delay before the first retry. It doubles each time, up to maxDelay.
+	firstDelay, maxDelay = time.Second, 10 * time.Second
 )
 
 // Read reads the existing logs of all targets, one container after the other: by completion
@@ -110,7 +110,7 @@ func (r *Reader) readSequentially(ctx context.Context, readings []*reading) erro
 			logs[i] <- opened{body, err}
 		}()
 	}
-	window := max(1, min(ahead, r.MaxRequests))
+	window := max(1, min(prefetched, r.MaxRequests))
 	for i := range min(window, len(readings)) {
 		ask(i)
 	}
@@ -140,7 +140,7 @@ func (r *Reader) readSequentially(ctx context.Context, readings []*reading) erro
 
 // finish reads a requested log, and requests it again if it breaks off.
 func (g *reading) finish(ctx context.Context, log opened) error {
-	delay := soon
+	delay := firstDelay
 	for n := 1; ; n++ {
 		err := log.err
 		if err == nil {
@@ -149,13 +149,13 @@ func (g *reading) finish(ctx context.Context, log opened) error {
 		switch {
 		case err == nil, isSink(err):
 			return err
-		case isRefused(err) || n == tries || ctx.Err() != nil:
+		case isRefused(err) || n == maxTries || ctx.Err() != nil:
 			return g.failed(err)
 		}
 		if err := g.wait(ctx, delay); err != nil {
 			return err
 		}
-		delay = min(2*delay, late)
+		delay = min(2*delay, maxDelay)
 		log.body, log.err = g.open(ctx, false, g.Previous)
 	}
 }

@@ -56,7 +56,7 @@ func TestReadOptions(t *testing.T) {
 	c.exit("train-0", "sidecar")
 	c.run("train-0", "sidecar")
 	c.write("train-0", "sidecar", "again\n")
-	note := `note: defaulted container "main" out of: main, sidecar; -c names another, --all-containers is all`
+	note := `note: defaulted container "main" out of: main, sidecar. Choose another with -c, or all with --all-containers`
 	for _, tt := range []struct {
 		name    string
 		options logs.Options
@@ -119,8 +119,8 @@ func TestReadWithoutPods(t *testing.T) {
 	assert.Equal(t, r.notes[1], "error: context \"worker\": cannot read the log of container main of Pod train-1: there is no such container")
 }
 
-// TestReadOverABreak checks that a log that breaks off is requested again.
-func TestReadOverABreak(t *testing.T) {
+// TestReadAfterBrokenConnection checks that a log that breaks off is requested again.
+func TestReadAfterBrokenConnection(t *testing.T) {
 	c := newCluster(t)
 	c.newPod("train-0")
 	c.run("train-0", "main")

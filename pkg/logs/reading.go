@@ -149,7 +149,7 @@ func (g *reading) restart(isCertain bool) {
 	if isCertain {
 		g.cursor = newCursor(false)
 	} else {
-		g.cursor.unbind()
+		g.cursor.acceptAll()
 	}
 }
 

@@ -157,7 +157,7 @@ func (f *following) wait() error {
 	case err := <-f.done:
 		return err
 	case <-time.After(time.Minute):
-		f.t.Fatalf("it does not end; notes are %q", f.notes)
+		f.t.Fatalf("Follow does not return; notes: %q", f.notes)
 		return nil
 	}
 }

@@ -35,7 +35,7 @@ func isPod(j *inspect.Job) bool {
 // hasPods reports whether the target can have Pods by now.
 func (t Target) hasPods() bool { return t.Job.Row().PodLabel == "" || t.Job.PodLabelValue() != "" }
 
-// options returns list options that select the target's Pods, and possibly others, which isMine
+// options returns list options that select the target's Pods, and possibly others, which owns
 // excludes.
 func (t Target) options() metav1.ListOptions {
 	row := t.Job.Row()
@@ -49,10 +49,10 @@ func (t Target) options() metav1.ListOptions {
 	return metav1.ListOptions{}
 }
 
-// isMine reports whether a selected Pod belongs to the target: an earlier Job may have had its
+// owns reports whether a selected Pod belongs to the target: an earlier Job may have had its
 // name. The controllers of other kinds' Pods have their own controllers, so only the label
 // identifies them.
-func (t Target) isMine(p *corev1.Pod) bool {
+func (t Target) owns(p *corev1.Pod) bool {
 	if isPod(t.Job) {
 		return string(p.UID) == t.Job.UID
 	}
@@ -74,7 +74,7 @@ func (t Target) list(ctx context.Context) ([]*corev1.Pod, error) {
 		return t.Client.CoreV1().Pods(t.Job.Namespace).List(ctx, o)
 	})
 	err := p.EachListItem(ctx, t.options(), func(o runtime.Object) error {
-		if pod, ok := o.(*corev1.Pod); ok && t.isMine(pod) {
+		if pod, ok := o.(*corev1.Pod); ok && t.owns(pod) {
 			trim(pod)
 			pods = append(pods, pod)
 		}

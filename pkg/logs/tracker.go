@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// idleInterval is the interval for looking where a Job without Pods runs: what it waits for
-	// may be anywhere.
+	// idleInterval is the interval of reads of the fleet for a Job without Pods, which may start on
+	// any cluster.
 	idleInterval = 2 * time.Second
 	// readingInterval is the interval while its logs are read, in case a change is not reported.
 	readingInterval = 30 * time.Second
@@ -23,10 +23,10 @@ const (
 // Tracker follows the logs of a Job wherever it runs, until it has ended.
 type Tracker struct {
 	*Reader
-	// Look reads the fleet again. After its first call, Changed receives a value when another
-	// call is useful.
-	Look    func(context.Context) *inspect.Inventory
-	Changed <-chan struct{}
+	// ReadFleet reads the fleet again. After the first call, Changed receives a value at each change
+	// of the fleet.
+	ReadFleet func(context.Context) *inspect.Inventory
+	Changed   <-chan struct{}
 	// Client returns a client for the cluster of a context.
 	Client func(kubeContext string) (kubernetes.Interface, error)
 	// Home is the context where the user expects the Pods.
@@ -88,7 +88,7 @@ func (t *Tracker) Run(ctx context.Context, v *inspect.Inventory, at Placement) (
 				return v, err
 			}
 		}
-		v = t.Look(ctx)
+		v = t.ReadFleet(ctx)
 		if err := context.Cause(ctx); err != nil {
 			return v, err
 		}
@@ -99,7 +99,7 @@ func (t *Tracker) Run(ctx context.Context, v *inspect.Inventory, at Placement) (
 // HasRead reports whether Run has read any Pod.
 func (t *Tracker) HasRead() bool { return len(t.read) > 0 }
 
-// wait waits until it is useful to look again.
+// wait waits until the fleet must be read again.
 func (t *Tracker) wait(ctx context.Context) error {
 	interval := readingInterval
 	if len(t.active) == 0 {
@@ -238,5 +238,5 @@ func (t *Tracker) reportEnd(isGone bool) {
 	} else if !isGone {
 		return
 	}
-	t.note(fmt.Sprintf("note: %s %s", Target{Job: t.placement.home()}, text))
+	t.note(fmt.Sprintf("note: %s %s", Target{Job: t.placement.subject()}, text))
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
 )
 
-// world is a fleet whose Jobs change while they are tracked.
-type world struct {
+// trackedFleet is a fleet whose Jobs change while they are tracked.
+type trackedFleet struct {
 	*following
 	changed chan struct{}
 
@@ -25,8 +25,8 @@ type world struct {
 	view *inspect.Inventory
 }
 
-// become changes the fleet, and triggers a look.
-func (w *world) become(v *inspect.Inventory) {
+// changeTo changes the fleet, and triggers a look.
+func (w *trackedFleet) changeTo(v *inspect.Inventory) {
 	w.mu.Lock()
 	w.view = v
 	w.mu.Unlock()
@@ -36,27 +36,27 @@ func (w *world) become(v *inspect.Inventory) {
 	}
 }
 
-func (w *world) look(context.Context) *inspect.Inventory {
+func (w *trackedFleet) look(context.Context) *inspect.Inventory {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.view
 }
 
 // track begins to track the Job of a fleet.
-func track(t *testing.T, v *inspect.Inventory, clusters ...*cluster) *world {
+func track(t *testing.T, v *inspect.Inventory, clusters ...*cluster) *trackedFleet {
 	t.Helper()
-	w := &world{following: &following{call: newCall(t, all()), done: make(chan error, 1)}, changed: make(chan struct{}, 1), view: v}
+	w := &trackedFleet{following: &following{call: newCall(t, all()), done: make(chan error, 1)}, changed: make(chan struct{}, 1), view: v}
 	at, err := logs.Choose(v, "train")
 	assert.NilError(t, err)
 	tracker := &logs.Tracker{
-		Reader: w.reader, Look: w.look, Changed: w.changed, Home: "home",
+		Reader: w.reader, ReadFleet: w.look, Changed: w.changed, Home: "home",
 		Client: func(name string) (kubernetes.Interface, error) {
 			for _, c := range clusters {
 				if c.name == name {
 					return c.client, nil
 				}
 			}
-			t.Errorf("nobody knows %s", name)
+			t.Errorf("no cluster has the context %s", name)
 			return nil, context.Canceled
 		},
 	}
@@ -81,23 +81,23 @@ func on(t *testing.T, mirror *inspect.Job) *cluster {
 	return c
 }
 
-// TestJobIsMoved checks a Job that waits, runs on one cluster and then on another, and ends.
-func TestJobIsMoved(t *testing.T) {
+// TestJobMoves checks a Job that waits, runs on one cluster and then on another, and ends.
+func TestJobMoves(t *testing.T) {
 	origin := member("home", delegation.Dispatch, delegation.Running)
 	inWest, inEast := mirrorOf(origin, "west", delegation.Running), mirrorOf(origin, "east", delegation.Running)
 	west, east := on(t, inWest), on(t, inEast)
 	type jobs = []*inspect.Job
 	w := track(t, fleetOf(jobs{origin}, nil), west, east)
 	w.awaitNote("note: waiting for Pods: no mirror found on home")
-	w.become(fleetOf(jobs{origin, inWest}, jobs{inWest}))
+	w.changeTo(fleetOf(jobs{origin, inWest}, jobs{inWest}))
 	w.await("train-on-west/main", "hello from west\n")
 	// A cluster that does not answer for a moment may still run it.
-	w.become(fleetOf(jobs{origin}, nil, "west"))
+	w.changeTo(fleetOf(jobs{origin}, nil, "west"))
 	west.write("train-on-west", "main", "still there\n")
 	w.await("train-on-west/main", "hello from west\nstill there\n")
 	// The mirror is gone, and another one is created elsewhere.
 	elsewhere := member("west", "x", delegation.Pending, otherName)
-	w.become(fleetOf(jobs{origin, inEast, elsewhere}, jobs{inEast}))
+	w.changeTo(fleetOf(jobs{origin, inEast, elsewhere}, jobs{inEast}))
 	w.await("train-on-east/main", "hello from east\n")
 	west.write("train-on-west", "main", "goodbye\n")
 	w.await("train-on-west/main", "hello from west\nstill there\ngoodbye\n")
@@ -106,7 +106,7 @@ func TestJobIsMoved(t *testing.T) {
 	ended.Status = delegation.Failed
 	east.write("train-on-east", "main", "failed\n")
 	east.succeed("train-on-east")
-	w.become(fleetOf(jobs{origin, &ended, elsewhere}, jobs{&ended}))
+	w.changeTo(fleetOf(jobs{origin, &ended, elsewhere}, jobs{&ended}))
 	assert.NilError(t, w.wait())
 	w.await("train-on-east/main", "hello from east\nfailed\n")
 	assert.DeepEqual(t, w.notes, []string{
@@ -131,8 +131,8 @@ func TestJobRunsTwice(t *testing.T) {
 	// MultiKueue deletes mirrors before anyone sees their end.
 	ended := *origin
 	ended.Status = delegation.Complete
-	w.become(fleetOf(jobs{&ended}, nil, "nowhere"))
-	w.become(fleetOf(jobs{&ended, member("west", "x", "Pending", otherName), member("east", "x", "Pending", otherName)}, nil))
+	w.changeTo(fleetOf(jobs{&ended}, nil, "nowhere"))
+	w.changeTo(fleetOf(jobs{&ended, member("west", "x", "Pending", otherName), member("east", "x", "Pending", otherName)}, nil))
 	assert.NilError(t, w.wait())
 	assert.Equal(t, w.notes[len(w.notes)-1], "note: job ml/train has ended: Complete")
 }
@@ -147,13 +147,13 @@ func TestJobIsDeleted(t *testing.T) {
 	w.awaitNote("note: no Pods so far: the built-in Job controller runs it on home")
 	w.await("train-on-home/main", "hello from home\n")
 	home.remove("train-on-home")
-	w.become(fleetOf([]*inspect.Job{member("home", "x", "Pending", otherName)}, nil))
+	w.changeTo(fleetOf([]*inspect.Job{member("home", "x", "Pending", otherName)}, nil))
 	assert.NilError(t, w.wait())
 	assert.Equal(t, w.notes[len(w.notes)-1], "note: job ml/train was deleted")
 }
 
-// TestSearchIsRepeated checks that the Tracker looks again even if no change is reported.
-func TestSearchIsRepeated(t *testing.T) {
+// TestFleetIsReadPeriodically checks that the Tracker looks again even if no change is reported.
+func TestFleetIsReadPeriodically(t *testing.T) {
 	origin := member("home", delegation.Dispatch, delegation.Running)
 	w := track(t, fleetOf([]*inspect.Job{origin}, nil))
 	w.awaitNote("waiting for Pods")

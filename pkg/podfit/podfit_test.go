@@ -94,7 +94,8 @@ items:
 	assert.DeepEqual(t, s.Largest, parse[corev1.ResourceList](t, `{cpu: "4"}`))
 }
 
-// TestIsSelective: without the right to read nodes, only such Pods deserve a warning.
+// TestIsSelective checks which Pods are selective. Without the right to read nodes, only such Pods
+// deserve a warning.
 func TestIsSelective(t *testing.T) {
 	for pod, want := range map[string]bool{
 		`{}`: false, `{os: {name: linux}}`: false, `{containers: [{name: c, resources: {requests: {cpu: "1"}}}]}`: false,

@@ -17,7 +17,7 @@ func chainLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 		return nil, nil
 	}
 	hops, p := t.Hops, palette{o.Color}
-	rails := railsOf(hops)
+	prefixes := treePrefixes(hops)
 	rows, err := newTable(dimmed(hopColumns(o), p), hopNodes(hops), o).layout(o.Width)
 	if err != nil {
 		return nil, err
@@ -40,8 +40,8 @@ func chainLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 			lines = append(lines, pad(row, width)+gap+p.dim(message))
 		default:
 			lines = append(lines, row)
-			for _, line := range wrap(message, o.Width, rails[i].below+"  ") {
-				lines = append(lines, rails[i].below+"  "+p.dim(strings.TrimPrefix(line, rails[i].below+"  ")))
+			for _, line := range wrap(message, o.Width, prefixes[i].below+"  ") {
+				lines = append(lines, prefixes[i].below+"  "+p.dim(strings.TrimPrefix(line, prefixes[i].below+"  ")))
 			}
 		}
 	}
@@ -69,14 +69,14 @@ func hopMessage(h *inspect.Hop, seen map[string]bool, o TableOptions) string {
 // hopNode is a hop with the lines of the tree in front of it.
 type hopNode struct {
 	*inspect.Hop
-	rails string
+	prefix string
 }
 
 // hopNodes returns hops as the nodes of a tree.
 func hopNodes(hops []inspect.Hop) []hopNode {
-	rails, nodes := railsOf(hops), make([]hopNode, len(hops))
+	prefixes, nodes := treePrefixes(hops), make([]hopNode, len(hops))
 	for i := range hops {
-		nodes[i] = hopNode{&hops[i], rails[i].self}
+		nodes[i] = hopNode{&hops[i], prefixes[i].self}
 	}
 	return nodes
 }
@@ -85,10 +85,10 @@ func hopNodes(hops []inspect.Hop) []hopNode {
 func hopColumns(o TableOptions) []column[hopNode] {
 	p := palette{o.Color}
 	return []column[hopNode]{
-		{title: "CHAIN", shrinks: true, keeps: true, cell: func(h hopNode) string { return h.rails + hopName(*h.Hop) }},
+		{title: "CHAIN", shrinks: true, alwaysShown: true, cell: func(h hopNode) string { return h.prefix + hopName(*h.Hop) }},
 		{title: "CONTEXT", shrinks: true, cell: func(h hopNode) string { return absentIfEmpty(h.Context) }},
-		{title: "STATE", shrinks: true, keeps: true, cell: func(h hopNode) string { return p.health(h.Health, Safe(h.State)) }},
-		{title: "AGE", spare: 1, cell: func(h hopNode) string {
+		{title: "STATE", shrinks: true, alwaysShown: true, cell: func(h hopNode) string { return p.health(h.Health, Safe(h.State)) }},
+		{title: "AGE", dropRank: 1, cell: func(h hopNode) string {
 			if h.Since == nil {
 				return none
 			}
@@ -142,16 +142,17 @@ func breakLines(text string, width int) []string {
 	return lines
 }
 
-// rails are the lines of a tree in front of a node (self), and in front of text below it (below).
-type rails struct{ self, below string }
+// treePrefix has the tree's lines in front of a node (self), and in front of the text below the
+// node (below).
+type treePrefix struct{ self, below string }
 
-// railsOf returns the lines of a tree that is given as a list with depths.
-func railsOf(hops []inspect.Hop) []rails {
-	all := make([]rails, len(hops))
+// treePrefixes returns the prefixes of the nodes of a tree, which is a list of hops with depths.
+func treePrefixes(hops []inspect.Hop) []treePrefix {
+	all := make([]treePrefix, len(hops))
 	for i, h := range hops {
 		var self, below strings.Builder
 		for depth := 1; depth <= h.Depth; depth++ {
-			hasNext := siblingFollows(hops, i, depth)
+			hasNext := hasLaterSibling(hops, i, depth)
 			switch {
 			case depth == h.Depth && hasNext:
 				self.WriteString("├─ ")
@@ -171,14 +172,13 @@ func railsOf(hops []inspect.Hop) []rails {
 		if i+1 < len(hops) && hops[i+1].Depth > h.Depth {
 			below.WriteString("│")
 		}
-		all[i] = rails{self.String(), below.String()}
+		all[i] = treePrefix{self.String(), below.String()}
 	}
 	return all
 }
 
-// siblingFollows reports whether, behind hop i, another hop comes at a depth before the tree goes
-// back above it.
-func siblingFollows(hops []inspect.Hop, i, depth int) bool {
+// hasLaterSibling reports whether the ancestor of hop i at a depth has a later sibling.
+func hasLaterSibling(hops []inspect.Hop, i, depth int) bool {
 	for _, h := range hops[i+1:] {
 		if h.Depth < depth {
 			return false

@@ -9,8 +9,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// palette styles text, or leaves it as it is. The caller decides once whether there is colour:
-// lipgloss's own detection misreads NO_COLOR=yes.
+// palette styles text if it is on. The caller decides about colour once: lipgloss's own detection
+// misreads NO_COLOR=yes.
 //
 // It uses only the 16 colours of the terminal's own theme, so that text is also readable on a
 // light background. No colour has a meaning that the text does not have.

@@ -75,33 +75,33 @@ type column[T any] struct {
 	// wide limits the column to the wide table; absent removes it from every table because it has
 	// no content.
 	wide, absent bool
-	// shrinks allows its cells several lines if the terminal is too narrow.
+	// shrinks allows cells of several lines if the terminal is too narrow.
 	shrinks bool
-	// least is its least width then, if that is more than usual.
-	least int
-	// keeps holds it on a narrow terminal even if every row has the same value: names, statuses,
-	// verdicts.
-	keeps bool
+	// minWidth is the minimum width of a shrunk column, if that is more than usual.
+	minWidth int
+	// alwaysShown keeps the column on a narrow terminal even if every row has the same value: names,
+	// statuses, verdicts.
+	alwaysShown bool
 	// marked is set if its cells are already Markdown in a Markdown table.
 	marked bool
-	// spare is the rank in which the column may be left out if the terminal is still too narrow,
-	// 1 first; 0 means never.
-	spare int
+	// dropRank is the order in which columns are dropped if the terminal is still too narrow, 1
+	// first; 0 means never.
+	dropRank int
 }
 
-// shown returns the columns that a table has.
-func shown[T any](columns []column[T], o TableOptions) []column[T] {
+// visibleColumns returns the columns that a table with these options has.
+func visibleColumns[T any](columns []column[T], o TableOptions) []column[T] {
 	return slices.DeleteFunc(slices.Clone(columns), func(c column[T]) bool { return c.absent || c.wide && !o.Wide })
 }
 
 // newTable returns a table with a row for each value.
 func newTable[T any](columns []column[T], values []T, o TableOptions) *table {
-	columns = shown(columns, o)
+	columns = visibleColumns(columns, o)
 	t := &table{height: o.Height}
 	for _, c := range columns {
 		t.titles, t.shrinks = append(t.titles, c.title), append(t.shrinks, c.shrinks)
-		t.least = append(t.least, max(minColumn, len(c.title), c.least))
-		t.keeps = append(t.keeps, c.keeps || c.title == "")
+		t.minWidths = append(t.minWidths, max(minColumn, len(c.title), c.minWidth))
+		t.alwaysShown = append(t.alwaysShown, c.alwaysShown || c.title == "")
 	}
 	t.rows = func(yield func([]string) bool) {
 		cells := make([]string, len(columns))
@@ -114,10 +114,10 @@ func newTable[T any](columns []column[T], values []T, o TableOptions) *table {
 			}
 		}
 	}
-	bySpare := slices.SortedStableFunc(slices.Values(columns), func(a, b column[T]) int { return cmp.Compare(a.spare, b.spare) })
-	for _, c := range bySpare {
-		if c.spare > 0 {
-			t.spare = append(t.spare, c.title)
+	byDropRank := slices.SortedStableFunc(slices.Values(columns), func(a, b column[T]) int { return cmp.Compare(a.dropRank, b.dropRank) })
+	for _, c := range byDropRank {
+		if c.dropRank > 0 {
+			t.droppable = append(t.droppable, c.title)
 		}
 	}
 	return t

@@ -20,12 +20,12 @@ func advice(text command.Prose, indent string, o TableOptions) []string {
 	var lines []string
 	for _, part := range parts {
 		if part.IsCommand {
-			for _, line := range continued(part.Text, indent+gap, o.Width) {
+			for _, line := range continuationLines(part.Text, indent+gap, o.Width) {
 				lines = append(lines, indent+gap+p.bold(strings.TrimPrefix(line, indent+gap)))
 			}
 			continue
 		}
-		// Skip the punctuation that joins it to the command before.
+		// Skip the punctuation after the last command.
 		words := strings.TrimSpace(strings.TrimLeft(part.Text, ",;:."))
 		if words != "" {
 			lines = append(lines, wrap(words, o.Width, indent)...)
@@ -34,18 +34,18 @@ func advice(text command.Prose, indent string, o TableOptions) []string {
 	return lines
 }
 
-// continued returns a shell command in lines that are joined by backslashes. A word, including a
-// quoted one, is never broken, even if it is wider.
-func continued(typed, indent string, width int) []string {
-	const onward = ` \`
+// continuationLines returns a shell command on lines that end with a backslash, except the last. It
+// never breaks a word, quoted or not, even if the word is wider.
+func continuationLines(typed, indent string, width int) []string {
+	const lineEnd = ` \`
 	var lines []string
 	line := indent
 	for i, word := range words(typed) {
 		switch {
 		case i == 0:
 			line += word
-		case lipgloss.Width(line+" "+word+onward) > width:
-			lines = append(lines, line+onward)
+		case lipgloss.Width(line+" "+word+lineEnd) > width:
+			lines = append(lines, line+lineEnd)
 			line = indent + gap + word
 		default:
 			line += " " + word

@@ -19,7 +19,7 @@ import (
 func Replacement(w io.Writer, r *recreate.Replacement, from, to string, o TableOptions) error {
 	lines, err := diffLines(r.Old.Object, r.New.Object, from, to)
 	if err != nil {
-		return fmt.Errorf("could not compare the old job with the new one: %w", err)
+		return fmt.Errorf("cannot compare the old Job with the new one: %w", err)
 	}
 	p := palette{o.Color}
 	for i, line := range lines {

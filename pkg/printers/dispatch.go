@@ -83,7 +83,7 @@ func (l *Live) width() int {
 func (l *Live) Event(e dispatch.Event) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	lines := l.lines(&e, l.board.take(&e), l.width())
+	lines := l.lines(&e, l.board.apply(&e), l.width())
 	if len(lines) == 0 && l.options.Now().Sub(l.drawnAt) < minRedrawInterval {
 		return nil
 	}

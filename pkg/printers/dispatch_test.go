@@ -46,8 +46,8 @@ func (l *liveTest) event(t *testing.T, events ...dispatch.Event) {
 
 // TestLivePiped: piped output has one line per change, and nothing else.
 func TestLivePiped(t *testing.T) {
-	late := []dispatch.Event{copied(0, "train", delegation.Running, 1, 0, 0), copied(24*time.Hour, "train", delegation.Running, 0, 1, 0)}
-	queue := changed(copied(0, "train", delegation.Running, 1, 0, 0), func(e *dispatch.Event) { e.Completions, e.Ready = nil, nil })
+	late := []dispatch.Event{statusCopied(0, "train", delegation.Running, 1, 0, 0), statusCopied(24*time.Hour, "train", delegation.Running, 0, 1, 0)}
+	queue := changed(statusCopied(0, "train", delegation.Running, 1, 0, 0), func(e *dispatch.Event) { e.Completions, e.Ready = nil, nil })
 	for name, events := range map[string][]dispatch.Event{
 		"one": oneJob(), "several": severalJobs(), "hostile": hostileEvents(), "late": late,
 		"queue": {queue, changed(queue, func(e *dispatch.Event) {
@@ -124,7 +124,7 @@ func TestLiveColor(t *testing.T) {
 // anything returns a random event with a message that no other event has.
 func anything(r *rand.Rand, i int) dispatch.Event {
 	types := dispatch.EventTypes()
-	e := copied(time.Duration(i)*300*time.Millisecond, fmt.Sprintf("train-%d", r.IntN(5)), delegation.Statuses()[r.IntN(7)], r.Int32N(5), r.Int32N(5), r.Int32N(5))
+	e := statusCopied(time.Duration(i)*300*time.Millisecond, fmt.Sprintf("train-%d", r.IntN(5)), delegation.Statuses()[r.IntN(7)], r.Int32N(5), r.Int32N(5), r.Int32N(5))
 	if r.IntN(3) == 0 {
 		e.Event = types[r.IntN(len(types))]
 		e.Message = fmt.Sprintf("message-%d. %s", i, strings.Repeat("some words "+wide, r.IntN(20)))
@@ -135,9 +135,9 @@ func anything(r *rand.Rand, i int) dispatch.Event {
 	return e
 }
 
-// TestLiveLeavesNoDebris: whatever events come and however the terminal is resized between two
+// TestLiveErasesOldFooters: whatever events come and however the terminal is resized between two
 // draws, each line is there once and complete, and no part of an old footer is left.
-func TestLiveLeavesNoDebris(t *testing.T) {
+func TestLiveErasesOldFooters(t *testing.T) {
 	line := regexp.MustCompile(`^(\d\d:\d\d:\d\d {2}| {10,}\S)`)
 	for _, tt := range []struct {
 		name            string
@@ -187,20 +187,20 @@ func TestLiveLeavesNoDebris(t *testing.T) {
 	}
 }
 
-// TestLiveKeepsCalm: the footer of hundreds of Jobs is not redrawn for each of them.
-func TestLiveKeepsCalm(t *testing.T) {
+// TestLiveRedrawInterval: the footer of hundreds of Jobs is not redrawn for each of them.
+func TestLiveRedrawInterval(t *testing.T) {
 	var w terminal
 	l := newLiveTest(&w, 500, func() int { return 80 }, false)
-	l.event(t, copied(0, "train", delegation.Running, 0, 0, 0))
+	l.event(t, statusCopied(0, "train", delegation.Running, 0, 0, 0))
 	drawn := len(w.writes)
 	for i := range 99 {
-		l.event(t, copied(time.Duration(i)*time.Millisecond, "train", delegation.Running, int32(i), 0, 0))
+		l.event(t, statusCopied(time.Duration(i)*time.Millisecond, "train", delegation.Running, int32(i), 0, 0))
 	}
 	assert.Equal(t, len(w.writes), drawn)
-	l.event(t, copied(100*time.Millisecond, "train", delegation.Running, 1000, 0, 0))
+	l.event(t, statusCopied(100*time.Millisecond, "train", delegation.Running, 1000, 0, 0))
 	assert.Equal(t, len(w.writes), drawn+1)
 	assert.NilError(t, l.Tick())
-	assert.Equal(t, len(w.writes), drawn+1, "what has not changed is drawn again")
+	assert.Equal(t, len(w.writes), drawn+1, "an unchanged footer was drawn again")
 }
 
 func TestLiveAbove(t *testing.T) {
@@ -239,7 +239,7 @@ func TestLiveReportsWriteErrors(t *testing.T) {
 func TestEventLine(t *testing.T) {
 	schema, err := jsonschema.NewCompiler().Compile("../../docs/schema/dispatchevent.json")
 	assert.NilError(t, err)
-	events := append(append(oneJob(), severalJobs()[:10]...), happened(0, dispatch.Warned, "", "a <b> & 'c'"))
+	events := append(append(oneJob(), severalJobs()[:10]...), newEvent(0, dispatch.Warned, "", "a <b> & 'c'"))
 	for _, e := range append(events, hostileEvents()[:len(dispatch.EventTypes())]...) {
 		if e.Status == evil {
 			e.Status = ""

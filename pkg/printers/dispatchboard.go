@@ -47,8 +47,8 @@ func newLiveBoard(expected int) liveBoard {
 // recentLags is the number of lags that the median is taken of.
 const recentLags = 15
 
-// take applies an event and returns its Job; nil if the event is about a whole cluster.
-func (b *liveBoard) take(e *dispatch.Event) *liveJob {
+// apply applies an event and returns its Job; nil if the event is about a whole cluster.
+func (b *liveBoard) apply(e *dispatch.Event) *liveJob {
 	switch {
 	case e.Event == dispatch.Disconnected:
 		b.lost++
@@ -90,7 +90,7 @@ func isEnd(t dispatch.EventType) bool {
 	}
 }
 
-func (b *liveBoard) several() bool { return b.expected > 1 || len(b.jobs) > 1 }
+func (b *liveBoard) hasSeveralJobs() bool { return b.expected > 1 || len(b.jobs) > 1 }
 
 // state returns the state that a Job is counted under.
 func (j *liveJob) state() string {
@@ -108,7 +108,7 @@ const starting = "starting"
 // jobKind is the only kind that counts its pods.
 const jobKind = "Job"
 
-func (j *liveJob) counts() bool { return j.kind == jobKind }
+func (j *liveJob) countsPods() bool { return j.kind == jobKind }
 
 // kindAndName returns an object's name, preceded by its kind unless that is Job.
 func kindAndName(kind, name string) string {
@@ -120,7 +120,7 @@ func kindAndName(kind, name string) string {
 
 // pods returns the number of pods in each state, "" if that is unknown.
 func (j *liveJob) pods(unfinished bool) string {
-	if !j.counts() {
+	if !j.countsPods() {
 		return ""
 	}
 	text := fmt.Sprintf("%d succeeded, %d failed", j.succeeded, j.failed)
@@ -148,9 +148,9 @@ func countReady(ready *int32, active int32) string {
 	return "0 ready"
 }
 
-// news reports whether a Job's state has a change that a line should show. The number of ready
-// pods changes all the time; if there is a footer, only the footer shows it.
-func (j *liveJob) news(footer bool) bool {
+// hasChanged reports whether a Job's state has a change that a line should show. The number of ready
+// Pods changes all the time, so only a footer shows it, if there is one.
+func (j *liveJob) hasChanged(footer bool) bool {
 	if j.status.IsFinished() {
 		// The end of the dispatch comes next and shows it.
 		return false

@@ -25,26 +25,26 @@ const maxFooterRows = 5
 // footer returns the rows of the footer. Each is narrower than the terminal, because some
 // terminals break a line as soon as it is full.
 func (b *liveBoard) footer(p palette, elapsed time.Duration, width int) []string {
-	who, numbers := b.one(p)
-	if b.several() {
-		who, numbers = b.all(p)
+	subject, numbers := b.singleJobParts(p)
+	if b.hasSeveralJobs() {
+		subject, numbers = b.allJobsParts(p)
 	}
 	switch {
 	case b.lost == 1:
-		who = append(who, part{gutter, p.colored(lipgloss.Yellow, "a cluster does not answer")})
+		subject = append(subject, part{gutter, p.colored(lipgloss.Yellow, "a cluster does not answer")})
 	case b.lost > 1:
-		who = append(who, part{gutter, p.colored(lipgloss.Yellow, fmt.Sprintf("%d clusters do not answer", b.lost))})
+		subject = append(subject, part{gutter, p.colored(lipgloss.Yellow, fmt.Sprintf("%d clusters do not answer", b.lost))})
 	}
 	numbers = append(numbers, part{gutter, duration.HumanDuration(elapsed)})
 	if len(b.lags) > 0 {
 		numbers = append(numbers, part{gutter, "lag " + lagText(median(b.lags))})
 	}
-	rows := append(pack(who, width-1), pack(numbers, width-1)...)
+	rows := append(pack(subject, width-1), pack(numbers, width-1)...)
 	return rows[:min(len(rows), maxFooterRows)]
 }
 
-// one returns the parts for a single Job.
-func (b *liveBoard) one(p palette) (who, pods []part) {
+// singleJobParts returns the parts for a single Job.
+func (b *liveBoard) singleJobParts(p palette) (subject, pods []part) {
 	for _, j := range b.jobs {
 		name := j.name
 		if j.worker != "" {
@@ -62,8 +62,8 @@ func (b *liveBoard) one(p palette) (who, pods []part) {
 	return []part{{"", starting}}, nil
 }
 
-// all returns the parts for several Jobs.
-func (b *liveBoard) all(p palette) (who, pods []part) {
+// allJobsParts returns the parts for several Jobs.
+func (b *liveBoard) allJobsParts(p palette) (subject, pods []part) {
 	counts, kinds := map[string]int{starting: b.expected - len(b.jobs)}, map[string]bool{}
 	var sum liveJob
 	workers := map[string]bool{}
@@ -94,19 +94,19 @@ func (b *liveBoard) all(p palette) (who, pods []part) {
 	}
 	total := max(b.expected, len(b.jobs))
 	between := ": "
-	who = []part{{"", fmt.Sprintf("%d %s%s", total, boardNoun(kinds), worker)}}
+	subject = []part{{"", fmt.Sprintf("%d %s%s", total, boardNoun(kinds), worker)}}
 	for _, state := range stateOrder(counts) {
 		text := fmt.Sprintf("%d %s", counts[state], state)
 		if c, ok := statusColors[delegation.Status(state)]; ok {
 			text = p.colored(c, text)
 		}
-		who = append(who, part{between, text})
+		subject = append(subject, part{between, text})
 		between = ", "
 	}
 	if len(kinds) > 0 && !kinds[jobKind] {
-		return who, nil
+		return subject, nil
 	}
-	return who, []part{{"", fmt.Sprintf("%s, %d succeeded, %d failed", countReady(&sum.active, 0), sum.succeeded, sum.failed)}}
+	return subject, []part{{"", fmt.Sprintf("%s, %d succeeded, %d failed", countReady(&sum.active, 0), sum.succeeded, sum.failed)}}
 }
 
 // boardNoun returns the plural for objects of some kinds.

@@ -68,7 +68,7 @@ func (l *Live) lines(e *dispatch.Event, j *liveJob, width int) []string {
 	switch {
 	case j == nil:
 	case e.Event == dispatch.StatusCopied:
-		if !j.news(l.hasFooter) {
+		if !j.hasChanged(l.hasFooter) {
 			return nil
 		}
 		w, text = wording{Safe(string(e.Status)), statusColors[e.Status]}, j.pods(true)
@@ -80,7 +80,7 @@ func (l *Live) lines(e *dispatch.Event, j *liveJob, width int) []string {
 			text = strings.Trim(text+"; "+j.pods(false), "; ")
 		}
 	}
-	if j != nil && l.board.several() {
+	if j != nil && l.board.hasSeveralJobs() {
 		text = strings.TrimSuffix(j.name+": "+text, ": ")
 	}
 	stamp := l.stamp(e.Time.Time)

@@ -70,7 +70,7 @@ func clusterText(c *inspect.DoctorCluster) string {
 	case inspect.RoleWorker:
 		parts = append(parts, "worker "+strings.Join(c.Names, ", "))
 	case inspect.RoleUnrelated:
-		parts = append(parts, "no part of MultiKueue")
+		parts = append(parts, "not part of MultiKueue")
 	case inspect.RoleUnknown:
 		parts = append(parts, "role in MultiKueue unknown")
 	}
@@ -111,7 +111,7 @@ func doctorSummary(r *inspect.DoctorReport, o TableOptions) []string {
 	for _, u := range r.Unchecked {
 		parts = append(parts, UncheckedText(u))
 	}
-	if countedNothing(r) {
+	if hasNoCluster(r) {
 		text = strings.TrimSuffix(text, ".") + ":"
 	} else {
 		text += " Not checked:"
@@ -126,7 +126,7 @@ func doctorSummary(r *inspect.DoctorReport, o TableOptions) []string {
 // DoctorSummary returns the number of findings and of clusters in a sentence.
 func DoctorSummary(r *inspect.DoctorReport) string {
 	s := r.Summary
-	if countedNothing(r) {
+	if hasNoCluster(r) {
 		return "No cluster could be checked."
 	}
 	text := inspect.Count(s.Errors, "error") + ", " + inspect.Count(s.Warnings, "warning")
@@ -140,8 +140,8 @@ func DoctorSummary(r *inspect.DoctorReport) string {
 	return text + where + "."
 }
 
-// countedNothing reports whether there was no manager or worker to check.
-func countedNothing(r *inspect.DoctorReport) bool { return r.Summary == (inspect.DoctorSummary{}) }
+// hasNoCluster reports whether no manager or worker could be checked.
+func hasNoCluster(r *inspect.DoctorReport) bool { return r.Summary == (inspect.DoctorSummary{}) }
 
 // doctorMarkdown writes the summary, a table of the clusters and one of the findings.
 func doctorMarkdown(w io.Writer, r *inspect.DoctorReport, o TableOptions) error {

@@ -146,7 +146,7 @@ func findingLines(items []inspect.Finding, o TableOptions) []string {
 	}
 	var lines []string
 	for i := range items {
-		lines = append(lines, oneFinding(&items[i], width, o)...)
+		lines = append(lines, findingBlock(&items[i], width, o)...)
 		if o.Wide || o.Evidence {
 			lines = append(lines, "")
 		}
@@ -164,7 +164,7 @@ func maxSubjectWidth(width int) int {
 	return min(widest, width*3/10)
 }
 
-func oneFinding(f *inspect.Finding, width int, o TableOptions) []string {
+func findingBlock(f *inspect.Finding, width int, o TableOptions) []string {
 	p := palette{o.Color}
 	code := p.ofSeverity(f.Severity, Safe(f.Code))
 	if o.Wide {

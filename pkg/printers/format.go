@@ -128,9 +128,9 @@ func (f *Format) Wide() bool { return f.name == "wide" }
 // IsDocument reports whether the format is a whole document, JSON or YAML.
 func (f *Format) IsDocument() bool { return slices.Contains([]string{"json", "yaml", "kyaml"}, f.name) }
 
-// TellsErrors reports whether output in this format includes the contexts that could not be read.
+// IncludesErrors reports whether output in this format includes the contexts that could not be read.
 // If not, the caller has to report them.
-func (f *Format) TellsErrors() bool { return f.IsDocument() }
+func (f *Format) IncludesErrors() bool { return f.IsDocument() }
 
 // IsPerJob reports whether the format prints each Job by itself, without groups.
 func (f *Format) IsPerJob() bool {
@@ -238,7 +238,7 @@ func dropNulls(value any) {
 func unstructuredOf(o any) (*unstructured.Unstructured, error) {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
 	if err != nil {
-		return nil, fmt.Errorf("could not convert for printing: %w", err)
+		return nil, fmt.Errorf("cannot convert for printing: %w", err)
 	}
 	return &unstructured.Unstructured{Object: content}, nil
 }

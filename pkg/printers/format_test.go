@@ -52,7 +52,7 @@ func TestNewFormat(t *testing.T) {
 		t.Run(output, func(t *testing.T) {
 			f := newFormat(t, output)
 			assert.Equal(t, is{f.IsTable(), f.Wide(), f.IsDocument(), f.IsPerJob()}, want)
-			assert.Equal(t, f.TellsErrors(), want.document)
+			assert.Equal(t, f.IncludesErrors(), want.document)
 		})
 	}
 }
@@ -126,7 +126,7 @@ func TestPrintList(t *testing.T) {
 	}
 }
 
-func TestPrintListLeavesTheListAlone(t *testing.T) {
+func TestPrintListDoesNotChangeList(t *testing.T) {
 	list := everyStatus()
 	for _, output := range []string{"json", "yaml", "kyaml", "jsonpath={.items}", "go-template={{.items}}"} {
 		assert.NilError(t, newFormat(t, output).PrintObject(&bytes.Buffer{}, list))

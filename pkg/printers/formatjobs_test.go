@@ -90,7 +90,7 @@ func TestCustomColumnsTitles(t *testing.T) {
 	}
 }
 
-func TestPrintJobsLeavesThemAlone(t *testing.T) {
+func TestPrintJobsDoesNotChangeJobs(t *testing.T) {
 	jobs := someJobs()
 	for _, output := range []string{"json", "yaml", "name", "jsonpath={.name}", "go-template={{.name}}", "custom-columns=NAME:.name"} {
 		assert.NilError(t, newFormat(t, output).PrintJobs(&bytes.Buffer{}, pointersTo(jobs)))
@@ -116,9 +116,9 @@ func TestPrintEvent(t *testing.T) {
 	}
 }
 
-// TestPrintEventsAreAStream: events are separate documents that a program can read as soon as
+// TestPrintEventStream: events are separate documents that a program can read as soon as
 // each is written, with a Job in the same form as in a list.
-func TestPrintEventsAreAStream(t *testing.T) {
+func TestPrintEventStream(t *testing.T) {
 	var out bytes.Buffer
 	f := newFormat(t, "json")
 	types := []inspect.ChangeType{inspect.Added, inspect.Modified, inspect.Deleted}

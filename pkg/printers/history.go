@@ -165,13 +165,13 @@ func pastColumns(list *inspect.HistoryList, o TableOptions) []column[*inspect.Pa
 	}
 	hasKinds := hasAny(func(j *inspect.PastJob) bool { return j.Kind != "Job" })
 	return []column[*inspect.PastJob]{
-		{title: "CONTEXT", shrinks: true, absent: !o.Contexts, spare: 4, cell: func(j *inspect.PastJob) string { return Safe(j.Context) }},
+		{title: "CONTEXT", shrinks: true, absent: !o.Contexts, dropRank: 4, cell: func(j *inspect.PastJob) string { return Safe(j.Context) }},
 		{title: "NAMESPACE", shrinks: true, absent: !o.Namespaces, cell: func(j *inspect.PastJob) string { return Safe(j.Namespace) }},
 		{title: "KIND", shrinks: true, absent: !hasKinds, cell: func(j *inspect.PastJob) string { return Safe(j.Kind) }},
-		{title: "JOB", keeps: true, shrinks: true, cell: func(j *inspect.PastJob) string { return Safe(j.Name) }},
-		{title: "OWNER", shrinks: true, spare: 3, cell: func(j *inspect.PastJob) string { return Safe(string(j.ManagedBy)) }},
+		{title: "JOB", alwaysShown: true, shrinks: true, cell: func(j *inspect.PastJob) string { return Safe(j.Name) }},
+		{title: "OWNER", shrinks: true, dropRank: 3, cell: func(j *inspect.PastJob) string { return Safe(string(j.ManagedBy)) }},
 		{title: "QUEUE", wide: true, shrinks: true, cell: func(j *inspect.PastJob) string { return absentIfEmpty(Safe(j.Queue)) }},
-		{title: "CLUSTER", keeps: true, shrinks: true, cell: func(j *inspect.PastJob) string {
+		{title: "CLUSTER", alwaysShown: true, shrinks: true, cell: func(j *inspect.PastJob) string {
 			if j.Cluster == nil {
 				return unknown
 			}
@@ -183,16 +183,16 @@ func pastColumns(list *inspect.HistoryList, o TableOptions) []column[*inspect.Pa
 			}
 			return j.FinishedAt.UTC().Format(time.RFC3339)
 		}},
-		{title: "WAITED", keeps: true, cell: func(j *inspect.PastJob) string { return seconds(j.WaitSeconds) }},
-		{title: "RAN", keeps: true, cell: func(j *inspect.PastJob) string { return seconds(j.RunSeconds) }},
-		{title: "EVICTED", spare: 2, cell: func(j *inspect.PastJob) string { return evictions(j, o.Wide) }},
-		{title: "LOST", spare: 1, cell: func(j *inspect.PastJob) string {
+		{title: "WAITED", alwaysShown: true, cell: func(j *inspect.PastJob) string { return seconds(j.WaitSeconds) }},
+		{title: "RAN", alwaysShown: true, cell: func(j *inspect.PastJob) string { return seconds(j.RunSeconds) }},
+		{title: "EVICTED", dropRank: 2, cell: func(j *inspect.PastJob) string { return evictions(j, o.Wide) }},
+		{title: "LOST", dropRank: 1, cell: func(j *inspect.PastJob) string {
 			if j.LostSeconds != nil && *j.LostSeconds == 0 {
 				return none
 			}
 			return seconds(j.LostSeconds)
 		}},
-		{title: "RESULT", keeps: true, cell: func(j *inspect.PastJob) string {
+		{title: "RESULT", alwaysShown: true, cell: func(j *inspect.PastJob) string {
 			if j.Result == inspect.ResultFailed {
 				return p.bad(string(j.Result))
 			}
@@ -218,8 +218,8 @@ func groupColumns(list *inspect.HistoryList, o TableOptions) []column[*inspect.H
 		title = label
 	}
 	return []column[*inspect.HistorySum]{
-		{title: Safe(strings.ToUpper(title)), keeps: true, shrinks: true, cell: func(s *inspect.HistorySum) string { return absentIfEmpty(Safe(s.Group)) }},
-		{title: "JOBS", keeps: true, cell: func(s *inspect.HistorySum) string { return strconv.Itoa(s.Jobs) }},
+		{title: Safe(strings.ToUpper(title)), alwaysShown: true, shrinks: true, cell: func(s *inspect.HistorySum) string { return absentIfEmpty(Safe(s.Group)) }},
+		{title: "JOBS", alwaysShown: true, cell: func(s *inspect.HistorySum) string { return strconv.Itoa(s.Jobs) }},
 		{title: "FAILED", cell: func(s *inspect.HistorySum) string {
 			if s.Failed == 0 {
 				return none
@@ -227,11 +227,11 @@ func groupColumns(list *inspect.HistoryList, o TableOptions) []column[*inspect.H
 			return p.bad(strconv.Itoa(s.Failed))
 		}},
 		{title: "DELETED", wide: true, cell: func(s *inspect.HistorySum) string { return count(int64(s.Deleted)) }},
-		{title: "WAIT", keeps: true, cell: func(s *inspect.HistorySum) string { return seconds(s.WaitMedianSeconds) }},
-		{title: "WAIT-P90", keeps: true, cell: func(s *inspect.HistorySum) string { return seconds(s.WaitP90Seconds) }},
-		{title: "RUN", keeps: true, cell: func(s *inspect.HistorySum) string { return seconds(s.RunMedianSeconds) }},
-		{title: "EVICTED", spare: 2, cell: func(s *inspect.HistorySum) string { return count(s.Evictions) }},
-		{title: "LOST", spare: 1, cell: func(s *inspect.HistorySum) string {
+		{title: "WAIT", alwaysShown: true, cell: func(s *inspect.HistorySum) string { return seconds(s.WaitMedianSeconds) }},
+		{title: "WAIT-P90", alwaysShown: true, cell: func(s *inspect.HistorySum) string { return seconds(s.WaitP90Seconds) }},
+		{title: "RUN", alwaysShown: true, cell: func(s *inspect.HistorySum) string { return seconds(s.RunMedianSeconds) }},
+		{title: "EVICTED", dropRank: 2, cell: func(s *inspect.HistorySum) string { return count(s.Evictions) }},
+		{title: "LOST", dropRank: 1, cell: func(s *inspect.HistorySum) string {
 			if s.LostSeconds == 0 {
 				return none
 			}
@@ -240,7 +240,7 @@ func groupColumns(list *inspect.HistoryList, o TableOptions) []column[*inspect.H
 		{title: "CLUSTERS", shrinks: true, absent: list.By == "cluster", cell: func(s *inspect.HistorySum) string {
 			return absentIfEmpty(Safe(strings.Join(s.Clusters, ",")))
 		}},
-		{title: "HOURS", keeps: true, shrinks: true, cell: func(s *inspect.HistorySum) string {
+		{title: "HOURS", alwaysShown: true, shrinks: true, cell: func(s *inspect.HistorySum) string {
 			if s.Measured == 0 {
 				return unknown
 			}

@@ -24,13 +24,13 @@ func NewHistorySorters(expression string, hasGroups bool) (jobs *SorterOf[inspec
 	hours := map[string]float64{"cpu": 1, "memory": 1, "nvidia.com/gpu": 1}
 	if hasGroups {
 		full := &inspect.HistorySum{WaitMedianSeconds: &n, WaitP90Seconds: &n, RunMedianSeconds: &n, ResourceHours: hours}
-		groups, err = newSorter(expression, full, "groups have no such field, or it is no number or text; try .jobs, .failed, .waitMedianSeconds, .waitP90Seconds or .lostSeconds")
+		groups, err = newSorter(expression, full, "groups have no such number or text. Use .jobs, .failed, .waitMedianSeconds, .waitP90Seconds or .lostSeconds")
 		return &SorterOf[inspect.PastJob]{}, groups, err
 	}
 	full := &inspect.PastJob{
 		Cluster: new(string), AdmittedAt: &t, FinishedAt: &t, WaitSeconds: &n, RunSeconds: &n, Evictions: &count, LostSeconds: &n, ResourceHours: hours,
 	}
-	jobs, err = newSorter(expression, full, "jobs have no such field, or it is no number, text or time; try .finishedAt, .waitSeconds, .runSeconds, .lostSeconds or .name")
+	jobs, err = newSorter(expression, full, "Jobs have no such number, text or time. Use .finishedAt, .waitSeconds, .runSeconds, .lostSeconds or .name")
 	return jobs, &SorterOf[inspect.HistorySum]{}, err
 }
 

@@ -62,7 +62,7 @@ func HistorySVG(w io.Writer, list *inspect.HistoryList, o TableOptions) error {
 // isDrawn reports whether a Job has a place in the picture.
 func isDrawn(j *inspect.PastJob) bool { return j.AdmittedAt != nil && j.WaitSeconds != nil }
 
-// legend explains the shapes, and has the number of Jobs that are not drawn.
+// legend explains the shapes, and counts the Jobs that are not drawn.
 func legend(list *inspect.HistoryList, drawn int) string {
 	text := "○ Complete   × Failed   □ Deleted   △ Unknown"
 	if left := len(list.Items) - drawn; left > 0 {

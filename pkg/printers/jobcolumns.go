@@ -12,45 +12,45 @@ import (
 // jobColumns returns all columns of a table of Jobs.
 func jobColumns(o TableOptions) []column[*inspect.Job] {
 	p := palette{o.Color}
-	spareCompletions, spareDuration := 5, 4
+	completionsRank, durationRank := 5, 4
 	if o.Kinds {
 		// Only Jobs have completions.
-		spareCompletions = 4
+		completionsRank = 4
 	}
 	columns := []column[*inspect.Job]{
 		{title: "CONTEXT", absent: !o.Contexts, shrinks: true, cell: func(j *inspect.Job) string { return Safe(j.Context) }},
 		{title: "NAMESPACE", absent: !o.Namespaces, shrinks: true, cell: func(j *inspect.Job) string { return Safe(j.Namespace) }},
 		// The wide table has it further right.
 		{title: "KIND", absent: !o.Kinds || o.Wide, shrinks: true, cell: func(j *inspect.Job) string { return Safe(j.Kind) }},
-		{title: "NAME", keeps: true, shrinks: true, cell: func(j *inspect.Job) string { return Safe(j.Name) }},
+		{title: "NAME", alwaysShown: true, shrinks: true, cell: func(j *inspect.Job) string { return Safe(j.Name) }},
 		{title: "MANAGED-BY", absent: !o.Owners, shrinks: true, cell: func(j *inspect.Job) string { return Safe(string(j.ManagedBy)) }},
-		{title: "STATUS", keeps: true, cell: func(j *inspect.Job) string { return p.status(j.Status) }},
-		{title: "COMPLETIONS", spare: spareCompletions, cell: (*inspect.Job).Progress},
-		{title: "DURATION", spare: spareDuration, cell: func(j *inspect.Job) string {
+		{title: "STATUS", alwaysShown: true, cell: func(j *inspect.Job) string { return p.status(j.Status) }},
+		{title: "COMPLETIONS", dropRank: completionsRank, cell: (*inspect.Job).Progress},
+		{title: "DURATION", dropRank: durationRank, cell: func(j *inspect.Job) string {
 			if d, ok := j.Duration(o.nowOn(j.Context)); ok {
 				return duration.HumanDuration(d)
 			}
 			return none
 		}},
-		{title: "MIRROR", keeps: true, shrinks: true, cell: mirror},
+		{title: "MIRROR", alwaysShown: true, shrinks: true, cell: mirror},
 		{title: "AGE", cell: func(j *inspect.Job) string { return o.since(j.Context, j.CreationTimestamp.Time) }},
-		{title: "KIND", wide: true, spare: 3, cell: func(j *inspect.Job) string { return Safe(j.Kind) }},
-		{title: "SINCE", wide: true, spare: 2, cell: func(j *inspect.Job) string {
+		{title: "KIND", wide: true, dropRank: 3, cell: func(j *inspect.Job) string { return Safe(j.Kind) }},
+		{title: "SINCE", wide: true, dropRank: 2, cell: func(j *inspect.Job) string {
 			if j.Since == nil {
 				return none
 			}
 			return o.since(j.Context, j.Since.Time)
 		}},
 		{title: "FINDINGS", wide: true, cell: findings},
-		{title: "UID", wide: true, spare: 1, cell: func(j *inspect.Job) string { return Safe(j.UID) }},
+		{title: "UID", wide: true, dropRank: 1, cell: func(j *inspect.Job) string { return Safe(j.UID) }},
 	}
 	for _, label := range o.Labels {
 		columns = append(columns, labelColumn(label))
 	}
-	// Their cells have blanks, so they are the last ones.
+	// Cells of these columns have blanks, so the columns come last.
 	return append(columns,
 		column[*inspect.Job]{title: "DISPATCHER", wide: true, absent: !o.Dispatchers, shrinks: true, cell: func(j *inspect.Job) string { return dispatcher(j, o) }},
-		column[*inspect.Job]{title: "REASON", absent: !o.Reasons, shrinks: true, least: minProseWidth, cell: reason},
+		column[*inspect.Job]{title: "REASON", absent: !o.Reasons, shrinks: true, minWidth: minProseWidth, cell: reason},
 	)
 }
 
@@ -61,7 +61,7 @@ const unlabelled = "<none>"
 // label's name.
 func labelColumn(label string) column[*inspect.Job] {
 	title := label[strings.LastIndex(label, "/")+1:]
-	return column[*inspect.Job]{title: strings.ToUpper(Safe(title)), keeps: true, shrinks: true, cell: func(j *inspect.Job) string {
+	return column[*inspect.Job]{title: strings.ToUpper(Safe(title)), alwaysShown: true, shrinks: true, cell: func(j *inspect.Job) string {
 		if value, isSet := j.Labels[label]; isSet {
 			return Safe(value)
 		}
@@ -102,8 +102,8 @@ func dispatcher(j *inspect.Job, o TableOptions) string {
 	return noDispatcher
 }
 
-// mirror returns the context that runs the Job. If mirrors were not looked for or could not be
-// read, a delegated Job's is unknown; any other Job has none.
+// mirror returns the context that runs the Job. If mirrors were not read, that of a delegated Job is
+// unknown. Any other Job has none.
 func mirror(j *inspect.Job) string {
 	switch {
 	case j.Mirrors == nil && j.IsDelegated():

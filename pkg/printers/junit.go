@@ -12,9 +12,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// JUnit writes the JUnit report of a command, verb: a test case for each finding, and one for
-// each thing that was not checked. withPassed adds one for each other rule. The name of a test
-// case is the condition that should hold.
+// JUnit writes the JUnit report of the command verb: a test case for each finding, and one for each
+// entry of Unchecked. withPassed adds one for each other rule. The name of a test case is the
+// condition that should hold.
 //
 // A finding of severity info is no failure. A context that was not read is an error; everything
 // else that was not checked is skipped. XML cannot hold most control characters, so texts are

@@ -59,7 +59,7 @@ func severalTraces() *inspect.TraceList {
 	return list
 }
 
-func TestKindsAreShownIfThereAreSeveral(t *testing.T) {
+func TestKindColumnForSeveralKinds(t *testing.T) {
 	everywhere := printers.TableOptions{Kinds: true, Contexts: true, Namespaces: true, Now: now}
 	narrow, wide := everywhere, everywhere
 	narrow.Width, wide.Wide = 80, true
@@ -93,8 +93,8 @@ func TestKindsAreShownIfThereAreSeveral(t *testing.T) {
 	}
 }
 
-// TestColumnsAreSparedWhereThatHelps: columns are left out only if that helps.
-func TestColumnsAreSparedWhereThatHelps(t *testing.T) {
+// TestColumnsAreDroppedOnlyIfThatHelps: columns are left out only if that helps.
+func TestColumnsAreDroppedOnlyIfThatHelps(t *testing.T) {
 	o := printers.TableOptions{Kinds: true, Contexts: true, Namespaces: true}
 	has := func(width int, title string) bool {
 		o.Width = width

@@ -9,8 +9,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// Kinds writes a row for each kind. The allowed values of its field and the number of objects of
-// each owner stand below the row if the terminal is too narrow.
+// Kinds writes a row for each kind. On a narrow terminal, the allowed values of the field and the
+// number of objects of each owner are below the row.
 func Kinds(w io.Writer, list *inspect.KindList, o TableOptions) error {
 	if o.Markdown {
 		return tableMarkdown(w, slices.Concat(kindColumns(o), kindDetailColumns()), pointers(list.Items), list.Errors, o)
@@ -38,13 +38,13 @@ func Kinds(w io.Writer, list *inspect.KindList, o TableOptions) error {
 func kindColumns(o TableOptions) []column[*inspect.ServedKind] {
 	return []column[*inspect.ServedKind]{
 		{title: "CONTEXT", shrinks: true, absent: !o.Contexts, cell: func(k *inspect.ServedKind) string { return Safe(k.Context) }},
-		{title: "KIND", keeps: true, shrinks: true, cell: func(k *inspect.ServedKind) string { return Safe(k.Kind) }},
+		{title: "KIND", alwaysShown: true, shrinks: true, cell: func(k *inspect.ServedKind) string { return Safe(k.Kind) }},
 		{title: "APIVERSION", shrinks: true, cell: func(k *inspect.ServedKind) string { return Safe(k.APIVersion) }},
 		{title: "FIELD", shrinks: true, cell: func(k *inspect.ServedKind) string { return absentIfEmpty(k.ManagedBy) }},
 	}
 }
 
-// kindDetailColumns returns the columns that stand below the row if the terminal is too narrow.
+// kindDetailColumns returns the columns that become text below the row on a narrow terminal.
 func kindDetailColumns() []column[*inspect.ServedKind] {
 	return []column[*inspect.ServedKind]{
 		{title: "ALLOWED", cell: func(k *inspect.ServedKind) string { return allowed(k, ",") }},
@@ -52,7 +52,7 @@ func kindDetailColumns() []column[*inspect.ServedKind] {
 		{title: "RESERVED", wide: true, cell: func(k *inspect.ServedKind) string { return absentIfEmpty(k.Reserved) }},
 		{title: "CHANGE", wide: true, cell: change},
 		{title: "KNOWN-BY", wide: true, cell: knownBy},
-		// Its cells have blanks, so it is the last one.
+		// Cells of this column have blanks, so the column comes last.
 		{title: "SINCE", wide: true, cell: func(k *inspect.ServedKind) string { return absentIfEmpty(k.Since) }},
 	}
 }

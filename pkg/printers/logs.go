@@ -65,8 +65,8 @@ func (l *Logs) Expect(c logs.Container) {
 	}
 }
 
-// Write writes lines of a container. A line that continues after another container has written is
-// begun again with its prefix.
+// Write writes lines of a container. If another container has written within a line, the rest of
+// the line starts on a new line, with the prefix.
 func (l *Logs) Write(c logs.Container, lines []byte, continues bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
 )
 
 // Markdown is the output format of tables for tickets and pages: GitHub Flavored Markdown.
@@ -53,7 +54,7 @@ func addTable[T any](d *document, columns []column[T], values []T, o TableOption
 	if len(values) == 0 {
 		return nil
 	}
-	columns = shown(columns, o)
+	columns = visibleColumns(columns, o)
 	var b strings.Builder
 	t := tablewriter.NewTable(&b, tablewriter.WithConfig(rawCells(tw.Padding{Left: " ", Right: " "})), tablewriter.WithRenderer(renderer.NewMarkdown()))
 	titles := make([]string, len(columns))
@@ -106,8 +107,8 @@ func prose(text command.Prose) string {
 	return b.String()
 }
 
-// asMarked returns a column whose cells are already Markdown.
-func asMarked[T any](title string, cell func(T) string) column[T] {
+// markdownColumn returns a column whose cells are already Markdown.
+func markdownColumn[T any](title string, cell func(T) string) column[T] {
 	return column[T]{title: title, cell: cell, marked: true}
 }
 
@@ -175,7 +176,7 @@ func findingMarkdownColumns(o TableOptions) []column[*inspect.Finding] {
 			}
 			return o.since(f.Context, f.Since.Time)
 		}},
-		asMarked("FIX", func(f *inspect.Finding) string {
+		markdownColumn("FIX", func(f *inspect.Finding) string {
 			if f.Remedy == "" {
 				return none
 			}
@@ -259,9 +260,9 @@ func tableMarkdown[T any](w io.Writer, columns []column[T], values []T, errs []i
 }
 
 // withProblems returns the columns of a list of queues, with the problem of each.
-func withProblems(columns []column[*inspect.QueueQuota], list *inspect.QueueList) []column[*inspect.QueueQuota] {
-	isFine := !slices.ContainsFunc(list.Items, func(q inspect.QueueQuota) bool { return q.Problem != "" })
-	return append(columns, column[*inspect.QueueQuota]{title: "PROBLEM", absent: isFine, cell: func(q *inspect.QueueQuota) string {
+func withProblems(columns []column[*queues.QueueQuota], list *queues.QueueList) []column[*queues.QueueQuota] {
+	isFine := !slices.ContainsFunc(list.Items, func(q queues.QueueQuota) bool { return q.Problem != "" })
+	return append(columns, column[*queues.QueueQuota]{title: "PROBLEM", absent: isFine, cell: func(q *queues.QueueQuota) string {
 		return absentIfEmpty(q.Problem)
 	}})
 }

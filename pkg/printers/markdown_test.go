@@ -30,8 +30,8 @@ func TestMarkdownEscapes(t *testing.T) {
 	assert.Assert(t, !strings.Contains(b.String(), "\x1b"), b.String())
 }
 
-// TestMarkdownHasOwners: groups become a column, and errors a list.
-func TestMarkdownHasOwners(t *testing.T) {
+// TestMarkdownOwners: groups become a column, and errors a list.
+func TestMarkdownOwners(t *testing.T) {
 	list := listOf(newJob("a", delegation.MultiKueue, delegation.Running))
 	list.Errors = []inspect.ContextError{{Context: "dead", Code: kubecontext.CodeUnreachable, Message: "no answer"}}
 	var b strings.Builder

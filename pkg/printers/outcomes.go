@@ -18,7 +18,7 @@ func Outcomes(w io.Writer, outcomes []dispatch.Outcome, o TableOptions) error {
 
 func outcomeColumns(p palette) []column[dispatch.Outcome] {
 	return []column[dispatch.Outcome]{
-		{title: "NAME", keeps: true, shrinks: true, cell: func(o dispatch.Outcome) string { return Safe(kindAndName(o.Origin.Kind, o.Origin.String())) }},
+		{title: "NAME", alwaysShown: true, shrinks: true, cell: func(o dispatch.Outcome) string { return Safe(kindAndName(o.Origin.Kind, o.Origin.String())) }},
 		{title: "CONTEXT", shrinks: true, cell: func(o dispatch.Outcome) string {
 			if o.Mirror == nil {
 				return p.absent(none)

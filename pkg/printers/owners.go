@@ -78,7 +78,7 @@ func counts(g *inspect.OwnerGroup, p palette) string {
 func Summary(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 	p := palette{o.Color}
 	columns := []column[*inspect.OwnerGroup]{
-		{title: "MANAGED-BY", keeps: true, shrinks: true, cell: func(g *inspect.OwnerGroup) string { return Safe(string(g.ManagedBy)) }},
+		{title: "MANAGED-BY", alwaysShown: true, shrinks: true, cell: func(g *inspect.OwnerGroup) string { return Safe(string(g.ManagedBy)) }},
 		{title: strings.ToUpper(nounFor(o)), cell: func(g *inspect.OwnerGroup) string { return fmt.Sprint(g.Total()) }},
 	}
 	for _, s := range delegation.Statuses() {
@@ -138,8 +138,8 @@ func writeRows(w io.Writer, rows []string, errs []inspect.ContextError, o TableO
 }
 
 // writeErrors writes a row for each context that could not be read, after a blank line if there
-// is output above. On a terminal, messages stand below the row and are wrapped to its width. All
-// refusals in a context share one row.
+// is output above. On a terminal, messages are below the row, wrapped to the width. All refusals in
+// a context share one row.
 func writeErrors(w io.Writer, errs []inspect.ContextError, below bool, o TableOptions) error {
 	if len(errs) == 0 {
 		return nil

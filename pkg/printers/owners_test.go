@@ -68,8 +68,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestColorChangesNothingElse: colour adds no meaning to the text, and changes no positions.
-func TestColorChangesNothingElse(t *testing.T) {
+// TestColorDoesNotChangeLayout: colour adds no meaning to the text, and changes no positions.
+func TestColorDoesNotChangeLayout(t *testing.T) {
 	for _, list := range []*inspect.OwnerList{everyStatus(), severalContexts(), onlyErrors(), hostile()} {
 		for _, o := range []printers.TableOptions{
 			{}, {Wide: true}, {NoHeaders: true}, {Contexts: true, Namespaces: true, Owners: true}, {Width: 60},
@@ -78,16 +78,16 @@ func TestColorChangesNothingElse(t *testing.T) {
 			inColor.Color = true
 			for _, p := range []func(*testing.T, *inspect.OwnerList, printers.TableOptions) string{owners, summary} {
 				plain, colored := p(t, list, o), p(t, list, inColor)
-				assert.Assert(t, !strings.Contains(plain, "\x1b"), "colour that nobody asked for")
+				assert.Assert(t, !strings.Contains(plain, "\x1b"), "color codes without Color")
 				assert.Equal(t, ansi.Strip(colored), plain)
 			}
 		}
 	}
 }
 
-// TestHostileStringsStayInTheirCells: whatever a cluster sends, a table has one line per row and
+// TestHostileTextsStayInCells: whatever a cluster sends, a table has one line per row and
 // no characters that a terminal interprets.
-func TestHostileStringsStayInTheirCells(t *testing.T) {
+func TestHostileTextsStayInCells(t *testing.T) {
 	list := hostile()
 	for name, out := range map[string]string{
 		"owners":  owners(t, list, printers.TableOptions{Contexts: true, Namespaces: true, Wide: true, Owners: true}),
@@ -128,15 +128,15 @@ func TestTablesReportWriteErrors(t *testing.T) {
 				"owners": owners(t, list, printers.TableOptions{}), "summary": summary(t, list, printers.TableOptions{}),
 			}[name])
 			for space := range size {
-				assert.ErrorIs(t, p(space), errFull, "with room for %d bytes", space)
+				assert.ErrorIs(t, p(space), errFull, "with space for %d bytes", space)
 			}
 			assert.NilError(t, p(size))
 		})
 	}
 }
 
-// TestTablesLeaveTheListAlone: a table leaves the list unchanged, because a watch draws it again.
-func TestTablesLeaveTheListAlone(t *testing.T) {
+// TestTablesDoNotChangeList: a table leaves the list unchanged, because a watch draws it again.
+func TestTablesDoNotChangeList(t *testing.T) {
 	list, untouched := hostile(), hostile()
 	var out bytes.Buffer
 	o := printers.TableOptions{Contexts: true, Namespaces: true, Owners: true, Wide: true, Width: 60, Color: true, Now: now}

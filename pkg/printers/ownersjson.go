@@ -2,7 +2,7 @@ package printers
 
 import (
 	"encoding/json"
-	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -29,7 +29,7 @@ func writeOwners(w io.Writer, list *inspect.OwnerList) error {
 	// Inside a string the quotes would be escaped, so only real fields match.
 	parts := strings.Split(string(text), empty)
 	if len(parts) != len(list.Items)+1 {
-		return errors.New("the list's JSON is not what it should be")
+		return fmt.Errorf("cannot split the JSON of the list: found %d lists of Jobs, expected %d", len(parts)-1, len(list.Items))
 	}
 	for i := range list.Items {
 		if err := writeAll(w, parts[i]); err != nil {

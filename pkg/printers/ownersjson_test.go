@@ -12,9 +12,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// TestOwnersAreWrittenAsKubectlWritesThem: the output written one Job at a time equals that of
+// TestOwnersJSONMatchesKubectl: the output written one Job at a time equals that of
 // kubectl's printer, with only visible characters.
-func TestOwnersAreWrittenAsKubectlWritesThem(t *testing.T) {
+func TestOwnersJSONMatchesKubectl(t *testing.T) {
 	counted := everyStatus()
 	for i := range counted.Items {
 		counted.Items[i].Jobs = []*inspect.Job{}

@@ -21,9 +21,9 @@ func flatten(expression string) (text string, fields []string) {
 	return objectPath.ReplaceAllString(expression, ".$1"), fields
 }
 
-// flatOutput makes the paths of a -o value with columns top-level, so that columns accept the
-// paths of kubectl get. A template of the whole document, whose lists differ from kubectl's, is
-// an error.
+// flatOutput makes the paths of custom columns top-level, so that columns accept the paths of
+// kubectl get. It returns an error for such paths in a template, because the lists in a document
+// differ from kubectl's.
 func flatOutput(output string) (text string, fields []string, err error) {
 	name, _, _ := strings.Cut(output, "=")
 	text, fields = flatten(output)
@@ -31,7 +31,7 @@ func flatOutput(output string) (text string, fields []string, err error) {
 	case len(fields) == 0 || strings.HasSuffix(name, "-file"):
 		return output, nil, nil
 	case name != customColumns:
-		return "", nil, fmt.Errorf("output format %q: what is printed is no object of Kubernetes, and has no %s; -o json shows what it has",
+		return "", nil, fmt.Errorf("output format %q: the printed objects have no %s. Show their fields with -o json",
 			output, objectPath.FindString(output))
 	}
 	return text, fields, nil

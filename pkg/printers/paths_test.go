@@ -33,7 +33,7 @@ func TestObjectPaths(t *testing.T) {
 		"jsonpath={.items[*].metadata.name}", "jsonpath-as-json={.items[*].spec.managedBy}", "go-template={{range .items}}{{.status.succeeded}}{{end}}",
 	} {
 		_, err := printers.NewFormat(output, false)
-		assert.ErrorContains(t, err, "what is printed is no object of Kubernetes", output)
+		assert.ErrorContains(t, err, "the printed objects have no ", output)
 		_, err = printers.NewObjectFormat(output, false)
 		assert.NilError(t, err)
 	}

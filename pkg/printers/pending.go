@@ -10,17 +10,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // startsNote explains what the times in the column STARTS depend on.
-const startsNote = "STARTS is when all that runs has reached its time limit; the first Job starts then at the latest, once the Pods have stopped, if no Job with higher priority arrives"
+const startsNote = "STARTS is the latest start of the first Job, when all running Jobs have reached their time limits. Pods that stop slowly, or a new Job with higher priority, may delay it"
 
 // Pending writes a row for each Workload that waits in a queue, in the order of the queue.
-func Pending(w io.Writer, list *inspect.PendingList, o TableOptions) error {
+func Pending(w io.Writer, list *queues.PendingList, o TableOptions) error {
 	columns := pendingColumns(list, o)
-	hasBound := slices.ContainsFunc(list.Items, func(j inspect.PendingJob) bool { return j.StartsBy != nil })
+	hasBound := slices.ContainsFunc(list.Items, func(j queues.PendingJob) bool { return j.StartsBy != nil })
 	if o.Markdown {
 		if err := tableMarkdown(w, columns, pointers(list.Items), list.Errors, o); err != nil || !hasBound {
 			return err
@@ -38,35 +38,36 @@ func Pending(w io.Writer, list *inspect.PendingList, o TableOptions) error {
 	return writeLines(w, append([]string{""}, wrapBelow("note: ", startsNote, o.Width)...)...)
 }
 
-func pendingColumns(list *inspect.PendingList, o TableOptions) []column[*inspect.PendingJob] {
-	hasAny := func(is func(*inspect.PendingJob) bool) bool {
-		return slices.ContainsFunc(list.Items, func(j inspect.PendingJob) bool { return is(&j) })
+func pendingColumns(list *queues.PendingList, o TableOptions) []column[*queues.PendingJob] {
+	hasAny := func(is func(*queues.PendingJob) bool) bool {
+		return slices.ContainsFunc(list.Items, func(j queues.PendingJob) bool { return is(&j) })
 	}
-	hasKinds := hasAny(func(j *inspect.PendingJob) bool { return j.Kind != "Job" && j.Kind != "" })
-	return []column[*inspect.PendingJob]{
-		{title: "CONTEXT", shrinks: true, absent: !o.Contexts, cell: func(j *inspect.PendingJob) string { return Safe(j.Context) }},
-		{title: "QUEUE", keeps: true, shrinks: true, cell: func(j *inspect.PendingJob) string { return absentIfEmpty(Safe(j.ClusterQueue)) }},
-		{title: "PLACE", keeps: true, cell: place},
-		{title: "NAMESPACE", shrinks: true, absent: !o.Namespaces, cell: func(j *inspect.PendingJob) string { return Safe(j.Namespace) }},
-		{title: "KIND", shrinks: true, absent: !hasKinds, spare: 3, cell: func(j *inspect.PendingJob) string { return absentIfEmpty(Safe(j.Kind)) }},
-		{title: "JOB", keeps: true, shrinks: true, cell: func(j *inspect.PendingJob) string {
+	hasKinds := hasAny(func(j *queues.PendingJob) bool { return j.Kind != "Job" && j.Kind != "" })
+	return []column[*queues.PendingJob]{
+		{title: "CONTEXT", shrinks: true, absent: !o.Contexts, cell: func(j *queues.PendingJob) string { return Safe(j.Context) }},
+		{title: "QUEUE", alwaysShown: true, shrinks: true, cell: func(j *queues.PendingJob) string { return absentIfEmpty(Safe(j.ClusterQueue)) }},
+		{title: "PLACE", alwaysShown: true, cell: place},
+		{title: "NAMESPACE", shrinks: true, absent: !o.Namespaces, cell: func(j *queues.PendingJob) string { return Safe(j.Namespace) }},
+		{title: "KIND", shrinks: true, absent: !hasKinds, dropRank: 3, cell: func(j *queues.PendingJob) string { return absentIfEmpty(Safe(j.Kind)) }},
+		{title: "JOB", alwaysShown: true, shrinks: true, cell: func(j *queues.PendingJob) string {
 			return Safe(cmp.Or(j.Name, "workload/"+j.Workload))
 		}},
-		{title: "LOCALQUEUE", wide: true, shrinks: true, cell: func(j *inspect.PendingJob) string { return absentIfEmpty(Safe(j.LocalQueue)) }},
-		{title: "STRATEGY", wide: true, cell: func(j *inspect.PendingJob) string {
+		{title: "LOCALQUEUE", wide: true, shrinks: true, cell: func(j *queues.PendingJob) string { return absentIfEmpty(Safe(j.LocalQueue)) }},
+		{title: "STRATEGY", wide: true, cell: func(j *queues.PendingJob) string {
 			return map[string]string{"": unknown}[j.Strategy] + Safe(j.Strategy)
 		}},
-		{title: "PRIORITY", spare: 1, cell: func(j *inspect.PendingJob) string { return strconv.Itoa(int(j.Priority)) }},
-		{title: "AGE", spare: 2, cell: func(j *inspect.PendingJob) string { return o.since(j.Context, j.CreatedAt.Time) }},
-		{title: "STARTS", keeps: hasAny(func(j *inspect.PendingJob) bool { return j.StartsBy != nil }), cell: func(j *inspect.PendingJob) string { return startsBy(j, o) }},
+		{title: "PRIORITY", dropRank: 1, cell: func(j *queues.PendingJob) string { return strconv.Itoa(int(j.Priority)) }},
+		{title: "AGE", dropRank: 2, cell: func(j *queues.PendingJob) string { return o.since(j.Context, j.CreatedAt.Time) }},
+		{title: "STARTS", alwaysShown: hasAny(func(j *queues.PendingJob) bool { return j.StartsBy != nil }), cell: func(j *queues.PendingJob) string { return startsBy(j, o) }},
 		{title: "REQUESTS", wide: true, shrinks: true, cell: requests},
-		{title: "REASON", keeps: true, cell: func(j *inspect.PendingJob) string { return Safe(string(j.Reason)) }},
-		{title: "MESSAGE", wide: true, shrinks: true, cell: func(j *inspect.PendingJob) string { return absentIfEmpty(Safe(j.Message)) }},
+		{title: "REASON", alwaysShown: true, cell: func(j *queues.PendingJob) string { return Safe(string(j.Reason)) }},
+		{title: "MESSAGE", wide: true, shrinks: true, cell: func(j *queues.PendingJob) string { return absentIfEmpty(Safe(j.Message)) }},
 	}
 }
 
-// place returns the place in line: "?" if it is unknown, "-" for a Workload that is in no line.
-func place(j *inspect.PendingJob) string {
+// place returns the place in the queue: "?" if it is unknown, "-" for a Workload that does not wait
+// there.
+func place(j *queues.PendingJob) string {
 	switch {
 	case j.Place != nil && j.Of != nil:
 		return fmt.Sprintf("%d/%d", *j.Place, *j.Of)
@@ -77,7 +78,7 @@ func place(j *inspect.PendingJob) string {
 }
 
 // startsBy returns the latest start, with the day unless it is today.
-func startsBy(j *inspect.PendingJob, o TableOptions) string {
+func startsBy(j *queues.PendingJob, o TableOptions) string {
 	if j.StartsBy == nil {
 		return none
 	}
@@ -88,7 +89,7 @@ func startsBy(j *inspect.PendingJob, o TableOptions) string {
 	return "by " + at.Format("2006-01-02 15:04Z")
 }
 
-func requests(j *inspect.PendingJob) string {
+func requests(j *queues.PendingJob) string {
 	if j.Requests == nil {
 		return unknown
 	}
@@ -101,7 +102,7 @@ func requests(j *inspect.PendingJob) string {
 
 // PrintPending writes waiting Workloads one after the other, in a format that IsPerJob: their
 // names, or columns.
-func (f *Format) PrintPending(w io.Writer, list *inspect.PendingList) error {
+func (f *Format) PrintPending(w io.Writer, list *queues.PendingList) error {
 	if f.name != "name" {
 		return printColumns(f, w, pointers(list.Items))
 	}

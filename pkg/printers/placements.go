@@ -58,24 +58,28 @@ func verdictColumns(t *inspect.Trace, p palette) []column[candidate] {
 			resources[r] = true
 		}
 	}
-	isNamed := has(func(one *inspect.Placement) bool { return one.Cluster != "" && one.Cluster != one.Context })
+	isNamed := has(func(placement *inspect.Placement) bool {
+		return placement.Cluster != "" && placement.Cluster != placement.Context
+	})
 	return []column[candidate]{
 		{title: "CLUSTER", shrinks: true, absent: !isNamed, cell: func(c candidate) string { return absentIfEmpty(c.Cluster) }},
-		{title: "CONTEXT", shrinks: true, keeps: true, cell: func(c candidate) string {
+		{title: "CONTEXT", shrinks: true, alwaysShown: true, cell: func(c candidate) string {
 			if c.Manager {
 				return absentIfEmpty(c.Context + " (manager)")
 			}
 			return absentIfEmpty(c.Context)
 		}},
-		{title: "VERDICT", keeps: true, cell: func(c candidate) string { return p.verdict(c.Verdict) }},
+		{title: "VERDICT", alwaysShown: true, cell: func(c candidate) string { return p.verdict(c.Verdict) }},
 		{title: "RESOURCE", absent: len(resources) < 2, cell: func(c candidate) string { return absentIfEmpty(c.Resource) }},
 		{title: "NEEDS", absent: len(resources) == 0, cell: func(c candidate) string { return absentIfEmpty(c.Needs) }},
 		{title: "FREE", absent: len(resources) == 0, cell: func(c candidate) string { return absentIfEmpty(c.Free) }},
 		{title: "LIMIT", absent: len(resources) == 0, cell: func(c candidate) string { return absentIfEmpty(c.Limit) }},
-		{title: "PODS", absent: !has(func(one *inspect.Placement) bool { return one.Condition(inspect.ConditionPods).State == inspect.No }), cell: func(c candidate) string {
+		{title: "PODS", absent: !has(func(placement *inspect.Placement) bool {
+			return placement.Condition(inspect.ConditionPods).State == inspect.No
+		}), cell: func(c candidate) string {
 			return conditionCell(c.Condition(inspect.ConditionPods), p)
 		}},
-		{title: "WHY", shrinks: true, least: minProseWidth, cell: func(c candidate) string { return Safe(c.Why()) }},
+		{title: "WHY", shrinks: true, minWidth: minProseWidth, cell: func(c candidate) string { return Safe(c.Why()) }},
 	}
 }
 
@@ -90,12 +94,12 @@ func (p palette) verdict(v inspect.Verdict) string {
 // placementName returns the name of a candidate: its context, or the name that its manager gives
 // it if there is no context; both if two candidates share a context.
 func placementName(t *inspect.Trace, i int) string {
-	one := &t.Placements[i]
-	isTwice := slices.ContainsFunc(t.Placements, func(o inspect.Placement) bool { return o.Context == one.Context && o.Cluster != one.Cluster })
-	if one.Context != "" && one.Cluster != "" && isTwice {
-		return fmt.Sprintf("%s (%s)", one.Context, one.Cluster)
+	p := &t.Placements[i]
+	isShared := slices.ContainsFunc(t.Placements, func(o inspect.Placement) bool { return o.Context == p.Context && o.Cluster != p.Cluster })
+	if p.Context != "" && p.Cluster != "" && isShared {
+		return fmt.Sprintf("%s (%s)", p.Context, p.Cluster)
 	}
-	return cmp.Or(one.Context, one.Cluster)
+	return cmp.Or(p.Context, p.Cluster)
 }
 
 // candidate is a cluster that a waiting Job may be given to, with its name.
@@ -112,8 +116,8 @@ func candidatesOf(t *inspect.Trace) []candidate {
 	return candidates
 }
 
-// Outlooks writes where each Job could run, and where it would run.
-func Outlooks(w io.Writer, traces []inspect.Trace, o TableOptions) error {
+// DryRunPlacements writes the candidate clusters of each Job in a dry run, and the chosen one.
+func DryRunPlacements(w io.Writer, traces []inspect.Trace, o TableOptions) error {
 	for i := range traces {
 		lines, err := placementLines(&traces[i], o)
 		if err != nil {
@@ -130,8 +134,9 @@ func Outlooks(w io.Writer, traces []inspect.Trace, o TableOptions) error {
 	return nil
 }
 
-// isAsked reports whether a condition has a column: some have one only if they were checked.
-func isAsked(t *inspect.Trace, name string) bool {
+// hasConditionColumn reports whether a condition has a column: some have one only if they were
+// checked.
+func hasConditionColumn(t *inspect.Trace, name string) bool {
 	isAlways := name != inspect.ConditionPreflight && name != inspect.ConditionPods
 	return isAlways || slices.ContainsFunc(t.Placements, func(p inspect.Placement) bool {
 		return p.Condition(name).State != inspect.NotAsked
@@ -147,7 +152,7 @@ func placementColumns(t *inspect.Trace, p palette) []column[candidate] {
 		return absentIfEmpty(c.name)
 	}}}
 	for _, name := range inspect.PlacementConditions() {
-		if !isAsked(t, name) {
+		if !hasConditionColumn(t, name) {
 			continue
 		}
 		columns = append(columns, column[candidate]{title: strings.ToUpper(name), shrinks: true, cell: func(c candidate) string {
@@ -155,8 +160,8 @@ func placementColumns(t *inspect.Trace, p palette) []column[candidate] {
 		}})
 	}
 	return append(columns,
-		column[candidate]{title: "VERDICT", keeps: true, cell: func(c candidate) string { return p.verdict(c.Verdict) }},
-		column[candidate]{title: "WHY", shrinks: true, least: minProseWidth, cell: func(c candidate) string { return Safe(c.Message) }})
+		column[candidate]{title: "VERDICT", alwaysShown: true, cell: func(c candidate) string { return p.verdict(c.Verdict) }},
+		column[candidate]{title: "WHY", shrinks: true, minWidth: minProseWidth, cell: func(c candidate) string { return Safe(c.Message) }})
 }
 
 func conditionCell(c inspect.PlacementCondition, p palette) string {
@@ -174,10 +179,10 @@ func conditionCell(c inspect.PlacementCondition, p palette) string {
 }
 
 // placementNotes returns the Job's place in the queue of a cluster, unless it is the first.
-func placementNotes(one *inspect.Placement, name string, o TableOptions) []string {
+func placementNotes(p *inspect.Placement, name string, o TableOptions) []string {
 	name = Safe(name)
 	var lines []string
-	if q := one.Position; q != nil && (q.Place > 1 && one.Verdict != inspect.Never || o.Wide) {
+	if q := p.Position; q != nil && (q.Place > 1 && p.Verdict != inspect.Never || o.Wide) {
 		of := ""
 		if q.Of > 0 {
 			of = fmt.Sprintf(" of %d", q.Of)
@@ -206,10 +211,10 @@ type flavorRow struct {
 func flavorLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	var rows []flavorRow
 	for i := range t.Placements {
-		one := &t.Placements[i]
-		for n := range one.Flavors {
-			for _, r := range one.Flavors[n].Resources {
-				rows = append(rows, flavorRow{r, &one.Flavors[n], one.Context})
+		p := &t.Placements[i]
+		for n := range p.Flavors {
+			for _, r := range p.Flavors[n].Resources {
+				rows = append(rows, flavorRow{r, &p.Flavors[n], p.Context})
 			}
 		}
 	}
@@ -224,8 +229,8 @@ func flavorLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 		{title: "NEEDS", cell: func(r flavorRow) string { return r.Asked }},
 		{title: "FREE", cell: func(r flavorRow) string { return r.Free }},
 		{title: "LIMIT", cell: func(r flavorRow) string { return r.Most }},
-		{title: "VERDICT", keeps: true, cell: func(r flavorRow) string { return string(r.flavor.Verdict) }},
-		{title: "WHY", shrinks: true, least: minProseWidth, cell: func(r flavorRow) string { return Safe(r.flavor.Message) }},
+		{title: "VERDICT", alwaysShown: true, cell: func(r flavorRow) string { return string(r.flavor.Verdict) }},
+		{title: "WHY", shrinks: true, minWidth: minProseWidth, cell: func(r flavorRow) string { return Safe(r.flavor.Message) }},
 	}
 	return titled("Flavors tried", newTable(columns, rows, o), o)
 }

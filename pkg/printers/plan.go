@@ -64,7 +64,7 @@ func annotatedPlans(w io.Writer, plans []*plan.Plan, o TableOptions) error {
 		}
 		text, err := escape.YAML(p.Mirror.Object)
 		if err != nil {
-			return fmt.Errorf("could not print the mirror of %s: %w", p.Mirror.GetName(), err)
+			return fmt.Errorf("cannot print the mirror of %s: %w", p.Mirror.GetName(), err)
 		}
 		if _, err := w.Write(text); err != nil {
 			return err

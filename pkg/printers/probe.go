@@ -29,7 +29,7 @@ func Probe(w io.Writer, r *inspect.ProbeReport, o TableOptions) error {
 		lines = append(lines, traceFixLines(r.Trace, o)...)
 	}
 	for _, l := range r.Left {
-		lines = append(lines, fixLines(p.bold("Left: "), leftProse(&l), o)...)
+		lines = append(lines, fixLines(p.bold("Left behind: "), leftoverProse(&l), o)...)
 	}
 	if r.Manifest != nil {
 		text, err := manifestText(r)
@@ -65,20 +65,20 @@ func ProbeHeadline(r *inspect.ProbeReport) string {
 			refused++
 		}
 	}
-	but := ""
+	refusals := ""
 	if refused > 0 {
-		but = fmt.Sprintf("; %d of %s cannot run it", refused, inspect.Count(len(r.Workers), "worker"))
+		refusals = fmt.Sprintf("; %d of %s cannot run it", refused, inspect.Count(len(r.Workers), "worker"))
 	}
 	switch r.Result {
 	case inspect.ProbePassed:
-		return fmt.Sprintf("%s: passed in %s on %s%s", name, elapsedText(r.TotalSeconds), r.Cluster, but)
+		return fmt.Sprintf("%s: passed in %s on %s%s", name, elapsedText(r.TotalSeconds), r.Cluster, refusals)
 	case inspect.ProbeNotRun:
-		return fmt.Sprintf("%s: nothing was created (%s dry run)%s", name, r.DryRun, but)
+		return fmt.Sprintf("%s: nothing was created (%s dry run)%s", name, r.DryRun, refusals)
 	case inspect.ProbeInterrupted:
 		return name + ": interrupted" + stoppedAtText(r)
 	case inspect.ProbeFailed, inspect.ProbeUnknown:
 	}
-	return fmt.Sprintf("%s: %s%s%s", name, r.Result, stoppedAtText(r), but)
+	return fmt.Sprintf("%s: %s%s%s", name, r.Result, stoppedAtText(r), refusals)
 }
 
 // stoppedAtText returns the step at which the probe stopped.
@@ -130,8 +130,8 @@ func stepSeconds(s *inspect.ProbeStep) string {
 	return fmt.Sprintf("%.1fs", *s.Seconds)
 }
 
-// leftProse describes an object that the probe left behind, with the command that removes it.
-func leftProse(l *inspect.ProbeLeft) command.Prose {
+// leftoverProse describes an object that the probe left behind, with the command that removes it.
+func leftoverProse(l *inspect.ProbeLeft) command.Prose {
 	about := command.Text(fmt.Sprintf("%s %s/%s on %s (%s)", l.Kind, l.Namespace, l.Name, l.Context, l.Reason))
 	return command.Say("%s. Remove it: %s", about, command.Of(l.Command...))
 }
@@ -167,7 +167,7 @@ func probeMarkdown(w io.Writer, r *inspect.ProbeReport, o TableOptions) error {
 		d.paragraph("Fix: " + prose(command.Prose(r.Trace.Remedy)))
 	}
 	for _, l := range r.Left {
-		d.paragraph("Left: " + prose(leftProse(&l)))
+		d.paragraph("Left behind: " + prose(leftoverProse(&l)))
 	}
 	steps := []column[*inspect.ProbeStep]{
 		{title: "STEP", cell: func(s *inspect.ProbeStep) string { return ProbeStepText(s.Name) }},
@@ -188,7 +188,7 @@ func probeMarkdown(w io.Writer, r *inspect.ProbeReport, o TableOptions) error {
 		{title: "WORKER", cell: func(w *inspect.ProbeWorker) string { return Safe(workerName(w)) }},
 		{title: "VERDICT", cell: func(w *inspect.ProbeWorker) string { return string(w.Verdict) }},
 		{title: "MESSAGE", cell: func(w *inspect.ProbeWorker) string { return absentIfEmpty(w.Message) }},
-		asMarked("FIX", func(w *inspect.ProbeWorker) string { return cmp.Or(prose(command.Prose(w.Remedy)), none) }),
+		markdownColumn("FIX", func(w *inspect.ProbeWorker) string { return cmp.Or(prose(command.Prose(w.Remedy)), none) }),
 	}
 	if err := addTable(d, workers, pointers(r.Workers), o); err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// probed returns a report whose first steps are done.
-func probed(done int) *inspect.ProbeReport {
+// probeWithSteps returns a report whose first steps are done.
+func probeWithSteps(done int) *inspect.ProbeReport {
 	r := inspect.NewProbeReport()
 	r.Context, r.Namespace, r.Queue, r.Name, r.UID = "management", "ml", "gpu", "jobs-managedby-probe-x7k2p", "1"
 	messages := []string{
@@ -27,15 +27,15 @@ func probed(done int) *inspect.ProbeReport {
 	return r
 }
 
-// cleaned marks the last step as done, too.
-func cleaned(r *inspect.ProbeReport) *inspect.ProbeReport {
+// withCleanup marks the last step as done, too.
+func withCleanup(r *inspect.ProbeReport) *inspect.ProbeReport {
 	*r.Step(inspect.ProbeCleaned) = inspect.ProbeStep{Name: inspect.ProbeCleaned, State: inspect.StepDone, Seconds: new(0.3), Message: "Job, mirror and Workloads are gone"}
 	return r
 }
 
-// fullQueue returns a probe that found no quota.
-func fullQueue() *inspect.ProbeReport {
-	r := cleaned(probed(2))
+// probeWithoutQuota returns a probe that found no quota.
+func probeWithoutQuota() *inspect.ProbeReport {
+	r := withCleanup(probeWithSteps(2))
 	r.Trace = &inspect.Trace{
 		State: inspect.StateBlocked, Message: "Needs 10m cpu; the limit is 0 (management, flavor default).",
 		Fixes: []command.Fix{{Text: "raise the quota on management by 10m", Command: []string{"kubectl", "--context", "management", "patch", "clusterqueues.kueue.x-k8s.io", "gpu", "--type", "json", "-p", "[]"}}},
@@ -45,9 +45,9 @@ func fullQueue() *inspect.ProbeReport {
 	return r
 }
 
-// lost returns a probe whose worker stopped answering.
-func lost() *inspect.ProbeReport {
-	r := probed(4)
+// lostProbe returns a probe whose worker stopped answering.
+func lostProbe() *inspect.ProbeReport {
+	r := probeWithSteps(4)
 	*r.Step(inspect.ProbeCleaned) = inspect.ProbeStep{Name: inspect.ProbeCleaned, State: inspect.StepUnknown, Message: "not everything was removed"}
 	r.Trace = &inspect.Trace{
 		State: inspect.StateWaiting, Message: "Kueue on management reserved quota 10s ago and offered it to worker-1. Cannot see why no worker admits it.", Fixes: []command.Fix{},
@@ -61,13 +61,13 @@ func lost() *inspect.ProbeReport {
 	return r
 }
 
-// asked returns a probe that passed, with a worker that refused its Pod.
-func asked() *inspect.ProbeReport {
-	r := probed(9)
+// probeWithWorkers returns a probe that passed, with a worker that refused its Pod.
+func probeWithWorkers() *inspect.ProbeReport {
+	r := probeWithSteps(9)
 	r.Cluster = "worker-1"
 	r.Workers = []inspect.ProbeWorker{
 		{Cluster: "paris", Context: "worker-1", Verdict: inspect.Fits},
-		{Cluster: "worker-2", Context: "worker-2", Verdict: inspect.Never, Message: "rejects its Pod: exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0", Remedy: "change what rejects it on worker-2, or take the worker out of the MultiKueueConfig"},
+		{Cluster: "worker-2", Context: "worker-2", Verdict: inspect.Never, Message: "rejects its Pod: exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0", Remedy: "change the policy or webhook on worker-2 that rejects it, or remove the worker from the MultiKueueConfig"},
 		{Cluster: "worker-3", Verdict: inspect.Unknown, Message: "no context reaches it"},
 		{Cluster: "worker-4", Context: "worker-4", Verdict: inspect.Never, Message: "namespace ml does not exist", Remedy: "`kubectl --context worker-4 create namespace ml`"},
 	}
@@ -75,15 +75,15 @@ func asked() *inspect.ProbeReport {
 	return r
 }
 
-// tried returns a dry run.
-func tried() *inspect.ProbeReport {
-	r := probed(0)
+// dryRunProbe returns a dry run.
+func dryRunProbe() *inspect.ProbeReport {
+	r := probeWithSteps(0)
 	r.Result, r.DryRun, r.Manifest = inspect.ProbeNotRun, "client", map[string]any{"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"name": r.Name}}
 	return r
 }
 
 func TestProbe(t *testing.T) {
-	for name, r := range map[string]*inspect.ProbeReport{"passed": asked(), "failed": fullQueue(), "lost": lost(), "dry-run": tried()} {
+	for name, r := range map[string]*inspect.ProbeReport{"passed": probeWithWorkers(), "failed": probeWithoutQuota(), "lost": lostProbe(), "dry-run": dryRunProbe()} {
 		t.Run(name, func(t *testing.T) {
 			var text, markdown, junit, sarif bytes.Buffer
 			assert.NilError(t, printers.Probe(&text, r, printers.TableOptions{Width: 80}))

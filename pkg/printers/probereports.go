@@ -88,7 +88,7 @@ func probeRemedy(r *inspect.ProbeReport) string {
 		parts = append(parts, r.Trace.Remedy)
 	}
 	for i := range r.Left {
-		parts = append(parts, string(leftProse(&r.Left[i])))
+		parts = append(parts, string(leftoverProse(&r.Left[i])))
 	}
 	return strings.TrimSuffix("fix: "+strings.Join(parts, "; "), "fix: ")
 }

@@ -72,12 +72,12 @@ func Problems(w io.Writer, jobs []JobProblems, o TableOptions) error {
 
 // problemRow is a problem and its object.
 type problemRow struct {
-	knownProblem
+	sharedProblem
 	object string
 }
 
-// knownProblem is a problem that Jobs have in common.
-type knownProblem struct {
+// sharedProblem is a problem that Jobs have in common.
+type sharedProblem struct {
 	preflight.Problem
 	// isPassedOver is set if the Jobs went to another cluster because of it.
 	isPassedOver bool
@@ -86,7 +86,7 @@ type knownProblem struct {
 // problemColumns returns the columns in front of the message.
 func problemColumns(p palette) []column[problemRow] {
 	return []column[problemRow]{
-		{title: "SEVERITY", keeps: true, cell: func(r problemRow) string {
+		{title: "SEVERITY", alwaysShown: true, cell: func(r problemRow) string {
 			if r.isPassedOver {
 				return "passed over"
 			}
@@ -125,7 +125,7 @@ type problemGroup struct {
 	// kind is the kind of the first Job, "" for Job; mixed is set if there are other kinds.
 	kind     string
 	mixed    bool
-	problems []knownProblem
+	problems []sharedProblem
 }
 
 // objectOf returns the object of a problem.
@@ -153,31 +153,31 @@ func (g problemGroup) title(all bool) string {
 }
 
 // problemGroups joins equal problems of several Jobs, then the problems that the same Jobs share,
-// in the order in which they first come.
+// in the order of their first Jobs.
 func problemGroups(jobs []JobProblems) []problemGroup {
-	var distinct []knownProblem
-	having, kinds := map[knownProblem][]string{}, map[string]string{}
+	var distinct []sharedProblem
+	jobsByProblem, kinds := map[sharedProblem][]string{}, map[string]string{}
 	for _, j := range jobs {
 		kinds[j.name()] = j.Kind
-		for _, problem := range j.known() {
-			if _, ok := having[problem]; !ok {
+		for _, problem := range j.allProblems() {
+			if _, ok := jobsByProblem[problem]; !ok {
 				distinct = append(distinct, problem)
 			}
-			if !slices.Contains(having[problem], j.name()) {
-				having[problem] = append(having[problem], j.name())
+			if !slices.Contains(jobsByProblem[problem], j.name()) {
+				jobsByProblem[problem] = append(jobsByProblem[problem], j.name())
 			}
 		}
 	}
 	// Within a group, and among groups, blocking problems come first.
-	slices.SortStableFunc(distinct, func(a, b knownProblem) int {
+	slices.SortStableFunc(distinct, func(a, b sharedProblem) int {
 		return rank(a) - rank(b)
 	})
 	var groups []problemGroup
 	for _, problem := range distinct {
-		i := slices.IndexFunc(groups, func(g problemGroup) bool { return slices.Equal(g.jobs, having[problem]) })
+		i := slices.IndexFunc(groups, func(g problemGroup) bool { return slices.Equal(g.jobs, jobsByProblem[problem]) })
 		if i < 0 {
 			i = len(groups)
-			g := problemGroup{jobs: having[problem], kind: kinds[having[problem][0]]}
+			g := problemGroup{jobs: jobsByProblem[problem], kind: kinds[jobsByProblem[problem][0]]}
 			g.mixed = slices.ContainsFunc(g.jobs, func(name string) bool { return kinds[name] != g.kind })
 			groups = append(groups, g)
 		}
@@ -186,7 +186,7 @@ func problemGroups(jobs []JobProblems) []problemGroup {
 	return groups
 }
 
-func rank(problem knownProblem) int {
+func rank(problem sharedProblem) int {
 	switch {
 	case problem.isPassedOver:
 		return 1
@@ -196,14 +196,14 @@ func rank(problem knownProblem) int {
 	return 2
 }
 
-// known returns all problems of a Job.
-func (j JobProblems) known() []knownProblem {
-	var all []knownProblem
+// allProblems returns the problems of a Job, those of passed-over clusters first.
+func (j JobProblems) allProblems() []sharedProblem {
+	var all []sharedProblem
 	for _, problem := range j.PassedOver {
-		all = append(all, knownProblem{problem, true})
+		all = append(all, sharedProblem{problem, true})
 	}
 	for _, problem := range j.Problems {
-		all = append(all, knownProblem{problem, false})
+		all = append(all, sharedProblem{problem, false})
 	}
 	return all
 }

@@ -7,13 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // Queues writes a row for each quota of a queue, the members of a cohort indented below it, and
 // below a queue its problem.
-func Queues(w io.Writer, list *inspect.QueueList, o TableOptions) error {
+func Queues(w io.Writer, list *queues.QueueList, o TableOptions) error {
 	if o.Markdown {
 		return tableMarkdown(w, withProblems(queueColumns(list, o), list), pointers(list.Items), list.Errors, o)
 	}
@@ -30,93 +30,93 @@ func Queues(w io.Writer, list *inspect.QueueList, o TableOptions) error {
 	}, p.bad)
 }
 
-func isSameQueue(a, b *inspect.QueueQuota) bool {
+func isSameQueue(a, b *queues.QueueQuota) bool {
 	return a.Context == b.Context && a.Kind == b.Kind && a.Namespace == b.Namespace && a.Name == b.Name
 }
 
 // queueColumns returns the columns that a list needs.
-func queueColumns(list *inspect.QueueList, o TableOptions) []column[*inspect.QueueQuota] {
-	hasAny := func(is func(*inspect.QueueQuota) bool) bool {
-		return slices.ContainsFunc(list.Items, func(q inspect.QueueQuota) bool { return is(&q) })
+func queueColumns(list *queues.QueueList, o TableOptions) []column[*queues.QueueQuota] {
+	hasAny := func(is func(*queues.QueueQuota) bool) bool {
+		return slices.ContainsFunc(list.Items, func(q queues.QueueQuota) bool { return is(&q) })
 	}
-	if hasAny(func(q *inspect.QueueQuota) bool { return q.Kind == inspect.KindCluster }) {
+	if hasAny(func(q *queues.QueueQuota) bool { return q.Kind == queues.KindCluster }) {
 		return clusterColumns(list, o)
 	}
-	locals := hasAny(func(q *inspect.QueueQuota) bool { return q.Kind == inspect.KindLocalQueue })
-	managers := hasAny(func(q *inspect.QueueQuota) bool { return q.Workers != nil })
-	spare := func(rank int) int {
+	locals := hasAny(func(q *queues.QueueQuota) bool { return q.Kind == queues.KindLocalQueue })
+	managers := hasAny(func(q *queues.QueueQuota) bool { return q.Workers != nil })
+	dropRank := func(rank int) int {
 		if o.Wide {
 			return 0
 		}
 		return rank
 	}
-	return []column[*inspect.QueueQuota]{
-		{title: "CONTEXT", shrinks: true, absent: !o.Contexts, cell: func(q *inspect.QueueQuota) string { return Safe(q.Context) }},
-		{title: "NAMESPACE", shrinks: true, absent: !locals || !o.Namespaces, cell: func(q *inspect.QueueQuota) string { return Safe(q.Namespace) }},
-		{title: "QUEUE", keeps: true, shrinks: true, cell: queueName},
-		{title: "CLUSTERQUEUE", shrinks: true, absent: !locals, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.ClusterQueue)) }},
-		{title: "COHORT", shrinks: true, spare: spare(1), cell: func(q *inspect.QueueQuota) string {
+	return []column[*queues.QueueQuota]{
+		{title: "CONTEXT", shrinks: true, absent: !o.Contexts, cell: func(q *queues.QueueQuota) string { return Safe(q.Context) }},
+		{title: "NAMESPACE", shrinks: true, absent: !locals || !o.Namespaces, cell: func(q *queues.QueueQuota) string { return Safe(q.Namespace) }},
+		{title: "QUEUE", alwaysShown: true, shrinks: true, cell: queueName},
+		{title: "CLUSTERQUEUE", shrinks: true, absent: !locals, cell: func(q *queues.QueueQuota) string { return absentIfEmpty(Safe(q.ClusterQueue)) }},
+		{title: "COHORT", shrinks: true, dropRank: dropRank(1), cell: func(q *queues.QueueQuota) string {
 			if len(q.Cohorts) == 0 {
 				return none
 			}
 			return Safe(q.Cohorts[0])
 		}},
-		{title: "FLAVOR", shrinks: true, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Flavor)) }},
-		{title: "RESOURCE", keeps: true, shrinks: true, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
-		{title: "NOMINAL", keeps: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Nominal) }},
-		{title: "BORROWED", spare: spare(2), absent: locals, cell: borrowed},
-		{title: "USED", spare: spare(3), cell: func(q *inspect.QueueQuota) string { return amount(q, q.Used) }},
-		{title: "FREE", keeps: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Free) }},
+		{title: "FLAVOR", shrinks: true, cell: func(q *queues.QueueQuota) string { return absentIfEmpty(Safe(q.Flavor)) }},
+		{title: "RESOURCE", alwaysShown: true, shrinks: true, cell: func(q *queues.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
+		{title: "NOMINAL", alwaysShown: true, cell: func(q *queues.QueueQuota) string { return amount(q, q.Nominal) }},
+		{title: "BORROWED", dropRank: dropRank(2), absent: locals, cell: borrowed},
+		{title: "USED", dropRank: dropRank(3), cell: func(q *queues.QueueQuota) string { return amount(q, q.Used) }},
+		{title: "FREE", alwaysShown: true, cell: func(q *queues.QueueQuota) string { return amount(q, q.Free) }},
 		{title: "PENDING", cell: pending},
-		{title: "WORKERS", spare: spare(4), absent: !managers, cell: func(q *inspect.QueueQuota) string { return workers(q, o.Wide) }},
+		{title: "WORKERS", dropRank: dropRank(4), absent: !managers, cell: func(q *queues.QueueQuota) string { return workers(q, o.Wide) }},
 	}
 }
 
 // clusterColumns returns the columns of a summary of clusters.
-func clusterColumns(list *inspect.QueueList, o TableOptions) []column[*inspect.QueueQuota] {
+func clusterColumns(list *queues.QueueList, o TableOptions) []column[*queues.QueueQuota] {
 	p := palette{o.Color}
-	hasRelease := slices.ContainsFunc(list.Items, func(q inspect.QueueQuota) bool { return q.Cluster.Kueue != "" })
+	hasRelease := slices.ContainsFunc(list.Items, func(q queues.QueueQuota) bool { return q.Cluster.Kueue != "" })
 	count := func(n *int) string {
 		if n == nil {
 			return unknown
 		}
 		return strconv.Itoa(*n)
 	}
-	return []column[*inspect.QueueQuota]{
-		{title: "CONTEXT", keeps: true, shrinks: true, cell: func(q *inspect.QueueQuota) string {
+	return []column[*queues.QueueQuota]{
+		{title: "CONTEXT", alwaysShown: true, shrinks: true, cell: func(q *queues.QueueQuota) string {
 			if q.Context == "" {
 				return Safe(q.Name) + " (no context)"
 			}
 			return Safe(q.Context)
 		}},
-		{title: "CLUSTER", shrinks: true, spare: 2, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(strings.Join(q.Cluster.Names, ", "))) }},
-		{title: "STATE", keeps: true, cell: func(q *inspect.QueueQuota) string {
+		{title: "CLUSTER", shrinks: true, dropRank: 2, cell: func(q *queues.QueueQuota) string { return absentIfEmpty(Safe(strings.Join(q.Cluster.Names, ", "))) }},
+		{title: "STATE", alwaysShown: true, cell: func(q *queues.QueueQuota) string {
 			text := string(q.Cluster.State)
 			if q.Cluster.Since != nil {
 				text += " " + o.since(q.Context, q.Cluster.Since.Time)
 			}
 			switch q.Cluster.State {
-			case inspect.ClusterLost, inspect.ClusterUnread:
+			case queues.ClusterLost, queues.ClusterUnread:
 				return p.bad(text)
-			case inspect.ClusterNoManager:
+			case queues.ClusterNoManager:
 				return none
 			default:
 				return text
 			}
 		}},
-		{title: "KUEUE", spare: 1, absent: !hasRelease, cell: func(q *inspect.QueueQuota) string {
+		{title: "KUEUE", dropRank: 1, absent: !hasRelease, cell: func(q *queues.QueueQuota) string {
 			if q.Cluster.Kueue == "" {
 				return unknown
 			}
 			return Safe(strings.TrimPrefix(q.Cluster.Kueue, "v"))
 		}},
-		{title: "RESOURCE", keeps: true, shrinks: true, cell: func(q *inspect.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
-		{title: "USED", keeps: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Used) }},
-		{title: "TOTAL", keeps: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Nominal) }},
-		{title: "RUNNING", spare: 4, cell: func(q *inspect.QueueQuota) string { return count(q.Cluster.Running) }},
-		{title: "WAITING", keeps: true, cell: func(q *inspect.QueueQuota) string { return count(q.Cluster.Waiting) }},
-		{title: "LARGEST-FIT", keeps: true, cell: func(q *inspect.QueueQuota) string { return amount(q, q.Cluster.LargestFit) }},
-		{title: "LAST-ADMITTED", spare: 3, cell: func(q *inspect.QueueQuota) string {
+		{title: "RESOURCE", alwaysShown: true, shrinks: true, cell: func(q *queues.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
+		{title: "USED", alwaysShown: true, cell: func(q *queues.QueueQuota) string { return amount(q, q.Used) }},
+		{title: "TOTAL", alwaysShown: true, cell: func(q *queues.QueueQuota) string { return amount(q, q.Nominal) }},
+		{title: "RUNNING", dropRank: 4, cell: func(q *queues.QueueQuota) string { return count(q.Cluster.Running) }},
+		{title: "WAITING", alwaysShown: true, cell: func(q *queues.QueueQuota) string { return count(q.Cluster.Waiting) }},
+		{title: "LARGEST-FIT", alwaysShown: true, cell: func(q *queues.QueueQuota) string { return amount(q, q.Cluster.LargestFit) }},
+		{title: "LAST-ADMITTED", dropRank: 3, cell: func(q *queues.QueueQuota) string {
 			if q.Cluster.LastAdmittedAt == nil {
 				return none
 			}
@@ -126,12 +126,12 @@ func clusterColumns(list *inspect.QueueList, o TableOptions) []column[*inspect.Q
 }
 
 // queueName returns the name of a queue or cohort, indented below its cohorts.
-func queueName(q *inspect.QueueQuota) string {
+func queueName(q *queues.QueueQuota) string {
 	name := Safe(q.Name)
 	switch q.Kind {
-	case inspect.KindCohort:
+	case queues.KindCohort:
 		name += " (cohort)"
-	case inspect.KindLocalQueue:
+	case queues.KindLocalQueue:
 		return name
 	default:
 	}
@@ -139,7 +139,7 @@ func queueName(q *inspect.QueueQuota) string {
 }
 
 // amount returns a quantity: "?" if it is unknown, "-" for a queue without quota.
-func amount(q *inspect.QueueQuota, quantity *string) string {
+func amount(q *queues.QueueQuota, quantity *string) string {
 	switch {
 	case quantity != nil:
 		return Safe(*quantity)
@@ -151,15 +151,16 @@ func amount(q *inspect.QueueQuota, quantity *string) string {
 
 // borrowed returns what a ClusterQueue uses beyond its own quota. A cohort never borrows by
 // itself.
-func borrowed(q *inspect.QueueQuota) string {
-	if q.Kind != inspect.KindClusterQueue || len(q.Cohorts) == 0 {
+func borrowed(q *queues.QueueQuota) string {
+	if q.Kind != queues.KindClusterQueue || len(q.Cohorts) == 0 {
 		return none
 	}
 	return amount(q, q.Borrowed)
 }
 
-// pending returns what waits. It waits for a resource in any flavor, so it is shown only once.
-func pending(q *inspect.QueueQuota) string {
+// pending returns the requests of pending Workloads. They wait for any flavor, so only one row of a
+// resource shows them.
+func pending(q *queues.QueueQuota) string {
 	if q.HasMore {
 		return none
 	}
@@ -168,7 +169,7 @@ func pending(q *inspect.QueueQuota) string {
 
 // workers returns the quota of the workers behind a manager's queue, with a question mark if that
 // of some is unknown.
-func workers(q *inspect.QueueQuota, wide bool) string {
+func workers(q *queues.QueueQuota, wide bool) string {
 	w := q.Workers
 	switch {
 	case w == nil:
@@ -192,7 +193,7 @@ func workers(q *inspect.QueueQuota, wide bool) string {
 
 // PrintQueues writes queues one after the other, in a format that IsPerJob: their names, each
 // once, or columns.
-func (f *Format) PrintQueues(w io.Writer, list *inspect.QueueList) error {
+func (f *Format) PrintQueues(w io.Writer, list *queues.QueueList) error {
 	if f.name != "name" {
 		return printColumns(f, w, pointers(list.Items))
 	}
@@ -200,7 +201,7 @@ func (f *Format) PrintQueues(w io.Writer, list *inspect.QueueList) error {
 	for i := range list.Items {
 		q := &list.Items[i]
 		name := Safe(strings.ToLower(string(q.Kind)) + "." + kueue.Group + "/" + q.Name)
-		if q.Kind == inspect.KindCluster {
+		if q.Kind == queues.KindCluster {
 			name = Safe(q.Name)
 		}
 		if !slices.Contains(names, name) {

@@ -50,7 +50,7 @@ func watched(jobs int) *inspect.OwnerList {
 		}
 		tally.Add(j)
 	}
-	return inspect.Merge([]*inspect.Tally{tally})
+	return inspect.MergeTallies([]*inspect.Tally{tally})
 }
 
 // BenchmarkRedraw draws the screen of a watch of 10,000 Jobs again.

@@ -10,9 +10,9 @@ import (
 func Rules(w io.Writer, all []rules.Rule, o TableOptions) error {
 	p := palette{o.Color}
 	columns := []column[rules.Rule]{
-		{title: "CODE", keeps: true, cell: func(r rules.Rule) string { return r.Code }},
-		{title: "SEVERITY", keeps: true, cell: func(r rules.Rule) string { return p.severity(r.Severity) }},
-		{title: "TITLE", shrinks: true, least: minProseWidth, cell: func(r rules.Rule) string { return r.Title }},
+		{title: "CODE", alwaysShown: true, cell: func(r rules.Rule) string { return r.Code }},
+		{title: "SEVERITY", alwaysShown: true, cell: func(r rules.Rule) string { return p.severity(r.Severity) }},
+		{title: "TITLE", shrinks: true, minWidth: minProseWidth, cell: func(r rules.Rule) string { return r.Title }},
 	}
 	lines, err := newTable(columns, all, o).layout(o.Width)
 	if err != nil {

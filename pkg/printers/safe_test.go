@@ -38,7 +38,7 @@ func TestSafe(t *testing.T) {
 		{"a surrogate", "\xed\xa0\x80", `\xed\xa0\x80`},
 		{"a control as a bare byte", "a\x9bb", `a\x9bb`},
 		{"a real replacement character", "a\ufffdb", "a\ufffdb"},
-		{"a real one beside a byte", "\ufffd\xff\ufffd\x1b", "\ufffd\\xff\ufffd\\x1b"},
+		{"a real one next to a byte", "\ufffd\xff\ufffd\x1b", "\ufffd\\xff\ufffd\\x1b"},
 		{"wide runes", "学習ジョブ", "学習ジョブ"},
 		{"emoji", "🚀✅", "🚀✅"},
 		{"accents", "e\u0301é", "e\u0301é"},

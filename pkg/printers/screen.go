@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Control sequences of a terminal: go to the upper left corner, clear to the end of the line,
-// clear all below, clear all.
+// Control sequences of a terminal: move the cursor to the upper left corner, clear to the end of
+// the line, clear all below, clear all.
 const (
 	home      = "\x1b[H"
 	clearLine = "\x1b[K"

@@ -52,13 +52,13 @@ func TestScreenHeight(t *testing.T) {
 		height       int
 		shown, added int
 	}{
-		{"room to spare", 3, 24, 3, 0},
+		{"spare rows", 3, 24, 3, 0},
 		{"just fits", 23, 24, 23, 0},
 		// The last row of a terminal stays free, because a line feed there scrolls.
 		{"a line too many", 24, 24, 22, 2},
 		{"far too many", 1000, 24, 22, 978},
 		{"a low terminal", 5, 3, 1, 4},
-		{"the lowest that has any room", 5, 2, 0, 5},
+		{"the lowest with a row", 5, 2, 0, 5},
 		{"of unknown height", 1000, 0, 1000, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -72,7 +72,7 @@ func TestScreenHeight(t *testing.T) {
 			want = strings.ReplaceAll(want, "\n", "\x1b[K\n")
 			assert.Equal(t, w.writes[0], "\x1b[H\x1b[2J\x1b[H"+want+"\x1b[J")
 			if tt.height > 0 {
-				assert.Assert(t, strings.Count(w.writes[0], "\n") < tt.height, "it scrolls")
+				assert.Assert(t, strings.Count(w.writes[0], "\n") < tt.height, "the screen scrolls")
 			}
 		})
 	}

@@ -28,7 +28,7 @@ type SorterOf[T any] struct{ path *jsonpath.JSONPath }
 // "{.status}", or, as for kubectl get, ".metadata.creationTimestamp". It returns an error for a
 // path to a field that no Job has, or whose values have no order.
 func NewSorter(expression string) (*Sorter, error) {
-	return newSorter(expression, fullJob(), "jobs have no such field, or it is no number, text or time; try .creationTimestamp, .startTime, .status, .succeeded or .name")
+	return newSorter(expression, fullJob(), "Jobs have no such number, text or time. Use .creationTimestamp, .startTime, .status, .succeeded or .name")
 }
 
 // newSorter is NewSorter for any type. sample has every field, and shows whether a path points

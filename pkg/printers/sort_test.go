@@ -111,8 +111,8 @@ func TestSortTimesOfSeveralZones(t *testing.T) {
 	assert.Equal(t, jobs[0].Name, "earlier")
 }
 
-// TestNewSorterKnowsEveryField: every field of a Job that holds a single value can be sorted by.
-func TestNewSorterKnowsEveryField(t *testing.T) {
+// TestNewSorterAcceptsEveryField: every field of a Job that holds a single value can be sorted by.
+func TestNewSorterAcceptsEveryField(t *testing.T) {
 	for _, field := range strings.Fields(`context clusterUID apiVersion kind namespace name uid managedBy status completions
 		parallelism succeeded failed active ready startTime completionTime finishedTime creationTimestamp suspended statusWrittenAt`) {
 		_, err := printers.NewSorter("." + field)
@@ -122,11 +122,11 @@ func TestNewSorterKnowsEveryField(t *testing.T) {
 
 func TestNewSorterErrors(t *testing.T) {
 	for _, tt := range []struct{ expression, want string }{
-		{".metadata.generateName", "jobs have no such field"},
-		{".metadata", "jobs have no such field"},
-		{".label", "jobs have no such field"},
-		{".mirrors", "it is no number, text or time"},
-		{".findings", "it is no number, text or time"},
+		{".metadata.generateName", "Jobs have no such number, text or time"},
+		{".metadata", "Jobs have no such number, text or time"},
+		{".label", "Jobs have no such number, text or time"},
+		{".mirrors", "Jobs have no such number, text or time"},
+		{".findings", "Jobs have no such number, text or time"},
 		{"{.name", "unexpected path string"},
 		{".name[", "unterminated array"},
 		{".name[?(@.x", "unterminated filter"},

@@ -31,7 +31,7 @@ func NewStream(w io.Writer, o TableOptions, events bool) *Stream {
 // Write adds a row at the end, with ages as of o.Now. Of o, only Now is used.
 func (s *Stream) Write(event inspect.ChangeType, j *inspect.Job, o TableOptions) error {
 	s.options.Now = o.Now
-	columns := shown(jobColumns(s.options), s.options)
+	columns := visibleColumns(jobColumns(s.options), s.options)
 	var cells []string
 	if !s.started && !s.options.NoHeaders {
 		if s.events {

@@ -49,8 +49,8 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestStreamKeepsItsColumns: rows that come one by one stay under the titles as long as they fit.
-func TestStreamKeepsItsColumns(t *testing.T) {
+// TestStreamKeepsColumns: rows that come one by one stay under the titles as long as they fit.
+func TestStreamKeepsColumns(t *testing.T) {
 	o := printers.TableOptions{Now: now}
 	var out bytes.Buffer
 	s := printers.NewStream(&out, o, false)

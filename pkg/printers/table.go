@@ -23,13 +23,13 @@ type table struct {
 	rows iter.Seq[[]string]
 	// shrinks are the columns whose cells may take several lines on a narrow terminal.
 	shrinks []bool
-	// least is the least width of such a column.
-	least []int
-	// keeps are the columns that stay even if every row has the same value.
-	keeps []bool
-	// spare are the titles of columns that may be left out on a narrow terminal, in the order in
-	// which they are dropped.
-	spare []string
+	// minWidths are the minimum widths of such columns.
+	minWidths []int
+	// alwaysShown are the columns that stay even if every row has the same value.
+	alwaysShown []bool
+	// droppable are the titles of the columns that may be dropped on a narrow terminal, in this
+	// order.
+	droppable []string
 	// below is the text below the row that was computed last, on its own lines.
 	below string
 	// height is the number of visible lines, 0 for all.
@@ -53,7 +53,7 @@ func (t *table) layout(width int) (rows []string, err error) {
 func (t *table) each(width int, write func(row string) error) error {
 	for row := range t.rows {
 		if c := slices.IndexFunc(row, func(cell string) bool { return strings.ContainsRune(cell, '\n') }); c >= 0 {
-			return fmt.Errorf("could not lay out the table: %q is more than a line", row[c])
+			return fmt.Errorf("cannot lay out the table: cell %q has several lines", row[c])
 		}
 	}
 	if width > 0 {
@@ -124,9 +124,9 @@ func colorLength(text string) int {
 const minColumn = 8
 
 // fit makes the table as narrow as a terminal. It drops columns with the same value in every row,
-// then the columns that can be spared, then breaks the cells of the last column into lines, and
-// at last those of other columns, the widest first. A last column of sentences that would be too
-// narrow to read is printed below its rows.
+// then droppable columns. Then it breaks the cells of the last column into lines, and at last those
+// of other columns, the widest first. A last column of sentences that would be too narrow to read
+// is printed below its rows.
 func (t *table) fit(width int) {
 	if sum(t.measure().widths) <= width {
 		return
@@ -135,17 +135,17 @@ func (t *table) fit(width int) {
 	if t.isUnreadable(width) {
 		t.stack(width)
 	}
-	t.dropSpare(width)
+	t.dropOptional(width)
 	m := t.measure()
 	if sum(m.widths) <= width {
 		return
 	}
 	widths, last := m.widths, len(m.widths)-1
-	widths[last] -= min(sum(widths)-width, widths[last]-m.least[last])
+	widths[last] -= min(sum(widths)-width, widths[last]-m.minWidths[last])
 	for total := sum(widths); total > width; total-- {
 		widest := -1
 		for c := range widths {
-			if widths[c] > m.least[c] && (widest < 0 || widths[c] > widths[widest]) {
+			if widths[c] > m.minWidths[c] && (widest < 0 || widths[c] > widths[widest]) {
 				widest = c
 			}
 		}
@@ -167,30 +167,30 @@ func (t *table) fit(width int) {
 // measures are the dimensions of a table, by column.
 type measures struct {
 	// widths are the widths of the columns, and least the least widths they can get.
-	widths, least []int
+	widths, minWidths []int
 	// count is the number of rows; same reports whether all rows have the cell of the first.
 	count int
 	first []string
 	same  []bool
 }
 
-// possible returns the least width that the table gets by shrinking its last column only.
-func (m measures) possible() int {
+// minTotal returns the minimum width of the table if only its last column shrinks.
+func (m measures) minTotal() int {
 	last := len(m.widths) - 1
-	return sum(m.widths) - m.widths[last] + m.least[last]
+	return sum(m.widths) - m.widths[last] + m.minWidths[last]
 }
 
-// isUnreadable reports whether the last column has sentences that do not fit, even without
-// the columns that can be spared.
+// isUnreadable reports whether the last column has sentences that do not fit, even without the
+// droppable columns.
 func (t *table) isUnreadable(width int) bool {
 	m, last := t.measure(), len(t.titles)-1
-	narrow := m.possible()
+	narrow := m.minTotal()
 	for c, title := range t.titles {
-		if slices.Contains(t.spare, title) {
+		if slices.Contains(t.droppable, title) {
 			narrow -= m.widths[c] + len(gap)
 		}
 	}
-	return t.shrinks[last] && t.least[last] >= minProseWidth && narrow > width
+	return t.shrinks[last] && t.minWidths[last] >= minProseWidth && narrow > width
 }
 
 // stack moves the last column below its rows.
@@ -203,37 +203,36 @@ func (t *table) stack(width int) {
 		}
 		return row
 	})
-	t.leaveOut([]int{last})
+	t.dropColumns([]int{last})
 }
 
-// dropSpare leaves out the columns that can be spared, in their order, until the table is narrow
-// enough.
-func (t *table) dropSpare(width int) {
+// dropOptional drops droppable columns, in their order, until the table is narrow enough.
+func (t *table) dropOptional(width int) {
 	m := t.measure()
 	var out []int
-	possible := m.possible()
-	for _, title := range t.spare {
-		if c := slices.Index(t.titles, title); c >= 0 && possible > width {
+	total := m.minTotal()
+	for _, title := range t.droppable {
+		if c := slices.Index(t.titles, title); c >= 0 && total > width {
 			out = append(out, c)
-			possible -= m.widths[c] + len(gap)
+			total -= m.widths[c] + len(gap)
 		}
 	}
-	t.leaveOut(out)
+	t.dropColumns(out)
 }
 
-// dropSame leaves out columns with the same value in every row, from the left, until the table is
-// narrow enough. A column whose value is unknown everywhere stays.
+// dropSame drops columns with the same value in every row, from the left, until the table is narrow
+// enough. A column of unknown values stays.
 func (t *table) dropSame(width int) {
 	m := t.measure()
 	var out []int
 	total := sum(m.widths)
 	for c := range len(m.widths) - 1 {
-		if total > width && m.count > 1 && m.same[c] && !t.keeps[c] && ansi.Strip(m.first[c]) != unknown {
+		if total > width && m.count > 1 && m.same[c] && !t.alwaysShown[c] && ansi.Strip(m.first[c]) != unknown {
 			out = append(out, c)
 			total -= m.widths[c] + len(gap)
 		}
 	}
-	t.leaveOut(out)
+	t.dropColumns(out)
 }
 
 // change applies a function to each row at iteration.
@@ -249,7 +248,7 @@ func (t *table) change(row func([]string) []string) {
 }
 
 func (t *table) measure() measures {
-	m := measures{widths: make([]int, len(t.titles)), least: make([]int, len(t.titles)), same: make([]bool, len(t.titles))}
+	m := measures{widths: make([]int, len(t.titles)), minWidths: make([]int, len(t.titles)), same: make([]bool, len(t.titles))}
 	for c, title := range t.titles {
 		m.widths[c] = widthOf(title)
 		m.same[c] = true
@@ -265,9 +264,9 @@ func (t *table) measure() measures {
 		}
 	}
 	for c := range m.widths {
-		m.least[c] = m.widths[c]
+		m.minWidths[c] = m.widths[c]
 		if t.shrinks[c] {
-			m.least[c] = min(m.widths[c], t.least[c])
+			m.minWidths[c] = min(m.widths[c], t.minWidths[c])
 		}
 	}
 	return m
@@ -282,12 +281,12 @@ func sum(widths []int) int {
 	return total
 }
 
-// leaveOut removes columns.
-func (t *table) leaveOut(columns []int) {
+// dropColumns removes the columns with these indexes.
+func (t *table) dropColumns(columns []int) {
 	if len(columns) == 0 {
 		return
 	}
-	t.titles, t.shrinks, t.least, t.keeps = without(t.titles, columns), without(t.shrinks, columns), without(t.least, columns), without(t.keeps, columns)
+	t.titles, t.shrinks, t.minWidths, t.alwaysShown = without(t.titles, columns), without(t.shrinks, columns), without(t.minWidths, columns), without(t.alwaysShown, columns)
 	t.change(func(row []string) []string { return without(row, columns) })
 }
 

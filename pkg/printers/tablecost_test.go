@@ -22,7 +22,7 @@ func TestLayoutCosts(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Equal(t, len(lines), rows+1)
 	}) / rows
-	assert.Assert(t, each < 90, "%.0f allocations a row", each)
+	assert.Assert(t, each < 90, "%.0f allocations per row", each)
 }
 
 // TestLayout: columns have the visible width of their cells, and lines have no trailing blanks.
@@ -34,5 +34,5 @@ func TestLayout(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, strings.Join(lines, "\n"), "NAME  STATE  WHY\na     \x1b[33mwaits\x1b[m\n日本  ok     x")
 	_, err = (&table{titles: []string{"NAME"}, shrinks: make([]bool, 1), rows: slices.Values([][]string{{"a\nb"}})}).layout(0)
-	assert.ErrorContains(t, err, "more than a line")
+	assert.ErrorContains(t, err, "several lines")
 }

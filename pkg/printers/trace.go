@@ -47,8 +47,8 @@ func startsText(s *inspect.Starts) string {
 	}
 	var parts []string
 	if s.By != nil {
-		parts = append(parts, fmt.Sprintf("at the latest when what runs on %s reaches its time limit, by %s, and its Pods have stopped, if no Job with higher priority arrives",
-			Safe(s.Context), s.By.UTC().Format("2006-01-02 15:04:05Z")))
+		parts = append(parts, fmt.Sprintf("by %s at the latest: the Jobs on %s then reach their time limits, unless their Pods stop late or a Job with higher priority arrives",
+			s.By.UTC().Format("2006-01-02 15:04:05Z"), Safe(s.Context)))
 	}
 	if s.Samples > 0 {
 		parts = append(parts, fmt.Sprintf("of the last %d Jobs of this size in this queue, half waited up to %s and 9 of 10 up to %s",
@@ -79,7 +79,7 @@ func traceFixLines(t *inspect.Trace, o TableOptions) []string {
 		return lines
 	}
 	if string(command.Alternatives(t.Fixes)) != t.Remedy {
-		// They are the steps of one fix.
+		// The fixes are the steps of one fix.
 		return append(lines, fixLines(p.bold("Fix: "), command.Prose(t.Remedy), o)...)
 	}
 	fixes := t.Fixes
@@ -102,11 +102,11 @@ func phraseOf(t *inspect.Trace, o TableOptions) string {
 	if t.Since == nil {
 		return t.Phrase()
 	}
-	return t.Phrase() + " (" + o.since(homeOf(t).Context, t.Since.Time) + ")"
+	return t.Phrase() + " (" + o.since(mainJob(t).Context, t.Since.Time) + ")"
 }
 
-// homeOf returns the object that a trace is about.
-func homeOf(t *inspect.Trace) *inspect.Job {
+// mainJob returns the Job that a trace is about: the origin or, without one, the mirror.
+func mainJob(t *inspect.Trace) *inspect.Job {
 	if t.Origin != nil || len(t.Mirrors) == 0 {
 		return t.Origin
 	}
@@ -114,7 +114,7 @@ func homeOf(t *inspect.Trace) *inspect.Job {
 }
 
 func nameOf(t *inspect.Trace) string {
-	j := homeOf(t)
+	j := mainJob(t)
 	if j == nil {
 		return "Job"
 	}
@@ -126,7 +126,7 @@ func clockNote(c inspect.ClockSkew) string {
 	if seconds < 0 {
 		direction, seconds = "behind", -seconds
 	}
-	return fmt.Sprintf("note: the clock of %s is %ds %s yours; its times above are its own", Safe(c.Context), seconds, direction)
+	return fmt.Sprintf("note: the clock of %s is %ds %s yours; times on %s are by its own clock", Safe(c.Context), seconds, direction, Safe(c.Context))
 }
 
 // traceFindingLines returns the findings as check shows them, without the fixes that the answer

@@ -31,7 +31,7 @@ func differenceLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 
 func differenceColumns() []column[inspect.Difference] {
 	return []column[inspect.Difference]{
-		{title: "FIELD", keeps: true, shrinks: true, cell: func(d inspect.Difference) string { return Safe(d.Field) }},
+		{title: "FIELD", alwaysShown: true, shrinks: true, cell: func(d inspect.Difference) string { return Safe(d.Field) }},
 		{title: "ORIGIN", shrinks: true, cell: func(d inspect.Difference) string { return absentIfEmpty(d.Origin) }},
 		{title: "MIRROR", shrinks: true, cell: func(d inspect.Difference) string { return absentIfEmpty(d.Mirror) }},
 		{title: "CONTEXT", shrinks: true, cell: func(d inspect.Difference) string { return absentIfEmpty(d.Context) }},
@@ -71,10 +71,10 @@ func timelineColumns(entries []inspect.TimelineEntry, o TableOptions) []column[i
 		layout = time.DateTime
 	}
 	return []column[inspect.TimelineEntry]{
-		{title: "TIME", keeps: true, cell: func(e inspect.TimelineEntry) string { return e.Time.In(o.Now.Location()).Format(layout) }},
+		{title: "TIME", alwaysShown: true, cell: func(e inspect.TimelineEntry) string { return e.Time.In(o.Now.Location()).Format(layout) }},
 		{title: "CONTEXT", shrinks: true, cell: func(e inspect.TimelineEntry) string { return absentIfEmpty(e.Context) }},
 		{title: "OBJECT", shrinks: true, cell: func(e inspect.TimelineEntry) string { return Safe(e.Object) }},
-		{title: "EVENT", shrinks: true, least: minProseWidth, cell: func(e inspect.TimelineEntry) string { return Safe(e.Event) }},
+		{title: "EVENT", shrinks: true, minWidth: minProseWidth, cell: func(e inspect.TimelineEntry) string { return Safe(e.Event) }},
 	}
 }
 

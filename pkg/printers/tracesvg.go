@@ -21,13 +21,13 @@ const (
 	nameLetters                = 24
 )
 
-// look is the appearance of a Job's state: a colour, a pattern on it that is readable without
+// stateStyle is the appearance of a Job's state: a colour, a pattern on it that is readable without
 // colour, and its meaning in a few words.
-type look struct{ color, pattern, meaning string }
+type stateStyle struct{ color, pattern, meaning string }
 
-// looks returns the looks of all states.
-func looks() map[inspect.LifeState]look {
-	return map[inspect.LifeState]look{
+// stateStyles returns the styles of all states.
+func stateStyles() map[inspect.LifeState]stateStyle {
+	return map[inspect.LifeState]stateStyle{
 		inspect.LifeEarlier:  {"#f6f8fa", "M2 0V8", "earlier runs, not dated"},
 		inspect.LifeWaiting:  {"#ffffff", "", "not started"},
 		inspect.LifeEvicted:  {"#ffd8b5", "M0 0L8 8M8 0L0 8", "lost its quota"},
@@ -49,7 +49,7 @@ func TraceSVG(w io.Writer, list []inspect.Trace, o TableOptions) error {
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" font-family="sans-serif" font-size="12">`+"\n", svgWidth, body.y, svgWidth, body.y)
 	b.WriteString("<defs>\n")
 	for _, state := range inspect.LifeStates() {
-		l := looks()[state]
+		l := stateStyles()[state]
 		fmt.Fprintf(&b, `<pattern id="%s" width="8" height="8" patternUnits="userSpaceOnUse"><rect width="8" height="8" fill="%s"/><path d="%s" stroke="#57606a"/></pattern>`+"\n",
 			body.id(state), l.color, l.pattern)
 	}
@@ -75,20 +75,20 @@ type lifePicture struct {
 	strings.Builder
 	prefix  string
 	options TableOptions
-	// y is the lower end of what is drawn so far.
+	// y is the lower end of the drawn part.
 	y int
 }
 
 // id returns the id of the pattern of a state.
 func (p *lifePicture) id(state inspect.LifeState) string { return p.prefix + string(state) }
 
-// label writes a line of text below what is drawn so far.
+// label writes a line of text below the drawn part.
 func (p *lifePicture) label(text string) {
 	p.y += 16
 	svgLabel(&p.Builder, 10, p.y, "start", text)
 }
 
-// draw draws one Job below what is drawn so far.
+// draw draws one Job below the drawn part.
 func (p *lifePicture) draw(t *inspect.Trace) {
 	p.y += 22
 	title := Safe(nameOf(t)) + ": " + phraseOf(t, p.options)
@@ -104,7 +104,7 @@ func (p *lifePicture) draw(t *inspect.Trace) {
 	}
 	p.y += 12
 	if len(t.Life) == 0 {
-		p.label("No state that lasted a second is dated.")
+		p.label("No dated state lasted a second or longer.")
 		p.WriteString("</g>\n")
 		p.y += 14
 		return
@@ -128,8 +128,8 @@ func (p *lifePicture) draw(t *inspect.Trace) {
 	p.WriteString("</g>\n")
 }
 
-// lanes returns the states on a cluster in lanes, in which no state begins before the one before
-// it has ended: the Workloads of an elastic Job overlap. There is at least one lane.
+// lanes returns the states on a cluster in lanes. States in a lane do not overlap, which those of
+// an elastic Job's Workloads do. There is at least one lane.
 func lanes(all []inspect.Interval, cluster string) [][]inspect.Interval {
 	found := [][]inspect.Interval{nil}
 	last := 0
@@ -226,7 +226,7 @@ func (p *lifePicture) legend(all []inspect.Interval) {
 		if !slices.ContainsFunc(all, func(s inspect.Interval) bool { return s.State == state }) {
 			continue
 		}
-		text := string(state) + ": " + looks()[state].meaning
+		text := string(state) + ": " + stateStyles()[state].meaning
 		width := 20 + int(float64(len(text))*letter) + 14
 		if x > 10 && x+width > svgWidth {
 			x, p.y = 10, p.y+20

@@ -31,20 +31,20 @@ func svgOf(t *testing.T, one inspect.Trace) string {
 	return b.String()
 }
 
-// TestLooks: each state has its own look, also without colour.
-func TestLooks(t *testing.T) {
+// TestStateStyles: each state has its own look, also without colour.
+func TestStateStyles(t *testing.T) {
 	seen := map[string]inspect.LifeState{}
 	for _, s := range inspect.LifeStates() {
-		l, ok := looks()[s]
+		l, ok := stateStyles()[s]
 		assert.Assert(t, ok && l.meaning != "", s)
 		key := l.pattern
 		if l.pattern == "" {
 			key = l.color
 		}
-		assert.Equal(t, seen[key], inspect.LifeState(""), "%s looks like %s", s, seen[key])
+		assert.Equal(t, seen[key], inspect.LifeState(""), "%s stateStyles like %s", s, seen[key])
 		seen[key] = s
 	}
-	assert.Equal(t, len(looks()), len(inspect.LifeStates()))
+	assert.Equal(t, len(stateStyles()), len(inspect.LifeStates()))
 }
 
 // TestPatternIDs: two pictures on one page share no ids, and the same Job has the same ids again.

@@ -44,7 +44,7 @@ func Traces(w io.Writer, list *inspect.TraceList, o TableOptions) error {
 type tracePair struct {
 	origin *inspect.Job
 	mirror *inspect.TraceMirror
-	// known is the origin or, if that is unknown, a mirror in its place.
+	// known is the origin or, if that is unknown, a mirror.
 	known *inspect.Job
 }
 
@@ -64,51 +64,51 @@ func pairsOf(t *inspect.Trace) []tracePair {
 	return pairs
 }
 
-// ofOrigin returns the result of tell for the origin, none without one.
-func (r tracePair) ofOrigin(tell func(*inspect.Job) string) string {
+// ofOrigin returns the text for the origin, none without one.
+func (r tracePair) ofOrigin(text func(*inspect.Job) string) string {
 	if r.origin == nil {
 		return none
 	}
-	return tell(r.origin)
+	return text(r.origin)
 }
 
-func (r tracePair) ofMirror(tell func(*inspect.TraceMirror) string) string {
+func (r tracePair) ofMirror(text func(*inspect.TraceMirror) string) string {
 	if r.mirror == nil {
 		return none
 	}
-	return tell(r.mirror)
+	return text(r.mirror)
 }
 
 // pairColumns returns all columns of the table of pairs.
 func pairColumns(o TableOptions) []column[tracePair] {
 	p := palette{o.Color}
-	origin := func(tell func(*inspect.Job) string) func(tracePair) string {
-		return func(r tracePair) string { return r.ofOrigin(tell) }
+	origin := func(text func(*inspect.Job) string) func(tracePair) string {
+		return func(r tracePair) string { return r.ofOrigin(text) }
 	}
-	mirrored := func(tell func(*inspect.TraceMirror) string) func(tracePair) string {
-		return func(r tracePair) string { return r.ofMirror(tell) }
+	mirrored := func(text func(*inspect.TraceMirror) string) func(tracePair) string {
+		return func(r tracePair) string { return r.ofMirror(text) }
 	}
 	return []column[tracePair]{
 		{title: "CONTEXT", shrinks: true, cell: origin(func(j *inspect.Job) string { return Safe(j.Context) })},
 		{title: "NAMESPACE", shrinks: true, cell: func(r tracePair) string { return Safe(r.known.Namespace) }},
 		{title: "KIND", absent: !o.Kinds, shrinks: true, cell: func(r tracePair) string { return Safe(r.known.Kind) }},
-		{title: "NAME", keeps: true, shrinks: true, cell: func(r tracePair) string { return Safe(r.known.Name) }},
-		{title: "STATUS", keeps: true, cell: origin(func(j *inspect.Job) string { return p.status(j.Status) })},
-		{title: "MIRROR", keeps: true, shrinks: true, cell: func(r tracePair) string {
+		{title: "NAME", alwaysShown: true, shrinks: true, cell: func(r tracePair) string { return Safe(r.known.Name) }},
+		{title: "STATUS", alwaysShown: true, cell: origin(func(j *inspect.Job) string { return p.status(j.Status) })},
+		{title: "MIRROR", alwaysShown: true, shrinks: true, cell: func(r tracePair) string {
 			if r.mirror == nil {
 				return mirror(r.origin)
 			}
 			return Safe(r.mirror.Context)
 		}},
-		{title: "MIRROR-STATUS", spare: 3, cell: mirrored(func(m *inspect.TraceMirror) string { return p.status(m.Status) })},
-		{title: "RELATION", spare: 1, cell: mirrored(func(m *inspect.TraceMirror) string { return string(m.Relation) })},
+		{title: "MIRROR-STATUS", dropRank: 3, cell: mirrored(func(m *inspect.TraceMirror) string { return p.status(m.Status) })},
+		{title: "RELATION", dropRank: 1, cell: mirrored(func(m *inspect.TraceMirror) string { return string(m.Relation) })},
 		{title: "IN-SYNC", cell: func(r tracePair) string {
 			if r.origin == nil {
 				return none
 			}
 			return r.ofMirror(func(m *inspect.TraceMirror) string { return yesOrNo(m.InStep) })
 		}},
-		{title: "AGE", spare: 2, cell: func(r tracePair) string { return o.since(r.known.Context, r.known.CreationTimestamp.Time) }},
+		{title: "AGE", dropRank: 2, cell: func(r tracePair) string { return o.since(r.known.Context, r.known.CreationTimestamp.Time) }},
 		{title: "MANAGED-BY", wide: true, shrinks: true, cell: origin(func(j *inspect.Job) string { return Safe(string(j.ManagedBy)) })},
 		{title: "CURRENT", wide: true, cell: mirrored(func(m *inspect.TraceMirror) string { return yesOrNo(m.Current) })},
 		{title: "UID", wide: true, cell: origin(func(j *inspect.Job) string { return Safe(j.UID) })},

@@ -93,9 +93,9 @@ func TestWidth(t *testing.T) {
 	}
 }
 
-// TestWidthUsesTheRoomThereIs: a table that just fits is the same as in a file; one that does not
-// leaves out the columns it can spare first.
-func TestWidthUsesTheRoomThereIs(t *testing.T) {
+// TestWidthIsUsedCompletely: a table that just fits is the same as in a file; one that does not
+// leaves out the optional columns first.
+func TestWidthIsUsedCompletely(t *testing.T) {
 	list := listOf(newJob(strings.Repeat("n", 40), delegation.BuiltIn, delegation.Running))
 	whole := owners(t, list, printers.TableOptions{NoHeaders: true})
 	width := lipgloss.Width(strings.TrimSuffix(whole, "\n"))
@@ -161,9 +161,9 @@ func TestSummaryWidth(t *testing.T) {
 	assert.Assert(t, strings.Contains(out, "example.com/o") && strings.Count(out, "o") > 60, out)
 }
 
-// TestAgesByTheirClocks: ages are counted by the clock of the object's cluster, which dated it,
+// TestAgesUseClusterClocks: ages are counted by the clock of the object's cluster, which dated it,
 // and not by ours, which may be behind.
-func TestAgesByTheirClocks(t *testing.T) {
+func TestAgesUseClusterClocks(t *testing.T) {
 	list := listOf(with(newJob("young", delegation.BuiltIn, delegation.Running), func(j *inspect.Job) {
 		j.CreationTimestamp, j.StartTime = *ago(-58 * time.Minute), ago(-59*time.Minute)
 	}))

@@ -105,8 +105,8 @@ func podOf(job *unstructured.Unstructured) *unstructured.Unstructured {
 	return pod
 }
 
-// IsOurs reports whether an object is the Job of a probe, or a mirror of one.
-func IsOurs(o *unstructured.Unstructured) bool {
+// IsProbeJob reports whether an object is the Job of a probe, or a mirror of one.
+func IsProbeJob(o *unstructured.Unstructured) bool {
 	return o.GetKind() == "Job" && strings.HasPrefix(o.GetName(), prefix) && o.GetLabels()[Label] == o.GetName() && lifetimeOf(o) > 0
 }
 
@@ -119,10 +119,10 @@ func lifetimeOf(o *unstructured.Unstructured) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// IsLeft reports whether the probe that created a Job has certainly ended, by the clock of the
+// IsLeftover reports whether the probe that created a Job has certainly ended, by the clock of the
 // Job's cluster.
-func IsLeft(o *unstructured.Unstructured, now time.Time) bool {
-	return IsOurs(o) && now.Sub(o.GetCreationTimestamp().Time) > lifetimeOf(o)
+func IsLeftover(o *unstructured.Unstructured, now time.Time) bool {
+	return IsProbeJob(o) && now.Sub(o.GetCreationTimestamp().Time) > lifetimeOf(o)
 }
 
 // Describe returns the kind and the name of a Job.

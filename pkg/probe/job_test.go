@@ -38,16 +38,16 @@ func TestOrigin(t *testing.T) {
 	assert.NilError(t, err)
 }
 
-// TestIsLeft checks that only Jobs of probes count as left, and only after the time of their
+// TestIsLeftover checks that only Jobs of probes count as left, and only after the time of their
 // probe.
-func TestIsLeft(t *testing.T) {
+func TestIsLeftover(t *testing.T) {
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 	for name, tt := range map[string]struct {
 		change func(*unstructured.Unstructured)
-		is     bool
+		want   bool
 	}{
-		"its probe has ended":  {func(*unstructured.Unstructured) {}, true},
-		"its probe may run":    {func(o *unstructured.Unstructured) { o.SetCreationTimestamp(metav1.NewTime(now.Add(-90 * time.Second))) }, false},
+		"probe has ended":      {func(*unstructured.Unstructured) {}, true},
+		"probe may still run":  {func(o *unstructured.Unstructured) { o.SetCreationTimestamp(metav1.NewTime(now.Add(-90 * time.Second))) }, false},
 		"a clock behind":       {func(o *unstructured.Unstructured) { o.SetCreationTimestamp(metav1.NewTime(now.Add(time.Hour))) }, false},
 		"a copied label":       {func(o *unstructured.Unstructured) { o.SetName("train") }, false},
 		"another probe's name": {func(o *unstructured.Unstructured) { o.SetName("jobs-managedby-probe-other") }, false},
@@ -59,6 +59,6 @@ func TestIsLeft(t *testing.T) {
 		o := someJob()
 		o.SetCreationTimestamp(metav1.NewTime(now.Add(-91 * time.Second)))
 		tt.change(o)
-		assert.Check(t, IsLeft(o, now) == tt.is, name)
+		assert.Check(t, IsLeftover(o, now) == tt.want, name)
 	}
 }

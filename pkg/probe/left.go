@@ -11,17 +11,17 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// RemoveLeft removes the Jobs in a namespace of a cluster that earlier probes left behind. It
+// RemoveLeftovers removes the Jobs in a namespace of a cluster that earlier probes left behind. It
 // returns these, and the Jobs of probes that may still run.
-func RemoveLeft(ctx context.Context, c *fleet.Cluster, namespace string, now time.Time) (removed, others []*unstructured.Unstructured, err error) {
+func RemoveLeftovers(ctx context.Context, c *fleet.Cluster, namespace string, now time.Time) (removed, others []*unstructured.Unstructured, err error) {
 	jobs := delegation.Job().Resource
 	var left []*unstructured.Unstructured
 	err = c.Each(ctx, jobs, namespace, metav1.ListOptions{LabelSelector: Label}, func(o *unstructured.Unstructured) {
 		o.SetKind("Job")
 		switch {
-		case IsLeft(o, now):
+		case IsLeftover(o, now):
 			left = append(left, o)
-		case IsOurs(o):
+		case IsProbeJob(o):
 			others = append(others, o)
 		}
 	})

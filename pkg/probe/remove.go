@@ -21,9 +21,9 @@ const (
 	// checkInterval is the interval of reads that check whether objects are gone. For the few
 	// seconds that this takes, they cost less than a watch.
 	checkInterval = 250 * time.Millisecond
-	// patience is how long MultiKueue may take to delete a mirror after its origin is gone. After
-	// that, the mirror is deleted here.
-	patience = 15 * time.Second
+	// mirrorGracePeriod is how long MultiKueue may take to delete a mirror after its origin is gone.
+	// After that, the Remover deletes the mirror.
+	mirrorGracePeriod = 15 * time.Second
 )
 
 // Remover removes a Job, and waits until its mirrors and Workloads are gone.
@@ -39,8 +39,8 @@ type Remover struct {
 	KueueVersion func(context.Context, *fleet.Cluster) (string, error)
 }
 
-// Left is an object that could not be removed, or could not be proven to be gone.
-type Left struct {
+// Leftover is an object that could not be removed, or could not be proven to be gone.
+type Leftover struct {
 	Cluster    *fleet.Cluster
 	Kind, Name string
 	// Resource is the resource in kubectl's notation.
@@ -51,27 +51,27 @@ type Left struct {
 	IsSeen bool
 }
 
-// errStays means that an object still exists without a known reason.
-var errStays = errors.New("still exists")
+// errStillExists means that an object still exists without a known reason.
+var errStillExists = errors.New("still exists")
 
 // Run removes the objects until ctx is done. It returns the remaining objects, in the order of
 // the clusters, and the contexts where the user has no right to check.
-func (r *Remover) Run(ctx context.Context) (left []Left, unseen []string) {
+func (r *Remover) Run(ctx context.Context) (left []Leftover, unseen []string) {
 	if one := r.removeOrigin(ctx); one != nil {
 		// When the origin is removed later, MultiKueue removes the rest.
-		return []Left{*one}, nil
+		return []Leftover{*one}, nil
 	}
 	clusters := append([]*fleet.Cluster{r.Manager}, r.Workers...)
-	found, blind := make([][]Left, len(clusters)), make([]bool, len(clusters))
+	found, hasNoRight := make([][]Leftover, len(clusters)), make([]bool, len(clusters))
 	start := r.Clock.Now()
 	var group sync.WaitGroup
 	for i, c := range clusters {
-		group.Go(func() { found[i], blind[i] = r.awaitGone(ctx, c, start) })
+		group.Go(func() { found[i], hasNoRight[i] = r.awaitGone(ctx, c, start) })
 	}
 	group.Wait()
 	for i, c := range clusters {
 		left = append(left, found[i]...)
-		if blind[i] {
+		if hasNoRight[i] {
 			unseen = append(unseen, c.Context)
 		}
 	}
@@ -79,8 +79,8 @@ func (r *Remover) Run(ctx context.Context) (left []Left, unseen []string) {
 }
 
 // removeOrigin removes the origin, and returns it if it remains.
-func (r *Remover) removeOrigin(ctx context.Context) *Left {
-	left := &Left{Cluster: r.Manager, Kind: "Job", Name: r.Name, Resource: "job"}
+func (r *Remover) removeOrigin(ctx context.Context) *Leftover {
+	left := &Leftover{Cluster: r.Manager, Kind: "Job", Name: r.Name, Resource: "job"}
 	for {
 		isGone, err := r.tryRemoval(ctx)
 		if isGone {
@@ -93,7 +93,7 @@ func (r *Remover) removeOrigin(ctx context.Context) *Left {
 		left.IsSeen = err == nil
 		if apierrors.IsForbidden(err) || !r.pause(ctx) {
 			if left.Err == nil {
-				left.Err = errStays
+				left.Err = errStillExists
 			}
 			return left
 		}
@@ -111,7 +111,7 @@ func (r *Remover) tryRemoval(ctx context.Context) (isGone bool, err error) {
 		case o == nil:
 			err := r.Manager.ProveAbsent(ctx, jobs, r.Namespace, r.Name)
 			return err == nil || isUnidentified(err), err
-		case !IsOurs(o):
+		case !IsProbeJob(o):
 			return true, nil
 		}
 		r.UID = string(o.GetUID())
@@ -133,30 +133,30 @@ type object struct {
 	gvr                  schema.GroupVersionResource
 }
 
-// awaitGone waits until a cluster has neither a mirror nor a Workload. isBlind is whether the
+// awaitGone waits until a cluster has neither a mirror nor a Workload. hasNoRight is whether the
 // user has no right to check that.
-func (r *Remover) awaitGone(ctx context.Context, c *fleet.Cluster, start time.Time) (left []Left, isBlind bool) {
+func (r *Remover) awaitGone(ctx context.Context, c *fleet.Cluster, start time.Time) (left []Leftover, hasNoRight bool) {
 	objects, err := r.objectsOn(ctx, c)
 	if err != nil {
-		left = append(left, Left{Cluster: c, Kind: "Workload", Name: r.workloads()[0], Resource: "workloads.kueue.x-k8s.io", Err: err})
+		left = append(left, Leftover{Cluster: c, Kind: "Workload", Name: r.workloads()[0], Resource: "workloads.kueue.x-k8s.io", Err: err})
 	}
 	for {
-		var open []Left
+		var open []Leftover
 		for _, o := range objects {
 			one := r.remainingObject(ctx, c, o, start)
 			if apierrors.IsForbidden(errOf(one)) {
-				isBlind = true
+				hasNoRight = true
 			} else if one != nil {
 				open = append(open, *one)
 			}
 		}
 		if len(open) == 0 || !r.pause(ctx) {
-			return append(left, open...), isBlind
+			return append(left, open...), hasNoRight
 		}
 	}
 }
 
-func errOf(l *Left) error {
+func errOf(l *Leftover) error {
 	if l == nil {
 		return nil
 	}
@@ -187,8 +187,8 @@ func (r *Remover) workloads() []string {
 
 // remainingObject returns an object that is not gone, or nil. It deletes a mirror that MultiKueue
 // has not deleted in time.
-func (r *Remover) remainingObject(ctx context.Context, c *fleet.Cluster, o object, start time.Time) *Left {
-	left := &Left{Cluster: c, Kind: o.kind, Name: o.name, Resource: o.resource}
+func (r *Remover) remainingObject(ctx context.Context, c *fleet.Cluster, o object, start time.Time) *Leftover {
+	left := &Leftover{Cluster: c, Kind: o.kind, Name: o.name, Resource: o.resource}
 	found, err := c.Get(ctx, o.gvr, r.Namespace, o.name)
 	switch {
 	case err != nil:
@@ -197,11 +197,11 @@ func (r *Remover) remainingObject(ctx context.Context, c *fleet.Cluster, o objec
 	case found == nil:
 		return nil
 	}
-	left.IsSeen, left.Err = true, errStays
+	left.IsSeen, left.Err = true, errStillExists
 	if finalizers := found.GetFinalizers(); found.GetDeletionTimestamp() != nil && len(finalizers) > 0 {
 		left.Err = fmt.Errorf("its deletion waits for the finalizers %s", slices.Sorted(slices.Values(finalizers)))
 	}
-	if o.kind != "Job" || !IsOurs(found) || r.Clock.Since(start) < patience {
+	if o.kind != "Job" || !IsProbeJob(found) || r.Clock.Since(start) < mirrorGracePeriod {
 		return left
 	}
 	if _, err := c.Remove(ctx, o.gvr, r.Namespace, o.name, string(found.GetUID())); err != nil {

@@ -37,8 +37,8 @@ const noClass = "the verdict for a Job with such a class may be `unknown`"
 // noRecordedClass is the consequence of a snapshot without classes.
 const noRecordedClass = "`trace -f --from` does not know the classes of a Job, nor the default priority"
 
-// noLeft is the consequence of not finding copies without an owner.
-const noLeft = "`cancel` does not delete copies of a dispatch that was killed between two requests"
+// noCleanup is the consequence of not finding copies without an owner.
+const noCleanup = "`cancel` does not delete copies of a dispatch that was killed between two requests"
 
 // identity returns the right to identify a cluster.
 func identity() Right {
@@ -160,10 +160,10 @@ func logs() Task {
 	}
 }
 
-// into returns the rights that a command into Pods needs, besides those for finding the Pods. For
-// a WebSocket, API servers require get, and since 1.35 always create
+// podRights returns the rights that a command in Pods needs, besides those for finding the Pods.
+// For a WebSocket, API servers require get, and since 1.35 always create
 // (AuthorizePodWebsocketUpgradeCreatePermission).
-func into(subresource, without string) []Right {
+func podRights(subresource, without string) []Right {
 	return []Right{
 		{Resource: core("pods"), Verbs: []string{"get"}, Without: without},
 		{Resource: core("pods/" + subresource), Verbs: []string{"get", "create"}, Without: without},
@@ -173,14 +173,14 @@ func into(subresource, without string) []Right {
 func exec() Task {
 	return Task{
 		Name: Exec, Title: "Run commands in Pods: `exec`", Where: "every cluster that runs Pods", Needs: []string{Look},
-		Rights: into("exec", "no command is run"),
+		Rights: podRights("exec", "no command is run"),
 	}
 }
 
 func portForward() Task {
 	return Task{
 		Name: PortForward, Title: "Forward ports of Pods: `port-forward`", Where: "every cluster that runs Pods", Needs: []string{Look},
-		Rights: into("portforward", "no port is forwarded"),
+		Rights: podRights("portforward", "no port is forwarded"),
 	}
 }
 
@@ -228,8 +228,8 @@ func dispatchCopy() Task {
 		Rights: []Right{
 			{Resource: core("configmaps"), Verbs: []string{"get", "create", "patch"}, Without: "they cannot be copied"},
 			{Resource: core("secrets"), Verbs: []string{"get", "create", "patch"}, Without: "they cannot be copied"},
-			{Resource: core("configmaps"), Verbs: []string{"list", "delete"}, Without: noLeft, IsOptional: true},
-			{Resource: core("secrets"), Verbs: []string{"list", "delete"}, Without: noLeft, IsOptional: true},
+			{Resource: core("configmaps"), Verbs: []string{"list", "delete"}, Without: noCleanup, IsOptional: true},
+			{Resource: core("secrets"), Verbs: []string{"list", "delete"}, Without: noCleanup, IsOptional: true},
 		},
 	}
 }

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			panic(err)
 		}
-		panic("as told")
+		panic("on purpose")
 	}
 	os.Exit(m.Run())
 }
@@ -158,7 +158,7 @@ func TestNothingIsLeftAfterAPanic(t *testing.T) {
 	cmd.Env = append(os.Environ(), crashIn+"="+dir)
 	out, err := cmd.CombinedOutput()
 	assert.ErrorContains(t, err, "exit status 2")
-	assert.Assert(t, strings.Contains(string(out), "panic: as told"), "%s", out)
+	assert.Assert(t, strings.Contains(string(out), "panic: on purpose"), "%s", out)
 	assertGone(t, dir)
 }
 
@@ -177,5 +177,5 @@ func assertGone(t *testing.T, dir string) {
 		}
 		return os.IsNotExist(err) && left == "", psErr
 	})
-	assert.NilError(t, err, "%s is still there, or these processes:\n%s", dir, left)
+	assert.NilError(t, err, "%s still exists, or these processes:\n%s", dir, left)
 }

@@ -21,20 +21,20 @@ var (
 )
 
 // ecosystem returns the projects of make test-ecosystem.
-func ecosystem() tested {
-	return tested{
+func ecosystem() installation {
+	return installation{
 		program:  "ecosystem",
 		projects: []project{"appwrapper", "kuberay", "lws", "mpi-operator", "training-operator"},
 		frameworks: []string{
 			"workload.codeflare.dev/appwrapper", "ray.io/rayjob", "ray.io/raycluster", "kubeflow.org/mpijob",
 			"kubeflow.org/pytorchjob", "pod", "leaderworkerset.x-k8s.io/leaderworkerset",
 		},
-		queued: foreign(),
+		queued: ecosystemKinds(),
 	}
 }
 
-// foreign are kinds of these projects.
-func foreign() []queued {
+// ecosystemKinds returns the kinds of these projects.
+func ecosystemKinds() []queued {
 	const submitter = "batch.kubernetes.io/job-name"
 	all := []queued{
 		manifest{appWrappers, appWrapperText, "node"}.queued("AppWrapper", 2),

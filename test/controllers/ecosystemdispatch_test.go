@@ -26,7 +26,7 @@ func eachDispatched(t *testing.T, suffix string, test func(t *testing.T, q queue
 		t.Skip("make test-ecosystem runs it")
 	}
 	t.Parallel()
-	for _, q := range foreign() {
+	for _, q := range ecosystemKinds() {
 		t.Run(q.kind, func(t *testing.T) {
 			t.Parallel()
 			kind, ok := delegation.KindNamed(strings.ToLower(q.kind))
@@ -60,7 +60,7 @@ func TestEcosystemToTheEnd(t *testing.T) {
 		if q.endless {
 			return
 		}
-		letEnd(t, ns, q.ending)
+		completePods(t, ns, q.ending)
 		assert.Equal(t, d.End(), 0, d.Stderr.String())
 		q.showsEnd(t, ns, look{status: delegation.Complete, state: inspect.StateComplete, mirror: worker})
 	})
@@ -87,7 +87,7 @@ func TestEcosystemDeleted(t *testing.T) {
 		runs(t, ns, q.pods)
 		assert.NilError(t, dynamicClient(management).Resource(q.resource).Namespace(ns).Delete(t.Context(), "train", metav1.DeleteOptions{}))
 		assert.Equal(t, d.End(), 1, d.Stderr.String())
-		eventually(t, worker, q.resource, ns, "train", isAway)
+		eventually(t, worker, q.resource, ns, "train", isAbsent)
 		runs(t, ns, 0)
 		eventuallyFinds(t, both, ns, "")
 	})

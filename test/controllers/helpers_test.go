@@ -92,12 +92,12 @@ func eventually(t *testing.T, cluster string, resource schema.GroupVersionResour
 	})
 	if err != nil {
 		text, _ := yaml.Marshal(o)
-		t.Fatalf("%s %s/%s on %s is not as it should be, but %s", resource.Resource, ns, name, cluster, text)
+		t.Fatalf("%s %s/%s on %s did not reach the expected state: %s", resource.Resource, ns, name, cluster, text)
 	}
 	return o
 }
 
-func isAway(o *unstructured.Unstructured) bool { return o == nil }
+func isAbsent(o *unstructured.Unstructured) bool { return o == nil }
 
 // hasCondition reports whether a condition is true.
 func hasCondition(condition string) func(*unstructured.Unstructured) bool {
@@ -140,9 +140,9 @@ func runsOn(t *testing.T, cluster, ns string, want int) {
 	assert.NilError(t, err, "%d pods run in %s, not %d", running, ns, want)
 }
 
-// letEnd ends the selected Pods of a namespace on the worker, which would run for hours. The
+// completePods completes the selected Pods of a namespace on the worker, which would run for hours. The
 // selector "" is all Pods.
-func letEnd(t *testing.T, ns, selector string) {
+func completePods(t *testing.T, ns, selector string) {
 	t.Helper()
 	list, err := dynamicClient(worker).Resource(pods).Namespace(ns).List(t.Context(), metav1.ListOptions{LabelSelector: selector})
 	assert.NilError(t, err)
@@ -227,8 +227,8 @@ func chain(t *testing.T, contexts, ns, name string) string {
 	return strings.Join(all, "\n")
 }
 
-// truth is what ls, trace and check must show.
-type truth struct {
+// expectation is the expected output of ls, trace and check.
+type expectation struct {
 	// status is the status of the origin, and chain its chain in trace.
 	status delegation.Status
 	chain  string
@@ -236,15 +236,15 @@ type truth struct {
 	codes string
 }
 
-// shownBy waits until the commands show this for an object named train.
-func (want truth) shownBy(t *testing.T, contexts, ns, name string) inspect.Job {
+// check waits until the output of the commands is as expected for an object named train.
+func (want expectation) check(t *testing.T, contexts, ns, name string) inspect.Job {
 	t.Helper()
-	var got truth
+	var got expectation
 	var origin inspect.Job
 	// A status is copied a moment after it was written.
 	_ = poll(t.Context(), func(context.Context) bool {
 		origin = origins(t, contexts, ns)["train"]
-		got = truth{status: origin.Status, chain: chain(t, contexts, ns, name), codes: codes(t, contexts, ns)}
+		got = expectation{status: origin.Status, chain: chain(t, contexts, ns, name), codes: codes(t, contexts, ns)}
 		return got == want
 	})
 	assert.Equal(t, got.status, want.status)

@@ -20,8 +20,8 @@ const programs = "../../bin/controllers"
 // project is a project with controllers.
 type project string
 
-// tested are projects that one run of the tests installs together.
-type tested struct {
+// installation has the projects that one run of the tests installs together.
+type installation struct {
 	// program runs the controllers of one of them.
 	program  string
 	projects []project
@@ -31,8 +31,8 @@ type tested struct {
 	queued []queued
 }
 
-func jobSetAndTrainer() tested {
-	return tested{
+func jobSetAndTrainer() installation {
+	return installation{
 		program: "manager", projects: []project{"jobset", "trainer"},
 		// Kueue integrates Pods by default. Its webhook then looks for their controllers.
 		frameworks: []string{"jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob", "pod"},

@@ -72,16 +72,16 @@ func jobSetChain(origin, mirror, pods string) string {
 func TestJobSetToItsEnd(t *testing.T) {
 	const ns = "end"
 	newJobSet(t, ns, forHours)
-	truth{delegation.Unclaimed, "JobSet/train management Unclaimed", "JM101 management"}.shownBy(t, both, ns, "jobset/train")
+	expectation{delegation.Unclaimed, "JobSet/train management Unclaimed", "JM101 management"}.check(t, both, ns, "jobset/train")
 	d := dispatches(t, ns, "jobset/train")
 	d.Expect(dispatch.MirrorCreated, "")
 	runs(t, ns, 3)
-	j := truth{delegation.Running, jobSetChain("Running", "Running", "3 Running"), ""}.shownBy(t, both, ns, "jobset/train")
+	j := expectation{delegation.Running, jobSetChain("Running", "Running", "3 Running"), ""}.check(t, both, ns, "jobset/train")
 	assert.Assert(t, len(j.Mirrors) == 1 && j.Mirrors[0].Context == worker && j.Dispatcher.Held, "%+v", j)
-	letEnd(t, ns, "")
+	completePods(t, ns, "")
 	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	sameEnd(t, jobSets, ns)
-	truth{delegation.Complete, jobSetChain("Complete", "Complete", "3 Completed"), ""}.shownBy(t, both, ns, "jobset/train")
+	expectation{delegation.Complete, jobSetChain("Complete", "Complete", "3 Completed"), ""}.check(t, both, ns, "jobset/train")
 }
 
 func TestJobSetThatFails(t *testing.T) {
@@ -103,13 +103,13 @@ func TestJobSetSuspendedAndResumed(t *testing.T) {
 	patch(t, management, jobSets, ns, "train", `{spec: {suspend: true}}`)
 	runs(t, ns, 0)
 	eventually(t, management, jobSets, ns, "train", hasCondition("Suspended"))
-	truth{delegation.Suspended, jobSetChain("Suspended", "Suspended", ""), ""}.shownBy(t, both, ns, "jobset/train")
+	expectation{delegation.Suspended, jobSetChain("Suspended", "Suspended", ""), ""}.check(t, both, ns, "jobset/train")
 	part := read[inspect.Trace](t, "trace", "job/train-leader-0", "-n", ns, both)
 	assert.Equal(t, part.State, inspect.StateSuspended)
 	assert.Equal(t, part.Message, "spec.suspend is true. JobSet train on worker created it.")
 	patch(t, management, jobSets, ns, "train", `{spec: {suspend: false}}`)
 	runs(t, ns, 3)
-	truth{delegation.Running, jobSetChain("Running", "Running", "3 Running"), ""}.shownBy(t, both, ns, "jobset/train")
+	expectation{delegation.Running, jobSetChain("Running", "Running", "3 Running"), ""}.check(t, both, ns, "jobset/train")
 	assert.NilError(t, d.Cmd.Process.Signal(syscall.SIGINT))
 	assert.Equal(t, d.End(), 130, d.Stderr.String())
 }
@@ -122,7 +122,7 @@ func TestJobSetWhoseOriginIsDeleted(t *testing.T) {
 	runs(t, ns, 3)
 	assert.NilError(t, dynamicClient(management).Resource(jobSets).Namespace(ns).Delete(t.Context(), "train", metav1.DeleteOptions{}))
 	assert.Equal(t, d.End(), 1, d.Stderr.String())
-	eventually(t, worker, jobSets, ns, "train", isAway)
+	eventually(t, worker, jobSets, ns, "train", isAbsent)
 	eventuallyFinds(t, both, ns, "")
 }
 
@@ -145,5 +145,5 @@ func TestJobSetWhoseDispatcherIsKilled(t *testing.T) {
 	assert.Equal(t, d.Expect(dispatch.MirrorFound, "").Mirror.UID, made.Mirror.UID)
 	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	sameEnd(t, jobSets, ns)
-	truth{delegation.Complete, jobSetChain("Complete", "Complete", "3 Completed"), ""}.shownBy(t, both, ns, "jobset/train")
+	expectation{delegation.Complete, jobSetChain("Complete", "Complete", "3 Completed"), ""}.check(t, both, ns, "jobset/train")
 }

@@ -39,7 +39,7 @@ func TestEcosystemLeaderWorkerSet(t *testing.T) {
 	assert.Assert(t, strings.Contains(hops, "LeaderWorkerSet/train worker Running"), hops)
 	eventuallyFinds(t, delegated, ns, "")
 	assert.NilError(t, dynamicClient(manager).Resource(leaderWorkerSets).Namespace(ns).Delete(t.Context(), "train", metav1.DeleteOptions{}))
-	eventually(t, worker, leaderWorkerSets, ns, "train", isAway)
+	eventually(t, worker, leaderWorkerSets, ns, "train", isAbsent)
 	runsOn(t, worker, ns, 0)
 	eventuallyFinds(t, delegated, ns, "")
 }

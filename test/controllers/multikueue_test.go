@@ -180,8 +180,8 @@ func holds(t *testing.T, cluster, ns string, want int) {
 	assert.NilError(t, err, "%d Workloads in %s on %s, not %d", got, ns, cluster, want)
 }
 
-// TestMultiKueueToTheEnd: another Job holds the quota of the worker, then the object runs there
-// until it is complete.
+// TestMultiKueueToTheEnd checks the case that another Job holds the quota of the worker, then the
+// object runs there until it is complete.
 func TestMultiKueueToTheEnd(t *testing.T) {
 	eachQueued(t, "end", func(t *testing.T, q queued, ns string) {
 		t.Helper()
@@ -207,9 +207,9 @@ spec: {parallelism: 4, template: %s}
 		if q.endless {
 			return
 		}
-		letEnd(t, ns, q.ending)
+		completePods(t, ns, q.ending)
 		q.shows(t, ns, isComplete)
-		eventually(t, worker, q.resource, ns, "train", isAway)
+		eventually(t, worker, q.resource, ns, "train", isAbsent)
 		q.shows(t, ns, isComplete)
 	})
 }
@@ -236,7 +236,7 @@ func (q queued) logsAreRead(t *testing.T, contexts, ns string) {
 	assert.Equal(t, strings.Count(out, "epoch 1"), q.pods, out)
 }
 
-// TestMultiKueueFails: the end of a failed object is reported, and no finding.
+// TestMultiKueueFails checks that the end of a failed object is reported, and no finding.
 func TestMultiKueueFails(t *testing.T) {
 	eachQueued(t, "fails", func(t *testing.T, q queued, ns string) {
 		t.Helper()
@@ -245,12 +245,13 @@ func TestMultiKueueFails(t *testing.T) {
 		}
 		q.submit(t, ns, toFail)
 		q.shows(t, ns, isFailed)
-		eventually(t, worker, q.resource, ns, "train", isAway)
+		eventually(t, worker, q.resource, ns, "train", isAbsent)
 		q.shows(t, ns, isFailed)
 	})
 }
 
-// TestMultiKueueDeactivated: a user deactivates the Workload, and activates it again.
+// TestMultiKueueDeactivated checks the case that a user deactivates the Workload, and activates it
+// again.
 func TestMultiKueueDeactivated(t *testing.T) {
 	eachQueued(t, "suspended", func(t *testing.T, q queued, ns string) {
 		t.Helper()
@@ -270,14 +271,14 @@ func TestMultiKueueDeactivated(t *testing.T) {
 	})
 }
 
-// TestMultiKueueDeleted: with its origin, all parts of a mirror are deleted.
+// TestMultiKueueDeleted checks that with its origin, all parts of a mirror are deleted.
 func TestMultiKueueDeleted(t *testing.T) {
 	eachQueued(t, "deleted", func(t *testing.T, q queued, ns string) {
 		t.Helper()
 		q.submit(t, ns, forHours)
 		q.shows(t, ns, isRunning)
 		assert.NilError(t, dynamicClient(manager).Resource(q.resource).Namespace(ns).Delete(t.Context(), "train", metav1.DeleteOptions{}))
-		eventually(t, worker, q.resource, ns, "train", isAway)
+		eventually(t, worker, q.resource, ns, "train", isAbsent)
 		for _, cluster := range []string{manager, worker} {
 			holds(t, cluster, ns, 0)
 		}
@@ -287,7 +288,8 @@ func TestMultiKueueDeleted(t *testing.T) {
 	})
 }
 
-// TestMultiKueueNeverFits: an object that exceeds the quota of every worker is a finding.
+// TestMultiKueueNeverFits checks that an object that exceeds the quota of every worker is a
+// finding.
 func TestMultiKueueNeverFits(t *testing.T) {
 	eachQueued(t, "never", func(t *testing.T, q queued, ns string) {
 		t.Helper()

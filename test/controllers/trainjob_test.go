@@ -56,8 +56,9 @@ func trainJobChain(origin, mirror, pods string) string {
 	return strings.ReplaceAll(jobSetChain(origin, mirror, pods), "JobSet/", "TrainJob/")
 }
 
-// TestTrainJob: on a management cluster without Kueue, MultiKueue's TrainJobs are dispatched to the
-// end. Trainer runs there too, and leaves them alone: no JobSet of one is found (JM301).
+// TestTrainJob checks that on a management cluster without Kueue, MultiKueue's TrainJobs are
+// dispatched to the end. Trainer runs there too, and leaves them alone: no JobSet of one is found
+// (JM301).
 func TestTrainJob(t *testing.T) {
 	t.Parallel()
 	const ns = "tune"
@@ -67,15 +68,15 @@ func TestTrainJob(t *testing.T) {
 	d := dispatches(t, ns, "trainjob/train", "--as-multikueue")
 	d.Expect(dispatch.MirrorCreated, "")
 	runs(t, ns, 2)
-	truth{delegation.Running, trainJobChain("Running", "Running", "2 Running"), ""}.shownBy(t, both, ns, "trainjob/train")
-	letEnd(t, ns, "")
+	expectation{delegation.Running, trainJobChain("Running", "Running", "2 Running"), ""}.check(t, both, ns, "trainjob/train")
+	completePods(t, ns, "")
 	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	sameEnd(t, trainJobs, ns)
-	truth{delegation.Complete, trainJobChain("Complete", "Complete", "2 Completed"), ""}.shownBy(t, both, ns, "trainjob/train")
+	expectation{delegation.Complete, trainJobChain("Complete", "Complete", "2 Completed"), ""}.check(t, both, ns, "trainjob/train")
 }
 
-// TestTrainJobWithoutItsRuntime: dispatch reports what a webhook of the worker refuses, here
-// Kueue's, before it creates anything.
+// TestTrainJobWithoutItsRuntime checks that dispatch reports what a webhook of the worker refuses,
+// here Kueue's, before it creates anything.
 func TestTrainJobWithoutItsRuntime(t *testing.T) {
 	t.Parallel()
 	const ns = "tune-nothing"
@@ -86,5 +87,5 @@ func TestTrainJobWithoutItsRuntime(t *testing.T) {
 	// The webhooks of Trainer and Kueue are called at once, and either may answer first.
 	assert.Assert(t, is.Regexp(`^context "worker": the admission webhook \S+ refuses the TrainJob: .*["']torch["'] not found`, refusal))
 	assert.Equal(t, d.End(), 1)
-	eventually(t, worker, trainJobs, ns, "train", isAway)
+	eventually(t, worker, trainJobs, ns, "train", isAbsent)
 }

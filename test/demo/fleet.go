@@ -142,7 +142,7 @@ func waitFor(ctx context.Context, client kubernetes.Interface, namespace, name s
 		return err == nil && when(&job.Status), err
 	})
 	if err != nil {
-		return fmt.Errorf("job %s/%s did not get where it should: %w", namespace, name, err)
+		return fmt.Errorf("job %s/%s did not reach the expected state: %w", namespace, name, err)
 	}
 	return nil
 }

@@ -18,12 +18,12 @@ import (
 )
 
 var (
-	programs = flag.String("programs", "bin/clusters", "folder with the control plane's programs")
-	kueues   = flag.String("kueue", "bin/kueue/current", "folder with Kueue's program")
-	plugins  = flag.String("plugins", "bin", "folder with the plugin's links")
-	dir      = flag.String("dir", ".demo", "folder of the clusters")
-	record   = flag.String("record", "", "also write a bundle of the fleet into this folder, which is replaced")
-	down     = flag.Bool("down", false, "take the clusters down and remove the folder")
+	programs = flag.String("programs", "bin/clusters", "directory with the control plane's programs")
+	kueues   = flag.String("kueue", "bin/kueue/current", "directory with Kueue's program")
+	plugins  = flag.String("plugins", "bin", "directory with the plugin's links")
+	dir      = flag.String("dir", ".demo", "directory of the clusters")
+	record   = flag.String("record", "", "also write a bundle of the fleet into this directory, which is replaced")
+	down     = flag.Bool("down", false, "take the clusters down and remove the directory")
 )
 
 func main() {

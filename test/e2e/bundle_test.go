@@ -47,8 +47,8 @@ func run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	return string(out), errOut.String(), cmd.ProcessState.ExitCode()
 }
 
-// TestBundleIsTheFleet: for a snapshot, ls prints exactly what it prints for the fleet, errors
-// included.
+// TestBundleIsTheFleet checks that for a snapshot, ls prints exactly what it prints for the fleet,
+// errors included.
 func TestBundleIsTheFleet(t *testing.T) {
 	const ns = "bundle"
 	queued := fixture.ManagedBy(string(delegation.MultiKueue))
@@ -116,7 +116,7 @@ func TestBundleIsTheFleet(t *testing.T) {
 		before, _, _ := run(t, "ls", "--from", dir)
 		remove(t, ns, "suspended")
 		after, _, code := run(t, "ls", "--from", dir, "--kubeconfig=")
-		assert.Equal(t, code, 2, "the flag makes no sense there")
+		assert.Equal(t, code, 2, "the flag is accepted")
 		assert.Equal(t, after, "")
 		after, _, code = run(t, "ls", "--from", dir)
 		assert.Equal(t, code, 0)
@@ -127,8 +127,8 @@ func TestBundleIsTheFleet(t *testing.T) {
 	})
 }
 
-// TestBundleHoldsNoSecrets: no credentials of the kubeconfigs that MultiKueue keeps in Secrets
-// reach the disk.
+// TestBundleHoldsNoSecrets checks that no credentials of the kubeconfigs that MultiKueue keeps in
+// Secrets reach the disk.
 func TestBundleHoldsNoSecrets(t *testing.T) {
 	serving(t, alone, worker2)
 	crd := strings.NewReplacer("workload", "multikueuecluster", "Workload", "MultiKueueCluster", "Namespaced", "Cluster").Replace(workloadCRD)
@@ -176,7 +176,7 @@ func TestBundleHoldsNoSecrets(t *testing.T) {
 	}
 }
 
-// TestBundleInterrupted: an interrupted snapshot leaves no files.
+// TestBundleInterrupted checks that an interrupted snapshot leaves no files.
 func TestBundleInterrupted(t *testing.T) {
 	t.Parallel()
 	p := newProxy(t)

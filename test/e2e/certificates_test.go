@@ -110,8 +110,8 @@ func withCertificates(t *testing.T, lasts map[string]string) (kubeconfig, stop s
 	return kubeconfig, stop
 }
 
-// TestDispatchOutlivesItsCredentials: certificates are valid for some seconds. The server reports
-// the expiry on one side, the credential plugin on the other.
+// TestDispatchOutlivesItsCredentials checks the case that certificates are valid for some seconds.
+// The server reports the expiry on one side, the credential plugin on the other.
 func TestDispatchOutlivesItsCredentials(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-credentials"
@@ -123,9 +123,9 @@ func TestDispatchOutlivesItsCredentials(t *testing.T) {
 	assert.Equal(t, d.Count(dispatch.LeaseLost), 0, "%v", d.Seen)
 }
 
-// TestDispatchWithoutCredentials: credentials expire, and there are no new ones for a while. The
-// output says what to do, the Job keeps running, and nothing is lost. With new credentials, the
-// dispatch continues.
+// TestDispatchWithoutCredentials checks the case that credentials expire, and there are no new
+// ones for a while. The output says what to do, the Job keeps running, and nothing is lost. With
+// new credentials, the dispatch continues.
 func TestDispatchWithoutCredentials(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-logged-out"
@@ -135,7 +135,7 @@ func TestDispatchWithoutCredentials(t *testing.T) {
 	made := d.Expect(dispatch.MirrorCreated, "train")
 	eventuallyJob(t, management, ns, "train", func(j *batchv1.Job) bool { return j.Status.Ready != nil && *j.Status.Ready == 2 })
 	assert.NilError(t, os.WriteFile(stop, nil, 0o600))
-	d.Until("word of the credentials", func(e dispatch.Event) bool { return contains(e.Message, "Log in again") })
+	d.Until("an event about the credentials", func(e dispatch.Event) bool { return contains(e.Message, "Log in again") })
 	d.Expect(dispatch.LeaseLost, "train")
 	succeed(t, worker1, ns, runningPods(t, worker1, ns, "train", 2)...)
 	eventuallyJob(t, worker1, ns, "train", func(j *batchv1.Job) bool { return j.Status.CompletionTime != nil })
@@ -161,7 +161,7 @@ func TestDispatchWithoutCredentials(t *testing.T) {
 	d = dispatches(t, ns, "left", "--kubeconfig", kubeconfig, "--on-interrupt", "delete")
 	d.Expect(dispatch.MirrorCreated, "left")
 	assert.NilError(t, os.WriteFile(stop, nil, 0o600))
-	d.Until("word of the credentials", func(e dispatch.Event) bool { return contains(e.Message, "Log in again") })
+	d.Until("an event about the credentials", func(e dispatch.Event) bool { return contains(e.Message, "Log in again") })
 	d.Signal(syscall.SIGTERM)
 	assert.Equal(t, d.End(), 143, d.Stderr.String())
 	// "left" or "keeps running" depends on which request is the first without credentials.

@@ -61,10 +61,10 @@ func dispatchesAhead(t *testing.T, ahead, ns, name string) *dispatching.Process 
 	return dispatching.Start(t, cmd)
 }
 
-// TestClocksThatDiffer: the clocks of two dispatchers are hours apart, and differ from those of the
-// clusters. Each refuses to take over from the other while it is alive, and does so afterwards, by
-// the changes that it observes. Output is correct by the clocks of the clusters, or says whose
-// clock it is.
+// TestClocksThatDiffer checks the case that the clocks of two dispatchers are hours apart, and
+// differ from those of the clusters. Each refuses to take over from the other while it is alive,
+// and does so afterwards, by the changes that it observes. Output is correct by the clocks of the
+// clusters, or says whose clock it is.
 func TestClocksThatDiffer(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ ns, one, other string }{
@@ -105,8 +105,8 @@ func TestClocksThatDiffer(t *testing.T) {
 	}
 }
 
-// TestLeaseOfAnotherClock: a dispatcher waits for the Lease of a dead holder, whether it was
-// renewed an hour ago or in an hour by the clock of the holder.
+// TestLeaseOfAnotherClock checks that a dispatcher waits for the Lease of a dead holder. By the
+// clock of that holder, the Lease was renewed an hour ago, or will be in an hour.
 func TestLeaseOfAnotherClock(t *testing.T) {
 	t.Parallel()
 	const ns = "clocks-lease"

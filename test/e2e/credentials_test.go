@@ -76,8 +76,8 @@ func (s *tokens) issue(t *testing.T, token string) {
 	s.valid.Store(token)
 }
 
-// TestWatchSurvivesTheEndOfAToken: credentials expire while a watch is open, and the credential
-// plugin has new ones.
+// TestWatchSurvivesTheEndOfAToken checks the case that credentials expire while a watch is open,
+// and the credential plugin has new ones.
 func TestWatchSurvivesTheEndOfAToken(t *testing.T) {
 	t.Parallel()
 	const ns = "watch-token"

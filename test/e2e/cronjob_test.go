@@ -13,8 +13,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// TestCronJob: a server accepts the CronJob of docs/scripting.md, its Pod meets the restricted Pod
-// security standard, and its command checks the fleet.
+// TestCronJob checks that a server accepts the CronJob of docs/scripting.md, its Pod meets the
+// restricted Pod security standard, and its command checks the fleet.
 func TestCronJob(t *testing.T) {
 	t.Parallel()
 	const ns = "jobs-managedby"

@@ -82,7 +82,7 @@ func eventuallyJob(t *testing.T, cluster, ns, name string, is func(*batchv1.Job)
 		return is(job), nil
 	})
 	if err != nil {
-		t.Fatalf("job %s/%s on %s is not as it should be, but %+v", ns, name, cluster, job)
+		t.Fatalf("job %s/%s on %s did not reach the expected state: %+v", ns, name, cluster, job)
 	}
 	return job
 }
@@ -151,7 +151,8 @@ func TestDispatchOfAFailure(t *testing.T) {
 	eventuallyJob(t, worker1, ns, "bad", isGone)
 }
 
-// TestDispatchResumes: however a dispatch ends, the same command resumes it with the same mirror.
+// TestDispatchResumes checks that however a dispatch ends, the same command resumes it with the
+// same mirror.
 func TestDispatchResumes(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-resumes"
@@ -222,8 +223,8 @@ func TestDispatchInterrupted(t *testing.T) {
 	assert.Assert(t, jobOf(t, worker1, ns, "detached") != nil)
 }
 
-// TestDispatchOutlivesItsReader: the reader of the events may exit, as head does; the status is
-// still copied to the end.
+// TestDispatchOutlivesItsReader checks that the reader of the events may exit, as head does; the
+// status is still copied to the end.
 func TestDispatchOutlivesItsReader(t *testing.T) {
 	t.Parallel()
 	const ns = "outlives"
@@ -243,8 +244,8 @@ func TestDispatchOutlivesItsReader(t *testing.T) {
 	assert.Equal(t, job.Status.Succeeded, int32(1), "%+v", job.Status)
 }
 
-// TestWait: wait follows a Job from its origin to the end of its mirror, and its exit code says how
-// the Job ended.
+// TestWait checks that wait follows a Job from its origin to the end of its mirror, and its exit
+// code says how the Job ended.
 func TestWait(t *testing.T) {
 	t.Parallel()
 	const ns = "waits"

@@ -13,8 +13,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/dispatching"
 )
 
-// TestMirrorsInOneNamespace: origins of several namespaces have mirrors in one namespace. Of two
-// origins with the same name, the second is refused, and the first continues.
+// TestMirrorsInOneNamespace checks that origins of several namespaces have mirrors in one
+// namespace. Of two origins with the same name, the second is refused, and the first continues.
 func TestMirrorsInOneNamespace(t *testing.T) {
 	t.Parallel()
 	const one, two, there = "beside-one", "beside-two", "beside-there"
@@ -40,10 +40,10 @@ func TestMirrorsInOneNamespace(t *testing.T) {
 	noLeaseIsLeft(t, one)
 }
 
-// TestConcurrentWriters: another client edits an origin and its mirror repeatedly while the loop
-// writes to both, and MultiKueue's label is added to the mirror next to ours. Changes of the origin
-// are copied to the mirror, additions to the mirror stay there, the label is not copied, and no
-// status is lost.
+// TestConcurrentWriters checks the case that another client edits an origin and its mirror
+// repeatedly while the loop writes to both. MultiKueue's label is added to the mirror next to
+// ours. Changes of the origin are copied to the mirror, additions to the mirror stay there, the
+// label is not copied, and no status is lost.
 func TestConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	const ns, edits = "beside-edits", 25

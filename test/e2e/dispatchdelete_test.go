@@ -44,7 +44,8 @@ func TestDispatchWhoseOriginIsDeleted(t *testing.T) {
 	eventuallyJob(t, worker1, ns, "train", isGone)
 }
 
-// TestDispatchWhoseOriginIsReplaced: the dispatch ignores another origin with the same name.
+// TestDispatchWhoseOriginIsReplaced checks that the dispatch ignores another origin with the same
+// name.
 func TestDispatchWhoseOriginIsReplaced(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-origin-replaced"
@@ -67,8 +68,8 @@ func TestDispatchWhoseNamespaceIsDeleted(t *testing.T) {
 	eventuallyJob(t, worker1, ns, "train", isGone)
 }
 
-// TestDispatchWhoseMirrorIsDeleted: the deletion is reported, and nothing is written to the origin.
-// --new-mirror runs it again.
+// TestDispatchWhoseMirrorIsDeleted checks that the deletion is reported, and nothing is written to
+// the origin. --new-mirror runs it again.
 func TestDispatchWhoseMirrorIsDeleted(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-mirror-deleted"
@@ -109,8 +110,8 @@ func TestDispatchWhoseMirrorsNamespaceIsDeleted(t *testing.T) {
 	assert.Assert(t, o.Status.StartTime != nil && len(o.Status.Conditions) == 0, "%+v", o.Status)
 }
 
-// TestDispatchWhoseMirrorIsReplaced: a Job that only has the name of the mirror is left alone, and
-// its status is not copied.
+// TestDispatchWhoseMirrorIsReplaced checks that a Job that only has the name of the mirror is left
+// alone, and its status is not copied.
 func TestDispatchWhoseMirrorIsReplaced(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-mirror-replaced"
@@ -161,7 +162,7 @@ func TestCancel(t *testing.T) {
 	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	_, stderr, code = run(t, "cancel", "far", "-n", ns, "--context", management, "--to", worker2)
 	assert.Equal(t, code, 1)
-	assert.Assert(t, contains(stderr, "where its mirror is said to be, and which no context is proven to reach", "Without --to"), stderr)
+	assert.Assert(t, contains(stderr, "the recorded place of its mirror, which no context is proven to reach", "Without --to"), stderr)
 	assert.Equal(t, jobOf(t, management, ns, "far").Status.Active, int32(1))
 	// None of the contexts reaches its cluster.
 	elsewhere := append([]string{"cancel", "far", "-n", ns, "--context", management}, kubeconfigOf(t, management, worker2))

@@ -41,8 +41,8 @@ func behindProxy(t *testing.T, cluster string) (kubeconfig string, proxy *toxipr
 	return kubeconfig, proxy
 }
 
-// TestDispatchSurvivesPartitions: one of the clusters cannot be reached until after the Lease has
-// expired.
+// TestDispatchSurvivesPartitions checks the case that one of the clusters cannot be reached until
+// after the Lease has expired.
 func TestDispatchSurvivesPartitions(t *testing.T) {
 	t.Parallel()
 	for _, cluster := range []string{management, worker1} {
@@ -71,7 +71,7 @@ func TestDispatchSurvivesPartitions(t *testing.T) {
 	}
 }
 
-// TestDispatchReportsAHang: a connection stays open, but no data arrive.
+// TestDispatchReportsAHang checks the case that a connection stays open, but no data arrive.
 func TestDispatchReportsAHang(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-hang"
@@ -112,8 +112,8 @@ func TestDispatchSurvivesConnectionsThatBreak(t *testing.T) {
 	sameEnd(t, ns, "train")
 }
 
-// TestDispatchInterruptedTwice: the first Ctrl-C removes the mirror and releases the Lease. If that
-// hangs, the second one ends the dispatch at once. Nothing is left in between.
+// TestDispatchInterruptedTwice checks that the first Ctrl-C removes the mirror and releases the
+// Lease. If that hangs, the second one ends the dispatch at once. Nothing is left in between.
 func TestDispatchInterruptedTwice(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-twice"

@@ -13,9 +13,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/dispatching"
 )
 
-// TestKilledBeforeItIsNoted: a dispatcher dies after it has created a mirror and before the origin
-// names the mirror. The Lease names the place, so no other worker gets a second mirror.
-func TestKilledBeforeItIsNoted(t *testing.T) {
+// TestKilledBeforePin checks the case that a dispatcher dies after it has created a mirror and
+// before the origin names the mirror. The Lease names the place, so no other worker gets a second
+// mirror.
+func TestKilledBeforePin(t *testing.T) {
 	t.Parallel()
 	const ns = "intent"
 	namespaces(t, ns, worker2)
@@ -59,8 +60,8 @@ func TestKilledBeforeItIsNoted(t *testing.T) {
 	eventuallyJob(t, worker1, ns, "train", isGone)
 }
 
-// TestCopyOfADispatchedJob: kubectl get -o yaml, another name, kubectl create: the copy runs by
-// itself, and cancel of it leaves the first Job's mirror alone.
+// TestCopyOfADispatchedJob checks that a copy (kubectl get -o yaml, another name, kubectl create)
+// runs by itself, and cancel of it leaves the first Job's mirror alone.
 func TestCopyOfADispatchedJob(t *testing.T) {
 	t.Parallel()
 	const ns = "copied"

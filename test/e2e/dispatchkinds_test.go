@@ -99,7 +99,7 @@ func kindsFailure(t *testing.T) {
 	mpi.reports(`{conditions: [{type: Failed, status: "True", reason: BackoffLimitExceeded, message: too often}]}`)
 	assert.Equal(t, d.End(), 5, d.Stderr.String())
 	assert.Assert(t, contains(d.Seen[len(d.Seen)-1].Message, "it failed (BackoffLimitExceeded): too often"))
-	mpi.eventually(worker1, isAway)
+	mpi.eventually(worker1, isAbsent)
 	assert.Assert(t, contains(d.Stderr.String(), "the MPIJob failed"), d.Stderr.String())
 
 	// Its owner may be changed at any time. Then it belongs to the other owner.
@@ -131,7 +131,7 @@ func kindsInterrupted(t *testing.T) {
 	l.hasStatus(`{"restarts":2}`)
 	d.Signal(syscall.SIGINT)
 	assert.Equal(t, d.End(), 130, d.Stderr.String())
-	l.eventually(worker1, isAway)
+	l.eventually(worker1, isAbsent)
 	o := l.get(management)
 	assert.Assert(t, o.Object["status"] == nil && o.GetAnnotations()[delegation.MirrorAnnotation] == "", "%v", o.Object)
 
@@ -158,7 +158,7 @@ func kindsDeleted(t *testing.T) {
 	d.Expect(dispatch.MirrorCreated, "origin-goes")
 	assert.NilError(t, l.on(management).Delete(t.Context(), l.name, metav1.DeleteOptions{}))
 	assert.Equal(t, d.End(), 1, d.Stderr.String())
-	l.eventually(worker1, isAway)
+	l.eventually(worker1, isAbsent)
 	assert.Assert(t, contains(d.Stderr.String(), "jobset "+ns+"/origin-goes was deleted before it ended"), d.Stderr.String())
 
 	l = jobSet(t, ns, "mirror-goes")
@@ -196,10 +196,10 @@ func kindsCancelled(t *testing.T) {
 	out, stderr, code := run(t, "cancel", "jobset/train", "-n", ns, "--context", management, "--to", worker1)
 	assert.Equal(t, code, 0, stderr)
 	// The dispatcher may see first that its origin has ended, and remove the mirror as well.
-	assert.Assert(t, contains(out, "jobset "+ns+"/train", "its mirror on worker-1 was removed") || contains(out, "its mirror on worker-1 was gone already"), out)
+	assert.Assert(t, contains(out, "jobset "+ns+"/train", "its mirror on worker-1 was removed") || contains(out, "its mirror on worker-1 was already gone"), out)
 	assert.Equal(t, d.End(), 5, d.Stderr.String())
 	assert.Equal(t, d.Seen[len(d.Seen)-1].Event, dispatch.Cancelled)
-	l.eventually(worker1, isAway)
+	l.eventually(worker1, isAbsent)
 	o := l.get(management)
 	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	assert.Equal(t, len(conditions), 1)
@@ -216,7 +216,7 @@ func kindsCancelled(t *testing.T) {
 	_, stderr, code = run(t, "cancel", "appwrapper/wrapped", "-n", ns, "--context", management, "--to", worker1)
 	assert.Equal(t, code, 0, stderr)
 	assert.Equal(t, d.End(), 5, d.Stderr.String())
-	l.eventually(worker1, isAway)
+	l.eventually(worker1, isAbsent)
 	assert.Equal(t, at(l.get(management), "status", "phase"), "Failed")
 	assert.Equal(t, ls(t, "--kinds", "appwrapper", "-n", ns, "--context", management)["wrapped"].Status, delegation.Failed)
 
@@ -230,7 +230,7 @@ func kindsCancelled(t *testing.T) {
 	_, stderr, code = run(t, "cancel", "-l", "!none", "--kinds", "jobset", "-n", ns, "--context", management, "--to", worker1)
 	assert.Equal(t, code, 0, stderr)
 	l.hasStatus(`{"conditions":[{"reason":"Done","status":"True","type":"Completed"}]}`)
-	l.eventually(worker1, isAway)
+	l.eventually(worker1, isAbsent)
 }
 
 // kindsThatNeverEnd are dispatched until a user ends them, whatever their status is.
@@ -251,7 +251,7 @@ func kindsThatNeverEnd(t *testing.T) {
 		assert.Equal(t, code, 0, stderr)
 		assert.Equal(t, d.End(), 5, d.Stderr.String())
 		assert.Equal(t, d.Seen[len(d.Seen)-1].Event, dispatch.Cancelled)
-		l.eventually(worker1, isAway)
+		l.eventually(worker1, isAbsent)
 		o := l.get(management)
 		assert.Equal(t, o.GetAnnotations()[delegation.MirrorAnnotation], "")
 		if statuses[2] != "" {
@@ -267,15 +267,15 @@ func kindsThatNeverEnd(t *testing.T) {
 	}
 }
 
-// kindsAsMultiKueue: some kinds do not allow our owner value. A cluster with Kueue is left to
-// Kueue.
+// kindsAsMultiKueue checks the case that some kinds do not allow our owner value. A cluster with
+// Kueue is left to Kueue.
 func kindsAsMultiKueue(t *testing.T) {
 	const ns = "dispatch-kinds-multikueue"
 	l := newLike(t, "trainjob", ns, "tune", delegation.MultiKueue, `{suspend: false}`)
 	to := []string{"dispatch", "trainjob/tune", "-n", ns, "--context", management, "--to", worker1}
 	_, stderr, code := run(t, to...)
 	assert.Equal(t, code, 1)
-	assert.Assert(t, contains(stderr, "its API takes only trainer.kubeflow.org/trainjob-controller and kueue.x-k8s.io/multikueue", "--as-multikueue"), stderr)
+	assert.Assert(t, contains(stderr, "its API allows for spec.managedBy only trainer.kubeflow.org/trainjob-controller and kueue.x-k8s.io/multikueue", "--as-multikueue"), stderr)
 	_, stderr, code = run(t, append(to, "--as-multikueue", "--managed-by", "kueue.x-k8s.io/multikueue")...)
 	assert.Equal(t, code, 2)
 	assert.Assert(t, contains(stderr, "cannot be combined with --managed-by"), stderr)

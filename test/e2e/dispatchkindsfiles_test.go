@@ -74,7 +74,7 @@ func kindsPreflight(t *testing.T) {
 	mpi := newLike(t, "mpijob", ns, "train", delegation.Dispatch, `{mpiReplicaSpecs: {}}`)
 	_, stderr, code := run(t, "dispatch", "jobset/train", "mpijob/train", "-n", ns, "--context", management, "--to", worker2)
 	assert.Equal(t, code, 1)
-	assert.Assert(t, contains(stderr, "the API of jobsets.jobset.x-k8s.io", "is not there", "the API of mpijobs.kubeflow.org", "is there as v1, and the MPIJob is of v2beta1"), stderr)
+	assert.Assert(t, contains(stderr, "the API of jobsets.jobset.x-k8s.io", "is not served", "the API of mpijobs.kubeflow.org", "is served as v1, and the MPIJob uses v2beta1"), stderr)
 
 	// The dependencies of every Pod template are checked, and copied if requested.
 	mpi.patch(management, `{spec: {mpiReplicaSpecs: {
@@ -126,7 +126,7 @@ func kindsSelected(t *testing.T) {
 	pr.eventually(worker1, func(o *unstructured.Unstructured) bool { return at(o, "spec", "status") == nil })
 	d.Signal(syscall.SIGINT)
 	assert.Equal(t, d.End(), 130, d.Stderr.String())
-	pr.eventually(worker1, isAway)
+	pr.eventually(worker1, isAbsent)
 }
 
 func kindsRecreated(t *testing.T) {

@@ -108,7 +108,7 @@ func (l *like) eventually(cluster string, is func(*unstructured.Unstructured) bo
 	})
 	if err != nil {
 		text, _ := json.MarshalIndent(o, "", " ")
-		l.t.Fatalf("%s %s/%s on %s is not as it should be, but %s", l.kind, l.ns, l.name, cluster, text)
+		l.t.Fatalf("%s %s/%s on %s did not reach the expected state: %s", l.kind, l.ns, l.name, cluster, text)
 	}
 	return o
 }
@@ -124,7 +124,7 @@ func (l *like) hasStatus(status string) {
 	})
 }
 
-func isAway(o *unstructured.Unstructured) bool { return o == nil }
+func isAbsent(o *unstructured.Unstructured) bool { return o == nil }
 
 // at returns the value at a path of an object.
 func at(o *unstructured.Unstructured, path ...string) any {

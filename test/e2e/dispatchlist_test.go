@@ -33,8 +33,8 @@ func manifest(t *testing.T, jobs ...*batchv1.Job) string {
 	return file
 }
 
-// TestDispatchOfAFileToSeveral: Jobs of a file are spread over workers. An interruption removes the
-// mirrors on all workers if that was requested, and otherwise none.
+// TestDispatchOfAFileToSeveral checks that Jobs of a file are spread over workers. An interruption
+// removes the mirrors on all workers if that was requested, and otherwise none.
 func TestDispatchOfAFileToSeveral(t *testing.T) {
 	t.Parallel()
 	const ns = "list-file"
@@ -82,15 +82,15 @@ func TestDispatchOfAFileToSeveral(t *testing.T) {
 	}
 }
 
-// TestDispatchOfABadFileToSeveral: a file with one Job that no worker accepts is not dispatched at
-// all, and the reason of each worker is reported.
+// TestDispatchOfABadFileToSeveral checks that a file with one Job that no worker accepts is not
+// dispatched at all, and the reason of each worker is reported.
 func TestDispatchOfABadFileToSeveral(t *testing.T) {
 	t.Parallel()
 	const ns = "list-bad"
 	spaces(t, ns, management, worker1, worker2)
-	needy := fixture.New(ns, "needy")
-	needy.Spec.Template.Spec.ServiceAccountName = "nobody"
-	d := dispatchesTo(t, "worker-1,worker-2", ns, "-f", manifest(t, fixture.New(ns, "fine"), needy))
+	rejected := fixture.New(ns, "needy")
+	rejected.Spec.Template.Spec.ServiceAccountName = "nobody"
+	d := dispatchesTo(t, "worker-1,worker-2", ns, "-f", manifest(t, fixture.New(ns, "fine"), rejected))
 	assert.Equal(t, d.End(), 1, d.Stderr.String())
 	var refused []string
 	for _, e := range d.Seen {

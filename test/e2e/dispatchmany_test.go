@@ -24,7 +24,7 @@ func change(t *testing.T, cluster, ns, name, patch string, subresources ...strin
 	assert.NilError(t, err)
 }
 
-// TestDispatchOfMany: the failure of one Job does not affect the others.
+// TestDispatchOfMany checks that the failure of one Job does not affect the others.
 func TestDispatchOfMany(t *testing.T) {
 	t.Parallel()
 	const ns, n = "dispatch-many", 20
@@ -80,8 +80,8 @@ func TestDispatchOfAFile(t *testing.T) {
 	}
 }
 
-// TestDispatchFollowsTheUser: changes of the origin are copied to the mirror, and their results to
-// the origin.
+// TestDispatchFollowsTheUser checks that changes of the origin are copied to the mirror, and their
+// results to the origin.
 func TestDispatchFollowsTheUser(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-push"
@@ -120,8 +120,8 @@ func TestDispatchFollowsTheUser(t *testing.T) {
 	assert.Equal(t, m.Labels["team"], "b")
 }
 
-// TestDispatchWritesSparingly: the status of an origin is written at most once in 100 ms, and never
-// without a change.
+// TestDispatchWritesSparingly checks that the status of an origin is written at most once in 100
+// ms, and never without a change.
 func TestDispatchWritesSparingly(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-pace"

@@ -47,9 +47,10 @@ func passed(d *dispatching.Process) string {
 	return strings.Join(all, "\n")
 }
 
-// TestDispatchToTheFirstThatPasses: the first worker of a list lacks the namespace, the second one
-// does not answer, and the third one accepts the Job. The Job stays there, whatever becomes
-// available later and whoever resumes it, even if it does not name its mirror yet.
+// TestDispatchToTheFirstThatPasses checks the case that the first worker of a list lacks the
+// namespace, the second one does not answer, and the third one accepts the Job. The Job stays
+// there, whatever becomes available later and whoever resumes it, even if it does not name its
+// mirror yet.
 func TestDispatchToTheFirstThatPasses(t *testing.T) {
 	t.Parallel()
 	const ns, list, reversed = "spread-first", "worker-1,dead,worker-2", "worker-2,worker-1,twin"
@@ -93,8 +94,8 @@ func TestDispatchToTheFirstThatPasses(t *testing.T) {
 	assert.Assert(t, contains(d.Stderr.String(), "job "+ns+"/train is already dispatched to "+ns+"/train on worker-2"), d.Stderr.String())
 }
 
-// TestDispatchToNoWorker: if no worker accepts the Job, nothing is created, and the reason of each
-// worker is reported.
+// TestDispatchToNoWorker checks that if no worker accepts the Job, nothing is created, and the
+// reason of each worker is reported.
 func TestDispatchToNoWorker(t *testing.T) {
 	t.Parallel()
 	const ns = "spread-none"
@@ -114,8 +115,8 @@ func TestDispatchToNoWorker(t *testing.T) {
 	assert.Assert(t, contains(stderr, `no context "wrker-2" in the kubeconfig; did you mean "worker-2"?`), stderr)
 }
 
-// TestDispatchSpread: Jobs are created on two workers in turn. Existing Jobs count, and the summary
-// names the worker of each.
+// TestDispatchSpread checks that Jobs are created on two workers in turn. Existing Jobs count, and
+// the summary names the worker of each.
 func TestDispatchSpread(t *testing.T) {
 	t.Parallel()
 	const ns = "spread-two"
@@ -140,8 +141,8 @@ func TestDispatchSpread(t *testing.T) {
 	assert.Assert(t, contains(stderr, "to resume: kubectl jobs-managedby dispatch job-0 job-1 job-2 job-3 -n "+ns+" --context management --to worker-1,worker-2 --spread"), stderr)
 }
 
-// TestDispatchPastFewRights: on one worker the user has no rights, and the other has not enough
-// quota for all.
+// TestDispatchPastFewRights checks the case that on one worker the user has no rights, and the
+// other has not enough quota for all.
 func TestDispatchPastFewRights(t *testing.T) {
 	t.Parallel()
 	const ns = "spread-rights"
@@ -156,8 +157,8 @@ func TestDispatchPastFewRights(t *testing.T) {
 	assert.Assert(t, jobOf(t, worker1, ns, "train") == nil)
 }
 
-// TestTraceBeforeDispatch: trace has one row per other context, with what it can check there, and
-// none once there is a mirror.
+// TestTraceBeforeDispatch checks that trace has one row per other context, with what it can check
+// there, and none once there is a mirror.
 func TestTraceBeforeDispatch(t *testing.T) {
 	t.Parallel()
 	const ns = "spread-trace"
@@ -175,8 +176,8 @@ func TestTraceBeforeDispatch(t *testing.T) {
 	assert.Assert(t, !strings.Contains(out, "VERDICT"), out)
 }
 
-// TestDispatchListDry: a dry run prints one row per worker, with the result of its checks, and
-// creates nothing.
+// TestDispatchListDry checks that a dry run prints one row per worker, with the result of its
+// checks, and creates nothing.
 func TestDispatchListDry(t *testing.T) {
 	t.Parallel()
 	const ns = "spread-dry"

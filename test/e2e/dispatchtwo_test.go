@@ -37,8 +37,8 @@ type gate struct {
 	passed chan string
 	// open is closed to let all requests pass. If loses is set, they are processed, but the answer
 	// is lost.
-	open  chan struct{}
-	loses func(path string) bool
+	open        chan struct{}
+	losesAnswer func(path string) bool
 }
 
 func newGate(t *testing.T, cluster string) *gate {
@@ -66,7 +66,7 @@ func newGate(t *testing.T, cluster string) *gate {
 		answer := httptest.NewRecorder()
 		forward.ServeHTTP(answer, r.WithContext(t.Context()))
 		g.passed <- r.URL.Path
-		if g.loses != nil && g.loses(r.URL.Path) {
+		if g.losesAnswer != nil && g.losesAnswer(r.URL.Path) {
 			panic(http.ErrAbortHandler)
 		}
 		maps.Copy(w.Header(), answer.Header())
@@ -89,7 +89,7 @@ func newGate(t *testing.T, cluster string) *gate {
 // waits returns once a client requests to create a Job.
 func (g *gate) waits(t *testing.T) {
 	t.Helper()
-	within(t, g.arrived, "nobody comes to create a Job")
+	within(t, g.arrived, "no request to create a Job")
 }
 
 // opens lets the waiting request pass, and waits until the cluster has answered. From then on its
@@ -140,9 +140,9 @@ func isReady(job *batchv1.Job) bool {
 	return job != nil && job.Status.Ready != nil && *job.Status.Ready == 1
 }
 
-// TestTwoDispatchers: a dispatcher has read the Lease and is paused while the request for its
-// mirror is sent. Another one takes over. Whatever happens to the first one's request, one mirror
-// remains: that of the second.
+// TestTwoDispatchers checks the case that a dispatcher has read the Lease and is paused while the
+// request for its mirror is sent. Another one takes over. Whatever happens to the first one's
+// request, one mirror remains: that of the second.
 func TestTwoDispatchers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -156,7 +156,7 @@ func TestTwoDispatchers(t *testing.T) {
 		t.Run(tt.ns, func(t *testing.T) {
 			t.Parallel()
 			g := newGate(t, worker1)
-			g.loses = func(string) bool { return tt.isLost }
+			g.losesAnswer = func(string) bool { return tt.isLost }
 			origin(t, tt.ns, "train", fixture.RunsFor("1h"))
 			namespaces(t, tt.ns, worker2)
 			settled(t, worker2, tt.ns)
@@ -194,8 +194,9 @@ func TestTwoDispatchers(t *testing.T) {
 	}
 }
 
-// TestSuccessiveDispatchers: the Job of a dispatcher was deleted, and another Job has its name now.
-// The dispatcher removes its own mirror and ends, and leaves the Lease of the other Job alone.
+// TestSuccessiveDispatchers checks the case that the Job of a dispatcher was deleted, and another
+// Job has its name now. The dispatcher removes its own mirror and ends, and leaves the Lease of
+// the other Job alone.
 func TestSuccessiveDispatchers(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-successive"

@@ -23,9 +23,9 @@ func fills(t *testing.T, cluster string) (free func()) {
 	return free
 }
 
-// TestDispatchWithoutSpace: a cluster whose etcd is full can be read, and stores nothing. A
-// dispatch reports that, creates nothing partially, and continues when etcd has space again. The
-// outage affects everything on both clusters, so this test runs alone.
+// TestDispatchWithoutSpace checks the case that a cluster whose etcd is full can be read, and
+// stores nothing. A dispatch reports that, creates nothing partially, and continues when etcd has
+// space again. The outage affects everything on both clusters, so this test runs alone.
 func TestDispatchWithoutSpace(t *testing.T) {
 	const ns = "dispatch-without-space"
 	for _, name := range []string{"running", "late", "there"} {
@@ -33,7 +33,7 @@ func TestDispatchWithoutSpace(t *testing.T) {
 	}
 	saysSo := func(d *dispatching.Process, cluster string) {
 		t.Helper()
-		d.Until("word of the etcd", func(e dispatch.Event) bool {
+		d.Until("an event about etcd", func(e dispatch.Event) bool {
 			return e.Event == dispatch.Warned && contains(e.Message, cluster, "Its etcd is full", "makes space")
 		})
 	}

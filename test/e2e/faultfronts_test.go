@@ -29,7 +29,7 @@ const evilPath = "/k8s/clusters/c-evil"
 // clients, or forward to another cluster for a while.
 func fronts() []fault {
 	says := func(name string, code int, kind, body string) fault {
-		return fault{name: name, befall: func(_ *faulty, _ <-chan struct{}, w http.ResponseWriter, _ *http.Request) {
+		return fault{name: name, respond: func(_ *faulty, _ <-chan struct{}, w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", kind)
 			w.WriteHeader(code)
 			_, _ = io.WriteString(w, body)
@@ -41,10 +41,10 @@ func fronts() []fault {
 		says("404 page", http.StatusNotFound, "text/html", "<html><body>404 Not Found</body></html>"),
 		says("404 text", http.StatusNotFound, "text/plain", "404 page not found\n"),
 		says("login page", http.StatusOK, "text/html", "<html><body>Please log in</body></html>"),
-		{name: "redirects", befall: func(p *faulty, _ <-chan struct{}, w http.ResponseWriter, r *http.Request) {
+		{name: "redirects", respond: func(p *faulty, _ <-chan struct{}, w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, p.URL+evilPath+r.URL.Path, http.StatusTemporaryRedirect)
 		}},
-		{name: "another cluster", befall: func(p *faulty, _ <-chan struct{}, w http.ResponseWriter, r *http.Request) {
+		{name: "another cluster", respond: func(p *faulty, _ <-chan struct{}, w http.ResponseWriter, r *http.Request) {
 			p.elsewhere.ServeHTTP(w, r)
 		}},
 	}

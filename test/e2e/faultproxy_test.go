@@ -44,8 +44,8 @@ type faulty struct {
 // fault affects requests until it is over.
 type fault struct {
 	name string
-	// befall answers a request, or does not.
-	befall func(p *faulty, over <-chan struct{}, w http.ResponseWriter, r *http.Request)
+	// respond answers a request, or does not.
+	respond func(p *faulty, over <-chan struct{}, w http.ResponseWriter, r *http.Request)
 	// begin is called once when the fault begins; nil if there is nothing to do.
 	begin func(p *faulty)
 	over  chan struct{}
@@ -99,7 +99,7 @@ func newFaulty(t *testing.T, cluster string) *faulty {
 		}
 		if now := p.now.Load(); now != nil {
 			p.befallen.Add(1)
-			now.befall(p, now.over, w, r)
+			now.respond(p, now.over, w, r)
 			return
 		}
 		p.next.ServeHTTP(w, r)
@@ -128,8 +128,8 @@ func behindFaults(t *testing.T, file string, proxies map[string]*faulty) {
 	assert.NilError(t, clientcmd.WriteToFile(*config, file))
 }
 
-// suffer applies a fault to all requests for a while.
-func (p *faulty) suffer(ctx context.Context, f fault, lasts time.Duration) {
+// inject applies a fault to all requests for a while.
+func (p *faulty) inject(ctx context.Context, f fault, lasts time.Duration) {
 	f.over = make(chan struct{})
 	p.now.Store(&f)
 	if f.begin != nil {
@@ -152,7 +152,7 @@ func pause(ctx context.Context, d time.Duration) {
 // faults returns the possible faults of requests.
 func faults() []fault {
 	answers := func(name string, code int, reason metav1.StatusReason, retryAfter string) fault {
-		return fault{name: name, befall: func(_ *faulty, _ <-chan struct{}, w http.ResponseWriter, _ *http.Request) {
+		return fault{name: name, respond: func(_ *faulty, _ <-chan struct{}, w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			if retryAfter != "" {
 				w.Header().Set("Retry-After", retryAfter)
@@ -168,14 +168,14 @@ func faults() []fault {
 		answers("503", http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, ""),
 		answers("504", http.StatusGatewayTimeout, metav1.StatusReasonTimeout, ""),
 		answers("429", http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "1"),
-		{name: "connections reset", befall: abort, begin: func(p *faulty) { p.connections.reset() }},
-		{name: "answers lost", befall: loseAnswer, begin: func(p *faulty) { p.connections.reset() }},
-		{name: "black hole", befall: swallow},
-		{name: "slow", befall: delay},
-		{name: "answers cut off", befall: cutOff, begin: func(p *faulty) { p.connections.reset() }},
-		{name: "conflicts", befall: conflict},
-		{name: "watches expired", befall: expire, begin: func(p *faulty) { p.connections.reset() }},
-		{name: "etcd compacted", befall: pass, begin: func(p *faulty) {
+		{name: "connections reset", respond: abort, begin: func(p *faulty) { p.connections.reset() }},
+		{name: "answers lost", respond: loseAnswer, begin: func(p *faulty) { p.connections.reset() }},
+		{name: "black hole", respond: swallow},
+		{name: "slow", respond: delay},
+		{name: "answers cut off", respond: cutOff, begin: func(p *faulty) { p.connections.reset() }},
+		{name: "conflicts", respond: conflict},
+		{name: "watches expired", respond: expire, begin: func(p *faulty) { p.connections.reset() }},
+		{name: "etcd compacted", respond: pass, begin: func(p *faulty) {
 			p.compact()
 			p.connections.reset()
 		}},

@@ -90,12 +90,12 @@ func TestFaults(t *testing.T) {
 	defer over()
 	survived := map[string]int{}
 	var suffering, running sync.WaitGroup
-	suffering.Go(func() { suffer(ctx, t, of, proxies, survived) })
+	suffering.Go(func() { injectFaults(ctx, t, of, proxies, survived) })
 	forged := 0
 	suffering.Go(func() { forged = forge(ctx, t, of.seed, ns, slices.Concat(slices.Collect(maps.Values(names))...)) })
 	kills := make([]int, of.runners)
 	for runner := range of.runners {
-		r := &deadly{
+		r := &killedRunner{
 			t: t, chance: rand.New(rand.NewPCG(of.seed, uint64(1_000_000+runner))), left: of.kills,
 			args: append([]string{
 				"jobs-managedby", "dispatch", "--context", management, "--to", worker1, "-n", ns, "-o", "json", "--kubeconfig", kubeconfig,
@@ -133,8 +133,8 @@ func TestFaults(t *testing.T) {
 	assert.DeepEqual(t, bystanders(t, ns), before)
 }
 
-// suffer applies one fault after the other to both sides, until ctx ends.
-func suffer(ctx context.Context, t *testing.T, of trial, proxies map[string]*faulty, survived map[string]int) {
+// injectFaults applies one fault after the other to both sides, until ctx ends.
+func injectFaults(ctx context.Context, t *testing.T, of trial, proxies map[string]*faulty, survived map[string]int) {
 	t.Helper()
 	chance := rand.New(rand.NewPCG(of.seed, 0))
 	all := faults()
@@ -146,7 +146,7 @@ func suffer(ctx context.Context, t *testing.T, of trial, proxies map[string]*fau
 			survived[outage(ctx, t, chance, cluster, 3*lasts)]++
 			continue
 		}
-		proxies[cluster].suffer(ctx, one, lasts)
+		proxies[cluster].inject(ctx, one, lasts)
 		survived[one.name]++
 		pause(ctx, time.Duration(100+chance.IntN(600))*time.Millisecond)
 	}

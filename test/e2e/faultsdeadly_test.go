@@ -23,8 +23,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 )
 
-// deadly runs a dispatcher until its Jobs have ended, however often it dies.
-type deadly struct {
+// killedRunner runs a dispatcher until its Jobs have ended, however often it is killed.
+type killedRunner struct {
 	t      *testing.T
 	chance *rand.Rand
 	args   []string
@@ -37,7 +37,7 @@ type deadly struct {
 }
 
 // run returns how often it was killed.
-func (r *deadly) run(ctx context.Context) (killed int) {
+func (r *killedRunner) run(ctx context.Context) (killed int) {
 	var releasing sync.WaitGroup
 	defer releasing.Wait()
 	for attempt := 0; ; attempt++ {
@@ -84,7 +84,7 @@ func (r *deadly) run(ctx context.Context) (killed int) {
 		default:
 			// It could not start because of the fault, and has printed an error.
 			if strings.TrimSpace(stderr.String()) == "" {
-				r.t.Errorf("it ended with 1 and did not say why")
+				r.t.Errorf("exit code 1 without an error message")
 			}
 			pause(ctx, time.Second)
 		}
@@ -94,7 +94,7 @@ func (r *deadly) run(ctx context.Context) (killed int) {
 // dies kills a process: within four seconds after its start, or between the creation of a mirror
 // and the patch that names it on the origin, or within four seconds after works was called, which
 // means that it dispatches. The kill comes at the latest a while after the last Lease has expired.
-func (r *deadly) dies(cmd *exec.Cmd) (works func()) {
+func (r *killedRunner) dies(cmd *exec.Cmd) (works func()) {
 	sent := []syscall.Signal{syscall.SIGKILL, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGKILL}[r.chance.IntN(4)]
 	within := time.Duration(r.chance.IntN(4000)) * time.Millisecond
 	// The process may have ended already.

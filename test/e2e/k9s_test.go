@@ -47,7 +47,8 @@ func k9sPlugins(t *testing.T) map[string]k9sPlugin {
 	return file.Plugins
 }
 
-// TestK9s: each entry of docs/k9s.md is complete, and its command does what it says for a Job.
+// TestK9s checks that each entry of docs/k9s.md is complete, and its command does what it says for
+// a Job.
 func TestK9s(t *testing.T) {
 	t.Parallel()
 	const ns = "k9s"

@@ -110,7 +110,7 @@ func delegatable(s *kinds.Sample) bool { return !s.Kind.IsUnmanaged() }
 
 const bothContexts = "--contexts=" + management + "," + worker1
 
-// kindsAreFound: kinds lists all kinds that can be delegated, and no others.
+// kindsAreFound checks that kinds lists all kinds that can be delegated, and no others.
 func kindsAreFound(t *testing.T) {
 	f := playKinds(t, "kinds-found", delegatable)
 	out, stderr, code := run(t, "kinds", "-n", f.ns, "-o", "json", "--context", management)
@@ -146,7 +146,7 @@ func kindsAreFound(t *testing.T) {
 	assert.Equal(t, len(list.Errors), 0)
 }
 
-// oldKindsAreFound: a cluster with old controllers has the kinds of their versions.
+// oldKindsAreFound checks that a cluster with old controllers has the kinds of their versions.
 func oldKindsAreFound(t *testing.T) {
 	out, stderr, code := run(t, "kinds", "-o", "json", "--context", worker2)
 	assert.Equal(t, code, 0, "%s", stderr)
@@ -164,8 +164,9 @@ func oldKindsAreFound(t *testing.T) {
 	})
 }
 
-// kindsFromUnclaimedToTheEnd: objects of every kind are listed under their owner, unclaimed at
-// first. Each is paired with its mirror, and ls shows the states that their controllers write.
+// kindsFromUnclaimedToTheEnd checks that objects of every kind are listed under their owner,
+// unclaimed at first. Each is paired with its mirror, and ls shows the states that their
+// controllers write.
 func kindsFromUnclaimedToTheEnd(t *testing.T) {
 	f := playKinds(t, "kinds-states", delegatable)
 	want := map[string]delegation.Status{}
@@ -222,7 +223,7 @@ func kindsFromUnclaimedToTheEnd(t *testing.T) {
 	}
 }
 
-// kindsThatMayNotBeListed: missing rights for one group do not affect the others.
+// kindsThatMayNotBeListed checks that missing rights for one group do not affect the others.
 func kindsThatMayNotBeListed(t *testing.T) {
 	f := playKinds(t, "kinds-forbidden", delegatable)
 	const user = "no-ray"
@@ -269,8 +270,8 @@ func kindsThatMayNotBeListed(t *testing.T) {
 	}
 }
 
-// kindsWithoutManagedBy: MultiKueue also moves objects of kinds without this field, as its labels
-// show.
+// kindsWithoutManagedBy checks the case that MultiKueue also moves objects of kinds without this
+// field, as its labels show.
 func kindsWithoutManagedBy(t *testing.T) {
 	f := playKinds(t, "kinds-unmanaged", func(s *kinds.Sample) bool { return s.Kind.Name == "leaderworkerset" || s.Kind.Name == "statefulset" })
 	f.mirror(t)
@@ -283,8 +284,8 @@ func kindsWithoutManagedBy(t *testing.T) {
 	}
 }
 
-// kindsWithoutManagedByThere: a mirror has no managedBy, so a worker whose definitions lack the
-// field can run it. Only the origins show its kind.
+// kindsWithoutManagedByThere checks the case that a mirror has no managedBy, so a worker whose
+// definitions lack the field can run it. Only the origins show its kind.
 func kindsWithoutManagedByThere(t *testing.T) {
 	f := playKinds(t, "kinds-fieldless", func(s *kinds.Sample) bool { return s.Kind.Name == "widget" })
 	_, err := client(t, worker2).CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.ns}}, metav1.CreateOptions{})
@@ -312,7 +313,7 @@ func kindsWithoutManagedByThere(t *testing.T) {
 	assert.DeepEqual(t, codesOf(t, "--from", dir), codes)
 }
 
-// kindsInABundle: commands print the same for all kinds from a snapshot.
+// kindsInABundle checks that commands print the same for all kinds from a snapshot.
 func kindsInABundle(t *testing.T) {
 	f := playKinds(t, "kinds-bundle", func(s *kinds.Sample) bool {
 		return delegatable(s) && !s.Kind.IsJob() || s.Kind.Name == "leaderworkerset"

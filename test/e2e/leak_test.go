@@ -31,8 +31,9 @@ func clusterBehind(t *testing.T, cluster string, p *faulty) *fleet.Cluster {
 	return opened(t, cluster, config)
 }
 
-// TestNoGoroutinesAfterADispatch: each fault affects a dispatch of many Jobs in this process. All
-// but one of the Jobs end, and the dispatch is interrupted. No goroutine is left after that.
+// TestNoGoroutinesAfterADispatch checks the case that each fault affects a dispatch of many Jobs
+// in this process. All but one of the Jobs end, and the dispatch is interrupted. No goroutine is
+// left after that.
 func TestNoGoroutinesAfterADispatch(t *testing.T) {
 	t.Parallel()
 	const ns, n = "dispatch-leaks", 12
@@ -64,7 +65,7 @@ func TestNoGoroutinesAfterADispatch(t *testing.T) {
 		defer left.Done()
 		for i, f := range faults() {
 			if ctx.Err() == nil {
-				proxies[i%2].suffer(ctx, f, 300*time.Millisecond)
+				proxies[i%2].inject(ctx, f, 300*time.Millisecond)
 			}
 		}
 	})

@@ -104,8 +104,8 @@ func holders(jobs map[string]inspect.Job) map[string]string {
 	return found
 }
 
-// TestLease: the holders of the Leases of dispatched Jobs are shown, live and from a snapshot, and
-// Jobs without a dispatcher are found.
+// TestLease checks that the holders of the Leases of dispatched Jobs are shown, live and from a
+// snapshot, and Jobs without a dispatcher are found.
 func TestLease(t *testing.T) {
 	t.Parallel()
 	const ns = "leases"
@@ -157,7 +157,7 @@ func TestLease(t *testing.T) {
 			return len(codes["expired"]) == 1 && codes["expired"][0] == "JM202", nil
 		})
 		assert.DeepEqual(t, codes, map[string][]string{"expired": {"JM202"}, "released": {"JM201"}, "missing": {"JM201"}})
-		assert.Equal(t, len(leaseCodes(t, append([]string{"--grace", "1h"}, fleet...)...)), 0, "they are young")
+		assert.Equal(t, len(leaseCodes(t, append([]string{"--grace", "1h"}, fleet...)...)), 0, "findings within the grace period")
 		_, _, code := run(t, append([]string{"check", "--grace", "0s"}, fleet...)...)
 		assert.Equal(t, code, 3)
 		out, _, _ := run(t, append([]string{"trace", "released", "-o", "json", "--contexts", management + "," + worker1}, fleet...)...)
@@ -240,9 +240,9 @@ func leaseCodes(t *testing.T, args ...string) map[string][]string {
 	return codes
 }
 
-// TestWhatDispatchLeaves: Jobs that no dispatcher holds any more are found, and each finding is
-// gone once the command that check prints has run.
-func TestWhatDispatchLeaves(t *testing.T) {
+// TestDispatchLeftovers checks that Jobs that no dispatcher holds any more are found, and each
+// finding is gone once the command that check prints has run.
+func TestDispatchLeftovers(t *testing.T) {
 	t.Parallel()
 	const ns, to = "leases-left", "leases-left-there"
 	namespaces(t, to)
@@ -284,8 +284,8 @@ func TestWhatDispatchLeaves(t *testing.T) {
 	}
 }
 
-// TestLeaseOfClientGo: the Lease of client-go's leader election is shown correctly: held as long as
-// it is renewed, whatever its clock says, and then released.
+// TestLeaseOfClientGo checks that the Lease of client-go's leader election is shown correctly:
+// held as long as it is renewed, whatever its clock says, and then released.
 func TestLeaseOfClientGo(t *testing.T) {
 	t.Parallel()
 	const ns = "leases-elected"

@@ -264,8 +264,8 @@ func TestLogsFindTheCluster(t *testing.T) {
 	})
 }
 
-// TestLogsFollow: from before the Pods exist, over closed connections and on another cluster, to
-// the end.
+// TestLogsFollow checks that logs -f follows from before the Pods exist, over closed connections
+// and on another cluster, to the end.
 func TestLogsFollow(t *testing.T) {
 	const ns = "logs-follow"
 	sharesKueue(t, ns)
@@ -317,7 +317,7 @@ func TestLogsFollowRetries(t *testing.T) {
 	assert.Equal(t, l.interrupt(), 130)
 }
 
-// TestLogsFollowOverARestart: logs -f continues after the API server restarts.
+// TestLogsFollowOverARestart checks that logs -f continues after the API server restarts.
 func TestLogsFollowOverARestart(t *testing.T) {
 	const ns = "logs-restart"
 	k := playKubelet(t, worker2, ns)
@@ -339,7 +339,7 @@ func TestLogsFollowOverARestart(t *testing.T) {
 	l.ends("note: job logs-restart/steady has ended: Complete")
 }
 
-// TestLogsReportWhatCouldNotBeRead: the other clusters are read although one is down.
+// TestLogsReportWhatCouldNotBeRead checks that the other clusters are read although one is down.
 func TestLogsReportWhatCouldNotBeRead(t *testing.T) {
 	t.Parallel()
 	const ns = "logs-partial"

@@ -16,8 +16,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// TestMCP: the configuration in docs/mcp.md starts a server that answers for clusters, says what it
-// could not read, and stays within its contexts.
+// TestMCP checks that the configuration in docs/mcp.md starts a server that answers for clusters,
+// says what it could not read, and stays within its contexts.
 func TestMCP(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/mcp.md")

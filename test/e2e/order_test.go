@@ -67,8 +67,8 @@ spec:
 	kubectl(t.Context(), "wait", "--for=condition=Available", "--timeout=5m", "apiservice/v1beta2.visibility.kueue.x-k8s.io")
 }
 
-// TestTraceShowsKueuesOwnOrder: if Kueue's visibility API is served and the user may read it, trace
-// shows its position in the queue. Otherwise the position is computed.
+// TestTraceShowsKueuesOwnOrder checks that if Kueue's visibility API is served and the user may
+// read it, trace shows its position in the queue. Otherwise the position is computed.
 func TestTraceShowsKueuesOwnOrder(t *testing.T) {
 	serving(t, alone, worker2)
 	const ns = "ordered"

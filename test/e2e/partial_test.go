@@ -16,9 +16,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 )
 
-// TestOneDocumentUnderPartialFailure: with more Jobs than fit into one chunk and several contexts,
-// one of them down, the output is still one JSON document with everything that could be read, the
-// same each time.
+// TestOneDocumentUnderPartialFailure checks the output for several contexts, one of them down, and
+// more Jobs than fit into one chunk. It is one JSON document with everything that could be read,
+// the same each time.
 func TestOneDocumentUnderPartialFailure(t *testing.T) {
 	t.Parallel()
 	const ns, each = "partial", 600

@@ -20,8 +20,8 @@ func template(change func(*corev1.PodSpec)) fixture.Option {
 	return func(j *batchv1.Job) { change(&j.Spec.Template.Spec) }
 }
 
-// needy makes a Job depend on one object of every kind, with names that end alike.
-func needy(name string) fixture.Option {
+// withDependencies makes a Job depend on one object of every kind, with names that end alike.
+func withDependencies(name string) fixture.Option {
 	return template(func(s *corev1.PodSpec) {
 		s.ServiceAccountName = "robot"
 		s.PriorityClassName = name
@@ -45,7 +45,7 @@ func needy(name string) fixture.Option {
 }
 
 // provide creates all dependencies of a needy Job on a cluster.
-func (f *flight) provide(cluster, name string) {
+func (f *preflightCase) provide(cluster, name string) {
 	f.t.Helper()
 	f.apply(cluster, strings.NewReplacer("NS", f.ns, "NAME", name).Replace(`
 {apiVersion: v1, kind: ServiceAccount, metadata: {name: robot, namespace: NS}}
@@ -76,9 +76,9 @@ type obstacle struct {
 	warning bool
 	// message is a part of it.
 	message string
-	// run is a part of the remedy: a command that solves the problem. If it cannot be pasted, mend
+	// run is a part of the remedy: a command that solves the problem. If it cannot be pasted, fix
 	// does.
-	run, mend string
+	run, fix string
 }
 
 func obstacles() []obstacle {
@@ -152,7 +152,7 @@ func obstacles() []obstacle {
 		},
 		{
 			"pod security", "kubectl --context worker-1 label namespace NS pod-security.kubernetes.io/enforce=restricted", "Namespace NS", false,
-			"takes only Pods of the PodSecurity level restricted:latest",
+			"accepts only Pods of the PodSecurity level restricted:latest",
 			"kubectl --context worker-1 label --overwrite namespace NS pod-security.kubernetes.io/enforce=privileged", "",
 		},
 		{
@@ -183,7 +183,7 @@ func TestPreflightObstacles(t *testing.T) {
 		t.Run(o.name, func(t *testing.T) {
 			t.Parallel()
 			ns := fmt.Sprintf("preflight-%d", i)
-			f := newFlight(t, ns, needy(ns))
+			f := newPreflightCase(t, ns, withDependencies(ns))
 			f.provide(management, ns)
 			f.provide(worker1, ns)
 			f.eventuallyClear()
@@ -201,7 +201,7 @@ func TestPreflightObstacles(t *testing.T) {
 			assert.DeepEqual(t, inventory(t, f.worker, ns), before)
 
 			if o.run == "" {
-				shell(t, text(o.mend))
+				shell(t, text(o.fix))
 			} else {
 				shell(t, text(o.run))
 			}
@@ -214,7 +214,7 @@ func TestPreflightObstacles(t *testing.T) {
 func TestPreflightNamespace(t *testing.T) {
 	t.Parallel()
 	const ns = "preflight-space"
-	f := newFlight(t, ns, template(func(s *corev1.PodSpec) {
+	f := newPreflightCase(t, ns, template(func(s *corev1.PodSpec) {
 		s.Volumes = []corev1.Volume{{Name: "settings", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}}}
 	}))
 	shell(t, "kubectl --context worker-1 delete namespace "+ns)
@@ -239,7 +239,7 @@ func TestPreflightNamespace(t *testing.T) {
 func TestPreflightSurprises(t *testing.T) {
 	t.Parallel()
 	const ns = "preflight-surprises"
-	f := newFlight(t, ns)
+	f := newPreflightCase(t, ns)
 	for i, c := range []struct {
 		change  func(*corev1.PodSpec)
 		object  string
@@ -251,7 +251,7 @@ func TestPreflightSurprises(t *testing.T) {
 			gpus := corev1.ResourceList{"example.com/gpu": resource.MustParse("1")}
 			s.Containers[0].Resources = corev1.ResourceRequirements{Requests: gpus, Limits: gpus}
 		}, "the nodes", false, "none of the 2 other nodes has what a Pod requests: example.com/gpu=1"},
-		{func(s *corev1.PodSpec) { s.SchedulerName = "custom" }, "", false, "unless there is a scheduler custom"},
+		{func(s *corev1.PodSpec) { s.SchedulerName = "custom" }, "", false, "unless scheduler custom runs there"},
 		{func(s *corev1.PodSpec) { s.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/gate"}} }, "", false, "scheduling gate example.com/gate"},
 		{func(s *corev1.PodSpec) { s.Subdomain = "peers" }, "Service " + ns + "/peers", false, "do not find each other"},
 		{func(s *corev1.PodSpec) {

@@ -37,7 +37,7 @@ import (
 func TestPreflightAccess(t *testing.T) {
 	t.Parallel()
 	const ns, user = "preflight-access", "preflight-user"
-	f := newFlight(t, ns, needy(ns))
+	f := newPreflightCase(t, ns, withDependencies(ns))
 	f.provide(management, ns)
 	f.provide(worker1, ns)
 	f.origin, f.worker = clusterOf(t, management, as(user)), clusterOf(t, worker1, as(user))
@@ -81,11 +81,12 @@ func grant(t *testing.T, p preflight.Problem) {
 	}
 }
 
-// TestPreflightEditor: a user with the default role edit in the namespaces lacks exactly one right.
+// TestPreflightEditor checks that a user with the default role edit in the namespaces lacks
+// exactly one right.
 func TestPreflightEditor(t *testing.T) {
 	t.Parallel()
 	const ns, user = "preflight-editor", "preflight-editor"
-	f := newFlight(t, ns, needy(ns), template(func(s *corev1.PodSpec) { s.Volumes = s.Volumes[:2] }))
+	f := newPreflightCase(t, ns, withDependencies(ns), template(func(s *corev1.PodSpec) { s.Volumes = s.Volumes[:2] }))
 	f.provide(management, ns)
 	f.provide(worker1, ns)
 	for _, cluster := range []string{management, worker1} {
@@ -98,7 +99,7 @@ func TestPreflightEditor(t *testing.T) {
 	f.eventuallyClear()
 
 	// Only users who may read StorageClasses see whether a claim will get its volume.
-	found, _ := f.preflight(f.create("claim", needy(ns)), dependency.Options{})
+	found, _ := f.preflight(f.create("claim", withDependencies(ns)), dependency.Options{})
 	assert.Equal(t, len(found), 1, "%s", describeProblems(found))
 	assert.Assert(t, !found[0].Blocking && contains(found[0].Message, "waits for Pods; cannot check that: "), "%s", describeProblems(found))
 
@@ -109,11 +110,11 @@ func TestPreflightEditor(t *testing.T) {
 	assert.Assert(t, contains(describeProblems(found), "PriorityClass preflight-editor", "ServiceAccount preflight-editor/robot"), "%s", describeProblems(found))
 }
 
-// TestPreflightSameCluster: preflight recognizes the origin's cluster under another name, also if
-// its UID may not be read.
+// TestPreflightSameCluster checks that preflight recognizes the origin's cluster under another
+// name, also if its UID may not be read.
 func TestPreflightSameCluster(t *testing.T) {
 	t.Parallel()
-	f := newFlight(t, "preflight-same")
+	f := newPreflightCase(t, "preflight-same")
 	for _, identity := range []string{f.origin.UID(), ""} {
 		f.worker = clusterOf(t, management)
 		f.worker.Context = "twin"
@@ -124,11 +125,11 @@ func TestPreflightSameCluster(t *testing.T) {
 	}
 }
 
-// TestPreflightUnreachable: a cluster that does not answer causes one error, not a list of
-// problems.
+// TestPreflightUnreachable checks that a cluster that does not answer causes one error, not a list
+// of problems.
 func TestPreflightUnreachable(t *testing.T) {
 	t.Parallel()
-	f := newFlight(t, "preflight-dead")
+	f := newPreflightCase(t, "preflight-dead")
 	dead := clusterOf(t, worker1, func(c *rest.Config) { c.Host = "https://127.0.0.1:1" })
 	p := &preflight.Checker{Origin: f.origin, Worker: dead}
 	found, _, err := p.Check(t.Context(), f.request(f.job))
@@ -171,11 +172,11 @@ func oldServer(t *testing.T, cluster, version string, drops ...string) func(*res
 	return func(c *rest.Config) { *c = rest.Config{Host: server.URL, QPS: -1} }
 }
 
-// TestPreflightOldServers: preflight refuses servers that would change the Job.
+// TestPreflightOldServers checks that preflight refuses servers that would change the Job.
 func TestPreflightOldServers(t *testing.T) {
 	t.Parallel()
 	const ns = "preflight-old"
-	f := newFlight(t, ns, fixture.Pods(2), func(j *batchv1.Job) {
+	f := newPreflightCase(t, ns, fixture.Pods(2), func(j *batchv1.Job) {
 		j.Spec.CompletionMode = new(batchv1.IndexedCompletion)
 		j.Spec.SuccessPolicy = &batchv1.SuccessPolicy{Rules: []batchv1.SuccessPolicyRule{{SucceededCount: new(int32(1))}}}
 	})
@@ -202,12 +203,12 @@ func TestPreflightOldServers(t *testing.T) {
 	assert.Assert(t, !found[0].Blocking && contains(found[0].Message, "JobManagedBy"), "%s", describeProblems(found))
 }
 
-// TestPreflightCreate: origins from a file.
+// TestPreflightCreate checks origins from a file.
 func TestPreflightCreate(t *testing.T) {
 	// It reads all served kinds.
 	serving(t, "no others", all...)
 	const ns = "preflight-create"
-	f := newFlight(t, ns)
+	f := newPreflightCase(t, ns)
 	check := func(job *unstructured.Unstructured) []preflight.Problem {
 		request := f.request(job)
 		request.Create = true
@@ -243,11 +244,11 @@ func TestPreflightCreate(t *testing.T) {
 	assert.DeepEqual(t, inventory(t, f.origin, ns), before)
 }
 
-// TestPreflightCost: many Jobs of one namespace cost only a few more requests than one.
+// TestPreflightCost checks that many Jobs of one namespace cost only a few more requests than one.
 func TestPreflightCost(t *testing.T) {
 	t.Parallel()
 	const ns, jobs = "preflight-cost", 100
-	f := newFlight(t, ns, needy(ns))
+	f := newPreflightCase(t, ns, withDependencies(ns))
 	f.provide(management, ns)
 	f.provide(worker1, ns)
 	f.eventuallyClear()
@@ -284,11 +285,12 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (r roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return r(request) }
 
-// TestPreflightResume: missing dependencies of Pods do not keep a dispatch from resuming.
+// TestPreflightResume checks that missing dependencies of Pods do not keep a dispatch from
+// resuming.
 func TestPreflightResume(t *testing.T) {
 	t.Parallel()
 	const ns = "preflight-resume"
-	f := newFlight(t, ns, template(func(s *corev1.PodSpec) {
+	f := newPreflightCase(t, ns, template(func(s *corev1.PodSpec) {
 		s.Containers[0].EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "gone"}}}}
 	}))
 	_, err := f.worker.Objects(delegation.Job().Resource, ns).Create(t.Context(), f.request(f.job).Plan.Mirror, metav1.CreateOptions{})

@@ -35,9 +35,9 @@ func takes() fixture.Option {
 }
 
 // newCopies creates a Job with dependencies that only management has.
-func newCopies(t *testing.T, ns string) *flight {
+func newCopies(t *testing.T, ns string) *preflightCase {
 	t.Helper()
-	f := newFlight(t, ns, takes())
+	f := newPreflightCase(t, ns, takes())
 	f.apply(management, strings.ReplaceAll(`
 {apiVersion: v1, kind: ConfigMap, immutable: true, metadata: {name: settings, namespace: NS, labels: {team: a}, finalizers: [example.com/hold]}, data: {a: x}, binaryData: {b: AAE=}}
 ---
@@ -55,14 +55,14 @@ func allowed() dependency.Options {
 }
 
 // mirror creates the mirror of an origin.
-func (f *flight) mirror(origin *unstructured.Unstructured) *unstructured.Unstructured {
+func (f *preflightCase) mirror(origin *unstructured.Unstructured) *unstructured.Unstructured {
 	f.t.Helper()
 	mirror, err := f.worker.Objects(delegation.Job().Resource, f.ns).Create(f.t.Context(), f.request(origin).Plan.Mirror, metav1.CreateOptions{})
 	assert.NilError(f.t, err)
 	return mirror
 }
 
-func (f *flight) copied(name string) *corev1.ConfigMap {
+func (f *preflightCase) copied(name string) *corev1.ConfigMap {
 	f.t.Helper()
 	found, err := client(f.t, worker1).CoreV1().ConfigMaps(f.ns).Get(f.t.Context(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -72,7 +72,7 @@ func (f *flight) copied(name string) *corev1.ConfigMap {
 	return found
 }
 
-func (f *flight) deleteMirror(name string) {
+func (f *preflightCase) deleteMirror(name string) {
 	f.t.Helper()
 	shell(f.t, fmt.Sprintf("kubectl --context worker-1 -n %s delete job %s", f.ns, name))
 }
@@ -136,8 +136,8 @@ func TestDependenciesAreShared(t *testing.T) {
 	assert.NilError(t, err)
 }
 
-// TestDependenciesOfMany: many mirrors become owners of one copy concurrently, some of them after
-// it was deleted.
+// TestDependenciesOfMany checks that many mirrors become owners of one copy concurrently, some of
+// them after it was deleted.
 func TestDependenciesOfMany(t *testing.T) {
 	t.Parallel()
 	const ns = "copies-many"
@@ -169,8 +169,8 @@ func TestDependenciesOfMany(t *testing.T) {
 	assert.Equal(t, len(f.copied("settings").OwnerReferences), len(mirrors))
 }
 
-// TestDependenciesOfOthers: an object of another owner stays, and is an error. The mirror owns the
-// objects that were copied nevertheless.
+// TestDependenciesOfOthers checks that an object of another owner stays, and is an error. The
+// mirror owns the objects that were copied nevertheless.
 func TestDependenciesOfOthers(t *testing.T) {
 	t.Parallel()
 	const ns = "copies-others"
@@ -193,8 +193,8 @@ func TestDependenciesOfOthers(t *testing.T) {
 	assert.Assert(t, f.copied("extras") != nil)
 }
 
-// TestDependenciesThatDiffer: preflight finds a copy that is older than its original, and a Secret
-// that cannot be copied.
+// TestDependenciesThatDiffer checks that preflight finds a copy that is older than its original,
+// and a Secret that cannot be copied.
 func TestDependenciesThatDiffer(t *testing.T) {
 	t.Parallel()
 	const ns = "copies-differ"
@@ -229,9 +229,9 @@ func TestDependenciesThatDiffer(t *testing.T) {
 	assert.DeepEqual(t, p.UnusedSecrets(), []string{"tokne"})
 }
 
-// TestSecretOfWhatHasEnded: if the Job that needed the Secret has ended, the same command resumes
-// the other Jobs.
-func TestSecretOfWhatHasEnded(t *testing.T) {
+// TestSecretOfEndedJob checks that if the Job that needed the Secret has ended, the same command
+// resumes the other Jobs.
+func TestSecretOfEndedJob(t *testing.T) {
 	t.Parallel()
 	const ns = "secret-of-ended"
 	origin(t, ns, "needs", fixture.RunsFor("1s"), needsCopies)

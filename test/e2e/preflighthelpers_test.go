@@ -60,18 +60,18 @@ func as(user string) func(*rest.Config) {
 	return func(c *rest.Config) { c.Impersonate.UserName = user }
 }
 
-// flight is a Job on management that could be dispatched to worker-1.
-type flight struct {
+// preflightCase is a Job on management that could be dispatched to worker-1.
+type preflightCase struct {
 	t              *testing.T
 	ns             string
 	origin, worker *fleet.Cluster
 	job            *unstructured.Unstructured
 }
 
-// newFlight creates a Job that is delegated to dispatch, and its namespace on both clusters.
-func newFlight(t *testing.T, ns string, options ...fixture.Option) *flight {
+// newPreflightCase creates a Job that is delegated to dispatch, and its namespace on both clusters.
+func newPreflightCase(t *testing.T, ns string, options ...fixture.Option) *preflightCase {
 	t.Helper()
-	f := &flight{t: t, ns: ns, origin: clusterOf(t, management), worker: clusterOf(t, worker1)}
+	f := &preflightCase{t: t, ns: ns, origin: clusterOf(t, management), worker: clusterOf(t, worker1)}
 	assert.NilError(t, makeSpace(t, worker1, ns))
 	assert.NilError(t, makeSpace(t, management, ns))
 	f.job = f.create("train", options...)
@@ -79,7 +79,7 @@ func newFlight(t *testing.T, ns string, options ...fixture.Option) *flight {
 }
 
 // create creates another origin.
-func (f *flight) create(name string, options ...fixture.Option) *unstructured.Unstructured {
+func (f *preflightCase) create(name string, options ...fixture.Option) *unstructured.Unstructured {
 	f.t.Helper()
 	job := fixture.New(f.ns, name, append(options, fixture.ManagedBy(string(delegation.Dispatch)))...)
 	_, err := client(f.t, management).BatchV1().Jobs(f.ns).Create(f.t.Context(), job, metav1.CreateOptions{})
@@ -103,7 +103,7 @@ func makeSpace(t *testing.T, cluster, ns string) error {
 	})
 }
 
-func (f *flight) request(job *unstructured.Unstructured) preflight.Request {
+func (f *preflightCase) request(job *unstructured.Unstructured) preflight.Request {
 	f.t.Helper()
 	made, err := plan.New(job, plan.Options{Owner: delegation.Dispatch, OriginCluster: f.origin.Identity()})
 	assert.NilError(f.t, err)
@@ -111,7 +111,7 @@ func (f *flight) request(job *unstructured.Unstructured) preflight.Request {
 }
 
 // preflight checks a Job without a cache.
-func (f *flight) preflight(job *unstructured.Unstructured, o dependency.Options) ([]preflight.Problem, []dependency.Object) {
+func (f *preflightCase) preflight(job *unstructured.Unstructured, o dependency.Options) ([]preflight.Problem, []dependency.Object) {
 	f.t.Helper()
 	p := &preflight.Checker{Origin: f.origin, Worker: f.worker, Dependencies: o}
 	found, copies, err := p.Check(f.t.Context(), f.request(job))
@@ -120,14 +120,14 @@ func (f *flight) preflight(job *unstructured.Unstructured, o dependency.Options)
 }
 
 // problems checks the Job of the flight.
-func (f *flight) problems() []preflight.Problem {
+func (f *preflightCase) problems() []preflight.Problem {
 	f.t.Helper()
 	found, _ := f.preflight(f.job, dependency.Options{})
 	return found
 }
 
 // eventuallyClear waits until there are no problems: admission plugins use caches.
-func (f *flight) eventuallyClear() {
+func (f *preflightCase) eventuallyClear() {
 	f.t.Helper()
 	var found []preflight.Problem
 	err := poll.Until(f.t.Context(), poll.Limit, func(context.Context) (bool, error) {
@@ -138,7 +138,7 @@ func (f *flight) eventuallyClear() {
 }
 
 // eventuallyFinds waits until there is exactly one problem, with this object.
-func (f *flight) eventuallyFinds(object string) preflight.Problem {
+func (f *preflightCase) eventuallyFinds(object string) preflight.Problem {
 	f.t.Helper()
 	var found []preflight.Problem
 	err := poll.Until(f.t.Context(), poll.Limit, func(context.Context) (bool, error) {
@@ -169,7 +169,7 @@ func shell(t *testing.T, script string) {
 }
 
 // apply creates objects of any kind on a cluster, from YAML.
-func (f *flight) apply(cluster, manifest string) {
+func (f *preflightCase) apply(cluster, manifest string) {
 	f.t.Helper()
 	shell(f.t, fmt.Sprintf("kubectl --context %s apply -f - >/dev/null <<'EOF'\n%s\nEOF", cluster, manifest))
 }

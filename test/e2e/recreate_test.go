@@ -40,8 +40,8 @@ func ownerIs(owner string) func(*batchv1.Job) bool {
 	}
 }
 
-// TestRecreateThereAndBack: a delegated Job runs once it belongs to the built-in controller, and is
-// delegated again after it has ended.
+// TestRecreateThereAndBack checks that a delegated Job runs once it belongs to the built-in
+// controller, and is delegated again after it has ended.
 func TestRecreateThereAndBack(t *testing.T) {
 	t.Parallel()
 	const ns = "recreate-back"
@@ -99,7 +99,8 @@ func TestRecreateLeavesARunningJobAlone(t *testing.T) {
 	assert.Assert(t, contains(string(text), "# Job "+ns+"/train of context management, with UID "+string(before.UID), "\n  active: 1\n"), "%s", text)
 }
 
-// TestRecreateRefuses: recreate refuses what is known to fail before it asks or deletes anything.
+// TestRecreateRefuses checks that recreate refuses what is known to fail before it asks or deletes
+// anything.
 func TestRecreateRefuses(t *testing.T) {
 	t.Parallel()
 	const ns = "recreate-refuses"
@@ -232,7 +233,7 @@ func TestRecreateForMultiKueue(t *testing.T) {
 	assert.Assert(t, contains(stderr, "job recreate-kueue/train is running: 1 Pod is active"), stderr)
 }
 
-// TestRecreateInAFullQuota: the old Job releases the quota that the new one needs.
+// TestRecreateInAFullQuota checks that the old Job releases the quota that the new one needs.
 func TestRecreateInAFullQuota(t *testing.T) {
 	t.Parallel()
 	const ns = "recreate-quota"

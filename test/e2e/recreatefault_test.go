@@ -119,8 +119,8 @@ func (r *recreation) end() int {
 	}
 }
 
-// TestRecreateRestores: the API server may refuse the new Job after the old one is gone, although
-// it accepted it in a dry run.
+// TestRecreateRestores checks the case that the API server may refuse the new Job after the old
+// one is gone, although it accepted it in a dry run.
 func TestRecreateRestores(t *testing.T) {
 	t.Parallel()
 	const ns = "recreate-restores"
@@ -138,7 +138,8 @@ func TestRecreateRestores(t *testing.T) {
 	letGo(t, ns)
 }
 
-// TestRecreateCannotRestore: the error says where the old Job is stored, and how to restore it.
+// TestRecreateCannotRestore checks that the error says where the old Job is stored, and how to
+// restore it.
 func TestRecreateCannotRestore(t *testing.T) {
 	t.Parallel()
 	const ns = "recreate-lost"
@@ -159,8 +160,8 @@ func TestRecreateCannotRestore(t *testing.T) {
 	letGo(t, ns)
 }
 
-// TestRecreateInterrupted: an interruption between the deletion and the creation must not lose the
-// Job.
+// TestRecreateInterrupted checks that an interruption between the deletion and the creation must
+// not lose the Job.
 func TestRecreateInterrupted(t *testing.T) {
 	t.Parallel()
 	const ns = "recreate-interrupted"
@@ -186,14 +187,14 @@ func TestRecreateWhoseOldJobStays(t *testing.T) {
 	eventuallyJob(t, management, ns, "train", isGone)
 }
 
-// TestRecreateOnAnOldServer: the server drops managedBy. This is detected before anything is
-// deleted. Otherwise the old Job is restored.
+// TestRecreateOnAnOldServer checks the case that the server drops managedBy. This is detected
+// before anything is deleted. Otherwise the old Job is restored.
 func TestRecreateOnAnOldServer(t *testing.T) {
 	t.Parallel()
 	const ns = "recreate-old"
 	createJobs(t, management, fixture.New(ns, "train", fixture.Suspended()))
 	side := clusterOf(t, management, oldServer(t, management, "v1.31.4", "spec.managedBy"))
-	r := &recreate.Runner{Cluster: side, Gone: time.Minute, Backup: "old.yaml"}
+	r := &recreate.Runner{Cluster: side, DeletionTimeout: time.Minute, Backup: "old.yaml"}
 	plan := replacement(t, side, ns, runner)
 	assert.ErrorContains(t, r.Check(t.Context(), plan), "the API server drops spec.managedBy")
 	assert.Equal(t, len(plan.Warnings), 0)
@@ -215,7 +216,8 @@ func replacement(t *testing.T, side *fleet.Cluster, ns, owner string) *recreate.
 	return plan
 }
 
-// TestRecreateWithLostAnswers: the server has processed the request, but the answer was lost.
+// TestRecreateWithLostAnswers checks the case that the server has processed the request, but the
+// answer was lost.
 func TestRecreateWithLostAnswers(t *testing.T) {
 	t.Parallel()
 	const ns = "recreate-unheard"
@@ -234,7 +236,7 @@ func TestRecreateWithLostAnswers(t *testing.T) {
 		})
 	})
 	plan := replacement(t, side, ns, "example.com/other")
-	created, err := (&recreate.Runner{Cluster: side, Gone: time.Minute}).Run(t.Context(), plan)
+	created, err := (&recreate.Runner{Cluster: side, DeletionTimeout: time.Minute}).Run(t.Context(), plan)
 	assert.NilError(t, err)
 	assert.Equal(t, deletions.Load(), int32(2))
 	assert.Equal(t, creations.Load(), int32(2))
@@ -242,15 +244,15 @@ func TestRecreateWithLostAnswers(t *testing.T) {
 	assert.Assert(t, ownerIs("example.com/other")(after) && after.UID == created.GetUID())
 }
 
-// TestRecreateOfAJobThatChanges: the status of the Job may change meanwhile, but not what was shown
-// to the user.
+// TestRecreateOfAJobThatChanges checks the case that the status of the Job may change meanwhile,
+// but not what was shown to the user.
 func TestRecreateOfAJobThatChanges(t *testing.T) {
 	t.Parallel()
 	const ns = "recreate-changes"
 	// It is suspended, so that the built-in controller starts no Pod once it owns the Job.
 	createJobs(t, management, fixture.New(ns, "train", fixture.ManagedBy(runner), fixture.Suspended()))
 	side := clusterOf(t, management)
-	r := &recreate.Runner{Cluster: side, Gone: time.Minute}
+	r := &recreate.Runner{Cluster: side, DeletionTimeout: time.Minute}
 	plan := replacement(t, side, ns, "")
 	change(t, management, ns, "train", `{"spec":{"parallelism":2}}`)
 	_, err := r.Run(t.Context(), plan)

@@ -18,7 +18,7 @@ import (
 type breakage struct {
 	code string
 	// breakIt creates a broken Job called sick; nil if it exists already.
-	breakIt, mend func(t *testing.T, ns string)
+	breakIt, fix func(t *testing.T, ns string)
 }
 
 // TestRemedies breaks a healthy namespace in one way after the other, checks that only its code is
@@ -37,7 +37,7 @@ func TestRemedies(t *testing.T) {
 			}
 			finding := eventuallyFinds(t, []string{b.code}, args...)[b.code]
 			assert.Assert(t, finding.Remedy != "" && len(finding.Evidence) > 0)
-			b.mend(t, ns)
+			b.fix(t, ns)
 			eventuallyFinds(t, nil, args...)
 		})
 	}

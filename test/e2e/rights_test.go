@@ -32,20 +32,20 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// noted are the requests that a cluster got, and the refused ones.
-type noted struct {
+// requestLog are the requests that a cluster got, and the refused ones.
+type requestLog struct {
 	mu             sync.Mutex
 	asked, refused map[string]bool
 	// taken is a right that the user lacks, such as "get jobs.batch", whatever the roles grant.
 	taken string
 }
 
-// notedAs returns a kubeconfig of management and worker-1 that acts as a user, and records all
+// recordRequestsAs returns a kubeconfig of management and worker-1 that acts as a user, and records all
 // requests.
-func notedAs(t *testing.T, user string) (kubeconfig string, notes map[string]*noted) {
+func recordRequestsAs(t *testing.T, user string) (kubeconfig string, notes map[string]*requestLog) {
 	t.Helper()
 	config := clientcmdapi.NewConfig()
-	notes = map[string]*noted{}
+	notes = map[string]*requestLog{}
 	for _, cluster := range []string{management, worker1} {
 		there, err := set.Config(cluster)
 		assert.NilError(t, err)
@@ -54,7 +54,7 @@ func notedAs(t *testing.T, user string) (kubeconfig string, notes map[string]*no
 		assert.NilError(t, err)
 		target, err := url.Parse(there.Host)
 		assert.NilError(t, err)
-		n := &noted{asked: map[string]bool{}, refused: map[string]bool{}}
+		n := &requestLog{asked: map[string]bool{}, refused: map[string]bool{}}
 		forward := &httputil.ReverseProxy{
 			Transport: transport, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) },
 			ModifyResponse: func(r *http.Response) error {
@@ -86,7 +86,7 @@ func notedAs(t *testing.T, user string) (kubeconfig string, notes map[string]*no
 }
 
 // take removes a right of the user.
-func (n *noted) take(right string) {
+func (n *requestLog) take(right string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.taken = right
@@ -94,7 +94,7 @@ func (n *noted) take(right string) {
 
 // without refuses requests for rights that the user lacks, also when the user asks whether they
 // have them.
-func (n *noted) without(next http.Handler) http.Handler {
+func (n *requestLog) without(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n.mu.Lock()
 		taken := n.taken
@@ -135,7 +135,7 @@ func rightOf(r rbactest.Request) string {
 }
 
 // seen returns all requests, and the refused ones.
-func (n *noted) seen() (asked, refused []string) {
+func (n *requestLog) seen() (asked, refused []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Sorted(maps.Keys(n.asked)), slices.Sorted(maps.Keys(n.refused))
@@ -185,7 +185,7 @@ func eventuallyMay(t *testing.T, cluster, ns, user, task string) {
 }
 
 // refusesNothing asserts that clusters have refused nothing so far.
-func refusesNothing(t *testing.T, notes map[string]*noted, what string) {
+func refusesNothing(t *testing.T, notes map[string]*requestLog, what string) {
 	t.Helper()
 	for cluster, n := range notes {
 		_, refused := n.seen()
@@ -193,7 +193,7 @@ func refusesNothing(t *testing.T, notes map[string]*noted, what string) {
 	}
 }
 
-// TestExactlyTheRights: with the roles of the repository, and no more, the commands do
+// TestExactlyTheRights checks that with the roles of the repository, and no more, the commands do
 // what they are for, and are refused nothing.
 func TestExactlyTheRights(t *testing.T) {
 	t.Parallel()
@@ -209,7 +209,7 @@ func TestExactlyTheRights(t *testing.T) {
 	eventuallyMay(t, management, ns, user, rights.DispatchOrigin)
 	eventuallyMay(t, management, ns, user, rights.Recreate)
 	eventuallyMay(t, worker1, ns, user, rights.DispatchCopy)
-	kubeconfig, notes := notedAs(t, user)
+	kubeconfig, notes := recordRequestsAs(t, user)
 	here := []string{"-n", ns, "--context", management, "--kubeconfig", kubeconfig}
 
 	d := dispatches(t, ns, "train", "--kubeconfig", kubeconfig)
@@ -243,9 +243,9 @@ func TestExactlyTheRights(t *testing.T) {
 	}
 }
 
-// TestExactlyTheRightsToLook: with the roles to look and to read logs, and no more,
+// TestExactlyTheRightsToRead checks that with the roles to look and to read logs, and no more,
 // nothing is refused, and nothing looks different than to an administrator.
-func TestExactlyTheRightsToLook(t *testing.T) {
+func TestExactlyTheRightsToRead(t *testing.T) {
 	// Where Kueue is installed, there is more to look at, and to be refused.
 	serving(t, "no others", management, worker1)
 	const ns, user = "exact-rights-look", "few-rights-reader"
@@ -258,8 +258,8 @@ func TestExactlyTheRightsToLook(t *testing.T) {
 	}
 	d := dispatches(t, ns, "long", "--detach-after-start")
 	assert.Equal(t, d.End(), 0, d.Stderr.String())
-	kubeconfig, notes := notedAs(t, user)
-	everything, _ := notedAs(t, "")
+	kubeconfig, notes := recordRequestsAs(t, user)
+	everything, _ := recordRequestsAs(t, "")
 	list := []string{"ls", "-n", ns, "--contexts", management + "," + worker1, "-o", "json", "--kubeconfig"}
 	var admin, few, stderr string
 	// The Job that runs may change in between.

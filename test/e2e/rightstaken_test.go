@@ -17,7 +17,7 @@ import (
 // arguments.
 func needs(t *testing.T, ns string, args ...string) map[string][]string {
 	t.Helper()
-	kubeconfig, notes := notedAs(t, "")
+	kubeconfig, notes := recordRequestsAs(t, "")
 	succeeds(t, append(args, "--context", management, "-n", ns, "--kubeconfig", kubeconfig)...)
 	all := map[string][]string{}
 	for cluster, n := range notes {
@@ -41,8 +41,8 @@ func reports(stderr, right string) bool {
 		contains(stderr, "may not "+verb) || contains(stderr, "forbidden") || contains(stderr, "cannot "+verb) || contains(stderr, "not allowed to "+verb)
 }
 
-// TestCancelWithEachRightTakenAway: a user without one of the rights can cancel nevertheless, or
-// the error names the right. A user with all rights can still cancel then.
+// TestCancelWithEachRightTakenAway checks that a user without one of the rights can cancel
+// nevertheless, or the error names the right. A user with all rights can still cancel then.
 func TestCancelWithEachRightTakenAway(t *testing.T) {
 	t.Parallel()
 	const ns = "cancel-rights"
@@ -67,7 +67,7 @@ func TestCancelWithEachRightTakenAway(t *testing.T) {
 				t.Parallel()
 				name := fmt.Sprintf("%s-%d", cluster, i)
 				begun(t, name)
-				kubeconfig, notes := notedAs(t, "")
+				kubeconfig, notes := recordRequestsAs(t, "")
 				notes[cluster].take(right)
 				args := []string{"cancel", name, "--context", management, "-n", ns, "--to", worker1}
 				out, stderr, code := run(t, append(slices.Clone(args), "--kubeconfig", kubeconfig)...)
@@ -87,8 +87,8 @@ func TestCancelWithEachRightTakenAway(t *testing.T) {
 	}
 }
 
-// TestRecreateWithEachRightTakenAway: for a user without one of the rights, the error names the
-// right, and the Job exists, either the old one or the new one.
+// TestRecreateWithEachRightTakenAway checks that for a user without one of the rights, the error
+// names the right, and the Job exists, either the old one or the new one.
 func TestRecreateWithEachRightTakenAway(t *testing.T) {
 	t.Parallel()
 	const ns, other = "recreate-rights", "example.com/other"
@@ -105,7 +105,7 @@ func TestRecreateWithEachRightTakenAway(t *testing.T) {
 			name := fmt.Sprintf("job-%d", i)
 			createJobs(t, management, fixture.New(ns, name, fixture.ManagedBy(runner)))
 			before := jobOf(t, management, ns, name)
-			kubeconfig, notes := notedAs(t, "")
+			kubeconfig, notes := recordRequestsAs(t, "")
 			notes[management].take(right)
 			args := recreate(t, name)
 			out, stderr, code := run(t, append(args, "--kubeconfig", kubeconfig)...)

@@ -28,11 +28,12 @@ func gang(minCount int32) fixture.Option {
 	}
 }
 
-// TestPreflightGangs: only a dry run shows whether a server keeps a field that is in its schema.
+// TestPreflightGangs checks that only a dry run shows whether a server keeps a field that is in
+// its schema.
 func TestPreflightGangs(t *testing.T) {
 	t.Parallel()
 	const ns = "preflight-gangs"
-	f := newFlight(t, ns, fixture.Pods(2), gang(2))
+	f := newPreflightCase(t, ns, fixture.Pods(2), gang(2))
 	assert.NilError(t, makeSpace(t, worker2, ns))
 	found := f.problems()
 	assert.Equal(t, len(found), 1, "%s", describeProblems(found))

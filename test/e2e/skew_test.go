@@ -110,8 +110,8 @@ func (s *skew) walk() {
 	s.reportsDrops()
 }
 
-// isRefused: a server that drops managedBy would run the Job itself, so nothing is created, on
-// neither side.
+// isRefused checks the case that a server that drops managedBy would run the Job itself, so
+// nothing is created, on neither side.
 func (s *skew) isRefused() {
 	file := filepath.Join(s.t.TempDir(), "job.json")
 	job := fixture.New(s.ns, "dropped", fixture.ManagedBy(string(delegation.Dispatch)))
@@ -137,7 +137,7 @@ func (s *skew) isRefused() {
 	assert.Equal(s.t, got["undelegated"].ManagedBy, delegation.BuiltIn)
 }
 
-// ends: origins end like their mirrors, whatever the versions.
+// ends checks that origins end like their mirrors, whatever the versions.
 func (s *skew) ends() {
 	s.create("good", fixture.Pods(2), fixture.RunsFor("1s"))
 	s.create("bad", fixture.Fails())
@@ -161,8 +161,8 @@ func (s *skew) ends() {
 	assert.Equal(s.t, code, 0, "%s%s", out, stderr)
 }
 
-// follows: from 1.36 on, the template of a suspended Job can be changed though it ran before. If an
-// older worker rejects that, it is reported.
+// follows checks the case that from 1.36 on, the template of a suspended Job can be changed though
+// it ran before. If an older worker rejects that, it is reported.
 func (s *skew) follows() {
 	s.create("twice", fixture.RunsFor("1h"))
 	d := dispatchesBetween(s.t, s.from, s.to, s.ns, "twice", "--on-interrupt=delete")
@@ -181,7 +181,7 @@ func (s *skew) follows() {
 	}
 	taken := takes(s.to, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
 	if takes(s.from, metav1.PatchOptions{}) {
-		e := d.Until("word of the template", func(e dispatch.Event) bool {
+		e := d.Until("an event about the template", func(e dispatch.Event) bool {
 			return (e.Event == dispatch.SpecPushed || e.Event == dispatch.Warned) && strings.Contains(e.Message, "spec.template")
 		})
 		assert.Equal(s.t, e.Event == dispatch.SpecPushed, taken, e.Message)
@@ -216,8 +216,8 @@ func (s *skew) sameEnd(name string) {
 	assert.Equal(s.t, end(o), end(m))
 }
 
-// reportsDrops: fields that the worker's server would drop are reported, and nothing is created if
-// that changes what runs. The servers themselves show which fields they keep.
+// reportsDrops checks that fields that the worker's server would drop are reported, and nothing is
+// created if that changes what runs. The servers themselves show which fields they keep.
 func (s *skew) reportsDrops() {
 	for field, c := range newerFields() {
 		name := strings.ToLower("with-" + field)

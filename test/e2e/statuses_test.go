@@ -64,7 +64,7 @@ func eventually(t *testing.T, want map[string]delegation.Status, args ...string)
 	return jobs
 }
 
-func TestStatusIsTrue(t *testing.T) {
+func TestStatusIsCorrect(t *testing.T) {
 	t.Parallel()
 	const ns = "statuses"
 	c := client(t, management)
@@ -126,8 +126,8 @@ const workloadCRD = `{
     "versions": [{"name": "v1beta1", "served": true, "storage": true,
       "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}}`
 
-// TestMultiKueueClaims: a Job of MultiKueue that waits in a queue has no status, but is not
-// Unclaimed, as its Workload shows.
+// TestMultiKueueClaims checks that a Job of MultiKueue that waits in a queue has no status, but is
+// not Unclaimed, as its Workload shows.
 func TestMultiKueueClaims(t *testing.T) {
 	serving(t, alone, worker2)
 	const ns = "claims"

@@ -15,6 +15,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
@@ -172,18 +173,18 @@ func TestTraceOfManyPods(t *testing.T) {
 
 // queuesOf returns the rows of a ClusterQueue, or of the first LocalQueue that points to it, by
 // their context.
-func queuesOf(t *testing.T, clusterQueue string, args ...string) map[string]inspect.QueueQuota {
+func queuesOf(t *testing.T, clusterQueue string, args ...string) map[string]queues.QueueQuota {
 	t.Helper()
 	out, _ := succeeds(t, append([]string{"queues", "-o", "json"}, args...)...)
-	var list inspect.QueueList
+	var list queues.QueueList
 	assert.NilError(t, json.Unmarshal([]byte(out), &list))
-	queues := map[string]inspect.QueueQuota{}
+	found := map[string]queues.QueueQuota{}
 	for _, q := range list.Items {
-		if _, isKnown := queues[q.Context]; !isKnown && (q.Name == clusterQueue || q.ClusterQueue == clusterQueue) {
-			queues[q.Context] = q
+		if _, isKnown := found[q.Context]; !isKnown && (q.Name == clusterQueue || q.ClusterQueue == clusterQueue) {
+			found[q.Context] = q
 		}
 	}
-	return queues
+	return found
 }
 
 func hopStates(tr inspect.Trace) (states []string) {

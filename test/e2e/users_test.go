@@ -213,7 +213,7 @@ func TestTwoUsersOfOneCluster(t *testing.T) {
 	assert.Assert(t, contains(stderr, "is already dispatched to "+ns+"/train", "No context is proven to reach that cluster (asked: ") && !contains(stderr, "new-mirror") && !contains(stderr, "deleted"), stderr)
 	_, stderr, code = run(t, append([]string{"cancel", "train", lost}, here...)...)
 	assert.Equal(t, code, 1, stderr)
-	assert.Assert(t, contains(stderr, "may have a mirror where it was not searched; nothing was changed", "which no context is proven to reach"), stderr)
+	assert.Assert(t, contains(stderr, "may have a mirror that was not found; nothing was changed", "which no context is proven to reach"), stderr)
 	assert.Equal(t, jobOf(t, management, ns, "train").ResourceVersion, before.ResourceVersion)
 	_, stderr = logsOf(t, 1, "train", lost, "-n", ns, "--context", management)
 	assert.Assert(t, contains(stderr, "which was not read"), stderr)
@@ -222,7 +222,7 @@ func TestTwoUsersOfOneCluster(t *testing.T) {
 	eventuallyJob(t, worker1, ns, "train", isGone)
 }
 
-// TestDeveloperOnly: the same if the only context of the worker is that of the developer.
+// TestDeveloperOnly checks the same if the only context of the worker is that of the developer.
 func TestDeveloperOnly(t *testing.T) {
 	t.Parallel()
 	const ns = "one-user"

@@ -140,9 +140,9 @@ func TestWatchAppendsInAPipe(t *testing.T) {
 	assert.Equal(t, w.interrupt(), 130)
 }
 
-// TestWatchSurvivesARestart: an API server restarts and has lost its history, because its etcd was
-// compacted. Every watch, also that of a dispatch, begins again, loses nothing, and does not repeat
-// unchanged Jobs.
+// TestWatchSurvivesARestart checks the case that an API server restarts and has lost its history,
+// because its etcd was compacted. Every watch, also that of a dispatch, begins again, loses
+// nothing, and does not repeat unchanged Jobs.
 func TestWatchSurvivesARestart(t *testing.T) {
 	const ns = "watch-restart"
 	c := client(t, worker1)
@@ -191,7 +191,8 @@ func TestWatchSurvivesARestart(t *testing.T) {
 	sameEnd(t, ns, "train")
 }
 
-// TestWatchBegunInAnOutage: a cluster that is down when the watch begins is watched once it is up.
+// TestWatchBegunInAnOutage checks that a cluster that is down when the watch begins is watched
+// once it is up.
 func TestWatchBegunInAnOutage(t *testing.T) {
 	const ns = "watch-outage"
 	c := client(t, worker1)

@@ -237,9 +237,9 @@ func kubeconfigWith(t *testing.T, token string) []byte {
 	return kubeconfig
 }
 
-// TestDoctor: doctor finds nothing in a correct set-up. It finds each broken set-up, and nothing
-// more, and its fix repairs it. The test runs alone, since all tests share connections and
-// configurations.
+// TestDoctor checks that doctor finds nothing in a correct set-up. It finds each broken set-up,
+// and nothing more, and its fix repairs it. The test runs alone, since all tests share connections
+// and configurations.
 func TestDoctor(t *testing.T) {
 	if multiKueue.API == "v1beta1" {
 		t.Skip("managers before Kueue 0.15 and their conditions differ")
@@ -291,8 +291,8 @@ func TestDoctor(t *testing.T) {
 	doctorWithFewRights(t)
 }
 
-// doctorWithFewRights: for a user who may read little, doctor lists the missing rights, and reports
-// nothing as healthy.
+// doctorWithFewRights checks that for a user who may read little, doctor lists the missing rights,
+// and reports nothing as healthy.
 func doctorWithFewRights(t *testing.T) {
 	t.Helper()
 	for _, cluster := range []string{management, worker1, worker2} {
@@ -315,8 +315,8 @@ func doctorWithFewRights(t *testing.T) {
 	doctorForNamedUser(t)
 }
 
-// doctorForNamedUser: a token without a user name does not show whose rights to check.
-// --worker-identity names the user, and the fix grants the missing rights.
+// doctorForNamedUser checks the case that a token without a user name does not show whose rights
+// to check. --worker-identity names the user, and the fix grants the missing rights.
 func doctorForNamedUser(t *testing.T) {
 	t.Helper()
 	const user = "named-manager"

@@ -137,8 +137,8 @@ spec: {nodeLabels: {kubernetes.io/os: linux}%[3]s}
 // fixNamespace is the namespace of a case.
 func fixNamespace(name string) string { return "fix-" + name }
 
-// TestFixes: check finds each state, and the first fix with a command ends it when it is run as
-// printed.
+// TestFixes checks that check finds each state, and the first fix with a command ends it when it
+// is run as printed.
 func TestFixes(t *testing.T) {
 	t.Parallel()
 	if multiKueue.API == "v1beta1" {

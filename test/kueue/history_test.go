@@ -74,7 +74,7 @@ func ended(t *testing.T, ns string, n int, clusters []string, jobs ...string) ma
 	t.Helper()
 	var rows map[string]inspect.PastJob
 	eventually(t, fmt.Sprint(n), func() string {
-		mend(t, ns)
+		applyFixes(t, ns)
 		finish(t, ns, clusters, jobs)
 		rows = historyOf(t, ns)
 		count := 0
@@ -108,7 +108,8 @@ func checkPast(t *testing.T, j inspect.PastJob) {
 	assert.Assert(t, j.Resources["cpu"] != "" && j.Flavors["cpu"] == "default", "%+v", j)
 }
 
-// TestHistoryOfEnds: Jobs that ran, failed, and ran again after a user deactivated them.
+// TestHistoryOfEnds checks the history of Jobs that ran, failed, and ran again after a user
+// deactivated them.
 func TestHistoryOfEnds(t *testing.T) {
 	t.Parallel()
 	const ns = "ended"
@@ -159,8 +160,8 @@ func TestHistoryOfEnds(t *testing.T) {
 	assert.Assert(t, hours > 0 && list.Groups[0].ResourceHours["cpu"]-hours < 1e-9)
 }
 
-// TestHistoryOfMoves: a Job whose worker is drained ends on the other one, and its earlier run time
-// is lost.
+// TestHistoryOfMoves checks that a Job whose worker is drained ends on the other one, and its
+// earlier run time is lost.
 func TestHistoryOfMoves(t *testing.T) {
 	t.Parallel()
 	const ns = "moved"
@@ -190,8 +191,8 @@ func TestHistoryOfMoves(t *testing.T) {
 	assert.Equal(t, row.Result, inspect.ResultComplete)
 }
 
-// TestHistoryOfPreempted: a Job of higher priority preempts one of lower priority, which runs again
-// later.
+// TestHistoryOfPreempted checks that a Job of higher priority preempts one of lower priority,
+// which runs again later.
 func TestHistoryOfPreempted(t *testing.T) {
 	t.Parallel()
 	const ns = "preempted"
@@ -210,7 +211,7 @@ func TestHistoryOfPreempted(t *testing.T) {
 		noted = "0"
 	}
 	eventually(t, noted, func() string {
-		mend(t, ns)
+		applyFixes(t, ns)
 		out, err := kubectl(t.Context(), "", "--context", management, "-n", ns, "get", "workloads.kueue.x-k8s.io", "-o",
 			`go-template={{range .items}}{{if .status.clusterName}}{{range .status.conditions}}{{if and (eq .type "Admitted") (eq .status "True")}}admitted {{end}}{{end}}{{end}}{{end}}`)
 		assert.NilError(t, err)
@@ -228,32 +229,33 @@ func TestHistoryOfPreempted(t *testing.T) {
 		}
 	}
 	// The manager does not count an eviction that it did not see.
-	assert.Assert(t, evictions >= 1 && low >= 1 || missed(ns), "%+v", rows)
+	assert.Assert(t, evictions >= 1 && low >= 1 || missedEviction(ns), "%+v", rows)
 	assert.Equal(t, *rows["urgent"].Evictions, int32(0))
 }
 
-// mended has a key for each finding whose fix mend has run, beginning with its namespace.
-var mended sync.Map
+// appliedFixes has a key, which begins with the namespace, for each finding whose fix applyFixes
+// has run.
+var appliedFixes sync.Map
 
-// missed reports whether the manager did not see an eviction in a namespace: JM138 was found.
-func missed(ns string) (is bool) {
-	mended.Range(func(key, _ any) bool {
+// missedEviction reports whether the manager missed an eviction in a namespace, as JM138 reports.
+func missedEviction(ns string) (is bool) {
+	appliedFixes.Range(func(key, _ any) bool {
 		is = is || strings.HasPrefix(fmt.Sprint(key), ns+" JM138")
 		return !is
 	})
 	return is
 }
 
-// mend runs the fixes of what Kueue does to a Job that a worker evicted and started again at once,
-// each once.
-func mend(t *testing.T, ns string) {
+// applyFixes runs each fix once that check prints for a Job that a worker evicted and started again
+// at once.
+func applyFixes(t *testing.T, ns string) {
 	t.Helper()
 	for _, f := range read[inspect.FindingList](t, "check", "-n", ns, "--grace", "30s").Items {
 		k := slices.IndexFunc(f.Fixes, func(x command.Fix) bool { return changes(x.Command) })
 		if f.Code != "JM022" && f.Code != "JM138" || k < 0 {
 			continue
 		}
-		if _, isDone := mended.LoadOrStore(fmt.Sprint(ns, " ", f.Code, f.Name, f.Since), true); !isDone {
+		if _, isDone := appliedFixes.LoadOrStore(fmt.Sprint(ns, " ", f.Code, f.Name, f.Since), true); !isDone {
 			t.Logf("%s %s", f.Code, f.Message)
 			runSteps(t, &f.Fixes[k])
 		}

@@ -117,7 +117,7 @@ func running(t *testing.T, ns string, n int) {
 	eventually(t, fmt.Sprint(map[delegation.Status]int{delegation.Running: n}), func() string { return fmt.Sprint(statuses(t, ns)) })
 }
 
-// TestBurst: while MultiKueue processes many Jobs at once, check finds nothing wrong.
+// TestBurst checks that while MultiKueue processes many Jobs at once, check finds nothing wrong.
 func TestBurst(t *testing.T) {
 	t.Parallel()
 	var names []string
@@ -141,15 +141,15 @@ func TestBurst(t *testing.T) {
 	assert.Assert(t, slices.ContainsFunc(traced.Hops, func(h inspect.Hop) bool { return h.Kind == "Workload" && h.State == "Finished" }), "%+v", traced.Hops)
 }
 
-// TestTooLarge: a Job that does not fit any worker is reported as such.
+// TestTooLarge checks that a Job that does not fit any worker is reported as such.
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
-	submit(t, "room", "9", "1h", "too-large-for-workers")
-	eventually(t, "JM029 error too-large-for-workers", func() string { return found(t, "room", 0) })
+	submit(t, "too-large", "9", "1h", "too-large-for-workers")
+	eventually(t, "JM029 error too-large-for-workers", func() string { return found(t, "too-large", 0) })
 }
 
-// TestMirrorGone: a user deletes a mirror, and check reports it. Kueue before 0.19 says for a while
-// that the Job runs; a newer one runs it again at once.
+// TestMirrorGone checks the case that a user deletes a mirror, and check reports it. Kueue before
+// 0.19 says for a while that the Job runs; a newer one runs it again at once.
 func TestMirrorGone(t *testing.T) {
 	t.Parallel()
 	submit(t, "gone", "1", "1h", "deleted")
@@ -174,8 +174,8 @@ func TestMirrorGone(t *testing.T) {
 	}
 }
 
-// TestWorkerLost: a worker that the manager cannot reach is reported, with the Jobs that run there,
-// and not any more once it is back.
+// TestWorkerLost checks that a worker that the manager cannot reach is reported, with the Jobs
+// that run there, and not any more once it is back.
 func TestWorkerLost(t *testing.T) {
 	if multiKueue.API == "v1beta1" {
 		t.Skip("Kueue 0.12 says that it is connected by a kubeconfig that is none")
@@ -197,7 +197,7 @@ func TestWorkerLost(t *testing.T) {
 		running(t, "lost", 2)
 	}
 	restore()
-	offeredAgain(t, early)
+	checkOffer(t, early)
 
 	// A kubeconfig that points to an address where nothing listens, though we reach the worker.
 	text, err := kubectl(t.Context(), "", "--context", management, "-n", "kueue-system", "get", "secret", worker1, "-o", "go-template={{.data.kubeconfig | base64decode}}")
@@ -235,9 +235,9 @@ func offerEarly(t *testing.T, ns string) {
 	})
 }
 
-// offeredAgain: now that worker 1 is connected, Kueue does not offer it the Job, unless the Workload
-// happens to change. The fix changes it.
-func offeredAgain(t *testing.T, ns string) {
+// checkOffer checks the case that now that worker 1 is connected, Kueue does not offer it the
+// Job, unless the Workload happens to change. The fix changes it.
+func checkOffer(t *testing.T, ns string) {
 	t.Helper()
 	isFixed := false
 	eventually(t, "", func() string {
@@ -253,27 +253,27 @@ func offeredAgain(t *testing.T, ns string) {
 	})
 }
 
-// TestKueueStopped: while Kueue does not run on the manager, Jobs that have ended on workers are
-// reported, and all is well once it runs again.
+// TestKueueStopped checks that while Kueue does not run on the manager, Jobs that have ended on
+// workers are reported, and all is well once it runs again.
 func TestKueueStopped(t *testing.T) {
 	const again = "away-again"
 	addUnequalQueues(t, again)
 	create(t, management, job(again, "low", "8", "", queue))
 	running(t, again, 1)
-	submit(t, "away", "1", "10s", "ends")
-	running(t, "away", 1)
+	submit(t, "kueue-stopped", "1", "10s", "ends")
+	running(t, "kueue-stopped", 1)
 	assert.NilError(t, multiKueue.StopProgram(t.Context(), management))
-	startAgain(t, again)
-	eventually(t, "JM110 error ends", func() string { return found(t, "away", 5*time.Second) })
+	restartOnWorker(t, again)
+	eventually(t, "JM110 error ends", func() string { return found(t, "kueue-stopped", 5*time.Second) })
 	assert.NilError(t, multiKueue.StartProgram(t.Context(), management))
-	eventually(t, fmt.Sprint(map[delegation.Status]int{delegation.Complete: 1}), func() string { return fmt.Sprint(statuses(t, "away")) })
-	eventually(t, "", func() string { return found(t, "away", 0) })
-	copiedAgain(t, again)
+	eventually(t, fmt.Sprint(map[delegation.Status]int{delegation.Complete: 1}), func() string { return fmt.Sprint(statuses(t, "kueue-stopped")) })
+	eventually(t, "", func() string { return found(t, "kueue-stopped", 0) })
+	checkStatusFix(t, again)
 }
 
-// startAgain has worker 1 preempt the Job low, and start it again, while Kueue does not run on the
+// restartOnWorker has worker 1 preempt the Job low, and start it again, while Kueue does not run on the
 // manager.
-func startAgain(t *testing.T, ns string) {
+func restartOnWorker(t *testing.T, ns string) {
 	t.Helper()
 	addUrgent(t, ns, worker1)
 	create(t, worker1, fmt.Sprintf(`---
@@ -300,9 +300,9 @@ func addUrgent(t *testing.T, ns string, clusters ...string) {
 	}
 }
 
-// copiedAgain: the API server refuses the new start time of a mirror, and with it every status. The
-// fix lets Kueue copy it.
-func copiedAgain(t *testing.T, ns string) {
+// checkStatusFix checks the case that the API server refuses the new start time of a mirror, and with
+// it every status. The fix lets Kueue copy it.
+func checkStatusFix(t *testing.T, ns string) {
 	t.Helper()
 	f := awaitFinding(t, ns, "JM138")
 	t.Logf("%s\n  %s\n  %s", f.Message, strings.Join(f.Evidence, "\n  "), f.Remedy)
@@ -314,7 +314,7 @@ func copiedAgain(t *testing.T, ns string) {
 	eventually(t, "", func() string { return found(t, ns, 0) })
 }
 
-// TestDeactivated: a deactivated Workload is reported as such.
+// TestDeactivated checks that a deactivated Workload is reported as such.
 func TestDeactivated(t *testing.T) {
 	t.Parallel()
 	submit(t, "idle", "1", "1h", "deactivated")

@@ -30,7 +30,7 @@ const queue = "batch"
 
 // namespaces are the namespaces of the tests. Each has its own ClusterQueue on every cluster, so
 // that tests can run in parallel.
-var namespaces = []string{"burst", "room", "gone", "lost", "away", "idle", "churn", "churn-slow", "ended", "moved", "preempted", "asked"}
+var namespaces = []string{"burst", "too-large", "gone", "lost", "kueue-stopped", "idle", "churn", "churn-slow", "ended", "moved", "preempted", "mcp"}
 
 // set are the clusters, and multiKueue runs on them.
 var (

@@ -14,6 +14,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	queuelists "github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
 )
 
 // assistant starts mcp through kubectl, as clients do.
@@ -45,11 +46,11 @@ func answer[T any](t *testing.T, s *mcp.ClientSession, tool string, arguments ma
 	return document, text
 }
 
-// TestMCP: an assistant learns from a real MultiKueue why one Job waits and where another one runs,
-// and gets the answers of the other tools.
+// TestMCP checks that an assistant learns from a real MultiKueue why one Job waits and where
+// another one runs, and gets the answers of the other tools.
 func TestMCP(t *testing.T) {
 	t.Parallel()
-	const ns = "asked"
+	const ns = "mcp"
 	submit(t, ns, "1", "1h", "small")
 	running(t, ns, 1)
 	submit(t, ns, "20", "1h", "large")
@@ -79,11 +80,11 @@ func TestMCP(t *testing.T) {
 	})
 	owners, _ := answer[inspect.OwnerList](t, s, "ls", map[string]any{"contexts": []string{management}})
 	assert.Equal(t, len(owners.All()), 2)
-	queues, _ := answer[inspect.QueueList](t, s, "queues", nil)
+	queues, _ := answer[queuelists.QueueList](t, s, "queues", nil)
 	assert.Assert(t, len(queues.Items) > 0)
 	eventually(t, "pending on a worker", func() string {
-		pending, text := answer[inspect.PendingList](t, s, "queues", map[string]any{"pending": true})
-		if slices.ContainsFunc(pending.Items, func(j inspect.PendingJob) bool { return j.Name == "large" && j.Context != management }) {
+		pending, text := answer[queuelists.PendingList](t, s, "queues", map[string]any{"pending": true})
+		if slices.ContainsFunc(pending.Items, func(j queuelists.PendingJob) bool { return j.Name == "large" && j.Context != management }) {
 			return "pending on a worker"
 		}
 		return text

@@ -296,7 +296,7 @@ func (w *watcher) refuses(ctx context.Context, s *setup, workload, cluster strin
 		admittedOn, waited = o.admittedOn, o.waits[cluster]
 		// Kueue has tried fewer Pods, too, although its message is about all of them.
 		waited.Partial = false
-		return admittedOn != "" || waited.IsForGood(), nil
+		return admittedOn != "" || waited.IsPermanent(), nil
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
 		err = nil

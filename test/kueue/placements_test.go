@@ -208,7 +208,7 @@ func (tr *trial) compare(name string, predicted []inspect.Placement, o outcome) 
 			r.True = p.Verdict == inspect.Fits || p.Verdict == inspect.Waits && couldPreempt(p)
 		case hasWaited:
 			r.Became, r.Seen = fmt.Sprintf("%s: %s", waited.Reason, waited.Message), true
-			r.True = p.Verdict == inspect.Waits && !waited.IsForGood() || p.Verdict == inspect.Never && waited.IsForGood()
+			r.True = p.Verdict == inspect.Waits && !waited.IsPermanent() || p.Verdict == inspect.Never && waited.IsPermanent()
 			if p.Verdict == inspect.Never && !r.True {
 				tr.unproven = append(tr.unproven, r)
 				continue
@@ -279,7 +279,7 @@ func (tr *trial) prove(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			r.True = admittedOn == "" && refused.IsForGood()
+			r.True = admittedOn == "" && refused.IsPermanent()
 			r.Seen = admittedOn == "" || admittedOn == r.Placement.Context
 			r.Became = fmt.Sprintf("admitted on %q, %s: %s", admittedOn, refused.Reason, refused.Message)
 			tr.score.add(r)

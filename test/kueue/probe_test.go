@@ -20,14 +20,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
-// probed is the namespace of these tests, and the name of their ClusterQueue.
-const probed = "probe"
+// probeName is the namespace of these tests, and the name of their ClusterQueue.
+const probeName = "probe"
 
 // nothingLeft checks that no cluster has a Job or a Workload in the namespace.
 func nothingLeft(t *testing.T) {
 	t.Helper()
 	for _, cluster := range []string{management, worker1, worker2} {
-		out, err := kubectl(t.Context(), "", "--context", cluster, "-n", probed, "get", "jobs.batch,workloads.kueue.x-k8s.io,pods", "-o", "name")
+		out, err := kubectl(t.Context(), "", "--context", cluster, "-n", probeName, "get", "jobs.batch,workloads.kueue.x-k8s.io,pods", "-o", "name")
 		assert.NilError(t, err)
 		for name := range strings.FieldsSeq(out) {
 			// The garbage collector deletes Pods of a deleted Job.
@@ -39,18 +39,18 @@ func nothingLeft(t *testing.T) {
 // quota sets the quota of a cluster's ClusterQueue.
 func quota(t *testing.T, cluster, cpu string) {
 	t.Helper()
-	kubectlOn(t, cluster, "patch", "clusterqueues.kueue.x-k8s.io", probed, "--type=json", "-p",
+	kubectlOn(t, cluster, "patch", "clusterqueues.kueue.x-k8s.io", probeName, "--type=json", "-p",
 		fmt.Sprintf(`[{"op":"replace","path":"/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota","value":%q}]`, cpu))
 }
 
-// TestProbe: doctor --probe passes if Jobs run. Otherwise it says at which step a Job stops and
-// why. It leaves nothing on any cluster. The test runs alone, because it stops Kueue and cuts
-// connections.
+// TestProbe checks that doctor --probe passes if Jobs run. Otherwise it says at which step a Job
+// stops and why. It leaves nothing on any cluster. The test runs alone, because it stops Kueue and
+// cuts connections.
 func TestProbe(t *testing.T) {
 	if multiKueue.API == "v1beta1" {
 		t.Skip("managers before Kueue 0.15 and their conditions differ")
 	}
-	assert.NilError(t, addQueues(t.Context(), probed))
+	assert.NilError(t, addQueues(t.Context(), probeName))
 	for _, tt := range []struct {
 		name string
 		test func(*testing.T)
@@ -91,7 +91,7 @@ func probePasses(t *testing.T) {
 	exit := (*exec.ExitError)(nil)
 	assert.Assert(t, errors.As(err, &exit) && exit.ExitCode() == util.ExitUsage, "%v", err)
 	assert.ErrorContains(t, err, "Choose one with -n and --queue")
-	_, err = kubectl(t.Context(), "", "jobs-managedby", "doctor", "--probe", "-n", probed, "--queue", "bach")
+	_, err = kubectl(t.Context(), "", "jobs-managedby", "doctor", "--probe", "-n", probeName, "--queue", "bach")
 	assert.ErrorContains(t, err, "no LocalQueue bach in namespace probe uses MultiKueue")
 }
 
@@ -109,8 +109,8 @@ func probeAllWorkers(t *testing.T) {
 	t.Helper()
 	// The Pod meets the strictest Pod security standard, and a ResourceQuota on worker 2 refuses
 	// it.
-	kubectlOn(t, worker1, "label", "namespace", probed, "pod-security.kubernetes.io/enforce=restricted")
-	kubectlOn(t, worker2, "-n", probed, "create", "quota", "none", "--hard=pods=0")
+	kubectlOn(t, worker1, "label", "namespace", probeName, "pod-security.kubernetes.io/enforce=restricted")
+	kubectlOn(t, worker2, "-n", probeName, "create", "quota", "none", "--hard=pods=0")
 	var r *inspect.ProbeReport
 	// The quota counts once its controller has written its status.
 	err := poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
@@ -124,7 +124,7 @@ func probeAllWorkers(t *testing.T) {
 	assert.Equal(t, fmt.Sprint(r.Workers[0].Context, r.Workers[0].Verdict, r.Workers[0].Message), worker1+"fits")
 	assert.Equal(t, r.Workers[1].Verdict, inspect.Never)
 	assert.Assert(t, strings.Contains(r.Workers[1].Message, "exceeded quota"), r.Workers[1].Message)
-	kubectlOn(t, worker2, "-n", probed, "delete", "quota", "none")
+	kubectlOn(t, worker2, "-n", probeName, "delete", "quota", "none")
 
 	// The quota of the ClusterQueue is checked as by trace -f.
 	quota(t, worker2, "0")
@@ -147,10 +147,10 @@ func probeNoQuota(t *testing.T) {
 
 func probeNoQueue(t *testing.T) {
 	t.Helper()
-	onWorkers(t, "-n", probed, "delete", "localqueues.kueue.x-k8s.io", queue)
+	onWorkers(t, "-n", probeName, "delete", "localqueues.kueue.x-k8s.io", queue)
 	r := probeOnce(t, util.ExitFindings)
 	stoppedAt(t, r, inspect.ProbeAdmitted, "LocalQueue")
-	assert.NilError(t, addQueues(t.Context(), probed))
+	assert.NilError(t, addQueues(t.Context(), probeName))
 }
 
 func probeKueueStopped(t *testing.T) {
@@ -161,7 +161,7 @@ func probeKueueStopped(t *testing.T) {
 	assert.NilError(t, multiKueue.StartProgram(t.Context(), management))
 }
 
-// probeCut: the manager reaches no worker.
+// probeCut checks the case that the manager reaches no worker.
 func probeCut(t *testing.T) {
 	t.Helper()
 	var restore []func()
@@ -189,10 +189,10 @@ func probeCut(t *testing.T) {
 func awaitConnected(t *testing.T) {
 	t.Helper()
 	assert.NilError(t, multiKueue.Await(t.Context(), management, "multikueueclusters.kueue.x-k8s.io", "--all", "--for=condition=Active"))
-	assert.NilError(t, multiKueue.Await(t.Context(), management, "clusterqueues.kueue.x-k8s.io", probed, "--for=condition=Active"))
+	assert.NilError(t, multiKueue.Await(t.Context(), management, "clusterqueues.kueue.x-k8s.io", probeName, "--for=condition=Active"))
 }
 
-// probeInterrupted: a signal while a Workload is on the workers leaves nothing.
+// probeInterrupted checks that a signal while a Workload is on the workers leaves nothing.
 func probeInterrupted(t *testing.T) {
 	t.Helper()
 	for _, worker := range []string{worker1, worker2} {
@@ -230,13 +230,14 @@ func probeInterrupted(t *testing.T) {
 func awaitWorkload(t *testing.T, cluster string) {
 	t.Helper()
 	err := poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {
-		out, err := kubectl(ctx, "", "--context", cluster, "-n", probed, "get", "workloads.kueue.x-k8s.io", "-o", "name")
+		out, err := kubectl(ctx, "", "--context", cluster, "-n", probeName, "get", "workloads.kueue.x-k8s.io", "-o", "name")
 		return strings.TrimSpace(out) != "", err
 	})
 	assert.NilError(t, err)
 }
 
-// probeKilled: the next probe removes the leftovers of a killed one once its time is up.
+// probeKilled checks that the next probe removes the leftovers of a killed one once its time is
+// up.
 func probeKilled(t *testing.T) {
 	t.Helper()
 	quota(t, management, "0")
@@ -246,20 +247,20 @@ func probeKilled(t *testing.T) {
 	assert.NilError(t, p.cmd.Process.Kill())
 	p.end(t)
 	quota(t, management, "40")
-	kubectlOn(t, management, "-n", probed, "get", "job", name)
+	kubectlOn(t, management, "-n", probeName, "get", "job", name)
 
 	// Within its time the Job is left alone: its probe might still run.
 	next := startProbe(t)
 	next.await(t, name+` belongs to another probe`)
 	assert.Equal(t, next.end(t), 0, "%s", &next.log)
 	// Its time passes. Other Jobs are left alone.
-	submit(t, probed, "1", "1h", "jobs-managedby-probe-of-somebody")
-	kubectlOn(t, management, "-n", probed, "annotate", "--overwrite", "job", name, "jobmanagedby.github.io/probe-seconds=1")
+	submit(t, probeName, "1", "1h", "jobs-managedby-probe-of-somebody")
+	kubectlOn(t, management, "-n", probeName, "annotate", "--overwrite", "job", name, "jobmanagedby.github.io/probe-seconds=1")
 	last := startProbe(t)
 	last.await(t, `removed Job probe/`+name)
 	assert.Equal(t, last.end(t), 0, "%s", &last.log)
-	kubectlOn(t, management, "-n", probed, "get", "job", "jobs-managedby-probe-of-somebody")
-	remove(t, probed)
+	kubectlOn(t, management, "-n", probeName, "get", "job", "jobs-managedby-probe-of-somebody")
+	remove(t, probeName)
 	awaitNothing(t)
 }
 
@@ -269,7 +270,7 @@ func awaitNothing(t *testing.T) {
 	err := poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {
 		left := ""
 		for _, cluster := range []string{management, worker1, worker2} {
-			out, err := kubectl(ctx, "", "--context", cluster, "-n", probed, "get", "jobs.batch,workloads.kueue.x-k8s.io", "-o", "name")
+			out, err := kubectl(ctx, "", "--context", cluster, "-n", probeName, "get", "jobs.batch,workloads.kueue.x-k8s.io", "-o", "name")
 			if err != nil {
 				return false, err
 			}
@@ -280,8 +281,8 @@ func awaitNothing(t *testing.T) {
 	assert.NilError(t, err)
 }
 
-// probeFewRights: without the right to create Jobs, nothing is created. The roles of rbac are
-// enough.
+// probeFewRights checks that without the right to create Jobs, nothing is created. The roles of
+// rbac are enough.
 func probeFewRights(t *testing.T) {
 	t.Helper()
 	kubectlOn(t, management, "apply", "--validate=false", "-f", "../../rbac/look-secrets.yaml")
@@ -291,19 +292,19 @@ func probeFewRights(t *testing.T) {
 			kubectlOn(t, cluster, "create", "clusterrolebinding", "prober-"+role, "--clusterrole="+role, "--user=prober")
 		}
 	}
-	_, err := kubectl(t.Context(), "", "jobs-managedby", "doctor", "--probe", "-n", probed, "--as", "prober")
+	_, err := kubectl(t.Context(), "", "jobs-managedby", "doctor", "--probe", "-n", probeName, "--as", "prober")
 	assert.ErrorContains(t, err, "you may not create, delete jobs in namespace probe")
 	nothingLeft(t)
 	kubectlOn(t, management, "apply", "--validate=false", "-f", "../../rbac/probe.yaml")
-	kubectlOn(t, management, "-n", probed, "create", "rolebinding", "prober", "--clusterrole=jobs-managedby-probe", "--user=prober")
+	kubectlOn(t, management, "-n", probeName, "create", "rolebinding", "prober", "--clusterrole=jobs-managedby-probe", "--user=prober")
 	kubectlOn(t, management, "-n", "kueue-system", "create", "rolebinding", "prober", "--role=jobs-managedby-look-secrets", "--user=prober")
 	p := startProbe(t, "-o", "json", "--as", "prober")
 	assert.Equal(t, p.end(t), 0, "%s\n%s", &p.log, &p.out)
 	nothingLeft(t)
 }
 
-// probeFrozen: no worker answers the manager or us. The report names possible leftovers, and there
-// are none once the workers are back.
+// probeFrozen checks the case that no worker answers the manager or us. The report names possible
+// leftovers, and there are none once the workers are back.
 func probeFrozen(t *testing.T) {
 	t.Helper()
 	var thaws []func()

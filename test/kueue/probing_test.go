@@ -29,7 +29,7 @@ type probing struct {
 func startProbe(t *testing.T, args ...string) *probing {
 	t.Helper()
 	p := &probing{notes: make(chan string, 100)}
-	p.cmd = set.Kubectl(t.Context(), append([]string{"jobs-managedby", "doctor", "--probe", "-n", probed}, args...)...)
+	p.cmd = set.Kubectl(t.Context(), append([]string{"jobs-managedby", "doctor", "--probe", "-n", probeName}, args...)...)
 	p.cmd.Stdout = &p.out
 	stderr, err := p.cmd.StderrPipe()
 	assert.NilError(t, err)

@@ -20,8 +20,8 @@ import (
 // account is the ServiceAccount of the manager on a worker.
 const account = "revoked"
 
-// TestRevoked: a worker begins to refuse the manager, whose watches stay open. The
-// MultiKueueCluster stays connected, and no Job is given to any worker. The plugin names the
+// TestRevoked checks the case that a worker begins to refuse the manager, whose watches stay open.
+// The MultiKueueCluster stays connected, and no Job is given to any worker. The plugin names the
 // cause, and its fix lets the Jobs run. It runs alone, since it stops the Jobs of all tests.
 func TestRevoked(t *testing.T) {
 	if multiKueue.API == "v1beta1" {
@@ -47,8 +47,8 @@ func TestRevoked(t *testing.T) {
 	t.Run("token", revokedToken)
 }
 
-// revokedRights: the rights of the manager's user are removed. doctor says at once which, and its
-// fix grants them, as it is printed.
+// revokedRights checks the case that the rights of the manager's user are removed. doctor says at
+// once which, and its fix grants them, as it is printed.
 func revokedRights(t *testing.T) {
 	const ns = "revoked-rights"
 	logIn(t, ns)
@@ -62,8 +62,9 @@ func revokedRights(t *testing.T) {
 	eventually(t, "", func() string { return runs(t, ns, "one") })
 }
 
-// revokedToken: the manager's ServiceAccount is deleted. doctor says so at once, and check says
-// that the worker is not reached. An administrator makes new credentials, and the fix stores them.
+// revokedToken checks the case that the manager's ServiceAccount is deleted. doctor says so at
+// once, and check says that the worker is not reached. An administrator makes new credentials, and
+// the fix stores them.
 func revokedToken(t *testing.T) {
 	if os.Getenv("LONG") == "" {
 		t.Skip("make test-race runs it: for two minutes and more, no other test of this package can run")

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	queuelists "github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/kueue"
 )
 
@@ -23,8 +24,8 @@ func queues(t *testing.T, ns, onManager string) {
 	}))
 }
 
-// TestStarts: trace's upper bound for the start of a Job holds. One Job fills each worker, with a time
-// limit, and another one waits for either to end.
+// TestStarts checks that trace's upper bound for the start of a Job holds. One Job fills each
+// worker, with a time limit, and another one waits for either to end.
 func TestStarts(t *testing.T) {
 	t.Parallel()
 	if multiKueue.API == "v1beta1" {
@@ -119,8 +120,8 @@ func startOf(t *testing.T, ns, name string) (said *inspect.Starts, began time.Ti
 // trace says. It is false where the Job has begun in between.
 func showsBound(t *testing.T, ns, name string, said *inspect.Starts) bool {
 	t.Helper()
-	list := read[inspect.PendingList](t, "queues", "--pending", ns)
-	i := slices.IndexFunc(list.Items, func(j inspect.PendingJob) bool { return j.Name == name && j.Context == said.Context })
+	list := read[queuelists.PendingList](t, "queues", "--pending", ns)
+	i := slices.IndexFunc(list.Items, func(j queuelists.PendingJob) bool { return j.Name == name && j.Context == said.Context })
 	if i < 0 || list.Items[i].StartsBy == nil {
 		return false
 	}
@@ -132,8 +133,9 @@ func showsBound(t *testing.T, ns, name string, said *inspect.Starts) bool {
 	return true
 }
 
-// TestPlaces: the places that queues shows are the order in which Kueue starts the Jobs.
-func TestPlaces(t *testing.T) {
+// TestQueuePositions checks that Kueue starts the Jobs in the order of the positions that queues
+// shows.
+func TestQueuePositions(t *testing.T) {
 	t.Parallel()
 	const ns = "places"
 	queues(t, ns, "8")
@@ -150,7 +152,7 @@ func TestPlaces(t *testing.T) {
 	submitOne(t, ns, "high", "8", "1h", ", kueue.x-k8s.io/priority-class: places-high", "")
 	order := func() string {
 		var names []string
-		for _, j := range read[inspect.PendingList](t, "queues", "--pending", "-n", ns).Items {
+		for _, j := range read[queuelists.PendingList](t, "queues", "--pending", "-n", ns).Items {
 			if j.Context == management && j.Place != nil {
 				names = append(names, fmt.Sprintf("%d/%d %s", *j.Place, *j.Of, j.Name))
 			}
@@ -165,9 +167,9 @@ func TestPlaces(t *testing.T) {
 	})
 }
 
-// TestHopeless: check says what a Job that can never run holds on the manager and who waits for that,
-// and the command that it prints gives it back.
-func TestHopeless(t *testing.T) {
+// TestNeverFits checks what check says about a Job that can never run: the quota that it holds on
+// the manager, and the Jobs that wait for that quota. The printed command releases the quota.
+func TestNeverFits(t *testing.T) {
 	t.Parallel()
 	if multiKueue.API == "v1beta1" {
 		t.Skip("Kueue before 0.15 words the lack of quota in another way")

@@ -15,7 +15,7 @@ import (
 // histories is the number of histories of each type.
 const histories = 3000
 
-func seeded(sort, seed int) dice {
+func newDice(sort, seed int) dice {
 	return dice{rand.New(rand.NewPCG(uint64(sort), uint64(seed)))}
 }
 
@@ -31,7 +31,7 @@ func TestHistoriesAreAccepted(t *testing.T) {
 	var total projector
 	ends := map[string]int{}
 	for seed := range histories {
-		d := seeded(1, seed)
+		d := newDice(1, seed)
 		h := newHistory(t, d)
 		p := newProjector(t, h.origin)
 		h.observers = append(h.observers, p)
@@ -82,13 +82,13 @@ func (p *projector) conclude(h *history) {
 		p.observe(mirror)
 		assert.Assert(p.t, !p.last.Held)
 	}
-	if !h.astray && !h.scaled && p.origin.server == (server{}) {
+	if !h.hasDiverged && !h.scaled && p.origin.server == (server{}) {
 		assert.DeepEqual(p.t, p.last.Diverged, []string(nil))
 	}
 	if len(p.last.Diverged)+len(p.written.Diverged) > 0 {
 		return
 	}
-	got, want := p.origin.job.Status.DeepCopy(), overTheWire(p.t, &mirror.Status)
+	got, want := p.origin.job.Status.DeepCopy(), roundTrip(p.t, &mirror.Status)
 	if endedBefore(p.origin.job, want.StartTime) {
 		// The end of an origin is final: no dispatch copies another run to it.
 		return
@@ -106,7 +106,7 @@ func (p *projector) conclude(h *history) {
 		got.StartTime, want.StartTime = nil, nil
 	}
 	got.UncountedTerminatedPods, want.UncountedTerminatedPods = nil, nil
-	if p.origin.server != (server{}) || !h.controller.worker.decides() || h.astray {
+	if p.origin.server != (server{}) || !h.controller.worker.decides() || h.hasDiverged {
 		// One of the two lacks some conditions and times of the other.
 		got.Conditions, want.Conditions, got.StartTime, want.StartTime = nil, nil, nil, nil
 	}
@@ -136,15 +136,15 @@ func zeroed(counter *int32) *int32 {
 func TestHistoryIsRepeatable(t *testing.T) {
 	var logs [2]strings.Builder
 	for i := range logs {
-		d := seeded(1, 7)
+		d := newDice(1, 7)
 		h := newHistory(t, d)
-		h.observers = append(h.observers, teller{&logs[i]})
+		h.observers = append(h.observers, logObserver{&logs[i]})
 		h.run()
 	}
 	assert.Assert(t, logs[0].Len() > 0)
 	assert.Equal(t, logs[0].String(), logs[1].String())
 }
 
-type teller struct{ *strings.Builder }
+type logObserver struct{ *strings.Builder }
 
-func (w teller) observe(mirror *batchv1.Job) { w.WriteString(describe(mirror.Status)) }
+func (w logObserver) observe(mirror *batchv1.Job) { w.WriteString(describe(mirror.Status)) }

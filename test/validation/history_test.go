@@ -23,15 +23,15 @@ type history struct {
 	observers  []observer
 	// seen is the percentage of states that the observers see.
 	seen int
-	// restless is whether the user suspends and resumes the Job all the time.
-	restless bool
+	// suspendsOften is whether the user suspends and resumes the Job all the time.
+	suspendsOften bool
 	// pending are the changes that have not reached the other cluster yet.
 	pending []func()
 	// mirrors counts the successive mirrors.
 	mirrors int
-	// astray is whether the mirror went through what an origin cannot follow: it was recreated, has
-	// another spec, or was changed without the origin.
-	astray bool
+	// hasDiverged is whether the mirror changed in a way that its origin cannot show: it was
+	// recreated, has another spec, or was changed without the origin.
+	hasDiverged bool
 	// scaled is whether completions were changed: the mirror may have finished with a number that
 	// differs from that of the origin.
 	scaled bool
@@ -40,7 +40,7 @@ type history struct {
 // newHistory generates a Job, and the worker that runs it.
 func newHistory(t *testing.T, d dice) *history {
 	t.Helper()
-	h := &history{t: t, dice: d, seen: oneOf(d, 100, 100, 50, 10), restless: d.oneIn(3)}
+	h := &history{t: t, dice: d, seen: oneOf(d, 100, 100, 50, 10), suspendsOften: d.oneIn(3)}
 	job := d.job()
 	mirror := job.DeepCopy()
 	if d.oneIn(8) {
@@ -71,7 +71,7 @@ func (h *history) mirror(job *batchv1.Job) {
 	c := h.controller
 	next := newController(h.t, h.dice, c.worker, create(h.t, server{}, job), c.stored)
 	next.now = c.now
-	if h.restless {
+	if h.suspendsOften {
 		next.lifetime = 20
 	}
 	*c = *next
@@ -81,7 +81,7 @@ func (h *history) mirror(job *batchv1.Job) {
 // mismatch makes the two clusters store different Jobs for the same manifest, as if one of them did
 // not know a field.
 func (h *history) mismatch(origin, mirror *batchv1.Job) {
-	h.astray = true
+	h.hasDiverged = true
 	switch {
 	case mirror.Spec.CompletionMode == nil:
 		h.dice.indexed(&mirror.Spec)
@@ -123,7 +123,7 @@ func (h *history) run() {
 
 func (h *history) step() {
 	switch {
-	case h.restless && h.dice.oneIn(4):
+	case h.suspendsOften && h.dice.oneIn(4):
 		h.controller.mirror.update(h.t, toggle)
 	case h.dice.oneIn(12):
 		h.interfere()
@@ -162,7 +162,7 @@ func (h *history) interfere() {
 		h.scale()
 	case 7:
 		if h.dice.oneIn(2) {
-			h.astray = true
+			h.hasDiverged = true
 			job := h.controller.mirror.job.DeepCopy()
 			h.mirror(job)
 		}
@@ -188,7 +188,7 @@ func (h *history) scale() {
 	switch h.dice.IntN(5) {
 	case 0:
 		mirror()
-		h.astray = h.astray || scalable(&h.controller.mirror.job.Spec)
+		h.hasDiverged = h.hasDiverged || scalable(&h.controller.mirror.job.Spec)
 	case 1, 2:
 		mirror()
 		h.pending = append(h.pending, origin)

@@ -65,11 +65,11 @@ func (d dice) indexes() string {
 		"3-3", "-1", "2,1", "x", "0-2-4", ",", "0-99999999999", "1, 2", "007", "8-2", "0-2147483647")
 }
 
-// TestNonsenseIsAccepted: mirrors have arbitrary statuses, one after the other.
+// TestNonsenseIsAccepted checks mirrors that have arbitrary statuses, one after the other.
 func TestNonsenseIsAccepted(t *testing.T) {
 	total := projector{}
 	for seed := range histories {
-		d := seeded(2, seed)
+		d := newDice(2, seed)
 		p := newProjector(t, create(t, d.server(), d.job()))
 		d.nonsensical(p, 12)
 		total.looks += p.looks
@@ -124,9 +124,9 @@ func (d dice) alter(s *batchv1.JobStatus) {
 	}
 }
 
-// inherited returns a status that an origin may have from before the rules existed. It has nothing
+// oldStatus returns a status that an origin may have from before the rules existed. It has nothing
 // that every write and every version refuses.
-func (d dice) inherited() batchv1.JobStatus {
+func (d dice) oldStatus() batchv1.JobStatus {
 	s := d.nonsense()
 	s.Active, s.Succeeded, s.Failed = max(s.Active, 0), max(s.Succeeded, 0), max(s.Failed, 0)
 	for _, counter := range []*int32{s.Ready, s.Terminating} {
@@ -140,23 +140,23 @@ func (d dice) inherited() batchv1.JobStatus {
 	return s
 }
 
-// TestAnyPairIsAccepted: origins have arbitrary old statuses, and some of them are ended as cancel
-// does.
+// TestAnyPairIsAccepted checks origins that have arbitrary old statuses, some of which are ended as
+// cancel does.
 func TestAnyPairIsAccepted(t *testing.T) {
 	figures := map[string]int{}
 	for seed := range histories {
-		d := seeded(3, seed)
+		d := newDice(3, seed)
 		p := newProjector(t, create(t, d.server(), d.job()))
 		d.anyPair(p, figures)
 	}
 	t.Logf("%d pairs: %v", histories, figures)
-	for _, figure := range []string{"written", "failed", "not to be failed"} {
-		assert.Assert(t, figures[figure] > histories/10, "too few are %s: %v", figure, figures)
+	for _, figure := range []string{"written", "failed", "cannot fail"} {
+		assert.Assert(t, figures[figure] > histories/10, "too few origins in state %q: %v", figure, figures)
 	}
 }
 
 func (d dice) anyPair(p *projector, figures map[string]int) {
-	past := d.inherited()
+	past := d.oldStatus()
 	p.origin.store(p.t, &past)
 	d.finish(p, figures)
 	mirror := p.origin.job.DeepCopy()
@@ -180,7 +180,7 @@ func (d dice) finish(p *projector, figures map[string]int) {
 		assert.Assert(p.t, !r.Changed && len(r.Diverged) == 1)
 		return
 	}
-	figures["not to be failed"]++
+	figures["cannot fail"]++
 	if ending(scratch.job) == "unfinished" && !stuck(scratch.job) {
 		status := projection.Stop(scratch.job)
 		assert.NilError(p.t, scratch.put(p.t, &status).ToAggregate(), "refused: %s\norigin: %s", describe(status), describe(scratch.job.Status))

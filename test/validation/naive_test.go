@@ -9,8 +9,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 )
 
-// naive copies a mirror's status unchanged, and counts by rule how often that is refused.
-type naive struct {
+// verbatimCopier copies a mirror's status unchanged, and counts by rule how often that is refused.
+type verbatimCopier struct {
 	t      *testing.T
 	origin *object
 	tally  map[int]int
@@ -18,7 +18,7 @@ type naive struct {
 	refused, taken *int
 }
 
-func (n naive) observe(mirror *batchv1.Job) {
+func (n verbatimCopier) observe(mirror *batchv1.Job) {
 	errs := n.origin.put(n.t, &mirror.Status)
 	if len(errs) == 0 {
 		*n.taken++
@@ -42,18 +42,18 @@ func TestNaiveCopyIsRefused(t *testing.T) {
 	lived, wild := map[int]int{}, map[int]int{}
 	var refused, taken int
 	for seed := range histories / 3 {
-		d := seeded(1, seed)
+		d := newDice(1, seed)
 		h := newHistory(t, d)
-		h.observers = append(h.observers, naive{t, h.origin, lived, &refused, &taken})
+		h.observers = append(h.observers, verbatimCopier{t, h.origin, lived, &refused, &taken})
 		h.run()
 	}
 	t.Logf("histories: %d writes refused, %d taken: %s", refused, taken, perRule(lived))
 	refused, taken = 0, 0
 	for seed := range histories / 3 {
-		d := seeded(4, seed)
-		n := naive{t, create(t, d.server(), d.job()), wild, &refused, &taken}
+		d := newDice(4, seed)
+		n := verbatimCopier{t, create(t, d.server(), d.job()), wild, &refused, &taken}
 		if d.oneIn(2) {
-			past := d.inherited()
+			past := d.oldStatus()
 			n.origin.store(t, &past)
 		}
 		for range 12 {

@@ -78,7 +78,7 @@ func (p *projector) compare(mirror *batchv1.Job) {
 	}
 	r := projection.Project(p.origin.job, mirror, p.options)
 	r.Status.UncountedTerminatedPods = nil
-	assert.DeepEqual(p.t, &r.Status, overTheWire(p.t, verbatim))
+	assert.DeepEqual(p.t, &r.Status, roundTrip(p.t, verbatim))
 	assert.Equal(p.t, len(r.Diverged), 0, "diverged: %v", r.Diverged)
 	p.faithful++
 }

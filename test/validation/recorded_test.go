@@ -31,20 +31,20 @@ func TestRecordedMirrorsAreAccepted(t *testing.T) {
 			}
 			mirrors++
 			stored := counterpart(jobs, mirror)
-			origin := renewed(t, stored)
+			origin := originOf(t, stored)
 			origin.store(t, &stored.Status)
 			p := newProjector(t, origin)
 			p.observe(mirror)
 			writes += p.writes
 			if len(p.last.Diverged)+len(p.written.Diverged) == 0 {
-				want := overTheWire(t, &mirror.Status)
+				want := roundTrip(t, &mirror.Status)
 				if u := want.UncountedTerminatedPods; u != nil && len(u.Succeeded)+len(u.Failed) == 0 {
 					// Without Pods, the field is no reason to write.
 					want.UncountedTerminatedPods = origin.job.Status.UncountedTerminatedPods
 				}
 				assert.DeepEqual(t, &origin.job.Status, want)
 			}
-			all := newProjector(t, renewed(t, stored))
+			all := newProjector(t, originOf(t, stored))
 			for _, other := range jobs {
 				if other.Spec.ManagedBy == nil && other.Name == mirror.Name && other.Namespace == mirror.Namespace {
 					all.observe(other)
@@ -95,8 +95,8 @@ func counterpart(jobs []*batchv1.Job, mirror *batchv1.Job) *batchv1.Job {
 	return origin
 }
 
-// renewed returns a recorded origin as it was created.
-func renewed(t *testing.T, job *batchv1.Job) *object {
+// originOf returns a recorded origin as it was created.
+func originOf(t *testing.T, job *batchv1.Job) *object {
 	t.Helper()
 	created := job.DeepCopy()
 	created.Spec.Selector = nil

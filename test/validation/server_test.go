@@ -74,14 +74,14 @@ func (o *object) update(t *testing.T, change func(*batchv1.JobSpec)) {
 func (o *object) store(t *testing.T, status *batchv1.JobStatus) {
 	t.Helper()
 	o.job, o.internal = o.job.DeepCopy(), o.internal.DeepCopy()
-	o.job.Status = *overTheWire(t, status)
+	o.job.Status = *roundTrip(t, status)
 	assert.NilError(t, internal.Convert_v1_JobStatus_To_batch_JobStatus(o.job.Status.DeepCopy(), &o.internal.Status, nil))
 }
 
 // put writes a status like PUT /status, over JSON, and stores it if it is accepted.
 func (o *object) put(t *testing.T, status *batchv1.JobStatus) field.ErrorList {
 	t.Helper()
-	wire := overTheWire(t, status)
+	wire := roundTrip(t, status)
 	next := o.internal.DeepCopy()
 	assert.NilError(t, internal.Convert_v1_JobStatus_To_batch_JobStatus(wire.DeepCopy(), &next.Status, nil))
 	ctx := statusRequest(t.Context())
@@ -114,7 +114,7 @@ func (s server) older(errs field.ErrorList, next, stored *batch.Job) field.Error
 	if s.minor != 0 && s.minor < 31 {
 		// A Complete Job needed SuccessCriteriaMet from 1.31 on.
 		errs = errs.Filter(func(err error) bool { return numberOf(err) == 10 })
-		errs = append(errs, unextended(next, stored)...)
+		errs = append(errs, rulesBefore137(next, stored)...)
 	}
 	startChanged := !ptr.Equal(stored.Status.StartTime, next.Status.StartTime)
 	endChanged := batchvalidation.IsJobFinished(stored) != batchvalidation.IsJobFinished(next)
@@ -124,9 +124,9 @@ func (s server) older(errs field.ErrorList, next, stored *batch.Job) field.Error
 	})...)
 }
 
-// unextended checks rules 24 and 25, which 1.37 does not have any more: before 1.31,
+// rulesBefore137 checks rules 24 and 25, which 1.37 does not have any more: before 1.31,
 // SuccessCriteriaMet was for Indexed Jobs with a success policy, unless it was set already.
-func unextended(next, stored *batch.Job) (errs field.ErrorList) {
+func rulesBefore137(next, stored *batch.Job) (errs field.ErrorList) {
 	isMet := func(job *batch.Job) bool {
 		return batchvalidation.IsConditionTrue(job.Status.Conditions, batch.JobSuccessCriteriaMet)
 	}
@@ -143,8 +143,8 @@ func unextended(next, stored *batch.Job) (errs field.ErrorList) {
 	return errs
 }
 
-// overTheWire returns a status as it is read back after it was written.
-func overTheWire(t *testing.T, status *batchv1.JobStatus) *batchv1.JobStatus {
+// roundTrip returns a status as it is read back after it was written.
+func roundTrip(t *testing.T, status *batchv1.JobStatus) *batchv1.JobStatus {
 	t.Helper()
 	data, err := json.Marshal(status)
 	assert.NilError(t, err)

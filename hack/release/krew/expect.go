@@ -40,10 +40,10 @@ func (e Expectation) Check(text []byte) error {
 	for _, p := range m.Spec.Platforms {
 		name := p.Selector.MatchLabels["os"] + "/" + p.Selector.MatchLabels["arch"]
 		if !slices.Contains(e.Platforms, name) {
-			errs = append(errs, fmt.Errorf("there is a platform %s, which the release has nothing for", name))
+			errs = append(errs, fmt.Errorf("platform %s is not in the release", name))
 		}
 		if slices.Contains(platforms, name) {
-			errs = append(errs, fmt.Errorf("platform %s is there twice", name))
+			errs = append(errs, fmt.Errorf("platform %s appears twice", name))
 		}
 		platforms = append(platforms, name)
 		if err := e.checkPlatform(m, p); err != nil {
@@ -66,13 +66,13 @@ func (e Expectation) checkTexts(m *Manifest) error {
 		}
 	}
 	short := m.Spec.ShortDescription
-	expect(m.Metadata.Name == e.Name, "metadata.name is %q, and not %q", m.Metadata.Name, e.Name)
+	expect(m.Metadata.Name == e.Name, "metadata.name is %q, expected %q", m.Metadata.Name, e.Name)
 	expect(kebab.MatchString(m.Metadata.Name) && !strings.HasPrefix(m.Metadata.Name, "kube"),
 		"metadata.name %q is not in kebab case, or begins with kube", m.Metadata.Name)
-	expect(m.Spec.Version == e.Version, "spec.version is %q, and not the release's, %q", m.Spec.Version, e.Version)
-	expect(m.Spec.Homepage == e.Homepage, "spec.homepage is %q, and not the repository, %q", m.Spec.Homepage, e.Homepage)
+	expect(m.Spec.Version == e.Version, "spec.version is %q, but the release is %q", m.Spec.Version, e.Version)
+	expect(m.Spec.Homepage == e.Homepage, "spec.homepage is %q, but the repository is %q", m.Spec.Homepage, e.Homepage)
 	expect(short != "", "spec.shortDescription is missing")
-	expect(len([]rune(short)) <= maxShortDescription, "spec.shortDescription has %d characters, and may have %d", len([]rune(short)), maxShortDescription)
+	expect(len([]rune(short)) <= maxShortDescription, "spec.shortDescription has %d characters, more than %d", len([]rune(short)), maxShortDescription)
 	expect(!strings.HasSuffix(short, "."), "spec.shortDescription ends with a full stop")
 	expect(strings.TrimSpace(m.Spec.Description) != "", "spec.description is missing")
 	return errors.Join(errs...)
@@ -87,15 +87,15 @@ func (e Expectation) checkPlatform(m *Manifest, p Platform) error {
 	}
 	place := e.Homepage + "/releases/download/" + m.Spec.Version + "/"
 	windows := p.Selector.MatchLabels["os"] == "windows"
-	expect(len(p.Selector.MatchLabels) == 2, "its selector has more than os and arch")
-	expect(strings.HasPrefix(p.URI, place), "uri %q is not of this release, which is at %s", p.URI, place)
+	expect(len(p.Selector.MatchLabels) == 2, "the selector has more than os and arch")
+	expect(strings.HasPrefix(p.URI, place), "uri %q is not in this release, which is at %s", p.URI, place)
 	expect(strings.HasSuffix(p.URI, ".tar.gz") || strings.HasSuffix(p.URI, ".zip"), "uri %q is neither a .tar.gz nor a .zip", p.URI)
-	expect(strings.HasSuffix(p.Bin, ".exe") == windows, "bin is %q; on Windows, and only there, it ends with .exe", p.Bin)
-	expect(!path.IsAbs(p.Bin) && path.Clean(p.Bin) == p.Bin && !strings.HasPrefix(p.Bin, ".."), "bin %q is not a path below the plugin's folder", p.Bin)
+	expect(strings.HasSuffix(p.Bin, ".exe") == windows, "bin is %q. It must end with .exe on Windows only", p.Bin)
+	expect(!path.IsAbs(p.Bin) && path.Clean(p.Bin) == p.Bin && !strings.HasPrefix(p.Bin, ".."), "bin %q is not a path below the plugin's directory", p.Bin)
 	extracts := func(name string) bool {
 		return slices.Contains(p.Files, File{From: name, To: "."})
 	}
-	expect(extracts(p.Bin), "files do not have bin, %q", p.Bin)
-	expect(extracts("LICENSE"), "files do not have the LICENSE, which has to be installed with the plugin")
+	expect(extracts(p.Bin), "files lack bin, %q", p.Bin)
+	expect(extracts("LICENSE"), "files lack the LICENSE, which must be installed with the plugin")
 	return errors.Join(errs...)
 }

@@ -32,7 +32,7 @@ func rendered(t *testing.T) string {
 	return string(manifest)
 }
 
-func TestTheManifestIsAsExpected(t *testing.T) {
+func TestManifest(t *testing.T) {
 	manifest := rendered(t)
 	assert.NilError(t, expectation().Check([]byte(manifest)))
 	m, err := krew.Parse([]byte(manifest))
@@ -47,45 +47,45 @@ func TestTheManifestIsAsExpected(t *testing.T) {
 	assert.Assert(t, strings.Contains(m.Spec.Caveats, "kubectl jobs-managedby completion --install"))
 }
 
-func TestCheckFindsWhatTheIndexWouldNotTake(t *testing.T) {
+func TestCheckRejectsManifests(t *testing.T) {
 	const short = "shortDescription: Trace and diagnose MultiKueue and managedBy Jobs"
 	for name, test := range map[string]struct{ old, broken, want string }{
-		"unknown field":             {"  caveats:", "  caveat:", `unknown field "caveat"`},
-		"field twice":               {"  version: v1.2.3", "  version: v1.2.3\n  version: v1.2.4", `key "version" already set`},
-		"other name":                {"name: jobs-managedby", "name: jobs-managed-by", `metadata.name is "jobs-managed-by", and not "jobs-managedby"`},
-		"name not in kebab case":    {"name: jobs-managedby", "name: jobs_managedby", `metadata.name "jobs_managedby" is not in kebab case`},
-		"name with kube":            {"name: jobs-managedby", "name: kube-jobs", `metadata.name "kube-jobs" is not in kebab case, or begins with kube`},
-		"other version":             {"  version: v1.2.3", "  version: v1.2.2", `spec.version is "v1.2.2", and not the release's, "v1.2.3"`},
-		"homepage elsewhere":        {"homepage: https://github.com/", "homepage: https://example.com/", "spec.homepage is"},
-		"no short description":      {short, "shortDescription: ''", "spec.shortDescription is missing"},
-		"long short description":    {short, short + " in a fleet", "spec.shortDescription has 59 characters, and may have 50"},
-		"sentence":                  {short, short + ".", "spec.shortDescription ends with a full stop"},
-		"no description":            {`(?s)  description: .*  caveats:`, "  caveats:", "spec.description is missing"},
-		"unknown platform":          {"os: darwin", "os: freebsd", "there is a platform freebsd/amd64, which the release has nothing for"},
-		"platform missing":          {"os: darwin", "os: freebsd", "platform darwin/amd64 is missing"},
-		"platform twice":            {"arch: arm64", "arch: amd64", "platform linux/amd64 is there twice"},
-		"selector too narrow":       {"os: linux", "os: linux\n        libc: musl", "its selector has more than os and arch"},
-		"archive elsewhere":         {"uri: https://github.com/jobmanagedby/", "uri: https://github.com/somebody/", "is not of this release"},
-		"archive of other release":  {"download/v1.2.3/", "download/v1.2.2/", "is not of this release"},
-		"archive that krew has not": {"amd64.tar.gz", "amd64.tar.xz", "is neither a .tar.gz nor a .zip"},
-		"bin of Windows elsewhere":  {"bin: kubectl-jobs_managedby\n", "bin: kubectl-jobs_managedby.exe\n", "on Windows, and only there, it ends with .exe"},
-		"no bin of Windows":         {"bin: kubectl-jobs_managedby.exe", "bin: kubectl-jobs_managedby", "on Windows, and only there, it ends with .exe"},
-		"bin outside":               {"bin: kubectl-jobs_managedby\n", "bin: ../kubectl-jobs_managedby\n", "is not a path below the plugin's folder"},
-		"bin absolute":              {"bin: kubectl-jobs_managedby\n", "bin: /kubectl-jobs_managedby\n", "is not a path below the plugin's folder"},
-		"bin not in files":          {"- from: kubectl-jobs_managedby\n", "- from: kubectl-jobs-managedby\n", `files do not have bin, "kubectl-jobs_managedby"`},
-		"no license in files":       {"- from: LICENSE\n", "- from: README.md\n", "files do not have the LICENSE"},
+		"unknown field":            {"  caveats:", "  caveat:", `unknown field "caveat"`},
+		"field twice":              {"  version: v1.2.3", "  version: v1.2.3\n  version: v1.2.4", `key "version" already set`},
+		"other name":               {"name: jobs-managedby", "name: jobs-managed-by", `metadata.name is "jobs-managed-by", expected "jobs-managedby"`},
+		"name not in kebab case":   {"name: jobs-managedby", "name: jobs_managedby", `metadata.name "jobs_managedby" is not in kebab case`},
+		"name with kube":           {"name: jobs-managedby", "name: kube-jobs", `metadata.name "kube-jobs" is not in kebab case, or begins with kube`},
+		"other version":            {"  version: v1.2.3", "  version: v1.2.2", `spec.version is "v1.2.2", but the release is "v1.2.3"`},
+		"homepage elsewhere":       {"homepage: https://github.com/", "homepage: https://example.com/", "spec.homepage is"},
+		"no short description":     {short, "shortDescription: ''", "spec.shortDescription is missing"},
+		"long short description":   {short, short + " in a fleet", "spec.shortDescription has 59 characters, more than 50"},
+		"sentence":                 {short, short + ".", "spec.shortDescription ends with a full stop"},
+		"no description":           {`(?s)  description: .*  caveats:`, "  caveats:", "spec.description is missing"},
+		"unknown platform":         {"os: darwin", "os: freebsd", "platform freebsd/amd64 is not in the release"},
+		"platform missing":         {"os: darwin", "os: freebsd", "platform darwin/amd64 is missing"},
+		"platform twice":           {"arch: arm64", "arch: amd64", "platform linux/amd64 appears twice"},
+		"selector too narrow":      {"os: linux", "os: linux\n        libc: musl", "the selector has more than os and arch"},
+		"archive elsewhere":        {"uri: https://github.com/jobmanagedby/", "uri: https://github.com/somebody/", "is not in this release"},
+		"archive of other release": {"download/v1.2.3/", "download/v1.2.2/", "is not in this release"},
+		"unsupported archive":      {"amd64.tar.gz", "amd64.tar.xz", "is neither a .tar.gz nor a .zip"},
+		"bin of Windows elsewhere": {"bin: kubectl-jobs_managedby\n", "bin: kubectl-jobs_managedby.exe\n", "It must end with .exe on Windows only"},
+		"no bin of Windows":        {"bin: kubectl-jobs_managedby.exe", "bin: kubectl-jobs_managedby", "It must end with .exe on Windows only"},
+		"bin outside":              {"bin: kubectl-jobs_managedby\n", "bin: ../kubectl-jobs_managedby\n", "is not a path below the plugin's directory"},
+		"bin absolute":             {"bin: kubectl-jobs_managedby\n", "bin: /kubectl-jobs_managedby\n", "is not a path below the plugin's directory"},
+		"bin not in files":         {"- from: kubectl-jobs_managedby\n", "- from: kubectl-jobs-managedby\n", `files lack bin, "kubectl-jobs_managedby"`},
+		"no license in files":      {"- from: LICENSE\n", "- from: README.md\n", "files lack the LICENSE"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			manifest := rendered(t)
 			at := regexp.MustCompile(test.old).FindStringIndex(manifest)
-			assert.Assert(t, at != nil, "there is nothing to break")
+			assert.Assert(t, at != nil, "the manifest has no match for the pattern of this case")
 			broken := manifest[:at[0]] + test.broken + manifest[at[1]:]
 			assert.ErrorContains(t, expectation().Check([]byte(broken)), test.want)
 		})
 	}
 }
 
-func TestWithoutPlatformsKeepsTheRest(t *testing.T) {
+func TestWithoutPlatforms(t *testing.T) {
 	text, err := krew.WithoutPlatforms([]byte(rendered(t)), []string{
 		"kubectl-jobmanagedby_v1.2.3_linux_arm64.tar.gz", "kubectl-jobmanagedby_v1.2.3_windows_amd64.zip", "kubectl-jobmanagedby_v1.2.3_windows_arm64.zip",
 	})

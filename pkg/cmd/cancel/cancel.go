@@ -44,12 +44,12 @@ type cancelOptions struct {
 // NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &cancelFlags{GlobalFlags: global}
-	ask := complete.New(env, global)
+	completer := complete.New(env, global)
 	cmd := &cobra.Command{
 		Use:                   "cancel ([KIND/]NAME... | -l SELECTOR) [options]",
 		DisableFlagsInUseLine: true,
 		Annotations:           util.InOneContext(),
-		ValidArgsFunction:     ask.Asks(ask.Dispatched),
+		ValidArgsFunction:     completer.Func(completer.DispatchedJobs),
 		Short:                 "End a dispatch: delete the mirror and fail the Job",
 		Long: `End the dispatch of a Job of this context (--context, or the current one). Deletes the
 mirror with its Pods. The Job fails with the reason ` + dispatch.CancelReason + `. A finished
@@ -68,22 +68,22 @@ keeps its status, and is no longer dispatched.`,
   # End all dispatches of an experiment, from another context
   NAME cancel -l experiment=a -n ml --context management
 
-  # The same of a JobSet
+  # End the dispatch of a JobSet
   NAME cancel jobset/train -n ml
 
   # Search one worker only, because other contexts do not answer
   NAME cancel train -n ml --to worker-1
 
-  # The worker is gone for good, and so is the mirror
+  # End a dispatch to a worker that is gone for good
   NAME cancel train -n ml --abandon-mirror`, "NAME", env.DisplayName()),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.to, "to", "", "Context to search for mirrors, besides the Job's own")
-	util.Describe(cmd, util.ForClusters, ask.Asks(ask.OtherContexts), "to")
+	util.Describe(cmd, util.ForClusters, completer.Func(completer.OtherContexts), "to")
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query): end all dispatches of the namespace that match")
 	util.Describe(cmd, util.ForObjects, cobra.NoFileCompletions, "selector")
 	f.AddKindsFlag(cmd, "Kinds that --selector is for", delegation.Job().Name)
-	f.owner.AddTo(cmd, ask, "")
+	f.owner.AddTo(cmd, completer, "")
 	flags.BoolVar(&f.abandon, "abandon-mirror", false, "If present, fail the Job without searching its mirrors, which stay")
 	util.Describe(cmd, util.ForMirror, nil, "abandon-mirror")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: (json, yaml, kyaml), a line or document for each event")
@@ -100,26 +100,26 @@ func (f *cancelFlags) toOptions(env util.Environment, names []string, isGiven fu
 		err = f.check(names)
 	}
 	if err == nil {
-		o.targets, err = writing.TargetsOf(names)
+		o.targets, err = writing.ParseTargets(names)
 	}
 	if err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
-	here, err := fleet.Load(f.Kube, fleet.Selection{})
+	current, err := fleet.Load(f.Kube, fleet.Selection{})
 	if err != nil {
 		return nil, err
 	}
-	o.origin = here[0]
-	others := fleet.Selection{All: true}
+	o.origin = current[0]
+	searched := fleet.Selection{All: true}
 	if f.to != "" {
-		others = fleet.Selection{Patterns: []string{o.origin.Name, f.to}}
+		searched = fleet.Selection{Patterns: []string{o.origin.Name, f.to}}
 	}
 	if f.abandon {
-		o.contexts = here
-	} else if o.contexts, err = fleet.Load(f.Kube, others); err != nil {
+		o.contexts = current
+	} else if o.contexts, err = fleet.Load(f.Kube, searched); err != nil {
 		return nil, err
 	}
-	f.Introduce(env, o.contexts)
+	f.ConfigureClients(env, o.contexts)
 	return o, nil
 }
 
@@ -149,16 +149,16 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 		return unreached
 	}
 	delete(clusters, o.origin.Name)
-	// Their clusters are searched through another context.
-	var inSight []string
+	// The cluster of an alias is searched through another context.
+	var aliases []string
 	for _, a := range opened.Aliases() {
-		inSight = append(inSight, a.Context)
+		aliases = append(aliases, a.Context)
 	}
 	jobs, err := o.find(ctx, origin, writing.FindKinds(origin))
 	if err != nil {
 		return err
 	}
-	// Count one more, so that each line has its Job's name.
+	// With more than one Job, each line has the name of its Job.
 	view := writing.NewView(o.Environment, o.flags.GlobalFlags, o.flags.output, len(jobs)+1)
 	defer view.Close()
 	canceller := &dispatch.Canceller{
@@ -170,7 +170,7 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 		case ok:
 			canceller.Workers = append(canceller.Workers, worker)
 			canceller.Others[c.Name] = slices.DeleteFunc(opened.Routes(c.Name), func(route *fleet.Cluster) bool { return route.Context == c.Name })
-		case c.Name != o.origin.Name && !slices.Contains(inSight, c.Name):
+		case c.Name != o.origin.Name && !slices.Contains(aliases, c.Name):
 			canceller.Unreached = append(canceller.Unreached, c.Name)
 		}
 	}
@@ -181,21 +181,21 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 			o.hint(j, err)
 		}
 		if err := util.Interrupted(ctx); err != nil {
-			return util.Joined(append(errs, err))
+			return util.JoinErrors(append(errs, err))
 		}
 	}
 	if len(errs) > 0 && unreached != nil {
-		// The mirror may be there.
+		// An unreached context may have the mirror.
 		errs = append(errs, unreached)
 	}
-	return util.Joined(append(errs, view.Err()))
+	return util.JoinErrors(append(errs, view.Err()))
 }
 
 // hint prints the command that searches only where a mirror was found.
 func (o *cancelOptions) hint(j dispatched, err error) {
 	var unsearched *dispatch.UnsearchedError
 	if errors.As(err, &unsearched) && len(unsearched.On) > 0 && o.flags.to == "" {
-		narrower := o.Own("cancel").With(command.Argument(j.kind, j.name), "-n", o.origin.Namespace, "--context", o.origin.Name, "--to", strings.Join(unsearched.On, ","))
+		narrower := o.PluginCommand("cancel").With(command.Argument(j.kind, j.name), "-n", o.origin.Namespace, "--context", o.origin.Name, "--to", strings.Join(unsearched.On, ","))
 		util.Report(o.ErrOut, "to search these contexts only: %s", narrower.Shell())
 	}
 }

@@ -64,7 +64,7 @@ type checkOptions struct {
 // NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &checkFlags{GlobalFlags: global}
-	ask := complete.New(env, global)
+	completer := complete.New(env, global)
 	cmd := &cobra.Command{
 		Use: "check [[KIND/]NAME...] [options]",
 
@@ -93,7 +93,7 @@ be read is listed as not checked. The exit code is 3 if there is a finding at or
   # In CI, for one team
   NAME check -A -l team=vision -o junit > report.xml`, "NAME", env.DisplayName()),
 
-		ValidArgsFunction: ask.Asks(ask.Traced),
+		ValidArgsFunction: completer.Func(completer.Objects),
 	}
 	f.addTo(cmd)
 	cmd.RunE = util.Runs(func(args []string) (*checkOptions, error) { return f.toOptions(env, args) })
@@ -152,7 +152,7 @@ func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptio
 	if f.AllNamespaces {
 		namespace = ""
 	}
-	if o.names, err = util.WantedJobs(args, namespace); err != nil {
+	if o.names, err = util.ParseJobNames(args, namespace); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 	o.query.Kinds = util.WithKinds(o.query.Kinds, o.names)

@@ -18,8 +18,8 @@ type wantedJobs struct {
 	refs        map[inspect.Ref]bool
 }
 
-// findWanted finds the Jobs that names and labels choose. The error names those that do not exist
-// where they were looked for.
+// findWanted finds the Jobs that names and labels choose. It returns an error for a name without a
+// Job, with the contexts that were read.
 func findWanted(ctx context.Context, env util.Environment, f *fleet.Fleet, names []read.Wanted, hasLabels, inNamespace bool, v *inspect.Inventory) (*wantedJobs, error) {
 	w := &wantedJobs{isAll: len(names) == 0 && !hasLabels, inNamespace: inNamespace, refs: map[inspect.Ref]bool{}}
 	if w.isAll {

@@ -35,7 +35,7 @@ const killDelay = 5 * time.Second
 func parseCommand(line string) ([]string, error) {
 	words, err := shlex.Split(line)
 	if err == nil && len(words) == 0 {
-		err = errors.New("it is empty")
+		err = errors.New("no words")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--exec %q is not a command: %w", line, err)
@@ -94,8 +94,8 @@ func (n *notifier) start(ctx context.Context) (wait func()) {
 	return running.Wait
 }
 
-// update compares findings with those that are open. A finding counts as cleared only if
-// everything that was read when it was found is still read now.
+// update compares findings with the open ones. A finding counts as cleared only if every part that
+// was read when it was found is still readable.
 func (n *notifier) update(list *inspect.FindingList) {
 	unread := unreadParts(list)
 	now := sets.New[string]()
@@ -158,7 +158,7 @@ func (n *notifier) run(ctx context.Context, e inspect.FindingEvent) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, n.timeout, fmt.Errorf("it ran longer than %s (--exec-timeout)", n.timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, n.timeout, fmt.Errorf("still running after %s (--exec-timeout)", n.timeout))
 	defer cancel()
 	var output lastLine
 	cmd := exec.CommandContext(ctx, n.command[0], n.command[1:]...)
@@ -179,7 +179,7 @@ func (n *notifier) fail(e inspect.FindingEvent, err error) {
 	n.mutex.Lock()
 	defer n.mutex.Unlock()
 	n.failed++
-	n.failure = fmt.Sprintf("warning: --exec %s failed for %s of %s: %v", n.command[0], e.Event, e.Finding.Code+" "+delegation.Named(e.Finding.Kind, e.Finding.Namespace, e.Finding.Name), err)
+	n.failure = fmt.Sprintf("warning: --exec %s failed for %s %s (%s): %v", n.command[0], e.Finding.Code, delegation.Named(e.Finding.Kind, e.Finding.Namespace, e.Finding.Name), e.Event, err)
 }
 
 // notes describes the last failed run; none if all succeeded.

@@ -24,7 +24,7 @@ func (o *checkOptions) Run(ctx context.Context) error {
 		return err
 	}
 	addresses, steady := o.flags.Addresses(o.contexts, f), o.flags.NewSteady()
-	repeated := &util.Repeated[*inspect.FindingList]{
+	display := &util.Display[*inspect.FindingList]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
 		Read: func(ctx context.Context) (*inspect.FindingList, error) { return o.read(ctx, f, addresses, steady) },
 	}
@@ -34,15 +34,15 @@ func (o *checkOptions) Run(ctx context.Context) error {
 			ctx, cancel := context.WithCancel(ctx)
 			defer o.notifier.start(ctx)()
 			defer cancel()
-			repeated.Notes = o.notifier.notes
+			display.Notes = o.notifier.notes
 		}
-		return repeated.Run(ctx, f)
+		return display.Run(ctx, f)
 	}
-	once := repeated.Read
-	repeated.Read = func(ctx context.Context) (*inspect.FindingList, error) {
+	once := display.Read
+	display.Read = func(ctx context.Context) (*inspect.FindingList, error) {
 		return util.ReadTwice(ctx, o.Clock, f, steady, once)
 	}
-	return repeated.Once(ctx)
+	return display.Once(ctx)
 }
 
 // read checks once.
@@ -73,7 +73,7 @@ func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 	for _, u := range answer.WorkersUnread(inventory, wanted.has) {
 		isKnown := len(u.Contexts) > 0 && inventory.Facts(u.Contexts[0]) != nil
 		if !isKnown {
-			// A context that does not answer is already among them.
+			// The list already has the contexts that do not answer.
 			list.Unchecked = append(list.Unchecked, u)
 		}
 	}
@@ -88,33 +88,33 @@ func hasJobs(v *inspect.Inventory) bool {
 	return slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool { return len(f.Jobs) > 0 })
 }
 
-// advise gives findings about quota the same answers as trace. They depend on the quotas of the
-// workers, which are read only if there is such a finding.
+// advise gives findings about quota the same fixes as trace. These depend on the quotas of the
+// workers, which are read only for such findings.
 func (o *checkOptions) advise(ctx context.Context, f *fleet.Fleet, known *inspect.Inventory, list *inspect.FindingList, judgment rules.Judgment, addresses []kubecontext.Address) {
 	if !answer.NeedsQuotas(list.Items) {
 		return
 	}
 	queues, workloads := answer.Places(known, list.Items)
-	with := read.Read(ctx, f, read.Want{
+	withQuotas := read.Read(ctx, f, read.Want{
 		Capacity: true, Queues: queues, Workloads: workloads, Known: known, Addresses: addresses, Now: o.Clock.Now,
 	})
-	o.renewFixes(with, list)
-	answer.AdviseAll(with, list.Items, judgment.All(answer.IsOrphan), o.judging.Reach)
+	o.renewFixes(withQuotas, list)
+	answer.AdviseAll(withQuotas, list.Items, judgment.All(answer.IsOrphan), o.judging.Reach)
 	answer.ByCost(list.Items)
 }
 
 // renewFixes gives findings about quota the fixes that follow from an inventory with quotas.
-func (o *checkOptions) renewFixes(with *inspect.Inventory, list *inspect.FindingList) {
-	about := slices.DeleteFunc(slices.Clone(o.rules), func(r rules.Rule) bool { return !answer.IsAboutQuota(r.Code) })
+func (o *checkOptions) renewFixes(withQuotas *inspect.Inventory, list *inspect.FindingList) {
+	quotaRules := slices.DeleteFunc(slices.Clone(o.rules), func(r rules.Rule) bool { return !answer.IsAboutQuota(r.Code) })
 	type key struct{ fingerprint, message string }
-	known := map[key]inspect.Finding{}
-	for _, f := range rules.Judge(with, about, o.judging).Findings {
-		known[key{f.Fingerprint, f.Message}] = f
+	renewed := map[key]inspect.Finding{}
+	for _, f := range rules.Judge(withQuotas, quotaRules, o.judging).Findings {
+		renewed[key{f.Fingerprint, f.Message}] = f
 	}
 	for i := range list.Items {
 		f := &list.Items[i]
-		if again, isKnown := known[key{f.Fingerprint, f.Message}]; isKnown {
-			f.Fixes, f.Remedy = again.Fixes, again.Remedy
+		if withFixes, ok := renewed[key{f.Fingerprint, f.Message}]; ok {
+			f.Fixes, f.Remedy = withFixes.Fixes, withFixes.Remedy
 		}
 	}
 }
@@ -152,7 +152,7 @@ func (o *checkOptions) show(list *inspect.FindingList) error {
 	if err := o.Print(func(w io.Writer) error { return o.write(w, list) }, func(w io.Writer) error { return o.writeTable(w, list) }); err != nil {
 		return err
 	}
-	if !o.format.TellsErrors() && (!o.format.IsTable() || o.table.NoHeaders) && !o.format.Is(junit) && !o.format.Is(sarif) {
+	if !o.format.IncludesErrors() && (!o.format.IsTable() || o.table.NoHeaders) && !o.format.Is(junit) && !o.format.Is(sarif) {
 		util.ReportUnchecked(o.ErrOut, list.Unchecked)
 	}
 	if o.table.NoHeaders && o.format.IsTable() && len(list.Items) == 0 {

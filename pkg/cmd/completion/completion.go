@@ -14,7 +14,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
 )
 
-// forKubectl is the script that kubectl runs, in addition to those for shells.
+// forKubectl is the name of the script that kubectl runs. All other scripts are for shells.
 const forKubectl = "kubectl"
 
 // completionOptions are the checked options of completion.
@@ -46,14 +46,14 @@ far away, set TIMEOUT=1s in the environment.
 
 With the name of a shell, print that shell's script for FILE, the plugin
 without kubectl.`),
-		Example: strings.ReplaceAll(`  # Once, and in all shells that complete kubectl
+		Example: strings.ReplaceAll(`  # Install it once, for all shells that complete kubectl
   NAME completion --install
 
-  # The same by hand
+  # Install it by hand
   NAME completion > ~/bin/SCRIPT
   chmod +x ~/bin/SCRIPT
 
-  # For the plugin's file itself, in this bash
+  # Complete the plugin's file itself, in this bash
   source <(NAME completion bash)`, "NAME", env.DisplayName()),
 		Args: util.AtMostOne("what to print a script for", strings.Join(scriptNames(), ", ")),
 
@@ -71,7 +71,7 @@ without kubectl.`),
 		case !slices.Contains(scriptNames(), o.script):
 			return nil, &util.UsageError{Err: fmt.Errorf("unknown shell %q; choose one of %s", o.script, strings.Join(scriptNames(), ", "))}
 		case o.install && o.script != forKubectl:
-			return nil, &util.UsageError{Err: fmt.Errorf("--install is not for %s, only for kubectl. The configuration of your shell says where its scripts go", o.script)}
+			return nil, &util.UsageError{Err: fmt.Errorf("--install works for kubectl only, not for %s. Save that script where your shell loads completions", o.script)}
 		}
 		return o, nil
 	})
@@ -99,7 +99,7 @@ func (o *completionOptions) Run(context.Context) error {
 	if o.install {
 		return o.installScripts()
 	}
-	return util.Written(o.Out, o.print)
+	return util.WriteBuffered(o.Out, o.print)
 }
 
 func (o *completionOptions) print(w io.Writer) error {

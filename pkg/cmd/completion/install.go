@@ -25,7 +25,7 @@ func completionFile(plugin string) string { return "kubectl_complete-" + plugin 
 // name, the last of which may be empty, and reads the output.
 func completionScript(plugin string) string {
 	return fmt.Sprintf(`#!/bin/sh
-# What kubectl runs when TAB is pressed behind "%s".
+# kubectl runs this script to complete "%s".
 %s
 [ "$#" -gt 0 ] || set -- ''
 exec %s __complete "$@" 2>/dev/null
@@ -42,52 +42,52 @@ func (o *completionOptions) installScripts() error {
 		return fmt.Errorf("--install writes a script for /bin/sh, which Windows does not have; create a file %s.cmd in a directory of PATH, with the line: @%s __complete %%* 2>NUL",
 			completionFile(pluginName(o.Environment)), program(o.Environment))
 	}
-	folders := o.directories()
-	if len(folders) == 0 {
+	directories := o.directories()
+	if len(directories) == 0 {
 		return fmt.Errorf("no directory of PATH has %s, so kubectl finds neither the plugin nor its completion; install the plugin there first", program(o.Environment))
 	}
 	var errs []error
-	for _, folder := range folders {
-		done, err := o.installInto(folder)
+	for _, directory := range directories {
+		done, err := o.installInto(directory)
 		switch {
 		case err == nil:
-			util.Report(o.Out, "%s; %s <TAB> completes from now on where kubectl's own completion is set up", done, o.DisplayName())
+			util.Report(o.Out, "%s; %s <TAB> now completes in every shell with kubectl's own completion", done, o.DisplayName())
 			return nil
 		case !errors.Is(err, errNotWritable):
 			return err
 		}
 		errs = append(errs, err)
 	}
-	file := o.place(pluginName(o.Environment), folders[0])
-	return command.Errorf("%w; with more rights, %s and then %s do it", errors.Join(errs...),
-		command.Of("sudo", "tee", file).FedBy(o.Own("completion")), command.Of("sudo", "chmod", "755", file))
+	file := o.place(pluginName(o.Environment), directories[0])
+	return command.Errorf("%w. To install it as root, run %s and then %s", errors.Join(errs...),
+		command.Of("sudo", "tee", file).FedBy(o.PluginCommand("completion")), command.Of("sudo", "chmod", "755", file))
 }
 
 // directories returns the directories of PATH with the plugin, first the one that it was called
 // from.
 func (o *completionOptions) directories() []string {
-	var folders []string
+	var directories []string
 	for _, directory := range o.path() {
-		if isExecutable(filepath.Join(directory, program(o.Environment))) && !slices.Contains(folders, directory) {
-			folders = append(folders, directory)
+		if isExecutable(filepath.Join(directory, program(o.Environment))) && !slices.Contains(directories, directory) {
+			directories = append(directories, directory)
 		}
 	}
-	if i := slices.Index(folders, filepath.Dir(o.Program)); i > 0 {
-		folders = slices.Concat(folders[i:i+1], folders[:i], folders[i+1:])
+	if i := slices.Index(directories, filepath.Dir(o.Program)); i > 0 {
+		directories = slices.Concat(directories[i:i+1], directories[:i], directories[i+1:])
 	}
-	return folders
+	return directories
 }
 
 // path returns the directories of PATH from which kubectl runs files.
 func (o *completionOptions) path() []string {
 	value, _ := o.LookupEnv("PATH")
-	var folders []string
-	for _, folder := range filepath.SplitList(value) {
-		if filepath.IsAbs(folder) {
-			folders = append(folders, filepath.Clean(folder))
+	var directories []string
+	for _, directory := range filepath.SplitList(value) {
+		if filepath.IsAbs(directory) {
+			directories = append(directories, filepath.Clean(directory))
 		}
 	}
-	return folders
+	return directories
 }
 
 func isExecutable(path string) bool {
@@ -98,8 +98,8 @@ func isExecutable(path string) bool {
 // errNotWritable is wrapped if another directory may be writable.
 var errNotWritable = errors.New("not writable")
 
-// installInto writes scripts for the plugin in a directory, for each name that it has there, and
-// returns what it did. It writes nothing if one of them would replace another file.
+// installInto writes scripts for the plugin in a directory, for each of the plugin's names there,
+// and returns a description. It writes nothing if a script would replace a foreign file.
 func (o *completionOptions) installInto(directory string) (done string, err error) {
 	var stale []script
 	var paths []string
@@ -128,8 +128,8 @@ func (o *completionOptions) installInto(directory string) (done string, err erro
 	return "wrote " + strings.Join(paths, " and "), nil
 }
 
-// place returns the path of a script: the file that kubectl runs so far, if there is one, otherwise
-// a file in the directory.
+// place returns the path of a script: that of the file that kubectl runs now or, without one, a
+// path in the directory.
 func (o *completionOptions) place(plugin, directory string) string {
 	for _, f := range o.path() {
 		if path := filepath.Join(f, completionFile(plugin)); isExecutable(path) {

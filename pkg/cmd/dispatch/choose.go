@@ -17,13 +17,13 @@ import (
 // candidate is a Job that may be dispatched.
 type candidate struct {
 	request
-	// worker is the worker that runs it or will run it; nil while there is none. isBound is set
-	// if its mirror is already there.
+	// worker is the worker of the Job, nil before one is chosen. isBound is set if the worker
+	// already has the mirror.
 	worker  *worker
 	isBound bool
-	// home is the result of the search for an earlier dispatch.
-	home home
-	// verdicts are those of the workers that were asked, in their order.
+	// binding is the result of the search for an earlier dispatch.
+	binding binding
+	// verdicts are the results of preflight on the checked workers, in their order.
 	verdicts []*verdict
 }
 
@@ -32,16 +32,16 @@ type verdict struct {
 	worker       *worker
 	problems     []preflight.Problem
 	dependencies []dependency.Object
-	// err is set if the cluster cannot be asked at all.
+	// err is set if the cluster does not answer.
 	err error
 }
 
-// refuses reports whether nothing may be created there.
+// refuses reports whether the Job must not be created on the worker.
 func (v *verdict) refuses() bool {
 	return v.err != nil || slices.ContainsFunc(v.problems, func(p preflight.Problem) bool { return p.Blocking })
 }
 
-// verdictOf returns a worker's verdict, nil if it was not asked.
+// verdictOf returns a worker's verdict, nil for a worker that was not checked.
 func (c *candidate) verdictOf(w *worker) *verdict {
 	i := slices.IndexFunc(c.verdicts, func(v *verdict) bool { return v.worker == w })
 	if i < 0 {
@@ -50,7 +50,7 @@ func (c *candidate) verdictOf(w *worker) *verdict {
 	return c.verdicts[i]
 }
 
-// refused reports whether nothing may be created for it.
+// refused reports whether no checked worker takes the Job.
 func (c *candidate) refused() bool { return len(c.verdicts) > 0 && c.worker == nil }
 
 // isBlockedByOrigin reports whether no other worker can help, because a blocking problem is on the
@@ -61,8 +61,8 @@ func (c *candidate) isBlockedByOrigin(origin string) bool {
 	})
 }
 
-// problems returns the Job's own problems: those of its worker or, if no worker takes it, of all
-// that were asked.
+// problems returns the problems of the Job on its worker or, if no worker takes it, on all checked
+// workers.
 func (c *candidate) problems() []preflight.Problem {
 	if c.worker != nil {
 		if v := c.verdictOf(c.worker); v != nil {
@@ -77,7 +77,7 @@ func (c *candidate) problems() []preflight.Problem {
 	return all
 }
 
-// passedOver returns why the workers before its own were passed over.
+// passedOver returns the blocking problems of the workers that were passed over.
 func (c *candidate) passedOver() []preflight.Problem {
 	if c.worker == nil {
 		return nil
@@ -91,8 +91,7 @@ func (c *candidate) passedOver() []preflight.Problem {
 	return all
 }
 
-// allProblems returns the problems of a verdict; a cluster that cannot be asked is a problem,
-// too.
+// allProblems returns the problems of a verdict. A cluster that does not answer is a problem, too.
 func (v *verdict) allProblems() []preflight.Problem {
 	if v.err == nil {
 		return slices.Clone(v.problems)
@@ -100,7 +99,7 @@ func (v *verdict) allProblems() []preflight.Problem {
 	return []preflight.Problem{{Context: v.worker.context, Blocking: true, Object: "API server", Message: kubecontext.InContext(v.worker.context, "", v.err).Message()}}
 }
 
-// appendNew appends the problems that are not there yet: a problem of the origin is reported
+// appendNew appends the problems that the list lacks, so that a problem of the origin is reported
 // once.
 func appendNew(all, more []preflight.Problem) []preflight.Problem {
 	for _, p := range more {
@@ -111,28 +110,28 @@ func appendNew(all, more []preflight.Problem) []preflight.Problem {
 	return all
 }
 
-// choose checks all candidates, and gives each to the first worker that takes it or, with
-// --spread, to the one with the fewest Jobs among those that take it. The error is about what
-// concerns none of the candidates; areAll is set if the user selected no other Jobs.
-func (o *dispatchOptions) choose(ctx context.Context, workers []*worker, candidates []*candidate, areAll bool) error {
-	o.askBound(ctx, candidates)
+// choose checks all candidates, and assigns each to the first worker that passes the checks or,
+// with --spread, to the one of these with the fewest Jobs. It returns an error for unused Secrets
+// if isWholeSelection is set: candidates are then all Jobs that the user selected.
+func (o *dispatchOptions) choose(ctx context.Context, workers []*worker, candidates []*candidate, isWholeSelection bool) error {
+	o.checkBound(ctx, candidates)
 	if o.flags.spread || o.flags.dryRun != writing.DryRunNone {
-		o.ask(ctx, workers, candidates)
-		o.give(workers, candidates)
+		o.checkUnassigned(ctx, workers, candidates)
+		o.assign(workers, candidates)
 	} else {
 		for _, w := range workers {
-			o.ask(ctx, []*worker{w}, candidates)
-			o.give([]*worker{w}, candidates)
+			o.checkUnassigned(ctx, []*worker{w}, candidates)
+			o.assign([]*worker{w}, candidates)
 		}
 	}
-	if !areAll || len(candidates) == 0 {
+	if !isWholeSelection || len(candidates) == 0 {
 		return nil
 	}
-	return unused(workers, candidates)
+	return unusedSecrets(workers, candidates)
 }
 
-// askBound checks candidates that have a mirror on the mirror's worker.
-func (o *dispatchOptions) askBound(ctx context.Context, candidates []*candidate) {
+// checkBound checks the candidates that already have a mirror, on the worker of the mirror.
+func (o *dispatchOptions) checkBound(ctx context.Context, candidates []*candidate) {
 	var group errgroup.Group
 	group.SetLimit(checkedAtOnce)
 	for _, c := range candidates {
@@ -150,8 +149,8 @@ func (o *dispatchOptions) askBound(ctx context.Context, candidates []*candidate)
 	}
 }
 
-// ask checks the candidates without a worker on some workers.
-func (o *dispatchOptions) ask(ctx context.Context, workers []*worker, candidates []*candidate) {
+// checkUnassigned checks the candidates without a worker on some workers.
+func (o *dispatchOptions) checkUnassigned(ctx context.Context, workers []*worker, candidates []*candidate) {
 	var group errgroup.Group
 	group.SetLimit(checkedAtOnce)
 	for _, c := range candidates {
@@ -178,8 +177,8 @@ func (v *verdict) check(ctx context.Context, r preflight.Request, reach []string
 	return nil
 }
 
-// give gives Jobs to workers that take them.
-func (o *dispatchOptions) give(workers []*worker, candidates []*candidate) {
+// assign assigns candidates without a worker to workers that passed their checks.
+func (o *dispatchOptions) assign(workers []*worker, candidates []*candidate) {
 	for _, c := range candidates {
 		if c.worker != nil || c.isBound {
 			continue
@@ -199,9 +198,9 @@ func (o *dispatchOptions) give(workers []*worker, candidates []*candidate) {
 	}
 }
 
-// unused returns an error for Secrets of --with-secret that no pod needs. That is known only if
-// preflight has checked all Jobs: a Job that has ended may have needed them.
-func unused(workers []*worker, candidates []*candidate) error {
+// unusedSecrets returns an error for Secrets of --with-secret that no Pod needs. It returns nil if
+// a Job was not checked, because that Job may need them.
+func unusedSecrets(workers []*worker, candidates []*candidate) error {
 	for _, c := range candidates {
 		if !slices.ContainsFunc(c.verdicts, func(v *verdict) bool { return v.err == nil }) {
 			return nil

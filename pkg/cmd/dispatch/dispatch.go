@@ -55,12 +55,12 @@ type dispatchFlags struct {
 // NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &dispatchFlags{GlobalFlags: global, dryRun: writing.DryRunNone, mirrorTTL: 24 * time.Hour, onInterrupt: leaveMirror}
-	ask := complete.New(env, global)
+	completer := complete.New(env, global)
 	cmd := &cobra.Command{
 		Use:                   "dispatch ([KIND/]NAME... | -l SELECTOR | -f FILE) --to CONTEXT [options]",
 		DisableFlagsInUseLine: true,
 		Annotations:           util.InOneContext(),
-		ValidArgsFunction:     ask.Asks(ask.Dispatchable),
+		ValidArgsFunction:     completer.Func(completer.DispatchableJobs),
 		Short:                 "Run a Job in another context, and copy its status back",
 		Long: `Run a Job of this context (--context, or the current one) in another context (--to),
 and copy its status back while this command runs.
@@ -104,24 +104,24 @@ as external owner. For these, use --as-multikueue, if Kueue is not installed her
   NAME dispatch train -n ml --to worker-1 --timeout 1h \
       --on-interrupt=delete`, "NAME", env.DisplayName()),
 	}
-	f.addTo(cmd, ask)
+	f.addTo(cmd, completer)
 	cmd.RunE = util.Runs(func(args []string) (*dispatchOptions, error) { return f.toOptions(env, args, cmd) })
 	return cmd
 }
 
-func (f *dispatchFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
+func (f *dispatchFlags) addTo(cmd *cobra.Command, completer *complete.Completer) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.to, "to", nil, "Contexts that may run the Jobs, comma-separated: names, globs or /regular expressions/; ^ excludes. Each Job goes to the first context that passes the checks, and stays where its mirror is")
-	util.Describe(cmd, util.ForClusters, util.ListOf(ask.Asks(ask.OtherContexts), "^"), "to")
-	flags.BoolVar(&f.spread, "spread", false, "If present, distribute the Jobs: each goes to the context that passes the checks and has the fewest of these Jobs")
+	util.Describe(cmd, util.ForClusters, util.ListOf(completer.Func(completer.OtherContexts), "^"), "to")
+	flags.BoolVar(&f.spread, "spread", false, "If present, distribute the Jobs: each goes to the context that passes the checks and has the fewest of them")
 	util.Describe(cmd, util.ForClusters, nil, "spread")
 	flags.StringArrayVarP(&f.filenames, "filename", "f", nil, "Filename, directory, or URL to files with the Jobs to create and dispatch; - is standard input. Jobs that exist are resumed")
 	util.Describe(cmd, util.ForObjects, util.Manifests, "filename")
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query): dispatch all unfinished Jobs of the namespace that match and are delegated to this plugin")
 	util.Describe(cmd, util.ForObjects, cobra.NoFileCompletions, "selector")
 	f.AddKindsFlag(cmd, "Kinds that --selector is for", delegation.Job().Name)
-	f.owner.AddTo(cmd, ask, ". Refused where Kueue is installed")
-	f.addMirrorTo(cmd, ask)
+	f.owner.AddTo(cmd, completer, ". Refused where Kueue is installed")
+	f.addMirrorTo(cmd, completer)
 	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (print the mirrors, and what is changed and why), or "server" (have both servers check them, too). Without a value: client. Nothing is created`)
 	flags.Lookup("dry-run").NoOptDefVal = writing.DryRunClient
 	util.Describe(cmd, util.ForRun, util.OneOf(writing.DryRunNone, writing.DryRunClient, writing.DryRunServer), "dry-run")
@@ -138,17 +138,17 @@ func (f *dispatchFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 }
 
 // addMirrorTo adds the flags for the mirror.
-func (f *dispatchFlags) addMirrorTo(cmd *cobra.Command, ask *complete.Completer) {
+func (f *dispatchFlags) addMirrorTo(cmd *cobra.Command, completer *complete.Completer) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.namespaceTo, "namespace-to", "", "Namespace of the mirrors, if it is not that of the Jobs")
-	util.Describe(cmd, util.ForClusters, ask.Asks(ask.NamespacesThere), "namespace-to")
+	util.Describe(cmd, util.ForClusters, completer.Func(completer.WorkerNamespaces), "namespace-to")
 	flags.StringToStringVar(&f.setLabels, "set-labels", nil, "Labels to add to the mirrors, such as kueue.x-k8s.io/queue-name=QUEUE for a queue of the other cluster. Labels of Pods do not change")
 	flags.StringSliceVar(&f.stripLabels, "strip-labels", nil, "More labels to remove from mirrors. Labels that would trigger tools on the other cluster are always removed")
 	flags.DurationVar(&f.mirrorTTL, "mirror-ttl", f.mirrorTTL, "How long to keep a mirror after its final status was copied. 0s deletes it at once, -1s never")
 	util.Describe(cmd, util.ForMirror, cobra.NoFileCompletions, "set-labels", "strip-labels", "mirror-ttl")
 	flags.BoolVar(&f.configMaps, "with-dependencies", false, "If present, copy missing ConfigMaps that the Pods need. They are deleted with the mirror")
 	flags.StringArrayVar(&f.secrets, "with-secret", nil, "Copy this Secret, if it is missing; may be repeated")
-	util.Describe(cmd, util.ForMirror, ask.Asks(ask.Secrets), "with-secret")
+	util.Describe(cmd, util.ForMirror, completer.Func(completer.Secrets), "with-secret")
 	flags.BoolVar(&f.newMirror, "new-mirror", false, "If present, and a mirror was deleted, create another. The Job starts from scratch")
 	util.Describe(cmd, util.ForMirror, nil, "with-dependencies", "new-mirror")
 }
@@ -189,7 +189,7 @@ func (f *dispatchFlags) toOptions(env util.Environment, args []string, called *c
 		err = f.check(args)
 	}
 	if err == nil {
-		o.targets, err = writing.TargetsOf(args)
+		o.targets, err = writing.ParseTargets(args)
 	}
 	if err != nil {
 		return nil, &util.UsageError{Err: err}
@@ -211,8 +211,8 @@ func (f *dispatchFlags) toOptions(env util.Environment, args []string, called *c
 // check returns an error for flags that make no sense, alone or together.
 func (f *dispatchFlags) check(names []string) error {
 	given := 0
-	for _, is := range []bool{len(names) > 0, f.labelSelector != "", len(f.filenames) > 0} {
-		if is {
+	for _, isGiven := range []bool{len(names) > 0, f.labelSelector != "", len(f.filenames) > 0} {
+		if isGiven {
 			given++
 		}
 	}
@@ -231,7 +231,7 @@ func (f *dispatchFlags) check(names []string) error {
 	return f.checkValues()
 }
 
-// isPlain reports whether a text is one name, and no list or pattern.
+// isPlain reports whether a text is a single name, not a list or a pattern.
 func isPlain(to string) bool { return !strings.ContainsAny(to, ",*?[^/") }
 
 // checkValues returns an error for flags whose values make no sense.

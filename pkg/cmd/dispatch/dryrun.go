@@ -18,18 +18,18 @@ import (
 )
 
 // printPlans prints the mirrors that would be created, and their problems. For several workers it
-// shows which of them take each Job, and which one would get it.
+// prints the verdict of each worker, and the worker that would get the Job.
 func (o *dispatchOptions) printPlans(candidates []*candidate) error {
 	o.printProblems(candidates)
 	if err := o.writePlans(candidates); err != nil {
 		return fmt.Errorf("cannot print: %w", err)
 	}
 	_, errs := o.splitAccepted(candidates)
-	return util.Joined(errs)
+	return util.JoinErrors(errs)
 }
 
 func (o *dispatchOptions) writePlans(candidates []*candidate) error {
-	if !o.isList() || o.format.Is("name") {
+	if !o.hasSeveralWorkers() || o.format.Is("name") {
 		var plans []*plan.Plan
 		for _, c := range candidates {
 			plans = append(plans, c.Plan)
@@ -38,12 +38,12 @@ func (o *dispatchOptions) writePlans(candidates []*candidate) error {
 	}
 	list := inspect.NewTraceList()
 	for _, c := range candidates {
-		list.Items = append(list.Items, *o.outlook(c))
+		list.Items = append(list.Items, *o.traceOf(c))
 	}
 	if o.format.IsTable() {
-		return printers.Outlooks(o.Out, list.Items, o.table())
+		return printers.DryRunPlacements(o.Out, list.Items, o.table())
 	}
-	return util.Written(o.Out, func(w io.Writer) error {
+	return util.WriteBuffered(o.Out, func(w io.Writer) error {
 		printed := runtime.Object(list)
 		if len(list.Items) == 1 {
 			printed = &list.Items[0]
@@ -52,9 +52,9 @@ func (o *dispatchOptions) writePlans(candidates []*candidate) error {
 	})
 }
 
-// outlook returns where a Job could run.
-func (o *dispatchOptions) outlook(c *candidate) *inspect.Trace {
-	t := inspect.Unsubmitted(c.kind.Kind, c.Origin.GetNamespace(), c.Origin.GetName())
+// traceOf returns a Trace of a candidate with the verdicts of the workers as placements.
+func (o *dispatchOptions) traceOf(c *candidate) *inspect.Trace {
+	t := inspect.UnsubmittedTrace(c.kind.Kind, c.Origin.GetNamespace(), c.Origin.GetName())
 	t.Origin.Context, t.Origin.UID = o.origin.Name, string(c.Origin.GetUID())
 	t.Origin.ManagedBy = o.loop.Plan.Owner
 	chosen := ""
@@ -78,7 +78,7 @@ func (o *dispatchOptions) outlook(c *candidate) *inspect.Trace {
 	return t
 }
 
-// placementOf returns a verdict in the form of trace.
+// placementOf returns a verdict as a placement of a Trace.
 func placementOf(v *verdict) inspect.Placement {
 	p := inspect.NewPlacement(v.worker.context)
 	if v.err != nil {

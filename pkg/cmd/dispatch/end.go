@@ -34,7 +34,7 @@ func (o *dispatchOptions) splitAccepted(candidates []*candidate) (accepted []*ca
 	refused := 0
 	for _, c := range candidates {
 		switch {
-		case !o.isList() && len(c.verdicts) > 0 && c.verdicts[0].err != nil:
+		case !o.hasSeveralWorkers() && len(c.verdicts) > 0 && c.verdicts[0].err != nil:
 			errs = append(errs, c.verdicts[0].err)
 		case c.refused():
 			refused++
@@ -48,7 +48,7 @@ func (o *dispatchOptions) splitAccepted(candidates []*candidate) (accepted []*ca
 	return accepted, errs
 }
 
-// nounOf returns the noun for one of the candidates.
+// nounOf returns the kind of the candidates, or "object" if their kinds differ.
 func nounOf(candidates []*candidate) string {
 	for _, c := range candidates {
 		if c.kind.Kind != candidates[0].kind.Kind {
@@ -74,22 +74,22 @@ func (e *failedError) Error() string {
 	return fmt.Sprintf("%d of %d %ss failed", e.failed, e.total, e.noun)
 }
 
-// lateError is returned if --timeout has ended the command.
-type lateError struct{ after string }
+// timeoutError is returned if --timeout has ended the command.
+type timeoutError struct{ timeout string }
 
-func (e *lateError) ExitCode() int { return util.ExitTimeout }
-func (e *lateError) Error() string { return "the Jobs have not ended within --timeout " + e.after }
+func (e *timeoutError) ExitCode() int { return util.ExitTimeout }
+func (e *timeoutError) Error() string { return "the Jobs have not ended within --timeout " + e.timeout }
 
-// judge makes one error of how the Jobs ended.
-func (o *dispatchOptions) judge(ctx context.Context, outcomes []dispatch.Outcome) error {
+// resultError returns one error for the ends of all Jobs, nil if all completed.
+func (o *dispatchOptions) resultError(ctx context.Context, outcomes []dispatch.Outcome) error {
 	var errs []error
-	failed, late := 0, false
+	failed, isTimeout := 0, false
 	for _, outcome := range outcomes {
 		switch outcome.End {
 		case dispatch.JobFailed, dispatch.Cancelled:
 			failed++
 		case dispatch.TimedOut:
-			late = true
+			isTimeout = true
 		case dispatch.OriginDeleted:
 			errs = append(errs, fmt.Errorf("%s was deleted before it ended", outcome.Origin.WithKind()))
 		case dispatch.Aborted:
@@ -98,51 +98,51 @@ func (o *dispatchOptions) judge(ctx context.Context, outcomes []dispatch.Outcome
 		}
 	}
 	if failed > 0 {
-		what := outcomes[0].Kind.Kind
-		if slices.ContainsFunc(outcomes, func(other dispatch.Outcome) bool { return other.Kind.Kind != what }) {
-			what = "object"
+		noun := outcomes[0].Kind.Kind
+		if slices.ContainsFunc(outcomes, func(other dispatch.Outcome) bool { return other.Kind.Kind != noun }) {
+			noun = "object"
 		}
-		errs = append(errs, &failedError{noun: what, failed: failed, total: len(outcomes)})
+		errs = append(errs, &failedError{noun: noun, failed: failed, total: len(outcomes)})
 	}
-	if late {
-		errs = append(errs, &lateError{after: o.flags.timeout.String()})
+	if isTimeout {
+		errs = append(errs, &timeoutError{timeout: o.flags.timeout.String()})
 	}
-	return util.Joined(append(errs, util.Interrupted(ctx)))
+	return util.JoinErrors(append(errs, util.Interrupted(ctx)))
 }
 
-// sum prints where each Job is or was, if there was a choice.
-func (o *dispatchOptions) sum(outcomes []dispatch.Outcome) {
-	if o.isList() && o.flags.output == "" {
+// printOutcomes prints the worker and the end of each Job, if there are several workers.
+func (o *dispatchOptions) printOutcomes(outcomes []dispatch.Outcome) {
+	if o.hasSeveralWorkers() && o.flags.output == "" {
 		_ = printers.Outcomes(o.Out, outcomes, o.table())
 	}
 }
 
-// manyNames is the number of names that are too many for a command for people.
-const manyNames = 10
+// maxPrintedNames is the maximum number of names in a printed command.
+const maxPrintedNames = 10
 
-// hint prints the commands that resume open Jobs, and that end them. The origin of a mirror that
-// was removed is open, too.
-func (o *dispatchOptions) hint(outcomes []dispatch.Outcome) {
+// printNextCommands prints the commands that resume or cancel the unfinished Jobs. A Job whose
+// mirror was removed is unfinished, too.
+func (o *dispatchOptions) printNextCommands(outcomes []dispatch.Outcome) {
 	if o.flags.output != "" {
 		return
 	}
-	commands := NewAgain(o.Environment, o.called, o.origin.Name, nameList(o.workers))
+	commands := NewResumeCommands(o.Environment, o.called, o.origin.Name, nameList(o.workers))
 	byNamespace := map[string][]string{}
 	for _, outcome := range outcomes {
-		unended := []dispatch.EventType{dispatch.Detached, dispatch.Interrupted, dispatch.TimedOut}
-		if slices.Contains(unended, outcome.End) {
+		unfinished := []dispatch.EventType{dispatch.Detached, dispatch.Interrupted, dispatch.TimedOut}
+		if slices.Contains(unfinished, outcome.End) {
 			byNamespace[outcome.Origin.Namespace] = append(byNamespace[outcome.Origin.Namespace], command.Argument(outcome.Kind, outcome.Origin.Name))
 		}
 	}
 	for _, namespace := range slices.Sorted(maps.Keys(byNamespace)) {
 		names := byNamespace[namespace]
-		if len(names) > manyNames && o.flags.labelSelector != "" {
+		if len(names) > maxPrintedNames && o.flags.labelSelector != "" {
 			names = []string{"-l", o.flags.labelSelector}
 			if !slices.Equal(o.flags.Kinds, []string{delegation.Job().Name}) {
 				names = append(names, "--kinds", strings.Join(o.flags.Kinds, ","))
 			}
 		}
-		util.Report(o.ErrOut, "to resume: %s", commands.GoOn(namespace, names).Shell())
-		util.Report(o.ErrOut, "to end it: %s", commands.EndIt(namespace, names).Shell())
+		util.Report(o.ErrOut, "to resume: %s", commands.Resume(namespace, names).Shell())
+		util.Report(o.ErrOut, "to cancel: %s", commands.Cancel(namespace, names).Shell())
 	}
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// wantedJobs are the Jobs and other objects that the user selected, with the errors of some of
-// them.
+// wantedJobs are the objects that the user selected, and the errors of those that cannot be
+// dispatched.
 type wantedJobs struct {
 	requests []request
 	errs     []error
@@ -43,9 +43,9 @@ func (r request) key(namespace, name string) string {
 func (o *dispatchOptions) find(ctx context.Context, origin *fleet.Cluster) (*wantedJobs, error) {
 	switch {
 	case len(o.flags.filenames) > 0:
-		return o.ofFiles(ctx, origin)
+		return o.readManifests(ctx, origin)
 	case o.flags.labelSelector != "":
-		return o.selected(ctx, origin)
+		return o.findBySelector(ctx, origin)
 	}
 	found := &wantedJobs{}
 	targets := slices.SortedFunc(slices.Values(o.targets), func(a, b writing.Target) int {
@@ -60,7 +60,7 @@ func (o *dispatchOptions) find(ctx context.Context, origin *fleet.Cluster) (*wan
 		r := request{kind: kind}
 		key := r.key(o.origin.Namespace, t.Name)
 		if seen[key] {
-			continue // It was also given by another name of its kind.
+			continue // The user has also named it by another name of its kind.
 		}
 		seen[key] = true
 		r.Origin, err = writing.Read(ctx, origin, kind, o.origin.Namespace, t.Name)
@@ -76,7 +76,7 @@ func (o *dispatchOptions) find(ctx context.Context, origin *fleet.Cluster) (*wan
 	return found, nil
 }
 
-func (o *dispatchOptions) selected(ctx context.Context, origin *fleet.Cluster) (*wantedJobs, error) {
+func (o *dispatchOptions) findBySelector(ctx context.Context, origin *fleet.Cluster) (*wantedJobs, error) {
 	kinds, err := o.kinds.Chosen(ctx, o.flags.Kinds, o.loop.Plan.Owner)
 	if err != nil {
 		return nil, err
@@ -104,9 +104,9 @@ func (o *dispatchOptions) selected(ctx context.Context, origin *fleet.Cluster) (
 	return found, nil
 }
 
-// ofFiles reads files, and looks up which of their Jobs already exist. The Jobs of a file are
-// dispatched together or not at all.
-func (o *dispatchOptions) ofFiles(ctx context.Context, origin *fleet.Cluster) (*wantedJobs, error) {
+// readManifests reads the Jobs of files, and those of them that already exist on the cluster. The
+// Jobs of a file are dispatched together or not at all.
+func (o *dispatchOptions) readManifests(ctx context.Context, origin *fleet.Cluster) (*wantedJobs, error) {
 	manifests, err := manifest.Read(ctx, o.flags.filenames, o.In)
 	if err != nil {
 		return nil, err

@@ -13,15 +13,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// refuseMultiKueue returns an error for Jobs that MultiKueue dispatches, too. wanted are the Jobs
-// to dispatch.
+// refuseMultiKueue returns an error if Kueue is installed and the owner is MultiKueue, which would
+// dispatch the wanted Jobs too.
 func (o *dispatchOptions) refuseMultiKueue(ctx context.Context, origin *fleet.Cluster, wanted []request) error {
 	if o.loop.Plan.Owner != delegation.MultiKueue {
 		return nil
 	}
 	versions, err := origin.Versions(ctx, kueue.Group)
 	if err != nil {
-		return kubecontext.InContext(origin.Context, "see whether MultiKueue exists", err)
+		return kubecontext.InContext(origin.Context, "find out whether Kueue is installed", err)
 	}
 	if len(versions) == 0 {
 		return origin.ProveUnserved(ctx, schema.GroupVersionResource{Group: kueue.Group})

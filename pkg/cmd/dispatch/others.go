@@ -17,19 +17,20 @@ type otherContexts struct {
 	unreached []string
 }
 
-// otherContextsOf returns a function that connects to them when it is first called.
+// otherContextsOf returns a function that returns the other contexts. Its first call connects to
+// them.
 func (o *dispatchOptions) otherContextsOf(ctx context.Context, workers []*worker) func() *otherContexts {
 	return sync.OnceValue(func() *otherContexts {
 		found := &otherContexts{}
 		all, err := fleet.Load(o.flags.Kube, fleet.Selection{All: true})
 		if err != nil {
-			return found // --server and similar flags leave one context.
+			return found // With --server and similar flags there is only one context.
 		}
 		all = slices.DeleteFunc(all, func(c fleet.Context) bool {
 			isWorker := func(w *worker) bool { return w.context == c.Name }
 			return c.Name == o.origin.Name || slices.ContainsFunc(workers, isWorker)
 		})
-		o.flags.Introduce(o.Environment, all)
+		o.flags.ConfigureClients(o.Environment, all)
 		clusters, failed, opened, err := writing.Reach(ctx, o.Environment, o.flags.GlobalFlags, all)
 		if err != nil {
 			return found

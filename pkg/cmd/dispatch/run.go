@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// fewJobs is the number of Jobs up to which memory does not matter. Above it, frugalGCPercent
-	// is the percentage of garbage that may be allocated on top of the memory in use.
+	// fewJobs is the number of Jobs up to which memory does not matter. For more Jobs,
+	// frugalGCPercent limits the garbage, in percent of the memory in use.
 	fewJobs, frugalGCPercent = 50, 40
 )
 
@@ -43,12 +43,12 @@ func (o *dispatchOptions) Run(ctx context.Context) error {
 		return err
 	}
 	if len(wanted.requests) > fewJobs {
-		// Hundreds of Jobs stay in memory as long as this runs, but garbage need not.
+		// Hundreds of Jobs stay in memory until the end, so less garbage may accumulate.
 		debug.SetGCPercent(frugalGCPercent)
 	}
 	candidates, ended := o.plan(ctx, origin, workers, wanted)
-	candidates = withOwnMirror(candidates, wanted)
-	if o.flags.dryRun != writing.DryRunClient || o.isList() {
+	candidates = dropSharedMirrors(candidates, wanted)
+	if o.flags.dryRun != writing.DryRunClient || o.hasSeveralWorkers() {
 		err := o.choose(ctx, workers, candidates, len(candidates) == len(wanted.requests))
 		if interrupted := util.Interrupted(ctx); interrupted != nil {
 			return interrupted
@@ -58,7 +58,7 @@ func (o *dispatchOptions) Run(ctx context.Context) error {
 		}
 	}
 	if o.flags.dryRun != writing.DryRunNone {
-		return util.Joined(append(wanted.errs, o.printPlans(candidates)))
+		return util.JoinErrors(append(wanted.errs, o.printPlans(candidates)))
 	}
 	return o.dispatch(ctx, origin, workers, candidates, ended, wanted.errs)
 }
@@ -71,7 +71,7 @@ func (o *dispatchOptions) identify(ctx context.Context, origin *fleet.Cluster, w
 			return err
 		}
 		for _, w := range reached(workers) {
-			if err := w.cluster.LearnNamespaces(ctx, cmp.Or(o.flags.namespaceTo, r.Origin.GetNamespace())); err != nil && !o.isList() {
+			if err := w.cluster.LearnNamespaces(ctx, cmp.Or(o.flags.namespaceTo, r.Origin.GetNamespace())); err != nil && !o.hasSeveralWorkers() {
 				return err
 			}
 		}
@@ -80,13 +80,13 @@ func (o *dispatchOptions) identify(ctx context.Context, origin *fleet.Cluster, w
 	return nil
 }
 
-// plan plans the mirrors. A Job that cannot be dispatched becomes an error of wanted. Jobs that
-// were dispatched to the same place before, and have ended, are returned as ended: the command
-// resumes the others, and reports the end of these.
+// plan plans the mirrors. A Job that cannot be dispatched becomes an error of wanted. Finished Jobs
+// of an earlier dispatch to the same place are returned as ended: the command only reports their
+// end.
 func (o *dispatchOptions) plan(ctx context.Context, origin *fleet.Cluster, workers []*worker, wanted *wantedJobs) (candidates, ended []*candidate) {
-	homes := o.homes(ctx, origin, workers, wanted.requests)
+	bindings := o.findBindings(ctx, origin, workers, wanted.requests)
 	for i, r := range wanted.requests {
-		c := &candidate{request: r, worker: homes[i].worker, isBound: homes[i].worker != nil, home: homes[i]}
+		c := &candidate{request: r, worker: bindings[i].worker, isBound: bindings[i].worker != nil, binding: bindings[i]}
 		if c.isBound && object.HasFinished(r.kind, r.Origin) && o.flags.dryRun == writing.DryRunNone {
 			ended = append(ended, c)
 			continue
@@ -95,7 +95,7 @@ func (o *dispatchOptions) plan(ctx context.Context, origin *fleet.Cluster, worke
 		options.Kind = r.kind
 		planned, err := plan.New(r.Origin, options)
 		if err == nil {
-			err = homes[i].err
+			err = bindings[i].err
 		}
 		if err != nil {
 			wanted.errs = append(wanted.errs, fmt.Errorf("context %q: %w", o.origin.Name, err))
@@ -107,9 +107,9 @@ func (o *dispatchOptions) plan(ctx context.Context, origin *fleet.Cluster, worke
 	return candidates, ended
 }
 
-// withOwnMirror drops Jobs whose mirror would be that of another Job: with --namespace-to, Jobs
-// of several namespaces may have the same name there.
-func withOwnMirror(candidates []*candidate, wanted *wantedJobs) (kept []*candidate) {
+// dropSharedMirrors drops Jobs whose mirror would have the name of another mirror. With
+// --namespace-to, Jobs of several namespaces may have the same name.
+func dropSharedMirrors(candidates []*candidate, wanted *wantedJobs) (kept []*candidate) {
 	mirrors := map[string]*candidate{}
 	for _, c := range candidates {
 		mirror := c.Plan.Mirror
@@ -127,7 +127,7 @@ func withOwnMirror(candidates []*candidate, wanted *wantedJobs) (kept []*candida
 
 // dispatch creates the missing objects and runs the loop.
 func (o *dispatchOptions) dispatch(ctx context.Context, origin *fleet.Cluster, workers []*worker, candidates, ended []*candidate, errs []error) error {
-	defer writing.OutliveReaders()()
+	defer writing.IgnoreBrokenPipe()()
 	view := writing.NewView(o.Environment, o.flags.GlobalFlags, o.flags.output, len(candidates)+len(ended))
 	events := dispatch.NewRecorder(o.Clock, view.Event)
 	defer view.Close()
@@ -140,7 +140,7 @@ func (o *dispatchOptions) dispatch(ctx context.Context, origin *fleet.Cluster, w
 	errs = append(errs, refusals...)
 	if len(o.flags.filenames) > 0 && len(errs) > 0 {
 		view.Close()
-		return util.Joined(append(errs, errors.New("no Job was created: a file is dispatched completely or not at all")))
+		return util.JoinErrors(append(errs, errors.New("no Job was created: a file is dispatched completely or not at all")))
 	}
 	var tasks []dispatch.Task
 	for _, c := range ended {
@@ -149,7 +149,7 @@ func (o *dispatchOptions) dispatch(ctx context.Context, origin *fleet.Cluster, w
 	for _, c := range accepted {
 		if err := util.Interrupted(ctx); err != nil {
 			view.Close()
-			return util.Joined(append(errs, err))
+			return util.JoinErrors(append(errs, err))
 		}
 		task, err := o.prepare(ctx, origin, events, c)
 		if err != nil {
@@ -160,21 +160,21 @@ func (o *dispatchOptions) dispatch(ctx context.Context, origin *fleet.Cluster, w
 	}
 	if len(tasks) == 0 {
 		view.Close()
-		return util.Joined(errs)
+		return util.JoinErrors(errs)
 	}
 	o.loop.OriginMinor = writing.Minor(ctx, origin)
 	outcomes := o.follow(ctx, dispatch.NewLoop(origin, reached(workers)[0].cluster, o.loop, o.Clock, events), tasks, view)
 	view.Close()
-	o.sum(outcomes)
-	o.hint(outcomes)
-	return util.Joined(append(errs, o.judge(ctx, outcomes), view.Err()))
+	o.printOutcomes(outcomes)
+	o.printNextCommands(outcomes)
+	return util.JoinErrors(append(errs, o.resultError(ctx, outcomes), view.Err()))
 }
 
 // taskOf returns the task of a Job on its worker.
 func taskOf(c *candidate, job *unstructured.Unstructured) dispatch.Task {
 	t := dispatch.Task{
 		Kind: c.kind, Namespace: job.GetNamespace(), Name: job.GetName(), UID: job.GetUID(), Plan: c.Plan, Worker: c.worker.cluster,
-		Mirror: c.home.mirror, Cleared: c.home.cleared,
+		Mirror: c.binding.mirror, Cleared: c.binding.cleared,
 	}
 	if v := c.verdictOf(c.worker); v != nil {
 		t.Dependencies = v.dependencies

@@ -22,15 +22,15 @@ type worker struct {
 	// cluster is nil if it cannot be reached; err is the reason.
 	cluster *fleet.Cluster
 	err     error
-	// routes are all contexts that reach it, cluster first.
+	// routes are the clients of all contexts that reach the cluster, cluster first.
 	routes []*fleet.Cluster
 	check  *preflight.Checker
-	// jobs is the number of Jobs that it was given, or had before.
+	// jobs is the number of Jobs that are assigned to the worker, or were before.
 	jobs int
 }
 
-// isList reports whether there are several workers to choose from.
-func (o *dispatchOptions) isList() bool { return len(o.workers) > 1 }
+// hasSeveralWorkers reports whether there are several workers to choose from.
+func (o *dispatchOptions) hasSeveralWorkers() bool { return len(o.workers) > 1 }
 
 // connect reaches the clusters, and returns an error if a worker is the origin's cluster or
 // another worker's. Of several workers, an unreached one gets no Job.
@@ -40,14 +40,14 @@ func (o *dispatchOptions) connect(ctx context.Context) (origin *fleet.Cluster, w
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(failed) > 0 && (!o.isList() || failed[o.origin.Name] != nil) {
+	if len(failed) > 0 && (!o.hasSeveralWorkers() || failed[o.origin.Name] != nil) {
 		return nil, nil, writing.Failures(all, failed)
 	}
 	aliases := map[string]string{}
 	for _, a := range opened.Aliases() {
 		aliases[a.Context] = a.SameAs
 	}
-	if !o.isList() && len(aliases) > 0 {
+	if !o.hasSeveralWorkers() && len(aliases) > 0 {
 		return nil, nil, fmt.Errorf("contexts %s and %s reach the same cluster. Name a context of another cluster with --to", o.origin.Name, o.workers[0].Name)
 	}
 	o.printSkippedContexts(aliases)
@@ -70,7 +70,8 @@ func (o *dispatchOptions) connect(ctx context.Context) (origin *fleet.Cluster, w
 	return clusters[o.origin.Name], workers, nil
 }
 
-// printSkippedContexts prints which of several contexts are no workers, though they were asked for.
+// printSkippedContexts prints which contexts of --to are skipped, because they reach the cluster of
+// the Jobs or of another worker.
 func (o *dispatchOptions) printSkippedContexts(aliases map[string]string) {
 	if slices.Contains(strings.Split(strings.Join(o.flags.to, ","), ","), o.origin.Name) {
 		util.Report(o.ErrOut, "note: skipping %s: the Jobs are there", o.origin.Name)
@@ -87,7 +88,7 @@ func reached(workers []*worker) []*worker {
 	return slices.DeleteFunc(slices.Clone(workers), func(w *worker) bool { return w.cluster == nil })
 }
 
-// unreached returns the names of the workers that cannot.
+// unreached returns the names of the workers that cannot be reached.
 func unreached(workers []*worker) (names []string) {
 	for _, w := range workers {
 		if w.cluster == nil {
@@ -109,7 +110,7 @@ func nameList(contexts []fleet.Context) []string {
 
 // target describes where Jobs are to run, for people.
 func (o *dispatchOptions) target() string {
-	if o.isList() {
+	if o.hasSeveralWorkers() {
 		return "any of " + namesOf(o.workers)
 	}
 	return o.workers[0].Name

@@ -143,7 +143,7 @@ func (o *doctorOptions) Run(ctx context.Context) error {
 	if err := o.Print(func(w io.Writer) error { return o.write(w, report) }, func(w io.Writer) error { return o.writeTable(w, report) }); err != nil {
 		return err
 	}
-	if !o.format.TellsErrors() && !o.format.IsTable() && !o.format.Is(junit) && !o.format.Is(sarif) {
+	if !o.format.IncludesErrors() && !o.format.IsTable() && !o.format.Is(junit) && !o.format.Is(sarif) {
 		for _, u := range report.Unchecked {
 			util.Report(o.ErrOut, "not checked: %s", printers.UncheckedText(u))
 		}
@@ -177,7 +177,7 @@ func (o *doctorOptions) runProbe(ctx context.Context) error {
 		return err
 	}
 	if err == nil {
-		err = util.Written(o.Out, func(w io.Writer) error { return o.writeProbe(w, report) })
+		err = util.WriteBuffered(o.Out, func(w io.Writer) error { return o.writeProbe(w, report) })
 	}
 	for _, l := range report.Left {
 		util.Report(o.ErrOut, "error: %s %s/%s may still be in context %q: %s. Remove it with: %s",

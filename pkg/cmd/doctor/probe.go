@@ -73,7 +73,7 @@ func (p *prober) run(ctx context.Context, c choice) (*inspect.ProbeReport, error
 		if err := p.checkRights(ctx); err != nil {
 			return nil, err
 		}
-		p.removeLeft(ctx)
+		p.removeLeftovers(ctx)
 	}
 	if p.probe.allWorkers {
 		if err := p.askWorkers(ctx, job); err != nil {
@@ -98,7 +98,7 @@ func (p *prober) job() *unstructured.Unstructured {
 	}
 	j := probe.Job{
 		Namespace: p.target.namespace, Queue: p.target.queue, Suffix: rand.String(5), Image: p.probe.image, Requests: requests,
-		Lifetime: p.probe.timeout + cleanup + 15*time.Second,
+		Lifetime: p.probe.timeout + cleanupTimeout + 15*time.Second,
 	}
 	return j.Origin()
 }
@@ -119,12 +119,12 @@ func (p *prober) checkRights(ctx context.Context) error {
 	return nil
 }
 
-// removeLeft removes what earlier probes left behind, on every cluster. Objects that it may not
-// see or remove do not prevent the probe.
-func (p *prober) removeLeft(ctx context.Context) {
+// removeLeftovers removes the Jobs that earlier probes left behind, on every cluster. Jobs that the
+// user may not read or delete do not prevent the probe.
+func (p *prober) removeLeftovers(ctx context.Context) {
 	namespace := p.target.namespace
 	for _, a := range fleet.Ask(ctx, p.fleet, func(ctx context.Context, c *fleet.Cluster) ([]string, error) {
-		removed, others, err := probe.RemoveLeft(ctx, c, namespace, p.fleet.Now(c.Context))
+		removed, others, err := probe.RemoveLeftovers(ctx, c, namespace, p.fleet.Now(c.Context))
 		var notes []string
 		for _, o := range removed {
 			notes = append(notes, fmt.Sprintf("note: context %q: removed %s, left behind by an earlier probe", c.Context, probe.Describe(o)))
@@ -177,7 +177,7 @@ func (p *prober) submit(ctx context.Context, job *unstructured.Unstructured, inv
 		},
 	}
 	f.last = p.report.Observe(map[inspect.ProbeStepName]string{inspect.ProbeCreated: probe.Describe(job) + " on " + p.manager.Context}, start, p.Clock.Now())
-	bounded, cancel := context.WithTimeoutCause(ctx, p.probe.timeout, errLate)
+	bounded, cancel := context.WithTimeoutCause(ctx, p.probe.timeout, errTimeout)
 	err = f.run(bounded)
 	cancel()
 	line.clear()
@@ -188,13 +188,13 @@ func (p *prober) submit(ctx context.Context, job *unstructured.Unstructured, inv
 	p.conclude(ctx, f, err)
 }
 
-// refused reports a Job that was not created, or may not have been created.
+// refused reports a Job that the server rejected, or whose creation got no answer.
 func (p *prober) refused(ctx context.Context, clean *cleaner, err error) {
 	step := p.report.Step(inspect.ProbeCreated)
 	step.State, step.Message = inspect.StepFailed, kubecontext.Objection(err)
 	p.report.Result, p.report.Message = inspect.ProbeFailed, fmt.Sprintf("%s rejects the Job: %s.", p.manager.Context, strings.TrimSuffix(step.Message, "."))
 	if kubecontext.IsConnection(err) {
-		// The answer may have been lost on the way back.
+		// The server may have created the Job although its answer was lost.
 		clean.run(ctx, p.report)
 		step.State = inspect.StepUnknown
 		p.report.Result, p.report.Message = inspect.ProbeUnknown, fmt.Sprintf("%s did not answer whether it created the Job: %s.", p.manager.Context, step.Message)
@@ -205,14 +205,14 @@ func (p *prober) refused(ctx context.Context, clean *cleaner, err error) {
 func (p *prober) conclude(ctx context.Context, f *follower, ended error) {
 	reason := ""
 	switch {
-	case errors.Is(ended, errLate):
+	case errors.Is(ended, errTimeout):
 		reason = fmt.Sprintf("not within %s", p.probe.timeout)
-	case errors.Is(ended, errStopped):
+	case errors.Is(ended, errBlocked):
 		reason = "blocked"
 		if t := p.report.Trace; t != nil && t.State == inspect.StateFailed {
 			reason = "the Job failed"
 		}
-	case !errors.Is(ended, errThrough):
+	case !errors.Is(ended, errStatusBack):
 		reason = ended.Error()
 	}
 	if f.isUnread {

@@ -17,8 +17,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/probe"
 )
 
-// cleanup is the time limit for the removal of a Job, its mirrors and Workloads.
-const cleanup = 30 * time.Second
+// cleanupTimeout is the time limit for the removal of a Job, its mirrors and Workloads.
+const cleanupTimeout = 30 * time.Second
 
 // cleaner removes the objects of a probe.
 type cleaner struct {
@@ -29,10 +29,10 @@ type cleaner struct {
 	reach []string
 }
 
-// run removes the Job of a report, even if ctx has ended, and records what is left.
+// run removes the Job of a report, even if ctx has ended, and records the objects that remain.
 func (c *cleaner) run(ctx context.Context, r *inspect.ProbeReport) {
 	start := c.Clock.Now()
-	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanup)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	remover := &probe.Remover{
 		Clock: c.Clock, Manager: c.manager, Workers: c.workers, Namespace: r.Namespace, Name: r.Name, UID: r.UID, KueueVersion: read.KueueVersion,
@@ -44,7 +44,7 @@ func (c *cleaner) run(ctx context.Context, r *inspect.ProbeReport) {
 	r.TotalSeconds += seconds
 	step.State, step.Message = inspect.StepDone, "Job, mirror and Workloads are gone"
 	if len(unseen) > 0 {
-		step.Message += "; you may not check that on " + strings.Join(unseen, ", ")
+		step.Message += "; not checked on " + strings.Join(unseen, ", ") + ", for lack of rights"
 	}
 	for _, l := range left {
 		reason := kubecontext.Because(l.Err)
@@ -57,7 +57,7 @@ func (c *cleaner) run(ctx context.Context, r *inspect.ProbeReport) {
 			step.State = inspect.StepUnknown
 		}
 	}
-	if isSeen := func(l probe.Left) bool { return l.IsSeen || apierrors.IsForbidden(l.Err) }; slices.ContainsFunc(left, isSeen) {
+	if isSeen := func(l probe.Leftover) bool { return l.IsSeen || apierrors.IsForbidden(l.Err) }; slices.ContainsFunc(left, isSeen) {
 		step.State = inspect.StepFailed
 	}
 	if len(left) > 0 {

@@ -15,16 +15,16 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// settled is how long trace has to call a Job blocked, without a further step, before the probe
-// stops: a controller may be in the middle of a step.
-const settled = 10 * time.Second
+// blockedPeriod is how long a Job must be blocked, without a further step, before the probe stops:
+// a controller may be in the middle of a step.
+const blockedPeriod = 10 * time.Second
 
 // The reasons for which a probe stops following its Job.
 var (
-	errThrough = errors.New("the status is back")
-	errStopped = errors.New("the Job does not get further")
-	errLate    = errors.New("--timeout has passed")
-	errGone    = errors.New("another client deleted the Job during the probe")
+	errStatusBack = errors.New("the status is back")
+	errBlocked    = errors.New("the Job is blocked")
+	errTimeout    = errors.New("--timeout has passed")
+	errGone       = errors.New("another client deleted the Job during the probe")
 )
 
 // follower follows the Job of a probe until its status is back.
@@ -34,33 +34,33 @@ type follower struct {
 	tracer *tracing.Tracer
 	report *inspect.ProbeReport
 	line   *stepLine
-	// last is when the last step was seen. blocked is since when trace reports that there is no
-	// next step, zero if it does not.
-	last, blocked time.Time
+	// last is the time of the last step. blockedSince is zero while the Job is not blocked.
+	last, blockedSince time.Time
 	// isUnread is set if the last reading could not read the manager.
 	isUnread bool
 }
 
-// reading is one reading. Its time differs every time, so that it is always judged.
+// reading is the result of one read. Its time makes each reading different, because Display shows
+// only values that have changed.
 type reading struct {
 	At     time.Time
 	traced *tracing.Traced
 }
 
-// run follows the Job until its status is back, it stops advancing, or ctx ends. It returns one
-// of the errors above, or the cause for which ctx ended.
+// run follows the Job until its status is back, until the Job is blocked, or until ctx ends. It
+// returns one of the errors above, or the cause of ctx.
 func (f *follower) run(ctx context.Context) error {
-	repeated := &util.Repeated[reading]{
+	display := &util.Display[reading]{
 		Environment: f.Environment,
 		Read: func(ctx context.Context) (reading, error) {
 			return reading{f.Clock.Now(), f.tracer.Read(ctx, f.fleet)}, nil
 		},
 		Show: f.judge,
 	}
-	return repeated.Run(ctx, f.fleet)
+	return display.Run(ctx, f.fleet)
 }
 
-// judge records what a reading shows, and ends the probe with an error.
+// judge records the steps that a reading shows, and ends the probe by returning an error.
 func (f *follower) judge(r reading) error {
 	now := f.Clock.Now()
 	f.line.draw(f.report, now.Sub(f.last))
@@ -89,15 +89,15 @@ func (f *follower) judgePair(v *inspect.Inventory, p inspect.Pair, t *inspect.Tr
 	isBlocked := t.State == inspect.StateBlocked && f.last.Equal(before)
 	switch {
 	case f.report.Step(inspect.ProbeReported).State == inspect.StepDone:
-		return errThrough
+		return errStatusBack
 	case t.State == inspect.StateFailed:
-		return errStopped
+		return errBlocked
 	case !isBlocked:
-		f.blocked = time.Time{}
-	case f.blocked.IsZero():
-		f.blocked = now
-	case now.Sub(f.blocked) >= settled:
-		return errStopped
+		f.blockedSince = time.Time{}
+	case f.blockedSince.IsZero():
+		f.blockedSince = now
+	case now.Sub(f.blockedSince) >= blockedPeriod:
+		return errBlocked
 	}
 	return nil
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/probe"
 )
 
-// askWorkers reports what all workers of the queue answer about the Job: their queues and quotas
-// as trace -f judges them, and their API servers in a dry run of the mirror and a Pod.
+// askWorkers checks the Job on all workers of the queue: their queues and quotas as in trace -f,
+// and their API servers by dry runs of the mirror and a Pod.
 func (p *prober) askWorkers(ctx context.Context, job *unstructured.Unstructured) error {
 	typed := &batchv1.Job{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(job.Object, typed); err != nil {
@@ -91,22 +91,22 @@ func workerOf(at *inspect.Placement) inspect.ProbeWorker {
 
 // addTrial adds the answer of the worker's API server. A refusal outweighs everything else.
 func addTrial(w *inspect.ProbeWorker, t probe.Trial, namespace string) {
-	for _, one := range []struct {
-		what, resource string
+	for _, object := range []struct {
+		noun, resource string
 		err            error
 	}{{"the mirror", "jobs.batch", t.Mirror}, {"its Pod", "pods", t.Pod}} {
 		switch {
-		case one.err == nil:
+		case object.err == nil:
 			continue
-		case read.Tried{Err: one.err}.MayNotCreate():
-			unsure(w, fmt.Sprintf("cannot check %s: you may not create %s there", one.what, one.resource))
+		case read.Tried{Err: object.err}.MayNotCreate():
+			makeUnknown(w, fmt.Sprintf("cannot check %s: you may not create %s there", object.noun, object.resource))
 			continue
-		case kubecontext.IsConnection(one.err), apierrors.IsUnauthorized(one.err):
-			unsure(w, fmt.Sprintf("cannot check %s: %s", one.what, kubecontext.Because(one.err)))
+		case kubecontext.IsConnection(object.err), apierrors.IsUnauthorized(object.err):
+			makeUnknown(w, fmt.Sprintf("cannot check %s: %s", object.noun, kubecontext.Because(object.err)))
 			continue
 		}
-		w.Verdict, w.Message, w.Remedy = inspect.Never, fmt.Sprintf("rejects %s: %s", one.what, kubecontext.Objection(one.err)), "change what rejects it on "+w.Context+", or take the worker out of the MultiKueueConfig"
-		if apierrors.IsNotFound(one.err) {
+		w.Verdict, w.Message, w.Remedy = inspect.Never, fmt.Sprintf("rejects %s: %s", object.noun, kubecontext.Objection(object.err)), "change the policy or webhook on "+w.Context+" that rejects it, or remove the worker from the MultiKueueConfig"
+		if apierrors.IsNotFound(object.err) {
 			w.Message = "namespace " + namespace + " does not exist"
 			w.Remedy = string(command.Kubectl(w.Context, "", "create", "namespace", namespace).Prose())
 		}
@@ -114,8 +114,8 @@ func addTrial(w *inspect.ProbeWorker, t probe.Trial, namespace string) {
 	}
 }
 
-// unsure makes a verdict unknown, with a message, if it depends on something unchecked.
-func unsure(w *inspect.ProbeWorker, message string) {
+// makeUnknown makes a verdict unknown, with a message, if it depends on something unchecked.
+func makeUnknown(w *inspect.ProbeWorker, message string) {
 	if w.Verdict == inspect.Fits || w.Verdict == inspect.Unknown && w.Message == "" {
 		w.Verdict, w.Message = inspect.Unknown, message
 	}

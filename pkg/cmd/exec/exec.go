@@ -42,7 +42,7 @@ type execOptions struct {
 // NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &execFlags{PodFlags: running.PodFlags{GlobalFlags: global}}
-	ask := complete.New(env, global)
+	completer := complete.New(env, global)
 	cmd := &cobra.Command{
 		Use: "exec [KIND/]NAME [options] -- COMMAND [args...]",
 
@@ -54,22 +54,22 @@ NAME is that of the origin or the mirror. It is searched in all contexts of the
 kubeconfig, or in the contexts of --contexts. The Pod is a running one of the mirror,
 or of the Job itself if it is not delegated. Everything else works as in kubectl exec.
 The exit code is that of the command.`,
-		Example: strings.ReplaceAll(`  # What a Job sees of its GPUs, wherever it runs
+		Example: strings.ReplaceAll(`  # Show the GPUs of a Job, wherever it runs
   NAME exec train -n ml -- nvidia-smi
 
-  # A shell in one of its Pods
+  # Open a shell in one of its Pods
   NAME exec train -n ml -it -- bash
 
-  # In a container of one Pod of a JobSet
+  # Run a command in a container of one Pod of a JobSet
   NAME exec jobset/sweep --pod sweep-0-1-x7f2k -c main -- ls`, "NAME", env.DisplayName()),
 		Args: cobra.ArbitraryArgs,
 
-		ValidArgsFunction: util.FirstOnly(ask.Asks(ask.Traced)),
+		ValidArgsFunction: util.FirstOnly(completer.Func(completer.Objects)),
 	}
-	f.AddTo(cmd, ask)
+	f.AddTo(cmd, completer)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.container, "container", "c", "", "Name of the container. The default is the Pod's default container, or its first")
-	util.Describe(cmd, util.ForPod, ask.Asks(ask.Containers), "container")
+	util.Describe(cmd, util.ForPod, completer.Func(completer.Containers), "container")
 	flags.BoolVarP(&f.stdin, "stdin", "i", false, "Pass stdin to the container")
 	flags.BoolVarP(&f.tty, "tty", "t", false, "Stdin is a TTY")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "Only print output from the remote session")

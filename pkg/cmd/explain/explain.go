@@ -74,7 +74,7 @@ func newOptions(env util.Environment, global *util.GlobalFlags, args []string, o
 		o.rules = []rules.Rule{rule}
 		return o, nil
 	}
-	for _, u := range rules.AllUnseen() {
+	for _, u := range rules.UndetectableCodes() {
 		if strings.EqualFold(u.Code, args[0]) {
 			return nil, fmt.Errorf("check has no rule for %s (%s): %s", u.Code, u.Title, u.Reason)
 		}

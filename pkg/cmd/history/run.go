@@ -32,7 +32,7 @@ func (o *historyOptions) Run(ctx context.Context) error {
 		return err
 	}
 	table := o.TableNow(o.table)
-	if !o.format.TellsErrors() && (!o.format.IsTable() || table.NoHeaders) {
+	if !o.format.IncludesErrors() && (!o.format.IsTable() || table.NoHeaders) {
 		for _, u := range list.Unchecked {
 			util.Report(o.ErrOut, "not checked: %s", printers.UncheckedText(u))
 		}

@@ -59,7 +59,7 @@ there are further columns:
 		Example: strings.ReplaceAll(`  # List the kinds of this cluster, and count their objects in all namespaces
   NAME kinds -A
 
-  # The same of all clusters of the kubeconfig
+  # List the kinds of all clusters of the kubeconfig
   NAME kinds -A --all-contexts
 
   # Names for --kinds
@@ -103,10 +103,10 @@ func (o *kindsOptions) Run(ctx context.Context) error {
 	if err := util.Interrupted(ctx); err != nil {
 		return err
 	}
-	if err := util.Written(o.Out, func(w io.Writer) error { return o.write(w, list) }); err != nil {
+	if err := util.WriteBuffered(o.Out, func(w io.Writer) error { return o.write(w, list) }); err != nil {
 		return err
 	}
-	if !o.format.TellsErrors() && (!o.format.IsTable() || o.table.NoHeaders) {
+	if !o.format.IncludesErrors() && (!o.format.IsTable() || o.table.NoHeaders) {
 		util.ReportErrors(o.ErrOut, list.Errors)
 	}
 	return util.Partial(list.Errors, len(f.Contexts()))

@@ -20,9 +20,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// manyLogs is the number of logs that are followed at once by default: an indexed Job has many
-// pods, and an API server answers a hundred requests on a connection.
-const manyLogs = 50
+// defaultMaxRequests is the number of logs that are followed at once by default: an indexed Job has
+// many Pods, and an API server answers a hundred requests on a connection.
+const defaultMaxRequests = 50
 
 // logsFlags are logs' flags as the user gave them.
 type logsFlags struct {
@@ -45,8 +45,8 @@ type logsOptions struct {
 
 // NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
-	ask := complete.New(env, global)
-	f := &logsFlags{GlobalFlags: global, Options: logs.Options{Tail: -1, MaxRequests: manyLogs}}
+	completer := complete.New(env, global)
+	f := &logsFlags{GlobalFlags: global, Options: logs.Options{Tail: -1, MaxRequests: defaultMaxRequests}}
 	cmd := &cobra.Command{
 		Use: "logs [KIND/]NAME [options]",
 
@@ -81,14 +81,14 @@ several. Everything else goes to standard error.`,
   NAME logs jobset/sweep -n ml --prefix=false > sweep.log`, "NAME", env.DisplayName()),
 		Args: util.ExactlyOne("the Job's name", "[KIND/]NAME"),
 
-		ValidArgsFunction: ask.Asks(ask.Traced),
+		ValidArgsFunction: completer.Func(completer.Objects),
 	}
-	f.addTo(cmd, ask)
+	f.addTo(cmd, completer)
 	cmd.RunE = util.Runs(func(args []string) (*logsOptions, error) { return f.toOptions(env, args) })
 	return cmd
 }
 
-func (f *logsFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
+func (f *logsFlags) addTo(cmd *cobra.Command, completer *complete.Completer) {
 	flags := cmd.Flags()
 	f.set = flags
 	flags.BoolVarP(&f.follow, "follow", "f", false, "If present, print lines as they are written, until the Job ends")
@@ -100,7 +100,7 @@ func (f *logsFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 	flags.BoolVar(&f.Timestamps, "timestamps", false, "If present, print the time before each line")
 	util.Describe(cmd, util.ForOutput, nil, "timestamps")
 	flags.StringVarP(&f.Container, "container", "c", "", "Print the logs of this container. The default is that of the Pod's annotation kubectl.kubernetes.io/default-container, or the first")
-	util.Describe(cmd, util.ForLogs, ask.Asks(ask.Containers), "container")
+	util.Describe(cmd, util.ForLogs, completer.Func(completer.Containers), "container")
 	flags.BoolVar(&f.AllContainers, "all-containers", false, "If present, print the logs of all containers, including init containers")
 	flags.BoolVarP(&f.Previous, "previous", "p", false, "If present, print the logs of restarted containers from before the restart")
 	util.Describe(cmd, util.ForLogs, nil, "all-containers", "previous")

@@ -18,10 +18,10 @@ import (
 )
 
 // The pause between two searches for a Job is nine times as long as a search, so that they take
-// no more than a tenth of a core, but at most longestRest, since clusters may answer slowly.
+// no more than a tenth of a core, but at most maxPause, since clusters may answer slowly.
 const (
-	restFactor  = 9
-	longestRest = time.Second
+	pauseFactor = 9
+	maxPause    = time.Second
 )
 
 // logsRun is a call of logs whose Job was found.
@@ -32,7 +32,7 @@ type logsRun struct {
 }
 
 func (o *logsOptions) Run(ctx context.Context) error {
-	// Once lines are printed, nothing may be drawn between them.
+	// isPrinting stops the progress line, which must not appear between printed lines.
 	var isPrinting atomic.Bool
 	job, err := o.Find(ctx, &isPrinting)
 	if err != nil {
@@ -96,17 +96,17 @@ func (r *logsRun) read(ctx context.Context, at logs.Placement) error {
 func (r *logsRun) track(ctx context.Context, v *inspect.Inventory, at logs.Placement) (last *inspect.Inventory, isComplete bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var rested time.Time
+	var nextSearch time.Time
 	tracker := &logs.Tracker{
-		Reader: r.reader, Home: r.Contexts[0].Name, Changed: r.job.Fleet.Remember(ctx),
+		Reader: r.reader, Home: r.Contexts[0].Name, Changed: r.job.Fleet.Watch(ctx),
 		Client: func(kubeContext string) (kubernetes.Interface, error) { return r.job.Client(ctx, kubeContext) },
-		Look: func(ctx context.Context) *inspect.Inventory {
-			r.restUntil(ctx, rested)
+		ReadFleet: func(ctx context.Context) *inspect.Inventory {
+			r.waitUntil(ctx, nextSearch)
 			start := r.Clock.Now()
-			r.job.Fleet.Again(ctx)
-			found := r.job.Look(ctx)
+			r.job.Fleet.BeginRound(ctx)
+			found := r.job.Read(ctx)
 			end := r.Clock.Now()
-			rested = end.Add(min(restFactor*end.Sub(start), longestRest))
+			nextSearch = end.Add(min(pauseFactor*end.Sub(start), maxPause))
 			return found
 		},
 	}
@@ -114,8 +114,8 @@ func (r *logsRun) track(ctx context.Context, v *inspect.Inventory, at logs.Place
 	return last, tracker.HasRead(), err
 }
 
-func (r *logsRun) restUntil(ctx context.Context, rested time.Time) {
-	timer := r.Clock.NewTimer(rested.Sub(r.Clock.Now()))
+func (r *logsRun) waitUntil(ctx context.Context, nextSearch time.Time) {
+	timer := r.Clock.NewTimer(nextSearch.Sub(r.Clock.Now()))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

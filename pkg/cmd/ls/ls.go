@@ -104,14 +104,14 @@ long; none if no process copies the status.`,
   # Watch MultiKueue's Jobs
   NAME ls --managed-by 'kueue.x-k8s.io/*' -w`, "NAME", env.DisplayName()),
 	}
-	ask := complete.New(env, global)
-	cmd.ValidArgsFunction = ask.Asks(ask.Jobs)
-	f.addTo(cmd, ask)
+	completer := complete.New(env, global)
+	cmd.ValidArgsFunction = completer.Func(completer.Jobs)
+	f.addTo(cmd, completer)
 	cmd.RunE = util.Runs(func(args []string) (*listOptions, error) { return f.toOptions(env, args) })
 	return cmd
 }
 
-func (f *listFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
+func (f *listFlags) addTo(cmd *cobra.Command, completer *complete.Completer) {
 	f.AddListFlags(cmd)
 	f.AddFromFlag(cmd)
 	flags := cmd.Flags()
@@ -122,7 +122,7 @@ func (f *listFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 	flags.BoolVar(&f.delegated, "delegated", false, "List only Jobs that an external controller reconciles")
 	util.Describe(cmd, util.ForObjects, nil, "delegated")
 	flags.StringVar(&f.managedBy, "managed-by", "", "List only Jobs whose owner matches this glob, such as 'kueue.x-k8s.io/*' or built-in")
-	util.Describe(cmd, util.ForObjects, ask.Asks(ask.Owners(string(delegation.BuiltIn), string(delegation.Dispatch), string(delegation.MultiKueue))), "managed-by")
+	util.Describe(cmd, util.ForObjects, completer.Func(completer.Owners(string(delegation.BuiltIn), string(delegation.Dispatch), string(delegation.MultiKueue))), "managed-by")
 	flags.StringSliceVar(&f.statuses, "status", nil, "List only Jobs in these states, comma-separated")
 	util.Describe(cmd, util.ForObjects, util.ListOf(util.OneOf(statuses()...), ""), "status")
 	flags.StringSliceVar(&f.findings, "finding", nil, "List only Jobs with one of these findings of check, such as JM101, comma-separated")
@@ -177,7 +177,7 @@ func (f *listFlags) toOptions(env util.Environment, args []string) (*listOptions
 	o.sorter, sortErr = printers.NewSorter(f.sortBy)
 	var codesErr, namesErr error
 	o.filter.Findings, codesErr = f.codes(o.watch)
-	o.names, namesErr = util.WantedJobs(args, "")
+	o.names, namesErr = util.ParseJobNames(args, "")
 	if err := errors.Join(err, formatErr, sortErr, codesErr, namesErr, f.conflicts(o.format), f.reasonConflicts(), f.RefuseWatch(o.watch), o.format.RefuseWatch(o.watch)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
@@ -293,22 +293,22 @@ func (o *listOptions) Run(ctx context.Context) error {
 		return o.stream(ctx, f)
 	}
 	addresses, steady := o.flags.Addresses(o.contexts, f), o.flags.NewSteady()
-	repeated := &util.Repeated[*inspect.OwnerList]{
+	display := &util.Display[*inspect.OwnerList]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.draw,
 		Show: func(list *inspect.OwnerList) error { return o.print(ctx, list, f) },
 		Read: func(ctx context.Context) (*inspect.OwnerList, error) { return o.list(ctx, f, addresses, steady) },
 	}
 	switch {
 	case o.isByRow():
-		return o.runRows(ctx, f, repeated)
+		return o.runRows(ctx, f, display)
 	case o.watch:
-		return repeated.Run(ctx, f)
+		return display.Run(ctx, f)
 	}
-	once := repeated.Read
-	repeated.Read = func(ctx context.Context) (*inspect.OwnerList, error) {
+	once := display.Read
+	display.Read = func(ctx context.Context) (*inspect.OwnerList, error) {
 		return util.ReadTwice(ctx, o.Clock, f, steady, once)
 	}
-	return repeated.Once(ctx)
+	return display.Once(ctx)
 }
 
 // list reads once.
@@ -316,10 +316,10 @@ func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kube
 	var list *inspect.OwnerList
 	var others []*inspect.Job
 	isJudged := (o.showsFindings() || o.reasons || len(o.filter.Findings) > 0) && o.holdsAll(f, addresses)
-	// Whether everything about a Job was read, and not only the Jobs.
-	isWhole := isJudged || o.reasons && len(o.filter.Findings) == 0
+	// hasEvidence is set if the related objects of the Jobs are read, too.
+	hasEvidence := isJudged || o.reasons && len(o.filter.Findings) == 0
 	switch {
-	case isWhole:
+	case hasEvidence:
 		list, others = o.listJudged(ctx, f, addresses, steady, isJudged)
 	case len(o.filter.Findings) > 0:
 		return nil, &util.UsageError{Err: errors.New("--finding requires all clusters. Add --all-contexts, and -A if contexts have different namespaces; remove --field-selector"), Command: o.DisplayName() + " ls"}
@@ -327,7 +327,7 @@ func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kube
 		list, others = o.listing.Read(ctx, f)
 	}
 	if !o.listing.CountOnly {
-		o.findMirrors(ctx, f, addresses, list, others, isWhole)
+		o.findMirrors(ctx, f, addresses, list, others, hasEvidence)
 	}
 	o.others = others
 	o.noteMissing(list, others)
@@ -340,8 +340,8 @@ func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kube
 		}
 	}
 	if o.showsFindings() {
-		o.findDispatchers(ctx, f, list, isWhole)
+		o.findDispatchers(ctx, f, list, hasEvidence)
 	}
-	list.Unchecked = inspect.Unread(list.Errors)
+	list.Unchecked = inspect.UncheckedOf(list.Errors)
 	return list, nil
 }

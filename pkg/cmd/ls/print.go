@@ -24,7 +24,7 @@ func (o *listOptions) print(ctx context.Context, list *inspect.OwnerList, f *fle
 		if len(o.missing) == 0 {
 			o.printNothingFound(ctx, f)
 		}
-		return o.missed(ctx, list, f)
+		return o.missingError(ctx, list, f)
 	}
 	if err := o.Print(func(w io.Writer) error { return o.write(w, list) }, func(w io.Writer) error { return o.writeTable(w, list) }); err != nil {
 		return err
@@ -32,10 +32,10 @@ func (o *listOptions) print(ctx context.Context, list *inspect.OwnerList, f *fle
 	if o.TableOut != nil && len(list.Items) == 0 && len(list.Errors) == 0 && len(o.missing) == 0 {
 		o.printNothingFound(ctx, f)
 	}
-	if !o.includesErrors() {
+	if !o.outputIncludesErrors() {
 		util.ReportErrors(o.ErrOut, list.Errors)
 	}
-	return cmp.Or(o.missed(ctx, list, f), util.Partial(list.Errors, len(f.Contexts())))
+	return cmp.Or(o.missingError(ctx, list, f), util.Partial(list.Errors, len(f.Contexts())))
 }
 
 // isStreamed reports whether names are printed as they arrive, without the groups of a table: a
@@ -91,12 +91,12 @@ func (o *listOptions) writeTable(out io.Writer, list *inspect.OwnerList) error {
 	return printers.Owners(out, list, o.TableNow(o.table))
 }
 
-// includesErrors reports whether the output itself includes the contexts that could not be read.
-func (o *listOptions) includesErrors() bool {
-	return o.format.TellsErrors() || o.format.IsTable() && !o.table.NoHeaders
+// outputIncludesErrors reports whether the output itself includes the contexts that could not be read.
+func (o *listOptions) outputIncludesErrors() bool {
+	return o.format.IncludesErrors() || o.format.IsTable() && !o.table.NoHeaders
 }
 
-// printNothingFound prints where Jobs were looked for, and with which selection.
+// printNothingFound prints the namespaces, the contexts and the selection without Jobs.
 func (o *listOptions) printNothingFound(ctx context.Context, f *fleet.Fleet) {
 	where := "in all namespaces"
 	if !o.query.AllNamespaces {
@@ -125,7 +125,7 @@ func (o *listOptions) printNothingFound(ctx context.Context, f *fleet.Fleet) {
 	}
 }
 
-// kindsText describes in words what was looked for.
+// kindsText describes the listed kinds in words.
 func (o *listOptions) kindsText() string {
 	if o.query.OnlyJobs() || slices.Contains(o.query.Kinds, read.AllKinds) {
 		return util.NounFor(o.query)

@@ -60,8 +60,8 @@ func (o *listOptions) holdsAll(f *fleet.Fleet, addresses []kubecontext.Address) 
 		len(clusters) > 0 && o.readsNamespace(f, clusters[0].Namespace)
 }
 
-// listJudged lists Jobs with what related objects on all clusters show about them: the codes of
-// check's findings, if they can be judged, and why the Jobs are in their states.
+// listJudged lists Jobs with results that need the related objects of all clusters: the codes of
+// check's findings, if isJudged is set, and the reasons of the Jobs' states.
 func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, steady *rules.Steady, isJudged bool) (list *inspect.OwnerList, others []*inspect.Job) {
 	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Evidence: true, Addresses: addresses, Now: o.Clock.Now})
 	var judgment rules.Judgment
@@ -75,17 +75,17 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 		// As in trace, a finding explains a Job at any age.
 		briefs = answer.Jobs(inventory, judgment.All(func(string) bool { return true }))
 		if pairs, queues, workloads := answer.Waiting(inventory, briefs); len(pairs) > 0 {
-			with := read.Read(ctx, f, read.Want{
+			withQuotas := read.Read(ctx, f, read.Want{
 				Capacity: true, Queues: queues, Workloads: workloads, Known: inventory, Addresses: addresses, Now: o.Clock.Now,
 			})
-			answer.Explain(with, pairs, judgment.All(answer.IsOrphan), judgment.About, briefs)
+			answer.Explain(withQuotas, pairs, judgment.All(answer.IsOrphan), judgment.About, briefs)
 		}
 	}
 	for _, facts := range inventory.Clusters {
 		for _, j := range facts.Jobs {
 			j.Findings = codes[inspect.RefOf(j)]
 			if isJudged && j.Findings == nil && len(facts.Gaps) == 0 {
-				// If parts may not be read, not everything is judged.
+				// With unread parts, not all rules are checked.
 				j.Findings = []string{}
 			}
 			if brief, isKnown := briefs[j]; isKnown {
@@ -95,7 +95,7 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 	}
 	list, others = inventory.Owners(o.filter.Matches)
 	for _, n := range judgment.NotJudged {
-		// A Job that is not listed would look healthy. A reason itself shows what is unknown.
+		// A Job that is not listed would look healthy. A reason shows by itself if it is unknown.
 		if (o.showsFindings() || len(o.filter.Findings) > 0) && n.Part != "" && n.Concerns(o.filter.Findings) {
 			list.Errors = append(list.Errors, n.Error())
 		}
@@ -129,17 +129,17 @@ func (o *listOptions) noteMissing(list *inspect.OwnerList, others []*inspect.Job
 	}
 }
 
-// missed is an error for each name of which no Job was found where it was looked for.
-func (o *listOptions) missed(ctx context.Context, list *inspect.OwnerList, f *fleet.Fleet) error {
-	looked := f.Contexts()
+// missingError returns an error for each name without a Job, with the contexts that were read.
+func (o *listOptions) missingError(ctx context.Context, list *inspect.OwnerList, f *fleet.Fleet) error {
+	contexts := f.Contexts()
 	var unread []string
 	for _, e := range list.Errors {
-		if i := slices.Index(looked, e.Context); i >= 0 && !slices.Contains(unread, e.Context) {
+		if slices.Contains(contexts, e.Context) && !slices.Contains(unread, e.Context) {
 			unread = append(unread, e.Context)
 		}
 	}
-	looked = slices.DeleteFunc(slices.Clone(looked), func(name string) bool { return slices.Contains(unread, name) })
-	if len(looked) == 0 {
+	readContexts := slices.DeleteFunc(slices.Clone(contexts), func(name string) bool { return slices.Contains(unread, name) })
+	if len(readContexts) == 0 {
 		return nil
 	}
 	var errs []error
@@ -147,7 +147,7 @@ func (o *listOptions) missed(ctx context.Context, list *inspect.OwnerList, f *fl
 		if !o.query.AllNamespaces {
 			w.Namespace = f.Clusters()[0].Namespace
 		}
-		errs = append(errs, util.NotFoundIn(ctx, f, w, looked, unread))
+		errs = append(errs, util.NotFoundIn(ctx, f, w, readContexts, unread))
 	}
 	return errors.Join(errs...)
 }

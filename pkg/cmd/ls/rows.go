@@ -19,9 +19,9 @@ type rowsView struct {
 	isStarted bool
 }
 
-// show writes what differs from the list before. Of an early list, which lacks Jobs, it writes the
-// rows that do not depend on other Jobs. These rows come first in any case, so that the order does
-// not depend on how fast contexts answer.
+// show writes the differences from the last list. Of an early list, which lacks Jobs, it writes the
+// rows that do not depend on other Jobs. These rows always come first, so that the order does not
+// depend on how fast contexts answer.
 func (v *rowsView) show(list *inspect.OwnerList, isEarly bool) error {
 	if !isEarly {
 		v.reportErrors(list.Errors)

@@ -16,15 +16,15 @@ import (
 
 // runRows watches until ctx ends, or until it is clear that no context will ever answer. It draws
 // lists on a terminal, and writes the rows that change elsewhere.
-func (o *listOptions) runRows(ctx context.Context, f *fleet.Fleet, repeated *util.Repeated[*inspect.OwnerList]) error {
+func (o *listOptions) runRows(ctx context.Context, f *fleet.Fleet, display *util.Display[*inspect.OwnerList]) error {
 	view := &rowsView{listOptions: o}
 	if o.format.IsTable() {
 		view.stream = printers.NewStream(o.Out, o.TableNow(o.table), o.events)
 	}
 	var last *inspect.OwnerList
 	hasAnswered := false
-	once := repeated.Read
-	repeated.Read = func(ctx context.Context) (*inspect.OwnerList, error) {
+	once := display.Read
+	display.Read = func(ctx context.Context) (*inspect.OwnerList, error) {
 		list, err := once(ctx)
 		if err != nil || ctx.Err() != nil {
 			return list, err
@@ -38,13 +38,13 @@ func (o *listOptions) runRows(ctx context.Context, f *fleet.Fleet, repeated *uti
 		last = list
 		return list, nil
 	}
-	repeated.IsTable = o.format.IsTable() && !o.watchOnly && !o.events
-	repeated.Changes, repeated.Early = view.show, o.early
-	err := repeated.Run(ctx, f)
+	display.IsTable = o.format.IsTable() && !o.watchOnly && !o.events
+	display.Changes, display.Early = view.show, o.early
+	err := display.Run(ctx, f)
 	if partial := (*util.PartialError)(nil); last == nil || errors.As(err, &partial) {
 		return err
 	}
-	return util.Joined([]error{err, util.Partial(last.Errors, len(f.Contexts()))})
+	return util.JoinErrors([]error{err, util.Partial(last.Errors, len(f.Contexts()))})
 }
 
 // failures returns how many contexts did not answer. isFinal is set if a retry fixes no error.
@@ -61,7 +61,7 @@ func failures(list *inspect.OwnerList) (contexts int, isFinal bool) {
 	return contexts, isFinal
 }
 
-// early returns the list of the Jobs that have arrived so far; not ok if there are none.
+// early returns the list of the Jobs that have arrived so far. ok is false if there are none.
 func (o *listOptions) early() (list *inspect.OwnerList, ok bool) {
 	list = o.listing.Early()
 	jobs := list.All()

@@ -91,7 +91,7 @@ func (o *toolHandler) run(ctx context.Context, given values, within []string) *m
 	flags, arguments := given.words(o.tool.parameters)
 	env := o.env
 	env.In, env.Out, env.ErrOut, env.TableOut = strings.NewReader(""), &document, notes, &table
-	env.Args = slices.Concat([]string{o.tool.name}, repeated(o.given, o.command), flags, []string{"--output=json", "--"}, arguments)
+	env.Args = slices.Concat([]string{o.tool.name}, serverFlagWords(o.given, o.command), flags, []string{"--output=json", "--"}, arguments)
 	global := util.NewGlobalFlags()
 	global.Within, global.ReadOnly = within, true
 	messages, code := o.call(ctx, env, global)

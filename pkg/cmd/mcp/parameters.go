@@ -181,8 +181,8 @@ func (v values) list(name string) []string {
 	return value
 }
 
-// repeated returns the flags of the server as words for a command that also has them.
-func repeated(given *pflag.FlagSet, cmd *cobra.Command) []string {
+// serverFlagWords returns the flags of the server as words for a command that also has them.
+func serverFlagWords(given *pflag.FlagSet, cmd *cobra.Command) []string {
 	var words []string
 	given.VisitAll(func(flag *pflag.Flag) {
 		// -v has already set the log level of all commands.

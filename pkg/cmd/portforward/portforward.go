@@ -43,7 +43,7 @@ type portForwardOptions struct {
 // NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &portForwardFlags{PodFlags: running.PodFlags{GlobalFlags: global}}
-	ask := complete.New(env, global)
+	completer := complete.New(env, global)
 	cmd := &cobra.Command{
 		Use: "port-forward [KIND/]NAME [LOCAL_PORT:]REMOTE_PORT... [options]",
 
@@ -56,19 +56,19 @@ kubeconfig, or in the contexts of --contexts. The Pod is a running one of the mi
 or of the Job itself if it is not delegated. Everything else works as in kubectl
 port-forward. Forwarding ends with the Pod. A Job that moves to another cluster has a
 new Pod there.`,
-		Example: strings.ReplaceAll(`  # The dashboard of a training run, wherever it runs
+		Example: strings.ReplaceAll(`  # Forward to the dashboard of a training run, wherever it runs
   NAME port-forward train -n ml 6006
 
   # Listen on port 8888, forwarding to the port that the Pod calls http
   NAME port-forward train -n ml 8888:http
 
-  # To a certain Pod of a RayJob
+  # Forward to a certain Pod of a RayJob
   NAME port-forward rayjob/sweep --pod sweep-x7f2k-head 8265`, "NAME", env.DisplayName()),
 		Args: cobra.ArbitraryArgs,
 
-		ValidArgsFunction: util.FirstOnly(ask.Asks(ask.Traced)),
+		ValidArgsFunction: util.FirstOnly(completer.Func(completer.Objects)),
 	}
-	f.AddTo(cmd, ask)
+	f.AddTo(cmd, completer)
 	cmd.Flags().StringSliceVar(&f.address, "address", []string{"localhost"}, "Addresses to listen on (comma separated). Only accepts IP addresses or localhost as a value. When localhost is supplied, listens on 127.0.0.1 and ::1")
 	util.Describe(cmd, util.ForConnections, util.OneOf("localhost", "127.0.0.1", "0.0.0.0"), "address")
 	cmd.RunE = util.Runs(func(args []string) (*portForwardOptions, error) { return f.toOptions(env, cmd, args) })

@@ -43,7 +43,7 @@ type queuesOptions struct {
 // NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &queuesFlags{GlobalFlags: global}
-	ask := complete.New(env, global)
+	completer := complete.New(env, global)
 	cmd := &cobra.Command{
 		Use: "queues [NAME...] [options]",
 
@@ -98,7 +98,7 @@ that limit, and their Pods have stopped.`,
   # The LocalQueues of a namespace, with rights in that namespace only
   NAME queues -n team-a`, "NAME", env.DisplayName()),
 
-		ValidArgsFunction: ask.Asks(ask.QuotaNames),
+		ValidArgsFunction: completer.Func(completer.QueueNames),
 	}
 	flags := cmd.Flags()
 	flags.BoolVarP(&f.AllNamespaces, "all-namespaces", "A", f.AllNamespaces, "If present, show the LocalQueues of all namespaces. The namespace in each context is ignored even if specified with --namespace")

@@ -26,7 +26,7 @@ func (o *queuesOptions) Run(ctx context.Context) error {
 		return err
 	}
 	addresses := o.flags.Addresses(o.contexts, f)
-	repeated := &util.Repeated[*queuesRead]{
+	display := &util.Display[*queuesRead]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
 		Read: func(ctx context.Context) (*queuesRead, error) {
 			r := o.read(ctx, f, addresses)
@@ -37,18 +37,18 @@ func (o *queuesOptions) Run(ctx context.Context) error {
 		},
 	}
 	if o.watch {
-		return repeated.Run(ctx, f)
+		return display.Run(ctx, f)
 	}
-	return repeated.Once(ctx)
+	return display.Once(ctx)
 }
 
 // queuesRead is the result of a reading, with notes for people.
 type queuesRead struct {
-	List *inspect.QueueList
+	List *queues.QueueList
 	// Pending is set instead of the rows of List with --pending.
-	Pending *inspect.PendingList
-	// Without are the contexts that do not serve Kueue's API.
-	Without []string
+	Pending *queues.PendingList
+	// WithoutKueue are the contexts that do not serve Kueue's API.
+	WithoutKueue []string
 	// Notes are reasons for unknown values that a user of one namespace does not expect to see.
 	Notes []inspect.ContextError
 	// Missing are the names without a queue.
@@ -57,10 +57,10 @@ type queuesRead struct {
 
 func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) *queuesRead {
 	inventory := read.Read(ctx, f, read.Want{Quotas: o.scope, Release: o.summary, Addresses: addresses, Now: o.Clock.Now})
-	r := &queuesRead{List: inspect.NewQueueList()}
+	r := &queuesRead{List: queues.NewQueueList()}
 	switch {
 	case o.pending:
-		r.Pending = inspect.NewPendingList()
+		r.Pending = queues.NewPendingList()
 		r.Pending.Items = queues.Pending(inventory)
 		r.List.Items = queues.List(inventory)
 	case o.summary:
@@ -78,9 +78,9 @@ func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []ku
 	r.List.Errors = inventory.Errors()
 	for _, facts := range inventory.Clusters {
 		if facts.NoKueue {
-			r.Without = append(r.Without, facts.Context)
+			r.WithoutKueue = append(r.WithoutKueue, facts.Context)
 		}
-		for _, gap := range inspect.QuotaGaps(facts) {
+		for _, gap := range queues.QuotaGaps(facts) {
 			if o.pending && gap.Part == inspect.PartCohorts {
 				// The order of a queue does not depend on them.
 				continue
@@ -92,7 +92,7 @@ func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []ku
 			}
 		}
 	}
-	r.List.Unchecked = inspect.Unread(r.List.Errors)
+	r.List.Unchecked = inspect.UncheckedOf(r.List.Errors)
 	if r.Pending != nil {
 		r.Pending.Errors, r.Pending.Unchecked = r.List.Errors, r.List.Unchecked
 	}
@@ -113,9 +113,9 @@ func (r *queuesRead) keep(names []string) {
 		return
 	}
 	found := sets.New[string]()
-	r.List.Items = slices.DeleteFunc(r.List.Items, func(row inspect.QueueQuota) bool {
+	r.List.Items = slices.DeleteFunc(r.List.Items, func(row queues.QueueQuota) bool {
 		wanted := sets.New(names...).Intersection(sets.New(append(row.Cohorts, row.Name)...))
-		if row.Kind == inspect.KindLocalQueue {
+		if row.Kind == queues.KindLocalQueue {
 			wanted = sets.New(names...).Intersection(sets.New(row.Name))
 		}
 		found = found.Union(wanted)
@@ -128,9 +128,9 @@ func (r *queuesRead) keep(names []string) {
 	}
 }
 
-// missed returns an error for the names without a queue. If not all queues could be read, the
+// missingError returns an error for the names without a queue. If not all queues could be read, the
 // error says so.
-func (o *queuesOptions) missed(r *queuesRead) error {
+func (o *queuesOptions) missingError(r *queuesRead) error {
 	if len(r.Missing) == 0 {
 		return nil
 	}
@@ -156,14 +156,14 @@ func (o *queuesOptions) show(r *queuesRead) error {
 	if err := o.Print(func(w io.Writer) error { return o.write(w, r) }, func(w io.Writer) error { return o.writeTable(w, r) }); err != nil {
 		return err
 	}
-	if !o.format.TellsErrors() && (!o.format.IsTable() || o.table.NoHeaders) {
+	if !o.format.IncludesErrors() && (!o.format.IsTable() || o.table.NoHeaders) {
 		util.ReportErrors(o.ErrOut, r.List.Errors)
 	}
 	for _, note := range inspect.FoldRefusals(r.Notes) {
 		util.Report(o.ErrOut, "note: %s", note.Message)
 	}
-	if len(r.Without) > 0 && r.isEmpty() && o.format.IsTable() {
-		util.Report(o.ErrOut, "no queues: %s %s Kueue's API", strings.Join(r.Without, ", "), map[bool]string{true: "does not serve", false: "do not serve"}[len(r.Without) == 1])
+	if len(r.WithoutKueue) > 0 && r.isEmpty() && o.format.IsTable() {
+		util.Report(o.ErrOut, "no queues: %s %s Kueue's API", strings.Join(r.WithoutKueue, ", "), map[bool]string{true: "does not serve", false: "do not serve"}[len(r.WithoutKueue) == 1])
 	} else if r.isEmpty() && len(r.List.Errors) == 0 && len(r.Missing) == 0 && o.format.IsTable() {
 		what := "no queues found"
 		if o.pending {
@@ -171,10 +171,10 @@ func (o *queuesOptions) show(r *queuesRead) error {
 		}
 		util.Report(o.ErrOut, "%s%s", what, o.where())
 	}
-	return util.Joined([]error{o.missed(r), util.Partial(r.List.Errors, len(o.contexts))})
+	return util.JoinErrors([]error{o.missingError(r), util.Partial(r.List.Errors, len(o.contexts))})
 }
 
-// where returns where LocalQueues were looked for.
+// where returns the namespaces in which LocalQueues were read, in words.
 func (o *queuesOptions) where() string {
 	if o.scope != read.NamespaceScope {
 		return ""
@@ -213,7 +213,7 @@ func (o *queuesOptions) writeTable(w io.Writer, r *queuesRead) error {
 
 // hasSeveralContexts reports whether Workloads wait on more than one context.
 func (r *queuesRead) hasSeveralContexts() bool {
-	return slices.ContainsFunc(r.Pending.Items, func(j inspect.PendingJob) bool { return j.Context != r.Pending.Items[0].Context })
+	return slices.ContainsFunc(r.Pending.Items, func(j queues.PendingJob) bool { return j.Context != r.Pending.Items[0].Context })
 }
 
 // keepPending keeps only the waiting Workloads in queues with some names, or in the members of a
@@ -234,13 +234,13 @@ func (r *queuesRead) keepPending(names []string, scope read.Scope) {
 			}
 		}
 	}
-	isWanted := func(j *inspect.PendingJob) bool {
+	isWanted := func(j *queues.PendingJob) bool {
 		if scope == read.ClusterScope {
 			return wanted.Has(j.Context + "/" + j.ClusterQueue)
 		}
 		return slices.Contains(names, j.LocalQueue)
 	}
-	r.Pending.Items = slices.DeleteFunc(r.Pending.Items, func(j inspect.PendingJob) bool { return !isWanted(&j) })
+	r.Pending.Items = slices.DeleteFunc(r.Pending.Items, func(j queues.PendingJob) bool { return !isWanted(&j) })
 	if scope == read.ClusterScope {
 		for _, name := range names {
 			if !found.Has(name) && !slices.Contains(r.Missing, name) {

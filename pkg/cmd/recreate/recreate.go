@@ -47,12 +47,12 @@ type recreateOptions struct {
 // NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &recreateFlags{GlobalFlags: global, dryRun: writing.DryRunNone, timeout: time.Minute}
-	ask := complete.New(env, global)
+	completer := complete.New(env, global)
 	cmd := &cobra.Command{
 		Use:                   "recreate [KIND/]NAME --managed-by VALUE [options]",
 		DisableFlagsInUseLine: true,
 		Annotations:           util.InOneContext(),
-		ValidArgsFunction:     util.FirstOnly(ask.Asks(ask.Jobs)),
+		ValidArgsFunction:     util.FirstOnly(completer.Func(completer.Jobs)),
 		Args:                  util.ExactlyOne("the NAME of a Job", "[KIND/]NAME"),
 		Short:                 "Delete a Job and create it again with another owner",
 		Long: `Change the owner of a Job of this context (--context, or the current one).
@@ -81,24 +81,23 @@ A finished Job runs again.`,
   NAME recreate train -n ml \
       --managed-by example.com/runner --dry-run=server
 
-  # In a script: no question, and a known file for the old Job
+  # In a script: do not ask, and save the old Job to a given file
   NAME recreate train -n ml --managed-by '' \
       --yes --backup train-before.yaml`, "NAME", env.DisplayName()),
 	}
-	cmd.Example = strings.NewReplacer("DISPATCH", string(delegation.Dispatch), "MULTIKUEUE", string(delegation.MultiKueue)).Replace(cmd.Example)
-	f.addTo(cmd, ask)
+	f.addTo(cmd, completer)
 	cmd.RunE = util.Runs(func(args []string) (*recreateOptions, error) {
 		return f.toOptions(env, args[0], cmd.Flags().Changed)
 	})
 	return cmd
 }
 
-func (f *recreateFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
+func (f *recreateFlags) addTo(cmd *cobra.Command, completer *complete.Completer) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.managedBy, "managed-by", "", "The Job's new spec.managedBy; '' or "+delegation.Job().Reserved+" is the built-in controller")
-	util.Describe(cmd, util.ForNewObject, ask.Asks(ask.Owners(delegation.Job().Reserved, string(delegation.Dispatch), string(delegation.MultiKueue))), "managed-by")
+	util.Describe(cmd, util.ForNewObject, completer.Func(completer.Owners(delegation.Job().Reserved, string(delegation.Dispatch), string(delegation.MultiKueue))), "managed-by")
 	flags.StringVar(&f.queue, "queue", "", "LocalQueue to put the Job into, for MultiKueue; '' takes it out of its queue")
-	util.Describe(cmd, util.ForNewObject, ask.Asks(ask.Queues), "queue")
+	util.Describe(cmd, util.ForNewObject, completer.Func(completer.Queues), "queue")
 	flags.BoolVar(&f.force, "force", false, "If present, recreate a Job that runs, is dispatched, or belongs to another object")
 	flags.BoolVarP(&f.yes, "yes", "y", false, "If present, do not ask")
 	util.Describe(cmd, util.ForRun, nil, "force", "yes")
@@ -119,7 +118,7 @@ func (f *recreateFlags) toOptions(env util.Environment, name string, isGiven fun
 	if isGiven("queue") {
 		o.replace.Queue = &f.queue
 	}
-	targets, err := writing.TargetsOf([]string{name})
+	targets, err := writing.ParseTargets([]string{name})
 	if err == nil {
 		err = f.check(isGiven("managed-by"))
 	}
@@ -141,12 +140,12 @@ func (f *recreateFlags) toOptions(env util.Environment, name string, isGiven fun
 			return nil, &util.UsageError{Err: err}
 		}
 	}
-	here, err := fleet.Load(f.Kube, fleet.Selection{})
+	current, err := fleet.Load(f.Kube, fleet.Selection{})
 	if err != nil {
 		return nil, err
 	}
-	o.context = here[0]
-	f.Introduce(env, here)
+	o.context = current[0]
+	f.ConfigureClients(env, current)
 	return o, nil
 }
 

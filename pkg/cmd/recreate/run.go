@@ -51,7 +51,7 @@ func (o *recreateOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("context %q: %w", cluster.Context, err)
 	}
-	r := &recreate.Runner{Cluster: cluster, Gone: o.flags.timeout, Backup: o.flags.backup, Held: o.printFinalizers}
+	r := &recreate.Runner{Cluster: cluster, DeletionTimeout: o.flags.timeout, Backup: o.flags.backup, OnBlocked: o.printFinalizers}
 	r.ReadOnly = o.flags.dryRun == writing.DryRunClient
 	err = r.Check(ctx, plan)
 	if interrupted := util.Interrupted(ctx); interrupted != nil {
@@ -72,11 +72,11 @@ func (o *recreateOptions) Run(ctx context.Context) error {
 	if o.flags.dryRun != writing.DryRunNone {
 		return o.report(plan.New)
 	}
-	return o.replaceIt(ctx, r, plan)
+	return o.replaceJob(ctx, r, plan)
 }
 
-// replaceIt asks for confirmation, saves the old Job, and replaces it.
-func (o *recreateOptions) replaceIt(ctx context.Context, r *recreate.Runner, plan *recreate.Replacement) error {
+// replaceJob asks for confirmation, saves the old Job, and replaces it.
+func (o *recreateOptions) replaceJob(ctx context.Context, r *recreate.Runner, plan *recreate.Replacement) error {
 	if err := o.confirm(ctx); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (o *recreateOptions) replaceIt(ctx context.Context, r *recreate.Runner, pla
 	if err == nil {
 		err = o.report(created)
 	}
-	return util.Joined([]error{err, util.Interrupted(ctx)})
+	return util.JoinErrors([]error{err, util.Interrupted(ctx)})
 }
 
 // show prints the changes of the Job. If the new Job is printed as a document, standard output

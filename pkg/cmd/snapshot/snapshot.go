@@ -64,7 +64,7 @@ be read are recorded as unread.`,
   NAME snapshot train -n train --contexts hub,worker-1`, "NAME", env.DisplayName()),
 		Args: util.ExactlyOne("the directory to write", "DIR"),
 
-		ValidArgsFunction: util.FirstOnly(util.Folders),
+		ValidArgsFunction: util.FirstOnly(util.Directories),
 	}
 	global.AddNamespacesFlag(cmd, "read")
 	cmd.Flags().StringSliceVar(&kinds, "kinds", kinds, "Kinds to record besides Jobs, comma-separated: names that the kinds command lists, or all. The default is all, and Pods, StatefulSets and LeaderWorkerSets of Kueue")
@@ -121,14 +121,14 @@ func (o *snapshotOptions) Run(ctx context.Context) error {
 			failed++
 		}
 	}
-	if recording.Usable() == 0 {
+	if recording.CountReadable() == 0 {
 		return errors.New("cannot read any context; nothing was written")
 	}
 	if err := recording.Write(ctx, o.dir); err != nil {
 		return err
 	}
-	util.Report(o.Out, "%s holds %d of %d contexts. To read it:", o.dir, recording.Usable(), len(contexts))
-	back := o.Own("ls", "--from", o.dir)
+	util.Report(o.Out, "%s holds %d of %d contexts. To read it:", o.dir, recording.CountReadable(), len(contexts))
+	back := o.PluginCommand("ls", "--from", o.dir)
 	if o.flags.AllNamespaces {
 		back = back.With("-A")
 	}

@@ -52,9 +52,9 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	list := inspect.NewTraceList()
 	list.Errors = inventory.Errors()
 	for i, m := range manifests {
-		existing := o.try(ctx, f, inventory, m.Object, &requests[i])
+		existing := o.applyDefaults(ctx, f, inventory, m.Object, &requests[i])
 		requests[i].Classes = read.Classes(ctx, f, classNames(m.Object, &requests[i]))
-		t := inspect.Unsubmitted(m.Object.GetKind(), requests[i].Namespace, m.Object.GetName())
+		t := inspect.UnsubmittedTrace(m.Object.GetKind(), requests[i].Namespace, m.Object.GetName())
 		t.Placements = append(t.Placements, answer.Reached(placement.Submit(inventory, &requests[i]), o.flags.ReachFlags())...)
 		answer.Unsubmitted(t)
 		if len(existing) > 0 {
@@ -67,10 +67,10 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	return list, nil
 }
 
-// try fills in the defaults of the clusters that a Job would be submitted to, by a dry run, and
-// prints where that was not possible. Nothing is created. try returns the contexts that have a Job
-// of this name. There, it tries one with a generated name.
-func (o *traceOptions) try(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, object *unstructured.Unstructured, r *placement.Request) (existing []string) {
+// applyDefaults adds the defaults of the clusters that a Job would be submitted to, by a dry run. It
+// prints the clusters where that was not possible, and creates nothing. It returns the contexts that
+// have a Job of this name. There, it tries one with a generated name.
+func (o *traceOptions) applyDefaults(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, object *unstructured.Unstructured, r *placement.Request) (existing []string) {
 	if o.flags.From != "" || object.GroupVersionKind() != delegation.Job().GroupVersionKind() {
 		return nil
 	}
@@ -95,12 +95,12 @@ func (o *traceOptions) try(ctx context.Context, f *fleet.Fleet, v *inspect.Inven
 		maps.Copy(tried, read.TryCreate(ctx, f, another, existing))
 	}
 	for _, name := range contexts {
-		one := tried[name]
-		err := one.Err
-		if err == nil && one.Object != nil {
-			var here placement.Request
-			if here, err = o.request(one.Object); err == nil {
-				r.At[name] = &here
+		result := tried[name]
+		err := result.Err
+		if err == nil && result.Object != nil {
+			var request placement.Request
+			if request, err = o.request(result.Object); err == nil {
+				r.At[name] = &request
 				continue
 			}
 		}
@@ -110,7 +110,7 @@ func (o *traceOptions) try(ctx context.Context, f *fleet.Fleet, v *inspect.Inven
 			r.Refused[name] = why
 		case apierrors.IsNotFound(err):
 			// The namespace does not exist, which is reported.
-		case one.MayNotCreate():
+		case result.MayNotCreate():
 			util.Report(o.ErrOut, "note: Job %s/%s is judged without the defaults and webhooks of %s: you may not create jobs there", r.Namespace, job.GetName(), name)
 		default:
 			util.Report(o.ErrOut, "note: Job %s/%s is judged without the defaults and webhooks of %s: %s", r.Namespace, job.GetName(), name, why)
@@ -179,7 +179,7 @@ func checkOwner(t *inspect.Trace, object *unstructured.Unstructured) {
 		return
 	}
 	typed := kind.OwnerOf(delegation.TextAt(object.Object, kind.ManagedBy...))
-	if meant := rules.MeantOwner(typed); meant != "" {
+	if meant := rules.SuggestOwner(typed); meant != "" {
 		t.Reason = inspect.ReasonUnknownOwner
 		t.Message = fmt.Sprintf("Unknown owner %s; did you mean %s?", typed, meant)
 		t.Fixes = []command.Fix{{Text: fmt.Sprintf("set %s to %s", strings.Join(kind.ManagedBy, "."), meant), Command: []string{}}}
@@ -194,31 +194,36 @@ func isMultiKueues(object *unstructured.Unstructured) bool {
 	return known && kind.OwnerOf(delegation.TextAt(object.Object, kind.ManagedBy...)) == delegation.MultiKueue
 }
 
-// cannotRunError is returned if objects can run nowhere, which was printed before.
-type cannotRunError struct{ count, total int }
+// cannotRunError is returned if no cluster can run some objects, which was printed before.
+type cannotRunError struct {
+	// name is the kind and the name of the first of them.
+	name         string
+	count, total int
+}
 
 func (e *cannotRunError) ExitCode() int { return util.ExitFindings }
 
 func (e *cannotRunError) Error() string {
 	if e.total == 1 {
-		return "no cluster can run it"
+		return "no cluster can run " + e.name
 	}
 	return fmt.Sprintf("no cluster can run %d of %d objects", e.count, e.total)
 }
 
-// fits returns an error for objects that are not submitted and can run nowhere.
-func (o *traceOptions) fits(list *inspect.TraceList) error {
+// fitError returns an error for the objects of files that no cluster can run.
+func (o *traceOptions) fitError(list *inspect.TraceList) error {
 	if len(o.filenames) == 0 {
 		return nil
 	}
-	never := 0
+	never, name := 0, ""
 	for i := range list.Items {
 		if t := &list.Items[i]; t.Reason == inspect.ReasonUnknownOwner || placement.Overall(t.Placements) == inspect.Never {
 			never++
+			name = cmp.Or(name, delegation.Named(t.Origin.Kind, t.Origin.Namespace, t.Origin.Name))
 		}
 	}
 	if never == 0 {
 		return nil
 	}
-	return &cannotRunError{count: never, total: len(list.Items)}
+	return &cannotRunError{name: name, count: never, total: len(list.Items)}
 }

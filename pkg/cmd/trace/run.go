@@ -15,6 +15,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
@@ -27,18 +28,18 @@ func (o *traceOptions) Run(ctx context.Context) error {
 	}
 	o.table.NowOn = f.Now
 	addresses, steady := o.flags.Addresses(o.contexts, f), o.flags.NewSteady()
-	repeated := &util.Repeated[*inspect.TraceList]{
+	display := &util.Display[*inspect.TraceList]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
 		Read: func(ctx context.Context) (*inspect.TraceList, error) { return o.read(ctx, f, addresses, steady) },
 	}
 	if o.watch {
-		return repeated.Run(ctx, f)
+		return display.Run(ctx, f)
 	}
-	once := repeated.Read
-	repeated.Read = func(ctx context.Context) (*inspect.TraceList, error) {
+	once := display.Read
+	display.Read = func(ctx context.Context) (*inspect.TraceList, error) {
 		return util.ReadTwice(ctx, o.Clock, f, steady, once)
 	}
-	return repeated.Once(ctx)
+	return display.Once(ctx)
 }
 
 // kinds returns the names of the wanted kinds.
@@ -73,10 +74,10 @@ func (o *traceOptions) readPairs(ctx context.Context, f *fleet.Fleet, addresses 
 		// Kueue's configuration shows which clusters are managers.
 		inventory = read.Read(ctx, f, read.Want{Capacity: true, Known: inventory, Addresses: addresses, Now: o.Clock.Now})
 	}
-	list := inventory.Traces()
+	list := chain.Traces(inventory)
 	if o.orphans {
-		list.KeepOrphans(inventory)
-		if unseen := inventory.Unseen(); len(unseen) > 0 && len(list.Items) > 0 {
+		chain.KeepOrphans(inventory, list)
+		if unseen := inventory.UnreadContexts(); len(unseen) > 0 && len(list.Items) > 0 {
 			util.Report(o.ErrOut, "note: the origins may be in unread contexts: %s", strings.Join(unseen, ", "))
 		}
 	}
@@ -95,13 +96,13 @@ func (o *traceOptions) show(list *inspect.TraceList) error {
 	switch {
 	case o.format.IsTable() && !isList:
 		util.ReportUnneeded(o.ErrOut, list.Errors)
-	case o.format.TellsErrors() || o.format.IsTable() && !o.table.NoHeaders:
+	case o.format.IncludesErrors() || o.format.IsTable() && !o.table.NoHeaders:
 	case isList:
 		util.ReportUnchecked(o.ErrOut, list.Unchecked)
 	default:
 		util.ReportErrors(o.ErrOut, list.Errors)
 	}
-	return errors.Join(o.fits(list), o.incomplete(list))
+	return errors.Join(o.fitError(list), o.incomplete(list))
 }
 
 // incomplete returns an error if an answer depends on something that could not be read. A context

@@ -56,7 +56,7 @@ type traceOptions struct {
 // NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &traceFlags{GlobalFlags: global}
-	ask := complete.New(env, global)
+	completer := complete.New(env, global)
 	cmd := &cobra.Command{
 		Use: "trace [[KIND/]NAME] [options]",
 
@@ -95,9 +95,9 @@ exit code is 4 if the answer depends on a context that was not read.`,
   NAME trace train -n ml -o svg > train.svg`, "NAME", env.DisplayName()),
 		Args: util.AtMostOne("the Job's name", "[KIND/]NAME"),
 
-		ValidArgsFunction: ask.Asks(ask.Traced),
+		ValidArgsFunction: completer.Func(completer.Objects),
 	}
-	f.addTo(cmd, ask)
+	f.addTo(cmd, completer)
 	cmd.RunE = util.Runs(func(args []string) (*traceOptions, error) {
 		f.choosesKinds = cmd.Flags().Changed("kinds")
 		return f.toOptions(env, args)
@@ -105,7 +105,7 @@ exit code is 4 if the answer depends on a context that was not read.`,
 	return cmd
 }
 
-func (f *traceFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
+func (f *traceFlags) addTo(cmd *cobra.Command, completer *complete.Completer) {
 	f.AddNamespacesFlag(cmd, "look")
 	f.AddKindsFlag(cmd, "Kinds to read", delegation.Job().Name)
 	f.AddFromFlag(cmd)
@@ -115,7 +115,7 @@ func (f *traceFlags) addTo(cmd *cobra.Command, ask *complete.Completer) {
 	flags.StringArrayVarP(&f.filenames, "filename", "f", nil, "Filename, directory, or URL to files with Jobs that are not submitted yet; - is standard input")
 	util.Describe(cmd, util.ForObjects, util.Manifests, "filename")
 	flags.StringVar(&f.queue, "queue", "", "With --filename, the LocalQueue, instead of that in the Job")
-	util.Describe(cmd, util.ForNewObject, ask.Asks(ask.Queues), "queue")
+	util.Describe(cmd, util.ForNewObject, completer.Func(completer.Queues), "queue")
 	flags.BoolVar(&f.orphans, "orphans", false, "List only mirrors whose origin was not found")
 	util.Describe(cmd, util.ForObjects, nil, "orphans")
 	flags.BoolVar(&f.timeline, "timeline", false, "Show all events of a Job, not only the last ones")
@@ -135,7 +135,7 @@ func (f *traceFlags) toOptions(env util.Environment, args []string) (*traceOptio
 		query: read.Query{AllNamespaces: f.AllNamespaces, LabelSelector: f.labelSelector, Kinds: f.Kinds},
 	}
 	var err, formatErr error
-	o.wanted, err = util.WantedJob(args)
+	o.wanted, err = util.ParseJobName(args)
 	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, mermaid, printers.SVG)
 	if err := errors.Join(err, formatErr, o.format.RefuseWatch(f.watch), f.fileConflicts(o), f.conflicts(o)); err != nil {
 		return nil, &util.UsageError{Err: err}

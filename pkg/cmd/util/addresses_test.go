@@ -13,9 +13,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// TestAddressesOfContextsThatWereNotChosen: the cluster that was asked is recognised even if
+// TestAddressesOfUnselectedContexts: the cluster that was asked is recognised even if
 // another context for it comes first in the kubeconfig.
-func TestAddressesOfContextsThatWereNotChosen(t *testing.T) {
+func TestAddressesOfUnselectedContexts(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
 	config := clientcmdapi.NewConfig()

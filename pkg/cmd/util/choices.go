@@ -72,8 +72,8 @@ func Files(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// Folders lets the shell complete names of directories.
-func Folders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// Directories lets the shell complete names of directories.
+func Directories(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 

@@ -78,8 +78,8 @@ func (e Environment) DisplayName() string {
 	return strings.ReplaceAll(strings.Join(typed, " "), "_", "-")
 }
 
-// Own returns a command of ours in the form in which the user calls the plugin.
-func (e Environment) Own(words ...string) command.Command {
+// PluginCommand returns a command of this plugin, under the name by which the user calls it.
+func (e Environment) PluginCommand(words ...string) command.Command {
 	return command.Of(strings.Fields(e.DisplayName())...).With(words...)
 }
 

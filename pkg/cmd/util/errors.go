@@ -73,8 +73,8 @@ func (e *SignalError) ExitCode() int {
 	return ExitError
 }
 
-// Joined is errors.Join, but returns a single error unchanged.
-func Joined(errs []error) error {
+// JoinErrors is errors.Join, except that a single error stays unchanged.
+func JoinErrors(errs []error) error {
 	var kept []error
 	for _, err := range errs {
 		if err != nil {
@@ -87,9 +87,9 @@ func Joined(errs []error) error {
 	return errors.Join(kept...)
 }
 
-// Separate returns the errors that errors.Join has joined, nil for any other error: an error that
-// wraps several may have more text than they.
-func Separate(err error) []error {
+// SplitErrors returns the errors that errors.Join has joined. It returns nil for any other error:
+// an error that wraps several may have a text of its own.
+func SplitErrors(err error) []error {
 	several, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return nil

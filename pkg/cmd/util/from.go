@@ -17,17 +17,17 @@ import (
 // AddFromFlag adds the flag --from, with which a command reads a bundle.
 func (f *GlobalFlags) AddFromFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.From, "from", f.From, "Read this snapshot directory instead of clusters. Ages are relative to the time of the snapshot")
-	Describe(cmd, ForClusters, Folders, "from")
+	Describe(cmd, ForClusters, Directories, "from")
 }
 
-// AddHiddenFromFlag adds it to a command that refuses it, so that the error can be helpful.
+// AddHiddenFromFlag adds --from to a command that refuses it, so that the error can say why.
 func (f *GlobalFlags) AddHiddenFromFlag(cmd *cobra.Command) {
 	f.AddFromFlag(cmd)
 	cmd.Flag("from").Hidden = true
 }
 
-// refusedFrom returns those of kubectl's given flags that make no sense with a bundle, because
-// they are about reaching a server.
+// refusedFrom returns the given flags of kubectl that choose a server, which a bundle does not
+// have.
 func (f *GlobalFlags) refusedFrom() []string {
 	if f.From == "" {
 		return nil
@@ -66,7 +66,7 @@ func (f *GlobalFlags) loadBundle(env *Environment) ([]fleet.Context, error) {
 			contexts[i].Namespace = *f.Kube.Namespace
 		}
 	}
-	f.tellMissing(*env, b, contexts)
+	f.reportMissing(*env, b, contexts)
 	env.Clock = stoppedClock{now: b.TakenAt()}
 	return contexts, nil
 }
@@ -79,11 +79,11 @@ func (f *GlobalFlags) pick(contexts []fleet.Context) ([]fleet.Context, error) {
 	}
 	where := "the snapshot " + f.From
 	chosen := names
-	switch one := *f.Kube.Context; {
-	case one != "" && !slices.Contains(names, one):
-		return nil, &fleet.UnknownContextError{Pattern: one, Nearest: fleet.Nearest(one, names), Available: names, Where: where}
-	case one != "":
-		chosen = []string{one}
+	switch name := *f.Kube.Context; {
+	case name != "" && !slices.Contains(names, name):
+		return nil, &fleet.UnknownContextError{Pattern: name, Nearest: fleet.Nearest(name, names), Available: names, Where: where}
+	case name != "":
+		chosen = []string{name}
 	case len(f.Contexts) > 0:
 		var err error
 		chosen, err = fleet.Select(f.Contexts, names)
@@ -97,9 +97,9 @@ func (f *GlobalFlags) pick(contexts []fleet.Context) ([]fleet.Context, error) {
 	return slices.DeleteFunc(contexts, func(c fleet.Context) bool { return !slices.Contains(chosen, c.Name) }), nil
 }
 
-// tellMissing prints where a bundle has less than was requested, so that what was not recorded is
-// not taken for what was not there.
-func (f *GlobalFlags) tellMissing(env Environment, b *bundle.Bundle, contexts []fleet.Context) {
+// reportMissing prints the contexts of which a bundle lacks requested namespaces, so that users do
+// not take missing records for missing objects.
+func (f *GlobalFlags) reportMissing(env Environment, b *bundle.Bundle, contexts []fleet.Context) {
 	for _, c := range contexts {
 		held, bounded := b.Namespaces(c.Name)
 		if !bounded || !f.AllNamespaces && slices.Contains(held, c.Namespace) {

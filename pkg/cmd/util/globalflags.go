@@ -27,10 +27,10 @@ type GlobalFlags struct {
 	ContextTimeout time.Duration
 	Kinds          []string
 	Color          string
-	// usualCache is the cache directory if --cache-dir is not given.
-	usualCache string
-	// Warned are the warnings that servers have sent.
-	Warned warnings
+	// defaultCacheDir is the cache directory without --cache-dir.
+	defaultCacheDir string
+	// Warnings are the warnings that servers have sent.
+	Warnings warnings
 	// From is the bundle to read instead of clusters, "" for none.
 	From string
 	// bundled are all contexts of that bundle.
@@ -49,7 +49,7 @@ type GlobalFlags struct {
 // NewGlobalFlags returns the flags with their defaults.
 func NewGlobalFlags() *GlobalFlags {
 	f := &GlobalFlags{Kube: genericclioptions.NewConfigFlags(false), ContextTimeout: 15 * time.Second, Color: ColorAuto}
-	f.usualCache = *f.Kube.CacheDir
+	f.defaultCacheDir = *f.Kube.CacheDir
 	return f
 }
 
@@ -58,9 +58,9 @@ func NewGlobalFlags() *GlobalFlags {
 func (f *GlobalFlags) CacheDir() string {
 	dir := *f.Kube.CacheDir
 	if dir == "" {
-		dir = f.usualCache
+		dir = f.defaultCacheDir
 	}
-	if dir == f.usualCache && !filepath.IsAbs(dir) {
+	if dir == f.defaultCacheDir && !filepath.IsAbs(dir) {
 		return ""
 	}
 	return dir

@@ -34,7 +34,7 @@ func TestCheckKindName(t *testing.T) {
 	}
 }
 
-func TestWantedJob(t *testing.T) {
+func TestParseJobName(t *testing.T) {
 	for _, tt := range []struct {
 		argument string
 		want     read.Wanted
@@ -49,7 +49,7 @@ func TestWantedJob(t *testing.T) {
 		{argument: "job/", err: "is not of the form [KIND/]NAME"},
 		{argument: "ns/job/train", err: "is not of the form [KIND/]NAME"},
 	} {
-		wanted, err := WantedJob([]string{tt.argument})
+		wanted, err := ParseJobName([]string{tt.argument})
 		if tt.err != "" {
 			assert.ErrorContains(t, err, tt.err)
 			continue

@@ -40,19 +40,19 @@ func (f *GlobalFlags) Load(env *Environment, byDefault DefaultContexts) ([]fleet
 			return nil, fmt.Errorf("context %s no longer exists; restart this command", strings.Join(f.Within, ", "))
 		}
 	}
-	f.Introduce(*env, contexts)
+	f.ConfigureClients(*env, contexts)
 	return contexts, nil
 }
 
-// Introduce sets the user agent of requests, and prints the warnings of servers.
-func (f *GlobalFlags) Introduce(env Environment, contexts []fleet.Context) {
+// ConfigureClients sets the user agent of requests and the handler of servers' warnings.
+func (f *GlobalFlags) ConfigureClients(env Environment, contexts []fleet.Context) {
 	for i := range contexts {
 		if c := contexts[i].Config; c != nil {
 			if f.ReadOnly {
 				c.Wrap(func(next http.RoundTripper) http.RoundTripper { return &readOnly{next: next} })
 			}
 			c.UserAgent = "kubectl-jobs_managedby/" + Version()
-			c.WarningHandlerWithContext = f.Warned.handler(env, contexts[i].Name, len(contexts) > 1)
+			c.WarningHandlerWithContext = f.Warnings.handler(env, contexts[i].Name, len(contexts) > 1)
 		}
 	}
 }
@@ -62,7 +62,7 @@ func (f *GlobalFlags) choose(env *Environment, byDefault DefaultContexts) ([]fle
 		return f.loadBundle(env)
 	}
 	selection := fleet.Selection{Patterns: f.Contexts, All: f.AllContexts}
-	if patterns := f.usualContexts(*env); len(patterns) > 0 {
+	if patterns := f.environmentContexts(*env); len(patterns) > 0 {
 		contexts, err := fleet.Load(f.Kube, fleet.Selection{Patterns: patterns})
 		if err != nil {
 			err = fmt.Errorf("environment variable %s: %w", ContextsVariable, err)
@@ -84,9 +84,9 @@ func (f *GlobalFlags) choose(env *Environment, byDefault DefaultContexts) ([]fle
 // read, in the form of --contexts.
 const ContextsVariable = "KUBECTL_JOBS_MANAGEDBY_CONTEXTS"
 
-// usualContexts returns the contexts of the environment variable, nil if the call chooses
+// environmentContexts returns the contexts of the environment variable, nil if the call chooses
 // contexts.
-func (f *GlobalFlags) usualContexts(env Environment) []string {
+func (f *GlobalFlags) environmentContexts(env Environment) []string {
 	value, _ := env.LookupEnv(ContextsVariable)
 	if f.namesContexts() || f.namesServer() {
 		return nil
@@ -111,18 +111,18 @@ func (f *GlobalFlags) namesServer() bool {
 // LoadWorkers loads the origins' context, and the contexts that to selects, in their order. Each
 // element of to has the form of --contexts. The origins' context is never among them.
 func (f *GlobalFlags) LoadWorkers(env Environment, to []string) (origin fleet.Context, workers []fleet.Context, err error) {
-	here, err := fleet.Load(f.Kube, fleet.Selection{})
+	current, err := fleet.Load(f.Kube, fleet.Selection{})
 	if err != nil {
 		return origin, nil, err
 	}
-	all, err := fleet.Load(f.Kube, fleet.Selection{Behind: here[0].Name, Patterns: to})
+	all, err := fleet.Load(f.Kube, fleet.Selection{Behind: current[0].Name, Patterns: to})
 	if err != nil {
 		return origin, nil, err
 	}
 	if len(all) == 1 {
 		return origin, nil, fmt.Errorf("--to %s is the context of the Jobs themselves. Name another cluster", strings.Join(to, ","))
 	}
-	f.Introduce(env, all)
+	f.ConfigureClients(env, all)
 	return all[0], all[1:], nil
 }
 
@@ -134,8 +134,8 @@ func OneNamespace(contexts []fleet.Context) {
 	}
 }
 
-// Reach connects to the contexts, prints which of them are the same cluster, and checks that the
-// wanted kinds are served somewhere.
+// Reach connects to the contexts, prints which of them reach the same cluster, and checks that
+// some cluster serves the wanted kinds.
 func (f *GlobalFlags) Reach(ctx context.Context, env Environment, contexts []fleet.Context, kinds []string) (*fleet.Fleet, error) {
 	reached := f.Open(ctx, env, contexts)
 	if err := Interrupted(ctx); err != nil {

@@ -45,7 +45,7 @@ func NoteNamespace(w io.Writer, namespace string) {
 }
 
 // NoteMissingNamespace says that a namespace in which nothing was found does not exist in any of
-// the contexts. It says nothing where one of them does not answer.
+// the contexts. It prints nothing if one of them does not answer.
 func NoteMissingNamespace(ctx context.Context, w io.Writer, f *fleet.Fleet) {
 	if err := MissingNamespace(ctx, f); err != nil {
 		Report(w, "note: %v", err)
@@ -76,33 +76,33 @@ func MissingNamespace(ctx context.Context, f *fleet.Fleet) error {
 // read, those that were not, and the namespaces that have a Job of that name. It prints why contexts
 // were not read.
 func NotFound(ctx context.Context, env Environment, f *fleet.Fleet, wanted read.Wanted, inventory *inspect.Inventory) error {
-	var looked, unread []string
+	var readContexts, unread []string
 	for _, f := range inventory.Clusters {
 		if f.Err != nil {
 			unread = append(unread, f.Context)
 		} else {
-			looked = append(looked, f.Context)
+			readContexts = append(readContexts, f.Context)
 		}
 	}
 	ReportErrors(env.ErrOut, inventory.Errors())
-	if len(looked) == 0 {
+	if len(readContexts) == 0 {
 		return &PartialError{Failed: len(unread), Total: len(unread)}
 	}
-	return NotFoundIn(ctx, f, wanted, looked, unread)
+	return NotFoundIn(ctx, f, wanted, readContexts, unread)
 }
 
-// NotFoundIn returns an error for a Job that is in none of the contexts that were looked at. It asks
-// these in which other namespaces they have a Job of that name.
-func NotFoundIn(ctx context.Context, f *fleet.Fleet, wanted read.Wanted, looked, unread []string) error {
+// NotFoundIn returns an error for a Job that none of the read contexts has. The error names other
+// namespaces of these contexts that have a Job of that name.
+func NotFoundIn(ctx context.Context, f *fleet.Fleet, wanted read.Wanted, readContexts, unread []string) error {
 	where := fmt.Sprintf("in namespace %q of ", wanted.Namespace)
 	if wanted.Namespace == "" {
 		where = "in any namespace of "
 	}
 	message := fmt.Sprintf("%s %q not found %scontext", cmp.Or(wanted.Kind, delegation.Job().Name), wanted.Name, where)
-	if len(looked) > 1 {
+	if len(readContexts) > 1 {
 		message += "s"
 	}
-	message += " " + strings.Join(looked, ", ")
+	message += " " + strings.Join(readContexts, ", ")
 	if len(unread) > 0 {
 		message += fmt.Sprintf("; %s not read", strings.Join(unread, ", "))
 	}
@@ -112,19 +112,19 @@ func NotFoundIn(ctx context.Context, f *fleet.Fleet, wanted read.Wanted, looked,
 	if wanted.Namespace == "" {
 		return errors.New(message)
 	}
-	return errors.New(message + "; " + namespaceHint(ctx, f, wanted, looked, len(unread) == 0))
+	return errors.New(message + "; " + namespaceHint(ctx, f, wanted, readContexts, len(unread) == 0))
 }
 
 // namespaceHint says which namespaces of some contexts have a Job of the wanted name. It says that
-// none has one only if these are all contexts.
-func namespaceHint(ctx context.Context, f *fleet.Fleet, wanted read.Wanted, contexts []string, areAll bool) string {
+// no namespace has one only if areAllContexts is set.
+func namespaceHint(ctx context.Context, f *fleet.Fleet, wanted read.Wanted, contexts []string, areAllContexts bool) string {
 	namespaces, isComplete := wanted.NamespacesWith(ctx, f, contexts)
 	switch {
 	case len(namespaces) == 1:
 		return fmt.Sprintf("namespace %s has one: add -n %s", namespaces[0], namespaces[0])
 	case len(namespaces) > 1:
 		return fmt.Sprintf("namespaces %s have one: choose with -n", strings.Join(namespaces, ", "))
-	case isComplete && areAll:
+	case isComplete && areAllContexts:
 		return "no other namespace has one"
 	}
 	return "name the namespace with -n"

@@ -11,8 +11,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
-// Written calls write with a buffered w, and returns an error if that fails.
-func Written(w io.Writer, write func(io.Writer) error) error {
+// WriteBuffered calls write with a buffered w, and flushes the buffer.
+func WriteBuffered(w io.Writer, write func(io.Writer) error) error {
 	out := bufio.NewWriter(w)
 	err := write(out)
 	if err == nil {
@@ -27,10 +27,10 @@ func Written(w io.Writer, write func(io.Writer) error) error {
 // Print writes an answer to Out in the chosen format, and its table to TableOut if both are
 // wanted.
 func (e Environment) Print(write, table func(io.Writer) error) error {
-	if err := Written(e.Out, write); err != nil || e.TableOut == nil {
+	if err := WriteBuffered(e.Out, write); err != nil || e.TableOut == nil {
 		return err
 	}
-	return Written(e.TableOut, table)
+	return WriteBuffered(e.TableOut, table)
 }
 
 // Report writes a line for people. It ignores errors, because they could not be printed either.

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// quiet is how long a user waits without a message.
-	quiet = time.Second
-	// refresh is how often the line is redrawn.
-	refresh = 250 * time.Millisecond
+	// quietPeriod is how long a command waits before it shows the line.
+	quietPeriod = time.Second
+	// refreshInterval is how often the line is redrawn.
+	refreshInterval = 250 * time.Millisecond
 )
 
 // Progress is a line on a terminal that shows, after a while, which contexts a command waits for.
@@ -29,8 +29,8 @@ type Progress struct {
 	mu       sync.Mutex
 	contexts []string
 	since    time.Time
-	// over ends the goroutine that draws; nil if there is none.
-	over chan struct{}
+	// done ends the goroutine that draws the line; nil if there is none.
+	done chan struct{}
 }
 
 // NewProgress returns a Progress for a command.
@@ -57,40 +57,40 @@ func (p *Progress) Waiting(contexts []string) {
 	defer p.mu.Unlock()
 	p.contexts = contexts
 	switch {
-	case len(contexts) > 0 && p.over == nil:
-		p.since, p.over = p.clock.Now(), make(chan struct{})
-		go p.run(p.over)
-	case len(contexts) == 0 && p.over != nil:
-		close(p.over)
-		p.over = nil
+	case len(contexts) > 0 && p.done == nil:
+		p.since, p.done = p.clock.Now(), make(chan struct{})
+		go p.run(p.done)
+	case len(contexts) == 0 && p.done != nil:
+		close(p.done)
+		p.done = nil
 		p.line.Clear()
 	}
 }
 
-func (p *Progress) run(over <-chan struct{}) {
-	ticker := p.clock.NewTicker(refresh)
+func (p *Progress) run(done <-chan struct{}) {
+	ticker := p.clock.NewTicker(refreshInterval)
 	defer ticker.Stop()
 	for {
 		select {
-		case <-over:
+		case <-done:
 			return
 		case <-ticker.C():
-			p.draw(over)
+			p.draw(done)
 		}
 	}
 }
 
-func (p *Progress) draw(over <-chan struct{}) {
+func (p *Progress) draw(done <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
-	case <-over:
-		// It was already cleared.
+	case <-done:
+		// The line was already removed.
 		return
 	default:
 	}
 	waited := p.clock.Since(p.since)
-	if waited < quiet {
+	if waited < quietPeriod {
 		return
 	}
 	line := fmt.Sprintf("waiting for %s (%ds)", strings.Join(p.contexts, ", "), int(waited.Seconds()))

@@ -14,10 +14,9 @@ import (
 // placeholders.
 func secrets() map[string]string { return map[string]string{"token": "TOKEN"} }
 
-// RepeatedFlags returns the words that repeat all flags that a user has given, as far as another
-// command takes them. Everything that changes the result of a command is a flag, so a flag that
-// is added later is repeated without further changes.
-func RepeatedFlags(given *pflag.FlagSet, takes func(flag string) bool) []string {
+// RepeatFlags returns the given flags as words for another command, as far as that command takes
+// them. It needs no list of flags, so it includes flags that are added later.
+func RepeatFlags(given *pflag.FlagSet, takes func(flag string) bool) []string {
 	var words []string
 	given.VisitAll(func(flag *pflag.Flag) {
 		if !flag.Changed || !takes(flag.Name) {
@@ -40,7 +39,7 @@ func (f *GlobalFlags) ReachFlags() []string {
 	if f.Kubectl == nil {
 		return nil
 	}
-	return RepeatedFlags(f.Kubectl, func(flag string) bool {
+	return RepeatFlags(f.Kubectl, func(flag string) bool {
 		// Context and namespace are named explicitly.
 		return !slices.Contains([]string{"context", "namespace", "cache-dir", "request-timeout", "disable-compression"}, flag)
 	})
@@ -57,8 +56,8 @@ func flagWords(flag *pflag.Flag, value string) []string {
 	return []string{"--" + flag.Name, value}
 }
 
-// ValuesOf returns the values with which a flag has to be set, one after the other, to become
-// what it is.
+// ValuesOf returns the values that a flag must be set to, one after the other, to get its present
+// value.
 func ValuesOf(flags *pflag.FlagSet, flag *pflag.Flag) []string {
 	switch flag.Value.Type() {
 	case "stringArray":

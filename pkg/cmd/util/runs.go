@@ -14,8 +14,8 @@ type runner interface {
 	Run(ctx context.Context) error
 }
 
-// Runs returns the RunE of a command: it makes options from arguments and flags, and runs them. A
-// mistake in the call becomes a usage error with the command's name.
+// Runs returns the RunE of a command, which converts arguments and flags to options, and runs
+// these. It adds the command's name to a usage error.
 func Runs[O runner](toOptions func(args []string) (O, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		o, err := toOptions(args)
@@ -40,8 +40,8 @@ const oneContext = "jobmanagedby.github.io/one-context"
 // InOneContext returns the annotations of such a command.
 func InOneContext() map[string]string { return map[string]string{oneContext: ""} }
 
-// IsInOneContext reports whether a command is one.
+// IsInOneContext reports whether a command works in one context.
 func IsInOneContext(cmd *cobra.Command) bool {
-	_, is := cmd.Annotations[oneContext]
-	return is
+	_, ok := cmd.Annotations[oneContext]
+	return ok
 }

@@ -22,14 +22,14 @@ func unlessInterrupted(ctx context.Context, err error) error {
 	if stopped == nil || err == nil {
 		return err
 	}
-	several := Separate(err)
+	several := SplitErrors(err)
 	if len(several) == 0 {
 		several = []error{err}
 	}
 	var kept []error
 	for _, e := range several {
 		switch {
-		case len(Separate(e)) > 0:
+		case len(SplitErrors(e)) > 0:
 			kept = append(kept, unlessInterrupted(ctx, e))
 		case errors.Is(e, stopped), strings.Contains(e.Error(), context.Canceled.Error()):
 			// Not every error wraps its cause.
@@ -40,5 +40,5 @@ func unlessInterrupted(ctx context.Context, err error) error {
 	if len(kept) == len(several) {
 		return err
 	}
-	return Joined(append(kept, stopped))
+	return JoinErrors(append(kept, stopped))
 }

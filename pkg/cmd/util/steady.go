@@ -13,8 +13,8 @@ import (
 // DefaultGrace is how long a state may be in progress before it is judged.
 const DefaultGrace = 5 * time.Minute
 
-// NewSteady returns what decides which findings count on live clusters; nil, which keeps all, for
-// a snapshot.
+// NewSteady returns the Steady for live clusters, where some findings count only after two reads.
+// For a snapshot it returns nil, so that all findings count.
 func (f *GlobalFlags) NewSteady() *rules.Steady {
 	if f.From != "" {
 		return nil
@@ -22,8 +22,8 @@ func (f *GlobalFlags) NewSteady() *rules.Steady {
 	return &rules.Steady{After: rejudgeInterval}
 }
 
-// ReadTwice reads, and reads again a little later if the first judgment has findings that two
-// readings have to confirm.
+// ReadTwice reads once, and again a little later if findings of the first read need a second one
+// to count.
 func ReadTwice[T any](ctx context.Context, c clock.WithTicker, f *fleet.Fleet, steady *rules.Steady, read func(context.Context) (T, error)) (T, error) {
 	first, err := read(ctx)
 	if err != nil || !steady.IsPending() {
@@ -36,6 +36,6 @@ func ReadTwice[T any](ctx context.Context, c clock.WithTicker, f *fleet.Fleet, s
 		return first, nil
 	case <-timer.C():
 	}
-	f.Again(ctx)
+	f.BeginRound(ctx)
 	return read(ctx)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// Suppression are the findings that a user does not want to see.
+// Suppression lists the findings that a user wants to leave out.
 type Suppression []suppressed
 
 // suppressed is one entry: a code, and the objects for which it is left out.
@@ -39,12 +39,12 @@ func (s Suppression) Matches(f inspect.Finding) bool {
 		if entry.code != f.Code {
 			continue
 		}
-		if entry.object == "" || entry.means(f.Namespace, f.Name) {
+		if entry.object == "" || entry.matches(f.Namespace, f.Name) {
 			return true
 		}
 		all := len(f.Jobs) > 0
 		for _, j := range f.Jobs {
-			all = all && entry.means(j.Namespace, j.Name)
+			all = all && entry.matches(j.Namespace, j.Name)
 		}
 		if all {
 			return true
@@ -53,7 +53,8 @@ func (s Suppression) Matches(f inspect.Finding) bool {
 	return false
 }
 
-func (s suppressed) means(namespace, name string) bool {
+// matches reports whether the entry is for an object.
+func (s suppressed) matches(namespace, name string) bool {
 	// NewSuppression has checked the pattern.
 	ok, _ := glob.Match(s.object, namespace+"/"+name)
 	return ok

@@ -10,9 +10,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// rejudgeInterval is how often --watch judges again although no watch has reported a change, because
-// states in progress get older. It judges from known objects, and asks clusters only for what
-// cannot be watched.
+// rejudgeInterval is how often --watch checks findings again without any change, because problems
+// get older. It uses the known objects, and requests only objects without a watch.
 const rejudgeInterval = 2 * time.Second
 
 // unwatchedNotes reports which objects of a fleet are read repeatedly because they cannot be
@@ -43,7 +42,7 @@ func (n *unwatchedNotes) print() {
 // all returns the notes that apply now.
 func (n *unwatchedNotes) all() []string {
 	var notes []string
-	for _, u := range n.fleet.Unwatched() {
+	for _, u := range n.fleet.WatchFailures() {
 		notes = append(notes, fmt.Sprintf("note: context %q: %s cannot be watched, and are read again every %s: %v", u.Context, u.What, rejudgeInterval, u.Err))
 	}
 	if n.others != nil {

@@ -19,27 +19,26 @@ const Redraw = 200 * time.Millisecond
 // Tick is how often a screen is redrawn without any change, so that ages advance.
 const Tick = time.Second
 
-// restFor returns the pause after work, such as reading, judging and drawing. It is nine times as
-// long, so that the work takes no more than a tenth of a core. But on a loaded machine, work takes
-// time without using it. So the pause is not longer than two seconds, unless only that keeps the
-// work to a fifth of a core.
-func restFor(took time.Duration) time.Duration {
+// pauseAfter returns the pause after work, such as reading and drawing. It is nine times as long,
+// so that the work takes a tenth of a core. A loaded machine makes work take longer without using
+// a core. So a pause above two seconds is only four times as long.
+func pauseAfter(took time.Duration) time.Duration {
 	return min(9*took, max(2*time.Second, 4*took))
 }
 
 // view is the display of a value that is watched.
 type view[T any] struct {
-	*Repeated[T]
+	*Display[T]
 	notes *unwatchedNotes
-	// screen is nil unless a terminal is drawn on. It is not drawn without a change before next.
-	screen *printers.Screen
-	next   time.Time
-	// value is the last value read, and shown its text when it was last written.
+	// screen is nil without a terminal. Before nextDraw, it is drawn only if the value changes.
+	screen   *printers.Screen
+	nextDraw time.Time
+	// value is the last value that was read, and shown is the JSON of the last value that was shown.
 	value T
 	shown []byte
 }
 
-// readFirst is Read, and shows meanwhile what has been read so far.
+// readFirst is Read, except that it shows early parts of the value.
 func (v *view[T]) readFirst(ctx context.Context) (value T, err error) {
 	if v.Early == nil {
 		return v.Read(ctx)
@@ -53,7 +52,7 @@ func (v *view[T]) readFirst(ctx context.Context) (value T, err error) {
 	}()
 	var took time.Duration
 	for {
-		pause := v.Clock.NewTimer(max(Redraw, restFor(took)))
+		pause := v.Clock.NewTimer(max(Redraw, pauseAfter(took)))
 		select {
 		case <-done:
 			pause.Stop()
@@ -70,7 +69,7 @@ func (v *view[T]) readFirst(ctx context.Context) (value T, err error) {
 	}
 }
 
-// showEarly shows what has been read so far.
+// showEarly shows the part of the value that was read so far.
 func (v *view[T]) showEarly() error {
 	value, ok := v.Early()
 	switch {
@@ -83,29 +82,29 @@ func (v *view[T]) showEarly() error {
 	return v.draw()
 }
 
-// wait waits until there is a reason to read again: a change, or the time after which objects
-// that cannot be watched are read again. Meanwhile it draws the screen.
+// wait waits until there is a reason to read again: a change, or rejudgeInterval for objects
+// without a watch. Meanwhile it draws the screen.
 func (v *view[T]) wait(ctx context.Context, changed <-chan struct{}, took time.Duration) error {
-	rest := restFor(took)
-	next := v.Clock.NewTimer(max(rejudgeInterval, rest))
+	length := pauseAfter(took)
+	next := v.Clock.NewTimer(max(rejudgeInterval, length))
 	defer next.Stop()
-	pause := v.Clock.NewTimer(max(Redraw, rest))
+	pause := v.Clock.NewTimer(max(Redraw, length))
 	defer pause.Stop()
 	ticker := v.Clock.NewTicker(Tick)
 	defer ticker.Stop()
-	isRested, isChanged := false, false
-	for !isRested || !isChanged {
+	isPauseOver, isChanged := false, false
+	for !isPauseOver || !isChanged {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-next.C():
 			return nil
 		case <-pause.C():
-			isRested = true
+			isPauseOver = true
 		case <-changed:
 			isChanged = true
 		case <-ticker.C():
-			if v.screen == nil || v.Clock.Now().Before(v.next) {
+			if v.screen == nil || v.Clock.Now().Before(v.nextDraw) {
 				continue
 			}
 			if err := v.draw(); err != nil {
@@ -140,7 +139,7 @@ func (v *view[T]) update(value T) error {
 	}
 	v.shown = content
 	err = v.Show(value)
-	// In a watch, neither findings nor unreachable contexts end it.
+	// Neither findings nor unreachable contexts end a watch.
 	var partial *PartialError
 	var found *FindingsError
 	var incomplete *IncompleteError
@@ -155,7 +154,7 @@ func (v *view[T]) draw() error {
 	start := v.Clock.Now()
 	defer func() {
 		now := v.Clock.Now()
-		v.next = now.Add(restFor(now.Sub(start)))
+		v.nextDraw = now.Add(pauseAfter(now.Sub(start)))
 	}()
 	var text bytes.Buffer
 	if err := v.Write(&text, v.value); err != nil {

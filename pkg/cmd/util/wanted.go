@@ -9,8 +9,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// WantedJob parses [KIND/]NAME.
-func WantedJob(args []string) (read.Wanted, error) {
+// ParseJobName parses [KIND/]NAME.
+func ParseJobName(args []string) (read.Wanted, error) {
 	var w read.Wanted
 	if len(args) == 0 {
 		return w, nil
@@ -33,11 +33,11 @@ func WantedJob(args []string) (read.Wanted, error) {
 	return w, nil
 }
 
-// WantedJobs parses arguments of the form [KIND/]NAME.
-func WantedJobs(args []string, namespace string) ([]read.Wanted, error) {
+// ParseJobNames parses arguments of the form [KIND/]NAME, for Jobs in a namespace.
+func ParseJobNames(args []string, namespace string) ([]read.Wanted, error) {
 	var names []read.Wanted
 	for _, arg := range args {
-		w, err := WantedJob([]string{arg})
+		w, err := ParseJobName([]string{arg})
 		if err != nil {
 			return nil, err
 		}

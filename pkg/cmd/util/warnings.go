@@ -15,8 +15,8 @@ type warnings struct {
 	AsErrors bool
 	// counts return the number of warnings of each context.
 	counts []func() int
-	// telling is held while a warning is written, because several contexts are asked at once.
-	telling sync.Mutex
+	// mutex is held while a warning is written, because several contexts are asked at once.
+	mutex sync.Mutex
 }
 
 // handler returns a handler that prints the warnings of a context's server, with the name of the
@@ -24,7 +24,7 @@ type warnings struct {
 func (w *warnings) handler(env Environment, contextName string, several bool) rest.WarningHandlerWithContext {
 	to := rest.NewWarningWriter(env.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
 	w.counts = append(w.counts, to.WarningCount)
-	h := &warningHandler{to: to, telling: &w.telling}
+	h := &warningHandler{to: to, mutex: &w.mutex}
 	if several {
 		h.context = contextName
 	}
@@ -53,14 +53,14 @@ func (w *warnings) Outcome(err error) error {
 type warningHandler struct {
 	context string
 	to      rest.WarningHandler
-	telling *sync.Mutex
+	mutex   *sync.Mutex
 }
 
 func (h *warningHandler) HandleWarningHeaderWithContext(_ context.Context, code int, agent, text string) {
 	if h.context != "" && code == 299 && text != "" {
 		text = "context " + h.context + ": " + text
 	}
-	h.telling.Lock()
-	defer h.telling.Unlock()
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
 	h.to.HandleWarningHeader(code, agent, text)
 }

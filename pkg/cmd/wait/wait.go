@@ -52,7 +52,7 @@ type waitOptions struct {
 // NewCommand returns the command.
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &waitFlags{GlobalFlags: global}
-	ask := complete.New(env, global)
+	completer := complete.New(env, global)
 	cmd := &cobra.Command{
 		Use: "wait [KIND/]NAME [--for=running|admitted|finished] [options]",
 
@@ -80,7 +80,7 @@ The exit code is 0 if the Job reached the state, 5 if it failed, and 124 after
   NAME wait train -n ml --for=finished`, "NAME", env.DisplayName()),
 		Args: util.ExactlyOne("the Job's name", "[KIND/]NAME"),
 
-		ValidArgsFunction: util.FirstOnly(ask.Asks(ask.Traced)),
+		ValidArgsFunction: util.FirstOnly(completer.Func(completer.Objects)),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.condition, "for", forRunning, "What to wait for. One of: ("+strings.Join(conditions(), ", ")+")")
@@ -94,7 +94,7 @@ The exit code is 0 if the Job reached the state, 5 if it failed, and 124 after
 func (f *waitFlags) toOptions(env util.Environment, args []string) (*waitOptions, error) {
 	o := &waitOptions{Environment: env, flags: f.GlobalFlags, condition: strings.ToLower(f.condition), timeout: f.timeout}
 	var err error
-	o.wanted, err = util.WantedJob(args)
+	o.wanted, err = util.ParseJobName(args)
 	switch {
 	case err != nil:
 	case !slices.Contains(conditions(), o.condition):
@@ -113,16 +113,21 @@ func (f *waitFlags) toOptions(env util.Environment, args []string) (*waitOptions
 	return o, nil
 }
 
+// goneError is returned if no read context has the Job.
+type goneError struct{ error }
+
+func (e *goneError) Unwrap() error { return e.error }
+
 // errReached ends a wait whose condition holds.
 var errReached = errors.New("reached")
 
-// errLate is the cause with which --timeout ends the context of a wait. It never changes, since
-// client-go may read its text at any time. The lateError that the user gets has the last state of
+// errTimeout is the cause with which --timeout ends the context of a wait. It never changes, since
+// client-go may read its text at any time. The timeoutError that the user gets has the last state of
 // the Job.
-var errLate = errors.New("--timeout has passed")
+var errTimeout = errors.New("--timeout has passed")
 
-// lateError is returned if --timeout ended the wait.
-type lateError struct {
+// timeoutError is returned if --timeout ended the wait.
+type timeoutError struct {
 	what, condition string
 	timeout         time.Duration
 	// last is the last known state of the Job.
@@ -130,9 +135,9 @@ type lateError struct {
 }
 
 // ExitCode is 124.
-func (e *lateError) ExitCode() int { return util.ExitTimeout }
+func (e *timeoutError) ExitCode() int { return util.ExitTimeout }
 
-func (e *lateError) Error() string {
+func (e *timeoutError) Error() string {
 	return fmt.Sprintf("%s is not %s after %s: %s", e.what, e.condition, e.timeout, cmp.Or(e.last, "unknown"))
 }
 
@@ -166,19 +171,19 @@ func (o *waitOptions) Run(ctx context.Context) error {
 	what := fmt.Sprintf("%s %s/%s", cmp.Or(o.wanted.Kind, delegation.Job().Name), o.wanted.Namespace, o.wanted.Name)
 	if o.timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, errLate)
+		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, errTimeout)
 		defer cancel()
 	}
 	addresses := o.flags.Addresses(o.contexts, f)
 	var last *progress
-	repeated := &util.Repeated[*progress]{
+	display := &util.Display[*progress]{
 		Environment: o.Environment,
 		Read: func(ctx context.Context) (*progress, error) {
-			now, err := o.read(ctx, f, addresses)
-			if isGone := (*util.PartialError)(nil); err != nil && last != nil && !errors.As(err, &isGone) {
+			current, err := o.read(ctx, f, addresses)
+			if gone := (*goneError)(nil); last != nil && errors.As(err, &gone) {
 				return nil, fmt.Errorf("%s was deleted during the wait", what)
 			}
-			return now, err
+			return current, err
 		},
 		Show: func(p *progress) error {
 			last = p
@@ -186,9 +191,9 @@ func (o *waitOptions) Run(ctx context.Context) error {
 			return o.judge(what, p)
 		},
 	}
-	switch err := repeated.Run(ctx, f); {
-	case errors.Is(err, errLate):
-		late := &lateError{what: what, condition: o.condition, timeout: o.timeout}
+	switch err := display.Run(ctx, f); {
+	case errors.Is(err, errTimeout):
+		late := &timeoutError{what: what, condition: o.condition, timeout: o.timeout}
 		if last != nil {
 			late.last = last.String()
 		}
@@ -205,7 +210,11 @@ func (o *waitOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kube
 	inventory := read.Read(ctx, f, read.Want{Named: &o.wanted, Addresses: addresses, Now: o.Clock.Now})
 	subjects := inventory.Subjects()
 	if len(subjects) == 0 {
-		return nil, util.NotFound(ctx, o.Environment, f, o.wanted, inventory)
+		err := util.NotFound(ctx, o.Environment, f, o.wanted, inventory)
+		if partial := (*util.PartialError)(nil); errors.As(err, &partial) {
+			return nil, err
+		}
+		return nil, &goneError{err}
 	}
 	if len(subjects) > 1 {
 		var places []string

@@ -51,7 +51,7 @@ func TestRemoveLeft(t *testing.T) {
 	}
 
 	// A missing right to list is not reported, a failing deletion is.
-	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New("nobody may"))
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New("no user may"))
 	refused := http.MethodGet
 	server.Before = func(r *http.Request) *apierrors.StatusError {
 		if r.Method == refused {

@@ -194,7 +194,7 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestReadTooMuch(t *testing.T) {
+func TestReadAboveLimit(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.Copy(w, endless{}) }))
 	defer server.Close()
 	t.Chdir(t.TempDir())

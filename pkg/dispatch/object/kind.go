@@ -34,9 +34,9 @@ func WithArticle(noun string) string {
 // Holds returns the paths of the spec fields that suspend an object of a kind.
 func Holds(k delegation.Kind) [][]string {
 	var paths [][]string
-	for _, sign := range k.Reading.Held {
-		if len(sign.Path) > 1 && sign.Path[0] == "spec" && !slices.ContainsFunc(paths, func(p []string) bool { return slices.Equal(p, sign.Path) }) {
-			paths = append(paths, sign.Path)
+	for _, indicator := range k.Indicators.Suspend {
+		if len(indicator.Path) > 1 && indicator.Path[0] == "spec" && !slices.ContainsFunc(paths, func(p []string) bool { return slices.Equal(p, indicator.Path) }) {
+			paths = append(paths, indicator.Path)
 		}
 	}
 	return paths
@@ -44,14 +44,14 @@ func Holds(k delegation.Kind) [][]string {
 
 // Hold returns the field that suspends an object of a kind, with its value; nil if there is none.
 func Hold(k delegation.Kind) (path []string, value any) {
-	for _, sign := range k.Reading.Held {
-		if len(sign.Path) < 2 || sign.Path[0] != "spec" || len(sign.In) == 0 {
+	for _, indicator := range k.Indicators.Suspend {
+		if len(indicator.Path) < 2 || indicator.Path[0] != "spec" || len(indicator.Values) == 0 {
 			continue
 		}
-		if sign.In[0] == "true" {
-			return sign.Path, true
+		if indicator.Values[0] == "true" {
+			return indicator.Path, true
 		}
-		return sign.Path, sign.In[0]
+		return indicator.Path, indicator.Values[0]
 	}
 	return nil, nil
 }

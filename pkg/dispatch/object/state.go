@@ -44,19 +44,19 @@ func EndOf(k delegation.Kind, o *unstructured.Unstructured) *End {
 	}
 	e := &End{Failed: status == delegation.Failed}
 	e.At, _ = k.Finished(s)
-	signs := k.Reading.Complete
+	indicators := k.Indicators.Complete
 	if e.Failed {
-		signs = k.Reading.Failed
+		indicators = k.Indicators.Failed
 	}
-	e.explain(signs, s)
+	e.explain(indicators, s)
 	return e
 }
 
 // explain sets the reason and the message: those of the condition that shows the end or, if a
 // field shows it, those in the status.
-func (e *End) explain(signs []delegation.Sign, s delegation.State) {
-	for _, sign := range signs {
-		i := slices.IndexFunc(s.Conditions, func(c delegation.Condition) bool { return sign.Condition != "" && isSign(sign, c) })
+func (e *End) explain(indicators []delegation.Indicator, s delegation.State) {
+	for _, indicator := range indicators {
+		i := slices.IndexFunc(s.Conditions, func(c delegation.Condition) bool { return indicator.Condition != "" && isIndicatedBy(indicator, c) })
 		if i >= 0 {
 			e.Reason, e.Message = s.Conditions[i].Reason, s.Conditions[i].Message
 			return
@@ -66,13 +66,13 @@ func (e *End) explain(signs []delegation.Sign, s delegation.State) {
 	e.Message = delegation.TextAt(s.Content, "status", "message")
 }
 
-func isSign(sign delegation.Sign, c delegation.Condition) bool {
-	return c.Type == sign.Condition && (c.True && sign.Is == "" || c.Is == sign.Is && sign.Is != "")
+func isIndicatedBy(indicator delegation.Indicator, c delegation.Condition) bool {
+	return c.Type == indicator.Condition && (c.True && indicator.ConditionStatus == "" || c.Status == indicator.ConditionStatus && indicator.ConditionStatus != "")
 }
 
 // NeverEnds reports whether objects of a kind run until they are deleted. They may fail and
 // recover.
-func NeverEnds(k delegation.Kind) bool { return len(k.Reading.Complete) == 0 }
+func NeverEnds(k delegation.Kind) bool { return len(k.Indicators.Complete) == 0 }
 
 // HasFinished reports whether an object is complete or has failed for good.
 func HasFinished(k delegation.Kind, o *unstructured.Unstructured) bool { return EndOf(k, o) != nil }

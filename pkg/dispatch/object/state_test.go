@@ -33,7 +33,7 @@ func TestEndOf(t *testing.T) {
 	}
 }
 
-func TestEndOfTellsWhy(t *testing.T) {
+func TestEndOfReason(t *testing.T) {
 	rayJob, _ := delegation.KindNamed("rayjob")
 	jobSet, _ := delegation.KindNamed("jobset")
 	how := EndOf(jobSet, dispatchtest.AsServed(t, `{status: {conditions: [{type: Suspended, status: "False"}, {type: Failed, status: "True", reason: FailedJobs, message: because, lastTransitionTime: "2026-08-20T09:00:00Z"}]}}`))

@@ -123,10 +123,10 @@ func TestDriftAtAnyTime(t *testing.T) {
 		"deadline":           {user: []edit{{"spec.activeDeadlineSeconds", int64(60)}}, want: fields("spec.activeDeadlineSeconds=60")},
 		"a deadline is new":  {origin: []edit{{"spec.activeDeadlineSeconds", nil}}, user: []edit{{"spec.activeDeadlineSeconds", int64(60)}}, want: fields("spec.activeDeadlineSeconds=60")},
 		"a deadline is gone": {user: []edit{{"spec.activeDeadlineSeconds", nil}}, want: fields("spec.activeDeadlineSeconds=null"), patch: `{"spec":{"activeDeadlineSeconds":null}}`},
-		"a deadline is gone, nobody knows since when": {user: []edit{{"spec.activeDeadlineSeconds", nil}}, again: true},
-		"a deadline that only the worker has":         {origin: []edit{{"spec.activeDeadlineSeconds", nil}}, worker: []edit{{"spec.activeDeadlineSeconds", int64(5)}}},
-		"maxFailedIndexes":                            {origin: indexed(), user: []edit{{"spec.maxFailedIndexes", int64(3)}}, want: fields("spec.maxFailedIndexes=3")},
-		"maxFailedIndexes is gone":                    {origin: indexed(), user: []edit{{"spec.maxFailedIndexes", nil}}, want: fields("spec.maxFailedIndexes=null")},
+		"a deadline is missing, since an unknown time": {user: []edit{{"spec.activeDeadlineSeconds", nil}}, again: true},
+		"a deadline that only the worker has":          {origin: []edit{{"spec.activeDeadlineSeconds", nil}}, worker: []edit{{"spec.activeDeadlineSeconds", int64(5)}}},
+		"maxFailedIndexes":                             {origin: indexed(), user: []edit{{"spec.maxFailedIndexes", int64(3)}}, want: fields("spec.maxFailedIndexes=3")},
+		"maxFailedIndexes is gone":                     {origin: indexed(), user: []edit{{"spec.maxFailedIndexes", nil}}, want: fields("spec.maxFailedIndexes=null")},
 		"maxFailedIndexes that the worker does not know": {
 			origin: indexed(), user: []edit{{"spec.maxFailedIndexes", int64(3)}},
 			worker: []edit{{"spec.maxFailedIndexes", nil}, {"spec.backoffLimitPerIndex", nil}},
@@ -157,7 +157,7 @@ func TestDriftOfCompletions(t *testing.T) {
 		"and then fewer": {origin: indexed(), user: pods(6, 3), want: fields("spec.completions=6", "spec.parallelism=6"), nextFields: []string{"spec.parallelism=3"}},
 		"by the worker":  {origin: indexed(), worker: pods(7, 7), want: fields("spec.completions=4", "spec.parallelism=4"), nextFields: []string{"spec.parallelism=2"}},
 		"not Indexed":    {user: pods(6, 6), want: plan.Drift{Fields: []string{"spec.parallelism=6"}, Immutable: []string{"spec.completions"}}},
-		"Indexed only over there": {
+		"Indexed on the worker only": {
 			user: pods(6, 6), worker: []edit{{"spec.completionMode", "Indexed"}},
 			want: plan.Drift{Fields: []string{"spec.parallelism=6"}, Immutable: []string{"spec.completionMode", "spec.completions"}},
 		},
@@ -170,13 +170,13 @@ func TestDriftOfCompletions(t *testing.T) {
 // TestDriftOfMetadata checks labels and annotations.
 func TestDriftOfMetadata(t *testing.T) {
 	for name, tt := range map[string]driftCase{
-		"new":                           {user: []edit{{"metadata.labels.tier", "1"}, {"metadata.annotations.note", "n"}}, want: fields("metadata.annotations[note]=n", "metadata.labels[tier]=1")},
-		"changed":                       {user: []edit{{"metadata.labels.team", "ops"}}, want: fields("metadata.labels[team]=ops"), patch: `{"metadata":{"labels":{"team":"ops"}}}`},
-		"gone":                          {user: []edit{{"metadata.labels", nil}}, want: fields("metadata.labels[team]=null"), patch: `{"metadata":{"labels":{"team":null}}}`},
-		"gone, nobody knows since when": {user: []edit{{"metadata.labels", nil}}, again: true},
-		"changed on the worker":         {worker: []edit{{"metadata.labels.team", "ops"}}, want: fields("metadata.labels[team]=research")},
-		"somebody else's":               {worker: []edit{{"metadata.labels.theirs", "x"}, {"metadata.annotations.theirs", "x"}}},
-		"long":                          {user: []edit{{"metadata.annotations.note", string(make([]rune, 3)) + longText}}, want: fields("metadata.annotations[note]=\x00\x00\x00" + longText[:96] + "…")},
+		"new":                            {user: []edit{{"metadata.labels.tier", "1"}, {"metadata.annotations.note", "n"}}, want: fields("metadata.annotations[note]=n", "metadata.labels[tier]=1")},
+		"changed":                        {user: []edit{{"metadata.labels.team", "ops"}}, want: fields("metadata.labels[team]=ops"), patch: `{"metadata":{"labels":{"team":"ops"}}}`},
+		"gone":                           {user: []edit{{"metadata.labels", nil}}, want: fields("metadata.labels[team]=null"), patch: `{"metadata":{"labels":{"team":null}}}`},
+		"missing, since an unknown time": {user: []edit{{"metadata.labels", nil}}, again: true},
+		"changed on the worker":          {worker: []edit{{"metadata.labels.team", "ops"}}, want: fields("metadata.labels[team]=research")},
+		"of another controller":          {worker: []edit{{"metadata.labels.theirs", "x"}, {"metadata.annotations.theirs", "x"}}},
+		"long":                           {user: []edit{{"metadata.annotations.note", string(make([]rune, 3)) + longText}}, want: fields("metadata.annotations[note]=\x00\x00\x00" + longText[:96] + "…")},
 		"a tool's": {
 			user: []edit{{"metadata.labels[kueue.x-k8s.io/queue-name]", "q"}, {"metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]", "{}"}},
 		},
@@ -221,7 +221,7 @@ func TestDriftNever(t *testing.T) {
 		"completionMode":        {worker: []edit{{"spec.completionMode", "Indexed"}}, want: never("spec.completionMode")},
 		"backoffLimitPerIndex":  {origin: indexed(), worker: []edit{{"spec.backoffLimitPerIndex", int64(7)}}, want: never("spec.backoffLimitPerIndex")},
 		"priorityClassName":     {origin: []edit{{"spec.template.spec.priorityClassName", "low"}}, worker: []edit{{"spec.template.spec.priorityClassName", "high"}}, want: never("spec.template.spec.priorityClassName")},
-		"pods beside others":    {origin: affinity("podAffinity", "a"), worker: affinity("podAffinity", "b"), want: never("spec.template.spec.affinity.podAffinity")},
+		"Pods next to others":   {origin: affinity("podAffinity", "a"), worker: affinity("podAffinity", "b"), want: never("spec.template.spec.affinity.podAffinity")},
 		"a field of the future": {origin: []edit{{"spec.novelty", "yaml:{gang: 1}"}}, worker: []edit{{"spec.novelty", "yaml:{gang: 2}"}}, want: never("spec.novelty")},
 		"what one side lacks": {
 			origin: []edit{{"spec.novelty", "yaml:{gang: 1}"}, {"spec.template.spec.hostUsers", false}},

@@ -24,7 +24,7 @@ func driftOfAny(k delegation.Kind, planned, before, mirror *unstructured.Unstruc
 	d.metadata(func(_, _ string) bool { return false })
 	isQueued := content.StringsAt(mirror, "metadata", "labels")[delegation.QueueNameLabel] != ""
 	for _, path := range object.Holds(k) {
-		to, differs := heldAs(k, planned, mirror, path)
+		to, differs := suspendValue(k, planned, mirror, path)
 		switch {
 		case !differs:
 		case isQueued:
@@ -40,10 +40,10 @@ func driftOfAny(k delegation.Kind, planned, before, mirror *unstructured.Unstruc
 	return result
 }
 
-// heldAs returns the wanted value of a field that can suspend an object, nil for none, and
+// suspendValue returns the wanted value of a field that can suspend an object, nil for none, and
 // whether the mirror differs. A missing value equals false. A value that only the mirror has, and
 // that does not suspend it, belongs to the worker.
-func heldAs(k delegation.Kind, planned, mirror *unstructured.Unstructured, path []string) (to any, differs bool) {
+func suspendValue(k delegation.Kind, planned, mirror *unstructured.Unstructured, path []string) (to any, differs bool) {
 	to, now := content.At(planned, path...), content.At(mirror, path...)
 	isUnset := func(value any) bool { return value == nil || value == false || value == "" }
 	switch {

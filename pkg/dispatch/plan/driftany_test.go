@@ -29,12 +29,12 @@ func TestDriftOfAnyKind(t *testing.T) {
 			kind: "jobset", planned: `{spec: {a: 1}}`, before: `{spec: {a: 1, suspend: true}}`, mirror: `{spec: {a: 1, suspend: true}}`,
 			want: Drift{Patch: map[string]any{"spec": map[string]any{"suspend": nil}}, Fields: []string{"spec.suspend=null"}},
 		},
-		"false is as good as nothing": {kind: "jobset", planned: `{spec: {suspend: false}}`, mirror: `{spec: {}}`},
+		"false equals unset": {kind: "jobset", planned: `{spec: {suspend: false}}`, mirror: `{spec: {}}`},
 		"a run that waits": {
 			kind: "pipelinerun", planned: `{spec: {status: PipelineRunPending}}`, mirror: `{spec: {}}`,
 			want: Drift{Patch: map[string]any{"spec": map[string]any{"status": "PipelineRunPending"}}, Fields: []string{"spec.status=PipelineRunPending"}},
 		},
-		"a run that goes on": {
+		"a run that continues": {
 			kind: "pipelinerun", planned: `{spec: {a: 1}}`, mirror: `{spec: {a: 1, status: PipelineRunPending}}`,
 			want: Drift{Patch: map[string]any{"spec": map[string]any{"status": nil}}, Fields: []string{"spec.status=null"}},
 		},
@@ -42,7 +42,7 @@ func TestDriftOfAnyKind(t *testing.T) {
 			kind: "pipelinerun", planned: `{spec: {status: Cancelled}}`, mirror: `{spec: {}}`,
 			want: Drift{Patch: map[string]any{"spec": map[string]any{"status": "Cancelled"}}, Fields: []string{"spec.status=Cancelled"}},
 		},
-		"a run that somebody on the worker cancels": {kind: "pipelinerun", planned: `{spec: {}}`, mirror: `{spec: {status: Cancelled}}`},
+		"a run that a user of the worker cancels": {kind: "pipelinerun", planned: `{spec: {}}`, mirror: `{spec: {status: Cancelled}}`},
 		"in a queue": {
 			kind: "jobset", planned: `{spec: {suspend: false}}`, mirror: `{metadata: {labels: {kueue.x-k8s.io/queue-name: q}}, spec: {suspend: true}}`,
 			want: Drift{Foreign: []string{"spec.suspend"}},
@@ -59,7 +59,7 @@ func TestDriftOfAnyKind(t *testing.T) {
 				Fields: []string{"metadata.annotations[note]=x", "metadata.labels[job-name]=mine", "metadata.labels[old]=null", "metadata.labels[team]=b"},
 			},
 		},
-		"what is not carried over": {
+		"annotations that are not copied": {
 			kind: "jobset", planned: `{spec: {suspend: true, failurePolicy: {maxRestarts: 4}, network: {}}}`,
 			before: `{spec: {suspend: true, failurePolicy: {maxRestarts: 3}, network: {}}}`, mirror: `{spec: {suspend: true, failurePolicy: {maxRestarts: 3}}}`,
 			want: Drift{Unshared: []string{"spec.failurePolicy.maxRestarts=4"}},

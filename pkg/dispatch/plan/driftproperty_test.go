@@ -73,26 +73,26 @@ func randomEdits(r *rand.Rand, isIndexed, isOrigin bool) []edit {
 // write, the mirror matches its plan, and the worker's changes are preserved.
 func TestDriftConverges(t *testing.T) {
 	for seed := range uint64(300) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { converges(t, rand.New(rand.NewPCG(seed, 7))) })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { checkConvergence(t, rand.New(rand.NewPCG(seed, 7))) })
 	}
 }
 
-func converges(t *testing.T, r *rand.Rand) {
+func checkConvergence(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	isIndexed := r.IntN(2) == 0
 	origin := []edit{{"spec.parallelism", int64(2)}, {"spec.completions", int64(4)}, {"spec.suspend", r.IntN(2) == 0}}
 	if isIndexed {
 		origin = append(append(origin, indexed()...), edit{"spec.maxFailedIndexes", int64(1)})
 	}
-	stored := allowed(t, driftJob(t, append(origin, randomEdits(r, isIndexed, true)...)...))
+	stored := limitMinCount(t, driftJob(t, append(origin, randomEdits(r, isIndexed, true)...)...))
 	before := planFor(t, stored, into).Mirror
 	mirror := edited(t, asStored(t, before, "u2"), randomEdits(r, isIndexed, false)...)
-	mirror = settled(t, allowed(t, mirror))
+	mirror = afterController(t, limitMinCount(t, mirror))
 	fresh := asStored(t, before, "u2")
 	assert.Assert(t, driftOf(t, before, before, fresh).Patch == nil)
 	assert.Assert(t, driftOf(t, before, nil, fresh).Patch == nil)
 
-	planned := planFor(t, allowed(t, edited(t, stored, randomEdits(r, isIndexed, true)...)), into).Mirror
+	planned := planFor(t, limitMinCount(t, edited(t, stored, randomEdits(r, isIndexed, true)...)), into).Mirror
 	drift := driftOf(t, planned, before, mirror)
 	for writes := 0; drift.Patch != nil; writes++ {
 		assert.Assert(t, writes < 4, "%v", drift.Fields)
@@ -104,7 +104,7 @@ func converges(t *testing.T, r *rand.Rand) {
 		drift = driftOf(t, planned, before, mirror)
 		if drift.Patch == nil && len(drift.Deferred) > 0 {
 			// This is the part of the worker's controller.
-			next = settled(t, mirror)
+			next = afterController(t, mirror)
 			drift = driftOf(t, planned, before, next)
 			mirror = next
 		}
@@ -122,8 +122,8 @@ func converges(t *testing.T, r *rand.Rand) {
 	assert.Equal(t, len(drift.Immutable) > 0, !isIndexed && at(planned, "spec.completions") != at(mirror, "spec.completions"), "%v", drift.Immutable)
 }
 
-// allowed reduces a gang's minCount to parallelism, because servers refuse more.
-func allowed(t *testing.T, job *unstructured.Unstructured) *unstructured.Unstructured {
+// limitMinCount reduces a gang's minCount to parallelism, because servers refuse more.
+func limitMinCount(t *testing.T, job *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	count, has := at(job, gangCount).(int64)
 	if most, _ := at(job, "spec.parallelism").(int64); has && count > most {
@@ -132,8 +132,8 @@ func allowed(t *testing.T, job *unstructured.Unstructured) *unstructured.Unstruc
 	return job
 }
 
-// settled returns a mirror after its controller has seen it.
-func settled(t *testing.T, mirror *unstructured.Unstructured) *unstructured.Unstructured {
+// afterController returns a mirror after its controller has seen it.
+func afterController(t *testing.T, mirror *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	if at(mirror, "spec.suspend") == true {
 		return edited(t, mirror, edit{"status", "yaml:{conditions: [{type: Suspended, status: 'True'}]}"})

@@ -15,7 +15,7 @@ func (d *drifter) spec() {
 		d.defaulted(field)
 	}
 	d.optional("activeDeadlineSeconds")
-	if d.ofMirror("backoffLimitPerIndex") != nil {
+	if d.mirrorField("backoffLimitPerIndex") != nil {
 		// A server that did not store backoffLimitPerIndex knows neither field.
 		d.optional("maxFailedIndexes")
 	}
@@ -24,12 +24,12 @@ func (d *drifter) spec() {
 	d.suspend()
 }
 
-func (d *drifter) ofPlan(field string) any   { return content.At(d.planned, "spec", field) }
-func (d *drifter) ofMirror(field string) any { return content.At(d.mirror, "spec", field) }
+func (d *drifter) plannedField(field string) any { return content.At(d.planned, "spec", field) }
+func (d *drifter) mirrorField(field string) any  { return content.At(d.mirror, "spec", field) }
 
 // defaulted compares a field that every server which knows it sets.
 func (d *drifter) defaulted(field string) {
-	planned, now := d.ofPlan(field), d.ofMirror(field)
+	planned, now := d.plannedField(field), d.mirrorField(field)
 	if planned != nil && now != nil && !content.IsSame(planned, now) {
 		d.put(planned, "spec", field)
 	}
@@ -37,7 +37,7 @@ func (d *drifter) defaulted(field string) {
 
 // optional compares a field that users may remove.
 func (d *drifter) optional(field string) {
-	planned, now := d.ofPlan(field), d.ofMirror(field)
+	planned, now := d.plannedField(field), d.mirrorField(field)
 	switch {
 	case planned != nil && !content.IsSame(planned, now):
 		d.put(planned, "spec", field)
@@ -49,12 +49,12 @@ func (d *drifter) optional(field string) {
 // completions of an Indexed Job change only together with parallelism, to the same value
 // (kubernetes: validateCompletions). If the origin's parallelism differs, two writes are needed.
 func (d *drifter) completions() {
-	planned := d.ofPlan("completions")
-	if planned == nil || content.IsSame(planned, d.ofMirror("completions")) {
+	planned := d.plannedField("completions")
+	if planned == nil || content.IsSame(planned, d.mirrorField("completions")) {
 		return
 	}
-	if d.ofPlan("completionMode") != "Indexed" || d.ofMirror("completionMode") != "Indexed" {
-		if d.ofMirror("completions") != nil {
+	if d.plannedField("completionMode") != "Indexed" || d.mirrorField("completionMode") != "Indexed" {
+		if d.mirrorField("completions") != nil {
 			d.immutable.Insert("spec.completions")
 		}
 		return
@@ -69,7 +69,7 @@ func (d *drifter) completions() {
 // write. A mirror whose Pods would start from an outdated template remains suspended until the
 // template can change.
 func (d *drifter) suspend() {
-	planned, isSet := d.ofPlan("suspend").(bool)
+	planned, isSet := d.plannedField("suspend").(bool)
 	now := content.IsTrueAt(d.mirror, "spec", "suspend")
 	if !isSet || planned == now {
 		return
@@ -98,24 +98,24 @@ func (d *drifter) fixed() {
 		return false
 	})
 	d.fixedScheduling()
-	pod, podNow := content.MapAt(d.planned, "spec", "template", "spec"), content.MapAt(d.mirror, "spec", "template", "spec")
-	d.compare("spec.template.spec.", pod, podNow, func(field string) bool {
+	pod, mirrorPod := content.MapAt(d.planned, "spec", "template", "spec"), content.MapAt(d.mirror, "spec", "template", "spec")
+	d.compare("spec.template.spec.", pod, mirrorPod, func(field string) bool {
 		switch field {
 		case "nodeSelector", "tolerations", "schedulingGates", "affinity":
 			return true
 		case "containers", "initContainers":
-			return areSameContainers(pod[field], podNow[field])
+			return areSameContainers(pod[field], mirrorPod[field])
 		}
 		return false
 	})
 	affinity, _ := pod["affinity"].(map[string]any)
-	affinityNow, _ := podNow["affinity"].(map[string]any)
+	affinityNow, _ := mirrorPod["affinity"].(map[string]any)
 	d.compare("spec.template.spec.affinity.", affinity, affinityNow, func(field string) bool { return field == "nodeAffinity" })
 	for _, field := range []string{"containers", "initContainers"} {
-		if !areSameContainers(pod[field], podNow[field]) {
+		if !areSameContainers(pod[field], mirrorPod[field]) {
 			continue
 		}
-		containersNow := content.Objects(podNow[field])
+		containersNow := content.Objects(mirrorPod[field])
 		for i, c := range content.Objects(pod[field]) {
 			d.compare(containerPath(field, i)+".", c, containersNow[i], func(field string) bool { return field == "resources" })
 		}

@@ -71,7 +71,7 @@ func TestDriftOfTemplate(t *testing.T) {
 		"a node selector":                 {user: []edit{{pod + "nodeSelector", "yaml:{zone: b, disk: ssd}"}}, fields: []string{pod + "nodeSelector[disk]=ssd", pod + "nodeSelector[zone]=b"}, deferred: []string{pod + "nodeSelector"}},
 		"a node selector less":            {user: []edit{{pod + "nodeSelector", nil}}, fields: []string{pod + "nodeSelector=null"}, deferred: []string{pod + "nodeSelector"}},
 		"a node selector of the worker's": {worker: []edit{{pod + "nodeSelector.pool", "spot"}}},
-		"a node selector less, nobody knows since when": {user: []edit{{pod + "nodeSelector", nil}}, again: true},
+		"a missing node selector, since an unknown time": {user: []edit{{pod + "nodeSelector", nil}}, again: true},
 		"tolerations": {
 			user:   []edit{{pod + "tolerations", "yaml:[{key: spot, operator: Exists}, {key: gpu, operator: Exists}]"}},
 			fields: []string{pod + `tolerations=[{"key":"spot","operator":"Exists"},{"key":"gpu","operator":"Exists"}]`}, deferred: []string{pod + "tolerations"},

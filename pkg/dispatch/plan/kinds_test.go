@@ -107,7 +107,7 @@ func TestPlanRefusesKinds(t *testing.T) {
 		assert.Assert(t, errors.As(err, &refusal), "%v", err)
 		refused[k.Name] = true
 		path := strings.Join(k.ManagedBy, ".")
-		assert.Equal(t, err.Error(), fmt.Sprintf("%s research/%s cannot be managed by jobmanagedby.github.io/dispatch: of %s, its API takes only %s and kueue.x-k8s.io/multikueue; "+
+		assert.Equal(t, err.Error(), fmt.Sprintf("%s research/%s cannot be managed by jobmanagedby.github.io/dispatch: its API allows for %s only %s and kueue.x-k8s.io/multikueue; "+
 			"where MultiKueue is not installed, --as-multikueue dispatches one whose %s is kueue.x-k8s.io/multikueue", k.Name, o.GetName(), path, k.Reserved, path))
 	}
 	var names []string

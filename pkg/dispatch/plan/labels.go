@@ -16,7 +16,7 @@ import (
 )
 
 // requested is the reason for changes that the user requested.
-const requested = "as asked for"
+const requested = "requested by a flag"
 
 // validate checks the labels that the user requested.
 func (o Options) validate() error {
@@ -78,9 +78,9 @@ func actingAnnotation(key string) string {
 	case object.InDomain(key, "meta.helm.sh"):
 		return "no Helm release on the worker has it"
 	case key == batchv1.JobTrackingFinalizer:
-		return "without meaning since Kubernetes 1.27"
+		return "unused since Kubernetes 1.27"
 	case object.InDomain(key, "kueue.x-k8s.io"):
-		return "Kueue's, about the origin"
+		return "set by Kueue for the origin"
 	case key == "scheduling.k8s.io/group-template-name", key == "scheduling.k8s.io/parent-compositepodgroup":
 		// kubernetes: pkg/apis/scheduling/annotation_key_constants.go. They refer to the Workload
 		// of the object's controller, which a mirror does not have.
@@ -126,7 +126,7 @@ func (p *planner) labels() {
 		}
 	}
 	if len(generated) > 0 {
-		p.changed(Removed, "metadata.labels", strings.Join(generated, ", "), "the Job controller's own, with the origin's UID")
+		p.changed(Removed, "metadata.labels", strings.Join(generated, ", "), "set by the Job controller, with the origin's UID")
 		for _, key := range generated {
 			delete(was, key)
 		}
@@ -149,7 +149,7 @@ func (p *planner) annotations() {
 		}
 		if key == batchv1.CronJobScheduledTimestampAnnotation || key == "cronjob.kubernetes.io/instantiate" {
 			// A CronJob finds its Jobs by their ownerReferences.
-			reasons[key] = "it only informs"
+			reasons[key] = "information only"
 		}
 	}
 	if namespace := p.origin.GetNamespace(); p.options.OriginCluster.IsUnknown(namespace) {

@@ -67,7 +67,7 @@ func TestPlanSetsAndStripsLabels(t *testing.T) {
 	assert.DeepEqual(t, at(p.Mirror, "spec.template.metadata.labels"), map[string]any{"app": "train"})
 }
 
-func TestPlanLabelsThatCannotBe(t *testing.T) {
+func TestPlanInvalidLabels(t *testing.T) {
 	for want, o := range map[string]plan.Options{
 		"label kueue.x-k8s.io/multikueue-origin cannot be set: MultiKueue would take the mirror as its own and delete it": {
 			SetLabels: map[string]string{delegation.MultiKueueOriginLabel: "multikueue"},

@@ -27,8 +27,8 @@ func refuseTemplate(_ *unstructured.Unstructured, o Options) (reason string, rem
 	if !o.Kind.Template {
 		return "", ""
 	}
-	return fmt.Sprintf("does not run itself: its %s is that of what it makes", content.Dotted(o.Kind.ManagedBy)),
-		"dispatch what it creates, once that exists"
+	return fmt.Sprintf("does not run itself: its %s is for the objects that it creates", content.Dotted(o.Kind.ManagedBy)),
+		"dispatch those objects once they exist"
 }
 
 // refuseUnmanaged refuses kinds without managedBy: no owner can keep their cluster from running them.
@@ -37,12 +37,12 @@ func refuseUnmanaged(_ *unstructured.Unstructured, o Options) (reason string, re
 		return "", ""
 	}
 	return "has no managedBy field, so its own cluster would run it too",
-		"have it run by a Job, or leave it to MultiKueue, which moves such objects in ways of its own"
+		"run it in a Job, or let MultiKueue move it"
 }
 
 // refuseVersionWithoutField refuses an API version without the field managedBy.
 func refuseVersionWithoutField(_ *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
-	if !slices.Contains(o.Kind.Blind, o.Kind.Resource.Version) {
+	if !slices.Contains(o.Kind.VersionsWithoutField, o.Kind.Resource.Version) {
 		return "", ""
 	}
 	return fmt.Sprintf("is of version %s, which does not have %s", o.Kind.Resource.Version, content.Dotted(o.Kind.ManagedBy)), "use another version of its API"
@@ -66,5 +66,5 @@ func refuseOwnerValue(_ *unstructured.Unstructured, o Options) (reason string, r
 	for i, a := range o.Kind.Allowed {
 		allowed[i] = string(a)
 	}
-	return fmt.Sprintf("cannot be managed by %s: of %s, its API takes only %s", o.Owner, content.Dotted(o.Kind.ManagedBy), strings.Join(allowed, " and ")), ""
+	return fmt.Sprintf("cannot be managed by %s: its API allows for %s only %s", o.Owner, content.Dotted(o.Kind.ManagedBy), strings.Join(allowed, " and ")), ""
 }

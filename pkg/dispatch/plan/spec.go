@@ -95,16 +95,16 @@ func (p *planner) spec() {
 			"the worker could delete the mirror before its last status is copied; it is set after that")
 	}
 	for _, key := range podtemplate.RemoveKueueKeys(kind, p.Mirror) {
-		p.changed(Removed, key.Field, key.Value, "Kueue put it there as it started the origin; on the worker it has another meaning")
+		p.changed(Removed, key.Field, key.Value, "Kueue set it when it started the origin; on the worker it has another meaning")
 	}
 	if kind.IsJob() {
 		p.jobSelector()
 		p.jobTemplate()
 		return
 	}
-	for _, path := range kind.Loses {
+	for _, path := range kind.LocalFields {
 		if value := p.take(path...); value != nil {
-			p.changed(Removed, content.Dotted(path), value, "it is the origin's alone")
+			p.changed(Removed, content.Dotted(path), value, "belongs to the origin only")
 		}
 	}
 	p.warnOfOwners()

@@ -44,7 +44,7 @@ func eachKueueKey(k delegation.Kind, o *unstructured.Unstructured, do func(value
 		for _, field := range []string{"annotations", "labels"} {
 			values, _ := content.In(t.Object, "metadata", field).(map[string]any)
 			for _, key := range slices.Sorted(maps.Keys(values)) {
-				if value, _ := values[key].(string); delegation.IsKueuesInTemplate(key) {
+				if value, _ := values[key].(string); delegation.IsKueueTemplateKey(key) {
 					found = append(found, Key{content.Keyed(t.Path+".metadata."+field, key), value})
 					do(values, key)
 				}
@@ -72,7 +72,7 @@ func removeGates(t Template) []Key {
 	var removed []Key
 	rest := slices.DeleteFunc(slices.Clone(gates), func(gate any) bool {
 		name, _ := content.In(map[string]any{"gate": gate}, "gate", "name").(string)
-		isKueues := delegation.IsKueues(name)
+		isKueues := delegation.IsKueueKey(name)
 		if isKueues {
 			removed = append(removed, Key{t.Path + ".spec.schedulingGates", name})
 		}

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilversion "k8s.io/apimachinery/pkg/util/version"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/wire"
 )
 
 // serverVersion is the version of an API server.
@@ -38,7 +38,7 @@ func (p Probe) version(ctx context.Context) (serverVersion, error) {
 	return recall(ctx, p, "version", func(ctx context.Context) (serverVersion, error) {
 		unknown := serverVersion{text: "of unknown version"}
 		info, err := p.Version(ctx)
-		if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || errors.Is(err, fleet.ErrSenseless) {
+		if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || errors.Is(err, wire.ErrInvalidAnswer) {
 			return unknown, nil
 		}
 		if err != nil {

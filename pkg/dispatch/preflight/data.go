@@ -91,25 +91,25 @@ func (c *check) checkData(ctx context.Context, ref reference) (found []Problem, 
 		wrong[0].Blocking = !ref.optional
 		return wrong, false
 	}
-	there, err := c.worker.data(ctx, ref.kind, c.namespace(), ref.name)
+	onWorker, err := c.worker.data(ctx, ref.kind, c.namespace(), ref.name)
 	p := Problem{Context: c.worker.Context, Blocking: true, Object: named(ref.kind, c.namespace(), ref.name)}
 	switch {
 	case err != nil && ref.optional:
 		return nil, false
 	case err != nil:
 		return []Problem{c.worker.unchecked(p.Object, c.namespace(), err)}, false
-	case !there.exists:
+	case !onWorker.exists:
 		return c.missingData(ctx, ref, p)
-	case there.deleting && !ref.optional:
+	case onWorker.deleting && !ref.optional:
 		p.Message = fmt.Sprintf("is being deleted, and %s needs it", ref.by)
-		p.Remedy = command.Say("%s, and make it again", c.worker.Kubectl(c.namespace(), "wait", "--for=delete", strings.ToLower(ref.kind), ref.name))
+		p.Remedy = command.Say("%s, then create it again", c.worker.Kubectl(c.namespace(), "wait", "--for=delete", strings.ToLower(ref.kind), ref.name))
 		return []Problem{p}, false
-	case there.copiedFor == "":
-		return lacksKeys(c.worker, c.namespace(), ref, there, p), false
+	case onWorker.copiedFor == "":
+		return lacksKeys(c.worker, c.namespace(), ref, onWorker, p), false
 	}
-	found, isCopied = c.sharedData(ctx, ref, there, p)
+	found, isCopied = c.sharedData(ctx, ref, onWorker, p)
 	if len(found) == 0 {
-		found = lacksKeys(c.worker, c.namespace(), ref, there, p)
+		found = lacksKeys(c.worker, c.namespace(), ref, onWorker, p)
 	}
 	return found, isCopied
 }
@@ -126,25 +126,25 @@ func (c *check) missingData(ctx context.Context, ref reference, p Problem) ([]Pr
 	if ref.soft {
 		p.Message = "does not exist, and images that need its credentials cannot be pulled"
 	}
-	make1 := c.worker.Kubectl(c.namespace(), "create").With(creation(ref)...)
+	create := c.worker.Kubectl(c.namespace(), "create").With(creation(ref)...)
 	switch {
 	case err != nil && allowed:
 		p.Blocking = !ref.optional
 		p.Message += fmt.Sprintf("; it could not be copied, since it could not be read on %s: %s", c.origin.Context, kubecontext.Because(err))
-		p.Remedy = command.Say("create it there: %s", make1)
+		p.Remedy = command.Say("create it there: %s", create)
 	case err == nil && !original.exists && ref.optional:
 		return nil, false
 	case err != nil, !original.exists:
 		if err == nil {
 			p.Message += fmt.Sprintf("; %s has none either", c.origin.Context)
 		}
-		p.Remedy = command.Say("create it there: %s", make1)
+		p.Remedy = command.Say("create it there: %s", create)
 	case original.isToken:
 		p.Blocking = !ref.optional
 		p.Message += "; it is the token of a service account, which other clusters reject"
-		p.Remedy = command.Say("have the Pods use a token of the worker's own, or create another Secret there: %s", make1)
+		p.Remedy = command.Say("use a token of a service account on the worker, or create another Secret there: %s", create)
 	case !allowed:
-		p.Remedy = command.Say("copy it: run dispatch with %s; or make it there: %s", c.allowing(ref), make1)
+		p.Remedy = command.Say("copy it: run dispatch with %s; or create it there: %s", c.copyFlag(ref), create)
 	default:
 		return lacksKeys(c.origin, namespace, ref, original, Problem{
 			Context: c.origin.Context, Blocking: true, Object: named(ref.kind, namespace, ref.name),
@@ -153,8 +153,8 @@ func (c *check) missingData(ctx context.Context, ref reference, p Problem) ([]Pr
 	return []Problem{p}, false
 }
 
-// allowing returns the flag that allows copying an object.
-func (c *check) allowing(ref reference) string {
+// copyFlag returns the flag that allows copying an object.
+func (c *check) copyFlag(ref reference) string {
 	if ref.kind == dependency.Secret {
 		return "--with-secret " + command.Word(ref.name)
 	}
@@ -183,15 +183,15 @@ func creation(ref reference) []string {
 
 // sharedData handles a copy that already exists on the worker, made for this mirror or another
 // one.
-func (c *check) sharedData(ctx context.Context, ref reference, there data, p Problem) ([]Problem, bool) {
-	isOwn := there.copiedFor == string(c.Request.Origin.GetUID())
+func (c *check) sharedData(ctx context.Context, ref reference, onWorker data, p Problem) ([]Problem, bool) {
+	isOwn := onWorker.copiedFor == string(c.Request.Origin.GetUID())
 	if !c.Dependencies.Allows(ref.kind, ref.name) {
 		if isOwn || ref.optional {
 			return nil, false
 		}
 		p.Blocking = false
-		p.Message = fmt.Sprintf("was copied for another %s, and is deleted with that one's mirror, while %s needs it", c.kind.Kind, ref.by)
-		p.Remedy = command.Say("share it: run dispatch with %s", c.allowing(ref))
+		p.Message = fmt.Sprintf("was copied for another %s and is deleted with its mirror, while %s needs it", c.kind.Kind, ref.by)
+		p.Remedy = command.Say("share it: run dispatch with %s", c.copyFlag(ref))
 		return []Problem{p}, false
 	}
 	original, err := c.origin.data(ctx, ref.kind, c.Request.Origin.GetNamespace(), ref.name)
@@ -200,10 +200,10 @@ func (c *check) sharedData(ctx context.Context, ref reference, there data, p Pro
 		return []Problem{c.origin.unchecked(named(ref.kind, c.Request.Origin.GetNamespace(), ref.name), c.Request.Origin.GetNamespace(), err)}, false
 	case !original.exists:
 		p.Blocking = false
-		p.Message = fmt.Sprintf("was copied for another %s, and is deleted with that one's mirror; it no longer exists on %s", c.kind.Kind, c.origin.Context)
+		p.Message = fmt.Sprintf("was copied for another %s and is deleted with its mirror; it no longer exists on %s", c.kind.Kind, c.origin.Context)
 		p.Remedy = command.Say("create it again: %s", c.worker.Kubectl(c.namespace(), "create").With(creation(ref)...))
-	case original.digest != there.digest:
-		p.Message = fmt.Sprintf("was copied from %s earlier, and the original changed since", c.origin.Context)
+	case original.digest != onWorker.digest:
+		p.Message = fmt.Sprintf("was copied from %s earlier, and the original has changed since", c.origin.Context)
 		p.Remedy = dependency.HowToRemove(c.worker.Cluster, ref.kind, c.namespace(), ref.name)
 	default:
 		return nil, true

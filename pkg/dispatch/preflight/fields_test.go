@@ -71,7 +71,7 @@ func TestDroppedFields(t *testing.T) {
 			nil,
 		},
 		{
-			"what else is dropped is told too, and nothing that is empty",
+			"other dropped fields are reported, too, but no empty ones",
 			`{spec: {template: {metadata: {creationTimestamp: null}, spec: {hostnameOverride: a, novelty: {}, another: "", third: [], off: false}}}}`,
 			`{spec: {template: {spec: {}}}}`,
 			nil,
@@ -91,7 +91,7 @@ func TestDroppedFields(t *testing.T) {
 			nil,
 		},
 		{
-			"all of them, and in a place that is told",
+			"all of them, in a named place",
 			`{spec: {scheduling: {schedulingPolicy: {gang: {}}, schedulingConstraints: {topology: [{key: rack}]}}}}`, `{spec: {}}`,
 			[]string{"spec.scheduling"},
 			nil,

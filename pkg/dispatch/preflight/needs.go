@@ -54,11 +54,11 @@ func (c *check) need(ctx context.Context, n need) []Problem {
 
 // all checks several required objects.
 func (c *check) all(ctx context.Context, needs []need) []Problem {
-	looks := make([]checkFunc, len(needs))
+	checks := make([]checkFunc, len(needs))
 	for i, n := range needs {
-		looks[i] = func(ctx context.Context) []Problem { return c.need(ctx, n) }
+		checks[i] = func(ctx context.Context) []Problem { return c.need(ctx, n) }
 	}
-	return distinct(runConcurrently(ctx, looks...))
+	return distinct(runConcurrently(ctx, checks...))
 }
 
 // volumes returns the volumes of all Pods.
@@ -72,13 +72,13 @@ func (c *check) volumes() []corev1.Volume {
 
 // claims checks the PersistentVolumeClaims.
 func (c *check) claims(ctx context.Context) []Problem {
-	var looks []checkFunc
+	var checks []checkFunc
 	for _, v := range c.volumes() {
 		if v.PersistentVolumeClaim != nil {
-			looks = append(looks, func(ctx context.Context) []Problem { return c.claim(ctx, v.Name, v.PersistentVolumeClaim.ClaimName) })
+			checks = append(checks, func(ctx context.Context) []Problem { return c.claim(ctx, v.Name, v.PersistentVolumeClaim.ClaimName) })
 		}
 	}
-	return distinct(runConcurrently(ctx, looks...))
+	return distinct(runConcurrently(ctx, checks...))
 }
 
 func (c *check) claim(ctx context.Context, volume, name string) []Problem {
@@ -93,23 +93,23 @@ func (c *check) claim(ctx context.Context, volume, name string) []Problem {
 	describe := c.worker.Kubectl(c.namespace(), "describe", "pvc", name)
 	if found == nil {
 		p.Message = fmt.Sprintf("does not exist, and volume %s needs it", volume)
-		p.Remedy = command.Say("make it there, with its data; this is the origin's: %s", c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get", "pvc", name, "-o", "yaml"))
+		p.Remedy = command.Say("create it there, with its data; the origin has this one: %s", c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get", "pvc", name, "-o", "yaml"))
 		return []Problem{p}
 	}
 	phase, _, _ := unstructured.NestedString(found.Object, "status", "phase")
 	switch {
 	case found.GetDeletionTimestamp() != nil:
 		p.Message = fmt.Sprintf("is being deleted, and volume %s needs it", volume)
-		p.Remedy = command.Say("see who still uses it: %s", describe)
+		p.Remedy = command.Say("find its users: %s", describe)
 	case phase == string(corev1.ClaimLost):
-		p.Message, p.Remedy = "has lost its volume", command.Say("see what became of it: %s", describe)
+		p.Message, p.Remedy = "has lost its volume", command.Say("find out why: %s", describe)
 	case phase == string(corev1.ClaimPending):
 		class, waits, err := c.waitsForPods(ctx, found)
 		if err == nil && waits {
 			return nil
 		}
 		p.Blocking = false
-		p.Message, p.Remedy = "has no volume yet, and the Pods wait for that", command.Say("see why: %s", describe)
+		p.Message, p.Remedy = "has no volume yet, and the Pods wait for that", command.Say("find out why: %s", describe)
 		if err != nil {
 			p.Message = fmt.Sprintf("has no volume yet, which is fine if StorageClass %s waits for Pods; cannot check that: %s", class, kubecontext.Because(err))
 		}
@@ -147,7 +147,7 @@ func (c *check) storageClasses(ctx context.Context) []Problem {
 		needs = append(needs, need{
 			kind: "StorageClass", name: *v.Ephemeral.VolumeClaimTemplate.Spec.StorageClassName,
 			message: fmt.Sprintf("does not exist, and the claims of volume %s name it", v.Name),
-			remedy:  command.Say("name one of those in the %s: %s", c.kind.Kind, c.worker.Kubectl("", "get", "storageclasses")),
+			remedy:  command.Say("name an existing one in the %s: %s", c.kind.Kind, c.worker.Kubectl("", "get", "storageclasses")),
 			blocks:  true, versions: versions(storageClasses()),
 		})
 	}
@@ -155,8 +155,8 @@ func (c *check) storageClasses(ctx context.Context) []Problem {
 		class, _ := content.In(claim, "spec", "storageClassName").(string)
 		needs = append(needs, need{
 			kind: "StorageClass", name: class,
-			message: fmt.Sprintf("does not exist, and the claim %v that is made for the Pods names it", content.In(claim, "metadata", "name")),
-			remedy:  command.Say("name one of those in the %s: %s", c.kind.Kind, c.worker.Kubectl("", "get", "storageclasses")),
+			message: fmt.Sprintf("does not exist, and the template of claim %v names it", content.In(claim, "metadata", "name")),
+			remedy:  command.Say("name an existing one in the %s: %s", c.kind.Kind, c.worker.Kubectl("", "get", "storageclasses")),
 			blocks:  true, versions: versions(storageClasses()),
 		})
 	}
@@ -181,7 +181,7 @@ func (c *check) drivers(ctx context.Context) []Problem {
 		}
 		needs = append(needs, need{
 			kind: "CSIDriver", name: v.CSI.Driver,
-			message:  fmt.Sprintf("is not installed, as far as one can see, and volume %s needs it", v.Name),
+			message:  fmt.Sprintf("seems not to be installed, and volume %s needs it", v.Name),
 			remedy:   command.Say("existing ones: %s", c.worker.Kubectl("", "get", "csidrivers")),
 			versions: versions(storagev1.SchemeGroupVersion.WithResource("csidrivers")),
 		})
@@ -205,7 +205,7 @@ func (c *check) trustBundles(ctx context.Context) []Problem {
 			needs = append(needs, need{
 				kind: "ClusterTrustBundle", name: *bundle.Name,
 				message: fmt.Sprintf("does not exist, and volume %s needs it", v.Name),
-				remedy:  command.Say("ask for it to be created. Existing ones: %s", c.worker.Kubectl("", "get", "clustertrustbundles")), blocks: true,
+				remedy:  command.Say("have it created. Existing ones: %s", c.worker.Kubectl("", "get", "clustertrustbundles")), blocks: true,
 				versions: versions(schema.GroupVersionResource{Group: "certificates.k8s.io", Version: "v1", Resource: "clustertrustbundles"},
 					certificatesv1beta1.SchemeGroupVersion.WithResource("clustertrustbundles"),
 					certificatesv1alpha1.SchemeGroupVersion.WithResource("clustertrustbundles")),
@@ -274,21 +274,21 @@ func (c *check) subdomain(ctx context.Context, of *pods) []Problem {
 	name := of.spec.Subdomain
 	return c.need(ctx, need{
 		kind: "Service", namespace: c.namespace(), name: name,
-		message:  "does not exist; the Pods have it as their subdomain, and do not find each other by name without it",
+		message:  "does not exist; it is the subdomain of the Pods, which find each other by name only with it",
 		remedy:   command.Say("%s, with the labels of the Pods as its selector", c.worker.Kubectl(c.namespace(), "create", "service", "clusterip", name, "--clusterip=None")),
 		versions: versions(corev1.SchemeGroupVersion.WithResource("services")),
 	})
 }
 
-// surprises returns warnings that no API server can give.
-func (c *check) surprises(_ context.Context, of *pods) []Problem {
+// otherWarnings returns warnings about fields that no API server checks.
+func (c *check) otherWarnings(_ context.Context, of *pods) []Problem {
 	var found []Problem
 	warn := func(format string, args ...any) {
 		found = append(found, Problem{Context: c.worker.Context, Message: fmt.Sprintf(format, args...)})
 	}
 	spec := of.spec
 	if spec.SchedulerName != "" && spec.SchedulerName != corev1.DefaultSchedulerName {
-		warn("the Pods stay pending unless there is a scheduler %s", spec.SchedulerName)
+		warn("the Pods stay pending unless scheduler %s runs there", spec.SchedulerName)
 	}
 	for _, gate := range spec.SchedulingGates {
 		warn("the Pods stay pending until their scheduling gate %s is removed", gate.Name)
@@ -301,7 +301,7 @@ func (c *check) surprises(_ context.Context, of *pods) []Problem {
 	}
 	slices.Sort(paths)
 	if len(paths) > 0 {
-		warn("the Pods see %s of their nodes, which may differ there", strings.Join(slices.Compact(paths), ", "))
+		warn("the Pods mount %s of their nodes, which may differ there", strings.Join(slices.Compact(paths), ", "))
 	}
 	return found
 }

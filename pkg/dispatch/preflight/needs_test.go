@@ -104,7 +104,7 @@ spec:
 		map[string]any{"name": "logs", "persistentVolumeClaim": map[string]any{"claimName": "logs-train"}},
 	})
 	_, has := c.templates[0].Pod()["volumes"].([]any)
-	assert.Assert(t, has && len(c.templates[0].spec.Volumes) == 1, "the template is left as it is")
+	assert.Assert(t, has && len(c.templates[0].spec.Volumes) == 1, "the template was changed")
 	var classes []string
 	for _, p := range c.storageClasses(t.Context()) {
 		classes = append(classes, p.Object)

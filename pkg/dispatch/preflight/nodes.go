@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/wire"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
 )
@@ -20,7 +20,7 @@ import (
 func (p Probe) nodes(ctx context.Context) ([]*podfit.Node, error) {
 	return recall(ctx, p, "nodes", func(ctx context.Context) ([]*podfit.Node, error) {
 		var nodes []*podfit.Node
-		err := fleet.EachItem(ctx, p.Kubernetes().CoreV1().Nodes().List, metav1.ListOptions{}, func(n *corev1.Node) {
+		err := wire.EachItem(ctx, p.Kubernetes().CoreV1().Nodes().List, metav1.ListOptions{}, func(n *corev1.Node) {
 			nodes = append(nodes, podfit.NodeOf(n))
 		})
 		return nodes, err
@@ -43,7 +43,7 @@ func (c *check) nodesFor(ctx context.Context, pod *corev1.Pod) []Problem {
 		return nil
 	}
 	return []Problem{{
-		Context: c.worker.Context, Object: "the nodes", Message: message + "; the pods stay pending until there is one",
+		Context: c.worker.Context, Object: "the nodes", Message: message + "; the Pods stay pending until a node fits",
 		Remedy: command.Say("list the existing ones: %s", c.worker.Kubectl("", "describe", "nodes")),
 	}}
 }

@@ -30,20 +30,20 @@ type queue struct {
 // objects of other owners (pkg/controller/admissionchecks/multikueue, IsJobManagedByKueue). The
 // mirror of a suspended origin is suspended, too.
 func (c *check) originQueue(ctx context.Context) []Problem {
-	name := c.Request.Origin.GetLabels()[delegation.QueueNameLabel]
-	if name == "" {
+	queueName := c.Request.Origin.GetLabels()[delegation.QueueNameLabel]
+	if queueName == "" {
 		return nil
 	}
 	namespace := c.Request.Origin.GetNamespace()
-	found := Problem{Context: c.origin.Context, Object: named("LocalQueue", namespace, name)}
-	isMultiKueues := false
-	switch q, err := c.origin.queue(ctx, namespace, name); {
+	found := Problem{Context: c.origin.Context, Object: named("LocalQueue", namespace, queueName)}
+	isMultiKueue := false
+	switch q, err := c.origin.queue(ctx, namespace, queueName); {
 	case err != nil:
 		return []Problem{c.origin.unchecked(found.Object, namespace, err)}
 	case !q.hasKueue:
 		return nil
 	case q.toMultiKueue:
-		isMultiKueues = true
+		isMultiKueue = true
 		// A mirror that can never run must not be created.
 		found.Blocking = true
 		found.Message = fmt.Sprintf("is a MultiKueue queue, which rejects %s of dispatch: the %s and its mirror stay suspended", object.WithArticle(c.kind.Kind), c.kind.Kind)
@@ -52,16 +52,16 @@ func (c *check) originQueue(ctx context.Context) []Problem {
 	default:
 		found.Message = fmt.Sprintf("makes Kueue suspend the %s and its mirror until this cluster has quota, although the %s does not run here", c.kind.Kind, c.kind.Kind)
 	}
-	name = c.Request.Origin.GetName()
-	leave := c.origin.Kubectl(namespace, "label", command.KindName(c.kind), name, delegation.QueueNameLabel+"-")
+	name := c.Request.Origin.GetName()
+	removeLabel := c.origin.Kubectl(namespace, "label", command.KindName(c.kind), name, delegation.QueueNameLabel+"-")
 	switch {
 	case c.Create:
 		found.Remedy = command.Say("leave the label %s out of the file", delegation.QueueNameLabel)
-	case isMultiKueues:
+	case isMultiKueue:
 		found.Remedy = command.Say("take it out of the queue: %s%s; or let MultiKueue run it: %s",
-			leave, c.resumed(), command.PluginFor(c.kind, "recreate", c.origin.Context, namespace, name).With("--managed-by", string(delegation.MultiKueue)))
+			removeLabel, c.resumed(), command.PluginFor(c.kind, "recreate", c.origin.Context, namespace, name).With("--managed-by", string(delegation.MultiKueue)))
 	default:
-		found.Remedy = command.Say("take it out of the queue: %s%s", leave, c.resumed())
+		found.Remedy = command.Say("take it out of the queue: %s%s", removeLabel, c.resumed())
 	}
 	return []Problem{found}
 }
@@ -93,10 +93,10 @@ func (c *check) mirrorQueue(ctx context.Context) []Problem {
 	case err != nil:
 		return []Problem{c.worker.unchecked(found.Object, c.namespace(), err)}
 	case !q.hasKueue:
-		found.Message = "means nothing there, because Kueue is not installed: the mirror starts at once"
+		found.Message = "has no effect there, because Kueue is not installed: the mirror starts at once"
 	case !q.exists:
 		found.Message = "does not exist, so Kueue keeps the mirror suspended until it does"
-		found.Remedy = command.Say("see which there are: %s", c.worker.Kubectl(c.namespace(), "get", "localqueues.kueue.x-k8s.io"))
+		found.Remedy = command.Say("list the existing ones: %s", c.worker.Kubectl(c.namespace(), "get", "localqueues.kueue.x-k8s.io"))
 	case q.toMultiKueue:
 		found.Message = "is a MultiKueue queue, which rejects mirrors of dispatch: the mirror stays suspended"
 		found.Remedy = c.nameQueue("name a queue of that cluster's own")
@@ -127,7 +127,7 @@ func (c *check) nameQueue(how string) command.Prose {
 	if c.Create {
 		return remedy
 	}
-	return command.Say("%s; a mirror that is already there keeps its queue: end it with cancel first", remedy)
+	return command.Say("%s; an existing mirror keeps its queue: end it with cancel first", remedy)
 }
 
 // queue reads the state of a LocalQueue.

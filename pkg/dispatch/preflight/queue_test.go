@@ -44,7 +44,7 @@ func withKueue(t *testing.T, version string) Probe {
 func TestQueues(t *testing.T) {
 	for _, tt := range []struct{ name, version, queue, here, there string }{
 		{"no queue", "v1beta2", "", "", ""},
-		{"no Kueue", "", "own", "", "means nothing there"},
+		{"no Kueue", "", "own", "", "has no effect there"},
 		{"its own", "v1beta2", "own", "until this cluster has quota", ""},
 		{"MultiKueue's", "v1beta2", "far", "stay suspended", "rejects mirrors"},
 		{"MultiKueue's, of old", "v1beta1", "old", "stay suspended", "rejects mirrors"},

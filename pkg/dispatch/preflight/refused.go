@@ -54,13 +54,13 @@ func (p Probe) refused(o *unstructured.Unstructured, err error) []Problem {
 			return []Problem{found}
 		}
 	}
-	who := "the " + o.GetKind()
+	rejected := "the " + o.GetKind()
 	if about != "" {
-		who = "its Pods"
+		rejected = "its Pods"
 	}
 	return []Problem{{
-		Context: p.Context, Blocking: true, Object: about, Message: fmt.Sprintf("the API server rejects %s: %s", who, text),
-		Remedy: command.Say("change the %s so that it is accepted, or ask an administrator to change what rejects it", subject(o)),
+		Context: p.Context, Blocking: true, Object: about, Message: fmt.Sprintf("the API server rejects %s: %s", rejected, text),
+		Remedy: command.Say("change the %s so that it is accepted, or ask an administrator to change the policy", subject(o)),
 	}}
 }
 
@@ -97,8 +97,8 @@ func (p Probe) refusals(namespace, subject string) []refusal {
 			}
 			found.Remedy = p.Kubectl(namespace, "create", "serviceaccount", m[1]).Prose()
 			if m[1] == defaultAccount {
-				found.Message = "does not exist so far, and the Pods run as it"
-				found.Remedy = command.Say("try again in a moment: a controller makes it in every new namespace; if none does on %s: %s", p.Context, found.Remedy)
+				found.Message = "does not exist yet, and the Pods run as it"
+				found.Remedy = command.Say("try again in a moment: a controller creates it in every new namespace; if none does on %s: %s", p.Context, found.Remedy)
 			}
 		}},
 		{`^no PriorityClass with name (\S+) was found`, func(found *Problem, m []string) {
@@ -109,7 +109,7 @@ func (p Probe) refusals(namespace, subject string) []refusal {
 		}},
 		{ExceededQuota, func(found *Problem, m []string) {
 			found.Message = fmt.Sprintf("is exhausted: requested %s, used %s, limited to %s", m[2], m[3], m[4])
-			found.Remedy = command.Say("request less, or have it raised: %s", p.Kubectl(namespace, "describe", "resourcequota", m[1]))
+			found.Remedy = command.Say("request less, or have the quota raised: %s", p.Kubectl(namespace, "describe", "resourcequota", m[1]))
 			// Pods are retried until they fit, a Job is not.
 			if found.Object != "" && fitsAlone(m[2], m[4]) {
 				found.Blocking = false
@@ -128,17 +128,17 @@ func (p Probe) refusals(namespace, subject string) []refusal {
 		}},
 		{`^violates PodSecurity "([^"]+)": (.*)$`, func(found *Problem, m []string) {
 			found.Object = named("Namespace", "", namespace)
-			found.Message = fmt.Sprintf("takes only Pods of the PodSecurity level %s: %s", m[1], m[2])
-			found.Remedy = command.Say("set what it names in the %s, choose another namespace with --namespace-to, or, if such Pods are to run there: %s", subject,
+			found.Message = fmt.Sprintf("accepts only Pods of the PodSecurity level %s: %s", m[1], m[2])
+			found.Remedy = command.Say("set the named fields in the %s, choose another namespace with --namespace-to, or allow such Pods there: %s", subject,
 				p.Kubectl("", "label", "--overwrite", "namespace", namespace, "pod-security.kubernetes.io/enforce=privileged"))
 		}},
 		{`^unable to create new content in namespace (\S+) because it is being terminated`, func(found *Problem, m []string) {
 			found.Object, found.Message = named("Namespace", "", m[1]), "is being deleted"
-			found.Remedy = command.Say("%s and make it again, or choose another with --namespace-to", p.Kubectl("", "wait", "--for=delete", "namespace", m[1]))
+			found.Remedy = command.Say("%s, then create it again, or choose another with --namespace-to", p.Kubectl("", "wait", "--for=delete", "namespace", m[1]))
 		}},
 		{`^\[?(?:(?:minimum|maximum) .* usage per |.* limit to request ratio per ).*$`, func(found *Problem, m []string) {
 			found.Message = "a LimitRange rejects them: " + strings.Trim(m[0], "[]")
-			found.Remedy = command.Say("ask for what it takes: %s", p.Kubectl(namespace, "describe", "limitranges"))
+			found.Remedy = command.Say("request amounts within its limits: %s", p.Kubectl(namespace, "describe", "limitranges"))
 		}},
 		{`^admission webhook "([^"]+)" denied the request:? ?(.*)$`, func(found *Problem, m []string) {
 			found.Message = fmt.Sprintf("the admission webhook %s refuses them: %s", m[1], m[2])
@@ -153,14 +153,14 @@ func (p Probe) refusals(namespace, subject string) []refusal {
 // fitsAlone reports whether a request is within the limits, so that only other objects use up the
 // quota. Both lists look like "pods=1,requests.cpu=2".
 func fitsAlone(requested, limited string) bool {
-	limits, asked := Quantities(limited), Quantities(requested)
-	for name, quantity := range asked {
+	limits, requests := Quantities(limited), Quantities(requested)
+	for name, quantity := range requests {
 		limit, ok := limits[name]
 		if !ok || quantity.Cmp(limit) > 0 {
 			return false
 		}
 	}
-	return len(asked) > 0
+	return len(requests) > 0
 }
 
 // Quantities parses a list of resources from the quota plugin, such as "pods=1,requests.cpu=2".

@@ -42,7 +42,7 @@ func TestRefused(t *testing.T) {
 		},
 		{
 			"the service account that every namespace gets", pod, forbidden(`error looking up service account ml/default: serviceaccount "default" not found`),
-			true, "ServiceAccount ml/default", "does not exist so far", "try again in a moment",
+			true, "ServiceAccount ml/default", "does not exist yet", "try again in a moment",
 		},
 		{"priority class", pod, forbidden("no PriorityClass with name high was found"), true, "PriorityClass high", "does not exist", ""},
 		{"runtime class", pod, forbidden(`pod rejected: RuntimeClass "gvisor" not found`), true, "RuntimeClass gvisor", "does not exist", ""},

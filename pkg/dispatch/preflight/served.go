@@ -15,29 +15,29 @@ import (
 // served describes how a server serves a kind.
 type served struct {
 	// exists is whether it serves the requested version, and status whether that version has a
-	// status subresource. others are the versions that it serves instead.
+	// status subresource. otherVersions are the versions that it serves instead.
 	exists, status bool
 	otherVersions  []string
 }
 
-// serves asks a server how it serves a kind. Jobs are everywhere.
+// serves returns how a server serves a kind. It is not needed for Jobs, which every server has.
 func (p Probe) serves(ctx context.Context, resource schema.GroupVersionResource) (served, error) {
 	return recall(ctx, p, "serves "+resource.String(), func(ctx context.Context) (served, error) {
-		here, status, err := p.resources(resource)
-		if err != nil || here {
-			return served{exists: here, status: status}, err
+		exists, status, err := p.resources(resource)
+		if err != nil || exists {
+			return served{exists: exists, status: status}, err
 		}
 		versions, err := p.Versions(ctx, resource.Group)
 		return served{otherVersions: slices.DeleteFunc(versions, func(version string) bool {
-			there, _, err := p.resources(resource.GroupResource().WithVersion(version))
-			return err != nil || !there
+			exists, _, err := p.resources(resource.GroupResource().WithVersion(version))
+			return err != nil || !exists
 		})}, err
 	})
 }
 
 // resources reports whether a server has a resource in a version, and whether it has its status
 // subresource.
-func (p Probe) resources(resource schema.GroupVersionResource) (here, status bool, err error) {
+func (p Probe) resources(resource schema.GroupVersionResource) (exists, status bool, err error) {
 	list, err := p.Kubernetes().Discovery().ServerResourcesForGroupVersion(resource.GroupVersion().String())
 	if apierrors.IsNotFound(err) {
 		return false, false, nil
@@ -46,10 +46,10 @@ func (p Probe) resources(resource schema.GroupVersionResource) (here, status boo
 		return false, false, err
 	}
 	for _, r := range list.APIResources {
-		here = here || r.Name == resource.Resource
+		exists = exists || r.Name == resource.Resource
 		status = status || r.Name == resource.Resource+"/status"
 	}
-	return here, status, nil
+	return exists, status, nil
 }
 
 // servesOrigin checks that the origin's cluster serves the kind, with a status subresource.
@@ -76,14 +76,14 @@ func (c *check) missingKind(ctx context.Context, p Probe, needsStatus bool) []Pr
 	case found.exists && (found.status || !needsStatus):
 		return nil
 	case found.exists:
-		problem.Message = fmt.Sprintf("has no status of its own (%s/status), so that of the mirror cannot be written back", name)
-		problem.Remedy = "have a version of it installed that has the status subresource"
+		problem.Message = fmt.Sprintf("has no status subresource (%s/status), so the status of the mirror cannot be copied back", name)
+		problem.Remedy = "have a version installed that has the status subresource"
 	case len(found.otherVersions) > 0:
-		problem.Message = fmt.Sprintf("is there as %s, and the %s is of %s", strings.Join(found.otherVersions, ", "), c.kind.Kind, c.kind.Resource.Version)
-		problem.Remedy = command.Say("have one installed there that has %s, or use %s on both clusters", c.kind.Resource.Version, found.otherVersions[0])
+		problem.Message = fmt.Sprintf("is served as %s, and the %s uses %s", strings.Join(found.otherVersions, ", "), c.kind.Kind, c.kind.Resource.Version)
+		problem.Remedy = command.Say("have a controller installed there that serves %s, or use %s on both clusters", c.kind.Resource.Version, found.otherVersions[0])
 	default:
-		problem.Message = "is not there"
-		problem.Remedy = command.Say("have what runs %ss installed there", c.kind.Kind)
+		problem.Message = "is not served"
+		problem.Remedy = command.Say("have the controller of %ss installed there", c.kind.Kind)
 	}
 	return []Problem{problem}
 }

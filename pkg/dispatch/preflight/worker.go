@@ -33,7 +33,7 @@ func (c *check) workerSide(ctx context.Context) []Problem {
 	state, err := c.worker.namespaceState(ctx, c.namespace())
 	if err == nil && (!state.exists || state.terminating) {
 		return slices.Concat(rights, []Problem{c.missingNamespace(state)},
-			runConcurrently(ctx, c.forEach(c.priorityClass), c.forEach(c.runtimeClass), c.storageClasses, c.drivers, c.forEach(c.surprises)))
+			runConcurrently(ctx, c.forEach(c.priorityClass), c.forEach(c.runtimeClass), c.storageClasses, c.drivers, c.forEach(c.otherWarnings)))
 	}
 	there, found := noOwner, []Problem(nil)
 	isServed := !slices.ContainsFunc(unserved, func(p Problem) bool { return p.Blocking })
@@ -51,7 +51,7 @@ func (c *check) workerSide(ctx context.Context) []Problem {
 	}
 	looks := []checkFunc{
 		c.forEach(c.pods), c.checkAllData, c.claims, c.resourceClaims, c.podGroups, c.storageClasses, c.drivers, c.trustBundles,
-		c.forEach(c.subdomain), c.forEach(c.surprises), c.mirrorQueue,
+		c.forEach(c.subdomain), c.forEach(c.otherWarnings), c.mirrorQueue,
 	}
 	if there == noOwner && isServed {
 		looks = append([]checkFunc{c.leftovers, func(ctx context.Context) []Problem { return c.tryMirror(ctx, err) }}, looks...)

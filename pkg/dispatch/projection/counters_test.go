@@ -22,12 +22,12 @@ func numbers() []situation {
 			want:   batchv1.JobStatus{Ready: ptr.To[int32](0), Terminating: ptr.To[int32](0)},
 		},
 		{
-			name:   "the mirror was made anew, and fewer have failed",
+			name:   "the mirror was recreated, and fewer have failed",
 			origin: batchv1.JobStatus{Failed: 3}, mirror: batchv1.JobStatus{Failed: 1}, want: batchv1.JobStatus{Failed: 3},
 			diverged: "the mirror counts 1 failed Pods, but the origin already 3",
 		},
 		{
-			name:   "the mirror was made anew, and fewer have succeeded",
+			name:   "the mirror was recreated, and fewer have succeeded",
 			origin: batchv1.JobStatus{Succeeded: 3}, mirror: batchv1.JobStatus{Succeeded: 1}, want: batchv1.JobStatus{Succeeded: 3},
 			diverged: "the mirror counts 1 succeeded Pods, but the origin already 3",
 		},

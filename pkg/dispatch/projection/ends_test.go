@@ -16,7 +16,7 @@ func ends() []situation {
 	lost := batchv1.JobStatus{StartTime: at(1), Failed: 3, Conditions: conditions{is(fails, 8), is(failed, 9)}}
 	unfinished := batchv1.JobStatus{StartTime: at(1), Active: 2}
 	return []situation{
-		{name: "a mirror that was never looked at has its whole life told in one write", mirror: end, want: end},
+		{name: "an unseen mirror is projected in one write", mirror: end, want: end},
 		{name: "nothing has changed", origin: end, mirror: end, want: end},
 		{
 			name:   "a worker before 1.31 does not decide before it completes",
@@ -68,7 +68,7 @@ func ends() []situation {
 			held: true,
 		},
 		{
-			name: "a worker before 1.31 goes on saying so", options: Options{ForceDrained: true},
+			name: "a worker before 1.31 keeps the condition", options: Options{ForceDrained: true},
 			mirror: batchv1.JobStatus{
 				StartTime: at(1), CompletionTime: at(9), Active: 1, Ready: ptr.To[int32](1), Terminating: ptr.To[int32](1),
 				Conditions: conditions{is(succeeds, 8), is(complete, 9)},
@@ -79,19 +79,19 @@ func ends() []situation {
 			},
 		},
 		{
-			name:   "the mirror was made anew after success was decided",
+			name:   "the mirror was recreated after success was decided",
 			origin: batchv1.JobStatus{StartTime: at(1), Conditions: conditions{is(succeeds, 8)}},
 			mirror: unfinished,
 			want:   batchv1.JobStatus{StartTime: at(1), Active: 2, Conditions: conditions{is(succeeds, 8)}},
 		},
 		{
-			name:   "the mirror was made anew after success was decided, and fails",
+			name:   "the mirror was recreated after success was decided, and fails",
 			origin: batchv1.JobStatus{StartTime: at(1), Conditions: conditions{is(succeeds, 8)}}, mirror: lost,
 			want:     batchv1.JobStatus{StartTime: at(1), Failed: 3, Conditions: conditions{is(succeeds, 8)}},
 			diverged: "says Failed, but the origin is already SuccessCriteriaMet",
 		},
 		{
-			name:   "the mirror was made anew after failure was decided, and succeeds",
+			name:   "the mirror was recreated after failure was decided, and succeeds",
 			origin: batchv1.JobStatus{StartTime: at(1), Conditions: conditions{is(fails, 8)}}, mirror: end,
 			want:     batchv1.JobStatus{StartTime: at(1), Succeeded: 4, Conditions: conditions{is(fails, 8)}},
 			diverged: "says Complete, but the origin is already FailureTarget",

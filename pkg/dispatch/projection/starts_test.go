@@ -20,7 +20,7 @@ func starts() []situation {
 		{name: "it was suspended and resumed unseen: first it is suspended", origin: running(at(1)), mirror: again, want: asSuspended, more: true},
 		{name: "it was suspended and resumed unseen: then it is resumed", origin: asSuspended, mirror: again, want: again},
 		{
-			name:   "it was suspended and resumed unseen, and has finished: the end is told with the second write",
+			name:   "suspended and resumed unseen, then finished: the end follows in the second write",
 			origin: running(at(1)),
 			mirror: batchv1.JobStatus{
 				StartTime: at(5), CompletionTime: at(9), Succeeded: 4, Conditions: conditions{isNot(suspended, 5), is(succeeds, 8), is(complete, 9)},
@@ -39,7 +39,7 @@ func starts() []situation {
 			origin: asSuspended, mirror: again, want: running(at(1), isNot(suspended, 5)), diverged: "the mirror started at 2026-08-14T09:00:05Z",
 		},
 		{
-			name: "the mirror was made anew, and was never suspended", origin: running(at(1)), mirror: running(at(5)),
+			name: "the mirror was recreated, and was never suspended", origin: running(at(1)), mirror: running(at(5)),
 			want: running(at(1)), diverged: "the mirror started at 2026-08-14T09:00:05Z",
 		},
 		{

@@ -71,9 +71,9 @@ func CheckBackup(path string) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return notSaved(path, err)
 	}
-	if folder, err := os.Stat(filepath.Dir(path)); err != nil {
+	if directory, err := os.Stat(filepath.Dir(path)); err != nil {
 		return notSaved(path, err)
-	} else if !folder.IsDir() {
+	} else if !directory.IsDir() {
 		return notSaved(path, fmt.Errorf("%s is not a directory", filepath.Dir(path)))
 	}
 	return nil
@@ -85,11 +85,11 @@ func syncDirectory(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	folder, err := os.Open(path)
+	directory, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return errors.Join(directory.Sync(), directory.Close())
 }
 
 // backup returns the old Job for kubectl create. It includes the last status as a record, which
@@ -110,8 +110,8 @@ func (r *Replacement) backup(path, contextName string, now time.Time) ([]byte, e
 	}
 	lines := []string{
 		oneLine("%s %s of context %s, with UID %s, created %s,", r.kind().Kind, object.NameOf(r.stored), contextName, r.stored.GetUID(), content.StringAt(r.stored, "metadata", "creationTimestamp")),
-		oneLine("as it was at %s before it was created again for the owner %s.", now.UTC().Format(time.RFC3339), r.options.owner()),
-		"To restore it, once there is no other of its name: " + restoreCommand(contextName, path).Shell(),
+		oneLine("saved at %s before it was recreated for the owner %s.", now.UTC().Format(time.RFC3339), r.options.owner()),
+		"To restore it, after deleting any object with its name: " + restoreCommand(contextName, path).Shell(),
 	}
 	marks := r.marks()
 	for _, key := range slices.Sorted(maps.Keys(marks)) {

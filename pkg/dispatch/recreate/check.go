@@ -27,13 +27,13 @@ import (
 // API server to the deletion or the new Job. It changes nothing. It returns all problems in one
 // error, and adds the warnings of the server to the Replacement.
 func (r *Runner) Check(ctx context.Context, p *Replacement) error {
-	asked := preflight.NewProbe(r.Cluster)
+	probe := preflight.NewProbe(r.Cluster)
 	var errs []error
 	needed := preflight.Right{
 		What: p.kind().Resource.GroupResource(), Verbs: rights.Verbs(rights.Recreate, delegation.Job().Resource.GroupResource()),
 		Consequence: fmt.Sprintf("the %s cannot be created again", p.kind().Kind), Blocks: true,
 	}
-	for _, problem := range asked.Access(ctx, p.stored.GetNamespace(), []preflight.Right{needed}) {
+	for _, problem := range probe.Access(ctx, p.stored.GetNamespace(), []preflight.Right{needed}) {
 		if problem.Blocking {
 			errs = append(errs, command.Errorf("context %q: %s; %s", problem.Context, problem.Message, problem.Remedy))
 		}
@@ -46,7 +46,7 @@ func (r *Runner) Check(ctx context.Context, p *Replacement) error {
 		checks = append(checks, r.checkDelete, r.checkCreate)
 	}
 	for _, check := range checks {
-		if err := check(ctx, asked, p); err != nil {
+		if err := check(ctx, probe, p); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -112,7 +112,7 @@ func (r *Runner) checkOwner(stored *unstructured.Unstructured, p *Replacement) e
 	case got.IsBuiltIn():
 		return fmt.Errorf("context %q: the API server drops %s, so its own controller would run %s%s", r.Cluster.Context, content.Dotted(p.kind().ManagedBy), p.describe(), object.NeededFor(p.kind()))
 	}
-	remedy := command.Say("see what webhooks change %ss: %s", p.kind().Kind, r.Cluster.Kubectl("", "get", "mutatingwebhookconfigurations"))
+	remedy := command.Say("list the webhooks that may change %ss: %s", p.kind().Kind, r.Cluster.Kubectl("", "get", "mutatingwebhookconfigurations"))
 	if got == delegation.MultiKueue && stored.GetLabels()[delegation.QueueNameLabel] != "" {
 		remedy = "remove it from its MultiKueue queue with --queue ''"
 	}
@@ -144,19 +144,19 @@ func isDryRunUnsupported(err error) bool {
 
 // checkMultiKueue checks that Kueue will not ignore the new Job, and that no worker runs the old
 // one. It ignores objects that it cannot read.
-func (r *Runner) checkMultiKueue(ctx context.Context, asked preflight.Probe, p *Replacement) error {
+func (r *Runner) checkMultiKueue(ctx context.Context, probe preflight.Probe, p *Replacement) error {
 	if p.options.Force {
 		return nil
 	}
 	namespace := p.stored.GetNamespace()
 	if p.options.owner() == delegation.MultiKueue {
 		queue := p.New.GetLabels()[delegation.QueueNameLabel]
-		if found, err := asked.Find(ctx, namespace, queue, delegation.KueueResources("localqueues")...); err == nil && found == nil {
+		if found, err := probe.Find(ctx, namespace, queue, delegation.KueueResources("localqueues")...); err == nil && found == nil {
 			return command.Errorf("context %q: LocalQueue %q does not exist in namespace %q, so Kueue would ignore the new %s. List the queues with %s, or override with --force",
 				r.Cluster.Context, queue, namespace, strings.ToLower(p.kind().Kind), r.Cluster.Kubectl(namespace, "get", "localqueues.kueue.x-k8s.io"))
 		}
 	}
-	if queue := p.New.GetLabels()[delegation.QueueNameLabel]; p.options.owner() != delegation.MultiKueue && queue != "" && asked.IsMultiKueues(ctx, namespace, queue) {
+	if queue := p.New.GetLabels()[delegation.QueueNameLabel]; p.options.owner() != delegation.MultiKueue && queue != "" && probe.IsMultiKueues(ctx, namespace, queue) {
 		return command.Errorf("context %q: LocalQueue %q gives %ss to MultiKueue, which rejects those of other owners. Remove the new %s from it with --queue '', or override with --force",
 			r.Cluster.Context, queue, p.kind().Kind, p.kind().Kind)
 	}
@@ -164,7 +164,7 @@ func (r *Runner) checkMultiKueue(ctx context.Context, asked preflight.Probe, p *
 		return nil
 	}
 	for _, name := range p.kind().WorkloadNames(p.stored.GetName(), string(p.stored.GetUID()), "") {
-		workload, err := asked.Find(ctx, namespace, name, delegation.KueueResources("workloads")...)
+		workload, err := probe.Find(ctx, namespace, name, delegation.KueueResources("workloads")...)
 		if err != nil || workload == nil {
 			continue
 		}

@@ -45,7 +45,7 @@ func TestCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := dispatchtest.NewServer(t)
 			old := server.Create(t, delegation.Job().Resource, smallJob(t, edit{"metadata.creationTimestamp", "2026-03-01T09:00:00Z"}))
-			server.MayNot = func(asked *authorizationv1.ResourceAttributes) bool { return asked.Verb == tt.mayNot }
+			server.MayNot = func(attributes *authorizationv1.ResourceAttributes) bool { return attributes.Verb == tt.mayNot }
 			writes := 0
 			server.Before = func(r *http.Request) *apierrors.StatusError {
 				if r.Method == http.MethodGet || strings.Contains(r.URL.Path, "selfsubject") {
@@ -59,7 +59,7 @@ func TestCheck(t *testing.T) {
 			}
 			p, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "here", ManagedBy: "example.com/runner"})
 			assert.NilError(t, err)
-			err = (&recreate.Runner{Cluster: server.Cluster(t, "here"), Gone: time.Second, ReadOnly: tt.isReadOnly}).Check(t.Context(), p)
+			err = (&recreate.Runner{Cluster: server.Cluster(t, "here"), DeletionTimeout: time.Second, ReadOnly: tt.isReadOnly}).Check(t.Context(), p)
 			if tt.want == "" {
 				assert.NilError(t, err)
 			} else {

@@ -96,7 +96,7 @@ func (r *Replacement) stripMetadata() {
 		r.changed(plan.Removed, "metadata.finalizers", strings.Join(dropped, ", "), fmt.Sprintf("a deletion sets it, and a new %s must not have it", r.kind().Kind))
 	}
 	if len(kept) > 0 {
-		r.changed(plan.Kept, "metadata.finalizers", strings.Join(kept, ", "), "the user who set it may need it")
+		r.changed(plan.Kept, "metadata.finalizers", strings.Join(kept, ", "), "its owner may need it")
 		r.warn("Finalizers block the deletion of the old %s until their controllers remove them: %s.", r.kind().Kind, strings.Join(kept, ", "))
 	}
 	if owners := r.Old.GetOwnerReferences(); len(owners) > 0 {
@@ -140,7 +140,7 @@ func (r *Replacement) setQueue() {
 	if r.options.owner() == delegation.MultiKueue {
 		if !isHeld && path != nil {
 			_ = unstructured.SetNestedField(r.New.Object, held, path...)
-			r.changed(plan.Set, content.Dotted(path), held, fmt.Sprintf("Kueue takes %ss that wait, and lets them run when their turn has come", r.kind().Kind))
+			r.changed(plan.Set, content.Dotted(path), held, fmt.Sprintf("Kueue queues suspended %ss and resumes them when it admits them", r.kind().Kind))
 		}
 		return
 	}

@@ -40,16 +40,16 @@ func TestHostileRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := dispatchtest.NewServer(t)
-			asked := map[string]int{}
+			requests := map[string]int{}
 			old := server.Create(t, jobs, smallJob(t, edit{"metadata.creationTimestamp", "2026-03-01T09:00:00Z"}))
 			server.Before = func(r *http.Request) *apierrors.StatusError {
-				asked[r.Method]++
-				if tt.refuses(r.Method, asked[r.Method]) {
+				requests[r.Method]++
+				if tt.refuses(r.Method, requests[r.Method]) {
 					return apierrors.NewForbidden(schema.GroupResource{Group: "batch", Resource: "jobs"}, "small", errors.New(evil))
 				}
 				return nil
 			}
-			r := &recreate.Runner{Cluster: server.Cluster(t, oddContext), Gone: time.Second, Backup: backup}
+			r := &recreate.Runner{Cluster: server.Cluster(t, oddContext), DeletionTimeout: time.Second, Backup: backup}
 			replacement, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: oddContext, ManagedBy: "example.com/runner"})
 			assert.NilError(t, err)
 			_, err = r.Run(t.Context(), replacement)
@@ -84,9 +84,9 @@ func TestUnrelatedNotFound(t *testing.T) {
 		deletes []*apierrors.StatusError
 		// isHeld is whether finalizers keep the old Job until the end, while GET reports it as
 		// gone.
-		isHeld  bool
-		want    string
-		isThere bool
+		isHeld    bool
+		want      string
+		oldExists bool
 	}{
 		// A proxy's 404 does not count: the deletion is retried.
 		"instead of the deletion":   {[]*apierrors.StatusError{notFound()}, false, "", false},
@@ -113,7 +113,7 @@ func TestUnrelatedNotFound(t *testing.T) {
 				left[r.Method] = left[r.Method][1:]
 				return next
 			}
-			r := &recreate.Runner{Cluster: server.Cluster(t, "c"), Gone: 3 * time.Second, Backup: "backup.yaml"}
+			r := &recreate.Runner{Cluster: server.Cluster(t, "c"), DeletionTimeout: 3 * time.Second, Backup: "backup.yaml"}
 			replacement, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "c", ManagedBy: "example.com/runner"})
 			assert.NilError(t, err)
 			_, err = r.Run(t.Context(), replacement)
@@ -124,7 +124,7 @@ func TestUnrelatedNotFound(t *testing.T) {
 			}
 			live := server.Get(jobs, old.GetNamespace(), old.GetName())
 			assert.Assert(t, live != nil)
-			assert.Equal(t, live.GetUID() == old.GetUID(), tt.isThere)
+			assert.Equal(t, live.GetUID() == old.GetUID(), tt.oldExists)
 		})
 	}
 }

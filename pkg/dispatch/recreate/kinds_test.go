@@ -76,9 +76,9 @@ func TestReplacementOfKindsRefused(t *testing.T) {
 	for name, tt := range map[string]struct{ kind, text, to, want string }{
 		"an owner that is not allowed": {
 			"trainjob", `{spec: {}}`, ours,
-			"trainjob ml/train cannot be managed by jobmanagedby.github.io/dispatch: of spec.managedBy, its API takes only trainer.kubeflow.org/trainjob-controller and kueue.x-k8s.io/multikueue",
+			"trainjob ml/train cannot be managed by jobmanagedby.github.io/dispatch: its API allows for spec.managedBy only trainer.kubeflow.org/trainjob-controller and kueue.x-k8s.io/multikueue",
 		},
-		"a template":      {"cronjob", `{spec: {}}`, ours, "cronjob ml/train does not run itself: its spec.jobTemplate.spec.managedBy is that of what it makes"},
+		"a template":      {"cronjob", `{spec: {}}`, ours, "cronjob ml/train does not run itself: its spec.jobTemplate.spec.managedBy is for the objects that it creates"},
 		"unmanaged":       {"pod", `{spec: {}}`, ours, "pod ml/train has no managedBy field"},
 		"nothing to do":   {"jobset", `{spec: {managedBy: jobset.sigs.k8s.io/jobset-controller}}`, "", "jobset ml/train is already managed by the built-in controller"},
 		"running":         {"jobset", `{spec: {}, status: {replicatedJobsStatus: [{name: a, ready: 1}]}}`, ours, "jobset ml/train is running; wait for its end"},

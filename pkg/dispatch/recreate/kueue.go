@@ -36,10 +36,10 @@ func FindSubmitted(ctx context.Context, c *fleet.Cluster, k delegation.Kind, old
 	}
 	ctx, cancel := context.WithTimeout(ctx, fleet.RequestTimeout)
 	defer cancel()
-	made := metav1.ListOptions{LabelSelector: labels.Set{delegation.JobUIDLabel: string(old.GetUID())}.String()}
+	ofJob := metav1.ListOptions{LabelSelector: labels.Set{delegation.JobUIDLabel: string(old.GetUID())}.String()}
 	for _, resource := range delegation.KueueResources("workloads") {
 		var latest *unstructured.Unstructured
-		err := c.Each(ctx, resource, old.GetNamespace(), made, func(w *unstructured.Unstructured) {
+		err := c.Each(ctx, resource, old.GetNamespace(), ofJob, func(w *unstructured.Unstructured) {
 			// An elastic object has several Workloads.
 			if latest == nil || latest.GetCreationTimestamp().Time.Before(w.GetCreationTimestamp().Time) {
 				latest = w
@@ -73,7 +73,7 @@ func (r *Replacement) stripKueues() {
 	if r.options.Submitted.Workload != nil && isStartedByKueue(r.kind(), r.stored) {
 		r.revertKueue()
 	} else {
-		r.warnOfPlacing(podtemplate.Of(r.kind(), r.New), r.whyUnknown())
+		r.warnOfPlacing(podtemplate.Of(r.kind(), r.New), r.unknownReason())
 	}
 	podtemplate.RemoveKueueKeys(r.kind(), r.Restore)
 	for _, key := range podtemplate.RemoveKueueKeys(r.kind(), r.New) {
@@ -98,7 +98,7 @@ func (r *Replacement) revertKueue() {
 		if one.Before != nil {
 			action, value = plan.Set, one.Before
 		}
-		r.changed(action, one.Field, value, fmt.Sprintf("that is what it was before Kueue started the old %s (Workload %s)", r.kind().Kind, workload.GetName()))
+		r.changed(action, one.Field, value, fmt.Sprintf("the value before Kueue started the old %s (Workload %s)", r.kind().Kind, workload.GetName()))
 	}
 	r.revertCount()
 	r.warnOfPlacing(unidentified, fmt.Sprintf("no Pod set of Workload %s comes from it", workload.GetName()))
@@ -112,26 +112,26 @@ func (r *Replacement) revertCount() {
 	if !r.kind().IsJob() || annotations[delegation.MinParallelism] == "" || len(sets) != 1 {
 		return
 	}
-	asked, _ := sets[0]["count"].(int64)
+	requested, _ := sets[0]["count"].(int64)
 	fields := []string{"parallelism"}
 	if annotations[delegation.CompletionsLikeParallelism] == "true" {
 		fields = append(fields, "completions")
 	}
 	for _, field := range fields {
-		if now, _ := content.At(r.Old, "spec", field).(int64); asked == 0 || now >= asked {
+		if now, _ := content.At(r.Old, "spec", field).(int64); requested == 0 || now >= requested {
 			continue
 		}
 		for _, job := range []*unstructured.Unstructured{r.Restore, r.New} {
 			// The parent of the field is an object, so this cannot fail.
-			_ = unstructured.SetNestedField(job.Object, asked, "spec", field)
+			_ = unstructured.SetNestedField(job.Object, requested, "spec", field)
 		}
-		r.changed(plan.Set, "spec."+field, asked, fmt.Sprintf("Kueue had started the old %s with fewer Pods than it requests (%s)", r.kind().Kind, delegation.MinParallelism))
+		r.changed(plan.Set, "spec."+field, requested, fmt.Sprintf("Kueue had started the old %s with fewer Pods than it requests (%s)", r.kind().Kind, delegation.MinParallelism))
 	}
 }
 
-// whyUnknown returns the reason why the original values are unknown; "" if Kueue has changed
+// unknownReason returns the reason why the original values are unknown; "" if Kueue has changed
 // nothing.
-func (r *Replacement) whyUnknown() string {
+func (r *Replacement) unknownReason() string {
 	switch {
 	case isStartedByKueue(r.kind(), r.stored) && r.options.Submitted.Unread != nil:
 		return "its Workload could not be read: " + kubecontext.Because(r.options.Submitted.Unread)
@@ -144,15 +144,15 @@ func (r *Replacement) whyUnknown() string {
 }
 
 // warnOfPlacing warns about fields that Kueue or the author may have set.
-func (r *Replacement) warnOfPlacing(templates []podtemplate.Template, why string) {
+func (r *Replacement) warnOfPlacing(templates []podtemplate.Template, reason string) {
 	var fields []string
 	for _, t := range templates {
 		for _, field := range t.PlacementFields() {
 			fields = append(fields, t.Path+".spec."+field)
 		}
 	}
-	if len(fields) > 0 && why != "" {
+	if len(fields) > 0 && reason != "" {
 		r.warn("Kept placement fields (%s), which may come from Kueue's ResourceFlavors: %s. Compare them with the manifest of the %s.",
-			strings.Join(fields, ", "), why, r.kind().Kind)
+			strings.Join(fields, ", "), reason, r.kind().Kind)
 	}
 }

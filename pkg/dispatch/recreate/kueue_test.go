@@ -117,7 +117,7 @@ spec:
 // TestReplacementWithoutWorkload checks that without the Workload, fields are kept
 // that the author may have set.
 func TestReplacementWithoutWorkload(t *testing.T) {
-	forbidden := apierrors.NewForbidden(schema.GroupResource{Group: "kueue.x-k8s.io", Resource: "workloads"}, "", errors.New("nobody may"))
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Group: "kueue.x-k8s.io", Resource: "workloads"}, "", errors.New("no user may"))
 	other := strings.ReplaceAll(workloadOf, "busybox", "another")
 	for name, tt := range map[string]struct {
 		submitted recreate.Submitted
@@ -181,15 +181,15 @@ func TestFindSubmitted(t *testing.T) {
 	assert.NilError(t, found.Unread)
 	assert.Equal(t, found.Workload.GetName(), "job-train-1")
 
-	asked := 0
+	requests := 0
 	server.Before = func(*http.Request) *apierrors.StatusError {
-		asked++
-		return apierrors.NewForbidden(schema.GroupResource{Resource: "workloads"}, "", errors.New("nobody may"))
+		requests++
+		return apierrors.NewForbidden(schema.GroupResource{Resource: "workloads"}, "", errors.New("no user may"))
 	}
 	idle := fromText(t, started)
 	unstructured.RemoveNestedField(idle.Object, "metadata", "annotations", delegation.KueueStopping)
 	assert.Equal(t, recreate.FindSubmitted(t.Context(), cluster, delegation.Job(), idle), recreate.Submitted{})
-	assert.Equal(t, asked, 0, "what waits is not asked for")
+	assert.Equal(t, requests, 0, "a waiting Job needs no request for its Workload")
 
 	found = recreate.FindSubmitted(t.Context(), cluster, delegation.Job(), fromText(t, started))
 	assert.Assert(t, apierrors.IsForbidden(found.Unread), "%v", found.Unread)

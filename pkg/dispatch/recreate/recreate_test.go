@@ -40,8 +40,8 @@ func smallJob(t *testing.T, edits ...edit) *unstructured.Unstructured {
 	return job
 }
 
-// idle returns a stored Job that does not run.
-func idle(t *testing.T, edits ...edit) *unstructured.Unstructured {
+// idleJob returns a stored Job that does not run.
+func idleJob(t *testing.T, edits ...edit) *unstructured.Unstructured {
 	t.Helper()
 	return smallJob(t, append([]edit{
 		{"metadata.uid", originUID}, {"metadata.resourceVersion", "7"}, {"metadata.creationTimestamp", "2026-03-01T09:00:00Z"},
@@ -82,7 +82,7 @@ func TestReplacementChangesOnlyTheOwner(t *testing.T) {
 		if tt.from == "" {
 			managedBy = nil
 		}
-		r, err := recreate.New(idle(t, edit{"spec.managedBy", managedBy}), recreate.Options{ManagedBy: tt.to})
+		r, err := recreate.New(idleJob(t, edit{"spec.managedBy", managedBy}), recreate.Options{ManagedBy: tt.to})
 		assert.NilError(t, err)
 		want := smallJob(t, edit{"spec.managedBy", managedBy})
 		assert.DeepEqual(t, r.Restore.Object, want.Object)
@@ -98,11 +98,11 @@ func TestReplacementChangesOnlyTheOwner(t *testing.T) {
 
 // TestReplacementKeepsAManualSelector checks a Job that finds its Pods by the user's selector.
 func TestReplacementKeepsAManualSelector(t *testing.T) {
-	r, err := recreate.New(idle(t,
+	r, err := recreate.New(idleJob(t,
 		edit{"spec.manualSelector", true}, edit{"spec.selector", "yaml:{matchLabels: {job-name: mine}}"},
 		edit{"spec.template.metadata.labels", "yaml:{job-name: mine}"}), recreate.Options{})
 	assert.NilError(t, err)
-	assert.DeepEqual(t, r.New.Object["spec"], idle(t, edit{"spec.managedBy", nil},
+	assert.DeepEqual(t, r.New.Object["spec"], idleJob(t, edit{"spec.managedBy", nil},
 		edit{"spec.manualSelector", true}, edit{"spec.selector", "yaml:{matchLabels: {job-name: mine}}"},
 		edit{"spec.template.metadata.labels", "yaml:{job-name: mine}"}).Object["spec"])
 }
@@ -119,15 +119,15 @@ func TestReplacementRemovesKueueFields(t *testing.T) {
 		{"spec.template.metadata.annotations[kueue.x-k8s.io/workload]", "job-train-b0014"},
 		{"spec.template.metadata.annotations[team]", "ml"},
 	}
-	r, err := recreate.New(idle(t, leftovers...), recreate.Options{ManagedBy: string(delegation.MultiKueue)})
+	r, err := recreate.New(idleJob(t, leftovers...), recreate.Options{ManagedBy: string(delegation.MultiKueue)})
 	assert.NilError(t, err, "it changes something, though not its owner")
 	backup := filepath.Join(t.TempDir(), "backup.yaml")
 	assert.NilError(t, r.WriteBackup(backup, "here", time.Unix(0, 0)))
 	kept, err := os.ReadFile(backup)
 	assert.NilError(t, err)
-	made, err := yaml.Marshal(r.New.Object)
+	created, err := yaml.Marshal(r.New.Object)
 	assert.NilError(t, err)
-	for _, text := range []string{string(kept), string(made)} {
+	for _, text := range []string{string(kept), string(created)} {
 		for _, key := range []string{"kueue.x-k8s.io/podset", "kueue.x-k8s.io/local-queue-name", "kueue.x-k8s.io/workload"} {
 			assert.Assert(t, !strings.Contains(text, key), "%s is gone from\n%s", key, text)
 		}
@@ -140,13 +140,13 @@ func TestReplacementRemovesKueueFields(t *testing.T) {
 	assert.Assert(t, strings.Contains(strings.Join(fields, " "), "spec.template.metadata.annotations[kueue.x-k8s.io/workload]"), "%v", fields)
 
 	// A running Job has them legitimately.
-	_, err = recreate.New(idle(t, append(leftovers, edit{"spec.suspend", false})...), recreate.Options{ManagedBy: string(delegation.MultiKueue)})
+	_, err = recreate.New(idleJob(t, append(leftovers, edit{"spec.suspend", false})...), recreate.Options{ManagedBy: string(delegation.MultiKueue)})
 	assert.ErrorContains(t, err, "already")
 }
 
 func TestReplacementForMultiKueue(t *testing.T) {
 	multiKueue := recreate.Options{ManagedBy: string(delegation.MultiKueue), Queue: new("research")}
-	r, err := recreate.New(idle(t), multiKueue)
+	r, err := recreate.New(idleJob(t), multiKueue)
 	assert.NilError(t, err)
 	assert.Equal(t, r.New.GetLabels()[delegation.QueueNameLabel], "research")
 	suspended, _, _ := unstructured.NestedBool(r.New.Object, "spec", "suspend")
@@ -184,8 +184,8 @@ func TestReplacementRefuses(t *testing.T) {
 		forceable bool
 	}{
 		{"nothing to do", nil, recreate.Options{ManagedBy: string(delegation.Dispatch)}, "is managed by jobmanagedby.github.io/dispatch already", false},
-		{"built-in as it is", []edit{{"spec.managedBy", nil}}, recreate.Options{}, "already managed by the built-in controller", false},
-		{"reserved as it is", []edit{{"spec.managedBy", "kubernetes.io/job-controller"}}, recreate.Options{}, "already managed by the built-in controller", false},
+		{"already built-in", []edit{{"spec.managedBy", nil}}, recreate.Options{}, "already managed by the built-in controller", false},
+		{"already reserved", []edit{{"spec.managedBy", "kubernetes.io/job-controller"}}, recreate.Options{}, "already managed by the built-in controller", false},
 		{
 			"in that queue",
 			[]edit{{"spec.managedBy", string(delegation.MultiKueue)}, {"metadata.labels", "yaml:{kueue.x-k8s.io/queue-name: gpu}"}},
@@ -218,7 +218,7 @@ func TestReplacementRefuses(t *testing.T) {
 		{"belongs, but not as to a controller", []edit{{"metadata.ownerReferences", "yaml:[{apiVersion: v1, kind: ConfigMap, name: run, uid: u}]"}}, recreate.Options{ManagedBy: runner}, "", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := recreate.New(idle(t, tt.job...), tt.options)
+			r, err := recreate.New(idleJob(t, tt.job...), tt.options)
 			if tt.want == "" {
 				assert.NilError(t, err)
 				assert.Assert(t, r.New != nil)
@@ -228,7 +228,7 @@ func TestReplacementRefuses(t *testing.T) {
 			var refused *plan.RefusedError
 			assert.Assert(t, errors.As(err, &refused) && refused.Remedy != "", "%v", err)
 			tt.options.Force = true
-			_, err = recreate.New(idle(t, tt.job...), tt.options)
+			_, err = recreate.New(idleJob(t, tt.job...), tt.options)
 			assert.Equal(t, err == nil, tt.forceable, "%v", err)
 		})
 	}
@@ -309,15 +309,15 @@ func TestBackup(t *testing.T) {
 	assert.NilError(t, r.WriteBackup(hostile, "prod\nkind: Secret $(x)", now))
 	text2, err := os.ReadFile(hostile)
 	assert.NilError(t, err)
-	_, rest, _ := strings.Cut(string(text2), "# To restore it, once there is no other of its name: ")
+	_, rest, _ := strings.Cut(string(text2), "# To restore it, after deleting any object with its name: ")
 	restore, _, _ := strings.Cut(rest, "\n")
 	assert.DeepEqual(t, shelltest.Words(t, restore), []string{"kubectl", "--context", "prod\nkind: Secret $(x)", "create", "-f", hostile})
 
 	// An existing file is never overwritten.
 	err = r.WriteBackup(path, "prod", now)
 	assert.ErrorContains(t, err, "the file exists")
-	again, err := os.ReadFile(path)
+	unchanged, err := os.ReadFile(path)
 	assert.NilError(t, err)
-	assert.Equal(t, string(again), string(text))
+	assert.Equal(t, string(unchanged), string(text))
 	assert.ErrorContains(t, recreate.CheckBackup(filepath.Join(t.TempDir(), "none", "x.yaml")), "--backup")
 }

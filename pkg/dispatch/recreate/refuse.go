@@ -22,8 +22,8 @@ func refuse(old *unstructured.Unstructured, o Options) error {
 		reasons = append(reasons, refuseDispatched, refuseControlled, refuseRunning)
 	}
 	for _, reason := range reasons {
-		if why, remedy := reason(old, o); why != "" {
-			return &plan.RefusedError{Kind: o.Kind.Kind, Origin: object.NameOf(old), Reason: why, Remedy: remedy}
+		if text, remedy := reason(old, o); text != "" {
+			return &plan.RefusedError{Kind: o.Kind.Kind, Origin: object.NameOf(old), Reason: text, Remedy: remedy}
 		}
 	}
 	return nil

@@ -32,15 +32,15 @@ const (
 // Runner recreates Jobs.
 type Runner struct {
 	Cluster *fleet.Cluster
-	// Gone limits the wait for the deletion of the old Job, which finalizers can block for any
-	// time.
-	Gone time.Duration
+	// DeletionTimeout limits the wait for the deletion of the old Job. Finalizers can block it for
+	// any time.
+	DeletionTimeout time.Duration
 	// Backup is the file that holds the old Job, for messages.
 	Backup string
 	// ReadOnly has Check skip the dry runs of the API server, for --dry-run=client.
 	ReadOnly bool
-	// Held is called once if finalizers block the deletion of the old Job.
-	Held func(finalizers []string)
+	// OnBlocked is called once if finalizers block the deletion of the old Job.
+	OnBlocked func(finalizers []string)
 }
 
 // NotGoneError means that the old Job was deleted but still exists, so that the new one was not
@@ -65,7 +65,7 @@ func (r *Runner) Run(ctx context.Context, p *Replacement) (*unstructured.Unstruc
 	}
 	created, err := r.create(ctx, p.New, p)
 	switch {
-	case apierrors.IsAlreadyExists(err) && r.isThere(ctx, p):
+	case apierrors.IsAlreadyExists(err) && r.oldExists(ctx, p):
 		return nil, r.notGone(p, "it still exists, although the server reported it gone")
 	case apierrors.IsAlreadyExists(err):
 		return nil, command.Errorf("%s was deleted, and another client created another one of that name first. To get the old one back, delete that one and run: %s",
@@ -75,7 +75,7 @@ func (r *Runner) Run(ctx context.Context, p *Replacement) (*unstructured.Unstruc
 	}
 	if dropped := r.checkOwner(created, p); dropped != nil {
 		if err := r.deleteWrong(ctx, p, created); err != nil {
-			return nil, command.Errorf("%w; it was created anyway, and cannot be deleted: %w; %s", dropped, err, r.describeBackup(p))
+			return nil, command.Errorf("%w; it was created anyway and cannot be deleted: %w; %s", dropped, err, r.describeBackup(p))
 		}
 		return nil, r.restore(ctx, p, dropped)
 	}
@@ -85,7 +85,7 @@ func (r *Runner) Run(ctx context.Context, p *Replacement) (*unstructured.Unstruc
 // remove deletes the old Job if only its status has changed since it was shown, and waits until
 // it is gone.
 func (r *Runner) remove(ctx context.Context, p *Replacement) error {
-	bounded, cancel := context.WithTimeout(ctx, r.Gone)
+	bounded, cancel := context.WithTimeout(ctx, r.DeletionTimeout)
 	defer cancel()
 	stored, unclear := p.stored, error(nil)
 	err := wait.PollUntilContextCancel(bounded, retryDelay, true, func(ctx context.Context) (bool, error) {
@@ -161,11 +161,11 @@ func (r *Runner) checkUnchanged(live *unstructured.Unstructured, p *Replacement)
 	if live == nil || live.GetUID() != p.stored.GetUID() {
 		return r.replacedError(p)
 	}
-	again, err := New(live, p.options)
+	current, err := New(live, p.options)
 	if err != nil {
 		return fmt.Errorf("context %q: %w; nothing was changed", r.Cluster.Context, err)
 	}
-	if !apiequality.Semantic.DeepEqual(again.New.Object, p.New.Object) || !apiequality.Semantic.DeepEqual(again.Restore.Object, p.Restore.Object) {
+	if !apiequality.Semantic.DeepEqual(current.New.Object, p.New.Object) || !apiequality.Semantic.DeepEqual(current.Restore.Object, p.Restore.Object) {
 		return fmt.Errorf("context %q: %s changed since it was shown; nothing was changed. Run the command again", r.Cluster.Context, p.describe())
 	}
 	return nil
@@ -193,8 +193,8 @@ func (r *Runner) waitGone(ctx context.Context, p *Replacement) error {
 		if live == nil || live.GetUID() != p.stored.GetUID() {
 			return true, nil
 		}
-		if finalizers == nil && len(live.GetFinalizers()) > 0 && r.Held != nil {
-			r.Held(live.GetFinalizers())
+		if finalizers == nil && len(live.GetFinalizers()) > 0 && r.OnBlocked != nil {
+			r.OnBlocked(live.GetFinalizers())
 		}
 		finalizers = live.GetFinalizers()
 		return r.watchGone(ctx, p.kind(), live), nil
@@ -202,23 +202,23 @@ func (r *Runner) waitGone(ctx context.Context, p *Replacement) error {
 	if err == nil {
 		return nil
 	}
-	why := "it is still there"
+	cause := "it still exists"
 	if last != nil {
-		why = kubecontext.Because(last)
+		cause = kubecontext.Because(last)
 	}
 	if len(finalizers) > 0 {
-		why = "its finalizers block it: " + strings.Join(finalizers, ", ")
+		cause = "its finalizers block it: " + strings.Join(finalizers, ", ")
 	}
-	return r.notGone(p, why)
+	return r.notGone(p, cause)
 }
 
-func (r *Runner) notGone(p *Replacement, why string) error {
+func (r *Runner) notGone(p *Replacement, cause string) error {
 	return &NotGoneError{command.Say("context %q: %s was deleted, but is not gone after %s: %s; the new %s was not created. %s",
-		r.Cluster.Context, p.describe(), r.Gone, why, strings.ToLower(p.kind().Kind), r.describeBackup(p))}
+		r.Cluster.Context, p.describe(), r.DeletionTimeout, cause, strings.ToLower(p.kind().Kind), r.describeBackup(p))}
 }
 
-// isThere reports whether the old Job still exists.
-func (r *Runner) isThere(ctx context.Context, p *Replacement) bool {
+// oldExists reports whether the old Job still exists.
+func (r *Runner) oldExists(ctx context.Context, p *Replacement) bool {
 	live, err := r.get(ctx, p)
 	return err == nil && live != nil && live.GetUID() == p.stored.GetUID()
 }
@@ -286,7 +286,7 @@ func (r *Runner) deleteWrong(ctx context.Context, p *Replacement, created *unstr
 	if _, err := r.Cluster.Remove(ctx, p.kind().Resource, created.GetNamespace(), created.GetName(), string(created.GetUID())); err != nil {
 		return err
 	}
-	bounded, cancel := context.WithTimeout(ctx, r.Gone)
+	bounded, cancel := context.WithTimeout(ctx, r.DeletionTimeout)
 	defer cancel()
 	return r.waitGone(bounded, &Replacement{stored: created, options: p.options})
 }

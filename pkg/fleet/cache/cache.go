@@ -60,8 +60,8 @@ func (c *Cache) Begin() {
 	c.forget(func(e *entry) bool { return now.Sub(e.used) > idle })
 }
 
-// Unwatched returns why resources could not be watched, by Source.What.
-func (c *Cache) Unwatched() map[string]error {
+// WatchFailures returns why resources could not be watched, by Source.What.
+func (c *Cache) WatchFailures() map[string]error {
 	if c == nil {
 		return nil
 	}

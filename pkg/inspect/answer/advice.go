@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 )
 
@@ -83,7 +84,7 @@ func AdviseAll(v *inspect.Inventory, findings, orphans []inspect.Finding, reach 
 			continue
 		}
 		left--
-		t := v.Follow(p)
+		t := chain.Follow(v, p)
 		t.Placements = Reached(placement.Judge(v, p), reach)
 		q := Question{Inventory: v, Pair: p, Trace: t, Findings: orphans, Reach: reach}
 		Fill(q)
@@ -194,7 +195,7 @@ func placesOf(v *inspect.Inventory, pairs []inspect.Pair) (queues, workloads []t
 			}
 		}
 		add(&queues, p.Origin.Queue())
-		if w := inspect.Present(v.WorkloadsOf(p, v.Facts(p.Origin.Context))); w != nil {
+		if w := inspect.CurrentWorkload(v.WorkloadsOf(p, v.Facts(p.Origin.Context))); w != nil {
 			add(&workloads, w.Name)
 			add(&queues, w.Spec.QueueName)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 )
 
 // Answer is the state of a Job with its reason.
@@ -76,7 +77,7 @@ func Fill(q Question) {
 // Trace returns the trace of a pair with its answer, without findings and
 // placements.
 func Trace(v *inspect.Inventory, p inspect.Pair) *inspect.Trace {
-	t := v.Trace(p)
+	t := chain.Trace(v, p)
 	Fill(Question{Inventory: v, Pair: p, Trace: t})
 	return t
 }

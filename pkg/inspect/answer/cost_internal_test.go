@@ -51,7 +51,7 @@ func managerWith(claims ...*kueue.Claim) *inspect.Facts {
 func waits(owner, queue, reason, message string) *kueue.Claim {
 	return &kueue.Claim{
 		Namespace: "ml", Name: "job-" + owner, UID: owner, Kind: "Job", Owner: owner, LocalQueue: queue, CreatedAt: time.Unix(1, 0),
-		Rank: kueue.Rank{UID: owner}, Reason: reason, Message: message, Asks: []kueue.PodSetRequests{{Name: "main"}},
+		Rank: kueue.Rank{UID: owner}, Reason: reason, Message: message, Requests: []kueue.PodSetRequests{{Name: "main"}},
 	}
 }
 

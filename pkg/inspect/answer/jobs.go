@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 )
 
@@ -50,7 +51,7 @@ func briefOf(v *inspect.Inventory, p inspect.Pair, byJob map[inspect.Ref][]inspe
 	if o := p.Origin; o != nil && len(p.Mirrors) == 0 && o.Status.IsFinished() {
 		return Brief{}
 	}
-	t := v.Follow(p)
+	t := chain.Follow(v, p)
 	for _, j := range p.Jobs() {
 		t.Findings = append(t.Findings, byJob[inspect.RefOf(j)]...)
 	}
@@ -102,7 +103,7 @@ func Explain(v *inspect.Inventory, pairs []inspect.Pair, orphans []inspect.Findi
 		if !isKnown {
 			continue
 		}
-		t := v.Follow(p)
+		t := chain.Follow(v, p)
 		t.Placements = placement.Judge(v, p)
 		t.Findings = about(t)
 		q := Question{Inventory: v, Pair: p, Trace: t, Findings: orphans}

@@ -8,6 +8,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -38,7 +39,7 @@ func (q *Question) withoutOrigin() Answer {
 // unread returns the contexts of which nothing could be read, except those
 // without a name.
 func (q *Question) unread() []string {
-	unseen := append([]string{}, q.Inventory.Unseen()...)
+	unseen := append([]string{}, q.Inventory.UnreadContexts()...)
 	return slices.DeleteFunc(unseen, func(name string) bool { return strings.TrimSpace(name) == "" })
 }
 
@@ -143,7 +144,7 @@ func (q *Question) isStatusNotCopied(m inspect.Mirror) bool {
 func (q *Question) lostConnection(m inspect.Mirror) string {
 	manager := q.Inventory.Facts(q.Pair.Origin.Context)
 	for _, h := range q.Trace.Hops {
-		isLost := h.Kind == "MultiKueueCluster" && h.Health == inspect.HealthBad && h.State != inspect.Connected && h.Context == q.Pair.Origin.Context
+		isLost := h.Kind == "MultiKueueCluster" && h.Health == inspect.HealthBad && h.State != chain.Connected && h.Context == q.Pair.Origin.Context
 		if isLost && q.Inventory.ContextOf(manager, h.Name) == m.Job.Context {
 			return fmt.Sprintf("MultiKueue on %s has lost the connection to it (MultiKueueCluster %s: %s).", manager.Context, h.Name, h.State)
 		}

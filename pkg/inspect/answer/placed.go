@@ -133,7 +133,7 @@ func (q *Question) fits(manager *inspect.Facts, w *kueue.Workload, fits, all []i
 	}
 	names := namesOf(fits)
 	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotAdmitted, Message: fmt.Sprintf("Fits on %s now; Kueue has not admitted it yet.", list(names))}
-	if !manager.Kueue.TellsNominations() || slices.ContainsFunc(fits, isOffered) || fits[0].Cluster == "" {
+	if !manager.Kueue.RecordsNominations() || slices.ContainsFunc(fits, isOffered) || fits[0].Cluster == "" {
 		return a
 	}
 	a.Reason = inspect.ReasonNotOffered

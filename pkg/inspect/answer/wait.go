@@ -32,7 +32,7 @@ func reasonOfWait(w *kueue.Wait) inspect.JobReason {
 
 // stateOfWait returns the state of a Job whose Workload waits on its management cluster.
 func stateOfWait(w *kueue.Wait) inspect.JobState {
-	if w.IsForGood() {
+	if w.IsPermanent() {
 		return inspect.StateBlocked
 	}
 	return inspect.StateWaiting

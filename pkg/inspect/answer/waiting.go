@@ -9,6 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -123,7 +124,7 @@ func (q *Question) inKueue() (a Answer, known bool) {
 	if len(workloads) == 0 {
 		return q.withoutWorkload(f)
 	}
-	w := inspect.Present(workloads)
+	w := inspect.CurrentWorkload(workloads)
 	if a, held := q.heldBack(f, w); held {
 		return a, true
 	}
@@ -177,14 +178,14 @@ func (q *Question) heldBack(f *inspect.Facts, w *kueue.Workload) (Answer, bool) 
 	a := Answer{State: inspect.StateBlocked, Reason: reasonOfWait(&wait), Message: Sentence(f.Context + ": " + wait.Text())}
 	switch {
 	case wait.Reason == kueue.ReasonFinished:
-		a.Reason, a.Message = inspect.ReasonHeld, Sentence(fmt.Sprintf("Kueue on %s has ended its Workload: %s", f.Context, inspect.Reasoned(wait.Condition)))
+		a.Reason, a.Message = inspect.ReasonHeld, Sentence(fmt.Sprintf("Kueue on %s has ended its Workload: %s", f.Context, chain.ReasonAndMessage(wait.Condition)))
 		return a, true
 	case wait.Reason == kueue.ReasonCheckRejected:
 		a.Message = Sentence(wait.Text())
 	case !wait.IsDeactivation():
 		return Answer{}, false
 	}
-	a.Fixes = q.reached(wait.Fixes(kueue.Site{Context: f.Context, Workload: w, Topologies: f.Kueue.Capacity.KnownTopologies()}))
+	a.Fixes = q.reached(wait.Fixes(kueue.FixTarget{Context: f.Context, Workload: w, Topologies: f.Kueue.Capacity.KnownTopologies()}))
 	return a, true
 }
 
@@ -349,7 +350,7 @@ func workerUnread(name, target string, f *inspect.Facts) inspect.Unchecked {
 // Old versions of Kueue do not record that. For them, it returns those that
 // have a copy or were not read.
 func (q *Question) offeredTo(manager *inspect.Facts, w *kueue.Workload) []string {
-	if manager.Kueue.TellsNominations() {
+	if manager.Kueue.RecordsNominations() {
 		return w.Status.Nominated
 	}
 	var names []string
@@ -399,8 +400,8 @@ func (q *Question) workerReason(f *inspect.Facts) (why string, reason inspect.Jo
 	case wait.Reason == kueue.ReasonAdmitted:
 		return "admitted, but no mirror was created", inspect.ReasonSetup, false
 	case wait.Condition == nil:
-		h := inspect.WorkloadHop(f, copies[0])
+		h := chain.WorkloadHop(f, copies[0])
 		return cmp.Or(h.Message, h.State), reasonOfWait(&wait), false
 	}
-	return wait.Text(), reasonOfWait(&wait), wait.IsForGood()
+	return wait.Text(), reasonOfWait(&wait), wait.IsPermanent()
 }

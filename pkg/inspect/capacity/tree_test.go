@@ -26,7 +26,7 @@ func tree(t *testing.T, text string) *capacity.Tree {
 	s := capacity.Sources{Queues: o.Queues, Cohorts: o.Cohorts, HasClaims: true}
 	for queue, amount := range o.Used {
 		s.Claims = append(s.Claims, &kueue.Claim{
-			ClusterQueue: queue, Holds: []kueue.Held{{Flavor: "f", Resource: "cpu", Quantity: resource.MustParse(amount)}},
+			ClusterQueue: queue, Holds: []kueue.FlavorQuantity{{Flavor: "f", Resource: "cpu", Quantity: resource.MustParse(amount)}},
 		})
 	}
 	return capacity.New(s)

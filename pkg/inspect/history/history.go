@@ -74,7 +74,7 @@ func List(v *inspect.Inventory, o Options) *inspect.HistoryList {
 	}
 	list.Retention = retention(v)
 	list.Errors = v.Errors()
-	list.Unchecked = append(inspect.Unread(list.Errors), unknownOrigins(v)...)
+	list.Unchecked = append(inspect.UncheckedOf(list.Errors), unknownOrigins(v)...)
 	return list
 }
 

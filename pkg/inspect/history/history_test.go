@@ -43,7 +43,7 @@ func past(name string, change func(*kueue.Past)) *kueue.Past {
 	w := &kueue.Past{
 		Namespace: "ml", Name: "job-" + name, UID: "workload-" + name, JobUID: "uid-" + name, APIVersion: "batch/v1", Kind: "Job", Job: name,
 		Queue: "gpu", ClusterQueue: "team", Cluster: "paris", CreatedAt: at(0), AdmittedAt: at(10), FinishedAt: at(60), Reason: kueue.FinishedSucceeded, Lost: new(time.Duration),
-		Holds: []kueue.Held{
+		Holds: []kueue.FlavorQuantity{
 			{Flavor: "a100", Resource: "nvidia.com/gpu", Quantity: resource.MustParse("4")},
 			{Flavor: "cpu", Resource: "memory", Quantity: resource.MustParse("12Gi")},
 		},
@@ -140,7 +140,7 @@ func TestElastic(t *testing.T) {
 	})
 	second := past("a", func(w *kueue.Past) {
 		w.Name, w.UID, w.CreatedAt, w.AdmittedAt = "job-a-2", "2", at(29), at(30)
-		w.Holds = []kueue.Held{{Flavor: "a100", Resource: "nvidia.com/gpu", Quantity: resource.MustParse("8")}}
+		w.Holds = []kueue.FlavorQuantity{{Flavor: "a100", Resource: "nvidia.com/gpu", Quantity: resource.MustParse("8")}}
 	})
 	row := one(t, listOf(history.Options{}, []*inspect.Job{job("a", delegation.MultiKueue, delegation.Complete, nil)}, second, first))
 	assert.Equal(t, *row.WaitSeconds, int64(600))

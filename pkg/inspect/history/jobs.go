@@ -23,7 +23,7 @@ func eachOf(v *inspect.Inventory, f *inspect.Facts, isSelected bool, visit func(
 	if f.Err != nil || f.Past == nil {
 		return 0
 	}
-	l := &ledger{inventory: v, facts: f, grants: map[*kueue.Held]grant{}}
+	l := &ledger{inventory: v, facts: f, grants: map[*kueue.FlavorQuantity]grant{}}
 	workloads := make(map[string][]*kueue.Past, len(f.Past.Workloads))
 	for _, w := range f.Past.Workloads {
 		// A Workload without an owner and a label counts as its own Job.
@@ -61,7 +61,7 @@ type ledger struct {
 	facts     *inspect.Facts
 	// grants has the resources of Workloads, by the first of their Holds. Most
 	// Jobs of a queue got the same resources, and share them.
-	grants map[*kueue.Held]grant
+	grants map[*kueue.FlavorQuantity]grant
 }
 
 // grant has the quantities that a Workload got and the flavors that they came
@@ -214,7 +214,7 @@ func clusterAt(v *inspect.Inventory, place delegation.Place) string {
 
 // resources returns the quantities that a Workload got, and the flavors of
 // each.
-func resources(holds []kueue.Held) (quantities, flavors map[string]string) {
+func resources(holds []kueue.FlavorQuantity) (quantities, flavors map[string]string) {
 	total, from := map[string]resource.Quantity{}, map[string][]string{}
 	for _, h := range holds {
 		sum := total[h.Resource]
@@ -253,7 +253,7 @@ func hours(all []*kueue.Past) map[string]float64 {
 
 // amount returns how much of a resource is held: memory and storage in GiB,
 // others in units.
-func amount(h kueue.Held) float64 {
+func amount(h kueue.FlavorQuantity) float64 {
 	const gib = 1 << 30
 	value := h.Quantity.AsApproximateFloat64()
 	switch name := corev1.ResourceName(h.Resource); {

@@ -156,7 +156,7 @@ func (s *site) isHeld() bool {
 	default:
 		return true
 	}
-	for _, f := range wait.Fixes(kueue.Site{Context: s.Context, Workload: s.own, Topologies: s.facts.Kueue.Capacity.KnownTopologies()}) {
+	for _, f := range wait.Fixes(kueue.FixTarget{Context: s.Context, Workload: s.own, Topologies: s.facts.Kueue.Capacity.KnownTopologies()}) {
 		s.change(inspect.PlacementChange{Message: f.Text, Command: f.Shell()})
 	}
 	return s.decide(verdict, reason, "%s", wait.Text())
@@ -197,7 +197,7 @@ func (s *site) findLocal() (local *kueue.LocalQueue, err error) {
 // isRequestedByName reports whether the queue was requested by name, as is done for
 // the queues of traced Jobs.
 func (s *site) isRequestedByName() bool {
-	return slices.Contains(s.facts.Kueue.QueuesAsked, s.request.Namespace+"/"+s.request.Queue)
+	return slices.Contains(s.facts.Kueue.RequestedQueues, s.request.Namespace+"/"+s.request.Queue)
 }
 
 func (s *site) hasQueue() bool {

@@ -30,8 +30,8 @@ func bare(f *inspect.Facts, r *Request, now time.Time) *inspect.Placement {
 	}
 	s.condition(inspect.ConditionReached, inspect.Yes, "yes")
 	namespace, isKnown := (*inspect.Namespace)(nil), false
-	if f.Site != nil {
-		namespace, isKnown = f.Site.Namespaces[r.Namespace]
+	if f.Environment != nil {
+		namespace, isKnown = f.Environment.Namespaces[r.Namespace]
 	}
 	const name = inspect.ConditionNamespace
 	switch {

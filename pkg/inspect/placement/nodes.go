@@ -16,12 +16,12 @@ import (
 // the podset that fits on the fewest. It changes no verdict: Kueue gives
 // quota without looking at nodes, and an autoscaler may add nodes.
 func (s *site) countNodes() {
-	if s.facts == nil || s.facts.Err != nil || s.facts.Site == nil || s.request.isGiven || len(s.request.PodSets) == 0 {
+	if s.facts == nil || s.facts.Err != nil || s.facts.Environment == nil || s.request.isGiven || len(s.request.PodSets) == 0 {
 		return
 	}
-	nodes := s.facts.Site.Nodes
+	nodes := s.facts.Environment.Nodes
 	switch {
-	case s.facts.Site.NodesErr != nil:
+	case s.facts.Environment.NodesErr != nil:
 		s.condition(inspect.ConditionPods, inspect.NotKnown, "?")
 		return
 	case nodes == nil:

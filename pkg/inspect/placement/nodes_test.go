@@ -53,21 +53,21 @@ func TestNodes(t *testing.T) {
 			j := parse[batchv1.Job](t, tt.job)
 			j.Namespace = "ml"
 			r := placement.OfJob(&j, "q")
-			judge := func(site *inspect.Site) *inspect.Placement {
+			judge := func(site *inspect.Environment) *inspect.Placement {
 				f := w.facts()
-				f.Site = site
+				f.Environment = site
 				return placement.On(f, &r, nil, time.Now())
 			}
 			without := judge(nil)
 			assert.Equal(t, without.Condition(inspect.ConditionPods).State, inspect.NotAsked)
-			p := judge(&inspect.Site{Nodes: someNodes()})
+			p := judge(&inspect.Environment{Nodes: someNodes()})
 			assert.Equal(t, p.Verdict, without.Verdict)
 			pods := p.Condition(inspect.ConditionPods)
 			assert.Equal(t, pods.Text, tt.want)
 			assert.Equal(t, pods.State, tt.state)
 			isReported := strings.Contains(p.Message, "none of its 3 nodes fits the Pods now")
 			assert.Equal(t, isReported, tt.state == inspect.No && p.Verdict != inspect.Never, p.Message)
-			refused := judge(&inspect.Site{NodesErr: errors.New("forbidden")})
+			refused := judge(&inspect.Environment{NodesErr: errors.New("forbidden")})
 			assert.Equal(t, refused.Condition(inspect.ConditionPods).Text, "?")
 			assert.Equal(t, refused.Message, without.Message)
 		})
@@ -88,7 +88,7 @@ func TestNodesOfAFlavor(t *testing.T) {
 		j.Namespace = "ml"
 		r := placement.OfJob(&j, "q")
 		f := w.facts()
-		f.Site = &inspect.Site{Nodes: someNodes()}
+		f.Environment = &inspect.Environment{Nodes: someNodes()}
 		p := placement.On(f, &r, nil, time.Now())
 		assert.Equal(t, p.Condition(inspect.ConditionPods).Text, want, flavor)
 	}
@@ -99,7 +99,7 @@ func TestNodesOfAFlavor(t *testing.T) {
 func TestNodesOfAManager(t *testing.T) {
 	w := parse[world](t, simple("10"))
 	f := w.facts()
-	f.Site = &inspect.Site{Nodes: someNodes()}
+	f.Environment = &inspect.Environment{Nodes: someNodes()}
 	v := inspect.NewInventory(time.Now(), []*inspect.Facts{f}, nil)
 	j := parse[batchv1.Job](t, pods("1", "cpu: 1"))
 	j.Namespace = "ml"
@@ -118,12 +118,12 @@ func TestForDispatch(t *testing.T) {
 	origin := &inspect.Job{Context: "hub", Kind: "Job", Namespace: "ml", Name: "train", UID: "u", ManagedBy: delegation.Dispatch, Status: delegation.Unclaimed}
 	there := &inspect.Namespace{Name: "ml"}
 	clusters := []*inspect.Facts{
-		{Context: "hub", Jobs: []*inspect.Job{origin}, Site: &inspect.Site{Namespaces: map[string]*inspect.Namespace{"ml": there}}},
+		{Context: "hub", Jobs: []*inspect.Job{origin}, Environment: &inspect.Environment{Namespaces: map[string]*inspect.Namespace{"ml": there}}},
 		{Context: "lost", Err: errors.New("no route")},
-		{Context: "ready", Site: &inspect.Site{Namespaces: map[string]*inspect.Namespace{"ml": there}}},
-		{Context: "without", Site: &inspect.Site{Namespaces: map[string]*inspect.Namespace{"ml": nil}}},
-		{Context: "going", Site: &inspect.Site{Namespaces: map[string]*inspect.Namespace{"ml": {Name: "ml", IsTerminating: true}}}},
-		{Context: "closed", Site: &inspect.Site{}},
+		{Context: "ready", Environment: &inspect.Environment{Namespaces: map[string]*inspect.Namespace{"ml": there}}},
+		{Context: "without", Environment: &inspect.Environment{Namespaces: map[string]*inspect.Namespace{"ml": nil}}},
+		{Context: "going", Environment: &inspect.Environment{Namespaces: map[string]*inspect.Namespace{"ml": {Name: "ml", IsTerminating: true}}}},
+		{Context: "closed", Environment: &inspect.Environment{}},
 	}
 	v := inspect.NewInventory(time.Now(), clusters, nil)
 	pair := inspect.Pair{Origin: origin}

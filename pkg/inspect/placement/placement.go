@@ -39,7 +39,7 @@ func byOwner(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 	if manager == nil || !hasRoom(manager) {
 		return nil
 	}
-	submitted := inspect.Present(v.WorkloadsOf(p, manager))
+	submitted := inspect.CurrentWorkload(v.WorkloadsOf(p, manager))
 	if submitted != nil && submitted.Is(kueue.Admitted) {
 		// The Job has its place. Why its Pods do not start is another question.
 		return nil

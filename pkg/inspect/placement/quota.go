@@ -309,7 +309,7 @@ func (s *site) never(a *assigner, result *assignment, all []podSetDemand) {
 	if result.uncovered != "" {
 		s.Resource, s.Needs, s.Free, s.Limit = result.uncovered, result.uncoveredAsk.Text(result.uncovered), "0", "0"
 		lack := kueue.Wait{Reason: kueue.ReasonResourceNotCovered, Lacks: []kueue.Lack{{Reason: kueue.ReasonResourceNotCovered, Resource: result.uncovered}}}
-		for _, f := range lack.Fixes(kueue.Site{Context: s.Context, ClusterQueue: s.queue.Queue}) {
+		for _, f := range lack.Fixes(kueue.FixTarget{Context: s.Context, ClusterQueue: s.queue.Queue}) {
 			s.change(inspect.PlacementChange{Message: f.Text, Command: f.Shell()})
 		}
 		l := kueue.Lack{Reason: kueue.ReasonResourceNotCovered, Resource: s.Resource, ClusterQueue: s.queue.Name, Requested: s.Needs}

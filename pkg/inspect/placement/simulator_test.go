@@ -219,7 +219,7 @@ func (s *simulated) facts() *inspect.Facts {
 		for _, held := range n.holders {
 			c := &kueue.Claim{Namespace: "ml", Name: "held", ClusterQueue: name}
 			for flavor, amount := range held {
-				c.Holds = append(c.Holds, kueue.Held{Flavor: fmt.Sprint("f", flavor), Resource: "cpu", Quantity: cpus(amount)})
+				c.Holds = append(c.Holds, kueue.FlavorQuantity{Flavor: fmt.Sprint("f", flavor), Resource: "cpu", Quantity: cpus(amount)})
 			}
 			f.Kueue.Capacity.Claims = append(f.Kueue.Capacity.Claims, c)
 		}

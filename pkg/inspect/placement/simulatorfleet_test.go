@@ -134,7 +134,7 @@ func (d *double) facts(now time.Time) *inspect.Facts {
 	for name, n := range d.gpu.nodes {
 		for flavor, amount := range n.used {
 			if amount > 0 {
-				c.Claims = append(c.Claims, &kueue.Claim{Namespace: "ml", Name: "gpus", ClusterQueue: name, Holds: []kueue.Held{{Flavor: fmt.Sprint(prefix, "f", flavor), Resource: "gpu", Quantity: cpus(amount)}}})
+				c.Claims = append(c.Claims, &kueue.Claim{Namespace: "ml", Name: "gpus", ClusterQueue: name, Holds: []kueue.FlavorQuantity{{Flavor: fmt.Sprint(prefix, "f", flavor), Resource: "gpu", Quantity: cpus(amount)}}})
 			}
 		}
 	}

@@ -39,13 +39,13 @@ func forPods(v *inspect.Inventory, f *inspect.Facts, j *inspect.Job, pod *inspec
 	s.condition(inspect.ConditionNamespace, inspect.Yes, "yes")
 	said := fmt.Sprintf("the scheduler cannot place Pod %s: %s", pod.Name, pod.Message)
 	switch {
-	case f.Site == nil || f.Site.Nodes == nil && f.Site.NodesErr == nil, len(r.PodSets) == 0:
+	case f.Environment == nil || f.Environment.Nodes == nil && f.Environment.NodesErr == nil, len(r.PodSets) == 0:
 		s.condition(inspect.ConditionPods, inspect.NotKnown, "?")
 		s.decide(inspect.Unknown, inspect.NoNode, "%s", said)
 		return s.Placement
-	case f.Site.NodesErr != nil:
+	case f.Environment.NodesErr != nil:
 		s.condition(inspect.ConditionPods, inspect.NotKnown, "?")
-		s.decide(inspect.Unknown, inspect.NoNode, "%s; cannot read its nodes: %s", said, s.because(f.Site.NodesErr))
+		s.decide(inspect.Unknown, inspect.NoNode, "%s; cannot read its nodes: %s", said, s.because(f.Environment.NodesErr))
 		return s.Placement
 	}
 	s.decide(inspect.Waits, inspect.NoNode, "%s", said)
@@ -62,7 +62,7 @@ func forPods(v *inspect.Inventory, f *inspect.Facts, j *inspect.Job, pod *inspec
 // exists.
 func (s *site) noNodeFits(set *kueue.PodTemplate) {
 	requests := kueue.Requests(&set.Template.Spec, nil, kueue.SchedulerCounting())
-	sum := podfit.New(&set.Template.Spec, requests).Summarize(s.facts.Site.Nodes)
+	sum := podfit.New(&set.Template.Spec, requests).Summarize(s.facts.Environment.Nodes)
 	for _, taint := range slices.Sorted(maps.Keys(sum.OneTaint)) {
 		s.change(inspect.PlacementChange{Message: fmt.Sprintf("recreate it with Pods that tolerate taint %s (%s on %s)", taint, inspect.Count(sum.OneTaint[taint], "node"), s.Context)})
 	}

@@ -22,11 +22,11 @@ import (
 // suggested, but the verdict is not Never: nodes may be added.
 func TestPodsWithoutANode(t *testing.T) {
 	waiting := inspect.Pod{Namespace: "ml", Name: "train-x", JobUID: "u", Phase: corev1.PodPending, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available"}
-	nodes := &inspect.Site{Nodes: someNodes()}
+	nodes := &inspect.Environment{Nodes: someNodes()}
 	for _, tt := range []struct {
 		name, spec      string
 		owner           delegation.Owner
-		site            *inspect.Site
+		site            *inspect.Environment
 		pod             func(*inspect.Pod)
 		verdict         inspect.Verdict
 		message, change string
@@ -51,7 +51,7 @@ func TestPodsWithoutANode(t *testing.T) {
 		},
 		{name: "on no such node", spec: "nodeSelector: {zone: d}, containers: [{name: c}]", site: nodes, verdict: inspect.Unknown, message: "none of 3 nodes fits its Pods, even if empty; 3 do not match its node selector, affinity, node name or operating system; an autoscaler may add nodes"},
 		{name: "in a snapshot", site: nil, verdict: inspect.Unknown, message: "the scheduler cannot place Pod train-x: 0/3 nodes are available"},
-		{name: "nodes refused", site: &inspect.Site{NodesErr: errors.New("no")}, spec: "containers: [{name: c}]", verdict: inspect.Unknown, message: "the scheduler cannot place Pod train-x: 0/3 nodes are available; cannot read its nodes: no"},
+		{name: "nodes refused", site: &inspect.Environment{NodesErr: errors.New("no")}, spec: "containers: [{name: c}]", verdict: inspect.Unknown, message: "the scheduler cannot place Pod train-x: 0/3 nodes are available; cannot read its nodes: no"},
 		{name: "has a node", site: nodes, pod: func(p *inspect.Pod) { p.Node, p.Reason = "a", "Running" }},
 		{name: "waits for an image", site: nodes, pod: func(p *inspect.Pod) { p.Reason = "ImagePullBackOff" }},
 		{name: "another's", site: nodes, owner: "example.com/mine"},
@@ -73,7 +73,7 @@ func TestPodsWithoutANode(t *testing.T) {
 			if tt.pod != nil {
 				tt.pod(&pod)
 			}
-			v := inspect.NewInventory(time.Now(), []*inspect.Facts{{Context: "w", Jobs: []*inspect.Job{j}, Pods: []*inspect.Pod{&pod}, Site: tt.site}}, nil)
+			v := inspect.NewInventory(time.Now(), []*inspect.Facts{{Context: "w", Jobs: []*inspect.Job{j}, Pods: []*inspect.Pod{&pod}, Environment: tt.site}}, nil)
 			all := placement.Judge(v, inspect.Pair{Origin: j})
 			if tt.verdict == "" {
 				assert.Equal(t, len(all), 0)

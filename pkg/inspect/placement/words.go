@@ -64,11 +64,11 @@ func (s *site) isFlexible() bool {
 // it proves nothing about a request that may start with fewer.
 func (s *site) verdictOf(w *kueue.Wait) inspect.Verdict {
 	switch {
-	case w.CanPass():
+	case w.IsTransient():
 		return inspect.Waits
 	case w.IsForQuota() && s.isFlexible():
 		return inspect.Unknown
-	case w.IsForGood():
+	case w.IsPermanent():
 		return inspect.Never
 	}
 	return inspect.Unknown

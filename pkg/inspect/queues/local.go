@@ -12,9 +12,9 @@ import (
 // Locals returns one row for each LocalQueue in the namespaces that were
 // read, and each quota of its ClusterQueue. If the user may not read the
 // ClusterQueue, the rows show what the LocalQueue uses.
-func Locals(v *inspect.Inventory) []inspect.QueueQuota {
-	return each(v, func(c *cluster) []inspect.QueueQuota {
-		var rows []inspect.QueueQuota
+func Locals(v *inspect.Inventory) []QueueQuota {
+	return each(v, func(c *cluster) []QueueQuota {
+		var rows []QueueQuota
 		locals := slices.DeleteFunc(slices.Clone(c.locals), func(q *kueue.LocalQueue) bool {
 			return c.facts.Namespace != "" && q.Namespace != c.facts.Namespace
 		})
@@ -28,8 +28,8 @@ func Locals(v *inspect.Inventory) []inspect.QueueQuota {
 	})
 }
 
-func (c *cluster) localRows(q *kueue.LocalQueue) []inspect.QueueQuota {
-	base := c.row(inspect.KindLocalQueue, q.Name)
+func (c *cluster) localRows(q *kueue.LocalQueue) []QueueQuota {
+	base := c.row(KindLocalQueue, q.Name)
 	base.Namespace, base.ClusterQueue, base.Problem = q.Namespace, q.Spec.ClusterQueue, problemOf(q.Status.Conditions)
 	rows := c.ownRows(q, base)
 	if n := c.tree.Queue(q.Spec.ClusterQueue); n != nil {
@@ -54,8 +54,8 @@ func (c *cluster) localRows(q *kueue.LocalQueue) []inspect.QueueQuota {
 
 // ownRows returns rows for the quotas in use through a LocalQueue whose
 // ClusterQueue is unknown.
-func (c *cluster) ownRows(q *kueue.LocalQueue, base inspect.QueueQuota) []inspect.QueueQuota {
-	var rows []inspect.QueueQuota
+func (c *cluster) ownRows(q *kueue.LocalQueue, base QueueQuota) []QueueQuota {
+	var rows []QueueQuota
 	seen := map[string]bool{}
 	for _, fr := range c.through(q).quotas() {
 		row := base
@@ -111,7 +111,7 @@ func (p passage) quotas() []capacity.FlavorResource {
 		}
 	}
 	for _, claim := range p.claims {
-		for _, set := range claim.Asks {
+		for _, set := range claim.Requests {
 			for name := range set.Resources {
 				isNamed := slices.ContainsFunc(all, func(fr capacity.FlavorResource) bool { return fr.Resource == string(name) })
 				if !isNamed {

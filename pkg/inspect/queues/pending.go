@@ -14,9 +14,9 @@ import (
 // Pending returns one row for each Workload that waits for quota in the
 // namespaces that were read, in the order of its ClusterQueue. Workloads that
 // Kueue does not have in a queue come last.
-func Pending(v *inspect.Inventory) []inspect.PendingJob {
+func Pending(v *inspect.Inventory) []PendingJob {
 	owners := ownersOf(v)
-	all := []inspect.PendingJob{}
+	all := []PendingJob{}
 	for _, f := range v.Clusters {
 		c := clusterOf(v, f, map[*inspect.Facts]*cluster{})
 		if c == nil {
@@ -64,7 +64,7 @@ type line struct {
 	places  map[*kueue.Claim]int
 }
 
-func (l *line) rows() []inspect.PendingJob {
+func (l *line) rows() []PendingJob {
 	for _, q := range l.cluster.locals {
 		l.locals[[2]string{q.Namespace, q.Name}] = q
 	}
@@ -77,7 +77,7 @@ func (l *line) rows() []inspect.PendingJob {
 	if !l.hasClaims() {
 		claims = l.capacity.ClaimsWithin
 	}
-	var rows []inspect.PendingJob
+	var rows []PendingJob
 	for _, c := range claims {
 		if c.ClusterQueue == "" && (l.facts.Namespace == "" || c.Namespace == l.facts.Namespace) {
 			rows = append(rows, l.row(c))
@@ -86,9 +86,9 @@ func (l *line) rows() []inspect.PendingJob {
 	return rows
 }
 
-func (l *line) row(c *kueue.Claim) inspect.PendingJob {
+func (l *line) row(c *kueue.Claim) PendingJob {
 	wait := c.Waiting()
-	row := inspect.PendingJob{
+	row := PendingJob{
 		Context: l.facts.Context, ClusterUID: l.facts.ClusterUID, Namespace: c.Namespace, Workload: c.Name, Kind: c.Kind, Name: c.Owner,
 		LocalQueue: c.LocalQueue, Priority: c.Rank.Priority, QueuedAt: metav1.NewTime(c.Rank.At), CreatedAt: metav1.NewTime(c.CreatedAt),
 		Requests: requested(c), Reason: wait.Reason, Message: c.Message,
@@ -130,11 +130,11 @@ func boundOf(n *capacity.Node, place int, reason kueue.WaitReason) *metav1.Time 
 // requested returns what all Pods of a Workload request together, nil if
 // unknown.
 func requested(c *kueue.Claim) map[string]string {
-	if c.Asks == nil {
+	if c.Requests == nil {
 		return nil
 	}
 	total := map[string]capacity.Amount{}
-	for _, set := range c.Asks {
+	for _, set := range c.Requests {
 		for name, quantity := range set.Resources {
 			total[string(name)] = total[string(name)].Plus(capacity.AmountOf(string(name), quantity))
 		}
@@ -148,8 +148,8 @@ func requested(c *kueue.Claim) map[string]string {
 
 // byLine orders the waiting Workloads of a cluster: by ClusterQueue, then
 // those in the queue first, then by their order there.
-func byLine(a, b inspect.PendingJob) int {
-	rank := func(j inspect.PendingJob) int {
+func byLine(a, b PendingJob) int {
+	rank := func(j PendingJob) int {
 		switch {
 		case !j.Queued:
 			return 1 << 30
@@ -158,7 +158,7 @@ func byLine(a, b inspect.PendingJob) int {
 		}
 		return 0
 	}
-	order := func(j inspect.PendingJob) kueue.Rank { return kueue.Rank{Priority: j.Priority, At: j.QueuedAt.Time} }
+	order := func(j PendingJob) kueue.Rank { return kueue.Rank{Priority: j.Priority, At: j.QueuedAt.Time} }
 	return cmp.Or(cmp.Compare(a.ClusterQueue, b.ClusterQueue), cmp.Compare(rank(a), rank(b)), order(a).Compare(order(b)),
 		cmp.Compare(a.Namespace+"/"+a.Workload, b.Namespace+"/"+b.Workload))
 }

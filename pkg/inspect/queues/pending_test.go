@@ -47,7 +47,7 @@ func waitingFleet(change func(*inspect.Facts)) *inspect.Inventory {
 
 // placesOf returns the places of the waiting Workloads, in the order of the
 // rows.
-func placesOf(rows []inspect.PendingJob) []string {
+func placesOf(rows []queues.PendingJob) []string {
 	var texts []string
 	for i := range rows {
 		text := rows[i].Name

@@ -17,9 +17,9 @@ import (
 
 // List returns one row for each ClusterQueue, flavor and resource of all
 // clusters. The members of a cohort follow its rows.
-func List(v *inspect.Inventory) []inspect.QueueQuota {
-	return each(v, func(c *cluster) []inspect.QueueQuota {
-		var rows []inspect.QueueQuota
+func List(v *inspect.Inventory) []QueueQuota {
+	return each(v, func(c *cluster) []QueueQuota {
+		var rows []QueueQuota
 		seen := map[*capacity.Node]bool{}
 		cohorts := c.tree.Cohorts()
 		for _, n := range cohorts {
@@ -39,8 +39,8 @@ func List(v *inspect.Inventory) []inspect.QueueQuota {
 }
 
 // each returns the rows of all clusters that have queues.
-func each(v *inspect.Inventory, rows func(*cluster) []inspect.QueueQuota) []inspect.QueueQuota {
-	all := []inspect.QueueQuota{}
+func each(v *inspect.Inventory, rows func(*cluster) []QueueQuota) []QueueQuota {
+	all := []QueueQuota{}
 	known := map[*inspect.Facts]*cluster{}
 	for _, f := range v.Clusters {
 		if c := clusterOf(v, f, known); c != nil {
@@ -100,12 +100,12 @@ func unique[T any](all []T, name func(T) string) []T {
 // hasClaims reports whether all Workloads are known.
 func (c *cluster) hasClaims() bool { return c.capacity.Gaps[inspect.PartClaims] == nil }
 
-func (c *cluster) row(kind inspect.QueueKind, name string) inspect.QueueQuota {
-	return inspect.QueueQuota{Context: c.facts.Context, ClusterUID: c.facts.ClusterUID, Kind: kind, Name: name, Cohorts: []string{}}
+func (c *cluster) row(kind QueueKind, name string) QueueQuota {
+	return QueueQuota{Context: c.facts.Context, ClusterUID: c.facts.ClusterUID, Kind: kind, Name: name, Cohorts: []string{}}
 }
 
 // below returns the rows of a queue, or of a cohort and its members.
-func (c *cluster) below(n *capacity.Node, seen map[*capacity.Node]bool) []inspect.QueueQuota {
+func (c *cluster) below(n *capacity.Node, seen map[*capacity.Node]bool) []QueueQuota {
 	if seen[n] {
 		return nil
 	}
@@ -126,19 +126,19 @@ func (c *cluster) below(n *capacity.Node, seen map[*capacity.Node]bool) []inspec
 
 // queueRows returns the rows of a ClusterQueue. One without quota has one row
 // too.
-func (c *cluster) queueRows(n *capacity.Node) []inspect.QueueQuota {
-	base := c.row(inspect.KindClusterQueue, n.Name)
+func (c *cluster) queueRows(n *capacity.Node) []QueueQuota {
+	base := c.row(KindClusterQueue, n.Name)
 	base.Cohorts, base.Problem = cohortsOf(n), problemOf(n.Queue.Status.Conditions)
 	return c.quotaRows(n, base)
 }
 
 // quotaRows returns one row for each quota of a ClusterQueue.
-func (c *cluster) quotaRows(n *capacity.Node, base inspect.QueueQuota) []inspect.QueueQuota {
+func (c *cluster) quotaRows(n *capacity.Node, base QueueQuota) []QueueQuota {
 	quotas := n.Resources()
 	if len(quotas) == 0 {
-		return []inspect.QueueQuota{base}
+		return []QueueQuota{base}
 	}
-	var rows []inspect.QueueQuota
+	var rows []QueueQuota
 	seen := map[string]bool{}
 	for _, fr := range quotas {
 		row := base
@@ -162,7 +162,7 @@ func (c *cluster) quotaRows(n *capacity.Node, base inspect.QueueQuota) []inspect
 }
 
 // cohortRows returns rows for what a cohort and its members have together.
-func (c *cluster) cohortRows(n *capacity.Node) []inspect.QueueQuota {
+func (c *cluster) cohortRows(n *capacity.Node) []QueueQuota {
 	members := membersOf(n, map[*capacity.Node]bool{})
 	var quotas []capacity.FlavorResource
 	for _, m := range members {
@@ -172,9 +172,9 @@ func (c *cluster) cohortRows(n *capacity.Node) []inspect.QueueQuota {
 			}
 		}
 	}
-	var rows []inspect.QueueQuota
+	var rows []QueueQuota
 	for _, fr := range quotas {
-		row := c.row(inspect.KindCohort, n.Name)
+		row := c.row(KindCohort, n.Name)
 		row.Cohorts = cohortsOf(n)
 		if _, isLoop := n.Path(); isLoop {
 			row.Problem = "it is its own ancestor, and Kueue admits nothing to its queues"
@@ -189,7 +189,7 @@ func (c *cluster) cohortRows(n *capacity.Node) []inspect.QueueQuota {
 
 // fillSum adds up a resource over all ClusterQueues, and the cohorts' own
 // quota.
-func (c *cluster) fillSum(row *inspect.QueueQuota) {
+func (c *cluster) fillSum(row *QueueQuota) {
 	ofResource := func(n *capacity.Node) []capacity.FlavorResource {
 		return slices.DeleteFunc(slices.Clone(n.Resources()), func(fr capacity.FlavorResource) bool { return fr.Resource != row.Resource })
 	}
@@ -199,7 +199,7 @@ func (c *cluster) fillSum(row *inspect.QueueQuota) {
 
 // fill adds up what queues and cohorts have of some resources, and how much
 // of it is in use. isKnown is whether nodes are complete.
-func (c *cluster) fill(row *inspect.QueueQuota, nodes []*capacity.Node, of func(*capacity.Node) []capacity.FlavorResource, isKnown bool) {
+func (c *cluster) fill(row *QueueQuota, nodes []*capacity.Node, of func(*capacity.Node) []capacity.FlavorResource, isKnown bool) {
 	var nominal, used capacity.Amount
 	for _, n := range nodes {
 		for _, fr := range of(n) {
@@ -260,10 +260,10 @@ func (c *cluster) pending(nodes []*capacity.Node, resource string) *string {
 func totalRequested(waiting []*kueue.Claim, resource string) *string {
 	var total capacity.Amount
 	for _, claim := range waiting {
-		if claim.Asks == nil {
+		if claim.Requests == nil {
 			return nil
 		}
-		for _, set := range claim.Asks {
+		for _, set := range claim.Requests {
 			if quantity, asks := set.Resources[corev1.ResourceName(resource)]; asks {
 				total = total.Plus(capacity.AmountOf(resource, quantity))
 			}

@@ -77,7 +77,7 @@ func local(name, queue, given string) string {
 
 // lines returns a short form of rows: name, nominal, borrowed, used, free,
 // pending.
-func lines(rows []inspect.QueueQuota) string {
+func lines(rows []queues.QueueQuota) string {
 	var all []string
 	for i := range rows {
 		q := &rows[i]
@@ -174,7 +174,7 @@ func TestSum(t *testing.T) {
 	assert.Equal(t, len(rows), 3)
 	manager := rows[0]
 	assert.Equal(t, *manager.Nominal+" "+*manager.Used, "16 4")
-	assert.Equal(t, manager.Cluster.State, inspect.ClusterManager)
+	assert.Equal(t, manager.Cluster.State, queues.ClusterManager)
 	assert.Equal(t, manager.Cluster.Kueue, "v0.19.2")
 	assert.Equal(t, *manager.Cluster.Running, 1)
 	assert.Equal(t, *manager.Cluster.Waiting, 2, "one waits for quota, and one for a worker")
@@ -183,16 +183,16 @@ func TestSum(t *testing.T) {
 
 	paris := rows[1]
 	assert.Equal(t, paris.Name, "paris")
-	assert.Equal(t, paris.Cluster.State, inspect.ClusterLost)
+	assert.Equal(t, paris.Cluster.State, queues.ClusterLost)
 	assert.Equal(t, paris.Problem, "no route to host")
 	assert.Assert(t, paris.Cluster.Since.Equal(&since))
 	assert.Assert(t, paris.Nominal == nil && paris.Cluster.Running == nil)
-	assert.Equal(t, rows[2].Cluster.State, inspect.ClusterUnknown)
+	assert.Equal(t, rows[2].Cluster.State, queues.ClusterUnknown)
 
 	// Without the right to list Workloads, none is counted.
 	v = fleet(t, "", fmt.Sprintf("{queues: [%s]}", queue("a", "", "10", "4")), inspect.PartClaims)
 	one := queues.Sum(v)[0].Cluster
-	assert.Equal(t, one.State, inspect.ClusterNoManager)
+	assert.Equal(t, one.State, queues.ClusterNoManager)
 	assert.Assert(t, one.Running == nil && one.Waiting == nil && one.LastAdmittedAt == nil)
 	assert.Equal(t, *one.LargestFit, "6")
 }

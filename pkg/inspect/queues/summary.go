@@ -16,12 +16,12 @@ import (
 // Sum returns the summary of all clusters: one row for each resource of a
 // cluster, over all its ClusterQueues and flavors. A cluster without known
 // quotas has one row, and so has a MultiKueueCluster that no context reaches.
-func Sum(v *inspect.Inventory) []inspect.QueueQuota {
+func Sum(v *inspect.Inventory) []QueueQuota {
 	s := &summary{inventory: v, workers: map[string][]workerOf{}}
 	for _, f := range v.Clusters {
 		s.learn(f)
 	}
-	rows := []inspect.QueueQuota{}
+	rows := []QueueQuota{}
 	known := map[*inspect.Facts]*cluster{}
 	for _, f := range v.Clusters {
 		if f.NoKueue {
@@ -31,13 +31,13 @@ func Sum(v *inspect.Inventory) []inspect.QueueQuota {
 		if c := clusterOf(v, f, known); c != nil {
 			rows = append(rows, c.sums(state)...)
 		} else {
-			rows = append(rows, inspect.QueueQuota{
-				Context: f.Context, ClusterUID: f.ClusterUID, Kind: inspect.KindCluster, Name: f.Context, Cohorts: []string{}, Cluster: state, Problem: problemWith(state),
+			rows = append(rows, QueueQuota{
+				Context: f.Context, ClusterUID: f.ClusterUID, Kind: KindCluster, Name: f.Context, Cohorts: []string{}, Cluster: state, Problem: problemWith(state),
 			})
 		}
 	}
 	for _, w := range s.unreachable {
-		rows = append(rows, inspect.QueueQuota{Kind: inspect.KindCluster, Name: w.name, Cohorts: []string{}, Cluster: w.state(), Problem: problemWith(w.state())})
+		rows = append(rows, QueueQuota{Kind: KindCluster, Name: w.name, Cohorts: []string{}, Cluster: w.state(), Problem: problemWith(w.state())})
 	}
 	return rows
 }
@@ -48,14 +48,14 @@ type workerOf struct {
 	active *metav1.Condition
 }
 
-func (w workerOf) state() *inspect.ClusterState {
-	s := &inspect.ClusterState{Names: []string{w.name}, State: inspect.ClusterUnknown}
+func (w workerOf) state() *ClusterState {
+	s := &ClusterState{Names: []string{w.name}, State: ClusterUnknown}
 	switch {
 	case w.active == nil:
 	case w.active.Status == metav1.ConditionTrue:
-		s.State = inspect.ClusterActive
+		s.State = ClusterActive
 	case w.active.Status == metav1.ConditionFalse:
-		s.State, s.Since, s.Message = inspect.ClusterLost, w.active.LastTransitionTime.DeepCopy(), w.active.Message
+		s.State, s.Since, s.Message = ClusterLost, w.active.LastTransitionTime.DeepCopy(), w.active.Message
 	}
 	return s
 }
@@ -85,18 +85,18 @@ func (s *summary) learn(f *inspect.Facts) {
 }
 
 // stateOf returns the state of a cluster. If one manager has lost it, it is lost.
-func (s *summary) stateOf(f *inspect.Facts) *inspect.ClusterState {
-	state := &inspect.ClusterState{Names: []string{}, State: inspect.ClusterNoManager}
+func (s *summary) stateOf(f *inspect.Facts) *ClusterState {
+	state := &ClusterState{Names: []string{}, State: ClusterNoManager}
 	switch {
 	case f.Err != nil:
-		state.State = inspect.ClusterUnread
+		state.State = ClusterUnread
 		state.Message = inspect.NewContextError(kubecontext.InContext(f.Context, "", f.Err)).Message
 	case f.Kueue != nil && len(f.Kueue.Clusters) > 0:
-		state.State = inspect.ClusterManager
+		state.State = ClusterManager
 	}
 	for i, w := range s.workers[f.Context] {
 		workerState := w.state()
-		if i == 0 || workerState.State == inspect.ClusterLost {
+		if i == 0 || workerState.State == ClusterLost {
 			workerState.Names = state.Names
 			state = workerState
 		}
@@ -112,15 +112,15 @@ func (s *summary) stateOf(f *inspect.Facts) *inspect.ClusterState {
 
 // problemWith returns why the manager gives nothing to a cluster. Unread
 // clusters are in the errors of the list.
-func problemWith(s *inspect.ClusterState) string {
-	if s.State != inspect.ClusterLost {
+func problemWith(s *ClusterState) string {
+	if s.State != ClusterLost {
 		return ""
 	}
 	return s.Message
 }
 
 // sums returns the summary rows of a cluster.
-func (c *cluster) sums(state *inspect.ClusterState) []inspect.QueueQuota {
+func (c *cluster) sums(state *ClusterState) []QueueQuota {
 	var resources []string
 	for _, n := range c.tree.Queues() {
 		for _, fr := range n.Resources() {
@@ -131,13 +131,13 @@ func (c *cluster) sums(state *inspect.ClusterState) []inspect.QueueQuota {
 	}
 	slices.Sort(resources)
 	if len(resources) == 0 {
-		row := c.row(inspect.KindCluster, c.facts.Context)
+		row := c.row(KindCluster, c.facts.Context)
 		row.Cluster, row.Problem = state, problemWith(state)
-		return []inspect.QueueQuota{row}
+		return []QueueQuota{row}
 	}
-	var rows []inspect.QueueQuota
+	var rows []QueueQuota
 	for _, resource := range resources {
-		row := c.row(inspect.KindCluster, c.facts.Context)
+		row := c.row(KindCluster, c.facts.Context)
 		row.Resource = resource
 		c.fillSum(&row)
 		counted := *state
@@ -149,12 +149,12 @@ func (c *cluster) sums(state *inspect.ClusterState) []inspect.QueueQuota {
 }
 
 // count adds to the state of a cluster how its Workloads use a resource.
-func (c *cluster) count(state *inspect.ClusterState, resource string) {
+func (c *cluster) count(state *ClusterState, resource string) {
 	if c.hasClaims() {
 		running, waiting := 0, 0
 		for _, claim := range c.capacity.Claims {
 			switch {
-			case slices.ContainsFunc(claim.Holds, func(h kueue.Held) bool { return h.Resource == resource }):
+			case slices.ContainsFunc(claim.Holds, func(h kueue.FlavorQuantity) bool { return h.Resource == resource }):
 				// On a manager, a Workload with quota still waits for a worker.
 				if claim.AdmittedAt.IsZero() {
 					waiting++
@@ -187,7 +187,7 @@ func (c *cluster) count(state *inspect.ClusterState, resource string) {
 }
 
 func requests(claim *kueue.Claim, resource string) bool {
-	return slices.ContainsFunc(claim.Asks, func(set kueue.PodSetRequests) bool {
+	return slices.ContainsFunc(claim.Requests, func(set kueue.PodSetRequests) bool {
 		_, asks := set.Resources[corev1.ResourceName(resource)]
 		return asks
 	})

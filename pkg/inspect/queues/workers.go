@@ -12,12 +12,12 @@ import (
 // the queue gives to no other cluster. MultiKueue creates a mirror in the
 // LocalQueue with the same namespace and name, so the queues of the workers
 // with these names count.
-func (c *cluster) workers(n *capacity.Node, resource string) *inspect.WorkersQuota {
+func (c *cluster) workers(n *capacity.Node, resource string) *WorkersQuota {
 	names := c.clustersBehind(n.Queue)
 	if len(names) == 0 {
 		return nil
 	}
-	w := &inspect.WorkersQuota{Clusters: []string{}, Unknown: []string{}}
+	w := &WorkersQuota{Clusters: []string{}, Unknown: []string{}}
 	var nominal, used capacity.Amount
 	isKnown := true
 	for _, name := range names {

@@ -13,7 +13,7 @@ import (
 // Leases may not be read, the Dispatcher stays nil.
 func Dispatchers(ctx context.Context, f *fleet.Fleet, jobs []*inspect.Job, now func() time.Time) {
 	wanted := map[string][]*inspect.Job{}
-	for _, j := range inspect.Dispatched(jobs) {
+	for _, j := range inspect.DispatchedJobs(jobs) {
 		wanted[j.Context] = append(wanted[j.Context], j)
 	}
 	if len(wanted) == 0 {

@@ -18,6 +18,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
@@ -174,7 +175,7 @@ func TestTraceTellsDispatcher(t *testing.T) {
 	r := recordedFleet(t, "", plainJob+ourJob+otherJob+ourLease)
 	traceOf := func(name string) *inspect.Trace {
 		v := read.Read(t.Context(), r.Fleet, read.Want{Named: &read.Wanted{Name: name}, Now: r.clock})
-		return v.Trace(v.Subjects()[0])
+		return chain.Trace(v, v.Subjects()[0])
 	}
 	assertHeld(t, traceOf("a").Origin.Dispatcher)
 	assert.DeepEqual(t, slices.Clone(r.asked), []string{"/apis/coordination.k8s.io/v1/namespaces/default/leases?" + delegation.OriginUIDLabel + "=u"})

@@ -68,7 +68,7 @@ func stateOf(o *batchv1.Job) delegation.State {
 	for _, c := range o.Status.Conditions {
 		s.Conditions = append(s.Conditions, delegation.Condition{
 			Type: string(c.Type), Reason: c.Reason, Message: c.Message,
-			True: c.Status == corev1.ConditionTrue, Is: string(c.Status), Since: c.LastTransitionTime.Time,
+			True: c.Status == corev1.ConditionTrue, Status: string(c.Status), Since: c.LastTransitionTime.Time,
 		})
 	}
 	return s

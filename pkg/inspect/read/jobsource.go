@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/wire"
 )
 
 // jobsOf returns the source of a query's batch/v1 Jobs, as protobuf if the server supports it.
@@ -148,7 +148,7 @@ func (c jobCollection) openChunk(ctx context.Context, o metav1.ListOptions) (*jo
 	if err != nil {
 		return nil, err
 	}
-	if err := fleet.CheckContinue(o.Continue, page.Continue); err != nil {
+	if err := wire.CheckContinue(o.Continue, page.Continue); err != nil {
 		return nil, errors.Join(err, page.body.Close())
 	}
 	return page, nil

@@ -36,7 +36,7 @@ func Kinds(ctx context.Context, f *fleet.Fleet, q Query) *inspect.KindList {
 			list.Errors = append(list.Errors, inspect.NewPartError(a.Context, gap.Part, gap.Err))
 		}
 	}
-	list.Unchecked = inspect.Unread(list.Errors)
+	list.Unchecked = inspect.UncheckedOf(list.Errors)
 	return list
 }
 

@@ -154,7 +154,7 @@ func (r *factReader) readQueue(ctx context.Context, namespace, name string) {
 	if name == "" {
 		return
 	}
-	r.store(func() { r.facts.Kueue.QueuesAsked = append(r.facts.Kueue.QueuesAsked, namespace+"/"+name) })
+	r.store(func() { r.facts.Kueue.RequestedQueues = append(r.facts.Kueue.RequestedQueues, namespace+"/"+name) })
 	r.read(inspect.PartQueues, func() error {
 		local, err := Get[kueue.LocalQueue](ctx, r.cluster, r.resource("localqueues"), namespace, name)
 		if err != nil || local == nil {

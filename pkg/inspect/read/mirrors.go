@@ -26,7 +26,7 @@ func Mirrors(ctx context.Context, f *fleet.Fleet, jobs, hidden []*inspect.Job, a
 		all = slices.Concat(jobs, hidden)
 	}
 	if !f.Distinct() {
-		all = inspect.Distinct(all)
+		all = inspect.DistinctJobs(all)
 	}
 	missing := inspect.SetMirrors(inspect.PairUp(all), jobs, isComplete)
 	if len(missing) == 0 {

@@ -151,7 +151,7 @@ func (r *namedReader) ask(ctx context.Context, f *fleet.Fleet, question func(con
 func (r *namedReader) find(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, error) {
 	facts := factsOf(c)
 	facts.Namespace = r.wanted.Namespace
-	facts.Unasked = map[inspect.Part]bool{inspect.PartNamespaces: true, inspect.PartVersion: true}
+	facts.Unrequested = map[inspect.Part]bool{inspect.PartNamespaces: true, inspect.PartVersion: true}
 	kinds, err := r.query.Served(ctx, c)
 	if err != nil && len(kinds) == 0 {
 		return facts, r.doing(err)
@@ -324,7 +324,7 @@ func (r *namedReader) follow(ctx context.Context, c *fleet.Cluster, facts *inspe
 		r.readKueue(ctx, reader)
 	}
 	reader.wg.Wait()
-	if facts.Site == nil && slices.ContainsFunc(facts.Pods, (*inspect.Pod).IsUnschedulable) {
+	if facts.Environment == nil && slices.ContainsFunc(facts.Pods, (*inspect.Pod).IsUnschedulable) {
 		reader.readSite(ctx, nil)
 	}
 	if reader.hasKueue() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/wire"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -101,5 +102,5 @@ func pending(ctx context.Context, c *fleet.Cluster, queues schema.GroupVersionRe
 		Items []kueue.PendingWorkload `json:"items"`
 	}
 	request = request.Name(name).SubResource("pendingworkloads").Param("limit", strconv.Itoa(limit)).Param("offset", strconv.Itoa(offset))
-	return summary.Items, fleet.DecodeJSON(request.Do(ctx), &summary)
+	return summary.Items, wire.Decode(request.Do(ctx), &summary)
 }

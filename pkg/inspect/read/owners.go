@@ -65,7 +65,7 @@ func (l *Listing) Read(ctx context.Context, f *fleet.Fleet) (list *inspect.Owner
 		l.last, l.early = tallies, nil
 		l.mu.Unlock()
 	}
-	return inspect.Merge(tallies), inspect.Hidden(tallies)
+	return inspect.MergeTallies(tallies), inspect.HiddenJobs(tallies)
 }
 
 // arrivals orders the Jobs of the first reading of a watch by context; nil otherwise.
@@ -96,5 +96,5 @@ func (l *Listing) Early() *inspect.OwnerList {
 		}
 		tallies[len(tallies)-1].Add(*j)
 	}
-	return inspect.Merge(tallies)
+	return inspect.MergeTallies(tallies)
 }

@@ -88,14 +88,14 @@ func (r *factReader) readPastWorkloads(ctx context.Context, q *Query, past *insp
 }
 
 // heldSets shares equal amounts that Workloads hold, because most Jobs of a queue get the same.
-type heldSets map[string][]kueue.Held
+type heldSets map[string][]kueue.FlavorQuantity
 
 // one returns the shared copy of these amounts.
-func (h heldSets) one(all []kueue.Held) []kueue.Held {
+func (h heldSets) one(all []kueue.FlavorQuantity) []kueue.FlavorQuantity {
 	if len(all) == 0 {
 		return nil
 	}
-	slices.SortFunc(all, func(a, b kueue.Held) int {
+	slices.SortFunc(all, func(a, b kueue.FlavorQuantity) int {
 		return cmp.Or(strings.Compare(a.Resource, b.Resource), strings.Compare(a.Flavor, b.Flavor), a.Quantity.Cmp(b.Quantity))
 	})
 	var key strings.Builder

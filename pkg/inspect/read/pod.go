@@ -59,7 +59,7 @@ func readPod(o *corev1.Pod) *inspect.Pod {
 			p.Ready = c.Status == corev1.ConditionTrue
 		}
 		if c.Type == corev1.PodScheduled {
-			p.IsLookedAt, p.Scheduled = true, c.LastTransitionTime
+			p.HasSchedulerResult, p.Scheduled = true, c.LastTransitionTime
 		}
 	}
 	for _, s := range o.Status.ContainerStatuses {

@@ -11,6 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/wire"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -23,7 +24,7 @@ func Get[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVersionReso
 		return nil, nil
 	}
 	if err == nil {
-		err = fleet.DecodeText(text, o)
+		err = wire.DecodeText(text, o)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("get %s %q: %w", r.GroupResource().String(), name, err)

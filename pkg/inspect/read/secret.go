@@ -19,7 +19,7 @@ import (
 // that keep it must remove them.
 func KubeconfigSecret(ctx context.Context, c *fleet.Cluster, name string) (secret map[string]any, kubeconfig []byte, err error) {
 	secrets := corev1.SchemeGroupVersion.WithResource("secrets")
-	ctx = fleet.Unremembered(ctx)
+	ctx = fleet.WithoutCache(ctx)
 	found, err := Get[map[string]any](ctx, c, secrets, kueue.Namespace, name)
 	if err != nil {
 		return nil, nil, err

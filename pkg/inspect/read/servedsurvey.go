@@ -98,7 +98,7 @@ func (s *survey) findKnown(ctx context.Context, gk schema.GroupKind) {
 		row := rows[0]
 		row.Resource.Version = version
 		isOfTable := slices.ContainsFunc(rows, func(r delegation.Kind) bool { return r.Resource.Version == version })
-		if isOfTable || slices.Contains(row.Blind, version) || s.lacks(ctx, row) {
+		if isOfTable || slices.Contains(row.VersionsWithoutField, version) || s.lacks(ctx, row) {
 			continue
 		}
 		s.kinds = append(s.kinds, row)

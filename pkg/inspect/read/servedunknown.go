@@ -114,7 +114,7 @@ func (s *survey) findInGroup(ctx context.Context, versions [][]candidate) []dele
 		case document == nil:
 			s.fail(gv, errNoSchemas)
 			continue
-		case !delegation.MentionManagedBy(document):
+		case !delegation.MentionsManagedBy(document):
 			continue
 		}
 		schemas, err := delegation.ParseSchemas(document)

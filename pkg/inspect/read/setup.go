@@ -19,9 +19,9 @@ func (r *factReader) readSetup(ctx context.Context, namespace string) {
 		if r.isWhole {
 			return
 		}
-		r.facts.Namespace, r.facts.Unasked = namespace, map[inspect.Part]bool{}
+		r.facts.Namespace, r.facts.Unrequested = namespace, map[inspect.Part]bool{}
 		for _, part := range []inspect.Part{inspect.PartKinds, inspect.PartJobs, inspect.PartWorkloads, inspect.PartPods, inspect.PartEvents, inspect.PartLeases} {
-			r.facts.Unasked[part] = true
+			r.facts.Unrequested[part] = true
 		}
 	})
 	if r.hasKueue() {

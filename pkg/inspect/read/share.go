@@ -32,7 +32,7 @@ type sharer struct {
 	conditions lists[metav1.Condition]
 	checks     lists[kueue.CheckState]
 	names      lists[string]
-	held       lists[kueue.Held]
+	held       lists[kueue.FlavorQuantity]
 }
 
 func newSharer() *sharer {
@@ -41,7 +41,7 @@ func newSharer() *sharer {
 		labels: map[string]map[string]string{}, asks: map[string][]kueue.PodSetRequests{},
 		podSets: map[string][]kueue.PodSet{}, admissions: map[string]*kueue.Admission{},
 		writes: lists[metav1.ManagedFieldsEntry]{}, conditions: lists[metav1.Condition]{}, checks: lists[kueue.CheckState]{},
-		names: lists[string]{}, held: lists[kueue.Held]{},
+		names: lists[string]{}, held: lists[kueue.FlavorQuantity]{},
 	}
 }
 
@@ -160,21 +160,21 @@ func (s *sharer) claim(c *kueue.Claim) {
 		all(s, &c.Holds[i].Flavor, &c.Holds[i].Resource)
 	}
 	c.Holds = s.held.one(c.Holds)
-	if len(c.Asks) == 0 {
+	if len(c.Requests) == 0 {
 		return
 	}
 	equal := func(a, b kueue.PodSetRequests) bool {
 		return a.Name == b.Name && maps.EqualFunc(map[corev1.ResourceName]resource.Quantity(a.Resources), b.Resources, resource.Quantity.Equal)
 	}
-	first := c.Asks[0].Name
-	for name, quantity := range c.Asks[0].Resources {
+	first := c.Requests[0].Name
+	for name, quantity := range c.Requests[0].Resources {
 		if name != corev1.ResourceCPU && name != corev1.ResourceMemory {
 			first += " " + string(name) + "=" + quantity.String()
 		}
 	}
-	if same, ok := s.asks[first]; ok && slices.EqualFunc(same, c.Asks, equal) {
-		c.Asks = same
+	if same, ok := s.asks[first]; ok && slices.EqualFunc(same, c.Requests, equal) {
+		c.Requests = same
 		return
 	}
-	s.asks[first] = c.Asks
+	s.asks[first] = c.Requests
 }

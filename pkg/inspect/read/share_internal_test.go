@@ -42,10 +42,10 @@ func TestSharingChangesNothing(t *testing.T) {
 		claim := listed.claimed().Claim()
 		share.claim(claim)
 		assert.DeepEqual(t, claim, part.Claim())
-		assert.Assert(t, len(claim.Asks) == 1, "%d", i)
+		assert.Assert(t, len(claim.Requests) == 1, "%d", i)
 		claims, workloads = append(claims, claim), append(workloads, &listed.Workload)
 	}
-	assert.Assert(t, &claims[0].Asks[0] == &claims[1].Asks[0])
+	assert.Assert(t, &claims[0].Requests[0] == &claims[1].Requests[0])
 	assert.Assert(t, &workloads[0].ManagedFields[0] == &workloads[1].ManagedFields[0])
 	assert.Assert(t, &workloads[0].Status.Conditions[0] == &workloads[1].Status.Conditions[0])
 	assert.Assert(t, workloads[0].ManagedFields[0].FieldsV1 != workloads[2].ManagedFields[0].FieldsV1)

@@ -35,8 +35,8 @@ func (n *listedNode) node() *podfit.Node {
 
 // readSite reads what a cluster has for Pods: all nodes, and some namespaces. A denial is no gap.
 func (r *factReader) readSite(ctx context.Context, namespaces []string) {
-	site := &inspect.Site{Namespaces: map[string]*inspect.Namespace{}}
-	r.store(func() { r.facts.Site = site })
+	site := &inspect.Environment{Namespaces: map[string]*inspect.Namespace{}}
+	r.store(func() { r.facts.Environment = site })
 	r.wg.Go(func() {
 		nodes := []*podfit.Node{}
 		err := listObjects(ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("nodes"), "", metav1.ListOptions{}, func(o *listedNode) {

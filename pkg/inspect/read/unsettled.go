@@ -19,7 +19,7 @@ type read struct {
 // settle returns the object with its status. claimed is whether a Workload exists for it.
 func (r *read) settle(claimed bool) inspect.Job {
 	// An object that a silent controller runs on another cluster has no status to copy.
-	claimed = claimed || r.kind.Reading.Silent != "" && r.job.Marks != nil && !r.job.Marks.Mirror.IsZero()
+	claimed = claimed || r.kind.Indicators.ChildKind != "" && r.job.Marks != nil && !r.job.Marks.Mirror.IsZero()
 	job := r.job
 	job.Status = r.kind.StatusOf(job.ManagedBy, r.state, claimed)
 	job.Since = r.since(&job)

@@ -216,9 +216,9 @@ func (w *Want) keepKnown(clusters []*inspect.Facts) {
 		case before.Err != nil:
 			clusters[i] = before
 		case now.Err != nil:
-			alone := *before
-			alone.Alone = now.Err
-			clusters[i] = &alone
+			kept := *before
+			kept.RestErr = now.Err
+			clusters[i] = &kept
 		default:
 			clusters[i] = now.With(before)
 		}
@@ -270,7 +270,7 @@ func (r *factReader) readEvidence(ctx context.Context, namespace string, known *
 		r.readPodsOf(ctx, namespace, jobs)
 		r.readWarnings(ctx, namespace, jobs)
 	}
-	if jobs := inspect.Dispatched(facts.Jobs); len(jobs) > 0 {
+	if jobs := inspect.DispatchedJobs(facts.Jobs); len(jobs) > 0 {
 		r.readLeases(ctx, commonNamespace(jobs), delegation.OriginUIDLabel)
 	}
 	if !r.hasKueue() || r.isWhole {

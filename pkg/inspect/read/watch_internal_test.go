@@ -43,7 +43,7 @@ func watchServer(t *testing.T, server *httptest.Server) *watching {
 	w.fleet = fleet.Open(t.Context(), contexts, fleet.Options{Timeout: 500 * time.Millisecond})
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
-	w.changed = w.fleet.Remember(ctx)
+	w.changed = w.fleet.Watch(ctx)
 	w.read()
 	return w
 }
@@ -75,7 +75,7 @@ func (w *watching) next() string {
 		case <-timeout:
 			w.t.Fatal("nothing differs")
 		}
-		w.fleet.Again(w.t.Context())
+		w.fleet.BeginRound(w.t.Context())
 		w.read()
 	}
 	text := w.pending[0]

@@ -15,6 +15,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/wire"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -73,7 +74,7 @@ func beyondJobs(facts *inspect.Facts, err error) error {
 		err = facts.Gaps[inspect.PartJobs]
 	}
 	var answered apierrors.APIStatus
-	if errors.As(err, &answered) || errors.Is(err, fleet.ErrSenseless) {
+	if errors.As(err, &answered) || errors.Is(err, wire.ErrInvalidAnswer) {
 		facts.AddGap(inspect.PartJobs, err)
 		return nil
 	}

@@ -24,7 +24,7 @@ func (j Judgment) About(t *inspect.Trace) []inspect.Finding {
 			found = append(found, j.young[i].complete())
 		}
 	}
-	slices.SortStableFunc(found, byWeight)
+	slices.SortStableFunc(found, compareFindings)
 	return found
 }
 
@@ -47,10 +47,10 @@ func (j Judgment) All(is func(code string) bool) []inspect.Finding {
 
 // complete returns a young finding with the text that its rule deferred to
 // Sighting.Complete.
-func (j *judged) complete() inspect.Finding {
+func (j *candidate) complete() inspect.Finding {
 	full := finding(j.rule, completeSighting(j.sighting))
 	full.Young, full.Grace, full.Jobs = true, j.period, j.Jobs
-	return full.reached(j.reach)
+	return full.withReach(j.reach)
 }
 
 // subject is what a trace is about: its Jobs and the objects on its chain.
@@ -94,10 +94,10 @@ func DependsOnOthers(v *inspect.Inventory, traces []inspect.Trace) bool {
 			managers++
 		}
 	}
-	atOnce := Judge(v, All(), Options{})
+	withoutGrace := Judge(v, All(), Options{})
 	return managers > 1 || slices.ContainsFunc(traces, func(t inspect.Trace) bool {
 		isUnsettled := func(h inspect.Hop) bool { return h.Health == inspect.HealthWaiting || h.Health == inspect.HealthBad }
-		return slices.ContainsFunc(t.Hops, isUnsettled) || len(atOnce.About(&t)) > 0
+		return slices.ContainsFunc(t.Hops, isUnsettled) || len(withoutGrace.About(&t)) > 0
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
@@ -61,7 +62,7 @@ func subject(t *testing.T, v *inspect.Inventory, p inspect.Pair) inspect.Trace {
 	t.Helper()
 	for _, other := range v.Subjects() {
 		if p.Origin == nil && other.Origin == nil && other.Mirrors[0].Job.UID == p.Mirrors[0].Job.UID || p.Origin != nil && other.Origin != nil && other.Origin.UID == p.Origin.UID {
-			return *v.Trace(other)
+			return *chain.Trace(v, other)
 		}
 	}
 	t.Fatal("trace does not find what check does")
@@ -84,7 +85,7 @@ func agrees(t *testing.T, o opened, kinds ...string) {
 		namespaces.Insert(p.Jobs()[0].Namespace)
 	}
 	for _, p := range whole.Subjects() {
-		trace := whole.Trace(p)
+		trace := chain.Trace(whole, p)
 		kind := ""
 		for _, j := range p.Jobs() {
 			kind += string(j.Status) + " "

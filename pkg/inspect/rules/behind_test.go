@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
@@ -53,10 +54,10 @@ func TestBehind(t *testing.T) {
 		"the last was done at 2026-11-22T04:43:52Z, about 96 per minute")
 }
 
-// TestBehindIsNoCover checks that a step that a working actor has passed over
+// TestPassedOverIsReported checks that a step that a working actor has passed over
 // for long is reported, with the evidence that others were served. A step of
 // an actor without any seen action is not excused by another one.
-func TestBehindIsNoCover(t *testing.T) {
+func TestPassedOverIsReported(t *testing.T) {
 	admitted := `{status: {conditions: [{type: Admitted, status: "True", reason: Admitted, message: "", lastTransitionTime: "2026-11-22T04:38:00Z"}]}}`
 	forgotten := []edit{
 		patch("kwok-w1", "Workload/job-b-14-2b1d1", admitted), patch("kwok-w2", "Workload/job-b-14-2b1d1", admitted),
@@ -91,13 +92,13 @@ func TestBehindIsNoCover(t *testing.T) {
 	}
 }
 
-// TestTurnOfStatus checks that copying a status is due from when the mirror's
+// TestDueTimeOfStatusCopy checks that copying a status is due from when the mirror's
 // status was written, so that it shows which Job was served out of order.
-func TestTurnOfStatus(t *testing.T) {
+func TestDueTimeOfStatusCopy(t *testing.T) {
 	v := testCase{name: "turn", code: "of status", base: "running", edits: []edit{writtenAt("kwok-w1", "30"), writtenAt("kwok-mgr", "31")}}.inventory(t)
-	for _, d := range v.RecordOf(inspect.Actor{Role: inspect.RoleKueue, Context: "kwok-mgr"}).Actions {
-		if d.Duty == inspect.DutyStatus {
-			assert.Equal(t, d.Done.Sub(d.Began), time.Second)
+	for _, a := range liveness.Of(v).RecordOf(liveness.Actor{Role: liveness.RoleKueue, Context: "kwok-mgr"}).Actions {
+		if a.Duty == liveness.DutyStatus {
+			assert.Equal(t, a.At.Sub(a.Due), time.Second)
 			return
 		}
 	}

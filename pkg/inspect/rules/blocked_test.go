@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
@@ -58,7 +59,7 @@ func TestWaitsBehind(t *testing.T) {
 
 	// A trace reads no more of others than that takes.
 	v := open(t, recordings+"/"+recordedHead).traced(t, "", "behind")
-	trace := v.Trace(v.Subjects()[0])
+	trace := chain.Trace(v, v.Subjects()[0])
 	var messages []string
 	for _, h := range trace.Hops {
 		if strings.HasPrefix(h.Message, "waits behind") {

@@ -154,7 +154,7 @@ func (c testCase) bundle(t *testing.T) string {
 			case e.forbids != "":
 				unread, _ := context["unread"].([]any)
 				context["unread"] = append(unread, map[string]any{
-					"resource": e.forbids, "status": map[string]any{"code": 403, "reason": "Forbidden", "message": "nobody may"},
+					"resource": e.forbids, "status": map[string]any{"code": 403, "reason": "Forbidden", "message": "no user may"},
 				})
 			case e.version != "":
 				context["version"] = e.version
@@ -292,7 +292,7 @@ func TestCases(t *testing.T) {
 		t.Run(c.code+" "+c.name, func(t *testing.T) {
 			t.Parallel()
 			rule, ok := rules.ByCode(c.code)
-			assert.Assert(t, ok, "there is such a rule")
+			assert.Assert(t, ok, "no rule has the code of the case")
 			findings := judge(t, c.inventory(t), []rules.Rule{rule}, 0)
 			assert.Equal(t, len(findings) > 0, c.fires, "%+v", findings)
 			for _, f := range findings {

@@ -44,18 +44,18 @@ func takenBackCases() []testCase {
 	return []testCase{
 		{name: "its Lease was given back", code: "JM203", fires: true, edits: []edit{back, noLeases()}},
 		{name: "its Lease has run out", code: "JM203", fires: true, edits: []edit{back, expired}},
-		{name: "its Lease was let go", code: "JM203", fires: true, edits: []edit{back, released}},
+		{name: "its Lease was released", code: "JM203", fires: true, edits: []edit{back, released}},
 		{name: "pods of it have ended before", code: "JM203", fires: true, edits: []edit{
 			dispatched(otherUID, "", strings.Replace(stopped, "active: 0", "active: 0, failed: 1", 1)), noLeases(),
 		}},
 		{name: "the mirror of an older Job of the same name is there", code: "JM203", fires: true, edits: []edit{
 			dispatched(newerUID, "", stopped), addCopy("kwok-w1", "mirror-of-other", "", started), noLeases(),
 		}},
-		{name: "somebody else's Job has its name", code: "JM203", fires: true, edits: []edit{back, addOther("kwok-w1", "default", ""), noLeases()}},
+		{name: "a foreign Job has its name", code: "JM203", fires: true, edits: []edit{back, addOther("kwok-w1", "default", ""), noLeases()}},
 
 		{name: "a dispatch begins", code: "JM203", edits: []edit{back, held}},
 		{name: "never dispatched", code: "JM203", edits: []edit{dispatched(otherUID, "", ""), noLeases()}},
-		{name: "held back", code: "JM203", edits: []edit{back, noLeases(), patch("kwok-mgr", "Job/other", `{spec: {suspend: true}}`)}},
+		{name: "suspended", code: "JM203", edits: []edit{back, noLeases(), patch("kwok-mgr", "Job/other", `{spec: {suspend: true}}`)}},
 		{name: "it has ended", code: "JM203", edits: []edit{dispatched(otherUID, "", ended), noLeases()}},
 		{name: "being deleted", code: "JM203", edits: []edit{
 			back, noLeases(),
@@ -65,7 +65,7 @@ func takenBackCases() []testCase {
 		{name: "a mirror names it", code: "JM203", edits: []edit{back, addCopy("kwok-w2", "mirror-of-other", "", started), noLeases()}},
 		{name: "of another owner", code: "JM203", edits: []edit{addOwned(runner, "other", otherUID, "", stopped), noLeases()}},
 		{name: "of another owner, with a Lease", code: "JM203", edits: []edit{addOwned(runner, "other", otherUID, "", stopped), expired}},
-		{name: "a mirror may be where nobody answers", code: "JM203", edits: []edit{back, noLeases(), unreachable("kwok-w2")}},
+		{name: "a mirror may be on an unreachable cluster", code: "JM203", edits: []edit{back, noLeases(), unreachable("kwok-w2")}},
 		{name: "Leases were not recorded", code: "JM203", edits: []edit{back}},
 	}
 }
@@ -78,7 +78,7 @@ func keptCases() []testCase {
 		{name: "its holder is gone", code: "JM204", fires: true, edits: []edit{addDispatched(ended), over, expired}},
 		{name: "there is no Lease any more", code: "JM204", fires: true, edits: []edit{addDispatched(ended), over, noLeases()}},
 		{name: "failed", code: "JM204", fires: true, edits: []edit{addDispatched(failed), addCopy("kwok-w1", "mirror-of-other", "", failed), released}},
-		{name: "only its mirror tells", code: "JM204", fires: true, edits: []edit{
+		{name: "only its mirror shows it", code: "JM204", fires: true, edits: []edit{
 			addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, "", ended), over, expired,
 		}},
 		{name: "its mirror has lost its mark", code: "JM204", fires: true, edits: []edit{
@@ -90,13 +90,13 @@ func keptCases() []testCase {
 		{name: "held", code: "JM204", edits: []edit{addDispatched(ended), over, held}},
 		{name: "it has a TTL", code: "JM204", edits: []edit{addDispatched(ended), addCopy("kwok-w1", "mirror-of-other", "ttlSecondsAfterFinished: 86400", ended), expired}},
 		{name: "the mirror runs", code: "JM204", edits: []edit{addDispatched(ended), addCopy("kwok-w1", "mirror-of-other", "", started), expired}},
-		{name: "the origin is not told", code: "JM204", edits: []edit{addDispatched(started), over, expired}},
+		{name: "the origin's status is not updated", code: "JM204", edits: []edit{addDispatched(started), over, expired}},
 		{name: "the mirror is being deleted", code: "JM204", edits: []edit{
 			addDispatched(ended), over, expired,
 			patch("kwok-w1", "Job/other", `{metadata: {deletionTimestamp: "2026-11-20T23:43:40Z", finalizers: [foregroundDeletion]}}`),
 		}},
 		{name: "the mirror is gone", code: "JM204", edits: []edit{addDispatched(ended), expired}},
-		{name: "somebody else's Job in its place", code: "JM204", edits: []edit{
+		{name: "a foreign Job in its place", code: "JM204", edits: []edit{
 			addDispatched(ended), expired, addOther("kwok-w1", "default", ""), patch("kwok-w1", "Job/other", `{status: {`+ended+`}}`),
 		}},
 		{name: "of another owner, which marks its mirrors as we do", code: "JM204", edits: []edit{foreign, over, noLeases()}},
@@ -121,9 +121,9 @@ func TestLeftForLong(t *testing.T) {
 		grace time.Duration
 		fires bool
 	}{
-		"taken back just now":             {"JM203", []edit{back("41"), noLeases()}, 10 * time.Second, false},
-		"taken back a while ago":          {"JM203", []edit{back("31"), noLeases()}, 10 * time.Second, true},
-		"its Lease was let go just now":   {"JM203", []edit{back("31"), released}, 10 * time.Second, false},
+		"withdrawn just now":              {"JM203", []edit{back("41"), noLeases()}, 10 * time.Second, false},
+		"withdrawn a while ago":           {"JM203", []edit{back("31"), noLeases()}, 10 * time.Second, true},
+		"its Lease was released just now": {"JM203", []edit{back("31"), released}, 10 * time.Second, false},
 		"ended, and the holder just died": {"JM204", []edit{addDispatched(ended), over, released}, 6 * time.Second, false},
 		"ended and died a while ago":      {"JM204", []edit{addDispatched(ended), over, expired}, 6 * time.Second, true},
 		"died long ago, ended just now":   {"JM204", []edit{addDispatched(ended), over, expired}, 12 * time.Second, false},
@@ -136,9 +136,9 @@ func TestLeftForLong(t *testing.T) {
 	}
 }
 
-// TestRemediesOfWhatIsLeft checks the commands for mirrors that are not
+// TestRemediesOfLeftovers checks the commands for mirrors that are not
 // where, or not what, the origin says.
-func TestRemediesOfWhatIsLeft(t *testing.T) {
+func TestRemediesOfLeftovers(t *testing.T) {
 	const again, cancel = "kubectl jobs-managedby dispatch other -n default --context kwok-mgr --to ", "kubectl jobs-managedby cancel other -n default --context kwok-mgr"
 	end, endForeign := quoted(cancel), quoted(cancel+" --managed-by "+runner)
 	remove := quoted("kubectl --context kwok-w1 -n default delete job other")
@@ -153,7 +153,7 @@ func TestRemediesOfWhatIsLeft(t *testing.T) {
 			[]edit{dispatchedTo("batch"), copiedTo("batch", started), expired},
 			"resume with the same mirror: " + quoted(again+"kwok-w1 --namespace-to batch") + "; or end it: " + end,
 		},
-		"the annotation alone tells of another namespace": {
+		"only the annotation names another namespace": {
 			"JM201",
 			[]edit{dispatchedTo("batch"), expired},
 			"resume with the same mirror: " + quoted(again+"kwok-w1 --namespace-to batch") + "; or end it: " + end,
@@ -185,7 +185,7 @@ func TestRemediesOfWhatIsLeft(t *testing.T) {
 			"check that the controller of " + runner + " runs and reaches kwok-w1; if the Job was dispatched, start it from scratch: " +
 				quoted(again+"kwok-w1 --managed-by "+runner+" --new-mirror") + "; or end it: " + endForeign,
 		},
-		"taken back": {
+		"withdrawn": {
 			"JM203",
 			[]edit{addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, "", stopped), noLeases()},
 			"start it from scratch: " + quoted(again+"CONTEXT") + "; or end it: " + end,
@@ -209,8 +209,8 @@ func TestRemediesOfWhatIsLeft(t *testing.T) {
 	}
 }
 
-// TestWhatIsLeft checks the messages of these findings.
-func TestWhatIsLeft(t *testing.T) {
+// TestLeftovers checks the messages of these findings.
+func TestLeftovers(t *testing.T) {
 	find := func(edits ...edit) inspect.Finding {
 		return judge(t, testCase{code: "said", base: "running", edits: edits}.make(t), rules.All(), 0)[0]
 	}

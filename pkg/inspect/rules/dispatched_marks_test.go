@@ -24,7 +24,7 @@ func badMarkCases() []testCase {
 		{name: "an origin", code: "JM205", fires: true, edits: []edit{marked(evilPlace, started), noLeases()}},
 		{name: "an origin that was never dispatched", code: "JM205", fires: true, edits: []edit{marked("nonsense", "")}},
 		{name: "an origin whose mirror is known by its label", code: "JM205", fires: true, edits: []edit{marked(evilPlace, started), copied, expired}},
-		{name: "an origin of somebody else's", code: "JM205", fires: true, edits: []edit{foreign}},
+		{name: "an origin of another owner", code: "JM205", fires: true, edits: []edit{foreign}},
 		{name: "a mirror", code: "JM205", fires: true, edits: []edit{lost}},
 
 		{name: "a mirror whose origin is known", code: "JM205", edits: []edit{addDispatched(started), lost}},

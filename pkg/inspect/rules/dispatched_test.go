@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
@@ -35,7 +36,7 @@ var (
 
 func dispatchingCases() []testCase {
 	var all []testCase
-	for _, cases := range [][]testCase{unattendedCases(), notLandedCases(), takenBackCases(), keptCases(), badMarkCases()} {
+	for _, cases := range [][]testCase{unattendedCases(), finalStatusCases(), takenBackCases(), keptCases(), badMarkCases()} {
 		for _, c := range cases {
 			c.base = "running"
 			all = append(all, c)
@@ -50,15 +51,15 @@ func unattendedCases() []testCase {
 	foreign := addOwned(runner, "other", otherUID, `annotations: {jobmanagedby.github.io/mirror: `+worker1UID+`/default/other/mirror-of-other}`, started)
 	return []testCase{
 		{name: "its holder is gone", code: "JM201", fires: true, edits: []edit{addDispatched(started), copied, expired}},
-		{name: "its holder has let go", code: "JM201", fires: true, edits: []edit{addDispatched(started), copied, released}},
+		{name: "its holder released it", code: "JM201", fires: true, edits: []edit{addDispatched(started), copied, released}},
 		{name: "there is no Lease any more", code: "JM201", fires: true, edits: []edit{addDispatched(started), copied, noLeases()}},
 		{name: "the Lease of an older Job of the same name", code: "JM201", fires: true, edits: []edit{
 			addDispatched(started), copied, addLease(newerUID, "alice", "43:40"),
 		}},
-		{name: "only its mirror tells", code: "JM201", fires: true, edits: []edit{never, copied, released}},
-		{name: "only its annotation tells", code: "JM201", fires: true, edits: []edit{addDispatched(started), released, unreachable("kwok-w1")}},
-		{name: "nobody has copied anything so far", code: "JM201", fires: true, edits: []edit{addDispatched(""), copied, expired}},
-		{name: "held back on both sides", code: "JM201", fires: true, edits: []edit{
+		{name: "only its mirror shows it", code: "JM201", fires: true, edits: []edit{never, copied, released}},
+		{name: "only its annotation shows it", code: "JM201", fires: true, edits: []edit{addDispatched(started), released, unreachable("kwok-w1")}},
+		{name: "no status was copied so far", code: "JM201", fires: true, edits: []edit{addDispatched(""), copied, expired}},
+		{name: "suspended on both sides", code: "JM201", fires: true, edits: []edit{
 			addDispatched(""), copied, released,
 			patch("kwok-mgr", "Job/other", `{spec: {suspend: true}}`), patch("kwok-w1", "Job/other", `{spec: {suspend: true}}`),
 		}},
@@ -95,14 +96,14 @@ func unattendedCases() []testCase {
 	}
 }
 
-func notLandedCases() []testCase {
+func finalStatusCases() []testCase {
 	copied := addCopy("kwok-w1", "mirror-of-other", "", ended)
 	over := func(second string) edit {
 		return addCopy("kwok-w1", "mirror-of-other", "", strings.ReplaceAll(ended, ":35Z", ":"+second+"Z"))
 	}
 	return []testCase{
 		{name: "its holder is gone", code: "JM202", fires: true, edits: []edit{addDispatched(started), copied, expired}},
-		{name: "its holder has let go", code: "JM202", fires: true, edits: []edit{addDispatched(started), copied, released}},
+		{name: "its holder released it", code: "JM202", fires: true, edits: []edit{addDispatched(started), copied, released}},
 		{name: "there is no Lease any more", code: "JM202", fires: true, edits: []edit{addDispatched(""), copied, noLeases()}},
 		{name: "failed", code: "JM202", fires: true, edits: []edit{
 			addDispatched(started), released, addCopy("kwok-w1", "mirror-of-other", "ttlSecondsAfterFinished: 86400",
@@ -142,13 +143,13 @@ func TestOneFindingForOneCause(t *testing.T) {
 		"the status is behind":              {[]edit{addDispatched(""), running, expired}, []string{"JM201"}},
 		"behind, and Leases not recorded":   {[]edit{addDispatched(""), running}, []string{"JM104"}},
 		"the mirror is gone":                {[]edit{addDispatched(started), expired}, []string{"JM105"}},
-		"the end is not heard of":           {[]edit{addDispatched(started), over, expired}, []string{"JM202"}},
-		"not heard of, and held":            {[]edit{addDispatched(started), over, held}, []string{"JM110"}},
-		"not heard of, Leases unrecorded":   {[]edit{addDispatched(started), over}, []string{"JM110"}},
+		"the end is not copied":             {[]edit{addDispatched(started), over, expired}, []string{"JM202"}},
+		"not copied, Lease held":            {[]edit{addDispatched(started), over, held}, []string{"JM110"}},
+		"not copied, Leases not recorded":   {[]edit{addDispatched(started), over}, []string{"JM110"}},
 		"all is well":                       {[]edit{addDispatched(started), running, held}, []string{}},
 		"finished, and the mirror stays":    {[]edit{addDispatched(ended), over, released}, []string{"JM204"}},
 		"finished, and the mirror goes":     {[]edit{addDispatched(ended), passing, released}, []string{}},
-		"taken back":                        {[]edit{back, noLeases()}, []string{"JM203"}},
+		"withdrawn":                         {[]edit{back, noLeases()}, []string{"JM203"}},
 		"another Job in the mirror's place": {[]edit{addDispatched(started), addOther("kwok-w1", "default", ""), released}, []string{"JM105"}},
 		"the same, of another owner":        {[]edit{foreign, addOther("kwok-w1", "default", ""), released}, []string{"JM105"}},
 		"another, before anything started":  {[]edit{addDispatched(""), addOther("kwok-w1", "default", ""), released}, []string{"JM105"}},
@@ -173,8 +174,8 @@ func TestUnattendedForLong(t *testing.T) {
 	}{
 		"expired for 88 seconds":        {expired, 80 * time.Second, true},
 		"expired for no more than that": {expired, 95 * time.Second, false},
-		"let go of 3 seconds ago":       {released, 10 * time.Second, false},
-		"let go of, and little grace":   {released, time.Second, true},
+		"released 3 seconds ago":        {released, 10 * time.Second, false},
+		"released, with little grace":   {released, time.Second, true},
 		"no Lease, and a young mirror":  {noLeases(), 30 * time.Second, false},
 		"no Lease, and an old one":      {noLeases(), 5 * time.Second, true},
 	} {
@@ -225,7 +226,7 @@ func TestAboutDispatched(t *testing.T) {
 	judgment := rules.Judge(v, rules.All(), rules.Options{})
 	codes := map[string]bool{}
 	for _, p := range v.Pairs.Pairs {
-		for _, f := range judgment.About(v.Trace(p)) {
+		for _, f := range judgment.About(chain.Trace(v, p)) {
 			codes[p.Origin.Name+" "+f.Code] = true
 		}
 	}

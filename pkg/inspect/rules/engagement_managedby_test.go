@@ -9,9 +9,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// TestFieldThatIsDropped checks that no remedy sets managedBy if the
+// TestDroppedField checks that no remedy sets managedBy if the
 // definitions of the kind are older than the field.
-func TestFieldThatIsDropped(t *testing.T) {
+func TestDroppedField(t *testing.T) {
 	row := kindRow("jobset")
 	for _, row.WithoutField = range []bool{true, false} {
 		v := as(open(t, testCase{base: "managed-by-missing"}.bundle(t)).inventory(t), row)

@@ -28,7 +28,7 @@ func ownedBy(workload, apiVersion, kind string) edit {
 func managedByCases() []testCase {
 	const workload = "job-train-f2552"
 	return []testCase{
-		{name: "webhook away", code: "JM012", base: "managed-by-missing", fires: true},
+		{name: "webhook unavailable", code: "JM012", base: "managed-by-missing", fires: true},
 		{name: "a JobSet", code: "JM012", base: "managed-by-missing", fires: true, edits: []edit{ownedBy(workload, "jobset.x-k8s.io/v1alpha2", "JobSet")}},
 		{name: "finished", code: "JM012", base: "managed-by-missing", edits: []edit{
 			patch("kwok-mgr", "Job/default/train", `{status: {conditions: [{type: Complete, status: "True", lastTransitionTime: "2026-11-20T23:50:26Z"}]}}`),
@@ -37,7 +37,7 @@ func managedByCases() []testCase {
 			patch("kwok-mgr", "Job/default/train", `{metadata: {deletionTimestamp: "2026-11-20T23:50:26Z", finalizers: [example.com/x]}}`),
 		}},
 		{name: "its Job is gone", code: "JM012", base: "managed-by-missing", edits: []edit{remove("kwok-mgr", "Job/default/train")}},
-		{name: "a check of somebody else", code: "JM012", base: "managed-by-missing", edits: []edit{
+		{name: "a check of another controller", code: "JM012", base: "managed-by-missing", edits: []edit{
 			patch("kwok-mgr", "AdmissionCheck/multikueue", `{spec: {controllerName: example.com/other}}`),
 		}},
 		{name: "set", code: "JM012", base: "running"},
@@ -177,7 +177,7 @@ func noWorkloadCases() []testCase {
 	}
 }
 
-// leadsTo gives a MultiKueueCluster's Secret another server.
+// pointsTo gives a MultiKueueCluster's Secret another server.
 func pointsTo(secret, server string) edit {
 	kubeconfig := fmt.Sprintf("apiVersion: v1\nkind: Config\nclusters:\n- name: x\n  cluster: {server: %q}\n", server)
 	return patch("kwok-mgr", "Secret/kueue-system/"+secret, fmt.Sprintf(`{data: {kubeconfig: %s}}`, base64.StdEncoding.EncodeToString([]byte(kubeconfig))))

@@ -14,6 +14,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
@@ -102,12 +103,12 @@ func said(t *testing.T, v *inspect.Inventory, grace time.Duration) (findings, tr
 		findings = append(findings, asText(t, n.Error()))
 	}
 	for _, p := range v.Pairs.Pairs {
-		traces = append(traces, asText(t, v.Trace(p)))
+		traces = append(traces, asText(t, chain.Trace(v, p)))
 	}
 	for _, j := range v.Pairs.Orphans {
-		traces = append(traces, asText(t, v.Trace(inspect.OrphanPair(j))))
+		traces = append(traces, asText(t, chain.Trace(v, inspect.OrphanPair(j))))
 	}
-	return findings, append(traces, asText(t, v.Traces()))
+	return findings, append(traces, asText(t, chain.Traces(v)))
 }
 
 func asText(t *testing.T, value any) string {

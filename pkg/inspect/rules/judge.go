@@ -39,7 +39,7 @@ type Judgment struct {
 	// rules that could not check it.
 	NotJudged []NotJudged
 	// young are the findings that do not count yet.
-	young []judged
+	young []candidate
 }
 
 // Judge applies rules to an inventory. It is a pure function of its
@@ -51,11 +51,11 @@ func Judge(v *inspect.Inventory, all []Rule, o Options) Judgment {
 	found, young := detect(whole, all, o)
 	for _, part := range slices.Sorted(maps.Keys(byGap)) {
 		more, moreYoung := detect(byGap[part], all, o)
-		found, young = withConcerned(found, more, part), withConcerned(young, moreYoung, part)
+		found, young = appendForPart(found, more, part), appendForPart(young, moreYoung, part)
 	}
 	j := Judgment{Findings: []inspect.Finding{}, NotJudged: notJudged(v, all)}
 	for i := range found {
-		if f := found[i].reached(o.Reach); !o.suppresses(f) {
+		if f := found[i].withReach(o.Reach); !o.suppresses(f) {
 			j.Findings = append(j.Findings, f)
 		}
 	}
@@ -65,16 +65,16 @@ func Judge(v *inspect.Inventory, all []Rule, o Options) Judgment {
 			j.young = append(j.young, young[i])
 		}
 	}
-	slices.SortStableFunc(j.Findings, byWeight)
+	slices.SortStableFunc(j.Findings, compareFindings)
 	for i := range j.NotJudged {
 		j.NotJudged[i].split(found)
 	}
 	return j
 }
 
-// withConcerned adds to found the findings of more about objects of a kind,
+// appendForPart adds to found the findings of more about objects of a kind,
 // without duplicates.
-func withConcerned(found, more []judged, part inspect.Part) []judged {
+func appendForPart(found, more []candidate, part inspect.Part) []candidate {
 	for _, f := range more {
 		if f.concerns(part) && !slices.ContainsFunc(found, f.isSame) {
 			found = append(found, f)
@@ -87,18 +87,18 @@ func (o *Options) suppresses(f inspect.Finding) bool { return o.Suppressed != ni
 
 // detect returns what the rules find in an inventory. Findings that do not
 // count yet are in young.
-func detect(v *inspect.Inventory, all []Rule, o Options) (found, young []judged) {
-	var seen []judged
-	known := newAwaiting(v)
+func detect(v *inspect.Inventory, all []Rule, o Options) (found, young []candidate) {
+	var seen []candidate
+	known := newSightingCache(v)
 	// Rules that sum up need the sightings of the others, so they run last.
 	for _, sumsUp := range []bool{false, true} {
 		for _, r := range all {
 			if r.SumsUp == sumsUp {
-				seen = append(seen, findings(r, v, known.seenBy(r), o.Grace)...)
+				seen = append(seen, findings(r, v, known.sightingsOf(r), o.Grace)...)
 			}
 		}
 	}
-	for _, f := range uncovered(seen) {
+	for _, f := range dropCovered(seen) {
 		switch {
 		case !f.isYoung:
 			found = append(found, f)
@@ -109,8 +109,8 @@ func detect(v *inspect.Inventory, all []Rule, o Options) (found, young []judged)
 	return found, young
 }
 
-// judged is a finding with the rule that made it.
-type judged struct {
+// candidate is a finding with the rule that made it.
+type candidate struct {
 	inspect.Finding
 	rule Rule
 	// jobs are its Jobs, each once, and known is the same as a set: one cause
@@ -128,20 +128,20 @@ type judged struct {
 }
 
 // concerns reports whether a finding is about objects of a kind.
-func (j *judged) concerns(part inspect.Part) bool {
+func (j *candidate) concerns(part inspect.Part) bool {
 	return slices.ContainsFunc(j.jobs, func(job *inspect.Job) bool { return inspect.PartOf(job.Row()) == part })
 }
 
-func (j *judged) isSame(other judged) bool {
+func (j *candidate) isSame(other candidate) bool {
 	return j.Code == other.Code && j.Context == other.Context && j.Kind == other.Kind && j.Namespace == other.Namespace && j.Name == other.Name
 }
 
 // findings turns the sightings of a rule into findings. It drops those that
 // wait for an actor that is only behind, and marks those within their grace
 // period as young.
-func findings(r Rule, v *inspect.Inventory, sightings []view.Sighting, grace time.Duration) []judged {
-	var found []judged
-	var early []judged
+func findings(r Rule, v *inspect.Inventory, sightings []view.Sighting, grace time.Duration) []candidate {
+	var found []candidate
+	var early []candidate
 	byCause := map[string]int{}
 	for _, s := range sightings {
 		age, period := v.Age(s.Object.Context, s.Since), max(grace, r.GracePeriod, s.GracePeriod)
@@ -153,7 +153,7 @@ func findings(r Rule, v *inspect.Inventory, sightings []view.Sighting, grace tim
 			s.Severity = inspect.Warning
 		case age < period && (!r.IsProgress || age < inspect.Settling):
 			if !r.IsProgress || len(r.Covers) > 0 {
-				early = append(early, judged{sighting: s, period: period})
+				early = append(early, candidate{sighting: s, period: period})
 			}
 			continue
 		}
@@ -169,8 +169,8 @@ func findings(r Rule, v *inspect.Inventory, sightings []view.Sighting, grace tim
 
 // young turns sightings within their grace period into findings. reported has
 // the causes of older findings.
-func young(r Rule, early []judged, reported map[string]int) []judged {
-	var found []judged
+func young(r Rule, early []candidate, reported map[string]int) []candidate {
+	var found []candidate
 	byCause := map[string]int{}
 	for _, e := range early {
 		cause := e.sighting.Cause
@@ -188,7 +188,7 @@ func young(r Rule, early []judged, reported map[string]int) []judged {
 	return found
 }
 
-func finding(r Rule, s view.Sighting) judged {
+func finding(r Rule, s view.Sighting) candidate {
 	f := inspect.Finding{
 		Code: r.Code, Severity: cmp.Or(s.Severity, r.Severity), Title: r.Title, Message: s.Message,
 		Context: s.Object.Context, APIVersion: s.Object.APIVersion, Kind: s.Object.Kind,
@@ -200,14 +200,14 @@ func finding(r Rule, s view.Sighting) judged {
 	if !s.Since.IsZero() {
 		f.Since = &metav1.Time{Time: s.Since}
 	}
-	j := judged{Finding: f, rule: r, known: sets.New[*inspect.Job]()}
+	j := candidate{Finding: f, rule: r, known: sets.New[*inspect.Job]()}
 	j.addJobs(s.Jobs)
 	return j
 }
 
 // join adds the evidence and the Jobs of another sighting with the same
 // cause.
-func (j *judged) join(s view.Sighting) {
+func (j *candidate) join(s view.Sighting) {
 	if len(j.Evidence) < quote.MostLines {
 		for _, e := range completeSighting(s).Evidence {
 			if len(j.Evidence) < quote.MostLines && !slices.Contains(j.Evidence, e) {
@@ -218,9 +218,9 @@ func (j *judged) join(s view.Sighting) {
 	j.addJobs(s.Jobs)
 }
 
-// reached returns the finding with its fixes. by has the flags with which
+// withReach returns the finding with its fixes. by has the flags with which
 // their commands reach the clusters.
-func (j *judged) reached(by []string) inspect.Finding {
+func (j *candidate) withReach(by []string) inspect.Finding {
 	f := j.Finding
 	f.Say(f.Message)
 	remedy := command.Prose(f.Remedy).Reached(by)
@@ -228,7 +228,7 @@ func (j *judged) reached(by []string) inspect.Finding {
 	return f
 }
 
-func (j *judged) addJobs(jobs []*inspect.Job) {
+func (j *candidate) addJobs(jobs []*inspect.Job) {
 	for _, job := range jobs {
 		if !j.known.Has(job) {
 			j.known.Insert(job)
@@ -237,9 +237,9 @@ func (j *judged) addJobs(jobs []*inspect.Job) {
 	}
 }
 
-// uncovered drops the findings that another finding about the same object or
+// dropCovered drops the findings that another finding about the same object or
 // Job explains. A young finding explains others too.
-func uncovered(found []judged) []judged {
+func dropCovered(found []candidate) []candidate {
 	type coverage struct {
 		code  string
 		about view.Object
@@ -252,7 +252,7 @@ func uncovered(found []judged) []judged {
 			}
 		}
 	}
-	return slices.DeleteFunc(found, func(f judged) bool {
+	return slices.DeleteFunc(found, func(f candidate) bool {
 		for about := range f.about() {
 			if !covered.Has(coverage{f.Code, about}) {
 				return false
@@ -264,7 +264,7 @@ func uncovered(found []judged) []judged {
 
 // about returns the Jobs of a finding, or its object if it has none. The API
 // version is left out, so that versions of one kind match.
-func (j *judged) about() iter.Seq[view.Object] {
+func (j *candidate) about() iter.Seq[view.Object] {
 	return func(yield func(view.Object) bool) {
 		if len(j.jobs) == 0 {
 			yield(view.Object{Context: j.Context, Kind: j.Kind, Namespace: j.Namespace, Name: j.Name})
@@ -277,7 +277,7 @@ func (j *judged) about() iter.Seq[view.Object] {
 	}
 }
 
-func byWeight(a, b inspect.Finding) int {
+func compareFindings(a, b inspect.Finding) int {
 	return cmp.Or(
 		a.Severity.Compare(b.Severity),
 		cmp.Compare(a.Code, b.Code), cmp.Compare(a.Context, b.Context),
@@ -291,9 +291,9 @@ func proof(a *view.Awaited) []string {
 	if !a.IsAtWork() {
 		return nil
 	}
-	text := fmt.Sprintf("%s: %s works: its last action for another object was at %s", a.Actor.Context, a.Actor, quote.Time(a.Last.Done))
-	if a.Like.Done.After(a.Since) {
-		text = fmt.Sprintf("%s: %s works: its last such step for another object (%s) was at %s", a.Actor.Context, a.Actor, a.Step(), quote.Time(a.Like.Done))
+	text := fmt.Sprintf("%s: %s works: its last action for another object was at %s", a.Actor.Context, a.Actor, quote.Time(a.Last.At))
+	if a.LastSimilar.At.After(a.Since) {
+		text = fmt.Sprintf("%s: %s works: its last such step for another object (%s) was at %s", a.Actor.Context, a.Actor, a.Step(), quote.Time(a.LastSimilar.At))
 	}
 	return []string{text}
 }

@@ -43,10 +43,10 @@ func ownRunCases() []testCase {
 	return []testCase{
 		{name: "a JobSet is made here too", code: "JM301", kinds: everyKind(), fires: true, edits: runs(train, jobSet(byTrainJob, set.spec, set.status), job, pod)},
 		{name: "a JobSet is made here too, and waits", code: "JM301", kinds: everyKind(), fires: true, edits: runs(train, jobSet(byTrainJob, set.suspended, ""))},
-		{name: "somebody else's JobSet of that name", code: "JM301", kinds: everyKind(), edits: runs(train, jobSet("", set.spec, set.status), job, pod)},
+		{name: "a foreign JobSet of that name", code: "JM301", kinds: everyKind(), edits: runs(train, jobSet("", set.spec, set.status), job, pod)},
 		{name: "whose pods these are is not known", code: "JM301", kinds: []string{"trainjob"}, edits: runs(train, jobSet("", set.spec, set.status), job, pod)},
 		{name: "over", code: "JM301", kinds: everyKind(), edits: append(train.over(), jobSet(byTrainJob, set.spec, set.ended))},
-		{name: "heeded", code: "JM301", kinds: everyKind(), edits: train.running()},
+		{name: "respected", code: "JM301", kinds: everyKind(), edits: train.running()},
 		{name: "a kind that heeds it", code: "JM301", kinds: everyKind(), edits: runs(ray, ray.part("kwok-mgr", ray.parts[0], ray.uid(), "generation: 1"))},
 
 		{name: "a RayJob's RayCluster", code: "JM302", kinds: everyKind(), fires: true, edits: runs(ray, ray.part("kwok-mgr", ray.parts[0], ray.uid(), inQueue))},
@@ -77,13 +77,13 @@ func returnedCases() []testCase {
 		annotations: {jobmanagedby.github.io/origin: `+managerUID+`/default/my-jobset}`, set.spec, set.status))
 	return []testCase{
 		{name: "it runs on both", code: "JM303", kinds: everyKind(), fires: true, edits: undelegated(ray, ray.spec, ray.status)},
-		{name: "held back here", code: "JM303", kinds: []string{"rayjob"}, fires: true, edits: undelegated(ray, ray.suspended, "jobDeploymentStatus: Suspended")},
+		{name: "suspended on the manager", code: "JM303", kinds: []string{"rayjob"}, fires: true, edits: undelegated(ray, ray.suspended, "jobDeploymentStatus: Suspended")},
 		{name: "its Workload is gone too", code: "JM303", kinds: everyKind(), fires: true, edits: append(undelegated(ray, ray.spec, ray.status), remove("kwok-mgr", "Workload/"+ray.workload()))},
 		{name: "dispatched", code: "JM303", kinds: []string{"jobset"}, fires: true, edits: []edit{ours, add("kwok-mgr", set.object(set.uid(), "generation: 1", set.spec, set.status))}},
 		{name: "dispatched, and delegated", code: "JM303", kinds: []string{"jobset"}, edits: []edit{
 			ours, add("kwok-mgr", set.object(set.uid(), "generation: 1", set.owned(set.spec, delegation.Dispatch), set.status)),
 		}},
-		{name: "the mirror is held back", code: "JM303", kinds: everyKind(), edits: append(undelegated(ray, ray.spec, ray.status),
+		{name: "the mirror is suspended", code: "JM303", kinds: everyKind(), edits: append(undelegated(ray, ray.spec, ray.status),
 			patch("kwok-w1", "RayJob/my-rayjob", `{spec: {suspend: true}, status: {jobDeploymentStatus: Suspended}}`))},
 		{name: "another object of that name", code: "JM303", kinds: everyKind(), edits: append(undelegated(ray, ray.spec, ray.status),
 			patch("kwok-mgr", "RayJob/my-rayjob", `{metadata: {uid: another}}`))},
@@ -136,13 +136,13 @@ func allowedCases() []testCase {
 		{name: "the last part of a known owner", code: "JM102", kinds: everyKind(), fires: true, edits: given("appwrapper", "multikueue", "")},
 		{name: "the last part of a known owner", code: "JM306", kinds: everyKind(), fires: true, edits: given("appwrapper", "multikueue", "RUNS")},
 		{name: "nobody", code: "JM306", kinds: everyKind(), fires: true, edits: given("pipelinerun", "nobody", "")},
-		{name: "somebody who runs it", code: "JM306", kinds: everyKind(), fires: true, edits: given("pipelinerun", "builder", "RUNS")},
+		{name: "a controller that runs it", code: "JM306", kinds: everyKind(), fires: true, edits: given("pipelinerun", "builder", "RUNS")},
 		{name: "a whole name", code: "JM306", kinds: everyKind(), edits: given("appwrapper", runner, "")},
 		{name: "over", code: "JM306", kinds: everyKind(), edits: given("appwrapper", "multikueue", "phase: Succeeded")},
-		{name: "a PipelineRun for nobody", code: "JM014", kinds: everyKind(), fires: true, edits: given("pipelinerun", "nobody", "")},
+		{name: "a PipelineRun without a controller", code: "JM014", kinds: everyKind(), fires: true, edits: given("pipelinerun", "nobody", "")},
 		{name: "a JobSet that waits to be dispatched", code: "JM101", kinds: everyKind(), fires: true, edits: given("jobset", delegation.Dispatch, "")},
 		{name: "a JobSet for the controller of Jobs", code: "JM101", kinds: everyKind(), fires: true, edits: given("jobset", "kubernetes.io/job-controller", "")},
-		{name: "an MPIJob that nobody runs", code: "JM014", kinds: everyKind(), fires: true, edits: given("mpijob", runner, "")},
+		{name: "an MPIJob without a controller", code: "JM014", kinds: everyKind(), fires: true, edits: given("mpijob", runner, "")},
 	}
 }
 
@@ -157,9 +157,9 @@ func templateCases() []testCase {
 		return addOwned(runner, "nightly-1", newerUID, `ownerReferences: [{apiVersion: batch/v1, kind: `+kind+`, name: nightly, uid: `+uid+`, controller: true}]`, status)
 	}
 	return []testCase{
-		{name: "nobody serves the owner", code: "JM307", kinds: everyKind(), fires: true, edits: []edit{cron("false"), made("CronJob", "its-cronjob", "")}},
+		{name: "an owner without a controller", code: "JM307", kinds: everyKind(), fires: true, edits: []edit{cron("false"), made("CronJob", "its-cronjob", "")}},
 		{name: "CronJobs are not read", code: "JM307", fires: true, edits: []edit{cron("false"), made("CronJob", "its-cronjob", "")}},
-		{name: "nobody dispatches them", code: "JM307", kinds: everyKind(), fires: true, edits: []edit{
+		{name: "dispatched by no one", code: "JM307", kinds: everyKind(), fires: true, edits: []edit{
 			cronFor("jobmanagedby.github.io/dispatch", "false"), made("CronJob", "its-cronjob", ""), patch("kwok-mgr", "Job/nightly-1", `{spec: {managedBy: jobmanagedby.github.io/dispatch}}`),
 		}},
 		{name: "more and more are left", code: "JM307", kinds: everyKind(), fires: true, edits: []edit{
@@ -168,7 +168,7 @@ func templateCases() []testCase {
 					ownerReferences: [{apiVersion: batch/v1, kind: CronJob, name: nightly, uid: its-cronjob, controller: true}]},
 				spec: {managedBy: `+runner+`, suspend: false}, status: {}}`),
 		}},
-		{name: "taken up", code: "JM307", kinds: everyKind(), edits: []edit{cron("false"), made("CronJob", "its-cronjob", started)}},
+		{name: "processed", code: "JM307", kinds: everyKind(), edits: []edit{cron("false"), made("CronJob", "its-cronjob", started)}},
 		{name: "makes nothing for the time being", code: "JM307", kinds: everyKind(), edits: []edit{cron("true"), made("CronJob", "its-cronjob", "")}},
 		{name: "nothing made so far", code: "JM307", kinds: everyKind(), edits: []edit{cron("false")}},
 		{name: "not made by a template", code: "JM307", kinds: everyKind(), edits: []edit{made("Other", "its-cronjob", "")}},

@@ -58,12 +58,12 @@ func checkPair(t *testing.T, v *inspect.Inventory, s specimen) {
 		assert.Equal(t, len(p.Mirrors), 1)
 		assert.Assert(t, p.Mirrors[0].Current)
 		assert.Equal(t, p.Mirrors[0].Job.Status, delegation.Running)
-		if !s.row.Unsynced {
+		if !s.row.NoStatusSync {
 			assert.Equal(t, p.Origin.Status, delegation.Running)
 		}
 		return
 	}
-	t.Error("it is in no pair")
+	t.Error("the mirror is in no pair")
 }
 
 // TestKindFindings shows the findings of all rules about every kind when

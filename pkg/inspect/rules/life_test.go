@@ -2,18 +2,18 @@ package rules_test
 
 func lifeCases() []testCase {
 	var all []testCase
-	for _, cases := range [][]testCase{unheardCases(), hangingCases(), ttlCases(), clockCases(), behindCases(), blockedCases()} {
+	for _, cases := range [][]testCase{statusNotCopiedCases(), hangingCases(), ttlCases(), clockCases(), behindCases(), blockedCases()} {
 		all = append(all, cases...)
 	}
 	return all
 }
 
-func unheardCases() []testCase {
+func statusNotCopiedCases() []testCase {
 	over := patch("kwok-w1", "Job/train", `{status: {active: 0, ready: 0, succeeded: 2, conditions: [{type: Complete, status: "True", lastTransitionTime: "2026-11-20T23:43:35Z"}]}}`)
 	later := patch("kwok-w1", "Job/train", `{status: {startTime: "2026-11-20T23:43:28Z"}}`)
 	return []testCase{
 		{name: "MultiKueue has not copied it", code: "JM110", base: "running", fires: true, edits: []edit{over}},
-		{name: "nobody copies what was dispatched", code: "JM110", base: "running", fires: true, edits: []edit{
+		{name: "dispatched, and not copied", code: "JM110", base: "running", fires: true, edits: []edit{
 			addDispatched(started), addCopy("kwok-w1", "mirror-of-other", "", ended),
 		}},
 		{name: "finished just now", code: "JM110", base: "running", edits: []edit{
@@ -43,11 +43,11 @@ func hangingCases() []testCase {
 	return []testCase{
 		{name: "an origin", code: "JM111", base: "running", fires: true, edits: []edit{patch("kwok-mgr", "Job/train", deleted("example.com/cleanup"))}},
 		{name: "a mirror", code: "JM111", base: "running", fires: true, edits: []edit{patch("kwok-w1", "Job/train", deleted("example.com/cleanup"))}},
-		{name: "an origin that waits for pods which nobody lets go", code: "JM111", base: "running", fires: true, edits: []edit{
+		{name: "an origin that waits for Pods with finalizers", code: "JM111", base: "running", fires: true, edits: []edit{
 			patch("kwok-mgr", "Job/train", deleted("foregroundDeletion")),
 		}},
 		{name: "a mirror that waits for its pods", code: "JM111", base: "running", edits: []edit{patch("kwok-w1", "Job/train", deleted("foregroundDeletion"))}},
-		{name: "a Job that nobody delegated", code: "JM111", base: "same-name-on-workers", edits: []edit{patch("kwok-w1", "Job/train", deleted("example.com/cleanup"))}},
+		{name: "a Job that is not delegated", code: "JM111", base: "same-name-on-workers", edits: []edit{patch("kwok-w1", "Job/train", deleted("example.com/cleanup"))}},
 		{name: "not deleted", code: "JM111", base: "running", edits: []edit{patch("kwok-mgr", "Job/train", `{metadata: {finalizers: [example.com/cleanup]}}`)}},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
 
@@ -17,7 +18,7 @@ func isFresh(a *view.Awaited, now time.Time) bool {
 		return false
 	}
 	limit := inspect.Settling
-	if a.Duty == inspect.DutyResume {
+	if a.Duty == liveness.DutyResume {
 		limit *= 3
 	}
 	return now.Sub(a.Since) < limit
@@ -27,11 +28,11 @@ func isFresh(a *view.Awaited, now time.Time) bool {
 // of actions proves nothing.
 const longLine = 5
 
-// inLine marks sightings as behind if they wait in line with one whose actor
+// markBehind marks sightings as behind if they wait in line with one whose actor
 // is behind. While an actor has not reached the first of a burst, none of its
-// actions can be later than the last of the burst. In a long line, inLine
+// actions can be later than the last of the burst. In a long line, markBehind
 // also marks objects that others of the same burst have passed.
-func inLine(sightings []view.Sighting) []view.Sighting {
+func markBehind(sightings []view.Sighting) []view.Sighting {
 	length := map[line]int{}
 	for _, s := range sightings {
 		if s.Awaits != nil {
@@ -39,24 +40,24 @@ func inLine(sightings []view.Sighting) []view.Sighting {
 		}
 	}
 	for i, s := range sightings {
-		if s.Awaits != nil && s.Awaits.Shuffled && length[lineOf(s)] >= longLine {
+		if s.Awaits != nil && s.Awaits.SameBurst && length[lineOf(s)] >= longLine {
 			sightings[i].Awaits = s.Awaits.AsBehind()
 		}
 	}
-	return behindTogether(sightings)
+	return spreadBehind(sightings)
 }
 
 // line is a step of an actor for which objects wait.
 type line struct {
-	actor inspect.Actor
+	actor liveness.Actor
 	duty  string
 }
 
 func lineOf(s view.Sighting) line { return line{s.Awaits.Actor, s.Awaits.Step()} }
 
-// behindTogether marks the unseen steps of a line as behind if an earlier
+// spreadBehind marks the steps of inactive actors as behind if an earlier
 // step of the line is behind.
-func behindTogether(sightings []view.Sighting) []view.Sighting {
+func spreadBehind(sightings []view.Sighting) []view.Sighting {
 	first := map[line]time.Time{}
 	for _, s := range sightings {
 		if !s.Awaits.IsBehind() {
@@ -67,7 +68,7 @@ func behindTogether(sightings []view.Sighting) []view.Sighting {
 		}
 	}
 	for i, s := range sightings {
-		if s.Awaits == nil || s.Awaits.State != inspect.Unseen {
+		if s.Awaits == nil || s.Awaits.State != liveness.Inactive {
 			continue
 		}
 		if since, known := first[lineOf(s)]; known && !s.Awaits.Since.Before(since) {
@@ -77,29 +78,29 @@ func behindTogether(sightings []view.Sighting) []view.Sighting {
 	return sightings
 }
 
-// awaiting keeps the sightings of an inventory that wait for an actor.
-type awaiting struct {
+// sightingCache keeps the sightings of an inventory that wait for an actor.
+type sightingCache struct {
 	inventory *inspect.Inventory
 	shared    *view.Shared
 	// byCode has the sightings of each rule that has run.
 	byCode map[string][]view.Sighting
 }
 
-func newAwaiting(v *inspect.Inventory) *awaiting {
-	x := &awaiting{inventory: v, byCode: map[string][]view.Sighting{}}
-	x.shared = view.NewShared(x.all)
+func newSightingCache(v *inspect.Inventory) *sightingCache {
+	x := &sightingCache{inventory: v, byCode: map[string][]view.Sighting{}}
+	x.shared = view.NewShared(v, x.all)
 	return x
 }
 
 // view returns a new view of the inventory for one rule.
-func (x *awaiting) view() *view.View { return view.New(x.inventory, x.shared) }
+func (x *sightingCache) view() *view.View { return view.New(x.inventory, x.shared) }
 
-// seenBy runs a rule and returns its sightings. It keeps only those that wait
+// sightingsOf runs a rule and returns its sightings. It keeps only those that wait
 // for an actor, because there may be thousands of others.
-func (x *awaiting) seenBy(r Rule) []view.Sighting {
+func (x *sightingCache) sightingsOf(r Rule) []view.Sighting {
 	v := x.view()
 	r.Detect(v)
-	seen := inLine(v.Sightings())
+	seen := markBehind(v.Sightings())
 	x.byCode[r.Code] = nil
 	for _, s := range seen {
 		if s.Awaits != nil {
@@ -111,14 +112,14 @@ func (x *awaiting) seenBy(r Rule) []view.Sighting {
 
 // all returns the sightings that wait for an actor, of all rules except those
 // that sum up.
-func (x *awaiting) all() iter.Seq[view.Sighting] {
+func (x *sightingCache) all() iter.Seq[view.Sighting] {
 	return func(yield func(view.Sighting) bool) {
 		for _, r := range All() {
 			if r.SumsUp {
 				continue
 			}
 			if _, known := x.byCode[r.Code]; !known {
-				x.seenBy(r)
+				x.sightingsOf(r)
 			}
 			for _, s := range x.byCode[r.Code] {
 				if !yield(s) {

@@ -86,7 +86,7 @@ func liveCases() []testCase {
 				patch(w1, copied, `{metadata: {creationTimestamp: "2026-11-23T19:20:20Z"}, status: {conditions: [{type: Admitted, status: "True", reason: Admitted, lastTransitionTime: "2026-11-23T19:20:24Z"}]}}`),
 			},
 		},
-		{name: "a copy of an earlier offer that is on its way out", code: "JM022", base: cannot, edits: []edit{patch(w1, copied, `{metadata: {deletionTimestamp: "2026-11-23T19:20:20Z"}}`)}},
+		{name: "a copy of an earlier offer that is being deleted", code: "JM022", base: cannot, edits: []edit{patch(w1, copied, `{metadata: {deletionTimestamp: "2026-11-23T19:20:20Z"}}`)}},
 		{name: "a mirror that names its Workload", code: "JM136", base: "mirror-without-multikueue-label", fires: true},
 		{
 			name: "a mirror that controls its Workload", code: "JM136", base: "mirror-without-multikueue-label", fires: true,
@@ -94,8 +94,8 @@ func liveCases() []testCase {
 		},
 		{name: "a mirror with its label", code: "JM136", base: "running"},
 		{name: "a stranger's Job of the same name", code: "JM136", base: "same-name-on-workers"},
-		{name: "a Workload that Kueue cannot let go", code: "JM129", base: edited, fires: true},
-		{name: "a mirror that somebody edited", code: "JM036", base: edited, fires: true},
+		{name: "a Workload that Kueue cannot release", code: "JM129", base: edited, fires: true},
+		{name: "a mirror that a user edited", code: "JM036", base: edited, fires: true},
 		chainOfManagers(),
 		{name: "taken out, and maybe the only run", code: "JM055", base: "running", fires: true, edits: []edit{taken, patch(mgr, workload, `{status: {clusterName: null}}`)}},
 	}

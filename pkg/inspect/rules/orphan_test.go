@@ -99,7 +99,7 @@ func cutOffCases() []testCase {
 		{name: "the MultiKueueCluster that has it seems to lead elsewhere", code: "JM054", base: "cluster-removed-from-config", edits: []edit{
 			gone, remove("kwok-w2", "Job/train"),
 		}},
-		{name: "another MultiKueueCluster leads nobody knows where", code: "JM054", base: "cluster-removed-from-config", edits: []edit{
+		{name: "another MultiKueueCluster has an unknown target", code: "JM054", base: "cluster-removed-from-config", edits: []edit{
 			gone, add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: MultiKueueCluster, metadata: {name: mystery},
 				spec: {clusterSource: {clusterProfileRef: {name: mystery}}}}`),
 		}},
@@ -124,24 +124,24 @@ func twiceCases() []testCase {
 			patch("kwok-mgr", "Workload/job-train-267ae", `{status: {clusterName: worker1}}`),
 		}},
 		{name: "finished there", code: "JM055", base: base, edits: []edit{finished}},
-		{name: "held back there", code: "JM055", base: base, edits: []edit{heldBack}},
+		{name: "suspended on the worker", code: "JM055", base: base, edits: []edit{heldBack}},
 
 		{name: "the lost worker is back", code: "JM056", base: base, fires: true, edits: []edit{inConfig}},
-		{name: "MultiKueue has gone back to it", code: "JM056", base: base, fires: true, edits: []edit{
+		{name: "MultiKueue uses it again", code: "JM056", base: base, fires: true, edits: []edit{
 			inConfig, remove("kwok-w2", "Job/train"), remove("kwok-w2", "Workload/job-train-267ae"),
 		}},
 		{name: "and its status is copied", code: "JM056", base: base, edits: []edit{
 			inConfig, remove("kwok-w2", "Job/train"), remove("kwok-w2", "Workload/job-train-267ae"),
 			patch("kwok-mgr", "Job/train", `{status: {startTime: "2026-11-20T23:48:50Z"}}`),
 		}},
-		{name: "given to nobody yet", code: "JM056", base: base, edits: []edit{
+		{name: "not given to a worker yet", code: "JM056", base: base, edits: []edit{
 			inConfig, patch("kwok-mgr", "Workload/job-train-267ae", `{status: {clusterName: null}}`),
 		}},
-		{name: "where it was given to does not answer, and may be seen by another address", code: "JM056", base: base, edits: []edit{inConfig, unreachable("kwok-w2")}},
-		{name: "Jobs where it was given to may not be read", code: "JM056", base: base, edits: []edit{inConfig, forbidden("kwok-w2", "jobs.batch")}},
-		{name: "held back there", code: "JM056", base: base, edits: []edit{inConfig, heldBack}},
+		{name: "the chosen worker is unreachable, perhaps known by another address", code: "JM056", base: base, edits: []edit{inConfig, unreachable("kwok-w2")}},
+		{name: "Jobs on the chosen worker are unreadable", code: "JM056", base: base, edits: []edit{inConfig, forbidden("kwok-w2", "jobs.batch")}},
+		{name: "suspended on the worker", code: "JM056", base: base, edits: []edit{inConfig, heldBack}},
 		{name: "taken out of the config", code: "JM056", base: base},
-		{name: "runs where it should", code: "JM056", base: "running"},
+		{name: "runs on the chosen worker", code: "JM056", base: "running"},
 	}
 }
 
@@ -196,10 +196,10 @@ func markCases() []testCase {
 		add("kwok-w2", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: MultiKueueCluster, metadata: {name: theirs}, spec: {}}`),
 	}
 	return []testCase{
-		{name: "what came later is marked in another way", code: "JM059", base: "running", fires: true, edits: []edit{
+		{name: "later mirrors have another mark", code: "JM059", base: "running", fires: true, edits: []edit{
 			addOrigin("kwok-mgr", "newer", newerUID), addMirror("kwok-w2", "newer", newerWorkload, "fleet-a"),
 		}},
-		{name: "somebody else goes by the old name", code: "JM059", base: "running", edits: []edit{
+		{name: "another manager uses the old name", code: "JM059", base: "running", edits: []edit{
 			remove("kwok-w1", "Job/train"), remove("kwok-mgr", "Job/train"), remove("kwok-mgr", "Workload/job-train-1c348"),
 			addOrigin("kwok-mgr", "other", otherUID), addMirror("kwok-w1", "other", otherWorkload, "multikueue"),
 			addOrigin("kwok-mgr", "newer", newerUID), addMirror("kwok-w2", "newer", newerWorkload, "fleet-a"),
@@ -274,10 +274,10 @@ func TestCollectedByKueue(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(f.Remedy, "delete it if it still exists in one minute: ") && !strings.Contains(f.Remedy, "start Kueue"), f.Remedy)
 }
 
-// TestMadeByAnotherController checks that remedies to delete objects which
+// TestDeletionOfForeignObjects checks that remedies to delete objects which
 // another, unknown management cluster may have created say so, and do not
 // delete by label.
-func TestMadeByAnotherController(t *testing.T) {
+func TestDeletionOfForeignObjects(t *testing.T) {
 	again := patch("kwok-mgr", "Job/train", `{metadata: {uid: `+otherUID+`, creationTimestamp: "2026-11-20T23:43:38Z"}}`)
 	older := []edit{
 		again, remove("kwok-mgr", "Workload/job-train-1c348"),

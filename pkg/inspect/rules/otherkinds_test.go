@@ -106,8 +106,8 @@ func jobsAlone() map[string]string {
 // casesOfJobs are cases of other rules that apply only to Jobs, and why.
 func casesOfJobs() map[string]string {
 	return map[string]string{
-		"JM049 pods are there since":           "nothing but the counters of a Job tells that it has pods",
-		"JM056 MultiKueue has gone back to it": "the start time of other kinds may change",
+		"JM049 Pods exist since then":    "only the counters of a Job show its Pods",
+		"JM056 MultiKueue uses it again": "the start time of other kinds may change",
 	}
 }
 
@@ -213,7 +213,7 @@ func TestDiscoveredKinds(t *testing.T) {
 		{"MultiKueue's, whose status says nothing", delegation.MultiKueue, delegation.Unknown, nil},
 		{"the team that looks after it", "team-a", delegation.Unclaimed, nil},
 		{"what an id looks like", "/subscriptions/a/resourceGroups/b", delegation.Unclaimed, nil},
-		{"an owner that nobody knows", runner, delegation.Unclaimed, []string{"JM014"}},
+		{"an unknown owner", runner, delegation.Unclaimed, []string{"JM014"}},
 		{"an owner that took it up", runner, delegation.Unknown, nil},
 		{"the last part of a known owner", "multikueue", delegation.Unclaimed, []string{"JM102"}},
 	} {

@@ -43,19 +43,19 @@ const runner = "flows.example.com/runner"
 func ownerCases() []testCase {
 	var all []testCase
 	for _, cases := range [][]testCase{
-		takenUpCases(), mistypedCases(), delegatedCases(), staleCases(), goneMirrorCases(), leftAloneCases(), severalCases(), writerCases(),
+		unclaimedCases(), mistypedCases(), delegatedCases(), staleCases(), goneMirrorCases(), originGoneCases(), severalCases(), writerCases(),
 	} {
 		all = append(all, cases...)
 	}
 	return all
 }
 
-func takenUpCases() []testCase {
+func unclaimedCases() []testCase {
 	dispatched := func(more string) edit {
 		return addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, more, "")
 	}
 	return []testCase{
-		{name: "nobody has dispatched it", code: "JM101", base: "running", fires: true, edits: []edit{dispatched("")}},
+		{name: "never dispatched", code: "JM101", base: "running", fires: true, edits: []edit{dispatched("")}},
 		{name: "the controller of another kind", code: "JM101", base: "running", fires: true, edits: []edit{
 			addOwned("ray.io/kuberay-operator", "other", otherUID, "", ""),
 		}},
@@ -68,10 +68,10 @@ func takenUpCases() []testCase {
 		{name: "its controller has put a finalizer on it", code: "JM101", base: "running", edits: []edit{
 			addOwned(runner, "other", otherUID, `finalizers: [flows.example.com/cleanup]`, ""), addOwned(runner, "newer", newerUID, "", started),
 		}},
-		{name: "held back", code: "JM101", base: "running", edits: []edit{
+		{name: "suspended", code: "JM101", base: "running", edits: []edit{
 			dispatched(""), patch("kwok-mgr", "Job/other", `{spec: {suspend: true}}`),
 		}},
-		{name: "nobody knows the owner", code: "JM101", base: "unknown-owner"},
+		{name: "an unknown owner", code: "JM101", base: "unknown-owner"},
 		{name: "MultiKueue's", code: "JM101", base: "no-queue-name"},
 	}
 }
@@ -85,7 +85,7 @@ func mistypedCases() []testCase {
 		{name: "nearly the built-in one", code: "JM102", base: "running", fires: true, edits: named("kubernetes.io/job-controler")},
 		{name: "nearly one that serves others", code: "JM102", base: "running", fires: true, edits: named("flow.example.com/runner",
 			addOwned(runner, "newer", newerUID, "", started))},
-		{name: "nearly one that serves nobody", code: "JM102", base: "running", edits: named("flow.example.com/runner",
+		{name: "similar to an owner without Jobs", code: "JM102", base: "running", edits: named("flow.example.com/runner",
 			addOwned(runner, "newer", newerUID, "", ""))},
 		{name: "like no other", code: "JM102", base: "unknown-owner"},
 		{name: "nearly another one, and serves", code: "JM102", base: "running", edits: []edit{
@@ -105,7 +105,7 @@ func delegatedCases() []testCase {
 		{name: "the worker dispatches itself", code: "JM103", base: "running", edits: []edit{
 			delegated, add("kwok-w1", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: AdmissionCheck, metadata: {name: mk}, spec: {controllerName: kueue.x-k8s.io/multikueue}}`),
 		}},
-		{name: "somebody serves it", code: "JM103", base: "running", edits: []edit{
+		{name: "a served check", code: "JM103", base: "running", edits: []edit{
 			addDispatched(started), addCopy("kwok-w1", "mirror-of-other", "managedBy: "+runner, started),
 		}},
 		{name: "not delegated", code: "JM103", base: "running"},
@@ -124,7 +124,7 @@ func staleCases() []testCase {
 		{name: "MultiKueue has stopped to copy", code: "JM104", base: "running", fires: true, edits: []edit{
 			behind, writtenAt("kwok-mgr", "20"), writtenAt("kwok-w1", "30"),
 		}},
-		{name: "nobody copies what was dispatched", code: "JM104", base: "running", fires: true, edits: []edit{
+		{name: "dispatched, and not copied", code: "JM104", base: "running", fires: true, edits: []edit{
 			addDispatched(""), addCopy("kwok-w1", "mirror-of-other", "", started),
 		}},
 		{name: "all is copied", code: "JM104", base: "running"},
@@ -172,7 +172,7 @@ func goneMirrorCases() []testCase {
 		}},
 		{name: "dispatched, and never started", code: "JM105", base: "running", fires: true, edits: []edit{addDispatched("")}},
 		{name: "in another namespace, which may not have been read", code: "JM105", base: "running", edits: []edit{dispatchedTo("batch")}},
-		{name: "made anew in its place", code: "JM105", base: "running", edits: []edit{addDispatched(started), addCopy("kwok-w1", "newer-mirror", "", started)}},
+		{name: "recreated in its place", code: "JM105", base: "running", edits: []edit{addDispatched(started), addCopy("kwok-w1", "newer-mirror", "", started)}},
 		{name: "without its mark", code: "JM105", base: "running", edits: []edit{
 			addDispatched(started), addOther("kwok-w1", "default", ""), patch("kwok-w1", "Job/other", `{metadata: {uid: mirror-of-other}}`),
 		}},
@@ -189,7 +189,7 @@ func goneMirrorCases() []testCase {
 	}
 }
 
-func leftAloneCases() []testCase {
+func originGoneCases() []testCase {
 	copied := addCopy("kwok-w1", "mirror-of-other", "", started)
 	again := addOwned("jobmanagedby.github.io/dispatch", "other", newerUID, "", "")
 	return []testCase{
@@ -208,7 +208,7 @@ func severalCases() []testCase {
 	first, second := addCopy("kwok-w1", "mirror-of-other", "", started), addCopy("kwok-w2", "second-of-other", "", started)
 	return []testCase{
 		{name: "dispatched twice", code: "JM107", base: "running", fires: true, edits: []edit{addDispatched(started), first, second}},
-		{name: "nobody knows which of MultiKueue's is the right one", code: "JM107", base: "cluster-removed-from-config", fires: true, edits: []edit{
+		{name: "ambiguous mirrors of MultiKueue", code: "JM107", base: "cluster-removed-from-config", fires: true, edits: []edit{
 			remove("kwok-mgr", "Workload/job-train-267ae"),
 		}},
 		{name: "one has finished", code: "JM107", base: "running", edits: []edit{

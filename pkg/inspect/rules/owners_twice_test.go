@@ -9,10 +9,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// TestWhichOfTwo checks that no remedy deletes the mirror that the origin
+// TestAmbiguousMirrors checks that no remedy deletes the mirror that the origin
 // names, even if a Job with the same mark started at the same second. If
 // nothing shows which one is right, none is picked.
-func TestWhichOfTwo(t *testing.T) {
+func TestAmbiguousMirrors(t *testing.T) {
 	const first, second = "`kubectl --context kwok-w1 -n default delete job other`", "`kubectl --context kwok-w2 -n default delete job other`"
 	rule, _ := rules.ByCode("JM107")
 	on := func(worker, uid string) edit { return addCopy(worker, uid, "", started) }

@@ -66,7 +66,7 @@ func workerCases() []testCase {
 				patch("kwok-mgr", "MultiKueueCluster/worker2", `{metadata: {deletionTimestamp: "2026-11-20T23:40:00Z"}}`),
 			},
 		},
-		{name: "nobody has looked yet", code: "JM001", base: "running", edits: []edit{patch("kwok-mgr", "MultiKueueCluster/worker2", `{status: null}`)}},
+		{name: "not probed yet", code: "JM001", base: "running", edits: []edit{patch("kwok-mgr", "MultiKueueCluster/worker2", `{status: null}`)}},
 		{name: "garbage", code: "JM002", base: "one-worker-unusable", fires: true},
 		{
 			name: "a token file", code: "JM002", base: "running", fires: true,
@@ -127,7 +127,7 @@ func connectionCases() []testCase {
 			edits: []edit{unreachable("kwok-w1")},
 		},
 		testCase{
-			name: "not told why", code: "JM004", base: "running", fires: true,
+			name: "without a reason", code: "JM004", base: "running", fires: true,
 			edits: []edit{cannotUse("worker2", "SomethingNew", "")},
 		},
 	)
@@ -182,7 +182,7 @@ func chainCases() []testCase {
 		{name: "all are out of reach", code: "JM008", base: "running", edits: allLost()},
 		{name: "one is left", code: "JM008", base: "one-worker-unusable"},
 		{
-			name: "a check of somebody else", code: "JM008", base: "running", edits: append(
+			name: "a check of another controller", code: "JM008", base: "running", edits: append(
 				noWorker("BadConfig", "whatever"),
 				patch("kwok-mgr", "AdmissionCheck/multikueue", `{spec: {controllerName: example.com/other}}`)),
 		},
@@ -228,7 +228,7 @@ func partCases() []testCase {
 			},
 		},
 		{
-			name: "nobody has looked at it", code: "JM011", base: "running", fires: true, edits: []edit{
+			name: "not evaluated", code: "JM011", base: "running", fires: true, edits: []edit{
 				some("Inactive clusters: [worker2]"), patch("kwok-mgr", "MultiKueueCluster/worker2", `{status: null}`),
 			},
 		},

@@ -29,18 +29,18 @@ func TestRegistry(t *testing.T) {
 	seen, holds := map[string]bool{}, map[string]bool{}
 	last := ""
 	for _, r := range rules.Catalogue() {
-		assert.Assert(t, !seen[r.Code], "%s is there twice", r.Code)
-		assert.Assert(t, r.Code > last, "%s stands behind %s", r.Code, last)
+		assert.Assert(t, !seen[r.Code], "%s is listed twice", r.Code)
+		assert.Assert(t, r.Code > last, "%s comes after %s", r.Code, last)
 		seen[r.Code], last = true, r.Code
 		assert.Assert(t, regexp.MustCompile(`^JM\d{3}$`).MatchString(r.Code), r.Code)
 		for _, text := range []string{r.Title, r.Holds, r.Why, r.Shows, r.Remedy, r.Link, string(r.Severity)} {
-			assert.Assert(t, text != "", "%s says everything", r.Code)
+			assert.Assert(t, text != "", "a text of %s is empty", r.Code)
 		}
 		assert.Assert(t, !holds[r.Holds], "%s: %q is another rule's", r.Code, r.Holds)
 		holds[r.Holds] = true
 		assert.Assert(t, len(r.Reads) > 0 && r.Detect != nil, r.Code)
-		assert.Assert(t, fires[r.Code], "%s has a case on which it fires", r.Code)
-		assert.Assert(t, silent[r.Code], "%s has a case on which it stays silent", r.Code)
+		assert.Assert(t, fires[r.Code], "%s has no case in which it fires", r.Code)
+		assert.Assert(t, silent[r.Code], "%s has no case in which it stays silent", r.Code)
 		for _, code := range r.Covers {
 			_, ok := rules.ByCode(code)
 			assert.Assert(t, ok, "%s covers %s, which is no rule", r.Code, code)
@@ -76,11 +76,11 @@ func TestTextsBelongToRules(t *testing.T) {
 	}
 }
 
-// TestCatalogueIsWhole checks that each of the 63 numbers is a rule, or is
+// TestCatalogueIsComplete checks that each of the 63 numbers is a rule, or is
 // listed as undetectable.
-func TestCatalogueIsWhole(t *testing.T) {
+func TestCatalogueIsComplete(t *testing.T) {
 	unseen := map[string]bool{}
-	for _, u := range rules.AllUnseen() {
+	for _, u := range rules.UndetectableCodes() {
 		assert.Assert(t, u.Title != "" && u.Reason != "", u.Code)
 		unseen[u.Code] = true
 	}
@@ -91,9 +91,9 @@ func TestCatalogueIsWhole(t *testing.T) {
 	}
 }
 
-// TestReadsAreTrue checks that each rule reads exactly the parts that it
+// TestDeclaredReads checks that each rule reads exactly the parts that it
 // declares, over all recordings and cases.
-func TestReadsAreTrue(t *testing.T) {
+func TestDeclaredReads(t *testing.T) {
 	var all []*inspect.Inventory
 	entries, err := os.ReadDir(recordings)
 	assert.NilError(t, err)
@@ -180,7 +180,7 @@ func TestRecordings(t *testing.T) {
 		}
 		t.Run(e.Name(), func(t *testing.T) {
 			codes, known := want[e.Name()]
-			assert.Assert(t, known, "it is known what to expect")
+			assert.Assert(t, known, "the recording has no expected findings in this test")
 			findings := judge(t, inventory(t, recordings+"/"+e.Name()), rules.All(), 0)
 			got := codesOf(findings)
 			if len(codes) == 0 && len(got) == 0 {

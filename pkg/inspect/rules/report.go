@@ -47,7 +47,7 @@ func topics() []topic {
 func Report(v *inspect.Inventory, o Options) *inspect.DoctorReport {
 	all := ForSetup()
 	judgment := Judge(v, all, o)
-	r := &reporter{view: newAwaiting(v).view(), report: inspect.NewDoctorReport(), notJudged: judgment.NotJudged}
+	r := &reporter{view: newSightingCache(v).view(), report: inspect.NewDoctorReport(), notJudged: judgment.NotJudged}
 	r.report.Items = judgment.Findings
 	for _, n := range judgment.NotJudged {
 		r.report.Errors = append(r.report.Errors, n.Error())
@@ -82,7 +82,7 @@ func (r *reporter) addUnchecked() {
 		if n.Part == "" {
 			what = inspect.Everything
 		}
-		r.add(what, needs(n), n.Context)
+		r.add(what, unreadReason(n), n.Context)
 	}
 	for _, manager := range r.view.Managers() {
 		configs, _ := r.view.Configs(manager)
@@ -116,9 +116,9 @@ func (r *reporter) add(what, reason string, contexts ...string) {
 // deniedPattern matches how API servers say which right a user lacks.
 var deniedPattern = regexp.MustCompile(`cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?`)
 
-// needs returns why something could not be read. If a right is missing, it
+// unreadReason returns why something could not be read. If a right is missing, it
 // names the right.
-func needs(n NotJudged) string {
+func unreadReason(n NotJudged) string {
 	var status apierrors.APIStatus
 	if apierrors.IsForbidden(n.Err) && errors.As(n.Err, &status) {
 		if m := deniedPattern.FindStringSubmatch(status.Status().Message); m != nil {

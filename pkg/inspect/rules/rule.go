@@ -56,21 +56,21 @@ func ByCode(code string) (Rule, bool) {
 	return Rule{}, false
 }
 
-// Unseen is a code of the catalogue that cannot be detected from outside the
-// controllers, and why.
-type Unseen struct{ Code, Title, Reason string }
+// Undetectable is a code of the catalogue that cannot be detected from outside
+// the controllers, with the reason.
+type Undetectable struct{ Code, Title, Reason string }
 
-// AllUnseen returns these codes in order.
-func AllUnseen() []Unseen {
-	return []Unseen{{
+// UndetectableCodes returns these codes in order.
+func UndetectableCodes() []Undetectable {
+	return []Undetectable{{
 		Code: "JM051", Title: "a StatefulSet or LeaderWorkerSet is never ready where it was submitted",
 		Reason: "MultiKueue does not copy the status of these kinds, by design: their own controller would overwrite it. Read the mirror",
 	}}
 }
 
-// MeantOwner returns the known owner that a mistyped name probably means. It
+// SuggestOwner returns the known owner that a mistyped name resembles. It
 // returns "" if the name is known, or resembles none.
-func MeantOwner(typed delegation.Owner) delegation.Owner {
+func SuggestOwner(typed delegation.Owner) delegation.Owner {
 	known := view.KnownOwners()
 	if typed.IsBuiltIn() || known.Has(typed) {
 		return ""

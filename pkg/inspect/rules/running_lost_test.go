@@ -9,9 +9,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// TestLostHow checks that a worker that answers the manager but denies its
+// TestConnectionText checks that a worker that answers the manager but denies its
 // requests is not called unreachable.
-func TestLostHow(t *testing.T) {
+func TestConnectionText(t *testing.T) {
 	for message, want := range map[string]string{
 		"dial tcp 10.0.0.1:443: connect: connection refused":       "worker1 is unreachable: ",
 		`jobs.batch is forbidden: User \"m\" cannot list resource`: "worker1 denies rights that the manager needs: ",

@@ -9,9 +9,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// TestWhatWasChangedThere checks that a changed number of Pods is shown, and
+// TestChangesOnWorker checks that a changed number of Pods is shown, and
 // that other changes are called invisible.
-func TestWhatWasChangedThere(t *testing.T) {
+func TestChangesOnWorker(t *testing.T) {
 	rule, _ := rules.ByCode("JM036")
 	for _, c := range []struct {
 		edits []edit
@@ -26,9 +26,9 @@ func TestWhatWasChangedThere(t *testing.T) {
 	}
 }
 
-// TestLeftOfAChangedMirror checks that the remedy deletes the copy and the
+// TestLeftoversOfChangedMirror checks that the remedy deletes the copy and the
 // mirror that it owns, and no Job of another Workload.
-func TestLeftOfAChangedMirror(t *testing.T) {
+func TestLeftoversOfChangedMirror(t *testing.T) {
 	rule, _ := rules.ByCode("JM037")
 	for name, tt := range map[string]struct {
 		edits []edit

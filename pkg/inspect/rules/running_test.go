@@ -87,7 +87,7 @@ func clashCases() []testCase {
 			edits: []edit{patch("kwok-mgr", "Job/train", `{metadata: {deletionTimestamp: "2026-11-20T23:57:10Z", finalizers: [a/b]}}`)},
 		},
 		{name: "the worker does not answer", code: "JM035", base: recordedRefused, edits: []edit{unreachable("kwok-w1")}},
-		{name: "another Job is in the way", code: "JM035", base: recordedClash},
+		{name: "another Job has its name", code: "JM035", base: recordedClash},
 		{name: "runs", code: "JM035", base: recordedRunning},
 	}
 }
@@ -99,11 +99,11 @@ func syncCases() []testCase {
 		{name: "changed by a policy", code: "JM036", base: recordedMutated, fires: true},
 		{name: "goes in a circle", code: "JM036", base: recordedMutated, fires: true, edits: gone},
 		{
-			name: "taken back right now", code: "JM036", base: recordedMutated, fires: true,
+			name: "being withdrawn now", code: "JM036", base: recordedMutated, fires: true,
 			edits: append([]edit{checkState("job-train-97fc9", "Retry", `Remote workload on worker cluster "worker1" is out of sync with its user job`, "null", 1)}, gone...),
 		},
 		{
-			name: "taken back once, and offered again", code: "JM036", base: recordedMutated,
+			name: "withdrawn once, and offered again", code: "JM036", base: recordedMutated,
 			edits: append([]edit{checkState("job-train-97fc9", "Pending", "", "null", 1)}, gone...),
 		},
 		{
@@ -165,7 +165,7 @@ func vanishedCases() []testCase {
 		{name: "runs again", code: "JM048", base: recordedRunning, fires: true, edits: []edit{gone}},
 		{name: "its TTL had not run out", code: "JM048", base: recordedRunning, fires: true, edits: []edit{gone, ttl, past(30)}},
 		{
-			name: "taken back right now", code: "JM048", base: recordedRunning, fires: true,
+			name: "being withdrawn now", code: "JM048", base: recordedRunning, fires: true,
 			edits: []edit{
 				remove("kwok-w1", "Job/train"), remove("kwok-w1", "Workload/job-train-1c348"),
 				checkState("job-train-1c348", "Retry", `Admitting remote no longer exists, Previously: "Ready"`, "null", 1),
@@ -205,7 +205,7 @@ func statusCases() []testCase {
 		},
 		{name: "a later version", code: "JM042", base: recordedRunning, edits: []edit{suspended}},
 		{
-			name: "the worker put it out", code: "JM047", base: recordedRunning, fires: true,
+			name: "the worker evicted it", code: "JM047", base: recordedRunning, fires: true,
 			edits: []edit{conditions("kwok-w1", workload, "QuotaReserved=False Pending", "Admitted=False NoReservation")},
 		},
 		{
@@ -213,7 +213,7 @@ func statusCases() []testCase {
 			edits: []edit{checkState("job-train-1c348", "Pending", "", "null", 1), remove("kwok-w1", "Job/train"), remove("kwok-w1", workload)},
 		},
 		{
-			name: "it is being taken back", code: "JM047", base: recordedRunning,
+			name: "it is being withdrawn", code: "JM047", base: recordedRunning,
 			edits: []edit{checkState("job-train-1c348", "Retry", "", "worker1", 1), remove("kwok-w1", "Job/train"), remove("kwok-w1", workload)},
 		},
 		{name: "the worker admitted it", code: "JM047", base: recordedRunning},
@@ -243,7 +243,7 @@ func lostCases() []testCase {
 			edits: []edit{conditions("kwok-mgr", "MultiKueueCluster/worker2", "Active=False ClientConnectionFailed connection refused")},
 		},
 		{
-			name: "taken back", code: "JM043", base: "worker-lost",
+			name: "withdrawn", code: "JM043", base: "worker-lost",
 			edits: []edit{checkState("job-train-35242", "Retry", `Admitting remote lost, Previously: "Ready"`, "null", 1)},
 		},
 		{
@@ -269,7 +269,7 @@ func evictedCases() []testCase {
 	hangs := conditions("kwok-mgr", workload, isReserved, "Evicted=True Preempted")
 	return []testCase{
 		{
-			name: "taken back right now", code: "JM045", base: recordedRunning, fires: true,
+			name: "being withdrawn now", code: "JM045", base: recordedRunning, fires: true,
 			edits: []edit{checkState("job-train-1c348", "Retry", `Workload evicted on worker cluster: "worker1", resetting for re-admission. Previously: "Ready"`, "worker1", 1)},
 		},
 		{name: "again and again", code: "JM045", base: recordedRunning, fires: true, edits: []edit{history, waits, evicted(3)}},
@@ -325,7 +325,7 @@ func podCases() []testCase {
 			edits: []edit{patch("kwok-w1", "Job/train", "{spec: {suspend: true}}")},
 		},
 		{
-			name: "pods are there since", code: "JM049", base: "service-account-missing-on-workers",
+			name: "Pods exist since then", code: "JM049", base: "service-account-missing-on-workers",
 			edits: []edit{patch("kwok-w1", "Job/train", "{status: {active: 2}}")},
 		},
 	}
@@ -343,7 +343,7 @@ ownerReferences: [{apiVersion: batch/v1, kind: Job, name: train, uid: `+owner+`,
 	elastic := patch("kwok-mgr", "Job/train", `{metadata: {annotations: {kueue.x-k8s.io/elastic-job: "true"}}, spec: {parallelism: 1}}`)
 	return []testCase{
 		{name: "an older Kueue on the worker", code: "JM040", base: recordedRunning, fires: true, edits: []edit{ownerless, second(mirror)}},
-		{name: "not taken up yet", code: "JM040", base: recordedRunning, edits: []edit{ownerless}},
+		{name: "not processed yet", code: "JM040", base: recordedRunning, edits: []edit{ownerless}},
 		{name: "another Job's", code: "JM040", base: recordedRunning, edits: []edit{ownerless, second("another")}},
 		{name: "both are the mirror's", code: "JM040", base: recordedRunning, edits: []edit{second(mirror)}},
 		{name: "another size than its mirror", code: "JM050", base: recordedRunning, fires: true, edits: []edit{elastic}},

@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
@@ -44,9 +45,9 @@ func condition(kind, status, reason, message string) string {
 func withConditions(list ...string) string { return "conditions: [" + strings.Join(list, ", ") + "]" }
 
 var (
-	gotQuota    = condition("QuotaReserved", "True", "QuotaReserved", "")
-	gotAdmitted = condition("Admitted", "True", "Admitted", "")
-	gotNoRoom   = condition("QuotaReserved", "False", "WaitingForQuota", "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor default-flavor, 1 more needed")
+	gotQuota         = condition("QuotaReserved", "True", "QuotaReserved", "")
+	gotAdmitted      = condition("Admitted", "True", "Admitted", "")
+	noQuotaCondition = condition("QuotaReserved", "False", "WaitingForQuota", "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor default-flavor, 1 more needed")
 )
 
 // offered is the Job while it waits for a worker: worker1 has the copy of its
@@ -83,7 +84,7 @@ func worker(status string) edit {
 	return patch(mgr, "MultiKueueCluster/worker1", `{status: `+status+`}`)
 }
 
-func sickOnManager() []sick {
+func faultsOnManager() []sick {
 	m := func(text string) []edit { return []edit{patch(mgr, workload, text)} }
 	done := `{status: {active: 0, ready: 0, succeeded: 2, completionTime: "2026-11-20T23:43:40Z", conditions: [{type: Complete, status: "True", lastTransitionTime: "2026-11-20T23:43:40Z"}]}}`
 	return []sick{
@@ -94,7 +95,7 @@ func sickOnManager() []sick {
 		}, "JM129", "Kueue on kwok-mgr has set no condition on its Workload"},
 		{"not admitted, though all checks are ready", "running", m(`{status: {` + withConditions(gotQuota) + `}}`), "JM129", "does not admit its Workload"},
 		{"the Workload is being deleted", "running", m(deleting("kueue.x-k8s.io/resource-in-use")), "JM129", "does not remove its finalizer from the deleted Workload"},
-		{"it lost its quota, and runs on", "running", m(`{status: {admission: null, ` + withConditions(gotNoRoom) + `}}`), "JM130", "lost its quota"},
+		{"it lost its quota, and runs on", "running", m(`{status: {admission: null, ` + withConditions(noQuotaCondition) + `}}`), "JM130", "lost its quota"},
 		{"it was preempted, and runs on", "running", m(`{status: {` + withConditions(gotQuota, condition("Evicted", "True", "Preempted", "")) + `}}`), "JM130", "Job default/train was evicted (Preempted)"},
 		{"its Workload is deactivated, and runs on", "running", m(`{spec: {active: false}}`), "JM124 JM130", "its Workload was deactivated"},
 		{"its check is retried, and it runs on", "running", m(`{status: {admissionChecks: [{name: multikueue, state: Retry, message: "Admitting remote lost", lastTransitionTime: "2026-11-20T23:43:38Z"}]}}`), "JM130", "withdrawn (Retry)"},
@@ -115,7 +116,7 @@ func sickOnManager() []sick {
 		{"the MultiKueueConfig is gone", "running", []edit{remove(mgr, "MultiKueueConfig/fleet")}, "JM008", `MultiKueueConfig "fleet", which does not exist`},
 		{"the AdmissionCheck is gone", "running", []edit{remove(mgr, "AdmissionCheck/multikueue")}, "JM008", "AdmissionCheck multikueue, which does not exist"},
 		{"the MultiKueueCluster is gone", "running", []edit{remove(mgr, "MultiKueueCluster/worker1")}, "JM054", "no MultiKueueCluster of kwok-mgr points to kwok-w1"},
-		{"nobody connects to the MultiKueueCluster", "running", []edit{worker("null")}, "JM008", "its status was never written"},
+		{"an unconnected MultiKueueCluster", "running", []edit{worker("null")}, "JM008", "its status was never written"},
 		{"the worker's certificate has expired", "running", []edit{worker(`{` + withConditions(condition("Active", "False", "ClientConnectionFailed", "x509: certificate has expired")) + `}`)}, "JM004 JM043", "certificate has expired"},
 		{"the worker's Secret is gone", "running", []edit{
 			remove(mgr, "Secret/worker1-secret"), worker(`{` + withConditions(condition("Active", "False", "BadKubeConfig", "load client config failed: Secret worker1-secret not found")) + `}`),
@@ -126,7 +127,7 @@ func sickOnManager() []sick {
 	}
 }
 
-func sickOnWorkers() []sick {
+func faultsOnWorkers() []sick {
 	none := `{admission: null, ` + withConditions(condition("QuotaReserved", "False", "ExceedsMaxQuota",
 		"couldn't assign flavors to pod set main: insufficient quota for cpu in flavor default-flavor, previously considered podsets requests (0) + current podset request (2) > maximum capacity (0)")) + `}`
 	inactive := `{admission: null, ` + withConditions(condition("QuotaReserved", "False", "Suspended", "ClusterQueue cluster-queue is inactive")) + `}`
@@ -146,32 +147,32 @@ func sickOnWorkers() []sick {
 			patch(w1, "Job/train", `{spec: {suspend: true}, status: {active: 0, ready: 0, startTime: null, `+withConditions(condition("Suspended", "True", "JobSuspended", ""))+`}}`),
 			remove(w1, "Pod/*"), patch(mgr, "Job/train", `{status: {active: 0, ready: 0}}`),
 		}, "JM129", "admitted it, but does not resume its mirror"},
-		{"the copy is not admitted", "running", offered(c(`{`+withConditions(gotQuota)+`}`), copied(`{`+withConditions(gotNoRoom)+`}`)), "JM129", "does not admit the copy"},
+		{"the copy is not admitted", "running", offered(c(`{`+withConditions(gotQuota)+`}`), copied(`{`+withConditions(noQuotaCondition)+`}`)), "JM129", "does not admit the copy"},
 		{"a check of the worker's own", "running", offered(
-			c(`{`+withConditions(gotQuota)+`, admissionChecks: [{name: prov, state: Pending, lastTransitionTime: "2026-11-20T23:43:20Z"}]}`), copied(`{`+withConditions(gotNoRoom)+`}`),
+			c(`{`+withConditions(gotQuota)+`, admissionChecks: [{name: prov, state: Pending, lastTransitionTime: "2026-11-20T23:43:20Z"}]}`), copied(`{`+withConditions(noQuotaCondition)+`}`),
 		), "JM030", "on kwok-w1, but AdmissionCheck prov has not passed"},
 		{"copies that no controller processes", "running", offered(c("null"), patch(w1, workload, `{metadata: {managedFields: null}}`), copied("{}")), "JM031", "no Kueue controller"},
 		{"no worker has quota", "running", offered(c(none), copied(none)), "JM029", "needs 2 cpu, limit 0"},
 		{"the flavor is missing on the workers", "running", offered(c(inactive), copied(inactive),
 			patch(w1, "ClusterQueue/cluster-queue", noFlavor), patch(w2, "ClusterQueue/cluster-queue", noFlavor)), "JM027", "FlavorNotFound"},
-		{"nobody nominates", "running", offered(patch(mgr, workload, `{status: {nominatedClusterNames: null}}`), remove(w1, workload)), "JM021", "no clusters are nominated"},
-		{"nobody makes copies", "running", offered(remove(w1, workload)), "JM025", "has no copies of Workloads"},
+		{"no nominations", "running", offered(patch(mgr, workload, `{status: {nominatedClusterNames: null}}`), remove(w1, workload)), "JM021", "no clusters are nominated"},
+		{"no copies are created", "running", offered(remove(w1, workload)), "JM025", "has no copies of Workloads"},
 		{"the namespace is missing", "running", offered(remove(w1, workload), remove(w1, "Namespace/default")), "JM024 JM025", "does not exist on kwok-w1"},
 		{"the namespace is being deleted", "running", offered(remove(w1, workload), patch(w1, "Namespace/default", `{status: {phase: Terminating}}`)), "JM024 JM025", "is being deleted on kwok-w1"},
 		{"mirrors are refused", "running", offered(c(`{` + withConditions(gotQuota, gotAdmitted) + `}`)), "JM035", "but MultiKueue created no mirror"},
-		{"the Job controller stands still", "running", []edit{
+		{"the Job controller is stopped", "running", []edit{
 			patch(w1, "Job/train", `{metadata: {managedFields: null}, status: null}`), remove(w1, "Pod/*"), patch(mgr, "Job/train", `{status: null}`),
 		}, "JM121", "no controller on kwok-w1 picks up its mirror"},
-		{"the scheduler stands still", "running", append(pods(`{phase: Pending, conditions: null, containerStatuses: null, startTime: null}`), patch(w1, "Pod/*", `{spec: {nodeName: null}}`)), "JM122", "the scheduler on kwok-w1"},
-		{"a kubelet stands still", "running", pods(`{phase: Pending, containerStatuses: null, startTime: null, ` + withConditions(condition("PodScheduled", "True", "Scheduled", "")) + `}`), "JM122", "the kubelet of node"},
+		{"the scheduler is stopped", "running", append(pods(`{phase: Pending, conditions: null, containerStatuses: null, startTime: null}`), patch(w1, "Pod/*", `{spec: {nodeName: null}}`)), "JM122", "the scheduler on kwok-w1"},
+		{"a kubelet that is stopped", "running", pods(`{phase: Pending, containerStatuses: null, startTime: null, ` + withConditions(condition("PodScheduled", "True", "Scheduled", "")) + `}`), "JM122", "the kubelet of node"},
 		{"its containers are never made", "starting", nil, "JM049", "do not start, without a stated reason"},
 		{"the worker's clock is ahead", "running", []edit{skewed(w1, 600)}, "JM113", "differ by 600s"},
 		{"the worker's clock is behind", "running", []edit{skewed(w1, -600)}, "JM113", "kwok-w1 differ by"},
 	}
 }
 
-// wellWithLess are healthy fleets in which less and less is readable.
-func wellWithLess() []sick {
+// healthyWithLess are healthy fleets in which less and less is readable.
+func healthyWithLess() []sick {
 	var all []sick
 	var kueues []edit
 	for _, resource := range []string{"workloads", "localqueues", "clusterqueues", "admissionchecks", "multikueueconfigs", "multikueueclusters"} {
@@ -203,10 +204,10 @@ func shortfallCases() []testCase {
 		{name: "in two flavors together", code: "JM133", base: recordedNoQuota, edits: []edit{patch("kwok-w1", queue, `{spec: {resourceGroups: [{coveredResources: [cpu], flavors: [
 			{name: a, resources: [{name: cpu, nominalQuota: 1}]}, {name: b, resources: [{name: cpu, nominalQuota: 1}]}]}]}}`)}},
 		{name: "it may borrow", code: "JM133", base: recordedNoQuota, edits: []edit{patch("kwok-w1", queue, `{spec: {cohortName: team}}`)}},
-		{name: "a worker cannot be looked at", code: "JM133", base: recordedNoQuota, edits: []edit{unreachable("kwok-w2")}},
+		{name: "a worker cannot be read", code: "JM133", base: recordedNoQuota, edits: []edit{unreachable("kwok-w2")}},
 		{name: "nor its queues", code: "JM133", base: recordedNoQuota, edits: []edit{forbidden("kwok-w2", "clusterqueues.kueue.x-k8s.io")}},
 		{name: "others wait, and it would fit", code: "JM133", base: "strict-fifo-head-blocks"},
-		{name: "nobody has any", code: "JM134", base: recordedNoQuota, fires: true, edits: []edit{quota("kwok-w1", onlyMemory), quota("kwok-w2", onlyMemory)}},
+		{name: "no queue has quota", code: "JM134", base: recordedNoQuota, fires: true, edits: []edit{quota("kwok-w1", onlyMemory), quota("kwok-w2", onlyMemory)}},
 		{name: "a worker that it was offered to is out of reach", code: "JM135", base: recordedNoQuota, fires: true, edits: []edit{unreachable("kwok-w2")}},
 		{name: "both workers were read", code: "JM135", base: recordedNoQuota},
 		{name: "a worker runs it, and another is out of reach", code: "JM135", base: "running", edits: []edit{unreachable("kwok-w2")}},
@@ -224,7 +225,7 @@ func stepCases() []testCase {
 	over := patch(mgr, workload, `{status: {`+withConditions(gotQuota, condition("Evicted", "True", "Preempted", ""))+`}}`)
 	return []testCase{
 		{name: "the Workload is being deleted", code: "JM129", base: "running", fires: true, edits: []edit{patch(mgr, workload, deleting("kueue.x-k8s.io/resource-in-use"))}},
-		{name: "somebody else holds the Workload", code: "JM129", base: "running", edits: []edit{patch(mgr, workload, deleting("example.com/x"))}},
+		{name: "another controller gates the Workload", code: "JM129", base: "running", edits: []edit{patch(mgr, workload, deleting("example.com/x"))}},
 		{name: "a topology is still to come", code: "JM129", base: "running", edits: []edit{
 			patch(mgr, workload, `{status: {`+withConditions(gotQuota, condition("Admitted", "False", "PendingDelayedTopologyRequests", ""))+`}}`),
 		}},
@@ -269,25 +270,25 @@ func setLater(t *testing.T, dir string, by time.Duration) {
 // must report the same, and a healthy fleet must have no finding, whatever is
 // readable.
 func TestSickVariations(t *testing.T) {
-	for _, s := range append(append(sickOnManager(), sickOnWorkers()...), wellWithLess()...) {
+	for _, s := range append(append(faultsOnManager(), faultsOnWorkers()...), healthyWithLess()...) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			dir := testCase{base: s.base, edits: s.edits, later: time.Hour}.bundle(t)
 			o := open(t, dir)
 			findings := judge(t, o.inventory(t), rules.All(), 5*time.Minute)
 			assert.Equal(t, strings.Join(codesOf(findings), " "), s.codes, "%s", linesOf(findings))
-			assert.Assert(t, strings.Contains(linesOf(findings), s.says), "%q is told in\n%s", s.says, linesOf(findings))
+			assert.Assert(t, strings.Contains(linesOf(findings), s.says), "%q is missing in\n%s", s.says, linesOf(findings))
 			if strings.HasPrefix(s.base, "burst") {
 				return
 			}
 			v := o.traced(t, "", "train")
 			for _, p := range v.Subjects() {
-				trace := v.Trace(p)
+				trace := chain.Trace(v, p)
 				if rules.DependsOnOthers(v, []inspect.Trace{*trace}) {
 					v = read.Read(t.Context(), o.fleet, read.Want{Jobs: (read.Wanted{Name: "train", Namespace: "default"}).Around(), Evidence: true, Known: v, Addresses: o.addresses, Now: o.takenAt})
 				}
 				for _, code := range codesOf(rules.Judge(v, rules.All(), rules.Options{Grace: 5 * time.Minute}).About(trace)) {
-					assert.Assert(t, strings.Contains(s.codes, code), "trace tells %s, and check tells %s", code, s.codes)
+					assert.Assert(t, strings.Contains(s.codes, code), "trace reports %s, but check reports %s", code, s.codes)
 				}
 			}
 		})

@@ -148,7 +148,7 @@ func (s specimen) marks() string {
 	if !s.unprebuilt {
 		prebuilt = "kueue.x-k8s.io/prebuilt-workload-name: " + s.workload() + ", "
 	}
-	if s.row.IsUnmanaged() && s.row.Unsynced {
+	if s.row.IsUnmanaged() && s.row.NoStatusSync {
 		prebuilt += "kueue.x-k8s.io/multikueue-origin-uid: " + s.uid()
 	}
 	return `labels: {kueue.x-k8s.io/queue-name: user-queue, kueue.x-k8s.io/multikueue-origin: multikueue}, annotations: {` + strings.TrimSuffix(prebuilt, ", ") + `}`

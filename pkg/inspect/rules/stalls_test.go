@@ -15,7 +15,7 @@ import (
 
 func stallCases() []testCase {
 	return slices.Concat(
-		ignoredMirrorCases(), ignoredPodCases(), givenUpCases(), deactivatedCases(), editedCases(), sameClusterCases(), againCases(),
+		ignoredMirrorCases(), ignoredPodCases(), failedToStartCases(), deactivatedCases(), editedCases(), sameClusterCases(), againCases(),
 		outOfServiceCases(), unservedCases(), toBeRejectedCases(),
 	)
 }
@@ -39,10 +39,10 @@ func ignoredMirrorCases() []testCase {
 		{name: "its status was never written", code: "JM121", base: ignoredMirror, fires: true},
 		{name: "the controller is at work elsewhere", code: "JM121", base: ignoredMirror, fires: true, edits: []edit{otherJob("2026-11-22T04:38:30Z")}},
 		{
-			name: "resumed, and nobody has noticed", code: "JM121", base: ignoredMirror, fires: true, kinds: []string{"job"},
+			name: "resumed, and not processed", code: "JM121", base: ignoredMirror, fires: true, kinds: []string{"job"},
 			edits: []edit{patch("kwok-w2", "Job/train", `{status: {conditions: [{type: Suspended, status: "True", lastTransitionTime: "2026-11-22T04:38:21Z"}]}}`)},
 		},
-		{name: "its pods have ended, and nobody counts them", code: "JM121", base: editedOrigin, fires: true, later: time.Minute, kinds: []string{"job"}, edits: []edit{ended}},
+		{name: "its Pods have ended, and are not counted", code: "JM121", base: editedOrigin, fires: true, later: time.Minute, kinds: []string{"job"}, edits: []edit{ended}},
 		{name: "suspended", code: "JM121", base: ignoredMirror, edits: []edit{patch("kwok-w2", "Job/train", `{spec: {suspend: true}}`)}},
 		{name: "being deleted", code: "JM121", base: ignoredMirror, edits: []edit{
 			patch("kwok-w2", "Job/train", `{metadata: {deletionTimestamp: "2026-11-22T04:38:30Z", finalizers: [example.com/x]}}`),
@@ -73,7 +73,7 @@ func ignoredPodCases() []testCase {
 	}
 }
 
-func givenUpCases() []testCase {
+func failedToStartCases() []testCase {
 	const workload = "Workload/job-train-3a2e7"
 	finished := func(reason string) edit {
 		return patch("kwok-mgr", workload, fmt.Sprintf(`{status: {conditions: [{type: Finished, status: "True", reason: %s, message: why, lastTransitionTime: "2026-11-22T04:37:57Z"}]}}`, reason))
@@ -95,7 +95,7 @@ func givenUpCases() []testCase {
 func deactivatedCases() []testCase {
 	const workload = "Workload/job-train-03e73"
 	return []testCase{
-		{name: "by somebody", code: "JM124", base: "deactivated", fires: true},
+		{name: "by another controller", code: "JM124", base: "deactivated", fires: true},
 		{name: "by Kueue", code: "JM124", base: "deactivated", fires: true, edits: []edit{patch("kwok-mgr", workload,
 			`{status: {conditions: [{type: Evicted, status: "True", reason: DeactivatedDueToRequeuingLimitExceeded, message: why, lastTransitionTime: "2026-11-20T23:25:51Z"}]}}`)}},
 		{name: "before it was admitted", code: "JM124", base: "deactivated", fires: true, edits: []edit{patch("kwok-mgr", workload, `{status: null}`)}},
@@ -152,7 +152,7 @@ func againCases() []testCase {
 			`{status: {schedulingStats: null, admissionChecks: [{name: multikueue, state: Ready, message: ok, retryCount: 2, lastTransitionTime: "2026-11-22T04:37:34Z"}]}}`)}},
 		{name: "it has been running for long since", code: "JM127", base: twoNames, edits: []edit{config, count(
 			`{metadata: {creationTimestamp: "2026-11-22T03:00:00Z"}, status: {admissionChecks: [{name: multikueue, state: Ready, message: ok, retryCount: 5, lastTransitionTime: "2026-11-22T03:02:00Z"}]}}`)}},
-		{name: "it was never put out", code: "JM127", base: "running"},
+		{name: "it was never evicted", code: "JM127", base: "running"},
 	}
 }
 
@@ -174,12 +174,12 @@ func unservedCases() []testCase {
 	const check = "AdmissionCheck/multikueue"
 	return []testCase{
 		{name: "a controller's name is mistyped", code: "JM008", base: unservedCheck, fires: true},
-		{name: "nobody serves a second one", code: "JM008", base: "second-check-of-somebody-elses", fires: true, edits: []edit{patch("kwok-mgr", "AdmissionCheck/budget", `{status: null}`)}},
+		{name: "an unserved second check", code: "JM008", base: "second-check-of-somebody-elses", fires: true, edits: []edit{patch("kwok-mgr", "AdmissionCheck/budget", `{status: null}`)}},
 		{name: "MultiKueue serves nothing", code: "JM008", base: "running", fires: true, edits: []edit{patch("kwok-mgr", check, `{status: null}`)}},
-		{name: "being deleted, and nobody served it", code: "JM008", base: unservedCheck, edits: []edit{
+		{name: "being deleted, never processed", code: "JM008", base: unservedCheck, edits: []edit{
 			patch("kwok-mgr", check, `{metadata: {deletionTimestamp: "2026-11-22T04:38:30Z", finalizers: [example.com/x]}}`),
 		}},
-		{name: "somebody serves a second one", code: "JM008", base: "second-check-of-somebody-elses"},
+		{name: "a served second check", code: "JM008", base: "second-check-of-somebody-elses"},
 	}
 }
 
@@ -196,9 +196,9 @@ func toBeRejectedCases() []testCase {
 	}
 }
 
-// TestRecordingsSay checks that the findings about a fault have what a user
+// TestFindingsOfRecordings checks that the findings about a fault have what a user
 // needs: how bad it is, what is wrong, and what to do.
-func TestRecordingsSay(t *testing.T) {
+func TestFindingsOfRecordings(t *testing.T) {
 	for _, tt := range []struct {
 		recording, code, name string
 		severity              inspect.Severity
@@ -311,7 +311,7 @@ func TestPreemptors(t *testing.T) {
 	}
 	highJob := add(mgr, `{apiVersion: batch/v1, kind: Job, metadata: {name: high, namespace: default, uid: j-high, labels: {kueue.x-k8s.io/queue-name: user-queue}},
 		spec: {suspend: true, selector: {}, template: {metadata: {}, spec: {containers: []}}}}`)
-	lost := withConditions(gotNoRoom, condition("Evicted", "True", "Preempted", message))
+	lost := withConditions(noQuotaCondition, condition("Evicted", "True", "Preempted", message))
 	onWorker := patch(w1, workload, `{status: {`+withConditions(gotQuota, condition("Evicted", "True", "Preempted", message))+`}}`)
 	retried := func(count string) edit {
 		return patch(mgr, workload, `{status: {admissionChecks: [{name: multikueue, state: Retry, retryCount: `+count+`,
@@ -321,19 +321,19 @@ func TestPreemptors(t *testing.T) {
 		patch(mgr, workload, `{status: {admission: null, clusterName: null, admissionChecks: null, `+lost+`}}`), patch(mgr, "Job/train", `{spec: {suspend: true}, status: null}`),
 		remove(w1, "Job/train"), remove(w1, "Pod/*"), remove(w1, workload),
 	}
-	const whole = "preempted by Job default/high, of priority 1000 and not 0, in LocalQueue default/user-queue"
+	const whole = "preempted by Job default/high, with priority 1000 (preempted: 0), in LocalQueue default/user-queue"
 	for name, tt := range map[string]struct {
 		code  string
 		edits []edit
 		want  string
 	}{
-		"held on the manager":     {"JM019", append([]edit{high(mgr)}, held...), "kwok-mgr: " + whole + "; waits for quota again in ClusterQueue cluster-queue"},
-		"by a Job alone":          {"JM019", append([]edit{highJob}, held...), "preempted by Job default/high, in LocalQueue default/user-queue"},
-		"by nobody that was read": {"JM019", held, "preempted by a Workload with UID u-high"},
-		"put out by a worker":     {"JM045", []edit{onWorker, high(w1), retried("1")}, "kwok-w1: " + whole},
-		"as its manager said":     {"JM045", []edit{onWorker, high(mgr), retried("1")}, "kwok-w1: " + whole},
-		"put out again and again": {"JM127", []edit{onWorker, high(w1), retried("7")}, "kwok-w1: " + whole},
-		"and its mirror runs on":  {"JM130", []edit{high(mgr), patch(mgr, workload, `{status: {`+withConditions(gotQuota, condition("Evicted", "True", "Preempted", message))+`}}`)}, "kwok-mgr: " + whole},
+		"held on the manager":    {"JM019", append([]edit{high(mgr)}, held...), "kwok-mgr: " + whole + "; waits for quota again in ClusterQueue cluster-queue"},
+		"by a Job alone":         {"JM019", append([]edit{highJob}, held...), "preempted by Job default/high, in LocalQueue default/user-queue"},
+		"by an unread Workload":  {"JM019", held, "preempted by a Workload with UID u-high"},
+		"evicted by a worker":    {"JM045", []edit{onWorker, high(w1), retried("1")}, "kwok-w1: " + whole},
+		"as its manager said":    {"JM045", []edit{onWorker, high(mgr), retried("1")}, "kwok-w1: " + whole},
+		"evicted repeatedly":     {"JM127", []edit{onWorker, high(w1), retried("7")}, "kwok-w1: " + whole},
+		"and its mirror runs on": {"JM130", []edit{high(mgr), patch(mgr, workload, `{status: {`+withConditions(gotQuota, condition("Evicted", "True", "Preempted", message))+`}}`)}, "kwok-mgr: " + whole},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rule, _ := rules.ByCode(tt.code)

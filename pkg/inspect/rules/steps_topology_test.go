@@ -6,6 +6,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -24,7 +25,7 @@ func TestTopologyIsStillToCome(t *testing.T) {
 		isDelayed := reason == kueue.DelayedTopology
 		assert.Equal(t, len(judge(t, v, rules.All(), 0)) == 0, isDelayed, reason)
 		reported := 0
-		for _, h := range v.Trace(v.Pairs.Pairs[0]).Hops {
+		for _, h := range chain.Trace(v, v.Pairs.Pairs[0]).Hops {
 			if h.Kind == "Workload" {
 				assert.Equal(t, h.State, kueue.QuotaReserved)
 				assert.Equal(t, h.Health, inspect.HealthWaiting)

@@ -16,12 +16,12 @@ func (j Judgment) Unchecked() []inspect.Unchecked {
 	for _, n := range j.NotJudged {
 		errs = append(errs, n.Error())
 	}
-	return inspect.Unread(errs)
+	return inspect.UncheckedOf(errs)
 }
 
 // PartsRead returns the parts of an inventory that each rule reads, by code.
 func PartsRead(all []Rule, v *inspect.Inventory) map[string][]inspect.Part {
-	known, parts := newAwaiting(v), map[string][]inspect.Part{}
+	known, parts := newSightingCache(v), map[string][]inspect.Part{}
 	for _, r := range all {
 		seen := known.view()
 		r.Detect(seen)
@@ -77,7 +77,7 @@ func (n NotJudged) Concerns(codes []string) bool {
 }
 
 // split moves the codes of rules that found something from Codes to InPart.
-func (n *NotJudged) split(found []judged) {
+func (n *NotJudged) split(found []candidate) {
 	if n.Part == "" {
 		return
 	}

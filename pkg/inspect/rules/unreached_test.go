@@ -37,7 +37,7 @@ func unreachedCases() []testCase {
 	copyOn := func(context string) edit {
 		return add(context, `{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: job-second-abcde, namespace: default, uid: second-copy,
 			creationTimestamp: "2026-11-20T23:46:30Z", labels: {kueue.x-k8s.io/multikueue-origin: multikueue}},
-			spec: {active: true, priority: 0, queueName: user-queue, podSets: [{name: main, count: 1}]}, status: {`+withConditions(gotNoRoom)+`}}`)
+			spec: {active: true, priority: 0, queueName: user-queue, podSets: [{name: main, count: 1}]}, status: {`+withConditions(noQuotaCondition)+`}}`)
 	}
 	return []testCase{
 		{name: "nothing gets through to connected workers", code: "JM137", base: "running", fires: true, later: minutes, edits: revoked("2026-11-20T23:46:20Z")},

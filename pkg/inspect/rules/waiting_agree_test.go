@@ -28,27 +28,27 @@ func TestPlacementsAgree(t *testing.T) {
 		reason, message string
 		want            inspect.Verdict
 	}{
-		"taint":                          {"NoMatchingFlavor", taint, inspect.Never},
-		"taint, before Kueue 0.19":       {"Pending", taint, inspect.Never},
-		"labels":                         {"NoMatchingFlavor", labels, inspect.Never},
-		"labels, before Kueue 0.19":      {"Pending", labels, inspect.Never},
-		"too large":                      {"ExceedsMaxQuota", over, inspect.Never},
-		"too large, before Kueue 0.19":   {"Pending", over, inspect.Never},
-		"used quota":                     {"WaitingForQuota", inUse, inspect.Waits},
-		"used quota, before Kueue 0.19":  {"Pending", inUse, inspect.Waits},
-		"used flavor besides a taint":    {"Pending", taint + "; " + inUse[len(assign):], inspect.Waits},
-		"topology":                       {"TopologyPlacementFailed", racks, inspect.Unknown},
-		"topology, before Kueue 0.19":    {"Pending", racks, inspect.Unknown},
-		"devices":                        {"DRAResourcesUnresolved", "deviceClassName: Not found", inspect.Never},
-		"requests that Kueue rejects":    {"Misconfigured", "resources validation failed: requests must not exceed its limits", inspect.Never},
-		"requests, before Kueue 0.19":    {"Inadmissible", "resources validation failed: requests must not exceed its limits", inspect.Never},
-		"Pods that are not ready":        {"WaitingForPodsReady", "waiting for all admitted workloads to be in PodsReady condition", inspect.Waits},
-		"its own controller":             {"OnHold", "the workload is on hold", inspect.Never},
-		"words that are unknown to us":   {"Inadmissible", "the moon is full", inspect.Unknown},
-		"preemption, before Kueue 0.19":  {"Pending", "Pending the preemption of 2 workload(s)", inspect.Waits},
-		"preemption":                     {"WaitingForPreemptedWorkloads", "2 workload(s)", inspect.Waits},
-		"admission that somebody gates":  {"AdmissionGated", "Admission is gated by: example.com/gate", inspect.Waits},
-		"a gate, before it had a reason": {"Pending", "Admission is gated by: example.com/gate", inspect.Waits},
+		"taint":                                 {"NoMatchingFlavor", taint, inspect.Never},
+		"taint, before Kueue 0.19":              {"Pending", taint, inspect.Never},
+		"labels":                                {"NoMatchingFlavor", labels, inspect.Never},
+		"labels, before Kueue 0.19":             {"Pending", labels, inspect.Never},
+		"too large":                             {"ExceedsMaxQuota", over, inspect.Never},
+		"too large, before Kueue 0.19":          {"Pending", over, inspect.Never},
+		"used quota":                            {"WaitingForQuota", inUse, inspect.Waits},
+		"used quota, before Kueue 0.19":         {"Pending", inUse, inspect.Waits},
+		"used flavor besides a taint":           {"Pending", taint + "; " + inUse[len(assign):], inspect.Waits},
+		"topology":                              {"TopologyPlacementFailed", racks, inspect.Unknown},
+		"topology, before Kueue 0.19":           {"Pending", racks, inspect.Unknown},
+		"devices":                               {"DRAResourcesUnresolved", "deviceClassName: Not found", inspect.Never},
+		"requests that Kueue rejects":           {"Misconfigured", "resources validation failed: requests must not exceed its limits", inspect.Never},
+		"requests, before Kueue 0.19":           {"Inadmissible", "resources validation failed: requests must not exceed its limits", inspect.Never},
+		"Pods that are not ready":               {"WaitingForPodsReady", "waiting for all admitted workloads to be in PodsReady condition", inspect.Waits},
+		"its own controller":                    {"OnHold", "the workload is on hold", inspect.Never},
+		"words that are unknown to us":          {"Inadmissible", "the moon is full", inspect.Unknown},
+		"preemption, before Kueue 0.19":         {"Pending", "Pending the preemption of 2 workload(s)", inspect.Waits},
+		"preemption":                            {"WaitingForPreemptedWorkloads", "2 workload(s)", inspect.Waits},
+		"admission gated by another controller": {"AdmissionGated", "Admission is gated by: example.com/gate", inspect.Waits},
+		"a gate, before it had a reason":        {"Pending", "Admission is gated by: example.com/gate", inspect.Waits},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := testCase{base: recordedNoQuota, edits: onWorkers(tt.reason, tt.message)}.make(t)
@@ -79,7 +79,7 @@ func verdictByPlacement(t *testing.T, v *inspect.Inventory) inspect.Verdict {
 		Namespaces: map[string]*inspect.Namespace{"default": {Name: "default"}},
 		Gaps:       map[inspect.Part]error{inspect.PartClusterQueues: errors.New("forbidden")},
 	}
-	own := inspect.Present(v.WorkloadsOf(v.Pairs.Pairs[0], f))
+	own := inspect.CurrentWorkload(v.WorkloadsOf(v.Pairs.Pairs[0], f))
 	job := &batchv1.Job{}
 	job.Namespace = "default"
 	r := placement.OfJob(job, own.Spec.QueueName)

@@ -10,9 +10,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// otherwiseCases are the cases of Workloads that Kueue holds for other
+// otherHoldCases are the cases of Workloads that Kueue holds for other
 // reasons than quota and queues.
-func otherwiseCases() []testCase {
+func otherHoldCases() []testCase {
 	gates := `{type: BlockedOnPreemptionGates, status: "True", reason: BlockedOnPreemptionGates, message: "", lastTransitionTime: "2026-11-20T23:24:45Z"}, {type: QuotaReserved,`
 	gated := onWorkers("AdmissionGated", "Workload requires preemption, but it's gated")
 	for i := range gated {
@@ -26,7 +26,7 @@ func otherwiseCases() []testCase {
 		}
 	}
 	all := []testCase{
-		{name: "room that others have", code: "JM116", base: recordedNoQuota},
+		{name: "quota in use", code: "JM116", base: recordedNoQuota},
 		{name: "MultiKueue's own gate", code: "JM116", base: recordedNoQuota, edits: gated},
 		{name: "MultiKueue's own gate", code: "JM033", base: recordedNoQuota, fires: true, edits: gated},
 		{name: "a queue that is missing", code: "JM116", base: "localqueue-missing-on-workers"},

@@ -10,11 +10,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
-// TestWhoPreempts checks that the finding names the owner that preempts a Job
+// TestPreemptions checks that the finding names the owner that preempts a Job
 // repeatedly, and how often, over all its Workloads. What a worker repeats
 // from its manager is not counted twice. A deleted Workload is named by its
 // own event.
-func TestWhoPreempts(t *testing.T) {
+func TestPreemptions(t *testing.T) {
 	const took = "Preempted to accommodate a workload (UID: %s, JobUID: UNKNOWN) due to prioritization in the ClusterQueue"
 	event := func(context, id, uid string, count int) edit {
 		return add(context, fmt.Sprintf(`{apiVersion: v1, kind: Event, metadata: {name: %s, namespace: default}, type: Normal, reason: Preempted, message: "%s", count: %d,
@@ -31,7 +31,7 @@ func TestWhoPreempts(t *testing.T) {
 		not   string
 	}{
 		"once":              {says: []string{"kwok-w1: preempted by " + high}, not: "times"},
-		"the same Workload": {edits: []edit{event("kwok-w1", "e2", "5168f70e-e920-4ef5-802b-f27389b0f016", 2)}, says: []string{"by " + high + ", of priority 1000 and not 10, in LocalQueue default/user-queue, 3 times so far"}},
+		"the same Workload": {edits: []edit{event("kwok-w1", "e2", "5168f70e-e920-4ef5-802b-f27389b0f016", 2)}, says: []string{"by " + high + ", with priority 1000 (preempted: 10), in LocalQueue default/user-queue, 3 times so far"}},
 		"an earlier Workload of the same": {
 			edits: []edit{event("kwok-w1", "e2", "older", 2), said("e3", "older", "job-high-868f7")},
 			says:  []string{"preempted by " + high + ", 3 times so far"},

@@ -49,9 +49,9 @@ func TestQuotaAfterPreemption(t *testing.T) {
 	assert.Assert(t, strings.Contains(found[0].Remedy, "in the quota orchestrator: it sets the quota of ClusterQueue cluster-queue"), found[0].Remedy)
 }
 
-// TestCircleOfCohorts checks that a ClusterQueue in a circle of cohorts is
+// TestCohortCycle checks that a ClusterQueue in a circle of cohorts is
 // not said to lack something itself.
-func TestCircleOfCohorts(t *testing.T) {
+func TestCohortCycle(t *testing.T) {
 	const circle = `{status: {conditions: [{type: Active, status: "False", reason: CohortCycleDetected, message: "cohort cycle", lastTransitionTime: "2026-11-20T23:20:00Z"}]}}`
 	for code, edits := range map[string][]edit{
 		"JM027": append(onWorkers("Suspended", "ClusterQueue cluster-queue is inactive"), patch("kwok-w1", "ClusterQueue/cluster-queue", circle)),

@@ -15,8 +15,8 @@ import (
 
 func waitingCases() []testCase {
 	return slices.Concat(
-		managerQueueCases(), managerRoomCases(), otherCheckCases(), nominationCases(), notRecordedCases(), nominatedPartCases(),
-		noCopyCases(), workerQueueCases(), workerRoomCases(), workerCheckCases(), kueueDownCases(), gatedCases(), otherwiseCases(),
+		managerQueueCases(), managerQuotaCases(), otherCheckCases(), nominationCases(), notRecordedCases(), nominatedPartCases(),
+		noCopyCases(), workerQueueCases(), workerQuotaCases(), workerCheckCases(), kueueDownCases(), gatedCases(), otherHoldCases(),
 	)
 }
 
@@ -101,7 +101,7 @@ func managerQueueCases() []testCase {
 			edits: []edit{backInQueue("Suspended", inactive), patch("kwok-mgr", "ClusterQueue/cluster-queue", strings.NewReplacer("Hold", "None", "Stopped", "FlavorNotFound").Replace(stoppedQueue))},
 		},
 		{
-			name: "inactive for its check, which JM008 tells", code: "JM019", base: recordedNoQuota,
+			name: "inactive for its check, reported by JM008", code: "JM019", base: recordedNoQuota,
 			edits: []edit{backInQueue("Suspended", inactive), patch("kwok-mgr", "ClusterQueue/cluster-queue", strings.NewReplacer("Hold", "None", "Stopped", "AdmissionCheckInactive").Replace(stoppedQueue))},
 		},
 		{
@@ -114,7 +114,7 @@ func managerQueueCases() []testCase {
 	}
 }
 
-func managerRoomCases() []testCase {
+func managerQuotaCases() []testCase {
 	tooBig := backInQueue("ExceedsMaxQuota", "couldn't assign flavors to pod set main: insufficient quota for cpu in flavor default-flavor")
 	return []testCase{
 		{name: "too big", code: "JM019", base: recordedNoQuota, fires: true, edits: []edit{tooBig}},
@@ -123,7 +123,7 @@ func managerRoomCases() []testCase {
 			edits: []edit{backInQueue("Pending", "couldn't assign flavors to pod set main: insufficient quota for cpu in flavor f, request > maximum capacity (2 > 1)")},
 		},
 		{
-			name: "waits for room", code: "JM019", base: recordedNoQuota, fires: true,
+			name: "waits for quota", code: "JM019", base: recordedNoQuota, fires: true,
 			edits: []edit{backInQueue("WaitingForQuota", "insufficient unused quota for cpu in flavor default-flavor, 1 more needed")},
 		},
 		{
@@ -131,7 +131,7 @@ func managerRoomCases() []testCase {
 			edits: []edit{backInQueue("Misconfigured", "resources validation failed")},
 		},
 		{name: "not looked at yet", code: "JM019", base: recordedNoQuota, edits: []edit{backInQueue("PendingEvaluation", "")}},
-		{name: "gated by somebody", code: "JM019", base: recordedNoQuota, edits: []edit{backInQueue("AdmissionGated", "Admission is gated by: example.com/gate")}},
+		{name: "gated by another controller", code: "JM019", base: recordedNoQuota, edits: []edit{backInQueue("AdmissionGated", "Admission is gated by: example.com/gate")}},
 		{name: "too big, and deactivated", code: "JM019", base: recordedNoQuota, edits: []edit{tooBig, patch("kwok-mgr", waitingWorkload, `{spec: {active: false}}`)}},
 		{
 			name: "a bigger size of what runs", code: "JM019", base: recordedNoQuota,
@@ -166,7 +166,7 @@ func otherCheckCases() []testCase {
 			edits: append(approval("Pending"), remove("kwok-mgr", "AdmissionCheck/approval")),
 		},
 		{name: "none but MultiKueue's", code: "JM020", base: recordedNoQuota, edits: noNomination("")},
-		{name: "pending, told by another", code: "JM021", base: recordedNoQuota, edits: approval("Pending")},
+		{name: "pending, reported by another rule", code: "JM021", base: recordedNoQuota, edits: approval("Pending")},
 	}
 }
 
@@ -178,7 +178,7 @@ func nominationCases() []testCase {
 	bothDown := []edit{down("kwok-mgr", "worker1"), down("kwok-mgr", "worker2")}
 	noCopies := []edit{remove("kwok-w1", waitingWorkload), remove("kwok-w2", waitingWorkload)}
 	return []testCase{
-		{name: "nobody nominates", code: "JM021", base: recordedNoQuota, fires: true, edits: noNomination("")},
+		{name: "no nominations", code: "JM021", base: recordedNoQuota, fires: true, edits: noNomination("")},
 		{name: "nominated", code: "JM021", base: recordedNoQuota},
 		{name: "there is no usable cluster", code: "JM021", base: recordedNoQuota, edits: append(noNomination(""), bothDown...)},
 		{
@@ -210,11 +210,11 @@ func notRecordedCases() []testCase {
 			name: "its mirror runs", code: "JM022", base: recordedNoQuota, fires: true, later: 5 * time.Second,
 			edits: []edit{patch("kwok-w1", waitingWorkload, admittedCopy), mirror, dispatcher},
 		},
-		{name: "admitted, and no mirror, which JM035 tells", code: "JM022", base: recordedNoQuota, edits: []edit{patch("kwok-w1", waitingWorkload, admittedCopy)}},
-		{name: "a stranger's Job, which JM034 tells", code: "JM022", base: "same-name-on-workers"},
-		{name: "out of sync, which JM037 tells", code: "JM022", base: "mirror-mutated-on-worker"},
+		{name: "admitted without a mirror, reported by JM035", code: "JM022", base: recordedNoQuota, edits: []edit{patch("kwok-w1", waitingWorkload, admittedCopy)}},
+		{name: "a foreign Job, reported by JM034", code: "JM022", base: "same-name-on-workers"},
+		{name: "out of sync, reported by JM037", code: "JM022", base: "mirror-mutated-on-worker"},
 		{
-			name: "another manager's mirror, which JM034 tells", code: "JM022", base: recordedNoQuota,
+			name: "another manager's mirror, reported by JM034", code: "JM022", base: recordedNoQuota,
 			edits: []edit{patch("kwok-w1", waitingWorkload, admittedCopy), mirror, patch("kwok-w1", "Job/train", `{metadata: {labels: {kueue.x-k8s.io/multikueue-origin: another}}}`)},
 		},
 		{name: "recorded", code: "JM022", base: "running"},
@@ -281,7 +281,7 @@ func TestWaitingFindings(t *testing.T) {
 			remedy: "start it: " + quoted("kubectl --context kwok-w1 -n kueue-system scale deployment kueue-controller-manager --replicas=1") +
 				"; if it does not start, check its Pods: " + quoted("kubectl --context kwok-w1 -n kueue-system get pods"),
 		},
-		"room that others have": {
+		"quota in use": {
 			testCase: testCase{code: "JM029", base: recordedNoQuota, edits: append(onWorkers("WaitingForQuota", ""), patch("kwok-mgr", "Job/train", namesQueue))},
 			severity: inspect.Info, findings: 1, object: "kwok-mgr LocalQueue default/user-queue",
 			message: "LocalQueue default/user-queue: Jobs wait for quota on the workers",
@@ -301,7 +301,7 @@ func TestWaitingFindings(t *testing.T) {
 				quoted(`kubectl --context kwok-w1 patch resourceflavors.kueue.x-k8s.io a100 --type merge -p '{"spec":{"topologyName":"TOPOLOGY"}}'`) +
 				"; or remove the topology request from the Pod template",
 		},
-		"no place in a topology here, no room there": {
+		"no topology domain on one worker, no quota on another": {
 			testCase: testCase{code: "JM029", base: recordedNoQuota, edits: []edit{
 				patch("kwok-mgr", "Job/train", namesQueue),
 				patch("kwok-w1", waitingWorkload, withoutQuota("TopologyPlacementFailed", `topology "racks" doesn't allow to fit any of 4 pod(s)`)),

@@ -61,7 +61,7 @@ func workerQueueCases() []testCase {
 		},
 		{name: "started again", code: "JM027", base: recordedNoQuota, edits: onWorkers("Suspended", inactive)},
 		{
-			name: "stopped while it waits for room", code: "JM027", base: recordedNoQuota,
+			name: "stopped while it waits for quota", code: "JM027", base: recordedNoQuota,
 			edits: []edit{patch("kwok-w1", "ClusterQueue/cluster-queue", stoppedQueue)},
 		},
 		{
@@ -74,16 +74,16 @@ func workerQueueCases() []testCase {
 		},
 		{name: "widened by now", code: "JM028", base: recordedNoQuota, edits: onWorkers("Misconfigured", excluded)},
 		{
-			name: "the selector does not matter to those that wait for room", code: "JM028", base: recordedNoQuota,
+			name: "a selector does not matter to Jobs that wait for quota", code: "JM028", base: recordedNoQuota,
 			edits: []edit{patch("kwok-w1", "ClusterQueue/cluster-queue", `{spec: {namespaceSelector: null}}`)},
 		},
 	}
 }
 
-func workerRoomCases() []testCase {
+func workerQuotaCases() []testCase {
 	return []testCase{
 		{name: "on all workers", code: "JM029", base: recordedNoQuota, fires: true},
-		{name: "no room so far", code: "JM029", base: recordedNoQuota, fires: true, edits: onWorkers("WaitingForQuota", "insufficient unused quota")},
+		{name: "no quota so far", code: "JM029", base: recordedNoQuota, fires: true, edits: onWorkers("WaitingForQuota", "insufficient unused quota")},
 		{
 			name: "before Kueue 0.19", code: "JM029", base: recordedNoQuota, fires: true,
 			edits: onWorkers("Pending", "couldn't assign flavors to pod set main: resource example.com/gpu unavailable in ClusterQueue"),

@@ -37,7 +37,7 @@ const (
 )
 
 func main() {
-	programs := flag.String("programs", "bin/clusters", "folder with the control plane's programs")
+	programs := flag.String("programs", "bin/clusters", "directory with the control plane's programs")
 	binary := flag.String("plugin", "bin/kubectl-jobmanagedby", "the plugin's binary")
 	file := flag.String("figures", "", "file to keep what was measured in")
 	runs := flag.Int("runs", 15, "how often each thing is measured")

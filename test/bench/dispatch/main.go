@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	programs = flag.String("programs", "bin/clusters", "folder with the control plane's programs")
+	programs = flag.String("programs", "bin/clusters", "directory with the control plane's programs")
 	plugin   = flag.String("plugin", "bin/kubectl-jobmanagedby", "the plugin's binary")
 	few      = flag.Int("few", 20, "how many Jobs at first")
 	many     = flag.Int("many", 500, "how many Jobs then")

@@ -12,7 +12,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/bench/figures"
 )
 
-// TestPage: a run of one benchmark replaces its section, and keeps those of the others.
+// TestPage checks that a run of one benchmark replaces its section, and keeps those of the others.
 func TestPage(t *testing.T) {
 	dir := t.TempDir()
 	page := filepath.Join(dir, "page.md")

@@ -24,9 +24,9 @@ import (
 )
 
 func main() {
-	programs := flag.String("programs", "bin/clusters", "folder with the control plane's programs")
+	programs := flag.String("programs", "bin/clusters", "directory with the control plane's programs")
 	plugin := flag.String("plugin", "bin/kubectl-jobmanagedby", "the plugin's binary")
-	fixtures := flag.String("fixtures", "pkg/delegation/testdata/kinds", "folder with objects of each kind")
+	fixtures := flag.String("fixtures", "pkg/delegation/testdata/kinds", "directory with objects of each kind")
 	file := flag.String("figures", "", "file to keep what was measured in")
 	runs := flag.Int("runs", 7, "how often each thing is measured")
 	objects := flag.Int("objects", 200, "how many objects of each kind a cluster has")

@@ -27,7 +27,7 @@ import (
 )
 
 func main() {
-	programs := flag.String("programs", "bin/clusters", "folder with the control plane's programs")
+	programs := flag.String("programs", "bin/clusters", "directory with the control plane's programs")
 	plugin := flag.String("plugin", "bin/kubectl-jobmanagedby", "the plugin's binary")
 	runs := flag.Int("runs", 7, "how often each thing is measured")
 	jobs := flag.Int("jobs", 10000, "how many Jobs each cluster has")

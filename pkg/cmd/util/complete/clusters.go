@@ -23,27 +23,26 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// mostContexts is the maximum number of contexts that are asked for one word.
-const mostContexts = 8
+// maxContexts is the maximum number of contexts that are read for one word.
+const maxContexts = 8
 
-// scope returns the contexts to ask, as the typed words choose them, and the namespace to read in
-// all of them: the same as for the command itself, except that one context represents all if
-// byDefault is the current one. A bundle is fast, so all its contexts are asked. No cluster is
-// asked for its identity: contexts with the same endpoint are taken for the same cluster.
+// scope returns the contexts and the namespace to read, as the typed words choose them. If
+// byDefault is the current context, it returns a single context, unless a bundle is read. Contexts
+// with the same endpoint count as one cluster, because reading identities would take too long.
 func (c *Completer) scope(w word, byDefault util.DefaultContexts) (contexts []fleet.Context, namespace string) {
 	all, err := c.load(w, byDefault)
 	if err != nil {
 		return nil, ""
 	}
 	known := map[string]bool{}
-	for _, one := range all {
-		place := one.Endpoint()
-		if one.Err == nil && !known[place] {
-			contexts = append(contexts, one)
-			known[place] = place != ""
+	for _, candidate := range all {
+		endpoint := candidate.Endpoint()
+		if candidate.Err == nil && !known[endpoint] {
+			contexts = append(contexts, candidate)
+			known[endpoint] = endpoint != ""
 		}
 	}
-	limit := mostContexts
+	limit := maxContexts
 	if byDefault == util.CurrentContext && c.flags.From == "" {
 		limit = 1
 	}
@@ -59,18 +58,18 @@ func (c *Completer) load(w word, byDefault util.DefaultContexts) ([]fleet.Contex
 	if !util.IsInOneContext(w.cmd) {
 		return c.flags.Load(&env, byDefault)
 	}
-	here, err := fleet.Load(c.flags.Kube, fleet.Selection{})
-	c.flags.Introduce(env, here)
-	return here, err
+	current, err := fleet.Load(c.flags.Kube, fleet.Selection{})
+	c.flags.ConfigureClients(env, current)
+	return current, err
 }
 
-// inEach runs a function for several contexts concurrently, and returns the number of successes.
-func inEach(contexts []fleet.Context, do func(*fleet.Context) error) (worked int) {
+// forEachContext runs a function for several contexts concurrently, and returns the number of successes.
+func forEachContext(contexts []fleet.Context, do func(*fleet.Context) error) (succeeded int) {
 	var wg sync.WaitGroup
 	var count atomic.Int32
 	for i := range contexts {
 		wg.Go(func() {
-			quietly(func() {
+			recoverPanics(func() {
 				if do(&contexts[i]) == nil {
 					count.Add(1)
 				}
@@ -83,15 +82,15 @@ func inEach(contexts []fleet.Context, do func(*fleet.Context) error) (worked int
 
 // collect lists a collection, and reports whether any of the contexts could be read.
 func collect(ctx context.Context, contexts []fleet.Context, of collection, visit func(name string)) (isRead bool) {
-	return inEach(contexts, func(in *fleet.Context) error { return listNames(ctx, in, of, visit) }) > 0
+	return forEachContext(contexts, func(in *fleet.Context) error { return listNames(ctx, in, of, visit) }) > 0
 }
 
-// jobsOf returns the collection of the Jobs of a namespace, or of all.
+// jobsOf returns the collection of the Jobs of a namespace; "" means all namespaces.
 func jobsOf(namespace string) collection {
 	return collection{GroupVersionResource: delegation.Job().Resource, namespace: namespace}
 }
 
-// addNew returns a function that adds names that are not among the words before.
+// addNew returns a function that adds names that were not typed before the word.
 func addNew(w word, found *choices) func(name string) {
 	return func(name string) {
 		if !slices.Contains(w.args, name) {
@@ -106,43 +105,43 @@ func (c *Completer) Jobs(ctx context.Context, w word, found *choices) {
 	collect(ctx, contexts, jobsOf(namespace), addNew(w, found))
 }
 
-// Dispatched adds the Jobs that have, or had, a mirror.
-func (c *Completer) Dispatched(ctx context.Context, w word, found *choices) {
+// DispatchedJobs adds the Jobs that have, or had, a mirror.
+func (c *Completer) DispatchedJobs(ctx context.Context, w word, found *choices) {
 	c.addJobs(ctx, w, func(j *batchv1.Job) bool {
 		marks := delegation.MarksOf(j.Labels, j.Annotations)
 		return marks != nil && !marks.Mirror.IsZero()
 	}, found)
 }
 
-// Dispatchable adds the Jobs that dispatch accepts: the unfinished ones with its owner.
-func (c *Completer) Dispatchable(ctx context.Context, w word, found *choices) {
+// DispatchableJobs adds the Jobs that dispatch accepts: the unfinished ones with its owner.
+func (c *Completer) DispatchableJobs(ctx context.Context, w word, found *choices) {
 	owner := delegation.Job().OwnerOf(w.flag("managed-by"))
 	c.addJobs(ctx, w, func(j *batchv1.Job) bool { return ownerOf(j) == owner && !hasEnded(j) }, found)
 }
 
-// addJobs adds the wanted Jobs of the namespace. If there are too many to check, the wanted ones
-// among the first come first, and all others after them.
-func (c *Completer) addJobs(ctx context.Context, w word, wants func(*batchv1.Job) bool, found *choices) {
+// addJobs adds the Jobs of the namespace for which isWanted is true. If there are too many Jobs to
+// read, it also adds the names of all Jobs, after the wanted ones.
+func (c *Completer) addJobs(ctx context.Context, w word, isWanted func(*batchv1.Job) bool, found *choices) {
 	contexts, namespace := c.scope(w, util.CurrentContext)
-	areAll := eachJob(ctx, contexts, namespace, metav1.ListOptions{}, func(j *batchv1.Job) {
-		if wants(j) && !slices.Contains(w.args, j.Name) {
+	isComplete := eachJob(ctx, contexts, namespace, metav1.ListOptions{}, func(j *batchv1.Job) {
+		if isWanted(j) && !slices.Contains(w.args, j.Name) {
 			found.addFirst(j.Name)
 		}
 	})
-	if !areAll {
+	if !isComplete {
 		collect(ctx, contexts, jobsOf(namespace), addNew(w, found))
 	}
 }
 
 // eachJob reads the first Jobs of each context completely, and reports whether there are no more.
-func eachJob(ctx context.Context, contexts []fleet.Context, namespace string, which metav1.ListOptions, visit func(*batchv1.Job)) (areAll bool) {
-	return inEach(contexts, func(in *fleet.Context) error {
+func eachJob(ctx context.Context, contexts []fleet.Context, namespace string, which metav1.ListOptions, visit func(*batchv1.Job)) (isComplete bool) {
+	return forEachContext(contexts, func(in *fleet.Context) error {
 		client, err := plainClient(in, batchv1.SchemeGroupVersion)
 		if err != nil {
 			return err
 		}
 		options, list := which, &batchv1.JobList{}
-		options.Limit = mostChoices
+		options.Limit = maxChoices
 		if err := client.Get().NamespaceIfScoped(namespace, namespace != "").Resource("jobs").
 			VersionedParams(&options, scheme.ParameterCodec).Do(ctx).Into(list); err != nil {
 			return err
@@ -174,7 +173,7 @@ func hasEnded(j *batchv1.Job) bool {
 }
 
 // Owners adds the known owners, and the owners of the Jobs in the namespace.
-func (c *Completer) Owners(known ...string) Question {
+func (c *Completer) Owners(known ...string) Finder {
 	return func(ctx context.Context, w word, found *choices) {
 		for _, owner := range known {
 			found.add(owner)
@@ -188,9 +187,9 @@ func (c *Completer) Owners(known ...string) Question {
 	}
 }
 
-// Traced adds Jobs of all contexts and, after KIND/, the objects of that kind. If no Job matches,
+// Objects adds Jobs of all contexts and, after KIND/, the objects of that kind. If no Job matches,
 // it adds kinds.
-func (c *Completer) Traced(ctx context.Context, w word, found *choices) {
+func (c *Completer) Objects(ctx context.Context, w word, found *choices) {
 	if len(w.args) > 0 {
 		return
 	}
@@ -198,7 +197,7 @@ func (c *Completer) Traced(ctx context.Context, w word, found *choices) {
 	typed, _, hasKind := strings.Cut(w.typed, "/")
 	if !hasKind {
 		isRead := collect(ctx, contexts, jobsOf(namespace), addNew(w, found))
-		if isRead && found.none() {
+		if isRead && found.isEmpty() {
 			for _, k := range delegation.Kinds() {
 				found.add(k.Name + "/")
 			}
@@ -219,17 +218,17 @@ func (c *Completer) Namespaces(ctx context.Context, w word, found *choices) {
 	collect(ctx, contexts, coreOf("namespaces", metav1.NamespaceAll), found.add)
 }
 
-// NamespacesThere adds the namespaces of the contexts of --to.
-func (c *Completer) NamespacesThere(ctx context.Context, w word, found *choices) {
+// WorkerNamespaces adds the namespaces of the contexts of --to.
+func (c *Completer) WorkerNamespaces(ctx context.Context, w word, found *choices) {
 	to, err := w.cmd.Flags().GetStringArray("to")
 	if err != nil || len(to) == 0 {
 		c.Namespaces(ctx, w, found)
 		return
 	}
-	_, there, err := c.flags.LoadWorkers(c.env, to)
-	there = slices.DeleteFunc(there, func(one fleet.Context) bool { return one.Err != nil })
+	_, workers, err := c.flags.LoadWorkers(c.env, to)
+	workers = slices.DeleteFunc(workers, func(worker fleet.Context) bool { return worker.Err != nil })
 	if err == nil {
-		collect(ctx, there[:min(mostContexts, len(there))], coreOf("namespaces", metav1.NamespaceAll), found.add)
+		collect(ctx, workers[:min(maxContexts, len(workers))], coreOf("namespaces", metav1.NamespaceAll), found.add)
 	}
 }
 
@@ -243,8 +242,8 @@ func coreOf(resource, namespace string) collection {
 	return collection{GroupVersionResource: corev1.SchemeGroupVersion.WithResource(resource), namespace: namespace}
 }
 
-// jobOf returns the name of the Job in the words before; ok is false if there is none, or an
-// object of another kind.
+// jobOf returns the name of the Job that was typed before the word. ok is false if there is none,
+// or an object of another kind.
 func jobOf(w word) (name string, ok bool) {
 	if len(w.args) == 0 {
 		return "", false
@@ -256,7 +255,7 @@ func jobOf(w word) (name string, ok bool) {
 	return name, delegation.Job().IsNamed(kind)
 }
 
-// Containers adds the containers of the Job in the words before.
+// Containers adds the containers of the Job that was typed before the word.
 func (c *Completer) Containers(ctx context.Context, w word, found *choices) {
 	name, ok := jobOf(w)
 	if !ok {
@@ -271,7 +270,7 @@ func (c *Completer) Containers(ctx context.Context, w word, found *choices) {
 	})
 }
 
-// Pods adds the pods of the Job in the words before.
+// Pods adds the Pods of the Job that was typed before the word.
 func (c *Completer) Pods(ctx context.Context, w word, found *choices) {
 	name, ok := jobOf(w)
 	if !ok {
@@ -289,9 +288,9 @@ func (c *Completer) Queues(ctx context.Context, w word, found *choices) {
 	ofKueue(ctx, contexts, namespace, "localqueues", found.add)
 }
 
-// QuotaNames adds the ClusterQueues and Cohorts of all clusters, or the LocalQueues of a given
+// QueueNames adds the ClusterQueues and Cohorts of all clusters, or the LocalQueues of a given
 // namespace.
-func (c *Completer) QuotaNames(ctx context.Context, w word, found *choices) {
+func (c *Completer) QueueNames(ctx context.Context, w word, found *choices) {
 	contexts, namespace := c.scope(w, util.EveryContext)
 	if c.flags.AllNamespaces || *c.flags.Kube.Namespace != "" {
 		ofKueue(ctx, contexts, namespace, "localqueues", addNew(w, found))

@@ -20,20 +20,20 @@ func (c *Completer) Contexts(_ context.Context, _ word, found *choices) {
 	if err != nil {
 		return
 	}
-	for _, one := range b.Contexts() {
-		found.add(one.Name)
+	for _, recorded := range b.Contexts() {
+		found.add(recorded.Name)
 	}
 }
 
 // OtherContexts adds all contexts but that of the Jobs.
 func (c *Completer) OtherContexts(_ context.Context, _ word, found *choices) {
 	c.entries(func(config *clientcmdapi.Config) []string {
-		here := config.CurrentContext
+		current := config.CurrentContext
 		if *c.flags.Kube.Context != "" {
-			here = *c.flags.Kube.Context
+			current = *c.flags.Kube.Context
 		}
 		names := slices.Collect(maps.Keys(config.Contexts))
-		return slices.DeleteFunc(names, func(name string) bool { return name == here })
+		return slices.DeleteFunc(names, func(name string) bool { return name == current })
 	}, found)
 }
 

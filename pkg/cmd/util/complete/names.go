@@ -13,8 +13,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// collection is a list request: objects of a namespace, or of all with "", that a label selector
-// selects, or all with "".
+// collection is a list request for the objects of a namespace that a label selector selects. ""
+// means all namespaces, and all objects.
 type collection struct {
 	schema.GroupVersionResource
 	namespace, selector string
@@ -25,8 +25,8 @@ type collection struct {
 // and costs the server twice the time.
 const tables = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
-// most is the maximum number of objects of a list, if the server respects it.
-const most = 20000
+// maxNames is the maximum number of objects of a list, if the server respects it.
+const maxNames = 20000
 
 // listNames calls visit for the names of a collection. It accepts the server's cache, which
 // avoids a read from etcd.
@@ -35,7 +35,7 @@ func listNames(ctx context.Context, in *fleet.Context, of collection, visit func
 	if err != nil {
 		return err
 	}
-	options := metav1.ListOptions{LabelSelector: of.selector, ResourceVersion: "0", Limit: most}
+	options := metav1.ListOptions{LabelSelector: of.selector, ResourceVersion: "0", Limit: maxNames}
 	body, err := client.Get().NamespaceIfScoped(of.namespace, of.namespace != "").Resource(of.Resource).
 		SpecificallyVersionedParams(&options, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).
 		Param("includeObject", string(metav1.IncludeNone)).SetHeader("Accept", tables).DoRaw(ctx)
@@ -84,7 +84,7 @@ func readNames(body []byte, visit func(name string)) error {
 	// The format of the column that identifies a row (k8s.io/apimachinery:
 	// meta/v1, TableColumnDefinition).
 	if len(list.ColumnDefinitions) == 0 || list.ColumnDefinitions[0].Format != "name" {
-		return errors.New("the first column of a table is not that of names")
+		return errors.New("the first column of the table has no names")
 	}
 	for i := range list.Rows {
 		visit(list.Rows[i].Cells[0])

@@ -40,15 +40,15 @@ type PodOptions struct {
 type FoundPod struct {
 	*corev1.Pod
 	Client kubernetes.Interface
-	// Config is for its cluster, without a time limit, for streams.
+	// Config is the client configuration for streams to its cluster, without a time limit.
 	Config *rest.Config
 }
 
 // AddTo adds the flags, named as in kubectl if it has them.
-func (f *PodFlags) AddTo(cmd *cobra.Command, ask *complete.Completer) {
+func (f *PodFlags) AddTo(cmd *cobra.Command, completer *complete.Completer) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.pod, "pod", "", "Name of the Pod. The default is the first by completion index")
-	util.Describe(cmd, util.ForPod, ask.Asks(ask.Pods), "pod")
+	util.Describe(cmd, util.ForPod, completer.Func(completer.Pods), "pod")
 	flags.DurationVar(&f.timeout, "pod-running-timeout", time.Minute, "The length of time (like 5s, 2m, or 3h, higher than zero) to wait until at least one Pod is running")
 	util.Describe(cmd, util.ForPod, cobra.NoFileCompletions, "pod-running-timeout")
 	f.AddHiddenFromFlag(cmd)
@@ -133,14 +133,14 @@ func (o *PodOptions) running(ctx context.Context, job *FoundJob) (*FoundPod, err
 		if err != nil {
 			return nil, err
 		}
-		o.tellPod(j, pod, len(running))
+		o.reportPod(j, pod, len(running))
 		return &FoundPod{Pod: pod, Client: client, Config: o.streams(j.Context)}, nil
 	}
 	return nil, nil
 }
 
-// tellPod prints which pod is used, unless that is obvious.
-func (o *PodOptions) tellPod(j *inspect.Job, pod *corev1.Pod, running int) {
+// reportPod prints which pod is used, unless that is obvious.
+func (o *PodOptions) reportPod(j *inspect.Job, pod *corev1.Pod, running int) {
 	switch {
 	case o.Quiet:
 	case running > 1 && o.pod == "":

@@ -1,4 +1,4 @@
-// Package running finds out which cluster runs a Job, and finds a running pod of it.
+// Package running finds the cluster that runs a Job, and a running Pod of the Job.
 package running
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
 )
 
-// Search finds out which clusters run a named Job.
+// Search finds the clusters that run a named Job.
 type Search struct {
 	util.Environment
 	Flags    *util.GlobalFlags
@@ -39,7 +39,7 @@ type FoundJob struct {
 
 // Parse parses the name of the Job.
 func (s *Search) Parse() (err error) {
-	s.wanted, err = util.WantedJob([]string{s.What})
+	s.wanted, err = util.ParseJobName([]string{s.What})
 	return err
 }
 
@@ -53,8 +53,8 @@ func (s *Search) Load() (err error) {
 	return nil
 }
 
-// Find connects to the contexts and finds out where the Job's pods are. It shows what it waits
-// for until isBusy is set.
+// Find connects to the contexts and finds the clusters of the Job's Pods. It shows the contexts
+// that it waits for until isBusy is set.
 func (s *Search) Find(ctx context.Context, isBusy *atomic.Bool) (*FoundJob, error) {
 	progress := util.NewProgress(s.Environment)
 	f := fleet.Open(ctx, s.Contexts, fleet.Options{
@@ -72,7 +72,7 @@ func (s *Search) Find(ctx context.Context, isBusy *atomic.Bool) (*FoundJob, erro
 	if err := util.RequireServed(ctx, s.Environment, f, j.Query().Kinds); err != nil {
 		return nil, cmp.Or(util.Interrupted(ctx), err)
 	}
-	j.Inventory = j.Look(ctx)
+	j.Inventory = j.Read(ctx)
 	if err := util.Interrupted(ctx); err != nil {
 		return nil, err
 	}
@@ -87,8 +87,8 @@ func (s *Search) Find(ctx context.Context, isBusy *atomic.Bool) (*FoundJob, erro
 	return j, nil
 }
 
-// Look reads where the Job is.
-func (j *FoundJob) Look(ctx context.Context) *inspect.Inventory {
+// Read reads the Job with its mirrors from all contexts.
+func (j *FoundJob) Read(ctx context.Context) *inspect.Inventory {
 	return read.Read(ctx, j.Fleet, read.Want{Named: &j.wanted, Addresses: j.addresses, Now: j.Clock.Now})
 }
 
@@ -112,7 +112,7 @@ func (j *FoundJob) cluster(ctx context.Context, kubeContext string) *fleet.Clust
 func (j *FoundJob) Client(ctx context.Context, kubeContext string) (kubernetes.Interface, error) {
 	c := j.cluster(ctx, kubeContext)
 	if c == nil {
-		return nil, &kubecontext.Error{Context: kubeContext, Doing: "read logs", Err: errors.New("the context is gone")}
+		return nil, &kubecontext.Error{Context: kubeContext, Doing: "read logs", Err: errors.New("the cluster no longer answers")}
 	}
 	return c.Kubernetes(), nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
@@ -36,8 +37,8 @@ type Traced struct {
 	List  *inspect.TraceList
 }
 
-// Read reads once. A Job that waits is judged together with the others, as in check: one Job
-// alone does not show whether a controller is stuck or slow, and who holds the quota.
+// Read reads once. A waiting Job is checked together with the others, as in check: a single Job
+// does not show whether a controller is stuck or slow, and which Job holds the quota.
 func (t *Tracer) Read(ctx context.Context, f *fleet.Fleet) *Traced {
 	var ahead read.Ahead
 	defer ahead.Stop()
@@ -48,40 +49,40 @@ func (t *Tracer) Read(ctx context.Context, f *fleet.Fleet) *Traced {
 	}
 	list := found.List
 	for _, p := range found.Pairs {
-		one := inventory.Trace(p)
-		one.Placements = append(one.Placements, answer.Reached(placement.Judge(inventory, p), t.Reach)...)
-		list.Items = append(list.Items, *one)
+		trace := chain.Trace(inventory, p)
+		trace.Placements = append(trace.Placements, answer.Reached(placement.Judge(inventory, p), t.Reach)...)
+		list.Items = append(list.Items, *trace)
 	}
 	inventory.ForgetClaims()
-	around := t.around(ctx, f, inventory, list.Items, &ahead)
-	judgment := t.Steady.Keep(t.Now(), rules.Judge(around, rules.All(), rules.Options{Grace: util.DefaultGrace, Reach: t.Reach}))
-	list.Errors = append(inventory.Errors(), alone(around)...)
+	judged := t.withOthers(ctx, f, inventory, list.Items, &ahead)
+	judgment := t.Steady.Keep(t.Now(), rules.Judge(judged, rules.All(), rules.Options{Grace: util.DefaultGrace, Reach: t.Reach}))
+	list.Errors = append(inventory.Errors(), unreadOthers(judged)...)
 	orphans := judgment.All(answer.IsOrphan)
 	for i := range list.Items {
-		one := &list.Items[i]
-		one.Findings, one.Errors = judgment.About(one), list.Errors
-		q := answer.Question{Inventory: inventory, Pair: found.Pairs[i], Trace: one, Findings: orphans, Reach: t.Reach}
+		trace := &list.Items[i]
+		trace.Findings, trace.Errors = judgment.About(trace), list.Errors
+		q := answer.Question{Inventory: inventory, Pair: found.Pairs[i], Trace: trace, Findings: orphans, Reach: t.Reach}
 		answer.Fill(q)
-		q.Advise(one.Findings)
+		q.Advise(trace.Findings)
 	}
 	return found
 }
 
-// around returns the inventory to judge the Jobs by, with the other Jobs if the answer depends on
-// them.
-func (t *Tracer) around(ctx context.Context, f *fleet.Fleet, one *inspect.Inventory, traces []inspect.Trace, ahead *read.Ahead) *inspect.Inventory {
-	if !rules.DependsOnOthers(one, traces) {
-		return one
+// withOthers returns an inventory that also has the other Jobs, if the findings of the traced Jobs
+// depend on these.
+func (t *Tracer) withOthers(ctx context.Context, f *fleet.Fleet, traced *inspect.Inventory, traces []inspect.Trace, ahead *read.Ahead) *inspect.Inventory {
+	if !rules.DependsOnOthers(traced, traces) {
+		return traced
 	}
-	return read.Read(ctx, f, read.Want{Jobs: t.Wanted.Around(), Evidence: true, Known: one, Ahead: ahead, Addresses: t.Addresses, Now: t.Now})
+	return read.Read(ctx, f, read.Want{Jobs: t.Wanted.Around(), Evidence: true, Known: traced, Ahead: ahead, Addresses: t.Addresses, Now: t.Now})
 }
 
-// alone returns errors for the contexts in which a Job was judged without the others.
-func alone(around *inspect.Inventory) []inspect.ContextError {
+// unreadOthers returns errors for the contexts whose other Jobs could not be read.
+func unreadOthers(v *inspect.Inventory) []inspect.ContextError {
 	var errs []inspect.ContextError
-	for _, f := range around.Clusters {
-		if f.Alone != nil {
-			e := inspect.NewContextError(kubecontext.InContext(f.Context, "", f.Alone))
+	for _, f := range v.Clusters {
+		if f.RestErr != nil {
+			e := inspect.NewContextError(kubecontext.InContext(f.Context, "", f.RestErr))
 			e.Message += "; the Job was checked without the others there"
 			errs = append(errs, e)
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// Connect connects to the clusters of some contexts. All contexts that cannot be reached are in
-// one error, which is returned together with the others.
+// Connect connects to the clusters of some contexts. One error has all contexts that cannot be
+// reached, and comes with the reached clusters.
 func Connect(ctx context.Context, env util.Environment, f *util.GlobalFlags, contexts []fleet.Context) (map[string]*fleet.Cluster, *fleet.Fleet, error) {
 	reached, failed, opened, err := Reach(ctx, env, f, contexts)
 	if err != nil {
@@ -35,7 +35,7 @@ func Failures(contexts []fleet.Context, failed map[string]error) error {
 }
 
 // Reach connects to the clusters of some contexts. reached and failed have the clusters and the
-// errors by context. The error is only for an interruption.
+// errors by context. err is set only after a signal.
 func Reach(ctx context.Context, env util.Environment, f *util.GlobalFlags, contexts []fleet.Context) (reached map[string]*fleet.Cluster, failed map[string]error, opened *fleet.Fleet, err error) {
 	opened = fleet.Open(ctx, contexts, fleet.Options{AllNamespaces: true, Timeout: f.ContextTimeout, Clock: env.Clock, CacheDir: f.CacheDir()})
 	reached, failed = map[string]*fleet.Cluster{}, map[string]error{}

@@ -17,16 +17,16 @@ type OwnerFlags struct {
 }
 
 // AddTo adds the flags; more is added to the usage of --as-multikueue.
-func (f *OwnerFlags) AddTo(cmd *cobra.Command, ask *complete.Completer, more string) {
+func (f *OwnerFlags) AddTo(cmd *cobra.Command, completer *complete.Completer, more string) {
 	f.ManagedBy = string(delegation.Dispatch)
 	flags := cmd.Flags()
 	flags.StringVar(&f.ManagedBy, "managed-by", f.ManagedBy, "The spec.managedBy of the Jobs, if it is not this plugin's own")
-	util.Describe(cmd, util.ForObjects, ask.Asks(ask.Owners(string(delegation.Dispatch))), "managed-by")
+	util.Describe(cmd, util.ForObjects, completer.Func(completer.Owners(string(delegation.Dispatch))), "managed-by")
 	flags.BoolVar(&f.asMultiKueue, "as-multikueue", false, "If present, set managedBy to "+string(delegation.MultiKueue)+", for kinds that allow no other external owner"+more)
 	util.Describe(cmd, util.ForObjects, nil, "as-multikueue")
 }
 
-// Complete completes the flags, given which of them the user has set.
+// Complete derives the owner from the flags. isGiven reports whether the user has set a flag.
 func (f *OwnerFlags) Complete(isGiven func(flag string) bool) error {
 	if !f.asMultiKueue {
 		return nil

@@ -15,11 +15,11 @@ type Target struct {
 	Kind, Name string
 }
 
-// TargetsOf parses the names of objects, and drops repeated ones.
-func TargetsOf(args []string) ([]Target, error) {
+// ParseTargets parses the names of objects, and drops repeated ones.
+func ParseTargets(args []string) ([]Target, error) {
 	var targets []Target
 	for _, arg := range args {
-		w, err := util.WantedJob([]string{arg})
+		w, err := util.ParseJobName([]string{arg})
 		if err != nil {
 			return nil, err
 		}

@@ -43,13 +43,14 @@ func (d *Redirect) Write(p []byte) (int, error) {
 	return to.Write(p)
 }
 
-func (d *Redirect) lead(to io.Writer) {
+// setTarget changes the destination of later writes.
+func (d *Redirect) setTarget(to io.Writer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.To = to
 }
 
-// NewView returns a View for so many Jobs, with output as the value of -o.
+// NewView returns a View for a number of Jobs. output is the value of -o.
 func NewView(env util.Environment, flags *util.GlobalFlags, output string, jobs int) *View {
 	v := &View{Environment: env, output: output, reach: flags.ReachFlags()}
 	if output == "" {
@@ -57,13 +58,13 @@ func NewView(env util.Environment, flags *util.GlobalFlags, output string, jobs 
 			Color: env.WantsColor(flags.Color), Jobs: jobs, Now: env.Clock.Now, Started: env.Clock.Now(), Terminal: env.Cursor,
 		})
 		if redirect, ok := env.ErrOut.(*Redirect); ok {
-			redirect.lead(v.live.Above(redirect.To))
+			redirect.setTarget(v.live.Above(redirect.To))
 		}
 	}
 	return v
 }
 
-// Event shows an event. The recorder never calls it twice at once.
+// Event shows an event. The recorder never makes concurrent calls.
 func (v *View) Event(e *dispatch.Event) {
 	shown := *e
 	shown.Message = string(command.Prose(e.Message).Reached(v.reach))
@@ -76,9 +77,9 @@ func (v *View) Event(e *dispatch.Event) {
 	}
 }
 
-// OutliveReaders makes writes to a closed pipe fail instead of ending the process, so that a
-// dispatch continues to copy without a reader. The returned function undoes it.
-func OutliveReaders() (undo func()) {
+// IgnoreBrokenPipe makes writes to a closed pipe fail instead of ending the process, so that a
+// dispatch continues without a reader. The returned function restores the default.
+func IgnoreBrokenPipe() (undo func()) {
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	return func() { signal.Stop(broken) }
@@ -100,8 +101,8 @@ func (v *View) show(e *dispatch.Event) error {
 	return v.live.Event(*e)
 }
 
-// Err returns why not all events could be shown, nil if they were. A reader of events might
-// otherwise take the missing ones for the end of a Job.
+// Err returns the first error of showing an event. A reader of events must learn that some are
+// missing, such as the end of a Job.
 func (v *View) Err() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

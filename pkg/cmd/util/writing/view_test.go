@@ -45,15 +45,15 @@ func TestViewReportsMissingEvents(t *testing.T) {
 		assert.ErrorIs(t, view.Err(), errFull, output)
 		out.space = 1
 		view.Event(event)
-		assert.ErrorIs(t, view.Err(), errFull, "%q: what came before is missing still", output)
+		assert.ErrorIs(t, view.Err(), errFull, "%q: Err must keep the first error", output)
 		view.Close()
 		assert.Equal(t, strings.Count(errOut.String(), "note: cannot print events (no space left on device). The dispatch continues"), 1, errOut.String())
 	}
 }
 
-// TestEventsReach: a command in an event has the flags with which the user reaches the cluster,
+// TestEventCommandsHaveReachFlags: a command in an event has the flags with which the user reaches the cluster,
 // such as a kubeconfig.
-func TestEventsReach(t *testing.T) {
+func TestEventCommandsHaveReachFlags(t *testing.T) {
 	flags := util.NewGlobalFlags()
 	flags.Kubectl = pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
 	flags.Kube.AddFlags(flags.Kubectl)
@@ -66,5 +66,5 @@ func TestEventsReach(t *testing.T) {
 	view.Event(event)
 	view.Close()
 	assert.Assert(t, strings.Contains(out.String(), "it is left; `kubectl --kubeconfig other --token TOKEN --context c -n ml delete job x`"), out.String())
-	assert.Assert(t, !strings.Contains(event.Message, "other"), "it is the recorder's")
+	assert.Assert(t, !strings.Contains(event.Message, "other"), "the recorder's event has changed")
 }

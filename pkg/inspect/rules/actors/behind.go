@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -49,25 +50,25 @@ func actorBehind() view.Rule {
 // byActor returns the sightings of other rules whose awaited step satisfies
 // are, grouped by the actor that must take it, in the order in which the
 // actors were seen. It leaves out rules that sum up.
-func byActor(v *view.View, are func(*view.Awaited) bool) []view.Group[inspect.Actor, view.Sighting] {
+func byActor(v *view.View, are func(*view.Awaited) bool) []view.Group[liveness.Actor, view.Sighting] {
 	var waiting []view.Sighting
 	for s := range v.Awaiting() {
 		if are(s.Awaits) {
 			waiting = append(waiting, s)
 		}
 	}
-	return view.GroupBy(waiting, func(s view.Sighting) inspect.Actor { return s.Awaits.Actor })
+	return view.GroupBy(waiting, func(s view.Sighting) liveness.Actor { return s.Awaits.Actor })
 }
 
 // behind returns the sighting of an actor that is behind, with all Jobs that
 // wait for it.
-func behind(v *view.View, actor inspect.Actor, waiting []view.Sighting) view.Sighting {
+func behind(v *view.View, actor liveness.Actor, waiting []view.Sighting) view.Sighting {
 	oldest := oldestOf(waiting)
 	s := view.Sighting{Object: oldest.Object}
 	jobs, counted := waitingJobs(waiting)
 	s.Jobs = jobs
 	who := actor.String()
-	if actor.Role == inspect.RoleKueue {
+	if actor.Role == liveness.RoleKueue {
 		if check := v.MultiKueueCheck(actor.Context); check != (view.Object{}) {
 			s.Object, who = check, "MultiKueue on "+actor.Context
 		}
@@ -75,15 +76,15 @@ func behind(v *view.View, actor inspect.Actor, waiting []view.Sighting) view.Sig
 	s.Since = v.ToClusterClock(s.Object.Context, oldest.Awaits.Since)
 	since := quote.Time(oldest.Awaits.Since)
 	s.Message = fmt.Sprintf("%s has a backlog of %s; the oldest has waited since %s", who, counted, since)
-	isWaitedFor := func(d inspect.Action) bool {
+	isWaitedFor := func(d liveness.Action) bool {
 		return slices.ContainsFunc(waiting, func(s view.Sighting) bool { return s.Awaits.Duty == d.Duty && s.Awaits.Target == d.Target })
 	}
 	if n := pace(v, actor, isWaitedFor); n > 0 {
 		s.Message += fmt.Sprintf("; it does about %d of these steps per minute", n)
 	}
 	s.Evidence = backlog(v, actor, waiting)
-	s.Remedy = "wait: it works"
-	if actor.Role == inspect.RoleKueue {
+	s.Remedy = "wait: it is active"
+	if actor.Role == liveness.RoleKueue {
 		s.Remedy = command.Say("wait; if the backlog remains, raise clientConnection.qps and clientConnection.burst in its configuration: %s",
 			advice.ReconfigureKueue(actor.Context))
 	}
@@ -108,18 +109,18 @@ func waitingJobs(waiting []view.Sighting) (jobs []*inspect.Job, counted string) 
 
 // backlog quotes for each step how many Jobs wait for it, the oldest of them,
 // and when the actor last took such a step.
-func backlog(v *view.View, actor inspect.Actor, waiting []view.Sighting) []string {
+func backlog(v *view.View, actor liveness.Actor, waiting []view.Sighting) []string {
 	slices.SortStableFunc(waiting, func(a, b view.Sighting) int {
 		return cmp.Or(
-			cmp.Compare(slices.Index(inspect.Duties(), a.Awaits.Duty), slices.Index(inspect.Duties(), b.Awaits.Duty)),
+			cmp.Compare(slices.Index(liveness.Duties(), a.Awaits.Duty), slices.Index(liveness.Duties(), b.Awaits.Duty)),
 			strings.Compare(a.Awaits.Target, b.Awaits.Target), a.Awaits.Since.Compare(b.Awaits.Since))
 	})
 	var evidence []string
 	for line, first := range waitingFor(actor, waiting) {
-		if first.Like.Done.IsZero() {
-			line += "; another step was done at " + quote.Time(first.Last.Done)
+		if first.LastSimilar.At.IsZero() {
+			line += "; another step was done at " + quote.Time(first.Last.At)
 		} else {
-			line += fmt.Sprintf("; the last was done at %s, about %d per minute", quote.Time(first.Like.Done), pace(v, actor, first.IsLike))
+			line += fmt.Sprintf("; the last was done at %s, about %d per minute", quote.Time(first.LastSimilar.At), pace(v, actor, first.IsLike))
 		}
 		evidence = append(evidence, line)
 	}
@@ -128,7 +129,7 @@ func backlog(v *view.View, actor inspect.Actor, waiting []view.Sighting) []strin
 
 // waitingFor yields for each step a line with the number of waiting Jobs and
 // the oldest of them, and its awaited step.
-func waitingFor(actor inspect.Actor, waiting []view.Sighting) iter.Seq2[string, *view.Awaited] {
+func waitingFor(actor liveness.Actor, waiting []view.Sighting) iter.Seq2[string, *view.Awaited] {
 	return func(yield func(string, *view.Awaited) bool) {
 		for _, group := range view.GroupBy(waiting, func(s view.Sighting) string { return s.Awaits.Step() }) {
 			oldest := oldestOf(group.Values).Awaits
@@ -145,6 +146,6 @@ func oldestOf(waiting []view.Sighting) view.Sighting {
 }
 
 // pace returns how many steps an actor takes per minute.
-func pace(v *view.View, actor inspect.Actor, counts func(inspect.Action) bool) int {
+func pace(v *view.View, actor liveness.Actor, counts func(liveness.Action) bool) int {
 	return v.RecordOf(actor).PerMinute(v.Now(), counts)
 }

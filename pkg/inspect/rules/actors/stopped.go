@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -37,12 +38,12 @@ func actorStopped() view.Rule {
 // isUnserved reports whether the actor was once seen at work, but not since
 // the step became due.
 func isUnserved(a *view.Awaited) bool {
-	return a.State == inspect.Unseen && a.Last != (inspect.Action{})
+	return a.State == liveness.Inactive && a.Last != (liveness.Action{})
 }
 
 // reportStopped reports an actor, unless the Jobs that wait for it have
 // another cause in common.
-func reportStopped(v *view.View, actor inspect.Actor, waiting []view.Sighting) {
+func reportStopped(v *view.View, actor liveness.Actor, waiting []view.Sighting) {
 	at := v.LastSeen(actor)
 	if at.IsZero() {
 		return
@@ -72,7 +73,7 @@ func reportStopped(v *view.View, actor inspect.Actor, waiting []view.Sighting) {
 	for line := range waitingFor(actor, waiting) {
 		s.Evidence = append(s.Evidence, line)
 	}
-	if check := v.MultiKueueCheck(actor.Context); check != (view.Object{}) && actor.Role == inspect.RoleKueue {
+	if check := v.MultiKueueCheck(actor.Context); check != (view.Object{}) && actor.Role == liveness.RoleKueue {
 		s.Object = check
 	}
 	s.Since = v.ToClusterClock(s.Object.Context, at)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -30,9 +31,9 @@ func workerUnreached() view.Rule {
 	}
 }
 
-// isUnreached reports whether the actor is at work, but has not used the
+// isDisconnected reports whether the actor is at work, but has not used the
 // connection that the step needs for minutes.
-func isUnreached(a *view.Awaited) bool { return a.State == inspect.Unreached }
+func isDisconnected(a *view.Awaited) bool { return a.State == liveness.Disconnected }
 
 // silentLinks is a manager with workers that it cannot get through to, and
 // the sightings that wait for these workers.
@@ -46,15 +47,15 @@ type silentLinks struct {
 // findSilentLinks returns the silent links of each manager that has some.
 func findSilentLinks(v *view.View) []silentLinks {
 	var links []silentLinks
-	for _, g := range byActor(v, isUnreached) {
+	for _, g := range byActor(v, isDisconnected) {
 		manager, ok := v.Facts(g.Key.Context)
-		if !ok || g.Key.Role != inspect.RoleKueue {
+		if !ok || g.Key.Role != liveness.RoleKueue {
 			continue
 		}
 		l := silentLinks{manager: manager}
 		for _, w := range v.Workers(manager) {
 			isSilent := func(s view.Sighting) bool {
-				return w.Facts != nil && slices.Contains(v.RecordOf(g.Key).Unreached(s.Awaits.PendingAction), w.Facts.Context)
+				return w.Facts != nil && slices.Contains(v.RecordOf(g.Key).SilentWorkers(s.Awaits.PendingAction), w.Facts.Context)
 			}
 			if view.IsTrue(v.Connection(manager, w.Cluster)) && slices.ContainsFunc(g.Values, isSilent) {
 				l.workers = append(l.workers, w)
@@ -81,12 +82,12 @@ func findSilentLinks(v *view.View) []silentLinks {
 
 // concerns reports whether a step needs one of the silent connections.
 func (l *silentLinks) concerns(a *view.Awaited) bool {
-	return a.Actor.Role == inspect.RoleKueue && a.Actor.Context == l.manager.Context &&
+	return a.Actor.Role == liveness.RoleKueue && a.Actor.Context == l.manager.Context &&
 		slices.ContainsFunc(l.workers, func(w view.NamedWorker) bool { return slices.Contains(a.Workers, w.Facts.Context) })
 }
 
 func reportUnreached(v *view.View, l silentLinks) {
-	actor := inspect.Actor{Role: inspect.RoleKueue, Context: l.manager.Context}
+	actor := liveness.Actor{Role: liveness.RoleKueue, Context: l.manager.Context}
 	oldest := oldestOf(l.waiting)
 	first := l.workers[0]
 	s := view.Sighting{Object: view.OfKueue(l.manager, "MultiKueueCluster", "", first.Cluster), Cause: actor.String()}
@@ -97,7 +98,7 @@ func reportUnreached(v *view.View, l silentLinks) {
 		name := fmt.Sprintf("%s (%s)", w.Cluster, w.Facts.Context)
 		names, contexts = append(names, name), append(contexts, w.Facts.Context)
 		last := "no action over this connection is recorded"
-		if at := v.RecordOf(actor).Reached(w.Facts.Context); !at.IsZero() {
+		if at := v.RecordOf(actor).LastContact(w.Facts.Context); !at.IsZero() {
 			last = "its last action over this connection was at " + quote.MaybeTime(at)
 		}
 		cluster, _ := v.MultiKueueCluster(l.manager, w.Cluster)
@@ -117,7 +118,7 @@ func reportUnreached(v *view.View, l silentLinks) {
 	s.Message = fmt.Sprintf("requests of MultiKueue on %s to %s have failed since %s, although it is Connected: %s wait",
 		l.manager.Context, where, quote.Time(oldest.Awaits.Since), counted)
 	otherwise := "check that Kueue's webhooks run on " + strings.Join(contexts, " and ")
-	if !slices.ContainsFunc(l.waiting, func(s view.Sighting) bool { return s.Awaits.Duty != inspect.DutyNominate }) {
+	if !slices.ContainsFunc(l.waiting, func(s view.Sighting) bool { return s.Awaits.Duty != liveness.DutyNominate }) {
 		// A dispatcher that is not Kueue's own leaves no other trace than nominations.
 		otherwise = "if multiKueue.dispatcherName in Kueue's configuration names another dispatcher, check that it runs; or " + otherwise
 	}

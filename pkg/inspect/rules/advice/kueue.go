@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -87,11 +88,11 @@ func CheckKueue(context string, a *view.Awaited) command.Prose {
 }
 
 // CheckActor returns how to find out why an actor does not act.
-func CheckActor(actor inspect.Actor, a *view.Awaited) command.Prose {
+func CheckActor(actor liveness.Actor, a *view.Awaited) command.Prose {
 	switch actor.Role {
-	case inspect.RoleKueue:
+	case liveness.RoleKueue:
 		return CheckKueue(actor.Context, a)
-	case inspect.RoleJobController:
+	case liveness.RoleJobController:
 		return command.Say("check that kube-controller-manager runs on %s; it renews this Lease every few seconds: %s", actor.Context, ShowControllerLease(actor.Context))
 	default:
 		return command.Say("check that %s runs, and read its log", actor)
@@ -106,34 +107,34 @@ func ShowControllerLease(context string) command.Command {
 // QueuePlaceholder replaces the name of a LocalQueue that the reader must choose.
 const QueuePlaceholder = "LOCALQUEUE"
 
-// WaitSite returns what the fixes of a Workload's wait depend on. like is the name of a
-// ClusterQueue that fits a missing LocalQueue.
-func WaitSite(v *view.View, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait, like string) kueue.Site {
-	at := kueue.Site{Context: f.Context, Workload: w, Version: f.Kueue.Version, Topologies: f.Kueue.Capacity.KnownTopologies()}
-	at.LocalQueue, _ = v.LocalQueue(f, w.Namespace, w.Spec.QueueName)
+// FixTargetOf returns the objects that the fixes of a Workload's wait change or name. like is the
+// name of a ClusterQueue that fits a missing LocalQueue.
+func FixTargetOf(v *view.View, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait, like string) kueue.FixTarget {
+	target := kueue.FixTarget{Context: f.Context, Workload: w, Version: f.Kueue.Version, Topologies: f.Kueue.Capacity.KnownTopologies()}
+	target.LocalQueue, _ = v.LocalQueue(f, w.Namespace, w.Spec.QueueName)
 	name := v.ClusterQueueOf(f, w, wait)
 	if name == "" {
 		name = like
 	}
-	at.ClusterQueue, _ = v.ClusterQueue(f, name)
-	if queues, _ := v.ClusterQueues(f); at.ClusterQueue == nil && wait.Reason == kueue.ReasonLocalQueueMissing && len(queues) == 1 {
-		at.ClusterQueue = queues[0]
+	target.ClusterQueue, _ = v.ClusterQueue(f, name)
+	if queues, _ := v.ClusterQueues(f); target.ClusterQueue == nil && wait.Reason == kueue.ReasonLocalQueueMissing && len(queues) == 1 {
+		target.ClusterQueue = queues[0]
 	}
-	return at
+	return target
 }
 
 // EndWait returns how to end a Workload's wait. It reads queues only if the wait is about
 // them.
 func EndWait(v *view.View, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait) command.Prose {
 	if view.IsHeldOtherwise(wait) || !wait.IsForQuota() && !wait.IsForQueue() {
-		return command.Alternatives(wait.Fixes(kueue.Site{Context: f.Context, Workload: w}))
+		return command.Alternatives(wait.Fixes(kueue.FixTarget{Context: f.Context, Workload: w}))
 	}
-	return command.Alternatives(wait.Fixes(WaitSite(v, f, w, wait, "")))
+	return command.Alternatives(wait.Fixes(FixTargetOf(v, f, w, wait, "")))
 }
 
-// LookAgain returns how to have Kueue reconcile a Workload at once, or all of a namespace if name is
+// TriggerReconcile returns how to have Kueue reconcile a Workload at once, or all of a namespace if name is
 // "--all". Any change of a Workload does that.
-func LookAgain(manager *inspect.Facts, namespace, name string) command.Prose {
+func TriggerReconcile(manager *inspect.Facts, namespace, name string) command.Prose {
 	annotate := kueue.Kubectl(manager.Context, "annotate", "Workload", namespace, name)
 	return command.Say("change the Workload, so that Kueue reconciles it: %s, and %s", annotate.With("look-again=now"), annotate.With("look-again-"))
 }

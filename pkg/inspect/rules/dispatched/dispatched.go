@@ -14,7 +14,7 @@ import (
 
 // Rules returns JM201 to JM205.
 func Rules() []view.Rule {
-	return []view.Rule{statusNotCopied(), outcomeNotLanded(), lostMirror(), mirrorKept(), invalidMark()}
+	return []view.Rule{statusNotCopied(), finalStatusNotCopied(), lostMirror(), mirrorKept(), invalidMark()}
 }
 
 func statusNotCopied() view.Rule {
@@ -26,26 +26,26 @@ func statusNotCopied() view.Rule {
 	}
 }
 
-func outcomeNotLanded() view.Rule {
+func finalStatusNotCopied() view.Rule {
 	return view.Rule{
 		Code: "JM202", Undated: true, Severity: inspect.Error,
 		Reads:  []inspect.Part{inspect.PartJobs, inspect.PartLeases},
 		Covers: []string{"JM104", "JM110", "JM201"},
-		Detect: func(v *view.View) { eachUnfinished(v, reportNotLanded) },
+		Detect: func(v *view.View) { eachUnfinished(v, reportFinalStatusNotCopied) },
 	}
 }
 
-func reportUnattended(v *view.View, x unattended) {
+func reportUnattended(v *view.View, x unattendedOrigin) {
 	name, _ := x.place(v)
 	v.Report(view.Sighting{
 		Object: view.Of(x.Origin), Since: x.since(v), Jobs: []*inspect.Job{x.Origin},
 		Message:  fmt.Sprintf("no dispatcher holds its Lease: the status of its mirror on %s is not copied", name),
 		Evidence: x.evidence(),
-		Remedy:   command.Say("resume with the same mirror: %s; or end it: %s", x.again(v), advice.Cancel(x.Origin)),
+		Remedy:   command.Say("resume with the same mirror: %s; or end it: %s", x.resumeCommand(v), advice.Cancel(x.Origin)),
 	})
 }
 
-func reportNotLanded(v *view.View, x unattended) {
+func reportFinalStatusNotCopied(v *view.View, x unattendedOrigin) {
 	m := x.mirror
 	if m == nil || m.DeletedAt != nil || !m.Status.IsFinished() || v.Age(m.Context, view.TimeOf(m.FinishedTime)) < inspect.Settling {
 		return
@@ -62,6 +62,6 @@ func reportNotLanded(v *view.View, x unattended) {
 		Object: view.Of(x.Origin), Since: view.Latest(x.since(v), v.On(x.Origin.Context, m.Context, view.TimeOf(m.FinishedTime))), Jobs: []*inspect.Job{x.Origin},
 		Message:  fmt.Sprintf("its mirror on %s is %s, but it still says %s. No dispatcher holds its Lease", m.Context, m.Status, x.Origin.Status),
 		Evidence: evidence,
-		Remedy:   command.Say("copy the final status: %s; or end the %s: %s; keep the mirror until then", x.again(v), x.Origin.Kind, advice.Cancel(x.Origin)),
+		Remedy:   command.Say("copy the final status: %s; or end the %s: %s; keep the mirror until then", x.resumeCommand(v), x.Origin.Kind, advice.Cancel(x.Origin)),
 	})
 }

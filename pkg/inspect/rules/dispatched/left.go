@@ -17,14 +17,14 @@ func lostMirror() view.Rule {
 		Code: "JM203", Undated: true, Severity: inspect.Warning,
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartLeases},
 		Detect: func(v *view.View) {
-			if len(v.Unseen()) == 0 {
+			if len(v.UnreadContexts()) == 0 {
 				eachUnattended(v, reportLostMirror)
 			}
 		},
 	}
 }
 
-func reportLostMirror(v *view.View, x unattended) {
+func reportLostMirror(v *view.View, x unattendedOrigin) {
 	o := x.Origin
 	// Pending and Running exclude Jobs whose status was never written: they
 	// were never dispatched.
@@ -52,7 +52,7 @@ func mirrorKept() view.Rule {
 	}
 }
 
-func reportKept(v *view.View, x unattended) {
+func reportKept(v *view.View, x unattendedOrigin) {
 	o, m := x.Origin, x.mirror
 	if !o.Status.IsFinished() || m == nil || m.DeletedAt != nil || !m.Status.IsFinished() || m.TTL != nil {
 		return
@@ -61,7 +61,7 @@ func reportKept(v *view.View, x unattended) {
 	if o.Pinned().UID == m.UID && m.Row().IsJob() {
 		// Not every other kind has a TTL field. dispatch finds only the mirror
 		// that a finished origin names.
-		remedy = command.Say("dispatch it again, which sets the TTL of the mirror: %s; or delete the mirror now: %s", x.again(v), advice.DeleteJob(m))
+		remedy = command.Say("dispatch it again, which sets the TTL of the mirror: %s; or delete the mirror now: %s", x.resumeCommand(v), advice.DeleteJob(m))
 	}
 	field := strings.Join(m.Row().TTL(), ".")
 	why := fmt.Sprintf("%s: %s of %s is not set", m.Context, field, view.Of(m).String())

@@ -37,7 +37,7 @@ func badMirror(p inspect.Pair) view.Sighting {
 	s := view.Sighting{
 		Object: view.Of(o), Since: o.CreationTimestamp.Time, Jobs: []*inspect.Job{o},
 		Message:  fmt.Sprintf("its annotation %s names no object: the place of its mirror is unknown", delegation.MirrorAnnotation),
-		Evidence: []string{markAsItIs(o, delegation.MirrorAnnotation, o.Marks.BadMirror), quote.State(o)},
+		Evidence: []string{quoteAnnotation(o, delegation.MirrorAnnotation, o.Marks.BadMirror), quote.State(o)},
 	}
 	forget := advice.KubectlJob(o, "annotate").With(delegation.MirrorAnnotation + "-")
 	if m := view.DispatchedMirror(p); m != nil {
@@ -55,14 +55,14 @@ func badOrigin(j *inspect.Job) view.Sighting {
 	return view.Sighting{
 		Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Severity: inspect.Info,
 		Message:  fmt.Sprintf("its annotation %s names no object; no origin was found", delegation.OriginAnnotation),
-		Evidence: []string{markAsItIs(j, delegation.OriginAnnotation, j.Marks.BadOrigin), quote.Mark(j), quote.State(j)},
+		Evidence: []string{quoteAnnotation(j, delegation.OriginAnnotation, j.Marks.BadOrigin), quote.Mark(j), quote.State(j)},
 		Remedy: command.Say("search each CONTEXT for the origin, whose UID is in its label: %s",
 			command.Kubectl("CONTEXT", "", "get", command.KindName(j.Row()), "-A", "-o", "custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,UID:.metadata.uid")),
 	}
 }
 
-// markAsItIs quotes an invalid annotation, at most 200 characters of it.
-func markAsItIs(j *inspect.Job, name, value string) string {
+// quoteAnnotation quotes an invalid annotation, at most 200 characters of it.
+func quoteAnnotation(j *inspect.Job, name, value string) string {
 	const enough = 200
 	if utf8.RuneCountInString(value) > enough {
 		value = string([]rune(value)[:enough]) + "…"

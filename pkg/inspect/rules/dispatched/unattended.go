@@ -12,14 +12,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
 
-// unattended is a dispatched origin whose Lease no dispatcher holds.
-type unattended struct {
+// unattendedOrigin is a dispatched origin whose Lease no dispatcher holds.
+type unattendedOrigin struct {
 	inspect.Pair
 	// lease is nil if there is none.
 	lease *inspect.Lease
-	// spot is what was found at the place that the origin names as its
-	// mirror's.
-	spot view.PinnedMirror
+	// check is the result of reading the place that the origin records for its
+	// mirror.
+	check view.PinnedMirror
 	// mirror is nil if none was found.
 	mirror *inspect.Job
 }
@@ -27,7 +27,7 @@ type unattended struct {
 // eachUnattended visits the origins, finished or not, that are not being
 // deleted and whose Lease no dispatcher holds. For owners other than our own,
 // the Lease is the only proof that dispatch runs the Job.
-func eachUnattended(v *view.View, visit func(*view.View, unattended)) {
+func eachUnattended(v *view.View, visit func(*view.View, unattendedOrigin)) {
 	for _, p := range v.Pairs() {
 		o := p.Origin
 		if o.DeletedAt != nil || !o.IsDispatched() || !advice.CanDispatch(o.Row()) {
@@ -37,8 +37,8 @@ func eachUnattended(v *view.View, visit func(*view.View, unattended)) {
 		if !known || held || lease == nil && o.ManagedBy != delegation.Dispatch {
 			continue
 		}
-		x := unattended{Pair: p, lease: lease, spot: v.PinnedMirror(o)}
-		if x.mirror = x.spot.Mirror; x.mirror == nil {
+		x := unattendedOrigin{Pair: p, lease: lease, check: v.PinnedMirror(o)}
+		if x.mirror = x.check.Mirror; x.mirror == nil {
 			x.mirror = view.DispatchedMirror(p)
 		}
 		visit(v, x)
@@ -48,9 +48,9 @@ func eachUnattended(v *view.View, visit func(*view.View, unattended)) {
 // eachUnfinished visits the unattended origins that are not finished and have
 // a mirror, or may have one. It leaves out origins that were never
 // dispatched, and those whose mirror certainly no longer exists.
-func eachUnfinished(v *view.View, visit func(*view.View, unattended)) {
-	eachUnattended(v, func(v *view.View, x unattended) {
-		mayHave := x.mirror != nil || !x.Origin.Pinned().IsZero() && !x.spot.IsGone() && !x.spot.IsCopy
+func eachUnfinished(v *view.View, visit func(*view.View, unattendedOrigin)) {
+	eachUnattended(v, func(v *view.View, x unattendedOrigin) {
+		mayHave := x.mirror != nil || !x.Origin.Pinned().IsZero() && !x.check.IsGone() && !x.check.IsCopy
 		if mayHave && !x.Origin.Status.IsFinished() {
 			visit(v, x)
 		}
@@ -60,7 +60,7 @@ func eachUnfinished(v *view.View, visit func(*view.View, unattended)) {
 // since returns since when no dispatcher holds the Lease, as far as it is
 // known. If the Lease no longer exists, that is when the origin was last
 // written.
-func (x *unattended) since(v *view.View) time.Time {
+func (x *unattendedOrigin) since(v *view.View) time.Time {
 	if x.lease != nil {
 		return x.lease.FreeSince()
 	}
@@ -73,7 +73,7 @@ func (x *unattended) since(v *view.View) time.Time {
 
 // place returns the name of the mirror's cluster for people, and the context
 // that reaches it.
-func (x *unattended) place(v *view.View) (name, context string) {
+func (x *unattendedOrigin) place(v *view.View) (name, context string) {
 	if x.mirror != nil {
 		return x.mirror.Context, x.mirror.Context
 	}
@@ -84,26 +84,26 @@ func (x *unattended) place(v *view.View) (name, context string) {
 	return place.Cluster(), "CONTEXT"
 }
 
-// again returns the command that resumes with the mirror. If the origin names
+// resumeCommand returns the command that resumes with the mirror. If the origin names
 // another mirror, dispatch needs a flag to resume with this one, which was
 // created instead.
-func (x *unattended) again(v *view.View) command.Command {
+func (x *unattendedOrigin) resumeCommand(v *view.View) command.Command {
 	_, context := x.place(v)
 	place := x.Origin.Pinned()
 	namespace := place.Namespace
 	if x.mirror != nil {
 		namespace = x.mirror.Namespace
 	}
-	again := advice.DispatchTo(x.Origin, context, namespace)
+	resume := advice.DispatchTo(x.Origin, context, namespace)
 	if x.mirror != nil && !place.IsZero() && x.mirror.UID != place.UID {
-		again = again.With(advice.NewMirrorFlag)
+		resume = resume.With(advice.NewMirrorFlag)
 	}
-	return again
+	return resume
 }
 
 // evidence quotes the Lease, the origin, and the mirror or the annotation
 // that names it.
-func (x *unattended) evidence() []string {
+func (x *unattendedOrigin) evidence() []string {
 	lines := []string{x.leaseLine(), quote.State(x.Origin)}
 	if x.mirror != nil {
 		return append(lines, quote.State(x.mirror))
@@ -112,7 +112,7 @@ func (x *unattended) evidence() []string {
 }
 
 // leaseLine quotes the Lease.
-func (x *unattended) leaseLine() string {
+func (x *unattendedOrigin) leaseLine() string {
 	o := x.Origin
 	name := fmt.Sprintf("Lease %s/%s", o.Namespace, o.Row().LeaseName(o.Name))
 	l := x.lease

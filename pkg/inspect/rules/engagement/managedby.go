@@ -51,7 +51,7 @@ func reportManagedByMissing(v *view.View, r rejection) {
 	}
 	give := advice.GiveTo(j, delegation.MultiKueue)
 	if advice.CanChangeOwner(j) {
-		give += ", and then " + r.again().Prose()
+		give += ", and then " + r.recreateCommand().Prose()
 	}
 	s.Remedy = giveOrLeave(j, give)
 	if parsed, err := version.ParseGeneric(server); j.Row().IsJob() && err == nil && parsed.LessThan(version.MustParseGeneric(view.FirstWithManagedBy)) {
@@ -99,9 +99,9 @@ func giveOrLeave(j *inspect.Job, give command.Prose) command.Prose {
 // Kueue does not resume it then.
 func leaveQueue(j *inspect.Job) command.Prose {
 	leave := command.Say("remove it from the queue: %s", advice.KubectlJob(j, "label").With(delegation.QueueNameLabel+"-"))
-	for _, sign := range j.Row().Reading.Held {
-		if j.Suspended && slices.Equal(sign.In, []string{"true"}) {
-			return command.Say("%s, and then resume it: %s", leave, advice.SetField(j, sign.Path, false))
+	for _, indicator := range j.Row().Indicators.Suspend {
+		if j.Suspended && slices.Equal(indicator.Values, []string{"true"}) {
+			return command.Say("%s, and then resume it: %s", leave, advice.SetField(j, indicator.Path, false))
 		}
 	}
 	return leave

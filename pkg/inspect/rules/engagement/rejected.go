@@ -28,21 +28,21 @@ type rejection struct {
 	job *inspect.Job
 }
 
-// rejections returns the rejections whose message contains says.
-func rejections(v *view.View, says string) []rejection {
+// rejections returns the rejections whose message contains a text.
+func rejections(v *view.View, text string) []rejection {
 	var found []rejection
 	for _, f := range v.Clusters() {
 		workloads, _ := v.Workloads(f)
 		for _, w := range workloads {
 			state := rejectedBy(v, f, w)
-			if state == nil || !strings.Contains(state.Message, says) {
+			if state == nil || !strings.Contains(state.Message, text) {
 				continue
 			}
 			r := rejection{manager: f, workload: w, state: *state}
 			if owner := metav1.GetControllerOf(w); owner != nil {
 				r.owner = *owner
 			}
-			if r.settle(v) {
+			if r.findOwner(v) {
 				found = append(found, r)
 			}
 		}
@@ -62,10 +62,10 @@ func rejectedBy(v *view.View, f *inspect.Facts, w *kueue.Workload) *kueue.CheckS
 	return nil
 }
 
-// settle finds the owner, and reports whether it still wants to run. An owner
+// findOwner finds the owner, and reports whether it still wants to run. An owner
 // whose kind was not read counts as existing, because Workloads without an
 // owner are garbage-collected.
-func (r *rejection) settle(v *view.View) bool {
+func (r *rejection) findOwner(v *view.View) bool {
 	if r.job = v.JobOf(r.manager, r.workload); r.job == nil {
 		row, known := delegation.KindOf(r.ownerKind())
 		return !known || !v.KnowsAll(r.manager, row)
@@ -99,8 +99,8 @@ func (r *rejection) sighting() view.Sighting {
 	return s
 }
 
-// again returns the command that makes MultiKueue try again.
-func (r *rejection) again() command.Command {
+// recreateCommand returns the command that makes MultiKueue try again.
+func (r *rejection) recreateCommand() command.Command {
 	return kueue.Activate(r.manager.Context, r.workload)
 }
 
@@ -133,7 +133,7 @@ func reportNoAdapter(v *view.View, r rejection) {
 	kind := r.ownerKind()
 	s.Message = fmt.Sprintf("it will never run: MultiKueue on %s has no adapter for kind %s of %s", r.manager.Context, kind.Kind, kind.GroupVersion())
 	s.Remedy = command.Say("enable kind %s in integrations.frameworks of Kueue on %s, or add %s.%s.%s to its multiKueue.externalFrameworks; restart it, and then %s",
-		kind.Kind, r.manager.Context, kind.Kind, kind.Version, kind.Group, r.again())
+		kind.Kind, r.manager.Context, kind.Kind, kind.Version, kind.Group, r.recreateCommand())
 	s.Cause = "no adapter for " + kind.String() + " on " + r.manager.Context
 	v.Report(s)
 }
@@ -168,7 +168,7 @@ func customJobsGateOff() view.Rule {
 			for _, r := range rejections(v, "MultiKueueAdaptersForCustomJobs") {
 				s := r.sighting()
 				s.Message = fmt.Sprintf("feature gate MultiKueueAdaptersForCustomJobs is off on %s: %s is not dispatched", r.manager.Context, r.kind())
-				s.Remedy = command.Say("start Kueue on %s with --feature-gates=MultiKueueAdaptersForCustomJobs=true, and then %s", r.manager.Context, r.again())
+				s.Remedy = command.Say("start Kueue on %s with --feature-gates=MultiKueueAdaptersForCustomJobs=true, and then %s", r.manager.Context, r.recreateCommand())
 				s.Cause = "gate off on " + r.manager.Context
 				v.Report(s)
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -60,8 +61,8 @@ func reportNoWorkload(v *view.View, s view.Submission) {
 	if e != nil {
 		evidence = append(evidence, fmt.Sprintf("%s: warning %s about %s: %s", j.Context, e.Reason, view.Of(j).String(), e.Message))
 	}
-	awaited := v.Awaits(inspect.PendingAction{
-		Actor: inspect.Actor{Role: inspect.RoleKueue, Context: j.Context}, Duty: inspect.DutyWorkload, Subject: inspect.SubjectOf(j.Namespace, j.Name),
+	awaited := v.Awaits(liveness.PendingAction{
+		Actor: liveness.Actor{Role: liveness.RoleKueue, Context: j.Context}, Duty: liveness.DutyWorkload, Subject: liveness.SubjectOf(j.Namespace, j.Name),
 	}, j.Context, j.CreationTimestamp.Time)
 	remedy := command.Say("%s; or check that managedJobsNamespaceSelector selects the namespace: %s; or check that the WorkloadPriorityClass of the %s exists",
 		advice.CheckKueue(j.Context, awaited), command.Kubectl(j.Context, "", "get", "namespace", j.Namespace, "--show-labels"), j.Kind)

@@ -17,7 +17,7 @@ import (
 
 // Rules returns JM301 to JM304 and JM307.
 func Rules() []view.Rule {
-	return []view.Rule{fieldIgnored(), ownControllerRuns(), takenFromMirror(), writtenBlind(), templateIgnored()}
+	return []view.Rule{fieldIgnored(), ownControllerRuns(), takenFromMirror(), writtenWithoutField(), templateIgnored()}
 }
 
 func fieldIgnored() view.Rule {

@@ -24,12 +24,12 @@ func mirrorOnUnknownCluster() view.Rule {
 			e := newMultiKueue(v)
 			for d, x := range e.mirrors() {
 				if view.IsLiveJob(x.mirror) && d.isCutOff(x.mirror.Context) && !e.isPlaced(d, x) {
-					v.Report(unreached(d, x.mirror, x.jobs()))
+					v.Report(notReached(d, x.mirror, x.jobs()))
 				}
 			}
 			for d, s := range e.withoutOrigin(e.strays()) {
 				if d.isCutOff(s.worker.Context) {
-					v.Report(unreached(d, s.job, []*inspect.Job{s.job}))
+					v.Report(notReached(d, s.job, []*inspect.Job{s.job}))
 				}
 			}
 		},
@@ -48,7 +48,7 @@ func (e *multiKueue) isPlaced(d *dispatcher, x createdMirror) bool {
 	return isThere && !slices.ContainsFunc(x.Mirrors, func(m inspect.Mirror) bool { return m.Job.Context == context })
 }
 
-func unreached(d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) view.Sighting {
+func notReached(d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) view.Sighting {
 	return view.Sighting{
 		Object: view.Of(mirror), Since: view.Latest(mirror.CreationTimestamp.Time, view.TimeOf(mirror.FinishedTime)), Jobs: jobs,
 		Cause:   "cut off " + d.Context + " " + mirror.Context + " " + mirror.Kind,
@@ -63,7 +63,7 @@ func unreached(d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) view.Sig
 	}
 }
 
-func rejectedLeaves() view.Rule {
+func rejectedLeftovers() view.Rule {
 	return view.Rule{
 		Code: "JM058", Severity: inspect.Warning,
 		Reads: []inspect.Part{
@@ -119,7 +119,7 @@ func keptByWorkload() view.Rule {
 		Detect: func(v *view.View) {
 			e := newMultiKueue(v)
 			for _, s := range e.strays() {
-				manager, w, _ := e.home(s.worker, s.namespace, s.name)
+				manager, w, _ := e.originalOf(s.worker, s.namespace, s.name)
 				if w == nil || w.DeletionTimestamp != nil || view.IsOwned(w) || w.Labels[delegation.JobUIDLabel] == "" {
 					continue
 				}
@@ -145,11 +145,11 @@ func keptWorkload(manager *inspect.Facts, w *kueue.Workload, s stray, state *kue
 	}
 	if c := w.Condition(kueue.Finished); view.IsTrue(c) {
 		sighting.Since = c.LastTransitionTime.Time
-		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: condition Finished of it is True since %s, %s", manager.Context, quote.Time(c.LastTransitionTime), c.Reason))
+		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: condition Finished of %s is True since %s, %s", manager.Context, sighting.Object.String(), quote.Time(c.LastTransitionTime), c.Reason))
 	} else if state != nil {
 		sighting.Since = state.LastTransitionTime.Time
-		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: status.admissionChecks[%s].state of it is %s since %s",
-			manager.Context, state.Name, state.State, quote.Time(state.LastTransitionTime)))
+		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: status.admissionChecks[%s].state of %s is %s since %s",
+			manager.Context, state.Name, sighting.Object.String(), state.State, quote.Time(state.LastTransitionTime)))
 	}
 	return sighting
 }

@@ -12,10 +12,10 @@ import (
 
 // marks has the names with which a management cluster has marked its mirrors,
 // each with the first and the last time.
-type marks map[string]seen
+type marks map[string]period
 
-// seen has the first and the last time at which a name was used.
-type seen struct{ first, last time.Time }
+// period has the first and the last time at which a name was used.
+type period struct{ first, last time.Time }
 
 // use records that a name was used.
 func (m marks) use(origin string, created time.Time) {
@@ -29,9 +29,9 @@ func (m marks) use(origin string, created time.Time) {
 	m[origin] = s
 }
 
-// now returns the name that the management cluster uses at present, "" if
+// current returns the name that the management cluster uses at present, "" if
 // unknown.
-func (m marks) now() string {
+func (m marks) current() string {
 	newest := ""
 	for name, s := range m {
 		if newest == "" || s.last.After(m[newest].last) {
@@ -41,15 +41,15 @@ func (m marks) now() string {
 	return newest
 }
 
-// isNow reports whether the management cluster uses a name at present. It is
+// isCurrent reports whether the management cluster uses a name at present. It is
 // true if that is unknown.
-func (m marks) isNow(origin string) bool { return len(m) == 0 || m.now() == origin }
+func (m marks) isCurrent(origin string) bool { return len(m) == 0 || m.current() == origin }
 
-// may reports whether the management cluster creates objects with a mark. If
+// mayCreate reports whether the management cluster creates objects with a mark. If
 // none of its objects was found, may is true only for the default name, and
 // not certain: another management cluster that we have no context for may
 // dispatch to the same worker.
-func (m marks) may(origin string) (may, certain bool) {
+func (m marks) mayCreate(origin string) (may, certain bool) {
 	if len(m) == 0 {
 		return origin == kueue.DefaultOrigin, false
 	}

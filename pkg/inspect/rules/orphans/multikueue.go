@@ -42,9 +42,9 @@ func (d *dispatcher) at(context string) []string {
 type multiKueue struct {
 	*view.View
 	dispatchers []*dispatcher
-	// hides is whether some clusters that were not read may be management
+	// hasUnread is whether some clusters that were not read may be management
 	// clusters. A missing object may be on one of them.
-	hides bool
+	hasUnread bool
 	// submitted are the names of all origins of MultiKueue.
 	submitted sets.Set[inspect.ObjectName]
 }
@@ -69,7 +69,7 @@ func newMultiKueue(v *view.View) *multiKueue {
 	if slices.ContainsFunc(e.dispatchers, func(d *dispatcher) bool { return len(d.marks) == 0 }) {
 		e.seeCopies()
 	}
-	e.hides = slices.ContainsFunc(v.Unseen(), func(context string) bool {
+	e.hasUnread = slices.ContainsFunc(v.UnreadContexts(), func(context string) bool {
 		return !slices.ContainsFunc(e.dispatchers, func(d *dispatcher) bool { return len(d.at(context)) > 0 })
 	})
 	return e
@@ -130,15 +130,15 @@ func (e *multiKueue) mirrors() iter.Seq2[*dispatcher, createdMirror] {
 	}
 }
 
-// home returns the Workload that a copy on a worker was made of. known is
+// originalOf returns the Workload of which a Workload on a worker is a copy. known is
 // whether it was found, or looked for on all clusters that could have it.
-func (e *multiKueue) home(worker *inspect.Facts, namespace, name string) (manager *inspect.Facts, w *kueue.Workload, known bool) {
+func (e *multiKueue) originalOf(worker *inspect.Facts, namespace, name string) (manager *inspect.Facts, w *kueue.Workload, known bool) {
 	for _, d := range e.dispatchers {
 		if w := original(e.View, d.Facts, worker, namespace, name); w != nil {
 			return d.Facts, w, true
 		}
 	}
-	known = !e.hides
+	known = !e.hasUnread
 	for _, f := range e.Clusters() {
 		if w := original(e.View, f, worker, namespace, name); w != nil {
 			return f, w, true

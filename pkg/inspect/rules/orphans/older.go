@@ -7,6 +7,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -33,7 +34,7 @@ func olderIncarnation() view.Rule {
 					}
 					// Otherwise it is the mirror of a Job with the same name on
 					// another management cluster.
-					if may, certain := of.may(m.Job.Marks.MultiKueueOrigin); may {
+					if may, certain := of.mayCreate(m.Job.Marks.MultiKueueOrigin); may {
 						reportOlder(v, p.Origin, m.Job, certain)
 					}
 				}
@@ -77,13 +78,13 @@ func reportOlder(v *view.View, origin, mirror *inspect.Job, certain bool) {
 	if mirror.Status.IsFinished() {
 		s.Severity = inspect.Warning
 	}
-	pending := inspect.PendingAction{
-		Actor: inspect.Actor{Role: inspect.RoleKueue, Context: origin.Context}, Duty: inspect.DutyRemove, Target: mirror.Context,
-		Subject: inspect.SubjectOf(mirror.Namespace, cmp.Or(mirror.Prebuilt(), mirror.Name)),
+	pending := liveness.PendingAction{
+		Actor: liveness.Actor{Role: liveness.RoleKueue, Context: origin.Context}, Duty: liveness.DutyRemove, Target: mirror.Context,
+		Subject: liveness.SubjectOf(mirror.Namespace, cmp.Or(mirror.Prebuilt(), mirror.Name)),
 	}
 	newer, _ := v.MadeFor(f, origin)
 	for _, w := range newer {
-		pending.Also = append(pending.Also, inspect.SubjectOf(w.Namespace, w.Name))
+		pending.Aliases = append(pending.Aliases, liveness.SubjectOf(w.Namespace, w.Name))
 	}
 	s.Awaits = v.Awaits(pending, origin.Context, s.Since)
 	v.Report(s)

@@ -9,6 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -17,7 +18,7 @@ import (
 // Rules returns JM053 to JM063.
 func Rules() []view.Rule {
 	return []view.Rule{
-		originGone(), mirrorOnUnknownCluster(), mirrorOnUnconfiguredCluster(), mirrorOnReturnedWorker(), withoutWorkload(), rejectedLeaves(), renamedOrigin(),
+		originGone(), mirrorOnUnknownCluster(), mirrorOnUnconfiguredCluster(), mirrorOnReturnedWorker(), withoutWorkload(), rejectedLeftovers(), renamedOrigin(),
 		sharedOrigin(), podsLeft(), keptByWorkload(), olderIncarnation(),
 	}
 }
@@ -42,7 +43,7 @@ func originGone() view.Rule {
 // collects reports whether the garbage collection of a management cluster
 // covers a stray: it still reaches the worker and uses the mark of the stray.
 func (d *dispatcher) collects(s stray) bool {
-	return !d.isCutOff(s.worker.Context) && d.marks.isNow(s.origin)
+	return !d.isCutOff(s.worker.Context) && d.marks.isCurrent(s.origin)
 }
 
 // describeStray returns the sighting of a stray whose origin was deleted.
@@ -51,11 +52,11 @@ func describeStray(v *view.View, d *dispatcher, s stray) view.Sighting {
 		Object: s.object(), Since: s.since(),
 		Evidence: []string{s.mark(), fmt.Sprintf("%s: there is no Workload %s/%s", d.Context, s.namespace, s.name)},
 		Message:  fmt.Sprintf("its Workload on %s is gone, but the copy on %s still waits or holds quota", d.Context, s.worker.Context),
-		Remedy:   d.deleting(&s, " if it still exists in one minute"),
+		Remedy:   d.deletion(&s, " if it still exists in one minute"),
 	}
-	if last := v.LastSeen(inspect.Actor{Role: inspect.RoleKueue, Context: d.Context}); v.Now().Sub(last) < collected {
+	if last := v.LastSeen(liveness.Actor{Role: liveness.RoleKueue, Context: d.Context}); v.Now().Sub(last) < gcInterval {
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: Kueue works: its last action was at %s", d.Context, quote.Time(last)))
-		if v.Age(s.worker.Context, s.since()) < collected {
+		if v.Age(s.worker.Context, s.since()) < gcInterval {
 			// The garbage collection cannot have skipped it yet.
 			sighting.Severity = inspect.Info
 		}
@@ -79,9 +80,9 @@ func describeStray(v *view.View, d *dispatcher, s stray) view.Sighting {
 	return sighting
 }
 
-// collected is the interval of Kueue's garbage collection by default
+// gcInterval is the interval of Kueue's garbage collection by default
 // (gcInterval).
-const collected = time.Minute
+const gcInterval = time.Minute
 
 // lacksWorkload reports whether a mirror has no Workload. Kueue's garbage
 // collection does not find such a mirror.
@@ -118,11 +119,11 @@ func (s *stray) delete() command.Prose {
 	return deleteBoth(s.job, s.name)
 }
 
-// deleting returns how to delete a stray, and when: " if it still exists in one minute" for strays
+// deletion returns how to delete a stray, and when: " if it still exists in one minute" for strays
 // that Kueue deletes. If it is not certain that the
 // management cluster created it, the user must check that first.
-func (d *dispatcher) deleting(s *stray, when string) command.Prose {
-	if _, certain := d.marks.may(s.origin); certain {
+func (d *dispatcher) deletion(s *stray, when string) command.Prose {
+	if _, certain := d.marks.mayCreate(s.origin); certain {
 		return command.Say("delete it%s: %s", when, s.delete())
 	}
 	return command.Say("delete it%s, %s: %s", when, unlessUsed(s.worker.Context, s.origin), s.delete())
@@ -167,7 +168,7 @@ func withoutWorkload() view.Rule {
 						fmt.Sprintf("%s: there is no Workload %s/%s, which annotation %s of the %s names", s.worker.Context, s.namespace, s.name, delegation.PrebuiltWorkload, s.job.Kind),
 						fmt.Sprintf("%s: there is no %s of MultiKueue, and no Workload %s/%s", d.Context, view.Of(s.job).String(), s.namespace, s.name),
 					},
-					Remedy: d.deleting(&s, ""),
+					Remedy: d.deletion(&s, ""),
 				})
 			}
 		},

@@ -28,7 +28,7 @@ func podsLeft() view.Rule {
 				}
 				for _, f := range v.Clusters() {
 					if pods := left[f][types.NamespacedName{Namespace: o.Namespace, Name: o.Name}]; f.Context != o.Context && len(pods) > 0 {
-						v.Report(podsOfGone(o, f, pods))
+						v.Report(sightingOfPods(o, f, pods))
 					}
 				}
 			}
@@ -58,7 +58,7 @@ func leftPods(v *view.View) map[*inspect.Facts]map[types.NamespacedName][]*inspe
 	return left
 }
 
-func podsOfGone(o *inspect.Job, f *inspect.Facts, pods []*inspect.Pod) view.Sighting {
+func sightingOfPods(o *inspect.Job, f *inspect.Facts, pods []*inspect.Pod) view.Sighting {
 	slices.SortFunc(pods, func(a, b *inspect.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	first, uids := pods[0], []string{}
 	s := view.Sighting{

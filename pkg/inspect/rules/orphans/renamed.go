@@ -26,7 +26,7 @@ func renamedOrigin() view.Rule {
 			for d, s := range e.withoutOrigin(e.strays()) {
 				// A mirror that is younger than the new name was created by
 				// another management cluster.
-				if s.job.CreationTimestamp.Time.Before(d.marks[d.marks.now()].first) {
+				if s.job.CreationTimestamp.Time.Before(d.marks[d.marks.current()].first) {
 					reportOldName(v, d, s.job)
 				}
 			}
@@ -37,7 +37,7 @@ func renamedOrigin() view.Rule {
 // reportOldName reports a mirror with an older name than its management
 // cluster uses at present.
 func reportOldName(v *view.View, d *dispatcher, mirror *inspect.Job, origins ...*inspect.Job) {
-	old, now := mirror.Marks.MultiKueueOrigin, d.marks.now()
+	old, now := mirror.Marks.MultiKueueOrigin, d.marks.current()
 	if old == now || d.marks[old].last.IsZero() || !d.marks[old].last.Before(d.marks[now].first) {
 		return
 	}
@@ -90,8 +90,8 @@ func (e *multiKueue) seeCopies() {
 // reportShared reports two management clusters that share a worker and use
 // the same name.
 func (e *multiKueue) reportShared(a, b *dispatcher) {
-	name := a.marks.now()
-	if name == "" || name != b.marks.now() || a.Context == b.Context {
+	name := a.marks.current()
+	if name == "" || name != b.marks.current() || a.Context == b.Context {
 		return
 	}
 	for _, f := range e.Clusters() {

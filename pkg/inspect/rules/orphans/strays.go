@@ -53,7 +53,7 @@ func (e *multiKueue) strayCopies() []stray {
 			if origin == "" || w.DeletionTimestamp != nil || w.Is(kueue.Finished) || view.IsOwned(w) {
 				continue
 			}
-			if _, original, known := e.home(f, w.Namespace, w.Name); original == nil && known {
+			if _, original, known := e.originalOf(f, w.Namespace, w.Name); original == nil && known {
 				found = append(found, stray{worker: f, copied: w, origin: origin, namespace: w.Namespace, name: w.Name})
 			}
 		}
@@ -66,7 +66,7 @@ func (e *multiKueue) strayCopies() []stray {
 // For the copy of a Workload, reading Workloads is enough.
 func (e *multiKueue) knowsOrigins(d *dispatcher, s stray) bool {
 	e.Reads(inspect.PartJobs)
-	return s.job == nil || d.LookedFor(s.job.Row())
+	return s.job == nil || d.IsRequested(s.job.Row())
 }
 
 // since returns the earliest time at which the object can have become a
@@ -78,12 +78,12 @@ func (s *stray) since() time.Time {
 	return view.Latest(s.job.CreationTimestamp.Time, view.TimeOf(s.job.FinishedTime))
 }
 
-// maker returns the management cluster that created a stray: one that
+// creatorOf returns the management cluster that created a stray: one that
 // dispatches or dispatched to its worker, and uses its mark. It returns nil
 // if unknown.
-func (e *multiKueue) maker(s stray) *dispatcher {
+func (e *multiKueue) creatorOf(s stray) *dispatcher {
 	for _, d := range e.dispatchers {
-		isItsMark, _ := d.marks.may(s.origin)
+		isItsMark, _ := d.marks.mayCreate(s.origin)
 		dispatchesThere := len(d.at(s.worker.Context)) > 0 || d.hasRun.Has(s.worker.Context)
 		if d.Facts != s.worker && dispatchesThere && isItsMark {
 			return d
@@ -97,11 +97,11 @@ func (e *multiKueue) maker(s stray) *dispatcher {
 func (e *multiKueue) withoutOrigin(strays []stray) iter.Seq2[*dispatcher, stray] {
 	return func(yield func(*dispatcher, stray) bool) {
 		for _, s := range strays {
-			d := e.maker(s)
+			d := e.creatorOf(s)
 			if d == nil || !e.knowsOrigins(d, s) {
 				continue
 			}
-			if _, original, known := e.home(s.worker, s.namespace, s.name); original == nil && known && !yield(d, s) {
+			if _, original, known := e.originalOf(s.worker, s.namespace, s.name); original == nil && known && !yield(d, s) {
 				return
 			}
 		}

@@ -7,14 +7,15 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// misplaced is a mirror that runs on another cluster than its management
+// misplacedMirror is a mirror that runs on another cluster than its management
 // cluster has chosen.
-type misplaced struct {
+type misplacedMirror struct {
 	createdMirror
 	manager *dispatcher
 	// workload is the Workload on the management cluster. check is the state of
@@ -30,21 +31,21 @@ type misplaced struct {
 	isSeen, isAlone bool
 }
 
-// misplaced returns the mirrors that run on another cluster than their
+// misplacedMirrors returns the mirrors that run on another cluster than their
 // management cluster has given them to.
-func (e *multiKueue) misplaced() []misplaced {
-	var found []misplaced
+func (e *multiKueue) misplacedMirrors() []misplacedMirror {
+	var found []misplacedMirror
 	for d, x := range e.mirrors() {
 		if x.Origin.DeletedAt != nil || !view.IsLiveJob(x.mirror) {
 			continue
 		}
 		w, _ := e.Workload(d.Facts, x.mirror.Namespace, x.mirror.Prebuilt())
-		if w == nil || !d.Kueue.TellsNominations() {
+		if w == nil || !d.Kueue.RecordsNominations() {
 			// Before 0.13, Kueue does not record what the advice to delete a
 			// mirror must rely on.
 			continue
 		}
-		m := misplaced{createdMirror: x, manager: d, workload: w, here: d.at(x.mirror.Context)}
+		m := misplacedMirror{createdMirror: x, manager: d, workload: w, here: d.at(x.mirror.Context)}
 		if w.Status.ClusterName != nil {
 			m.chosen = *w.Status.ClusterName
 		}
@@ -77,7 +78,7 @@ func (e *multiKueue) mayBeOn(manager *inspect.Facts, cluster string, j *inspect.
 
 // since returns when the management cluster took the Job away from the
 // mirror's cluster.
-func (x *misplaced) since() time.Time {
+func (x *misplacedMirror) since() time.Time {
 	if x.check == nil {
 		return x.mirror.CreationTimestamp.Time
 	}
@@ -86,7 +87,7 @@ func (x *misplaced) since() time.Time {
 
 // isConfigured reports whether the MultiKueueConfig that dispatches the
 // Workload has the mirror's cluster. known is false if that is unknown.
-func (e *multiKueue) isConfigured(x misplaced) (is bool, config string, known bool) {
+func (e *multiKueue) isConfigured(x misplacedMirror) (is bool, config string, known bool) {
 	configs, known := e.Configs(x.manager.Facts)
 	wanted := ""
 	if x.check != nil {
@@ -107,12 +108,12 @@ func (e *multiKueue) isConfigured(x misplaced) (is bool, config string, known bo
 }
 
 // place quotes the cluster that the management cluster has given the Job to.
-func (x *misplaced) place() string {
+func (x *misplacedMirror) place() string {
 	return fmt.Sprintf("%s since %s", quote.ChosenCluster(x.manager.Context, x.workload), quote.MaybeTime(x.since()))
 }
 
 // otherPlaces describes where else the Job runs, or waits to run.
-func (x *misplaced) otherPlaces() string {
+func (x *misplacedMirror) otherPlaces() string {
 	if x.chosen == "" {
 		return "and MultiKueue looks for another cluster to run it"
 	}
@@ -120,7 +121,7 @@ func (x *misplaced) otherPlaces() string {
 }
 
 // sighting returns the part of a sighting that all misplaced mirrors share.
-func (x *misplaced) sighting() view.Sighting {
+func (x *misplacedMirror) sighting() view.Sighting {
 	return view.Sighting{
 		Object: view.OfKueue(x.manager.Facts, "MultiKueueCluster", "", x.here[0]), Since: x.since(),
 		Evidence: []string{x.place(), quote.State(x.mirror)},
@@ -130,13 +131,13 @@ func (x *misplaced) sighting() view.Sighting {
 }
 
 // remedy returns the commands that delete the mirror and its Workload.
-func (x *misplaced) remedy() command.Prose {
+func (x *misplacedMirror) remedy() command.Prose {
 	return command.Say("%s; check -o wide lists the other %s", x.deletion(), quote.Plural(x.mirror))
 }
 
 // deletion returns the commands that delete the mirror and its Workload, and says which run
 // continues.
-func (x *misplaced) deletion() command.Prose {
+func (x *misplacedMirror) deletion() command.Prose {
 	if x.chosen == "" {
 		return command.Say("delete the mirror on %s: %s", x.mirror.Context, deleteBoth(x.mirror, x.mirror.Prebuilt()))
 	}
@@ -146,13 +147,13 @@ func (x *misplaced) deletion() command.Prose {
 // canResume reports whether MultiKueue can continue with the mirror: the origin
 // has the mirror's start time, or can still get it. Only the start time of a
 // Job cannot be changed.
-func (x *misplaced) canResume() bool {
+func (x *misplacedMirror) canResume() bool {
 	return !x.Origin.Row().IsJob() || x.Origin.StartTime == nil || x.mirror.StartTime == nil || x.Origin.StartTime.Equal(x.mirror.StartTime)
 }
 
 // describeAlone reports that the mirror is the only one, so that users do not
 // delete it as a duplicate.
-func (x *misplaced) describeAlone(s *view.Sighting) {
+func (x *misplacedMirror) describeAlone(s *view.Sighting) {
 	s.Cause += " alone"
 	s.Message = fmt.Sprintf("only %s runs the %s, although MultiKueue gave it to %s", x.here[0], x.mirror.Kind, x.chosen)
 	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: status.startTime of %s is %s, which keeps the status of the mirror from being copied",
@@ -170,7 +171,7 @@ func mirrorOnUnconfiguredCluster() view.Rule {
 		Covers: []string{"JM107"},
 		Detect: func(v *view.View) {
 			e := newMultiKueue(v)
-			for _, x := range e.misplaced() {
+			for _, x := range e.misplacedMirrors() {
 				is, config, known := e.isConfigured(x)
 				if is || !known || len(x.here) == 0 || slices.Contains(x.here, x.chosen) {
 					continue
@@ -190,7 +191,7 @@ func mirrorOnUnconfiguredCluster() view.Rule {
 }
 
 // mayBeOnlyRun reports whether no other run of the Job was seen.
-func (x *misplaced) mayBeOnlyRun() bool { return x.chosen == "" || !x.isSeen || x.isAlone }
+func (x *misplacedMirror) mayBeOnlyRun() bool { return x.chosen == "" || !x.isSeen || x.isAlone }
 
 func mirrorOnReturnedWorker() view.Rule {
 	return view.Rule{
@@ -201,7 +202,7 @@ func mirrorOnReturnedWorker() view.Rule {
 		Covers: []string{"JM107"},
 		Detect: func(v *view.View) {
 			e := newMultiKueue(v)
-			for _, x := range e.misplaced() {
+			for _, x := range e.misplacedMirrors() {
 				is, _, known := e.isConfigured(x)
 				if !is || !known || x.chosen == "" || slices.Contains(x.here, x.chosen) || !x.isSeen {
 					// Never advise to delete what may be the only run.
@@ -222,7 +223,7 @@ func mirrorOnReturnedWorker() view.Rule {
 					continue
 				}
 				s.Message = fmt.Sprintf("%s still runs its mirror, %s", x.here[0], x.otherPlaces())
-				s.Awaits = v.AwaitsKueue(x.manager.Facts, x.workload, inspect.DutyRemove, x.mirror.Context, x.manager.Context, s.Since)
+				s.Awaits = v.AwaitsKueue(x.manager.Facts, x.workload, liveness.DutyRemove, x.mirror.Context, x.manager.Context, s.Since)
 				s.Remedy = x.remedy()
 				v.Report(s)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -45,7 +46,7 @@ func reportHanging(v *view.View, f *inspect.Facts, j *inspect.Job) {
 		Message: "its deletion waits for " + strings.Join(j.Finalizers, " and "),
 		Evidence: []string{
 			fmt.Sprintf("%s: metadata.deletionTimestamp of %s is %s", j.Context, view.Of(j).String(), quote.Time(*j.DeletedAt)),
-			fmt.Sprintf("%s: metadata.finalizers of it is [%s]", j.Context, strings.Join(j.Finalizers, ", ")),
+			fmt.Sprintf("%s: metadata.finalizers of %s is [%s]", j.Context, view.Of(j).String(), strings.Join(j.Finalizers, ", ")),
 		},
 		Remedy: command.Say("start the controller that removes %[1]s; if that controller no longer exists, remove %[1]s: %[2]s",
 			finalizers(j), advice.SetField(j, []string{"metadata", "finalizers"}, nil)),
@@ -76,7 +77,7 @@ func describeOwned(v *view.View, f *inspect.Facts, j *inspect.Job, s *view.Sight
 		if view.IsHeldByKueue(w) {
 			s.Message = fmt.Sprintf("its deletion waits for its Workload, which Kueue on %s keeps", f.Context)
 			s.Evidence = append(s.Evidence, quote.HeldByKueue(f, w))
-			s.Remedy = advice.CheckKueue(f.Context, v.AwaitsKueue(f, w, inspect.DutyRemove, "", f.Context, w.DeletionTimestamp.Time))
+			s.Remedy = advice.CheckKueue(f.Context, v.AwaitsKueue(f, w, liveness.DutyRemove, "", f.Context, w.DeletionTimestamp.Time))
 			return
 		}
 		s.Message = fmt.Sprintf("its deletion waits for the objects that it owns, such as Workload %s/%s", w.Namespace, w.Name)

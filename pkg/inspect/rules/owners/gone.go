@@ -7,6 +7,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -64,7 +65,7 @@ func reportWorkerEmpty(v *view.View, p inspect.Pair) {
 		copied = fmt.Sprintf("%s: Workload %s/%s still exists", c.Worker.Context, s.Workload.Namespace, s.Workload.Name)
 	}
 	since := lastKnownTime(j, s.Check.LastTransitionTime.Time)
-	awaited := v.AwaitsReach(s.Manager, s.Workload, inspect.DutyStatus, c.Worker.Context, j.Context, since)
+	awaited := v.AwaitsReach(s.Manager, s.Workload, liveness.DutyStatus, c.Worker.Context, j.Context, since)
 	v.Report(view.Sighting{
 		Object: view.Of(j), Since: since, Jobs: []*inspect.Job{j}, Awaits: awaited,
 		Message: fmt.Sprintf("MultiKueue says that it runs on %s, but there is no such %s on %s", s.Chosen(), j.Kind, c.Worker.Context),
@@ -73,15 +74,15 @@ func reportWorkerEmpty(v *view.View, p inspect.Pair) {
 			quote.ChosenCluster(j.Context, s.Workload), fmt.Sprintf("%s: there is no %s", c.Worker.Context, view.Of(j).String()),
 			copied,
 		},
-		Remedy: command.Say("%s; or delete it: %s", runsAgain(v, s, c, awaited), advice.DeleteJob(j)),
+		Remedy: command.Say("%s; or delete it: %s", waitForKueue(v, s, c, awaited), advice.DeleteJob(j)),
 	})
 }
 
-// runsAgain returns what makes a Job run again whose mirror no longer exists.
+// waitForKueue returns what makes a Job run again whose mirror no longer exists.
 // If the worker has nothing of it, MultiKueue waits on purpose for
 // workerLostTimeout (kueue:
 // pkg/controller/admissionchecks/multikueue/workload.go, remainingWaitTime).
-func runsAgain(v *view.View, s view.Submission, c view.Copy, awaited *view.Awaited) command.Prose {
+func waitForKueue(v *view.View, s view.Submission, c view.Copy, awaited *view.Awaited) command.Prose {
 	again := s.Check.LastTransitionTime.Add(view.WorkerLostTimeout)
 	if c.Workload == nil && v.Now().Before(v.ToOurClock(s.Manager.Context, again)) {
 		return command.Say("wait: MultiKueue restarts the %s after workerLostTimeout, by default at %s", s.Job().Kind, quote.Time(again))

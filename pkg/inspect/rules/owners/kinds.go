@@ -67,9 +67,9 @@ func ownerWithoutDomain() view.Rule {
 	}
 }
 
-// ownerCalled returns the known owner whose name without the domain is the
+// ownerByPart returns the known owner whose name without the domain is the
 // object's owner, "" if there is none.
-func ownerCalled(j *inspect.Job, known sets.Set[delegation.Owner]) delegation.Owner {
+func ownerByPart(j *inspect.Job, known sets.Set[delegation.Owner]) delegation.Owner {
 	for _, owner := range sets.List(known) {
 		_, last, hasDomain := strings.Cut(string(owner), "/")
 		if hasDomain && view.PlainName(delegation.Owner(last)) == view.PlainName(j.ManagedBy) && j.Row().Allows(owner) {

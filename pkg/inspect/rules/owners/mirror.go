@@ -22,7 +22,7 @@ func mirrorDelegated() view.Rule {
 			for _, p := range v.Pairs() {
 				j := p.Origin
 				if j.IsMirror() && j.DeletedAt == nil && len(p.Mirrors) == 0 && isForgotten(v, j) {
-					v.Report(delegatedAgain(j, origins.of(j)))
+					v.Report(mirrorIsOrigin(j, origins.of(j)))
 				}
 			}
 		},
@@ -44,7 +44,7 @@ func isForgotten(v *view.View, j *inspect.Job) bool {
 	return ok && known && !v.Dispatches(f)
 }
 
-func delegatedAgain(j *inspect.Job, origins []*inspect.Job) view.Sighting {
+func mirrorIsOrigin(j *inspect.Job, origins []*inspect.Job) view.Sighting {
 	return view.Sighting{
 		Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: append([]*inspect.Job{j}, origins...),
 		Message: fmt.Sprintf("it is a mirror, but is managed by %s: nothing on %s runs it", j.ManagedBy, j.Context),

@@ -25,7 +25,7 @@ func ownerMistyped() view.Rule {
 				if known.Has(j.ManagedBy) || j.Status != delegation.Unclaimed {
 					continue
 				}
-				meant, how := ownerCalled(j, known), "the last part of"
+				meant, how := ownerByPart(j, known), "the last part of"
 				if meant == "" && namesOwner(j) {
 					meant, how = view.NearestOwner(j.ManagedBy, known), "similar to"
 				}

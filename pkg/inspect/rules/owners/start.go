@@ -51,6 +51,6 @@ func reportStartRefused(v *view.View, origin *inspect.Job, p inspect.Pair, m ins
 		},
 		Remedy: command.Say("have the API server accept the new start time: %s, and then %s",
 			advice.KubectlJob(origin, "patch").With("--subresource=status", "-p", accept),
-			advice.LookAgain(f, mirror.Namespace, mirror.Prebuilt())),
+			advice.TriggerReconcile(f, mirror.Namespace, mirror.Prebuilt())),
 	})
 }

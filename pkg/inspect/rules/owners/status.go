@@ -11,6 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -54,7 +55,7 @@ func eachCopied(v *view.View, visit func(*view.View, *inspect.Job, inspect.Pair,
 func sameCounts(origin, mirror *inspect.Job) bool {
 	if row := origin.Row(); !row.IsJob() {
 		tells := mirror.Status == delegation.Running || mirror.Status.IsFinished()
-		return row.Unsynced || !tells || origin.Status == mirror.Status
+		return row.NoStatusSync || !tells || origin.Status == mirror.Status
 	}
 	return origin.Active == mirror.Active && origin.Succeeded == mirror.Succeeded && origin.Failed == mirror.Failed &&
 		ptr.Deref(origin.Ready, 0) == ptr.Deref(mirror.Ready, 0) && origin.Status.IsFinished() == mirror.Status.IsFinished()
@@ -93,7 +94,7 @@ func reportStale(v *view.View, origin *inspect.Job, p inspect.Pair, m inspect.Mi
 		last = "it was last written " + quote.Time(*origin.StatusWrittenAt)
 	}
 	evidence = append(evidence, fmt.Sprintf("%s: status of %s: %s", origin.Context, view.Of(origin).String(), last))
-	awaited := awaitsOwner(v, p, m, inspect.DutyStatus, changed)
+	awaited := awaitsOwner(v, p, m, liveness.DutyStatus, changed)
 	v.Report(view.Sighting{
 		Object: view.Of(origin), Since: changed, Jobs: []*inspect.Job{origin},
 		Cause:    fmt.Sprintf("%s on %s and %s", origin.ManagedBy, origin.Context, mirror.Context),
@@ -136,11 +137,11 @@ func copyStatusFix(origin, mirror *inspect.Job, awaited *view.Awaited) command.P
 
 // awaitsOwner returns the step of a pair's owner to copy from a mirror. since
 // is when it became due, by the origin's clock.
-func awaitsOwner(v *view.View, p inspect.Pair, m inspect.Mirror, duty inspect.Duty, since time.Time) *view.Awaited {
+func awaitsOwner(v *view.View, p inspect.Pair, m inspect.Mirror, duty liveness.Duty, since time.Time) *view.Awaited {
 	origin := p.Origin
-	t := inspect.PendingAction{Actor: v.OwnerOf(origin), Duty: duty, Subject: origin.UID}
+	t := liveness.PendingAction{Actor: v.OwnerOf(origin), Duty: duty, Subject: origin.UID}
 	if view.IsMultiKueues(p) {
-		t.Actor, t.Subject = inspect.Actor{Role: inspect.RoleKueue, Context: origin.Context}, inspect.SubjectOf(m.Job.Namespace, m.Job.Prebuilt())
+		t.Actor, t.Subject = liveness.Actor{Role: liveness.RoleKueue, Context: origin.Context}, liveness.SubjectOf(m.Job.Namespace, m.Job.Prebuilt())
 		t.Workers = []string{m.Job.Context}
 	}
 	return v.Awaits(t, origin.Context, since)
@@ -168,7 +169,7 @@ func reportEndNotCopied(v *view.View, origin *inspect.Job, p inspect.Pair, m ins
 		evidence = append(evidence, quote.TTL(mirror))
 	}
 	since := v.On(origin.Context, mirror.Context, ended)
-	awaited := awaitsOwner(v, p, m, inspect.DutyEnd, since)
+	awaited := awaitsOwner(v, p, m, liveness.DutyEnd, since)
 	v.Report(view.Sighting{
 		Object: view.Of(origin), Since: since, Jobs: []*inspect.Job{origin}, Awaits: awaited,
 		Message:  fmt.Sprintf("its mirror on %s is %s, but it still says %s", mirror.Context, mirror.Status, origin.Status),

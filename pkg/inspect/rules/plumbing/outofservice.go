@@ -48,6 +48,6 @@ func reportOutOfService(v *view.View, f *inspect.Facts, q *kueue.ClusterQueue) {
 		return
 	}
 	s.Message = fmt.Sprintf("ClusterQueue %s is inactive and admits nothing: %s", q.Name, quote.Reason(active))
-	s.Remedy = kueue.Site{Context: f.Context, ClusterQueue: q}.ActivateQueue(q.Name).Prose()
+	s.Remedy = kueue.FixTarget{Context: f.Context, ClusterQueue: q}.ActivateQueue(q.Name).Prose()
 	v.Report(s)
 }

@@ -69,10 +69,10 @@ func brokenWorkers(v *view.View, code string) []brokenWorker {
 // evidence.
 type advise func(*view.View, brokenWorker, *view.Sighting)
 
-// ofBroken completes a rule about MultiKueueClusters whose fault has the code
+// brokenWorkerRule completes a rule about MultiKueueClusters whose fault has the code
 // of the rule. Each cluster is reported once, with the Jobs that depend on
 // it. more are the parts that tell reads.
-func ofBroken(r view.Rule, tell advise, more ...inspect.Part) view.Rule {
+func brokenWorkerRule(r view.Rule, tell advise, more ...inspect.Part) view.Rule {
 	r.Severity = inspect.Error
 	r.Reads = slices.Concat(more, []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters})
 	r.Detect = func(v *view.View) {

@@ -53,7 +53,7 @@ func reportInactiveCheck(v *view.View, f *inspect.Facts, c *kueue.AdmissionCheck
 	s := view.Sighting{
 		Object: o, Since: active.LastTransitionTime.Time,
 		Message:  fmt.Sprintf("AdmissionCheck %s dispatches to no worker: %s", c.Name, cmp.Or(active.Message, active.Reason)),
-		Evidence: []string{quote.Condition(o, active)}, Remedy: seeChecks(f, c.Name),
+		Evidence: []string{quote.Condition(o, active)}, Remedy: showChecks(f, c.Name),
 		Jobs: undispatched(v, f, c),
 	}
 	switch {
@@ -85,8 +85,8 @@ func repairParameters(v *view.View, f *inspect.Facts, c *kueue.AdmissionCheck) c
 	return advice.PatchObject(view.OfKueue(f, "AdmissionCheck", "", c.Name), map[string]any{"apiGroup": kueue.Group, "kind": "MultiKueueConfig", "name": name}, "spec", "parameters").Prose()
 }
 
-// seeChecks returns the remedy for AdmissionChecks that are not active.
-func seeChecks(f *inspect.Facts, names ...string) command.Prose {
+// showChecks returns the remedy for AdmissionChecks that are not active.
+func showChecks(f *inspect.Facts, names ...string) command.Prose {
 	return command.Say("check what is missing: %s", command.Kubectl(f.Context, "", "describe", "admissionchecks.kueue.x-k8s.io").With(names...))
 }
 
@@ -115,7 +115,7 @@ func reportChecksOfQueues(v *view.View, f *inspect.Facts) {
 		case active.Reason == "AdmissionCheckInactive" && len(inactive) > 0 && is:
 			list := strings.Join(inactive, " and ")
 			s.Message = fmt.Sprintf("ClusterQueue %s is inactive: AdmissionCheck %s is not active", q.Name, list)
-			s.Remedy = seeChecks(f, inactive...)
+			s.Remedy = showChecks(f, inactive...)
 		default:
 			continue
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 func workerOutOfReach() view.Rule {
-	return ofBroken(view.Rule{Code: "JM004"}, adviseUnreachable, inspect.PartSecrets, inspect.PartQueues)
+	return brokenWorkerRule(view.Rule{Code: "JM004"}, adviseUnreachable, inspect.PartSecrets, inspect.PartQueues)
 }
 
 func adviseUnreachable(v *view.View, b brokenWorker, s *view.Sighting) {
@@ -112,7 +112,7 @@ func onWorker(v *view.View, b brokenWorker, words ...string) command.Command {
 }
 
 func kindMissingOnWorker() view.Rule {
-	return ofBroken(view.Rule{Code: "JM005"}, func(v *view.View, b brokenWorker, s *view.Sighting) {
+	return brokenWorkerRule(view.Rule{Code: "JM005"}, func(v *view.View, b brokenWorker, s *view.Sighting) {
 		kind := missingKind(b)
 		s.Remedy = command.Say("install the CRD of %s on %s, with its manifest in FILE: %s; or remove it from integrations.frameworks in the configuration of Kueue on %s",
 			kind, b.cluster.Name, onWorker(v, b, "apply", "--server-side", "-f", "FILE"), b.manager.Context)
@@ -120,15 +120,15 @@ func kindMissingOnWorker() view.Rule {
 }
 
 func workerForbids() view.Rule {
-	return ofBroken(view.Rule{Code: "JM006"}, func(v *view.View, b brokenWorker, s *view.Sighting) { s.Remedy = allow(v, b) }, inspect.PartSecrets)
+	return brokenWorkerRule(view.Rule{Code: "JM006"}, func(v *view.View, b brokenWorker, s *view.Sighting) { s.Remedy = allowAccess(v, b) }, inspect.PartSecrets)
 }
 
 // forbiddenPattern matches which user may not access which resource.
 const forbiddenPattern = `User "([^"]+)" cannot \w+ resource "([^"/]+)[^"]*" in API group "([^"]*)"`
 
-// allow returns how to give the manager's user on a worker the right that it
+// allowAccess returns how to give the manager's user on a worker the right that it
 // lacks.
-func allow(v *view.View, b brokenWorker) command.Prose {
+func allowAccess(v *view.View, b brokenWorker) command.Prose {
 	m := regexp.MustCompile(forbiddenPattern).FindStringSubmatch(b.active.Message)
 	if len(m) == 0 || !view.IsName(m[2]) || m[3] != "" && !view.IsName(m[3]) {
 		return command.Say("add what the message names to the role that the manager's user has on %s", b.cluster.Name)
@@ -140,7 +140,7 @@ func allow(v *view.View, b brokenWorker) command.Prose {
 }
 
 func workerKueueTooOld() view.Rule {
-	return ofBroken(view.Rule{Code: "JM007"}, func(v *view.View, b brokenWorker, s *view.Sighting) {
+	return brokenWorkerRule(view.Rule{Code: "JM007"}, func(v *view.View, b brokenWorker, s *view.Sighting) {
 		if f, context := v.Worker(b.manager, b.cluster.Name); f != nil && f != b.manager {
 			switch has, known := v.HasKueue(f); {
 			case has:

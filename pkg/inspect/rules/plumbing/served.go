@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -29,8 +30,8 @@ func reportUnserved(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionChe
 		if isServed(c) || c.DeletionTimestamp != nil {
 			continue
 		}
-		a := v.Awaits(inspect.PendingAction{
-			Actor: inspect.Actor{Role: inspect.RoleCheck, Context: f.Context, Name: c.Spec.ControllerName}, Duty: inspect.DutyServe, Subject: c.Name,
+		a := v.Awaits(liveness.PendingAction{
+			Actor: liveness.Actor{Role: liveness.RoleCheck, Context: f.Context, Name: c.Spec.ControllerName}, Duty: liveness.DutyServe, Subject: c.Name,
 		}, f.Context, c.CreationTimestamp.Time)
 		o := view.OfKueue(f, "AdmissionCheck", "", c.Name)
 		s := view.Sighting{
@@ -79,8 +80,8 @@ func reportUnservedClusters(v *view.View, f *inspect.Facts) {
 			continue
 		}
 		o := view.OfKueue(f, "MultiKueueCluster", "", c.Name)
-		awaited := v.Awaits(inspect.PendingAction{
-			Actor: inspect.Actor{Role: inspect.RoleKueue, Context: f.Context}, Duty: inspect.DutyServe, Subject: c.Name,
+		awaited := v.Awaits(liveness.PendingAction{
+			Actor: liveness.Actor{Role: liveness.RoleKueue, Context: f.Context}, Duty: liveness.DutyServe, Subject: c.Name,
 		}, f.Context, c.CreationTimestamp.Time)
 		v.Report(view.Sighting{
 			Object: o, Since: c.CreationTimestamp.Time, Jobs: jobsDependingOn(v, f, c.Name), Awaits: awaited,

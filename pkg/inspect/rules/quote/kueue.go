@@ -8,16 +8,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // LastAction says when an actor last acted.
 func LastAction(a *view.Awaited) string {
-	if a.Last == (inspect.Action{}) {
+	if a.Last == (liveness.Action{}) {
 		return fmt.Sprintf("%s: no recorded action of %s", a.Actor.Context, a.Actor)
 	}
-	return fmt.Sprintf("%s: last action of %s for another object: %s", a.Actor.Context, a.Actor, MaybeTime(a.Last.Done))
+	return fmt.Sprintf("%s: last action of %s for another object: %s", a.Actor.Context, a.Actor, MaybeTime(a.Last.At))
 }
 
 // ChosenCluster quotes the MultiKueueCluster that got a Workload.

@@ -23,11 +23,11 @@ type loss struct {
 	at      *inspect.Facts
 	message string
 	since   time.Time
-	// count is how often the same one did.
+	// count is how often the same Workload preempted it.
 	count int
 }
 
-// LastPreemption returns who last preempted a submission, on its own cluster or on a worker.
+// LastPreemption returns the last preemption of a submission, on its own cluster or on a worker.
 // ok is false if nothing says so. Usually the preempted copy is deleted, and only events are
 // left.
 func LastPreemption(v *view.View, s view.Submission) (p Preemption, ok bool) {
@@ -45,8 +45,8 @@ func LastPreemption(v *view.View, s view.Submission) (p Preemption, ok bool) {
 		return Preemption{}, false
 	}
 	last := slices.MaxFunc(all, func(a, b loss) int { return a.since.Compare(b.since) })
-	by, how := preemptor(v, s, last)
-	text := fmt.Sprintf("%s: preempted by %s%s", last.at.Context, by, how)
+	by, suffix := preemptorOf(v, s, last)
+	text := fmt.Sprintf("%s: preempted by %s%s", last.at.Context, by, suffix)
 	// A worker repeats the events of its manager, so the largest count for a preemptor is used.
 	byUID, times := map[string]loss{}, map[string]int{}
 	for _, l := range all {
@@ -55,15 +55,15 @@ func LastPreemption(v *view.View, s view.Submission) (p Preemption, ok bool) {
 		}
 	}
 	for _, l := range byUID {
-		who, _ := preemptor(v, s, l)
-		times[who] += l.count
+		name, _ := preemptorOf(v, s, l)
+		times[name] += l.count
 	}
 	if times[by] > 1 {
 		text += fmt.Sprintf(", %d times so far", times[by])
 	}
-	for _, who := range slices.Sorted(maps.Keys(times)) {
-		if who != by && times[who] > 1 {
-			text += fmt.Sprintf(", and %d times by %s", times[who], who)
+	for _, name := range slices.Sorted(maps.Keys(times)) {
+		if name != by && times[name] > 1 {
+			text += fmt.Sprintf(", and %d times by %s", times[name], name)
 		}
 	}
 	return Preemption{
@@ -114,11 +114,11 @@ func lossesOn(v *view.View, f *inspect.Facts, w *kueue.Workload) []loss {
 	return losses
 }
 
-// preemptor names the Workload that preempted, with its priority and queue, which gave it the right
-// to. Kueue's message has the UID of that Workload, and the UID of its Job if Kueue knows it. They
+// preemptorOf returns the name of the Workload that preempted, and its priority and queue, which
+// allow the preemption. Kueue's message has the UIDs of that Workload and, if known, of its Job. They
 // may be of another cluster, since a worker repeats the message of its manager. If the Workload was
 // deleted, its own event has its name (see docs/reference/scheduling.md#preemption).
-func preemptor(v *view.View, s view.Submission, l loss) (name, how string) {
+func preemptorOf(v *view.View, s view.Submission, l loss) (name, suffix string) {
 	uid, jobUID := inspect.Preemptor(l.message), inspect.PreemptorsJob(l.message)
 	clusters := append([]*inspect.Facts{l.at}, v.Clusters()...)
 	for _, f := range clusters {
@@ -132,9 +132,9 @@ func preemptor(v *view.View, s view.Submission, l loss) (name, how string) {
 	for _, f := range clusters {
 		if j := v.JobByUID(f, jobUID); j != nil {
 			if j.Queue() != "" {
-				how = fmt.Sprintf(", in LocalQueue %s/%s", j.Namespace, j.Queue())
+				suffix = fmt.Sprintf(", in LocalQueue %s/%s", j.Namespace, j.Queue())
 			}
-			return fmt.Sprintf("%s %s/%s", j.Kind, j.Namespace, j.Name), ownedBy(j) + how
+			return fmt.Sprintf("%s %s/%s", j.Kind, j.Namespace, j.Name), ownedBy(j) + suffix
 		}
 	}
 	for _, f := range clusters {
@@ -147,26 +147,26 @@ func preemptor(v *view.View, s view.Submission, l loss) (name, how string) {
 	return "a Workload with UID " + uid, ""
 }
 
-func describePreemptor(v *view.View, s view.Submission, f *inspect.Facts, by *kueue.Workload) (name, how string) {
+func describePreemptor(v *view.View, s view.Submission, f *inspect.Facts, by *kueue.Workload) (name, suffix string) {
 	name = WorkloadOwner(f, by)
 	if name == view.OfWorkload(f, by).String() {
-		// The copy of what waits for its mirror has no owner: its original has.
+		// A copy whose mirror does not exist yet has no owner, but its original has one.
 		name = SubmittedName(v, s.Manager, by)
 	}
 	for _, f := range v.Clusters() {
 		for _, j := range v.Jobs(f) {
 			if j.IsDelegated() && view.Of(j).String() == name {
-				how = ownedBy(j)
+				suffix = ownedBy(j)
 			}
 		}
 	}
 	if by.Spec.Priority != nil && s.Workload.Spec.Priority != nil && *by.Spec.Priority != *s.Workload.Spec.Priority {
-		how += fmt.Sprintf(", of priority %d and not %d", *by.Spec.Priority, *s.Workload.Spec.Priority)
+		suffix += fmt.Sprintf(", with priority %d (preempted: %d)", *by.Spec.Priority, *s.Workload.Spec.Priority)
 	}
 	if by.Spec.QueueName != "" {
-		how += fmt.Sprintf(", in LocalQueue %s/%s", by.Namespace, by.Spec.QueueName)
+		suffix += fmt.Sprintf(", in LocalQueue %s/%s", by.Namespace, by.Spec.QueueName)
 	}
-	return name, how
+	return name, suffix
 }
 
 // ownedBy names the owner of a Job, unless it is the built-in controller, or MultiKueue, which the
@@ -178,7 +178,7 @@ func ownedBy(j *inspect.Job) string {
 	return fmt.Sprintf(", of owner %s", j.ManagedBy)
 }
 
-// AddPreemption adds to a sighting who last preempted a submission, if that is known.
+// AddPreemption adds the last preemption of a submission to a sighting, if it is known.
 func AddPreemption(v *view.View, s view.Submission, sighting *view.Sighting) {
 	if p, ok := LastPreemption(v, s); ok {
 		sighting.Message += "; " + p.Text

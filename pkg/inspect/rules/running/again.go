@@ -22,7 +22,7 @@ func restartLoop() view.Rule {
 		Covers: []string{"JM129", "JM130", "JM131"},
 		Detect: func(v *view.View) {
 			for s := range unfinished(v) {
-				if n := restartsOf(s.Workload); !s.IsFinished() && s.Workload.IsActive() && n >= often && mayRestart(v, s, n) {
+				if n := restartsOf(s.Workload); !s.IsFinished() && s.Workload.IsActive() && n >= manyRestarts && mayRestart(v, s, n) {
 					v.Report(describeRestarts(v, s, n))
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -120,7 +121,7 @@ func refusal(v *view.View, s view.Submission, c view.Copy) view.Sighting {
 		Remedy: command.Say("check that no webhook or policy on %s rejects Jobs: %s; check its ResourceQuotas: %s", c.Worker.Context,
 			command.Kubectl(c.Worker.Context, j.Namespace, "create", "job", j.Name, "--image=busybox", "--dry-run=server", "--", "true"), quotas),
 		Cause:  "refused " + c.Worker.Context + "/" + j.Namespace,
-		Awaits: v.AwaitsReach(s.Manager, s.Workload, inspect.DutyMirror, c.Worker.Context, j.Context, admittedAt(v, s, c)),
+		Awaits: v.AwaitsReach(s.Manager, s.Workload, liveness.DutyMirror, c.Worker.Context, j.Context, admittedAt(v, s, c)),
 	}
 	if !j.Row().IsJob() {
 		sighting.Cause += " " + j.Kind

@@ -6,6 +6,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -90,9 +91,9 @@ func allAdmitted(v *view.View, s view.Submission) bool {
 	return ok
 }
 
-// atOnce returns how many Pods a Job runs at once, which is the size that
+// parallelPods returns how many Pods a Job runs at once, which is the size that
 // Kueue uses.
-func atOnce(j *inspect.Job) int32 {
+func parallelPods(j *inspect.Job) int32 {
 	n := int32(1)
 	if j.Parallelism != nil {
 		n = *j.Parallelism
@@ -105,7 +106,7 @@ func atOnce(j *inspect.Job) int32 {
 
 func reportSize(v *view.View, s view.Submission, m inspect.Mirror) {
 	j := s.Job()
-	if atOnce(j) == atOnce(m.Job) {
+	if parallelPods(j) == parallelPods(m.Job) {
 		return
 	}
 	for _, d := range v.Differences(s.Pair, m) {
@@ -115,13 +116,13 @@ func reportSize(v *view.View, s view.Submission, m inspect.Mirror) {
 		sighting := view.Sighting{
 			Object: view.Of(j), Jobs: []*inspect.Job{j}, Cause: "size " + j.Context + "/" + s.Chosen(),
 			Message:  fmt.Sprintf("%s is %s, but still %s in the mirror on %s", d.Field, quote.OrNotSet(d.Origin), quote.OrNotSet(d.Mirror), m.Job.Context),
-			Evidence: []string{differs(d, j, m.Job)},
+			Evidence: []string{quoteDifference(d, j, m.Job)},
 			Remedy: command.Say("on %[1]s, give the account in the kubeconfig of MultiKueueCluster %[2]s the verbs update and patch on jobs.batch; check with: %[3]s",
 				m.Job.Context, s.Chosen(), command.Kubectl(m.Job.Context, j.Namespace, "auth", "can-i", "patch", "jobs.batch", "--as=ACCOUNT")),
 		}
 		if j.SpecWrittenAt != nil {
 			sighting.Since = j.SpecWrittenAt.Time
-			sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, inspect.DutySpec, m.Job.Context, j.Context, sighting.Since)
+			sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, liveness.DutySpec, m.Job.Context, j.Context, sighting.Since)
 		}
 		v.Report(sighting)
 		return

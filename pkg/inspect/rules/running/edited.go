@@ -60,7 +60,7 @@ func describeEdit(s view.Submission, was, is int32) view.Sighting {
 		Message: fmt.Sprintf("it was admitted with %d Pods, but now has %d: Kueue cannot follow while a worker runs it", was, is),
 		Evidence: []string{
 			fmt.Sprintf("%s: spec.podSets[%s].count of %s is %d", s.Manager.Context, s.Workload.Spec.PodSets[0].Name, view.OfWorkload(s.Manager, s.Workload).String(), was),
-			fmt.Sprintf("%s: spec.parallelism of %s is %s, spec.completions %s", j.Context, view.Of(j).String(), counted(j.Parallelism), counted(j.Completions)),
+			fmt.Sprintf("%s: spec.parallelism of %s is %s, spec.completions %s", j.Context, view.Of(j).String(), countText(j.Parallelism), countText(j.Completions)),
 		},
 		Remedy: command.Say("restore it: %s; or to change the size, %s", advice.SetField(j, []string{"spec", "parallelism"}, was), restartFromScratch(j)),
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -22,8 +23,8 @@ const (
 	// evictedForCheck is the reason of the eviction by which MultiKueue takes a
 	// Job back.
 	evictedForCheck = "AdmissionCheck"
-	// often is the number of evictions from which on they are no longer normal.
-	often = 3
+	// manyRestarts is the number of evictions from which on they are no longer normal.
+	manyRestarts = 3
 )
 
 func evictedOnWorker() view.Rule {
@@ -39,7 +40,7 @@ func evictedOnWorker() view.Rule {
 				}
 				evictions := s.Workload.Status.Evictions(evictedForCheck)
 				isNow := s.HasState(kueue.CheckRetry)
-				if !isNow && (evictions < often || s.HasState(kueue.CheckReady)) || s.Check == nil {
+				if !isNow && (evictions < manyRestarts || s.HasState(kueue.CheckReady)) || s.Check == nil {
 					continue
 				}
 				v.Report(describeEviction(v, s, evictions))
@@ -62,7 +63,7 @@ func describeEviction(v *view.View, s view.Submission, evictions int32) view.Sig
 		sighting.Remedy = command.Say("if this repeats, check on %s why it was evicted: %s",
 			where, command.Kubectl(context, s.Workload.Namespace, "get", "events", "--field-selector", "involvedObject.name="+s.Workload.Name))
 	}
-	if evictions >= often {
+	if evictions >= manyRestarts {
 		sighting.Severity = inspect.Warning
 		sighting.Message = fmt.Sprintf("workers evict it again and again, %s the last time: %d times so far", where, evictions)
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: status.schedulingStats.evictions of Workload %s/%s counts %d for %s",
@@ -91,7 +92,7 @@ func evictionHangs() view.Rule {
 				}
 				if !hasPodsLeft(v, s) {
 					sighting := describeHangingEviction(s, s.Workload.Condition(kueue.Evicted))
-					sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, inspect.DutyRelease, "", s.Manager.Context, sighting.Since)
+					sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyRelease, "", s.Manager.Context, sighting.Since)
 					v.Report(sighting)
 				}
 			}
@@ -137,13 +138,13 @@ func describeHangingEviction(s view.Submission, evicted *metav1.Condition) view.
 	}
 	if j.Active > 0 {
 		sighting.Message = fmt.Sprintf("it was evicted, but still holds quota: its origin counts %s as active that are gone", inspect.Count(int(j.Active), "Pod"))
-		sighting.Remedy = command.Say("set its status to no active Pods: %s; or %s", noneActive(j), restartFromScratch(j))
+		sighting.Remedy = command.Say("set its status to no active Pods: %s; or %s", setNoneActive(j), restartFromScratch(j))
 	}
 	return sighting
 }
 
-// noneActive returns the command that sets the status of an origin to no
+// setNoneActive returns the command that sets the status of an origin to no
 // active Pods.
-func noneActive(j *inspect.Job) command.Command {
+func setNoneActive(j *inspect.Job) command.Command {
 	return advice.KubectlJob(j, "patch").With("--subresource=status", "--type=merge", "-p", command.Patch(map[string]any{"active": 0, "ready": 0}, "status"))
 }

@@ -69,12 +69,12 @@ func leftovers(w *kueue.Workload) []string {
 	found := map[string]bool{}
 	for _, set := range w.Spec.PodSets {
 		for key := range set.Template.Metadata.Annotations {
-			if delegation.IsKueuesInTemplate(key) {
+			if delegation.IsKueueTemplateKey(key) {
 				found["annotation "+key] = true
 			}
 		}
 		for key := range set.Template.Metadata.Labels {
-			if delegation.IsKueuesInTemplate(key) {
+			if delegation.IsKueueTemplateKey(key) {
 				found["label "+key] = true
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
@@ -40,16 +41,16 @@ func podsIgnored() view.Rule {
 // reacted to it.
 func isIgnored(p *inspect.Pod) bool {
 	isWaiting := p.Phase == corev1.PodPending && p.Reason == string(corev1.PodPending)
-	return isWaiting && (p.Node == "" && !p.IsLookedAt || p.Node != "" && p.Started.IsZero())
+	return isWaiting && (p.Node == "" && !p.HasSchedulerResult || p.Node != "" && p.Started.IsZero())
 }
 
 // stepForPod returns the step that must be taken next for a Pod, and since when
 // it is due.
 func stepForPod(v *view.View, f *inspect.Facts, p *inspect.Pod) (a *view.Awaited, since time.Time) {
 	since = dueSince(p)
-	t := inspect.PendingAction{Actor: inspect.SchedulerOf(f.Context, p), Duty: inspect.DutySchedule, Subject: p.UID}
+	t := liveness.PendingAction{Actor: liveness.SchedulerOf(f.Context, p), Duty: liveness.DutySchedule, Subject: p.UID}
 	if p.Node != "" {
-		t.Actor, t.Duty = inspect.Actor{Role: inspect.RoleKubelet, Context: f.Context, Name: p.Node}, inspect.DutyStart
+		t.Actor, t.Duty = liveness.Actor{Role: liveness.RoleKubelet, Context: f.Context, Name: p.Node}, liveness.DutyStart
 	}
 	return v.Awaits(t, f.Context, since), since
 }

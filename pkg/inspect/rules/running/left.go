@@ -7,13 +7,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-func runsOn() view.Rule {
+func runsWithoutQuota() view.Rule {
 	return view.Rule{
 		Code: "JM130", Severity: inspect.Warning,
 		Reads: []inspect.Part{
@@ -82,7 +83,7 @@ func reportRunsOn(v *view.View, s view.Submission, why string, since time.Time, 
 		}
 		if s.Workload != nil {
 			due := v.On(by.Context, s.Manager.Context, since)
-			sighting.Awaits = v.AwaitsKueue(by, s.Workload, inspect.DutyRemove, "", by.Context, due)
+			sighting.Awaits = v.AwaitsKueue(by, s.Workload, liveness.DutyRemove, "", by.Context, due)
 		}
 		sighting.Remedy = advice.CheckKueue(by.Context, sighting.Awaits)
 		if s.Workload != nil && s.Workload.Is(kueue.Evicted) {

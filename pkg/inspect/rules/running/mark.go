@@ -34,7 +34,7 @@ func reportMarkRemoved(v *view.View, origin, mirror *inspect.Job) {
 	value, workload := kueue.DefaultOrigin, mirror.Prebuilt()
 	evidence := []string{fmt.Sprintf("%s: %s has no label %s", mirror.Context, view.Of(mirror).String(), delegation.MultiKueueOriginLabel)}
 	if workload != "" {
-		evidence = append(evidence, fmt.Sprintf("%s: %s of it is %s, the Workload of %s", mirror.Context, delegation.PrebuiltWorkload, workload, view.Of(origin).String()))
+		evidence = append(evidence, fmt.Sprintf("%s: %s of %s is %s, the Workload of %s", mirror.Context, delegation.PrebuiltWorkload, view.Of(mirror).String(), workload, view.Of(origin).String()))
 	}
 	f, _ := v.Facts(mirror.Context)
 	for _, name := range origin.WorkloadNames() {

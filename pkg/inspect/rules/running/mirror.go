@@ -9,6 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -20,7 +21,7 @@ func mirrorIgnored() view.Rule {
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods},
 		Detect: func(v *view.View) {
 			eachLiveMirror(v, func(p inspect.Pair, mirror *inspect.Job, f *inspect.Facts) {
-				if what, since := ignored(v, f, mirror); what != "" && hadTimeToReact(v, f.Context, since) {
+				if what, since := ignoredField(v, f, mirror); what != "" && hadTimeToReact(v, f.Context, since) {
 					reportMirrorIgnored(v, p.Origin, mirror, what, since)
 				}
 			})
@@ -28,9 +29,9 @@ func mirrorIgnored() view.Rule {
 	}
 }
 
-// ignored describes what a controller has not done for a mirror, and since
+// ignoredField describes what a controller has not done for a mirror, and since
 // when it is due. what is "" if the mirror waits for nothing.
-func ignored(v *view.View, f *inspect.Facts, mirror *inspect.Job) (what string, since time.Time) {
+func ignoredField(v *view.View, f *inspect.Facts, mirror *inspect.Job) (what string, since time.Time) {
 	due := view.Latest(mirror.CreationTimestamp.Time, view.TimeOf(mirror.SpecWrittenAt))
 	switch {
 	case mirror.Status == delegation.Unclaimed:
@@ -60,12 +61,12 @@ func ignored(v *view.View, f *inspect.Facts, mirror *inspect.Job) (what string, 
 // controller may write no status. It is false if the objects that the
 // controller would create were not read.
 func isUntouched(v *view.View, f *inspect.Facts, mirror *inspect.Job) bool {
-	childKind := mirror.Row().Reading.Silent
+	childKind := mirror.Row().Indicators.ChildKind
 	if childKind == "" || mirror.Status != delegation.Unknown {
 		return false
 	}
 	part, _ := delegation.KindNamed(childKind)
-	if !f.LookedFor(part) || f.Gaps[inspect.PartOf(part)] != nil || len(v.PartsOf(f, mirror)) > 0 {
+	if !f.IsRequested(part) || f.Gaps[inspect.PartOf(part)] != nil || len(v.PartsOf(f, mirror)) > 0 {
 		return false
 	}
 	pods, known := v.Pods(f, mirror)
@@ -73,7 +74,7 @@ func isUntouched(v *view.View, f *inspect.Facts, mirror *inspect.Job) bool {
 }
 
 func reportMirrorIgnored(v *view.View, origin, mirror *inspect.Job, what string, since time.Time) {
-	a := v.Awaits(inspect.PendingAction{Actor: v.OwnerOf(mirror), Duty: inspect.DutyPickUp, Subject: mirror.UID}, mirror.Context, since)
+	a := v.Awaits(liveness.PendingAction{Actor: v.OwnerOf(mirror), Duty: liveness.DutyPickUp, Subject: mirror.UID}, mirror.Context, since)
 	s := view.Sighting{
 		Object: view.Of(origin), Since: v.On(origin.Context, mirror.Context, since), Jobs: []*inspect.Job{origin},
 		Cause:   "at " + a.Actor.String(),
@@ -85,7 +86,7 @@ func reportMirrorIgnored(v *view.View, origin, mirror *inspect.Job, what string,
 		Remedy: command.Say("check that the controller of %s runs on %s", quote.Plural(mirror), mirror.Context),
 	}
 	if mirror.Row().IsJob() {
-		s.Remedy = advice.CheckActor(inspect.Actor{Role: inspect.RoleJobController, Context: mirror.Context}, a)
+		s.Remedy = advice.CheckActor(liveness.Actor{Role: liveness.RoleJobController, Context: mirror.Context}, a)
 	}
 	if a.IsAtWork() {
 		s.Severity, s.Cause = inspect.Info, s.Cause+", behind"

@@ -6,6 +6,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -93,7 +94,7 @@ func reportPodsGone(v *view.View, p inspect.Pair, mirror *inspect.Job, f *inspec
 		Message:  fmt.Sprintf("its mirror on %s has no Pods (%s): %s must create them", mirror.Context, what, actor),
 		Evidence: []string{quote.State(mirror), fmt.Sprintf("%s: %s has no Pods", mirror.Context, view.Of(mirror).String())},
 		Remedy:   command.Say("check that kube-controller-manager runs on %s, and why it creates no Pods: %s", mirror.Context, advice.KubectlJob(mirror, "describe")),
-		Awaits:   v.Awaits(inspect.PendingAction{Actor: actor, Duty: inspect.DutyPods, Subject: mirror.UID}, mirror.Context, since),
+		Awaits:   v.Awaits(liveness.PendingAction{Actor: actor, Duty: liveness.DutyPods, Subject: mirror.UID}, mirror.Context, since),
 	})
 }
 

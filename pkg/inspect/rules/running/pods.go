@@ -90,9 +90,9 @@ func obstacleOf(v *view.View, j *inspect.Job) *obstacle {
 	switch {
 	case len(waiting) > 0:
 		// The first of the worst.
-		found := slices.MinFunc(waiting, func(a, b *obstacle) int { return cmp.Compare(a.hope(), b.hope()) })
+		found := slices.MinFunc(waiting, func(a, b *obstacle) int { return cmp.Compare(a.ease(), b.ease()) })
 		found.count = len(waiting)
-		found.mild = found.count < unfinished || found.hope() > 0
+		found.mild = found.count < unfinished || found.ease() > 0
 		return found
 	case known && unfinished == 0 && !hasPodsNow(j):
 		return refusedPods(v, f, j, latest)
@@ -100,10 +100,10 @@ func obstacleOf(v *view.View, j *inspect.Job) *obstacle {
 	return nil
 }
 
-// hope ranks how likely an obstacle passes by itself: missing objects do not
-// appear by themselves (0), a node may still join (1), and nothing is known
-// to be wrong with a slow start (2).
-func (b *obstacle) hope() int {
+// ease ranks how likely an obstacle passes without intervention: a missing
+// object stays missing (0), a node may still join (1), and a slow start has no
+// known cause (2).
+func (b *obstacle) ease() int {
 	switch {
 	case b.isSlow:
 		return 2
@@ -201,7 +201,7 @@ func (b *obstacle) sighting(v *view.View, origin, mirror *inspect.Job) view.Sigh
 		s.Remedy = command.Say("create %s %s in namespace %s of %s, as it is on %s: %s",
 			kind, name, mirror.Namespace, mirror.Context, origin.Context, command.Kubectl(origin.Context, origin.Namespace, "get", kind, name, "-o", "yaml"))
 	}
-	s.Evidence = append(s.Evidence, frozen(origin))
+	s.Evidence = append(s.Evidence, quotePodCounts(origin))
 	if isJustUnscheduled(b.reason, b.message) {
 		s.GracePeriod = noNode
 		s.Message = fmt.Sprintf("the scheduler of %s finds no node for %s of its mirror: %s", mirror.Context, inspect.Count(b.count, "Pod"), b.message)

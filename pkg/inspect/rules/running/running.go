@@ -22,10 +22,10 @@ import (
 func Rules() []view.Rule {
 	return []view.Rule{
 		nameConflict(), mirrorRefused(), outOfSync(), staleCopy(), ownerNotFound(), deletedByTTL(), versionSkew(),
-		heldBack(), statusRefused(), workerUnreachable(), workerMisconfigured(), evictedOnWorker(), evictionHangs(),
+		statusHeldBack(), statusRefused(), workerUnreachable(), workerMisconfigured(), evictedOnWorker(), evictionHangs(),
 		admittedNowhere(), mirrorVanished(), podsCannotStart(), resizeNotApplied(), otherPriority(),
 		mirrorIgnored(), podsIgnored(), finishedEarly(), deactivated(), editedWhileAdmitted(), sameClusterTwice(),
-		restartLoop(), stepNotTaken(), runsOn(), partGone(), markRemoved(),
+		restartLoop(), stepNotTaken(), runsWithoutQuota(), partGone(), markRemoved(),
 	}
 }
 

@@ -50,7 +50,7 @@ func reportSameCluster(v *view.View, f *inspect.Facts) {
 		v.Report(view.Sighting{
 			Object: view.OfKueue(f, "MultiKueueCluster", "", group[1]), Severity: inspect.Warning,
 			Message:  fmt.Sprintf("MultiKueueClusters %s are one cluster, which several MultiKueueConfigs name", strings.Join(group, " and ")),
-			Evidence: whyTheSame(v, f, group),
+			Evidence: sameClusterEvidence(v, f, group),
 			Remedy: command.Say("name it in each of them as %s, so that its quota is not counted twice: %s", group[0],
 				command.Kubectl(f.Context, "", "edit", "multikueueconfigs.kueue.x-k8s.io").With(view.ConfigsNaming(configs, group[1:]...)...)),
 		})
@@ -87,7 +87,7 @@ func sameAmong(v *view.View, f *inspect.Facts, names []string) [][]string {
 	return slices.DeleteFunc(groups, func(group []string) bool { return len(group) < 2 })
 }
 
-func whyTheSame(v *view.View, f *inspect.Facts, group []string) []string {
+func sameClusterEvidence(v *view.View, f *inspect.Facts, group []string) []string {
 	var evidence []string
 	for _, name := range group[1:] {
 		evidence = append(evidence, fmt.Sprintf("%s: MultiKueueClusters %s and %s: %s", f.Context, group[0], name, v.SameClusterEvidence(f, group[0], name)))
@@ -99,7 +99,7 @@ func describeSameCluster(v *view.View, f *inspect.Facts, config *kueue.MultiKueu
 	s := view.Sighting{
 		Object:   view.OfKueue(f, "MultiKueueConfig", "", config.Name),
 		Message:  fmt.Sprintf("%s are one cluster under several names: Workloads there are stopped and restarted forever", strings.Join(group, " and ")),
-		Evidence: append(whyTheSame(v, f, group), fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s is %s", f.Context, config.Name, strings.Join(config.Spec.Clusters, ", "))),
+		Evidence: append(sameClusterEvidence(v, f, group), fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s is %s", f.Context, config.Name, strings.Join(config.Spec.Clusters, ", "))),
 		Remedy: command.Say("leave one of them in spec.clusters, such as %s: %s", group[0],
 			advice.KubectlObject(view.OfKueue(f, "MultiKueueConfig", "", config.Name), "edit")),
 	}

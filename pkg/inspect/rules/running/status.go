@@ -9,13 +9,14 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-func heldBack() view.Rule {
+func statusHeldBack() view.Rule {
 	return view.Rule{
 		Code: "JM041", Severity: inspect.Warning,
 		Reads: []inspect.Part{
@@ -62,19 +63,19 @@ func reportHeldBack(v *view.View, s view.Submission, m inspect.Mirror) {
 	if j.SpecWrittenAt != nil {
 		sighting.Since = view.Latest(sighting.Since, j.SpecWrittenAt.Time)
 	}
-	sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, inspect.DutyResume, "", j.Context, sighting.Since)
+	sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyResume, "", j.Context, sighting.Since)
 	sighting.Remedy = command.Say("%s; read its message about the Workload: %s",
 		advice.CheckKueue(j.Context, sighting.Awaits), advice.KubectlObject(view.OfWorkload(s.Manager, s.Workload), "describe"))
 	for _, d := range differences {
 		if d.Field == "spec.suspend" || strings.HasPrefix(d.Field, "status.") {
-			sighting.Evidence = append(sighting.Evidence, differs(d, j, mirror))
+			sighting.Evidence = append(sighting.Evidence, quoteDifference(d, j, mirror))
 		}
 	}
 	v.Report(sighting)
 }
 
-// differs quotes a field in which a mirror differs from its origin.
-func differs(d inspect.Difference, origin, mirror *inspect.Job) string {
+// quoteDifference quotes a field in which a mirror differs from its origin.
+func quoteDifference(d inspect.Difference, origin, mirror *inspect.Job) string {
 	return fmt.Sprintf("%s: %s of %s is %s; %s: %s", origin.Context, d.Field, view.Of(origin).String(), quote.OrNotSet(d.Origin), mirror.Context, quote.OrNotSet(d.Mirror))
 }
 
@@ -101,7 +102,7 @@ func statusRefused() view.Rule {
 				v.Report(view.Sighting{
 					Object: view.Of(j), Since: admitted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
 					Cause:   "version " + j.Context,
-					Awaits:  v.AwaitsKueue(s.Manager, s.Workload, inspect.DutyResume, "", j.Context, admitted.LastTransitionTime.Time),
+					Awaits:  v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyResume, "", j.Context, admitted.LastTransitionTime.Time),
 					Message: fmt.Sprintf("it is admitted and still suspended: Kubernetes %s on %s does not let Kueue resume it", server, j.Context),
 					Evidence: []string{
 						fmt.Sprintf("%s: the API server's version is %s", j.Context, server),
@@ -186,6 +187,6 @@ func admittedNowhereOn(v *view.View, s view.Submission, c view.Copy) view.Sighti
 			sighting.Since = view.Latest(sighting.Since, v.On(j.Context, c.Worker.Context, not.LastTransitionTime.Time))
 		}
 	}
-	sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, inspect.DutyRecord, "", j.Context, sighting.Since)
+	sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyRecord, "", j.Context, sighting.Since)
 	return sighting
 }

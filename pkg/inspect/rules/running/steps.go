@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -38,7 +39,7 @@ type step struct {
 	// due, by its clock.
 	by    *inspect.Facts
 	since time.Time
-	duty  inspect.Duty
+	duty  liveness.Duty
 	// what describes the action that is missing.
 	what     string
 	evidence []string
@@ -55,15 +56,15 @@ func describeStep(v *view.View, s view.Submission, next step) view.Sighting {
 		Awaits: v.AwaitsKueue(next.by, s.Workload, next.duty, "", next.by.Context, next.since),
 	}
 	sighting.Remedy = advice.CheckKueue(next.by.Context, sighting.Awaits)
-	if isOwn := next.by == s.Manager && next.duty == inspect.DutyRemove; isOwn && j.Suspended && j.Active > 0 && !hasPodsLeft(v, s) {
+	if isOwn := next.by == s.Manager && next.duty == liveness.DutyRemove; isOwn && j.Suspended && j.Active > 0 && !hasPodsLeft(v, s) {
 		// Kueue restores the Pod template first, which the API server refuses
 		// while Pods are active.
 		sighting.Cause, sighting.Awaits = "", nil
 		sighting.Message = fmt.Sprintf("Kueue on %s keeps its deleted Workload: the status of the origin counts %s as active that are gone", j.Context, inspect.Count(int(j.Active), "Pod"))
 		sighting.Evidence = append(sighting.Evidence, quote.State(j), fmt.Sprintf("%s: status.active of %s is %d", j.Context, view.Of(j).String(), j.Active))
-		sighting.Remedy = command.Say("set its status to no active Pods: %s", noneActive(j))
+		sighting.Remedy = command.Say("set its status to no active Pods: %s", setNoneActive(j))
 	}
-	if next.duty == inspect.DutyResume {
+	if next.duty == liveness.DutyResume {
 		sighting.Remedy += command.Say("; check that integrations.frameworks of its configuration enables %s", quote.Plural(j))
 	}
 	return sighting
@@ -87,7 +88,7 @@ func stepsOf(v *view.View, s view.Submission) []step {
 			return nil
 		}
 		return []step{{
-			by: f, since: w.CreationTimestamp.Time, duty: inspect.DutyQuota, what: "has set no condition on its Workload",
+			by: f, since: w.CreationTimestamp.Time, duty: liveness.DutyQuota, what: "has set no condition on its Workload",
 			evidence: []string{fmt.Sprintf("%s: %s has had no conditions since its creation at %s", f.Context, view.OfWorkload(f, w).String(), quote.Time(w.CreationTimestamp))},
 		}}
 	case s.Check != nil && isToBeAdmitted(w):
@@ -120,7 +121,7 @@ func stepsOn(s view.Submission, c view.Copy) []step {
 	for _, m := range s.Pair.Mirrors {
 		if j := m.Job; j.Context == c.Worker.Context && m.Current && j.Suspended && j.IsOpen() && j.Prebuilt() == w.Name {
 			found = append(found, step{
-				by: c.Worker, since: view.Latest(admitted.LastTransitionTime.Time, j.CreationTimestamp.Time, view.TimeOf(j.SpecWrittenAt)), duty: inspect.DutyResume,
+				by: c.Worker, since: view.Latest(admitted.LastTransitionTime.Time, j.CreationTimestamp.Time, view.TimeOf(j.SpecWrittenAt)), duty: liveness.DutyResume,
 				what: fmt.Sprintf("(%s) admitted it, but does not resume its mirror", c.Cluster),
 				evidence: []string{
 					quote.WorkloadCondition(c.Worker, w, admitted),
@@ -150,7 +151,7 @@ func isToBeAdmitted(w *kueue.Workload) bool {
 
 func admission(f *inspect.Facts, w *kueue.Workload, what string) step {
 	quota := w.Condition(kueue.QuotaReserved)
-	next := step{by: f, since: quota.LastTransitionTime.Time, duty: inspect.DutyAdmit, what: what, evidence: []string{
+	next := step{by: f, since: quota.LastTransitionTime.Time, duty: liveness.DutyAdmit, what: what, evidence: []string{
 		quote.WorkloadCondition(f, w, quota), conditionNamed(f, w, kueue.Admitted),
 	}}
 	for _, state := range w.Status.AdmissionChecks {
@@ -167,7 +168,7 @@ func releaseStep(f *inspect.Facts, w *kueue.Workload) []step {
 		return nil
 	}
 	return []step{{
-		by: f, since: w.DeletionTimestamp.Time, duty: inspect.DutyRemove, what: "does not remove its finalizer from the deleted Workload",
+		by: f, since: w.DeletionTimestamp.Time, duty: liveness.DutyRemove, what: "does not remove its finalizer from the deleted Workload",
 		evidence: []string{quote.HeldByKueue(f, w)},
 	}}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -103,10 +104,10 @@ func reportOutOfSync(v *view.View, s view.Submission) {
 		sighting.Remedy = command.Say("exempt %s with the label %s from the mutating webhooks and policies of %s; these list them: %s, and %s",
 			quote.Plural(j), delegation.MultiKueueOriginLabel, c.Worker.Context,
 			command.Kubectl(c.Worker.Context, "", "get", "mutatingwebhookconfigurations"), command.Kubectl(c.Worker.Context, "", "get", "mutatingadmissionpolicies"))
-		sighting.Evidence = append(append(sighting.Evidence, quote.WorkloadCondition(c.Worker, c.Workload, finished)), changedThere(v, s.Pair, c.Worker)...)
+		sighting.Evidence = append(append(sighting.Evidence, quote.WorkloadCondition(c.Worker, c.Workload, finished)), changesOnWorker(v, s.Pair, c.Worker)...)
 		addEditors(&sighting, s.Pair, c)
-		if again := unblocked(v, s, c); again != "" {
-			sighting.Remedy = command.Join([]command.Prose{sighting.Remedy, again}, then(sighting.Remedy))
+		if again := unblock(v, s, c); again != "" {
+			sighting.Remedy = command.Join([]command.Prose{sighting.Remedy, again}, separatorAfter(sighting.Remedy))
 		}
 	}
 	if retried {
@@ -124,8 +125,8 @@ func reportOutOfSync(v *view.View, s view.Submission) {
 	v.Report(sighting)
 }
 
-// then returns the separator between a remedy and the step that follows it.
-func then(first command.Prose) string {
+// separatorAfter returns the separator between a remedy and the step that follows it.
+func separatorAfter(first command.Prose) string {
 	if first == "" {
 		return ""
 	}
@@ -153,21 +154,21 @@ func addEditors(s *view.Sighting, p inspect.Pair, c view.Copy) {
 	}
 }
 
-// unblocked returns how to make MultiKueue offer a Job again whose copy ended
+// unblock returns how to make MultiKueue offer a Job again whose copy ended
 // as OutOfSync, "" if MultiKueue does so by itself.
-func unblocked(v *view.View, s view.Submission, c view.Copy) command.Prose {
+func unblock(v *view.View, s view.Submission, c view.Copy) command.Prose {
 	switch {
 	case s.IsEvicted() && s.Workload.Is(kueue.QuotaReserved) && s.Job().Active > 0 && !hasPodsLeft(v, s):
-		return command.Say("set the status of the origin to no active Pods, so that Kueue releases its quota and offers it again: %s", noneActive(s.Job()))
+		return command.Say("set the status of the origin to no active Pods, so that Kueue releases its quota and offers it again: %s", setNoneActive(s.Job()))
 	case s.WaitsForWorkers():
-		return command.Say("delete what is left of the mirror, so that MultiKueue offers the %s again: %s", s.Job().Kind, deleteLeft(s, c))
+		return command.Say("delete what is left of the mirror, so that MultiKueue offers the %s again: %s", s.Job().Kind, deleteLeftMirror(s, c))
 	}
 	return ""
 }
 
-// changedThere quotes the visible changes that a worker may have made to a
+// changesOnWorker quotes the visible changes that a worker may have made to a
 // mirror.
-func changedThere(v *view.View, p inspect.Pair, worker *inspect.Facts) (evidence []string) {
+func changesOnWorker(v *view.View, p inspect.Pair, worker *inspect.Facts) (evidence []string) {
 	for _, m := range p.Mirrors {
 		if m.Job.Context != worker.Context || !m.Current || !p.Origin.Row().IsJob() {
 			continue
@@ -205,9 +206,9 @@ func staleCopy() view.Rule {
 	}
 }
 
-// deleteLeft returns the command that deletes a copy, and the mirror that
+// deleteLeftMirror returns the command that deletes a copy, and the mirror that
 // belongs to it.
-func deleteLeft(s view.Submission, c view.Copy) command.Command {
+func deleteLeftMirror(s view.Submission, c view.Copy) command.Command {
 	left := []string{"workloads.kueue.x-k8s.io/" + c.Workload.Name}
 	for _, m := range s.Pair.Mirrors {
 		// A mirror that another Workload owns is not a leftover, and may run.
@@ -224,14 +225,14 @@ func describeStaleCopy(v *view.View, s view.Submission, c view.Copy) view.Sighti
 	since := view.Latest(s.Check.LastTransitionTime.Time, v.On(j.Context, c.Worker.Context, finished.LastTransitionTime.Time))
 	return view.Sighting{
 		Object: view.Of(j), Jobs: []*inspect.Job{j}, Since: since,
-		Awaits: v.AwaitsKueue(s.Manager, s.Workload, inspect.DutyRemove, c.Worker.Context, j.Context, since),
+		Awaits: v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyRemove, c.Worker.Context, j.Context, since),
 		Message: fmt.Sprintf("the copy of its Workload ended on %s (%s) as OutOfSync: MultiKueue cannot offer it again",
 			c.Cluster, c.Worker.Context),
 		Evidence: []string{
 			quote.MultiKueueCheck(s), conditionNamed(s.Manager, s.Workload, kueue.QuotaReserved), quote.WorkloadCondition(c.Worker, c.Workload, finished),
 		},
 		Remedy: command.Say("once nothing on %s changes %s, delete what is left there: %s",
-			c.Worker.Context, quote.Plural(j), deleteLeft(s, c)),
+			c.Worker.Context, quote.Plural(j), deleteLeftMirror(s, c)),
 	}
 }
 

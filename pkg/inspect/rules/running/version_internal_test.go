@@ -6,7 +6,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestKeepsSuspended: distributions append to the version of the API server.
+// TestKeepsSuspended checks versions with a suffix: distributions append to the version of the API
+// server.
 func TestKeepsSuspended(t *testing.T) {
 	for version, want := range map[string]bool{
 		"v1.36.0": true, "v1.36.1": true, "v1.36.0+k3s1": true, "v1.36.1-gke.1234000": true, "v1.36.1-eks-0123abc": true,

@@ -35,7 +35,7 @@ func workerUnreachable() view.Rule {
 				}
 				sighting := lostSighting(v, s, active)
 				sighting.Message = fmt.Sprintf("%s %s: the status of its %s is not updated. After workerLostTimeout (15 minutes by default) they restart on another worker",
-					sighting.Object.Name, lostHow(active), quote.Plural(s.Job()))
+					sighting.Object.Name, connectionText(active), quote.Plural(s.Job()))
 				sighting.Remedy = command.Say("restore the connection from %s to %s, and watch its conditions: %s",
 					s.Manager.Context, cmp.Or(v.ContextOf(s.Manager, s.Chosen()), s.Chosen()), command.Kubectl(s.Manager.Context, "", "get", "multikueueclusters.kueue.x-k8s.io", s.Chosen(), "-o", "jsonpath={.status.conditions}"))
 				v.Report(sighting)
@@ -44,9 +44,9 @@ func workerUnreachable() view.Rule {
 	}
 }
 
-// lostHow describes why a worker's connection is lost, in words that follow
+// connectionText describes why a worker's connection is lost, in words that follow
 // its name. Not every unusable worker is unreachable.
-func lostHow(active *metav1.Condition) string {
+func connectionText(active *metav1.Condition) string {
 	switch view.ConnectionFault(strings.ToLower(active.Message)) {
 	case "JM003":
 		return "does not accept the manager's credentials"
@@ -72,7 +72,7 @@ func lostConnection(v *view.View, s view.Submission) *metav1.Condition {
 
 func lostSighting(v *view.View, s view.Submission, active *metav1.Condition) view.Sighting {
 	j := s.Job()
-	given := fmt.Sprintf("%s; %s", quote.ChosenCluster(j.Context, s.Workload), strings.TrimPrefix(frozen(j), j.Context+": "))
+	given := fmt.Sprintf("%s; %s", quote.ChosenCluster(j.Context, s.Workload), strings.TrimPrefix(quotePodCounts(j), j.Context+": "))
 	if j.StatusWrittenAt != nil {
 		given += ", last written " + quote.Time(*j.StatusWrittenAt)
 	}
@@ -80,33 +80,33 @@ func lostSighting(v *view.View, s view.Submission, active *metav1.Condition) vie
 		Object: view.OfKueue(s.Manager, "MultiKueueCluster", "", s.Chosen()), Since: active.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
 		Evidence: []string{
 			fmt.Sprintf("%s: condition Active of MultiKueueCluster %s (%s) is False since %s, %s: %s",
-				s.Manager.Context, s.Chosen(), place(v, s), quote.Time(active.LastTransitionTime), active.Reason, active.Message),
+				s.Manager.Context, s.Chosen(), workerText(v, s), quote.Time(active.LastTransitionTime), active.Reason, active.Message),
 			given,
 		},
 		Cause: "lost " + s.Manager.Context + "/" + s.Chosen(),
 	}
 }
 
-// frozen quotes the Pod counts in the status of an origin, which may be
+// quotePodCounts quotes the Pod counts in the status of an origin, which may be
 // outdated.
-func frozen(j *inspect.Job) string {
+func quotePodCounts(j *inspect.Job) string {
 	if !j.Row().IsJob() {
 		return quote.State(j)
 	}
-	return fmt.Sprintf("%s: status of %s is active %d, ready %s", j.Context, view.Of(j).String(), j.Active, counted(j.Ready))
+	return fmt.Sprintf("%s: status of %s is active %d, ready %s", j.Context, view.Of(j).String(), j.Active, countText(j.Ready))
 }
 
-// place returns the context that reaches the worker that a Job was given to,
+// workerText returns the context that reaches the worker that a Job was given to,
 // or says that there is none.
-func place(v *view.View, s view.Submission) string {
+func workerText(v *view.View, s view.Submission) string {
 	if context := v.ContextOf(s.Manager, s.Chosen()); context != "" {
 		return context
 	}
 	return "no context of the kubeconfig"
 }
 
-// counted quotes an optional count.
-func counted(n *int32) string {
+// countText quotes an optional count.
+func countText(n *int32) string {
 	if n == nil {
 		return "not set"
 	}

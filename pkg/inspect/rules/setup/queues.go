@@ -65,7 +65,7 @@ func reportClosed(v *view.View, f *inspect.Facts, local *kueue.LocalQueue) {
 		}
 		s.Since, s.Message = active.LastTransitionTime.Time, fmt.Sprintf("ClusterQueue %s is not active: %s", queue.Name, quote.Reason(active))
 		s.Evidence = []string{quote.Condition(object, active)}
-		s.Remedy = kueue.Site{Context: f.Context, ClusterQueue: queue}.ActivateQueue(queue.Name).Prose()
+		s.Remedy = kueue.FixTarget{Context: f.Context, ClusterQueue: queue}.ActivateQueue(queue.Name).Prose()
 	}
 	s.Object, s.Cause = object, object.Context+" "+object.String()
 	v.Report(s)
@@ -114,7 +114,7 @@ func reportExcluded(v *view.View, f *inspect.Facts, local *kueue.LocalQueue) {
 		selector = metav1.FormatLabelSelector(queue.Spec.NamespaceSelector)
 	}
 	wait := kueue.Wait{Reason: kueue.ReasonNamespaceExcluded, Queue: queue.Name}
-	site := kueue.Site{Context: f.Context, ClusterQueue: queue, LocalQueue: local, Workload: &kueue.Workload{}}
+	site := kueue.FixTarget{Context: f.Context, ClusterQueue: queue, LocalQueue: local, Workload: &kueue.Workload{}}
 	site.Workload.Namespace = local.Namespace
 	v.Report(view.Sighting{
 		Object: object, Cause: object.Context + " " + object.String() + " " + local.Namespace,

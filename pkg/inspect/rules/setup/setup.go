@@ -56,7 +56,7 @@ func reportNamespaces(v *view.View, l view.Link) {
 	}
 	v.Report(view.Sighting{
 		Object:  l.Object(),
-		Message: fmt.Sprintf("%s %s missing on %s", listed("namespace", missing), areOrIs(missing), l.Name()),
+		Message: fmt.Sprintf("%s %s missing on %s", withNames("namespace", missing), areOrIs(missing), l.Name()),
 		Evidence: []string{
 			fmt.Sprintf("%s: LocalQueues that use MultiKueue are in %s", l.Manager.Context, strings.Join(missing, ", ")),
 			fmt.Sprintf("%s: there is no such Namespace", l.Worker.Context),
@@ -65,8 +65,8 @@ func reportNamespaces(v *view.View, l view.Link) {
 	})
 }
 
-// listed names objects, with the noun for one of them in singular or plural.
-func listed(noun string, names []string) string {
+// withNames names objects, with the noun for one of them in singular or plural.
+func withNames(noun string, names []string) string {
 	if len(names) > 1 {
 		noun += "s"
 	}
@@ -117,7 +117,7 @@ func reportLocalQueues(v *view.View, l view.Link) {
 	}
 	v.Report(view.Sighting{
 		Object:  l.Object(),
-		Message: fmt.Sprintf("%s %s missing on %s", listed("LocalQueue", missing), areOrIs(missing), l.Name()),
+		Message: fmt.Sprintf("%s %s missing on %s", withNames("LocalQueue", missing), areOrIs(missing), l.Name()),
 		Evidence: []string{
 			fmt.Sprintf("%s: %s use MultiKueue", l.Manager.Context, strings.Join(missing, ", ")),
 			fmt.Sprintf("%s: there is no LocalQueue %s", l.Worker.Context, strings.Join(missing, ", ")),

@@ -4,31 +4,32 @@ import (
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // Awaited is a step that an actor must take next, and the liveness of the actor.
 type Awaited struct {
-	inspect.PendingAction
-	inspect.Liveness
+	liveness.PendingAction
+	liveness.Assessment
 }
 
 // IsBehind reports whether the actor is at work and has not come to this step yet.
-func (a *Awaited) IsBehind() bool { return a != nil && a.State == inspect.Behind }
+func (a *Awaited) IsBehind() bool { return a != nil && a.State == liveness.Behind }
 
 // AsBehind returns the same step of an actor that is behind.
 func (a *Awaited) AsBehind() *Awaited {
 	behind := *a
-	behind.State = inspect.Behind
+	behind.State = liveness.Behind
 	return &behind
 }
 
 // IsAtWork reports whether the actor acted on other objects since the step was due, or just
 // before.
-func (a *Awaited) IsAtWork() bool { return a != nil && a.State != inspect.Unseen }
+func (a *Awaited) IsAtWork() bool { return a != nil && a.State != liveness.Inactive }
 
 // IsLike reports whether an action is of the same kind as the step.
-func (a *Awaited) IsLike(d inspect.Action) bool { return d.Duty == a.Duty && d.Target == a.Target }
+func (a *Awaited) IsLike(d liveness.Action) bool { return d.Duty == a.Duty && d.Target == a.Target }
 
 // Step names the step, with its target.
 func (a *Awaited) Step() string {
@@ -40,16 +41,16 @@ func (a *Awaited) Step() string {
 
 // Awaits returns a step of an actor. since is when it became due, by the clock of the
 // context's cluster.
-func (v *View) Awaits(t inspect.PendingAction, context string, since time.Time) *Awaited {
+func (v *View) Awaits(t liveness.PendingAction, context string, since time.Time) *Awaited {
 	t.Since = v.inventory.ToOurClock(context, since)
-	return &Awaited{PendingAction: t, Liveness: v.inventory.Liveness(t)}
+	return &Awaited{PendingAction: t, Assessment: v.shared.records.Assess(t)}
 }
 
 // AwaitsKueue returns a step of a cluster's Kueue for a Workload, there or on a worker. since
 // is by the clock of the context's cluster.
-func (v *View) AwaitsKueue(f *inspect.Facts, w *kueue.Workload, duty inspect.Duty, target, context string, since time.Time) *Awaited {
-	return v.Awaits(inspect.PendingAction{
-		Actor: inspect.Actor{Role: inspect.RoleKueue, Context: f.Context}, Duty: duty, Target: target, Subject: inspect.SubjectOf(w.Namespace, w.Name),
+func (v *View) AwaitsKueue(f *inspect.Facts, w *kueue.Workload, duty liveness.Duty, target, context string, since time.Time) *Awaited {
+	return v.Awaits(liveness.PendingAction{
+		Actor: liveness.Actor{Role: liveness.RoleKueue, Context: f.Context}, Duty: duty, Target: target, Subject: liveness.SubjectOf(w.Namespace, w.Name),
 	}, context, since)
 }
 
@@ -57,8 +58,8 @@ func (v *View) AwaitsKueue(f *inspect.Facts, w *kueue.Workload, duty inspect.Dut
 // reads the Workload on all connected workers (kueue:
 // pkg/controller/admissionchecks/multikueue/workload.go, readGroup).
 func (v *View) AwaitsNomination(f *inspect.Facts, w *kueue.Workload, workers []string, since time.Time) *Awaited {
-	t := inspect.PendingAction{
-		Actor: inspect.Actor{Role: inspect.RoleKueue, Context: f.Context}, Duty: inspect.DutyNominate, Subject: inspect.SubjectOf(w.Namespace, w.Name),
+	t := liveness.PendingAction{
+		Actor: liveness.Actor{Role: liveness.RoleKueue, Context: f.Context}, Duty: liveness.DutyNominate, Subject: liveness.SubjectOf(w.Namespace, w.Name),
 	}
 	for _, worker := range workers {
 		if context := v.ContextOf(f, worker); context != "" {
@@ -69,11 +70,11 @@ func (v *View) AwaitsNomination(f *inspect.Facts, w *kueue.Workload, workers []s
 }
 
 // AwaitsReach is AwaitsKueue for a step that needs the connection to a worker.
-func (v *View) AwaitsReach(f *inspect.Facts, w *kueue.Workload, duty inspect.Duty, worker, context string, since time.Time) *Awaited {
-	t := inspect.PendingAction{
-		Actor: inspect.Actor{Role: inspect.RoleKueue, Context: f.Context}, Duty: duty, Workers: []string{worker}, Subject: inspect.SubjectOf(w.Namespace, w.Name),
+func (v *View) AwaitsReach(f *inspect.Facts, w *kueue.Workload, duty liveness.Duty, worker, context string, since time.Time) *Awaited {
+	t := liveness.PendingAction{
+		Actor: liveness.Actor{Role: liveness.RoleKueue, Context: f.Context}, Duty: duty, Workers: []string{worker}, Subject: liveness.SubjectOf(w.Namespace, w.Name),
 	}
-	if duty == inspect.DutyCopy || duty == inspect.DutyMirror {
+	if duty == liveness.DutyCopy || duty == liveness.DutyMirror {
 		t.Target = worker
 	}
 	return v.Awaits(t, context, since)

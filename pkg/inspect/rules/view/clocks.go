@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 )
 
 // maxSkew is by how much the clocks of two clusters may differ.
@@ -52,9 +53,9 @@ func ahead(seconds int) string {
 
 // LastSeen returns when an actor last acted, by our own clock, and the zero time if no action
 // was seen.
-func (v *View) LastSeen(a inspect.Actor) time.Time {
+func (v *View) LastSeen(a liveness.Actor) time.Time {
 	if r := v.RecordOf(a); r != nil && len(r.Actions) > 0 {
-		return r.Actions[len(r.Actions)-1].Done
+		return r.Actions[len(r.Actions)-1].At
 	}
 	return time.Time{}
 }

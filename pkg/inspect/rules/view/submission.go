@@ -123,7 +123,7 @@ func (v *View) Submission(p inspect.Pair) Submission {
 	if len(workloads) == 0 {
 		return s
 	}
-	s.Workload = inspect.Present(workloads)
+	s.Workload = inspect.CurrentWorkload(workloads)
 	s.Check = v.CheckState(f, s.Workload)
 	return s
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -26,6 +27,8 @@ type View struct {
 // Shared is what the views of one inventory compute once for all rules.
 type Shared struct {
 	submissions []Submission
+	// records are the actions of all actors.
+	records *liveness.Records
 	// copies are those of submissions, by their Jobs.
 	copies map[*inspect.Job][]Copy
 	// workers are the MultiKueueClusters of each manager.
@@ -62,9 +65,11 @@ func (v *View) Awaiting() iter.Seq[Sighting] { return v.shared.awaiting() }
 // Reads notes that the rule reads parts of any cluster.
 func (v *View) Reads(parts ...inspect.Part) { v.read.Insert(parts...) }
 
-// NewShared returns what the views of one inventory share. awaiting returns the sightings that
+// NewShared returns what the views of an inventory share. awaiting returns the sightings that
 // wait for an actor, of all rules that do not sum up.
-func NewShared(awaiting func() iter.Seq[Sighting]) *Shared { return &Shared{awaiting: awaiting} }
+func NewShared(v *inspect.Inventory, awaiting func() iter.Seq[Sighting]) *Shared {
+	return &Shared{records: liveness.Of(v), awaiting: awaiting}
+}
 
 // Sightings returns what the rule has reported.
 func (v *View) Sightings() []Sighting { return v.sightings }
@@ -112,8 +117,8 @@ func (v *View) Failed(context string) error {
 	return nil
 }
 
-// Unseen returns the contexts that were not asked or did not answer.
-func (v *View) Unseen() []string { return v.inventory.Unseen() }
+// UnreadContexts returns the contexts that were not asked or did not answer.
+func (v *View) UnreadContexts() []string { return v.inventory.UnreadContexts() }
 
 // CanRead notes that the rule reads parts of a cluster, and reports whether they could be
 // read.
@@ -121,7 +126,7 @@ func (v *View) CanRead(f *inspect.Facts, parts ...inspect.Part) (ok bool) {
 	v.read.Insert(parts...)
 	ok = f != nil && f.Err == nil
 	for _, p := range parts {
-		ok = ok && f.Gaps[p] == nil && !f.Unasked[p]
+		ok = ok && f.Gaps[p] == nil && !f.Unrequested[p]
 	}
 	return ok
 }
@@ -149,7 +154,7 @@ func (v *View) Jobs(f *inspect.Facts) []*inspect.Job {
 // not found does not exist. It is false for a kind of which only objects in queues are read.
 func (v *View) KnowsAll(f *inspect.Facts, row delegation.Kind) bool {
 	v.read.Insert(inspect.PartJobs)
-	return f != nil && f.Err == nil && f.LookedFor(row) && row.Selector == ""
+	return f != nil && f.Err == nil && f.IsRequested(row) && row.Selector == ""
 }
 
 // HasKueue reports whether a cluster serves Kueue's API. ok is false if that is unknown.
@@ -292,10 +297,10 @@ func (v *View) Addresses() []kubecontext.Address { return v.inventory.Addresses 
 func (v *View) Quotas() *queues.Finder { return queues.NewFinder(v.inventory) }
 
 // OwnerOf returns the controller that reconciles a Job.
-func (v *View) OwnerOf(j *inspect.Job) inspect.Actor { return v.inventory.OwnerOf(j) }
+func (v *View) OwnerOf(j *inspect.Job) liveness.Actor { return liveness.OwnerOf(v.inventory, j) }
 
 // RecordOf returns the actions of an actor that were seen.
-func (v *View) RecordOf(a inspect.Actor) *inspect.Record { return v.inventory.RecordOf(a) }
+func (v *View) RecordOf(a liveness.Actor) *liveness.Record { return v.shared.records.RecordOf(a) }
 
 // Group is some values that have a key in common.
 type Group[K comparable, V any] struct {

@@ -10,7 +10,7 @@ import (
 
 // IsHeldByKueue reports whether a Workload is being deleted and still has finalizers of Kueue.
 func IsHeldByKueue(w *kueue.Workload) bool {
-	return w.DeletionTimestamp != nil && slices.ContainsFunc(w.Finalizers, delegation.IsKueues)
+	return w.DeletionTimestamp != nil && slices.ContainsFunc(w.Finalizers, delegation.IsKueueKey)
 }
 
 // HoldOf returns why Kueue reserves no quota for a Workload. ok is false if the Workload has

@@ -23,10 +23,10 @@ func waitsBehind() view.Rule {
 
 func detectWaitsBehind(v *view.View) {
 	for w := range unadmitted(v) {
-		var waits []behindOther
+		var waits []blockedBehind
 		for _, o := range w.copies {
 			if b, _ := blockerOf(v, o); b != nil {
-				waits = append(waits, behindOther{o, b, quote.SubmittedName(v, w.Manager, b.Workload)})
+				waits = append(waits, blockedBehind{o, b, quote.SubmittedName(v, w.Manager, b.Workload)})
 			}
 		}
 		if len(waits) == 0 {
@@ -40,8 +40,8 @@ func detectWaitsBehind(v *view.View) {
 	}
 }
 
-// behindOther is a copy that waits behind another Workload.
-type behindOther struct {
+// blockedBehind is a copy that waits behind another Workload.
+type blockedBehind struct {
 	view.Copy
 	*inspect.Blocker
 	// other names the object that the blocking Workload was submitted as.
@@ -56,7 +56,7 @@ func blockerOf(v *view.View, o view.Copy) (b *inspect.Blocker, known bool) {
 	return o.Worker.BlockerOf(o.Workload), known
 }
 
-func waitsBehindOn(v *view.View, w *waiter, x behindOther) view.Sighting {
+func waitsBehindOn(v *view.View, w *waiter, x blockedBehind) view.Sighting {
 	j, worker := w.Job(), x.Worker.Context
 	how := "waits behind " + x.other + ", which does not fit (StrictFIFO)"
 	if !x.IsHead {
@@ -73,7 +73,7 @@ func waitsBehindOn(v *view.View, w *waiter, x behindOther) view.Sighting {
 	}
 }
 
-func (x *behindOther) evidence() []string {
+func (x *blockedBehind) evidence() []string {
 	strategy := x.Queue.Spec.QueueingStrategy
 	if strategy == "" {
 		strategy = "not set, which is BestEffortFIFO"

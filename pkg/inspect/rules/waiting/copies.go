@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -111,7 +112,7 @@ func refusedCopy(v *view.View, w *waiter, without []view.Copy) []view.Sighting {
 	f := w.Manager
 	for _, o := range without {
 		since := view.Latest(w.since, inspect.NominatedAt(w.Workload))
-		awaited := v.AwaitsReach(f, w.Workload, inspect.DutyCopy, o.Worker.Context, f.Context, since)
+		awaited := v.AwaitsReach(f, w.Workload, liveness.DutyCopy, o.Worker.Context, f.Context, since)
 		s := view.Sighting{
 			Object: view.OfKueue(f, "MultiKueueCluster", "", o.Cluster), Since: since, Awaits: awaited,
 			Message: fmt.Sprintf("%s (%s) has no copies of Workloads that are nominated for it", o.Cluster, o.Worker.Context),

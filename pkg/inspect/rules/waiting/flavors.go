@@ -24,7 +24,7 @@ func lacksOn(held []heldCopy) []kueue.Lack {
 	return found
 }
 
-func texts(lacks []kueue.Lack) string {
+func lackTexts(lacks []kueue.Lack) string {
 	all := make([]string, len(lacks))
 	for i := range lacks {
 		all[i] = lacks[i].Message()
@@ -32,12 +32,12 @@ func texts(lacks []kueue.Lack) string {
 	return strings.Join(all, "; ")
 }
 
-// reserved has the Workloads that hold quota on a cluster, by ClusterQueue.
+// reservations has the Workloads that hold quota on a cluster, by ClusterQueue.
 // It is found once for all waiting Jobs, because there may be thousands of
 // both.
-type reserved map[*inspect.Facts]map[string][]*kueue.Workload
+type reservations map[*inspect.Facts]map[string][]*kueue.Workload
 
-func (r reserved) in(v *view.View, f *inspect.Facts, queue string) []*kueue.Workload {
+func (r reservations) in(v *view.View, f *inspect.Facts, queue string) []*kueue.Workload {
 	if r[f] == nil {
 		r[f] = map[string][]*kueue.Workload{}
 		workloads, _ := v.Workloads(f)
@@ -52,7 +52,7 @@ func (r reserved) in(v *view.View, f *inspect.Facts, queue string) []*kueue.Work
 
 // holders returns the Jobs that hold quota in the ClusterQueues that a
 // submission waits for on the workers, as "default/a on kwok-w1".
-func holders(v *view.View, w *waiter, all reserved) []string {
+func holders(v *view.View, w *waiter, all reservations) []string {
 	var found []string
 	for _, o := range w.offers {
 		queue := ""
@@ -70,7 +70,7 @@ func holders(v *view.View, w *waiter, all reserved) []string {
 
 // describeQuotaWaitOnWorkers completes the sighting of a submission that waits for
 // quota on workers.
-func describeQuotaWaitOnWorkers(v *view.View, s *view.Sighting, w *waiter, held []heldCopy, all reserved) {
+func describeQuotaWaitOnWorkers(v *view.View, s *view.Sighting, w *waiter, held []heldCopy, all reservations) {
 	j := w.Job()
 	queue := w.Workload.Spec.QueueName
 	s.Severity = inspect.Info
@@ -93,14 +93,14 @@ func describeQuotaWaitOnWorkers(v *view.View, s *view.Sighting, w *waiter, held 
 
 // addHolders adds which Jobs hold the quota that a submission waits for. It
 // returns what the submission needs, with a leading colon, "" if unknown.
-func addHolders(v *view.View, s *view.Sighting, w *waiter, held []heldCopy, all reserved) (needs string) {
+func addHolders(v *view.View, s *view.Sighting, w *waiter, held []heldCopy, all reservations) (needs string) {
 	addQuota(v, s, held)
 	j := w.Job()
 	if holders := holders(v, w, all); len(holders) > 0 {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s of LocalQueue %s/%s: quota is held by %s", view.Of(j).String(), j.Namespace, w.Workload.Spec.QueueName, inspect.Some(holders)))
 	}
 	if lacks := lacksOn(held); len(lacks) > 0 {
-		needs = ": " + texts(lacks)
+		needs = ": " + lackTexts(lacks)
 	}
 	return needs
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// trouble is a problem of a queue that a Workload waits in.
-type trouble struct {
+// queueProblem is a problem of a queue that a Workload waits in.
+type queueProblem struct {
 	object view.Object
 	// what is the problem, in words that follow the name of the object.
 	what     string
@@ -29,23 +29,23 @@ type trouble struct {
 func reportHeld(v *view.View, reasons ...kueue.WaitReason) {
 	var sightings []view.Sighting
 	for w := range unadmitted(v) {
-		var troubles []trouble
+		var problems []queueProblem
 		for _, o := range w.copies {
-			if t, ok := troubleOf(v, w, o, reasons); ok {
-				troubles = append(troubles, t)
+			if t, ok := problemOf(v, w, o, reasons); ok {
+				problems = append(problems, t)
 			}
 		}
-		for _, group := range view.GroupBy(troubles, func(t trouble) string { return t.object.String() }) {
+		for _, group := range view.GroupBy(problems, func(t queueProblem) string { return t.object.String() }) {
 			sightings = append(sightings, heldOnWorkers(w, group.Key, group.Values))
 		}
 	}
 	reportWorstFirst(v, sightings)
 }
 
-func troubleOf(v *view.View, w *waiter, o view.Copy, reasons []kueue.WaitReason) (trouble, bool) {
+func problemOf(v *view.View, w *waiter, o view.Copy, reasons []kueue.WaitReason) (queueProblem, bool) {
 	wait, ok := view.HoldOf(o.Workload)
 	if !ok || !slices.Contains(reasons, wait.Reason) {
-		return trouble{}, false
+		return queueProblem{}, false
 	}
 	like := ""
 	if w.Workload.Status.Admission != nil {
@@ -55,15 +55,15 @@ func troubleOf(v *view.View, w *waiter, o view.Copy, reasons []kueue.WaitReason)
 }
 
 // heldOnWorkers returns the sighting of one trouble on several workers.
-func heldOnWorkers(w *waiter, key string, troubles []trouble) view.Sighting {
+func heldOnWorkers(w *waiter, key string, problems []queueProblem) view.Sighting {
 	var contexts, evidence []string
 	var remedies []command.Prose
-	for _, t := range troubles {
+	for _, t := range problems {
 		contexts = append(contexts, t.object.Context)
 		evidence = append(evidence, t.evidence...)
 		remedies = append(remedies, t.remedy)
 	}
-	first := troubles[0]
+	first := problems[0]
 	s := view.Sighting{
 		Object: first.object, Since: first.since, Evidence: evidence, Remedy: command.Join(remedies, "; "),
 		Message: fmt.Sprintf("%s %s on %s", key, first.what, strings.Join(contexts, ", ")),

@@ -72,7 +72,7 @@ func describeHeld(v *view.View, s view.Submission, wait *kueue.Wait) (view.Sight
 func describeMisfit(v *view.View, sighting *view.Sighting, s view.Submission, wait *kueue.Wait) {
 	f, queue := s.Manager, v.ClusterQueueOf(s.Manager, s.Workload, wait)
 	sighting.Message = fmt.Sprintf("does not fit ClusterQueue %s on %s: %s", queue, f.Context, wait.Text())
-	if !wait.IsForGood() {
+	if !wait.IsPermanent() {
 		sighting.Severity = inspect.Warning
 	}
 	if wait.Reason != kueue.ReasonNoTopology && wait.Reason != kueue.ReasonFlavorMissing {
@@ -125,7 +125,7 @@ func describeQuotaWait(v *view.View, sighting *view.Sighting, s view.Submission,
 
 // isReportedByChainRules reports whether a ClusterQueue is inactive because of its
 // AdmissionChecks, which JM008 and JM009 report.
-func isReportedByChainRules(v *view.View, f *inspect.Facts, t trouble) bool {
+func isReportedByChainRules(v *view.View, f *inspect.Facts, t queueProblem) bool {
 	if t.object.Kind != "ClusterQueue" || t.isIntended {
 		return false
 	}
@@ -139,7 +139,7 @@ func isReportedByChainRules(v *view.View, f *inspect.Facts, t trouble) bool {
 
 // useAnotherQueue returns the remedy for a Job whose queue does not exist, and that can use
 // another one.
-func useAnotherQueue(s view.Submission, other string, missing trouble) command.Prose {
+func useAnotherQueue(s view.Submission, other string, missing queueProblem) command.Prose {
 	j := s.Job()
 	switch {
 	case other == advice.QueuePlaceholder:

@@ -28,7 +28,7 @@ func noNominations() view.Rule {
 
 func detectNoNominations(v *view.View) {
 	for _, w := range waiters(v) {
-		if !w.Manager.Kueue.TellsNominations() || len(w.Nominated()) > 0 || len(w.offers) > 0 || len(otherChecksOf(w.Submission)) > 0 {
+		if !w.Manager.Kueue.RecordsNominations() || len(w.Nominated()) > 0 || len(w.offers) > 0 || len(otherChecksOf(w.Submission)) > 0 {
 			continue
 		}
 		config, usable, known := notOffered(v, &w)
@@ -127,7 +127,7 @@ func detectNominatedInPart(v *view.View) {
 			Jobs: []*inspect.Job{w.Job()},
 		}
 		s.Evidence = append(s.Evidence, connectedLater(v, w, rest)...)
-		again := advice.LookAgain(f, w.Job().Namespace, "--all")
+		again := advice.TriggerReconcile(f, w.Job().Namespace, "--all")
 		s.Remedy = command.Say("%s; or wait up to five minutes, if Kueue on %s uses the incremental dispatcher", again, f.Context)
 		if v.Age(f.Context, lastNominationTrigger(v, w, rest)) > round+time.Minute {
 			is := "is"

@@ -62,7 +62,7 @@ func heldOtherwiseOn(v *view.View, w *waiter, copies []heldCopy) view.Sighting {
 		Remedy: advice.EndWait(v, first.Worker, first.Workload, &first.wait), Jobs: []*inspect.Job{w.Job()},
 		Cause: strings.Join([]string{w.Manager.Context, worker, c.Reason, c.Message, w.Job().Kind}, " "),
 	}
-	if !first.wait.CanPass() && w.isStuck() {
+	if !first.wait.IsTransient() && w.isStuck() {
 		s.Severity, s.Message = inspect.Error, s.Message+"; no other worker can admit it"
 	}
 	return s
@@ -70,7 +70,7 @@ func heldOtherwiseOn(v *view.View, w *waiter, copies []heldCopy) view.Sighting {
 
 // severityOf returns Info for a wait that can pass by itself.
 func severityOf(w *kueue.Wait) inspect.Severity {
-	if w.CanPass() {
+	if w.IsTransient() {
 		return inspect.Info
 	}
 	return inspect.Warning

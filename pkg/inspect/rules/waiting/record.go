@@ -11,6 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -49,7 +50,7 @@ func reportNotRecorded(v *view.View, w *waiter, o *view.Copy, admitted *metav1.C
 		// The copy may be about to be deleted.
 		return
 	}
-	awaited := v.AwaitsReach(f, w.Workload, inspect.DutyRecord, o.Worker.Context, f.Context, since)
+	awaited := v.AwaitsReach(f, w.Workload, liveness.DutyRecord, o.Worker.Context, f.Context, since)
 	s := view.Sighting{
 		Object: view.Of(j), Since: since, Jobs: []*inspect.Job{j}, Awaits: awaited, Remedy: advice.CheckKueue(f.Context, awaited),
 		Message: fmt.Sprintf("it runs on %s, but Kueue on %s has not recorded that", o.Worker.Context, f.Context),
@@ -70,7 +71,7 @@ func reportNotRecorded(v *view.View, w *waiter, o *view.Copy, admitted *metav1.C
 	case len(others) > 0:
 		s.Remedy = command.Say("have the dispatcher on %s write status.nominatedClusterNames with field manager kueue-admission, "+
 			"or start Kueue there with --feature-gates=WorkloadRequestUseMergePatch=true", f.Context)
-	case isLeftover(v, w, o) && awaited.State == inspect.PassedOver:
+	case isLeftover(v, w, o) && awaited.State == liveness.Skipping:
 		s.Remedy = command.Say("%s; or %s", restartOn(o), s.Remedy)
 	}
 	if isRefused || isLeftover(v, w, o) {
@@ -87,7 +88,7 @@ func reportNotRecorded(v *view.View, w *waiter, o *view.Copy, admitted *metav1.C
 // repeats that write forever.
 func isRecordRefused(v *view.View, w *waiter, o *view.Copy) bool {
 	isNominated := slices.Contains(w.Nominated(), o.Cluster)
-	return w.Manager.Kueue.TellsNominations() && !isNominated && isLeftover(v, w, o)
+	return w.Manager.Kueue.RecordsNominations() && !isNominated && isLeftover(v, w, o)
 }
 
 // isLeftover reports whether the copy of a Workload is older than its offer:

@@ -23,29 +23,29 @@ func workersUnread() view.Rule {
 
 func detectWorkersUnread(v *view.View) {
 	for w := range unadmitted(v) {
-		var unreachable, whys []string
+		var unreachable, reasons []string
 		for _, name := range offeredNames(v, w) {
 			switch worker, known := v.Worker(w.Manager, name); {
 			case worker != nil:
 			case known == "":
 				unreachable = append(unreachable, name)
 			case v.Failed(known) != nil:
-				whys = append(whys, "cannot read "+known+": "+kubecontext.InContext(known, "", v.Failed(known)).Message())
+				reasons = append(reasons, "cannot read "+known+": "+kubecontext.InContext(known, "", v.Failed(known)).Message())
 			default:
-				whys = append(whys, known+" "+inspect.NotSelected)
+				reasons = append(reasons, known+" "+inspect.NotSelected)
 			}
 		}
 		if len(unreachable) > 0 {
-			whys = append([]string{"no context reaches " + strings.Join(unreachable, ", ")}, whys...)
+			reasons = append([]string{"no context reaches " + strings.Join(unreachable, ", ")}, reasons...)
 		}
-		if len(whys) == 0 {
+		if len(reasons) == 0 {
 			continue
 		}
 		f, job := w.Manager, w.Job()
 		offered := strings.Join(offeredNames(v, w), ", ")
 		v.Report(view.Sighting{
 			Object: view.Of(job), Since: w.since,
-			Message: "waits for a worker; cannot see why: " + strings.Join(whys, "; "),
+			Message: "waits for a worker; cannot see why: " + strings.Join(reasons, "; "),
 			Evidence: []string{
 				quote.CheckState(view.OfWorkload(f, w.Workload), *w.Check),
 				fmt.Sprintf("%s: %s was offered to %s", f.Context, view.OfWorkload(f, w.Workload).String(), offered),
@@ -60,7 +60,7 @@ func detectWorkersUnread(v *view.View) {
 // If Kueue does not record nominations, these are all clusters of its
 // MultiKueueConfig.
 func offeredNames(v *view.View, w *waiter) []string {
-	if w.Manager.Kueue.TellsNominations() {
+	if w.Manager.Kueue.RecordsNominations() {
 		return w.Nominated()
 	}
 	config, _, known := notOffered(v, w)

@@ -123,7 +123,7 @@ func (w *waiter) isStuck() bool {
 			return true
 		}
 		wait, held := view.HoldOf(o.Workload)
-		return !held || !wait.IsForGood()
+		return !held || !wait.IsPermanent()
 	})
 }
 

@@ -38,7 +38,7 @@ func noQuotaOnWorkers() view.Rule {
 // detectNoQuota reports a submission if every worker that it can be offered to
 // has refused it for quota.
 func detectNoQuota(v *view.View) {
-	all := reserved{}
+	all := reservations{}
 	waiters := waiters(v)
 	for i := range waiters {
 		w := &waiters[i]
@@ -80,7 +80,7 @@ func quotaWaits(v *view.View, w *waiter) []heldCopy {
 		if !ok || !wait.IsForQuota() || wait.Reason == kueue.ReasonPreempting {
 			return nil
 		}
-		held = append(held, heldCopy{o, wait, advice.WaitSite(v, o.Worker, o.Workload, &wait, "").ClusterQueue})
+		held = append(held, heldCopy{o, wait, advice.FixTargetOf(v, o.Worker, o.Workload, &wait, "").ClusterQueue})
 	}
 	return held
 }
@@ -89,9 +89,9 @@ func quotaWaits(v *view.View, w *waiter) []heldCopy {
 // by a change, otherwise 1.
 func (h *heldCopy) permanence() int {
 	switch {
-	case h.wait.CanPass():
+	case h.wait.IsTransient():
 		return 0
-	case h.wait.IsForGoodIn(h.queue):
+	case h.wait.IsPermanentIn(h.queue):
 		return 2
 	}
 	return 1
@@ -101,7 +101,7 @@ func (h *heldCopy) permanence() int {
 func cannotTake(held []heldCopy, soonest *heldCopy) (inspect.Severity, string) {
 	best := &soonest.wait
 	severity, text := inspect.Error, "fits on no worker"
-	if !best.IsForGoodIn(soonest.queue) {
+	if !best.IsPermanentIn(soonest.queue) {
 		severity, text = inspect.Warning, "no worker admits it now"
 	}
 	isForFlavor := !slices.ContainsFunc(held, func(h heldCopy) bool { return !h.wait.IsForFlavor() })
@@ -111,7 +111,7 @@ func cannotTake(held []heldCopy, soonest *heldCopy) (inspect.Severity, string) {
 	case best.Reason == kueue.ReasonNoTopologyDomain:
 		text = "no topology domain on the workers fits its Pods"
 	}
-	if why := texts(lacksOn(held)); why != "" {
+	if why := lackTexts(lacksOn(held)); why != "" {
 		return severity, text + ": " + why
 	}
 	if best.Reason == kueue.ReasonOverLimit {
@@ -123,11 +123,11 @@ func cannotTake(held []heldCopy, soonest *heldCopy) (inspect.Severity, string) {
 // addQuota adds how the copies of a submission wait for quota, and the
 // remedy.
 func addQuota(v *view.View, s *view.Sighting, held []heldCopy) {
-	sites := make([]kueue.SiteWait, len(held))
+	waits := make([]kueue.ClusterWait, len(held))
 	for i := range held {
 		h := &held[i]
 		s.Evidence = append(s.Evidence, quote.WorkloadCondition(h.Worker, h.Workload, h.wait.Condition))
-		sites[i] = kueue.SiteWait{Wait: h.wait, Site: advice.WaitSite(v, h.Worker, h.Workload, &h.wait, "")}
+		waits[i] = kueue.ClusterWait{Wait: h.wait, Target: advice.FixTargetOf(v, h.Worker, h.Workload, &h.wait, "")}
 	}
-	s.Remedy = command.Alternatives(kueue.Fixes(sites))
+	s.Remedy = command.Alternatives(kueue.Fixes(waits))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -89,7 +90,7 @@ func detectKueueDown(v *view.View) {
 
 func reportKueueDown(v *view.View, w *waiter, o view.Copy) {
 	worker, created := o.Worker.Context, o.Workload.CreationTimestamp
-	awaited := v.AwaitsKueue(o.Worker, o.Workload, inspect.DutyQuota, "", worker, created.Time)
+	awaited := v.AwaitsKueue(o.Worker, o.Workload, liveness.DutyQuota, "", worker, created.Time)
 	s := view.Sighting{
 		Object:  view.OfKueue(w.Manager, "MultiKueueCluster", "", o.Cluster),
 		Since:   v.On(w.Manager.Context, worker, created.Time),

@@ -45,7 +45,7 @@ func run(ctx context.Context, projects map[string]Controllers, args []string) er
 	kubeconfig := flags.String("kubeconfig", "", "file that says where the API server is")
 	cluster := flags.String("context", "", "context in that file")
 	port := flags.Int("webhook-port", 0, "port of 127.0.0.1 to serve the webhooks on")
-	certificates := flags.String("cert-dir", "", "folder with tls.crt and tls.key, to serve them with")
+	certificates := flags.String("cert-dir", "", "directory with tls.crt and tls.key, to serve them with")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -1,0 +1,108 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+)
+
+// List requests the objects of a resource as JSON.
+type List struct {
+	// Request returns a new request for the list, without options.
+	Request func() (*rest.Request, error)
+	// Check returns the error of an answer, or another one if it says nothing about the list, such
+	// as the 404 of a proxy.
+	Check func(error) error
+}
+
+// chunk is the number of objects per request, as in kubectl (cmdutil.DefaultChunkSize).
+const chunk = 500
+
+// EachObject sends the requests of a list, and calls visit for each object, decoded into a T. It
+// also returns the resource version of the first answer. If the snapshot behind the chunks was
+// compacted in between, EachObject continues at the same place in the current state, with the token
+// that the server offers.
+func EachObject[T any](ctx context.Context, l List, o metav1.ListOptions, visit func(T)) (version string, err error) {
+	o.Limit = chunk
+	for {
+		var page page[T]
+		if err := page.read(ctx, l, o); err != nil {
+			return version, err
+		}
+		if o.Continue == "" {
+			version = page.ResourceVersion
+		}
+		if o.Continue == "" && page.isOfMany() {
+			if whole, err := l.openWhole(ctx, o); err == nil {
+				if err := eachOf(whole, &page.ListMeta, visit); err != nil {
+					return version, err
+				}
+				version, page.Items = page.ResourceVersion, nil
+			}
+		}
+		for _, item := range page.Items {
+			visit(item)
+		}
+		if page.Continue == "" {
+			return version, nil
+		}
+		o.Continue = page.Continue
+	}
+}
+
+// optionsVersion returns the version in which client-go's scheme registers list options, which
+// are the same for every group.
+func optionsVersion() schema.GroupVersion { return schema.GroupVersion{Version: "v1"} }
+
+// page is a chunk of a list.
+type page[T any] struct {
+	Kind            string `json:"kind"`
+	metav1.ListMeta `json:"metadata"`
+	Items           []T `json:"items"`
+
+	// size is the size of the chunk in bytes.
+	size int
+}
+
+// read requests a chunk.
+func (p *page[T]) read(ctx context.Context, l List, o metav1.ListOptions) error {
+	request, err := l.Request()
+	if err != nil {
+		return err
+	}
+	result := request.SpecificallyVersionedParams(&o, scheme.ParameterCodec, optionsVersion()).Do(ctx)
+	if err = Decode(result, p); err == nil {
+		body, _ := result.Raw()
+		p.size = len(body)
+	}
+	var status apierrors.APIStatus
+	if o.Continue != "" && apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {
+		p.Continue, err = status.Status().Continue, nil
+	}
+	switch {
+	case err != nil:
+		return l.Check(err)
+	case p.Items == nil && p.Continue == "" && !strings.HasSuffix(p.Kind, "List"):
+		// An empty answer of another kind would look like an empty list.
+		return fmt.Errorf("%w: it is no list", ErrInvalidAnswer)
+	}
+	return CheckContinue(o.Continue, p.Continue)
+}
+
+// ErrNoEnd means that a list was abandoned because it would never end.
+var ErrNoEnd = errors.New("the server repeats a continue token: the list would never end")
+
+// CheckContinue returns ErrNoEnd if the continue token that was sent equals the one that came back.
+func CheckContinue(sent, got string) error {
+	if sent != "" && sent == got {
+		return ErrNoEnd
+	}
+	return nil
+}

@@ -1,0 +1,25 @@
+package chain
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// TestWorkloadHopAtItsEnd checks the ends of Workloads. A Workload also ends well if its Job was
+// resized, because the new size has a Workload of its own.
+func TestWorkloadHopAtItsEnd(t *testing.T) {
+	for reason, want := range map[string]inspect.Health{
+		"": inspect.HealthOK, "Succeeded": inspect.HealthOK, "WorkloadSliceReplaced": inspect.HealthOK, "Failed": inspect.HealthBad, "OutOfSync": inspect.HealthBad,
+	} {
+		w := &kueue.Workload{}
+		w.Status.Conditions = []metav1.Condition{{Type: kueue.Finished, Status: metav1.ConditionTrue, Reason: reason}}
+		hop := WorkloadHop(&inspect.Facts{}, w)
+		assert.Equal(t, hop.Health, want, reason)
+		assert.Equal(t, hop.State, kueue.Finished)
+	}
+}
