@@ -328,3 +328,9 @@ func enum[S ~string](values []S) *jsonschema.Schema {
 	}
 	return s
 }
+
+// keepID removes the subpackage of pkg/inspect from the $id of a schema: moving a type must not
+// change a published schema.
+func keepID(schema *jsonschema.Schema) {
+	schema.ID = jsonschema.ID(strings.Replace(string(schema.ID), "/pkg/inspect/queues/", "/pkg/inspect/", 1))
+}

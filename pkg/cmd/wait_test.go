@@ -20,11 +20,11 @@ func TestWait(t *testing.T) {
 		out      string
 		messages []string
 	}{
-		{"train --for=running", util.ExitOK, "job default/train is running\n", []string{"job default/train: running on kwok-w1"}},
-		{"job/train --for=admitted", util.ExitOK, "job default/train is admitted\n", nil},
+		{"train --for=running", util.ExitOK, "job default/train is running on kwok-w1\n", []string{"job default/train: running on kwok-w1"}},
+		{"job/train --for=admitted", util.ExitOK, "job default/train is running on kwok-w1\n", nil},
 		{"train --for=finished --timeout=1ms", util.ExitTimeout, "", []string{"is not finished after 1ms"}},
 		{"nothere --for=running", util.ExitError, "", []string{`job "nothere" not found in namespace "default"`}},
-		{"train", util.ExitOK, "job default/train is running\n", nil},
+		{"train", util.ExitOK, "job default/train is running on kwok-w1\n", nil},
 		{"train --for=", util.ExitUsage, "", []string{`unknown --for ""; choose one of admitted, running, finished`}},
 		{"train --for=ready", util.ExitUsage, "", []string{`unknown --for "ready"; choose one of admitted, running, finished`}},
 		{"--for=running", util.ExitUsage, "", []string{"name"}},

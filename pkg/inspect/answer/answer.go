@@ -210,6 +210,7 @@ func (a *Answer) take(f *inspect.Finding, reason string) {
 	switch {
 	case a.State == inspect.StateWaiting && f.Young && f.AwaitsActor:
 		// The controller has had no time to act yet.
+		a.Unchecked = nil
 	case a.State == inspect.StateWaiting || a.State == inspect.StateBlocked:
 		// The finding explains the Job without the parts that were not read.
 		a.State, a.Unchecked = inspect.StateBlocked, nil

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -204,6 +206,10 @@ func (q *Question) lostOn(manager *inspect.Facts, cluster string) Answer {
 		why = fmt.Sprintf("Context %s: %s.", target, inspect.NotSelected)
 		if f != nil {
 			missing.Reason = because(f, f.Err)
+			if !apierrors.IsForbidden(f.Err) && !apierrors.IsUnauthorized(f.Err) {
+				// The cluster may have failed, and its Pods with it.
+				a.State = inspect.StateUnknown
+			}
 			why = Sentence(fmt.Sprintf("Cannot read %s: %s", target, missing.Reason))
 		}
 	}

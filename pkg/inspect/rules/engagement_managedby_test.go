@@ -30,3 +30,20 @@ func TestDroppedField(t *testing.T) {
 		}
 	}
 }
+
+// TestMistypedMultiKueue checks that a Job whose owner looks like a typo of MultiKueue's goes to
+// MultiKueue first, and not out of its queue.
+func TestMistypedMultiKueue(t *testing.T) {
+	for owner, isTypo := range map[string]bool{"kueue.x-k8s.io/multi-kueu": true, "example.com/runner": false} {
+		v := testCase{base: "managed-by-missing", edits: []edit{patch("kwok-mgr", "Job/default/train", `{spec: {managedBy: `+owner+`}}`)}}.make(t)
+		var remedies []string
+		for _, f := range judge(t, v, rules.All(), 0) {
+			if f.Code == "JM012" {
+				remedies = append(remedies, f.Remedy)
+			}
+		}
+		assert.Equal(t, len(remedies), 1)
+		assert.Equal(t, strings.HasPrefix(remedies[0], "give it to MultiKueue: "), isTypo, remedies[0])
+		assert.Equal(t, strings.HasPrefix(remedies[0], "for its owner "+owner+", remove it from the queue"), !isTypo, remedies[0])
+	}
+}

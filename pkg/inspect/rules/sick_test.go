@@ -165,7 +165,7 @@ func faultsOnWorkers() []sick {
 		}, "JM121", "no controller on kwok-w1 picks up its mirror"},
 		{"the scheduler is stopped", "running", append(pods(`{phase: Pending, conditions: null, containerStatuses: null, startTime: null}`), patch(w1, "Pod/*", `{spec: {nodeName: null}}`)), "JM122", "the scheduler on kwok-w1"},
 		{"a kubelet that is stopped", "running", pods(`{phase: Pending, containerStatuses: null, startTime: null, ` + withConditions(condition("PodScheduled", "True", "Scheduled", "")) + `}`), "JM122", "the kubelet of node"},
-		{"its containers are never made", "starting", nil, "JM049", "do not start, without a stated reason"},
+		{"its containers are never made", "starting", nil, "JM049", "not started, without a stated reason"},
 		{"the worker's clock is ahead", "running", []edit{skewed(w1, 600)}, "JM113", "differ by 600s"},
 		{"the worker's clock is behind", "running", []edit{skewed(w1, -600)}, "JM113", "kwok-w1 differ by"},
 	}

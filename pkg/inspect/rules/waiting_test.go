@@ -248,7 +248,15 @@ func TestWaitingFindings(t *testing.T) {
 		"a queue that does not exist": {
 			testCase: testCase{code: "JM019", base: "wrong-queue"}, severity: inspect.Error, findings: 1,
 			object: "kwok-mgr LocalQueue default/no-such-queue", message: "LocalQueue default/no-such-queue does not exist on kwok-mgr",
-			remedy: quoted("kubectl jobs-managedby recreate train -n default --context kwok-mgr --managed-by kueue.x-k8s.io/multikueue --queue user-queue"),
+			remedy: "recreate it in LocalQueue user-queue: " + quoted("kubectl jobs-managedby recreate train -n default --context kwok-mgr --managed-by kueue.x-k8s.io/multikueue --queue user-queue"),
+		},
+		"a queue whose name has a typo": {
+			testCase: testCase{code: "JM019", base: "wrong-queue", edits: []edit{
+				add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: no-such-quue, namespace: default}, spec: {clusterQueue: cluster-queue}}`),
+				add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: no-such-queues, namespace: default}, spec: {clusterQueue: cluster-queue, stopPolicy: Hold}}`),
+			}}, severity: inspect.Error, findings: 1,
+			object: "kwok-mgr LocalQueue default/no-such-queue", message: "LocalQueue default/no-such-queue does not exist on kwok-mgr; did you mean no-such-quue?",
+			remedy: "recreate it in LocalQueue no-such-quue: " + quoted("kubectl jobs-managedby recreate train -n default --context kwok-mgr --managed-by kueue.x-k8s.io/multikueue --queue no-such-quue"),
 		},
 		"a LocalQueue that two workers lack": {
 			testCase: testCase{code: "JM026", base: "localqueue-missing-on-workers"}, severity: inspect.Error, findings: 1,

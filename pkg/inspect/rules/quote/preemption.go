@@ -15,6 +15,8 @@ import (
 // Preemption is how a Workload lost its quota to another one, with the message that shows it.
 type Preemption struct {
 	inspect.Preemption
+	// Details are Text with the priority and queue of the other Workload, and how often it did.
+	Details  string
 	Evidence string
 }
 
@@ -46,7 +48,8 @@ func LastPreemption(v *view.View, s view.Submission) (p Preemption, ok bool) {
 	}
 	last := slices.MaxFunc(all, func(a, b loss) int { return a.since.Compare(b.since) })
 	by, suffix := preemptorOf(v, s, last)
-	text := fmt.Sprintf("%s: preempted by %s%s", last.at.Context, by, suffix)
+	short := fmt.Sprintf("%s: preempted by %s", last.at.Context, by)
+	text := short + suffix
 	// A worker repeats the events of its manager, so the largest count for a preemptor is used.
 	byUID, times := map[string]loss{}, map[string]int{}
 	for _, l := range all {
@@ -67,8 +70,8 @@ func LastPreemption(v *view.View, s view.Submission) (p Preemption, ok bool) {
 		}
 	}
 	return Preemption{
-		Preemption: inspect.Preemption{Text: text, Since: last.since},
-		Evidence:   fmt.Sprintf("%s: of Workload %s/%s, at %s: %s", last.at.Context, s.Workload.Namespace, s.Workload.Name, MaybeTime(last.since), last.message),
+		Preemption: inspect.Preemption{Text: short, Since: last.since}, Details: text,
+		Evidence: fmt.Sprintf("%s: of Workload %s/%s, at %s: %s", last.at.Context, s.Workload.Namespace, s.Workload.Name, MaybeTime(last.since), last.message),
 	}, true
 }
 
@@ -181,7 +184,7 @@ func ownedBy(j *inspect.Job) string {
 // AddPreemption adds the last preemption of a submission to a sighting, if it is known.
 func AddPreemption(v *view.View, s view.Submission, sighting *view.Sighting) {
 	if p, ok := LastPreemption(v, s); ok {
-		sighting.Message += "; " + p.Text
+		sighting.Message += "; " + p.Details
 		sighting.Evidence = append(sighting.Evidence, p.Evidence)
 	}
 }

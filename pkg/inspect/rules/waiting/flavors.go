@@ -76,7 +76,7 @@ func describeQuotaWaitOnWorkers(v *view.View, s *view.Sighting, w *waiter, held 
 	s.Severity = inspect.Info
 	if p, ok := quote.LastPreemption(v, w.Submission); ok {
 		needs := addHolders(v, s, w, held, all)
-		s.Message = fmt.Sprintf("%s; waits for quota again%s", p.Text, needs)
+		s.Message = fmt.Sprintf("%s; waits for quota again%s", p.Details, needs)
 		s.Evidence, s.Preempted = append(s.Evidence, p.Evidence), &p.Preemption
 		return
 	}

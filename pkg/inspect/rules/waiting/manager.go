@@ -113,7 +113,7 @@ func describeQuotaWait(v *view.View, sighting *view.Sighting, s view.Submission,
 	queue := v.ClusterQueueOf(f, s.Workload, wait)
 	sighting.Severity = inspect.Info
 	if p, ok := quote.LastPreemption(v, s); ok {
-		sighting.Message = fmt.Sprintf("%s; waits for quota again in ClusterQueue %s", p.Text, queue)
+		sighting.Message = fmt.Sprintf("%s; waits for quota again in ClusterQueue %s", p.Details, queue)
 		sighting.Evidence, sighting.Preempted = append(sighting.Evidence, p.Evidence), &p.Preemption
 		return
 	}
@@ -148,7 +148,7 @@ func useAnotherQueue(s view.Submission, other string, missing queueProblem) comm
 		return command.Say("move it to LocalQueue %s: %s", other, advice.KubectlJob(j, "label").With("--overwrite", delegation.QueueNameLabel+"="+other))
 	case advice.CanRecreate(j, delegation.MultiKueue):
 		// Kueue gives a Job to MultiKueue only when the Job is created.
-		return advice.Recreate(j, delegation.MultiKueue).With("--queue", other).Prose()
+		return command.Say("recreate it in LocalQueue %s: %s", other, advice.Recreate(j, delegation.MultiKueue).With("--queue", other))
 	}
 	return command.Say("%s, and create it again with the label %s=%s: Kueue delegates a %s to MultiKueue only when it is created",
 		advice.DeleteJob(j), delegation.QueueNameLabel, other, j.Kind)

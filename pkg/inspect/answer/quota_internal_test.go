@@ -1,0 +1,118 @@
+package answer
+
+import (
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// overLimit returns the placement of a Job that needs 8 GPUs, on a cluster with a limit.
+func overLimit(context, cluster, limit string) inspect.Placement {
+	p := *inspect.NewPlacement(context)
+	p.Manager, p.Cluster = cluster == "", cluster
+	p.Verdict, p.Reason = inspect.Never, inspect.OverLimit
+	p.Resource, p.Flavor, p.Needs, p.Limit = "nvidia.com/gpu", "a100", "8", limit
+	p.Changes = []inspect.PlacementChange{
+		{Message: "request at most " + limit + " nvidia.com/gpu, for " + context},
+		{Message: "raise the quota on " + context, Command: "kubectl --context " + context + " patch x", Share: 1},
+	}
+	return p
+}
+
+// TestLimitsOfManagerAndWorkers checks that the answer for a Job that exceeds the limits of the
+// manager and of all workers names the limit that a smaller Job must respect.
+func TestLimitsOfManagerAndWorkers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		manager string
+		workers []string
+		message string
+		fixes   []string
+	}{
+		"only the manager": {
+			"2", nil, "Needs 8 nvidia.com/gpu; the limit is 2 (hub, flavor a100).",
+			[]string{"request at most 2 nvidia.com/gpu, for hub", "raise the quota on hub"},
+		},
+		"manager is smaller": {
+			"2", []string{"4", "6"}, "Needs 8 nvidia.com/gpu; the limit is 2 (hub, flavor a100). The largest limit of a worker is 6 (w2).",
+			[]string{"request at most 2 nvidia.com/gpu, for hub", "raise the quota on hub, and the quota of a worker"},
+		},
+		"workers are smaller": {
+			"6", []string{"4", "2"}, "Needs 8 nvidia.com/gpu; the largest limit is 4 (w1, flavor a100). The limit on hub is 6.",
+			[]string{"request at most 4 nvidia.com/gpu, for w1", "request at most 2 nvidia.com/gpu, for w2", "raise the quota on w1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := []inspect.Placement{overLimit("hub", "", tt.manager)}
+			for i, limit := range tt.workers {
+				all = append(all, overLimit([]string{"w1", "w2"}[i], []string{"paris", "tokyo"}[i], limit))
+			}
+			q := Question{Inventory: &inspect.Inventory{}, Trace: &inspect.Trace{}}
+			a := q.gated(&all[0], all)
+			assert.Equal(t, a.State, inspect.StateBlocked)
+			assert.Equal(t, a.Message, tt.message)
+			var texts []string
+			for _, f := range a.Fixes {
+				texts = append(texts, f.Text)
+			}
+			assert.DeepEqual(t, texts, tt.fixes)
+		})
+	}
+}
+
+// TestHoldersOfQuota checks which Job the answer for a waiting Job names, and whether waiting for
+// it helps: a Job that holds quota without running may never finish, and a Job with a lower priority is
+// preempted.
+func TestHoldersOfQuota(t *testing.T) {
+	now := time.Unix(10000, 0)
+	holder := func(name string, isAdmitted bool, age time.Duration) inspect.Holder {
+		return inspect.Holder{
+			Kind: "Job", Namespace: "ml", Name: name, Resource: "cpu", Amount: "2", Admitted: isAdmitted,
+			Since: &metav1.Time{Time: now.Add(-age)},
+		}
+	}
+	victim := holder("low", true, time.Hour)
+	victim.Preemptible = true
+	for name, tt := range map[string]struct {
+		holders  []inspect.Holder
+		preempts bool
+		message  string
+		fixes    []string
+	}{
+		"all run": {
+			[]inspect.Holder{holder("a", true, time.Hour), holder("b", true, time.Hour)}, false,
+			"ml/a holds 2; 1 other holds the rest.", []string{"wait for ml/a on hub to finish"},
+		},
+		"one never ran": {
+			[]inspect.Holder{holder("a", true, time.Hour), holder("b", false, time.Hour), holder("c", true, time.Hour), holder("d", true, time.Hour)}, false,
+			"ml/a holds 2; ml/b holds 2 without running; 2 others hold the rest.",
+			[]string{"find out why ml/b holds 2 cpu without running", "wait for ml/a on hub to finish"},
+		},
+		"none runs": {
+			[]inspect.Holder{holder("b", false, time.Hour)}, false,
+			"ml/b holds 2 without running.", []string{"find out why ml/b holds 2 cpu without running"},
+		},
+		"one is about to run": {
+			[]inspect.Holder{holder("b", false, time.Second)}, false, "ml/b holds 2.", []string{"wait for ml/b on hub to finish"},
+		},
+		"one is preempted": {
+			[]inspect.Holder{victim}, true, "Kueue can preempt ml/low.", []string{"wait: Kueue on hub preempts ml/low, which may run again later"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := *inspect.NewPlacement("hub")
+			p.Verdict, p.Reason, p.Resource, p.Needs, p.Free = inspect.Waits, inspect.QuotaInUse, "cpu", "4", "0"
+			p.Holders, p.Preempts = tt.holders, tt.preempts
+			q := Question{Inventory: &inspect.Inventory{Now: now}, Trace: &inspect.Trace{}}
+			assert.Equal(t, q.needs(&p), "Needs 4 cpu; 0 free on hub. "+tt.message)
+			var texts []string
+			for _, f := range q.fixesFor([]inspect.Placement{p}) {
+				texts = append(texts, f.Text)
+			}
+			assert.DeepEqual(t, texts, tt.fixes)
+		})
+	}
+}
