@@ -31,6 +31,8 @@ type Sign struct {
 	Condition string
 	// Is is the condition's status; "" means True.
 	Is string
+	// Reasons are the accepted reasons of the condition. None means any.
+	Reasons []string
 	// Path is the path of a field. It passes through lists, where any item is enough.
 	Path []string
 	// In are the accepted values, as text. None means any number greater than zero.
@@ -53,8 +55,8 @@ func (g Sign) shows(s State) bool {
 
 func (g Sign) isSeen(s State) bool {
 	if g.Condition != "" {
-		_, ok := s.condition(g.Condition, g.Is)
-		return ok
+		c, ok := s.condition(g.Condition, g.Is)
+		return ok && (len(g.Reasons) == 0 || slices.Contains(g.Reasons, c.Reason))
 	}
 	return slices.ContainsFunc(At(s.Content, g.Path...), func(value any) bool {
 		if len(g.In) == 0 {
