@@ -53,6 +53,9 @@ type Kind struct {
 	// PodLabel, and have the log of the submitted program (kuberay: rayjob_controller.go,
 	// createNewK8sJob).
 	HasSubmitter bool
+	// Steps is the prefix of the names of containers that run one after the other in one of its
+	// Pods, each with a part of the work; "" means that one container does the work.
+	Steps string
 	// Loses are the paths of fields, besides ManagedBy, that a copy for another cluster must not
 	// have.
 	Loses [][]string

@@ -35,5 +35,7 @@ func tektonKind(name, kind string, shortNames []string, podLabel string, waits .
 			End:      []string{"status", "completionTime"},
 		},
 		PodLabel: podLabel,
+		// tekton: pkg/pod/entrypoint.go:60.
+		Steps: "step-",
 	}
 }
