@@ -67,6 +67,21 @@ func (g Sign) isSeen(s State) bool {
 	})
 }
 
+// Hold returns the field that suspends an object of the kind, with its value, and the value that
+// resumes the object, nil for none. The path is nil if there is no such field.
+func (k Kind) Hold() (path []string, held, resumed any) {
+	for _, sign := range k.Reading.Held {
+		if len(sign.Path) < 2 || sign.Path[0] != "spec" || len(sign.In) == 0 {
+			continue
+		}
+		if sign.In[0] == "true" {
+			return sign.Path, true, false
+		}
+		return sign.Path, sign.In[0], nil
+	}
+	return nil, nil, nil
+}
+
 // At returns the values at a path in an object's content, including those of all items of lists.
 func At(content any, path ...string) []any {
 	switch value := content.(type) {

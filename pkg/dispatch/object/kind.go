@@ -44,16 +44,8 @@ func Holds(k delegation.Kind) [][]string {
 
 // Hold returns the field that suspends an object of a kind, with its value; nil if there is none.
 func Hold(k delegation.Kind) (path []string, value any) {
-	for _, sign := range k.Reading.Held {
-		if len(sign.Path) < 2 || sign.Path[0] != "spec" || len(sign.In) == 0 {
-			continue
-		}
-		if sign.In[0] == "true" {
-			return sign.Path, true
-		}
-		return sign.Path, sign.In[0]
-	}
-	return nil, nil
+	path, value, _ = k.Hold()
+	return path, value
 }
 
 // longestManagedBy is the limit in bytes (kubernetes: pkg/apis/batch/validation/validation.go).
