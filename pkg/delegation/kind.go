@@ -59,6 +59,9 @@ type Kind struct {
 	// Loses are the paths of fields, besides ManagedBy, that a copy for another cluster must not
 	// have.
 	Loses [][]string
+	// References are the places in its spec that name other objects which its controller reads, in
+	// addition to those in Pod templates.
+	References []Reference
 	// Claims is the path, through lists, of templates of PersistentVolumeClaims that its
 	// controller creates. The controller adds the volume to Pods that mount a claim by name. Nil
 	// means none.

@@ -3,12 +3,30 @@ package delegation
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
 func tektonKinds() []Kind {
-	return []Kind{
-		tektonKind("pipelinerun", "PipelineRun", []string{"pr", "prs"}, "tekton.dev/pipelineRun", "ResolvingPipelineRef"),
-		// tekton: pkg/pod/status.go:625, pkg/reconciler/taskrun/taskrun.go:471.
-		tektonKind("taskrun", "TaskRun", []string{"tr", "trs"}, "tekton.dev/taskRun",
-			"ResolvingTaskRef", "ResolvingStepActionRef", "Pending", "ExceededNodeResources", "ExceededResourceQuota", "PullImageFailed"),
+	pipelines := schema.GroupVersionResource{Group: "tekton.dev", Version: "v1", Resource: "pipelines"}
+	tasks := schema.GroupVersionResource{Group: "tekton.dev", Version: "v1", Resource: "tasks"}
+	accounts := schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
+	claims := schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}
+	claim := reference("spec.workspaces.persistentVolumeClaim.claimName", "PersistentVolumeClaim", claims)
+
+	run := tektonKind("pipelinerun", "PipelineRun", []string{"pr", "prs"}, "tekton.dev/pipelineRun", "ResolvingPipelineRef")
+	run.References = []Reference{
+		reference("spec.pipelineRef.name", "Pipeline", pipelines),
+		reference("spec.pipelineSpec.tasks.taskRef.name", "Task", tasks),
+		reference("spec.pipelineSpec.finally.taskRef.name", "Task", tasks),
+		reference("spec.taskRunTemplate.serviceAccountName", "ServiceAccount", accounts),
+		reference("spec.taskRunSpecs.serviceAccountName", "ServiceAccount", accounts),
+		claim,
 	}
+	// tekton: pkg/pod/status.go:625, pkg/reconciler/taskrun/taskrun.go:471.
+	task := tektonKind("taskrun", "TaskRun", []string{"tr", "trs"}, "tekton.dev/taskRun",
+		"ResolvingTaskRef", "ResolvingStepActionRef", "Pending", "ExceededNodeResources", "ExceededResourceQuota", "PullImageFailed")
+	task.References = []Reference{
+		reference("spec.taskRef.name", "Task", tasks),
+		reference("spec.serviceAccountName", "ServiceAccount", accounts),
+		claim,
+	}
+	return []Kind{run, task}
 }
 
 // tektonKind returns what the two kinds of Tekton have in common (tekton:
