@@ -77,6 +77,7 @@ spec:
     - {name: e, taskRef: {name: "https://example.com/task.yaml"}}
     finally: [{name: f, taskRef: {name: report}}]
   taskRunTemplate: {serviceAccountName: builder}
+  taskRunSpecs: [{pipelineTaskName: a, serviceAccountName: default}]
   workspaces: [{name: data, persistentVolumeClaim: {claimName: corpus}}, {name: scratch, emptyDir: {}}]
 `), func(string) bool { return true })
 	missing := func() (found []string) {

@@ -14,6 +14,10 @@ func (c *check) referred(ctx context.Context) []Problem {
 	for _, r := range c.kind.References {
 		field := strings.Join(r.Path, ".") + "." + r.Field
 		for _, name := range r.Names(c.mirror.Object) {
+			if r.Kind == "ServiceAccount" && name == "default" {
+				// Each namespace has one, and few users may read it.
+				continue
+			}
 			original := c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get", r.Resource.GroupResource().String(), name, "-o", "yaml")
 			needs = append(needs, need{
 				kind: r.Kind, namespace: c.namespace(), name: name,
