@@ -138,9 +138,11 @@ test-controllers: clusters controllers kueue $(TOOLS)/gotestsum ## Test with rea
 	$(GOTEST) -parallel 24 ./test/controllers
 
 .PHONY: test-ecosystem
-test-ecosystem: clusters kueue ## Test with KubeRay, AppWrapper, MPI, PyTorch and LeaderWorkerSet
+test-ecosystem: clusters kueue ## Test with KubeRay, AppWrapper, MPI, PyTorch, LeaderWorkerSet and Tekton
 	test/controllers/install.sh $(CONTROLLERS) ecosystem
 	ECOSYSTEM=1 $(CLUSTER_ENV) go test -count=1 -timeout 30m -parallel 8 -v -run '^Test(MultiKueue|Ecosystem)' ./test/controllers
+	test/controllers/tekton/install.sh $(CONTROLLERS)
+	ECOSYSTEM=tekton $(CLUSTER_ENV) go test -count=1 -timeout 30m -parallel 8 -v -run '^TestTekton' ./test/controllers
 
 .PHONY: validation
 validation: ## Validate each status that dispatch writes, with Kubernetes' code
@@ -219,6 +221,7 @@ lint: $(TOOLS)/golangci-lint ## Run the linters over all modules
 	$(TOOLS)/golangci-lint run ./...
 	cd test/clusters/controlplane && $(CURDIR)/$(TOOLS)/golangci-lint run $(SHALLOW) ./...
 	cd test/controllers/manager && $(CURDIR)/$(TOOLS)/golangci-lint run $(SHALLOW) ./...
+	cd test/controllers/tekton && $(CURDIR)/$(TOOLS)/golangci-lint run $(SHALLOW) ./...
 	cd test/validation && $(CURDIR)/$(TOOLS)/golangci-lint run $(SHALLOW) ./...
 	cd hack/image && $(CURDIR)/$(TOOLS)/golangci-lint run $(SHALLOW) ./...
 
@@ -240,6 +243,7 @@ verify: lint ## Run linters; check that generated files and go.mod are fresh
 	go mod tidy -diff
 	cd test/clusters/controlplane && go mod tidy -diff
 	cd test/controllers/manager && go mod tidy -diff
+	cd test/controllers/tekton && go mod tidy -diff
 	cd test/validation && go mod tidy -diff
 	cd hack/image && go mod tidy -diff
 	cd hack/tools && go mod tidy -diff

@@ -30,6 +30,8 @@ type Indicator struct {
 	Condition string
 	// ConditionStatus is the condition's status; "" means True.
 	ConditionStatus string
+	// Reasons are the accepted reasons of the condition. None means any.
+	Reasons []string
 	// Path is the path of a field. It passes through lists, where any item is enough.
 	Path []string
 	// Values are the accepted values, as text. None means any number greater than zero.
@@ -53,8 +55,8 @@ func (g Indicator) shows(s State) bool {
 // matches reports whether the condition or the field itself shows, without AllOf and NoneOf.
 func (g Indicator) matches(s State) bool {
 	if g.Condition != "" {
-		_, ok := s.condition(g.Condition, g.ConditionStatus)
-		return ok
+		c, ok := s.condition(g.Condition, g.ConditionStatus)
+		return ok && (len(g.Reasons) == 0 || slices.Contains(g.Reasons, c.Reason))
 	}
 	return slices.ContainsFunc(At(s.Content, g.Path...), func(value any) bool {
 		if len(g.Values) == 0 {
@@ -63,6 +65,21 @@ func (g Indicator) matches(s State) bool {
 		}
 		return slices.Contains(g.Values, text(value))
 	})
+}
+
+// Hold returns the field that suspends an object of the kind, with its value, and the value that
+// resumes the object, nil for none. The path is nil if there is no such field.
+func (k Kind) Hold() (path []string, held, resumed any) {
+	for _, indicator := range k.Indicators.Suspend {
+		if len(indicator.Path) < 2 || indicator.Path[0] != "spec" || len(indicator.Values) == 0 {
+			continue
+		}
+		if indicator.Values[0] == "true" {
+			return indicator.Path, true, false
+		}
+		return indicator.Path, indicator.Values[0], nil
+	}
+	return nil, nil, nil
 }
 
 // At returns the values at a path in an object's content, including those of all items of lists.

@@ -53,9 +53,15 @@ type Kind struct {
 	// PodLabel, and have the log of the submitted program (kuberay: rayjob_controller.go,
 	// createNewK8sJob).
 	HasSubmitter bool
+	// Steps is the prefix of the names of containers that run one after the other in one of its
+	// Pods, each with a part of the work; "" means that one container does the work.
+	Steps string
 	// LocalFields are the paths of fields, besides ManagedBy, that a copy for another cluster
 	// must not have.
 	LocalFields [][]string
+	// References are the places in its spec that name other objects which its controller reads, in
+	// addition to those in Pod templates.
+	References []Reference
 	// Claims is the path, through lists, of templates of PersistentVolumeClaims that its
 	// controller creates. The controller adds the volume to Pods that mount a claim by name. Nil
 	// means none.

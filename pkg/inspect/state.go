@@ -135,7 +135,7 @@ const (
 	ReasonUnschedulable JobReason = "Unschedulable"
 	// ReasonPods means that the Pods cannot be created, or do not start.
 	ReasonPods JobReason = "Pods"
-	// ReasonSuspended means that spec.suspend is true.
+	// ReasonSuspended means that a field of its spec, such as spec.suspend, suspends it.
 	ReasonSuspended JobReason = "Suspended"
 	// ReasonOriginMissing means that no cluster that was read has the origin.
 	ReasonOriginMissing JobReason = "OriginMissing"

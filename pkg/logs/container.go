@@ -28,13 +28,26 @@ func containersOf(p *corev1.Pod) []string {
 	return names
 }
 
+// stepsOf returns the names of containers that each do a part of a target's work; none if the
+// target's kind has no such containers.
+func stepsOf(t Target, containers []string) []string {
+	prefix := t.Job.Row().Steps
+	if prefix == "" {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(containers), func(name string) bool { return !strings.HasPrefix(name, prefix) })
+}
+
 // choose returns the names of a Pod's containers that the options select; none if it has no
 // container of the wanted name.
-func (r *Reader) choose(p *corev1.Pod) []string {
+func (r *Reader) choose(t Target, p *corev1.Pod) []string {
 	all := containersOf(p)
+	steps := stepsOf(t, all)
 	switch {
 	case r.AllContainers:
 		return all
+	case r.Container == "" && len(steps) > 0:
+		return steps
 	case r.Container == "" && len(p.Spec.Containers) > 0:
 		chosen := p.Spec.Containers[0].Name
 		if name := p.Annotations[defaultContainer]; slices.Contains(all, name) {

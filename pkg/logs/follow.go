@@ -165,7 +165,7 @@ func (f *follower) begin() {
 // start reads the containers of a Pod. isNew is whether the Pod was created after the start.
 func (f *follower) start(p *pod, isNew bool) {
 	o, _, _ := p.latest()
-	for _, name := range f.choose(o) {
+	for _, name := range f.choose(f.target, o) {
 		c := &containerFollower{follower: f, pod: p, reading: f.newReading(f.target, o.Name, name, isNew)}
 		f.wg.Go(c.run)
 	}

@@ -53,7 +53,7 @@ func (r *Reader) Read(ctx context.Context, targets []Target) error {
 
 // readable returns the containers of a Pod whose logs can be read, and why others cannot.
 func (r *Reader) readable(t Target, pod *corev1.Pod) (found []*reading, waiting []string) {
-	for _, name := range r.choose(pod) {
+	for _, name := range r.choose(t, pod) {
 		switch s := stateOf(pod, name); {
 		case r.Previous && !hasPrevious(pod, name):
 		case s.hasLog:

@@ -94,6 +94,23 @@ func TestReadOptions(t *testing.T) {
 	assert.Equal(t, r.text("train-0/sidecar"), "again\n")
 }
 
+// TestReadSteps reads all steps of a Tekton TaskRun, and no other container.
+func TestReadSteps(t *testing.T) {
+	c := newCluster(t)
+	names := []string{"step-fetch", "step-build", "sidecar-proxy"}
+	c.newPod("train-pod", containers(names...))
+	c.update("train-pod", func(p *corev1.Pod) { p.Labels = map[string]string{"tekton.dev/taskRun": "train"} })
+	for _, name := range names {
+		c.run("train-pod", name)
+		c.write("train-pod", name, "of "+name+"\n")
+	}
+	call := newCall(t, all())
+	target := logs.Target{Client: c.client, Job: &inspect.Job{APIVersion: "tekton.dev/v1", Kind: "TaskRun", Name: "train", Context: "worker", Namespace: "ml"}}
+	assert.NilError(t, call.reader.Read(t.Context(), []logs.Target{target}))
+	assert.DeepEqual(t, call.order, []string{"train-pod/step-fetch", "train-pod/step-build"})
+	assert.Equal(t, len(call.notes), 0, "%q", call.notes)
+}
+
 func TestReadWithoutPods(t *testing.T) {
 	c := newCluster(t)
 	_, err := readLogs(t, c, all())

@@ -5,9 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/controller"
@@ -25,10 +29,24 @@ type installation struct {
 	// program runs the controllers of one of them.
 	program  string
 	projects []project
-	// frameworks are Kueue's integrations of their kinds.
+	// frameworks are Kueue's integrations of their kinds. Without any, there is no MultiKueue.
 	frameworks []string
 	// queued are the kinds that MultiKueue delegates.
 	queued []queued
+	// service is the Service of their webhooks, if they need it.
+	service types.NamespacedName
+	// prepare prepares a cluster for the controllers. complete completes it once they serve their
+	// webhooks at a port. Both may be nil.
+	prepare  func(ctx context.Context, cluster string) error
+	complete func(ctx context.Context, cluster string, port int) error
+}
+
+// clusters returns the names of the clusters, which all run the controllers.
+func (s tested) clusters() []string {
+	if len(s.frameworks) == 0 {
+		return []string{management, worker}
+	}
+	return []string{management, manager, worker}
 }
 
 func jobSetAndTrainer() installation {
@@ -59,7 +77,13 @@ func serve(ctx context.Context, cluster string, p project) error {
 	if err != nil {
 		return err
 	}
-	return kinds.InstallAll(ctx, config, crds)
+	if err := kinds.InstallAll(ctx, config, crds); err != nil {
+		return err
+	}
+	if suite.prepare == nil {
+		return nil
+	}
+	return suite.prepare(ctx, cluster)
 }
 
 // start runs the controllers of a project for a cluster that serves its kinds, and registers their
@@ -69,12 +93,16 @@ func start(ctx context.Context, cluster string, p project) (*controller.Running,
 	if err != nil {
 		return nil, err
 	}
+	// Tekton's file also has a Secret, and a webhook for its own ConfigMaps.
+	webhooks = slices.DeleteFunc(webhooks, func(o *unstructured.Unstructured) bool {
+		return o.GetKind() == "Secret" || strings.HasPrefix(o.GetName(), "config.webhook.")
+	})
 	manager, err := filepath.Abs(filepath.Join(programs, suite.program))
 	if err != nil {
 		return nil, err
 	}
 	r, err := controller.Program{
-		Name: string(p), Webhooks: webhooks,
+		Name: string(p), Webhooks: webhooks, Service: suite.service,
 		Command: func(_ string, port int) ([]string, error) {
 			return []string{
 				manager, "--kubeconfig", set.Kubeconfig, "--context", cluster,
@@ -85,7 +113,10 @@ func start(ctx context.Context, cluster string, p project) (*controller.Running,
 	if err != nil {
 		return nil, fmt.Errorf("controllers on %s: %w", cluster, err)
 	}
-	return r, nil
+	if suite.complete == nil {
+		return r, nil
+	}
+	return r, suite.complete(ctx, cluster, r.Port)
 }
 
 // poll waits until a condition holds.

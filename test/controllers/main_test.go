@@ -1,7 +1,8 @@
 // Package controllers tests the plugin against real controllers of other kinds than Job, with their
-// definitions and webhooks: those of JobSet and Kubeflow Trainer, or, with ECOSYSTEM=1, those of all
-// other projects. The plugin dispatches from one cluster to a worker, and a real MultiKueue
-// delegates from another. kwok plays the kubelets.
+// definitions and webhooks: those of JobSet and Kubeflow Trainer, with ECOSYSTEM=1 those of all other
+// projects that Kueue integrates, and with ECOSYSTEM=tekton those of Tekton. The plugin dispatches
+// from one cluster to a worker, and a real MultiKueue delegates from another. kwok plays the
+// kubelets.
 package controllers
 
 import (
@@ -43,7 +44,11 @@ var (
 
 // TestMain makes this test binary available as commands, so that kubectl finds the plugin on PATH.
 func TestMain(m *testing.M) {
-	if os.Getenv("ECOSYSTEM") != "" {
+	switch os.Getenv("ECOSYSTEM") {
+	case "":
+	case "tekton":
+		suite = tektonPipelines()
+	default:
 		suite = ecosystem()
 	}
 	plugin := func() { os.Exit(cmd.Run(util.ThisProcess())) }
@@ -68,7 +73,7 @@ func (w withControllers) run(ctx context.Context) (code int, err error) {
 		return 0, err
 	}
 	set, err = clusters.Up(ctx, clusters.Config{
-		Programs: "../../bin/clusters", Dir: dir, Names: []string{management, manager, worker}, Nodes: 1,
+		Programs: "../../bin/clusters", Dir: dir, Names: suite.clusters(), Nodes: 1,
 	})
 	if err != nil {
 		return 0, err
@@ -82,6 +87,9 @@ func (w withControllers) run(ctx context.Context) (code int, err error) {
 	}()
 	if err != nil {
 		return 0, err
+	}
+	if len(suite.frameworks) == 0 {
+		return w.m.Run(), nil
 	}
 	multiKueue, err = kueue.Start(ctx, set, kueue.Config{
 		Program: "../../bin/kueue/current", Manager: manager, Workers: map[string]string{worker: worker},
@@ -98,7 +106,7 @@ func (w withControllers) run(ctx context.Context) (code int, err error) {
 func startAll(ctx context.Context) (running []*controller.Running, err error) {
 	var group errgroup.Group
 	var mu sync.Mutex
-	for _, cluster := range []string{management, manager, worker} {
+	for _, cluster := range suite.clusters() {
 		group.Go(func() error {
 			for _, p := range suite.projects {
 				if err := serve(ctx, cluster, p); err != nil {

@@ -44,16 +44,8 @@ func Holds(k delegation.Kind) [][]string {
 
 // Hold returns the field that suspends an object of a kind, with its value; nil if there is none.
 func Hold(k delegation.Kind) (path []string, value any) {
-	for _, indicator := range k.Indicators.Suspend {
-		if len(indicator.Path) < 2 || indicator.Path[0] != "spec" || len(indicator.Values) == 0 {
-			continue
-		}
-		if indicator.Values[0] == "true" {
-			return indicator.Path, true
-		}
-		return indicator.Path, indicator.Values[0]
-	}
-	return nil, nil
+	path, value, _ = k.Hold()
+	return path, value
 }
 
 // longestManagedBy is the limit in bytes (kubernetes: pkg/apis/batch/validation/validation.go).

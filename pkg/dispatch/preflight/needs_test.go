@@ -59,6 +59,47 @@ func TestPodGroups(t *testing.T) {
 	assert.Equal(t, len(c.podGroups(t.Context())), 0, "no group, no need")
 }
 
+// TestNamedObjects checks the Pipeline, the Tasks, the accounts and the claims that a PipelineRun names.
+func TestNamedObjects(t *testing.T) {
+	kind, _ := delegation.KindNamed("pipelinerun")
+	c, server := checkOf(t, kind, dispatchtest.FromYAML(t, `
+apiVersion: tekton.dev/v1
+kind: PipelineRun
+metadata: {name: train, namespace: ml}
+spec:
+  pipelineRef: {name: nightly}
+  pipelineSpec:
+    tasks:
+    - {name: a, taskRef: {name: build}}
+    - {name: b, taskRef: {name: build, kind: Task}}
+    - {name: c, taskRef: {name: approve, kind: Approval, apiVersion: example.com/v1}}
+    - {name: d, taskRef: {resolver: git}}
+    - {name: e, taskRef: {name: "https://example.com/task.yaml"}}
+    finally: [{name: f, taskRef: {name: report}}]
+  taskRunTemplate: {serviceAccountName: builder}
+  taskRunSpecs: [{pipelineTaskName: a, serviceAccountName: default}]
+  workspaces: [{name: data, persistentVolumeClaim: {claimName: corpus}}, {name: scratch, emptyDir: {}}]
+`), func(string) bool { return true })
+	missing := func() (found []string) {
+		for _, p := range c.referred(t.Context()) {
+			assert.Assert(t, p.Blocking, "%v", p)
+			found = append(found, p.Object+" "+p.Message)
+		}
+		return found
+	}
+	assert.DeepEqual(t, missing(), []string{
+		"Pipeline ml/nightly does not exist, and spec.pipelineRef.name names it",
+		"Task ml/build does not exist, and spec.pipelineSpec.tasks.taskRef.name names it",
+		"Task ml/report does not exist, and spec.pipelineSpec.finally.taskRef.name names it",
+		"ServiceAccount ml/builder does not exist, and spec.taskRunTemplate.serviceAccountName names it",
+		"PersistentVolumeClaim ml/corpus does not exist, and spec.workspaces.persistentVolumeClaim.claimName names it",
+	})
+	server.Create(t, schema.GroupVersionResource{Group: "tekton.dev", Version: "v1", Resource: "pipelines"},
+		dispatchtest.FromYAML(t, `{apiVersion: tekton.dev/v1, kind: Pipeline, metadata: {name: nightly, namespace: ml}}`))
+	c.worker.memo = &memo{}
+	assert.Equal(t, len(missing()), 4)
+}
+
 // TestSharedResourceClaims checks the claims next to the template, which all Pods of a Job share.
 func TestSharedResourceClaims(t *testing.T) {
 	job := dispatchtest.SmallJob(t)

@@ -51,6 +51,7 @@ func (c *check) workerSide(ctx context.Context) []Problem {
 	}
 	looks := []checkFunc{
 		c.forEach(c.pods), c.checkAllData, c.claims, c.resourceClaims, c.podGroups, c.storageClasses, c.drivers, c.trustBundles,
+		c.referred,
 		c.forEach(c.subdomain), c.forEach(c.otherWarnings), c.mirrorQueue,
 	}
 	if there == noOwner && isServed {

@@ -286,15 +286,31 @@ func contextsOf(mirrors []inspect.Mirror) []string {
 	return names
 }
 
+// suspended returns the answer for an object that a field of its spec suspends.
+func suspended(j *inspect.Job) Answer {
+	a := Answer{State: inspect.StateSuspended, Reason: inspect.ReasonSuspended, Message: "It is suspended."}
+	if path, held, _ := j.Row().Hold(); path != nil {
+		a.Message = fmt.Sprintf("%s is %v.", strings.Join(path, "."), held)
+	}
+	return a
+}
+
+// resume returns the fix that resumes an object that a field of its spec suspends.
+func (q *Question) resume(j *inspect.Job) []command.Fix {
+	path, _, resumed := j.Row().Hold()
+	if path == nil || j.Row().IsUnmanaged() {
+		return nil
+	}
+	return []command.Fix{{Text: "resume it", Command: q.words(kubectlFor(j, "patch").With("--type", "merge", "-p", command.Patch(resumed, path...)))}}
+}
+
 // builtIn returns the answer for a Job that the built-in controller of a
 // cluster runs.
 func (q *Question) builtIn(j *inspect.Job, hops []inspect.Hop) Answer {
 	by := fmt.Sprintf("The built-in %s controller runs it on %s.", j.Kind, j.Context)
 	if j.Suspended {
-		a := Answer{
-			State: inspect.StateSuspended, Reason: inspect.ReasonSuspended, Message: "spec.suspend is true.",
-			Fixes: []command.Fix{{Text: "resume it", Command: q.words(kubectlFor(j, "patch").With("--type", "merge", "-p", `{"spec":{"suspend":false}}`))}},
-		}
+		a := suspended(j)
+		a.Fixes = q.resume(j)
 		partOf(&a, j)
 		return a
 	}

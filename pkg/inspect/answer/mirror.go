@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
@@ -81,9 +80,8 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 	case j.Status == delegation.Suspended:
 		a.Reason, a.Message = inspect.ReasonSuspended, q.suspendedOn(j)
 		if o := q.Pair.Origin; isSuspendedByUser(o) {
-			a.State = inspect.StateSuspended
-			a.Fixes = []command.Fix{{Text: "resume it", Command: q.words(command.Kubectl(o.Context, o.Namespace, "patch", command.KindName(o.Row()), o.Name,
-				"--type", "merge", "-p", `{"spec":{"suspend":false}}`))}}
+			a = suspended(o)
+			a.Message, a.Fixes = q.suspendedOn(j), q.resume(o)
 		}
 	case !a.State.IsFinished():
 		q.podsOf(&a, j, q.Trace.Hops)
@@ -109,7 +107,8 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 // the worker.
 func (q *Question) suspendedOn(j *inspect.Job) string {
 	if o := q.Pair.Origin; isSuspendedByUser(o) {
-		return fmt.Sprintf("spec.suspend of the Job on %s is true.", o.Context)
+		path, held, _ := o.Row().Hold()
+		return fmt.Sprintf("%s of the %s on %s is %v.", strings.Join(path, "."), o.Kind, o.Context, held)
 	}
 	for _, h := range q.Trace.Hops {
 		if h.Kind == "Workload" && h.Context == j.Context && h.Health != inspect.HealthOK && h.Message != "" {
@@ -122,7 +121,11 @@ func (q *Question) suspendedOn(j *inspect.Job) string {
 // isSuspendedByUser reports whether the mirror is suspended because a user suspended the origin.
 // Kueue suspends origins by itself.
 func isSuspendedByUser(o *inspect.Job) bool {
-	return o != nil && o.Row().IsJob() && o.IsDispatched() && o.Suspended && o.Queue() == ""
+	if o == nil || !o.IsDispatched() || !o.Suspended || o.Queue() != "" {
+		return false
+	}
+	path, _, _ := o.Row().Hold()
+	return path != nil
 }
 
 // originLag describes an origin that does not show the status of its mirror.

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -34,5 +35,23 @@ func TestParts(t *testing.T) {
 		trace := Trace(v, inspect.Pair{Origin: j})
 		assert.Equal(t, trace.Message, tt.message, name)
 		assert.Assert(t, len(trace.Fixes) == 1 && trace.Fixes[0].Text == "check its JobSet", "%s: %+v", name, trace.Fixes)
+	}
+}
+
+// TestSuspended checks that the answer names the field that suspends an object of its kind, and
+// the fix resumes it.
+func TestSuspended(t *testing.T) {
+	for _, tt := range []struct{ apiVersion, kind, message, patch string }{
+		{"batch/v1", "Job", "spec.suspend is true.", `{"spec":{"suspend":false}}`},
+		{"kubeflow.org/v2beta1", "MPIJob", "spec.runPolicy.suspend is true.", `{"spec":{"runPolicy":{"suspend":false}}}`},
+		{"tekton.dev/v1", "PipelineRun", "spec.status is PipelineRunPending.", `{"spec":{"status":null}}`},
+	} {
+		j := &inspect.Job{
+			APIVersion: tt.apiVersion, Kind: tt.kind, Context: "w", Namespace: "ml", Name: "train", UID: "one", ManagedBy: delegation.BuiltIn,
+			Status: delegation.Suspended, Suspended: true,
+		}
+		trace := Trace(inspect.NewInventory(time.Unix(0, 0), []*inspect.Facts{{Context: "w", Jobs: []*inspect.Job{j}}}, nil), inspect.Pair{Origin: j})
+		assert.Equal(t, trace.Message, tt.message)
+		assert.Assert(t, len(trace.Fixes) == 1 && strings.HasSuffix(strings.Join(trace.Fixes[0].Command, " "), tt.patch), "%+v", trace.Fixes)
 	}
 }

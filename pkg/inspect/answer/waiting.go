@@ -42,7 +42,7 @@ func (q *Question) waiting() Answer {
 		a.addUnread(q.unseen("mirror of " + o.Namespace + "/" + o.Name))
 		return a
 	case o.Suspended:
-		return Answer{State: inspect.StateSuspended, Reason: inspect.ReasonSuspended, Message: "spec.suspend is true."}
+		return suspended(o)
 	}
 	return q.withoutMirror()
 }
