@@ -159,12 +159,6 @@ func indentTables(text string) string {
 	return strings.Join(paragraphs, "\n\n")
 }
 
-// keepID removes the subpackage of pkg/inspect from the $id of a schema: moving a type must not
-// change a published schema.
-func keepID(schema *jsonschema.Schema) {
-	schema.ID = jsonschema.ID(strings.Replace(string(schema.ID), "/pkg/inspect/queues/", "/pkg/inspect/", 1))
-}
-
 // schemaName returns a document's kind in lower case.
 func schemaName(document any) string {
 	if _, ok := document.(*dispatch.Event); ok {

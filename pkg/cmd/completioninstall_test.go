@@ -179,7 +179,7 @@ func TestCompletionUsage(t *testing.T) {
 		stderr string
 	}{
 		{[]string{"ksh"}, `error: unknown shell "ksh"; choose one of kubectl, bash, zsh, fish, powershell`},
-		{[]string{"bash", "--install"}, "error: --install works for kubectl only, not for bash"},
+		{[]string{"bash", "--install"}, "error: --install does not support bash"},
 		{[]string{"bash", "zsh"}, "error: kubectl jobs-managedby completion takes at most one argument"},
 	} {
 		_, errOut, code := runIn(t, "kubectl-jobs_managedby", nil, append([]string{"completion"}, tt.args...)...)

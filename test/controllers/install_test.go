@@ -42,7 +42,7 @@ type installation struct {
 }
 
 // clusters returns the names of the clusters, which all run the controllers.
-func (s tested) clusters() []string {
+func (s installation) clusters() []string {
 	if len(s.frameworks) == 0 {
 		return []string{management, worker}
 	}

@@ -23,8 +23,8 @@ var (
 )
 
 // tektonPipelines returns the project Tekton, which Kueue does not integrate.
-func tektonPipelines() tested {
-	return tested{
+func tektonPipelines() installation {
+	return installation{
 		program: "tekton", projects: []project{"tekton-pipelines"},
 		service: types.NamespacedName{Namespace: "tekton-pipelines", Name: "tekton-pipelines-webhook"},
 		prepare: configureTekton, complete: completeTekton,

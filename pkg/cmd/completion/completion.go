@@ -71,7 +71,7 @@ without kubectl.`),
 		case !slices.Contains(scriptNames(), o.script):
 			return nil, &util.UsageError{Err: fmt.Errorf("unknown shell %q; choose one of %s", o.script, strings.Join(scriptNames(), ", "))}
 		case o.install && o.script != forKubectl:
-			return nil, &util.UsageError{Err: fmt.Errorf("--install works for kubectl only, not for %s. Save that script where your shell loads completions", o.script)}
+			return nil, &util.UsageError{Err: fmt.Errorf("--install does not support %s. Save that script where your shell loads completions", o.script)}
 		}
 		return o, nil
 	})
