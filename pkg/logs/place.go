@@ -117,7 +117,7 @@ func why(v *inspect.Inventory, pair inspect.Pair) string {
 	case len(mirrors) > 0:
 		gone = fmt.Sprintf("its Pods on %s are gone, and so are their logs", mirrors[0].Context)
 	case o.ManagedBy == delegation.MultiKueue:
-		gone = "MultiKueue deletes a mirror as firstDelay as it finishes, with its logs"
+		gone = "MultiKueue deletes a mirror as soon as it finishes, with its logs"
 	case o.ManagedBy.IsBuiltIn():
 		gone = "its Pods are gone, and so are their logs"
 	}

@@ -144,7 +144,7 @@ func TestPlace(t *testing.T) {
 		{name: "ended, with pods", v: fleetOf(jobs{ended, done}, jobs{done}), reads: "west", end: "Complete on west", why: "it has ended (Complete on west); its Pods on west are gone, and so are their logs"},
 		{name: "ended, without pods", v: fleetOf(jobs{ended, done}, nil), end: "Complete on west", why: "it has ended (Complete on west); its Pods on west are gone, and so are their logs", isHopeless: true},
 		{name: "ended, and its mirror is gone", v: fleetOf(jobs{ended}, nil), end: "Complete", why: "it has ended (Complete); its mirror is gone, and so are its logs", isHopeless: true},
-		{name: "ended under MultiKueue", v: fleetOf(jobs{moved}, nil, "west"), end: "Failed", why: "it has ended (Failed); MultiKueue deletes a mirror as firstDelay as it finishes, with its logs", isHopeless: true},
+		{name: "ended under MultiKueue", v: fleetOf(jobs{moved}, nil, "west"), end: "Failed", why: "it has ended (Failed); MultiKueue deletes a mirror as soon as it finishes, with its logs", isHopeless: true},
 		{name: "ended, with an unread context", v: fleetOf(jobs{ended}, nil, "west"), end: "Complete", why: "it has ended (Complete); no mirror found; not read: west", isHopeless: true},
 		{name: "not delegated", v: fleetOf(jobs{alone}, nil), reads: "home", why: "the built-in Job controller runs it on home"},
 		{name: "another owner, on its own cluster", v: fleetOf(jobs{foreign}, jobs{foreign}), reads: "home", why: "location unknown: example.com/runner does not mark its mirrors"},

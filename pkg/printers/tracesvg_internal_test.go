@@ -41,7 +41,7 @@ func TestStateStyles(t *testing.T) {
 		if l.pattern == "" {
 			key = l.color
 		}
-		assert.Equal(t, seen[key], inspect.LifeState(""), "%s stateStyles like %s", s, seen[key])
+		assert.Equal(t, seen[key], inspect.LifeState(""), "%s looks like %s", s, seen[key])
 		seen[key] = s
 	}
 	assert.Equal(t, len(stateStyles()), len(inspect.LifeStates()))
