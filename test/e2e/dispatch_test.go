@@ -270,7 +270,7 @@ func TestWait(t *testing.T) {
 	_, stderrBad, endBad := waits("bad", "finished")
 	d := dispatches(t, ns, "train", "bad")
 	assert.Equal(t, endRunning(), 0, stderrRunning.String())
-	assert.Equal(t, running.String(), "job waits/train is running\n")
+	assert.Equal(t, running.String(), "job waits/train is running on " + worker1 + "\n")
 	assert.Assert(t, strings.Contains(stderrRunning.String(), "running on "+worker1), stderrRunning.String())
 	mirror := jobOf(t, worker1, ns, "train")
 	assert.Assert(t, mirror != nil && mirror.Status.StartTime != nil, "%+v", mirror)

@@ -253,7 +253,7 @@ func TestPreflightSurprises(t *testing.T) {
 		}, "the nodes", false, "none of the 2 other nodes has what a Pod requests: example.com/gpu=1"},
 		{func(s *corev1.PodSpec) { s.SchedulerName = "custom" }, "", false, "unless scheduler custom runs there"},
 		{func(s *corev1.PodSpec) { s.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/gate"}} }, "", false, "scheduling gate example.com/gate"},
-		{func(s *corev1.PodSpec) { s.Subdomain = "peers" }, "Service " + ns + "/peers", false, "do not find each other"},
+		{func(s *corev1.PodSpec) { s.Subdomain = "peers" }, "Service " + ns + "/peers", false, "find each other by name only with it"},
 		{func(s *corev1.PodSpec) {
 			s.Volumes = []corev1.Volume{{Name: "host", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/data"}}}}
 		}, "", false, "/data of their nodes"},

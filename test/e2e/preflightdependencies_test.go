@@ -112,7 +112,7 @@ func TestDependenciesAreShared(t *testing.T) {
 	other := f.create("other", takes())
 	found, _ = f.preflight(other, dependency.Options{})
 	assert.Equal(t, len(found), 2, "%s", describeProblems(found))
-	assert.Assert(t, !found[0].Blocking && contains(found[0].Message, "is deleted with that one's mirror"), "%s", describeProblems(found))
+	assert.Assert(t, !found[0].Blocking && contains(found[0].Message, "is deleted with its mirror"), "%s", describeProblems(found))
 	found, again := f.preflight(other, allowed())
 	assert.Equal(t, len(found), 0, "%s", describeProblems(found))
 	assert.DeepEqual(t, again, copies)

@@ -20,7 +20,7 @@ func TestWorkloadsUnread(t *testing.T) {
 		state   inspect.JobState
 		message string
 	}{
-		delegation.Running:   {inspect.StateRunning, "0/1 completions. Kueue copied this status. You cannot read Workloads on hub, so where it runs is unknown."},
+		delegation.Running:   {inspect.StateRunning, "Kueue says that it runs: 0/1 completions. You cannot read Workloads on hub, so where it runs is unknown."},
 		delegation.Suspended: {inspect.StateUnknown, "You cannot read Workloads on hub, so why it waits is unknown."},
 	} {
 		t.Run(string(status), func(t *testing.T) {

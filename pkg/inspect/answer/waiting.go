@@ -199,7 +199,7 @@ func (q *Question) lostOn(manager *inspect.Facts, cluster string) Answer {
 		return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoMirror, Message: fmt.Sprintf("MultiKueue chose %s, which has no mirror yet.", target)}
 	}
 	a := q.byCopiedStatus(cluster)
-	why := "No context reaches it."
+	why := fmt.Sprintf("No context reaches %s.", cluster)
 	missing := inspect.Unchecked{What: "worker " + cluster, Contexts: []string{}, Reason: "no context reaches it"}
 	if target != "" {
 		missing.Contexts, missing.Reason = []string{target}, inspect.NotSelected
@@ -223,16 +223,21 @@ func (q *Question) lostOn(manager *inspect.Facts, cluster string) Answer {
 func (q *Question) byCopiedStatus(cluster string) Answer {
 	o := q.Pair.Origin
 	a := Answer{State: inspect.StateUnknown, Reason: inspect.ReasonUnread}
-	if cluster != "" {
-		a.Message = fmt.Sprintf("MultiKueue chose %s.", cluster)
+	s := stateOf(o)
+	switch isRunning := s == inspect.StateRunning || s == inspect.StateStarting; {
+	case isRunning && cluster != "":
+		a.State, a.Message = s, "Kueue says that it runs on "+cluster
+	case isRunning:
+		a.State, a.Message = s, "Kueue says that it runs"
+	case cluster != "":
+		a.Message = "MultiKueue chose " + cluster
+	default:
+		return a
 	}
-	if s := stateOf(o); s == inspect.StateRunning || s == inspect.StateStarting {
-		a.State = s
-		from := ""
-		if cluster != "" {
-			from = " from " + cluster
-		}
-		a.Message = strings.TrimSpace(fmt.Sprintf("%s Kueue copied this status%s.", progress(o), from))
+	if p := progress(o); p != "" && a.State != inspect.StateUnknown {
+		a.Message += ": " + p
+	} else {
+		a.Message += "."
 	}
 	return a
 }

@@ -82,7 +82,12 @@ func (t *timeline) addConditions(context, object string, conditions []metav1.Con
 			continue
 		}
 		event := c.Type
-		if c.Status != metav1.ConditionTrue {
+		switch c.Status {
+		case metav1.ConditionTrue:
+		case metav1.ConditionUnknown:
+			// Tekton's runs have Succeeded in this way until they end.
+			event += " unknown"
+		default:
 			event = "not " + event
 		}
 		if c.Reason != "" && c.Reason != c.Type {

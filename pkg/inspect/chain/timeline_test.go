@@ -6,6 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -60,4 +61,20 @@ func TestTimelineOfJobSet(t *testing.T) {
 		"JobSet/train created", "Job/train-driver-0 first Pod created: d", "Job/train-workers-0 first Pod created: w-0",
 		"Job/train-workers-0 last of 2 Pods created: w-1", "Job/train-workers-0 FailedCreate",
 	})
+}
+
+// TestTimelineOfUnknownConditions checks that a condition of a running PipelineRun, whose status is
+// Unknown, does not read like a failure.
+func TestTimelineOfUnknownConditions(t *testing.T) {
+	start := metav1.NewTime(time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC))
+	run := &inspect.Job{
+		Context: "worker", APIVersion: "tekton.dev/v1", Kind: "PipelineRun", Namespace: "default", Name: "train", UID: "run",
+		ManagedBy: delegation.BuiltIn, Status: delegation.Running, CreationTimestamp: start,
+		Object: &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"conditions": []any{map[string]any{
+			"type": "Succeeded", "status": "Unknown", "reason": "Running", "message": "Incomplete: 2", "lastTransitionTime": "2026-01-02T03:01:00Z",
+		}}}}},
+	}
+	v := inspect.NewInventory(start.Time, []*inspect.Facts{{Context: "worker", Jobs: []*inspect.Job{run}}}, nil)
+	timeline := chain.Trace(v, inspect.Pair{Origin: run}).Timeline
+	assert.Equal(t, timeline[len(timeline)-1].Event, "Succeeded unknown (Running): Incomplete: 2")
 }

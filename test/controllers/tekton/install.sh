@@ -3,7 +3,7 @@
 # webhooks of Tekton, and a directory tekton-pipelines with what Tekton's module brings to be
 # installed in clusters: crds, webhooks and configs. It is built from the Go module proxy, once for
 # every state of this directory, into the user's cache directory. Tekton needs older modules than
-# all others here, so most of its 1569 packages are compiled (XXX minutes of computing).
+# all others here, so most of its 1569 packages are compiled (12 minutes of computing).
 set -eu
 
 dir=${1:?usage: install.sh DIR}
