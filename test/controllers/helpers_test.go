@@ -175,7 +175,7 @@ func run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 func read[T any](t *testing.T, args ...string) T {
 	t.Helper()
 	out, errOut, code := run(t, append(args, "-o", "json")...)
-	assert.Assert(t, code == 0 || code == 3, "%v: %d: %s", args, code, errOut)
+	assert.Assert(t, code == 0 || code == 3, "%v: %d: %s%s", args, code, errOut, out)
 	var document T
 	assert.NilError(t, json.Unmarshal([]byte(out), &document))
 	return document
