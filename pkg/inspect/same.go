@@ -285,7 +285,7 @@ func (s objectIDs) add(o objectID) (isNew bool) {
 
 func idOf(j *Job) objectID { return objectID{j.UID, j.ClusterUID} }
 
-// Distinct drops repeated readings of the same object.
+// DistinctJobs drops repeated readings of the same object.
 func DistinctJobs(jobs []*Job) []*Job {
 	seen := objectIDs{}
 	return slices.DeleteFunc(slices.Clone(jobs), func(j *Job) bool { return !seen.add(idOf(j)) })

@@ -70,6 +70,7 @@ func (q queued) showsBoth(t *testing.T, ns string, want look) *inspect.Trace {
 // TestTektonToTheEnd dispatches objects until they complete. logs and wait find the Pods and the end.
 func TestTektonToTheEnd(t *testing.T) {
 	eachRun(t, "end", func(t *testing.T, q queued, ns string) {
+		t.Helper()
 		q.submitRun(t, ns, delegation.Dispatch, forHours, "")
 		q.showsBoth(t, ns, look{status: delegation.Unclaimed, state: inspect.StateBlocked, findings: "JM101 error"})
 		d := q.starts(t, ns)
@@ -98,6 +99,7 @@ func TestTektonToTheEnd(t *testing.T) {
 // TestTektonFails dispatches objects whose Pods fail.
 func TestTektonFails(t *testing.T) {
 	eachRun(t, "fails", func(t *testing.T, q queued, ns string) {
+		t.Helper()
 		q.submitRun(t, ns, delegation.Dispatch, toFail, "")
 		d := dispatches(t, ns, q.name())
 		assert.Equal(t, d.End(), 5, d.Stderr.String())
@@ -108,6 +110,7 @@ func TestTektonFails(t *testing.T) {
 // TestTektonCancelled cancels running objects as Tekton's users do.
 func TestTektonCancelled(t *testing.T) {
 	eachRun(t, "cancelled", func(t *testing.T, q queued, ns string) {
+		t.Helper()
 		q.submitRun(t, ns, delegation.Dispatch, forHours, "")
 		d := q.starts(t, ns)
 		word := map[string]string{"PipelineRun": "Cancelled", "TaskRun": "TaskRunCancelled"}[q.kind]
@@ -121,6 +124,7 @@ func TestTektonCancelled(t *testing.T) {
 // TestTektonPending dispatches objects that are pending, and resumes them.
 func TestTektonPending(t *testing.T) {
 	eachRun(t, "pending", func(t *testing.T, q queued, ns string) {
+		t.Helper()
 		q.submitRun(t, ns, delegation.Dispatch, forHours, q.kind+"Pending")
 		d := dispatches(t, ns, q.name())
 		d.Expect(dispatch.MirrorCreated, "")
@@ -136,6 +140,7 @@ func TestTektonPending(t *testing.T) {
 // TestTektonDeleted deletes the origins of running mirrors.
 func TestTektonDeleted(t *testing.T) {
 	eachRun(t, "deleted", func(t *testing.T, q queued, ns string) {
+		t.Helper()
 		q.submitRun(t, ns, delegation.Dispatch, forHours, "")
 		d := q.starts(t, ns)
 		assert.NilError(t, dynamicClient(management).Resource(q.resource).Namespace(ns).Delete(t.Context(), "train", metav1.DeleteOptions{}))
@@ -177,6 +182,7 @@ spec: {managedBy: %s, pipelineRef: {name: nightly}}
 // TestTektonOfOtherOwners: Tekton leaves objects of other owners alone.
 func TestTektonOfOtherOwners(t *testing.T) {
 	eachRun(t, "other", func(t *testing.T, q queued, ns string) {
+		t.Helper()
 		q.submitRun(t, ns, "example.com/runner", forHours, "")
 		q.showsBoth(t, ns, look{status: delegation.Unclaimed, state: inspect.StateBlocked, findings: "JM014 error"})
 		_, errOut, code := run(t, "dispatch", q.name(), "-n", ns, "--context", management, "--to", worker)

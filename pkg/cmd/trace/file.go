@@ -82,18 +82,7 @@ func (o *traceOptions) applyDefaults(ctx context.Context, f *fleet.Fleet, v *ins
 	}
 	job := o.asSubmitted(object, r.Namespace)
 	r.At, r.Refused = map[string]*placement.Request{}, map[string]string{}
-	tried := read.TryCreate(ctx, f, job, contexts)
-	for _, name := range contexts {
-		if apierrors.IsAlreadyExists(tried[name].Err) {
-			existing = append(existing, name)
-		}
-	}
-	if len(existing) > 0 {
-		another := job.DeepCopy()
-		another.SetName("")
-		another.SetGenerateName(job.GetName() + "-")
-		maps.Copy(tried, read.TryCreate(ctx, f, another, existing))
-	}
+	tried, existing := tryCreate(ctx, f, job, contexts)
 	for _, name := range contexts {
 		result := tried[name]
 		err := result.Err
@@ -117,6 +106,24 @@ func (o *traceOptions) applyDefaults(ctx context.Context, f *fleet.Fleet, v *ins
 		}
 	}
 	return existing
+}
+
+// tryCreate makes a dry run of creating a Job in contexts, and returns those that have a Job of this
+// name. There, it tries one with a generated name.
+func tryCreate(ctx context.Context, f *fleet.Fleet, job *unstructured.Unstructured, contexts []string) (tried map[string]read.Tried, existing []string) {
+	tried = read.TryCreate(ctx, f, job, contexts)
+	for _, name := range contexts {
+		if apierrors.IsAlreadyExists(tried[name].Err) {
+			existing = append(existing, name)
+		}
+	}
+	if len(existing) > 0 {
+		another := job.DeepCopy()
+		another.SetName("")
+		another.SetGenerateName(job.GetName() + "-")
+		maps.Copy(tried, read.TryCreate(ctx, f, another, existing))
+	}
+	return tried, existing
 }
 
 // classNames returns the classes that a Job names, which determine what servers would add.

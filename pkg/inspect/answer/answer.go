@@ -149,15 +149,21 @@ func (q *Question) explain(a *Answer) {
 		switch {
 		case !q.isAboutPair(f):
 		case IsAboutQuota(f.Code) && !a.isAboutSetup() || a.State == inspect.StateOrphan && IsOrphan(f.Code):
-			if len(a.Fixes) == 0 {
-				a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
-			}
-			a.addPreemption(f)
+			a.addFrom(f)
 		case a.isExplainedBy(f) && (f.Severity != inspect.Warning || !a.waitsForQuota()):
 			a.take(f, q.reasonOf(f))
 			return
 		}
 	}
+}
+
+// addFrom adds to an answer from quotas what a finding about quota knows besides: fixes, if the answer
+// has none, and a preemption.
+func (a *Answer) addFrom(f *inspect.Finding) {
+	if len(a.Fixes) == 0 {
+		a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
+	}
+	a.addPreemption(f)
 }
 
 // addPreemption adds how a waiting Job lost its quota, which is since when it waits.

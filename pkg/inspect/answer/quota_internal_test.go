@@ -37,11 +37,15 @@ func TestLimitsOfManagerAndWorkers(t *testing.T) {
 			[]string{"request at most 2 nvidia.com/gpu, for hub", "raise the quota on hub"},
 		},
 		"manager is smaller": {
-			"2", []string{"4", "6"}, "Needs 8 nvidia.com/gpu; the limit is 2 (hub, flavor a100). The largest limit of a worker is 6 (w2).",
+			"2",
+			[]string{"4", "6"},
+			"Needs 8 nvidia.com/gpu; the limit is 2 (hub, flavor a100). The largest limit of a worker is 6 (w2).",
 			[]string{"request at most 2 nvidia.com/gpu, for hub", "raise the quota on hub, and the quota of a worker"},
 		},
 		"workers are smaller": {
-			"6", []string{"4", "2"}, "Needs 8 nvidia.com/gpu; the largest limit is 4 (w1, flavor a100). The limit on hub is 6.",
+			"6",
+			[]string{"4", "2"},
+			"Needs 8 nvidia.com/gpu; the largest limit is 4 (w1, flavor a100). The limit on hub is 6.",
 			[]string{"request at most 4 nvidia.com/gpu, for w1", "request at most 2 nvidia.com/gpu, for w2", "raise the quota on w1"},
 		},
 	} {
@@ -83,17 +87,22 @@ func TestHoldersOfQuota(t *testing.T) {
 		fixes    []string
 	}{
 		"all run": {
-			[]inspect.Holder{holder("a", true, time.Hour), holder("b", true, time.Hour)}, false,
-			"ml/a holds 2; 1 other holds the rest.", []string{"wait for ml/a on hub to finish"},
+			[]inspect.Holder{holder("a", true, time.Hour), holder("b", true, time.Hour)},
+			false,
+			"ml/a holds 2; 1 other holds the rest.",
+			[]string{"wait for ml/a on hub to finish"},
 		},
 		"one never ran": {
-			[]inspect.Holder{holder("a", true, time.Hour), holder("b", false, time.Hour), holder("c", true, time.Hour), holder("d", true, time.Hour)}, false,
+			[]inspect.Holder{holder("a", true, time.Hour), holder("b", false, time.Hour), holder("c", true, time.Hour), holder("d", true, time.Hour)},
+			false,
 			"ml/a holds 2; ml/b holds 2 without running; 2 others hold the rest.",
 			[]string{"find out why ml/b holds 2 cpu without running", "wait for ml/a on hub to finish"},
 		},
 		"none runs": {
-			[]inspect.Holder{holder("b", false, time.Hour)}, false,
-			"ml/b holds 2 without running.", []string{"find out why ml/b holds 2 cpu without running"},
+			[]inspect.Holder{holder("b", false, time.Hour)},
+			false,
+			"ml/b holds 2 without running.",
+			[]string{"find out why ml/b holds 2 cpu without running"},
 		},
 		"one is about to run": {
 			[]inspect.Holder{holder("b", false, time.Second)}, false, "ml/b holds 2.", []string{"wait for ml/b on hub to finish"},
