@@ -15,7 +15,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// TestCompletionScripts compares the scripts in archives and packages with those that the plugin
+// TestCompletionScripts compares the scripts in archives and packages with the scripts that the plugin
 // itself prints.
 func TestCompletionScripts(t *testing.T) {
 	for script, program := range map[string]string{

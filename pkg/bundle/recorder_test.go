@@ -156,7 +156,7 @@ func TestListsInChunks(t *testing.T) {
 	}
 }
 
-// TestAllKindsForbidden checks that everything else is recorded if Jobs and objects of all other
+// TestAllKindsForbidden checks that all other objects are recorded if Jobs and objects of all other
 // kinds are refused.
 func TestAllKindsForbidden(t *testing.T) {
 	b := one(t, `

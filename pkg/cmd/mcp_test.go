@@ -209,7 +209,7 @@ func TestMCPErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "dispatch")
 }
 
-// TestMCPLimitsContexts: tools read no context and no namespace beyond those that the server was
+// TestMCPLimitsContexts checks that tools read only the contexts and namespaces that the server was
 // started with.
 func TestMCPLimitsContexts(t *testing.T) {
 	s := serveMCP(t, "--from", exampleFleet, "--contexts", "worker-*", "-n", "ml")

@@ -36,7 +36,7 @@ type Indicator struct {
 	Path []string
 	// Values are the accepted values, as text. None means any number greater than zero.
 	Values []string
-	// AllOf are other indicators that must show, too. NoneOf are those that must not.
+	// AllOf are other indicators that must show, too. NoneOf are indicators that must not show.
 	AllOf, NoneOf []Indicator
 }
 

@@ -17,7 +17,7 @@ const (
 // IsKueueKey reports whether the name of a scheduling gate or a finalizer is one of Kueue's.
 func IsKueueKey(name string) bool { return strings.HasPrefix(name, "kueue.x-k8s.io/") }
 
-// IsKueueTemplateKey reports whether a label or annotation of a Pod template is one of those that
+// IsKueueTemplateKey reports whether a label or annotation of a Pod template is a key that
 // Kueue sets when it starts the Pods, and removes when it stops them. Kueue refuses to start a
 // Job that has them with other values: "conflict for key=kueue.x-k8s.io/workload" (kueue:
 // pkg/podset, apis/kueue/v1beta2, pkg/controller/constants). Its other keys there, such as those

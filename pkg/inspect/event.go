@@ -49,7 +49,7 @@ func (f *Facts) PreemptorsName(uid string) (namespace, name string, ok bool) {
 // message.
 var preemptor = regexp.MustCompile(`\bPreempted to accommodate a workload \(UID: ([^,)]+)(?:, JobUID: ([^,)]+))?`)
 
-// preemptedBy returns the match of preemptor. Most messages are about something else, and there are
+// preemptedBy returns the match of preemptor. Most messages have another topic, and there are
 // many, so a cheap test comes first.
 func preemptedBy(message string) []string {
 	if !strings.Contains(message, "Preempted to ") {
@@ -59,7 +59,7 @@ func preemptedBy(message string) []string {
 }
 
 // Preemptor returns the UID of the preempting Workload from Kueue's message in a condition or an
-// event; "" if the message is about something else.
+// event; "" if the message has another topic.
 func Preemptor(message string) string {
 	found := preemptedBy(message)
 	if found == nil {

@@ -69,7 +69,7 @@ func OrphanPair(j *Job) Pair {
 
 // Subjects returns the objects that can be traced: the pairs, the orphans, and Jobs that are
 // neither, as pairs without mirrors. Jobs in a queue of Kueue are always included, the others only
-// if there is nothing else.
+// if no such Job exists.
 func (v *Inventory) Subjects() []Pair {
 	subjects := slices.Clone(v.Pairs.Pairs)
 	for _, orphan := range v.Pairs.Orphans {

@@ -49,7 +49,7 @@ func passed(d *dispatching.Process) string {
 
 // TestDispatchToTheFirstThatPasses checks the case that the first worker of a list lacks the
 // namespace, the second one does not answer, and the third one accepts the Job. The Job stays
-// there, whatever becomes available later and whoever resumes it, even if it does not name its
+// there, whatever becomes available later and whichever controller resumes it, even if it does not name its
 // mirror yet.
 func TestDispatchToTheFirstThatPasses(t *testing.T) {
 	t.Parallel()

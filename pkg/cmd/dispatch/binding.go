@@ -250,7 +250,7 @@ func (s *survey) isAt(at *worker, originUID string, p delegation.Place) bool {
 	return p.Namespace == found.GetNamespace() && p.Name == found.GetName() && p.On(at.cluster.Identity()) == delegation.CertainlySame
 }
 
-// workerAt returns the worker whose mirror of the Job would be at a place; nil if there is none.
+// workerAt returns the worker whose mirror of the Job would be at a place, nil without such a worker.
 func (s *survey) workerAt(o *dispatchOptions, r request, p delegation.Place) *worker {
 	for _, w := range reached(s.workers) {
 		isPlace := p.Namespace == cmp.Or(o.flags.namespaceTo, r.Origin.GetNamespace()) && p.Name == r.Origin.GetName()

@@ -21,7 +21,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// wantedJobs are the objects that the user selected, and the errors of those that cannot be
+// wantedJobs are the objects that the user selected, and the errors of objects that cannot be
 // dispatched.
 type wantedJobs struct {
 	requests []request

@@ -57,7 +57,7 @@ func (v *rowsView) isPaired(j *inspect.Job) bool {
 	return j.IsDelegated() || v.folds() && (j.IsMirror() || j.IsPart())
 }
 
-// reportErrors reports the contexts that can no longer be read completely, and those that answer
+// reportErrors reports the contexts that can no longer be read completely, and contexts that answer
 // again.
 func (v *rowsView) reportErrors(errs []inspect.ContextError) {
 	lost, regained := v.outages.Update(errs)

@@ -108,7 +108,7 @@ func (o *traceOptions) applyDefaults(ctx context.Context, f *fleet.Fleet, v *ins
 	return existing
 }
 
-// tryCreate makes a dry run of creating a Job in contexts, and returns those that have a Job of this
+// tryCreate makes a dry run of creating a Job in contexts, and returns the contexts that have a Job of this
 // name. There, it tries one with a generated name.
 func tryCreate(ctx context.Context, f *fleet.Fleet, job *unstructured.Unstructured, contexts []string) (tried map[string]read.Tried, existing []string) {
 	tried = read.TryCreate(ctx, f, job, contexts)

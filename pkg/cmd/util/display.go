@@ -21,7 +21,7 @@ type Display[T any] struct {
 	// differences from the last value.
 	Changes func(value T, isEarly bool) error
 	// Early, unless it is nil, returns the part of the first value that was read so far, because
-	// Read may wait for a slow context. ok is false if there is none. A screen or Changes shows it.
+	// Read may wait for a slow context. ok is false without such a value. A screen or Changes shows it.
 	Early func() (value T, ok bool)
 	// Notes, unless it is nil, returns notes to show next to a value.
 	Notes func() []string

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -60,10 +58,6 @@ func (q *Question) withoutMirror() Answer {
 		a.Message = fmt.Sprintf("It was dispatched to %s/%s on %s, which was not read.", place.Mirror.Namespace, place.Mirror.Name, place.Mirror.Cluster())
 		a.Unchecked = []inspect.Unchecked{{What: "mirror", Contexts: q.unread(), Reason: "no context is known to reach " + place.Mirror.Cluster()}}
 		return a
-	}
-	if place := o.Marks; place != nil && !place.Mirror.IsZero() {
-		// dispatch recorded the mirror, and its cluster no longer has it.
-		a.State = inspect.StateBlocked
 	}
 	a.Message = "No mirror found" + q.onRead() + "."
 	if a.State == inspect.StateRunning && !o.IsDispatched() && o.ManagedBy != delegation.MultiKueue && !o.ManagedBy.IsBuiltIn() {
@@ -191,57 +185,6 @@ func (q *Question) heldBack(f *inspect.Facts, w *kueue.Workload) (Answer, bool) 
 	return a, true
 }
 
-// lostOn returns the answer if a cluster was chosen but has no mirror.
-func (q *Question) lostOn(manager *inspect.Facts, cluster string) Answer {
-	target := q.Inventory.ContextOf(manager, cluster)
-	f := q.Inventory.Facts(target)
-	if f != nil && f.Err == nil {
-		return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoMirror, Message: fmt.Sprintf("MultiKueue chose %s, which has no mirror yet.", target)}
-	}
-	a := q.byCopiedStatus(cluster)
-	why := fmt.Sprintf("No context reaches %s.", cluster)
-	missing := inspect.Unchecked{What: "worker " + cluster, Contexts: []string{}, Reason: "no context reaches it"}
-	if target != "" {
-		missing.Contexts, missing.Reason = []string{target}, inspect.NotSelected
-		why = fmt.Sprintf("Context %s: %s.", target, inspect.NotSelected)
-		if f != nil {
-			missing.Reason = because(f, f.Err)
-			if !apierrors.IsForbidden(f.Err) && !apierrors.IsUnauthorized(f.Err) {
-				// The cluster may have failed, and its Pods with it.
-				a.State = inspect.StateUnknown
-			}
-			why = Sentence(fmt.Sprintf("Cannot read %s: %s", target, missing.Reason))
-		}
-	}
-	a.Message += " " + why
-	a.Unchecked = []inspect.Unchecked{missing}
-	return a
-}
-
-// byCopiedStatus returns the answer if only the origin was read: its status is a copy of the
-// mirror's. cluster is the MultiKueueCluster that runs the Job, "" if that is unknown.
-func (q *Question) byCopiedStatus(cluster string) Answer {
-	o := q.Pair.Origin
-	a := Answer{State: inspect.StateUnknown, Reason: inspect.ReasonUnread}
-	s := stateOf(o)
-	switch isRunning := s == inspect.StateRunning || s == inspect.StateStarting; {
-	case isRunning && cluster != "":
-		a.State, a.Message = s, "Kueue says that it runs on "+cluster
-	case isRunning:
-		a.State, a.Message = s, "Kueue says that it runs"
-	case cluster != "":
-		a.Message = "MultiKueue chose " + cluster
-	default:
-		return a
-	}
-	if p := progress(o); p != "" && a.State != inspect.StateUnknown {
-		a.Message += ": " + p
-	} else {
-		a.Message += "."
-	}
-	return a
-}
-
 // byWorkers returns the answer from what Kueue reports on the workers, if
 // their quota was not read.
 func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
@@ -309,52 +252,6 @@ func reasonsOfWorkers() []inspect.JobReason {
 		inspect.ReasonNotAdmitted, inspect.ReasonQuotaInUse, inspect.ReasonAdmissionCheck, inspect.ReasonHeld, inspect.ReasonSetup, inspect.ReasonNoFlavor,
 		inspect.ReasonOverLimit,
 	}
-}
-
-// answerFromManager completes the answer from what the management cluster alone shows.
-func (q *Question) answerFromManager(a *Answer, manager *inspect.Facts, w *kueue.Workload, names, unread []string) {
-	a.Reason = inspect.ReasonUnread
-	since := ""
-	if c := w.Condition(kueue.QuotaReserved); c != nil && !c.LastTransitionTime.IsZero() {
-		since = " " + q.ago(&c.LastTransitionTime) + " ago"
-	}
-	a.Message = fmt.Sprintf("Kueue on %s reserved quota%s and offered it to %s. Cannot see why no worker admits it: ", manager.Context, since, list(names))
-	byReason := map[string][]string{}
-	var reasons []string
-	for i, u := range a.Unchecked {
-		if byReason[u.Reason] == nil {
-			reasons = append(reasons, u.Reason)
-		}
-		byReason[u.Reason] = append(byReason[u.Reason], unread[min(i, len(unread)-1)])
-	}
-	var parts []string
-	for _, reason := range reasons {
-		names := list(byReason[reason])
-		switch reason {
-		case noContext:
-			parts = append(parts, "no context reaches "+names)
-		case inspect.NotSelected:
-			parts = append(parts, names+" "+reason)
-		default:
-			parts = append(parts, "cannot read "+names+": "+reason)
-		}
-	}
-	a.Message += strings.Join(parts, "; ") + "."
-}
-
-const noContext = "no context reaches it"
-
-func workerUnread(name, target string, f *inspect.Facts) inspect.Unchecked {
-	u := inspect.Unchecked{What: "worker " + name, Contexts: []string{}, Reason: noContext}
-	if target == "" {
-		return u
-	}
-	u.Contexts = []string{target}
-	u.Reason = inspect.NotSelected
-	if f != nil && f.Err != nil {
-		u.Reason = because(f, f.Err)
-	}
-	return u
 }
 
 // offeredTo returns the MultiKueueClusters that a Workload was offered to.

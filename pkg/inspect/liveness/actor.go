@@ -121,7 +121,7 @@ type Action struct {
 	// Due is when the object began to wait for the action, the zero time if unknown. At is when
 	// the action happened.
 	Due, At time.Time
-	// MixedWait is whether the object may also have waited for something else since Due. The time
+	// MixedWait is whether the object may also have waited for another event since Due. The time
 	// from Due to At is then no latency of the actor.
 	MixedWait bool
 }

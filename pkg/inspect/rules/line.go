@@ -28,7 +28,7 @@ func isFresh(a *view.Awaited, now time.Time) bool {
 // of actions proves nothing.
 const longLine = 5
 
-// markBehind marks sightings as behind if they wait in line with one whose actor
+// markBehind marks sightings as behind if they wait behind one whose actor
 // is behind. While an actor has not reached the first of a burst, none of its
 // actions can be later than the last of the burst. In a long line, markBehind
 // also marks objects that others of the same burst have passed.
@@ -95,7 +95,7 @@ func newSightingCache(v *inspect.Inventory) *sightingCache {
 // view returns a new view of the inventory for one rule.
 func (x *sightingCache) view() *view.View { return view.New(x.inventory, x.shared) }
 
-// sightingsOf runs a rule and returns its sightings. It keeps only those that wait
+// sightingsOf runs a rule and returns its sightings. It keeps only sightings that wait
 // for an actor, because there may be thousands of others.
 func (x *sightingCache) sightingsOf(r Rule) []view.Sighting {
 	v := x.view()

@@ -242,7 +242,7 @@ func coreOf(resource, namespace string) collection {
 	return collection{GroupVersionResource: corev1.SchemeGroupVersion.WithResource(resource), namespace: namespace}
 }
 
-// jobOf returns the name of the Job that was typed before the word. ok is false if there is none,
+// jobOf returns the name of the Job that was typed before the word. ok is false without such a Job,
 // or an object of another kind.
 func jobOf(w word) (name string, ok bool) {
 	if len(w.args) == 0 {

@@ -1,0 +1,107 @@
+package answer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// suspended returns the answer for an object that a field of its spec suspends.
+func suspended(j *inspect.Job) Answer {
+	a := Answer{State: inspect.StateSuspended, Reason: inspect.ReasonSuspended, Message: "It is suspended."}
+	if path, held, _ := j.Row().Hold(); path != nil {
+		a.Message = fmt.Sprintf("%s is %v.", strings.Join(path, "."), held)
+	}
+	return a
+}
+
+// resume returns the fix that resumes an object that a field of its spec suspends.
+func (q *Question) resume(j *inspect.Job) []command.Fix {
+	path, _, resumed := j.Row().Hold()
+	if path == nil || j.Row().IsUnmanaged() {
+		return nil
+	}
+	return []command.Fix{{Text: "resume it", Command: q.words(kubectlFor(j, "patch").With("--type", "merge", "-p", command.Patch(resumed, path...)))}}
+}
+
+// builtIn returns the answer for a Job that the built-in controller of a
+// cluster runs.
+func (q *Question) builtIn(j *inspect.Job, hops []inspect.Hop) Answer {
+	by := fmt.Sprintf("The built-in %s controller runs it on %s.", j.Kind, j.Context)
+	if j.Suspended {
+		a := suspended(j)
+		a.Fixes = q.resume(j)
+		partOf(&a, j)
+		return a
+	}
+	a := Answer{State: inspect.StateRunning, Reason: inspect.ReasonBuiltIn}
+	if !j.IsPart() {
+		a.Message = by
+	}
+	if j.Status == delegation.Pending || j.Status == delegation.Unclaimed || isWithoutReady(j) {
+		a.State = inspect.StateStarting
+	}
+	partOf(&a, j)
+	q.podsOf(&a, j, hops)
+	if a.Reason == inspect.ReasonUnschedulable {
+		a.Fixes = q.changes(q.Trace.Placements)
+	}
+	return a
+}
+
+// partOf adds which object made a Job that is a part of it. The only fix is
+// to look at that object, because its controller decides about the part.
+func partOf(a *Answer, j *inspect.Job) {
+	if !j.IsPart() {
+		return
+	}
+	owner := j.Controller
+	a.Message = strings.TrimSpace(fmt.Sprintf("%s %s %s on %s created it.", a.Message, owner.Kind, owner.Name, j.Context))
+	a.Fixes = nil
+	if kind, known := delegation.KindOf(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); known {
+		// The owner may be a mirror, which trace explains only with all
+		// contexts.
+		trace := command.Plugin("trace", command.Argument(kind, owner.Name), "-n", j.Namespace, "--all-contexts")
+		a.Fixes = []command.Fix{{Text: "check its " + owner.Kind, Command: trace.Words()}}
+	}
+}
+
+// isWithoutReady reports whether a Job has Pods of which none is ready.
+func isWithoutReady(j *inspect.Job) bool { return j.Active > 0 && j.Ready != nil && *j.Ready == 0 }
+
+// podsOf adds why a Job does not run, according to its Pods.
+func (q *Question) podsOf(a *Answer, j *inspect.Job, hops []inspect.Hop) {
+	f := q.Inventory.Facts(j.Context)
+	if f == nil || a.State.IsFinished() {
+		return
+	}
+	pods := f.PodsOf(j)
+	isRunning := slices.ContainsFunc(pods, func(p *inspect.Pod) bool { return p.Phase == "Running" && p.Message == "" })
+	if isRunning {
+		a.State = inspect.StateRunning
+		return
+	}
+	for _, h := range hops {
+		if h.Kind != "Pods" || h.Context != j.Context || h.Health == inspect.HealthOK || h.Health == inspect.HealthUnknown {
+			continue
+		}
+		a.State, a.Reason = inspect.StateStarting, inspect.ReasonPods
+		if slices.ContainsFunc(pods, func(p *inspect.Pod) bool { return p.IsUnschedulable() }) {
+			a.Reason = inspect.ReasonUnschedulable
+		}
+		a.Message = fmt.Sprintf("Pods on %s: %s.", j.Context, h.State)
+		switch {
+		case h.State == "none":
+			a.Message = fmt.Sprintf("No Pods on %s. %s", j.Context, Sentence(h.Message))
+		case h.Message != "":
+			a.Message += " " + Sentence(h.Message)
+		}
+		return
+	}
+}

@@ -1,0 +1,124 @@
+package answer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// holder names the first Job that holds the lacking quota.
+func (q *Question) holder(p *inspect.Placement) string {
+	if len(p.Holders) == 0 {
+		return ""
+	}
+	h := p.Holders[0]
+	if q.isOrphan(p.Context, &h) {
+		return fmt.Sprintf("Orphan %s/%s holds %s.", h.Namespace, h.Name, h.Amount)
+	}
+	if p.Preempts {
+		return fmt.Sprintf("Kueue can preempt %s.", list(victims(p)))
+	}
+	text, more := fmt.Sprintf("%s/%s holds %s", h.Namespace, h.Name, h.Amount), len(p.Holders)-1
+	if idle := q.idleHolder(p); idle != nil && *idle == h {
+		text += " without running"
+	} else if idle != nil {
+		text += fmt.Sprintf("; %s/%s holds %s without running", idle.Namespace, idle.Name, idle.Amount)
+		more--
+	}
+	switch {
+	case more == 1:
+		text += "; 1 other holds the rest"
+	case more > 1:
+		text += fmt.Sprintf("; %d others hold the rest", more)
+	}
+	return text + "."
+}
+
+// victims returns the holders that a Job may preempt.
+func victims(p *inspect.Placement) (names []string) {
+	for i := range p.Holders {
+		if h := &p.Holders[i]; h.Preemptible {
+			names = append(names, h.Namespace+"/"+h.Name)
+		}
+	}
+	return names
+}
+
+// idleHolder returns the first Job that holds the lacking quota without running, nil if none does.
+// A Job holds quota without running while it waits for a worker; after a minute, something keeps
+// it from running.
+func (q *Question) idleHolder(p *inspect.Placement) *inspect.Holder {
+	for i := range p.Holders {
+		if h := &p.Holders[i]; !h.Admitted && h.Amount != "" && h.Since != nil && q.Inventory.Now.Sub(h.Since.Time) > time.Minute {
+			return h
+		}
+	}
+	return nil
+}
+
+// isOrphan reports whether an object that holds quota on a context is an
+// orphan.
+func (q *Question) isOrphan(context string, h *inspect.Holder) bool {
+	return h.Orphan || q.orphanFinding(context, h) != nil
+}
+
+// orphanFinding returns the finding about an orphan that holds quota on a
+// context, nil if there is none.
+func (q *Question) orphanFinding(context string, h *inspect.Holder) *inspect.Finding {
+	for i := range q.Findings {
+		f := &q.Findings[i]
+		if IsOrphan(f.Code) && f.Context == context && f.Namespace == h.Namespace && f.Name == h.Name {
+			return f
+		}
+	}
+	return nil
+}
+
+// holderType returns the kind of a holder of quota for kubectl. Only Workloads without an owner
+// hold it themselves.
+func holderType(kind string) string {
+	if k, known := delegation.KindNamed(kind); known {
+		return command.KindName(k)
+	}
+	if kind == "Workload" {
+		return kueue.Resource(kind)
+	}
+	return strings.ToLower(kind)
+}
+
+// orphanFix returns the fix that releases the quota of an orphan. Kueue itself deletes orphans
+// every minute, unless multiKueue.gcInterval is 0s.
+func (q *Question) orphanFix(context string, h *inspect.Holder) command.Fix {
+	fix := command.Fix{Command: q.words(command.Kubectl(context, h.Namespace, "delete", holderType(h.Kind), h.Name))}
+	fix.Text = fmt.Sprintf("delete orphan %s/%s on %s, which holds %s %s, if it still exists in one minute", h.Namespace, h.Name, context, h.Amount, h.Resource)
+	return fix
+}
+
+// holderFixes returns how the quota that a Job lacks gets free: its holder finishes. A holder that
+// does not run may never finish, so its own trace comes first.
+func (q *Question) holderFixes(p *inspect.Placement) (fixes []command.Fix) {
+	h := p.Holders[0]
+	if p.Preempts {
+		return []command.Fix{{Text: fmt.Sprintf("wait: Kueue on %s preempts %s, which may run again later", p.Context, list(victims(p))), Command: []string{}}}
+	}
+	if idle := q.idleHolder(p); idle != nil {
+		if k, known := delegation.KindNamed(idle.Kind); known {
+			fixes = append(fixes, command.Fix{
+				Text:    fmt.Sprintf("find out why %s/%s holds %s %s without running", idle.Namespace, idle.Name, idle.Amount, idle.Resource),
+				Command: q.words(command.PluginFor(k, "trace", p.Context, idle.Namespace, idle.Name)),
+			})
+		}
+		running := slices.IndexFunc(p.Holders, func(h inspect.Holder) bool { return h.Admitted })
+		if running < 0 {
+			return fixes
+		}
+		h = p.Holders[running]
+	}
+	return append(fixes, command.Fix{Text: fmt.Sprintf("wait for %s/%s on %s to finish", h.Namespace, h.Name, p.Context), Command: []string{}})
+}

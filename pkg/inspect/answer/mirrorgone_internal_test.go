@@ -1,0 +1,29 @@
+package answer
+
+import (
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// TestMirrorGone checks that a Job whose status says Running does not run if its mirror certainly no
+// longer exists. That no mirror was found proves nothing.
+func TestMirrorGone(t *testing.T) {
+	origin := &inspect.Job{
+		Context: "hub", ClusterUID: "hub", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "train", UID: "1",
+		ManagedBy: delegation.Dispatch, Status: delegation.Running,
+	}
+	v := inspect.NewInventory(time.Unix(0, 0), []*inspect.Facts{{Context: "hub", ClusterUID: "hub", Jobs: []*inspect.Job{origin}}}, nil)
+	q := Question{Inventory: v, Pair: v.Pairs.Pairs[0], Trace: Trace(v, v.Pairs.Pairs[0])}
+	assert.Equal(t, q.Trace.State, inspect.StateRunning)
+	assert.Equal(t, q.Trace.Message, "No mirror found on hub.")
+
+	q.Trace.Findings = []inspect.Finding{{Code: mirrorGone, Severity: inspect.Error, Message: "its mirror is gone", Jobs: []inspect.Ref{inspect.RefOf(origin)}}}
+	Fill(q)
+	assert.Equal(t, q.Trace.Phrase(), "not running")
+	assert.Equal(t, q.Trace.Message, "Its mirror is gone.")
+}
