@@ -105,7 +105,7 @@ func foldRefused(all []ContextError) ContextError {
 	if len(codes) > 0 {
 		text = command.Say("%s; %s were not checked", text, Span(slices.Compact(codes)))
 	}
-	e.Message = string(command.Say("%s. %s", text, kubecontext.RightsHint(e.Context)))
+	e.Message = string(command.Say("%s. %s", text, kubecontext.RightsHint))
 	return e
 }
 

@@ -35,7 +35,7 @@ func TestFoldRefusals(t *testing.T) {
 	})
 	assert.Equal(t, len(folded), 4)
 	assert.Equal(t, folded[0].Message, "dev may not read namespaces, workloads, localqueues (kueue.x-k8s.io); JM001 to JM003 were not checked. "+
-		"See your rights with `kubectl --context a auth can-i --list`")
+		string(kubecontext.RightsHint))
 	assert.Equal(t, folded[0].Code, kubecontext.CodeForbidden)
 	assert.DeepEqual(t, folded[1:3], []inspect.ContextError{lost, alone})
 	assert.Equal(t, folded[3].Refusal.User, "other")
@@ -48,5 +48,5 @@ func TestFoldRefusalsOfTheHostile(t *testing.T) {
 		refused("a b", "`rm -rf /`", "", "pods`x`"), refused("a b", "`rm -rf /`", "", "jobs"),
 	})
 	assert.Equal(t, len(folded), 1)
-	assert.Equal(t, folded[0].Message, "'rm -rf /' may not read pods'x', jobs. See your rights with `kubectl --context 'a b' auth can-i --list`")
+	assert.Equal(t, folded[0].Message, "'rm -rf /' may not read pods'x', jobs. "+string(kubecontext.RightsHint))
 }

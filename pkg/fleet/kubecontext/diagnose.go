@@ -108,7 +108,10 @@ func (e *Error) refused() diagnosis {
 	case apierrors.IsUnauthorized(err):
 		return diagnosis{CodeUnauthorized, "the server rejects these credentials", "Log in again, or renew the token or client certificate"}
 	case apierrors.IsForbidden(err):
-		found.code, found.advice = CodeForbidden, RightsHint(e.Context)
+		found.code = CodeForbidden
+		if refusal.MatchString(err.Error()) {
+			found.advice = RightsHint
+		}
 	case apierrors.IsNotFound(err):
 		found.code = CodeNotFound
 	case apierrors.IsBadRequest(err), apierrors.IsInvalid(err):

@@ -105,7 +105,8 @@ func (e *Error) Message() string {
 	if e.IsBounded && found.code == CodeTimeout {
 		message, advice = "no answer in time", ""
 	}
-	if e.Doing != "" {
+	// A denial names its action itself.
+	if e.Doing != "" && !(found.advice == RightsHint && strings.HasPrefix(e.Doing, "list ")) {
 		message = command.Say("cannot %s: %s", e.Doing, message)
 	}
 	if advice != "" {
@@ -117,10 +118,8 @@ func (e *Error) Message() string {
 // Code classifies the error.
 func (e *Error) Code() Code { return e.diagnose().code }
 
-// RightsHint returns how to list the rights of a context's user.
-func RightsHint(name string) command.Prose {
-	return command.Say("See your rights with %s", command.Kubectl(name, "", "auth", "can-i", "--list"))
-}
+// RightsHint says where the roles are that give the missing rights.
+const RightsHint command.Prose = "Roles to ask for: https://github.com/jobmanagedby/kubectl-jobmanagedby/blob/main/docs/rbac.md"
 
 // withoutURL removes the verb and URL of net/http from an error.
 func withoutURL(err error) error {

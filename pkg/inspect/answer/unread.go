@@ -43,7 +43,9 @@ func (q *Question) byCopiedStatus(cluster string) Answer {
 	o := q.Pair.Origin
 	a := Answer{State: inspect.StateUnknown, Reason: inspect.ReasonUnread}
 	s := stateOf(o)
-	switch isRunning := s == inspect.StateRunning || s == inspect.StateStarting; {
+	// A status that nothing has written is no copy.
+	isStarting := s == inspect.StateStarting && (o.StartTime != nil || o.StatusWrittenAt != nil)
+	switch isRunning := s == inspect.StateRunning || isStarting; {
 	case isRunning && cluster != "":
 		a.State, a.Message = s, "Kueue says that it runs on "+cluster
 	case isRunning:

@@ -148,9 +148,14 @@ func (q *Question) inKueue() (a Answer, known bool) {
 
 func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
 	o := q.Pair.Origin
+	ignored := Answer{State: inspect.StateBlocked, Reason: inspect.ReasonNoQueueLabel, Message: "Ignored by Kueue: no queue label."}
 	if err := f.Gaps[inspect.PartWorkloads]; err != nil {
-		if o.ManagedBy.IsBuiltIn() {
+		switch {
+		case o.ManagedBy.IsBuiltIn():
 			return Answer{}, false
+		case o.Queue() == "" && !o.Suspended && o.StartTime == nil && o.StatusWrittenAt == nil:
+			// Kueue suspends each Job for which it creates a Workload.
+			return ignored, true
 		}
 		a := q.byCopiedStatus("")
 		unknown := "why it waits"
@@ -162,7 +167,7 @@ func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
 		return a, true
 	}
 	if o.Queue() == "" {
-		return Answer{State: inspect.StateBlocked, Reason: inspect.ReasonNoQueueLabel, Message: "Ignored by Kueue: no queue label."}, true
+		return ignored, true
 	}
 	return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoWorkload, Message: fmt.Sprintf("Kueue on %s has created no Workload for it.", f.Context)}, true
 }

@@ -233,7 +233,7 @@ func TestListingOfClaims(t *testing.T) {
 	h.behind(t, "workloads", func() { h.claimed = []string{"1"} })
 	w.expect("MODIFIED a 1 Pending")
 	h.behind(t, "workloads", func() { h.refused = "workloads" })
-	w.expect("LOST cannot list workloads.kueue.x-k8s.io: no; jobs of MultiKueue without a status may be unclaimed. See your rights with `kubectl --context hub auth can-i --list`")
+	w.expect("LOST cannot list workloads.kueue.x-k8s.io: no; jobs of MultiKueue without a status may be unclaimed")
 	h.behind(t, "jobs", func() { h.jobs["b"] = hubJob{uid: "2"} })
 	w.expect("ADDED b 2 Unclaimed")
 	h.behind(t, "jobs", func() { delete(h.jobs, "a") })
