@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -183,4 +184,123 @@ func (f *Facts) LastWarning(j *Job) *Event {
 		return nil
 	}
 	return f.index.warnings[j.UID]
+}
+
+// ObjectName identifies an object on its cluster, in any version. An origin and its mirror share
+// it, unless the owner gave the mirror another name or namespace.
+type ObjectName struct {
+	schema.GroupKind
+	types.NamespacedName
+}
+
+// NameOf returns the name of a Job.
+func NameOf(j *Job) ObjectName { return NameLike(j, j.Namespace, j.Name) }
+
+// NameLike returns the name of another object of a Job's kind.
+func NameLike(j *Job, namespace, name string) ObjectName {
+	return ObjectName{
+		schema.FromAPIVersionAndKind(j.APIVersion, j.Kind).GroupKind(), types.NamespacedName{Namespace: namespace, Name: name},
+	}
+}
+
+// objects indexes the objects of a cluster. Each map is nil until it is needed.
+type objects struct {
+	byUID  map[string]*Job
+	byName map[ObjectName]*Job
+	// parts are the objects that an object controls, by its UID.
+	parts map[string][]*Job
+}
+
+// isIndexed says whether f has an index to find objects in.
+func (f *Facts) isIndexed() bool { return f != nil && f.index != nil }
+
+// JobOf returns the object with this UID; nil if it was not read, or the UID is "".
+func (f *Facts) JobOf(uid string) *Job {
+	if !f.isIndexed() || uid == "" {
+		return nil
+	}
+	x := &f.index.objects
+	if x.byUID == nil {
+		x.byUID = make(map[string]*Job, len(f.Jobs))
+		for _, j := range f.Jobs {
+			x.byUID[j.UID] = j
+		}
+	}
+	return x.byUID[uid]
+}
+
+// JobNamed returns the object with this name; nil if it was not read.
+func (f *Facts) JobNamed(name ObjectName) *Job {
+	if !f.isIndexed() {
+		return nil
+	}
+	x := &f.index.objects
+	if x.byName == nil {
+		x.byName = make(map[ObjectName]*Job, len(f.Jobs))
+		for _, j := range f.Jobs {
+			x.byName[NameOf(j)] = j
+		}
+	}
+	return x.byName[name]
+}
+
+// PartsOf returns the objects that an object controls.
+func (f *Facts) PartsOf(j *Job) []*Job {
+	if !f.isIndexed() {
+		return nil
+	}
+	x := &f.index.objects
+	if x.parts == nil {
+		x.parts = map[string][]*Job{}
+		for _, part := range f.Jobs {
+			if part.Controller != nil {
+				uid := string(part.Controller.UID)
+				x.parts[uid] = append(x.parts[uid], part)
+			}
+		}
+	}
+	return x.parts[j.UID]
+}
+
+// sort sorts what was read, so that no output depends on which answer came first, or on the order
+// of a server's cache. Lists that are already sorted, as API servers send them, stay as they are.
+// Others may be shared, so they are copied.
+func (f *Facts) sort() {
+	f.Jobs = sorted(f.Jobs, func(a, b *Job) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.UID, b.UID))
+	})
+	f.Pods = sorted(f.Pods, func(a, b *Pod) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+	})
+	f.Events = sorted(f.Events, byTime)
+	if f.Kueue == nil {
+		return
+	}
+	k := *f.Kueue
+	k.Workloads = sorted(k.Workloads, func(a, b *kueue.Workload) int { return byMeta(&a.ObjectMeta, &b.ObjectMeta) })
+	k.LocalQueues = sorted(k.LocalQueues, func(a, b *kueue.LocalQueue) int { return byMeta(&a.ObjectMeta, &b.ObjectMeta) })
+	k.ClusterQueues = sorted(k.ClusterQueues, func(a, b *kueue.ClusterQueue) int { return byMeta(&a.ObjectMeta, &b.ObjectMeta) })
+	k.Checks = sorted(k.Checks, func(a, b *kueue.AdmissionCheck) int { return byMeta(&a.ObjectMeta, &b.ObjectMeta) })
+	k.Configs = sorted(k.Configs, func(a, b *kueue.MultiKueueConfig) int { return byMeta(&a.ObjectMeta, &b.ObjectMeta) })
+	k.Clusters = sorted(k.Clusters, func(a, b *kueue.MultiKueueCluster) int { return byMeta(&a.ObjectMeta, &b.ObjectMeta) })
+	f.Kueue = &k
+}
+
+func byMeta(a, b *metav1.ObjectMeta) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+}
+
+// byTime sorts events. Times are whole seconds, so events of one second are sorted by name, as API
+// servers list them.
+func byTime(a, b *Event) int {
+	return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.ID, b.ID))
+}
+
+// sorted returns the list in order, as a copy if it was not.
+func sorted[T any](list []*T, compare func(a, b *T) int) []*T {
+	if !slices.IsSortedFunc(list, compare) {
+		list = slices.Clone(list)
+		slices.SortStableFunc(list, compare)
+	}
+	return list
 }
