@@ -1,14 +1,23 @@
 package read
 
 import (
+	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kfields "k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // kubeconfigFacts are the public facts of a MultiKueueCluster's kubeconfig; a fact is nil if the
@@ -84,4 +93,87 @@ func AddressIn(kubeconfig []byte) (kubecontext.Address, error) {
 		return kubecontext.Address{}, errors.New("its kubeconfig names no server")
 	}
 	return kubecontext.Address{Server: cluster.Server, CA: kubecontext.Fingerprint(cluster.CertificateAuthorityData)}, nil
+}
+
+// KubeconfigSecret returns the Secret with a MultiKueueCluster's kubeconfig. It is in Kueue's
+// default namespace, otherwise, if Kueue is installed in another one, the only Secret of that name
+// with a kubeconfig. Both results are nil if there is none. The Secret holds credentials: callers
+// that keep it must remove them.
+func KubeconfigSecret(ctx context.Context, c *fleet.Cluster, name string) (secret map[string]any, kubeconfig []byte, err error) {
+	secrets := corev1.SchemeGroupVersion.WithResource("secrets")
+	ctx = fleet.WithoutCache(ctx)
+	found, err := Get[map[string]any](ctx, c, secrets, kueue.Namespace, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if found != nil {
+		return *found, kubeconfigOf(*found), nil
+	}
+	var all []map[string]any
+	byName := metav1.ListOptions{FieldSelector: kfields.OneTermEqualSelector("metadata.name", name).String()}
+	err = listObjects(ctx, c, secrets, "", byName, func(s *map[string]any) {
+		if len(kubeconfigOf(*s)) > 0 {
+			all = append(all, *s)
+		}
+	})
+	if err != nil || len(all) != 1 {
+		return nil, nil, err
+	}
+	return all[0], kubeconfigOf(all[0]), nil
+}
+
+// kubeconfigOf returns the kubeconfig in a Secret, nil if there is none or it is invalid.
+func kubeconfigOf(secret map[string]any) []byte {
+	text, _, _ := unstructured.NestedString(secret, "data", "kubeconfig")
+	kubeconfig, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil
+	}
+	return kubeconfig
+}
+
+// clusterProfile is a ClusterProfile (sigs.k8s.io/cluster-inventory-api), which says how to reach a
+// cluster. The list credentialProviders is the older name of accessProviders.
+type clusterProfile struct {
+	Status struct {
+		AccessProviders     []accessProvider `json:"accessProviders"`
+		CredentialProviders []accessProvider `json:"credentialProviders"`
+	} `json:"status"`
+}
+
+type accessProvider struct {
+	Cluster struct {
+		Server string `json:"server"`
+		CA     []byte `json:"certificate-authority-data"`
+	} `json:"cluster"`
+}
+
+// address returns the API server of the cluster. ok is false if no provider names one, or if they
+// disagree.
+func (p *clusterProfile) address() (a kubecontext.Address, ok bool) {
+	for _, provider := range slices.Concat(p.Status.AccessProviders, p.Status.CredentialProviders) {
+		c := provider.Cluster
+		switch {
+		case c.Server == "":
+		case a.Server != "" && !kubecontext.SameServer(a.Server, c.Server):
+			return kubecontext.Address{}, false
+		case a.Server == "" || a.CA == "":
+			a = kubecontext.Address{Server: c.Server, CA: kubecontext.Fingerprint(c.CA)}
+		}
+	}
+	return a, a.Server != ""
+}
+
+// addressInProfile returns the API server that a ClusterProfile in Kueue's namespace points to; nil
+// if unknown.
+func addressInProfile(ctx context.Context, c *fleet.Cluster, name string) (*kubecontext.Address, error) {
+	profiles := schema.GroupVersionResource{Group: "multicluster.x-k8s.io", Version: "v1alpha1", Resource: "clusterprofiles"}
+	profile, err := Get[clusterProfile](ctx, c, profiles, kueue.Namespace, name)
+	if err != nil || profile == nil {
+		return nil, err
+	}
+	if address, ok := profile.address(); ok {
+		return &address, nil
+	}
+	return nil, nil
 }

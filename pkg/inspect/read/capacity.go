@@ -3,6 +3,9 @@ package read
 import (
 	"context"
 	"errors"
+	"slices"
+	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,6 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/wire"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -134,4 +140,155 @@ func readPart[T any](ctx context.Context, r *factReader, c *inspect.Capacity, pa
 			r.store(func() { c.AddGap(part, err) })
 		}
 	})
+}
+
+// Scope says which queues to read.
+type Scope int
+
+const (
+	// NoScope reads no queues.
+	NoScope Scope = iota
+	// ClusterScope reads all ClusterQueues.
+	ClusterScope
+	// NamespaceScope reads the LocalQueues of each context's namespace, and AllNamespaces those of
+	// all. A user with rights in one namespace gets its LocalQueues, and those of their
+	// ClusterQueues that may be read by name.
+	NamespaceScope
+	AllNamespaces
+)
+
+// readLocals reads, for one namespace or by name, the objects that may not be listed for all
+// namespaces. Unreadable ClusterQueues already have a gap.
+func (r *factReader) readLocals(ctx context.Context, namespace string) {
+	k := r.facts.Kueue
+	if k.Capacity.Gaps[inspect.PartQueues] != nil {
+		err := listObjects(ctx, r.cluster, r.resource("localqueues"), namespace, metav1.ListOptions{}, func(q *kueue.LocalQueue) {
+			k.LocalQueues = append(k.LocalQueues, q)
+		})
+		r.gap(inspect.PartQueues, err)
+	}
+	if k.Capacity.Gaps[inspect.PartClaims] != nil {
+		r.wg.Go(func() { r.readClaimsWithin(ctx, namespace) })
+	}
+	if k.Capacity.Gaps[inspect.PartClusterQueues] == nil {
+		return
+	}
+	asked := sets.New[string]()
+	for _, q := range slices.Concat(k.Capacity.LocalQueues, k.LocalQueues) {
+		name := q.Spec.ClusterQueue
+		if q.Namespace != namespace || name == "" || asked.Has(name) {
+			continue
+		}
+		asked.Insert(name)
+		r.wg.Go(func() {
+			queue, err := Get[kueue.ClusterQueue](ctx, r.cluster, r.resource("clusterqueues"), "", name)
+			if err == nil && queue != nil {
+				r.store(func() { k.ClusterQueues = append(k.ClusterQueues, queue) })
+			}
+		})
+	}
+}
+
+// readClaimsWithin reads the Workloads of a namespace. That all may not be listed is already a gap.
+func (r *factReader) readClaimsWithin(ctx context.Context, namespace string) {
+	var claims []*kueue.Claim
+	err := listObjects(ctx, r.cluster, r.resource("workloads"), namespace, metav1.ListOptions{}, func(w *kueue.ClaimedWorkload) {
+		if claim := w.Claim(); claim != nil {
+			claims = append(claims, claim)
+		}
+	})
+	if err == nil {
+		r.store(func() { r.facts.Kueue.Capacity.ClaimsWithin, r.facts.Kueue.Capacity.Within = claims, namespace })
+	}
+}
+
+const (
+	// orderPage is Kueue's default limit for one page of a queue (kueue: apis/visibility,
+	// DefaultPendingWorkloadsLimit).
+	orderPage = 1000
+	// first is how many of the first Workloads in a queue are requested.
+	first = 3
+	// orderWait is the timeout for Kueue's answer. A firewall may block it between the API server
+	// and Kueue, and must not delay other reads.
+	orderWait = 5 * time.Second
+)
+
+// readOrder reads the order of a queue from Kueue, and the positions of waiting Workloads in it. If
+// Kueue does not answer, the order can be computed, so there is no gap.
+func (r *factReader) readOrder(ctx context.Context, queue *kueue.LocalQueue) {
+	if len(r.waiting) == 0 || queue.Spec.ClusterQueue == "" {
+		return
+	}
+	r.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, orderWait)
+		defer cancel()
+		at := types.NamespacedName{Namespace: queue.Namespace, Name: queue.Name}
+		order, err := cache.Keep(r.cluster.Cache(ctx), "order\n"+at.String(), cache.Soon, func() (*kueue.Order, error) {
+			return askOrder(ctx, r.cluster, queue, r.waiting)
+		})
+		if err != nil || order == nil {
+			return
+		}
+		r.store(func() {
+			if r.facts.Kueue.Orders == nil {
+				r.facts.Kueue.Orders = kueue.Orders{}
+			}
+			r.facts.Kueue.Orders[at] = order
+		})
+	})
+}
+
+// askOrder reads the order of a LocalQueue, which its users may read, and then the first Workloads
+// of its ClusterQueue, which administrators may read.
+func askOrder(ctx context.Context, c *fleet.Cluster, queue *kueue.LocalQueue, names []string) (*kueue.Order, error) {
+	version, err := servedVersion(ctx, c, kueue.VisibilityGroup)
+	if err != nil || version == "" {
+		return nil, err
+	}
+	order := &kueue.Order{Before: map[string]int{}}
+	wanted := map[string]bool{}
+	for _, name := range names {
+		wanted[name] = true
+	}
+	gvr := schema.GroupVersionResource{Group: kueue.VisibilityGroup, Version: version}
+	gvr.Resource = "localqueues"
+	for offset := 0; ; offset += orderPage {
+		page, err := pending(ctx, c, gvr, queue.Namespace, queue.Name, orderPage, offset)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			w := page[i]
+			if len(order.First) < first {
+				order.First = append(order.First, w)
+			}
+			if wanted[w.Name] {
+				order.Before[w.Name] = w.Before
+			}
+		}
+		if len(page) < orderPage || len(order.Before) > 0 {
+			break
+		}
+	}
+	if len(order.Before) == 0 {
+		return nil, nil
+	}
+	gvr.Resource = "clusterqueues"
+	if all, err := pending(ctx, c, gvr, "", queue.Spec.ClusterQueue, first, 0); err == nil {
+		order.First = all
+	}
+	return order, nil
+}
+
+// pending returns one page of the pending Workloads of a queue, in order.
+func pending(ctx context.Context, c *fleet.Cluster, queues schema.GroupVersionResource, namespace, name string, limit, offset int) ([]kueue.PendingWorkload, error) {
+	request, err := c.JSON(queues, namespace)
+	if err != nil {
+		return nil, err
+	}
+	var summary struct {
+		Items []kueue.PendingWorkload `json:"items"`
+	}
+	request = request.Name(name).SubResource("pendingworkloads").Param("limit", strconv.Itoa(limit)).Param("offset", strconv.Itoa(offset))
+	return summary.Items, wire.Decode(request.Do(ctx), &summary)
 }

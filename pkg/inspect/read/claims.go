@@ -133,3 +133,76 @@ func (s *settler) ask(ctx context.Context) (claimed sets.Set[string]) {
 	s.known, s.err = claimedUIDs(ctx, s.cluster, commonNamespace(jobs), nil)
 	return s.known
 }
+
+// read is an object whose status may still depend on another object.
+type read struct {
+	job   inspect.Job
+	kind  *delegation.Kind
+	state delegation.State
+	// err is why the object cannot be decoded.
+	err error
+}
+
+// settle returns the object with its status. claimed is whether a Workload exists for it.
+func (r *read) settle(claimed bool) inspect.Job {
+	// An object that a silent controller runs on another cluster has no status to copy.
+	claimed = claimed || r.kind.Indicators.ChildKind != "" && r.job.Marks != nil && !r.job.Marks.Mirror.IsZero()
+	job := r.job
+	job.Status = r.kind.StatusOf(job.ManagedBy, r.state, claimed)
+	job.Since = r.since(&job)
+	return job
+}
+
+// since returns when the object entered the status in j, as far as the object shows it.
+func (r *read) since(j *inspect.Job) *metav1.Time {
+	switch j.Status {
+	case delegation.Complete, delegation.Failed:
+		return j.FinishedTime
+	case delegation.Unclaimed:
+		return j.CreationTimestamp.DeepCopy()
+	case delegation.Running:
+		if j.StartTime != nil {
+			return j.StartTime
+		}
+	case delegation.Suspended:
+		if since := r.kind.SuspendedSince(r.state); !since.IsZero() {
+			return &metav1.Time{Time: since}
+		}
+	default:
+	}
+	return j.StatusWrittenAt
+}
+
+// needsClaim says whether the status depends on settle's argument.
+func (r *read) needsClaim() bool {
+	return delegation.NeedsClaim(r.job.ManagedBy, r.state) && !r.kind.Template
+}
+
+// unsettledJobs are a cluster's Jobs whose status depends on Workloads that are read later. Until
+// then they count as unclaimed.
+type unsettledJobs struct{ waiting []claimable }
+
+func (u *unsettledJobs) add(c claimable) { u.waiting = append(u.waiting, c) }
+
+// settle sets the Jobs' statuses from the Workloads in the facts. If these were read before the
+// Jobs (isNewer is false), or could not be read, it requests the Workloads of Jobs that have none.
+func (u *unsettledJobs) settle(ctx context.Context, c *fleet.Cluster, f *inspect.Facts, isNewer bool) {
+	claimed := sets.New[string]()
+	if f.Kueue != nil {
+		for _, w := range f.Kueue.Workloads {
+			claimed.Insert(w.Labels[delegation.JobUIDLabel])
+		}
+	}
+	// Without Kueue the facts are complete, too.
+	isComplete := isNewer && f.Gaps[inspect.PartWorkloads] == nil && f.Gaps[inspect.PartKueue] == nil
+	settler := newSettler(c, func(inspect.Job) {})
+	for _, j := range u.waiting {
+		switch {
+		case claimed.Has(j.job.UID):
+			j.claim()
+		case !isComplete:
+			settler.wait(ctx, j)
+		}
+	}
+	f.AddGap(inspect.PartWorkloads, settler.finish(ctx))
+}

@@ -1,14 +1,21 @@
 package read
 
 import (
+	"cmp"
 	"context"
 	"maps"
+	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -128,4 +135,188 @@ func (r *factReader) readWarnings(ctx context.Context, namespace string, jobs ma
 		}
 		return nil
 	})
+}
+
+// podObject decodes a Pod into the model, with its labels.
+type podObject struct {
+	pod    inspect.Pod
+	labels map[string]string
+}
+
+// UnmarshalJSON decodes the whole Pod and keeps the needed fields.
+func (p *podObject) UnmarshalJSON(text []byte) error {
+	var o corev1.Pod
+	if err := apijson.Unmarshal(text, &o); err != nil {
+		return err
+	}
+	p.pod, p.labels = *readPod(&o), o.Labels
+	return nil
+}
+
+// readPod converts a Pod to the model.
+func readPod(o *corev1.Pod) *inspect.Pod {
+	p := &inspect.Pod{
+		Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), Node: o.Spec.NodeName,
+		Phase: o.Status.Phase, CreationTimestamp: o.CreationTimestamp, Scheduler: o.Spec.SchedulerName,
+	}
+	if o.Status.StartTime != nil {
+		p.Started = *o.Status.StartTime
+	}
+	if owner := metav1.GetControllerOf(o); owner != nil {
+		p.JobUID, p.JobName = string(owner.UID), owner.Kind+"/"+owner.Name
+	} else if uid := o.Labels[batchv1.ControllerUidLabel]; uid != "" {
+		p.LeftBy, p.JobName = uid, "Job/"+o.Labels[batchv1.JobNameLabel]
+	}
+	for _, kind := range delegation.Kinds() {
+		if value := o.Labels[kind.PodLabel]; value != "" && !kind.IsJob() {
+			if p.OfKinds == nil {
+				p.OfKinds = map[string]string{}
+			}
+			p.OfKinds[kind.PodLabel] = value
+		}
+	}
+	for _, c := range o.Status.Conditions {
+		if c.LastTransitionTime.After(p.Changed.Time) {
+			p.Changed = c.LastTransitionTime
+		}
+		if c.Type == corev1.PodReady {
+			p.Ready = c.Status == corev1.ConditionTrue
+		}
+		if c.Type == corev1.PodScheduled {
+			p.HasSchedulerResult, p.Scheduled = true, c.LastTransitionTime
+		}
+	}
+	for _, s := range o.Status.ContainerStatuses {
+		p.Restarts += s.RestartCount
+	}
+	p.Reason, p.Message = podReason(o)
+	return p
+}
+
+// podReason returns the state of a Pod in one word, with its explanation.
+func podReason(o *corev1.Pod) (reason, message string) {
+	if o.DeletionTimestamp != nil {
+		return "Terminating", ""
+	}
+	for _, s := range append(append([]corev1.ContainerStatus(nil), o.Status.InitContainerStatuses...), o.Status.ContainerStatuses...) {
+		switch {
+		case s.State.Waiting != nil && s.State.Waiting.Reason != "" && s.State.Waiting.Reason != "PodInitializing":
+			return s.State.Waiting.Reason, s.State.Waiting.Message
+		case s.State.Terminated != nil && s.State.Terminated.ExitCode != 0:
+			return cmp.Or(s.State.Terminated.Reason, "Error"), s.State.Terminated.Message
+		}
+	}
+	for _, c := range o.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
+			return cmp.Or(c.Reason, "Unscheduled"), c.Message
+		}
+	}
+	if o.Status.Reason != "" {
+		return o.Status.Reason, o.Status.Message
+	}
+	if o.Status.Phase == corev1.PodSucceeded {
+		return "Completed", ""
+	}
+	return string(o.Status.Phase), ""
+}
+
+// eventObject decodes an event into the model.
+type eventObject struct{ event inspect.Event }
+
+// UnmarshalJSON decodes the whole event and keeps the needed fields.
+func (e *eventObject) UnmarshalJSON(text []byte) error {
+	var o corev1.Event
+	if err := apijson.Unmarshal(text, &o); err != nil {
+		return err
+	}
+	e.event = *readEvent(&o)
+	return nil
+}
+
+func readEvent(o *corev1.Event) *inspect.Event {
+	e := &inspect.Event{
+		ID: o.Name, Kind: o.InvolvedObject.Kind, Namespace: o.InvolvedObject.Namespace, Name: o.InvolvedObject.Name,
+		UID: string(o.InvolvedObject.UID), Warning: o.Type == corev1.EventTypeWarning,
+		Reason: o.Reason, Message: o.Message, Time: o.LastTimestamp.Time, Count: max(1, o.Count),
+	}
+	// Events of events.k8s.io leave the older fields empty.
+	if e.Time.IsZero() {
+		e.Time = o.EventTime.Time
+	}
+	if o.Series != nil {
+		e.Time, e.Count = o.Series.LastObservedTime.Time, o.Series.Count
+	}
+	if e.Time.IsZero() {
+		e.Time = o.CreationTimestamp.Time
+	}
+	return e
+}
+
+// leaseObject has the needed fields of a Lease.
+type leaseObject struct {
+	Metadata struct {
+		Namespace     string            `json:"namespace"`
+		Name          string            `json:"name"`
+		Labels        map[string]string `json:"labels"`
+		ManagedFields []struct {
+			Time *metav1.Time `json:"time"`
+		} `json:"managedFields"`
+	} `json:"metadata"`
+	Spec struct {
+		HolderIdentity       string       `json:"holderIdentity"`
+		LeaseDurationSeconds int32        `json:"leaseDurationSeconds"`
+		AcquireTime          *metav1.Time `json:"acquireTime"`
+		RenewTime            *metav1.Time `json:"renewTime"`
+	} `json:"spec"`
+}
+
+func readLease(o *leaseObject) *inspect.Lease {
+	l := &inspect.Lease{
+		Namespace: o.Metadata.Namespace, Name: o.Metadata.Name, OriginUID: o.Metadata.Labels[delegation.OriginUIDLabel],
+		Holder: o.Spec.HolderIdentity, Duration: time.Duration(o.Spec.LeaseDurationSeconds) * time.Second,
+		Acquired: ptr.Deref(o.Spec.AcquireTime, metav1.Time{}).Time,
+	}
+	for _, f := range o.Metadata.ManagedFields {
+		if t := ptr.Deref(f.Time, metav1.Time{}).Time; t.After(l.Renewed) {
+			l.Renewed = t
+		}
+	}
+	if l.Renewed.IsZero() {
+		l.Renewed = ptr.Deref(o.Spec.RenewTime, metav1.Time{}).Time
+	}
+	if !l.Acquired.IsZero() {
+		l.Acquired = l.Acquired.Add(holderBehind(o, l.Renewed))
+	}
+	return l
+}
+
+// holderBehind returns by how much the holder's clock is behind that of the Lease's cluster,
+// because both dated the last renewal. It returns zero if another client wrote the Lease too, or if
+// a slow request can explain the difference.
+func holderBehind(o *leaseObject, renewed time.Time) time.Duration {
+	theirs := ptr.Deref(o.Spec.RenewTime, metav1.Time{}).Time
+	if theirs.IsZero() || len(o.Metadata.ManagedFields) != 1 {
+		return 0
+	}
+	if behind := renewed.Sub(theirs); behind.Abs() >= maxRequestTime {
+		return behind
+	}
+	return 0
+}
+
+// maxRequestTime is the longest time of a request, plus a second for the precision of an API server's
+// times.
+const maxRequestTime = 5 * time.Second
+
+// listLeases returns the Leases that match a label selector, by namespace and name.
+func listLeases(ctx context.Context, c *fleet.Cluster, namespace, selector string) (map[string]*inspect.Lease, error) {
+	leases := map[string]*inspect.Lease{}
+	resource := coordinationv1.SchemeGroupVersion.WithResource("leases")
+	err := listObjects(ctx, c, resource, namespace, metav1.ListOptions{LabelSelector: selector}, func(o *leaseObject) {
+		leases[o.Metadata.Namespace+"/"+o.Metadata.Name] = readLease(o)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return leases, nil
 }

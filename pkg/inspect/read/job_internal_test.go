@@ -1,14 +1,14 @@
 package read
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -90,4 +90,23 @@ func at(d time.Duration) *metav1.Time { return &metav1.Time{Time: epoch.Add(d)} 
 func jobRow() *delegation.Kind {
 	row := delegation.Job()
 	return &row
+}
+
+// TestLabelSets checks that an object keeps the wanted labels and no others, and shares them.
+func TestLabelSets(t *testing.T) {
+	sets := newLabelSets([]string{"team", "tier"})
+	for _, tt := range []struct{ labels, want map[string]string }{
+		{nil, nil},
+		{map[string]string{"other": "x"}, nil},
+		{map[string]string{"team": "a", "other": "x"}, map[string]string{"team": "a"}},
+		{map[string]string{"tier": "a"}, map[string]string{"tier": "a"}},
+		{map[string]string{"team": "", "tier": ""}, map[string]string{"team": "", "tier": ""}},
+		{map[string]string{"team": ""}, map[string]string{"team": ""}},
+		{map[string]string{"team": "a", "tier": "b"}, map[string]string{"team": "a", "tier": "b"}},
+	} {
+		got := sets.of(tt.labels)
+		assert.DeepEqual(t, got, tt.want)
+		again := sets.of(tt.labels)
+		assert.Equal(t, reflect.ValueOf(again).Pointer(), reflect.ValueOf(got).Pointer(), "%v is not shared", tt.labels)
+	}
 }

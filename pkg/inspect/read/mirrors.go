@@ -5,7 +5,9 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -115,4 +117,34 @@ func (m *mirrorFinder) askManager(ctx context.Context, c *fleet.Cluster, jobs []
 // HoldsAll says whether these contexts are all that exist.
 func HoldsAll(addresses []kubecontext.Address, contexts []string) bool {
 	return !slices.ContainsFunc(addresses, func(a kubecontext.Address) bool { return !slices.Contains(contexts, a.Context) })
+}
+
+// Dispatchers sets the Dispatcher of dispatched Jobs. It reads only clusters with such Jobs. If
+// Leases may not be read, the Dispatcher stays nil.
+func Dispatchers(ctx context.Context, f *fleet.Fleet, jobs []*inspect.Job, now func() time.Time) {
+	wanted := map[string][]*inspect.Job{}
+	for _, j := range inspect.DispatchedJobs(jobs) {
+		wanted[j.Context] = append(wanted[j.Context], j)
+	}
+	if len(wanted) == 0 {
+		return
+	}
+	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, error) {
+		jobs := wanted[c.Context]
+		if len(jobs) == 0 {
+			return nil, nil
+		}
+		facts := factsOf(c)
+		var err error
+		facts.Leases, err = listLeases(ctx, c, commonNamespace(jobs), delegation.OriginUIDLabel)
+		facts.AddGap(inspect.PartLeases, err)
+		facts.Skew = c.Skew()
+		return facts, nil
+	})
+	for _, a := range answers {
+		if a.Value != nil && a.Err == nil {
+			a.Value.Jobs = wanted[a.Context]
+			a.Value.SetDispatchers(now())
+		}
+	}
 }

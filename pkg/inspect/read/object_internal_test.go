@@ -1,13 +1,26 @@
 package read
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
+	"maps"
+	"math/rand"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metafuzzer "k8s.io/apimachinery/pkg/apis/meta/fuzzer"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
@@ -106,4 +119,107 @@ func unprinted(j inspect.Job) inspect.Job {
 		StatusWriters: j.StatusWriters, SpecWrittenAt: j.SpecWrittenAt, Controller: j.Controller,
 		WrittenAs: j.WrittenAs, PodValue: j.PodValue,
 	}
+}
+
+// encode returns a list as an API server would send it.
+func encode(tb testing.TB, list *batchv1.JobList) []byte {
+	tb.Helper()
+	list.SetGroupVersionKind(batchv1.SchemeGroupVersion.WithKind("JobList"))
+	var body bytes.Buffer
+	assert.NilError(tb, protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(list, &body))
+	list.TypeMeta = metav1.TypeMeta{}
+	return body.Bytes()
+}
+
+// randomList returns Jobs with random values in all fields.
+func randomList(seed int64) *batchv1.JobList {
+	f := fuzzer.FuzzerFor(metafuzzer.Funcs, rand.NewSource(seed), scheme.Codecs)
+	list := &batchv1.JobList{}
+	for range 3 {
+		var job batchv1.Job
+		f.Fill(&job)
+		list.Items = append(list.Items, job)
+	}
+	f.Fill(&list.ListMeta)
+	return list
+}
+
+// TestDecodeJobs checks that decoding cuts exactly the fields out of an encoded list that drop
+// removes from the decoded one.
+func TestDecodeJobs(t *testing.T) {
+	for seed := range int64(200) {
+		body := encode(t, randomList(seed))
+		want, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+		assert.NilError(t, err)
+		list, ok := want.(*batchv1.JobList)
+		assert.Assert(t, ok)
+		list.TypeMeta = metav1.TypeMeta{}
+		// Keep one label of the first Job, if it has any.
+		wanted := slices.Sorted(maps.Keys(list.Items[0].Labels))
+		wanted = wanted[:min(len(wanted), 1)]
+		for i := range list.Items {
+			drop(&list.Items[i], wanted)
+		}
+		assert.Equal(t, len(list.Items[0].Labels), len(wanted), "seed %d", seed)
+
+		got := &batchv1.JobList{}
+		assert.NilError(t, decodeJobs(body, got, wanted...))
+		assert.Assert(t, equality.Semantic.DeepEqual(got, list), "seed %d", seed)
+		assert.Assert(t, len(got.Items) == 3)
+	}
+}
+
+func TestDecodeJobsOfSomethingElse(t *testing.T) {
+	for body, want := range map[string]string{
+		"": "", "k8s": "", "k8s\x00": "malformed protobuf: unexpected EOF",
+		`{"kind":"JobList"}`: "apiVersion",
+		`{"kind":"Status","apiVersion":"v1","status":"Failure","message":"too busy"}`: "too busy",
+		`{"kind":"Pod","apiVersion":"v1"}`:                                            "sent a *v1.Pod instead of a list of Jobs",
+		"k8s\x00\x0a\x08\x0a\x02v1\x12\x02ab":                                         "sent a ab instead of a list of Jobs",
+		// The announced length of the list is larger than the answer.
+		"k8s\x00\x12\xff\xff\xff\xff\xff\xff\xff\x7f\x0a\xff\xff\xff\xff\x7f": "unexpected EOF",
+	} {
+		err := decodeJobs([]byte(body), &batchv1.JobList{})
+		assert.ErrorContains(t, err, want, "%q", body)
+	}
+	whole := encode(t, randomList(1))
+	for length := range len(whole) {
+		// Two unneeded fields follow the list.
+		if length < len(whole)-4 {
+			assert.Assert(t, decodeJobs(whole[:length], &batchv1.JobList{}) != nil, "the first %d of %d bytes", length, len(whole))
+		}
+	}
+}
+
+// decodeJobs decodes an answer as from a server.
+func decodeJobs(body []byte, into *batchv1.JobList, labels ...string) error {
+	page, err := newJobPage(io.NopCloser(bytes.NewReader(body)), labels)
+	if err != nil {
+		return err
+	}
+	into.ListMeta = page.ListMeta
+	return page.each(func(job *batchv1.Job) { into.Items = append(into.Items, *job) })
+}
+
+// FuzzDecodeJobs checks that decoding never panics, and that it gives the same as the library if
+// that can decode the input too.
+func FuzzDecodeJobs(f *testing.F) {
+	for seed := range int64(5) {
+		f.Add(encode(f, randomList(seed)))
+	}
+	f.Add([]byte("k8s\x00"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		got, want := &batchv1.JobList{}, &batchv1.JobList{}
+		if decodeJobs(body, got) != nil {
+			return
+		}
+		var unknown runtime.Unknown
+		if unknown.Unmarshal(body[len(protobufPrefix):]) != nil || want.Unmarshal(unknown.Raw) != nil {
+			return
+		}
+		for i := range want.Items {
+			drop(&want.Items[i], nil)
+		}
+		assert.Assert(t, equality.Semantic.DeepEqual(got, want))
+	})
 }

@@ -2,7 +2,9 @@ package read
 
 import (
 	"context"
+	"encoding/json"
 
+	"github.com/go-json-experiment/json/jsontext"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -121,4 +123,97 @@ func commonNamespace(jobs []*inspect.Job) string {
 		}
 	}
 	return jobs[0].Namespace
+}
+
+// listedWorkload is a Workload and its claim, decoded in one pass.
+type listedWorkload struct {
+	kueue.Workload
+	claim kueue.ClaimStatus
+	// podSets are still encoded.
+	podSets json.RawMessage
+}
+
+// UnmarshalJSONFrom decodes only the needed fields.
+func (w *listedWorkload) UnmarshalJSONFrom(in *jsontext.Decoder) error {
+	var o struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+		Spec     struct {
+			kueue.WorkloadSpec
+			// PodSets replaces the embedded field.
+			PodSets json.RawMessage `json:"podSets"`
+		} `json:"spec"`
+		Status struct {
+			kueue.WorkloadStatus
+			kueue.ClaimStatus
+		} `json:"status"`
+	}
+	if err := apijson.Decode(in, &o); err != nil {
+		return err
+	}
+	w.Workload = kueue.Workload{ObjectMeta: o.Metadata, Spec: o.Spec.WorkloadSpec, Status: o.Status.WorkloadStatus}
+	w.claim, w.podSets = o.Status.ClaimStatus, o.Spec.PodSets
+	if len(w.podSets) == 0 {
+		return nil
+	}
+	return apijson.Unmarshal(w.podSets, &w.Spec.PodSets)
+}
+
+// claimed returns the fields from which a Claim is built.
+func (w *listedWorkload) claimed() *kueue.ClaimedWorkload {
+	c := &kueue.ClaimedWorkload{}
+	m := &c.Metadata
+	m.Namespace, m.Name, m.UID, m.CreationTimestamp = w.Namespace, w.Name, string(w.UID), w.CreationTimestamp
+	m.DeletionTimestamp, m.Labels, m.Annotations, m.OwnerReferences = w.DeletionTimestamp, w.Labels, w.Annotations, w.OwnerReferences
+	c.Spec.QueueName, c.Spec.Active, c.Spec.Priority, c.Spec.PodSets = w.Spec.QueueName, w.Spec.Active, w.Spec.Priority, w.podSets
+	c.Spec.MaxSeconds, c.Status.PastSeconds = w.Spec.MaxSeconds, w.Status.PastSeconds
+	c.Status.Admission, c.Status.Conditions, c.Status.ClaimStatus = w.Status.Admission, w.Status.Conditions, w.claim
+	return c
+}
+
+// readWorkloadsByUID reads the Workloads with these UIDs in all namespaces. It lists all, because
+// servers cannot select by UID.
+func (r *factReader) readWorkloadsByUID(ctx context.Context, uids sets.Set[string]) {
+	r.read(inspect.PartWorkloads, func() error {
+		known := sets.New[string]()
+		for _, w := range r.facts.Kueue.Workloads {
+			known.Insert(string(w.UID))
+		}
+		if known.IsSuperset(uids) {
+			return nil
+		}
+		if c := r.facts.Kueue.Capacity; c != nil && c.Gaps[inspect.PartClaims] == nil {
+			r.pickWorkloads(ctx, c, uids.Difference(known))
+			return nil
+		}
+		// If others may not be read, that is no gap of the object itself.
+		_ = listObjects(ctx, r.cluster, r.resource("workloads"), "", metav1.ListOptions{}, func(w *kueue.Workload) {
+			if uid := string(w.UID); uids.Has(uid) && !known.Has(uid) {
+				r.store(func() { r.facts.Kueue.Workloads = append(r.facts.Kueue.Workloads, w) })
+			}
+		})
+		return nil
+	})
+}
+
+// pickWorkloads finds the Workloads with these UIDs after all were listed, and requests those of
+// which only the name was kept.
+func (r *factReader) pickWorkloads(ctx context.Context, c *inspect.Capacity, uids sets.Set[string]) {
+	keep := func(w *kueue.Workload) {
+		r.store(func() { r.facts.Kueue.Workloads = append(r.facts.Kueue.Workloads, w) })
+	}
+	for _, w := range c.Workloads {
+		if uids.Has(string(w.UID)) {
+			keep(w)
+		}
+	}
+	for _, uid := range sets.List(uids) {
+		place, ok := c.Places[uid]
+		if !ok {
+			continue
+		}
+		// As above, a denial is no gap of the object itself.
+		if w, err := Get[kueue.Workload](ctx, r.cluster, r.resource("workloads"), place.Namespace, place.Name); err == nil && w != nil && string(w.UID) == uid {
+			keep(w)
+		}
+	}
 }
