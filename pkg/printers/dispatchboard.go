@@ -3,6 +3,13 @@ package printers
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
@@ -169,4 +176,177 @@ type liveState struct {
 	succeeded, failed int32
 	// ready is the whole text, because its content depends on the server.
 	ready string
+}
+
+// part is a piece of the footer that is never broken, and the separator before it.
+type part struct{ before, text string }
+
+// gutter separates unrelated parts.
+const gutter = "   "
+
+// maxFooterRows is the maximum number of rows of a footer, however narrow the terminal is.
+const maxFooterRows = 5
+
+// footer returns the rows of the footer. Each is narrower than the terminal, because some
+// terminals break a line as soon as it is full.
+func (b *liveBoard) footer(p palette, elapsed time.Duration, width int) []string {
+	subject, numbers := b.singleJobParts(p)
+	if b.hasSeveralJobs() {
+		subject, numbers = b.allJobsParts(p)
+	}
+	switch {
+	case b.lost == 1:
+		subject = append(subject, part{gutter, p.colored(lipgloss.Yellow, "a cluster does not answer")})
+	case b.lost > 1:
+		subject = append(subject, part{gutter, p.colored(lipgloss.Yellow, fmt.Sprintf("%d clusters do not answer", b.lost))})
+	}
+	numbers = append(numbers, part{gutter, duration.HumanDuration(elapsed)})
+	if len(b.lags) > 0 {
+		numbers = append(numbers, part{gutter, "lag " + lagText(median(b.lags))})
+	}
+	rows := append(pack(subject, width-1), pack(numbers, width-1)...)
+	return rows[:min(len(rows), maxFooterRows)]
+}
+
+// singleJobParts returns the parts for a single Job.
+func (b *liveBoard) singleJobParts(p palette) (subject, pods []part) {
+	for _, j := range b.jobs {
+		name := j.name
+		if j.worker != "" {
+			name += " on " + j.worker
+		}
+		state := p.status(j.status)
+		if j.state() != string(j.status) {
+			state = j.state()
+		}
+		if j.status != "" {
+			pods = []part{{"", j.pods(!j.status.IsFinished())}}
+		}
+		return []part{{"", name}, {gutter, state}}, pods
+	}
+	return []part{{"", starting}}, nil
+}
+
+// allJobsParts returns the parts for several Jobs.
+func (b *liveBoard) allJobsParts(p palette) (subject, pods []part) {
+	counts, kinds := map[string]int{starting: b.expected - len(b.jobs)}, map[string]bool{}
+	var sum liveJob
+	workers := map[string]bool{}
+	for _, j := range b.jobs {
+		counts[j.state()]++
+		kinds[j.kind] = true
+		sum.succeeded += j.succeeded
+		sum.failed += j.failed
+		switch {
+		case j.end != "":
+			// The number of ready pods is no longer known.
+		case j.ready != nil:
+			sum.active += *j.ready
+		default:
+			sum.active += j.active
+		}
+		if j.worker != "" {
+			workers[j.worker] = true
+		}
+	}
+	worker := ""
+	switch names := slices.Collect(maps.Keys(workers)); len(names) {
+	case 0:
+	case 1:
+		worker = " on " + names[0]
+	default:
+		worker = fmt.Sprintf(" on %d clusters", len(names))
+	}
+	total := max(b.expected, len(b.jobs))
+	between := ": "
+	subject = []part{{"", fmt.Sprintf("%d %s%s", total, boardNoun(kinds), worker)}}
+	for _, state := range stateOrder(counts) {
+		text := fmt.Sprintf("%d %s", counts[state], state)
+		if c, ok := statusColors[delegation.Status(state)]; ok {
+			text = p.colored(c, text)
+		}
+		subject = append(subject, part{between, text})
+		between = ", "
+	}
+	if len(kinds) > 0 && !kinds[jobKind] {
+		return subject, nil
+	}
+	return subject, []part{{"", fmt.Sprintf("%s, %d succeeded, %d failed", countReady(&sum.active, 0), sum.succeeded, sum.failed)}}
+}
+
+// boardNoun returns the plural for objects of some kinds.
+func boardNoun(kinds map[string]bool) string {
+	switch len(kinds) {
+	case 0:
+		return "jobs"
+	case 1:
+		for kind := range kinds {
+			return strings.ToLower(delegation.Plural(kind))
+		}
+	}
+	return "objects"
+}
+
+// stateOrder orders states: running ones first, then ends, then all others by name.
+func stateOrder(counts map[string]int) []string {
+	order := []string{
+		string(delegation.Running), string(delegation.Pending), string(delegation.Suspended), string(delegation.Unclaimed),
+		string(delegation.Terminating), starting, string(delegation.Complete), string(delegation.Failed),
+	}
+	known := len(order)
+	for state := range counts {
+		if !slices.Contains(order, state) {
+			order = append(order, state)
+		}
+	}
+	slices.Sort(order[known:])
+	return slices.DeleteFunc(order, func(state string) bool { return counts[state] <= 0 })
+}
+
+// pack puts parts into as few rows as possible, and cuts a part that is too long for a row.
+func pack(parts []part, width int) []string {
+	var rows []string
+	row := ""
+	for i, p := range parts {
+		space := width
+		if i < len(parts)-1 {
+			// Leave space for a comma after it.
+			space--
+		}
+		switch {
+		case row == "":
+			row = p.text
+		case lipgloss.Width(row+p.before+p.text) <= space:
+			row += p.before + p.text
+		default:
+			rows = append(rows, row+strings.TrimRight(p.before, " "))
+			row = p.text
+		}
+	}
+	if row != "" {
+		rows = append(rows, row)
+	}
+	for i := range rows {
+		rows[i] = cut(rows[i], max(1, width))
+	}
+	return rows
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}
+
+// lagText formats a lag with as many digits as are useful.
+func lagText(seconds float64) string {
+	d := time.Duration(seconds * float64(time.Second))
+	switch {
+	case d < time.Millisecond:
+		return "<1ms"
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return duration.HumanDuration(d)
 }

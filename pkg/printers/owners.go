@@ -1,10 +1,14 @@
 package printers
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/liggitt/tabwriter"
+	"k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -168,3 +172,113 @@ func writeErrors(w io.Writer, errs []inspect.ContextError, below bool, o TableOp
 	}
 	return writeLines(w, lines...)
 }
+
+// indent is the indentation of kubectl's JSON.
+const indent = "    "
+
+// writeOwners writes the same JSON as kubectl's printer, but one Job at a time: kubectl's printer
+// keeps the whole document in memory, twice.
+func writeOwners(w io.Writer, list *inspect.OwnerList) error {
+	const empty = `"jobs": []`
+	frame := *list
+	frame.Items = slices.Clone(list.Items)
+	for i := range frame.Items {
+		frame.Items[i].Jobs = []*inspect.Job{}
+	}
+	text, err := json.MarshalIndent(&frame, "", indent)
+	if err != nil {
+		return err
+	}
+	// Inside a string the quotes would be escaped, so only real fields match.
+	parts := strings.Split(string(text), empty)
+	if len(parts) != len(list.Items)+1 {
+		return fmt.Errorf("cannot split the JSON of the list: found %d lists of Jobs, expected %d", len(parts)-1, len(list.Items))
+	}
+	for i := range list.Items {
+		if err := writeAll(w, parts[i]); err != nil {
+			return err
+		}
+		if err := writeJobs(w, list.Items[i].Jobs, empty); err != nil {
+			return err
+		}
+	}
+	return writeLines(w, parts[len(list.Items)])
+}
+
+// writeJobs writes the Jobs of a group instead of the empty list.
+func writeJobs(w io.Writer, jobs []*inspect.Job, empty string) error {
+	if len(jobs) == 0 {
+		return writeAll(w, empty)
+	}
+	// The document has a list of groups, each of which has a list of Jobs.
+	before, within := `"jobs": [`, strings.Repeat(indent, 4)
+	for _, j := range jobs {
+		text, err := json.MarshalIndent(j, within, indent)
+		if err != nil {
+			return err
+		}
+		if err := writeAll(w, before+"\n"+within, string(text)); err != nil {
+			return err
+		}
+		before = ","
+	}
+	return writeAll(w, "\n"+strings.Repeat(indent, 3)+"]")
+}
+
+func writeAll(w io.Writer, texts ...string) error {
+	for _, text := range texts {
+		if _, err := io.WriteString(w, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Stream writes Jobs as rows of a table without end, as kubectl get --watch does: columns keep
+// their first widths. Rows are never coloured, because the tab writer counts the bytes of an
+// escape sequence.
+type Stream struct {
+	w       *tabwriter.Writer
+	options TableOptions
+	events  bool
+	started bool
+}
+
+// NewStream returns a Stream that writes to w. If events is set, each row starts with the type of
+// the change.
+func NewStream(w io.Writer, o TableOptions, events bool) *Stream {
+	o.Owners, o.Color = true, false
+	return &Stream{w: printers.GetNewTabWriter(w), options: o, events: events}
+}
+
+// Write adds a row at the end, with ages as of o.Now. Of o, only Now is used.
+func (s *Stream) Write(event inspect.ChangeType, j *inspect.Job, o TableOptions) error {
+	s.options.Now = o.Now
+	columns := visibleColumns(jobColumns(s.options), s.options)
+	var cells []string
+	if !s.started && !s.options.NoHeaders {
+		if s.events {
+			cells = append(cells, "EVENT")
+		}
+		for _, c := range columns {
+			cells = append(cells, c.title)
+		}
+		if _, err := fmt.Fprintln(s.w, strings.Join(cells, "\t")); err != nil {
+			return err
+		}
+		cells = nil
+	}
+	s.started = true
+	if s.events {
+		// All events have the width of the longest, so that rows do not shift.
+		cells = append(cells, fmt.Sprintf("%-*s", len(inspect.Modified), event))
+	}
+	for _, c := range columns {
+		cells = append(cells, c.cell(j))
+	}
+	_, err := fmt.Fprintln(s.w, strings.Join(cells, "\t"))
+	return err
+}
+
+// Flush lays out and writes the rows added since the last flush, aligned with each other.
+func (s *Stream) Flush() error { return s.w.Flush() }
