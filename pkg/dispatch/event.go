@@ -1,9 +1,17 @@
 package dispatch
 
 import (
+	"sync"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // EventType is the type of a dispatch event.
@@ -104,4 +112,95 @@ type Event struct {
 	// LagSeconds is the time between noticing a change of the mirror's status and storing it on
 	// the origin, in seconds. Only StatusCopied has it; otherwise it is 0.
 	LagSeconds float64 `json:"lagSeconds,omitempty"`
+}
+
+// APIVersion is the version of Event as a document.
+const APIVersion = "jobmanagedby.github.io/v1alpha1"
+
+// Recorder gives events a number and a time, and passes them on one by one.
+type Recorder struct {
+	clock clock.PassiveClock
+	to    func(*Event)
+
+	mu       sync.Mutex
+	sequence int64
+}
+
+// NewRecorder returns a recorder that passes events to a function. It never calls that function
+// concurrently.
+func NewRecorder(c clock.PassiveClock, to func(*Event)) *Recorder {
+	return &Recorder{clock: c, to: to}
+}
+
+// Record completes an event and passes it on.
+func (r *Recorder) Record(e Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sequence++
+	e.TypeMeta = metav1.TypeMeta{APIVersion: APIVersion, Kind: EventKind}
+	e.Sequence = r.sequence
+	e.Time = metav1.NewMicroTime(r.clock.Now().UTC())
+	r.to(&e)
+}
+
+// setState copies the state of an origin into an event.
+func (e *Event) setState(k delegation.Kind, origin *unstructured.Unstructured) {
+	s := object.StateOf(k, origin)
+	e.Status = k.StatusOf(delegation.Dispatch, s, true)
+	e.Succeeded, e.Failed, e.Active, e.Ready = s.Succeeded, s.Failed, s.Active, s.Ready
+	if n, ok := content.At(origin, "spec", "completions").(int64); ok && k.IsJob() {
+		e.Completions = new(int32(n))
+	}
+}
+
+// Ref identifies a Job, or an object of another kind, in one cluster.
+type Ref struct {
+	// Context is the kubeconfig context of the object's cluster.
+	Context string `json:"context"`
+	// ClusterUID identifies the cluster.
+	ClusterUID string `json:"clusterUID"`
+	// APIVersion is the object's API version.
+	APIVersion string `json:"apiVersion"`
+	// Kind is the object's kind.
+	Kind string `json:"kind"`
+	// Namespace is the object's namespace.
+	Namespace string `json:"namespace"`
+	// Name is the object's name.
+	Name string `json:"name"`
+	// UID is the object's UID.
+	UID string `json:"uid"`
+	// NamespaceUID is the UID of the namespace, or "" if it is unknown.
+	NamespaceUID string `json:"-"`
+}
+
+// refOf returns the reference to an object of a cluster.
+func refOf(c *fleet.Cluster, o *unstructured.Unstructured) Ref {
+	return refTo(c, o.GroupVersionKind(), o.GetNamespace(), o.GetName(), string(o.GetUID()))
+}
+
+// RefOf returns the reference to an object of a context about which nothing else is known.
+func RefOf(contextName string, o *unstructured.Unstructured) Ref {
+	apiVersion, kind := o.GroupVersionKind().ToAPIVersionAndKind()
+	return Ref{Context: contextName, APIVersion: apiVersion, Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName(), UID: string(o.GetUID())}
+}
+
+// refTo returns the reference to an object that may not exist.
+func refTo(c *fleet.Cluster, gvk schema.GroupVersionKind, namespace, name, uid string) Ref {
+	apiVersion, kind := gvk.ToAPIVersionAndKind()
+	identity := c.Identity()
+	return Ref{
+		Context: c.Context, ClusterUID: identity.UID, NamespaceUID: identity.Namespaces[namespace],
+		APIVersion: apiVersion, Kind: kind, Namespace: namespace, Name: name, UID: uid,
+	}
+}
+
+// String returns namespace/name.
+func (r Ref) String() string { return r.Namespace + "/" + r.Name }
+
+// WithKind returns the kind and the name: "job namespace/name".
+func (r Ref) WithKind() string { return delegation.Mentioned(r.Kind, r.Namespace, r.Name) }
+
+// place returns the place of the object with a UID, as annotations record it.
+func (r Ref) place(uid string) delegation.Place {
+	return delegation.Place{ClusterUID: r.ClusterUID, NamespaceUID: r.NamespaceUID, Namespace: r.Namespace, Name: r.Name, UID: uid}
 }

@@ -2,10 +2,13 @@ package dispatch
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -109,4 +112,209 @@ func (t *task) warnKept(mirror *unstructured.Unstructured) {
 func hasTTL(k delegation.Kind, mirror *unstructured.Unstructured) bool {
 	_, ok, _ := unstructured.NestedInt64(mirror.Object, k.TTL()...)
 	return ok && !k.OtherTTL
+}
+
+// originVanished ends the task of an origin that no longer exists. If its final status was
+// stored, the dispatch has succeeded: the origin may have ttlSecondsAfterFinished 0.
+func (t *task) originVanished(ctx context.Context) error {
+	if t.originNow != nil {
+		if how := object.EndOf(t.Kind, t.originNow); how != nil {
+			return t.finish(ctx, t.originNow, how)
+		}
+	}
+	return t.originGone(ctx)
+}
+
+// originGone deletes the mirror of a deleted origin, and ends the task.
+func (t *task) originGone(ctx context.Context) error {
+	found, err := t.findMirror(ctx)
+	if err != nil {
+		return err
+	}
+	if found {
+		if err := t.removeMirror(ctx, ", because its origin is gone"); err != nil {
+			return err
+		}
+	}
+	t.end(OriginDeleted, nil, nil, "it was deleted")
+	return nil
+}
+
+// cancelled reports whether cancel has ended an origin of a kind that never ends. It relies only
+// on the annotation with the origin's UID. A failed status may come from the mirror, and a
+// missing mirror annotation may come from a user's kubectl replace. It reads the origin from the
+// server, because the informer may be behind.
+func (t *task) cancelled(ctx context.Context, origin *unstructured.Unstructured) (bool, error) {
+	if !t.wasPinned || !object.NeverEnds(t.Kind) || !isCancelled(origin) {
+		return false, nil
+	}
+	live, err := t.origin.get(ctx, t.Kind, t.ref)
+	if err != nil {
+		return false, err
+	}
+	return live != nil && live.GetUID() == t.UID && isCancelled(live), nil
+}
+
+// abandonedSuffix follows the origin's UID in delegation.CancelledAnnotation if the mirror
+// remains.
+const abandonedSuffix = "/abandon-mirror"
+
+// isCancelled reports whether cancel has annotated this origin. An annotation that was copied
+// from another origin does not count.
+func isCancelled(origin *unstructured.Unstructured) bool {
+	mark := origin.GetAnnotations()[delegation.CancelledAnnotation]
+	return mark != "" && strings.TrimSuffix(mark, abandonedSuffix) == string(origin.GetUID())
+}
+
+// leavesMirror reports whether cancel has ended this origin and left its mirror.
+func leavesMirror(origin *unstructured.Unstructured) bool {
+	return isCancelled(origin) && strings.HasSuffix(origin.GetAnnotations()[delegation.CancelledAnnotation], abandonedSuffix)
+}
+
+// originCancelled ends the task of a cancelled origin, and deletes its mirror unless cancel left
+// it.
+func (t *task) originCancelled(ctx context.Context, origin *unstructured.Unstructured) error {
+	if leavesMirror(origin) {
+		t.end(Cancelled, nil, nil, command.Say("cancelled; its mirror on %s remains", t.worker.Context))
+		return nil
+	}
+	found, err := t.findMirror(ctx)
+	if err == nil && found {
+		err = t.removeMirror(ctx, ", because its origin was cancelled")
+	}
+	if err != nil {
+		return err
+	}
+	t.end(Cancelled, nil, nil, "it was cancelled")
+	return nil
+}
+
+// findMirror asks the worker whether our mirror exists, regardless of earlier knowledge, and
+// records its UID. If it returns false, either another object has the mirror's name, or the
+// mirror is proven to be absent.
+func (t *task) findMirror(ctx context.Context) (found bool, err error) {
+	mirror, err := t.worker.get(ctx, t.Kind, t.mirrorRef)
+	switch {
+	case err != nil:
+		return false, err
+	case mirror == nil:
+		return false, t.worker.proveGone(ctx, t.Kind, t.mirrorRef)
+	case !isMirrorOf(mirror, t.ref.UID):
+		return false, nil
+	}
+	t.mirrorRef.UID = string(mirror.GetUID())
+	t.mirrorNow = mirror
+	return true, nil
+}
+
+// removeMirror deletes the mirror and reports why.
+func (t *task) removeMirror(ctx context.Context, why command.Prose) error {
+	removed, err := removeMirror(ctx, t.worker.Cluster, t.Kind, t.mirrorRef, t.ref)
+	if removed {
+		t.record(MirrorRemoved, command.Say("deleted on %s%s", t.worker.Context, why))
+	}
+	return err
+}
+
+// leave ends a task that is unfinished when the loop ends.
+func (t *task) leave(ctx context.Context, end EventType) {
+	if t.finishEnded(ctx) {
+		return
+	}
+	t.leaveLease = true
+	found, err := t.findMirror(ctx)
+	on := t.worker.Context
+	switch {
+	case err != nil && t.mirrorRef.UID == "":
+		t.end(end, nil, nil, command.Say("cannot tell whether a mirror exists on %s: %v", on, err))
+	case err != nil:
+		t.end(end, nil, nil, command.Say("its mirror on %s remains, and its status is no longer copied: %v", on, err))
+	case !found && t.isUnanswered:
+		t.lease.unreleased.Store(true)
+		t.end(end, nil, nil, command.Say("no mirror on %s yet. The request to create it had no answer and may still arrive. Run the same command again to find out", on))
+	case !found:
+		t.end(end, nil, nil, command.Say("it has no mirror on %s", on))
+	case !t.options.DeleteOnInterrupt && t.isSuspendedForCopies():
+		t.end(end, nil, nil, command.Say("its mirror on %s stays suspended, because dependencies may be missing. Run the same command again", on))
+	case !t.options.DeleteOnInterrupt:
+		t.end(end, nil, nil, command.Say("its mirror on %s %s, and its status is no longer copied", on, t.mirrorState()))
+	case object.HasFinished(t.Kind, t.mirrorNow):
+		t.end(end, nil, nil, command.Say("its mirror on %s finished, and stays until its result is copied to the origin", on))
+	default:
+		t.undo(ctx, end)
+	}
+}
+
+// mirrorState describes what a remaining mirror does.
+func (t *task) mirrorState() string {
+	switch {
+	case object.HasFinished(t.Kind, t.mirrorNow):
+		return "has finished"
+	case object.StateOf(t.Kind, t.mirrorNow).Suspend && t.mirrorNow.GetLabels()[delegation.QueueNameLabel] != "":
+		return "stays suspended until Kueue there admits it"
+	case object.StateOf(t.Kind, t.mirrorNow).Suspend && !object.StateOf(t.Kind, t.Plan.Mirror).Suspend:
+		return "stays suspended: a webhook suspended it, as Kueue does if it manages all Jobs"
+	case object.StateOf(t.Kind, t.mirrorNow).Suspend:
+		return "stays suspended"
+	}
+	return "keeps running"
+}
+
+// finishEnded ends the task if the final status is already stored on the origin, and reports
+// whether it did.
+func (t *task) finishEnded(ctx context.Context) bool {
+	if t.originNow == nil {
+		return false
+	}
+	how := object.EndOf(t.Kind, t.originNow)
+	if how == nil {
+		return false
+	}
+	if err := t.finish(ctx, t.originNow, how); err != nil {
+		t.record(Warned, command.Say("its mirror on %s stays until the same command is run again: %v", t.worker.Context, err))
+		t.endAs(t.originNow, how)
+	}
+	return true
+}
+
+// undo deletes the mirror, removes it from the origin, and ends the task.
+func (t *task) undo(ctx context.Context, end EventType) {
+	on := t.worker.Context
+	err := errors.New("its Lease is not held; another dispatcher may run it")
+	if t.lease.held() {
+		err = t.removeMirror(ctx, "")
+	}
+	if err != nil {
+		t.end(end, nil, nil, command.Say("its mirror on %s %s, because it could not be removed: %v", on, t.mirrorState(), err))
+		return
+	}
+	if err := t.unpin(ctx); err != nil {
+		t.end(end, nil, nil, command.Say("its mirror on %s was deleted, but the origin could not be updated: %v", on, err))
+		return
+	}
+	t.leaveLease = false
+	t.end(end, nil, nil, command.Say("deleted on %s; the origin is unfinished", on))
+}
+
+// unpin removes the mirror annotation from the origin, and the Pods from its status.
+func (t *task) unpin(ctx context.Context) error {
+	return retry.RetryOnConflict(contended(), func() error {
+		live, err := t.origin.get(ctx, t.Kind, t.ref)
+		if err != nil || live == nil || live.GetUID() != t.UID {
+			return err
+		}
+		if object.EndOf(t.Kind, live) == nil {
+			status, err := workloadOf(t.Kind).stoppedStatus(live)
+			if err != nil {
+				return err
+			}
+			if live, err = t.origin.patch(ctx, t.Kind, live, "status", map[string]any{"status": status}); err != nil {
+				return err
+			}
+		}
+		t.originNow, err = t.origin.patch(ctx, t.Kind, live, "", map[string]any{
+			"metadata": map[string]any{"annotations": map[string]any{delegation.MirrorAnnotation: nil}},
+		})
+		return err
+	})
 }

@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
@@ -142,4 +144,187 @@ func list(names []string) string {
 		return "none"
 	}
 	return strings.Join(names, ", ")
+}
+
+// findMirrors collects all mirrors of the origin. It returns an error if a place that may hold
+// one was not searched.
+func (x *cancellation) findMirrors(ctx context.Context, origin *unstructured.Unstructured) error {
+	if x.Abandon {
+		return nil
+	}
+	record := ReadRecord(ctx, x.Origin, x.kind, origin)
+	searches := x.search(ctx, record)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	unsearched, partly := x.collect(searches, record)
+	for _, p := range record.Places() {
+		isSettled, err := x.checkPlace(ctx, p, searches)
+		if err != nil {
+			return err
+		}
+		if !isSettled {
+			place := fmt.Sprintf("%s/%s on %s, the recorded place of its mirror, which no context is proven to reach", p.Namespace, p.Name, p.Cluster())
+			if !slices.Contains(unsearched, place) {
+				unsearched = append(unsearched, place)
+			}
+		}
+	}
+	if len(unsearched) > 0 {
+		return x.refuse(unsearched)
+	}
+	for _, place := range partly {
+		x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: string(command.Say("not searched for mirrors: %s", place))})
+	}
+	isNamed := func(m FoundMirror) bool { return string(m.Object.GetUID()) == record.Mirror.UID }
+	if i := slices.IndexFunc(x.mirrors, isNamed); i > 0 {
+		x.mirrors[0], x.mirrors[i] = x.mirrors[i], x.mirrors[0]
+	}
+	return nil
+}
+
+// search searches all workers.
+func (x *cancellation) search(ctx context.Context, record Record) []*SearchResult {
+	searches := make([]*SearchResult, len(x.Workers))
+	var group errgroup.Group
+	group.SetLimit(workers)
+	for i, w := range x.Workers {
+		group.Go(func() error {
+			routes := append([]*fleet.Cluster{w}, x.Others[w.Context]...)
+			searches[i] = SearchContexts(ctx, routes, x.kind, []string{x.ref.UID}, record.Namespaces(x.ref.Namespace))
+			return nil
+		})
+	}
+	_ = group.Wait() // Each search has its own error.
+	return searches
+}
+
+// collect collects the mirrors of all searches. unsearched are the places that block a
+// cancellation. partly are those that do not, because the record says where the mirror is.
+func (x *cancellation) collect(searches []*SearchResult, record Record) (unsearched, partly []string) {
+	for _, name := range x.Unreached {
+		unsearched = append(unsearched, "context "+name)
+	}
+	for i, s := range searches {
+		x.add(s.Mirrors[x.ref.UID]...)
+		switch {
+		case s.IsComplete():
+		case s.isSettled(x.Workers[i], record, x.ref.UID) && record.LeaseErr == nil:
+			partly = append(partly, s.String())
+		default:
+			unsearched = append(unsearched, s.String())
+		}
+	}
+	return unsearched, partly
+}
+
+// add adds mirrors, each once per context.
+func (x *cancellation) add(mirrors ...FoundMirror) {
+	for _, m := range mirrors {
+		isSame := func(other FoundMirror) bool {
+			return other.Object.GetUID() == m.Object.GetUID() && other.Cluster.Context == m.Cluster.Context
+		}
+		if !slices.ContainsFunc(x.mirrors, isSame) {
+			x.mirrors = append(x.mirrors, m)
+		}
+	}
+}
+
+// checkPlace checks a recorded place on all workers that may be its cluster, and reports whether
+// the content of that place is now known. If the object there is not a mirror of the origin, it
+// returns a *ForeignError, unless the record was copied from another origin.
+func (x *cancellation) checkPlace(ctx context.Context, p delegation.Place, searches []*SearchResult) (isSettled bool, err error) {
+	for i, w := range x.Workers {
+		isFound := func(m FoundMirror) bool {
+			return m.Cluster.Context == w.Context && m.Object.GetNamespace() == p.Namespace && m.Object.GetName() == p.Name
+		}
+		if slices.ContainsFunc(x.mirrors, isFound) && p.On(w.Identity()) != delegation.CertainlyOther {
+			isSettled = true
+			continue
+		}
+		check, err := CheckPlace(ctx, w, x.kind, x.ref, p)
+		switch {
+		case ctx.Err() != nil:
+			return false, context.Cause(ctx)
+		case check.Foreign != nil:
+			return false, command.Errorf("nothing was changed: %w", check.Foreign.InAnnotation(x.kind))
+		case check.Mirror != nil:
+			x.add(FoundMirror{Cluster: w, Object: check.Mirror})
+			isSettled = true
+		case check.IsCopy:
+			isSettled = true
+			x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: string(command.Say("its annotation %s names the mirror of another origin, which was not changed", delegation.MirrorAnnotation))})
+		case err == nil && check.IsGone, err == nil && check.Sameness == delegation.CertainlySame && searches[i].IsComplete():
+			isSettled = true
+		}
+	}
+	return isSettled, nil
+}
+
+// refuse returns the error that lists the places that were not searched.
+func (x *cancellation) refuse(unsearched []string) error {
+	unchanged := "nothing was changed"
+	if len(x.mirrors) > 0 {
+		var found []string
+		for _, m := range x.mirrors {
+			found = append(found, fmt.Sprintf("%s/%s on %s", m.Object.GetNamespace(), m.Object.GetName(), m.Cluster.Context))
+		}
+		unchanged = fmt.Sprintf("nothing was changed, although mirrors were found (%s)", strings.Join(found, ", "))
+	}
+	limit := "Limit the search with --to"
+	if x.Only != "" {
+		limit = "Without --to, all contexts are searched"
+	}
+	return &UnsearchedError{
+		Origin: x.ref, On: contextsOfMirrors(x.mirrors),
+		text: fmt.Sprintf("%s may have a mirror that was not found; %s. Not searched: %s. %s, or end the %s and leave its mirrors with --abandon-mirror",
+			x.ref.WithKind(), unchanged, strings.Join(unsearched, "; "), limit, strings.ToLower(x.kind.Kind)),
+	}
+}
+
+// UnsearchedError means that an origin was not cancelled, because a place that may hold a mirror
+// was not searched.
+type UnsearchedError struct {
+	Origin Ref
+	// On are the contexts of the mirrors that were found.
+	On   []string
+	text string
+}
+
+func (e *UnsearchedError) Error() string { return e.text }
+
+func contextsOfMirrors(mirrors []FoundMirror) (names []string) {
+	for _, m := range mirrors {
+		if !slices.Contains(names, m.Cluster.Context) {
+			names = append(names, m.Cluster.Context)
+		}
+	}
+	return names
+}
+
+// chooseContext selects the context for deleting a mirror: the one that found it, or another one
+// of the same cluster with the right to delete it. If no context has that right, it returns an
+// error before anything changes. Otherwise, the origin would end while its mirror keeps running.
+func (x *cancellation) chooseContext(ctx context.Context, m *FoundMirror) error {
+	var refused error
+	for _, w := range append([]*fleet.Cluster{m.Cluster}, x.Others[m.Cluster.Context]...) {
+		_, err := w.Get(ctx, x.kind.Resource, m.Object.GetNamespace(), m.Object.GetName())
+		if err == nil {
+			_, err = w.Remove(ctx, x.kind.Resource, m.Object.GetNamespace(), m.Object.GetName(), string(m.Object.GetUID()), metav1.DryRunAll)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+			if refused == nil {
+				refused = err
+			}
+		case kubecontext.IsConnection(err):
+			return fmt.Errorf("cannot reach the mirror of %s; nothing was changed: %w", x.ref.WithKind(), err)
+		default:
+			m.Cluster = w
+			return nil
+		}
+	}
+	return fmt.Errorf("cannot remove the mirror of %s; nothing was changed: %w", x.ref.WithKind(), refused)
 }
