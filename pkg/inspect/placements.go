@@ -310,7 +310,17 @@ const (
 	DevicesUnresolved PlacementReason = "DevicesUnresolved"
 	// SaidByKueue means that the verdict is Kueue's own.
 	SaidByKueue PlacementReason = "SaidByKueue"
-	// NoNode means that the scheduler finds no node for the Pods.
+	// NotDispatched means that the ClusterQueue has no MultiKueue check, although the Job is
+	// delegated to MultiKueue.
+	NotDispatched PlacementReason = "NotDispatched"
+	// OwnerRefused means that MultiKueue rejects Jobs of this owner.
+	OwnerRefused PlacementReason = "OwnerRefused"
+	// ClassMissing means that a priority class that the Job names does not exist.
+	ClassMissing PlacementReason = "ClassMissing"
+	// NoPods means that spec.parallelism is 0.
+	NoPods PlacementReason = "NoPods"
+	// NoNode means that no node takes the Pods, according to the scheduler or to the nodes that
+	// were read.
 	NoNode PlacementReason = "NoNode"
 	// NothingInTheWay means that no obstacle was found, as far as that shows without an attempt.
 	NothingInTheWay PlacementReason = "NothingInTheWay"
@@ -326,7 +336,7 @@ func PlacementReasons() []PlacementReason {
 		"", NoContext, Unreadable, NotConnected, NoKueue, RefusedByServer, NamespaceMissing, NamespaceNotSelected,
 		NoQueueLabel, QueueMissing, QueueStopped, QueueInactive, OutsideLimits, OverLimit, NoSuchResource,
 		FlavorMismatch, QuotaInUse, BehindInQueue, CheckPending, CheckRejected, Deactivated, OnHold,
-		DevicesUnresolved, SaidByKueue, NoNode, NothingInTheWay, HasQuota, HasRoom,
+		DevicesUnresolved, SaidByKueue, NotDispatched, OwnerRefused, ClassMissing, NoPods, NoNode, NothingInTheWay, HasQuota, HasRoom,
 	}
 }
 

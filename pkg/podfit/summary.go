@@ -1,6 +1,9 @@
 package podfit
 
 import (
+	"maps"
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 )
@@ -61,4 +64,17 @@ func (s *Summary) Fits() int { return s.Counts[Fits] }
 // Other is the number of nodes that the Pod itself excludes, whatever their state.
 func (s *Summary) Other() int {
 	return s.Counts[OtherName] + s.Counts[OtherLabels] + s.Counts[OtherOS]
+}
+
+// MissingLabels returns the labels of the Pod's node selector that no node has, as "key=value" and
+// sorted.
+func (p *Pod) MissingLabels(nodes []*Node) []string {
+	var missing []string
+	for _, key := range slices.Sorted(maps.Keys(p.spec.NodeSelector)) {
+		value := p.spec.NodeSelector[key]
+		if !slices.ContainsFunc(nodes, func(n *Node) bool { has, ok := n.Labels[key]; return ok && has == value }) {
+			missing = append(missing, key+"="+value)
+		}
+	}
+	return missing
 }

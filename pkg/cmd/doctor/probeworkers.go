@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -30,7 +31,7 @@ func (p *prober) askWorkers(ctx context.Context, job *unstructured.Unstructured)
 	queues := []types.NamespacedName{{Namespace: p.target.namespace, Name: p.target.queue}}
 	inventory := read.Read(ctx, p.fleet, read.Want{Capacity: true, Queues: queues, Addresses: p.addresses, Now: p.Clock.Now})
 	request := placement.OfJob(typed, p.target.queue)
-	request.Delegated = true
+	request.Owner = delegation.MultiKueue
 	trials := map[string]probe.Trial{}
 	for _, a := range fleet.Ask(ctx, p.fleet, func(ctx context.Context, c *fleet.Cluster) (probe.Trial, error) {
 		if c.Context == p.target.manager {

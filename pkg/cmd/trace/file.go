@@ -53,7 +53,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	list.Errors = inventory.Errors()
 	for i, m := range manifests {
 		existing := o.applyDefaults(ctx, f, inventory, m.Object, &requests[i])
-		requests[i].Classes = read.Classes(ctx, f, classNames(m.Object, &requests[i]))
+		requests[i].Classes = read.Classes(ctx, f, o.classNames(m.Object, &requests[i]))
 		t := inspect.UnsubmittedTrace(m.Object.GetKind(), requests[i].Namespace, m.Object.GetName())
 		t.Placements = append(t.Placements, answer.Reached(placement.Submit(inventory, &requests[i]), o.flags.ReachFlags())...)
 		answer.Unsubmitted(t)
@@ -127,8 +127,8 @@ func tryCreate(ctx context.Context, f *fleet.Fleet, job *unstructured.Unstructur
 }
 
 // classNames returns the classes that a Job names, which determine what servers would add.
-func classNames(object *unstructured.Unstructured, r *placement.Request) read.ClassNames {
-	names := read.ClassNames{WorkloadPriority: object.GetLabels()[delegation.PriorityClassLabel]}
+func (o *traceOptions) classNames(object *unstructured.Unstructured, r *placement.Request) read.ClassNames {
+	names := read.ClassNames{WorkloadPriority: object.GetLabels()[delegation.PriorityClassLabel], InSnapshot: o.flags.From != ""}
 	for i := range r.PodSets {
 		spec := &r.PodSets[i].Template.Spec
 		names.Priority = cmp.Or(names.Priority, spec.PriorityClassName)
@@ -166,7 +166,7 @@ func (o *traceOptions) request(object *unstructured.Unstructured) (placement.Req
 	if marks := delegation.MarksOf(object.GetLabels(), object.GetAnnotations()); queue == "" && marks != nil {
 		queue = marks.Queue
 	}
-	r := placement.Request{Namespace: namespace, Queue: queue, Delegated: isMultiKueues(object)}
+	r := placement.Request{Namespace: namespace, Queue: queue, Owner: ownerOf(object)}
 	if object.GroupVersionKind() != delegation.Job().GroupVersionKind() {
 		return r, nil
 	}
@@ -174,8 +174,9 @@ func (o *traceOptions) request(object *unstructured.Unstructured) (placement.Req
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, job); err != nil {
 		return r, fmt.Errorf("%q is not a valid Job: %w", object.GetName(), err)
 	}
-	r.PodSets = placement.OfJob(job, queue).PodSets
-	return r, nil
+	of := placement.OfJob(job, queue)
+	of.Namespace, of.Owner = r.Namespace, r.Owner
+	return of, nil
 }
 
 // checkOwner makes a trace report a managedBy that looks like a typo: the API server accepts any
@@ -195,10 +196,13 @@ func checkOwner(t *inspect.Trace, object *unstructured.Unstructured) {
 	}
 }
 
-// isMultiKueues reports whether only MultiKueue may run an object.
-func isMultiKueues(object *unstructured.Unstructured) bool {
+// ownerOf returns the owner of an object, the built-in one for unknown kinds.
+func ownerOf(object *unstructured.Unstructured) delegation.Owner {
 	kind, known := delegation.KindOf(object.GroupVersionKind())
-	return known && kind.OwnerOf(delegation.TextAt(object.Object, kind.ManagedBy...)) == delegation.MultiKueue
+	if !known || kind.IsUnmanaged() {
+		return delegation.BuiltIn
+	}
+	return kind.OwnerOf(delegation.TextAt(object.Object, kind.ManagedBy...))
 }
 
 // cannotRunError is returned if no cluster can run some objects, which was printed before.

@@ -162,6 +162,9 @@ func (q *Question) outlook(all []inspect.Placement) Answer {
 		a.Message = "Would never run. " + a.Message
 		return a
 	}
+	if unknown := by[inspect.Unknown]; !slices.ContainsFunc(unknown, func(p inspect.Placement) bool { return p.Reason != inspect.NoNode }) {
+		return Answer{Reason: inspect.ReasonUnschedulable, Message: "Would wait for a node. " + reasonsByCluster(unknown, func(*inspect.Placement) bool { return true }), Fixes: q.fixesFor(unknown)}
+	}
 	a := Answer{Reason: inspect.ReasonUnread, Message: "Cannot tell whether it would run. " + reasonsByCluster(candidates, func(*inspect.Placement) bool { return true }), Fixes: q.fixesFor(candidates)}
 	return a
 }

@@ -1,7 +1,9 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -19,7 +21,9 @@ func reasonsByCluster(all []inspect.Placement, is func(*inspect.Placement) bool)
 		return 1
 	}
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b inspect.Placement) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(all, func(a, b inspect.Placement) int {
+		return cmp.Or(rank(a)-rank(b), cmp.Compare(leastChange(&a), leastChange(&b)))
+	})
 	var reasons, parts []string
 	places := map[string][]string{}
 	for i := range all {
@@ -42,9 +46,17 @@ func reasonsByCluster(all []inspect.Placement, is func(*inspect.Placement) bool)
 		// Nothing shows that no cluster can run the Job.
 		return firstParts("", parts) + "."
 	}
-	slices.SortStableFunc(parts, func(a, b string) int { return len(a) - len(b) })
 	const headline = "Fits on no cluster. "
 	return headline + firstParts(headline, parts) + "."
+}
+
+// leastChange returns the size of the smallest change that would help, as the fixes are ordered.
+func leastChange(p *inspect.Placement) float64 {
+	least := math.Inf(1)
+	for i := range p.Changes {
+		least = min(least, p.Changes[i].Share)
+	}
+	return least
 }
 
 // firstParts returns the first reasons that fit behind a headline on a terminal

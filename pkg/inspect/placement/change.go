@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -38,9 +39,14 @@ func (s *site) suggest(result *assignment) {
 		if result.worst == nil || t.demand != result.worst.demand || t.suits {
 			continue
 		}
-		if t.tolerate != nil && s.hasRoomBut(t) {
-			s.change(inspect.PlacementChange{Message: fmt.Sprintf("tolerate taint %s of flavor %s on %s", t.tolerate.ToString(), t.flavor, s.Context)})
+		if len(t.tolerate) == 0 || !s.hasRoomBut(t) {
+			continue
 		}
+		var taints []string
+		for i := range t.tolerate {
+			taints = append(taints, "taint "+t.tolerate[i].ToString())
+		}
+		s.change(inspect.PlacementChange{Message: fmt.Sprintf("tolerate %s of flavor %s on %s", strings.Join(taints, " and "), t.flavor, s.Context)})
 	}
 	t := result.worst
 	if t == nil || !t.suits {

@@ -1,8 +1,13 @@
 package placement
 
 import (
+	"cmp"
+	"fmt"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -16,6 +21,30 @@ type Class struct {
 	// Overhead is what a RuntimeClass adds to each Pod. OverheadUnread says why it is unknown.
 	Overhead       corev1.ResourceList
 	OverheadUnread string
+	// Missing is the class that does not exist and without which Kueue creates no Workload, such as
+	// "WorkloadPriorityClass high". MissingForPods is the PriorityClass without which the API server
+	// refuses the Pods.
+	Missing, MissingForPods string
+}
+
+// hasClasses ends the judgment if a class does not exist that the request names.
+func (s *site) hasClasses() bool {
+	class, missing := s.request.Classes[s.Context], ""
+	if s.request.isEntry {
+		missing = class.Missing
+	}
+	if !s.request.isGiven {
+		missing = cmp.Or(missing, class.MissingForPods)
+	}
+	if missing == "" {
+		return true
+	}
+	kind, _, _ := strings.Cut(missing, " ")
+	s.change(inspect.PlacementChange{
+		Message: fmt.Sprintf("create it, or name a %s that exists on %s", kind, s.Context),
+		Command: command.Kubectl(s.Context, "", "get", strings.ToLower(kind)+"es").Shell(),
+	})
+	return s.decide(inspect.Never, inspect.ClassMissing, "%s does not exist", missing)
 }
 
 // classed returns the request with the priority that it has where it is submitted: MultiKueue

@@ -42,7 +42,7 @@ func On(f *inspect.Facts, r *Request, own *kueue.Workload, now time.Time) *inspe
 		s.Context = f.Context
 	}
 	s.quote()
-	for _, step := range []func() bool{s.isReached, s.isHeld, s.hasQuota, s.hasNamespace, s.hasQueue, s.isPermitted, s.hasRoom} {
+	for _, step := range []func() bool{s.isReached, s.isHeld, s.hasQuota, s.hasNamespace, s.hasClasses, s.startsPods, s.hasQueue, s.isPermitted, s.hasRoom} {
 		if !step() {
 			break
 		}
@@ -178,6 +178,15 @@ func (s *site) hasNamespace() bool {
 	return true
 }
 
+// startsPods ends the judgment of a Job that starts no Pods.
+func (s *site) startsPods() bool {
+	if !s.request.isPaused {
+		return true
+	}
+	s.change(inspect.PlacementChange{Message: "set spec.parallelism to 1 or more"})
+	return s.decide(inspect.Never, inspect.NoPods, "spec.parallelism is 0, so it starts no Pods")
+}
+
 // findLocal returns the LocalQueue: from the list of all, or from the request
 // by name, which needs fewer rights.
 func (s *site) findLocal() (local *kueue.LocalQueue, err error) {
@@ -203,7 +212,7 @@ func (s *site) isRequestedByName() bool {
 func (s *site) hasQueue() bool {
 	const name = inspect.ConditionQueue
 	r := s.request
-	if r.Queue == "" && !r.Delegated {
+	if r.Queue == "" && r.Owner != delegation.MultiKueue {
 		s.condition(name, inspect.NotKnown, "none")
 		return s.decide(inspect.Unknown, inspect.NoQueueLabel, "no queue label, so Kueue does not decide")
 	}
@@ -238,6 +247,7 @@ func (s *site) hasClusterQueue(queue string) bool {
 			return s.decideByMessage("%s", s.because(err))
 		}
 		s.condition(name, inspect.No, "absent")
+		s.change(inspect.PlacementChange{Message: fmt.Sprintf("create ClusterQueue %s on %s", queue, s.Context)})
 		return s.decide(inspect.Never, inspect.QueueMissing, "ClusterQueue %s of LocalQueue %s/%s does not exist", queue, s.local.Namespace, s.local.Name)
 	}
 	q := s.queue.Queue

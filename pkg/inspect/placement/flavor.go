@@ -20,11 +20,11 @@ type suitability struct {
 	// isKnown is false if that is unknown.
 	isKnown bool
 	// lack is why it does not suit, and why is why that is unknown, in words
-	// that follow the flavor's name. tolerate is the taint that the Pods would
-	// have to tolerate.
+	// that follow the flavor's name. tolerate are the taints that the Pods would
+	// have to tolerate, if that is enough.
 	why      string
 	lack     kueue.Lack
-	tolerate *corev1.Taint
+	tolerate []corev1.Taint
 }
 
 // topologyAnnotations returns the annotations by which Pods request
@@ -57,7 +57,11 @@ func suits(set *kueue.PodTemplate, f *kueue.ResourceFlavor, allTopology bool) su
 	tolerations := slices.Concat(spec.Tolerations, f.Spec.Tolerations)
 	if taints := podfit.Untolerated(f.Spec.NodeTaints, tolerations); len(taints) > 0 {
 		result := unsuited(kueue.Lack{Reason: kueue.ReasonTaint, Taint: taints[0].ToString()})
-		result.tolerate = &taints[0]
+		untainted := *f
+		untainted.Spec.NodeTaints = nil
+		if rest := suits(set, &untainted, allTopology); rest.suits || !rest.isKnown {
+			result.tolerate = taints
+		}
 		return result
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: f.Spec.NodeLabels}}

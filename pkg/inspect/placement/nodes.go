@@ -13,8 +13,9 @@ import (
 )
 
 // countNodes adds how many nodes could take a Pod, if they were empty, for
-// the podset that fits on the fewest. It changes no verdict: Kueue gives
-// quota without looking at nodes, and an autoscaler may add nodes.
+// the podset that fits on the fewest. If there is no such node, Fits becomes
+// Unknown: Kueue gives quota without looking at nodes, and an autoscaler may
+// add some.
 func (s *site) countNodes() {
 	if s.facts == nil || s.facts.Err != nil || s.facts.Environment == nil || s.request.isGiven || len(s.request.PodSets) == 0 {
 		return
@@ -27,12 +28,18 @@ func (s *site) countNodes() {
 	case nodes == nil:
 		return
 	}
-	fewest := len(nodes)
+	fewest, rarest := len(nodes)+1, (*kueue.PodTemplate)(nil)
 	for i := range s.request.PodSets {
 		set := &s.request.PodSets[i]
-		if set.Count > 0 {
-			fewest = min(fewest, s.nodesFor(set, nodes))
+		if set.Count <= 0 {
+			continue
 		}
+		if count := s.nodesFor(set, nodes); count < fewest {
+			fewest, rarest = count, set
+		}
+	}
+	if rarest == nil {
+		return
 	}
 	all := inspect.Count(len(nodes), "node")
 	if fewest > 0 {
@@ -40,7 +47,12 @@ func (s *site) countNodes() {
 		return
 	}
 	s.condition(inspect.ConditionPods, inspect.No, "0 of %s", all)
-	if s.Verdict != inspect.Never {
+	switch {
+	case s.Verdict == inspect.Fits:
+		s.noNodeFits(rarest, "quota is free, but ")
+	case s.Reason == inspect.NothingInTheWay:
+		s.noNodeFits(rarest, "")
+	case s.Verdict != inspect.Never:
 		s.Message += fmt.Sprintf("; none of its %s fits the Pods now", all)
 	}
 }
@@ -48,6 +60,18 @@ func (s *site) countNodes() {
 // nodesFor returns how many nodes could take a Pod of a podset, with any of
 // the flavors that it may get.
 func (s *site) nodesFor(set *kueue.PodTemplate, nodes []*podfit.Node) (count int) {
+	pods := s.podsOf(set)
+	for _, n := range nodes {
+		if slices.ContainsFunc(pods, func(p *podfit.Pod) bool { return p.On(n).Reason == podfit.Fits }) {
+			count++
+		}
+	}
+	return count
+}
+
+// podsOf returns a Pod of a podset for each flavor that it may get, the
+// first choice first.
+func (s *site) podsOf(set *kueue.PodTemplate) []*podfit.Pod {
 	var limits []corev1.LimitRange
 	var flavors []*kueue.ResourceFlavor
 	if s.capacity != nil {
@@ -66,12 +90,7 @@ func (s *site) nodesFor(set *kueue.PodTemplate, nodes []*podfit.Node) (count int
 	for i, f := range flavors {
 		pods[i] = podfit.New(flavored(&set.Template.Spec, f), requests)
 	}
-	for _, n := range nodes {
-		if slices.ContainsFunc(pods, func(p *podfit.Pod) bool { return p.On(n).Reason == podfit.Fits }) {
-			count++
-		}
-	}
-	return count
+	return pods
 }
 
 // flavored returns a Pod spec with what Kueue adds for a flavor. The flavor

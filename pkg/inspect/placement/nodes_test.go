@@ -27,8 +27,8 @@ func someNodes() []*podfit.Node {
 	return []*podfit.Node{of("a", "1"), of("b", "8", corev1.Taint{Key: "gpu", Value: "a100", Effect: corev1.TaintEffectNoSchedule}), cordoned}
 }
 
-// TestNodes checks that the number of suitable nodes is reported with the
-// verdict, and does not change it.
+// TestNodes checks that the number of suitable nodes is reported. Without such
+// a node, a Job with free quota has no certain verdict.
 func TestNodes(t *testing.T) {
 	const job = `{spec: {template: {spec: {%s containers: [{name: c, resources: {requests: {cpu: %c}}}]}}}}`
 	spec := func(more, cpu string) string {
@@ -61,11 +61,15 @@ func TestNodes(t *testing.T) {
 			without := judge(nil)
 			assert.Equal(t, without.Condition(inspect.ConditionPods).State, inspect.NotAsked)
 			p := judge(&inspect.Environment{Nodes: someNodes()})
-			assert.Equal(t, p.Verdict, without.Verdict)
+			want := without.Verdict
+			if tt.state == inspect.No && want == inspect.Fits {
+				want = inspect.Unknown
+			}
+			assert.Equal(t, p.Verdict, want)
 			pods := p.Condition(inspect.ConditionPods)
 			assert.Equal(t, pods.Text, tt.want)
 			assert.Equal(t, pods.State, tt.state)
-			isReported := strings.Contains(p.Message, "none of its 3 nodes fits the Pods now")
+			isReported := p.Reason == inspect.NoNode && strings.HasPrefix(p.Message, "quota is free, but no")
 			assert.Equal(t, isReported, tt.state == inspect.No && p.Verdict != inspect.Never, p.Message)
 			refused := judge(&inspect.Environment{NodesErr: errors.New("forbidden")})
 			assert.Equal(t, refused.Condition(inspect.ConditionPods).Text, "?")
@@ -106,10 +110,9 @@ func TestNodesOfAManager(t *testing.T) {
 	r := placement.OfJob(&j, "q")
 	own := placement.Submit(v, &r)
 	assert.Equal(t, own[0].Condition(inspect.ConditionPods).Text, "1 of 3 nodes")
-	r.Delegated = true
+	r.Owner = delegation.MultiKueue
 	given := placement.Submit(v, &r)
 	assert.Equal(t, given[0].Condition(inspect.ConditionPods).State, inspect.NotAsked)
-	assert.Equal(t, given[0].Verdict, own[0].Verdict)
 }
 
 // TestForDispatch checks that a Job that waits for dispatch has one row for

@@ -48,73 +48,8 @@ func byOwner(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 	return from(v, manager, &r, submitted)
 }
 
-// Submit returns where a request that is not submitted yet could run: through
-// each management cluster that has its queue or, if there is none, on each
-// cluster by itself.
-func Submit(v *inspect.Inventory, r *Request) []inspect.Placement {
-	r = r.defaulted(v)
-	var all []inspect.Placement
-	for _, f := range Entries(v, r) {
-		here := r.at(f.Context)
-		if why := r.Refused[f.Context]; why != "" {
-			p := inspect.NewPlacement(f.Context)
-			p.Manager, p.Verdict, p.Reason, p.Message = isManager(f, r), inspect.Never, inspect.RefusedByServer, "its API server rejects it: "+why
-			all = append(all, *p)
-			continue
-		}
-		if !hasRoom(f) {
-			all = append(all, *On(f, here.classed(f.Context), nil, v.Now))
-			continue
-		}
-		all = append(all, from(v, f, here, nil)...)
-	}
-	return all
-}
-
-// Entries returns the clusters that a request would be submitted to: the
-// management clusters that have its queue or, if there are none, all
-// clusters.
-func Entries(v *inspect.Inventory, r *Request) []*inspect.Facts {
-	r = r.defaulted(v)
-	var managers []*inspect.Facts
-	for _, f := range v.Clusters {
-		if isManager(f, r) {
-			managers = append(managers, f)
-		}
-	}
-	if len(managers) == 0 {
-		return v.Clusters
-	}
-	return managers
-}
-
-func isManager(f *inspect.Facts, r *Request) bool {
-	return hasRoom(f) && len(candidatesOf(f, r, nil)) > 0
-}
-
 // hasRoom reports whether the quota of a cluster was requested and read.
 func hasRoom(f *inspect.Facts) bool { return f.Err == nil && f.Kueue != nil && f.Kueue.Capacity != nil }
-
-// defaulted returns the request with the queue that Kueue gives to objects
-// without a queue label.
-func (r *Request) defaulted(v *inspect.Inventory) *Request {
-	if r.Queue != "" || !slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool { return hasDefaultQueue(f, r.Namespace) }) {
-		return r
-	}
-	with := *r
-	with.Queue = DefaultQueue
-	return &with
-}
-
-// hasDefaultQueue reports whether objects without a queue label get the
-// default queue in a namespace.
-func hasDefaultQueue(f *inspect.Facts, namespace string) bool {
-	if !hasRoom(f) {
-		return false
-	}
-	return f.Kueue.LocalQueueNamed(namespace, DefaultQueue) != nil ||
-		slices.ContainsFunc(f.Kueue.Capacity.LocalQueues, func(q *kueue.LocalQueue) bool { return q.Namespace == namespace && q.Name == DefaultQueue })
-}
 
 // from judges a request on the cluster that it is submitted to, unless that
 // has given it quota, and on the clusters that may get it from there.
@@ -128,9 +63,13 @@ func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submit
 	names := candidatesOf(manager, &r, submitted)
 	var all []inspect.Placement
 	isReserved := submitted != nil && submitted.Is(kueue.QuotaReserved)
-	r.isGiven = len(names) > 0 || r.Delegated
+	r.isEntry, r.isGiven = true, len(names) > 0 || r.Owner == delegation.MultiKueue
 	own := On(manager, &r, submitted, v.Now)
-	r.isGiven = false
+	refuseOwner(own, manager, &r)
+	if r.isNew {
+		suggestQueue(own, v, manager, &r)
+	}
+	r.isEntry, r.isGiven = false, false
 	own.Manager = len(names) > 0
 	if !isReserved || !own.Manager || own.Verdict != inspect.Fits {
 		all = append(all, *own)
@@ -144,7 +83,12 @@ func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submit
 // requestOf returns what an origin requests: according to its Workload or,
 // for a Job without one, to its own template.
 func requestOf(o *inspect.Job, manager *inspect.Facts, submitted *kueue.Workload) Request {
-	r := Request{Namespace: o.Namespace, Queue: o.Queue(), Delegated: o.ManagedBy == delegation.MultiKueue}
+	r := Request{Namespace: o.Namespace, Queue: o.Queue(), Owner: o.ManagedBy}
+	job := jobOf(o)
+	if job != nil {
+		own := OfJob(job, "")
+		r.PodSets, r.isPaused = own.PodSets, own.isPaused
+	}
 	if submitted != nil {
 		if submitted.Spec.QueueName != "" {
 			r.Queue = submitted.Spec.QueueName
@@ -152,10 +96,8 @@ func requestOf(o *inspect.Job, manager *inspect.Facts, submitted *kueue.Workload
 		r.Rank = kueue.Rank{Priority: submitted.Rank().Priority}
 		if t := manager.Kueue.Capacity.Templates[submitted.UID]; t != nil && len(t.Spec.PodSets) > 0 {
 			r.PodSets = t.Spec.PodSets
-			return r
 		}
 	}
-	r.PodSets = podSetsOf(o)
 	return r
 }
 
@@ -164,8 +106,10 @@ func requestOf(o *inspect.Job, manager *inspect.Facts, submitted *kueue.Workload
 // be read, and the nominated ones.
 func candidatesOf(manager *inspect.Facts, r *Request, submitted *kueue.Workload) []string {
 	k := manager.Kueue
-	checks := checksOf(k, r)
-	var names []string
+	var checks, names []string
+	if q := queueOf(k, r); q != nil {
+		checks = q.Checks()
+	}
 	if submitted != nil {
 		for _, c := range submitted.Status.AdmissionChecks {
 			checks = append(checks, c.Name)
@@ -182,21 +126,21 @@ func candidatesOf(manager *inspect.Facts, r *Request, submitted *kueue.Workload)
 	return unique
 }
 
-// checksOf returns the checks of the queue that a request is submitted to.
-func checksOf(k *inspect.KueueFacts, r *Request) []string {
+// queueOf returns the ClusterQueue of the LocalQueue that a request names; nil
+// if it does not exist, or was not read.
+func queueOf(k *inspect.KueueFacts, r *Request) *kueue.ClusterQueue {
 	is := func(q *kueue.LocalQueue) bool { return q.Namespace == r.Namespace && q.Name == r.Queue }
 	locals := slices.Concat(k.LocalQueues, k.Capacity.LocalQueues)
 	i := slices.IndexFunc(locals, is)
 	if i < 0 {
 		return nil
 	}
-	var checks []string
 	for _, q := range slices.Concat(k.ClusterQueues, k.Capacity.ClusterQueues) {
 		if q.Name == locals[i].Spec.ClusterQueue {
-			checks = append(checks, q.Checks()...)
+			return q
 		}
 	}
-	return checks
+	return nil
 }
 
 // onWorker judges a request on a MultiKueueCluster of a manager.

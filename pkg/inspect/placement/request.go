@@ -14,6 +14,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -24,9 +25,8 @@ import (
 // Request is a Job to place.
 type Request struct {
 	Namespace, Queue string
-	// Delegated is whether only Kueue can run it. Otherwise it runs without a
-	// queue too.
-	Delegated bool
+	// Owner is the Job's owner. Without a queue, MultiKueue runs nothing.
+	Owner delegation.Owner
 	// PodSets are its Pods, nil if unknown.
 	PodSets []kueue.PodTemplate
 	// Rank is its order in a queue. Its UID is "" while it is not submitted.
@@ -47,6 +47,12 @@ type Request struct {
 	Classes map[string]Class
 	// priorityUnread says why its priority is unknown.
 	priorityUnread string
+	// isPaused is whether its parallelism is 0, so that it starts no Pods.
+	isPaused bool
+	// isNew is whether it is not submitted yet.
+	isNew bool
+	// isEntry is whether it is judged for the cluster that it is submitted to.
+	isEntry bool
 	// isGiven is whether the cluster gives it to workers, so that its Pods do
 	// not run on its own nodes.
 	isGiven bool
@@ -60,7 +66,7 @@ func (r *Request) at(context string) *Request {
 		return r
 	}
 	with := *here
-	with.Queue, with.Classes = cmp.Or(here.Queue, r.Queue), r.Classes
+	with.Queue, with.Classes, with.isNew = cmp.Or(here.Queue, r.Queue), r.Classes, r.isNew
 	return &with
 }
 
@@ -83,14 +89,25 @@ func OfJob(j *batchv1.Job, queue string) Request {
 	if least, ok := numberIn(j.Annotations[delegation.MinParallelism]); ok {
 		set.MinCount = &least
 	}
-	return Request{Namespace: j.Namespace, Queue: queue, PodSets: []kueue.PodTemplate{set}}
+	isPaused := ptr.Deref(j.Spec.Parallelism, 1) == 0 && ptr.Deref(j.Spec.Completions, 1) > 0
+	return Request{Namespace: j.Namespace, Queue: queue, PodSets: []kueue.PodTemplate{set}, isPaused: isPaused}
+}
+
+// jobOf returns the batch Job of an object; nil for other kinds, or if it was
+// not read.
+func jobOf(o *inspect.Job) *batchv1.Job {
+	job := &batchv1.Job{}
+	if o.Object == nil || !o.Row().IsJob() || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object.Object, job) != nil {
+		return nil
+	}
+	return job
 }
 
 // podSetsOf returns the Pods of an object, by its own template. It returns
 // nil if they are unknown, as for other kinds than Job.
 func podSetsOf(o *inspect.Job) []kueue.PodTemplate {
-	job := &batchv1.Job{}
-	if o.Object == nil || !o.Row().IsJob() || runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object.Object, job) != nil {
+	job := jobOf(o)
+	if job == nil {
 		return nil
 	}
 	return OfJob(job, "").PodSets

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -51,7 +52,7 @@ func forPods(v *inspect.Inventory, f *inspect.Facts, j *inspect.Job, pod *inspec
 	s.decide(inspect.Waits, inspect.NoNode, "%s", said)
 	s.countNodes()
 	if s.Condition(inspect.ConditionPods).State == inspect.No {
-		s.noNodeFits(&r.PodSets[0])
+		s.noNodeFits(&r.PodSets[0], "")
 	}
 	return s.Placement
 }
@@ -59,21 +60,33 @@ func forPods(v *inspect.Inventory, f *inspect.Facts, j *inspect.Job, pod *inspec
 // noNodeFits decides that no node could take the Pods of a podset, even if
 // empty, and adds changes that would help. The verdict is not Never, because
 // an autoscaler may be about to add a node, and no object shows whether one
-// exists.
-func (s *site) noNodeFits(set *kueue.PodTemplate) {
+// exists. The message begins with lead.
+func (s *site) noNodeFits(set *kueue.PodTemplate, lead string) {
 	requests := kueue.Requests(&set.Template.Spec, nil, kueue.SchedulerCounting())
-	sum := podfit.New(&set.Template.Spec, requests).Summarize(s.facts.Environment.Nodes)
+	pod := s.podsOf(set)[0]
+	sum := pod.Summarize(s.facts.Environment.Nodes)
+	verb := "recreate it with"
+	if s.request.isNew {
+		verb = "use"
+	}
 	for _, taint := range slices.Sorted(maps.Keys(sum.OneTaint)) {
-		s.change(inspect.PlacementChange{Message: fmt.Sprintf("recreate it with Pods that tolerate taint %s (%s on %s)", taint, inspect.Count(sum.OneTaint[taint], "node"), s.Context)})
+		s.change(inspect.PlacementChange{Message: fmt.Sprintf("%s Pods that tolerate taint %s (%s on %s)", verb, taint, inspect.Count(sum.OneTaint[taint], "node"), s.Context)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(sum.Largest)) {
 		has, asked := sum.Largest[name], requests[name]
 		s.change(inspect.PlacementChange{
-			Message: fmt.Sprintf("recreate it with Pods that request at most %s %s each, not %s, for %s", has.String(), name, asked.String(), s.Context),
+			Message: fmt.Sprintf("%s Pods that request at most %s %s each, not %s, for %s", verb, has.String(), name, asked.String(), s.Context),
 			Share:   1 - has.AsApproximateFloat64()/asked.AsApproximateFloat64(),
 		})
 	}
-	text := fmt.Sprintf("none of %s fits its Pods, even if empty", inspect.Count(sum.Nodes, "node"))
+	if labels := pod.MissingLabels(s.facts.Environment.Nodes); len(labels) > 0 && sum.Nodes > 0 {
+		s.decide(inspect.Unknown, inspect.NoNode, "%sno node has label %s; an autoscaler may add nodes", lead, strings.Join(labels, " or "))
+		return
+	}
+	text := lead + fmt.Sprintf("none of %s fits its Pods, even if empty", inspect.Count(sum.Nodes, "node"))
+	if sum.Nodes == 0 {
+		text = lead + "it has no nodes"
+	}
 	for _, why := range []struct {
 		count int
 		text  string

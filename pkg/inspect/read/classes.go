@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,7 +18,11 @@ import (
 )
 
 // ClassNames are the classes that a Job names, "" for none.
-type ClassNames struct{ WorkloadPriority, Priority, Runtime string }
+type ClassNames struct {
+	WorkloadPriority, Priority, Runtime string
+	// InSnapshot is whether they are read from a snapshot, which may lack existing classes.
+	InSnapshot bool
+}
 
 // Classes reads the values of classes, by context. A WorkloadPriorityClass precedes a
 // PriorityClass, which precedes the global default of PriorityClasses (kueue:
@@ -25,14 +30,27 @@ type ClassNames struct{ WorkloadPriority, Priority, Runtime string }
 func Classes(ctx context.Context, f *fleet.Fleet, names ClassNames) map[string]placement.Class {
 	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (placement.Class, error) {
 		var class placement.Class
-		class.Priority, class.PriorityUnread = priorityOf(ctx, c, names)
+		class.Priority, class.PriorityUnread, class.Missing = priorityOf(ctx, c, names)
+		switch {
+		case names.Priority == "":
+		case names.WorkloadPriority == "":
+			class.MissingForPods = class.Missing
+		default:
+			_, _, class.MissingForPods = priorityOf(ctx, c, ClassNames{Priority: names.Priority, InSnapshot: names.InSnapshot})
+		}
 		if names.Runtime != "" {
 			found, why := classNamed[struct {
 				Overhead struct {
 					PodFixed corev1.ResourceList `json:"podFixed"`
 				} `json:"overhead"`
 			}](ctx, c, runtimeClasses(), "RuntimeClass", names.Runtime)
-			class.Overhead, class.OverheadUnread = found.Overhead.PodFixed, why
+			switch {
+			case found != nil:
+				class.Overhead = found.Overhead.PodFixed
+			case why == "":
+				why = "RuntimeClass " + names.Runtime + " was not found"
+			}
+			class.OverheadUnread = why
 		}
 		return class, nil
 	})
@@ -54,22 +72,30 @@ func runtimeClasses() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "node.k8s.io", Version: "v1", Resource: "runtimeclasses"}
 }
 
-func priorityOf(ctx context.Context, c *fleet.Cluster, names ClassNames) (value int32, unread string) {
-	var found priority
+// priorityOf returns the priority by the class that decides it. missing is that class if it does
+// not exist.
+func priorityOf(ctx context.Context, c *fleet.Cluster, names ClassNames) (value int32, unread, missing string) {
+	resource, kind, name := priorityClasses(), "PriorityClass", names.Priority
 	switch {
 	case names.WorkloadPriority != "":
 		version, err := KueueVersion(ctx, c)
 		if err != nil || version == "" {
-			return 0, ""
+			return 0, "", ""
 		}
-		r := schema.GroupVersionResource{Group: kueue.Group, Version: version, Resource: "workloadpriorityclasses"}
-		found, unread = classNamed[priority](ctx, c, r, "WorkloadPriorityClass", names.WorkloadPriority)
-	case names.Priority != "":
-		found, unread = classNamed[priority](ctx, c, priorityClasses(), "PriorityClass", names.Priority)
-	default:
-		return defaultPriority(ctx, c)
+		resource = schema.GroupVersionResource{Group: kueue.Group, Version: version, Resource: "workloadpriorityclasses"}
+		kind, name = "WorkloadPriorityClass", names.WorkloadPriority
+	case names.Priority == "":
+		value, unread = defaultPriority(ctx, c)
+		return value, unread, ""
 	}
-	return found.Value, unread
+	found, unread := classNamed[priority](ctx, c, resource, kind, name)
+	switch {
+	case found != nil:
+		return found.Value, "", ""
+	case unread == "" && !names.InSnapshot:
+		return 0, "", kind + " " + name
+	}
+	return 0, cmp.Or(unread, kind+" "+name+" was not found"), ""
 }
 
 func priorityClasses() schema.GroupVersionResource {
@@ -105,14 +131,11 @@ func (r *factReader) passClasses(ctx context.Context) {
 	}
 }
 
-// classNamed reads a class, or says why it is unknown. A snapshot may lack an existing class.
-func classNamed[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVersionResource, kind, name string) (class T, unread string) {
+// classNamed reads a class; nil if it was not found. unread says why it could not be read.
+func classNamed[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVersionResource, kind, name string) (class *T, unread string) {
 	found, err := Get[T](ctx, c, r, "", name)
-	switch {
-	case err != nil:
-		return class, fmt.Sprintf("%s %s could not be read: %s", kind, name, kubecontext.InContext(c.Context, "", err).Message())
-	case found == nil:
-		return class, fmt.Sprintf("%s %s was not found", kind, name)
+	if err != nil {
+		return nil, fmt.Sprintf("%s %s could not be read: %s", kind, name, kubecontext.InContext(c.Context, "", err).Message())
 	}
-	return *found, ""
+	return found, ""
 }

@@ -29,7 +29,7 @@ func DispatchingQueue(v *view.View, s view.Submission) string {
 	}
 	for _, names := range [][]string{active, stopped} {
 		if len(names) > 0 {
-			return cmp.Or(view.NearestName(s.Job().Queue(), names), names[0])
+			return cmp.Or(inspect.NearestName(s.Job().Queue(), names), names[0])
 		}
 	}
 	return QueuePlaceholder

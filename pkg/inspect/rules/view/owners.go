@@ -1,12 +1,13 @@
 package view
 
 import (
+	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
 // KnownOwners returns the values of managedBy that known controllers, of any kind, respond to.
@@ -29,32 +30,10 @@ func NearestOwner(typed delegation.Owner, known sets.Set[delegation.Owner]) dele
 			names, owners = append(names, PlainName(owner)), append(owners, string(owner))
 		}
 	}
-	if at := nearest(PlainName(typed), names); at >= 0 {
+	if at := slices.Index(names, inspect.NearestName(PlainName(typed), names)); at >= 0 {
 		return delegation.Owner(owners[at])
 	}
 	return ""
-}
-
-// NearestName returns the name that a mistyped one probably means, "" if none looks like it.
-func NearestName(typed string, names []string) string {
-	if at := nearest(typed, names); at >= 0 {
-		return names[at]
-	}
-	return ""
-}
-
-// nearest returns the index of the name that is most like a mistyped one, -1 if none is. Names
-// are long and have much in common, so they may differ by two letters only.
-func nearest(typed string, names []string) int {
-	const mistakes = 2
-	at, least := -1, mistakes+1
-	for i, name := range names {
-		// In a short name, two other letters are another name.
-		if distance := levenshtein.ComputeDistance(typed, name); distance < least && distance < len(name) {
-			at, least = i, distance
-		}
-	}
-	return at
 }
 
 // PlainName returns the name of an owner without its case and separators, which people

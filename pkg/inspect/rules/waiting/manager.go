@@ -98,7 +98,7 @@ func heldByQueue(v *view.View, sighting view.Sighting, s view.Submission, wait *
 	}
 	if wait.Reason == kueue.ReasonLocalQueueMissing {
 		other := advice.DispatchingQueue(v, s)
-		if view.NearestName(s.Workload.Spec.QueueName, []string{other}) != "" {
+		if inspect.NearestName(s.Workload.Spec.QueueName, []string{other}) != "" {
 			sighting.Message += fmt.Sprintf("; did you mean %s?", other)
 		}
 		sighting.Remedy = useAnotherQueue(s, other, t)

@@ -1,0 +1,147 @@
+package placement
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// Submit returns where a request that is not submitted yet could run: through
+// each management cluster that has its queue or, if there is none, on each
+// cluster by itself.
+func Submit(v *inspect.Inventory, request *Request) []inspect.Placement {
+	r := *request.defaulted(v)
+	r.isNew = true
+	var all []inspect.Placement
+	for _, f := range Entries(v, &r) {
+		here := r.at(f.Context)
+		if why := r.Refused[f.Context]; why != "" {
+			p := inspect.NewPlacement(f.Context)
+			p.Manager, p.Verdict, p.Reason, p.Message = isManager(f, &r), inspect.Never, inspect.RefusedByServer, "its API server rejects it: "+why
+			all = append(all, *p)
+			continue
+		}
+		if !hasRoom(f) {
+			all = append(all, *On(f, here.classed(f.Context), nil, v.Now))
+			continue
+		}
+		all = append(all, from(v, f, here, nil)...)
+	}
+	return all
+}
+
+// Entries returns the clusters that a request would be submitted to: the
+// management clusters that have its queue. If there are none, these are all
+// management clusters for Jobs of MultiKueue, and all clusters for others.
+func Entries(v *inspect.Inventory, r *Request) []*inspect.Facts {
+	r = r.defaulted(v)
+	var managers []*inspect.Facts
+	for _, f := range v.Clusters {
+		if isManager(f, r) {
+			managers = append(managers, f)
+		}
+	}
+	if len(managers) == 0 && r.Owner == delegation.MultiKueue {
+		for _, f := range v.Clusters {
+			if hasRoom(f) && (len(f.Kueue.Clusters) > 0 || f.Kueue.MultiKueueCheck() != nil) {
+				managers = append(managers, f)
+			}
+		}
+	}
+	if len(managers) == 0 {
+		return v.Clusters
+	}
+	return managers
+}
+
+func isManager(f *inspect.Facts, r *Request) bool {
+	return hasRoom(f) && len(candidatesOf(f, r, nil)) > 0
+}
+
+// defaulted returns the request with the queue that Kueue gives to objects
+// without a queue label.
+func (r *Request) defaulted(v *inspect.Inventory) *Request {
+	if r.Queue != "" || !slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool { return hasDefaultQueue(f, r.Namespace) }) {
+		return r
+	}
+	with := *r
+	with.Queue = DefaultQueue
+	return &with
+}
+
+// hasDefaultQueue reports whether objects without a queue label get the
+// default queue in a namespace.
+func hasDefaultQueue(f *inspect.Facts, namespace string) bool {
+	if !hasRoom(f) {
+		return false
+	}
+	return f.Kueue.LocalQueueNamed(namespace, DefaultQueue) != nil ||
+		slices.ContainsFunc(f.Kueue.Capacity.LocalQueues, func(q *kueue.LocalQueue) bool { return q.Namespace == namespace && q.Name == DefaultQueue })
+}
+
+// refuseOwner decides that no controller would run a request where it is
+// submitted, if that is so: MultiKueue runs only its own Jobs (kueue:
+// pkg/controller/admissionchecks/multikueue/workload.go), and they run only
+// through a queue that it checks.
+func refuseOwner(own *inspect.Placement, manager *inspect.Facts, r *Request) {
+	queue := queueOf(manager.Kueue, r)
+	if queue == nil || own.Verdict == inspect.Never || r.Owner.IsBuiltIn() {
+		return
+	}
+	isDispatched, isKnown := dispatches(manager, queue)
+	switch {
+	case isDispatched && r.Owner != delegation.MultiKueue:
+		own.Verdict, own.Reason = inspect.Never, inspect.OwnerRefused
+		own.Message = fmt.Sprintf("MultiKueue rejects Jobs of owner %s", r.Owner)
+		own.Changes = []inspect.PlacementChange{{Message: fmt.Sprintf("set spec.managedBy to %s, or use a queue without a MultiKueue check", delegation.MultiKueue)}}
+	case !isDispatched && isKnown && r.Owner == delegation.MultiKueue:
+		own.Verdict, own.Reason = inspect.Never, inspect.NotDispatched
+		own.Message = fmt.Sprintf("ClusterQueue %s has no MultiKueue check: Kueue would admit it here, where no controller runs it", queue.Name)
+		own.Changes = nil
+	}
+}
+
+// dispatches reports whether a ClusterQueue has a check of MultiKueue.
+func dispatches(manager *inspect.Facts, queue *kueue.ClusterQueue) (is, known bool) {
+	known = manager.Gaps[inspect.PartChecks] == nil
+	for _, name := range queue.Checks() {
+		if check := manager.Kueue.CheckNamed(name); check != nil && check.IsMultiKueue() {
+			return true, true
+		}
+	}
+	return false, known
+}
+
+// suggestQueue adds the LocalQueue that a request should name, if it names
+// none that works: one whose name is like it or, without such a name, the one
+// with the best verdict.
+func suggestQueue(own *inspect.Placement, v *inspect.Inventory, manager *inspect.Facts, r *Request) {
+	if own.Reason != inspect.QueueMissing && own.Reason != inspect.NoQueueLabel && own.Reason != inspect.NotDispatched {
+		return
+	}
+	var names []string
+	verdicts := map[string]inspect.Verdict{}
+	for _, q := range slices.Concat(manager.Kueue.Capacity.LocalQueues, manager.Kueue.LocalQueues) {
+		if q.Namespace != r.Namespace || q.Name == r.Queue || verdicts[q.Name] != "" {
+			continue
+		}
+		other := *r
+		other.Queue, other.isNew = q.Name, false
+		if verdicts[q.Name] = Overall(from(v, manager, &other, nil)); verdicts[q.Name] != inspect.Never {
+			names = append(names, q.Name)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(rank(verdicts[a])-rank(verdicts[b]), cmp.Compare(a, b))
+	})
+	name := cmp.Or(inspect.NearestName(r.Queue, names), names[0])
+	change := inspect.PlacementChange{Message: fmt.Sprintf("use LocalQueue %s: set label %s=%s", name, delegation.QueueNameLabel, name)}
+	own.Changes = append([]inspect.PlacementChange{change}, own.Changes...)
+}

@@ -1,0 +1,76 @@
+package placement_test
+
+import (
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// TestSubmit checks the verdict of the cluster that a Job is submitted to, and
+// the first change that helps.
+func TestSubmit(t *testing.T) {
+	const check = "checks: [{metadata: {name: workers}, spec: {controllerName: kueue.x-k8s.io/multikueue, parameters: {apiGroup: kueue.x-k8s.io, kind: MultiKueueConfig, name: workers}}}]\n"
+	const locals = `
+locals:
+- {metadata: {namespace: ml, name: gpu}, spec: {clusterQueue: given}}
+- {metadata: {namespace: ml, name: own}, spec: {clusterQueue: own}}
+- {metadata: {namespace: ml, name: lost}, spec: {clusterQueue: absent}}
+flavors: [{metadata: {name: f}}]
+`
+	const quota = "namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 4}]}]}]"
+	const queues = locals + "queues: [{metadata: {name: given}, spec: {admissionChecks: [workers], " + quota + "}}, {metadata: {name: own}, spec: {" + quota + "}}]\n"
+	multiKueue, builtIn := delegation.MultiKueue, delegation.BuiltIn
+	for name, tt := range map[string]struct {
+		queue, job string
+		owner      delegation.Owner
+		class      placement.Class
+		verdict    inspect.Verdict
+		reason     inspect.PlacementReason
+		change     string
+	}{
+		"to a worker":               {"gpu", pods("1", "cpu: 1"), multiKueue, placement.Class{}, inspect.Fits, inspect.HasRoom, ""},
+		"no MultiKueue check":       {"own", pods("1", "cpu: 1"), multiKueue, placement.Class{}, inspect.Never, inspect.NotDispatched, "use LocalQueue gpu: set label kueue.x-k8s.io/queue-name=gpu"},
+		"built-in, no check":        {"own", pods("1", "cpu: 1"), builtIn, placement.Class{}, inspect.Fits, inspect.HasRoom, ""},
+		"another owner":             {"gpu", pods("1", "cpu: 1"), "acme.io/runner", placement.Class{}, inspect.Never, inspect.OwnerRefused, "set spec.managedBy to kueue.x-k8s.io/multikueue, or use a queue without a MultiKueue check"},
+		"another owner, no check":   {"own", pods("1", "cpu: 1"), "acme.io/runner", placement.Class{}, inspect.Fits, inspect.HasRoom, ""},
+		"a typo in the queue":       {"gpuu", pods("1", "cpu: 1"), multiKueue, placement.Class{}, inspect.Never, inspect.QueueMissing, "use LocalQueue gpu: set label kueue.x-k8s.io/queue-name=gpu"},
+		"no queue label":            {"", pods("1", "cpu: 1"), multiKueue, placement.Class{}, inspect.Never, inspect.NoQueueLabel, "use LocalQueue gpu: set label kueue.x-k8s.io/queue-name=gpu"},
+		"no ClusterQueue":           {"lost", pods("1", "cpu: 1"), multiKueue, placement.Class{}, inspect.Never, inspect.QueueMissing, "use LocalQueue gpu: set label kueue.x-k8s.io/queue-name=gpu"},
+		"too large for every queue": {"gpuu", pods("9", "cpu: 1"), multiKueue, placement.Class{}, inspect.Never, inspect.QueueMissing, "create LocalQueue ml/gpuu on hub"},
+		"no priority class":         {"gpu", pods("1", "cpu: 1"), multiKueue, placement.Class{Missing: "WorkloadPriorityClass high"}, inspect.Never, inspect.ClassMissing, "create it, or name a WorkloadPriorityClass that exists on hub"},
+		"no class for Pods there":   {"gpu", pods("1", "cpu: 1"), multiKueue, placement.Class{MissingForPods: "PriorityClass high"}, inspect.Fits, inspect.HasRoom, ""},
+		"no class for Pods here":    {"own", pods("1", "cpu: 1"), builtIn, placement.Class{MissingForPods: "PriorityClass high"}, inspect.Never, inspect.ClassMissing, "create it, or name a PriorityClass that exists on hub"},
+		"parallelism 0":             {"gpu", "{spec: {parallelism: 0}}", multiKueue, placement.Class{}, inspect.Never, inspect.NoPods, "set spec.parallelism to 1 or more"},
+		"no completions":            {"gpu", "{spec: {parallelism: 0, completions: 0}}", multiKueue, placement.Class{}, inspect.Fits, inspect.HasRoom, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := parse[world](t, queues)
+			hub := w.facts()
+			hub.Context = "hub"
+			hub.Kueue.Checks = parse[struct {
+				Checks []*kueue.AdmissionCheck `json:"checks"`
+			}](t, check).Checks
+			hub.Kueue.Configs = []*kueue.MultiKueueConfig{parse[*kueue.MultiKueueConfig](t, "{metadata: {name: workers}, spec: {clusters: [paris]}}")}
+			hub.Kueue.Clusters = []*kueue.MultiKueueCluster{parse[*kueue.MultiKueueCluster](t, "{metadata: {name: paris}}")}
+			j := parse[batchv1.Job](t, tt.job)
+			j.Namespace = "ml"
+			r := placement.OfJob(&j, tt.queue)
+			r.Owner, r.Classes = tt.owner, map[string]placement.Class{"hub": tt.class}
+			p := placement.Submit(inspect.NewInventory(time.Now(), []*inspect.Facts{hub}, nil), &r)[0]
+			assert.Equal(t, p.Verdict, tt.verdict, p.Message)
+			assert.Equal(t, p.Reason, tt.reason, p.Message)
+			change := ""
+			if len(p.Changes) > 0 {
+				change = p.Changes[0].Message
+			}
+			assert.Equal(t, change, tt.change)
+		})
+	}
+}
