@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -71,6 +72,8 @@ type Finding struct {
 	Docs string `json:"docs"`
 	// Preempted is how the Job lost its quota before it waited; nil if it did not.
 	Preempted *Preemption `json:"-"`
+	// Clauses are what the finding says about further Jobs with the same cause, instead of Message.
+	Clauses map[Ref]string `json:"-"`
 	// AwaitsActor is whether a controller may still solve the problem by itself.
 	AwaitsActor bool `json:"-"`
 }
@@ -219,7 +222,7 @@ func (l *FindingList) DeepCopyObject() runtime.Object {
 
 func (f *Finding) deepCopy() Finding {
 	c := *f
-	c.Evidence, c.Jobs, c.Fixes = slices.Clone(f.Evidence), slices.Clone(f.Jobs), slices.Clone(f.Fixes)
+	c.Evidence, c.Jobs, c.Fixes, c.Clauses = slices.Clone(f.Evidence), slices.Clone(f.Jobs), slices.Clone(f.Fixes), maps.Clone(f.Clauses)
 	c.Since, c.Cost = f.Since.DeepCopy(), f.Cost.deepCopy()
 	return c
 }

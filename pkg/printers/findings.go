@@ -8,6 +8,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -173,7 +174,7 @@ func findingBlock(f *inspect.Finding, width int, o TableOptions) []string {
 	subject := subjectOf(f)
 	message := Safe(f.Predicate())
 	if n := len(f.Jobs); n > 1 && !o.Wide && !o.Evidence {
-		message += "; " + inspect.Count(n, "Job")
+		message = withOthers(f, message)
 	}
 	message += ageOf(f, o)
 	var lines []string
@@ -193,6 +194,32 @@ func findingBlock(f *inspect.Finding, width int, o TableOptions) []string {
 		lines = append(lines, fixLines("  "+p.dim("holds:")+" ", costOf(f.Cost), o)...)
 	}
 	return lines
+}
+
+// withOthers returns the message of a finding about several Jobs with the others, or their number.
+// If the object is one of them, they come first, so that they follow its name.
+func withOthers(f *inspect.Finding, message string) string {
+	names, isJob := sets.New[string](), false
+	for _, j := range f.Jobs {
+		if j.Namespace == f.Namespace && j.Name == f.Name {
+			// A mirror has the name of its origin.
+			isJob = true
+			continue
+		}
+		names.Insert(Safe(j.Namespace + "/" + j.Name))
+	}
+	switch {
+	case !isJob:
+		if len(names) == 1 {
+			return message + "; Job " + sets.List(names)[0]
+		}
+		return message + "; " + inspect.Count(len(names), "Job")
+	case len(names) == 0:
+		return message
+	case len(names) == 1:
+		return "and " + sets.List(names)[0] + ": " + message
+	}
+	return "and " + inspect.Count(len(names), "more Job") + ": " + message
 }
 
 // costOf returns what a Job that can never run holds, with the command that releases it.

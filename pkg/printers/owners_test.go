@@ -11,7 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
-	"k8s.io/cli-runtime/pkg/printers"
+	cliprinters "k8s.io/cli-runtime/pkg/printers"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/escape"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -162,7 +162,7 @@ func TestOwnersJSONMatchesKubectl(t *testing.T) {
 		"all": everyStatus(), "none": inspect.NewOwnerList(), "counted": counted, "hostile": hostile(), "misleading": misleading,
 	} {
 		var want bytes.Buffer
-		assert.NilError(t, (&printers.JSONPrinter{}).PrintObj(list, escape.JSONWriter(&want)))
+		assert.NilError(t, (&cliprinters.JSONPrinter{}).PrintObj(list, escape.JSONWriter(&want)))
 		got := printed(t, func(out *bytes.Buffer) error { return newFormat(t, "json").PrintObject(out, list) })
 		assert.Equal(t, got, want.String(), name)
 	}

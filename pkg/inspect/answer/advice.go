@@ -140,7 +140,14 @@ func Unsubmitted(t *inspect.Trace) {
 // outlook returns what would happen to a Job that is not submitted.
 func (q *Question) outlook(all []inspect.Placement) Answer {
 	if gate := gateOf(all); gate != nil {
-		return q.gated(gate, all)
+		a := q.gated(gate, all)
+		switch gate.Verdict {
+		case inspect.Never:
+			a.Message = "Would never run. " + a.Message
+		case inspect.Waits:
+			a.Message = "Would wait. " + a.Message
+		}
+		return a
 	}
 	candidates := slices.DeleteFunc(slices.Clone(all), func(p inspect.Placement) bool { return p.Manager })
 	if len(candidates) == 0 {

@@ -149,7 +149,7 @@ func (q *Question) explain(a *Answer) {
 		case !q.isAboutPair(f):
 		case IsAboutQuota(f.Code) && !a.isAboutSetup() || a.State == inspect.StateOrphan && IsOrphan(f.Code):
 			a.addFrom(f)
-		case a.isExplainedBy(f) && (f.Severity != inspect.Warning || !a.waitsForQuota()):
+		case a.isExplainedBy(f) && (f.Severity != inspect.Warning || !q.mayRunElsewhere(a)):
 			a.take(f, q.reasonOf(f))
 			return
 		}
@@ -188,10 +188,16 @@ func (a *Answer) isExplainedBy(f *inspect.Finding) bool {
 	return f.Severity != inspect.Info && a.State != inspect.StateOrphan && (!f.Young || isStanding)
 }
 
-// waitsForQuota reports whether a cluster will run the Job once quota is free there. A warning is
-// then about another cluster.
-func (a *Answer) waitsForQuota() bool {
-	return a.State == inspect.StateWaiting && (a.Reason == inspect.ReasonQuotaInUse || a.Reason == inspect.ReasonBehindInQueue)
+// mayRunElsewhere reports whether a cluster may still run a waiting Job. A warning is then about
+// another cluster.
+func (q *Question) mayRunElsewhere(a *Answer) bool {
+	if a.State != inspect.StateWaiting {
+		return false
+	}
+	isInQueue := a.Reason == inspect.ReasonQuotaInUse || a.Reason == inspect.ReasonBehindInQueue
+	return isInQueue || gateOf(q.Trace.Placements) == nil && slices.ContainsFunc(q.Trace.Placements, func(p inspect.Placement) bool {
+		return !p.Manager && p.Verdict == inspect.Fits
+	})
 }
 
 // reasonOf returns a finding's message about the Job. If the finding is about
@@ -200,6 +206,11 @@ func (q *Question) reasonOf(f *inspect.Finding) string {
 	isOfPair := func(j *inspect.Job) bool { return f.Kind == j.Kind && f.Namespace == j.Namespace && f.Name == j.Name }
 	if q.Pair.Origin != nil && isOfPair(q.Pair.Origin) || slices.ContainsFunc(q.Pair.Mirrors, func(m inspect.Mirror) bool { return isOfPair(m.Job) }) {
 		return f.Clause()
+	}
+	for _, j := range q.Pair.Jobs() {
+		if clause := f.Clauses[inspect.RefOf(j)]; clause != "" {
+			return clause
+		}
 	}
 	return f.Message
 }
@@ -219,6 +230,8 @@ func (a *Answer) take(f *inspect.Finding, reason string) {
 	case a.State == inspect.StateWaiting && f.Young && f.AwaitsActor:
 		// The controller has had no time to act yet.
 		a.Unchecked = nil
+	case a.State == inspect.StateWaiting && f.Severity == inspect.Warning && slices.ContainsFunc(a.Unchecked, isWorker):
+		// The finding is about other workers than the unread ones.
 	case a.State == inspect.StateWaiting || a.State == inspect.StateBlocked || f.Code == mirrorGone:
 		// The finding explains the Job without the parts that were not read.
 		a.State, a.Unchecked = inspect.StateBlocked, nil
@@ -235,6 +248,9 @@ func (a *Answer) take(f *inspect.Finding, reason string) {
 		a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
 	}
 }
+
+// isWorker reports whether an unread worker is all that is unchecked.
+func isWorker(u inspect.Unchecked) bool { return strings.HasPrefix(u.What, "worker ") }
 
 // isAboutPair reports whether a finding concerns one of the pair's Jobs.
 func (q *Question) isAboutPair(f *inspect.Finding) bool {

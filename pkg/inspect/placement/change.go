@@ -39,14 +39,17 @@ func (s *site) suggest(result *assignment) {
 		if result.worst == nil || t.demand != result.worst.demand || t.suits {
 			continue
 		}
-		if len(t.tolerate) == 0 || !s.hasRoomBut(t) {
+		if len(t.tolerate)+len(t.selects) == 0 || !s.hasRoomBut(t) {
 			continue
 		}
-		var taints []string
+		var parts []string
 		for i := range t.tolerate {
-			taints = append(taints, "taint "+t.tolerate[i].ToString())
+			parts = append(parts, "tolerate taint "+t.tolerate[i].ToString())
 		}
-		s.change(inspect.PlacementChange{Message: fmt.Sprintf("tolerate %s of flavor %s on %s", strings.Join(taints, " and "), t.flavor, s.Context)})
+		for _, label := range t.selects {
+			parts = append(parts, "select label "+label)
+		}
+		s.change(inspect.PlacementChange{Message: fmt.Sprintf("%s of flavor %s on %s", strings.Join(parts, " and "), t.flavor, s.Context)})
 	}
 	t := result.worst
 	if t == nil || !t.suits {

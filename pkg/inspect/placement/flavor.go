@@ -25,6 +25,9 @@ type suitability struct {
 	why      string
 	lack     kueue.Lack
 	tolerate []corev1.Taint
+	// selects are the labels that the Pods' selector would have to have, if that
+	// is enough, as "key=value".
+	selects []string
 }
 
 // topologyAnnotations returns the annotations by which Pods request
@@ -59,8 +62,8 @@ func suits(set *kueue.PodTemplate, f *kueue.ResourceFlavor, allTopology bool) su
 		result := unsuited(kueue.Lack{Reason: kueue.ReasonTaint, Taint: taints[0].ToString()})
 		untainted := *f
 		untainted.Spec.NodeTaints = nil
-		if rest := suits(set, &untainted, allTopology); rest.suits || !rest.isKnown {
-			result.tolerate = taints
+		if rest := suits(set, &untainted, allTopology); rest.suits || !rest.isKnown || len(rest.selects) > 0 {
+			result.tolerate, result.selects = taints, rest.selects
 		}
 		return result
 	}
@@ -70,7 +73,14 @@ func suits(set *kueue.PodTemplate, f *kueue.ResourceFlavor, allTopology bool) su
 		return suitability{why: fmt.Sprintf("cannot be compared with its node affinity: %v", err)}
 	}
 	if !matches {
-		return unsuited(kueue.Lack{Reason: kueue.ReasonFlavorLabels})
+		result := unsuited(kueue.Lack{Reason: kueue.ReasonFlavorLabels})
+		if affinityFor(spec, f) == nil {
+			for key := range selectorFor(spec, f) {
+				result.selects = append(result.selects, key+"="+f.Spec.NodeLabels[key])
+			}
+			slices.Sort(result.selects)
+		}
+		return result
 	}
 	switch {
 	case isBound(set) && f.Spec.TopologyName == "":

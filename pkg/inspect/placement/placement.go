@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -59,7 +61,7 @@ func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submit
 	for _, c := range manager.Kueue.Capacity.Claims {
 		r.Owners[c.Namespace+"/"+c.Name] = c.Owner
 	}
-	r.ownersKnown = manager.Kueue.Capacity.Gaps[inspect.PartClaims] == nil
+	r.managed = managedWorkloads(v)
 	names := candidatesOf(manager, &r, submitted)
 	var all []inspect.Placement
 	isReserved := submitted != nil && submitted.Is(kueue.QuotaReserved)
@@ -78,6 +80,33 @@ func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submit
 		all = append(all, *onWorker(v, manager, name, &r, submitted))
 	}
 	return all
+}
+
+// managedWorkloads returns the names of the Workloads on all management
+// clusters; nil if some may not have been read.
+func managedWorkloads(v *inspect.Inventory) sets.Set[types.NamespacedName] {
+	if len(v.UnreadContexts()) > 0 {
+		return nil
+	}
+	names := sets.New[types.NamespacedName]()
+	for _, f := range v.Clusters {
+		switch {
+		case f.Err != nil || f.NoKueue:
+			continue
+		case f.Gaps[inspect.PartClusters] != nil, !hasRoom(f), f.Kueue.Capacity.Gaps[inspect.PartClaims] != nil:
+			return nil
+		case len(f.Kueue.Clusters) == 0:
+			continue
+		}
+		c := f.Kueue.Capacity
+		for _, name := range c.Places {
+			names.Insert(name)
+		}
+		for _, w := range c.Workloads {
+			names.Insert(types.NamespacedName{Namespace: w.Namespace, Name: w.Name})
+		}
+	}
+	return names
 }
 
 // requestOf returns what an origin requests: according to its Workload or,

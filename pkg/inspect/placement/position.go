@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -181,15 +182,18 @@ func (s *site) holderOf(c *kueue.Claim, fr capacity.FlavorResource, amount capac
 	return h
 }
 
+// minOrphanAge is the age from which on a Workload may be an orphan: a younger
+// one may have been created after the manager was read, or by another clock.
+const minOrphanAge = 10 * time.Second
+
 // isOrphan reports whether a Workload came from the same manager as this
-// request's, which no longer has a Workload with its name. It is false if not
-// all Workloads of the manager were read.
+// request's, and no manager has a Workload with its name any longer. It is
+// false if a manager may not have been read.
 func (s *site) isOrphan(c *kueue.Claim) bool {
-	if !s.request.ownersKnown || c.Origin == "" || s.own == nil || s.own.Labels[delegation.MultiKueueOriginLabel] != c.Origin {
+	if s.request.managed == nil || c.Origin == "" || s.own == nil || s.own.Labels[delegation.MultiKueueOriginLabel] != c.Origin {
 		return false
 	}
-	_, isKnown := s.request.Owners[c.Namespace+"/"+c.Name]
-	return !isKnown
+	return s.now.Sub(c.CreatedAt) > minOrphanAge && !s.request.managed.Has(types.NamespacedName{Namespace: c.Namespace, Name: c.Name})
 }
 
 // sharers returns the queue and the queues that share quota with it.

@@ -14,6 +14,8 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -34,9 +36,9 @@ type Request struct {
 	// Owners names the objects that Workloads were made for on the cluster of
 	// submission, by namespace and name of the Workload.
 	Owners map[string]string
-	// ownersKnown is whether Owners has all Workloads of the cluster of
-	// submission.
-	ownersKnown bool
+	// managed are the Workloads on all management clusters; nil if some may not
+	// have been read.
+	managed sets.Set[types.NamespacedName]
 	// At has the request with the defaults of each cluster that it may be
 	// submitted to, by context, if that was tried. Refused has why a cluster
 	// refuses it.

@@ -143,6 +143,9 @@ func findings(r Rule, v *inspect.Inventory, sightings []view.Sighting, grace tim
 	var found []candidate
 	var early []candidate
 	byCause := map[string]int{}
+	// Of the objects with one cause, the finding is about the one that has waited longest.
+	sightings = slices.Clone(sightings)
+	slices.SortStableFunc(sightings, func(a, b view.Sighting) int { return a.Since.Compare(b.Since) })
 	for _, s := range sightings {
 		age, period := v.Age(s.Object.Context, s.Since), max(grace, r.GracePeriod, s.GracePeriod)
 		switch {
@@ -176,6 +179,7 @@ func young(r Rule, early []candidate, reported map[string]int) []candidate {
 		cause := e.sighting.Cause
 		if i, known := byCause[cause]; known && cause != "" {
 			found[i].addJobs(e.sighting.Jobs)
+			found[i].addClause(e.sighting)
 			continue
 		}
 		byCause[cause] = len(found)
@@ -216,6 +220,21 @@ func (j *candidate) join(s view.Sighting) {
 		}
 	}
 	j.addJobs(s.Jobs)
+	j.addClause(s)
+}
+
+// addClause keeps what another sighting says about its own Job.
+func (j *candidate) addClause(s view.Sighting) {
+	own := inspect.Finding{Kind: s.Object.Kind, Namespace: s.Object.Namespace, Name: s.Object.Name, Jobs: j.Jobs}
+	own.Say(s.Message)
+	if j.Clauses == nil {
+		j.Clauses = map[inspect.Ref]string{}
+	}
+	for _, job := range s.Jobs {
+		if view.Of(job) == s.Object {
+			j.Clauses[inspect.RefOf(job)] = own.Clause()
+		}
+	}
 }
 
 // withReach returns the finding with its fixes. by has the flags with which

@@ -85,7 +85,11 @@ func reportWorkerEmpty(v *view.View, p inspect.Pair) {
 func waitForKueue(v *view.View, s view.Submission, c view.Copy, awaited *view.Awaited) command.Prose {
 	again := s.Check.LastTransitionTime.Add(view.WorkerLostTimeout)
 	if c.Workload == nil && v.Now().Before(v.ToOurClock(s.Manager.Context, again)) {
-		return command.Say("wait: MultiKueue restarts the %s after workerLostTimeout, by default at %s", s.Job().Kind, quote.Time(again))
+		restart := command.Say("MultiKueue restarts the %s after workerLostTimeout, by default at %s", s.Job().Kind, quote.Time(again))
+		if !awaited.IsAtWork() {
+			return command.Say("wait: %s, if Kueue runs on %s: %s", restart, s.Manager.Context, advice.ShowKueuePods(s.Manager.Context))
+		}
+		return command.Say("wait: %s", restart)
 	}
 	return command.Say("%s; Kueue then restarts the %s", advice.CheckKueue(s.Manager.Context, awaited), s.Job().Kind)
 }

@@ -107,7 +107,7 @@ func describeShortfall(sighting *view.Sighting, s *queues.Shortfall, manager *in
 	amount, most := held.Text(s.Resource)+" "+s.Resource, s.Most.Text(s.Resource)
 	sighting.Evidence = []string{
 		fmt.Sprintf("%s: ClusterQueue %s has a quota of %s %s, and has given %s of it to %s", manager.Context, s.Queue.Name, s.Nominal.Text(s.Resource), s.Resource, held.Text(s.Resource), view.Of(job).String()),
-		fmt.Sprintf("the largest of the queues behind it has %s: %s", most, strings.Join(s.Behind, ", ")),
+		fmt.Sprintf("the largest of the queues behind it (%s) has %s", strings.Join(s.Behind, ", "), most),
 	}
 	edit := command.Kubectl(manager.Context, "", "edit", kueue.Resource("ClusterQueue"), s.Queue.Name)
 	if s.IsUncovered {
@@ -115,6 +115,6 @@ func describeShortfall(sighting *view.Sighting, s *queues.Shortfall, manager *in
 		sighting.Remedy = command.Say("add %s to %s, or remove it from the manager's: %s", s.Resource, strings.Join(s.Behind, ", "), edit)
 	} else {
 		sighting.Message = fmt.Sprintf("ClusterQueue %s of %s grants %s to %s, but no worker has more than %s", s.Queue.Name, manager.Context, amount, view.Of(job).String(), most)
-		sighting.Remedy = command.Say("raise the quota of a worker, or lower nominalQuota of %s there to %s: %s", s.Resource, most, edit)
+		sighting.Remedy = command.Say("raise the quota of %s on a worker to %s; or lower that of %s to what its workers have: %s", s.Resource, held.Text(s.Resource), manager.Context, edit)
 	}
 }

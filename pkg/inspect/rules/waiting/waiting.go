@@ -30,7 +30,7 @@ func noQuotaOnWorkers() view.Rule {
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 			inspect.PartQueues, inspect.PartEvents,
 		},
-		Covers: []string{"JM133", "JM134"},
+		Covers: []string{"JM115", "JM133", "JM134"},
 		Detect: detectNoQuota,
 	}
 }
@@ -77,12 +77,29 @@ func quotaWaits(v *view.View, w *waiter) []heldCopy {
 			return nil
 		}
 		wait, ok := view.HoldOf(o.Workload)
-		if !ok || !wait.IsForQuota() || wait.Reason == kueue.ReasonPreempting {
+		if !ok || !wait.IsForQuota() {
+			if o.Workload, wait, ok = equalHold(v, o); !ok {
+				return nil
+			}
+		}
+		if wait.Reason == kueue.ReasonPreempting {
 			return nil
 		}
 		held = append(held, heldCopy{o, wait, advice.FixTargetOf(v, o.Worker, o.Workload, &wait, "").ClusterQueue})
 	}
 	return held
+}
+
+// equalHold returns an equal Workload that never fits, with its wait: Kueue does not evaluate a
+// copy with the same requests (docs/reference/scheduling.md#order).
+func equalHold(v *view.View, o view.Copy) (*kueue.Workload, kueue.Wait, bool) {
+	b, _ := blockerOf(v, o)
+	if b == nil || b.IsHead {
+		return nil, kueue.Wait{}, false
+	}
+	wait, ok := view.HoldOf(b.Workload)
+	queue := advice.FixTargetOf(v, o.Worker, b.Workload, &wait, "").ClusterQueue
+	return b.Workload, wait, ok && wait.IsPermanentIn(queue)
 }
 
 // permanence returns 0 for a wait that can pass, 2 for one that ends only
