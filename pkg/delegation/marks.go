@@ -63,6 +63,8 @@ type Marks struct {
 	// MultiKueueOriginUID and PodGroup are the values of MultiKueueOriginUIDAnnotation and
 	// PodGroupLabel.
 	MultiKueueOriginUID, PodGroup string
+	// PriorityClass is the value of PriorityClassLabel.
+	PriorityClass string
 	// Elastic is whether ElasticMark is "true".
 	Elastic bool
 	// RayGeneration is the value of RayGenerationAnnotation.
@@ -84,6 +86,7 @@ func MarksOf(labels, annotations map[string]string) *Marks {
 		Prebuilt:         nameOf(cmp.Or(annotations[PrebuiltWorkload], labels[PrebuiltWorkload])),
 		Queue:            labels[QueueNameLabel],
 		PodGroup:         labels[PodGroupLabel],
+		PriorityClass:    labels[PriorityClassLabel],
 		Elastic:          annotations[ElasticMark] == "true",
 		RayGeneration:    annotations[RayGenerationAnnotation],
 		OriginUID:        labels[OriginUIDLabel],

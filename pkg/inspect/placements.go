@@ -317,6 +317,8 @@ const (
 	OwnerRefused PlacementReason = "OwnerRefused"
 	// ClassMissing means that a priority class that the Job names does not exist.
 	ClassMissing PlacementReason = "ClassMissing"
+	// NameTaken means that the cluster has another object of this name.
+	NameTaken PlacementReason = "NameTaken"
 	// NoPods means that spec.parallelism is 0.
 	NoPods PlacementReason = "NoPods"
 	// NoNode means that no node takes the Pods, according to the scheduler or to the nodes that
@@ -336,7 +338,7 @@ func PlacementReasons() []PlacementReason {
 		"", NoContext, Unreadable, NotConnected, NoKueue, RefusedByServer, NamespaceMissing, NamespaceNotSelected,
 		NoQueueLabel, QueueMissing, QueueStopped, QueueInactive, OutsideLimits, OverLimit, NoSuchResource,
 		FlavorMismatch, QuotaInUse, BehindInQueue, CheckPending, CheckRejected, Deactivated, OnHold,
-		DevicesUnresolved, SaidByKueue, NotDispatched, OwnerRefused, ClassMissing, NoPods, NoNode, NothingInTheWay, HasQuota, HasRoom,
+		DevicesUnresolved, SaidByKueue, NotDispatched, OwnerRefused, ClassMissing, NameTaken, NoPods, NoNode, NothingInTheWay, HasQuota, HasRoom,
 	}
 }
 

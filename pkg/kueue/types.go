@@ -188,6 +188,7 @@ type LocalQueue struct {
 		Conditions []metav1.Condition `json:"conditions,omitempty"`
 		// FlavorsReservation is what its Workloads hold, according to Kueue.
 		FlavorsReservation []FlavorUsage `json:"flavorsReservation,omitempty"`
+		AdmittedWorkloads  int32         `json:"admittedWorkloads,omitempty"`
 	} `json:"status"`
 }
 

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -54,6 +55,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	for i, m := range manifests {
 		existing := o.applyDefaults(ctx, f, inventory, m.Object, &requests[i])
 		requests[i].Classes = read.Classes(ctx, f, o.classNames(m.Object, &requests[i]))
+		o.checkServers(ctx, f, m.Object, &requests[i], len(existing) == 0)
 		t := inspect.UnsubmittedTrace(m.Object.GetKind(), requests[i].Namespace, m.Object.GetName())
 		t.Placements = append(t.Placements, answer.Reached(placement.Submit(inventory, &requests[i]), o.flags.ReachFlags())...)
 		answer.Unsubmitted(t)
@@ -106,6 +108,30 @@ func (o *traceOptions) applyDefaults(ctx context.Context, f *fleet.Fleet, v *ins
 		}
 	}
 	return existing
+}
+
+// checkServers adds which clusters do not serve the kind of an object. If isNew, it also adds which
+// have an object of its name: MultiKueue cannot create a mirror there.
+func (o *traceOptions) checkServers(ctx context.Context, f *fleet.Fleet, object *unstructured.Unstructured, r *placement.Request, isNew bool) {
+	kind, isKnown := delegation.KindOf(object.GroupVersionKind())
+	if !isKnown || o.flags.From != "" {
+		return
+	}
+	served := sets.New[string]()
+	unserved := read.WithoutVersion(ctx, f, object.GroupVersionKind().GroupVersion())
+	for _, c := range f.Clusters() {
+		if !unserved.Has(c.Context) {
+			served.Insert(c.Context)
+			continue
+		}
+		if r.Refused == nil {
+			r.Refused = map[string]string{}
+		}
+		r.Refused[c.Context] = fmt.Sprintf("it does not serve %s of %s", object.GetKind(), object.GroupVersionKind().GroupVersion())
+	}
+	if isNew && object.GetName() != "" {
+		r.Taken = read.ContextsWith(ctx, f, kind.Resource, types.NamespacedName{Namespace: r.Namespace, Name: object.GetName()}, served)
+	}
 }
 
 // tryCreate makes a dry run of creating a Job in contexts, and returns the contexts that have a Job of this

@@ -105,7 +105,7 @@ func (q *Question) Answer() Answer {
 	case len(unfinished(running)) > 1:
 		a = Answer{State: inspect.StateDuplicate, Message: "Unfinished mirrors on " + list(contextsOf(running)) + "."}
 	case len(running) > 0:
-		a = q.onMirror(running[0])
+		a = q.onMirror(slices.Concat(unfinished(running), running)[0])
 	case o.Row().Template:
 		a = Answer{State: inspect.StateTemplate, Message: template(o)}
 	case o.ManagedBy.IsBuiltIn() && o.Queue() == "":
@@ -114,6 +114,12 @@ func (q *Question) Answer() Answer {
 		a = q.waiting()
 	}
 	q.explain(&a)
+	if len(a.Fixes) == 0 {
+		a.Fixes = q.otherFixes(&a)
+		if len(a.Fixes) > 0 {
+			a.Remedy = ""
+		}
+	}
 	if a.Since == nil && o != nil {
 		a.Since = sinceOf(o, a.State)
 	}
@@ -147,6 +153,8 @@ func (q *Question) explain(a *Answer) {
 		f := &q.Trace.Findings[i]
 		switch {
 		case !q.isAboutPair(f):
+		case a.State == inspect.StateDuplicate && f.AwaitsActor:
+			// A controller that is behind does not explain two runs.
 		case IsAboutQuota(f.Code) && !a.isAboutSetup() || a.State == inspect.StateOrphan && IsOrphan(f.Code):
 			a.addFrom(f)
 		case a.isExplainedBy(f) && (f.Severity != inspect.Warning || !q.mayRunElsewhere(a)):
@@ -154,6 +162,24 @@ func (q *Question) explain(a *Answer) {
 			return
 		}
 	}
+}
+
+// otherFixes returns fixes for an answer that no finding explains: of a finding about its Pods that
+// is too young to be the reason, of the nodes, and for a proven orphan.
+func (q *Question) otherFixes(a *Answer) []command.Fix {
+	switch {
+	case a.Reason == inspect.ReasonUnschedulable:
+		return q.changes(q.Trace.Placements)
+	case a.Reason == inspect.ReasonPods:
+		for i := range q.Trace.Findings {
+			if f := &q.Trace.Findings[i]; f.Young && q.isAboutPair(f) && f.Severity != inspect.Info && !f.AwaitsActor {
+				return f.Fixes
+			}
+		}
+	case a.State == inspect.StateOrphan && q.Pair.Mirrors[0].Job.MultiKueueOrigin() != "":
+		return []command.Fix{{Text: "delete it if it still exists in one minute", Command: q.words(kubectlFor(q.Pair.Mirrors[0].Job, "delete"))}}
+	}
+	return nil
 }
 
 // addFrom adds to an answer from quotas what a finding about quota knows besides: fixes, if the answer
@@ -298,8 +324,9 @@ func template(o *inspect.Job) string {
 	return fmt.Sprintf("Objects created from it are delegated to %s.", o.ManagedBy)
 }
 
+// unfinished returns the mirrors that run, or may start by themselves.
 func unfinished(mirrors []inspect.Mirror) []inspect.Mirror {
-	return slices.DeleteFunc(slices.Clone(mirrors), func(m inspect.Mirror) bool { return m.Job.Status.IsFinished() })
+	return slices.DeleteFunc(slices.Clone(mirrors), func(m inspect.Mirror) bool { return m.Job.Status.IsFinished() || m.Job.Suspended && m.Job.Active == 0 })
 }
 
 func contextsOf(mirrors []inspect.Mirror) []string {

@@ -85,6 +85,15 @@ func (q *Question) podsOf(a *Answer, j *inspect.Job, hops []inspect.Hop) {
 	isRunning := slices.ContainsFunc(pods, func(p *inspect.Pod) bool { return p.Phase == "Running" && p.Message == "" })
 	if isRunning {
 		a.State = inspect.StateRunning
+		if n := countUnschedulable(pods); n > 0 {
+			a.Reason = inspect.ReasonUnschedulable
+			a.Message = fmt.Sprintf("%s %d of %d Pods find no node on %s.", progress(j), n, len(pods), j.Context)
+		}
+		return
+	}
+	if n := j.Parallelism; n != nil && *n == 0 && len(pods) == 0 && j.Row().IsJob() {
+		a.State, a.Reason = inspect.StateStarting, inspect.ReasonPods
+		a.Message = "It starts no Pods: spec.parallelism is 0."
 		return
 	}
 	for _, h := range hops {
@@ -104,4 +113,13 @@ func (q *Question) podsOf(a *Answer, j *inspect.Job, hops []inspect.Hop) {
 		}
 		return
 	}
+}
+
+func countUnschedulable(pods []*inspect.Pod) (n int) {
+	for _, p := range pods {
+		if p.IsUnschedulable() {
+			n++
+		}
+	}
+	return n
 }

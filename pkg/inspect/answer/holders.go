@@ -120,5 +120,10 @@ func (q *Question) holderFixes(p *inspect.Placement) (fixes []command.Fix) {
 		}
 		h = p.Holders[running]
 	}
-	return append(fixes, command.Fix{Text: fmt.Sprintf("wait for %s/%s on %s to finish", h.Namespace, h.Name, p.Context), Command: []string{}})
+	text := fmt.Sprintf("wait for %s/%s on %s to finish", h.Namespace, h.Name, p.Context)
+	lack := shortage(p)
+	if others := len(p.Holders) - 1; others > 0 && compare(quantity(h.Amount), lack) < 0 {
+		text = fmt.Sprintf("wait for %s/%s and others on %s to finish", h.Namespace, h.Name, p.Context)
+	}
+	return append(fixes, command.Fix{Text: text, Command: []string{}})
 }

@@ -90,13 +90,13 @@ func TestHoldersOfQuota(t *testing.T) {
 			[]inspect.Holder{holder("a", true, time.Hour), holder("b", true, time.Hour)},
 			false,
 			"ml/a holds 2; 1 other holds the rest.",
-			[]string{"wait for ml/a on hub to finish"},
+			[]string{"wait for ml/a and others on hub to finish"},
 		},
 		"one never ran": {
 			[]inspect.Holder{holder("a", true, time.Hour), holder("b", false, time.Hour), holder("c", true, time.Hour), holder("d", true, time.Hour)},
 			false,
 			"ml/a holds 2; ml/b holds 2 without running; 2 others hold the rest.",
-			[]string{"find out why ml/b holds 2 cpu without running", "wait for ml/a on hub to finish"},
+			[]string{"find out why ml/b holds 2 cpu without running", "wait for ml/a and others on hub to finish"},
 		},
 		"none runs": {
 			[]inspect.Holder{holder("b", false, time.Hour)},

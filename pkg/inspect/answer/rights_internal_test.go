@@ -27,7 +27,7 @@ func TestWorkloadsUnread(t *testing.T) {
 	}{
 		"running":                       {inspect.Job{Status: delegation.Running, Marks: &delegation.Marks{Queue: "gpu"}}, inspect.StateRunning, "Kueue says that it runs: 0/1 completions. You cannot read Workloads on hub, so where it runs is unknown.", 1},
 		"suspended":                     {inspect.Job{Status: delegation.Suspended, Suspended: true, Marks: &delegation.Marks{Queue: "gpu"}}, inspect.StateUnknown, noReason, 1},
-		"starting":                      {inspect.Job{Status: delegation.Pending, StartTime: start, Marks: &delegation.Marks{Queue: "gpu"}}, inspect.StateStarting, "Kueue says that it runs: 0/1 completions. " + noReason, 1},
+		"starting":                      {inspect.Job{Status: delegation.Pending, StartTime: start, Marks: &delegation.Marks{Queue: "gpu"}}, inspect.StateStarting, "Kueue says that it starts: 0/1 completions. You cannot read Workloads on hub, so where it runs is unknown.", 1},
 		"without a status":              {inspect.Job{Status: delegation.Pending, Marks: &delegation.Marks{Queue: "gpu"}}, inspect.StateUnknown, noReason, 1},
 		"without a status and a queue":  {inspect.Job{Status: delegation.Pending, Marks: &delegation.Marks{}}, inspect.StateBlocked, "Ignored by Kueue: no queue label.", 0},
 		"suspended and without a queue": {inspect.Job{Status: delegation.Suspended, Suspended: true, Marks: &delegation.Marks{}}, inspect.StateUnknown, noReason, 1},

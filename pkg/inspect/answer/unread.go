@@ -46,6 +46,10 @@ func (q *Question) byCopiedStatus(cluster string) Answer {
 	// A status that nothing has written is no copy.
 	isStarting := s == inspect.StateStarting && (o.StartTime != nil || o.StatusWrittenAt != nil)
 	switch isRunning := s == inspect.StateRunning || isStarting; {
+	case isRunning && isStarting && cluster != "":
+		a.State, a.Message = s, "Kueue says that it starts on "+cluster
+	case isRunning && isStarting:
+		a.State, a.Message = s, "Kueue says that it starts"
 	case isRunning && cluster != "":
 		a.State, a.Message = s, "Kueue says that it runs on "+cluster
 	case isRunning:

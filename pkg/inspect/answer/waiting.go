@@ -10,6 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -159,7 +160,7 @@ func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
 		}
 		a := q.byCopiedStatus("")
 		unknown := "why it waits"
-		if a.State == inspect.StateRunning {
+		if a.State == inspect.StateRunning || a.State == inspect.StateStarting {
 			unknown = "where it runs"
 		}
 		a.Message = strings.TrimSpace(a.Message + fmt.Sprintf(" You cannot read Workloads on %s, so %s is unknown.", f.Context, unknown))
@@ -186,8 +187,21 @@ func (q *Question) heldBack(f *inspect.Facts, w *kueue.Workload) (Answer, bool) 
 	case !wait.IsDeactivation():
 		return Answer{}, false
 	}
+	if wait.IsDeactivation() {
+		q.addLimit(&a)
+	}
 	a.Fixes = q.reached(wait.Fixes(kueue.FixTarget{Context: f.Context, Workload: w, Topologies: f.Kueue.Capacity.KnownTopologies()}))
 	return a, true
+}
+
+// addLimit adds to the answer for a deactivated Job that it could not run otherwise either.
+func (q *Question) addLimit(a *Answer) {
+	all := placement.Activated(q.Inventory, q.Pair)
+	if len(all) == 0 || placement.Overall(all) != inspect.Never {
+		return
+	}
+	b := (&Question{Inventory: q.Inventory, Pair: q.Pair, Trace: &inspect.Trace{}}).outlook(all)
+	a.Message += " Active, it " + strings.Replace(b.Message, "Would never run.", "would never run.", 1)
 }
 
 // byWorkers returns the answer from what Kueue reports on the workers, if

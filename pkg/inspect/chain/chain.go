@@ -130,6 +130,8 @@ func (b *builder) addMirror(depth, i int) {
 		h.Message = "mirror, by its name"
 	case b.trace.Mirrors[i].InStep && isBehind(b.inventory, b.pair.Origin, m):
 		h.Message = "mirror; the origin does not show its state yet"
+	case b.trace.Mirrors[i].InStep && b.specDiffers(m):
+		h.Health, h.Message = inspect.HealthBad, "mirror, status in sync; its spec differs"
 	case b.trace.Mirrors[i].InStep:
 		h.Message = "mirror, in sync"
 	default:
@@ -146,6 +148,11 @@ func (b *builder) addMirror(depth, i int) {
 // catching up.
 func isBehind(v *inspect.Inventory, origin *inspect.Job, m inspect.Mirror) bool {
 	return slices.ContainsFunc(v.Differences(origin, m), func(d inspect.Difference) bool { return d.IsStatus() && d.Lag })
+}
+
+// specDiffers reports whether a dispatched mirror lacks a change of its origin.
+func (b *builder) specDiffers(m inspect.Mirror) bool {
+	return m.Relation == inspect.ByDispatch && slices.ContainsFunc(b.inventory.Differences(b.pair.Origin, m), func(d inspect.Difference) bool { return !d.IsStatus() && !d.Lag })
 }
 
 func marker(r inspect.Relation) string {
@@ -224,6 +231,9 @@ func (b *builder) addMultiKueue(f *inspect.Facts) {
 func (b *builder) addQueues(f *inspect.Facts) *kueue.ClusterQueue {
 	origin, gap := b.pair.Origin, f.Gaps[inspect.PartQueues]
 	h := inspect.Hop{Kind: "LocalQueue", Namespace: origin.Namespace, Name: origin.Queue(), Context: f.Context}
+	if h.Name == "" && origin.Row().Template {
+		return nil
+	}
 	if h.Name == "" {
 		b.add(1, missing(h, nil, fmt.Sprintf("the %s has no queue label (%s)", origin.Kind, delegation.QueueNameLabel)))
 		return nil

@@ -50,8 +50,16 @@ func (s *site) countNodes() {
 	switch {
 	case s.Verdict == inspect.Fits:
 		s.noNodeFits(rarest, "quota is free, but ")
+	case s.Reason == inspect.QuotaInUse:
+		// Free quota would not help.
+		s.Changes = nil
+		s.noNodeFits(rarest, "quota is in use, and ")
 	case s.Reason == inspect.NothingInTheWay:
 		s.noNodeFits(rarest, "")
+	case s.Reason == inspect.OverLimit && rarest.Count == 1:
+		if smaller := s.fitNodes(rarest); len(smaller) > 0 {
+			s.Changes = smaller
+		}
 	case s.Verdict != inspect.Never:
 		s.Message += fmt.Sprintf("; none of its %s fits the Pods now", all)
 	}

@@ -27,11 +27,22 @@ func Judge(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 	return onNodes(v, p)
 }
 
+// Activated returns where an origin could run if nobody had deactivated its
+// Workload.
+func Activated(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
+	manager := v.Facts(p.Origin.Context)
+	if manager == nil || !hasRoom(manager) {
+		return nil
+	}
+	r := requestOf(p.Origin, manager, inspect.CurrentWorkload(v.WorkloadsOf(p, manager)))
+	return from(v, manager, &r, nil)
+}
+
 // byOwner returns where an origin without Pods could run, by the rules of its
 // owner.
 func byOwner(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 	o := p.Origin
-	if o == nil || !o.Waits() {
+	if o == nil || !o.Waits() || o.Row().Template {
 		return nil
 	}
 	if o.AwaitsDispatch() && len(p.Mirrors) == 0 {
@@ -187,6 +198,11 @@ func onWorker(v *inspect.Inventory, manager *inspect.Facts, name string, r *Requ
 	}
 	cluster := manager.Kueue.ClusterNamed(name)
 	switch {
+	case f == manager:
+		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.NotConnected, "is the management cluster itself"
+	case r.Taken.Has(context):
+		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.NameTaken, "has another object of this name"
+		p.Changes = []inspect.PlacementChange{{Message: "choose another name"}}
 	case cluster == nil && manager.Gaps[inspect.PartClusters] == nil:
 		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.NotConnected, fmt.Sprintf("MultiKueueCluster %s does not exist on %s", name, manager.Context)
 	case cluster != nil:

@@ -44,6 +44,8 @@ type Request struct {
 	// refuses it.
 	At      map[string]*Request
 	Refused map[string]string
+	// Taken are the contexts of workers that have another object of its name.
+	Taken sets.Set[string]
 	// Classes has the effects of the classes that it names, by context. It has
 	// no entries if the request names none.
 	Classes map[string]Class
@@ -68,7 +70,7 @@ func (r *Request) at(context string) *Request {
 		return r
 	}
 	with := *here
-	with.Queue, with.Classes, with.isNew = cmp.Or(here.Queue, r.Queue), r.Classes, r.isNew
+	with.Queue, with.Classes, with.Taken, with.isNew = cmp.Or(here.Queue, r.Queue), r.Classes, r.Taken, r.isNew
 	return &with
 }
 

@@ -62,23 +62,9 @@ func forPods(v *inspect.Inventory, f *inspect.Facts, j *inspect.Job, pod *inspec
 // an autoscaler may be about to add a node, and no object shows whether one
 // exists. The message begins with lead.
 func (s *site) noNodeFits(set *kueue.PodTemplate, lead string) {
-	requests := kueue.Requests(&set.Template.Spec, nil, kueue.SchedulerCounting())
 	pod := s.podsOf(set)[0]
 	sum := pod.Summarize(s.facts.Environment.Nodes)
-	verb := "recreate it with"
-	if s.request.isNew {
-		verb = "use"
-	}
-	for _, taint := range slices.Sorted(maps.Keys(sum.OneTaint)) {
-		s.change(inspect.PlacementChange{Message: fmt.Sprintf("%s Pods that tolerate taint %s (%s on %s)", verb, taint, inspect.Count(sum.OneTaint[taint], "node"), s.Context)})
-	}
-	for _, name := range slices.Sorted(maps.Keys(sum.Largest)) {
-		has, asked := sum.Largest[name], requests[name]
-		s.change(inspect.PlacementChange{
-			Message: fmt.Sprintf("%s Pods that request at most %s %s each, not %s, for %s", verb, has.String(), name, asked.String(), s.Context),
-			Share:   1 - has.AsApproximateFloat64()/asked.AsApproximateFloat64(),
-		})
-	}
+	s.Changes = append(s.Changes, s.fitNodes(set)...)
 	if labels := pod.MissingLabels(s.facts.Environment.Nodes); len(labels) > 0 && sum.Nodes > 0 {
 		s.decide(inspect.Unknown, inspect.NoNode, "%sno node has label %s; an autoscaler may add nodes", lead, strings.Join(labels, " or "))
 		return
@@ -101,4 +87,25 @@ func (s *site) noNodeFits(set *kueue.PodTemplate, lead string) {
 		}
 	}
 	s.decide(inspect.Unknown, inspect.NoNode, "%s; an autoscaler may add nodes", text)
+}
+
+// fitNodes returns changes of a podset that would let its Pods run on some nodes.
+func (s *site) fitNodes(set *kueue.PodTemplate) (changes []inspect.PlacementChange) {
+	requests := kueue.Requests(&set.Template.Spec, nil, kueue.SchedulerCounting())
+	sum := s.podsOf(set)[0].Summarize(s.facts.Environment.Nodes)
+	verb := "recreate it with"
+	if s.request.isNew {
+		verb = "use"
+	}
+	for _, taint := range slices.Sorted(maps.Keys(sum.OneTaint)) {
+		changes = append(changes, inspect.PlacementChange{Message: fmt.Sprintf("%s Pods that tolerate taint %s (%s on %s)", verb, taint, inspect.Count(sum.OneTaint[taint], "node"), s.Context)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(sum.Largest)) {
+		has, asked := sum.Largest[name], requests[name]
+		changes = append(changes, inspect.PlacementChange{
+			Message: fmt.Sprintf("%s Pods that request at most %s %s each, not %s, for %s", verb, has.String(), name, asked.String(), s.Context),
+			Share:   1 - has.AsApproximateFloat64()/asked.AsApproximateFloat64(),
+		})
+	}
+	return changes
 }

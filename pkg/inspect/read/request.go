@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -116,4 +118,35 @@ func (t Tried) MayNotCreate() bool {
 	}
 	details := status.Status().Details
 	return details == nil || details.Name == ""
+}
+
+// WithoutVersion returns the contexts whose clusters do not serve a version of a group, of those that answer.
+func WithoutVersion(ctx context.Context, f *fleet.Fleet, gv schema.GroupVersion) sets.Set[string] {
+	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) ([]string, error) {
+		return servedVersions(ctx, c, gv.Group)
+	})
+	unserved := sets.New[string]()
+	for _, a := range answers {
+		if a.Err == nil && !slices.Contains(a.Value, gv.Version) {
+			unserved.Insert(a.Context)
+		}
+	}
+	return unserved
+}
+
+// ContextsWith returns the contexts of some that have an object of this name, of those that answer.
+func ContextsWith(ctx context.Context, f *fleet.Fleet, r schema.GroupVersionResource, name types.NamespacedName, contexts sets.Set[string]) sets.Set[string] {
+	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*metav1.PartialObjectMetadata, error) {
+		if !contexts.Has(c.Context) {
+			return nil, nil
+		}
+		return Get[metav1.PartialObjectMetadata](ctx, c, r, name.Namespace, name.Name)
+	})
+	found := sets.New[string]()
+	for _, a := range answers {
+		if a.Err == nil && a.Value != nil {
+			found.Insert(a.Context)
+		}
+	}
+	return found
 }

@@ -3,6 +3,7 @@ package advice
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -12,11 +13,15 @@ import (
 )
 
 // DispatchingQueue returns a LocalQueue of a Job's namespace that is dispatched to workers,
-// QueuePlaceholder if there is none. It prefers queues that are not stopped and, of these, a
-// queue whose name is like that in the Job's label.
+// QueuePlaceholder if there is none. It prefers queues that are not stopped. Of these, it prefers
+// a queue whose name is like that in the Job's label, and then the one that admits most Workloads.
 func DispatchingQueue(v *view.View, s view.Submission) string {
 	queues, _ := v.LocalQueues(s.Manager, s.Job().Namespace)
 	var active, stopped []string
+	queues = slices.Clone(queues)
+	slices.SortStableFunc(queues, func(a, b *kueue.LocalQueue) int {
+		return cmp.Compare(b.Status.AdmittedWorkloads, a.Status.AdmittedWorkloads)
+	})
 	for _, local := range queues {
 		if is, _ := v.IsDispatched(s.Manager, local.Namespace, local.Name); !is {
 			continue

@@ -110,7 +110,7 @@ func reportAdmittedHere(v *view.View, s view.Submission) {
 			fmt.Sprintf("%s: condition Admitted of Workload %s/%s is True since %s, without admission checks and without clusterName",
 				j.Context, w.Namespace, w.Name, quote.Time(admitted.LastTransitionTime)),
 		},
-		Remedy: command.Say("to run it on %s: %s; or to dispatch it, %s, and create it again with label %s=%s",
+		Remedy: command.Say("to run it on %s: %s; or to run it on a worker, %s, and create it again with label %s=%s",
 			j.Context, advice.Disown(j), advice.DeleteJob(j), delegation.QueueNameLabel, advice.DispatchingQueue(v, s)),
 	})
 }

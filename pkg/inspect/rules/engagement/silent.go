@@ -64,8 +64,15 @@ func reportNoWorkload(v *view.View, s view.Submission) {
 	awaited := v.Awaits(liveness.PendingAction{
 		Actor: liveness.Actor{Role: liveness.RoleKueue, Context: j.Context}, Duty: liveness.DutyWorkload, Subject: liveness.SubjectOf(j.Namespace, j.Name),
 	}, j.Context, j.CreationTimestamp.Time)
-	remedy := command.Say("%s; or check that managedJobsNamespaceSelector selects the namespace: %s; or check that the WorkloadPriorityClass of the %s exists",
-		advice.CheckKueue(j.Context, awaited), command.Kubectl(j.Context, "", "get", "namespace", j.Namespace, "--show-labels"), j.Kind)
+	remedy := command.Say("%s; or check that managedJobsNamespaceSelector selects the namespace: %s",
+		advice.CheckKueue(j.Context, awaited), command.Kubectl(j.Context, "", "get", "namespace", j.Namespace, "--show-labels"))
+	if class := j.Marks.PriorityClass; class != "" {
+		// Kueue creates no Workload without it, and does not say so before 0.20.
+		remedy = command.Say("check that WorkloadPriorityClass %s exists: %s; or %s",
+			class, command.Kubectl(j.Context, "", "get", "workloadpriorityclasses.kueue.x-k8s.io", class), remedy)
+	} else {
+		remedy += "; or check that the priorityClassName of its Pods exists"
+	}
 	if !j.Row().IsJob() {
 		remedy += command.Say("; or check that integrations.frameworks enables %s", quote.Plural(j))
 	}
