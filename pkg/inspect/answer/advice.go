@@ -163,7 +163,11 @@ func (q *Question) outlook(all []inspect.Placement) Answer {
 	case len(by[inspect.Waits]) > 0:
 		waits := by[inspect.Waits]
 		slices.SortStableFunc(waits, func(x, y inspect.Placement) int { return compare(shortage(&x), shortage(&y)) })
-		return Answer{Reason: reasonBy(&waits[0]), Message: "Would wait. " + q.needs(&waits[0]), Fixes: q.fixesFor(waits)}
+		a := Answer{Reason: reasonBy(&waits[0]), Message: "Would wait. " + q.needs(&waits[0]), Fixes: q.fixesFor(waits), Unchecked: unreadOf(candidates)}
+		for _, u := range a.Unchecked {
+			a.Message += fmt.Sprintf(" Not read: %s.", strings.TrimPrefix(u.What, "worker "))
+		}
+		return a
 	case len(by[inspect.Never]) == len(candidates):
 		a := q.never(candidates)
 		a.Message = "Would never run. " + a.Message

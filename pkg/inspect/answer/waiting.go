@@ -31,10 +31,16 @@ func (q *Question) waiting() Answer {
 			Message: fmt.Sprintf("Another %s of this name exists on %s.", j.Kind, j.Context),
 		}
 	case o.AwaitsDispatch() && o.Pinned().IsZero() && o.Status != delegation.Running:
+		to := "CONTEXT"
+		for i := range q.Trace.Placements {
+			if p := &q.Trace.Placements[i]; to == "CONTEXT" && p.Reason == inspect.NothingInTheWay {
+				to = p.Context
+			}
+		}
 		return Answer{
 			State: inspect.StateWaiting, Reason: inspect.ReasonUndispatched, Message: "It was not dispatched to a cluster yet.",
 			Unchecked: unreadOf(q.Trace.Placements),
-			Fixes:     []command.Fix{{Text: "dispatch it", Command: q.words(command.PluginFor(o.Row(), "dispatch", o.Context, o.Namespace, o.Name).With("--to", "CONTEXT"))}},
+			Fixes:     []command.Fix{{Text: "dispatch it", Command: q.words(command.PluginFor(o.Row(), "dispatch", o.Context, o.Namespace, o.Name).With("--to", to))}},
 		}
 	case o.Status == delegation.Unclaimed && o.Pinned().IsZero():
 		a := Answer{State: inspect.StateBlocked, Reason: inspect.ReasonUnclaimed, Message: fmt.Sprintf("No sign of controller %s.", o.ManagedBy)}

@@ -69,6 +69,12 @@ func (s *site) noNodeFits(set *kueue.PodTemplate, lead string) {
 		s.decide(inspect.Unknown, inspect.NoNode, "%sno node has label %s; an autoscaler may add nodes", lead, strings.Join(labels, " or "))
 		return
 	}
+	requests := kueue.Requests(&set.Template.Spec, nil, kueue.SchedulerCounting())
+	for _, name := range slices.Sorted(maps.Keys(sum.Largest)) {
+		has, asked := sum.Largest[name], requests[name]
+		s.decide(inspect.Unknown, inspect.NoNode, "%sno node has %s %s for one Pod: the largest has %s; an autoscaler may add nodes", lead, asked.String(), name, has.String())
+		return
+	}
 	text := lead + fmt.Sprintf("none of %s fits its Pods, even if empty", inspect.Count(sum.Nodes, "node"))
 	if sum.Nodes == 0 {
 		text = lead + "it has no nodes"

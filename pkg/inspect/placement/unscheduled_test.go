@@ -42,7 +42,7 @@ func TestPodsWithoutANode(t *testing.T) {
 		},
 		{
 			name: "too big", spec: "tolerations: [{key: gpu, operator: Exists}], containers: [{name: c, resources: {requests: {cpu: 10}}}]", site: nodes, verdict: inspect.Unknown,
-			message: "none of 3 nodes fits its Pods, even if empty; 1 cordoned; 2 too small for one Pod; an autoscaler may add nodes",
+			message: "no node has 10 cpu for one Pod: the largest has 8; an autoscaler may add nodes",
 			change:  "recreate it with Pods that request at most 8 cpu each, not 10, for w",
 		},
 		{
