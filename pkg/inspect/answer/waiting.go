@@ -162,6 +162,8 @@ func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
 			return Answer{}, false
 		case o.Queue() == "" && !o.Suspended && o.StartTime == nil && o.StatusWrittenAt == nil:
 			// Kueue suspends each Job for which it creates a Workload.
+			recreate := command.PluginFor(o.Row(), "recreate", o.Context, o.Namespace, o.Name).With("--managed-by", string(o.ManagedBy), "--queue", "LOCALQUEUE")
+			ignored.Fixes = []command.Fix{{Text: "recreate it with a queue label", Command: q.words(recreate)}}
 			return ignored, true
 		}
 		a := q.byCopiedStatus("")
