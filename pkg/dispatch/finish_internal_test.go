@@ -62,4 +62,7 @@ func TestMirrorState(t *testing.T) {
 	assert.Equal(t, task.mirrorState(), "has finished")
 	task.mirrorNow, task.Plan.Mirror = held, held
 	assert.Equal(t, task.mirrorState(), "stays suspended")
+	// The task of an origin that had finished before has no Plan.
+	task.Plan = nil
+	assert.Equal(t, task.mirrorState(), "stays suspended")
 }
