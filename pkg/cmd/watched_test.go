@@ -134,6 +134,12 @@ func (f *watchedFleet) watch(name string, w http.ResponseWriter, r *http.Request
 // happen sends an event to all watches of a path, about the first object that is listed there.
 func (f *watchedFleet) happen(name, path, event string) {
 	f.t.Helper()
+	assert.Assert(f.t, f.send(name, path, event) > 0, "nobody watches %s of %s", path, name)
+}
+
+// send is happen, except that it returns the number of watches, which may be zero.
+func (f *watchedFleet) send(name, path, event string) (count int) {
+	f.t.Helper()
 	r, err := http.NewRequest(http.MethodGet, "http://cluster"+path, http.NoBody)
 	assert.NilError(f.t, err)
 	answer, err := f.transports[name].RoundTrip(r)
@@ -151,14 +157,13 @@ func (f *watchedFleet) happen(name, path, event string) {
 	assert.NilError(f.t, err)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	count := 0
 	for s := range f.watches {
 		if s.context == name && s.path == path {
 			s.events <- string(text)
 			count++
 		}
 	}
-	assert.Assert(f.t, count > 0, "nobody watches %s of %s", path, name)
+	return count
 }
 
 // stopServer ends the watches of a cluster, and closes its connections without an answer, until the
@@ -184,18 +189,6 @@ func (f *watchedFleet) isStopped(name string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.stopped[name]
-}
-
-// isWatched reports whether a path of a cluster has an open watch.
-func (f *watchedFleet) isWatched(name, path string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for s := range f.watches {
-		if s.context == name && s.path == path {
-			return true
-		}
-	}
-	return false
 }
 
 // count returns the requests so far by verb, and the number of open watches.

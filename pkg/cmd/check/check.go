@@ -49,6 +49,7 @@ type checkOptions struct {
 	query    read.Query
 	// names are the Jobs to check, empty for all.
 	names   []read.Wanted
+	named   namedJobs
 	rules   []rules.Rule
 	judging rules.Options
 	failOn  inspect.Severity
@@ -125,7 +126,7 @@ func (f *checkFlags) addTo(cmd *cobra.Command) {
 
 func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptions, error) {
 	o := &checkOptions{
-		Environment: env, flags: f.GlobalFlags, rules: rules.All(), watch: f.watch, withPassed: f.withPassed,
+		Environment: env, flags: f.GlobalFlags, named: namedJobs{}, rules: rules.All(), watch: f.watch, withPassed: f.withPassed,
 		query:  read.Query{AllNamespaces: f.AllNamespaces, Kinds: f.Kinds, LabelSelector: f.selector},
 		failOn: inspect.Severity(f.failOn),
 	}
