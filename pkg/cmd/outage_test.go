@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 	"k8s.io/client-go/tools/clientcmd"
@@ -35,17 +34,15 @@ func TestWatchingOneJobWithoutAnAnswer(t *testing.T) {
 			w.until("it has looked", func() bool { return w.clock.count() == 1 })
 			w.rest(2)
 			start := f.stopServer("kwok-mgr")
-			w.until("it reports the outage", func() bool {
-				w.rest(1)
+			w.restUntil("it reports the outage", func() bool {
 				return strings.Contains(w.out.String(), outage)
 			})
 			w.rest(3)
 			assert.Assert(t, !strings.Contains(strings.Join(collected(t, file), ""), " cleared "), collected(t, file))
 			start()
-			w.until("it ends", func() bool {
+			w.restUntil("it ends", func() bool {
 				// Some watches may begin after an event was sent.
 				f.send("kwok-mgr", "/apis/batch/v1/namespaces/default/jobs", "DELETED")
-				w.clock.Step(2 * time.Second)
 				return strings.Contains(w.errOut.String(), "not found in namespace")
 			})
 			assert.Equal(t, w.stop(), util.ExitError)

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -51,20 +50,17 @@ func TestWaitWithoutAnAnswer(t *testing.T) {
 	w.until("it reports the Job", func() bool { return strings.Contains(w.errOut.String(), "job default/train: ") })
 	w.rest(1)
 	start := f.stopServer("kwok-mgr")
-	w.until("it reports the outage", func() bool {
-		w.rest(1)
+	w.restUntil("it reports the outage", func() bool {
 		return strings.Contains(w.errOut.String(), "Last known state; cannot read kwok-mgr")
 	})
 	w.rest(3)
 	start()
-	w.until("it reports the Job again", func() bool {
-		w.rest(1)
+	w.restUntil("it reports the Job again", func() bool {
 		return strings.HasSuffix(w.errOut.String(), "Ignored by Kueue: no queue label\n")
 	})
-	w.until("it ends", func() bool {
+	w.restUntil("it ends", func() bool {
 		// Some watches may begin after an event was sent.
 		f.send("kwok-mgr", "/apis/batch/v1/namespaces/default/jobs", "DELETED")
-		w.clock.Step(2 * time.Second)
 		return strings.Contains(w.errOut.String(), "job default/train was deleted during the wait")
 	})
 	assert.Equal(t, w.stop(), util.ExitError)

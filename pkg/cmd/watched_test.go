@@ -291,6 +291,17 @@ func (w *watching) rest(rounds int) {
 	}
 }
 
+// restUntil lets the command judge again until a condition holds, which may be its end.
+func (w *watching) restUntil(what string, is func() bool) {
+	w.t.Helper()
+	w.until(what, func() bool {
+		before := w.clock.count()
+		w.clock.Step(2 * time.Second)
+		w.until("it looks again", func() bool { return is() || w.clock.count() > before })
+		return is()
+	})
+}
+
 // TestWatchingSendsNoLists: objects that are watched are listed once. In a minute without changes
 // no server gets a list request; a change is seen within a second, without reading again.
 func TestWatchingSendsNoLists(t *testing.T) {
