@@ -83,7 +83,7 @@ keeps its status, and is no longer dispatched.`,
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query): end all dispatches of the namespace that match")
 	util.Describe(cmd, util.ForObjects, cobra.NoFileCompletions, "selector")
 	f.AddKindsFlag(cmd, "Kinds that --selector is for", delegation.Job().Name)
-	f.owner.AddTo(cmd, completer, "")
+	f.owner.AddTo(cmd, completer, "the Job was dispatched with --as-multikueue: its managedBy is "+string(delegation.MultiKueue))
 	flags.BoolVar(&f.abandon, "abandon-mirror", false, "If present, fail the Job without searching its mirrors, which stay")
 	util.Describe(cmd, util.ForMirror, nil, "abandon-mirror")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: (json, yaml, kyaml), a line or document for each event")

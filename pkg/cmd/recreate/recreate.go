@@ -58,9 +58,9 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Long: `Change the owner of a Job of this context (--context, or the current one).
 spec.managedBy is immutable, so recreate deletes the Job and creates it again.
 
-recreate shows a diff and asks first. Before it deletes anything, it asks the API server
-whether it accepts the new Job, and saves the old one to a file. If the new Job cannot be
-created, it creates the old one again. Once the deletion has started, Ctrl-C waits for
+recreate shows a diff and asks first. Before recreate deletes anything, it has the API
+server try the new Job, and saves the old one to a file. If the new Job cannot be
+created, recreate restores the old one. Once the deletion has started, Ctrl-C waits for
 the end.
 
 The owner '' is the built-in controller, which runs the Job in its own cluster. A Job
