@@ -13,8 +13,8 @@ func codesPage() []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Codes
 
-The findings of ` + "`check`" + `, ` + "`trace`" + ` and ` + "`doctor`" + `. ` + "`kubectl jobs-managedby explain CODE`" + ` prints the same text.
-A code is never reused.
+What the codes in the output of ` + "`check`" + `, ` + "`trace`" + ` and ` + "`doctor`" + ` mean. Search this page for your code, or run
+` + "`kubectl jobs-managedby explain CODE`" + `, which prints the same text.
 
 | codes | about |
 |---|---|
@@ -37,7 +37,7 @@ A code is never reused.
 		} {
 			fmt.Fprintf(&b, "\n*%s.* %s\n", section.heading, section.text)
 		}
-		fmt.Fprintf(&b, "\n*Reads.* %s", parts(r))
+		fmt.Fprintf(&b, "\n*Needs rights to read.* %s", parts(r))
 		if r.GracePeriod > 0 {
 			fmt.Fprintf(&b, "; after %s at the earliest", r.GracePeriod)
 		}

@@ -121,8 +121,9 @@ func rightsPage() []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Give people rights
 
-The rights that each command needs, and a role for each task in [rbac](../rbac). A command that lacks an
-optional right does less, and says what it did not check.
+Most users need only [look](#look): it is enough for ` + "`ls`" + `, ` + "`trace`" + `, ` + "`check`" + ` and ` + "`queues`" + `. This page lists the
+rights that each command needs, and has a role for each task in [rbac](../rbac). A command that lacks an optional right
+does less, and says what it did not check.
 
 - **Other kinds than Job**: ` + "`kubectl jobs-managedby kinds`" + ` prints their groups and plurals. Add them next to
   ` + "`jobs`" + ` to the rules.

@@ -73,7 +73,7 @@ func TestCheckExitCodes(t *testing.T) {
 		"a name":               {[]string{"train", "--from", sick, "--grace", "0s"}, util.ExitFindings, "1 error in 1 delegated Job on 3 clusters\n"},
 		"no such name":         {[]string{"nothing", "--from", sick}, util.ExitError, `error: job "nothing" not found in namespace "default"`},
 		"a bad name":           {[]string{"a/b/c", "--from", sick}, util.ExitUsage, "error: "},
-		"a label":              {[]string{"-l", "no=such", "--from", sick, "--grace", "0s"}, util.ExitOK, "No findings in 0 delegated Jobs"},
+		"a label":              {[]string{"-l", "no=such", "--from", sick, "--grace", "0s"}, util.ExitOK, "No delegated Jobs found on"},
 		"no such namespace":    {[]string{"-n", "none", "--from", sick}, util.ExitError, `error: namespace "none" does not exist in contexts kwok-mgr, kwok-w1, kwok-w2`},
 	} {
 		t.Run(name, func(t *testing.T) {

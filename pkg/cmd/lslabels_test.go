@@ -25,7 +25,7 @@ func TestLabelColumns(t *testing.T) {
 		"every kind":   {"-A --kinds all", "AGE QUEUE-NAME NO-SUCH METADATA.NAME", map[string]string{"sweep": "gpu <none> <none>"}},
 		"names":        {"sweep -n ml", "AGE QUEUE-NAME NO-SUCH METADATA.NAME", map[string]string{"sweep": "gpu <none> <none>"}},
 		"mirrors":      {"-A --mirrors", "AGE QUEUE-NAME NO-SUCH METADATA.NAME", map[string]string{"train-old": "gpu <none> <none>"}},
-		"reasons":      {"-A --merged", "AGE QUEUE-NAME NO-SUCH METADATA.NAME REASON", map[string]string{"eval": "<none> <none> <none> Ignored by Kueue: no queue label."}},
+		"reasons":      {"-A --reason", "AGE QUEUE-NAME NO-SUCH METADATA.NAME REASON", map[string]string{"eval": "<none> <none> <none> Ignored by Kueue: no queue label."}},
 		"wide":         {"-A -o wide", "UID QUEUE-NAME NO-SUCH METADATA.NAME REASON", map[string]string{"train": "gpu <none> <none> -"}},
 	} {
 		t.Run(name, func(t *testing.T) {

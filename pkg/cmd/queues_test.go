@@ -174,3 +174,13 @@ func heldBy(t *testing.T, file string) map[string]resource.Quantity {
 	}
 	return held
 }
+
+// TestQueuesUnknownName: a name without a queue is an error, also with --pending, where no row could
+// mean that nothing waits.
+func TestQueuesUnknownName(t *testing.T) {
+	for _, args := range []string{"queues nosuch -n default", "queues nosuch -n default --pending", "queues nosuch -A --pending", "queues nosuch --pending"} {
+		_, errOut, code := run(t, append(strings.Fields(args), "--from", filepath.Join(recordings, "many-quota-faults"))...)
+		assert.Check(t, code == util.ExitError, "%s: %d %s", args, code, errOut)
+		assert.Check(t, strings.Contains(errOut, `"nosuch"`) && !strings.Contains(errOut, "nothing waits"), "%s: %s", args, errOut)
+	}
+}

@@ -78,8 +78,9 @@ func newRoot(env util.Environment, flags *util.GlobalFlags) (root *cobra.Command
 		Use:         "jobs-managedby",
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: env.DisplayName()},
 		Short:       "Trace and diagnose Jobs with managedBy, over all clusters",
-		Long: `Trace and diagnose Jobs that an external controller reconciles (.spec.managedBy), such as
-those of MultiKueue, over any number of clusters.`,
+		Long: `Find out why a Job does not run, where it runs, and which controller runs it, over all
+clusters of your kubeconfig. It covers Jobs of external controllers (.spec.managedBy),
+such as MultiKueue.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},

@@ -107,3 +107,14 @@ func TestTraceFileUsage(t *testing.T) {
 		assert.Equal(t, code, util.ExitUsage, "%v: %s", args, errOut)
 	}
 }
+
+// TestTraceOfGeneratedName: trace creates nothing, so it needs no name to find the Job again.
+func TestTraceOfGeneratedName(t *testing.T) {
+	path := manifestOf(t, "small", 1, "1", "")
+	text, err := os.ReadFile(path)
+	assert.NilError(t, err)
+	assert.NilError(t, os.WriteFile(path, []byte(strings.Replace(string(text), "{name: small", "{generateName: small-", 1)), 0o600))
+	out, errOut, code := run(t, "trace", "-f", path, "--from", room)
+	assert.Equal(t, code, util.ExitPartial, errOut)
+	assert.Assert(t, strings.HasPrefix(out, "Job default/small-: "), out)
+}

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ func TestWait(t *testing.T) {
 	}{
 		{"train --for=running", util.ExitOK, "job default/train is running on kwok-w1\n", []string{"job default/train: running on kwok-w1"}},
 		{"job/train --for=admitted", util.ExitOK, "job default/train is running on kwok-w1\n", nil},
-		{"train --for=finished --timeout=1ms", util.ExitTimeout, "", []string{"is not finished after 1ms"}},
+		{"train --for=finished --timeout=1ms", util.ExitTimeout, "", []string{"job default/train is not finished after 1ms; its state was not read in that time"}},
 		{"nothere --for=running", util.ExitError, "", []string{`job "nothere" not found in namespace "default"`}},
 		{"train", util.ExitOK, "job default/train is running on kwok-w1\n", nil},
 		{"train --for=", util.ExitUsage, "", []string{`unknown --for ""; choose one of admitted, running, finished`}},
@@ -39,4 +40,40 @@ func TestWait(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWaitWithoutAnAnswer: a wait continues while the only cluster that has the Job does not answer.
+func TestWaitWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	f := newWatchedFleet(t, filepath.Join(recordings, "no-queue-name"))
+	w := f.start("wait", "train", "--for", "finished", "--context-timeout", "5s")
+	w.until("it reports the Job", func() bool { return strings.Contains(w.errOut.String(), "job default/train: ") })
+	w.rest(1)
+	start := f.stopServer("kwok-mgr")
+	w.restUntil("it reports the outage", func() bool {
+		return strings.Contains(w.errOut.String(), "Last known state; cannot read kwok-mgr")
+	})
+	w.rest(3)
+	start()
+	w.restUntil("it reports the Job again", func() bool {
+		return strings.HasSuffix(w.errOut.String(), "Ignored by Kueue: no queue label\n")
+	})
+	w.restUntil("it ends", func() bool {
+		// Some watches may begin after an event was sent.
+		f.send("kwok-mgr", "/apis/batch/v1/namespaces/default/jobs", "DELETED")
+		return strings.Contains(w.errOut.String(), "job default/train was deleted during the wait")
+	})
+	assert.Equal(t, w.stop(), util.ExitError)
+}
+
+// TestWaitTimeoutBoundsContexts: --timeout includes the time to reach contexts.
+func TestWaitTimeoutBoundsContexts(t *testing.T) {
+	t.Parallel()
+	kubeconfig := serve(t, filepath.Join(recordings, "running"), func(_ string, _ http.ResponseWriter, r *http.Request) bool {
+		<-r.Context().Done()
+		return true
+	})
+	_, errOut, code := run(t, "wait", "--kubeconfig", kubeconfig, "train", "--timeout=100ms")
+	assert.Equal(t, code, util.ExitTimeout, errOut)
+	assert.Assert(t, strings.Contains(errOut, "job default/train is not running after 100ms; its state was not read in that time"), errOut)
 }

@@ -42,6 +42,8 @@ type watchedFleet struct {
 	asked map[string]int
 	// watches are the open watches.
 	watches map[*watchStream]bool
+	// stopped are the contexts whose server does not answer.
+	stopped map[string]bool
 }
 
 // watchStream is an open watch.
@@ -53,7 +55,7 @@ type watchStream struct {
 func newWatchedFleet(t *testing.T, dir string) *watchedFleet {
 	t.Helper()
 	f := &watchedFleet{
-		t: t, clock: &roundsClock{FakeClock: testclock.NewFakeClock(time.Now())}, transports: map[string]http.RoundTripper{}, asked: map[string]int{}, watches: map[*watchStream]bool{},
+		t: t, clock: &roundsClock{FakeClock: testclock.NewFakeClock(time.Now())}, transports: map[string]http.RoundTripper{}, asked: map[string]int{}, watches: map[*watchStream]bool{}, stopped: map[string]bool{},
 		may: func(string, rbactest.Request) bool { return true },
 	}
 	for _, c := range openBundle(t, dir).Contexts() {
@@ -67,6 +69,9 @@ func newWatchedFleet(t *testing.T, dir string) *watchedFleet {
 }
 
 func (f *watchedFleet) serve(name string, w http.ResponseWriter, r *http.Request) {
+	if f.isStopped(name) {
+		panic(http.ErrAbortHandler)
+	}
 	asked, isObject := rbactest.RequestOf(r)
 	w.Header().Set("Date", f.clock.Now().UTC().Format(http.TimeFormat))
 	if isObject && !f.may(name, asked) {
@@ -107,14 +112,19 @@ func (f *watchedFleet) watch(name string, w http.ResponseWriter, r *http.Request
 	w.Header().Set("Content-Type", "application/json")
 	controller := http.NewResponseController(w)
 	_ = controller.Flush()
+	defer func() {
+		f.mu.Lock()
+		delete(f.watches, s)
+		f.mu.Unlock()
+	}()
 	for {
 		select {
 		case <-r.Context().Done():
-			f.mu.Lock()
-			delete(f.watches, s)
-			f.mu.Unlock()
 			return
-		case event := <-s.events:
+		case event, isOpen := <-s.events:
+			if !isOpen {
+				return
+			}
 			_, _ = io.WriteString(w, event+"\n")
 			_ = controller.Flush()
 		}
@@ -123,6 +133,12 @@ func (f *watchedFleet) watch(name string, w http.ResponseWriter, r *http.Request
 
 // happen sends an event to all watches of a path, about the first object that is listed there.
 func (f *watchedFleet) happen(name, path, event string) {
+	f.t.Helper()
+	assert.Assert(f.t, f.send(name, path, event) > 0, "nobody watches %s of %s", path, name)
+}
+
+// send is happen, except that it returns the number of watches, which may be zero.
+func (f *watchedFleet) send(name, path, event string) (count int) {
 	f.t.Helper()
 	r, err := http.NewRequest(http.MethodGet, "http://cluster"+path, http.NoBody)
 	assert.NilError(f.t, err)
@@ -141,14 +157,38 @@ func (f *watchedFleet) happen(name, path, event string) {
 	assert.NilError(f.t, err)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	count := 0
 	for s := range f.watches {
 		if s.context == name && s.path == path {
 			s.events <- string(text)
 			count++
 		}
 	}
-	assert.Assert(f.t, count > 0, "nobody watches %s of %s", path, name)
+	return count
+}
+
+// stopServer ends the watches of a cluster, and closes its connections without an answer, until the
+// returned function is called. Commands notice it within --context-timeout.
+func (f *watchedFleet) stopServer(name string) (start func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stopped[name] = true
+	for s := range f.watches {
+		if s.context == name {
+			delete(f.watches, s)
+			close(s.events)
+		}
+	}
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.stopped, name)
+	}
+}
+
+func (f *watchedFleet) isStopped(name string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.stopped[name]
 }
 
 // count returns the requests so far by verb, and the number of open watches.
@@ -205,13 +245,20 @@ type watching struct {
 	stop        func() (code int)
 }
 
+// follow runs a command with -w.
 func (f *watchedFleet) follow(args ...string) *watching {
+	f.t.Helper()
+	return f.start(append(args, "-w")...)
+}
+
+// start runs a command that watches by itself.
+func (f *watchedFleet) start(args ...string) *watching {
 	f.t.Helper()
 	w := &watching{t: f.t, clock: f.clock, out: &output{}, errOut: &output{}}
 	ctx, interrupt := context.WithCancelCause(f.t.Context())
 	root, _ := newRootCommand(util.Environment{
 		IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: w.out, ErrOut: w.errOut}, Program: "kubectl-jobs_managedby",
-		Args:      append(args, "--kubeconfig", f.kubeconfig, "--cache-dir", f.t.TempDir(), "-w"),
+		Args:      append(args, "--kubeconfig", f.kubeconfig, "--cache-dir", f.t.TempDir()),
 		LookupEnv: func(string) (string, bool) { return "", false }, Clock: w.clock,
 	})
 	ended := make(chan int, 1)
@@ -242,6 +289,17 @@ func (w *watching) rest(rounds int) {
 		w.clock.Step(2 * time.Second)
 		w.until("it looks again", func() bool { return w.clock.count() > before })
 	}
+}
+
+// restUntil lets the command judge again until a condition holds, which may be its end.
+func (w *watching) restUntil(what string, is func() bool) {
+	w.t.Helper()
+	w.until(what, func() bool {
+		before := w.clock.count()
+		w.clock.Step(2 * time.Second)
+		w.until("it looks again", func() bool { return is() || w.clock.count() > before })
+		return is()
+	})
 }
 
 // TestWatchingSendsNoLists: objects that are watched are listed once. In a minute without changes

@@ -35,12 +35,15 @@ func CreateOrigin(ctx context.Context, c *fleet.Cluster, k delegation.Kind, job 
 	if err != nil {
 		return nil, fmt.Errorf("context %q: cannot create %s: %w", c.Context, object.KindAndName(job), kubecontext.Cause(err))
 	}
-	if content.StringAt(created, k.ManagedBy...) == content.StringAt(job, k.ManagedBy...) {
+	isWrong := func(o *unstructured.Unstructured) bool {
+		return content.StringAt(o, k.ManagedBy...) != content.StringAt(job, k.ManagedBy...)
+	}
+	if !isWrong(created) {
 		return created, nil
 	}
 	ref := refOf(c, created)
 	dropped := fmt.Errorf("context %q: the API server drops %s, so %s would run there too%s", c.Context, content.Dotted(k.ManagedBy), ref.WithKind(), object.NeededFor(k))
-	if _, err := c.Remove(ctx, k.Resource, ref.Namespace, ref.Name, ref.UID); err != nil {
+	if _, err := c.RemoveIf(ctx, k.Resource, created, isWrong); err != nil {
 		return nil, fmt.Errorf("%w; and it could not be deleted again: %w", dropped, err)
 	}
 	return nil, dropped

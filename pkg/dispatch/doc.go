@@ -16,5 +16,6 @@
 // copied unchanged (anyWorkload).
 //
 // This package never writes to an object without our marks. Every write names the UID and the
-// resource version of its object.
+// resource version of its object. Only a new owner of a copied ConfigMap or Secret names the UID alone:
+// mirrors add themselves at the same time, and a resource version would make all but one fail.
 package dispatch

@@ -252,7 +252,7 @@ func (t *task) mirrorState() string {
 		return "has finished"
 	case object.StateOf(t.Kind, t.mirrorNow).Suspend && t.mirrorNow.GetLabels()[delegation.QueueNameLabel] != "":
 		return "stays suspended until Kueue there admits it"
-	case object.StateOf(t.Kind, t.mirrorNow).Suspend && !object.StateOf(t.Kind, t.Plan.Mirror).Suspend:
+	case object.StateOf(t.Kind, t.mirrorNow).Suspend && t.Plan != nil && !object.StateOf(t.Kind, t.Plan.Mirror).Suspend:
 		return "stays suspended: a webhook suspended it, as Kueue does if it manages all Jobs"
 	case object.StateOf(t.Kind, t.mirrorNow).Suspend:
 		return "stays suspended"

@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/util/workqueue"
 	testclock "k8s.io/utils/clock/testing"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -62,4 +63,21 @@ func TestMirrorState(t *testing.T) {
 	assert.Equal(t, task.mirrorState(), "has finished")
 	task.mirrorNow, task.Plan.Mirror = held, held
 	assert.Equal(t, task.mirrorState(), "stays suspended")
+	// The task of an origin that had finished before has no Plan.
+	task.Plan = nil
+	assert.Equal(t, task.mirrorState(), "stays suspended")
+}
+
+// TestSharedMirrorName checks that an event of a mirror reaches all tasks whose mirror has its name,
+// which may also be the task of a finished origin in another namespace.
+func TestSharedMirrorName(t *testing.T) {
+	loop := &Loop{clock: testclock.NewFakeClock(time.Unix(0, 0)), origin: &side{}}
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[*task]())
+	t.Cleanup(queue.ShutDown)
+	ended, current := &task{queue: queue}, &task{queue: queue}
+	known := map[string][]*task{"shared/small": {ended, current}}
+	mirror := dispatchtest.SmallJob(t)
+	mirror.SetNamespace("shared")
+	loop.enqueue(scope{side: &side{}}, known, nil, mirror)
+	assert.Equal(t, queue.Len(), 2)
 }

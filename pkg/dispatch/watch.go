@@ -90,7 +90,7 @@ type scope struct {
 // watch starts informers for all origins and mirrors. Their events queue tasks. A task finds out
 // about deletions itself.
 func (l *Loop) watch(ctx context.Context, wg *sync.WaitGroup, tasks []*task) {
-	wanted := map[scope]map[string]*task{}
+	wanted := map[scope]map[string][]*task{}
 	for _, t := range tasks {
 		for _, at := range []struct {
 			side *side
@@ -98,9 +98,10 @@ func (l *Loop) watch(ctx context.Context, wg *sync.WaitGroup, tasks []*task) {
 		}{{l.origin, t.ref}, {t.worker, t.mirrorRef}} {
 			s := scope{at.side, t.Kind.Resource, at.ref.Namespace}
 			if wanted[s] == nil {
-				wanted[s] = map[string]*task{}
+				wanted[s] = map[string][]*task{}
 			}
-			wanted[s][at.ref.String()] = t
+			// A finished origin of another namespace may have had a mirror of the same name.
+			wanted[s][at.ref.String()] = append(wanted[s][at.ref.String()], t)
 		}
 	}
 	for s, known := range wanted {
@@ -111,7 +112,7 @@ func (l *Loop) watch(ctx context.Context, wg *sync.WaitGroup, tasks []*task) {
 }
 
 // newInformer returns an informer for some tasks, by namespace/name of the origin or the mirror.
-func (l *Loop) newInformer(s scope, known map[string]*task) *cache.Informer {
+func (l *Loop) newInformer(s scope, known map[string][]*task) *cache.Informer {
 	return cache.NewInformer(cache.Informed[*unstructured.UnstructuredList]{
 		Client: s.side.Objects(s.resource, s.namespace), Selected: l.selected(s, known), OnResult: s.side.link.Note,
 		Like: &unstructured.Unstructured{}, Trim: func(o any) any { return trim(o, known) },
@@ -149,26 +150,30 @@ func (l *Loop) pollCluster(ctx context.Context, s *side, k delegation.Kind, r Re
 }
 
 // enqueue queues the task of an object.
-func (l *Loop) enqueue(s scope, known map[string]*task, old, object any) {
+func (l *Loop) enqueue(s scope, known map[string][]*task, old, object any) {
 	key, err := clientcache.DeletionHandlingMetaNamespaceKeyFunc(object)
 	if err != nil {
 		return
 	}
-	t, ok := known[key]
-	if !ok {
+	tasks := known[key]
+	if len(tasks) == 0 {
 		return
 	}
 	if before, ok := old.(*unstructured.Unstructured); ok && s.side != l.origin {
 		if now, ok := object.(*unstructured.Unstructured); ok && !apiequality.Semantic.DeepEqual(before.Object["status"], now.Object["status"]) {
 			now := l.clock.Now()
-			t.changedAt.CompareAndSwap(nil, &now)
+			for _, t := range tasks {
+				t.changedAt.CompareAndSwap(nil, &now)
+			}
 		}
 	}
-	t.queue.Add(t)
+	for _, t := range tasks {
+		t.queue.Add(t)
+	}
 }
 
 // trim reduces Jobs of no task to their names.
-func trim(object any, known map[string]*task) any {
+func trim(object any, known map[string][]*task) any {
 	job, ok := object.(*unstructured.Unstructured)
 	if !ok {
 		return object
@@ -188,12 +193,12 @@ func trim(object any, known map[string]*task) any {
 // selected returns the list options of an informer. One Job is selected by its name. Of several
 // Jobs, the origin's side lists the whole namespace, and the worker's side all objects with our
 // label.
-func (l *Loop) selected(s scope, known map[string]*task) (o metav1.ListOptions) {
+func (l *Loop) selected(s scope, known map[string][]*task) (o metav1.ListOptions) {
 	switch {
 	case len(known) == 1:
-		for _, t := range known {
+		for _, tasks := range known {
 			// A mirror has the name of its origin.
-			o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, t.Name).String()
+			o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, tasks[0].Name).String()
 		}
 	case s.side != l.origin:
 		o.LabelSelector = delegation.OriginUIDLabel

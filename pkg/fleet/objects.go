@@ -15,8 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/wire"
@@ -152,7 +154,8 @@ func (c *Cluster) Delete(ctx context.Context, r schema.GroupVersionResource, nam
 	return c.Failed(c.Checked(err, r, name))
 }
 
-// Remove deletes the object with a UID, and reports whether it did. If it reports false without
+// Remove deletes the object with a UID, whatever its version, and reports whether it did. Use RemoveIf
+// if the reason to delete it depends on its fields. If it reports false without
 // an error, the object is certainly gone: ProveAbsent has proven it, or another object has its
 // name. With metav1.DryRunAll, nothing is proven.
 func (c *Cluster) Remove(ctx context.Context, r schema.GroupVersionResource, namespace, name, uid string, dryRun ...string) (removed bool, err error) {
@@ -167,6 +170,41 @@ func (c *Cluster) Remove(ctx context.Context, r schema.GroupVersionResource, nam
 		return false, nil
 	}
 	return false, c.ProveGone(ctx, r, namespace, name, uid)
+}
+
+// ChangedError means that an object was not deleted, because a change since it was read made its
+// deletion wrong.
+type ChangedError struct{ What string }
+
+func (e *ChangedError) Error() string {
+	return e.What + " was changed by another client, so it was not deleted"
+}
+
+// RemoveIf deletes an object as it was read, and reports whether it did. If the object has changed,
+// RemoveIf reads it again, and deletes it only if it still is to be deleted; otherwise it returns a
+// *ChangedError. If it reports false without an error, the object is certainly gone, as for Remove.
+func (c *Cluster) RemoveIf(ctx context.Context, r schema.GroupVersionResource, o *unstructured.Unstructured, isWrong func(*unstructured.Unstructured) bool) (removed bool, err error) {
+	namespace, name, uid := o.GetNamespace(), o.GetName(), string(o.GetUID())
+	// A controller may change the status of an object all the time, so conflicts are retried.
+	err = retry.RetryOnConflict(wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Steps: 8}, func() error {
+		failed := c.Delete(ctx, r, namespace, name, IsAs(o))
+		if failed == nil || !apierrors.IsConflict(failed) && !kubecontext.IsGone(failed, r.GroupResource(), name) {
+			removed = failed == nil
+			return failed
+		}
+		now, err := c.Get(ctx, r, namespace, name)
+		switch {
+		case err != nil:
+			return err
+		case now == nil || now.GetUID() != o.GetUID():
+			return c.ProveGone(ctx, r, namespace, name, uid)
+		case !isWrong(now):
+			return c.Failed(&ChangedError{What: r.GroupResource().String() + " " + namespace + "/" + name})
+		}
+		o = now
+		return failed
+	})
+	return removed, err
 }
 
 // Trimmed removes an object's managedFields, which are large and not needed.

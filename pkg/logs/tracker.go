@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -32,7 +33,8 @@ type Tracker struct {
 	// Home is the context where the user expects the Pods.
 	Home string
 
-	// placement is the latest placement of the Job.
+	// tracked is the Job, and placement its latest placement.
+	tracked   inspect.Tracked
 	placement Placement
 	// active are the objects whose logs are being read. ended receives each when everything is
 	// read.
@@ -69,6 +71,7 @@ func (a *activity) end() {
 // Run follows the Job from its first placement until it has ended and everything is read, or ctx
 // is done. It returns the inventory of the last look.
 func (t *Tracker) Run(ctx context.Context, v *inspect.Inventory, at Placement) (*inspect.Inventory, error) {
+	t.tracked.See(v, at.Pair)
 	t.placement, t.ended, t.read, t.slots = at, make(chan *activity), map[activityKey]bool{}, make(chan struct{}, max(1, t.MaxRequests))
 	ctx, cancel := context.WithCancel(ctx)
 	defer t.drain()
@@ -131,31 +134,19 @@ func (t *Tracker) wait(ctx context.Context) error {
 // find finds the Job again, and reports whether it is gone.
 func (t *Tracker) find(v *inspect.Inventory) (isGone bool) {
 	for _, pair := range v.Subjects() {
-		if isSame(t.placement.Pair, pair) {
+		if t.tracked.Has(pair) {
+			t.tracked.See(v, pair)
 			t.placement = Place(v, pair)
 			return false
 		}
 	}
-	for _, j := range t.placement.Pair.Jobs() {
-		if f := v.Facts(j.Context); f == nil || f.Err != nil {
-			// The Job may be in this context.
-			t.placement.Jobs, t.placement.Why = nil, fmt.Sprintf("context %s could not be read", j.Context)
-			return false
-		}
-	}
 	t.placement.Jobs = nil
-	return true
-}
-
-// isSame reports whether two pairs are about one Job: they have the same origin or, if one origin
-// is unknown, a common mirror.
-func isSame(a, b inspect.Pair) bool {
-	if a.Origin != nil && b.Origin != nil {
-		return a.Origin.UID == b.Origin.UID
+	unread := t.tracked.UnreadIn(v)
+	if len(unread) > 0 {
+		// The Job may be in these contexts.
+		t.placement.Why = "cannot read " + strings.Join(unread, ", ")
 	}
-	return slices.ContainsFunc(a.Mirrors, func(m inspect.Mirror) bool {
-		return slices.ContainsFunc(b.Mirrors, func(other inspect.Mirror) bool { return other.Job.UID == m.Job.UID })
-	})
+	return len(unread) == 0
 }
 
 // update starts to read new objects, and ends the readings of those that are gone.

@@ -137,6 +137,29 @@ func TestJobRunsTwice(t *testing.T) {
 	assert.Equal(t, w.notes[len(w.notes)-1], "note: job ml/train has ended: Complete")
 }
 
+// TestJobWithoutAnAnswer checks that a Job is not gone while its origin's cluster does not answer,
+// even if its mirror is.
+func TestJobWithoutAnAnswer(t *testing.T) {
+	origin := member("home", delegation.Dispatch, delegation.Running)
+	inWest := mirrorOf(origin, "west", delegation.Running)
+	west := on(t, inWest)
+	type jobs = []*inspect.Job
+	w := track(t, fleetOf(jobs{origin, inWest}, jobs{inWest}), west)
+	w.await("train-on-west/main", "hello from west\n")
+	elsewhere := member("west", "x", delegation.Pending, otherName)
+	w.changeTo(fleetOf(jobs{inWest}, jobs{inWest}, "home"))
+	west.write("train-on-west", "main", "still there\n")
+	w.await("train-on-west/main", "hello from west\nstill there\n")
+	west.remove("train-on-west")
+	w.changeTo(fleetOf(jobs{elsewhere}, nil, "home"))
+	w.awaitNote("note: waiting for Pods: cannot read home")
+	ended := *origin
+	ended.Status = delegation.Complete
+	w.changeTo(fleetOf(jobs{&ended, elsewhere}, nil))
+	assert.NilError(t, w.wait())
+	assert.Equal(t, w.notes[len(w.notes)-1], "note: job ml/train has ended: Complete")
+}
+
 func otherName(j *inspect.Job) { j.Name, j.UID = "another", "another-on-"+j.Context }
 
 // TestJobIsDeleted checks that deleting the Job ends the tracking, too.

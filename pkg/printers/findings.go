@@ -80,6 +80,8 @@ func CheckSummary(list *inspect.FindingList, o TableOptions) string {
 		text = "Nothing was checked"
 	case len(parts) == 0 && len(list.Unchecked) > 0:
 		text = "No findings in what was checked: " + strings.TrimPrefix(where, "in ")
+	case len(parts) == 0 && s.Jobs == 0 && s.Young == 0:
+		return fmt.Sprintf("No delegated %ss found on %s", noun(o), inspect.Count(s.Clusters, "cluster"))
 	case len(parts) == 0 && s.Young > 0:
 		return fmt.Sprintf("No findings older than %s %s; %s not shown (--grace 0s)", grace, where, youngText(s.Young, "younger "))
 	case len(parts) == 0:

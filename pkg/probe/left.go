@@ -29,7 +29,7 @@ func RemoveLeftovers(ctx context.Context, c *fleet.Cluster, namespace string, no
 		return nil, others, err
 	}
 	for _, o := range left {
-		isRemoved, err := c.Remove(ctx, jobs, namespace, o.GetName(), string(o.GetUID()))
+		isRemoved, err := c.RemoveIf(ctx, jobs, o, func(o *unstructured.Unstructured) bool { return IsLeftover(o, now) })
 		if err != nil {
 			return removed, others, err
 		}

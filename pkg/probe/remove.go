@@ -116,6 +116,7 @@ func (r *Remover) tryRemoval(ctx context.Context) (isGone bool, err error) {
 		}
 		r.UID = string(o.GetUID())
 	}
+	// The probe has created the Job, so it is ours at any version.
 	isDeleted, err := r.Manager.Remove(ctx, jobs, r.Namespace, r.Name, r.UID)
 	return err == nil && !isDeleted || isUnidentified(err), err
 }
@@ -204,7 +205,7 @@ func (r *Remover) remainingObject(ctx context.Context, c *fleet.Cluster, o objec
 	if o.kind != "Job" || !IsProbeJob(found) || r.Clock.Since(start) < mirrorGracePeriod {
 		return left
 	}
-	if _, err := c.Remove(ctx, o.gvr, r.Namespace, o.name, string(found.GetUID())); err != nil {
+	if _, err := c.RemoveIf(ctx, o.gvr, found, IsProbeJob); err != nil {
 		left.Err = err
 	}
 	return left

@@ -96,10 +96,10 @@ func history() Task {
 // traceFile includes create, because a server treats a dry run like any other creation.
 func traceFile() Task {
 	return Task{
-		Name: TraceFile, Title: "Judge a Job before it is submitted: `trace -f`", Where: "every cluster to which people submit Jobs",
+		Name: TraceFile, Title: "Say where a Job could run, before its submission: `trace -f`", Where: "every cluster to which people submit Jobs",
 		Needs: []string{Look},
 		Rights: []Right{
-			{Resource: batch("jobs"), Verbs: []string{"create"}, Without: "`trace -f` judges the manifest without defaults and changes of webhooks", IsOptional: true},
+			{Resource: batch("jobs"), Verbs: []string{"create"}, Without: "`trace -f` evaluates the manifest without defaults and changes of webhooks", IsOptional: true},
 			{Scope: InCluster, Resource: kueue("workloadpriorityclasses"), Verbs: []string{"get"}, Without: noClass, IsOptional: true},
 			{Scope: InCluster, Resource: schema.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}, Verbs: []string{"get", "list"}, Without: noClass, IsOptional: true},
 			{Scope: InCluster, Resource: schema.GroupResource{Group: "node.k8s.io", Resource: "runtimeclasses"}, Verbs: []string{"get"}, Without: noClass, IsOptional: true},

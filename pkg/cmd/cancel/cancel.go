@@ -51,14 +51,14 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Annotations:           util.InOneContext(),
 		ValidArgsFunction:     completer.Func(completer.DispatchedJobs),
 		Short:                 "End a dispatch: delete the mirror and fail the Job",
-		Long: `End the dispatch of a Job of this context (--context, or the current one). Deletes the
-mirror with its Pods. The Job fails with the reason ` + dispatch.CancelReason + `. A finished
-Job keeps its result, and its mirror is deleted.
+		Long: `End the dispatch of a Job of this context (--context, or the current one). cancel
+deletes the mirror with its Pods. The Job then fails with the reason
+` + dispatch.CancelReason + `. A Job that has finished keeps its result.
 
-cancel searches mirrors by their label, in all namespaces of all contexts of the
-kubeconfig. With --to, it searches that context and the Job's own. If it cannot search
-one of them, it changes nothing and says so. Users who may list Jobs in some namespaces
-only can cancel the mirrors that the Job names.
+cancel searches mirrors by their label, in all namespaces of the other contexts of the
+kubeconfig, or of the context of --to. If it cannot search one of them, it changes
+nothing and says so. Users who may list Jobs in some namespaces only: cancel deletes the
+mirrors that the Job names.
 
 Other kinds fail in their own way. A kind without a failed state, such as RayService,
 keeps its status, and is no longer dispatched.`,
@@ -74,16 +74,16 @@ keeps its status, and is no longer dispatched.`,
   # Search one worker only, because other contexts do not answer
   NAME cancel train -n ml --to worker-1
 
-  # End a dispatch to a worker that is gone for good
+  # End a dispatch to a worker that no longer exists
   NAME cancel train -n ml --abandon-mirror`, "NAME", env.DisplayName()),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.to, "to", "", "Context to search for mirrors, besides the Job's own")
+	flags.StringVar(&f.to, "to", "", "Context to search for mirrors, instead of all others")
 	util.Describe(cmd, util.ForClusters, completer.Func(completer.OtherContexts), "to")
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query): end all dispatches of the namespace that match")
 	util.Describe(cmd, util.ForObjects, cobra.NoFileCompletions, "selector")
 	f.AddKindsFlag(cmd, "Kinds that --selector is for", delegation.Job().Name)
-	f.owner.AddTo(cmd, completer, "")
+	f.owner.AddTo(cmd, completer, "the Job was dispatched with --as-multikueue: its managedBy is "+string(delegation.MultiKueue))
 	flags.BoolVar(&f.abandon, "abandon-mirror", false, "If present, fail the Job without searching its mirrors, which stay")
 	util.Describe(cmd, util.ForMirror, nil, "abandon-mirror")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: (json, yaml, kyaml), a line or document for each event")
@@ -119,8 +119,16 @@ func (f *cancelFlags) toOptions(env util.Environment, names []string, isGiven fu
 	} else if o.contexts, err = fleet.Load(f.Kube, searched); err != nil {
 		return nil, err
 	}
+	if f.to != "" && !slices.ContainsFunc(o.contexts, func(c fleet.Context) bool { return c.Name != o.origin.Name }) {
+		return nil, o.searchesNothing()
+	}
 	f.ConfigureClients(env, o.contexts)
 	return o, nil
+}
+
+// searchesNothing returns an error for a --to that has no cluster besides the Job's own.
+func (o *cancelOptions) searchesNothing() error {
+	return &util.UsageError{Err: fmt.Errorf("--to %s names only the cluster of the Job, context %q. Mirrors are on other clusters", o.flags.to, o.origin.Name)}
 }
 
 func (f *cancelFlags) check(names []string) error {
@@ -173,6 +181,9 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 		case c.Name != o.origin.Name && !slices.Contains(aliases, c.Name):
 			canceller.Unreached = append(canceller.Unreached, c.Name)
 		}
+	}
+	if o.flags.to != "" && len(canceller.Workers)+len(canceller.Unreached) == 0 {
+		return o.searchesNothing()
 	}
 	var errs []error
 	for _, j := range jobs {

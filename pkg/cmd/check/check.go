@@ -49,6 +49,7 @@ type checkOptions struct {
 	query    read.Query
 	// names are the Jobs to check, empty for all.
 	names   []read.Wanted
+	named   namedJobs
 	rules   []rules.Rule
 	judging rules.Options
 	failOn  inspect.Severity
@@ -71,20 +72,20 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Short:                 "Find stuck, orphaned and duplicated Jobs, and how to fix them",
 		Long: `Check delegated Jobs, their mirrors and MultiKueue's objects in the current namespace, or
-in all with -A. All contexts of the kubeconfig are checked, unless some are chosen.
-Print a summary, then each problem with its fix, the worst first. For named Jobs, or
-with -o wide, print the evidence too. "explain CODE" describes a problem.
+in all with -A. check reads all contexts of the kubeconfig, unless you choose some. It
+prints a summary, then each problem with its fix, the worst first. For named Jobs, or
+with -o wide, it prints the evidence too. "explain CODE" describes a problem.
 
-Problems younger than --grace are only counted: they may be in progress. What could not
-be read is listed as not checked. The exit code is 3 if there is a finding at or above
---fail-on, and 4 if something could not be checked.`,
+check only counts problems younger than --grace, because many pass by themselves. It
+lists what it could not read as not checked. The exit code is 3 if there is a finding at
+or above --fail-on, and 4 if something could not be checked.`,
 		Example: strings.ReplaceAll(`  # Check everything, on all clusters of the kubeconfig
   NAME check -A
 
   # Check one Job, with the evidence
   NAME check train -n ml
 
-  # Right after a change: count everything, leave out known problems
+  # Right after a change: show all problems, except known ones
   NAME check -A --grace 0s --suppress JM029,JM053=ml/train-old
 
   # Run a program for each new or cleared finding
@@ -125,7 +126,7 @@ func (f *checkFlags) addTo(cmd *cobra.Command) {
 
 func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptions, error) {
 	o := &checkOptions{
-		Environment: env, flags: f.GlobalFlags, rules: rules.All(), watch: f.watch, withPassed: f.withPassed,
+		Environment: env, flags: f.GlobalFlags, named: namedJobs{}, rules: rules.All(), watch: f.watch, withPassed: f.withPassed,
 		query:  read.Query{AllNamespaces: f.AllNamespaces, Kinds: f.Kinds, LabelSelector: f.selector},
 		failOn: inspect.Severity(f.failOn),
 	}

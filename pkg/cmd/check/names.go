@@ -18,20 +18,24 @@ type wantedJobs struct {
 	refs        map[inspect.Ref]bool
 }
 
+// namedJobs are the Jobs that each name has selected so far.
+type namedJobs map[read.Wanted]*inspect.Tracked
+
 // findWanted finds the Jobs that names and labels choose. It returns an error for a name without a
-// Job, with the contexts that were read.
-func findWanted(ctx context.Context, env util.Environment, f *fleet.Fleet, names []read.Wanted, hasLabels, inNamespace bool, v *inspect.Inventory) (*wantedJobs, error) {
+// Job, with the contexts that were read. A Job of an earlier reading is no error while its cluster
+// does not answer.
+func (named namedJobs) findWanted(ctx context.Context, env util.Environment, f *fleet.Fleet, names []read.Wanted, hasLabels, inNamespace bool, v *inspect.Inventory) (*wantedJobs, error) {
 	w := &wantedJobs{isAll: len(names) == 0 && !hasLabels, inNamespace: inNamespace, refs: map[inspect.Ref]bool{}}
 	if w.isAll {
 		return w, nil
 	}
-	found := map[read.Wanted]bool{}
+	found := map[read.Wanted][]inspect.Pair{}
 	for _, facts := range v.Clusters {
 		for _, j := range facts.Jobs {
 			isNamed := len(names) == 0
 			for _, name := range names {
 				if (inspect.JobName{Kind: name.Kind, Name: name.Name}).Matches(j) {
-					found[name], isNamed = true, true
+					found[name], isNamed = append(found[name], inspect.Pair{Origin: j}), true
 				}
 			}
 			if isNamed && facts.Selects(j) {
@@ -40,7 +44,11 @@ func findWanted(ctx context.Context, env util.Environment, f *fleet.Fleet, names
 		}
 	}
 	for _, name := range names {
-		if !found[name] {
+		if named[name] == nil {
+			named[name] = &inspect.Tracked{}
+		}
+		named[name].See(v, found[name]...)
+		if len(found[name]) == 0 && len(named[name].UnreadIn(v)) == 0 {
 			return nil, util.NotFound(ctx, env, f, name, v)
 		}
 	}

@@ -53,7 +53,7 @@ func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 			return nil, err
 		}
 	}
-	wanted, err := findWanted(ctx, o.Environment, f, o.names, o.query.LabelSelector != "", !o.query.AllNamespaces, inventory)
+	wanted, err := o.named.findWanted(ctx, o.Environment, f, o.names, o.query.LabelSelector != "", !o.query.AllNamespaces, inventory)
 	if err != nil {
 		return nil, err
 	}

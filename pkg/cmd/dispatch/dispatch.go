@@ -120,7 +120,7 @@ func (f *dispatchFlags) addTo(cmd *cobra.Command, completer *complete.Completer)
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query): dispatch all unfinished Jobs of the namespace that match and are delegated to this plugin")
 	util.Describe(cmd, util.ForObjects, cobra.NoFileCompletions, "selector")
 	f.AddKindsFlag(cmd, "Kinds that --selector is for", delegation.Job().Name)
-	f.owner.AddTo(cmd, completer, ". Refused where Kueue is installed")
+	f.owner.AddTo(cmd, completer, "set managedBy to "+string(delegation.MultiKueue)+", for kinds that allow no other external owner. Refused where Kueue is installed")
 	f.addMirrorTo(cmd, completer)
 	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (print the mirrors, and what is changed and why), or "server" (have both servers check them, too). Without a value: client. Nothing is created`)
 	flags.Lookup("dry-run").NoOptDefVal = writing.DryRunClient

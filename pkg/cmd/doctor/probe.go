@@ -158,7 +158,8 @@ func (p *prober) dryRun(ctx context.Context, job *unstructured.Unstructured) err
 
 // submit creates the Job, follows it, and removes it in any case.
 func (p *prober) submit(ctx context.Context, job *unstructured.Unstructured, inventory *inspect.Inventory) {
-	clean := &cleaner{Environment: p.Environment, manager: p.manager, workers: p.workers(inventory), reach: p.flags.ReachFlags()}
+	workers, unreached := p.workers(inventory)
+	clean := &cleaner{Environment: p.Environment, manager: p.manager, workers: workers, unreached: unreached, reach: p.flags.ReachFlags()}
 	start := p.Clock.Now()
 	util.Report(p.ErrOut, "note: context %q: submitting %s to queue %s", p.manager.Context, probe.Describe(job), p.target.queue)
 	// After a signal, the probe must still learn whether the Job exists.
@@ -225,13 +226,11 @@ func (p *prober) conclude(ctx context.Context, f *follower, ended error) {
 }
 
 // workers returns the clusters that may get a mirror: those that the queue dispatches to, or all if
-// that is unknown.
-func (p *prober) workers(v *inspect.Inventory) []*fleet.Cluster {
-	var contexts []string
-	for _, name := range p.target.workers {
-		contexts = append(contexts, v.ContextOf(v.Facts(p.target.manager), name))
-	}
-	return slices.DeleteFunc(p.fleet.Clusters(), func(c *fleet.Cluster) bool {
-		return c == p.manager || len(contexts) > 0 && !slices.Contains(contexts, c.Context)
+// some of them are unknown. unreached are the workers without a known context.
+func (p *prober) workers(v *inspect.Inventory) (clusters []*fleet.Cluster, unreached []string) {
+	contexts, unreached := p.target.workerContexts(v)
+	clusters = slices.DeleteFunc(p.fleet.Clusters(), func(c *fleet.Cluster) bool {
+		return c == p.manager || len(unreached) == 0 && len(contexts) > 0 && !slices.Contains(contexts, c.Context)
 	})
+	return clusters, unreached
 }

@@ -25,6 +25,8 @@ type cleaner struct {
 	util.Environment
 	manager *fleet.Cluster
 	workers []*fleet.Cluster
+	// unreached are the workers without a known context.
+	unreached []string
 	// reach are the flags with which printed commands reach the clusters.
 	reach []string
 }
@@ -42,10 +44,7 @@ func (c *cleaner) run(ctx context.Context, r *inspect.ProbeReport) {
 	seconds := c.Clock.Since(start).Round(time.Millisecond).Seconds()
 	step.Seconds = &seconds
 	r.TotalSeconds += seconds
-	step.State, step.Message = inspect.StepDone, "Job, mirror and Workloads are gone"
-	if len(unseen) > 0 {
-		step.Message += "; not checked on " + strings.Join(unseen, ", ") + ", for lack of rights"
-	}
+	step.State, step.Message = inspect.StepDone, c.cleanedMessage(unseen)
 	for _, l := range left {
 		reason := kubecontext.Because(l.Err)
 		removal := command.Kubectl(l.Cluster.Context, r.Namespace, "delete", l.Resource, l.Name)
@@ -63,4 +62,16 @@ func (c *cleaner) run(ctx context.Context, r *inspect.ProbeReport) {
 	if len(left) > 0 {
 		step.Seconds, step.Message = nil, "not everything was removed"
 	}
+}
+
+// cleanedMessage says what is gone. unseen are the contexts where the user has no right to check that.
+func (c *cleaner) cleanedMessage(unseen []string) string {
+	text := "Job, mirror and Workloads are gone"
+	if len(c.unreached) > 0 {
+		text = "Job and Workloads are gone where they were checked; not checked on " + strings.Join(c.unreached, ", ") + ": no context reaches it"
+	}
+	if len(unseen) > 0 {
+		text += "; not checked on " + strings.Join(unseen, ", ") + ", for lack of rights"
+	}
+	return text
 }

@@ -23,6 +23,18 @@ type target struct {
 
 func (t *target) String() string { return t.namespace + "/" + t.queue }
 
+// workerContexts returns the contexts of the workers, and the workers that no known context reaches.
+func (t *target) workerContexts(v *inspect.Inventory) (contexts, unreached []string) {
+	for _, name := range t.workers {
+		if context := v.ContextOf(v.Facts(t.manager), name); context != "" {
+			contexts = append(contexts, context)
+		} else {
+			unreached = append(unreached, name)
+		}
+	}
+	return contexts, unreached
+}
+
 // choice is the user's choice of a queue; empty fields allow all.
 type choice struct{ namespace, queue string }
 

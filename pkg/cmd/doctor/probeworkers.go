@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,22 +33,11 @@ func (p *prober) askWorkers(ctx context.Context, job *unstructured.Unstructured)
 	inventory := read.Read(ctx, p.fleet, read.Want{Capacity: true, Queues: queues, Addresses: p.addresses, Now: p.Clock.Now})
 	request := placement.OfJob(typed, p.target.queue)
 	request.Owner = delegation.MultiKueue
-	trials := map[string]probe.Trial{}
-	for _, a := range fleet.Ask(ctx, p.fleet, func(ctx context.Context, c *fleet.Cluster) (probe.Trial, error) {
-		if c.Context == p.target.manager {
-			return probe.Trial{}, nil
-		}
-		return probe.Try(ctx, c, job), nil
-	}) {
-		if a.Err != nil {
-			a.Value = probe.Trial{Mirror: a.Err, Pod: a.Err}
-		}
-		trials[a.Context] = a.Value
-	}
-	for _, at := range answer.Reached(placement.Submit(inventory, &request), p.flags.ReachFlags()) {
-		if at.Manager || at.Cluster == "" {
-			continue
-		}
+	workers := slices.DeleteFunc(answer.Reached(placement.Submit(inventory, &request), p.flags.ReachFlags()), func(at inspect.Placement) bool {
+		return at.Manager || at.Cluster == ""
+	})
+	trials := p.tryOn(ctx, job, workers)
+	for _, at := range workers {
 		w := workerOf(&at)
 		if at.Context != "" {
 			addTrial(&w, trials[at.Context], p.target.namespace)
@@ -61,6 +51,25 @@ func (p *prober) askWorkers(ctx context.Context, job *unstructured.Unstructured)
 		p.report.Unchecked = append(p.report.Unchecked, inspect.Unchecked{What: "the workers of " + p.target.String(), Contexts: []string{}, Reason: "the workers behind the queue could not be read"})
 	}
 	return nil
+}
+
+// tryOn sends the dry runs to the workers, and returns the answers by context. The kubeconfig may have
+// contexts of other clusters, which get none.
+func (p *prober) tryOn(ctx context.Context, job *unstructured.Unstructured, workers []inspect.Placement) map[string]probe.Trial {
+	trials := map[string]probe.Trial{}
+	for _, a := range fleet.Ask(ctx, p.fleet, func(ctx context.Context, c *fleet.Cluster) (probe.Trial, error) {
+		isWorker := slices.ContainsFunc(workers, func(at inspect.Placement) bool { return at.Context == c.Context })
+		if !isWorker || c.Context == p.target.manager {
+			return probe.Trial{}, nil
+		}
+		return probe.Try(ctx, c, job), nil
+	}) {
+		if a.Err != nil {
+			a.Value = probe.Trial{Mirror: a.Err, Pod: a.Err}
+		}
+		trials[a.Context] = a.Value
+	}
+	return trials
 }
 
 func contextsOf(name string) []string {

@@ -34,16 +34,17 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Short:                 "Explain a code: cause, signs and fix",
 		Long: `Explain a code of check, trace or doctor: how the problem happens, how it shows, and what
-to do. Without a CODE, list all codes. Asks no cluster.`,
+to do. Without a CODE, list all codes. It needs no cluster.`,
 		Example: strings.ReplaceAll(`  # All codes
   NAME explain
 
   # One of them
   NAME explain JM034
 
-  # Explain the first finding of check
-  NAME check -A -o jsonpath='{.items[0].code}' |
-      xargs NAME explain`, "NAME", env.DisplayName()),
+  # Explain all codes that check finds
+  NAME check -A \
+      -o jsonpath='{range .items[*]}{.code}{"\n"}{end}' |
+      sort -u | xargs -n 1 NAME explain`, "NAME", env.DisplayName()),
 		Args: util.AtMostOne("a code", "CODE"),
 
 		ValidArgsFunction: util.FirstOnly(util.OneOf(util.Codes()...)),

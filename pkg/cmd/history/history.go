@@ -63,8 +63,8 @@ With --by, there is one row for each group:
   WAIT-P90   90th percentile
   HOURS      RESOURCES times RAN; for memory, GiB hours
 
-Everything is read from objects: finished Jobs, and the Workloads that Kueue keeps with
-them. What was deleted, by its TTL or by Kueue's objectRetentionPolicies, is not shown.
+history reads finished Jobs, and the Workloads that Kueue keeps with them. It cannot show
+what a TTL or Kueue's objectRetentionPolicies deleted.
 A question mark is an unknown value: Jobs of dispatch have no Workload. The exit code
 is 4 if a context could not be read.`,
 		Example: strings.ReplaceAll(`  # What finished in the last week, on all clusters of the kubeconfig

@@ -42,11 +42,12 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Short:                 "List the kinds with managedBy that each context serves",
 		Long: `List the kinds with managedBy that each context serves: the field, the owners that it
 allows, and the number of objects of each owner in the namespace. --kinds of the other
-commands takes these names.
+commands takes these names. kinds reads the current context, unless you choose others with
+--contexts or --all-contexts.
 
 Kinds that the plugin does not know are found by their schemas: they have a string
-.spec.managedBy or .spec.runPolicy.managedBy, and a status. A - means that the installed
-version of a kind lacks the field.
+.spec.managedBy or .spec.runPolicy.managedBy, and a status. - in FIELD: the installed
+version of the kind lacks the field.
 
 ALLOWED are the values that the API server or the kind's webhook accepts. With -o wide,
 there are further columns:

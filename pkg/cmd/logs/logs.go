@@ -54,9 +54,9 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Short:                 "Print the logs of a Job from the cluster that runs it",
 		Long: `Print the logs of a Job's Pods, from the cluster that runs them.
 
-NAME is that of the origin or the mirror. Without -n, its namespace is that of the
-current context. It is searched in all contexts of the kubeconfig, or in the contexts of
---contexts. KIND is a name that the kinds command lists. The default is job.
+NAME is the name of the origin or of the mirror. logs searches it in all contexts of the
+kubeconfig, or in those of --contexts. Without -n, it takes the namespace of the current
+context. KIND is a name that the kinds command lists. The default is job.
 
 All Pods are read in the order of their completion index, retries by age. If the Job
 has finished, the logs are those of the last mirror, if it still exists. MultiKueue
@@ -104,7 +104,7 @@ func (f *logsFlags) addTo(cmd *cobra.Command, completer *complete.Completer) {
 	flags.BoolVar(&f.AllContainers, "all-containers", false, "If present, print the logs of all containers, including init containers")
 	flags.BoolVarP(&f.Previous, "previous", "p", false, "If present, print the logs of restarted containers from before the restart")
 	util.Describe(cmd, util.ForLogs, nil, "all-containers", "previous")
-	flags.BoolVar(&f.prefix, "prefix", false, "Print POD CONTAINER before each line. The default is to do so for several Pods or containers")
+	flags.BoolVar(&f.prefix, "prefix", false, "Print POD CONTAINER before each line. The default is true for several Pods or containers")
 	util.Describe(cmd, util.ForOutput, nil, "prefix")
 	flags.IntVar(&f.MaxRequests, "max-log-requests", f.MaxRequests, "How many logs to follow at once. Others start when one of them ends")
 	util.Describe(cmd, util.ForLogs, cobra.NoFileCompletions, "max-log-requests")

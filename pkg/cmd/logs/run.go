@@ -72,24 +72,36 @@ func (r *logsRun) prefixes(at logs.Placement) printers.PrefixMode {
 	return r.prefix
 }
 
-// read reads the current logs.
+// read reads the current logs. If a cluster does not answer, it reads the others, and returns a
+// *util.PartialError.
 func (r *logsRun) read(ctx context.Context, at logs.Placement) error {
 	var targets []logs.Target
+	var unreached []error
 	for _, j := range at.Jobs {
 		client, err := r.job.Client(ctx, j.Context)
 		if err != nil {
-			return err
+			unreached = append(unreached, err)
+			continue
 		}
 		if j.Context != r.Contexts[0].Name {
 			r.reader.Note(logs.Where(at, j))
 		}
 		targets = append(targets, logs.Target{Job: j, Client: client})
 	}
+	if len(targets) == 0 && len(unreached) > 0 {
+		return util.JoinErrors(unreached)
+	}
 	err := r.reader.Read(ctx, targets)
 	if errors.Is(err, logs.ErrNoPods) {
-		return fmt.Errorf("no logs of %s: %s", r.What, at.Why)
+		err = fmt.Errorf("no logs of %s: %s", r.What, at.Why)
 	}
-	return err
+	if len(unreached) == 0 {
+		return err
+	}
+	for _, one := range unreached {
+		util.Report(r.ErrOut, "error: %v", one)
+	}
+	return util.JoinErrors([]error{err, &util.PartialError{Failed: len(unreached), Total: len(r.Contexts)}})
 }
 
 // track follows the Job. The result is incomplete if no pod was found.

@@ -72,7 +72,8 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Short:                 "List Jobs by owner, with their actual status",
 		Long: `List Jobs grouped by owner, which is the controller that .spec.managedBy names. Jobs of
-the built-in controller come last.
+the built-in controller come last. ls reads the current context, unless you choose others
+with --contexts or --all-contexts.
 
 STATUS is the first of these that applies: Terminating, Complete, Failed, Unclaimed
 (delegated, but no controller picked it up), Suspended, Running (Pods run or have run),
@@ -83,7 +84,7 @@ Over several contexts, each Job is listed once. MIRROR is the context of its mir
 mirror has a row of its own if its origin is not listed, or with --mirrors.
 
 --reason and -o wide add REASON, the reason of the state, as in trace. -o wide also adds
-FINDINGS and DISPATCHER. -w shows none of these three.
+FINDINGS and DISPATCHER. With -w, ls shows none of these columns.
 
 FINDINGS: codes of findings older than five minutes.
 
@@ -138,10 +139,7 @@ func (f *listFlags) addOutputTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.summary, "summary", false, "Show only how many Jobs each owner has in each state")
 	flags.BoolVar(&f.mirrors, "mirrors", false, "List mirrors in rows of their own")
-	flags.BoolVar(&f.reason, "reason", false, "Show why each Job is in its state; -o wide does as well")
-	// The former name.
-	flags.BoolVar(&f.reason, "merged", false, "Show why each Job is in its state")
-	cmd.Flag("merged").Hidden = true
+	flags.BoolVar(&f.reason, "reason", false, "Add the column REASON: why each Job is in its state")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(printers.Formats(), ", ")+")")
 	util.Describe(cmd, util.ForOutput, util.OneOf(printers.Formats()...), "output")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers; with -o name, print Jobs as they arrive, by context, namespace and name")

@@ -72,8 +72,8 @@ Protocol (MCP) on standard input and output. An MCP client, such as an assistant
 editor, starts this command. Answers are those of the commands: JSON as with -o json, and
 a short text.
 
-The tools only read: requests that could change something are not sent. They reach the
-contexts that are chosen here, all of the kubeconfig by default, and with --namespace
+The tools only read: the server refuses requests that could change something. They reach
+the contexts that you choose here, all of the kubeconfig by default, and with --namespace
 that namespace alone. With --from they read a snapshot and no cluster.
 
 What the tools answer goes to the client, and from there to the model that it uses.`,

@@ -50,12 +50,12 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Short:                 "Show quota, usage and pending Jobs of Kueue's queues",
 		Long: `Show quota, usage and pending Jobs of Kueue's queues: one row for each ClusterQueue,
-flavor and resource. Members of a cohort are below it. NAME is a ClusterQueue or a cohort
-or, with --namespace or -A, a LocalQueue.
+flavor and resource. A cohort has rows of its own, and its members are below them. NAME
+is a ClusterQueue or a cohort or, with --namespace or -A, a LocalQueue.
 
   NOMINAL   the queue's own quota
-  USED      what Workloads reserve of it
   BORROWED  the part of USED that belongs to others in the cohort
+  USED      what Workloads reserve of it
   FREE      what a Job could get now, including what the queue may borrow
   PENDING   total requests of Workloads without quota
   WORKERS   the quota behind a MultiKueue queue
@@ -70,7 +70,8 @@ Workloads. The other columns are those of the ClusterQueue.
 
 With --summary, there is one row for each cluster and resource:
 
-  STATE          of the worker, by its manager: Active, or Lost and since when
+  STATE          Manager; for a worker, what its manager says: Active, or Lost
+                 and since when
   KUEUE          version of its controller, if you may read its Deployment
   LARGEST-FIT    largest request that fits now into one ClusterQueue and flavor
   LAST-ADMITTED  age of the last admission among running Workloads

@@ -62,7 +62,9 @@ func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []ku
 	case o.pending:
 		r.Pending = queues.NewPendingList()
 		r.Pending.Items = queues.Pending(inventory)
-		r.List.Items = queues.List(inventory)
+		if r.List.Items = queues.List(inventory); o.scope != read.ClusterScope {
+			r.List.Items = queues.Locals(inventory)
+		}
 	case o.summary:
 		r.List.Items = queues.Sum(inventory)
 	case o.scope == read.ClusterScope:
@@ -227,25 +229,33 @@ func (r *queuesRead) keepPending(names []string, scope read.Scope) {
 	wanted, found := sets.New[string](), sets.New[string]()
 	for i := range rows {
 		row := &rows[i]
-		for _, name := range append(slices.Clone(row.Cohorts), row.Name) {
-			if scope == read.ClusterScope && slices.Contains(names, name) {
+		named := []string{row.Name}
+		if scope == read.ClusterScope {
+			named = append(named, row.Cohorts...)
+		} else if row.Kind != queues.KindLocalQueue {
+			continue
+		}
+		for _, name := range named {
+			if slices.Contains(names, name) {
 				wanted.Insert(row.Context + "/" + row.Name)
 				found.Insert(name)
 			}
 		}
 	}
-	isWanted := func(j *queues.PendingJob) bool {
+	r.Pending.Items = slices.DeleteFunc(r.Pending.Items, func(j queues.PendingJob) bool {
 		if scope == read.ClusterScope {
-			return wanted.Has(j.Context + "/" + j.ClusterQueue)
+			return !wanted.Has(j.Context + "/" + j.ClusterQueue)
 		}
-		return slices.Contains(names, j.LocalQueue)
-	}
-	r.Pending.Items = slices.DeleteFunc(r.Pending.Items, func(j queues.PendingJob) bool { return !isWanted(&j) })
-	if scope == read.ClusterScope {
-		for _, name := range names {
-			if !found.Has(name) && !slices.Contains(r.Missing, name) {
-				r.Missing = append(r.Missing, name)
-			}
+		if slices.Contains(names, j.LocalQueue) {
+			// The LocalQueue itself may not be readable.
+			found.Insert(j.LocalQueue)
+			return false
+		}
+		return true
+	})
+	for _, name := range names {
+		if !found.Has(name) && !slices.Contains(r.Missing, name) {
+			r.Missing = append(r.Missing, name)
 		}
 	}
 }

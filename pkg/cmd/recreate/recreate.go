@@ -58,9 +58,9 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Long: `Change the owner of a Job of this context (--context, or the current one).
 spec.managedBy is immutable, so recreate deletes the Job and creates it again.
 
-recreate shows a diff and asks first. Before it deletes anything, it asks the API server
-whether it accepts the new Job, and saves the old one to a file. If the new Job cannot be
-created, it creates the old one again. Once the deletion has started, Ctrl-C waits for
+recreate shows a diff and asks first. Before recreate deletes anything, it has the API
+server try the new Job, and saves the old one to a file. If the new Job cannot be
+created, recreate restores the old one. Once the deletion has started, Ctrl-C waits for
 the end.
 
 The owner '' is the built-in controller, which runs the Job in its own cluster. A Job
@@ -105,8 +105,8 @@ func (f *recreateFlags) addTo(cmd *cobra.Command, completer *complete.Completer)
 	util.Describe(cmd, util.ForRun, util.Files, "backup")
 	flags.DurationVar(&f.timeout, "timeout", f.timeout, "How long to wait for the deletion of the old Job, before exit code 124")
 	util.Describe(cmd, util.ForRun, cobra.NoFileCompletions, "timeout")
-	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (check only what can be read), or "server" (the default of the bare flag: the API server checks it, too). Changes nothing`)
-	flags.Lookup("dry-run").NoOptDefVal = writing.DryRunServer
+	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (the default of the bare flag: check only what can be read), or "server" (the API server checks it, too). Changes nothing`)
+	flags.Lookup("dry-run").NoOptDefVal = writing.DryRunClient
 	util.Describe(cmd, util.ForRun, util.OneOf(writing.DryRunNone, writing.DryRunClient, writing.DryRunServer), "dry-run")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format of the new Job. One of: (json, yaml, kyaml, name)")
 	util.Describe(cmd, util.ForOutput, util.OneOf("json", "yaml", "kyaml", "name"), "output")

@@ -36,15 +36,14 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Short:                 "Record clusters in a new directory, for --from",
 		Long: `Record in a new directory what other commands read: Jobs and all other kinds with
-managedBy, their Pods, events and Leases, Namespaces, and Kueue's objects. All contexts
-of the kubeconfig are recorded, unless some are chosen. Commands with --from read the
-directory on any machine. Ages are relative to the time of the snapshot.
+managedBy, their Pods, events and Leases, Namespaces, and Kueue's objects. snapshot
+records all contexts of the kubeconfig, unless you choose some. Commands with --from read
+the directory on any machine. Ages are relative to the time of the snapshot.
 
---kinds limits the kinds besides Jobs. Kinds that are left out are recorded as unknown,
-not as absent.
+--kinds limits the kinds besides Jobs. The snapshot marks other kinds as unknown.
 
-Of Secrets with the kubeconfigs of MultiKueue's workers, only servers and certificate
-authorities are written. --redact also removes values of environment variables, the
+The snapshot keeps only servers and certificate authorities of the Secrets with the
+kubeconfigs of MultiKueue's workers. --redact also removes values of environment variables, the
 names of dispatchers, and all annotations except those of Kueue, Jobs and this
 plugin.
 
@@ -54,7 +53,7 @@ be read are recorded as unread.`,
   NAME snapshot fleet -A
   NAME ls -A --from fleet
 
-  # Something to attach to a bug report
+  # Record a snapshot for a bug report
   NAME snapshot report -A --redact
 
   # Jobs and JobSets, and no other kind

@@ -31,7 +31,7 @@ import (
 
 // readFiles judges Jobs that are not submitted yet.
 func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) (*inspect.TraceList, error) {
-	manifests, err := manifest.Read(ctx, o.filenames, o.In)
+	manifests, err := manifest.ReadUnnamed(ctx, o.filenames, o.In)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 		existing := o.applyDefaults(ctx, f, inventory, m.Object, &requests[i])
 		requests[i].Classes = read.Classes(ctx, f, o.classNames(m.Object, &requests[i]))
 		o.checkServers(ctx, f, m.Object, &requests[i], len(existing) == 0)
-		t := inspect.UnsubmittedTrace(m.Object.GetKind(), requests[i].Namespace, m.Object.GetName())
+		t := inspect.UnsubmittedTrace(m.Object.GetKind(), requests[i].Namespace, nameOf(m.Object))
 		t.Placements = append(t.Placements, answer.Reached(placement.Submit(inventory, &requests[i]), o.flags.ReachFlags())...)
 		answer.Unsubmitted(t)
 		if len(existing) > 0 {
@@ -102,9 +102,9 @@ func (o *traceOptions) applyDefaults(ctx context.Context, f *fleet.Fleet, v *ins
 		case apierrors.IsNotFound(err):
 			// The namespace does not exist, which is reported.
 		case result.MayNotCreate():
-			util.Report(o.ErrOut, "note: Job %s/%s is judged without the defaults and webhooks of %s: you may not create jobs there", r.Namespace, job.GetName(), name)
+			util.Report(o.ErrOut, "note: Job %s/%s is judged without the defaults and webhooks of %s: you may not create jobs there", r.Namespace, nameOf(job), name)
 		default:
-			util.Report(o.ErrOut, "note: Job %s/%s is judged without the defaults and webhooks of %s: %s", r.Namespace, job.GetName(), name, why)
+			util.Report(o.ErrOut, "note: Job %s/%s is judged without the defaults and webhooks of %s: %s", r.Namespace, nameOf(job), name, why)
 		}
 	}
 	return existing
@@ -165,6 +165,11 @@ func (o *traceOptions) classNames(object *unstructured.Unstructured, r *placemen
 	return names
 }
 
+// nameOf returns the name of an object, or the prefix of its generated name.
+func nameOf(o *unstructured.Unstructured) string {
+	return cmp.Or(o.GetName(), o.GetGenerateName())
+}
+
 // asSubmitted returns a Job as it would be submitted.
 func (o *traceOptions) asSubmitted(object *unstructured.Unstructured, namespace string) *unstructured.Unstructured {
 	job := object.DeepCopy()
@@ -198,7 +203,7 @@ func (o *traceOptions) request(object *unstructured.Unstructured) (placement.Req
 	}
 	job := &batchv1.Job{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, job); err != nil {
-		return r, fmt.Errorf("%q is not a valid Job: %w", object.GetName(), err)
+		return r, fmt.Errorf("%q is not a valid Job: %w", nameOf(object), err)
 	}
 	of := placement.OfJob(job, queue)
 	of.Namespace, of.Owner = r.Namespace, r.Owner

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -27,10 +28,10 @@ func (o *traceOptions) Run(ctx context.Context) error {
 		return err
 	}
 	o.table.NowOn = f.Now
-	addresses, steady := o.flags.Addresses(o.contexts, f), o.flags.NewSteady()
+	addresses, steady, known := o.flags.Addresses(o.contexts, f), o.flags.NewSteady(), &knownTraces{}
 	display := &util.Display[*inspect.TraceList]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
-		Read: func(ctx context.Context) (*inspect.TraceList, error) { return o.read(ctx, f, addresses, steady) },
+		Read: func(ctx context.Context) (*inspect.TraceList, error) { return o.read(ctx, f, addresses, steady, known) },
 	}
 	if o.watch {
 		return display.Run(ctx, f)
@@ -52,7 +53,7 @@ func (o *traceOptions) kinds() []string {
 
 // read reads once. The list has complete traces if a Job is wanted, and brief ones of all pairs
 // otherwise.
-func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, steady *rules.Steady) (*inspect.TraceList, error) {
+func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, steady *rules.Steady, known *knownTraces) (*inspect.TraceList, error) {
 	if len(o.filenames) > 0 {
 		return o.readFiles(ctx, f, addresses)
 	}
@@ -61,10 +62,35 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 	}
 	tracer := tracing.Tracer{Wanted: o.wanted, Addresses: addresses, Reach: o.flags.ReachFlags(), Steady: steady, Now: o.Clock.Now}
 	traced := tracer.Read(ctx, f)
-	if len(traced.Pairs) == 0 {
-		return nil, util.NotFound(ctx, o.Environment, f, o.wanted, traced.Inventory)
+	unread := known.jobs.UnreadIn(traced.Inventory)
+	switch {
+	case len(traced.Pairs) > 0:
+		known.jobs.See(traced.Inventory, traced.Pairs...)
+		known.list = traced.List
+		return traced.List, nil
+	case len(unread) > 0:
+		return known.without(traced.Inventory, unread), nil
 	}
-	return traced.List, nil
+	return nil, util.NotFound(ctx, o.Environment, f, o.wanted, traced.Inventory)
+}
+
+// knownTraces are the Jobs of earlier readings, with their last traces.
+type knownTraces struct {
+	jobs inspect.Tracked
+	list *inspect.TraceList
+}
+
+// without returns the last traces, for Jobs whose contexts do not answer.
+func (k *knownTraces) without(v *inspect.Inventory, unread []string) *inspect.TraceList {
+	list := inspect.NewTraceList()
+	list.Errors = v.Errors()
+	for i := range k.list.Items {
+		t := k.list.Items[i]
+		t.Errors = list.Errors
+		t.Unchecked = append(slices.Clone(t.Unchecked), inspect.Unchecked{What: inspect.Everything, Contexts: unread, Reason: "it does not answer; this is the last known state"})
+		list.Items = append(list.Items, t)
+	}
+	return list
 }
 
 // readPairs reads brief traces of all pairs.

@@ -65,22 +65,22 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Long: `Show why a Job does not run, where it could run, and every step between the Job and its
 Pods, on all clusters. The first lines are the state, the reason and the fix.
 
-NAME is that of the origin or the mirror. Without -n, its namespace is that of the
-current context. It is searched in all contexts of the kubeconfig, or in the contexts of
---contexts. KIND is a name that the kinds command lists. The default is job.
+NAME is the name of the origin or of the mirror. trace searches it in all contexts of the
+kubeconfig, or in those of --contexts. Without -n, it takes the namespace of the current
+context. KIND is a name that the kinds command lists. The default is job.
 Without NAME, trace lists all pairs of origins and mirrors.
 
 For a waiting Job, one row per cluster says whether it fits there, and what is missing.
-With --filename, trace says the same about Jobs before they are submitted. It creates
-nothing: it asks the API server for a dry run to get defaults. The exit code is then 3
-if a Job can never run.
+Before you submit a Job, trace --filename says where it could run. It creates nothing: a
+dry run of the API server adds the defaults. The exit code is then 3 if a Job can never
+run.
 
 Without --filename, a stuck Job does not change the exit code: use check for that. The
 exit code is 4 if the answer depends on a context that was not read.`,
 		Example: strings.ReplaceAll(`  # Where does this Job run? If it does not run, why?
   NAME trace train -n ml
 
-  # Could this Job run anywhere, in that queue?
+  # Where could this Job run, before you submit it?
   NAME trace -f train.yaml --queue user-queue -n ml
 
   # All pairs, and mirrors without an origin

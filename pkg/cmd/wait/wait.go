@@ -65,8 +65,8 @@ state, wait ends at once. Each change is printed on standard error, with its rea
   running    Pods of the Job run (the default)
   finished   the Job is Complete or Failed
 
-NAME is that of the origin or the mirror. It is searched in all contexts of the
-kubeconfig, or in the contexts of --contexts.
+NAME is the name of the origin or of the mirror. wait searches it in all contexts of the
+kubeconfig, or in those of --contexts. --timeout includes the time to reach them.
 
 The exit code is 0 if the Job reached the state, 5 if it failed, and 124 after
 --timeout.`,
@@ -113,11 +113,6 @@ func (f *waitFlags) toOptions(env util.Environment, args []string) (*waitOptions
 	return o, nil
 }
 
-// goneError is returned if no read context has the Job.
-type goneError struct{ error }
-
-func (e *goneError) Unwrap() error { return e.error }
-
 // errReached ends a wait whose condition holds.
 var errReached = errors.New("reached")
 
@@ -138,7 +133,11 @@ type timeoutError struct {
 func (e *timeoutError) ExitCode() int { return util.ExitTimeout }
 
 func (e *timeoutError) Error() string {
-	return fmt.Sprintf("%s is not %s after %s: %s", e.what, e.condition, e.timeout, cmp.Or(e.last, "unknown"))
+	text := fmt.Sprintf("%s is not %s after %s", e.what, e.condition, e.timeout)
+	if e.last == "" {
+		return text + "; its state was not read in that time"
+	}
+	return text + ": " + e.last
 }
 
 // failedError is returned if the Job failed.
@@ -162,67 +161,83 @@ func (p *progress) String() string {
 	return strings.TrimSuffix(strings.TrimSuffix(p.Phrase+". "+p.Message, ". "), ".")
 }
 
+// waiter waits for a Job.
+type waiter struct {
+	*waitOptions
+	fleet     *fleet.Fleet
+	addresses []kubecontext.Address
+	// what names the Job. tracked is where it was seen, and last is its state; nil before the first
+	// reading.
+	what    string
+	tracked inspect.Tracked
+	last    *progress
+}
+
 // Run waits.
 func (o *waitOptions) Run(ctx context.Context) error {
-	f, err := o.flags.Reach(ctx, o.Environment, o.contexts, []string{cmp.Or(o.wanted.Kind, delegation.Job().Name)})
-	if err != nil {
-		return err
-	}
-	what := fmt.Sprintf("%s %s/%s", cmp.Or(o.wanted.Kind, delegation.Job().Name), o.wanted.Namespace, o.wanted.Name)
 	if o.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, o.timeout, errTimeout)
 		defer cancel()
 	}
-	addresses := o.flags.Addresses(o.contexts, f)
-	var last *progress
-	display := &util.Display[*progress]{
-		Environment: o.Environment,
-		Read: func(ctx context.Context) (*progress, error) {
-			current, err := o.read(ctx, f, addresses)
-			if gone := (*goneError)(nil); last != nil && errors.As(err, &gone) {
-				return nil, fmt.Errorf("%s was deleted during the wait", what)
-			}
-			return current, err
-		},
-		Show: func(p *progress) error {
-			last = p
-			util.Report(o.ErrOut, "%s  %s: %s", o.Clock.Now().Format(time.TimeOnly), what, p)
-			return o.judge(what, p)
-		},
-	}
-	switch err := display.Run(ctx, f); {
-	case errors.Is(err, errTimeout):
-		late := &timeoutError{what: what, condition: o.condition, timeout: o.timeout}
-		if last != nil {
-			late.last = last.String()
+	kind := cmp.Or(o.wanted.Kind, delegation.Job().Name)
+	w := &waiter{waitOptions: o, what: fmt.Sprintf("%s %s/%s", kind, o.wanted.Namespace, o.wanted.Name)}
+	err := w.run(ctx, kind)
+	if errors.Is(err, errTimeout) || w.fleet == nil && errors.Is(context.Cause(ctx), errTimeout) {
+		late := &timeoutError{what: w.what, condition: o.condition, timeout: o.timeout}
+		if w.last != nil {
+			late.last = w.last.String()
 		}
 		return late
-	case !errors.Is(err, errReached):
+	}
+	if !errors.Is(err, errReached) {
 		return err
 	}
-	_, err = fmt.Fprintf(o.Out, "%s is %s\n", what, last.Phrase)
+	_, err = fmt.Fprintf(o.Out, "%s is %s\n", w.what, w.last.Phrase)
 	return err
 }
 
-// read reads the Job, its mirrors and its Workloads.
-func (o *waitOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) (*progress, error) {
-	inventory := read.Read(ctx, f, read.Want{Named: &o.wanted, Addresses: addresses, Now: o.Clock.Now})
-	subjects := inventory.Subjects()
-	if len(subjects) == 0 {
-		err := util.NotFound(ctx, o.Environment, f, o.wanted, inventory)
-		if partial := (*util.PartialError)(nil); errors.As(err, &partial) {
-			return nil, err
-		}
-		return nil, &goneError{err}
+// run waits until the condition holds, and then returns errReached.
+func (w *waiter) run(ctx context.Context, kind string) (err error) {
+	if w.fleet, err = w.flags.Reach(ctx, w.Environment, w.contexts, []string{kind}); err != nil {
+		return err
 	}
-	if len(subjects) > 1 {
+	w.addresses = w.flags.Addresses(w.contexts, w.fleet)
+	display := &util.Display[*progress]{
+		Environment: w.Environment,
+		Read:        w.read,
+		Show: func(p *progress) error {
+			w.last = p
+			util.Report(w.ErrOut, "%s  %s: %s", w.Clock.Now().Format(time.TimeOnly), w.what, p)
+			return w.judge(w.what, p)
+		},
+	}
+	return display.Run(ctx, w.fleet)
+}
+
+// read reads the Job, its mirrors and its Workloads. If a cluster that had the Job does not answer,
+// it returns the last state.
+func (w *waiter) read(ctx context.Context) (*progress, error) {
+	inventory := read.Read(ctx, w.fleet, read.Want{Named: &w.wanted, Addresses: w.addresses, Now: w.Clock.Now})
+	subjects := inventory.Subjects()
+	if i := slices.IndexFunc(subjects, w.tracked.Has); i >= 0 {
+		subjects = subjects[i : i+1]
+	}
+	switch unread := w.tracked.UnreadIn(inventory); {
+	case len(subjects) == 0 && len(unread) > 0:
+		return &progress{State: w.last.State, Phrase: w.last.Phrase, Message: "Last known state; cannot read " + strings.Join(unread, ", ")}, nil
+	case len(subjects) == 0 && w.last != nil:
+		return nil, fmt.Errorf("%s was deleted during the wait", w.what)
+	case len(subjects) == 0:
+		return nil, util.NotFound(ctx, w.Environment, w.fleet, w.wanted, inventory)
+	case len(subjects) > 1:
 		var places []string
 		for _, p := range subjects {
 			places = append(places, p.Jobs()[0].Context)
 		}
-		return nil, fmt.Errorf("%d Jobs are called %s, on %s; choose one with --contexts", len(subjects), command.Argument(subjects[0].Jobs()[0].Row(), o.wanted.Name), strings.Join(places, ", "))
+		return nil, fmt.Errorf("%d Jobs are called %s, on %s; choose one with --contexts", len(subjects), command.Argument(subjects[0].Jobs()[0].Row(), w.wanted.Name), strings.Join(places, ", "))
 	}
+	w.tracked.See(inventory, subjects[0])
 	t := answer.Trace(inventory, subjects[0])
 	return &progress{State: t.State, Phrase: t.Phrase(), Message: t.Message}, nil
 }

@@ -39,8 +39,26 @@ type Entry struct {
 // No two objects have the same group, kind, namespace and name. The caller has to compare them
 // again after it has chosen a namespace for objects without one.
 //
+// Each object has a name, so that running a command again finds the same object.
+//
 // When ctx is done, Read returns its cause immediately, even while it waits for input.
 func Read(ctx context.Context, filenames []string, in io.Reader) ([]Entry, error) {
+	return readEntries(ctx, filenames, in, func(m Entry) error {
+		if m.Object.GetName() != "" {
+			return nil
+		}
+		kind := m.Object.GetKind()
+		return fmt.Errorf("%s: the %s has generateName but no name; %s", m.Source, kind, giveName(kind))
+	})
+}
+
+// ReadUnnamed is Read, except that objects may have generateName instead of a name, as for kubectl
+// create.
+func ReadUnnamed(ctx context.Context, filenames []string, in io.Reader) ([]Entry, error) {
+	return readEntries(ctx, filenames, in, func(Entry) error { return nil })
+}
+
+func readEntries(ctx context.Context, filenames []string, in io.Reader, check func(Entry) error) ([]Entry, error) {
 	files, errs := readFiles(ctx, filenames, in)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -48,6 +66,11 @@ func Read(ctx context.Context, filenames []string, in io.Reader) ([]Entry, error
 	var entries []Entry
 	for _, f := range files {
 		found, failed := f.entries()
+		for _, m := range found {
+			if err := check(m); err != nil {
+				failed = append(failed, err)
+			}
+		}
 		entries, errs = append(entries, found...), append(errs, failed...)
 	}
 	errs = append(errs, duplicates(entries)...)
@@ -146,7 +169,7 @@ func checkType(object map[string]any) error {
 	return nil
 }
 
-// checkName validates the name and the namespace.
+// checkName validates the namespace and the name, which may be generated.
 func checkName(job map[string]any, kind string) error {
 	metadata, ok := job["metadata"].(map[string]any)
 	if !ok && job["metadata"] != nil {
@@ -159,14 +182,16 @@ func checkName(job map[string]any, kind string) error {
 			}
 		}
 	}
-	if name, _ := metadata["name"].(string); name != "" {
-		return nil
+	for _, field := range []string{"name", "generateName"} {
+		if name, _ := metadata[field].(string); name != "" {
+			return nil
+		}
 	}
-	why := "give it a name, so that running the same command again finds the same " + kind
-	if generate, _ := metadata["generateName"].(string); generate != "" {
-		return fmt.Errorf("the %s has generateName but no name; %s", kind, why)
-	}
-	return fmt.Errorf("the %s has no name; %s", kind, why)
+	return fmt.Errorf("the %s has no name; %s", kind, giveName(kind))
+}
+
+func giveName(kind string) string {
+	return "give it a name, so that running the same command again finds the same " + kind
 }
 
 // duplicates returns errors for objects that occur more than once. Only one of them could be
@@ -175,6 +200,9 @@ func duplicates(entries []Entry) (errs []error) {
 	type identity struct{ group, kind, namespace, name string }
 	first := map[identity]string{}
 	for _, m := range entries {
+		if m.Object.GetName() == "" {
+			continue
+		}
 		gvk := m.Object.GroupVersionKind()
 		key := identity{gvk.Group, gvk.Kind, m.Object.GetNamespace(), m.Object.GetName()}
 		if source, ok := first[key]; ok {

@@ -222,3 +222,13 @@ func TestReadIsInterrupted(t *testing.T) {
 		assert.ErrorIs(t, err, stopped, from)
 	}
 }
+
+// TestReadUnnamed checks that generated names are accepted, also twice.
+func TestReadUnnamed(t *testing.T) {
+	text := "apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: pi-}\n"
+	entries, err := manifest.ReadUnnamed(t.Context(), []string{"-"}, strings.NewReader(text+"---\n"+text))
+	assert.NilError(t, err)
+	assert.Equal(t, len(entries), 2)
+	_, err = manifest.ReadUnnamed(t.Context(), []string{"-"}, strings.NewReader("apiVersion: batch/v1\nkind: Job\n"))
+	assert.ErrorContains(t, err, "the Job has no name")
+}

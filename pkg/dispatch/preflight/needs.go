@@ -93,7 +93,7 @@ func (c *check) claim(ctx context.Context, volume, name string) []Problem {
 	describe := c.worker.Kubectl(c.namespace(), "describe", "pvc", name)
 	if found == nil {
 		p.Message = fmt.Sprintf("does not exist, and volume %s needs it", volume)
-		p.Remedy = command.Say("create it there, with its data; the origin has this one: %s", c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get", "pvc", name, "-o", "yaml"))
+		p.Remedy = command.Say("create it there, with its data; if %s has one, this shows it: %s", c.origin.Context, c.origin.Kubectl(c.Request.Origin.GetNamespace(), "get", "pvc", name, "-o", "yaml"))
 		return []Problem{p}
 	}
 	phase, _, _ := unstructured.NestedString(found.Object, "status", "phase")

@@ -143,7 +143,7 @@ func isDryRunUnsupported(err error) bool {
 }
 
 // checkMultiKueue checks that Kueue will not ignore the new Job, and that no worker runs the old
-// one. It ignores objects that it cannot read.
+// one. It warns about objects that it cannot read.
 func (r *Runner) checkMultiKueue(ctx context.Context, probe preflight.Probe, p *Replacement) error {
 	if p.options.Force {
 		return nil
@@ -151,7 +151,11 @@ func (r *Runner) checkMultiKueue(ctx context.Context, probe preflight.Probe, p *
 	namespace := p.stored.GetNamespace()
 	if p.options.owner() == delegation.MultiKueue {
 		queue := p.New.GetLabels()[delegation.QueueNameLabel]
-		if found, err := probe.Find(ctx, namespace, queue, delegation.KueueResources("localqueues")...); err == nil && found == nil {
+		found, err := probe.Find(ctx, namespace, queue, delegation.KueueResources("localqueues")...)
+		switch {
+		case err != nil:
+			p.warn("Cannot read LocalQueue %s: if it does not exist, Kueue ignores the new %s: %s.", queue, p.kind().Kind, kubecontext.Because(err))
+		case found == nil:
 			return command.Errorf("context %q: LocalQueue %q does not exist in namespace %q, so Kueue would ignore the new %s. List the queues with %s, or override with --force",
 				r.Cluster.Context, queue, namespace, strings.ToLower(p.kind().Kind), r.Cluster.Kubectl(namespace, "get", "localqueues.kueue.x-k8s.io"))
 		}
@@ -165,7 +169,11 @@ func (r *Runner) checkMultiKueue(ctx context.Context, probe preflight.Probe, p *
 	}
 	for _, name := range p.kind().WorkloadNames(p.stored.GetName(), string(p.stored.GetUID()), "") {
 		workload, err := probe.Find(ctx, namespace, name, delegation.KueueResources("workloads")...)
-		if err != nil || workload == nil {
+		if err != nil {
+			p.warn("Cannot read Workload %s: MultiKueue may run the %s on a worker, where it is deleted, too: %s.", name, p.kind().Kind, kubecontext.Because(err))
+			return nil
+		}
+		if workload == nil {
 			continue
 		}
 		if cluster := content.StringAt(workload, "status", "clusterName"); cluster != "" {

@@ -69,3 +69,33 @@ func TestCheck(t *testing.T) {
 		})
 	}
 }
+
+// TestCheckOfUnreadableKueue checks that a warning names each object that was not readable: without
+// it, MultiKueue may run the Job, or ignore the new one.
+func TestCheckOfUnreadableKueue(t *testing.T) {
+	for _, tt := range []struct{ from, to, unreadable, want string }{
+		{from: "kueue.x-k8s.io/multikueue", to: "example.com/runner", unreadable: "workloads", want: "Cannot read Workload job-small-"},
+		{from: "example.com/runner", to: "kueue.x-k8s.io/multikueue", unreadable: "localqueues", want: "Cannot read LocalQueue gpus: if it does not exist, Kueue ignores the new Job"},
+	} {
+		t.Run(tt.unreadable, func(t *testing.T) {
+			server := dispatchtest.NewServer(t)
+			old := server.Create(t, delegation.Job().Resource, smallJob(t, edit{"spec.managedBy", tt.from}, edit{"spec.suspend", true}))
+			server.Before = func(r *http.Request) *apierrors.StatusError {
+				if r.Method == http.MethodGet && strings.Contains(r.URL.Path, tt.unreadable) {
+					return apierrors.NewForbidden(schema.GroupResource{Group: "kueue.x-k8s.io", Resource: tt.unreadable}, "", errors.New("no"))
+				}
+				return nil
+			}
+			options := recreate.Options{Kind: delegation.Job(), Context: "here", ManagedBy: tt.to}
+			if tt.to == string(delegation.MultiKueue) {
+				options.Queue = new("gpus")
+			}
+			p, err := recreate.New(old, options)
+			assert.NilError(t, err)
+			runner := &recreate.Runner{Cluster: server.Cluster(t, "here"), DeletionTimeout: time.Second, ReadOnly: true}
+			assert.NilError(t, runner.Check(t.Context(), p))
+			warnings := strings.Join(p.Warnings, "\n")
+			assert.Assert(t, strings.Contains(warnings, tt.want), warnings)
+		})
+	}
+}

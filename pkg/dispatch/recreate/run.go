@@ -283,7 +283,8 @@ func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *
 
 // deleteWrong deletes a new Job with a wrong owner, and waits until it is gone.
 func (r *Runner) deleteWrong(ctx context.Context, p *Replacement, created *unstructured.Unstructured) error {
-	if _, err := r.Cluster.Remove(ctx, p.kind().Resource, created.GetNamespace(), created.GetName(), string(created.GetUID())); err != nil {
+	isWrong := func(o *unstructured.Unstructured) bool { return r.checkOwner(o, p) != nil }
+	if _, err := r.Cluster.RemoveIf(ctx, p.kind().Resource, created, isWrong); err != nil {
 		return err
 	}
 	bounded, cancel := context.WithTimeout(ctx, r.DeletionTimeout)

@@ -16,13 +16,13 @@ type OwnerFlags struct {
 	asMultiKueue bool
 }
 
-// AddTo adds the flags; more is added to the usage of --as-multikueue.
-func (f *OwnerFlags) AddTo(cmd *cobra.Command, completer *complete.Completer, more string) {
+// AddTo adds the flags. effect says what --as-multikueue does.
+func (f *OwnerFlags) AddTo(cmd *cobra.Command, completer *complete.Completer, effect string) {
 	f.ManagedBy = string(delegation.Dispatch)
 	flags := cmd.Flags()
 	flags.StringVar(&f.ManagedBy, "managed-by", f.ManagedBy, "The spec.managedBy of the Jobs, if it is not this plugin's own")
 	util.Describe(cmd, util.ForObjects, completer.Func(completer.Owners(string(delegation.Dispatch))), "managed-by")
-	flags.BoolVar(&f.asMultiKueue, "as-multikueue", false, "If present, set managedBy to "+string(delegation.MultiKueue)+", for kinds that allow no other external owner"+more)
+	flags.BoolVar(&f.asMultiKueue, "as-multikueue", false, "If present, "+effect)
 	util.Describe(cmd, util.ForObjects, nil, "as-multikueue")
 }
 

@@ -1,0 +1,65 @@
+package dispatch_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// TestRemoveIf checks that a change right before the deletion cancels it if the reason to delete the
+// object no longer holds.
+func TestRemoveIf(t *testing.T) {
+	jobs := delegation.Job().Resource
+	for _, tt := range []struct {
+		name       string
+		change     func(t *testing.T, s *dispatchtest.Server)
+		isRemoved  bool
+		isRepaired bool
+	}{
+		{name: "unchanged", change: func(*testing.T, *dispatchtest.Server) {}, isRemoved: true},
+		{name: "its status has changed", isRemoved: true, change: func(t *testing.T, s *dispatchtest.Server) {
+			s.Change(t, jobs, "ml", "small", func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{"seen": "true"}) })
+		}},
+		{name: "another client has repaired it", isRepaired: true, change: func(t *testing.T, s *dispatchtest.Server) {
+			s.Change(t, jobs, "ml", "small", func(o *unstructured.Unstructured) { dispatchtest.Set(t, o, "spec.managedBy", "example.com/runner") })
+		}},
+		{name: "another client has recreated it", change: func(t *testing.T, s *dispatchtest.Server) {
+			s.Delete(t, jobs, "ml", "small")
+			s.Create(t, jobs, dispatchtest.SmallJob(t))
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			server := dispatchtest.NewServer(t)
+			server.SetNamespaces(map[string]string{"kube-system": "uid-of-the-cluster"})
+			wrong := dispatchtest.SmallJob(t)
+			unstructured.RemoveNestedField(wrong.Object, "spec", "managedBy")
+			stored := server.Create(t, jobs, wrong)
+			c, deletions := server.Cluster(t, "here"), 0
+			server.SetBefore(func(r *http.Request) *apierrors.StatusError {
+				if r.Method == http.MethodDelete {
+					if deletions++; deletions == 1 {
+						tt.change(t, server)
+					}
+				}
+				return nil
+			})
+			removed, err := c.RemoveIf(t.Context(), jobs, stored, func(o *unstructured.Unstructured) bool {
+				_, hasOwner, _ := unstructured.NestedString(o.Object, "spec", "managedBy")
+				return !hasOwner
+			})
+			assert.Equal(t, removed, tt.isRemoved, "%v", err)
+			changed := (*fleet.ChangedError)(nil)
+			assert.Equal(t, errors.As(err, &changed), tt.isRepaired, "%v", err)
+			assert.Equal(t, err != nil, tt.isRepaired, "%v", err)
+			assert.Equal(t, server.Get(jobs, "ml", "small") == nil, tt.isRemoved)
+		})
+	}
+}
