@@ -60,6 +60,8 @@ type DoctorCluster struct {
 	Passed []string `json:"passed"`
 	// NotChecked are the topics that were only checked in part, without a finding so far.
 	NotChecked []string `json:"notChecked"`
+	// Error is why nothing of the cluster could be read; empty if it was read.
+	Error string `json:"error,omitempty"`
 }
 
 // DoctorSummary counts what doctor has checked and found.
@@ -98,6 +100,9 @@ func (r *DoctorReport) Count() {
 		}
 	}
 	for i := range r.Clusters {
+		if r.Clusters[i].Error != "" {
+			continue
+		}
 		switch r.Clusters[i].Role {
 		case RoleManager:
 			r.Summary.Managers++

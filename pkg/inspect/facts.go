@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -71,6 +72,8 @@ type Facts struct {
 type Namespace struct {
 	Name, UID string
 	Labels    map[string]string
+	// CreatedAt is by the cluster's clock.
+	CreatedAt time.Time
 	// IsTerminating is whether it is being deleted, so that nothing can be created in it.
 	IsTerminating bool
 }
@@ -124,6 +127,8 @@ type KueueFacts struct {
 	Clusters      []*kueue.MultiKueueCluster
 	// Addresses are the addresses of MultiKueueClusters, by name, if their Secrets could be read.
 	Addresses map[string]kubecontext.Address
+	// Offers show where MultiKueue copied Workloads that are not in Workloads.
+	Offers []Offer
 	// RequestedQueues are the LocalQueues that were requested one by one, as namespace/name.
 	RequestedQueues []string
 	// Orders are the positions in LocalQueues that Kueue's visibility API reports, if it does.

@@ -26,8 +26,11 @@ type Inventory struct {
 	Addresses []kubecontext.Address
 	Pairs     *Pairs
 
-	// contexts caches the results of ContextOf.
+	// contexts caches the results of ContextOf, and offered those of byOffers, by the manager's
+	// context. as maps contexts to those that theirs were merged into.
 	contexts map[clusterName]string
+	offered  map[string]*matcher
+	as       map[string]string
 }
 
 // clusterName identifies a MultiKueueCluster by its name and its manager's context.
@@ -48,7 +51,7 @@ func NewInventory(now time.Time, clusters []*Facts, addresses []kubecontext.Addr
 	}
 	v := &Inventory{
 		Now: now, Clusters: clusters, Addresses: addresses, Pairs: PairUp(jobs),
-		contexts: map[clusterName]string{},
+		contexts: map[clusterName]string{}, offered: map[string]*matcher{}, as: as,
 	}
 	for i := range v.Pairs.Pairs {
 		v.adoptByWorkload(&v.Pairs.Pairs[i])
@@ -176,99 +179,6 @@ func Some(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
-}
-
-// ContextOf returns the context that reaches a MultiKueueCluster of a manager, "" if unknown. The
-// name of a MultiKueueCluster proves nothing. First it compares the server in the Secret. Then it
-// compares the certificate authority, which identifies a cluster that the manager reaches by
-// another address. Last it looks for the context with the cluster's Workloads.
-func (v *Inventory) ContextOf(manager *Facts, cluster string) string {
-	if manager == nil || manager.Kueue == nil {
-		return ""
-	}
-	key := clusterName{manager.Context, cluster}
-	found, known := v.contexts[key]
-	if !known {
-		found = v.findContext(manager, cluster)
-		v.contexts[key] = found
-	}
-	return found
-}
-
-func (v *Inventory) findContext(manager *Facts, cluster string) string {
-	if name := manager.Kueue.ContextOf(cluster, v.Addresses); name != "" {
-		return name
-	}
-	return v.contextByWorkloads(manager, cluster)
-}
-
-// ContextOf returns the context that points to the address of a MultiKueueCluster, "" if none does,
-// or if several clusters may be meant.
-func (k *KueueFacts) ContextOf(cluster string, contexts []kubecontext.Address) string {
-	wanted, ok := k.Addresses[cluster]
-	if !ok {
-		return ""
-	}
-	var byServer, byAuthority []kubecontext.Address
-	for _, a := range contexts {
-		sameCA := a.CA == wanted.CA && a.CA != ""
-		if kubecontext.SameServer(a.Server, wanted.Server) && (sameCA || a.CA == "" || wanted.CA == "") {
-			byServer = append(byServer, a)
-		}
-		if sameCA {
-			byAuthority = append(byAuthority, a)
-		}
-	}
-	if len(byServer) > 0 {
-		return byServer[0].Context
-	}
-	if len(byAuthority) == 0 || k.sharesAuthority(wanted) {
-		return ""
-	}
-	for _, a := range byAuthority {
-		if !kubecontext.SameServer(a.Server, byAuthority[0].Server) {
-			// Several clusters share this authority.
-			return ""
-		}
-	}
-	return byAuthority[0].Context
-}
-
-// sharesAuthority says whether another MultiKueueCluster has the same certificate authority with
-// another server. The authority then serves several clusters, some of which may have no context.
-func (k *KueueFacts) sharesAuthority(of kubecontext.Address) bool {
-	for _, a := range k.Addresses {
-		if a.CA == of.CA && !kubecontext.SameServer(a.Server, of.Server) {
-			return true
-		}
-	}
-	return false
-}
-
-// contextByWorkloads returns the only context that has copies of the Workloads for which the
-// manager chose the cluster.
-func (v *Inventory) contextByWorkloads(manager *Facts, cluster string) string {
-	var possible []string
-	for _, w := range manager.Kueue.Workloads {
-		if w.ChosenCluster() != cluster {
-			continue
-		}
-		var found []string
-		for _, f := range v.Clusters {
-			copied := f.Workload(w.Namespace, w.Name)
-			if f != manager && copied != nil && copied.Labels[delegation.MultiKueueOriginLabel] != "" {
-				found = append(found, f.Context)
-			}
-		}
-		if possible == nil {
-			possible = found
-		}
-		possible = slices.DeleteFunc(slices.Clone(possible), func(name string) bool { return !slices.Contains(found, name) })
-	}
-	if len(possible) != 1 {
-		return ""
-	}
-	return possible[0]
 }
 
 // Errors returns the contexts that were not read completely, with the reasons.

@@ -223,7 +223,7 @@ func (k *KueueFacts) with(other *KueueFacts) *KueueFacts {
 	c.Checks = added(k.Checks, other.Checks, func(o *kueue.AdmissionCheck) types.UID { return o.UID })
 	c.Configs = added(k.Configs, other.Configs, func(o *kueue.MultiKueueConfig) types.UID { return o.UID })
 	c.Clusters = added(k.Clusters, other.Clusters, func(o *kueue.MultiKueueCluster) types.UID { return o.UID })
-	c.Addresses = union(k.Addresses, other.Addresses)
+	c.Addresses, c.Offers = union(k.Addresses, other.Addresses), slices.Concat(k.Offers, other.Offers)
 	c.Orders = union(k.Orders, other.Orders)
 	c.Capacity = k.Capacity.with(other.Capacity)
 	c.Release = cmp.Or(k.Release, other.Release)

@@ -31,6 +31,8 @@ type Setup struct {
 	// Credentials are the public facts of the credentials in the MultiKueueClusters' kubeconfigs,
 	// by the clusters' names.
 	Credentials map[string]kubecontext.Credential
+	// NoCredentials says why a MultiKueueCluster without an entry in Credentials has none.
+	NoCredentials map[string]error
 	// Denied are the rights that the user of each MultiKueueCluster lacks on its worker. A
 	// MultiKueueCluster without an entry was not checked.
 	Denied map[string][]Access
@@ -47,7 +49,7 @@ func (s *Setup) with(other *Setup) *Setup {
 	return &Setup{
 		Installation: cmp.Or(s.Installation, other.Installation), PriorityClasses: union(s.PriorityClasses, other.PriorityClasses),
 		Credentials: union(s.Credentials, other.Credentials), Denied: union(s.Denied, other.Denied),
-		Void: union(s.Void, other.Void),
+		Void: union(s.Void, other.Void), NoCredentials: union(s.NoCredentials, other.NoCredentials),
 	}
 }
 
@@ -57,6 +59,14 @@ func (s *Setup) SetCredential(cluster string, c kubecontext.Credential) {
 		s.Credentials = map[string]kubecontext.Credential{}
 	}
 	s.Credentials[cluster] = c
+}
+
+// SetNoCredential sets why a MultiKueueCluster has no known credential.
+func (s *Setup) SetNoCredential(cluster string, why error) {
+	if s.NoCredentials == nil {
+		s.NoCredentials = map[string]error{}
+	}
+	s.NoCredentials[cluster] = why
 }
 
 // SetDenied sets the rights that the user of a MultiKueueCluster lacks.

@@ -74,6 +74,9 @@ func clusterText(c *inspect.DoctorCluster) string {
 	case inspect.RoleUnknown:
 		parts = append(parts, "role in MultiKueue unknown")
 	}
+	if c.Error != "" {
+		parts = append(parts, "does not answer")
+	}
 	return Safe(strings.Join(parts, ", "))
 }
 

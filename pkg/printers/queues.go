@@ -68,7 +68,7 @@ func queueColumns(list *queues.QueueList, o TableOptions) []column[*queues.Queue
 		{title: "RESOURCE", alwaysShown: true, shrinks: true, cell: func(q *queues.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
 		{title: "NOMINAL", alwaysShown: true, cell: func(q *queues.QueueQuota) string { return amount(q, q.Nominal) }},
 		{title: "BORROWED", dropRank: dropRank(2), absent: locals, cell: borrowed},
-		{title: "USED", dropRank: dropRank(3), cell: func(q *queues.QueueQuota) string { return amount(q, q.Used) }},
+		{title: map[bool]string{false: "USED", true: "USED-HERE"}[locals], dropRank: dropRank(3), cell: func(q *queues.QueueQuota) string { return amount(q, q.Used) }},
 		{title: "FREE", alwaysShown: true, cell: func(q *queues.QueueQuota) string { return amount(q, q.Free) }},
 		{title: "PENDING", cell: pending},
 		{title: "WORKERS", dropRank: dropRank(4), absent: !managers, cell: func(q *queues.QueueQuota) string { return workers(q, o.Wide) }},

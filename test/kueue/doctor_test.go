@@ -166,15 +166,12 @@ func brokenSetups() []brokenSetup {
 		{name: "no replica", codes: []string{"JM415"}, breaks: func(s scene) { ready(s.t, worker2, 0) }, repairs: func(s scene) { ready(s.t, worker2, 1) }},
 		{name: "a token that expires", codes: []string{"JM405"}, breaks: func(s scene) { useToken(s.t, "cluster-admin") }, repairs: func(s scene) { restoreSecret(s.t) }},
 		{name: "rights missing on a worker", codes: []string{"JM405", "JM416"}, breaks: func(s scene) { useToken(s.t, "without-delete") }, repairs: func(s scene) { restoreSecret(s.t) }},
-		{name: "kubeconfig refused", codes: []string{"JM002", "JM011"}, breaks: func(s scene) {
+		{name: "kubeconfig refused", codes: []string{"JM002"}, breaks: func(s scene) {
 			kubectlOn(s.t, management, "-n", "kueue-system", "patch", "secret", worker1, "--type=merge", "-p", `{"data":{"kubeconfig":"bm9uZQ=="}}`)
 		}, repairs: func(s scene) { restoreSecret(s.t) }},
 		{
 			name: "namespace missing on a worker", codes: []string{"JM401"}, breaks: func(s scene) { kubectlOn(s.t, worker2, "delete", "namespace", doctors) },
-			repairs: func(s scene) {
-				runFix(s.t, &doctorFinds(s.t, "JM401")[0].Fixes[0])
-				runFix(s.t, &doctorFinds(s.t, "JM402")[0].Fixes[0])
-			},
+			repairs: func(s scene) { runSteps(s.t, &doctorFinds(s.t, "JM401")[0].Fixes[0]) },
 		},
 	}
 }

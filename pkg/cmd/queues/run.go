@@ -164,6 +164,9 @@ func (o *queuesOptions) show(r *queuesRead) error {
 	for _, note := range inspect.FoldRefusals(r.Notes) {
 		util.Report(o.ErrOut, "note: %s", note.Message)
 	}
+	if o.scope == read.ClusterScope && r.isEmpty() && slices.ContainsFunc(r.List.Errors, refusesLocalQueues) {
+		util.Report(o.ErrOut, "note: this needs rights in all namespaces; -n shows the queues of one namespace")
+	}
 	if len(r.WithoutKueue) > 0 && r.isEmpty() && o.format.IsTable() {
 		util.Report(o.ErrOut, "no queues: %s %s Kueue's API", strings.Join(r.WithoutKueue, ", "), map[bool]string{true: "does not serve", false: "do not serve"}[len(r.WithoutKueue) == 1])
 	} else if r.isEmpty() && len(r.List.Errors) == 0 && len(r.Missing) == 0 && o.format.IsTable() {
@@ -174,6 +177,11 @@ func (o *queuesOptions) show(r *queuesRead) error {
 		util.Report(o.ErrOut, "%s%s", what, o.where())
 	}
 	return util.JoinErrors([]error{o.missingError(r), util.Partial(r.List.Errors, len(o.contexts))})
+}
+
+// refusesLocalQueues reports whether a user may not list LocalQueues.
+func refusesLocalQueues(e inspect.ContextError) bool {
+	return e.Refusal != nil && e.Refusal.Resource == "localqueues"
 }
 
 // where returns the namespaces in which LocalQueues were read, in words.

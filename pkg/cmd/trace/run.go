@@ -95,7 +95,7 @@ func (k *knownTraces) without(v *inspect.Inventory, unread []string) *inspect.Tr
 
 // readPairs reads brief traces of all pairs.
 func (o *traceOptions) readPairs(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) *inspect.TraceList {
-	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Mirrors: true, Addresses: addresses, Now: o.Clock.Now})
+	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Mirrors: true, Config: o.orphans, Addresses: addresses, Now: o.Clock.Now})
 	if len(inventory.UnknownOrigins(func(*inspect.Job) bool { return true })) > 0 {
 		// Kueue's configuration shows which clusters are managers.
 		inventory = read.Read(ctx, f, read.Want{Capacity: true, Known: inventory, Addresses: addresses, Now: o.Clock.Now})
@@ -103,6 +103,7 @@ func (o *traceOptions) readPairs(ctx context.Context, f *fleet.Fleet, addresses 
 	list := chain.Traces(inventory)
 	if o.orphans {
 		chain.KeepOrphans(inventory, list)
+		list.Unchecked = append(list.Unchecked, inventory.UnreadWorkers()...)
 		if unseen := inventory.UnreadContexts(); len(unseen) > 0 && len(list.Items) > 0 {
 			util.Report(o.ErrOut, "note: the origins may be in unread contexts: %s", strings.Join(unseen, ", "))
 		}

@@ -71,6 +71,8 @@ func (b *builder) addCluster(f *inspect.Facts, name string, removed bool, worklo
 	target := b.inventory.ContextOf(f, name)
 	notes := []string{h.Message}
 	switch {
+	case b.inventory.ClusterText(f, name) != name:
+		notes = append([]string{"context " + target + ", or that of another worker: its Secret was not read"}, notes...)
 	case target != "" && target != name:
 		notes = append([]string{"context " + target}, notes...)
 	case target == "":

@@ -31,6 +31,7 @@ const (
 	noEnd      = "left out by --since: nothing dates the end"
 	noLabels   = "left out by --selector: only the Workload remains, and the labels are unknown"
 	noWorkload = "whose Workload was deleted: evictions and resources are unknown"
+	unread     = "whose Workload could not be read: evictions and resources are unknown"
 	noLoss     = "evicted, and Kueue kept no time lost: the wait may include earlier runs"
 	noAccount  = "not managed by Kueue: evictions and resources are unknown"
 )
@@ -56,7 +57,7 @@ func List(v *inspect.Inventory, o Options) *inspect.HistoryList {
 				return
 			}
 			seen[row.UID] = true
-			if reason := unknownOf(row); reason != "" {
+			if reason := unknownOf(f, row); reason != "" {
 				omitted[reason]++
 			}
 			list.Items = append(list.Items, *row)
@@ -67,7 +68,7 @@ func List(v *inspect.Inventory, o Options) *inspect.HistoryList {
 	if o.By != (By{}) {
 		list.By, list.Groups = o.By.String(), groups(list.Items, o.By)
 	}
-	for _, reason := range []string{noEnd, noLabels, noWorkload, noAccount, noLoss} {
+	for _, reason := range []string{noEnd, noLabels, noWorkload, unread, noAccount, noLoss} {
 		if n := omitted[reason]; n > 0 {
 			list.Omitted = append(list.Omitted, inspect.Omission{Count: n, Reason: reason})
 		}
@@ -90,10 +91,10 @@ func most(v *inspect.Inventory) int {
 }
 
 // unknownOf returns why something about a Job is unknown, "" if nothing is.
-func unknownOf(row *inspect.PastJob) string {
+func unknownOf(f *inspect.Facts, row *inspect.PastJob) string {
 	switch {
 	case row.Evictions == nil && row.Resources == nil:
-		return withoutWorkload(row)
+		return withoutWorkload(f, row)
 	case row.Evictions != nil && *row.Evictions > 0 && row.LostSeconds == nil:
 		return noLoss
 	}

@@ -71,6 +71,16 @@ func listOf(o history.Options, jobs []*inspect.Job, workloads ...*kueue.Past) *i
 	return history.List(inspect.NewInventory(now, []*inspect.Facts{f}, nil), o)
 }
 
+// TestUnreadWorkload checks that a Workload that may not be read is not called deleted.
+func TestUnreadWorkload(t *testing.T) {
+	f := &inspect.Facts{
+		Context: "manager", Kueue: &inspect.KueueFacts{}, Past: pastOf([]*inspect.Job{job("a", delegation.MultiKueue, delegation.Complete, nil)}),
+		Gaps: map[inspect.Part]error{inspect.PartWorkloads: errors.New("forbidden")},
+	}
+	list := history.List(inspect.NewInventory(now, []*inspect.Facts{f}, nil), history.Options{})
+	assert.DeepEqual(t, list.Omitted, []inspect.Omission{{Count: 1, Reason: "whose Workload could not be read: evictions and resources are unknown"}})
+}
+
 // one returns the only Job of a list.
 func one(t *testing.T, list *inspect.HistoryList) inspect.PastJob {
 	t.Helper()

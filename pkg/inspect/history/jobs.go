@@ -264,9 +264,12 @@ func amount(h kueue.FlavorQuantity) float64 {
 }
 
 // withoutWorkload returns why it is unknown what a Job used.
-func withoutWorkload(row *inspect.PastJob) string {
-	if row.ManagedBy == delegation.MultiKueue {
-		return noWorkload
+func withoutWorkload(f *inspect.Facts, row *inspect.PastJob) string {
+	switch {
+	case row.ManagedBy != delegation.MultiKueue:
+		return noAccount
+	case f.Gaps[inspect.PartWorkloads] != nil || f.Gaps[inspect.PartKueue] != nil:
+		return unread
 	}
-	return noAccount
+	return noWorkload
 }

@@ -49,6 +49,11 @@ func Denied(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, identity 
 				manager.AddGap(inspect.PartAccess, fmt.Errorf("no context reaches MultiKueueCluster %s", u.cluster))
 				continue
 			}
+			if known := v.Facts(worker); known != nil && known.Err != nil {
+				// Another gap has the reason.
+				manager.AddGap(inspect.PartAccess, fmt.Errorf("context %s of worker %s does not answer", worker, u.cluster))
+				continue
+			}
 			users[worker] = append(users[worker], u)
 		}
 	}
@@ -158,7 +163,11 @@ func usersOf(manager *inspect.Facts) []managerUser {
 		credential, ok := manager.Setup.Credentials[c.Name]
 		switch {
 		case !ok || credential.User == "":
-			manager.AddGap(inspect.PartAccess, fmt.Errorf("MultiKueueCluster %s: %w", c.Name, errNoUser))
+			why := errNoUser
+			if known := manager.Setup.NoCredentials[c.Name]; errors.Is(known, errSecretGone) || errors.Is(known, errNoKubeconfig) {
+				why = known
+			}
+			manager.AddGap(inspect.PartAccess, fmt.Errorf("MultiKueueCluster %s: %w", c.Name, why))
 		default:
 			users = append(users, managerUser{manager, c.Name, credential, grants})
 		}

@@ -23,22 +23,46 @@ import (
 // kubeconfigFacts are the public facts of a MultiKueueCluster's kubeconfig; a fact is nil if the
 // kubeconfig lacks it.
 type kubeconfigFacts struct {
-	// exists is whether the Secret exists.
-	exists     bool
 	address    *kubecontext.Address
 	credential *kubecontext.Credential
+	// noCredential is why there is no credential; nil if there is one.
+	noCredential error
 }
 
 // factsIn returns the facts of a kubeconfig in a Secret.
 func factsIn(secret map[string]any, kubeconfig []byte) kubeconfigFacts {
-	facts := kubeconfigFacts{exists: secret != nil}
+	facts := kubeconfigFacts{}
 	if address, err := AddressIn(kubeconfig); err == nil {
 		facts.address = &address
 	}
 	if credential, ok := CredentialIn(secret, kubeconfig); ok {
 		facts.credential = &credential
+	} else {
+		facts.noCredential = whyNoCredential(secret, kubeconfig)
 	}
 	return facts
+}
+
+// Why a credential cannot be checked.
+var (
+	errNoFacts      = errors.New("its kubeconfig has neither a client certificate nor a JSON Web Token")
+	errNoSecret     = errors.New("its kubeconfig is not in a Secret")
+	errSecretGone   = errors.New("its Secret does not exist")
+	errNoKubeconfig = errors.New("its Secret has no valid kubeconfig")
+	errNoUsers      = errors.New("its kubeconfig has no users, which snapshots do not keep")
+)
+
+func whyNoCredential(secret map[string]any, kubeconfig []byte) error {
+	config, err := clientcmd.Load(kubeconfig)
+	switch {
+	case secret == nil:
+		return errSecretGone
+	case err != nil || len(config.Clusters) == 0:
+		return errNoKubeconfig
+	case len(config.AuthInfos) == 0:
+		return errNoUsers
+	}
+	return errNoFacts
 }
 
 // CredentialAnnotation has the public facts of a credential that a snapshot removed from a Secret.

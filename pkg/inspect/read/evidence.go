@@ -52,7 +52,7 @@ func (r *factReader) readNamespaces(ctx context.Context, namespace string) {
 		}
 		err := listObjects(ctx, r.cluster, resource, "", metav1.ListOptions{}, func(o *object) {
 			isTerminating := o.DeletionTimestamp != nil || o.Status.Phase == corev1.NamespaceTerminating
-			namespaces[o.Name] = inspect.Namespace{Name: o.Name, UID: string(o.UID), Labels: o.Labels, IsTerminating: isTerminating}
+			namespaces[o.Name] = inspect.Namespace{Name: o.Name, UID: string(o.UID), Labels: o.Labels, CreatedAt: o.CreationTimestamp.Time, IsTerminating: isTerminating}
 		})
 		if err != nil {
 			if r.isWhole {

@@ -57,7 +57,11 @@ func openKueue(ctx context.Context, c *fleet.Cluster, f *inspect.Facts) *factRea
 func (r *factReader) hasKueue() bool { return r.version != "" }
 
 func (r *factReader) resource(plural string) schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: kueue.Group, Version: r.version, Resource: plural}
+	return kueueResource(r.version, plural)
+}
+
+func kueueResource(version, plural string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: kueue.Group, Version: version, Resource: plural}
 }
 
 // read reads a part in parallel with others.
@@ -142,8 +146,8 @@ func (r *factReader) readAddress(ctx context.Context, c *kueue.MultiKueueCluster
 		if facts.address != nil {
 			r.facts.Kueue.Addresses[c.Name] = *facts.address
 		}
-		if facts.exists {
-			r.storeCredential(c.Name, facts.credential)
+		if err == nil {
+			r.storeCredential(c.Name, facts)
 		}
 	})
 	return err

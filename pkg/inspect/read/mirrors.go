@@ -17,6 +17,8 @@ import (
 type mirrorFinder struct {
 	// addresses are the addresses of all contexts.
 	addresses []kubecontext.Address
+	// isRead is whether objects were read through a context.
+	isRead func(context string) bool
 }
 
 // Mirrors sets the Mirrors of all Jobs, as inspect.SetMirrors does. hidden are Jobs that may be
@@ -31,15 +33,16 @@ func Mirrors(ctx context.Context, f *fleet.Fleet, jobs, hidden []*inspect.Job, a
 		all = inspect.DistinctJobs(all)
 	}
 	missing := inspect.SetMirrors(inspect.PairUp(all), jobs, isComplete)
+	forgetUnread(f, jobs)
 	if len(missing) == 0 {
 		return
 	}
-	m := &mirrorFinder{addresses}
-	places := m.ask(ctx, f, missing)
 	isRead := map[string]bool{}
 	for _, j := range all {
 		isRead[j.Context] = true
 	}
+	m := &mirrorFinder{addresses, func(context string) bool { return isRead[context] }}
+	places := m.ask(ctx, f, missing)
 	for _, j := range missing {
 		switch place, known := places[j]; {
 		case !known:
@@ -47,6 +50,20 @@ func Mirrors(ctx context.Context, f *fleet.Fleet, jobs, hidden []*inspect.Job, a
 			j.Mirrors = []inspect.Ref{}
 		default:
 			j.Mirrors = []inspect.Ref{{Context: place, Namespace: j.Namespace, Name: j.Name}}
+		}
+	}
+}
+
+// forgetUnread makes mirrors unknown that are on a cluster which no context of the fleet reaches.
+func forgetUnread(f *fleet.Fleet, jobs []*inspect.Job) {
+	for _, j := range jobs {
+		place := j.Pinned()
+		if place.IsZero() || j.Mirrors == nil || len(j.Mirrors) > 0 {
+			continue
+		}
+		isElsewhere := func(c *fleet.Cluster) bool { return place.On(c.Identity()) == delegation.CertainlyOther }
+		if clusters := f.Clusters(); len(slices.DeleteFunc(clusters, isElsewhere)) == 0 {
+			j.Mirrors = nil
 		}
 	}
 }
@@ -107,7 +124,7 @@ func (m *mirrorFinder) askManager(ctx context.Context, c *fleet.Cluster, jobs []
 			places[j] = ""
 			continue
 		}
-		if place := facts.Kueue.ContextOf(name, m.addresses); place != "" {
+		if place := facts.Kueue.ContextOf(name, m.addresses, m.isRead); place != "" {
 			places[j] = place
 		}
 	}

@@ -2,7 +2,6 @@ package read
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
 )
@@ -83,12 +81,6 @@ func (r *factReader) readPriorityClasses(ctx context.Context) {
 	})
 }
 
-// errNoFacts and errNoSecret are why a credential cannot be checked.
-var (
-	errNoFacts  = errors.New("its kubeconfig has neither a client certificate nor a JSON Web Token")
-	errNoSecret = errors.New("its kubeconfig is not in a Secret")
-)
-
 // noteNoCredential records why a credential could not be read, if Setup was requested.
 func (r *factReader) noteNoCredential(err error) {
 	r.store(func() {
@@ -98,16 +90,17 @@ func (r *factReader) noteNoCredential(err error) {
 	})
 }
 
-// storeCredential records the public facts of a MultiKueueCluster's credential, nil for none, if
-// Setup was requested. The caller holds the lock.
-func (r *factReader) storeCredential(cluster string, c *kubecontext.Credential) {
+// storeCredential records the public facts of a MultiKueueCluster's credential, or why there are
+// none, if Setup was requested. The caller holds the lock.
+func (r *factReader) storeCredential(cluster string, known kubeconfigFacts) {
 	setup := r.facts.Setup
 	switch {
 	case setup == nil:
-	case c == nil:
-		r.facts.AddGap(inspect.PartCredentials, fmt.Errorf("MultiKueueCluster %s: %w", cluster, errNoFacts))
+	case known.credential == nil:
+		setup.SetNoCredential(cluster, known.noCredential)
+		r.facts.AddGap(inspect.PartCredentials, fmt.Errorf("MultiKueueCluster %s: %w", cluster, known.noCredential))
 	default:
-		setup.SetCredential(cluster, *c)
+		setup.SetCredential(cluster, *known.credential)
 	}
 }
 
@@ -171,5 +164,5 @@ func getNamespace(ctx context.Context, c *fleet.Cluster, name string) (*inspect.
 	if err != nil || o == nil {
 		return nil, err
 	}
-	return &inspect.Namespace{Name: o.Name, UID: string(o.UID), Labels: o.Labels, IsTerminating: o.DeletionTimestamp != nil}, nil
+	return &inspect.Namespace{Name: o.Name, UID: string(o.UID), Labels: o.Labels, CreatedAt: o.CreationTimestamp.Time, IsTerminating: o.DeletionTimestamp != nil}, nil
 }

@@ -26,6 +26,8 @@ type Want struct {
 	Past bool
 	// Mirrors is whether to find the contexts that run the Jobs, and set their Mirrors.
 	Mirrors bool
+	// Config is whether to read MultiKueue's configuration, which shows the workers of managers.
+	Config bool
 	// Evidence is whether to read what rules need: Pods and warnings of delegated Jobs and mirrors,
 	// Leases of dispatched Jobs, Namespaces, and Kueue's objects.
 	Evidence bool
@@ -77,10 +79,29 @@ func Read(ctx context.Context, f *fleet.Fleet, w Want) *inspect.Inventory {
 		w.keepKnown(clusters)
 	}
 	v := inspect.NewInventory(w.Now(), clusters, w.Addresses)
+	if w.Named != nil || w.Setup {
+		// Others read all Workloads anyway.
+		locate(ctx, f, v, w.namespaces(v))
+	}
 	if w.Mirrors {
 		w.findMirrors(ctx, f, v, w.isComplete(clusters))
 	}
 	return v
+}
+
+// namespaces returns the namespaces in which other Workloads may show where workers are.
+func (w *Want) namespaces(v *inspect.Inventory) []string {
+	if w.Named == nil {
+		return []string{w.SetupIn}
+	}
+	var found []string
+	for _, f := range v.Clusters {
+		for _, j := range f.Jobs {
+			found = append(found, j.Namespace)
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
 }
 
 // askAll sends a request to every cluster. Without an answer, Facts.Err has the reason.
@@ -112,7 +133,7 @@ func (w *Want) read(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, erro
 			noteFieldless(ctx, c, facts, w.isWhole())
 		}
 	}
-	if w.Evidence || w.Setup || w.Capacity || w.Quotas != NoScope {
+	if w.Evidence || w.Config || w.Setup || w.Capacity || w.Quotas != NoScope {
 		w.readKueue(ctx, c, facts)
 	}
 	if !w.isWhole() {
@@ -159,7 +180,7 @@ func (w *Want) readKueue(ctx context.Context, c *fleet.Cluster, facts *inspect.F
 		if w.Release {
 			r.readRelease(ctx)
 		}
-		if w.Evidence || w.Setup || w.Capacity || w.Quotas == ClusterScope {
+		if w.Evidence || w.Config || w.Setup || w.Capacity || w.Quotas == ClusterScope {
 			// A user with rights in namespaces only is spared denials of objects that are not
 			// shown.
 			r.readConfig(ctx)

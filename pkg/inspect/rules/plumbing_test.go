@@ -3,6 +3,11 @@ package rules_test
 import (
 	"fmt"
 	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
 const lost = `failed to get server groups: Get "https://127.0.0.1:32746/api": dial tcp 127.0.0.1:32746: connect: connection refused; connection attempts: 2, next connection attempt: 2026-11-20T23:28:13Z`
@@ -221,7 +226,7 @@ func partCases() []testCase {
 		return active("AdmissionCheck/multikueue", "True", "SomeActiveClusters", message)
 	}
 	return []testCase{
-		{name: "misconfigured", code: "JM011", base: "one-worker-unusable", fires: true},
+		{name: "misconfigured, which JM002 reports", code: "JM011", base: "one-worker-unusable"},
 		{
 			name: "no such cluster", code: "JM011", base: "running", fires: true, edits: []edit{
 				some("Missing clusters: [worker2]"), remove("kwok-mgr", "MultiKueueCluster/worker2"),
@@ -236,4 +241,18 @@ func partCases() []testCase {
 		{name: "all are usable again", code: "JM011", base: "running", edits: []edit{some("Inactive clusters: [worker2]")}},
 		{name: "all are usable", code: "JM011", base: "running"},
 	}
+}
+
+// TestServedCheckIsNamed checks that the fix for a check with a wrong controllerName names the
+// check that MultiKueue serves.
+func TestServedCheckIsNamed(t *testing.T) {
+	v := testCase{name: "wrong controllerName", code: "JM008", base: "running", edits: []edit{
+		add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: AdmissionCheck, metadata: {name: typo}, spec: {controllerName: kueue.x-k8s.io/multikue, parameters: {apiGroup: kueue.x-k8s.io, kind: MultiKueueConfig, name: fleet}}}`),
+		patch("kwok-mgr", "ClusterQueue/cluster-queue", `{spec: {admissionChecksStrategy: {admissionChecks: [{name: typo}]}}}`),
+	}}.inventory(t)
+	rule, _ := rules.ByCode("JM008")
+	found := judge(t, v, []rules.Rule{rule}, 0)
+	assert.Equal(t, len(found), 1)
+	assert.Equal(t, found[0].Remedy, "name AdmissionCheck multikueue, which MultiKueue serves, in ClusterQueue cluster-queue instead of typo: "+
+		quoted("kubectl --context kwok-mgr edit clusterqueues.kueue.x-k8s.io cluster-queue"))
 }

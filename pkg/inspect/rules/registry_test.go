@@ -144,7 +144,7 @@ func TestRecordings(t *testing.T) {
 		"mirror-refused-by-quota":            {"JM035"},
 		"mirror-mutated-on-worker":           {"JM036"},
 		"service-account-missing-on-workers": {"JM049"},
-		"one-worker-unusable":                {"JM002", "JM011"},
+		"one-worker-unusable":                {"JM002"},
 		"origin-deleted-controller-down":     {"JM053"},
 		"burst-1":                            {"JM114"},
 		"strict-fifo-head-blocks":            {"JM029", "JM115"},

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
@@ -30,7 +31,7 @@ func topics() []topic {
 		{name: "credentials", codes: []string{"JM405"}},
 		{name: "rights", codes: []string{"JM416"}},
 		{name: "namespaces", codes: []string{"JM401"}},
-		{name: "queues", codes: []string{"JM402", "JM403", "JM404"}, ofWorker: true},
+		{name: "queues", codes: []string{"JM401", "JM402", "JM403", "JM404"}, ofWorker: true},
 		{name: "quotas", codes: []string{"JM406"}},
 		{name: "priority classes", codes: []string{"JM407"}},
 		{name: "kinds", codes: []string{"JM408"}},
@@ -57,6 +58,7 @@ func Report(v *inspect.Inventory, o Options) *inspect.DoctorReport {
 	for _, f := range r.view.Clusters() {
 		r.report.Clusters = append(r.report.Clusters, r.cluster(f))
 	}
+	r.report.Clusters = append(r.report.Clusters, r.silent...)
 	slices.SortStableFunc(r.report.Clusters, func(a, b inspect.DoctorCluster) int {
 		return cmp.Compare(slices.Index(inspect.ClusterRoles(), a.Role), slices.Index(inspect.ClusterRoles(), b.Role))
 	})
@@ -74,6 +76,9 @@ type reporter struct {
 	notJudged []NotJudged
 	// unseen are the managers that have a worker which was not read.
 	unseen []*inspect.Facts
+	// silent are the workers that do not answer, and unsure their managers.
+	silent []inspect.DoctorCluster
+	unsure []*inspect.Facts
 }
 
 func (r *reporter) addUnchecked() {
@@ -94,12 +99,36 @@ func (r *reporter) addUnchecked() {
 			}
 			r.unseen = append(r.unseen, manager)
 			if context == "" {
-				r.add("worker "+c.Name, "no context reaches it")
-			} else if r.view.Failed(context) == nil {
+				r.add("worker "+c.Name, r.view.WhyNoContext(manager, "it"))
+			} else if err := r.view.Failed(context); err == nil {
 				r.add("worker "+c.Name, inspect.NotSelected, context)
+			} else {
+				r.addSilent(manager, c.Name, context, err)
 			}
 		}
 	}
+}
+
+// addSilent adds the cluster of a worker that does not answer.
+func (r *reporter) addSilent(manager *inspect.Facts, name, context string, err error) {
+	r.unsure = append(r.unsure, manager)
+	i := slices.IndexFunc(r.silent, func(c inspect.DoctorCluster) bool { return c.Context == context })
+	if i >= 0 {
+		if !slices.Contains(r.silent[i].Names, name) {
+			r.silent[i].Names = append(r.silent[i].Names, name)
+		}
+		return
+	}
+	c := inspect.DoctorCluster{
+		Context: context, Role: inspect.RoleWorker, Names: []string{name}, Passed: []string{}, NotChecked: []string{},
+		Error: kubecontext.InContext(context, "", err).Message(),
+	}
+	for _, t := range topics() {
+		if t.ofWorker {
+			c.NotChecked = append(c.NotChecked, t.name)
+		}
+	}
+	r.silent = append(r.silent, c)
 }
 
 // add records something that was not checked. Entries with the same reason
@@ -179,7 +208,8 @@ func (r *reporter) addTopics(c *inspect.DoctorCluster, f *inspect.Facts, involve
 			continue
 		}
 		isUnseen := slices.Contains(r.unseen, f) || !isWorker && len(involved) == 1
-		if isUnseen && t.name != "connections" && t.name != "configuration" && t.name != "credentials" || r.isUnread(t, involved) {
+		isUnsure := t.name == "connections" && slices.Contains(r.unsure, f)
+		if isUnsure || isUnseen && t.name != "connections" && t.name != "configuration" && t.name != "credentials" || r.isUnread(t, involved) {
 			c.NotChecked = append(c.NotChecked, t.name)
 			continue
 		}

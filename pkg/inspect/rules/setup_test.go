@@ -93,6 +93,9 @@ func parityCases() []testCase {
 		{name: "stopped on a worker", code: "JM403", base: base, fires: true, edits: []edit{patch("kwok-w2", "ClusterQueue/cluster-queue", stop)}},
 		{name: "LocalQueue stopped", code: "JM403", base: base, fires: true, edits: []edit{patch("kwok-mgr", "LocalQueue/default/user-queue", stop)}},
 		{name: "no ClusterQueue", code: "JM403", base: base, fires: true, edits: []edit{remove("kwok-w2", "ClusterQueue/cluster-queue")}},
+		{name: "no ClusterQueue on the manager", code: "JM403", base: base, fires: true, edits: []edit{
+			add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: other, namespace: default}, spec: {clusterQueue: no-such-queue}}`),
+		}},
 		{name: "no flavor", code: "JM403", base: base, fires: true, edits: []edit{inactive("kwok-w2", "FlavorNotFound")}},
 		{name: "JM128 on the manager", code: "JM403", base: base, edits: []edit{inactive("kwok-mgr", "FlavorNotFound")}},
 		{name: "all open", code: "JM403", base: base},
@@ -205,4 +208,29 @@ func TestSetupSeverities(t *testing.T) {
 			assert.Equal(t, f.Severity, want, name)
 		}
 	}
+}
+
+// TestClosedEverywhere checks that a stopped queue is an error if no worker of a LocalQueue is left.
+func TestClosedEverywhere(t *testing.T) {
+	const stop = `{spec: {stopPolicy: Hold}}`
+	rule, _ := rules.ByCode("JM403")
+	severities := func(edits ...edit) (all []inspect.Severity) {
+		for _, f := range judge(t, testCase{name: fmt.Sprint(edits), code: "JM403", base: "running", edits: edits}.inventory(t), []rules.Rule{rule}, 0) {
+			all = append(all, f.Severity)
+		}
+		return all
+	}
+	first, second := patch("kwok-w1", "ClusterQueue/cluster-queue", stop), patch("kwok-w2", "ClusterQueue/cluster-queue", stop)
+	assert.DeepEqual(t, severities(second), []inspect.Severity{inspect.Warning})
+	assert.DeepEqual(t, severities(first, second), []inspect.Severity{inspect.Error, inspect.Error})
+	assert.DeepEqual(t, severities(remove("kwok-w1", "LocalQueue/default/user-queue"), second), []inspect.Severity{inspect.Error})
+}
+
+// TestMissingNamespaceWithQueues checks that the fix of JM401 creates the LocalQueues too.
+func TestMissingNamespaceWithQueues(t *testing.T) {
+	rule, _ := rules.ByCode("JM401")
+	v := testCase{name: "with its queues", code: "JM401", base: "running", edits: []edit{remove("kwok-w1", "Namespace/default"), remove("kwok-w1", "LocalQueue/default/user-queue")}}.inventory(t)
+	found := judge(t, v, []rules.Rule{rule}, 0)
+	assert.Equal(t, found[0].Message, "namespaces default, only-mgr are missing on worker1 (context kwok-w1), with LocalQueues default/user-queue, only-mgr/user-queue")
+	assert.Assert(t, strings.Contains(found[0].Remedy, "create namespace only-mgr") && strings.Contains(found[0].Remedy, `"kind":"List"`), found[0].Remedy)
 }

@@ -89,6 +89,9 @@ func faultsOnManager() []sick {
 	done := `{status: {active: 0, ready: 0, succeeded: 2, completionTime: "2026-11-20T23:43:40Z", conditions: [{type: Complete, status: "True", lastTransitionTime: "2026-11-20T23:43:40Z"}]}}`
 	return []sick{
 		{"the Workload is gone", "running", []edit{remove(mgr, workload)}, "JM131", "its Workload on kwok-mgr is gone"},
+		{"the Workload is gone, and the origin still counts Pods", "running", []edit{
+			remove(mgr, workload), remove(w1, workload), remove(w1, "Job/train"), remove(w1, "Pod/*"), patch(mgr, "Job/train", `{spec: {suspend: true}}`),
+		}, "JM131", "creates none while its status counts 2 Pods as active"},
 		{"Kueue says nothing of the Workload", "running", []edit{
 			patch(mgr, workload, `{metadata: {managedFields: null}, status: null}`), patch(mgr, "Job/train", `{spec: {suspend: true}, status: null}`),
 			remove(w1, "Job/train"), remove(w1, "Pod/*"), remove(w1, workload),
@@ -120,7 +123,7 @@ func faultsOnManager() []sick {
 		{"the worker's certificate has expired", "running", []edit{worker(`{` + withConditions(condition("Active", "False", "ClientConnectionFailed", "x509: certificate has expired")) + `}`)}, "JM004 JM043", "certificate has expired"},
 		{"the worker's Secret is gone", "running", []edit{
 			remove(mgr, "Secret/worker1-secret"), worker(`{` + withConditions(condition("Active", "False", "BadKubeConfig", "load client config failed: Secret worker1-secret not found")) + `}`),
-		}, "JM001 JM044", "Secret worker1-secret not found"},
+		}, "JM001", "Secret worker1-secret not found"},
 		{"the origin is gone", "running", []edit{remove(mgr, "Job/train"), remove(mgr, workload)}, "JM053", "its origin on kwok-mgr is gone"},
 		{"Kueue has stopped under load", "burst-1", nil, "JM049 JM132", "Kueue on kwok-mgr stopped: its last action was at 2026-11-22T04:43:53Z"},
 		{"Kueue has stopped later", "burst-3", nil, "JM049 JM122 JM132", "Kueue on kwok-mgr stopped"},

@@ -236,6 +236,7 @@ func nominatedPartCases() []testCase {
 
 // TestWaitingFindings checks how findings with one cause are reported.
 func TestWaitingFindings(t *testing.T) {
+	moved, both := missingNamespaces()
 	const namesQueue = `{metadata: {labels: {kueue.x-k8s.io/queue-name: user-queue}}}`
 	cases := map[string]struct {
 		testCase
@@ -283,11 +284,36 @@ func TestWaitingFindings(t *testing.T) {
 			remedy: "label namespace default on kwok-w1 for ClusterQueue cluster-queue: " + quoted("kubectl --context kwok-w1 label namespace default --overwrite team=a") + "; let ClusterQueue cluster-queue on kwok-w2 select all namespaces: " +
 				quoted(`kubectl --context kwok-w2 patch clusterqueues.kueue.x-k8s.io cluster-queue --type merge -p '{"spec":{"namespaceSelector":{}}}'`),
 		},
+		"a namespace that both workers lack": {
+			testCase: testCase{code: "JM024", base: recordedKueueDown, edits: moved}, severity: inspect.Error, findings: 1,
+			object: "kwok-w1 Namespace only-mgr", message: "Namespace only-mgr does not exist on kwok-w1, kwok-w2",
+			remedy: createdIn("kwok-w1") + ", and " + createdIn("kwok-w2"),
+		},
+		"a namespace that was just created": {
+			testCase: testCase{code: "JM025", base: recordedKueueDown, edits: append(slices.Clip(both),
+				patch("kwok-w1", "Namespace/only-mgr", `{metadata: {creationTimestamp: "2026-11-20T23:59:00Z"}}`),
+				patch("kwok-w2", "Namespace/only-mgr", `{metadata: {creationTimestamp: "2026-11-20T23:59:00Z"}}`))},
+			severity: inspect.Info, findings: 2,
+			object:  "kwok-mgr MultiKueueCluster worker1",
+			message: "Kueue has not tried worker1 (kwok-w1) again since Namespace only-mgr was created there",
+			remedy: "wait: Kueue on kwok-mgr tries again after a pause; or change the Workload, so that Kueue reconciles it: " +
+				quoted("kubectl --context kwok-mgr -n only-mgr annotate workloads.kueue.x-k8s.io job-train-4d173 look-again=now") + ", and " +
+				quoted("kubectl --context kwok-mgr -n only-mgr annotate workloads.kueue.x-k8s.io job-train-4d173 look-again-"),
+		},
+		"one worker does not answer": {
+			testCase: testCase{code: "JM135", base: recordedKueueDown, edits: []edit{unreachable("kwok-w2")}}, severity: inspect.Info, findings: 1,
+			object: "kwok-mgr Job default/train", message: "Job default/train: waits for a worker; cannot see why: cannot read kwok-w2: connection refused",
+			remedy: "repair context kwok-w2, or the cluster behind it; check with: " + quoted("kubectl --context kwok-w2 get --raw /readyz"),
+		},
+		"one worker does not answer, and the other gives a reason": {
+			testCase: testCase{code: "JM135", base: recordedNoQuota, edits: []edit{unreachable("kwok-w2")}}, severity: inspect.Info, findings: 1,
+			object: "kwok-mgr Job default/train", message: "Job default/train: waits for a worker; not all were read: cannot read kwok-w2: connection refused",
+			remedy: "repair context kwok-w2, or the cluster behind it; check with: " + quoted("kubectl --context kwok-w2 get --raw /readyz"),
+		},
 		"two workers without Kueue": {
 			testCase: testCase{code: "JM031", base: recordedKueueDown}, severity: inspect.Error, findings: 2,
 			object: "kwok-mgr MultiKueueCluster worker1", message: "MultiKueueCluster worker1: no Kueue controller processes Workloads on kwok-w1",
-			remedy: "start it: " + quoted("kubectl --context kwok-w1 -n kueue-system scale deployment kueue-controller-manager --replicas=1") +
-				"; if it does not start, check its Pods: " + quoted("kubectl --context kwok-w1 -n kueue-system get pods"),
+			remedy: "start Kueue there; see its Deployment and its Pods: " + quoted("kubectl --context kwok-w1 get deployments,pods -A -l app.kubernetes.io/name=kueue"),
 		},
 		"quota in use": {
 			testCase: testCase{code: "JM029", base: recordedNoQuota, edits: append(onWorkers("WaitingForQuota", ""), patch("kwok-mgr", "Job/train", namesQueue))},

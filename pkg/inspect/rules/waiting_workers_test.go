@@ -5,16 +5,29 @@ import (
 	"slices"
 )
 
-func noCopyCases() []testCase {
-	const exists = `{apiVersion: v1, kind: Namespace, metadata: {name: only-mgr}}`
-	moved := []edit{
+// missingNamespaces returns edits after which the workers lack the namespace of a Job, or have it,
+// without copies of its Workload.
+func missingNamespaces() (moved, both []edit) {
+	moved = []edit{
 		patch("kwok-mgr", "Job/train", `{metadata: {namespace: only-mgr}}`), patch("kwok-mgr", untouchedWorkload, `{metadata: {namespace: only-mgr}}`),
 		remove("kwok-w1", untouchedWorkload), remove("kwok-w2", untouchedWorkload),
 	}
-	both := append(slices.Clip(moved), add("kwok-w1", exists), add("kwok-w2", exists))
+	return moved, append(slices.Clip(moved), add("kwok-w1", onlyMgr), add("kwok-w2", onlyMgr))
+}
+
+const onlyMgr = `{apiVersion: v1, kind: Namespace, metadata: {name: only-mgr}}`
+
+// createdIn returns the remedy for a namespace that a worker lacks.
+func createdIn(context string) string {
+	return quoted("kubectl --context "+context+" create namespace only-mgr") + ", and then create LocalQueue only-mgr/user-queue on " + context + ": " +
+		quoted(`printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"name":"user-queue","namespace":"only-mgr"},"spec":{"clusterQueue":"cluster-queue"}}' | kubectl --context `+context+` create -f -`)
+}
+
+func noCopyCases() []testCase {
+	moved, both := missingNamespaces()
 	return []testCase{
 		{name: "on both workers", code: "JM024", base: recordedKueueDown, fires: true, edits: moved},
-		{name: "on one of them", code: "JM024", base: recordedKueueDown, fires: true, edits: append(slices.Clip(moved), add("kwok-w2", exists))},
+		{name: "on one of them", code: "JM024", base: recordedKueueDown, fires: true, edits: append(slices.Clip(moved), add("kwok-w2", onlyMgr))},
 		{name: "on none of them", code: "JM024", base: recordedKueueDown, edits: both},
 		{name: "refused, with the namespace there", code: "JM025", base: recordedKueueDown, fires: true, edits: both},
 		{name: "refused, without the namespace", code: "JM025", base: recordedKueueDown, edits: moved},

@@ -30,20 +30,29 @@ func (m marks) use(origin string, created time.Time) {
 }
 
 // current returns the name that the management cluster uses at present, "" if
-// unknown.
+// unknown. Times are whole seconds, so two names may have been used last.
 func (m marks) current() string {
-	newest := ""
+	newest, isOnly := "", true
 	for name, s := range m {
-		if newest == "" || s.last.After(m[newest].last) {
-			newest = name
+		switch {
+		case newest == "" || s.last.After(m[newest].last):
+			newest, isOnly = name, true
+		case s.last.Equal(m[newest].last):
+			isOnly = false
 		}
+	}
+	if !isOnly {
+		return ""
 	}
 	return newest
 }
 
 // isCurrent reports whether the management cluster uses a name at present. It is
 // true if that is unknown.
-func (m marks) isCurrent(origin string) bool { return len(m) == 0 || m.current() == origin }
+func (m marks) isCurrent(origin string) bool {
+	now := m.current()
+	return now == "" || now == origin
+}
 
 // mayCreate reports whether the management cluster creates objects with a mark. If
 // none of its objects was found, may is true only for the default name, and

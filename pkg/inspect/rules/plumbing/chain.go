@@ -123,6 +123,13 @@ func (u *unusable) repair(f *inspect.Facts) command.Prose {
 	return command.Join(steps, "; ")
 }
 
+// areReported reports whether other rules report all of them, with the cause: JM001 to JM010.
+func (u *unusable) areReported() bool {
+	return len(u.missing) == 0 && !slices.ContainsFunc(u.inactive, func(c *kueue.MultiKueueCluster) bool {
+		return c.DeletionTimestamp != nil || !view.IsFalse(meta.FindStatusCondition(c.Status.Conditions, kueue.Active))
+	})
+}
+
 // names returns a function that reports whether a ClusterQueue names a check.
 func names(check *kueue.AdmissionCheck) func(*kueue.ClusterQueue) bool {
 	return func(q *kueue.ClusterQueue) bool { return slices.Contains(q.Checks(), check.Name) }
@@ -149,7 +156,7 @@ func reportPartly(v *view.View, f *inspect.Facts, c *kueue.AdmissionCheck) {
 		return
 	}
 	u, ok := unusableOf(v, f, c)
-	if !ok || len(u.names()) == 0 || u.areLost() {
+	if !ok || len(u.names()) == 0 || u.areReported() {
 		return
 	}
 	o := view.OfKueue(f, "AdmissionCheck", "", c.Name)

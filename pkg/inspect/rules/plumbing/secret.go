@@ -11,7 +11,7 @@ import (
 )
 
 func kubeconfigMissing() view.Rule {
-	return brokenWorkerRule(view.Rule{Code: "JM001"}, func(_ *view.View, b brokenWorker, s *view.Sighting) {
+	return brokenWorkerRule(view.Rule{Code: "JM001", Covers: []string{"JM044"}}, func(_ *view.View, b brokenWorker, s *view.Sighting) {
 		s.Remedy = advice.WriteKubeconfig(b.manager, b.cluster, b.cluster.Name+".kubeconfig").Prose()
 		if b.cluster.SecretName() == "" {
 			s.Remedy = command.Say("write the kubeconfig of %s to the path in clusterSource of MultiKueueCluster %s, in the container of Kueue on %s",
@@ -21,19 +21,19 @@ func kubeconfigMissing() view.Rule {
 }
 
 func kubeconfigRefused() view.Rule {
-	return brokenWorkerRule(view.Rule{Code: "JM002"}, func(_ *view.View, b brokenWorker, s *view.Sighting) {
+	return brokenWorkerRule(view.Rule{Code: "JM002", Covers: []string{"JM044"}}, func(_ *view.View, b brokenWorker, s *view.Sighting) {
 		s.Remedy = advice.ReplaceKubeconfig(b.manager, b.cluster, fmt.Sprintf("write %s.kubeconfig with inline certificate-authority-data and a token or client certificate", b.cluster.Name))
 	})
 }
 
 func credentialsRefused() view.Rule {
-	return brokenWorkerRule(view.Rule{Code: "JM003"}, func(_ *view.View, b brokenWorker, s *view.Sighting) {
+	return brokenWorkerRule(view.Rule{Code: "JM003", Covers: []string{"JM043"}}, func(_ *view.View, b brokenWorker, s *view.Sighting) {
 		s.Remedy = advice.RenewCredentials(b.manager, b.cluster)
 	})
 }
 
 func clusterProfileUnusable() view.Rule {
-	return brokenWorkerRule(view.Rule{Code: "JM010"}, func(_ *view.View, b brokenWorker, s *view.Sighting) {
+	return brokenWorkerRule(view.Rule{Code: "JM010", Covers: []string{"JM044"}}, func(_ *view.View, b brokenWorker, s *view.Sighting) {
 		profile := ""
 		if source := b.cluster.Spec.Source; source != nil && source.ClusterProfileRef != nil {
 			profile = " " + source.ClusterProfileRef.Name

@@ -48,10 +48,19 @@ func reportUnserved(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionChe
 			s.Remedy = command.Say("create an AdmissionCheck with controllerName %s, which is immutable, and name it in the ClusterQueue: %s",
 				kueue.ControllerName, advice.KubectlObject(o, "get").With("-o", "yaml"))
 		}
+		queues, _ := v.ClusterQueues(f)
+		if right := servedByMultiKueue(checks); right != "" && isMeantForMultiKueue(c) {
+			for _, q := range queues {
+				if names(c)(q) {
+					s.Remedy = command.Say("name AdmissionCheck %s, which MultiKueue serves, in ClusterQueue %s instead of %s: %s",
+						right, q.Name, c.Name, advice.KubectlObject(view.OfKueue(f, "ClusterQueue", "", q.Name), "edit"))
+					break
+				}
+			}
+		}
 		if c.IsMultiKueue() {
 			s.Remedy = command.Say("check that Kueue runs, with the feature gate MultiKueue on: %s", advice.ShowKueuePods(f.Context))
 		}
-		queues, _ := v.ClusterQueues(f)
 		for _, q := range queues {
 			if active := meta.FindStatusCondition(q.Status.Conditions, kueue.Active); active != nil && slices.Contains(q.Checks(), c.Name) {
 				s.Evidence = append(s.Evidence, quote.Condition(view.OfKueue(f, "ClusterQueue", "", q.Name), active))
@@ -62,6 +71,17 @@ func reportUnserved(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionChe
 		}
 		v.Report(s)
 	}
+}
+
+// servedByMultiKueue returns the first AdmissionCheck that MultiKueue serves, "" for none.
+func servedByMultiKueue(checks []*kueue.AdmissionCheck) string {
+	i := slices.IndexFunc(checks, func(c *kueue.AdmissionCheck) bool {
+		return c.IsMultiKueue() && c.DeletionTimestamp == nil && meta.IsStatusConditionTrue(c.Status.Conditions, kueue.Active)
+	})
+	if i < 0 {
+		return ""
+	}
+	return checks[i].Name
 }
 
 // isMeantForMultiKueue reports whether an AdmissionCheck of another

@@ -41,11 +41,27 @@ func reportWorkloadGone(v *view.View, s view.Submission) {
 	if has, known := v.HasKueue(s.Manager); !has || !known {
 		return
 	}
+	if j.Suspended && j.Active > 0 && j.Row().IsJob() && !hasPodsLeft(v, s) {
+		reportOutdatedCount(v, j)
+		return
+	}
 	v.Report(view.Sighting{
 		Object: view.Of(j), Jobs: []*inspect.Job{j}, Cause: "no Workload " + j.Context + " " + j.Kind,
 		Message:  fmt.Sprintf("its Workload on %s is gone, and Kueue has not recreated it", j.Context),
 		Evidence: []string{fmt.Sprintf("%s: no Workload has the UID %s", j.Context, j.UID), quote.State(j)},
 		Remedy:   command.Say("%s; once it runs, the %s starts from scratch", advice.CheckKueue(j.Context, nil), j.Kind),
+	})
+}
+
+// reportOutdatedCount reports a stopped Job whose status still counts Pods, although none is left.
+// Kueue creates no Workload until the status counts none, and no mirror is left to copy it from
+// (seen with Kueue v0.19.2: "Missing Workload; unable to restore pod templates").
+func reportOutdatedCount(v *view.View, j *inspect.Job) {
+	v.Report(view.Sighting{
+		Object: view.Of(j), Jobs: []*inspect.Job{j}, Cause: "no Workload, and active " + j.Context + " " + j.Kind,
+		Message:  fmt.Sprintf("its Workload on %s is gone, and Kueue creates none while its status counts %s as active", j.Context, inspect.Count(int(j.Active), "Pod")),
+		Evidence: []string{fmt.Sprintf("%s: no Workload has the UID %s", j.Context, j.UID), quote.State(j), fmt.Sprintf("no mirror of %s runs", view.Of(j).String())},
+		Remedy:   command.Say("set its status to no active Pods, so that the %s starts from scratch: %s", j.Kind, setNoneActive(j)),
 	})
 }
 

@@ -22,53 +22,112 @@ func queueClosed() view.Rule {
 		Code: "JM403", Severity: inspect.Error,
 		Reads: view.ReadsOfLinks(inspect.PartQueues),
 		Detect: func(v *view.View) {
-			for _, l := range v.Links() {
-				all := v.DispatchedQueues(l)
-				for _, q := range all {
-					reportClosed(v, l.Manager, q.Local)
-					if there, _ := v.LocalQueue(l.Worker, q.Local.Namespace, q.Local.Name); there != nil {
-						reportClosed(v, l.Worker, there)
-					}
+			var found []view.Sighting
+			links := v.Links()
+			for _, manager := range v.Managers() {
+				found = append(found, queuesToNowhere(v, manager)...)
+				k, _ := v.Kueue(manager, inspect.PartQueues)
+				for _, q := range k.MultiKueueQueues() {
+					found = append(found, closedFor(v, manager, q, links)...)
 				}
+			}
+			// Of one queue, the first sighting decides the severity.
+			slices.SortStableFunc(found, func(a, b view.Sighting) int { return a.Severity.Compare(b.Severity) })
+			for _, s := range found {
+				v.Report(s)
 			}
 		},
 	}
 }
 
-// reportClosed reports that a LocalQueue, or the ClusterQueue behind it,
-// admits nothing. It reports the nearest cause, and one cause only once,
-// however many queues and links it affects.
-func reportClosed(v *view.View, f *inspect.Facts, local *kueue.LocalQueue) {
+// queuesToNowhere describes the LocalQueues of a manager whose ClusterQueue does not exist. Whether
+// they were meant for workers is unknown.
+func queuesToNowhere(v *view.View, manager *inspect.Facts) (found []view.Sighting) {
+	k, ok := v.Kueue(manager, inspect.PartQueues)
+	if !ok {
+		return nil
+	}
+	for _, local := range k.LocalQueues {
+		if local.DeletionTimestamp == nil && k.ClusterQueueNamed(local.Spec.ClusterQueue) == nil {
+			found = append(found, queueToNowhere(manager, local))
+		}
+	}
+	return found
+}
+
+// closedFor describes what keeps the queues of one LocalQueue of a manager from admitting Jobs, on
+// the manager and on its workers. It is an error if no worker is left.
+func closedFor(v *view.View, manager *inspect.Facts, q inspect.QueueOf, links []view.Link) (found []view.Sighting) {
+	if !slices.ContainsFunc(links, func(l view.Link) bool { return l.Manager == manager && slices.Contains(q.Workers, l.Cluster.Name) }) {
+		return nil
+	}
+	if s, isClosed := closed(v, manager, q.Local); isClosed {
+		found = append(found, s)
+	}
+	var there []view.Sighting
+	without := 0
+	for _, l := range links {
+		if l.Manager != manager || !slices.Contains(q.Workers, l.Cluster.Name) {
+			continue
+		}
+		local, known := v.LocalQueue(l.Worker, q.Local.Namespace, q.Local.Name)
+		if local == nil {
+			if known {
+				without++ // JM401 or JM402
+			}
+		} else if s, isClosed := closed(v, l.Worker, local); isClosed {
+			there = append(there, s)
+		}
+	}
+	if len(there)+without == len(q.Workers) {
+		for i := range there {
+			there[i].Severity = inspect.Error
+			there[i].Evidence = append(there[i].Evidence, fmt.Sprintf("%s: no worker of LocalQueue %s/%s can admit Jobs", manager.Context, q.Local.Namespace, q.Local.Name))
+		}
+	}
+	return append(found, there...)
+}
+
+func queueToNowhere(f *inspect.Facts, local *kueue.LocalQueue) view.Sighting {
+	object := view.OfKueue(f, "LocalQueue", local.Namespace, local.Name)
+	return view.Sighting{
+		Object: object, Cause: object.Context + " " + object.String(), Severity: inspect.Error,
+		Message:  fmt.Sprintf("LocalQueue %s/%s names ClusterQueue %s, which does not exist", local.Namespace, local.Name, local.Spec.ClusterQueue),
+		Evidence: []string{fmt.Sprintf("%s: spec.clusterQueue of %s is %s", f.Context, object.String(), local.Spec.ClusterQueue)},
+		Remedy: command.Say("create ClusterQueue %s, or recreate the LocalQueue for one of those that exist: %s", local.Spec.ClusterQueue,
+			command.Kubectl(f.Context, "", "get", kueue.Resource("ClusterQueue"))),
+	}
+}
+
+// closed describes why a LocalQueue, or the ClusterQueue behind it, admits nothing: by the nearest
+// cause, which counts only once, however many queues and links it affects.
+func closed(v *view.View, f *inspect.Facts, local *kueue.LocalQueue) (s view.Sighting, isClosed bool) {
 	queue, ok := v.ClusterQueue(f, local.Spec.ClusterQueue)
 	object := view.OfKueue(f, "ClusterQueue", "", local.Spec.ClusterQueue)
-	s := view.Sighting{}
 	switch {
 	case kueue.IsStopped(local.Spec.StopPolicy):
 		object = view.OfKueue(f, "LocalQueue", local.Namespace, local.Name)
 		s = stoppedQueue(object, local.Spec.StopPolicy)
 		s.Remedy = kueue.Resume(f.Context, "LocalQueue", local.Namespace, local.Name).Prose()
 	case queue == nil && !ok:
-		return
+		return s, false
 	case queue == nil:
-		object = view.OfKueue(f, "LocalQueue", local.Namespace, local.Name)
-		s.Message = fmt.Sprintf("LocalQueue %s/%s names ClusterQueue %s, which does not exist", local.Namespace, local.Name, local.Spec.ClusterQueue)
-		s.Evidence = []string{fmt.Sprintf("%s: spec.clusterQueue of %s is %s", f.Context, object.String(), local.Spec.ClusterQueue)}
-		s.Remedy = command.Say("create ClusterQueue %s, or recreate the LocalQueue for one of those that exist: %s", local.Spec.ClusterQueue,
-			command.Kubectl(f.Context, "", "get", kueue.Resource("ClusterQueue")))
+		return queueToNowhere(f, local), true
 	case kueue.IsStopped(queue.Spec.StopPolicy):
 		s = stoppedQueue(object, queue.Spec.StopPolicy)
 		s.Remedy = kueue.Resume(f.Context, "ClusterQueue", "", queue.Name).Prose()
 	default:
 		active := meta.FindStatusCondition(queue.Status.Conditions, kueue.Active)
 		if !view.IsFalse(active) || isReportedElsewhere(v, f, active) {
-			return
+			return s, false
 		}
+		s.Severity = inspect.Error
 		s.Since, s.Message = active.LastTransitionTime.Time, fmt.Sprintf("ClusterQueue %s is not active: %s", queue.Name, quote.Reason(active))
 		s.Evidence = []string{quote.Condition(object, active)}
 		s.Remedy = kueue.FixTarget{Context: f.Context, ClusterQueue: queue}.ActivateQueue(queue.Name).Prose()
 	}
 	s.Object, s.Cause = object, object.Context+" "+object.String()
-	v.Report(s)
+	return s, true
 }
 
 // isReportedElsewhere reports whether other rules report an inactive

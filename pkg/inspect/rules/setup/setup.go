@@ -39,30 +39,53 @@ func namespaceLacking() view.Rule {
 }
 
 func reportNamespaces(v *view.View, l view.Link) {
-	var missing []string
+	var missing, locals []string
 	var steps []command.Prose
-	queues := v.DispatchedQueues(l)
-	for _, q := range queues {
+	var items []any
+	for _, q := range v.DispatchedQueues(l) {
 		name := q.Local.Namespace
-		found, ok := v.Namespace(l.Worker, name)
-		if !ok || found != nil || slices.Contains(missing, name) {
+		if found, ok := v.Namespace(l.Worker, name); !ok || found != nil {
 			continue
 		}
-		missing = append(missing, name)
-		steps = append(steps, command.Kubectl(l.Worker.Context, "", "create", "namespace", name).Prose())
+		if !slices.Contains(missing, name) {
+			missing = append(missing, name)
+			steps = append(steps, command.Kubectl(l.Worker.Context, "", "create", "namespace", name).Prose())
+		}
+		if v.CanRead(l.Worker, inspect.PartQueues) && l.Worker.Kueue != nil {
+			locals, items = append(locals, name+"/"+q.Local.Name), append(items, localQueueFor(v, l, q))
+		}
 	}
 	if len(missing) == 0 {
 		return
 	}
-	v.Report(view.Sighting{
+	s := view.Sighting{
 		Object:  l.Object(),
 		Message: fmt.Sprintf("%s %s missing on %s", withNames("namespace", missing), areOrIs(missing), l.Name()),
 		Evidence: []string{
 			fmt.Sprintf("%s: LocalQueues that use MultiKueue are in %s", l.Manager.Context, strings.Join(missing, ", ")),
 			fmt.Sprintf("%s: there is no such Namespace", l.Worker.Context),
 		},
-		Remedy: command.Join(steps, ", and then "),
-	})
+	}
+	if len(items) > 0 {
+		s.Message += ", with " + withNames("LocalQueue", locals)
+		steps = append(steps, createAll(l, items))
+	}
+	s.Remedy = command.Join(steps, ", and then ")
+	v.Report(s)
+}
+
+// createAll returns the command that creates objects on a worker.
+func createAll(l view.Link, items []any) command.Prose {
+	return command.Kubectl(l.Worker.Context, "", "create", "-f", "-").Fed(command.JSON(listOf(items))).Prose()
+}
+
+// localQueueFor returns the LocalQueue that a worker lacks.
+func localQueueFor(v *view.View, l view.Link, q inspect.QueueOf) any {
+	return map[string]any{
+		"apiVersion": "kueue.x-k8s.io/" + l.Worker.Kueue.Version, "kind": "LocalQueue",
+		"metadata": map[string]any{"namespace": q.Local.Namespace, "name": q.Local.Name},
+		"spec":     map[string]any{"clusterQueue": clusterQueueFor(v, l, q.Cluster.Name)},
+	}
 }
 
 // withNames names objects, with the noun for one of them in singular or plural.
@@ -106,11 +129,7 @@ func reportLocalQueues(v *view.View, l view.Link) {
 			continue
 		}
 		missing = append(missing, at+"/"+name)
-		items = append(items, map[string]any{
-			"apiVersion": "kueue.x-k8s.io/" + l.Worker.Kueue.Version, "kind": "LocalQueue",
-			"metadata": map[string]any{"namespace": at, "name": name},
-			"spec":     map[string]any{"clusterQueue": clusterQueueFor(v, l, q.Cluster.Name)},
-		})
+		items = append(items, localQueueFor(v, l, q))
 	}
 	if len(missing) == 0 {
 		return
@@ -122,7 +141,7 @@ func reportLocalQueues(v *view.View, l view.Link) {
 			fmt.Sprintf("%s: %s use MultiKueue", l.Manager.Context, strings.Join(missing, ", ")),
 			fmt.Sprintf("%s: there is no LocalQueue %s", l.Worker.Context, strings.Join(missing, ", ")),
 		},
-		Remedy: command.Kubectl(l.Worker.Context, "", "create", "-f", "-").Fed(command.JSON(listOf(items))).Prose(),
+		Remedy: createAll(l, items),
 	})
 }
 

@@ -244,6 +244,12 @@ func (v *View) ContextOf(f *inspect.Facts, cluster string) string {
 	return v.inventory.ContextOf(f, cluster)
 }
 
+// WhyNoContext describes why the context of MultiKueueClusters of a manager is unknown.
+func (v *View) WhyNoContext(f *inspect.Facts, clusters string) string {
+	v.CanRead(f, inspect.PartSecrets)
+	return v.inventory.WhyNoContext(f, clusters)
+}
+
 // Worker returns what was read of a MultiKueueCluster of a manager, and its context. The
 // context is "" if unknown. f is nil if the context was not asked or did not answer.
 func (v *View) Worker(manager *inspect.Facts, cluster string) (f *inspect.Facts, known string) {

@@ -3,6 +3,7 @@ package waiting
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -10,6 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 func namespaceMissing() view.Rule {
@@ -17,7 +19,7 @@ func namespaceMissing() view.Rule {
 		Code: "JM024", Severity: inspect.Error,
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartKueue,
-			inspect.PartNamespaces,
+			inspect.PartNamespaces, inspect.PartQueues,
 		},
 		Detect: func(v *view.View) { reportNoCopy(v, false, missingNamespace) },
 	}
@@ -63,7 +65,7 @@ func reportNoCopy(v *view.View, hasNamespace bool, tell func(*view.View, *waiter
 func missingNamespace(v *view.View, w *waiter, without []view.Copy) []view.Sighting {
 	name := w.Workload.Namespace
 	var contexts, evidence []string
-	var remedies []command.Command
+	var remedies []command.Prose
 	var sightings []view.Sighting
 	for _, o := range without {
 		if namespace, _ := v.Namespace(o.Worker, name); namespace != nil {
@@ -72,7 +74,7 @@ func missingNamespace(v *view.View, w *waiter, without []view.Copy) []view.Sight
 		}
 		contexts = append(contexts, o.Worker.Context)
 		evidence = append(evidence, fmt.Sprintf("%s: there is no Namespace %s", o.Worker.Context, name))
-		remedies = append(remedies, command.Kubectl(o.Worker.Context, "", "create", "namespace", name))
+		remedies = append(remedies, createNamespace(v, w, o))
 	}
 	if len(contexts) == 0 {
 		return sightings
@@ -80,13 +82,28 @@ func missingNamespace(v *view.View, w *waiter, without []view.Copy) []view.Sight
 	s := view.Sighting{
 		Object: view.Object{Context: contexts[0], APIVersion: "v1", Kind: "Namespace", Name: name}, Since: w.since,
 		Message:  fmt.Sprintf("Namespace %s does not exist on %s", name, strings.Join(contexts, ", ")),
-		Evidence: append(evidence, nominationText(w)), Remedy: command.JoinCommands(remedies, "; "),
+		Evidence: append(evidence, nominationText(w)), Remedy: command.Join(remedies, ", and "),
 		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + name, Severity: inspect.Warning,
 	}
 	if len(without) == len(w.Nominated()) {
 		s.Severity = inspect.Error
 	}
 	return append(sightings, s)
+}
+
+// createNamespace returns how to create a namespace on a worker, with the LocalQueue that a
+// Workload needs there.
+func createNamespace(v *view.View, w *waiter, o view.Copy) command.Prose {
+	create := command.Kubectl(o.Worker.Context, "", "create", "namespace", w.Workload.Namespace).Prose()
+	if !v.CanRead(o.Worker, inspect.PartQueues) || w.Workload.Spec.QueueName == "" {
+		return create
+	}
+	wait, like := &kueue.Wait{Reason: kueue.ReasonLocalQueueMissing}, ""
+	if queue := v.QueueBehind(w.Manager, w.Workload.Namespace, w.Workload.Spec.QueueName); queue != nil {
+		like = queue.Name
+	}
+	fixes := wait.Fixes(advice.FixTargetOf(v, o.Worker, w.Workload, wait, like))
+	return command.Say("%s, and then %s", create, command.Alternatives(fixes))
 }
 
 // terminatingNamespace describes a namespace that is being deleted and
@@ -128,12 +145,36 @@ func refusedCopy(v *view.View, w *waiter, without []view.Copy) []view.Sighting {
 		if len(without) == len(w.Nominated()) {
 			s.Severity = inspect.Error
 		}
+		if created, isNew := newNamespace(v, w, o); isNew {
+			s.Since, s.Severity, s.Awaits = view.Latest(since, created), inspect.Info, nil
+			s.Cause += " " + w.Workload.Namespace
+			s.Message = fmt.Sprintf("Kueue has not tried %s (%s) again since Namespace %s was created there", o.Cluster, o.Worker.Context, w.Workload.Namespace)
+			s.Evidence = append(s.Evidence, fmt.Sprintf("%s: Namespace %s was created at %s", o.Worker.Context, w.Workload.Namespace, quote.MaybeTime(created)))
+			s.Remedy = command.Say("wait: Kueue on %s tries again after a pause; or %s", f.Context, advice.TriggerReconcile(f, w.Workload.Namespace, w.Workload.Name))
+			sightings = append(sightings, s)
+			continue
+		}
 		if !awaited.IsAtWork() {
 			s.Remedy += command.Say("; check that Kueue runs on %s: %s", f.Context, advice.ShowKueuePods(f.Context))
 		}
 		sightings = append(sightings, s)
 	}
 	return sightings
+}
+
+// longestPause is the longest time between two tries of a controller (controller-runtime:
+// pkg/ratelimiter, workqueue.DefaultTypedControllerRateLimiter).
+const longestPause = 1000 * time.Second
+
+// newNamespace returns when the namespace of a Workload was created on a worker, by the manager's
+// clock. isNew is whether Kueue may not have tried to create the copy since then.
+func newNamespace(v *view.View, w *waiter, o view.Copy) (created time.Time, isNew bool) {
+	namespace, _ := v.Namespace(o.Worker, w.Workload.Namespace)
+	if namespace == nil || namespace.CreatedAt.IsZero() {
+		return time.Time{}, false
+	}
+	created = v.On(w.Manager.Context, o.Worker.Context, namespace.CreatedAt)
+	return created, created.After(w.since) && v.Age(o.Worker.Context, namespace.CreatedAt) < longestPause
 }
 
 func nominationText(w *waiter) string {

@@ -23,37 +23,75 @@ func workersUnread() view.Rule {
 
 func detectWorkersUnread(v *view.View) {
 	for w := range unadmitted(v) {
-		var unreachable, reasons []string
-		for _, name := range offeredNames(v, w) {
-			switch worker, known := v.Worker(w.Manager, name); {
-			case worker != nil:
-			case known == "":
-				unreachable = append(unreachable, name)
-			case v.Failed(known) != nil:
-				reasons = append(reasons, "cannot read "+known+": "+kubecontext.InContext(known, "", v.Failed(known)).Message())
-			default:
-				reasons = append(reasons, known+" "+inspect.NotSelected)
-			}
-		}
-		if len(unreachable) > 0 {
-			reasons = append([]string{"no context reaches " + strings.Join(unreachable, ", ")}, reasons...)
-		}
-		if len(reasons) == 0 {
+		u := unreadOf(v, w)
+		if len(u.reasons) == 0 {
 			continue
 		}
 		f, job := w.Manager, w.Job()
-		offered := strings.Join(offeredNames(v, w), ", ")
+		message := "waits for a worker; cannot see why: "
+		if u.hasReason {
+			message = "waits for a worker; not all were read: "
+		}
 		v.Report(view.Sighting{
 			Object: view.Of(job), Since: w.since,
-			Message: "waits for a worker; cannot see why: " + strings.Join(reasons, "; "),
+			Message: message + strings.Join(u.reasons, "; "),
 			Evidence: []string{
 				quote.CheckState(view.OfWorkload(f, w.Workload), *w.Check),
-				fmt.Sprintf("%s: %s was offered to %s", f.Context, view.OfWorkload(f, w.Workload).String(), offered),
+				fmt.Sprintf("%s: %s was offered to %s", f.Context, view.OfWorkload(f, w.Workload).String(), strings.Join(offeredNames(v, w), ", ")),
 			},
-			Remedy: command.Say("add a context for each worker to the kubeconfig; or select it with --contexts"),
+			Remedy: command.Join(u.remedies, ", and "),
 			Jobs:   []*inspect.Job{job},
 		})
 	}
+}
+
+// unread describes the workers that a submission was offered to and that were not read.
+type unread struct {
+	reasons  []string
+	remedies []command.Prose
+	// hasReason is whether another worker shows why it does not admit the submission.
+	hasReason bool
+}
+
+// unreadOf ignores workers that the manager has lost, because that is why they do not admit a Job.
+func unreadOf(v *view.View, w *waiter) (u unread) {
+	var lacking, unselected []string
+	for _, name := range offeredNames(v, w) {
+		worker, context := v.Worker(w.Manager, name)
+		switch {
+		case view.IsFalse(v.Connection(w.Manager, name)):
+			u.hasReason = true
+		case worker != nil:
+			u.hasReason = u.hasReason || isHeldBy(v, w, worker)
+		case context == "":
+			lacking = append(lacking, name)
+		case v.Failed(context) == nil:
+			unselected = append(unselected, context)
+		default:
+			u.reasons = append(u.reasons, "cannot read "+context+": "+kubecontext.InContext(context, "", v.Failed(context)).Message())
+			u.remedies = append(u.remedies, command.Say("repair context %s, or the cluster behind it; check with: %s",
+				context, command.Kubectl(context, "", "get", "--raw", "/readyz")))
+		}
+	}
+	if names := strings.Join(unselected, ", "); names != "" {
+		u.reasons = append(u.reasons, names+" "+inspect.NotSelected)
+		u.remedies = append(u.remedies, command.Say("select %s with --contexts", names))
+	}
+	if names := strings.Join(lacking, ", "); names != "" {
+		u.reasons = append([]string{v.WhyNoContext(w.Manager, names)}, u.reasons...)
+		u.remedies = append(u.remedies, command.Say("add a context for %s to the kubeconfig", names))
+	}
+	return u
+}
+
+// isHeldBy reports whether a worker says why it does not admit a submission.
+func isHeldBy(v *view.View, w *waiter, worker *inspect.Facts) bool {
+	copied, _ := v.Workload(worker, w.Workload.Namespace, w.Workload.Name)
+	if copied == nil {
+		return false
+	}
+	_, isHeld := view.HoldOf(copied)
+	return isHeld
 }
 
 // offeredNames returns the MultiKueueClusters that a Workload was offered to.

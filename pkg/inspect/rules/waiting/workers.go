@@ -97,8 +97,8 @@ func reportKueueDown(v *view.View, w *waiter, o view.Copy) {
 		Message: fmt.Sprintf("no Kueue controller processes Workloads on %s", worker),
 		Evidence: []string{fmt.Sprintf("%s: %s has had no conditions since its creation at %s", worker, view.OfWorkload(o.Worker, o.Workload).String(),
 			quote.Time(created))},
-		Remedy: command.Say("start it: %s; if it does not start, check its Pods: %s",
-			command.Kubectl(worker, kueue.Namespace, "scale", "deployment", advice.KueueDeployment, "--replicas=1"), advice.ShowKueuePods(worker)),
+		Remedy: command.Say("start Kueue there; see its Deployment and its Pods: %s",
+			command.Kubectl(worker, "", "get", "deployments,pods", "-A", "-l", "app.kubernetes.io/name=kueue")),
 		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + o.Cluster, Awaits: awaited,
 	}
 	if awaited.IsAtWork() {

@@ -1,0 +1,219 @@
+package inspect
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// Offer is a Workload that a manager gave to MultiKueueClusters, and where its copies are. It shows
+// which contexts reach these clusters.
+type Offer struct {
+	// Clusters are the MultiKueueClusters: the chosen one, or else those that were nominated.
+	Clusters []string
+	// Contexts are the contexts with a copy of the Workload, or with the mirror.
+	Contexts []string
+}
+
+// NewOffer returns the offer of a manager's Workload. ok is false if no cluster has got it.
+func NewOffer(w *kueue.Workload) (o Offer, ok bool) {
+	o.Clusters = offeredTo(w)
+	return o, len(o.Clusters) > 0
+}
+
+// offeredTo returns the MultiKueueClusters that got a Workload.
+func offeredTo(w *kueue.Workload) []string {
+	if name := w.ChosenCluster(); name != "" {
+		return []string{name}
+	}
+	return w.Status.Nominated
+}
+
+// AddOffers adds what else is known about where a manager's Workloads are.
+func (v *Inventory) AddOffers(manager *Facts, offers []Offer) {
+	k := *manager.Kueue
+	k.Offers = slices.Concat(k.Offers, offers)
+	manager.Kueue = &k
+	clear(v.contexts)
+	clear(v.offered)
+}
+
+// offersOf returns the offers of a manager of which a copy was found.
+func (v *Inventory) offersOf(manager *Facts) []Offer {
+	var offers []Offer
+	for _, w := range manager.Kueue.Workloads {
+		o, ok := NewOffer(w)
+		if !ok {
+			continue
+		}
+		for _, f := range v.Clusters {
+			if f == manager || f.Err != nil {
+				continue
+			}
+			copied := f.Workload(w.Namespace, w.Name)
+			if copied != nil && copied.Labels[delegation.MultiKueueOriginLabel] != "" || f.MirrorWith(w) != nil {
+				o.Contexts = append(o.Contexts, f.Context)
+			}
+		}
+		if len(o.Contexts) > 0 {
+			offers = append(offers, o)
+		}
+	}
+	for _, o := range manager.Kueue.Offers {
+		var contexts []string
+		for _, name := range o.Contexts {
+			if as := v.as[name]; as != "" {
+				name = as
+			}
+			if v.answers(name) && name != manager.Context && !slices.Contains(contexts, name) {
+				contexts = append(contexts, name)
+			}
+		}
+		if len(contexts) > 0 {
+			offers = append(offers, Offer{o.Clusters, contexts})
+		}
+	}
+	return offers
+}
+
+// byOffers returns the contexts of a manager's MultiKueueClusters that its Workloads prove.
+func (v *Inventory) byOffers(manager *Facts) *matcher {
+	m, known := v.offered[manager.Context]
+	if !known {
+		m = newMatcher(v.offersOf(manager))
+		for _, name := range manager.Kueue.clusterNames() {
+			if at := v.answering(manager.Kueue.contextsOf(name, v.Addresses)); len(at) > 0 && v.areOneCluster(at) {
+				m.found[name] = at[0]
+			}
+		}
+		m.match()
+		m.guess(manager.Kueue.isLost)
+		v.offered[manager.Context] = m
+	}
+	return m
+}
+
+// isLost says whether a manager reports that it is not connected to a MultiKueueCluster.
+func (k *KueueFacts) isLost(cluster string) bool {
+	c := k.ClusterNamed(cluster)
+	return c != nil && meta.IsStatusConditionFalse(c.Status.Conditions, kueue.Active)
+}
+
+// ClusterText names a MultiKueueCluster with those from which nothing tells it apart: they have
+// several contexts together, and ContextOf gives each of them one.
+func (v *Inventory) ClusterText(manager *Facts, cluster string) string {
+	if v.ContextOf(manager, cluster) == "" {
+		return cluster
+	}
+	if m := v.offered[manager.Context]; m != nil && len(m.alike[cluster]) > 1 {
+		return strings.Join(m.alike[cluster], " or ")
+	}
+	return cluster
+}
+
+// matcher finds out which contexts reach MultiKueueClusters.
+type matcher struct {
+	offers []Offer
+	// possible are the contexts that have each Workload that a cluster got.
+	possible map[string][]string
+	found    map[string]string
+	// alike are the clusters whose contexts may be exchanged, by each of them.
+	alike map[string][]string
+}
+
+func newMatcher(offers []Offer) *matcher {
+	m := &matcher{offers: offers, possible: map[string][]string{}, found: map[string]string{}, alike: map[string][]string{}}
+	for _, o := range offers {
+		if len(o.Clusters) > 1 && len(o.Clusters) != len(o.Contexts) {
+			// Some of the clusters have no copy, or no context.
+			continue
+		}
+		for _, name := range o.Clusters {
+			if known, ok := m.possible[name]; ok {
+				m.possible[name] = common(known, o.Contexts)
+			} else {
+				m.possible[name] = o.Contexts
+			}
+		}
+	}
+	return m
+}
+
+func common(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
+}
+
+// match fills found. A chosen cluster is where all its Workloads are. If as many contexts as
+// nominated clusters have a copy, each is one of these clusters. Only among these, the names of
+// contexts count.
+func (m *matcher) match() {
+	for _, o := range m.offers {
+		if len(o.Clusters) == 1 {
+			m.take(o.Clusters[0], m.possible[o.Clusters[0]])
+		}
+	}
+	for before := -1; before < len(m.found); {
+		before = len(m.found)
+		m.exclude(func(string, []string) {})
+	}
+	m.exclude(func(cluster string, rest []string) {
+		if slices.Contains(rest, cluster) {
+			m.take(cluster, []string{cluster})
+		}
+	})
+	m.exclude(func(string, []string) {})
+}
+
+// exclude finds the clusters for which one context remains. It calls another for clusters with
+// several.
+func (m *matcher) exclude(another func(cluster string, rest []string)) {
+	for _, o := range m.offers {
+		if len(o.Clusters) != len(o.Contexts) {
+			continue
+		}
+		for _, name := range o.Clusters {
+			rest := slices.DeleteFunc(slices.Clone(m.possible[name]), func(context string) bool {
+				return slices.ContainsFunc(o.Clusters, func(other string) bool { return m.found[other] == context })
+			})
+			if m.take(name, rest); len(rest) > 1 && m.found[name] == "" {
+				another(name, rest)
+			}
+		}
+	}
+}
+
+// take records the context of a cluster if only one is possible.
+func (m *matcher) take(cluster string, possible []string) {
+	if m.found[cluster] == "" && len(possible) == 1 {
+		m.found[cluster] = possible[0]
+	}
+}
+
+// guess gives each of several clusters one of the contexts that they have together, if none of them
+// is lost. All their Workloads are at all of them, so only names can be wrong.
+func (m *matcher) guess(isLost func(cluster string) bool) {
+	for _, o := range m.offers {
+		rest := slices.Sorted(slices.Values(o.Clusters))
+		rest = slices.DeleteFunc(rest, func(name string) bool { return m.found[name] != "" })
+		if len(rest) < 2 || len(o.Clusters) != len(o.Contexts) || slices.ContainsFunc(rest, isLost) {
+			continue
+		}
+		free := slices.Sorted(slices.Values(m.possible[rest[0]]))
+		free = slices.DeleteFunc(free, func(context string) bool {
+			return slices.ContainsFunc(o.Clusters, func(other string) bool { return m.found[other] == context })
+		})
+		isOther := func(name string) bool {
+			return !slices.Equal(slices.Sorted(slices.Values(m.possible[name])), slices.Sorted(slices.Values(m.possible[rest[0]])))
+		}
+		if len(free) != len(rest) || slices.ContainsFunc(rest, isOther) {
+			continue
+		}
+		for i, name := range rest {
+			m.found[name], m.alike[name] = free[i], rest
+		}
+	}
+}

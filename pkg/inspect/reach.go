@@ -1,0 +1,234 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// ContextOf returns the context that reaches a MultiKueueCluster of a manager, "" if unknown. It
+// prefers contexts that answer. The name of a MultiKueueCluster proves nothing. The evidence, the
+// best first:
+//   - the server in its Secret or ClusterProfile, or else the certificate authority there
+//   - where MultiKueue copied Workloads and Jobs
+//   - the server alone, if the manager rejects the worker's certificate
+func (v *Inventory) ContextOf(manager *Facts, cluster string) string {
+	if manager == nil || manager.Kueue == nil || cluster == "" {
+		return ""
+	}
+	key := clusterName{manager.Context, cluster}
+	found, known := v.contexts[key]
+	if !known {
+		found = v.findContext(manager, cluster)
+		v.contexts[key] = found
+	}
+	return found
+}
+
+func (v *Inventory) findContext(manager *Facts, cluster string) string {
+	contexts := manager.Kueue.contextsOf(cluster, v.Addresses)
+	answering := v.answering(contexts)
+	if len(answering) > 0 && v.areOneCluster(answering) {
+		return answering[0]
+	}
+	if name := v.byOffers(manager).found[cluster]; name != "" {
+		return name
+	}
+	switch {
+	case len(answering) > 0:
+		// A proxy chooses the cluster by the credentials.
+		return ""
+	case len(contexts) > 0:
+		return v.selectedFirst(contexts)
+	}
+	return v.contextOfServer(manager, cluster)
+}
+
+// answers says whether a cluster was read through a context.
+func (v *Inventory) answers(name string) bool {
+	f := v.Facts(name)
+	return f != nil && f.Err == nil
+}
+
+func (v *Inventory) answering(contexts []string) []string {
+	return slices.DeleteFunc(slices.Clone(contexts), func(name string) bool { return !v.answers(name) })
+}
+
+// selectedFirst returns the first context that was asked, or else the first one.
+func (v *Inventory) selectedFirst(contexts []string) string {
+	if i := slices.IndexFunc(contexts, func(name string) bool { return v.Facts(name) != nil }); i >= 0 {
+		return contexts[i]
+	}
+	return contexts[0]
+}
+
+// areOneCluster says whether no two of these contexts are known to reach different clusters.
+func (v *Inventory) areOneCluster(contexts []string) bool {
+	first := v.Facts(contexts[0]).Cluster()
+	return !slices.ContainsFunc(contexts[1:], func(name string) bool {
+		return first.Compare(v.Facts(name).Cluster()) == delegation.CertainlyOther
+	})
+}
+
+// ContextOf returns the context that points to the address of a MultiKueueCluster, "" if none does,
+// or if several clusters may be meant. It prefers contexts that answer.
+func (k *KueueFacts) ContextOf(cluster string, contexts []kubecontext.Address, answers func(context string) bool) string {
+	found := k.contextsOf(cluster, contexts)
+	if i := slices.IndexFunc(found, answers); i >= 0 {
+		return found[i]
+	}
+	return strings.Join(found[:min(1, len(found))], "")
+}
+
+// contextsOf returns the contexts that point to the address of a MultiKueueCluster, without
+// duplicates.
+func (k *KueueFacts) contextsOf(cluster string, contexts []kubecontext.Address) []string {
+	wanted, ok := k.Addresses[cluster]
+	if !ok {
+		return nil
+	}
+	var byServer, byAuthority []kubecontext.Address
+	for _, a := range contexts {
+		sameCA := a.CA == wanted.CA && a.CA != ""
+		if kubecontext.SameServer(a.Server, wanted.Server) && (sameCA || a.CA == "" || wanted.CA == "") {
+			byServer = append(byServer, a)
+		}
+		if sameCA {
+			byAuthority = append(byAuthority, a)
+		}
+	}
+	if len(byServer) > 0 {
+		return namesOf(byServer)
+	}
+	if len(byAuthority) == 0 || k.sharesAuthority(wanted) {
+		return nil
+	}
+	for _, a := range byAuthority {
+		if !kubecontext.SameServer(a.Server, byAuthority[0].Server) {
+			// Several clusters share this authority.
+			return nil
+		}
+	}
+	return namesOf(byAuthority)
+}
+
+func namesOf(addresses []kubecontext.Address) []string {
+	var names []string
+	for _, a := range addresses {
+		if !slices.Contains(names, a.Context) {
+			names = append(names, a.Context)
+		}
+	}
+	return names
+}
+
+// sharesAuthority says whether another MultiKueueCluster has the same certificate authority with
+// another server. The authority then serves several clusters, some of which may have no context.
+func (k *KueueFacts) sharesAuthority(of kubecontext.Address) bool {
+	for _, a := range k.Addresses {
+		if a.CA == of.CA && !kubecontext.SameServer(a.Server, of.Server) {
+			return true
+		}
+	}
+	return false
+}
+
+// contextOfServer returns the context with the server of a MultiKueueCluster whose certificate the
+// manager rejects: the authority in its Secret is wrong then.
+func (v *Inventory) contextOfServer(manager *Facts, cluster string) string {
+	wanted, c := manager.Kueue.Addresses[cluster], manager.Kueue.ClusterNamed(cluster)
+	if c == nil || wanted.Server == "" {
+		return ""
+	}
+	active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
+	if active == nil || active.Status != metav1.ConditionFalse || !strings.Contains(active.Message, "x509") {
+		return ""
+	}
+	var names []string
+	for _, a := range v.Addresses {
+		if kubecontext.SameServer(a.Server, wanted.Server) && !slices.Contains(names, a.Context) {
+			names = append(names, a.Context)
+		}
+	}
+	if answering := v.answering(names); len(answering) > 0 && v.areOneCluster(answering) {
+		return answering[0]
+	}
+	return ""
+}
+
+// Unlocated returns the MultiKueueClusters of a manager without a context that certainly reaches
+// them and answers. It returns none if every such context belongs to another MultiKueueCluster.
+func (v *Inventory) Unlocated(manager *Facts) []string {
+	if manager.Err != nil || manager.Kueue == nil {
+		return nil
+	}
+	var missing, taken []string
+	for _, name := range manager.Kueue.clusterNames() {
+		if context := v.ContextOf(manager, name); v.answers(context) && v.ClusterText(manager, name) == name {
+			taken = append(taken, context)
+		} else {
+			missing = append(missing, name)
+		}
+	}
+	hasFree := slices.ContainsFunc(v.Clusters, func(f *Facts) bool {
+		return f != manager && f.Err == nil && f.Kueue != nil && !slices.Contains(taken, f.Context)
+	})
+	if !hasFree {
+		return nil
+	}
+	return missing
+}
+
+// clusterNames returns the names of all known MultiKueueClusters, sorted. A user who may not read
+// them knows those of Workloads.
+func (k *KueueFacts) clusterNames() []string {
+	var names []string
+	for _, c := range k.Clusters {
+		names = append(names, c.Name)
+	}
+	for _, w := range k.Workloads {
+		names = append(names, offeredTo(w)...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// UnreadWorkers returns the workers that a MultiKueueConfig of a manager names and that were not
+// read.
+func (v *Inventory) UnreadWorkers() []Unchecked {
+	var unread []Unchecked
+	for _, manager := range v.Clusters {
+		if manager.Err != nil || manager.Kueue == nil {
+			continue
+		}
+		for _, c := range manager.Kueue.Clusters {
+			isUsed := slices.ContainsFunc(manager.Kueue.Configs, func(o *kueue.MultiKueueConfig) bool { return slices.Contains(o.Spec.Clusters, c.Name) })
+			context := v.ContextOf(manager, c.Name)
+			if !isUsed || c.DeletionTimestamp != nil || v.Facts(context) != nil {
+				// Another error reports a context that did not answer.
+				continue
+			}
+			u := Unchecked{What: "worker " + c.Name, Contexts: []string{}, Reason: v.WhyNoContext(manager, "it")}
+			if context != "" {
+				u.Contexts, u.Reason = []string{context}, NotSelected
+			}
+			unread = append(unread, u)
+		}
+	}
+	return unread
+}
+
+// WhyNoContext describes why the context of MultiKueueClusters of a manager is unknown.
+func (v *Inventory) WhyNoContext(manager *Facts, clusters string) string {
+	if manager.Gaps[PartSecrets] != nil || manager.Gaps[PartClusters] != nil {
+		return fmt.Sprintf("cannot tell which context reaches %s: its address on %s could not be read", clusters, manager.Context)
+	}
+	return "no context reaches " + clusters
+}

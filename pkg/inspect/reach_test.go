@@ -1,0 +1,179 @@
+package inspect
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// workers are the contexts that have a copy of each Workload, by the Workload's name.
+type workers map[string][]string
+
+// reachOf returns an inventory of a manager m with Workloads, and of the contexts that have copies.
+func reachOf(copies workers, manager *KueueFacts, edit func(v map[string]*Facts), addresses ...kubecontext.Address) *Inventory {
+	facts := map[string]*Facts{}
+	var all []*Facts
+	for _, name := range []string{"m", "a", "b"} {
+		f := &Facts{Context: name, ClusterUID: "uid-" + name, Gaps: map[Part]error{}, Kueue: &KueueFacts{}}
+		facts[name], all = f, append(all, f)
+	}
+	for name, contexts := range copies {
+		for _, context := range contexts {
+			w := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: name, Labels: map[string]string{delegation.MultiKueueOriginLabel: "multikueue"}}}
+			facts[context].Kueue.Workloads = append(facts[context].Kueue.Workloads, w)
+		}
+	}
+	facts["m"].Kueue = manager
+	if edit != nil {
+		edit(facts)
+	}
+	return NewInventory(time.Time{}, all, addresses)
+}
+
+// given returns a Workload that was given to MultiKueueClusters: one is chosen, several are
+// nominated.
+func given(name string, clusters ...string) *kueue.Workload {
+	w := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: name}}
+	if len(clusters) == 1 {
+		w.Status.ClusterName = ptr.To(clusters[0])
+	} else {
+		w.Status.Nominated = clusters
+	}
+	return w
+}
+
+// TestContextByWorkloads checks which contexts Workloads prove if no address is known.
+func TestContextByWorkloads(t *testing.T) {
+	for name, tt := range map[string]struct {
+		copies       workers
+		given        []*kueue.Workload
+		offers       []Offer
+		paris, tokyo string
+		alike        bool
+	}{
+		"chosen":                                   {copies: workers{"x": {"a"}}, given: []*kueue.Workload{given("x", "paris")}, paris: "a"},
+		"chosen, and the other by exclusion":       {copies: workers{"x": {"a"}, "y": {"a", "b"}}, given: []*kueue.Workload{given("x", "paris"), given("y", "paris", "tokyo")}, paris: "a", tokyo: "b"},
+		"nominated only: both, in any order":       {copies: workers{"y": {"a", "b"}}, given: []*kueue.Workload{given("y", "tokyo", "paris")}, paris: "a", tokyo: "b", alike: true},
+		"a context is missing":                     {copies: workers{"y": {"a"}}, given: []*kueue.Workload{given("y", "paris", "tokyo")}},
+		"a lost mirror proves nothing":             {copies: workers{"x": {"a"}}, given: []*kueue.Workload{given("x", "paris"), given("lost", "paris")}, paris: "a"},
+		"two Workloads disagree":                   {copies: workers{"x": {"a"}, "z": {"b"}}, given: []*kueue.Workload{given("x", "paris"), given("z", "paris")}},
+		"a copy that comes late excludes nothing":  {copies: workers{"x": {"b"}, "y": {"a", "b"}, "z": {"b"}}, given: []*kueue.Workload{given("x", "tokyo"), given("y", "paris", "tokyo"), given("z", "paris", "tokyo")}, paris: "a", tokyo: "b"},
+		"what was read of Workloads of other Jobs": {given: []*kueue.Workload{given("y", "paris", "tokyo")}, offers: []Offer{{[]string{"paris"}, []string{"b"}}}, paris: "b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := reachOf(tt.copies, &KueueFacts{Workloads: tt.given}, nil)
+			v.AddOffers(v.Facts("m"), tt.offers)
+			assert.Equal(t, v.ContextOf(v.Facts("m"), "paris"), tt.paris)
+			assert.Equal(t, v.ContextOf(v.Facts("m"), "tokyo"), tt.tokyo)
+			text := map[bool]string{true: "paris or tokyo", false: "paris"}[tt.alike]
+			assert.Equal(t, v.ClusterText(v.Facts("m"), "paris"), text)
+		})
+	}
+}
+
+// TestContextNamedAsCluster checks that names decide only among the contexts that have the copies.
+func TestContextNamedAsCluster(t *testing.T) {
+	v := reachOf(workers{"y": {"a", "b"}}, &KueueFacts{Workloads: []*kueue.Workload{given("y", "b", "tokyo")}}, nil)
+	assert.Equal(t, v.ContextOf(v.Facts("m"), "b"), "b")
+	assert.Equal(t, v.ContextOf(v.Facts("m"), "tokyo"), "a")
+	v = reachOf(nil, &KueueFacts{Workloads: []*kueue.Workload{given("y", "b", "tokyo")}}, nil)
+	assert.Equal(t, v.ContextOf(v.Facts("m"), "b"), "")
+}
+
+// TestContextsOfLostCluster checks that no context is guessed for clusters that differ.
+func TestContextsOfLostCluster(t *testing.T) {
+	lost := &kueue.MultiKueueCluster{ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}}
+	lost.Status.Conditions = []metav1.Condition{{Type: kueue.Active, Status: metav1.ConditionFalse}}
+	k := &KueueFacts{Workloads: []*kueue.Workload{given("y", "paris", "tokyo")}, Clusters: []*kueue.MultiKueueCluster{lost}}
+	v := reachOf(workers{"y": {"a", "b"}}, k, nil)
+	assert.Equal(t, v.ContextOf(v.Facts("m"), "paris"), "")
+	assert.Equal(t, v.ClusterText(v.Facts("m"), "paris"), "paris")
+}
+
+// TestContextThatAnswers checks that of several contexts with a worker's address the one that
+// answers is meant.
+func TestContextThatAnswers(t *testing.T) {
+	const server, ca = "https://paris", "the-ca"
+	address := func(context string) kubecontext.Address {
+		return kubecontext.Address{Context: context, Server: server, CA: ca}
+	}
+	manager := func() *KueueFacts {
+		return &KueueFacts{Addresses: map[string]kubecontext.Address{"paris": {Server: server, CA: ca}}}
+	}
+	rejects := func(names ...string) func(map[string]*Facts) {
+		return func(v map[string]*Facts) {
+			for _, name := range names {
+				*v[name] = Facts{Context: name, Err: errors.New("Unauthorized")}
+			}
+		}
+	}
+	v := reachOf(nil, manager(), rejects("a"), address("a"), address("b"))
+	assert.Equal(t, v.ContextOf(v.Facts("m"), "paris"), "b", "a has a rejected token")
+	v = reachOf(nil, manager(), rejects("a", "b"), address("unread"), address("a"), address("b"))
+	assert.Equal(t, v.ContextOf(v.Facts("m"), "paris"), "a", "none answers, and a was asked")
+	v = reachOf(nil, manager(), nil, address("a"), address("b"))
+	assert.Equal(t, v.ContextOf(v.Facts("m"), "paris"), "", "a proxy for two clusters")
+	chosen := manager()
+	chosen.Workloads = []*kueue.Workload{given("x", "paris")}
+	v = reachOf(workers{"x": {"b"}}, chosen, nil, address("a"), address("b"))
+	assert.Equal(t, v.ContextOf(v.Facts("m"), "paris"), "b", "a proxy, and a Workload")
+	k := manager()
+	answers := func(name string) bool { return name == "b" }
+	assert.Equal(t, k.ContextOf("paris", []kubecontext.Address{address("a"), address("b")}, answers), "b")
+	assert.Equal(t, k.ContextOf("paris", []kubecontext.Address{address("a")}, answers), "a")
+	assert.Equal(t, k.ContextOf("paris", nil, answers), "")
+}
+
+// TestContextOfRejectedCertificate checks that the server alone counts if the manager says that
+// the certificate authority is wrong.
+func TestContextOfRejectedCertificate(t *testing.T) {
+	for message, want := range map[string]string{
+		"tls: failed to verify certificate: x509: certificate signed by unknown authority": "a",
+		"connection refused": "",
+	} {
+		c := &kueue.MultiKueueCluster{ObjectMeta: metav1.ObjectMeta{Name: "paris"}}
+		c.Status.Conditions = []metav1.Condition{{Type: kueue.Active, Status: metav1.ConditionFalse, Message: message}}
+		k := &KueueFacts{Clusters: []*kueue.MultiKueueCluster{c}, Addresses: map[string]kubecontext.Address{"paris": {Server: "https://a", CA: "wrong"}}}
+		v := reachOf(nil, k, nil, kubecontext.Address{Context: "a", Server: "https://a", CA: "right"}, kubecontext.Address{Context: "b", Server: "https://b", CA: "right"})
+		assert.Equal(t, v.ContextOf(v.Facts("m"), "paris"), want, message)
+	}
+}
+
+// TestUnlocated checks for which MultiKueueClusters a context is worth a search.
+func TestUnlocated(t *testing.T) {
+	k := &KueueFacts{
+		Workloads: []*kueue.Workload{given("y", "tokyo", "paris")},
+		Addresses: map[string]kubecontext.Address{"paris": {Server: "https://a"}},
+	}
+	a, b := kubecontext.Address{Context: "a", Server: "https://a"}, kubecontext.Address{Context: "b", Server: "https://b"}
+	v := reachOf(nil, k, nil, a, b)
+	assert.DeepEqual(t, v.Unlocated(v.Facts("m")), []string{"tokyo"})
+	v = reachOf(nil, k, func(v map[string]*Facts) { v["b"].Err = errors.New("down") }, a, b)
+	assert.DeepEqual(t, v.Unlocated(v.Facts("m")), []string(nil))
+}
+
+// TestUnreadWorkers checks that a worker without a context is reported.
+func TestUnreadWorkers(t *testing.T) {
+	named := func(name string) *kueue.MultiKueueCluster {
+		return &kueue.MultiKueueCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	}
+	k := &KueueFacts{
+		Clusters:  []*kueue.MultiKueueCluster{named("paris"), named("tokyo"), named("unused"), named("lyon")},
+		Configs:   []*kueue.MultiKueueConfig{{}},
+		Addresses: map[string]kubecontext.Address{"paris": {Server: "https://a"}, "tokyo": {Server: "https://away"}, "lyon": {Server: "https://c"}},
+	}
+	k.Configs[0].Spec.Clusters = []string{"paris", "tokyo", "lyon"}
+	v := reachOf(nil, k, nil, kubecontext.Address{Context: "a", Server: "https://a"}, kubecontext.Address{Context: "c", Server: "https://c"})
+	assert.DeepEqual(t, v.UnreadWorkers(), []Unchecked{
+		{What: "worker lyon", Contexts: []string{"c"}, Reason: NotSelected},
+		{What: "worker tokyo", Contexts: []string{}, Reason: "no context reaches it"},
+	})
+}

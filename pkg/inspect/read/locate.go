@@ -1,0 +1,130 @@
+package read
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// probesOfCluster is how many Workloads are looked for to find the context of a MultiKueueCluster.
+const probesOfCluster = 3
+
+// offered is a Workload of a manager that MultiKueueClusters got.
+type offered struct {
+	inspect.Offer
+	name    types.NamespacedName
+	created time.Time
+}
+
+// locate finds the contexts of MultiKueueClusters whose address is unknown, or which do not answer
+// at it: by other Workloads of their managers in some namespaces. What cannot be read stays
+// unknown.
+func locate(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, namespaces []string) {
+	missing := map[string][]string{}
+	for _, manager := range v.Clusters {
+		if names := v.Unlocated(manager); len(names) > 0 {
+			missing[manager.Context] = names
+		}
+	}
+	if len(missing) == 0 || len(namespaces) == 0 {
+		return
+	}
+	probes := map[string][]offered{}
+	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) ([]offered, error) {
+		if missing[c.Context] == nil {
+			return nil, nil
+		}
+		return offersAt(ctx, c, v.Facts(c.Context).Kueue.Version, namespaces, missing[c.Context])
+	}) {
+		if a.Err == nil && len(a.Value) > 0 {
+			probes[a.Context] = a.Value
+		}
+	}
+	if len(probes) == 0 {
+		return
+	}
+	var mu sync.Mutex
+	found := map[string]map[types.NamespacedName][]string{}
+	fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (struct{}, error) {
+		if facts := v.Facts(c.Context); facts == nil || facts.Err != nil || facts.Kueue == nil {
+			return struct{}{}, nil
+		}
+		for manager, all := range probes {
+			for _, o := range all {
+				if manager == c.Context || !hasCopy(ctx, c, v.Facts(c.Context).Kueue.Version, o.name) {
+					continue
+				}
+				mu.Lock()
+				if found[manager] == nil {
+					found[manager] = map[types.NamespacedName][]string{}
+				}
+				found[manager][o.name] = append(found[manager][o.name], c.Context)
+				mu.Unlock()
+			}
+		}
+		return struct{}{}, nil
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	for manager, all := range probes {
+		var offers []inspect.Offer
+		for _, o := range all {
+			o.Contexts = found[manager][o.name]
+			slices.Sort(o.Contexts)
+			offers = append(offers, o.Offer)
+		}
+		v.AddOffers(v.Facts(manager), offers)
+	}
+}
+
+// offersAt returns the newest Workloads of a manager that some MultiKueueClusters got. Those that
+// one cluster got come first, because they prove the most.
+func offersAt(ctx context.Context, c *fleet.Cluster, version string, namespaces, clusters []string) ([]offered, error) {
+	type workload struct {
+		metav1.ObjectMeta `json:"metadata"`
+		Status            kueue.WorkloadStatus `json:"status"`
+	}
+	workloads := kueueResource(version, "workloads")
+	var all []offered
+	for _, namespace := range namespaces {
+		err := listObjects(ctx, c, workloads, namespace, metav1.ListOptions{}, func(o *workload) {
+			w := kueue.Workload{ObjectMeta: o.ObjectMeta, Status: o.Status}
+			offer, ok := inspect.NewOffer(&w)
+			if ok && !w.Is(kueue.Finished) {
+				all = append(all, offered{offer, types.NamespacedName{Namespace: o.Namespace, Name: o.Name}, o.CreationTimestamp.Time})
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(all, func(a, b offered) int {
+		return cmp.Or(cmp.Compare(len(a.Clusters), len(b.Clusters)), b.created.Compare(a.created), cmp.Compare(a.name.String(), b.name.String()))
+	})
+	count := map[string]int{}
+	return slices.DeleteFunc(all, func(o offered) bool {
+		isNeeded := slices.ContainsFunc(o.Clusters, func(name string) bool {
+			return count[name] < probesOfCluster && (len(o.Clusters) == 1 || slices.Contains(clusters, name))
+		})
+		for _, name := range o.Clusters {
+			count[name]++
+		}
+		return !isNeeded
+	}), nil
+}
+
+// hasCopy says whether a cluster has a Workload that MultiKueue copied there.
+func hasCopy(ctx context.Context, c *fleet.Cluster, version string, name types.NamespacedName) bool {
+	w, err := Get[kueue.Workload](ctx, c, kueueResource(version, "workloads"), name.Namespace, name.Name)
+	return err == nil && w != nil && w.Labels[delegation.MultiKueueOriginLabel] != ""
+}
