@@ -35,7 +35,7 @@ func TestClassesAreRecorded(t *testing.T) {
 		"a class that does not exist":        {read.ClassNames{Priority: "none"}, 0, "PriorityClass none was not found"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			class := read.Classes(t.Context(), clusters(t, kept, all), tt.names)["a"]
+			class := read.Classes(t.Context(), clusters(t, kept, all), inSnapshot(tt.names))["a"]
 			assert.Equal(t, class.Priority, tt.priority)
 			assert.Equal(t, class.PriorityUnread, tt.unread)
 		})
@@ -68,4 +68,10 @@ func TestProfileCredentialsAreRemoved(t *testing.T) {
 	text := texts(t, dir)["a.yaml"]
 	assert.Assert(t, strings.Contains(text, "https://west:6443"), text)
 	assert.Assert(t, !strings.Contains(text, "PASSWORD"), text)
+}
+
+// inSnapshot returns names that are read from a snapshot.
+func inSnapshot(names read.ClassNames) read.ClassNames {
+	names.InSnapshot = true
+	return names
 }

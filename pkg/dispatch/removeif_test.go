@@ -26,12 +26,15 @@ func TestRemoveIf(t *testing.T) {
 	}{
 		{name: "unchanged", change: func(*testing.T, *dispatchtest.Server) {}, isRemoved: true},
 		{name: "its status has changed", isRemoved: true, change: func(t *testing.T, s *dispatchtest.Server) {
+			t.Helper()
 			s.Change(t, jobs, "ml", "small", func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{"seen": "true"}) })
 		}},
 		{name: "another client has repaired it", isRepaired: true, change: func(t *testing.T, s *dispatchtest.Server) {
+			t.Helper()
 			s.Change(t, jobs, "ml", "small", func(o *unstructured.Unstructured) { dispatchtest.Set(t, o, "spec.managedBy", "example.com/runner") })
 		}},
 		{name: "another client has recreated it", change: func(t *testing.T, s *dispatchtest.Server) {
+			t.Helper()
 			s.Delete(t, jobs, "ml", "small")
 			s.Create(t, jobs, dispatchtest.SmallJob(t))
 		}},
@@ -45,9 +48,10 @@ func TestRemoveIf(t *testing.T) {
 			c, deletions := server.Cluster(t, "here"), 0
 			server.SetBefore(func(r *http.Request) *apierrors.StatusError {
 				if r.Method == http.MethodDelete {
-					if deletions++; deletions == 1 {
-						tt.change(t, server)
-					}
+					deletions++
+				}
+				if r.Method == http.MethodDelete && deletions == 1 {
+					tt.change(t, server)
 				}
 				return nil
 			})

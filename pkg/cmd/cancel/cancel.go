@@ -147,6 +147,14 @@ func (f *cancelFlags) check(names []string) error {
 	return nil
 }
 
+// aliasesOf returns the contexts whose clusters are searched through other contexts.
+func aliasesOf(f *fleet.Fleet) (names []string) {
+	for _, a := range f.Aliases() {
+		names = append(names, a.Context)
+	}
+	return names
+}
+
 func (o *cancelOptions) Run(ctx context.Context) error {
 	clusters, opened, unreached := writing.Connect(ctx, o.Environment, o.flags.GlobalFlags, o.contexts)
 	if err := util.Interrupted(ctx); err != nil {
@@ -157,11 +165,7 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 		return unreached
 	}
 	delete(clusters, o.origin.Name)
-	// The cluster of an alias is searched through another context.
-	var aliases []string
-	for _, a := range opened.Aliases() {
-		aliases = append(aliases, a.Context)
-	}
+	aliases := aliasesOf(opened)
 	jobs, err := o.find(ctx, origin, writing.FindKinds(origin))
 	if err != nil {
 		return err

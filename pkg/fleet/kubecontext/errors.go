@@ -106,7 +106,7 @@ func (e *Error) Message() string {
 		message, advice = "no answer in time", ""
 	}
 	// A denial names its action itself.
-	if e.Doing != "" && !(found.advice == RightsHint && strings.HasPrefix(e.Doing, "list ")) {
+	if e.Doing != "" && (found.advice != RightsHint || !strings.HasPrefix(e.Doing, "list ")) {
 		message = command.Say("cannot %s: %s", e.Doing, message)
 	}
 	if advice != "" {

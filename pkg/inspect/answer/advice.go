@@ -141,11 +141,8 @@ func Unsubmitted(t *inspect.Trace) {
 func (q *Question) outlook(all []inspect.Placement) Answer {
 	if gate := gateOf(all); gate != nil {
 		a := q.gated(gate, all)
-		switch gate.Verdict {
-		case inspect.Never:
-			a.Message = "Would never run. " + a.Message
-		case inspect.Waits:
-			a.Message = "Would wait. " + a.Message
+		if lead := map[inspect.Verdict]string{inspect.Never: "Would never run. ", inspect.Waits: "Would wait. "}[gate.Verdict]; lead != "" {
+			a.Message = lead + a.Message
 		}
 		return a
 	}

@@ -141,20 +141,25 @@ func sinceOf(j *inspect.Job, s inspect.JobState) *metav1.Time {
 	return j.CreationTimestamp.DeepCopy()
 }
 
+// needsNoReason reports whether no finding can explain a state better.
+func (q *Question) needsNoReason(a *Answer) bool {
+	o := q.Pair.Origin
+	isOver := a.State == inspect.StateComplete && (o == nil || o.Status.IsFinished())
+	return isOver || a.State == inspect.StateTemplate || a.State == inspect.StateNotSubmitted
+}
+
 // explain uses the first finding that explains why the Job does not run, with
 // its fixes.
 func (q *Question) explain(a *Answer) {
-	o := q.Pair.Origin
-	isOver := a.State == inspect.StateComplete && (o == nil || o.Status.IsFinished())
-	if isOver || a.State == inspect.StateTemplate || a.State == inspect.StateNotSubmitted {
+	if q.needsNoReason(a) {
 		return
 	}
 	for i := range q.Trace.Findings {
 		f := &q.Trace.Findings[i]
+		// A controller that is behind does not explain two runs.
+		isOther := a.State == inspect.StateDuplicate && f.AwaitsActor
 		switch {
-		case !q.isAboutPair(f):
-		case a.State == inspect.StateDuplicate && f.AwaitsActor:
-			// A controller that is behind does not explain two runs.
+		case isOther, !q.isAboutPair(f):
 		case IsAboutQuota(f.Code) && !a.isAboutSetup() || a.State == inspect.StateOrphan && IsOrphan(f.Code):
 			a.addFrom(f)
 		case a.isExplainedBy(f) && (f.Severity != inspect.Warning || !q.mayRunElsewhere(a)):

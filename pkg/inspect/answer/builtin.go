@@ -96,6 +96,11 @@ func (q *Question) podsOf(a *Answer, j *inspect.Job, hops []inspect.Hop) {
 		a.Message = "It starts no Pods: spec.parallelism is 0."
 		return
 	}
+	q.fromPodsHop(a, j, hops, pods)
+}
+
+// fromPodsHop fills in the answer from the step with the Pods of a Job of which none runs.
+func (q *Question) fromPodsHop(a *Answer, j *inspect.Job, hops []inspect.Hop, pods []*inspect.Pod) {
 	for _, h := range hops {
 		if h.Kind != "Pods" || h.Context != j.Context || h.Health == inspect.HealthOK || h.Health == inspect.HealthUnknown {
 			continue

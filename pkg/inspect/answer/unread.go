@@ -45,15 +45,12 @@ func (q *Question) byCopiedStatus(cluster string) Answer {
 	s := stateOf(o)
 	// A status that nothing has written is no copy.
 	isStarting := s == inspect.StateStarting && (o.StartTime != nil || o.StatusWrittenAt != nil)
-	switch isRunning := s == inspect.StateRunning || isStarting; {
-	case isRunning && isStarting && cluster != "":
-		a.State, a.Message = s, "Kueue says that it starts on "+cluster
-	case isRunning && isStarting:
-		a.State, a.Message = s, "Kueue says that it starts"
-	case isRunning && cluster != "":
-		a.State, a.Message = s, "Kueue says that it runs on "+cluster
-	case isRunning:
-		a.State, a.Message = s, "Kueue says that it runs"
+	says := map[bool]string{true: "Kueue says that it starts", false: "Kueue says that it runs"}[isStarting]
+	switch isCopied := s == inspect.StateRunning || isStarting; {
+	case isCopied && cluster != "":
+		a.State, a.Message = s, says+" on "+cluster
+	case isCopied:
+		a.State, a.Message = s, says
 	case cluster != "":
 		a.Message = "MultiKueue chose " + cluster
 	default:

@@ -128,19 +128,28 @@ func (b *builder) addMirror(depth, i int) {
 		h.Health, h.Message = inspect.HealthBad, "mirror, without label "+delegation.MultiKueueOriginLabel
 	case m.Relation == inspect.ByName:
 		h.Message = "mirror, by its name"
-	case b.trace.Mirrors[i].InStep && isBehind(b.inventory, b.pair.Origin, m):
-		h.Message = "mirror; the origin does not show its state yet"
-	case b.trace.Mirrors[i].InStep && b.specDiffers(m):
-		h.Health, h.Message = inspect.HealthBad, "mirror, status in sync; its spec differs"
-	case b.trace.Mirrors[i].InStep:
-		h.Message = "mirror, in sync"
 	default:
-		h.Message = "mirror; the origin does not show its state"
+		b.compare(&h, m, b.trace.Mirrors[i].InStep)
 	}
 	h.Message = withProgress(m.Job, "; ", h.Message)
 	b.add(depth, h)
 	if f := b.inventory.Facts(m.Job.Context); f != nil {
 		b.addPods(depth+1, f, m.Job)
+	}
+}
+
+// compare adds to the step of a mirror whether it and its origin are in sync. inStep is whether the
+// origin shows its status.
+func (b *builder) compare(h *inspect.Hop, m inspect.Mirror, inStep bool) {
+	switch {
+	case inStep && isBehind(b.inventory, b.pair.Origin, m):
+		h.Message = "mirror; the origin does not show its state yet"
+	case inStep && b.specDiffers(m):
+		h.Health, h.Message = inspect.HealthBad, "mirror, status in sync; its spec differs"
+	case inStep:
+		h.Message = "mirror, in sync"
+	default:
+		h.Message = "mirror; the origin does not show its state"
 	}
 }
 

@@ -73,14 +73,7 @@ func suits(set *kueue.PodTemplate, f *kueue.ResourceFlavor, allTopology bool) su
 		return suitability{why: fmt.Sprintf("cannot be compared with its node affinity: %v", err)}
 	}
 	if !matches {
-		result := unsuited(kueue.Lack{Reason: kueue.ReasonFlavorLabels})
-		if affinityFor(spec, f) == nil {
-			for key := range selectorFor(spec, f) {
-				result.selects = append(result.selects, key+"="+f.Spec.NodeLabels[key])
-			}
-			slices.Sort(result.selects)
-		}
-		return result
+		return otherLabels(spec, f)
 	}
 	switch {
 	case isBound(set) && f.Spec.TopologyName == "":
@@ -91,6 +84,19 @@ func suits(set *kueue.PodTemplate, f *kueue.ResourceFlavor, allTopology bool) su
 		return unsuited(kueue.Lack{Reason: kueue.ReasonTopologyRequired})
 	}
 	return suitability{isKnown: true, suits: true}
+}
+
+// otherLabels returns that the labels of a flavor contradict the node requirements of Pods.
+func otherLabels(spec *corev1.PodSpec, f *kueue.ResourceFlavor) suitability {
+	result := unsuited(kueue.Lack{Reason: kueue.ReasonFlavorLabels})
+	if affinityFor(spec, f) != nil {
+		return result
+	}
+	for key := range selectorFor(spec, f) {
+		result.selects = append(result.selects, key+"="+f.Spec.NodeLabels[key])
+	}
+	slices.Sort(result.selects)
+	return result
 }
 
 // selectorFor returns the part of a node selector that Kueue compares with a

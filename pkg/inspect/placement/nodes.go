@@ -28,16 +28,7 @@ func (s *site) countNodes() {
 	case nodes == nil:
 		return
 	}
-	fewest, rarest := len(nodes)+1, (*kueue.PodTemplate)(nil)
-	for i := range s.request.PodSets {
-		set := &s.request.PodSets[i]
-		if set.Count <= 0 {
-			continue
-		}
-		if count := s.nodesFor(set, nodes); count < fewest {
-			fewest, rarest = count, set
-		}
-	}
+	rarest, fewest := s.rarest(nodes)
 	if rarest == nil {
 		return
 	}
@@ -47,6 +38,26 @@ func (s *site) countNodes() {
 		return
 	}
 	s.condition(inspect.ConditionPods, inspect.No, "0 of %s", all)
+	s.withoutNode(rarest, all)
+}
+
+// rarest returns the podset that fits on the fewest nodes, nil if it has no Pods.
+func (s *site) rarest(nodes []*podfit.Node) (rarest *kueue.PodTemplate, fewest int) {
+	fewest = len(nodes) + 1
+	for i := range s.request.PodSets {
+		set := &s.request.PodSets[i]
+		if set.Count <= 0 {
+			continue
+		}
+		if count := s.nodesFor(set, nodes); count < fewest {
+			fewest, rarest = count, set
+		}
+	}
+	return rarest, fewest
+}
+
+// withoutNode adds to the verdict that no node could take a Pod of a podset.
+func (s *site) withoutNode(rarest *kueue.PodTemplate, all string) {
 	switch {
 	case s.Verdict == inspect.Fits:
 		s.noNodeFits(rarest, "quota is free, but ")

@@ -20,6 +20,15 @@ type claimable struct {
 	since  *metav1.Time
 }
 
+// read is an object whose status may still depend on another object.
+type read struct {
+	job   inspect.Job
+	kind  *delegation.Kind
+	state delegation.State
+	// err is why the object cannot be decoded.
+	err error
+}
+
 // claimable returns both states of a Job whose status depends on a Workload.
 func (r *read) claimable() claimable {
 	otherwise, job := r.settle(true), r.settle(false)
@@ -132,15 +141,6 @@ func (s *settler) ask(ctx context.Context) (claimed sets.Set[string]) {
 	}
 	s.known, s.err = claimedUIDs(ctx, s.cluster, commonNamespace(jobs), nil)
 	return s.known
-}
-
-// read is an object whose status may still depend on another object.
-type read struct {
-	job   inspect.Job
-	kind  *delegation.Kind
-	state delegation.State
-	// err is why the object cannot be decoded.
-	err error
 }
 
 // settle returns the object with its status. claimed is whether a Workload exists for it.
