@@ -148,11 +148,11 @@ func TestHostileDiscovery(t *testing.T) {
 		// only is the command that is tried if an answer takes much memory, nil for all.
 		only []string
 	}{
-		{"groups that grow", "/apis", packed(`{"kind":"APIGroupList","groups":[`, 100), kinds},
+		{"oversized groups", "/apis", packed(`{"kind":"APIGroupList","groups":[`, 100), kinds},
 		{"a page for groups", "/apis", answered(200, "text/html", "<html>\x1b[2J"), nil},
 		{"brackets for groups", "/apis", answered(200, "application/json", strings.Repeat(`{"groups":[`, 1<<16)), nil},
 		{"schemas that grow", "/openapi/v3", packed(`{"paths":{`, 100), kinds},
-		{"schemas elsewhere", "/openapi/v3", answered(200, "application/json", `{"paths":{"apis/batch/v1":{"serverRelativeURL":"http://127.0.0.1:1/x"},"apis/kueue.x-k8s.io/v1beta2":{"serverRelativeURL":"//evil.example/../../x"}}}`), nil},
+		{"schemas on another host", "/openapi/v3", answered(200, "application/json", `{"paths":{"apis/batch/v1":{"serverRelativeURL":"http://127.0.0.1:1/x"},"apis/kueue.x-k8s.io/v1beta2":{"serverRelativeURL":"//evil.example/../../x"}}}`), nil},
 		{"huge kube-system", "/api/v1/namespaces/kube-system", packed(`{"kind":"Namespace","metadata":{"uid":"x"},"y":"`, 100), list},
 		{"huge version", "/version", packed(`{`, 100), check},
 	} {

@@ -32,7 +32,7 @@ type Kind struct {
 	// Allowed are the values that the API server, or the kind's own webhook, allows for the
 	// field; none means any value.
 	Allowed []Owner
-	// Change says whether the field can change later.
+	// Change reports whether the field can change later.
 	Change Change
 	// Since is the first version of the controller that respects the field, such as "KubeRay
 	// v1.3.0"; "" if unknown.
@@ -91,7 +91,7 @@ type Kind struct {
 	WithoutField bool
 }
 
-// Change says whether a kind's managedBy can change after the object's creation.
+// Change reports whether a kind's managedBy can change after the object's creation.
 type Change string
 
 const (

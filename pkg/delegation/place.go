@@ -47,7 +47,7 @@ func sameIf(isEqual bool) Sameness {
 	return CertainlyOther
 }
 
-// Sameness says whether two clusters are the same.
+// Sameness reports whether two clusters are the same.
 type Sameness int
 
 const (
@@ -66,7 +66,7 @@ type Place struct{ ClusterUID, NamespaceUID, Namespace, Name, UID string }
 // unknown replaces the identity of a cluster in annotations if its kube-system was not readable.
 const unknown = "unknown"
 
-// On says whether the place is on a cluster. Different UIDs of the namespace prove nothing: it
+// On reports whether the place is on a cluster. Different UIDs of the namespace prove nothing: it
 // may have been deleted and created again since the place was written.
 func (p Place) On(c Cluster) Sameness {
 	switch {

@@ -215,7 +215,7 @@ func TestHostileCancel(t *testing.T) {
 				},
 				[][]string{remove(oddContext + " there")},
 			},
-			"nothing is to be had": {
+			"nothing can be read": {
 				func(s *stage) {
 					s.there.Before = func(*http.Request) *apierrors.StatusError { return refusal }
 				},

@@ -138,7 +138,7 @@ func (k *leaseLock) Identity() string { return k.lease.identity }
 // Describe returns the namespace and the name of the Lease.
 func (k *leaseLock) Describe() string { return k.lease.origin.Namespace + "/" + k.lease.name() }
 
-// recordWrite records the result of writing a record. asked is when the request was sent.
+// recordWrite records the result of writing a record. sentAt is when the request was sent.
 func (k *leaseLock) recordWrite(ctx context.Context, record resourcelock.LeaderElectionRecord, sentAt time.Time, written *coordinationv1.Lease, err error) error {
 	if err != nil {
 		k.failed(ctx, err)

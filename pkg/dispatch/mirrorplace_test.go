@@ -167,7 +167,7 @@ func TestCancelFinds(t *testing.T) {
 		"a proxy answers 404":                       {mark: "w/ml/train/u", workers: clusters{failingCluster(t, http.MethodGet, proxyNotFound(), "w", "w/")}, refused: "the answer 404 is not from the API server of the cluster"},
 		"a front answers 404":                       {workers: clusters{failingCluster(t, http.MethodGet, cluster404(), "w", "w/")}, refused: "the answer 404 is not from the API server of the cluster"},
 		"nothing identifies the cluster":            {workers: clusters{clusterWith(t, "w", "/")}, refused: "the user may get neither namespace kube-system nor namespace ml"},
-		"no context leads there":                    {mark: "w/ml/train/u", workers: clusters{clusterWith(t, "v", "v/")}, refused: unsearched + "ml/train on cluster w, the recorded place of its mirror, which no context is proven to reach"},
+		"no context for that cluster":               {mark: "w/ml/train/u", workers: clusters{clusterWith(t, "v", "v/")}, refused: unsearched + "ml/train on cluster w, the recorded place of its mirror, which no context is proven to reach"},
 		"it may not be searched":                    {mark: "w/ml/train/u", workers: clusters{failingCluster(t, http.MethodGet, errForbidden, "w", "w/")}, refused: unsearched + "context \"w\": "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,9 +27,9 @@ func TestProofByNamespaces(t *testing.T) {
 		{"the same namespace", mayRead("").sees(ownNamespace, "n"), mayRead("u").sees(ownNamespace, "n"), true, "u"},
 		{"neither knows more", mayRead("").sees(ownNamespace, "n"), mayRead("").sees(ownNamespace, "n"), true, ""},
 		{"another namespace of that name", mayRead("").sees(ownNamespace, "n"), mayRead("u").sees(ownNamespace, "m"), false, ""},
-		{"nothing in common", mayRead("").sees(ownNamespace, "n"), mayRead("u"), false, ""},
-		{"nothing at all", mayRead(""), mayRead("u"), false, ""},
-		{"a uid of nothing", mayRead("").sees(ownNamespace, ""), mayRead("u").sees(ownNamespace, ""), false, ""},
+		{"no common object", mayRead("").sees(ownNamespace, "n"), mayRead("u"), false, ""},
+		{"no readable object", mayRead(""), mayRead("u"), false, ""},
+		{"an empty UID", mayRead("").sees(ownNamespace, ""), mayRead("u").sees(ownNamespace, ""), false, ""},
 		{"two that are known to be two", mayRead("v").sees(ownNamespace, "n"), mayRead("u").sees(ownNamespace, "n"), false, "v"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -77,8 +77,8 @@ func TestWithinReturnsTheCause(t *testing.T) {
 		cause error
 		want  error
 	}{
-		{"a question that heeds its context", true, cause, cause},
-		{"a question that does not", false, cause, cause},
+		{"a read that ends with its context", true, cause, cause},
+		{"a read that ignores its context", false, cause, cause},
 		{"no cause", true, nil, context.Canceled},
 		{"no cause, a question that does not heed", false, nil, context.Canceled},
 	} {

@@ -167,14 +167,14 @@ func (f *Facts) BlockerOf(w *kueue.Workload) *Blocker {
 	return &Blocker{Queue: queue, Workload: first, Condition: first.Condition(kueue.QuotaReserved), IsHead: isStrict}
 }
 
-// hasWord says whether Kueue has reported anything about a Workload's quota. A condition that says
+// hasWord reports whether Kueue has reported anything about a Workload's quota. A condition that says
 // that Kueue has not evaluated it yet, as Kueue writes from 0.19 on, does not count.
 func hasWord(w *kueue.Workload) bool {
 	c := w.Condition(kueue.QuotaReserved)
 	return c != nil && c.Reason != kueue.PendingEvaluation
 }
 
-// isHeldIn says whether a Workload waits for quota in a queue. Others can only wait behind such a
+// isHeldIn reports whether a Workload waits for quota in a queue. Others can only wait behind such a
 // Workload.
 func (f *Facts) isHeldIn(queue *kueue.ClusterQueue, w *kueue.Workload) bool {
 	wait := w.Waiting()
@@ -190,12 +190,12 @@ func (f *Facts) clusterQueueOf(w *kueue.Workload) *kueue.ClusterQueue {
 	return f.Kueue.ClusterQueueNamed(local.Spec.ClusterQueue)
 }
 
-// IsIgnored says whether a Workload is in a queue without a QuotaReserved condition.
+// IsIgnored reports whether a Workload is in a queue without a QuotaReserved condition.
 func IsIgnored(w *kueue.Workload) bool {
 	return isInQueue(w) && w.Condition(kueue.QuotaReserved) == nil
 }
 
-// isInQueue says whether a queue should find quota for a Workload.
+// isInQueue reports whether a queue should find quota for a Workload.
 func isInQueue(w *kueue.Workload) bool {
 	return w.IsActive() && w.DeletionTimestamp == nil && !w.Is(kueue.Finished)
 }

@@ -31,7 +31,7 @@ type Difference struct {
 	Lag bool `json:"lag"`
 }
 
-// IsStatus says whether a field of the status differs.
+// IsStatus reports whether a field of the status differs.
 func (d Difference) IsStatus() bool {
 	return d.Field == "status" || strings.HasPrefix(d.Field, "status.")
 }
@@ -194,7 +194,7 @@ func expected(origin *Job) sets.Set[string] {
 	return same
 }
 
-// isScaledThere says whether Ray's own autoscaler changes the size of an object, which it does on
+// isScaledThere reports whether Ray's own autoscaler changes the size of an object, which it does on
 // the worker only (kueue: KEP-13243, from 0.20 on).
 func isScaledThere(origin *Job) bool {
 	scales, _, _ := unstructured.NestedBool(origin.Object.Object, append(slices.Clone(origin.Row().RayCluster), "enableInTreeAutoscaling")...)
@@ -271,12 +271,12 @@ func withoutKueues(value any) any {
 	return list
 }
 
-// isZero says whether a value is 0, false, "" or empty.
+// isZero reports whether a value is 0, false, "" or empty.
 func isZero(value any) bool {
 	return isEmpty(value) || value != nil && reflect.ValueOf(value).IsZero()
 }
 
-// isEmpty says whether a value is an object or a list without elements.
+// isEmpty reports whether a value is an object or a list without elements.
 func isEmpty(value any) bool {
 	switch v := value.(type) {
 	case map[string]any:

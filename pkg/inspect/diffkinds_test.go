@@ -32,7 +32,7 @@ func TestDifferencesOfKinds(t *testing.T) {
 			[]string{"spec.workerGroupSpecs[0].minReplicas"},
 		},
 		{
-			"nobody sizes it", "rayjob", true,
+			"no autoscaler", "rayjob", true,
 			`{rayClusterSpec: {workerGroupSpecs: [{groupName: small, replicas: 1}]}}`,
 			`{rayClusterSpec: {workerGroupSpecs: [{groupName: small, replicas: 5}]}}`,
 			[]string{"spec.rayClusterSpec.workerGroupSpecs[0].replicas"},
@@ -60,7 +60,7 @@ func TestDifferencesOfKinds(t *testing.T) {
 			nil,
 		},
 		{
-			"a value of the mirror alone", "jobset", false,
+			"a field only of the mirror", "jobset", false,
 			`{failurePolicy: {}}`, `{failurePolicy: {maxRestarts: 0}}`,
 			[]string{"spec.failurePolicy.maxRestarts"},
 		},

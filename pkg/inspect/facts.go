@@ -171,10 +171,10 @@ func (f *Facts) AddPod(p *Pod) {
 	}
 }
 
-// Selects says whether a Job matches the query's label selector.
+// Selects reports whether a Job matches the query's label selector.
 func (f *Facts) Selects(j *Job) bool { return f.Selected == nil || f.Selected.Has(j.UID) }
 
-// IsRequested says whether objects of a kind were requested, in any version.
+// IsRequested reports whether objects of a kind were requested, in any version.
 func (f *Facts) IsRequested(kind delegation.Kind) bool {
 	return f != nil && slices.ContainsFunc(f.Kinds, func(k delegation.Kind) bool {
 		return k.Kind == kind.Kind && k.Resource.Group == kind.Resource.Group
@@ -232,7 +232,7 @@ func (f *Facts) AddGap(part Part, err error) {
 	}
 }
 
-// comesFirst says whether err replaces other, which may be nil.
+// comesFirst reports whether err replaces other, which may be nil.
 func comesFirst(err, other error) bool { return other == nil || err.Error() < other.Error() }
 
 func named[T any](list []*T, name string, nameOf func(*T) string) *T {

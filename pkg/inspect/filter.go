@@ -27,7 +27,7 @@ type Filter struct {
 // JobName is the name of Jobs in any namespace, with a word for their kind; "" is for Jobs.
 type JobName struct{ Kind, Name string }
 
-// Matches says whether a Job has the name.
+// Matches reports whether a Job has the name.
 func (n JobName) Matches(j *Job) bool {
 	if n.Name != j.Name {
 		return false
@@ -55,7 +55,7 @@ func NewFilter(delegated bool, managedBy string, statuses []string) (Filter, err
 	return f, nil
 }
 
-// Matches says whether the filter matches the Job.
+// Matches reports whether the filter matches the Job.
 func (f Filter) Matches(j *Job) bool {
 	if f.Delegated && j.ManagedBy.IsBuiltIn() {
 		return false

@@ -227,7 +227,7 @@ func (f *Finding) deepCopy() Finding {
 	return c
 }
 
-// IsAtLeast says whether s is at least as severe as other.
+// IsAtLeast reports whether s is at least as severe as other.
 func (s Severity) IsAtLeast(other Severity) bool {
 	return s.Compare(other) <= 0
 }
@@ -260,7 +260,7 @@ func (f *Finding) Say(text string) {
 	f.Message = subject + ": " + text
 }
 
-// names says whether a text names the object of the finding or one of its Jobs. The object's kind
+// names reports whether a text names the object of the finding or one of its Jobs. The object's kind
 // must be present, unless it is a Job or cluster-scoped.
 func (f *Finding) names(text string) bool {
 	name := f.Subject()
@@ -306,7 +306,7 @@ func (f *Finding) cut() (text string, isVerb bool) {
 	return f.Message, false
 }
 
-// containsWord says whether a text contains a name that is not part of a longer one.
+// containsWord reports whether a text contains a name that is not part of a longer one.
 func containsWord(text, name string) bool {
 	for from := 0; name != ""; {
 		i := strings.Index(text[from:], name)
@@ -322,13 +322,13 @@ func containsWord(text, name string) bool {
 	return false
 }
 
-// endsWord says whether a name ends before rest. A full stop at the end of a sentence is not part
+// endsWord reports whether a name ends before rest. A full stop at the end of a sentence is not part
 // of the name.
 func endsWord(rest string) bool {
 	return rest == "" || !isNamePart(rest[0]) || rest == "." || strings.HasPrefix(rest, ". ")
 }
 
-// isNamePart says whether a byte may be part of an object's name, or join it to a namespace.
+// isNamePart reports whether a byte may be part of an object's name, or join it to a namespace.
 func isNamePart(b byte) bool {
 	return b == '-' || b == '.' || b == '/' || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
 }

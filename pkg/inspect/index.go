@@ -211,7 +211,7 @@ type objects struct {
 	parts map[string][]*Job
 }
 
-// isIndexed says whether f has an index to find objects in.
+// isIndexed reports whether f has an index to find objects in.
 func (f *Facts) isIndexed() bool { return f != nil && f.index != nil }
 
 // JobOf returns the object with this UID; nil if it was not read, or the UID is "".

@@ -141,7 +141,7 @@ func renamed(addresses []kubecontext.Address, as map[string]string) []kubecontex
 	return addresses
 }
 
-// isCovered says whether a context that did not answer points to a cluster that was read through
+// isCovered reports whether a context that did not answer points to a cluster that was read through
 // another context. Its address then has the other's name.
 func (v *Inventory) isCovered(f *Facts) bool {
 	return len(v.Addresses) > 0 && !slices.ContainsFunc(v.Addresses, func(a kubecontext.Address) bool { return a.Context == f.Context })

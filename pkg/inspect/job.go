@@ -142,17 +142,17 @@ func (j *Job) PodLabelValue() string {
 	return j.PodValue
 }
 
-// IsDelegated says whether another controller than the kind's own reconciles the Job. A template
+// IsDelegated reports whether another controller than the kind's own reconciles the Job. A template
 // shows an owner too, but is not delegated itself.
 func (j *Job) IsDelegated() bool { return !j.ManagedBy.IsBuiltIn() && !j.Row().Template }
 
-// IsOpen says whether an object has not finished and is not being deleted.
+// IsOpen reports whether an object has not finished and is not being deleted.
 func (j *Job) IsOpen() bool { return !j.Status.IsFinished() && j.DeletedAt == nil }
 
-// Waits says whether an object should run, but has no Pods.
+// Waits reports whether an object should run, but has no Pods.
 func (j *Job) Waits() bool { return j.IsOpen() && j.Active == 0 }
 
-// AwaitsDispatch says whether this plugin must dispatch an object, and has not yet.
+// AwaitsDispatch reports whether this plugin must dispatch an object, and has not yet.
 func (j *Job) AwaitsDispatch() bool {
 	return j.ManagedBy == delegation.Dispatch && j.Waits() && j.Pinned().IsZero()
 }
@@ -190,7 +190,7 @@ func (j *Job) Duration(now time.Time) (d time.Duration, ok bool) {
 	return end.Sub(j.StartTime.Time), true
 }
 
-// IsPart says whether the Job belongs to another object that may be delegated. A RayCluster of a
+// IsPart reports whether the Job belongs to another object that may be delegated. A RayCluster of a
 // RayJob, for example, also has the RayJob's labels and annotations. An object that a template
 // creates is not a part.
 func (j *Job) IsPart() bool {
@@ -291,7 +291,7 @@ func (j *Job) OriginUID() string {
 	return j.Marks.OriginUID
 }
 
-// IsMirror says whether an object has the mark of a mirror.
+// IsMirror reports whether an object has the mark of a mirror.
 func (j *Job) IsMirror() bool { return j.OriginUID() != "" || j.MultiKueueOrigin() != "" }
 
 // Pinned returns the mirror that an origin names, zero if it names none.
@@ -302,7 +302,7 @@ func (j *Job) Pinned() delegation.Place {
 	return j.Marks.Mirror
 }
 
-// IsElastic says whether an object may change its size while it runs.
+// IsElastic reports whether an object may change its size while it runs.
 func (j *Job) IsElastic() bool { return j.Marks != nil && j.Marks.Elastic }
 
 // Prebuilt returns the Workload that a mirror names as its own, "" if it names none.

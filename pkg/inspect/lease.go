@@ -29,7 +29,7 @@ type Lease struct {
 // may be on its way.
 const leaseMargin = 5 * time.Second
 
-// HeldAt says whether the Lease has a holder, at a time by the clock of its cluster. A nil Lease
+// HeldAt reports whether the Lease has a holder, at a time by the clock of its cluster. A nil Lease
 // has none.
 func (l *Lease) HeldAt(now time.Time) bool {
 	return l != nil && l.Holder != "" && now.Before(l.Renewed.Add(l.Duration+leaseMargin))
@@ -43,7 +43,7 @@ func (l *Lease) FreeSince() time.Time {
 	return l.Renewed.Add(l.Duration)
 }
 
-// knowsLeases says whether the Leases of dispatched Jobs were read.
+// knowsLeases reports whether the Leases of dispatched Jobs were read.
 func (f *Facts) knowsLeases() bool { return f.Leases != nil && f.Gaps[PartLeases] == nil }
 
 // LeaseOf returns the Lease of a Job, nil if there is none. It ignores the Lease of an older Job of
@@ -59,7 +59,7 @@ func (f *Facts) LeaseOf(j *Job) (l *Lease, known bool) {
 	return l, true
 }
 
-// IsHeld says whether a Lease of a context's cluster has a holder now.
+// IsHeld reports whether a Lease of a context's cluster has a holder now.
 func (v *Inventory) IsHeld(name string, l *Lease) bool { return l.HeldAt(v.clusterTime(name)) }
 
 // Dispatcher says which process of the command dispatch serves a Job, according to the Job's Lease.
@@ -100,7 +100,7 @@ func (l *Lease) dispatcher(now time.Time) *Dispatcher {
 	return d
 }
 
-// IsDispatched says whether the command dispatch owns the Job, even if no Dispatcher is running.
+// IsDispatched reports whether the command dispatch owns the Job, even if no Dispatcher is running.
 func (j *Job) IsDispatched() bool { return delegation.IsDispatched(j.ManagedBy, j.Marks) }
 
 // DispatchedJobs returns the Jobs that the command dispatch owns.

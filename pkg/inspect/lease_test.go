@@ -27,9 +27,9 @@ func TestHeldAt(t *testing.T) {
 		{"just renewed", renewed("alice", 0), true},
 		{"renewed, and clocks differ by a little", renewed("alice", -2*time.Second), true},
 		{"about to expire", renewed("alice", 14*time.Second), true},
-		{"expired within what clocks may differ by", renewed("alice", 19*time.Second), true},
+		{"expired within the allowed clock skew", renewed("alice", 19*time.Second), true},
 		{"expired", renewed("alice", 21*time.Second), false},
-		{"let go of", renewed("", 0), false},
+		{"released", renewed("", 0), false},
 		{"never renewed", &Lease{Holder: "alice", Duration: 15 * time.Second}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -45,7 +45,7 @@ type ServedKind struct {
 	Reserved string `json:"reserved"`
 	// Defaulted is whether the API server writes Reserved if the field is not set.
 	Defaulted bool `json:"defaulted"`
-	// Change says whether the field can be changed later.
+	// Change reports whether the field can be changed later.
 	Change delegation.Change `json:"change"`
 	// Discovered is whether the kind is known from its schema only, so that its status is read from
 	// conditions that many kinds have in common.

@@ -58,7 +58,7 @@ func WrittenAs(fields []metav1.ManagedFieldsEntry) []string {
 	return versions
 }
 
-// Nominates says whether a field manager owns the nominated clusters in the status of a Workload.
+// Nominates reports whether a field manager owns the nominated clusters in the status of a Workload.
 // It returns false if the entry does not list its fields. Reading keeps such lists for this field
 // only.
 func Nominates(f *metav1.ManagedFieldsEntry) bool {

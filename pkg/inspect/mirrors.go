@@ -14,7 +14,7 @@ import (
 // Mirrors stays nil if the pairs do not prove it. SetMirrors returns the Jobs of MultiKueue whose
 // management cluster must be read to know more.
 //
-// isComplete says whether the pairs include all Jobs of a namespace on every existing context, so
+// isComplete reports whether the pairs include all Jobs of a namespace on every existing context, so
 // that a mirror which they lack does not exist.
 func SetMirrors(pairs *Pairs, jobs []*Job, isComplete func(namespace string) bool) (ask []*Job) {
 	for _, j := range jobs {
@@ -77,7 +77,7 @@ func (f *Facts) askParts() {
 	}
 }
 
-// isUnderWay says whether an object with this status was picked up and has not ended.
+// isUnderWay reports whether an object with this status was picked up and has not ended.
 func isUnderWay(s delegation.Status) bool {
 	return s == delegation.Running || s == delegation.Pending || s == delegation.Suspended
 }

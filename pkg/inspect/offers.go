@@ -97,7 +97,7 @@ func (v *Inventory) byOffers(manager *Facts) *matcher {
 	return m
 }
 
-// isLost says whether a manager reports that it is not connected to a MultiKueueCluster.
+// isLost reports whether a manager reports that it is not connected to a MultiKueueCluster.
 func (k *KueueFacts) isLost(cluster string) bool {
 	c := k.ClusterNamed(cluster)
 	return c != nil && meta.IsStatusConditionFalse(c.Status.Conditions, kueue.Active)

@@ -66,7 +66,7 @@ type Mirror struct {
 	Current bool
 }
 
-// Is says whether the mirror is current and was found by a relation.
+// Is reports whether the mirror is current and was found by a relation.
 func (m Mirror) Is(r Relation) bool { return m.Current && m.Relation == r }
 
 // Pairs are the relations between the objects of a fleet.
@@ -190,7 +190,7 @@ func (p *pairer) byMultiKueue(j *Job) {
 	pair.add(j, ByMultiKueue, !isProof && notBefore(j, pair.Origin))
 }
 
-// hasUnknownSizes says whether the names of an object's Workloads cannot be computed from the
+// hasUnknownSizes reports whether the names of an object's Workloads cannot be computed from the
 // object. Ray's own autoscaler resizes elastic objects on the worker. A Workload of another name is
 // then no proof of an older origin.
 func (j *Job) hasUnknownSizes() bool {
@@ -249,7 +249,7 @@ func (p *pairer) byName(j *Job) {
 	}
 }
 
-// marks says whether an owner is known to mark its mirrors.
+// marks reports whether an owner is known to mark its mirrors.
 func marks(o delegation.Owner) bool { return o == delegation.MultiKueue || o == delegation.Dispatch }
 
 func (p *Pair) add(j *Job, relation Relation, current bool) {
@@ -300,7 +300,7 @@ func notBefore(mirror, origin *Job) bool {
 	return mirror.CreationTimestamp.Add(recreated).After(origin.CreationTimestamp.Time)
 }
 
-// isWorkloadOf says whether the name is that of a Workload of this origin, not of an older one.
+// isWorkloadOf reports whether the name is that of a Workload of this origin, not of an older one.
 func isWorkloadOf(origin *Job, workload string) bool {
 	return workload != "" && slices.Contains(origin.WorkloadNames(), workload)
 }

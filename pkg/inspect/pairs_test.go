@@ -115,7 +115,7 @@ func TestPairUp(t *testing.T) {
 			[]*Job{object("m", "ns", "a", multiKueue), object("w", "ns", "a")},
 			[]string{"m/a: not w"},
 		},
-		"marked, and nobody's": {
+		"marked, without an owner": {
 			[]*Job{object("w", "ns", "a", mirrorOf("a", "u")), object("m", "ns", "b", multiKueue), object("m", "other", "a", multiKueue)},
 			[]string{"m/b:", "m/a:", "orphan w/a"},
 		},

@@ -94,7 +94,7 @@ func TestPairUpKinds(t *testing.T) {
 			[]*Job{sized("u", "rc-70"), sizedMirror("2_rc-7", 0)},
 			[]string{"m/a: w/a multikueue current"},
 		},
-		"elastic, and made anew since": {
+		"elastic, recreated": {
 			[]*Job{sized("v", "rc-7"), sizedMirror("2_rc-7", -time.Hour)},
 			[]string{"m/a: w/a multikueue old"},
 		},
@@ -102,7 +102,7 @@ func TestPairUpKinds(t *testing.T) {
 			[]*Job{object("m", "ns", "a", statefulSet, submitted, uid("u")), object("w", "ns", "a", statefulSet, copied("u"))},
 			[]string{"m/a: w/a multikueue current"},
 		},
-		"a StatefulSet that was made anew since": {
+		"a recreated StatefulSet": {
 			[]*Job{object("m", "ns", "a", statefulSet, submitted, uid("new")), object("w", "ns", "a", statefulSet, copied("old"))},
 			[]string{"m/a: w/a multikueue old"},
 		},
@@ -117,7 +117,7 @@ func TestPairUpKinds(t *testing.T) {
 			},
 			[]string{"n/a: w/a multikueue current"},
 		},
-		"a StatefulSet that is nobody's any more": {
+		"a StatefulSet without an owner": {
 			[]*Job{object("w", "ns", "a", statefulSet, copied("u"))},
 			[]string{"orphan w/a"},
 		},
@@ -132,7 +132,7 @@ func TestPairUpKinds(t *testing.T) {
 			},
 			[]string{"m/a: w/a multikueue current"},
 		},
-		"a pod that was made anew since": {
+		"a recreated pod": {
 			[]*Job{object("m", "ns", "a", pod, submitted, uid("new"), created(time.Hour)), object("w", "ns", "a", pod, podOf(workload("pod", "a", "old"), ""))},
 			[]string{"m/a: w/a multikueue old"},
 		},

@@ -8,7 +8,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Verdict says whether a waiting Job could run on a cluster.
+// Verdict reports whether a waiting Job could run on a cluster.
 type Verdict string
 
 // The verdicts, the best first.
@@ -90,7 +90,7 @@ func NewPlacement(context string) *Placement {
 	}
 }
 
-// State says whether a condition of a placement holds.
+// State reports whether a condition of a placement holds.
 type State string
 
 // The states.

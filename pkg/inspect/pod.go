@@ -48,7 +48,7 @@ type Pod struct {
 	Started metav1.Time
 }
 
-// IsUnschedulable says whether the scheduler has found no node so far.
+// IsUnschedulable reports whether the scheduler has found no node so far.
 func (p *Pod) IsUnschedulable() bool {
 	return p.Node == "" && p.Phase == corev1.PodPending && p.Reason == corev1.PodReasonUnschedulable
 }
@@ -93,7 +93,7 @@ const PreemptedReason = "Preempted"
 // PreemptorReason is the reason of Kueue's event that says that a Workload preempted another one.
 const PreemptorReason = "PreemptedWorkload"
 
-// IsPreemption says whether the event reports which Workload preempted this one.
+// IsPreemption reports whether the event reports which Workload preempted this one.
 func (e *Event) IsPreemption() bool { return e.Kind == "Workload" && e.Reason == PreemptedReason }
 
 // PreemptorsName returns the name of the preempting Workload with this UID; ok is false if no event

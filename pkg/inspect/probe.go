@@ -13,7 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// ProbeResult says whether a probe succeeded.
+// ProbeResult reports whether a probe succeeded.
 type ProbeResult string
 
 // The results of probes.
@@ -67,7 +67,7 @@ func ProbeStepNames() []ProbeStepName {
 	}
 }
 
-// ProbeStepState says whether a step succeeded.
+// ProbeStepState reports whether a step succeeded.
 type ProbeStepState string
 
 // The states of steps.
@@ -86,7 +86,7 @@ func ProbeStepStates() []ProbeStepState {
 // ProbeReport is the output of doctor --probe.
 type ProbeReport struct {
 	metav1.TypeMeta `json:",inline"`
-	// Result says whether the probe succeeded.
+	// Result reports whether the probe succeeded.
 	Result ProbeResult `json:"result"`
 	// Message is the reason of a failure in one or two sentences, as in a trace; empty if the probe
 	// passed.
@@ -130,7 +130,7 @@ type ProbeReport struct {
 type ProbeStep struct {
 	// Name names the step.
 	Name ProbeStepName `json:"name"`
-	// State says whether the step succeeded.
+	// State reports whether the step succeeded.
 	State ProbeStepState `json:"state"`
 	// Seconds is the time from the previous step to this one, as seen by the probe; null if the
 	// step did not succeed.
@@ -264,7 +264,7 @@ func (v *Inventory) addWorkloadSteps(seen map[ProbeStepName]string, manager *Fac
 	}
 }
 
-// showsPods says whether the status of a Job shows a Pod that is ready or has succeeded.
+// showsPods reports whether the status of a Job shows a Pod that is ready or has succeeded.
 func showsPods(j *Job) bool {
 	if j.Ready == nil {
 		return j.Succeeded > 0 || j.Status == delegation.Complete || j.Active > 0

@@ -51,7 +51,7 @@ func (v *Inventory) findContext(manager *Facts, cluster string) string {
 	return v.contextOfServer(manager, cluster)
 }
 
-// answers says whether a cluster was read through a context.
+// answers reports whether a cluster was read through a context.
 func (v *Inventory) answers(name string) bool {
 	f := v.Facts(name)
 	return f != nil && f.Err == nil
@@ -69,7 +69,7 @@ func (v *Inventory) selectedFirst(contexts []string) string {
 	return contexts[0]
 }
 
-// areOneCluster says whether no two of these contexts are known to reach different clusters.
+// areOneCluster reports whether no two of these contexts are known to reach different clusters.
 func (v *Inventory) areOneCluster(contexts []string) bool {
 	first := v.Facts(contexts[0]).Cluster()
 	return !slices.ContainsFunc(contexts[1:], func(name string) bool {
@@ -129,7 +129,7 @@ func namesOf(addresses []kubecontext.Address) []string {
 	return names
 }
 
-// sharesAuthority says whether another MultiKueueCluster has the same certificate authority with
+// sharesAuthority reports whether another MultiKueueCluster has the same certificate authority with
 // another server. The authority then serves several clusters, some of which may have no context.
 func (k *KueueFacts) sharesAuthority(of kubecontext.Address) bool {
 	for _, a := range k.Addresses {

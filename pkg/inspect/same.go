@@ -68,12 +68,12 @@ func unite(all []*Facts, i, j int) {
 	}
 }
 
-// mayBeOne says whether two facts may be of one cluster.
+// mayBeOne reports whether two facts may be of one cluster.
 func mayBeOne(a, b *Facts) bool {
 	return a.ClusterUID == b.ClusterUID || a.ClusterUID == "" || b.ClusterUID == ""
 }
 
-// mayRepeat says whether any two facts may be of one cluster.
+// mayRepeat reports whether any two facts may be of one cluster.
 func mayRepeat(all []*Facts) bool {
 	var read []*Facts
 	for _, f := range all {
@@ -158,7 +158,7 @@ func (f *Facts) With(g *Facts) *Facts {
 }
 
 // stillLacking returns the gaps and the unrequested parts of two contexts of one cluster together.
-// A gap of one is none if the other has read the part.
+// A gap of one does not count if the other has read the part.
 func stillLacking(f, g *Facts) (gaps map[Part]error, unasked map[Part]bool) {
 	gaps, unasked = map[Part]error{}, map[Part]bool{}
 	for _, part := range slices.Concat(f.parts(), g.parts()) {
@@ -176,7 +176,7 @@ func stillLacking(f, g *Facts) (gaps map[Part]error, unasked map[Part]bool) {
 	return gaps, unasked
 }
 
-// covers says whether f has read a part completely that g lacks, in at least g's namespaces.
+// covers reports whether f has read a part completely that g lacks, in at least g's namespaces.
 func (f *Facts) covers(g *Facts, part Part) bool {
 	return f.Gaps[part] == nil && !f.Unrequested[part] && (f.Namespace == "" || f.Namespace == g.Namespace)
 }
@@ -262,7 +262,7 @@ func union[K comparable, V any](a, b map[K]V) map[K]V {
 // objectID identifies an object in all contexts.
 type objectID struct{ uid, clusterUID string }
 
-// isSame says whether two readings are of one object: they have the same UID, and their clusters
+// isSame reports whether two readings are of one object: they have the same UID, and their clusters
 // are not known to differ.
 func (o objectID) isSame(other objectID) bool {
 	return o.uid == other.uid && (o.clusterUID == other.clusterUID || o.clusterUID == "" || other.clusterUID == "")

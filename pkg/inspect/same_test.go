@@ -49,13 +49,13 @@ func TestOneClusterOfSeveralContexts(t *testing.T) {
 		clusters []*Facts
 		want     []string
 	}{
-		"one may not read which it is": {[]*Facts{through("dev", "", job()), through("admin", "w", job(), other("more"))}, []string{"dev"}},
-		"neither may":                  {[]*Facts{through("dev", "", job()), through("other-dev", "", job())}, []string{"dev"}},
-		"both know, and agree":         {[]*Facts{through("a", "w", other("x")), through("b", "w", other("y"))}, []string{"a"}},
-		"nothing in common":            {[]*Facts{through("dev", "", other("x")), through("admin", "w", other("y"))}, []string{"dev", "admin"}},
-		"known to be two":              {[]*Facts{through("a", "v", job()), through("b", "w", job())}, []string{"a", "b"}},
-		"one through another":          {[]*Facts{through("a", "", other("x")), through("b", "", other("y")), through("c", "", other("y"), other("x"))}, []string{"a"}},
-		"one did not answer":           {[]*Facts{{Context: "dead", Err: errors.New("dead")}, through("a", "", other("x"))}, []string{"dead", "a"}},
+		"one cannot read the cluster UID": {[]*Facts{through("dev", "", job()), through("admin", "w", job(), other("more"))}, []string{"dev"}},
+		"neither can read it":             {[]*Facts{through("dev", "", job()), through("other-dev", "", job())}, []string{"dev"}},
+		"both know, and agree":            {[]*Facts{through("a", "w", other("x")), through("b", "w", other("y"))}, []string{"a"}},
+		"nothing in common":               {[]*Facts{through("dev", "", other("x")), through("admin", "w", other("y"))}, []string{"dev", "admin"}},
+		"different cluster UIDs":          {[]*Facts{through("a", "v", job()), through("b", "w", job())}, []string{"a", "b"}},
+		"one through another":             {[]*Facts{through("a", "", other("x")), through("b", "", other("y")), through("c", "", other("y"), other("x"))}, []string{"a"}},
+		"one did not answer":              {[]*Facts{{Context: "dead", Err: errors.New("dead")}, through("a", "", other("x"))}, []string{"dead", "a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := inventoryOf(append(tt.clusters, through("manager", "m", origin.DeepCopy()))...)

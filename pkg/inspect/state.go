@@ -42,7 +42,7 @@ func JobStates() []JobState {
 	}
 }
 
-// IsFinished says whether the Job has finished.
+// IsFinished reports whether the Job has finished.
 func (s JobState) IsFinished() bool { return s == StateComplete || s == StateFailed }
 
 // Phrase returns the state in a few words, with the cluster that runs the Job.

@@ -249,7 +249,7 @@ type Hop struct {
 	Depth int `json:"depth"`
 }
 
-// Health says whether the chain continues at a hop.
+// Health reports whether the chain continues at a hop.
 type Health string
 
 // The values of Health.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// Reason says whether a node would take a Pod, and otherwise why not.
+// Reason reports whether a node would take a Pod, and otherwise why not.
 type Reason int
 
 // If several reasons hold, the first one counts.
@@ -31,7 +31,7 @@ const (
 	TooSmall
 )
 
-// Verdict says whether a node would take a Pod.
+// Verdict reports whether a node would take a Pod.
 type Verdict struct {
 	Reason Reason
 	// Taints are the taints that the Pod does not tolerate, without that of a cordoned node.

@@ -51,7 +51,7 @@ func newLiveBoard(expected int) liveBoard {
 	return liveBoard{expected: expected, jobs: map[liveKey]*liveJob{}}
 }
 
-// recentLags is the number of lags that the median is taken of.
+// recentLags is how many lags the median is of.
 const recentLags = 15
 
 // apply applies an event and returns its Job; nil if the event is about a whole cluster.

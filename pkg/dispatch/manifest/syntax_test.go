@@ -67,10 +67,10 @@ func TestReadManifestsNoJob(t *testing.T) {
 		{"no type", "metadata: {name: a}\n", "apiVersion is missing. A Job has apiVersion batch/v1 and kind Job"},
 		{"no kind", "apiVersion: batch/v1\n", "kind is missing. A Job has"},
 		{"an empty kind", "apiVersion: batch/v1\nkind: ''\n", "kind is empty"},
-		{"a strange kind", "apiVersion: batch/v1\nkind: [Job]\n", "kind must be a string, not a list"},
+		{"an invalid kind", "apiVersion: batch/v1\nkind: [Job]\n", "kind must be a string, not a list"},
 		{"another kind", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n", `"settings" of kind "ConfigMap" (v1) cannot be delegated: of the built-in kinds, only Jobs of batch/v1 can`},
 		{"another kind without a name", "apiVersion: batch/v1\nkind: CronJob\nmetadata: 5\n", `an object of kind "CronJob" (batch/v1) cannot be delegated: of the built-in kinds, only Jobs`},
-		{"a kind to fool a terminal", "apiVersion: v1\nkind: \"\\e[2J\"\nmetadata: {name: \"\\e[1m\"}\n", `"\x1b[1m" of kind "\x1b[2J" (v1) cannot be delegated: of the built-in kinds, only Jobs`},
+		{"a kind with control characters", "apiVersion: v1\nkind: \"\\e[2J\"\nmetadata: {name: \"\\e[1m\"}\n", `"\x1b[1m" of kind "\x1b[2J" (v1) cannot be delegated: of the built-in kinds, only Jobs`},
 		{"another version", "apiVersion: batch/v1beta1\nkind: Job\n", `a Job of "batch/v1beta1" cannot be delegated: of the built-in kinds, only Jobs of batch/v1`},
 		{"no metadata", head, "the Job has no name" + name},
 		{"strange metadata", head + "metadata: [a]\n", "metadata must be an object, not a list"},
@@ -78,11 +78,11 @@ func TestReadManifestsNoJob(t *testing.T) {
 		{"an empty name", head + "metadata: {name: ''}\n", "the Job has no name" + name},
 		{"a generated name", head + "metadata: {generateName: pi-}\n", "the Job has generateName but no name" + name},
 		{"a number for a name", head + "metadata: {name: 42}\n", "metadata.name must be a string, not 42: put it into quotes"},
-		{"a truth for a namespace", head + "metadata: {name: a, namespace: true}\n", "metadata.namespace must be a string, not true"},
+		{"a boolean namespace", head + "metadata: {name: a, namespace: true}\n", "metadata.namespace must be a string, not true"},
 		{"no name of another kind", "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\n", "the JobSet has no name; give it a name, so that running the same command again finds the same JobSet"},
 		{"an empty list of another kind", "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSetList\nitems: []\n", "the list has no items"},
 		{"an empty list", "apiVersion: v1\nkind: List\nitems: []\n", "the list has no items"},
-		{"a strange list", "apiVersion: batch/v1\nkind: JobList\nitems: {a: b}\n", "the list has no items"},
+		{"an invalid list", "apiVersion: batch/v1\nkind: JobList\nitems: {a: b}\n", "the list has no items"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := manifest.Read(t.Context(), []string{"-"}, strings.NewReader(tt.text))

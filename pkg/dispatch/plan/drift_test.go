@@ -114,7 +114,7 @@ func TestDriftAtAnyTime(t *testing.T) {
 		"suspended by the worker": {user: []edit{{"spec.suspend", true}}, worker: suspended()},
 		"parallelism":             {user: []edit{{"spec.parallelism", int64(3)}}, want: fields("spec.parallelism=3"), patch: `{"spec":{"parallelism":3}}`},
 		"scaled on the worker":    {worker: []edit{{"spec.parallelism", int64(9)}}, want: fields("spec.parallelism=2")},
-		"scaled alike on both":    {user: []edit{{"spec.parallelism", int64(9)}}, worker: []edit{{"spec.parallelism", int64(9)}}},
+		"scaled equally on both":  {user: []edit{{"spec.parallelism", int64(9)}}, worker: []edit{{"spec.parallelism", int64(9)}}},
 		"backoffLimit":            {user: []edit{{"spec.backoffLimit", int64(0)}}, want: fields("spec.backoffLimit=0")},
 		"podReplacementPolicy":    {user: []edit{{"spec.podReplacementPolicy", "Failed"}}, want: fields("spec.podReplacementPolicy=Failed")},
 		"podReplacementPolicy that the worker does not know": {
@@ -152,11 +152,11 @@ func TestDriftOfCompletions(t *testing.T) {
 		return []edit{{"spec.completions", completions}, {"spec.parallelism", parallelism}}
 	}
 	for name, tt := range map[string]driftCase{
-		"in tandem":      {origin: indexed(), user: pods(6, 6), want: fields("spec.completions=6", "spec.parallelism=6")},
-		"fewer":          {origin: indexed(), user: pods(2, 2), want: fields("spec.completions=2")},
-		"and then fewer": {origin: indexed(), user: pods(6, 3), want: fields("spec.completions=6", "spec.parallelism=6"), nextFields: []string{"spec.parallelism=3"}},
-		"by the worker":  {origin: indexed(), worker: pods(7, 7), want: fields("spec.completions=4", "spec.parallelism=4"), nextFields: []string{"spec.parallelism=2"}},
-		"not Indexed":    {user: pods(6, 6), want: plan.Drift{Fields: []string{"spec.parallelism=6"}, Immutable: []string{"spec.completions"}}},
+		"completions and parallelism together": {origin: indexed(), user: pods(6, 6), want: fields("spec.completions=6", "spec.parallelism=6")},
+		"fewer":                                {origin: indexed(), user: pods(2, 2), want: fields("spec.completions=2")},
+		"fewer afterwards":                     {origin: indexed(), user: pods(6, 3), want: fields("spec.completions=6", "spec.parallelism=6"), nextFields: []string{"spec.parallelism=3"}},
+		"by the worker":                        {origin: indexed(), worker: pods(7, 7), want: fields("spec.completions=4", "spec.parallelism=4"), nextFields: []string{"spec.parallelism=2"}},
+		"not Indexed":                          {user: pods(6, 6), want: plan.Drift{Fields: []string{"spec.parallelism=6"}, Immutable: []string{"spec.completions"}}},
 		"Indexed on the worker only": {
 			user: pods(6, 6), worker: []edit{{"spec.completionMode", "Indexed"}},
 			want: plan.Drift{Fields: []string{"spec.parallelism=6"}, Immutable: []string{"spec.completionMode", "spec.completions"}},
@@ -177,7 +177,7 @@ func TestDriftOfMetadata(t *testing.T) {
 		"changed on the worker":          {worker: []edit{{"metadata.labels.team", "ops"}}, want: fields("metadata.labels[team]=research")},
 		"of another controller":          {worker: []edit{{"metadata.labels.theirs", "x"}, {"metadata.annotations.theirs", "x"}}},
 		"long":                           {user: []edit{{"metadata.annotations.note", string(make([]rune, 3)) + longText}}, want: fields("metadata.annotations[note]=\x00\x00\x00" + longText[:96] + "…")},
-		"a tool's": {
+		"a label of a tool": {
 			user: []edit{{"metadata.labels[kueue.x-k8s.io/queue-name]", "q"}, {"metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]", "{}"}},
 		},
 		"our marks are put back": {
@@ -214,7 +214,7 @@ func TestDriftNever(t *testing.T) {
 			worker: []edit{{container, "yaml:[{name: main, image: 'mirror.example/i:1', env: [{name: A, value: '2'}], resources: {limits: {cpu: '1', memory: 1Gi}}}, {name: side, image: 'i:2'}]"}},
 			want:   never(container+"[0].env", container+"[0].image"),
 		},
-		"a container more": {
+		"an added container": {
 			worker: []edit{{container, "yaml:[{name: main, image: 'i:1'}, {name: side, image: 'i:2'}, {name: injected, image: 'i:3'}]"}},
 			want:   never(container),
 		},

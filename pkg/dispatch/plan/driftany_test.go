@@ -25,7 +25,7 @@ func TestDriftOfAnyKind(t *testing.T) {
 			kind: "pytorchjob", planned: `{spec: {runPolicy: {suspend: false}}}`, mirror: `{spec: {runPolicy: {suspend: true, backoffLimit: 1}}}`,
 			want: Drift{Patch: map[string]any{"spec": map[string]any{"runPolicy": map[string]any{"suspend": false}}}, Fields: []string{"spec.runPolicy.suspend=false"}},
 		},
-		"resumed by taking it away": {
+		"resumed by removing the field": {
 			kind: "jobset", planned: `{spec: {a: 1}}`, before: `{spec: {a: 1, suspend: true}}`, mirror: `{spec: {a: 1, suspend: true}}`,
 			want: Drift{Patch: map[string]any{"spec": map[string]any{"suspend": nil}}, Fields: []string{"spec.suspend=null"}},
 		},

@@ -31,18 +31,18 @@ func TestDriftOfGangs(t *testing.T) {
 			patch: `{"spec":{"parallelism":2,"scheduling":{"schedulingPolicy":{"gang":{"minCount":2}}}}}`,
 		},
 		"more with parallelism": {origin: gang(2, 2), user: gang(4, 5), want: fields("spec.parallelism=5", gangCount+"=4")},
-		"all that there are, from now on": {
+		"none to all fields": {
 			origin: gang(2, 4), user: []edit{{gangCount, nil}}, want: fields(gangPolicy + "={}"),
 			patch: `{"spec":{"scheduling":{"schedulingPolicy":{"gang":{"minCount":null}}}}}`,
 		},
-		"all that there are, and none": {
+		"all fields to none": {
 			origin: gang(2, 4), user: []edit{{gangCount, nil}, {"spec.parallelism", int64(0)}}, want: fields("spec.parallelism=0", gangPolicy+"={}"),
 		},
 		"what only the worker has, as long as it is valid": {
 			origin: []edit{{"spec.scheduling.schedulingPolicy", "yaml:{gang: {}}"}, {"spec.parallelism", int64(4)}}, again: true,
 			worker: []edit{{gangCount, int64(4)}}, user: []edit{{"spec.parallelism", int64(3)}}, want: fields("spec.parallelism=3", gangCount+"=3"),
 		},
-		"and where nothing could be": {
+		"where no field is allowed": {
 			origin: []edit{{"spec.scheduling.schedulingPolicy", "yaml:{gang: {}}"}, {"spec.parallelism", int64(4)}}, again: true,
 			worker: []edit{{gangCount, int64(4)}}, user: []edit{{"spec.parallelism", int64(0)}}, want: fields("spec.parallelism=0", gangPolicy+"={}"),
 		},

@@ -27,7 +27,7 @@ func TestDriftWhenTheTemplateIsOpen(t *testing.T) {
 		"never started":           {withStatus(true, "{}"), true, nil},
 		"suspended":               {suspended(), true, nil},
 		"about to be suspended":   {withStatus(true, "{startTime: '2026-03-01T09:00:00Z'}"), false, nil},
-		"about to be suspended, once more": {
+		"about to be suspended again": {
 			withStatus(true, "{startTime: '2026-03-01T09:00:00Z', conditions: [{type: Suspended, status: 'False'}]}"), false, nil,
 		},
 		"Pods are left": {withStatus(true, "{active: 1, conditions: [{type: Suspended, status: 'True'}]}"), false, nil},
@@ -69,7 +69,7 @@ func TestDriftOfTemplate(t *testing.T) {
 	}{
 		"nothing":                         {},
 		"a node selector":                 {user: []edit{{pod + "nodeSelector", "yaml:{zone: b, disk: ssd}"}}, fields: []string{pod + "nodeSelector[disk]=ssd", pod + "nodeSelector[zone]=b"}, deferred: []string{pod + "nodeSelector"}},
-		"a node selector less":            {user: []edit{{pod + "nodeSelector", nil}}, fields: []string{pod + "nodeSelector=null"}, deferred: []string{pod + "nodeSelector"}},
+		"a removed node selector":         {user: []edit{{pod + "nodeSelector", nil}}, fields: []string{pod + "nodeSelector=null"}, deferred: []string{pod + "nodeSelector"}},
 		"a node selector of the worker's": {worker: []edit{{pod + "nodeSelector.pool", "spot"}}},
 		"a missing node selector, since an unknown time": {user: []edit{{pod + "nodeSelector", nil}}, again: true},
 		"tolerations": {
@@ -83,7 +83,7 @@ func TestDriftOfTemplate(t *testing.T) {
 		"no tolerations":               {user: []edit{{pod + "tolerations", nil}}, fields: []string{pod + "tolerations=null"}, deferred: []string{pod + "tolerations"}},
 		"tolerations of the worker's":  {worker: []edit{{pod + "tolerations", "yaml:[{key: theirs}, {key: gpu, operator: Exists}]"}}},
 		"a scheduling gate":            {user: []edit{{pod + "schedulingGates", "yaml:[{name: hold}]"}}, fields: []string{pod + `schedulingGates=[{"name":"hold"}]`}, deferred: []string{pod + "schedulingGates"}},
-		"a scheduling gate less":       {origin: []edit{{pod + "schedulingGates", "yaml:[{name: hold}]"}}, user: []edit{{pod + "schedulingGates", nil}}, fields: []string{pod + "schedulingGates=null"}, deferred: []string{pod + "schedulingGates"}},
+		"a removed scheduling gate":    {origin: []edit{{pod + "schedulingGates", "yaml:[{name: hold}]"}}, user: []edit{{pod + "schedulingGates", nil}}, fields: []string{pod + "schedulingGates=null"}, deferred: []string{pod + "schedulingGates"}},
 		"node affinity":                {user: []edit{node("b")}, fields: []string{pod + `affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms=[{"matchExpressions":[{"key":"zone","operator":"In","values":["b"]}]}]`}, deferred: []string{pod + "affinity.nodeAffinity"}},
 		"another node affinity":        {origin: []edit{node("a")}, user: []edit{node("b")}, fields: []string{pod + `affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchExpressions[0].values=["b"]`}, deferred: []string{pod + "affinity.nodeAffinity"}},
 		"no node affinity":             {origin: []edit{node("a")}, user: []edit{{pod + "affinity", nil}}, fields: []string{pod + "affinity=null"}, deferred: []string{pod + "affinity.nodeAffinity"}},
@@ -100,9 +100,9 @@ func TestDriftOfTemplate(t *testing.T) {
 			user: containers("{limits: {cpu: '2', gpu: '1'}, requests: {memory: 1Gi}}"), deferred: []string{main},
 			fields: []string{main + ".limits[cpu]=2", main + ".limits[gpu]=1", main + ".limits[memory]=null", main + ".requests[memory]=1Gi"},
 		},
-		"no resources":                 {user: containers("{}"), deferred: []string{main}, fields: []string{main + "={}"}},
-		"resources of the worker's":    {worker: containers("{limits: {cpu: '1', memory: 1Gi}, requests: {cpu: '1'}}")},
-		"resources in another writing": {user: containers("{limits: {cpu: 1, memory: 1024Mi}}")},
+		"no resources":                  {user: containers("{}"), deferred: []string{main}, fields: []string{main + "={}"}},
+		"resources of the worker's":     {worker: containers("{limits: {cpu: '1', memory: 1Gi}, requests: {cpu: '1'}}")},
+		"resources written differently": {user: containers("{limits: {cpu: 1, memory: 1024Mi}}")},
 		"resources of an init container": {
 			origin: []edit{{pod + "initContainers", "yaml:[{name: init, image: 'i:3'}]"}},
 			user:   []edit{{pod + "initContainers", "yaml:[{name: init, image: 'i:3', resources: {requests: {cpu: 1}}}]"}}, deferred: []string{pod + "initContainers[0].resources"},

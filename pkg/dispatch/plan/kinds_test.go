@@ -149,7 +149,7 @@ func TestPlanRefusesOfKinds(t *testing.T) {
 		"no spec":         {jobSet, "", head, "jobset ml/train is invalid: spec is missing, or not an object"},
 		"a strange owner": {jobSet, "", head + "spec: {managedBy: 5}", "jobset ml/train is invalid: spec.managedBy is 5, not a string"},
 		"another kind":    {rayJob, delegation.MultiKueue, head + "spec: {}", "is a JobSet of jobset.x-k8s.io/v1alpha2; only RayJobs of ray.io/v1 can be dispatched"},
-		"a blind version": {
+		"a version without managedBy": {
 			blind, delegation.MultiKueue, "apiVersion: ray.io/v1alpha1\nkind: RayJob\nmetadata: {name: train, namespace: ml}\nspec: {}",
 			"rayjob ml/train is of version v1alpha1, which does not have spec.managedBy; use another version of its API",
 		},

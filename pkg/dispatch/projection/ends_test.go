@@ -97,7 +97,7 @@ func ends() []situation {
 			diverged: "says Complete, but the origin is already FailureTarget",
 		},
 		{
-			name: "the mirror says both", mirror: batchv1.JobStatus{StartTime: at(1), Conditions: conditions{is(succeeds, 7), is(fails, 8)}},
+			name: "the mirror is both complete and failed", mirror: batchv1.JobStatus{StartTime: at(1), Conditions: conditions{is(succeeds, 7), is(fails, 8)}},
 			want:     batchv1.JobStatus{StartTime: at(1), Conditions: conditions{is(fails, 8)}},
 			diverged: "taken for a failure",
 		},
@@ -106,7 +106,7 @@ func ends() []situation {
 			mirror: batchv1.JobStatus{StartTime: at(1), CompletionTime: at(9), Conditions: conditions{is(fails, 7), is(succeeds, 8), is(complete, 9)}},
 			want:   batchv1.JobStatus{StartTime: at(1), CompletionTime: at(9), Conditions: conditions{is(succeeds, 8), is(complete, 9)}}, diverged: "taken for a success",
 		},
-		{name: "the origin is finished, and so stays", origin: end, mirror: unfinished, want: end, diverged: "its mirror is not finished"},
+		{name: "a finished origin stays finished", origin: end, mirror: unfinished, want: end, diverged: "its mirror is not finished"},
 		{name: "the origin was canceled, and the mirror completes", origin: lost, mirror: end, want: lost, diverged: "is Failed, and its mirror is Complete"},
 		{
 			name: "the origin is complete without a decision, from before there were any", mirror: end,

@@ -93,6 +93,6 @@ func starts() []situation {
 			name: "times have fractions", mirror: running(ptr.To(metav1.NewTime(at(1).Add(300_000_000)))),
 			origin: running(at(1)), want: running(at(1)),
 		},
-		{name: "startTime is there, and zero", mirror: running(&metav1.Time{}), want: running(nil)},
+		{name: "a zero startTime", mirror: running(&metav1.Time{}), want: running(nil)},
 	}
 }

@@ -86,7 +86,7 @@ func TestBoundHolds(t *testing.T) {
 		first := free + 1 + rng.Int64N(quota-free)
 		by, ok := strict(limits...).LastEnd()
 		assert.Assert(t, ok)
-		// // The Workloads after the first one get nothing before it has
+		// The Workloads after the first one get nothing before it has
 		// started.
 		slices.SortFunc(runs, func(a, b running) int { return int(a.end - b.end) })
 		start := int64(-1)

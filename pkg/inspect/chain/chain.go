@@ -50,7 +50,7 @@ func hopsOf(v *inspect.Inventory, p inspect.Pair, t *inspect.Trace) []inspect.Ho
 	return b.hops
 }
 
-// isDispatched says whether the command dispatch created the mirror.
+// isDispatched reports whether the command dispatch created the mirror.
 func (b *builder) isDispatched() bool {
 	return slices.ContainsFunc(b.pair.Mirrors, func(m inspect.Mirror) bool { return m.Is(inspect.ByDispatch) })
 }
@@ -153,7 +153,7 @@ func (b *builder) compare(h *inspect.Hop, m inspect.Mirror, inStep bool) {
 	}
 }
 
-// isBehind says whether the mirror's status changed so recently that the origin may still be
+// isBehind reports whether the mirror's status changed so recently that the origin may still be
 // catching up.
 func isBehind(v *inspect.Inventory, origin *inspect.Job, m inspect.Mirror) bool {
 	return slices.ContainsFunc(v.Differences(origin, m), func(d inspect.Difference) bool { return d.IsStatus() && d.Lag })

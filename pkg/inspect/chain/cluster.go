@@ -50,7 +50,7 @@ func (b *builder) addClusters(f *inspect.Facts, configName string, workloads []*
 // Connected is the state of a MultiKueueCluster that its manager reaches.
 const Connected = "Connected"
 
-// hasObjectsOn says whether a context's cluster has an object of this Job.
+// hasObjectsOn reports whether a context's cluster has an object of this Job.
 func (b *builder) hasObjectsOn(name string) bool {
 	isThere := func(m inspect.Mirror) bool { return m.Job.Context == name }
 	return slices.ContainsFunc(b.pair.Mirrors, isThere) || len(b.inventory.WorkloadsOf(b.pair, b.inventory.Facts(name))) > 0

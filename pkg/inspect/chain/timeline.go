@@ -100,7 +100,7 @@ func (t *timeline) addConditions(context, object string, conditions []metav1.Con
 	}
 }
 
-// isBeginning says whether a condition only says that something has not happened yet. Kueue writes
+// isBeginning reports whether a condition only says that something has not happened yet. Kueue writes
 // such conditions when it creates a Workload.
 func isBeginning(c metav1.Condition) bool {
 	if c.Status == metav1.ConditionTrue {

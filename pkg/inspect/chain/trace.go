@@ -52,7 +52,7 @@ func Traces(v *inspect.Inventory) *inspect.TraceList {
 	return list
 }
 
-// selects says whether a pair matches the query's label selector: its origin does, or one of its
+// selects reports whether a pair matches the query's label selector: its origin does, or one of its
 // mirrors.
 func selects(v *inspect.Inventory, p inspect.Pair) bool {
 	isSelected := func(j *inspect.Job) bool {

@@ -110,7 +110,7 @@ func (c *collector) jobController() {
 	}
 }
 
-// isBuiltInJob says whether the built-in Job controller runs an object.
+// isBuiltInJob reports whether the built-in Job controller runs an object.
 func isBuiltInJob(j *inspect.Job) bool { return j.ManagedBy.IsBuiltIn() && j.Row().IsJob() }
 
 // owners collects actions of owners other than MultiKueue: they write the statuses of their Jobs.

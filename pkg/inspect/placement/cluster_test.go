@@ -147,7 +147,7 @@ workloads: [` + holding("q", "a", "f", "2", "0") + "]", pods("1", "cpu: 1"), "wa
 			simple("4") + `flavors: [{metadata: {name: f}, spec: {nodeLabels: {disk: hdd}}}]`,
 			`{spec: {template: {spec: {nodeSelector: {disk: ssd}, containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`, "never", "flavor f does not match its node selector or affinity", "",
 		},
-		"a term that asks for nothing of it": {simple("4") + `flavors: [{metadata: {name: f}, spec: {nodeLabels: {zone: y}}}]`, affinity(`requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
+		"a term about another label": {simple("4") + `flavors: [{metadata: {name: f}, spec: {nodeLabels: {zone: y}}}]`, affinity(`requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
   {matchExpressions: [{key: zone, operator: In, values: [x]}]}, {matchExpressions: [{key: other, operator: Exists}]}]}`), "fits", "", ""},
 		"preferred, and other labels": {
 			simple("4") + `flavors: [{metadata: {name: f}, spec: {nodeLabels: {zone: y}}}]`,
@@ -157,9 +157,9 @@ workloads: [` + holding("q", "a", "f", "2", "0") + "]", pods("1", "cpu: 1"), "wa
 			simple("4") + `flavors: [{metadata: {name: f}, spec: {nodeLabels: {zone: y}}}]`,
 			affinity(`requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [x]}]}]}`), "never", "", "",
 		},
-		"a topology is asked for, and there is one":  {simple("4") + `flavors: [{metadata: {name: f}, spec: {topologyName: t}}]`, topology(), "unknown", "flavor f places Pods by topology, which depends on its nodes", ""},
-		"a topology is asked for, and there is none": {simple("4"), topology(), "never", "flavor f has no topology, which its Pods request", ""},
-		"a topology that is too small":               {simple("0") + `flavors: [{metadata: {name: f}, spec: {topologyName: t}}]`, topology(), "never", "needs 1 cpu, limit 0 (flavor f)", ""},
+		"a topology is asked for, and there is one": {simple("4") + `flavors: [{metadata: {name: f}, spec: {topologyName: t}}]`, topology(), "unknown", "flavor f places Pods by topology, which depends on its nodes", ""},
+		"a topology is requested, none exists":      {simple("4"), topology(), "never", "flavor f has no topology, which its Pods request", ""},
+		"a topology that is too small":              {simple("0") + `flavors: [{metadata: {name: f}, spec: {topologyName: t}}]`, topology(), "never", "needs 1 cpu, limit 0 (flavor f)", ""},
 		"a cohort that lends": {plain + `
 queues:
 - {metadata: {name: q}, spec: {cohortName: x, namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 0}]}]}]}}
@@ -194,7 +194,7 @@ unread: [Cohorts]`, pods("4", "cpu: 1"), "unknown", "ClusterQueue q borrows from
 			pods("1", "cpu: 1"), "waits", "could preempt ml/a", "",
 		},
 		"may not preempt": {simple("4") + "workloads: [" + holding("q", "a", "f", "4", "10") + "]\nown: {metadata: {uid: o}, spec: {priority: 1000}}", pods("1", "cpu: 1"), "waits", "ml/a holds 4 (priority 10, since 60m)", ""},
-		"by the queue's own account": {plain + `
+		"as the queue reports": {plain + `
 queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 4}]}]}]},
   status: {flavorsReservation: [{name: f, resources: [{name: cpu, total: 3}]}]}}]
 unread: ["workloads of all namespaces"]`, pods("2", "cpu: 1"), "waits", "needs 2 cpu, 1 free (flavor f); holder unknown: workloads of all namespaces are forbidden", ""},

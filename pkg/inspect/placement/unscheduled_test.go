@@ -36,7 +36,7 @@ func TestPodsWithoutANode(t *testing.T) {
 			message: "the scheduler cannot place Pod train-x: 0/3 nodes are available",
 		},
 		{
-			name: "a taint away", spec: "nodeSelector: {zone: b}, containers: [{name: c, resources: {requests: {cpu: 2}}}]", site: nodes, verdict: inspect.Unknown,
+			name: "only a taint prevents it", spec: "nodeSelector: {zone: b}, containers: [{name: c, resources: {requests: {cpu: 2}}}]", site: nodes, verdict: inspect.Unknown,
 			message: "none of 3 nodes fits its Pods, even if empty; 2 do not match its node selector, affinity, node name or operating system; 1 have taints that it does not tolerate; an autoscaler may add nodes",
 			change:  "recreate it with Pods that tolerate taint gpu=a100:NoSchedule (1 node on w)",
 		},

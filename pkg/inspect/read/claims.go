@@ -173,7 +173,7 @@ func (r *read) since(j *inspect.Job) *metav1.Time {
 	return j.StatusWrittenAt
 }
 
-// needsClaim says whether the status depends on settle's argument.
+// needsClaim reports whether the status depends on settle's argument.
 func (r *read) needsClaim() bool {
 	return delegation.NeedsClaim(r.job.ManagedBy, r.state) && !r.kind.Template
 }

@@ -72,7 +72,7 @@ func (s *survey) run(ctx context.Context) {
 	maps.DeleteFunc(s.failed, func(gv schema.GroupVersion, _ error) bool { return !s.matters(gv.Group) })
 }
 
-// wantsKnown says whether a known kind is requested.
+// wantsKnown reports whether a known kind is requested.
 func (s *survey) wantsKnown(k delegation.Kind) bool {
 	return slices.ContainsFunc(s.names, func(name string) bool { return k.IsNamed(name) || name == AllKinds && !k.IsUnmanaged() })
 }
@@ -131,7 +131,7 @@ func (s *survey) lend(kinds []delegation.Kind) {
 	}
 }
 
-// lacks says whether a kind is served without the field. Without a schema it relies on the table.
+// lacks reports whether a kind is served without the field. Without a schema it relies on the table.
 func (s *survey) lacks(ctx context.Context, k delegation.Kind) bool {
 	if k.IsUnmanaged() || s.unasked != nil {
 		return false
@@ -166,7 +166,7 @@ func (s *survey) fail(gv schema.GroupVersion, err error) {
 	}
 }
 
-// matters says whether a failing group may have a requested kind that was not found elsewhere.
+// matters reports whether a failing group may have a requested kind that was not found elsewhere.
 func (s *survey) matters(group string) bool {
 	return slices.ContainsFunc(s.names, func(name string) bool {
 		if name == AllKinds {
@@ -259,7 +259,7 @@ func (s *survey) findUnknown(ctx context.Context) {
 	s.kinds = append(s.kinds, slices.Concat(found...)...)
 }
 
-// isUnknown says whether a name may mean a kind that is not in the table.
+// isUnknown reports whether a name may mean a kind that is not in the table.
 func isUnknown(name string) bool {
 	_, known := delegation.KindNamed(name)
 	return !known

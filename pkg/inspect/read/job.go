@@ -85,7 +85,7 @@ func stateOf(o *batchv1.Job) delegation.State {
 	return s
 }
 
-// isEmpty says whether a status is as the API server creates it.
+// isEmpty reports whether a status is as the API server creates it.
 func isEmpty(s *batchv1.JobStatus) bool {
 	return len(s.Conditions) == 0 && s.StartTime == nil && s.CompletionTime == nil &&
 		s.Active == 0 && s.Succeeded == 0 && s.Failed == 0 && s.Ready == nil && s.Terminating == nil &&

@@ -53,7 +53,7 @@ func openKueue(ctx context.Context, c *fleet.Cluster, f *inspect.Facts) *factRea
 	return r
 }
 
-// hasKueue says whether the cluster serves Kueue's API.
+// hasKueue reports whether the cluster serves Kueue's API.
 func (r *factReader) hasKueue() bool { return r.version != "" }
 
 func (r *factReader) resource(plural string) schema.GroupVersionResource {

@@ -258,7 +258,7 @@ func (q Query) source(c *fleet.Cluster, kind *delegation.Kind) (cache.Source[rea
 	return jobsOf(client, q, q.namespace(c), kind), nil
 }
 
-// isPart says whether an object of a kind without managedBy is only a part of another object that
+// isPart reports whether an object of a kind without managedBy is only a part of another object that
 // is read itself, such as a Pod of a StatefulSet.
 func isPart(kind *delegation.Kind, j *inspect.Job) bool { return kind.IsUnmanaged() && j.IsPart() }
 

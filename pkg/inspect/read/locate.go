@@ -123,7 +123,7 @@ func offersAt(ctx context.Context, c *fleet.Cluster, version string, namespaces,
 	}), nil
 }
 
-// hasCopy says whether a cluster has a Workload that MultiKueue copied there.
+// hasCopy reports whether a cluster has a Workload that MultiKueue copied there.
 func hasCopy(ctx context.Context, c *fleet.Cluster, version string, name types.NamespacedName) bool {
 	w, err := Get[kueue.Workload](ctx, c, kueueResource(version, "workloads"), name.Namespace, name.Name)
 	return err == nil && w != nil && w.Labels[delegation.MultiKueueOriginLabel] != ""

@@ -131,7 +131,7 @@ func (m *mirrorFinder) askManager(ctx context.Context, c *fleet.Cluster, jobs []
 	return places, nil
 }
 
-// HoldsAll says whether these contexts are all that exist.
+// HoldsAll reports whether these contexts are all that exist.
 func HoldsAll(addresses []kubecontext.Address, contexts []string) bool {
 	return !slices.ContainsFunc(addresses, func(a kubecontext.Address) bool { return !slices.Contains(contexts, a.Context) })
 }

@@ -263,7 +263,7 @@ func cut(dst, message []byte, without fields) ([]byte, error) {
 	return dst, err
 }
 
-// keeps says whether to keep a map entry.
+// keeps reports whether to keep a map entry.
 func (p part) keeps(entry []byte) bool {
 	if p.unless == nil {
 		return false

@@ -109,7 +109,7 @@ func TryCreate(ctx context.Context, f *fleet.Fleet, job *unstructured.Unstructur
 	return tried
 }
 
-// MayNotCreate says whether the user lacks the right to create. Admission denials are Forbidden
+// MayNotCreate reports whether the user lacks the right to create. Admission denials are Forbidden
 // too, but name the object.
 func (t Tried) MayNotCreate() bool {
 	var status apierrors.APIStatus

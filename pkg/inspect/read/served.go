@@ -70,10 +70,10 @@ func (q Query) Served(ctx context.Context, c *fleet.Cluster) ([]delegation.Kind,
 	return slices.Concat(s.kinds, s.without), s.err()
 }
 
-// OnlyJobs says whether a query is only for the kind Job.
+// OnlyJobs reports whether a query is only for the kind Job.
 func (q Query) OnlyJobs() bool { return onlyJobs(q.Kinds) }
 
-// onlyJobs says whether names mean only the kind Job.
+// onlyJobs reports whether names mean only the kind Job.
 func onlyJobs(names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return name == AllKinds || !delegation.Job().IsNamed(name) })
 }
@@ -137,7 +137,7 @@ func noteFieldless(ctx context.Context, c *fleet.Cluster, f *inspect.Facts, all 
 	}
 }
 
-// Lack says whether a kind is served without the field that names its owner. Without a schema it
+// Lack reports whether a kind is served without the field that names its owner. Without a schema it
 // relies on the table of kinds. It returns the error from reading a schema once.
 func (s *Schemas) Lack(ctx context.Context, k delegation.Kind) (bool, error) {
 	gv := k.Resource.GroupVersion()

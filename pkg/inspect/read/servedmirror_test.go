@@ -29,12 +29,12 @@ func TestMirrorsWithoutTheField(t *testing.T) {
 		name, kind       string
 		origins, mirrors servedResource
 	}{
-		{"of no table", "widget", having(widgets("example.com/v1", field), origin), having(widgets("example.com/v1", withoutField), mirror)},
+		{"an unlisted kind", "widget", having(widgets("example.com/v1", field), origin), having(widgets("example.com/v1", withoutField), mirror)},
 		{"of no table, in another version", "wd", having(widgets("example.com/v2", field), origin), having(widgets("example.com/v1", withoutField), mirror)},
 		{"of no table, without a schema", "widget", having(widgets("example.com/v1", field), origin), having(widgets("example.com/v1", ""), mirror)},
 		{"of the table", "jobset", having(jobSets, origin), having(servedResource{apiVersion: jobSets.apiVersion, plural: "jobsets", kind: "JobSet", spec: withoutField}, mirror)},
 		{"of the table, in another version", "pipelinerun", having(pipelineRuns("v1", field), origin), having(pipelineRuns("v1beta1", withoutField), mirror)},
-		{"of the table, in one that is known not to have it", "rayjob", having(rayJobs("v1", field), origin), having(rayJobs("v1alpha1", withoutField), mirror)},
+		{"a listed kind in a version without the field", "rayjob", having(rayJobs("v1", field), origin), having(rayJobs("v1alpha1", withoutField), mirror)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			apis := map[string]*servedAPI{

@@ -247,7 +247,7 @@ func (w *Want) keepKnown(clusters []*inspect.Facts) {
 	}
 }
 
-// isComplete says whether all existing Jobs were read.
+// isComplete reports whether all existing Jobs were read.
 func (w *Want) isComplete(clusters []*inspect.Facts) bool {
 	names := make([]string, len(clusters))
 	for i, facts := range clusters {

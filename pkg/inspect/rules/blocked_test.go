@@ -41,7 +41,7 @@ func blockedCases() []testCase {
 		{name: "it goes before the head", code: "JM115", base: recordedHead, edits: first},
 		{name: "Kueue does not run", code: "JM115", base: recordedKueueDown},
 		{name: "behind the head of a StrictFIFO queue", code: "JM031", base: recordedHead},
-		{name: "before the head, and Kueue is at work no more", code: "JM031", base: recordedHead, fires: true, edits: first},
+		{name: "before the head, and Kueue stopped working", code: "JM031", base: recordedHead, fires: true, edits: first},
 	}
 }
 

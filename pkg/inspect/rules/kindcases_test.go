@@ -41,13 +41,13 @@ func ownRunCases() []testCase {
 		return append([]edit{add("kwok-mgr", s.object(s.uid(), "generation: 1", s.owned(s.spec, owner), s.status))}, more...)
 	}
 	return []testCase{
-		{name: "a JobSet is made here too", code: "JM301", kinds: everyKind(), fires: true, edits: runs(train, jobSet(byTrainJob, set.spec, set.status), job, pod)},
+		{name: "a JobSet also created on the manager", code: "JM301", kinds: everyKind(), fires: true, edits: runs(train, jobSet(byTrainJob, set.spec, set.status), job, pod)},
 		{name: "a JobSet is made here too, and waits", code: "JM301", kinds: everyKind(), fires: true, edits: runs(train, jobSet(byTrainJob, set.suspended, ""))},
 		{name: "a foreign JobSet of that name", code: "JM301", kinds: everyKind(), edits: runs(train, jobSet("", set.spec, set.status), job, pod)},
 		{name: "whose pods these are is not known", code: "JM301", kinds: []string{"trainjob"}, edits: runs(train, jobSet("", set.spec, set.status), job, pod)},
 		{name: "over", code: "JM301", kinds: everyKind(), edits: append(train.over(), jobSet(byTrainJob, set.spec, set.ended))},
 		{name: "respected", code: "JM301", kinds: everyKind(), edits: train.running()},
-		{name: "a kind that heeds it", code: "JM301", kinds: everyKind(), edits: runs(ray, ray.part("kwok-mgr", ray.parts[0], ray.uid(), "generation: 1"))},
+		{name: "a kind whose controller respects managedBy", code: "JM301", kinds: everyKind(), edits: runs(ray, ray.part("kwok-mgr", ray.parts[0], ray.uid(), "generation: 1"))},
 
 		{name: "a RayJob's RayCluster", code: "JM302", kinds: everyKind(), fires: true, edits: runs(ray, ray.part("kwok-mgr", ray.parts[0], ray.uid(), inQueue))},
 		{name: "a JobSet's Jobs", code: "JM302", kinds: everyKind(), fires: true, edits: runs(set, set.part("kwok-mgr", set.parts[0], set.uid(), "generation: 1"))},

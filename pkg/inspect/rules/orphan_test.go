@@ -290,13 +290,13 @@ func TestDeletionOfForeignObjects(t *testing.T) {
 		asks       bool
 	}{
 		"its origin is gone": {"JM053", "origin-deleted-controller-down", nil, true},
-		"and a Workload of its manager is marked alike": {"JM053", "origin-deleted-controller-down", []edit{
+		"a Workload of its manager has the same mark": {"JM053", "origin-deleted-controller-down", []edit{
 			addWorkload("kwok-mgr", otherWorkload, "", ""), addWorkload("kwok-w1", otherWorkload, "labels: {kueue.x-k8s.io/multikueue-origin: multikueue}", ""),
 		}, false},
-		"its Workload is gone, too":   {"JM057", "origin-deleted-controller-down", []edit{remove("kwok-w2", "Workload/job-train-01764")}, true},
-		"it is older than its origin": {"JM063", "running", older, true},
-		"and its manager marks alike": {"JM063", "running", []edit{again}, false},
-		"its manager goes by another": {"JM059", "running", []edit{addOrigin("kwok-mgr", "newer", newerUID), addMirror("kwok-w2", "newer", newerWorkload, "fleet-a")}, false},
+		"its Workload is gone, too":      {"JM057", "origin-deleted-controller-down", []edit{remove("kwok-w2", "Workload/job-train-01764")}, true},
+		"it is older than its origin":    {"JM063", "running", older, true},
+		"its manager uses the same mark": {"JM063", "running", []edit{again}, false},
+		"its manager goes by another":    {"JM059", "running", []edit{addOrigin("kwok-mgr", "newer", newerUID), addMirror("kwok-w2", "newer", newerWorkload, "fleet-a")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rule, _ := rules.ByCode(tt.code)

@@ -272,7 +272,7 @@ func evictedCases() []testCase {
 			name: "being withdrawn now", code: "JM045", base: recordedRunning, fires: true,
 			edits: []edit{checkState("job-train-1c348", "Retry", `Workload evicted on worker cluster: "worker1", resetting for re-admission. Previously: "Ready"`, "worker1", 1)},
 		},
-		{name: "again and again", code: "JM045", base: recordedRunning, fires: true, edits: []edit{history, waits, evicted(3)}},
+		{name: "evicted repeatedly", code: "JM045", base: recordedRunning, fires: true, edits: []edit{history, waits, evicted(3)}},
 		{name: "once, and offered again", code: "JM045", base: recordedRunning, edits: []edit{history, waits, evicted(1)}},
 		{
 			name: "often, and runs", code: "JM045", base: recordedRunning,

@@ -135,7 +135,7 @@ func installationCases() []testCase {
 	const early = "objectRetentionPolicies: {workloads: {afterFinished: 1m}}"
 	return []testCase{
 		{name: "pods", code: "JM408", base: base, fires: true, edits: everywhere(both, jobs)},
-		{name: "alike", code: "JM408", base: base, edits: everywhere(both, both)},
+		{name: "same settings everywhere", code: "JM408", base: base, edits: everywhere(both, both)},
 		{name: "more on the worker", code: "JM408", base: base, edits: everywhere("", both)},
 		{name: "configuration unread", code: "JM408", base: base, edits: append(everywhere(both, jobs), remove("kwok-mgr", "ConfigMap/config"))},
 		{name: "one minor", code: "JM409", base: base, fires: true, edits: older("v0.18.4")},

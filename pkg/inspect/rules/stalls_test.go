@@ -202,7 +202,7 @@ func TestFindingsOfRecordings(t *testing.T) {
 	for _, tt := range []struct {
 		recording, code, name string
 		severity              inspect.Severity
-		// // message, remedy and evidence are words that must be included.
+		// message, remedy and evidence are words that must be included.
 		message, remedy, evidence []string
 		// always is whether the default grace makes no difference.
 		always bool
