@@ -63,6 +63,12 @@ func (v *Inventory) offersOf(manager *Facts) []Offer {
 			offers = append(offers, o)
 		}
 	}
+	return append(offers, v.addedOffers(manager)...)
+}
+
+// addedOffers returns the offers of AddOffers, with the contexts that answer.
+func (v *Inventory) addedOffers(manager *Facts) []Offer {
+	var offers []Offer
 	for _, o := range manager.Kueue.Offers {
 		var contexts []string
 		for _, name := range o.Contexts {
@@ -179,7 +185,8 @@ func (m *matcher) exclude(another func(cluster string, rest []string)) {
 			rest := slices.DeleteFunc(slices.Clone(m.possible[name]), func(context string) bool {
 				return slices.ContainsFunc(o.Clusters, func(other string) bool { return m.found[other] == context })
 			})
-			if m.take(name, rest); len(rest) > 1 && m.found[name] == "" {
+			m.take(name, rest)
+			if len(rest) > 1 && m.found[name] == "" {
 				another(name, rest)
 			}
 		}

@@ -167,6 +167,12 @@ func (o *queuesOptions) show(r *queuesRead) error {
 	if o.scope == read.ClusterScope && r.isEmpty() && slices.ContainsFunc(r.List.Errors, refusesLocalQueues) {
 		util.Report(o.ErrOut, "note: this needs rights in all namespaces; -n shows the queues of one namespace")
 	}
+	o.reportEmpty(r)
+	return util.JoinErrors([]error{o.missingError(r), util.Partial(r.List.Errors, len(o.contexts))})
+}
+
+// reportEmpty says why a table is empty.
+func (o *queuesOptions) reportEmpty(r *queuesRead) {
 	if len(r.WithoutKueue) > 0 && r.isEmpty() && o.format.IsTable() {
 		util.Report(o.ErrOut, "no queues: %s %s Kueue's API", strings.Join(r.WithoutKueue, ", "), map[bool]string{true: "does not serve", false: "do not serve"}[len(r.WithoutKueue) == 1])
 	} else if r.isEmpty() && len(r.List.Errors) == 0 && len(r.Missing) == 0 && o.format.IsTable() {
@@ -176,7 +182,6 @@ func (o *queuesOptions) show(r *queuesRead) error {
 		}
 		util.Report(o.ErrOut, "%s%s", what, o.where())
 	}
-	return util.JoinErrors([]error{o.missingError(r), util.Partial(r.List.Errors, len(o.contexts))})
 }
 
 // refusesLocalQueues reports whether a user may not list LocalQueues.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,29 +52,7 @@ func locate(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, namespace
 	if len(probes) == 0 {
 		return
 	}
-	var mu sync.Mutex
-	found := map[string]map[types.NamespacedName][]string{}
-	fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (struct{}, error) {
-		if facts := v.Facts(c.Context); facts == nil || facts.Err != nil || facts.Kueue == nil {
-			return struct{}{}, nil
-		}
-		for manager, all := range probes {
-			for _, o := range all {
-				if manager == c.Context || !hasCopy(ctx, c, v.Facts(c.Context).Kueue.Version, o.name) {
-					continue
-				}
-				mu.Lock()
-				if found[manager] == nil {
-					found[manager] = map[types.NamespacedName][]string{}
-				}
-				found[manager][o.name] = append(found[manager][o.name], c.Context)
-				mu.Unlock()
-			}
-		}
-		return struct{}{}, nil
-	})
-	mu.Lock()
-	defer mu.Unlock()
+	found := copies(ctx, f, v, probes)
 	for manager, all := range probes {
 		var offers []inspect.Offer
 		for _, o := range all {
@@ -85,6 +62,39 @@ func locate(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, namespace
 		}
 		v.AddOffers(v.Facts(manager), offers)
 	}
+}
+
+// copies returns the contexts with copies of Workloads, by the context of their manager.
+func copies(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, probes map[string][]offered) map[string]map[types.NamespacedName][]string {
+	type at struct {
+		manager string
+		name    types.NamespacedName
+	}
+	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) ([]at, error) {
+		facts := v.Facts(c.Context)
+		if facts == nil || facts.Kueue == nil {
+			return nil, nil
+		}
+		var copied []at
+		for manager, all := range probes {
+			for _, o := range all {
+				if manager != c.Context && hasCopy(ctx, c, facts.Kueue.Version, o.name) {
+					copied = append(copied, at{manager, o.name})
+				}
+			}
+		}
+		return copied, nil
+	})
+	found := map[string]map[types.NamespacedName][]string{}
+	for _, a := range answers {
+		for _, c := range a.Value {
+			if found[c.manager] == nil {
+				found[c.manager] = map[types.NamespacedName][]string{}
+			}
+			found[c.manager][c.name] = append(found[c.manager][c.name], a.Context)
+		}
+	}
+	return found
 }
 
 // offersAt returns the newest Workloads of a manager that some MultiKueueClusters got. Those that

@@ -207,13 +207,23 @@ func (r *reporter) addTopics(c *inspect.DoctorCluster, f *inspect.Facts, involve
 		if isWorker && !t.ofWorker || !isWorker && t.onlyWorker || r.hasFinding(f, t) {
 			continue
 		}
-		isUnseen := slices.Contains(r.unseen, f) || !isWorker && len(involved) == 1
-		isUnsure := t.name == "connections" && slices.Contains(r.unsure, f)
-		if isUnsure || isUnseen && t.name != "connections" && t.name != "configuration" && t.name != "credentials" || r.isUnread(t, involved) {
+		if r.isUnsure(f, t, isWorker, involved) || r.isUnread(t, involved) {
 			c.NotChecked = append(c.NotChecked, t.name)
 			continue
 		}
 		c.Passed = append(c.Passed, t.name)
+	}
+}
+
+// isUnsure reports whether a topic of a cluster depends on workers that were not seen.
+func (r *reporter) isUnsure(f *inspect.Facts, t topic, isWorker bool, involved []*inspect.Facts) bool {
+	switch t.name {
+	case "connections":
+		return slices.Contains(r.unsure, f)
+	case "configuration", "credentials":
+		return false
+	default:
+		return slices.Contains(r.unseen, f) || !isWorker && len(involved) == 1
 	}
 }
 

@@ -34,11 +34,7 @@ func partGone() view.Rule {
 // no Workload.
 func reportWorkloadGone(v *view.View, s view.Submission) {
 	j := s.Job()
-	isPickedUp := j.ManagedBy == delegation.MultiKueue && j.Status != delegation.Unclaimed
-	if s.Workload != nil || !s.WorkloadKnown || !s.IsLive() || !isPickedUp || j.Queue() == "" || j.Prebuilt() != "" || j.IsPart() || j.MultiKueueOrigin() != "" {
-		return
-	}
-	if has, known := v.HasKueue(s.Manager); !has || !known {
+	if has, known := v.HasKueue(s.Manager); !has || !known || !hasLostWorkload(s) {
 		return
 	}
 	if j.Suspended && j.Active > 0 && j.Row().IsJob() && !hasPodsLeft(v, s) {
@@ -51,6 +47,13 @@ func reportWorkloadGone(v *view.View, s view.Submission) {
 		Evidence: []string{fmt.Sprintf("%s: no Workload has the UID %s", j.Context, j.UID), quote.State(j)},
 		Remedy:   command.Say("%s; once it runs, the %s starts from scratch", advice.CheckKueue(j.Context, nil), j.Kind),
 	})
+}
+
+// hasLostWorkload reports whether a Job that Kueue picked up has no Workload.
+func hasLostWorkload(s view.Submission) bool {
+	j := s.Job()
+	isPickedUp := j.ManagedBy == delegation.MultiKueue && j.Status != delegation.Unclaimed
+	return s.Workload == nil && s.WorkloadKnown && s.IsLive() && isPickedUp && j.Queue() != "" && j.Prebuilt() == "" && !j.IsPart() && j.MultiKueueOrigin() == ""
 }
 
 // reportOutdatedCount reports a stopped Job whose status still counts Pods, although none is left.
