@@ -6,6 +6,8 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
@@ -13,6 +15,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
@@ -56,7 +59,7 @@ func (t *Tracer) Read(ctx context.Context, f *fleet.Fleet) *Traced {
 	inventory.ForgetClaims()
 	judged := t.withOthers(ctx, f, inventory, list.Items, &ahead)
 	judgment := t.Steady.Keep(t.Now(), rules.Judge(judged, rules.All(), rules.Options{Grace: util.DefaultGrace, Reach: t.Reach}))
-	list.Errors = append(inventory.Errors(), unreadOthers(judged)...)
+	list.Errors = append(append(inventory.Errors(), unreadOthers(judged)...), unreadQuotas(inventory, list.Items)...)
 	orphans := judgment.All(answer.IsOrphan)
 	for i := range list.Items {
 		trace := &list.Items[i]
@@ -75,6 +78,32 @@ func (t *Tracer) withOthers(ctx context.Context, f *fleet.Fleet, traced *inspect
 		return traced
 	}
 	return read.Read(ctx, f, read.Want{Jobs: t.Wanted.Around(), Evidence: true, Known: traced, Ahead: ahead, Addresses: t.Addresses, Now: t.Now})
+}
+
+// unreadQuotas returns errors for what the placements of traces depend on and could not be read:
+// quotas, and the nodes.
+func unreadQuotas(v *inspect.Inventory, traces []inspect.Trace) []inspect.ContextError {
+	judged := sets.New[string]()
+	for i := range traces {
+		for k := range traces[i].Placements {
+			judged.Insert(traces[i].Placements[k].Context)
+		}
+	}
+	var errs []inspect.ContextError
+	for _, f := range v.Clusters {
+		if f.Err != nil || !judged.Has(f.Context) {
+			continue
+		}
+		errs = append(errs, queues.QuotaGaps(f)...)
+		if f.Namespace != "" && f.Kueue != nil && f.Kueue.Capacity != nil && f.Kueue.Capacity.Gaps[inspect.PartQueues] != nil {
+			// The place in a queue depends on the LocalQueues of other namespaces.
+			errs = append(errs, inspect.NewPartError(f.Context, inspect.PartQueues, f.Kueue.Capacity.Gaps[inspect.PartQueues]))
+		}
+		if e := f.Environment; e != nil && e.NodesErr != nil {
+			errs = append(errs, inspect.NewContextError(kubecontext.InContext(f.Context, "list nodes", e.NodesErr)))
+		}
+	}
+	return errs
 }
 
 // unreadOthers returns errors for the contexts whose other Jobs could not be read.
