@@ -27,7 +27,7 @@ type Inventory struct {
 	Pairs     *Pairs
 
 	// contexts caches the results of ContextOf, and offered those of byOffers, by the manager's
-	// context. as maps contexts to those that theirs were merged into.
+	// context. as maps contexts to the context into whose Facts theirs were merged.
 	contexts map[clusterName]string
 	offered  map[string]*matcher
 	as       map[string]string

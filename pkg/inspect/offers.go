@@ -13,7 +13,7 @@ import (
 // Offer is a Workload that a manager gave to MultiKueueClusters, and where its copies are. It shows
 // which contexts reach these clusters.
 type Offer struct {
-	// Clusters are the MultiKueueClusters: the chosen one, or else those that were nominated.
+	// Clusters are the MultiKueueClusters: the chosen one, or otherwise the nominated ones.
 	Clusters []string
 	// Contexts are the contexts with a copy of the Workload, or with the mirror.
 	Contexts []string

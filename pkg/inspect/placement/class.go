@@ -3,7 +3,6 @@ package placement
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -21,30 +20,35 @@ type Class struct {
 	// Overhead is what a RuntimeClass adds to each Pod. OverheadUnread says why it is unknown.
 	Overhead       corev1.ResourceList
 	OverheadUnread string
-	// Missing is the class that does not exist and without which Kueue creates no Workload, such as
-	// "WorkloadPriorityClass high". MissingForPods is the PriorityClass without which the API server
-	// refuses the Pods.
-	Missing, MissingForPods string
+	// Missing is the class that does not exist and without which Kueue creates no Workload.
+	// MissingForPods is the PriorityClass without which the API server refuses the Pods.
+	Missing, MissingForPods ClassName
+}
+
+// ClassName names a class of a kind. It is zero for none.
+type ClassName struct {
+	Kind, Name string
+	// Resource is the kind's resource for kubectl.
+	Resource string
 }
 
 // hasClasses ends the judgment if a class does not exist that the request names.
 func (s *site) hasClasses() bool {
-	class, missing := s.request.Classes[s.Context], ""
+	class, missing := s.request.Classes[s.Context], ClassName{}
 	if s.request.isEntry {
 		missing = class.Missing
 	}
 	if !s.request.isGiven {
 		missing = cmp.Or(missing, class.MissingForPods)
 	}
-	if missing == "" {
+	if missing == (ClassName{}) {
 		return true
 	}
-	kind, _, _ := strings.Cut(missing, " ")
 	s.change(inspect.PlacementChange{
-		Message: fmt.Sprintf("create it, or name a %s that exists on %s", kind, s.Context),
-		Command: command.Kubectl(s.Context, "", "get", strings.ToLower(kind)+"es").Shell(),
+		Message: fmt.Sprintf("create it, or name a %s that exists on %s", missing.Kind, s.Context),
+		Command: command.Kubectl(s.Context, "", "get", missing.Resource).Shell(),
 	})
-	return s.decide(inspect.Never, inspect.ClassMissing, "%s does not exist", missing)
+	return s.decide(inspect.Never, inspect.ClassMissing, "%s %s does not exist", missing.Kind, missing.Name)
 }
 
 // classed returns the request with the priority that it has where it is submitted: MultiKueue

@@ -27,8 +27,7 @@ func Judge(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 	return onNodes(v, p)
 }
 
-// Activated returns where an origin could run if nobody had deactivated its
-// Workload.
+// Activated returns where an origin could run if its Workload were active.
 func Activated(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 	manager := v.Facts(p.Origin.Context)
 	if manager == nil || !hasRoom(manager) {
@@ -96,25 +95,27 @@ func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submit
 // managedWorkloads returns the names of the Workloads on all management
 // clusters; nil if some may not have been read.
 func managedWorkloads(v *inspect.Inventory) sets.Set[types.NamespacedName] {
-	if len(v.UnreadContexts()) > 0 {
+	isWorker := func(context string) bool {
+		return slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool {
+			return f.Kueue != nil && slices.ContainsFunc(f.Kueue.Clusters, func(c *kueue.MultiKueueCluster) bool { return v.ContextOf(f, c.Name) == context })
+		})
+	}
+	if slices.ContainsFunc(v.UnreadContexts(), func(context string) bool { return !isWorker(context) }) {
 		return nil
 	}
 	names := sets.New[types.NamespacedName]()
 	for _, f := range v.Clusters {
 		switch {
 		case f.Err != nil || f.NoKueue:
-			continue
 		case f.Gaps[inspect.PartClusters] != nil, !hasRoom(f), f.Kueue.Capacity.Gaps[inspect.PartClaims] != nil:
 			return nil
-		case len(f.Kueue.Clusters) == 0:
-			continue
-		}
-		c := f.Kueue.Capacity
-		for _, name := range c.Places {
-			names.Insert(name)
-		}
-		for _, w := range c.Workloads {
-			names.Insert(types.NamespacedName{Namespace: w.Namespace, Name: w.Name})
+		case len(f.Kueue.Clusters) > 0:
+			for _, name := range f.Kueue.Capacity.Places {
+				names.Insert(name)
+			}
+			for _, w := range f.Kueue.Capacity.Workloads {
+				names.Insert(types.NamespacedName{Namespace: w.Namespace, Name: w.Name})
+			}
 		}
 	}
 	return names

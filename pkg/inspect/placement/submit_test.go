@@ -44,9 +44,9 @@ flavors: [{metadata: {name: f}}]
 		"no queue label":            {"", pods("1", "cpu: 1"), multiKueue, placement.Class{}, inspect.Never, inspect.NoQueueLabel, "use LocalQueue gpu: set label kueue.x-k8s.io/queue-name=gpu"},
 		"no ClusterQueue":           {"lost", pods("1", "cpu: 1"), multiKueue, placement.Class{}, inspect.Never, inspect.QueueMissing, "use LocalQueue gpu: set label kueue.x-k8s.io/queue-name=gpu"},
 		"too large for every queue": {"gpuu", pods("9", "cpu: 1"), multiKueue, placement.Class{}, inspect.Never, inspect.QueueMissing, "create LocalQueue ml/gpuu on hub"},
-		"no priority class":         {"gpu", pods("1", "cpu: 1"), multiKueue, placement.Class{Missing: "WorkloadPriorityClass high"}, inspect.Never, inspect.ClassMissing, "create it, or name a WorkloadPriorityClass that exists on hub"},
-		"no class for Pods there":   {"gpu", pods("1", "cpu: 1"), multiKueue, placement.Class{MissingForPods: "PriorityClass high"}, inspect.Fits, inspect.HasRoom, ""},
-		"no class for Pods here":    {"own", pods("1", "cpu: 1"), builtIn, placement.Class{MissingForPods: "PriorityClass high"}, inspect.Never, inspect.ClassMissing, "create it, or name a PriorityClass that exists on hub"},
+		"no priority class":         {"gpu", pods("1", "cpu: 1"), multiKueue, placement.Class{Missing: placement.ClassName{Kind: "WorkloadPriorityClass", Name: "high"}}, inspect.Never, inspect.ClassMissing, "create it, or name a WorkloadPriorityClass that exists on hub"},
+		"no class for Pods there":   {"gpu", pods("1", "cpu: 1"), multiKueue, placement.Class{MissingForPods: placement.ClassName{Kind: "PriorityClass", Name: "high"}}, inspect.Fits, inspect.HasRoom, ""},
+		"no class for Pods here":    {"own", pods("1", "cpu: 1"), builtIn, placement.Class{MissingForPods: placement.ClassName{Kind: "PriorityClass", Name: "high"}}, inspect.Never, inspect.ClassMissing, "create it, or name a PriorityClass that exists on hub"},
 		"parallelism 0":             {"gpu", "{spec: {parallelism: 0}}", multiKueue, placement.Class{}, inspect.Never, inspect.NoPods, "set spec.parallelism to 1 or more"},
 		"no completions":            {"gpu", "{spec: {parallelism: 0, completions: 0}}", multiKueue, placement.Class{}, inspect.Fits, inspect.HasRoom, ""},
 	} {

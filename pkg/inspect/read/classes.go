@@ -74,28 +74,28 @@ func runtimeClasses() schema.GroupVersionResource {
 
 // priorityOf returns the priority by the class that decides it. missing is that class if it does
 // not exist.
-func priorityOf(ctx context.Context, c *fleet.Cluster, names ClassNames) (value int32, unread, missing string) {
+func priorityOf(ctx context.Context, c *fleet.Cluster, names ClassNames) (value int32, unread string, missing placement.ClassName) {
 	resource, kind, name := priorityClasses(), "PriorityClass", names.Priority
 	switch {
 	case names.WorkloadPriority != "":
 		version, err := KueueVersion(ctx, c)
 		if err != nil || version == "" {
-			return 0, "", ""
+			return 0, "", missing
 		}
 		resource = schema.GroupVersionResource{Group: kueue.Group, Version: version, Resource: "workloadpriorityclasses"}
 		kind, name = "WorkloadPriorityClass", names.WorkloadPriority
 	case names.Priority == "":
 		value, unread = defaultPriority(ctx, c)
-		return value, unread, ""
+		return value, unread, missing
 	}
 	found, unread := classNamed[priority](ctx, c, resource, kind, name)
 	switch {
 	case found != nil:
-		return found.Value, "", ""
+		return found.Value, "", missing
 	case unread == "" && !names.InSnapshot:
-		return 0, "", kind + " " + name
+		return 0, "", placement.ClassName{Kind: kind, Name: name, Resource: resource.GroupResource().String()}
 	}
-	return 0, cmp.Or(unread, kind+" "+name+" was not found"), ""
+	return 0, cmp.Or(unread, kind+" "+name+" was not found"), missing
 }
 
 func priorityClasses() schema.GroupVersionResource {

@@ -120,7 +120,7 @@ func (t Tried) MayNotCreate() bool {
 	return details == nil || details.Name == ""
 }
 
-// WithoutVersion returns the contexts whose clusters do not serve a version of a group, of those that answer.
+// WithoutVersion returns the contexts that answer and whose clusters do not serve a version of a group.
 func WithoutVersion(ctx context.Context, f *fleet.Fleet, gv schema.GroupVersion) sets.Set[string] {
 	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) ([]string, error) {
 		return servedVersions(ctx, c, gv.Group)
@@ -134,7 +134,7 @@ func WithoutVersion(ctx context.Context, f *fleet.Fleet, gv schema.GroupVersion)
 	return unserved
 }
 
-// ContextsWith returns the contexts of some that have an object of this name, of those that answer.
+// ContextsWith returns which of some contexts answer and have an object of this name.
 func ContextsWith(ctx context.Context, f *fleet.Fleet, r schema.GroupVersionResource, name types.NamespacedName, contexts sets.Set[string]) sets.Set[string] {
 	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*metav1.PartialObjectMetadata, error) {
 		if !contexts.Has(c.Context) {

@@ -23,25 +23,49 @@ func onBoth(object, text string) []edit {
 	return []edit{patch("kwok-w1", object, text), patch("kwok-w2", object, text)}
 }
 
-func blockedCases() []testCase {
-	bestEffort := onBoth("ClusterQueue/cluster-queue", `{spec: {queueingStrategy: BestEffortFIFO}}`)
-	alike := slices.Concat(bestEffort,
+// equalRequests returns edits that give both Jobs of recordedHead the same requests, in a
+// BestEffortFIFO queue.
+func equalRequests() []edit {
+	return slices.Concat(bestEffort(),
 		onBoth(blockedCopy, `{spec: {podSets: [{name: main, count: 1, template: {spec: {containers: [{name: same}]}}}]}}`),
 		onBoth(headCopy, `{spec: {podSets: [{name: main, count: 1, template: {metadata: {labels: {job: head}}, spec: {containers: [{name: same}]}}}]}}`))
+}
+
+func bestEffort() []edit {
+	return onBoth("ClusterQueue/cluster-queue", `{spec: {queueingStrategy: BestEffortFIFO}}`)
+}
+
+func heldHead(reason string) []edit {
+	return onBoth(headCopy, `{status: {conditions: [{type: QuotaReserved, status: "False", reason: `+reason+`, message: "", lastTransitionTime: "2026-11-22T05:50:38Z"}]}}`)
+}
+
+func blockedCases() []testCase {
 	first := onBoth(blockedCopy, `{spec: {priority: 100}}`)
-	held := func(reason string) []edit {
-		return onBoth(headCopy, `{status: {conditions: [{type: QuotaReserved, status: "False", reason: `+reason+`, message: "", lastTransitionTime: "2026-11-22T05:50:38Z"}]}}`)
-	}
 	return []testCase{
 		{name: "behind the head of a StrictFIFO queue", code: "JM115", base: recordedHead, fires: true},
-		{name: "behind one that can never fit", code: "JM115", base: recordedHead, fires: true, edits: held("ExceedsMaxQuota")},
-		{name: "equal to one that does not fit", code: "JM115", base: recordedHead, fires: true, edits: alike},
-		{name: "not equal", code: "JM115", base: recordedHead, edits: bestEffort},
-		{name: "the head is held by its queue", code: "JM115", base: recordedHead, edits: held("Misconfigured")},
+		{name: "behind one that can never fit", code: "JM115", base: recordedHead, fires: true, edits: heldHead("ExceedsMaxQuota")},
+		{name: "equal to one that does not fit", code: "JM115", base: recordedHead, fires: true, edits: equalRequests()},
+		{name: "not equal", code: "JM115", base: recordedHead, edits: bestEffort()},
+		{name: "the head is held by its queue", code: "JM115", base: recordedHead, edits: heldHead("Misconfigured")},
 		{name: "it goes before the head", code: "JM115", base: recordedHead, edits: first},
 		{name: "Kueue does not run", code: "JM115", base: recordedKueueDown},
 		{name: "behind the head of a StrictFIFO queue", code: "JM031", base: recordedHead},
 		{name: "before the head, and Kueue stopped working", code: "JM031", base: recordedHead, fires: true, edits: first},
+	}
+}
+
+// TestEqualNeverFits checks that a Job equal to one that never fits has the same error, although
+// Kueue says nothing about it. If the other only waits, so does the Job.
+func TestEqualNeverFits(t *testing.T) {
+	for reason, want := range map[string]string{"ExceedsMaxQuota": "JM029", "WaitingForQuota": "JM115"} {
+		edits := append(equalRequests(), heldHead(reason)...)
+		var codes []string
+		for _, f := range judge(t, testCase{name: "equal, " + reason, code: want, base: recordedHead, edits: edits}.inventory(t), rules.All(), 0) {
+			if slices.ContainsFunc(f.Jobs, func(j inspect.Ref) bool { return j.Name == "behind" }) {
+				codes = append(codes, f.Code)
+			}
+		}
+		assert.DeepEqual(t, codes, []string{want})
 	}
 }
 

@@ -1,0 +1,75 @@
+package placement_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// TestOrphans checks that a holder of quota is an orphan only if every management cluster was read
+// and none has its Workload, whatever its state. A young one may be newer than the reading.
+func TestOrphans(t *testing.T) {
+	now := time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)
+	const origin = "kueue.x-k8s.io/multikueue-origin: mk"
+	for name, tt := range map[string]struct {
+		created string
+		known   []types.NamespacedName
+		unread  bool
+		want    bool
+	}{
+		"no manager has it":                {created: "2026-01-01T00:00:00Z", want: true},
+		"the manager has it":               {created: "2026-01-01T00:00:00Z", known: []types.NamespacedName{{Namespace: "ml", Name: "a"}}},
+		"created while managers were read": {created: "2026-01-01T00:59:58Z"},
+		"a context was not read":           {created: "2026-01-01T00:00:00Z", unread: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := parse[world](t, simple("4")+`
+workloads: [{metadata: {namespace: ml, name: a, uid: a, creationTimestamp: "`+tt.created+`", labels: {`+origin+`}}, status: {admission: {clusterQueue: q,
+ podSetAssignments: [{name: main, count: 1, flavors: {cpu: f}, resourceUsage: {cpu: 4}}]},
+ conditions: [{type: QuotaReserved, status: "True", reason: QuotaReserved, message: "", lastTransitionTime: "`+tt.created+`"}]}}]`)
+			worker := w.facts()
+			worker.Kueue.Workloads = []*kueue.Workload{parse[*kueue.Workload](t, "{metadata: {namespace: ml, name: own, uid: own-copy, labels: {"+origin+"}}}")}
+			hub := hubOf(t, tt.known)
+			clusters := []*inspect.Facts{hub, worker}
+			if tt.unread {
+				clusters = append(clusters, &inspect.Facts{Context: "lost", Err: errors.New("no route")})
+			}
+			v := inspect.NewInventory(now, clusters, nil)
+			all := placement.Judge(v, v.Pairs.Pairs[0])
+			at := all[len(all)-1]
+			assert.Equal(t, at.Reason, inspect.QuotaInUse, at.Message)
+			assert.Equal(t, at.Holders[0].Orphan, tt.want)
+		})
+	}
+}
+
+// hubOf returns a manager with a Job that waits for worker w, and with further Workloads.
+func hubOf(t *testing.T, known []types.NamespacedName) *inspect.Facts {
+	t.Helper()
+	w := parse[world](t, simple("9"))
+	hub := w.facts()
+	hub.Context, hub.Kueue.Capacity.Requested = "hub", sets.New[string]()
+	hub.Kueue.Capacity.Places = map[string]types.NamespacedName{}
+	for _, name := range known {
+		hub.Kueue.Capacity.Places[name.String()] = name
+	}
+	own := parse[*kueue.Workload](t, `{metadata: {namespace: ml, name: own, uid: own, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: own, uid: j, controller: true}]},
+ spec: {queueName: q}, status: {nominatedClusterNames: [w], conditions: [{type: QuotaReserved, status: "True", reason: QuotaReserved, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}]}}`)
+	hub.Kueue.Workloads = []*kueue.Workload{own}
+	hub.Kueue.Clusters = []*kueue.MultiKueueCluster{parse[*kueue.MultiKueueCluster](t, "{metadata: {name: w}}")}
+	hub.Kueue.Capacity.Templates = map[types.UID]*kueue.PodTemplates{"own": parse[*kueue.PodTemplates](t, `{spec: {podSets: [{name: main, count: 1, template: {spec: {containers: [{name: c, resources: {requests: {cpu: 2}}}]}}}]}}`)}
+	hub.Jobs = []*inspect.Job{{
+		Context: "hub", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "own", UID: "j",
+		ManagedBy: delegation.MultiKueue, Status: delegation.Suspended, Suspended: true, Marks: &delegation.Marks{Queue: "q"},
+	}}
+	return hub
+}
