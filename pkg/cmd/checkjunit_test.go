@@ -63,6 +63,9 @@ func TestJUnit(t *testing.T) {
 	assert.Equal(t, total.Tests, 1)
 	assert.Assert(t, cases[found].Failure != nil, "%v", cases)
 
+	_, total = junitOf(t, "--from", dir, "--grace", "0s", "--fail-on", "none")
+	assert.Equal(t, total.Failures, 0)
+
 	cases, total = junitOf(t, "--from", dir, "--grace", "0s", "--with-passed")
 	assert.Equal(t, total.Tests, len(rules.All()))
 	assert.Equal(t, total.Failures, 1)

@@ -67,15 +67,15 @@ func level(s inspect.Severity) string {
 // entry of Unchecked. withPassed adds one for each other rule. The name of a test case is the
 // condition that should hold.
 //
-// A finding of severity info is no failure. A context that was not read is an error; everything
+// A finding is a failure if isFailure accepts its severity. A context that was not read is an error; everything
 // else that was not checked is skipped. XML cannot hold most control characters, so texts are
 // escaped as for a terminal.
-func JUnit(w io.Writer, verb string, list *inspect.FindingList, all []rules.Rule, withPassed bool) error {
+func JUnit(w io.Writer, verb string, list *inspect.FindingList, all []rules.Rule, withPassed bool, isFailure func(inspect.Severity) bool) error {
 	suite := junit.Testsuite{Name: command.Plugin(verb).Shell(), Time: "0"}
 	found := map[string]bool{}
 	for i := range list.Items {
 		found[list.Items[i].Code] = true
-		suite.AddTestcase(foundCase(&list.Items[i]))
+		suite.AddTestcase(foundCase(&list.Items[i], isFailure(list.Items[i].Severity)))
 	}
 	for _, u := range list.Unchecked {
 		test := testCase("unchecked", UncheckedText(u))
@@ -107,7 +107,7 @@ func testCase(class, name string) junit.Testcase {
 }
 
 // foundCase is the test case of a finding.
-func foundCase(f *inspect.Finding) junit.Testcase {
+func foundCase(f *inspect.Finding, isFailure bool) junit.Testcase {
 	name := f.Title
 	if r, isKnown := rules.ByCode(f.Code); isKnown {
 		name = r.Holds
@@ -115,7 +115,7 @@ func foundCase(f *inspect.Finding) junit.Testcase {
 	object := strings.Join([]string{f.Context, f.Namespace, f.Kind, f.Name}, " ")
 	test := testCase(f.Code, f.Code+" "+name+": "+object)
 	text := SafeLines(strings.Join(append(append([]string{f.Message}, f.Evidence...), "fix: "+f.Remedy), "\n"))
-	if f.Severity == inspect.Info {
+	if !isFailure {
 		test.SystemOut = &junit.Output{Data: text}
 	} else {
 		test.Failure = &junit.Result{Message: Safe(f.Message), Type: Safe(string(f.Severity)), Data: text}

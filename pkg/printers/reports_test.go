@@ -34,7 +34,7 @@ func FuzzJUnit(f *testing.F) {
 			list.Unchecked = append(list.Unchecked, inspect.Unchecked{What: what, Contexts: []string{text}, Reason: text + "error"})
 		}
 		var b bytes.Buffer
-		assert.NilError(t, JUnit(&b, "check", list, rules.All()[:1], true))
+		assert.NilError(t, JUnit(&b, "check", list, rules.All()[:1], true, func(s inspect.Severity) bool { return s != inspect.Info }))
 		assert.Assert(t, utf8.Valid(b.Bytes()))
 		for _, part := range append(tokens(t, b.Bytes()), b.String()) {
 			bad := strings.IndexFunc(part, func(r rune) bool { return r != '\n' && r != '\t' && !strconv.IsPrint(r) })

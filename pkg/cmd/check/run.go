@@ -167,7 +167,7 @@ func (o *checkOptions) show(list *inspect.FindingList) error {
 func (o *checkOptions) write(w io.Writer, list *inspect.FindingList) error {
 	switch {
 	case o.format.Is(junit):
-		return printers.JUnit(w, "check", list, o.rules, o.withPassed)
+		return printers.JUnit(w, "check", list, o.rules, o.withPassed, util.Fails(o.failOn))
 	case o.format.Is(sarif):
 		return printers.SARIF(w, list, o.rules, util.Version())
 	case o.format.IsPerJob():

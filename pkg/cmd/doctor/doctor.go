@@ -154,7 +154,7 @@ func (o *doctorOptions) Run(ctx context.Context) error {
 func (o *doctorOptions) write(w io.Writer, report *inspect.DoctorReport) error {
 	switch {
 	case o.format.Is(junit):
-		return printers.JUnit(w, "doctor", report.Findings(), rules.ForSetup(), true)
+		return printers.JUnit(w, "doctor", report.Findings(), rules.ForSetup(), true, util.Fails(o.failOn))
 	case o.format.Is(sarif):
 		return printers.SARIF(w, report.Findings(), rules.ForSetup(), util.Version())
 	case o.format.IsPerJob():

@@ -38,13 +38,16 @@ func ValidateFailOn(value string) error {
 	return nil
 }
 
+// Fails returns which severities count as failures: those at or above failOn.
+func Fails(failOn inspect.Severity) func(inspect.Severity) bool {
+	return func(s inspect.Severity) bool { return failOn != FailOnNone && s.IsAtLeast(failOn) }
+}
+
 // Verdict returns a *FindingsError if a finding is at least as severe as failOn, otherwise nil.
 func Verdict(items []inspect.Finding, failOn inspect.Severity) error {
-	if failOn == FailOnNone {
-		return nil
-	}
+	isFailure := Fails(failOn)
 	for i := range items {
-		if items[i].Severity.IsAtLeast(failOn) {
+		if isFailure(items[i].Severity) {
 			return &FindingsError{Count: printers.CountFindings(&inspect.FindingList{Items: items})}
 		}
 	}
