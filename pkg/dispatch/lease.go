@@ -47,7 +47,7 @@ func (e *HeldError) Error() string {
 // since describes how long the holder has had the Lease. It does not use our clock, which may be
 // an hour ahead of the holder's.
 func (e *HeldError) since() string {
-	return fmt.Sprintf("since %s (for %s, by their clock)", e.Since.UTC().Format(time.RFC3339), e.For.Round(time.Second))
+	return fmt.Sprintf("since %s (for %s, by the clock of the holder)", e.Since.UTC().Format(time.RFC3339), e.For.Round(time.Second))
 }
 
 // TargetError means that another dispatch of the Job has chosen another target, where no one has

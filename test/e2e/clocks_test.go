@@ -78,7 +78,7 @@ func TestClocksThatDiffer(t *testing.T) {
 			eventuallyJob(t, management, tt.ns, "train", isReady)
 			refused := dispatchesAhead(t, tt.other, tt.ns, "train")
 			assert.Equal(t, refused.End(), 1, refused.Stderr.String())
-			assert.Assert(t, contains(refused.Stderr.String(), "is dispatching it already", "by their clock"), refused.Stderr.String())
+			assert.Assert(t, contains(refused.Stderr.String(), "is dispatching it already", "by the clock of the holder"), refused.Stderr.String())
 
 			// Every user sees how old objects are, and that a dispatcher holds them.
 			for _, ahead := range []string{tt.one, tt.other} {
@@ -118,7 +118,7 @@ func TestLeaseOfAnotherClock(t *testing.T) {
 		assert.NilError(t, err)
 		d := dispatches(t, ns, name)
 		waits := d.Expect(dispatch.LeaseWaiting, name)
-		assert.Assert(t, contains(waits.Message, "dora@laptop", "(for 1m0s, by their clock)"), waits.Message)
+		assert.Assert(t, contains(waits.Message, "dora@laptop", "(for 1m0s, by the clock of the holder)"), waits.Message)
 		taken := d.Expect(dispatch.LeaseTaken, name)
 		assert.Assert(t, taken.Time.Sub(waits.Time.Time) > 5*time.Second, "%v after %v", taken.Time, waits.Time)
 		d.Expect(dispatch.MirrorCreated, name)
