@@ -90,10 +90,15 @@ func (o *PodOptions) Find(ctx context.Context) (*FoundPod, error) {
 		return nil, o.noPodError(at, job.Inventory)
 	}
 	var found *FoundPod
+	var isReported bool
 	waiting, cancel := context.WithTimeoutCause(ctx, o.timeout, o.noPodError(at, job.Inventory))
 	defer cancel()
 	err = wait.PollUntilContextCancel(waiting, searchInterval, true, func(ctx context.Context) (bool, error) {
 		found, err = o.running(ctx, job)
+		if found == nil && err == nil && !isReported && !o.Quiet {
+			isReported = true
+			util.Report(o.ErrOut, "note: waiting %s for a running Pod: %s", o.timeout, at.Why)
+		}
 		return found != nil, err
 	})
 	switch {
