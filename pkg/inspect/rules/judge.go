@@ -113,6 +113,8 @@ func detect(v *inspect.Inventory, all []Rule, o Options) (found, young []candida
 type candidate struct {
 	inspect.Finding
 	rule Rule
+	// covers are codes that this finding makes superfluous besides rule.Covers.
+	covers []string
 	// jobs are its Jobs, each once, and known is the same as a set: one cause
 	// may affect thousands.
 	jobs  []*inspect.Job
@@ -204,7 +206,7 @@ func finding(r Rule, s view.Sighting) candidate {
 	if !s.Since.IsZero() {
 		f.Since = &metav1.Time{Time: s.Since}
 	}
-	j := candidate{Finding: f, rule: r, known: sets.New[*inspect.Job]()}
+	j := candidate{Finding: f, rule: r, covers: s.Covers, known: sets.New[*inspect.Job]()}
 	j.addJobs(s.Jobs)
 	return j
 }
@@ -265,7 +267,7 @@ func dropCovered(found []candidate) []candidate {
 	}
 	covered := sets.New[coverage]()
 	for _, f := range found {
-		for _, code := range f.rule.Covers {
+		for _, code := range slices.Concat(f.rule.Covers, f.covers) {
 			for about := range f.about() {
 				covered.Insert(coverage{code, about})
 			}

@@ -36,8 +36,13 @@ func ownerMistyped() view.Rule {
 				if served[meant] != nil {
 					evidence = fmt.Sprintf("which has picked up %s here", otherObjects(served[meant], j))
 				}
+				var covers []string
+				if meant == delegation.MultiKueue && !advice.CanChangeOwner(j) {
+					// A recreated Job is one that MultiKueue does not reject.
+					covers = []string{"JM012"}
+				}
 				v.Report(view.Sighting{
-					Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Cause: string(j.ManagedBy),
+					Object: view.Of(j), Covers: covers, Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Cause: string(j.ManagedBy),
 					Message:  fmt.Sprintf("unknown owner %s; did you mean %s?", j.ManagedBy, meant),
 					Evidence: []string{quote.NeverWritten(j), fmt.Sprintf("it is %s %s, %s", how, meant, evidence)},
 					Remedy:   advice.GiveTo(j, meant),

@@ -39,6 +39,8 @@ type Sighting struct {
 	Awaits *Awaited
 	// Jobs are the Jobs that the problem affects.
 	Jobs []*inspect.Job
+	// Covers are further codes that Rule.Covers would list, if they held for every sighting.
+	Covers []string
 	// Cause joins sightings: those of a rule with the same Cause become one finding, with the Jobs
 	// of all and the object of the first.
 	Cause string
