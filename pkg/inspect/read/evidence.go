@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -208,7 +209,9 @@ func podReason(o *corev1.Pod) (reason, message string) {
 	}
 	for _, c := range o.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			return cmp.Or(c.Reason, "Unscheduled"), c.Message
+			// What preemption would achieve follows why no node fits, for each node again.
+			why, _, _ := strings.Cut(c.Message, " preemption: ")
+			return cmp.Or(c.Reason, "Unscheduled"), why
 		}
 	}
 	if o.Status.Reason != "" {

@@ -16,6 +16,29 @@ import (
 // QueuePlaceholder if there is none. It prefers queues that are not stopped. Of these, it prefers
 // a queue whose name is like that in the Job's label, and then the one that admits most Workloads.
 func DispatchingQueue(v *view.View, s view.Submission) string {
+	return queueFor(v, s, func(isDispatched bool) bool { return isDispatched })
+}
+
+// ExistingQueue returns a LocalQueue of a Job's namespace for a Job whose queue does not exist,
+// QueuePlaceholder if there is none. It prefers as DispatchingQueue does. A Job of the built-in
+// controller can use any queue. Unless its label is a typo, it gets a queue that is not
+// dispatched, if there is one.
+func ExistingQueue(v *view.View, s view.Submission) string {
+	if !s.Job().ManagedBy.IsBuiltIn() {
+		return DispatchingQueue(v, s)
+	}
+	each := queueFor(v, s, func(bool) bool { return true })
+	if inspect.NearestName(s.Job().Queue(), []string{each}) != "" {
+		return each
+	}
+	if local := queueFor(v, s, func(isDispatched bool) bool { return !isDispatched }); local != QueuePlaceholder {
+		return local
+	}
+	return each
+}
+
+// queueFor returns a LocalQueue of a Job's namespace that isWanted accepts.
+func queueFor(v *view.View, s view.Submission, isWanted func(isDispatched bool) bool) string {
 	queues, _ := v.LocalQueues(s.Manager, s.Job().Namespace)
 	var active, stopped []string
 	queues = slices.Clone(queues)
@@ -23,7 +46,7 @@ func DispatchingQueue(v *view.View, s view.Submission) string {
 		return cmp.Compare(b.Status.AdmittedWorkloads, a.Status.AdmittedWorkloads)
 	})
 	for _, local := range queues {
-		if is, _ := v.IsDispatched(s.Manager, local.Namespace, local.Name); !is {
+		if is, known := v.IsDispatched(s.Manager, local.Namespace, local.Name); !known || !isWanted(is) {
 			continue
 		}
 		if queue := v.QueueBehind(s.Manager, local.Namespace, local.Name); kueue.IsStopped(local.Spec.StopPolicy) || queue != nil && kueue.IsStopped(queue.Spec.StopPolicy) {

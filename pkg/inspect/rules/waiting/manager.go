@@ -97,11 +97,11 @@ func heldByQueue(v *view.View, sighting view.Sighting, s view.Submission, wait *
 		sighting.Severity = inspect.Warning
 	}
 	if wait.Reason == kueue.ReasonLocalQueueMissing {
-		other := advice.DispatchingQueue(v, s)
+		other := advice.ExistingQueue(v, s)
 		if inspect.NearestName(s.Workload.Spec.QueueName, []string{other}) != "" {
 			sighting.Message += fmt.Sprintf("; did you mean %s?", other)
 		}
-		sighting.Remedy = useAnotherQueue(s, other, t)
+		sighting.Remedy = useAnotherQueue(v, s, other, t)
 	}
 	return sighting, true
 }
@@ -139,12 +139,13 @@ func isReportedByChainRules(v *view.View, f *inspect.Facts, t queueProblem) bool
 
 // useAnotherQueue returns the remedy for a Job whose queue does not exist, and that can use
 // another one.
-func useAnotherQueue(s view.Submission, other string, missing queueProblem) command.Prose {
+func useAnotherQueue(v *view.View, s view.Submission, other string, missing queueProblem) command.Prose {
 	j := s.Job()
+	isDispatched, _ := v.IsDispatched(s.Manager, j.Namespace, other)
 	switch {
 	case other == advice.QueuePlaceholder:
 		return missing.remedy
-	case j.ManagedBy == delegation.MultiKueue:
+	case j.ManagedBy == delegation.MultiKueue, !isDispatched && j.ManagedBy.IsBuiltIn():
 		return command.Say("move it to LocalQueue %s: %s", other, advice.KubectlJob(j, "label").With("--overwrite", delegation.QueueNameLabel+"="+other))
 	case advice.CanRecreate(j, delegation.MultiKueue):
 		// Kueue gives a Job to MultiKueue only when the Job is created.
