@@ -198,6 +198,9 @@ type Holder struct {
 	// Orphan is whether the same manager created the Workload there and no longer has a Workload of
 	// that name.
 	Orphan bool `json:"orphan"`
+	// OriginUnread are the contexts that were not read and may have the object's origin, if no
+	// other context has it. It is then an orphan or not.
+	OriginUnread []string `json:"originUnread"`
 	// Preemptible is whether the queue's policy lets the waiting Job preempt this Workload.
 	Preemptible bool `json:"preemptible"`
 }

@@ -24,8 +24,11 @@ func (q *Question) holder(p *inspect.Placement) string {
 	if p.Preempts {
 		return fmt.Sprintf("Kueue can preempt %s.", list(victims(p)))
 	}
+	if len(h.OriginUnread) > 0 {
+		return fmt.Sprintf("%s/%s holds %s; no context that was read has its origin.", h.Namespace, h.Name, h.Amount)
+	}
 	text, more := fmt.Sprintf("%s/%s holds %s", h.Namespace, h.Name, h.Amount), len(p.Holders)-1
-	if idle := q.idleHolder(p); idle != nil && *idle == h {
+	if idle := q.idleHolder(p); idle == &p.Holders[0] {
 		text += " without running"
 	} else if idle != nil {
 		text += fmt.Sprintf("; %s/%s holds %s without running", idle.Namespace, idle.Name, idle.Amount)
@@ -119,6 +122,12 @@ func (q *Question) holderFixes(p *inspect.Placement) (fixes []command.Fix) {
 			return fixes
 		}
 		h = p.Holders[running]
+	}
+	if len(h.OriginUnread) > 0 {
+		return append(fixes, command.Fix{
+			Text:    fmt.Sprintf("wait for %s/%s on %s to finish; if %s has no origin of it, it is an orphan", h.Namespace, h.Name, p.Context, list(h.OriginUnread)),
+			Command: []string{},
+		})
 	}
 	text := fmt.Sprintf("wait for %s/%s on %s to finish", h.Namespace, h.Name, p.Context)
 	lack := shortage(p)

@@ -80,6 +80,8 @@ func TestHoldersOfQuota(t *testing.T) {
 	}
 	victim := holder("low", true, time.Hour)
 	victim.Preemptible = true
+	stray := holder("old", true, time.Hour)
+	stray.OriginUnread = []string{"lost"}
 	for name, tt := range map[string]struct {
 		holders  []inspect.Holder
 		preempts bool
@@ -106,6 +108,10 @@ func TestHoldersOfQuota(t *testing.T) {
 		},
 		"one is about to run": {
 			[]inspect.Holder{holder("b", false, time.Second)}, false, "ml/b holds 2.", []string{"wait for ml/b on hub to finish"},
+		},
+		"one may be an orphan": {
+			[]inspect.Holder{stray}, false, "ml/old holds 2; no context that was read has its origin.",
+			[]string{"wait for ml/old on hub to finish; if lost has no origin of it, it is an orphan"},
 		},
 		"one is preempted": {
 			[]inspect.Holder{victim}, true, "Kueue can preempt ml/low.", []string{"wait: Kueue on hub preempts ml/low, which may run again later"},

@@ -25,11 +25,12 @@ func TestOrphans(t *testing.T) {
 		known   []types.NamespacedName
 		unread  bool
 		want    bool
+		maybe   []string
 	}{
 		"no manager has it":                {created: "2026-01-01T00:00:00Z", want: true},
 		"the manager has it":               {created: "2026-01-01T00:00:00Z", known: []types.NamespacedName{{Namespace: "ml", Name: "a"}}},
 		"created while managers were read": {created: "2026-01-01T00:59:58Z"},
-		"a context was not read":           {created: "2026-01-01T00:00:00Z", unread: true},
+		"a context was not read":           {created: "2026-01-01T00:00:00Z", unread: true, maybe: []string{"lost"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := parse[world](t, simple("4")+`
@@ -48,6 +49,7 @@ workloads: [{metadata: {namespace: ml, name: a, uid: a, creationTimestamp: "`+tt
 			at := all[len(all)-1]
 			assert.Equal(t, at.Reason, inspect.QuotaInUse, at.Message)
 			assert.Equal(t, at.Holders[0].Orphan, tt.want)
+			assert.DeepEqual(t, at.Holders[0].OriginUnread, append([]string{}, tt.maybe...))
 		})
 	}
 }

@@ -71,7 +71,7 @@ func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submit
 	for _, c := range manager.Kueue.Capacity.Claims {
 		r.Owners[c.Namespace+"/"+c.Name] = c.Owner
 	}
-	r.managed = managedWorkloads(v)
+	r.managed, r.unreadManagers = managedWorkloads(v)
 	names := candidatesOf(manager, &r, submitted)
 	var all []inspect.Placement
 	isReserved := submitted != nil && submitted.Is(kueue.QuotaReserved)
@@ -92,23 +92,22 @@ func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submit
 	return all
 }
 
-// managedWorkloads returns the names of the Workloads on all management
-// clusters; nil if some may not have been read.
-func managedWorkloads(v *inspect.Inventory) sets.Set[types.NamespacedName] {
+// managedWorkloads returns the names of the Workloads on the management
+// clusters, nil if some could not be read. unread are the contexts that were
+// not read and may be management clusters too.
+func managedWorkloads(v *inspect.Inventory) (names sets.Set[types.NamespacedName], unread []string) {
 	isWorker := func(context string) bool {
 		return slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool {
 			return f.Kueue != nil && slices.ContainsFunc(f.Kueue.Clusters, func(c *kueue.MultiKueueCluster) bool { return v.ContextOf(f, c.Name) == context })
 		})
 	}
-	if slices.ContainsFunc(v.UnreadContexts(), func(context string) bool { return !isWorker(context) }) {
-		return nil
-	}
-	names := sets.New[types.NamespacedName]()
+	unread = slices.DeleteFunc(slices.Clone(v.UnreadContexts()), isWorker)
+	names = sets.New[types.NamespacedName]()
 	for _, f := range v.Clusters {
 		switch {
 		case f.Err != nil || f.NoKueue:
 		case f.Gaps[inspect.PartClusters] != nil, !hasRoom(f), f.Kueue.Capacity.Gaps[inspect.PartClaims] != nil:
-			return nil
+			return nil, unread
 		case len(f.Kueue.Clusters) > 0:
 			for _, name := range f.Kueue.Capacity.Places {
 				names.Insert(name)
@@ -118,7 +117,7 @@ func managedWorkloads(v *inspect.Inventory) sets.Set[types.NamespacedName] {
 			}
 		}
 	}
-	return names
+	return names, unread
 }
 
 // requestOf returns what an origin requests: according to its Workload or,

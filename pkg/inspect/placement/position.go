@@ -170,9 +170,12 @@ func (s *site) holderOf(c *kueue.Claim, fr capacity.FlavorResource, amount capac
 	h := inspect.Holder{
 		Kind: cmp.Or(c.Kind, "Workload"), Namespace: c.Namespace, Name: s.ownerOf(c), ClusterQueue: cmp.Or(c.ClusterQueue, s.queue.Name),
 		Flavor: fr.Flavor, Resource: fr.Resource, Priority: c.Rank.Priority, Preemptible: preemptible,
-		Admitted: !c.AdmittedAt.IsZero(),
+		Admitted: !c.AdmittedAt.IsZero(), OriginUnread: []string{},
 	}
-	h.Orphan = s.isOrphan(c)
+	if s.hasNoOrigin(c) {
+		h.Orphan = len(s.request.unreadManagers) == 0
+		h.OriginUnread = append([]string{}, s.request.unreadManagers...)
+	}
 	if amount > 0 {
 		h.Amount = amount.Text(fr.Resource)
 	}
@@ -186,10 +189,9 @@ func (s *site) holderOf(c *kueue.Claim, fr capacity.FlavorResource, amount capac
 // one may have been created after the manager was read, or by another clock.
 const minOrphanAge = 10 * time.Second
 
-// isOrphan reports whether a Workload came from the same manager as this
-// request's, and no manager has a Workload with its name any longer. It is
-// false if a manager may not have been read.
-func (s *site) isOrphan(c *kueue.Claim) bool {
+// hasNoOrigin reports whether a Workload came from the same manager as this
+// request's, and no manager that was read has a Workload with its name any longer.
+func (s *site) hasNoOrigin(c *kueue.Claim) bool {
 	if s.request.managed == nil || c.Origin == "" || s.own == nil || s.own.Labels[delegation.MultiKueueOriginLabel] != c.Origin {
 		return false
 	}

@@ -39,6 +39,9 @@ type Request struct {
 	// managed are the Workloads on all management clusters; nil if some may not
 	// have been read.
 	managed sets.Set[types.NamespacedName]
+	// unreadManagers are the contexts that were not read and may be management
+	// clusters.
+	unreadManagers []string
 	// At has the request with the defaults of each cluster that it may be
 	// submitted to, by context, if that was tried. Refused has why a cluster
 	// refuses it.
