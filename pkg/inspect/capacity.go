@@ -3,6 +3,7 @@ package inspect
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -154,7 +155,11 @@ func (f *Facts) BlockerOf(w *kueue.Workload) *Blocker {
 	}
 	isStrict := queue.Spec.QueueingStrategy == kueue.StrictFIFO
 	var first *kueue.Workload
-	for _, o := range f.Kueue.Workloads {
+	others := f.Kueue.Workloads
+	if f.Kueue.Neighbours != nil {
+		others = slices.Concat(others, f.Kueue.Neighbours.Workloads)
+	}
+	for _, o := range others {
 		switch {
 		case o == w || !f.isHeldIn(queue, o):
 		case isStrict && comesBefore(o, w) && (first == nil || comesBefore(o, first)), !isStrict && o.IsLike(w):
@@ -166,6 +171,10 @@ func (f *Facts) BlockerOf(w *kueue.Workload) *Blocker {
 	}
 	return &Blocker{Queue: queue, Workload: first, Condition: first.Condition(kueue.QuotaReserved), IsHead: isStrict}
 }
+
+// KnowsBlockers reports whether everything was read that BlockerOf depends on, besides the queues
+// and Workloads of the namespace that was read.
+func (f *Facts) KnowsBlockers() bool { return f.Namespace == "" || f.Kueue.Neighbours != nil }
 
 // hasWord reports whether Kueue has reported anything about a Workload's quota. A condition that says
 // that Kueue has not evaluated it yet, as Kueue writes from 0.19 on, does not count.
@@ -184,6 +193,9 @@ func (f *Facts) isHeldIn(queue *kueue.ClusterQueue, w *kueue.Workload) bool {
 // clusterQueueOf returns the ClusterQueue of a Workload's LocalQueue, nil if unknown.
 func (f *Facts) clusterQueueOf(w *kueue.Workload) *kueue.ClusterQueue {
 	local := f.Kueue.LocalQueueNamed(w.Namespace, w.Spec.QueueName)
+	if local == nil && f.Kueue.Neighbours != nil {
+		local = localQueueNamed(f.Kueue.Neighbours.LocalQueues, w.Namespace, w.Spec.QueueName)
+	}
 	if local == nil {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -21,4 +22,38 @@ func TestKnownTopologies(t *testing.T) {
 	assert.Assert(t, c.KnownTopologies().IsRead)
 	c.AddGap(inspect.PartTopologies, errors.New("forbidden"))
 	assert.Assert(t, !c.KnownTopologies().IsRead)
+}
+
+// TestBlockersBeyondTheNamespace checks that a Workload of another namespace explains why Kueue
+// ignores one: a ClusterQueue serves many namespaces. Without a reading of the others, the absence
+// of a blocker in one namespace is no proof.
+func TestBlockersBeyondTheNamespace(t *testing.T) {
+	workload := func(namespace string, conditions ...metav1.Condition) *kueue.Workload {
+		w := &kueue.Workload{}
+		w.Namespace, w.Name, w.Spec.QueueName = namespace, "train", "gpu"
+		w.Spec.PodSets = []kueue.PodSet{{Name: "main", Count: 4}}
+		w.Status.Conditions = conditions
+		return w
+	}
+	queue := func(namespace string) *kueue.LocalQueue {
+		q := &kueue.LocalQueue{}
+		q.Namespace, q.Name, q.Spec.ClusterQueue = namespace, "gpu", "shared"
+		return q
+	}
+	shared := &kueue.ClusterQueue{}
+	shared.Name = "shared"
+	ignored := workload("ml")
+	waits := workload("vision", metav1.Condition{Type: kueue.QuotaReserved, Status: metav1.ConditionFalse, Reason: "Pending", Message: "insufficient unused quota for cpu in flavor f, 1 more needed"})
+	f := &inspect.Facts{Namespace: "ml", Kueue: &inspect.KueueFacts{
+		Workloads: []*kueue.Workload{ignored}, LocalQueues: []*kueue.LocalQueue{queue("ml")}, ClusterQueues: []*kueue.ClusterQueue{shared},
+	}}
+	assert.Assert(t, f.BlockerOf(ignored) == nil)
+	assert.Assert(t, !f.KnowsBlockers())
+	f.Kueue.Neighbours = &inspect.Neighbours{Workloads: []*kueue.Workload{waits}, LocalQueues: []*kueue.LocalQueue{queue("vision")}}
+	assert.Assert(t, f.KnowsBlockers())
+	blocker := f.BlockerOf(ignored)
+	assert.Assert(t, blocker != nil)
+	assert.Equal(t, blocker.Workload, waits)
+	f.Namespace, f.Kueue.Neighbours = "", nil
+	assert.Assert(t, f.KnowsBlockers())
 }

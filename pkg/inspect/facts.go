@@ -135,6 +135,17 @@ type KueueFacts struct {
 	Orders kueue.Orders
 	// Capacity is what is known about quota; nil if not requested.
 	Capacity *Capacity
+	// Neighbours are what waits in the cluster's queues beyond Facts.Namespace; nil if all
+	// namespaces were read anyway, or if they were not requested or not readable.
+	Neighbours *Neighbours
+}
+
+// Neighbours are the Workloads without quota in other namespaces than the one that was read, with
+// the LocalQueues there. ClusterQueues serve many namespaces, so these may explain why a Workload
+// waits. They belong to no Job that was read.
+type Neighbours struct {
+	Workloads   []*kueue.Workload
+	LocalQueues []*kueue.LocalQueue
 }
 
 // RecordsNominations guesses whether Kueue records to which clusters it offers a Workload. It does so
@@ -246,7 +257,11 @@ func named[T any](list []*T, name string, nameOf func(*T) string) *T {
 
 // LocalQueueNamed returns a LocalQueue; nil if there is none.
 func (k *KueueFacts) LocalQueueNamed(namespace, name string) *kueue.LocalQueue {
-	for _, q := range k.LocalQueues {
+	return localQueueNamed(k.LocalQueues, namespace, name)
+}
+
+func localQueueNamed(queues []*kueue.LocalQueue, namespace, name string) *kueue.LocalQueue {
+	for _, q := range queues {
 		if q.Name == name && q.Namespace == namespace {
 			return q
 		}

@@ -257,6 +257,32 @@ func (r *factReader) readNeighbours(ctx context.Context) {
 	}
 }
 
+// readBeyond reads what waits for quota in other namespaces if Kueue ignores a Workload and nothing
+// in its own namespace explains that. Users without the right for it get no error: then nothing
+// follows from Kueue's silence.
+func (r *factReader) readBeyond(ctx context.Context) {
+	f := r.facts
+	isUnexplained := func(w *kueue.Workload) bool { return inspect.IsIgnored(w) && f.BlockerOf(w) == nil }
+	if f.KnowsBlockers() || !slices.ContainsFunc(f.Kueue.Workloads, isUnexplained) {
+		return
+	}
+	beyond := &inspect.Neighbours{}
+	err := listObjects(ctx, r.cluster, r.resource("localqueues"), metav1.NamespaceAll, metav1.ListOptions{}, func(q *kueue.LocalQueue) {
+		beyond.LocalQueues = append(beyond.LocalQueues, q)
+	})
+	if err != nil {
+		return
+	}
+	err = listObjects(ctx, r.cluster, r.resource("workloads"), metav1.NamespaceAll, metav1.ListOptions{}, func(w *kueue.Workload) {
+		if w.Namespace != f.Namespace && !w.Is(kueue.QuotaReserved) {
+			beyond.Workloads = append(beyond.Workloads, w)
+		}
+	})
+	if err == nil {
+		f.Kueue.Neighbours = beyond
+	}
+}
+
 // readPods reads the Pods of a Job: by its kind's label, otherwise those that it controls.
 func (r *factReader) readPods(ctx context.Context, j *inspect.Job) {
 	label := j.Row().PodLabel

@@ -333,6 +333,8 @@ func (r *namedReader) follow(ctx context.Context, c *fleet.Cluster, facts *inspe
 			reader.wg.Wait()
 		}
 		reader.readNeighbours(ctx)
+		reader.wg.Wait()
+		reader.readBeyond(ctx)
 	}
 	reader.wg.Wait()
 	return context.Cause(ctx)

@@ -52,7 +52,7 @@ type blockedBehind struct {
 // it waits for nothing there. known is false if queues or Workloads could not
 // be read.
 func blockerOf(v *view.View, o view.Copy) (b *inspect.Blocker, known bool) {
-	known = v.CanRead(o.Worker, inspect.PartQueues, inspect.PartWorkloads)
+	known = v.CanRead(o.Worker, inspect.PartQueues, inspect.PartWorkloads) && o.Worker.KnowsBlockers()
 	return o.Worker.BlockerOf(o.Workload), known
 }
 
