@@ -50,7 +50,7 @@ func lostProbe() *inspect.ProbeReport {
 	r := probeWithSteps(4)
 	*r.Step(inspect.ProbeCleaned) = inspect.ProbeStep{Name: inspect.ProbeCleaned, State: inspect.StepUnknown, Message: "not everything was removed"}
 	r.Trace = &inspect.Trace{
-		State: inspect.StateWaiting, Message: "Kueue on management reserved quota 10s ago and offered it to worker-1. Cannot see why no worker admits it.", Fixes: []command.Fix{},
+		State: inspect.StateWaiting, Message: "Kueue on management reserved quota and offered it to worker-1. Cannot see why no worker admits it.", Fixes: []command.Fix{},
 		Unchecked: []inspect.Unchecked{{What: "worker worker-1", Contexts: []string{"worker-1"}, Reason: "no answer within 15s"}},
 	}
 	r.Left = []inspect.ProbeLeft{{

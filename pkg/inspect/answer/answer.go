@@ -11,7 +11,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -365,10 +364,6 @@ func list(names []string) string {
 		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
 	}
 	return inspect.Some(names)
-}
-
-func (q *Question) ago(t *metav1.Time) string {
-	return duration.HumanDuration(q.Inventory.Now.Sub(t.Time))
 }
 
 func kubectlFor(j *inspect.Job, verb string) command.Command {

@@ -67,11 +67,8 @@ func (q *Question) byCopiedStatus(cluster string) Answer {
 // answerFromManager completes the answer from what the management cluster alone shows.
 func (q *Question) answerFromManager(a *Answer, manager *inspect.Facts, w *kueue.Workload, names, unread []string) {
 	a.Reason = inspect.ReasonUnread
-	since := ""
-	if c := w.Condition(kueue.QuotaReserved); c != nil && !c.LastTransitionTime.IsZero() {
-		since = " " + q.ago(&c.LastTransitionTime) + " ago"
-	}
-	a.Message = fmt.Sprintf("Kueue on %s reserved quota%s and offered it to %s. Cannot see why no worker admits it: ", manager.Context, since, list(names))
+	// An age would change the message although nothing else changes.
+	a.Message = fmt.Sprintf("Kueue on %s reserved quota and offered it to %s. Cannot see why no worker admits it: ", manager.Context, list(names))
 	byReason := map[string][]string{}
 	var reasons []string
 	for i, u := range a.Unchecked {

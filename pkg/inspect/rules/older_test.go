@@ -48,7 +48,7 @@ func TestBeforeKueue013(t *testing.T) {
 		"running on an unread cluster":   {"running", away, "state unknown. Kueue says that it runs on worker1: 0/2 completions. Cannot read kwok-w1: connection refused.", nil},
 		"reserved, and not admitted":     {"running", []edit{reserved}, "", nil},
 		"waiting":                        {"no-quota-on-workers", nil, "not running. No worker admits it. kwok-w1, kwok-w2: needs 2 cpu, limit 1 (flavor default-flavor).", []string{"JM029"}},
-		"waiting on unread clusters":     {"no-quota-on-workers", away, "waiting. Kueue on kwok-mgr reserved quota 6s ago and offered it to worker1 and worker2. Cannot see why no worker admits it: cannot read worker1 and worker2: connection refused.", []string{"JM135"}},
+		"waiting on unread clusters":     {"no-quota-on-workers", away, "waiting. Kueue on kwok-mgr reserved quota and offered it to worker1 and worker2. Cannot see why no worker admits it: cannot read worker1 and worker2: connection refused.", []string{"JM135"}},
 		"taken out of the configuration": {"cluster-removed-from-config", nil, "", []string{"JM107"}},
 	} {
 		t.Run(name, func(t *testing.T) {
