@@ -118,3 +118,39 @@ func TestTraceOfGeneratedName(t *testing.T) {
 	assert.Equal(t, code, util.ExitPartial, errOut)
 	assert.Assert(t, strings.HasPrefix(out, "Job default/small-: "), out)
 }
+
+// TestTraceOfMixedFile checks that a file may have other objects than Jobs, which are skipped, and
+// that a CronJob is judged as the Jobs that it would create.
+func TestTraceOfMixedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "all.yaml")
+	const others = `apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+---
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {name: spot}
+`
+	assert.NilError(t, os.WriteFile(path, []byte(others+`---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: nightly}
+spec:
+  schedule: "0 3 * * *"
+  jobTemplate:
+    metadata: {labels: {kueue.x-k8s.io/queue-name: qq}}
+    spec:
+      managedBy: kueue.x-k8s.io/multikueue
+      template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]}}
+`), 0o600))
+	out, errOut, code := run(t, "trace", "-f", path, "--from", room, "--color", "never")
+	assert.Equal(t, code, util.ExitFindings, errOut)
+	assert.Assert(t, strings.HasPrefix(out, "CronJob default/nightly: not submitted\nWould never run. "), out)
+	assert.Assert(t, strings.Contains(out, "use LocalQueue q: set label kueue.x-k8s.io/queue-name=q in spec.jobTemplate.metadata.labels"), out)
+	assert.Assert(t, strings.Contains(errOut, "note: skipped, because they are no Jobs: ConfigMap settings, ResourceFlavor spot"), errOut)
+
+	assert.NilError(t, os.WriteFile(path, []byte(others), 0o600))
+	_, errOut, code = run(t, "trace", "-f", path, "--from", room)
+	assert.Equal(t, code, util.ExitError, errOut)
+	assert.Assert(t, strings.Contains(errOut, "no Jobs found, only ConfigMap settings, ResourceFlavor spot"), errOut)
+}

@@ -31,7 +31,11 @@ import (
 
 // readFiles judges Jobs that are not submitted yet.
 func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) (*inspect.TraceList, error) {
-	manifests, err := manifest.ReadUnnamed(ctx, o.filenames, o.In)
+	entries, err := manifest.ReadAll(ctx, o.filenames, o.In)
+	if err != nil {
+		return nil, err
+	}
+	manifests, err := o.chooseJobs(entries)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +47,9 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", m.Source, err))
 			continue
+		}
+		if m.file != m.Object {
+			requests[i].Labels = "spec.jobTemplate.metadata.labels"
 		}
 		queues = append(queues, types.NamespacedName{Namespace: requests[i].Namespace, Name: cmp.Or(requests[i].Queue, placement.DefaultQueue)})
 	}
@@ -56,17 +63,76 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 		existing := o.applyDefaults(ctx, f, inventory, m.Object, &requests[i])
 		requests[i].Classes = read.Classes(ctx, f, o.classNames(m.Object, &requests[i]))
 		o.checkServers(ctx, f, m.Object, &requests[i], len(existing) == 0)
-		t := inspect.UnsubmittedTrace(m.Object.GetKind(), requests[i].Namespace, nameOf(m.Object))
+		t := inspect.UnsubmittedTrace(m.kind, requests[i].Namespace, m.name)
 		t.Placements = append(t.Placements, answer.Reached(placement.Submit(inventory, &requests[i]), o.flags.ReachFlags())...)
 		answer.Unsubmitted(t)
 		if len(existing) > 0 {
-			t.Message = strings.TrimSpace(fmt.Sprintf("A %s of this name exists on %s. As a new one: %s", m.Object.GetKind(), strings.Join(existing, ", "), t.Message))
+			t.Message = strings.TrimSpace(fmt.Sprintf("A %s of this name exists on %s. As a new one: %s", m.kind, strings.Join(existing, ", "), t.Message))
 		}
-		checkOwner(t, m.Object)
+		checkOwner(t, m.file)
 		t.Errors = list.Errors
 		list.Items = append(list.Items, *t)
 	}
 	return list, nil
+}
+
+// planned is an object of a file that can be judged: a Job, or the Job that a CronJob would create.
+type planned struct {
+	manifest.Entry
+	// file is the object in the file. kind and name are its own.
+	file       *unstructured.Unstructured
+	kind, name string
+}
+
+// chooseJobs returns the Jobs among the objects of files, and reports which others are skipped. It
+// returns an error if there are no Jobs.
+func (o *traceOptions) chooseJobs(entries []manifest.Entry) ([]planned, error) {
+	var jobs []planned
+	var others []string
+	for _, e := range entries {
+		p := planned{Entry: e, file: e.Object, kind: e.Object.GetKind(), name: nameOf(e.Object)}
+		switch {
+		case e.Object.GroupVersionKind() == batchv1.SchemeGroupVersion.WithKind("CronJob"):
+			job, err := jobOfCronJob(e.Object)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", e.Source, err)
+			}
+			p.Object = job
+		case !isJob(e.Object):
+			others = append(others, p.kind+" "+p.name)
+			continue
+		}
+		jobs = append(jobs, p)
+	}
+	switch {
+	case len(jobs) == 0:
+		return nil, fmt.Errorf("%s: no Jobs found, only %s", strings.Join(o.filenames, ", "), inspect.Some(others))
+	case len(others) > 0:
+		util.Report(o.ErrOut, "note: skipped, because they are no Jobs: %s", inspect.Some(others))
+	}
+	return jobs, nil
+}
+
+// isJob reports whether an object can be delegated or queued. A kind that is in no table counts if
+// the object names a queue.
+func isJob(object *unstructured.Unstructured) bool {
+	kind, isKnown := delegation.KindOf(object.GroupVersionKind())
+	return isKnown && !kind.Template || object.GetLabels()[delegation.QueueNameLabel] != ""
+}
+
+// jobOfCronJob returns a Job as a CronJob would create it, with a generated name (kubernetes:
+// pkg/controller/cronjob/utils.go, getJobFromTemplate2).
+func jobOfCronJob(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	var cron batchv1.CronJob
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &cron); err != nil {
+		return nil, fmt.Errorf("%q is not a valid CronJob: %w", nameOf(object), err)
+	}
+	job := batchv1.Job{Spec: cron.Spec.JobTemplate.Spec}
+	job.SetGroupVersionKind(delegation.Job().GroupVersionKind())
+	job.Namespace, job.GenerateName = cron.Namespace, nameOf(object)+"-"
+	job.Labels, job.Annotations = cron.Spec.JobTemplate.Labels, cron.Spec.JobTemplate.Annotations
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&job)
+	return &unstructured.Unstructured{Object: content}, err
 }
 
 // applyDefaults adds the defaults of the clusters that a Job would be submitted to, by a dry run. It
@@ -238,18 +304,18 @@ func ownerOf(object *unstructured.Unstructured) delegation.Owner {
 
 // cannotRunError is returned if no cluster can run some objects, which was printed before.
 type cannotRunError struct {
-	// name is the kind and the name of the first of them.
-	name         string
-	count, total int
+	// names are their kinds and names. total is the number of all objects.
+	names []string
+	total int
 }
 
 func (e *cannotRunError) ExitCode() int { return util.ExitFindings }
 
 func (e *cannotRunError) Error() string {
 	if e.total == 1 {
-		return "no cluster can run " + e.name
+		return "no cluster can run " + e.names[0]
 	}
-	return fmt.Sprintf("no cluster can run %d of %d objects", e.count, e.total)
+	return fmt.Sprintf("no cluster can run %d of %d objects: %s", len(e.names), e.total, inspect.Some(e.names))
 }
 
 // fitError returns an error for the objects of files that no cluster can run.
@@ -257,15 +323,14 @@ func (o *traceOptions) fitError(list *inspect.TraceList) error {
 	if len(o.filenames) == 0 {
 		return nil
 	}
-	never, name := 0, ""
+	var names []string
 	for i := range list.Items {
 		if t := &list.Items[i]; t.Reason == inspect.ReasonUnknownOwner || placement.Overall(t.Placements) == inspect.Never {
-			never++
-			name = cmp.Or(name, delegation.Named(t.Origin.Kind, t.Origin.Namespace, t.Origin.Name))
+			names = append(names, delegation.Named(t.Origin.Kind, t.Origin.Namespace, t.Origin.Name))
 		}
 	}
-	if never == 0 {
+	if len(names) == 0 {
 		return nil
 	}
-	return &cannotRunError{name: name, count: never, total: len(list.Items)}
+	return &cannotRunError{names: names, total: len(list.Items)}
 }

@@ -71,9 +71,9 @@ context. KIND is a name that the kinds command lists. The default is job.
 Without NAME, trace lists all pairs of origins and mirrors.
 
 For a waiting Job, one row per cluster says whether it fits there, and what is missing.
-Before you submit a Job, trace --filename says where it could run. It creates nothing: a
-dry run of the API server adds the defaults. The exit code is then 3 if a Job can never
-run.
+Before you submit Jobs or CronJobs, trace --filename says where they could run. It
+creates nothing: a dry run of the API server adds the defaults. Other objects in the
+files are skipped. The exit code is then 3 if a Job can never run.
 
 Without --filename, a stuck Job does not change the exit code: use check for that. The
 exit code is 4 if the answer depends on a context that was not read.`,

@@ -43,7 +43,7 @@ type Entry struct {
 //
 // When ctx is done, Read returns its cause immediately, even while it waits for input.
 func Read(ctx context.Context, filenames []string, in io.Reader) ([]Entry, error) {
-	return readEntries(ctx, filenames, in, func(m Entry) error {
+	return parser{accepts: mayBeDelegated}.read(ctx, filenames, in, func(m Entry) error {
 		if m.Object.GetName() != "" {
 			return nil
 		}
@@ -52,20 +52,25 @@ func Read(ctx context.Context, filenames []string, in io.Reader) ([]Entry, error
 	})
 }
 
-// ReadUnnamed is Read, except that objects may have generateName instead of a name, as for kubectl
-// create.
-func ReadUnnamed(ctx context.Context, filenames []string, in io.Reader) ([]Entry, error) {
-	return readEntries(ctx, filenames, in, func(Entry) error { return nil })
+// ReadAll is Read, except that it returns objects of all kinds, and that they may have generateName
+// instead of a name, as for kubectl create.
+func ReadAll(ctx context.Context, filenames []string, in io.Reader) ([]Entry, error) {
+	return parser{accepts: func(schema.GroupVersionKind) bool { return true }}.read(ctx, filenames, in, func(Entry) error { return nil })
 }
 
-func readEntries(ctx context.Context, filenames []string, in io.Reader, check func(Entry) error) ([]Entry, error) {
+// parser finds objects of the kinds that it accepts in files.
+type parser struct {
+	accepts func(schema.GroupVersionKind) bool
+}
+
+func (p parser) read(ctx context.Context, filenames []string, in io.Reader, check func(Entry) error) ([]Entry, error) {
 	files, errs := readFiles(ctx, filenames, in)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	var entries []Entry
 	for _, f := range files {
-		found, failed := f.entries()
+		found, failed := p.entries(f)
 		for _, m := range found {
 			if err := check(m); err != nil {
 				failed = append(failed, err)
@@ -80,8 +85,8 @@ func readEntries(ctx context.Context, filenames []string, in io.Reader, check fu
 	return entries, nil
 }
 
-// entries returns the Jobs in a file, and all errors.
-func (f file) entries() (entries []Entry, errs []error) {
+// entries returns the objects in a file, and all errors.
+func (p parser) entries(f file) (entries []Entry, errs []error) {
 	documents := f.documents()
 	if len(documents) == 0 && !f.inDirectory {
 		return nil, []error{f.emptyError()}
@@ -95,15 +100,15 @@ func (f file) entries() (entries []Entry, errs []error) {
 			errs = append(errs, inSource(source, d.err))
 			continue
 		}
-		found, failed := jobsOf(source, d.value, "", "")
+		found, failed := p.objects(source, d.value, "", "")
 		entries, errs = append(entries, found...), append(errs, failed...)
 	}
 	return entries, errs
 }
 
-// jobsOf returns the Jobs and other objects in a value: the value itself, or the items of a list.
-// Items of a typed list need no apiVersion and kind.
-func jobsOf(source string, value any, apiVersion, kind string) ([]Entry, []error) {
+// objects returns the objects in a value: the value itself, or the items of a list. Items of a
+// typed list need no apiVersion and kind.
+func (p parser) objects(source string, value any, apiVersion, kind string) ([]Entry, []error) {
 	object, ok := value.(map[string]any)
 	if !ok {
 		return nil, []error{fmt.Errorf("%s: found %s, not an object", source, describe(value))}
@@ -122,10 +127,10 @@ func jobsOf(source string, value any, apiVersion, kind string) ([]Entry, []error
 	_, hasItems := object["items"]
 	switch itemKind := gvk.GroupVersion().WithKind(ofItems); {
 	case isList && ofItems == "" && gvk.GroupVersion() == corev1.SchemeGroupVersion:
-		return jobsOfList(source, object, "", "")
-	case isList && mayBeDelegated(itemKind) && (hasItems || itemKind == delegation.Job().GroupVersionKind()):
-		return jobsOfList(source, object, u.GetAPIVersion(), ofItems)
-	case !mayBeDelegated(gvk):
+		return p.items(source, object, "", "")
+	case isList && p.accepts(itemKind) && (hasItems || itemKind == delegation.Job().GroupVersionKind()):
+		return p.items(source, object, u.GetAPIVersion(), ofItems)
+	case !p.accepts(gvk):
 		return nil, []error{fmt.Errorf("%s: %s cannot be delegated: of the built-in kinds, only Jobs of batch/v1 can", source, kindOf(u))}
 	}
 	if err := checkName(object, gvk.Kind); err != nil {
@@ -140,13 +145,14 @@ func mayBeDelegated(gvk schema.GroupVersionKind) bool {
 	return gvk == delegation.Job().GroupVersionKind() || gvk.Kind != "" && !scheme.Scheme.IsGroupRegistered(gvk.Group)
 }
 
-func jobsOfList(source string, list map[string]any, apiVersion, kind string) (entries []Entry, errs []error) {
+// items returns the objects in a list.
+func (p parser) items(source string, list map[string]any, apiVersion, kind string) (entries []Entry, errs []error) {
 	items, ok := list["items"].([]any)
 	if !ok || len(items) == 0 {
 		return nil, []error{fmt.Errorf("%s: the list has no items", source)}
 	}
 	for i, item := range items {
-		found, failed := jobsOf(fmt.Sprintf("%s, item %d", source, i+1), item, apiVersion, kind)
+		found, failed := p.objects(fmt.Sprintf("%s, item %d", source, i+1), item, apiVersion, kind)
 		entries, errs = append(entries, found...), append(errs, failed...)
 	}
 	return entries, errs

@@ -223,12 +223,12 @@ func TestReadIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestReadUnnamed checks that generated names are accepted, also twice.
-func TestReadUnnamed(t *testing.T) {
+// TestReadAll checks that generated names are accepted, also twice, and other kinds.
+func TestReadAll(t *testing.T) {
 	text := "apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: pi-}\n"
-	entries, err := manifest.ReadUnnamed(t.Context(), []string{"-"}, strings.NewReader(text+"---\n"+text))
+	entries, err := manifest.ReadAll(t.Context(), []string{"-"}, strings.NewReader(text+"---\n"+text))
 	assert.NilError(t, err)
 	assert.Equal(t, len(entries), 2)
-	_, err = manifest.ReadUnnamed(t.Context(), []string{"-"}, strings.NewReader("apiVersion: batch/v1\nkind: Job\n"))
+	_, err = manifest.ReadAll(t.Context(), []string{"-"}, strings.NewReader("apiVersion: batch/v1\nkind: Job\n"))
 	assert.ErrorContains(t, err, "the Job has no name")
 }
