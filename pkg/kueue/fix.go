@@ -165,7 +165,7 @@ func (s FixTarget) fixLack(l *Lack) []command.Fix {
 		object := map[string]any{"apiVersion": s.apiVersion(), "kind": "ResourceFlavor", "metadata": map[string]any{"name": l.Flavor}}
 		return []command.Fix{{Text: fmt.Sprintf("create ResourceFlavor %s on %s", l.Flavor, s.Context), Command: create(s.Context, object)}}
 	case ReasonNoTopology:
-		return []command.Fix{s.setTopology(l.Flavor), fix("remove the topology request from the Pod template")}
+		return []command.Fix{fix("remove the topology request from the Pod template"), s.setTopology(l.Flavor)}
 	case ReasonNoTopologyLevel:
 		return []command.Fix{fixBy(flavor("describe"), "request a level that the topology of flavor %s has", l.Flavor)}
 	case ReasonTopologyRequired:

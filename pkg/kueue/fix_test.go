@@ -80,8 +80,8 @@ func TestFixes(t *testing.T) {
 		},
 		{
 			"topology of a flavor", "", "NoMatchingFlavor", `Flavor "od" does not support TopologyAwareScheduling`,
-			`set the topology of ResourceFlavor od on w1, whose Topologies were not read: kubectl --context w1 patch resourceflavors.kueue.x-k8s.io od --type merge -p '{"spec":{"topologyName":"TOPOLOGY"}}'` +
-				"\nremove the topology request from the Pod template",
+			"remove the topology request from the Pod template\n" +
+				`set the topology of ResourceFlavor od on w1, whose Topologies were not read (cannot be undone, affects all its Jobs): kubectl --context w1 patch resourceflavors.kueue.x-k8s.io od --type merge -p '{"spec":{"topologyName":"TOPOLOGY"}}'`,
 		},
 		{
 			"topology", "", "TopologyPlacementFailed", `topology "racks" allows to fit only 2 out of 4 pod(s)`,

@@ -69,7 +69,9 @@ const (
 // mostTopologies is how many Topologies a text names.
 const mostTopologies = 5
 
-// setTopology returns the fix that gives a flavor a topology.
+// setTopology returns the fix that gives a flavor a topology. A topology cannot be removed again
+// (kueue: apis/kueue/v1beta2/resourceflavor_types.go), and Kueue then places all Pods of the flavor
+// by it. Nodes without its labels take none of them.
 func (s FixTarget) setTopology(flavor string) command.Fix {
 	text := fmt.Sprintf("set the topology of ResourceFlavor %s on %s", flavor, s.Context)
 	if s.Topologies.lacksNodeLabels(flavor) {
@@ -96,6 +98,7 @@ func (s FixTarget) setTopology(flavor string) command.Fix {
 	if s.Topologies.lacksNodeLabels(flavor) {
 		spec["nodeLabels"] = map[string]any{labelPlaceholder: valuePlaceholder}
 	}
+	text += " (cannot be undone, affects all its Jobs)"
 	return fixBy(Patch(s.Context, "ResourceFlavor", "", flavor, spec, "spec"), "%s", text)
 }
 

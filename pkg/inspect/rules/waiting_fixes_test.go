@@ -18,7 +18,7 @@ func TestFixesOfWaits(t *testing.T) {
 	for name, tt := range map[string]struct{ reason, message, says, fix string }{
 		"topology of a flavor": {
 			"NoMatchingFlavor", assign + `Flavor "default-flavor" does not support TopologyAwareScheduling`,
-			"flavor default-flavor has no topology, which its Pods request", "set the topology of ResourceFlavor default-flavor on ",
+			"flavor default-flavor has no topology, which its Pods request", "remove the topology request from the Pod template",
 		},
 		"missing resource": {
 			"NoMatchingFlavor", assign + "resource example.com/foo unavailable in ClusterQueue",

@@ -331,9 +331,9 @@ func TestWaitingFindings(t *testing.T) {
 			message: "Job default/train: no topology domain on the workers fits its Pods: flavor a100 has no topology, which its Pods request; " +
 				"only 2 of 4 Pods fit in one domain of topology racks",
 			remedy: "add nodes to a domain of topology racks on kwok-w2; check its levels: " + quoted("kubectl --context kwok-w2 describe topologies.kueue.x-k8s.io racks") +
-				"; or request a wider topology in the Pod template; or set the topology of ResourceFlavor a100 on kwok-w1, whose Topologies were not read: " +
-				quoted(`kubectl --context kwok-w1 patch resourceflavors.kueue.x-k8s.io a100 --type merge -p '{"spec":{"topologyName":"TOPOLOGY"}}'`) +
-				"; or remove the topology request from the Pod template",
+				"; or request a wider topology in the Pod template; or remove the topology request from the Pod template" +
+				"; or set the topology of ResourceFlavor a100 on kwok-w1, whose Topologies were not read (cannot be undone, affects all its Jobs): " +
+				quoted(`kubectl --context kwok-w1 patch resourceflavors.kueue.x-k8s.io a100 --type merge -p '{"spec":{"topologyName":"TOPOLOGY"}}'`),
 		},
 		"no topology domain on one worker, no quota on another": {
 			testCase: testCase{code: "JM029", base: recordedNoQuota, edits: []edit{
