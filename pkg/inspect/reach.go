@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 )
 
 // ContextOf returns the context that reaches a MultiKueueCluster of a manager, "" if unknown. It
-// prefers contexts that answer. The name of a MultiKueueCluster proves nothing. The evidence, the
+// prefers contexts that answer, and of these the one that could read most. The name of a MultiKueueCluster proves nothing. The evidence, the
 // best first:
 //   - the server in its Secret or ClusterProfile, or else the certificate authority there
 //   - where MultiKueue copied Workloads and Jobs
@@ -36,7 +37,7 @@ func (v *Inventory) findContext(manager *Facts, cluster string) string {
 	contexts := manager.Kueue.contextsOf(cluster, v.Addresses)
 	answering := v.answering(contexts)
 	if len(answering) > 0 && v.areOneCluster(answering) {
-		return answering[0]
+		return slices.MinFunc(answering, func(a, b string) int { return cmp.Compare(v.Facts(a).lacks(), v.Facts(b).lacks()) })
 	}
 	if name := v.byOffers(manager).found[cluster]; name != "" {
 		return name

@@ -14,8 +14,8 @@ import (
 
 // joined merges the facts that several contexts read of one cluster. Two contexts point to one
 // cluster if its identity is the same, or if both saw an object with the same UID, because UIDs are
-// unique. The merged facts have the name of the first context. as maps the names of the others to
-// it.
+// unique. The merged facts have the name of the context that could read most, the first of equal
+// ones. as maps the names of the others to it.
 func joined(all []*Facts) (kept []*Facts, as map[string]string) {
 	as = map[string]string{}
 	if !mayRepeat(all) {
@@ -60,12 +60,24 @@ func unite(all []*Facts, i, j int) {
 	if slices.Index(all, b) < slices.Index(all, a) {
 		a, b = b, a
 	}
+	if b.lacks() < a.lacks() {
+		a, b = b, a
+	}
 	one := a.With(b)
 	for k := range all {
 		if all[k] == a || all[k] == b {
 			all[k] = one
 		}
 	}
+}
+
+// lacks returns how many parts a context could not read.
+func (f *Facts) lacks() int {
+	n := len(f.Gaps)
+	if f.Kueue != nil && f.Kueue.Capacity != nil {
+		n += len(f.Kueue.Capacity.Gaps)
+	}
+	return n
 }
 
 // mayBeOne reports whether two facts may be of one cluster.

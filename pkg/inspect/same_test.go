@@ -92,7 +92,7 @@ func TestWhatSeveralContextsHaveRead(t *testing.T) {
 	assert.Equal(t, f.Namespace, "")
 	assert.Equal(t, len(f.Jobs), 2)
 	for _, j := range f.Jobs {
-		assert.Equal(t, j.Context+" "+j.ClusterUID, "dev w")
+		assert.Equal(t, j.Context+" "+j.ClusterUID, "admin w", "admin may read more")
 	}
 	assert.Equal(t, len(f.Pods), 1)
 	assert.Equal(t, len(f.Leases), 1)
@@ -100,7 +100,7 @@ func TestWhatSeveralContextsHaveRead(t *testing.T) {
 	assert.Assert(t, f.Gaps[PartKueue] == nil && f.Gaps[PartPods] == nil)
 	assert.Assert(t, f.Gaps[PartSecrets] != nil, "neither may read these")
 	assert.Assert(t, f.Gaps[PartEvents] != nil, "dev has read those of one namespace, and admin none")
-	assert.Equal(t, v.Addresses[1].Context, "dev", "what leads to admin leads to dev")
+	assert.Equal(t, v.Addresses[0].Context, "admin", "what leads to dev leads to admin")
 	assert.Equal(t, len(v.UnreadContexts()), 0)
 }
 
