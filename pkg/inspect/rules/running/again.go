@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
@@ -53,17 +54,20 @@ func mayRestart(v *view.View, s view.Submission, n int32) bool {
 		return false
 	}
 	age, calm := v.Age(s.Manager.Context, s.Workload.CreationTimestamp.Time), v.Age(s.Manager.Context, s.Check.LastTransitionTime.Time)
+	if j := s.Job(); j.Status == delegation.Running && j.StartTime != nil {
+		// The check may have changed for another reason while the Job runs.
+		calm = max(calm, v.Age(s.Manager.Context, j.StartTime.Time))
+	}
 	return calm <= 3*(age-calm)/time.Duration(n)+time.Minute
 }
 
 func describeRestarts(v *view.View, s view.Submission, n int32) view.Sighting {
 	j, w := s.Job(), s.Workload
-	age := v.Age(s.Manager.Context, w.CreationTimestamp.Time).Round(time.Second)
 	// A count is not a state that must last: it reports what has already
 	// happened.
 	sighting := view.Sighting{
 		Object: view.Of(j), Jobs: []*inspect.Job{j},
-		Message: fmt.Sprintf("it was started %d times in %s, and evicted each time", n, age),
+		Message: fmt.Sprintf("it was evicted %d times since %s", n, quote.Time(w.CreationTimestamp)),
 		Evidence: append([]string{
 			quote.MultiKueueCheck(s),
 			fmt.Sprintf("%s: %s was created %s", s.Manager.Context, view.OfWorkload(s.Manager, w).String(), quote.Time(w.CreationTimestamp)),
