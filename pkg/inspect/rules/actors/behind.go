@@ -65,7 +65,7 @@ func byActor(v *view.View, are func(*view.Awaited) bool) []view.Group[liveness.A
 func behind(v *view.View, actor liveness.Actor, waiting []view.Sighting) view.Sighting {
 	oldest := oldestOf(waiting)
 	s := view.Sighting{Object: oldest.Object}
-	jobs, counted := waitingJobs(waiting)
+	jobs, n, counted := waitingJobs(waiting)
 	s.Jobs = jobs
 	who := actor.String()
 	if actor.Role == liveness.RoleKueue {
@@ -75,24 +75,32 @@ func behind(v *view.View, actor liveness.Actor, waiting []view.Sighting) view.Si
 	}
 	s.Since = v.ToClusterClock(s.Object.Context, oldest.Awaits.Since)
 	since := quote.Time(oldest.Awaits.Since)
+	isBacklog := n >= fewestOfBacklog
 	s.Message = fmt.Sprintf("%s has a backlog of %s; the oldest has waited since %s", who, counted, since)
+	if !isBacklog {
+		s.Message = fmt.Sprintf("%s is working, and has yet to act on %s, since %s", who, counted, since)
+	}
 	isWaitedFor := func(d liveness.Action) bool {
 		return slices.ContainsFunc(waiting, func(s view.Sighting) bool { return s.Awaits.Duty == d.Duty && s.Awaits.Target == d.Target })
 	}
-	if n := pace(v, actor, isWaitedFor); n > 0 {
-		s.Message += fmt.Sprintf("; it does about %d of these steps per minute", n)
+	if rate := pace(v, actor, isWaitedFor); rate > 0 {
+		s.Message += fmt.Sprintf("; it does about %d of these steps per minute", rate)
 	}
 	s.Evidence = backlog(v, actor, waiting)
 	s.Remedy = "wait: it is active"
-	if actor.Role == liveness.RoleKueue {
+	if actor.Role == liveness.RoleKueue && isBacklog {
 		s.Remedy = command.Say("wait; if the backlog remains, raise clientConnection.qps and clientConnection.burst in its configuration: %s",
 			advice.ReconfigureKueue(actor.Context))
 	}
 	return s
 }
 
-// waitingJobs returns the Jobs of sightings, and their number in words.
-func waitingJobs(waiting []view.Sighting) (jobs []*inspect.Job, counted string) {
+// fewestOfBacklog is how many Jobs must wait for a controller before more requests per second would
+// help it. With fewer, one Job is late.
+const fewestOfBacklog = 10
+
+// waitingJobs returns the Jobs of sightings, and their number, also in words.
+func waitingJobs(waiting []view.Sighting) (jobs []*inspect.Job, n int, counted string) {
 	each, kind := sets.New[inspect.Ref](), ""
 	for _, w := range waiting {
 		jobs = append(jobs, w.Jobs...)
@@ -104,7 +112,7 @@ func waitingJobs(waiting []view.Sighting) (jobs []*inspect.Job, counted string) 
 	if slices.ContainsFunc(jobs, func(j *inspect.Job) bool { return j.Kind != kind }) {
 		kind = "object"
 	}
-	return jobs, inspect.Count(each.Len(), kind)
+	return jobs, each.Len(), inspect.Count(each.Len(), kind)
 }
 
 // backlog quotes for each step how many Jobs wait for it, the oldest of them,

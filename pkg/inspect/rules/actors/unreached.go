@@ -108,7 +108,7 @@ func reportUnreached(v *view.View, l silentLinks) {
 	for line := range waitingFor(actor, l.waiting) {
 		s.Evidence = append(s.Evidence, line)
 	}
-	jobs, counted := waitingJobs(l.waiting)
+	jobs, _, counted := waitingJobs(l.waiting)
 	s.Jobs = jobs
 	where := names[0]
 	if len(names) > 1 {
