@@ -77,10 +77,10 @@ func newRoot(env util.Environment, flags *util.GlobalFlags) (root *cobra.Command
 		// With "kubectl jobs-managedby" in Use, cobra would use "kubectl" as the command's name.
 		Use:         "jobs-managedby",
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: env.DisplayName()},
-		Short:       "Trace and diagnose Jobs with managedBy, over all clusters",
-		Long: `Find out why a Job does not run, where it runs, and which controller runs it, over all
-clusters of your kubeconfig. It covers Jobs of external controllers (.spec.managedBy),
-such as MultiKueue.`,
+		Short:       "Trace and diagnose Jobs with managedBy, across all clusters",
+		Long: `Find out why a Job does not run, where it runs, and which controller runs it, across all
+clusters of your kubeconfig. The plugin covers Jobs of external controllers
+(.spec.managedBy), such as MultiKueue.`,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},

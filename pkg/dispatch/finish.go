@@ -58,7 +58,7 @@ func (t *task) endMirror(ctx context.Context) error {
 
 // endAs ends the task with the result of the origin.
 func (t *task) endAs(origin *unstructured.Unstructured, how *object.End) {
-	end, message := Completed, command.Prose("it is complete")
+	end, message := Completed, command.Prose("")
 	if how.Failed {
 		end, message = JobFailed, "it failed"
 		if how.Reason == CancelReason {

@@ -108,7 +108,7 @@ func (t *task) reportTerminating(mirror *unstructured.Unstructured) {
 	if finalizers := mirror.GetFinalizers(); len(finalizers) > 0 {
 		held = ", held by the finalizers " + strings.Join(finalizers, ", ")
 	}
-	t.record(Warned, command.Say("%s on %s is being deleted since %s%s; waiting until it is gone",
+	t.record(Warned, command.Say("%s on %s has been terminating since %s%s; waiting until it is gone",
 		t.mirrorRef.WithKind(), t.worker.Context, mirror.GetDeletionTimestamp().UTC().Format(time.RFC3339), held))
 }
 

@@ -67,7 +67,7 @@ func TestMirrorHeldByFinalizer(t *testing.T) {
 	s.there.Create(t, delegation.Job().Resource, mirror)
 	events, _, _ := s.start()
 	event := expects(t, events, Warned)
-	assert.Equal(t, event.Message, "job ml/small on there is being deleted since 2026-11-23T10:00:00Z, held by the finalizers example.com/keep; waiting until it is gone")
+	assert.Equal(t, event.Message, "job ml/small on there has been terminating since 2026-11-23T10:00:00Z, held by the finalizers example.com/keep; waiting until it is gone")
 }
 
 // TestPodsOfTheOldMirror checks that a new mirror is created only after the Pods of the previous

@@ -200,7 +200,7 @@ func (t *task) follow(ctx context.Context, origin, mirror *unstructured.Unstruct
 	}
 	if t.options.DetachAfterStart && object.StatusOf(t.Kind, stored) == delegation.Running {
 		t.leaveLease = true
-		t.end(Detached, stored, nil, command.Say("it runs on %s; %s", t.worker.Context, "its status is no longer copied"))
+		t.end(Detached, stored, nil, command.Say("runs on %s; %s", t.worker.Context, "its status is no longer copied"))
 	}
 	return requeueAfter, nil
 }

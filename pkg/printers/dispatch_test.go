@@ -53,7 +53,7 @@ func TestLivePiped(t *testing.T) {
 	for name, events := range map[string][]dispatch.Event{
 		"one": oneJob(), "several": severalJobs(), "hostile": hostileEvents(), "late": late,
 		"queue": {queue, changed(queue, func(e *dispatch.Event) {
-			e.Event, e.Message, e.Status, e.Succeeded = dispatch.Completed, "it is complete", delegation.Complete, 1
+			e.Event, e.Message, e.Status, e.Succeeded = dispatch.Completed, "", delegation.Complete, 1
 		})},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -305,7 +305,7 @@ func oneJob() []dispatch.Event {
 		withState(newEvent(80*s, dispatch.SpecPushed, "train", "changed on the mirror as on the origin: spec.parallelism=4"), delegation.Running, 3, 0, 0),
 		statusCopied(122*s, "train", delegation.Running, 1, 3, 1),
 		statusCopied(123*s, "train", delegation.Complete, 0, 4, 1),
-		withState(newEvent(123*s, dispatch.Completed, "train", "it is complete"), delegation.Complete, 0, 4, 1),
+		withState(newEvent(123*s, dispatch.Completed, "train", ""), delegation.Complete, 0, 4, 1),
 	}
 }
 

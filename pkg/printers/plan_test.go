@@ -131,7 +131,7 @@ func TestReplacement(t *testing.T) {
 		{"replacement-color.txt", printers.TableOptions{Width: 60, Color: true}},
 	} {
 		var b bytes.Buffer
-		assert.NilError(t, printers.Replacement(&b, r, "ml/train as it is on "+evil, "ml/train as it would be", tt.options))
+		assert.NilError(t, printers.Replacement(&b, r, "ml/train on "+evil+", now", "ml/train, recreated", tt.options))
 		golden.Assert(t, b.String(), tt.name)
 	}
 }

@@ -51,7 +51,7 @@ func TestRecreateThereAndBack(t *testing.T) {
 	backup, path := toFile(t)
 	out, stderr, code := run(t, recreated(ns, "--managed-by", "", "--yes", backup)...)
 	assert.Equal(t, code, 0, stderr)
-	assert.Assert(t, contains(out, "--- "+ns+"/train as it is on management", "-  managedBy: "+runner+"\n", "\njob.batch/train recreated\n"), out)
+	assert.Assert(t, contains(out, "--- "+ns+"/train on management, now", "-  managedBy: "+runner+"\n", "\njob.batch/train recreated\n"), out)
 	assert.Assert(t, !contains(out, "\n+"+"  ") && !contains(out, string(before.UID)), out)
 	assert.Assert(t, contains(stderr, "saved the old job in "+path), stderr)
 	ran := eventuallyJob(t, management, ns, "train", func(j *batchv1.Job) bool { return j.Status.Succeeded == 1 && j.Status.CompletionTime != nil })

@@ -55,17 +55,17 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 deletes the mirror with its Pods. The Job then fails with the reason
 ` + dispatch.CancelReason + `. A Job that has finished keeps its result.
 
-cancel searches mirrors by their label, in all namespaces of the other contexts of the
+cancel looks for mirrors by their label, in all namespaces of the other contexts of the
 kubeconfig, or of the context of --to. If it cannot search one of them, it changes
-nothing and says so. Users who may list Jobs in some namespaces only: cancel deletes the
-mirrors that the Job names.
+nothing and says so. If you may list Jobs in some namespaces only, cancel deletes just
+the mirrors that the Job names.
 
 Other kinds fail in their own way. A kind without a failed state, such as RayService,
 keeps its status, and is no longer dispatched.`,
 		Example: strings.ReplaceAll(`  # End a dispatch
   NAME cancel train -n ml
 
-  # End all dispatches of an experiment, from another context
+  # End all dispatches of an experiment, whose Jobs are in another context
   NAME cancel -l experiment=a -n ml --context management
 
   # End the dispatch of a JobSet
@@ -84,7 +84,7 @@ keeps its status, and is no longer dispatched.`,
 	util.Describe(cmd, util.ForObjects, cobra.NoFileCompletions, "selector")
 	f.AddKindsFlag(cmd, "Kinds that --selector is for", delegation.Job().Name)
 	f.owner.AddTo(cmd, completer, "the Job was dispatched with --as-multikueue: its managedBy is "+string(delegation.MultiKueue))
-	flags.BoolVar(&f.abandon, "abandon-mirror", false, "If present, fail the Job without searching its mirrors, which stay")
+	flags.BoolVar(&f.abandon, "abandon-mirror", false, "If present, fail the Job, and leave its mirrors running without looking for them")
 	util.Describe(cmd, util.ForMirror, nil, "abandon-mirror")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: (json, yaml, kyaml), a line or document for each event")
 	util.Describe(cmd, util.ForOutput, util.OneOf("json", "yaml", "kyaml"), "output")

@@ -50,10 +50,10 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Short:                 "Execute a command in a Pod of a Job",
 		Long: `Execute a command in a Pod of a Job, on the cluster that runs it.
 
-NAME is that of the origin or the mirror. It is searched in all contexts of the
-kubeconfig, or in the contexts of --contexts. The Pod is a running one of the mirror,
-or of the Job itself if it is not delegated. Everything else works as in kubectl exec.
-The exit code is that of the command.`,
+NAME is the name of the origin or of the mirror. exec looks for it in all contexts of the
+kubeconfig, or in those of --contexts. It takes a running Pod of the mirror, or of the Job
+itself if the Job is not delegated. Everything else works as in kubectl exec. The exit
+code is that of the command.`,
 		Example: strings.ReplaceAll(`  # Show the GPUs of a Job, wherever it runs
   NAME exec train -n ml -- nvidia-smi
 

@@ -49,10 +49,11 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 
 		DisableFlagsInUseLine: true,
 		Short:                 "Show what ran, where, and how long it waited",
-		Long: `Show the delegated Jobs that finished, on all contexts of the kubeconfig unless some are
-chosen: where each ran, how long it waited and ran, and what it used. The latest is first.
+		Long: `Show the delegated Jobs that finished, from all contexts of the kubeconfig, unless you
+choose some: where each ran, how long it waited and ran, and what it used. The latest is
+first.
 
-  LOST       run time before evictions
+  LOST       run time lost to evictions
   WAITED     time from creation to last admission, minus LOST
   RAN        time from last admission to the end
   RESOURCES  quota on the manager that all Pods of the Job had together
@@ -79,7 +80,7 @@ is 4 if a context could not be read.`,
   # A picture of the waits, for a page
   NAME history -A --since 7d -o svg > waits.svg
 
-  # The Jobs that waited longest come last
+  # Sort by wait, the longest last
   NAME history -n ml --sort-by .waitSeconds
 
   # With queues, flavors and reasons

@@ -46,8 +46,8 @@ commands takes these names. kinds reads the current context, unless you choose o
 --contexts or --all-contexts.
 
 Kinds that the plugin does not know are found by their schemas: they have a string
-.spec.managedBy or .spec.runPolicy.managedBy, and a status. - in FIELD: the installed
-version of the kind lacks the field.
+.spec.managedBy or .spec.runPolicy.managedBy, and a status. A dash in FIELD means that the
+installed version of the kind lacks the field.
 
 ALLOWED are the values that the API server or the kind's webhook accepts. With -o wide,
 there are further columns:

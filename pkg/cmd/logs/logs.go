@@ -54,7 +54,7 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Short:                 "Print the logs of a Job from the cluster that runs it",
 		Long: `Print the logs of a Job's Pods, from the cluster that runs them.
 
-NAME is the name of the origin or of the mirror. logs searches it in all contexts of the
+NAME is the name of the origin or of the mirror. logs looks for it in all contexts of the
 kubeconfig, or in those of --contexts. Without -n, it takes the namespace of the current
 context. KIND is a name that the kinds command lists. The default is job.
 

@@ -89,7 +89,7 @@ FINDINGS and DISPATCHER. With -w, ls shows none of these columns.
 FINDINGS: codes of findings older than five minutes.
 
 DISPATCHER (only with dispatched Jobs): the process that dispatches the Job, and for how
-long; none if no process copies the status.`,
+long it has done so; none if no process copies the status.`,
 		Example: strings.ReplaceAll(`  # Jobs of all namespaces, in all clusters of the kubeconfig, with reasons
   NAME ls -A --all-contexts --reason
 

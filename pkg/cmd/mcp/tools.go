@@ -49,7 +49,7 @@ func tools() []tool {
 func lsTool() tool {
 	return tool{
 		name: "ls", title: "List Jobs by owner",
-		description: "List Jobs over all clusters by who reconciles them (.spec.managedBy), with their actual status, the cluster that runs them and the codes of their findings. Start here if you do not know the name of a Job.",
+		description: "List Jobs across all clusters by who reconciles them (.spec.managedBy), with their actual status, the cluster that runs them and the codes of their findings. Start here if you do not know the name of a Job.",
 		documents:   []string{"OwnerList"},
 		parameters: []parameter{
 			ofNames(), inNamespace(), inAllNamespaces(), inContexts(), ofKinds(), bySelector(),
@@ -68,7 +68,7 @@ func lsTool() tool {
 func traceTool() tool {
 	return tool{
 		name: "trace", title: "Trace one Job",
-		description: "Say where one Job runs, and if it does not run, why, where it could run, and how to fix it: its origin, queue, Workload, checks, mirror and Pods over all clusters. Without name, list all pairs of origins and mirrors.",
+		description: "Say where one Job runs, and if it does not run, why, where it could run, and how to fix it: its origin, queue, Workload, checks, mirror and Pods across all clusters. Without name, list all pairs of origins and mirrors.",
 		documents:   []string{"Trace", "TraceList"},
 		parameters: []parameter{
 			{name: "name", description: "Name of the Job, or KIND/NAME: that of the origin or of the mirror."},
@@ -93,7 +93,7 @@ func traceTool() tool {
 func checkTool() tool {
 	return tool{
 		name: "check", title: "Find stuck Jobs",
-		description: "Find delegated Jobs that are stuck, orphaned or run twice, over all clusters, the worst first, each with evidence and a fix. Look at unchecked in the document before you say that all is well.",
+		description: "Find delegated Jobs that are stuck, orphaned or run twice, across all clusters, the worst first, each with evidence and a fix. Read unchecked in the document before you report that all is well.",
 		documents:   []string{"FindingList"},
 		parameters: []parameter{
 			ofNames(), inNamespace(), inAllNamespaces(), inContexts(), ofKinds(), bySelector(),
@@ -107,7 +107,7 @@ func checkTool() tool {
 func explainTool() tool {
 	return tool{
 		name: "explain", title: "Explain a finding's code",
-		description: "Say what a code of a finding, such as JM034, means, how it comes about, how it shows and what to do. Without code, list all codes. Reads no cluster.",
+		description: "Say what a code of a finding, such as JM034, means, why it happens, how it shows and what to do. Without code, list all codes. Reads no cluster.",
 		documents:   []string{"CodeList"},
 		parameters:  []parameter{{name: "code", description: "The code, such as JM034."}},
 		parts:       []cutPart{{path: []string{"items"}}},
@@ -131,7 +131,7 @@ func doctorTool() tool {
 func queuesTool() tool {
 	return tool{
 		name: "queues", title: "Show quota and its use",
-		description: "Show quota and usage of Kueue's queues and what pending Jobs request, over all clusters: a row for each ClusterQueue, flavor and resource; with namespace or all_namespaces for each LocalQueue; with summary for each cluster; with pending for each pending Job, in Kueue's order.",
+		description: "Show quota and usage of Kueue's queues and what pending Jobs request, across all clusters: a row for each ClusterQueue, flavor and resource; with namespace or all_namespaces for each LocalQueue; with summary for each cluster; with pending for each pending Job, in Kueue's order.",
 		documents:   []string{"QueueList", "PendingList"},
 		parameters: []parameter{
 			{name: "names", isList: true, description: "Names of queues, or of cohorts with their members. Without it, all queues."},

@@ -51,11 +51,11 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Short:                 "Forward local ports to a Pod of a Job",
 		Long: `Forward local ports to a Pod of a Job, on the cluster that runs it.
 
-NAME is that of the origin or the mirror. It is searched in all contexts of the
-kubeconfig, or in the contexts of --contexts. The Pod is a running one of the mirror,
-or of the Job itself if it is not delegated. Everything else works as in kubectl
-port-forward. Forwarding ends with the Pod. A Job that moves to another cluster has a
-new Pod there.`,
+NAME is the name of the origin or of the mirror. port-forward looks for it in all
+contexts of the kubeconfig, or in those of --contexts. It takes a running Pod of the
+mirror, or of the Job itself if the Job is not delegated. Everything else works as in
+kubectl port-forward. Forwarding ends with the Pod. A Job that moves to another cluster
+has a new Pod there.`,
 		Example: strings.ReplaceAll(`  # Forward to the dashboard of a training run, wherever it runs
   NAME port-forward train -n ml 6006
 

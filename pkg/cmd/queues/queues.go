@@ -54,19 +54,20 @@ flavor and resource. A cohort has rows of its own, and its members are below the
 is a ClusterQueue or a cohort or, with --namespace or -A, a LocalQueue.
 
   NOMINAL   the queue's own quota
-  BORROWED  the part of USED that belongs to others in the cohort
-  USED      what Workloads reserve of it
+  BORROWED  the part of USED above the queue's own quota
+  USED      what Workloads of the queue reserve
   FREE      what a Job could get now, including what the queue may borrow
   PENDING   total requests of Workloads without quota
-  WORKERS   the quota behind a MultiKueue queue
+  WORKERS   quota of all workers together, for a MultiKueue queue
 
 Unknown values are a question mark. PENDING and WORKERS are in the row of the first
 flavor. A Job that already has quota on the manager counts as pending on the workers. If
 WORKERS is less than the sum of NOMINAL, Kueue can reserve quota for more Jobs than the
 workers can run.
 
-With --namespace or -A, LocalQueues are shown. USED and PENDING then count their own
-Workloads. The other columns are those of the ClusterQueue.
+With --namespace or -A, queues shows LocalQueues. USED-HERE replaces USED, and counts the
+Workloads of the LocalQueue, as PENDING does. NOMINAL and FREE are those of the
+ClusterQueue.
 
 With --summary, there is one row for each cluster and resource:
 

@@ -105,7 +105,7 @@ func (f *recreateFlags) addTo(cmd *cobra.Command, completer *complete.Completer)
 	util.Describe(cmd, util.ForRun, util.Files, "backup")
 	flags.DurationVar(&f.timeout, "timeout", f.timeout, "How long to wait for the deletion of the old Job, before exit code 124")
 	util.Describe(cmd, util.ForRun, cobra.NoFileCompletions, "timeout")
-	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (the default of the bare flag: check only what can be read), or "server" (the API server checks it, too). Changes nothing`)
+	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (check only what can be read), or "server" (have the API server check it, too). Without a value: client. Nothing is changed`)
 	flags.Lookup("dry-run").NoOptDefVal = writing.DryRunClient
 	util.Describe(cmd, util.ForRun, util.OneOf(writing.DryRunNone, writing.DryRunClient, writing.DryRunServer), "dry-run")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format of the new Job. One of: (json, yaml, kyaml, name)")

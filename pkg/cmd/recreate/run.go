@@ -116,7 +116,7 @@ func (o *recreateOptions) show(plan *recreate.Replacement) error {
 		}
 	}
 	name := o.context.Namespace + "/" + o.target.Name
-	return printers.Replacement(to, plan, name+" as it is on "+o.context.Name, name+" as it would be", table)
+	return printers.Replacement(to, plan, name+" on "+o.context.Name+", now", name+", recreated", table)
 }
 
 // confirm asks whether to continue, and returns an error unless the answer is yes.

@@ -42,10 +42,9 @@ the directory on any machine. Ages are relative to the time of the snapshot.
 
 --kinds limits the kinds besides Jobs. The snapshot marks other kinds as unknown.
 
-The snapshot keeps only servers and certificate authorities of the Secrets with the
-kubeconfigs of MultiKueue's workers. --redact also removes values of environment variables, the
-names of dispatchers, and all annotations except those of Kueue, Jobs and this
-plugin.
+Of the Secrets with kubeconfigs of workers, the snapshot keeps only the server and the
+certificate authority. --redact also removes values of environment variables, the names
+of dispatchers, and all annotations except those of Kueue, Jobs and this plugin.
 
 The directory is written completely or not at all. Contexts and objects that could not
 be read are recorded as unread.`,

@@ -65,9 +65,9 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Long: `Show why a Job does not run, where it could run, and every step between the Job and its
 Pods, on all clusters. The first lines are the state, the reason and the fix.
 
-NAME is the name of the origin or of the mirror. trace searches it in all contexts of the
-kubeconfig, or in those of --contexts. Without -n, it takes the namespace of the current
-context. KIND is a name that the kinds command lists. The default is job.
+NAME is the name of the origin or of the mirror. trace looks for it in all contexts of
+the kubeconfig, or in those of --contexts. Without -n, it takes the namespace of the
+current context. KIND is a name that the kinds command lists. The default is job.
 Without NAME, trace lists all pairs of origins and mirrors.
 
 For a waiting Job, one row per cluster says whether it fits there, and what is missing.

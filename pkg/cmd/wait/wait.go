@@ -65,7 +65,7 @@ state, wait ends at once. Each change is printed on standard error, with its rea
   running    Pods of the Job run (the default)
   finished   the Job is Complete or Failed
 
-NAME is the name of the origin or of the mirror. wait searches it in all contexts of the
+NAME is the name of the origin or of the mirror. wait looks for it in all contexts of the
 kubeconfig, or in those of --contexts. --timeout includes the time to reach them.
 
 The exit code is 0 if the Job reached the state, 5 if it failed, and 124 after

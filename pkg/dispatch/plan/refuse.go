@@ -96,7 +96,7 @@ func refuseEnded(origin *unstructured.Unstructured, o Options) (reason string, r
 		return "", ""
 	}
 	if deleting := content.StringAt(origin, "metadata", "deletionTimestamp"); deleting != "" {
-		return "is being deleted since " + deleting, "create it again once it is gone"
+		return "has been terminating since " + deleting, "create it again once it is gone"
 	}
 	how := object.EndOf(o.Kind, origin)
 	if how == nil {

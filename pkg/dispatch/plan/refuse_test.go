@@ -68,7 +68,7 @@ func TestPlanRefuses(t *testing.T) {
 		},
 		"being deleted": {
 			[]edit{{"metadata.deletionTimestamp", "2026-03-01T10:00:00Z"}},
-			"is being deleted since 2026-03-01T10:00:00Z", "create it again once it is gone",
+			"has been terminating since 2026-03-01T10:00:00Z", "create it again once it is gone",
 		},
 		"our mirror": {
 			[]edit{{"metadata.labels[jobmanagedby.github.io/origin-uid]", "u1"}},

@@ -139,9 +139,9 @@ func (c *check) remedyForDropped() command.Prose {
 	case c.kind.IsJob():
 		return "keep the origin on a cluster of Kubernetes 1.32 or later, or enable the feature gate JobManagedBy in its kube-apiserver and kube-controller-manager"
 	case c.kind.Since != "":
-		return command.Say("have the API of %s or later installed there", c.kind.Since)
+		return command.Say("ask an administrator to install the API of %s or later there", c.kind.Since)
 	}
-	return "install a version of the API there that has the field"
+	return "ask an administrator to install a version of the API there that has the field"
 }
 
 // unknownFields returns the fields that a strict server rejected; nil for another error

@@ -77,13 +77,13 @@ func (c *check) missingKind(ctx context.Context, p Probe, needsStatus bool) []Pr
 		return nil
 	case found.exists:
 		problem.Message = fmt.Sprintf("has no status subresource (%s/status), so the status of the mirror cannot be copied back", name)
-		problem.Remedy = "have a version installed that has the status subresource"
+		problem.Remedy = "ask an administrator to install a version there that has the status subresource"
 	case len(found.otherVersions) > 0:
 		problem.Message = fmt.Sprintf("is served as %s, and the %s uses %s", strings.Join(found.otherVersions, ", "), c.kind.Kind, c.kind.Resource.Version)
-		problem.Remedy = command.Say("have a controller installed there that serves %s, or use %s on both clusters", c.kind.Resource.Version, found.otherVersions[0])
+		problem.Remedy = command.Say("ask an administrator to install a controller that serves %s there, or use %s on both clusters", c.kind.Resource.Version, found.otherVersions[0])
 	default:
 		problem.Message = "is not served"
-		problem.Remedy = command.Say("have the controller of %ss installed there", c.kind.Kind)
+		problem.Remedy = command.Say("ask an administrator to install the controller of %ss there", c.kind.Kind)
 	}
 	return []Problem{problem}
 }

@@ -192,7 +192,7 @@ func TestReplacementRefuses(t *testing.T) {
 			recreate.Options{ManagedBy: string(delegation.MultiKueue), Queue: new("gpu")},
 			"is managed by kueue.x-k8s.io/multikueue already", false,
 		},
-		{"deleted", []edit{{"metadata.deletionTimestamp", "2026-03-01T10:00:00Z"}}, recreate.Options{}, "is being deleted since 2026-03-01T10:00:00Z", false},
+		{"deleted", []edit{{"metadata.deletionTimestamp", "2026-03-01T10:00:00Z"}}, recreate.Options{}, "has been terminating since 2026-03-01T10:00:00Z", false},
 		{"mirror of dispatch", []edit{{"metadata.labels", "yaml:{jobmanagedby.github.io/origin-uid: u}"}}, recreate.Options{}, "is the mirror of a dispatched Job", false},
 		{"mirror of MultiKueue", []edit{{"metadata.labels", "yaml:{kueue.x-k8s.io/multikueue-origin: o}"}}, recreate.Options{}, "is a mirror of MultiKueue", false},
 		{"no queue", nil, recreate.Options{ManagedBy: string(delegation.MultiKueue)}, "is in no queue", false},

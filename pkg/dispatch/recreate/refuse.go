@@ -35,9 +35,9 @@ func refuseDeleting(old *unstructured.Unstructured, _ Options) (reason string, r
 		return "", ""
 	}
 	if finalizers := old.GetFinalizers(); len(finalizers) > 0 {
-		return "is being deleted since " + since + ", and its finalizers block it: " + strings.Join(finalizers, ", "), "create it again once it is gone"
+		return "has been terminating since " + since + ", and its finalizers block the deletion: " + strings.Join(finalizers, ", "), "create it again once it is gone"
 	}
-	return "is being deleted since " + since, "create it again once it is gone"
+	return "has been terminating since " + since, "create it again once it is gone"
 }
 
 // refuseMirror refuses a mirror: its creator would create it again.

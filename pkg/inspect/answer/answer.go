@@ -181,7 +181,7 @@ func (q *Question) otherFixes(a *Answer) []command.Fix {
 			}
 		}
 	case a.State == inspect.StateOrphan && q.Pair.Mirrors[0].Job.MultiKueueOrigin() != "":
-		return []command.Fix{{Text: "delete it if it still exists in one minute", Command: q.words(kubectlFor(q.Pair.Mirrors[0].Job, "delete"))}}
+		return []command.Fix{{Text: "wait one minute, then delete it if it still exists", Command: q.words(kubectlFor(q.Pair.Mirrors[0].Job, "delete"))}}
 	}
 	return nil
 }

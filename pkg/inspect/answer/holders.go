@@ -99,7 +99,7 @@ func holderType(kind string) string {
 // every minute, unless multiKueue.gcInterval is 0s.
 func (q *Question) orphanFix(context string, h *inspect.Holder) command.Fix {
 	fix := command.Fix{Command: q.words(command.Kubectl(context, h.Namespace, "delete", holderType(h.Kind), h.Name))}
-	fix.Text = fmt.Sprintf("delete orphan %s/%s on %s, which holds %s %s, if it still exists in one minute", h.Namespace, h.Name, context, h.Amount, h.Resource)
+	fix.Text = fmt.Sprintf("wait one minute, then delete orphan %s/%s on %s if it still exists (holds %s %s)", h.Namespace, h.Name, context, h.Amount, h.Resource)
 	return fix
 }
 

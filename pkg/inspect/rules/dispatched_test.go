@@ -205,7 +205,7 @@ func TestRemediesOfDispatch(t *testing.T) {
 
 	f = find("JM202", addDispatched(started), addCopy("kwok-w1", "mirror-of-other", "ttlSecondsAfterFinished: 86400", ended), released)
 	assert.Equal(t, f.Remedy, "copy the final status: "+quoted(again+"kwok-w1")+"; or end the Job: "+end+"; keep the mirror until then")
-	assert.Equal(t, f.Message, "Job default/other: its mirror on kwok-w1 is Complete, but it still says Running. No dispatcher holds its Lease")
+	assert.Equal(t, f.Message, "Job default/other: its mirror on kwok-w1 is Complete, but the origin still says Running. No dispatcher holds its Lease")
 	assert.Equal(t, f.Evidence[0], "kwok-mgr: spec.holderIdentity of Lease default/jobs-managedby-other is empty since 2026-11-20T23:43:40Z")
 	assert.Equal(t, f.Evidence[3], "kwok-w1: spec.ttlSecondsAfterFinished of Job default/other is 86400")
 	assert.Equal(t, f.Severity, inspect.Error)

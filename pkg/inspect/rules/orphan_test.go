@@ -265,13 +265,13 @@ func TestCollectedByKueue(t *testing.T) {
 	const base = "origin-deleted-controller-down"
 	f := judge(t, inventory(t, recordings+"/"+base), []rules.Rule{rule}, 0)[0]
 	assert.Equal(t, f.Severity, inspect.Warning)
-	assert.Assert(t, strings.HasPrefix(f.Remedy, "delete it if it still exists in one minute") && strings.Contains(f.Remedy, "; or start Kueue on kwok-mgr if it is stopped"), f.Remedy)
+	assert.Assert(t, strings.HasPrefix(f.Remedy, "wait one minute, then delete it if it still exists") && strings.Contains(f.Remedy, "; or start Kueue on kwok-mgr if it is stopped"), f.Remedy)
 	atWork := add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: another, namespace: default,
 		creationTimestamp: "2026-11-20T23:27:30Z"}, status: {conditions: [
 		{type: QuotaReserved, status: "False", reason: WaitingForQuota, message: "", lastTransitionTime: "2026-11-20T23:27:30Z"}]}}`)
 	f = judge(t, testCase{base: base, edits: []edit{atWork}}.make(t), []rules.Rule{rule}, 0)[0]
 	assert.Equal(t, f.Severity, inspect.Info)
-	assert.Assert(t, strings.HasPrefix(f.Remedy, "delete it if it still exists in one minute") && !strings.Contains(f.Remedy, "start Kueue"), f.Remedy)
+	assert.Assert(t, strings.HasPrefix(f.Remedy, "wait one minute, then delete it if it still exists") && !strings.Contains(f.Remedy, "start Kueue"), f.Remedy)
 }
 
 // TestDeletionOfForeignObjects checks that remedies to delete objects which

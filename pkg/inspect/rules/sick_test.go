@@ -104,7 +104,7 @@ func faultsOnManager() []sick {
 		{"its check is retried, and it runs on", "running", m(`{status: {admissionChecks: [{name: multikueue, state: Retry, message: "Admitting remote lost", lastTransitionTime: "2026-11-20T23:43:38Z"}]}}`), "JM130", "withdrawn (Retry)"},
 		{"its Workload has finished, and it runs on", "running", m(`{status: {` + withConditions(condition("Finished", "True", "Succeeded", "done")) + `}}`), "JM130", "has finished (Succeeded)"},
 		{"it has ended, and its mirror runs on", "running", []edit{patch(mgr, "Job/train", done)}, "JM130", "Job default/train is Complete on kwok-mgr"},
-		{"its mirror has ended, and it has not", "running", []edit{patch(w1, "Job/train", done), patch(w1, "Pod/*", `{status: {phase: Succeeded}}`)}, "JM110", "it still says Running"},
+		{"its mirror has ended, and it has not", "running", []edit{patch(w1, "Job/train", done), patch(w1, "Pod/*", `{status: {phase: Succeeded}}`)}, "JM110", "the origin still says Running"},
 		{"its deletion hangs", "running", []edit{patch(mgr, "Job/train", deleting("example.com/x"))}, "JM111", "example.com/x"},
 		{"its deletion waits for its Workload", "running", []edit{
 			patch(mgr, "Job/train", deleting("foregroundDeletion")), patch(mgr, workload, deleting("kueue.x-k8s.io/resource-in-use")),

@@ -60,7 +60,7 @@ func reportFinalStatusNotCopied(v *view.View, x unattendedOrigin) {
 	}
 	v.Report(view.Sighting{
 		Object: view.Of(x.Origin), Since: view.Latest(x.since(v), v.On(x.Origin.Context, m.Context, view.TimeOf(m.FinishedTime))), Jobs: []*inspect.Job{x.Origin},
-		Message:  fmt.Sprintf("its mirror on %s is %s, but it still says %s. No dispatcher holds its Lease", m.Context, m.Status, x.Origin.Status),
+		Message:  fmt.Sprintf("its mirror on %s is %s, but the origin still says %s. No dispatcher holds its Lease", m.Context, m.Status, x.Origin.Status),
 		Evidence: evidence,
 		Remedy:   command.Say("copy the final status: %s; or end the %s: %s; keep the mirror until then", x.resumeCommand(v), x.Origin.Kind, advice.Cancel(x.Origin)),
 	})

@@ -52,7 +52,7 @@ func describeStray(v *view.View, d *dispatcher, s stray) view.Sighting {
 		Object: s.object(), Since: s.since(),
 		Evidence: []string{s.mark(), fmt.Sprintf("%s: there is no Workload %s/%s", d.Context, s.namespace, s.name)},
 		Message:  fmt.Sprintf("its Workload on %s is gone, but the copy on %s still waits or holds quota", d.Context, s.worker.Context),
-		Remedy:   d.deletion(&s, " if it still exists in one minute"),
+		Remedy:   command.Say("wait one minute, then %s", d.deletion(&s, " if it still exists")),
 	}
 	if last := v.LastSeen(liveness.Actor{Role: liveness.RoleKueue, Context: d.Context}); v.Now().Sub(last) < gcInterval {
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: Kueue works: its last action was at %s", d.Context, quote.Time(last)))
@@ -119,8 +119,8 @@ func (s *stray) delete() command.Prose {
 	return deleteBoth(s.job, s.name)
 }
 
-// deletion returns how to delete a stray, and when: " if it still exists in one minute" for strays
-// that Kueue deletes. If it is not certain that the
+// deletion returns how to delete a stray, and when: " if it still exists" for strays that Kueue
+// deletes. If it is not certain that the
 // management cluster created it, the user must check that first.
 func (d *dispatcher) deletion(s *stray, when string) command.Prose {
 	if _, certain := d.marks.mayCreate(s.origin); certain {

@@ -172,7 +172,7 @@ func reportEndNotCopied(v *view.View, origin *inspect.Job, p inspect.Pair, m ins
 	awaited := awaitsOwner(v, p, m, liveness.DutyEnd, since)
 	v.Report(view.Sighting{
 		Object: view.Of(origin), Since: since, Jobs: []*inspect.Job{origin}, Awaits: awaited,
-		Message:  fmt.Sprintf("its mirror on %s is %s, but it still says %s", mirror.Context, mirror.Status, origin.Status),
+		Message:  fmt.Sprintf("its mirror on %s is %s, but the origin still says %s", mirror.Context, mirror.Status, origin.Status),
 		Evidence: evidence,
 		Remedy:   command.Say("%s; save the final status before the mirror is deleted: %s", copyStatusFix(origin, mirror, awaited), advice.KubectlJob(mirror, "get").With("-o", "yaml")),
 	})

@@ -138,7 +138,7 @@ func describeHangingEviction(s view.Submission, evicted *metav1.Condition) view.
 	}
 	if j.Active > 0 {
 		sighting.Message = fmt.Sprintf("it was evicted, but still holds quota: its origin counts %s as active that are gone", inspect.Count(int(j.Active), "Pod"))
-		sighting.Remedy = command.Say("set its status to no active Pods: %s; or %s", setNoneActive(j), restartFromScratch(j))
+		sighting.Remedy = command.Say("set status.active of the origin to 0: %s; or %s", setNoneActive(j), restartFromScratch(j))
 	}
 	return sighting
 }

@@ -159,7 +159,7 @@ func addEditors(s *view.Sighting, p inspect.Pair, c view.Copy) {
 func unblock(v *view.View, s view.Submission, c view.Copy) command.Prose {
 	switch {
 	case s.IsEvicted() && s.Workload.Is(kueue.QuotaReserved) && s.Job().Active > 0 && !hasPodsLeft(v, s):
-		return command.Say("set the status of the origin to no active Pods, so that Kueue releases its quota and offers it again: %s", setNoneActive(s.Job()))
+		return command.Say("set status.active of the origin to 0, so that Kueue releases its quota and offers it again: %s", setNoneActive(s.Job()))
 	case s.WaitsForWorkers():
 		return command.Say("delete what is left of the mirror, so that MultiKueue offers the %s again: %s", s.Job().Kind, deleteLeftMirror(s, c))
 	}

@@ -49,7 +49,7 @@ func reportVoid(v *view.View, f *inspect.Facts, c *kueue.MultiKueueCluster) bool
 	object := view.OfKueue(f, "MultiKueueCluster", "", c.Name)
 	s := view.Sighting{
 		Object: object, Severity: inspect.Error,
-		Message:  fmt.Sprintf("credentials for %s are void: %s there", c.Name, why),
+		Message:  fmt.Sprintf("credentials for %s are invalid: %s there", c.Name, why),
 		Evidence: []string{fmt.Sprintf("%s: the kubeconfig of %s holds a %s", f.Context, object.String(), known.Credentials[c.Name])},
 		Remedy:   renewCredentials(f, c),
 	}
