@@ -150,6 +150,10 @@ func (c *cluster) quotaRows(n *capacity.Node, base QueueQuota) []QueueQuota {
 		}
 		if c.knowsFree(n) {
 			row.Free = text(n.Free(fr), fr.Resource)
+			if row.Problem != "" {
+				// A queue that is not active gives nothing.
+				row.Free = text(0, fr.Resource)
+			}
 		}
 		if row.HasMore = seen[fr.Resource]; !row.HasMore {
 			seen[fr.Resource] = true

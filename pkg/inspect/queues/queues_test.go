@@ -155,6 +155,7 @@ func TestProblems(t *testing.T) {
 	v := fleet(t, "ml", "queues: ["+queue("b", "", "4", "0")+"]\nlocals: ["+local("q", "b", "0")+"]\n")
 	v.Clusters[0].Kueue.Capacity.ClusterQueues[0].Status.Conditions = []metav1.Condition{{Type: kueue.Active, Status: metav1.ConditionFalse, Reason: "Stopped", Message: "is stopped"}}
 	assert.Equal(t, queues.List(v)[0].Problem, "not active: is stopped")
+	assert.Equal(t, *queues.List(v)[0].Free, "0")
 	assert.Equal(t, queues.Locals(v)[0].Problem, "not active: is stopped")
 }
 

@@ -176,7 +176,7 @@ func (c *cluster) count(state *ClusterState, resource string) {
 			return
 		}
 		for _, fr := range n.Resources() {
-			if fr.Resource == resource {
+			if fr.Resource == resource && problemOf(n.Queue.Status.Conditions) == "" {
 				largest = max(largest, n.Free(fr))
 			}
 		}
