@@ -44,6 +44,8 @@ type Live struct {
 	w       io.Writer
 	options LiveOptions
 	colors  palette
+	// namesJobs is whether lines name their Job even if there is one.
+	namesJobs bool
 	// hasFooter is set if there is a footer.
 	hasFooter bool
 
@@ -62,6 +64,9 @@ func NewLive(w io.Writer, o LiveOptions) *Live {
 	}
 	return l
 }
+
+// NameJobs makes lines name their Job even if there is one. Call it before the first event.
+func (l *Live) NameJobs() { l.namesJobs = true }
 
 const (
 	// unknownWidth is the width assumed for a terminal that does not report its width.
@@ -250,7 +255,7 @@ func (l *Live) lines(e *dispatch.Event, j *liveJob, width int) []string {
 			text = strings.Trim(text+"; "+j.pods(false), "; ")
 		}
 	}
-	if j != nil && l.board.hasSeveralJobs() {
+	if j != nil && (l.namesJobs || l.board.hasSeveralJobs()) {
 		text = strings.TrimSuffix(j.name+": "+text, ": ")
 	}
 	stamp := l.stamp(e.Time.Time)

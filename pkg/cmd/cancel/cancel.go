@@ -170,8 +170,7 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// With more than one Job, each line has the name of its Job.
-	view := writing.NewView(o.Environment, o.flags.GlobalFlags, o.flags.output, len(jobs)+1)
+	view := writing.NewView(o.Environment, o.flags.GlobalFlags, o.flags.output, len(jobs)).NameJobs()
 	defer view.Close()
 	canceller := &dispatch.Canceller{
 		Origin: origin, Others: map[string][]*fleet.Cluster{}, Owner: o.owner(), Abandon: o.flags.abandon, Only: o.flags.to,

@@ -64,6 +64,14 @@ func NewView(env util.Environment, flags *util.GlobalFlags, output string, jobs 
 	return v
 }
 
+// NameJobs makes lines name their Job even if there is one.
+func (v *View) NameJobs() *View {
+	if v.live != nil {
+		v.live.NameJobs()
+	}
+	return v
+}
+
 // Event shows an event. The recorder never makes concurrent calls.
 func (v *View) Event(e *dispatch.Event) {
 	shown := *e
