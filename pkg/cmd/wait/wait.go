@@ -253,6 +253,8 @@ func (o *waitOptions) judge(what string, p *progress) error {
 	switch {
 	case p.State == inspect.StateFailed:
 		return &failedError{what, p.Message}
+	case p.State == inspect.StateTemplate:
+		return fmt.Errorf("%s does not run itself; name one of the objects that it created", what)
 	case slices.Contains(reached[o.condition], p.State):
 		return errReached
 	}
