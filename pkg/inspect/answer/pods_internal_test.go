@@ -16,22 +16,25 @@ import (
 func TestPods(t *testing.T) {
 	running := &inspect.Pod{UID: "r", JobUID: "1", Node: "n", Phase: corev1.PodRunning}
 	pending := &inspect.Pod{UID: "p", JobUID: "1", Phase: corev1.PodPending, Reason: corev1.PodReasonUnschedulable}
+	rejected := &inspect.Event{Kind: "Job", Namespace: "ml", Name: "train", UID: "1", Warning: true, Reason: "FailedCreate", Message: "exceeded quota", Time: time.Unix(0, 0)}
 	for name, tt := range map[string]struct {
 		parallelism int32
 		pods        []*inspect.Pod
+		events      []*inspect.Event
 		reason      inspect.JobReason
 		message     string
 	}{
-		"all run":           {2, []*inspect.Pod{running}, inspect.ReasonBuiltIn, "The built-in Job controller runs it on hub."},
-		"some find no node": {2, []*inspect.Pod{running, pending}, inspect.ReasonUnschedulable, "0/1 of 2 completions. 1 of 2 Pods find no node on hub."},
-		"parallelism 0":     {0, nil, inspect.ReasonPods, "It starts no Pods: spec.parallelism is 0."},
+		"all run":           {2, []*inspect.Pod{running}, nil, inspect.ReasonBuiltIn, "The built-in Job controller runs it on hub."},
+		"some find no node": {2, []*inspect.Pod{running, pending}, nil, inspect.ReasonUnschedulable, "0/1 of 2 completions. 1 of 2 Pods find no node on hub."},
+		"all are rejected":  {2, nil, []*inspect.Event{rejected}, inspect.ReasonPods, "No Pods on hub. FailedCreate: exceeded quota."},
+		"parallelism 0":     {0, nil, nil, inspect.ReasonPods, "It starts no Pods: spec.parallelism is 0."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := &inspect.Job{
 				Context: "hub", ClusterUID: "hub", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "train", UID: "1",
 				ManagedBy: delegation.BuiltIn, Status: delegation.Running, Parallelism: ptr.To(tt.parallelism),
 			}
-			hub := &inspect.Facts{Context: "hub", ClusterUID: "hub", Jobs: []*inspect.Job{job}, Pods: tt.pods}
+			hub := &inspect.Facts{Context: "hub", ClusterUID: "hub", Jobs: []*inspect.Job{job}, Pods: tt.pods, Events: tt.events}
 			v := inspect.NewInventory(time.Unix(0, 0), []*inspect.Facts{hub}, nil)
 			trace := Trace(v, inspect.Pair{Origin: job})
 			assert.Equal(t, trace.Message, tt.message)

@@ -189,8 +189,10 @@ func (b *builder) addPods(depth int, f *inspect.Facts, j *inspect.Job) {
 	}
 	pods := f.PodsOf(j)
 	if len(pods) == 0 {
-		// A suspended object has no Pods on purpose, and its last warning may be of its last run.
-		if e := f.LastWarning(j); e != nil && j != b.pair.Origin && !j.Status.IsFinished() && j.Status != delegation.Suspended {
+		// A suspended object has no Pods on purpose, and its last warning may be of its last run. The
+		// Pods of a delegated origin are on another cluster.
+		hasOwnPods := j != b.pair.Origin || !j.IsDelegated()
+		if e := f.LastWarning(j); e != nil && hasOwnPods && !j.Status.IsFinished() && j.Status != delegation.Suspended {
 			b.add(depth, inspect.Hop{
 				Kind: "Pods", Namespace: j.Namespace, Name: j.Name, Context: f.Context, State: "none", Health: inspect.HealthBad,
 				Message: e.Reason + ": " + e.Message,
