@@ -107,6 +107,9 @@ func (q *Question) orphanFix(context string, h *inspect.Holder) command.Fix {
 // does not run may never finish, so its own trace comes first.
 func (q *Question) holderFixes(p *inspect.Placement) (fixes []command.Fix) {
 	h := p.Holders[0]
+	if p.Reason == inspect.BehindInQueue {
+		return []command.Fix{{Text: fmt.Sprintf("wait until Kueue admits %s/%s on %s", h.Namespace, h.Name, p.Context), Command: []string{}}}
+	}
 	if p.Preempts {
 		return []command.Fix{{Text: fmt.Sprintf("wait: Kueue on %s preempts %s, which may run again later", p.Context, list(victims(p))), Command: []string{}}}
 	}
