@@ -80,7 +80,7 @@ type Finding struct {
 
 // Preemption is how a Job lost its quota to another one.
 type Preemption struct {
-	// Text says on which context, and by which Job.
+	// Text says on which context, by which Job, and both priorities if they differ.
 	Text string
 	// Since is when, by our clock.
 	Since time.Time

@@ -51,6 +51,9 @@ type Placement struct {
 	Flavor string `json:"flavor"`
 	// Needs is how much of the resource the Job requests, as a quantity.
 	Needs string `json:"needs"`
+	// Partial is with how few Pods the Job may start; absent if it must start with all. Needs is
+	// then for these Pods.
+	Partial *PartialStart `json:"partial,omitempty"`
 	// Free is how much the flavor can give now, as a quantity.
 	Free string `json:"free"`
 	// Limit is the most that the flavor can ever give, as a quantity.
@@ -80,6 +83,14 @@ type Placement struct {
 	// Changes are changes that would let the Job run there, each sufficient alone, the smallest
 	// first.
 	Changes []PlacementChange `json:"changes"`
+}
+
+// PartialStart is a Job that Kueue may start with fewer Pods than it requests.
+type PartialStart struct {
+	// Pods is with how many Pods it may start.
+	Pods int64 `json:"pods"`
+	// Of is how many Pods it requests.
+	Of int64 `json:"of"`
 }
 
 // NewPlacement returns a placement of which nothing is known.
@@ -247,6 +258,10 @@ func (p *Placement) deepCopy() Placement {
 	c := *p
 	c.Conditions, c.Holders, c.Changes = slices.Clone(p.Conditions), slices.Clone(p.Holders), slices.Clone(p.Changes)
 	c.Flavors = slices.Clone(p.Flavors)
+	if p.Partial != nil {
+		partial := *p.Partial
+		c.Partial = &partial
+	}
 	for i := range c.Flavors {
 		c.Flavors[i].Resources = slices.Clone(p.Flavors[i].Resources)
 	}

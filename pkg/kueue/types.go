@@ -84,6 +84,36 @@ type PodSet struct {
 	Topology Digest `json:"topologyRequest,omitempty"`
 }
 
+// PartialStart returns with how few Pods a Workload may start, and how many it requests.
+func (w *Workload) PartialStart() (least, all int32) {
+	for i := range w.Spec.PodSets {
+		set := &w.Spec.PodSets[i]
+		all += set.Count
+		if set.MinCount != nil {
+			least += min(*set.MinCount, set.Count)
+		} else {
+			least += set.Count
+		}
+	}
+	return least, all
+}
+
+// Reduced returns with how many Pods Kueue started a Workload, and how many it requests. ok is false
+// if these are not fewer.
+func (w *Workload) Reduced() (to, from int32, ok bool) {
+	if w.Status.Admission == nil || !w.Is(Admitted) || w.Is(Finished) {
+		return 0, 0, false
+	}
+	for _, set := range w.Spec.PodSets {
+		for _, a := range w.Status.Admission.PodSetAssignments {
+			if a.Name == set.Name && set.MinCount != nil && a.Count > 0 && a.Count < set.Count {
+				to, from, ok = to+a.Count, from+set.Count, true
+			}
+		}
+	}
+	return to, from, ok
+}
+
 // WorkloadSpec is the part of a Workload's spec that is kept. The rest has
 // Pod templates.
 type WorkloadSpec struct {

@@ -113,6 +113,7 @@ func (q *Question) Answer() Answer {
 		a = q.waiting()
 	}
 	q.explain(&a)
+	q.addOwnPreemption(&a)
 	if len(a.Fixes) == 0 {
 		a.Fixes = q.otherFixes(&a)
 		if len(a.Fixes) > 0 {
@@ -130,7 +131,8 @@ func sinceOf(j *inspect.Job, s inspect.JobState) *metav1.Time {
 	if s == inspect.StateTerminating {
 		return j.DeletedAt.DeepCopy()
 	}
-	if s == inspect.StateWaiting || s == inspect.StateBlocked || s == inspect.StateUnknown {
+	isStopped := j.ManagedBy.IsBuiltIn() && j.Status == delegation.Suspended
+	if !isStopped && (s == inspect.StateWaiting || s == inspect.StateBlocked || s == inspect.StateUnknown) {
 		// The status of a delegated Job does not say when it entered the queue.
 		return j.CreationTimestamp.DeepCopy()
 	}
@@ -192,18 +194,7 @@ func (a *Answer) addFrom(f *inspect.Finding) {
 	if len(a.Fixes) == 0 {
 		a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
 	}
-	a.addPreemption(f)
-}
-
-// addPreemption adds how a waiting Job lost its quota, which is since when it waits.
-func (a *Answer) addPreemption(f *inspect.Finding) {
-	if a.State != inspect.StateWaiting || f.Preempted == nil || strings.HasPrefix(a.Message, Sentence(f.Preempted.Text)) {
-		return
-	}
-	a.Message = strings.TrimSpace(Sentence(f.Preempted.Text) + " " + a.Message)
-	if !f.Preempted.Since.IsZero() {
-		a.Since = &metav1.Time{Time: f.Preempted.Since}
-	}
+	a.addPreemption(f.Preempted)
 }
 
 // isAboutSetup reports whether a queue, namespace or check is at fault, no quota. A finding about

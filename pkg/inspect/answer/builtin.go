@@ -49,10 +49,22 @@ func (q *Question) builtIn(j *inspect.Job, hops []inspect.Hop) Answer {
 	}
 	partOf(&a, j)
 	q.podsOf(&a, j, hops)
+	q.addReduced(&a, j)
 	if a.Reason == inspect.ReasonUnschedulable {
 		a.Fixes = q.changes(q.Trace.Placements)
 	}
 	return a
+}
+
+// addReduced adds that Kueue on the cluster of a Job started it with fewer Pods than it requests.
+func (q *Question) addReduced(a *Answer, j *inspect.Job) {
+	w := inspect.CurrentWorkload(q.Inventory.WorkloadsOf(q.Pair, q.Inventory.Facts(j.Context)))
+	if w == nil || a.State.IsFinished() {
+		return
+	}
+	if to, from, ok := w.Reduced(); ok {
+		a.Message = strings.TrimSpace(a.Message + fmt.Sprintf(" Kueue reduced its parallelism from %d to %d (%s).", from, to, delegation.MinParallelism))
+	}
 }
 
 // partOf adds which object made a Job that is a part of it. The only fix is

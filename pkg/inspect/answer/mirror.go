@@ -89,6 +89,7 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 	if a.Message == "" {
 		a.Message = progress(j)
 	}
+	q.addReduced(&a, j)
 	if lost := q.lostConnection(m); lost != "" {
 		a.Reason, a.Message = inspect.ReasonStatusNotCopied, strings.TrimSpace(a.Message+" "+lost)
 	} else if q.isStatusNotCopied(m) {

@@ -163,7 +163,7 @@ func (q *Question) never(all []inspect.Placement) Answer {
 		a.Reason = inspect.ReasonOverLimit
 		a.Message = q.needs(&most)
 		if len(all) > 1 {
-			a.Message = fmt.Sprintf("Needs %s %s; the largest limit is %s (%s, flavor %s).", most.Needs, most.Resource, most.Limit, placeName(&most), most.Flavor)
+			a.Message = fmt.Sprintf("Needs %s; the largest limit is %s (%s, flavor %s).", needed(&most), most.Limit, placeName(&most), most.Flavor)
 		}
 		return a
 	case slices.ContainsFunc(all, func(p inspect.Placement) bool { return p.Reason == inspect.OverLimit }):
@@ -189,14 +189,22 @@ func (q *Question) needs(p *inspect.Placement) string {
 	case p.Resource == "" || p.Needs == "":
 		return Sentence(placeName(p) + ": " + lower(message(p)))
 	case p.Reason == inspect.OverLimit:
-		return fmt.Sprintf("Needs %s %s; the limit is %s (%s).", p.Needs, p.Resource, p.Limit, at)
+		return fmt.Sprintf("Needs %s; the limit is %s (%s).", needed(p), p.Limit, at)
 	case p.Reason != inspect.QuotaInUse:
 		return Sentence(placeName(p) + ": " + lower(message(p)))
 	}
 	if holder := q.holder(p); holder != "" {
-		return fmt.Sprintf("Needs %s %s; %s free on %s. %s", p.Needs, p.Resource, p.Free, placeName(p), holder)
+		return fmt.Sprintf("Needs %s; %s free on %s. %s", needed(p), p.Free, placeName(p), holder)
 	}
-	return fmt.Sprintf("Needs %s %s; %s free (%s).", p.Needs, p.Resource, p.Free, at)
+	return fmt.Sprintf("Needs %s; %s free (%s).", needed(p), p.Free, at)
+}
+
+// needed returns what a Job needs to start, such as "4 cpu", or "1 cpu to start 1 of 4 Pods".
+func needed(p *inspect.Placement) string {
+	if p.Partial == nil {
+		return p.Needs + " " + p.Resource
+	}
+	return fmt.Sprintf("%s %s to start %d of %d Pods", p.Needs, p.Resource, p.Partial.Pods, p.Partial.Of)
 }
 
 // fixesFor returns what would help on some clusters, best first: deleting

@@ -145,6 +145,9 @@ func (q *Question) inKueue() (a Answer, known bool) {
 		switch {
 		case wait.IsForQuota():
 			a.Message = Sentence(fmt.Sprintf("No quota on %s: %s", f.Context, wait.Text()))
+			if least, all := w.PartialStart(); least < all {
+				a.Message = Sentence(fmt.Sprintf("No quota on %s: %s for all %d Pods; it may start with %d", f.Context, wait.Text(), all, least))
+			}
 		case wait.Message != "":
 			a.Message = Sentence(f.Context + ": " + wait.Text())
 		}

@@ -106,6 +106,22 @@ func (a *assigner) assign(all []podSetDemand) assignment {
 	return result
 }
 
+// partial returns with how few Pods the assigned request may start, nil if it is for all Pods.
+func (a *assignment) partial() *inspect.PartialStart {
+	p, seen := &inspect.PartialStart{}, map[string]bool{}
+	for i := range a.tries {
+		set := a.tries[i].demand
+		if isLess := set.count < int64(set.set.Count); isLess && !seen[set.set.Name] {
+			seen[set.set.Name] = true
+			p.Pods, p.Of = p.Pods+set.count, p.Of+int64(set.set.Count)
+		}
+	}
+	if len(seen) == 0 {
+		return nil
+	}
+	return p
+}
+
 // addsTo reports whether a try lacks the same quota as the try of an earlier
 // podset. It then shows how much the whole request lacks.
 func (t *try) addsTo(earlier *try) bool {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -90,6 +91,9 @@ func fewerPods(a *podSetDemand, r need) string {
 		return " in all"
 	}
 	one := total / capacity.Amount(a.count)
+	if isPartial := a.count < int64(a.set.Count); isPartial && one > 0 && r.most >= one {
+		return fmt.Sprintf(" (%s at most %d, not %d)", delegation.MinParallelism, int64(r.most/one), a.count)
+	}
 	if one == 0 || r.most < one {
 		return " in all"
 	}

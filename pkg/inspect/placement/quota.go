@@ -35,6 +35,7 @@ func (s *site) hasRoom() bool {
 		s.condition(inspect.ConditionQuota, inspect.NotKnown, "?")
 		return s.decideByMessage("%s", unread)
 	}
+	s.Partial = result.partial()
 	s.show(&result)
 	s.place()
 	if s.isContradicted(result.verdict) {
@@ -57,8 +58,8 @@ func (s *site) hasRoom() bool {
 }
 
 // assign tries the whole size. If that neither fits nor could preempt, it
-// tries the smallest size that may start. fewer describes that size if it
-// fits.
+// tries the smallest size that may start, which is all that Kueue waits for.
+// fewer describes that size if it fits.
 func (s *site) assign(a *assigner, whole []podSetDemand) (result assignment, all []podSetDemand, fewer string) {
 	result = a.assign(whole)
 	least, isLess := atLeast(whole)
@@ -69,7 +70,7 @@ func (s *site) assign(a *assigner, whole []podSetDemand) (result assignment, all
 	switch {
 	case smaller.verdict == inspect.Fits:
 		return smaller, least, "with fewer Pods than requested, down to " + countsOf(least)
-	case worse(result.verdict, smaller.verdict), smaller.verdict == inspect.Never:
+	case worse(result.verdict, smaller.verdict), smaller.verdict == inspect.Never, smaller.verdict == inspect.Waits:
 		return smaller, least, ""
 	}
 	return result, least, ""

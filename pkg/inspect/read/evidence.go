@@ -211,7 +211,7 @@ func podReason(o *corev1.Pod) (reason, message string) {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
 			// What preemption would achieve follows why no node fits, for each node again.
 			why, _, _ := strings.Cut(c.Message, " preemption: ")
-			return cmp.Or(c.Reason, "Unscheduled"), why
+			return cmp.Or(c.Reason, "Unscheduled"), strings.TrimSuffix(strings.TrimSuffix(why, " no new claims to deallocate,"), " still not schedulable,")
 		}
 	}
 	if o.Status.Reason != "" {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -45,4 +46,21 @@ func TestReadLease(t *testing.T) {
 	assert.Equal(t, l.Holder, "")
 	assert.Assert(t, l.Acquired.IsZero())
 	assert.Assert(t, l.FreeSince().Equal(noon.Add(9*time.Minute)))
+}
+
+// TestUnschedulableReason checks that the reason of a Pod without a node ends before what the
+// scheduler says about preemption.
+func TestUnschedulableReason(t *testing.T) {
+	const why = "0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector."
+	for _, rest := range []string{
+		"", " preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.",
+		" no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.",
+	} {
+		pod := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: why + rest},
+		}}}
+		reason, message := podReason(pod)
+		assert.Equal(t, reason, "Unschedulable")
+		assert.Equal(t, message, why)
+	}
 }

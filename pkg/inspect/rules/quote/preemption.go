@@ -47,7 +47,7 @@ func LastPreemption(v *view.View, s view.Submission) (p Preemption, ok bool) {
 		return Preemption{}, false
 	}
 	last := slices.MaxFunc(all, func(a, b loss) int { return a.since.Compare(b.since) })
-	by, suffix := preemptorOf(v, s, last)
+	by, suffix, priorities := preemptorOf(v, s, last)
 	short := fmt.Sprintf("%s: preempted by %s", last.at.Context, by)
 	text := short + suffix
 	// A worker repeats the events of its manager, so the largest count for a preemptor is used.
@@ -58,7 +58,7 @@ func LastPreemption(v *view.View, s view.Submission) (p Preemption, ok bool) {
 		}
 	}
 	for _, l := range byUID {
-		name, _ := preemptorOf(v, s, l)
+		name, _, _ := preemptorOf(v, s, l)
 		times[name] += l.count
 	}
 	if times[by] > 1 {
@@ -70,7 +70,7 @@ func LastPreemption(v *view.View, s view.Submission) (p Preemption, ok bool) {
 		}
 	}
 	return Preemption{
-		Preemption: inspect.Preemption{Text: short, Since: last.since}, Details: text,
+		Preemption: inspect.Preemption{Text: short + priorities, Since: last.since}, Details: text,
 		Evidence: fmt.Sprintf("%s: of Workload %s/%s, at %s: %s", last.at.Context, s.Workload.Namespace, s.Workload.Name, MaybeTime(last.since), last.message),
 	}, true
 }
@@ -117,18 +117,23 @@ func lossesOn(v *view.View, f *inspect.Facts, w *kueue.Workload) []loss {
 	return losses
 }
 
-// preemptorOf returns the name of the Workload that preempted, and its priority and queue, which
-// allow the preemption. Kueue's message has the UIDs of that Workload and, if known, of its Job. They
-// may be of another cluster, since a worker repeats the message of its manager. If the Workload was
-// deleted, its own event has its name (see docs/reference/scheduling.md#preemption).
-func preemptorOf(v *view.View, s view.Submission, l loss) (name, suffix string) {
+// preemptorOf returns the name of the Workload that preempted, its priority and queue, which allow
+// the preemption, and both priorities in short form if they differ. Kueue's message has the UIDs of
+// that Workload and, if known, of its Job. They may be of another cluster, since a worker repeats
+// the message of its manager. If the Workload was deleted, its own event has its name (see
+// docs/reference/scheduling.md#preemption).
+func preemptorOf(v *view.View, s view.Submission, l loss) (name, suffix, priorities string) {
 	uid, jobUID := inspect.Preemptor(l.message), inspect.PreemptorsJob(l.message)
 	clusters := append([]*inspect.Facts{l.at}, v.Clusters()...)
 	for _, f := range clusters {
 		workloads, _ := v.Workloads(f)
 		for _, w := range workloads {
 			if string(w.UID) == uid {
-				return describePreemptor(v, s, f, w)
+				name, suffix = describePreemptor(v, s, f, w)
+				if hasOtherPriority(w, s.Workload) {
+					priorities = fmt.Sprintf(", priority %d against %d", *w.Spec.Priority, *s.Workload.Spec.Priority)
+				}
+				return name, suffix, priorities
 			}
 		}
 	}
@@ -137,17 +142,21 @@ func preemptorOf(v *view.View, s view.Submission, l loss) (name, suffix string) 
 			if j.Queue() != "" {
 				suffix = fmt.Sprintf(", in LocalQueue %s/%s", j.Namespace, j.Queue())
 			}
-			return fmt.Sprintf("%s %s/%s", j.Kind, j.Namespace, j.Name), ownedBy(j) + suffix
+			return fmt.Sprintf("%s %s/%s", j.Kind, j.Namespace, j.Name), ownedBy(j) + suffix, ""
 		}
 	}
 	for _, f := range clusters {
 		if namespace, name, ok := v.PreemptorName(f, uid); ok {
 			gone := &kueue.Workload{}
 			gone.Namespace, gone.Name = namespace, name
-			return SubmittedName(v, s.Manager, gone), ""
+			return SubmittedName(v, s.Manager, gone), "", ""
 		}
 	}
-	return "a Workload with UID " + uid, ""
+	return "a Workload with UID " + uid, "", ""
+}
+
+func hasOtherPriority(w, than *kueue.Workload) bool {
+	return w.Spec.Priority != nil && than.Spec.Priority != nil && *w.Spec.Priority != *than.Spec.Priority
 }
 
 func describePreemptor(v *view.View, s view.Submission, f *inspect.Facts, by *kueue.Workload) (name, suffix string) {
@@ -163,7 +172,7 @@ func describePreemptor(v *view.View, s view.Submission, f *inspect.Facts, by *ku
 			}
 		}
 	}
-	if by.Spec.Priority != nil && s.Workload.Spec.Priority != nil && *by.Spec.Priority != *s.Workload.Spec.Priority {
+	if hasOtherPriority(by, s.Workload) {
 		suffix += fmt.Sprintf(", with priority %d (preempted: %d)", *by.Spec.Priority, *s.Workload.Spec.Priority)
 	}
 	if by.Spec.QueueName != "" {

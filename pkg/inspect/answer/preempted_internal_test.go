@@ -1,0 +1,65 @@
+package answer
+
+import (
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// workloadFor returns the Workload of a Job without quota, with a priority.
+func workloadFor(job, uid string, priority int32, conditions ...metav1.Condition) *kueue.Workload {
+	isController := true
+	w := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ml", Name: "job-" + job, UID: types.UID(uid), Labels: map[string]string{delegation.JobUIDLabel: job},
+		OwnerReferences: []metav1.OwnerReference{{Kind: "Job", Name: job, UID: types.UID(job), Controller: &isController}},
+	}}
+	w.Spec.Priority, w.Status.Conditions = &priority, conditions
+	return w
+}
+
+// TestPreemptedPlainJob checks that a plain Job that Kueue stopped waits since then, and that the answer
+// names the Job that preempted it, with both priorities.
+func TestPreemptedPlainJob(t *testing.T) {
+	created, evicted := metav1.NewTime(time.Unix(1000, 0)), metav1.NewTime(time.Unix(5000, 0))
+	const noQuota = "No quota on hub: needs 2 more cpu (flavor f)."
+	noRoom := metav1.Condition{
+		Type: kueue.QuotaReserved, Status: metav1.ConditionFalse, Reason: "Pending", LastTransitionTime: evicted,
+		Message: "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor f, 2 more needed",
+	}
+	by := func(reason, message string, status metav1.ConditionStatus) metav1.Condition {
+		return metav1.Condition{Type: kueue.Evicted, Status: status, Reason: reason, Message: message, LastTransitionTime: evicted}
+	}
+	const preempted = "Preempted to accommodate a workload (UID: w-high, JobUID: high) due to prioritization in the ClusterQueue"
+	for name, tt := range map[string]struct {
+		evicted  metav1.Condition
+		priority int32
+		message  string
+	}{
+		"preempted":          {by("Preempted", preempted, metav1.ConditionTrue), 1000, "hub: preempted by Job ml/high, priority 1000 against 0. " + noQuota},
+		"of equal priority":  {by("Preempted", preempted, metav1.ConditionTrue), 0, "hub: preempted by Job ml/high. " + noQuota},
+		"for another reason": {by("PodsReadyTimeout", "Exceeded the PodsReady timeout", metav1.ConditionTrue), 0, noQuota},
+		"earlier":            {by("Preempted", preempted, metav1.ConditionFalse), 1000, noQuota},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := &inspect.Job{
+				APIVersion: "batch/v1", Kind: "Job", Context: "hub", Namespace: "ml", Name: "low", UID: "low", ManagedBy: delegation.BuiltIn,
+				Status: delegation.Suspended, Suspended: true, CreationTimestamp: created, Since: &evicted, Marks: &delegation.Marks{Queue: "gpu"},
+			}
+			k := &inspect.KueueFacts{Workloads: []*kueue.Workload{
+				workloadFor("low", "w-low", 0, noRoom, tt.evicted), workloadFor("high", "w-high", tt.priority),
+			}}
+			v := inspect.NewInventory(time.Unix(6000, 0), []*inspect.Facts{{Context: "hub", Jobs: []*inspect.Job{j}, Kueue: k}}, nil)
+			trace := Trace(v, inspect.Pair{Origin: j})
+			assert.Equal(t, trace.State, inspect.StateWaiting)
+			assert.Equal(t, trace.Message, tt.message)
+			assert.Assert(t, trace.Since.Equal(&evicted), "since %v", trace.Since)
+		})
+	}
+}
