@@ -304,6 +304,12 @@ func TestKueueDown(t *testing.T) {
 	assert.Equal(t, len(f.Fixes), 2, f.Remedy)
 	assert.Equal(t, f.Fixes[0].Shell(), "kubectl --context kwok-mgr -n kueue-system get pods")
 	assert.Assert(t, strings.HasPrefix(f.Fixes[1].Text, "delete it if it still exists"), f.Fixes[1].Text)
+	slow := down
+	slow.edits = append(slow.edits, add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: slow, namespace: default,
+		creationTimestamp: "2026-11-20T23:17:30Z"}, status: {conditions: [
+		{type: QuotaReserved, status: "False", reason: WaitingForQuota, message: "", lastTransitionTime: "2026-11-20T23:27:30Z"}]}}`))
+	f = judge(t, slow.make(t), []rules.Rule{rule}, time.Minute)[0]
+	assert.Assert(t, strings.HasSuffix(f.Message, "Kueue on kwok-mgr seems down"), "another step took ten minutes: %s", f.Message)
 	down.edits = append(down.edits, remove("kwok-w2", "Job/train"), patch("kwok-w2", "Workload/job-train-01764", `{metadata: {ownerReferences: null}}`))
 	f = judge(t, down.make(t), []rules.Rule{rule}, time.Minute)[0]
 	assert.Equal(t, f.Message, "Workload default/job-train-01764: its Job on kwok-mgr is gone, but the copy on kwok-w2 still waits or holds quota; Kueue on kwok-mgr seems down")

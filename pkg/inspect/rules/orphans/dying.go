@@ -24,7 +24,9 @@ func describeDying(v *view.View, d *dispatcher, s stray) view.Sighting {
 		Awaits:   v.AwaitsKueue(d.Facts, s.dying, liveness.DutyRemove, s.worker.Context, d.Context, deleted),
 	}
 	state := fmt.Sprintf("Kueue on %s must delete it", d.Context)
-	if sighting.Awaits.State == liveness.Inactive && v.Age(d.Context, deleted) >= gcInterval {
+	if last := sighting.Awaits.Last.At; !last.After(sighting.Awaits.Since) && v.Age(d.Context, deleted) >= gcInterval {
+		// However slow other steps were, Kueue that runs deletes within its interval.
+		sighting.Awaits.State = liveness.Inactive
 		state = fmt.Sprintf("Kueue on %s seems down", d.Context)
 	}
 	if sighting.Awaits.IsAtWork() {
