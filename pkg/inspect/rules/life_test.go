@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -113,4 +114,16 @@ func TestLostCheck(t *testing.T) {
 			assert.Equal(t, f.Fixes[0].Shell(), add)
 		})
 	}
+}
+
+// TestRestartsAreOver checks that a Job that was often evicted and runs now is one finding, which
+// says that it runs.
+func TestRestartsAreOver(t *testing.T) {
+	again := patch(mgr, workload, `{status: {admissionChecks: [{name: multikueue, state: Ready, retryCount: 9, message: "", lastTransitionTime: "2026-11-20T23:43:38Z"}]}}`)
+	v := testCase{base: recordedRunning, edits: []edit{conditions(mgr, workload, isReserved, isAdmitted, wasGone), again}}.make(t)
+	findings := judge(t, v, rules.All(), 0)
+	assert.Equal(t, len(findings), 1)
+	assert.Equal(t, findings[0].Code, "JM127")
+	assert.Assert(t, strings.Contains(findings[0].Message, "Job default/train was evicted 9 times in"), findings[0].Message)
+	assert.Assert(t, strings.Contains(findings[0].Message, ", and now runs on MultiKueueCluster worker1"), findings[0].Message)
 }
