@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -182,5 +183,27 @@ func TestQueuesUnknownName(t *testing.T) {
 		_, errOut, code := run(t, append(strings.Fields(args), "--from", filepath.Join(recordings, "many-quota-faults"))...)
 		assert.Check(t, code == util.ExitError, "%s: %d %s", args, code, errOut)
 		assert.Check(t, strings.Contains(errOut, `"nosuch"`) && !strings.Contains(errOut, "nothing waits"), "%s: %s", args, errOut)
+	}
+}
+
+// TestSummaryFindsWorkers: the summary finds a worker without a Secret by its Workloads, as doctor and
+// trace do.
+func TestSummaryFindsWorkers(t *testing.T) {
+	dir := copyOf(t, "running", func(text string) string { return text })
+	path := filepath.Join(dir, "kwok-mgr.yaml")
+	text, err := os.ReadFile(path)
+	assert.NilError(t, err)
+	objects := strings.Split(string(text), "\n- apiVersion: ")
+	kept := slices.DeleteFunc(objects, func(o string) bool { return strings.Contains(o, "\n  kind: Secret\n") })
+	assert.NilError(t, os.WriteFile(path, []byte(strings.Join(kept, "\n- apiVersion: ")), 0o600))
+	out, _, code := run(t, "queues", "--summary", "--from", dir, "-o", "json")
+	assert.Equal(t, code, util.ExitOK, out)
+	var list queues.QueueList
+	assert.NilError(t, json.Unmarshal([]byte(out), &list))
+	for _, row := range list.Items {
+		if row.Context == "kwok-w1" {
+			assert.DeepEqual(t, row.Cluster.Names, []string{"worker1"})
+		}
+		assert.Assert(t, row.Name != "worker1", "the worker has no second row")
 	}
 }

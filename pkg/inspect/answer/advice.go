@@ -99,7 +99,7 @@ func (q *Question) linkOrphans(findings []inspect.Finding) {
 	if q.Trace.Reason != inspect.ReasonQuotaInUse {
 		return
 	}
-	for _, p := range q.Trace.Placements {
+	for _, p := range deciding(q.Trace.Placements) {
 		for i := range p.Holders {
 			h := &p.Holders[i]
 			for k := range findings {
@@ -111,6 +111,15 @@ func (q *Question) linkOrphans(findings []inspect.Finding) {
 			}
 		}
 	}
+}
+
+// deciding returns the placements that a waiting Job depends on: that of its manager if the
+// manager does not let the Job pass, otherwise those of the workers where it waits.
+func deciding(all []inspect.Placement) []inspect.Placement {
+	if gate := gateOf(all); gate != nil {
+		return []inspect.Placement{*gate}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(p inspect.Placement) bool { return p.Verdict != inspect.Waits })
 }
 
 // Reached adds the flags to the commands of placements with which they reach

@@ -206,7 +206,9 @@ func (a *Answer) isAboutSetup() bool { return a.Reason == inspect.ReasonSetup }
 // not count.
 func (a *Answer) isExplainedBy(f *inspect.Finding) bool {
 	isStanding := a.State == inspect.StateWaiting || a.State == inspect.StateBlocked || a.State == inspect.StateUnknown
-	return f.Severity != inspect.Info && a.State != inspect.StateOrphan && (!f.Young || isStanding)
+	// Nothing brings back a mirror that its owner does not create again.
+	isLasting := !f.Young || isStanding || f.Code == mirrorGone && !f.AwaitsActor
+	return f.Severity != inspect.Info && a.State != inspect.StateOrphan && isLasting
 }
 
 // mayRunElsewhere reports whether a cluster may still run a waiting Job. A warning is then about

@@ -22,7 +22,12 @@ func TestMirrorGone(t *testing.T) {
 	assert.Equal(t, q.Trace.State, inspect.StateRunning)
 	assert.Equal(t, q.Trace.Message, "No mirror found on hub.")
 
-	q.Trace.Findings = []inspect.Finding{{Code: mirrorGone, Severity: inspect.Error, Message: "its mirror is gone", Jobs: []inspect.Ref{inspect.RefOf(origin)}}}
+	restarting := inspect.Finding{Code: mirrorGone, Severity: inspect.Error, Message: "its mirror is gone", Jobs: []inspect.Ref{inspect.RefOf(origin)}, Young: true, AwaitsActor: true}
+	q.Trace.Findings = []inspect.Finding{restarting}
+	Fill(q)
+	assert.Equal(t, q.Trace.State, inspect.StateRunning, "MultiKueue may be about to restart it")
+
+	q.Trace.Findings = []inspect.Finding{{Young: true, Code: mirrorGone, Severity: inspect.Error, Message: "its mirror is gone", Jobs: []inspect.Ref{inspect.RefOf(origin)}}}
 	Fill(q)
 	assert.Equal(t, q.Trace.Phrase(), "not running")
 	assert.Equal(t, q.Trace.Message, "Its mirror is gone.")

@@ -131,3 +131,29 @@ func TestHoldersOfQuota(t *testing.T) {
 		})
 	}
 }
+
+// TestOrphansThatDecide checks that a finding about an orphan names a Job only if the Job waits for
+// the orphan's quota: not for the quota of a worker, while the manager lets the Job not pass.
+func TestOrphansThatDecide(t *testing.T) {
+	at := func(context string, verdict inspect.Verdict, holder string) inspect.Placement {
+		p := *inspect.NewPlacement(context)
+		p.Manager, p.Verdict, p.Reason, p.Resource, p.Needs, p.Free = context == "hub", verdict, inspect.QuotaInUse, "cpu", "5", "3"
+		p.Holders = []inspect.Holder{{Kind: "Job", Namespace: "sre", Name: holder, Resource: "cpu", Amount: "5"}}
+		return p
+	}
+	for name, tt := range map[string]struct {
+		hub  inspect.Verdict
+		want string
+	}{
+		"waits for the manager's quota": {inspect.Waits, "orphan"},
+		"waits for the worker's quota":  {inspect.Fits, "orphan; holds 5 cpu that sre/r2 waits for"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			trace := &inspect.Trace{Reason: inspect.ReasonQuotaInUse, Placements: []inspect.Placement{at("hub", tt.hub, "r3"), at("w1", inspect.Waits, "r1")}}
+			q := Question{Inventory: &inspect.Inventory{}, Trace: trace, Pair: inspect.Pair{Origin: &inspect.Job{Namespace: "sre", Name: "r2"}}}
+			findings := []inspect.Finding{{Code: "JM053", Context: "w1", Namespace: "sre", Name: "r1", Message: "orphan"}}
+			q.linkOrphans(findings)
+			assert.Equal(t, findings[0].Message, tt.want)
+		})
+	}
+}

@@ -79,8 +79,8 @@ func Read(ctx context.Context, f *fleet.Fleet, w Want) *inspect.Inventory {
 		w.keepKnown(clusters)
 	}
 	v := inspect.NewInventory(w.Now(), clusters, w.Addresses)
-	if w.Named != nil || w.Setup {
-		// Others read all Workloads anyway.
+	if w.Named != nil || w.Setup || w.Release {
+		// Others read all Workloads anyway, or show no workers.
 		locate(ctx, f, v, w.namespaces(v))
 	}
 	if w.Mirrors {

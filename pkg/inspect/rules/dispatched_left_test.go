@@ -71,7 +71,7 @@ func takenBackCases() []testCase {
 }
 
 func keptCases() []testCase {
-	over := addCopy("kwok-w1", "mirror-of-other", "", ended)
+	over, runs := addCopy("kwok-w1", "mirror-of-other", "", ended), addCopy("kwok-w1", "mirror-of-other", "", started)
 	failed := `failed: 1, startTime: "2026-11-20T23:43:31Z", conditions: [{type: Failed, status: "True", lastTransitionTime: "2026-11-20T23:43:35Z"}]`
 	foreign := addOwned(runner, "other", otherUID, `annotations: {jobmanagedby.github.io/mirror: `+worker1UID+`/default/other/mirror-of-other}`, ended)
 	return []testCase{
@@ -86,6 +86,15 @@ func keptCases() []testCase {
 			patch("kwok-w1", "Job/other", `{metadata: {uid: mirror-of-other}, status: {`+ended+`}}`),
 		}},
 		{name: "of another owner, and dispatched", code: "JM204", fires: true, edits: []edit{foreign, over, expired}},
+
+		{name: "its mirror was abandoned", code: "JM206", fires: true, edits: []edit{addDispatched(failed), runs, noLeases()}},
+		{name: "a dispatch may be about to end it", code: "JM206", edits: []edit{addDispatched(failed), runs, held}},
+		{name: "the mirror is being deleted", code: "JM206", edits: []edit{
+			addDispatched(failed), runs, noLeases(),
+			patch("kwok-w1", "Job/other", `{metadata: {deletionTimestamp: "2026-11-20T23:43:40Z", finalizers: [foregroundDeletion]}}`),
+		}},
+		{name: "both have ended", code: "JM206", edits: []edit{addDispatched(ended), over, noLeases()}},
+		{name: "both run", code: "JM206", edits: []edit{addDispatched(started), runs, noLeases()}},
 
 		{name: "held", code: "JM204", edits: []edit{addDispatched(ended), over, held}},
 		{name: "it has a TTL", code: "JM204", edits: []edit{addDispatched(ended), addCopy("kwok-w1", "mirror-of-other", "ttlSecondsAfterFinished: 86400", ended), expired}},

@@ -1,5 +1,15 @@
 package rules_test
 
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
 func lifeCases() []testCase {
 	var all []testCase
 	for _, cases := range [][]testCase{statusNotCopiedCases(), hangingCases(), ttlCases(), clockCases(), behindCases(), blockedCases()} {
@@ -16,6 +26,8 @@ func statusNotCopiedCases() []testCase {
 		{name: "dispatched, and not copied", code: "JM110", base: "running", fires: true, edits: []edit{
 			addDispatched(started), addCopy("kwok-w1", "mirror-of-other", "", ended),
 		}},
+		{name: "the queue has no MultiKueue check any more", code: "JM110", base: "running", fires: true, edits: append(checkLost(), over)},
+		{name: "its check was removed, and the queue has one", code: "JM110", base: "running", edits: append(checkLost()[1:], over)},
 		{name: "finished just now", code: "JM110", base: "running", edits: []edit{
 			patch("kwok-w1", "Job/train", `{status: {active: 0, ready: 0, succeeded: 2, conditions: [{type: Complete, status: "True", lastTransitionTime: "2026-11-20T23:43:42Z"}]}}`),
 		}},
@@ -80,4 +92,38 @@ func clockCases() []testCase {
 		{name: "ours is wrong", code: "JM113", base: "running", edits: []edit{skewed("kwok-w1", 120), skewed("kwok-mgr", 119), skewed("kwok-w2", 121)}},
 		{name: "that of a cluster that has none of its mirrors", code: "JM113", base: "running", edits: []edit{skewed("kwok-w2", 120)}},
 	}
+}
+
+// TestLostCheck checks that findings about Jobs whose queue has lost its MultiKueue check name that
+// cause, and give the check back first.
+func TestLostCheck(t *testing.T) {
+	over := patch("kwok-w1", "Job/train", `{status: {active: 0, ready: 0, succeeded: 2, conditions: [{type: Complete, status: "True", lastTransitionTime: "2026-11-20T23:43:35Z"}]}}`)
+	const add = `kubectl --context kwok-mgr patch clusterqueues.kueue.x-k8s.io cluster-queue --type merge -p '{"spec":{"admissionChecksStrategy":{"admissionChecks":[{"name":"multikueue"}]}}}'`
+	for code, tt := range map[string]struct {
+		edits   []edit
+		message string
+	}{
+		"JM110": {append(checkLost(), over), "Job default/train: its mirror on kwok-w1 is Complete, but it still says Running; ClusterQueue cluster-queue on kwok-mgr has no MultiKueue check"},
+		"JM013": {admittedHere(), "Job default/train: ClusterQueue cluster-queue has no MultiKueue check: Kueue admitted it on kwok-mgr, where nothing runs it"},
+	} {
+		t.Run(code, func(t *testing.T) {
+			rule, _ := rules.ByCode(code)
+			f := judge(t, testCase{base: "running", edits: tt.edits}.make(t), []rules.Rule{rule}, 0)[0]
+			assert.Equal(t, f.Message, tt.message)
+			assert.Equal(t, f.Severity, inspect.Error)
+			assert.Equal(t, f.Fixes[0].Shell(), add)
+		})
+	}
+}
+
+// TestRestartsAreOver checks that a Job that was often evicted and runs now is one finding, which
+// says that it runs.
+func TestRestartsAreOver(t *testing.T) {
+	again := patch(mgr, workload, `{status: {admissionChecks: [{name: multikueue, state: Ready, retryCount: 9, message: "", lastTransitionTime: "2026-11-20T23:43:38Z"}]}}`)
+	v := testCase{base: recordedRunning, edits: []edit{conditions(mgr, workload, isReserved, isAdmitted, wasGone), again}}.make(t)
+	findings := judge(t, v, rules.All(), 0)
+	assert.Equal(t, len(findings), 1)
+	assert.Equal(t, findings[0].Code, "JM127")
+	assert.Assert(t, strings.Contains(findings[0].Message, "Job default/train was evicted 9 times in"), findings[0].Message)
+	assert.Assert(t, strings.Contains(findings[0].Message, ", and now runs on MultiKueueCluster worker1"), findings[0].Message)
 }

@@ -54,8 +54,17 @@ func orphanCases() []testCase {
 	return all
 }
 
+// dyingWorkload is the Workload of a deleted Job, which Kueue has not released.
+func dyingWorkload() edit {
+	return addWorkload("kwok-mgr", "job-train-01764", `deletionTimestamp: "2026-11-20T23:27:38Z", finalizers: [kueue.x-k8s.io/resource-in-use],
+		ownerReferences: [{apiVersion: batch/v1, kind: Job, name: train, uid: deleted-train, controller: true}]`, "")
+}
+
 func strayCases() []testCase {
 	const base = "origin-deleted-controller-down"
+	copyOnly := []edit{
+		dyingWorkload(), remove("kwok-w2", "Job/train"), patch("kwok-w2", "Workload/job-train-01764", `{metadata: {ownerReferences: null}}`),
+	}
 	toBeDeleted := patch("kwok-w2", "Job/train", `{metadata: {deletionTimestamp: "2026-11-20T23:27:38Z", finalizers: [foregroundDeletion]}}`)
 	return []testCase{
 		{name: "origin deleted", code: "JM053", base: base, fires: true},
@@ -73,6 +82,13 @@ func strayCases() []testCase {
 		{name: "the Workload is still there", code: "JM053", base: base, edits: []edit{
 			addWorkload("kwok-mgr", "job-train-01764", `deletionTimestamp: "2026-11-20T23:27:38Z", finalizers: [kueue.x-k8s.io/resource-in-use]`, ""),
 		}},
+		{name: "Kueue has just begun to delete", code: "JM053", base: base, edits: []edit{dyingWorkload()}},
+		{name: "Kueue has not deleted for minutes", code: "JM053", base: base, fires: true, later: 3 * time.Minute, edits: []edit{dyingWorkload()}},
+		{name: "Kueue has not deleted the copy for minutes", code: "JM053", base: base, fires: true, later: 3 * time.Minute, edits: copyOnly},
+		{name: "only the Workload was deleted, and its Job is there", code: "JM053", base: base, later: 3 * time.Minute, edits: append(copyOnly,
+			addOrigin("kwok-mgr", "other", "deleted-train"))},
+		{name: "Kueue has not deleted for minutes, and Jobs are unread", code: "JM053", base: base, later: 3 * time.Minute, edits: append(copyOnly,
+			forbidden("kwok-mgr", "jobs.batch"))},
 		{name: "of a management cluster that is not among the contexts", code: "JM053", base: base, edits: []edit{
 			addOrigin("kwok-mgr", "newer", newerUID), addMirror("kwok-w2", "newer", newerWorkload, "multikueue"),
 			patch("kwok-w2", "Job/train", `{metadata: {labels: {kueue.x-k8s.io/multikueue-origin: somebody-else}}}`),
@@ -83,6 +99,9 @@ func strayCases() []testCase {
 		}},
 
 		{name: "its Workload is gone too", code: "JM057", base: base, fires: true, edits: []edit{remove("kwok-w2", "Workload/job-train-01764")}},
+		{name: "its Workload is gone too, and Kueue keeps the one of the manager", code: "JM057", base: base, fires: true, edits: []edit{
+			dyingWorkload(), remove("kwok-w2", "Workload/job-train-01764"),
+		}},
 		{name: "its Workload is there", code: "JM057", base: base},
 		{name: "origin there", code: "JM057", base: "running", edits: []edit{remove("kwok-w1", "Workload/job-train-1c348")}},
 	}
@@ -272,6 +291,28 @@ func TestCollectedByKueue(t *testing.T) {
 	f = judge(t, testCase{base: base, edits: []edit{atWork}}.make(t), []rules.Rule{rule}, 0)[0]
 	assert.Equal(t, f.Severity, inspect.Info)
 	assert.Assert(t, strings.HasPrefix(f.Remedy, "wait one minute, then delete it if it still exists") && !strings.Contains(f.Remedy, "start Kueue"), f.Remedy)
+}
+
+// TestKueueDown checks that a mirror that Kueue had to delete with its origin is an orphan, and
+// that its first fix is a Kueue that runs.
+func TestKueueDown(t *testing.T) {
+	rule, _ := rules.ByCode("JM053")
+	down := testCase{base: "origin-deleted-controller-down", later: 3 * time.Minute, edits: []edit{dyingWorkload()}}
+	f := judge(t, down.make(t), []rules.Rule{rule}, time.Minute)[0]
+	assert.Equal(t, f.Message, "Job default/train: orphan on kwok-w2, running: its origin is gone, and Kueue on kwok-mgr seems down")
+	assert.Equal(t, f.Since.UTC().Format(time.TimeOnly), "23:27:38")
+	assert.Equal(t, len(f.Fixes), 2, f.Remedy)
+	assert.Equal(t, f.Fixes[0].Shell(), "kubectl --context kwok-mgr -n kueue-system get pods")
+	assert.Assert(t, strings.HasPrefix(f.Fixes[1].Text, "delete it if it still exists"), f.Fixes[1].Text)
+	slow := down
+	slow.edits = append(slow.edits, add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: slow, namespace: default,
+		creationTimestamp: "2026-11-20T23:17:30Z"}, status: {conditions: [
+		{type: QuotaReserved, status: "False", reason: WaitingForQuota, message: "", lastTransitionTime: "2026-11-20T23:27:30Z"}]}}`))
+	f = judge(t, slow.make(t), []rules.Rule{rule}, time.Minute)[0]
+	assert.Assert(t, strings.HasSuffix(f.Message, "Kueue on kwok-mgr seems down"), "another step took ten minutes: %s", f.Message)
+	down.edits = append(down.edits, remove("kwok-w2", "Job/train"), patch("kwok-w2", "Workload/job-train-01764", `{metadata: {ownerReferences: null}}`))
+	f = judge(t, down.make(t), []rules.Rule{rule}, time.Minute)[0]
+	assert.Equal(t, f.Message, "Workload default/job-train-01764: its Job on kwok-mgr is gone, but the copy on kwok-w2 still waits or holds quota; Kueue on kwok-mgr seems down")
 }
 
 // TestDeletionOfForeignObjects checks that remedies to delete objects which

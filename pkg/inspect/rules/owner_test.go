@@ -118,6 +118,15 @@ func writtenAt(context, second string) edit {
 		fieldsType: FieldsV1, fieldsV1: {}, subresource: status, time: "2026-11-20T23:43:`+second+`Z"}]}}`)
 }
 
+// checkLost removes MultiKueue's check from the queue of an admitted Job of the recording "running".
+// Kueue then removes it from the Workload, too.
+func checkLost() []edit {
+	return []edit{
+		patch("kwok-mgr", "ClusterQueue/cluster-queue", `{spec: {admissionChecksStrategy: null}}`),
+		patch("kwok-mgr", "Workload/default/job-train-1c348", `{status: {admissionChecks: null}}`),
+	}
+}
+
 func staleCases() []testCase {
 	behind := patch("kwok-mgr", "Job/train", `{status: {ready: 0}}`)
 	return []testCase{
@@ -127,6 +136,8 @@ func staleCases() []testCase {
 		{name: "dispatched, and not copied", code: "JM104", base: "running", fires: true, edits: []edit{
 			addDispatched(""), addCopy("kwok-w1", "mirror-of-other", "", started),
 		}},
+		{name: "the queue has no MultiKueue check any more", code: "JM104", base: "running", fires: true, edits: append(checkLost(),
+			behind, writtenAt("kwok-mgr", "20"), writtenAt("kwok-w1", "30"))},
 		{name: "all is copied", code: "JM104", base: "running"},
 		{name: "the mirror has changed just now", code: "JM104", base: "running", edits: []edit{
 			behind, writtenAt("kwok-mgr", "20"), writtenAt("kwok-w1", "43"),

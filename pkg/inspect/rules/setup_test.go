@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
@@ -233,4 +234,29 @@ func TestMissingNamespaceWithQueues(t *testing.T) {
 	found := judge(t, v, []rules.Rule{rule}, 0)
 	assert.Equal(t, found[0].Message, "namespaces default, only-mgr are missing on worker1 (context kwok-w1), with LocalQueues default/user-queue, only-mgr/user-queue")
 	assert.Assert(t, strings.Contains(found[0].Remedy, "create namespace only-mgr") && strings.Contains(found[0].Remedy, `"kind":"List"`), found[0].Remedy)
+}
+
+// TestNamespaceNotDispatched checks that doctor -n says that no LocalQueue of the namespace uses
+// MultiKueue, even if those of other namespaces do.
+func TestNamespaceNotDispatched(t *testing.T) {
+	rule, _ := rules.ByCode("JM417")
+	for name, tt := range map[string]struct {
+		edits []edit
+		found int
+	}{
+		"its queue has the check": {nil, 0},
+		"its queue has no check":  {[]edit{patch("kwok-mgr", "ClusterQueue/cluster-queue", `{spec: {admissionChecksStrategy: null}}`)}, 1},
+		"it has no queue":         {[]edit{remove("kwok-mgr", "LocalQueue/default/user-queue")}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := open(t, testCase{base: "running", edits: tt.edits}.bundle(t))
+			v := read.Read(t.Context(), o.fleet, read.Want{Setup: true, SetupIn: "default", Addresses: o.addresses, Now: o.takenAt})
+			findings := judge(t, v, []rules.Rule{rule}, 0)
+			assert.Equal(t, len(findings), tt.found)
+			for _, f := range findings {
+				assert.Equal(t, f.Severity, inspect.Info)
+				assert.Assert(t, strings.Contains(f.Message, "no LocalQueue of namespace default uses MultiKueue"), f.Message)
+			}
+		})
+	}
 }

@@ -239,7 +239,12 @@ func stepCases() []testCase {
 		{name: "preempted, and out of reach", code: "JM130", base: "running", edits: []edit{
 			over, worker(`{` + withConditions(condition("Active", "False", "ClientConnectionFailed", "connection refused")) + `}`),
 		}},
+		{name: "preempted, and its cluster has left the config", code: "JM130", base: "running", edits: []edit{
+			over, patch(mgr, "MultiKueueConfig/fleet", `{spec: {clusters: [worker2]}}`),
+		}},
 		{name: "it runs by right", code: "JM130", base: "running"},
+		{name: "it ran again, and the queue has lost its check", code: "JM048", base: recordedRunning, edits: append(checkLost(),
+			conditions(mgr, workload, isReserved, isAdmitted, wasGone))},
 		{name: "the copy is gone", code: "JM131", base: "running", fires: true, edits: []edit{remove(w1, workload)}},
 		{name: "its pods may not be seen", code: "JM131", base: "running", edits: []edit{remove(w1, "Pod/*"), forbidden(w1, "pods")}},
 		{name: "its pods have ended", code: "JM131", base: "running", edits: []edit{remove(w1, "Pod/*"), patch(w1, "Job/train", `{status: {active: 0, succeeded: 1}}`)}},

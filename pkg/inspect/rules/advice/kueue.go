@@ -166,3 +166,16 @@ func TriggerReconcile(manager *inspect.Facts, namespace, name string) command.Pr
 	annotate := kueue.Kubectl(manager.Context, "annotate", "Workload", namespace, name)
 	return command.Say("change the Workload, so that Kueue reconciles it: %s, and %s", annotate.With("look-again=now"), annotate.With("look-again-"))
 }
+
+// AddMultiKueueCheck returns how to have a ClusterQueue give its Jobs to workers again.
+func AddMultiKueueCheck(v *view.View, f *inspect.Facts, q *kueue.ClusterQueue) command.Prose {
+	object, check := view.OfKueue(f, "ClusterQueue", "", q.Name), v.MultiKueueCheck(f.Context)
+	if check.Name == "" {
+		return command.Say("add an AdmissionCheck of MultiKueue to spec.admissionChecksStrategy of ClusterQueue %s: %s", q.Name, KubectlObject(object, "edit"))
+	}
+	add := KubectlObject(object, "edit")
+	if len(q.Checks()) == 0 {
+		add = PatchObject(object, []any{map[string]any{"name": check.Name}}, "spec", "admissionChecksStrategy", "admissionChecks")
+	}
+	return command.Say("add AdmissionCheck %s to spec.admissionChecksStrategy of ClusterQueue %s: %s", check.Name, q.Name, add)
+}

@@ -12,9 +12,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
 
-// Rules returns JM201 to JM205.
+// Rules returns JM201 to JM206.
 func Rules() []view.Rule {
-	return []view.Rule{statusNotCopied(), finalStatusNotCopied(), lostMirror(), mirrorKept(), invalidMark()}
+	return []view.Rule{statusNotCopied(), finalStatusNotCopied(), lostMirror(), mirrorKept(), invalidMark(), mirrorRunsOn()}
 }
 
 func statusNotCopied() view.Rule {

@@ -76,3 +76,27 @@ func reportKept(v *view.View, x unattendedOrigin) {
 		Remedy:   remedy,
 	})
 }
+
+func mirrorRunsOn() view.Rule {
+	return view.Rule{
+		Code: "JM206", Undated: true, Severity: inspect.Warning,
+		Reads:  []inspect.Part{inspect.PartJobs, inspect.PartLeases},
+		Detect: func(v *view.View) { eachUnattended(v, reportRunsOn) },
+	}
+}
+
+// reportRunsOn reports a mirror that outlives the end of its origin: cancel
+// could not delete it, or was told to leave it.
+func reportRunsOn(v *view.View, x unattendedOrigin) {
+	o, m := x.Origin, x.mirror
+	if !o.Status.IsFinished() || m == nil || !view.IsLiveJob(m) {
+		return
+	}
+	ended := view.Latest(view.TimeOf(o.FinishedTime), v.On(o.Context, m.Context, m.CreationTimestamp.Time))
+	v.Report(view.Sighting{
+		Object: view.Of(o), Since: view.Latest(x.since(v), ended), Jobs: []*inspect.Job{o, m},
+		Message:  fmt.Sprintf("it is %s, but its mirror on %s is %s, and no dispatcher ends it", o.Status, m.Context, m.Status),
+		Evidence: x.evidence(),
+		Remedy:   command.Say("delete the mirror if its result is not needed: %s", advice.DeleteJob(m)),
+	})
+}

@@ -110,7 +110,17 @@ func reportAdmittedHere(v *view.View, s view.Submission) {
 			fmt.Sprintf("%s: condition Admitted of Workload %s/%s is True since %s, without admission checks and without clusterName",
 				j.Context, w.Namespace, w.Name, quote.Time(admitted.LastTransitionTime)),
 		},
-		Remedy: command.Say("to run it on %s: %s; or to run it on a worker, %s, and create it again with label %s=%s",
-			j.Context, advice.Disown(j), advice.DeleteJob(j), delegation.QueueNameLabel, advice.DispatchingQueue(v, s)),
+		Remedy: runOnWorker(v, s, q),
 	})
+}
+
+// runOnWorker returns how to run a Job on a worker that Kueue admitted on the manager. Its own
+// queue can give it to workers, unless another one does.
+func runOnWorker(v *view.View, s view.Submission, q *kueue.ClusterQueue) command.Prose {
+	j, queue := s.Job(), advice.DispatchingQueue(v, s)
+	remedy := advice.AddMultiKueueCheck(v, s.Manager, q)
+	if queue != advice.QueuePlaceholder {
+		remedy = command.Say("%s; or %s, and create it again with label %s=%s", remedy, advice.DeleteJob(j), delegation.QueueNameLabel, queue)
+	}
+	return command.Say("%s; or to run it on %s: %s", remedy, j.Context, advice.Disown(j))
 }

@@ -32,7 +32,12 @@ func originGone() view.Rule {
 		Detect: func(v *view.View) {
 			e := newMultiKueue(v)
 			for d, s := range e.withoutOrigin(append(e.strays(), e.strayCopies()...)) {
-				if d.collects(s) && !e.lacksWorkload(s) {
+				if !d.collects(s) || e.lacksWorkload(s) {
+					continue
+				}
+				if s.dying != nil {
+					v.Report(describeDying(v, d, s))
+				} else {
 					v.Report(describeStray(v, d, s))
 				}
 			}
@@ -50,7 +55,7 @@ func (d *dispatcher) collects(s stray) bool {
 func describeStray(v *view.View, d *dispatcher, s stray) view.Sighting {
 	sighting := view.Sighting{
 		Object: s.object(), Since: s.since(),
-		Evidence: []string{s.mark(), fmt.Sprintf("%s: there is no Workload %s/%s", d.Context, s.namespace, s.name)},
+		Evidence: []string{s.mark(), s.original(d)},
 		Message:  fmt.Sprintf("its Workload on %s is gone, but the copy on %s still waits or holds quota", d.Context, s.worker.Context),
 		Remedy:   command.Say("wait one minute, then %s", d.deletion(&s, " if it still exists")),
 	}
@@ -67,17 +72,21 @@ func describeStray(v *view.View, d *dispatcher, s stray) view.Sighting {
 	if s.job == nil {
 		return sighting
 	}
-	sighting.Jobs = []*inspect.Job{s.job}
 	sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: there is no %s of MultiKueue", d.Context, view.Of(s.job).String()), quote.State(s.job))
+	sighting.Jobs, sighting.Message = []*inspect.Job{s.job}, fmt.Sprintf("%s: its origin on %s is gone", s.title(), d.Context)
+	return sighting
+}
+
+// title names an orphan with its state.
+func (s *stray) title() string {
 	switch {
 	case s.job.Status.IsFinished():
-		sighting.Message = fmt.Sprintf("orphan on %s, finished: its origin on %s is gone", s.worker.Context, d.Context)
+		return fmt.Sprintf("orphan on %s, finished", s.worker.Context)
 	case s.job.Row().IsJob() || s.job.Status == delegation.Running:
-		sighting.Message = fmt.Sprintf("orphan on %s, running: its origin on %s is gone", s.worker.Context, d.Context)
+		return fmt.Sprintf("orphan on %s, running", s.worker.Context)
 	default:
-		sighting.Message = fmt.Sprintf("orphan on %s: its origin on %s is gone", s.worker.Context, d.Context)
+		return "orphan on " + s.worker.Context
 	}
-	return sighting
 }
 
 // gcInterval is the interval of Kueue's garbage collection by default
@@ -106,6 +115,14 @@ func (s *stray) mark() string {
 		created = s.job.CreationTimestamp.Time
 	}
 	return fmt.Sprintf("%s: label %s of %s is %s since %s", s.worker.Context, delegation.MultiKueueOriginLabel, s.object().String(), s.origin, quote.MaybeTime(created))
+}
+
+// original quotes the stray's Workload on the manager, or that there is none.
+func (s *stray) original(d *dispatcher) string {
+	if s.dying != nil {
+		return quote.HeldByKueue(d.Facts, s.dying)
+	}
+	return fmt.Sprintf("%s: there is no Workload %s/%s", d.Context, s.namespace, s.name)
 }
 
 // delete returns the commands that delete the stray.
@@ -166,7 +183,7 @@ func withoutWorkload() view.Rule {
 					Evidence: []string{
 						s.mark(), quote.State(s.job),
 						fmt.Sprintf("%s: there is no Workload %s/%s, which annotation %s of the %s names", s.worker.Context, s.namespace, s.name, delegation.PrebuiltWorkload, s.job.Kind),
-						fmt.Sprintf("%s: there is no %s of MultiKueue, and no Workload %s/%s", d.Context, view.Of(s.job).String(), s.namespace, s.name),
+						fmt.Sprintf("%s: there is no %s of MultiKueue", d.Context, view.Of(s.job).String()), s.original(d),
 					},
 					Remedy: d.deletion(&s, ""),
 				})

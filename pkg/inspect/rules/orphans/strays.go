@@ -4,6 +4,9 @@ import (
 	"iter"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -22,6 +25,9 @@ type stray struct {
 	// origin is the value of MultiKueue's label. namespace and name identify
 	// the Workload.
 	origin, namespace, name string
+	// dying is the Workload on the manager, if its Job is gone and its deletion
+	// waits for Kueue. It is nil if there is no Workload.
+	dying *kueue.Workload
 }
 
 // strays returns the mirrors without an origin that are not being deleted.
@@ -42,8 +48,7 @@ func (e *multiKueue) strays() []stray {
 	return found
 }
 
-// strayCopies returns the copies of Workloads that have neither a mirror nor
-// an original.
+// strayCopies returns the copies of Workloads that have no mirror.
 func (e *multiKueue) strayCopies() []stray {
 	var found []stray
 	for _, f := range e.Clusters() {
@@ -53,9 +58,7 @@ func (e *multiKueue) strayCopies() []stray {
 			if origin == "" || w.DeletionTimestamp != nil || w.Is(kueue.Finished) || view.IsOwned(w) {
 				continue
 			}
-			if _, original, known := e.originalOf(f, w.Namespace, w.Name); original == nil && known {
-				found = append(found, stray{worker: f, copied: w, origin: origin, namespace: w.Namespace, name: w.Name})
-			}
+			found = append(found, stray{worker: f, copied: w, origin: origin, namespace: w.Namespace, name: w.Name})
 		}
 	}
 	return found
@@ -70,7 +73,7 @@ func (e *multiKueue) knowsOrigins(d *dispatcher, s stray) bool {
 }
 
 // since returns the earliest time at which the object can have become a
-// stray.
+// stray, by the clock of its worker.
 func (s *stray) since() time.Time {
 	if s.job == nil {
 		return s.copied.CreationTimestamp.Time
@@ -101,9 +104,28 @@ func (e *multiKueue) withoutOrigin(strays []stray) iter.Seq2[*dispatcher, stray]
 			if d == nil || !e.knowsOrigins(d, s) {
 				continue
 			}
-			if _, original, known := e.originalOf(s.worker, s.namespace, s.name); original == nil && known && !yield(d, s) {
+			manager, original, known := e.originalOf(s.worker, s.namespace, s.name)
+			switch {
+			case original == nil && !known:
+				continue
+			case original != nil && (manager != d.Facts || !e.isDying(manager, original)):
+				continue
+			}
+			s.dying = original
+			if !yield(d, s) {
 				return
 			}
 		}
 	}
+}
+
+// isDying reports whether a Workload is being deleted because its Job was
+// deleted. Kueue then deletes the mirrors.
+func (e *multiKueue) isDying(f *inspect.Facts, w *kueue.Workload) bool {
+	owner := metav1.GetControllerOf(w)
+	if w.DeletionTimestamp == nil || owner == nil || e.JobOf(f, w) != nil {
+		return false
+	}
+	row, isKnown := delegation.KindOf(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind))
+	return isKnown && e.KnowsAll(f, row)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -182,7 +183,8 @@ func mirrorOnUnconfiguredCluster() view.Rule {
 				s.Remedy = x.remedy()
 				if x.mayBeOnlyRun() {
 					s.Cause += " alone"
-					s.Remedy = command.Say("let it finish on %s: it may be the only run; delete it there only when another cluster runs it", x.mirror.Context)
+					s.Remedy = command.Say("let it finish on %s: it may be the only run; delete it there only when another cluster runs it; or if %s should stay a worker, add it to spec.clusters again: %s",
+						x.mirror.Context, x.here[0], advice.KubectlObject(view.OfKueue(x.manager.Facts, "MultiKueueConfig", "", config), "edit"))
 				}
 				v.Report(s)
 			}

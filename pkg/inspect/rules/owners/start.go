@@ -14,7 +14,7 @@ func startRefused() view.Rule {
 	return view.Rule{
 		Code: "JM138", Severity: inspect.Error,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Covers: []string{"JM104", "JM110"},
 		Detect: func(v *view.View) { eachCopied(v, reportStartRefused) },

@@ -22,7 +22,7 @@ func statusStale() view.Rule {
 	return view.Rule{
 		Code: "JM104", Severity: inspect.Warning,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Detect: func(v *view.View) { eachCopied(v, reportStale) },
 	}
@@ -70,10 +70,42 @@ func isCopied(v *view.View, origin, mirror *inspect.Job) bool {
 		return false
 	}
 	state := v.CheckState(f, w)
-	if state == nil || state.State != kueue.CheckReady || v.ContextOf(f, w.ChosenCluster()) != mirror.Context {
+	if v.ContextOf(f, w.ChosenCluster()) != mirror.Context || state != nil && state.State != kueue.CheckReady {
 		return false
 	}
-	return view.IsTrue(v.Connection(f, w.ChosenCluster()))
+	return state == nil && queueWithoutCheck(v, f, w) != nil || state != nil && view.IsTrue(v.Connection(f, w.ChosenCluster()))
+}
+
+// queueWithoutCheck returns the ClusterQueue of an admitted Workload that has lost its MultiKueue
+// check, nil if it has one or if that is unknown. Kueue then removes the check from the Workload,
+// and copies nothing any more.
+func queueWithoutCheck(v *view.View, f *inspect.Facts, w *kueue.Workload) *kueue.ClusterQueue {
+	if !w.Is(kueue.Admitted) || w.Status.Admission == nil {
+		return nil
+	}
+	q, ok := v.ClusterQueue(f, w.Status.Admission.ClusterQueue)
+	if !ok || q == nil {
+		return nil
+	}
+	if is, known := v.QueueDispatches(f, q); is || !known {
+		return nil
+	}
+	return q
+}
+
+// explainCheckLost makes a sighting about a mirror one about the ClusterQueue without a MultiKueue
+// check, if the pair has one.
+func explainCheckLost(v *view.View, p inspect.Pair, mirror *inspect.Job, s *view.Sighting) {
+	f, _ := v.Facts(p.Origin.Context)
+	if w, _ := v.Workload(f, mirror.Namespace, mirror.Prebuilt()); view.IsMultiKueues(p) && w != nil && v.CheckState(f, w) == nil {
+		if q := queueWithoutCheck(v, f, w); q != nil {
+			s.Awaits = nil
+			s.Message += fmt.Sprintf("; ClusterQueue %s on %s has no MultiKueue check", q.Name, f.Context)
+			s.Evidence = append(s.Evidence, fmt.Sprintf("%s: spec.admissionChecksStrategy of ClusterQueue %s has no AdmissionCheck of MultiKueue, and status.clusterName of %s is %s",
+				f.Context, q.Name, view.OfWorkload(f, w).String(), w.ChosenCluster()))
+			s.Remedy = advice.AddMultiKueueCheck(v, f, q)
+		}
+	}
 }
 
 func reportStale(v *view.View, origin *inspect.Job, p inspect.Pair, m inspect.Mirror) {
@@ -95,13 +127,15 @@ func reportStale(v *view.View, origin *inspect.Job, p inspect.Pair, m inspect.Mi
 	}
 	evidence = append(evidence, fmt.Sprintf("%s: status of %s: %s", origin.Context, view.Of(origin).String(), last))
 	awaited := awaitsOwner(v, p, m, liveness.DutyStatus, changed)
-	v.Report(view.Sighting{
+	s := view.Sighting{
 		Object: view.Of(origin), Since: changed, Jobs: []*inspect.Job{origin},
 		Cause:    fmt.Sprintf("%s on %s and %s", origin.ManagedBy, origin.Context, mirror.Context),
 		Message:  fmt.Sprintf("%s does not copy its status from %s", origin.ManagedBy, mirror.Context),
 		Evidence: evidence, Awaits: awaited,
 		Remedy: command.Say("%s; until then, read the status of the mirror: %s", copyStatusFix(origin, mirror, awaited), advice.KubectlJob(mirror, "get")),
-	})
+	}
+	explainCheckLost(v, p, mirror, &s)
+	v.Report(s)
 }
 
 // staleFields quotes the fields that have not been copied for longer than a
@@ -151,7 +185,7 @@ func endNotCopied() view.Rule {
 	return view.Rule{
 		Code: "JM110", Severity: inspect.Error,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Detect: func(v *view.View) { eachCopied(v, reportEndNotCopied) },
 	}
@@ -170,10 +204,12 @@ func reportEndNotCopied(v *view.View, origin *inspect.Job, p inspect.Pair, m ins
 	}
 	since := v.On(origin.Context, mirror.Context, ended)
 	awaited := awaitsOwner(v, p, m, liveness.DutyEnd, since)
-	v.Report(view.Sighting{
+	s := view.Sighting{
 		Object: view.Of(origin), Since: since, Jobs: []*inspect.Job{origin}, Awaits: awaited,
 		Message:  fmt.Sprintf("its mirror on %s is %s, but the origin still says %s", mirror.Context, mirror.Status, origin.Status),
 		Evidence: evidence,
 		Remedy:   command.Say("%s; save the final status before the mirror is deleted: %s", copyStatusFix(origin, mirror, awaited), advice.KubectlJob(mirror, "get").With("-o", "yaml")),
-	})
+	}
+	explainCheckLost(v, p, mirror, &s)
+	v.Report(s)
 }

@@ -20,7 +20,7 @@ func restartLoop() view.Rule {
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartEvents,
 		},
-		Covers: []string{"JM129", "JM130", "JM131"},
+		Covers: []string{"JM048", "JM129", "JM130", "JM131"},
 		Detect: func(v *view.View) {
 			for s := range unfinished(v) {
 				if n := restartsOf(s.Workload); !s.IsFinished() && s.Workload.IsActive() && n >= manyRestarts && mayRestart(v, s, n) {
@@ -73,6 +73,9 @@ func describeRestarts(v *view.View, s view.Submission, n int32) view.Sighting {
 			fmt.Sprintf("%s: %s was created %s", s.Manager.Context, view.OfWorkload(s.Manager, w).String(), quote.Time(w.CreationTimestamp)),
 		}, evictionOf(s)...),
 		Remedy: findEvictionCause(v, s),
+	}
+	if s.HasState(kueue.CheckReady) && s.Chosen() != "" {
+		sighting.Message += fmt.Sprintf(", and now runs on MultiKueueCluster %s", s.Chosen())
 	}
 	if why := lastRetry(s); why != "" {
 		sighting.Message += fmt.Sprintf("; the last time: %s", why)

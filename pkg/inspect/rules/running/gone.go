@@ -61,7 +61,8 @@ func mayBeTTL(s view.Submission) bool {
 // longer exists, and that is true. A worker that was removed from the
 // MultiKueueConfig looks the same from the manager, but still has the mirror.
 func vanished(v *view.View, s view.Submission) bool {
-	if !strings.Contains(lastRetry(s), retriedGone) {
+	if s.Check == nil || !strings.Contains(lastRetry(s), retriedGone) {
+		// Without a check, MultiKueue restarts nothing, and its last message is of the past.
 		return false
 	}
 	if !allWorkersRead(v, s) {
@@ -104,12 +105,12 @@ func mirrorVanished() view.Rule {
 				}
 				j := s.Job()
 				sighting := goneSighting(s)
-				sighting.Cause = "vanished " + j.Context + "/" + j.Namespace
-				sighting.Message = "its mirror was deleted on the worker; it starts from scratch"
+				sighting.Cause = strings.TrimSpace("vanished " + j.Context + "/" + j.Namespace + " " + s.Chosen())
+				sighting.Message = "its mirror vanished from the worker; it starts from scratch"
 				sighting.Remedy = command.Say("to end the %s: %s; otherwise MultiKueue offers it to the workers again", j.Kind, advice.DeleteJob(j))
 				if s.HasState(kueue.CheckReady) {
 					sighting.Severity = inspect.Info
-					sighting.Message = fmt.Sprintf("its mirror was deleted on the worker; it was started from scratch on MultiKueueCluster %s", s.Chosen())
+					sighting.Message = fmt.Sprintf("its mirror vanished from the worker; it was started from scratch on MultiKueueCluster %s", s.Chosen())
 					sighting.Remedy = command.Say("nothing to do; to end the %s: %s", j.Kind, advice.DeleteJob(j))
 				}
 				v.Report(sighting)

@@ -18,7 +18,7 @@ func runsWithoutQuota() view.Rule {
 	return view.Rule{
 		Code: "JM130", Severity: inspect.Warning,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartEvents,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets, inspect.PartEvents,
 		},
 		Detect: func(v *view.View) {
 			for _, s := range v.Submissions() {
@@ -100,13 +100,16 @@ func isToStop(w *kueue.Workload) bool {
 	return !w.IsActive() || w.Is(kueue.Evicted) || w.Is(kueue.DeactivationTarget)
 }
 
-// isOutOfReach reports whether a manager cannot reach a context's cluster, or
-// has given the Job to another one. Other rules report what runs there then.
+// isOutOfReach reports whether a manager cannot reach a context's cluster, has
+// given the Job to another one, or dispatches to it no longer. Other rules
+// report what runs there then.
 func isOutOfReach(v *view.View, s view.Submission, context string) bool {
 	clusters, _ := v.MultiKueueClusters(s.Manager)
 	for _, c := range clusters {
 		if v.ContextOf(s.Manager, c.Name) == context {
-			return !v.Reaches(s, c.Name) || s.Chosen() != "" && s.Chosen() != c.Name
+			configs, known := v.Configs(s.Manager)
+			isRemoved := known && len(view.ConfigsNaming(configs, c.Name)) == 0
+			return isRemoved || !v.Reaches(s, c.Name) || s.Chosen() != "" && s.Chosen() != c.Name
 		}
 	}
 	return true

@@ -241,11 +241,38 @@ func nothingDispatched() view.Rule {
 	}
 }
 
+// reportNamespaceNotDispatched reports that none of the LocalQueues of the one namespace that was
+// read uses MultiKueue. That may be on purpose.
+func reportNamespaceNotDispatched(v *view.View, f *inspect.Facts, locals []*kueue.LocalQueue) {
+	if len(locals) == 0 {
+		return
+	}
+	local := locals[0]
+	q, _ := v.ClusterQueue(f, local.Spec.ClusterQueue)
+	if q == nil {
+		// JM401 reports it.
+		return
+	}
+	if _, known := v.QueueDispatches(f, q); !known {
+		return
+	}
+	v.Report(view.Sighting{
+		Object: view.OfKueue(f, "LocalQueue", local.Namespace, local.Name), Severity: inspect.Info,
+		Message:  fmt.Sprintf("no LocalQueue of namespace %s uses MultiKueue, so no worker gets its Jobs", f.Namespace),
+		Evidence: []string{fmt.Sprintf("%s: ClusterQueue %s of LocalQueue %s/%s names no AdmissionCheck of MultiKueue", f.Context, q.Name, local.Namespace, local.Name)},
+		Remedy:   command.Say("if workers should run its Jobs, %s", advice.AddMultiKueueCheck(v, f, q)),
+	})
+}
+
 func reportNothingDispatched(v *view.View, f *inspect.Facts) {
 	_, isKnown := v.Checks(f)
 	k, ok := v.Kueue(f, inspect.PartQueues)
 	clusters, _ := v.MultiKueueClusters(f)
-	if !ok || !isKnown || f.Namespace != "" || len(clusters) == 0 || len(k.MultiKueueQueues()) > 0 {
+	if !ok || !isKnown || len(clusters) == 0 || len(k.MultiKueueQueues()) > 0 {
+		return
+	}
+	if f.Namespace != "" {
+		reportNamespaceNotDispatched(v, f, k.LocalQueues)
 		return
 	}
 	v.Report(view.Sighting{
