@@ -40,6 +40,7 @@ func (v *Inventory) AddOffers(manager *Facts, offers []Offer) {
 	manager.Kueue = &k
 	clear(v.contexts)
 	clear(v.offered)
+	clear(v.origins)
 }
 
 // offersOf returns the offers of a manager of which a copy was found.
