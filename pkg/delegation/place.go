@@ -32,12 +32,18 @@ func (c Cluster) Compare(other Cluster) Sameness {
 	if c.UID != "" && other.UID != "" {
 		return sameIf(c.UID == other.UID)
 	}
+	result := PerhapsSame
 	for namespace, uid := range c.Namespaces {
-		if there := other.Namespaces[namespace]; uid != "" && there != "" {
-			return sameIf(uid == there)
+		switch there := other.Namespaces[namespace]; {
+		case uid == "" || there == "":
+		case uid == there:
+			return CertainlySame
+		default:
+			// Or it was created again between the two readings.
+			result = CertainlyOther
 		}
 	}
-	return PerhapsSame
+	return result
 }
 
 func sameIf(isEqual bool) Sameness {

@@ -122,7 +122,10 @@ func (x *cancellation) removeMirrors(ctx context.Context) error {
 	for _, m := range x.mirrors {
 		mirror := refOf(m.Cluster, m.Object)
 		removed, err := removeMirror(ctx, m.Cluster, x.kind, mirror, x.ref)
+		var foreign *ForeignError
 		switch {
+		case errors.As(err, &foreign):
+			failures = append(failures, fmt.Errorf("%s has ended, but its mirror on %s was not deleted: %w", x.ref.WithKind(), m.Cluster.Context, err))
 		case err != nil:
 			failures = append(failures, command.Errorf("%s has ended, but its mirror may still run on %s: %w; %s removes it",
 				x.ref.WithKind(), m.Cluster.Context, err, m.Cluster.Kubectl(mirror.Namespace, "delete", command.KindName(x.kind), mirror.Name)))
@@ -233,16 +236,17 @@ func (x *cancellation) markCancelled(ctx context.Context, origin *unstructured.U
 }
 
 // lastStatus returns the final status for a cancelled origin, as a merge patch, and whether a
-// second write has to follow. A nil status means that nothing has to be written.
+// second write has to follow. A nil status means that nothing has to be written. The status is
+// written before the mirrors are deleted, which may fail.
 func (x *cancellation) lastStatus(origin *unstructured.Unstructured) (status any, needsSecondWrite bool, err error) {
 	where := "no mirror was found"
 	switch {
 	case x.Abandon:
 		where = "its mirror was left where it is"
 	case len(x.mirrors) == 1:
-		where = "its mirror on " + x.mirrors[0].Cluster.Context + " was removed"
+		where = "cancel removes its mirror on " + x.mirrors[0].Cluster.Context
 	case len(x.mirrors) > 1:
-		where = fmt.Sprintf("its %d mirrors were removed", len(x.mirrors))
+		where = fmt.Sprintf("cancel removes its %d mirrors", len(x.mirrors))
 	}
 	for _, m := range x.mirrors {
 		if !object.HasFinished(x.kind, m.Object) {

@@ -38,7 +38,7 @@ func ReadRecord(ctx context.Context, c *fleet.Cluster, k delegation.Kind, origin
 	case l.isGone(err):
 	case err != nil:
 		r.LeaseErr = fmt.Errorf("cannot read Lease %s/%s: %w", origin.GetNamespace(), l.name(), c.Failed(err))
-	case found.Labels[delegation.OriginUIDLabel] == l.origin.UID:
+	case l.isOurs(found):
 		r.Target = targetOf(found)
 	}
 	return r

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -244,8 +245,81 @@ func TestCancelChooses(t *testing.T) {
 	m.Cluster, x.Others = dev, nil
 	assert.ErrorContains(t, x.chooseContext(t.Context(), &m), "nothing was changed: context \"dev\": ")
 
+	policy := apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "train", nil)
+	m.Cluster, x.Others = failingCluster(t, http.MethodDelete, policy, "policed", "p/", "u"), nil
+	assert.ErrorContains(t, x.chooseContext(t.Context(), &m), "nothing was changed: context \"policed\": ")
+
+	webhook := apierrors.NewBadRequest(`admission webhook "old.example.com" does not support dry run`)
+	m.Cluster = failingCluster(t, http.MethodDelete, webhook, "old", "o/", "u")
+	assert.NilError(t, x.chooseContext(t.Context(), &m))
+
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("interrupt")
 	cancel(cause)
 	assert.ErrorIs(t, x.chooseContext(ctx, &m), cause)
+}
+
+// TestCancelPromises checks that the final status of an origin does not say that its mirror was
+// removed: it is written first, and the deletion may fail.
+func TestCancelPromises(t *testing.T) {
+	here := clusterWith(t, "m", "m/")
+	x := &cancellation{
+		Canceller: &Canceller{Origin: here, Identity: "ann", Clock: clock.RealClock{}}, kind: delegation.Job(),
+		mirrors: []FoundMirror{{Cluster: clusterWith(t, "w", "w/", "u"), Object: jobNamed("train", "u", nil)}},
+	}
+	status, _, err := x.lastStatus(jobNamed("train", "origin", nil))
+	assert.NilError(t, err)
+	text := fmt.Sprint(status)
+	assert.Assert(t, strings.Contains(text, "cancelled by ann; cancel removes its mirror on w"), text)
+}
+
+// TestForeignMirrorIsNotDeleted checks that no error advises to delete an object that is not the
+// mirror: after the deletion of a foreign object was refused, and after the owner of an origin
+// without a mirror was changed.
+func TestForeignMirrorIsNotDeleted(t *testing.T) {
+	for name, tt := range map[string]struct {
+		uid    string
+		isOurs bool
+	}{
+		"a foreign Job": {uid: "u"},
+		"the mirror":    {uid: "u=origin", isOurs: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			here, worker := clusterWith(t, "m", "m/"), clusterWith(t, "w", "w/", tt.uid)
+			origin := refTo(here, delegation.Job().GroupVersionKind(), "ml", "train", "origin")
+			at := &task{Loop: &Loop{origin: &side{Cluster: here}}, worker: &side{Cluster: worker}, Task: Task{Kind: delegation.Job(), UID: "origin"}, ref: origin}
+			at.mirrorRef = refTo(worker, delegation.Job().GroupVersionKind(), "ml", "train", "")
+			err := at.ownerChanged(t.Context(), "acme.io/runner")
+			assert.Equal(t, strings.Contains(err.Error(), "kubectl"), tt.isOurs, err)
+
+			x := &cancellation{Canceller: &Canceller{Origin: here}, kind: delegation.Job(), ref: origin}
+			x.mirrors = []FoundMirror{{Cluster: worker, Object: jobNamed("train", "u", nil)}}
+			err = x.removeMirrors(t.Context())
+			assert.Equal(t, err == nil, tt.isOurs)
+			if err != nil {
+				assert.Assert(t, !strings.Contains(err.Error(), "kubectl"), err)
+			}
+		})
+	}
+}
+
+// TestRecordOfUnlabeledLease checks that the target in a Lease counts although its label was
+// removed: such a Lease keeps another dispatcher out.
+func TestRecordOfUnlabeledLease(t *testing.T) {
+	here := dispatchtest.NewServer(t).Cluster(t, "m")
+	origin := jobNamed("train", "origin", nil)
+	l := &lease{cluster: here, kind: delegation.Job(), origin: refOf(here, origin)}
+	target := delegation.Place{ClusterUID: "w", Namespace: "ml", Name: "train"}
+	for uid, want := range map[string]delegation.Place{"origin": target, "": target, "another": {}} {
+		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}}
+		o.SetNamespace("ml")
+		o.SetName(l.name())
+		if uid != "" {
+			o.SetLabels(map[string]string{delegation.OriginUIDLabel: uid})
+		}
+		o.SetAnnotations(map[string]string{delegation.TargetAnnotation: target.String()})
+		server := dispatchtest.NewServer(t)
+		server.Create(t, schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}, o)
+		assert.Equal(t, ReadRecord(t.Context(), server.Cluster(t, "m"), delegation.Job(), origin).Target, want, uid)
+	}
 }

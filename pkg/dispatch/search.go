@@ -303,8 +303,9 @@ func contextsOfMirrors(mirrors []FoundMirror) (names []string) {
 }
 
 // chooseContext selects the context for deleting a mirror: the one that found it, or another one
-// of the same cluster with the right to delete it. If no context has that right, it returns an
-// error before anything changes. Otherwise, the origin would end while its mirror keeps running.
+// of the same cluster with the right to delete it. If none can delete it, for lack of rights or
+// because of a policy, it returns an error before anything changes. Otherwise, the origin would end
+// while its mirror keeps running.
 func (x *cancellation) chooseContext(ctx context.Context, m *FoundMirror) error {
 	var refused error
 	for _, w := range append([]*fleet.Cluster{m.Cluster}, x.Others[m.Cluster.Context]...) {
@@ -315,15 +316,13 @@ func (x *cancellation) chooseContext(ctx context.Context, m *FoundMirror) error 
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
-			if refused == nil {
-				refused = err
-			}
-		case kubecontext.IsConnection(err):
-			return fmt.Errorf("cannot reach the mirror of %s; nothing was changed: %w", x.ref.WithKind(), err)
-		default:
+		case err == nil, kubecontext.IsDryRunUnsupported(err):
 			m.Cluster = w
 			return nil
+		case kubecontext.IsConnection(err):
+			return fmt.Errorf("cannot reach the mirror of %s; nothing was changed: %w", x.ref.WithKind(), err)
+		case refused == nil:
+			refused = err
 		}
 	}
 	return fmt.Errorf("cannot remove the mirror of %s; nothing was changed: %w", x.ref.WithKind(), refused)

@@ -142,7 +142,7 @@ func (t *task) step(ctx context.Context) (requeueAfter time.Duration, err error)
 		return 0, t.finish(ctx, origin, how)
 	}
 	if owner := object.OwnerOf(t.Kind, origin); owner != cmp.Or(t.options.Plan.Owner, delegation.Dispatch) {
-		t.abort(t.ownerChanged(owner))
+		t.abort(t.ownerChanged(ctx, owner))
 		return 0, nil
 	}
 	if cancelled, err := t.cancelled(ctx, origin); err != nil || cancelled {
@@ -170,10 +170,15 @@ func (t *task) reconcile(ctx context.Context, origin *unstructured.Unstructured)
 
 // ownerChanged returns the error for an origin with another owner. Only some kinds allow that
 // change.
-func (t *task) ownerChanged(owner delegation.Owner) error {
-	return command.Errorf("%s: %s changed to %s: the status is no longer copied. The mirror on %s keeps running; delete it: %s",
-		t.ref.WithKind(), content.Dotted(t.Kind.ManagedBy), owner, t.worker.Context,
-		t.worker.Kubectl(t.mirrorRef.Namespace, "delete", command.KindName(t.Kind), t.mirrorRef.Name))
+func (t *task) ownerChanged(ctx context.Context, owner delegation.Owner) error {
+	changed := fmt.Errorf("%s: %s changed to %s: the status is no longer copied", t.ref.WithKind(), content.Dotted(t.Kind.ManagedBy), owner)
+	found, err := t.findMirror(ctx)
+	if isKnown := err != nil && t.mirrorRef.UID != ""; !found && !isKnown {
+		// Another object may have the name of the mirror.
+		return changed
+	}
+	return command.Errorf("%w. The mirror on %s keeps running; delete it: %s",
+		changed, t.worker.Context, t.worker.Kubectl(t.mirrorRef.Namespace, "delete", command.KindName(t.Kind), t.mirrorRef.Name))
 }
 
 // follow syncs an origin and its mirror: first the user's changes, then the resulting status.

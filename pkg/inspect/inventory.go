@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
@@ -27,10 +28,13 @@ type Inventory struct {
 	Pairs     *Pairs
 
 	// contexts caches the results of ContextOf, and offered those of byOffers, by the manager's
-	// context. as maps contexts to the context into whose Facts theirs were merged.
-	contexts map[clusterName]string
-	offered  map[string]*matcher
-	as       map[string]string
+	// context. origins caches those of originsOf, and submitted the names of MultiKueue's origins. as
+	// maps contexts to the context into whose Facts theirs were merged.
+	contexts  map[clusterName]string
+	offered   map[string]*matcher
+	origins   map[string]sets.Set[string]
+	submitted sets.Set[ObjectName]
+	as        map[string]string
 }
 
 // clusterName identifies a MultiKueueCluster by its name and its manager's context.
@@ -51,7 +55,7 @@ func NewInventory(now time.Time, clusters []*Facts, addresses []kubecontext.Addr
 	}
 	v := &Inventory{
 		Now: now, Clusters: clusters, Addresses: addresses, Pairs: PairUp(jobs),
-		contexts: map[clusterName]string{}, offered: map[string]*matcher{}, as: as,
+		contexts: map[clusterName]string{}, offered: map[string]*matcher{}, origins: map[string]sets.Set[string]{}, as: as,
 	}
 	for i := range v.Pairs.Pairs {
 		v.adoptByWorkload(&v.Pairs.Pairs[i])
@@ -217,13 +221,13 @@ func (v *Inventory) Age(name string, t time.Time) time.Duration {
 // clusterTime returns Now by the clock of a context's cluster.
 func (v *Inventory) clusterTime(name string) time.Time {
 	if f := v.Facts(name); f != nil {
-		return clusterTime(v.Now, f.Skew)
+		return ClusterTime(v.Now, f.Skew)
 	}
 	return v.Now
 }
 
-// clusterTime converts now from our own clock to one with this skew.
-func clusterTime(now time.Time, s kubecontext.Skew) time.Time {
+// ClusterTime converts now from our own clock to one with this skew.
+func ClusterTime(now time.Time, s kubecontext.Skew) time.Time {
 	if !s.Known {
 		return now
 	}

@@ -1,7 +1,6 @@
 package inspect
 
 import (
-	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -80,55 +79,6 @@ func (f *Facts) askParts() {
 // isUnderWay reports whether an object with this status was picked up and has not ended.
 func isUnderWay(s delegation.Status) bool {
 	return s == delegation.Running || s == delegation.Pending || s == delegation.Suspended
-}
-
-// IsOrphan returns whether a mirror without an origin has certainly none: every cluster
-// that may have the origin was read.
-func (v *Inventory) IsOrphan(j *Job) bool { return len(v.UnreadContexts()) == 0 && v.KnowsManagerOf(j) }
-
-// KnowsManagerOf returns whether a cluster that may have the origin of a mirror was read.
-// MultiKueue's mirrors do not name it, so any management cluster counts.
-func (v *Inventory) KnowsManagerOf(j *Job) bool {
-	place := delegation.Place{}
-	if j.Marks != nil {
-		place = j.Marks.Origin
-	}
-	return slices.ContainsFunc(v.Clusters, func(f *Facts) bool {
-		switch {
-		case f.Err != nil:
-			return false
-		case !place.IsZero():
-			return place.On(f.Cluster()) == delegation.CertainlySame
-		}
-		return f.isManager()
-	})
-}
-
-// isManager returns whether a cluster has MultiKueue's configuration, or delegates to it.
-func (f *Facts) isManager() bool {
-	if f.Kueue != nil && (len(f.Kueue.Clusters) > 0 || f.Kueue.MultiKueueCheck() != nil) {
-		return true
-	}
-	return slices.ContainsFunc(f.Jobs, func(j *Job) bool { return j.ManagedBy == delegation.MultiKueue })
-}
-
-// UnknownOrigins returns what is unknown of wanted mirrors: their origins, if no cluster that
-// may have them was read.
-func (v *Inventory) UnknownOrigins(isWanted func(*Job) bool) []Unchecked {
-	n, kind := 0, ""
-	for _, j := range v.Pairs.Orphans {
-		if !j.IsPart() && isWanted(j) && !v.KnowsManagerOf(j) {
-			n, kind = n+1, j.Kind
-		}
-	}
-	if n == 0 {
-		return nil
-	}
-	what := fmt.Sprintf("origins of %s", Count(n, "mirror"))
-	if n == 1 {
-		what = fmt.Sprintf("origin of 1 mirror (%s)", kind)
-	}
-	return []Unchecked{{What: what, Contexts: []string{}, Reason: "no manager was read"}}
 }
 
 // OrphanPair returns a mirror without a known origin as a pair.

@@ -5,8 +5,10 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -40,6 +42,7 @@ func (v *Inventory) AddOffers(manager *Facts, offers []Offer) {
 	manager.Kueue = &k
 	clear(v.contexts)
 	clear(v.offered)
+	clear(v.origins)
 }
 
 // offersOf returns the offers of a manager of which a copy was found.
@@ -96,6 +99,7 @@ func (v *Inventory) byOffers(manager *Facts) *matcher {
 				m.found[name] = at[0]
 			}
 		}
+		m.dropForeign(manager.Kueue.shareAddress)
 		m.match()
 		m.guess(manager.Kueue.isLost)
 		v.offered[manager.Context] = m
@@ -107,6 +111,22 @@ func (v *Inventory) byOffers(manager *Facts) *matcher {
 func (k *KueueFacts) isLost(cluster string) bool {
 	c := k.ClusterNamed(cluster)
 	return c != nil && meta.IsStatusConditionFalse(c.Status.Conditions, kueue.Active)
+}
+
+// shareAddress reports whether two MultiKueueClusters have the same address. Another context of that
+// address may reach the second one.
+func (k *KueueFacts) shareAddress(a, b string) bool {
+	x, y := k.Addresses[a], k.Addresses[b]
+	return kubecontext.SameServer(x.Server, y.Server) && x.CA == y.CA
+}
+
+// IsContextProven reports whether the context that ContextOf returns certainly reaches the
+// MultiKueueCluster. It is a guess if Workloads only show that several clusters have several contexts
+// together. What deletes a mirror must not rely on a guess.
+func (v *Inventory) IsContextProven(manager *Facts, cluster string) bool {
+	context := v.ContextOf(manager, cluster)
+	m := v.offered[manager.Context]
+	return context != "" && (m == nil || m.found[cluster] == "" || m.found[cluster] != context || m.proven.Has(cluster))
 }
 
 // ClusterText names a MultiKueueCluster with those from which nothing tells it apart: they have
@@ -127,6 +147,8 @@ type matcher struct {
 	// possible are the contexts that have each Workload that a cluster got.
 	possible map[string][]string
 	found    map[string]string
+	// proven are the clusters whose context is no guess.
+	proven sets.Set[string]
 	// alike are the clusters whose contexts may be exchanged, by each of them.
 	alike map[string][]string
 }
@@ -149,13 +171,29 @@ func newMatcher(offers []Offer) *matcher {
 	return m
 }
 
+// dropForeign removes from the possible contexts of each cluster those that were already found for
+// another one: a copy that is left there proves nothing. share reports whether two clusters may have
+// the same contexts.
+func (m *matcher) dropForeign(share func(a, b string) bool) {
+	for name, possible := range m.possible {
+		m.possible[name] = slices.DeleteFunc(slices.Clone(possible), func(context string) bool {
+			for other, at := range m.found {
+				if at == context && other != name && !share(other, name) {
+					return true
+				}
+			}
+			return false
+		})
+	}
+}
+
 func common(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
 }
 
 // match fills found. A chosen cluster is where all its Workloads are. If as many contexts as
 // nominated clusters have a copy, each is one of these clusters. Only among these, the names of
-// contexts count.
+// contexts count; a name proves nothing.
 func (m *matcher) match() {
 	for _, o := range m.offers {
 		if len(o.Clusters) == 1 {
@@ -166,6 +204,7 @@ func (m *matcher) match() {
 		before = len(m.found)
 		m.exclude(func(string, []string) {})
 	}
+	m.proven = sets.KeySet(m.found)
 	m.exclude(func(cluster string, rest []string) {
 		if slices.Contains(rest, cluster) {
 			m.take(cluster, []string{cluster})
@@ -201,7 +240,8 @@ func (m *matcher) take(cluster string, possible []string) {
 }
 
 // guess gives each of several clusters one of the contexts that they have together, if none of them
-// is lost. All their Workloads are at all of them, so only names can be wrong.
+// is lost. All their Workloads are at all of them, so only names can be wrong. Nothing that depends
+// on a name may rely on that.
 func (m *matcher) guess(isLost func(cluster string) bool) {
 	for _, o := range m.offers {
 		rest := slices.Sorted(slices.Values(o.Clusters))

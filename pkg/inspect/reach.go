@@ -15,8 +15,9 @@ import (
 )
 
 // ContextOf returns the context that reaches a MultiKueueCluster of a manager, "" if unknown. It
-// prefers contexts that answer, and of these the one that could read most. The name of a MultiKueueCluster proves nothing. The evidence, the
-// best first:
+// prefers contexts that answer, and of these the one that could read most. The name of a
+// MultiKueueCluster proves nothing: it only chooses among the contexts that several clusters have
+// together, and IsContextProven is false then. The evidence, the best first:
 //   - the server in its Secret or ClusterProfile, or else the certificate authority there
 //   - where MultiKueue copied Workloads and Jobs
 //   - the server alone, if the manager rejects the worker's certificate
@@ -72,10 +73,14 @@ func (v *Inventory) selectedFirst(contexts []string) string {
 
 // areOneCluster reports whether no two of these contexts are known to reach different clusters.
 func (v *Inventory) areOneCluster(contexts []string) bool {
-	first := v.Facts(contexts[0]).Cluster()
-	return !slices.ContainsFunc(contexts[1:], func(name string) bool {
-		return first.Compare(v.Facts(name).Cluster()) == delegation.CertainlyOther
-	})
+	for i, a := range contexts {
+		for _, b := range contexts[i+1:] {
+			if v.Facts(a).Cluster().Compare(v.Facts(b).Cluster()) == delegation.CertainlyOther {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // ContextOf returns the context that points to the address of a MultiKueueCluster, "" if none does,

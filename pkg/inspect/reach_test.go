@@ -88,6 +88,56 @@ func TestContextNamedAsCluster(t *testing.T) {
 	assert.Equal(t, v.ContextOf(v.Facts("m"), "b"), "")
 }
 
+// TestGuessedContexts checks that a context is no proof if several clusters have several contexts
+// together, whichever their names are.
+func TestGuessedContexts(t *testing.T) {
+	for name, tt := range map[string]struct {
+		copies workers
+		given  []*kueue.Workload
+		proven bool
+	}{
+		"chosen":                   {copies: workers{"x": {"a"}}, given: []*kueue.Workload{given("x", "a")}, proven: true},
+		"the name of the context":  {copies: workers{"y": {"a", "b"}}, given: []*kueue.Workload{given("y", "a", "tokyo")}},
+		"in alphabetical order":    {copies: workers{"y": {"a", "b"}}, given: []*kueue.Workload{given("y", "paris", "tokyo")}},
+		"the other was found":      {copies: workers{"x": {"b"}, "y": {"a", "b"}}, given: []*kueue.Workload{given("x", "tokyo"), given("y", "a", "tokyo")}, proven: true},
+		"a mirror is left on both": {copies: workers{"x": {"a", "b"}, "y": {"a", "b"}}, given: []*kueue.Workload{given("x", "a"), given("y", "a", "b")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := reachOf(tt.copies, &KueueFacts{Workloads: tt.given}, nil)
+			for _, cluster := range tt.given[0].Status.Nominated {
+				assert.Assert(t, v.ContextOf(v.Facts("m"), cluster) != "")
+			}
+			cluster := offeredTo(tt.given[len(tt.given)-1])[0]
+			assert.Equal(t, v.IsContextProven(v.Facts("m"), cluster), tt.proven)
+		})
+	}
+}
+
+// TestContextOfLeftCopy checks that a copy which is left on one worker does not prove that its
+// context reaches another one: an address proves more.
+func TestContextOfLeftCopy(t *testing.T) {
+	k := &KueueFacts{
+		Workloads: []*kueue.Workload{given("x", "tokyo")},
+		Clusters:  []*kueue.MultiKueueCluster{{ObjectMeta: metav1.ObjectMeta{Name: "paris"}}, {ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}}},
+		Addresses: map[string]kubecontext.Address{"paris": {Server: "https://a", CA: "a"}, "tokyo": {Server: "https://far", CA: "far"}},
+	}
+	v := reachOf(workers{"x": {"a"}}, k, nil, kubecontext.Address{Context: "a", Server: "https://a", CA: "a"})
+	assert.Equal(t, v.ContextOf(v.Facts("m"), "paris"), "a")
+	assert.Equal(t, v.ContextOf(v.Facts("m"), "tokyo"), "")
+}
+
+// TestContextsOfProxy checks that every pair of contexts with one address is compared: without UIDs,
+// the first may be the same cluster as any other.
+func TestContextsOfProxy(t *testing.T) {
+	const server, ca = "https://proxy", "ca"
+	at := func(context string) kubecontext.Address {
+		return kubecontext.Address{Context: context, Server: server, CA: ca}
+	}
+	k := &KueueFacts{Addresses: map[string]kubecontext.Address{"paris": {Server: server, CA: ca}}}
+	v := reachOf(nil, k, func(facts map[string]*Facts) { facts["m"].ClusterUID = "" }, at("m"), at("a"), at("b"))
+	assert.Equal(t, v.ContextOf(v.Facts("m"), "paris"), "")
+}
+
 // TestContextsOfLostCluster checks that no context is guessed for clusters that differ.
 func TestContextsOfLostCluster(t *testing.T) {
 	lost := &kueue.MultiKueueCluster{ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}}

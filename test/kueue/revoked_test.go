@@ -33,8 +33,14 @@ func TestRevoked(t *testing.T) {
 	assert.NilError(t, multiKueue.Apply(t.Context(), worker1, "apiVersion: v1\nkind: Namespace\nmetadata: {name: kueue-system}\n"))
 	kubectlOn(t, worker1, "create", "clusterrolebinding", account, "--clusterrole=cluster-admin", "--serviceaccount=kueue-system:"+account)
 	removeGrant := func() {
-		_, err := kubectl(context.Background(), "", "--context", worker1, "delete", "clusterrolebindings,clusterroles", "multikueue-manager-additional", "--ignore-not-found")
+		names, err := kubectl(context.Background(), "", "--context", worker1, "get", "clusterrolebindings,clusterroles", "-o", "name")
 		assert.Check(t, err)
+		for _, name := range strings.Fields(names) {
+			if strings.Contains(name, "/multikueue-manager-additional-") {
+				_, err := kubectl(context.Background(), "", "--context", worker1, "delete", name, "--ignore-not-found")
+				assert.Check(t, err)
+			}
+		}
 	}
 	// Another test may have left what the fix creates.
 	removeGrant()

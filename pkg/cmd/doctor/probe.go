@@ -226,7 +226,7 @@ func (p *prober) conclude(ctx context.Context, f *follower, ended error) {
 }
 
 // workers returns the clusters that may get a mirror: those that the queue dispatches to, or all if
-// some of them are unknown. unreached are the workers without a known context.
+// some of them are unknown. unreached are the workers that were not read.
 func (p *prober) workers(v *inspect.Inventory) (clusters []*fleet.Cluster, unreached []string) {
 	contexts, unreached := p.target.workerContexts(v)
 	clusters = slices.DeleteFunc(p.fleet.Clusters(), func(c *fleet.Cluster) bool {

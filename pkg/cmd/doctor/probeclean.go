@@ -25,7 +25,7 @@ type cleaner struct {
 	util.Environment
 	manager *fleet.Cluster
 	workers []*fleet.Cluster
-	// unreached are the workers without a known context.
+	// unreached are the workers that were not read, each with the reason.
 	unreached []string
 	// reach are the flags with which printed commands reach the clusters.
 	reach []string
@@ -68,7 +68,7 @@ func (c *cleaner) run(ctx context.Context, r *inspect.ProbeReport) {
 func (c *cleaner) cleanedMessage(unseen []string) string {
 	text := "Job, mirror and Workloads are gone"
 	if len(c.unreached) > 0 {
-		text = "Job and Workloads are gone where they were checked; not checked on " + strings.Join(c.unreached, ", ") + ": no context reaches it"
+		text = "Job and Workloads are gone where they were checked; not checked on " + strings.Join(c.unreached, "; ")
 	}
 	if len(unseen) > 0 {
 		text += "; not checked on " + strings.Join(unseen, ", ") + ", for lack of rights"

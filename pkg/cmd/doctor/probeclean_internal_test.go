@@ -6,6 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -14,7 +15,7 @@ func TestCleanedMessage(t *testing.T) {
 	at := &target{manager: "management", workers: []string{"paris"}}
 	contexts, unreached := at.workerContexts(inspect.NewInventory(time.Now(), nil, nil))
 	assert.Equal(t, len(contexts), 0)
-	assert.DeepEqual(t, unreached, []string{"paris"})
+	assert.DeepEqual(t, unreached, []string{"paris: no context reaches it"})
 	for _, tt := range []struct {
 		unreached, unseen []string
 		want              string
@@ -25,4 +26,17 @@ func TestCleanedMessage(t *testing.T) {
 	} {
 		assert.Equal(t, (&cleaner{unreached: tt.unreached}).cleanedMessage(tt.unseen), tt.want)
 	}
+}
+
+// TestUnselectedWorkers checks that a worker does not count as checked if its context is known but
+// was not selected.
+func TestUnselectedWorkers(t *testing.T) {
+	at := &target{manager: "m1", workers: []string{"paris", "tokyo"}}
+	k := &inspect.KueueFacts{Addresses: map[string]kubecontext.Address{"paris": {Server: "https://w1", CA: "1"}, "tokyo": {Server: "https://w2", CA: "2"}}}
+	v := inspect.NewInventory(time.Now(), []*inspect.Facts{{Context: "m1", Kueue: k}, {Context: "w2", Kueue: &inspect.KueueFacts{}}}, []kubecontext.Address{
+		{Context: "w1", Server: "https://w1", CA: "1"}, {Context: "w2", Server: "https://w2", CA: "2"},
+	})
+	contexts, unreached := at.workerContexts(v)
+	assert.DeepEqual(t, contexts, []string{"w2"})
+	assert.DeepEqual(t, unreached, []string{"paris: context w1 was not read without --all-contexts"})
 }

@@ -23,13 +23,20 @@ type target struct {
 
 func (t *target) String() string { return t.namespace + "/" + t.queue }
 
-// workerContexts returns the contexts of the workers, and the workers that no known context reaches.
+// workerContexts returns the contexts of the workers that were read. unreached has the other workers,
+// each with the reason.
 func (t *target) workerContexts(v *inspect.Inventory) (contexts, unreached []string) {
 	for _, name := range t.workers {
-		if context := v.ContextOf(v.Facts(t.manager), name); context != "" {
+		manager := v.Facts(t.manager)
+		switch context := v.ContextOf(manager, name); {
+		case context == "":
+			unreached = append(unreached, name+": no context reaches it")
+		case v.Facts(context) == nil:
+			unreached = append(unreached, fmt.Sprintf("%s: context %s was %s", name, context, inspect.NotSelected))
+		case !v.IsContextProven(manager, name):
+			unreached = append(unreached, name+": cannot tell which context reaches it")
+		default:
 			contexts = append(contexts, context)
-		} else {
-			unreached = append(unreached, name)
 		}
 	}
 	return contexts, unreached
@@ -61,7 +68,7 @@ func (e *ambiguousError) Error() string {
 	}
 	hint := "Choose one with -n and --queue"
 	if len(contexts) > 1 {
-		hint += ", and the manager with --contexts"
+		hint += ", and the manager and its workers with --contexts"
 	}
 	return fmt.Sprintf("%d LocalQueues use MultiKueue: %s. %s", len(names), inspect.Some(names), hint)
 }

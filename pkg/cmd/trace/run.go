@@ -103,6 +103,7 @@ func (o *traceOptions) readPairs(ctx context.Context, f *fleet.Fleet, addresses 
 	list := chain.Traces(inventory)
 	if o.orphans {
 		chain.KeepOrphans(inventory, list)
+		list.Unchecked = append(list.Unchecked, inventory.UnprovenOrigins()...)
 		list.Unchecked = append(list.Unchecked, inventory.UnreadWorkers()...)
 		if unseen := inventory.UnreadContexts(); len(unseen) > 0 && len(list.Items) > 0 {
 			util.Report(o.ErrOut, "note: the origins may be in unread contexts: %s", strings.Join(unseen, ", "))

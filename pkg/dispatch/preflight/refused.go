@@ -42,7 +42,7 @@ func (p Probe) refused(o *unstructured.Unstructured, err error) []Problem {
 		}}
 	case kubecontext.IsConnection(err), apierrors.IsUnauthorized(err):
 		return []Problem{p.unchecked(about, o.GetNamespace(), err)}
-	case strings.Contains(err.Error(), "does not support dry run"):
+	case kubecontext.IsDryRunUnsupported(err):
 		// Such webhooks are older than admissionregistration.k8s.io/v1, which forbids them.
 		return []Problem{{Context: p.Context, Object: about, Message: "cannot be tried: " + kubecontext.Because(err)}}
 	}

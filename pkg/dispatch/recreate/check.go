@@ -66,7 +66,7 @@ func (r *Runner) checkDelete(ctx context.Context, _ preflight.Probe, p *Replacem
 		// Only its status may have changed since it was shown. Run checks that before the
 		// deletion.
 		return nil
-	case isDryRunUnsupported(err):
+	case kubecontext.IsDryRunUnsupported(err):
 		p.warn("Cannot try the deletion first: %s.", kubecontext.Objection(err))
 		return nil
 	}
@@ -85,7 +85,7 @@ func (r *Runner) checkCreate(ctx context.Context, _ preflight.Probe, p *Replacem
 	case isOwnQuota(err):
 		p.warn("The quota of the namespace is used up. The new %s needs the quota of the old one; another object may take it first.", p.kind().Kind)
 		return nil
-	case isDryRunUnsupported(err):
+	case kubecontext.IsDryRunUnsupported(err):
 		p.warn("Cannot try the creation first: %s.", kubecontext.Objection(err))
 		return nil
 	}
@@ -134,12 +134,6 @@ func isOwnQuota(err error) bool {
 		}
 	}
 	return true
-}
-
-// isDryRunUnsupported reports whether a webhook does not support dry runs, which says nothing
-// about the real request (apiserver: pkg/admission/plugin/webhook/errors).
-func isDryRunUnsupported(err error) bool {
-	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
 }
 
 // checkMultiKueue checks that Kueue will not ignore the new Job, and that no worker runs the old

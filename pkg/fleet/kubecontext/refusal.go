@@ -3,12 +3,20 @@ package kubecontext
 import (
 	"regexp"
 	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // refusal matches how an API server says that a user lacks a right, with the request in front
 // (k8s.io/apiserver/pkg/endpoints/handlers/responsewriters, ForbiddenMessage).
 var refusal = regexp.MustCompile(`(?:\b(?:list|get|watch) [^\s:]+(?: "[^"]*")?: )?[^\s:]+(?: "[^"]*")? is forbidden: ` +
 	`User "([^"]*)" cannot ([a-z]+) resource "([^"]*)" in API group "([^"]*)"(?: (at the cluster scope)| in the namespace "([^"]*)")?`)
+
+// IsDryRunUnsupported reports whether a webhook does not support dry runs, which says nothing about
+// the real request (apiserver: pkg/admission/plugin/webhook/errors).
+func IsDryRunUnsupported(err error) bool {
+	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
+}
 
 // ShortRefusals shortens what API servers say about missing rights, wherever it is in a text: "dev may not
 // list jobs.batch in namespace ml".

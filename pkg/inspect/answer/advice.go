@@ -146,8 +146,10 @@ func Unsubmitted(t *inspect.Trace) {
 	t.Summary = strings.TrimSuffix(t.Phrase()+". "+a.Message, ". ")
 }
 
-// outlook returns what would happen to a Job that is not submitted.
+// outlook returns what would happen to a Job that is not submitted, at the manager that would let it
+// run soonest.
 func (q *Question) outlook(all []inspect.Placement) Answer {
+	all = placement.Best(all)
 	if gate := gateOf(all); gate != nil {
 		a := q.gated(gate, all)
 		if lead := map[inspect.Verdict]string{inspect.Never: "Would never run. ", inspect.Waits: "Would wait. "}[gate.Verdict]; lead != "" {

@@ -42,7 +42,10 @@ type Answer struct {
 // Question has what an answer depends on.
 type Question struct {
 	Inventory *inspect.Inventory
-	Pair      inspect.Pair
+	// Around is an inventory that also has the other Jobs of the namespace. They show which manager
+	// created a mirror. It is nil if Inventory has them.
+	Around *inspect.Inventory
+	Pair   inspect.Pair
 	// Trace has the hops and differences of the pair, its placements if they
 	// were judged, and the findings of its Jobs.
 	Trace *inspect.Trace
@@ -171,7 +174,8 @@ func (q *Question) explain(a *Answer) {
 }
 
 // otherFixes returns fixes for an answer that no finding explains: of a finding about its Pods that
-// is too young to be the reason, of the nodes, and for a proven orphan.
+// is too young to be the reason, and of the nodes. An orphan has only the fixes of its finding, which
+// knows whether Kueue deletes it, and which other manager may have created it.
 func (q *Question) otherFixes(a *Answer) []command.Fix {
 	switch {
 	case a.Reason == inspect.ReasonUnschedulable:
@@ -182,8 +186,6 @@ func (q *Question) otherFixes(a *Answer) []command.Fix {
 				return f.Fixes
 			}
 		}
-	case a.State == inspect.StateOrphan && q.Pair.Mirrors[0].Job.MultiKueueOrigin() != "":
-		return []command.Fix{{Text: "wait one minute, then delete it if it still exists", Command: q.words(kubectlFor(q.Pair.Mirrors[0].Job, "delete"))}}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,12 +13,12 @@ import (
 )
 
 // withoutOrigin returns the answer for a mirror whose origin was not found.
-// The mirror is an orphan only if the clusters that may have the origin were
-// read.
+// The mirror is an orphan only if all contexts were read, and the manager that
+// created it has no origin of it.
 func (q *Question) withoutOrigin() Answer {
 	m := q.Pair.Mirrors[0]
 	j := m.Job
-	if q.Inventory.IsOrphan(j) {
+	if v := cmp.Or(q.Around, q.Inventory); v.IsOrphan(j) {
 		a := Answer{State: inspect.StateOrphan, Reason: inspect.ReasonOriginMissing, Message: "Its origin is gone.", Since: j.Since.DeepCopy()}
 		if place := j.Marks.Origin; !place.IsZero() {
 			a.Message = fmt.Sprintf("Its origin %s/%s is gone.", place.Namespace, place.Name)
@@ -27,6 +28,10 @@ func (q *Question) withoutOrigin() Answer {
 	a := Answer{State: stateOf(j), Reason: inspect.ReasonUnread, Since: j.Since.DeepCopy()}
 	missing := inspect.Unchecked{What: "origin of " + j.Namespace + "/" + j.Name, Contexts: q.unread(), Reason: "no context reaches its manager"}
 	a.Message = fmt.Sprintf("It is a mirror on %s. Its origin is unknown: no manager was read.", j.Context)
+	if q.Inventory.KnowsManagerOf(j) {
+		missing.Reason = "the managers that were read may not have created it"
+		a.Message = fmt.Sprintf("It is a mirror on %s. Its origin is unknown: another manager may have created it.", j.Context)
+	}
 	if len(missing.Contexts) > 0 {
 		missing.Reason = "these contexts were not read"
 		a.Message = fmt.Sprintf("It is a mirror on %s. Its origin is unknown: not read: %s.", j.Context, list(missing.Contexts))

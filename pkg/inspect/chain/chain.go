@@ -18,7 +18,8 @@ type builder struct {
 	hops      []inspect.Hop
 	// shown are the mirrors and namesakes that have a hop.
 	shown map[*inspect.Job]bool
-	// chosen is the context of the worker that MultiKueue chose for the Job, "" if none or unknown.
+	// chosen is the context that certainly reaches the worker that MultiKueue chose for the Job, "" if
+	// none or unknown.
 	chosen string
 	// isSecretExplained is whether a hop already says why the Secrets of clusters are unread.
 	isSecretExplained bool
@@ -223,7 +224,7 @@ func (b *builder) addMultiKueue(f *inspect.Facts) {
 	workloads := b.inventory.WorkloadsOf(b.pair, f)
 	for _, workload := range workloads {
 		b.add(1, WorkloadHop(f, workload))
-		if name := workload.ChosenCluster(); name != "" {
+		if name := workload.ChosenCluster(); name != "" && b.inventory.IsContextProven(f, name) {
 			b.chosen = b.inventory.ContextOf(f, name)
 		}
 	}

@@ -83,12 +83,12 @@ func brief(v *inspect.Inventory, p inspect.Pair) *inspect.Trace {
 	return t
 }
 
-// KeepOrphans keeps only mirrors that certainly have no origin. It drops those whose origin is
-// unknown because no cluster that may have it was read.
+// KeepOrphans keeps only mirrors that certainly have no origin on the clusters that were read. It
+// drops those whose origin is unknown because the cluster that may have it was not read.
 func KeepOrphans(v *inspect.Inventory, l *inspect.TraceList) {
-	isKnown := map[string]bool{}
+	lacksOrigin := map[string]bool{}
 	for _, j := range v.Pairs.Orphans {
-		isKnown[j.UID] = v.KnowsManagerOf(j)
+		lacksOrigin[j.UID] = v.LacksOrigin(j)
 	}
-	l.Items = slices.DeleteFunc(l.Items, func(t inspect.Trace) bool { return t.Origin != nil || !isKnown[t.Mirrors[0].UID] })
+	l.Items = slices.DeleteFunc(l.Items, func(t inspect.Trace) bool { return t.Origin != nil || !lacksOrigin[t.Mirrors[0].UID] })
 }

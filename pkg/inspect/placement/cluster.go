@@ -90,6 +90,10 @@ func (s *site) isReached() bool {
 	case s.facts.Gaps[inspect.PartKueue] != nil:
 		s.condition(name, inspect.NotKnown, "?")
 		return s.decide(inspect.Unknown, inspect.Unreadable, "unknown whether it has Kueue: %s", s.because(s.facts.Gaps[inspect.PartKueue]))
+	case s.facts.NoKueue && s.request.isNew && s.request.Queue == "" && s.request.Owner.IsBuiltIn():
+		s.condition(name, inspect.Yes, "yes")
+		s.condition(inspect.ConditionQueue, inspect.NotKnown, "none")
+		return s.decide(inspect.Unknown, inspect.NoQueueLabel, "no Kueue there; the built-in controller would run it")
 	case s.facts.NoKueue:
 		s.condition(name, inspect.Yes, "yes")
 		s.condition(inspect.ConditionQueue, inspect.No, "no Kueue")

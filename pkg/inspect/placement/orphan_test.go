@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -24,12 +25,14 @@ func TestOrphans(t *testing.T) {
 		created string
 		known   []types.NamespacedName
 		unread  bool
+		behind  time.Duration
 		want    bool
 		maybe   []string
 	}{
 		"no manager has it":                {created: "2026-01-01T00:00:00Z", want: true},
 		"the manager has it":               {created: "2026-01-01T00:00:00Z", known: []types.NamespacedName{{Namespace: "ml", Name: "a"}}},
 		"created while managers were read": {created: "2026-01-01T00:59:58Z"},
+		"created then, by a slow clock":    {created: "2026-01-01T00:58:58Z", behind: time.Minute},
 		"a context was not read":           {created: "2026-01-01T00:00:00Z", unread: true, maybe: []string{"lost"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -38,6 +41,7 @@ workloads: [{metadata: {namespace: ml, name: a, uid: a, creationTimestamp: "`+tt
  podSetAssignments: [{name: main, count: 1, flavors: {cpu: f}, resourceUsage: {cpu: 4}}]},
  conditions: [{type: QuotaReserved, status: "True", reason: QuotaReserved, message: "", lastTransitionTime: "`+tt.created+`"}]}}]`)
 			worker := w.facts()
+			worker.Skew = kubecontext.Skew{Known: true, Min: -tt.behind, Max: -tt.behind}
 			worker.Kueue.Workloads = []*kueue.Workload{parse[*kueue.Workload](t, "{metadata: {namespace: ml, name: own, uid: own-copy, labels: {"+origin+"}}}")}
 			hub := hubOf(t, tt.known)
 			clusters := []*inspect.Facts{hub, worker}

@@ -239,12 +239,33 @@ func Overall(all []inspect.Placement) inspect.Verdict {
 	return slices.MinFunc(hopes, func(a, b inspect.Verdict) int { return rank(a) - rank(b) })
 }
 
+// Best returns the placements through the managers that would let the Job run soonest. It leaves out
+// other managers that hold the Job back themselves. Each manager comes before its workers.
+func Best(all []inspect.Placement) []inspect.Placement {
+	var best []inspect.Placement
+	isHeld := func(group []inspect.Placement) bool { return group[0].Manager && group[0].Verdict != inspect.Fits }
+	for start, end := 0, 0; start < len(all); start = end {
+		for end = start + 1; end < len(all) && !all[end].Manager; {
+			end++
+		}
+		group := all[start:end]
+		switch verdict := Overall(group); {
+		case best == nil || rank(verdict) < rank(Overall(best)):
+			best = group
+		case verdict == Overall(best) && !isHeld(best) && !isHeld(group):
+			best = slices.Concat(best, group)
+		}
+	}
+	return best
+}
+
 // Smallest returns the smallest change that would let the Job run on some
 // cluster. ok is false if it fits somewhere, or if no change is known.
 func Smallest(all []inspect.Placement) (change inspect.PlacementChange, ok bool) {
 	if Overall(all) == inspect.Fits {
 		return change, false
 	}
+	all = Best(all)
 	for i := range all {
 		p := &all[i]
 		if p.Manager && len(p.Changes) > 0 {

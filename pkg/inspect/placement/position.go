@@ -186,7 +186,7 @@ func (s *site) holderOf(c *kueue.Claim, fr capacity.FlavorResource, amount capac
 }
 
 // minOrphanAge is the age from which on a Workload may be an orphan: a younger
-// one may have been created after the manager was read, or by another clock.
+// one may have been created after the manager was read.
 const minOrphanAge = 10 * time.Second
 
 // hasNoOrigin reports whether a Workload came from the same manager as this
@@ -195,7 +195,7 @@ func (s *site) hasNoOrigin(c *kueue.Claim) bool {
 	if s.request.managed == nil || c.Origin == "" || s.own == nil || s.own.Labels[delegation.MultiKueueOriginLabel] != c.Origin {
 		return false
 	}
-	return s.now.Sub(c.CreatedAt) > minOrphanAge && !s.request.managed.Has(types.NamespacedName{Namespace: c.Namespace, Name: c.Name})
+	return inspect.ClusterTime(s.now, s.facts.Skew).Sub(c.CreatedAt) > minOrphanAge && !s.request.managed.Has(types.NamespacedName{Namespace: c.Namespace, Name: c.Name})
 }
 
 // sharers returns the queue and the queues that share quota with it.

@@ -11,17 +11,16 @@ import (
 )
 
 // Submit returns where a request that is not submitted yet could run: through
-// each management cluster that has its queue or, if there is none, on each
-// cluster by itself.
+// each cluster of Entries.
 func Submit(v *inspect.Inventory, request *Request) []inspect.Placement {
-	r := *request.defaulted(v)
+	r := *request
 	r.isNew = true
 	var all []inspect.Placement
 	for _, f := range Entries(v, &r) {
-		here := r.at(f.Context)
+		here := r.at(f.Context).defaulted(f, r.At[f.Context] != nil)
 		if why := r.Refused[f.Context]; why != "" {
 			p := inspect.NewPlacement(f.Context)
-			p.Manager, p.Verdict, p.Reason, p.Message = isManager(f, &r), inspect.Never, inspect.RefusedByServer, "its API server rejects it: "+why
+			p.Manager, p.Verdict, p.Reason, p.Message = isManager(f, here), inspect.Never, inspect.RefusedByServer, "its API server rejects it: "+why
 			all = append(all, *p)
 			continue
 		}
@@ -38,10 +37,9 @@ func Submit(v *inspect.Inventory, request *Request) []inspect.Placement {
 // management clusters that have its queue. If there are none, these are all
 // management clusters for Jobs of MultiKueue, and all clusters for others.
 func Entries(v *inspect.Inventory, r *Request) []*inspect.Facts {
-	r = r.defaulted(v)
 	var managers []*inspect.Facts
 	for _, f := range v.Clusters {
-		if isManager(f, r) {
+		if isManager(f, r.defaulted(f, false)) {
 			managers = append(managers, f)
 		}
 	}
@@ -62,10 +60,11 @@ func isManager(f *inspect.Facts, r *Request) bool {
 	return hasRoom(f) && len(candidatesOf(f, r, nil)) > 0
 }
 
-// defaulted returns the request with the queue that Kueue gives to objects
-// without a queue label.
-func (r *Request) defaulted(v *inspect.Inventory) *Request {
-	if r.Queue != "" || !slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool { return hasDefaultQueue(f, r.Namespace) }) {
+// defaulted returns the request with the queue that Kueue on a cluster gives to
+// objects without a queue label. isTried is whether the cluster itself has
+// shown that, in a dry run.
+func (r *Request) defaulted(f *inspect.Facts, isTried bool) *Request {
+	if r.Queue != "" || isTried || !hasDefaultQueue(f, r.Namespace) {
 		return r
 	}
 	with := *r

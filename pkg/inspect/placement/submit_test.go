@@ -1,6 +1,8 @@
 package placement_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,4 +75,48 @@ flavors: [{metadata: {name: f}}]
 			assert.Equal(t, change, tt.change)
 		})
 	}
+}
+
+// TestSubmitWithoutQueue checks that the queue default of one cluster is not that of a Job on another
+// one, and that a built-in Job without a queue needs no Kueue.
+func TestSubmitWithoutQueue(t *testing.T) {
+	w, empty := parse[world](t, strings.ReplaceAll(simple("4"), "namespace: ml, name: q", "namespace: ml, name: default")), parse[world](t, simple("4"))
+	with, without := w.facts(), empty.facts()
+	with.Context, without.Context = "with", "without"
+	bare := &inspect.Facts{Context: "bare", NoKueue: true}
+	j := parse[batchv1.Job](t, pods("1", "cpu: 1"))
+	j.Namespace = "ml"
+	r := placement.OfJob(&j, "")
+	r.Owner = delegation.BuiltIn
+	verdicts, reasons := map[string]inspect.Verdict{}, map[string]inspect.PlacementReason{}
+	for _, p := range placement.Submit(inspect.NewInventory(time.Now(), []*inspect.Facts{with, without, bare}, nil), &r) {
+		verdicts[p.Context], reasons[p.Context] = p.Verdict, p.Reason
+	}
+	assert.DeepEqual(t, verdicts, map[string]inspect.Verdict{"with": inspect.Fits, "without": inspect.Unknown, "bare": inspect.Unknown})
+	assert.DeepEqual(t, reasons, map[string]inspect.PlacementReason{"with": inspect.HasRoom, "without": inspect.NoQueueLabel, "bare": inspect.NoQueueLabel})
+}
+
+// TestBest checks that a manager that holds a Job back does not hide another one that takes it.
+func TestBest(t *testing.T) {
+	place := func(context string, isManager bool, verdict inspect.Verdict) inspect.Placement {
+		p := inspect.NewPlacement(context)
+		p.Manager, p.Verdict = isManager, verdict
+		return *p
+	}
+	full := []inspect.Placement{place("m1", true, inspect.Never), place("w", false, inspect.Fits)}
+	free := []inspect.Placement{place("m2", true, inspect.Fits), place("w", false, inspect.Fits)}
+	small := []inspect.Placement{place("m3", true, inspect.Fits), place("x", false, inspect.Never)}
+	contexts := func(all ...[]inspect.Placement) (names string) {
+		for _, p := range placement.Best(slices.Concat(all...)) {
+			names += " " + p.Context
+		}
+		return names
+	}
+	assert.Equal(t, contexts(full, free), " m2 w")
+	assert.Equal(t, contexts(free, full, free), " m2 w m2 w")
+	assert.Equal(t, contexts(full, small), " m1 w")
+	assert.Equal(t, contexts(small, small), " m3 x m3 x")
+	assert.Equal(t, contexts(), "")
+	_, ok := placement.Smallest(slices.Concat(full, free))
+	assert.Assert(t, !ok)
 }

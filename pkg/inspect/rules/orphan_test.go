@@ -158,6 +158,12 @@ func twiceCases() []testCase {
 		}},
 		{name: "the chosen worker is unreachable, perhaps known by another address", code: "JM056", base: base, edits: []edit{inConfig, unreachable("kwok-w2")}},
 		{name: "Jobs on the chosen worker are unreadable", code: "JM056", base: base, edits: []edit{inConfig, forbidden("kwok-w2", "jobs.batch")}},
+		{name: "which context reaches which worker is a guess", code: "JM056", base: base, edits: []edit{
+			inConfig, remove("kwok-mgr", "Secret/*"),
+			addWorkload("kwok-mgr", otherWorkload, "", `nominatedClusterNames: [worker1, worker2]`),
+			addWorkload("kwok-w1", otherWorkload, "labels: {kueue.x-k8s.io/multikueue-origin: multikueue}", ""),
+			addWorkload("kwok-w2", otherWorkload, "labels: {kueue.x-k8s.io/multikueue-origin: multikueue}", ""),
+		}},
 		{name: "suspended on the worker", code: "JM056", base: base, edits: []edit{inConfig, heldBack}},
 		{name: "taken out of the config", code: "JM056", base: base},
 		{name: "runs on the chosen worker", code: "JM056", base: "running"},

@@ -64,7 +64,7 @@ func (t *Tracer) Read(ctx context.Context, f *fleet.Fleet) *Traced {
 	for i := range list.Items {
 		trace := &list.Items[i]
 		trace.Findings, trace.Errors = judgment.About(trace), list.Errors
-		q := answer.Question{Inventory: inventory, Pair: found.Pairs[i], Trace: trace, Findings: orphans, Reach: t.Reach}
+		q := answer.Question{Inventory: inventory, Around: judged, Pair: found.Pairs[i], Trace: trace, Findings: orphans, Reach: t.Reach}
 		answer.Fill(q)
 		q.Advise(trace.Findings)
 	}

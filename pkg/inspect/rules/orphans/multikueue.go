@@ -14,19 +14,21 @@ import (
 // dispatcher is a management cluster, with its known workers and mirrors.
 type dispatcher struct {
 	*inspect.Facts
-	// contexts has the context that reaches each of its MultiKueueClusters, by
-	// name, "" if unknown.
+	// contexts has the context that certainly reaches each of its
+	// MultiKueueClusters, by name, "" if unknown.
 	contexts map[string]string
 	// isWhole is whether its MultiKueueClusters could be read and the context
 	// of each is known.
 	isWhole bool
+	// workers are the contexts that reach any of its MultiKueueClusters.
+	workers sets.Set[string]
 	// hasRun are the contexts on which it has mirrors.
 	hasRun sets.Set[string]
 	// marks are the marks of the objects that it is known to have created.
 	marks marks
 }
 
-// at returns the MultiKueueClusters that a context reaches.
+// at returns the MultiKueueClusters that a context certainly reaches.
 func (d *dispatcher) at(context string) []string {
 	var names []string
 	for name, c := range d.contexts {
@@ -56,9 +58,16 @@ func newMultiKueue(v *view.View) *multiKueue {
 		if len(clusters) == 0 && !v.Dispatches(f) {
 			continue
 		}
-		d := &dispatcher{Facts: f, contexts: map[string]string{}, isWhole: ok, hasRun: sets.New[string](), marks: marksOf(v, f.Context)}
+		d := &dispatcher{Facts: f, contexts: map[string]string{}, isWhole: ok, workers: sets.New[string](), hasRun: sets.New[string](), marks: marksOf(v, f.Context)}
 		for _, c := range clusters {
-			d.contexts[c.Name] = v.ContextOf(f, c.Name)
+			d.contexts[c.Name] = ""
+			context := v.ContextOf(f, c.Name)
+			if context != "" {
+				d.workers.Insert(context)
+			}
+			if v.IsContextProven(f, c.Name) {
+				d.contexts[c.Name] = context
+			}
 			d.isWhole = d.isWhole && d.contexts[c.Name] != ""
 		}
 		e.dispatchers = append(e.dispatchers, d)
@@ -70,7 +79,7 @@ func newMultiKueue(v *view.View) *multiKueue {
 		e.seeCopies()
 	}
 	e.hasUnread = slices.ContainsFunc(v.UnreadContexts(), func(context string) bool {
-		return !slices.ContainsFunc(e.dispatchers, func(d *dispatcher) bool { return len(d.at(context)) > 0 })
+		return !slices.ContainsFunc(e.dispatchers, func(d *dispatcher) bool { return d.workers.Has(context) })
 	})
 	return e
 }

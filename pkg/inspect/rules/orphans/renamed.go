@@ -80,7 +80,7 @@ func sharedOrigin() view.Rule {
 func (e *multiKueue) seeCopies() {
 	for _, d := range e.dispatchers {
 		for _, f := range e.Clusters() {
-			if len(d.at(f.Context)) > 0 {
+			if d.workers.Has(f.Context) {
 				d.marks.addCopies(e.View, d.Facts, f)
 			}
 		}

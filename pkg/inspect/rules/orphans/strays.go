@@ -87,7 +87,7 @@ func (s *stray) since() time.Time {
 func (e *multiKueue) creatorOf(s stray) *dispatcher {
 	for _, d := range e.dispatchers {
 		isItsMark, _ := d.marks.mayCreate(s.origin)
-		dispatchesThere := len(d.at(s.worker.Context)) > 0 || d.hasRun.Has(s.worker.Context)
+		dispatchesThere := d.workers.Has(s.worker.Context) || d.hasRun.Has(s.worker.Context)
 		if d.Facts != s.worker && dispatchesThere && isItsMark {
 			return d
 		}

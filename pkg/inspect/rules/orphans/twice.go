@@ -70,11 +70,11 @@ func hasOn(p inspect.Pair, context string) bool {
 
 // mayBeOn reports whether a mirror may be on a MultiKueueCluster of a
 // manager: that was not read, so the mirror may have been seen there by
-// another address, or has the mirror's context. Misplaced mirrors are advised
-// to be deleted, so this must be certain.
+// another address, or has the mirror's context, or perhaps has it. Misplaced
+// mirrors are advised to be deleted, so this must be certain.
 func (e *multiKueue) mayBeOn(manager *inspect.Facts, cluster string, j *inspect.Job) bool {
 	f, known := e.Worker(manager, cluster)
-	return f == nil || known == j.Context
+	return f == nil || known == j.Context || !e.IsContextProven(manager, cluster)
 }
 
 // since returns when the management cluster took the Job away from the

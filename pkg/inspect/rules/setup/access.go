@@ -1,6 +1,8 @@
 package setup
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
@@ -103,6 +105,13 @@ func managerDenied() view.Rule {
 	}
 }
 
+// shortHash returns a short text that differs for other users and other rules, so that the fix for
+// one manager does not replace the rights of another one, nor those of an earlier fix.
+func shortHash(user string, rules []any) string {
+	sum := sha256.Sum256([]byte(fmt.Sprint(user, rules)))
+	return hex.EncodeToString(sum[:4])
+}
+
 func reportDenied(v *view.View, l view.Link, denied []inspect.Access) {
 	user := l.Manager.Setup.Credentials[l.Cluster.Name].User
 	var texts, evidence []string
@@ -112,7 +121,7 @@ func reportDenied(v *view.View, l view.Link, denied []inspect.Access) {
 		evidence = append(evidence, fmt.Sprintf("%s: %s may not %s", l.Worker.Context, user, a))
 		rules = append(rules, map[string]any{"apiGroups": []any{a.Group}, "resources": []any{a.Resource}, "verbs": a.Verbs})
 	}
-	const role = "multikueue-manager-additional"
+	role := "multikueue-manager-additional-" + shortHash(user, rules)
 	create := command.Kubectl(l.Worker.Context, "", "apply", "-f", "-").Fed(command.JSON(map[string]any{
 		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": map[string]any{"name": role}, "rules": rules,
 	}))

@@ -244,6 +244,12 @@ func (v *View) ContextOf(f *inspect.Facts, cluster string) string {
 	return v.inventory.ContextOf(f, cluster)
 }
 
+// IsContextProven reports whether the result of ContextOf is no guess.
+func (v *View) IsContextProven(f *inspect.Facts, cluster string) bool {
+	v.CanRead(f, inspect.PartSecrets)
+	return v.inventory.IsContextProven(f, cluster)
+}
+
 // WhyNoContext describes why the context of MultiKueueClusters of a manager is unknown.
 func (v *View) WhyNoContext(f *inspect.Facts, clusters string) string {
 	v.CanRead(f, inspect.PartSecrets)

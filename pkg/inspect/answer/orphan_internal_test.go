@@ -1,0 +1,48 @@
+package answer
+
+import (
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
+)
+
+// TestMirrorOfUnknownManager checks that the mirror of a manager that was not read is no orphan, and
+// that nothing advises to delete it. Only a finding about an orphan knows whether that is safe.
+func TestMirrorOfUnknownManager(t *testing.T) {
+	row, _ := delegation.KindNamed("job")
+	for name, tt := range map[string]struct {
+		origin string
+		state  inspect.JobState
+	}{
+		"the label of an unknown manager":        {"team-b", inspect.StateRunning},
+		"perhaps of the manager that was read":   {"multikueue", inspect.StateRunning},
+		"certainly of the manager that was read": {"fleet", inspect.StateOrphan},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := func(context, name, origin string, owner delegation.Owner) *inspect.Job {
+				return &inspect.Job{
+					KindRow: &row, Context: context, Namespace: "ml", Name: name, UID: context + name, ManagedBy: owner, Status: delegation.Running,
+					Marks: &delegation.Marks{MultiKueueOrigin: origin},
+				}
+			}
+			read := func(context string, jobs ...*inspect.Job) *inspect.Facts {
+				return &inspect.Facts{Context: context, ClusterUID: context, Kinds: []delegation.Kind{row}, Jobs: jobs}
+			}
+			mirror := job("worker", "train", tt.origin, delegation.BuiltIn)
+			v := inspect.NewInventory(time.Unix(0, 0), []*inspect.Facts{
+				read("hub", job("hub", "eval", "", delegation.MultiKueue)), read("worker", mirror, job("worker", "eval", "fleet", delegation.BuiltIn)),
+			}, nil)
+			p := inspect.OrphanPair(mirror)
+			trace := chain.Trace(v, p)
+			Fill(Question{Inventory: v, Pair: p, Trace: trace})
+			assert.Equal(t, trace.State, tt.state, trace.Message)
+			assert.Equal(t, len(trace.Fixes), 0)
+			assert.Equal(t, len(trace.Unchecked) > 0, tt.state != inspect.StateOrphan)
+		})
+	}
+}

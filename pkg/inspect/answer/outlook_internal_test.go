@@ -1,0 +1,32 @@
+package answer
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// TestOutlookOfTwoManagers checks that the headline is about the manager that takes a Job, not about
+// one that does not.
+func TestOutlookOfTwoManagers(t *testing.T) {
+	place := func(context string, isManager bool, verdict inspect.Verdict) inspect.Placement {
+		p := inspect.NewPlacement(context)
+		p.Manager, p.Verdict, p.Reason = isManager, verdict, inspect.HasRoom
+		if verdict == inspect.Never {
+			p.Reason, p.Resource, p.Needs, p.Limit = inspect.OverLimit, "cpu", "8", "4"
+		}
+		return *p
+	}
+	trace := inspect.NewTrace()
+	trace.Placements = []inspect.Placement{
+		place("m1", true, inspect.Never), place("w1", false, inspect.Fits), place("m2", true, inspect.Fits), place("w2", false, inspect.Fits),
+	}
+	Unsubmitted(trace)
+	assert.Equal(t, trace.Message, "Fits on w2 now.")
+	assert.Equal(t, len(trace.Fixes), 0)
+	trace.Placements = trace.Placements[:2]
+	Unsubmitted(trace)
+	assert.Assert(t, trace.Message != "Fits on w1 now.", trace.Message)
+}

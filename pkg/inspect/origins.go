@@ -1,0 +1,143 @@
+package inspect
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// IsOrphan reports whether a mirror without an origin has certainly none: every context was read,
+// and the manager that created the mirror has no origin of it.
+func (v *Inventory) IsOrphan(j *Job) bool { return len(v.UnreadContexts()) == 0 && v.LacksOrigin(j) }
+
+// LacksOrigin reports whether the cluster that created a mirror without an origin was read, so that
+// the origin does not exist there. MultiKueue's mirrors do not name their manager, and a manager
+// that was not read may dispatch to the same worker. So one of those that were read must use the
+// mirror's label, and dispatch to its worker.
+func (v *Inventory) LacksOrigin(j *Job) bool {
+	return slices.ContainsFunc(v.Clusters, func(f *Facts) bool {
+		switch {
+		case f.Err != nil:
+			return false
+		case j.OriginUID() != "":
+			return !j.Marks.Origin.IsZero() && v.mayHaveOrigin(f, j)
+		}
+		return f.Context != j.Context && f.isManager() && f.IsRequested(j.Row()) && v.usesOrigin(f, j.MultiKueueOrigin()) && v.dispatchesTo(f, j.Context)
+	}) && !v.isSubmitted(NameOf(j))
+}
+
+// KnowsManagerOf reports whether a cluster that may have the origin of a mirror was read.
+// MultiKueue's mirrors do not name it, so any management cluster counts.
+func (v *Inventory) KnowsManagerOf(j *Job) bool {
+	return slices.ContainsFunc(v.Clusters, func(f *Facts) bool { return f.Err == nil && v.mayHaveOrigin(f, j) })
+}
+
+// mayHaveOrigin reports whether a cluster that was read may have the origin of a mirror.
+func (v *Inventory) mayHaveOrigin(f *Facts, j *Job) bool {
+	if j.Marks != nil && !j.Marks.Origin.IsZero() {
+		return j.Marks.Origin.On(f.Cluster()) == delegation.CertainlySame
+	}
+	return f.isManager()
+}
+
+// isSubmitted reports whether MultiKueue has an origin of this name. If several managers have one,
+// a mirror belongs to none of them for certain.
+func (v *Inventory) isSubmitted(name ObjectName) bool {
+	if v.submitted == nil {
+		v.submitted = sets.New[ObjectName]()
+		for _, p := range v.Pairs.Pairs {
+			if o := p.Origin; o.ManagedBy == delegation.MultiKueue || o.ManagedBy.IsBuiltIn() && o.Row().IsUnmanaged() {
+				v.submitted.Insert(NameOf(o))
+			}
+		}
+	}
+	return v.submitted.Has(name)
+}
+
+// usesOrigin reports whether a manager labels its mirrors with this multiKueue.origin: one of its
+// mirrors or Workloads on workers has it. If none was found, it may use the default.
+func (v *Inventory) usesOrigin(manager *Facts, origin string) bool {
+	used, known := v.origins[manager.Context]
+	if !known {
+		used = v.originsOf(manager)
+		v.origins[manager.Context] = used
+	}
+	return used.Has(origin) || used.Len() == 0 && origin == kueue.DefaultOrigin
+}
+
+// originsOf returns the values of multiKueue.origin with which a manager has labeled mirrors and,
+// if there are none, Workloads on workers.
+func (v *Inventory) originsOf(manager *Facts) sets.Set[string] {
+	used := sets.New[string]()
+	for _, p := range v.Pairs.Pairs {
+		for _, m := range p.Mirrors {
+			if p.Origin.Context == manager.Context && m.Is(ByMultiKueue) {
+				used.Insert(m.Job.MultiKueueOrigin())
+			}
+		}
+	}
+	if used.Len() > 0 || manager.Kueue == nil {
+		return used
+	}
+	for _, f := range v.Clusters {
+		if f == manager || f.Err != nil || f.Kueue == nil || !v.dispatchesTo(manager, f.Context) {
+			continue
+		}
+		for _, copied := range f.Kueue.Workloads {
+			w := manager.Workload(copied.Namespace, copied.Name)
+			if origin := copied.Labels[delegation.MultiKueueOriginLabel]; origin != "" && w != nil && w.Labels[delegation.MultiKueueOriginLabel] == "" {
+				used.Insert(origin)
+			}
+		}
+	}
+	return used
+}
+
+// dispatchesTo reports whether a manager certainly dispatches to a context, or has done so.
+func (v *Inventory) dispatchesTo(manager *Facts, context string) bool {
+	isThere := manager.Kueue != nil && slices.ContainsFunc(manager.Kueue.clusterNames(), func(name string) bool { return v.ContextOf(manager, name) == context })
+	return isThere || slices.ContainsFunc(v.Pairs.Pairs, func(p Pair) bool {
+		return p.Origin.Context == manager.Context && slices.ContainsFunc(p.Mirrors, func(m Mirror) bool { return m.Is(ByMultiKueue) && m.Job.Context == context })
+	})
+}
+
+// isManager reports whether a cluster has MultiKueue's configuration, or delegates to it.
+func (f *Facts) isManager() bool {
+	if f.Kueue != nil && (len(f.Kueue.Clusters) > 0 || f.Kueue.MultiKueueCheck() != nil) {
+		return true
+	}
+	return slices.ContainsFunc(f.Jobs, func(j *Job) bool { return j.ManagedBy == delegation.MultiKueue })
+}
+
+// UnknownOrigins returns what is unknown of wanted mirrors: their origins, if no cluster that
+// may have them was read.
+func (v *Inventory) UnknownOrigins(isWanted func(*Job) bool) []Unchecked {
+	return v.uncheckedOrigins("no manager was read", func(j *Job) bool { return isWanted(j) && !v.KnowsManagerOf(j) })
+}
+
+// UnprovenOrigins returns the origins of mirrors that none of the managers that were read has
+// certainly created.
+func (v *Inventory) UnprovenOrigins() []Unchecked {
+	return v.uncheckedOrigins("the managers that were read may not have created it", func(j *Job) bool { return v.KnowsManagerOf(j) && !v.LacksOrigin(j) })
+}
+
+func (v *Inventory) uncheckedOrigins(reason string, isUnknown func(*Job) bool) []Unchecked {
+	n, kind := 0, ""
+	for _, j := range v.Pairs.Orphans {
+		if !j.IsPart() && isUnknown(j) {
+			n, kind = n+1, j.Kind
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	what := fmt.Sprintf("origins of %s", Count(n, "mirror"))
+	if n == 1 {
+		what = fmt.Sprintf("origin of 1 mirror (%s)", kind)
+	}
+	return []Unchecked{{What: what, Contexts: []string{}, Reason: reason}}
+}

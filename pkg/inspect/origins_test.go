@@ -1,0 +1,62 @@
+package inspect
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// TestOrphansOfOtherManagers checks that a mirror is no orphan if a manager that was not read may
+// have created it. Nobody must delete the running mirror of another team.
+func TestOrphansOfOtherManagers(t *testing.T) {
+	row, _ := delegation.KindNamed("job")
+	job := func(context, name, origin string, owner delegation.Owner) *Job {
+		return &Job{
+			KindRow: &row, Context: context, Namespace: "ml", Name: name, UID: context + name, ManagedBy: owner, Status: delegation.Running,
+			Marks: &delegation.Marks{MultiKueueOrigin: origin},
+		}
+	}
+	origin := func(name string) *Job { return job("m", name, "", delegation.MultiKueue) }
+	paris := []*kueue.MultiKueueCluster{{ObjectMeta: metav1.ObjectMeta{Name: "paris"}}}
+	at := func(context string) kubecontext.Address {
+		return kubecontext.Address{Context: context, Server: "https://" + context, CA: context}
+	}
+	for name, tt := range map[string]struct {
+		origin   string
+		others   map[string][]*Job
+		worker   string
+		unread   bool
+		isOrphan bool
+	}{
+		"of the only manager":                      {origin: "multikueue", worker: "a", isOrphan: true},
+		"of the only manager, by its other mirror": {origin: "team", worker: "a", others: map[string][]*Job{"m": {origin("eval")}, "a": {job("a", "eval", "team", delegation.BuiltIn)}}, isOrphan: true},
+		"the manager uses another label":           {origin: "multikueue", worker: "a", others: map[string][]*Job{"m": {origin("eval")}, "a": {job("a", "eval", "team", delegation.BuiltIn)}}},
+		"the label of an unknown manager":          {origin: "team-b", worker: "a"},
+		"the manager does not use this worker":     {origin: "multikueue", worker: "b"},
+		"the manager has used this worker":         {origin: "team", worker: "b", others: map[string][]*Job{"m": {origin("eval")}, "a": {job("a", "eval", "team", delegation.BuiltIn)}}, isOrphan: true},
+		"two managers have a Job of that name":     {origin: "multikueue", worker: "a", others: map[string][]*Job{"m": {origin("train")}, "b": {job("b", "train", "", delegation.MultiKueue)}}},
+		"a context was not read":                   {origin: "multikueue", worker: "a", unread: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := &KueueFacts{Clusters: paris, Addresses: map[string]kubecontext.Address{"paris": {Server: "https://" + tt.worker, CA: tt.worker}}}
+			addresses := []kubecontext.Address{at("m"), at("a"), at("b")}
+			if tt.unread {
+				addresses = append(addresses, at("c"))
+			}
+			mirror := job("a", "train", tt.origin, delegation.BuiltIn)
+			v := reachOf(nil, k, func(facts map[string]*Facts) {
+				for _, f := range facts {
+					f.Kinds = []delegation.Kind{row}
+					f.Jobs = tt.others[f.Context]
+				}
+				facts["a"].Jobs = append(facts["a"].Jobs, mirror)
+			}, addresses...)
+			assert.Equal(t, v.IsOrphan(mirror), tt.isOrphan)
+		})
+	}
+}
