@@ -31,6 +31,9 @@ const noReference = "dispatch does not check first whether what the Pods refer t
 // noPlacement is the consequence of not reading capacity.
 const noPlacement = "placements are less certain"
 
+// noClassName is the consequence of not reading the priority class of a Job without a Workload.
+const noClassName = "`trace` does not say that the priority class of a Job does not exist"
+
 // noClass is the consequence of not reading the classes that a Job names.
 const noClass = "the verdict for a Job with such a class may be `unknown`"
 
@@ -67,6 +70,8 @@ func look() Task {
 			{Scope: InCluster, Resource: kueue("cohorts"), Verbs: []string{"list", "watch"}, Without: noPlacement, IsOptional: true},
 			{Scope: InCluster, Resource: kueue("resourceflavors"), Verbs: []string{"list", "watch"}, Without: noPlacement, IsOptional: true},
 			{Scope: InCluster, Resource: kueue("topologies"), Verbs: []string{"list", "watch"}, Without: "the fix for a flavor without a topology names no topology", IsOptional: true},
+			{Scope: InCluster, Resource: kueue("workloadpriorityclasses"), Verbs: []string{"get"}, Without: noClassName, IsOptional: true},
+			{Scope: InCluster, Resource: schema.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}, Verbs: []string{"get"}, Without: noClassName, IsOptional: true},
 			{Scope: InCluster, Resource: kueue("admissionchecks"), Verbs: []string{"list", "watch"}, Without: "MultiKueue's configuration is not checked", IsOptional: true},
 			{Scope: InCluster, Resource: kueue("multikueueconfigs"), Verbs: []string{"list", "watch"}, Without: "MultiKueue's configuration is not checked", IsOptional: true},
 			{Scope: InCluster, Resource: kueue("multikueueclusters"), Verbs: []string{"list", "watch"}, Without: "the context of a worker is not shown", IsOptional: true},

@@ -149,6 +149,10 @@ func sinceOf(j *inspect.Job, s inspect.JobState) *metav1.Time {
 func (q *Question) needsNoReason(a *Answer) bool {
 	o := q.Pair.Origin
 	isOver := a.State == inspect.StateComplete && (o == nil || o.Status.IsFinished())
+	if a.State == inspect.StateBlocked && a.Reason == inspect.ReasonSetup && o != nil && q.withoutClass() != nil {
+		// Rules do not read classes, and suspect Kueue.
+		return true
+	}
 	return isOver || a.State == inspect.StateTemplate || a.State == inspect.StateNotSubmitted
 }
 

@@ -181,7 +181,25 @@ func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
 	if o.Queue() == "" {
 		return ignored, true
 	}
+	if p := q.withoutClass(); p != nil {
+		// Kueue logs that it creates no Workload, and reports it nowhere else.
+		return Answer{
+			State: inspect.StateBlocked, Reason: inspect.ReasonSetup, Fixes: q.changes([]inspect.Placement{*p}),
+			Message: fmt.Sprintf("%s, so Kueue creates no Workload.", strings.TrimSuffix(Sentence(p.Context+": "+p.Message), ".")),
+		}, true
+	}
 	return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoWorkload, Message: fmt.Sprintf("Kueue on %s has created no Workload for it.", f.Context)}, true
+}
+
+// withoutClass returns the placement on the origin's cluster if a class that the origin names does
+// not exist there, otherwise nil.
+func (q *Question) withoutClass() *inspect.Placement {
+	for i := range q.Trace.Placements {
+		if p := &q.Trace.Placements[i]; p.Context == q.Pair.Origin.Context && p.Cluster == "" && p.Reason == inspect.ClassMissing {
+			return p
+		}
+	}
+	return nil
 }
 
 // heldBack returns the answer if the Workload itself keeps the Job from

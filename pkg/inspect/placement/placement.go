@@ -20,8 +20,12 @@ import (
 // clusters. For the built-in controller, it is a cluster on which Pods find
 // no node. There are none if the origin does not wait, or if the rules of its
 // owner are unknown.
-func Judge(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
-	if all := byOwner(v, p); len(all) > 0 {
+func Judge(v *inspect.Inventory, p inspect.Pair) []inspect.Placement { return JudgeWith(v, p, nil) }
+
+// JudgeWith is Judge for an origin without a Workload, with the effects of the classes that it
+// names, by context. Kueue creates no Workload if one does not exist.
+func JudgeWith(v *inspect.Inventory, p inspect.Pair, classes map[string]Class) []inspect.Placement {
+	if all := byOwner(v, p, classes); len(all) > 0 {
 		return all
 	}
 	return onNodes(v, p)
@@ -39,7 +43,7 @@ func Activated(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 
 // byOwner returns where an origin without Pods could run, by the rules of its
 // owner.
-func byOwner(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
+func byOwner(v *inspect.Inventory, p inspect.Pair, classes map[string]Class) []inspect.Placement {
 	o := p.Origin
 	if o == nil || !o.Waits() || o.Row().Template {
 		return nil
@@ -57,6 +61,9 @@ func byOwner(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 		return nil
 	}
 	r := requestOf(o, manager, submitted)
+	if submitted == nil {
+		r.Classes = classes
+	}
 	return from(v, manager, &r, submitted)
 }
 

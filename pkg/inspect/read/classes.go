@@ -11,8 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -22,6 +24,18 @@ type ClassNames struct {
 	WorkloadPriority, Priority, Runtime string
 	// InSnapshot is whether they are read from a snapshot, which may lack existing classes.
 	InSnapshot bool
+}
+
+// ClassNamesOf returns the classes on which it depends whether Kueue creates a Workload for a Job.
+func ClassNamesOf(j *inspect.Job) ClassNames {
+	if j.Object == nil {
+		return ClassNames{}
+	}
+	names := ClassNames{WorkloadPriority: j.Object.GetLabels()[delegation.PriorityClassLabel]}
+	if j.Row().IsJob() {
+		names.Priority = delegation.TextAt(j.Object.Object, "spec", "template", "spec", "priorityClassName")
+	}
+	return names
 }
 
 // Classes reads the values of classes, by context. A WorkloadPriorityClass precedes a

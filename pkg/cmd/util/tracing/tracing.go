@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -28,7 +29,9 @@ type Tracer struct {
 	Reach []string
 	// Steady decides which findings count over several readings; nil keeps all.
 	Steady *rules.Steady
-	Now    func() time.Time
+	// InSnapshot is whether a snapshot is read, which may lack existing classes.
+	InSnapshot bool
+	Now        func() time.Time
 }
 
 // Traced is the result of one reading.
@@ -53,7 +56,7 @@ func (t *Tracer) Read(ctx context.Context, f *fleet.Fleet) *Traced {
 	list := found.List
 	for _, p := range found.Pairs {
 		trace := chain.Trace(inventory, p)
-		trace.Placements = append(trace.Placements, answer.Reached(placement.Judge(inventory, p), t.Reach)...)
+		trace.Placements = append(trace.Placements, answer.Reached(placement.JudgeWith(inventory, p, t.classes(ctx, f, inventory, p)), t.Reach)...)
 		list.Items = append(list.Items, *trace)
 	}
 	inventory.ForgetClaims()
@@ -69,6 +72,22 @@ func (t *Tracer) Read(ctx context.Context, f *fleet.Fleet) *Traced {
 		q.Advise(trace.Findings)
 	}
 	return found
+}
+
+// classes returns the effects of the classes that a waiting Job without a Workload names: Kueue
+// creates none if one does not exist.
+func (t *Tracer) classes(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, p inspect.Pair) map[string]placement.Class {
+	o := p.Origin
+	if o == nil || !o.Waits() || o.Queue() == "" && o.ManagedBy != delegation.MultiKueue {
+		return nil
+	}
+	manager := v.Facts(o.Context)
+	names := read.ClassNamesOf(o)
+	if names == (read.ClassNames{}) || manager == nil || manager.Kueue == nil || len(v.WorkloadsOf(p, manager)) > 0 {
+		return nil
+	}
+	names.InSnapshot = t.InSnapshot
+	return read.Classes(ctx, f, names)
 }
 
 // withOthers returns an inventory that also has the other Jobs, if the findings of the traced Jobs
