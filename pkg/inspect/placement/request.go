@@ -29,6 +29,8 @@ type Request struct {
 	Namespace, Queue string
 	// Owner is the Job's owner. Without a queue, MultiKueue runs nothing.
 	Owner delegation.Owner
+	// OwnerField is the field that names its owner, "" for spec.managedBy.
+	OwnerField string
 	// PodSets are its Pods, nil if unknown.
 	PodSets []kueue.PodTemplate
 	// Rank is its order in a queue. Its UID is "" while it is not submitted.
