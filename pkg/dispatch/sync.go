@@ -182,7 +182,7 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *unstructured.Unst
 		return origin, max(requeueAfter, rejectionRetry), t.refusedStatus(origin, mirror, err)
 	}
 	if err != nil {
-		// The queue delays the retry. Setting copy.last would return a wait instead, which the
+		// The queue delays the retry. Setting copy.lastWrite would return a wait instead, which the
 		// queue counts as success.
 		return nil, 0, err
 	}

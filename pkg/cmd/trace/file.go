@@ -264,6 +264,9 @@ func (o *traceOptions) request(object *unstructured.Unstructured) (placement.Req
 		queue = marks.Queue
 	}
 	r := placement.Request{Namespace: namespace, Queue: queue, Owner: ownerOf(object)}
+	if kind, known := delegation.KindOf(object.GroupVersionKind()); known {
+		r.OwnerField = strings.Join(kind.ManagedBy, ".")
+	}
 	if object.GroupVersionKind() != delegation.Job().GroupVersionKind() {
 		return r, nil
 	}

@@ -278,7 +278,7 @@ func (a *Answer) take(f *inspect.Finding, reason string) {
 	}
 }
 
-// isWorker reports whether an unread worker is all that is unchecked.
+// isWorker reports whether an unchecked thing is a worker that was not read.
 func isWorker(u inspect.Unchecked) bool { return strings.HasPrefix(u.What, "worker ") }
 
 // isAboutPair reports whether a finding concerns one of the pair's Jobs.

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -95,9 +96,17 @@ func holderType(kind string) string {
 	return strings.ToLower(kind)
 }
 
+// collected is the code of orphans that Kueue itself deletes.
+const collected = "JM053"
+
 // orphanFix returns the fix that releases the quota of an orphan. Kueue itself deletes orphans
-// every minute, unless multiKueue.gcInterval is 0s.
+// every minute, unless multiKueue.gcInterval is 0s. Findings about other orphans have their own fix.
 func (q *Question) orphanFix(context string, h *inspect.Holder) command.Fix {
+	if f := q.orphanFinding(context, h); f != nil && f.Code != collected && len(f.Fixes) > 0 {
+		fix := f.Fixes[0]
+		fix.Text = fmt.Sprintf("release %s %s that orphan %s/%s holds on %s: %s", h.Amount, h.Resource, h.Namespace, h.Name, context, cmp.Or(fix.Text, "delete it"))
+		return fix
+	}
 	fix := command.Fix{Command: q.words(command.Kubectl(context, h.Namespace, "delete", holderType(h.Kind), h.Name))}
 	fix.Text = fmt.Sprintf("wait one minute, then delete orphan %s/%s on %s if it still exists (holds %s %s)", h.Namespace, h.Name, context, h.Amount, h.Resource)
 	return fix

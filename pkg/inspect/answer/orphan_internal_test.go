@@ -6,10 +6,30 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 )
+
+// TestFixOfOrphanThatHoldsQuota checks that a waiting Job gets the fix of the orphan's finding. Kueue
+// deletes only some orphans by itself.
+func TestFixOfOrphanThatHoldsQuota(t *testing.T) {
+	h := inspect.Holder{Kind: "Job", Namespace: "ml", Name: "old", Amount: "4", Resource: "cpu"}
+	remove := []string{"kubectl", "--context", "w", "-n", "ml", "delete", "job", "old"}
+	for code, tt := range map[string]struct {
+		fix  command.Fix
+		want string
+	}{
+		"JM106": {command.Fix{Command: remove}, "release 4 cpu that orphan ml/old holds on w: delete it"},
+		"JM059": {command.Fix{Text: "set multiKueue.origin again"}, "release 4 cpu that orphan ml/old holds on w: set multiKueue.origin again"},
+	} {
+		q := Question{Findings: []inspect.Finding{{Code: code, Context: "w", Namespace: "ml", Name: "old", Fixes: []command.Fix{tt.fix}}}}
+		fix := q.orphanFix("w", &h)
+		assert.Equal(t, fix.Text, tt.want)
+		assert.DeepEqual(t, fix.Command, tt.fix.Command)
+	}
+}
 
 // TestMirrorOfUnknownManager checks that the mirror of a manager that was not read is no orphan, and
 // that nothing advises to delete it. Only a finding about an orphan knows whether that is safe.

@@ -93,7 +93,7 @@ func (s *site) isReached() bool {
 	case s.facts.NoKueue && s.request.isNew && s.request.Queue == "" && s.request.Owner.IsBuiltIn():
 		s.condition(name, inspect.Yes, "yes")
 		s.condition(inspect.ConditionQueue, inspect.NotKnown, "none")
-		return s.decide(inspect.Unknown, inspect.NoQueueLabel, "no Kueue there; the built-in controller would run it")
+		return s.decide(inspect.Unknown, inspect.NoQueueLabel, "no Kueue and no queue label, so Kueue does not decide")
 	case s.facts.NoKueue:
 		s.condition(name, inspect.Yes, "yes")
 		s.condition(inspect.ConditionQueue, inspect.No, "no Kueue")

@@ -31,6 +31,8 @@ type Request struct {
 	Owner delegation.Owner
 	// Labels is where its manifest has the Job's labels, "" for its metadata.
 	Labels string
+	// OwnerField is the field that names its owner, "" for spec.managedBy.
+	OwnerField string
 	// PodSets are its Pods, nil if unknown.
 	PodSets []kueue.PodTemplate
 	// Rank is its order in a queue. Its UID is "" while it is not submitted.

@@ -96,7 +96,12 @@ func refuseOwner(own *inspect.Placement, manager *inspect.Facts, r *Request) {
 	case isDispatched && r.Owner != delegation.MultiKueue:
 		own.Verdict, own.Reason = inspect.Never, inspect.OwnerRefused
 		own.Message = fmt.Sprintf("MultiKueue rejects Jobs of owner %s", r.Owner)
-		own.Changes = []inspect.PlacementChange{{Message: fmt.Sprintf("set spec.managedBy to %s, or use a queue without a MultiKueue check", delegation.MultiKueue)}}
+		own.Changes = nil
+		if r.isNew {
+			// Later, the field cannot be changed.
+			field := cmp.Or(r.OwnerField, "spec.managedBy")
+			own.Changes = []inspect.PlacementChange{{Message: fmt.Sprintf("set %s to %s, or use a queue without a MultiKueue check", field, delegation.MultiKueue)}}
+		}
 	case !isDispatched && isKnown && r.Owner == delegation.MultiKueue:
 		own.Verdict, own.Reason = inspect.Never, inspect.NotDispatched
 		own.Message = fmt.Sprintf("ClusterQueue %s has no MultiKueue check: Kueue would admit it here, where no controller runs it", queue.Name)

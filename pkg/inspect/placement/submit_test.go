@@ -77,6 +77,34 @@ flavors: [{metadata: {name: f}}]
 	}
 }
 
+// TestRefusedOwner checks that a Job of another owner gets a change only while it can be changed, in
+// the field of its kind.
+func TestRefusedOwner(t *testing.T) {
+	w := parse[world](t, strings.ReplaceAll(simple("4"), "namespaceSelector: {}", "admissionChecks: [workers], namespaceSelector: {}"))
+	hub := w.facts()
+	hub.Context = "hub"
+	hub.Kueue.Checks = []*kueue.AdmissionCheck{parse[*kueue.AdmissionCheck](t,
+		"{metadata: {name: workers}, spec: {controllerName: kueue.x-k8s.io/multikueue, parameters: {apiGroup: kueue.x-k8s.io, kind: MultiKueueConfig, name: workers}}}")}
+	hub.Kueue.Configs = []*kueue.MultiKueueConfig{parse[*kueue.MultiKueueConfig](t, "{metadata: {name: workers}, spec: {clusters: [paris]}}")}
+	hub.Kueue.Clusters = []*kueue.MultiKueueCluster{parse[*kueue.MultiKueueCluster](t, "{metadata: {name: paris}}")}
+	r := &placement.Request{Namespace: "ml", Queue: "q", Owner: "acme.io/runner", OwnerField: "spec.runPolicy.managedBy"}
+	p := placement.Submit(inspect.NewInventory(time.Now(), []*inspect.Facts{hub}, nil), r)[0]
+	assert.Equal(t, p.Reason, inspect.OwnerRefused)
+	assert.Equal(t, p.Changes[0].Message, "set spec.runPolicy.managedBy to kueue.x-k8s.io/multikueue, or use a queue without a MultiKueue check")
+
+	row, _ := delegation.KindNamed("job")
+	hub.Jobs = []*inspect.Job{{
+		KindRow: &row, Context: "hub", Namespace: "ml", Name: "train", UID: "u", ManagedBy: "acme.io/runner", Status: delegation.Suspended, Suspended: true,
+		Marks: &delegation.Marks{Queue: "q"},
+	}}
+	v := inspect.NewInventory(time.Now(), []*inspect.Facts{hub}, nil)
+	for _, p := range placement.Judge(v, v.Pairs.Pairs[0]) {
+		for _, c := range p.Changes {
+			assert.Assert(t, !strings.Contains(c.Message, "managedBy"), c.Message)
+		}
+	}
+}
+
 // TestSubmitWithoutQueue checks that the queue default of one cluster is not that of a Job on another
 // one, and that a built-in Job without a queue needs no Kueue.
 func TestSubmitWithoutQueue(t *testing.T) {

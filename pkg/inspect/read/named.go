@@ -258,18 +258,18 @@ func (r *namedReader) findElsewhere(ctx context.Context, c *fleet.Cluster, facts
 }
 
 // readPlace reads the object of a kind at a place. If the cluster may not be the intended one
-// (mustExist), it only accepts the object with the right UID. A denial does not affect other objects
+// (isIntended is false), it only accepts the object with the right UID. A denial does not affect other objects
 // of the cluster.
-func (r *namedReader) readPlace(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts, kind *delegation.Kind, p delegation.Place, mustExist bool) error {
+func (r *namedReader) readPlace(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts, kind *delegation.Kind, p delegation.Place, isIntended bool) error {
 	o, err := Get[map[string]any](ctx, c, kind.Resource, p.Namespace, p.Name)
-	if err == nil && o != nil && (mustExist || delegation.TextAt(*o, "metadata", "uid") == p.UID) {
+	if err == nil && o != nil && (isIntended || delegation.TextAt(*o, "metadata", "uid") == p.UID) {
 		err = r.keep(ctx, c, facts, kind, []map[string]any{*o})
 	}
 	if !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
 		return err
 	}
 	// A denial is a gap only on the intended cluster.
-	if mustExist {
+	if isIntended {
 		facts.AddGap(inspect.PartOf(*kind), r.doing(err))
 	}
 	return nil
