@@ -103,7 +103,7 @@ func TestLostCheck(t *testing.T) {
 		edits   []edit
 		message string
 	}{
-		"JM110": {append(checkLost(), over), "Job default/train: its mirror on kwok-w1 is Complete, but it still says Running; ClusterQueue cluster-queue on kwok-mgr has no MultiKueue check"},
+		"JM110": {append(checkLost(), over), "Job default/train: its mirror on kwok-w1 is Complete, but the origin still says Running; ClusterQueue cluster-queue on kwok-mgr has no MultiKueue check"},
 		"JM013": {admittedHere(), "Job default/train: ClusterQueue cluster-queue has no MultiKueue check: Kueue admitted it on kwok-mgr, where nothing runs it"},
 	} {
 		t.Run(code, func(t *testing.T) {
@@ -124,6 +124,6 @@ func TestRestartsAreOver(t *testing.T) {
 	findings := judge(t, v, rules.All(), 0)
 	assert.Equal(t, len(findings), 1)
 	assert.Equal(t, findings[0].Code, "JM127")
-	assert.Assert(t, strings.Contains(findings[0].Message, "Job default/train was evicted 9 times in"), findings[0].Message)
+	assert.Assert(t, strings.Contains(findings[0].Message, "Job default/train was evicted 9 times since 2026-11-20T"), findings[0].Message)
 	assert.Assert(t, strings.Contains(findings[0].Message, ", and now runs on MultiKueueCluster worker1"), findings[0].Message)
 }
