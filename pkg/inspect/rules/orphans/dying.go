@@ -34,7 +34,7 @@ func describeDying(v *view.View, d *dispatcher, s stray) view.Sighting {
 	} else {
 		sighting.Remedy = command.Say("start Kueue on %s if it is down, and it deletes this: %s", d.Context, advice.ShowKueuePods(d.Context))
 	}
-	sighting.Remedy = command.Say("%s; or %s", sighting.Remedy, d.deletion(&s, " if it still exists in one minute"))
+	sighting.Remedy = command.Say("%s; or wait one minute, then %s", sighting.Remedy, d.deletion(&s, " if it still exists"))
 	if s.job == nil {
 		sighting.Message = fmt.Sprintf("its %s on %s is gone, but the copy on %s still waits or holds quota; %s", metav1.GetControllerOf(s.dying).Kind, d.Context, s.worker.Context, state)
 		return sighting
