@@ -7,7 +7,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // lostOn returns the answer if a cluster was chosen but has no mirror.
@@ -65,7 +64,7 @@ func (q *Question) byCopiedStatus(cluster string) Answer {
 }
 
 // answerFromManager completes the answer from what the management cluster alone shows.
-func (q *Question) answerFromManager(a *Answer, manager *inspect.Facts, w *kueue.Workload, names, unread []string) {
+func (q *Question) answerFromManager(a *Answer, manager *inspect.Facts, names, unread []string) {
 	a.Reason = inspect.ReasonUnread
 	// An age would change the message although nothing else changes.
 	a.Message = fmt.Sprintf("Kueue on %s reserved quota and offered it to %s. Cannot see why no worker admits it: ", manager.Context, list(names))

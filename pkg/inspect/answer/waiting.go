@@ -270,7 +270,7 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 	slices.SortStableFunc(reasons, func(x, y string) int { return cmp.Compare(ranks[x], ranks[y]) })
 	switch {
 	case len(reasons) == 0:
-		q.answerFromManager(&a, manager, w, names, unread)
+		q.answerFromManager(&a, manager, names, unread)
 		return a
 	case !canEnd && len(unread) == 0:
 		a.State = inspect.StateBlocked
