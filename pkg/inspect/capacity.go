@@ -155,11 +155,7 @@ func (f *Facts) BlockerOf(w *kueue.Workload) *Blocker {
 	}
 	isStrict := queue.Spec.QueueingStrategy == kueue.StrictFIFO
 	var first *kueue.Workload
-	others := f.Kueue.Workloads
-	if f.Kueue.Neighbours != nil {
-		others = slices.Concat(others, f.Kueue.Neighbours.Workloads)
-	}
-	for _, o := range others {
+	for _, o := range f.Kueue.waitingNear() {
 		switch {
 		case o == w || !f.isHeldIn(queue, o):
 		case isStrict && comesBefore(o, w) && (first == nil || comesBefore(o, first)), !isStrict && o.IsLike(w):
@@ -170,6 +166,14 @@ func (f *Facts) BlockerOf(w *kueue.Workload) *Blocker {
 		return nil
 	}
 	return &Blocker{Queue: queue, Workload: first, Condition: first.Condition(kueue.QuotaReserved), IsHead: isStrict}
+}
+
+// waitingNear returns the Workloads that were read, with those of other namespaces.
+func (k *KueueFacts) waitingNear() []*kueue.Workload {
+	if k.Neighbours == nil {
+		return k.Workloads
+	}
+	return slices.Concat(k.Workloads, k.Neighbours.Workloads)
 }
 
 // KnowsBlockers reports whether everything was read that BlockerOf depends on, besides the queues

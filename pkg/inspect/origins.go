@@ -83,6 +83,12 @@ func (v *Inventory) originsOf(manager *Facts) sets.Set[string] {
 	if used.Len() > 0 || manager.Kueue == nil {
 		return used
 	}
+	return v.originsOfCopies(manager)
+}
+
+// originsOfCopies returns the values with which a manager has labeled Workloads on workers.
+func (v *Inventory) originsOfCopies(manager *Facts) sets.Set[string] {
+	used := sets.New[string]()
 	for _, f := range v.Clusters {
 		if f == manager || f.Err != nil || f.Kueue == nil || !v.dispatchesTo(manager, f.Context) {
 			continue

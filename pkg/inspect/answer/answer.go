@@ -181,14 +181,15 @@ func (q *Question) explain(a *Answer) {
 // is too young to be the reason, and of the nodes. An orphan has only the fixes of its finding, which
 // knows whether Kueue deletes it, and which other manager may have created it.
 func (q *Question) otherFixes(a *Answer) []command.Fix {
-	switch {
-	case a.Reason == inspect.ReasonUnschedulable:
+	if a.Reason == inspect.ReasonUnschedulable {
 		return q.changes(q.Trace.Placements)
-	case a.Reason == inspect.ReasonPods:
-		for i := range q.Trace.Findings {
-			if f := &q.Trace.Findings[i]; f.Young && q.isAboutPair(f) && f.Severity != inspect.Info && !f.AwaitsActor {
-				return f.Fixes
-			}
+	}
+	if a.Reason != inspect.ReasonPods {
+		return nil
+	}
+	for i := range q.Trace.Findings {
+		if f := &q.Trace.Findings[i]; f.Young && q.isAboutPair(f) && f.Severity != inspect.Info && !f.AwaitsActor {
+			return f.Fixes
 		}
 	}
 	return nil

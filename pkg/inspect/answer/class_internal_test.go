@@ -27,7 +27,8 @@ func TestPriorityClassMissing(t *testing.T) {
 	}{
 		"missing": {missing, nil, inspect.StateBlocked, "hub: WorkloadPriorityClass nosuch does not exist, so Kueue creates no Workload.", 1},
 		"missing, with a finding": {
-			missing, []inspect.Finding{{Code: "JM017", Severity: inspect.Error, Message: "Kueue created no Workload"}},
+			missing,
+			[]inspect.Finding{{Code: "JM017", Severity: inspect.Error, Message: "Kueue created no Workload"}},
 			inspect.StateBlocked, "hub: WorkloadPriorityClass nosuch does not exist, so Kueue creates no Workload.", 1,
 		},
 		"exists": {room, nil, inspect.StateWaiting, "Kueue on hub has created no Workload for it.", 0},

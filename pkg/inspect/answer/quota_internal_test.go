@@ -110,7 +110,8 @@ func TestHoldersOfQuota(t *testing.T) {
 			[]inspect.Holder{holder("b", false, time.Second)}, false, "ml/b holds 2.", []string{"wait for ml/b on hub to finish"},
 		},
 		"one may be an orphan": {
-			[]inspect.Holder{stray}, false, "ml/old holds 2; no context that was read has its origin.",
+			[]inspect.Holder{stray},
+			false, "ml/old holds 2; no context that was read has its origin.",
 			[]string{"wait for ml/old on hub to finish; if lost has no origin of it, it is an orphan"},
 		},
 		"one is preempted": {

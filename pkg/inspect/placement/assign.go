@@ -134,9 +134,9 @@ func (t *try) addsTo(earlier *try) bool {
 }
 
 // lacks records that no flavor has a resource. Only the first one is kept.
-func (r *assignment) lacks(set *podSetDemand, resource string) {
-	if r.uncovered == "" {
-		r.verdict, r.uncovered, r.uncoveredAsk = inspect.Never, resource, set.total[resource]
+func (a *assignment) lacks(set *podSetDemand, resource string) {
+	if a.uncovered == "" {
+		a.verdict, a.uncovered, a.uncoveredAsk = inspect.Never, resource, set.total[resource]
 	}
 }
 

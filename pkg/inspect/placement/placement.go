@@ -251,11 +251,13 @@ func Overall(all []inspect.Placement) inspect.Verdict {
 func Best(all []inspect.Placement) []inspect.Placement {
 	var best []inspect.Placement
 	isHeld := func(group []inspect.Placement) bool { return group[0].Manager && group[0].Verdict != inspect.Fits }
-	for start, end := 0, 0; start < len(all); start = end {
-		for end = start + 1; end < len(all) && !all[end].Manager; {
+	for start := 0; start < len(all); {
+		end := start + 1
+		for end < len(all) && !all[end].Manager {
 			end++
 		}
 		group := all[start:end]
+		start = end
 		switch verdict := Overall(group); {
 		case best == nil || rank(verdict) < rank(Overall(best)):
 			best = group

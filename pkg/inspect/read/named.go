@@ -334,7 +334,7 @@ func (r *namedReader) follow(ctx context.Context, c *fleet.Cluster, facts *inspe
 		}
 		reader.readNeighbours(ctx)
 		reader.wg.Wait()
-		reader.readBeyond(ctx)
+		reader.readBeyond(ctx, true)
 	}
 	reader.wg.Wait()
 	return context.Cause(ctx)

@@ -188,9 +188,7 @@ func (w *Want) readKueue(ctx context.Context, c *fleet.Cluster, facts *inspect.F
 		w.readQueues(ctx, r)
 	}
 	r.wg.Wait()
-	if r.hasKueue() && w.Evidence && !r.isWhole {
-		r.readBeyond(ctx)
-	}
+	r.readBeyond(ctx, w.Evidence)
 	if r.hasKueue() && w.Quotas == NamespaceScope {
 		facts.Namespace = c.Namespace
 		r.readLocals(ctx, c.Namespace)
