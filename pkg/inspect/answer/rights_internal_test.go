@@ -48,3 +48,22 @@ func TestWorkloadsUnread(t *testing.T) {
 		})
 	}
 }
+
+// TestPlainJobWithWorkloadsUnread checks that nobody is told to resume a plain Job that Kueue
+// suspended: Kueue suspends it again.
+func TestPlainJobWithWorkloadsUnread(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Group: "kueue.x-k8s.io", Resource: "workloads"}, "", nil)
+	job := &inspect.Job{
+		Context: "hub", ClusterUID: "hub", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "train", UID: "1",
+		ManagedBy: delegation.BuiltIn, Status: delegation.Suspended, Suspended: true, Marks: &delegation.Marks{Queue: "gpu"},
+	}
+	hub := &inspect.Facts{
+		Context: "hub", ClusterUID: "hub", Jobs: []*inspect.Job{job}, Kueue: &inspect.KueueFacts{Version: "v1beta2"},
+		Gaps: map[inspect.Part]error{inspect.PartWorkloads: forbidden},
+	}
+	v := inspect.NewInventory(time.Unix(0, 0), []*inspect.Facts{hub}, nil)
+	trace := Trace(v, inspect.Pair{Origin: job})
+	assert.Equal(t, trace.Message, "You cannot read Workloads on hub, so why it waits is unknown.")
+	assert.Equal(t, len(trace.Fixes), 0)
+	assert.Equal(t, len(trace.Unchecked), 1)
+}

@@ -161,7 +161,7 @@ func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
 	ignored := Answer{State: inspect.StateBlocked, Reason: inspect.ReasonNoQueueLabel, Message: "Ignored by Kueue: no queue label."}
 	if err := f.Gaps[inspect.PartWorkloads]; err != nil {
 		switch {
-		case o.ManagedBy.IsBuiltIn():
+		case o.ManagedBy.IsBuiltIn() && !o.Suspended:
 			return Answer{}, false
 		case o.Queue() == "" && !o.Suspended && o.StartTime == nil && o.StatusWrittenAt == nil:
 			// Kueue suspends each Job for which it creates a Workload.
