@@ -47,12 +47,7 @@ func (s JobState) IsFinished() bool { return s == StateComplete || s == StateFai
 
 // Phrase returns the state in a few words, with the cluster that runs the Job.
 func (t *Trace) Phrase() string {
-	var where []string
-	for i := range t.Mirrors {
-		if m := &t.Mirrors[i]; m.Current || t.Origin == nil {
-			where = append(where, m.Context)
-		}
-	}
+	where := t.places()
 	on := ""
 	if len(where) > 0 {
 		on = " on " + strings.Join(where, " and ")
@@ -79,6 +74,20 @@ func (t *Trace) Phrase() string {
 		return strings.ToLower(string(t.State)) + on
 	}
 	return strings.ToLower(string(t.State))
+}
+
+// places returns the contexts of the mirrors that the state is about. Of several mirrors, a suspended
+// one without Pods does not run.
+func (t *Trace) places() (contexts []string) {
+	isRunning := t.State == StateRunning || t.State == StateStarting || t.State == StateDuplicate
+	for i := range t.Mirrors {
+		m := &t.Mirrors[i]
+		isIdle := isRunning && len(t.Mirrors) > 1 && m.Suspended && m.Active == 0
+		if (m.Current || t.Origin == nil) && !isIdle {
+			contexts = append(contexts, m.Context)
+		}
+	}
+	return contexts
 }
 
 // JobReason is why a Job is in its state, in one word.
