@@ -41,6 +41,9 @@ func (q *Question) byPlacements(manager *inspect.Facts, w *kueue.Workload) (a An
 	if len(a.Unchecked) > 0 && a.State == inspect.StateBlocked {
 		a.State = inspect.StateWaiting
 	}
+	if a.Reason == inspect.ReasonQuotaInUse {
+		a.Unchecked = append(a.Unchecked, unreadOrigins(candidates)...)
+	}
 	return a, true
 }
 
@@ -62,6 +65,19 @@ func unreadOf(all []inspect.Placement) []inspect.Unchecked {
 			u.Contexts = []string{p.Context}
 		}
 		found = append(found, u)
+	}
+	return found
+}
+
+// unreadOrigins returns the origins of the first holders of quota that may be orphans: waiting for
+// them helps only if they are none.
+func unreadOrigins(all []inspect.Placement) []inspect.Unchecked {
+	var found []inspect.Unchecked
+	for _, p := range deciding(all) {
+		if len(p.Holders) > 0 && len(p.Holders[0].OriginUnread) > 0 {
+			h := &p.Holders[0]
+			found = append(found, inspect.Unchecked{What: "origin of " + h.Namespace + "/" + h.Name, Contexts: h.OriginUnread, Reason: "these contexts were not read"})
+		}
 	}
 	return found
 }

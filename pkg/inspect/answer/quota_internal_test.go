@@ -158,3 +158,18 @@ func TestOrphansThatDecide(t *testing.T) {
 		})
 	}
 }
+
+// TestUnreadOrigins checks that an answer depends on the unread contexts that may own the holder of
+// the lacking quota, only if the Job waits for that holder.
+func TestUnreadOrigins(t *testing.T) {
+	for verdict, want := range map[inspect.Verdict]int{inspect.Waits: 1, inspect.Never: 0} {
+		p := *inspect.NewPlacement("hub")
+		p.Verdict, p.Holders = verdict, []inspect.Holder{{Namespace: "ml", Name: "old", OriginUnread: []string{"lost"}}}
+		found := unreadOrigins([]inspect.Placement{p})
+		assert.Equal(t, len(found), want)
+		for _, u := range found {
+			assert.Equal(t, u.What, "origin of ml/old")
+			assert.DeepEqual(t, u.Contexts, []string{"lost"})
+		}
+	}
+}

@@ -49,8 +49,8 @@ func TestWorkloadsUnread(t *testing.T) {
 	}
 }
 
-// TestPlainJobWithWorkloadsUnread checks that nobody is told to resume a plain Job that Kueue
-// suspended: Kueue suspends it again.
+// TestPlainJobWithWorkloadsUnread checks that no fix resumes a plain Job that Kueue suspended: Kueue
+// suspends it again.
 func TestPlainJobWithWorkloadsUnread(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Group: "kueue.x-k8s.io", Resource: "workloads"}, "", nil)
 	job := &inspect.Job{
