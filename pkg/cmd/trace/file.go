@@ -48,8 +48,11 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 			errs = append(errs, fmt.Errorf("%s: %w", m.Source, err))
 			continue
 		}
+		if kind, known := delegation.KindOf(m.file.GroupVersionKind()); known {
+			requests[i].OwnerField = strings.Join(kind.ManagedBy, ".")
+		}
 		if m.file != m.Object {
-			requests[i].Labels = "spec.jobTemplate.metadata.labels"
+			requests[i].LabelsField = "spec.jobTemplate.metadata.labels"
 		}
 		queues = append(queues, types.NamespacedName{Namespace: requests[i].Namespace, Name: cmp.Or(requests[i].Queue, placement.DefaultQueue)})
 	}
@@ -264,9 +267,6 @@ func (o *traceOptions) request(object *unstructured.Unstructured) (placement.Req
 		queue = marks.Queue
 	}
 	r := placement.Request{Namespace: namespace, Queue: queue, Owner: ownerOf(object)}
-	if kind, known := delegation.KindOf(object.GroupVersionKind()); known {
-		r.OwnerField = strings.Join(kind.ManagedBy, ".")
-	}
 	if object.GroupVersionKind() != delegation.Job().GroupVersionKind() {
 		return r, nil
 	}

@@ -29,8 +29,8 @@ type Request struct {
 	Namespace, Queue string
 	// Owner is the Job's owner. Without a queue, MultiKueue runs nothing.
 	Owner delegation.Owner
-	// Labels is where its manifest has the Job's labels, "" for its metadata.
-	Labels string
+	// LabelsField is the field of its manifest with the Job's labels, "" for metadata.labels.
+	LabelsField string
 	// OwnerField is the field that names its owner, "" for spec.managedBy.
 	OwnerField string
 	// PodSets are its Pods, nil if unknown.
@@ -76,8 +76,9 @@ func (r *Request) at(context string) *Request {
 	if here == nil {
 		return r
 	}
-	with := *here
-	with.Queue, with.Classes, with.Taken, with.isNew = cmp.Or(here.Queue, r.Queue), r.Classes, r.Taken, r.isNew
+	with := *r
+	with.Queue, with.Owner = cmp.Or(here.Queue, r.Queue), here.Owner
+	with.PodSets, with.isPaused = here.PodSets, here.isPaused
 	return &with
 }
 

@@ -147,8 +147,8 @@ func suggestQueue(own *inspect.Placement, v *inspect.Inventory, manager *inspect
 	})
 	name := cmp.Or(inspect.NearestName(r.Queue, names), names[0])
 	change := inspect.PlacementChange{Message: fmt.Sprintf("use LocalQueue %s: set label %s=%s", name, delegation.QueueNameLabel, name)}
-	if r.Labels != "" {
-		change.Message += " in " + r.Labels
+	if r.LabelsField != "" {
+		change.Message += " in " + r.LabelsField
 	}
 	own.Changes = append([]inspect.PlacementChange{change}, own.Changes...)
 }

@@ -92,6 +92,10 @@ func TestRefusedOwner(t *testing.T) {
 	assert.Equal(t, p.Reason, inspect.OwnerRefused)
 	assert.Equal(t, p.Changes[0].Message, "set spec.runPolicy.managedBy to kueue.x-k8s.io/multikueue, or use a queue without a MultiKueue check")
 
+	r.At = map[string]*placement.Request{"hub": {Namespace: "ml", Queue: "q", Owner: "acme.io/runner"}}
+	tried := placement.Submit(inspect.NewInventory(time.Now(), []*inspect.Facts{hub}, nil), r)[0]
+	assert.DeepEqual(t, tried.Changes, p.Changes) // After a dry run, the field is that of the manifest.
+
 	row, _ := delegation.KindNamed("job")
 	hub.Jobs = []*inspect.Job{{
 		KindRow: &row, Context: "hub", Namespace: "ml", Name: "train", UID: "u", ManagedBy: "acme.io/runner", Status: delegation.Suspended, Suspended: true,

@@ -27,14 +27,14 @@ func ExistingQueue(v *view.View, s view.Submission) string {
 	if !s.Job().ManagedBy.IsBuiltIn() {
 		return DispatchingQueue(v, s)
 	}
-	each := queueFor(v, s, func(bool) bool { return true })
-	if inspect.NearestName(s.Job().Queue(), []string{each}) != "" {
-		return each
+	nearest := queueFor(v, s, func(bool) bool { return true })
+	if inspect.NearestName(s.Job().Queue(), []string{nearest}) != "" {
+		return nearest
 	}
 	if local := queueFor(v, s, func(isDispatched bool) bool { return !isDispatched }); local != QueuePlaceholder {
 		return local
 	}
-	return each
+	return nearest
 }
 
 // queueFor returns a LocalQueue of a Job's namespace that isWanted accepts.
