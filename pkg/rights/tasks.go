@@ -208,7 +208,7 @@ func dispatchMirror() Task {
 		Name: DispatchMirror, Title: "Run mirrors on a cluster: `dispatch --to`, `cancel`", Where: "the cluster of the mirrors",
 		Rights: []Right{
 			{Resource: batch("jobs"), Verbs: []string{"create", "get", "list", "watch", "patch", "delete"}, Without: "no mirror can be created"},
-			{Scope: InCluster, Resource: batch("jobs"), Verbs: []string{"list"}, Without: "mirrors are found only in the Job's namespace and in those that its annotations name", IsOptional: true},
+			{Scope: InCluster, Resource: batch("jobs"), Verbs: []string{"list"}, Without: "mirrors are found only in the Job's namespace and in the namespaces that its annotations name", IsOptional: true},
 			{Resource: core("pods"), Verbs: []string{"list"}, Without: "its Pods cannot be read"},
 			{Resource: core("pods"), Verbs: []string{"create"}, Without: "dispatch does not test first whether the cluster accepts its Pods (it creates none)", IsOptional: true},
 			{Resource: core("pods/log"), Verbs: []string{"get"}, Without: "the logs of its Pods cannot be read", IsOptional: true},

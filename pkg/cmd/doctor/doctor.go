@@ -60,7 +60,7 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Short:                 "Check that the fleet is set up so that Jobs will run",
 		Long: `Check how MultiKueue is set up on managers and workers, before you submit Jobs. doctor
-reads all contexts of the kubeconfig, or those that you choose. It checks the queues of
+reads all contexts of the kubeconfig, or the ones you choose. It checks the queues of
 all namespaces, or of one with -n. Without --probe, it needs no Job and changes nothing.
 
 For each cluster, doctor prints what passed, and each problem with its fix. It checks

@@ -16,7 +16,7 @@ const FailOnNone = "none"
 // AddFindingsFlags adds the flags that choose findings.
 func AddFindingsFlags(cmd *cobra.Command, failOn *string, suppress *[]string) {
 	flags := cmd.Flags()
-	flags.StringVar(failOn, "fail-on", string(inspect.Warning), "The lowest severity that causes exit code 3. One of: (error, warning, info, none)")
+	flags.StringVar(failOn, "fail-on", string(inspect.Warning), "The lowest severity that causes exit code 3, and a failure in -o junit. One of: (error, warning, info, none)")
 	Describe(cmd, ForFindings, OneOf(failOnValues()...), "fail-on")
 	flags.StringSliceVar(suppress, "suppress", nil, "Findings to leave out, comma-separated: CODE, or CODE=NAMESPACE/NAME with * as wildcard")
 	Describe(cmd, ForFindings, ListOf(OneOf(Codes()...), ""), "suppress")
