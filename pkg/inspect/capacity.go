@@ -155,7 +155,7 @@ func (f *Facts) BlockerOf(w *kueue.Workload) *Blocker {
 	}
 	isStrict := queue.Spec.QueueingStrategy == kueue.StrictFIFO
 	var first *kueue.Workload
-	for _, o := range f.Kueue.waitingNear() {
+	for _, o := range f.Kueue.withNeighbours() {
 		switch {
 		case o == w || !f.isHeldIn(queue, o):
 		case isStrict && comesBefore(o, w) && (first == nil || comesBefore(o, first)), !isStrict && o.IsLike(w):
@@ -168,8 +168,8 @@ func (f *Facts) BlockerOf(w *kueue.Workload) *Blocker {
 	return &Blocker{Queue: queue, Workload: first, Condition: first.Condition(kueue.QuotaReserved), IsHead: isStrict}
 }
 
-// waitingNear returns the Workloads that were read, with those of other namespaces.
-func (k *KueueFacts) waitingNear() []*kueue.Workload {
+// withNeighbours returns the Workloads of all namespaces that were read.
+func (k *KueueFacts) withNeighbours() []*kueue.Workload {
 	if k.Neighbours == nil {
 		return k.Workloads
 	}

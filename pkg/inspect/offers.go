@@ -171,8 +171,8 @@ func newMatcher(offers []Offer) *matcher {
 	return m
 }
 
-// dropForeign removes from the possible contexts of each cluster those that were already found for
-// another one: a copy that is left there proves nothing. share reports whether two clusters may have
+// dropForeign removes from the possible contexts of each cluster the contexts that were already found
+// for another one: a copy that is left there proves nothing. share reports whether two clusters may have
 // the same contexts.
 func (m *matcher) dropForeign(share func(a, b string) bool) {
 	for name, possible := range m.possible {

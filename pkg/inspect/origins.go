@@ -16,7 +16,7 @@ func (v *Inventory) IsOrphan(j *Job) bool { return len(v.UnreadContexts()) == 0 
 
 // LacksOrigin reports whether the cluster that created a mirror without an origin was read, so that
 // the origin does not exist there. MultiKueue's mirrors do not name their manager, and a manager
-// that was not read may dispatch to the same worker. So one of those that were read must use the
+// that was not read may dispatch to the same worker. So a manager that was read must use the
 // mirror's label, and dispatch to its worker.
 func (v *Inventory) LacksOrigin(j *Job) bool {
 	return slices.ContainsFunc(v.Clusters, func(f *Facts) bool {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestOrphansOfOtherManagers checks that a mirror is no orphan if a manager that was not read may
-// have created it. Nobody must delete the running mirror of another team.
+// have created it. Its fix must not delete the running mirror of another team.
 func TestOrphansOfOtherManagers(t *testing.T) {
 	row, _ := delegation.KindNamed("job")
 	job := func(context, name, origin string, owner delegation.Owner) *Job {

@@ -258,13 +258,10 @@ func (r *factReader) readNeighbours(ctx context.Context) {
 }
 
 // readBeyond reads what waits for quota in other namespaces if Kueue ignores a Workload and nothing
-// in its own namespace explains that, unless nobody will ask (isNeeded). Users without the right for it get no error: then nothing
+// in its own namespace explains that. Users without the right for it get no error: then nothing
 // follows from Kueue's silence.
-func (r *factReader) readBeyond(ctx context.Context, isNeeded bool) {
+func (r *factReader) readBeyond(ctx context.Context) {
 	f := r.facts
-	if !isNeeded || !r.hasKueue() || r.isWhole {
-		return
-	}
 	isUnexplained := func(w *kueue.Workload) bool { return inspect.IsIgnored(w) && f.BlockerOf(w) == nil }
 	if f.KnowsBlockers() || !slices.ContainsFunc(f.Kueue.Workloads, isUnexplained) {
 		return

@@ -258,8 +258,8 @@ func (r *namedReader) findElsewhere(ctx context.Context, c *fleet.Cluster, facts
 }
 
 // readPlace reads the object of a kind at a place. If the cluster may not be the intended one
-// (isIntended is false), it only accepts the object with the right UID. A denial does not affect other objects
-// of the cluster.
+// (isIntended is false), it only accepts the object with the right UID. A denial does not affect
+// other objects of the cluster.
 func (r *namedReader) readPlace(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts, kind *delegation.Kind, p delegation.Place, isIntended bool) error {
 	o, err := Get[map[string]any](ctx, c, kind.Resource, p.Namespace, p.Name)
 	if err == nil && o != nil && (isIntended || delegation.TextAt(*o, "metadata", "uid") == p.UID) {
@@ -334,7 +334,7 @@ func (r *namedReader) follow(ctx context.Context, c *fleet.Cluster, facts *inspe
 		}
 		reader.readNeighbours(ctx)
 		reader.wg.Wait()
-		reader.readBeyond(ctx, true)
+		reader.readBeyond(ctx)
 	}
 	reader.wg.Wait()
 	return context.Cause(ctx)

@@ -188,9 +188,18 @@ func (w *Want) readKueue(ctx context.Context, c *fleet.Cluster, facts *inspect.F
 		w.readQueues(ctx, r)
 	}
 	r.wg.Wait()
-	r.readBeyond(ctx, w.Evidence)
-	if r.hasKueue() && w.Quotas == NamespaceScope {
-		facts.Namespace = c.Namespace
+	if r.hasKueue() {
+		w.readFollowUps(ctx, c, r)
+	}
+}
+
+// readFollowUps reads what depends on the earlier readings of Kueue.
+func (w *Want) readFollowUps(ctx context.Context, c *fleet.Cluster, r *factReader) {
+	if w.Evidence && !r.isWhole {
+		r.readBeyond(ctx)
+	}
+	if w.Quotas == NamespaceScope {
+		r.facts.Namespace = c.Namespace
 		r.readLocals(ctx, c.Namespace)
 		r.wg.Wait()
 	}

@@ -86,7 +86,7 @@ func mirrorRunsOn() view.Rule {
 }
 
 // reportRunsOn reports a mirror that outlives the end of its origin: cancel
-// could not delete it, or was told to leave it.
+// could not delete it, or left it because of --abandon-mirror.
 func reportRunsOn(v *view.View, x unattendedOrigin) {
 	o, m := x.Origin, x.mirror
 	if !o.Status.IsFinished() || m == nil || !view.IsLiveJob(m) {
