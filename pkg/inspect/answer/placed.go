@@ -69,15 +69,19 @@ func unreadOf(all []inspect.Placement) []inspect.Unchecked {
 	return found
 }
 
-// unreadOrigins returns the origins of the first holders of quota that may be orphans: waiting for
-// them helps only if they are none.
+// unreadOrigins returns the origins of the first holders of quota if each of them may be an orphan,
+// otherwise nil: to wait for one that is none is enough.
 func unreadOrigins(all []inspect.Placement) []inspect.Unchecked {
 	var found []inspect.Unchecked
 	for _, p := range deciding(all) {
-		if len(p.Holders) > 0 && len(p.Holders[0].OriginUnread) > 0 {
-			h := &p.Holders[0]
-			found = append(found, inspect.Unchecked{What: "origin of " + h.Namespace + "/" + h.Name, Contexts: h.OriginUnread, Reason: "these contexts were not read"})
+		if len(p.Holders) == 0 {
+			continue
 		}
+		h := &p.Holders[0]
+		if len(h.OriginUnread) == 0 {
+			return nil
+		}
+		found = append(found, inspect.Unchecked{What: "origin of " + h.Namespace + "/" + h.Name, Contexts: h.OriginUnread, Reason: "these contexts were not read"})
 	}
 	return found
 }

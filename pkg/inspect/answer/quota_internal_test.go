@@ -160,7 +160,7 @@ func TestOrphansThatDecide(t *testing.T) {
 }
 
 // TestUnreadOrigins checks that an answer depends on the unread contexts that may own the holder of
-// the lacking quota, only if the Job waits for that holder.
+// the lacking quota, only if the Job waits for that holder alone.
 func TestUnreadOrigins(t *testing.T) {
 	for verdict, want := range map[inspect.Verdict]int{inspect.Waits: 1, inspect.Never: 0} {
 		p := *inspect.NewPlacement("hub")
@@ -171,5 +171,8 @@ func TestUnreadOrigins(t *testing.T) {
 			assert.Equal(t, u.What, "origin of ml/old")
 			assert.DeepEqual(t, u.Contexts, []string{"lost"})
 		}
+		other := *inspect.NewPlacement("worker")
+		other.Verdict, other.Holders = inspect.Waits, []inspect.Holder{{Namespace: "ml", Name: "owned"}}
+		assert.Equal(t, len(unreadOrigins([]inspect.Placement{p, other})), 0, "the Job can wait for another holder")
 	}
 }
