@@ -12,8 +12,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// bomb returns YAML that expands to more than ten thousand times its size.
-func bomb() string {
+// yamlBomb returns YAML that expands to more than ten thousand times its size.
+func yamlBomb() string {
 	return "x: &x " + strings.Repeat("x", 1<<16) + "\ny: [" + strings.Repeat("*x,", 1<<16) + "]\n"
 }
 
@@ -24,9 +24,9 @@ func TestHugeSnapshots(t *testing.T) {
 		snapshot, objects string
 		want              string
 	}{
-		"contents that grow":        {header + contexts + bomb(), list + kubeSystem, "snapshot.yaml: YAML aliases (*name) expand the file too much"},
-		"fields around the items":   {header + contexts, bomb() + list + kubeSystem, "file a.yaml of context \"a\": YAML aliases (*name) expand the file too much"},
-		"an item":                   {header + contexts, list + "- " + strings.ReplaceAll(strings.TrimSpace(bomb()), "\n", "\n  ") + "\n", "YAML aliases (*name) expand the file too much"},
+		"contents that grow":        {header + contexts + yamlBomb(), list + kubeSystem, "snapshot.yaml: YAML aliases (*name) expand the file too much"},
+		"fields around the items":   {header + contexts, yamlBomb() + list + kubeSystem, "file a.yaml of context \"a\": YAML aliases (*name) expand the file too much"},
+		"an item":                   {header + contexts, list + "- " + strings.ReplaceAll(strings.TrimSpace(yamlBomb()), "\n", "\n  ") + "\n", "YAML aliases (*name) expand the file too much"},
 		"one anchor for many items": {header + contexts, "x: &x {a: " + strings.Repeat("x", 1<<16) + "}\n" + list + strings.Repeat("- *x\n", 1<<16), "YAML aliases (*name) expand the file too much"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestHugeSnapshots(t *testing.T) {
 func FuzzOpen(f *testing.F) {
 	const contexts = "contexts: [{name: a, server: h, file: a.yaml}]\n"
 	for _, s := range []string{
-		header + contexts, "", header, strings.ReplaceAll(header, "2026", "x") + contexts, "{}", "- a\n", header + "contexts: {}\n", header + contexts + bomb(),
+		header + contexts, "", header, strings.ReplaceAll(header, "2026", "x") + contexts, "{}", "- a\n", header + "contexts: {}\n", header + contexts + yamlBomb(),
 		header + "contexts: [{name: a, server: h, file: ../outside.yaml}]\n", header + "contexts: [{name: a, server: h, file: link.yaml}]\n",
 		header + "contexts: [{name: a, server: h, file: /etc/passwd}]\n", header + "contexts: [{name: a, server: '%zz', file: .}]\n",
 		header + "contexts: [{name: a, server: h, file: a.yaml, objects: 1, served: [x/y/z, /], namespaces: [''], unread: [{resource: '*.*', status: {code: -1}}], kinds: [{}], clockSkewSeconds: 1e300}]\n",
@@ -59,7 +59,7 @@ func FuzzOpen(f *testing.F) {
 	}
 	for _, s := range []string{
 		"", "items:\n- a\n-\n", list + "- {apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: b}, spec: 5}\n", list + "- {apiVersion: a/b/c, kind: Job, metadata: {name: a}}\n",
-		list + "- &a {apiVersion: v1, kind: Namespace, metadata: {name: b}}\n- *a\n", "---\n" + list + "---\n", list + "- {apiVersion: v1, kind: List, metadata: {name: ../x}}\n", bomb(),
+		list + "- &a {apiVersion: v1, kind: Namespace, metadata: {name: b}}\n- *a\n", "---\n" + list + "---\n", list + "- {apiVersion: v1, kind: List, metadata: {name: ../x}}\n", yamlBomb(),
 	} {
 		f.Add(header+contexts, s)
 	}

@@ -51,17 +51,17 @@ func TestCheckReports(t *testing.T) {
 }
 
 func TestCheckExitCodes(t *testing.T) {
-	sick, well := filepath.Join(recordings, "no-queue-name"), filepath.Join(recordings, "running")
+	problemFleet, well := filepath.Join(recordings, "no-queue-name"), filepath.Join(recordings, "running")
 	for name, tt := range map[string]struct {
 		args []string
 		code int
 		err  string
 	}{
-		"found":                {[]string{"--from", sick, "--grace", "0s"}, util.ExitFindings, "1 error in 1 delegated Job on 3 clusters\n"},
-		"nothing to fail on":   {[]string{"--from", sick, "--grace", "0s", "--fail-on", "none"}, util.ExitOK, ""},
-		"suppressed":           {[]string{"--from", sick, "--grace", "0s", "--suppress", "jm013"}, util.ExitOK, "No findings"},
-		"suppressed by name":   {[]string{"--from", sick, "--grace", "0s", "--suppress", "JM013=default/tr*"}, util.ExitOK, "No findings"},
-		"another suppressed":   {[]string{"--from", sick, "--grace", "0s", "--suppress", "JM013=other/train"}, util.ExitFindings, "1 error in"},
+		"found":                {[]string{"--from", problemFleet, "--grace", "0s"}, util.ExitFindings, "1 error in 1 delegated Job on 3 clusters\n"},
+		"nothing to fail on":   {[]string{"--from", problemFleet, "--grace", "0s", "--fail-on", "none"}, util.ExitOK, ""},
+		"suppressed":           {[]string{"--from", problemFleet, "--grace", "0s", "--suppress", "jm013"}, util.ExitOK, "No findings"},
+		"suppressed by name":   {[]string{"--from", problemFleet, "--grace", "0s", "--suppress", "JM013=default/tr*"}, util.ExitOK, "No findings"},
+		"another suppressed":   {[]string{"--from", problemFleet, "--grace", "0s", "--suppress", "JM013=other/train"}, util.ExitFindings, "1 error in"},
 		"healthy":              {[]string{"--from", well}, util.ExitOK, "No findings"},
 		"unread part":          {[]string{"--from", filepath.Join(recordings, "worker-lost")}, util.ExitPartial, "No findings in what was checked: 1 delegated Job"},
 		"finding, unread part": {[]string{"--from", filepath.Join(recordings, "worker-lost"), "--grace", "0s"}, util.ExitFindings, "1 error, 1 warning in 1 delegated Job on 2 clusters"},
@@ -70,11 +70,11 @@ func TestCheckExitCodes(t *testing.T) {
 		"bad severity":         {[]string{"--from", well, "--fail-on", "fatal"}, util.ExitUsage, "error: unknown --fail-on"},
 		"bad grace":            {[]string{"--from", well, "--grace", "-1s"}, util.ExitUsage, "error: --grace must be zero or more"},
 		"watch a bundle":       {[]string{"--from", well, "-w"}, util.ExitUsage, "error: --from cannot be combined with --watch"},
-		"a name":               {[]string{"train", "--from", sick, "--grace", "0s"}, util.ExitFindings, "1 error in 1 delegated Job on 3 clusters\n"},
-		"no such name":         {[]string{"nothing", "--from", sick}, util.ExitError, `error: job "nothing" not found in namespace "default"`},
-		"a bad name":           {[]string{"a/b/c", "--from", sick}, util.ExitUsage, "error: "},
-		"a label":              {[]string{"-l", "no=such", "--from", sick, "--grace", "0s"}, util.ExitOK, "No delegated Jobs found on"},
-		"no such namespace":    {[]string{"-n", "none", "--from", sick}, util.ExitError, `error: namespace "none" does not exist in contexts kwok-mgr, kwok-w1, kwok-w2`},
+		"a name":               {[]string{"train", "--from", problemFleet, "--grace", "0s"}, util.ExitFindings, "1 error in 1 delegated Job on 3 clusters\n"},
+		"no such name":         {[]string{"nothing", "--from", problemFleet}, util.ExitError, `error: job "nothing" not found in namespace "default"`},
+		"a bad name":           {[]string{"a/b/c", "--from", problemFleet}, util.ExitUsage, "error: "},
+		"a label":              {[]string{"-l", "no=such", "--from", problemFleet, "--grace", "0s"}, util.ExitOK, "No delegated Jobs found on"},
+		"no such namespace":    {[]string{"-n", "none", "--from", problemFleet}, util.ExitError, `error: namespace "none" does not exist in contexts kwok-mgr, kwok-w1, kwok-w2`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, errOut, code := run(t, append([]string{"check"}, tt.args...)...)

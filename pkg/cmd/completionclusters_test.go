@@ -185,12 +185,12 @@ func TestCompletionErrorsAreSilent(t *testing.T) {
 		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"no"}`))
 	}))
 	defer forbids.Close()
-	raves := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	servesHTML := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("<html>log in here</html>"))
 	}))
-	defer raves.Close()
+	defer servesHTML.Close()
 	kubeconfig(t, "hub", map[string]string{
-		"hub": "http://127.0.0.1:1", "hangs": "http://" + hangs.Addr().String(), "forbids": forbids.URL, "raves": raves.URL, "mad": "http://[::1",
+		"hub": "http://127.0.0.1:1", "hangs": "http://" + hangs.Addr().String(), "forbids": forbids.URL, "raves": servesHTML.URL, "mad": "http://[::1",
 	})
 	broken := filepath.Join(t.TempDir(), "broken")
 	assert.NilError(t, os.WriteFile(broken, []byte("{"), 0o600))

@@ -19,7 +19,7 @@ import (
 // have logs.
 func withDeadWorker(t *testing.T) []string {
 	t.Helper()
-	return twisted(t, exampleFleet, map[string]func(http.ResponseWriter, *http.Request) bool{
+	return serveWithHooks(t, exampleFleet, map[string]func(http.ResponseWriter, *http.Request) bool{
 		"worker-1": func(w http.ResponseWriter, r *http.Request) bool {
 			if !strings.HasSuffix(r.URL.Path, "/log") {
 				return false
@@ -85,7 +85,7 @@ func TestUncheckedOfLists(t *testing.T) {
 
 // TestUncheckedOfRefusals: all refusals of a context are one entry.
 func TestUncheckedOfRefusals(t *testing.T) {
-	flags := twisted(t, exampleFleet, map[string]func(http.ResponseWriter, *http.Request) bool{
+	flags := serveWithHooks(t, exampleFleet, map[string]func(http.ResponseWriter, *http.Request) bool{
 		"worker-2": func(w http.ResponseWriter, r *http.Request) bool {
 			resource := path.Base(r.URL.Path)
 			if !slices.Contains([]string{"cohorts", "clusterqueues"}, resource) {

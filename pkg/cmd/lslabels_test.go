@@ -33,11 +33,11 @@ func TestLabelColumns(t *testing.T) {
 			out, errOut, code := run(t, append(args, labelArgs...)...)
 			assert.Equal(t, code, 0, errOut)
 			lines := strings.Split(out, "\n")
-			assert.Assert(t, strings.HasSuffix(squeeze(lines[0]), " "+tt.titles), lines[0])
+			assert.Assert(t, strings.HasSuffix(collapseSpaces(lines[0]), " "+tt.titles), lines[0])
 			for job, cells := range tt.rows {
 				found := false
 				for _, line := range lines {
-					line = squeeze(line)
+					line = collapseSpaces(line)
 					found = found || strings.Contains(" "+line, " "+job+" ") && strings.HasSuffix(line, " "+cells)
 				}
 				assert.Assert(t, found, "%s %s in:\n%s", job, cells, out)
@@ -61,12 +61,12 @@ func TestWatchLabels(t *testing.T) {
 		f := newWatchedFleet(t, filepath.Join(recordings, "running"))
 		w := f.follow("ls", "-A", "-L", "kueue.x-k8s.io/queue-name", more)
 		w.until("it lists the Job with its queue", func() bool {
-			text := squeeze(w.out.String())
+			text := collapseSpaces(w.out.String())
 			return strings.Contains(text, "QUEUE-NAME") && strings.Contains(text, "train") && strings.Contains(text, " user-queue")
 		})
 		assert.Equal(t, w.stop(), 130)
 	}
 }
 
-// squeeze joins the words of a line by one blank.
-func squeeze(line string) string { return strings.Join(strings.Fields(line), " ") }
+// collapseSpaces joins the words of a line by one blank.
+func collapseSpaces(line string) string { return strings.Join(strings.Fields(line), " ") }

@@ -312,7 +312,7 @@ func (w *requestLog) hooks() map[string]func(http.ResponseWriter, *http.Request)
 // TestMCPOnlyReads: whatever the call, clusters get no request that could change something.
 func TestMCPOnlyReads(t *testing.T) {
 	w := &requestLog{}
-	s := serveMCP(t, twisted(t, exampleFleet, w.hooks())...)
+	s := serveMCP(t, serveWithHooks(t, exampleFleet, w.hooks())...)
 	for _, tt := range eachTool() {
 		_, text, _ := ask(t, s, tt.tool, tt.arguments)
 		assert.Assert(t, !strings.Contains(text, "only reads"), text)
@@ -343,7 +343,7 @@ func TestMCPIncomplete(t *testing.T) {
 func TestMCPCancels(t *testing.T) {
 	w := &requestLog{hang: make(chan struct{}), gone: make(chan struct{})}
 	hanging := w.hang
-	s := serveMCP(t, append(twisted(t, exampleFleet, w.hooks()), "--context-timeout", "0")...)
+	s := serveMCP(t, append(serveWithHooks(t, exampleFleet, w.hooks()), "--context-timeout", "0")...)
 	ctx, cancel := context.WithCancel(t.Context())
 	failed := make(chan error, 1)
 	go func() {

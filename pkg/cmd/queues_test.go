@@ -21,12 +21,12 @@ import (
 // workers behind a manager's queue and what could not be read.
 func TestQueues(t *testing.T) {
 	for name, args := range map[string][]string{
-		"queues.txt":         {"--from", room},
-		"queues-wide.txt":    {"--from", room, "-o", "wide"},
-		"queues-summary.txt": {"--from", room, "--summary"},
-		"queues-local.txt":   {"--from", room, "-n", "default"},
-		"queues-names.txt":   {"--from", room, "-o", "name"},
-		"queues-named.txt":   {"--from", room, "team"},
+		"queues.txt":         {"--from", quotaFleet},
+		"queues-wide.txt":    {"--from", quotaFleet, "-o", "wide"},
+		"queues-summary.txt": {"--from", quotaFleet, "--summary"},
+		"queues-local.txt":   {"--from", quotaFleet, "-n", "default"},
+		"queues-names.txt":   {"--from", quotaFleet, "-o", "name"},
+		"queues-named.txt":   {"--from", quotaFleet, "team"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, _, code := run(t, append([]string{"queues"}, args...)...)
@@ -36,7 +36,7 @@ func TestQueues(t *testing.T) {
 	}
 	for _, c := range []struct{ args, want string }{
 		{"--summary -A", "error: --summary shows whole clusters, so it cannot be combined with --namespace or --all-namespaces"},
-		{"-w --from " + room, "error: --from cannot be combined with --watch"},
+		{"-w --from " + quotaFleet, "error: --from cannot be combined with --watch"},
 		{"--summary --pending", "error: --summary shows clusters and --pending shows Workloads: choose one"},
 		{"--summary main", "error: --summary shows whole clusters and takes no NAME"},
 	} {
@@ -44,7 +44,7 @@ func TestQueues(t *testing.T) {
 		assert.Equal(t, code, util.ExitUsage)
 		assert.Assert(t, strings.Contains(errOut, c.want), errOut)
 	}
-	out, errOut, code := run(t, "queues", "--from", room, "main", "nobody", "-o", "json")
+	out, errOut, code := run(t, "queues", "--from", quotaFleet, "main", "nobody", "-o", "json")
 	assert.Equal(t, code, util.ExitError)
 	assert.Assert(t, strings.Contains(errOut, `there is no queue or cohort "nobody" on the contexts that were read`), errOut)
 	var list queues.QueueList

@@ -15,9 +15,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// room is a manager with three workers: one that cannot be reached, one with 1 of 4 cpu free and
+// quotaFleet is a manager with three workers: one that cannot be reached, one with 1 of 4 cpu free and
 // 8 on tainted nodes, and one with 2 cpu, where a container without requests gets 3.
-const room = "testdata/room"
+const quotaFleet = "testdata/room"
 
 // manifestOf writes a Job, in short form, whose pods request cpu each.
 func manifestOf(t *testing.T, name string, pods int, cpu, more string) string {
@@ -52,7 +52,7 @@ func TestTraceOfFiles(t *testing.T) {
 		"defaults of a worker": {manifestOf(t, "silent", 1, "", ""), "fits,never,unknown", util.ExitPartial},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, errOut, code := run(t, "trace", "-f", c.file, "--from", room, "-o", "json")
+			out, errOut, code := run(t, "trace", "-f", c.file, "--from", quotaFleet, "-o", "json")
 			var trace inspect.Trace
 			assert.NilError(t, json.Unmarshal([]byte(out), &trace), errOut)
 			var verdicts []string
@@ -70,7 +70,7 @@ func TestTraceOfFiles(t *testing.T) {
 // TestTraceOfFilesThatNeverFit: the exit code is 3 only if no cluster could run the Job.
 func TestTraceOfFilesThatNeverFit(t *testing.T) {
 	path := manifestOf(t, "huge", 101, "1", "")
-	out, errOut, code := run(t, "trace", "-f", path, "--from", room)
+	out, errOut, code := run(t, "trace", "-f", path, "--from", quotaFleet)
 	golden.Assert(t, strings.ReplaceAll(out, path, "huge.yaml"), "room/huge.txt")
 	assert.Equal(t, code, util.ExitFindings, errOut)
 	assert.Assert(t, strings.Contains(errOut, "error: no cluster can run Job "), errOut)
@@ -80,22 +80,22 @@ func TestTraceOfFilesThatNeverFit(t *testing.T) {
 	small, err := os.ReadFile(manifestOf(t, "small", 1, "1", ""))
 	assert.NilError(t, err)
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "small.yaml"), small, 0o600))
-	_, errOut, code = run(t, "trace", "-f", dir, "--from", room)
+	_, errOut, code = run(t, "trace", "-f", dir, "--from", quotaFleet)
 	assert.Equal(t, code, util.ExitFindings)
 	assert.Assert(t, strings.Contains(errOut, "no cluster can run 1 of 2 objects"), errOut)
 }
 
 // TestTraceOfFileOutput: the output for people.
 func TestTraceOfFileOutput(t *testing.T) {
-	out, _, _ := run(t, "trace", "-f", manifestOf(t, "four", 4, "1", ""), "--from", room, "-o", "wide")
+	out, _, _ := run(t, "trace", "-f", manifestOf(t, "four", 4, "1", ""), "--from", quotaFleet, "-o", "wide")
 	golden.Assert(t, out, "room/four.txt")
 	// Without a queue, Kueue does not decide.
 	plain := filepath.Join(t.TempDir(), "plain.yaml")
 	assert.NilError(t, os.WriteFile(plain, []byte("{apiVersion: batch/v1, kind: Job, metadata: {name: plain}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}"), 0o600))
-	out, _, code := run(t, "trace", "-f", plain, "--from", room)
+	out, _, code := run(t, "trace", "-f", plain, "--from", quotaFleet)
 	assert.Equal(t, code, util.ExitPartial)
 	assert.Assert(t, strings.Contains(out, "Cannot tell whether it would run."), out)
-	out, _, _ = run(t, "trace", "-f", plain, "--queue", "q", "--from", room)
+	out, _, _ = run(t, "trace", "-f", plain, "--queue", "q", "--from", quotaFleet)
 	assert.Assert(t, strings.Contains(out, "Fits on east now."), out)
 }
 
@@ -114,7 +114,7 @@ func TestTraceOfGeneratedName(t *testing.T) {
 	text, err := os.ReadFile(path)
 	assert.NilError(t, err)
 	assert.NilError(t, os.WriteFile(path, []byte(strings.Replace(string(text), "{name: small", "{generateName: small-", 1)), 0o600))
-	out, errOut, code := run(t, "trace", "-f", path, "--from", room)
+	out, errOut, code := run(t, "trace", "-f", path, "--from", quotaFleet)
 	assert.Equal(t, code, util.ExitPartial, errOut)
 	assert.Assert(t, strings.HasPrefix(out, "Job default/small-: "), out)
 }
@@ -143,14 +143,14 @@ spec:
       managedBy: kueue.x-k8s.io/multikueue
       template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]}}
 `), 0o600))
-	out, errOut, code := run(t, "trace", "-f", path, "--from", room, "--color", "never")
+	out, errOut, code := run(t, "trace", "-f", path, "--from", quotaFleet, "--color", "never")
 	assert.Equal(t, code, util.ExitFindings, errOut)
 	assert.Assert(t, strings.HasPrefix(out, "CronJob default/nightly: not submitted\nWould never run. "), out)
 	assert.Assert(t, strings.Contains(out, "use LocalQueue q: set label kueue.x-k8s.io/queue-name=q in spec.jobTemplate.metadata.labels"), out)
 	assert.Assert(t, strings.Contains(errOut, "note: skipped, because they are no Jobs: ConfigMap settings, ResourceFlavor spot"), errOut)
 
 	assert.NilError(t, os.WriteFile(path, []byte(others), 0o600))
-	_, errOut, code = run(t, "trace", "-f", path, "--from", room)
+	_, errOut, code = run(t, "trace", "-f", path, "--from", quotaFleet)
 	assert.Equal(t, code, util.ExitError, errOut)
 	assert.Assert(t, strings.Contains(errOut, "no Jobs found, only ConfigMap settings, ResourceFlavor spot"), errOut)
 }

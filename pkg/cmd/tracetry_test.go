@@ -40,7 +40,7 @@ func TestTraceFileDefaults(t *testing.T) {
 			t.Parallel()
 			var mu sync.Mutex
 			var asked []string
-			kubeconfig := serve(t, room, func(_ string, w http.ResponseWriter, r *http.Request) bool {
+			kubeconfig := serve(t, quotaFleet, func(_ string, w http.ResponseWriter, r *http.Request) bool {
 				request, ok := rbactest.RequestOf(r)
 				assert.Check(t, !ok || request.AllowedBy(rights.Of(rights.TraceFile)) || request.AllowedBy(rights.Of(rights.LookSecrets)), request.String())
 				if r.Method == http.MethodGet {

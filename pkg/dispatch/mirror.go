@@ -59,9 +59,9 @@ func (t *task) anotherMirror(ctx context.Context, origin, mirror *unstructured.U
 	expected := t.mirrorRef.UID
 	isExpected := mirror != nil && string(mirror.GetUID()) == expected
 	isOurs := mirror != nil && isMirrorOf(mirror, t.ref.UID)
-	isToBeMade := expected == "" || t.replace
+	mustCreate := expected == "" || t.replace
 	switch {
-	case mirror != nil && mirror.GetDeletionTimestamp() != nil && (isToBeMade || isOurs && !isExpected):
+	case mirror != nil && mirror.GetDeletionTimestamp() != nil && (mustCreate || isOurs && !isExpected):
 		// Another mirror is created when this one is gone.
 		t.reportTerminating(mirror)
 		return nil, conflict(t.Kind, t.Name)
@@ -70,7 +70,7 @@ func (t *task) anotherMirror(ctx context.Context, origin, mirror *unstructured.U
 	case isOurs:
 		t.supersededUID = expected
 		return mirror, nil
-	case mirror != nil && isToBeMade:
+	case mirror != nil && mustCreate:
 		t.abort(t.nameTaken(mirror))
 		return nil, nil
 	}

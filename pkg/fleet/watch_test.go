@@ -106,8 +106,8 @@ func (s *watchable) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// tell sends an event to the open watch.
-func (s *watchable) tell(t *testing.T, event, name string) {
+// send sends an event to the open watch.
+func (s *watchable) send(t *testing.T, event, name string) {
 	t.Helper()
 	eventually(t, "a watch", func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.events != nil })
 	s.mu.Lock()
@@ -207,23 +207,23 @@ func (n *watchedNames) becomes(want string) {
 func TestWatch(t *testing.T) {
 	n := newWatchedNames(t)
 	assert.Equal(t, n.read(), "a b")
-	n.tell(t, "ADDED", "aa")
+	n.send(t, "ADDED", "aa")
 	n.becomes("a aa b")
-	n.tell(t, "DELETED", "b")
+	n.send(t, "DELETED", "b")
 	n.becomes("a aa")
-	n.tell(t, "MODIFIED", "a")
+	n.send(t, "MODIFIED", "a")
 	<-n.changed
 	assert.Equal(t, n.read(), "a aa")
 
 	// After the server ends the watch, it continues after the last event.
-	n.tell(t, "BOOKMARK", "")
+	n.send(t, "BOOKMARK", "")
 	n.clock.Step(time.Minute)
 	n.end(t)
 	eventually(t, "second watch", func() bool { _, from := n.count(); return len(from) == 2 })
 	lists, from := n.count()
 	assert.Equal(t, lists, 1)
 	assert.DeepEqual(t, from, []string{"1", "5"})
-	n.tell(t, "ADDED", "c")
+	n.send(t, "ADDED", "c")
 	n.becomes("a aa c")
 	lists, _ = n.count()
 	assert.Equal(t, lists, 1)
@@ -234,7 +234,7 @@ func TestWatchEnds(t *testing.T) {
 	t.Run("history is gone", func(t *testing.T) {
 		n := newWatchedNames(t)
 		assert.Equal(t, n.read(), "a b")
-		n.tell(t, "ADDED", "c")
+		n.send(t, "ADDED", "c")
 		n.becomes("a b c")
 		n.mu.Lock()
 		n.names = []string{"z"}

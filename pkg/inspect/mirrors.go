@@ -47,9 +47,9 @@ func SetMirrors(pairs *Pairs, jobs []*Job, isComplete func(namespace string) boo
 	return ask
 }
 
-// askParts sets the status of objects whose controller does not write it while they run. It takes
+// takeStatusFromParts sets the status of objects whose controller does not write it while they run. It takes
 // it from the objects that they control, or from their Pods.
-func (f *Facts) askParts() {
+func (f *Facts) takeStatusFromParts() {
 	silent := map[string]*Job{}
 	for _, j := range f.Jobs {
 		if j.Status == delegation.Unknown && j.Row().Indicators.ChildKind != "" {

@@ -18,7 +18,7 @@ import (
 // ones. as maps the names of the others to it.
 func joined(all []*Facts) (kept []*Facts, as map[string]string) {
 	as = map[string]string{}
-	if !mayRepeat(all) {
+	if !mayHaveDuplicates(all) {
 		return all, as
 	}
 	all = slices.Clone(all)
@@ -32,7 +32,7 @@ func joined(all []*Facts) (kept []*Facts, as map[string]string) {
 		}
 		for _, uid := range f.uids() {
 			for _, i := range holders[uid] {
-				unite(all, i, at)
+				mergeAt(all, i, at)
 			}
 			if !slices.ContainsFunc(holders[uid], func(i int) bool { return all[i] == all[at] }) {
 				holders[uid] = append(holders[uid], at)
@@ -50,11 +50,11 @@ func joined(all []*Facts) (kept []*Facts, as map[string]string) {
 	return kept, as
 }
 
-// unite merges the facts at i and j, and replaces both everywhere in all, unless the clusters are
+// mergeAt merges the facts at i and j, and replaces both everywhere in all, unless the clusters are
 // known to differ.
-func unite(all []*Facts, i, j int) {
+func mergeAt(all []*Facts, i, j int) {
 	a, b := all[i], all[j]
-	if a == b || !mayBeOne(a, b) {
+	if a == b || !mayBeSameCluster(a, b) {
 		return
 	}
 	if slices.Index(all, b) < slices.Index(all, a) {
@@ -80,17 +80,17 @@ func (f *Facts) lacks() int {
 	return n
 }
 
-// mayBeOne reports whether two facts may be of one cluster.
-func mayBeOne(a, b *Facts) bool {
+// mayBeSameCluster reports whether two facts may be of one cluster.
+func mayBeSameCluster(a, b *Facts) bool {
 	return a.ClusterUID == b.ClusterUID || a.ClusterUID == "" || b.ClusterUID == ""
 }
 
-// mayRepeat reports whether any two facts may be of one cluster.
-func mayRepeat(all []*Facts) bool {
+// mayHaveDuplicates reports whether any two facts may be of one cluster.
+func mayHaveDuplicates(all []*Facts) bool {
 	var read []*Facts
 	for _, f := range all {
 		if f.Err == nil {
-			if slices.ContainsFunc(read, func(other *Facts) bool { return mayBeOne(f, other) }) {
+			if slices.ContainsFunc(read, func(other *Facts) bool { return mayBeSameCluster(f, other) }) {
 				return true
 			}
 			read = append(read, f)
@@ -161,7 +161,7 @@ func (f *Facts) With(g *Facts) *Facts {
 	c.Kueue, c.Past = f.Kueue.with(g.Kueue), f.Past.with(g.Past)
 	c.NoKueue = c.Kueue == nil && (f.NoKueue || g.NoKueue)
 	c.Setup = f.Setup.with(g.Setup)
-	c.Gaps, c.Unrequested = stillLacking(f, g)
+	c.Gaps, c.Unrequested = commonGaps(f, g)
 	if c.Namespace != g.Namespace && g.Namespace == "" {
 		c.Namespace = ""
 	}
@@ -169,10 +169,10 @@ func (f *Facts) With(g *Facts) *Facts {
 	return &c
 }
 
-// stillLacking returns the gaps and the unrequested parts of two contexts of one cluster together.
+// commonGaps returns the gaps and the unrequested parts of two contexts of one cluster together.
 // A gap of one does not count if the other has read the part.
-func stillLacking(f, g *Facts) (gaps map[Part]error, unasked map[Part]bool) {
-	gaps, unasked = map[Part]error{}, map[Part]bool{}
+func commonGaps(f, g *Facts) (gaps map[Part]error, unrequested map[Part]bool) {
+	gaps, unrequested = map[Part]error{}, map[Part]bool{}
 	for _, part := range slices.Concat(f.parts(), g.parts()) {
 		switch {
 		case gaps[part] != nil:
@@ -182,10 +182,10 @@ func stillLacking(f, g *Facts) (gaps map[Part]error, unasked map[Part]bool) {
 			gaps[part] = g.Gaps[part]
 		}
 		if f.Unrequested[part] && g.Unrequested[part] {
-			unasked[part] = true
+			unrequested[part] = true
 		}
 	}
-	return gaps, unasked
+	return gaps, unrequested
 }
 
 // covers reports whether f has read a part completely that g lacks, in at least g's namespaces.

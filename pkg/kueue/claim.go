@@ -190,7 +190,7 @@ func (w *ClaimedWorkload) requestsOfTemplates() []PodSetRequests {
 	}
 	requests := make([]PodSetRequests, 0, len(sets))
 	for i := range sets {
-		one := Requests(&sets[i].Template.Spec, nil, Counting{})
+		one := Requests(&sets[i].Template.Spec, nil, CountingRules{})
 		requests = append(requests, PodSetRequests{Name: sets[i].Name, Resources: Times(one, int64(sets[i].Count))})
 	}
 	return requests

@@ -87,7 +87,7 @@ func TestRequests(t *testing.T) {
 			limits := []corev1.LimitRange{{}}
 			assert.NilError(t, yaml.UnmarshalStrict([]byte(test.limits), &limits[0].Spec.Limits))
 			var words []string
-			for name, q := range kueue.Requests(&spec, limits, kueue.Counting{}) {
+			for name, q := range kueue.Requests(&spec, limits, kueue.CountingRules{}) {
 				words = append(words, fmt.Sprintf("%s=%s", name, q.String()))
 			}
 			slices.Sort(words)
@@ -96,9 +96,9 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestCounting checks that Pod-level requests count at least as much as the
+// TestCountingRules checks that Pod-level requests count at least as much as the
 // containers since 0.20.
-func TestCounting(t *testing.T) {
+func TestCountingRules(t *testing.T) {
 	cpu := func(amount string) corev1.ResourceList {
 		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(amount)}
 	}
@@ -106,7 +106,7 @@ func TestCounting(t *testing.T) {
 		Resources:  &corev1.ResourceRequirements{Requests: cpu("1")},
 		Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Requests: cpu("3")}}},
 	}
-	before, since := kueue.Requests(&spec, nil, kueue.Counting{}), kueue.Requests(&spec, nil, kueue.Counting{Containers: true})
+	before, since := kueue.Requests(&spec, nil, kueue.CountingRules{}), kueue.Requests(&spec, nil, kueue.CountingRules{Containers: true})
 	assert.Equal(t, before.Cpu().String(), "1")
 	assert.Equal(t, since.Cpu().String(), "3")
 }

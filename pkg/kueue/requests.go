@@ -8,8 +8,8 @@ import (
 	helper "k8s.io/component-helpers/resource"
 )
 
-// Counting is how a version of Kueue adds up what a Pod requests.
-type Counting struct {
+// CountingRules is how a version of Kueue adds up what a Pod requests.
+type CountingRules struct {
 	// LimitsFirst is whether limits become requests before the defaults of
 	// LimitRanges do: since 0.20, and in patched older versions (kueue issues
 	// 15020, 15023).
@@ -19,16 +19,16 @@ type Counting struct {
 	Containers bool
 }
 
-// SchedulerCounting returns how the API server and the scheduler count
+// SchedulerRules returns how the API server and the scheduler count
 // requests: limits become requests before LimitRanges add theirs.
-func SchedulerCounting() Counting { return Counting{LimitsFirst: true} }
+func SchedulerRules() CountingRules { return CountingRules{LimitsFirst: true} }
 
 // Requests returns what one Pod counts for, as Kueue adds it up: defaults of
 // the namespace's LimitRanges for missing requests, limits if there are no
 // requests, the maximum of init containers and containers, and the overhead
 // in the Pod spec (kueue: pkg/workload/resources.go;
 // docs/reference/scheduling.md#requests).
-func Requests(spec *corev1.PodSpec, limits []corev1.LimitRange, by Counting) corev1.ResourceList {
+func Requests(spec *corev1.PodSpec, limits []corev1.LimitRange, by CountingRules) corev1.ResourceList {
 	pod := &corev1.Pod{Spec: *spec.DeepCopy()}
 	defaults := containerDefaults(limits)
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
@@ -66,7 +66,7 @@ func containerDefaults(limits []corev1.LimitRange) corev1.LimitRangeItem {
 }
 
 // fill fills in missing requests and limits.
-func fill(r *corev1.ResourceRequirements, defaults corev1.LimitRangeItem, by Counting) {
+func fill(r *corev1.ResourceRequirements, defaults corev1.LimitRangeItem, by CountingRules) {
 	if by.LimitsFirst {
 		r.Requests = withDefaults(r.Requests, r.Limits)
 	}

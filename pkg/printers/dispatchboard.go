@@ -204,7 +204,7 @@ func (b *liveBoard) footer(p palette, elapsed time.Duration, width int) []string
 	if len(b.lags) > 0 {
 		numbers = append(numbers, part{gutter, "lag " + lagText(median(b.lags))})
 	}
-	rows := append(pack(subject, width-1), pack(numbers, width-1)...)
+	rows := append(wrapParts(subject, width-1), wrapParts(numbers, width-1)...)
 	return rows[:min(len(rows), maxFooterRows)]
 }
 
@@ -259,7 +259,7 @@ func (b *liveBoard) allJobsParts(p palette) (subject, pods []part) {
 	}
 	total := max(b.expected, len(b.jobs))
 	between := ": "
-	subject = []part{{"", fmt.Sprintf("%d %s%s", total, boardNoun(kinds), worker)}}
+	subject = []part{{"", fmt.Sprintf("%d %s%s", total, nounOfKinds(kinds), worker)}}
 	for _, state := range stateOrder(counts) {
 		text := fmt.Sprintf("%d %s", counts[state], state)
 		if c, ok := statusColors[delegation.Status(state)]; ok {
@@ -274,8 +274,8 @@ func (b *liveBoard) allJobsParts(p palette) (subject, pods []part) {
 	return subject, []part{{"", fmt.Sprintf("%s, %d succeeded, %d failed", countReady(&sum.active, 0), sum.succeeded, sum.failed)}}
 }
 
-// boardNoun returns the plural for objects of some kinds.
-func boardNoun(kinds map[string]bool) string {
+// nounOfKinds returns the plural for objects of some kinds.
+func nounOfKinds(kinds map[string]bool) string {
 	switch len(kinds) {
 	case 0:
 		return "jobs"
@@ -303,8 +303,8 @@ func stateOrder(counts map[string]int) []string {
 	return slices.DeleteFunc(order, func(state string) bool { return counts[state] <= 0 })
 }
 
-// pack puts parts into as few rows as possible, and cuts a part that is too long for a row.
-func pack(parts []part, width int) []string {
+// wrapParts puts parts into as few rows as possible, and cuts a part that is too long for a row.
+func wrapParts(parts []part, width int) []string {
 	var rows []string
 	row := ""
 	for i, p := range parts {

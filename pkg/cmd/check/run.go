@@ -23,10 +23,10 @@ func (o *checkOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	addresses, steady := o.flags.Addresses(o.contexts, f), o.flags.NewSteady()
+	addresses, confirmer := o.flags.Addresses(o.contexts, f), o.flags.NewConfirmer()
 	display := &util.Display[*inspect.FindingList]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
-		Read: func(ctx context.Context) (*inspect.FindingList, error) { return o.read(ctx, f, addresses, steady) },
+		Read: func(ctx context.Context) (*inspect.FindingList, error) { return o.read(ctx, f, addresses, confirmer) },
 	}
 	if o.watch {
 		o.table.Compact = true
@@ -40,13 +40,13 @@ func (o *checkOptions) Run(ctx context.Context) error {
 	}
 	once := display.Read
 	display.Read = func(ctx context.Context) (*inspect.FindingList, error) {
-		return util.ReadTwice(ctx, o.Clock, f, steady, once)
+		return util.ReadTwice(ctx, o.Clock, f, confirmer, once)
 	}
 	return display.Once(ctx)
 }
 
 // read checks once.
-func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, steady *rules.Steady) (*inspect.FindingList, error) {
+func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, confirmer *rules.Confirmer) (*inspect.FindingList, error) {
 	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Evidence: true, Addresses: addresses, Now: o.Clock.Now})
 	if !o.query.AllNamespaces && !hasJobs(inventory) {
 		if err := util.NamespaceMissing(o.contexts[0].Namespace, inventory); err != nil {
@@ -57,7 +57,7 @@ func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 	if err != nil {
 		return nil, err
 	}
-	judgment := steady.Keep(o.Clock.Now(), rules.Judge(inventory, o.rules, o.judging))
+	judgment := confirmer.Keep(o.Clock.Now(), rules.Judge(inventory, o.rules, o.judging))
 	list := inspect.NewFindingList()
 	for i := range judgment.Findings {
 		if wanted.concerns(&judgment.Findings[i]) {
@@ -142,7 +142,7 @@ func (o *checkOptions) summary(v *inspect.Inventory, list *inspect.FindingList, 
 		}
 	}
 	var period time.Duration
-	s.Young, period = judgment.Younger(wanted.concerns)
+	s.Young, period = judgment.CountYoung(wanted.concerns)
 	s.GraceSeconds = int(period.Seconds())
 	return s
 }

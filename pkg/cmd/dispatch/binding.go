@@ -55,8 +55,8 @@ func (o *dispatchOptions) findBindings(ctx context.Context, origin *fleet.Cluste
 	return found
 }
 
-// survey has the results of the search for mirrors.
-type survey struct {
+// mirrorSearch has the results of the search for mirrors.
+type mirrorSearch struct {
 	workers []*worker
 	// mirrors are those on the workers, by the UIDs of their origins.
 	mirrors map[string][]foundMirror
@@ -71,8 +71,8 @@ type foundMirror struct {
 }
 
 // search searches the workers for mirrors, once for all Jobs of a kind.
-func (o *dispatchOptions) search(ctx context.Context, workers []*worker, requests []request, records []dispatch.Record) *survey {
-	s := &survey{workers: workers, mirrors: map[string][]foundMirror{}, otherContexts: o.otherContextsOf(ctx, workers)}
+func (o *dispatchOptions) search(ctx context.Context, workers []*worker, requests []request, records []dispatch.Record) *mirrorSearch {
+	s := &mirrorSearch{workers: workers, mirrors: map[string][]foundMirror{}, otherContexts: o.otherContextsOf(ctx, workers)}
 	kinds, uids, namespaces := map[string]delegation.Kind{}, map[string][]string{}, map[string][]string{}
 	for i, r := range requests {
 		if uid := string(r.Origin.GetUID()); uid != "" {
@@ -112,14 +112,14 @@ func (o *dispatchOptions) search(ctx context.Context, workers []*worker, request
 }
 
 // add adds a mirror, unless another context has shown it.
-func (s *survey) add(originUID string, m foundMirror) {
+func (s *mirrorSearch) add(originUID string, m foundMirror) {
 	isSame := func(other foundMirror) bool { return other.Object.GetUID() == m.Object.GetUID() }
 	if !slices.ContainsFunc(s.mirrors[originUID], isSame) {
 		s.mirrors[originUID] = append(s.mirrors[originUID], m)
 	}
 }
 
-func (o *dispatchOptions) bindingOf(ctx context.Context, s *survey, r request, record dispatch.Record) binding {
+func (o *dispatchOptions) bindingOf(ctx context.Context, s *mirrorSearch, r request, record dispatch.Record) binding {
 	name := object.KindAndName(r.Origin)
 	if object.HasFinished(r.kind, r.Origin) {
 		return s.finishedBinding(o, r, record)
@@ -153,7 +153,7 @@ func (o *dispatchOptions) bindingOf(ctx context.Context, s *survey, r request, r
 // isCovered reports whether the found mirror settles a recorded place, so that it need not be
 // searched. The place is that of the mirror, or it is from an annotation, which any user may have
 // written, and the Lease names the place of the mirror.
-func (s *survey) isCovered(b *binding, originUID string, record dispatch.Record, p delegation.Place) bool {
+func (s *mirrorSearch) isCovered(b *binding, originUID string, record dispatch.Record, p delegation.Place) bool {
 	if p.UID == string(b.mirror) || p.UID == "" && s.isAt(b.worker, originUID, p) {
 		return true
 	}
@@ -165,7 +165,7 @@ func (s *survey) isCovered(b *binding, originUID string, record dispatch.Record,
 }
 
 // finishedBinding returns the worker on which a finished Job had its mirror.
-func (s *survey) finishedBinding(o *dispatchOptions, r request, record dispatch.Record) binding {
+func (s *mirrorSearch) finishedBinding(o *dispatchOptions, r request, record dispatch.Record) binding {
 	p := record.Mirror
 	isPlace := p.Namespace == cmp.Or(o.flags.namespaceTo, r.Origin.GetNamespace()) && p.Name == r.Origin.GetName()
 	for _, sameness := range []delegation.Sameness{delegation.CertainlySame, delegation.PerhapsSame} {
@@ -189,7 +189,7 @@ type placeState struct {
 
 // readPlace reads a recorded place through the workers and all other contexts. It returns an error
 // if it finds the mirror, or another object that the record names.
-func (o *dispatchOptions) readPlace(ctx context.Context, s *survey, r request, p delegation.Place) (found placeState, err error) {
+func (o *dispatchOptions) readPlace(ctx context.Context, s *mirrorSearch, r request, p delegation.Place) (found placeState, err error) {
 	name, ref := object.KindAndName(r.Origin), dispatch.RefOf(o.origin.Name, r.Origin)
 	for _, w := range slices.Concat(reached(s.workers), s.otherContexts().clusters) {
 		check, err := dispatch.CheckPlace(ctx, w.cluster, r.kind, ref, p)
@@ -217,7 +217,7 @@ func (o *dispatchOptions) readPlace(ctx context.Context, s *survey, r request, p
 
 // checkPlace reads a recorded place of a Job whose mirror was not found, and returns an error if
 // the Job must not be dispatched.
-func (o *dispatchOptions) checkPlace(ctx context.Context, s *survey, r request, record dispatch.Record, p delegation.Place, b *binding) error {
+func (o *dispatchOptions) checkPlace(ctx context.Context, s *mirrorSearch, r request, record dispatch.Record, p delegation.Place, b *binding) error {
 	name := object.KindAndName(r.Origin)
 	found, err := o.readPlace(ctx, s, r, p)
 	switch {
@@ -245,13 +245,13 @@ func (o *dispatchOptions) checkPlace(ctx context.Context, s *survey, r request, 
 }
 
 // isAt reports whether the mirror that was found is at a place.
-func (s *survey) isAt(at *worker, originUID string, p delegation.Place) bool {
+func (s *mirrorSearch) isAt(at *worker, originUID string, p delegation.Place) bool {
 	found := s.mirrors[originUID][0].Object
 	return p.Namespace == found.GetNamespace() && p.Name == found.GetName() && p.On(at.cluster.Identity()) == delegation.CertainlySame
 }
 
 // workerAt returns the worker whose mirror of the Job would be at a place, nil without such a worker.
-func (s *survey) workerAt(o *dispatchOptions, r request, p delegation.Place) *worker {
+func (s *mirrorSearch) workerAt(o *dispatchOptions, r request, p delegation.Place) *worker {
 	for _, w := range reached(s.workers) {
 		isPlace := p.Namespace == cmp.Or(o.flags.namespaceTo, r.Origin.GetNamespace()) && p.Name == r.Origin.GetName()
 		if isPlace && p.On(w.cluster.Identity()) == delegation.CertainlySame {
@@ -262,7 +262,7 @@ func (s *survey) workerAt(o *dispatchOptions, r request, p delegation.Place) *wo
 }
 
 // searchOthers searches all other contexts for mirrors before another one is created.
-func (o *dispatchOptions) searchOthers(ctx context.Context, s *survey, r request, record dispatch.Record) error {
+func (o *dispatchOptions) searchOthers(ctx context.Context, s *mirrorSearch, r request, record dispatch.Record) error {
 	uid := string(r.Origin.GetUID())
 	var unsearched []string
 	for _, w := range s.otherContexts().clusters {

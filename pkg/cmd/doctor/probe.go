@@ -174,7 +174,7 @@ func (p *prober) submit(ctx context.Context, job *unstructured.Unstructured, inv
 		Environment: p.Environment, fleet: p.fleet, report: p.report, line: line,
 		tracer: &tracing.Tracer{
 			Wanted: read.Wanted{Name: p.report.Name, Namespace: p.report.Namespace}, Addresses: p.addresses,
-			Reach: p.flags.ReachFlags(), Steady: p.flags.NewSteady(), Now: p.Clock.Now,
+			Reach: p.flags.ReachFlags(), Confirmer: p.flags.NewConfirmer(), Now: p.Clock.Now,
 		},
 	}
 	f.last = p.report.Observe(map[inspect.ProbeStepName]string{inspect.ProbeCreated: probe.Describe(job) + " on " + p.manager.Context}, start, p.Clock.Now())

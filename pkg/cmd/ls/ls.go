@@ -290,11 +290,11 @@ func (o *listOptions) Run(ctx context.Context) error {
 	if o.isStreamed(f) {
 		return o.stream(ctx, f)
 	}
-	addresses, steady := o.flags.Addresses(o.contexts, f), o.flags.NewSteady()
+	addresses, confirmer := o.flags.Addresses(o.contexts, f), o.flags.NewConfirmer()
 	display := &util.Display[*inspect.OwnerList]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.draw,
 		Show: func(list *inspect.OwnerList) error { return o.print(ctx, list, f) },
-		Read: func(ctx context.Context) (*inspect.OwnerList, error) { return o.list(ctx, f, addresses, steady) },
+		Read: func(ctx context.Context) (*inspect.OwnerList, error) { return o.list(ctx, f, addresses, confirmer) },
 	}
 	switch {
 	case o.isByRow():
@@ -304,13 +304,13 @@ func (o *listOptions) Run(ctx context.Context) error {
 	}
 	once := display.Read
 	display.Read = func(ctx context.Context) (*inspect.OwnerList, error) {
-		return util.ReadTwice(ctx, o.Clock, f, steady, once)
+		return util.ReadTwice(ctx, o.Clock, f, confirmer, once)
 	}
 	return display.Once(ctx)
 }
 
 // list reads once.
-func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, steady *rules.Steady) (*inspect.OwnerList, error) {
+func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, confirmer *rules.Confirmer) (*inspect.OwnerList, error) {
 	var list *inspect.OwnerList
 	var others []*inspect.Job
 	isJudged := (o.showsFindings() || o.reasons || len(o.filter.Findings) > 0) && o.holdsAll(f, addresses)
@@ -318,7 +318,7 @@ func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kube
 	hasEvidence := isJudged || o.reasons && len(o.filter.Findings) == 0
 	switch {
 	case hasEvidence:
-		list, others = o.listJudged(ctx, f, addresses, steady, isJudged)
+		list, others = o.listJudged(ctx, f, addresses, confirmer, isJudged)
 	case len(o.filter.Findings) > 0:
 		return nil, &util.UsageError{Err: errors.New("--finding requires all clusters. Add --all-contexts, and -A if contexts have different namespaces; remove --field-selector"), Command: o.DisplayName() + " ls"}
 	default:

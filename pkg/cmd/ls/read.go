@@ -62,12 +62,12 @@ func (o *listOptions) holdsAll(f *fleet.Fleet, addresses []kubecontext.Address) 
 
 // listJudged lists Jobs with results that need the related objects of all clusters: the codes of
 // check's findings, if isJudged is set, and the reasons of the Jobs' states.
-func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, steady *rules.Steady, isJudged bool) (list *inspect.OwnerList, others []*inspect.Job) {
+func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, confirmer *rules.Confirmer, isJudged bool) (list *inspect.OwnerList, others []*inspect.Job) {
 	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Evidence: true, Addresses: addresses, Now: o.Clock.Now})
 	var judgment rules.Judgment
 	var codes map[inspect.Ref][]string
 	if isJudged {
-		judgment = steady.Keep(o.Clock.Now(), rules.Judge(inventory, rules.All(), rules.Options{Grace: util.DefaultGrace}))
+		judgment = confirmer.Keep(o.Clock.Now(), rules.Judge(inventory, rules.All(), rules.Options{Grace: util.DefaultGrace}))
 		codes = judgment.Codes()
 	}
 	var briefs map[*inspect.Job]answer.Brief

@@ -28,17 +28,19 @@ func (o *traceOptions) Run(ctx context.Context) error {
 		return err
 	}
 	o.table.NowOn = f.Now
-	addresses, steady, known := o.flags.Addresses(o.contexts, f), o.flags.NewSteady(), &knownTraces{}
+	addresses, confirmer, known := o.flags.Addresses(o.contexts, f), o.flags.NewConfirmer(), &knownTraces{}
 	display := &util.Display[*inspect.TraceList]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
-		Read: func(ctx context.Context) (*inspect.TraceList, error) { return o.read(ctx, f, addresses, steady, known) },
+		Read: func(ctx context.Context) (*inspect.TraceList, error) {
+			return o.read(ctx, f, addresses, confirmer, known)
+		},
 	}
 	if o.watch {
 		return display.Run(ctx, f)
 	}
 	once := display.Read
 	display.Read = func(ctx context.Context) (*inspect.TraceList, error) {
-		return util.ReadTwice(ctx, o.Clock, f, steady, once)
+		return util.ReadTwice(ctx, o.Clock, f, confirmer, once)
 	}
 	return display.Once(ctx)
 }
@@ -53,14 +55,14 @@ func (o *traceOptions) kinds() []string {
 
 // read reads once. The list has complete traces if a Job is wanted, and brief ones of all pairs
 // otherwise.
-func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, steady *rules.Steady, known *knownTraces) (*inspect.TraceList, error) {
+func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, confirmer *rules.Confirmer, known *knownTraces) (*inspect.TraceList, error) {
 	if len(o.filenames) > 0 {
 		return o.readFiles(ctx, f, addresses)
 	}
 	if o.wanted.Name == "" {
 		return o.readPairs(ctx, f, addresses), nil
 	}
-	tracer := tracing.Tracer{Wanted: o.wanted, Addresses: addresses, Reach: o.flags.ReachFlags(), Steady: steady, InSnapshot: o.flags.From != "", Now: o.Clock.Now}
+	tracer := tracing.Tracer{Wanted: o.wanted, Addresses: addresses, Reach: o.flags.ReachFlags(), Confirmer: confirmer, InSnapshot: o.flags.From != "", Now: o.Clock.Now}
 	traced := tracer.Read(ctx, f)
 	unread := known.jobs.UnreadIn(traced.Inventory)
 	switch {

@@ -122,8 +122,8 @@ func TestPlanRefusesOfKinds(t *testing.T) {
 	jobSet, _ := delegation.KindNamed("jobset")
 	rayJob, _ := delegation.KindNamed("rayjob")
 	pod, _ := delegation.KindNamed("pod")
-	blind := rayJob
-	blind.Resource.Version = "v1alpha1"
+	withoutField := rayJob
+	withoutField.Resource.Version = "v1alpha1"
 	const head = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: train, namespace: ml, uid: u}\n"
 	for name, tt := range map[string]struct {
 		kind  delegation.Kind
@@ -150,7 +150,7 @@ func TestPlanRefusesOfKinds(t *testing.T) {
 		"a strange owner": {jobSet, "", head + "spec: {managedBy: 5}", "jobset ml/train is invalid: spec.managedBy is 5, not a string"},
 		"another kind":    {rayJob, delegation.MultiKueue, head + "spec: {}", "is a JobSet of jobset.x-k8s.io/v1alpha2; only RayJobs of ray.io/v1 can be dispatched"},
 		"a version without managedBy": {
-			blind, delegation.MultiKueue, "apiVersion: ray.io/v1alpha1\nkind: RayJob\nmetadata: {name: train, namespace: ml}\nspec: {}",
+			withoutField, delegation.MultiKueue, "apiVersion: ray.io/v1alpha1\nkind: RayJob\nmetadata: {name: train, namespace: ml}\nspec: {}",
 			"rayjob ml/train is of version v1alpha1, which does not have spec.managedBy; use another version of its API",
 		},
 		"unmanaged": {pod, "", "apiVersion: v1\nkind: Pod\nmetadata: {name: train, namespace: ml}\nspec: {}", "pod ml/train has no managedBy field"},

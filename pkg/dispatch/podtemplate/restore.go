@@ -52,11 +52,11 @@ func Restore(k delegation.Kind, o, workload *unstructured.Unstructured) (restore
 // pod sets differently, so podSetOf compares the containers, and the names only if several sets
 // match.
 func podSetOf(t Template, sets []map[string]any) map[string]any {
-	var alike []map[string]any
+	var matching []map[string]any
 	for _, set := range sets {
 		template, _ := set["template"].(map[string]any)
 		if pod, _ := template["spec"].(map[string]any); slices.Equal(imagesOf(pod), imagesOf(t.Pod())) {
-			alike = append(alike, set)
+			matching = append(matching, set)
 		}
 	}
 	isNamed := func(set map[string]any) bool {
@@ -64,13 +64,13 @@ func podSetOf(t Template, sets []map[string]any) map[string]any {
 		return slices.ContainsFunc(strings.Split(t.Path, "."), func(part string) bool { return strings.EqualFold(part, name) })
 	}
 	switch {
-	case len(alike) == 0:
+	case len(matching) == 0:
 		return nil
-	case !slices.ContainsFunc(alike[1:], func(set map[string]any) bool { return !havePlacement(alike[0], set) }):
-		return alike[0]
+	case !slices.ContainsFunc(matching[1:], func(set map[string]any) bool { return !havePlacement(matching[0], set) }):
+		return matching[0]
 	}
-	if i := slices.IndexFunc(alike, isNamed); i >= 0 {
-		return alike[i]
+	if i := slices.IndexFunc(matching, isNamed); i >= 0 {
+		return matching[i]
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (c *check) nodesFor(ctx context.Context, pod *corev1.Pod) []Problem {
 
 // fitOf returns a Pod to compare with nodes. A Pod that was not admitted may lack requests.
 func fitOf(pod *corev1.Pod) *podfit.Pod {
-	return podfit.New(&pod.Spec, kueue.Requests(&pod.Spec, nil, kueue.SchedulerCounting()))
+	return podfit.New(&pod.Spec, kueue.Requests(&pod.Spec, nil, kueue.SchedulerRules()))
 }
 
 // unfit returns the reason why no node can run a Pod; "" if one can.

@@ -40,7 +40,7 @@ func NewInformer[L runtime.Object](i Informed[L]) *Informer {
 		o.LabelSelector, o.FieldSelector = i.Selected.LabelSelector, i.Selected.FieldSelector
 		return o
 	}
-	tell := func(ctx context.Context, err error) {
+	report := func(ctx context.Context, err error) {
 		if ctx.Err() == nil {
 			i.OnResult(err)
 		}
@@ -48,7 +48,7 @@ func NewInformer[L runtime.Object](i Informed[L]) *Informer {
 	informer := clientcache.NewSharedIndexInformerWithOptions(&clientcache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			list, err := i.Client.List(ctx, choose(o))
-			tell(ctx, err)
+			report(ctx, err)
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
@@ -56,7 +56,7 @@ func NewInformer[L runtime.Object](i Informed[L]) *Informer {
 			if o.SendInitialEvents == nil || !apierrors.IsInvalid(err) {
 				// Servers that cannot start a watch with the existing objects say so, and get a
 				// list request instead. That is not a failure (KEP-3157).
-				tell(ctx, err)
+				report(ctx, err)
 			}
 			return watching, err
 		},

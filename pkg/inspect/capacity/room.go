@@ -93,9 +93,9 @@ func (n *Node) available(fr FlavorResource) Amount {
 	return max(0, local.Minus(used)).Plus(shared)
 }
 
-// Most returns what a ClusterQueue could give if no other queue used
+// Maximum returns what a ClusterQueue could give if no other queue used
 // anything.
-func (n *Node) Most(fr FlavorResource) Amount {
+func (n *Node) Maximum(fr FlavorResource) Amount {
 	if _, isLoop := n.Path(); isLoop {
 		return 0
 	}

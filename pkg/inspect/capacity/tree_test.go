@@ -58,7 +58,7 @@ func TestNested(t *testing.T) {
 	} {
 		q := n.Queue(name)
 		assert.Equal(t, q.Free(cpu()).Text("cpu"), want.free, name)
-		assert.Equal(t, q.Most(cpu()).Text("cpu"), want.most, name)
+		assert.Equal(t, q.Maximum(cpu()).Text("cpu"), want.most, name)
 	}
 	assert.Equal(t, n.Queue("b").Borrowed(cpu()).Text("cpu"), "1")
 	path, isLoop := n.Queue("a").Path()
@@ -113,7 +113,7 @@ used: {a: 7}`, "unlimited", "unlimited"},
 		t.Run(name, func(t *testing.T) {
 			a := tree(t, test.cluster).Queue("a")
 			assert.Equal(t, a.Free(cpu()).Text("cpu"), test.free, "free")
-			assert.Equal(t, a.Most(cpu()).Text("cpu"), test.most, "most")
+			assert.Equal(t, a.Maximum(cpu()).Text("cpu"), test.most, "most")
 		})
 	}
 }

@@ -220,7 +220,7 @@ func (a *assigner) tryFlavor(name string, set *podSetDemand, resources []string)
 		fr := capacity.FlavorResource{Flavor: name, Resource: resource}
 		r := need{
 			resource: resource, requested: set.total[resource].Plus(a.given[fr]),
-			free: a.queue.Free(fr), most: a.queue.Most(fr),
+			free: a.queue.Free(fr), most: a.queue.Maximum(fr),
 		}
 		quota, isListed := a.queue.Quota(fr)
 		if !isListed {
@@ -287,7 +287,7 @@ func (a *assigner) isPossibleIn(g *kueue.ResourceGroup, all []podSetDemand, give
 			fr := capacity.FlavorResource{Flavor: f.Name, Resource: resource}
 			with[fr] = with[fr].Plus(set.total[resource])
 			_, isListed := a.queue.Quota(fr)
-			fits = fits && isListed && with[fr] <= a.queue.Most(fr)
+			fits = fits && isListed && with[fr] <= a.queue.Maximum(fr)
 		}
 		if fits && a.isPossibleIn(g, all[1:], with, left) {
 			return true

@@ -40,7 +40,7 @@ func (s *site) suggest(result *assignment) {
 		if result.worst == nil || t.demand != result.worst.demand || t.suits {
 			continue
 		}
-		if len(t.tolerate)+len(t.selects) == 0 || !s.hasRoomBut(t) {
+		if len(t.tolerate)+len(t.selects) == 0 || !s.isOnlyTainted(t) {
 			continue
 		}
 		var parts []string
@@ -73,8 +73,8 @@ func (s *site) suggest(result *assignment) {
 	s.raise(capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}, now, r.share(now))
 }
 
-// hasRoomBut reports whether only its taint keeps a flavor from being used.
-func (s *site) hasRoomBut(t *try) bool {
+// isOnlyTainted reports whether only its taint keeps a flavor from being used.
+func (s *site) isOnlyTainted(t *try) bool {
 	for _, r := range t.needs {
 		if now, _ := r.lacks(); now > 0 {
 			return false

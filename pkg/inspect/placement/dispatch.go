@@ -14,14 +14,14 @@ func forDispatch(v *inspect.Inventory, o *inspect.Job) []inspect.Placement {
 	var all []inspect.Placement
 	for _, f := range v.Clusters {
 		if f.Context != o.Context {
-			all = append(all, *bare(f, &r, v.Now))
+			all = append(all, *judgeUnqueued(f, &r, v.Now))
 		}
 	}
 	return all
 }
 
-// bare judges a request on a cluster where no queue decides.
-func bare(f *inspect.Facts, r *Request, now time.Time) *inspect.Placement {
+// judgeUnqueued judges a request on a cluster where no queue decides.
+func judgeUnqueued(f *inspect.Facts, r *Request, now time.Time) *inspect.Placement {
 	s := &site{facts: f, request: r, now: now, Placement: inspect.NewPlacement(f.Context)}
 	if f.Err != nil {
 		s.condition(inspect.ConditionReached, inspect.No, "no")

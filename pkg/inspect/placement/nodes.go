@@ -104,7 +104,7 @@ func (s *site) podsOf(set *kueue.PodTemplate) []*podfit.Pod {
 	if len(flavors) == 0 {
 		flavors = []*kueue.ResourceFlavor{{}}
 	}
-	requests := kueue.Requests(&set.Template.Spec, limits, kueue.SchedulerCounting())
+	requests := kueue.Requests(&set.Template.Spec, limits, kueue.SchedulerRules())
 	pods := make([]*podfit.Pod, len(flavors))
 	for i, f := range flavors {
 		pods[i] = podfit.New(flavored(&set.Template.Spec, f), requests)

@@ -19,7 +19,7 @@ func (s *site) hasRoom() bool {
 	if s.request.PodSets == nil {
 		return s.decideByMessage("the requests of its Pods are unknown")
 	}
-	request, ways := s.request.withOverhead(s.Context), countings(s.facts.Kueue)
+	request, ways := s.request.withOverhead(s.Context), possibleRules(s.facts.Kueue)
 	all := request.on(s.capacity, s.reportedRequests(), ways[0])
 	if problem := s.refusedByLimits(all); problem != "" {
 		return s.decide(inspect.Never, inspect.OutsideLimits, "%s", problem)

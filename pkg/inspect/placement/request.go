@@ -136,7 +136,7 @@ type podSetDemand struct {
 // on returns what a request requests on a cluster: what Kueue there reports
 // or, without that, what the Pod templates come to with the LimitRanges of
 // the namespace there.
-func (r *Request) on(c *inspect.Capacity, reported []kueue.PodSetRequests, by kueue.Counting) []podSetDemand {
+func (r *Request) on(c *inspect.Capacity, reported []kueue.PodSetRequests, by kueue.CountingRules) []podSetDemand {
 	all := make([]podSetDemand, 0, len(r.PodSets))
 	for i := range r.PodSets {
 		set := &r.PodSets[i]
@@ -155,14 +155,14 @@ func (r *Request) on(c *inspect.Capacity, reported []kueue.PodSetRequests, by ku
 	return all
 }
 
-// countings returns how the Kueue of a cluster may count what a Pod requests,
+// possibleRules returns how the Kueue of a cluster may count what a Pod requests,
 // likeliest first. Only versions before 0.20 serve the older API. Some of
 // them were patched to apply limits first.
-func countings(k *inspect.KueueFacts) []kueue.Counting {
+func possibleRules(k *inspect.KueueFacts) []kueue.CountingRules {
 	if k.ServesOld {
-		return []kueue.Counting{{}, {LimitsFirst: true}}
+		return []kueue.CountingRules{{}, {LimitsFirst: true}}
 	}
-	return []kueue.Counting{{LimitsFirst: true, Containers: true}}
+	return []kueue.CountingRules{{LimitsFirst: true, Containers: true}}
 }
 
 // asksForDevices reports whether any Pods request devices by ResourceClaims.

@@ -16,9 +16,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// double is a cluster of two resources, cpu and gpu, in the same cohorts:
+// twoResources is a cluster of two resources, cpu and gpu, in the same cohorts:
 // either in one group, so that a flavor must have both, or in one group each.
-type double struct {
+type twoResources struct {
 	cpu, gpu *simulated
 	together bool
 	// strict is whether no Workload may pass the first one of queue q0. waiting
@@ -28,8 +28,8 @@ type double struct {
 	waiting []int32
 }
 
-func randomDouble(r *rand.Rand) *double {
-	d := &double{cpu: random(r), together: r.IntN(2) == 0, strict: r.IntN(3) == 0}
+func randomTwoResources(r *rand.Rand) *twoResources {
+	d := &twoResources{cpu: random(r), together: r.IntN(2) == 0, strict: r.IntN(3) == 0}
 	d.gpu = &simulated{nodes: map[string]*simulatedNode{}, taints: d.cpu.taints}
 	for _, name := range slices.Sorted(maps.Keys(d.cpu.nodes)) {
 		n := d.cpu.nodes[name]
@@ -52,7 +52,7 @@ func randomDouble(r *rand.Rand) *double {
 }
 
 // fits reports whether there is a flavor for both, or one for each.
-func (d *double) fits(cpu, gpu int, tolerates bool) bool {
+func (d *twoResources) fits(cpu, gpu int, tolerates bool) bool {
 	if !d.together {
 		return d.cpu.fits("q0", []int{cpu}, tolerates) && d.gpu.fits("q0", []int{gpu}, tolerates)
 	}
@@ -66,7 +66,7 @@ func (d *double) fits(cpu, gpu int, tolerates bool) bool {
 
 // everFits reports whether it fits once nothing is in use. Ended Workloads
 // only free quota.
-func (d *double) everFits(cpu, gpu int, tolerates bool) bool {
+func (d *twoResources) everFits(cpu, gpu int, tolerates bool) bool {
 	kept := map[*simulatedNode][]int{}
 	for _, s := range []*simulated{d.cpu, d.gpu} {
 		for _, n := range s.nodes {
@@ -81,7 +81,7 @@ func (d *double) everFits(cpu, gpu int, tolerates bool) bool {
 }
 
 // verdict returns the verdict for a Job of a priority that is submitted last.
-func (d *double) verdict(cpu, gpu int, tolerates bool, priority int32) inspect.Verdict {
+func (d *twoResources) verdict(cpu, gpu int, tolerates bool, priority int32) inspect.Verdict {
 	isBehind := d.strict && slices.ContainsFunc(d.waiting, func(p int32) bool { return p >= priority })
 	switch {
 	case !d.everFits(cpu, gpu, tolerates):
@@ -92,7 +92,7 @@ func (d *double) verdict(cpu, gpu int, tolerates bool, priority int32) inspect.V
 	return inspect.Waits
 }
 
-func (d *double) facts(now time.Time) *inspect.Facts {
+func (d *twoResources) facts(now time.Time) *inspect.Facts {
 	f, gpus := d.cpu.facts(), d.gpu.facts()
 	c := f.Kueue.Capacity
 	add := func(to, from []kueue.ResourceGroup) []kueue.ResourceGroup {
@@ -164,7 +164,7 @@ func TestFleetAgainstSimulator(t *testing.T) {
 		}
 		request := &placement.Request{Namespace: "ml", Queue: "q0", PodSets: []kueue.PodTemplate{set}, Rank: kueue.Rank{Priority: priority}}
 		for range clusters {
-			d := randomDouble(r)
+			d := randomTwoResources(r)
 			p := placement.On(d.facts(now), request, nil, now)
 			want := d.verdict(cpu, gpu, tolerates, priority)
 			total++

@@ -115,13 +115,13 @@ func TestSubmitWithoutQueue(t *testing.T) {
 	w, empty := parse[world](t, strings.ReplaceAll(simple("4"), "namespace: ml, name: q", "namespace: ml, name: default")), parse[world](t, simple("4"))
 	with, without := w.facts(), empty.facts()
 	with.Context, without.Context = "with", "without"
-	bare := &inspect.Facts{Context: "bare", NoKueue: true}
+	judgeUnqueued := &inspect.Facts{Context: "bare", NoKueue: true}
 	j := parse[batchv1.Job](t, pods("1", "cpu: 1"))
 	j.Namespace = "ml"
 	r := placement.OfJob(&j, "")
 	r.Owner = delegation.BuiltIn
 	verdicts, reasons := map[string]inspect.Verdict{}, map[string]inspect.PlacementReason{}
-	for _, p := range placement.Submit(inspect.NewInventory(time.Now(), []*inspect.Facts{with, without, bare}, nil), &r) {
+	for _, p := range placement.Submit(inspect.NewInventory(time.Now(), []*inspect.Facts{with, without, judgeUnqueued}, nil), &r) {
 		verdicts[p.Context], reasons[p.Context] = p.Verdict, p.Reason
 	}
 	assert.DeepEqual(t, verdicts, map[string]inspect.Verdict{"with": inspect.Fits, "without": inspect.Unknown, "bare": inspect.Unknown})

@@ -69,7 +69,7 @@ func (s *site) noNodeFits(set *kueue.PodTemplate, lead string) {
 		s.decide(inspect.Unknown, inspect.NoNode, "%sno node has label %s; an autoscaler may add nodes", lead, strings.Join(labels, " or "))
 		return
 	}
-	requests := kueue.Requests(&set.Template.Spec, nil, kueue.SchedulerCounting())
+	requests := kueue.Requests(&set.Template.Spec, nil, kueue.SchedulerRules())
 	for _, name := range slices.Sorted(maps.Keys(sum.Largest)) {
 		has, asked := sum.Largest[name], requests[name]
 		s.decide(inspect.Unknown, inspect.NoNode, "%sno node has %s %s for one Pod: the largest has %s; an autoscaler may add nodes", lead, asked.String(), name, has.String())
@@ -97,7 +97,7 @@ func (s *site) noNodeFits(set *kueue.PodTemplate, lead string) {
 
 // fitNodes returns changes of a podset that would let its Pods run on some nodes.
 func (s *site) fitNodes(set *kueue.PodTemplate) (changes []inspect.PlacementChange) {
-	requests := kueue.Requests(&set.Template.Spec, nil, kueue.SchedulerCounting())
+	requests := kueue.Requests(&set.Template.Spec, nil, kueue.SchedulerRules())
 	sum := s.podsOf(set)[0].Summarize(s.facts.Environment.Nodes)
 	verb := "recreate it with"
 	if s.request.isNew {

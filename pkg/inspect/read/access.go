@@ -64,7 +64,7 @@ func Denied(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, identity 
 		var all []reviewedUser
 		for _, u := range users[c.Context] {
 			var r reviewedUser
-			r.void, r.unread = whyVoid(ctx, c, u.credential)
+			r.void, r.unread = rejectionReason(ctx, c, u.credential)
 			r.rights, r.err = deniedTo(ctx, c, &u)
 			all = append(all, r)
 		}
@@ -106,9 +106,9 @@ func (r *reviewedUser) addTo(u *managerUser) {
 	}
 }
 
-// whyVoid returns why a worker rejects a token: its service account was deleted, maybe to be
+// rejectionReason returns why a worker rejects a token: its service account was deleted, maybe to be
 // created again. It returns "" if that is not so, or for other users.
-func whyVoid(ctx context.Context, c *fleet.Cluster, who kubecontext.Credential) (string, error) {
+func rejectionReason(ctx context.Context, c *fleet.Cluster, who kubecontext.Credential) (string, error) {
 	namespace, name, ok := who.ServiceAccount()
 	if !ok {
 		return "", nil

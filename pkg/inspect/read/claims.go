@@ -38,10 +38,10 @@ func (r *read) claimable() claimable {
 // claim records that the Job has a Workload.
 func (c *claimable) claim() { c.job.Status, c.job.Since = c.status, c.since }
 
-// settler sets the status of Jobs and passes them on. It collects Jobs whose status depends on
+// claimSettler sets the status of Jobs and passes them on. It collects Jobs whose status depends on
 // whether they have a Workload, and looks many up at once. It requests no Workloads from a cluster
 // without such Jobs.
-type settler struct {
+type claimSettler struct {
 	cluster *fleet.Cluster
 	visit   func(inspect.Job)
 	// later, if set, receives these Jobs instead, for callers that read all Workloads anyway.
@@ -55,8 +55,8 @@ type settler struct {
 	err error
 }
 
-func newSettler(c *fleet.Cluster, visit func(inspect.Job)) *settler {
-	s := &settler{cluster: c, limit: batch}
+func newClaimSettler(c *fleet.Cluster, visit func(inspect.Job)) *claimSettler {
+	s := &claimSettler{cluster: c, limit: batch}
 	s.visit = func(j inspect.Job) {
 		j.Context, j.ClusterUID = c.Context, c.UID()
 		visit(j)
@@ -64,7 +64,7 @@ func newSettler(c *fleet.Cluster, visit func(inspect.Job)) *settler {
 	return s
 }
 
-func (s *settler) add(ctx context.Context, r *read) {
+func (s *claimSettler) add(ctx context.Context, r *read) {
 	switch {
 	case !r.needsClaim():
 		s.visit(r.settle(false))
@@ -78,7 +78,7 @@ func (s *settler) add(ctx context.Context, r *read) {
 }
 
 // wait collects a Job until it is known whether it has a Workload.
-func (s *settler) wait(ctx context.Context, c claimable) {
+func (s *claimSettler) wait(ctx context.Context, c claimable) {
 	if s.known.Has(c.job.UID) {
 		c.claim()
 		s.visit(*c.job)
@@ -91,7 +91,7 @@ func (s *settler) wait(ctx context.Context, c claimable) {
 }
 
 // finish settles the remaining Jobs, and returns an error if Workloads could not be read.
-func (s *settler) finish(ctx context.Context) error {
+func (s *claimSettler) finish(ctx context.Context) error {
 	s.flush(ctx)
 	return claimsUnknown(s.err)
 }
@@ -105,7 +105,7 @@ func claimsUnknown(err error) error {
 	return &kubecontext.Error{Doing: "list workloads.kueue.x-k8s.io", Err: fmt.Errorf("%w; %w", err, inspect.ErrClaimsUnknown)}
 }
 
-func (s *settler) flush(ctx context.Context) {
+func (s *claimSettler) flush(ctx context.Context) {
 	if len(s.waiting) == 0 {
 		return
 	}
@@ -126,7 +126,7 @@ func (s *settler) flush(ctx context.Context) {
 // ask returns which of the waiting Jobs have a Workload. After a few requests by UID it lists all
 // Workloads instead. Later Jobs that are not in a list may be newer, so it asks again, each time
 // for twice as many.
-func (s *settler) ask(ctx context.Context) (claimed sets.Set[string]) {
+func (s *claimSettler) ask(ctx context.Context) (claimed sets.Set[string]) {
 	jobs := make([]*inspect.Job, len(s.waiting))
 	for i := range s.waiting {
 		jobs[i] = s.waiting[i].job
@@ -195,14 +195,14 @@ func (u *unsettledJobs) settle(ctx context.Context, c *fleet.Cluster, f *inspect
 	}
 	// Without Kueue the facts are complete, too.
 	isComplete := isNewer && f.Gaps[inspect.PartWorkloads] == nil && f.Gaps[inspect.PartKueue] == nil
-	settler := newSettler(c, func(inspect.Job) {})
+	claimSettler := newClaimSettler(c, func(inspect.Job) {})
 	for _, j := range u.waiting {
 		switch {
 		case claimed.Has(j.job.UID):
 			j.claim()
 		case !isComplete:
-			settler.wait(ctx, j)
+			claimSettler.wait(ctx, j)
 		}
 	}
-	f.AddGap(inspect.PartWorkloads, settler.finish(ctx))
+	f.AddGap(inspect.PartWorkloads, claimSettler.finish(ctx))
 }

@@ -19,17 +19,17 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// survey is the result of searching a cluster for the requested kinds.
-type survey struct {
+// kindSearch is the result of searching a cluster for the requested kinds.
+type kindSearch struct {
 	discovery *fleet.Discovery
 	api       *fleet.API
 	names     []string
 	// verify also checks the schemas of known kinds. The table has the fields of current versions,
 	// not of the installed ones.
 	verify bool
-	// unasked is why discovery failed. Without discovery, kinds that every cluster has are still
+	// discoveryErr is why discovery failed. Without discovery, kinds that every cluster has are still
 	// found.
-	unasked error
+	discoveryErr error
 
 	mu sync.Mutex
 	// kinds are the kinds found, and without those that are served without the field, each in one
@@ -41,15 +41,15 @@ type survey struct {
 	schemas *Schemas
 }
 
-// newSurvey reads the API groups of a cluster.
-func newSurvey(ctx context.Context, c *fleet.Cluster, names []string) *survey {
-	s := &survey{names: names, api: &fleet.API{}, failed: map[schema.GroupVersion]error{}, schemas: &Schemas{}}
+// newKindSearch reads the API groups of a cluster.
+func newKindSearch(ctx context.Context, c *fleet.Cluster, names []string) *kindSearch {
+	s := &kindSearch{names: names, api: &fleet.API{}, failed: map[schema.GroupVersion]error{}, schemas: &Schemas{}}
 	var api *fleet.API
-	if s.discovery, s.unasked = c.Discovery(); s.unasked == nil {
-		api, s.unasked = s.discovery.API(ctx)
+	if s.discovery, s.discoveryErr = c.Discovery(); s.discoveryErr == nil {
+		api, s.discoveryErr = s.discovery.API(ctx)
 	}
 	s.schemas.Discovery = s.discovery
-	if s.unasked == nil {
+	if s.discoveryErr == nil {
 		s.api, s.failed = api, maps.Clone(api.Failed)
 	}
 	return s
@@ -58,11 +58,11 @@ func newSurvey(ctx context.Context, c *fleet.Cluster, names []string) *survey {
 const doingSurvey = "find out which kinds it serves"
 
 // run finds the kinds.
-func (s *survey) run(ctx context.Context) {
+func (s *kindSearch) run(ctx context.Context) {
 	isDone := map[schema.GroupKind]bool{}
 	for _, row := range delegation.Kinds() {
 		gk := row.GroupVersionKind().GroupKind()
-		if isDone[gk] || !s.wantsKnown(row) {
+		if isDone[gk] || !s.isRequestedKind(row) {
 			continue
 		}
 		isDone[gk] = true
@@ -72,14 +72,14 @@ func (s *survey) run(ctx context.Context) {
 	maps.DeleteFunc(s.failed, func(gv schema.GroupVersion, _ error) bool { return !s.matters(gv.Group) })
 }
 
-// wantsKnown reports whether a known kind is requested.
-func (s *survey) wantsKnown(k delegation.Kind) bool {
+// isRequestedKind reports whether a known kind is requested.
+func (s *kindSearch) isRequestedKind(k delegation.Kind) bool {
 	return slices.ContainsFunc(s.names, func(name string) bool { return k.IsNamed(name) || name == AllKinds && !k.IsUnmanaged() })
 }
 
 // findKnown finds a known kind in a served version: in one of its rows, otherwise in any version with
 // the field.
-func (s *survey) findKnown(ctx context.Context, gk schema.GroupKind) {
+func (s *kindSearch) findKnown(ctx context.Context, gk schema.GroupKind) {
 	var rows []delegation.Kind
 	for _, row := range delegation.Kinds() {
 		if row.GroupVersionKind().GroupKind() == gk {
@@ -87,7 +87,7 @@ func (s *survey) findKnown(ctx context.Context, gk schema.GroupKind) {
 		}
 	}
 	versions := s.versions(rows[0].Resource.GroupResource())
-	if apierrors.IsForbidden(s.unasked) && scheme.Scheme.IsGroupRegistered(gk.Group) {
+	if apierrors.IsForbidden(s.discoveryErr) && scheme.Scheme.IsGroupRegistered(gk.Group) {
 		versions = []string{rows[0].Resource.Version}
 	}
 	for _, row := range rows {
@@ -113,9 +113,9 @@ func (s *survey) findKnown(ctx context.Context, gk schema.GroupKind) {
 	}
 }
 
-// lend adds unknown kinds that other clusters serve with the field, because this cluster may have
+// addKindsOfOthers adds unknown kinds that other clusters serve with the field, because this cluster may have
 // their mirrors even if it serves them without the field.
-func (s *survey) lend(kinds []delegation.Kind) {
+func (s *kindSearch) addKindsOfOthers(kinds []delegation.Kind) {
 	for _, k := range kinds {
 		isSame := func(other delegation.Kind) bool { return other.Resource.GroupResource() == k.Resource.GroupResource() }
 		versions := s.versions(k.Resource.GroupResource())
@@ -132,8 +132,8 @@ func (s *survey) lend(kinds []delegation.Kind) {
 }
 
 // lacks reports whether a kind is served without the field. Without a schema it relies on the table.
-func (s *survey) lacks(ctx context.Context, k delegation.Kind) bool {
-	if k.IsUnmanaged() || s.unasked != nil {
+func (s *kindSearch) lacks(ctx context.Context, k delegation.Kind) bool {
+	if k.IsUnmanaged() || s.discoveryErr != nil {
 		return false
 	}
 	lacks, err := s.schemas.Lack(ctx, k)
@@ -144,7 +144,7 @@ func (s *survey) lacks(ctx context.Context, k delegation.Kind) bool {
 }
 
 // versions returns the served versions of a resource, the preferred one first.
-func (s *survey) versions(gr schema.GroupResource) []string {
+func (s *kindSearch) versions(gr schema.GroupResource) []string {
 	var versions []string
 	for _, list := range s.api.Lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
@@ -158,7 +158,7 @@ func (s *survey) versions(gr schema.GroupResource) []string {
 	return versions
 }
 
-func (s *survey) fail(gv schema.GroupVersion, err error) {
+func (s *kindSearch) fail(gv schema.GroupVersion, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failed[gv] == nil {
@@ -167,7 +167,7 @@ func (s *survey) fail(gv schema.GroupVersion, err error) {
 }
 
 // matters reports whether a failing group may have a requested kind that was not found elsewhere.
-func (s *survey) matters(group string) bool {
+func (s *kindSearch) matters(group string) bool {
 	return slices.ContainsFunc(s.names, func(name string) bool {
 		if name == AllKinds {
 			return true
@@ -183,10 +183,10 @@ func (s *survey) matters(group string) bool {
 }
 
 // err returns an error for the groups that could not be read, nil if there are none.
-func (s *survey) err() error {
+func (s *kindSearch) err() error {
 	switch {
-	case s.unasked != nil:
-		return &kubecontext.Error{Doing: doingSurvey, Err: s.unasked}
+	case s.discoveryErr != nil:
+		return &kubecontext.Error{Doing: doingSurvey, Err: s.discoveryErr}
 	case len(s.failed) == 0:
 		return nil
 	}
@@ -226,7 +226,7 @@ type candidate struct {
 
 // findUnknown finds kinds that are not in the table, by their schemas. It takes each in the
 // server's preferred version, otherwise in the first one with the field.
-func (s *survey) findUnknown(ctx context.Context) {
+func (s *kindSearch) findUnknown(ctx context.Context) {
 	if !slices.ContainsFunc(s.names, isUnknown) {
 		return
 	}
@@ -267,7 +267,7 @@ func isUnknown(name string) bool {
 
 // candidates returns the requested kinds of a group and version that may be delegated: they are
 // namespaced, can be created and listed, and have a writable status.
-func (s *survey) candidates(gv schema.GroupVersion, resources []metav1.APIResource) []candidate {
+func (s *kindSearch) candidates(gv schema.GroupVersion, resources []metav1.APIResource) []candidate {
 	var all []candidate
 	for _, r := range resources {
 		hasStatus := func(sub metav1.APIResource) bool {
@@ -291,7 +291,7 @@ func (s *survey) candidates(gv schema.GroupVersion, resources []metav1.APIResour
 }
 
 // findInGroup examines the versions of a group, one after the other.
-func (s *survey) findInGroup(ctx context.Context, versions [][]candidate) []delegation.Kind {
+func (s *kindSearch) findInGroup(ctx context.Context, versions [][]candidate) []delegation.Kind {
 	var found []delegation.Kind
 	isFound := func(c candidate) bool {
 		return slices.ContainsFunc(found, func(k delegation.Kind) bool { return k.Kind == c.gvk.Kind })

@@ -42,7 +42,7 @@ func Kinds(ctx context.Context, f *fleet.Fleet, q Query) *inspect.KindList {
 
 // readKinds reads one cluster. gaps are the parts that could not be read.
 func readKinds(ctx context.Context, c *fleet.Cluster, q Query) (all []inspect.ServedKind, gaps []inspect.Gap) {
-	s := newSurvey(ctx, c, []string{AllKinds})
+	s := newKindSearch(ctx, c, []string{AllKinds})
 	s.verify = true
 	s.run(ctx)
 	if err := s.err(); err != nil {
@@ -62,7 +62,7 @@ func readKinds(ctx context.Context, c *fleet.Cluster, q Query) (all []inspect.Se
 	}
 	// The errors are in failed.
 	_ = group.Wait()
-	if s.unasked != nil {
+	if s.discoveryErr != nil {
 		// Without discovery it was only likely that a kind is served.
 		all, failed = slices.DeleteFunc(all, func(k inspect.ServedKind) bool { return k.Owners == nil }), nil
 	}

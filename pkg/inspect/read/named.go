@@ -192,15 +192,15 @@ func (r *namedReader) doing(err error) error {
 
 // keep adds objects of a kind to the facts.
 func (r *namedReader) keep(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts, kind *delegation.Kind, objects []map[string]any) error {
-	settler := newSettler(c, func(j inspect.Job) { facts.Jobs = append(facts.Jobs, &j) })
+	claimSettler := newClaimSettler(c, func(j inspect.Job) { facts.Jobs = append(facts.Jobs, &j) })
 	for _, o := range objects {
 		read, err := readWhole(kind, o)
 		if err != nil {
 			return err
 		}
-		settler.add(ctx, &read)
+		claimSettler.add(ctx, &read)
 	}
-	facts.AddGap(inspect.PartWorkloads, settler.finish(ctx))
+	facts.AddGap(inspect.PartWorkloads, claimSettler.finish(ctx))
 	return nil
 }
 

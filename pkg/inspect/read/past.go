@@ -37,7 +37,7 @@ func (w *Want) readPast(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, 
 	jobs := &inspect.Facts{Gaps: map[inspect.Part]error{}}
 	err := listFinished(ctx, jobs, c, *w.Jobs, past)
 	r.wg.Wait()
-	err = beyondJobs(jobs, err)
+	err = unansweredError(jobs, err)
 	facts.Namespace, facts.Kinds = jobs.Namespace, jobs.Kinds
 	for part, err := range jobs.Gaps {
 		facts.AddGap(part, err)

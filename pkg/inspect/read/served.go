@@ -26,7 +26,7 @@ func Served(ctx context.Context, c *fleet.Cluster, names []string) ([]delegation
 	if onlyJobs(names) {
 		return []delegation.Kind{delegation.Job()}, nil
 	}
-	s := newSurvey(ctx, c, names)
+	s := newKindSearch(ctx, c, names)
 	s.run(ctx)
 	return s.kinds, s.err()
 }
@@ -38,19 +38,19 @@ func (q Query) Across(ctx context.Context, f *fleet.Fleet) Query {
 	if !slices.ContainsFunc(q.Kinds, isUnknown) {
 		return q
 	}
-	q.surveys = map[string]*survey{}
-	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*survey, error) {
-		s := newSurvey(ctx, c, q.Kinds)
+	q.surveys = map[string]*kindSearch{}
+	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*kindSearch, error) {
+		s := newKindSearch(ctx, c, q.Kinds)
 		s.run(ctx)
 		return s, context.Cause(ctx)
 	}) {
-		if s := a.Value; s != nil && a.Err == nil && s.unasked == nil {
+		if s := a.Value; s != nil && a.Err == nil && s.discoveryErr == nil {
 			q.surveys[a.Context] = s
 			q.shared = append(q.shared, slices.DeleteFunc(slices.Clone(s.kinds), func(k delegation.Kind) bool { return !k.Discovered })...)
 		}
 	}
 	for _, s := range q.surveys {
-		s.lend(q.shared)
+		s.addKindsOfOthers(q.shared)
 	}
 	return q
 }
@@ -63,9 +63,9 @@ func (q Query) Served(ctx context.Context, c *fleet.Cluster) ([]delegation.Kind,
 	}
 	s := q.surveys[c.Context]
 	if s == nil {
-		s = newSurvey(ctx, c, q.Kinds)
+		s = newKindSearch(ctx, c, q.Kinds)
 		s.run(ctx)
-		s.lend(q.shared)
+		s.addKindsOfOthers(q.shared)
 	}
 	return slices.Concat(s.kinds, s.without), s.err()
 }

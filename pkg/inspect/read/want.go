@@ -124,7 +124,7 @@ func (w *Want) read(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, erro
 	if w.Jobs != nil {
 		err := w.listJobs(ctx, c, facts, &unsettled)
 		if w.isWhole() {
-			err = beyondJobs(facts, err)
+			err = unansweredError(facts, err)
 		}
 		if err != nil {
 			return facts, err
@@ -142,7 +142,7 @@ func (w *Want) read(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, erro
 	facts.Skew = c.Skew()
 	if w.isWhole() {
 		// The parts that were read before the timeout are kept.
-		tellCause(ctx, facts)
+		useContextCause(ctx, facts)
 		return facts, nil
 	}
 	return facts, context.Cause(ctx)

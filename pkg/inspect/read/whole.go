@@ -67,9 +67,9 @@ func wholeJobsOf(c *fleet.Cluster, q Query, kind *delegation.Kind) cache.Source[
 	})
 }
 
-// beyondJobs returns the error that makes other reads of a cluster pointless after its Jobs could
+// unansweredError returns the error that makes other reads of a cluster pointless after its Jobs could
 // not be listed: it did not answer. A denial or an invalid answer becomes a gap.
-func beyondJobs(facts *inspect.Facts, err error) error {
+func unansweredError(facts *inspect.Facts, err error) error {
 	if err == nil {
 		err = facts.Gaps[inspect.PartJobs]
 	}
@@ -81,8 +81,8 @@ func beyondJobs(facts *inspect.Facts, err error) error {
 	return err
 }
 
-// tellCause replaces the errors of requests that ctx ended by its cause.
-func tellCause(ctx context.Context, facts *inspect.Facts) {
+// useContextCause replaces the errors of requests that ctx ended by its cause.
+func useContextCause(ctx context.Context, facts *inspect.Facts) {
 	for part, err := range facts.Gaps {
 		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 			facts.Gaps[part] = context.Cause(ctx)

@@ -47,8 +47,8 @@ type testCase struct {
 	deny []inspect.Access
 	// void is why worker2 rejects the manager's token, "" for no known reason.
 	void string
-	// spoil changes all objects in place, nil leaves them.
-	spoil func(object map[string]any)
+	// mutate changes all objects in place, nil leaves them.
+	mutate func(object map[string]any)
 }
 
 // edit changes the objects of a context.
@@ -164,10 +164,10 @@ func (c testCase) bundle(t *testing.T) string {
 				items = e.apply(t, items)
 			}
 		}
-		if c.spoil != nil {
+		if c.mutate != nil {
 			for i := range items {
 				items[i] = item{object: runtime.DeepCopyJSON(items[i].object)}
-				c.spoil(items[i].object)
+				c.mutate(items[i].object)
 			}
 		}
 		if context["file"] != nil {

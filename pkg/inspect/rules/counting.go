@@ -13,9 +13,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
 
-// Younger returns how many errors and warnings that isWanted accepts do not
+// CountYoung returns how many errors and warnings that isWanted accepts do not
 // count yet, and the longest of their grace periods.
-func (j Judgment) Younger(isWanted func(*inspect.Finding) bool) (count int, period time.Duration) {
+func (j Judgment) CountYoung(isWanted func(*inspect.Finding) bool) (count int, period time.Duration) {
 	for i := range j.young {
 		if f := &j.young[i]; f.Severity.IsAtLeast(inspect.Warning) && isWanted(&f.Finding) {
 			count++
@@ -25,16 +25,16 @@ func (j Judgment) Younger(isWanted func(*inspect.Finding) bool) (count int, peri
 	return count, period
 }
 
-// Counting returns the findings of About that count.
-func Counting(findings []inspect.Finding) []inspect.Finding {
+// WithoutYoung returns the findings of About that count.
+func WithoutYoung(findings []inspect.Finding) []inspect.Finding {
 	return slices.DeleteFunc(slices.Clone(findings), func(f inspect.Finding) bool { return f.Young })
 }
 
-// Steady drops findings that depend on absence until they have been seen for
+// Confirmer drops findings that depend on absence until they have been seen for
 // a while. Clusters are not read at one instant, so a Job may have ended
-// between two reads. A nil Steady keeps everything, as snapshots need,
+// between two reads. A nil Confirmer keeps everything, as snapshots need,
 // because they never change.
-type Steady struct {
+type Confirmer struct {
 	// After is how long such a finding must be seen before it counts.
 	After time.Duration
 	// since is when each object first had such a finding, for objects that had
@@ -46,7 +46,7 @@ type Steady struct {
 }
 
 // Keep returns a judgment made now without the findings that do not count yet.
-func (s *Steady) Keep(now time.Time, j Judgment) Judgment {
+func (s *Confirmer) Keep(now time.Time, j Judgment) Judgment {
 	if s == nil {
 		return j
 	}
@@ -71,7 +71,7 @@ func (s *Steady) Keep(now time.Time, j Judgment) Judgment {
 }
 
 // IsPending reports whether another reading may confirm findings that Keep has dropped.
-func (s *Steady) IsPending() bool { return s != nil && s.isPending }
+func (s *Confirmer) IsPending() bool { return s != nil && s.isPending }
 
 // codesOf returns the codes of the rules that satisfy is.
 func codesOf(is func(Rule) bool) sets.Set[string] {

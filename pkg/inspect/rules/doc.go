@@ -4,5 +4,5 @@
 // recorded one.
 //
 // A finding counts once it is older than its grace period and, if it depends on absence, once
-// two readings have seen it (Steady). Judge applies the grace period and Options.Suppressed.
+// two readings have seen it (Confirmer). Judge applies the grace period and Options.Suppressed.
 package rules

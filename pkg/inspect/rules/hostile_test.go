@@ -27,17 +27,17 @@ const (
 	evilOwner = ";$(touch%20x)&'y'*!~(z)=--as"
 )
 
-// spoiled changes the strings of an object. change gets the path and the
+// changeStrings changes the strings of an object. change gets the path and the
 // value of each, and returns the new value.
-func spoiled(value any, change func(path []string, text string) string, path ...string) any {
+func changeStrings(value any, change func(path []string, text string) string, path ...string) any {
 	switch v := value.(type) {
 	case map[string]any:
 		for key := range v {
-			v[key] = spoiled(v[key], change, append(slices.Clone(path), key)...)
+			v[key] = changeStrings(v[key], change, append(slices.Clone(path), key)...)
 		}
 	case []any:
 		for i := range v {
-			v[i] = spoiled(v[i], change, path...)
+			v[i] = changeStrings(v[i], change, path...)
 		}
 	case string:
 		return change(path, v)
@@ -45,8 +45,8 @@ func spoiled(value any, change func(path []string, text string) string, path ...
 	return value
 }
 
-// sayEvil appends such text to every field that any user may write.
-func sayEvil(path []string, text string) string {
+// injectText appends such text to every field that any user may write.
+func injectText(path []string, text string) string {
 	last, within := path[len(path)-1], strings.Join(path, ".")
 	switch {
 	case last == "message", last == "note":
@@ -57,24 +57,24 @@ func sayEvil(path []string, text string) string {
 	return text
 }
 
-// byUsers is a change that keeps fields of Kueue, because rules depend on
+// inUserFields is a change that keeps fields of Kueue, because rules depend on
 // their values.
-func byUsers(change func([]string, string) string) func(object map[string]any) {
+func inUserFields(change func([]string, string) string) func(object map[string]any) {
 	return func(object map[string]any) {
 		if apiVersion, _ := object["apiVersion"].(string); !strings.HasPrefix(apiVersion, kueue.Group) {
-			spoiled(object, change)
+			changeStrings(object, change)
 		}
 	}
 }
 
-// byAnybody is a change of every field.
-func byAnybody(change func([]string, string) string) func(object map[string]any) {
-	return func(object map[string]any) { spoiled(object, change) }
+// inAllFields is a change of every field.
+func inAllFields(change func([]string, string) string) func(object map[string]any) {
+	return func(object map[string]any) { changeStrings(object, change) }
 }
 
-// nameEvil replaces all names of objects that users write by an invalid name,
+// injectNames replaces all names of objects that users write by an invalid name,
 // where the API server accepts it.
-func nameEvil(path []string, text string) string {
+func injectNames(path []string, text string) string {
 	last := path[len(path)-1]
 	known := []string{string(delegation.MultiKueue), string(delegation.Dispatch), "", "kubernetes.io/job-controller"}
 	switch {
@@ -107,12 +107,12 @@ func TestHostileFleets(t *testing.T) {
 			rule, _ := rules.ByCode(c.code)
 			findings := func(change func(map[string]any)) []inspect.Finding {
 				hostile := c
-				hostile.spoil = change
+				hostile.mutate = change
 				return judge(t, hostile.make(t), []rules.Rule{rule}, 0)
 			}
 			meant := commandsIn(t, judge(t, c.inventory(t), []rules.Rule{rule}, 0))
-			assert.DeepEqual(t, commandsIn(t, findings(byUsers(sayEvil))), meant)
-			for _, words := range commandsIn(t, findings(byAnybody(nameEvil))) {
+			assert.DeepEqual(t, commandsIn(t, findings(inUserFields(injectText))), meant)
+			for _, words := range commandsIn(t, findings(inAllFields(injectNames))) {
 				checkOptions(t, c.code, words)
 			}
 		})

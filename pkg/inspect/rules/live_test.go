@@ -137,7 +137,7 @@ func TestChainIsOneFinding(t *testing.T) {
 func TestAddressesAreNamed(t *testing.T) {
 	c := testCase{base: "running", edits: []edit{
 		patch(mgr, "MultiKueueCluster/worker1", `{status: {`+withConditions(condition("Active", "False", "ClientConnectionFailed", "connection refused"))+`}}`),
-	}, spoil: func(object map[string]any) {
+	}, mutate: func(object map[string]any) {
 		data, _ := object["data"].(map[string]any)
 		text, isText := data["kubeconfig"].(string)
 		if object["kind"] != "Secret" || !isText {

@@ -52,7 +52,7 @@ func TestBeforeKueue013(t *testing.T) {
 		"taken out of the configuration": {"cluster-removed-from-config", nil, "", []string{"JM107"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := testCase{base: tt.base, edits: tt.edits, spoil: asBefore013}.make(t)
+			v := testCase{base: tt.base, edits: tt.edits, mutate: asBefore013}.make(t)
 			assert.Equal(t, v.Facts("kwok-mgr").Kueue.Version, "v1beta1")
 			assert.DeepEqual(t, codesOf(judge(t, v, rules.All(), 0)), tt.codes)
 			if tt.summary != "" {

@@ -24,9 +24,9 @@ const (
 	workload = "Workload/job-train-1c348"
 )
 
-// sick is a variation of a recorded fleet one hour later, without any action
+// faultCase is a variation of a recorded fleet one hour later, without any action
 // since: what no controller has done by then, none will do.
-type sick struct {
+type faultCase struct {
 	name string
 	base string
 	// edits make it sick. None remove rights.
@@ -84,10 +84,10 @@ func worker(status string) edit {
 	return patch(mgr, "MultiKueueCluster/worker1", `{status: `+status+`}`)
 }
 
-func faultsOnManager() []sick {
+func faultsOnManager() []faultCase {
 	m := func(text string) []edit { return []edit{patch(mgr, workload, text)} }
 	done := `{status: {active: 0, ready: 0, succeeded: 2, completionTime: "2026-11-20T23:43:40Z", conditions: [{type: Complete, status: "True", lastTransitionTime: "2026-11-20T23:43:40Z"}]}}`
-	return []sick{
+	return []faultCase{
 		{"the Workload is gone", "running", []edit{remove(mgr, workload)}, "JM131", "its Workload on kwok-mgr is gone"},
 		{"the Workload is gone, and the origin still counts Pods", "running", []edit{
 			remove(mgr, workload), remove(w1, workload), remove(w1, "Job/train"), remove(w1, "Pod/*"), patch(mgr, "Job/train", `{spec: {suspend: true}}`),
@@ -130,13 +130,13 @@ func faultsOnManager() []sick {
 	}
 }
 
-func faultsOnWorkers() []sick {
+func faultsOnWorkers() []faultCase {
 	none := `{admission: null, ` + withConditions(condition("QuotaReserved", "False", "ExceedsMaxQuota",
 		"couldn't assign flavors to pod set main: insufficient quota for cpu in flavor default-flavor, previously considered podsets requests (0) + current podset request (2) > maximum capacity (0)")) + `}`
 	inactive := `{admission: null, ` + withConditions(condition("QuotaReserved", "False", "Suspended", "ClusterQueue cluster-queue is inactive")) + `}`
 	noFlavor := `{status: {` + withConditions(condition("Active", "False", "FlavorNotFound", "references missing ResourceFlavor(s): default-flavor")) + `}}`
 	c := func(status string) edit { return patch(w1, workload, `{status: `+status+`}`) }
-	return []sick{
+	return []faultCase{
 		{"the copy is gone", "running", []edit{remove(w1, workload)}, "JM131", "the copy of its Workload on worker1 (kwok-w1) is gone"},
 		{"the mirror is gone", "running", []edit{remove(w1, "Job/train"), remove(w1, "Pod/*")}, "JM105", "there is no such Job on kwok-w1"},
 		{"its pods are gone", "running", []edit{remove(w1, "Pod/*")}, "JM131", "counts 2 as active"},
@@ -175,8 +175,8 @@ func faultsOnWorkers() []sick {
 }
 
 // healthyWithLess are healthy fleets in which less and less is readable.
-func healthyWithLess() []sick {
-	var all []sick
+func healthyWithLess() []faultCase {
+	var all []faultCase
 	var kueues []edit
 	for _, resource := range []string{"workloads", "localqueues", "clusterqueues", "admissionchecks", "multikueueconfigs", "multikueueclusters"} {
 		kueues = append(kueues, forbidden(mgr, resource+".kueue.x-k8s.io"), forbidden(w1, resource+".kueue.x-k8s.io"))
@@ -188,7 +188,7 @@ func healthyWithLess() []sick {
 		"no Secrets and no namespaces": {forbidden(mgr, "secrets"), forbidden(mgr, "namespaces"), forbidden(w1, "namespaces"), forbidden(w2, "namespaces")},
 		"a worker is out of reach":     {unreachable(w2)},
 	} {
-		all = append(all, sick{name: "well, seeing " + name, base: "running", edits: edits})
+		all = append(all, faultCase{name: "well, seeing " + name, base: "running", edits: edits})
 	}
 	return all
 }

@@ -27,8 +27,8 @@ type Tracer struct {
 	Addresses []kubecontext.Address
 	// Reach are the flags with which printed commands reach the clusters.
 	Reach []string
-	// Steady decides which findings count over several readings; nil keeps all.
-	Steady *rules.Steady
+	// Confirmer decides which findings count over several readings; nil keeps all.
+	Confirmer *rules.Confirmer
 	// InSnapshot is whether a snapshot is read, which may lack existing classes.
 	InSnapshot bool
 	Now        func() time.Time
@@ -61,7 +61,7 @@ func (t *Tracer) Read(ctx context.Context, f *fleet.Fleet) *Traced {
 	}
 	inventory.ForgetClaims()
 	judged := t.withOthers(ctx, f, inventory, list.Items, &ahead)
-	judgment := t.Steady.Keep(t.Now(), rules.Judge(judged, rules.All(), rules.Options{Grace: util.DefaultGrace, Reach: t.Reach}))
+	judgment := t.Confirmer.Keep(t.Now(), rules.Judge(judged, rules.All(), rules.Options{Grace: util.DefaultGrace, Reach: t.Reach}))
 	list.Errors = append(append(inventory.Errors(), unreadOthers(judged)...), unreadQuotas(inventory, list.Items)...)
 	orphans := judgment.All(answer.IsOrphan)
 	for i := range list.Items {

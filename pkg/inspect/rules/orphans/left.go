@@ -24,12 +24,12 @@ func mirrorOnUnknownCluster() view.Rule {
 			e := newMultiKueue(v)
 			for d, x := range e.mirrors() {
 				if view.IsLiveJob(x.mirror) && d.isCutOff(x.mirror.Context) && !e.isPlaced(d, x) {
-					v.Report(notReached(d, x.mirror, x.jobs()))
+					v.Report(describeUnreached(d, x.mirror, x.jobs()))
 				}
 			}
 			for d, s := range e.withoutOrigin(e.strays()) {
 				if d.isCutOff(s.worker.Context) {
-					v.Report(notReached(d, s.job, []*inspect.Job{s.job}))
+					v.Report(describeUnreached(d, s.job, []*inspect.Job{s.job}))
 				}
 			}
 		},
@@ -48,7 +48,7 @@ func (e *multiKueue) isPlaced(d *dispatcher, x createdMirror) bool {
 	return isThere && !slices.ContainsFunc(x.Mirrors, func(m inspect.Mirror) bool { return m.Job.Context == context })
 }
 
-func notReached(d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) view.Sighting {
+func describeUnreached(d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) view.Sighting {
 	return view.Sighting{
 		Object: view.Of(mirror), Since: view.Latest(mirror.CreationTimestamp.Time, view.TimeOf(mirror.FinishedTime)), Jobs: jobs,
 		Cause:   "cut off " + d.Context + " " + mirror.Context + " " + mirror.Kind,

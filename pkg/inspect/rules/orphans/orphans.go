@@ -32,7 +32,7 @@ func originGone() view.Rule {
 		Detect: func(v *view.View) {
 			e := newMultiKueue(v)
 			for d, s := range e.withoutOrigin(append(e.strays(), e.strayCopies()...)) {
-				if !d.collects(s) || e.lacksWorkload(s) {
+				if !d.covers(s) || e.lacksWorkload(s) {
 					continue
 				}
 				if s.dying != nil {
@@ -45,9 +45,9 @@ func originGone() view.Rule {
 	}
 }
 
-// collects reports whether the garbage collection of a management cluster
+// covers reports whether the garbage collection of a management cluster
 // covers a stray: it still reaches the worker and uses the mark of the stray.
-func (d *dispatcher) collects(s stray) bool {
+func (d *dispatcher) covers(s stray) bool {
 	return !d.isCutOff(s.worker.Context) && d.marks.isCurrent(s.origin)
 }
 
@@ -174,7 +174,7 @@ func withoutWorkload() view.Rule {
 		Detect: func(v *view.View) {
 			e := newMultiKueue(v)
 			for d, s := range e.withoutOrigin(e.strays()) {
-				if !d.collects(s) || !e.lacksWorkload(s) {
+				if !d.covers(s) || !e.lacksWorkload(s) {
 					continue
 				}
 				v.Report(view.Sighting{

@@ -72,7 +72,7 @@ type advise func(*view.View, brokenWorker, *view.Sighting)
 // brokenWorkerRule completes a rule about MultiKueueClusters whose fault has the code
 // of the rule. Each cluster is reported once, with the Jobs that depend on
 // it. more are the parts that tell reads.
-func brokenWorkerRule(r view.Rule, tell advise, more ...inspect.Part) view.Rule {
+func brokenWorkerRule(r view.Rule, describe advise, more ...inspect.Part) view.Rule {
 	r.Severity = inspect.Error
 	r.Reads = slices.Concat(more, []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters})
 	r.Detect = func(v *view.View) {
@@ -82,7 +82,7 @@ func brokenWorkerRule(r view.Rule, tell advise, more ...inspect.Part) view.Rule 
 				Message:  fmt.Sprintf("%s cannot use worker %s: %s", b.manager.Context, b.cluster.Name, b.why()),
 				Evidence: []string{quote.Condition(b.object(), b.active)}, Jobs: slices.Clone(jobsDependingOn(v, b.manager, b.cluster.Name)),
 			}
-			tell(v, b, &s)
+			describe(v, b, &s)
 			if configs, ok := v.Configs(b.manager); ok && len(s.Jobs) == 0 && len(view.ConfigsNaming(configs, b.cluster.Name)) == 0 {
 				s.Severity = inspect.Warning
 				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: no MultiKueueConfig names it", b.manager.Context))

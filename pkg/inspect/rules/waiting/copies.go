@@ -39,7 +39,7 @@ func copyRefused() view.Rule {
 // reportNoCopy reports nominated, connected workers that have no copy of a
 // Workload. hasNamespace selects workers on which the namespace of the
 // Workload is usable, or is not.
-func reportNoCopy(v *view.View, hasNamespace bool, tell func(*view.View, *waiter, []view.Copy) []view.Sighting) {
+func reportNoCopy(v *view.View, hasNamespace bool, describe func(*view.View, *waiter, []view.Copy) []view.Sighting) {
 	var sightings []view.Sighting
 	for w := range unadmitted(v) {
 		var without []view.Copy
@@ -56,7 +56,7 @@ func reportNoCopy(v *view.View, hasNamespace bool, tell func(*view.View, *waiter
 			}
 		}
 		if len(without) > 0 {
-			sightings = append(sightings, tell(v, w, without)...)
+			sightings = append(sightings, describe(v, w, without)...)
 		}
 	}
 	reportWorstFirst(v, sightings)

@@ -11,7 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-func heldOtherwise() view.Rule {
+func waitsOtherwise() view.Rule {
 	return view.Rule{
 		Code: "JM116", Severity: inspect.Warning,
 		Reads: []inspect.Part{

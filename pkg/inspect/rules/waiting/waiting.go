@@ -19,7 +19,7 @@ func Rules() []view.Rule {
 		heldOnManager(), otherCheckPending(), noNominations(), admissionNotRecorded(), nominatedUnreachable(),
 		namespaceMissing(), copyRefused(), localQueueMissing(), clusterQueueUnusable(), namespaceExcluded(),
 		noQuotaOnWorkers(), workersCheckPending(), kueueDownOnWorker(), nominatedInPart(), preemptionGated(),
-		waitsBehind(), heldOtherwise(), workersUnread(),
+		waitsBehind(), waitsOtherwise(), workersUnread(),
 	}
 }
 
