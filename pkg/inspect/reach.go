@@ -37,14 +37,19 @@ func (v *Inventory) ContextOf(manager *Facts, cluster string) string {
 func (v *Inventory) findContext(manager *Facts, cluster string) string {
 	contexts := manager.Kueue.contextsOf(cluster, v.Addresses)
 	answering := v.answering(contexts)
-	if len(answering) > 0 && v.areOneCluster(answering) {
+	isShared := manager.Kueue.sharesAddress(cluster) && len(contexts) > 1
+	isOne := len(answering) > 0 && v.areOneCluster(answering)
+	if isShared {
+		isOne = len(answering) == len(contexts) && v.areProvenOne(answering)
+	}
+	if isOne {
 		return slices.MinFunc(answering, func(a, b string) int { return cmp.Compare(v.Facts(a).lacks(), v.Facts(b).lacks()) })
 	}
 	if name := v.byOffers(manager).found[cluster]; name != "" {
 		return name
 	}
 	switch {
-	case len(answering) > 0:
+	case len(answering) > 0, isShared:
 		// A proxy chooses the cluster by the credentials.
 		return ""
 	case len(contexts) > 0:
@@ -83,10 +88,21 @@ func (v *Inventory) areOneCluster(contexts []string) bool {
 	return true
 }
 
+// areProvenOne reports whether these contexts certainly reach one cluster.
+func (v *Inventory) areProvenOne(contexts []string) bool {
+	first := v.Facts(contexts[0]).Cluster()
+	return !slices.ContainsFunc(contexts[1:], func(name string) bool {
+		return v.Facts(name).Cluster().Compare(first) != delegation.CertainlySame
+	})
+}
+
 // ContextOf returns the context that points to the address of a MultiKueueCluster, "" if none does,
 // or if several clusters may be meant. It prefers contexts that answer.
 func (k *KueueFacts) ContextOf(cluster string, contexts []kubecontext.Address, answers func(context string) bool) string {
 	found := k.contextsOf(cluster, contexts)
+	if len(found) > 1 && k.sharesAddress(cluster) {
+		return ""
+	}
 	if i := slices.IndexFunc(found, answers); i >= 0 {
 		return found[i]
 	}
@@ -140,6 +156,21 @@ func namesOf(addresses []kubecontext.Address) []string {
 func (k *KueueFacts) sharesAuthority(of kubecontext.Address) bool {
 	for _, a := range k.Addresses {
 		if a.CA == of.CA && !kubecontext.SameServer(a.Server, of.Server) {
+			return true
+		}
+	}
+	return false
+}
+
+// sharesAddress reports whether another MultiKueueCluster has the same server and the same
+// certificate authority, as those behind one proxy have.
+func (k *KueueFacts) sharesAddress(cluster string) bool {
+	of, isKnown := k.Addresses[cluster]
+	if !isKnown {
+		return false
+	}
+	for name, a := range k.Addresses {
+		if name != cluster && a.CA == of.CA && kubecontext.SameServer(a.Server, of.Server) {
 			return true
 		}
 	}
@@ -216,19 +247,34 @@ func (v *Inventory) UnreadWorkers() []Unchecked {
 		}
 		for _, c := range manager.Kueue.Clusters {
 			isUsed := slices.ContainsFunc(manager.Kueue.Configs, func(o *kueue.MultiKueueConfig) bool { return slices.Contains(o.Spec.Clusters, c.Name) })
-			context := v.ContextOf(manager, c.Name)
-			if !isUsed || c.DeletionTimestamp != nil || v.Facts(context) != nil {
+			if !isUsed || c.DeletionTimestamp != nil || v.Facts(v.ContextOf(manager, c.Name)) != nil {
 				// Another error reports a context that did not answer.
 				continue
 			}
-			u := Unchecked{What: "worker " + c.Name, Contexts: []string{}, Reason: v.WhyNoContext(manager, "it")}
-			if context != "" {
-				u.Contexts, u.Reason = []string{context}, NotSelected
-			}
-			unread = append(unread, u)
+			unread = append(unread, *v.UnreadWorker(manager, c.Name))
 		}
 	}
 	return unread
+}
+
+// UnreadWorker describes why the worker of a MultiKueueCluster was not read. It returns nil if it was
+// read.
+func (v *Inventory) UnreadWorker(manager *Facts, cluster string) *Unchecked {
+	u := &Unchecked{What: "worker " + cluster, Contexts: []string{}, Reason: v.WhyNoContext(manager, "it")}
+	context := v.ContextOf(manager, cluster)
+	if context == "" {
+		return u
+	}
+	u.Contexts = []string{context}
+	switch f := v.Facts(context); {
+	case f == nil:
+		u.Reason = NotSelected
+	case f.Err != nil:
+		u.Reason = kubecontext.InContext(context, "", f.Err).Message()
+	default:
+		return nil
+	}
+	return u
 }
 
 // WhyNoContext describes why the context of MultiKueueClusters of a manager is unknown.

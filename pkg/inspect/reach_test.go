@@ -138,6 +138,30 @@ func TestContextsOfProxy(t *testing.T) {
 	assert.Equal(t, v.ContextOf(v.Facts("m"), "paris"), "")
 }
 
+// TestContextsOfSharedProxy checks that of two MultiKueueClusters with one address, the context of
+// neither is guessed, unless all contexts with that address certainly reach one cluster.
+func TestContextsOfSharedProxy(t *testing.T) {
+	at := kubecontext.Address{Server: "https://proxy", CA: "ca"}
+	contexts := []kubecontext.Address{{Context: "a", Server: at.Server, CA: at.CA}, {Context: "b", Server: at.Server, CA: at.CA}}
+	k := &KueueFacts{Addresses: map[string]kubecontext.Address{"paris": at, "tokyo": at}}
+	fails := func(name string) func(map[string]*Facts) {
+		return func(v map[string]*Facts) { *v[name] = Facts{Context: name, Err: errors.New("Unauthorized")} }
+	}
+	for name, facts := range map[string]func(map[string]*Facts){
+		"two clusters":            nil,
+		"one answers":             fails("b"),
+		"UIDs are not readable":   func(v map[string]*Facts) { v["a"].ClusterUID, v["b"].ClusterUID = "", "" },
+		"one UID is not readable": func(v map[string]*Facts) { v["a"].ClusterUID = "" },
+	} {
+		v := reachOf(nil, k, facts, contexts...)
+		assert.Equal(t, v.ContextOf(v.Facts("m"), "tokyo"), "", name)
+	}
+	v := reachOf(nil, k, func(v map[string]*Facts) { v["a"].ClusterUID, v["b"].ClusterUID = "u", "u" }, contexts...)
+	assert.Equal(t, v.ContextOf(v.Facts("m"), "tokyo"), "a", "one cluster under two names")
+	assert.Equal(t, k.ContextOf("tokyo", contexts, func(string) bool { return true }), "", "ls reads the manager alone")
+	assert.Equal(t, k.ContextOf("tokyo", contexts[:1], func(string) bool { return true }), "a")
+}
+
 // TestContextsOfLostCluster checks that no context is guessed for clusters that differ.
 func TestContextsOfLostCluster(t *testing.T) {
 	lost := &kueue.MultiKueueCluster{ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}}

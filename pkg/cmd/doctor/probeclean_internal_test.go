@@ -13,7 +13,7 @@ import (
 // TestCleanedMessage checks that a mirror counts as gone only on workers that a context reaches.
 func TestCleanedMessage(t *testing.T) {
 	at := &target{manager: "management", workers: []string{"paris"}}
-	contexts, unreached := at.workerContexts(inspect.NewInventory(time.Now(), nil, nil))
+	contexts, unreached := at.workerContexts(inspect.NewInventory(time.Now(), []*inspect.Facts{{Context: "management", Kueue: &inspect.KueueFacts{}}}, nil))
 	assert.Equal(t, len(contexts), 0)
 	assert.DeepEqual(t, unreached, []string{"paris: no context reaches it"})
 	for _, tt := range []struct {

@@ -83,7 +83,7 @@ func contextsOf(name string) []string {
 func workerOf(at *inspect.Placement) inspect.ProbeWorker {
 	w := inspect.ProbeWorker{Cluster: at.Cluster, Context: at.Context, Verdict: at.Verdict}
 	if at.Context == "" {
-		w.Verdict, w.Message = inspect.Unknown, "no context reaches it"
+		w.Verdict, w.Message = inspect.Unknown, at.Message
 		return w
 	}
 	if at.Verdict != inspect.Fits {

@@ -12,27 +12,26 @@ import (
 // lostOn returns the answer if a cluster was chosen but has no mirror.
 func (q *Question) lostOn(manager *inspect.Facts, cluster string) Answer {
 	target := q.Inventory.ContextOf(manager, cluster)
-	f := q.Inventory.Facts(target)
-	if f != nil && f.Err == nil {
+	missing := q.Inventory.UnreadWorker(manager, cluster)
+	if missing == nil {
 		return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoMirror, Message: fmt.Sprintf("MultiKueue chose %s, which has no mirror yet.", target)}
 	}
 	a := q.byCopiedStatus(cluster)
-	why := fmt.Sprintf("No context reaches %s.", cluster)
-	missing := inspect.Unchecked{What: "worker " + cluster, Contexts: []string{}, Reason: "no context reaches it"}
-	if target != "" {
-		missing.Contexts, missing.Reason = []string{target}, inspect.NotSelected
-		why = fmt.Sprintf("Context %s: %s.", target, inspect.NotSelected)
-		if f != nil {
-			missing.Reason = because(f, f.Err)
-			if !apierrors.IsForbidden(f.Err) && !apierrors.IsUnauthorized(f.Err) {
-				// The cluster may have failed, and its Pods with it.
-				a.State = inspect.StateUnknown
-			}
-			why = Sentence(fmt.Sprintf("Cannot read %s: %s", target, missing.Reason))
+	var why string
+	switch f := q.Inventory.Facts(target); {
+	case target == "":
+		why = q.Inventory.WhyNoContext(manager, cluster)
+	case f == nil:
+		why = fmt.Sprintf("context %s: %s", target, missing.Reason)
+	default:
+		why = fmt.Sprintf("cannot read %s: %s", target, missing.Reason)
+		if !apierrors.IsForbidden(f.Err) && !apierrors.IsUnauthorized(f.Err) {
+			// The cluster may have failed, and its Pods with it.
+			a.State = inspect.StateUnknown
 		}
 	}
-	a.Message += " " + why
-	a.Unchecked = []inspect.Unchecked{missing}
+	a.Message += " " + Sentence(why)
+	a.Unchecked = []inspect.Unchecked{*missing}
 	return a
 }
 
@@ -80,8 +79,8 @@ func (q *Question) answerFromManager(a *Answer, manager *inspect.Facts, names, u
 	for _, reason := range reasons {
 		names := list(byReason[reason])
 		switch reason {
-		case noContext:
-			parts = append(parts, "no context reaches "+names)
+		case q.Inventory.WhyNoContext(manager, "it"):
+			parts = append(parts, q.Inventory.WhyNoContext(manager, names))
 		case inspect.NotSelected:
 			parts = append(parts, names+" "+reason)
 		default:
@@ -89,19 +88,4 @@ func (q *Question) answerFromManager(a *Answer, manager *inspect.Facts, names, u
 		}
 	}
 	a.Message += strings.Join(parts, "; ") + "."
-}
-
-const noContext = "no context reaches it"
-
-func workerUnread(name, target string, f *inspect.Facts) inspect.Unchecked {
-	u := inspect.Unchecked{What: "worker " + name, Contexts: []string{}, Reason: noContext}
-	if target == "" {
-		return u
-	}
-	u.Contexts = []string{target}
-	u.Reason = inspect.NotSelected
-	if f != nil && f.Err != nil {
-		u.Reason = because(f, f.Err)
-	}
-	return u
 }

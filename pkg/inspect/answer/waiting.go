@@ -248,13 +248,13 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 	workers, ranks, kinds := map[string][]string{}, map[string]int{}, reasonsOfWorkers()
 	best, canEnd := len(kinds), false
 	for _, name := range names {
-		target := q.Inventory.ContextOf(manager, name)
-		f := q.Inventory.Facts(target)
-		if target == "" || f == nil || f.Err != nil {
+		if u := q.Inventory.UnreadWorker(manager, name); u != nil {
 			unread = append(unread, name)
-			a.Unchecked = append(a.Unchecked, workerUnread(name, target, f))
+			a.Unchecked = append(a.Unchecked, *u)
 			continue
 		}
+		target := q.Inventory.ContextOf(manager, name)
+		f := q.Inventory.Facts(target)
 		why, reason, isForGood := q.workerReason(f)
 		canEnd = canEnd || !isForGood
 		at := slices.Index(kinds, reason)

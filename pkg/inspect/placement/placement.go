@@ -200,8 +200,11 @@ func onWorker(v *inspect.Inventory, manager *inspect.Facts, name string, r *Requ
 	}
 	p := On(f, r, own, v.Now)
 	p.Cluster = name
-	if f == nil && context != "" {
-		p.Context, p.Reason, p.Message = context, inspect.Unreadable, inspect.NotSelected
+	if f == nil {
+		p.Context, p.Message = context, v.UnreadWorker(manager, name).Reason
+		if context != "" {
+			p.Reason = inspect.Unreadable
+		}
 	}
 	cluster := manager.Kueue.ClusterNamed(name)
 	switch {

@@ -46,7 +46,7 @@ func Denied(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, identity 
 				continue
 			}
 			if worker == "" {
-				manager.AddGap(inspect.PartAccess, fmt.Errorf("no context reaches MultiKueueCluster %s", u.cluster))
+				manager.AddGap(inspect.PartAccess, errors.New(v.WhyNoContext(manager, "MultiKueueCluster "+u.cluster)))
 				continue
 			}
 			if known := v.Facts(worker); known != nil && known.Err != nil {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -200,12 +201,15 @@ func (v *View) SameClusterEvidence(manager *inspect.Facts, a, b string) string {
 		return ""
 	}
 	v.CanRead(manager, inspect.PartSecrets)
+	x, atX := v.Worker(manager, a)
+	y, atY := v.Worker(manager, b)
+	if x != nil && y != nil && x.Cluster().Compare(y.Cluster()) == delegation.CertainlyOther {
+		return ""
+	}
 	one, other := manager.Kueue.Addresses[a], manager.Kueue.Addresses[b]
 	if one.CA != "" && one.CA == other.CA && kubecontext.SameServer(one.Server, other.Server) {
 		return fmt.Sprintf("their kubeconfigs have the server %s and the same certificate authority", one.Server)
 	}
-	x, atX := v.Worker(manager, a)
-	y, atY := v.Worker(manager, b)
 	switch {
 	case x != nil && y != nil && x.ClusterUID != "" && x.ClusterUID == y.ClusterUID:
 		return fmt.Sprintf("the namespace kube-system of both has the UID %s", x.ClusterUID)
