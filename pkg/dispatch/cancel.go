@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/retry"
@@ -18,6 +19,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // CancelReason is the reason of the condition Failed on an origin that was
@@ -86,7 +88,7 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 	}
 	stored, err := x.failOrigin(ctx)
 	if err != nil {
-		return err
+		return x.unended(err)
 	}
 	e := Event{Event: Cancelled, Origin: &ref}
 	if len(x.mirrors) > 0 {
@@ -98,7 +100,9 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 	}
 	x.removeCopies(ctx, origin)
 	x.removeLease(ctx)
-	e.setState(k, stored)
+	if stored != nil {
+		e.setState(k, stored)
+	}
 	e.Message = string(command.Text(x.describeEnd(stored)))
 	c.Events.Record(e)
 	return nil
@@ -138,7 +142,24 @@ func (x *cancellation) removeMirrors(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
+// unended returns the error of a failed end. It names the mirrors that were found, because they still
+// run.
+func (x *cancellation) unended(err error) error {
+	var all []string
+	for _, m := range x.mirrors {
+		all = append(all, fmt.Sprintf("%s on %s", refOf(m.Cluster, m.Object), m.Cluster.Context))
+	}
+	if len(all) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w. Its mirrors were not deleted: %s. Run the command again", err, list(all))
+}
+
+// describeEnd describes the end of an origin, nil for one that was deleted meanwhile.
 func (x *cancellation) describeEnd(origin *unstructured.Unstructured) string {
+	if origin == nil {
+		return fmt.Sprintf("it was deleted meanwhile; %s removed", describeMirrors(slices.Concat(x.removed, x.absent)))
+	}
 	end := "ended as " + string(object.StatusOf(x.kind, origin))
 	if object.EndOf(x.kind, origin) == nil && object.StatusOf(x.kind, origin) != delegation.Failed {
 		end = fmt.Sprintf("it is no longer dispatched; its status did not change: %s has no failed state", object.WithArticle(x.kind.Kind))
@@ -174,14 +195,22 @@ func contextsOf(clusters []*fleet.Cluster) (names []string) {
 	return names
 }
 
-// failOrigin ends the origin unless it has already ended, and returns the stored object.
+// failOrigin ends the origin unless it has already ended, and returns the stored object. It returns
+// nil if the origin was deleted meanwhile and has mirrors to delete.
 func (x *cancellation) failOrigin(ctx context.Context) (stored *unstructured.Unstructured, err error) {
-	err = retry.RetryOnConflict(contended(), func() error {
+	// A write whose answer was lost may have ended it, so it is read again.
+	isWorthIt := func(err error) bool { return apierrors.IsConflict(err) || kubecontext.IsUnclear(err) }
+	err = retry.OnError(contended(), isWorthIt, func() error {
+		stored = nil
 		live, err := x.Origin.Get(ctx, x.kind.Resource, x.ref.Namespace, x.ref.Name)
 		if err != nil {
 			return err
 		}
-		if live == nil || string(live.GetUID()) != x.ref.UID {
+		isGone := live == nil || string(live.GetUID()) != x.ref.UID
+		if isGone && len(x.mirrors) > 0 {
+			return nil
+		}
+		if isGone {
 			return fmt.Errorf("context %q: %s was deleted meanwhile", x.ref.Context, x.ref.WithKind())
 		}
 		if stored = live; object.EndOf(x.kind, live) != nil {

@@ -29,6 +29,16 @@ func CreateOrigin(ctx context.Context, c *fleet.Cluster, k delegation.Kind, job 
 	// An interrupt must not cancel this request: its result would be unknown.
 	ctx = context.WithoutCancel(ctx)
 	created, err := c.Create(ctx, k.Resource, job, metav1.FieldValidationStrict)
+	if kubecontext.IsUnclear(err) {
+		// The object may exist although the answer was lost.
+		found, unread := c.Created(ctx, k.Resource, job.GetNamespace(), job.GetName())
+		switch {
+		case unread != nil:
+			return nil, fmt.Errorf("context %q: unknown whether %s was created: %w. Run the command again: it resumes an existing one", c.Context, object.KindAndName(job), kubecontext.Cause(err))
+		case found != nil:
+			created, err = found, nil
+		}
+	}
 	if apierrors.IsInvalid(err) {
 		return nil, fmt.Errorf("context %q: cannot create %s: %s", c.Context, object.KindAndName(job), kubecontext.Causes(err))
 	}

@@ -92,6 +92,26 @@ func (c *Cluster) Get(ctx context.Context, r schema.GroupVersionResource, namesp
 	return Trimmed(found), nil
 }
 
+// Created returns an object if this program created it, as its managedFields say, otherwise nil.
+func (c *Cluster) Created(ctx context.Context, r schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
+	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
+	defer cancel()
+	found, err := c.Objects(r, namespace).Get(ctx, name, metav1.GetOptions{})
+	if kubecontext.IsGone(err, r.GroupResource(), name) {
+		return nil, nil
+	}
+	if err = c.Checked(err, r, name); err != nil {
+		return nil, c.Failed(err)
+	}
+	isOurs := func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == FieldManager && e.Operation == metav1.ManagedFieldsOperationUpdate && e.Subresource == ""
+	}
+	if !slices.ContainsFunc(found.GetManagedFields(), isOurs) {
+		return nil, nil
+	}
+	return Trimmed(found), nil
+}
+
 // Each calls visit for the objects of a resource in a namespace as they arrive, without
 // managedFields.
 func (c *Cluster) Each(ctx context.Context, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(*unstructured.Unstructured)) error {

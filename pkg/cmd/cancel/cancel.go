@@ -34,7 +34,9 @@ type cancelFlags struct {
 // cancelOptions are the checked options of cancel.
 type cancelOptions struct {
 	util.Environment
-	flags   *cancelFlags
+	flags *cancelFlags
+	// called is the command with its parsed flags.
+	called  *cobra.Command
 	targets []writing.Target
 	origin  fleet.Context
 	// contexts are all contexts that are searched, including the origin's.
@@ -88,12 +90,13 @@ keeps its status, and is no longer dispatched.`,
 	util.Describe(cmd, util.ForMirror, nil, "abandon-mirror")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: (json, yaml, kyaml), a line or document for each event")
 	util.Describe(cmd, util.ForOutput, util.OneOf("json", "yaml", "kyaml"), "output")
-	cmd.RunE = util.Runs(func(args []string) (*cancelOptions, error) { return f.toOptions(env, args, cmd.Flags().Changed) })
+	cmd.RunE = util.Runs(func(args []string) (*cancelOptions, error) { return f.toOptions(env, args, cmd) })
 	return cmd
 }
 
-func (f *cancelFlags) toOptions(env util.Environment, names []string, isGiven func(flag string) bool) (*cancelOptions, error) {
-	o := &cancelOptions{Environment: env, flags: f}
+func (f *cancelFlags) toOptions(env util.Environment, names []string, called *cobra.Command) (*cancelOptions, error) {
+	o := &cancelOptions{Environment: env, flags: f, called: called}
+	isGiven := called.Flags().Changed
 	f.choosesKinds = isGiven("kinds")
 	err := f.owner.Complete(isGiven)
 	if err == nil {
@@ -209,7 +212,10 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 func (o *cancelOptions) hint(j dispatched, err error) {
 	var unsearched *dispatch.UnsearchedError
 	if errors.As(err, &unsearched) && len(unsearched.On) > 0 && o.flags.to == "" {
-		narrower := o.PluginCommand("cancel").With(command.Argument(j.kind, j.name), "-n", o.origin.Namespace, "--context", o.origin.Name, "--to", strings.Join(unsearched.On, ","))
+		narrower := o.PluginCommand("cancel").With(command.Argument(j.kind, j.name), "-n", o.origin.Namespace, "--context", o.origin.Name, "--to", strings.Join(unsearched.On, ",")).
+			With(util.RepeatFlags(o.called.Flags(), func(flag string) bool {
+				return !slices.Contains([]string{"namespace", "context", "selector", "kinds"}, flag)
+			})...)
 		util.Report(o.ErrOut, "to search these contexts only: %s", narrower.Shell())
 	}
 }

@@ -148,8 +148,12 @@ func (o *dispatchOptions) dispatch(ctx context.Context, origin *fleet.Cluster, w
 	}
 	for _, c := range accepted {
 		if err := util.Interrupted(ctx); err != nil {
-			view.Close()
-			return util.JoinErrors(append(errs, err))
+			if len(tasks) == 0 {
+				view.Close()
+				return util.JoinErrors(append(errs, err))
+			}
+			// The loop ends the tasks, and prints how to resume the origins that were created.
+			break
 		}
 		task, err := o.prepare(ctx, origin, events, c)
 		if err != nil {

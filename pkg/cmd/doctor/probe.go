@@ -194,12 +194,21 @@ func (p *prober) refused(ctx context.Context, clean *cleaner, err error) {
 	step := p.report.Step(inspect.ProbeCreated)
 	step.State, step.Message = inspect.StepFailed, kubecontext.Objection(err)
 	p.report.Result, p.report.Message = inspect.ProbeFailed, fmt.Sprintf("%s rejects the Job: %s.", p.manager.Context, strings.TrimSuffix(step.Message, "."))
-	if kubecontext.IsConnection(err) {
+	if p.mayExist(ctx, err) {
 		// The server may have created the Job although its answer was lost.
 		clean.run(ctx, p.report)
 		step.State = inspect.StepUnknown
 		p.report.Result, p.report.Message = inspect.ProbeUnknown, fmt.Sprintf("%s did not answer whether it created the Job: %s.", p.manager.Context, step.Message)
 	}
+}
+
+// mayExist reports whether the Job may exist although its creation failed.
+func (p *prober) mayExist(ctx context.Context, err error) bool {
+	if kubecontext.IsConnection(err) || !kubecontext.IsUnclear(err) {
+		return kubecontext.IsConnection(err)
+	}
+	created, unread := p.manager.Created(context.WithoutCancel(ctx), delegation.Job().Resource, p.report.Namespace, p.report.Name)
+	return created != nil || unread != nil
 }
 
 // conclude sets the result of the probe from the reason it ended.

@@ -3,6 +3,7 @@ package wait
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -25,4 +26,22 @@ func TestJudge(t *testing.T) {
 		assert.Error(t, err, want, state)
 		assert.Equal(t, errors.Is(err, errReached), state == inspect.StateRunning)
 	}
+}
+
+// TestSubjects checks that a wait never goes on with another Job of the same name: on a context that
+// answers only later, or created after the first was deleted.
+func TestSubjects(t *testing.T) {
+	of := func(context, uid string) *inspect.Inventory {
+		job := &inspect.Job{Context: context, Name: "train", Namespace: "ml", UID: uid, ManagedBy: "example.com/runner"}
+		return inspect.NewInventory(time.Now(), []*inspect.Facts{{Context: context, ClusterUID: context, Jobs: []*inspect.Job{job}}}, nil)
+	}
+	first := of("mgmt", "1")
+	w := &waiter{}
+	subjects := w.subjects(first)
+	assert.Equal(t, len(subjects), 1)
+	w.last = &progress{}
+	w.tracked.See(first, subjects[0])
+	assert.Equal(t, len(w.subjects(first)), 1)
+	assert.Equal(t, len(w.subjects(of("staging", "2"))), 0)
+	assert.Equal(t, len(w.subjects(of("mgmt", "3"))), 0)
 }

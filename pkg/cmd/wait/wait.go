@@ -219,10 +219,7 @@ func (w *waiter) run(ctx context.Context, kind string) (err error) {
 // it returns the last state.
 func (w *waiter) read(ctx context.Context) (*progress, error) {
 	inventory := read.Read(ctx, w.fleet, read.Want{Named: &w.wanted, Addresses: w.addresses, Now: w.Clock.Now})
-	subjects := inventory.Subjects()
-	if i := slices.IndexFunc(subjects, w.tracked.Has); i >= 0 {
-		subjects = subjects[i : i+1]
-	}
+	subjects := w.subjects(inventory)
 	switch unread := w.tracked.UnreadIn(inventory); {
 	case len(subjects) == 0 && len(unread) > 0:
 		return &progress{State: w.last.State, Phrase: w.last.Phrase, Message: "Last known state; cannot read " + strings.Join(unread, ", ")}, nil
@@ -240,6 +237,16 @@ func (w *waiter) read(ctx context.Context) (*progress, error) {
 	w.tracked.See(inventory, subjects[0])
 	t := answer.Trace(inventory, subjects[0])
 	return &progress{State: t.State, Phrase: t.Phrase(), Message: t.Message}, nil
+}
+
+// subjects returns the Job to wait for: every one of that name at first, later the one that was seen.
+// Another of the same name, on another cluster or created since, is not meant.
+func (w *waiter) subjects(inventory *inspect.Inventory) []inspect.Pair {
+	all := inventory.Subjects()
+	if w.last == nil {
+		return all
+	}
+	return slices.DeleteFunc(all, func(p inspect.Pair) bool { return !w.tracked.Has(p) })
 }
 
 // judge ends the wait with an error: errReached if the condition holds, or a failedError if the

@@ -5,12 +5,14 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/shelltest"
@@ -125,6 +127,74 @@ func TestUnrelatedNotFound(t *testing.T) {
 			live := server.Get(jobs, old.GetNamespace(), old.GetName())
 			assert.Assert(t, live != nil)
 			assert.Equal(t, live.GetUID() == old.GetUID(), tt.oldExists)
+		})
+	}
+}
+
+// TestLostAnswers checks that an answer from a proxy instead of the server's counts as no answer: the
+// result is read.
+func TestLostAnswers(t *testing.T) {
+	badGateway := apierrors.NewGenericServerResponse(http.StatusBadGateway, "", schema.GroupResource{}, "", "", 0, true)
+	webhook := apierrors.NewInternalError(errors.New("failed calling webhook"))
+	for name, tt := range map[string]struct {
+		// lost are the methods whose first request is carried out, and not answered. refused are
+		// those whose requests all fail before.
+		lost, refused, unread string
+		// other is whether another client creates a Job of that name first.
+		other bool
+		want  string
+	}{
+		"the deletion's":                      {lost: http.MethodDelete},
+		"the creation's":                      {lost: http.MethodPost},
+		"the creation's, which is unreadable": {lost: http.MethodPost, unread: http.MethodGet, want: "it may exist nevertheless"},
+		"a webhook fails at the deletion":     {refused: http.MethodDelete, want: "nothing was changed"},
+		"of another client's Job":             {refused: http.MethodPost, other: true, want: "another client created another one of that name first"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := dispatchtest.NewServer(t)
+			jobs := delegation.Job().Resource
+			old := server.Create(t, jobs, smallJob(t, edit{"metadata.creationTimestamp", "2026-03-01T09:00:00Z"}))
+			var mu sync.Mutex
+			isLost, refusals := false, 0
+			server.Before = func(r *http.Request) *apierrors.StatusError {
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case isLost && r.Method == tt.unread:
+					return apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))
+				case r.Method != tt.refused || tt.other && refusals > 0:
+					return nil
+				case tt.other:
+					other := old.DeepCopy()
+					other.SetUID("other")
+					assert.NilError(t, unstructured.SetNestedField(other.Object, "example.com/runner", "spec", "managedBy"))
+					server.Create(t, jobs, other)
+				}
+				refusals++
+				return webhook
+			}
+			server.After = func(r *http.Request) *apierrors.StatusError {
+				mu.Lock()
+				defer mu.Unlock()
+				if isLost || r.Method != tt.lost {
+					return nil
+				}
+				isLost = true
+				return badGateway
+			}
+			r := &recreate.Runner{Cluster: server.Cluster(t, "c"), DeletionTimeout: 5 * time.Second, Backup: "backup.yaml"}
+			replacement, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "c", ManagedBy: "example.com/runner"})
+			assert.NilError(t, err)
+			created, err := r.Run(t.Context(), replacement)
+			live := server.Get(jobs, old.GetNamespace(), old.GetName())
+			if tt.want != "" {
+				assert.ErrorContains(t, err, tt.want)
+				return
+			}
+			assert.NilError(t, err)
+			assert.Equal(t, created.GetUID(), live.GetUID())
+			assert.Assert(t, live.GetUID() != old.GetUID())
 		})
 	}
 }

@@ -2,6 +2,7 @@ package recreate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -25,6 +26,9 @@ const (
 	// creationTimeout limits how long a creation is retried: the quota of the old Job is released
 	// after a delay, and a connection may be lost.
 	creationTimeout = 30 * time.Second
+	// maxFailures limits how often a creation is tried if the server answers that it failed, for
+	// example in a webhook.
+	maxFailures = 4
 	// retryDelay is the delay between retries.
 	retryDelay = 500 * time.Millisecond
 )
@@ -65,6 +69,8 @@ func (r *Runner) Run(ctx context.Context, p *Replacement) (*unstructured.Unstruc
 	}
 	created, err := r.create(ctx, p.New, p)
 	switch {
+	case errors.Is(err, errMayExist):
+		return nil, command.Errorf("%w; it may exist nevertheless. %s", r.requestError("create the new", p, err), r.describeBackup(p))
 	case apierrors.IsAlreadyExists(err) && r.oldExists(ctx, p):
 		return nil, r.notGone(p, "it still exists, although the server reported it gone")
 	case apierrors.IsAlreadyExists(err):
@@ -93,7 +99,10 @@ func (r *Runner) remove(ctx context.Context, p *Replacement) error {
 		switch {
 		case err == nil:
 			return true, nil
-		case kubecontext.IsConnection(err):
+		case kubecontext.IsUnclear(err) && unclear != nil && !kubecontext.IsConnection(err) && r.isAlive(ctx, p):
+			// A webhook fails each time.
+			return false, r.notDeleted(p, err, false)
+		case kubecontext.IsUnclear(err), kubecontext.IsConnection(err):
 			unclear = err
 			return false, nil
 		case !apierrors.IsConflict(err) && !apierrors.IsNotFound(err):
@@ -223,6 +232,12 @@ func (r *Runner) oldExists(ctx context.Context, p *Replacement) bool {
 	return err == nil && live != nil && live.GetUID() == p.stored.GetUID()
 }
 
+// isAlive reports whether the old Job certainly exists and is not being deleted.
+func (r *Runner) isAlive(ctx context.Context, p *Replacement) bool {
+	live, err := r.get(ctx, p)
+	return err == nil && live != nil && live.GetUID() == p.stored.GetUID() && live.GetDeletionTimestamp() == nil
+}
+
 // watchGone watches a Job, and reports whether it was deleted. If not, the watch has ended.
 func (r *Runner) watchGone(ctx context.Context, k delegation.Kind, live *unstructured.Unstructured) bool {
 	watching, err := r.Cluster.Objects(k.Resource, live.GetNamespace()).Watch(ctx, metav1.ListOptions{
@@ -247,29 +262,37 @@ func (r *Runner) watchGone(ctx context.Context, k delegation.Kind, live *unstruc
 	}
 }
 
-// create creates a Job instead of the old one, and retries errors that may pass.
+// errMayExist means that the answer to a creation was lost, and that the Job could not be read
+// afterwards.
+var errMayExist = errors.New("unknown whether it was created")
+
+// create creates a Job instead of the old one, and retries errors that may pass. An earlier try,
+// whose answer was lost, may have created it.
 func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *Replacement) (created *unstructured.Unstructured, err error) {
-	ctx, cancel := context.WithTimeout(ctx, creationTimeout)
+	bounded, cancel := context.WithTimeout(ctx, creationTimeout)
 	defer cancel()
 	var passing error
-	unclear := false
-	err = wait.PollUntilContextCancel(ctx, retryDelay, true, func(ctx context.Context) (bool, error) {
+	isUnclear, failed := false, 0
+	err = wait.PollUntilContextCancel(bounded, retryDelay, true, func(ctx context.Context) (bool, error) {
+		if isUnclear {
+			found, unread := r.created(ctx, p, job)
+			if created = found; found != nil || unread != nil {
+				return found != nil, ignoreConnection(unread)
+			}
+			if failed++; failed == maxFailures && !kubecontext.IsConnection(passing) {
+				return false, passing
+			}
+			isUnclear = false
+		}
 		var failure error
 		created, failure = r.Cluster.Create(ctx, p.kind().Resource, job, "")
 		switch {
 		case failure == nil:
 			return true, nil
-		case apierrors.IsAlreadyExists(failure) && unclear:
-			// An earlier try, whose answer was lost, may have created it.
-			live, err := r.get(ctx, p)
-			if err == nil && live != nil && live.GetUID() != p.stored.GetUID() && object.OwnerOf(p.kind(), live) == object.OwnerOf(p.kind(), job) {
-				created = live
-				return true, nil
-			}
-		case kubecontext.IsConnection(failure):
-			unclear, passing = true, failure
+		case kubecontext.IsUnclear(failure):
+			isUnclear, passing = true, failure
 			return false, nil
-		case isOwnQuota(failure):
+		case kubecontext.IsConnection(failure), isOwnQuota(failure):
 			passing = failure
 			return false, nil
 		}
@@ -278,7 +301,26 @@ func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *
 	if wait.Interrupted(err) && passing != nil {
 		err = passing
 	}
-	return created, err
+	if err == nil || !isUnclear || failed == maxFailures {
+		return created, err
+	}
+	found, unread := r.created(ctx, p, job)
+	switch {
+	case found != nil:
+		return found, nil
+	case unread != nil:
+		err = fmt.Errorf("%w: %w", err, errMayExist)
+	}
+	return nil, err
+}
+
+// created returns the Job that replaces the old one if this program has created it, otherwise nil.
+func (r *Runner) created(ctx context.Context, p *Replacement, job *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	live, err := r.Cluster.Created(ctx, p.kind().Resource, job.GetNamespace(), job.GetName())
+	if err != nil || live == nil || live.GetUID() == p.stored.GetUID() || object.OwnerOf(p.kind(), live) != object.OwnerOf(p.kind(), job) {
+		return nil, err
+	}
+	return live, nil
 }
 
 // deleteWrong deletes a new Job with a wrong owner, and waits until it is gone.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,6 +49,17 @@ func IsConnection(err error) bool {
 	)
 	return errors.As(err, &stray) || errors.As(err, &moved) || errors.As(err, &network) || errors.Is(err, context.DeadlineExceeded) || utilnet.IsConnectionReset(err) ||
 		utilnet.IsConnectionRefused(err) || utilnet.IsProbableEOF(err)
+}
+
+// IsUnclear reports whether a write that failed may have been carried out: no answer arrived, or one
+// with a code from 500 on, which a proxy sends for a server that did not answer. An API server sends
+// such a code for a webhook that fails, too. To be sure, read the object.
+func IsUnclear(err error) bool {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError {
+		return true
+	}
+	return IsConnection(err) && !apierrors.IsTooManyRequests(err)
 }
 
 // Because returns an error's text on one line, without its context, and without the verb and URL

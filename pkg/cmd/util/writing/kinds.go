@@ -35,6 +35,10 @@ func (f *KindFinder) served(ctx context.Context, name string) ([]delegation.Kind
 		return kinds, nil
 	}
 	kinds, err := read.Served(ctx, f.cluster, []string{name})
+	if err != nil && name == read.AllKinds {
+		// An object of an unknown kind would be left out silently.
+		return nil, fmt.Errorf("%w. Name the kinds with --kinds", kubecontext.InContext(f.cluster.Context, "find all kinds", err))
+	}
 	if err != nil && len(kinds) == 0 {
 		return nil, kubecontext.InContext(f.cluster.Context, fmt.Sprintf("find the kind %q", name), err)
 	}

@@ -38,6 +38,9 @@ type Server struct {
 	// Before, if set, is called before each request. If it returns an error, the server answers
 	// with it. Calls may be concurrent.
 	Before func(*http.Request) *apierrors.StatusError
+	// After, if set, is called after each request that was carried out. If it returns an error, the
+	// server answers with it, as a proxy does for a server whose answer was lost.
+	After func(*http.Request) *apierrors.StatusError
 	// MayNot, if set, reports whether the user lacks a right.
 	MayNot func(*authorizationv1.ResourceAttributes) bool
 	// Namespaces are the UIDs of the namespaces that the user can get. They identify the cluster.
@@ -182,6 +185,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	default:
 		answer, failed = s.answer(r, body)
+		if s.After != nil && failed == nil {
+			failed = s.After(r)
+		}
 	}
 	code := http.StatusOK
 	if failed != nil {
@@ -228,6 +234,9 @@ func (s *Server) answer(r *http.Request, body []byte) (any, *apierrors.StatusErr
 		o := &unstructured.Unstructured{}
 		if err := o.UnmarshalJSON(body); err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
+		}
+		if manager := r.URL.Query().Get("fieldManager"); manager != "" {
+			o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate}})
 		}
 		created, failed := s.create(collection, o, uuid.NewUUID())
 		return objectOf(created), failed

@@ -1,0 +1,99 @@
+package dispatch
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+)
+
+// lostOnce answers the first request of a method with 502 Bad Gateway after it was carried out, as a
+// proxy does that lost the connection to the server.
+func lostOnce(method string) func(*http.Request) *apierrors.StatusError {
+	isLost := false
+	return func(r *http.Request) *apierrors.StatusError {
+		if isLost || r.Method != method {
+			return nil
+		}
+		isLost = true
+		return apierrors.NewGenericServerResponse(http.StatusBadGateway, "", schema.GroupResource{}, "", "", 0, true)
+	}
+}
+
+// TestCancelWithLostAnswer checks that cancel goes on if the end of the origin was written but not
+// answered.
+func TestCancelWithLostAnswer(t *testing.T) {
+	s := newStage(t)
+	s.addMirror(s.there, "ml", string(s.origin.GetUID()))
+	s.here.After = lostOnce(http.MethodPatch)
+	c, events := s.canceller(clusterOf(t, s.there, "there"))
+	assert.NilError(t, c.Cancel(t.Context(), delegation.Job(), "ml", "small"))
+	assert.Assert(t, s.mirror() == nil)
+	assert.Assert(t, object.EndOf(delegation.Job(), s.here.Get(delegation.Job().Resource, "ml", "small")) != nil)
+	assert.Assert(t, strings.HasSuffix((*events)[len(*events)-1].Message, "its mirror on there was removed"), "%v", *events)
+}
+
+// TestCancelOfDeletedOrigin checks that cancel removes the mirrors that it has found although the
+// origin was deleted meanwhile: a second cancel would not find it.
+func TestCancelOfDeletedOrigin(t *testing.T) {
+	s := newStage(t)
+	s.addMirror(s.there, "ml", string(s.origin.GetUID()))
+	there := clusterOf(t, s.there, "there")
+	s.there.SetBefore(func(r *http.Request) *apierrors.StatusError {
+		// The dry run is the last request before the end of the origin.
+		if r.Method == http.MethodDelete && s.here.Get(delegation.Job().Resource, "ml", "small") != nil {
+			s.here.Delete(t, delegation.Job().Resource, "ml", "small")
+		}
+		return nil
+	})
+	c, events := s.canceller(there)
+	assert.NilError(t, c.Cancel(t.Context(), delegation.Job(), "ml", "small"))
+	assert.Assert(t, s.mirror() == nil)
+	assert.Equal(t, (*events)[len(*events)-1].Message, "it was deleted meanwhile; its mirror on there was removed")
+}
+
+// TestCancelNamesWhatRuns checks that the error of an origin that cannot be ended names the mirrors.
+func TestCancelNamesWhatRuns(t *testing.T) {
+	s := newStage(t)
+	s.addMirror(s.there, "ml", string(s.origin.GetUID()))
+	there := clusterOf(t, s.there, "there")
+	s.here.SetBefore(func(r *http.Request) *apierrors.StatusError {
+		if r.Method == http.MethodPatch {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "jobs"}, "small", errors.New("no"))
+		}
+		return nil
+	})
+	c, _ := s.canceller(there)
+	assert.ErrorContains(t, c.Cancel(t.Context(), delegation.Job(), "ml", "small"), "Its mirrors were not deleted: ml/small on there.")
+	assert.Assert(t, s.mirror() != nil)
+}
+
+// TestCreateOriginWithLostAnswer checks that an origin counts as created if only the answer was lost,
+// and that its state is called unknown if it cannot be read.
+func TestCreateOriginWithLostAnswer(t *testing.T) {
+	server := dispatchtest.NewServer(t)
+	server.After = lostOnce(http.MethodPost)
+	c := clusterOf(t, server, "here")
+	created, err := CreateOrigin(t.Context(), c, delegation.Job(), dispatchtest.SmallJob(t))
+	assert.NilError(t, err)
+	assert.Equal(t, created.GetUID(), server.Get(delegation.Job().Resource, "ml", "small").GetUID())
+
+	server = dispatchtest.NewServer(t)
+	server.After = lostOnce(http.MethodPost)
+	server.Before = func(r *http.Request) *apierrors.StatusError {
+		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/small") {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "jobs"}, "small", errors.New("no"))
+		}
+		return nil
+	}
+	_, err = CreateOrigin(t.Context(), clusterOf(t, server, "here"), delegation.Job(), dispatchtest.SmallJob(t))
+	assert.ErrorContains(t, err, `context "here": unknown whether job ml/small was created`)
+}
