@@ -73,10 +73,10 @@ editor, starts this command. Answers are those of the commands: JSON as with -o 
 a short text.
 
 The tools only read: the server refuses requests that could change something. They reach
-the contexts that you choose here, all of the kubeconfig by default, and with --namespace
-that namespace alone. With --from they read a snapshot and no cluster.
+all contexts of the kubeconfig, unless you choose some here. With --namespace, they read
+only that namespace. With --from, they read a snapshot and no cluster.
 
-What the tools answer goes to the client, and from there to the model that it uses.`,
+Answers go to the client, and from there to the model that it uses.`,
 		Example: strings.ReplaceAll(`  # Serve all contexts of the kubeconfig
   NAME mcp
 
