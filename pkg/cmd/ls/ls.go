@@ -86,7 +86,8 @@ mirror has a row of its own if its origin is not listed, or with --mirrors.
 --reason and -o wide add REASON, the reason of the state, as in trace. -o wide also adds
 FINDINGS and DISPATCHER. With -w, ls shows none of these columns.
 
-FINDINGS: codes of findings older than five minutes.
+FINDINGS: codes of findings older than five minutes. It is a question mark unless all
+contexts are read.
 
 DISPATCHER (only with dispatched Jobs): the process that dispatches the Job, and for how
 long it has done so; none if no process copies the status.`,

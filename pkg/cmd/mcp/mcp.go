@@ -70,7 +70,7 @@ func NewCommand(env util.Environment, global *util.GlobalFlags, call Caller, new
 		Long: `Serve ls, trace, check, explain, doctor, queues and history as tools of the Model Context
 Protocol (MCP) on standard input and output. An MCP client, such as an assistant or an
 editor, starts this command. Answers are those of the commands: JSON as with -o json, and
-a short text.
+the text without -o json.
 
 The tools only read: the server refuses requests that could change something. They reach
 all contexts of the kubeconfig, unless you choose some here. With --namespace, they read
