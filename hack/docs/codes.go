@@ -11,10 +11,15 @@ import (
 // codesPage returns the page of all codes, from the same source as explain.
 func codesPage() []byte {
 	var b bytes.Buffer
-	b.WriteString(`# Codes
+	b.WriteString(`<!-- Written by go run ./hack/docs from pkg/inspect/rules/prose; do not edit. -->
+
+# Codes
 
 What the codes in the output of ` + "`check`" + `, ` + "`trace`" + ` and ` + "`doctor`" + ` mean. Search this page for your code, or run
-` + "`kubectl jobs-managedby explain CODE`" + `, which prints the same text.
+` + "`kubectl jobs-managedby explain CODE`" + `, which prints why the problem happens, how it shows, and what to do.
+
+Each code also lists what the plugin reads for it. Without the [rights](rbac.md) to read that, the plugin reports that it
+did not check it.
 
 | codes | about |
 |---|---|
@@ -37,11 +42,10 @@ What the codes in the output of ` + "`check`" + `, ` + "`trace`" + ` and ` + "`d
 		} {
 			fmt.Fprintf(&b, "\n*%s.* %s\n", section.heading, section.text)
 		}
-		fmt.Fprintf(&b, "\n*Needs rights to read.* %s", parts(r))
+		fmt.Fprintf(&b, "\n*Reads.* %s\n", parts(r))
 		if r.GracePeriod > 0 {
-			fmt.Fprintf(&b, "; after %s at the earliest", r.GracePeriod)
+			fmt.Fprintf(&b, "\n*Reported.* After %d minutes at the earliest, or with `--grace 0s`.\n", int(r.GracePeriod.Minutes()))
 		}
-		b.WriteString("\n")
 	}
 	b.WriteString("\n## Not checked\n\nThese problems leave no trace in any object.\n\n| number | problem | why it is not checked |\n|---|---|---|\n")
 	for _, u := range rules.UndetectableCodes() {

@@ -191,8 +191,8 @@ func nullables() []reflect.Type {
 func pages(c *cobra.Command, files map[string][]byte) error {
 	c.DisableAutoGenTag = true
 	c.InitDefaultHelpFlag()
-	var page bytes.Buffer
-	if err := doc.GenMarkdownCustom(c, &page, func(link string) string { return link }); err != nil {
+	page := bytes.NewBufferString("<!-- Written by go run ./hack/docs from pkg/cmd; do not edit. -->\n\n")
+	if err := doc.GenMarkdownCustom(c, page, func(link string) string { return link }); err != nil {
 		return err
 	}
 	name := strings.ReplaceAll(c.CommandPath(), " ", "_") + ".md"

@@ -119,16 +119,19 @@ func rulesOf(t rights.Task, scope rights.Scope) (rules []rbacv1.PolicyRule) {
 // rightsPage returns the page of roles.
 func rightsPage() []byte {
 	var b bytes.Buffer
-	b.WriteString(`# Give people rights
+	b.WriteString(`<!-- Written by go run ./hack/docs from pkg/rights; do not edit. -->
+
+# Give people rights
 
 Most users need only [look](#look): it is enough for ` + "`ls`" + `, ` + "`trace`" + `, ` + "`check`" + ` and ` + "`queues`" + `. This page lists the
-rights that each command needs, and has a role for each task in [rbac](../rbac). A command that lacks an optional right
-does less, and says what it did not check.
+rights that each command needs. The directory [rbac](../rbac) has a role for each task. Without a right marked as needed,
+a command does not work. Without another right, it does less, and says what it did not check.
 
+- **The commands below** run in a clone of this repository, on each of the named clusters. Replace USER and NAMESPACE.
+  For a ServiceAccount, use ` + "`--serviceaccount=NAMESPACE:NAME`" + ` instead of ` + "`--user`" + `. Replace kueue-system if Kueue
+  has another namespace, also in the file.
 - **Other kinds than Job**: ` + "`kubectl jobs-managedby kinds`" + ` prints their groups and plurals. Add them next to
   ` + "`jobs`" + ` to the rules.
-- **Commands below**: replace USER and NAMESPACE. For a ServiceAccount, use
-  ` + "`--serviceaccount=NAMESPACE:NAME`" + ` instead of ` + "`--user`" + `.
 - **Discovery** needs nothing: every user has the role ` + "`system:discovery`" + `.
 
 Tests compare the roles with the requests that the commands send, except for ` + "`exec`, `port-forward`" + ` and
@@ -159,9 +162,9 @@ Tests compare the roles with the requests that the commands send, except for ` +
 			scopes = []grantScope{{title, scopes[1].commandOf}}
 		}
 		for _, scope := range scopes {
-			fmt.Fprintf(&b, "\n%s:\n\n```console\n$ %s\n", scope.title, apply)
+			fmt.Fprintf(&b, "\n%s:\n\n```sh\n%s\n", scope.title, apply)
 			for _, g := range grants(t) {
-				fmt.Fprintf(&b, "$ %s\n", scope.commandOf(g).Shell())
+				fmt.Fprintf(&b, "%s\n", scope.commandOf(g).Shell())
 			}
 			b.WriteString("```\n")
 		}

@@ -126,7 +126,7 @@ func TestIssueTemplates(t *testing.T) {
 			assert.Assert(t, slices.Contains([]string{"input", "textarea"}, field.Type), field.Type)
 			ids[field.ID] = true
 		}
-		assert.Assert(t, strings.Contains(string(text), "kubectl jobs-managedby snapshot DIR --redact"), path)
+		assert.Assert(t, strings.Contains(string(text), "kubectl jobs-managedby snapshot DIR -A --redact"), path)
 	}
 	flags, err := os.ReadFile(filepath.Join(root, "docs", "commands", "kubectl_jobs-managedby_snapshot.md"))
 	assert.NilError(t, err)

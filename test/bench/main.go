@@ -27,10 +27,12 @@ const head = `# How fast it is
 
 <!-- Written by "make bench": change test/bench, not this page. -->
 
-Each figure is a ratio to what users would otherwise do, measured in the same run on the same machine.
-Compare ratios, not times: times depend on the machine. API servers run on the same processors as the
-plugin. If a goal is not met, the reason is below its table. The load shows how busy the machine was. If it is
-several times the number of processors, ratios of times are chance, and only memory counts.
+Most results are ratios to what users would otherwise do, measured in the same run on the same machine. Others are
+memory, requests or delays. Compare ratios, not times: times depend on the machine, and API servers run on the same
+processors as the plugin. If a goal is not met, the reason is below its table.
+
+The load shows how busy the machine was. If the load is several times the number of processors, ratios of times are
+chance, and only memory counts.
 `
 
 func main() {

@@ -76,9 +76,9 @@ in all with -A. check reads all contexts of the kubeconfig, unless you choose so
 prints a summary, then each problem with its fix, the worst first. For named Jobs, or
 with -o wide, it prints the evidence too. "explain CODE" describes a problem.
 
-check only counts problems younger than --grace, because many pass by themselves. It
-lists what it could not read as not checked. The exit code is 3 if there is a finding at
-or above --fail-on, and 4 if something could not be checked.`,
+check does not list problems younger than --grace, because many pass by themselves: the
+summary says how many there are. It also says what could not be checked. The exit code is
+3 if there is a finding at or above --fail-on, and 4 if something could not be checked.`,
 		Example: strings.ReplaceAll(`  # Check everything, on all clusters of the kubeconfig
   NAME check -A
 

@@ -33,12 +33,12 @@ func NewCommand(env util.Environment) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Short:                 "Complete Jobs, contexts, owners and codes in the shell",
 		Long: strings.NewReplacer("NAME", env.DisplayName(), "SCRIPT", completionFile(pluginName(env)),
-			"FILE", program(env), "TIMEOUT", complete.TimeVariable).Replace(`Print a script with which NAME <TAB> completes commands, flags and their
+			"FILE", program(env), "TIMEOUT", complete.TimeVariable).Replace(`Print the script for NAME <TAB>. It completes commands, flags and their
 values: Jobs, namespaces, contexts, owners, kinds, codes and output formats.
 
-kubectl runs it as SCRIPT, which must be in a directory of PATH.
---install writes it next to the plugin, once for all later versions. It needs kubectl's
-own completion: see kubectl completion --help.
+kubectl runs the script as SCRIPT, which must be in a directory of PATH.
+--install writes it next to the plugin, once for all later versions. The script needs
+kubectl's own completion: see kubectl completion --help.
 
 Names of objects come from the contexts that the command line chooses, within a quarter
 of a second. A cluster that does not answer by then adds nothing. For clusters that are

@@ -81,8 +81,9 @@ With one context, --dry-run prints the mirror. With several, it prints one row p
 context, with its problems.
 
 If this command ends early, the mirror keeps running, and the same command resumes. With
---on-interrupt=delete, Ctrl-C deletes the mirror. Deleting the origin deletes the mirror.
-The exit code is 0 if all Jobs completed, and 5 if one failed.
+--on-interrupt=delete, Ctrl-C deletes the mirror. If you delete the origin while this
+command runs, it deletes the mirror. The exit code is 0 if all Jobs completed, and 5 if
+one failed.
 
 For other kinds, dispatch copies the whole status back. Some kinds allow only MultiKueue
 as external owner. For these, use --as-multikueue, if Kueue is not installed here.`,

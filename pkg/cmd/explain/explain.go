@@ -34,7 +34,7 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Short:                 "Explain a code: cause, signs and fix",
 		Long: `Explain a code of check, trace or doctor: how the problem happens, how it shows, and what
-to do. Without a CODE, list all codes. It needs no cluster.`,
+to do. Without a CODE, list all codes. explain needs no cluster.`,
 		Example: strings.ReplaceAll(`  # All codes
   NAME explain
 

@@ -49,9 +49,9 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 
 		DisableFlagsInUseLine: true,
 		Short:                 "Show what ran, where, and how long it waited",
-		Long: `Show the delegated Jobs that finished, from all contexts of the kubeconfig, unless you
-choose some: where each ran, how long it waited and ran, and what it used. The latest is
-first.
+		Long: `Show the delegated Jobs that finished: where each ran, how long it waited and ran, and
+what it used. The latest is first. history reads all contexts of the kubeconfig, unless
+you choose some.
 
   LOST       run time lost to evictions
   WAITED     time from creation to last admission, minus LOST
@@ -65,9 +65,9 @@ With --by, there is one row for each group:
   HOURS      RESOURCES times RAN; for memory, GiB hours
 
 history reads finished Jobs, and the Workloads that Kueue keeps with them. It cannot show
-what a TTL or Kueue's objectRetentionPolicies deleted.
-A question mark is an unknown value: Jobs of dispatch have no Workload. The exit code
-is 4 if a context could not be read.`,
+what a TTL or Kueue's objectRetentionPolicies deleted. A question mark is an unknown
+value: Jobs of dispatch have no Workload. The exit code is 4 if a context could not be
+read.`,
 		Example: strings.ReplaceAll(`  # What finished in the last week, on all clusters of the kubeconfig
   NAME history -A --since 7d
 

@@ -52,7 +52,7 @@ installed version of the kind lacks the field.
 ALLOWED are the values that the API server or the kind's webhook accepts. With -o wide,
 there are further columns:
 
-  RESERVED  the value that means the same as none
+  RESERVED  the value that means the same as an unset field
   CHANGE    whether the field can change later: never, webhook (not if the
             kind's webhook is installed), while-set (it can only be removed)
             or always

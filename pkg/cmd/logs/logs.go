@@ -63,8 +63,8 @@ has finished, the logs are those of the last mirror, if it still exists. MultiKu
 deletes a mirror and its Pods as soon as the Job finishes.
 
 With --follow, lines appear as they are written, including those of later Pods, retries
-and other clusters. It ends with the Job, with exit code 0. If a connection breaks, it
-is restored without losing or repeating lines.
+and other clusters. logs ends when the Job ends, with exit code 0 even if the Job failed.
+If a connection breaks, it is restored without losing or repeating lines.
 
 Lines of several Pods begin with POD CONTAINER, and with the context if there are
 several. Everything else goes to standard error.`,

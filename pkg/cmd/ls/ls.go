@@ -86,7 +86,8 @@ mirror has a row of its own if its origin is not listed, or with --mirrors.
 --reason and -o wide add REASON, the reason of the state, as in trace. -o wide also adds
 FINDINGS and DISPATCHER. With -w, ls shows none of these columns.
 
-FINDINGS: codes of findings older than five minutes.
+FINDINGS: codes of findings older than five minutes. It is a question mark unless all
+contexts are read.
 
 DISPATCHER (only with dispatched Jobs): the process that dispatches the Job, and for how
 long it has done so; none if no process copies the status.`,
@@ -142,7 +143,7 @@ func (f *listFlags) addOutputTo(cmd *cobra.Command) {
 	flags.BoolVar(&f.reason, "reason", false, "Add the column REASON: why each Job is in its state")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(printers.Formats(), ", ")+")")
 	util.Describe(cmd, util.ForOutput, util.OneOf(printers.Formats()...), "output")
-	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers; with -o name, print Jobs as they arrive, by context, namespace and name")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers; with -o name, print Jobs as they arrive, in the order of context, namespace and name")
 	util.Describe(cmd, util.ForOutput, nil, "summary", "mirrors", "reason", "no-headers")
 	flags.StringSliceVarP(&f.labels, "label-columns", "L", nil, "Labels to show as columns, comma-separated, as in kubectl get")
 	util.Describe(cmd, util.ForOutput, cobra.NoFileCompletions, "label-columns")

@@ -70,13 +70,13 @@ func NewCommand(env util.Environment, global *util.GlobalFlags, call Caller, new
 		Long: `Serve ls, trace, check, explain, doctor, queues and history as tools of the Model Context
 Protocol (MCP) on standard input and output. An MCP client, such as an assistant or an
 editor, starts this command. Answers are those of the commands: JSON as with -o json, and
-a short text.
+the text without -o json.
 
 The tools only read: the server refuses requests that could change something. They reach
-the contexts that you choose here, all of the kubeconfig by default, and with --namespace
-that namespace alone. With --from they read a snapshot and no cluster.
+all contexts of the kubeconfig, unless you choose some here. With --namespace, they read
+only that namespace. With --from, they read a snapshot and no cluster.
 
-What the tools answer goes to the client, and from there to the model that it uses.`,
+Answers go to the client, and from there to the model that it uses.`,
 		Example: strings.ReplaceAll(`  # Serve all contexts of the kubeconfig
   NAME mcp
 

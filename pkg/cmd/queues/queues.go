@@ -81,10 +81,10 @@ With --pending, there is one row for each Workload without quota, in Kueue's ord
 priority, then by age. PLACE is the place in its ClusterQueue. In a StrictFIFO queue, no
 Workload passes the first one. In a BestEffortFIFO queue, a Workload that fits may.
 
-STARTS is the latest start of the first Workload, unless a Job with higher priority
-arrives. It is known if the queue is StrictFIFO, has no cohort and no AdmissionChecks,
-and every running Job has maximumExecutionTimeSeconds. By then, all of them have reached
-that limit, and their Pods have stopped.`,
+STARTS is the latest start of the first Workload: all running Jobs have then reached
+their maximumExecutionTimeSeconds. Pods that stop slowly, or a Job with higher priority,
+may delay it. STARTS is known if the queue is StrictFIFO and has no cohort and no
+AdmissionChecks, and every running Job has such a limit.`,
 		Example: strings.ReplaceAll(`  # All clusters of the kubeconfig
   NAME queues
 

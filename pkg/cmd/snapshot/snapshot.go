@@ -40,7 +40,8 @@ managedBy, their Pods, events and Leases, Namespaces, and Kueue's objects. snaps
 records all contexts of the kubeconfig, unless you choose some. Commands with --from read
 the directory on any machine. Ages are relative to the time of the snapshot.
 
---kinds limits the kinds besides Jobs. The snapshot marks other kinds as unknown.
+--kinds limits the kinds besides Jobs. The snapshot marks the kinds that it lacks as
+unknown.
 
 Of the Secrets with kubeconfigs of workers, the snapshot keeps only the server and the
 certificate authority. --redact also removes values of environment variables, the names

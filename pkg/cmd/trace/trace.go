@@ -72,11 +72,12 @@ Without NAME, trace lists all pairs of origins and mirrors.
 
 For a waiting Job, one row per cluster says whether it fits there, and what is missing.
 Before you submit Jobs or CronJobs, trace --filename says where they could run. It
-creates nothing: a dry run of the API server adds the defaults. Other objects in the
-files are skipped. The exit code is then 3 if a Job can never run.
+creates nothing: a dry run of the API server adds the defaults. It skips other objects in
+the files.
 
-Without --filename, a stuck Job does not change the exit code: use check for that. The
-exit code is 4 if the answer depends on a context that was not read.`,
+With --filename, the exit code is 3 if a Job can never run. Without it, a stuck Job does
+not change the exit code: use check for that. The exit code is 4 if the answer depends on
+a context that was not read.`,
 		Example: strings.ReplaceAll(`  # Where does this Job run? If it does not run, why?
   NAME trace train -n ml
 
