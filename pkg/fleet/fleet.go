@@ -17,9 +17,10 @@ type Options struct {
 	// AllNamespaces is whether questions concern all namespaces, so that contexts that differ
 	// only in their namespace are asked once.
 	AllNamespaces bool
-	// Accepts is called for the contexts that reach one cluster, in order. The first context for
-	// which it returns no refusal represents the cluster. If Accepts is nil, the first one does.
-	Accepts func(context.Context, *Cluster) error
+	// Refused is called for the contexts that reach one cluster, in order. It returns how much the
+	// server refuses to a context. The context with the least represents the cluster, the first of
+	// equal ones. If Refused is nil, the first context does.
+	Refused func(context.Context, *Cluster) int
 	// Timeout limits the time of a context from Open to its answer; zero means no limit.
 	Timeout time.Duration
 	// Parallel is the number of contexts asked at once; zero means 32. Slow contexts should not
@@ -97,8 +98,8 @@ type Answer[T any] struct {
 
 // Open finds out which cluster each context reaches, all at once, and joins contexts of the same
 // cluster. It never fails as a whole: an error of a context becomes its answer to every question.
-// Of several contexts of a cluster, one represents it: the first, in the given order, that
-// Options.Accepts accepts.
+// Of several contexts of a cluster, one represents it: the one with the least that Options.Refused
+// counts.
 func Open(ctx context.Context, contexts []Context, o Options) *Fleet {
 	f := &Fleet{allNamespaces: o.AllNamespaces, timeout: o.Timeout, parallel: o.Parallel, clock: o.Clock, cacheDir: o.CacheDir, waiting: &waiting{report: o.Waiting}, retry: cache.Retry}
 	if f.parallel == 0 {
@@ -119,7 +120,7 @@ func Open(ctx context.Context, contexts []Context, o Options) *Fleet {
 
 	f.prove(ctx, opened)
 	f.members = f.joined(opened)
-	f.chooseContexts(ctx, o.Accepts)
+	f.chooseContexts(ctx, o.Refused)
 	return f
 }
 

@@ -4,15 +4,14 @@ import (
 	"context"
 	"slices"
 	"strings"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // Alias is a context that is not asked itself, because it reaches the cluster of another context.
 type Alias struct{ Context, SameAs string }
 
 // joined merges members that reach one cluster with the same namespaces. Members that did not
-// answer remain separate, because their errors have to be reported.
+// answer remain separate, because their errors have to be reported. Contexts of one cluster read for
+// each other, also those with other namespaces.
 func (f *Fleet) joined(members []*member) []*member {
 	shareUIDs(answered(members))
 	var kept []*member
@@ -23,44 +22,68 @@ func (f *Fleet) joined(members []*member) []*member {
 			continue
 		}
 		kept[i].routes = append(kept[i].routes, m.routes...)
-		share(kept[i].routes)
 	}
+	shareAll(kept)
 	return kept
 }
 
-func (f *Fleet) isSame(a, b *member) bool {
-	if a.failed() != nil || b.failed() != nil || !f.allNamespaces && a.routes[0].Namespace != b.routes[0].Namespace {
-		return false
+// shareAll makes all contexts of each cluster ask the others for what they may not read, first those
+// with the same namespace.
+func shareAll(members []*member) {
+	for _, m := range members {
+		all := slices.Clone(m.routes)
+		for _, other := range members {
+			if other != m && areSame(m, other) {
+				all = append(all, other.routes...)
+			}
+		}
+		if len(all) > 1 {
+			share(all, len(m.routes))
+		}
 	}
-	return isSame(a.routes[0], b.routes[0])
+}
+
+func (f *Fleet) isSame(a, b *member) bool {
+	return areSame(a, b) && (f.allNamespaces || a.routes[0].Namespace == b.routes[0].Namespace)
+}
+
+// areSame reports whether two members certainly reach one cluster, and answer.
+func areSame(a, b *member) bool {
+	return a.failed() == nil && b.failed() == nil && isSame(a.routes[0], b.routes[0])
 }
 
 // chooseContexts chooses the context that represents each cluster.
-func (f *Fleet) chooseContexts(ctx context.Context, question func(context.Context, *Cluster) error) {
-	if question == nil {
+func (f *Fleet) chooseContexts(ctx context.Context, refused func(context.Context, *Cluster) int) {
+	if refused != nil {
+		f.each(len(f.members), func(i int) { f.chooseContext(ctx, f.members[i], refused) })
+	}
+	shareAll(f.members)
+}
+
+func (f *Fleet) chooseContext(ctx context.Context, m *member, refused func(context.Context, *Cluster) int) {
+	if len(m.routes) < 2 {
 		return
 	}
-	f.each(len(f.members), func(i int) {
-		m := f.members[i]
-		if len(m.routes) < 2 {
-			return
+	start := f.clock.Now()
+	defer func() { m.spent += f.clock.Since(start) }()
+	for _, route := range m.routes {
+		route.transport.others.Store(nil)
+	}
+	best, least := 0, 0
+	for n, route := range m.routes {
+		count, err := within(ctx, f.timeout, func(ctx context.Context) (int, error) { return refused(ctx, route), nil })
+		if err != nil {
+			count = 0
 		}
-		start := f.clock.Now()
-		defer func() { m.spent += f.clock.Since(start) }()
-		for _, route := range m.routes {
-			route.transport.others.Store(nil)
+		if n == 0 || count < least {
+			best, least = n, count
 		}
-		for n, route := range m.routes {
-			_, err := within(ctx, f.timeout, func(ctx context.Context) (struct{}, error) { return struct{}{}, question(ctx, route) })
-			if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
-				continue
-			}
-			m.routes = slices.Concat(m.routes[n:n+1], m.routes[:n], m.routes[n+1:])
-			m.context = route.Context
+		if least == 0 {
 			break
 		}
-		share(m.routes)
-	})
+	}
+	m.routes = slices.Concat(m.routes[best:best+1], m.routes[:best], m.routes[best+1:])
+	m.context = m.routes[0].Context
 }
 
 // Aliases returns the contexts that were joined to another.

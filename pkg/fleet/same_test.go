@@ -182,21 +182,37 @@ func TestOtherContextsAreAskedForRightsOnly(t *testing.T) {
 	assert.Equal(t, len(b.asked), 1, "it was asked who it is: %v", b.asked)
 }
 
+// TestContextsOfOtherNamespaces checks that a context reads for another one of the same cluster that has
+// another namespace, although both are asked.
+func TestContextsOfOtherNamespaces(t *testing.T) {
+	const one = "/api/v1/namespaces/ml/configmaps/one"
+	a, b := mayRead("u"), mayRead("u", one)
+	contexts := []Context{at("a", "https://a x", a), at("b", "https://a x", b)}
+	contexts[1].Namespace = "other"
+	f := Open(t.Context(), contexts, Options{Refused: func(context.Context, *Cluster) int { return 0 }})
+	assert.DeepEqual(t, f.Contexts(), []string{"a", "b"})
+	for _, answer := range Ask(t.Context(), f, func(ctx context.Context, c *Cluster) (string, error) { return read(ctx, c, "one") }) {
+		assert.NilError(t, answer.Err)
+	}
+}
+
 // TestRepresentativeOfACluster checks that the first context with the needed right represents the
 // cluster, because messages name it.
 func TestRepresentativeOfACluster(t *testing.T) {
 	const one = "/api/v1/namespaces/ml/configmaps/one"
-	accepts := func(ctx context.Context, c *Cluster) error {
-		_, err := read(ctx, c, "one")
-		return err
+	refused := func(ctx context.Context, c *Cluster) int {
+		if _, err := read(ctx, c, "one"); apierrors.IsForbidden(err) {
+			return 1
+		}
+		return 0
 	}
 	contexts := []Context{at("a", "https://a x", mayRead("").sees(ownNamespace, "n")), at("b", "https://a x", mayRead("u", one).sees(ownNamespace, "n")), at("c", "https://a x", mayRead("", one).sees(ownNamespace, "n"))}
-	f := Open(t.Context(), contexts, Options{Accepts: accepts})
+	f := Open(t.Context(), contexts, Options{Refused: refused})
 	assert.DeepEqual(t, f.Contexts(), []string{"b"})
 	assert.DeepEqual(t, f.Aliases(), []Alias{{"a", "b"}, {"c", "b"}})
-	f = Open(t.Context(), contexts[:1], Options{Accepts: accepts})
+	f = Open(t.Context(), contexts[:1], Options{Refused: refused})
 	assert.DeepEqual(t, f.Contexts(), []string{"a"})
-	f = Open(t.Context(), []Context{contexts[0], at("d", "https://a x", mayRead("").sees(ownNamespace, "n"))}, Options{Accepts: accepts})
+	f = Open(t.Context(), []Context{contexts[0], at("d", "https://a x", mayRead("").sees(ownNamespace, "n"))}, Options{Refused: refused})
 	assert.DeepEqual(t, f.Contexts(), []string{"a"}) // Without any right, it is the first.
 	assert.Equal(t, len(f.Routes("a")), 2)
 }

@@ -91,9 +91,9 @@ func isReading(r *http.Request) bool {
 	return (r.Body == nil || r.Body == http.NoBody) && (r.Method == http.MethodGet || r.Method == http.MethodHead)
 }
 
-// share makes each context of a cluster ask the others for what it may not read.
-func share(routes []*Cluster) {
-	for i, route := range routes {
+// share makes the first n contexts of a cluster ask the others for what they may not read.
+func share(routes []*Cluster, n int) {
+	for i, route := range routes[:n] {
 		var others []*sharedTransport
 		for _, other := range slices.Concat(routes[i+1:], routes[:i]) {
 			others = append(others, other.transport)

@@ -151,7 +151,7 @@ func (f *GlobalFlags) Reach(ctx context.Context, env Environment, contexts []fle
 // Open connects to the contexts.
 func (f *GlobalFlags) Open(ctx context.Context, env Environment, contexts []fleet.Context) *fleet.Fleet {
 	return fleet.Open(ctx, contexts, fleet.Options{
-		AllNamespaces: f.AllNamespaces, Accepts: read.Query{AllNamespaces: f.AllNamespaces}.MayList, Timeout: f.ContextTimeout, Clock: env.Clock, CacheDir: f.CacheDir(), Waiting: NewProgress(env).Waiting,
+		AllNamespaces: f.AllNamespaces, Refused: read.Query{AllNamespaces: f.AllNamespaces}.Refused, Timeout: f.ContextTimeout, Clock: env.Clock, CacheDir: f.CacheDir(), Waiting: NewProgress(env).Waiting,
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/rest"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // Query selects the objects to read. It is the same for all clusters.
@@ -262,9 +264,24 @@ func (q Query) source(c *fleet.Cluster, kind *delegation.Kind) (cache.Source[rea
 // is read itself, such as a Pod of a StatefulSet.
 func isPart(kind *delegation.Kind, j *inspect.Job) bool { return kind.IsUnmanaged() && j.IsPart() }
 
-// MayList requests a single Job from the query's namespace. If that is denied, another context of
-// the same cluster is the better one to read.
-func (q Query) MayList(ctx context.Context, c *fleet.Cluster) error {
+// Refused returns how much of the query's namespace the server refuses to a context: 2 for Jobs, and 1
+// for Workloads. Another context of the same cluster is then the better one to read, and to name in
+// commands.
+func (q Query) Refused(ctx context.Context, c *fleet.Cluster) (refused int) {
+	if isRefusal(q.mayList(ctx, c)) {
+		refused += 2
+	}
+	_, err := c.Objects(schema.GroupVersionResource{Group: kueue.Group, Version: "v1beta2", Resource: "workloads"}, q.namespace(c)).List(ctx, metav1.ListOptions{Limit: 1})
+	if isRefusal(err) {
+		refused++
+	}
+	return refused
+}
+
+func isRefusal(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }
+
+// mayList requests a single Job from the query's namespace.
+func (q Query) mayList(ctx context.Context, c *fleet.Cluster) error {
 	client, err := jobClient(c)
 	if err != nil {
 		return err

@@ -78,7 +78,7 @@ func traced(t *testing.T, users map[string]serves) *inspect.Inventory {
 			contexts = append(contexts, fleet.Context{Name: name, Namespace: "ml", CA: "ca", Config: &rest.Config{Host: host, Transport: user}})
 		}
 	}
-	f := fleet.Open(t.Context(), contexts, fleet.Options{Accepts: read.Query{}.MayList})
+	f := fleet.Open(t.Context(), contexts, fleet.Options{Refused: read.Query{}.Refused})
 	for _, name := range f.Contexts() {
 		addresses = append(addresses, kubecontext.Address{Context: name})
 	}
@@ -89,6 +89,7 @@ func traced(t *testing.T, users map[string]serves) *inspect.Inventory {
 const (
 	mlJob          = "/apis/batch/v1/namespaces/ml/jobs/train"
 	theirNamespace = "/api/v1/namespaces/ml"
+	mlWorkloads    = "/apis/kueue.x-k8s.io/v1beta2/namespaces/ml/workloads"
 
 	farJob  = "/apis/batch/v1/namespaces/far/jobs/train"
 	mlPods  = "/api/v1/namespaces/ml/pods"
@@ -124,7 +125,7 @@ func TestTraceAsksTheOther(t *testing.T) {
 	mirror := jobJSON("far", "train", "the-mirror", marked)
 	v := traced(t, map[string]serves{
 		"m":     manager(),
-		"dev":   {answers: map[string]string{"/apis/batch/v1/namespaces/ml/jobs": none, theirNamespace: identity("n")}, refused: []string{"/api"}},
+		"dev":   {answers: map[string]string{"/apis/batch/v1/namespaces/ml/jobs": none, mlWorkloads: none, theirNamespace: identity("n")}, refused: []string{"/api"}},
 		"admin": {answers: map[string]string{whichCluster: identity("w"), theirNamespace: identity("n"), farJob: mirror, farPods: none}},
 	})
 	assert.Equal(t, len(v.Clusters), 2)
@@ -133,6 +134,20 @@ func TestTraceAsksTheOther(t *testing.T) {
 	assert.Equal(t, len(v.Pairs.Pairs[0].Mirrors), 1)
 	for _, text := range messages(v) {
 		assert.Assert(t, !strings.Contains(text, "Forbidden"), text)
+	}
+}
+
+// TestTraceNamesTheOther checks that a context whose user may not read Workloads does not represent a
+// cluster if another context may: its user may not run the fixes either.
+func TestTraceNamesTheOther(t *testing.T) {
+	for _, refused := range [][]string{{mlWorkloads}, nil} {
+		v := traced(t, map[string]serves{
+			"m":     manager(),
+			"dev":   {answers: map[string]string{whichCluster: identity("w")}, refused: refused},
+			"admin": {answers: map[string]string{whichCluster: identity("w")}},
+		})
+		assert.Equal(t, len(v.Clusters), 2)
+		assert.Equal(t, v.Clusters[1].Context, map[bool]string{true: "admin", false: "dev"}[refused != nil])
 	}
 }
 

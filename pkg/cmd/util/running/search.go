@@ -58,7 +58,7 @@ func (s *Search) Load() (err error) {
 func (s *Search) Find(ctx context.Context, isBusy *atomic.Bool) (*FoundJob, error) {
 	progress := util.NewProgress(s.Environment)
 	f := fleet.Open(ctx, s.Contexts, fleet.Options{
-		Timeout: s.Flags.ContextTimeout, Clock: s.Clock, CacheDir: s.Flags.CacheDir(), Accepts: read.Query{}.MayList,
+		Timeout: s.Flags.ContextTimeout, Clock: s.Clock, CacheDir: s.Flags.CacheDir(), Refused: read.Query{}.Refused,
 		Waiting: func(contexts []string) {
 			if !isBusy.Load() {
 				progress.Waiting(contexts)
