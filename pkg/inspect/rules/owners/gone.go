@@ -111,7 +111,7 @@ func reportPlaceEmpty(v *view.View, j *inspect.Job) {
 	place, at := j.Pinned(), x.Facts.Context
 	s := view.Sighting{
 		Object: view.Of(j), Jobs: []*inspect.Job{j},
-		Since:   lastKnownTime(j, view.Latest(j.CreationTimestamp.Time, view.TimeOf(j.SpecWrittenAt))), IsUndated: true,
+		Since: lastKnownTime(j, view.Latest(j.CreationTimestamp.Time, view.TimeOf(j.SpecWrittenAt))), IsUndated: true,
 		Message: fmt.Sprintf("its mirror %s/%s on %s is gone", place.Namespace, place.Name, at),
 		Evidence: []string{
 			quote.MirrorAnnotation(j), quote.State(j),
