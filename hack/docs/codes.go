@@ -22,7 +22,7 @@ What the codes in the output of ` + "`check`" + `, ` + "`trace`" + ` and ` + "`d
 | JM101 to JM138 | Jobs of every owner, controllers, and further problems of MultiKueue |
 | JM201 to JM206 | Jobs of ` + "`dispatch`" + ` |
 | JM301 to JM307 | single kinds |
-| JM401 to JM418 | how MultiKueue is set up; only ` + "`doctor`" + ` reports them |
+| JM401 to JM419 | how MultiKueue is set up; only ` + "`doctor`" + ` reports them |
 
 | code | severity | what is wrong |
 |---|---|---|

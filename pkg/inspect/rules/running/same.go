@@ -17,7 +17,7 @@ func sameClusterTwice() view.Rule {
 	return view.Rule{
 		Code: "JM126", Severity: inspect.Error, Setup: true,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Covers: []string{"JM022", "JM045", "JM048", "JM127", "JM129", "JM130", "JM131"},
 		Detect: func(v *view.View) {
