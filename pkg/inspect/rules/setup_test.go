@@ -245,13 +245,16 @@ func TestMissingNamespaceWithQueues(t *testing.T) {
 // MultiKueue, even if those of other namespaces do.
 func TestNamespaceNotDispatched(t *testing.T) {
 	rule, _ := rules.ByCode("JM417")
+	without := patch("kwok-mgr", "ClusterQueue/cluster-queue", `{spec: {admissionChecksStrategy: null}}`)
 	for name, tt := range map[string]struct {
-		edits []edit
-		found int
+		edits    []edit
+		found    int
+		severity inspect.Severity
 	}{
-		"its queue has the check": {nil, 0},
-		"its queue has no check":  {[]edit{patch("kwok-mgr", "ClusterQueue/cluster-queue", `{spec: {admissionChecksStrategy: null}}`)}, 1},
-		"it has no queue":         {[]edit{remove("kwok-mgr", "LocalQueue/default/user-queue")}, 0},
+		"its queue has the check": {nil, 0, ""},
+		"its queue has no check":  {[]edit{without}, 1, inspect.Warning},
+		"no worker has its queue": {[]edit{without, remove("kwok-w1", "LocalQueue/default/*"), remove("kwok-w2", "LocalQueue/default/*")}, 1, inspect.Info},
+		"it has no queue":         {[]edit{remove("kwok-mgr", "LocalQueue/default/user-queue")}, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := open(t, testCase{base: "running", edits: tt.edits}.bundle(t))
@@ -259,7 +262,7 @@ func TestNamespaceNotDispatched(t *testing.T) {
 			findings := judge(t, v, []rules.Rule{rule}, 0)
 			assert.Equal(t, len(findings), tt.found)
 			for _, f := range findings {
-				assert.Equal(t, f.Severity, inspect.Info)
+				assert.Equal(t, f.Severity, tt.severity)
 				assert.Assert(t, strings.Contains(f.Message, "no LocalQueue of namespace default uses MultiKueue"), f.Message)
 			}
 		})
