@@ -23,7 +23,7 @@ func TestObjection(t *testing.T) {
 	}{
 		{
 			hangs("mjob.kb.io"), `Kueue on mgr does not answer, so no Job can be created: Post "https://kueue/mutate-batch-v1-job?timeout=10s": context deadline exceeded. ` +
-				"Check that it runs: kubectl --context mgr get pods -A -l app.kubernetes.io/name=kueue", "webhook mjob.kb.io does not answer",
+				"Check that it runs: kubectl --context mgr get deployments,pods -A -l app.kubernetes.io/name=kueue", "webhook mjob.kb.io does not answer",
 		},
 		{
 			hangs("policy.example"), `Webhook policy.example on mgr does not answer, so no Job can be created: Post "https://kueue/mutate-batch-v1-job?timeout=10s": context deadline exceeded. ` +
