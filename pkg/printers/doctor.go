@@ -70,7 +70,11 @@ func clusterText(c *inspect.DoctorCluster) string {
 	case inspect.RoleWorker:
 		parts = append(parts, "worker "+strings.Join(c.Names, ", "))
 	case inspect.RoleUnrelated:
-		parts = append(parts, "not part of MultiKueue")
+		if len(c.Names) > 0 {
+			parts = append(parts, "MultiKueueCluster "+strings.Join(c.Names, ", ")+" in no MultiKueueConfig")
+		} else {
+			parts = append(parts, "not part of MultiKueue")
+		}
 	case inspect.RoleUnknown:
 		parts = append(parts, "role in MultiKueue unknown")
 	}

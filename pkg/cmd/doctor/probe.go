@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +20,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/probe"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
@@ -59,6 +59,7 @@ func (p *prober) run(ctx context.Context, c choice) (*inspect.ProbeReport, error
 		return nil, stopped
 	}
 	if p.target, err = chooseTarget(inventory, c); err != nil {
+		err = withSetupFix(err, rules.Report(inventory, rules.Options{Reach: p.flags.ReachFlags()}).Items, c.namespace)
 		if several := (*ambiguousError)(nil); errors.As(err, &several) {
 			err = &util.UsageError{Err: err, Command: p.DisplayName() + " doctor"}
 		}
@@ -150,7 +151,8 @@ func (p *prober) dryRun(ctx context.Context, job *unstructured.Unstructured) err
 	}
 	stored, err := p.manager.Create(ctx, delegation.Job().Resource, job, "", metav1.DryRunAll)
 	if err != nil {
-		return fmt.Errorf("the API server of context %q does not accept the Job of the probe: %s", p.manager.Context, kubecontext.Objection(err))
+		sentence, _ := objection(p.manager.Context, err)
+		return errors.New(sentence)
 	}
 	p.report.Manifest = stored.Object
 	return nil
@@ -192,8 +194,8 @@ func (p *prober) submit(ctx context.Context, job *unstructured.Unstructured, inv
 // refused reports a Job that the server rejected, or whose creation got no answer.
 func (p *prober) refused(ctx context.Context, clean *cleaner, err error) {
 	step := p.report.Step(inspect.ProbeCreated)
-	step.State, step.Message = inspect.StepFailed, kubecontext.Objection(err)
-	p.report.Result, p.report.Message = inspect.ProbeFailed, fmt.Sprintf("%s rejects the Job: %s.", p.manager.Context, strings.TrimSuffix(step.Message, "."))
+	step.State, p.report.Result = inspect.StepFailed, inspect.ProbeFailed
+	p.report.Message, step.Message = objection(p.manager.Context, err)
 	if p.mayExist(ctx, err) {
 		// The server may have created the Job although its answer was lost.
 		clean.run(ctx, p.report)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -130,6 +131,24 @@ func noTarget(c choice, others []target, unread []string) error {
 		text += "; not read completely: " + strings.Join(unread, ", ") + ". If you may not list queues, name yours with -n and --queue"
 	}
 	return errors.New(text + ". To see what is missing, run doctor without --probe")
+}
+
+// withSetupFix adds to the error of a choice without a queue how to let the namespace use
+// MultiKueue, if doctor without --probe knows it.
+func withSetupFix(err error, findings []inspect.Finding, namespace string) error {
+	if several := (*ambiguousError)(nil); errors.As(err, &several) {
+		return err
+	}
+	for i := range findings {
+		if f := &findings[i]; f.Code == "JM417" && f.Namespace == namespace {
+			text := strings.TrimPrefix(f.Message, f.Subject()+": ")
+			if len(f.Fixes) > 0 {
+				text += fmt.Sprintf("; %s:\n  %s", f.Fixes[0].Text, command.Of(f.Fixes[0].Command...).Shell())
+			}
+			return errors.New(text)
+		}
+	}
+	return err
 }
 
 // tinyRequests returns the default requests of a Pod: as little as possible of what the

@@ -203,7 +203,7 @@ func finding(r Rule, s view.Sighting) candidate {
 		Jobs: []inspect.Ref{}, Fixes: []command.Fix{}, Fingerprint: fingerprint(r.Code, s),
 		Preempted: s.Preempted, AwaitsActor: s.Awaits != nil,
 	}
-	if !s.Since.IsZero() {
+	if !s.Since.IsZero() && !s.IsUndated {
 		f.Since = &metav1.Time{Time: s.Since}
 	}
 	j := candidate{Finding: f, rule: r, covers: s.Covers, known: sets.New[*inspect.Job]()}

@@ -308,7 +308,7 @@ func TestKueueDown(t *testing.T) {
 	assert.Equal(t, f.Message, "Job default/train: orphan on kwok-w2, running: its origin is gone, and Kueue on kwok-mgr seems down")
 	assert.Equal(t, f.Since.UTC().Format(time.TimeOnly), "23:27:38")
 	assert.Equal(t, len(f.Fixes), 2, f.Remedy)
-	assert.Equal(t, f.Fixes[0].Shell(), "kubectl --context kwok-mgr -n kueue-system get pods")
+	assert.Equal(t, f.Fixes[0].Shell(), "kubectl --context kwok-mgr get deployments,pods -A -l app.kubernetes.io/name=kueue")
 	assert.Assert(t, strings.HasPrefix(f.Fixes[1].Text, "wait one minute, then delete it if it still exists"), f.Fixes[1].Text)
 	slow := down
 	slow.edits = append(slow.edits, add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: slow, namespace: default,

@@ -137,7 +137,7 @@ func TestRecordings(t *testing.T) {
 		"localqueue-missing-on-workers":      {"JM026"},
 		"same-name-on-workers":               {"JM034"},
 		"unknown-owner":                      {"JM014"},
-		"worker-lost":                        {"JM004", "JM043"},
+		"worker-lost":                        {"JM004"},
 		"cluster-removed-from-config":        {"JM055"},
 		"managed-by-missing":                 {"JM012"},
 		"kueue-down-on-workers":              {"JM031"},

@@ -27,7 +27,7 @@ type topic struct {
 func topics() []topic {
 	return []topic{
 		{name: "connections", codes: []string{"JM001", "JM002", "JM003", "JM004", "JM005", "JM006", "JM007", "JM010"}},
-		{name: "configuration", codes: []string{"JM008", "JM009", "JM011", "JM018", "JM126", "JM128", "JM411", "JM412", "JM414", "JM417"}},
+		{name: "configuration", codes: []string{"JM008", "JM009", "JM011", "JM018", "JM126", "JM128", "JM411", "JM412", "JM414", "JM417", "JM419"}},
 		{name: "credentials", codes: []string{"JM405"}},
 		{name: "rights", codes: []string{"JM416"}},
 		{name: "namespaces", codes: []string{"JM401"}},
@@ -174,11 +174,14 @@ func (r *reporter) cluster(f *inspect.Facts) inspect.DoctorCluster {
 	if i := r.view.Installation(f); i != nil {
 		c.Kueue = i.Version
 	}
+	c.Names = r.unusedNames(f)
 	involved := []*inspect.Facts{f}
 	for _, l := range r.links {
 		switch f {
 		case l.Worker:
-			c.Role = inspect.RoleWorker
+			if c.Role != inspect.RoleWorker {
+				c.Role, c.Names = inspect.RoleWorker, []string{}
+			}
 			if !slices.Contains(c.Names, l.Cluster.Name) {
 				c.Names = append(c.Names, l.Cluster.Name)
 			}
@@ -197,6 +200,22 @@ func (r *reporter) cluster(f *inspect.Facts) inspect.DoctorCluster {
 		r.addTopics(&c, f, involved)
 	}
 	return c
+}
+
+// unusedNames returns the MultiKueueClusters that point to a cluster, and that no MultiKueueConfig
+// names.
+func (r *reporter) unusedNames(f *inspect.Facts) []string {
+	names := []string{}
+	for _, manager := range r.view.Managers() {
+		configs, _ := r.view.Configs(manager)
+		clusters, _ := r.view.MultiKueueClusters(manager)
+		for _, c := range clusters {
+			if len(view.ConfigsNaming(configs, c.Name)) == 0 && f != manager && r.view.ContextOf(manager, c.Name) == f.Context {
+				names = append(names, c.Name)
+			}
+		}
+	}
+	return names
 }
 
 // addTopics adds which topics of a cluster passed, and which were not

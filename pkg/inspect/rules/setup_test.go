@@ -63,7 +63,7 @@ func secondManager() []edit {
 	}
 }
 
-// setupCases are those of JM401 to JM418.
+// setupCases are those of JM401 to JM419.
 func setupCases() []testCase {
 	return slices.Concat(parityCases(), installationCases(), accessCases())
 }
@@ -113,6 +113,11 @@ func parityCases() []testCase {
 		{name: "none", code: "JM417", base: base, fires: true, edits: []edit{patch("kwok-mgr", "ClusterQueue/cluster-queue", `{spec: {admissionChecksStrategy: null}}`)}},
 		{name: "one", code: "JM417", base: base},
 		{name: "queues unread", code: "JM417", base: base, edits: []edit{forbidden("kwok-mgr", "localqueues.kueue.x-k8s.io")}},
+		{name: "left", code: "JM419", base: "cluster-removed-from-config", fires: true},
+		{name: "all are workers", code: "JM419", base: base},
+		{name: "a worker under another name", code: "JM419", base: "same-cluster-under-two-names", edits: []edit{
+			patch("kwok-mgr", "MultiKueueConfig/fleet", `{spec: {clusters: [worker1, worker2]}}`),
+		}},
 		{name: "an hour ahead", code: "JM418", base: base, fires: true, edits: []edit{skewed("kwok-w1", 3600)}},
 		{name: "two seconds ahead", code: "JM418", base: base, edits: []edit{skewed("kwok-w1", 2)}},
 	}
@@ -240,13 +245,16 @@ func TestMissingNamespaceWithQueues(t *testing.T) {
 // MultiKueue, even if those of other namespaces do.
 func TestNamespaceNotDispatched(t *testing.T) {
 	rule, _ := rules.ByCode("JM417")
+	without := patch("kwok-mgr", "ClusterQueue/cluster-queue", `{spec: {admissionChecksStrategy: null}}`)
 	for name, tt := range map[string]struct {
-		edits []edit
-		found int
+		edits    []edit
+		found    int
+		severity inspect.Severity
 	}{
-		"its queue has the check": {nil, 0},
-		"its queue has no check":  {[]edit{patch("kwok-mgr", "ClusterQueue/cluster-queue", `{spec: {admissionChecksStrategy: null}}`)}, 1},
-		"it has no queue":         {[]edit{remove("kwok-mgr", "LocalQueue/default/user-queue")}, 0},
+		"its queue has the check": {nil, 0, ""},
+		"its queue has no check":  {[]edit{without}, 1, inspect.Warning},
+		"no worker has its queue": {[]edit{without, remove("kwok-w1", "LocalQueue/default/*"), remove("kwok-w2", "LocalQueue/default/*")}, 1, inspect.Info},
+		"it has no queue":         {[]edit{remove("kwok-mgr", "LocalQueue/default/user-queue")}, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := open(t, testCase{base: "running", edits: tt.edits}.bundle(t))
@@ -254,9 +262,20 @@ func TestNamespaceNotDispatched(t *testing.T) {
 			findings := judge(t, v, []rules.Rule{rule}, 0)
 			assert.Equal(t, len(findings), tt.found)
 			for _, f := range findings {
-				assert.Equal(t, f.Severity, inspect.Info)
+				assert.Equal(t, f.Severity, tt.severity)
 				assert.Assert(t, strings.Contains(f.Message, "no LocalQueue of namespace default uses MultiKueue"), f.Message)
 			}
 		})
+	}
+}
+
+// TestUnusedWorkerIsNamed checks that the report does not call a cluster unrelated to MultiKueue if
+// a MultiKueueCluster that no config names points to it.
+func TestUnusedWorkerIsNamed(t *testing.T) {
+	o := open(t, recordings+"/cluster-removed-from-config")
+	v := read.Read(t.Context(), o.fleet, read.Want{Setup: true, Addresses: o.addresses, Now: o.takenAt})
+	for _, c := range rules.Report(v, rules.Options{}).Clusters {
+		want := map[string]string{"kwok-w1": "none worker1", "kwok-w2": "worker worker2", "kwok-mgr": "manager "}
+		assert.Equal(t, string(c.Role)+" "+strings.Join(c.Names, ", "), want[c.Context])
 	}
 }

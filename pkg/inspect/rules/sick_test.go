@@ -120,7 +120,7 @@ func faultsOnManager() []faultCase {
 		{"the AdmissionCheck is gone", "running", []edit{remove(mgr, "AdmissionCheck/multikueue")}, "JM008", "AdmissionCheck multikueue, which does not exist"},
 		{"the MultiKueueCluster is gone", "running", []edit{remove(mgr, "MultiKueueCluster/worker1")}, "JM054", "no MultiKueueCluster of kwok-mgr points to kwok-w1"},
 		{"an unconnected MultiKueueCluster", "running", []edit{worker("null")}, "JM008", "its status was never written"},
-		{"the worker's certificate has expired", "running", []edit{worker(`{` + withConditions(condition("Active", "False", "ClientConnectionFailed", "x509: certificate has expired")) + `}`)}, "JM004 JM043", "certificate has expired"},
+		{"the worker's certificate has expired", "running", []edit{worker(`{` + withConditions(condition("Active", "False", "ClientConnectionFailed", "x509: certificate has expired")) + `}`)}, "JM004", "it runs default/train, which restarts elsewhere after workerLostTimeout"},
 		{"the worker's Secret is gone", "running", []edit{
 			remove(mgr, "Secret/worker1-secret"), worker(`{` + withConditions(condition("Active", "False", "BadKubeConfig", "load client config failed: Secret worker1-secret not found")) + `}`),
 		}, "JM001", "Secret worker1-secret not found"},
@@ -159,7 +159,7 @@ func faultsOnWorkers() []faultCase {
 		{"the flavor is missing on the workers", "running", offered(c(inactive), copied(inactive),
 			patch(w1, "ClusterQueue/cluster-queue", noFlavor), patch(w2, "ClusterQueue/cluster-queue", noFlavor)), "JM027", "FlavorNotFound"},
 		{"no nominations", "running", offered(patch(mgr, workload, `{status: {nominatedClusterNames: null}}`), remove(w1, workload)), "JM021", "no clusters are nominated"},
-		{"no copies are created", "running", offered(remove(w1, workload)), "JM025", "has no copies of Workloads"},
+		{"no copies are created", "running", offered(remove(w1, workload)), "JM025", "have no copies of Workloads"},
 		{"the namespace is missing", "running", offered(remove(w1, workload), remove(w1, "Namespace/default")), "JM024 JM025", "does not exist on kwok-w1"},
 		{"the namespace is being deleted", "running", offered(remove(w1, workload), patch(w1, "Namespace/default", `{status: {phase: Terminating}}`)), "JM024 JM025", "is being deleted on kwok-w1"},
 		{"mirrors are refused", "running", offered(c(`{` + withConditions(gotQuota, gotAdmitted) + `}`)), "JM035", "but MultiKueue created no mirror"},

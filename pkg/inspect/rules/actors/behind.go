@@ -73,26 +73,53 @@ func behind(v *view.View, actor liveness.Actor, waiting []view.Sighting) view.Si
 			s.Object, who = check, "MultiKueue on "+actor.Context
 		}
 	}
-	s.Since = v.ToClusterClock(s.Object.Context, oldest.Awaits.Since)
-	since := quote.Time(oldest.Awaits.Since)
-	isBacklog := n >= fewestOfBacklog
-	s.Message = fmt.Sprintf("%s has a backlog of %s; the oldest has waited since %s", who, counted, since)
-	if !isBacklog {
-		s.Message = fmt.Sprintf("%s is working, and has yet to act on %s, since %s", who, counted, since)
+	since := oldest.Awaits.Since
+	if oldest.Awaits.IsUndated {
+		since = v.Now()
 	}
+	s.Since = v.ToClusterClock(s.Object.Context, since)
 	isWaitedFor := func(d liveness.Action) bool {
-		return slices.ContainsFunc(waiting, func(s view.Sighting) bool { return s.Awaits.Duty == d.Duty && s.Awaits.Target == d.Target })
+		return slices.ContainsFunc(waiting, func(s view.Sighting) bool { return s.Awaits.IsLike(d) })
 	}
-	if rate := pace(v, actor, isWaitedFor); rate > 0 {
+	rate := pace(v, actor, isWaitedFor)
+	if n < fewestOfBacklog {
+		s.Message = late(who, n, counted, waiting)
+		s.Remedy = "wait: it is active"
+		if rate == 0 {
+			s.Remedy = command.Say("wait a minute; if it remains, %s", advice.CheckActor(actor, oldest.Awaits))
+		}
+	} else {
+		s.Message = fmt.Sprintf("%s has a backlog of %s; the oldest has waited since %s", who, counted, quote.Time(since))
+		s.Remedy = "wait: it is active"
+		if actor.Role == liveness.RoleKueue {
+			s.Remedy = command.Say("wait; if the backlog remains, raise clientConnection.qps and clientConnection.burst in its configuration: %s",
+				advice.ReconfigureKueue(actor.Context))
+		}
+	}
+	if rate > 0 {
 		s.Message += fmt.Sprintf("; it does about %d of these steps per minute", rate)
 	}
 	s.Evidence = backlog(v, actor, waiting)
-	s.Remedy = "wait: it is active"
-	if actor.Role == liveness.RoleKueue && isBacklog {
-		s.Remedy = command.Say("wait; if the backlog remains, raise clientConnection.qps and clientConnection.burst in its configuration: %s",
-			advice.ReconfigureKueue(actor.Context))
-	}
 	return s
+}
+
+// late describes what few Jobs wait for, and since when if that is known.
+func late(who string, n int, counted string, waiting []view.Sighting) string {
+	wait := "waits"
+	if n > 1 {
+		wait = "wait"
+	}
+	text := fmt.Sprintf("%s %s for %s", counted, wait, who)
+	if oldest := oldestOf(waiting).Awaits; !oldest.IsUndated {
+		text += " since " + quote.Time(oldest.Since)
+	}
+	var steps []string
+	for _, s := range waiting {
+		if step := s.Awaits.Step(); !slices.Contains(steps, step) {
+			steps = append(steps, step)
+		}
+	}
+	return text + ": " + strings.Join(steps, ", ")
 }
 
 // fewestOfBacklog is how many Jobs must wait for a controller before more requests per second would
@@ -141,16 +168,28 @@ func waitingFor(actor liveness.Actor, waiting []view.Sighting) iter.Seq2[string,
 	return func(yield func(string, *view.Awaited) bool) {
 		for _, group := range view.GroupBy(waiting, func(s view.Sighting) string { return s.Awaits.Step() }) {
 			oldest := oldestOf(group.Values).Awaits
-			if !yield(fmt.Sprintf("%s: %s: %d waiting, %s since %s", actor.Context, group.Key, len(group.Values), oldest.Subject, quote.MaybeTime(oldest.Since)), oldest) {
+			since := quote.MaybeTime(oldest.Since)
+			if oldest.IsUndated {
+				since += " or later"
+			}
+			if !yield(fmt.Sprintf("%s: %s: %d waiting, %s since %s", actor.Context, group.Key, len(group.Values), oldest.Subject, since), oldest) {
 				return
 			}
 		}
 	}
 }
 
-// oldestOf returns the sighting that has waited longest.
+// oldestOf returns the sighting that has waited longest, of those with a known date if there are some.
 func oldestOf(waiting []view.Sighting) view.Sighting {
-	return slices.MinFunc(waiting, func(a, b view.Sighting) int { return a.Awaits.Since.Compare(b.Awaits.Since) })
+	return slices.MinFunc(waiting, func(a, b view.Sighting) int {
+		if a.Awaits.IsUndated != b.Awaits.IsUndated {
+			if a.Awaits.IsUndated {
+				return 1
+			}
+			return -1
+		}
+		return a.Awaits.Since.Compare(b.Awaits.Since)
+	})
 }
 
 // pace returns how many steps an actor takes per minute.

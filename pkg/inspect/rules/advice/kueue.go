@@ -87,9 +87,10 @@ func RenewCredentials(manager *inspect.Facts, c *kueue.MultiKueueCluster) comman
 	return ReplaceKubeconfig(manager, c, fmt.Sprintf("create new credentials for the manager on %s and write them to %s.kubeconfig", c.Name, c.Name))
 }
 
-// ShowKueuePods returns the command that shows whether Kueue runs.
+// ShowKueuePods returns the command that shows whether Kueue runs, in any namespace. It lists nothing
+// if Kueue runs outside the cluster.
 func ShowKueuePods(context string) command.Command {
-	return command.Kubectl(context, kueue.Namespace, "get", "pods")
+	return command.Kubectl(context, "", "get", "deployments,pods", "-A", "-l", "app.kubernetes.io/name=kueue")
 }
 
 // KueueDeployment is the name of the Deployment of Kueue's controller.
@@ -121,7 +122,7 @@ func CheckActor(actor liveness.Actor, a *view.Awaited) command.Prose {
 	case liveness.RoleKueue:
 		return CheckKueue(actor.Context, a)
 	case liveness.RoleJobController:
-		return command.Say("check that kube-controller-manager runs on %s; it renews this Lease every few seconds: %s", actor.Context, ShowControllerLease(actor.Context))
+		return command.Say("check that kube-controller-manager runs on %s; with leader election, it renews this Lease: %s", actor.Context, ShowControllerLease(actor.Context))
 	default:
 		return command.Say("check that %s runs, and read its log", actor)
 	}

@@ -50,6 +50,10 @@ func reportManagedByMissing(v *view.View, r rejection) {
 		s.Message = "it will never run: managedBy is not set, and MultiKueue rejected it"
 	}
 	give := advice.GiveTo(j, delegation.MultiKueue)
+	if r.workload.Spec.QueueName != "" && advice.CanRecreate(j, delegation.MultiKueue) && j.Controller == nil && !advice.CanChangeOwner(j) {
+		// The label of the queue may have been removed since.
+		give = advice.RecreateIn(j, delegation.MultiKueue, r.workload.Spec.QueueName).Prose()
+	}
 	if advice.CanChangeOwner(j) {
 		give += ", and then " + r.recreateCommand().Prose()
 	}
@@ -85,7 +89,7 @@ func addFieldMissing(f *inspect.Facts, j *inspect.Job, s *view.Sighting) {
 func giveOrLeave(j *inspect.Job, give command.Prose) command.Prose {
 	leave := leaveQueue(j)
 	switch {
-	case j.Queue() == "":
+	case leave == "":
 		return give
 	case j.ManagedBy.IsBuiltIn():
 		return command.Say("%s; or to run it on %s itself, %s", give, j.Context, leave)
@@ -95,16 +99,20 @@ func giveOrLeave(j *inspect.Job, give command.Prose) command.Prose {
 	return command.Say("for its owner %s, %s; or give it to MultiKueue: %s", string(j.ManagedBy), leave, give)
 }
 
-// leaveQueue returns how to remove an object from its queue and resume it.
-// Kueue does not resume it then.
+// leaveQueue returns how to remove an object from its queue and resume it. Kueue does not resume it
+// then, nor if its label was removed before. It returns "" if there is nothing to do.
 func leaveQueue(j *inspect.Job) command.Prose {
-	leave := command.Say("remove it from the queue: %s", advice.KubectlJob(j, "label").With(delegation.QueueNameLabel+"-"))
+	var steps []command.Prose
+	if j.Queue() != "" {
+		steps = append(steps, command.Say("remove it from the queue: %s", advice.KubectlJob(j, "label").With(delegation.QueueNameLabel+"-")))
+	}
 	for _, indicator := range j.Row().Indicators.Suspend {
 		if j.Suspended && slices.Equal(indicator.Values, []string{"true"}) {
-			return command.Say("%s, and then resume it: %s", leave, advice.SetField(j, indicator.Path, false))
+			steps = append(steps, command.Say("resume it: %s", advice.SetField(j, indicator.Path, false)))
+			break
 		}
 	}
-	return leave
+	return command.Join(steps, ", and then ")
 }
 
 // reportToBeRejected reports the Jobs that MultiKueue will reject once their

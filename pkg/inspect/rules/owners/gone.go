@@ -66,8 +66,9 @@ func reportWorkerEmpty(v *view.View, p inspect.Pair) {
 	}
 	since := lastKnownTime(j, s.Check.LastTransitionTime.Time)
 	awaited := v.AwaitsReach(s.Manager, s.Workload, liveness.DutyStatus, c.Worker.Context, j.Context, since)
+	awaited.IsUndated = true
 	v.Report(view.Sighting{
-		Object: view.Of(j), Since: since, Jobs: []*inspect.Job{j}, Awaits: awaited,
+		Object: view.Of(j), Since: since, IsUndated: true, Jobs: []*inspect.Job{j}, Awaits: awaited,
 		Message: fmt.Sprintf("MultiKueue says that it runs on %s, but there is no such %s on %s", s.Chosen(), j.Kind, c.Worker.Context),
 		Evidence: []string{
 			quote.MultiKueueCheck(s), quote.State(j),
@@ -110,7 +111,7 @@ func reportPlaceEmpty(v *view.View, j *inspect.Job) {
 	place, at := j.Pinned(), x.Facts.Context
 	s := view.Sighting{
 		Object: view.Of(j), Jobs: []*inspect.Job{j},
-		Since:   lastKnownTime(j, view.Latest(j.CreationTimestamp.Time, view.TimeOf(j.SpecWrittenAt))),
+		Since: lastKnownTime(j, view.Latest(j.CreationTimestamp.Time, view.TimeOf(j.SpecWrittenAt))), IsUndated: true,
 		Message: fmt.Sprintf("its mirror %s/%s on %s is gone", place.Namespace, place.Name, at),
 		Evidence: []string{
 			quote.MirrorAnnotation(j), quote.State(j),
@@ -119,7 +120,7 @@ func reportPlaceEmpty(v *view.View, j *inspect.Job) {
 		Remedy: remedyOfGone(j, x),
 	}
 	if other := x.Other; other != nil {
-		s.Since = view.Latest(s.Since, v.On(j.Context, at, other.CreationTimestamp.Time))
+		s.Since, s.IsUndated = view.Latest(s.Since, v.On(j.Context, at, other.CreationTimestamp.Time)), false
 		s.Message += fmt.Sprintf("; another %s has its name", j.Kind)
 		s.Evidence[2] = fmt.Sprintf("%s: metadata.uid of %s is %s, created %s", at, view.Of(other).String(), other.UID, quote.Time(other.CreationTimestamp))
 		if other.OriginUID() != "" {

@@ -74,6 +74,7 @@ type advise func(*view.View, brokenWorker, *view.Sighting)
 // it. more are the parts that tell reads.
 func brokenWorkerRule(r view.Rule, describe advise, more ...inspect.Part) view.Rule {
 	r.Severity = inspect.Error
+	r.Covers = append(r.Covers, "JM043")
 	r.Reads = slices.Concat(more, []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters})
 	r.Detect = func(v *view.View) {
 		for _, b := range brokenWorkers(v, r.Code) {
@@ -83,6 +84,7 @@ func brokenWorkerRule(r view.Rule, describe advise, more ...inspect.Part) view.R
 				Evidence: []string{quote.Condition(b.object(), b.active)}, Jobs: slices.Clone(jobsDependingOn(v, b.manager, b.cluster.Name)),
 			}
 			describe(v, b, &s)
+			s.Message += b.fate(v)
 			if configs, ok := v.Configs(b.manager); ok && len(s.Jobs) == 0 && len(view.ConfigsNaming(configs, b.cluster.Name)) == 0 {
 				s.Severity = inspect.Warning
 				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: no MultiKueueConfig names it", b.manager.Context))
@@ -91,6 +93,27 @@ func brokenWorkerRule(r view.Rule, describe advise, more ...inspect.Part) view.R
 		}
 	}
 	return r
+}
+
+// fate says what happens to the Jobs that run on a broken worker, "" if there are none.
+func (b *brokenWorker) fate(v *view.View) string {
+	var names []string
+	submissions := v.Submissions()
+	for i := range submissions {
+		s := &submissions[i]
+		if s.Manager == b.manager && s.Chosen() == b.cluster.Name && s.HasState(kueue.CheckReady) && !s.IsFinished() {
+			names = append(names, s.Job().Namespace+"/"+s.Job().Name)
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return ""
+	case b.active.Reason != "ClientConnectionFailed":
+		return fmt.Sprintf("; it runs %s, whose status is not updated", inspect.Some(names))
+	case len(names) == 1:
+		return fmt.Sprintf("; it runs %s, which restarts elsewhere after workerLostTimeout (15m by default)", names[0])
+	}
+	return fmt.Sprintf("; it runs %s, which restart elsewhere after workerLostTimeout (15m by default)", inspect.Some(names))
 }
 
 // worker is a MultiKueueCluster by its manager and name.

@@ -27,7 +27,7 @@ func kubeconfigRefused() view.Rule {
 }
 
 func credentialsRefused() view.Rule {
-	return brokenWorkerRule(view.Rule{Code: "JM003", Covers: []string{"JM043"}}, func(_ *view.View, b brokenWorker, s *view.Sighting) {
+	return brokenWorkerRule(view.Rule{Code: "JM003"}, func(_ *view.View, b brokenWorker, s *view.Sighting) {
 		s.Remedy = advice.RenewCredentials(b.manager, b.cluster)
 	})
 }

@@ -17,7 +17,7 @@ func sameClusterTwice() view.Rule {
 	return view.Rule{
 		Code: "JM126", Severity: inspect.Error, Setup: true,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Covers: []string{"JM022", "JM045", "JM048", "JM127", "JM129", "JM130", "JM131"},
 		Detect: func(v *view.View) {
@@ -100,9 +100,11 @@ func describeSameCluster(v *view.View, f *inspect.Facts, config *kueue.MultiKueu
 		Object:   view.OfKueue(f, "MultiKueueConfig", "", config.Name),
 		Message:  fmt.Sprintf("%s are one cluster under several names: Workloads there are stopped and restarted forever", strings.Join(group, " and ")),
 		Evidence: append(sameClusterEvidence(v, f, group), fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s is %s", f.Context, config.Name, strings.Join(config.Spec.Clusters, ", "))),
-		Remedy: command.Say("leave one of them in spec.clusters, such as %s: %s", group[0],
-			advice.KubectlObject(view.OfKueue(f, "MultiKueueConfig", "", config.Name), "edit")),
 	}
+	wrong, evidence := movedCluster(v, f, group)
+	s.Evidence = append(s.Evidence, evidence...)
+	s.Remedy = command.Join(append(correctSecrets(v, f, group, wrong), command.Say("leave one of them in spec.clusters, such as %s: %s", keptOf(group, wrong),
+		advice.KubectlObject(view.OfKueue(f, "MultiKueueConfig", "", config.Name), "edit"))), "; or ")
 	for _, submission := range v.Submissions() {
 		if submission.Manager != f || submission.Check == nil || !submission.IsLive() {
 			continue
@@ -117,4 +119,69 @@ func describeSameCluster(v *view.View, f *inspect.Facts, config *kueue.MultiKueu
 		}
 	}
 	return s
+}
+
+// movedCluster returns the MultiKueueCluster of a group that once was another cluster, with the
+// evidence: a Job was given to it, and the mirror is on a cluster that no MultiKueueCluster reaches
+// now. It returns "" if there is no such evidence, or if it holds for several of them.
+func movedCluster(v *view.View, f *inspect.Facts, group []string) (wrong string, evidence []string) {
+	reached := map[string]bool{f.Context: true}
+	for _, w := range v.Workers(f) {
+		reached[v.ContextOf(f, w.Cluster)] = true
+	}
+	for _, s := range v.Submissions() {
+		if s.Manager != f || s.Workload == nil || !slices.Contains(group, s.Chosen()) {
+			continue
+		}
+		for _, m := range s.Pair.Mirrors {
+			if reached[m.Job.Context] || !m.Is(inspect.ByMultiKueue) {
+				continue
+			}
+			if wrong != "" && wrong != s.Chosen() {
+				return "", nil
+			}
+			if wrong == "" {
+				evidence = []string{
+					quote.ChosenCluster(f.Context, s.Workload),
+					fmt.Sprintf("%s: mirror %s exists, and no MultiKueueCluster reaches this cluster", m.Job.Context, view.Of(m.Job).String()),
+				}
+			}
+			wrong = s.Chosen()
+		}
+	}
+	return wrong, evidence
+}
+
+// correctSecrets returns how to correct the kubeconfig of the wrong one of some MultiKueueClusters.
+// wrong is "" if it is unknown which one is wrong. There is nothing to correct if they share a Secret.
+func correctSecrets(v *view.View, f *inspect.Facts, group []string, wrong string) []command.Prose {
+	var fixes []command.Prose
+	var secrets []string
+	for _, name := range group {
+		c, _ := v.MultiKueueCluster(f, name)
+		if c == nil || c.SecretName() == "" || slices.Contains(secrets, c.SecretName()) {
+			return nil
+		}
+		secrets = append(secrets, c.SecretName())
+		if wrong != "" && name != wrong {
+			continue
+		}
+		source := fmt.Sprintf("Secret %s/%s of %s", kueue.Namespace, c.SecretName(), name)
+		replace := advice.ReplaceKubeconfig(f, c, fmt.Sprintf("write the kubeconfig of the right cluster to %s.kubeconfig", name))
+		if wrong != "" {
+			fixes = append(fixes, command.Say("correct %s, which reaches another cluster than before: %s", source, replace))
+		} else {
+			fixes = append(fixes, command.Say("if %s is wrong, correct it: %s", source, replace))
+		}
+	}
+	return fixes
+}
+
+// keptOf returns which MultiKueueCluster of a group stays if one cluster has several names: the
+// first that is not wrong.
+func keptOf(group []string, wrong string) string {
+	if group[0] == wrong {
+		return group[1]
+	}
+	return group[0]
 }

@@ -232,18 +232,19 @@ func reportExcess(v *view.View, manager *inspect.Facts, s *queues.Shortfall) {
 func nothingDispatched() view.Rule {
 	return view.Rule{
 		Code: "JM417", Severity: inspect.Warning,
-		Reads: []inspect.Part{inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartQueues},
+		Reads: view.ReadsOfLinks(inspect.PartQueues),
 		Detect: func(v *view.View) {
+			links := v.Links()
 			for _, f := range v.Managers() {
-				reportNothingDispatched(v, f)
+				reportNothingDispatched(v, f, links)
 			}
 		},
 	}
 }
 
 // reportNamespaceNotDispatched reports that none of the LocalQueues of the one namespace that was
-// read uses MultiKueue. That may be on purpose.
-func reportNamespaceNotDispatched(v *view.View, f *inspect.Facts, locals []*kueue.LocalQueue) {
+// read uses MultiKueue. That may be on purpose, unless workers have the same LocalQueue.
+func reportNamespaceNotDispatched(v *view.View, f *inspect.Facts, links []view.Link, locals []*kueue.LocalQueue) {
 	if len(locals) == 0 {
 		return
 	}
@@ -256,15 +257,22 @@ func reportNamespaceNotDispatched(v *view.View, f *inspect.Facts, locals []*kueu
 	if _, known := v.QueueDispatches(f, q); !known {
 		return
 	}
-	v.Report(view.Sighting{
+	s := view.Sighting{
 		Object: view.OfKueue(f, "LocalQueue", local.Namespace, local.Name), Severity: inspect.Info,
 		Message:  fmt.Sprintf("no LocalQueue of namespace %s uses MultiKueue, so no worker gets its Jobs", f.Namespace),
 		Evidence: []string{fmt.Sprintf("%s: ClusterQueue %s of LocalQueue %s/%s names no AdmissionCheck of MultiKueue", f.Context, q.Name, local.Namespace, local.Name)},
 		Remedy:   command.Say("if workers should run its Jobs, %s", advice.AddMultiKueueCheck(v, f, q)),
-	})
+	}
+	for _, l := range links {
+		if there, _ := v.LocalQueue(l.Worker, local.Namespace, local.Name); there != nil && l.Manager == f {
+			s.Severity = inspect.Warning
+			s.Evidence = append(s.Evidence, fmt.Sprintf("%s: LocalQueue %s/%s exists there too", l.Worker.Context, local.Namespace, local.Name))
+		}
+	}
+	v.Report(s)
 }
 
-func reportNothingDispatched(v *view.View, f *inspect.Facts) {
+func reportNothingDispatched(v *view.View, f *inspect.Facts, links []view.Link) {
 	_, isKnown := v.Checks(f)
 	k, ok := v.Kueue(f, inspect.PartQueues)
 	clusters, _ := v.MultiKueueClusters(f)
@@ -272,7 +280,7 @@ func reportNothingDispatched(v *view.View, f *inspect.Facts) {
 		return
 	}
 	if f.Namespace != "" {
-		reportNamespaceNotDispatched(v, f, k.LocalQueues)
+		reportNamespaceNotDispatched(v, f, links, k.LocalQueues)
 		return
 	}
 	v.Report(view.Sighting{

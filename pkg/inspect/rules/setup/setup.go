@@ -13,12 +13,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Rules returns JM401 to JM418. They read what only doctor requests.
+// Rules returns JM401 to JM419. They read what only doctor requests.
 func Rules() []view.Rule {
 	found := []view.Rule{
 		namespaceLacking(), localQueueLacking(), queueClosed(), namespaceSelectedOut(), credentialsExpire(), quotaBeyondWorkers(),
 		priorityClassesDiffer(), integrationLacking(), workerKueueOlder(), managedByDropped(), originShared(),
 		leftoversKept(), finishedDeletedEarly(), gateOff(), kueueDown(), managerDenied(), nothingDispatched(), workerClockOff(),
+		clusterUnused(),
 	}
 	for i := range found {
 		found[i].Setup = true

@@ -12,16 +12,23 @@ import (
 type Awaited struct {
 	liveness.PendingAction
 	liveness.Assessment
+	// IsUndated is whether Since is only the earliest possible time.
+	IsUndated bool
 }
 
 // IsBehind reports whether the actor is at work and has not come to this step yet.
 func (a *Awaited) IsBehind() bool { return a != nil && a.State == liveness.Behind }
 
 // AsBehind returns the same step of an actor that is behind.
-func (a *Awaited) AsBehind() *Awaited {
-	behind := *a
-	behind.State = liveness.Behind
-	return &behind
+func (a *Awaited) AsBehind() *Awaited { return a.as(liveness.Behind) }
+
+// AsSkipping returns the same step of an actor that works, but does not take this step.
+func (a *Awaited) AsSkipping() *Awaited { return a.as(liveness.Skipping) }
+
+func (a *Awaited) as(state liveness.State) *Awaited {
+	same := *a
+	same.State = state
+	return &same
 }
 
 // IsAtWork reports whether the actor acted on other objects since the step was due, or just

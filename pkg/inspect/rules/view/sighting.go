@@ -18,6 +18,9 @@ type Sighting struct {
 	// Since is when the problem began, by the clock of the object's cluster. The zero time means
 	// unknown, and counts as long ago.
 	Since time.Time
+	// IsUndated is whether Since is only the earliest possible time. It then decides whether the
+	// grace period is over, and the finding has no date.
+	IsUndated bool
 	// GracePeriod is how long this may last before it is a problem, if that is longer than the
 	// grace period of the user. It does not apply if the user wants no grace period.
 	GracePeriod time.Duration

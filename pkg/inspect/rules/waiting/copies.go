@@ -2,6 +2,7 @@ package waiting
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,40 +127,98 @@ func terminatingNamespace(w *waiter, o view.Copy, without int) view.Sighting {
 
 func refusedCopy(v *view.View, w *waiter, without []view.Copy) []view.Sighting {
 	var sightings []view.Sighting
-	f := w.Manager
+	var refused []view.Copy
 	for _, o := range without {
-		since := view.Latest(w.since, inspect.NominatedAt(w.Workload))
-		awaited := v.AwaitsReach(f, w.Workload, liveness.DutyCopy, o.Worker.Context, f.Context, since)
-		s := view.Sighting{
-			Object: view.OfKueue(f, "MultiKueueCluster", "", o.Cluster), Since: since, Awaits: awaited,
-			Message: fmt.Sprintf("%s (%s) has no copies of Workloads that are nominated for it", o.Cluster, o.Worker.Context),
-			Evidence: []string{
-				nominationText(w),
-				quote.Condition(view.OfKueue(f, "MultiKueueCluster", "", o.Cluster), v.Connection(f, o.Cluster)),
-				fmt.Sprintf("%s: there is no Workload %s/%s", o.Worker.Context, w.Workload.Namespace, w.Workload.Name),
-			},
-			Remedy: command.Say("search the log for 'creating remote object': %s; check that Kueue's webhook runs on %s: %s",
-				advice.ShowKueueLogs(f.Context), o.Worker.Context, advice.ShowKueuePods(o.Worker.Context)),
-			Jobs: []*inspect.Job{w.Job()}, Cause: f.Context + " " + o.Cluster, Severity: inspect.Warning,
-		}
-		if len(without) == len(w.Nominated()) {
-			s.Severity = inspect.Error
-		}
 		if created, isNew := newNamespace(v, w, o); isNew {
-			s.Since, s.Severity, s.Awaits = view.Latest(since, created), inspect.Info, nil
-			s.Cause += " " + w.Workload.Namespace
-			s.Message = fmt.Sprintf("Kueue has not tried %s (%s) again since Namespace %s was created there", o.Cluster, o.Worker.Context, w.Workload.Namespace)
-			s.Evidence = append(s.Evidence, fmt.Sprintf("%s: Namespace %s was created at %s", o.Worker.Context, w.Workload.Namespace, quote.MaybeTime(created)))
-			s.Remedy = command.Say("wait: Kueue on %s tries again after a pause; or %s", f.Context, advice.TriggerReconcile(f, w.Workload.Namespace, w.Workload.Name))
-			sightings = append(sightings, s)
-			continue
+			sightings = append(sightings, untriedCopy(w, o, created))
+		} else {
+			refused = append(refused, o)
 		}
-		if !awaited.IsAtWork() {
-			s.Remedy += command.Say("; check that Kueue runs on %s: %s", f.Context, advice.ShowKueuePods(f.Context))
-		}
+	}
+	if len(refused) == 0 {
+		return sightings
+	}
+	s := view.Sighting{
+		Object: view.OfKueue(w.Manager, "MultiKueueCluster", "", refused[0].Cluster), Since: nominatedSince(w),
+		Evidence: []string{nominationText(w)},
+		Jobs:     []*inspect.Job{w.Job()}, Severity: inspect.Warning,
+	}
+	var names, contexts, clusters []string
+	var pods []command.Prose
+	for _, o := range refused {
+		names = append(names, fmt.Sprintf("%s (%s)", o.Cluster, o.Worker.Context))
+		clusters, contexts = append(clusters, o.Cluster), append(contexts, o.Worker.Context)
+		pods = append(pods, advice.ShowKueuePods(o.Worker.Context).Prose())
+		s.Evidence = append(s.Evidence,
+			quote.Condition(view.OfKueue(w.Manager, "MultiKueueCluster", "", o.Cluster), v.Connection(w.Manager, o.Cluster)),
+			fmt.Sprintf("%s: there is no Workload %s/%s", o.Worker.Context, w.Workload.Namespace, w.Workload.Name))
+	}
+	s.Cause = w.Manager.Context + " " + strings.Join(clusters, " ")
+	has, them, webhook := "has", "it", "webhook runs"
+	if len(refused) > 1 {
+		has, them, webhook = "have", "them", "webhooks run"
+	}
+	s.Message = fmt.Sprintf("%s %s no copies of Workloads that are nominated for %s", strings.Join(names, " and "), has, them)
+	s.Remedy = command.Say("search the log for 'creating remote object': %s; check that Kueue's %s on %s: %s", advice.ShowKueueLogs(w.Manager.Context),
+		webhook, strings.Join(contexts, " and "), command.Join(pods, " and "))
+	if len(without) == len(w.Nominated()) {
+		s.Severity = inspect.Error
+	}
+	steps := awaitsCopies(v, w, refused)
+	if !slices.ContainsFunc(steps, (*view.Awaited).IsAtWork) {
+		s.Remedy += command.Say("; check that Kueue runs on %s: %s", w.Manager.Context, advice.ShowKueuePods(w.Manager.Context))
+	}
+	// Each worker is a step of its own. The judge joins them, because they have the same cause.
+	for _, step := range steps {
+		s.Awaits = step
 		sightings = append(sightings, s)
 	}
 	return sightings
+}
+
+// nominatedSince returns since when the nominated workers of a waiter lack its copy.
+func nominatedSince(w *waiter) time.Time {
+	return view.Latest(w.since, inspect.NominatedAt(w.Workload))
+}
+
+// awaitsCopies returns the steps of making the copies of a waiter on the workers that lack them. If
+// all nominated workers lack them, and none got a copy of another Workload since, Kueue is not
+// behind: its attempts fail. Failed attempts take long, so the usual latency says nothing then.
+func awaitsCopies(v *view.View, w *waiter, lacking []view.Copy) []*view.Awaited {
+	var steps []*view.Awaited
+	since := nominatedSince(w)
+	isCopying := len(lacking) < len(w.Nominated()) || v.Age(w.Manager.Context, since) < copyTime
+	for _, o := range lacking {
+		a := v.AwaitsReach(w.Manager, w.Workload, liveness.DutyCopy, o.Worker.Context, w.Manager.Context, since)
+		isCopying = isCopying || a.LastSimilar.At.After(a.Since)
+		steps = append(steps, a)
+	}
+	for i, a := range steps {
+		if a.IsBehind() && !isCopying {
+			steps[i] = a.AsSkipping()
+		}
+	}
+	return steps
+}
+
+// copyTime is how long MultiKueue may take to copy a Workload to any of its workers.
+const copyTime = 30 * time.Second
+
+// untriedCopy describes a worker whose namespace was created after Kueue last tried to create the
+// copy there.
+func untriedCopy(w *waiter, o view.Copy, created time.Time) view.Sighting {
+	f := w.Manager
+	return view.Sighting{
+		Object: view.OfKueue(f, "MultiKueueCluster", "", o.Cluster), Since: view.Latest(nominatedSince(w), created), Severity: inspect.Info,
+		Message: fmt.Sprintf("Kueue has not tried %s (%s) again since Namespace %s was created there", o.Cluster, o.Worker.Context, w.Workload.Namespace),
+		Evidence: []string{
+			nominationText(w),
+			fmt.Sprintf("%s: there is no Workload %s/%s", o.Worker.Context, w.Workload.Namespace, w.Workload.Name),
+			fmt.Sprintf("%s: Namespace %s was created at %s", o.Worker.Context, w.Workload.Namespace, quote.MaybeTime(created)),
+		},
+		Remedy: command.Say("wait: Kueue on %s tries again after a pause; or %s", f.Context, advice.TriggerReconcile(f, w.Workload.Namespace, w.Workload.Name)),
+		Jobs:   []*inspect.Job{w.Job()}, Cause: f.Context + " " + o.Cluster + " " + w.Workload.Namespace,
+	}
 }
 
 // longestPause is the longest time between two tries of a controller (controller-runtime:

@@ -98,7 +98,7 @@ func reportKueueDown(v *view.View, w *waiter, o view.Copy) {
 		Evidence: []string{fmt.Sprintf("%s: %s has had no conditions since its creation at %s", worker, view.OfWorkload(o.Worker, o.Workload).String(),
 			quote.Time(created))},
 		Remedy: command.Say("start Kueue there; see its Deployment and its Pods: %s",
-			command.Kubectl(worker, "", "get", "deployments,pods", "-A", "-l", "app.kubernetes.io/name=kueue")),
+			advice.ShowKueuePods(worker)),
 		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + o.Cluster, Awaits: awaited,
 	}
 	if awaited.IsAtWork() {

@@ -1,0 +1,32 @@
+package doctor
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+)
+
+// webhookPattern matches how an API server says that a webhook gave no answer.
+var webhookPattern = regexp.MustCompile(`failed calling webhook "([^"]+)": (?:failed to call webhook: )?(.*)`)
+
+// objection returns why an API server does not accept the Job of a probe, as a sentence, and the
+// same in a few words for the step.
+func objection(context string, err error) (sentence, short string) {
+	text := strings.TrimSuffix(kubecontext.Objection(err), ".")
+	m := webhookPattern.FindStringSubmatch(text)
+	if m == nil {
+		return fmt.Sprintf("%s rejects the Job: %s.", context, text), text
+	}
+	short = fmt.Sprintf("webhook %s does not answer", m[1])
+	who, show := "Webhook "+m[1], command.Kubectl(context, "", "get", "validatingwebhookconfigurations,mutatingwebhookconfigurations")
+	if isKueues(m[1]) {
+		who, show = "Kueue", command.Kubectl(context, "", "get", "deployments,pods", "-A", "-l", "app.kubernetes.io/name=kueue")
+	}
+	return fmt.Sprintf("%s on %s does not answer, so no Job can be created: %s. Check that it runs: %s", who, context, m[2], show.Shell()), short
+}
+
+// isKueues reports whether a webhook of Jobs is Kueue's (kueue: config/components/webhook/manifests.yaml).
+func isKueues(webhook string) bool { return webhook == "mjob.kb.io" || webhook == "vjob.kb.io" }
