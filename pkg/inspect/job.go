@@ -104,6 +104,9 @@ type Job struct {
 	Object *unstructured.Unstructured `json:"-"`
 	// SpecWrittenAt is when anything but the status last changed, according to managedFields.
 	SpecWrittenAt *metav1.Time `json:"-"`
+	// Failure is why the Job failed: the reason and the message of its condition. It is "" if it did
+	// not fail, or does not say why.
+	Failure string `json:"-"`
 	// Controller is the controlling owner, such as the JobSet of a Job; nil if there is none.
 	Controller *metav1.OwnerReference `json:"-"`
 	// WrittenAs are the API versions through which the object was written, according to

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -315,10 +314,10 @@ func progress(o *inspect.Job) string {
 
 // failure returns why a Job failed, "" if it did not or does not say.
 func failure(o *inspect.Job) string {
-	if c := o.Condition(string(batchv1.JobFailed)); o.Status == delegation.Failed && c != nil {
-		return Sentence(strings.TrimSuffix(c.Reason+": "+c.Message, ": "))
+	if o.Status != delegation.Failed {
+		return ""
 	}
-	return ""
+	return Sentence(o.Failure)
 }
 
 func template(o *inspect.Job) string {

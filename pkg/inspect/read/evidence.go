@@ -21,11 +21,11 @@ import (
 )
 
 // jobsWithEvidence returns the Jobs whose Pods and warnings should be read, by UID: those that are
-// delegated or have marks.
-func jobsWithEvidence(f *inspect.Facts) map[string]*inspect.Job {
+// delegated or have marks, or with all, also all others that have not finished.
+func jobsWithEvidence(f *inspect.Facts, all bool) map[string]*inspect.Job {
 	jobs := map[string]*inspect.Job{}
 	for _, j := range f.Jobs {
-		if j.IsDelegated() || j.Marks != nil {
+		if j.IsDelegated() || j.Marks != nil || all && j.IsOpen() {
 			jobs[j.UID] = j
 		}
 	}
