@@ -102,6 +102,9 @@ func (q *Question) Answer() Answer {
 		a = Answer{State: inspect.StateTerminating, Message: deletion(o)}
 	case o.Status.IsFinished():
 		a = Answer{State: inspect.JobState(o.Status), Message: strings.TrimSpace(progress(o) + " " + failure(o))}
+		if a.State == inspect.StateFailed {
+			q.addFailed(&a)
+		}
 		partOf(&a, o)
 	case len(unfinished(running)) > 1:
 		a = Answer{State: inspect.StateDuplicate, Message: "Unfinished mirrors on " + list(contextsOf(running)) + "."}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -191,7 +192,21 @@ func readPod(o *corev1.Pod) *inspect.Pod {
 		p.Restarts += s.RestartCount
 	}
 	p.Reason, p.Message = podReason(o)
+	p.ExitCode = exitCode(o)
 	return p
+}
+
+// exitCode returns how the first container that failed has ended, now or before its restart; zero if
+// none has.
+func exitCode(o *corev1.Pod) int32 {
+	for _, s := range slices.Concat(o.Status.InitContainerStatuses, o.Status.ContainerStatuses) {
+		for _, state := range []corev1.ContainerState{s.State, s.LastTerminationState} {
+			if t := state.Terminated; t != nil && t.ExitCode != 0 {
+				return t.ExitCode
+			}
+		}
+	}
+	return 0
 }
 
 // podReason returns the state of a Pod in one word, with its explanation.

@@ -42,7 +42,7 @@ func readJob(kind *delegation.Kind, o *batchv1.Job) read {
 		Generation:        o.Generation,
 		SpecWrittenAt:     inspect.SpecWrittenAt(o.ManagedFields),
 		DeletedAt:         o.DeletionTimestamp, Finalizers: o.Finalizers,
-		TTL: o.Spec.TTLSecondsAfterFinished, ManualSelector: ptr.Deref(o.Spec.ManualSelector, false),
+		TTL: o.Spec.TTLSecondsAfterFinished, BackoffLimit: o.Spec.BackoffLimit, ManualSelector: ptr.Deref(o.Spec.ManualSelector, false),
 		Controller: metav1.GetControllerOf(o),
 	}
 	if !r.job.ManagedBy.IsBuiltIn() {
