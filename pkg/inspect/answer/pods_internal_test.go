@@ -37,7 +37,7 @@ func TestPods(t *testing.T) {
 		"all are rejected":  {2, nil, []*inspect.Event{rejected}, inspect.ReasonPods, "No Pods on hub. FailedCreate: exceeded quota."},
 		"fails":             {1, []*inspect.Pod{failed}, nil, inspect.ReasonPods, "Pods on hub: 1 Error. 1 Pod failed, backoffLimit is 6. Exit code 3."},
 		"fails twice":       {1, []*inspect.Pod{failed, killed}, nil, inspect.ReasonPods, "Pods on hub: 1 Error, 1 OOMKilled. 2 Pods failed, backoffLimit is 6. Exit codes 3 and 137."},
-		"restarts":          {1, []*inspect.Pod{restarting}, nil, inspect.ReasonPods, "Pods on hub: 1 CrashLoopBackOff. C: back-off 10s. 1 Pod failed, backoffLimit is 6. Exit code 2."},
+		"restarts":          {1, []*inspect.Pod{restarting}, nil, inspect.ReasonPods, "Pods on hub: 1 CrashLoopBackOff. c: back-off 10s. 1 Pod failed, backoffLimit is 6. Exit code 2."},
 		"runs again":        {1, []*inspect.Pod{running, failed}, nil, inspect.ReasonBuiltIn, "The built-in Job controller runs it on hub. 1 Pod failed, backoffLimit is 6. Exit code 3."},
 		"parallelism 0":     {0, nil, nil, inspect.ReasonPods, "It starts no Pods: spec.parallelism is 0."},
 	} {

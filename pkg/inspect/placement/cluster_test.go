@@ -301,6 +301,17 @@ func TestSmallest(t *testing.T) {
 	assert.Equal(t, placement.Overall([]inspect.Placement{*gate, *fits}), inspect.Never)
 }
 
+// TestRaiseOfUsedQuota checks that the fix of a Job that is larger than a quota says how much it
+// takes to start it while others use that quota.
+func TestRaiseOfUsedQuota(t *testing.T) {
+	const raise = "raise the quota of ClusterQueue q on w by 2 to 6 cpu (flavor f)"
+	used := simple("4") + "workloads: [" + holding("q", "a", "f", "3", "0") + "]"
+	for cluster, want := range map[string]string{simple("4"): raise, used: raise + "; to start it now, by 5"} {
+		p := judged(t, cluster, pods("6", "cpu: 1"))
+		assert.Assert(t, slices.ContainsFunc(p.Changes, func(c inspect.PlacementChange) bool { return c.Message == want }), "%+v", p.Changes)
+	}
+}
+
 // TestPodSetsTogether checks that podsets that wait for the same quota need
 // it together.
 func TestPodSetsTogether(t *testing.T) {
