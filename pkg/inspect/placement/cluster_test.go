@@ -312,6 +312,20 @@ func TestRaiseOfUsedQuota(t *testing.T) {
 	}
 }
 
+// TestMissingFlavor checks that the fix for a queue that is inactive names the flavor that it lacks.
+func TestMissingFlavor(t *testing.T) {
+	inactive := strings.Replace(simple("4"), "{metadata: {name: q}, spec: {namespaceSelector",
+		`{metadata: {name: q}, status: {conditions: [{type: Active, status: "False", reason: FlavorNotFound, lastTransitionTime: null}]}, spec: {namespaceSelector`, 1)
+	for flavors, want := range map[string][]inspect.PlacementChange{
+		"[{metadata: {name: f}}]":     {},
+		"[{metadata: {name: other}}]": {{Message: "create ResourceFlavor f on w, or correct its name in ClusterQueue q"}},
+	} {
+		p := judged(t, strings.Replace(inactive, "[{metadata: {name: f}}]", flavors, 1), pods("1", "cpu: 1"))
+		assert.Equal(t, p.Reason, inspect.QueueInactive)
+		assert.DeepEqual(t, p.Changes, want)
+	}
+}
+
 // TestPodSetsTogether checks that podsets that wait for the same quota need
 // it together.
 func TestPodSetsTogether(t *testing.T) {
