@@ -135,12 +135,13 @@ func TestReasonsAgreeWithTrace(t *testing.T) {
 	compared := 0
 	compare := func(t *testing.T, dir string) {
 		t.Helper()
-		out, errOut, _ := run(t, "ls", "-A", "--all-contexts", "--delegated", "--reason", "-o", "json", "--from", dir)
+		out, errOut, _ := run(t, "ls", "-A", "--all-contexts", "--reason", "-o", "json", "--from", dir)
 		var list inspect.OwnerList
 		assert.NilError(t, json.Unmarshal([]byte(out), &list), errOut)
 		traced := 0
 		for _, j := range list.All() {
-			if j.Reason == nil || *j.Reason == inspect.ReasonNone || j.Message == nil || traced >= maxTracedJobs {
+			isPlain := j.Reason == nil || *j.Reason == inspect.ReasonNone || *j.Reason == inspect.ReasonBuiltIn
+			if isPlain || j.Message == nil || traced >= maxTracedJobs {
 				continue
 			}
 			traced++

@@ -16,7 +16,7 @@ func TestPodCommandUsage(t *testing.T) {
 	kubeconfig(t, "lab", map[string]string{"lab": nowhere})
 	for _, tt := range []struct{ args, want string }{
 		{"exec", "exec NAME -- COMMAND"},
-		{"exec train", "exec NAME -- COMMAND"},
+		{"exec train", "exec requires a command for train: exec NAME -- COMMAND"},
 		{"exec train date", "exec NAME -- COMMAND"},
 		{"exec -- date", "exec NAME -- COMMAND"},
 		{"exec a b -- date", "exec NAME -- COMMAND"},

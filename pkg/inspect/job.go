@@ -104,6 +104,11 @@ type Job struct {
 	Object *unstructured.Unstructured `json:"-"`
 	// SpecWrittenAt is when anything but the status last changed, according to managedFields.
 	SpecWrittenAt *metav1.Time `json:"-"`
+	// BackoffLimit is how many failures of Pods a Job tolerates, nil if it is none.
+	BackoffLimit *int32 `json:"-"`
+	// Failure is why the Job failed: the reason and the message of its condition. It is "" if it did
+	// not fail, or does not say why.
+	Failure string `json:"-"`
 	// Controller is the controlling owner, such as the JobSet of a Job; nil if there is none.
 	Controller *metav1.OwnerReference `json:"-"`
 	// WrittenAs are the API versions through which the object was written, according to

@@ -31,7 +31,10 @@ type Pod struct {
 	// Reason is the status that kubectl would show, such as ImagePullBackOff or Unschedulable.
 	Reason string
 	// Message explains Reason, if the API has an explanation.
-	Message           string
+	Message string
+	// ExitCode is how the first container that failed has ended, now or before its restart; zero if
+	// none has.
+	ExitCode          int32
 	Ready             bool
 	Restarts          int32
 	CreationTimestamp metav1.Time

@@ -11,6 +11,8 @@ const (
 	StateRunning JobState = "Running"
 	// StateStarting means that a cluster runs the Job, but its Pods do not run yet.
 	StateStarting JobState = "Starting"
+	// StateFailing means that a cluster runs the Job, but its Pods have failed and none runs.
+	StateFailing JobState = "Failing"
 	// StateWaiting means that the Job will run once something happens that needs no user.
 	StateWaiting JobState = "Waiting"
 	// StateBlocked means that the Job will not run until someone changes something.
@@ -37,7 +39,7 @@ const (
 // JobStates returns all states.
 func JobStates() []JobState {
 	return []JobState{
-		StateRunning, StateStarting, StateWaiting, StateBlocked, StateSuspended, StateComplete, StateFailed,
+		StateRunning, StateStarting, StateFailing, StateWaiting, StateBlocked, StateSuspended, StateComplete, StateFailed,
 		StateTerminating, StateDuplicate, StateOrphan, StateTemplate, StateNotSubmitted, StateUnknown,
 	}
 }
@@ -70,7 +72,7 @@ func (t *Trace) Phrase() string {
 		return "state unknown"
 	case StateTerminating:
 		return "being deleted"
-	case StateRunning, StateStarting, StateComplete, StateFailed, StateWaiting, StateSuspended:
+	case StateRunning, StateStarting, StateFailing, StateComplete, StateFailed, StateWaiting, StateSuspended:
 		return strings.ToLower(string(t.State)) + on
 	}
 	return strings.ToLower(string(t.State))
@@ -79,7 +81,7 @@ func (t *Trace) Phrase() string {
 // places returns the contexts of the mirrors that the state is about. Of several mirrors, a suspended
 // one without Pods does not run.
 func (t *Trace) places() (contexts []string) {
-	isRunning := t.State == StateRunning || t.State == StateStarting || t.State == StateDuplicate
+	isRunning := t.State == StateRunning || t.State == StateStarting || t.State == StateFailing || t.State == StateDuplicate
 	for i := range t.Mirrors {
 		m := &t.Mirrors[i]
 		isIdle := isRunning && len(t.Mirrors) > 1 && m.Suspended && m.Active == 0

@@ -4,6 +4,7 @@ package exec
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"os"
@@ -79,6 +80,9 @@ code is that of the command.`,
 }
 
 func (f *execFlags) toOptions(env util.Environment, args []string, atDash int) (*execOptions, error) {
+	if len(args) == 1 {
+		return nil, &util.UsageError{Err: fmt.Errorf("exec requires a command for %s: exec NAME -- COMMAND [args...]", args[0])}
+	}
 	if atDash != 1 || len(args) < 2 {
 		return nil, &util.UsageError{Err: errors.New("exec requires the name of a Job and a command: exec NAME -- COMMAND [args...]")}
 	}

@@ -55,19 +55,26 @@ func (o *listOptions) showsFindings() bool {
 // holdsAll reports whether the listing reads the same namespaces on all contexts. If not, missing
 // objects may be elsewhere, and nothing is judged.
 func (o *listOptions) holdsAll(f *fleet.Fleet, addresses []kubecontext.Address) bool {
+	return read.HoldsAll(addresses, f.Contexts()) && o.isWholeNamespace(f)
+}
+
+// isWholeNamespace reports whether the listing reads all Jobs of the same namespaces on its contexts.
+func (o *listOptions) isWholeNamespace(f *fleet.Fleet) bool {
 	clusters := f.Clusters()
-	return o.query.FieldSelector == "" && read.HoldsAll(addresses, f.Contexts()) &&
-		len(clusters) > 0 && o.readsNamespace(f, clusters[0].Namespace)
+	return o.query.FieldSelector == "" && len(clusters) > 0 && o.readsNamespace(f, clusters[0].Namespace)
 }
 
 // listJudged lists Jobs with results that need the related objects of all clusters: the codes of
 // check's findings, if isJudged is set, and the reasons of the Jobs' states.
 func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, confirmer *rules.Confirmer, isJudged bool) (list *inspect.OwnerList, others []*inspect.Job) {
-	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Evidence: true, Addresses: addresses, Now: o.Clock.Now})
+	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Evidence: true, Pods: o.reasons, Addresses: addresses, Now: o.Clock.Now})
 	var judgment rules.Judgment
 	var codes map[inspect.Ref][]string
-	if isJudged {
+	// Rules know what a listing of some contexts lacks, as in trace.
+	if isJudged || o.reasons && o.isWholeNamespace(f) {
 		judgment = confirmer.Keep(o.Clock.Now(), rules.Judge(inventory, rules.All(), rules.Options{Grace: util.DefaultGrace}))
+	}
+	if isJudged {
 		codes = judgment.Codes()
 	}
 	var briefs map[*inspect.Job]answer.Brief

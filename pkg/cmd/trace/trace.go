@@ -63,7 +63,9 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Short:                 "Show why a Job does not run, and where it runs",
 		Long: `Show why a Job does not run, where it could run, and every step between the Job and its
-Pods, on all clusters. The first lines are the state, the reason and the fix.
+Pods, on all clusters. The first lines are the state, the reason and the fix. The time
+in the first line counts from the Job's creation or preemption while it waits, from its
+start while it runs, and from its end once it has finished.
 
 NAME is the name of the origin or of the mirror. trace looks for it in all contexts of
 the kubeconfig, or in those of --contexts. Without -n, it takes the namespace of the

@@ -253,7 +253,7 @@ func (w *waiter) subjects(inventory *inspect.Inventory) []inspect.Pair {
 // Job failed.
 func (o *waitOptions) judge(what string, p *progress) error {
 	reached := map[string][]inspect.JobState{
-		forAdmitted: {inspect.StateStarting, inspect.StateRunning, inspect.StateDuplicate, inspect.StateComplete},
+		forAdmitted: {inspect.StateStarting, inspect.StateFailing, inspect.StateRunning, inspect.StateDuplicate, inspect.StateComplete},
 		forRunning:  {inspect.StateRunning, inspect.StateDuplicate, inspect.StateComplete},
 		forFinished: {inspect.StateComplete},
 	}

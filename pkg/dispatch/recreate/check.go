@@ -173,7 +173,7 @@ func (r *Runner) checkMultiKueue(ctx context.Context, probe preflight.Probe, p *
 		if cluster := content.StringAt(workload, "status", "clusterName"); cluster != "" {
 			return &plan.RefusedError{
 				Kind: p.kind().Kind, Origin: object.NameOf(p.stored), Reason: "runs on the worker cluster " + cluster + " of MultiKueue (Workload " + name + ")",
-				Remedy: "wait until it ends, or suspend it; --force deletes it there too and loses the work of its Pods",
+				Remedy: command.Say("wait until it ends, or %s; --force deletes it there too and loses the work of its Pods", deactivate(r.Cluster.Context, workload)),
 			}
 		}
 	}

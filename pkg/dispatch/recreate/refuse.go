@@ -13,6 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/podtemplate"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // refuse returns the reason for which a Job cannot be recreated; nil if it can.
@@ -112,7 +113,24 @@ func refuseRunning(old *unstructured.Unstructured, o Options) (reason string, re
 	if how == "" {
 		return "", ""
 	}
-	return how, "wait for its end, or suspend it; --force deletes it with its Pods, and what they have done is lost"
+	return how, command.Say("wait for its end, or %s; --force deletes it with its Pods, and what they have done is lost", stopFor(old, o))
+}
+
+// stopFor returns how to stop an object that runs. Kueue resumes an object that it has admitted
+// whenever a user suspends it, so there the Workload must be deactivated.
+func stopFor(old *unstructured.Unstructured, o Options) command.Prose {
+	switch w := o.Submitted.Workload; {
+	case w != nil:
+		return deactivate(o.Context, w)
+	case o.Submitted.Unread != nil:
+		return "deactivate its Workload, because Kueue would undo suspending it"
+	}
+	return "suspend it"
+}
+
+// deactivate returns how to stop an object through its Workload.
+func deactivate(context string, workload *unstructured.Unstructured) command.Prose {
+	return command.Say("deactivate its Workload: %s", kueue.Patch(context, "Workload", workload.GetNamespace(), workload.GetName(), false, "spec", "active"))
 }
 
 // describeRunning describes how an object runs; "" if it does not.

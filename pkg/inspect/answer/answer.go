@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -103,6 +102,9 @@ func (q *Question) Answer() Answer {
 		a = Answer{State: inspect.StateTerminating, Message: deletion(o)}
 	case o.Status.IsFinished():
 		a = Answer{State: inspect.JobState(o.Status), Message: strings.TrimSpace(progress(o) + " " + failure(o))}
+		if a.State == inspect.StateFailed {
+			q.addFailed(&a)
+		}
 		partOf(&a, o)
 	case len(unfinished(running)) > 1:
 		a = Answer{State: inspect.StateDuplicate, Message: "Unfinished mirrors on " + list(contextsOf(running)) + "."}
@@ -315,10 +317,10 @@ func progress(o *inspect.Job) string {
 
 // failure returns why a Job failed, "" if it did not or does not say.
 func failure(o *inspect.Job) string {
-	if c := o.Condition(string(batchv1.JobFailed)); o.Status == delegation.Failed && c != nil {
-		return Sentence(strings.TrimSuffix(c.Reason+": "+c.Message, ": "))
+	if o.Status != delegation.Failed {
+		return ""
 	}
-	return ""
+	return Sentence(o.Failure)
 }
 
 func template(o *inspect.Job) string {

@@ -49,6 +49,7 @@ func (q *Question) builtIn(j *inspect.Job, hops []inspect.Hop) Answer {
 	}
 	partOf(&a, j)
 	q.podsOf(&a, j, hops)
+	q.addFailing(&a, j)
 	q.addReduced(&a, j)
 	if a.Reason == inspect.ReasonUnschedulable {
 		a.Fixes = q.changes(q.Trace.Placements)

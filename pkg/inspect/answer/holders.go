@@ -36,6 +36,9 @@ func (q *Question) holder(p *inspect.Placement) string {
 		more--
 	}
 	switch {
+	case more == 1 && len(p.Holders) == 2:
+		other := &p.Holders[1]
+		text += fmt.Sprintf("; %s/%s holds %s", other.Namespace, other.Name, other.Amount)
 	case more == 1:
 		text += "; 1 other holds the rest"
 	case more > 1:
@@ -59,11 +62,31 @@ func victims(p *inspect.Placement) (names []string) {
 // it from running.
 func (q *Question) idleHolder(p *inspect.Placement) *inspect.Holder {
 	for i := range p.Holders {
-		if h := &p.Holders[i]; !h.Admitted && h.Amount != "" && h.Since != nil && q.Inventory.Now.Sub(h.Since.Time) > time.Minute {
+		h := &p.Holders[i]
+		isLate := h.Since != nil && q.Inventory.Now.Sub(h.Since.Time) > time.Minute
+		if h.Amount != "" && isLate && (!h.Admitted || q.hasNoWorker(p.Context, h)) {
 			return h
 		}
 	}
 	return nil
+}
+
+// hasNoWorker reports whether Kueue has admitted a holder for MultiKueue without giving it to a
+// worker, because its queue has no MultiKueue check. Such a Job never runs.
+func (q *Question) hasNoWorker(context string, h *inspect.Holder) bool {
+	v := cmp.Or(q.Around, q.Inventory)
+	f := v.Facts(context)
+	if f == nil || f.Kueue == nil {
+		return false
+	}
+	i := slices.IndexFunc(f.Jobs, func(j *inspect.Job) bool {
+		return j.Kind == h.Kind && j.Namespace == h.Namespace && j.Name == h.Name
+	})
+	if i < 0 || f.Jobs[i].ManagedBy != delegation.MultiKueue || !f.Jobs[i].Waits() {
+		return false
+	}
+	w := inspect.CurrentWorkload(v.WorkloadsOf(inspect.Pair{Origin: f.Jobs[i]}, f))
+	return w != nil && w.Is(kueue.Admitted) && w.ChosenCluster() == "" && len(w.Status.AdmissionChecks) == 0
 }
 
 // isOrphan reports whether an object that holds quota on a context is an
@@ -129,7 +152,7 @@ func (q *Question) holderFixes(p *inspect.Placement) (fixes []command.Fix) {
 				Command: q.words(command.PluginFor(k, "trace", p.Context, idle.Namespace, idle.Name)),
 			})
 		}
-		running := slices.IndexFunc(p.Holders, func(h inspect.Holder) bool { return h.Admitted })
+		running := slices.IndexFunc(p.Holders, func(h inspect.Holder) bool { return h.Admitted && !q.hasNoWorker(p.Context, &h) })
 		if running < 0 {
 			return fixes
 		}

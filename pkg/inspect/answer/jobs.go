@@ -49,7 +49,7 @@ func Jobs(v *inspect.Inventory, found []inspect.Finding) map[*inspect.Job]Brief 
 
 func briefOf(v *inspect.Inventory, p inspect.Pair, byJob map[inspect.Ref][]inspect.Finding, all []inspect.Finding) Brief {
 	if o := p.Origin; o != nil && len(p.Mirrors) == 0 && o.Status.IsFinished() {
-		return Brief{}
+		return Brief{Message: failure(o)}
 	}
 	t := chain.Follow(v, p)
 	for _, j := range p.Jobs() {
@@ -71,10 +71,11 @@ func briefOf(v *inspect.Inventory, p inspect.Pair, byJob map[inspect.Ref][]inspe
 const listed = 100
 
 // Waiting returns the pairs of a list that wait in their queue, according to
-// the answers of Jobs. The queues and quotas of the workers explain them
-// better. queues and workloads are what to read for that.
+// the answers of Jobs, and built-in Jobs that wait, as pairs without mirrors.
+// The queues and quotas of the workers explain them better. queues and
+// workloads are what to read for that.
 func Waiting(v *inspect.Inventory, briefs map[*inspect.Job]Brief) (pairs []inspect.Pair, queues, workloads []types.NamespacedName) {
-	for _, p := range v.Pairs.Pairs {
+	for _, p := range slices.Concat(v.Pairs.Pairs, queuedAlone(v)) {
 		brief, isKnown := briefs[p.Origin]
 		isOpen := p.Origin.IsOpen() && len(p.Current()) == 0 && p.Origin.Queue() != ""
 		if isKnown && isOpen && isInQueue(brief.Reason) && len(pairs) < listed {
@@ -83,6 +84,19 @@ func Waiting(v *inspect.Inventory, briefs map[*inspect.Job]Brief) (pairs []inspe
 	}
 	queues, workloads = placesOf(v, pairs)
 	return pairs, queues, workloads
+}
+
+// queuedAlone returns the built-in Jobs with a queue that have no Pods. Kueue runs them on their own
+// cluster.
+func queuedAlone(v *inspect.Inventory) (pairs []inspect.Pair) {
+	for _, f := range v.Clusters {
+		for _, j := range f.Jobs {
+			if !j.IsDelegated() && !j.IsMirror() && !j.IsPart() && j.Waits() && j.Queue() != "" {
+				pairs = append(pairs, inspect.Pair{Origin: j})
+			}
+		}
+	}
+	return pairs
 }
 
 // isInQueue reports whether a reason is about a Job that Kueue knows and does not run.
@@ -95,7 +109,7 @@ func isInQueue(r inspect.JobReason) bool {
 // returns the findings about a Job. briefs is changed in place.
 func Explain(v *inspect.Inventory, pairs []inspect.Pair, orphans []inspect.Finding, about func(*inspect.Trace) []inspect.Finding, briefs map[*inspect.Job]Brief) {
 	known := map[inspect.Ref]inspect.Pair{}
-	for _, p := range v.Pairs.Pairs {
+	for _, p := range slices.Concat(v.Pairs.Pairs, queuedAlone(v)) {
 		known[inspect.RefOf(p.Origin)] = p
 	}
 	for _, listed := range pairs {

@@ -94,6 +94,7 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 	if a.Message == "" {
 		a.Message = progress(j)
 	}
+	q.addFailing(&a, j)
 	q.addReduced(&a, j)
 	if lost := q.lostConnection(m); lost != "" {
 		a.Reason, a.Message = inspect.ReasonStatusNotCopied, strings.TrimSpace(a.Message+" "+lost)

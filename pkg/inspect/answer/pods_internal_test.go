@@ -1,21 +1,29 @@
 package answer
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // TestPods checks what the answer says about the Pods of a Job.
 func TestPods(t *testing.T) {
 	running := &inspect.Pod{UID: "r", JobUID: "1", Node: "n", Phase: corev1.PodRunning}
 	pending := &inspect.Pod{UID: "p", JobUID: "1", Phase: corev1.PodPending, Reason: corev1.PodReasonUnschedulable}
+	failed := &inspect.Pod{UID: "f", JobUID: "1", Node: "n", Phase: corev1.PodFailed, Reason: "Error", ExitCode: 3}
+	killed := &inspect.Pod{UID: "k", JobUID: "1", Node: "n", Phase: corev1.PodFailed, Reason: "OOMKilled", ExitCode: 137}
+	restarting := &inspect.Pod{Name: "c", UID: "c", JobUID: "1", Node: "n", Phase: corev1.PodRunning, Reason: "CrashLoopBackOff", Message: "back-off 10s", ExitCode: 2}
 	rejected := &inspect.Event{Kind: "Job", Namespace: "ml", Name: "train", UID: "1", Warning: true, Reason: "FailedCreate", Message: "exceeded quota", Time: time.Unix(0, 0)}
 	for name, tt := range map[string]struct {
 		parallelism int32
@@ -27,18 +35,64 @@ func TestPods(t *testing.T) {
 		"all run":           {2, []*inspect.Pod{running}, nil, inspect.ReasonBuiltIn, "The built-in Job controller runs it on hub."},
 		"some find no node": {2, []*inspect.Pod{running, pending}, nil, inspect.ReasonUnschedulable, "0/1 of 2 completions. 1 of 2 Pods find no node on hub."},
 		"all are rejected":  {2, nil, []*inspect.Event{rejected}, inspect.ReasonPods, "No Pods on hub. FailedCreate: exceeded quota."},
+		"fails":             {1, []*inspect.Pod{failed}, nil, inspect.ReasonPods, "Pods on hub: 1 Error. 1 Pod failed, backoffLimit is 6. Exit code 3."},
+		"fails twice":       {1, []*inspect.Pod{failed, killed}, nil, inspect.ReasonPods, "Pods on hub: 1 Error, 1 OOMKilled. 2 Pods failed, backoffLimit is 6. Exit codes 3 and 137."},
+		"restarts":          {1, []*inspect.Pod{restarting}, nil, inspect.ReasonPods, "Pods on hub: 1 CrashLoopBackOff. c: back-off 10s. 1 Pod failed, backoffLimit is 6. Exit code 2."},
+		"runs again":        {1, []*inspect.Pod{running, failed}, nil, inspect.ReasonBuiltIn, "The built-in Job controller runs it on hub. 1 Pod failed, backoffLimit is 6. Exit code 3."},
 		"parallelism 0":     {0, nil, nil, inspect.ReasonPods, "It starts no Pods: spec.parallelism is 0."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := &inspect.Job{
 				Context: "hub", ClusterUID: "hub", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "train", UID: "1",
-				ManagedBy: delegation.BuiltIn, Status: delegation.Running, Parallelism: ptr.To(tt.parallelism),
+				ManagedBy: delegation.BuiltIn, Status: delegation.Running, Parallelism: ptr.To(tt.parallelism), BackoffLimit: ptr.To(int32(6)),
 			}
 			hub := &inspect.Facts{Context: "hub", ClusterUID: "hub", Jobs: []*inspect.Job{job}, Pods: tt.pods, Events: tt.events}
 			v := inspect.NewInventory(time.Unix(0, 0), []*inspect.Facts{hub}, nil)
 			trace := Trace(v, inspect.Pair{Origin: job})
 			assert.Equal(t, trace.Message, tt.message)
 			assert.Equal(t, trace.Reason, tt.reason)
+			isFailing := trace.State == inspect.StateFailing
+			assert.Equal(t, isFailing, slices.ContainsFunc(trace.Fixes, isLogs))
+			assert.Equal(t, isFailing, strings.Contains(trace.Message, "Exit code") && !slices.Contains(tt.pods, running))
+		})
+	}
+}
+
+func isLogs(f command.Fix) bool {
+	return strings.HasPrefix(f.Shell(), "kubectl jobs-managedby logs train -n ml")
+}
+
+// TestFailed checks that the answer for a failed Job has the exit code and the command that reads its
+// logs or, if MultiKueue has deleted its Pods, where they ran.
+func TestFailed(t *testing.T) {
+	pod := &inspect.Pod{UID: "f", JobUID: "1", Node: "n", Phase: corev1.PodFailed, Reason: "Error", ExitCode: 3}
+	workload := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ml", Name: "job-train", UID: "w",
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "train", UID: "1", Controller: ptr.To(true)}},
+	}}
+	workload.Status.ClusterName = ptr.To("tokyo")
+	for name, tt := range map[string]struct {
+		owner   delegation.Owner
+		pods    []*inspect.Pod
+		message string
+		fixes   int
+	}{
+		"here":        {delegation.BuiltIn, []*inspect.Pod{pod}, "BackoffLimitExceeded: too often. Exit code 3.", 1},
+		"Pods gone":   {delegation.BuiltIn, nil, "BackoffLimitExceeded: too often.", 0},
+		"on a worker": {delegation.MultiKueue, nil, "BackoffLimitExceeded: too often. It ran on tokyo; MultiKueue deletes its Pods and their logs there.", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := &inspect.Job{
+				Context: "hub", ClusterUID: "hub", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "train", UID: "1",
+				ManagedBy: tt.owner, Status: delegation.Failed, Failure: "BackoffLimitExceeded: too often",
+			}
+			hub := &inspect.Facts{Context: "hub", ClusterUID: "hub", Jobs: []*inspect.Job{job}, Pods: tt.pods, Kueue: &inspect.KueueFacts{}}
+			if tt.owner == delegation.MultiKueue {
+				hub.Kueue.Workloads = []*kueue.Workload{workload}
+			}
+			trace := Trace(inspect.NewInventory(time.Unix(0, 0), []*inspect.Facts{hub}, nil), inspect.Pair{Origin: job})
+			assert.Equal(t, strings.TrimPrefix(trace.Message, "0/1 completions. "), tt.message)
+			assert.Assert(t, len(trace.Fixes) == tt.fixes && !slices.ContainsFunc(trace.Fixes, func(f command.Fix) bool { return !isLogs(f) }), "%+v", trace.Fixes)
 		})
 	}
 }

@@ -6,8 +6,11 @@ import (
 
 	"gotest.tools/v3/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // overLimit returns the placement of a Job that needs 8 GPUs, on a cluster with a limit.
@@ -91,7 +94,7 @@ func TestHoldersOfQuota(t *testing.T) {
 		"all run": {
 			[]inspect.Holder{holder("a", true, time.Hour), holder("b", true, time.Hour)},
 			false,
-			"ml/a holds 2; 1 other holds the rest.",
+			"ml/a holds 2; ml/b holds 2.",
 			[]string{"wait for ml/a and others on hub to finish"},
 		},
 		"one never ran": {
@@ -130,6 +133,34 @@ func TestHoldersOfQuota(t *testing.T) {
 			}
 			assert.DeepEqual(t, texts, tt.fixes)
 		})
+	}
+}
+
+// TestHolderWithoutWorker checks that the answer says that a holder never runs if Kueue has admitted it
+// for MultiKueue in a queue without MultiKueue's check.
+func TestHolderWithoutWorker(t *testing.T) {
+	now := time.Unix(10000, 0)
+	for name, tt := range map[string]struct {
+		checks []kueue.CheckState
+		want   string
+	}{
+		"no check": {nil, "ml/stuck holds 2 without running."},
+		"check":    {[]kueue.CheckState{{Name: "multikueue", State: kueue.CheckReady}}, "ml/stuck holds 2."},
+	} {
+		job := &inspect.Job{
+			Context: "hub", ClusterUID: "hub", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "stuck", UID: "1", ManagedBy: delegation.MultiKueue,
+		}
+		w := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ml", Name: "job-stuck", UID: "w",
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "stuck", UID: "1", Controller: ptr.To(true)}},
+		}}
+		w.Status.Conditions = []metav1.Condition{{Type: kueue.Admitted, Status: metav1.ConditionTrue}}
+		w.Status.AdmissionChecks = tt.checks
+		hub := &inspect.Facts{Context: "hub", ClusterUID: "hub", Jobs: []*inspect.Job{job}, Kueue: &inspect.KueueFacts{Workloads: []*kueue.Workload{w}}}
+		p := *inspect.NewPlacement("hub")
+		p.Holders = []inspect.Holder{{Kind: "Job", Namespace: "ml", Name: "stuck", Resource: "cpu", Amount: "2", Admitted: true, Since: &metav1.Time{Time: now.Add(-time.Hour)}}}
+		q := Question{Inventory: &inspect.Inventory{Now: now}, Around: inspect.NewInventory(now, []*inspect.Facts{hub}, nil), Trace: &inspect.Trace{}}
+		assert.Equal(t, q.holder(&p), tt.want, name)
 	}
 }
 

@@ -64,13 +64,34 @@ func (s *site) suggest(result *assignment) {
 	if result.verdict == inspect.Never {
 		if r.most > 0 {
 			s.change(inspect.PlacementChange{
-				Message: fmt.Sprintf("request at most %s %s%s, for %s", r.most.Text(r.resource), r.resource, fewerPods(t.demand, r), s.Context), Share: r.share(atAll),
+				Message: fmt.Sprintf("request at most %s %s%s, for %s", r.most.Text(r.resource), r.resource, fewerPods(t.demand, r), s.Context),
+				Command: s.setParallelism(t.demand, r), Share: r.share(atAll),
 			})
 		}
-		s.raise(capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}, atAll, r.share(atAll))
+		s.raise(capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}, atAll, now, r.share(atAll))
 		return
 	}
-	s.raise(capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}, now, r.share(now))
+	s.raise(capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}, now, now, r.share(now))
+}
+
+// mostPods returns with how many Pods a request would fit, zero if with none.
+func mostPods(a *podSetDemand, r need) int64 {
+	total := a.total[r.resource]
+	if a.count <= 1 || total < capacity.Amount(a.count) {
+		return 0
+	}
+	return int64(r.most / (total / capacity.Amount(a.count)))
+}
+
+// setParallelism returns the command with which a submitted Job runs as many Pods at once as fit, ""
+// if that is impossible. Kueue keeps the Job in its queue.
+func (s *site) setParallelism(a *podSetDemand, r need) string {
+	o, n := s.request.origin, mostPods(a, r)
+	if o == nil || !o.Row().IsJob() || n == 0 || a.set.MinCount != nil {
+		return ""
+	}
+	patch := command.Patch(n, "spec", "parallelism")
+	return command.Kubectl(o.Context, o.Namespace, "patch", command.KindName(o.Row()), o.Name).With("--type", "merge", "-p", patch).Shell()
 }
 
 // isOnlyTainted reports whether only its taint keeps a flavor from being used.
@@ -86,28 +107,22 @@ func (s *site) isOnlyTainted(t *try) bool {
 // fewerPods says with how many Pods a request would fit. If even one Pod is
 // too large, it says that the amount is for all Pods.
 func fewerPods(a *podSetDemand, r need) string {
-	total := a.total[r.resource]
-	if a.count <= 1 || total == 0 {
+	n := mostPods(a, r)
+	switch isPartial := a.count < int64(a.set.Count); {
+	case n == 0:
 		return " in all"
+	case isPartial:
+		return fmt.Sprintf(" (%s at most %d, not %d)", delegation.MinParallelism, n, a.count)
 	}
-	one := total / capacity.Amount(a.count)
-	if isPartial := a.count < int64(a.set.Count); isPartial && one > 0 && r.most >= one {
-		return fmt.Sprintf(" (%s at most %d, not %d)", delegation.MinParallelism, int64(r.most/one), a.count)
-	}
-	if one == 0 || r.most < one {
-		return " in all"
-	}
-	if n := int64(r.most / one); n > 1 {
-		return fmt.Sprintf(" (%d Pods at once, not %d)", n, a.count)
-	}
-	return fmt.Sprintf(" (1 Pod at once, not %d)", a.count)
+	return fmt.Sprintf(" (%s at once, not %d)", inspect.Count(int(n), "Pod"), a.count)
 }
 
 // share returns an amount as a fraction of the requested one.
 func (r need) share(of capacity.Amount) float64 { return float64(of) / float64(max(1, r.requested)) }
 
-// raise adds the change that gives a queue more quota.
-func (s *site) raise(fr capacity.FlavorResource, by capacity.Amount, share float64) {
+// raise adds the change that gives a queue more quota. now is how much the request lacks while
+// others use quota.
+func (s *site) raise(fr capacity.FlavorResource, by, now capacity.Amount, share float64) {
 	q := s.queue.Queue
 	quota, ok := s.queue.Quota(fr)
 	if !ok || by <= 0 {
@@ -115,6 +130,9 @@ func (s *site) raise(fr capacity.FlavorResource, by capacity.Amount, share float
 	}
 	wanted := quota.Nominal.Plus(by)
 	fix := kueue.RaiseQuota(s.Context, q, fr.Flavor, fr.Resource, by.Text(fr.Resource), quantityText(fr.Resource, wanted))
+	if now > by {
+		fix.Text += fmt.Sprintf("; to start it now, by %s", now.Text(fr.Resource))
+	}
 	s.change(inspect.PlacementChange{Message: fix.Text, Command: fix.Shell(), Share: share})
 }
 

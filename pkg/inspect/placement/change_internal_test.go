@@ -4,21 +4,34 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// TestRefused checks that of several reasons always the same one is reported.
-func TestRefused(t *testing.T) {
-	much, little := resource.MustParse("8"), resource.MustParse("1")
-	c := corev1.Container{Resources: corev1.ResourceRequirements{
-		Requests: corev1.ResourceList{"memory": much, "cpu": much, "a.example/x": much, "z.example/x": much},
-	}}
-	limits := []corev1.LimitRange{{Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{{
-		Type: corev1.LimitTypeContainer, Max: corev1.ResourceList{"memory": little, "cpu": little, "z.example/x": little},
-	}}}}}
-	limits[0].Name = "small"
-	for range 50 {
-		assert.Equal(t, refused(&c, limits), "requests 8 cpu; LimitRange small allows at most 1")
+// TestSetParallelism checks that only a submitted Job with several Pods gets a command that reduces
+// its parallelism. Kueue itself reduces that of a Job with a minimum.
+func TestSetParallelism(t *testing.T) {
+	job := &inspect.Job{APIVersion: "batch/v1", Kind: "Job", Context: "hub", Namespace: "ml", Name: "train"}
+	set := &inspect.Job{APIVersion: "jobset.x-k8s.io/v1alpha2", Kind: "JobSet", Context: "hub", Namespace: "ml", Name: "train"}
+	for name, tt := range map[string]struct {
+		origin *inspect.Job
+		count  int64
+		most   capacity.Amount
+		least  *int32
+		want   string
+	}{
+		"Job":           {job, 8, 4000, nil, `kubectl --context hub -n ml patch job train --type merge -p '{"spec":{"parallelism":4}}'`},
+		"not submitted": {nil, 8, 4000, nil, ""},
+		"JobSet":        {set, 8, 4000, nil, ""},
+		"one Pod":       {job, 1, 4000, nil, ""},
+		"large Pods":    {job, 8, 900, nil, ""},
+		"minimum":       {job, 8, 4000, ptr.To(int32(5)), ""},
+	} {
+		s := &site{request: &Request{origin: tt.origin}}
+		a := &podSetDemand{set: &kueue.PodTemplate{Count: int32(tt.count), MinCount: tt.least}, count: tt.count, total: map[string]capacity.Amount{"cpu": capacity.Amount(1000 * tt.count)}}
+		assert.Equal(t, s.setParallelism(a, need{resource: "cpu", most: tt.most}), tt.want, name)
 	}
 }

@@ -264,6 +264,9 @@ func (s *site) hasClusterQueue(queue string) bool {
 		return s.decide(inspect.Never, inspect.QueueStopped, "ClusterQueue %s is stopped (%s)", q.Name, q.Spec.StopPolicy)
 	case active != nil && active.Status == metav1.ConditionFalse:
 		s.condition(name, inspect.No, "inactive")
+		for _, flavor := range s.missingFlavors(q) {
+			s.change(inspect.PlacementChange{Message: fmt.Sprintf("create ResourceFlavor %s on %s, or correct its name in ClusterQueue %s", flavor, s.Context, q.Name)})
+		}
 		return s.decide(inspect.Never, inspect.QueueInactive, "ClusterQueue %s is inactive: %s", q.Name, cmp.Or(active.Message, active.Reason))
 	case isLoop:
 		s.condition(name, inspect.No, "cohort loop")

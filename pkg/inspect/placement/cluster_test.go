@@ -301,6 +301,31 @@ func TestSmallest(t *testing.T) {
 	assert.Equal(t, placement.Overall([]inspect.Placement{*gate, *fits}), inspect.Never)
 }
 
+// TestRaiseOfUsedQuota checks that the fix of a Job that is larger than a quota says how much it
+// takes to start it while others use that quota.
+func TestRaiseOfUsedQuota(t *testing.T) {
+	const raise = "raise the quota of ClusterQueue q on w by 2 to 6 cpu (flavor f)"
+	used := simple("4") + "workloads: [" + holding("q", "a", "f", "3", "0") + "]"
+	for cluster, want := range map[string]string{simple("4"): raise, used: raise + "; to start it now, by 5"} {
+		p := judged(t, cluster, pods("6", "cpu: 1"))
+		assert.Assert(t, slices.ContainsFunc(p.Changes, func(c inspect.PlacementChange) bool { return c.Message == want }), "%+v", p.Changes)
+	}
+}
+
+// TestMissingFlavor checks that the fix for a queue that is inactive names the flavor that it lacks.
+func TestMissingFlavor(t *testing.T) {
+	inactive := strings.Replace(simple("4"), "{metadata: {name: q}, spec: {namespaceSelector",
+		`{metadata: {name: q}, status: {conditions: [{type: Active, status: "False", reason: FlavorNotFound, lastTransitionTime: null}]}, spec: {namespaceSelector`, 1)
+	for flavors, want := range map[string][]inspect.PlacementChange{
+		"[{metadata: {name: f}}]":     {},
+		"[{metadata: {name: other}}]": {{Message: "create ResourceFlavor f on w, or correct its name in ClusterQueue q"}},
+	} {
+		p := judged(t, strings.Replace(inactive, "[{metadata: {name: f}}]", flavors, 1), pods("1", "cpu: 1"))
+		assert.Equal(t, p.Reason, inspect.QueueInactive)
+		assert.DeepEqual(t, p.Changes, want)
+	}
+}
+
 // TestPodSetsTogether checks that podsets that wait for the same quota need
 // it together.
 func TestPodSetsTogether(t *testing.T) {

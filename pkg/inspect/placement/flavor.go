@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
 )
@@ -137,4 +138,21 @@ func affinityFor(spec *corev1.PodSpec, f *kueue.ResourceFlavor) *corev1.Affinity
 func numberIn(text string) (int32, bool) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	return int32(n), err == nil && n > 0
+}
+
+// missingFlavors returns the flavors of a ClusterQueue that do not exist on the cluster. Kueue does
+// not admit to such a queue.
+func (s *site) missingFlavors(q *kueue.ClusterQueue) (missing []string) {
+	if s.capacity.Gaps[inspect.PartFlavors] != nil {
+		return nil
+	}
+	for _, group := range q.Spec.ResourceGroups {
+		for _, quotas := range group.Flavors {
+			isNamed := func(f *kueue.ResourceFlavor) bool { return f.Name == quotas.Name }
+			if !slices.Contains(missing, quotas.Name) && !slices.ContainsFunc(s.capacity.Flavors, isNamed) {
+				missing = append(missing, quotas.Name)
+			}
+		}
+	}
+	return missing
 }

@@ -130,7 +130,7 @@ func managedWorkloads(v *inspect.Inventory) (names sets.Set[types.NamespacedName
 // requestOf returns what an origin requests: according to its Workload or,
 // for a Job without one, to its own template.
 func requestOf(o *inspect.Job, manager *inspect.Facts, submitted *kueue.Workload) Request {
-	r := Request{Namespace: o.Namespace, Queue: o.Queue(), Owner: o.ManagedBy}
+	r := Request{Namespace: o.Namespace, Queue: o.Queue(), Owner: o.ManagedBy, origin: o}
 	job := jobOf(o)
 	if job != nil {
 		own := OfJob(job, "")

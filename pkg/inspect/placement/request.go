@@ -58,6 +58,8 @@ type Request struct {
 	Classes map[string]Class
 	// priorityUnread says why its priority is unknown.
 	priorityUnread string
+	// origin is the submitted object, nil if it is not submitted yet.
+	origin *inspect.Job
 	// isPaused is whether its parallelism is 0, so that it starts no Pods.
 	isPaused bool
 	// isNew is whether it is not submitted yet.

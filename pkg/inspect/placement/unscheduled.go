@@ -98,10 +98,16 @@ func (s *site) noNodeFits(set *kueue.PodTemplate, lead string) {
 // fitNodes returns changes of a podset that would let its Pods run on some nodes.
 func (s *site) fitNodes(set *kueue.PodTemplate) (changes []inspect.PlacementChange) {
 	requests := kueue.Requests(&set.Template.Spec, nil, kueue.SchedulerRules())
-	sum := s.podsOf(set)[0].Summarize(s.facts.Environment.Nodes)
+	pod := s.podsOf(set)[0]
+	sum := pod.Summarize(s.facts.Environment.Nodes)
 	verb := "recreate it with"
 	if s.request.isNew {
 		verb = "use"
+	}
+	if labels := pod.MissingLabels(s.facts.Environment.Nodes); len(labels) > 0 && sum.Nodes > 0 {
+		changes = append(changes, inspect.PlacementChange{
+			Message: fmt.Sprintf("%s Pods that do not select %s, which no node on %s has; or add it to nodes there", verb, strings.Join(labels, " or "), s.Context),
+		})
 	}
 	for _, taint := range slices.Sorted(maps.Keys(sum.OneTaint)) {
 		changes = append(changes, inspect.PlacementChange{Message: fmt.Sprintf("%s Pods that tolerate taint %s (%s on %s)", verb, taint, inspect.Count(sum.OneTaint[taint], "node"), s.Context)})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,11 +22,11 @@ import (
 )
 
 // jobsWithEvidence returns the Jobs whose Pods and warnings should be read, by UID: those that are
-// delegated or have marks.
-func jobsWithEvidence(f *inspect.Facts) map[string]*inspect.Job {
+// delegated or have marks, or with all, also all others that have not finished.
+func jobsWithEvidence(f *inspect.Facts, all bool) map[string]*inspect.Job {
 	jobs := map[string]*inspect.Job{}
 	for _, j := range f.Jobs {
-		if j.IsDelegated() || j.Marks != nil {
+		if j.IsDelegated() || j.Marks != nil || all && j.IsOpen() {
 			jobs[j.UID] = j
 		}
 	}
@@ -191,7 +192,21 @@ func readPod(o *corev1.Pod) *inspect.Pod {
 		p.Restarts += s.RestartCount
 	}
 	p.Reason, p.Message = podReason(o)
+	p.ExitCode = exitCode(o)
 	return p
+}
+
+// exitCode returns how the first container that failed has ended, now or before its restart; zero if
+// none has.
+func exitCode(o *corev1.Pod) int32 {
+	for _, s := range slices.Concat(o.Status.InitContainerStatuses, o.Status.ContainerStatuses) {
+		for _, state := range []corev1.ContainerState{s.State, s.LastTerminationState} {
+			if t := state.Terminated; t != nil && t.ExitCode != 0 {
+				return t.ExitCode
+			}
+		}
+	}
+	return 0
 }
 
 // podReason returns the state of a Pod in one word, with its explanation.

@@ -42,7 +42,7 @@ func readJob(kind *delegation.Kind, o *batchv1.Job) read {
 		Generation:        o.Generation,
 		SpecWrittenAt:     inspect.SpecWrittenAt(o.ManagedFields),
 		DeletedAt:         o.DeletionTimestamp, Finalizers: o.Finalizers,
-		TTL: o.Spec.TTLSecondsAfterFinished, ManualSelector: ptr.Deref(o.Spec.ManualSelector, false),
+		TTL: o.Spec.TTLSecondsAfterFinished, BackoffLimit: o.Spec.BackoffLimit, ManualSelector: ptr.Deref(o.Spec.ManualSelector, false),
 		Controller: metav1.GetControllerOf(o),
 	}
 	if !r.job.ManagedBy.IsBuiltIn() {
@@ -53,7 +53,19 @@ func readJob(kind *delegation.Kind, o *batchv1.Job) read {
 	if since, ok := kind.Finished(r.state); ok && !since.IsZero() {
 		r.job.FinishedTime = &metav1.Time{Time: since}
 	}
+	r.job.Failure = failureOf(&r.state)
 	return r
+}
+
+// failureOf returns the reason and the message of the condition by which an object has failed, ""
+// if there is none.
+func failureOf(s *delegation.State) string {
+	for _, c := range s.Conditions {
+		if c.Type == string(batchv1.JobFailed) && c.True {
+			return strings.TrimSuffix(c.Reason+": "+c.Message, ": ")
+		}
+	}
+	return ""
 }
 
 // drop removes the fields that readJob does not read, which are most, and all labels except marks

@@ -56,6 +56,7 @@ func readObject(kind *delegation.Kind, meta metav1.Object, content map[string]an
 		// An object that is ending has no completion time before its result.
 		r.job.CompletionTime = nil
 	}
+	r.job.Failure = failureOf(&r.state)
 	return r
 }
 

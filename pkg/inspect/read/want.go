@@ -31,6 +31,8 @@ type Want struct {
 	// Evidence is whether to read what rules need: Pods and warnings of delegated Jobs and mirrors,
 	// Leases of dispatched Jobs, Namespaces, and Kueue's objects.
 	Evidence bool
+	// Pods is whether Evidence includes the Pods and warnings of all unfinished Jobs.
+	Pods bool
 	// Setup is whether to read the configuration of clusters for doctor, with the LocalQueues of
 	// SetupIn, "" for all namespaces. It needs no Jobs.
 	Setup   bool
@@ -171,7 +173,7 @@ func (w *Want) readKueue(ctx context.Context, c *fleet.Cluster, facts *inspect.F
 	r := openKueue(ctx, c, facts)
 	r.isWhole = w.isWhole()
 	if w.Evidence && w.Jobs != nil {
-		r.readEvidence(ctx, w.Jobs.namespace(c), w.known(c.Context))
+		r.readEvidence(ctx, w.Jobs.namespace(c), w.known(c.Context), w.Pods)
 	}
 	if w.Setup {
 		r.readSetup(ctx, w.SetupIn)
@@ -291,12 +293,12 @@ func (w Wanted) around(q Query) *Query {
 }
 
 // readEvidence reads what rules need to know about the Jobs in the facts. known are the earlier
-// lists, nil if there are none.
-func (r *factReader) readEvidence(ctx context.Context, namespace string, known *inspect.Capacity) {
+// lists, nil if there are none. withPods is Want.Pods.
+func (r *factReader) readEvidence(ctx context.Context, namespace string, known *inspect.Capacity, withPods bool) {
 	facts := r.facts
 	r.readVersion(ctx)
 	r.readNamespaces(ctx, namespace)
-	if jobs := jobsWithEvidence(facts); r.isWhole {
+	if jobs := jobsWithEvidence(facts, withPods); r.isWhole {
 		r.readUnselected(ctx, namespace)
 	} else if len(jobs) > 0 {
 		r.readPodsOf(ctx, namespace, jobs)

@@ -1,0 +1,109 @@
+package answer
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// addFailed adds to the answer for a failed Job how its Pods ended, and how to read their logs.
+// MultiKueue deletes a mirror with its Pods once the Job has ended: then the answer says where it ran.
+func (q *Question) addFailed(a *Answer) {
+	o := q.Pair.Origin
+	jobs := []*inspect.Job{o}
+	for _, m := range q.Pair.Current() {
+		jobs = append(jobs, m.Job)
+	}
+	for _, j := range jobs {
+		if failed := failedPods(q.podsIn(j)); len(failed) > 0 {
+			a.Message = strings.TrimSpace(a.Message + " " + exitCodes(failed))
+			a.Fixes = q.readLogs(o)
+			return
+		}
+	}
+	manager := q.Inventory.Facts(o.Context)
+	if len(q.Pair.Mirrors) > 0 || manager == nil || manager.Kueue == nil {
+		return
+	}
+	w := inspect.CurrentWorkload(q.Inventory.WorkloadsOf(q.Pair, manager))
+	if w == nil || w.ChosenCluster() == "" {
+		return
+	}
+	place := w.ChosenCluster()
+	if context := q.Inventory.ContextOf(manager, place); context != "" {
+		place += " (" + context + ")"
+	}
+	a.Message = strings.TrimSpace(fmt.Sprintf("%s It ran on %s; MultiKueue deletes its Pods and their logs there.", a.Message, place))
+}
+
+// addFailing adds to the answer for a Job that runs or starts which of its Pods have failed. If none
+// runs, the Job is failing.
+func (q *Question) addFailing(a *Answer, j *inspect.Job) {
+	failed := failedPods(q.podsIn(j))
+	count := max(int(j.Failed), len(failed))
+	if count == 0 || a.State.IsFinished() || a.Reason == inspect.ReasonUnschedulable {
+		return
+	}
+	if len(failed) > 0 && a.State == inspect.StateStarting {
+		a.State = inspect.StateFailing
+	}
+	text := inspect.Count(count, "Pod") + " failed"
+	if j.BackoffLimit != nil {
+		text += fmt.Sprintf(", backoffLimit is %d", *j.BackoffLimit)
+	}
+	a.Message = strings.Join(strings.Fields(a.Message+" "+Sentence(text)+" "+exitCodes(failed)), " ")
+	if a.State == inspect.StateFailing && !j.IsPart() {
+		a.Fixes = q.readLogs(q.Pair.Jobs()[0])
+	}
+}
+
+// readLogs returns the fix that shows why the Pods of a Job fail.
+func (q *Question) readLogs(j *inspect.Job) []command.Fix {
+	return []command.Fix{{Text: "read the logs of its Pods", Command: q.words(command.PluginFor(j.Row(), "logs", j.Context, j.Namespace, j.Name))}}
+}
+
+// podsIn returns the Pods of a Job on its cluster.
+func (q *Question) podsIn(j *inspect.Job) []*inspect.Pod {
+	f := q.Inventory.Facts(j.Context)
+	if f == nil {
+		return nil
+	}
+	return f.PodsOf(j)
+}
+
+// failedPods returns the Pods that have failed, and those whose containers wait for a restart after a
+// failure.
+func failedPods(pods []*inspect.Pod) []*inspect.Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(p *inspect.Pod) bool {
+		isRestarting := p.ExitCode != 0 && p.Message != ""
+		return p.Phase != corev1.PodFailed && !isRestarting
+	})
+}
+
+// exitCodes returns the exit codes of failed Pods as a sentence, "" if there are none.
+func exitCodes(failed []*inspect.Pod) string {
+	var codes []int
+	for _, p := range failed {
+		if code := int(p.ExitCode); code != 0 && !slices.Contains(codes, code) {
+			codes = append(codes, code)
+		}
+	}
+	slices.Sort(codes)
+	texts := make([]string, len(codes))
+	for i, code := range codes {
+		texts[i] = strconv.Itoa(code)
+	}
+	switch len(texts) {
+	case 0:
+		return ""
+	case 1:
+		return "Exit code " + texts[0] + "."
+	}
+	return "Exit codes " + list(texts) + "."
+}
