@@ -55,3 +55,19 @@ func TestFixOfKueueVersion(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(current, install), current)
 	without(current, "upgrade")
 }
+
+// TestFixOfRights checks that the fix for a missing right includes the status of the resource, and
+// that the fixes for two managers of a worker are two roles.
+func TestFixOfRights(t *testing.T) {
+	remedy := func(user, resource string) string {
+		return remedyOfConnection(t, "JM006", `jobs.batch is forbidden: User "`+user+`" cannot list resource "`+resource+`" in API group "batch" at the cluster scope`)
+	}
+	first, other := remedy("system:serviceaccount:kueue-system:a", "jobs"), remedy("system:serviceaccount:kueue-system:b", "jobs")
+	assert.Assert(t, strings.Contains(first, `"resources":["jobs"]`) && strings.Contains(first, `"resources":["jobs/status"]`), first)
+	assert.Equal(t, remedy("system:serviceaccount:kueue-system:a", "jobs/status"), first)
+	role := func(text string) string {
+		_, name, _ := strings.Cut(text, "create clusterrolebinding ")
+		return strings.Fields(name)[0]
+	}
+	assert.Assert(t, role(first) != role(other), role(first))
+}

@@ -133,8 +133,9 @@ func allowAccess(v *view.View, b brokenWorker) command.Prose {
 	if len(m) == 0 || !view.IsName(m[2]) || m[3] != "" && !view.IsName(m[3]) {
 		return command.Say("add what the message names to the role that the manager's user has on %s", b.cluster.Name)
 	}
-	role, resource := "multikueue-"+m[2], strings.TrimSuffix(m[2]+"."+m[3], ".")
-	create := onWorker(v, b, "create", "clusterrole", role, "--verb=get,list,watch,create,update,patch,delete", "--resource="+resource)
-	bind := onWorker(v, b, "create", "clusterrolebinding", role, "--clusterrole="+role, "--user="+m[1])
-	return command.Say("%s, and then %s", create, bind)
+	kubectl := func(words ...string) command.Command { return onWorker(v, b, words...) }
+	return advice.GrantRights(kubectl, m[1], []inspect.Access{
+		{Group: m[3], Resource: m[2], Verbs: []string{"create", "delete", "get", "list", "patch", "update", "watch"}},
+		{Group: m[3], Resource: m[2] + "/status", Verbs: []string{"get", "patch", "update"}},
+	})
 }
