@@ -19,6 +19,9 @@ import (
 // expiresSoon is how long before their expiry credentials are reported.
 const expiresSoon = 14 * 24 * time.Hour
 
+// renewedBefore is the part of a lifetime before whose end a controller has renewed credentials.
+const renewedBefore = 10
+
 func credentialsExpire() view.Rule {
 	return view.Rule{
 		Code: "JM405", Severity: inspect.Warning,
@@ -82,8 +85,13 @@ func reportExpiry(v *view.View, f *inspect.Facts, c *kueue.MultiKueueCluster) {
 		Evidence: []string{fmt.Sprintf("%s: the kubeconfig of %s holds a %s, valid until %s", f.Context, object.String(), credential, quote.Time(*credential.NotAfter))},
 		Remedy:   renewCredentials(f, c),
 	}
-	if rest <= 0 {
+	switch issued := credential.NotBefore; {
+	case rest <= 0:
 		s.Severity, s.Message = inspect.Error, fmt.Sprintf("credentials for %s expired %s ago (%s)", c.Name, duration.HumanDuration(-rest), credential)
+	case issued != nil && rest > credential.NotAfter.Sub(*issued)/renewedBefore:
+		// A controller may renew them in time. Nothing shows whether one does.
+		s.Severity = inspect.Info
+		s.Remedy = command.Say("if no controller renews them in time, %s", s.Remedy)
 	}
 	v.Report(s)
 }
