@@ -48,6 +48,20 @@ func TestCheckReports(t *testing.T) {
 	assert.NilError(t, report.Validate())
 	assert.Assert(t, len(report.Runs[0].Results) > 0)
 	assert.Assert(t, !*report.Runs[0].Invocations[0].ExecutionSuccessful, "a context could not be read")
+
+	// No context reaches a worker that Jobs wait for: only Unchecked says so.
+	fleet := copyOf(t, "no-quota-on-workers", func(snapshot string) string {
+		before, _, _ := strings.Cut(snapshot, "- name: kwok-w2")
+		return before
+	})
+	out, _, code = run(t, "check", "-A", "--from", fleet, "--fail-on", "none", "-o", "sarif")
+	assert.Equal(t, code, util.ExitPartial)
+	report, err = sarifreport.FromString(out)
+	assert.NilError(t, err)
+	invocation := report.Runs[0].Invocations[0]
+	assert.Assert(t, !*invocation.ExecutionSuccessful)
+	assert.Assert(t, len(invocation.ToolExecutionNotifications) > 0)
+	assert.Assert(t, strings.Contains(*invocation.ToolExecutionNotifications[0].Message.Text, "not checked: worker worker2"), *invocation.ToolExecutionNotifications[0].Message.Text)
 }
 
 func TestCheckExitCodes(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 const project = "https://github.com/jobmanagedby/kubectl-jobmanagedby"
 
 // SARIF writes findings as a SARIF 2.1.0 report. Objects of clusters are not in files; the
-// location names them like a path.
+// location names them like a path. The report is successful if everything was checked.
 func SARIF(w io.Writer, list *inspect.FindingList, all []rules.Rule, version string) error {
 	run := sarif.NewRunWithInformationURI("kubectl-jobs-managedby", project)
 	run.Tool.Driver.WithVersion(version)
@@ -43,10 +43,10 @@ func SARIF(w io.Writer, list *inspect.FindingList, all []rules.Rule, version str
 					sarif.NewLogicalLocation().WithKind("resource").WithName(f.Name).WithFullyQualifiedName(path),
 				}))
 	}
-	succeeded := len(list.Errors) == 0
-	invocation := sarif.NewInvocation().WithExecutionSuccessful(succeeded)
-	for _, e := range list.Errors {
-		invocation.AddToolExecutionNotification(sarif.NewNotification().WithLevel("error").WithMessage(sarif.NewTextMessage(e.Context + ": " + e.Message)))
+	invocation := sarif.NewInvocation().WithExecutionSuccessful(len(list.Unchecked) == 0)
+	for _, u := range list.Unchecked {
+		text := "not checked: " + UncheckedText(u)
+		invocation.AddToolExecutionNotification(sarif.NewNotification().WithLevel("error").WithMessage(sarif.NewTextMessage(text)))
 	}
 	run.AddInvocation(invocation)
 	return sarif.NewReport().AddRun(run).PrettyWrite(escape.JSONWriter(w))
@@ -230,7 +230,7 @@ func probeRemedy(r *inspect.ProbeReport) string {
 // Job.
 func ProbeSARIF(w io.Writer, r *inspect.ProbeReport, version string) error {
 	list := inspect.NewFindingList()
-	list.Unchecked, list.Errors = r.Unchecked, r.Errors
+	list.Unchecked = slices.Concat(r.Unchecked, inspect.UncheckedOf(r.Errors))
 	add := func(context, message, remedy string) {
 		list.Items = append(list.Items, inspect.Finding{
 			Code: probeCode, Severity: inspect.Error, Message: message, Context: context, Kind: "LocalQueue", Namespace: r.Namespace, Name: r.Queue, Remedy: remedy,

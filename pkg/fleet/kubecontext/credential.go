@@ -28,6 +28,8 @@ type Credential struct {
 	Groups []string `json:"groups,omitempty"`
 	// NotAfter is the expiry, nil if the credential states none.
 	NotAfter *time.Time `json:"notAfter,omitempty"`
+	// NotBefore is when it was issued, nil if the credential does not say so.
+	NotBefore *time.Time `json:"notBefore,omitempty"`
 	// AccountUID is the UID of the service account to which a token was given, "" if unknown.
 	AccountUID string `json:"accountUID,omitempty"`
 }
@@ -55,7 +57,11 @@ func CertificateFacts(data []byte) (c Credential, ok bool) {
 			return c, false
 		}
 		expiry := found.NotAfter.UTC()
-		return Credential{Kind: Certificate, User: found.Subject.CommonName, Groups: found.Subject.Organization, NotAfter: &expiry}, true
+		c = Credential{Kind: Certificate, User: found.Subject.CommonName, Groups: found.Subject.Organization, NotAfter: &expiry}
+		if issued := found.NotBefore.UTC(); !issued.IsZero() {
+			c.NotBefore = &issued
+		}
+		return c, true
 	}
 	return c, false
 }
@@ -77,6 +83,7 @@ func TokenFacts(token string) (c Credential, ok bool) {
 	var claims struct {
 		Subject string   `json:"sub"`
 		Expiry  *float64 `json:"exp"`
+		Issued  *float64 `json:"iat"`
 		Bound   struct {
 			Account struct {
 				UID string `json:"uid"`
@@ -89,12 +96,18 @@ func TokenFacts(token string) (c Credential, ok bool) {
 		return c, false
 	}
 	c = Credential{Kind: Token, User: claims.Subject, Groups: groupsOf(claims.Subject), AccountUID: cmp.Or(claims.Bound.Account.UID, claims.UID)}
-	// 1e11 seconds are 3000 years. Later times cannot be shown.
-	if claims.Expiry != nil && *claims.Expiry > 0 && *claims.Expiry < 1e11 {
-		expiry := time.Unix(int64(*claims.Expiry), 0).UTC()
-		c.NotAfter = &expiry
-	}
+	c.NotAfter, c.NotBefore = timeOf(claims.Expiry), timeOf(claims.Issued)
 	return c, true
+}
+
+// timeOf returns the time of a claim, nil if there is none. 1e11 seconds are 3000 years. Later times
+// cannot be shown.
+func timeOf(claim *float64) *time.Time {
+	if claim == nil || *claim <= 0 || *claim >= 1e11 {
+		return nil
+	}
+	t := time.Unix(int64(*claim), 0).UTC()
+	return &t
 }
 
 // groupsOf returns the groups that Kubernetes gives a service account (kubernetes:

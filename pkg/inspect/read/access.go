@@ -139,7 +139,8 @@ func assumeUser(v *inspect.Inventory, user string) {
 		for _, c := range manager.Kueue.Clusters {
 			if manager.Setup.Credentials[c.Name].User == "" {
 				known := kubecontext.UserNamed(user)
-				known.Kind, known.NotAfter = manager.Setup.Credentials[c.Name].Kind, manager.Setup.Credentials[c.Name].NotAfter
+				shown := manager.Setup.Credentials[c.Name]
+				known.Kind, known.NotBefore, known.NotAfter = shown.Kind, shown.NotBefore, shown.NotAfter
 				manager.Setup.SetCredential(c.Name, known)
 			}
 		}

@@ -51,7 +51,7 @@ const (
 )
 
 func runningCases() []testCase {
-	return slices.Concat(clashCases(), syncCases(), vanishedCases(), statusCases(), lostCases(), evictedCases(), podCases(), driftCases())
+	return slices.Concat(clashCases(), syncCases(), vanishedCases(), statusCases(), admittedCases(), lostCases(), evictedCases(), podCases(), driftCases())
 }
 
 func clashCases() []testCase {
@@ -198,36 +198,6 @@ func statusCases() []testCase {
 			edits: []edit{suspended, conditions("kwok-mgr", workload, isReserved, isAdmitted, "Evicted=True Preempted")},
 		},
 		{name: "resumed", code: "JM041", base: recordedRunning},
-		{name: "an API server that refuses it", code: "JM042", base: "../../pkg/inspect/rules/testdata/kubernetes-1.36.0", fires: true},
-		{
-			name: "resumed", code: "JM042", base: "../../pkg/inspect/rules/testdata/kubernetes-1.36.0",
-			edits: []edit{patch("kwok-mgr", "Job/train", "{spec: {suspend: false}}")},
-		},
-		{name: "a later version", code: "JM042", base: recordedRunning, edits: []edit{suspended}},
-		{
-			name: "the worker evicted it", code: "JM047", base: recordedRunning, fires: true,
-			edits: []edit{conditions("kwok-w1", workload, "QuotaReserved=False Pending", "Admitted=False NoReservation")},
-		},
-		{
-			name: "it has no worker", code: "JM047", base: recordedRunning, fires: true,
-			edits: []edit{checkState("job-train-1c348", "Pending", "", "null", 1), remove("kwok-w1", "Job/train"), remove("kwok-w1", workload)},
-		},
-		{
-			name: "it is being withdrawn", code: "JM047", base: recordedRunning,
-			edits: []edit{checkState("job-train-1c348", "Retry", "", "worker1", 1), remove("kwok-w1", "Job/train"), remove("kwok-w1", workload)},
-		},
-		{name: "the worker admitted it", code: "JM047", base: recordedRunning},
-		{
-			name: "the worker does not answer", code: "JM047", base: recordedRunning,
-			edits: []edit{conditions("kwok-w1", workload, "Admitted=False NoReservation"), unreachable("kwok-w1")},
-		},
-		{
-			name: "it is being evicted", code: "JM047", base: recordedRunning,
-			edits: []edit{
-				conditions("kwok-w1", workload, "Admitted=False NoReservation"),
-				conditions("kwok-mgr", workload, isReserved, isAdmitted, "Evicted=True AdmissionCheck"),
-			},
-		},
 	}
 }
 

@@ -174,6 +174,8 @@ func accessCases() []testCase {
 	return []testCase{
 		{name: "in a day", code: "JM405", base: base, fires: true, edits: []edit{credential("2026-11-21T23:43:44Z")}},
 		{name: "yesterday", code: "JM405", base: base, fires: true, edits: []edit{credential("2026-11-19T23:43:44Z")}},
+		{name: "in an hour, and renewed each hour", code: "JM405", base: base, fires: true, edits: []edit{credential(`2026-11-21T00:43:44Z","notBefore":"2026-11-20T23:43:44Z`)}},
+		{name: "in a day, of a year", code: "JM405", base: base, fires: true, edits: []edit{credential(`2026-11-21T23:43:44Z","notBefore":"2025-11-21T23:43:44Z`)}},
 		{name: "next year", code: "JM405", base: base, edits: []edit{credential("2027-11-19T23:43:44Z")}},
 		{name: "no facts", code: "JM405", base: base},
 		{name: "void", code: "JM405", base: base, fires: true, edits: []edit{credential("2027-11-19T23:43:44Z")}, void: "ServiceAccount kueue-system/manager does not exist"},
@@ -202,7 +204,7 @@ func TestSetupIsSilent(t *testing.T) {
 // not an error.
 func TestSetupSeverities(t *testing.T) {
 	for name, want := range map[string]inspect.Severity{
-		"JM403 stopped on a worker": inspect.Warning, "JM403 no flavor": inspect.Error, "JM405 in a day": inspect.Warning, "JM405 yesterday": inspect.Error, "JM405 void": inspect.Error,
+		"JM403 stopped on a worker": inspect.Warning, "JM403 no flavor": inspect.Error, "JM405 in a day": inspect.Warning, "JM405 in a day, of a year": inspect.Warning, "JM405 in an hour, and renewed each hour": inspect.Info, "JM405 yesterday": inspect.Error, "JM405 void": inspect.Error,
 		"JM406 too much": inspect.Info, "JM406 uncovered": inspect.Warning, "JM409 one minor": inspect.Warning, "JM409 before annotations": inspect.Error,
 		"JM409 before annotations, gate off": inspect.Warning, "JM410 1.29": inspect.Error, "JM410 1.31": inspect.Warning,
 	} {

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,6 +73,39 @@ func TestHeldOtherwise(t *testing.T) {
 	assert.Assert(t, strings.Contains(strings.Join(codesOf(found), " "), "JM116"))
 	for _, f := range found {
 		assert.Assert(t, f.Code != "JM116" || f.Severity == inspect.Warning, "%+v", f)
+	}
+}
+
+// TestOthersMayAdmit checks that a Job does not count as stuck while a worker was not offered the
+// Job: the incremental dispatcher offers it later, and Kueue before 0.15 records no nominations.
+func TestOthersMayAdmit(t *testing.T) {
+	stopped := patch("kwok-w1", "ClusterQueue/cluster-queue", stoppedQueue)
+	rejected := patch("kwok-w1", waitingWorkload, `{status: {conditions: [{type: QuotaReserved, status: "False", reason: X, message: "", lastTransitionTime: "2026-11-20T23:24:46Z"}],
+		admissionChecks: [{name: nodes, state: Rejected, message: full, lastTransitionTime: "2026-11-20T23:24:46Z"}]}}`)
+	held := func(reason, message string) edit {
+		return patch("kwok-w1", waitingWorkload, withoutQuota(reason, message))
+	}
+	for code, edits := range map[string][]edit{
+		"JM027": {held("Suspended", "ClusterQueue cluster-queue is inactive"), stopped},
+		"JM116": {held("OnHold", "why")},
+		"JM030": {rejected},
+	} {
+		for _, nominated := range []string{"[worker1]", "null"} {
+			t.Run(code+" "+nominated, func(t *testing.T) {
+				c := testCase{base: recordedNoQuota, edits: append(slices.Clip(edits), remove("kwok-w2", waitingWorkload),
+					patch("kwok-mgr", waitingWorkload, `{status: {nominatedClusterNames: `+nominated+`}}`))}
+				rule, _ := rules.ByCode(code)
+				found := judge(t, c.make(t), []rules.Rule{rule}, 0)
+				assert.Equal(t, len(found), 1)
+				assert.Equal(t, found[0].Severity, inspect.Warning, found[0].Message)
+				assert.Assert(t, !strings.Contains(found[0].Message, "no other worker"), found[0].Message)
+
+				c.edits = append(c.edits, patch("kwok-mgr", "MultiKueueConfig/fleet", `{spec: {clusters: [worker1]}}`))
+				found = judge(t, c.make(t), []rules.Rule{rule}, 0)
+				assert.Equal(t, len(found), 1)
+				assert.Equal(t, found[0].Severity, inspect.Error, found[0].Message)
+			})
+		}
 	}
 }
 

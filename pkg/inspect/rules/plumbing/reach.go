@@ -23,7 +23,7 @@ func workerOutOfReach() view.Rule {
 func adviseUnreachable(v *view.View, b brokenWorker, s *view.Sighting) {
 	s.Jobs = append(s.Jobs, undispatchedFor(v, b)...)
 	if strings.Contains(b.active.Message, "x509") {
-		s.Remedy = advice.ReplaceKubeconfig(b.manager, b.cluster, fmt.Sprintf("write the authority that signs %s's certificate to certificate-authority-data in %s.kubeconfig", b.cluster.Name, b.cluster.Name))
+		s.Remedy = correctCertificate(v, b)
 		return
 	}
 	server := cmp.Or(v.ServerOf(b.manager, b.cluster.Name), "the API server of "+b.cluster.Name)
@@ -133,23 +133,9 @@ func allowAccess(v *view.View, b brokenWorker) command.Prose {
 	if len(m) == 0 || !view.IsName(m[2]) || m[3] != "" && !view.IsName(m[3]) {
 		return command.Say("add what the message names to the role that the manager's user has on %s", b.cluster.Name)
 	}
-	role, resource := "multikueue-"+m[2], strings.TrimSuffix(m[2]+"."+m[3], ".")
-	create := onWorker(v, b, "create", "clusterrole", role, "--verb=get,list,watch,create,update,patch,delete", "--resource="+resource)
-	bind := onWorker(v, b, "create", "clusterrolebinding", role, "--clusterrole="+role, "--user="+m[1])
-	return command.Say("%s, and then %s", create, bind)
-}
-
-func workerKueueTooOld() view.Rule {
-	return brokenWorkerRule(view.Rule{Code: "JM007"}, func(v *view.View, b brokenWorker, s *view.Sighting) {
-		if f, context := v.Worker(b.manager, b.cluster.Name); f != nil && f != b.manager {
-			switch has, known := v.HasKueue(f); {
-			case has:
-				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: kueue.x-k8s.io is served as %s", context, f.Kueue.Version))
-			case known:
-				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: kueue.x-k8s.io is not served", context))
-			}
-		}
-		s.Remedy = command.Say("install Kueue 0.15 or later on %s: %s",
-			b.cluster.Name, onWorker(v, b, "apply", "--server-side", "-f", "https://github.com/kubernetes-sigs/kueue/releases/latest/download/manifests.yaml"))
-	}, inspect.PartSecrets, inspect.PartKueue)
+	kubectl := func(words ...string) command.Command { return onWorker(v, b, words...) }
+	return advice.GrantRights(kubectl, m[1], []inspect.Access{
+		{Group: m[3], Resource: m[2], Verbs: []string{"create", "delete", "get", "list", "patch", "update", "watch"}},
+		{Group: m[3], Resource: m[2] + "/status", Verbs: []string{"get", "patch", "update"}},
+	})
 }

@@ -99,17 +99,22 @@ func statusRefused() view.Rule {
 				if !isOpen || !s.HasState(kueue.CheckReady) || !view.IsTrue(admitted) {
 					continue
 				}
+				awaited := v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyResume, "", j.Context, admitted.LastTransitionTime.Time)
+				// Newer Kueue writes a status first, or has resumed other Jobs since.
+				if j.StatusWrittenAt != nil || awaited.LastSimilar.At.After(awaited.Since) {
+					continue
+				}
 				v.Report(view.Sighting{
 					Object: view.Of(j), Since: admitted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
-					Cause:   "version " + j.Context,
-					Awaits:  v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyResume, "", j.Context, admitted.LastTransitionTime.Time),
-					Message: fmt.Sprintf("it is admitted and still suspended: Kubernetes %s on %s does not let Kueue resume it", server, j.Context),
+					Cause: "version " + j.Context, Awaits: awaited,
+					Message: fmt.Sprintf("it is admitted and still suspended: Kubernetes %s on %s may not let Kueue resume it", server, j.Context),
 					Evidence: []string{
 						fmt.Sprintf("%s: the API server's version is %s", j.Context, server),
 						quote.WorkloadCondition(s.Manager, s.Workload, admitted), quote.MultiKueueCheck(s),
 						fmt.Sprintf("%s: spec.suspend of %s is true", j.Context, view.Of(j).String()),
 					},
-					Remedy: command.Say("upgrade %s to Kubernetes v1.36.2 or later, or Kueue there to 0.18 or later", j.Context),
+					Remedy: command.Say("upgrade %s to Kubernetes v1.36.2 or later, or Kueue there to 0.18 or later; if Kueue is that new, %s",
+						j.Context, advice.CheckKueue(j.Context, awaited)),
 				})
 			}
 		},
@@ -174,7 +179,7 @@ func admittedNowhereOn(v *view.View, s view.Submission, c view.Copy) view.Sighti
 	sighting := view.Sighting{
 		Object: view.Of(j), Since: admitted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
 		Evidence: []string{quote.WorkloadCondition(s.Manager, s.Workload, admitted), quote.MultiKueueCheck(s)},
-		Remedy:   command.Say("%s, and then %s", activate(false), activate(true)),
+		Remedy:   command.Say("deactivate its Workload, and activate it again: %s, and then %s", activate(false), activate(true)),
 	}
 	if c.Workload == nil {
 		sighting.Since = view.Latest(sighting.Since, s.Check.LastTransitionTime.Time)
@@ -188,5 +193,17 @@ func admittedNowhereOn(v *view.View, s view.Submission, c view.Copy) view.Sighti
 		}
 	}
 	sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyRecord, "", j.Context, sighting.Since)
+	if runsMirror(s, c.Worker) {
+		// The deactivation deletes the mirror with its Pods.
+		sighting.Remedy = command.Say("%s; or deactivate its Workload and activate it again, so that its Pods start from scratch: %s, and then %s",
+			advice.CheckKueue(c.Worker.Context, nil), activate(false), activate(true))
+	}
 	return sighting
+}
+
+// runsMirror reports whether Pods of a submission's mirror run on a worker.
+func runsMirror(s view.Submission, worker *inspect.Facts) bool {
+	return worker != nil && slices.ContainsFunc(s.Pair.Mirrors, func(m inspect.Mirror) bool {
+		return m.Job.Context == worker.Context && !m.Job.Suspended && !m.Job.Status.IsFinished()
+	})
 }

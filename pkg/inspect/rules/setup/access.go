@@ -1,8 +1,6 @@
 package setup
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
@@ -20,6 +18,9 @@ import (
 
 // expiresSoon is how long before their expiry credentials are reported.
 const expiresSoon = 14 * 24 * time.Hour
+
+// renewedBefore is the part of a lifetime before whose end a controller has renewed credentials.
+const renewedBefore = 10
 
 func credentialsExpire() view.Rule {
 	return view.Rule{
@@ -84,8 +85,13 @@ func reportExpiry(v *view.View, f *inspect.Facts, c *kueue.MultiKueueCluster) {
 		Evidence: []string{fmt.Sprintf("%s: the kubeconfig of %s holds a %s, valid until %s", f.Context, object.String(), credential, quote.Time(*credential.NotAfter))},
 		Remedy:   renewCredentials(f, c),
 	}
-	if rest <= 0 {
+	switch issued := credential.NotBefore; {
+	case rest <= 0:
 		s.Severity, s.Message = inspect.Error, fmt.Sprintf("credentials for %s expired %s ago (%s)", c.Name, duration.HumanDuration(-rest), credential)
+	case issued != nil && rest > credential.NotAfter.Sub(*issued)/renewedBefore:
+		// A controller may renew them in time. Nothing shows whether one does.
+		s.Severity = inspect.Info
+		s.Remedy = command.Say("if no controller renews them in time, %s", s.Remedy)
 	}
 	v.Report(s)
 }
@@ -105,30 +111,17 @@ func managerDenied() view.Rule {
 	}
 }
 
-// shortHash returns a short text that differs for other users and other rules, so that the fix for
-// one manager does not replace the rights of another one, nor those of an earlier fix.
-func shortHash(user string, rules []any) string {
-	sum := sha256.Sum256([]byte(fmt.Sprint(user, rules)))
-	return hex.EncodeToString(sum[:4])
-}
-
 func reportDenied(v *view.View, l view.Link, denied []inspect.Access) {
 	user := l.Manager.Setup.Credentials[l.Cluster.Name].User
 	var texts, evidence []string
-	var rules []any
 	for _, a := range denied {
 		texts = append(texts, a.String())
 		evidence = append(evidence, fmt.Sprintf("%s: %s may not %s", l.Worker.Context, user, a))
-		rules = append(rules, map[string]any{"apiGroups": []any{a.Group}, "resources": []any{a.Resource}, "verbs": a.Verbs})
 	}
-	role := "multikueue-manager-additional-" + shortHash(user, rules)
-	create := command.Kubectl(l.Worker.Context, "", "apply", "-f", "-").Fed(command.JSON(map[string]any{
-		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": map[string]any{"name": role}, "rules": rules,
-	}))
-	bind := command.Kubectl(l.Worker.Context, "", "create", "clusterrolebinding", role, "--clusterrole="+role, "--user="+user)
+	onWorker := func(words ...string) command.Command { return command.Kubectl(l.Worker.Context, "", words...) }
 	v.Report(view.Sighting{
 		Object:   l.Object(),
 		Message:  fmt.Sprintf("user %s lacks rights on %s: %s", user, l.Name(), strings.Join(texts[:min(quote.MostNames, len(texts))], "; ")),
-		Evidence: evidence[:min(quote.MostLines, len(evidence))], Remedy: command.Say("%s, and then %s", create, bind),
+		Evidence: evidence[:min(quote.MostLines, len(evidence))], Remedy: advice.GrantRights(onWorker, user, denied),
 	})
 }

@@ -36,7 +36,7 @@ func reportHeld(v *view.View, reasons ...kueue.WaitReason) {
 			}
 		}
 		for _, group := range view.GroupBy(problems, func(t queueProblem) string { return t.object.String() }) {
-			sightings = append(sightings, heldOnWorkers(w, group.Key, group.Values))
+			sightings = append(sightings, heldOnWorkers(v, w, group.Key, group.Values))
 		}
 	}
 	reportWorstFirst(v, sightings)
@@ -55,7 +55,7 @@ func problemOf(v *view.View, w *waiter, o view.Copy, reasons []kueue.WaitReason)
 }
 
 // heldOnWorkers returns the sighting of one trouble on several workers.
-func heldOnWorkers(w *waiter, key string, problems []queueProblem) view.Sighting {
+func heldOnWorkers(v *view.View, w *waiter, key string, problems []queueProblem) view.Sighting {
 	var contexts, evidence []string
 	var remedies []command.Prose
 	for _, t := range problems {
@@ -69,7 +69,7 @@ func heldOnWorkers(w *waiter, key string, problems []queueProblem) view.Sighting
 		Message: fmt.Sprintf("%s %s on %s", key, first.what, strings.Join(contexts, ", ")),
 		Jobs:    []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + key, Severity: inspect.Warning,
 	}
-	if w.isStuck() {
+	if w.isStuck(v) {
 		s.Severity, s.Message = inspect.Error, s.Message+", and no other worker can admit the "+w.Job().Kind
 	}
 	return s

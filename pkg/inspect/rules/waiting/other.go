@@ -15,7 +15,7 @@ func waitsOtherwise() view.Rule {
 	return view.Rule{
 		Code: "JM116", Severity: inspect.Warning,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Detect: detectHeldOtherwise,
 	}
@@ -62,7 +62,7 @@ func heldOtherwiseOn(v *view.View, w *waiter, copies []heldCopy) view.Sighting {
 		Remedy: advice.EndWait(v, first.Worker, first.Workload, &first.wait), Jobs: []*inspect.Job{w.Job()},
 		Cause: strings.Join([]string{w.Manager.Context, worker, c.Reason, c.Message, w.Job().Kind}, " "),
 	}
-	if !first.wait.IsTransient() && w.isStuck() {
+	if !first.wait.IsTransient() && w.isStuck(v) {
 		s.Severity, s.Message = inspect.Error, s.Message+"; no other worker can admit it"
 	}
 	return s

@@ -10,7 +10,7 @@ func localQueueMissing() view.Rule {
 	return view.Rule{
 		Code: "JM026", Severity: inspect.Error,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
 		},
 		Detect: func(v *view.View) { reportHeld(v, kueue.ReasonLocalQueueMissing) },
 	}
@@ -20,7 +20,7 @@ func clusterQueueUnusable() view.Rule {
 	return view.Rule{
 		Code: "JM027", Severity: inspect.Error,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
 		},
 		Detect: func(v *view.View) {
 			reportHeld(v, kueue.ReasonClusterQueueMissing, kueue.ReasonClusterQueueInactive, kueue.ReasonLocalQueueStopped)
@@ -32,7 +32,7 @@ func namespaceExcluded() view.Rule {
 	return view.Rule{
 		Code: "JM028", Severity: inspect.Error,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
 			inspect.PartNamespaces,
 		},
 		Detect: func(v *view.View) { reportHeld(v, kueue.ReasonNamespaceExcluded) },

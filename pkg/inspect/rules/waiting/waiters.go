@@ -112,19 +112,28 @@ func (w *waiter) isTaken() bool {
 	})
 }
 
-// isStuck reports whether every worker that the submission was offered to
+// isStuck reports whether every worker that the submission can be offered to
 // holds it for a reason that does not pass by itself.
-func (w *waiter) isStuck() bool {
+func (w *waiter) isStuck(v *view.View) bool {
+	for _, o := range w.offers {
+		if o.Workload == nil {
+			return false
+		}
+		if wait, held := view.HoldOf(o.Workload); !held || !wait.IsPermanent() {
+			return false
+		}
+	}
+	return w.wasOfferedToAll(v)
+}
+
+// wasOfferedToAll reports whether a submission was offered to every worker that its manager can
+// use. The incremental dispatcher offers it to a few at a time.
+func (w *waiter) wasOfferedToAll(v *view.View) bool {
 	if len(w.offers) == 0 || len(w.offers) < len(w.Nominated()) {
 		return false
 	}
-	return !slices.ContainsFunc(w.offers, func(o view.Copy) bool {
-		if o.Workload == nil {
-			return true
-		}
-		wait, held := view.HoldOf(o.Workload)
-		return !held || !wait.IsPermanent()
-	})
+	_, rest, known := notOffered(v, w)
+	return known && len(rest) == 0
 }
 
 // notOffered returns the MultiKueueConfig of a waiter, and its usable

@@ -42,10 +42,7 @@ func detectNoQuota(v *view.View) {
 	waiters := waiters(v)
 	for i := range waiters {
 		w := &waiters[i]
-		if len(w.offers) == 0 || len(w.offers) < len(w.Nominated()) {
-			continue
-		}
-		if _, rest, known := notOffered(v, w); !known || len(rest) > 0 {
+		if !w.wasOfferedToAll(v) {
 			// Other workers may have free quota: JM032.
 			continue
 		}

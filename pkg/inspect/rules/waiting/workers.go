@@ -19,7 +19,7 @@ func workersCheckPending() view.Rule {
 		Code: "JM030", Severity: inspect.Warning,
 		GracePeriod: 15 * time.Minute,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Detect: detectWorkersCheckPending,
 	}
@@ -32,7 +32,7 @@ func detectWorkersCheckPending(v *view.View) {
 			for _, state := range o.Workload.Status.AdmissionChecks {
 				isRejected := state.State == kueue.CheckRejected
 				if isRejected || state.State != kueue.CheckReady && o.Workload.Is(kueue.QuotaReserved) {
-					sightings = append(sightings, workersCheck(w, o, state))
+					sightings = append(sightings, workersCheck(v, w, o, state))
 				}
 			}
 		}
@@ -40,7 +40,7 @@ func detectWorkersCheckPending(v *view.View) {
 	reportWorstFirst(v, sightings)
 }
 
-func workersCheck(w *waiter, o view.Copy, state kueue.CheckState) view.Sighting {
+func workersCheck(v *view.View, w *waiter, o view.Copy, state kueue.CheckState) view.Sighting {
 	check := view.OfKueue(o.Worker, "AdmissionCheck", "", state.Name)
 	s := view.Sighting{
 		Object: check, Since: state.LastTransitionTime.Time, Severity: inspect.Warning,
@@ -57,7 +57,7 @@ func workersCheck(w *waiter, o view.Copy, state kueue.CheckState) view.Sighting 
 	if state.State == kueue.CheckRejected {
 		s.Message = fmt.Sprintf("AdmissionCheck %s of %s rejected %s: they never run there", state.Name, o.Worker.Context, quote.Plural(w.Job()))
 		s.Cause = o.Worker.Context + " " + state.Name + " " + state.State + " " + w.Job().Kind
-		if len(w.offers) == 1 {
+		if len(w.offers) == 1 && w.wasOfferedToAll(v) {
 			s.Severity = inspect.Error
 		}
 	}

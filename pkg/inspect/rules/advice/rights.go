@@ -1,0 +1,31 @@
+package advice
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// GrantRights returns how to give a user rights in a cluster. kubectl returns a kubectl command for
+// that cluster.
+func GrantRights(kubectl func(words ...string) command.Command, user string, rights []inspect.Access) command.Prose {
+	var rules []any
+	for _, a := range rights {
+		rules = append(rules, map[string]any{"apiGroups": []any{a.Group}, "resources": []any{a.Resource}, "verbs": a.Verbs})
+	}
+	role := "multikueue-manager-additional-" + shortHash(user, rules)
+	create := kubectl("apply", "-f", "-").Fed(command.JSON(map[string]any{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": map[string]any{"name": role}, "rules": rules,
+	}))
+	return command.Say("%s, and then %s", create, kubectl("create", "clusterrolebinding", role, "--clusterrole="+role, "--user="+user))
+}
+
+// shortHash returns a short text that differs for other users and other rules, so that the fix for
+// one manager does not replace the rights of another one, nor those of an earlier fix.
+func shortHash(user string, rules []any) string {
+	sum := sha256.Sum256([]byte(fmt.Sprint(user, rules)))
+	return hex.EncodeToString(sum[:4])
+}

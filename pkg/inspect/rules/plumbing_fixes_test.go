@@ -1,0 +1,73 @@
+package rules_test
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// remedyOfConnection returns the remedy of the only finding of a rule if the manager cannot use
+// worker2 and says why.
+func remedyOfConnection(t *testing.T, code, message string, more ...edit) string {
+	t.Helper()
+	c := testCase{base: "running", edits: append(more, cannotUse("worker2", "ClientConnectionFailed", message))}
+	rule, _ := rules.ByCode(code)
+	found := judge(t, c.make(t), []rules.Rule{rule}, 0)
+	assert.Equal(t, len(found), 1)
+	return found[0].Remedy
+}
+
+// TestFixOfCertificate checks that the fix changes what the manager rejects in a certificate, and
+// the authority only if that is unknown.
+func TestFixOfCertificate(t *testing.T) {
+	const verify = `Get "https://w2:6443/api": tls: failed to verify certificate: x509: `
+	for message, want := range map[string]string{
+		"certificate has expired or is not yet valid: current time 2026-11-20T23:40:00Z is after 2026-11-19T00:00:00Z":  "renew the certificate of https://",
+		"certificate has expired or is not yet valid: current time 2026-11-20T23:40:00Z is before 2026-11-21T00:00:00Z": "correct the clock of kwok-mgr: the certificate of https://",
+		"certificate is valid for 10.0.0.1, not 10.0.0.2":                                                               "write a server that the certificate names, or that name as tls-server-name, in worker2.kubeconfig, and then ",
+		"cannot validate certificate for 10.0.0.2 because it doesn't contain any IP SANs":                               "write a server that the certificate names",
+		"certificate signed by unknown authority":                                                                       "write the authority that signs worker2's certificate to certificate-authority-data in worker2.kubeconfig, and then ",
+		"certificate specifies an incompatible key usage":                                                               "correct the server, its tls-server-name or certificate-authority-data in worker2.kubeconfig, and then ",
+	} {
+		remedy := remedyOfConnection(t, "JM004", verify+message)
+		assert.Assert(t, strings.HasPrefix(remedy, want), "%s: %s", message, remedy)
+	}
+}
+
+// TestFixOfKueueVersion checks that the fix changes Kueue on the manager if that requests a version
+// of the API that a newer worker does not serve.
+func TestFixOfKueueVersion(t *testing.T) {
+	const upgrade, install = "upgrade Kueue on kwok-mgr to 0.16 or later", "install Kueue 0.15 or later on worker2"
+	message := func(version string) string {
+		return `no matches for kind "Workload" in version "kueue.x-k8s.io/` + version + `"`
+	}
+	without := func(remedy, text string) { assert.Assert(t, !strings.Contains(remedy, text), remedy) }
+
+	old := remedyOfConnection(t, "JM007", message("v1beta1"))
+	assert.Assert(t, strings.HasPrefix(old, upgrade), old)
+	without(old, "install")
+	unread := remedyOfConnection(t, "JM007", message("v1beta1"), unreachable("kwok-w2"))
+	assert.Assert(t, strings.HasPrefix(unread, upgrade) && strings.Contains(unread, "if worker2 has no Kueue, install it there: "), unread)
+	current := remedyOfConnection(t, "JM007", message("v1beta2"))
+	assert.Assert(t, strings.HasPrefix(current, install), current)
+	without(current, "upgrade")
+}
+
+// TestFixOfRights checks that the fix for a missing right includes the status of the resource, and
+// that the fixes for two managers of a worker are two roles.
+func TestFixOfRights(t *testing.T) {
+	remedy := func(user, resource string) string {
+		return remedyOfConnection(t, "JM006", `jobs.batch is forbidden: User "`+user+`" cannot list resource "`+resource+`" in API group "batch" at the cluster scope`)
+	}
+	first, other := remedy("system:serviceaccount:kueue-system:a", "jobs"), remedy("system:serviceaccount:kueue-system:b", "jobs")
+	assert.Assert(t, strings.Contains(first, `"resources":["jobs"]`) && strings.Contains(first, `"resources":["jobs/status"]`), first)
+	assert.Equal(t, remedy("system:serviceaccount:kueue-system:a", "jobs/status"), first)
+	role := func(text string) string {
+		_, name, _ := strings.Cut(text, "create clusterrolebinding ")
+		return strings.Fields(name)[0]
+	}
+	assert.Assert(t, role(first) != role(other), role(first))
+}
