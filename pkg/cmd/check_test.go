@@ -78,7 +78,7 @@ func TestCheckExitCodes(t *testing.T) {
 		"another suppressed":   {[]string{"--from", problemFleet, "--grace", "0s", "--suppress", "JM013=other/train"}, util.ExitFindings, "1 error in"},
 		"healthy":              {[]string{"--from", well}, util.ExitOK, "No findings"},
 		"unread part":          {[]string{"--from", filepath.Join(recordings, "worker-lost")}, util.ExitPartial, "No findings in what was checked: 1 delegated Job"},
-		"finding, unread part": {[]string{"--from", filepath.Join(recordings, "worker-lost"), "--grace", "0s"}, util.ExitFindings, "1 error, 1 warning in 1 delegated Job on 2 clusters"},
+		"finding, unread part": {[]string{"--from", filepath.Join(recordings, "worker-lost"), "--grace", "0s"}, util.ExitFindings, "1 error in 1 delegated Job on 2 clusters"},
 		"bad code":             {[]string{"--from", well, "--suppress", "JM999"}, util.ExitUsage, `error: unknown code "JM999"`},
 		"bad object":           {[]string{"--from", well, "--suppress", "JM013=train"}, util.ExitUsage, `error: --suppress "JM013=train" is not of the form`},
 		"bad severity":         {[]string{"--from", well, "--fail-on", "fatal"}, util.ExitUsage, "error: unknown --fail-on"},
