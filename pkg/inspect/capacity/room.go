@@ -80,6 +80,15 @@ func (n *Node) Free(fr FlavorResource) Amount {
 	return max(0, n.available(fr))
 }
 
+// Excess returns how much more is used than a ClusterQueue could give, as after its quota was lowered.
+// It has to be released before anything is free.
+func (n *Node) Excess(fr FlavorResource) Amount {
+	if _, isLoop := n.Path(); isLoop {
+		return 0
+	}
+	return max(0, -n.available(fr))
+}
+
 func (n *Node) available(fr FlavorResource) Amount {
 	if n.Parent == nil {
 		return n.Subtree(fr).Minus(n.Used(fr))

@@ -44,11 +44,13 @@ type try struct {
 type need struct {
 	resource              string
 	requested, free, most capacity.Amount
+	// excess is how much more is used than the quota, and has to be released first.
+	excess capacity.Amount
 }
 
 // lacks returns how much is missing, now and even if nothing else used quota.
 func (r need) lacks() (now, atAll capacity.Amount) {
-	return max(0, r.requested.Minus(r.free)), max(0, r.requested.Minus(r.most))
+	return max(0, r.requested.Minus(r.free).Plus(r.excess)), max(0, r.requested.Minus(r.most))
 }
 
 // assigner tries flavors of a queue.
@@ -220,11 +222,11 @@ func (a *assigner) tryFlavor(name string, set *podSetDemand, resources []string)
 		fr := capacity.FlavorResource{Flavor: name, Resource: resource}
 		r := need{
 			resource: resource, requested: set.total[resource].Plus(a.given[fr]),
-			free: a.queue.Free(fr), most: a.queue.Maximum(fr),
+			free: a.queue.Free(fr), excess: a.queue.Excess(fr), most: a.queue.Maximum(fr),
 		}
 		quota, isListed := a.queue.Quota(fr)
 		if !isListed {
-			r.free, r.most = 0, 0
+			r.free, r.excess, r.most = 0, 0, 0
 		}
 		t.needs = append(t.needs, r)
 		t.borrows = t.borrows || a.queue.Used(fr).Plus(r.requested) > quota.Nominal

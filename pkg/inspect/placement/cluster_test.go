@@ -332,6 +332,8 @@ func TestPodSetsTogether(t *testing.T) {
 	now := time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)
 	for _, tt := range []struct{ cluster, message, change string }{
 		{simple("4") + "workloads: [" + holding("q", "a", "f", "4", "0") + "]", "needs 3 cpu, 0 free (flavor f)", "raise the quota of ClusterQueue q on w by 3 to 7 cpu (flavor f)"},
+		// The quota was lowered below what is in use.
+		{simple("4") + "workloads: [" + holding("q", "a", "f", "14", "0") + "]", "needs 3 cpu, 0 free (flavor f)", "raise the quota of ClusterQueue q on w by 13 to 17 cpu (flavor f)"},
 		{simple("0"), "needs 3 cpu, limit 0 (flavor f)", "raise the quota of ClusterQueue q on w by 3 to 3 cpu (flavor f)"},
 	} {
 		w := parse[world](t, tt.cluster)
