@@ -207,7 +207,9 @@ func (r *reporter) addTopics(c *inspect.DoctorCluster, f *inspect.Facts, involve
 		if isWorker && !t.ofWorker || !isWorker && t.onlyWorker || r.hasFinding(f, t) {
 			continue
 		}
-		if r.isUnsure(f, t, isWorker, involved) || r.isUnread(t, involved) {
+		// Without Kueue, a worker has nothing to check but its clock.
+		lacksKueue := isWorker && f.NoKueue && t.name != "clocks"
+		if lacksKueue || r.isUnsure(f, t, isWorker, involved) || r.isUnread(t, involved) {
 			c.NotChecked = append(c.NotChecked, t.name)
 			continue
 		}

@@ -83,6 +83,9 @@ func brokenWorkerRule(r view.Rule, describe advise, more ...inspect.Part) view.R
 				Evidence: []string{quote.Condition(b.object(), b.active)}, Jobs: slices.Clone(jobsDependingOn(v, b.manager, b.cluster.Name)),
 			}
 			describe(v, b, &s)
+			if worker := workerWithoutKueue(v, b); worker != nil {
+				describeWithoutKueue(v, b, worker, &s)
+			}
 			if configs, ok := v.Configs(b.manager); ok && len(s.Jobs) == 0 && len(view.ConfigsNaming(configs, b.cluster.Name)) == 0 {
 				s.Severity = inspect.Warning
 				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: no MultiKueueConfig names it", b.manager.Context))
