@@ -48,3 +48,18 @@ func TestWorkerWithoutKueue(t *testing.T) {
 		assert.DeepEqual(t, report.Clusters[i].Passed, []string{"clocks"})
 	}
 }
+
+// TestWorkerThatIsManager checks that doctor keeps both roles of a cluster, and reports a worker that
+// two managers share although their configurations are unknown.
+func TestWorkerThatIsManager(t *testing.T) {
+	c := testCase{name: "second manager", code: "JM411", base: "running", edits: secondManager()}
+	report := rules.Report(c.make(t), rules.Options{})
+	f := findingOf(t, report.Items, "JM411")
+	assert.Equal(t, f.Severity, inspect.Warning)
+	assert.Equal(t, f.Message, "kwok-mgr and kwok-w2 share worker first (context kwok-w1); cannot tell whether multiKueue.origin differs")
+	assert.Equal(t, report.Summary.Managers, 2)
+	assert.Equal(t, report.Summary.Workers, 2)
+	i := slices.IndexFunc(report.Clusters, func(c inspect.DoctorCluster) bool { return c.Context == "kwok-w2" })
+	assert.Equal(t, report.Clusters[i].Role, inspect.RoleManager)
+	assert.DeepEqual(t, report.Clusters[i].Names, []string{"worker2"})
+}

@@ -204,7 +204,7 @@ func (r *reporter) cluster(f *inspect.Facts) inspect.DoctorCluster {
 func (r *reporter) addTopics(c *inspect.DoctorCluster, f *inspect.Facts, involved []*inspect.Facts) {
 	isWorker := c.Role == inspect.RoleWorker
 	for _, t := range topics() {
-		if isWorker && !t.ofWorker || !isWorker && t.onlyWorker || r.hasFinding(f, t) {
+		if isWorker && !t.ofWorker || !c.IsWorker() && t.onlyWorker || r.hasFinding(f, t) {
 			continue
 		}
 		// Without Kueue, a worker has nothing to check but its clock.
