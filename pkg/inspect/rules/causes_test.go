@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -46,6 +47,73 @@ func TestWorkerWithoutKueue(t *testing.T) {
 		report := rules.Report(v, rules.Options{})
 		i := slices.IndexFunc(report.Clusters, func(c inspect.DoctorCluster) bool { return c.Context == "kwok-w1" })
 		assert.DeepEqual(t, report.Clusters[i].Passed, []string{"clocks"})
+	}
+}
+
+// TestDeletedMultiKueueCluster checks that the first fix creates the MultiKueueCluster, that the other
+// one says what it ends, and that the namespace of the Job shows the cause.
+func TestDeletedMultiKueueCluster(t *testing.T) {
+	c := testCase{name: "deleted", code: "JM054", base: "running", edits: []edit{
+		remove("kwok-mgr", "MultiKueueCluster/worker1"), active("AdmissionCheck/multikueue", "True", "SomeActiveClusters", "Missing clusters: [worker1]"),
+	}}
+	v := c.make(t)
+	findings := judge(t, v, rules.All(), 0)
+	f := findingOf(t, findings, "JM054")
+	assert.Equal(t, f.Fixes[0].Text, "create MultiKueueCluster worker1 on kwok-mgr again, with its manifest in FILE")
+	assert.Equal(t, strings.Join(f.Fixes[0].Command, " "), "kubectl --context kwok-mgr create -f FILE")
+	assert.Equal(t, f.Fixes[1].Text, "to give up kwok-w1 as a worker, delete the mirror, which stops its Pods")
+	partly := findingOf(t, findings, "JM011")
+	assert.Equal(t, len(partly.Jobs), 1)
+	assert.Equal(t, partly.Jobs[0].Name, "train")
+	assert.Assert(t, !partly.Since.Time.Before(f.Since.Time), "%s: it existed when the mirror was created", partly.Since)
+
+	// Without the mirror, nothing shows where it was.
+	c.name, c.edits = "deleted with its mirror", append(c.edits, remove("kwok-w1", "Job/default/train"), remove("kwok-w1", "Workload/*"), remove("kwok-w1", "Pod/*"))
+	v = c.make(t)
+	findings = judge(t, v, rules.All(), 0)
+	assert.Equal(t, findingOf(t, findings, "JM011").Jobs[0].Name, "train")
+	assert.Equal(t, v.UnreadWorker(v.Facts("kwok-mgr"), "worker1").Reason, "there is no MultiKueueCluster worker1 on kwok-mgr")
+}
+
+// TestMissingNamespaceIsNoCredentialsFault checks that steps for a namespace that the worker lacks
+// do not count as failed requests, and that the mirrors lost with it are one finding.
+func TestMissingNamespaceIsNoCredentialsFault(t *testing.T) {
+	c := unreachedCases()[0]
+	c.name = "namespace missing"
+	c.edits = append(slices.Clone(c.edits), remove(w1, "Namespace/default"), remove(w2, "Namespace/default"))
+	assert.Assert(t, !slices.Contains(codesOf(judge(t, c.make(t), rules.All(), 0)), "JM137"))
+}
+
+// TestUnreachedSince checks that JM137 does not date the fault before the last action that it quotes.
+func TestUnreachedSince(t *testing.T) {
+	c := unreachedCases()[0]
+	c.name = "used in between"
+	c.edits = append(slices.Clone(c.edits), patch(mgr, "Workload/job-second-abcde", `{metadata: {creationTimestamp: "2026-11-20T23:46:30Z"}}`))
+	f := findingOf(t, judge(t, c.make(t), rules.All(), 0), "JM137")
+	for _, e := range f.Evidence {
+		if _, at, found := strings.Cut(e, "its last action over this connection was at "); found {
+			last, err := time.Parse(time.RFC3339, at[:20])
+			assert.NilError(t, err)
+			assert.Assert(t, !f.Since.Time.Before(last), "%s, since %s", e, f.Since)
+		}
+	}
+}
+
+// TestGarbageCollectorsFinalizers checks that nobody is told to look for a controller that removes
+// finalizer orphan, or to remove it.
+func TestGarbageCollectorsFinalizers(t *testing.T) {
+	for _, finalizer := range []string{"orphan", "foregroundDeletion"} {
+		c := testCase{name: finalizer, code: "JM111", base: "running", later: time.Minute, edits: []edit{
+			patch("kwok-mgr", "Job/train", `{metadata: {deletionTimestamp: "2026-11-20T23:44:20Z", finalizers: [`+finalizer+`]}}`),
+		}}
+		if finalizer == "foregroundDeletion" {
+			c.edits = append(c.edits, remove("kwok-mgr", "Workload/*"))
+		}
+		f := findingOf(t, judge(t, c.make(t), rules.All(), 0), "JM111")
+		assert.Equal(t, f.Message, "Job default/train: its deletion waits for the garbage collector, which removes finalizer "+finalizer)
+		assert.Assert(t, strings.HasPrefix(f.Remedy, "check that Kueue answers on kwok-mgr: changes of Jobs fail while its webhook hangs: "), f.Remedy)
+		assert.Assert(t, strings.Contains(f.Remedy, "otherwise check that kube-controller-manager runs"), f.Remedy)
+		assert.Assert(t, !strings.Contains(f.Remedy, "null"), f.Remedy)
 	}
 }
 

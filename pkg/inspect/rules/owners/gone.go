@@ -18,7 +18,7 @@ func mirrorGone() view.Rule {
 	return view.Rule{
 		Code: "JM105", Undated: true, Severity: inspect.Error,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartNamespaces,
 		},
 		Detect: func(v *view.View) {
 			for _, p := range v.Pairs() {
@@ -69,6 +69,7 @@ func reportWorkerEmpty(v *view.View, p inspect.Pair) {
 	v.Report(view.Sighting{
 		Object: view.Of(j), Since: since, Jobs: []*inspect.Job{j}, Awaits: awaited,
 		Message: fmt.Sprintf("MultiKueue says that it runs on %s, but there is no such %s on %s", s.Chosen(), j.Kind, c.Worker.Context),
+		Cause:   causeOfGone(v, c.Worker, j),
 		Evidence: []string{
 			quote.MultiKueueCheck(s), quote.State(j),
 			quote.ChosenCluster(j.Context, s.Workload), fmt.Sprintf("%s: there is no %s", c.Worker.Context, view.Of(j).String()),
@@ -76,6 +77,15 @@ func reportWorkerEmpty(v *view.View, p inspect.Pair) {
 		},
 		Remedy: command.Say("%s; or delete it: %s", waitForKueue(v, s, c, awaited), advice.DeleteJob(j)),
 	})
+}
+
+// causeOfGone returns what the mirrors of one namespace have in common if a worker has lost the
+// namespace, otherwise "".
+func causeOfGone(v *view.View, worker *inspect.Facts, j *inspect.Job) string {
+	if namespace, known := v.Namespace(worker, j.Namespace); worker.Namespaces == nil || !known || namespace != nil {
+		return ""
+	}
+	return fmt.Sprintf("no namespace %s on %s", j.Namespace, worker.Context)
 }
 
 // waitForKueue returns what makes a Job run again whose mirror no longer exists.
