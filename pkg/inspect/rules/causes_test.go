@@ -76,12 +76,33 @@ func TestDeletedMultiKueueCluster(t *testing.T) {
 }
 
 // TestMissingNamespaceIsNoCredentialsFault checks that steps for a namespace that the worker lacks
-// do not count as failed requests, and that the mirrors lost with it are one finding.
+// do not count as failed requests.
 func TestMissingNamespaceIsNoCredentialsFault(t *testing.T) {
 	c := unreachedCases()[0]
 	c.name = "namespace missing"
 	c.edits = append(slices.Clone(c.edits), remove(w1, "Namespace/default"), remove(w2, "Namespace/default"))
 	assert.Assert(t, !slices.Contains(codesOf(judge(t, c.make(t), rules.All(), 0)), "JM137"))
+}
+
+// TestNamespaceLostWithMirrors checks that the mirrors of a namespace that is gone are one finding,
+// and that its fix creates the namespace.
+func TestNamespaceLostWithMirrors(t *testing.T) {
+	running := `{metadata: {uid: second-uid}, spec: {suspend: false}, status: {active: 1, startTime: "2026-11-20T23:43:19Z"}}`
+	c := testCase{name: "emptied", code: "JM105", base: "running", later: time.Minute, edits: append(secondJob("2026-11-20T23:43:18Z"),
+		patch(mgr, "Job/default/second", running),
+		patch(mgr, "Workload/job-second-abcde", `{status: {clusterName: worker1, nominatedClusterNames: null,
+			admissionChecks: [{name: multikueue, state: Ready, message: "", lastTransitionTime: "2026-11-20T23:43:19Z"}]}}`),
+		remove(w1, "Job/default/train"), remove(w1, "Workload/*"), remove(w1, "Pod/*"), remove(w1, "Namespace/default"),
+	)}
+	var lostJobs []inspect.Finding
+	for _, f := range judge(t, c.make(t), rules.All(), 0) {
+		if f.Code == "JM105" {
+			lostJobs = append(lostJobs, f)
+		}
+	}
+	assert.Equal(t, len(lostJobs), 1, linesOf(lostJobs))
+	assert.Equal(t, len(lostJobs[0].Jobs), 2)
+	assert.Equal(t, lostJobs[0].Fixes[0].Text, "create namespace default on kwok-w1")
 }
 
 // TestUnreachedSince checks that JM137 does not date the fault before the last action that it quotes.

@@ -64,6 +64,9 @@ func reportWorkerEmpty(v *view.View, p inspect.Pair) {
 	if c.Workload != nil {
 		copied = fmt.Sprintf("%s: Workload %s/%s still exists", c.Worker.Context, s.Workload.Namespace, s.Workload.Name)
 	}
+	if causeOfGone(v, c.Worker, j) != "" {
+		copied = fmt.Sprintf("%s: there is no namespace %s either", c.Worker.Context, j.Namespace)
+	}
 	since := lastKnownTime(j, s.Check.LastTransitionTime.Time)
 	awaited := v.AwaitsReach(s.Manager, s.Workload, liveness.DutyStatus, c.Worker.Context, j.Context, since)
 	v.Report(view.Sighting{
@@ -93,6 +96,11 @@ func causeOfGone(v *view.View, worker *inspect.Facts, j *inspect.Job) string {
 // workerLostTimeout (kueue:
 // pkg/controller/admissionchecks/multikueue/workload.go, remainingWaitTime).
 func waitForKueue(v *view.View, s view.Submission, c view.Copy, awaited *view.Awaited) command.Prose {
+	if causeOfGone(v, c.Worker, s.Job()) != "" {
+		namespace := s.Job().Namespace
+		return command.Say("create namespace %s on %s: %s, and then wait: MultiKueue restarts the %s after workerLostTimeout (15 minutes by default)",
+			namespace, c.Worker.Context, command.Kubectl(c.Worker.Context, "", "create", "namespace", namespace), s.Job().Kind)
+	}
 	again := s.Check.LastTransitionTime.Add(view.WorkerLostTimeout)
 	if c.Workload == nil && v.Now().Before(v.ToOurClock(s.Manager.Context, again)) {
 		restart := command.Say("MultiKueue restarts the %s after workerLostTimeout, by default at %s", s.Job().Kind, quote.Time(again))
