@@ -10,7 +10,7 @@ import (
 // ClusterRole is the role of a cluster in MultiKueue.
 type ClusterRole string
 
-// The roles. A manager that is also a worker is a manager.
+// The roles. A manager that is also a worker is a manager with Names.
 const (
 	RoleManager   ClusterRole = "manager"
 	RoleWorker    ClusterRole = "worker"
@@ -64,6 +64,11 @@ type DoctorCluster struct {
 	Error string `json:"error,omitempty"`
 }
 
+// IsWorker reports whether a manager dispatches to the cluster, which may be a manager as well.
+func (c *DoctorCluster) IsWorker() bool {
+	return c.Role == RoleWorker || c.Role == RoleManager && len(c.Names) > 0
+}
+
 // DoctorSummary counts what doctor has checked and found.
 type DoctorSummary struct {
 	// Errors is how many findings are of severity error.
@@ -74,7 +79,7 @@ type DoctorSummary struct {
 	Infos int `json:"infos"`
 	// Managers is how many management clusters were checked.
 	Managers int `json:"managers"`
-	// Workers is how many workers were checked.
+	// Workers is how many workers were checked, including those that are also managers.
 	Workers int `json:"workers"`
 }
 
@@ -106,6 +111,9 @@ func (r *DoctorReport) Count() {
 		switch r.Clusters[i].Role {
 		case RoleManager:
 			r.Summary.Managers++
+			if r.Clusters[i].IsWorker() {
+				r.Summary.Workers++
+			}
 		case RoleWorker:
 			r.Summary.Workers++
 		case RoleUnrelated, RoleUnknown:

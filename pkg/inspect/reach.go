@@ -263,6 +263,9 @@ func (v *Inventory) UnreadWorker(manager *Facts, cluster string) *Unchecked {
 	u := &Unchecked{What: "worker " + cluster, Contexts: []string{}, Reason: v.WhyNoContext(manager, "it")}
 	context := v.ContextOf(manager, cluster)
 	if context == "" {
+		if manager.lacksCluster(cluster) {
+			u.Reason = fmt.Sprintf("there is no MultiKueueCluster %s on %s", cluster, manager.Context)
+		}
 		return u
 	}
 	u.Contexts = []string{context}
@@ -275,6 +278,11 @@ func (v *Inventory) UnreadWorker(manager *Facts, cluster string) *Unchecked {
 		return nil
 	}
 	return u
+}
+
+// lacksCluster reports whether a manager certainly has no MultiKueueCluster of a name.
+func (f *Facts) lacksCluster(name string) bool {
+	return f.Kueue != nil && f.Gaps[PartKueue] == nil && f.Gaps[PartClusters] == nil && f.Kueue.ClusterNamed(name) == nil
 }
 
 // WhyNoContext describes why the context of MultiKueueClusters of a manager is unknown.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -165,4 +166,23 @@ func TestFixesOfSeveralClusters(t *testing.T) {
 	}
 	assert.Equal(t, strings.Join(texts, "\n"), "request at most 6 gpu: run fewer Pods at once, or request less per Pod\n"+
 		"raise the quota of gpu in flavor a100 on w2 by 2\ntolerate taint spot:NoSchedule of flavor spot")
+}
+
+// TestMissingFlavors checks that a ClusterQueue whose condition names missing ResourceFlavors is
+// activated by creating them.
+func TestMissingFlavors(t *testing.T) {
+	for message, want := range map[string]string{
+		"Can't admit new workloads: references missing ResourceFlavor(s): nix.": "create ResourceFlavor nix on w1, or correct the name in ClusterQueue q: " +
+			`printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"nix"}}' | kubectl --context w1 create -f -`,
+		"Can't admit new workloads: references missing ResourceFlavor(s): a,b.c, references inactive AdmissionCheck(s): x.": "create ResourceFlavor a and b.c on w1, or correct the name in ClusterQueue q: " +
+			`printf '%s\n' '{"apiVersion":"v1","items":[{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"a"}},` +
+			`{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"b.c"}}],"kind":"List"}' | kubectl --context w1 create -f -`,
+		"references inactive AdmissionCheck(s): x": "add what ClusterQueue q on w1 lacks: kubectl --context w1 describe clusterqueues.kueue.x-k8s.io q",
+	} {
+		q := &kueue.ClusterQueue{}
+		q.Name = "q"
+		q.Status.Conditions = []metav1.Condition{{Type: kueue.Active, Status: metav1.ConditionFalse, Reason: "FlavorNotFound", Message: message}}
+		fix := kueue.FixTarget{Context: "w1", ClusterQueue: q}.ActivateQueue("q")
+		assert.Equal(t, fix.Text+": "+fix.Shell(), want)
+	}
 }

@@ -67,6 +67,9 @@ func clusterText(c *inspect.DoctorCluster) string {
 	switch c.Role {
 	case inspect.RoleManager:
 		parts = append(parts, "manager")
+		if c.IsWorker() {
+			parts = append(parts, "worker "+strings.Join(c.Names, ", "))
+		}
 	case inspect.RoleWorker:
 		parts = append(parts, "worker "+strings.Join(c.Names, ", "))
 	case inspect.RoleUnrelated:

@@ -19,8 +19,10 @@ func (q *Question) lostOn(manager *inspect.Facts, cluster string) Answer {
 	a := q.byCopiedStatus(cluster)
 	var why string
 	switch f := q.Inventory.Facts(target); {
-	case target == "":
+	case target == "" && missing.Reason == q.Inventory.WhyNoContext(manager, "it"):
 		why = q.Inventory.WhyNoContext(manager, cluster)
+	case target == "":
+		why = missing.Reason
 	case f == nil:
 		why = fmt.Sprintf("context %s: %s", target, missing.Reason)
 	default:

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -189,6 +190,15 @@ func TestSum(t *testing.T) {
 	assert.Assert(t, paris.Cluster.Since.Equal(&since))
 	assert.Assert(t, paris.Nominal == nil && paris.Cluster.Running == nil)
 	assert.Equal(t, rows[2].Cluster.State, queues.ClusterUnknown)
+
+	// A worker without Kueue has a row that says so, another cluster without Kueue has none.
+	worker, other := &inspect.Facts{Context: "w1", NoKueue: true}, &inspect.Facts{Context: "other", NoKueue: true}
+	v.Clusters[0].Kueue.Addresses = map[string]kubecontext.Address{"paris": {Server: "https://w1:6443", CA: "ca"}}
+	v = inspect.NewInventory(v.Now, []*inspect.Facts{v.Clusters[0], worker, other}, []kubecontext.Address{{Context: "w1", Server: "https://w1:6443", CA: "ca"}})
+	rows = queues.Sum(v)
+	assert.Equal(t, len(rows), 3)
+	assert.Equal(t, rows[1].Context+": "+rows[1].Problem, "w1: no Kueue; install it")
+	assert.DeepEqual(t, rows[1].Cluster.Names, []string{"paris"})
 
 	// Without the right to list Workloads, none is counted.
 	v = fleet(t, "", fmt.Sprintf("{queues: [%s]}", queue("a", "", "10", "4")), inspect.PartClaims)

@@ -15,7 +15,8 @@ import (
 
 // Sum returns the summary of all clusters: one row for each resource of a
 // cluster, over all its ClusterQueues and flavors. A cluster without known
-// quotas has one row, and so has a MultiKueueCluster that no context reaches.
+// quotas has one row, and so has a MultiKueueCluster that no context reaches. A
+// cluster without Kueue has one only if it should be a worker.
 func Sum(v *inspect.Inventory) []QueueQuota {
 	s := &summary{inventory: v, workers: map[string][]workerOf{}}
 	for _, f := range v.Clusters {
@@ -24,7 +25,7 @@ func Sum(v *inspect.Inventory) []QueueQuota {
 	rows := []QueueQuota{}
 	known := map[*inspect.Facts]*cluster{}
 	for _, f := range v.Clusters {
-		if f.NoKueue {
+		if f.NoKueue && len(s.workers[f.Context]) == 0 {
 			continue
 		}
 		state := s.stateOf(f)
@@ -32,7 +33,7 @@ func Sum(v *inspect.Inventory) []QueueQuota {
 			rows = append(rows, c.sums(state)...)
 		} else {
 			rows = append(rows, QueueQuota{
-				Context: f.Context, ClusterUID: f.ClusterUID, Kind: KindCluster, Name: f.Context, Cohorts: []string{}, Cluster: state, Problem: problemWith(state),
+				Context: f.Context, ClusterUID: f.ClusterUID, Kind: KindCluster, Name: f.Context, Cohorts: []string{}, Cluster: state, Problem: problemOfCluster(f, state),
 			})
 		}
 	}
@@ -108,6 +109,14 @@ func (s *summary) stateOf(f *inspect.Facts) *ClusterState {
 		state.Kueue = f.Kueue.Release
 	}
 	return state
+}
+
+// problemOfCluster returns why a cluster without known quotas gets nothing.
+func problemOfCluster(f *inspect.Facts, s *ClusterState) string {
+	if f.NoKueue {
+		return "no Kueue; install it"
+	}
+	return problemWith(s)
 }
 
 // problemWith returns why the manager gives nothing to a cluster. Unread

@@ -39,6 +39,10 @@ func statusNotCopiedCases() []testCase {
 		}},
 		{name: "not finished", code: "JM110", base: "running"},
 		{name: "started again while it runs", code: "JM138", base: "running", fires: true, edits: []edit{later}},
+		{name: "started again, for a user of one namespace", code: "JM138", base: "running", fires: true, edits: []edit{
+			later, forbidden("kwok-mgr", "admissionchecks.kueue.x-k8s.io"), forbidden("kwok-mgr", "multikueueclusters.kueue.x-k8s.io"),
+			forbidden("kwok-mgr", "multikueueconfigs.kueue.x-k8s.io"), forbidden("kwok-mgr", "secrets"),
+		}},
 		{name: "started again, and finished", code: "JM138", base: "running", fires: true, edits: []edit{later, over}},
 		{name: "its origin is suspended", code: "JM138", base: "running", edits: []edit{later, patch("kwok-mgr", "Job/train", `{spec: {suspend: true}}`)}},
 		{name: "evicted, and not started again", code: "JM138", base: "running", edits: []edit{

@@ -223,10 +223,12 @@ func (r *reporter) unusedNames(f *inspect.Facts) []string {
 func (r *reporter) addTopics(c *inspect.DoctorCluster, f *inspect.Facts, involved []*inspect.Facts) {
 	isWorker := c.Role == inspect.RoleWorker
 	for _, t := range topics() {
-		if isWorker && !t.ofWorker || !isWorker && t.onlyWorker || r.hasFinding(f, t) {
+		if isWorker && !t.ofWorker || !c.IsWorker() && t.onlyWorker || r.hasFinding(f, t) {
 			continue
 		}
-		if r.isUnsure(f, t, isWorker, involved) || r.isUnread(t, involved) {
+		// Without Kueue, a worker has nothing to check but its clock.
+		lacksKueue := isWorker && f.NoKueue && t.name != "clocks"
+		if lacksKueue || r.isUnsure(f, t, isWorker, involved) || r.isUnread(t, involved) {
 			c.NotChecked = append(c.NotChecked, t.name)
 			continue
 		}

@@ -150,6 +150,8 @@ func installationCases() []testCase {
 		{name: "newer", code: "JM409", base: base, edits: older("v0.20.0")},
 		{name: "unknown", code: "JM409", base: base, edits: older("main")},
 		{name: "default of both", code: "JM411", base: base, fires: true, edits: shared("multikueue")},
+		{name: "configurations unknown", code: "JM411", base: base, fires: true, edits: secondManager()},
+		{name: "one configuration unknown", code: "JM411", base: base, fires: true, edits: append(shared("tokyo"), remove("kwok-mgr", "ConfigMap/config"))},
 		{name: "different", code: "JM411", base: base, edits: shared("tokyo")},
 		{name: "one manager", code: "JM411", base: base, edits: everywhere(jobs, jobs)},
 		{name: "zero", code: "JM412", base: base, fires: true, edits: everywhere("multiKueue: {gcInterval: 0s}", jobs)},

@@ -26,7 +26,7 @@ func actorBehind() view.Rule {
 	return view.Rule{
 		Code: "JM114", Severity: inspect.Info, IsProgress: true, SumsUp: true,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartNamespaces,
 		},
 		Detect: func(v *view.View) {
 			for _, f := range v.Clusters() {
@@ -37,7 +37,7 @@ func actorBehind() view.Rule {
 				// JM137 reports the sightings that wait for a worker which
 				// nothing reaches.
 				waiting := slices.DeleteFunc(slices.Clone(g.Values), func(s view.Sighting) bool {
-					return slices.ContainsFunc(links, func(l silentLinks) bool { return l.concerns(s.Awaits) })
+					return slices.ContainsFunc(links, func(l silentLinks) bool { return l.concerns(s.Awaits) && !l.lackNamespace(v, s) })
 				})
 				if len(waiting) > 0 {
 					v.Report(behind(v, g.Key, waiting))

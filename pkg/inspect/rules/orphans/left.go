@@ -24,12 +24,12 @@ func mirrorOnUnknownCluster() view.Rule {
 			e := newMultiKueue(v)
 			for d, x := range e.mirrors() {
 				if view.IsLiveJob(x.mirror) && d.isCutOff(x.mirror.Context) && !e.isPlaced(d, x) {
-					v.Report(describeUnreached(d, x.mirror, x.jobs()))
+					v.Report(describeUnreached(e, d, x.mirror, x.jobs()))
 				}
 			}
 			for d, s := range e.withoutOrigin(e.strays()) {
 				if d.isCutOff(s.worker.Context) {
-					v.Report(describeUnreached(d, s.job, []*inspect.Job{s.job}))
+					v.Report(describeUnreached(e, d, s.job, []*inspect.Job{s.job}))
 				}
 			}
 		},
@@ -48,7 +48,7 @@ func (e *multiKueue) isPlaced(d *dispatcher, x createdMirror) bool {
 	return isThere && !slices.ContainsFunc(x.Mirrors, func(m inspect.Mirror) bool { return m.Job.Context == context })
 }
 
-func describeUnreached(d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) view.Sighting {
+func describeUnreached(e *multiKueue, d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) view.Sighting {
 	return view.Sighting{
 		Object: view.Of(mirror), Since: view.Latest(mirror.CreationTimestamp.Time, view.TimeOf(mirror.FinishedTime)), Jobs: jobs,
 		Cause:   "cut off " + d.Context + " " + mirror.Context + " " + mirror.Kind,
@@ -58,9 +58,28 @@ func describeUnreached(d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) 
 			fmt.Sprintf("%s: label %s of %s is %s", mirror.Context, delegation.MultiKueueOriginLabel, view.Of(mirror).String(), mirror.Marks.MultiKueueOrigin),
 			fmt.Sprintf("%s: none of its %d MultiKueueClusters points to %s", d.Context, len(d.contexts), mirror.Context),
 		},
-		Remedy: command.Say("create the MultiKueueCluster on %s again; or delete the mirror on %s: %s; check -o wide lists the other %s",
-			d.Context, mirror.Context, advice.DeleteJob(mirror), quote.Plural(mirror)),
+		Remedy: command.Say("%s; or %s: %s; check -o wide lists the other %s",
+			restoreCluster(e, d, mirror), deletionOfUnreached(mirror), advice.DeleteJob(mirror), quote.Plural(mirror)),
 	}
+}
+
+// restoreCluster returns how to create the MultiKueueCluster that pointed to the cluster of a mirror.
+func restoreCluster(e *multiKueue, d *dispatcher, mirror *inspect.Job) command.Prose {
+	which := "the MultiKueueCluster of " + mirror.Context
+	if w, _ := e.Workload(d.Facts, mirror.Namespace, mirror.Prebuilt()); w != nil && w.ChosenCluster() != "" {
+		if _, exists := d.contexts[w.ChosenCluster()]; !exists {
+			which = "MultiKueueCluster " + w.ChosenCluster()
+		}
+	}
+	return command.Say("create %s on %s again, with its manifest in FILE: %s", which, d.Context, command.Kubectl(d.Context, "", "create", "-f", "FILE"))
+}
+
+// deletionOfUnreached describes the deletion of a mirror, which ends its Pods if it runs.
+func deletionOfUnreached(mirror *inspect.Job) string {
+	if view.IsLiveJob(mirror) {
+		return fmt.Sprintf("to give up %s as a worker, delete the mirror, which stops its Pods", mirror.Context)
+	}
+	return "delete the mirror on " + mirror.Context
 }
 
 func rejectedLeftovers() view.Rule {

@@ -16,7 +16,7 @@ import (
 func deletionHangs() view.Rule {
 	return view.Rule{
 		Code: "JM111", Severity: inspect.Warning,
-		Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods, inspect.PartWorkloads},
+		Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods, inspect.PartWorkloads, inspect.PartKueue},
 		Detect: func(v *view.View) {
 			for _, f := range v.Clusters() {
 				for _, j := range v.Jobs(f) {
@@ -31,8 +31,11 @@ func deletionHangs() view.Rule {
 }
 
 // foreground is the finalizer of a deletion that waits for the objects that
-// the object owns.
-const foreground = "foregroundDeletion"
+// the object owns, and orphaning that of one that leaves them. The garbage collector removes both.
+const (
+	foreground = "foregroundDeletion"
+	orphaning  = "orphan"
+)
 
 func reportHanging(v *view.View, f *inspect.Facts, j *inspect.Job) {
 	isForeground := len(j.Finalizers) == 1 && j.Finalizers[0] == foreground
@@ -51,6 +54,10 @@ func reportHanging(v *view.View, f *inspect.Facts, j *inspect.Job) {
 		Remedy: command.Say("start the controller that removes %[1]s; if that controller no longer exists, remove %[1]s: %[2]s",
 			finalizers(j), advice.SetField(j, []string{"metadata", "finalizers"}, nil)),
 	}
+	if isForeground || len(j.Finalizers) == 1 && j.Finalizers[0] == orphaning {
+		s.Message = "its deletion waits for the garbage collector, which removes finalizer " + j.Finalizers[0]
+		s.Remedy = checkGarbageCollector(v, f, j)
+	}
 	if isForeground {
 		describeOwned(v, f, j, &s)
 	}
@@ -66,6 +73,16 @@ func finalizers(j *inspect.Job) string {
 		return "finalizer " + j.Finalizers[0]
 	}
 	return "finalizers " + strings.Join(j.Finalizers, ", ")
+}
+
+// checkGarbageCollector returns how to find out why a Job keeps a finalizer of the garbage collector.
+// If Kueue hangs, its webhook rejects the change, and the garbage collector is not at fault.
+func checkGarbageCollector(v *view.View, f *inspect.Facts, j *inspect.Job) command.Prose {
+	collector := command.Say("check that kube-controller-manager runs on %s: it contains the garbage collector: %s", f.Context, advice.ShowControllerLease(f.Context))
+	if has, _ := v.HasKueue(f); !has || v.LastSeen(liveness.Actor{Role: liveness.RoleKueue, Context: f.Context}).After(v.ToOurClock(f.Context, j.DeletedAt.Time)) {
+		return collector
+	}
+	return command.Say("check that Kueue answers on %s: changes of Jobs fail while its webhook hangs: %s; otherwise %s", f.Context, advice.ShowKueuePods(f.Context), collector)
 }
 
 // describeOwned describes a foreground deletion that waits for a Workload that

@@ -18,7 +18,7 @@ func mirrorGone() view.Rule {
 	return view.Rule{
 		Code: "JM105", Undated: true, Severity: inspect.Error,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartNamespaces,
 		},
 		Detect: func(v *view.View) {
 			for _, p := range v.Pairs() {
@@ -64,12 +64,16 @@ func reportWorkerEmpty(v *view.View, p inspect.Pair) {
 	if c.Workload != nil {
 		copied = fmt.Sprintf("%s: Workload %s/%s still exists", c.Worker.Context, s.Workload.Namespace, s.Workload.Name)
 	}
+	if causeOfGone(v, c.Worker, j) != "" {
+		copied = fmt.Sprintf("%s: there is no namespace %s either", c.Worker.Context, j.Namespace)
+	}
 	since := lastKnownTime(j, s.Check.LastTransitionTime.Time)
 	awaited := v.AwaitsReach(s.Manager, s.Workload, liveness.DutyStatus, c.Worker.Context, j.Context, since)
 	awaited.IsUndated = true
 	v.Report(view.Sighting{
 		Object: view.Of(j), Since: since, IsUndated: true, Jobs: []*inspect.Job{j}, Awaits: awaited,
 		Message: fmt.Sprintf("MultiKueue says that it runs on %s, but there is no such %s on %s", s.Chosen(), j.Kind, c.Worker.Context),
+		Cause:   causeOfGone(v, c.Worker, j),
 		Evidence: []string{
 			quote.MultiKueueCheck(s), quote.State(j),
 			quote.ChosenCluster(j.Context, s.Workload), fmt.Sprintf("%s: there is no %s", c.Worker.Context, view.Of(j).String()),
@@ -79,11 +83,25 @@ func reportWorkerEmpty(v *view.View, p inspect.Pair) {
 	})
 }
 
+// causeOfGone returns what the mirrors of one namespace have in common if a worker has lost the
+// namespace, otherwise "".
+func causeOfGone(v *view.View, worker *inspect.Facts, j *inspect.Job) string {
+	if namespace, known := v.Namespace(worker, j.Namespace); worker.Namespaces == nil || !known || namespace != nil {
+		return ""
+	}
+	return fmt.Sprintf("no namespace %s on %s", j.Namespace, worker.Context)
+}
+
 // waitForKueue returns what makes a Job run again whose mirror no longer exists.
 // If the worker has nothing of it, MultiKueue waits on purpose for
 // workerLostTimeout (kueue:
 // pkg/controller/admissionchecks/multikueue/workload.go, remainingWaitTime).
 func waitForKueue(v *view.View, s view.Submission, c view.Copy, awaited *view.Awaited) command.Prose {
+	if causeOfGone(v, c.Worker, s.Job()) != "" {
+		namespace := s.Job().Namespace
+		return command.Say("create namespace %s on %s: %s, and then wait: MultiKueue restarts the %s after workerLostTimeout (15 minutes by default)",
+			namespace, c.Worker.Context, command.Kubectl(c.Worker.Context, "", "create", "namespace", namespace), s.Job().Kind)
+	}
 	again := s.Check.LastTransitionTime.Add(view.WorkerLostTimeout)
 	if c.Workload == nil && v.Now().Before(v.ToOurClock(s.Manager.Context, again)) {
 		restart := command.Say("MultiKueue restarts the %s after workerLostTimeout, by default at %s", s.Job().Kind, quote.Time(again))

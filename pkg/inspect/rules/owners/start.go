@@ -8,6 +8,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 func startRefused() view.Rule {
@@ -17,7 +18,7 @@ func startRefused() view.Rule {
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Covers: []string{"JM104", "JM110"},
-		Detect: func(v *view.View) { eachCopied(v, reportStartRefused) },
+		Detect: func(v *view.View) { eachCurrent(v, reportStartRefused) },
 	}
 }
 
@@ -34,6 +35,9 @@ func reportStartRefused(v *view.View, origin *inspect.Job, p inspect.Pair, m ins
 		return
 	}
 	f, _ := v.Facts(origin.Context)
+	if !isCopied(v, origin, mirror) && !seemsCopied(v, f, mirror) {
+		return
+	}
 	since := v.On(origin.Context, mirror.Context, mirror.StartTime.Time)
 	message := fmt.Sprintf("its status cannot be copied from %s: the start time there differs", mirror.Context)
 	if mirror.Status.IsFinished() {
@@ -53,4 +57,18 @@ func reportStartRefused(v *view.View, origin *inspect.Job, p inspect.Pair, m ins
 			advice.KubectlJob(origin, "patch").With("--subresource=status", "-p", accept),
 			advice.TriggerReconcile(f, mirror.Namespace, mirror.Prebuilt())),
 	})
+}
+
+// seemsCopied reports whether the Workload alone shows that MultiKueue has given a Job to the mirror's
+// cluster. It is for users who may not read AdmissionChecks or MultiKueueClusters. A lost connection
+// does not matter: the status could not be copied over a working one either.
+func seemsCopied(v *view.View, f *inspect.Facts, mirror *inspect.Job) bool {
+	_, knowsChecks := v.Checks(f)
+	_, knowsClusters := v.MultiKueueClusters(f)
+	w, _ := v.Workload(f, mirror.Namespace, mirror.Prebuilt())
+	if knowsChecks && knowsClusters || w == nil || w.DeletionTimestamp != nil || w.ChosenCluster() == "" || !w.Is(kueue.Admitted) || w.Is(kueue.Evicted) {
+		return false
+	}
+	context := v.ContextOf(f, w.ChosenCluster())
+	return context == "" || context == mirror.Context
 }

@@ -33,6 +33,15 @@ func statusStale() view.Rule {
 // to another cluster. Kueue does not copy the status of suspended origins by
 // design.
 func eachCopied(v *view.View, visit func(*view.View, *inspect.Job, inspect.Pair, inspect.Mirror)) {
+	eachCurrent(v, func(v *view.View, o *inspect.Job, p inspect.Pair, m inspect.Mirror) {
+		if !view.IsMultiKueues(p) || isCopied(v, o, m.Job) {
+			visit(v, o, p, m)
+		}
+	})
+}
+
+// eachCurrent visits all open origins with their current mirrors.
+func eachCurrent(v *view.View, visit func(*view.View, *inspect.Job, inspect.Pair, inspect.Mirror)) {
 	for _, p := range v.Pairs() {
 		o := p.Origin
 		if !o.IsOpen() {
@@ -42,9 +51,7 @@ func eachCopied(v *view.View, visit func(*view.View, *inspect.Job, inspect.Pair,
 			if !m.Current || m.Relation == inspect.ByName || m.Job.DeletedAt != nil {
 				continue
 			}
-			if !view.IsMultiKueues(p) || isCopied(v, o, m.Job) {
-				visit(v, o, p, m)
-			}
+			visit(v, o, p, m)
 		}
 	}
 }

@@ -93,6 +93,22 @@ func (u *unusable) since() time.Time {
 	return first
 }
 
+// lastUse returns when MultiKueue last did something for a Job on a worker, as far as that is known.
+// The worker's MultiKueueCluster existed then.
+func lastUse(v *view.View, manager *inspect.Facts, name string) time.Time {
+	var last time.Time
+	for _, s := range v.Submissions() {
+		if s.Manager != manager || s.Chosen() != name {
+			continue
+		}
+		last = view.Latest(last, view.TimeOf(s.Job().StatusWrittenAt))
+		if s.HasState(kueue.CheckReady) {
+			last = view.Latest(last, s.Check.LastTransitionTime.Time)
+		}
+	}
+	return last
+}
+
 // evidence quotes what makes the clusters unusable.
 func (u *unusable) evidence(f *inspect.Facts) []string {
 	var lines []string
@@ -138,7 +154,7 @@ func names(check *kueue.AdmissionCheck) func(*kueue.ClusterQueue) bool {
 func fleetPartlyUnusable() view.Rule {
 	return view.Rule{
 		Code: "JM011", Severity: inspect.Warning,
-		Reads: []inspect.Part{inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters},
+		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters},
 		Detect: func(v *view.View) {
 			for _, f := range v.Clusters() {
 				checks, _ := v.Checks(f)
@@ -160,8 +176,16 @@ func reportPartly(v *view.View, f *inspect.Facts, c *kueue.AdmissionCheck) {
 		return
 	}
 	o := view.OfKueue(f, "AdmissionCheck", "", c.Name)
+	since := u.since()
+	var jobs []*inspect.Job
+	for _, name := range u.names() {
+		jobs = append(jobs, jobsDependingOn(v, f, name)...)
+		if slices.Contains(u.missing, name) {
+			since = view.Latest(since, lastUse(v, f, name))
+		}
+	}
 	v.Report(view.Sighting{
-		Object: o, Since: u.since(),
+		Object: o, Since: since, Jobs: jobs,
 		Message: fmt.Sprintf("%d of the %d workers of AdmissionCheck %s cannot be used: %s",
 			len(u.names()), len(u.config.Spec.Clusters), c.Name, strings.Join(u.names(), ", ")),
 		Evidence: append([]string{quote.Condition(o, active)}, u.evidence(f)...), Remedy: u.repair(f),

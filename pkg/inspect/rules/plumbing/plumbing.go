@@ -84,7 +84,11 @@ func brokenWorkerRule(r view.Rule, describe advise, more ...inspect.Part) view.R
 				Evidence: []string{quote.Condition(b.object(), b.active)}, Jobs: slices.Clone(jobsDependingOn(v, b.manager, b.cluster.Name)),
 			}
 			describe(v, b, &s)
-			s.Message += b.fate(v)
+			if worker := workerWithoutKueue(v, b); worker != nil {
+				describeWithoutKueue(v, b, worker, &s)
+			} else {
+				s.Message += b.fate(v)
+			}
 			if configs, ok := v.Configs(b.manager); ok && len(s.Jobs) == 0 && len(view.ConfigsNaming(configs, b.cluster.Name)) == 0 {
 				s.Severity = inspect.Warning
 				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: no MultiKueueConfig names it", b.manager.Context))

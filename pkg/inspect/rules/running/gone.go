@@ -92,6 +92,17 @@ func goneSighting(s view.Submission) view.Sighting {
 	return sighting
 }
 
+// vanishedAgain reports whether the Job was started from scratch, and that mirror is gone as well.
+// JM105 reports it, or the rule about its worker.
+func vanishedAgain(v *view.View, s view.Submission) bool {
+	if s.Chosen() == "" || !s.HasState(kueue.CheckReady) {
+		return false
+	}
+	j := s.Job()
+	worker, _ := v.Worker(s.Manager, s.Chosen())
+	return worker != nil && v.IsMissing(worker, j, j.Namespace, j.Name)
+}
+
 func mirrorVanished() view.Rule {
 	return view.Rule{
 		Code: "JM048", Severity: inspect.Warning,
@@ -100,7 +111,7 @@ func mirrorVanished() view.Rule {
 		},
 		Detect: func(v *view.View) {
 			for s := range unfinished(v) {
-				if !vanished(v, s) || s.Job().TTL != nil && mayBeTTL(s) {
+				if !vanished(v, s) || s.Job().TTL != nil && mayBeTTL(s) || vanishedAgain(v, s) {
 					continue
 				}
 				j := s.Job()

@@ -31,6 +31,9 @@ func priorityClassesDiffer() view.Rule {
 }
 
 func reportClasses(v *view.View, l view.Link, here, there map[string]int32) {
+	if l.Worker.Kueue == nil {
+		return // JM007, or the Kueue API could not be read
+	}
 	var names, evidence []string
 	var steps []command.Prose
 	for _, name := range slices.Sorted(maps.Keys(here)) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -125,11 +126,16 @@ func originShared() view.Rule {
 func reportSharedOrigin(v *view.View, a, b view.Link) {
 	here, there := v.Installation(a.Manager), v.Installation(b.Manager)
 	if here == nil || there == nil {
+		reportSharedWorker(v, a, b)
 		return
 	}
 	one, isKnown := here.Origin()
 	other, ok := there.Origin()
-	if !isKnown || !ok || one != other {
+	if !isKnown || !ok {
+		reportSharedWorker(v, a, b)
+		return
+	}
+	if one != other {
 		return
 	}
 	v.Report(view.Sighting{
@@ -140,6 +146,21 @@ func reportSharedOrigin(v *view.View, a, b view.Link) {
 			fmt.Sprintf("%s: multiKueue.origin is %s; MultiKueueCluster %s points to %s", b.Manager.Context, other, b.Cluster.Name, b.Worker.Context),
 		},
 		Remedy: command.Say("set another multiKueue.origin on %s: %s", b.Manager.Context, reconfigure(b.Manager, there)),
+	})
+}
+
+// reportSharedWorker reports two managers with a common worker, of which at least one has an unknown
+// configuration. By default, both have the same origin.
+func reportSharedWorker(v *view.View, a, b view.Link) {
+	v.Report(view.Sighting{
+		Object: b.Object(), Cause: a.Manager.Context + " " + b.Manager.Context, Severity: inspect.Warning,
+		Message: fmt.Sprintf("%s and %s share worker %s; cannot tell whether multiKueue.origin differs", a.Manager.Context, b.Manager.Context, b.Name()),
+		Evidence: []string{
+			fmt.Sprintf("%s: MultiKueueCluster %s points to %s", a.Manager.Context, a.Cluster.Name, a.Worker.Context),
+			fmt.Sprintf("%s: MultiKueueCluster %s points to %s", b.Manager.Context, b.Cluster.Name, b.Worker.Context),
+		},
+		Remedy: command.Say("unless it has one, give %s a multiKueue.origin of its own: %s",
+			b.Manager.Context, advice.ReconfigureKueue(b.Manager.Context)),
 	})
 }
 

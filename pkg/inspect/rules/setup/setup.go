@@ -117,6 +117,9 @@ func localQueueLacking() view.Rule {
 }
 
 func reportLocalQueues(v *view.View, l view.Link) {
+	if l.Worker.Kueue == nil {
+		return // JM007, or the Kueue API could not be read
+	}
 	var missing []string
 	var items []any
 	queues := v.DispatchedQueues(l)

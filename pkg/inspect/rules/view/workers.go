@@ -134,9 +134,9 @@ func ConnectionFault(message string) string {
 		}
 		return false
 	}
-	missing := has("no matches for kind", "could not find the requested resource")
+	missing := has("no matches for ", "could not find the requested resource")
 	switch {
-	case missing && has(`in version "kueue.x-k8s.io/`, ".kueue.x-k8s.io)"):
+	case missing && has(`in version "kueue.x-k8s.io/`, "no matches for kueue.x-k8s.io/", ".kueue.x-k8s.io)"):
 		return "JM007"
 	case missing:
 		return "JM005"

@@ -1,0 +1,154 @@
+package rules_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// findingOf returns the finding with a code, and fails if there is none.
+func findingOf(t *testing.T, findings []inspect.Finding, code string) inspect.Finding {
+	t.Helper()
+	i := slices.IndexFunc(findings, func(f inspect.Finding) bool { return f.Code == code })
+	assert.Assert(t, i >= 0, "%s is not among %v", code, codesOf(findings))
+	return findings[i]
+}
+
+// TestWorkerWithoutKueue checks that a worker which answers and has no Kueue is not called
+// unreachable, whatever the manager's last message says, and that its lost Jobs are named.
+func TestWorkerWithoutKueue(t *testing.T) {
+	for code, message := range map[string]string{
+		"JM004": lost,
+		"JM007": "unable to retrieve the complete list of server APIs: kueue.x-k8s.io/v1beta2: no matches for kueue.x-k8s.io/v1beta2, Resource=",
+	} {
+		c := testCase{name: "reinstalled", code: code, base: "running", edits: []edit{
+			cannotUse("worker1", "ClientConnectionFailed", message), remove("kwok-w1", "Job/default/train"), remove("kwok-w1", "Pod/*"), remove("kwok-w1", "Workload/*"),
+		}}
+		v := c.make(t)
+		worker := v.Facts("kwok-w1")
+		worker.Kueue, worker.NoKueue = nil, true
+		findings := judge(t, v, rules.All(), 0)
+		assert.Equal(t, strings.Join(codesOf(findings), " "), code, linesOf(findings))
+		f := findings[0]
+		assert.Equal(t, f.Message, "kwok-mgr cannot use worker worker1: kwok-w1 has no Kueue; it lost 1 Job: default/train")
+		assert.Assert(t, strings.HasPrefix(f.Remedy, "install Kueue 0.15 or later on worker1: "), f.Remedy)
+		assert.Assert(t, !strings.Contains(f.Remedy, "restore"), f.Remedy)
+
+		c.code, c.edits = "JM4 "+code, append(c.edits, class("kwok-mgr", "7"))
+		v = c.make(t)
+		worker = v.Facts("kwok-w1")
+		worker.Kueue, worker.NoKueue = nil, true
+		report := rules.Report(v, rules.Options{})
+		i := slices.IndexFunc(report.Clusters, func(c inspect.DoctorCluster) bool { return c.Context == "kwok-w1" })
+		assert.DeepEqual(t, report.Clusters[i].Passed, []string{"clocks"})
+	}
+}
+
+// TestDeletedMultiKueueCluster checks that the first fix creates the MultiKueueCluster, that the other
+// one says what it ends, and that the namespace of the Job shows the cause.
+func TestDeletedMultiKueueCluster(t *testing.T) {
+	c := testCase{name: "deleted", code: "JM054", base: "running", edits: []edit{
+		remove("kwok-mgr", "MultiKueueCluster/worker1"), active("AdmissionCheck/multikueue", "True", "SomeActiveClusters", "Missing clusters: [worker1]"),
+	}}
+	v := c.make(t)
+	findings := judge(t, v, rules.All(), 0)
+	f := findingOf(t, findings, "JM054")
+	assert.Equal(t, f.Fixes[0].Text, "create MultiKueueCluster worker1 on kwok-mgr again, with its manifest in FILE")
+	assert.Equal(t, strings.Join(f.Fixes[0].Command, " "), "kubectl --context kwok-mgr create -f FILE")
+	assert.Equal(t, f.Fixes[1].Text, "to give up kwok-w1 as a worker, delete the mirror, which stops its Pods")
+	partly := findingOf(t, findings, "JM011")
+	assert.Equal(t, len(partly.Jobs), 1)
+	assert.Equal(t, partly.Jobs[0].Name, "train")
+	assert.Assert(t, !partly.Since.Time.Before(f.Since.Time), "%s: it existed when the mirror was created", partly.Since)
+
+	// Without the mirror, nothing shows where it was.
+	c.name, c.edits = "deleted with its mirror", append(c.edits, remove("kwok-w1", "Job/default/train"), remove("kwok-w1", "Workload/*"), remove("kwok-w1", "Pod/*"))
+	v = c.make(t)
+	findings = judge(t, v, rules.All(), 0)
+	assert.Equal(t, findingOf(t, findings, "JM011").Jobs[0].Name, "train")
+	assert.Equal(t, v.UnreadWorker(v.Facts("kwok-mgr"), "worker1").Reason, "there is no MultiKueueCluster worker1 on kwok-mgr")
+}
+
+// TestMissingNamespaceIsNoCredentialsFault checks that steps for a namespace that the worker lacks
+// do not count as failed requests.
+func TestMissingNamespaceIsNoCredentialsFault(t *testing.T) {
+	c := unreachedCases()[0]
+	c.name = "namespace missing"
+	c.edits = append(slices.Clone(c.edits), remove(w1, "Namespace/default"), remove(w2, "Namespace/default"))
+	assert.Assert(t, !slices.Contains(codesOf(judge(t, c.make(t), rules.All(), 0)), "JM137"))
+}
+
+// TestNamespaceLostWithMirrors checks that the mirrors of a namespace that is gone are one finding,
+// and that its fix creates the namespace.
+func TestNamespaceLostWithMirrors(t *testing.T) {
+	running := `{metadata: {uid: second-uid}, spec: {suspend: false}, status: {active: 1, startTime: "2026-11-20T23:43:19Z"}}`
+	c := testCase{name: "emptied", code: "JM105", base: "running", later: time.Minute, edits: append(secondJob("2026-11-20T23:43:18Z"),
+		patch(mgr, "Job/default/second", running),
+		patch(mgr, "Workload/job-second-abcde", `{status: {clusterName: worker1, nominatedClusterNames: null,
+			admissionChecks: [{name: multikueue, state: Ready, message: "", lastTransitionTime: "2026-11-20T23:43:19Z"}]}}`),
+		remove(w1, "Job/default/train"), remove(w1, "Workload/*"), remove(w1, "Pod/*"), remove(w1, "Namespace/default"),
+	)}
+	var lostJobs []inspect.Finding
+	for _, f := range judge(t, c.make(t), rules.All(), 0) {
+		if f.Code == "JM105" {
+			lostJobs = append(lostJobs, f)
+		}
+	}
+	assert.Equal(t, len(lostJobs), 1, linesOf(lostJobs))
+	assert.Equal(t, len(lostJobs[0].Jobs), 2)
+	assert.Equal(t, lostJobs[0].Fixes[0].Text, "create namespace default on kwok-w1")
+}
+
+// TestUnreachedSince checks that JM137 does not date the fault before the last action that it quotes.
+func TestUnreachedSince(t *testing.T) {
+	c := unreachedCases()[0]
+	c.name = "used in between"
+	c.edits = append(slices.Clone(c.edits), patch(mgr, "Workload/job-second-abcde", `{metadata: {creationTimestamp: "2026-11-20T23:46:30Z"}}`))
+	f := findingOf(t, judge(t, c.make(t), rules.All(), 0), "JM137")
+	for _, e := range f.Evidence {
+		if _, at, found := strings.Cut(e, "its last action over this connection was at "); found {
+			last, err := time.Parse(time.RFC3339, at[:20])
+			assert.NilError(t, err)
+			assert.Assert(t, !f.Since.Time.Before(last), "%s, since %s", e, f.Since)
+		}
+	}
+}
+
+// TestGarbageCollectorsFinalizers checks that nobody is told to look for a controller that removes
+// finalizer orphan, or to remove it.
+func TestGarbageCollectorsFinalizers(t *testing.T) {
+	for _, finalizer := range []string{"orphan", "foregroundDeletion"} {
+		c := testCase{name: finalizer, code: "JM111", base: "running", later: time.Minute, edits: []edit{
+			patch("kwok-mgr", "Job/train", `{metadata: {deletionTimestamp: "2026-11-20T23:44:20Z", finalizers: [`+finalizer+`]}}`),
+		}}
+		if finalizer == "foregroundDeletion" {
+			c.edits = append(c.edits, remove("kwok-mgr", "Workload/*"))
+		}
+		f := findingOf(t, judge(t, c.make(t), rules.All(), 0), "JM111")
+		assert.Equal(t, f.Message, "Job default/train: its deletion waits for the garbage collector, which removes finalizer "+finalizer)
+		assert.Assert(t, strings.HasPrefix(f.Remedy, "check that Kueue answers on kwok-mgr: changes of Jobs fail while its webhook hangs: "), f.Remedy)
+		assert.Assert(t, strings.Contains(f.Remedy, "otherwise check that kube-controller-manager runs"), f.Remedy)
+		assert.Assert(t, !strings.Contains(f.Remedy, "null"), f.Remedy)
+	}
+}
+
+// TestWorkerThatIsManager checks that doctor keeps both roles of a cluster, and reports a worker that
+// two managers share although their configurations are unknown.
+func TestWorkerThatIsManager(t *testing.T) {
+	c := testCase{name: "second manager", code: "JM411", base: "running", edits: secondManager()}
+	report := rules.Report(c.make(t), rules.Options{})
+	f := findingOf(t, report.Items, "JM411")
+	assert.Equal(t, f.Severity, inspect.Warning)
+	assert.Equal(t, f.Message, "kwok-mgr and kwok-w2 share worker first (context kwok-w1); cannot tell whether multiKueue.origin differs")
+	assert.Equal(t, report.Summary.Managers, 2)
+	assert.Equal(t, report.Summary.Workers, 2)
+	i := slices.IndexFunc(report.Clusters, func(c inspect.DoctorCluster) bool { return c.Context == "kwok-w2" })
+	assert.Equal(t, report.Clusters[i].Role, inspect.RoleManager)
+	assert.DeepEqual(t, report.Clusters[i].Names, []string{"worker2"})
+}
