@@ -191,6 +191,10 @@ func (r *reporter) cluster(f *inspect.Facts) inspect.DoctorCluster {
 		}
 	}
 	if f.Setup != nil && r.view.IsManager(f) {
+		if c.Role != inspect.RoleWorker {
+			// A MultiKueueCluster that no MultiKueueConfig names makes no worker of a manager.
+			c.Names = []string{}
+		}
 		c.Role = inspect.RoleManager
 	}
 	if c.Role == inspect.RoleUnrelated && f.Kueue != nil && f.Gaps[inspect.PartClusters] != nil {
