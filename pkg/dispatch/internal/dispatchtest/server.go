@@ -21,11 +21,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -266,19 +264,6 @@ func (s *Server) delete(path string, body []byte) (any, *apierrors.StatusError) 
 	}
 	removed, failed := s.remove(path, o.Preconditions)
 	return objectOf(removed), failed
-}
-
-// asJSON returns a body as JSON. Typed clients send protobuf.
-func asJSON(r *http.Request, body []byte) ([]byte, error) {
-	if r.Header.Get("Content-Type") != runtime.ContentTypeProtobuf || len(body) == 0 {
-		return body, nil
-	}
-	o, kind, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	o.GetObjectKind().SetGroupVersionKind(*kind)
-	return json.Marshal(o)
 }
 
 // placesOf returns the paths of the collection and the object of a request. For a request without

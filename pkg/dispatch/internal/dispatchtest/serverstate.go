@@ -1,14 +1,17 @@
 package dispatchtest
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // SetNamespaces sets Namespaces while the server is in use.
@@ -51,4 +54,17 @@ func (s *Server) identity(r *http.Request) (answer any, failed *apierrors.Status
 	o.SetName(name)
 	o.SetUID(types.UID(uid))
 	return o.Object, nil, true
+}
+
+// asJSON returns a body as JSON. Typed clients send protobuf.
+func asJSON(r *http.Request, body []byte) ([]byte, error) {
+	if r.Header.Get("Content-Type") != runtime.ContentTypeProtobuf || len(body) == 0 {
+		return body, nil
+	}
+	o, kind, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	o.GetObjectKind().SetGroupVersionKind(*kind)
+	return json.Marshal(o)
 }
