@@ -44,9 +44,9 @@ func TestQueues(t *testing.T) {
 		assert.Equal(t, code, util.ExitUsage)
 		assert.Assert(t, strings.Contains(errOut, c.want), errOut)
 	}
-	out, errOut, code := run(t, "queues", "--from", quotaFleet, "main", "nobody", "-o", "json")
+	out, errOut, code := run(t, "queues", "--from", quotaFleet, "main", "unknown", "-o", "json")
 	assert.Equal(t, code, util.ExitError)
-	assert.Assert(t, strings.Contains(errOut, `there is no queue or cohort "nobody" on the contexts that were read`), errOut)
+	assert.Assert(t, strings.Contains(errOut, `there is no queue or cohort "unknown" on the contexts that were read`), errOut)
 	var list queues.QueueList
 	assert.NilError(t, json.Unmarshal([]byte(out), &list))
 	for _, row := range list.Items {
@@ -81,9 +81,9 @@ func TestQueuesPending(t *testing.T) {
 	out, errOut, code := run(t, "queues", "--pending", "--from", faults, "-o", "json")
 	assert.Equal(t, code, util.ExitOK, errOut)
 	fits(t, "pendinglist", out)
-	_, errOut, code = run(t, "queues", "--pending", "nobody", "--from", faults)
+	_, errOut, code = run(t, "queues", "--pending", "unknown", "--from", faults)
 	assert.Equal(t, code, util.ExitError)
-	assert.Assert(t, strings.Contains(errOut, `there is no queue or cohort "nobody"`), errOut)
+	assert.Assert(t, strings.Contains(errOut, `there is no queue or cohort "unknown"`), errOut)
 	_, errOut, code = run(t, "queues", "--pending", "-n", "nowhere", "--from", faults)
 	assert.Equal(t, code, util.ExitOK, errOut)
 	assert.Assert(t, strings.Contains(errOut, "nothing waits for quota in namespace nowhere\n"), errOut)

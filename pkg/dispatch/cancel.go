@@ -157,11 +157,11 @@ func (x *cancellation) unended(err error) error {
 
 // describeEnd describes the end of an origin, nil for one that was deleted meanwhile.
 func (x *cancellation) describeEnd(origin *unstructured.Unstructured) string {
-	if origin == nil {
-		return fmt.Sprintf("it was deleted meanwhile; %s removed", describeMirrors(slices.Concat(x.removed, x.absent)))
+	end := "it was deleted meanwhile"
+	if origin != nil {
+		end = "ended as " + string(object.StatusOf(x.kind, origin))
 	}
-	end := "ended as " + string(object.StatusOf(x.kind, origin))
-	if object.EndOf(x.kind, origin) == nil && object.StatusOf(x.kind, origin) != delegation.Failed {
+	if origin != nil && object.EndOf(x.kind, origin) == nil && object.StatusOf(x.kind, origin) != delegation.Failed {
 		end = fmt.Sprintf("it is no longer dispatched; its status did not change: %s has no failed state", object.WithArticle(x.kind.Kind))
 	}
 	if x.Abandon {

@@ -28,7 +28,7 @@ func lostOnce(method string) func(*http.Request) *apierrors.StatusError {
 	}
 }
 
-// TestCancelWithLostAnswer checks that cancel goes on if the end of the origin was written but not
+// TestCancelWithLostAnswer checks that cancel continues if the end of the origin was written but not
 // answered.
 func TestCancelWithLostAnswer(t *testing.T) {
 	s := newStage(t)

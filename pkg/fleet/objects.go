@@ -75,6 +75,26 @@ func (c *Cluster) Checked(err error, r schema.GroupVersionResource, name string)
 // Get reads an object, without managedFields, which are large and not needed. It returns nil if
 // the API server says that the object does not exist. Use ProveAbsent before acting on that.
 func (c *Cluster) Get(ctx context.Context, r schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
+	found, err := c.get(ctx, r, namespace, name)
+	if found == nil {
+		return nil, err
+	}
+	return Trimmed(found), nil
+}
+
+// Created returns an object if this program created it, as its managedFields say, otherwise nil.
+func (c *Cluster) Created(ctx context.Context, r schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
+	isOurs := func(e metav1.ManagedFieldsEntry) bool {
+		return e.Manager == FieldManager && e.Operation == metav1.ManagedFieldsOperationUpdate && e.Subresource == ""
+	}
+	found, err := c.get(ctx, r, namespace, name)
+	if found == nil || !slices.ContainsFunc(found.GetManagedFields(), isOurs) {
+		return nil, err
+	}
+	return Trimmed(found), nil
+}
+
+func (c *Cluster) get(ctx context.Context, r schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
 	found, err := c.Objects(r, namespace).Get(ctx, name, metav1.GetOptions{})
@@ -89,27 +109,7 @@ func (c *Cluster) Get(ctx context.Context, r schema.GroupVersionResource, namesp
 		// These names become part of commands in messages, so they have to be the requested ones.
 		return nil, c.Failed(fmt.Errorf("the answer to %s %s/%s is %q in namespace %q", r.GroupResource(), namespace, name, found.GetName(), found.GetNamespace()))
 	}
-	return Trimmed(found), nil
-}
-
-// Created returns an object if this program created it, as its managedFields say, otherwise nil.
-func (c *Cluster) Created(ctx context.Context, r schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
-	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
-	defer cancel()
-	found, err := c.Objects(r, namespace).Get(ctx, name, metav1.GetOptions{})
-	if kubecontext.IsGone(err, r.GroupResource(), name) {
-		return nil, nil
-	}
-	if err = c.Checked(err, r, name); err != nil {
-		return nil, c.Failed(err)
-	}
-	isOurs := func(e metav1.ManagedFieldsEntry) bool {
-		return e.Manager == FieldManager && e.Operation == metav1.ManagedFieldsOperationUpdate && e.Subresource == ""
-	}
-	if !slices.ContainsFunc(found.GetManagedFields(), isOurs) {
-		return nil, nil
-	}
-	return Trimmed(found), nil
+	return found, nil
 }
 
 // Each calls visit for the objects of a resource in a namespace as they arrive, without

@@ -105,18 +105,15 @@ func (r *DoctorReport) Count() {
 		}
 	}
 	for i := range r.Clusters {
-		if r.Clusters[i].Error != "" {
+		c := &r.Clusters[i]
+		if c.Error != "" {
 			continue
 		}
-		switch r.Clusters[i].Role {
-		case RoleManager:
+		if c.Role == RoleManager {
 			r.Summary.Managers++
-			if r.Clusters[i].IsWorker() {
-				r.Summary.Workers++
-			}
-		case RoleWorker:
+		}
+		if c.IsWorker() {
 			r.Summary.Workers++
-		case RoleUnrelated, RoleUnknown:
 		}
 	}
 }

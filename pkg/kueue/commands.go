@@ -12,6 +12,12 @@ func Kubectl(context, verb, kind, namespace, name string) command.Command {
 	return command.Kubectl(context, namespace, verb, Resource(kind), name)
 }
 
+// ShowPods returns the command that shows whether Kueue runs, in any namespace. It lists nothing if
+// Kueue runs outside the cluster.
+func ShowPods(context string) command.Command {
+	return command.Kubectl(context, "", "get", "deployments,pods", "-A", "-l", "app.kubernetes.io/name=kueue")
+}
+
 // Patch returns the command that sets a field of an object of Kueue.
 func Patch(context, kind, namespace, name string, value any, path ...string) command.Command {
 	return Kubectl(context, "patch", kind, namespace, name).With("--type", "merge", "-p", command.Patch(value, path...))

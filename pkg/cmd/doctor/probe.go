@@ -204,10 +204,14 @@ func (p *prober) refused(ctx context.Context, clean *cleaner, err error) {
 	}
 }
 
-// mayExist reports whether the Job may exist although its creation failed.
+// mayExist reports whether the Job may exist although its creation failed. A server that answered with
+// an error is asked; one that did not answer may still create the Job.
 func (p *prober) mayExist(ctx context.Context, err error) bool {
-	if kubecontext.IsConnection(err) || !kubecontext.IsUnclear(err) {
-		return kubecontext.IsConnection(err)
+	switch {
+	case kubecontext.IsConnection(err):
+		return true
+	case !kubecontext.IsUnclear(err):
+		return false
 	}
 	created, unread := p.manager.Created(context.WithoutCancel(ctx), delegation.Job().Resource, p.report.Namespace, p.report.Name)
 	return created != nil || unread != nil

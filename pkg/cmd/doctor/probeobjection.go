@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // webhookPattern matches how an API server says that a webhook gave no answer.
@@ -23,7 +24,7 @@ func objection(context string, err error) (sentence, short string) {
 	short = fmt.Sprintf("webhook %s does not answer", m[1])
 	who, show := "Webhook "+m[1], command.Kubectl(context, "", "get", "validatingwebhookconfigurations,mutatingwebhookconfigurations")
 	if isKueues(m[1]) {
-		who, show = "Kueue", command.Kubectl(context, "", "get", "deployments,pods", "-A", "-l", "app.kubernetes.io/name=kueue")
+		who, show = "Kueue", kueue.ShowPods(context)
 	}
 	return fmt.Sprintf("%s on %s does not answer, so no Job can be created: %s. Check that it runs: %s", who, context, m[2], show.Shell()), short
 }

@@ -79,14 +79,7 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 	}
 	var briefs map[*inspect.Job]answer.Brief
 	if o.reasons {
-		// As in trace, a finding explains a Job at any age.
-		briefs = answer.Jobs(inventory, judgment.All(func(string) bool { return true }))
-		if pairs, queues, workloads := answer.Waiting(inventory, briefs); len(pairs) > 0 {
-			withQuotas := read.Read(ctx, f, read.Want{
-				Capacity: true, Queues: queues, Workloads: workloads, Known: inventory, Addresses: addresses, Now: o.Clock.Now,
-			})
-			answer.Explain(withQuotas, pairs, judgment.All(answer.IsOrphan), judgment.About, briefs)
-		}
+		briefs = o.briefs(ctx, f, addresses, inventory, &judgment)
 	}
 	for _, facts := range inventory.Clusters {
 		for _, j := range facts.Jobs {
@@ -103,11 +96,24 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 	list, others = inventory.Owners(o.filter.Matches)
 	for _, n := range judgment.NotJudged {
 		// A Job that is not listed would look healthy. A reason shows by itself if it is unknown.
-		if (o.showsFindings() || len(o.filter.Findings) > 0) && n.Part != "" && n.Concerns(o.filter.Findings) {
+		if isJudged && (o.showsFindings() || len(o.filter.Findings) > 0) && n.Part != "" && n.Concerns(o.filter.Findings) {
 			list.Errors = append(list.Errors, n.Error())
 		}
 	}
 	return list, others
+}
+
+// briefs returns the reasons of the Jobs' states. As in trace, a finding explains a Job at any age, and
+// quotas explain the Jobs that wait in a queue.
+func (o *listOptions) briefs(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, inventory *inspect.Inventory, judgment *rules.Judgment) map[*inspect.Job]answer.Brief {
+	briefs := answer.Jobs(inventory, judgment.All(func(string) bool { return true }))
+	if pairs, queues, workloads := answer.Waiting(inventory, briefs); len(pairs) > 0 {
+		withQuotas := read.Read(ctx, f, read.Want{
+			Capacity: true, Queues: queues, Workloads: workloads, Known: inventory, Addresses: addresses, Now: o.Clock.Now,
+		})
+		answer.Explain(withQuotas, pairs, judgment.All(answer.IsOrphan), judgment.About, briefs)
+	}
+	return briefs
 }
 
 // setReason sets why a Job is in its state and, with --finding, what it holds.

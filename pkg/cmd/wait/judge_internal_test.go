@@ -28,7 +28,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestSubjects checks that a wait never goes on with another Job of the same name: on a context that
+// TestSubjects checks that a wait never continues with another Job of the same name: on a context that
 // answers only later, or created after the first was deleted.
 func TestSubjects(t *testing.T) {
 	of := func(context, uid string) *inspect.Inventory {

@@ -147,7 +147,7 @@ func (c *check) findOccupant(ctx context.Context) (occupant, []Problem) {
 	}
 	p := Problem{Context: c.worker.Context, Blocking: true, Object: about, Message: c.describeStranger(job, marks)}
 	remove := c.worker.Kubectl(c.namespace(), "delete", command.KindName(c.kind), c.mirror.GetName())
-	if marks.OriginUID != "" && c.isOfOrigin(marks) == delegation.CertainlySame {
+	if marks.OriginUID != "" && c.compareOrigin(marks) == delegation.CertainlySame {
 		p.Remedy = command.Say("if its results are no longer needed: %s", remove)
 	} else {
 		p.Remedy = command.Say("put the mirror elsewhere with --namespace-to, or, if that %s is no longer needed: %s", c.kind.Kind, remove)
@@ -155,8 +155,9 @@ func (c *check) findOccupant(ctx context.Context) (occupant, []Problem) {
 	return otherOwner, []Problem{p}
 }
 
-// isOfOrigin reports whether marks name the origin, or an earlier object with its name.
-func (c *check) isOfOrigin(m *delegation.Marks) delegation.Sameness {
+// compareOrigin reports whether marks name the origin, or an earlier object with its name on the same
+// cluster.
+func (c *check) compareOrigin(m *delegation.Marks) delegation.Sameness {
 	if m.Origin.Namespace != c.Request.Origin.GetNamespace() || m.Origin.Name != c.Request.Origin.GetName() {
 		return delegation.CertainlyOther
 	}
@@ -166,7 +167,7 @@ func (c *check) isOfOrigin(m *delegation.Marks) delegation.Sameness {
 // describeStranger describes an object that is not the mirror.
 func (c *check) describeStranger(job *unstructured.Unstructured, m *delegation.Marks) string {
 	switch {
-	case m.OriginUID != "" && c.isOfOrigin(m) == delegation.CertainlySame:
+	case m.OriginUID != "" && c.compareOrigin(m) == delegation.CertainlySame:
 		return fmt.Sprintf("already exists: the mirror of an earlier %s %s, UID %s, which was replaced since", c.kind.Kind, m.Origin.Namespace+"/"+m.Origin.Name, m.OriginUID)
 	case m.OriginUID != "" && m.Origin.IsZero():
 		return fmt.Sprintf("already exists: the mirror of another %s, UID %s", c.kind.Kind, m.OriginUID)

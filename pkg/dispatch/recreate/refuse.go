@@ -113,12 +113,12 @@ func refuseRunning(old *unstructured.Unstructured, o Options) (reason string, re
 	if how == "" {
 		return "", ""
 	}
-	return how, command.Say("wait for its end, or %s; --force deletes it with its Pods, and what they have done is lost", stopFor(old, o))
+	return how, command.Say("wait for its end, or %s; --force deletes it with its Pods, and what they have done is lost", stopFor(o))
 }
 
 // stopFor returns how to stop an object that runs. Kueue resumes an object that it has admitted
 // whenever a user suspends it, so there the Workload must be deactivated.
-func stopFor(old *unstructured.Unstructured, o Options) command.Prose {
+func stopFor(o Options) command.Prose {
 	switch w := o.Submitted.Workload; {
 	case w != nil:
 		return deactivate(o.Context, w)

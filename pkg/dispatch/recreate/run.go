@@ -279,10 +279,11 @@ func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *
 			if created = found; found != nil || unread != nil {
 				return found != nil, ignoreConnection(unread)
 			}
-			if failed++; failed == maxFailures && !kubecontext.IsConnection(passing) {
+			isUnclear = false
+			failed++
+			if failed == maxFailures && !kubecontext.IsConnection(passing) {
 				return false, passing
 			}
-			isUnclear = false
 		}
 		var failure error
 		created, failure = r.Cluster.Create(ctx, p.kind().Resource, job, "")
@@ -301,17 +302,23 @@ func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *
 	if wait.Interrupted(err) && passing != nil {
 		err = passing
 	}
-	if err == nil || !isUnclear || failed == maxFailures {
-		return created, err
+	if err != nil && isUnclear {
+		return r.lookAgain(ctx, p, job, err)
 	}
+	return created, err
+}
+
+// lookAgain returns the Job that the last try of a failed creation may have created, otherwise the
+// error of that try.
+func (r *Runner) lookAgain(ctx context.Context, p *Replacement, job *unstructured.Unstructured, failure error) (*unstructured.Unstructured, error) {
 	found, unread := r.created(ctx, p, job)
 	switch {
 	case found != nil:
 		return found, nil
 	case unread != nil:
-		err = fmt.Errorf("%w: %w", err, errMayExist)
+		return nil, fmt.Errorf("%w: %w", failure, errMayExist)
 	}
-	return nil, err
+	return nil, failure
 }
 
 // created returns the Job that replaces the old one if this program has created it, otherwise nil.

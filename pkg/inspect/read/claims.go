@@ -195,14 +195,14 @@ func (u *unsettledJobs) settle(ctx context.Context, c *fleet.Cluster, f *inspect
 	}
 	// Without Kueue the facts are complete, too.
 	isComplete := isNewer && f.Gaps[inspect.PartWorkloads] == nil && f.Gaps[inspect.PartKueue] == nil
-	claimSettler := newClaimSettler(c, func(inspect.Job) {})
+	settler := newClaimSettler(c, func(inspect.Job) {})
 	for _, j := range u.waiting {
 		switch {
 		case claimed.Has(j.job.UID):
 			j.claim()
 		case !isComplete:
-			claimSettler.wait(ctx, j)
+			settler.wait(ctx, j)
 		}
 	}
-	f.AddGap(inspect.PartWorkloads, claimSettler.finish(ctx))
+	f.AddGap(inspect.PartWorkloads, settler.finish(ctx))
 }

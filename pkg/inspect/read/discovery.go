@@ -55,7 +55,7 @@ func newKindSearch(ctx context.Context, c *fleet.Cluster, names []string) *kindS
 	return s
 }
 
-const doingSurvey = "find out which kinds it serves"
+const doingSearch = "find out which kinds it serves"
 
 // run finds the kinds.
 func (s *kindSearch) run(ctx context.Context) {
@@ -186,11 +186,11 @@ func (s *kindSearch) matters(group string) bool {
 func (s *kindSearch) err() error {
 	switch {
 	case s.discoveryErr != nil:
-		return &kubecontext.Error{Doing: doingSurvey, Err: s.discoveryErr}
+		return &kubecontext.Error{Doing: doingSearch, Err: s.discoveryErr}
 	case len(s.failed) == 0:
 		return nil
 	}
-	return &kubecontext.Error{Doing: doingSurvey, Err: &GroupsError{Failed: s.failed}}
+	return &kubecontext.Error{Doing: doingSearch, Err: &GroupsError{Failed: s.failed}}
 }
 
 // GroupsError is the error for groups whose kinds are unknown. It is not an error of the whole

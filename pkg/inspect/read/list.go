@@ -35,10 +35,10 @@ type Query struct {
 	Kinds []string
 	// Labels are the names of the labels to keep for each Job.
 	Labels []string
-	// surveys are the kinds that clusters serve, by context, and shared are kinds that all clusters
+	// searches are the kinds that clusters serve, by context, and shared are kinds that all clusters
 	// must know. Across sets both.
-	surveys map[string]*kindSearch
-	shared  []delegation.Kind
+	searches map[string]*kindSearch
+	shared   []delegation.Kind
 	// isWhole and omits are for Whole.
 	isWhole bool
 	omits   func(delegation.Kind) bool
@@ -218,12 +218,12 @@ func selectedUIDs(ctx context.Context, c *fleet.Cluster, q Query, kinds []delega
 // listKind reads the objects of one kind. If it visited all, but their claims are unknown, the
 // error wraps ErrClaimsUnknown.
 func listKind(ctx context.Context, c *fleet.Cluster, q Query, kind *delegation.Kind, visit func(inspect.Job), later func(claimable)) error {
-	claimSettler := newClaimSettler(c, visit)
-	claimSettler.later = later
-	if err := eachOfKind(ctx, c, q, kind, func(_ string, r *read) { claimSettler.add(ctx, r) }); err != nil {
+	settler := newClaimSettler(c, visit)
+	settler.later = later
+	if err := eachOfKind(ctx, c, q, kind, func(_ string, r *read) { settler.add(ctx, r) }); err != nil {
 		return &kubecontext.Error{Doing: q.doing("list", kind, c), Err: err}
 	}
-	return claimSettler.finish(ctx)
+	return settler.finish(ctx)
 }
 
 // eachOfKind calls visit for the objects of one kind, as cache.Recall does. Objects that cannot be

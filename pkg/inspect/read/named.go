@@ -192,15 +192,15 @@ func (r *namedReader) doing(err error) error {
 
 // keep adds objects of a kind to the facts.
 func (r *namedReader) keep(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts, kind *delegation.Kind, objects []map[string]any) error {
-	claimSettler := newClaimSettler(c, func(j inspect.Job) { facts.Jobs = append(facts.Jobs, &j) })
+	settler := newClaimSettler(c, func(j inspect.Job) { facts.Jobs = append(facts.Jobs, &j) })
 	for _, o := range objects {
 		read, err := readWhole(kind, o)
 		if err != nil {
 			return err
 		}
-		claimSettler.add(ctx, &read)
+		settler.add(ctx, &read)
 	}
-	facts.AddGap(inspect.PartWorkloads, claimSettler.finish(ctx))
+	facts.AddGap(inspect.PartWorkloads, settler.finish(ctx))
 	return nil
 }
 

@@ -38,18 +38,18 @@ func (q Query) Across(ctx context.Context, f *fleet.Fleet) Query {
 	if !slices.ContainsFunc(q.Kinds, isUnknown) {
 		return q
 	}
-	q.surveys = map[string]*kindSearch{}
+	q.searches = map[string]*kindSearch{}
 	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*kindSearch, error) {
 		s := newKindSearch(ctx, c, q.Kinds)
 		s.run(ctx)
 		return s, context.Cause(ctx)
 	}) {
 		if s := a.Value; s != nil && a.Err == nil && s.discoveryErr == nil {
-			q.surveys[a.Context] = s
+			q.searches[a.Context] = s
 			q.shared = append(q.shared, slices.DeleteFunc(slices.Clone(s.kinds), func(k delegation.Kind) bool { return !k.Discovered })...)
 		}
 	}
-	for _, s := range q.surveys {
+	for _, s := range q.searches {
 		s.addKindsOfOthers(q.shared)
 	}
 	return q
@@ -61,7 +61,7 @@ func (q Query) Served(ctx context.Context, c *fleet.Cluster) ([]delegation.Kind,
 	if q.OnlyJobs() {
 		return []delegation.Kind{delegation.Job()}, nil
 	}
-	s := q.surveys[c.Context]
+	s := q.searches[c.Context]
 	if s == nil {
 		s = newKindSearch(ctx, c, q.Kinds)
 		s.run(ctx)

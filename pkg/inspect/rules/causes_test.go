@@ -120,7 +120,7 @@ func TestUnreachedSince(t *testing.T) {
 	}
 }
 
-// TestGarbageCollectorsFinalizers checks that nobody is told to look for a controller that removes
+// TestGarbageCollectorsFinalizers checks that no fix looks for a controller that removes
 // finalizer orphan, or to remove it.
 func TestGarbageCollectorsFinalizers(t *testing.T) {
 	for _, finalizer := range []string{"orphan", "foregroundDeletion"} {

@@ -174,14 +174,24 @@ func (r *reporter) cluster(f *inspect.Facts) inspect.DoctorCluster {
 	if i := r.view.Installation(f); i != nil {
 		c.Kueue = i.Version
 	}
-	c.Names = r.unusedNames(f)
-	involved := []*inspect.Facts{f}
+	involved := r.setRole(&c, f)
+	if c.Role == inspect.RoleUnrelated && f.Kueue != nil && f.Gaps[inspect.PartClusters] != nil {
+		c.Role = inspect.RoleUnknown
+	}
+	if c.Role == inspect.RoleManager || c.Role == inspect.RoleWorker {
+		r.addTopics(&c, f, involved)
+	}
+	return c
+}
+
+// setRole sets the role of a cluster and the MultiKueueClusters that point to it. It returns the
+// clusters that its findings may be about.
+func (r *reporter) setRole(c *inspect.DoctorCluster, f *inspect.Facts) (involved []*inspect.Facts) {
+	involved = []*inspect.Facts{f}
 	for _, l := range r.links {
 		switch f {
 		case l.Worker:
-			if c.Role != inspect.RoleWorker {
-				c.Role, c.Names = inspect.RoleWorker, []string{}
-			}
+			c.Role = inspect.RoleWorker
 			if !slices.Contains(c.Names, l.Cluster.Name) {
 				c.Names = append(c.Names, l.Cluster.Name)
 			}
@@ -190,20 +200,13 @@ func (r *reporter) cluster(f *inspect.Facts) inspect.DoctorCluster {
 			involved = append(involved, l.Worker)
 		}
 	}
-	if f.Setup != nil && r.view.IsManager(f) {
-		if c.Role != inspect.RoleWorker {
-			// A MultiKueueCluster that no MultiKueueConfig names makes no worker of a manager.
-			c.Names = []string{}
-		}
+	switch {
+	case f.Setup != nil && r.view.IsManager(f):
 		c.Role = inspect.RoleManager
+	case c.Role == inspect.RoleUnrelated:
+		c.Names = r.unusedNames(f)
 	}
-	if c.Role == inspect.RoleUnrelated && f.Kueue != nil && f.Gaps[inspect.PartClusters] != nil {
-		c.Role = inspect.RoleUnknown
-	}
-	if c.Role == inspect.RoleManager || c.Role == inspect.RoleWorker {
-		r.addTopics(&c, f, involved)
-	}
-	return c
+	return involved
 }
 
 // unusedNames returns the MultiKueueClusters that point to a cluster, and that no MultiKueueConfig

@@ -87,12 +87,6 @@ func RenewCredentials(manager *inspect.Facts, c *kueue.MultiKueueCluster) comman
 	return ReplaceKubeconfig(manager, c, fmt.Sprintf("create new credentials for the manager on %s and write them to %s.kubeconfig", c.Name, c.Name))
 }
 
-// ShowKueuePods returns the command that shows whether Kueue runs, in any namespace. It lists nothing
-// if Kueue runs outside the cluster.
-func ShowKueuePods(context string) command.Command {
-	return command.Kubectl(context, "", "get", "deployments,pods", "-A", "-l", "app.kubernetes.io/name=kueue")
-}
-
 // KueueDeployment is the name of the Deployment of Kueue's controller.
 const KueueDeployment = "kueue-controller-manager"
 
@@ -113,7 +107,7 @@ func CheckKueue(context string, a *view.Awaited) command.Prose {
 	if a.IsAtWork() {
 		return command.Say("read the log of Kueue on %s: %s", context, ShowKueueLogs(context))
 	}
-	return command.Say("check that Kueue runs on %s: %s; read its log: %s", context, ShowKueuePods(context), ShowKueueLogs(context))
+	return command.Say("check that Kueue runs on %s: %s; read its log: %s", context, kueue.ShowPods(context), ShowKueueLogs(context))
 }
 
 // CheckActor returns how to find out why an actor does not act.

@@ -11,6 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // describeDying returns the sighting of a stray whose origin was deleted, and
@@ -32,7 +33,7 @@ func describeDying(v *view.View, d *dispatcher, s stray) view.Sighting {
 	if sighting.Awaits.IsAtWork() {
 		sighting.Remedy = command.Say("read the log of Kueue on %s, which must delete it: %s", d.Context, advice.ShowKueueLogs(d.Context))
 	} else {
-		sighting.Remedy = command.Say("start Kueue on %s if it is down, and it deletes this: %s", d.Context, advice.ShowKueuePods(d.Context))
+		sighting.Remedy = command.Say("start Kueue on %s if it is down, and it deletes this: %s", d.Context, kueue.ShowPods(d.Context))
 	}
 	sighting.Remedy = command.Say("%s; or wait one minute, then %s", sighting.Remedy, d.deletion(&s, " if it still exists"))
 	if s.job == nil {

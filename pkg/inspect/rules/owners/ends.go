@@ -11,6 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 func deletionHangs() view.Rule {
@@ -82,7 +83,7 @@ func checkGarbageCollector(v *view.View, f *inspect.Facts, j *inspect.Job) comma
 	if has, _ := v.HasKueue(f); !has || v.LastSeen(liveness.Actor{Role: liveness.RoleKueue, Context: f.Context}).After(v.ToOurClock(f.Context, j.DeletedAt.Time)) {
 		return collector
 	}
-	return command.Say("check that Kueue answers on %s: changes of Jobs fail while its webhook hangs: %s; otherwise %s", f.Context, advice.ShowKueuePods(f.Context), collector)
+	return command.Say("check that Kueue answers on %s: changes of Jobs fail while its webhook hangs: %s; otherwise %s", f.Context, kueue.ShowPods(f.Context), collector)
 }
 
 // describeOwned describes a foreground deletion that waits for a Workload that

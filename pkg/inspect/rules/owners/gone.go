@@ -106,7 +106,7 @@ func waitForKueue(v *view.View, s view.Submission, c view.Copy, awaited *view.Aw
 	if c.Workload == nil && v.Now().Before(v.ToOurClock(s.Manager.Context, again)) {
 		restart := command.Say("MultiKueue restarts the %s after workerLostTimeout, by default at %s", s.Job().Kind, quote.Time(again))
 		if !awaited.IsAtWork() {
-			return command.Say("wait: %s, if Kueue runs on %s: %s", restart, s.Manager.Context, advice.ShowKueuePods(s.Manager.Context))
+			return command.Say("wait: %s, if Kueue runs on %s: %s", restart, s.Manager.Context, kueue.ShowPods(s.Manager.Context))
 		}
 		return command.Say("wait: %s", restart)
 	}

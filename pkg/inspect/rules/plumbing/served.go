@@ -59,7 +59,7 @@ func reportUnserved(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionChe
 			}
 		}
 		if c.IsMultiKueue() {
-			s.Remedy = command.Say("check that Kueue runs, with the feature gate MultiKueue on: %s", advice.ShowKueuePods(f.Context))
+			s.Remedy = command.Say("check that Kueue runs, with the feature gate MultiKueue on: %s", kueue.ShowPods(f.Context))
 		}
 		for _, q := range queues {
 			if active := meta.FindStatusCondition(q.Status.Conditions, kueue.Active); active != nil && slices.Contains(q.Checks(), c.Name) {
@@ -107,7 +107,7 @@ func reportUnservedClusters(v *view.View, f *inspect.Facts) {
 			Object: o, Since: c.CreationTimestamp.Time, Jobs: jobsDependingOn(v, f, c.Name), Awaits: awaited,
 			Message:  fmt.Sprintf("no controller connects to MultiKueueCluster %s: its status was never written", c.Name),
 			Evidence: []string{fmt.Sprintf("%s: %s, created %s, has no condition Active", f.Context, o.String(), quote.Time(c.CreationTimestamp))},
-			Remedy:   command.Say("check that Kueue runs, with the feature gate MultiKueue on: %s", advice.ShowKueuePods(f.Context)),
+			Remedy:   command.Say("check that Kueue runs, with the feature gate MultiKueue on: %s", kueue.ShowPods(f.Context)),
 		})
 	}
 }

@@ -148,7 +148,7 @@ func refusedCopy(v *view.View, w *waiter, without []view.Copy) []view.Sighting {
 	for _, o := range refused {
 		names = append(names, fmt.Sprintf("%s (%s)", o.Cluster, o.Worker.Context))
 		clusters, contexts = append(clusters, o.Cluster), append(contexts, o.Worker.Context)
-		pods = append(pods, advice.ShowKueuePods(o.Worker.Context).Prose())
+		pods = append(pods, kueue.ShowPods(o.Worker.Context).Prose())
 		s.Evidence = append(s.Evidence,
 			quote.Condition(view.OfKueue(w.Manager, "MultiKueueCluster", "", o.Cluster), v.Connection(w.Manager, o.Cluster)),
 			fmt.Sprintf("%s: there is no Workload %s/%s", o.Worker.Context, w.Workload.Namespace, w.Workload.Name))
@@ -166,7 +166,7 @@ func refusedCopy(v *view.View, w *waiter, without []view.Copy) []view.Sighting {
 	}
 	steps := awaitsCopies(v, w, refused)
 	if !slices.ContainsFunc(steps, (*view.Awaited).IsAtWork) {
-		s.Remedy += command.Say("; check that Kueue runs on %s: %s", w.Manager.Context, advice.ShowKueuePods(w.Manager.Context))
+		s.Remedy += command.Say("; check that Kueue runs on %s: %s", w.Manager.Context, kueue.ShowPods(w.Manager.Context))
 	}
 	// Each worker is a step of its own. The judge joins them, because they have the same cause.
 	for _, step := range steps {

@@ -98,7 +98,7 @@ func reportKueueDown(v *view.View, w *waiter, o view.Copy) {
 		Evidence: []string{fmt.Sprintf("%s: %s has had no conditions since its creation at %s", worker, view.OfWorkload(o.Worker, o.Workload).String(),
 			quote.Time(created))},
 		Remedy: command.Say("start Kueue there; see its Deployment and its Pods: %s",
-			advice.ShowKueuePods(worker)),
+			kueue.ShowPods(worker)),
 		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + o.Cluster, Awaits: awaited,
 	}
 	if awaited.IsAtWork() {
@@ -138,7 +138,7 @@ func detectPreemptionGated(v *view.View) {
 			Object: view.Of(w.Job()), Since: since, Evidence: evidence, Jobs: []*inspect.Job{w.Job()},
 			Message: fmt.Sprintf("%s must preempt others for it, but may not yet", strings.Join(contexts, ", ")),
 			Remedy: command.Say("wait up to five minutes per worker for MultiKueue to open the gate; if it does not, check that Kueue runs: %s",
-				advice.ShowKueuePods(w.Manager.Context)),
+				kueue.ShowPods(w.Manager.Context)),
 		})
 	}
 }
