@@ -94,13 +94,21 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 		}
 	}
 	list, others = inventory.Owners(o.filter.Matches)
-	for _, n := range judgment.NotJudged {
-		// A Job that is not listed would look healthy. A reason shows by itself if it is unknown.
-		if isJudged && (o.showsFindings() || len(o.filter.Findings) > 0) && n.Part != "" && n.Concerns(o.filter.Findings) {
-			list.Errors = append(list.Errors, n.Error())
-		}
+	if isJudged && (o.showsFindings() || len(o.filter.Findings) > 0) {
+		list.Errors = append(list.Errors, o.notJudged(&judgment)...)
 	}
 	return list, others
+}
+
+// notJudged returns errors for the wanted codes that were not checked: a Job that is not listed would
+// look healthy. A reason shows by itself if it is unknown.
+func (o *listOptions) notJudged(judgment *rules.Judgment) (errs []inspect.ContextError) {
+	for _, n := range judgment.NotJudged {
+		if n.Part != "" && n.Concerns(o.filter.Findings) {
+			errs = append(errs, n.Error())
+		}
+	}
+	return errs
 }
 
 // briefs returns the reasons of the Jobs' states. As in trace, a finding explains a Job at any age, and
