@@ -63,7 +63,7 @@ spec:
 		assert.NilError(t, err, "%s", out)
 	}
 	kubectl(t.Context(), "apply", "-f", "-")
-	t.Cleanup(func() { kubectl(context.Background(), "delete", "-f", "-") })
+	t.Cleanup(func() { kubectl(context.Background(), "delete", "--timeout=5m", "-f", "-") })
 	kubectl(t.Context(), "wait", "--for=condition=Available", "--timeout=5m", "apiservice/v1beta2.visibility.kueue.x-k8s.io")
 }
 

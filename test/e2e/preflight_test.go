@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
 	"gotest.tools/v3/assert"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -179,35 +180,44 @@ func obstacles() []obstacle {
 func TestPreflightObstacles(t *testing.T) {
 	// It reads all served kinds.
 	serving(t, "no others", all...)
+	// Not t.Parallel: tests that wait for the clusters may hold all of its slots.
+	var group errgroup.Group
+	group.SetLimit(4)
 	for i, o := range obstacles() {
-		t.Run(o.name, func(t *testing.T) {
-			t.Parallel()
-			ns := fmt.Sprintf("preflight-%d", i)
-			f := newPreflightCase(t, ns, withDependencies(ns))
-			f.provide(management, ns)
-			f.provide(worker1, ns)
-			f.eventuallyClear()
-			text := strings.NewReplacer("NS", ns, "CLUSTER", f.origin.UID()).Replace
-
-			shell(t, text(o.breakIt))
-			p := f.eventuallyFinds(text(o.object))
-			assert.Equal(t, p.Context, worker1)
-			assert.Equal(t, p.Blocking, !o.warning, "%+v", p)
-			assert.Assert(t, contains(p.Message, text(o.message)), "%+v", p)
-			assert.Assert(t, contains(string(p.Remedy), text(o.run)), "%+v", p)
-			assert.Assert(t, !contains(p.Message+string(p.Remedy), "top-secret"))
-			before := inventory(t, f.worker, ns)
-			f.problems()
-			assert.DeepEqual(t, inventory(t, f.worker, ns), before)
-
-			if o.run == "" {
-				shell(t, text(o.fix))
-			} else {
-				shell(t, text(o.run))
-			}
-			f.eventuallyClear()
+		group.Go(func() error {
+			t.Run(o.name, func(t *testing.T) { passesObstacle(t, fmt.Sprintf("preflight-%d", i), o) })
+			return nil
 		})
 	}
+	assert.NilError(t, group.Wait())
+}
+
+// passesObstacle goes through one obstacle in a namespace.
+func passesObstacle(t *testing.T, ns string, o obstacle) {
+	t.Helper()
+	f := newPreflightCase(t, ns, withDependencies(ns))
+	f.provide(management, ns)
+	f.provide(worker1, ns)
+	f.eventuallyClear()
+	text := strings.NewReplacer("NS", ns, "CLUSTER", f.origin.UID()).Replace
+
+	shell(t, text(o.breakIt))
+	p := f.eventuallyFinds(text(o.object))
+	assert.Equal(t, p.Context, worker1)
+	assert.Equal(t, p.Blocking, !o.warning, "%+v", p)
+	assert.Assert(t, contains(p.Message, text(o.message)), "%+v", p)
+	assert.Assert(t, contains(string(p.Remedy), text(o.run)), "%+v", p)
+	assert.Assert(t, !contains(p.Message+string(p.Remedy), "top-secret"))
+	before := inventory(t, f.worker, ns)
+	f.problems()
+	assert.DeepEqual(t, inventory(t, f.worker, ns), before)
+
+	if o.run == "" {
+		shell(t, text(o.fix))
+	} else {
+		shell(t, text(o.run))
+	}
+	f.eventuallyClear()
 }
 
 // TestPreflightNamespace checks that preflight lists everything that a new namespace needs.

@@ -58,7 +58,8 @@ func (s *shared) leave() {
 }
 
 // serving runs a test in parallel with others that need clusters which serve the same kinds, or
-// alone if it needs a set-up of its own.
+// alone if it needs a set-up of its own. Its subtests must not call t.Parallel: each would wait for
+// a slot, and all slots may be held by tests that wait for the clusters.
 func serving(t *testing.T, is string, clusters ...string) {
 	t.Helper()
 	t.Parallel()
