@@ -3,7 +3,6 @@ package dispatch
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -94,11 +93,4 @@ func removeMirror(ctx context.Context, c *fleet.Cluster, k delegation.Kind, mirr
 		err = cmp.Or(failed, fmt.Errorf("context %q: %s still exists", c.Context, mirror.WithKind()))
 	}
 	return removed && err == nil, err
-}
-
-// isUnidentified reports whether an error means that the cluster cannot be identified, now or
-// later, because none of its UIDs is readable.
-func isUnidentified(err error) bool {
-	var unidentified *kubecontext.UnidentifiedError
-	return errors.As(err, &unidentified)
 }

@@ -154,7 +154,7 @@ func (t *task) fence(ctx context.Context, origin *unstructured.Unstructured) err
 		return conflict(t.Kind, t.Name)
 	}
 	// A proxy may point to another cluster than when the context was opened.
-	if err := t.worker.Verify(ctx, t.mirrorRef.Namespace); err != nil && !isUnidentified(err) {
+	if err := t.worker.Verify(ctx, t.mirrorRef.Namespace); err != nil && !kubecontext.IsUnidentified(err) {
 		return err
 	}
 	return t.lease.confirm(ctx)

@@ -153,7 +153,7 @@ func (t *task) adoptRecorded(ctx context.Context, origin *unstructured.Unstructu
 		return nil, nil
 	case check.Foreign != nil:
 		return check.Foreign.InAnnotation(t.Kind), nil
-	case check.Sameness == delegation.CertainlySame && isHere && (err == nil || isUnidentified(err)):
+	case check.Sameness == delegation.CertainlySame && isHere && (err == nil || kubecontext.IsUnidentified(err)):
 		t.mirrorRef.UID = named.UID
 		return nil, nil
 	case err != nil:

@@ -128,7 +128,7 @@ func (s *SearchResult) isSettled(c *fleet.Cluster, r Record, originUID string) b
 	if !s.IsPartial() {
 		// Finding the recorded mirror identifies a cluster even if its namespaces cannot be read.
 		isNamed := func(m FoundMirror) bool { return string(m.Object.GetUID()) == r.Mirror.UID }
-		return s.IsComplete() || isUnidentified(s.Err) && slices.ContainsFunc(s.Mirrors[originUID], isNamed)
+		return s.IsComplete() || kubecontext.IsUnidentified(s.Err) && slices.ContainsFunc(s.Mirrors[originUID], isNamed)
 	}
 	for _, p := range r.Places() {
 		if p.On(c.Identity()) != delegation.CertainlyOther && !slices.Contains(s.Namespaces, p.Namespace) {

@@ -108,7 +108,7 @@ func (t *task) sync(ctx context.Context) (requeueAfter time.Duration, err error)
 		t.otherTarget.Store(elsewhere)
 		return 0, conflict(t.Kind, t.Name)
 	}
-	if isUnidentified(err) || errors.As(err, &other) {
+	if kubecontext.IsUnidentified(err) || errors.As(err, &other) {
 		// Later attempts have the same result.
 		t.leaveLease = true
 		t.abort(fmt.Errorf("%s: %w", t.ref.WithKind(), err))

@@ -30,11 +30,6 @@ const (
 	ProbeNotRun ProbeResult = "notRun"
 )
 
-// ProbeResults returns all results.
-func ProbeResults() []ProbeResult {
-	return []ProbeResult{ProbePassed, ProbeFailed, ProbeUnknown, ProbeInterrupted, ProbeNotRun}
-}
-
 // ProbeStepName names a step of a probe.
 type ProbeStepName string
 
@@ -77,11 +72,6 @@ const (
 	StepUnknown    ProbeStepState = "unknown"
 	StepNotReached ProbeStepState = "notReached"
 )
-
-// ProbeStepStates returns all states of steps.
-func ProbeStepStates() []ProbeStepState {
-	return []ProbeStepState{StepDone, StepFailed, StepUnknown, StepNotReached}
-}
 
 // ProbeReport is the output of doctor --probe.
 type ProbeReport struct {

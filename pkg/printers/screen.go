@@ -39,7 +39,8 @@ func (s *Screen) Draw(text string, width, height int) error {
 	}
 	b.WriteString(home)
 	for _, line := range lines {
-		b.WriteString(cut(line, width) + clearLine + "\n")
+		// Clearing after a line that fills the width would remove its last character.
+		b.WriteString(clearLine + cut(line, width) + "\n")
 	}
 	b.WriteString(clearDown)
 	_, err := io.WriteString(s.w, b.String())

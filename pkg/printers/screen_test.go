@@ -36,9 +36,9 @@ func TestScreen(t *testing.T) {
 	// The old content is cleared once. From then on lines are replaced in place, so that nothing
 	// flickers.
 	assert.DeepEqual(t, w.writes, []string{
-		"\x1b[H\x1b[2J\x1b[Hone\x1b[K\ntwo\x1b[K\n\x1b[J",
-		"\x1b[Hthree\x1b[K\n\x1b[J",
-		"\x1b[Hfour\x1b[K\nfive\x1b[K\n\x1b[J",
+		"\x1b[H\x1b[2J\x1b[H\x1b[Kone\n\x1b[Ktwo\n\x1b[J",
+		"\x1b[H\x1b[Kthree\n\x1b[J",
+		"\x1b[H\x1b[Kfour\n\x1b[Kfive\n\x1b[J",
 	})
 }
 
@@ -69,7 +69,9 @@ func TestScreenHeight(t *testing.T) {
 			if tt.added > 0 {
 				want += note(tt.added) + "\n"
 			}
-			want = strings.ReplaceAll(want, "\n", "\x1b[K\n")
+			if want != "" {
+				want = "\x1b[K" + strings.ReplaceAll(strings.TrimSuffix(want, "\n"), "\n", "\n\x1b[K") + "\n"
+			}
 			assert.Equal(t, w.writes[0], "\x1b[H\x1b[2J\x1b[H"+want+"\x1b[J")
 			if tt.height > 0 {
 				assert.Assert(t, strings.Count(w.writes[0], "\n") < tt.height, "the screen scrolls")
@@ -85,5 +87,5 @@ func TestScreenReportsWriteErrors(t *testing.T) {
 func TestScreenCutsLines(t *testing.T) {
 	var w strings.Builder
 	assert.NilError(t, printers.NewScreen(&w).Draw("short\n\x1b[1mfar too long\x1b[m\n", 8, 24))
-	assert.Assert(t, strings.Contains(w.String(), "short\x1b[K\n\x1b[1mfar too…\x1b[m\x1b[K\n"), "%q", w.String())
+	assert.Assert(t, strings.Contains(w.String(), "\x1b[Kshort\n\x1b[K\x1b[1mfar too…\x1b[m\n"), "%q", w.String())
 }

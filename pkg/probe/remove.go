@@ -110,7 +110,7 @@ func (r *Remover) tryRemoval(ctx context.Context) (isGone bool, err error) {
 			return false, err
 		case o == nil:
 			err := r.Manager.ProveAbsent(ctx, jobs, r.Namespace, r.Name)
-			return err == nil || isUnidentified(err), err
+			return err == nil || kubecontext.IsUnidentified(err), err
 		case !IsProbeJob(o):
 			return true, nil
 		}
@@ -118,14 +118,7 @@ func (r *Remover) tryRemoval(ctx context.Context) (isGone bool, err error) {
 	}
 	// The probe has created the Job, so it is ours at any version.
 	isDeleted, err := r.Manager.Remove(ctx, jobs, r.Namespace, r.Name, r.UID)
-	return err == nil && !isDeleted || isUnidentified(err), err
-}
-
-// isUnidentified reports whether a server says that an object is gone, and only the identity of
-// its cluster is not readable.
-func isUnidentified(err error) bool {
-	unidentified := (*kubecontext.UnidentifiedError)(nil)
-	return errors.As(err, &unidentified)
+	return err == nil && !isDeleted || kubecontext.IsUnidentified(err), err
 }
 
 // object is an object that has to be gone.

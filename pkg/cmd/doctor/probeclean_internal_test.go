@@ -16,6 +16,7 @@ func TestCleanedMessage(t *testing.T) {
 	contexts, unreached := at.workerContexts(inspect.NewInventory(time.Now(), []*inspect.Facts{{Context: "management", Kueue: &inspect.KueueFacts{}}}, nil))
 	assert.Equal(t, len(contexts), 0)
 	assert.DeepEqual(t, unreached, []string{"paris: no context reaches it"})
+	_, unknown := (&target{manager: "management"}).workerContexts(inspect.NewInventory(time.Now(), nil, nil))
 	for _, tt := range []struct {
 		unreached, unseen []string
 		want              string
@@ -23,6 +24,7 @@ func TestCleanedMessage(t *testing.T) {
 		{nil, nil, "Job, mirror and Workloads are gone"},
 		{nil, []string{"worker-2"}, "Job, mirror and Workloads are gone; not checked on worker-2, for lack of rights"},
 		{unreached, nil, "Job and Workloads are gone where they were checked; not checked on paris: no context reaches it"},
+		{unknown, nil, "Job and Workloads are gone where they were checked; not checked on the workers of the queue, which are unknown"},
 	} {
 		assert.Equal(t, (&cleaner{unreached: tt.unreached}).cleanedMessage(tt.unseen), tt.want)
 	}

@@ -27,6 +27,9 @@ func (t *target) String() string { return t.namespace + "/" + t.queue }
 // workerContexts returns the contexts of the workers that were read. unreached has the other workers,
 // each with the reason.
 func (t *target) workerContexts(v *inspect.Inventory) (contexts, unreached []string) {
+	if len(t.workers) == 0 {
+		return nil, []string{"the workers of the queue, which are unknown"}
+	}
 	for _, name := range t.workers {
 		manager := v.Facts(t.manager)
 		switch context := v.ContextOf(manager, name); {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -64,4 +66,22 @@ func SuggestFlag(cmd *cobra.Command, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w; did you mean --%s?", err, nearest)
+}
+
+// ValidateSelectors checks the selectors of a command, which servers would refuse later.
+func ValidateSelectors(cmd *cobra.Command) error {
+	parse := map[string]func(string) error{
+		"selector":       func(text string) error { _, err := labels.Parse(text); return err },
+		"field-selector": func(text string) error { _, err := fields.ParseSelector(text); return err },
+	}
+	for _, name := range []string{"selector", "field-selector"} {
+		flag := cmd.Flags().Lookup(name)
+		if flag == nil {
+			continue
+		}
+		if err := parse[name](flag.Value.String()); err != nil {
+			return fmt.Errorf("--%s %q is invalid: %w", name, flag.Value, err)
+		}
+	}
+	return nil
 }

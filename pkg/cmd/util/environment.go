@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/rand"
@@ -145,4 +146,13 @@ func (e Environment) WantsColor(flag string) bool {
 	}
 	_, isTerminal := e.Terminal()
 	return isTerminal
+}
+
+// Version is the version of the module that the binary was built from.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
 }

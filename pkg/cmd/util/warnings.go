@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
 // warnings are the warnings that servers have sent during a call, of all contexts.
@@ -62,5 +64,5 @@ func (h *warningHandler) HandleWarningHeaderWithContext(_ context.Context, code 
 	}
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	h.to.HandleWarningHeader(code, agent, text)
+	h.to.HandleWarningHeader(code, agent, printers.Safe(text))
 }

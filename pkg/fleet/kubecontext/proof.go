@@ -1,6 +1,9 @@
 package kubecontext
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // StrayError means that a 404 does not name the requested object: a proxy may have answered, or a
 // server that is not the cluster's. It says nothing about the object, so StrayError does not
@@ -31,6 +34,13 @@ func (e *UnidentifiedError) Error() string {
 		return "the cluster cannot be identified: the user may not get namespace kube-system"
 	}
 	return fmt.Sprintf("the cluster cannot be identified: the user may get neither namespace kube-system nor namespace %s (the ClusterRole view allows the latter)", e.Namespace)
+}
+
+// IsUnidentified reports whether an error means that the cluster cannot be identified, now or
+// later, because none of its UIDs is readable.
+func IsUnidentified(err error) bool {
+	var unidentified *UnidentifiedError
+	return errors.As(err, &unidentified)
 }
 
 // PresentError means that an object exists whose absence was to be proven. UID is the object's

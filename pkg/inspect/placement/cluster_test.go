@@ -284,23 +284,6 @@ func TestTopologyOfAWorkload(t *testing.T) {
 	}
 }
 
-// TestSmallest checks that the smallest change of all clusters is chosen.
-func TestSmallest(t *testing.T) {
-	far, near := judged(t, simple("2"), pods("8", "cpu: 1")), judged(t, simple("7"), pods("8", "cpu: 1"))
-	change, ok := placement.Smallest([]inspect.Placement{*far, *near})
-	assert.Assert(t, ok)
-	assert.Equal(t, change.Message, "request at most 7 cpu (7 Pods at once, not 8), for w")
-	fits := judged(t, simple("8"), pods("8", "cpu: 1"))
-	_, ok = placement.Smallest([]inspect.Placement{*far, *fits})
-	assert.Assert(t, !ok, "nothing has to be changed for what fits")
-	// What the manager lacks comes first: nothing else helps before.
-	gate := judged(t, simple("4"), pods("8", "cpu: 1"))
-	gate.Manager = true
-	change, _ = placement.Smallest([]inspect.Placement{*gate, *near})
-	assert.Equal(t, change.Message, "request at most 4 cpu (4 Pods at once, not 8), for w")
-	assert.Equal(t, placement.Overall([]inspect.Placement{*gate, *fits}), inspect.Never)
-}
-
 // TestRaiseOfUsedQuota checks that the fix of a Job that is larger than a quota says how much it
 // takes to start it while others use that quota.
 func TestRaiseOfUsedQuota(t *testing.T) {

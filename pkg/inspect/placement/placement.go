@@ -270,31 +270,3 @@ func Best(all []inspect.Placement) []inspect.Placement {
 	}
 	return best
 }
-
-// Smallest returns the smallest change that would let the Job run on some
-// cluster. ok is false if it fits somewhere, or if no change is known.
-func Smallest(all []inspect.Placement) (change inspect.PlacementChange, ok bool) {
-	if Overall(all) == inspect.Fits {
-		return change, false
-	}
-	all = Best(all)
-	for i := range all {
-		p := &all[i]
-		if p.Manager && len(p.Changes) > 0 {
-			return p.Changes[0], true
-		}
-	}
-	// A Job that only waits for quota gets it some day without any change.
-	verdict := Overall(all)
-	for i := range all {
-		if all[i].Verdict != verdict || all[i].Manager {
-			continue
-		}
-		for _, c := range all[i].Changes {
-			if !ok || c.Share < change.Share {
-				change, ok = c, true
-			}
-		}
-	}
-	return change, ok
-}

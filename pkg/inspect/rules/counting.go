@@ -25,11 +25,6 @@ func (j Judgment) CountYoung(isWanted func(*inspect.Finding) bool) (count int, p
 	return count, period
 }
 
-// WithoutYoung returns the findings of About that count.
-func WithoutYoung(findings []inspect.Finding) []inspect.Finding {
-	return slices.DeleteFunc(slices.Clone(findings), func(f inspect.Finding) bool { return f.Young })
-}
-
 // Confirmer drops findings that depend on absence until they have been seen for
 // a while. Clusters are not read at one instant, so a Job may have ended
 // between two reads. A nil Confirmer keeps everything, as snapshots need,
