@@ -48,9 +48,9 @@ type Tracker struct {
 }
 
 // activityKey identifies a reading. If an object gets other Pods, these are read, too.
-type activityKey struct{ context, uid, podValue string }
+type activityKey struct{ uid, podValue string }
 
-func keyOf(j *inspect.Job) activityKey { return activityKey{j.Context, j.UID, j.PodLabelValue()} }
+func keyOf(j *inspect.Job) activityKey { return activityKey{j.UID, j.PodLabelValue()} }
 
 // activity reads the logs of one object's Pods.
 type activity struct {
@@ -174,16 +174,21 @@ func (t *Tracker) update(ctx context.Context, v *inspect.Inventory, isGone bool)
 // hasEnded reports whether an object has no more output. On a cluster that does not answer, it
 // may still have.
 func (t *Tracker) hasEnded(v *inspect.Inventory, a *activity) bool {
-	f := v.Facts(a.job.Context)
-	if f == nil || f.Err != nil {
-		return false
-	}
-	for _, j := range f.Jobs {
-		if keyOf(j) == a.key {
-			return j.Status.IsFinished()
+	part := inspect.PartOf(a.job.Row())
+	isComplete := true
+	for _, f := range v.Clusters {
+		for _, j := range f.Jobs {
+			if keyOf(j) == a.key {
+				return j.Status.IsFinished()
+			}
 		}
+		isComplete = isComplete && f.Err == nil && f.Gaps[part] == nil
 	}
-	return f.Gaps[inspect.PartOf(a.job.Row())] == nil
+	// A cluster that several contexts reach may have the name of another one now.
+	if f := v.Facts(a.job.Context); f != nil {
+		isComplete = f.Err == nil && f.Gaps[part] == nil
+	}
+	return isComplete
 }
 
 func (t *Tracker) start(ctx context.Context, v *inspect.Inventory, target Target) {

@@ -160,6 +160,27 @@ func TestJobWithoutAnAnswer(t *testing.T) {
 	assert.Equal(t, w.notes[len(w.notes)-1], "note: job ml/train has ended: Complete")
 }
 
+// TestClusterHasAnotherName checks that Pods are not read twice if another context stands for their
+// cluster from one reading on, and that the tracking ends.
+func TestClusterHasAnotherName(t *testing.T) {
+	origin := member("home", delegation.Dispatch, delegation.Running)
+	inWest := mirrorOf(origin, "west", delegation.Running)
+	west := on(t, inWest)
+	type jobs = []*inspect.Job
+	w := track(t, fleetOf(jobs{origin, inWest}, jobs{inWest}), west)
+	w.await("train-on-west/main", "hello from west\n")
+	renamed := *inWest
+	renamed.Context = "west-admin"
+	w.changeTo(fleetOf(jobs{origin, &renamed}, jobs{&renamed}))
+	west.write("train-on-west", "main", "once\n")
+	w.await("train-on-west/main", "hello from west\nonce\n")
+	west.succeed("train-on-west")
+	ended := renamed
+	ended.Status = delegation.Complete
+	w.changeTo(fleetOf(jobs{origin, &ended}, jobs{&ended}))
+	assert.NilError(t, w.wait())
+}
+
 func otherName(j *inspect.Job) { j.Name, j.UID = "another", "another-on-"+j.Context }
 
 // TestJobIsDeleted checks that deleting the Job ends the tracking, too.
