@@ -31,7 +31,7 @@ import (
 
 // readFiles judges Jobs that are not submitted yet.
 func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) (*inspect.TraceList, error) {
-	entries, err := manifest.ReadAll(ctx, o.filenames, o.In)
+	entries, err := manifest.ReadAll(ctx, o.filenames, o.In, func(u *unstructured.Unstructured) bool { return isCronJob(u) || isJob(u) })
 	if err != nil {
 		return nil, err
 	}
@@ -95,14 +95,14 @@ func (o *traceOptions) chooseJobs(entries []manifest.Entry) ([]planned, error) {
 	for _, e := range entries {
 		p := planned{Entry: e, file: e.Object, kind: e.Object.GetKind(), name: nameOf(e.Object)}
 		switch {
-		case e.Object.GroupVersionKind() == batchv1.SchemeGroupVersion.WithKind("CronJob"):
+		case isCronJob(e.Object):
 			job, err := jobOfCronJob(e.Object)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", e.Source, err)
 			}
 			p.Object = job
 		case !isJob(e.Object):
-			others = append(others, p.kind+" "+p.name)
+			others = append(others, strings.TrimSpace(p.kind+" "+p.name))
 			continue
 		}
 		jobs = append(jobs, p)
@@ -114,6 +114,10 @@ func (o *traceOptions) chooseJobs(entries []manifest.Entry) ([]planned, error) {
 		util.Report(o.ErrOut, "note: skipped, because they are no Jobs: %s", inspect.Some(others))
 	}
 	return jobs, nil
+}
+
+func isCronJob(object *unstructured.Unstructured) bool {
+	return object.GroupVersionKind() == batchv1.SchemeGroupVersion.WithKind("CronJob")
 }
 
 // isJob reports whether an object can be delegated or queued. A kind that is in no table counts if
@@ -186,8 +190,10 @@ func (o *traceOptions) checkServers(ctx context.Context, f *fleet.Fleet, object 
 	if !isKnown || o.flags.From != "" {
 		return
 	}
-	served := sets.New[string]()
-	unserved := read.WithoutVersion(ctx, f, object.GroupVersionKind().GroupVersion())
+	served, unserved := sets.New[string](), sets.New[string]()
+	if !kind.IsJob() { // Every API server serves Jobs, so a 404 is another program's.
+		unserved = read.WithoutVersion(ctx, f, object.GroupVersionKind().GroupVersion())
+	}
 	for _, c := range f.Clusters() {
 		if !unserved.Has(c.Context) {
 			served.Insert(c.Context)

@@ -43,7 +43,8 @@ type Entry struct {
 //
 // When ctx is done, Read returns its cause immediately, even while it waits for input.
 func Read(ctx context.Context, filenames []string, in io.Reader) ([]Entry, error) {
-	return parser{accepts: mayBeDelegated}.read(ctx, filenames, in, func(m Entry) error {
+	whatever := func(*unstructured.Unstructured) bool { return true }
+	return parser{accepts: mayBeDelegated, isWanted: whatever}.read(ctx, filenames, in, func(m Entry) error {
 		if m.Object.GetName() != "" {
 			return nil
 		}
@@ -53,14 +54,17 @@ func Read(ctx context.Context, filenames []string, in io.Reader) ([]Entry, error
 }
 
 // ReadAll is Read, except that it returns objects of all kinds, and that they may have generateName
-// instead of a name, as for kubectl create.
-func ReadAll(ctx context.Context, filenames []string, in io.Reader) ([]Entry, error) {
-	return parser{accepts: func(schema.GroupVersionKind) bool { return true }}.read(ctx, filenames, in, func(Entry) error { return nil })
+// instead of a name, as for kubectl create. Objects that are not wanted may have neither, and may
+// occur more than once.
+func ReadAll(ctx context.Context, filenames []string, in io.Reader, isWanted func(*unstructured.Unstructured) bool) ([]Entry, error) {
+	all := func(schema.GroupVersionKind) bool { return true }
+	return parser{accepts: all, isWanted: isWanted}.read(ctx, filenames, in, func(Entry) error { return nil })
 }
 
 // parser finds objects of the kinds that it accepts in files.
 type parser struct {
-	accepts func(schema.GroupVersionKind) bool
+	accepts  func(schema.GroupVersionKind) bool
+	isWanted func(*unstructured.Unstructured) bool
 }
 
 func (p parser) read(ctx context.Context, filenames []string, in io.Reader, check func(Entry) error) ([]Entry, error) {
@@ -78,7 +82,7 @@ func (p parser) read(ctx context.Context, filenames []string, in io.Reader, chec
 		}
 		entries, errs = append(entries, found...), append(errs, failed...)
 	}
-	errs = append(errs, duplicates(entries)...)
+	errs = append(errs, p.duplicates(entries)...)
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
@@ -133,7 +137,7 @@ func (p parser) objects(source string, value any, apiVersion, kind string) ([]En
 	case !p.accepts(gvk):
 		return nil, []error{fmt.Errorf("%s: %s cannot be delegated: of the built-in kinds, only Jobs of batch/v1 can", source, kindOf(u))}
 	}
-	if err := checkName(object, gvk.Kind); err != nil {
+	if err := checkName(object, gvk.Kind); err != nil && p.isWanted(u) {
 		return nil, []error{fmt.Errorf("%s: %w", source, err)}
 	}
 	return []Entry{{Source: source, Object: u}}, nil
@@ -200,13 +204,13 @@ func giveName(kind string) string {
 	return "give it a name, so that running the same command again finds the same " + kind
 }
 
-// duplicates returns errors for objects that occur more than once. Only one of them could be
+// duplicates returns errors for wanted objects that occur more than once. Only one of them could be
 // created.
-func duplicates(entries []Entry) (errs []error) {
+func (p parser) duplicates(entries []Entry) (errs []error) {
 	type identity struct{ group, kind, namespace, name string }
 	first := map[identity]string{}
 	for _, m := range entries {
-		if m.Object.GetName() == "" {
+		if m.Object.GetName() == "" || !p.isWanted(m.Object) {
 			continue
 		}
 		gvk := m.Object.GroupVersionKind()

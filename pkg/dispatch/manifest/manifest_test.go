@@ -223,12 +223,19 @@ func TestReadIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestReadAll checks that generated names are accepted, also twice, and other kinds.
+// TestReadAll checks that generated names are accepted, also twice, and that objects that are not
+// wanted need no name and may occur twice.
 func TestReadAll(t *testing.T) {
 	text := "apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: pi-}\n"
-	entries, err := manifest.ReadAll(t.Context(), []string{"-"}, strings.NewReader(text+"---\n"+text))
+	settings := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n"
+	kustomization := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [job.yaml]\n"
+	read := func(documents ...string) ([]manifest.Entry, error) {
+		isJob := func(o *unstructured.Unstructured) bool { return o.GetKind() == "Job" }
+		return manifest.ReadAll(t.Context(), []string{"-"}, strings.NewReader(strings.Join(documents, "---\n")), isJob)
+	}
+	entries, err := read(text, text, settings, settings, kustomization)
 	assert.NilError(t, err)
-	assert.Equal(t, len(entries), 2)
-	_, err = manifest.ReadAll(t.Context(), []string{"-"}, strings.NewReader("apiVersion: batch/v1\nkind: Job\n"))
+	assert.Equal(t, len(entries), 5)
+	_, err = read("apiVersion: batch/v1\nkind: Job\n")
 	assert.ErrorContains(t, err, "the Job has no name")
 }

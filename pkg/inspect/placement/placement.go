@@ -210,6 +210,8 @@ func onWorker(v *inspect.Inventory, manager *inspect.Facts, name string, r *Requ
 	switch {
 	case f == manager:
 		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.NotConnected, "is the management cluster itself"
+	case r.Refused[context] != "":
+		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.RefusedByServer, r.Refused[context]
 	case r.Taken.Has(context):
 		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.NameTaken, "has another object of this name"
 		p.Changes = []inspect.PlacementChange{{Message: "choose another name"}}
