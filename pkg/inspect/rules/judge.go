@@ -145,9 +145,13 @@ func findings(r Rule, v *inspect.Inventory, sightings []view.Sighting, grace tim
 	var found []candidate
 	var early []candidate
 	byCause := map[string]int{}
-	// Of the objects with one cause, the finding is about the one that has waited longest.
+	// Of the objects with one cause, the finding is about the worst, and of these about the one that
+	// has waited longest.
 	sightings = slices.Clone(sightings)
-	slices.SortStableFunc(sightings, func(a, b view.Sighting) int { return a.Since.Compare(b.Since) })
+	severity := func(s view.Sighting) inspect.Severity { return cmp.Or(s.Severity, r.Severity) }
+	slices.SortStableFunc(sightings, func(a, b view.Sighting) int {
+		return cmp.Or(severity(a).Compare(severity(b)), a.Since.Compare(b.Since))
+	})
 	for _, s := range sightings {
 		age, period := v.Age(s.Object.Context, s.Since), max(grace, r.GracePeriod, s.GracePeriod)
 		switch {
@@ -227,7 +231,10 @@ func (j *candidate) join(s view.Sighting) {
 
 // addClause keeps what another sighting says about its own Job.
 func (j *candidate) addClause(s view.Sighting) {
-	own := inspect.Finding{Kind: s.Object.Kind, Namespace: s.Object.Namespace, Name: s.Object.Name, Jobs: j.Jobs}
+	own := inspect.Finding{Kind: s.Object.Kind, Namespace: s.Object.Namespace, Name: s.Object.Name}
+	for _, job := range s.Jobs {
+		own.Jobs = append(own.Jobs, inspect.RefOf(job))
+	}
 	own.Say(s.Message)
 	if j.Clauses == nil {
 		j.Clauses = map[inspect.Ref]string{}

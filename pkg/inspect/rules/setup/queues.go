@@ -22,19 +22,16 @@ func queueClosed() view.Rule {
 		Code: "JM403", Severity: inspect.Error,
 		Reads: view.ReadsOfLinks(inspect.PartQueues),
 		Detect: func(v *view.View) {
-			var found []view.Sighting
 			links := v.Links()
 			for _, manager := range v.Managers() {
-				found = append(found, queuesToNowhere(v, manager)...)
+				found := queuesToNowhere(v, manager)
 				k, _ := v.Kueue(manager, inspect.PartQueues)
 				for _, q := range k.MultiKueueQueues() {
 					found = append(found, closedFor(v, manager, q, links)...)
 				}
-			}
-			// Of one queue, the first sighting decides the severity.
-			slices.SortStableFunc(found, func(a, b view.Sighting) int { return a.Severity.Compare(b.Severity) })
-			for _, s := range found {
-				v.Report(s)
+				for _, s := range found {
+					v.Report(s)
+				}
 			}
 		},
 	}

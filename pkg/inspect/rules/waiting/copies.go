@@ -41,7 +41,6 @@ func copyRefused() view.Rule {
 // Workload. hasNamespace selects workers on which the namespace of the
 // Workload is usable, or is not.
 func reportNoCopy(v *view.View, hasNamespace bool, describe func(*view.View, *waiter, []view.Copy) []view.Sighting) {
-	var sightings []view.Sighting
 	for w := range unadmitted(v) {
 		var without []view.Copy
 		for _, o := range w.offers {
@@ -56,11 +55,13 @@ func reportNoCopy(v *view.View, hasNamespace bool, describe func(*view.View, *wa
 				without = append(without, o)
 			}
 		}
-		if len(without) > 0 {
-			sightings = append(sightings, describe(v, w, without)...)
+		if len(without) == 0 {
+			continue
+		}
+		for _, s := range describe(v, w, without) {
+			v.Report(s)
 		}
 	}
-	reportWorstFirst(v, sightings)
 }
 
 func missingNamespace(v *view.View, w *waiter, without []view.Copy) []view.Sighting {

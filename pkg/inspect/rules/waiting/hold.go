@@ -27,7 +27,6 @@ type queueProblem struct {
 // reportHeld reports queues of workers that hold the copies of waiting Jobs
 // for one of the reasons.
 func reportHeld(v *view.View, reasons ...kueue.WaitReason) {
-	var sightings []view.Sighting
 	for w := range unadmitted(v) {
 		var problems []queueProblem
 		for _, o := range w.copies {
@@ -36,10 +35,9 @@ func reportHeld(v *view.View, reasons ...kueue.WaitReason) {
 			}
 		}
 		for _, group := range view.GroupBy(problems, func(t queueProblem) string { return t.object.String() }) {
-			sightings = append(sightings, heldOnWorkers(v, w, group.Key, group.Values))
+			v.Report(heldOnWorkers(v, w, group.Key, group.Values))
 		}
 	}
-	reportWorstFirst(v, sightings)
 }
 
 func problemOf(v *view.View, w *waiter, o view.Copy, reasons []kueue.WaitReason) (queueProblem, bool) {
@@ -73,13 +71,4 @@ func heldOnWorkers(v *view.View, w *waiter, key string, problems []queueProblem)
 		s.Severity, s.Message = inspect.Error, s.Message+", and no other worker can admit the "+w.Job().Kind
 	}
 	return s
-}
-
-// reportWorstFirst reports sightings, worst first: if several become one
-// finding, the first gives it its severity.
-func reportWorstFirst(v *view.View, sightings []view.Sighting) {
-	slices.SortStableFunc(sightings, func(a, b view.Sighting) int { return a.Severity.Compare(b.Severity) })
-	for _, s := range sightings {
-		v.Report(s)
-	}
 }

@@ -28,7 +28,6 @@ func heldOnManager() view.Rule {
 }
 
 func detectHeldOnManager(v *view.View) {
-	var sightings []view.Sighting
 	for _, s := range v.Submissions() {
 		if s.Workload == nil || s.IsFinished() || !isQueued(s) || s.Check != nil && s.Check.State != kueue.CheckPending {
 			continue
@@ -38,10 +37,9 @@ func detectHeldOnManager(v *view.View) {
 			continue
 		}
 		if sighting, ok := describeHeld(v, s, &wait); ok {
-			sightings = append(sightings, sighting)
+			v.Report(sighting)
 		}
 	}
-	reportWorstFirst(v, sightings)
 }
 
 func describeHeld(v *view.View, s view.Submission, wait *kueue.Wait) (view.Sighting, bool) {

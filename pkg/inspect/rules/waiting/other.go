@@ -22,7 +22,6 @@ func waitsOtherwise() view.Rule {
 }
 
 func detectHeldOtherwise(v *view.View) {
-	var sightings []view.Sighting
 	for w := range unadmitted(v) {
 		var others []heldCopy
 		for _, o := range w.copies {
@@ -31,10 +30,9 @@ func detectHeldOtherwise(v *view.View) {
 			}
 		}
 		for _, group := range view.GroupBy(others, func(h heldCopy) string { return string(h.wait.Reason) + " " + h.wait.Message }) {
-			sightings = append(sightings, heldOtherwiseOn(v, w, group.Values))
+			v.Report(heldOtherwiseOn(v, w, group.Values))
 		}
 	}
-	reportWorstFirst(v, sightings)
 }
 
 // heldCopy is a copy of a Workload on a worker, and why it waits.

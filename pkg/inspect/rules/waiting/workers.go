@@ -26,18 +26,16 @@ func workersCheckPending() view.Rule {
 }
 
 func detectWorkersCheckPending(v *view.View) {
-	var sightings []view.Sighting
 	for w := range unadmitted(v) {
 		for _, o := range w.copies {
 			for _, state := range o.Workload.Status.AdmissionChecks {
 				isRejected := state.State == kueue.CheckRejected
 				if isRejected || state.State != kueue.CheckReady && o.Workload.Is(kueue.QuotaReserved) {
-					sightings = append(sightings, workersCheck(v, w, o, state))
+					v.Report(workersCheck(v, w, o, state))
 				}
 			}
 		}
 	}
-	reportWorstFirst(v, sightings)
 }
 
 func workersCheck(v *view.View, w *waiter, o view.Copy, state kueue.CheckState) view.Sighting {
