@@ -170,6 +170,8 @@ func (l *lease) leases() coordinationclient.LeaseInterface {
 }
 
 func (l *lease) get(ctx context.Context) (*coordinationv1.Lease, error) {
+	ctx, cancel := fleet.Bounded(ctx)
+	defer cancel()
 	found, err := l.leases().Get(ctx, l.name(), metav1.GetOptions{})
 	return found, l.cluster.Checked(err, leaseResource(), l.name())
 }

@@ -121,6 +121,7 @@ func Open(ctx context.Context, contexts []Context, o Options) *Fleet {
 	f.prove(ctx, opened)
 	f.members = f.joined(opened)
 	f.chooseContexts(ctx, o.Refused)
+	shareAll(f.members)
 	return f
 }
 
@@ -199,11 +200,7 @@ func ask[T any](ctx context.Context, f *Fleet, m *member, question func(context.
 	}
 	start := f.clock.Now()
 	defer func() { m.spent += f.clock.Since(start) }()
-	timeout := f.timeout
-	if timeout > 0 {
-		timeout = max(timeout-m.spent, time.Millisecond)
-	}
-	answer.Value, answer.Err = within(ctx, timeout, func(ctx context.Context) (T, error) { return question(ctx, m.routes[0]) })
+	answer.Value, answer.Err = within(ctx, f.remaining(m), func(ctx context.Context) (T, error) { return question(ctx, m.routes[0]) })
 	if late := (*kubecontext.TimeoutError)(nil); errors.As(answer.Err, &late) {
 		// The error names the limit that was set, not the remaining time.
 		answer.Err = &kubecontext.TimeoutError{After: f.timeout}
@@ -217,6 +214,14 @@ func ask[T any](ctx context.Context, f *Fleet, m *member, question func(context.
 		m.routes[0].noteAnswer(answer.Err)
 	}
 	return answer
+}
+
+// remaining returns the time that a member has left for questions; zero means no limit.
+func (f *Fleet) remaining(m *member) time.Duration {
+	if f.timeout == 0 {
+		return 0
+	}
+	return max(f.timeout-m.spent, time.Millisecond)
 }
 
 // BeginRound begins a new round of questions. Every cluster gets its whole time again, and is asked
@@ -239,6 +244,7 @@ func (f *Fleet) BeginRound(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.members = f.joined(f.members)
+	shareAll(f.members)
 }
 
 // Clusters returns the clusters of the fleet in its order, including those that did not answer

@@ -82,7 +82,8 @@ func (c *Cluster) Get(ctx context.Context, r schema.GroupVersionResource, namesp
 	return Trimmed(found), nil
 }
 
-// Created returns an object if this program created it, as its managedFields say, otherwise nil.
+// Created returns an object if this program created or changed it, as its managedFields say,
+// otherwise nil.
 func (c *Cluster) Created(ctx context.Context, r schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
 	isOurs := func(e metav1.ManagedFieldsEntry) bool {
 		return e.Manager == FieldManager && e.Operation == metav1.ManagedFieldsOperationUpdate && e.Subresource == ""
@@ -112,10 +113,20 @@ func (c *Cluster) get(ctx context.Context, r schema.GroupVersionResource, namesp
 	return found, nil
 }
 
+// Bounded returns a context that ends after RequestTimeout, unless ctx has a deadline of its own.
+func Bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, hasDeadline := ctx.Deadline(); hasDeadline {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, RequestTimeout)
+}
+
 // Each calls visit for the objects of a resource in a namespace as they arrive, without
 // managedFields.
 func (c *Cluster) Each(ctx context.Context, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(*unstructured.Unstructured)) error {
 	return c.Failed(wire.EachItem(ctx, func(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
+		ctx, cancel := Bounded(ctx)
+		defer cancel()
 		list, err := c.Objects(r, namespace).List(ctx, o)
 		return list, c.Checked(err, r, "")
 	}, o, func(o *unstructured.Unstructured) { visit(Trimmed(o)) }))
@@ -235,6 +246,8 @@ func Trimmed(o *unstructured.Unstructured) *unstructured.Unstructured {
 
 // Version requests the version of the API server.
 func (c *Cluster) Version(ctx context.Context) (v version.Info, err error) {
+	ctx, cancel := Bounded(ctx)
+	defer cancel()
 	err = wire.Decode(c.kubernetes.Discovery().RESTClient().Get().AbsPath("/version").SetHeader("Accept", "application/json").Do(ctx), &v)
 	return v, err
 }
@@ -243,6 +256,8 @@ func (c *Cluster) Version(ctx context.Context) (v version.Info, err error) {
 // none if the server says that it does not serve the group. Use ProveUnserved before writing
 // because of that.
 func (c *Cluster) Versions(ctx context.Context, group string) ([]string, error) {
+	ctx, cancel := Bounded(ctx)
+	defer cancel()
 	var served metav1.APIGroup
 	err := wire.Decode(c.kubernetes.Discovery().RESTClient().Get().AbsPath("/apis", group).SetHeader("Accept", "application/json").Do(ctx), &served)
 	if err != nil && !apierrors.IsNotFound(err) {

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 )
@@ -10,8 +11,7 @@ import (
 type Alias struct{ Context, SameAs string }
 
 // joined merges members that reach one cluster with the same namespaces. Members that did not
-// answer remain separate, because their errors have to be reported. Contexts of one cluster read for
-// each other, also those with other namespaces.
+// answer remain separate, because their errors have to be reported.
 func (f *Fleet) joined(members []*member) []*member {
 	shareUIDs(answered(members))
 	var kept []*member
@@ -23,7 +23,6 @@ func (f *Fleet) joined(members []*member) []*member {
 		}
 		kept[i].routes = append(kept[i].routes, m.routes...)
 	}
-	shareAll(kept)
 	return kept
 }
 
@@ -57,31 +56,34 @@ func (f *Fleet) chooseContexts(ctx context.Context, refused func(context.Context
 	if refused != nil {
 		f.each(len(f.members), func(i int) { f.chooseContext(ctx, f.members[i], refused) })
 	}
-	shareAll(f.members)
 }
 
+// chooseContext asks the first context of a cluster, and all others at once if it is refused
+// anything. A context that does not answer in time is the last choice.
 func (f *Fleet) chooseContext(ctx context.Context, m *member, refused func(context.Context, *Cluster) int) {
 	if len(m.routes) < 2 {
 		return
 	}
 	start := f.clock.Now()
 	defer func() { m.spent += f.clock.Since(start) }()
-	for _, route := range m.routes {
-		route.transport.others.Store(nil)
+	if timeout := f.remaining(m); timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
 	}
-	best, least := 0, 0
-	for n, route := range m.routes {
-		count, err := within(ctx, f.timeout, func(ctx context.Context) (int, error) { return refused(ctx, route), nil })
+	counts := make([]int, len(m.routes))
+	ask := func(n int) {
+		count, err := within(ctx, 0, func(ctx context.Context) (int, error) { return refused(ctx, m.routes[n]), ctx.Err() })
 		if err != nil {
-			count = 0
+			count = math.MaxInt
 		}
-		if n == 0 || count < least {
-			best, least = n, count
-		}
-		if least == 0 {
-			break
-		}
+		counts[n] = count
 	}
+	if ask(0); counts[0] == 0 {
+		return
+	}
+	f.each(len(m.routes)-1, func(i int) { ask(i + 1) })
+	best := slices.Index(counts, slices.Min(counts))
 	m.routes = slices.Concat(m.routes[best:best+1], m.routes[:best], m.routes[best+1:])
 	m.context = m.routes[0].Context
 }
