@@ -198,17 +198,22 @@ func contextsOf(clusters []*fleet.Cluster) (names []string) {
 // failOrigin ends the origin unless it has already ended, and returns the stored object. It returns
 // nil if the origin was deleted meanwhile and has mirrors to delete.
 func (x *cancellation) failOrigin(ctx context.Context) (stored *unstructured.Unstructured, err error) {
-	// A write whose answer was lost may have ended it, so it is read again.
-	isWorthIt := func(err error) bool { return apierrors.IsConflict(err) || kubecontext.IsUnclear(err) }
+	isRead, isUnclear := false, false
+	isWorthIt := func(err error) bool {
+		// A write whose answer was lost may have ended it, so it is read again.
+		isUnclear = isUnclear || isRead && kubecontext.IsUnclear(err)
+		return ctx.Err() == nil && (apierrors.IsConflict(err) || isUnclear && kubecontext.IsUnclear(err))
+	}
 	err = retry.OnError(contended(), isWorthIt, func() error {
-		stored = nil
+		stored, isRead = nil, false
 		live, err := x.Origin.Get(ctx, x.kind.Resource, x.ref.Namespace, x.ref.Name)
 		if err != nil {
 			return err
 		}
+		isRead = true
 		isGone := live == nil || string(live.GetUID()) != x.ref.UID
 		if isGone && len(x.mirrors) > 0 {
-			return nil
+			return x.Origin.ProveGone(ctx, x.kind.Resource, x.ref.Namespace, x.ref.Name, x.ref.UID)
 		}
 		if isGone {
 			return fmt.Errorf("context %q: %s was deleted meanwhile", x.ref.Context, x.ref.WithKind())

@@ -20,6 +20,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // TestHostileRun checks that errors contain only the command that restores the old Job, whatever
@@ -140,13 +141,15 @@ func TestLostAnswers(t *testing.T) {
 		// lost are the methods whose first request is carried out, and not answered. refused are
 		// those whose requests all fail before.
 		lost, refused, unread string
-		// other is whether another client creates a Job of that name first.
-		other bool
-		want  string
+		// other is whether another client creates a Job of that name first. isLate is whether a
+		// creation without an answer takes effect after the next one has begun.
+		other, isLate bool
+		want          string
 	}{
 		"the deletion's":                      {lost: http.MethodDelete},
 		"the creation's":                      {lost: http.MethodPost},
 		"the creation's, which is unreadable": {lost: http.MethodPost, unread: http.MethodGet, want: "it may exist nevertheless"},
+		"the creation's, which is late":       {refused: http.MethodPost, isLate: true},
 		"a webhook fails at the deletion":     {refused: http.MethodDelete, want: "nothing was changed"},
 		"of another client's Job":             {refused: http.MethodPost, other: true, want: "another client created another one of that name first"},
 	} {
@@ -157,13 +160,21 @@ func TestLostAnswers(t *testing.T) {
 			old := server.Create(t, jobs, smallJob(t, edit{"metadata.creationTimestamp", "2026-03-01T09:00:00Z"}))
 			var mu sync.Mutex
 			isLost, refusals := false, 0
+			var replacement *recreate.Replacement
 			server.Before = func(r *http.Request) *apierrors.StatusError {
 				mu.Lock()
 				defer mu.Unlock()
 				switch {
 				case isLost && r.Method == tt.unread:
 					return apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))
-				case r.Method != tt.refused || tt.other && refusals > 0:
+				case tt.isLate && r.Method == http.MethodPost && refusals == 1:
+					late := server.Create(t, jobs, replacement.New.DeepCopy())
+					server.Change(t, jobs, late.GetNamespace(), late.GetName(), func(o *unstructured.Unstructured) {
+						o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: fleet.FieldManager, Operation: metav1.ManagedFieldsOperationUpdate}})
+					})
+					refusals++
+					return nil
+				case r.Method != tt.refused || (tt.other || tt.isLate) && refusals > 0:
 					return nil
 				case tt.other:
 					other := old.DeepCopy()
@@ -172,6 +183,9 @@ func TestLostAnswers(t *testing.T) {
 					server.Create(t, jobs, other)
 				}
 				refusals++
+				if tt.isLate {
+					return badGateway
+				}
 				return webhook
 			}
 			server.After = func(r *http.Request) *apierrors.StatusError {
@@ -184,7 +198,8 @@ func TestLostAnswers(t *testing.T) {
 				return badGateway
 			}
 			r := &recreate.Runner{Cluster: server.Cluster(t, "c"), DeletionTimeout: 5 * time.Second, Backup: "backup.yaml"}
-			replacement, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "c", ManagedBy: "example.com/runner"})
+			var err error
+			replacement, err = recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "c", ManagedBy: "example.com/runner"})
 			assert.NilError(t, err)
 			created, err := r.Run(t.Context(), replacement)
 			live := server.Get(jobs, old.GetNamespace(), old.GetName())

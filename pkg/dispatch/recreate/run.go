@@ -93,7 +93,7 @@ func (r *Runner) Run(ctx context.Context, p *Replacement) (*unstructured.Unstruc
 func (r *Runner) remove(ctx context.Context, p *Replacement) error {
 	bounded, cancel := context.WithTimeout(ctx, r.DeletionTimeout)
 	defer cancel()
-	stored, unclear := p.stored, error(nil)
+	stored, unclear, isLost := p.stored, error(nil), false
 	err := wait.PollUntilContextCancel(bounded, retryDelay, true, func(ctx context.Context) (bool, error) {
 		err := r.delete(ctx, p.kind(), stored)
 		switch {
@@ -101,9 +101,10 @@ func (r *Runner) remove(ctx context.Context, p *Replacement) error {
 			return true, nil
 		case kubecontext.IsUnclear(err) && unclear != nil && !kubecontext.IsConnection(err) && r.isAlive(ctx, p):
 			// A webhook fails each time.
-			return false, r.notDeleted(p, err, false)
+			return false, r.notDeleted(p, err, isLost)
 		case kubecontext.IsUnclear(err), kubecontext.IsConnection(err):
-			unclear = err
+			// A deletion without an answer of the API server may still be in progress.
+			unclear, isLost = err, isLost || !apierrors.IsInternalError(err)
 			return false, nil
 		case !apierrors.IsConflict(err) && !apierrors.IsNotFound(err):
 			return false, r.notDeleted(p, err, unclear != nil)
@@ -272,7 +273,7 @@ func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *
 	bounded, cancel := context.WithTimeout(ctx, creationTimeout)
 	defer cancel()
 	var passing error
-	isUnclear, failed := false, 0
+	isUnclear, wasUnclear, failed := false, false, 0
 	err = wait.PollUntilContextCancel(bounded, retryDelay, true, func(ctx context.Context) (bool, error) {
 		if isUnclear {
 			found, unread := r.created(ctx, p, job)
@@ -290,8 +291,9 @@ func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *
 		switch {
 		case failure == nil:
 			return true, nil
-		case kubecontext.IsUnclear(failure):
-			isUnclear, passing = true, failure
+		case kubecontext.IsUnclear(failure), wasUnclear && apierrors.IsAlreadyExists(failure):
+			// An earlier creation may have taken effect after the Job was looked for.
+			isUnclear, wasUnclear, passing = true, true, failure
 			return false, nil
 		case kubecontext.IsConnection(failure), isOwnQuota(failure):
 			passing = failure
