@@ -263,16 +263,16 @@ func TestWatchRedrawsATerminal(t *testing.T) {
 	assert.NilError(t, err)
 	l := &lines{t: t, cmd: cmd, ch: make(chan string, 10000)}
 	go l.read(terminal)
-	l.expect(`^\x1b\[H\x1b\[2J\x1b\[H\x1b\[1mNAME `)
-	l.expect(`^first +Suspended .*\x1b\[K\r?$`)
+	l.expect(`^\x1b\[H\x1b\[2J\x1b\[H\x1b\[K\x1b\[1mNAME `)
+	l.expect(`^\x1b\[Kfirst +Suspended .*s\r?$`)
 	// Each frame is complete and begins in the upper left corner.
 	create(t, ns, "second", fixture.ManagedBy("example.com/x"))
-	l.expect(`^(\x1b\[J)?\x1b\[H\x1b\[1mNAME `)
-	l.expect(`^second +\x1b\[33mUnclaimed\x1b\[m `)
+	l.expect(`^(\x1b\[J)?\x1b\[H\x1b\[K\x1b\[1mNAME `)
+	l.expect(`^\x1b\[Ksecond +\x1b\[33mUnclaimed\x1b\[m `)
 	remove(t, ns, "second")
-	l.expect(`^\x1b\[1mbuilt-in\x1b\[m: 1 job \(1 Suspended\)`)
+	l.expect(`^\x1b\[K\x1b\[1mbuilt-in\x1b\[m: 1 job \(1 Suspended\)`)
 	// Ages change even if nothing happens.
-	l.expect(`^(\x1b\[J)?\x1b\[H\x1b\[1mNAME `)
+	l.expect(`^(\x1b\[J)?\x1b\[H\x1b\[K\x1b\[1mNAME `)
 	_, err = terminal.Write([]byte{3}) // Ctrl-C
 	assert.NilError(t, err)
 	for range l.ch {
