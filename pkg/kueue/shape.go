@@ -1,6 +1,7 @@
 package kueue
 
 import (
+	"encoding/json"
 	"hash/fnv"
 	"slices"
 )
@@ -19,9 +20,46 @@ func (d *Digest) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// PodDigest is the digest of the part of a Pod's spec that Kueue schedules by
+// (kueue: pkg/util/pod, SpecShape). Pods that differ only in volumes, images
+// or commands have the same.
+type PodDigest Digest
+
+// UnmarshalJSON sets the digest of a Pod's spec.
+func (d *PodDigest) UnmarshalJSON(text []byte) error {
+	type requests struct {
+		Requests json.RawMessage `json:"requests,omitempty"`
+	}
+	type container struct {
+		Resources requests        `json:"resources"`
+		Ports     json.RawMessage `json:"ports,omitempty"`
+	}
+	var shape struct {
+		InitContainers            []container     `json:"initContainers,omitempty"`
+		Containers                []container     `json:"containers"`
+		NodeSelector              json.RawMessage `json:"nodeSelector,omitempty"`
+		Affinity                  json.RawMessage `json:"affinity,omitempty"`
+		Tolerations               json.RawMessage `json:"tolerations,omitempty"`
+		RuntimeClassName          json.RawMessage `json:"runtimeClassName,omitempty"`
+		Priority                  json.RawMessage `json:"priority,omitempty"`
+		TopologySpreadConstraints json.RawMessage `json:"topologySpreadConstraints,omitempty"`
+		Overhead                  json.RawMessage `json:"overhead,omitempty"`
+		ResourceClaims            json.RawMessage `json:"resourceClaims,omitempty"`
+		Resources                 requests        `json:"resources"`
+	}
+	if err := json.Unmarshal(text, &shape); err != nil {
+		return err
+	}
+	short, err := json.Marshal(shape)
+	if err != nil {
+		return err
+	}
+	return (*Digest)(d).UnmarshalJSON(short)
+}
+
 // IsLike reports whether Kueue treats two Workloads of one queue as equal, so
 // that the result for one holds for the other: same priority, same counts,
-// same Pods (docs/reference/scheduling.md#order).
+// same Pods as far as they are scheduled by (docs/reference/scheduling.md#order).
 func (w *Workload) IsLike(o *Workload) bool {
 	return deref(w.Spec.Priority) == deref(o.Spec.Priority) && len(w.Spec.PodSets) > 0 &&
 		slices.EqualFunc(w.Spec.PodSets, o.Spec.PodSets, func(a, b PodSet) bool {

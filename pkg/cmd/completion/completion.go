@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -119,22 +118,3 @@ func (o *completionOptions) print(w io.Writer) error {
 	_, err := io.WriteString(w, completionScript(pluginName(o.Environment)))
 	return err
 }
-
-// program returns the name of the plugin's file.
-func program(env util.Environment) string { return pluginPrefix + pluginName(env) }
-
-// pluginPrefix is the prefix of the names of all plugins' files.
-const pluginPrefix = "kubectl-"
-
-// pluginName returns the name of the plugin's file without the prefix: as it was called, otherwise
-// as it is installed.
-func pluginName(env util.Environment) string {
-	name, ok := strings.CutPrefix(strings.TrimSuffix(filepath.Base(env.Program), ".exe"), pluginPrefix)
-	if !ok {
-		return pluginNames()[0]
-	}
-	return name
-}
-
-// pluginNames returns the names that the plugin is installed under.
-func pluginNames() []string { return []string{"jobs_managedby", "jobmanagedby"} }
