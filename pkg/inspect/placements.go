@@ -331,6 +331,9 @@ const (
 	// NotDispatched means that the ClusterQueue has no MultiKueue check, although the Job is
 	// delegated to MultiKueue.
 	NotDispatched PlacementReason = "NotDispatched"
+	// NothingRequested means that the Job requests nothing that the ClusterQueue covers, so that Kueue
+	// admits it without MultiKueue.
+	NothingRequested PlacementReason = "NothingRequested"
 	// OwnerRefused means that MultiKueue rejects Jobs of this owner.
 	OwnerRefused PlacementReason = "OwnerRefused"
 	// ClassMissing means that a priority class that the Job names does not exist.
@@ -356,7 +359,7 @@ func PlacementReasons() []PlacementReason {
 		"", NoContext, Unreadable, NotConnected, NoKueue, RefusedByServer, NamespaceMissing, NamespaceNotSelected,
 		NoQueueLabel, QueueMissing, QueueStopped, QueueInactive, OutsideLimits, OverLimit, NoSuchResource,
 		FlavorMismatch, QuotaInUse, BehindInQueue, CheckPending, CheckRejected, Deactivated, OnHold,
-		DevicesUnresolved, SaidByKueue, NotDispatched, OwnerRefused, ClassMissing, NameTaken, NoPods, NoNode, NothingInTheWay, HasQuota, HasRoom,
+		DevicesUnresolved, SaidByKueue, NotDispatched, NothingRequested, OwnerRefused, ClassMissing, NameTaken, NoPods, NoNode, NothingInTheWay, HasQuota, HasRoom,
 	}
 }
 

@@ -145,6 +145,15 @@ func (q *ClusterQueue) Groups() []ResourceGroup {
 	return q.Spec.ResourceGroups
 }
 
+// Covered returns the resources of the quotas.
+func (q *ClusterQueue) Covered() []string {
+	var all []string
+	for _, g := range q.Groups() {
+		all = append(all, g.CoveredResources...)
+	}
+	return all
+}
+
 // hasOneFlavor reports whether a ClusterQueue has a single flavor for a resource.
 func (q *ClusterQueue) hasOneFlavor(name string) bool {
 	return slices.ContainsFunc(q.Groups(), func(g ResourceGroup) bool {

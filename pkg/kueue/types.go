@@ -198,6 +198,12 @@ func (a *Admission) Usage(name string) resource.Quantity {
 	return total
 }
 
+// HasFlavor reports whether a Workload got any flavor. Without one, no AdmissionCheck applies to it
+// (kueue: pkg/workload, AdmissionChecksForWorkload).
+func (a *Admission) HasFlavor() bool {
+	return slices.ContainsFunc(a.PodSetAssignments, func(s PodSetAssignment) bool { return len(s.Flavors) > 0 })
+}
+
 // CheckState is the state of an AdmissionCheck for one Workload.
 type CheckState struct {
 	Name               string      `json:"name"`

@@ -35,7 +35,7 @@ func (f *probeFlags) addTo(cmd *cobra.Command) {
 	flags.BoolVar(&f.probe, "probe", false, "If present, submit a tiny Job, time each step, and delete it")
 	flags.StringVar(&f.queue, "queue", "", "LocalQueue for the Job of --probe; required if several use MultiKueue")
 	flags.StringVar(&f.image, "image", probe.DefaultImage, "Image for the Pod of --probe. The default image runs until the probe deletes the Job")
-	flags.StringToStringVar(&f.requests, "requests", nil, "Requests of the Pod of --probe, such as nvidia.com/gpu=1. The default is 10m cpu and 16Mi memory, if the ClusterQueue covers them")
+	flags.StringToStringVar(&f.requests, "requests", nil, "Requests of the Pod of --probe, such as nvidia.com/gpu=1. The default is 10m cpu and 16Mi memory, as far as the ClusterQueue covers them, otherwise 1 of what it covers first")
 	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "How long --probe waits for the status of its Pod")
 	flags.BoolVar(&f.allWorkers, "all-workers", false, "With --probe, ask all workers of the queue by a server-side dry run whether they accept the mirror and its Pod")
 	flags.StringVar(&f.dryRun, "dry-run", writing.DryRunNone, `Must be "none", "client" (print the Job of --probe), or "server" (have the API server check it, too). Without a value: client. Nothing is created`)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -155,19 +157,22 @@ func withSetupFix(err error, findings []inspect.Finding, namespace string) error
 }
 
 // tinyRequests returns the default requests of a Pod: as little as possible of what the
-// ClusterQueue covers. A resource that it does not cover would keep the Job from being admitted.
+// ClusterQueue covers, but some of it. Kueue never admits a Job that requests anything else, and
+// admits one that requests nothing of it without MultiKueue.
 func (t *target) tinyRequests() map[string]string {
 	tiny := map[string]string{"cpu": "10m", "memory": "16Mi"}
 	if t.cluster == nil {
 		return tiny
 	}
 	requests := map[string]string{}
-	for _, group := range t.cluster.Spec.ResourceGroups {
-		for _, name := range group.CoveredResources {
-			if tiny[name] != "" {
-				requests[name] = tiny[name]
-			}
+	covered := t.cluster.Covered()
+	for _, name := range covered {
+		if tiny[name] != "" {
+			requests[name] = tiny[name]
 		}
+	}
+	if len(requests) == 0 && len(covered) > 0 && !slices.Contains(covered, string(corev1.ResourcePods)) {
+		requests[covered[0]] = "1"
 	}
 	return requests
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -85,7 +86,7 @@ func hasDefaultQueue(f *inspect.Facts, namespace string) bool {
 // refuseOwner decides that no controller would run a request where it is
 // submitted, if that is so: MultiKueue runs only its own Jobs (kueue:
 // pkg/controller/admissionchecks/multikueue/workload.go), and they run only
-// through a queue that it checks.
+// through a queue that it checks, with a flavor of that queue.
 func refuseOwner(own *inspect.Placement, manager *inspect.Facts, r *Request) {
 	queue := queueOf(manager.Kueue, r)
 	if queue == nil || own.Verdict == inspect.Never || r.Owner.IsBuiltIn() {
@@ -106,6 +107,16 @@ func refuseOwner(own *inspect.Placement, manager *inspect.Facts, r *Request) {
 		own.Verdict, own.Reason = inspect.Never, inspect.NotDispatched
 		own.Message = fmt.Sprintf("ClusterQueue %s has no MultiKueue check: Kueue would admit it here, where no controller runs it", queue.Name)
 		own.Changes = nil
+	case isDispatched && own.Reason == inspect.HasRoom && len(own.Flavors) == 0 && slices.ContainsFunc(r.PodSets, func(s kueue.PodTemplate) bool { return s.Count > 0 }):
+		// Kueue applies checks to the flavors that a Workload gets (kueue: pkg/workload,
+		// AdmissionChecksForWorkload).
+		covered := strings.Join(queue.Covered(), " or ")
+		own.Verdict, own.Reason = inspect.Never, inspect.NothingRequested
+		own.Message = fmt.Sprintf("requests no %s, which is what ClusterQueue %s covers: Kueue would admit it here without MultiKueue, and no controller runs it", covered, queue.Name)
+		own.Changes = nil
+		if r.isNew {
+			own.Changes = []inspect.PlacementChange{{Message: "request " + covered}}
+		}
 	}
 }
 

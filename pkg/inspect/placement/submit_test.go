@@ -50,6 +50,8 @@ flavors: [{metadata: {name: f}}]
 		"no class for Pods there":   {"gpu", pods("1", "cpu: 1"), multiKueue, placement.Class{MissingForPods: placement.ClassName{Kind: "PriorityClass", Name: "high"}}, inspect.Fits, inspect.HasRoom, ""},
 		"no class for Pods here":    {"own", pods("1", "cpu: 1"), builtIn, placement.Class{MissingForPods: placement.ClassName{Kind: "PriorityClass", Name: "high"}}, inspect.Never, inspect.ClassMissing, "create it, or name a PriorityClass that exists on hub"},
 		"parallelism 0":             {"gpu", "{spec: {parallelism: 0}}", multiKueue, placement.Class{}, inspect.Never, inspect.NoPods, "set spec.parallelism to 1 or more"},
+		"nothing requested":         {"gpu", "{spec: {parallelism: 1, template: {spec: {containers: [{name: a}]}}}}", multiKueue, placement.Class{}, inspect.Never, inspect.NothingRequested, "request cpu"},
+		"nothing requested, here":   {"own", "{spec: {parallelism: 1, template: {spec: {containers: [{name: a}]}}}}", builtIn, placement.Class{}, inspect.Fits, inspect.HasRoom, ""},
 		"no completions":            {"gpu", "{spec: {parallelism: 0, completions: 0}}", multiKueue, placement.Class{}, inspect.Fits, inspect.HasRoom, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

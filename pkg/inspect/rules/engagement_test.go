@@ -69,6 +69,9 @@ func queueNameCases() []testCase {
 	return []testCase{
 		{name: "no queue", code: "JM013", base: "no-queue-name", fires: true},
 		{name: "the queue does not dispatch", code: "JM013", base: "running", fires: true, edits: admittedHere()},
+		{name: "it requests nothing of the queue's", code: "JM013", base: "running", fires: true, edits: append(admittedHere()[1:],
+			patch("kwok-mgr", "Workload/default/job-train-1c348", `{status: {admission: {podSetAssignments: [{name: main, count: 1}]}}}`))},
+		{name: "it has a flavor, and the check will follow", code: "JM013", base: "running", edits: admittedHere()[1:]},
 		{name: "no Kueue", code: "JM013", base: "no-queue-name", fires: true, edits: withoutKueue()},
 		{name: "no Kueue, and dispatched in its place", code: "JM013", base: "no-queue-name", edits: append(withoutKueue(),
 			patch("kwok-mgr", "Job/default/train", `{metadata: {annotations: {jobmanagedby.github.io/mirror: c/default/train/u}}}`))},

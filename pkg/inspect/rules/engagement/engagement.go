@@ -3,6 +3,7 @@ package engagement
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -99,10 +100,12 @@ func reportAdmittedHere(v *view.View, s view.Submission) {
 	if !ok || q == nil || view.HasStarted(j) {
 		return
 	}
-	if is, known := v.QueueDispatches(s.Manager, q); is || !known {
+	is, known := v.QueueDispatches(s.Manager, q)
+	isWithout := is && !w.Status.Admission.HasFlavor()
+	if is != isWithout || !known {
 		return
 	}
-	v.Report(view.Sighting{
+	sighting := view.Sighting{
 		Object: view.Of(j), Since: admitted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
 		Message: fmt.Sprintf("ClusterQueue %s has no MultiKueue check: Kueue admitted it on %s, where nothing runs it", q.Name, j.Context),
 		Evidence: []string{
@@ -111,7 +114,13 @@ func reportAdmittedHere(v *view.View, s view.Submission) {
 				j.Context, w.Namespace, w.Name, quote.Time(admitted.LastTransitionTime)),
 		},
 		Remedy: runOnWorker(v, s, q),
-	})
+	}
+	if isWithout {
+		covered := strings.Join(q.Covered(), " or ")
+		sighting.Message = fmt.Sprintf("requests no %s, which is what ClusterQueue %s covers: Kueue admitted it on %s without MultiKueue, and nothing runs it", covered, q.Name, j.Context)
+		sighting.Remedy = command.Say("%s, and create it again with a request for %s; or to run it on %s: %s", advice.DeleteJob(j), covered, j.Context, advice.Disown(j))
+	}
+	v.Report(sighting)
 }
 
 // runOnWorker returns how to run a Job on a worker that Kueue admitted on the manager. Its own
