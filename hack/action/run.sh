@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs check or doctor and writes SARIF. PROGRAM is the plugin, COMMAND the command, ARGS its
-# arguments, one a line, and SARIF the file to write. What GITHUB_OUTPUT names gets exit-code=N,
+# arguments, one per line, and SARIF the file to write. What GITHUB_OUTPUT names gets exit-code=N,
 # findings=N and sarif=FILE. It fails only if there is no report.
 set -euo pipefail
 

@@ -47,7 +47,7 @@ did not check it.
 			fmt.Fprintf(&b, "\n*Reported.* After %d minutes at the earliest, or with `--grace 0s`.\n", int(r.GracePeriod.Minutes()))
 		}
 	}
-	b.WriteString("\n## Not checked\n\nThese problems leave no trace in any object.\n\n| number | problem | why it is not checked |\n|---|---|---|\n")
+	b.WriteString("\n## Not checked\n\nNo object shows these problems.\n\n| number | problem | why it is not checked |\n|---|---|---|\n")
 	for _, u := range rules.UndetectableCodes() {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", u.Code, u.Title, u.Reason)
 	}

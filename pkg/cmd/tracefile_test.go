@@ -49,7 +49,7 @@ func TestTraceOfFiles(t *testing.T) {
 		"waits":                {manifestOf(t, "four", 4, "1", ""), "waits,never,unknown", util.ExitPartial},
 		"fits where tainted":   {manifestOf(t, "six", 6, "1", tolerates), "fits,never,unknown", util.ExitPartial},
 		"too big for all":      {manifestOf(t, "nine", 9, "1", tolerates), "never,never,unknown", util.ExitPartial},
-		"defaults of a worker": {manifestOf(t, "silent", 1, "", ""), "fits,never,unknown", util.ExitPartial},
+		"defaults of a worker": {manifestOf(t, "silent", 1, "", ""), "fits,never,unknown", util.ExitFindings}, // It requests nothing on the manager.
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, errOut, code := run(t, "trace", "-f", c.file, "--from", quotaFleet, "-o", "json")
@@ -95,6 +95,10 @@ func TestTraceOfFileOutput(t *testing.T) {
 	out, _, code := run(t, "trace", "-f", plain, "--from", quotaFleet)
 	assert.Equal(t, code, util.ExitPartial)
 	assert.Assert(t, strings.Contains(out, "Cannot tell whether it would run."), out)
+	mine := filepath.Join(t.TempDir(), "mine.yaml")
+	assert.NilError(t, os.WriteFile(mine, []byte("{apiVersion: batch/v1, kind: Job, metadata: {name: mine}, spec: {managedBy: jobmanagedby.github.io/dispatch, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}"), 0o600))
+	out, _, _ = run(t, "trace", "-f", mine, "--from", quotaFleet)
+	assert.Assert(t, strings.Contains(out, "Nothing runs it until you dispatch it.") && strings.Contains(out, "dispatch -f "+mine+" --to CONTEXT"), out)
 	out, _, _ = run(t, "trace", "-f", plain, "--queue", "q", "--from", quotaFleet)
 	assert.Assert(t, strings.Contains(out, "Fits on east now."), out)
 }

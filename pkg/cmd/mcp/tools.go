@@ -49,7 +49,7 @@ func tools() []tool {
 func lsTool() tool {
 	return tool{
 		name: "ls", title: "List Jobs by owner",
-		description: "List Jobs across all clusters by who reconciles them (.spec.managedBy), with their actual status, the cluster that runs them and the codes of their findings. Start here if you do not know the name of a Job.",
+		description: "List Jobs across all clusters by owner (.spec.managedBy), with their actual status, the cluster that runs them and the codes of their findings. Start here if you do not know the name of a Job.",
 		documents:   []string{"OwnerList"},
 		parameters: []parameter{
 			ofNames(), inNamespace(), inAllNamespaces(), inContexts(), ofKinds(), bySelector(),

@@ -70,7 +70,7 @@ A finished Job runs again.`,
   NAME recreate train -n ml \
       --managed-by kueue.x-k8s.io/multikueue --queue research
 
-  # Have this plugin dispatch a Job, instead of running it here
+  # Make a Job wait for dispatch, instead of running it here
   NAME recreate train -n ml \
       --managed-by jobmanagedby.github.io/dispatch
 

@@ -49,7 +49,7 @@ of dispatchers, and all annotations except those of Kueue, Jobs and this plugin.
 
 The directory is written completely or not at all. Contexts and objects that could not
 be read are recorded as unread.`,
-		Example: strings.ReplaceAll(`  # All Jobs of all clusters of the kubeconfig, then list them
+		Example: strings.ReplaceAll(`  # Record all clusters of the kubeconfig, then list their Jobs
   NAME snapshot fleet -A
   NAME ls -A --from fleet
 

@@ -73,6 +73,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 			t.Message = strings.TrimSpace(fmt.Sprintf("A %s of this name exists on %s. As a new one: %s", m.kind, strings.Join(existing, ", "), t.Message))
 		}
 		checkOwner(t, m.file)
+		o.adviseDispatch(t, &requests[i])
 		t.Errors = list.Errors
 		list.Items = append(list.Items, *t)
 	}
@@ -300,6 +301,24 @@ func checkOwner(t *inspect.Trace, object *unstructured.Unstructured) {
 		t.Remedy = string(command.Alternatives(t.Fixes))
 		t.Summary = t.Phrase() + ". " + t.Message
 	}
+}
+
+// adviseDispatch makes a trace say that a Job of this plugin runs only where the user dispatches it.
+func (o *traceOptions) adviseDispatch(t *inspect.Trace, r *placement.Request) {
+	if r.Owner != delegation.Dispatch || r.Queue != "" {
+		return
+	}
+	dispatch := command.Plugin("dispatch")
+	for _, name := range o.filenames {
+		dispatch = dispatch.With("-f", name)
+	}
+	if len(o.filenames) == 0 {
+		dispatch = dispatch.With(t.Origin.Name, "-n", t.Origin.Namespace)
+	}
+	t.Reason, t.Message = inspect.ReasonUndispatched, "Nothing runs it until you dispatch it."
+	t.Fixes = command.Say("create it and dispatch it to a cluster: %s", dispatch.With("--to", "CONTEXT")).Fixes()
+	t.Remedy = string(command.Alternatives(t.Fixes))
+	t.Summary = t.Phrase() + ". " + t.Message
 }
 
 // ownerOf returns the owner of an object, the built-in one for unknown kinds.

@@ -112,7 +112,7 @@ func refuseOwner(own *inspect.Placement, manager *inspect.Facts, r *Request) {
 		// AdmissionChecksForWorkload).
 		covered := strings.Join(queue.Covered(), " or ")
 		own.Verdict, own.Reason = inspect.Never, inspect.NothingRequested
-		own.Message = fmt.Sprintf("requests no %s, which is what ClusterQueue %s covers: Kueue would admit it here without MultiKueue, and no controller runs it", covered, queue.Name)
+		own.Message = fmt.Sprintf("requests nothing that ClusterQueue %s covers (%s), so Kueue would admit it without MultiKueue, and no controller would run it", queue.Name, strings.Join(queue.Covered(), ", "))
 		own.Changes = nil
 		if r.isNew {
 			own.Changes = []inspect.PlacementChange{{Message: "request " + covered}}

@@ -81,8 +81,8 @@ func clash(v *view.View, s view.Submission, c view.Copy, other *inspect.Job) vie
 	return view.Sighting{
 		Object: view.Of(j), Since: admittedAt(v, s, c), Jobs: []*inspect.Job{j}, Evidence: evidence,
 		Message: fmt.Sprintf("%s (%s) admitted it, but another %s there has its name", c.Cluster, c.Worker.Context, j.Kind),
-		Remedy: command.Say("delete the %[1]s on %[2]s, and create it again under another name: %[3]s; or delete the %[1]s on %[4]s, if its result is not needed: %[5]s",
-			j.Kind, j.Context, advice.DeleteJob(j), other.Context, advice.DeleteJob(other)),
+		Remedy: command.Say("delete the %[1]s on %[2]s, if its result is not needed: %[3]s; or submit %[4]s under another name, and then delete it on %[5]s: %[6]s",
+			j.Kind, other.Context, advice.DeleteJob(other), j.Namespace+"/"+j.Name, j.Context, advice.DeleteJob(j)),
 	}
 }
 
