@@ -186,3 +186,12 @@ func TestMissingFlavors(t *testing.T) {
 		assert.Equal(t, fix.Text+": "+fix.Shell(), want)
 	}
 }
+
+// TestQueueBeingDeleted checks that a ClusterQueue that is being deleted lacks nothing.
+func TestQueueBeingDeleted(t *testing.T) {
+	q := &kueue.ClusterQueue{}
+	q.Name, q.DeletionTimestamp = "q", &metav1.Time{}
+	fix := kueue.FixTarget{Context: "w1", ClusterQueue: q}.ActivateQueue("q")
+	assert.Equal(t, fix.Text, "ClusterQueue q on w1 is being deleted. Save it, and create it again after its last Workload has ended")
+	assert.Equal(t, fix.Shell(), "kubectl --context w1 get clusterqueues.kueue.x-k8s.io q -o yaml")
+}

@@ -82,6 +82,9 @@ func (s FixTarget) ActivateQueue(name string) command.Fix {
 		return fixBy(list(s.Context, "ClusterQueue"), "resume the ClusterQueue on %s, or add what is missing", s.Context)
 	case q == nil:
 		return fixBy(describe, "resume ClusterQueue %s on %s, or add what is missing", name, s.Context)
+	case q.DeletionTimestamp != nil:
+		return fixBy(Kubectl(s.Context, "get", "ClusterQueue", "", name).With("-o", "yaml"),
+			"ClusterQueue %s on %s is being deleted. Save it, and create it again after its last Workload has ended", name, s.Context)
 	case IsStopped(q.Spec.StopPolicy):
 		return fixBy(Resume(s.Context, "ClusterQueue", "", name), "resume ClusterQueue %s on %s", name, s.Context)
 	}
