@@ -54,7 +54,19 @@ func readJob(kind *delegation.Kind, o *batchv1.Job) read {
 		r.job.FinishedTime = &metav1.Time{Time: since}
 	}
 	r.job.Failure = failureOf(&r.state)
+	if failed := ptr.Deref(o.Status.FailedIndexes, ""); failed != "" && r.job.Failure != "" {
+		r.job.Failure += ": " + shortIndexes(failed)
+	}
 	return r
+}
+
+// shortIndexes shortens a list of indexes, such as "1,3-5", which may be long.
+func shortIndexes(indexes string) string {
+	const most = 40
+	if len(indexes) <= most {
+		return indexes
+	}
+	return indexes[:strings.LastIndex(indexes[:most], ",")+1] + "…"
 }
 
 // failureOf returns the reason and the message of the condition by which an object has failed, ""

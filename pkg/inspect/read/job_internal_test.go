@@ -2,6 +2,7 @@ package read
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,6 +48,17 @@ func TestReadJob(t *testing.T) {
 	d, ok := got.Duration(epoch.Add(time.Hour))
 	assert.Assert(t, ok)
 	assert.Equal(t, d, 2*time.Minute-time.Second, "a failed Job's duration does not grow")
+}
+
+// TestFailedIndexes checks that the failure of an Indexed Job names the indexes.
+func TestFailedIndexes(t *testing.T) {
+	job := &batchv1.Job{Status: batchv1.JobStatus{
+		FailedIndexes: new("1,3"),
+		Conditions:    []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Reason: "FailedIndexes", Message: "Job has failed indexes"}},
+	}}
+	r := readJob(jobRow(), job)
+	assert.Equal(t, r.job.Failure, "FailedIndexes: Job has failed indexes: 1,3")
+	assert.Equal(t, shortIndexes(strings.Repeat("100-200,", 9)+"300"), strings.Repeat("100-200,", 5)+"…")
 }
 
 // TestIsEmpty sets each field of a status in turn, so that isEmpty overlooks none.
