@@ -129,9 +129,9 @@ func (x *cancellation) removeMirrors(ctx context.Context) error {
 		var foreign *ForeignError
 		switch {
 		case errors.As(err, &foreign):
-			failures = append(failures, fmt.Errorf("%s has ended, but its mirror on %s was not deleted: %w", x.ref.WithKind(), m.Cluster.Context, err))
+			failures = append(failures, fmt.Errorf("%s: its mirror on %s was not deleted: %w", x.ref.WithKind(), m.Cluster.Context, err))
 		case err != nil:
-			failures = append(failures, command.Errorf("%s has ended, but its mirror may still run on %s: %w; %s removes it",
+			failures = append(failures, command.Errorf("%s: its mirror may still run on %s: %w; %s removes it",
 				x.ref.WithKind(), m.Cluster.Context, err, m.Cluster.Kubectl(mirror.Namespace, "delete", command.KindName(x.kind), mirror.Name)))
 		case removed:
 			x.removed = append(x.removed, m.Cluster.Context)

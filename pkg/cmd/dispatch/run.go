@@ -16,6 +16,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
 const (
@@ -125,6 +126,15 @@ func dropSharedMirrors(candidates []*candidate, wanted *wantedJobs) (kept []*can
 	return kept
 }
 
+// notDispatched returns the error for Jobs that an interrupt left out.
+func notDispatched(left []*candidate) error {
+	var names []string
+	for _, c := range left {
+		names = append(names, c.Origin.GetNamespace()+"/"+c.Origin.GetName())
+	}
+	return fmt.Errorf("interrupted before these were dispatched: %s. Run the same command again", inspect.Some(names))
+}
+
 // dispatch creates the missing objects and runs the loop.
 func (o *dispatchOptions) dispatch(ctx context.Context, origin *fleet.Cluster, workers []*worker, candidates, ended []*candidate, errs []error) error {
 	defer writing.IgnoreBrokenPipe()()
@@ -146,13 +156,14 @@ func (o *dispatchOptions) dispatch(ctx context.Context, origin *fleet.Cluster, w
 	for _, c := range ended {
 		tasks = append(tasks, taskOf(c, c.Origin))
 	}
-	for _, c := range accepted {
+	for i, c := range accepted {
 		if err := util.Interrupted(ctx); err != nil {
 			if len(tasks) == 0 {
 				view.Close()
 				return util.JoinErrors(append(errs, err))
 			}
 			// The loop ends the tasks, and prints how to resume the origins that were created.
+			errs = append(errs, notDispatched(accepted[i:]))
 			break
 		}
 		task, err := o.prepare(ctx, origin, events, c)

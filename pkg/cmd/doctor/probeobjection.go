@@ -21,12 +21,12 @@ func objection(context string, err error) (sentence, short string) {
 	if m == nil {
 		return fmt.Sprintf("%s rejects the Job: %s.", context, text), text
 	}
-	short = fmt.Sprintf("webhook %s does not answer", m[1])
+	short = fmt.Sprintf("webhook %s failed", m[1])
 	who, show := "Webhook "+m[1], command.Kubectl(context, "", "get", "validatingwebhookconfigurations,mutatingwebhookconfigurations")
 	if isKueues(m[1]) {
 		who, show = "Kueue", kueue.ShowPods(context)
 	}
-	return fmt.Sprintf("%s on %s does not answer, so no Job can be created: %s. Check that it runs: %s", who, context, m[2], show.Shell()), short
+	return fmt.Sprintf("%s on %s fails, so no Job can be created: %s. Check that it runs: %s", who, context, m[2], show.Shell()), short
 }
 
 // isKueues reports whether a webhook of Jobs is Kueue's (kueue: config/components/webhook/manifests.yaml).

@@ -22,12 +22,12 @@ func TestObjection(t *testing.T) {
 		sentence, short string
 	}{
 		{
-			hangs("mjob.kb.io"), `Kueue on mgr does not answer, so no Job can be created: Post "https://kueue/mutate-batch-v1-job?timeout=10s": context deadline exceeded. ` +
-				"Check that it runs: kubectl --context mgr get deployments,pods -A -l app.kubernetes.io/name=kueue", "webhook mjob.kb.io does not answer",
+			hangs("mjob.kb.io"), `Kueue on mgr fails, so no Job can be created: Post "https://kueue/mutate-batch-v1-job?timeout=10s": context deadline exceeded. ` +
+				"Check that it runs: kubectl --context mgr get deployments,pods -A -l app.kubernetes.io/name=kueue", "webhook mjob.kb.io failed",
 		},
 		{
-			hangs("policy.example"), `Webhook policy.example on mgr does not answer, so no Job can be created: Post "https://kueue/mutate-batch-v1-job?timeout=10s": context deadline exceeded. ` +
-				"Check that it runs: kubectl --context mgr get validatingwebhookconfigurations,mutatingwebhookconfigurations", "webhook policy.example does not answer",
+			hangs("policy.example"), `Webhook policy.example on mgr fails, so no Job can be created: Post "https://kueue/mutate-batch-v1-job?timeout=10s": context deadline exceeded. ` +
+				"Check that it runs: kubectl --context mgr get validatingwebhookconfigurations,mutatingwebhookconfigurations", "webhook policy.example failed",
 		},
 		{
 			apierrors.NewForbidden(schema.GroupResource{Resource: "jobs"}, "x", errors.New("exceeded quota")), "mgr rejects the Job: exceeded quota.", "exceeded quota",
