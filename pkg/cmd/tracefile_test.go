@@ -94,7 +94,7 @@ func TestTraceOfFileOutput(t *testing.T) {
 	assert.NilError(t, os.WriteFile(plain, []byte("{apiVersion: batch/v1, kind: Job, metadata: {name: plain}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}"), 0o600))
 	out, _, code := run(t, "trace", "-f", plain, "--from", quotaFleet)
 	assert.Equal(t, code, util.ExitPartial)
-	assert.Assert(t, strings.Contains(out, "Cannot tell whether it would run."), out)
+	assert.Assert(t, strings.Contains(out, "No queue label: Kueue ignores it"), out)
 	mine := filepath.Join(t.TempDir(), "mine.yaml")
 	assert.NilError(t, os.WriteFile(mine, []byte("{apiVersion: batch/v1, kind: Job, metadata: {name: mine}, spec: {managedBy: jobmanagedby.github.io/dispatch, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}"), 0o600))
 	out, _, _ = run(t, "trace", "-f", mine, "--from", quotaFleet)

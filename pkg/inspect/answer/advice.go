@@ -184,8 +184,26 @@ func (q *Question) outlook(all []inspect.Placement) Answer {
 	if unknown := by[inspect.Unknown]; !slices.ContainsFunc(unknown, func(p inspect.Placement) bool { return p.Reason != inspect.NoNode }) {
 		return Answer{Reason: inspect.ReasonUnschedulable, Message: "Would wait for a node. " + reasonsByCluster(unknown, func(*inspect.Placement) bool { return true }), Fixes: q.fixesFor(unknown)}
 	}
+	if isIgnored(candidates) {
+		return Answer{Reason: inspect.ReasonNoQueueLabel, Message: "No queue label: Kueue ignores it, and its controller starts it at once on the cluster that you submit it to. The nodes were not checked.", Fixes: q.fixesFor(candidates)}
+	}
 	a := Answer{Reason: inspect.ReasonUnread, Message: "Cannot tell whether it would run. " + reasonsByCluster(candidates, func(*inspect.Placement) bool { return true }), Fixes: q.fixesFor(candidates)}
 	return a
+}
+
+// isIgnored reports whether Kueue ignores a Job without a queue label, on all clusters that were read.
+func isIgnored(candidates []inspect.Placement) bool {
+	ignored := 0
+	for i := range candidates {
+		switch candidates[i].Reason {
+		case inspect.NoQueueLabel:
+			ignored++
+		case inspect.Unreadable:
+		default:
+			return false
+		}
+	}
+	return ignored > 0
 }
 
 // Places returns the LocalQueues and the Workloads of the Jobs that findings

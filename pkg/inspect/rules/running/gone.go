@@ -118,11 +118,11 @@ func mirrorVanished() view.Rule {
 				sighting := goneSighting(s)
 				sighting.Cause = strings.TrimSpace("vanished " + j.Context + "/" + j.Namespace + " " + s.Chosen())
 				sighting.Message = "its mirror vanished from the worker; it starts from scratch"
-				sighting.Remedy = command.Say("to end the %s: %s; otherwise MultiKueue offers it to the workers again", j.Kind, advice.DeleteJob(j))
+				sighting.Remedy = command.Say("wait: MultiKueue offers it to the workers again; or to end the %s: %s", j.Kind, advice.DeleteJob(j))
 				if s.HasState(kueue.CheckReady) {
 					sighting.Severity = inspect.Info
 					sighting.Message = fmt.Sprintf("its mirror vanished from the worker; it was started from scratch on MultiKueueCluster %s", s.Chosen())
-					sighting.Remedy = command.Say("nothing to do; to end the %s: %s", j.Kind, advice.DeleteJob(j))
+					sighting.Remedy = command.Say("nothing to do; or to end the %s: %s", j.Kind, advice.DeleteJob(j))
 				}
 				v.Report(sighting)
 			}
