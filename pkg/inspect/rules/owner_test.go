@@ -1,6 +1,14 @@
 package rules_test
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
 
 // Identities in the recordings.
 const (
@@ -255,4 +263,17 @@ func writerCases() []testCase {
 		}},
 		{name: "pods on the worker", code: "JM109", base: "running"},
 	}
+}
+
+// TestCounterWouldDecrease checks that a status with a smaller counter is reported as one that can
+// never be copied, and not as one to wait for.
+func TestCounterWouldDecrease(t *testing.T) {
+	c := testCase{base: "running", edits: []edit{
+		patch("kwok-mgr", "Job/train", `{status: {failed: 2, ready: 0}}`), writtenAt("kwok-mgr", "20"), writtenAt("kwok-w1", "30"),
+	}}
+	rule, _ := rules.ByCode("JM104")
+	found := judge(t, c.make(t), []rules.Rule{rule}, 0)
+	assert.Equal(t, len(found), 1)
+	assert.Assert(t, strings.Contains(found[0].Message, "status.failed would decrease from 2 to 0"), found[0].Message)
+	assert.Assert(t, !found[0].AwaitsActor)
 }
