@@ -79,6 +79,10 @@ func parityCases() []testCase {
 	withoutLocal := remove("kwok-mgr", "LocalQueue/only-mgr/*")
 	return []testCase{
 		{name: "missing", code: "JM401", base: base, fires: true, edits: []edit{remove("kwok-w1", "Namespace/default")}},
+		{name: "being deleted", code: "JM401", base: base, fires: true, edits: []edit{patch("kwok-w1", "Namespace/default", `{status: {phase: Terminating}}`)}},
+		{name: "with its namespace, which is being deleted", code: "JM402", base: base, edits: []edit{
+			patch("kwok-w1", "Namespace/default", `{status: {phase: Terminating}}`), remove("kwok-w1", "LocalQueue/default/user-queue"),
+		}},
 		{name: "all there", code: "JM401", base: base, edits: []edit{withoutLocal}},
 		{name: "the queue leads nowhere", code: "JM401", base: base, edits: []edit{remove("kwok-w1", "Namespace/default"), patch("kwok-mgr", "ClusterQueue/cluster-queue", `{spec: {admissionChecksStrategy: null}}`)}},
 		{name: "unread", code: "JM401", base: base, edits: []edit{withoutLocal, remove("kwok-w1", "Namespace/default"), forbidden("kwok-w1", "namespaces")}},

@@ -40,16 +40,21 @@ func namespaceLacking() view.Rule {
 }
 
 func reportNamespaces(v *view.View, l view.Link) {
-	var missing, locals []string
+	var missing, ending, locals []string
 	var steps []command.Prose
 	var items []any
 	for _, q := range v.DispatchedQueues(l) {
 		name := q.Local.Namespace
-		if found, ok := v.Namespace(l.Worker, name); !ok || found != nil {
+		found, ok := v.Namespace(l.Worker, name)
+		if !ok || found != nil && !found.IsTerminating {
 			continue
 		}
 		if !slices.Contains(missing, name) {
 			missing = append(missing, name)
+			if found != nil {
+				ending = append(ending, name)
+				steps = append(steps, command.Kubectl(l.Worker.Context, "", "wait", "--for=delete", "namespace", name).Prose())
+			}
 			steps = append(steps, command.Kubectl(l.Worker.Context, "", "create", "namespace", name).Prose())
 		}
 		if v.CanRead(l.Worker, inspect.PartQueues) && l.Worker.Kueue != nil {
@@ -66,6 +71,13 @@ func reportNamespaces(v *view.View, l view.Link) {
 			fmt.Sprintf("%s: LocalQueues that use MultiKueue are in %s", l.Manager.Context, strings.Join(missing, ", ")),
 			fmt.Sprintf("%s: there is no such Namespace", l.Worker.Context),
 		},
+	}
+	if len(ending) > 0 {
+		s.Evidence[1] = fmt.Sprintf("%s: status.phase of Namespace %s is Terminating; the others do not exist", l.Worker.Context, strings.Join(ending, ", "))
+	}
+	if len(ending) == len(missing) {
+		s.Message = fmt.Sprintf("%s %s being deleted on %s", withNames("namespace", missing), areOrIs(missing), l.Name())
+		s.Evidence[1] = fmt.Sprintf("%s: status.phase is Terminating", l.Worker.Context)
 	}
 	if len(items) > 0 {
 		s.Message += ", with " + withNames("LocalQueue", locals)
@@ -126,7 +138,7 @@ func reportLocalQueues(v *view.View, l view.Link) {
 	for _, q := range queues {
 		at, name := q.Local.Namespace, q.Local.Name
 		namespace, isKnown := v.Namespace(l.Worker, at)
-		if isKnown && namespace == nil {
+		if isKnown && (namespace == nil || namespace.IsTerminating) {
 			continue // JM401
 		}
 		if there, ok := v.LocalQueue(l.Worker, at, name); !ok || there != nil {
