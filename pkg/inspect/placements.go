@@ -340,6 +340,9 @@ const (
 	ClassMissing PlacementReason = "ClassMissing"
 	// NameTaken means that the cluster has another object of this name.
 	NameTaken PlacementReason = "NameTaken"
+	// DependencyMissing means that the cluster lacks an object that the Pods need, such as a
+	// ServiceAccount.
+	DependencyMissing PlacementReason = "DependencyMissing"
 	// NoPods means that spec.parallelism is 0.
 	NoPods PlacementReason = "NoPods"
 	// NoNode means that no node takes the Pods, according to the scheduler or to the nodes that
@@ -359,7 +362,7 @@ func PlacementReasons() []PlacementReason {
 		"", NoContext, Unreadable, NotConnected, NoKueue, RefusedByServer, NamespaceMissing, NamespaceNotSelected,
 		NoQueueLabel, QueueMissing, QueueStopped, QueueInactive, OutsideLimits, OverLimit, NoSuchResource,
 		FlavorMismatch, QuotaInUse, BehindInQueue, CheckPending, CheckRejected, Deactivated, OnHold,
-		DevicesUnresolved, SaidByKueue, NotDispatched, NothingRequested, OwnerRefused, ClassMissing, NameTaken, NoPods, NoNode, NothingInTheWay, HasQuota, HasRoom,
+		DevicesUnresolved, SaidByKueue, NotDispatched, NothingRequested, OwnerRefused, ClassMissing, NameTaken, DependencyMissing, NoPods, NoNode, NothingInTheWay, HasQuota, HasRoom,
 	}
 }
 

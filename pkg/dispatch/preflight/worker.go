@@ -88,24 +88,9 @@ func (c *check) missingNamespace(state namespaceState) Problem {
 		p.Remedy = command.Say("%s and create it again, or choose another with --namespace-to", c.worker.Kubectl("", "wait", "--for=delete", "namespace", c.namespace()))
 	}
 	var needed []string
-	need := func(what string) {
-		if !c.wrapped[what] && !slices.Contains(needed, what) {
+	for _, n := range neededBy(c.references, c.templates) {
+		if what := n.String(); !c.wrapped[what] {
 			needed = append(needed, what)
-		}
-	}
-	for _, r := range c.references {
-		if !r.optional && !r.soft {
-			need(r.kind + " " + r.name)
-		}
-	}
-	for _, t := range c.templates {
-		if account := t.spec.ServiceAccountName; account != "" && account != defaultAccount {
-			need("ServiceAccount " + account)
-		}
-	}
-	for _, v := range c.volumes() {
-		if v.PersistentVolumeClaim != nil {
-			need("PersistentVolumeClaim " + v.PersistentVolumeClaim.ClaimName)
 		}
 	}
 	if len(needed) > 0 {

@@ -90,6 +90,9 @@ func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submit
 	}
 	r.isEntry, r.isGiven = false, false
 	own.Manager = len(names) > 0
+	if !own.Manager {
+		lackOn(own, &r)
+	}
 	if !isReserved || !own.Manager || own.Verdict != inspect.Fits {
 		all = append(all, *own)
 	}
@@ -206,6 +209,7 @@ func onWorker(v *inspect.Inventory, manager *inspect.Facts, name string, r *Requ
 			p.Reason = inspect.Unreadable
 		}
 	}
+	lackOn(p, r)
 	cluster := manager.Kueue.ClusterNamed(name)
 	switch {
 	case f == manager:

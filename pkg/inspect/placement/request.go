@@ -51,6 +51,9 @@ type Request struct {
 	// refuses it.
 	At      map[string]*Request
 	Refused map[string]string
+	// Lacking has the objects that its Pods need and a cluster lacks, by context, such as
+	// "ServiceAccount robot".
+	Lacking map[string][]string
 	// Taken are the contexts of workers that have another object of its name.
 	Taken sets.Set[string]
 	// Classes has the effects of the classes that it names, by context. It has

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -117,6 +118,23 @@ func refuseOwner(own *inspect.Placement, manager *inspect.Facts, r *Request) {
 		if r.isNew {
 			own.Changes = []inspect.PlacementChange{{Message: "request " + covered}}
 		}
+	}
+}
+
+// lackOn decides that the Pods of a request would not start on a cluster that lacks what they need.
+func lackOn(p *inspect.Placement, r *Request) {
+	lacking := r.Lacking[p.Context]
+	if len(lacking) == 0 || p.Verdict == inspect.Never {
+		return
+	}
+	p.Verdict, p.Reason, p.Changes = inspect.Never, inspect.DependencyMissing, nil
+	p.Message = fmt.Sprintf("lacks what the Pods need in namespace %s: %s", r.Namespace, strings.Join(lacking, ", "))
+	for _, object := range lacking {
+		c := inspect.PlacementChange{Message: fmt.Sprintf("create %s in namespace %s on %s", object, r.Namespace, p.Context)}
+		if name, isAccount := strings.CutPrefix(object, "ServiceAccount "); isAccount {
+			c.Command = command.Kubectl(p.Context, r.Namespace, "create", "serviceaccount", name).Shell()
+		}
+		p.Changes = append(p.Changes, c)
 	}
 }
 

@@ -152,3 +152,23 @@ func TestBest(t *testing.T) {
 	assert.Equal(t, contexts(small, small), " m3 x m3 x")
 	assert.Equal(t, contexts(), "")
 }
+
+// TestLacking checks that a Job never runs where its Pods lack something, if it fits otherwise.
+func TestLacking(t *testing.T) {
+	w := parse[world](t, simple("4"))
+	here := w.facts()
+	here.Context = "here"
+	for requests, want := range map[string]inspect.PlacementReason{"cpu: 1": inspect.DependencyMissing, "cpu: 9": inspect.OverLimit} {
+		j := parse[batchv1.Job](t, pods("1", requests))
+		j.Namespace = "ml"
+		r := placement.OfJob(&j, "q")
+		r.Lacking = map[string][]string{"here": {"Secret token", "ServiceAccount robot"}}
+		p := placement.Submit(inspect.NewInventory(time.Now(), []*inspect.Facts{here}, nil), &r)[0]
+		assert.Equal(t, p.Verdict, inspect.Never, p.Message)
+		assert.Equal(t, p.Reason, want, p.Message)
+		if want == inspect.DependencyMissing {
+			assert.Equal(t, p.Message, "lacks what the Pods need in namespace ml: Secret token, ServiceAccount robot")
+			assert.Equal(t, p.Changes[1].Command, "kubectl --context here -n ml create serviceaccount robot")
+		}
+	}
+}

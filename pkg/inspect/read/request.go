@@ -134,6 +134,24 @@ func WithoutVersion(ctx context.Context, f *fleet.Fleet, gv schema.GroupVersion)
 	return unserved
 }
 
+// Lacking returns which contexts certainly lack an object. unread has the errors of those that did
+// not answer, or not to this user.
+func Lacking(ctx context.Context, f *fleet.Fleet, r schema.GroupVersionResource, name types.NamespacedName) (lacking sets.Set[string], unread map[string]error) {
+	lacking, unread = sets.New[string](), map[string]error{}
+	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (bool, error) {
+		found, err := Get[metav1.PartialObjectMetadata](ctx, c, r, name.Namespace, name.Name)
+		return err == nil && found == nil, err
+	}) {
+		switch {
+		case a.Err != nil:
+			unread[a.Context] = a.Err
+		case a.Value:
+			lacking.Insert(a.Context)
+		}
+	}
+	return lacking, unread
+}
+
 // ContextsWith returns which of some contexts answer and have an object of this name.
 func ContextsWith(ctx context.Context, f *fleet.Fleet, r schema.GroupVersionResource, name types.NamespacedName, contexts sets.Set[string]) sets.Set[string] {
 	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*metav1.PartialObjectMetadata, error) {
