@@ -129,13 +129,11 @@ func lackOn(p *inspect.Placement, r *Request) {
 	}
 	p.Verdict, p.Reason, p.Changes = inspect.Never, inspect.DependencyMissing, nil
 	p.Message = fmt.Sprintf("lacks what the Pods need in namespace %s: %s", r.Namespace, strings.Join(lacking, ", "))
-	for _, object := range lacking {
-		c := inspect.PlacementChange{Message: fmt.Sprintf("create %s in namespace %s on %s", object, r.Namespace, p.Context)}
-		if name, isAccount := strings.CutPrefix(object, "ServiceAccount "); isAccount {
-			c.Command = command.Kubectl(p.Context, r.Namespace, "create", "serviceaccount", name).Shell()
-		}
-		p.Changes = append(p.Changes, c)
+	c := inspect.PlacementChange{Message: fmt.Sprintf("create in namespace %s on %s: %s", r.Namespace, p.Context, strings.Join(lacking, ", "))}
+	if name, isAccount := strings.CutPrefix(lacking[0], "ServiceAccount "); isAccount && len(lacking) == 1 {
+		c.Command = command.Kubectl(p.Context, r.Namespace, "create", "serviceaccount", name).Shell()
 	}
+	p.Changes = append(p.Changes, c)
 }
 
 // dispatches reports whether a ClusterQueue has a check of MultiKueue.

@@ -162,13 +162,17 @@ func TestLacking(t *testing.T) {
 		j := parse[batchv1.Job](t, pods("1", requests))
 		j.Namespace = "ml"
 		r := placement.OfJob(&j, "q")
-		r.Lacking = map[string][]string{"here": {"Secret token", "ServiceAccount robot"}}
+		r.Lacking = map[string][]string{"here": {"Secret token", "ServiceAccount robot"}, "there": {"ServiceAccount robot"}}
 		p := placement.Submit(inspect.NewInventory(time.Now(), []*inspect.Facts{here}, nil), &r)[0]
 		assert.Equal(t, p.Verdict, inspect.Never, p.Message)
 		assert.Equal(t, p.Reason, want, p.Message)
 		if want == inspect.DependencyMissing {
 			assert.Equal(t, p.Message, "lacks what the Pods need in namespace ml: Secret token, ServiceAccount robot")
-			assert.Equal(t, p.Changes[1].Command, "kubectl --context here -n ml create serviceaccount robot")
+			assert.Equal(t, p.Changes[0].Message, "create in namespace ml on here: Secret token, ServiceAccount robot")
+			here.Context = "there"
+			p = placement.Submit(inspect.NewInventory(time.Now(), []*inspect.Facts{here}, nil), &r)[0]
+			assert.Equal(t, p.Changes[0].Command, "kubectl --context there -n ml create serviceaccount robot")
+			here.Context = "here"
 		}
 	}
 }
