@@ -143,12 +143,12 @@ func commandsIn(t *testing.T, findings []inspect.Finding) [][]string {
 // options are the options that commands in remedies use. Any other word that
 // begins with a dash does not come from us.
 var options = regexp.MustCompile(`^(-n|-p|-f|-o|-l|-A|-|--|--(context|kubeconfig|server-side|to|namespace-to|new-mirror|managed-by|queue|force|as|raw|type|subresource|all|overwrite|replicas|` +
-	`ignore-not-found|field-selector|show-labels|dry-run|image|verb|resource|clusterrole|user|from-file|all-namespaces|previous)(=.*)?)$`)
+	`ignore-not-found|field-selector|show-labels|dry-run|image|verb|resource|clusterrole|user|from-file|all-namespaces|previous|for)(=.*)?)$`)
 
 // verbs are the verbs that commands use.
 var verbs = []string{
 	"get", "describe", "edit", "create", "delete", "patch", "label", "annotate", "apply", "scale", "rollout", "auth", "logs",
-	"dispatch", "cancel", "recreate", "api-resources", "top", "explain",
+	"dispatch", "cancel", "recreate", "api-resources", "top", "explain", "wait",
 }
 
 // checkOptions checks that a command has no flag or verb that was not

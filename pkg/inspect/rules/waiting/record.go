@@ -45,7 +45,7 @@ func reportNotRecorded(v *view.View, w *waiter, o *view.Copy, admitted *metav1.C
 	j, f := w.Job(), w.Manager
 	workload := view.OfWorkload(f, w.Workload)
 	since := view.Latest(v.On(f.Context, o.Worker.Context, admitted.LastTransitionTime.Time), w.since)
-	isRefused := isRecordRefused(v, w, o)
+	isRefused := isRecordRefused(v, w, o, v.Age(f.Context, since))
 	if isRefused && v.Age(f.Context, since) < inspect.Settling {
 		// The copy may be about to be deleted.
 		return
@@ -74,7 +74,7 @@ func reportNotRecorded(v *view.View, w *waiter, o *view.Copy, admitted *metav1.C
 	case isLeftover(v, w, o) && awaited.State == liveness.Skipping:
 		s.Remedy = command.Say("%s; or %s", restartOn(o), s.Remedy)
 	}
-	if isRefused || isLeftover(v, w, o) {
+	if isLeftover(v, w, o) {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: %s was created at %s, before %s was offered again at %s",
 			o.Worker.Context, view.OfWorkload(o.Worker, o.Workload).String(), quote.Time(o.Workload.CreationTimestamp), workload.String(), quote.MaybeTime(w.since)))
 	}
@@ -85,11 +85,17 @@ func reportNotRecorded(v *view.View, w *waiter, o *view.Copy, admitted *metav1.C
 // of the cluster that has admitted a copy. The name must be one of the
 // nominated ones (kueue: pkg/webhooks/workload_webhook.go). MultiKueue does
 // not nominate while a copy of an earlier offer still has quota, so it
-// repeats that write forever.
-func isRecordRefused(v *view.View, w *waiter, o *view.Copy) bool {
+// repeats that write forever. age is for how long the worker has run it: a
+// copy without any nomination may be about to be deleted.
+func isRecordRefused(v *view.View, w *waiter, o *view.Copy, age time.Duration) bool {
 	isNominated := slices.Contains(w.Nominated(), o.Cluster)
-	return w.Manager.Kueue.RecordsNominations() && !isNominated && isLeftover(v, w, o)
+	isUnoffered := len(w.Nominated()) == 0 && age >= unofferedFor
+	return w.Manager.Kueue.RecordsNominations() && !isNominated && (isLeftover(v, w, o) || isUnoffered)
 }
+
+// unofferedFor is for how long a worker may run a Workload that is nominated nowhere before that counts
+// as lasting. MultiKueue nominates within seconds.
+const unofferedFor = 2 * time.Minute
 
 // isLeftover reports whether the copy of a Workload is older than its offer:
 // the worker kept it, or admitted it again, after the manager had evicted the
