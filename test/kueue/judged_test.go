@@ -1,0 +1,58 @@
+package kueue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+)
+
+// TestEqualJobs checks that Jobs that differ only in what their containers do count as equal: Kueue
+// judges one of them and reports nothing about the others, which is no sign that it has stopped.
+func TestEqualJobs(t *testing.T) {
+	t.Parallel()
+	if multiKueue.API == "v1beta1" {
+		t.Skip("Kueue before 0.15 judges each")
+	}
+	const ns = "equal"
+	assert.NilError(t, addQueues(t.Context(), ns))
+	submit(t, ns, "8", "1h", "first", "second")
+	running(t, ns, 2)
+	for i := range 3 {
+		create(t, management, strings.ReplaceAll(job(ns, fmt.Sprintf("sweep-%d", i), "8", "", queue), "registry.example/batch:1", fmt.Sprintf("registry.example/sweep:%d", i)))
+	}
+	eventually(t, "JM115 and no JM031", func() string {
+		all := found(t, ns, 0)
+		if strings.Contains(all, "JM115") && !strings.Contains(all, "JM031") {
+			return "JM115 and no JM031"
+		}
+		return all
+	})
+}
+
+// TestNothingRequested checks that a Job is reported that Kueue admits without MultiKueue, because it
+// requests nothing that the queue covers.
+func TestNothingRequested(t *testing.T) {
+	t.Parallel()
+	if multiKueue.API == "v1beta1" {
+		t.Skip("Kueue before 0.15 sets no managedBy")
+	}
+	const ns = "nothing"
+	assert.NilError(t, addQueues(t.Context(), ns))
+	manifest := strings.ReplaceAll(job(ns, "idle", "1", "", queue), `, resources: {requests: {cpu: "1"}}`, "")
+	_, err := kubectl(t.Context(), manifest, "jobs-managedby", "trace", "-f", "-", "--all-contexts")
+	exit := (*exec.ExitError)(nil)
+	assert.Assert(t, errors.As(err, &exit) && exit.ExitCode() == util.ExitFindings, "%v", err)
+	create(t, management, manifest)
+	t.Cleanup(func() {
+		_, err := kubectl(context.Background(), "", "--context", management, "-n", ns, "delete", "jobs", "--all")
+		assert.NilError(t, err)
+	})
+	eventually(t, "JM013 error idle", func() string { return found(t, ns, 0) })
+}
