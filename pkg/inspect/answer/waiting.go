@@ -163,8 +163,7 @@ func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
 		switch {
 		case o.ManagedBy.IsBuiltIn() && !o.Suspended:
 			return Answer{}, false
-		case o.Queue() == "" && !o.Suspended && o.StartTime == nil && o.StatusWrittenAt == nil:
-			// Kueue suspends each Job for which it creates a Workload.
+		case o.IsSurelyIgnored():
 			recreate := command.PluginFor(o.Row(), "recreate", o.Context, o.Namespace, o.Name).With("--managed-by", string(o.ManagedBy), "--queue", "LOCALQUEUE")
 			ignored.Fixes = []command.Fix{{Text: "recreate it with a queue label", Command: q.words(recreate)}}
 			return ignored, true
