@@ -58,7 +58,7 @@ func junitOf(t *testing.T, args ...string) (cases map[string]junitreport.Testcas
 // condition that holds.
 func TestJUnit(t *testing.T) {
 	dir := filepath.Join(recordings, "no-queue-name")
-	const found = "JM013 every delegated Job has a queue label: kwok-mgr default Job train"
+	const found = "JM013 every delegated Job has a queue label, and requests what the queue covers: kwok-mgr default Job train"
 	cases, total := junitOf(t, "--from", dir, "--grace", "0s")
 	assert.Equal(t, total.Tests, 1)
 	assert.Assert(t, cases[found].Failure != nil, "%v", cases)

@@ -12,9 +12,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
 
-// TestTraceOfMissingClass: trace says that the priority class of a Job without a Workload does not
-// exist, unless the user may not read it, or the snapshot may lack it.
-func TestTraceOfMissingClass(t *testing.T) {
+// TestMissingClass: trace, check and ls say that the priority class of a Job without a Workload does not
+// exist, unless the user may not read it, or the snapshot may lack it. Then the first fix is to look.
+func TestMissingClass(t *testing.T) {
 	const queued = "app: train\n      kueue.x-k8s.io/queue-name: user-queue"
 	for name, tt := range map[string]struct{ labels, podClass, missing, resource string }{
 		"of Workloads": {"\n      kueue.x-k8s.io/priority-class: nosuch", "", "WorkloadPriorityClass nosuch", "workloadpriorityclasses"},
@@ -29,21 +29,31 @@ func TestTraceOfMissingClass(t *testing.T) {
 			edited := strings.Replace(string(text), "app: train", queued+tt.labels, 1)
 			edited = strings.Replace(edited, "restartPolicy: Never", tt.podClass+"restartPolicy: Never", 1)
 			assert.NilError(t, os.WriteFile(path, []byte(edited), 0o600))
-			says := "kwok-mgr: " + tt.missing + " does not exist, so Kueue creates no Workload.\n"
+			says := tt.missing + " does not exist on kwok-mgr, so Kueue creates no Workload"
+			fix := "create it, or name a " + strings.TrimSuffix(tt.missing, " nosuch") + " that exists on kwok-mgr"
 
-			trace := func(may func(rbactest.Request) bool) string {
+			call := func(may func(rbactest.Request) bool, args ...string) string {
 				kubeconfig := guarded(t, dir, func(r rbactest.Request) bool {
 					assert.Check(t, r.AllowedBy(rights.Of(rights.LookSecrets)), r.String())
 					return may(r)
 				})
-				out, _, _ := run(t, "trace", "train", "-n", "default", "--kubeconfig", kubeconfig)
+				out, _, _ := run(t, append(args, "-n", "default", "--kubeconfig", kubeconfig)...)
 				return out
 			}
-			out := trace(func(rbactest.Request) bool { return true })
+			all := func(rbactest.Request) bool { return true }
+			out := call(all, "trace", "train")
 			assert.Assert(t, strings.HasPrefix(out, "Job default/train: not running"), out)
-			assert.Assert(t, strings.Contains(out, says), out)
-			out = trace(func(r rbactest.Request) bool { return r.Resource != tt.resource })
-			assert.Assert(t, !strings.Contains(out, says), out)
+			assert.Assert(t, strings.Contains(out, "\n"+says+".\nFix: "+fix) && !strings.Contains(out, "read its log"), out)
+			out = call(all, "check", "--grace", "0s")
+			assert.Assert(t, strings.Contains(out, says) && strings.Contains(out, "fix: "+fix), out)
+			out = call(all, "ls", "--reason")
+			assert.Assert(t, strings.Contains(out, says+"."), out)
+			withoutRight := func(r rbactest.Request) bool { return r.Resource != tt.resource }
+			for _, args := range [][]string{{"trace", "train"}, {"check", "--grace", "0s"}} {
+				out = call(withoutRight, args...)
+				assert.Assert(t, !strings.Contains(out, says), out)
+				assert.Assert(t, strings.Contains(strings.ToLower(out), "fix: check that "+strings.ToLower(tt.missing)+" exists"), out)
+			}
 			out, _, _ = run(t, "trace", "train", "-n", "default", "--from", dir)
 			assert.Assert(t, !strings.Contains(out, says), out)
 		})

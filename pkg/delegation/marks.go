@@ -104,7 +104,7 @@ func MarksOf(labels, annotations map[string]string) *Marks {
 // IsMark reports whether MarksOf reads a label or annotation.
 func IsMark(key string) bool {
 	switch key {
-	case MultiKueueOriginLabel, MultiKueueOriginUIDAnnotation, PrebuiltWorkload, QueueNameLabel, PodGroupLabel, ElasticMark,
+	case MultiKueueOriginLabel, MultiKueueOriginUIDAnnotation, PrebuiltWorkload, QueueNameLabel, PriorityClassLabel, PodGroupLabel, ElasticMark,
 		RayGenerationAnnotation, OriginUIDLabel, OriginAnnotation, MirrorAnnotation:
 		return true
 	}

@@ -19,6 +19,6 @@ func TestSizes(t *testing.T) {
 
 	marks := delegation.MarksOf(nil, map[string]string{delegation.RayGenerationAnnotation: "rc-7"})
 	assert.Equal(t, marks.RayGeneration, "rc-7")
-	assert.Assert(t, delegation.IsMark(delegation.RayGenerationAnnotation))
+	assert.Assert(t, delegation.IsMark(delegation.RayGenerationAnnotation) && delegation.IsMark(delegation.PriorityClassLabel), "lists keep marks only")
 	assert.Assert(t, !slices.Equal(rayJob.WorkloadNames("a", "u", "2"), rayJob.WorkloadNames("a", "u", "2_rc-7")))
 }

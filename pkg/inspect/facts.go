@@ -49,6 +49,9 @@ type Facts struct {
 	Kueue *KueueFacts
 	// NoKueue is whether the cluster is known not to serve Kueue's API.
 	NoKueue bool
+	// Classes are the classes of Jobs without a Workload, by the UID of the Job, as far as they were
+	// requested.
+	Classes map[string]Class
 	// Past is nil unless Jobs that finished were requested.
 	Past *Past
 	// Environment is what a cluster has for Pods; nil if not requested.

@@ -157,6 +157,13 @@ func (j *Job) IsOpen() bool { return !j.Status.IsFinished() && j.DeletedAt == ni
 // Waits reports whether an object should run, but has no Pods.
 func (j *Job) Waits() bool { return j.IsOpen() && j.Active == 0 }
 
+// IsSurelyIgnored reports whether the object alone, without Workloads, shows that Kueue ignores it: it
+// has no queue label, and Kueue suspends each object for which it creates a Workload.
+func (j *Job) IsSurelyIgnored() bool {
+	isUntouched := !j.Suspended && j.StartTime == nil && j.StatusWrittenAt == nil
+	return j.Queue() == "" && j.Prebuilt() == "" && isUntouched && j.Waits()
+}
+
 // AwaitsDispatch reports whether this plugin must dispatch an object, and has not yet.
 func (j *Job) AwaitsDispatch() bool {
 	return j.ManagedBy == delegation.Dispatch && j.Waits() && j.Pinned().IsZero()

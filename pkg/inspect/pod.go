@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
 )
@@ -89,6 +90,64 @@ type Event struct {
 	Time  time.Time
 	Count int32
 }
+
+// FailedCreate is the reason of a controller's warning about an object of which it cannot create a Pod.
+const FailedCreate = "FailedCreate"
+
+// PodShortage is how many of the Pods that a Job should have now could not be created.
+type PodShortage struct {
+	Missing, Wanted int32
+	// Warning is the last refusal.
+	Warning *Event
+}
+
+// PodShortage returns the shortage of a Job that has fewer Pods than it should, because the API server
+// refused the others: a ResourceQuota, a webhook or another admission check. It returns nil if nothing
+// is missing, or if the last refusal is older than the last Pod.
+func (f *Facts) PodShortage(j *Job) *PodShortage {
+	warning := f.LastWarning(j)
+	if warning == nil || warning.Reason != FailedCreate || !j.Row().IsJob() || j.Suspended || !j.IsOpen() {
+		return nil
+	}
+	unfinished := int32(0)
+	for _, p := range f.PodsOf(j) {
+		if warning.Time.Before(p.CreationTimestamp.Time) {
+			return nil
+		}
+		if p.Phase != corev1.PodSucceeded && p.Phase != corev1.PodFailed {
+			unfinished++
+		}
+	}
+	wanted := j.podsWanted()
+	missing := wanted - max(unfinished, j.Active)
+	if missing <= 0 {
+		return nil
+	}
+	return &PodShortage{Missing: missing, Wanted: wanted, Warning: warning}
+}
+
+// podsWanted returns how many Pods a Job should have now.
+func (j *Job) podsWanted() int32 {
+	wanted := ptr.Deref(j.Parallelism, 1)
+	if j.Completions != nil {
+		return min(wanted, *j.Completions-j.Succeeded)
+	}
+	if j.Succeeded > 0 {
+		// The first success ends the Job, and no Pod is replaced from then on.
+		return 0
+	}
+	return wanted
+}
+
+// Why returns why the Pods are refused, without the name of the refused Pod, which changes with each
+// attempt.
+func (s *PodShortage) Why() string {
+	text := refusedPod.ReplaceAllString(s.Warning.Message, "")
+	return strings.TrimSuffix(text, ".")
+}
+
+// refusedPod matches the beginning of a refusal (kubernetes: pkg/controller/controller_utils.go).
+var refusedPod = regexp.MustCompile(`^Error creating: (pods? "[^"]*" is forbidden: )?`)
 
 // PreemptedReason is the reason of Kueue's event that says which Workload preempted this one.
 const PreemptedReason = "Preempted"

@@ -144,6 +144,7 @@ func (f *Facts) With(g *Facts) *Facts {
 	c.NamespaceUIDs = union(f.NamespaceUIDs, g.NamespaceUIDs)
 	c.Namespaces = union(f.Namespaces, g.Namespaces)
 	c.Leases = union(f.Leases, g.Leases)
+	c.Classes = union(f.Classes, g.Classes)
 	c.Jobs = withJobs(f, g)
 	c.Pods = added(f.Pods, g.Pods, func(p *Pod) string { return p.UID })
 	c.Events = slices.Clone(f.Events)

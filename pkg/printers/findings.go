@@ -218,6 +218,11 @@ func withOthers(f *inspect.Finding, message string) string {
 		return message + "; " + inspect.Count(len(names), "Job")
 	case len(names) == 0:
 		return message
+	case f.Clause() == "it "+f.Predicate() && len(names) == 1:
+		// The verb belongs to the object alone.
+		return message + "; also " + sets.List(names)[0]
+	case f.Clause() == "it "+f.Predicate():
+		return message + "; also " + inspect.Count(len(names), "more Job")
 	case len(names) == 1:
 		return "and " + sets.List(names)[0] + ": " + message
 	}

@@ -32,7 +32,7 @@ const noReference = "dispatch does not check first whether what the Pods refer t
 const noPlacement = "placements are less certain"
 
 // noClassName is the consequence of not reading the priority class of a Job without a Workload.
-const noClassName = "`trace` does not say that the priority class of a Job does not exist"
+const noClassName = "whether the priority class of a Job exists is not checked"
 
 // noClass is the consequence of not reading the classes that a Job names.
 const noClass = "the verdict for a Job with such a class may be `unknown`"

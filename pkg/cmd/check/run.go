@@ -47,7 +47,7 @@ func (o *checkOptions) Run(ctx context.Context) error {
 
 // read checks once.
 func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, confirmer *rules.Confirmer) (*inspect.FindingList, error) {
-	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Evidence: true, Addresses: addresses, Now: o.Clock.Now})
+	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Evidence: true, Classes: o.flags.From == "", Addresses: addresses, Now: o.Clock.Now})
 	if !o.query.AllNamespaces && !hasJobs(inventory) {
 		if err := util.NamespaceMissing(o.contexts[0].Namespace, inventory); err != nil {
 			return nil, err

@@ -109,8 +109,8 @@ func (e *Error) refused() diagnosis {
 		return diagnosis{CodeUnauthorized, "the server rejects these credentials", "Log in again, or renew the token or client certificate"}
 	case apierrors.IsForbidden(err):
 		found.code = CodeForbidden
-		if refusal.MatchString(err.Error()) {
-			found.advice = RightsHint
+		if denied := refusal.FindStringSubmatch(err.Error()); denied != nil {
+			found.advice = rightsHint(denied[6])
 		}
 	case apierrors.IsNotFound(err):
 		found.code = CodeNotFound

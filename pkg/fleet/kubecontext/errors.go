@@ -106,7 +106,7 @@ func (e *Error) Message() string {
 		message, advice = "no answer in time", ""
 	}
 	// A denial names its action itself.
-	if e.Doing != "" && (found.advice != RightsHint || !strings.HasPrefix(e.Doing, "list ")) {
+	if e.Doing != "" && (!strings.HasPrefix(string(found.advice), rolesToAskFor) || !strings.HasPrefix(e.Doing, "list ")) {
 		message = command.Say("cannot %s: %s", e.Doing, message)
 	}
 	if advice != "" {
@@ -119,7 +119,20 @@ func (e *Error) Message() string {
 func (e *Error) Code() Code { return e.diagnose().code }
 
 // RightsHint says where the roles are that give the missing rights.
-const RightsHint command.Prose = "Roles to ask for: https://github.com/jobmanagedby/kubectl-jobmanagedby/blob/main/docs/rbac.md"
+const RightsHint command.Prose = rolesToAskFor + ": " + rolesPage
+
+const (
+	rolesToAskFor = "Roles to ask for"
+	rolesPage     = "https://github.com/jobmanagedby/kubectl-jobmanagedby/blob/main/docs/rbac.md"
+)
+
+// rightsHint is RightsHint for a right in a namespace, "" for the cluster.
+func rightsHint(namespace string) command.Prose {
+	if namespace == "" {
+		return RightsHint
+	}
+	return command.Say(rolesToAskFor+", with a RoleBinding in namespace %s: %s", namespace, command.Prose(rolesPage))
+}
 
 // withoutURL removes the verb and URL of net/http from an error.
 func withoutURL(err error) error {

@@ -1,9 +1,12 @@
 package kubecontext
 
 import (
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestShortRefusals(t *testing.T) {
@@ -17,5 +20,20 @@ func TestShortRefusals(t *testing.T) {
 		{`jobs.batch "small" is forbidden: exceeded quota: q`, `jobs.batch "small" is forbidden: exceeded quota: q`},
 	} {
 		assert.Equal(t, ShortRefusals(tt.text), tt.want)
+	}
+}
+
+// TestRolesToAskFor checks that a user who lacks a right in a namespace is not sent for a right in the
+// cluster.
+func TestRolesToAskFor(t *testing.T) {
+	for scope, want := range map[string]string{
+		` in the namespace "ml"`: " in namespace ml. Roles to ask for, with a RoleBinding in namespace ml: https://",
+		" at the cluster scope":  " in all namespaces. Roles to ask for: https://",
+	} {
+		denial := &apierrors.StatusError{ErrStatus: metav1.Status{
+			Reason: metav1.StatusReasonForbidden, Message: `localqueues.kueue.x-k8s.io is forbidden: User "dev" cannot list resource "localqueues" in API group "kueue.x-k8s.io"` + scope,
+		}}
+		message := InContext("prod", "list localqueues", denial).Message()
+		assert.Assert(t, strings.HasPrefix(message, "dev may not list localqueues.kueue.x-k8s.io"+want), message)
 	}
 }

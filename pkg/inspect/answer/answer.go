@@ -151,11 +151,27 @@ func sinceOf(j *inspect.Job, s inspect.JobState) *metav1.Time {
 func (q *Question) needsNoReason(a *Answer) bool {
 	o := q.Pair.Origin
 	isOver := a.State == inspect.StateComplete && (o == nil || o.Status.IsFinished())
-	if a.State == inspect.StateBlocked && a.Reason == inspect.ReasonSetup && o != nil && q.withoutClass() != nil {
-		// Rules do not read classes, and suspect Kueue.
+	if a.State == inspect.StateBlocked && a.Reason == inspect.ReasonSetup && o != nil && q.isWithoutClass() {
+		// The placement has the same cause, and the fix.
 		return true
 	}
-	return isOver || a.State == inspect.StateTemplate || a.State == inspect.StateNotSubmitted
+	return isOver || a.State == inspect.StateTemplate || a.State == inspect.StateNotSubmitted || q.isOfferedInVain(a)
+}
+
+// isOfferedInVain reports whether a Job fits on a cluster, and was offered only to others that can never
+// run it. Findings about these do not explain why it waits.
+func (q *Question) isOfferedInVain(a *Answer) bool {
+	if a.Reason != inspect.ReasonNotOffered || q.Pair.Origin == nil {
+		return false
+	}
+	w := inspect.CurrentWorkload(q.Inventory.WorkloadsOf(q.Pair, q.Inventory.Facts(q.Pair.Origin.Context)))
+	return w != nil && neverOn(w.Status.Nominated, q.Trace.Placements)
+}
+
+// isWithoutClass reports whether a class that the Job names does not exist.
+func (q *Question) isWithoutClass() bool {
+	_, isMissing := q.Inventory.Facts(q.Pair.Origin.Context).MissingClass(q.Pair.Origin)
+	return isMissing || q.withoutClass() != nil
 }
 
 // explain uses the first finding that explains why the Job does not run, with

@@ -102,6 +102,7 @@ func (q *Question) podsOf(a *Answer, j *inspect.Job, hops []inspect.Hop) {
 			a.Reason = inspect.ReasonUnschedulable
 			a.Message = fmt.Sprintf("%s %d of %d Pods find no node on %s.", progress(j), n, len(pods), j.Context)
 		}
+		a.addShortage(f, j)
 		return
 	}
 	if n := j.Parallelism; n != nil && *n == 0 && len(pods) == 0 && j.Row().IsJob() {
@@ -110,6 +111,21 @@ func (q *Question) podsOf(a *Answer, j *inspect.Job, hops []inspect.Hop) {
 		return
 	}
 	q.fromPodsHop(a, j, hops, pods)
+	if len(pods) > 0 {
+		a.addShortage(f, j)
+	}
+}
+
+// addShortage adds how many Pods of a Job cannot be created, and why.
+func (a *Answer) addShortage(f *inspect.Facts, j *inspect.Job) {
+	s := f.PodShortage(j)
+	if s == nil {
+		return
+	}
+	if a.Reason == inspect.ReasonNone || a.Reason == inspect.ReasonBuiltIn {
+		a.Reason, a.Message = inspect.ReasonPods, progress(j)
+	}
+	a.Message = fmt.Sprintf("%s %d of %d Pods cannot be created on %s: %s.", a.Message, s.Missing, s.Wanted, j.Context, s.Why())
 }
 
 // fromPodsHop fills in the answer from the step with the Pods of a Job of which none runs.

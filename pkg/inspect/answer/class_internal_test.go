@@ -25,11 +25,11 @@ func TestPriorityClassMissing(t *testing.T) {
 		message   string
 		fixes     int
 	}{
-		"missing": {missing, nil, inspect.StateBlocked, "hub: WorkloadPriorityClass nosuch does not exist, so Kueue creates no Workload.", 1},
+		"missing": {missing, nil, inspect.StateBlocked, "WorkloadPriorityClass nosuch does not exist on hub, so Kueue creates no Workload.", 1},
 		"missing, with a finding": {
 			missing,
 			[]inspect.Finding{{Code: "JM017", Severity: inspect.Error, Message: "Kueue created no Workload"}},
-			inspect.StateBlocked, "hub: WorkloadPriorityClass nosuch does not exist, so Kueue creates no Workload.", 1,
+			inspect.StateBlocked, "WorkloadPriorityClass nosuch does not exist on hub, so Kueue creates no Workload.", 1,
 		},
 		"exists": {room, nil, inspect.StateWaiting, "Kueue on hub has created no Workload for it.", 0},
 	} {

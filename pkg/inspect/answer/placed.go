@@ -164,6 +164,9 @@ func (q *Question) fits(manager *inspect.Facts, w *kueue.Workload, fits, all []i
 	}
 	if len(offered) > 0 {
 		a.Message = fmt.Sprintf("Fits on %s now, but Kueue has offered it only to %s.", list(names), list(offered))
+		if neverOn(w.Status.Nominated, all) {
+			a.Message = fmt.Sprintf("Fits on %s now, but Kueue has offered it only to %s, which can never run it.", list(names), list(offered))
+		}
 	}
 	for i := range q.Trace.Findings {
 		if f := &q.Trace.Findings[i]; f.Code == "JM032" {
@@ -171,6 +174,14 @@ func (q *Question) fits(manager *inspect.Facts, w *kueue.Workload, fits, all []i
 		}
 	}
 	return a
+}
+
+// neverOn reports whether none of the nominated clusters can ever run a Job as it is.
+func neverOn(nominated []string, all []inspect.Placement) bool {
+	isNever := func(name string) bool {
+		return slices.ContainsFunc(all, func(p inspect.Placement) bool { return p.Cluster == name && p.Verdict == inspect.Never })
+	}
+	return len(nominated) > 0 && !slices.ContainsFunc(nominated, func(name string) bool { return !isNever(name) })
 }
 
 // never returns the answer if no candidate can ever run the Job as it is.

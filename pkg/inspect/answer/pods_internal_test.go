@@ -25,6 +25,11 @@ func TestPods(t *testing.T) {
 	killed := &inspect.Pod{UID: "k", JobUID: "1", Node: "n", Phase: corev1.PodFailed, Reason: "OOMKilled", ExitCode: 137}
 	restarting := &inspect.Pod{Name: "c", UID: "c", JobUID: "1", Node: "n", Phase: corev1.PodRunning, Reason: "CrashLoopBackOff", Message: "back-off 10s", ExitCode: 2}
 	rejected := &inspect.Event{Kind: "Job", Namespace: "ml", Name: "train", UID: "1", Warning: true, Reason: "FailedCreate", Message: "exceeded quota", Time: time.Unix(0, 0)}
+	refused := &inspect.Event{
+		Kind: "Job", Namespace: "ml", Name: "train", UID: "1", Warning: true, Reason: inspect.FailedCreate, Time: time.Unix(9, 0),
+		Message: `Error creating: pods "train-x7k" is forbidden: exceeded quota: few, used: pods=1`,
+	}
+	later := &inspect.Pod{UID: "l", JobUID: "1", Node: "n", Phase: corev1.PodRunning, CreationTimestamp: metav1.Unix(10, 0)}
 	for name, tt := range map[string]struct {
 		parallelism int32
 		pods        []*inspect.Pod
@@ -34,6 +39,9 @@ func TestPods(t *testing.T) {
 	}{
 		"all run":           {2, []*inspect.Pod{running}, nil, inspect.ReasonBuiltIn, "The built-in Job controller runs it on hub."},
 		"some find no node": {2, []*inspect.Pod{running, pending}, nil, inspect.ReasonUnschedulable, "0/1 of 2 completions. 1 of 2 Pods find no node on hub."},
+		"one is rejected":   {2, []*inspect.Pod{running}, []*inspect.Event{refused}, inspect.ReasonPods, "0/1 of 2 completions. 1 of 2 Pods cannot be created on hub: exceeded quota: few, used: pods=1."},
+		"one was rejected":  {2, []*inspect.Pod{running, later}, []*inspect.Event{refused}, inspect.ReasonBuiltIn, "The built-in Job controller runs it on hub."},
+		"one has no node":   {3, []*inspect.Pod{running, pending}, []*inspect.Event{refused}, inspect.ReasonUnschedulable, "0/1 of 3 completions. 1 of 2 Pods find no node on hub. 1 of 3 Pods cannot be created on hub: exceeded quota: few, used: pods=1."},
 		"all are rejected":  {2, nil, []*inspect.Event{rejected}, inspect.ReasonPods, "No Pods on hub. FailedCreate: exceeded quota."},
 		"fails":             {1, []*inspect.Pod{failed}, nil, inspect.ReasonPods, "Pods on hub: 1 Error. 1 Pod failed, backoffLimit is 6. Exit code 3."},
 		"fails twice":       {1, []*inspect.Pod{failed, killed}, nil, inspect.ReasonPods, "Pods on hub: 1 Error, 1 OOMKilled. 2 Pods failed, backoffLimit is 6. Exit codes 3 and 137."},

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -66,6 +67,42 @@ func TestLimitsOfManagerAndWorkers(t *testing.T) {
 				texts = append(texts, f.Text)
 			}
 			assert.DeepEqual(t, texts, tt.fixes)
+		})
+	}
+}
+
+// TestOfferedInVain checks that a Job that was offered only to a worker that can never run it waits for
+// the missing offer, not for that worker.
+func TestOfferedInVain(t *testing.T) {
+	job := &inspect.Job{
+		APIVersion: "batch/v1", Kind: "Job", Context: "hub", Namespace: "ml", Name: "big", UID: "big", ManagedBy: delegation.MultiKueue,
+		Status: delegation.Suspended, Suspended: true, Marks: &delegation.Marks{Queue: "gpu"},
+	}
+	w := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "job-big", UID: "w", Labels: map[string]string{delegation.JobUIDLabel: "big"}}}
+	w.Status.Nominated = []string{"paris"}
+	w.Status.Conditions = []metav1.Condition{{Type: kueue.QuotaReserved, Status: metav1.ConditionTrue}}
+	room := *inspect.NewPlacement("w2")
+	room.Cluster, room.Verdict, room.Reason = "tokyo", inspect.Fits, inspect.HasRoom
+	waits := overLimit("w1", "paris", "4")
+	waits.Verdict, waits.Reason, waits.Free = inspect.Waits, inspect.QuotaInUse, "0"
+	lost := inspect.Finding{Code: "JM003", Severity: inspect.Error, Kind: "MultiKueueCluster", Name: "paris", Message: "hub cannot use worker paris", Jobs: []inspect.Ref{inspect.RefOf(job)}}
+	offer := inspect.Finding{Code: "JM032", Severity: inspect.Info, Kind: "MultiKueueConfig", Name: "fleet", Jobs: []inspect.Ref{inspect.RefOf(job)}, Fixes: []command.Fix{{Text: "offer it again"}}}
+	for name, tt := range map[string]struct {
+		paris   inspect.Placement
+		message string
+		fixes   int
+	}{
+		"paris can never run it":      {overLimit("w1", "paris", "4"), "Fits on w2 now, but Kueue has offered it only to w1, which can never run it.", 1},
+		"paris is full and is broken": {waits, "Hub cannot use worker paris.", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hub := &inspect.Facts{Context: "hub", ClusterUID: "hub", Jobs: []*inspect.Job{job}, Kueue: &inspect.KueueFacts{Version: "v1beta2", Workloads: []*kueue.Workload{w}}}
+			v := inspect.NewInventory(time.Unix(6000, 0), []*inspect.Facts{hub}, nil)
+			trace := &inspect.Trace{Placements: []inspect.Placement{tt.paris, room}, Findings: []inspect.Finding{lost, offer}}
+			q := Question{Inventory: v, Pair: inspect.Pair{Origin: job}, Trace: trace}
+			a := q.Answer()
+			assert.Equal(t, a.Message, tt.message)
+			assert.Equal(t, len(a.Fixes), tt.fixes)
 		})
 	}
 }

@@ -163,8 +163,7 @@ func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
 		switch {
 		case o.ManagedBy.IsBuiltIn() && !o.Suspended:
 			return Answer{}, false
-		case o.Queue() == "" && !o.Suspended && o.StartTime == nil && o.StatusWrittenAt == nil:
-			// Kueue suspends each Job for which it creates a Workload.
+		case o.IsSurelyIgnored():
 			recreate := command.PluginFor(o.Row(), "recreate", o.Context, o.Namespace, o.Name).With("--managed-by", string(o.ManagedBy), "--queue", "LOCALQUEUE")
 			ignored.Fixes = []command.Fix{{Text: "recreate it with a queue label", Command: q.words(recreate)}}
 			return ignored, true
@@ -185,7 +184,14 @@ func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
 		// Kueue logs that it creates no Workload, and reports it nowhere else.
 		return Answer{
 			State: inspect.StateBlocked, Reason: inspect.ReasonSetup, Fixes: q.changes([]inspect.Placement{*p}),
-			Message: fmt.Sprintf("%s, so Kueue creates no Workload.", strings.TrimSuffix(Sentence(p.Context+": "+p.Message), ".")),
+			Message: fmt.Sprintf("%s on %s, so Kueue creates no Workload.", strings.TrimSuffix(p.Message, "."), p.Context),
+		}, true
+	}
+	if class, isMissing := f.MissingClass(o); isMissing {
+		// A list has no placements. Its rules give the fix.
+		return Answer{
+			State: inspect.StateBlocked, Reason: inspect.ReasonSetup,
+			Message: fmt.Sprintf("%s %s does not exist on %s, so Kueue creates no Workload.", class.Kind, class.Name, f.Context),
 		}, true
 	}
 	return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoWorkload, Message: fmt.Sprintf("Kueue on %s has created no Workload for it.", f.Context)}, true

@@ -22,26 +22,19 @@ type Class struct {
 	OverheadUnread string
 	// Missing is the class that does not exist and without which Kueue creates no Workload.
 	// MissingForPods is the PriorityClass without which the API server refuses the Pods.
-	Missing, MissingForPods ClassName
-}
-
-// ClassName names a class of a kind. It is zero for none.
-type ClassName struct {
-	Kind, Name string
-	// Resource is the kind's resource for kubectl.
-	Resource string
+	Missing, MissingForPods inspect.ClassName
 }
 
 // hasClasses ends the judgment if a class does not exist that the request names.
 func (s *site) hasClasses() bool {
-	class, missing := s.request.Classes[s.Context], ClassName{}
+	class, missing := s.request.Classes[s.Context], inspect.ClassName{}
 	if s.request.isEntry {
 		missing = class.Missing
 	}
 	if !s.request.isGiven {
 		missing = cmp.Or(missing, class.MissingForPods)
 	}
-	if missing == (ClassName{}) {
+	if missing == (inspect.ClassName{}) {
 		return true
 	}
 	s.change(inspect.PlacementChange{

@@ -200,11 +200,13 @@ func (s *site) findLocal() (local *kueue.LocalQueue, err error) {
 			return list[i], nil
 		}
 	}
-	if err = s.capacity.Gaps[inspect.PartQueues]; err != nil && s.facts.Gaps[inspect.PartQueues] == nil && s.isRequestedByName() {
-		// The queue was requested by name and does not exist.
-		return nil, nil
+	err = s.capacity.Gaps[inspect.PartQueues]
+	if err == nil || !s.isRequestedByName() {
+		return nil, err
 	}
-	return nil, err
+	// The queue was requested by name, which needs a right in its namespace only. Without an error, it
+	// does not exist.
+	return nil, s.facts.Gaps[inspect.PartQueues]
 }
 
 // isRequestedByName reports whether the queue was requested by name, as is done for

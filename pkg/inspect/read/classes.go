@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -36,6 +37,80 @@ func ClassNamesOf(j *inspect.Job) ClassNames {
 		names.Priority = delegation.TextAt(j.Object.Object, "spec", "template", "spec", "priorityClassName")
 	}
 	return names
+}
+
+// deciding returns the class that decides the priority, zero if a Job names none.
+func (n ClassNames) deciding() inspect.ClassName {
+	switch {
+	case n.WorkloadPriority != "":
+		return inspect.ClassName{Kind: "WorkloadPriorityClass", Name: n.WorkloadPriority, Resource: "workloadpriorityclasses." + kueue.Group}
+	case n.Priority != "":
+		return inspect.ClassName{Kind: "PriorityClass", Name: n.Priority, Resource: priorityClasses().GroupResource().String()}
+	}
+	return inspect.ClassName{}
+}
+
+// Deciding returns what the class that decides the priority is known to be, from the classes that
+// Classes has read on a cluster.
+func (n ClassNames) Deciding(class *placement.Class) inspect.Class {
+	if class.Missing != (inspect.ClassName{}) {
+		return inspect.Class{Name: class.Missing, IsMissing: true}
+	}
+	return inspect.Class{Name: n.deciding(), Unread: class.PriorityUnread}
+}
+
+// mostClasses is for how many Jobs of a cluster a list reads the classes. If more lack a Workload, the
+// classes are not the cause.
+const mostClasses = 20
+
+// readClasses reads the classes of the listed Jobs that have no Workload: Kueue creates none if a class
+// does not exist. A denial is no gap.
+func (r *factReader) readClasses(ctx context.Context) {
+	f := r.facts
+	if f.Gaps[inspect.PartWorkloads] != nil {
+		return
+	}
+	claimed := sets.New[string]()
+	for _, w := range f.Kueue.Workloads {
+		claimed.Insert(w.Labels[delegation.JobUIDLabel])
+		if owner := metav1.GetControllerOf(w); owner != nil {
+			claimed.Insert(string(owner.UID))
+		}
+	}
+	left := mostClasses
+	for _, j := range f.Jobs {
+		isQueued := j.Queue() != "" && j.Prebuilt() == "" && !j.IsPart() && !j.IsMirror()
+		if !isQueued || !j.Waits() || claimed.Has(j.UID) || left == 0 {
+			continue
+		}
+		left--
+		r.wg.Go(func() {
+			class := classOf(ctx, r.cluster, j)
+			r.store(func() { f.AddClass(j, class) })
+		})
+	}
+	r.wg.Wait()
+}
+
+// classOf reads the class of a listed Job. Lists lack the Pod template, so it reads the Job again if it
+// has no WorkloadPriorityClass.
+func classOf(ctx context.Context, c *fleet.Cluster, j *inspect.Job) inspect.Class {
+	names := ClassNames{WorkloadPriority: j.Marks.PriorityClass}
+	if names.WorkloadPriority == "" && !j.Row().IsJob() {
+		return inspect.Class{Unread: "its Pod templates are not read"}
+	}
+	if names.WorkloadPriority == "" {
+		o, err := Get[map[string]any](ctx, c, j.Row().Resource, j.Namespace, j.Name)
+		if err != nil || o == nil {
+			return inspect.Class{Unread: fmt.Sprintf("the Pod template could not be read: %s", kubecontext.InContext(c.Context, "", err).Message())}
+		}
+		names.Priority = delegation.TextAt(*o, "spec", "template", "spec", "priorityClassName")
+	}
+	if names == (ClassNames{}) {
+		return inspect.Class{}
+	}
+	_, unread, missing := priorityOf(ctx, c, names)
+	return names.Deciding(&placement.Class{PriorityUnread: unread, Missing: missing})
 }
 
 // Classes reads the values of classes, by context. A WorkloadPriorityClass precedes a
@@ -88,8 +163,8 @@ func runtimeClasses() schema.GroupVersionResource {
 
 // priorityOf returns the priority by the class that decides it. missing is that class if it does
 // not exist.
-func priorityOf(ctx context.Context, c *fleet.Cluster, names ClassNames) (value int32, unread string, missing placement.ClassName) {
-	resource, kind, name := priorityClasses(), "PriorityClass", names.Priority
+func priorityOf(ctx context.Context, c *fleet.Cluster, names ClassNames) (value int32, unread string, missing inspect.ClassName) {
+	resource, decides := priorityClasses(), names.deciding()
 	switch {
 	case names.WorkloadPriority != "":
 		version, err := KueueVersion(ctx, c)
@@ -97,19 +172,18 @@ func priorityOf(ctx context.Context, c *fleet.Cluster, names ClassNames) (value 
 			return 0, "", missing
 		}
 		resource = schema.GroupVersionResource{Group: kueue.Group, Version: version, Resource: "workloadpriorityclasses"}
-		kind, name = "WorkloadPriorityClass", names.WorkloadPriority
 	case names.Priority == "":
 		value, unread = defaultPriority(ctx, c)
 		return value, unread, missing
 	}
-	found, unread := classNamed[priority](ctx, c, resource, kind, name)
+	found, unread := classNamed[priority](ctx, c, resource, decides.Kind, decides.Name)
 	switch {
 	case found != nil:
 		return found.Value, "", missing
 	case unread == "" && !names.InSnapshot:
-		return 0, "", placement.ClassName{Kind: kind, Name: name, Resource: resource.GroupResource().String()}
+		return 0, "", names.deciding()
 	}
-	return 0, cmp.Or(unread, kind+" "+name+" was not found"), missing
+	return 0, cmp.Or(unread, decides.Kind+" "+decides.Name+" was not found"), missing
 }
 
 func priorityClasses() schema.GroupVersionResource {

@@ -31,6 +31,9 @@ type Want struct {
 	// Evidence is whether to read what rules need: Pods and warnings of delegated Jobs and mirrors,
 	// Leases of dispatched Jobs, Namespaces, and Kueue's objects.
 	Evidence bool
+	// Classes is whether Evidence includes the priority classes of Jobs without a Workload. A snapshot
+	// may lack existing ones.
+	Classes bool
 	// Pods is whether Evidence includes the Pods and warnings of all unfinished Jobs.
 	Pods bool
 	// Setup is whether to read the configuration of clusters for doctor, with the LocalQueues of
@@ -140,6 +143,9 @@ func (w *Want) read(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, erro
 	}
 	if !w.isWhole() {
 		unsettled.settle(ctx, c, facts, w.known(c.Context) == nil)
+	}
+	if w.Classes && facts.Kueue != nil {
+		(&factReader{cluster: c, facts: facts, version: facts.Kueue.Version}).readClasses(ctx)
 	}
 	facts.Skew = c.Skew()
 	if w.isWhole() {

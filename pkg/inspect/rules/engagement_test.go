@@ -68,6 +68,13 @@ func withoutKueue() []edit {
 func queueNameCases() []testCase {
 	return []testCase{
 		{name: "no queue", code: "JM013", base: "no-queue-name", fires: true},
+		{name: "no queue, and the Workloads are unreadable", code: "JM013", base: "no-queue-name", fires: true, edits: []edit{forbidden("kwok-mgr", "workloads.kueue.x-k8s.io")}},
+		{name: "suspended, and the Workloads are unreadable", code: "JM013", base: "no-queue-name", edits: []edit{
+			forbidden("kwok-mgr", "workloads.kueue.x-k8s.io"), patch("kwok-mgr", "Job/default/train", `{spec: {suspend: true}}`),
+		}},
+		{name: "in a queue, and the Workloads are unreadable", code: "JM013", base: "no-queue-name", edits: []edit{
+			forbidden("kwok-mgr", "workloads.kueue.x-k8s.io"), patch("kwok-mgr", "Job/default/train", `{metadata: {labels: {kueue.x-k8s.io/queue-name: user-queue}}}`),
+		}},
 		{name: "the queue does not dispatch", code: "JM013", base: "running", fires: true, edits: admittedHere()},
 		{name: "it requests nothing of the queue's", code: "JM013", base: "running", fires: true, edits: append(admittedHere()[1:],
 			patch("kwok-mgr", "Workload/default/job-train-1c348", `{status: {admission: {podSetAssignments: [{name: main, count: 1}]}}}`))},

@@ -18,6 +18,8 @@ import (
 type topic struct {
 	name  string
 	codes []string
+	// spoilers are codes of other topics with which this one has not passed.
+	spoilers []string
 	// ofWorker is whether the codes are also about objects of workers.
 	// onlyWorker is whether they are about nothing else.
 	ofWorker, onlyWorker bool
@@ -28,7 +30,8 @@ func topics() []topic {
 	return []topic{
 		{name: "connections", codes: []string{"JM001", "JM002", "JM003", "JM004", "JM005", "JM006", "JM007", "JM010"}},
 		{name: "configuration", codes: []string{"JM008", "JM009", "JM011", "JM018", "JM126", "JM128", "JM411", "JM412", "JM414", "JM417", "JM419"}},
-		{name: "credentials", codes: []string{"JM405"}},
+		// A worker that cannot be used may reject the credentials for reasons that JM405 does not know.
+		{name: "credentials", codes: []string{"JM405"}, spoilers: []string{"JM001", "JM002", "JM003", "JM004", "JM005", "JM006"}},
 		{name: "rights", codes: []string{"JM416"}},
 		{name: "namespaces", codes: []string{"JM401"}},
 		{name: "queues", codes: []string{"JM401", "JM402", "JM403", "JM404"}, ofWorker: true},
@@ -256,7 +259,8 @@ func (r *reporter) isUnsure(f *inspect.Facts, t topic, isWorker bool, involved [
 }
 
 func (r *reporter) hasFinding(f *inspect.Facts, t topic) bool {
-	return slices.ContainsFunc(r.report.Items, func(x inspect.Finding) bool { return x.Context == f.Context && slices.Contains(t.codes, x.Code) })
+	codes := slices.Concat(t.codes, t.spoilers)
+	return slices.ContainsFunc(r.report.Items, func(x inspect.Finding) bool { return x.Context == f.Context && slices.Contains(codes, x.Code) })
 }
 
 // isUnread reports whether something that a topic depends on could not be

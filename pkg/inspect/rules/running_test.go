@@ -298,6 +298,14 @@ func podCases() []testCase {
 			name: "Pods exist since then", code: "JM049", base: "service-account-missing-on-workers",
 			edits: []edit{patch("kwok-w1", "Job/train", "{status: {active: 2}}")},
 		},
+		{
+			name: "only one of two Pods exists", code: "JM049", base: "service-account-missing-on-workers", fires: true,
+			edits: []edit{patch("kwok-w1", "Job/train", "{status: {active: 1}}")},
+		},
+		{
+			name: "one Pod is left to run", code: "JM049", base: "service-account-missing-on-workers",
+			edits: []edit{patch("kwok-w1", "Job/train", "{status: {active: 1, succeeded: 1}}")},
+		},
 	}
 }
 

@@ -185,11 +185,43 @@ func accessCases() []testCase {
 		{name: "next year", code: "JM405", base: base, edits: []edit{credential("2027-11-19T23:43:44Z")}},
 		{name: "no facts", code: "JM405", base: base},
 		{name: "void", code: "JM405", base: base, fires: true, edits: []edit{credential("2027-11-19T23:43:44Z")}, void: "ServiceAccount kueue-system/manager does not exist"},
-		{name: "void, and JM003", code: "JM405", base: base, edits: []edit{credential("2027-11-19T23:43:44Z"), cannotUse("worker2", "ClientConnectionFailed", "Unauthorized")}, void: "ServiceAccount kueue-system/manager does not exist"},
-		{name: "JM003", code: "JM405", base: base, edits: []edit{credential("2026-11-19T23:43:44Z"), cannotUse("worker2", "ClientConnectionFailed", "Unauthorized")}},
+		{name: "void, and JM003", code: "JM405", base: base, fires: true, edits: []edit{credential("2027-11-19T23:43:44Z"), cannotUse("worker2", "ClientConnectionFailed", "Unauthorized")}, void: "ServiceAccount kueue-system/manager does not exist"},
+		{name: "JM003", code: "JM405", base: base, fires: true, edits: []edit{credential("2026-11-19T23:43:44Z"), cannotUse("worker2", "ClientConnectionFailed", "Unauthorized")}},
 		{name: "may not delete", code: "JM416", base: base, fires: true, edits: []edit{credential("2027-11-19T23:43:44Z")}, deny: []inspect.Access{{Group: "batch", Resource: "jobs", Verbs: []string{"delete"}}}},
 		{name: "may all", code: "JM416", base: base, edits: []edit{credential("2027-11-19T23:43:44Z")}, deny: []inspect.Access{}},
 		{name: "not asked", code: "JM416", base: base, edits: []edit{credential("2027-11-19T23:43:44Z")}},
+	}
+}
+
+// TestRejectedCredentials checks that doctor names expired and void credentials of a worker that the
+// manager cannot use, does not list credentials as passed, and grants no rights to a void user.
+func TestRejectedCredentials(t *testing.T) {
+	const gone = "ServiceAccount kueue-system/manager does not exist"
+	unusable := cannotUse("worker2", "ClientConnectionFailed", "the server has asked for the client to provide credentials")
+	lacks := []inspect.Access{{Group: "batch", Resource: "jobs", Verbs: []string{"delete"}}}
+	for name, tt := range map[string]struct {
+		edits []edit
+		void  string
+		says  string
+	}{
+		"expired": {[]edit{credential("2023-11-14T22:13:20Z"), unusable}, "", "credentials for worker2 expired"},
+		"void":    {[]edit{credential("2027-11-19T23:43:44Z"), unusable}, gone, "credentials for worker2 are invalid: " + gone},
+		"unknown": {[]edit{credential("2027-11-19T23:43:44Z"), unusable}, "", "JM003"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := testCase{name: "rejected " + name, code: "JM405", base: "running", edits: tt.edits, void: tt.void, deny: lacks}.make(t)
+			report := rules.Report(v, rules.Options{})
+			var texts []string
+			for _, f := range report.Items {
+				texts = append(texts, f.Code+" "+f.Message)
+				if f.Code == "JM416" {
+					assert.Equal(t, strings.Contains(f.Remedy, "create clusterrolebinding"), tt.void == "", f.Remedy)
+				}
+			}
+			assert.Assert(t, strings.Contains(strings.Join(texts, "\n"), tt.says), texts)
+			i := slices.IndexFunc(report.Clusters, func(c inspect.DoctorCluster) bool { return c.Context == "kwok-mgr" })
+			assert.Assert(t, !slices.Contains(report.Clusters[i].Passed, "credentials"), report.Clusters[i].Passed)
+		})
 	}
 }
 

@@ -1,11 +1,13 @@
 package rules_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
@@ -67,6 +69,46 @@ func TestCohortCycle(t *testing.T) {
 		found := judge(t, c.make(t), []rules.Rule{rule}, 0)
 		assert.Assert(t, len(found) == 1, "%s: %+v", code, found)
 		assert.Assert(t, strings.Contains(found[0].Remedy, "break the cycle of cohorts"), found[0].Remedy)
+	}
+}
+
+// TestClassesOfJobsWithoutWorkload checks that a Job whose class does not exist has that cause, and is
+// not reported together with another one.
+func TestClassesOfJobsWithoutWorkload(t *testing.T) {
+	c := testCase{base: "managed-by-missing", edits: []edit{
+		remove("kwok-mgr", "Workload/default/job-train-f2552"),
+		add("kwok-mgr", `{apiVersion: batch/v1, kind: Job, metadata: {name: second, namespace: default, uid: second, labels: {kueue.x-k8s.io/queue-name: user-queue},
+			creationTimestamp: "2026-11-20T23:50:25Z"}, spec: {suspend: true, managedBy: kueue.x-k8s.io/multikueue, selector: {}, template: {metadata: {}, spec: {containers: []}}}}`),
+	}}
+	rule, _ := rules.ByCode("JM017")
+	class := func(name, unread string, isMissing bool) inspect.Class {
+		return inspect.Class{Name: inspect.ClassName{Kind: "PriorityClass", Name: name, Resource: "priorityclasses.scheduling.k8s.io"}, IsMissing: isMissing, Unread: unread}
+	}
+	for name, tt := range map[string]struct {
+		first, second inspect.Class
+		want          int
+		message, fix  string
+	}{
+		"both exist":             {class("low", "", false), class("high", "", false), 1, "is in queue user-queue", "check that Kueue runs"},
+		"one is missing":         {class("low", "", true), class("high", "", false), 2, "PriorityClass low does not exist on kwok-mgr", "create it, or name a PriorityClass"},
+		"both are missing":       {class("low", "", true), class("low", "", true), 1, "PriorityClass low does not exist on kwok-mgr", "create it, or name a PriorityClass"},
+		"two others are missing": {class("low", "", true), class("high", "", true), 2, "PriorityClass low does not exist on kwok-mgr", "create it, or name a PriorityClass"},
+		"unread":                 {class("low", "forbidden", false), class("low", "forbidden", false), 1, "is in queue user-queue", "check that PriorityClass low exists"},
+		"unread, of two kinds":   {class("low", "forbidden", false), inspect.Class{Name: inspect.ClassName{Kind: "WorkloadPriorityClass", Name: "low"}, Unread: "forbidden"}, 2, "is in queue user-queue", "check that PriorityClass low exists"},
+		"two unread":             {class("low", "forbidden", false), class("high", "forbidden", false), 2, "is in queue user-queue", "check that PriorityClass low exists"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := c.make(t)
+			hub := v.Facts("kwok-mgr")
+			for _, j := range hub.Jobs {
+				hub.AddClass(j, map[string]inspect.Class{"train": tt.first, "second": tt.second}[j.Name])
+			}
+			found := judge(t, v, []rules.Rule{rule}, 0)
+			assert.Equal(t, len(found), tt.want, "%+v", found)
+			i := slices.IndexFunc(found, func(f inspect.Finding) bool { return f.Jobs[0].Name == "train" || len(f.Jobs) > 1 })
+			assert.Assert(t, strings.Contains(found[i].Message, tt.message), found[i].Message)
+			assert.Assert(t, strings.HasPrefix(found[i].Remedy, tt.fix), found[i].Remedy)
+		})
 	}
 }
 

@@ -87,7 +87,12 @@ func (t *Tracer) classes(ctx context.Context, f *fleet.Fleet, v *inspect.Invento
 		return nil
 	}
 	names.InSnapshot = t.InSnapshot
-	return read.Classes(ctx, f, names)
+	classes := read.Classes(ctx, f, names)
+	if class, isRead := classes[o.Context]; isRead {
+		// The rules and the answer name the same class.
+		manager.AddClass(o, names.Deciding(&class))
+	}
+	return classes
 }
 
 // withOthers returns an inventory that also has the other Jobs, if the findings of the traced Jobs

@@ -52,7 +52,8 @@ func isDispatchedInstead(p inspect.Pair) bool {
 func reportUnqueued(v *view.View, s view.Submission) {
 	j := s.Job()
 	has, known := v.HasKueue(s.Manager)
-	if j.Status != delegation.Unclaimed || !s.WorkloadKnown || !known || isDispatchedInstead(s.Pair) {
+	isIgnored := j.Status == delegation.Unclaimed && s.WorkloadKnown || !s.WorkloadKnown && j.IsSurelyIgnored()
+	if !isIgnored || !known || isDispatchedInstead(s.Pair) {
 		return
 	}
 	sighting := view.Sighting{Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}}

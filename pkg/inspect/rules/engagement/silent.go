@@ -64,14 +64,12 @@ func reportNoWorkload(v *view.View, s view.Submission) {
 	awaited := v.Awaits(liveness.PendingAction{
 		Actor: liveness.Actor{Role: liveness.RoleKueue, Context: j.Context}, Duty: liveness.DutyWorkload, Subject: liveness.SubjectOf(j.Namespace, j.Name),
 	}, j.Context, j.CreationTimestamp.Time)
-	remedy := command.Say("%s; or check that managedJobsNamespaceSelector selects the namespace: %s",
-		advice.CheckKueue(j.Context, awaited), command.Kubectl(j.Context, "", "get", "namespace", j.Namespace, "--show-labels"))
-	if class := j.Marks.PriorityClass; class != "" {
-		// Kueue creates no Workload without it, and does not say so before 0.20.
-		remedy = command.Say("check that WorkloadPriorityClass %s exists: %s; or %s",
-			class, command.Kubectl(j.Context, "", "get", "workloadpriorityclasses.kueue.x-k8s.io", class), remedy)
-	} else {
-		remedy += "; or check that the priorityClassName of its Pods exists"
+	class, isClassKnown := v.ClassOf(s.Manager, j)
+	suspect := suspectClass(j, &class, isClassKnown)
+	remedy := command.Say("check that managedJobsNamespaceSelector selects the namespace: %s",
+		command.Kubectl(j.Context, "", "get", "namespace", j.Namespace, "--show-labels"))
+	if !isClassKnown {
+		remedy = command.Say("%s; or %s", checkClass(j, suspect), remedy)
 	}
 	if !j.Row().IsJob() {
 		remedy += command.Say("; or check that integrations.frameworks enables %s", quote.Plural(j))
@@ -79,12 +77,22 @@ func reportNoWorkload(v *view.View, s view.Submission) {
 	if j.Marks.PodGroup != "" {
 		remedy += command.Say("; or check that all Pods of group %s exist", j.Marks.PodGroup)
 	}
+	if awaited.IsAtWork() || suspect != (inspect.ClassName{}) {
+		remedy += "; or " + advice.CheckKueue(j.Context, awaited)
+	} else {
+		remedy = advice.CheckKueue(j.Context, awaited) + "; or " + remedy
+	}
 	sighting := view.Sighting{
 		Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Evidence: evidence, Remedy: remedy, Awaits: awaited,
 		Message: fmt.Sprintf("it is in queue %s, but Kueue on %s created no Workload", j.Queue(), j.Context),
-		Cause:   fmt.Sprintf("no Workloads for %s in %s on %s", quote.Plural(j), j.Namespace, j.Context),
+		Cause:   fmt.Sprintf("no Workloads for %s in %s on %s %s %s", quote.Plural(j), j.Namespace, j.Context, suspect.Kind, suspect.Name),
 	}
-	if e != nil && e.Reason == noPriorityClass {
+	if class.IsMissing {
+		sighting.Awaits, sighting.Cause = nil, fmt.Sprintf("no %s %s on %s", class.Name.Kind, class.Name.Name, j.Context)
+		sighting.Message = fmt.Sprintf("%s %s does not exist on %s, so Kueue creates no Workload", class.Name.Kind, class.Name.Name, j.Context)
+		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: there is no %s %s", j.Context, class.Name.Kind, class.Name.Name))
+		sighting.Remedy = command.Say("create it, or name a %s that exists on %s: %s", class.Name.Kind, j.Context, command.Kubectl(j.Context, "", "get", class.Name.Resource))
+	} else if e != nil && e.Reason == noPriorityClass {
 		// Kueue is at work, and reports what is missing.
 		sighting.Awaits, sighting.Cause = nil, ""
 		sighting.Message = fmt.Sprintf("Kueue on %s creates no Workload for it: its WorkloadPriorityClass does not exist there", j.Context)
@@ -92,6 +100,27 @@ func reportNoWorkload(v *view.View, s view.Submission) {
 			j.Kind, command.Kubectl(j.Context, "", "get", "workloadpriorityclasses.kueue.x-k8s.io"))
 	}
 	v.Report(sighting)
+}
+
+// suspectClass returns the class that a Job names if it may not exist, zero if it exists, or if the
+// name is unknown.
+func suspectClass(j *inspect.Job, class *inspect.Class, isKnown bool) inspect.ClassName {
+	switch label := j.Marks.PriorityClass; {
+	case isKnown:
+		return inspect.ClassName{}
+	case label != "":
+		return inspect.ClassName{Kind: "WorkloadPriorityClass", Name: label, Resource: "workloadpriorityclasses.kueue.x-k8s.io"}
+	}
+	return class.Name
+}
+
+// checkClass returns how to find out whether the class that decides a Job's priority exists. Kueue
+// creates no Workload without it, and does not report that before 0.20. name is zero if unknown.
+func checkClass(j *inspect.Job, name inspect.ClassName) command.Prose {
+	if name == (inspect.ClassName{}) {
+		return command.Say("check that the priorityClassName of its Pods exists: %s", command.Kubectl(j.Context, "", "get", "priorityclasses.scheduling.k8s.io"))
+	}
+	return command.Say("check that %s %s exists: %s", name.Kind, name.Name, command.Kubectl(j.Context, "", "get", name.Resource, name.Name))
 }
 
 func managerIsItsWorker() view.Rule {

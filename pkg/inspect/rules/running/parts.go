@@ -99,7 +99,7 @@ func reportCopyGone(v *view.View, s view.Submission) {
 func reportPodsGone(v *view.View, p inspect.Pair, mirror *inspect.Job, f *inspect.Facts) {
 	pods, known := v.Pods(f, mirror)
 	warning, _ := v.LastWarning(f, mirror)
-	if !known || len(pods) > 0 || warning != nil && warning.Reason == "FailedCreate" {
+	if !known || len(pods) > 0 || warning != nil && warning.Reason == inspect.FailedCreate {
 		return
 	}
 	what := podsWanted(mirror)

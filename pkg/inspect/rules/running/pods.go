@@ -52,7 +52,9 @@ type obstacle struct {
 	// pod is a Pod that cannot start, "" if Pods cannot be created.
 	pod   string
 	count int
-	mild  bool
+	// shortage is how many Pods cannot be created, nil if all or unknown.
+	shortage *inspect.PodShortage
+	mild     bool
 	// isSlow is whether nothing is known to be wrong, but the start takes long.
 	isSlow bool
 }
@@ -96,8 +98,23 @@ func obstacleOf(v *view.View, j *inspect.Job) *obstacle {
 		return found
 	case known && unfinished == 0 && !hasPodsNow(j):
 		return refusedPods(v, f, j, latest)
+	case known:
+		return missingPods(v, f, j, latest)
 	}
 	return nil
+}
+
+// missingPods returns the obstacle of a mirror of which only a part of the Pods can be created, nil if
+// no Pod is missing.
+func missingPods(v *view.View, f *inspect.Facts, j *inspect.Job, latest time.Time) *obstacle {
+	if !v.CanRead(f, inspect.PartEvents) || j.StartTime == nil {
+		return nil
+	}
+	s := f.PodShortage(j)
+	if s == nil {
+		return nil
+	}
+	return &obstacle{reason: s.Warning.Reason, message: s.Warning.Message, since: view.Latest(j.StartTime.Time, latest), shortage: s, mild: true}
 }
 
 // ease ranks how likely an obstacle passes without intervention: a missing
@@ -153,7 +170,7 @@ func refusedPods(v *view.View, f *inspect.Facts, j *inspect.Job, latestPod time.
 	}
 	var since time.Time
 	switch warning.Reason {
-	case "FailedCreate":
+	case inspect.FailedCreate:
 		if j.StartTime == nil {
 			return nil
 		}
@@ -186,6 +203,13 @@ func (b *obstacle) sighting(v *view.View, origin, mirror *inspect.Job) view.Sigh
 			fmt.Sprintf("%s: %s has had no Pods since %s; its last warning is %s", mirror.Context, view.Of(mirror).String(), quote.Time(b.since), cause),
 		}
 		s.Remedy = command.Say("check what rejects them: %s", advice.KubectlJob(mirror, "describe"))
+		if b.shortage != nil {
+			missing := fmt.Sprintf("%d of %d Pods", b.shortage.Missing, b.shortage.Wanted)
+			s.Message = fmt.Sprintf("%s of its mirror on %s cannot be created: %s", missing, mirror.Context, b.shortage.Why())
+			s.Evidence = []string{
+				fmt.Sprintf("%s: %s of %s have been missing since %s; its last warning is %s", mirror.Context, missing, view.Of(mirror).String(), quote.Time(b.since), cause),
+			}
+		}
 	} else {
 		s.Message = fmt.Sprintf("%s of its mirror on %s cannot start: %s", inspect.Count(b.count, "Pod"), mirror.Context, cause)
 		s.Evidence = []string{
@@ -195,6 +219,10 @@ func (b *obstacle) sighting(v *view.View, origin, mirror *inspect.Job) view.Sigh
 	}
 	switch kind {
 	case "":
+		if quota := quotaIn(b.message); quota != "" && b.pod == "" {
+			s.Remedy = command.Say("raise ResourceQuota %s in namespace %s of %s, or free what it counts: %s", quota, mirror.Namespace, mirror.Context,
+				command.Kubectl(mirror.Context, mirror.Namespace, "describe", "resourcequota", quota))
+		}
 	case "serviceaccount":
 		s.Remedy = command.Kubectl(mirror.Context, mirror.Namespace, "create", "serviceaccount", name).Prose()
 	default:
@@ -228,6 +256,15 @@ func missingIn(message string) (kind, name string) {
 		return "", ""
 	}
 	return strings.ToLower(found[1]), found[2]
+}
+
+// quotaIn returns the ResourceQuota that a message reports as exceeded, "" if there is none.
+func quotaIn(message string) string {
+	found := regexp.MustCompile(`\bexceeded quota: ([^ ,]+),`).FindStringSubmatch(message)
+	if len(found) == 0 || !view.IsName(found[1]) {
+		return ""
+	}
+	return found[1]
 }
 
 // withoutPod returns a message without the name of its Pod, so that messages

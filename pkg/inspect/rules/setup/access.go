@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -30,9 +29,7 @@ func credentialsExpire() view.Rule {
 			for _, f := range v.Managers() {
 				clusters, _ := v.MultiKueueClusters(f)
 				for _, c := range clusters {
-					active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
-					isReported := view.IsFalse(active) && view.ClusterFault(active) == "JM003"
-					if c.DeletionTimestamp == nil && !isReported && !reportVoid(v, f, c) {
+					if c.DeletionTimestamp == nil && !reportVoid(v, f, c) {
 						reportExpiry(v, f, c)
 					}
 				}
@@ -119,9 +116,15 @@ func reportDenied(v *view.View, l view.Link, denied []inspect.Access) {
 		evidence = append(evidence, fmt.Sprintf("%s: %s may not %s", l.Worker.Context, user, a))
 	}
 	onWorker := func(words ...string) command.Command { return command.Kubectl(l.Worker.Context, "", words...) }
+	remedy := advice.GrantRights(onWorker, user, denied)
+	if why, isVoid := l.Manager.Setup.Void[l.Cluster.Name]; isVoid {
+		// Rights for a user that the worker rejects have no effect.
+		evidence = append([]string{fmt.Sprintf("%s: %s", l.Worker.Context, why)}, evidence...)
+		remedy = command.Say("%s, and then run doctor again: it checks the rights of the new user", renewCredentials(l.Manager, l.Cluster))
+	}
 	v.Report(view.Sighting{
 		Object:   l.Object(),
 		Message:  fmt.Sprintf("user %s lacks rights on %s: %s", user, l.Name(), strings.Join(texts[:min(quote.MostNames, len(texts))], "; ")),
-		Evidence: evidence[:min(quote.MostLines, len(evidence))], Remedy: advice.GrantRights(onWorker, user, denied),
+		Evidence: evidence[:min(quote.MostLines, len(evidence))], Remedy: remedy,
 	})
 }

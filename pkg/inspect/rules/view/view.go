@@ -280,6 +280,13 @@ func (v *View) LastWarning(f *inspect.Facts, j *inspect.Job) (*inspect.Event, bo
 	return f.LastWarning(j), ok
 }
 
+// ClassOf returns the class that decides the priority of a Job without a Workload; ok is false if it was
+// not read.
+func (v *View) ClassOf(f *inspect.Facts, j *inspect.Job) (class inspect.Class, ok bool) {
+	class, isRequested := f.Classes[j.UID]
+	return class, isRequested && class.Unread == ""
+}
+
 // Namespace returns a Namespace of a cluster, nil if there is none.
 func (v *View) Namespace(f *inspect.Facts, name string) (*inspect.Namespace, bool) {
 	ok := v.CanRead(f, inspect.PartNamespaces)

@@ -60,7 +60,6 @@ func nominatedUnreachable() view.Rule {
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
-		Covers: []string{"JM032"},
 		Detect: detectNominatedUnreachable,
 	}
 }
@@ -126,10 +125,16 @@ func detectNominatedInPart(v *view.View) {
 			},
 			Jobs: []*inspect.Job{w.Job()},
 		}
-		s.Evidence = append(s.Evidence, connectedLater(v, w, rest)...)
+		late := connectedLater(v, w, rest)
+		s.Evidence = append(s.Evidence, late...)
 		again := advice.TriggerReconcile(f, w.Job().Namespace, "--all")
 		s.Remedy = command.Say("%s; or wait up to five minutes, if Kueue on %s uses the incremental dispatcher", again, f.Context)
-		if v.Age(f.Context, lastNominationTrigger(v, w, rest)) > round+time.Minute {
+		limit := round
+		if len(late) == 0 {
+			// The dispatcher may nominate them at the end of a round.
+			limit += time.Minute
+		}
+		if v.Age(f.Context, lastNominationTrigger(v, w, rest)) > limit {
 			is := "is"
 			if len(rest) > 1 {
 				is = "are"
