@@ -149,6 +149,9 @@ func (q *Question) fits(manager *inspect.Facts, w *kueue.Workload, fits, all []i
 	isOffered := func(p inspect.Placement) bool {
 		return p.Cluster == "" || slices.Contains(w.Status.Nominated, p.Cluster)
 	}
+	if a, ok := q.uncopied(manager, w, fits); ok {
+		return a
+	}
 	names := namesOf(fits)
 	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotAdmitted, Message: fmt.Sprintf("Fits on %s now; Kueue has not admitted it yet.", list(names))}
 	if !manager.Kueue.RecordsNominations() || slices.ContainsFunc(fits, isOffered) || fits[0].Cluster == "" {
