@@ -36,6 +36,9 @@ type Answer struct {
 	// Cost is what the Job holds although no cluster can run it, nil if
 	// nothing.
 	Cost *inspect.Cost
+	// unusable is the MultiKueueCluster that would run the Job if its manager could use it, "" if the
+	// Job depends on none.
+	unusable string
 }
 
 // Question has what an answer depends on.
@@ -172,6 +175,8 @@ func (q *Question) explain(a *Answer) {
 		case isOther, !q.isAboutPair(f):
 		case IsAboutQuota(f.Code) && !a.isAboutSetup() || a.State == inspect.StateOrphan && IsOrphan(f.Code):
 			a.addFrom(f)
+		case isAboutConnection(f) && (a.unusable != "" || q.mayRunElsewhere(a)):
+			// The answer has the connection with its fix, or does not depend on it.
 		case a.isExplainedBy(f) && (f.Severity != inspect.Warning || !q.mayRunElsewhere(a)):
 			a.take(f, q.reasonOf(f))
 			return
@@ -227,7 +232,7 @@ func (q *Question) mayRunElsewhere(a *Answer) bool {
 		return false
 	}
 	isInQueue := a.Reason == inspect.ReasonQuotaInUse || a.Reason == inspect.ReasonBehindInQueue
-	return isInQueue || gateOf(q.Trace.Placements) == nil && slices.ContainsFunc(q.Trace.Placements, func(p inspect.Placement) bool {
+	return isInQueue || a.unusable != "" || gateOf(q.Trace.Placements) == nil && slices.ContainsFunc(q.Trace.Placements, func(p inspect.Placement) bool {
 		return !p.Manager && p.Verdict == inspect.Fits
 	})
 }

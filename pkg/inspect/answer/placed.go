@@ -131,8 +131,7 @@ func (q *Question) among(manager *inspect.Facts, w *kueue.Workload, all []inspec
 		return q.fits(manager, w, fits, all)
 	}
 	if waits := by[inspect.Waits]; len(waits) > 0 {
-		slices.SortStableFunc(waits, func(x, y inspect.Placement) int { return compare(shortage(&x), shortage(&y)) })
-		return Answer{State: inspect.StateWaiting, Reason: reasonBy(&waits[0]), Message: q.needs(&waits[0]), Fixes: q.fixesFor(waits)}
+		return q.later(waits)
 	}
 	if never := by[inspect.Never]; len(never) == len(all) {
 		return q.withCost(manager, w, q.never(never))
@@ -209,6 +208,8 @@ func (q *Question) needs(p *inspect.Placement) string {
 		at += ", flavor " + p.Flavor
 	}
 	switch {
+	case isUnconnected(p):
+		return q.unconnected(p)
 	case p.Resource == "" || p.Needs == "":
 		return Sentence(placeName(p) + ": " + lower(message(p)))
 	case p.Reason == inspect.OverLimit:

@@ -48,7 +48,8 @@ func detectNoQuota(v *view.View) {
 		}
 		j := w.Job()
 		held := quotaWaits(v, w)
-		if held == nil {
+		if held == nil || len(v.Missed(w.Submission)) > 0 {
+			// The finding about the connection to a missed worker explains the Job.
 			continue
 		}
 		s := view.Sighting{Object: view.Of(j), Since: w.since, Jobs: []*inspect.Job{j}}
