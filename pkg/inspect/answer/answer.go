@@ -172,16 +172,23 @@ func (q *Question) explain(a *Answer) {
 		// A controller that is behind does not explain two runs.
 		isOther := a.State == inspect.StateDuplicate && f.AwaitsActor
 		switch {
-		case isOther, !q.isAboutPair(f):
+		case isOther, !q.isAboutPair(f), q.isRefuted(f, a):
 		case IsAboutQuota(f.Code) && !a.isAboutSetup() || a.State == inspect.StateOrphan && IsOrphan(f.Code):
 			a.addFrom(f)
-		case isAboutConnection(f) && (a.unusable != "" || q.mayRunElsewhere(a)):
-			// The answer has the connection with its fix, or does not depend on it.
 		case a.isExplainedBy(f) && (f.Severity != inspect.Warning || !q.mayRunElsewhere(a)):
 			a.take(f, q.reasonOf(f))
 			return
 		}
 	}
+}
+
+// isRefuted reports whether the placements show that a finding is not the reason of an answer, or the
+// answer has its object and its fix already.
+func (q *Question) isRefuted(f *inspect.Finding, a *Answer) bool {
+	if isAboutConnection(f) {
+		return a.unusable != "" || q.mayRunElsewhere(a)
+	}
+	return isAboutQueue(f) && q.fitsNoQueue(a)
 }
 
 // otherFixes returns fixes for an answer that no finding explains: of a finding about its Pods that
