@@ -33,6 +33,15 @@ func Kubectl(context, namespace string, words ...string) Command {
 	return c.With(words...)
 }
 
+// mostNodes is how many nodes one command names.
+const mostNodes = 10
+
+// Uncordon returns the command that makes nodes of a context schedulable again, the first ones if
+// there are many.
+func Uncordon(context string, nodes ...string) Command {
+	return Kubectl(context, "", "uncordon").With(nodes[:min(mostNodes, len(nodes))]...)
+}
+
 // Plugin returns a command of this plugin, under its name in kubectl.
 func Plugin(words ...string) Command { return Of("kubectl", "jobs-managedby").With(words...) }
 

@@ -1,6 +1,8 @@
 package kueue
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -62,3 +64,14 @@ func (w *Workload) Is(conditionType string) bool {
 
 // IsActive reports whether a Workload has not been deactivated.
 func (w *Workload) IsActive() bool { return w.Spec.Active == nil || *w.Spec.Active }
+
+// Fault returns why a manager cannot use a MultiKueueCluster, in one line: the message of its
+// condition Active, without the parts that change at each attempt.
+func Fault(active *metav1.Condition) string {
+	message, _, _ := strings.Cut(active.Message, "; connection attempts:")
+	message = strings.TrimPrefix(message, "load client config failed: ")
+	if message == "" {
+		message = active.Reason
+	}
+	return strings.Join(strings.Fields(message), " ")
+}

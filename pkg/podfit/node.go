@@ -28,8 +28,8 @@ func cordon() corev1.Taint {
 	return corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}
 }
 
-// isCordoned reports whether the node is cordoned.
-func (n *Node) isCordoned() bool {
+// IsCordoned reports whether the node is cordoned.
+func (n *Node) IsCordoned() bool {
 	for i := range n.Taints {
 		if n.Taints[i].Key == corev1.TaintNodeUnschedulable && n.Taints[i].Effect == corev1.TaintEffectNoSchedule {
 			return true

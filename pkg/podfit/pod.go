@@ -71,7 +71,7 @@ func (p *Pod) IsSelective() bool {
 // On returns whether a node would take the Pod.
 func (p *Pod) On(n *Node) Verdict {
 	v := Verdict{Taints: p.untolerated(n)}
-	isCordoned := p.spec.NodeName == "" && n.isCordoned() && !tolerates(p.spec.Tolerations, cordon())
+	isCordoned := p.spec.NodeName == "" && n.IsCordoned() && !tolerates(p.spec.Tolerations, cordon())
 	for name, requested := range p.requests {
 		if has := n.Allocatable[name]; requested.Cmp(has) > 0 {
 			v.Lacks = append(v.Lacks, name)

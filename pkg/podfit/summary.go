@@ -78,3 +78,17 @@ func (p *Pod) MissingLabels(nodes []*Node) []string {
 	}
 	return missing
 }
+
+// Uncordoned returns the names of the cordoned nodes that would take the Pod if they were schedulable.
+func (p *Pod) Uncordoned(nodes []*Node) []string {
+	var names []string
+	for _, n := range nodes {
+		open := *n
+		open.Unschedulable = false
+		open.Taints = slices.DeleteFunc(slices.Clone(n.Taints), func(t corev1.Taint) bool { return t.Key == corev1.TaintNodeUnschedulable })
+		if n.IsCordoned() && p.On(&open).Reason == Fits {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}

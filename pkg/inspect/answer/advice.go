@@ -169,9 +169,8 @@ func (q *Question) outlook(all []inspect.Placement) Answer {
 	case len(by[inspect.Fits]) > 0:
 		return Answer{Reason: inspect.ReasonNone, Message: "Fits on " + list(namesOf(by[inspect.Fits])) + " now."}
 	case len(by[inspect.Waits]) > 0:
-		waits := by[inspect.Waits]
-		slices.SortStableFunc(waits, func(x, y inspect.Placement) int { return compare(shortage(&x), shortage(&y)) })
-		a := Answer{Reason: reasonBy(&waits[0]), Message: "Would wait. " + q.needs(&waits[0]), Fixes: q.fixesFor(waits), Unchecked: unreadOf(candidates)}
+		a := q.later(by[inspect.Waits])
+		a.State, a.Message, a.Unchecked = "", "Would wait. "+a.Message, unreadOf(candidates)
 		for _, u := range a.Unchecked {
 			a.Message += fmt.Sprintf(" Not read: %s.", strings.TrimPrefix(u.What, "worker "))
 		}

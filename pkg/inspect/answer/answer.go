@@ -36,6 +36,9 @@ type Answer struct {
 	// Cost is what the Job holds although no cluster can run it, nil if
 	// nothing.
 	Cost *inspect.Cost
+	// unusable is the MultiKueueCluster that would run the Job if its manager could use it, "" if the
+	// Job depends on none.
+	unusable string
 }
 
 // Question has what an answer depends on.
@@ -185,7 +188,7 @@ func (q *Question) explain(a *Answer) {
 		// A controller that is behind does not explain two runs.
 		isOther := a.State == inspect.StateDuplicate && f.AwaitsActor
 		switch {
-		case isOther, !q.isAboutPair(f):
+		case isOther, !q.isAboutPair(f), q.isRefuted(f, a):
 		case IsAboutQuota(f.Code) && !a.isAboutSetup() || a.State == inspect.StateOrphan && IsOrphan(f.Code):
 			a.addFrom(f)
 		case a.isExplainedBy(f) && (f.Severity != inspect.Warning || !q.mayRunElsewhere(a)):
@@ -193,6 +196,15 @@ func (q *Question) explain(a *Answer) {
 			return
 		}
 	}
+}
+
+// isRefuted reports whether the placements show that a finding is not the reason of an answer, or the
+// answer has its object and its fix already.
+func (q *Question) isRefuted(f *inspect.Finding, a *Answer) bool {
+	if isAboutConnection(f) {
+		return a.unusable != "" || q.mayRunElsewhere(a)
+	}
+	return isAboutQueue(f) && q.fitsNoQueue(a)
 }
 
 // otherFixes returns fixes for an answer that no finding explains: of a finding about its Pods that
@@ -243,7 +255,7 @@ func (q *Question) mayRunElsewhere(a *Answer) bool {
 		return false
 	}
 	isInQueue := a.Reason == inspect.ReasonQuotaInUse || a.Reason == inspect.ReasonBehindInQueue
-	return isInQueue || gateOf(q.Trace.Placements) == nil && slices.ContainsFunc(q.Trace.Placements, func(p inspect.Placement) bool {
+	return isInQueue || a.unusable != "" || gateOf(q.Trace.Placements) == nil && slices.ContainsFunc(q.Trace.Placements, func(p inspect.Placement) bool {
 		return !p.Manager && p.Verdict == inspect.Fits
 	})
 }

@@ -131,8 +131,7 @@ func (q *Question) among(manager *inspect.Facts, w *kueue.Workload, all []inspec
 		return q.fits(manager, w, fits, all)
 	}
 	if waits := by[inspect.Waits]; len(waits) > 0 {
-		slices.SortStableFunc(waits, func(x, y inspect.Placement) int { return compare(shortage(&x), shortage(&y)) })
-		return Answer{State: inspect.StateWaiting, Reason: reasonBy(&waits[0]), Message: q.needs(&waits[0]), Fixes: q.fixesFor(waits)}
+		return q.later(waits)
 	}
 	if never := by[inspect.Never]; len(never) == len(all) {
 		return q.withCost(manager, w, q.never(never))
@@ -148,6 +147,9 @@ func (q *Question) among(manager *inspect.Facts, w *kueue.Workload, all []inspec
 func (q *Question) fits(manager *inspect.Facts, w *kueue.Workload, fits, all []inspect.Placement) Answer {
 	isOffered := func(p inspect.Placement) bool {
 		return p.Cluster == "" || slices.Contains(w.Status.Nominated, p.Cluster)
+	}
+	if a, ok := q.uncopied(manager, w, fits); ok {
+		return a
 	}
 	names := namesOf(fits)
 	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotAdmitted, Message: fmt.Sprintf("Fits on %s now; Kueue has not admitted it yet.", list(names))}
@@ -217,6 +219,8 @@ func (q *Question) needs(p *inspect.Placement) string {
 		at += ", flavor " + p.Flavor
 	}
 	switch {
+	case isUnconnected(p):
+		return q.unconnected(p)
 	case p.Resource == "" || p.Needs == "":
 		return Sentence(placeName(p) + ": " + lower(message(p)))
 	case p.Reason == inspect.OverLimit:

@@ -235,12 +235,12 @@ func (s *site) hasQueue() bool {
 		s.condition(name, inspect.No, "absent")
 		s.change(inspect.PlacementChange{Message: fmt.Sprintf("create LocalQueue %s/%s on %s", r.Namespace, r.Queue, s.Context)})
 		return s.decide(inspect.Never, inspect.QueueMissing, "LocalQueue %s/%s does not exist", r.Namespace, r.Queue)
-	case kueue.IsStopped(local.Spec.StopPolicy):
-		s.condition(name, inspect.No, "stopped")
-		s.change(resume(s.Context, "LocalQueue", local.Namespace, local.Name))
-		return s.decide(inspect.Never, inspect.QueueStopped, "LocalQueue %s/%s is stopped (%s)", local.Namespace, local.Name, local.Spec.StopPolicy)
 	}
 	s.local = local
+	if kueue.IsStopped(local.Spec.StopPolicy) {
+		return s.isStopped(local.Spec.ClusterQueue, resume(s.Context, "LocalQueue", local.Namespace, local.Name),
+			"LocalQueue %s/%s is stopped (%s)", local.Namespace, local.Name, local.Spec.StopPolicy)
+	}
 	return s.hasClusterQueue(local.Spec.ClusterQueue)
 }
 
@@ -261,9 +261,7 @@ func (s *site) hasClusterQueue(queue string) bool {
 	_, isLoop := s.queue.Path()
 	switch {
 	case kueue.IsStopped(q.Spec.StopPolicy):
-		s.condition(name, inspect.No, "stopped")
-		s.change(resume(s.Context, "ClusterQueue", "", q.Name))
-		return s.decide(inspect.Never, inspect.QueueStopped, "ClusterQueue %s is stopped (%s)", q.Name, q.Spec.StopPolicy)
+		return s.isStopped(queue, resume(s.Context, "ClusterQueue", "", q.Name), "ClusterQueue %s is stopped (%s)", q.Name, q.Spec.StopPolicy)
 	case active != nil && active.Status == metav1.ConditionFalse:
 		s.condition(name, inspect.No, "inactive")
 		for _, flavor := range s.missingFlavors(q) {

@@ -174,6 +174,14 @@ unread: [Cohorts]`, pods("4", "cpu: 1"), "unknown", "ClusterQueue q borrows from
 			strings.ReplaceAll(simple("4"), "{clusterQueue: q}", "{clusterQueue: q, stopPolicy: Hold}"), pods("1", "cpu: 1"), "never", "LocalQueue ml/q is stopped (Hold)",
 			"resume q",
 		},
+		"a stopped ClusterQueue that is too small": {
+			strings.ReplaceAll(simple("4"), "{namespaceSelector", "{stopPolicy: Hold, namespaceSelector"), pods("5", "cpu: 1"), "never",
+			"needs 5 cpu, limit 4 (flavor f)", "request at most 4 cpu",
+		},
+		"a stopped LocalQueue of one that is too small": {
+			strings.ReplaceAll(simple("4"), "{clusterQueue: q}", "{clusterQueue: q, stopPolicy: Hold}"), pods("5", "cpu: 1"), "never",
+			"needs 5 cpu, limit 4 (flavor f)", "request at most 4 cpu",
+		},
 		"a stopped ClusterQueue":                               {strings.ReplaceAll(simple("4"), "{namespaceSelector", "{stopPolicy: HoldAndDrain, namespaceSelector"), pods("1", "cpu: 1"), "never", "ClusterQueue q is stopped", "resume q"},
 		"no LocalQueue":                                        {strings.ReplaceAll(simple("4"), "name: q}, spec: {clusterQueue", "name: other}, spec: {clusterQueue"), pods("1", "cpu: 1"), "never", "LocalQueue ml/q does not exist", "create LocalQueue ml/q on w"},
 		"no ClusterQueue":                                      {plain, pods("1", "cpu: 1"), "never", "ClusterQueue q", ""},

@@ -222,13 +222,26 @@ func onWorker(v *inspect.Inventory, manager *inspect.Facts, name string, r *Requ
 	case cluster == nil && manager.Gaps[inspect.PartClusters] == nil:
 		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.NotConnected, fmt.Sprintf("MultiKueueCluster %s does not exist on %s", name, manager.Context)
 	case cluster != nil:
-		active := meta.FindStatusCondition(cluster.Status.Conditions, kueue.Active)
-		if active != nil && active.Status == metav1.ConditionFalse && (p.Verdict == inspect.Fits || p.Verdict == inspect.Unknown) {
-			p.Verdict, p.Reason = inspect.Waits, inspect.NotConnected
-			p.Message = fmt.Sprintf("%s cannot connect to it: %s", manager.Context, active.Message)
+		if active := meta.FindStatusCondition(cluster.Status.Conditions, kueue.Active); active != nil && active.Status == metav1.ConditionFalse {
+			disconnect(p, manager, active)
 		}
 	}
 	return p
+}
+
+// disconnect adds to the placement on a MultiKueueCluster that its manager cannot use it. No change
+// of its quota, and no end of another Job there, helps before the manager can.
+func disconnect(p *inspect.Placement, manager *inspect.Facts, active *metav1.Condition) {
+	p.Changes, p.Holders, p.StartsBy = []inspect.PlacementChange{}, []inspect.Holder{}, nil
+	if p.Verdict == inspect.Never {
+		return
+	}
+	p.Verdict, p.Reason, p.Preempts = inspect.Waits, inspect.NotConnected, false
+	p.Message = fmt.Sprintf("%s cannot use it: %s", manager.Context, kueue.Fault(active))
+	p.Changes = append(p.Changes, inspect.PlacementChange{
+		Message: fmt.Sprintf("repair MultiKueueCluster %s; its conditions say what is missing", p.Cluster),
+		Command: kueue.Kubectl(manager.Context, "describe", "MultiKueueCluster", "", p.Cluster).Shell(),
+	})
 }
 
 // Overall returns the best verdict of all clusters that may get the Job, if

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
@@ -65,6 +66,12 @@ func (s *site) noNodeFits(set *kueue.PodTemplate, lead string) {
 	pod := s.podsOf(set)[0]
 	sum := pod.Summarize(s.facts.Environment.Nodes)
 	s.Changes = append(s.Changes, s.fitNodes(set)...)
+	if cordoned := pod.Uncordoned(s.facts.Environment.Nodes); len(cordoned) > 0 {
+		s.change(inspect.PlacementChange{
+			Message: fmt.Sprintf("make %s on %s schedulable again", inspect.Count(len(cordoned), "cordoned node"), s.Context),
+			Command: command.Uncordon(s.Context, cordoned...).Shell(),
+		})
+	}
 	if labels := pod.MissingLabels(s.facts.Environment.Nodes); len(labels) > 0 && sum.Nodes > 0 {
 		s.decide(inspect.Unknown, inspect.NoNode, "%sno node has label %s; an autoscaler may add nodes", lead, strings.Join(labels, " or "))
 		return

@@ -48,6 +48,7 @@ func TestPodsWithoutANode(t *testing.T) {
 		{
 			name: "on a cordoned node", spec: "nodeSelector: {zone: c}, containers: [{name: c}]", site: nodes, verdict: inspect.Unknown,
 			message: "none of 3 nodes fits its Pods, even if empty; 2 do not match its node selector, affinity, node name or operating system; 1 cordoned; an autoscaler may add nodes",
+			change:  "make 1 cordoned node on w schedulable again",
 		},
 		{name: "on no such node", spec: "nodeSelector: {zone: d}, containers: [{name: c}]", site: nodes, verdict: inspect.Unknown, message: "no node has label zone=d; an autoscaler may add nodes", change: "recreate it with Pods that do not select zone=d, which no node on w has; or add it to nodes there"},
 		{name: "in a snapshot", site: nil, verdict: inspect.Unknown, message: "the scheduler cannot place Pod train-x: 0/3 nodes are available"},

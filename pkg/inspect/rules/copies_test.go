@@ -67,3 +67,25 @@ func TestGoneMirrorHasNoDate(t *testing.T) {
 	f := find(base, "JM114")
 	assert.Equal(t, f.Message, "AdmissionCheck multikueue: 1 Job waits for MultiKueue on kwok-mgr: the mirror's status")
 }
+
+// TestKueueOfWorkerWithoutCopies checks that JM025 first doubts that Kueue runs on a worker without
+// copies, unless a newer action shows it at work.
+func TestKueueOfWorkerWithoutCopies(t *testing.T) {
+	atWork := slowlyEvaluated("other")
+	atWork.context, atWork.patch = "kwok-w1", strings.NewReplacer("23:50:05Z", "23:50:38Z", "23:41:00Z", "23:50:37Z").Replace(atWork.patch)
+	for name, tt := range map[string]struct {
+		edits []edit
+		want  string
+	}{
+		"no action is known": {nil, "Kueue may not run on kwok-w1, so first check that Kueue's webhook runs on kwok-w1: "},
+		"it works":           {[]edit{atWork}, "search the log for 'creating remote object': "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := testCase{base: recordedKueueDown, later: 40 * time.Second, edits: append(tt.edits, remove("kwok-w1", untouchedWorkload))}
+			rule, _ := rules.ByCode("JM025")
+			found := judge(t, c.make(t), []rules.Rule{rule}, 0)
+			assert.Equal(t, len(found), 1)
+			assert.Assert(t, strings.HasPrefix(found[0].Remedy, tt.want), found[0].Remedy)
+		})
+	}
+}

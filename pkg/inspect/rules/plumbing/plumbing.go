@@ -5,7 +5,6 @@ package plumbing
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,16 +34,7 @@ type brokenWorker struct {
 	active  *metav1.Condition
 }
 
-// why returns the manager's message in one line, without the parts that
-// change at each attempt.
-func (b *brokenWorker) why() string {
-	message, _, _ := strings.Cut(b.active.Message, "; connection attempts:")
-	message = strings.TrimPrefix(message, "load client config failed: ")
-	if message == "" {
-		message = b.active.Reason
-	}
-	return strings.Join(strings.Fields(message), " ")
-}
+func (b *brokenWorker) why() string { return kueue.Fault(b.active) }
 
 func (b *brokenWorker) object() view.Object {
 	return view.OfKueue(b.manager, "MultiKueueCluster", "", b.cluster.Name)
@@ -131,8 +121,9 @@ type worker struct {
 type dependingKey struct{}
 
 // jobsDependingOn returns the Jobs that cannot continue without a worker: those
-// that were given to it, and those that were nominated for no other usable
-// worker. They are found once for all rules.
+// that were given to it, those that were nominated for no other usable
+// worker, and those that wait elsewhere while it might run them. They are
+// found once for all rules.
 func jobsDependingOn(v *view.View, manager *inspect.Facts, name string) []*inspect.Job {
 	submissions := v.Submissions()
 	depending := view.Once(v, dependingKey{}, func() map[worker][]*inspect.Job { return findDependingJobs(v, submissions) })
@@ -149,7 +140,7 @@ func findDependingJobs(v *view.View, submissions []view.Submission) map[worker][
 		case chosen != "":
 			names = []string{chosen}
 		case anyUsable(v, s.Manager, names):
-			continue
+			names = v.Missed(s)
 		}
 		for _, name := range names {
 			at := worker{s.Manager, name}

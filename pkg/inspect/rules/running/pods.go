@@ -233,8 +233,7 @@ func (b *obstacle) sighting(v *view.View, origin, mirror *inspect.Job) view.Sigh
 	if isJustUnscheduled(b.reason, b.message) {
 		s.GracePeriod = noNode
 		s.Message = fmt.Sprintf("the scheduler of %s finds no node for %s of its mirror: %s", mirror.Context, inspect.Count(b.count, "Pod"), b.message)
-		s.Remedy = command.Say("change the selector or the requests of the Pods, or add a matching node to %s: %s", mirror.Context,
-			command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod))
+		s.Remedy = b.findNode(v, mirror)
 	}
 	if b.isSlow {
 		s.GracePeriod = noNode

@@ -160,8 +160,17 @@ func refusedCopy(v *view.View, w *waiter, without []view.Copy) []view.Sighting {
 		has, them, webhook = "have", "them", "webhooks run"
 	}
 	s.Message = fmt.Sprintf("%s %s no copies of Workloads that are nominated for %s", strings.Join(names, " and "), has, them)
-	s.Remedy = command.Say("search the log for 'creating remote object': %s; check that Kueue's %s on %s: %s", advice.ShowKueueLogs(w.Manager.Context),
-		webhook, strings.Join(contexts, " and "), command.Join(pods, " and "))
+	search := command.Say("search the log for 'creating remote object': %s", advice.ShowKueueLogs(w.Manager.Context))
+	check := command.Say("check that Kueue's %s on %s: %s", webhook, strings.Join(contexts, " and "), command.Join(pods, " and "))
+	if silent := silentWorkers(v, w, refused); len(silent) > 0 {
+		// Without Kueue, its webhook refuses the copy, and the manager cannot know that.
+		s.Remedy = command.Say("Kueue may not run on %s, so first %s; then %s", strings.Join(silent, " and "), check, search)
+		for _, context := range silent {
+			s.Evidence = append(s.Evidence, fmt.Sprintf("%s: no action of Kueue is known since %s", context, quote.MaybeTime(nominatedSince(w))))
+		}
+	} else {
+		s.Remedy = command.Say("%s; %s", search, check)
+	}
 	if len(without) == len(w.Nominated()) {
 		s.Severity = inspect.Error
 	}
@@ -175,6 +184,20 @@ func refusedCopy(v *view.View, w *waiter, without []view.Copy) []view.Sighting {
 		sightings = append(sightings, s)
 	}
 	return sightings
+}
+
+// silentWorkers returns the contexts of workers on which no action of Kueue is known since the
+// nomination.
+func silentWorkers(v *view.View, w *waiter, offers []view.Copy) []string {
+	var silent []string
+	nominated := v.ToOurClock(w.Manager.Context, nominatedSince(w))
+	for _, o := range offers {
+		last := v.LastSeen(liveness.Actor{Role: liveness.RoleKueue, Context: o.Worker.Context})
+		if !last.After(nominated) {
+			silent = append(silent, o.Worker.Context)
+		}
+	}
+	return silent
 }
 
 // nominatedSince returns since when the nominated workers of a waiter lack its copy.

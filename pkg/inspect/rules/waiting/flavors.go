@@ -25,9 +25,11 @@ func lacksOn(held []heldCopy) []kueue.Lack {
 }
 
 func lackTexts(lacks []kueue.Lack) string {
-	all := make([]string, len(lacks))
+	var all []string
 	for i := range lacks {
-		all[i] = lacks[i].Message()
+		if text := lacks[i].Message(); !slices.Contains(all, text) {
+			all = append(all, text)
+		}
 	}
 	return strings.Join(all, "; ")
 }

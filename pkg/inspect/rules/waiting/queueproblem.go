@@ -80,7 +80,7 @@ func findStopped(v *view.View, t queueProblem, f *inspect.Facts, w *kueue.Worklo
 	local, known := v.LocalQueue(f, w.Namespace, w.Spec.QueueName)
 	if local != nil && kueue.IsStopped(local.Spec.StopPolicy) {
 		t.object = view.OfKueue(f, "LocalQueue", w.Namespace, local.Name)
-		return stoppedByPolicy(t, local.Spec.StopPolicy), true
+		return stoppedByPolicy(t, local.Spec.StopPolicy, local.Status.Conditions), true
 	}
 	name := v.ClusterQueueOf(f, w, wait)
 	if name == "" || known && local == nil {
@@ -96,20 +96,26 @@ func findStopped(v *view.View, t queueProblem, f *inspect.Facts, w *kueue.Worklo
 		return t, true
 	}
 	if kueue.IsStopped(queue.Spec.StopPolicy) {
-		return stoppedByPolicy(t, queue.Spec.StopPolicy), true
+		return stoppedByPolicy(t, queue.Spec.StopPolicy, queue.Status.Conditions), true
 	}
 	active := meta.FindStatusCondition(queue.Status.Conditions, kueue.Active)
 	if active == nil || active.Status == metav1.ConditionTrue {
 		// Kueue is about to notice that the queue was started.
 		return t, false
 	}
-	t.what = "is not active (" + active.Reason + ")"
+	t.what, t.since = "is not active ("+active.Reason+")", view.Latest(t.since, active.LastTransitionTime.Time)
 	t.evidence = append(t.evidence, quote.Condition(t.object, active))
 	return t, true
 }
 
-func stoppedByPolicy(t queueProblem, policy string) queueProblem {
+// stoppedByPolicy completes the problem of a queue that a user stopped. It began when the queue
+// became inactive: a Workload that waited before keeps the time of its condition.
+func stoppedByPolicy(t queueProblem, policy string, conditions []metav1.Condition) queueProblem {
 	o := t.object
+	if active := meta.FindStatusCondition(conditions, kueue.Active); view.IsFalse(active) {
+		t.since = view.Latest(t.since, active.LastTransitionTime.Time)
+		t.evidence = append(t.evidence, quote.Condition(o, active))
+	}
 	t.what, t.isIntended = "is stopped", true
 	t.evidence = append(t.evidence, fmt.Sprintf("%s: spec.stopPolicy of %s is %s", o.Context, o.String(), policy))
 	return t
@@ -125,6 +131,10 @@ func excludedNamespace(v *view.View, t queueProblem, f *inspect.Facts, w *kueue.
 	queue, _ := v.ClusterQueue(f, name)
 	if queue == nil {
 		return t, true
+	}
+	if active := meta.FindStatusCondition(queue.Status.Conditions, kueue.Active); active != nil {
+		// Before that, another problem held the Workload.
+		t.since = view.Latest(t.since, active.LastTransitionTime.Time)
 	}
 	namespace, _ := v.Namespace(f, w.Namespace)
 	selector := queue.Spec.NamespaceSelector

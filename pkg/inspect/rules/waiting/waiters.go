@@ -123,7 +123,7 @@ func (w *waiter) isStuck(v *view.View) bool {
 			return false
 		}
 	}
-	return w.wasOfferedToAll(v)
+	return w.wasOfferedToAll(v) && len(v.Missed(w.Submission)) == 0
 }
 
 // wasOfferedToAll reports whether a submission was offered to every worker that its manager can

@@ -48,7 +48,8 @@ func detectNoQuota(v *view.View) {
 		}
 		j := w.Job()
 		held := quotaWaits(v, w)
-		if held == nil {
+		if held == nil || len(v.Missed(w.Submission)) > 0 {
+			// The finding about the connection to a missed worker explains the Job.
 			continue
 		}
 		s := view.Sighting{Object: view.Of(j), Since: w.since, Jobs: []*inspect.Job{j}}
@@ -73,7 +74,10 @@ func quotaWaits(v *view.View, w *waiter) []heldCopy {
 		if o.Workload == nil {
 			return nil
 		}
-		wait, ok := view.HoldOf(o.Workload)
+		wait, ok := tooLarge(v, w, o)
+		if !ok {
+			wait, ok = view.HoldOf(o.Workload)
+		}
 		if !ok || !wait.IsForQuota() {
 			if o.Workload, wait, ok = equalHold(v, o); !ok {
 				return nil
@@ -85,6 +89,21 @@ func quotaWaits(v *view.View, w *waiter) []heldCopy {
 		held = append(held, heldCopy{o, wait, advice.FixTargetOf(v, o.Worker, o.Workload, &wait, "").ClusterQueue})
 	}
 	return held
+}
+
+// tooLarge returns the wait of a copy in a queue that is stopped or inactive, and whose quota is too
+// small: to resume the queue does not help.
+func tooLarge(v *view.View, w *waiter, o view.Copy) (kueue.Wait, bool) {
+	wait, held := view.HoldOf(o.Workload)
+	if !held || wait.Reason != kueue.ReasonClusterQueueInactive && wait.Reason != kueue.ReasonLocalQueueStopped {
+		return wait, false
+	}
+	lack := v.IsTooLarge(w.Submission, o.Cluster)
+	if lack == nil {
+		return wait, false
+	}
+	wait.Reason, wait.Lacks, wait.Queue = kueue.ReasonOverLimit, []kueue.Lack{*lack}, ""
+	return wait, true
 }
 
 // equalHold returns an equal Workload that never fits, with its wait: Kueue does not evaluate a

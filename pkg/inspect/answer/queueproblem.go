@@ -1,0 +1,23 @@
+package answer
+
+import (
+	"slices"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// isAboutQueue reports whether a finding is about a queue that holds Jobs on workers.
+func isAboutQueue(f *inspect.Finding) bool {
+	return slices.Contains([]string{"JM026", "JM027", "JM028"}, f.Code)
+}
+
+// fitsNoQueue reports whether a Job fits nowhere, whatever the state of the queues: the placements
+// have a reason that would remain.
+func (q *Question) fitsNoQueue(a *Answer) bool {
+	if a.State != inspect.StateBlocked || len(q.Trace.Placements) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(q.Trace.Placements, func(p inspect.Placement) bool {
+		return !p.Manager && p.Reason != inspect.OverLimit && p.Reason != inspect.NoSuchResource && p.Reason != inspect.FlavorMismatch
+	})
+}

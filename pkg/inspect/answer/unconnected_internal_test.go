@@ -1,0 +1,85 @@
+package answer
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// TestUnconnectedWorkers checks that a worker that its manager cannot use is the reason if the Job
+// would start there, or if no other worker can run it. The first fix is then that of its connection.
+func TestUnconnectedWorkers(t *testing.T) {
+	lost := func(free string) inspect.Placement {
+		p := overLimit("worker-2", "tokyo", "9")
+		p.Verdict, p.Reason, p.Free, p.Message = inspect.Waits, inspect.NotConnected, free, `hub cannot use it: Secret "tokyo" not found`
+		p.Changes = []inspect.PlacementChange{{Message: "repair MultiKueueCluster tokyo"}}
+		return p
+	}
+	full := overLimit("worker-1", "paris", "9")
+	full.Verdict, full.Reason, full.Free = inspect.Waits, inspect.QuotaInUse, "4"
+	full.Holders = []inspect.Holder{{Kind: "Job", Namespace: "ml", Name: "a", Resource: "nvidia.com/gpu", Amount: "5", Admitted: true}}
+	found := inspect.Finding{
+		Code: "JM001", Severity: inspect.Error, Context: "hub", Kind: "MultiKueueCluster", Name: "tokyo",
+		Fixes: []command.Fix{{Text: "create the Secret"}},
+	}
+	for name, tt := range map[string]struct {
+		workers  []inspect.Placement
+		findings []inspect.Finding
+		state    inspect.JobState
+		message  string
+		first    string
+	}{
+		"fits there, and nowhere else": {
+			[]inspect.Placement{overLimit("worker-1", "paris", "4"), lost("9")},
+			[]inspect.Finding{found},
+			inspect.StateBlocked,
+			`Fits on worker-2 (9 nvidia.com/gpu free), but hub cannot use it: Secret "tokyo" not found.`, "create the Secret",
+		},
+		"the finding is missing": {
+			[]inspect.Placement{overLimit("worker-1", "paris", "4"), lost("9")},
+			nil, inspect.StateBlocked,
+			`Fits on worker-2 (9 nvidia.com/gpu free), but hub cannot use it: Secret "tokyo" not found.`, "repair MultiKueueCluster tokyo",
+		},
+		"its quota is used": {
+			[]inspect.Placement{overLimit("worker-1", "paris", "4"), lost("3")},
+			[]inspect.Finding{found},
+			inspect.StateBlocked,
+			`Could run on worker-2, but hub cannot use it: Secret "tokyo" not found.`, "create the Secret",
+		},
+		"fits there, and waits for others": {
+			[]inspect.Placement{full, lost("9")},
+			[]inspect.Finding{found},
+			inspect.StateWaiting,
+			`Fits on worker-2 (9 nvidia.com/gpu free), but hub cannot use it: Secret "tokyo" not found.`, "create the Secret",
+		},
+		"its quota is used, and others may end": {
+			[]inspect.Placement{full, lost("3")},
+			[]inspect.Finding{found},
+			inspect.StateWaiting,
+			"Needs 8 nvidia.com/gpu; 4 free on worker-1. ml/a holds 5.", "wait for ml/a on worker-1 to finish",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			origin := &inspect.Job{Context: "hub", Kind: "Job", Namespace: "ml", Name: "e2"}
+			for i := range tt.findings {
+				tt.findings[i].Jobs = []inspect.Ref{inspect.RefOf(origin)}
+			}
+			q := Question{
+				Inventory: &inspect.Inventory{}, Pair: inspect.Pair{Origin: origin},
+				Trace: &inspect.Trace{Placements: tt.workers, Findings: tt.findings},
+			}
+			a := q.among(nil, nil, tt.workers)
+			q.explain(&a)
+			assert.Equal(t, a.State, tt.state)
+			assert.Equal(t, a.Message, tt.message)
+			assert.Equal(t, a.Fixes[0].Text, tt.first)
+			for _, f := range a.Fixes {
+				assert.Assert(t, !strings.Contains(f.Text, "on worker-2"), "%+v", a.Fixes)
+			}
+		})
+	}
+}

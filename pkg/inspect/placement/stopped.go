@@ -1,0 +1,39 @@
+package placement
+
+import (
+	"slices"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// isStopped decides for a queue that is stopped, with the change that resumes it and the message. If
+// the request never fits into the ClusterQueue anyway, that decides: to resume the queue does not help.
+func (s *site) isStopped(queue string, resume inspect.PlacementChange, format string, arguments ...any) bool {
+	s.condition(inspect.ConditionQueue, inspect.No, "stopped")
+	if running := s.ifResumed(queue); running != nil {
+		conditions, said, saidAt, wait := s.Conditions, s.Said, s.SaidAt, s.Wait
+		*s.Placement = *running
+		s.Said, s.SaidAt, s.Wait = said, saidAt, wait
+		s.Conditions = append(conditions, running.Conditions...)
+		return false
+	}
+	s.change(resume)
+	return s.decide(inspect.Never, inspect.QueueStopped, format, arguments...)
+}
+
+// ifResumed returns the placement if the queues were not stopped, provided that the request never
+// fits into the ClusterQueue by its quota and flavors; otherwise nil.
+func (s *site) ifResumed(queue string) *inspect.Placement {
+	resumed := *s
+	resumed.Placement, resumed.queue = inspect.NewPlacement(s.Context), s.tree.Queue(queue)
+	if resumed.queue == nil || !resumed.isPermitted() {
+		return nil
+	}
+	resumed.hasRoom()
+	isAnyway := slices.Contains([]inspect.PlacementReason{inspect.OverLimit, inspect.NoSuchResource, inspect.FlavorMismatch, inspect.OutsideLimits}, resumed.Reason)
+	if resumed.Verdict != inspect.Never || !isAnyway {
+		return nil
+	}
+	resumed.Conditions = slices.DeleteFunc(resumed.Conditions, func(c inspect.PlacementCondition) bool { return c.Name == inspect.ConditionQueue })
+	return resumed.Placement
+}

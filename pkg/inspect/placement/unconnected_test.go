@@ -1,0 +1,50 @@
+package placement_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// TestUnconnectedWorker checks that a worker that its manager cannot use only waits for the
+// connection: neither its quota nor the Jobs that hold it matter before.
+func TestUnconnectedWorker(t *testing.T) {
+	for name, tt := range map[string]struct {
+		worker      string
+		reason      inspect.PlacementReason
+		needs, free string
+	}{
+		"free":      {simple("4"), inspect.NotConnected, "2", "4"},
+		"used":      {simple("4") + "workloads: [" + holding("q", "a", "f", "4", "0") + "]", inspect.NotConnected, "2", "0"},
+		"too small": {simple("1"), inspect.OverLimit, "2", "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := parse[world](t, tt.worker)
+			worker := w.facts()
+			worker.Kueue.Workloads = []*kueue.Workload{parse[*kueue.Workload](t, "{metadata: {namespace: ml, name: own, uid: own-copy, labels: {kueue.x-k8s.io/multikueue-origin: mk}}}")}
+			hub := hubOf(t, nil)
+			hub.Kueue.Clusters = []*kueue.MultiKueueCluster{parse[*kueue.MultiKueueCluster](t, `{metadata: {name: w}, status: {conditions: [
+ {type: Active, status: "False", reason: BadKubeConfig, message: "load client config failed: Secret \"w\" not found; connection attempts: 3", lastTransitionTime: "2026-01-01T00:00:00Z"}]}}`)}
+			v := inspect.NewInventory(time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC), []*inspect.Facts{hub, worker}, nil)
+			all := placement.Judge(v, v.Pairs.Pairs[0])
+			at := all[len(all)-1]
+			assert.Equal(t, at.Reason, tt.reason, at.Message)
+			assert.Equal(t, at.Needs+" "+at.Free, tt.needs+" "+tt.free)
+			assert.Equal(t, len(at.Holders), 0)
+			if tt.reason == inspect.OverLimit {
+				assert.Equal(t, len(at.Changes), 0)
+				return
+			}
+			assert.Equal(t, at.Verdict, inspect.Waits)
+			assert.Equal(t, at.Message, `hub cannot use it: Secret "w" not found`)
+			assert.Equal(t, len(at.Changes), 1)
+			assert.Assert(t, strings.HasPrefix(at.Changes[0].Command, "kubectl --context hub describe multikueueclusters.kueue.x-k8s.io w"), at.Changes[0].Command)
+		})
+	}
+}

@@ -1,0 +1,85 @@
+package queues
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// Lack returns the resource of which a worker's queue has less than a manager has given to a
+// Workload: in total or, otherwise, free now. It is nil if the queue has enough of all. known is
+// false if the queue, its use, or what it may borrow is unknown. All flavors count together, so a
+// Workload without a lack may still not fit.
+func (s *Finder) Lack(manager *inspect.Facts, cluster string, w *kueue.Workload) (lack *kueue.Lack, known bool) {
+	c := clusterOf(s.inventory, manager, s.known)
+	if c == nil || w.Status.Admission == nil {
+		return nil, false
+	}
+	worker := c.worker(cluster)
+	if worker == nil || worker.facts == manager || worker.facts.Gaps[inspect.PartQueues] != nil {
+		return nil, false
+	}
+	i := slices.IndexFunc(worker.locals, func(q *kueue.LocalQueue) bool { return q.Namespace == w.Namespace && q.Name == w.Spec.QueueName })
+	if i < 0 {
+		return nil, false
+	}
+	n := worker.tree.Queue(worker.locals[i].Spec.ClusterQueue)
+	if n == nil || n.Parent != nil || len(n.Resources()) == 0 {
+		return nil, false
+	}
+	requested := requestedBy(w)
+	for _, reason := range []kueue.WaitReason{kueue.ReasonOverLimit, kueue.ReasonQuotaInUse} {
+		if reason == kueue.ReasonQuotaInUse && !worker.knowsUse(n) {
+			return nil, false
+		}
+		for _, resource := range slices.Sorted(maps.Keys(requested)) {
+			l := lackOf(n, resource, requested[resource])
+			if l != nil && l.Reason == reason {
+				return l, true
+			}
+		}
+	}
+	return nil, true
+}
+
+// requestedBy returns what a Workload holds on its cluster, by resource.
+func requestedBy(w *kueue.Workload) map[string]capacity.Amount {
+	all := map[string]capacity.Amount{}
+	for _, set := range w.Status.Admission.PodSetAssignments {
+		for name := range set.ResourceUsage {
+			all[string(name)] = capacity.AmountOf(string(name), w.Status.Admission.Usage(string(name)))
+		}
+	}
+	return all
+}
+
+// lackOf returns how much of a resource a queue lacks, nil if it has enough or does not cover it.
+// Kueue on a worker may ignore resources that its queue does not cover.
+func lackOf(n *capacity.Node, resource string, requested capacity.Amount) *kueue.Lack {
+	if !slices.Contains(resourcesOf(n), resource) {
+		return nil
+	}
+	most, free := nominalOf(n, resource), capacity.Amount(0)
+	var flavors []string
+	for _, fr := range n.Resources() {
+		if fr.Resource == resource {
+			free, flavors = free.Plus(n.Free(fr)), append(flavors, fr.Flavor)
+		}
+	}
+	l := &kueue.Lack{Resource: resource, Requested: requested.Text(resource), Free: free.Text(resource), Limit: most.Text(resource)}
+	if len(flavors) == 1 {
+		l.Flavor = flavors[0]
+	}
+	switch {
+	case requested > most:
+		l.Reason = kueue.ReasonOverLimit
+	case requested > free:
+		l.Reason = kueue.ReasonQuotaInUse
+	default:
+		return nil
+	}
+	return l
+}

@@ -1,0 +1,42 @@
+package running
+
+import (
+	"regexp"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+)
+
+// findNode returns how a Pod that the scheduler cannot place gets a node.
+func (b *obstacle) findNode(v *view.View, mirror *inspect.Job) command.Prose {
+	change := command.Say("change the selector or the requests of the Pods, or add a matching node to %s: %s", mirror.Context,
+		command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod))
+	cordoned, all := cordonedIn(b.message)
+	switch {
+	case cordoned == "":
+		return change
+	case cordoned == all:
+		return uncordon(v, mirror.Context)
+	}
+	return command.Say("%s; or %s", uncordon(v, mirror.Context), change)
+}
+
+// uncordon returns how to make the cordoned nodes of a cluster schedulable again.
+func uncordon(v *view.View, context string) command.Prose {
+	if names := v.CordonedNodes(context); len(names) > 0 {
+		return command.Say("make %s on %s schedulable again: %s", inspect.Count(len(names), "cordoned node"), context, command.Uncordon(context, names...))
+	}
+	return command.Say("make the cordoned nodes on %s schedulable again: find them with %s, and then %s", context,
+		command.Kubectl(context, "", "get", "nodes", "--field-selector", "spec.unschedulable=true"), command.Uncordon(context, "NODE"))
+}
+
+// cordonedIn returns how many of all nodes are cordoned according to the scheduler, "" if none is
+// (kubernetes: pkg/scheduler/framework/plugins/nodeunschedulable).
+func cordonedIn(message string) (cordoned, all string) {
+	found := regexp.MustCompile(`^0/(\d+) nodes are available: (?:.*, )?(\d+) node\(s\) were unschedulable`).FindStringSubmatch(message)
+	if found == nil {
+		return "", ""
+	}
+	return found[2], found[1]
+}

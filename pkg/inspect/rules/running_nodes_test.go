@@ -1,0 +1,47 @@
+package rules_test
+
+import (
+	"fmt"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
+)
+
+// TestCordonedNodes checks that a Pod that finds only cordoned nodes gets the fix to make them
+// schedulable again. Its selector and its requests do not matter.
+func TestCordonedNodes(t *testing.T) {
+	const change = "change the selector or the requests of the Pods, or add a matching node to kwok-w2: "
+	find := quoted("kubectl --context kwok-w2 get nodes --field-selector spec.unschedulable=true")
+	again := "make the cordoned nodes on kwok-w2 schedulable again: find them with " + find + ", and then " + quoted("kubectl --context kwok-w2 uncordon NODE")
+	for name, tt := range map[string]struct {
+		message string
+		nodes   []*podfit.Node
+		remedy  string
+	}{
+		"all": {message: "0/4 nodes are available: 4 node(s) were unschedulable. preemption: 0/4 nodes are available: 4 Preemption is not helpful for scheduling.", remedy: again},
+		"all, and nodes are known": {
+			message: "0/2 nodes are available: 2 node(s) were unschedulable.",
+			nodes:   []*podfit.Node{{Name: "a", Unschedulable: true}, {Name: "b", Unschedulable: true}},
+			remedy:  "make 2 cordoned nodes on kwok-w2 schedulable again: " + quoted("kubectl --context kwok-w2 uncordon a b"),
+		},
+		"some": {message: "0/4 nodes are available: 1 Insufficient cpu, 3 node(s) were unschedulable.", remedy: again + "; or " + change},
+		"none": {message: "0/4 nodes are available: 4 Insufficient cpu.", remedy: change},
+	} {
+		t.Run(name, func(t *testing.T) {
+			edits := []edit{patch("kwok-w2", "Pod/train-*", fmt.Sprintf(
+				"{status: {containerStatuses: [], conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable, message: %q, lastTransitionTime: '2026-11-20T23:23:35Z'}]}}", tt.message))}
+			v := testCase{base: "starting", edits: edits}.make(t)
+			if tt.nodes != nil {
+				v.Facts("kwok-w2").Environment = &inspect.Environment{Nodes: tt.nodes}
+			}
+			rule, _ := rules.ByCode("JM049")
+			found := judge(t, v, []rules.Rule{rule}, 0)
+			assert.Equal(t, len(found), 1)
+			assert.Assert(t, len(found[0].Remedy) >= len(tt.remedy) && found[0].Remedy[:len(tt.remedy)] == tt.remedy, found[0].Remedy)
+		})
+	}
+}

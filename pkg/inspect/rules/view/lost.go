@@ -1,0 +1,88 @@
+package view
+
+import (
+	"slices"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// finderKey is the key under which the finder of quotas is kept for all rules.
+type finderKey struct{}
+
+// LackOn returns what the quota of a worker lacks for a submission that waits: see queues.Finder.
+func (v *View) LackOn(s Submission, cluster string) (lack *kueue.Lack, known bool) {
+	if s.Workload == nil || slices.ContainsFunc(s.Workload.Spec.PodSets, func(p kueue.PodSet) bool { return p.MinCount != nil }) {
+		// It may start with fewer Pods on the worker.
+		return nil, false
+	}
+	finder := Once(v, finderKey{}, func() *queues.Finder { return v.Quotas() })
+	return finder.Lack(s.Manager, cluster, s.Workload)
+}
+
+// IsTooLarge returns the lack of a submission that never fits on a worker, nil if it fits or if that
+// is unknown.
+func (v *View) IsTooLarge(s Submission, cluster string) *kueue.Lack {
+	if lack, known := v.LackOn(s, cluster); known && lack != nil && lack.Reason == kueue.ReasonOverLimit {
+		return lack
+	}
+	return nil
+}
+
+// Missed returns the MultiKueueClusters that might run a submission that waits for a worker, if its
+// manager could use them. These have free quota for it. If all workers that have a copy of it hold
+// the copy until something changes, the other clusters whose quota is large enough count too.
+func (v *View) Missed(s Submission) []string {
+	if !s.WaitsForWorkers() {
+		return nil
+	}
+	var lost []string
+	for _, name := range v.clustersOf(s) {
+		if IsFalse(v.Connection(s.Manager, name)) {
+			lost = append(lost, name)
+		}
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	isHeld := v.isHeldEverywhere(s)
+	return slices.DeleteFunc(lost, func(name string) bool {
+		lack, known := v.LackOn(s, name)
+		hasRoom := known && lack == nil
+		return !hasRoom && (!isHeld || v.IsTooLarge(s, name) != nil)
+	})
+}
+
+// clustersOf returns the clusters of the MultiKueueConfig of a submission.
+func (v *View) clustersOf(s Submission) []string {
+	check, _ := v.Check(s.Manager, s.Check.Name)
+	if check == nil {
+		return nil
+	}
+	config, _ := v.ConfigOf(s.Manager, check)
+	if config == nil {
+		return nil
+	}
+	return config.Spec.Clusters
+}
+
+// isHeldEverywhere reports whether the workers that have a copy of a submission hold it for reasons
+// that do not pass by themselves.
+func (v *View) isHeldEverywhere(s Submission) bool {
+	copies := 0
+	for _, name := range s.Nominated() {
+		c, ok := v.CopyOn(s, name)
+		switch {
+		case ok && c.Workload != nil:
+		case IsFalse(v.Connection(s.Manager, name)):
+			continue
+		default:
+			return false
+		}
+		if wait, held := HoldOf(c.Workload); !held || wait.IsTransient() {
+			return false
+		}
+		copies++
+	}
+	return copies > 0
+}
