@@ -388,14 +388,6 @@ func Sentence(text string) string {
 	return text + "."
 }
 
-// list joins names with commas and an "and".
-func list(names []string) string {
-	if n := len(names); n > 1 && n <= 3 {
-		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
-	}
-	return inspect.Some(names)
-}
-
 func kubectlFor(j *inspect.Job, verb string) command.Command {
 	return command.Kubectl(j.Context, j.Namespace, verb, command.KindName(j.Row()), j.Name)
 }

@@ -131,7 +131,7 @@ func (q *Question) among(manager *inspect.Facts, w *kueue.Workload, all []inspec
 		return q.fits(manager, w, fits, all)
 	}
 	if waits := by[inspect.Waits]; len(waits) > 0 {
-		return q.later(waits)
+		return q.withSetup(q.later(waits), by[inspect.Never])
 	}
 	if never := by[inspect.Never]; len(never) == len(all) {
 		return q.withCost(manager, w, q.never(never))
