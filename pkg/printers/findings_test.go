@@ -67,3 +67,18 @@ func TestFindingsOnNarrowTerminals(t *testing.T) {
 		assert.Assert(t, strings.HasSuffix(b.String(), "\n\n"+want), b.String())
 	}
 }
+
+// TestFindingOfSeveralJobs: a verb belongs to the first Job, so the others follow the message.
+func TestFindingOfSeveralJobs(t *testing.T) {
+	job := func(name string) inspect.Ref { return inspect.Ref{Namespace: "ml", Name: name} }
+	for text, want := range map[string]string{
+		"Job ml/a is in queue gpu": "JM017  ml/a  is in queue gpu; also ml/b\n",
+		"Job ml/a: no Workload":    "JM017  ml/a  and ml/b: no Workload\n",
+	} {
+		list := inspect.NewFindingList()
+		list.Items = []inspect.Finding{{Code: "JM017", Kind: "Job", Namespace: "ml", Name: "a", Message: text, Jobs: []inspect.Ref{job("a"), job("b")}}}
+		var b bytes.Buffer
+		assert.NilError(t, Findings(&b, list, TableOptions{Width: 120}))
+		assert.Assert(t, strings.HasSuffix(b.String(), "\n\n"+want), b.String())
+	}
+}

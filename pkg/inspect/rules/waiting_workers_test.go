@@ -3,6 +3,14 @@ package rules_test
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
 // missingNamespaces returns edits after which the workers lack the namespace of a Job, or have it,
@@ -172,5 +180,36 @@ func gatedCases() []testCase {
 		{name: "closed", code: "JM033", base: recordedNoQuota, fires: true, edits: []edit{gated("True")}},
 		{name: "open", code: "JM033", base: recordedNoQuota, edits: []edit{gated("False")}},
 		{name: "closed, and the other one has admitted it", code: "JM033", base: recordedNoQuota, edits: []edit{gated("True"), patch("kwok-w2", waitingWorkload, admittedCopy)}},
+	}
+}
+
+// TestNotOfferedForLong checks that a Job that Kueue does not offer to a connected worker is a note
+// while the incremental dispatcher may still nominate it, and a warning after that.
+func TestNotOfferedForLong(t *testing.T) {
+	rule, _ := rules.ByCode("JM032")
+	const nominated = `{metadata: {managedFields: [{manager: kueue, operation: Update, apiVersion: kueue.x-k8s.io/v1beta2, time: "2026-11-20T23:24:44Z",
+		fieldsType: FieldsV1, subresource: status, fieldsV1: {"f:status": {"f:nominatedClusterNames": {}}}}]}}`
+	reconnected := []edit{
+		patch("kwok-mgr", waitingWorkload, nominated),
+		patch("kwok-mgr", "MultiKueueCluster/worker2", `{status: {conditions: [{type: Active, status: "True", reason: Active, message: Connected, lastTransitionTime: "2026-11-20T23:24:50Z"}]}}`),
+	}
+	for name, tt := range map[string]struct {
+		later time.Duration
+		edits []edit
+		want  inspect.Severity
+	}{
+		"now":                                 {0, nil, inspect.Info},
+		"at the end of a round":               {5*time.Minute + 20*time.Second, nil, inspect.Info},
+		"for long":                            {10 * time.Minute, nil, inspect.Warning},
+		"reconnected now":                     {0, reconnected, inspect.Info},
+		"reconnected since more than a round": {5*time.Minute + 20*time.Second, reconnected, inspect.Warning},
+	} {
+		c := testCase{name: name, base: recordedNoQuota, later: tt.later, edits: append(slices.Clone(tt.edits),
+			patch("kwok-mgr", waitingWorkload, `{status: {nominatedClusterNames: [worker1]}}`), remove("kwok-w2", waitingWorkload))}
+		want := tt.want
+		found := judge(t, c.make(t), []rules.Rule{rule}, 0)
+		assert.Equal(t, len(found), 1)
+		assert.Equal(t, found[0].Severity, want, found[0].Message)
+		assert.Assert(t, strings.Contains(found[0].Fixes[0].Shell(), "annotate workloads.kueue.x-k8s.io --all look-again=now"), "%+v", found[0].Fixes)
 	}
 }
