@@ -85,15 +85,15 @@ func TestOfferedInVain(t *testing.T) {
 	room.Cluster, room.Verdict, room.Reason = "tokyo", inspect.Fits, inspect.HasRoom
 	waits := overLimit("w1", "paris", "4")
 	waits.Verdict, waits.Reason, waits.Free = inspect.Waits, inspect.QuotaInUse, "0"
-	lost := inspect.Finding{Code: "JM003", Severity: inspect.Error, Kind: "MultiKueueCluster", Name: "paris", Message: "hub cannot use worker paris", Jobs: []inspect.Ref{inspect.RefOf(job)}}
+	lost := inspect.Finding{Code: "JM031", Severity: inspect.Error, Kind: "MultiKueueCluster", Name: "paris", Message: "no Kueue runs on w1", Jobs: []inspect.Ref{inspect.RefOf(job)}}
 	offer := inspect.Finding{Code: "JM032", Severity: inspect.Info, Kind: "MultiKueueConfig", Name: "fleet", Jobs: []inspect.Ref{inspect.RefOf(job)}, Fixes: []command.Fix{{Text: "offer it again"}}}
 	for name, tt := range map[string]struct {
 		paris   inspect.Placement
 		message string
 		fixes   int
 	}{
-		"paris can never run it":      {overLimit("w1", "paris", "4"), "Fits on w2 now, but Kueue has offered it only to w1, which can never run it.", 1},
-		"paris is full and is broken": {waits, "Hub cannot use worker paris.", 1},
+		"paris can never run it":         {overLimit("w1", "paris", "4"), "Fits on w2 now, but Kueue has offered it only to w1, which can never run it.", 1},
+		"paris is full, and has a fault": {waits, "No Kueue runs on w1.", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hub := &inspect.Facts{Context: "hub", ClusterUID: "hub", Jobs: []*inspect.Job{job}, Kueue: &inspect.KueueFacts{Version: "v1beta2", Workloads: []*kueue.Workload{w}}}
