@@ -21,3 +21,17 @@ func (q *Question) fitsNoQueue(a *Answer) bool {
 		return !p.Manager && p.Reason != inspect.OverLimit && p.Reason != inspect.NoSuchResource && p.Reason != inspect.FlavorMismatch
 	})
 }
+
+// isRefuted reports whether the placements show that a finding is not the reason of an answer, or the
+// answer has its object and its fix already.
+func (q *Question) isRefuted(f *inspect.Finding, a *Answer) bool {
+	if isAboutConnection(f) {
+		return a.unusable != "" || a.isInQueue()
+	}
+	return isAboutQueue(f) && q.fitsNoQueue(a)
+}
+
+// isInQueue reports whether a Job waits until others release quota.
+func (a *Answer) isInQueue() bool {
+	return a.Reason == inspect.ReasonQuotaInUse || a.Reason == inspect.ReasonBehindInQueue
+}
