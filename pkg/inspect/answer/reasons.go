@@ -104,6 +104,14 @@ func (q *Question) withSetup(a Answer, never []inspect.Placement) Answer {
 	return a
 }
 
+// list joins names with commas and an "and".
+func list(names []string) string {
+	if n := len(names); n > 1 && n <= 3 {
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return inspect.Some(names)
+}
+
 // isAboutQueue reports whether a finding is about a queue that holds Jobs on workers.
 func isAboutQueue(f *inspect.Finding) bool {
 	return slices.Contains([]string{"JM026", "JM027", "JM028"}, f.Code)
@@ -120,10 +128,16 @@ func (q *Question) fitsNoQueue(a *Answer) bool {
 	})
 }
 
-// list joins names with commas and an "and".
-func list(names []string) string {
-	if n := len(names); n > 1 && n <= 3 {
-		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+// isRefuted reports whether the placements show that a finding is not the reason of an answer, or the
+// answer has its object and its fix already.
+func (q *Question) isRefuted(f *inspect.Finding, a *Answer) bool {
+	if isAboutConnection(f) {
+		return a.unusable != "" || a.isInQueue()
 	}
-	return inspect.Some(names)
+	return isAboutQueue(f) && q.fitsNoQueue(a)
+}
+
+// isInQueue reports whether a Job waits until others release quota.
+func (a *Answer) isInQueue() bool {
+	return a.Reason == inspect.ReasonQuotaInUse || a.Reason == inspect.ReasonBehindInQueue
 }
