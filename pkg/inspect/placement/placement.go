@@ -232,6 +232,9 @@ func onWorker(v *inspect.Inventory, manager *inspect.Facts, name string, r *Requ
 // disconnect adds to the placement on a MultiKueueCluster that its manager cannot use it. No change
 // of its quota, and no end of another Job there, helps before the manager can.
 func disconnect(p *inspect.Placement, manager *inspect.Facts, active *metav1.Condition) {
+	if p.Reason == inspect.NoNode {
+		return // The connection would not help.
+	}
 	p.Changes, p.Holders, p.StartsBy = []inspect.PlacementChange{}, []inspect.Holder{}, nil
 	if p.Verdict == inspect.Never {
 		return

@@ -6,10 +6,13 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
 )
 
 // TestUnconnectedWorker checks that a worker that its manager cannot use only waits for the
@@ -23,11 +26,15 @@ func TestUnconnectedWorker(t *testing.T) {
 		"free":      {simple("4"), inspect.NotConnected, "2", "4"},
 		"used":      {simple("4") + "workloads: [" + holding("q", "a", "f", "4", "0") + "]", inspect.NotConnected, "2", "0"},
 		"too small": {simple("1"), inspect.OverLimit, "2", "1"},
+		"no node":   {simple("4"), inspect.NoNode, "2", "4"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := parse[world](t, tt.worker)
 			worker := w.facts()
 			worker.Kueue.Workloads = []*kueue.Workload{parse[*kueue.Workload](t, "{metadata: {namespace: ml, name: own, uid: own-copy, labels: {kueue.x-k8s.io/multikueue-origin: mk}}}")}
+			if tt.reason == inspect.NoNode {
+				worker.Environment = &inspect.Environment{Nodes: []*podfit.Node{{Name: "a", Allocatable: corev1.ResourceList{"cpu": resource.MustParse("1m")}}}}
+			}
 			hub := hubOf(t, nil)
 			hub.Kueue.Clusters = []*kueue.MultiKueueCluster{parse[*kueue.MultiKueueCluster](t, `{metadata: {name: w}, status: {conditions: [
  {type: Active, status: "False", reason: BadKubeConfig, message: "load client config failed: Secret \"w\" not found; connection attempts: 3", lastTransitionTime: "2026-01-01T00:00:00Z"}]}}`)}
@@ -37,6 +44,9 @@ func TestUnconnectedWorker(t *testing.T) {
 			assert.Equal(t, at.Reason, tt.reason, at.Message)
 			assert.Equal(t, at.Needs+" "+at.Free, tt.needs+" "+tt.free)
 			assert.Equal(t, len(at.Holders), 0)
+			if tt.reason == inspect.NoNode {
+				return
+			}
 			if tt.reason == inspect.OverLimit {
 				assert.Equal(t, len(at.Changes), 0)
 				return
