@@ -14,19 +14,7 @@ import (
 // false if the queue, its use, or what it may borrow is unknown. All flavors count together, so a
 // Workload without a lack may still not fit.
 func (s *Finder) Lack(manager *inspect.Facts, cluster string, w *kueue.Workload) (lack *kueue.Lack, known bool) {
-	c := clusterOf(s.inventory, manager, s.known)
-	if c == nil || w.Status.Admission == nil {
-		return nil, false
-	}
-	worker := c.worker(cluster)
-	if worker == nil || worker.facts == manager || worker.facts.Gaps[inspect.PartQueues] != nil {
-		return nil, false
-	}
-	i := slices.IndexFunc(worker.locals, func(q *kueue.LocalQueue) bool { return q.Namespace == w.Namespace && q.Name == w.Spec.QueueName })
-	if i < 0 {
-		return nil, false
-	}
-	n := worker.tree.Queue(worker.locals[i].Spec.ClusterQueue)
+	worker, n := s.queueOf(manager, cluster, w)
 	if n == nil || n.Parent != nil || len(n.Resources()) == 0 {
 		return nil, false
 	}
@@ -43,6 +31,24 @@ func (s *Finder) Lack(manager *inspect.Facts, cluster string, w *kueue.Workload)
 		}
 	}
 	return nil, true
+}
+
+// queueOf returns the ClusterQueue of a worker that a manager's Workload with quota would wait in, nil
+// if it is unknown.
+func (s *Finder) queueOf(manager *inspect.Facts, name string, w *kueue.Workload) (*cluster, *capacity.Node) {
+	c := clusterOf(s.inventory, manager, s.known)
+	if c == nil || w.Status.Admission == nil {
+		return nil, nil
+	}
+	worker := c.worker(name)
+	if worker == nil || worker.facts == manager || worker.facts.Gaps[inspect.PartQueues] != nil {
+		return nil, nil
+	}
+	i := slices.IndexFunc(worker.locals, func(q *kueue.LocalQueue) bool { return q.Namespace == w.Namespace && q.Name == w.Spec.QueueName })
+	if i < 0 {
+		return nil, nil
+	}
+	return worker, worker.tree.Queue(worker.locals[i].Spec.ClusterQueue)
 }
 
 // requestedBy returns what a Workload holds on its cluster, by resource.
