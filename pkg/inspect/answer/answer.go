@@ -198,15 +198,6 @@ func (q *Question) explain(a *Answer) {
 	}
 }
 
-// isRefuted reports whether the placements show that a finding is not the reason of an answer, or the
-// answer has its object and its fix already.
-func (q *Question) isRefuted(f *inspect.Finding, a *Answer) bool {
-	if isAboutConnection(f) {
-		return a.unusable != "" || q.mayRunElsewhere(a)
-	}
-	return isAboutQueue(f) && q.fitsNoQueue(a)
-}
-
 // otherFixes returns fixes for an answer that no finding explains: of a finding about its Pods that
 // is too young to be the reason, and of the nodes. An orphan has only the fixes of its finding, which
 // knows whether Kueue deletes it, and which other manager may have created it.
@@ -254,8 +245,7 @@ func (q *Question) mayRunElsewhere(a *Answer) bool {
 	if a.State != inspect.StateWaiting {
 		return false
 	}
-	isInQueue := a.Reason == inspect.ReasonQuotaInUse || a.Reason == inspect.ReasonBehindInQueue
-	return isInQueue || a.unusable != "" || gateOf(q.Trace.Placements) == nil && slices.ContainsFunc(q.Trace.Placements, func(p inspect.Placement) bool {
+	return a.waitsForQuota() || a.unusable != "" || gateOf(q.Trace.Placements) == nil && slices.ContainsFunc(q.Trace.Placements, func(p inspect.Placement) bool {
 		return !p.Manager && p.Verdict == inspect.Fits
 	})
 }
