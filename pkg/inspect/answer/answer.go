@@ -245,7 +245,7 @@ func (q *Question) mayRunElsewhere(a *Answer) bool {
 	if a.State != inspect.StateWaiting {
 		return false
 	}
-	return a.isInQueue() || a.unusable != "" || gateOf(q.Trace.Placements) == nil && slices.ContainsFunc(q.Trace.Placements, func(p inspect.Placement) bool {
+	return a.waitsForQuota() || a.unusable != "" || gateOf(q.Trace.Placements) == nil && slices.ContainsFunc(q.Trace.Placements, func(p inspect.Placement) bool {
 		return !p.Manager && p.Verdict == inspect.Fits
 	})
 }

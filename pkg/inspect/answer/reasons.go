@@ -98,7 +98,6 @@ func (q *Question) withSetup(a Answer, never []inspect.Placement) Answer {
 	if len(never) == 0 {
 		return a
 	}
-	a.Message += " " + reasonsByCluster(never, func(*inspect.Placement) bool { return true })
 	first := min(1, len(a.Fixes))
 	a.Fixes = slices.Concat(a.Fixes[:first], q.changes(never), a.Fixes[first:])
 	return a
@@ -126,18 +125,4 @@ func (q *Question) fitsNoQueue(a *Answer) bool {
 	return !slices.ContainsFunc(q.Trace.Placements, func(p inspect.Placement) bool {
 		return !p.Manager && p.Reason != inspect.OverLimit && p.Reason != inspect.NoSuchResource && p.Reason != inspect.FlavorMismatch
 	})
-}
-
-// isRefuted reports whether the placements show that a finding is not the reason of an answer, or the
-// answer has its object and its fix already.
-func (q *Question) isRefuted(f *inspect.Finding, a *Answer) bool {
-	if isAboutConnection(f) {
-		return a.unusable != "" || a.isInQueue()
-	}
-	return isAboutQueue(f) && q.fitsNoQueue(a)
-}
-
-// isInQueue reports whether a Job waits until others release quota.
-func (a *Answer) isInQueue() bool {
-	return a.Reason == inspect.ReasonQuotaInUse || a.Reason == inspect.ReasonBehindInQueue
 }

@@ -77,3 +77,17 @@ func (q *Question) connectionFixes(p *inspect.Placement) []command.Fix {
 func isAboutConnection(f *inspect.Finding) bool {
 	return slices.Contains([]string{"JM001", "JM002", "JM003", "JM004", "JM005", "JM006", "JM007", "JM010"}, f.Code)
 }
+
+// isRefuted reports whether the placements show that a finding is not the reason of an answer, or the
+// answer has its object and its fix already.
+func (q *Question) isRefuted(f *inspect.Finding, a *Answer) bool {
+	if isAboutConnection(f) {
+		return a.unusable != "" || a.waitsForQuota()
+	}
+	return isAboutQueue(f) && q.fitsNoQueue(a)
+}
+
+// waitsForQuota reports whether a Job waits until others release quota.
+func (a *Answer) waitsForQuota() bool {
+	return a.Reason == inspect.ReasonQuotaInUse || a.Reason == inspect.ReasonBehindInQueue
+}
