@@ -218,33 +218,38 @@ func (x *cancellation) failOrigin(ctx context.Context) (stored *unstructured.Uns
 		if isGone {
 			return fmt.Errorf("context %q: %s was deleted meanwhile", x.ref.Context, x.ref.WithKind())
 		}
-		if stored = live; object.EndOf(x.kind, live) != nil {
-			return nil
-		}
-		if live, err = x.markAbandoned(ctx, live); err != nil {
-			return err
-		}
-		stored = live
-		status, needsSecondWrite, err := x.lastStatus(live)
-		if err != nil {
-			return err
-		}
-		if status != nil {
-			if stored, err = patch(ctx, x.Origin, x.kind, live, "status", map[string]any{"status": status}); err != nil {
-				return err
-			}
-		}
-		if needsSecondWrite {
-			// The final status takes two writes.
-			return x.Origin.Failed(conflict(x.kind, x.ref.Name))
-		}
-		stored, err = x.markCancelled(ctx, stored)
+		stored, err = x.end(ctx, live)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot end %s: %w", x.ref.WithKind(), err)
 	}
 	return stored, nil
+}
+
+// end ends an origin as it was read, unless it has already ended, and returns the stored object.
+func (x *cancellation) end(ctx context.Context, live *unstructured.Unstructured) (stored *unstructured.Unstructured, err error) {
+	if object.EndOf(x.kind, live) != nil {
+		return live, nil
+	}
+	if live, err = x.markAbandoned(ctx, live); err != nil {
+		return nil, err
+	}
+	stored = live
+	status, needsSecondWrite, err := x.lastStatus(live)
+	if err != nil {
+		return nil, err
+	}
+	if status != nil {
+		if stored, err = patch(ctx, x.Origin, x.kind, live, "status", map[string]any{"status": status}); err != nil {
+			return nil, err
+		}
+	}
+	if needsSecondWrite {
+		// The final status takes two writes.
+		return nil, x.Origin.Failed(conflict(x.kind, x.ref.Name))
+	}
+	return x.markCancelled(ctx, stored)
 }
 
 // markAbandoned annotates an origin whose mirror remains. This has to precede the end of the

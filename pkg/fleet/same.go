@@ -79,7 +79,8 @@ func (f *Fleet) chooseContext(ctx context.Context, m *member, refused func(conte
 		}
 		counts[n] = count
 	}
-	if ask(0); counts[0] == 0 {
+	ask(0)
+	if counts[0] == 0 {
 		return
 	}
 	f.each(len(m.routes)-1, func(i int) { ask(i + 1) })

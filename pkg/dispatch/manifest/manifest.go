@@ -137,7 +137,12 @@ func (p parser) objects(source string, value any, apiVersion, kind string) ([]En
 	case !p.accepts(gvk):
 		return nil, []error{fmt.Errorf("%s: %s cannot be delegated: of the built-in kinds, only Jobs of batch/v1 can", source, kindOf(u))}
 	}
-	if err := checkName(object, gvk.Kind); err != nil && p.isWanted(u) {
+	return p.named(source, u)
+}
+
+// named returns an object, which needs a name if it is wanted.
+func (p parser) named(source string, u *unstructured.Unstructured) ([]Entry, []error) {
+	if err := checkName(u.Object, u.GetKind()); err != nil && p.isWanted(u) {
 		return nil, []error{fmt.Errorf("%s: %w", source, err)}
 	}
 	return []Entry{{Source: source, Object: u}}, nil

@@ -43,7 +43,7 @@ func TestFitsWithoutCopy(t *testing.T) {
 				Namespace: "ml", Name: "job-a1", UID: "w", OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "a1", UID: "u", Controller: ptr.To(true)}},
 				ManagedFields: []metav1.ManagedFieldsEntry{{
 					Manager: "kueue", Operation: "Apply", APIVersion: "kueue.x-k8s.io/v1beta2", Subresource: "status", Time: &at, FieldsType: "FieldsV1",
-					FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:status": {"f:nominatedClusterNames": {}}}`)},
+					FieldsV1: metav1.NewFieldsV1(`{"f:status": {"f:nominatedClusterNames": {}}}`),
 				}},
 			}}
 			w.Status.Nominated = []string{"tokyo"}

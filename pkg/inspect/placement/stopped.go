@@ -14,7 +14,7 @@ func (s *site) isStopped(queue string, resume inspect.PlacementChange, format st
 		conditions, said, saidAt, wait := s.Conditions, s.Said, s.SaidAt, s.Wait
 		*s.Placement = *running
 		s.Said, s.SaidAt, s.Wait = said, saidAt, wait
-		s.Conditions = append(conditions, running.Conditions...)
+		s.Conditions = slices.Concat(conditions, running.Conditions)
 		return false
 	}
 	s.change(resume)

@@ -13,10 +13,10 @@ func (b *obstacle) findNode(v *view.View, mirror *inspect.Job) command.Prose {
 	change := command.Say("change the selector or the requests of the Pods, or add a matching node to %s: %s", mirror.Context,
 		command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod))
 	cordoned, all := cordonedIn(b.message)
-	switch {
-	case cordoned == "":
+	switch cordoned {
+	case "":
 		return change
-	case cordoned == all:
+	case all:
 		return uncordon(v, mirror.Context)
 	}
 	return command.Say("%s; or %s", uncordon(v, mirror.Context), change)
