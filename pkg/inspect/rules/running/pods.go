@@ -226,7 +226,7 @@ func (b *obstacle) sighting(v *view.View, origin, mirror *inspect.Job) view.Sigh
 	case "serviceaccount":
 		s.Remedy = command.Kubectl(mirror.Context, mirror.Namespace, "create", "serviceaccount", name).Prose()
 	default:
-		s.Remedy = command.Say("create %s %s in namespace %s of %s, as it is on %s: %s",
+		s.Remedy = command.Say("create %s %s in namespace %s of %s, like the one on %s, if it exists there: %s",
 			kind, name, mirror.Namespace, mirror.Context, origin.Context, command.Kubectl(origin.Context, origin.Namespace, "get", kind, name, "-o", "yaml"))
 	}
 	s.Evidence = append(s.Evidence, quotePodCounts(origin))
