@@ -119,7 +119,7 @@ func reportAdmittedHere(v *view.View, s view.Submission) {
 	if isWithout {
 		covered := strings.Join(q.Covered(), " or ")
 		sighting.Message = fmt.Sprintf("requests nothing that ClusterQueue %s covers (%s), so Kueue on %s admitted it without MultiKueue, and no controller runs it", q.Name, strings.Join(q.Covered(), ", "), j.Context)
-		sighting.Remedy = command.Say("%s, and create it again with a request for %s; or to run it on %s: %s", advice.DeleteJob(j), covered, j.Context, advice.Disown(j))
+		sighting.Remedy = command.Say("delete it, and create it again with a request for %s: %s; or to run it on %s: %s", covered, advice.DeleteJob(j), j.Context, advice.Disown(j))
 	}
 	v.Report(sighting)
 }
