@@ -28,33 +28,46 @@ type PodDigest Digest
 // UnmarshalJSON sets the digest of a Pod's spec.
 func (d *PodDigest) UnmarshalJSON(text []byte) error {
 	type requests struct {
-		Requests json.RawMessage `json:"requests,omitempty"`
+		Requests json.RawMessage `json:"requests"`
 	}
 	type container struct {
 		Resources requests        `json:"resources"`
-		Ports     json.RawMessage `json:"ports,omitempty"`
+		Ports     json.RawMessage `json:"ports"`
 	}
 	var shape struct {
-		InitContainers            []container     `json:"initContainers,omitempty"`
+		InitContainers            []container     `json:"initContainers"`
 		Containers                []container     `json:"containers"`
-		NodeSelector              json.RawMessage `json:"nodeSelector,omitempty"`
-		Affinity                  json.RawMessage `json:"affinity,omitempty"`
-		Tolerations               json.RawMessage `json:"tolerations,omitempty"`
-		RuntimeClassName          json.RawMessage `json:"runtimeClassName,omitempty"`
-		Priority                  json.RawMessage `json:"priority,omitempty"`
-		TopologySpreadConstraints json.RawMessage `json:"topologySpreadConstraints,omitempty"`
-		Overhead                  json.RawMessage `json:"overhead,omitempty"`
-		ResourceClaims            json.RawMessage `json:"resourceClaims,omitempty"`
+		NodeSelector              json.RawMessage `json:"nodeSelector"`
+		Affinity                  json.RawMessage `json:"affinity"`
+		Tolerations               json.RawMessage `json:"tolerations"`
+		RuntimeClassName          json.RawMessage `json:"runtimeClassName"`
+		Priority                  json.RawMessage `json:"priority"`
+		TopologySpreadConstraints json.RawMessage `json:"topologySpreadConstraints"`
+		Overhead                  json.RawMessage `json:"overhead"`
+		ResourceClaims            json.RawMessage `json:"resourceClaims"`
 		Resources                 requests        `json:"resources"`
 	}
 	if err := json.Unmarshal(text, &shape); err != nil {
 		return err
 	}
-	short, err := json.Marshal(shape)
-	if err != nil {
-		return err
+	h := fnv.New64a()
+	add := func(parts ...json.RawMessage) {
+		for _, part := range parts {
+			// Write of a hash never fails.
+			_, _ = h.Write(part)
+			_, _ = h.Write([]byte{0})
+		}
 	}
-	return (*Digest)(d).UnmarshalJSON(short)
+	for _, containers := range [][]container{shape.InitContainers, shape.Containers} {
+		for _, c := range containers {
+			add(c.Resources.Requests, c.Ports)
+		}
+		add([]byte{1})
+	}
+	add(shape.NodeSelector, shape.Affinity, shape.Tolerations, shape.RuntimeClassName, shape.Priority, shape.TopologySpreadConstraints,
+		shape.Overhead, shape.ResourceClaims, shape.Resources.Requests)
+	*d = PodDigest(h.Sum64())
+	return nil
 }
 
 // IsLike reports whether Kueue treats two Workloads of one queue as equal, so
