@@ -101,7 +101,10 @@ func classOf(ctx context.Context, c *fleet.Cluster, j *inspect.Job) inspect.Clas
 	}
 	if names.WorkloadPriority == "" {
 		o, err := Get[map[string]any](ctx, c, j.Row().Resource, j.Namespace, j.Name)
-		if err != nil || o == nil {
+		if err == nil && o == nil {
+			return inspect.Class{} // It was deleted meanwhile.
+		}
+		if err != nil {
 			return inspect.Class{Unread: fmt.Sprintf("the Pod template could not be read: %s", kubecontext.InContext(c.Context, "", err).Message())}
 		}
 		names.Priority = delegation.TextAt(*o, "spec", "template", "spec", "priorityClassName")
