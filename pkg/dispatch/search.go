@@ -54,9 +54,9 @@ func (s *SearchResult) String() string {
 // mirrors are listed.
 const maxSelectorUIDs = 50
 
-// SearchMirrors searches a cluster for the mirrors of origins by our label. It searches all
+// searchMirrors searches a cluster for the mirrors of origins by our label. It searches all
 // namespaces or, if the user has no right to list them all, the given ones.
-func SearchMirrors(ctx context.Context, c *fleet.Cluster, k delegation.Kind, originUIDs, namespaces []string) *SearchResult {
+func searchMirrors(ctx context.Context, c *fleet.Cluster, k delegation.Kind, originUIDs, namespaces []string) *SearchResult {
 	s := &SearchResult{Context: c.Context, Mirrors: map[string][]FoundMirror{}}
 	ctx = fleet.OwnConnection(ctx)
 	if s.Err = c.LearnNamespaces(ctx, namespaces...); s.Err != nil {
@@ -104,13 +104,13 @@ func (s *SearchResult) search(ctx context.Context, c *fleet.Cluster, k delegatio
 	})
 }
 
-// SearchContexts calls SearchMirrors through each context of one cluster, until one of them may
+// SearchContexts calls searchMirrors through each context of one cluster, until one of them may
 // search the whole cluster. Without such a context, it returns the result that covers the most
 // namespaces.
 func SearchContexts(ctx context.Context, routes []*fleet.Cluster, k delegation.Kind, originUIDs, namespaces []string) *SearchResult {
 	var best *SearchResult
 	for _, route := range routes {
-		s := SearchMirrors(ctx, route, k, originUIDs, namespaces)
+		s := searchMirrors(ctx, route, k, originUIDs, namespaces)
 		if s.IsComplete() {
 			return s
 		}

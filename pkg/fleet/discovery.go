@@ -56,8 +56,8 @@ type API struct {
 	Failed map[schema.GroupVersion]error
 }
 
-// ErrGroupDown means that the aggregated API server of a group does not answer.
-var ErrGroupDown = errors.New("its API server does not respond")
+// errGroupDown means that the aggregated API server of a group does not answer.
+var errGroupDown = errors.New("its API server does not respond")
 
 // Discovery returns the Discovery of the cluster. It is the same during one round of questions.
 func (c *Cluster) Discovery() (*Discovery, error) {
@@ -150,7 +150,7 @@ func (d *Discovery) API(ctx context.Context) (*API, error) {
 	for gv, err := range failed {
 		switch {
 		case errors.As(err, &discovery.StaleGroupVersionError{}):
-			all.Failed[gv] = ErrGroupDown
+			all.Failed[gv] = errGroupDown
 		case strings.HasPrefix(err.Error(), "received empty response"):
 			// client-go has no error type for this (discovery/cached/memory). The group has no
 			// resources, which is usual for metrics without definitions.
@@ -163,7 +163,7 @@ func (d *Discovery) API(ctx context.Context) (*API, error) {
 		if len(g.Versions) == 0 && !all.fails(g.Name) {
 			// client-go's cache returns such a group if one of its versions is down, and loses
 			// the failed version.
-			all.Failed[schema.GroupVersion{Group: g.Name}] = ErrGroupDown
+			all.Failed[schema.GroupVersion{Group: g.Name}] = errGroupDown
 		}
 		rank[g.PreferredVersion.GroupVersion] = len(rank) + 1
 		for _, v := range g.Versions {

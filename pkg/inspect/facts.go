@@ -340,7 +340,7 @@ func (k *KueueFacts) ClustersBehind(checks []string) []string {
 func Parts() []Part {
 	return append([]Part{
 		PartKinds, PartKueue, PartWorkloads, PartQueues, PartChecks, PartConfigs, PartClusters, PartSecrets, PartNamespaces, PartJobs, PartPods, PartEvents, PartLeases, PartVersion,
-	}, SetupParts()...)
+	}, setupParts()...)
 }
 
 // doing describes the request that failed, for errors.

@@ -254,7 +254,7 @@ func (p *Past) with(other *Past) *Past {
 
 // Add keeps only the needed fields of a finished Job, because there may be very many.
 func (p *Past) Add(j *Job) {
-	row := NewPastJob(j)
+	row := newPastJob(j)
 	p.Jobs = append(p.Jobs, &row)
 	if place := j.Pinned(); !place.IsZero() {
 		if p.Places == nil {
@@ -264,8 +264,8 @@ func (p *Past) Add(j *Job) {
 	}
 }
 
-// NewPastJob returns the facts that a finished Job itself has.
-func NewPastJob(j *Job) PastJob {
+// newPastJob returns the facts that a finished Job itself has.
+func newPastJob(j *Job) PastJob {
 	row := PastJob{
 		Context: j.Context, ClusterUID: j.ClusterUID, APIVersion: j.APIVersion, Kind: j.Kind, Namespace: j.Namespace, Name: j.Name, UID: j.UID,
 		ManagedBy: j.ManagedBy, Labels: j.Labels, CreatedAt: j.CreationTimestamp, Result: resultOf(j),

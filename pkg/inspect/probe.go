@@ -55,8 +55,8 @@ const (
 	ProbeCleaned ProbeStepName = "cleanedUp"
 )
 
-// ProbeStepNames returns all steps in their order.
-func ProbeStepNames() []ProbeStepName {
+// probeStepNames returns all steps in their order.
+func probeStepNames() []ProbeStepName {
 	return []ProbeStepName{
 		ProbeCreated, ProbeQueued, ProbeReserved, ProbeOffered, ProbeAdmitted, ProbeMirrored, ProbeRunning, ProbeReported, ProbeCleaned,
 	}
@@ -165,7 +165,7 @@ func NewProbeReport() *ProbeReport {
 		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "ProbeReport"}, Result: ProbeUnknown,
 		Workers: []ProbeWorker{}, Left: []ProbeLeft{}, Unchecked: []Unchecked{}, Errors: []ContextError{},
 	}
-	for _, name := range ProbeStepNames() {
+	for _, name := range probeStepNames() {
 		r.Steps = append(r.Steps, ProbeStep{Name: name, State: StepNotReached})
 	}
 	return r
@@ -173,7 +173,7 @@ func NewProbeReport() *ProbeReport {
 
 // Step returns the step with this name.
 func (r *ProbeReport) Step(name ProbeStepName) *ProbeStep {
-	return &r.Steps[slices.Index(ProbeStepNames(), name)]
+	return &r.Steps[slices.Index(probeStepNames(), name)]
 }
 
 // Stopped returns the first step that did not succeed, nil if all did.

@@ -17,8 +17,8 @@ const (
 	PartAccess          Part = "worker rights"
 )
 
-// SetupParts returns the parts of Setup.
-func SetupParts() []Part {
+// setupParts returns the parts of Setup.
+func setupParts() []Part {
 	return []Part{PartInstallation, PartPriorityClasses, PartCredentials, PartAccess}
 }
 

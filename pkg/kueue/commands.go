@@ -34,10 +34,10 @@ func Resume(context, kind, namespace, name string) command.Command {
 	return Patch(context, kind, namespace, name, "None", "spec", "stopPolicy")
 }
 
-// SetQuota returns the command that sets a nominal quota in the spec of a ClusterQueue. The
+// setQuota returns the command that sets a nominal quota in the spec of a ClusterQueue. The
 // command changes nothing if the flavor or the resource has moved within the spec. It is
 // zero if the spec lacks the flavor or the resource.
-func SetQuota(context string, q *ClusterQueue, flavor, resource, quantity string) command.Command {
+func setQuota(context string, q *ClusterQueue, flavor, resource, quantity string) command.Command {
 	for g := range q.Spec.ResourceGroups {
 		for f, quotas := range q.Spec.ResourceGroups[g].Flavors {
 			for i, r := range quotas.Resources {

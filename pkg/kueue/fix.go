@@ -219,7 +219,7 @@ func (s FixTarget) raiseQuota(l *Lack) command.Fix {
 func RaiseQuota(context string, q *ClusterQueue, flavor, resourceName, by, to string) command.Fix {
 	s := FixTarget{Context: context, ClusterQueue: q}
 	text := fmt.Sprintf("raise the quota of ClusterQueue %s on %s by %s", q.Name, context, by)
-	if set := SetQuota(context, q, flavor, resourceName, to); !set.IsZero() && !s.isQuotaForeign() {
+	if set := setQuota(context, q, flavor, resourceName, to); !set.IsZero() && !s.isQuotaForeign() {
 		return fixBy(set, "%s to %s %s (flavor %s)", text, to, resourceName, flavor)
 	}
 	return s.editQuota("%s %s (flavor %s)", text, resourceName, flavor)
@@ -229,12 +229,12 @@ func RaiseQuota(context string, q *ClusterQueue, flavor, resourceName, by, to st
 // quota.
 func (s FixTarget) isQuotaForeign() bool {
 	q := s.ClusterQueue
-	return q != nil && (q.Status.EffectiveQuotas != nil || meta.IsStatusConditionTrue(q.Status.Conditions, QuotaAutomation))
+	return q != nil && (q.Status.EffectiveQuotas != nil || meta.IsStatusConditionTrue(q.Status.Conditions, quotaAutomation))
 }
 
-// QuotaAutomation is the condition of a ClusterQueue whose quota MultiKueue writes (kueue:
+// quotaAutomation is the condition of a ClusterQueue whose quota MultiKueue writes (kueue:
 // pkg/controller/admissionchecks/multikueue/clusterqueue.go, from 0.20 on).
-const QuotaAutomation = "MultiKueueManagerQuotaAutomation"
+const quotaAutomation = "MultiKueueManagerQuotaAutomation"
 
 // editQuota returns a change of the ClusterQueue's quota, with the command that edits it.
 func (s FixTarget) editQuota(format string, arguments ...any) command.Fix {

@@ -2,9 +2,9 @@ package kueue
 
 import "github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 
-// MaxExecutionLabel is the label of a Job that limits its run time (kueue:
+// maxExecutionLabel is the label of a Job that limits its run time (kueue:
 // pkg/controller/constants).
-const MaxExecutionLabel = "kueue.x-k8s.io/max-exec-time-seconds"
+const maxExecutionLabel = "kueue.x-k8s.io/max-exec-time-seconds"
 
 // fixDeactivation returns the fixes of a deactivated Workload. While DeactivationTarget is
 // true, Kueue at once deactivates a Workload that a user activates (kueue:
@@ -17,7 +17,7 @@ func (s FixTarget) fixDeactivation(w *Wait) []command.Fix {
 	switch w.Reason {
 	case ReasonTimedOut:
 		return []command.Fix{
-			fix("submit it again with a longer %s", MaxExecutionLabel),
+			fix("submit it again with a longer %s", maxExecutionLabel),
 			fixBy(activate, "run it again for as long as before"),
 		}
 	case ReasonRequeueLimit:
@@ -36,7 +36,7 @@ func (s FixTarget) fixDeactivation(w *Wait) []command.Fix {
 func (s FixTarget) fixRepeatedDeactivation(w *Wait) []command.Fix {
 	switch w.Reason {
 	case ReasonTimedOut:
-		return []command.Fix{fix("submit it again with a longer %s", MaxExecutionLabel)}
+		return []command.Fix{fix("submit it again with a longer %s", maxExecutionLabel)}
 	case ReasonEvictedOnManager:
 		return []command.Fix{fix("wait until MultiKueue deletes this copy")}
 	case ReasonRequeueLimit:

@@ -14,9 +14,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
-// CohortCycle is the reason of an inactive ClusterQueue whose cohorts form a cycle. Nothing in
+// cohortCycle is the reason of an inactive ClusterQueue whose cohorts form a cycle. Nothing in
 // the ClusterQueue itself is wrong (Kueue 0.19.7).
-const CohortCycle = "CohortCycleDetected"
+const cohortCycle = "CohortCycleDetected"
 
 // fixQueue returns the fixes of a queue that is missing, stopped, or closed to the namespace.
 func (s FixTarget) fixQueue(w *Wait) []command.Fix {
@@ -88,7 +88,7 @@ func (s FixTarget) ActivateQueue(name string) command.Fix {
 	case IsStopped(q.Spec.StopPolicy):
 		return fixBy(Resume(s.Context, "ClusterQueue", "", name), "resume ClusterQueue %s on %s", name, s.Context)
 	}
-	if active := meta.FindStatusCondition(q.Status.Conditions, Active); active != nil && active.Reason == CohortCycle {
+	if active := meta.FindStatusCondition(q.Status.Conditions, Active); active != nil && active.Reason == cohortCycle {
 		parents := list(s.Context, "Cohort").With("-o", "custom-columns=NAME:.metadata.name,PARENT:.spec.parentName")
 		return fixBy(parents, "break the cycle of cohorts above ClusterQueue %s: change spec.parentName of one", name)
 	}

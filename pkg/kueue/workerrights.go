@@ -21,7 +21,7 @@ func WorkerGrants(frameworks []string) []Grant {
 		{Group, "workloads/status", []string{"get", "patch", "update"}},
 	}
 	for _, name := range frameworks {
-		if group, resource, ok := FrameworkResource(name); ok {
+		if group, resource, ok := frameworkResource(name); ok {
 			grants = append(grants,
 				Grant{group, resource, []string{"create", "delete", "get", "list", "watch"}},
 				Grant{group, resource + "/status", []string{"get"}})
@@ -30,11 +30,11 @@ func WorkerGrants(frameworks []string) []Grant {
 	return grants
 }
 
-// FrameworkResource returns the resource of an integration, such as jobs of
+// frameworkResource returns the resource of an integration, such as jobs of
 // group batch for "batch/job" and pipelineruns of tekton.dev for
 // "PipelineRun.v1.tekton.dev". ok is false if MultiKueue dispatches no such
 // resource.
-func FrameworkResource(name string) (group, resource string, ok bool) {
+func frameworkResource(name string) (group, resource string, ok bool) {
 	switch name {
 	case "pod":
 		return "", "pods", true

@@ -11,7 +11,7 @@ func TestFrameworkResource(t *testing.T) {
 		"batch/job": "jobs.batch", "pod": "pods.", "statefulset": "statefulsets.apps", "jobset.x-k8s.io/jobset": "jobsets.jobset.x-k8s.io",
 		"PipelineRun.v1.tekton.dev": "pipelineruns.tekton.dev", "deployment": "", "unknown": "",
 	} {
-		group, resource, ok := FrameworkResource(name)
+		group, resource, ok := frameworkResource(name)
 		got := ""
 		if ok {
 			got = resource + "." + group

@@ -109,8 +109,8 @@ func podOf(job *unstructured.Unstructured) *unstructured.Unstructured {
 	return pod
 }
 
-// IsProbeJob reports whether an object is the Job of a probe, or a mirror of one.
-func IsProbeJob(o *unstructured.Unstructured) bool {
+// isProbeJob reports whether an object is the Job of a probe, or a mirror of one.
+func isProbeJob(o *unstructured.Unstructured) bool {
 	return o.GetKind() == "Job" && strings.HasPrefix(o.GetName(), prefix) && o.GetLabels()[Label] == o.GetName() && lifetimeOf(o) > 0
 }
 
@@ -123,10 +123,10 @@ func lifetimeOf(o *unstructured.Unstructured) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// IsLeftover reports whether the probe that created a Job has certainly ended, by the clock of the
+// isLeftover reports whether the probe that created a Job has certainly ended, by the clock of the
 // Job's cluster.
-func IsLeftover(o *unstructured.Unstructured, now time.Time) bool {
-	return IsProbeJob(o) && now.Sub(o.GetCreationTimestamp().Time) > lifetimeOf(o)
+func isLeftover(o *unstructured.Unstructured, now time.Time) bool {
+	return isProbeJob(o) && now.Sub(o.GetCreationTimestamp().Time) > lifetimeOf(o)
 }
 
 // Describe returns the kind and the name of a Job.

@@ -59,6 +59,6 @@ func TestIsLeftover(t *testing.T) {
 		o := someJob()
 		o.SetCreationTimestamp(metav1.NewTime(now.Add(-91 * time.Second)))
 		tt.change(o)
-		assert.Check(t, IsLeftover(o, now) == tt.want, name)
+		assert.Check(t, isLeftover(o, now) == tt.want, name)
 	}
 }

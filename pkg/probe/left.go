@@ -19,9 +19,9 @@ func RemoveLeftovers(ctx context.Context, c *fleet.Cluster, namespace string, no
 	err = c.Each(ctx, jobs, namespace, metav1.ListOptions{LabelSelector: Label}, func(o *unstructured.Unstructured) {
 		o.SetKind("Job")
 		switch {
-		case IsLeftover(o, now):
+		case isLeftover(o, now):
 			left = append(left, o)
-		case IsProbeJob(o):
+		case isProbeJob(o):
 			others = append(others, o)
 		}
 	})
@@ -29,7 +29,7 @@ func RemoveLeftovers(ctx context.Context, c *fleet.Cluster, namespace string, no
 		return nil, others, err
 	}
 	for _, o := range left {
-		isRemoved, err := c.RemoveIf(ctx, jobs, o, func(o *unstructured.Unstructured) bool { return IsLeftover(o, now) })
+		isRemoved, err := c.RemoveIf(ctx, jobs, o, func(o *unstructured.Unstructured) bool { return isLeftover(o, now) })
 		if err != nil {
 			return removed, others, err
 		}

@@ -111,7 +111,7 @@ func (r *Remover) tryRemoval(ctx context.Context) (isGone bool, err error) {
 		case o == nil:
 			err := r.Manager.ProveAbsent(ctx, jobs, r.Namespace, r.Name)
 			return err == nil || kubecontext.IsUnidentified(err), err
-		case !IsProbeJob(o):
+		case !isProbeJob(o):
 			return true, nil
 		}
 		r.UID = string(o.GetUID())
@@ -195,10 +195,10 @@ func (r *Remover) remainingObject(ctx context.Context, c *fleet.Cluster, o objec
 	if finalizers := found.GetFinalizers(); found.GetDeletionTimestamp() != nil && len(finalizers) > 0 {
 		left.Err = fmt.Errorf("its deletion waits for the finalizers %s", slices.Sorted(slices.Values(finalizers)))
 	}
-	if o.kind != "Job" || !IsProbeJob(found) || r.Clock.Since(start) < mirrorGracePeriod {
+	if o.kind != "Job" || !isProbeJob(found) || r.Clock.Since(start) < mirrorGracePeriod {
 		return left
 	}
-	if _, err := c.RemoveIf(ctx, o.gvr, found, IsProbeJob); err != nil {
+	if _, err := c.RemoveIf(ctx, o.gvr, found, isProbeJob); err != nil {
 		left.Err = err
 	}
 	return left

@@ -96,13 +96,13 @@ func (p *page[T]) read(ctx context.Context, l List, o metav1.ListOptions) error 
 	return CheckContinue(o.Continue, p.Continue)
 }
 
-// ErrNoEnd means that a list was abandoned because it would never end.
-var ErrNoEnd = errors.New("the server repeats a continue token: the list would never end")
+// errNoEnd means that a list was abandoned because it would never end.
+var errNoEnd = errors.New("the server repeats a continue token: the list would never end")
 
-// CheckContinue returns ErrNoEnd if the continue token that was sent equals the one that came back.
+// CheckContinue returns errNoEnd if the continue token that was sent equals the one that came back.
 func CheckContinue(sent, got string) error {
 	if sent != "" && sent == got {
-		return ErrNoEnd
+		return errNoEnd
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func listOfThings(t *testing.T, config *rest.Config) List {
 // does an answer that is not a list.
 func TestEachObjectEnds(t *testing.T) {
 	for answer, want := range map[string]string{
-		`{"kind":"List","metadata":{"continue":"again"},"items":[{}]}`: ErrNoEnd.Error(),
+		`{"kind":"List","metadata":{"continue":"again"},"items":[{}]}`: errNoEnd.Error(),
 		`{}`:   "it is no list",
 		`null`: "it is no list",
 		`{"kind":"Status","apiVersion":"v1","status":"Success"}`:          "it is no list",

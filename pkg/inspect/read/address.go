@@ -35,7 +35,7 @@ func factsIn(secret map[string]any, kubeconfig []byte) kubeconfigFacts {
 	if address, err := AddressIn(kubeconfig); err == nil {
 		facts.address = &address
 	}
-	if credential, ok := CredentialIn(secret, kubeconfig); ok {
+	if credential, ok := credentialIn(secret, kubeconfig); ok {
 		facts.credential = &credential
 	} else {
 		facts.noCredential = whyNoCredential(secret, kubeconfig)
@@ -65,13 +65,13 @@ func whyNoCredential(secret map[string]any, kubeconfig []byte) error {
 	return errNoFacts
 }
 
-// CredentialAnnotation has the public facts of a credential that a snapshot removed from a Secret.
-const CredentialAnnotation = "jobmanagedby.github.io/credential"
+// credentialAnnotation has the public facts of a credential that a snapshot removed from a Secret.
+const credentialAnnotation = "jobmanagedby.github.io/credential"
 
-// CredentialIn returns the public facts of the credential in a MultiKueueCluster's kubeconfig: its
+// credentialIn returns the public facts of the credential in a MultiKueueCluster's kubeconfig: its
 // user and its expiry. ok is false if there are none.
-func CredentialIn(secret map[string]any, kubeconfig []byte) (c kubecontext.Credential, ok bool) {
-	if text, isKept, _ := unstructured.NestedString(secret, "metadata", "annotations", CredentialAnnotation); isKept {
+func credentialIn(secret map[string]any, kubeconfig []byte) (c kubecontext.Credential, ok bool) {
+	if text, isKept, _ := unstructured.NestedString(secret, "metadata", "annotations", credentialAnnotation); isKept {
 		return c, json.NewDecoder(strings.NewReader(text)).Decode(&c) == nil && c.Kind != ""
 	}
 	config, err := clientcmd.Load(kubeconfig)
@@ -97,7 +97,7 @@ func CredentialIn(secret map[string]any, kubeconfig []byte) (c kubecontext.Crede
 }
 
 // AddressIn returns the API server that a MultiKueueCluster's kubeconfig points to. It does not run
-// exec entries, and reads no credentials; CredentialIn reads their public facts.
+// exec entries, and reads no credentials; credentialIn reads their public facts.
 func AddressIn(kubeconfig []byte) (kubecontext.Address, error) {
 	config, err := clientcmd.Load(kubeconfig)
 	if err != nil {

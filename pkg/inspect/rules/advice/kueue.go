@@ -87,18 +87,18 @@ func RenewCredentials(manager *inspect.Facts, c *kueue.MultiKueueCluster) comman
 	return ReplaceKubeconfig(manager, c, fmt.Sprintf("create new credentials for the manager on %s and write them to %s.kubeconfig", c.Name, c.Name))
 }
 
-// KueueDeployment is the name of the Deployment of Kueue's controller.
-const KueueDeployment = "kueue-controller-manager"
+// kueueDeployment is the name of the Deployment of Kueue's controller.
+const kueueDeployment = "kueue-controller-manager"
 
 // ShowKueueLogs returns the command that shows Kueue's log.
 func ShowKueueLogs(context string) command.Command {
-	return command.Kubectl(context, kueue.Namespace, "logs", "deployment/"+KueueDeployment)
+	return command.Kubectl(context, kueue.Namespace, "logs", "deployment/"+kueueDeployment)
 }
 
 // ReconfigureKueue returns the commands that change Kueue's configuration.
 func ReconfigureKueue(context string) command.Prose {
 	return command.Say("%s, and then %s", command.Kubectl(context, kueue.Namespace, "edit", "configmap", "kueue-manager-config"),
-		command.Kubectl(context, kueue.Namespace, "rollout", "restart", "deployment", KueueDeployment))
+		command.Kubectl(context, kueue.Namespace, "rollout", "restart", "deployment", kueueDeployment))
 }
 
 // CheckKueue returns how to find out why Kueue does not act. If it acts on other objects,
