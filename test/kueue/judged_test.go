@@ -56,3 +56,21 @@ func TestNothingRequested(t *testing.T) {
 	})
 	eventually(t, "JM013 error idle", func() string { return found(t, ns, 0) })
 }
+
+// TestLackingOnWorkers checks that trace -f finds what the Pods need and workers lack.
+func TestLackingOnWorkers(t *testing.T) {
+	t.Parallel()
+	if multiKueue.API == "v1beta1" {
+		t.Skip("Kueue before 0.15 sets no managedBy")
+	}
+	const ns = "lacking"
+	assert.NilError(t, addQueues(t.Context(), ns))
+	manifest := strings.ReplaceAll(job(ns, "needs", "1", "", queue), "restartPolicy: Never", "serviceAccountName: robot, restartPolicy: Never")
+	_, err := kubectl(t.Context(), manifest, "jobs-managedby", "trace", "-f", "-", "--all-contexts")
+	exit := (*exec.ExitError)(nil)
+	assert.Assert(t, errors.As(err, &exit) && exit.ExitCode() == util.ExitFindings, "%v", err)
+	kubectlOn(t, worker1, "-n", ns, "create", "serviceaccount", "robot")
+	out, err := kubectl(t.Context(), manifest, "jobs-managedby", "trace", "-f", "-", "--all-contexts")
+	assert.NilError(t, err)
+	assert.Assert(t, strings.Contains(out, "Fits on "+worker1+" now.") && strings.Contains(out, "lacks what the Pods need in namespace lacking: ServiceAccount robot"), out)
+}
