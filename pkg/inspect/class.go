@@ -7,6 +7,11 @@ type ClassName struct {
 	Resource string
 }
 
+// WorkloadPriorityClass returns the name of one of Kueue's classes.
+func WorkloadPriorityClass(name string) ClassName {
+	return ClassName{Kind: "WorkloadPriorityClass", Name: name, Resource: "workloadpriorityclasses.kueue.x-k8s.io"}
+}
+
 // Class is the class that gives a Job its priority: a WorkloadPriorityClass or, without one, a
 // PriorityClass. Kueue creates no Workload without it.
 type Class struct {

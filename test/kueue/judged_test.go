@@ -36,6 +36,14 @@ func TestEqualJobs(t *testing.T) {
 	})
 }
 
+// neverFits checks that no cluster can run the Job of a manifest, according to trace -f.
+func neverFits(t *testing.T, manifest string) {
+	t.Helper()
+	_, err := kubectl(t.Context(), manifest, "jobs-managedby", "trace", "-f", "-", "--all-contexts")
+	exit := (*exec.ExitError)(nil)
+	assert.Assert(t, errors.As(err, &exit) && exit.ExitCode() == util.ExitFindings, "%v", err)
+}
+
 // TestNothingRequested checks that a Job is reported that Kueue admits without MultiKueue, because it
 // requests nothing that the queue covers.
 func TestNothingRequested(t *testing.T) {
@@ -46,9 +54,7 @@ func TestNothingRequested(t *testing.T) {
 	const ns = "nothing"
 	assert.NilError(t, addQueues(t.Context(), ns))
 	manifest := strings.ReplaceAll(job(ns, "idle", "1", "", queue), `, resources: {requests: {cpu: "1"}}`, "")
-	_, err := kubectl(t.Context(), manifest, "jobs-managedby", "trace", "-f", "-", "--all-contexts")
-	exit := (*exec.ExitError)(nil)
-	assert.Assert(t, errors.As(err, &exit) && exit.ExitCode() == util.ExitFindings, "%v", err)
+	neverFits(t, manifest)
 	create(t, management, manifest)
 	t.Cleanup(func() {
 		_, err := kubectl(context.Background(), "", "--context", management, "-n", ns, "delete", "jobs", "--all")
@@ -66,9 +72,7 @@ func TestLackingOnWorkers(t *testing.T) {
 	const ns = "lacking"
 	assert.NilError(t, addQueues(t.Context(), ns))
 	manifest := strings.ReplaceAll(job(ns, "needs", "1", "", queue), "restartPolicy: Never", "serviceAccountName: robot, restartPolicy: Never")
-	_, err := kubectl(t.Context(), manifest, "jobs-managedby", "trace", "-f", "-", "--all-contexts")
-	exit := (*exec.ExitError)(nil)
-	assert.Assert(t, errors.As(err, &exit) && exit.ExitCode() == util.ExitFindings, "%v", err)
+	neverFits(t, manifest)
 	kubectlOn(t, worker1, "-n", ns, "create", "serviceaccount", "robot")
 	out, err := kubectl(t.Context(), manifest, "jobs-managedby", "trace", "-f", "-", "--all-contexts")
 	assert.NilError(t, err)

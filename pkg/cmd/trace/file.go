@@ -192,13 +192,12 @@ func (o *traceOptions) checkServers(ctx context.Context, f *fleet.Fleet, object 
 	if !isKnown || o.flags.From != "" {
 		return
 	}
-	served, unserved := sets.New[string](), sets.New[string]()
+	unserved := sets.New[string]()
 	if !kind.IsJob() { // Every API server serves Jobs, so a 404 is another program's.
 		unserved = read.WithoutVersion(ctx, f, object.GroupVersionKind().GroupVersion())
 	}
 	for _, c := range f.Clusters() {
 		if !unserved.Has(c.Context) {
-			served.Insert(c.Context)
 			continue
 		}
 		if r.Refused == nil {
@@ -207,7 +206,7 @@ func (o *traceOptions) checkServers(ctx context.Context, f *fleet.Fleet, object 
 		r.Refused[c.Context] = fmt.Sprintf("it does not serve %s of %s", object.GetKind(), object.GroupVersionKind().GroupVersion())
 	}
 	if isNew && object.GetName() != "" {
-		r.Taken = read.ContextsWith(ctx, f, kind.Resource, types.NamespacedName{Namespace: r.Namespace, Name: object.GetName()}, served)
+		r.Taken, _, _ = read.Presence(ctx, f, kind.Resource, types.NamespacedName{Namespace: r.Namespace, Name: object.GetName()})
 	}
 }
 

@@ -33,21 +33,16 @@ func (o *traceOptions) checkNeeds(ctx context.Context, f *fleet.Fleet, object *u
 		return
 	}
 	r.Lacking = map[string][]string{}
-	unread := map[string][]preflight.Needed{}
 	for _, n := range needed {
-		lacking, failed := read.Lacking(ctx, f, n.Resource(), types.NamespacedName{Namespace: r.Namespace, Name: n.Name})
+		_, lacking, unread := read.Presence(ctx, f, n.Resource(), types.NamespacedName{Namespace: r.Namespace, Name: n.Name})
 		for name := range lacking {
 			r.Lacking[name] = append(r.Lacking[name], n.String())
 		}
-		for name, err := range failed {
-			if kubecontext.IsConnection(err) {
-				continue // It is reported that the context was not read.
+		for _, name := range slices.Sorted(maps.Keys(unread)) {
+			if err := unread[name]; !kubecontext.IsConnection(err) { // It is reported that a context does not answer.
+				util.Report(o.ErrOut, "note: not checked whether %s has %s: %s", name, n, kubecontext.Because(err))
 			}
-			unread[name] = append(unread[name], n)
 		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(unread)) {
-		util.Report(o.ErrOut, "note: not checked whether %s has %s: you may not read that there", name, listed(unread[name]))
 	}
 }
 

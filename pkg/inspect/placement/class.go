@@ -3,6 +3,7 @@ package placement
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -42,6 +43,21 @@ func (s *site) hasClasses() bool {
 		Command: command.Kubectl(s.Context, "", "get", missing.Resource).Shell(),
 	})
 	return s.decide(inspect.Never, inspect.ClassMissing, "%s %s does not exist", missing.Kind, missing.Name)
+}
+
+// needDependencies decides that the Pods of a request never start on a cluster that lacks an object
+// that they need, unless the request never gets there.
+func (s *site) needDependencies() {
+	r, lacking := s.request, s.request.Lacking[s.Context]
+	if r.isGiven || len(lacking) == 0 || s.Verdict == inspect.Never {
+		return
+	}
+	s.decide(inspect.Never, inspect.DependencyMissing, "lacks what the Pods need in namespace %s: %s", r.Namespace, strings.Join(lacking, ", "))
+	c := inspect.PlacementChange{Message: fmt.Sprintf("create in namespace %s on %s: %s", r.Namespace, s.Context, strings.Join(lacking, ", "))}
+	if name, isAccount := strings.CutPrefix(lacking[0], "ServiceAccount "); isAccount && len(lacking) == 1 {
+		c.Command = command.Kubectl(s.Context, r.Namespace, "create", "serviceaccount", name).Shell()
+	}
+	s.Changes = []inspect.PlacementChange{c}
 }
 
 // classed returns the request with the priority that it has where it is submitted: MultiKueue

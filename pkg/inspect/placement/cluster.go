@@ -49,6 +49,7 @@ func On(f *inspect.Facts, r *Request, own *kueue.Workload, now time.Time) *inspe
 	}
 	s.placeByKueue()
 	s.countNodes()
+	s.needDependencies()
 	return s.Placement
 }
 

@@ -90,9 +90,6 @@ func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submit
 	}
 	r.isEntry, r.isGiven = false, false
 	own.Manager = len(names) > 0
-	if !own.Manager {
-		lackOn(own, &r)
-	}
 	if !isReserved || !own.Manager || own.Verdict != inspect.Fits {
 		all = append(all, *own)
 	}
@@ -209,7 +206,6 @@ func onWorker(v *inspect.Inventory, manager *inspect.Facts, name string, r *Requ
 			p.Reason = inspect.Unreadable
 		}
 	}
-	lackOn(p, r)
 	cluster := manager.Kueue.ClusterNamed(name)
 	switch {
 	case f == manager:

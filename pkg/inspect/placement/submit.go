@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -27,7 +26,9 @@ func Submit(v *inspect.Inventory, request *Request) []inspect.Placement {
 			continue
 		}
 		if !hasRoom(f) {
-			all = append(all, *On(f, here.classed(f.Context), nil, v.Now))
+			own := *here.classed(f.Context)
+			own.isGiven = own.Owner == delegation.MultiKueue
+			all = append(all, *On(f, &own, nil, v.Now))
 			continue
 		}
 		all = append(all, from(v, f, here, nil)...)
@@ -111,29 +112,14 @@ func refuseOwner(own *inspect.Placement, manager *inspect.Facts, r *Request) {
 	case isDispatched && own.Reason == inspect.HasRoom && len(own.Flavors) == 0 && slices.ContainsFunc(r.PodSets, func(s kueue.PodTemplate) bool { return s.Count > 0 }):
 		// Kueue applies checks to the flavors that a Workload gets (kueue: pkg/workload,
 		// AdmissionChecksForWorkload).
-		covered := strings.Join(queue.Covered(), " or ")
+		covered := queue.Covered()
 		own.Verdict, own.Reason = inspect.Never, inspect.NothingRequested
-		own.Message = fmt.Sprintf("requests nothing that ClusterQueue %s covers (%s), so Kueue would admit it without MultiKueue, and no controller would run it", queue.Name, strings.Join(queue.Covered(), ", "))
+		own.Message = fmt.Sprintf("requests nothing that ClusterQueue %s covers (%s), so Kueue would admit it without MultiKueue, and no controller would run it", queue.Name, strings.Join(covered, ", "))
 		own.Changes = nil
 		if r.isNew {
-			own.Changes = []inspect.PlacementChange{{Message: "request " + covered}}
+			own.Changes = []inspect.PlacementChange{{Message: "request " + strings.Join(covered, " or ")}}
 		}
 	}
-}
-
-// lackOn decides that the Pods of a request would not start on a cluster that lacks what they need.
-func lackOn(p *inspect.Placement, r *Request) {
-	lacking := r.Lacking[p.Context]
-	if len(lacking) == 0 || p.Verdict == inspect.Never {
-		return
-	}
-	p.Verdict, p.Reason, p.Changes = inspect.Never, inspect.DependencyMissing, nil
-	p.Message = fmt.Sprintf("lacks what the Pods need in namespace %s: %s", r.Namespace, strings.Join(lacking, ", "))
-	c := inspect.PlacementChange{Message: fmt.Sprintf("create in namespace %s on %s: %s", r.Namespace, p.Context, strings.Join(lacking, ", "))}
-	if name, isAccount := strings.CutPrefix(lacking[0], "ServiceAccount "); isAccount && len(lacking) == 1 {
-		c.Command = command.Kubectl(p.Context, r.Namespace, "create", "serviceaccount", name).Shell()
-	}
-	p.Changes = append(p.Changes, c)
 }
 
 // dispatches reports whether a ClusterQueue has a check of MultiKueue.

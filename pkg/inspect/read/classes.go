@@ -43,7 +43,7 @@ func ClassNamesOf(j *inspect.Job) ClassNames {
 func (n ClassNames) deciding() inspect.ClassName {
 	switch {
 	case n.WorkloadPriority != "":
-		return inspect.ClassName{Kind: "WorkloadPriorityClass", Name: n.WorkloadPriority, Resource: "workloadpriorityclasses." + kueue.Group}
+		return inspect.WorkloadPriorityClass(n.WorkloadPriority)
 	case n.Priority != "":
 		return inspect.ClassName{Kind: "PriorityClass", Name: n.Priority, Resource: priorityClasses().GroupResource().String()}
 	}

@@ -134,37 +134,21 @@ func WithoutVersion(ctx context.Context, f *fleet.Fleet, gv schema.GroupVersion)
 	return unserved
 }
 
-// Lacking returns which contexts certainly lack an object. unread has the errors of those that did
-// not answer, or not to this user.
-func Lacking(ctx context.Context, f *fleet.Fleet, r schema.GroupVersionResource, name types.NamespacedName) (lacking sets.Set[string], unread map[string]error) {
-	lacking, unread = sets.New[string](), map[string]error{}
-	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (bool, error) {
-		found, err := Get[metav1.PartialObjectMetadata](ctx, c, r, name.Namespace, name.Name)
-		return err == nil && found == nil, err
+// Presence returns which contexts certainly have an object of this name, and which certainly lack it.
+// unread has the error of each other context.
+func Presence(ctx context.Context, f *fleet.Fleet, r schema.GroupVersionResource, name types.NamespacedName) (found, lacking sets.Set[string], unread map[string]error) {
+	found, lacking, unread = sets.New[string](), sets.New[string](), map[string]error{}
+	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*metav1.PartialObjectMetadata, error) {
+		return Get[metav1.PartialObjectMetadata](ctx, c, r, name.Namespace, name.Name)
 	}) {
 		switch {
 		case a.Err != nil:
 			unread[a.Context] = a.Err
-		case a.Value:
+		case a.Value == nil:
 			lacking.Insert(a.Context)
-		}
-	}
-	return lacking, unread
-}
-
-// ContextsWith returns which of some contexts answer and have an object of this name.
-func ContextsWith(ctx context.Context, f *fleet.Fleet, r schema.GroupVersionResource, name types.NamespacedName, contexts sets.Set[string]) sets.Set[string] {
-	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*metav1.PartialObjectMetadata, error) {
-		if !contexts.Has(c.Context) {
-			return nil, nil
-		}
-		return Get[metav1.PartialObjectMetadata](ctx, c, r, name.Namespace, name.Name)
-	})
-	found := sets.New[string]()
-	for _, a := range answers {
-		if a.Err == nil && a.Value != nil {
+		default:
 			found.Insert(a.Context)
 		}
 	}
-	return found
+	return found, lacking, unread
 }

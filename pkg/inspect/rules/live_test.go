@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -183,5 +184,23 @@ func TestLineIsOneFinding(t *testing.T) {
 func TestTimeToReact(t *testing.T) {
 	for _, f := range judge(t, inventory(t, recordings+"/many-quota-faults"), rules.All(), 0) {
 		assert.Assert(t, f.Code != "JM121" && f.Code != "JM122", f.Message)
+	}
+}
+
+// TestNominatedNowhere checks that a worker that runs a Workload which is nominated nowhere is never
+// recorded, once the copy cannot be about to be deleted.
+func TestNominatedNowhere(t *testing.T) {
+	rule, _ := rules.ByCode("JM022")
+	for later, count := range map[time.Duration]int{time.Minute: 0, 3 * time.Minute: 1} {
+		c := testCase{base: "manager-cannot-record-the-worker", later: later, edits: []edit{
+			patch(w1, "Workload/job-d15-a-3e8a5", `{metadata: {creationTimestamp: "2026-11-23T19:20:20Z"}, status: {conditions: [{type: Admitted, status: "True", reason: Admitted, lastTransitionTime: "2026-11-23T19:20:24Z"}]}}`),
+			patch(mgr, "Workload/job-d15-a-3e8a5", `{status: {nominatedClusterNames: null}}`),
+		}}
+		found := judge(t, c.make(t), []rules.Rule{rule}, 0)
+		assert.Equal(t, len(found), count, "after %s: %+v", later, found)
+		if count > 0 {
+			assert.Assert(t, strings.Contains(found[0].Message, "can never record that"), found[0].Message)
+			assert.Assert(t, strings.Contains(found[0].Fixes[0].Shell(), "delete workloads.kueue.x-k8s.io job-d15-a-3e8a5"), "%+v", found[0].Fixes)
+		}
 	}
 }

@@ -117,9 +117,9 @@ func reportAdmittedHere(v *view.View, s view.Submission) {
 		Remedy: runOnWorker(v, s, q),
 	}
 	if isWithout {
-		covered := strings.Join(q.Covered(), " or ")
-		sighting.Message = fmt.Sprintf("requests nothing that ClusterQueue %s covers (%s), so Kueue on %s admitted it without MultiKueue, and no controller runs it", q.Name, strings.Join(q.Covered(), ", "), j.Context)
-		sighting.Remedy = command.Say("delete it, and create it again with a request for %s: %s; or to run it on %s: %s", covered, advice.DeleteJob(j), j.Context, advice.Disown(j))
+		covered := q.Covered()
+		sighting.Message = fmt.Sprintf("requests nothing that ClusterQueue %s covers (%s), so Kueue on %s admitted it without MultiKueue, and no controller runs it", q.Name, strings.Join(covered, ", "), j.Context)
+		sighting.Remedy = command.Say("delete it, and create it again with a request for %s: %s; or to run it on %s: %s", strings.Join(covered, " or "), advice.DeleteJob(j), j.Context, advice.Disown(j))
 	}
 	v.Report(sighting)
 }

@@ -109,7 +109,7 @@ func suspectClass(j *inspect.Job, class *inspect.Class, isKnown bool) inspect.Cl
 	case isKnown:
 		return inspect.ClassName{}
 	case label != "":
-		return inspect.ClassName{Kind: "WorkloadPriorityClass", Name: label, Resource: "workloadpriorityclasses.kueue.x-k8s.io"}
+		return inspect.WorkloadPriorityClass(label)
 	}
 	return class.Name
 }

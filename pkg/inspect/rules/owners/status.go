@@ -154,14 +154,14 @@ func explainDecrease(origin, mirror *inspect.Job, s *view.Sighting) {
 		return
 	}
 	for _, c := range []struct {
-		field    string
-		from, to int32
+		field          string
+		origin, mirror int32
 	}{{"failed", origin.Failed, mirror.Failed}, {"succeeded", origin.Succeeded, mirror.Succeeded}} {
-		if c.to >= c.from {
+		if c.mirror >= c.origin {
 			continue
 		}
 		s.Awaits, s.Cause = nil, ""
-		s.Message = fmt.Sprintf("MultiKueue cannot copy its status from %s: status.%s would decrease from %d to %d, which the API server of %s rejects", mirror.Context, c.field, c.from, c.to, origin.Context)
+		s.Message = fmt.Sprintf("MultiKueue cannot copy its status from %s: status.%s would decrease from %d to %d, which the API server of %s rejects", mirror.Context, c.field, c.origin, c.mirror, origin.Context)
 		s.Remedy = command.Say("read the status of the mirror instead: %s; or create the Job again, which starts it from scratch: %s",
 			advice.KubectlJob(mirror, "get"), advice.Recreation(origin, origin.ManagedBy))
 		return

@@ -120,10 +120,9 @@ type worker struct {
 // rules.
 type dependingKey struct{}
 
-// jobsDependingOn returns the Jobs that cannot continue without a worker: those
-// that were given to it, those that were nominated for no other usable
-// worker, and those that wait elsewhere while it might run them. They are
-// found once for all rules.
+// jobsDependingOn returns the Jobs that cannot continue without a worker. They
+// were given to it, were nominated for no other usable worker, or wait on
+// other workers while it might run them. They are found once for all rules.
 func jobsDependingOn(v *view.View, manager *inspect.Facts, name string) []*inspect.Job {
 	submissions := v.Submissions()
 	depending := view.Once(v, dependingKey{}, func() map[worker][]*inspect.Job { return findDependingJobs(v, submissions) })

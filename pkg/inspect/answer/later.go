@@ -28,6 +28,20 @@ func (q *Question) later(waits []inspect.Placement) Answer {
 	return a
 }
 
+// withSetup adds to the answer for a Job that waits which other clusters could get it if their queues
+// or namespaces were set up.
+func (q *Question) withSetup(a Answer, never []inspect.Placement) Answer {
+	never = slices.DeleteFunc(slices.Clone(never), func(p inspect.Placement) bool {
+		return p.Reason != inspect.QueueMissing && p.Reason != inspect.QueueStopped && p.Reason != inspect.QueueInactive && p.Reason != inspect.NamespaceMissing
+	})
+	if len(never) == 0 {
+		return a
+	}
+	first := min(1, len(a.Fixes))
+	a.Fixes = slices.Concat(a.Fixes[:first], q.changes(never), a.Fixes[first:])
+	return a
+}
+
 // isUnconnected reports whether a cluster could run a Job, and only its manager cannot use it.
 func isUnconnected(p *inspect.Placement) bool {
 	return p.Reason == inspect.NotConnected && p.Verdict == inspect.Waits
@@ -85,6 +99,22 @@ func (q *Question) isRefuted(f *inspect.Finding, a *Answer) bool {
 		return a.unusable != "" || a.waitsForQuota()
 	}
 	return isAboutQueue(f) && q.fitsNoQueue(a)
+}
+
+// isAboutQueue reports whether a finding is about a queue that holds Jobs on workers.
+func isAboutQueue(f *inspect.Finding) bool {
+	return slices.Contains([]string{"JM026", "JM027", "JM028"}, f.Code)
+}
+
+// fitsNoQueue reports whether a Job fits nowhere, whatever the state of the queues: the placements
+// have a reason that would remain.
+func (q *Question) fitsNoQueue(a *Answer) bool {
+	if a.State != inspect.StateBlocked || len(q.Trace.Placements) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(q.Trace.Placements, func(p inspect.Placement) bool {
+		return !p.Manager && p.Reason != inspect.OverLimit && p.Reason != inspect.NoSuchResource && p.Reason != inspect.FlavorMismatch
+	})
 }
 
 // waitsForQuota reports whether a Job waits until others release quota.

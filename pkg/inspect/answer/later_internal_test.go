@@ -33,7 +33,7 @@ func TestUnconnectedWorkers(t *testing.T) {
 		message  string
 		first    string
 	}{
-		"fits there, and nowhere else": {
+		"fits only there": {
 			[]inspect.Placement{overLimit("worker-1", "paris", "4"), lost("9")},
 			[]inspect.Finding{found},
 			inspect.StateBlocked,
