@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -73,4 +74,44 @@ func TestTraceFileDefaults(t *testing.T) {
 			assert.Equal(t, code == util.ExitFindings, tt.verdict == inspect.Never, errOut)
 		})
 	}
+}
+
+// TestTraceFileNeeds checks that a cluster that lacks what the Pods need never runs a Job, that a note
+// says what was not checked and where, and that no Secret is read.
+func TestTraceFileNeeds(t *testing.T) {
+	const status = `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":%q,"code":%d,"message":%q,"details":{"name":"robot","kind":"serviceaccounts"}}`
+	kubeconfig := serve(t, quotaFleet, func(name string, w http.ResponseWriter, r *http.Request) bool {
+		request, ok := rbactest.RequestOf(r)
+		assert.Check(t, !ok || request.AllowedBy(rights.Of(rights.TraceFile)) || request.AllowedBy(rights.Of(rights.LookSecrets)), request.String())
+		assert.Check(t, !strings.HasSuffix(r.URL.Path, "/secrets/token"), "a Secret was read")
+		if !strings.HasSuffix(r.URL.Path, "/serviceaccounts/robot") {
+			return false
+		}
+		w.Header().Set("Content-Type", "application/json")
+		switch name {
+		case "east":
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = fmt.Fprintf(w, status, "NotFound", 404, `serviceaccounts "robot" not found`)
+		case "west":
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = fmt.Fprintf(w, status, "Forbidden", 403, `serviceaccounts "robot" is forbidden: User "x" cannot get resource "serviceaccounts" in API group "" in the namespace "default"`)
+		}
+		return true
+	})
+	path := manifestOf(t, "small", 1, "1", ", serviceAccountName: robot, volumes: [{name: v, secret: {secretName: token}}]")
+	text, err := os.ReadFile(path)
+	assert.NilError(t, err)
+	// Without an owner, it is submitted to the workers themselves.
+	assert.NilError(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(text), "managedBy: kueue.x-k8s.io/multikueue, ", "")), 0o600))
+	out, errOut, _ := run(t, "trace", "-f", path, "--kubeconfig", kubeconfig, "--contexts", "east,west", "-o", "json")
+	var trace inspect.Trace
+	assert.NilError(t, json.Unmarshal([]byte(out), &trace), errOut)
+	verdicts := map[string]string{}
+	for _, p := range trace.Placements {
+		verdicts[p.Context] = string(p.Verdict) + " " + string(p.Reason)
+	}
+	assert.Equal(t, verdicts["east"], "never DependencyMissing", "%v %s", verdicts, errOut)
+	assert.Equal(t, verdicts["west"], "fits HasRoom")
+	assert.Assert(t, strings.Contains(errOut, "not checked whether west has ServiceAccount robot: "), errOut)
+	assert.Assert(t, strings.Contains(errOut, "not checked whether the clusters have what the Pods need: Secret token"), errOut)
 }

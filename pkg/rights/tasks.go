@@ -28,6 +28,9 @@ func Tasks() []Task {
 // noReference is the consequence of not reading the objects to which Pod templates refer.
 const noReference = "dispatch does not check first whether what the Pods refer to exists"
 
+// noNeed is the consequence of not reading what the Pods of a file refer to.
+const noNeed = "`trace -f` does not check whether what the Pods need exists"
+
 // noPlacement is the consequence of not reading capacity.
 const noPlacement = "placements are less certain"
 
@@ -105,6 +108,9 @@ func traceFile() Task {
 		Needs: []string{Look},
 		Rights: []Right{
 			{Resource: batch("jobs"), Verbs: []string{"create"}, Without: "`trace -f` evaluates the manifest without defaults and changes of webhooks", IsOptional: true},
+			{Resource: core("configmaps"), Verbs: []string{"get"}, Without: noNeed, IsOptional: true},
+			{Resource: core("serviceaccounts"), Verbs: []string{"get"}, Without: noNeed, IsOptional: true},
+			{Resource: core("persistentvolumeclaims"), Verbs: []string{"get"}, Without: noNeed, IsOptional: true},
 			{Scope: InCluster, Resource: kueue("workloadpriorityclasses"), Verbs: []string{"get"}, Without: noClass, IsOptional: true},
 			{Scope: InCluster, Resource: schema.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}, Verbs: []string{"get", "list"}, Without: noClass, IsOptional: true},
 			{Scope: InCluster, Resource: schema.GroupResource{Group: "node.k8s.io", Resource: "runtimeclasses"}, Verbs: []string{"get"}, Without: noClass, IsOptional: true},

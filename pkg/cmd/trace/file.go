@@ -66,7 +66,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 		existing := o.applyDefaults(ctx, f, inventory, m.Object, &requests[i])
 		requests[i].Classes = read.Classes(ctx, f, o.classNames(m.Object, &requests[i]))
 		o.checkServers(ctx, f, m.Object, &requests[i], len(existing) == 0)
-		o.checkNeeds(ctx, f, m.Object, &requests[i])
+		o.checkNeeds(ctx, f, inventory, m.Object, &requests[i])
 		t := inspect.UnsubmittedTrace(m.kind, requests[i].Namespace, m.name)
 		t.Placements = append(t.Placements, answer.Reached(placement.Submit(inventory, &requests[i]), o.flags.ReachFlags())...)
 		answer.Unsubmitted(t)

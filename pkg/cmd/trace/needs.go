@@ -4,52 +4,46 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
 // checkNeeds adds which clusters lack an object that the Pods need, such as a ServiceAccount. It
-// reports what it cannot check.
-func (o *traceOptions) checkNeeds(ctx context.Context, f *fleet.Fleet, object *unstructured.Unstructured, r *placement.Request) {
+// reports what it cannot check. It reads no Secrets.
+func (o *traceOptions) checkNeeds(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, object *unstructured.Unstructured, r *placement.Request) {
 	kind, isKnown := delegation.KindOf(object.GroupVersionKind())
 	if !isKnown {
 		return
 	}
-	needed := preflight.NeededBy(kind, object)
-	if o.flags.From != "" {
-		if len(needed) > 0 {
-			util.Report(o.ErrOut, "note: not checked, because snapshots have none: %s", listed(needed))
-		}
-		return
-	}
+	var unchecked []string
 	r.Lacking = map[string][]string{}
-	for _, n := range needed {
+	for _, n := range preflight.NeededBy(kind, object) {
+		if o.flags.From != "" || n.Kind == dependency.Secret {
+			unchecked = append(unchecked, n.String())
+			continue
+		}
 		_, lacking, unread := read.Presence(ctx, f, n.Resource(), types.NamespacedName{Namespace: r.Namespace, Name: n.Name})
 		for name := range lacking {
 			r.Lacking[name] = append(r.Lacking[name], n.String())
 		}
 		for _, name := range slices.Sorted(maps.Keys(unread)) {
-			if err := unread[name]; !kubecontext.IsConnection(err) { // It is reported that a context does not answer.
-				util.Report(o.ErrOut, "note: not checked whether %s has %s: %s", name, n, kubecontext.Because(err))
+			if facts := v.Facts(name); facts != nil && facts.Err == nil { // The others are reported as a whole.
+				util.Report(o.ErrOut, "note: not checked whether %s has %s: %s", name, n, kubecontext.Because(unread[name]))
 			}
 		}
 	}
-}
-
-func listed(needed []preflight.Needed) string {
-	names := make([]string, len(needed))
-	for i, n := range needed {
-		names[i] = n.String()
+	if len(unchecked) > 0 {
+		util.Report(o.ErrOut, "note: not checked whether the clusters have what the Pods need: %s", inspect.Some(unchecked))
 	}
-	return strings.Join(names, ", ")
 }
