@@ -54,6 +54,9 @@ type Placement struct {
 	// Partial is with how few Pods the Job may start; absent if it must start with all. Needs is
 	// then for these Pods.
 	Partial *PartialStart `json:"partial,omitempty"`
+	// PodsAtOnce is how many of the Pods the nodes could run at the same time if they were empty;
+	// absent if that is all, or if it is unknown.
+	PodsAtOnce *PodsAtOnce `json:"podsAtOnce,omitempty"`
 	// Free is how much the flavor can give now, as a quantity.
 	Free string `json:"free"`
 	// Limit is the most that the flavor can ever give, as a quantity.
@@ -90,6 +93,14 @@ type PartialStart struct {
 	// Pods is with how many Pods it may start.
 	Pods int64 `json:"pods"`
 	// Of is how many Pods it requests.
+	Of int64 `json:"of"`
+}
+
+// PodsAtOnce is a Job whose Pods cannot all run at the same time.
+type PodsAtOnce struct {
+	// Pods is how many Pods of a Pod set the nodes could run at the same time.
+	Pods int64 `json:"pods"`
+	// Of is how many Pods the Pod set starts with.
 	Of int64 `json:"of"`
 }
 

@@ -1,10 +1,12 @@
 package podfit
 
 import (
+	"math"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	scheduling "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
@@ -93,6 +95,32 @@ func (p *Pod) On(n *Node) Verdict {
 		v.Reason = TooSmall
 	}
 	return v
+}
+
+// AtOnce returns how many such Pods a node could run at the same time if it were empty. 0 if it would
+// take none.
+func (p *Pod) AtOnce(n *Node) int64 {
+	if p.On(n).Reason != Fits {
+		return 0
+	}
+	most := int64(math.MaxInt32)
+	if limit, ok := n.Allocatable[corev1.ResourcePods]; ok {
+		most = min(most, limit.Value())
+	}
+	for name, requested := range p.requests {
+		if has := n.Allocatable[name]; !requested.IsZero() {
+			most = min(most, quotient(has, requested))
+		}
+	}
+	return most
+}
+
+// quotient returns how many times a request is contained in a quantity. Both are positive.
+func quotient(has, requested resource.Quantity) int64 {
+	if has.AsApproximateFloat64() > math.MaxInt64/1000 {
+		return has.Value() / max(requested.Value(), 1)
+	}
+	return has.MilliValue() / max(requested.MilliValue(), 1)
 }
 
 // untolerated returns the taints of a node that keep the Pod off it, except that of cordoned nodes.

@@ -67,6 +67,30 @@ func TestOn(t *testing.T) {
 	}
 }
 
+// TestAtOnce counts the Pods that an empty node runs at the same time.
+func TestAtOnce(t *testing.T) {
+	const gpus = `{status: {allocatable: {cpu: "8", pods: "110", memory: 64Gi, nvidia.com/gpu: "16"}}}`
+	requesting := func(requests string) string {
+		return `{containers: [{name: c, resources: {requests: {` + requests + `}}}]}`
+	}
+	for _, c := range []struct {
+		pod, node string
+		want      int64
+	}{
+		{requesting("nvidia.com/gpu: 12"), gpus, 1},
+		{requesting("nvidia.com/gpu: 8"), gpus, 2},
+		{requesting("nvidia.com/gpu: 17"), gpus, 0},
+		{requesting("cpu: 300m"), gpus, 26},
+		{requesting("cpu: 300m, memory: 32Gi"), gpus, 2},
+		{requesting("cpu: 0"), gpus, 110},
+		{requesting("memory: 1"), `{status: {allocatable: {memory: 100Pi, pods: "200"}}}`, 200},
+		{`{nodeSelector: {disk: ssd}}`, gpus, 0},
+	} {
+		node := parse[corev1.Node](t, c.node)
+		assert.Equal(t, podOf(t, c.pod).AtOnce(podfit.NodeOf(&node)), c.want, c.pod)
+	}
+}
+
 // TestSummarize checks the counts, and which single change would help.
 func TestSummarize(t *testing.T) {
 	nodes := parse[struct{ Items []corev1.Node }](t, `

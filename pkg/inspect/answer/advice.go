@@ -167,7 +167,7 @@ func (q *Question) outlook(all []inspect.Placement) Answer {
 	}
 	switch {
 	case len(by[inspect.Fits]) > 0:
-		return Answer{Reason: inspect.ReasonNone, Message: "Fits on " + list(namesOf(by[inspect.Fits])) + " now."}
+		return Answer{Reason: inspect.ReasonNone, Message: "Fits on " + list(namesOf(by[inspect.Fits])) + " now." + onTooFewNodes(by[inspect.Fits])}
 	case len(by[inspect.Waits]) > 0:
 		a := q.later(by[inspect.Waits])
 		a.State, a.Message, a.Unchecked = "", "Would wait. "+a.Message, unreadOf(candidates)
@@ -188,6 +188,16 @@ func (q *Question) outlook(all []inspect.Placement) Answer {
 	}
 	a := Answer{Reason: inspect.ReasonUnread, Message: "Cannot tell whether it would run. " + reasonsByCluster(candidates, func(*inspect.Placement) bool { return true }), Fixes: q.fixesFor(candidates)}
 	return a
+}
+
+// onTooFewNodes returns a sentence for each cluster whose nodes cannot run all Pods at once.
+func onTooFewNodes(all []inspect.Placement) (text string) {
+	for i := range all {
+		if p := &all[i]; p.PodsAtOnce != nil {
+			text += fmt.Sprintf(" The nodes of %s run at most %d of %d Pods at once.", placeName(p), p.PodsAtOnce.Pods, p.PodsAtOnce.Of)
+		}
+	}
+	return text
 }
 
 // isIgnored reports whether Kueue ignores a Job without a queue label, on all clusters that were read.

@@ -35,6 +35,7 @@ func (s *site) countNodes() {
 	all := inspect.Count(len(nodes), "node")
 	if fewest > 0 {
 		s.condition(inspect.ConditionPods, inspect.Yes, "%d of %s", fewest, all)
+		s.countPods(nodes)
 		return
 	}
 	s.condition(inspect.ConditionPods, inspect.No, "0 of %s", all)
@@ -54,6 +55,42 @@ func (s *site) rarest(nodes []*podfit.Node) (rarest *kueue.PodTemplate, fewest i
 		}
 	}
 	return rarest, fewest
+}
+
+// countPods adds to the verdict that the nodes could not run all Pods of a podset at the same time,
+// even if they were empty. Kueue does not check that without a topology. It compares each podset
+// alone, so that the nodes may run even fewer.
+func (s *site) countPods(nodes []*podfit.Node) {
+	if s.Verdict == inspect.Never {
+		return
+	}
+	for i := range s.request.PodSets {
+		set := &s.request.PodSets[i]
+		needed := int64(set.Count)
+		if s.Partial != nil && len(s.request.PodSets) == 1 {
+			needed = s.Partial.Pods
+		}
+		if most := s.podsOn(set, nodes); most < needed && (s.PodsAtOnce == nil || most < s.PodsAtOnce.Pods) {
+			s.PodsAtOnce = &inspect.PodsAtOnce{Pods: most, Of: needed}
+		}
+	}
+	if s.PodsAtOnce != nil {
+		s.Message += fmt.Sprintf("; its nodes run at most %d of %d Pods at once", s.PodsAtOnce.Pods, s.PodsAtOnce.Of)
+	}
+}
+
+// podsOn returns how many Pods of a podset the nodes could run at the same time, with any of the
+// flavors that it may get.
+func (s *site) podsOn(set *kueue.PodTemplate, nodes []*podfit.Node) (most int64) {
+	pods := s.podsOf(set)
+	for _, n := range nodes {
+		var here int64
+		for _, p := range pods {
+			here = max(here, p.AtOnce(n))
+		}
+		most += here
+	}
+	return most
 }
 
 // withoutNode adds to the verdict that no node could take a Pod of a podset.

@@ -78,6 +78,27 @@ func TestNodes(t *testing.T) {
 	}
 }
 
+// TestPodsAtOnce checks that a Job whose Pods the nodes cannot run together is reported, although
+// Kueue has quota for it.
+func TestPodsAtOnce(t *testing.T) {
+	for parallelism, want := range map[string]*inspect.PodsAtOnce{"2": nil, "3": {Pods: 2, Of: 3}} {
+		w := parse[world](t, simple("50"))
+		j := parse[batchv1.Job](t, `{spec: {parallelism: `+parallelism+`, template: {spec: {containers: [{name: c, resources: {requests: {cpu: 12}}}]}}}}`)
+		j.Namespace = "ml"
+		r := placement.OfJob(&j, "q")
+		f := w.facts()
+		node := func(name string) *podfit.Node {
+			return &podfit.Node{Name: name, Allocatable: corev1.ResourceList{"cpu": resource.MustParse("16")}}
+		}
+		f.Environment = &inspect.Environment{Nodes: []*podfit.Node{node("a"), node("b"), {Name: "c"}}}
+		p := placement.On(f, &r, nil, time.Now())
+		assert.Equal(t, p.Verdict, inspect.Fits)
+		assert.Equal(t, p.Condition(inspect.ConditionPods).Text, "2 of 3 nodes")
+		assert.DeepEqual(t, p.PodsAtOnce, want)
+		assert.Equal(t, strings.HasSuffix(p.Message, "; its nodes run at most 2 of 3 Pods at once"), want != nil, p.Message)
+	}
+}
+
 // TestNodesOfAFlavor checks that Pods get the labels and tolerations of a
 // flavor.
 func TestNodesOfAFlavor(t *testing.T) {
