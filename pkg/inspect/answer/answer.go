@@ -293,7 +293,11 @@ func (a *Answer) take(f *inspect.Finding, reason string) {
 	default:
 		a.Reason = inspect.ReasonFinding
 	}
-	a.Message = Sentence(reason)
+	names := []string{f.Context, f.Name}
+	for _, j := range f.Jobs {
+		names = append(names, j.Context)
+	}
+	a.Message = sentence(reason, names...)
 	if len(f.Fixes) > 0 {
 		a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
 	}
@@ -338,7 +342,7 @@ func failure(o *inspect.Job) string {
 	if o.Status != delegation.Failed {
 		return ""
 	}
-	return Sentence(o.Failure)
+	return sentence(o.Failure)
 }
 
 func template(o *inspect.Job) string {
@@ -361,15 +365,16 @@ func contextsOf(mirrors []inspect.Mirror) []string {
 	return names
 }
 
-// Sentence returns a text with a capital letter and a full stop. A name at
-// its beginning keeps its case.
-func Sentence(text string) string {
+// sentence returns a text with a capital letter and a full stop. A name at
+// its beginning keeps its case: one of the given names, or a word that is no English word.
+func sentence(text string, names ...string) string {
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return ""
 	}
 	first, _, _ := strings.Cut(text, " ")
-	if c := first[0]; c >= 'a' && c <= 'z' && !strings.ContainsAny(first, "/.-_:0123456789") {
+	isName := slices.Contains(names, strings.TrimRight(first, ":,;")) || strings.ContainsAny(first, "/.-_:0123456789")
+	if c := first[0]; c >= 'a' && c <= 'z' && !isName {
 		text = strings.ToUpper(text[:1]) + text[1:]
 	}
 	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "?") || strings.HasSuffix(text, "!") {

@@ -141,9 +141,9 @@ func (q *Question) fromPodsHop(a *Answer, j *inspect.Job, hops []inspect.Hop, po
 		a.Message = fmt.Sprintf("Pods on %s: %s.", j.Context, h.State)
 		switch {
 		case h.State == "none":
-			a.Message = fmt.Sprintf("No Pods on %s. %s", j.Context, Sentence(h.Message))
+			a.Message = fmt.Sprintf("No Pods on %s. %s", j.Context, sentence(h.Message))
 		case h.Message != "":
-			a.Message += " " + Sentence(h.Message)
+			a.Message += " " + sentence(h.Message)
 		}
 		return
 	}

@@ -57,7 +57,7 @@ func (q *Question) addFailing(a *Answer, j *inspect.Job) {
 	if j.BackoffLimit != nil {
 		text += fmt.Sprintf(", backoffLimit is %d", *j.BackoffLimit)
 	}
-	a.Message = strings.Join(strings.Fields(a.Message+" "+Sentence(text)+" "+exitCodes(failed)), " ")
+	a.Message = strings.Join(strings.Fields(a.Message+" "+sentence(text)+" "+exitCodes(failed)), " ")
 	if a.State == inspect.StateFailing && !j.IsPart() {
 		a.Fixes = q.readLogs(q.Pair.Jobs()[0])
 	}

@@ -68,11 +68,11 @@ func order(p *inspect.Placement) int {
 func (q *Question) unconnected(p *inspect.Placement) string {
 	switch {
 	case hasFree(p):
-		return Sentence(fmt.Sprintf("Fits on %s (%s %s free), but %s", placeName(p), p.Free, p.Resource, p.Message))
+		return sentence(fmt.Sprintf("Fits on %s (%s %s free), but %s", placeName(p), p.Free, p.Resource, p.Message))
 	case p.Needs != "":
-		return Sentence(fmt.Sprintf("Could run on %s, but %s", placeName(p), p.Message))
+		return sentence(fmt.Sprintf("Could run on %s, but %s", placeName(p), p.Message))
 	}
-	return Sentence(placeName(p) + ": " + lower(p.Message))
+	return sentence(placeName(p)+": "+lower(p.Message), placeName(p))
 }
 
 // connectionFixes returns how to connect a cluster: the fixes of the finding about it or, without

@@ -119,7 +119,7 @@ func (q *Question) suspendedOn(j *inspect.Job) string {
 	}
 	for _, h := range q.Trace.Hops {
 		if h.Kind == "Workload" && h.Context == j.Context && h.Health != inspect.HealthOK && h.Message != "" {
-			return fmt.Sprintf("Its mirror on %s is suspended. %s", j.Context, Sentence(kueue.Brief(h.Message)))
+			return fmt.Sprintf("Its mirror on %s is suspended. %s", j.Context, sentence(kueue.Brief(h.Message)))
 		}
 	}
 	return fmt.Sprintf("Its mirror on %s is suspended.", j.Context)

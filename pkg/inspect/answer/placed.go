@@ -222,11 +222,11 @@ func (q *Question) needs(p *inspect.Placement) string {
 	case isUnconnected(p):
 		return q.unconnected(p)
 	case p.Resource == "" || p.Needs == "":
-		return Sentence(placeName(p) + ": " + lower(message(p)))
+		return sentence(placeName(p)+": "+lower(message(p)), placeName(p))
 	case p.Reason == inspect.OverLimit:
 		return fmt.Sprintf("Needs %s; the limit is %s (%s).", needed(p), p.Limit, at)
 	case p.Reason != inspect.QuotaInUse:
-		return Sentence(placeName(p) + ": " + lower(message(p)))
+		return sentence(placeName(p)+": "+lower(message(p)), placeName(p))
 	}
 	if holder := q.holder(p); holder != "" {
 		return fmt.Sprintf("Needs %s; %s free on %s. %s", needed(p), p.Free, placeName(p), holder)

@@ -31,10 +31,10 @@ func (q *Question) addOwnPreemption(a *Answer) {
 
 // addPreemption adds how a waiting Job lost its quota, which is since when it waits.
 func (a *Answer) addPreemption(p *inspect.Preemption) {
-	if a.State != inspect.StateWaiting || p == nil || strings.HasPrefix(a.Message, Sentence(p.Text)) {
+	if a.State != inspect.StateWaiting || p == nil || strings.HasPrefix(a.Message, sentence(p.Text)) {
 		return
 	}
-	a.Message = strings.TrimSpace(Sentence(p.Text) + " " + a.Message)
+	a.Message = strings.TrimSpace(sentence(p.Text) + " " + a.Message)
 	if !p.Since.IsZero() {
 		a.Since = &metav1.Time{Time: p.Since}
 	}

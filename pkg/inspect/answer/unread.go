@@ -32,7 +32,7 @@ func (q *Question) lostOn(manager *inspect.Facts, cluster string) Answer {
 			a.State = inspect.StateUnknown
 		}
 	}
-	a.Message += " " + Sentence(why)
+	a.Message += " " + sentence(why)
 	a.Unchecked = []inspect.Unchecked{*missing}
 	return a
 }

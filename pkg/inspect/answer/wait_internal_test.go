@@ -38,3 +38,13 @@ func TestStateOfWait(t *testing.T) {
 	}
 	assert.Equal(t, stateOfWait(&kueue.Wait{Reason: kueue.ReasonOverLimit, Partial: true}), inspect.StateWaiting)
 }
+
+// TestSentence: a name at the beginning keeps its case.
+func TestSentence(t *testing.T) {
+	for text, want := range map[string]string{
+		"tokyo admitted it": "tokyo admitted it.", "tokyo: no quota": "tokyo: no quota.", "worker-9 lacks it": "worker-9 lacks it.",
+		"no quota": "No quota.", "is it gone?": "Is it gone?", "": "",
+	} {
+		assert.Equal(t, sentence(text, "tokyo"), want)
+	}
+}

@@ -144,12 +144,12 @@ func (q *Question) inKueue() (a Answer, known bool) {
 		a := Answer{State: stateOfWait(&wait), Reason: reasonOfWait(&wait), Message: fmt.Sprintf("Kueue on %s has reserved no quota for it yet.", f.Context)}
 		switch {
 		case wait.IsForQuota():
-			a.Message = Sentence(fmt.Sprintf("No quota on %s: %s", f.Context, wait.Text()))
+			a.Message = sentence(fmt.Sprintf("No quota on %s: %s", f.Context, wait.Text()))
 			if least, all := w.PartialStart(); least < all {
-				a.Message = Sentence(fmt.Sprintf("No quota on %s: %s for all %d Pods; it may start with %d", f.Context, wait.Text(), all, least))
+				a.Message = sentence(fmt.Sprintf("No quota on %s: %s for all %d Pods; it may start with %d", f.Context, wait.Text(), all, least))
 			}
 		case wait.Message != "":
-			a.Message = Sentence(f.Context + ": " + wait.Text())
+			a.Message = sentence(f.Context+": "+wait.Text(), f.Context)
 		}
 		return a, true
 	}
@@ -212,13 +212,13 @@ func (q *Question) withoutClass() *inspect.Placement {
 // running.
 func (q *Question) heldBack(f *inspect.Facts, w *kueue.Workload) (Answer, bool) {
 	wait := w.Waiting()
-	a := Answer{State: inspect.StateBlocked, Reason: reasonOfWait(&wait), Message: Sentence(f.Context + ": " + wait.Text())}
+	a := Answer{State: inspect.StateBlocked, Reason: reasonOfWait(&wait), Message: sentence(f.Context+": "+wait.Text(), f.Context)}
 	switch {
 	case wait.Reason == kueue.ReasonFinished:
-		a.Reason, a.Message = inspect.ReasonHeld, Sentence(fmt.Sprintf("Kueue on %s has ended its Workload: %s", f.Context, chain.ReasonAndMessage(wait.Condition)))
+		a.Reason, a.Message = inspect.ReasonHeld, sentence(fmt.Sprintf("Kueue on %s has ended its Workload: %s", f.Context, chain.ReasonAndMessage(wait.Condition)))
 		return a, true
 	case wait.Reason == kueue.ReasonCheckRejected:
-		a.Message = Sentence(wait.Text())
+		a.Message = sentence(wait.Text())
 	case !wait.IsDeactivation():
 		return Answer{}, false
 	}
