@@ -78,13 +78,15 @@ func counts(g *inspect.OwnerGroup, p palette) string {
 	return strings.Join(parts, ", ")
 }
 
-// Summary writes a row for each owner with its counts by status.
+// Summary writes a row for each owner with its counts by status: a column for each status or, in a
+// terminal that is too narrow for them, one column.
 func Summary(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 	p := palette{o.Color}
-	columns := []column[*inspect.OwnerGroup]{
+	owners := []column[*inspect.OwnerGroup]{
 		{title: "MANAGED-BY", alwaysShown: true, shrinks: true, cell: func(g *inspect.OwnerGroup) string { return Safe(string(g.ManagedBy)) }},
 		{title: strings.ToUpper(nounFor(o)), cell: func(g *inspect.OwnerGroup) string { return fmt.Sprint(g.Total()) }},
 	}
+	columns := slices.Clone(owners)
 	for _, s := range delegation.Statuses() {
 		has := func(g inspect.OwnerGroup) bool { return g.Counts[s] > 0 }
 		columns = append(columns, column[*inspect.OwnerGroup]{
@@ -100,7 +102,13 @@ func Summary(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 	if o.Markdown {
 		return tableMarkdown(w, columns, pointers(list.Items), list.Errors, o)
 	}
-	lines, err := newTable(dimmed(columns, p), pointers(list.Items), o).layout(o.Width)
+	summary := newTable(dimmed(columns, p), pointers(list.Items), o)
+	if o.Width > 0 && sum(summary.measure().widths) > o.Width {
+		summary = newTable(append(owners, column[*inspect.OwnerGroup]{
+			title: "STATUS", shrinks: true, cell: func(g *inspect.OwnerGroup) string { return counts(g, p) },
+		}), pointers(list.Items), o)
+	}
+	lines, err := summary.layout(o.Width)
 	if err != nil {
 		return err
 	}

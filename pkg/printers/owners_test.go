@@ -59,6 +59,7 @@ func TestSummary(t *testing.T) {
 		options printers.TableOptions
 	}{
 		{"all", everyStatus(), printers.TableOptions{}},
+		{"narrow", everyStatus(), printers.TableOptions{Width: 80}},
 		{"color", everyStatus(), printers.TableOptions{Color: true}},
 		{"no-headers", everyStatus(), printers.TableOptions{NoHeaders: true}},
 		{"contexts", severalContexts(), printers.TableOptions{Contexts: true, Namespaces: true}},
