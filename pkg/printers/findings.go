@@ -64,6 +64,9 @@ func findingColumns(o TableOptions) []column[*inspect.Finding] {
 func CheckSummary(list *inspect.FindingList, o TableOptions) string {
 	s := list.Summary
 	where := fmt.Sprintf("in %s on %s", inspect.Count(s.Jobs, "delegated "+noun(o)), inspect.Count(s.Clusters, "cluster"))
+	if s.Jobs == 0 {
+		where = fmt.Sprintf("on %s (no delegated %ss)", inspect.Count(s.Clusters, "cluster"), noun(o))
+	}
 	var parts []string
 	for _, n := range []struct {
 		count int

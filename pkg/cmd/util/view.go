@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
@@ -133,7 +132,7 @@ func (v *view[T]) update(value T) error {
 		return nil
 	}
 	if len(v.shown) > 0 && v.IsTable {
-		if _, err := io.WriteString(v.Out, "\n"); err != nil {
+		if _, err := fmt.Fprintf(v.Out, "\nAt %s:\n", v.Clock.Now().Format(time.TimeOnly)); err != nil {
 			return err
 		}
 	}
