@@ -99,7 +99,7 @@ func (o *checkOptions) advise(ctx context.Context, f *fleet.Fleet, known *inspec
 		Capacity: true, Queues: queues, Workloads: workloads, Known: known, Addresses: addresses, Now: o.Clock.Now,
 	})
 	o.renewFixes(withQuotas, list)
-	answer.AdviseAll(withQuotas, list.Items, judgment.All(answer.IsOrphan), o.judging.Reach)
+	answer.AdviseAll(withQuotas, list.Items, judgment.All(answer.IsAboutHolder), o.judging.Reach)
 	answer.ByCost(list.Items)
 }
 

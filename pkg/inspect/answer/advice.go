@@ -68,8 +68,8 @@ const maxAdvisedJobs = 20
 
 // AdviseAll is Advise for the findings of a whole fleet. v is an inventory
 // with quotas. reach has the flags with which commands reach the clusters.
-// orphans are findings about orphans.
-func AdviseAll(v *inspect.Inventory, findings, orphans []inspect.Finding, reach []string) {
+// aboutHolders are findings about Jobs that hold quota for nothing.
+func AdviseAll(v *inspect.Inventory, findings, aboutHolders []inspect.Finding, reach []string) {
 	pairs := map[inspect.Ref]inspect.Pair{}
 	for _, p := range v.Pairs.Pairs {
 		pairs[inspect.RefOf(p.Origin)] = p
@@ -86,7 +86,7 @@ func AdviseAll(v *inspect.Inventory, findings, orphans []inspect.Finding, reach 
 		left--
 		t := chain.Follow(v, p)
 		t.Placements = Reached(placement.Judge(v, p), reach)
-		q := Question{Inventory: v, Pair: p, Trace: t, Findings: orphans, Reach: reach}
+		q := Question{Inventory: v, Pair: p, Trace: t, Findings: aboutHolders, Reach: reach}
 		Fill(q)
 		q.Advise(findings[i : i+1])
 		q.linkOrphans(findings)

@@ -64,8 +64,22 @@ func (q *Question) idleHolder(p *inspect.Placement) *inspect.Holder {
 	for i := range p.Holders {
 		h := &p.Holders[i]
 		isLate := h.Since != nil && q.Inventory.Now.Sub(h.Since.Time) > time.Minute
-		if h.Amount != "" && isLate && (!h.Admitted || q.hasNoWorker(p.Context, h)) {
+		isIdle := isLate && (!h.Admitted || q.hasNoWorker(p.Context, h)) || q.stuckFinding(h) != nil
+		if h.Amount != "" && isIdle {
 			return h
+		}
+	}
+	return nil
+}
+
+// stuckFinding returns the finding that a holder never gets its mirror, nil if there is none. Such a
+// Job holds the quota of its worker without running.
+func (q *Question) stuckFinding(h *inspect.Holder) *inspect.Finding {
+	for i := range q.Findings {
+		f := &q.Findings[i]
+		isHolder := func(r inspect.Ref) bool { return f.Kind == h.Kind && r.Namespace == h.Namespace && r.Name == h.Name }
+		if neverMirrored(f.Code) && slices.ContainsFunc(f.Jobs, isHolder) {
+			return f
 		}
 	}
 	return nil
@@ -146,13 +160,19 @@ func (q *Question) holderFixes(p *inspect.Placement) (fixes []command.Fix) {
 		return []command.Fix{{Text: fmt.Sprintf("wait: Kueue on %s preempts %s, which may run again later", p.Context, list(victims(p))), Command: []string{}}}
 	}
 	if idle := q.idleHolder(p); idle != nil {
+		context := p.Context
+		if f := q.stuckFinding(idle); f != nil {
+			context = f.Jobs[0].Context
+		}
 		if k, known := delegation.KindNamed(idle.Kind); known {
 			fixes = append(fixes, command.Fix{
 				Text:    fmt.Sprintf("find out why %s/%s holds %s %s without running", idle.Namespace, idle.Name, idle.Amount, idle.Resource),
-				Command: q.words(command.PluginFor(k, "trace", p.Context, idle.Namespace, idle.Name)),
+				Command: q.words(command.PluginFor(k, "trace", context, idle.Namespace, idle.Name)),
 			})
 		}
-		running := slices.IndexFunc(p.Holders, func(h inspect.Holder) bool { return h.Admitted && !q.hasNoWorker(p.Context, &h) })
+		running := slices.IndexFunc(p.Holders, func(h inspect.Holder) bool {
+			return h.Admitted && !q.hasNoWorker(p.Context, &h) && q.stuckFinding(&h) == nil
+		})
 		if running < 0 {
 			return fixes
 		}

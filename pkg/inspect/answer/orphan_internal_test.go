@@ -31,6 +31,23 @@ func TestFixOfOrphanThatHoldsQuota(t *testing.T) {
 	}
 }
 
+// TestHolderWithoutMirror checks that nothing advises to wait for a Job that holds quota and whose
+// mirror can never be created.
+func TestHolderWithoutMirror(t *testing.T) {
+	p := &inspect.Placement{Context: "w", Reason: inspect.QuotaInUse, Needs: "4", Free: "0", Holders: []inspect.Holder{
+		{Kind: "Job", Namespace: "ml", Name: "refused", Amount: "4", Resource: "cpu", Admitted: true},
+	}}
+	q := Question{Inventory: inspect.NewInventory(time.Unix(0, 0), nil, nil)}
+	fixes := q.holderFixes(p)
+	assert.Equal(t, fixes[0].Text, "wait for ml/refused on w to finish")
+	q.Findings = []inspect.Finding{{Code: "JM035", Kind: "Job", Context: "hub", Jobs: []inspect.Ref{{Context: "hub", Namespace: "ml", Name: "refused"}}}}
+	fixes = q.holderFixes(p)
+	assert.Equal(t, len(fixes), 1)
+	assert.Equal(t, fixes[0].Text, "find out why ml/refused holds 4 cpu without running")
+	assert.DeepEqual(t, fixes[0].Command, []string{"kubectl", "jobs-managedby", "trace", "refused", "-n", "ml", "--context", "hub"})
+	assert.Equal(t, q.holder(p), "ml/refused holds 4 without running.")
+}
+
 // TestMirrorOfUnknownManager checks that the mirror of a manager that was not read is no orphan, and
 // that nothing advises to delete it. Only a finding about an orphan knows whether that is safe.
 func TestMirrorOfUnknownManager(t *testing.T) {

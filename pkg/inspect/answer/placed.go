@@ -380,6 +380,13 @@ func IsOrphan(code string) bool {
 	return slices.Contains([]string{"JM053", "JM057", "JM058", "JM059", "JM060", "JM061", "JM106"}, code)
 }
 
+// neverMirrored reports whether a code is about a Job that its worker has admitted, and whose mirror
+// cannot be created there.
+func neverMirrored(code string) bool { return code == "JM034" || code == "JM035" }
+
+// IsAboutHolder reports whether a code is about a Job that holds quota for nothing.
+func IsAboutHolder(code string) bool { return IsOrphan(code) || neverMirrored(code) }
+
 // IsAboutQuota reports whether a code is about quota. Placements have more
 // details then.
 func IsAboutQuota(code string) bool { return slices.Contains([]string{"JM019", "JM029"}, code) }

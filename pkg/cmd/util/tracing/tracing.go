@@ -63,11 +63,11 @@ func (t *Tracer) Read(ctx context.Context, f *fleet.Fleet) *Traced {
 	judged := t.withOthers(ctx, f, inventory, list.Items, &ahead)
 	judgment := t.Confirmer.Keep(t.Now(), rules.Judge(judged, rules.All(), rules.Options{Grace: util.DefaultGrace, Reach: t.Reach}))
 	list.Errors = append(append(inventory.Errors(), unreadOthers(judged)...), unreadQuotas(inventory, list.Items)...)
-	orphans := judgment.All(answer.IsOrphan)
+	aboutHolders := judgment.All(answer.IsAboutHolder)
 	for i := range list.Items {
 		trace := &list.Items[i]
 		trace.Findings, trace.Errors = judgment.About(trace), list.Errors
-		q := answer.Question{Inventory: inventory, Around: judged, Pair: found.Pairs[i], Trace: trace, Findings: orphans, Reach: t.Reach}
+		q := answer.Question{Inventory: inventory, Around: judged, Pair: found.Pairs[i], Trace: trace, Findings: aboutHolders, Reach: t.Reach}
 		answer.Fill(q)
 		q.Advise(trace.Findings)
 	}
