@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -54,8 +55,8 @@ type Placement struct {
 	// Partial is with how few Pods the Job may start; absent if it must start with all. Needs is
 	// then for these Pods.
 	Partial *PartialStart `json:"partial,omitempty"`
-	// PodsAtOnce is how many of the Pods the nodes could run at the same time if they were empty;
-	// absent if that is all, or if it is unknown.
+	// PodsAtOnce is how many of the Pods could run at the same time; absent if that is all, or if it
+	// is unknown.
 	PodsAtOnce *PodsAtOnce `json:"podsAtOnce,omitempty"`
 	// Free is how much the flavor can give now, as a quantity.
 	Free string `json:"free"`
@@ -98,10 +99,21 @@ type PartialStart struct {
 
 // PodsAtOnce is a Job whose Pods cannot all run at the same time.
 type PodsAtOnce struct {
-	// Pods is how many Pods of a Pod set the nodes could run at the same time.
+	// Pods is how many Pods of a Pod set could run at the same time.
 	Pods int64 `json:"pods"`
 	// Of is how many Pods the Pod set starts with.
 	Of int64 `json:"of"`
+	// ResourceQuota is the ResourceQuota that limits them now; empty if the nodes do, even without
+	// other Pods.
+	ResourceQuota string `json:"resourceQuota,omitempty"`
+}
+
+// Text says which limit the Pods exceed. owner is the cluster with "'s", or "its".
+func (p *PodsAtOnce) Text(owner string) string {
+	if p.ResourceQuota != "" {
+		return fmt.Sprintf("%s ResourceQuota %s allows %d of %d Pods now", owner, p.ResourceQuota, p.Pods, p.Of)
+	}
+	return fmt.Sprintf("%s nodes run at most %d of %d Pods at once", owner, p.Pods, p.Of)
 }
 
 // NewPlacement returns a placement of which nothing is known.
@@ -354,6 +366,8 @@ const (
 	// DependencyMissing means that the cluster lacks an object that the Pods need, such as a
 	// ServiceAccount.
 	DependencyMissing PlacementReason = "DependencyMissing"
+	// NamespaceQuota means that a ResourceQuota of the namespace refuses the Job or its Pods.
+	NamespaceQuota PlacementReason = "NamespaceQuota"
 	// NoPods means that spec.parallelism is 0.
 	NoPods PlacementReason = "NoPods"
 	// NoNode means that no node takes the Pods, according to the scheduler or to the nodes that
@@ -373,7 +387,7 @@ func PlacementReasons() []PlacementReason {
 		"", NoContext, Unreadable, NotConnected, NoKueue, RefusedByServer, NamespaceMissing, NamespaceNotSelected,
 		NoQueueLabel, QueueMissing, QueueStopped, QueueInactive, OutsideLimits, OverLimit, NoSuchResource,
 		FlavorMismatch, QuotaInUse, BehindInQueue, CheckPending, CheckRejected, Deactivated, OnHold,
-		DevicesUnresolved, SaidByKueue, NotDispatched, NothingRequested, OwnerRefused, ClassMissing, NameTaken, DependencyMissing, NoPods, NoNode, NothingInTheWay, HasQuota, HasRoom,
+		DevicesUnresolved, SaidByKueue, NotDispatched, NothingRequested, OwnerRefused, ClassMissing, NameTaken, DependencyMissing, NamespaceQuota, NoPods, NoNode, NothingInTheWay, HasQuota, HasRoom,
 	}
 }
 
@@ -394,6 +408,8 @@ func (p *Placement) Why() string {
 		return text
 	case p.Reason == SaidByKueue && p.Wait != nil:
 		return p.Wait.Text()
+	case p.Reason == HasRoom && p.PodsAtOnce != nil:
+		return "free quota; " + p.PodsAtOnce.Text("its")
 	case p.Reason == HasRoom:
 		return "free quota"
 	case p.Reason == NoNode && p.Said != "":

@@ -29,6 +29,26 @@ func SchedulerRules() CountingRules { return CountingRules{LimitsFirst: true} }
 // in the Pod spec (kueue: pkg/workload/resources.go;
 // docs/reference/scheduling.md#requests).
 func Requests(spec *corev1.PodSpec, limits []corev1.LimitRange, by CountingRules) corev1.ResourceList {
+	pod := withLimits(spec, limits, by)
+	total := helper.PodRequests(pod, helper.PodResourcesOptions{})
+	if by.Containers && pod.Spec.Resources != nil {
+		for name, quantity := range helper.PodRequests(pod, helper.PodResourcesOptions{SkipPodLevelResources: true}) {
+			if least := total[name]; quantity.Cmp(least) > 0 {
+				total[name] = quantity
+			}
+		}
+	}
+	return total
+}
+
+// AdmittedPod returns a Pod as the API server admits it: with the defaults of the namespace's LimitRanges
+// (kubernetes: plugin/pkg/admission/limitranger).
+func AdmittedPod(spec *corev1.PodSpec, limits []corev1.LimitRange) *corev1.Pod {
+	return withLimits(spec, limits, SchedulerRules())
+}
+
+// withLimits returns a Pod with the requests and limits that its spec lacks.
+func withLimits(spec *corev1.PodSpec, limits []corev1.LimitRange, by CountingRules) *corev1.Pod {
 	pod := &corev1.Pod{Spec: *spec.DeepCopy()}
 	defaults := containerDefaults(limits)
 	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
@@ -39,15 +59,7 @@ func Requests(spec *corev1.PodSpec, limits []corev1.LimitRange, by CountingRules
 	if pod.Spec.Resources != nil {
 		fill(pod.Spec.Resources, corev1.LimitRangeItem{}, by)
 	}
-	total := helper.PodRequests(pod, helper.PodResourcesOptions{})
-	if by.Containers && pod.Spec.Resources != nil {
-		for name, quantity := range helper.PodRequests(pod, helper.PodResourcesOptions{SkipPodLevelResources: true}) {
-			if least := total[name]; quantity.Cmp(least) > 0 {
-				total[name] = quantity
-			}
-		}
-	}
-	return total
+	return pod
 }
 
 // containerDefaults returns the container defaults of all LimitRanges of a

@@ -109,14 +109,14 @@ func (p *Pod) AtOnce(n *Node) int64 {
 	}
 	for name, requested := range p.requests {
 		if has := n.Allocatable[name]; !requested.IsZero() {
-			most = min(most, quotient(has, requested))
+			most = min(most, Quotient(has, requested))
 		}
 	}
 	return most
 }
 
-// quotient returns how many times a request is contained in a quantity. Both are positive.
-func quotient(has, requested resource.Quantity) int64 {
+// Quotient returns how many times a request is contained in a quantity. Both are positive.
+func Quotient(has, requested resource.Quantity) int64 {
 	if has.AsApproximateFloat64() > math.MaxInt64/1000 {
 		return has.Value() / max(requested.Value(), 1)
 	}

@@ -111,6 +111,7 @@ func traceFile() Task {
 			{Resource: core("configmaps"), Verbs: []string{"get"}, Without: noNeed, IsOptional: true},
 			{Resource: core("serviceaccounts"), Verbs: []string{"get"}, Without: noNeed, IsOptional: true},
 			{Resource: core("persistentvolumeclaims"), Verbs: []string{"get"}, Without: noNeed, IsOptional: true},
+			{Resource: core("resourcequotas"), Verbs: []string{"list"}, Without: "`trace -f` does not check whether a ResourceQuota allows the Job", IsOptional: true},
 			{Scope: InCluster, Resource: kueue("workloadpriorityclasses"), Verbs: []string{"get"}, Without: noClass, IsOptional: true},
 			{Scope: InCluster, Resource: schema.GroupResource{Group: "scheduling.k8s.io", Resource: "priorityclasses"}, Verbs: []string{"get", "list"}, Without: noClass, IsOptional: true},
 			{Scope: InCluster, Resource: schema.GroupResource{Group: "node.k8s.io", Resource: "runtimeclasses"}, Verbs: []string{"get"}, Without: noClass, IsOptional: true},

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -26,6 +27,7 @@ func (o *traceOptions) checkNeeds(ctx context.Context, f *fleet.Fleet, v *inspec
 	if !isKnown {
 		return
 	}
+	o.checkQuotas(ctx, f, v, r)
 	var unchecked []string
 	r.Lacking = map[string][]string{}
 	for _, n := range preflight.NeededBy(kind, object) {
@@ -37,13 +39,30 @@ func (o *traceOptions) checkNeeds(ctx context.Context, f *fleet.Fleet, v *inspec
 		for name := range lacking {
 			r.Lacking[name] = append(r.Lacking[name], n.String())
 		}
-		for _, name := range slices.Sorted(maps.Keys(unread)) {
-			if facts := v.Facts(name); facts != nil && facts.Err == nil { // The others are reported as a whole.
-				util.Report(o.ErrOut, "note: not checked whether %s has %s: %s", name, n, kubecontext.Because(unread[name]))
-			}
-		}
+		o.noteUnread(v, unread, func(context string) string { return fmt.Sprintf("whether %s has %s", context, n) })
 	}
 	if len(unchecked) > 0 {
 		util.Report(o.ErrOut, "note: not checked whether the clusters have what the Pods need: %s", inspect.Some(unchecked))
+	}
+}
+
+// checkQuotas adds the ResourceQuotas of the Job's namespace on each cluster. It reports those that it
+// cannot read.
+func (o *traceOptions) checkQuotas(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, r *placement.Request) {
+	if o.flags.From != "" {
+		util.Report(o.ErrOut, "note: not checked whether ResourceQuotas allow the Job: a snapshot has none")
+		return
+	}
+	quotas, unread := read.ResourceQuotas(ctx, f, r.Namespace)
+	r.Quotas = quotas
+	o.noteUnread(v, unread, func(context string) string { return "whether the ResourceQuotas of " + context + " allow the Job" })
+}
+
+// noteUnread reports what was not checked on clusters that answer. The others are reported as a whole.
+func (o *traceOptions) noteUnread(v *inspect.Inventory, unread map[string]error, what func(context string) string) {
+	for _, name := range slices.Sorted(maps.Keys(unread)) {
+		if facts := v.Facts(name); facts != nil && facts.Err == nil {
+			util.Report(o.ErrOut, "note: not checked %s: %s", what(name), kubecontext.Because(unread[name]))
+		}
 	}
 }

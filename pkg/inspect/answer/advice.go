@@ -167,7 +167,7 @@ func (q *Question) outlook(all []inspect.Placement) Answer {
 	}
 	switch {
 	case len(by[inspect.Fits]) > 0:
-		return Answer{Reason: inspect.ReasonNone, Message: "Fits on " + list(namesOf(by[inspect.Fits])) + " now." + onTooFewNodes(by[inspect.Fits])}
+		return Answer{Reason: inspect.ReasonNone, Message: "Fits on " + list(namesOf(by[inspect.Fits])) + " now." + limits(by[inspect.Fits])}
 	case len(by[inspect.Waits]) > 0:
 		a := q.later(by[inspect.Waits])
 		a.State, a.Message, a.Unchecked = "", "Would wait. "+a.Message, unreadOf(candidates)
@@ -190,11 +190,11 @@ func (q *Question) outlook(all []inspect.Placement) Answer {
 	return a
 }
 
-// onTooFewNodes returns a sentence for each cluster whose nodes cannot run all Pods at once.
-func onTooFewNodes(all []inspect.Placement) (text string) {
+// limits returns a sentence for each cluster on which not all Pods can run at once.
+func limits(all []inspect.Placement) (text string) {
 	for i := range all {
 		if p := &all[i]; p.PodsAtOnce != nil {
-			text += fmt.Sprintf(" The nodes of %s run at most %d of %d Pods at once.", placeName(p), p.PodsAtOnce.Pods, p.PodsAtOnce.Of)
+			text += " But " + p.PodsAtOnce.Text(placeName(p)+"'s") + "."
 		}
 	}
 	return text

@@ -30,3 +30,19 @@ func TestOutlookOfTwoManagers(t *testing.T) {
 	Unsubmitted(trace)
 	assert.Assert(t, trace.Message != "Fits on w1 now.", trace.Message)
 }
+
+// TestOutlookOfPodsAtOnce checks that the headline says if not all Pods can run at once.
+func TestOutlookOfPodsAtOnce(t *testing.T) {
+	p := inspect.NewPlacement("w1")
+	p.Verdict, p.Reason = inspect.Fits, inspect.HasRoom
+	trace := inspect.NewTrace()
+	for limit, want := range map[inspect.PodsAtOnce]string{
+		{Pods: 1, Of: 2}:                        "Fits on w1 now. But w1's nodes run at most 1 of 2 Pods at once.",
+		{Pods: 1, Of: 2, ResourceQuota: "team"}: "Fits on w1 now. But w1's ResourceQuota team allows 1 of 2 Pods now.",
+	} {
+		p.PodsAtOnce = &limit
+		trace.Placements = []inspect.Placement{*p}
+		Unsubmitted(trace)
+		assert.Equal(t, trace.Message, want)
+	}
+}

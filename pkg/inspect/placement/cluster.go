@@ -50,6 +50,10 @@ func On(f *inspect.Facts, r *Request, own *kueue.Workload, now time.Time) *inspe
 	s.placeByKueue()
 	s.countNodes()
 	s.needDependencies()
+	s.keepResourceQuotas()
+	if limit := s.PodsAtOnce; limit != nil {
+		s.Message += "; " + limit.Text("its")
+	}
 	return s.Placement
 }
 

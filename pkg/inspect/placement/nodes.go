@@ -66,17 +66,27 @@ func (s *site) countPods(nodes []*podfit.Node) {
 	}
 	for i := range s.request.PodSets {
 		set := &s.request.PodSets[i]
-		needed := int64(set.Count)
-		if s.Partial != nil && len(s.request.PodSets) == 1 {
-			needed = s.Partial.Pods
-		}
-		if most := s.podsOn(set, nodes); most < needed && (s.PodsAtOnce == nil || most < s.PodsAtOnce.Pods) {
-			s.PodsAtOnce = &inspect.PodsAtOnce{Pods: most, Of: needed}
+		needed := s.startsWith(set)
+		if most := s.podsOn(set, nodes); most < needed {
+			s.limitPods(&inspect.PodsAtOnce{Pods: most, Of: needed})
 		}
 	}
-	if s.PodsAtOnce != nil {
-		s.Message += fmt.Sprintf("; its nodes run at most %d of %d Pods at once", s.PodsAtOnce.Pods, s.PodsAtOnce.Of)
+}
+
+// startsWith returns with how many Pods a podset starts.
+func (s *site) startsWith(set *kueue.PodTemplate) int64 {
+	if s.Partial != nil && len(s.request.PodSets) == 1 {
+		return s.Partial.Pods
 	}
+	return int64(set.Count)
+}
+
+// limitPods notes that only some Pods can run at the same time, unless a lower limit is known.
+func (s *site) limitPods(limit *inspect.PodsAtOnce) {
+	if s.PodsAtOnce != nil && s.PodsAtOnce.Pods <= limit.Pods {
+		return
+	}
+	s.PodsAtOnce = limit
 }
 
 // podsOn returns how many Pods of a podset the nodes could run at the same time, with any of the
@@ -128,10 +138,8 @@ func (s *site) nodesFor(set *kueue.PodTemplate, nodes []*podfit.Node) (count int
 // podsOf returns a Pod of a podset for each flavor that it may get, the
 // first choice first.
 func (s *site) podsOf(set *kueue.PodTemplate) []*podfit.Pod {
-	var limits []corev1.LimitRange
 	var flavors []*kueue.ResourceFlavor
 	if s.capacity != nil {
-		limits = limitsOf(s.capacity, s.request.Namespace)
 		for _, tried := range s.Flavors {
 			if f := s.capacity.Flavor(tried.Flavor); f != nil && tried.PodSet == set.Name && tried.Verdict != inspect.Never {
 				flavors = append(flavors, f)
@@ -141,12 +149,20 @@ func (s *site) podsOf(set *kueue.PodTemplate) []*podfit.Pod {
 	if len(flavors) == 0 {
 		flavors = []*kueue.ResourceFlavor{{}}
 	}
-	requests := kueue.Requests(&set.Template.Spec, limits, kueue.SchedulerRules())
+	requests := kueue.Requests(&set.Template.Spec, s.limits(), kueue.SchedulerRules())
 	pods := make([]*podfit.Pod, len(flavors))
 	for i, f := range flavors {
 		pods[i] = podfit.New(flavored(&set.Template.Spec, f), requests)
 	}
 	return pods
+}
+
+// limits returns the LimitRanges of the request's namespace.
+func (s *site) limits() []corev1.LimitRange {
+	if s.capacity == nil {
+		return nil
+	}
+	return limitsOf(s.capacity, s.request.Namespace)
 }
 
 // flavored returns a Pod spec with what Kueue adds for a flavor. The flavor

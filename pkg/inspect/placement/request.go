@@ -54,6 +54,8 @@ type Request struct {
 	// Lacking has the objects that its Pods need and a cluster lacks, by context, such as
 	// "ServiceAccount robot".
 	Lacking map[string][]string
+	// Quotas has the ResourceQuotas of its namespace, by context, if they were read.
+	Quotas map[string][]corev1.ResourceQuota
 	// Taken are the contexts of workers that have another object of its name.
 	Taken sets.Set[string]
 	// Classes has the effects of the classes that it names, by context. It has

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -151,4 +152,23 @@ func Presence(ctx context.Context, f *fleet.Fleet, r schema.GroupVersionResource
 		}
 	}
 	return found, lacking, unread
+}
+
+// ResourceQuotas returns the ResourceQuotas of a namespace, by context. unread has the error of each
+// other context.
+func ResourceQuotas(ctx context.Context, f *fleet.Fleet, namespace string) (quotas map[string][]corev1.ResourceQuota, unread map[string]error) {
+	quotas, unread = map[string][]corev1.ResourceQuota{}, map[string]error{}
+	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (all []corev1.ResourceQuota, err error) {
+		err = listObjects(ctx, c, corev1.SchemeGroupVersion.WithResource("resourcequotas"), namespace, metav1.ListOptions{}, func(q *corev1.ResourceQuota) {
+			all = append(all, *q)
+		})
+		return all, err
+	}) {
+		if a.Err != nil {
+			unread[a.Context] = a.Err
+			continue
+		}
+		quotas[a.Context] = a.Value
+	}
+	return quotas, unread
 }
