@@ -22,16 +22,15 @@ func (d *Digest) UnmarshalJSON(text []byte) error {
 
 // PodDigest is the digest of the part of a Pod's spec that Kueue schedules by
 // (kueue: pkg/util/pod, SpecShape). Pods that differ only in volumes, images
-// or commands have the same.
+// or commands have the same. So have Pods with a limit only and those that also
+// request it, because Kueue fills in missing requests before (kueue:
+// pkg/workload/resources.go). What LimitRanges and RuntimeClasses add is unknown here.
 type PodDigest Digest
 
 // UnmarshalJSON sets the digest of a Pod's spec.
 func (d *PodDigest) UnmarshalJSON(text []byte) error {
-	type requests struct {
-		Requests json.RawMessage `json:"requests"`
-	}
 	type container struct {
-		Resources requests        `json:"resources"`
+		Resources shapeResources  `json:"resources"`
 		Ports     json.RawMessage `json:"ports"`
 	}
 	var shape struct {
@@ -45,7 +44,7 @@ func (d *PodDigest) UnmarshalJSON(text []byte) error {
 		TopologySpreadConstraints json.RawMessage `json:"topologySpreadConstraints"`
 		Overhead                  json.RawMessage `json:"overhead"`
 		ResourceClaims            json.RawMessage `json:"resourceClaims"`
-		Resources                 requests        `json:"resources"`
+		Resources                 shapeResources  `json:"resources"`
 	}
 	if err := json.Unmarshal(text, &shape); err != nil {
 		return err
@@ -60,14 +59,41 @@ func (d *PodDigest) UnmarshalJSON(text []byte) error {
 	}
 	for _, containers := range [][]container{shape.InitContainers, shape.Containers} {
 		for _, c := range containers {
-			add(c.Resources.Requests, c.Ports)
+			add(c.Resources.effective(), c.Ports)
 		}
 		add([]byte{1})
 	}
 	add(shape.NodeSelector, shape.Affinity, shape.Tolerations, shape.RuntimeClassName, shape.Priority, shape.TopologySpreadConstraints,
-		shape.Overhead, shape.ResourceClaims, shape.Resources.Requests)
+		shape.Overhead, shape.ResourceClaims, shape.Resources.effective())
 	*d = PodDigest(h.Sum64())
 	return nil
+}
+
+// shapeResources are the resources of a container or a Pod, as JSON.
+type shapeResources struct {
+	Requests json.RawMessage `json:"requests"`
+	Limits   json.RawMessage `json:"limits"`
+}
+
+// effective returns the requests as JSON, with the limits for which there is no request.
+func (r *shapeResources) effective() json.RawMessage {
+	var all, limits map[string]json.RawMessage
+	if json.Unmarshal(r.Limits, &limits) != nil || len(limits) == 0 {
+		return r.Requests
+	}
+	if json.Unmarshal(r.Requests, &all) != nil || len(all) == 0 {
+		return r.Limits
+	}
+	for name, quantity := range limits {
+		if _, isRequested := all[name]; !isRequested {
+			all[name] = quantity
+		}
+	}
+	merged, err := json.Marshal(all)
+	if err != nil {
+		return r.Requests
+	}
+	return merged
 }
 
 // IsLike reports whether Kueue treats two Workloads of one queue as equal, so

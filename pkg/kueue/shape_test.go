@@ -20,6 +20,10 @@ func TestIsLike(t *testing.T) {
 	one := workload("{containers: [{name: a, image: one, resources: {requests: {nvidia.com/gpu: 1}, limits: {nvidia.com/gpu: 1}}}]}")
 	for pod, isLike := range map[string]bool{
 		"{containers: [{name: b, image: two, args: [x], resources: {requests: {nvidia.com/gpu: 1}}}], volumes: [{name: v}], serviceAccountName: s}": true,
+		"{containers: [{name: a, resources: {limits: {nvidia.com/gpu: 1}}}]}":                                                                       true,
+		"{containers: [{name: a, resources: {requests: {nvidia.com/gpu: 1}, limits: {nvidia.com/gpu: 2}}}]}":                                        true,
+		"{containers: [{name: a, resources: {requests: {nvidia.com/gpu: 1}, limits: {cpu: 2}}}]}":                                                   false,
+		"{containers: [{name: a, resources: {limits: {nvidia.com/gpu: 2}}}]}":                                                                       false,
 		"{containers: [{name: a, resources: {requests: {nvidia.com/gpu: 2}}}]}":                                                                     false,
 		"{containers: [{name: a, resources: {requests: {nvidia.com/gpu: 1}}}], nodeSelector: {zone: a}}":                                            false,
 		"{containers: [{name: a, resources: {requests: {nvidia.com/gpu: 1}}}], initContainers: [{name: a}]}":                                        false,

@@ -25,7 +25,11 @@ func TestEqualJobs(t *testing.T) {
 	submit(t, ns, "8", "1h", "first", "second")
 	running(t, ns, 2)
 	for i := range 3 {
-		create(t, management, strings.ReplaceAll(job(ns, fmt.Sprintf("sweep-%d", i), "8", "", queue), "registry.example/batch:1", fmt.Sprintf("registry.example/sweep:%d", i)))
+		manifest := strings.ReplaceAll(job(ns, fmt.Sprintf("sweep-%d", i), "8", "", queue), "registry.example/batch:1", fmt.Sprintf("registry.example/sweep:%d", i))
+		if i == 1 { // A limit counts as the request.
+			manifest = strings.ReplaceAll(manifest, "requests:", "limits:")
+		}
+		create(t, management, manifest)
 	}
 	eventually(t, "JM115 and no JM031", func() string {
 		all := found(t, ns, 0)
