@@ -10,10 +10,11 @@ import (
 )
 
 // later returns the answer for a Job that may run later on some clusters. Its reason is that of the
-// cluster that can run it soonest.
+// cluster that can run it soonest: one where orphans hold the lacking quota, because their fix comes
+// first.
 func (q *Question) later(waits []inspect.Placement) Answer {
 	slices.SortStableFunc(waits, func(x, y inspect.Placement) int {
-		return cmp.Or(order(&x)-order(&y), compare(shortage(&x), shortage(&y)))
+		return cmp.Or(order(&x)-order(&y), q.heldBy(&x)-q.heldBy(&y), compare(shortage(&x), shortage(&y)))
 	})
 	first := &waits[0]
 	a := Answer{State: inspect.StateWaiting, Reason: reasonBy(first), Message: q.needs(first)}
@@ -62,6 +63,20 @@ func order(p *inspect.Placement) int {
 		return 0
 	}
 	return 2
+}
+
+// heldBy ranks clusters by who holds the quota that a Job lacks: 0 if orphans hold enough of it.
+func (q *Question) heldBy(p *inspect.Placement) int {
+	held := quantity("0")
+	for i := range p.Holders {
+		if h := &p.Holders[i]; q.isOrphan(p.Context, h) {
+			held.Add(quantity(h.Amount))
+		}
+	}
+	if held.IsZero() || compare(held, shortage(p)) < 0 {
+		return 1
+	}
+	return 0
 }
 
 // unconnected describes a cluster that its manager cannot use.

@@ -83,3 +83,18 @@ func TestUnconnectedWorkers(t *testing.T) {
 		})
 	}
 }
+
+// TestOrphanHoldsQuota checks that the reason is the worker where an orphan holds enough quota, because
+// its fix comes first.
+func TestOrphanHoldsQuota(t *testing.T) {
+	full := func(context, holder string, isOrphan bool, free string) inspect.Placement {
+		p := overLimit(context, "", "9")
+		p.Verdict, p.Reason, p.Free, p.Needs = inspect.Waits, inspect.QuotaInUse, free, "2"
+		p.Holders = []inspect.Holder{{Kind: "Job", Namespace: "ml", Name: holder, Resource: "nvidia.com/gpu", Amount: "4", Admitted: true, Orphan: isOrphan}}
+		return p
+	}
+	q := Question{Inventory: &inspect.Inventory{}, Trace: inspect.NewTrace()}
+	a := q.later([]inspect.Placement{full("worker-1", "train", false, "1"), full("worker-2", "train-old", true, "0")})
+	assert.Equal(t, a.Message, "Needs 2 nvidia.com/gpu; 0 free on worker-2. Orphan ml/train-old holds 4.")
+	assert.Assert(t, strings.Contains(a.Fixes[0].Text, "delete orphan ml/train-old on worker-2"), a.Fixes[0].Text)
+}

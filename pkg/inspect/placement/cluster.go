@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
@@ -28,6 +29,8 @@ type site struct {
 	// uncounted says why its requests are unknown, "" if they are known.
 	uncounted string
 	*inspect.Placement
+	// origins caches managerOrigins.
+	origins sets.Set[string]
 
 	tree  *capacity.Tree
 	local *kueue.LocalQueue

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -55,6 +56,37 @@ workloads: [{metadata: {namespace: ml, name: a, uid: a, creationTimestamp: "`+tt
 			assert.Equal(t, at.Holders[0].Orphan, tt.want)
 			assert.DeepEqual(t, at.Holders[0].OriginUnread, append([]string{}, tt.maybe...))
 		})
+	}
+}
+
+// TestOrphansBeforeSubmission checks that the holder of quota is known as an orphan before a Job has a
+// copy of its own: another Workload of the same manager shows the manager's label.
+func TestOrphansBeforeSubmission(t *testing.T) {
+	now := time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)
+	workload := func(name, origin string) string {
+		return `{metadata: {namespace: ml, name: ` + name + `, uid: ` + name + `, creationTimestamp: "2026-01-01T00:00:00Z", labels: {kueue.x-k8s.io/multikueue-origin: ` + origin + `}},
+ status: {admission: {clusterQueue: q, podSetAssignments: [{name: main, count: 1, flavors: {cpu: f}, resourceUsage: {cpu: 2}}]},
+ conditions: [{type: QuotaReserved, status: "True", reason: QuotaReserved, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}]}}`
+	}
+	for origin, want := range map[string]bool{"mk": true, "another": false} {
+		w := parse[world](t, simple("4")+"\nworkloads: ["+workload("orphan", origin)+", "+workload("live", "mk")+"]")
+		hub := hubOf(t, []types.NamespacedName{{Namespace: "ml", Name: "live"}})
+		hub.Kueue.Checks = []*kueue.AdmissionCheck{parse[*kueue.AdmissionCheck](t,
+			"{metadata: {name: mk}, spec: {controllerName: kueue.x-k8s.io/multikueue, parameters: {apiGroup: kueue.x-k8s.io, kind: MultiKueueConfig, name: mk}}}")}
+		hub.Kueue.Configs = []*kueue.MultiKueueConfig{parse[*kueue.MultiKueueConfig](t, "{metadata: {name: mk}, spec: {clusters: [w]}}")}
+		hub.Kueue.Capacity.ClusterQueues[0].Spec.AdmissionChecks = []string{"mk"}
+		worker := w.facts()
+		worker.Kueue.Workloads = []*kueue.Workload{parse[*kueue.Workload](t, "{metadata: {namespace: ml, name: own, labels: {kueue.x-k8s.io/multikueue-origin: mk}}}")}
+		v := inspect.NewInventory(now, []*inspect.Facts{hub, worker}, nil)
+		j := parse[batchv1.Job](t, `{spec: {template: {spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`)
+		j.Namespace = "ml"
+		r := placement.OfJob(&j, "q")
+		r.Owner = delegation.MultiKueue
+		all := placement.Submit(v, &r)
+		for _, h := range all[len(all)-1].Holders {
+			assert.Equal(t, h.Orphan, want && h.Name == "orphan", "%s by %s", h.Name, origin)
+		}
+		assert.Equal(t, len(all[len(all)-1].Holders), 2)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -192,10 +193,28 @@ const minOrphanAge = 10 * time.Second
 // hasNoOrigin reports whether a Workload came from the same manager as this
 // request's, and no manager that was read has a Workload with its name any longer.
 func (s *site) hasNoOrigin(c *kueue.Claim) bool {
-	if s.request.managed == nil || c.Origin == "" || s.own == nil || s.own.Labels[delegation.MultiKueueOriginLabel] != c.Origin {
+	if s.request.managed == nil || c.Origin == "" || !s.managerOrigins().Has(c.Origin) {
 		return false
 	}
 	return inspect.ClusterTime(s.now, s.facts.Skew).Sub(c.CreatedAt) > minOrphanAge && !s.request.managed.Has(types.NamespacedName{Namespace: c.Namespace, Name: c.Name})
+}
+
+// managerOrigins returns the values of the origin label with which managers that were read mark their
+// Workloads on this cluster: that of the request's own copy or, before its submission, those of the
+// copies of other Workloads.
+func (s *site) managerOrigins() sets.Set[string] {
+	if s.own != nil {
+		return sets.New(s.own.Labels[delegation.MultiKueueOriginLabel])
+	}
+	if s.origins == nil {
+		s.origins = sets.New[string]()
+		for _, c := range s.capacity.Claims {
+			if s.request.managed.Has(types.NamespacedName{Namespace: c.Namespace, Name: c.Name}) {
+				s.origins.Insert(c.Origin)
+			}
+		}
+	}
+	return s.origins
 }
 
 // sharers returns the queue and the queues that share quota with it.
