@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/agnivade/levenshtein"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -337,18 +336,4 @@ func (l *OwnerList) DeepCopyObject() runtime.Object {
 		}
 	}
 	return c
-}
-
-// NearestName returns the name that a mistyped one probably means, "" if none looks like it. Names
-// are long and have much in common, so they may differ by two letters only.
-func NearestName(typed string, names []string) string {
-	const mistakes = 2
-	found, least := "", mistakes+1
-	for _, name := range names {
-		// In a short name, two other letters are another name.
-		if distance := levenshtein.ComputeDistance(typed, name); distance < least && distance < len(name) {
-			found, least = name, distance
-		}
-	}
-	return found
 }

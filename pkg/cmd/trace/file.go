@@ -26,7 +26,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
 // readFiles judges Jobs that are not submitted yet.
@@ -294,7 +293,7 @@ func checkOwner(t *inspect.Trace, object *unstructured.Unstructured) {
 		return
 	}
 	typed := kind.OwnerOf(delegation.TextAt(object.Object, kind.ManagedBy...))
-	if meant := rules.SuggestOwner(typed); meant != "" {
+	if meant := inspect.SuggestOwner(typed); meant != "" {
 		t.Reason = inspect.ReasonUnknownOwner
 		t.Message = fmt.Sprintf("Unknown owner %s; did you mean %s?", typed, meant)
 		t.Fixes = []command.Fix{{Text: fmt.Sprintf("set %s to %s", strings.Join(kind.ManagedBy, "."), meant), Command: []string{}}}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/actors"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/dispatched"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/engagement"
@@ -66,14 +65,4 @@ func UndetectableCodes() []Undetectable {
 		Code: "JM051", Title: "a StatefulSet or LeaderWorkerSet is never ready where it was submitted",
 		Reason: "MultiKueue does not copy the status of these kinds, by design: their own controller would overwrite it. Read the mirror",
 	}}
-}
-
-// SuggestOwner returns the known owner that a mistyped name resembles. It
-// returns "" if the name is known, or resembles none.
-func SuggestOwner(typed delegation.Owner) delegation.Owner {
-	known := view.KnownOwners()
-	if typed.IsBuiltIn() || known.Has(typed) {
-		return ""
-	}
-	return view.NearestOwner(typed, known)
 }

@@ -1,13 +1,13 @@
-package view
+package inspect
 
 import (
 	"slices"
 	"strings"
 
+	"github.com/agnivade/levenshtein"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
 // KnownOwners returns the values of managedBy that known controllers, of any kind, respond to.
@@ -30,7 +30,7 @@ func NearestOwner(typed delegation.Owner, known sets.Set[delegation.Owner]) dele
 			names, owners = append(names, PlainName(owner)), append(owners, string(owner))
 		}
 	}
-	if at := slices.Index(names, inspect.NearestName(PlainName(typed), names)); at >= 0 {
+	if at := slices.Index(names, NearestName(PlainName(typed), names)); at >= 0 {
 		return delegation.Owner(owners[at])
 	}
 	return ""
@@ -40,4 +40,28 @@ func NearestOwner(typed delegation.Owner, known sets.Set[delegation.Owner]) dele
 // confuse.
 func PlainName(o delegation.Owner) string {
 	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(string(o)))
+}
+
+// SuggestOwner returns the known owner that a mistyped name resembles. It
+// returns "" if the name is known, or resembles none.
+func SuggestOwner(typed delegation.Owner) delegation.Owner {
+	known := KnownOwners()
+	if typed.IsBuiltIn() || known.Has(typed) {
+		return ""
+	}
+	return NearestOwner(typed, known)
+}
+
+// NearestName returns the name that a mistyped one probably means, "" if none looks like it. Names
+// are long and have much in common, so they may differ by two letters only.
+func NearestName(typed string, names []string) string {
+	const mistakes = 2
+	found, least := "", mistakes+1
+	for _, name := range names {
+		// In a short name, two other letters are another name.
+		if distance := levenshtein.ComputeDistance(typed, name); distance < least && distance < len(name) {
+			found, least = name, distance
+		}
+	}
+	return found
 }
