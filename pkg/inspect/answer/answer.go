@@ -114,7 +114,7 @@ func (q *Question) Answer() Answer {
 	case len(running) > 0:
 		a = q.onMirror(slices.Concat(unfinished(running), running)[0])
 	case o.Row().Template:
-		a = Answer{State: inspect.StateTemplate, Message: template(o)}
+		a = Answer{State: inspect.StateTemplate, Message: q.template(o)}
 	case o.ManagedBy.IsBuiltIn() && o.Queue() == "":
 		a = q.builtIn(o, q.Trace.Hops)
 	default:
@@ -345,11 +345,22 @@ func failure(o *inspect.Job) string {
 	return sentence(o.Failure)
 }
 
-func template(o *inspect.Job) string {
+// template describes the owner of the objects that are created from a template, and what keeps it from
+// running them.
+func (q *Question) template(o *inspect.Job) string {
+	text := fmt.Sprintf("Objects created from it are delegated to %s.", o.ManagedBy)
 	if o.ManagedBy.IsBuiltIn() {
-		return "Objects created from it are not delegated."
+		text = "Objects created from it are not delegated."
 	}
-	return fmt.Sprintf("Objects created from it are delegated to %s.", o.ManagedBy)
+	if meant := inspect.SuggestOwner(o.ManagedBy); meant != "" {
+		text += fmt.Sprintf(" Unknown owner; did you mean %s?", meant)
+	}
+	manager := q.Inventory.Facts(o.Context)
+	isRead := manager != nil && manager.Kueue != nil && manager.Gaps[inspect.PartQueues] == nil
+	if queue := o.Queue(); isRead && queue != "" && manager.Kueue.LocalQueueNamed(o.Namespace, queue) == nil {
+		text += fmt.Sprintf(" LocalQueue %s/%s does not exist on %s.", o.Namespace, queue, o.Context)
+	}
+	return text
 }
 
 // unfinished returns the mirrors that run, or may start by themselves.

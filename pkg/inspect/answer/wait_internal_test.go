@@ -3,9 +3,12 @@ package answer
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -46,5 +49,23 @@ func TestSentence(t *testing.T) {
 		"no quota": "No quota.", "is it gone?": "Is it gone?", "": "",
 	} {
 		assert.Equal(t, sentence(text, "tokyo"), want)
+	}
+}
+
+// TestTemplate checks what is reported about a CronJob: who runs its Jobs, and what keeps that owner
+// from it.
+func TestTemplate(t *testing.T) {
+	hub := &inspect.Facts{Context: "hub", Kueue: &inspect.KueueFacts{LocalQueues: []*kueue.LocalQueue{{ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "gpu"}}}}}
+	q := Question{Inventory: inspect.NewInventory(time.Unix(0, 0), []*inspect.Facts{hub}, nil)}
+	for _, tt := range []struct {
+		owner       delegation.Owner
+		queue, want string
+	}{
+		{delegation.BuiltIn, "", "Objects created from it are not delegated."},
+		{delegation.MultiKueue, "gpu", "Objects created from it are delegated to kueue.x-k8s.io/multikueue."},
+		{delegation.MultiKueue, "gpux", "Objects created from it are delegated to kueue.x-k8s.io/multikueue. LocalQueue ml/gpux does not exist on hub."},
+		{"kueue.x-k8s.io/multikeue", "", "Objects created from it are delegated to kueue.x-k8s.io/multikeue. Unknown owner; did you mean kueue.x-k8s.io/multikueue?"},
+	} {
+		assert.Equal(t, q.template(&inspect.Job{Context: "hub", Namespace: "ml", ManagedBy: tt.owner, Marks: &delegation.Marks{Queue: tt.queue}}), tt.want)
 	}
 }

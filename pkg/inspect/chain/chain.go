@@ -228,7 +228,7 @@ func (b *builder) addMultiKueue(f *inspect.Facts) {
 			b.chosen = b.inventory.ContextOf(f, name)
 		}
 	}
-	if len(workloads) == 0 {
+	if len(workloads) == 0 && !b.pair.Origin.Row().Template {
 		b.add(1, missing(inspect.Hop{Kind: "Workload", Namespace: b.pair.Origin.Namespace, Context: f.Context}, f.Gaps[inspect.PartWorkloads],
 			"Kueue created none for this "+b.pair.Origin.Kind))
 	}

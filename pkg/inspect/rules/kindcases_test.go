@@ -162,6 +162,9 @@ func templateCases() []testCase {
 		{name: "dispatched by no one", code: "JM307", kinds: everyKind(), fires: true, edits: []edit{
 			cronFor("jobmanagedby.github.io/dispatch", "false"), made("CronJob", "its-cronjob", ""), patch("kwok-mgr", "Job/nightly-1", `{spec: {managedBy: jobmanagedby.github.io/dispatch}}`),
 		}},
+		{name: "an owner with a typo", code: "JM307", kinds: everyKind(), fires: true, edits: []edit{
+			cronFor("kueue.x-k8s.io/multikeue", "false"), made("CronJob", "its-cronjob", ""), patch("kwok-mgr", "Job/nightly-1", `{spec: {managedBy: kueue.x-k8s.io/multikeue}}`),
+		}},
 		{name: "more and more are left", code: "JM307", kinds: everyKind(), fires: true, edits: []edit{
 			cron("false"), made("CronJob", "its-cronjob", ""), add("kwok-mgr", `{apiVersion: batch/v1, kind: Job,
 				metadata: {name: nightly-2, namespace: default, uid: another, creationTimestamp: "2026-11-20T23:43:20Z",

@@ -88,8 +88,8 @@ func TestRecreate(t *testing.T) {
 		},
 		"it belongs to another object": {
 			func(j *inspect.Job) { j.Controller = &metav1.OwnerReference{Kind: "Experiment", Name: "lr"} },
-			quoted(recreate+multikueue+" --queue LOCALQUEUE --force") + "; also change Experiment lr, which owns it",
-			quoted(recreate+"'' --force") + "; also change Experiment lr, which owns it",
+			quoted(recreate+multikueue+" --queue LOCALQUEUE --force") + "; also change Experiment lr, which creates it",
+			quoted(recreate+"'' --force") + "; also change Experiment lr, which creates it",
 		},
 		"it is a mirror": {
 			func(j *inspect.Job) { j.Marks = &delegation.Marks{MultiKueueOrigin: "multikueue"} },

@@ -51,15 +51,55 @@ func GiveTo(j *inspect.Job, owner delegation.Owner) command.Prose {
 	return change
 }
 
+// ControllerOf returns the object that controls a Job, as far as the Job names it; nil if none does.
+func ControllerOf(j *inspect.Job) *inspect.Job {
+	c := j.Controller
+	if c == nil {
+		return nil
+	}
+	return &inspect.Job{Context: j.Context, APIVersion: c.APIVersion, Kind: c.Kind, Namespace: j.Namespace, Name: c.Name}
+}
+
+// AlsoOwner adds to a remedy that gives a Job another owner how to change what creates the Job, if
+// something does: it would repeat the old one.
+func AlsoOwner(remedy command.Prose, j *inspect.Job, owner delegation.Owner) command.Prose {
+	var value any
+	if !owner.IsBuiltIn() {
+		value = string(owner)
+	}
+	return alsoInTemplate(remedy, j, value, func(template delegation.Kind) []string { return template.ManagedBy })
+}
+
+// AlsoQueue adds to a remedy that gives a Job another queue how to change what creates the Job, if
+// something does: it would repeat the old one.
+func AlsoQueue(remedy command.Prose, j *inspect.Job, queue string) command.Prose {
+	return alsoInTemplate(remedy, j, queue, func(template delegation.Kind) []string {
+		if template.Resource.Resource != "cronjobs" {
+			return nil
+		}
+		return []string{"spec", "jobTemplate", "metadata", "labels", delegation.QueueNameLabel}
+	})
+}
+
+// alsoInTemplate adds to a remedy for a Job how to set a field of the template that it is created from.
+func alsoInTemplate(remedy command.Prose, j *inspect.Job, value any, field func(delegation.Kind) []string) command.Prose {
+	c := ControllerOf(j)
+	if c == nil {
+		return remedy
+	}
+	if row := c.Row(); row.Template && field(row) != nil {
+		return command.Say("%s; also change %s %s, which creates it: %s", remedy, c.Kind, c.Name, SetField(c, field(row), value))
+	}
+	return command.Say("%s; also change %s %s, which creates it", remedy, c.Kind, c.Name)
+}
+
 // Recreation returns how to recreate a Job for another owner, if the owner of its kind cannot
 // change.
 func Recreation(j *inspect.Job, owner delegation.Owner) command.Prose {
 	field := quote.OwnerField(j.Row())
 	switch {
-	case CanRecreate(j, owner) && j.Controller != nil:
-		return command.Say("%s; also change %s %s, which owns it", Recreate(j, owner), j.Controller.Kind, j.Controller.Name)
 	case CanRecreate(j, owner):
-		return Recreate(j, owner).Prose()
+		return AlsoOwner(Recreate(j, owner).Prose(), j, owner)
 	case owner.IsBuiltIn():
 		return command.Say("%s, and create it again without %s", DeleteJob(j), field)
 	}

@@ -57,8 +57,7 @@ func describeIgnored(template *inspect.Job, waiting []*inspect.Job) view.Sightin
 	if template != nil {
 		s.Evidence = append(s.Evidence, quote.Owner(template))
 	} else {
-		c := oldest.Controller
-		template = &inspect.Job{Context: oldest.Context, APIVersion: c.APIVersion, Kind: c.Kind, Namespace: oldest.Namespace, Name: c.Name}
+		template = advice.ControllerOf(oldest)
 	}
 	row := template.Row()
 	s.Object = view.Of(template)
@@ -73,6 +72,9 @@ func describeIgnored(template *inspect.Job, waiting []*inspect.Job) view.Sightin
 	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: %s controls %s", oldest.Context, s.Object.String(), view.Of(oldest).String()), quote.NeverWritten(oldest))
 	s.Remedy = command.Say("check that the controller of %s runs and picks them up; or %s, and delete the waiting ones: %s",
 		oldest.ManagedBy, advice.SetField(template, row.ManagedBy, nil), advice.DeleteJob(oldest))
+	if meant := inspect.SuggestOwner(oldest.ManagedBy); meant != "" {
+		s.Remedy = command.Say("correct the owner to %s: %s; and delete the waiting ones: %s", string(meant), advice.SetField(template, row.ManagedBy, string(meant)), advice.DeleteJob(oldest))
+	}
 	if oldest.ManagedBy == delegation.Dispatch && advice.CanDispatch(oldest.Row()) {
 		s.Remedy = command.Say("dispatch the waiting ones: %s; or %s, and delete them", advice.DispatchTo(oldest, "CONTEXT", oldest.Namespace), advice.SetField(template, row.ManagedBy, nil))
 	}

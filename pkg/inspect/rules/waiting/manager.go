@@ -145,10 +145,7 @@ func useAnotherQueue(v *view.View, s view.Submission, other string, missing queu
 		return missing.remedy
 	case j.ManagedBy == delegation.MultiKueue, !isDispatched && j.ManagedBy.IsBuiltIn():
 		move := command.Say("move it to LocalQueue %s: %s", other, advice.KubectlJob(j, "label").With("--overwrite", delegation.QueueNameLabel+"="+other))
-		if j.Controller != nil {
-			return command.Say("%s; also set the label in %s %s, which creates it", move, j.Controller.Kind, j.Controller.Name)
-		}
-		return move
+		return advice.AlsoQueue(move, j, other)
 	case advice.CanRecreate(j, delegation.MultiKueue):
 		// Kueue gives a Job to MultiKueue only when the Job is created.
 		return command.Say("recreate it in LocalQueue %s: %s", other, advice.Recreate(j, delegation.MultiKueue).With("--queue", other))
