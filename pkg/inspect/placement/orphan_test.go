@@ -111,3 +111,18 @@ func hubOf(t *testing.T, known []types.NamespacedName) *inspect.Facts {
 	}}
 	return hub
 }
+
+// TestNameTakenOnWorker checks that a submitted Job never runs on a worker that has another Job of its
+// name, whatever quota is free there.
+func TestNameTakenOnWorker(t *testing.T) {
+	w := parse[world](t, simple("4"))
+	worker := w.facts()
+	worker.Kueue.Workloads = []*kueue.Workload{parse[*kueue.Workload](t, "{metadata: {namespace: ml, name: own, labels: {kueue.x-k8s.io/multikueue-origin: mk}}}")}
+	worker.Jobs = []*inspect.Job{{Context: worker.Context, APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "own", UID: "foreign", ManagedBy: delegation.BuiltIn, Status: delegation.Running}}
+	v := inspect.NewInventory(time.Now(), []*inspect.Facts{hubOf(t, nil), worker}, nil)
+	all := placement.Judge(v, v.Pairs.Pairs[0])
+	at := all[len(all)-1]
+	assert.Equal(t, at.Verdict, inspect.Never, at.Message)
+	assert.Equal(t, at.Reason, inspect.NameTaken)
+	assert.Equal(t, at.Changes[0].Message, "submit it under another name")
+}

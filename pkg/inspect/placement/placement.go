@@ -64,6 +64,10 @@ func byOwner(v *inspect.Inventory, p inspect.Pair, classes map[string]Class) []i
 	if submitted == nil {
 		r.Classes = classes
 	}
+	r.Taken = sets.New[string]()
+	for _, j := range p.Namesakes {
+		r.Taken.Insert(j.Context)
+	}
 	return from(v, manager, &r, submitted)
 }
 
@@ -214,7 +218,7 @@ func onWorker(v *inspect.Inventory, manager *inspect.Facts, name string, r *Requ
 		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.RefusedByServer, r.Refused[context]
 	case r.Taken.Has(context):
 		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.NameTaken, "has another object of this name"
-		p.Changes = []inspect.PlacementChange{{Message: "choose another name"}}
+		p.Changes = []inspect.PlacementChange{{Message: "submit it under another name"}}
 	case cluster == nil && manager.Gaps[inspect.PartClusters] == nil:
 		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.NotConnected, fmt.Sprintf("MultiKueueCluster %s does not exist on %s", name, manager.Context)
 	case cluster != nil:
