@@ -193,7 +193,11 @@ func (q *Question) outlook(all []inspect.Placement) Answer {
 // limits returns a sentence for each cluster on which not all Pods can run at once.
 func limits(all []inspect.Placement) (text string) {
 	for i := range all {
-		if p := &all[i]; p.PodsAtOnce != nil {
+		p := &all[i]
+		if p.Partial != nil {
+			text += fmt.Sprintf(" On %s, it starts with fewer Pods: at least %d of %d.", placeName(p), p.Partial.Pods, p.Partial.Of)
+		}
+		if p.PodsAtOnce != nil {
 			text += " But " + p.PodsAtOnce.Text(placeName(p)+"'s") + "."
 		}
 	}

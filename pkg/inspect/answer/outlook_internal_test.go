@@ -45,4 +45,8 @@ func TestOutlookOfPodsAtOnce(t *testing.T) {
 		Unsubmitted(trace)
 		assert.Equal(t, trace.Message, want)
 	}
+	p.PodsAtOnce, p.Partial = nil, &inspect.PartialStart{Pods: 1, Of: 10}
+	trace.Placements = []inspect.Placement{*p}
+	Unsubmitted(trace)
+	assert.Equal(t, trace.Message, "Fits on w1 now. On w1, it starts with fewer Pods: at least 1 of 10.")
 }

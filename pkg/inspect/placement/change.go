@@ -133,7 +133,32 @@ func (s *site) raise(fr capacity.FlavorResource, by, now capacity.Amount, share 
 	if now > by {
 		fix.Text += fmt.Sprintf("; to start it now, by %s", now.Text(fr.Resource))
 	}
+	if s.Position != nil && s.Position.Place > 1 && by == now {
+		fix.Text += "; Jobs before it in the queue may take that"
+	}
+	if has := s.nodesHave(fr); has > 0 && wanted > has {
+		fix.Text += fmt.Sprintf("; its nodes have %s in all", has.Text(fr.Resource))
+	}
 	s.change(inspect.PlacementChange{Message: fix.Text, Command: fix.Shell(), Share: share})
+}
+
+// nodesHave returns how much of a resource the nodes of a flavor have together, 0 if the Pods do not
+// run there, or if the nodes are unknown. More quota than that does not run more Pods.
+func (s *site) nodesHave(fr capacity.FlavorResource) (total capacity.Amount) {
+	flavor := s.capacity.Flavor(fr.Flavor)
+	if s.request.isGiven || flavor == nil || s.facts.Environment == nil || s.facts.Environment.NodesErr != nil {
+		return 0
+	}
+	for _, n := range s.facts.Environment.Nodes {
+		isOfFlavor := true
+		for key, value := range flavor.Spec.NodeLabels {
+			isOfFlavor = isOfFlavor && n.Labels[key] == value
+		}
+		if isOfFlavor {
+			total = total.Plus(capacity.AmountOf(fr.Resource, n.Allocatable[corev1.ResourceName(fr.Resource)]))
+		}
+	}
+	return total
 }
 
 // quantityText returns an amount in the form of a field of an object.

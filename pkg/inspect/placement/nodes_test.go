@@ -99,6 +99,24 @@ func TestPodsAtOnce(t *testing.T) {
 	}
 }
 
+// TestQuotaBeyondNodes checks that raising the quota above what the nodes have is marked as such: Kueue
+// would admit the Job, and its Pods would find no node.
+func TestQuotaBeyondNodes(t *testing.T) {
+	for cpu, want := range map[string]bool{"8": false, "7": true} {
+		w := parse[world](t, simple("4"))
+		j := parse[batchv1.Job](t, pods("8", "cpu: 1"))
+		j.Namespace = "ml"
+		r := placement.OfJob(&j, "q")
+		f := w.facts()
+		f.Environment = &inspect.Environment{Nodes: []*podfit.Node{{Name: "a", Allocatable: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}}}
+		p := placement.On(f, &r, nil, time.Now())
+		assert.Equal(t, p.Verdict, inspect.Never)
+		raise := p.Changes[len(p.Changes)-1].Message
+		assert.Assert(t, strings.Contains(raise, "by 4 to 8 cpu"), raise)
+		assert.Equal(t, strings.HasSuffix(raise, "; its nodes have 7 in all"), want, raise)
+	}
+}
+
 // TestNodesOfAFlavor checks that Pods get the labels and tolerations of a
 // flavor.
 func TestNodesOfAFlavor(t *testing.T) {
