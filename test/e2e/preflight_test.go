@@ -256,11 +256,11 @@ func TestPreflightSurprises(t *testing.T) {
 		blocks  bool
 		message string
 	}{
-		{func(s *corev1.PodSpec) { s.NodeSelector = map[string]string{"disk": "tape"} }, "the nodes", false, "none of the 2 has the labels that the Pods request: disk=tape"},
+		{func(s *corev1.PodSpec) { s.NodeSelector = map[string]string{"disk": "tape"} }, "the nodes", false, "do not fit the Pods: none of the 2 has the labels that the Pods request: disk=tape"},
 		{func(s *corev1.PodSpec) {
 			gpus := corev1.ResourceList{"example.com/gpu": resource.MustParse("1")}
 			s.Containers[0].Resources = corev1.ResourceRequirements{Requests: gpus, Limits: gpus}
-		}, "the nodes", false, "none of the 2 other nodes has what a Pod requests: example.com/gpu=1"},
+		}, "the nodes", false, "do not fit the Pods: none of the 2 that they may use has what a Pod requests: example.com/gpu=1"},
 		{func(s *corev1.PodSpec) { s.SchedulerName = "custom" }, "", false, "unless scheduler custom runs there"},
 		{func(s *corev1.PodSpec) { s.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/gate"}} }, "", false, "scheduling gate example.com/gate"},
 		{func(s *corev1.PodSpec) { s.Subdomain = "peers" }, "Service " + ns + "/peers", false, "find each other by name only with it"},

@@ -122,6 +122,9 @@ func placementOf(v *verdict) inspect.Placement {
 			condition.Text = inspect.Count(len(others), "warning")
 			p.Message += "; " + inOneLine(others[0], v.worker.context)
 		}
+		if i := slices.IndexFunc(others, func(found preflight.Problem) bool { return found.NoNode }); i >= 0 {
+			p.Verdict, p.Reason, p.Message = inspect.Unknown, inspect.NoNode, inOneLine(others[i], v.worker.context)
+		}
 	}
 	p.Conditions = append(p.Conditions, condition)
 	return *p

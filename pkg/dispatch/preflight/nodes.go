@@ -43,7 +43,8 @@ func (c *check) nodesFor(ctx context.Context, pod *corev1.Pod) []Problem {
 		return nil
 	}
 	return []Problem{{
-		Context: c.worker.Context, Object: "the nodes", Message: message + "; the Pods stay pending until a node fits",
+		Context: c.worker.Context, Object: "the nodes", Message: "do not fit the Pods: " + message + "; the Pods stay pending until a node fits",
+		NoNode: true,
 		Remedy: command.Say("list the existing ones: %s", c.worker.Kubectl("", "describe", "nodes")),
 	}}
 }
@@ -74,14 +75,14 @@ func unfit(pod *corev1.Pod, s podfit.Summary) string {
 		}
 		return message
 	case len(s.Lacking) == 0:
-		return fmt.Sprintf("none of the %d other nodes has everything that a Pod requests at once", s.Counts[podfit.TooSmall])
+		return fmt.Sprintf("none of the %d that they may use has everything that a Pod requests at once", s.Counts[podfit.TooSmall])
 	}
 	var lacking []string
 	for name, amount := range s.Lacking {
 		lacking = append(lacking, fmt.Sprintf("%s=%s", name, amount.String()))
 	}
 	slices.Sort(lacking)
-	return fmt.Sprintf("none of the %d other nodes has what a Pod requests: %s", s.Counts[podfit.TooSmall], strings.Join(lacking, ", "))
+	return fmt.Sprintf("none of the %d that they may use has what a Pod requests: %s", s.Counts[podfit.TooSmall], strings.Join(lacking, ", "))
 }
 
 // describeLabels describes the node labels that a Pod requires.

@@ -19,6 +19,8 @@ type Problem struct {
 	// Blocking is whether nothing can be created before this is solved. Other Problems are
 	// warnings.
 	Blocking bool
+	// NoNode is whether no node could take the Pods now. An autoscaler may add one.
+	NoNode bool
 	// Object is the object with the problem, such as "ConfigMap ml/settings"; "" for the Job.
 	Object string
 	// Message describes the problem.
