@@ -42,7 +42,7 @@ func TestWrongSecret(t *testing.T) {
 		"unknown": {pointTo("worker2-secret", ofW1), []string{
 			"if Secret kueue-system/worker1-secret of worker1 is wrong, correct it",
 			"if Secret kueue-system/worker2-secret of worker2 is wrong, correct it",
-			"leave one of them in spec.clusters, such as worker1",
+			"leave one of them in spec.clusters: `",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -154,6 +154,10 @@ func reportItself(v *view.View, f *inspect.Facts, c *kueue.MultiKueueCluster) {
 		remedy = command.Say("remove %s from spec.clusters of %s: %s, and then %s",
 			c.Name, strings.Join(configs, " and "), command.Kubectl(f.Context, "", "edit", "multikueueconfigs.kueue.x-k8s.io").With(configs...), remedy)
 	}
+	if c.SecretName() != "" {
+		remedy = command.Say("correct Secret %s/%s: %s; or %s", kueue.Namespace, c.SecretName(),
+			advice.ReplaceKubeconfig(f, c, fmt.Sprintf("write the kubeconfig of the right cluster to %s.kubeconfig", c.Name)), remedy)
+	}
 	v.Report(view.Sighting{
 		Object: view.OfKueue(f, "MultiKueueCluster", "", c.Name), Since: c.CreationTimestamp.Time, Jobs: jobs,
 		Message: fmt.Sprintf("MultiKueueCluster %s points to %s itself, which cannot be its own worker", c.Name, f.Context),

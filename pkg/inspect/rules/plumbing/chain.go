@@ -130,8 +130,15 @@ func (u *unusable) evidence(f *inspect.Facts) []string {
 func (u *unusable) repair(f *inspect.Facts) command.Prose {
 	var steps []command.Prose
 	if len(u.missing) > 0 {
-		steps = append(steps, command.Say("create MultiKueueCluster %s, or remove it from spec.clusters: %s",
-			strings.Join(u.missing, " and "), advice.KubectlObject(view.OfKueue(f, "MultiKueueConfig", "", u.config.Name), "edit")))
+		missing := strings.Join(u.missing, " and ")
+		if len(u.missing) == len(u.config.Spec.Clusters) {
+			// spec.clusters must not become empty.
+			missing += ", or name existing clusters instead"
+		} else {
+			missing += ", or remove it from spec.clusters"
+		}
+		steps = append(steps, command.Say("create MultiKueueCluster %s: %s",
+			missing, advice.KubectlObject(view.OfKueue(f, "MultiKueueConfig", "", u.config.Name), "edit")))
 	}
 	for _, c := range u.inactive {
 		steps = append(steps, command.Say("repair MultiKueueCluster %s; its conditions say what is missing: %s", c.Name, advice.KubectlObject(view.OfKueue(f, "MultiKueueCluster", "", c.Name), "describe")))

@@ -103,7 +103,11 @@ func describeSameCluster(v *view.View, f *inspect.Facts, config *kueue.MultiKueu
 	}
 	wrong, evidence := movedCluster(v, f, group)
 	s.Evidence = append(s.Evidence, evidence...)
-	s.Remedy = command.Join(append(correctSecrets(v, f, group, wrong), command.Say("leave one of them in spec.clusters, such as %s: %s", keptOf(group, wrong),
+	leave := "leave one of them in spec.clusters"
+	if wrong != "" {
+		leave += ", such as " + keptOf(group, wrong)
+	}
+	s.Remedy = command.Join(append(correctSecrets(v, f, group, wrong), command.Say("%s: %s", leave,
 		advice.KubectlObject(view.OfKueue(f, "MultiKueueConfig", "", config.Name), "edit"))), "; or ")
 	for _, submission := range v.Submissions() {
 		if submission.Manager != f || submission.Check == nil || !submission.IsLive() {
