@@ -152,3 +152,25 @@ func TestWorkerThatIsManager(t *testing.T) {
 	assert.Equal(t, report.Clusters[i].Role, inspect.RoleManager)
 	assert.DeepEqual(t, report.Clusters[i].Names, []string{"worker2"})
 }
+
+// TestRunsOnUnreachedClusterToo checks that a Job that runs on two clusters is an error, also if no
+// MultiKueueCluster points to one of them. The fix keeps the run that MultiKueue reaches.
+func TestRunsOnUnreachedClusterToo(t *testing.T) {
+	c := testCase{name: "twice", code: "JM054", base: "cluster-removed-from-config", edits: []edit{remove("kwok-mgr", "MultiKueueCluster/worker1")}}
+	f := findingOf(t, judge(t, c.make(t), rules.All(), 0), "JM054")
+	assert.Equal(t, f.Severity, inspect.Error)
+	assert.Assert(t, strings.Contains(f.Message, "runs on kwok-w2 and on kwok-w1, to which no MultiKueueCluster of kwok-mgr points"), f.Message)
+	assert.Equal(t, f.Remedy, "delete the mirror on kwok-w1 (that on kwok-w2 continues): `kubectl --context kwok-w1 -n default delete job train`")
+}
+
+// TestMistypedOwnerInQueue checks that the one finding about a mistyped owner in a queue of MultiKueue
+// has a command that works: MultiKueue rejects Jobs of other owners.
+func TestMistypedOwnerInQueue(t *testing.T) {
+	c := testCase{name: "typo", code: "JM102", base: "running", edits: []edit{
+		addOwned("jobmanagedby.github.io/dispatc", "other", otherUID, "labels: {kueue.x-k8s.io/queue-name: user-queue}", ""),
+	}}
+	findings := judge(t, c.make(t), rules.All(), 0)
+	f := findingOf(t, findings, "JM102")
+	assert.Assert(t, strings.Contains(f.Remedy, "--managed-by jobmanagedby.github.io/dispatch --queue ''"), f.Remedy)
+	assert.Assert(t, !slices.Contains(codesOf(findings), "JM012"), "%v", codesOf(findings))
+}

@@ -90,6 +90,9 @@ func mistypedCases() []testCase {
 	}
 	return []testCase{
 		{name: "nearly MultiKueue", code: "JM102", base: "running", fires: true, edits: named("kueue.x-k8s.io/multi-kueue")},
+		{name: "nearly another owner, in a queue of MultiKueue", code: "JM102", base: "running", fires: true, edits: []edit{
+			addOwned("jobmanagedby.github.io/dispatc", "other", otherUID, "labels: {kueue.x-k8s.io/queue-name: user-queue}", ""),
+		}},
 		{name: "nearly the built-in one", code: "JM102", base: "running", fires: true, edits: named("kubernetes.io/job-controler")},
 		{name: "nearly one that serves others", code: "JM102", base: "running", fires: true, edits: named("flow.example.com/runner",
 			addOwned(runner, "newer", newerUID, "", started))},

@@ -217,7 +217,14 @@ func queueCases() []testCase {
 				active("ClusterQueue/cluster-queue", "False", reason, "Can't admit new workloads: found: multikueue,other.")),
 		})
 	}
-	return all
+	return append(all, testCase{
+		name: "the reason of another fault", code: "JM009", base: "running", fires: true, edits: []edit{
+			add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: AdmissionCheck, metadata: {name: provreq}, spec: {controllerName: kueue.x-k8s.io/provisioning-request}}`),
+			patch("kwok-mgr", "ClusterQueue/cluster-queue", `{spec: {admissionChecksStrategy: {admissionChecks: [{name: multikueue}, {name: provreq}]}}}`),
+			active("ClusterQueue/cluster-queue", "False", "AdmissionCheckInactive",
+				"Can't admit new workloads: references inactive AdmissionCheck(s): provreq, Cannot use both MultiKueue and ProvisioningRequest AdmissionChecks together, found: multikueue, provreq."),
+		},
+	})
 }
 
 // partCases are those of JM011.

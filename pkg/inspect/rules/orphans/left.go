@@ -24,12 +24,14 @@ func mirrorOnUnknownCluster() view.Rule {
 			e := newMultiKueue(v)
 			for d, x := range e.mirrors() {
 				if view.IsLiveJob(x.mirror) && d.isCutOff(x.mirror.Context) && !e.isPlaced(d, x) {
-					v.Report(describeUnreached(e, d, x.mirror, x.jobs()))
+					s := describeUnreached(e, d, x.mirror, x.jobs())
+					s.runTwice(d, x)
+					v.Report(s.Sighting)
 				}
 			}
 			for d, s := range e.withoutOrigin(e.strays()) {
 				if d.isCutOff(s.worker.Context) {
-					v.Report(describeUnreached(e, d, s.job, []*inspect.Job{s.job}))
+					v.Report(describeUnreached(e, d, s.job, []*inspect.Job{s.job}).Sighting)
 				}
 			}
 		},
@@ -48,8 +50,28 @@ func (e *multiKueue) isPlaced(d *dispatcher, x createdMirror) bool {
 	return isThere && !slices.ContainsFunc(x.Mirrors, func(m inspect.Mirror) bool { return m.Job.Context == context })
 }
 
-func describeUnreached(e *multiKueue, d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) view.Sighting {
-	return view.Sighting{
+// unreached is the sighting of a mirror on a cluster that no MultiKueueCluster points to.
+type unreached struct{ view.Sighting }
+
+// runTwice makes the sighting an error if the Job also runs on another cluster: MultiKueue never ends
+// the mirror that it does not reach.
+func (s *unreached) runTwice(d *dispatcher, x createdMirror) {
+	i := slices.IndexFunc(x.Mirrors, func(m inspect.Mirror) bool {
+		return m.Job.Context != x.mirror.Context && view.IsLiveJob(m.Job) && !d.isCutOff(m.Job.Context)
+	})
+	if i < 0 {
+		return
+	}
+	other := x.Mirrors[i].Job
+	s.Severity = inspect.Error
+	s.Cause += " twice"
+	s.Message = fmt.Sprintf("runs on %s and on %s, to which no MultiKueueCluster of %s points", other.Context, x.mirror.Context, d.Context)
+	s.Evidence = append(s.Evidence, quote.State(other))
+	s.Remedy = command.Say("delete the mirror on %s (that on %s continues): %s", x.mirror.Context, other.Context, advice.DeleteJob(x.mirror))
+}
+
+func describeUnreached(e *multiKueue, d *dispatcher, mirror *inspect.Job, jobs []*inspect.Job) *unreached {
+	return &unreached{view.Sighting{
 		Object: view.Of(mirror), Since: view.Latest(mirror.CreationTimestamp.Time, view.TimeOf(mirror.FinishedTime)), Jobs: jobs,
 		Cause:   "cut off " + d.Context + " " + mirror.Context + " " + mirror.Kind,
 		Message: fmt.Sprintf("no MultiKueueCluster of %s points to %s: MultiKueue neither updates nor deletes its mirrors there", d.Context, mirror.Context),
@@ -60,7 +82,7 @@ func describeUnreached(e *multiKueue, d *dispatcher, mirror *inspect.Job, jobs [
 		},
 		Remedy: command.Say("%s; or %s: %s; check -o wide lists the other %s",
 			restoreCluster(e, d, mirror), deletionOfUnreached(mirror), advice.DeleteJob(mirror), quote.Plural(mirror)),
-	}
+	}}
 }
 
 // restoreCluster returns how to create the MultiKueueCluster that pointed to the cluster of a mirror.

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
@@ -37,7 +38,7 @@ func ownerMistyped() view.Rule {
 					evidence = fmt.Sprintf("which has picked up %s here", otherObjects(served[meant], j))
 				}
 				var covers []string
-				if meant == delegation.MultiKueue && !advice.CanChangeOwner(j) {
+				if !advice.CanChangeOwner(j) {
 					// A recreated Job is one that MultiKueue does not reject.
 					covers = []string{"JM012"}
 				}
@@ -45,9 +46,22 @@ func ownerMistyped() view.Rule {
 					Object: view.Of(j), Covers: covers, Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Cause: string(j.ManagedBy),
 					Message:  fmt.Sprintf("unknown owner %s; did you mean %s?", j.ManagedBy, meant),
 					Evidence: []string{quote.NeverWritten(j), fmt.Sprintf("it is %s %s, %s", how, meant, evidence)},
-					Remedy:   advice.GiveTo(j, meant),
+					Remedy:   correctOwner(v, j, meant),
 				})
 			}
 		},
 	}
+}
+
+// correctOwner returns how to correct the owner of a Job. MultiKueue rejects Jobs of other owners in its
+// queues, so such a Job must also leave its queue.
+func correctOwner(v *view.View, j *inspect.Job, meant delegation.Owner) command.Prose {
+	f, _ := v.Facts(j.Context)
+	if meant == delegation.MultiKueue || f == nil || j.Queue() == "" || advice.CanChangeOwner(j) || !advice.CanRecreate(j, meant) {
+		return advice.GiveTo(j, meant)
+	}
+	if isDispatched, _ := v.IsDispatched(f, j.Namespace, j.Queue()); !isDispatched {
+		return advice.GiveTo(j, meant)
+	}
+	return advice.AlsoOwner(advice.Recreate(j, meant).With("--queue", "").Prose(), j, meant)
 }

@@ -173,21 +173,41 @@ func reportShape(v *view.View, f *inspect.Facts, q *kueue.ClusterQueue) {
 	if !view.IsFalse(active) || q.DeletionTimestamp != nil {
 		return
 	}
-	var what string
-	switch active.Reason {
-	case "MultipleMultiKueueAdmissionChecks":
-		what = "leave one MultiKueue check in spec.admissionChecksStrategy"
-	case "MultiKueueAdmissionCheckAppliedPerFlavor":
-		what = "remove onFlavors of the MultiKueue check in spec.admissionChecksStrategy"
-	case "MultiKueueWithProvisioningRequest":
-		what = "remove the ProvisioningRequest check from spec.admissionChecksStrategy; it belongs to the workers"
-	default:
+	i := slices.IndexFunc(shapeFaults(), func(known shapeFault) bool { return known.is(active) })
+	if i < 0 {
 		return
 	}
 	s := outOfService(v, f, q, active)
 	s.Message = fmt.Sprintf("ClusterQueue %s is inactive: %s", q.Name, active.Message)
-	s.Remedy = command.Say("%s: %s", what, advice.KubectlObject(s.Object, "edit"))
+	s.Remedy = command.Say("%s: %s", shapeFaults()[i].remedy, advice.KubectlObject(s.Object, "edit"))
 	v.Report(s)
+}
+
+// shapeFault is a combination of AdmissionChecks in one ClusterQueue that Kueue refuses. If a
+// ClusterQueue has several faults, the condition has the reason of one, and the messages of all (kueue:
+// pkg/cache/scheduler/clusterqueue.go).
+type shapeFault struct{ reason, message, remedy string }
+
+// withProvisioning is the fault of a ClusterQueue with a MultiKueue check and a ProvisioningRequest
+// check.
+func withProvisioning() shapeFault {
+	return shapeFault{
+		"MultiKueueWithProvisioningRequest", "Cannot use both MultiKueue and ProvisioningRequest AdmissionChecks",
+		"remove the ProvisioningRequest check from spec.admissionChecksStrategy; it belongs to the workers",
+	}
+}
+
+func shapeFaults() []shapeFault {
+	return []shapeFault{
+		{"MultipleMultiKueueAdmissionChecks", "Cannot use multiple MultiKueue AdmissionChecks", "leave one MultiKueue check in spec.admissionChecksStrategy"},
+		{"MultiKueueAdmissionCheckAppliedPerFlavor", "Cannot specify MultiKueue AdmissionCheck per flavor", "remove onFlavors of the MultiKueue check in spec.admissionChecksStrategy"},
+		withProvisioning(),
+	}
+}
+
+// is reports whether a ClusterQueue is inactive because of the fault.
+func (k shapeFault) is(active *metav1.Condition) bool {
+	return view.IsFalse(active) && (active.Reason == k.reason || strings.Contains(active.Message, k.message))
 }
 
 // heldIn returns the submissions of a manager that wait in a ClusterQueue,

@@ -27,7 +27,7 @@ func isServed(c *kueue.AdmissionCheck) bool {
 // never written.
 func reportUnserved(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionCheck) {
 	for _, c := range checks {
-		if isServed(c) || c.DeletionTimestamp != nil {
+		if isServed(c) || c.DeletionTimestamp != nil || isForWorkers(v, f, c) {
 			continue
 		}
 		a := v.Awaits(liveness.PendingAction{
@@ -145,3 +145,15 @@ func reportMissing(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionChec
 		v.Report(s)
 	}
 }
+
+// isForWorkers reports whether a check must leave its ClusterQueue, because a MultiKueue check is there
+// too. Its controller would not help.
+func isForWorkers(v *view.View, f *inspect.Facts, c *kueue.AdmissionCheck) bool {
+	queues, _ := v.ClusterQueues(f)
+	return c.Spec.ControllerName == provisioning && slices.ContainsFunc(queues, func(q *kueue.ClusterQueue) bool {
+		return names(c)(q) && withProvisioning().is(meta.FindStatusCondition(q.Status.Conditions, kueue.Active))
+	})
+}
+
+// provisioning is the controller name of Kueue's ProvisioningRequest checks.
+const provisioning = "kueue.x-k8s.io/provisioning-request"
