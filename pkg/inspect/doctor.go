@@ -15,7 +15,8 @@ const (
 	RoleManager   ClusterRole = "manager"
 	RoleWorker    ClusterRole = "worker"
 	RoleUnrelated ClusterRole = "none"
-	// RoleUnknown means that the cluster has Kueue, but its MultiKueueClusters could not be read.
+	// RoleUnknown means that the cluster has Kueue, but its MultiKueueClusters, or a cluster that may
+	// be its manager, could not be read.
 	RoleUnknown ClusterRole = "unknown"
 )
 

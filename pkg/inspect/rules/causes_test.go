@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -173,4 +174,14 @@ func TestMistypedOwnerInQueue(t *testing.T) {
 	f := findingOf(t, findings, "JM102")
 	assert.Assert(t, strings.Contains(f.Remedy, "--managed-by jobmanagedby.github.io/dispatch --queue ''"), f.Remedy)
 	assert.Assert(t, !slices.Contains(codesOf(findings), "JM012"), "%v", codesOf(findings))
+}
+
+// TestRoleOfWorkerOfUnreadManager checks that doctor does not call a cluster unrelated to MultiKueue
+// while its manager was not read.
+func TestRoleOfWorkerOfUnreadManager(t *testing.T) {
+	v := (&testCase{name: "unread manager", base: "running"}).make(t)
+	v.Facts("kwok-mgr").Err = errors.New("timeout")
+	report := rules.Report(inspect.NewInventory(v.Now, v.Clusters, v.Addresses), rules.Options{})
+	i := slices.IndexFunc(report.Clusters, func(c inspect.DoctorCluster) bool { return c.Context == "kwok-w1" })
+	assert.Equal(t, report.Clusters[i].Role, inspect.RoleUnknown)
 }

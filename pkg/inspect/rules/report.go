@@ -178,7 +178,9 @@ func (r *reporter) cluster(f *inspect.Facts) inspect.DoctorCluster {
 		c.Kueue = i.Version
 	}
 	involved := r.setRole(&c, f)
-	if c.Role == inspect.RoleUnrelated && f.Kueue != nil && f.Gaps[inspect.PartClusters] != nil {
+	// A cluster that was not read may be its manager.
+	isUnread := f.Gaps[inspect.PartClusters] != nil || len(r.view.UnreadContexts()) > 0
+	if c.Role == inspect.RoleUnrelated && len(c.Names) == 0 && f.Kueue != nil && isUnread {
 		c.Role = inspect.RoleUnknown
 	}
 	if c.Role == inspect.RoleManager || c.Role == inspect.RoleWorker {
