@@ -38,6 +38,8 @@ require (
 	github.com/olekukonko/tablewriter v1.1.5
 )
 
+require k8s.io/pod-security-admission v0.37.2
+
 require (
 	github.com/MakeNowJust/heredoc v1.0.0 // indirect
 	github.com/bahlo/generic-list-go v0.2.0 // indirect

@@ -368,6 +368,8 @@ const (
 	DependencyMissing PlacementReason = "DependencyMissing"
 	// NamespaceQuota means that a ResourceQuota of the namespace refuses the Job or its Pods.
 	NamespaceQuota PlacementReason = "NamespaceQuota"
+	// PodsRefused means that the PodSecurity level of the namespace refuses the Pods.
+	PodsRefused PlacementReason = "PodsRefused"
 	// NoPods means that spec.parallelism is 0.
 	NoPods PlacementReason = "NoPods"
 	// NoNode means that no node takes the Pods, according to the scheduler or to the nodes that
@@ -387,7 +389,7 @@ func PlacementReasons() []PlacementReason {
 		"", NoContext, Unreadable, NotConnected, NoKueue, RefusedByServer, NamespaceMissing, NamespaceNotSelected,
 		NoQueueLabel, QueueMissing, QueueStopped, QueueInactive, OutsideLimits, OverLimit, NoSuchResource,
 		FlavorMismatch, QuotaInUse, BehindInQueue, CheckPending, CheckRejected, Deactivated, OnHold,
-		DevicesUnresolved, SaidByKueue, NotDispatched, NothingRequested, OwnerRefused, ClassMissing, NameTaken, DependencyMissing, NamespaceQuota, NoPods, NoNode, NothingInTheWay, HasQuota, HasRoom,
+		DevicesUnresolved, SaidByKueue, NotDispatched, NothingRequested, OwnerRefused, ClassMissing, NameTaken, DependencyMissing, NamespaceQuota, PodsRefused, NoPods, NoNode, NothingInTheWay, HasQuota, HasRoom,
 	}
 }
 

@@ -54,6 +54,7 @@ func On(f *inspect.Facts, r *Request, own *kueue.Workload, now time.Time) *inspe
 	s.countNodes()
 	s.needDependencies()
 	s.keepResourceQuotas()
+	s.keepPodSecurity()
 	if limit := s.PodsAtOnce; limit != nil {
 		s.Message += "; " + limit.Text("its")
 	}

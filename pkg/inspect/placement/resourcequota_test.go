@@ -61,3 +61,28 @@ func onQuota(t *testing.T, quota corev1.ResourceQuota) *inspect.Placement {
 	r.Quotas = map[string][]corev1.ResourceQuota{"w": {quota}}
 	return placement.On(f, &r, nil, time.Now())
 }
+
+// TestPodSecurity checks that Pods that the PodSecurity level of the namespace refuses never start.
+func TestPodSecurity(t *testing.T) {
+	const careful = `securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}, containers: [{name: c, resources: {requests: {cpu: 1}}, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]`
+	const plain = `containers: [{name: c, resources: {requests: {cpu: 1}}}]`
+	for _, tt := range []struct{ level, pod, want string }{
+		{"", plain, ""},
+		{"privileged", "hostNetwork: true, " + plain, ""},
+		{"baseline", plain, ""},
+		{"baseline", "hostNetwork: true, " + plain, "host namespaces (hostNetwork=true)"},
+		{"restricted", careful, ""},
+		{"restricted", plain, "runAsNonRoot != true"},
+		{"unheard-of", plain, ""},
+	} {
+		w := parse[world](t, simple("50"))
+		j := parse[batchv1.Job](t, `{spec: {template: {spec: {`+tt.pod+`}}}}`)
+		j.Namespace = "ml"
+		r := placement.OfJob(&j, "q")
+		f := w.facts()
+		f.Kueue.Capacity.Namespaces = map[string]*inspect.Namespace{"ml": {Name: "ml", Labels: map[string]string{"pod-security.kubernetes.io/enforce": tt.level}}}
+		p := placement.On(f, &r, nil, time.Now())
+		assert.Equal(t, p.Verdict == inspect.Never, tt.want != "", "%s: %s", tt.level, p.Message)
+		assert.Assert(t, strings.Contains(p.Message, tt.want), p.Message)
+	}
+}
