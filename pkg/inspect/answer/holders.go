@@ -64,7 +64,7 @@ func (q *Question) idleHolder(p *inspect.Placement) *inspect.Holder {
 	for i := range p.Holders {
 		h := &p.Holders[i]
 		isLate := h.Since != nil && q.Inventory.Now.Sub(h.Since.Time) > time.Minute
-		isIdle := isLate && (!h.Admitted || q.hasNoWorker(p.Context, h)) || q.stuckFinding(h) != nil
+		isIdle := isLate && (!h.Admitted || q.hasNoWorker(p.Context, h)) || q.stuckFinding(p.Context, h) != nil
 		if h.Amount != "" && isIdle {
 			return h
 		}
@@ -72,17 +72,28 @@ func (q *Question) idleHolder(p *inspect.Placement) *inspect.Holder {
 	return nil
 }
 
-// stuckFinding returns the finding that a holder never gets its mirror, nil if there is none. Such a
-// Job holds the quota of its worker without running.
-func (q *Question) stuckFinding(h *inspect.Holder) *inspect.Finding {
+// stuckFinding returns the finding that a holder never gets its mirror, or no Pods, nil if there is
+// none. Such a Job holds the quota of its worker without running.
+func (q *Question) stuckFinding(context string, h *inspect.Holder) *inspect.Finding {
 	for i := range q.Findings {
 		f := &q.Findings[i]
 		isHolder := func(r inspect.Ref) bool { return f.Kind == h.Kind && r.Namespace == h.Namespace && r.Name == h.Name }
-		if neverMirrored(f.Code) && slices.ContainsFunc(f.Jobs, isHolder) {
+		isStuck := neverMirrored(f.Code) || f.Code == podsMissing && !q.hasPods(context, h)
+		if isStuck && slices.ContainsFunc(f.Jobs, isHolder) {
 			return f
 		}
 	}
 	return nil
+}
+
+// hasPods reports whether a holder has Pods on its cluster, as far as that was read.
+func (q *Question) hasPods(context string, h *inspect.Holder) bool {
+	f := cmp.Or(q.Around, q.Inventory).Facts(context)
+	if f == nil {
+		return true
+	}
+	i := slices.IndexFunc(f.Jobs, func(j *inspect.Job) bool { return j.Kind == h.Kind && j.Namespace == h.Namespace && j.Name == h.Name })
+	return i < 0 || f.Jobs[i].Active > 0 || !f.Jobs[i].Row().IsJob()
 }
 
 // hasNoWorker reports whether Kueue has admitted a holder for MultiKueue without giving it to a
@@ -161,7 +172,7 @@ func (q *Question) holderFixes(p *inspect.Placement) (fixes []command.Fix) {
 	}
 	if idle := q.idleHolder(p); idle != nil {
 		context := p.Context
-		if f := q.stuckFinding(idle); f != nil {
+		if f := q.stuckFinding(p.Context, idle); f != nil {
 			context = f.Jobs[0].Context
 		}
 		if k, known := delegation.KindNamed(idle.Kind); known {
@@ -171,7 +182,7 @@ func (q *Question) holderFixes(p *inspect.Placement) (fixes []command.Fix) {
 			})
 		}
 		running := slices.IndexFunc(p.Holders, func(h inspect.Holder) bool {
-			return h.Admitted && !q.hasNoWorker(p.Context, &h) && q.stuckFinding(&h) == nil
+			return h.Admitted && !q.hasNoWorker(p.Context, &h) && q.stuckFinding(p.Context, &h) == nil
 		})
 		if running < 0 {
 			return fixes

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -46,6 +47,14 @@ func TestHolderWithoutMirror(t *testing.T) {
 	assert.Equal(t, fixes[0].Text, "find out why ml/refused holds 4 cpu without running")
 	assert.DeepEqual(t, fixes[0].Command, []string{"kubectl", "jobs-managedby", "trace", "refused", "-n", "ml", "--context", "hub"})
 	assert.Equal(t, q.holder(p), "ml/refused holds 4 without running.")
+
+	// Nor for one whose Pods cannot be created.
+	for active, want := range map[int32]bool{0: true, 1: false} {
+		mirror := &inspect.Job{Context: "w", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "refused", UID: "m", Active: active}
+		q.Inventory = inspect.NewInventory(time.Unix(0, 0), []*inspect.Facts{{Context: "w", Jobs: []*inspect.Job{mirror}}}, nil)
+		q.Findings[0].Code = "JM049"
+		assert.Equal(t, strings.HasPrefix(q.holderFixes(p)[0].Text, "find out why ml/refused"), want)
+	}
 }
 
 // TestMirrorOfUnknownManager checks that the mirror of a manager that was not read is no orphan, and

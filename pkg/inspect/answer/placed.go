@@ -385,7 +385,12 @@ func IsOrphan(code string) bool {
 func neverMirrored(code string) bool { return code == "JM034" || code == "JM035" }
 
 // IsAboutHolder reports whether a code is about a Job that holds quota for nothing.
-func IsAboutHolder(code string) bool { return IsOrphan(code) || neverMirrored(code) }
+func IsAboutHolder(code string) bool {
+	return IsOrphan(code) || neverMirrored(code) || code == podsMissing
+}
+
+// podsMissing is the code of Pods that do not start or cannot be created.
+const podsMissing = "JM049"
 
 // IsAboutQuota reports whether a code is about quota. Placements have more
 // details then.
