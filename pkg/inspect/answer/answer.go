@@ -15,6 +15,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 )
 
 // Answer is the state of a Job with its reason.
@@ -245,7 +246,7 @@ func (q *Question) mayRunElsewhere(a *Answer) bool {
 	if a.State != inspect.StateWaiting {
 		return false
 	}
-	return a.waitsForQuota() || a.unusable != "" || gateOf(q.Trace.Placements) == nil && slices.ContainsFunc(q.Trace.Placements, func(p inspect.Placement) bool {
+	return a.waitsForQuota() || a.unusable != "" || placement.Gate(q.Trace.Placements) == nil && slices.ContainsFunc(q.Trace.Placements, func(p inspect.Placement) bool {
 		return !p.Manager && p.Verdict == inspect.Fits
 	})
 }
