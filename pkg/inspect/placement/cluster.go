@@ -45,7 +45,7 @@ func On(f *inspect.Facts, r *Request, own *kueue.Workload, now time.Time) *inspe
 		s.Context = f.Context
 	}
 	s.quote()
-	for _, step := range []func() bool{s.isReached, s.isHeld, s.hasQuota, s.hasNamespace, s.hasClasses, s.startsPods, s.hasQueue, s.isPermitted, s.hasRoom} {
+	for _, step := range []func() bool{s.isReached, s.isHeld, s.hasNamespace, s.hasQuota, s.hasClasses, s.startsPods, s.hasQueue, s.isPermitted, s.hasRoom} {
 		if !step() {
 			break
 		}
@@ -174,16 +174,26 @@ func (s *site) isHeld() bool {
 	return s.decide(verdict, reason, "%s", wait.Text())
 }
 
+// hasNamespace ends the judgment if the namespace of the request was read and takes no new objects.
 func (s *site) hasNamespace() bool {
-	const name = inspect.ConditionNamespace
 	known, isRead := s.capacity.Namespaces[s.request.Namespace]
+	return s.takesObjects(known, isRead)
+}
+
+// takesObjects ends the judgment if a namespace was read and takes no new objects: nil if it does not
+// exist.
+func (s *site) takesObjects(namespace *inspect.Namespace, isRead bool) bool {
+	const name = inspect.ConditionNamespace
 	switch {
 	case !isRead:
 		s.condition(name, inspect.NotKnown, "?")
-	case known == nil:
-		s.condition(name, inspect.No, "no")
+	case namespace == nil:
+		s.condition(name, inspect.No, "absent")
 		s.change(createNamespace(s.Context, s.request.Namespace))
 		return s.decide(inspect.Never, inspect.NamespaceMissing, "namespace %s does not exist", s.request.Namespace)
+	case namespace.IsTerminating:
+		s.condition(name, inspect.No, "terminating")
+		return s.decide(inspect.Waits, inspect.NamespaceMissing, "namespace %s is being deleted", s.request.Namespace)
 	default:
 		s.condition(name, inspect.Yes, "yes")
 	}
