@@ -41,7 +41,7 @@ func TestClassesAreRecorded(t *testing.T) {
 		})
 	}
 	class := read.Classes(t.Context(), clusters(t, kept, all), read.ClassNames{Runtime: "kata"})["a"]
-	assert.Equal(t, class.Overhead.Cpu().String(), "250m")
+	assert.Equal(t, class.Runtime.Overhead.PodFixed.Cpu().String(), "250m")
 }
 
 // TestDefaultPriorityIsUnread checks that users who may not list PriorityClasses learn that the

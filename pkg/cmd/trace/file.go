@@ -233,7 +233,7 @@ func (o *traceOptions) classNames(object *unstructured.Unstructured, r *placemen
 	for i := range r.PodSets {
 		spec := &r.PodSets[i].Template.Spec
 		names.Priority = cmp.Or(names.Priority, spec.PriorityClassName)
-		if spec.RuntimeClassName != nil && spec.Overhead == nil {
+		if spec.RuntimeClassName != nil {
 			names.Runtime = cmp.Or(names.Runtime, *spec.RuntimeClassName)
 		}
 	}

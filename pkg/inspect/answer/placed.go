@@ -128,6 +128,9 @@ func (q *Question) among(manager *inspect.Facts, w *kueue.Workload, all []inspec
 		return q.withCost(manager, w, q.never(never))
 	}
 	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoFlavor, Fixes: q.fixesFor(all)}
+	if slices.ContainsFunc(all, func(p inspect.Placement) bool { return p.Reason == inspect.HasRoom }) {
+		a.Reason = inspect.ReasonNotAdmitted
+	}
 	a.Message = reasonsByCluster(all, func(p *inspect.Placement) bool {
 		return p.Reason != inspect.NoContext && p.Reason != inspect.Unreadable
 	})

@@ -28,6 +28,9 @@ type site struct {
 	now time.Time
 	// uncounted says why its requests are unknown, "" if they are known.
 	uncounted string
+	// isUntolerated is whether the scheduler says that its Pods do not tolerate taints, so that admission
+	// has added no tolerations.
+	isUntolerated bool
 	*inspect.Placement
 	// origins caches managerOrigins.
 	origins sets.Set[string]

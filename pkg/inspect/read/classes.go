@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,7 +27,8 @@ type ClassNames struct {
 	InSnapshot bool
 }
 
-// ClassNamesOf returns the classes on which it depends whether Kueue creates a Workload for a Job.
+// ClassNamesOf returns the classes on which it depends whether Kueue creates a Workload for a Job, and
+// what its Pods request.
 func ClassNamesOf(j *inspect.Job) ClassNames {
 	if j.Object == nil {
 		return ClassNames{}
@@ -35,6 +36,7 @@ func ClassNamesOf(j *inspect.Job) ClassNames {
 	names := ClassNames{WorkloadPriority: j.Object.GetLabels()[delegation.PriorityClassLabel]}
 	if j.Row().IsJob() {
 		names.Priority = delegation.TextAt(j.Object.Object, "spec", "template", "spec", "priorityClassName")
+		names.Runtime = delegation.TextAt(j.Object.Object, "spec", "template", "spec", "runtimeClassName")
 	}
 	return names
 }
@@ -51,8 +53,11 @@ func (n ClassNames) deciding() inspect.ClassName {
 }
 
 // Deciding returns what the class that decides the priority is known to be, from the classes that
-// Classes has read on a cluster.
+// Classes has read on a cluster. It is zero if a Job names none.
 func (n ClassNames) Deciding(class *placement.Class) inspect.Class {
+	if n.deciding() == (inspect.ClassName{}) {
+		return inspect.Class{}
+	}
 	if class.Missing != (inspect.ClassName{}) {
 		return inspect.Class{Name: class.Missing, IsMissing: true}
 	}
@@ -131,18 +136,10 @@ func Classes(ctx context.Context, f *fleet.Fleet, names ClassNames) map[string]p
 			_, _, class.MissingForPods = priorityOf(ctx, c, ClassNames{Priority: names.Priority, InSnapshot: names.InSnapshot})
 		}
 		if names.Runtime != "" {
-			found, why := classNamed[struct {
-				Overhead struct {
-					PodFixed corev1.ResourceList `json:"podFixed"`
-				} `json:"overhead"`
-			}](ctx, c, runtimeClasses(), "RuntimeClass", names.Runtime)
-			switch {
-			case found != nil:
-				class.Overhead = found.Overhead.PodFixed
-			case why == "":
-				why = "RuntimeClass " + names.Runtime + " was not found"
+			class.Runtime, class.RuntimeUnread = classNamed[nodev1.RuntimeClass](ctx, c, runtimeClasses(), "RuntimeClass", names.Runtime)
+			if class.Runtime == nil && class.RuntimeUnread == "" {
+				class.RuntimeUnread = "RuntimeClass " + names.Runtime + " was not found"
 			}
-			class.OverheadUnread = why
 		}
 		return class, nil
 	})
