@@ -139,20 +139,6 @@ func (s *site) unread(v inspect.Verdict) string {
 	return ""
 }
 
-func (s *site) flavor(set *kueue.PodTemplate, name string) suitability {
-	if err := s.capacity.Gaps[inspect.PartFlavors]; err != nil {
-		return s.flavorByMessage(name, err)
-	}
-	allTopology := true
-	for _, g := range s.queue.Queue.Groups() {
-		for _, f := range g.Flavors {
-			known := s.capacity.Flavor(f.Name)
-			allTopology = allTopology && known != nil && known.Spec.TopologyName != ""
-		}
-	}
-	return suits(set, s.capacity.Flavor(name), allTopology)
-}
-
 // show fills in the flavors that were tried, and the conditions of flavor,
 // quota and checks.
 func (s *site) show(a *assignment) {
