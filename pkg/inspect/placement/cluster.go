@@ -158,6 +158,9 @@ func (s *site) isHeld() bool {
 	switch {
 	case wait.IsDeactivation():
 		reason = inspect.Deactivated
+		if wait.IsTransient() {
+			verdict = inspect.Waits
+		}
 	case wait.Reason == kueue.ReasonCheckRejected:
 		reason = inspect.CheckRejected
 		for _, c := range wait.Checks {
