@@ -70,7 +70,7 @@ func TestNodes(t *testing.T) {
 			assert.Equal(t, pods.Text, tt.want)
 			assert.Equal(t, pods.State, tt.state)
 			isReported := p.Reason == inspect.NoNode && strings.HasPrefix(p.Message, "quota is free, but no")
-			assert.Equal(t, isReported, tt.state == inspect.No && p.Verdict != inspect.Never, p.Message)
+			assert.Equal(t, isReported, tt.state == inspect.No && without.Verdict == inspect.Fits, p.Message)
 			refused := judge(&inspect.Environment{NodesErr: errors.New("forbidden")})
 			assert.Equal(t, refused.Condition(inspect.ConditionPods).Text, "?")
 			assert.Equal(t, refused.Message, without.Message)
