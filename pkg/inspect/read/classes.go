@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -25,6 +26,8 @@ type ClassNames struct {
 	WorkloadPriority, Priority, Runtime string
 	// InSnapshot is whether they are read from a snapshot, which may lack existing classes.
 	InSnapshot bool
+	// MayGetDefault is whether Kueue's webhook may still name a WorkloadPriorityClass for the Job.
+	MayGetDefault bool
 }
 
 // ClassNamesOf returns the classes on which it depends whether Kueue creates a Workload for a Job, and
@@ -130,7 +133,7 @@ func Classes(ctx context.Context, f *fleet.Fleet, names ClassNames) map[string]p
 		class.Priority, class.PriorityUnread, class.Missing = priorityOf(ctx, c, names)
 		switch {
 		case names.Priority == "":
-		case names.WorkloadPriority == "":
+		case names.WorkloadPriority == "" && !names.MayGetDefault:
 			class.MissingForPods = class.Missing
 		default:
 			_, _, class.MissingForPods = priorityOf(ctx, c, ClassNames{Priority: names.Priority, InSnapshot: names.InSnapshot})
@@ -165,6 +168,12 @@ func runtimeClasses() schema.GroupVersionResource {
 // not exist.
 func priorityOf(ctx context.Context, c *fleet.Cluster, names ClassNames) (value int32, unread string, missing inspect.ClassName) {
 	resource, decides := priorityClasses(), names.deciding()
+	if names.WorkloadPriority == "" && names.MayGetDefault {
+		if found, why := defaultClass(ctx, c); found != nil || why != "" {
+			value := ptr.Deref(found, priority{}).Value
+			return value, why, missing
+		}
+	}
 	switch {
 	case names.WorkloadPriority != "":
 		version, err := KueueVersion(ctx, c)
@@ -184,6 +193,21 @@ func priorityOf(ctx context.Context, c *fleet.Cluster, names ClassNames) (value 
 		return 0, "", names.deciding()
 	}
 	return 0, cmp.Or(unread, decides.Kind+" "+decides.Name+" was not found"), missing
+}
+
+// defaultClass returns the WorkloadPriorityClass that Kueue's webhook gives to objects that name none: the
+// one with the name default, if it exists (kueue: gate WorkloadPriorityClassDefaulting, on since 0.20,
+// which does not serve the older API). unread says why that is unknown.
+func defaultClass(ctx context.Context, c *fleet.Cluster) (found *priority, unread string) {
+	served, err := servedVersions(ctx, c, kueue.Group)
+	if err != nil || len(served) == 0 || slices.Contains(served, delegation.OldKueueVersion) {
+		return nil, ""
+	}
+	version, err := KueueVersion(ctx, c)
+	if err != nil || version == "" {
+		return nil, ""
+	}
+	return classNamed[priority](ctx, c, kueueResource(version, "workloadpriorityclasses"), "WorkloadPriorityClass", "default")
 }
 
 func priorityClasses() schema.GroupVersionResource {
