@@ -15,7 +15,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 )
 
 // Answer is the state of a Job with its reason.
@@ -238,17 +237,6 @@ func (a *Answer) isExplainedBy(f *inspect.Finding) bool {
 	// Nothing brings back a mirror that its owner does not create again.
 	isLasting := !f.Young || isStanding || f.Code == mirrorGone && !f.AwaitsActor
 	return f.Severity != inspect.Info && a.State != inspect.StateOrphan && isLasting
-}
-
-// mayRunElsewhere reports whether a cluster may still run a waiting Job. A warning is then about
-// another cluster.
-func (q *Question) mayRunElsewhere(a *Answer) bool {
-	if a.State != inspect.StateWaiting {
-		return false
-	}
-	return a.waitsForQuota() || a.unusable != "" || placement.Gate(q.Trace.Placements) == nil && slices.ContainsFunc(q.Trace.Placements, func(p inspect.Placement) bool {
-		return !p.Manager && p.Verdict == inspect.Fits
-	})
 }
 
 // reasonOf returns a finding's message about the Job. If the finding is about
