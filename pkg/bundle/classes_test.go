@@ -41,7 +41,34 @@ func TestClassesAreRecorded(t *testing.T) {
 		})
 	}
 	class := read.Classes(t.Context(), clusters(t, kept, all), read.ClassNames{Runtime: "kata"})["a"]
-	assert.Equal(t, class.Overhead.Cpu().String(), "250m")
+	assert.Equal(t, class.Runtime.Overhead.PodFixed.Cpu().String(), "250m")
+}
+
+// TestDefaultClass checks that the WorkloadPriorityClass with the name default counts for a new Job, if
+// its Kueue may name it: since 0.20, which serves one version of its API.
+func TestDefaultClass(t *testing.T) {
+	const classes = `- {apiVersion: kueue.x-k8s.io/v1beta2, kind: WorkloadPriorityClass, metadata: {name: default}, value: 700}
+- {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 200}
+`
+	for name, tt := range map[string]struct {
+		served   string
+		names    read.ClassNames
+		priority int32
+		missing  string
+	}{
+		"a new Job":                      {"", read.ClassNames{MayGetDefault: true}, 700, ""},
+		"it precedes a PriorityClass":    {"", read.ClassNames{Priority: "high", MayGetDefault: true}, 700, ""},
+		"a PriorityClass does not exist": {"", read.ClassNames{Priority: "none", MayGetDefault: true}, 700, "none"},
+		"tried without it":               {"", read.ClassNames{Priority: "high"}, 200, ""},
+		"an older Kueue":                 {"  served: [kueue.x-k8s.io/v1beta1, kueue.x-k8s.io/v1beta2]\n", read.ClassNames{Priority: "high", MayGetDefault: true}, 200, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := one(t, "  namespace: default\n"+tt.served, kubeSystem+classes)
+			class := read.Classes(t.Context(), clusters(t, b, fleet.Options{AllNamespaces: true}), tt.names)["a"]
+			assert.Equal(t, class.Priority, tt.priority, class.PriorityUnread)
+			assert.Equal(t, class.MissingForPods.Name, tt.missing)
+		})
+	}
 }
 
 // TestDefaultPriorityIsUnread checks that users who may not list PriorityClasses learn that the

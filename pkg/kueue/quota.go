@@ -79,9 +79,25 @@ type Preemption struct {
 	} `json:"borrowWithinCohort,omitempty"`
 }
 
+// Borrows reports whether a request that borrows quota may preempt Workloads of other ClusterQueues.
+func (p *Preemption) Borrows() bool {
+	return p.BorrowWithinCohort != nil && p.BorrowWithinCohort.Policy != "" && p.BorrowWithinCohort.Policy != NeverPreempt
+}
+
+// BorrowsFrom reports whether a request that borrows quota may preempt a Workload of another ClusterQueue
+// that has a lower priority than itself.
+func (p *Preemption) BorrowsFrom(priority int32) bool {
+	if !p.Borrows() {
+		return false
+	}
+	most := p.BorrowWithinCohort.MaxPriorityThreshold
+	return most == nil || priority <= *most
+}
+
 // Values of a preemption policy. LowerOrNewer includes newer Workloads of
 // equal priority.
 const (
+	NeverPreempt  = "Never"
 	LowerPriority = "LowerPriority"
 	LowerOrNewer  = "LowerOrNewerEqualPriority"
 	AnyPriority   = "Any"

@@ -238,6 +238,8 @@ type ClusterQueue struct {
 		FlavorsReservation []FlavorUsage    `json:"flavorsReservation,omitempty"`
 		PendingWorkloads   int32            `json:"pendingWorkloads,omitempty"`
 		EffectiveQuotas    *EffectiveQuotas `json:"effectiveQuotas,omitempty"`
+		// FairSharing is not nil if Kueue's configuration enables fair sharing.
+		FairSharing *FairSharing `json:"fairSharing,omitempty"`
 	} `json:"status"`
 }
 

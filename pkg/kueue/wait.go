@@ -47,6 +47,9 @@ const (
 	ReasonCheckPending WaitReason = "AdmissionCheckPending"
 	// ReasonCheckRetry means that an AdmissionCheck asked for a later attempt.
 	ReasonCheckRetry WaitReason = "AdmissionCheckRetry"
+	// ReasonEvictedOnManager means that MultiKueue withdraws the Workload from a worker. It deletes this
+	// copy when its Pods are gone, and may then create another one.
+	ReasonEvictedOnManager WaitReason = "EvictedOnManagerCluster"
 	// ReasonTopologyPending means that quota is reserved and domains are not assigned yet.
 	ReasonTopologyPending WaitReason = "TopologyPending"
 )
@@ -92,8 +95,6 @@ const (
 	ReasonTimedOut WaitReason = "MaximumExecutionTimeExceeded"
 	// ReasonRequeueLimit means that the Pods were not ready in time too often.
 	ReasonRequeueLimit WaitReason = "RequeuingLimitExceeded"
-	// ReasonEvictedOnManager means that MultiKueue took the Workload back from a worker.
-	ReasonEvictedOnManager WaitReason = "EvictedOnManagerCluster"
 	// ReasonDeactivatedByKueue means that Kueue deactivated the Workload for another cause.
 	ReasonDeactivatedByKueue WaitReason = "DeactivatedByKueue"
 )
@@ -111,6 +112,7 @@ func transientReasons() []WaitReason {
 	return []WaitReason{
 		ReasonNotEvaluated, ReasonQuotaInUse, ReasonPreempting, ReasonPodsNotReady, ReasonAdmissionGated, ReasonPreemptionGated,
 		ReasonBackoff, ReasonPreempted, ReasonEvicted, ReasonCheckPending, ReasonCheckRetry, ReasonTopologyPending,
+		ReasonEvictedOnManager,
 	}
 }
 
@@ -130,7 +132,8 @@ func deactivations() []WaitReason {
 
 // permanentReasons returns the reasons that end only if a user changes something.
 func permanentReasons() []WaitReason {
-	return slices.Concat(flavorReasons(), deactivations(), []WaitReason{
+	return slices.Concat(flavorReasons(), []WaitReason{
+		ReasonDeactivated, ReasonTimedOut, ReasonRequeueLimit, ReasonDeactivatedByKueue,
 		ReasonOverLimit, ReasonNoMatchingFlavor, ReasonLocalQueueMissing, ReasonLocalQueueStopped, ReasonClusterQueueMissing,
 		ReasonClusterQueueInactive, ReasonNamespaceExcluded, ReasonMisconfigured, ReasonDevicesUnresolved, ReasonOnHold, ReasonCheckRejected,
 	})

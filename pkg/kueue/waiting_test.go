@@ -268,7 +268,7 @@ func TestWaiting(t *testing.T) {
 		},
 		"withdrawn by MultiKueue": {
 			spec: inactive, conditions: condition("Evicted", "True", "DeactivatedDueToEvictedOnManagerCluster", "The workload is deactivated due to Evicted on manager: "+retried),
-			want: kueue.ReasonEvictedOnManager, kind: permanent, text: "MultiKueue withdrew it",
+			want: kueue.ReasonEvictedOnManager, kind: transient, text: "MultiKueue withdrew it",
 		},
 		"another cause": {
 			spec: inactive, conditions: condition("Evicted", "True", "DeactivatedDueToSomethingNew", "The workload is deactivated due to news"),

@@ -1,6 +1,7 @@
 package podfit
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -53,6 +54,9 @@ type Pod struct {
 func New(spec *corev1.PodSpec, requests corev1.ResourceList) *Pod {
 	return &Pod{spec: spec, requests: requests, affinity: nodeaffinity.NewRequiredNodeAffinity(spec.NodeSelector, spec.Affinity)}
 }
+
+// Requests returns what the scheduler counts for the Pod.
+func (p *Pod) Requests() corev1.ResourceList { return p.requests }
 
 // IsSelective reports whether the Pod has requirements that some nodes usually do not meet.
 func (p *Pod) IsSelective() bool {
@@ -161,6 +165,27 @@ func Untolerated(taints []corev1.Taint, tolerations []corev1.Toleration) []corev
 		}
 	}
 	return all
+}
+
+// ResourceTolerations returns the tolerations that the admission plugin ExtendedResourceToleration adds
+// to a Pod with such requests: a node may have a taint whose key is one of its extended resources
+// (kubernetes: plugin/pkg/admission/extendedresourcetoleration). Some clusters enable the plugin, and no
+// object shows which.
+func ResourceTolerations(requests corev1.ResourceList) []corev1.Toleration {
+	var all []corev1.Toleration
+	for _, name := range slices.Sorted(maps.Keys(requests)) {
+		if isExtended(string(name)) {
+			all = append(all, corev1.Toleration{Key: string(name), Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule})
+		}
+	}
+	return all
+}
+
+// isExtended reports whether a resource is none of Kubernetes itself (kubernetes:
+// pkg/apis/core/v1/helper).
+func isExtended(name string) bool {
+	domain, _, hasDomain := strings.Cut(name, "/")
+	return hasDomain && !strings.HasSuffix(domain, "kubernetes.io") && !strings.HasPrefix(name, corev1.DefaultResourceRequestsPrefix)
 }
 
 func tolerates(tolerations []corev1.Toleration, t corev1.Taint) bool {

@@ -129,3 +129,14 @@ func TestIsSelective(t *testing.T) {
 		assert.Equal(t, podOf(t, pod).IsSelective(), want, pod)
 	}
 }
+
+// TestResourceTolerations checks that only extended resources have tolerations.
+func TestResourceTolerations(t *testing.T) {
+	requests := parse[corev1.ResourceList](t, `{cpu: 1, hugepages-2Mi: 2Mi, kubernetes.io/batch-cpu: 1, requests.example.com/a: 1, nvidia.com/gpu: 1, amd.com/gpu: 1}`)
+	var keys []string
+	for _, toleration := range podfit.ResourceTolerations(requests) {
+		assert.Equal(t, toleration.Effect, corev1.TaintEffectNoSchedule)
+		keys = append(keys, toleration.Key)
+	}
+	assert.DeepEqual(t, keys, []string{"amd.com/gpu", "nvidia.com/gpu"})
+}

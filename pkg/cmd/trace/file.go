@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
@@ -165,6 +166,7 @@ func (o *traceOptions) applyDefaults(ctx context.Context, f *fleet.Fleet, v *ins
 		if err == nil && result.Object != nil {
 			var request placement.Request
 			if request, err = o.request(result.Object); err == nil {
+				request.PriorityClass = result.Object.GetLabels()[delegation.PriorityClassLabel]
 				r.At[name] = &request
 				continue
 			}
@@ -227,13 +229,17 @@ func tryCreate(ctx context.Context, f *fleet.Fleet, job *unstructured.Unstructur
 	return tried, existing
 }
 
-// classNames returns the classes that a Job names, which determine what servers would add.
+// classNames returns the classes that a Job names, which determine what servers would add. Kueue's webhook
+// may name one, which a dry run has shown.
 func (o *traceOptions) classNames(object *unstructured.Unstructured, r *placement.Request) read.ClassNames {
-	names := read.ClassNames{WorkloadPriority: object.GetLabels()[delegation.PriorityClassLabel], InSnapshot: o.flags.From != ""}
+	names := read.ClassNames{WorkloadPriority: object.GetLabels()[delegation.PriorityClassLabel], InSnapshot: o.flags.From != "", MayGetDefault: len(r.At) == 0}
+	for _, name := range slices.Sorted(maps.Keys(r.At)) {
+		names.WorkloadPriority = cmp.Or(names.WorkloadPriority, r.At[name].PriorityClass)
+	}
 	for i := range r.PodSets {
 		spec := &r.PodSets[i].Template.Spec
 		names.Priority = cmp.Or(names.Priority, spec.PriorityClassName)
-		if spec.RuntimeClassName != nil && spec.Overhead == nil {
+		if spec.RuntimeClassName != nil {
 			names.Runtime = cmp.Or(names.Runtime, *spec.RuntimeClassName)
 		}
 	}

@@ -116,7 +116,7 @@ func (q *Question) linkOrphans(findings []inspect.Finding) {
 // deciding returns the placements that a waiting Job depends on: that of its manager if the
 // manager does not let the Job pass, otherwise those of the workers where it waits.
 func deciding(all []inspect.Placement) []inspect.Placement {
-	if gate := gateOf(all); gate != nil {
+	if gate := placement.Gate(all); gate != nil {
 		return []inspect.Placement{*gate}
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(p inspect.Placement) bool { return p.Verdict != inspect.Waits })
@@ -150,7 +150,7 @@ func Unsubmitted(t *inspect.Trace) {
 // run soonest.
 func (q *Question) outlook(all []inspect.Placement) Answer {
 	all = placement.Best(all)
-	if gate := gateOf(all); gate != nil {
+	if gate := placement.Gate(all); gate != nil {
 		a := q.gated(gate, all)
 		if lead := map[inspect.Verdict]string{inspect.Never: "Would never run. ", inspect.Waits: "Would wait. "}[gate.Verdict]; lead != "" {
 			a.Message = lead + a.Message

@@ -239,17 +239,6 @@ func (a *Answer) isExplainedBy(f *inspect.Finding) bool {
 	return f.Severity != inspect.Info && a.State != inspect.StateOrphan && isLasting
 }
 
-// mayRunElsewhere reports whether a cluster may still run a waiting Job. A warning is then about
-// another cluster.
-func (q *Question) mayRunElsewhere(a *Answer) bool {
-	if a.State != inspect.StateWaiting {
-		return false
-	}
-	return a.waitsForQuota() || a.unusable != "" || gateOf(q.Trace.Placements) == nil && slices.ContainsFunc(q.Trace.Placements, func(p inspect.Placement) bool {
-		return !p.Manager && p.Verdict == inspect.Fits
-	})
-}
-
 // reasonOf returns a finding's message about the Job. If the finding is about
 // the Job itself, the message has no name, because the answer begins with it.
 func (q *Question) reasonOf(f *inspect.Finding) string {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 )
 
 // later returns the answer for a Job that may run later on some clusters. Its reason is that of the
@@ -114,6 +115,17 @@ func (q *Question) isRefuted(f *inspect.Finding, a *Answer) bool {
 		return a.unusable != "" || a.waitsForQuota()
 	}
 	return isAboutQueue(f) && q.fitsNoQueue(a)
+}
+
+// mayRunElsewhere reports whether a cluster may still run a waiting Job. A warning is then about
+// another cluster.
+func (q *Question) mayRunElsewhere(a *Answer) bool {
+	if a.State != inspect.StateWaiting {
+		return false
+	}
+	return a.waitsForQuota() || a.unusable != "" || placement.Gate(q.Trace.Placements) == nil && slices.ContainsFunc(q.Trace.Placements, func(p inspect.Placement) bool {
+		return !p.Manager && p.Verdict == inspect.Fits
+	})
 }
 
 // isAboutQueue reports whether a finding is about a queue that holds Jobs on workers.

@@ -11,6 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -21,11 +22,12 @@ func (q *Question) byPlacements(manager *inspect.Facts, w *kueue.Workload) (a An
 	if len(all) == 0 {
 		return a, false
 	}
-	if gate := gateOf(all); gate != nil {
+	if gate := placement.Gate(all); gate != nil {
 		return q.gated(gate, all), true
 	}
 	candidates := slices.DeleteFunc(slices.Clone(all), func(p inspect.Placement) bool { return p.Manager })
-	if waits := otherChecks(manager, w); len(w.Status.Nominated) == 0 && len(waits) > 0 {
+	isNever := placement.Overall(all) == inspect.Never
+	if waits := otherChecks(manager, w); len(w.Status.Nominated) == 0 && len(waits) > 0 && !isNever {
 		return a, false
 	}
 	if len(candidates) == 0 || !slices.ContainsFunc(candidates, func(p inspect.Placement) bool { return !isUnread(p) }) {
@@ -86,17 +88,6 @@ func unreadOrigins(all []inspect.Placement) []inspect.Unchecked {
 	return found
 }
 
-// gateOf returns the manager's own placement if the manager does not let the
-// Job pass, otherwise nil.
-func gateOf(all []inspect.Placement) *inspect.Placement {
-	for i := range all {
-		if all[i].Manager && all[i].Verdict != inspect.Fits {
-			return &all[i]
-		}
-	}
-	return nil
-}
-
 // gated returns the answer if the management cluster itself does not let the Job pass. If no
 // worker would either, the answer contains that, so that one change is enough.
 func (q *Question) gated(p *inspect.Placement, all []inspect.Placement) Answer {
@@ -137,6 +128,9 @@ func (q *Question) among(manager *inspect.Facts, w *kueue.Workload, all []inspec
 		return q.withCost(manager, w, q.never(never))
 	}
 	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoFlavor, Fixes: q.fixesFor(all)}
+	if slices.ContainsFunc(all, func(p inspect.Placement) bool { return p.Reason == inspect.HasRoom }) {
+		a.Reason = inspect.ReasonNotAdmitted
+	}
 	a.Message = reasonsByCluster(all, func(p *inspect.Placement) bool {
 		return p.Reason != inspect.NoContext && p.Reason != inspect.Unreadable
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/history"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -34,7 +35,7 @@ func (q *Question) starts() *inspect.Starts {
 		}
 	}
 	manager := q.Inventory.Facts(o.Context)
-	if gate := gateOf(q.Trace.Placements); gate != nil {
+	if gate := placement.Gate(q.Trace.Placements); gate != nil {
 		// The Job must get quota on the management cluster first.
 		s.By, s.Context = nil, ""
 	}

@@ -60,8 +60,8 @@ type assigner struct {
 	flavor func(set *kueue.PodTemplate, name string) suitability
 	// given has what earlier podsets of the same request were given.
 	given map[capacity.FlavorResource]capacity.Amount
-	// preempts reports whether preemption can free an amount.
-	preempts func(fr capacity.FlavorResource, amount capacity.Amount) bool
+	// preempts reports whether preemption can free what a need lacks.
+	preempts func(fr capacity.FlavorResource, r need) bool
 }
 
 // assign assigns flavors to the podsets in order, each in addition to those
@@ -212,7 +212,7 @@ func better(t, than *try) bool {
 func (a *assigner) canPreempt(t *try) bool {
 	return !slices.ContainsFunc(t.needs, func(r need) bool {
 		now, _ := r.lacks()
-		return now > 0 && !a.preempts(capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}, now)
+		return now > 0 && !a.preempts(capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}, r)
 	})
 }
 

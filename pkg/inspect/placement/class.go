@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -20,9 +21,10 @@ type Class struct {
 	// PriorityClass. PriorityUnread says why it is unknown.
 	Priority       int32
 	PriorityUnread string
-	// Overhead is what a RuntimeClass adds to each Pod. OverheadUnread says why it is unknown.
-	Overhead       corev1.ResourceList
-	OverheadUnread string
+	// Runtime is the RuntimeClass, nil if the request names none or it was not read. RuntimeUnread says
+	// why it was not read.
+	Runtime       *nodev1.RuntimeClass
+	RuntimeUnread string
 	// Missing is the class that does not exist and without which Kueue creates no Workload.
 	// MissingForPods is the PriorityClass without which the API server refuses the Pods.
 	Missing, MissingForPods inspect.ClassName
@@ -38,7 +40,7 @@ func (s *site) hasClasses() bool {
 		missing = cmp.Or(missing, class.MissingForPods)
 	}
 	if missing == (inspect.ClassName{}) {
-		return true
+		return s.suitsRuntime()
 	}
 	create := "create it"
 	if where := s.request.without(missing, s.Context); len(where) > 1 {
@@ -93,27 +95,82 @@ func (r *Request) classed(context string) *Request {
 // withOverhead returns the request with the overhead of RuntimeClasses on a cluster, which
 // Kueue adds to the Pods that say nothing of it (kueue: pkg/workload/resources.go).
 func (r *Request) withOverhead(context string) *Request {
-	overhead := r.Classes[context].Overhead
-	if len(overhead) == 0 {
+	class := r.Classes[context].Runtime
+	if class == nil || class.Overhead == nil {
 		return r
 	}
 	with := *r
 	with.PodSets = make([]kueue.PodTemplate, len(r.PodSets))
 	for i, set := range r.PodSets {
-		if set.Template.Spec.RuntimeClassName != nil && set.Template.Spec.Overhead == nil {
-			set.Template.Spec.Overhead = overhead
+		if lacksOverhead(&set) {
+			set.Template.Spec.Overhead = class.Overhead.PodFixed
 		}
 		with.PodSets[i] = set
 	}
 	return &with
 }
 
+// lacksOverhead reports whether the overhead of the Pods of a podset is that of their RuntimeClass.
+func lacksOverhead(set *kueue.PodTemplate) bool {
+	return set.Template.Spec.RuntimeClassName != nil && set.Template.Spec.Overhead == nil
+}
+
+// admitted returns the spec of the Pods of a podset with what their RuntimeClass adds to it: overhead,
+// node selector and tolerations (kubernetes: plugin/pkg/admission/runtimeclass). isKnown is false if
+// that was not read.
+func (s *site) admitted(set *kueue.PodTemplate) (spec *corev1.PodSpec, isKnown bool) {
+	spec = &set.Template.Spec
+	if spec.RuntimeClassName == nil {
+		return spec, true
+	}
+	class := s.request.Classes[s.Context].Runtime
+	if class == nil {
+		return spec, false
+	}
+	with := *spec
+	if class.Overhead != nil && lacksOverhead(set) {
+		with.Overhead = class.Overhead.PodFixed
+	}
+	if class.Scheduling != nil {
+		with.NodeSelector = maps.Clone(class.Scheduling.NodeSelector)
+		if with.NodeSelector == nil {
+			with.NodeSelector = map[string]string{}
+		}
+		maps.Copy(with.NodeSelector, spec.NodeSelector)
+		with.Tolerations = slices.Concat(spec.Tolerations, class.Scheduling.Tolerations)
+	}
+	return &with, true
+}
+
+// suitsRuntime ends the judgment if the Pods select another value of a label than their RuntimeClass:
+// the API server refuses them.
+func (s *site) suitsRuntime() bool {
+	class := s.request.Classes[s.Context].Runtime
+	if class == nil || class.Scheduling == nil || s.request.isGiven {
+		return true
+	}
+	for i := range s.request.PodSets {
+		spec := &s.request.PodSets[i].Template.Spec
+		for _, key := range slices.Sorted(maps.Keys(class.Scheduling.NodeSelector)) {
+			wanted, selected := class.Scheduling.NodeSelector[key], spec.NodeSelector[key]
+			if spec.RuntimeClassName == nil || selected == "" || selected == wanted {
+				continue
+			}
+			s.change(inspect.PlacementChange{Message: fmt.Sprintf("select %s=%s, or name another RuntimeClass", key, wanted)})
+			return s.decide(inspect.Never, inspect.RefusedByServer, "its Pods select %s=%s, and RuntimeClass %s selects %s=%s", key, selected, class.Name, key, wanted)
+		}
+	}
+	return true
+}
+
 // unclassed returns which class decides a verdict and could not be read, "" if none.
 func (s *site) unclassed(v inspect.Verdict) string {
+	class := s.request.Classes[s.Context]
+	lacks := func(set kueue.PodTemplate) bool { return lacksOverhead(&set) }
 	switch {
 	case s.own != nil || v == inspect.Never:
-	case s.request.Classes[s.Context].OverheadUnread != "":
-		return s.request.Classes[s.Context].OverheadUnread
+	case class.RuntimeUnread != "" && slices.ContainsFunc(s.request.PodSets, lacks):
+		return class.RuntimeUnread
 	case s.request.priorityUnread != "" && s.priorityDecides(v):
 		return s.request.priorityUnread
 	}

@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -25,7 +26,7 @@ workloads: [{metadata: {namespace: ml, name: first, uid: first, creationTimestam
 	full := strings.Replace(simple("4"), "{namespaceSelector: {}", "{preemption: {withinClusterQueue: LowerPriority}, namespaceSelector: {}", 1) +
 		"workloads: [" + holding("q", "low", "f", "3", "10") + "]"
 	runtime := `{spec: {template: {spec: {runtimeClassName: kata, containers: [{name: c, resources: {requests: {cpu: 3}}}]}}}}`
-	overhead := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}
+	overhead := &nodev1.RuntimeClass{Overhead: &nodev1.Overhead{PodFixed: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("2")}}}
 	const unread = "PriorityClass high could not be read"
 	for name, tt := range map[string]struct {
 		cluster, job string
@@ -41,10 +42,10 @@ workloads: [{metadata: {namespace: ml, name: first, uid: first, creationTimestam
 		"could preempt":                          {full, pods("3", "cpu: 1"), &placement.Class{Priority: 100}, inspect.Waits, "could preempt ml/low"},
 		"maybe could preempt":                    {full, pods("3", "cpu: 1"), &placement.Class{PriorityUnread: unread}, inspect.Unknown, unread},
 		"without overhead":                       {simple("4"), runtime, &placement.Class{}, inspect.Fits, ""},
-		"with overhead":                          {simple("4"), runtime, &placement.Class{Overhead: overhead}, inspect.Never, "needs 5 cpu, limit 4"},
-		"with an overhead that was not read":     {simple("4"), runtime, &placement.Class{OverheadUnread: "RuntimeClass kata was not found"}, inspect.Unknown, "RuntimeClass kata"},
-		"too large, whatever its overhead":       {simple("2"), runtime, &placement.Class{OverheadUnread: "RuntimeClass kata was not found"}, inspect.Never, ""},
-		"the overhead of no RuntimeClass at all": {simple("4"), pods("3", "cpu: 1"), &placement.Class{Overhead: overhead}, inspect.Fits, ""},
+		"with overhead":                          {simple("4"), runtime, &placement.Class{Runtime: overhead}, inspect.Never, "needs 5 cpu, limit 4"},
+		"with an overhead that was not read":     {simple("4"), runtime, &placement.Class{RuntimeUnread: "RuntimeClass kata was not found"}, inspect.Unknown, "RuntimeClass kata"},
+		"too large, whatever its overhead":       {simple("2"), runtime, &placement.Class{RuntimeUnread: "RuntimeClass kata was not found"}, inspect.Never, ""},
+		"the overhead of no RuntimeClass at all": {simple("4"), pods("3", "cpu: 1"), &placement.Class{Runtime: overhead}, inspect.Fits, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := parse[world](t, tt.cluster)

@@ -28,6 +28,9 @@ type site struct {
 	now time.Time
 	// uncounted says why its requests are unknown, "" if they are known.
 	uncounted string
+	// isUntolerated is whether the scheduler says that its Pods do not tolerate taints, so that admission
+	// has added no tolerations.
+	isUntolerated bool
 	*inspect.Placement
 	// origins caches managerOrigins.
 	origins sets.Set[string]
@@ -45,7 +48,7 @@ func On(f *inspect.Facts, r *Request, own *kueue.Workload, now time.Time) *inspe
 		s.Context = f.Context
 	}
 	s.quote()
-	for _, step := range []func() bool{s.isReached, s.isHeld, s.hasQuota, s.hasNamespace, s.hasClasses, s.startsPods, s.hasQueue, s.isPermitted, s.hasRoom} {
+	for _, step := range []func() bool{s.isReached, s.isHeld, s.hasNamespace, s.hasQuota, s.hasClasses, s.startsPods, s.hasQueue, s.isPermitted, s.hasRoom} {
 		if !step() {
 			break
 		}
@@ -156,6 +159,9 @@ func (s *site) isHeld() bool {
 	switch {
 	case wait.IsDeactivation():
 		reason = inspect.Deactivated
+		if wait.IsTransient() {
+			verdict = inspect.Waits
+		}
 	case wait.Reason == kueue.ReasonCheckRejected:
 		reason = inspect.CheckRejected
 		for _, c := range wait.Checks {
@@ -175,16 +181,26 @@ func (s *site) isHeld() bool {
 	return s.decide(verdict, reason, "%s", wait.Text())
 }
 
+// hasNamespace ends the judgment if the namespace of the request was read and takes no new objects.
 func (s *site) hasNamespace() bool {
-	const name = inspect.ConditionNamespace
 	known, isRead := s.capacity.Namespaces[s.request.Namespace]
+	return s.takesObjects(known, isRead)
+}
+
+// takesObjects ends the judgment if a namespace was read and takes no new objects: nil if it does not
+// exist.
+func (s *site) takesObjects(namespace *inspect.Namespace, isRead bool) bool {
+	const name = inspect.ConditionNamespace
 	switch {
 	case !isRead:
 		s.condition(name, inspect.NotKnown, "?")
-	case known == nil:
-		s.condition(name, inspect.No, "no")
+	case namespace == nil:
+		s.condition(name, inspect.No, "absent")
 		s.change(createNamespace(s.Context, s.request.Namespace))
 		return s.decide(inspect.Never, inspect.NamespaceMissing, "namespace %s does not exist", s.request.Namespace)
+	case namespace.IsTerminating:
+		s.condition(name, inspect.No, "terminating")
+		return s.decide(inspect.Waits, inspect.NamespaceMissing, "namespace %s is being deleted", s.request.Namespace)
 	default:
 		s.condition(name, inspect.Yes, "yes")
 	}

@@ -33,20 +33,11 @@ func judgeUnqueued(f *inspect.Facts, r *Request, now time.Time) *inspect.Placeme
 	if f.Environment != nil {
 		namespace, isKnown = f.Environment.Namespaces[r.Namespace]
 	}
-	const name = inspect.ConditionNamespace
 	switch {
+	case !s.takesObjects(namespace, isKnown):
 	case !isKnown:
-		s.condition(name, inspect.NotKnown, "?")
 		s.decide(inspect.Unknown, inspect.Unreadable, "unknown whether namespace %s exists; dispatch checks before it creates anything", r.Namespace)
-	case namespace == nil:
-		s.condition(name, inspect.No, "absent")
-		s.change(createNamespace(f.Context, r.Namespace))
-		s.decide(inspect.Never, inspect.NamespaceMissing, "namespace %s does not exist", r.Namespace)
-	case namespace.IsTerminating:
-		s.condition(name, inspect.No, "terminating")
-		s.decide(inspect.Waits, inspect.NamespaceMissing, "namespace %s is being deleted", r.Namespace)
 	default:
-		s.condition(name, inspect.Yes, "yes")
 		s.decide(inspect.Unknown, inspect.NothingInTheWay, "no obstacle found; dispatch checks before it creates anything")
 	}
 	s.countNodes()

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -51,30 +52,27 @@ func isBound(set *kueue.PodTemplate) bool {
 }
 
 // suits reports whether a flavor suits the Pods of a podset: they tolerate
-// its taints, and their node requirements do not contradict its labels.
-// allTopology is whether all flavors of the queue have a topology.
-func suits(set *kueue.PodTemplate, f *kueue.ResourceFlavor, allTopology bool) suitability {
-	if f == nil {
-		return unsuited(kueue.Lack{Reason: kueue.ReasonFlavorMissing})
-	}
+// its taints, and their node requirements do not contradict its labels. keys are the labels that Kueue
+// compares. allTopology is whether all flavors of the queue have a topology.
+func suits(set *kueue.PodTemplate, f *kueue.ResourceFlavor, keys sets.Set[string], allTopology bool) suitability {
 	spec := &set.Template.Spec
 	tolerations := slices.Concat(spec.Tolerations, f.Spec.Tolerations)
 	if taints := podfit.Untolerated(f.Spec.NodeTaints, tolerations); len(taints) > 0 {
 		result := unsuited(kueue.Lack{Reason: kueue.ReasonTaint, Taint: taints[0].ToString()})
 		untainted := *f
 		untainted.Spec.NodeTaints = nil
-		if rest := suits(set, &untainted, allTopology); rest.suits || !rest.isKnown || len(rest.selects) > 0 {
+		if rest := suits(set, &untainted, keys, allTopology); rest.suits || !rest.isKnown || len(rest.selects) > 0 {
 			result.tolerate, result.selects = taints, rest.selects
 		}
 		return result
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: f.Spec.NodeLabels}}
-	matches, err := nodeaffinity.NewRequiredNodeAffinity(selectorFor(spec, f), affinityFor(spec, f)).Match(node)
+	matches, err := nodeaffinity.NewRequiredNodeAffinity(selectorFor(spec, keys), affinityFor(spec, keys)).Match(node)
 	if err != nil {
 		return suitability{why: fmt.Sprintf("cannot be compared with its node affinity: %v", err)}
 	}
 	if !matches {
-		return otherLabels(spec, f)
+		return otherLabels(spec, f, keys)
 	}
 	switch {
 	case isBound(set) && f.Spec.TopologyName == "":
@@ -87,13 +85,41 @@ func suits(set *kueue.PodTemplate, f *kueue.ResourceFlavor, allTopology bool) su
 	return suitability{isKnown: true, suits: true}
 }
 
-// otherLabels returns that the labels of a flavor contradict the node requirements of Pods.
-func otherLabels(spec *corev1.PodSpec, f *kueue.ResourceFlavor) suitability {
-	result := unsuited(kueue.Lack{Reason: kueue.ReasonFlavorLabels})
-	if affinityFor(spec, f) != nil {
+// flavor returns whether a flavor of the queue suits the Pods of a podset.
+func (s *site) flavor(set *kueue.PodTemplate, name string) suitability {
+	if err := s.capacity.Gaps[inspect.PartFlavors]; err != nil {
+		return s.flavorByMessage(name, "is not known: "+s.because(err))
+	}
+	f := s.capacity.Flavor(name)
+	if f == nil {
+		return unsuited(kueue.Lack{Reason: kueue.ReasonFlavorMissing})
+	}
+	allTopology, keys := true, sets.KeySet(f.Spec.NodeLabels)
+	others := keys.Clone()
+	for _, g := range s.queue.Queue.Groups() {
+		isIn := slices.ContainsFunc(g.Flavors, func(q kueue.FlavorQuotas) bool { return q.Name == name })
+		for _, quotas := range g.Flavors {
+			known := s.capacity.Flavor(quotas.Name)
+			allTopology = allTopology && known != nil && known.Spec.TopologyName != ""
+			if isIn && known != nil {
+				others = others.Union(sets.KeySet(known.Spec.NodeLabels))
+			}
+		}
+	}
+	result := suits(set, f, keys, allTopology)
+	if !s.facts.Kueue.ServesOld || !result.suits || suits(set, f, others, allTopology).suits {
 		return result
 	}
-	for key := range selectorFor(spec, f) {
+	return s.flavorByMessage(name, "matches its Pods only in some versions of Kueue, and the version is unknown")
+}
+
+// otherLabels returns that the labels of a flavor contradict the node requirements of Pods.
+func otherLabels(spec *corev1.PodSpec, f *kueue.ResourceFlavor, keys sets.Set[string]) suitability {
+	result := unsuited(kueue.Lack{Reason: kueue.ReasonFlavorLabels})
+	if affinityFor(spec, keys) != nil {
+		return result
+	}
+	for key := range selectorFor(spec, keys) {
 		result.selects = append(result.selects, key+"="+f.Spec.NodeLabels[key])
 	}
 	slices.Sort(result.selects)
@@ -101,11 +127,11 @@ func otherLabels(spec *corev1.PodSpec, f *kueue.ResourceFlavor) suitability {
 }
 
 // selectorFor returns the part of a node selector that Kueue compares with a
-// flavor: the keys with which the flavor labels its nodes.
-func selectorFor(spec *corev1.PodSpec, f *kueue.ResourceFlavor) map[string]string {
+// flavor: that with some keys.
+func selectorFor(spec *corev1.PodSpec, keys sets.Set[string]) map[string]string {
 	selector := map[string]string{}
 	for key, value := range spec.NodeSelector {
-		if _, ok := f.Spec.NodeLabels[key]; ok {
+		if keys.Has(key) {
 			selector[key] = value
 		}
 	}
@@ -113,18 +139,15 @@ func selectorFor(spec *corev1.PodSpec, f *kueue.ResourceFlavor) map[string]strin
 }
 
 // affinityFor returns the part of the required node affinity that Kueue
-// compares with a flavor. It is nil if one term has no such part, because one
+// compares with a flavor: that with some keys. It is nil if one term has no such part, because one
 // term is enough to match.
-func affinityFor(spec *corev1.PodSpec, f *kueue.ResourceFlavor) *corev1.Affinity {
+func affinityFor(spec *corev1.PodSpec, keys sets.Set[string]) *corev1.Affinity {
 	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil || spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
 		return nil
 	}
 	var terms []corev1.NodeSelectorTerm
 	for _, term := range spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
-		kept := slices.DeleteFunc(slices.Clone(term.MatchExpressions), func(r corev1.NodeSelectorRequirement) bool {
-			_, ok := f.Spec.NodeLabels[r.Key]
-			return !ok
-		})
+		kept := slices.DeleteFunc(slices.Clone(term.MatchExpressions), func(r corev1.NodeSelectorRequirement) bool { return !keys.Has(r.Key) })
 		if len(kept) == 0 {
 			return nil
 		}

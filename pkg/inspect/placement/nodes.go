@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -28,13 +29,25 @@ func (s *site) countNodes() {
 	case nodes == nil:
 		return
 	}
-	rarest, fewest := s.rarest(nodes)
-	if rarest == nil {
+	if !slices.ContainsFunc(s.request.PodSets, func(set kueue.PodTemplate) bool { return set.Count > 0 }) {
 		return
 	}
+	for i := range s.request.PodSets {
+		if _, isKnown := s.admitted(&s.request.PodSets[i]); !isKnown {
+			s.condition(inspect.ConditionPods, inspect.NotKnown, "?")
+			return
+		}
+	}
+	rarest, fewest := s.rarest(nodes, false)
 	all := inspect.Count(len(nodes), "node")
 	if fewest > 0 {
 		s.condition(inspect.ConditionPods, inspect.Yes, "%d of %s", fewest, all)
+		s.countPods(nodes)
+		return
+	}
+	if _, most := s.rarest(nodes, !s.isUntolerated); most > 0 {
+		s.condition(inspect.ConditionPods, inspect.NotKnown, "%d of %s?", most, all)
+		s.needTolerations(rarest, nodes)
 		s.countPods(nodes)
 		return
 	}
@@ -42,15 +55,42 @@ func (s *site) countNodes() {
 	s.withoutNode(rarest, all)
 }
 
-// rarest returns the podset that fits on the fewest nodes, nil if it has no Pods.
-func (s *site) rarest(nodes []*podfit.Node) (rarest *kueue.PodTemplate, fewest int) {
+// needTolerations adds to the verdict that nodes take the Pods of a podset only if admission adds
+// tolerations to them.
+func (s *site) needTolerations(set *kueue.PodTemplate, nodes []*podfit.Node) {
+	var taints []string
+	for _, n := range nodes {
+		if !slices.ContainsFunc(s.podsOf(set, true), func(p *podfit.Pod) bool { return p.On(n).Reason == podfit.Fits }) {
+			continue
+		}
+		for _, p := range s.podsOf(set, false) {
+			for _, t := range p.On(n).Taints {
+				if text := t.ToString(); !slices.Contains(taints, text) {
+					taints = append(taints, text)
+				}
+			}
+		}
+	}
+	slices.Sort(taints)
+	text := fmt.Sprintf("its Pods do not tolerate taint %s; admission may add the toleration", strings.Join(taints, ", "))
+	switch {
+	case s.Verdict == inspect.Fits:
+		s.decide(inspect.Unknown, inspect.HasRoom, "quota is free, but %s", text)
+	case s.Verdict != inspect.Never:
+		s.Message += "; " + text
+	}
+}
+
+// rarest returns the podset that fits on the fewest nodes, nil if it has no Pods. isTolerated is
+// whether admission adds tolerations to the Pods.
+func (s *site) rarest(nodes []*podfit.Node, isTolerated bool) (rarest *kueue.PodTemplate, fewest int) {
 	fewest = len(nodes) + 1
 	for i := range s.request.PodSets {
 		set := &s.request.PodSets[i]
 		if set.Count <= 0 {
 			continue
 		}
-		if count := s.nodesFor(set, nodes); count < fewest {
+		if count := s.nodesFor(set, nodes, isTolerated); count < fewest {
 			fewest, rarest = count, set
 		}
 	}
@@ -92,7 +132,7 @@ func (s *site) limitPods(limit *inspect.PodsAtOnce) {
 // podsOn returns how many Pods of a podset the nodes could run at the same time, with any of the
 // flavors that it may get.
 func (s *site) podsOn(set *kueue.PodTemplate, nodes []*podfit.Node) (most int64) {
-	pods := s.podsOf(set)
+	pods := s.podsOf(set, !s.isUntolerated)
 	for _, n := range nodes {
 		var here int64
 		for _, p := range pods {
@@ -125,8 +165,8 @@ func (s *site) withoutNode(rarest *kueue.PodTemplate, all string) {
 
 // nodesFor returns how many nodes could take a Pod of a podset, with any of
 // the flavors that it may get.
-func (s *site) nodesFor(set *kueue.PodTemplate, nodes []*podfit.Node) (count int) {
-	pods := s.podsOf(set)
+func (s *site) nodesFor(set *kueue.PodTemplate, nodes []*podfit.Node, isTolerated bool) (count int) {
+	pods := s.podsOf(set, isTolerated)
 	for _, n := range nodes {
 		if slices.ContainsFunc(pods, func(p *podfit.Pod) bool { return p.On(n).Reason == podfit.Fits }) {
 			count++
@@ -136,8 +176,8 @@ func (s *site) nodesFor(set *kueue.PodTemplate, nodes []*podfit.Node) (count int
 }
 
 // podsOf returns a Pod of a podset for each flavor that it may get, the
-// first choice first.
-func (s *site) podsOf(set *kueue.PodTemplate) []*podfit.Pod {
+// first choice first. isTolerated is whether admission adds tolerations of the resources that it requests.
+func (s *site) podsOf(set *kueue.PodTemplate, isTolerated bool) []*podfit.Pod {
 	var flavors []*kueue.ResourceFlavor
 	if s.capacity != nil {
 		for _, tried := range s.Flavors {
@@ -149,10 +189,15 @@ func (s *site) podsOf(set *kueue.PodTemplate) []*podfit.Pod {
 	if len(flavors) == 0 {
 		flavors = []*kueue.ResourceFlavor{{}}
 	}
-	requests := kueue.Requests(&set.Template.Spec, s.limits(), kueue.SchedulerRules())
+	spec, _ := s.admitted(set)
+	requests := kueue.Requests(spec, s.limits(), kueue.SchedulerRules())
 	pods := make([]*podfit.Pod, len(flavors))
 	for i, f := range flavors {
-		pods[i] = podfit.New(flavored(&set.Template.Spec, f), requests)
+		with := flavored(spec, f)
+		if isTolerated {
+			with.Tolerations = slices.Concat(with.Tolerations, podfit.ResourceTolerations(requests))
+		}
+		pods[i] = podfit.New(with, requests)
 	}
 	return pods
 }

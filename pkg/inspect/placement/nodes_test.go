@@ -70,7 +70,7 @@ func TestNodes(t *testing.T) {
 			assert.Equal(t, pods.Text, tt.want)
 			assert.Equal(t, pods.State, tt.state)
 			isReported := p.Reason == inspect.NoNode && strings.HasPrefix(p.Message, "quota is free, but no")
-			assert.Equal(t, isReported, tt.state == inspect.No && p.Verdict != inspect.Never, p.Message)
+			assert.Equal(t, isReported, tt.state == inspect.No && without.Verdict == inspect.Fits, p.Message)
 			refused := judge(&inspect.Environment{NodesErr: errors.New("forbidden")})
 			assert.Equal(t, refused.Condition(inspect.ConditionPods).Text, "?")
 			assert.Equal(t, refused.Message, without.Message)
@@ -178,4 +178,22 @@ func TestForDispatch(t *testing.T) {
 	assert.DeepEqual(t, got, []string{"lost unknown", "ready unknown", "without never", "going waits", "closed unknown"})
 	origin.Marks = &delegation.Marks{Mirror: delegation.Place{Name: "train", UID: "m"}}
 	assert.Equal(t, len(placement.Judge(v, pair)), 0)
+}
+
+// TestTerminatingNamespace checks that a Job fits nowhere in a namespace that is being deleted, even
+// if its Workload there has quota.
+func TestTerminatingNamespace(t *testing.T) {
+	for _, own := range []string{"", `own: {metadata: {uid: o}, status: {conditions: [{type: QuotaReserved, status: "True", reason: "", message: "", lastTransitionTime: null}]}}`} {
+		w := parse[world](t, simple("4")+own)
+		j := parse[batchv1.Job](t, pods("1", "cpu: 1"))
+		j.Namespace = "ml"
+		r := placement.OfJob(&j, "q")
+		f := w.facts()
+		f.Kueue.Capacity.Namespaces["ml"].IsTerminating = true
+		p := placement.On(f, &r, w.Own, time.Now())
+		assert.Equal(t, p.Verdict, inspect.Waits, p.Message)
+		assert.Equal(t, p.Reason, inspect.NamespaceMissing)
+		assert.Equal(t, p.Message, "namespace ml is being deleted")
+		assert.Equal(t, p.Condition(inspect.ConditionNamespace).Text, "terminating")
+	}
 }

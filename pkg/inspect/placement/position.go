@@ -143,13 +143,13 @@ func blocks(c *kueue.Claim) bool {
 
 // holders returns the Workloads that hold a flavor's resource in the queue
 // and its cohorts: first those of the queue itself, then those that hold
-// most.
-func (s *site) holders(fr capacity.FlavorResource) []inspect.Holder {
+// most. requested is for how much of it they may be preempted.
+func (s *site) holders(fr capacity.FlavorResource, requested capacity.Amount) []inspect.Holder {
 	var found []inspect.Holder
 	for _, n := range s.sharers() {
 		for _, c := range n.Claims {
 			if amount := capacity.HeldBy(c, fr); amount > 0 {
-				found = append(found, s.holderOf(c, fr, amount, s.mayPreempt(n, c, fr)))
+				found = append(found, s.holderOf(c, fr, amount, s.mayPreempt(n, c, fr, requested)))
 			}
 		}
 	}
@@ -233,47 +233,14 @@ func (s *site) sharers() []*capacity.Node {
 	return found
 }
 
-// mayPreempt reports whether the queue's policy allows preempting a Workload
-// for this request (kueue: pkg/scheduler/preemption;
-// docs/reference/scheduling.md#preemption).
-func (s *site) mayPreempt(n *capacity.Node, c *kueue.Claim, fr capacity.FlavorResource) bool {
-	mine, policy := s.rank(), s.queue.Queue.Spec.Preemption
-	isLower := c.Rank.Priority < mine.Priority
-	if n == s.queue {
-		isNewer := c.Rank.Priority == mine.Priority && c.Rank.At.After(mine.At)
-		return policy.WithinClusterQueue == kueue.LowerPriority && isLower ||
-			policy.WithinClusterQueue == kueue.LowerOrNewer && (isLower || isNewer)
-	}
-	if n.Borrowed(fr) == 0 || kueue.IsStopped(n.Queue.Spec.StopPolicy) {
-		return false
-	}
-	return policy.ReclaimWithinCohort == kueue.AnyPriority || policy.ReclaimWithinCohort == kueue.LowerPriority && isLower
-}
-
-// preempts reports whether the Workloads that may be preempted hold enough.
-func (s *site) preempts(fr capacity.FlavorResource, amount capacity.Amount) bool {
-	var total capacity.Amount
-	for _, h := range s.holders(fr) {
-		if h.Preemptible {
-			total = total.Plus(amountOf(h))
-		}
-	}
-	return total >= amount
-}
-
-func (s *site) couldPreempt(a *assigner, result *assignment) bool {
-	return result.verdict == inspect.Waits && result.worst != nil && a.canPreempt(result.worst)
-}
-
 // waits decides that the request waits, and says what is lacking and which
 // Workloads hold it.
 func (s *site) waits(result *assignment) {
 	r, _ := result.worst.shortest()
 	fr := capacity.FlavorResource{Flavor: result.worst.flavor, Resource: r.resource}
-	lacks, _ := r.lacks()
 	l := result.worst.lackOf()
 	text := l.Message()
-	s.Holders = s.holders(fr)
+	s.Holders = s.holders(fr, r.requested)
 	if err := s.capacity.Gaps[inspect.PartClaims]; err != nil {
 		text += "; holder unknown: " + s.because(err)
 	}
@@ -288,7 +255,7 @@ func (s *site) waits(result *assignment) {
 	if len(names) > 0 {
 		text += "; " + inspect.Some(names)
 	}
-	if s.Preempts = s.preempts(fr, lacks); s.Preempts {
+	if s.Preempts = s.preempts(fr, r); s.Preempts {
 		text += "; could preempt " + inspect.Some(victims)
 	}
 	s.amount(result)

@@ -139,20 +139,6 @@ func (s *site) unread(v inspect.Verdict) string {
 	return ""
 }
 
-func (s *site) flavor(set *kueue.PodTemplate, name string) suitability {
-	if err := s.capacity.Gaps[inspect.PartFlavors]; err != nil {
-		return s.flavorByMessage(name, err)
-	}
-	allTopology := true
-	for _, g := range s.queue.Queue.Groups() {
-		for _, f := range g.Flavors {
-			known := s.capacity.Flavor(f.Name)
-			allTopology = allTopology && known != nil && known.Spec.TopologyName != ""
-		}
-	}
-	return suits(set, s.capacity.Flavor(name), allTopology)
-}
-
 // show fills in the flavors that were tried, and the conditions of flavor,
 // quota and checks.
 func (s *site) show(a *assignment) {
@@ -304,17 +290,35 @@ func countsOf(all []podSetDemand) string {
 	return strings.Join(words, ", ")
 }
 
+// isSurelyLacking reports whether Kueue rejects a request because no flavor has a resource. Its
+// configuration, which is not read, may make it ignore a resource that the ClusterQueue does not cover. If
+// Kueue itself rejects the request, it does not.
+func (s *site) isSurelyLacking(resource string) bool {
+	isSaid := s.Wait != nil && s.Wait.Has(kueue.ReasonResourceNotCovered)
+	return isSaid || s.isConfirmed(inspect.Never) || slices.Contains(s.queue.Queue.Covered(), resource)
+}
+
+// lackQuota decides about a request for a resource that no flavor has.
+func (s *site) lackQuota(result *assignment, isCertain bool) {
+	s.Resource, s.Needs, s.Free, s.Limit = result.uncovered, result.uncoveredAsk.Text(result.uncovered), "0", "0"
+	lack := kueue.Wait{Reason: kueue.ReasonResourceNotCovered, Lacks: []kueue.Lack{{Reason: kueue.ReasonResourceNotCovered, Resource: result.uncovered}}}
+	for _, f := range lack.Fixes(kueue.FixTarget{Context: s.Context, ClusterQueue: s.queue.Queue}) {
+		s.change(inspect.PlacementChange{Message: f.Text, Command: f.Shell()})
+	}
+	l := kueue.Lack{Reason: kueue.ReasonResourceNotCovered, Resource: s.Resource, ClusterQueue: s.queue.Name, Requested: s.Needs}
+	if isCertain {
+		s.decide(inspect.Never, inspect.NoSuchResource, "%s", l.Message())
+		return
+	}
+	s.decide(inspect.Unknown, inspect.NoSuchResource, "%s, unless Kueue's configuration excludes or transforms it", l.Message())
+}
+
 // never decides that the request can never run, if that is so however its
 // Pods are placed.
 func (s *site) never(a *assigner, result *assignment, all []podSetDemand) {
-	if result.uncovered != "" {
-		s.Resource, s.Needs, s.Free, s.Limit = result.uncovered, result.uncoveredAsk.Text(result.uncovered), "0", "0"
-		lack := kueue.Wait{Reason: kueue.ReasonResourceNotCovered, Lacks: []kueue.Lack{{Reason: kueue.ReasonResourceNotCovered, Resource: result.uncovered}}}
-		for _, f := range lack.Fixes(kueue.FixTarget{Context: s.Context, ClusterQueue: s.queue.Queue}) {
-			s.change(inspect.PlacementChange{Message: f.Text, Command: f.Shell()})
-		}
-		l := kueue.Lack{Reason: kueue.ReasonResourceNotCovered, Resource: s.Resource, ClusterQueue: s.queue.Name, Requested: s.Needs}
-		s.decide(inspect.Never, inspect.NoSuchResource, "%s", l.Message())
+	isCertain := s.isSurelyLacking(result.uncovered)
+	if result.uncovered != "" && (isCertain || result.worst == nil) {
+		s.lackQuota(result, isCertain)
 		return
 	}
 	if possible, isSure := a.isPossible(all); possible || !isSure {

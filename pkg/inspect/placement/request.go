@@ -35,6 +35,8 @@ type Request struct {
 	OwnerField string
 	// PodSets are its Pods, nil if unknown.
 	PodSets []kueue.PodTemplate
+	// PriorityClass is the WorkloadPriorityClass that it names, "" for none.
+	PriorityClass string
 	// Rank is its order in a queue. Its UID is "" while it is not submitted.
 	Rank kueue.Rank
 	// Owners names the objects that Workloads were made for on the cluster of

@@ -49,7 +49,8 @@ func (s *site) keepResourceQuota(q *corev1.ResourceQuota) {
 	}
 	for i := range s.request.PodSets {
 		set := &s.request.PodSets[i]
-		pod := kueue.AdmittedPod(&set.Template.Spec, s.limits())
+		spec, _ := s.admitted(set)
+		pod := kueue.AdmittedPod(spec, s.limits())
 		if missing := unspecified(pod, q.Status.Hard); missing != "" {
 			s.exceed(inspect.Never, q, "ResourceQuota %s refuses Pods with a container that does not set %s", q.Name, missing)
 			return

@@ -37,6 +37,7 @@ func forPods(v *inspect.Inventory, f *inspect.Facts, j *inspect.Job, pod *inspec
 	r := Request{Namespace: j.Namespace, PodSets: podSetsOf(j)}
 	s := &site{facts: f, request: &r, now: v.Now, Placement: inspect.NewPlacement(f.Context)}
 	s.Said, s.SaidAt = pod.Message, pod.Scheduled.DeepCopy()
+	s.isUntolerated = strings.Contains(pod.Message, "untolerated taint")
 	s.condition(inspect.ConditionReached, inspect.Yes, "yes")
 	s.condition(inspect.ConditionNamespace, inspect.Yes, "yes")
 	said := fmt.Sprintf("the scheduler cannot place Pod %s: %s", pod.Name, pod.Message)
@@ -63,7 +64,7 @@ func forPods(v *inspect.Inventory, f *inspect.Facts, j *inspect.Job, pod *inspec
 // an autoscaler may be about to add a node, and no object shows whether one
 // exists. The message begins with lead.
 func (s *site) noNodeFits(set *kueue.PodTemplate, lead string) {
-	pod := s.podsOf(set)[0]
+	pod := s.podsOf(set, !s.isUntolerated)[0]
 	sum := pod.Summarize(s.facts.Environment.Nodes)
 	s.Changes = append(s.Changes, s.fitNodes(set)...)
 	if cordoned := pod.Uncordoned(s.facts.Environment.Nodes); len(cordoned) > 0 {
@@ -76,9 +77,8 @@ func (s *site) noNodeFits(set *kueue.PodTemplate, lead string) {
 		s.decide(inspect.Unknown, inspect.NoNode, "%sno node has label %s; an autoscaler may add nodes", lead, strings.Join(labels, " or "))
 		return
 	}
-	requests := kueue.Requests(&set.Template.Spec, nil, kueue.SchedulerRules())
 	for _, name := range slices.Sorted(maps.Keys(sum.Largest)) {
-		has, asked := sum.Largest[name], requests[name]
+		has, asked := sum.Largest[name], pod.Requests()[name]
 		s.decide(inspect.Unknown, inspect.NoNode, "%sno node has %s %s for one Pod: the largest has %s; an autoscaler may add nodes", lead, asked.String(), name, has.String())
 		return
 	}
@@ -104,8 +104,7 @@ func (s *site) noNodeFits(set *kueue.PodTemplate, lead string) {
 
 // fitNodes returns changes of a podset that would let its Pods run on some nodes.
 func (s *site) fitNodes(set *kueue.PodTemplate) (changes []inspect.PlacementChange) {
-	requests := kueue.Requests(&set.Template.Spec, nil, kueue.SchedulerRules())
-	pod := s.podsOf(set)[0]
+	pod := s.podsOf(set, !s.isUntolerated)[0]
 	sum := pod.Summarize(s.facts.Environment.Nodes)
 	verb := "recreate it with"
 	if s.request.isNew {
@@ -120,7 +119,14 @@ func (s *site) fitNodes(set *kueue.PodTemplate) (changes []inspect.PlacementChan
 		changes = append(changes, inspect.PlacementChange{Message: fmt.Sprintf("%s Pods that tolerate taint %s (%s on %s)", verb, taint, inspect.Count(sum.OneTaint[taint], "node"), s.Context)})
 	}
 	for _, name := range slices.Sorted(maps.Keys(sum.Largest)) {
-		has, asked := sum.Largest[name], requests[name]
+		has, asked := sum.Largest[name].DeepCopy(), pod.Requests()[name].DeepCopy()
+		if spec, _ := s.admitted(set); spec.Overhead != nil {
+			has.Sub(spec.Overhead[name])
+			asked.Sub(spec.Overhead[name])
+		}
+		if has.Sign() <= 0 {
+			continue
+		}
 		changes = append(changes, inspect.PlacementChange{
 			Message: fmt.Sprintf("%s Pods that request at most %s %s each, not %s, for %s", verb, has.String(), name, asked.String(), s.Context),
 			Share:   1 - has.AsApproximateFloat64()/asked.AsApproximateFloat64(),

@@ -14,6 +14,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
 )
 
 // TestPodsWithoutANode checks a Job of the built-in controller whose Pods
@@ -23,6 +24,7 @@ import (
 func TestPodsWithoutANode(t *testing.T) {
 	waiting := inspect.Pod{Namespace: "ml", Name: "train-x", JobUID: "u", Phase: corev1.PodPending, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available"}
 	nodes := &inspect.Environment{Nodes: someNodes()}
+	gpus := &inspect.Environment{Nodes: []*podfit.Node{nodeIn(t, `{spec: {taints: [{key: example.com/gpu, effect: NoSchedule}]}, status: {allocatable: {example.com/gpu: 1}}}`)}}
 	for _, tt := range []struct {
 		name, spec      string
 		owner           delegation.Owner
@@ -51,6 +53,16 @@ func TestPodsWithoutANode(t *testing.T) {
 			change:  "make 1 cordoned node on w schedulable again",
 		},
 		{name: "on no such node", spec: "nodeSelector: {zone: d}, containers: [{name: c}]", site: nodes, verdict: inspect.Unknown, message: "no node has label zone=d; an autoscaler may add nodes", change: "recreate it with Pods that do not select zone=d, which no node on w has; or add it to nodes there"},
+		{
+			name: "a taint of its own resource", spec: "containers: [{name: c, resources: {limits: {example.com/gpu: 1}}}]", site: gpus, verdict: inspect.Waits,
+			message: "the scheduler cannot place Pod train-x: 0/3 nodes are available; its Pods do not tolerate taint example.com/gpu:NoSchedule; admission may add the toleration",
+		},
+		{
+			name: "a taint of its own resource, says the scheduler", spec: "containers: [{name: c, resources: {limits: {example.com/gpu: 1}}}]", site: gpus, verdict: inspect.Unknown,
+			pod:     func(p *inspect.Pod) { p.Message = "1 node(s) had untolerated taint {example.com/gpu: }" },
+			message: "none of 1 node fits its Pods, even if empty; 1 have taints that it does not tolerate; an autoscaler may add nodes",
+			change:  "recreate it with Pods that tolerate taint example.com/gpu:NoSchedule (1 node on w)",
+		},
 		{name: "in a snapshot", site: nil, verdict: inspect.Unknown, message: "the scheduler cannot place Pod train-x: 0/3 nodes are available"},
 		{name: "nodes refused", site: &inspect.Environment{NodesErr: errors.New("no")}, spec: "containers: [{name: c}]", verdict: inspect.Unknown, message: "the scheduler cannot place Pod train-x: 0/3 nodes are available; cannot read its nodes: no"},
 		{name: "has a node", site: nodes, pod: func(p *inspect.Pod) { p.Node, p.Reason = "a", "Running" }},

@@ -74,9 +74,9 @@ func (s *site) verdictOf(w *kueue.Wait) inspect.Verdict {
 	return inspect.Unknown
 }
 
-// flavorByMessage judges a flavor by what Kueue says about it, if ResourceFlavors could not
-// be read.
-func (s *site) flavorByMessage(name string, err error) suitability {
+// flavorByMessage judges a flavor by what Kueue says about it. why says why it is otherwise unknown
+// whether it suits.
+func (s *site) flavorByMessage(name, why string) suitability {
 	if s.Wait != nil {
 		for _, l := range s.Wait.Lacks {
 			if l.Flavor != name {
@@ -88,7 +88,7 @@ func (s *site) flavorByMessage(name string, err error) suitability {
 			return unsuited(l)
 		}
 	}
-	return suitability{why: "is not known: " + s.because(err)}
+	return suitability{why: why}
 }
 
 // unsuited returns that a flavor does not suit for a known reason.

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/ptr"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -25,9 +26,12 @@ type ClassNames struct {
 	WorkloadPriority, Priority, Runtime string
 	// InSnapshot is whether they are read from a snapshot, which may lack existing classes.
 	InSnapshot bool
+	// MayGetDefault is whether Kueue's webhook may still name a WorkloadPriorityClass for the Job.
+	MayGetDefault bool
 }
 
-// ClassNamesOf returns the classes on which it depends whether Kueue creates a Workload for a Job.
+// ClassNamesOf returns the classes on which it depends whether Kueue creates a Workload for a Job, and
+// what its Pods request.
 func ClassNamesOf(j *inspect.Job) ClassNames {
 	if j.Object == nil {
 		return ClassNames{}
@@ -35,6 +39,7 @@ func ClassNamesOf(j *inspect.Job) ClassNames {
 	names := ClassNames{WorkloadPriority: j.Object.GetLabels()[delegation.PriorityClassLabel]}
 	if j.Row().IsJob() {
 		names.Priority = delegation.TextAt(j.Object.Object, "spec", "template", "spec", "priorityClassName")
+		names.Runtime = delegation.TextAt(j.Object.Object, "spec", "template", "spec", "runtimeClassName")
 	}
 	return names
 }
@@ -51,8 +56,11 @@ func (n ClassNames) deciding() inspect.ClassName {
 }
 
 // Deciding returns what the class that decides the priority is known to be, from the classes that
-// Classes has read on a cluster.
+// Classes has read on a cluster. It is zero if a Job names none.
 func (n ClassNames) Deciding(class *placement.Class) inspect.Class {
+	if n.deciding() == (inspect.ClassName{}) {
+		return inspect.Class{}
+	}
 	if class.Missing != (inspect.ClassName{}) {
 		return inspect.Class{Name: class.Missing, IsMissing: true}
 	}
@@ -125,24 +133,16 @@ func Classes(ctx context.Context, f *fleet.Fleet, names ClassNames) map[string]p
 		class.Priority, class.PriorityUnread, class.Missing = priorityOf(ctx, c, names)
 		switch {
 		case names.Priority == "":
-		case names.WorkloadPriority == "":
+		case names.WorkloadPriority == "" && !names.MayGetDefault:
 			class.MissingForPods = class.Missing
 		default:
 			_, _, class.MissingForPods = priorityOf(ctx, c, ClassNames{Priority: names.Priority, InSnapshot: names.InSnapshot})
 		}
 		if names.Runtime != "" {
-			found, why := classNamed[struct {
-				Overhead struct {
-					PodFixed corev1.ResourceList `json:"podFixed"`
-				} `json:"overhead"`
-			}](ctx, c, runtimeClasses(), "RuntimeClass", names.Runtime)
-			switch {
-			case found != nil:
-				class.Overhead = found.Overhead.PodFixed
-			case why == "":
-				why = "RuntimeClass " + names.Runtime + " was not found"
+			class.Runtime, class.RuntimeUnread = classNamed[nodev1.RuntimeClass](ctx, c, runtimeClasses(), "RuntimeClass", names.Runtime)
+			if class.Runtime == nil && class.RuntimeUnread == "" {
+				class.RuntimeUnread = "RuntimeClass " + names.Runtime + " was not found"
 			}
-			class.OverheadUnread = why
 		}
 		return class, nil
 	})
@@ -168,6 +168,12 @@ func runtimeClasses() schema.GroupVersionResource {
 // not exist.
 func priorityOf(ctx context.Context, c *fleet.Cluster, names ClassNames) (value int32, unread string, missing inspect.ClassName) {
 	resource, decides := priorityClasses(), names.deciding()
+	if names.WorkloadPriority == "" && names.MayGetDefault {
+		if found, why := defaultClass(ctx, c); found != nil || why != "" {
+			value := ptr.Deref(found, priority{}).Value
+			return value, why, missing
+		}
+	}
 	switch {
 	case names.WorkloadPriority != "":
 		version, err := KueueVersion(ctx, c)
@@ -187,6 +193,21 @@ func priorityOf(ctx context.Context, c *fleet.Cluster, names ClassNames) (value 
 		return 0, "", names.deciding()
 	}
 	return 0, cmp.Or(unread, decides.Kind+" "+decides.Name+" was not found"), missing
+}
+
+// defaultClass returns the WorkloadPriorityClass that Kueue's webhook gives to objects that name none: the
+// one with the name default, if it exists (kueue: gate WorkloadPriorityClassDefaulting, on since 0.20,
+// which does not serve the older API). unread says why that is unknown.
+func defaultClass(ctx context.Context, c *fleet.Cluster) (found *priority, unread string) {
+	served, err := servedVersions(ctx, c, kueue.Group)
+	if err != nil || len(served) == 0 || slices.Contains(served, delegation.OldKueueVersion) {
+		return nil, ""
+	}
+	version, err := KueueVersion(ctx, c)
+	if err != nil || version == "" {
+		return nil, ""
+	}
+	return classNamed[priority](ctx, c, kueueResource(version, "workloadpriorityclasses"), "WorkloadPriorityClass", "default")
 }
 
 func priorityClasses() schema.GroupVersionResource {
