@@ -72,7 +72,7 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 	if origin == nil {
 		return fmt.Errorf("context %q: %s not found. Name the namespace with -n", ref.Context, ref.WithKind())
 	}
-	if owner := k.OwnerOf(content.StringAt(origin, k.ManagedBy...)); owner != c.Owner {
+	if owner := object.OwnerOf(k, origin); owner != c.Owner {
 		return command.Errorf("%s is managed by %s, not by %s: this plugin did not dispatch it. To end it: %s",
 			ref.WithKind(), owner, c.Owner, c.Origin.Kubectl(namespace, "delete", command.KindName(k), name))
 	}
@@ -145,6 +145,12 @@ func (x *cancellation) removeMirrors(ctx context.Context) error {
 // unended returns the error of a failed end. It names the mirrors that were found, because they still
 // run.
 func (x *cancellation) unended(err error) error {
+	if changed := (*OwnerChangedError)(nil); errors.As(err, &changed) {
+		for _, m := range x.mirrors {
+			err = command.Errorf("%w. %s", err, keepsRunning(m.Cluster, x.kind, refOf(m.Cluster, m.Object)))
+		}
+		return err
+	}
 	var all []string
 	for _, m := range x.mirrors {
 		all = append(all, fmt.Sprintf("%s on %s", refOf(m.Cluster, m.Object), m.Cluster.Context))
@@ -218,10 +224,17 @@ func (x *cancellation) failOrigin(ctx context.Context) (stored *unstructured.Uns
 		if isGone {
 			return fmt.Errorf("context %q: %s was deleted meanwhile", x.ref.Context, x.ref.WithKind())
 		}
+		if err := checkOwner(x.kind, x.ref, x.Owner, live); err != nil {
+			return err
+		}
 		stored, err = x.end(ctx, live)
 		return err
 	})
-	if err != nil {
+	var changed *OwnerChangedError
+	switch {
+	case errors.As(err, &changed):
+		return nil, fmt.Errorf("%w, so it was not ended", err)
+	case err != nil:
 		return nil, fmt.Errorf("cannot end %s: %w", x.ref.WithKind(), err)
 	}
 	return stored, nil

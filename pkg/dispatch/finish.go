@@ -303,6 +303,9 @@ func (t *task) unpin(ctx context.Context) error {
 		if err != nil || live == nil || live.GetUID() != t.UID {
 			return err
 		}
+		if err := t.checkOwner(live); err != nil {
+			return err
+		}
 		if object.EndOf(t.Kind, live) == nil {
 			status, err := workloadOf(t.Kind).stoppedStatus(live)
 			if err != nil {

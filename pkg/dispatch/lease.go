@@ -11,7 +11,6 @@ import (
 	"github.com/go-logr/logr"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/klog/v2"
@@ -266,7 +265,7 @@ func (l *lease) waitUntilFree(ctx context.Context, waiting func(*HeldError)) (*c
 		return current, err
 	}
 	current.Spec.HolderIdentity = nil
-	return l.leases().Update(ctx, current, metav1.UpdateOptions{FieldManager: fleet.FieldManager})
+	return l.update(ctx, current)
 }
 
 // readOwn returns the Lease; nil if it does not exist. A Lease of another Job with the same name

@@ -125,7 +125,7 @@ func (k *leaseLock) Update(ctx context.Context, record resourcelock.LeaderElecti
 	next.Spec = resourcelock.LeaderElectionRecordToLeaseSpec(&record)
 	k.lease.mark(&next.ObjectMeta)
 	sentAt := k.lease.clock.Now()
-	written, err := k.lease.leases().Update(ctx, next, metav1.UpdateOptions{FieldManager: fleet.FieldManager})
+	written, err := k.lease.update(ctx, next)
 	return k.recordWrite(ctx, record, sentAt, written, err)
 }
 
@@ -237,12 +237,25 @@ func (l *lease) create(ctx context.Context, spec coordinationv1.LeaseSpec) (*coo
 		Spec: spec,
 	}
 	l.mark(&desired.ObjectMeta)
+	ctx, cancel := fleet.Bounded(ctx)
+	defer cancel()
 	created, err := l.leases().Create(ctx, desired, metav1.CreateOptions{FieldManager: fleet.FieldManager})
 	return created, l.cluster.Checked(err, leaseResource(), "")
 }
 
+// update writes the Lease if it is unchanged. While the Lease is acquired, the elector sets no
+// time limit.
+func (l *lease) update(ctx context.Context, next *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	ctx, cancel := fleet.Bounded(ctx)
+	defer cancel()
+	written, err := l.leases().Update(ctx, next, metav1.UpdateOptions{FieldManager: fleet.FieldManager})
+	return written, l.cluster.Checked(err, leaseResource(), l.name())
+}
+
 // delete deletes the Lease if it is unchanged.
 func (l *lease) delete(ctx context.Context, found *coordinationv1.Lease) error {
+	ctx, cancel := fleet.Bounded(ctx)
+	defer cancel()
 	err := l.leases().Delete(ctx, l.name(), metav1.DeleteOptions{Preconditions: fleet.IsAs(found)})
 	return l.cluster.Checked(err, leaseResource(), l.name())
 }
@@ -250,7 +263,7 @@ func (l *lease) delete(ctx context.Context, found *coordinationv1.Lease) error {
 // confirm asks the server whether we hold the Lease now. Earlier knowledge may be outdated: a
 // suspended process can outlive its Lease.
 func (l *lease) confirm(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, fleet.RequestTimeout)
+	ctx, cancel := fleet.Bounded(ctx)
 	defer cancel()
 	found, err := l.get(ctx)
 	if err != nil {
@@ -268,7 +281,7 @@ func (l *lease) confirm(ctx context.Context) error {
 	}
 	// The target annotation was removed. Without it, no dispatcher would know where to search.
 	l.mark(&found.ObjectMeta)
-	_, err = l.leases().Update(ctx, found, metav1.UpdateOptions{FieldManager: fleet.FieldManager})
+	_, err = l.update(ctx, found)
 	return l.cluster.Failed(err)
 }
 

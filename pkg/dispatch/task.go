@@ -17,7 +17,6 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
@@ -141,8 +140,8 @@ func (t *task) step(ctx context.Context) (requeueAfter time.Duration, err error)
 	case how != nil:
 		return 0, t.finish(ctx, origin, how)
 	}
-	if owner := object.OwnerOf(t.Kind, origin); owner != cmp.Or(t.options.Plan.Owner, delegation.Dispatch) {
-		t.abort(t.ownerChanged(ctx, owner))
+	if err := t.checkOwner(origin); err != nil {
+		t.abort(t.ownerChanged(ctx, err))
 		return 0, nil
 	}
 	if cancelled, err := t.cancelled(ctx, origin); err != nil || cancelled {
@@ -168,17 +167,20 @@ func (t *task) reconcile(ctx context.Context, origin *unstructured.Unstructured)
 	return t.follow(ctx, origin, mirror)
 }
 
-// ownerChanged returns the error for an origin with another owner. Only some kinds allow that
-// change.
-func (t *task) ownerChanged(ctx context.Context, owner delegation.Owner) error {
-	changed := fmt.Errorf("%s: %s changed to %s: the status is no longer copied", t.ref.WithKind(), content.Dotted(t.Kind.ManagedBy), owner)
+// checkOwner returns an *OwnerChangedError if the user did not name the origin's owner.
+func (t *task) checkOwner(origin *unstructured.Unstructured) error {
+	return checkOwner(t.Kind, t.ref, cmp.Or(t.options.Plan.Owner, delegation.Dispatch), origin)
+}
+
+// ownerChanged returns the error for an origin with another owner.
+func (t *task) ownerChanged(ctx context.Context, changed error) error {
+	changed = fmt.Errorf("%w: the status is no longer copied", changed)
 	found, err := t.findMirror(ctx)
 	if isKnown := err != nil && t.mirrorRef.UID != ""; !found && !isKnown {
 		// Another object may have the name of the mirror.
 		return changed
 	}
-	return command.Errorf("%w. The mirror on %s keeps running; delete it: %s",
-		changed, t.worker.Context, t.worker.Kubectl(t.mirrorRef.Namespace, "delete", command.KindName(t.Kind), t.mirrorRef.Name))
+	return command.Errorf("%w. %s", changed, keepsRunning(t.worker.Cluster, t.Kind, t.mirrorRef))
 }
 
 // follow syncs an origin and its mirror: first the user's changes, then the resulting status.

@@ -34,6 +34,16 @@ func Resume(context, kind, namespace, name string) command.Command {
 	return Patch(context, kind, namespace, name, "None", "spec", "stopPolicy")
 }
 
+// ShowWebhook returns the owner of a webhook, in words, and a command that shows
+// whether it runs.
+func ShowWebhook(context, webhook string) (who string, show command.Command) {
+	// Kueue's webhooks of Jobs (kueue: config/components/webhook/manifests.yaml).
+	if webhook == "mjob.kb.io" || webhook == "vjob.kb.io" {
+		return "Kueue", ShowPods(context)
+	}
+	return "webhook " + webhook, command.Kubectl(context, "", "get", "validatingwebhookconfigurations,mutatingwebhookconfigurations")
+}
+
 // setQuota returns the command that sets a nominal quota in the spec of a ClusterQueue. The
 // command changes nothing if the flavor or the resource has moved within the spec. It is
 // zero if the spec lacks the flavor or the resource.

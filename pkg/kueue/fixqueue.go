@@ -34,10 +34,14 @@ func (s FixTarget) fixQueue(w *Wait) []command.Fix {
 	case w.Reason == ReasonNamespaceExcluded:
 		return []command.Fix{s.admitNamespace(clusterQueue)}
 	case s.isLocalQueueStopped(w):
-		return []command.Fix{fixBy(Resume(s.Context, "LocalQueue", namespace, s.Workload.Spec.QueueName),
-			"resume LocalQueue %s/%s on %s", namespace, s.Workload.Spec.QueueName, s.Context)}
+		return []command.Fix{ResumeLocalQueue(s.Context, namespace, s.Workload.Spec.QueueName)}
 	}
 	return []command.Fix{s.ActivateQueue(clusterQueue)}
+}
+
+// ResumeLocalQueue returns how to resume a stopped LocalQueue.
+func ResumeLocalQueue(context, namespace, name string) command.Fix {
+	return fixBy(Resume(context, "LocalQueue", namespace, name), "resume LocalQueue %s/%s on %s", namespace, name, context)
 }
 
 // isLocalQueueStopped reports whether the LocalQueue itself is stopped. Kueue

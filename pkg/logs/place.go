@@ -49,6 +49,24 @@ func Place(v *inspect.Inventory, pair inspect.Pair) Placement {
 	return p
 }
 
+// Again finds a tracked Job in a later inventory. last is its placement so far. isGone reports that the
+// Job was deleted.
+func Again(v *inspect.Inventory, tracked *inspect.Tracked, last Placement) (now Placement, isGone bool) {
+	for _, pair := range v.Subjects() {
+		if tracked.Has(pair) {
+			tracked.See(v, pair)
+			return Place(v, pair), false
+		}
+	}
+	last.Jobs = nil
+	unread := tracked.UnreadIn(v)
+	if len(unread) > 0 {
+		// The Job may be in these contexts.
+		last.Why = "cannot read " + strings.Join(unread, ", ")
+	}
+	return last, len(unread) == 0
+}
+
 // IsHopeless reports whether there is nothing to read, and never will be.
 func (p Placement) IsHopeless() bool {
 	isTemplate := p.Pair.Origin != nil && p.Pair.Origin.Row().Template

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -133,20 +132,8 @@ func (t *Tracker) wait(ctx context.Context) error {
 
 // find finds the Job again, and reports whether it is gone.
 func (t *Tracker) find(v *inspect.Inventory) (isGone bool) {
-	for _, pair := range v.Subjects() {
-		if t.tracked.Has(pair) {
-			t.tracked.See(v, pair)
-			t.placement = Place(v, pair)
-			return false
-		}
-	}
-	t.placement.Jobs = nil
-	unread := t.tracked.UnreadIn(v)
-	if len(unread) > 0 {
-		// The Job may be in these contexts.
-		t.placement.Why = "cannot read " + strings.Join(unread, ", ")
-	}
-	return len(unread) == 0
+	t.placement, isGone = Again(v, &t.tracked, t.placement)
+	return isGone
 }
 
 // update starts to read new objects, and ends the readings of those that are gone.

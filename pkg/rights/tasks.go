@@ -252,7 +252,7 @@ func recreate() Task {
 		Rights: []Right{
 			{Resource: batch("jobs"), Verbs: []string{"get", "list", "watch", "delete", "create"}, Without: "the Job cannot be created again"},
 			{Resource: kueue("localqueues"), Verbs: []string{"get"}, Without: "recreate does not check whether the queue exists", IsOptional: true},
-			{Resource: kueue("workloads"), Verbs: []string{"get", "list"}, Without: "whether a worker runs the Job, and what Kueue changed in it, is unknown", IsOptional: true},
+			{Resource: kueue("workloads"), Verbs: []string{"list"}, Without: "whether a worker runs the Job, and what Kueue changed in it, is unknown", IsOptional: true},
 			identity(),
 		},
 	}

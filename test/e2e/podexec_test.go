@@ -45,7 +45,7 @@ func TestExec(t *testing.T) {
 	in := func(args ...string) (string, string, int) {
 		return run(t, append(append([]string{"exec"}, contexts...), args...)...)
 	}
-	_, stderr, code := in("train", "--", "true")
+	_, stderr, code := in("train", "--pod-running-timeout", "1s", "--", "true")
 	assert.Equal(t, code, 1, stderr)
 	assert.Assert(t, contains(stderr, "train has no running Pod: it was not dispatched to a cluster"), stderr)
 

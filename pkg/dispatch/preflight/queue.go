@@ -1,17 +1,19 @@
 package preflight
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -23,6 +25,9 @@ type queue struct {
 	hasKueue, exists bool
 	// toMultiKueue is whether the queue passes Jobs to MultiKueue.
 	toMultiKueue bool
+	// stopped is why the queue admits no Jobs, after its name; "" if it does. resume is the fix.
+	stopped string
+	resume  command.Fix
 }
 
 // originQueue checks an origin that is in a queue. Kueue suspends it regardless of its owner
@@ -49,6 +54,8 @@ func (c *check) originQueue(ctx context.Context) []Problem {
 		found.Message = fmt.Sprintf("is a MultiKueue queue, which rejects %s of dispatch: the %s and its mirror stay suspended", object.WithArticle(c.kind.Kind), c.kind.Kind)
 	case !q.exists:
 		found.Message = fmt.Sprintf("does not exist, so Kueue may keep the %s and its mirror suspended until it does", c.kind.Kind)
+	case q.stopped != "":
+		found.Message = fmt.Sprintf("%s, so Kueue keeps the %s and its mirror suspended, although the %s does not run here", q.stopped, c.kind.Kind, c.kind.Kind)
 	default:
 		found.Message = fmt.Sprintf("makes Kueue suspend the %s and its mirror until this cluster has quota, although the %s does not run here", c.kind.Kind, c.kind.Kind)
 	}
@@ -100,6 +107,9 @@ func (c *check) mirrorQueue(ctx context.Context) []Problem {
 	case q.toMultiKueue:
 		found.Message = "is a MultiKueue queue, which rejects mirrors of dispatch: the mirror stays suspended"
 		found.Remedy = c.nameQueue("name a queue of that cluster's own")
+	case q.stopped != "":
+		found.Message = q.stopped + ": Kueue keeps the mirror suspended until that changes"
+		found.Remedy = q.resume.Prose()
 	default:
 		return nil
 	}
@@ -143,7 +153,7 @@ func (p Probe) queue(ctx context.Context, namespace, name string) (queue, error)
 			case local == nil:
 				return queue{hasKueue: true}, nil
 			}
-			return queue{hasKueue: true, exists: true, toMultiKueue: p.isMultiKueue(ctx, queues.GroupVersion(), content.StringAt(local, "spec", "clusterQueue"))}, nil
+			return p.stateOf(ctx, local, queues.GroupVersion())
 		}
 		return queue{}, nil
 	})
@@ -155,14 +165,44 @@ func (p Probe) IsMultiKueues(ctx context.Context, namespace, name string) bool {
 	return err == nil && q.toMultiKueue
 }
 
-// isMultiKueue reports whether a ClusterQueue is known to have an admission check of MultiKueue.
-// Few users can read ClusterQueues.
-func (p Probe) isMultiKueue(ctx context.Context, version schema.GroupVersion, name string) bool {
-	var queue kueue.ClusterQueue
-	if !p.read(ctx, version.WithResource("clusterqueues"), name, &queue) {
-		return false
+// stateOf returns the state of an existing LocalQueue. Few users can read ClusterQueues.
+func (p Probe) stateOf(ctx context.Context, stored *unstructured.Unstructured, version schema.GroupVersion) (queue, error) {
+	local, above := &kueue.LocalQueue{}, &kueue.ClusterQueue{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(stored.Object, local); err != nil {
+		return queue{}, err
 	}
-	return slices.ContainsFunc(queue.Checks(), func(name string) bool {
+	name := local.Spec.ClusterQueue
+	if !p.read(ctx, version.WithResource("clusterqueues"), name, above) {
+		above = nil
+	}
+	q := queue{hasKueue: true, exists: true, toMultiKueue: above != nil && p.isMultiKueue(ctx, version, above)}
+	inactive := func(conditions []metav1.Condition) string {
+		if active := meta.FindStatusCondition(conditions, kueue.Active); active != nil && active.Status == metav1.ConditionFalse {
+			return "is inactive (" + cmp.Or(active.Message, active.Reason) + ")"
+		}
+		return ""
+	}
+	q.resume = kueue.FixTarget{Context: p.Context, Version: version.Version, LocalQueue: local, ClusterQueue: above}.ActivateQueue(name)
+	switch ofAbove := "belongs to ClusterQueue " + name + ", which "; {
+	case kueue.IsStopped(local.Spec.StopPolicy):
+		q.stopped = "is stopped (" + local.Spec.StopPolicy + ")"
+		q.resume = kueue.ResumeLocalQueue(p.Context, local.Namespace, local.Name)
+	case above == nil:
+		// Kueue calls a LocalQueue inactive if its ClusterQueue is.
+		q.stopped = inactive(local.Status.Conditions)
+	case above.DeletionTimestamp != nil:
+		q.stopped = ofAbove + "is being deleted"
+	case kueue.IsStopped(above.Spec.StopPolicy):
+		q.stopped = ofAbove + "is stopped (" + above.Spec.StopPolicy + ")"
+	case inactive(above.Status.Conditions) != "":
+		q.stopped = ofAbove + inactive(above.Status.Conditions)
+	}
+	return q, nil
+}
+
+// isMultiKueue reports whether a ClusterQueue is known to have an admission check of MultiKueue.
+func (p Probe) isMultiKueue(ctx context.Context, version schema.GroupVersion, above *kueue.ClusterQueue) bool {
+	return slices.ContainsFunc(above.Checks(), func(name string) bool {
 		var check kueue.AdmissionCheck
 		return p.read(ctx, version.WithResource("admissionchecks"), name, &check) && check.IsMultiKueue()
 	})

@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -20,6 +21,9 @@ func withKueue(t *testing.T, version string) Probe {
 	t.Helper()
 	server := dispatchtest.NewServer(t)
 	server.Before = func(r *http.Request) *apierrors.StatusError {
+		if strings.HasSuffix(r.URL.Path, "/clusterqueues/hidden") {
+			return apierrors.NewForbidden(schema.GroupResource{Group: "kueue.x-k8s.io", Resource: "clusterqueues"}, "hidden", errors.New("no"))
+		}
 		if version == "" || !strings.HasPrefix(r.URL.Path, "/apis/kueue.x-k8s.io/"+version+"/") {
 			return apierrors.NewGenericServerResponse(http.StatusNotFound, "get", schema.GroupResource{}, "", "", 0, true)
 		}
@@ -29,6 +33,13 @@ func withKueue(t *testing.T, version string) Probe {
 		{"localqueues", `{apiVersion: v, kind: LocalQueue, metadata: {name: own, namespace: ml}, spec: {clusterQueue: own}}`},
 		{"localqueues", `{apiVersion: v, kind: LocalQueue, metadata: {name: far, namespace: ml}, spec: {clusterQueue: far}}`},
 		{"localqueues", `{apiVersion: v, kind: LocalQueue, metadata: {name: old, namespace: ml}, spec: {clusterQueue: old}}`},
+		{"localqueues", `{apiVersion: v, kind: LocalQueue, metadata: {name: stopped, namespace: ml}, spec: {clusterQueue: own, stopPolicy: HoldAndDrain}}`},
+		{"localqueues", `{apiVersion: v, kind: LocalQueue, metadata: {name: above, namespace: ml}, spec: {clusterQueue: stopped, stopPolicy: None}}`},
+		{"localqueues", `{apiVersion: v, kind: LocalQueue, metadata: {name: broken, namespace: ml}, spec: {clusterQueue: broken}}`},
+		{"localqueues", `{apiVersion: v, kind: LocalQueue, metadata: {name: hidden, namespace: ml}, spec: {clusterQueue: hidden},
+			status: {conditions: [{type: Active, status: "False", reason: ClusterQueueIsInactive, message: Can't submit new workloads to clusterQueue}]}}`},
+		{"clusterqueues", `{apiVersion: v, kind: ClusterQueue, metadata: {name: stopped}, spec: {stopPolicy: Hold}}`},
+		{"clusterqueues", `{apiVersion: v, kind: ClusterQueue, metadata: {name: broken}, status: {conditions: [{type: Active, status: "False", reason: FlavorNotFound, message: "it lacks a100"}]}}`},
 		{"clusterqueues", `{apiVersion: v, kind: ClusterQueue, metadata: {name: own}, spec: {admissionChecksStrategy: {admissionChecks: [{name: other}]}}}`},
 		{"clusterqueues", `{apiVersion: v, kind: ClusterQueue, metadata: {name: far}, spec: {admissionChecksStrategy: {admissionChecks: [{name: other}, {name: mk}]}}}`},
 		{"clusterqueues", `{apiVersion: v, kind: ClusterQueue, metadata: {name: old}, spec: {admissionChecks: [mk]}}`},
@@ -49,6 +60,10 @@ func TestQueues(t *testing.T) {
 		{"MultiKueue's", "v1beta2", "far", "stay suspended", "rejects mirrors"},
 		{"MultiKueue's, of old", "v1beta1", "old", "stay suspended", "rejects mirrors"},
 		{"none of that name", "v1beta1", "none", "does not exist", "does not exist"},
+		{"stopped", "v1beta2", "stopped", "is stopped (HoldAndDrain), so Kueue keeps the Job and its mirror suspended", "is stopped (HoldAndDrain): Kueue keeps the mirror suspended"},
+		{"below a stopped one", "v1beta2", "above", "belongs to ClusterQueue stopped, which is stopped (Hold)", "belongs to ClusterQueue stopped, which is stopped (Hold)"},
+		{"below a broken one", "v1beta1", "broken", "belongs to ClusterQueue broken, which is inactive (it lacks a100)", "which is inactive (it lacks a100)"},
+		{"below one that may not be read", "v1beta2", "hidden", "is inactive (Can't submit", "is inactive (Can't submit new workloads to clusterQueue)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			cluster := withKueue(t, tt.version)
@@ -68,6 +83,22 @@ func TestQueues(t *testing.T) {
 				assert.Equal(t, found[0].Blocking, want == "stay suspended", "nothing is created that never runs")
 			}
 		})
+	}
+}
+
+// TestResumesQueue checks that the fix of a stopped queue changes the queue that is stopped.
+func TestResumesQueue(t *testing.T) {
+	for queue, want := range map[string]string{
+		"stopped": "kubectl --context hub -n ml patch localqueues.kueue.x-k8s.io stopped ",
+		"above":   "kubectl --context hub patch clusterqueues.kueue.x-k8s.io stopped ",
+		"broken":  "kubectl --context hub describe clusterqueues.kueue.x-k8s.io broken",
+	} {
+		cluster := withKueue(t, "v1beta2")
+		job := dispatchtest.SmallJob(t)
+		job.SetLabels(map[string]string{delegation.QueueNameLabel: queue})
+		c := &check{kind: delegation.Job(), mirror: job, worker: cluster}
+		remedy := string(c.mirrorQueue(t.Context())[0].Remedy)
+		assert.Assert(t, strings.Contains(remedy, want), remedy)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // refusal is a kind of answer with which an admission plugin refuses an object.
@@ -29,7 +30,18 @@ func (p Probe) refused(o *unstructured.Unstructured, err error) []Problem {
 	if o.GetKind() == "Pod" {
 		about = "the Pods"
 	}
+	rejected := "the " + o.GetKind()
+	if about != "" {
+		rejected = "its Pods"
+	}
+	webhook, cause := kubecontext.FailedWebhook(err)
 	switch {
+	case webhook != "":
+		who, show := kueue.ShowWebhook(p.Context, webhook)
+		return []Problem{{
+			Context: p.Context, Blocking: true, Object: about, Message: fmt.Sprintf("the API server cannot try %s: %s fails: %s", rejected, who, cause),
+			Remedy: command.Say("try again, or check that %s runs: %s", who, show),
+		}}
 	case apierrors.IsNotFound(err) && strings.Contains(err.Error(), "namespaces "):
 		return []Problem{{
 			Context: p.Context, Blocking: true, Object: named("Namespace", "", o.GetNamespace()), Message: "does not exist",
@@ -53,10 +65,6 @@ func (p Probe) refused(o *unstructured.Unstructured, err error) []Problem {
 			r.describe(&found, m)
 			return []Problem{found}
 		}
-	}
-	rejected := "the " + o.GetKind()
-	if about != "" {
-		rejected = "its Pods"
 	}
 	return []Problem{{
 		Context: p.Context, Blocking: true, Object: about, Message: fmt.Sprintf("the API server rejects %s: %s", rejected, text),

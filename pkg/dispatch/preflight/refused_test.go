@@ -81,7 +81,12 @@ func TestRefused(t *testing.T) {
 		},
 		{
 			"webhook that does not answer", pod, apierrors.NewInternalError(errors.New(`failed calling webhook "policy.example.com": connection refused`)),
-			true, "the Pods", "failed calling webhook", "",
+			true, "the Pods", "the API server cannot try its Pods: webhook policy.example.com fails: connection refused",
+			"try again, or check that webhook policy.example.com runs: `kubectl --context 'a b' get validatingwebhookconfigurations",
+		},
+		{
+			"Kueue's webhook that does not answer", job, apierrors.NewInternalError(errors.New(`failed calling webhook "mjob.kb.io": failed to call webhook: Post "https://kueue/mutate": EOF`)),
+			true, "", `the API server cannot try the Job: Kueue fails: Post "https://kueue/mutate": EOF`, "check that Kueue runs: `kubectl --context 'a b' get deployments,pods -A",
 		},
 		{
 			"policy", job, apierrors.NewInvalid(schema.GroupKind{Kind: "Job"}, "train", field.ErrorList{field.Invalid(field.NewPath("spec", "backoffLimit"), -1, "must not be negative")}),

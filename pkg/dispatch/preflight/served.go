@@ -23,13 +23,13 @@ type served struct {
 // serves returns how a server serves a kind. It is not needed for Jobs, which every server has.
 func (p Probe) serves(ctx context.Context, resource schema.GroupVersionResource) (served, error) {
 	return recall(ctx, p, "serves "+resource.String(), func(ctx context.Context) (served, error) {
-		exists, status, err := p.resources(resource)
+		exists, status, err := p.resources(ctx, resource)
 		if err != nil || exists {
 			return served{exists: exists, status: status}, err
 		}
 		versions, err := p.Versions(ctx, resource.Group)
 		return served{otherVersions: slices.DeleteFunc(versions, func(version string) bool {
-			exists, _, err := p.resources(resource.GroupResource().WithVersion(version))
+			exists, _, err := p.resources(ctx, resource.GroupResource().WithVersion(version))
 			return err != nil || !exists
 		})}, err
 	})
@@ -37,8 +37,8 @@ func (p Probe) serves(ctx context.Context, resource schema.GroupVersionResource)
 
 // resources reports whether a server has a resource in a version, and whether it has its status
 // subresource.
-func (p Probe) resources(resource schema.GroupVersionResource) (exists, status bool, err error) {
-	list, err := p.Kubernetes().Discovery().ServerResourcesForGroupVersion(resource.GroupVersion().String())
+func (p Probe) resources(ctx context.Context, resource schema.GroupVersionResource) (exists, status bool, err error) {
+	list, err := p.Kubernetes().Discovery().ServerResourcesForGroupVersionWithContext(ctx, resource.GroupVersion().String())
 	if apierrors.IsNotFound(err) {
 		return false, false, nil
 	}

@@ -137,7 +137,7 @@ func isOwnQuota(err error) bool {
 }
 
 // checkMultiKueue checks that Kueue will not ignore the new Job, and that no worker runs the old
-// one. It warns about objects that it cannot read.
+// one: see checkWorker. It warns about objects that it cannot read.
 func (r *Runner) checkMultiKueue(ctx context.Context, probe preflight.Probe, p *Replacement) error {
 	if p.options.Force {
 		return nil
@@ -158,26 +158,28 @@ func (r *Runner) checkMultiKueue(ctx context.Context, probe preflight.Probe, p *
 		return command.Errorf("context %q: LocalQueue %q gives %ss to MultiKueue, which rejects those of other owners. Remove the new %s from it with --queue '', or override with --force",
 			r.Cluster.Context, queue, p.kind().Kind, p.kind().Kind)
 	}
-	if object.OwnerOf(p.kind(), p.stored) != delegation.MultiKueue || object.HasFinished(p.kind(), p.stored) {
+	return r.checkWorker(ctx, p)
+}
+
+// checkWorker checks that MultiKueue does not run the old Job on a worker. The status of the Job
+// shows that late, or never if the worker is unreachable.
+func (r *Runner) checkWorker(ctx context.Context, p *Replacement) error {
+	if p.options.Force || object.OwnerOf(p.kind(), p.stored) != delegation.MultiKueue || object.HasFinished(p.kind(), p.stored) {
 		return nil
 	}
-	for _, name := range p.kind().WorkloadNames(p.stored.GetName(), string(p.stored.GetUID()), "") {
-		workload, err := probe.Find(ctx, namespace, name, delegation.KueueResources("workloads")...)
-		if err != nil {
-			p.warn("Cannot read Workload %s: MultiKueue may run the %s on a worker, where it is deleted, too: %s.", name, p.kind().Kind, kubecontext.Because(err))
-			return nil
-		}
-		if workload == nil {
-			continue
-		}
-		if cluster := content.StringAt(workload, "status", "clusterName"); cluster != "" {
-			return &plan.RefusedError{
-				Kind: p.kind().Kind, Origin: object.NameOf(p.stored), Reason: "runs on the worker cluster " + cluster + " of MultiKueue (Workload " + name + ")",
-				Remedy: command.Say("wait until it ends, or %s; --force deletes it there too and loses the work of its Pods", deactivate(r.Cluster.Context, workload)),
-			}
-		}
+	workloads, err := workloadsOf(ctx, r.Cluster, p.stored)
+	if err != nil {
+		p.warn("Cannot read the Workloads of %s: MultiKueue may run it on a worker, where it is deleted, too: %s.", p.describe(), kubecontext.Because(err))
+		return nil
 	}
-	return nil
+	on, cluster := runningOn(workloads)
+	if on == nil {
+		return nil
+	}
+	return &plan.RefusedError{
+		Kind: p.kind().Kind, Origin: object.NameOf(p.stored), Reason: "runs on the worker cluster " + cluster + " of MultiKueue (Workload " + on.GetName() + ")",
+		Remedy: command.Say("wait until it ends, or %s; --force deletes it there too and loses the work of its Pods", deactivate(r.Cluster.Context, on)),
+	}
 }
 
 // requestError returns the error of a request for a Job. doing is the verb phrase before the

@@ -74,7 +74,7 @@ func TestCheck(t *testing.T) {
 // it, MultiKueue may run the Job, or ignore the new one.
 func TestCheckOfUnreadableKueue(t *testing.T) {
 	for _, tt := range []struct{ from, to, unreadable, want string }{
-		{from: "kueue.x-k8s.io/multikueue", to: "example.com/runner", unreadable: "workloads", want: "Cannot read Workload job-small-"},
+		{from: "kueue.x-k8s.io/multikueue", to: "example.com/runner", unreadable: "workloads", want: "Cannot read the Workloads of job ml/small: MultiKueue may run it on a worker"},
 		{from: "example.com/runner", to: "kueue.x-k8s.io/multikueue", unreadable: "localqueues", want: "Cannot read LocalQueue gpus: if it does not exist, Kueue ignores the new Job"},
 	} {
 		t.Run(tt.unreadable, func(t *testing.T) {

@@ -2,13 +2,15 @@ package recreate
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
@@ -17,6 +19,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/podtemplate"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // Submitted is Kueue's record of an object.
@@ -34,26 +37,55 @@ func FindSubmitted(ctx context.Context, c *fleet.Cluster, k delegation.Kind, old
 	if !isStartedByKueue(k, old) {
 		return Submitted{}
 	}
-	ctx, cancel := context.WithTimeout(ctx, fleet.RequestTimeout)
-	defer cancel()
-	ofJob := metav1.ListOptions{LabelSelector: labels.Set{delegation.JobUIDLabel: string(old.GetUID())}.String()}
-	for _, resource := range delegation.KueueResources("workloads") {
-		var latest *unstructured.Unstructured
-		err := c.Each(ctx, resource, old.GetNamespace(), ofJob, func(w *unstructured.Unstructured) {
-			// An elastic object has several Workloads.
-			if latest == nil || latest.GetCreationTimestamp().Time.Before(w.GetCreationTimestamp().Time) {
-				latest = w
-			}
-		})
-		switch {
-		case apierrors.IsNotFound(err):
-			continue
-		case err != nil:
-			return Submitted{Unread: err}
-		}
-		return Submitted{Workload: latest}
+	workloads, err := workloadsOf(ctx, c, old)
+	if err != nil {
+		return Submitted{Unread: err}
 	}
-	return Submitted{}
+	var latest *unstructured.Unstructured
+	for _, w := range workloads {
+		// An elastic object has several Workloads.
+		if !w.typed.IsVariant() && (latest == nil || latest.GetCreationTimestamp().Time.Before(w.stored.GetCreationTimestamp().Time)) {
+			latest = w.stored
+		}
+	}
+	return Submitted{Workload: latest}
+}
+
+// workload is a Workload as it is stored, and the fields that pkg/kueue reads.
+type workload struct {
+	stored *unstructured.Unstructured
+	typed  kueue.Workload
+}
+
+// workloadsOf returns the Workloads of an object: those of all its sizes, variants, and one that
+// its author created for it. Their names differ, but all have the object's UID in a label.
+func workloadsOf(ctx context.Context, c *fleet.Cluster, o *unstructured.Unstructured) (all []workload, err error) {
+	ofObject := metav1.ListOptions{LabelSelector: labels.Set{delegation.JobUIDLabel: string(o.GetUID())}.String()}
+	for _, resource := range delegation.KueueResources("workloads") {
+		var malformed error
+		err := c.Each(ctx, resource, o.GetNamespace(), ofObject, func(stored *unstructured.Unstructured) {
+			w := workload{stored: stored}
+			malformed = errors.Join(malformed, runtime.DefaultUnstructuredConverter.FromUnstructured(stored.Object, &w.typed))
+			all = append(all, w)
+		})
+		if !kubecontext.IsUnserved(err) {
+			return all, errors.Join(err, malformed)
+		}
+	}
+	return nil, nil
+}
+
+// runningOn returns the Workload with which MultiKueue runs an object on a worker, and that
+// cluster; nil if there is none. Kueue keeps the finished Workloads of earlier sizes.
+func runningOn(workloads []workload) (on *unstructured.Unstructured, cluster string) {
+	isOpen := func(w workload) bool { return !w.typed.Is(kueue.Finished) }
+	hasOpen := slices.ContainsFunc(workloads, isOpen)
+	for _, w := range workloads {
+		if cluster := w.typed.ChosenCluster(); cluster != "" && isOpen(w) == hasOpen {
+			return w.stored, cluster
+		}
+	}
+	return nil, ""
 }
 
 // isStartedByKueue reports whether Kueue may have changed an object when it started it. When

@@ -8,6 +8,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
@@ -173,7 +174,10 @@ func TestReplacementOfSeveralTemplates(t *testing.T) {
 func TestFindSubmitted(t *testing.T) {
 	older := fromText(t, strings.NewReplacer("job-train-1", "job-train-0", "2026-08-20", "2026-08-19").Replace(workloadOf))
 	server := dispatchtest.NewServer(t)
-	for _, workload := range []*unstructured.Unstructured{older, fromText(t, workloadOf)} {
+	// Kueue tries variants of a Workload at the same time. Their labels are the same.
+	variant := fromText(t, strings.NewReplacer("job-train-1", "job-train-1-spot", "2026-08-20", "2026-08-21").Replace(workloadOf))
+	variant.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "kueue.x-k8s.io/v1beta2", Kind: "Workload", Name: "job-train-1", UID: "w", Controller: new(true)}})
+	for _, workload := range []*unstructured.Unstructured{older, fromText(t, workloadOf), variant} {
 		server.Create(t, schema.GroupVersionResource{Group: "kueue.x-k8s.io", Version: "v1beta2", Resource: "workloads"}, workload)
 	}
 	cluster := server.Cluster(t, "management")

@@ -63,6 +63,10 @@ func (r *Runner) Run(ctx context.Context, p *Replacement) (*unstructured.Unstruc
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	// MultiKueue may have started it since Check, while the user read the plan.
+	if err := r.checkWorker(ctx, p); err != nil {
+		return nil, fmt.Errorf("%w; nothing was changed", err)
+	}
 	ctx = context.WithoutCancel(ctx)
 	if err := r.remove(ctx, p); err != nil {
 		return nil, err

@@ -18,6 +18,20 @@ func IsDryRunUnsupported(err error) bool {
 	return apierrors.IsBadRequest(err) && strings.Contains(err.Error(), "does not support dry run")
 }
 
+// failedWebhook matches how an API server says that a webhook gave no answer (apiserver:
+// pkg/admission/plugin/webhook/errors).
+var failedWebhook = regexp.MustCompile(`failed calling webhook "([^"]+)": (?:failed to call webhook: )?(.*)`)
+
+// FailedWebhook returns the webhook without whose answer an API server accepts no object, and why
+// it gave none; "" if the error has another cause. The object itself may be valid.
+func FailedWebhook(err error) (webhook, cause string) {
+	m := failedWebhook.FindStringSubmatch(strings.TrimSuffix(Objection(err), "."))
+	if m == nil {
+		return "", ""
+	}
+	return m[1], m[2]
+}
+
 // ShortRefusals shortens what API servers say about missing rights, wherever it is in a text: "dev may not
 // list jobs.batch in namespace ml".
 func ShortRefusals(text string) string {

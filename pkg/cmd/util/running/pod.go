@@ -1,6 +1,7 @@
 package running
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/logs"
 )
@@ -74,74 +75,133 @@ func (f *PodFlags) ToOptions(env util.Environment, name string) (*PodOptions, er
 	return o, err
 }
 
-// searchInterval is how often the search for a running pod is repeated.
+// searchInterval is how often the search for a running Pod is repeated.
 const searchInterval = time.Second
 
-// Find finds a running pod of the Job, or of its mirror if it has one, and waits for one if there
-// is none. It prefers pods in the same order as logs.
+// Find finds a running Pod of the Job, or of its mirror if it has one. If there is none, it waits
+// for one on whichever cluster gets the Job. It prefers Pods in the same order as logs.
 func (o *PodOptions) Find(ctx context.Context) (*FoundPod, error) {
 	var isBusy atomic.Bool
 	job, err := o.Search.Find(ctx, &isBusy)
 	if err != nil {
 		return nil, err
 	}
-	at := job.At
-	if len(at.Jobs) == 0 || at.End != "" {
-		return nil, o.noPodError(at, job.Inventory)
-	}
-	var found *FoundPod
-	var isReported bool
-	waiting, cancel := context.WithTimeoutCause(ctx, o.timeout, o.noPodError(at, job.Inventory))
+	isBusy.Store(true)
+	waiting, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
-	err = wait.PollUntilContextCancel(waiting, searchInterval, true, func(ctx context.Context) (bool, error) {
-		found, err = o.running(ctx, job)
-		if found == nil && err == nil && !isReported && !o.Quiet {
-			isReported = true
-			util.Report(o.ErrOut, "note: waiting %s for a running Pod: %s", o.timeout, at.Why)
+	s := &podSearch{PodOptions: o, job: job}
+	s.tracked.See(job.Inventory, job.At.Pair)
+	for {
+		found, err := s.running(waiting)
+		if found != nil || err != nil && waiting.Err() == nil {
+			return found, err
 		}
-		return found != nil, err
-	})
-	switch {
-	case err != nil && ctx.Err() == nil && waiting.Err() != nil:
-		return nil, context.Cause(waiting)
-	case err != nil:
-		return nil, err
+		if job.At.End != "" || job.At.IsHopeless() || !s.again(waiting) {
+			return nil, cmp.Or(util.Interrupted(ctx), s.noPodError())
+		}
+		if s.isGone {
+			return nil, fmt.Errorf("%s was deleted during the wait for a running Pod", o.What)
+		}
 	}
-	return found, nil
 }
 
-// noPodError returns why there is no pod.
-func (o *PodOptions) noPodError(at logs.Placement, v *inspect.Inventory) error {
-	err := fmt.Errorf("%s has no running Pod: %s", o.What, at.Why)
-	if unread := logs.Unread(v); len(unread) > 0 {
-		return errors.Join(err, &util.PartialError{Failed: len(unread), Total: len(o.Contexts)})
+// podSearch is a search for a running Pod.
+type podSearch struct {
+	*PodOptions
+	job     *FoundJob
+	tracked inspect.Tracked
+	// isWaiting is whether the search has found no Pod once.
+	isWaiting bool
+	// unread is why the Pods of a cluster could not be listed in the last round.
+	unread error
+	isGone bool
+}
+
+// noPodError returns why there is no Pod.
+func (s *podSearch) noPodError() error {
+	err := fmt.Errorf("%s has no running Pod: %s", s.What, s.job.At.Why)
+	if s.unread != nil {
+		err = fmt.Errorf("%s: found no running Pod: %w", s.What, s.unread)
+	}
+	if unread := logs.Unread(s.job.Inventory); len(unread) > 0 {
+		return errors.Join(err, &util.PartialError{Failed: len(unread), Total: len(s.Contexts)})
 	}
 	return err
 }
 
-// running returns the chosen pod among those that run now, nil if none does.
-func (o *PodOptions) running(ctx context.Context, job *FoundJob) (*FoundPod, error) {
-	for _, j := range job.At.Jobs {
-		client, err := job.Client(ctx, j.Context)
-		if err != nil {
-			return nil, err
+// again waits for a moment, and then reads where the Job is. It returns false if ctx is done.
+func (s *podSearch) again(ctx context.Context) bool {
+	if !s.isWaiting {
+		s.isWaiting = true
+		if !s.Quiet {
+			util.Report(s.ErrOut, "note: waiting %s for a running Pod: %s", s.timeout, s.job.At.Why)
 		}
-		target := logs.Target{Job: j, Client: client}
-		running, err := target.Running(ctx)
-		if err != nil {
-			return nil, err
+		// From now on, readings cost requests only for what cannot be watched.
+		s.job.Fleet.Watch(ctx)
+	}
+	timer := s.Clock.NewTimer(searchInterval)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C():
+	}
+	s.job.Fleet.BeginRound(ctx)
+	inventory := s.job.Read(ctx)
+	if ctx.Err() != nil {
+		// The reading is incomplete.
+		return false
+	}
+	s.job.Inventory = inventory
+	s.job.At, s.isGone = logs.Again(inventory, &s.tracked, s.job.At)
+	return true
+}
+
+// running returns the chosen Pod among those that run now, nil if none does. A cluster that does
+// not answer is asked again in the next round.
+func (s *podSearch) running(ctx context.Context) (*FoundPod, error) {
+	var unread error
+	for _, j := range s.job.At.Jobs {
+		found, err := s.runningOf(ctx, j)
+		switch {
+		case found != nil || err != nil && !errors.As(err, new(*unreadError)):
+			return found, err
+		case err != nil:
+			unread = err
 		}
-		if len(running) == 0 {
-			continue
-		}
-		pod, err := target.PodNamed(o.pod, running)
-		if err != nil {
-			return nil, err
-		}
-		o.reportPod(j, pod, len(running))
-		return &FoundPod{Pod: pod, Client: client, Config: o.streams(j.Context)}, nil
+	}
+	if ctx.Err() == nil {
+		s.unread = unread
 	}
 	return nil, nil
+}
+
+// unreadError means that a cluster did not answer.
+type unreadError struct{ error }
+
+func (e *unreadError) Unwrap() error { return e.error }
+
+// runningOf returns the chosen Pod of one object; nil if none runs. It returns an *unreadError if
+// the object's cluster does not answer.
+func (s *podSearch) runningOf(ctx context.Context, j *inspect.Job) (*FoundPod, error) {
+	client, err := s.job.Client(ctx, j.Context)
+	if err != nil {
+		return nil, &unreadError{err}
+	}
+	target := logs.Target{Job: j, Client: client}
+	running, err := target.Running(ctx)
+	switch {
+	case kubecontext.IsConnection(err):
+		return nil, &unreadError{err}
+	case err != nil || len(running) == 0:
+		return nil, err
+	}
+	pod, err := target.PodNamed(s.pod, running)
+	if err != nil {
+		return nil, err
+	}
+	s.reportPod(j, pod, len(running))
+	return &FoundPod{Pod: pod, Client: client, Config: s.streams(j.Context)}, nil
 }
 
 // reportPod prints which pod is used, unless that is obvious.

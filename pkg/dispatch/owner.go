@@ -1,0 +1,40 @@
+package dispatch
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+)
+
+// OwnerChangedError means that an origin has another owner now, and is not written. Only some
+// kinds allow that change.
+type OwnerChangedError struct {
+	Origin Ref
+	// Field is the path of managedBy.
+	Field string
+	// Owner is the new owner.
+	Owner delegation.Owner
+}
+
+func (e *OwnerChangedError) Error() string {
+	return fmt.Sprintf("%s: %s changed to %s", e.Origin.WithKind(), e.Field, e.Owner)
+}
+
+// checkOwner returns an *OwnerChangedError if an origin has another owner than it had before.
+func checkOwner(k delegation.Kind, r Ref, before delegation.Owner, origin *unstructured.Unstructured) error {
+	if owner := object.OwnerOf(k, origin); owner != before {
+		return &OwnerChangedError{Origin: r, Field: content.Dotted(k.ManagedBy), Owner: owner}
+	}
+	return nil
+}
+
+// keepsRunning returns how to delete the mirror of an origin that has another owner now.
+func keepsRunning(c *fleet.Cluster, k delegation.Kind, mirror Ref) command.Prose {
+	return command.Say("The mirror on %s keeps running; delete it: %s", c.Context, c.Kubectl(mirror.Namespace, "delete", command.KindName(k), mirror.Name))
+}
