@@ -43,7 +43,7 @@ func TestNodesOfARuntimeClass(t *testing.T) {
 		"overhead is too much":  {`{overhead: {podFixed: {cpu: 1}}}`, job("", "8"), []string{plain}, inspect.Unknown, "0 of 1 node", "no node has 9 cpu for one Pod: the largest has 8", "use Pods that request at most 7 cpu each, not 8, for w"},
 		"its own overhead":      {`{overhead: {podFixed: {cpu: 1}}}`, job("overhead: {cpu: 0},", "8"), []string{plain}, inspect.Fits, "1 of 1 node", "", ""},
 		"scheduling":            {scheduling, job("", "1"), []string{kata, plain}, inspect.Fits, "1 of 2 nodes", "", ""},
-		"no node of it":         {scheduling, job("", "1"), []string{plain}, inspect.Unknown, "0 of 1 node", "no node has label runtime=kata", "use Pods that do not select runtime=kata, which no node on w has; or add it to nodes there"},
+		"no node of it":         {scheduling, job("", "1"), []string{plain}, inspect.Unknown, "0 of 1 node", "no node has label runtime=kata", "add nodes with label runtime=kata, which their flavor or RuntimeClass requires, on w"},
 		"selects another value": {scheduling, job("nodeSelector: {runtime: runc},", "1"), []string{kata}, inspect.Never, "0 of 1 node", "its Pods select runtime=runc, and RuntimeClass kata selects runtime=kata", "select runtime=kata, or name another RuntimeClass"},
 		"unread":                {"", job("overhead: {cpu: 0},", "100"), []string{plain}, inspect.Fits, "?", "", ""},
 	} {

@@ -193,7 +193,26 @@ func (s *site) refusedByLimits(all []podSetDemand) string {
 	return ""
 }
 
+// aboveMaximum returns which limit of a container a LimitRange does not allow, "" if it allows all. Kueue
+// and the API server compare limits with the maximum, like requests.
+func aboveMaximum(own corev1.ResourceList, limits []corev1.LimitRange) string {
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		limit := own[name]
+		for i := range limits {
+			for _, item := range limits[i].Spec.Limits {
+				if most, ok := item.Max[name]; ok && item.Type == corev1.LimitTypeContainer && limit.Cmp(most) > 0 {
+					return fmt.Sprintf("has a limit of %s %s; LimitRange %s allows at most %s", limit.String(), name, limits[i].Name, most.String())
+				}
+			}
+		}
+	}
+	return ""
+}
+
 func refused(c *corev1.Container, limits []corev1.LimitRange) string {
+	if why := aboveMaximum(c.Resources.Limits, limits); why != "" {
+		return why
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.Resources.Requests)) {
 		request := c.Resources.Requests[name]
 		if limit, ok := c.Resources.Limits[name]; ok && request.Cmp(limit) > 0 {

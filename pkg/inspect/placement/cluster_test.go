@@ -135,6 +135,7 @@ queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{c
 		"covered, and in no flavor":              {gpus, pods("1", "cpu: 1, gpu: 1"), "never", "needs 1 gpu, limit 0 (flavor f)", ""},
 		"nothing asked":                          {simple("0"), pods("1", ""), "fits", "", ""},
 		"the namespace asks for it":              {simple("1") + `limits: [{metadata: {namespace: ml, name: l}, spec: {limits: [{type: Container, defaultRequest: {cpu: 2}}]}}]`, pods("1", ""), "never", "needs 2 cpu, limit 1 (flavor f)", ""},
+		"the namespace allows a lower limit":     {simple("9") + `limits: [{metadata: {namespace: ml, name: l}, spec: {limits: [{type: Container, max: {cpu: 1}}]}}]`, `{spec: {parallelism: 1, template: {spec: {containers: [{name: c, resources: {limits: {cpu: 2}}}]}}}}`, "never", "container c has a limit of 2 cpu; LimitRange l allows at most 1", ""},
 		"the namespace allows less":              {simple("9") + `limits: [{metadata: {namespace: ml, name: l}, spec: {limits: [{type: Container, max: {cpu: 1}}]}}]`, pods("1", "cpu: 2"), "never", "container c requests 2 cpu; LimitRange l allows at most 1", ""},
 		"another namespace's limits":             {simple("1") + `limits: [{metadata: {namespace: other, name: l}, spec: {limits: [{type: Container, defaultRequest: {cpu: 2}}]}}]`, pods("1", ""), "fits", "", ""},
 		"counted in pods":                        {strings.ReplaceAll(simple("2"), "cpu", "pods"), pods("3", "cpu: 1m"), "never", "", ""},

@@ -134,6 +134,9 @@ func TestNodesOfAFlavor(t *testing.T) {
 		f.Environment = &inspect.Environment{Nodes: someNodes()}
 		p := placement.On(f, &r, nil, time.Now())
 		assert.Equal(t, p.Condition(inspect.ConditionPods).Text, want, flavor)
+		if flavor == `{nodeLabels: {f: "no"}}` { // The Job itself selects nothing.
+			assert.Equal(t, p.Changes[0].Message, "add nodes with label f=no, which their flavor or RuntimeClass requires, on w")
+		}
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -110,7 +112,12 @@ func (s *site) fitNodes(set *kueue.PodTemplate) (changes []inspect.PlacementChan
 	if s.request.isNew {
 		verb = "use"
 	}
-	if labels := pod.MissingLabels(s.facts.Environment.Nodes); len(labels) > 0 && sum.Nodes > 0 {
+	if labels := pod.MissingLabels(s.facts.Environment.Nodes); len(labels) > 0 && sum.Nodes > 0 && !selects(&set.Template.Spec, labels) {
+		// Kueue adds the labels of the flavor to the Pods, and Kubernetes those of the RuntimeClass.
+		changes = append(changes, inspect.PlacementChange{
+			Message: fmt.Sprintf("add nodes with label %s, which their flavor or RuntimeClass requires, on %s", strings.Join(labels, " or "), s.Context),
+		})
+	} else if len(labels) > 0 && sum.Nodes > 0 {
 		changes = append(changes, inspect.PlacementChange{
 			Message: fmt.Sprintf("%s Pods that do not select %s, which no node on %s has; or add it to nodes there", verb, strings.Join(labels, " or "), s.Context),
 		})
@@ -133,4 +140,13 @@ func (s *site) fitNodes(set *kueue.PodTemplate) (changes []inspect.PlacementChan
 		})
 	}
 	return changes
+}
+
+// selects reports whether a Pod spec itself selects one of some labels, which are "key=value".
+func selects(spec *corev1.PodSpec, labels []string) bool {
+	return slices.ContainsFunc(labels, func(label string) bool {
+		key, _, _ := strings.Cut(label, "=")
+		_, has := spec.NodeSelector[key]
+		return has
+	})
 }
