@@ -22,7 +22,9 @@ type index struct {
 	mirrors map[types.NamespacedName]*Job
 	// podsLabelled are the Pods with a label that identifies their object.
 	podsLabelled map[string][]*Pod
-	warnings     map[string]*Event
+	// warnings are the latest warnings about objects, and podWarnings those about the start of Pods, by
+	// UID.
+	warnings, podWarnings map[string]*Event
 	// preemptions are the preemption events of Workloads.
 	preemptions map[types.NamespacedName][]*Event
 	objects     objects
@@ -31,7 +33,7 @@ type index struct {
 func (f *Facts) buildIndex() {
 	x := &index{
 		workloads: map[types.NamespacedName]*kueue.Workload{}, workloadsOfJob: map[string][]*kueue.Workload{},
-		podsOfJob: map[string][]*Pod{}, podsLabelled: map[string][]*Pod{}, warnings: map[string]*Event{},
+		podsOfJob: map[string][]*Pod{}, podsLabelled: map[string][]*Pod{}, warnings: map[string]*Event{}, podWarnings: map[string]*Event{},
 		preemptions: map[types.NamespacedName][]*Event{}, mirrors: map[types.NamespacedName]*Job{},
 	}
 	for _, j := range f.Jobs {
@@ -61,6 +63,9 @@ func (f *Facts) buildIndex() {
 		}
 		if last := x.warnings[e.UID]; e.Warning && (last == nil || e.Time.After(last.Time)) {
 			x.warnings[e.UID] = e
+		}
+		if e.IsAboutStart() && e.Replaces(x.podWarnings[e.UID]) {
+			x.podWarnings[e.UID] = e
 		}
 	}
 	f.index = x

@@ -34,10 +34,16 @@ type Pod struct {
 	// Message explains Reason, if the API has an explanation.
 	Message string
 	// ExitCode is how the first container that failed has ended, now or before its restart; zero if
-	// none has.
-	ExitCode          int32
-	Ready             bool
-	Restarts          int32
+	// none has. ExitReason is the kubelet's word for it, such as OOMKilled, and ExitedAt the time.
+	ExitCode   int32
+	ExitReason string
+	ExitedAt   metav1.Time
+	Ready      bool
+	// Restarts is how often its containers were restarted in total.
+	Restarts      int32
+	RestartPolicy corev1.RestartPolicy
+	// Claims are the names of its PersistentVolumeClaims.
+	Claims            []string
 	CreationTimestamp metav1.Time
 	// Scheduled is when the scheduler found a node, or last reported that there is none; the zero
 	// time if it did neither.
@@ -55,6 +61,11 @@ type Pod struct {
 // IsUnschedulable reports whether the scheduler has found no node so far.
 func (p *Pod) IsUnschedulable() bool {
 	return p.Node == "" && p.Phase == corev1.PodPending && p.Reason == corev1.PodReasonUnschedulable
+}
+
+// IsCreating reports whether the Pod has a node that is creating its containers.
+func (p *Pod) IsCreating() bool {
+	return p.Phase == corev1.PodPending && (p.Reason == "ContainerCreating" || p.Reason == "PodInitializing")
 }
 
 // Environment is what a cluster has for Pods, apart from quota: namespaces and nodes.

@@ -198,14 +198,17 @@ func (q *Question) explain(a *Answer) {
 	}
 }
 
-// otherFixes returns fixes for an answer that no finding explains: of a finding about its Pods that
-// is too young to be the reason, and of the nodes. An orphan has only the fixes of its finding, which
+// otherFixes returns fixes for an answer that no finding explains: of the nodes, or of a finding about
+// its Pods that is too young to be the reason. An orphan has only the fixes of its finding, which
 // knows whether Kueue deletes it, and which other manager may have created it.
 func (q *Question) otherFixes(a *Answer) []command.Fix {
-	if a.Reason == inspect.ReasonUnschedulable {
-		return q.changes(q.Trace.Placements)
-	}
-	if a.Reason != inspect.ReasonPods {
+	switch a.Reason {
+	case inspect.ReasonUnschedulable:
+		if fixes := q.changes(q.Trace.Placements); len(fixes) > 0 {
+			return fixes
+		}
+	case inspect.ReasonPods:
+	default:
 		return nil
 	}
 	for i := range q.Trace.Findings {

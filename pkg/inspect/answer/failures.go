@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -21,8 +19,8 @@ func (q *Question) addFailed(a *Answer) {
 		jobs = append(jobs, m.Job)
 	}
 	for _, j := range jobs {
-		if failed := failedPods(q.podsIn(j)); len(failed) > 0 {
-			a.Message = strings.TrimSpace(a.Message + " " + exitCodes(failed))
+		if s := q.failuresOf(j); s != nil && len(s.Pods) > 0 {
+			a.Message = strings.TrimSpace(a.Message + " " + exitCodes(s.Pods))
 			a.Fixes = q.readLogs(o)
 			return
 		}
@@ -42,22 +40,18 @@ func (q *Question) addFailed(a *Answer) {
 	a.Message = strings.TrimSpace(fmt.Sprintf("%s It ran on %s; MultiKueue deletes its Pods and their logs there.", a.Message, place))
 }
 
-// addFailing adds to the answer for a Job that runs or starts which of its Pods have failed. If none
-// runs, the Job is failing.
+// addFailing adds to the answer for a Job that runs or starts which of its Pods failed or restarted. If
+// none runs, the Job is failing.
 func (q *Question) addFailing(a *Answer, j *inspect.Job) {
-	failed := failedPods(q.podsIn(j))
-	count := max(int(j.Failed), len(failed))
-	if count == 0 || a.State.IsFinished() || a.Reason == inspect.ReasonUnschedulable {
+	s := q.failuresOf(j)
+	if s == nil || a.State.IsFinished() || a.Reason == inspect.ReasonUnschedulable {
 		return
 	}
-	if len(failed) > 0 && a.State == inspect.StateStarting {
+	if len(s.Pods) > 0 && a.State == inspect.StateStarting {
 		a.State = inspect.StateFailing
 	}
-	text := inspect.Count(count, "Pod") + " failed"
-	if j.BackoffLimit != nil {
-		text += fmt.Sprintf(", backoffLimit is %d", *j.BackoffLimit)
-	}
-	a.Message = strings.Join(strings.Fields(a.Message+" "+sentence(text)+" "+exitCodes(failed)), " ")
+	texts := []string{a.Message, sentence(s.Failures()), sentence(s.Restarts())}
+	a.Message = strings.Join(strings.Fields(strings.Join(texts, " ")), " ")
 	if a.State == inspect.StateFailing && !j.IsPart() {
 		a.Fixes = q.readLogs(q.Pair.Jobs()[0])
 	}
@@ -68,22 +62,9 @@ func (q *Question) readLogs(j *inspect.Job) []command.Fix {
 	return []command.Fix{{Text: "read the logs of its Pods", Command: q.words(command.PluginFor(j.Row(), "logs", j.Context, j.Namespace, j.Name))}}
 }
 
-// podsIn returns the Pods of a Job on its cluster.
-func (q *Question) podsIn(j *inspect.Job) []*inspect.Pod {
-	f := q.Inventory.Facts(j.Context)
-	if f == nil {
-		return nil
-	}
-	return f.PodsOf(j)
-}
-
-// failedPods returns the Pods that have failed, and those whose containers wait for a restart after a
-// failure.
-func failedPods(pods []*inspect.Pod) []*inspect.Pod {
-	return slices.DeleteFunc(slices.Clone(pods), func(p *inspect.Pod) bool {
-		isRestarting := p.ExitCode != 0 && p.Message != ""
-		return p.Phase != corev1.PodFailed && !isRestarting
-	})
+// failuresOf returns the failures of a Job's Pods on its cluster, nil if there are none.
+func (q *Question) failuresOf(j *inspect.Job) *inspect.PodFailures {
+	return q.Inventory.Facts(j.Context).PodFailures(j)
 }
 
 // exitCodes returns the exit codes of failed Pods as a sentence, "" if there are none.

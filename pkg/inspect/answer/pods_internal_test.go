@@ -22,8 +22,16 @@ func TestPods(t *testing.T) {
 	running := &inspect.Pod{UID: "r", JobUID: "1", Node: "n", Phase: corev1.PodRunning}
 	pending := &inspect.Pod{UID: "p", JobUID: "1", Phase: corev1.PodPending, Reason: corev1.PodReasonUnschedulable}
 	failed := &inspect.Pod{UID: "f", JobUID: "1", Node: "n", Phase: corev1.PodFailed, Reason: "Error", ExitCode: 3}
-	killed := &inspect.Pod{UID: "k", JobUID: "1", Node: "n", Phase: corev1.PodFailed, Reason: "OOMKilled", ExitCode: 137}
-	restarting := &inspect.Pod{Name: "c", UID: "c", JobUID: "1", Node: "n", Phase: corev1.PodRunning, Reason: "CrashLoopBackOff", Message: "back-off 10s", ExitCode: 2}
+	killed := &inspect.Pod{UID: "k", JobUID: "1", Node: "n", Phase: corev1.PodFailed, Reason: "OOMKilled", ExitCode: 137, ExitReason: "OOMKilled"}
+	restarting := &inspect.Pod{Name: "c", UID: "c", JobUID: "1", Node: "n", Phase: corev1.PodRunning, Reason: "CrashLoopBackOff", Message: "back-off 10s", ExitCode: 2, Restarts: 4, RestartPolicy: corev1.RestartPolicyOnFailure}
+	restarted := &inspect.Pod{UID: "o", JobUID: "1", Node: "n", Phase: corev1.PodRunning, Reason: "Running", ExitCode: 137, ExitReason: "OOMKilled", Restarts: 3}
+	mounting := &inspect.Pod{Name: "m", UID: "m", JobUID: "1", Node: "n", Phase: corev1.PodPending, Reason: "ContainerCreating", Scheduled: metav1.Unix(5, 0)}
+	warning := func(reason, message string, at int64) *inspect.Event {
+		return &inspect.Event{Kind: "Pod", Namespace: "ml", Name: "m", UID: "m", Warning: true, Reason: reason, Message: message, Time: time.Unix(at, 0)}
+	}
+	unscheduled := warning("FailedScheduling", "no nodes", 9)
+	unmounted := warning("FailedMount", `configmap "c" not found`, 6)
+	summary := warning("FailedMount", "Unable to attach or mount volumes: unmounted volumes=[conf]", 8)
 	rejected := &inspect.Event{Kind: "Job", Namespace: "ml", Name: "train", UID: "1", Warning: true, Reason: "FailedCreate", Message: "exceeded quota", Time: time.Unix(0, 0)}
 	refused := &inspect.Event{
 		Kind: "Job", Namespace: "ml", Name: "train", UID: "1", Warning: true, Reason: inspect.FailedCreate, Time: time.Unix(9, 0),
@@ -43,10 +51,15 @@ func TestPods(t *testing.T) {
 		"one was rejected":  {2, []*inspect.Pod{running, later}, []*inspect.Event{refused}, inspect.ReasonBuiltIn, "The built-in Job controller runs it on hub."},
 		"one has no node":   {3, []*inspect.Pod{running, pending}, []*inspect.Event{refused}, inspect.ReasonUnschedulable, "0/1 of 3 completions. 1 of 2 Pods find no node on hub. 1 of 3 Pods cannot be created on hub: exceeded quota: few, used: pods=1."},
 		"all are rejected":  {2, nil, []*inspect.Event{rejected}, inspect.ReasonPods, "No Pods on hub. FailedCreate: exceeded quota."},
-		"fails":             {1, []*inspect.Pod{failed}, nil, inspect.ReasonPods, "Pods on hub: 1 Error. 1 Pod failed, backoffLimit is 6. Exit code 3."},
-		"fails twice":       {1, []*inspect.Pod{failed, killed}, nil, inspect.ReasonPods, "Pods on hub: 1 Error, 1 OOMKilled. 2 Pods failed, backoffLimit is 6. Exit codes 3 and 137."},
-		"restarts":          {1, []*inspect.Pod{restarting}, nil, inspect.ReasonPods, "Pods on hub: 1 CrashLoopBackOff. c: back-off 10s. 1 Pod failed, backoffLimit is 6. Exit code 2."},
-		"runs again":        {1, []*inspect.Pod{running, failed}, nil, inspect.ReasonBuiltIn, "The built-in Job controller runs it on hub. 1 Pod failed, backoffLimit is 6. Exit code 3."},
+		"fails":             {1, []*inspect.Pod{failed}, nil, inspect.ReasonPods, "Pods on hub: 1 Error. 1 Pod failed: exit code 3; backoffLimit is 6."},
+		"fails twice":       {1, []*inspect.Pod{failed, killed}, nil, inspect.ReasonPods, "Pods on hub: 1 Error, 1 OOMKilled. 2 Pods failed: OOMKilled (exit code 137) and exit code 3; backoffLimit is 6."},
+		"restarts":          {1, []*inspect.Pod{restarting}, nil, inspect.ReasonPods, "Pods on hub: 1 CrashLoopBackOff. c: back-off 10s. 1 Pod restarted 4 times: exit code 2; the Job fails at 6 restarts (backoffLimit)."},
+		"was restarted":     {1, []*inspect.Pod{restarted}, nil, inspect.ReasonBuiltIn, "The built-in Job controller runs it on hub. 1 Pod restarted 3 times: OOMKilled (exit code 137)."},
+		"some restart":      {2, []*inspect.Pod{running, restarting}, nil, inspect.ReasonBuiltIn, "The built-in Job controller runs it on hub. 1 Pod restarted 4 times: exit code 2; the Job fails at 6 restarts (backoffLimit)."},
+		"both":              {2, []*inspect.Pod{failed, restarting}, nil, inspect.ReasonPods, "Pods on hub: 1 CrashLoopBackOff, 1 Error. c: back-off 10s. 1 Pod failed: exit code 3; backoffLimit is 6. 1 Pod restarted 4 times: exit code 2; the Job fails at 6 restarts (backoffLimit)."},
+		"a volume fails":    {1, []*inspect.Pod{mounting}, []*inspect.Event{unmounted, summary, unscheduled}, inspect.ReasonPods, `Pods on hub: 1 ContainerCreating. m: FailedMount: configmap "c" not found.`},
+		"before its node":   {1, []*inspect.Pod{mounting}, []*inspect.Event{warning("FailedMount", "old", 4)}, inspect.ReasonPods, "Pods on hub: 1 ContainerCreating."},
+		"runs again":        {1, []*inspect.Pod{running, failed}, nil, inspect.ReasonBuiltIn, "The built-in Job controller runs it on hub. 1 Pod failed: exit code 3; backoffLimit is 6."},
 		"parallelism 0":     {0, nil, nil, inspect.ReasonPods, "It starts no Pods: spec.parallelism is 0."},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,9 +74,30 @@ func TestPods(t *testing.T) {
 			assert.Equal(t, trace.Reason, tt.reason)
 			isFailing := trace.State == inspect.StateFailing
 			assert.Equal(t, isFailing, slices.ContainsFunc(trace.Fixes, isLogs))
-			assert.Equal(t, isFailing, strings.Contains(trace.Message, "Exit code") && !slices.Contains(tt.pods, running))
+			assert.Equal(t, isFailing, strings.Contains(strings.ToLower(trace.Message), "exit code") && !slices.Contains(tt.pods, running) && !slices.Contains(tt.pods, restarted))
 		})
 	}
+}
+
+// TestYoungFix checks that the first lines for a Job whose Pods find no node have the fix of a young
+// finding, if no node is at fault.
+func TestYoungFix(t *testing.T) {
+	const said = "0/4 nodes are available: pod has unbound immediate PersistentVolumeClaims."
+	pod := &inspect.Pod{Name: "u", UID: "u", JobUID: "1", Phase: corev1.PodPending, Reason: corev1.PodReasonUnschedulable, Message: said, Claims: []string{"data"}}
+	job := &inspect.Job{
+		Context: "hub", ClusterUID: "hub", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "train", UID: "1",
+		ManagedBy: delegation.BuiltIn, Status: delegation.Pending, Parallelism: ptr.To(int32(1)),
+	}
+	hub := &inspect.Facts{Context: "hub", ClusterUID: "hub", Jobs: []*inspect.Job{job}, Pods: []*inspect.Pod{pod}}
+	v := inspect.NewInventory(time.Unix(0, 0), []*inspect.Facts{hub}, nil)
+	p := inspect.Pair{Origin: job}
+	trace := Trace(v, p)
+	assert.Equal(t, trace.Message, "Pods on hub: 1 Unschedulable. u: PersistentVolumeClaim data is not bound.")
+	assert.Equal(t, len(trace.Fixes), 0)
+	fix := command.Fix{Text: "find out why it is not bound", Command: []string{"kubectl", "describe", "pvc", "data"}}
+	trace.Findings = []inspect.Finding{{Code: "JM049", Severity: inspect.Warning, Young: true, Jobs: []inspect.Ref{inspect.RefOf(job)}, Fixes: []command.Fix{fix}}}
+	Fill(Question{Inventory: v, Pair: p, Trace: trace})
+	assert.DeepEqual(t, trace.Fixes, []command.Fix{fix})
 }
 
 func isLogs(f command.Fix) bool {

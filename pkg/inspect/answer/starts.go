@@ -39,20 +39,25 @@ func (q *Question) starts() *inspect.Starts {
 		// The Job must get quota on the management cluster first.
 		s.By, s.Context = nil, ""
 	}
-	addSamples(s, q.samples(manager))
+	addSamples(s, q.samples(manager), int64(q.Inventory.Age(o.Context, o.CreationTimestamp.Time).Seconds()))
 	if s.By == nil && s.Samples == 0 {
 		return nil
 	}
 	return s
 }
 
-// addSamples adds statistics of waits in seconds, if there are enough of
-// them.
-func addSamples(s *inspect.Starts, waits []int64) {
-	if len(waits) >= leastSamples {
-		s.Samples = len(waits)
-		s.WaitMedianSeconds, s.WaitP90Seconds = history.Quantile(waits, 0.5), history.Quantile(waits, 0.9)
+// addSamples adds statistics of waits in seconds, if there are enough of them. For a Job that has
+// waited longer than 9 of 10, they are no forecast.
+func addSamples(s *inspect.Starts, waits []int64, waited int64) {
+	if len(waits) < leastSamples {
+		return
 	}
+	most := history.Quantile(waits, 0.9)
+	if waited > *most {
+		return
+	}
+	s.Samples = len(waits)
+	s.WaitMedianSeconds, s.WaitP90Seconds = history.Quantile(waits, 0.5), most
 }
 
 // samples returns the waits in seconds of the last admitted Jobs of the same

@@ -53,14 +53,16 @@ func TestWaitsLike(t *testing.T) {
 	assert.Assert(t, waitsLike(own, all) == nil)
 }
 
-// TestAddSamples checks that fewer than five Jobs give no statistics, and
-// that otherwise the median and the 90th percentile are given.
+// TestAddSamples checks that fewer than five Jobs give no statistics, nor do any for a Job that has
+// waited longer than 9 of 10, and that otherwise the median and the 90th percentile are given.
 func TestAddSamples(t *testing.T) {
 	few := &inspect.Starts{}
-	addSamples(few, []int64{1, 2, 3, 4})
+	addSamples(few, []int64{1, 2, 3, 4}, 0)
 	assert.DeepEqual(t, few, &inspect.Starts{})
 	s := &inspect.Starts{}
-	addSamples(s, []int64{50, 10, 30, 20, 40})
+	addSamples(s, []int64{50, 10, 30, 20, 40}, 51)
+	assert.DeepEqual(t, s, &inspect.Starts{})
+	addSamples(s, []int64{50, 10, 30, 20, 40}, 50)
 	assert.Equal(t, s.Samples, 5)
 	assert.Equal(t, *s.WaitMedianSeconds, int64(30))
 	assert.Equal(t, *s.WaitP90Seconds, int64(50))

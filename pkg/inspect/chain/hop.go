@@ -145,7 +145,7 @@ func podsHop(f *inspect.Facts, j *inspect.Job, pods []*inspect.Pod) inspect.Hop 
 	counts, examples := map[string]int{}, map[string]*inspect.Pod{}
 	for _, p := range pods {
 		counts[p.Reason]++
-		if p.Message != "" && examples[p.Reason] == nil {
+		if f.PodMessage(p) != "" && examples[p.Reason] == nil {
 			examples[p.Reason] = p
 		}
 	}
@@ -155,12 +155,12 @@ func podsHop(f *inspect.Facts, j *inspect.Job, pods []*inspect.Pod) inspect.Hop 
 	for _, reason := range reasons {
 		states = append(states, fmt.Sprintf("%d %s", counts[reason], reason))
 		if example := examples[reason]; example != nil {
-			messages = append(messages, fmt.Sprintf("%s: %s", example.Name, example.Message))
+			messages = append(messages, fmt.Sprintf("%s: %s", example.Name, f.PodMessage(example)))
 		}
 	}
 	for _, p := range pods {
 		switch {
-		case p.Phase == "Failed" || p.Message != "":
+		case p.Phase == "Failed" || f.PodMessage(p) != "":
 			h.Health = inspect.HealthBad
 		case p.Phase == "Pending" && h.Health == inspect.HealthOK:
 			h.Health = inspect.HealthWaiting

@@ -1,14 +1,10 @@
 package read
 
 import (
-	"cmp"
 	"context"
 	"maps"
-	"slices"
-	"strings"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -94,6 +90,16 @@ func (r *factReader) readPodsOf(ctx context.Context, namespace string, jobs map[
 	}
 }
 
+// keepPodWarnings adds to the facts the warnings about Pods that have not started. The Pods and the
+// warnings must have been read.
+func (r *factReader) keepPodWarnings() {
+	for _, p := range r.facts.Pods {
+		if e := r.podWarnings[p.UID]; e != nil && p.IsCreating() {
+			r.facts.Events = append(r.facts.Events, e)
+		}
+	}
+}
+
 // readLeases reads the Leases that match a label selector.
 func (r *factReader) readLeases(ctx context.Context, namespace, selector string) {
 	r.read(inspect.PartLeases, func() error {
@@ -111,14 +117,22 @@ func (r *factReader) readLeases(ctx context.Context, namespace, selector string)
 	})
 }
 
-// readWarnings reads the warnings about these Jobs, and the preemption events of Workloads.
+// readWarnings reads the warnings about these Jobs and about Pods, and the preemption events of
+// Workloads.
 func (r *factReader) readWarnings(ctx context.Context, namespace string, jobs map[string]*inspect.Job) {
 	r.read(inspect.PartEvents, func() error {
 		events := corev1.SchemeGroupVersion.WithResource("events")
 		warnings := metav1.ListOptions{FieldSelector: "type=" + corev1.EventTypeWarning}
 		err := listObjects(ctx, r.cluster, events, namespace, warnings, func(o *eventObject) {
-			if e := o.event; jobs[e.UID] != nil {
+			switch e := o.event; {
+			case jobs[e.UID] != nil:
 				r.store(func() { r.facts.Events = append(r.facts.Events, &e) })
+			case e.IsAboutStart() && e.Replaces(r.podWarnings[e.UID]):
+				// Which Pods matter is known once they are read, too.
+				if r.podWarnings == nil {
+					r.podWarnings = map[string]*inspect.Event{}
+				}
+				r.podWarnings[e.UID] = &e
 			}
 		})
 		if err != nil || r.facts.NoKueue {
@@ -137,105 +151,6 @@ func (r *factReader) readWarnings(ctx context.Context, namespace string, jobs ma
 		}
 		return nil
 	})
-}
-
-// podObject decodes a Pod into the model, with its labels.
-type podObject struct {
-	pod    inspect.Pod
-	labels map[string]string
-}
-
-// UnmarshalJSON decodes the whole Pod and keeps the needed fields.
-func (p *podObject) UnmarshalJSON(text []byte) error {
-	var o corev1.Pod
-	if err := apijson.Unmarshal(text, &o); err != nil {
-		return err
-	}
-	p.pod, p.labels = *readPod(&o), o.Labels
-	return nil
-}
-
-// readPod converts a Pod to the model.
-func readPod(o *corev1.Pod) *inspect.Pod {
-	p := &inspect.Pod{
-		Namespace: o.Namespace, Name: o.Name, UID: string(o.UID), Node: o.Spec.NodeName,
-		Phase: o.Status.Phase, CreationTimestamp: o.CreationTimestamp, Scheduler: o.Spec.SchedulerName,
-	}
-	if o.Status.StartTime != nil {
-		p.Started = *o.Status.StartTime
-	}
-	if owner := metav1.GetControllerOf(o); owner != nil {
-		p.JobUID, p.JobName = string(owner.UID), owner.Kind+"/"+owner.Name
-	} else if uid := o.Labels[batchv1.ControllerUidLabel]; uid != "" {
-		p.LeftBy, p.JobName = uid, "Job/"+o.Labels[batchv1.JobNameLabel]
-	}
-	for _, kind := range delegation.Kinds() {
-		if value := o.Labels[kind.PodLabel]; value != "" && !kind.IsJob() {
-			if p.OfKinds == nil {
-				p.OfKinds = map[string]string{}
-			}
-			p.OfKinds[kind.PodLabel] = value
-		}
-	}
-	for _, c := range o.Status.Conditions {
-		if c.LastTransitionTime.After(p.Changed.Time) {
-			p.Changed = c.LastTransitionTime
-		}
-		if c.Type == corev1.PodReady {
-			p.Ready = c.Status == corev1.ConditionTrue
-		}
-		if c.Type == corev1.PodScheduled {
-			p.HasSchedulerResult, p.Scheduled = true, c.LastTransitionTime
-		}
-	}
-	for _, s := range o.Status.ContainerStatuses {
-		p.Restarts += s.RestartCount
-	}
-	p.Reason, p.Message = podReason(o)
-	p.ExitCode = exitCode(o)
-	return p
-}
-
-// exitCode returns how the first container that failed has ended, now or before its restart; zero if
-// none has.
-func exitCode(o *corev1.Pod) int32 {
-	for _, s := range slices.Concat(o.Status.InitContainerStatuses, o.Status.ContainerStatuses) {
-		for _, state := range []corev1.ContainerState{s.State, s.LastTerminationState} {
-			if t := state.Terminated; t != nil && t.ExitCode != 0 {
-				return t.ExitCode
-			}
-		}
-	}
-	return 0
-}
-
-// podReason returns the state of a Pod in one word, with its explanation.
-func podReason(o *corev1.Pod) (reason, message string) {
-	if o.DeletionTimestamp != nil {
-		return "Terminating", ""
-	}
-	for _, s := range append(append([]corev1.ContainerStatus(nil), o.Status.InitContainerStatuses...), o.Status.ContainerStatuses...) {
-		switch {
-		case s.State.Waiting != nil && s.State.Waiting.Reason != "" && s.State.Waiting.Reason != "PodInitializing":
-			return s.State.Waiting.Reason, s.State.Waiting.Message
-		case s.State.Terminated != nil && s.State.Terminated.ExitCode != 0:
-			return cmp.Or(s.State.Terminated.Reason, "Error"), s.State.Terminated.Message
-		}
-	}
-	for _, c := range o.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			// What preemption would achieve follows why no node fits, for each node again.
-			why, _, _ := strings.Cut(c.Message, " preemption: ")
-			return cmp.Or(c.Reason, "Unscheduled"), strings.TrimSuffix(strings.TrimSuffix(why, " no new claims to deallocate,"), " still not schedulable,")
-		}
-	}
-	if o.Status.Reason != "" {
-		return o.Status.Reason, o.Status.Message
-	}
-	if o.Status.Phase == corev1.PodSucceeded {
-		return "Completed", ""
-	}
-	return string(o.Status.Phase), ""
 }
 
 // eventObject decodes an event into the model.

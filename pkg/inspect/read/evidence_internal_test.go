@@ -55,6 +55,7 @@ func TestUnschedulableReason(t *testing.T) {
 	for _, rest := range []string{
 		"", " preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.",
 		" no new claims to deallocate, preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.",
+		" not found",
 	} {
 		pod := &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
 			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: why + rest},

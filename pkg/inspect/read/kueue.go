@@ -32,6 +32,9 @@ type factReader struct {
 	waiting []string
 	// isWhole is whether everything is read, and not only objects related to certain Jobs.
 	isWhole bool
+	// podWarnings are the warnings about the start of Pods, by UID. Only the request for warnings
+	// accesses them until all requests have ended.
+	podWarnings map[string]*inspect.Event
 
 	mu sync.Mutex
 	wg sync.WaitGroup

@@ -196,6 +196,7 @@ func (w *Want) readKueue(ctx context.Context, c *fleet.Cluster, facts *inspect.F
 		w.readQueues(ctx, r)
 	}
 	r.wg.Wait()
+	r.keepPodWarnings()
 	if r.hasKueue() {
 		w.readFollowUps(ctx, c, r)
 	}

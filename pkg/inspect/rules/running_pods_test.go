@@ -1,11 +1,15 @@
 package rules_test
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
@@ -15,6 +19,145 @@ func ungrouped(reason, at string) edit {
 	return add("kwok-w2", fmt.Sprintf(`{apiVersion: v1, kind: Event, metadata: {name: ungrouped, namespace: default}, type: Warning, reason: %s,
 		message: "workloads.scheduling.k8s.io is forbidden",
 		involvedObject: {kind: Job, namespace: default, name: train, uid: c395595b-c78e-4f4f-905d-5d70ab44fa5f}, lastTimestamp: %q}`, reason, at))
+}
+
+// crashed is a Pod of a mirror whose container was restarted after it failed.
+func crashed(restarts int, state, finishedAt string) edit {
+	return patch("kwok-w2", "Pod/train-*", fmt.Sprintf(`{spec: {restartPolicy: OnFailure}, status: {phase: Running, startTime: "2026-11-20T23:00:00Z", containerStatuses: [{
+		name: main, ready: false, image: i, imageID: '', restartCount: %d, state: %s,
+		lastState: {terminated: {exitCode: 137, reason: OOMKilled, finishedAt: %q}}}]}}`, restarts, state, finishedAt))
+}
+
+const (
+	waitsForRestart = "{waiting: {reason: CrashLoopBackOff, message: back-off 40s restarting failed container}}"
+	runsAgain       = `{running: {startedAt: "2026-11-20T23:20:00Z"}}`
+)
+
+func podFailureCases() []testCase {
+	limit := func(n int) edit { return patch("kwok-w2", "Job/train", fmt.Sprintf("{spec: {backoffLimit: %d}}", n)) }
+	return []testCase{
+		{name: "restarts", code: "JM139", base: "starting", fires: true, edits: []edit{limit(6), crashed(4, waitsForRestart, "2026-11-20T23:20:00Z")}},
+		{name: "runs again", code: "JM139", base: "starting", fires: true, edits: []edit{limit(6), crashed(4, runsAgain, "2026-11-20T23:20:00Z")}},
+		{name: "ran for long since", code: "JM139", base: "starting", edits: []edit{limit(6), crashed(4, runsAgain, "2026-11-20T22:20:00Z")}},
+		{name: "one restart of many", code: "JM139", base: "starting", edits: []edit{limit(60), crashed(1, waitsForRestart, "2026-11-20T23:20:00Z")}},
+		{name: "no container has run", code: "JM139", base: "starting"},
+	}
+}
+
+// TestPodReasons checks that the finding about Pods that do not start has the reason of the scheduler, the
+// kubelet or an event, and a fix that helps.
+func TestPodReasons(t *testing.T) {
+	unscheduled := func(message string, claims ...string) []edit {
+		var volumes []string
+		for _, c := range claims {
+			volumes = append(volumes, fmt.Sprintf("{name: %s, persistentVolumeClaim: {claimName: %s}}", c, c))
+		}
+		return []edit{patch("kwok-w2", "Pod/train-*", fmt.Sprintf(`{spec: {nodeName: null, volumes: [%s]}, status: {containerStatuses: [], conditions: [
+			{type: PodScheduled, status: 'False', reason: Unschedulable, message: %q, lastTransitionTime: "2026-11-20T23:23:35Z"}]}}`, strings.Join(volumes, ", "), message))}
+	}
+	waits := func(reason, message string) []edit {
+		return []edit{patch("kwok-w2", "Pod/train-*", fmt.Sprintf(
+			"{status: {containerStatuses: [{name: main, ready: false, image: i, imageID: '', restartCount: 0, state: {waiting: {reason: %s, message: %q}}}]}}", reason, message))}
+	}
+	warned := func(message string) []edit {
+		v := testCase{base: "starting"}.make(t)
+		var edits []edit
+		for _, p := range v.Facts("kwok-w2").Pods {
+			edits = append(edits, add("kwok-w2", fmt.Sprintf(`{apiVersion: v1, kind: Event, metadata: {name: %s, namespace: default}, type: Warning, reason: FailedMount, message: %q,
+				involvedObject: {kind: Pod, namespace: default, name: %s, uid: %s}, lastTimestamp: "2026-11-20T23:55:00Z"}`, p.Name, message, p.Name, p.UID)))
+		}
+		return edits
+	}
+	const (
+		unbound   = "0/4 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found"
+		claims    = "kubectl --context kwok-w2 -n default describe pvc "
+		correct   = "correct the image and submit the Job again: `kubectl --context kwok-mgr -n default delete job train`, and create it again"
+		describes = "check what is missing: `kubectl --context kwok-w2 -n default describe pod train-"
+	)
+	for name, tt := range map[string]struct {
+		edits []edit
+		// message and remedy are the ends of the texts.
+		message, remedy string
+		severity        inspect.Severity
+	}{
+		"a claim is not bound": {unscheduled(unbound, "data"), "cannot start: PersistentVolumeClaim data is not bound", "find out why it is not bound: `" + claims + "data`", inspect.Error},
+		"one of two claims is not bound": {
+			unscheduled(unbound, "data", "scratch"), "cannot start: not all PersistentVolumeClaims are bound: data, scratch",
+			"find out why it is not bound: `" + claims + "data scratch`", inspect.Error,
+		},
+		"a claim is missing": {
+			unscheduled(`0/4 nodes are available: persistentvolumeclaim "data" not found. not found`, "data"), `persistentvolumeclaim "data" not found.`,
+			"create PersistentVolumeClaim data in namespace default of kwok-w2, like the one on kwok-mgr, if it exists there: `kubectl --context kwok-mgr -n default get persistentvolumeclaim data -o yaml`", inspect.Error,
+		},
+		"a claim is being deleted": {
+			unscheduled(`0/4 nodes are available: persistentvolumeclaim "data" is being deleted.`, "data"), `persistentvolumeclaim "data" is being deleted.`,
+			"check its PersistentVolumeClaim: `" + claims + "data`", inspect.Error,
+		},
+		"no volume for a claim": {
+			unscheduled("0/4 nodes are available: 4 node(s) didn't find available persistent volumes to bind.", "data"), "4 node(s) didn't find available persistent volumes to bind.",
+			"check its PersistentVolumeClaims: `" + claims + "data`; or change the selector", inspect.Warning,
+		},
+		"a ConfigMap for a volume is missing": {
+			warned(`MountVolume.SetUp failed for volume "conf" : configmap "train-conf" not found`),
+			`cannot start: FailedMount: MountVolume.SetUp failed for volume "conf" : configmap "train-conf" not found`,
+			"create ConfigMap train-conf in namespace default of kwok-w2, like the one on kwok-mgr, if it exists there: `kubectl --context kwok-mgr -n default get configmap train-conf -o yaml`", inspect.Error,
+		},
+		"a volume is not attached": {
+			warned(`AttachVolume.Attach failed for volume "pv" : rpc error`), `not started: FailedMount: AttachVolume.Attach failed for volume "pv" : rpc error`,
+			"check what their node waits for: `kubectl --context kwok-w2 -n default describe pod train-", inspect.Warning,
+		},
+		"no such image":    {waits("ImagePullBackOff", `Back-off pulling image "i": ErrImagePull: rpc error: code = NotFound desc = i: not found`), "i: not found", correct, inspect.Error},
+		"no right to pull": {waits("ImagePullBackOff", `pull access denied, repository does not exist or may require authorization`), "authorization", describes, inspect.Error},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rule, _ := rules.ByCode("JM049")
+			found := judge(t, testCase{base: "starting", edits: tt.edits}.make(t), []rules.Rule{rule}, 0)
+			assert.Equal(t, len(found), 1)
+			assert.Assert(t, strings.HasSuffix(found[0].Message, tt.message), found[0].Message)
+			assert.Assert(t, strings.HasPrefix(found[0].Remedy, tt.remedy), found[0].Remedy)
+			assert.Equal(t, found[0].Severity, tt.severity)
+		})
+	}
+}
+
+// TestUnreadEvents checks that no finding says that a slow start has no stated reason if no event could be
+// read.
+func TestUnreadEvents(t *testing.T) {
+	v := testCase{base: "starting"}.make(t)
+	rule, _ := rules.ByCode("JM049")
+	v = inspect.NewInventory(v.Now.Add(time.Hour), v.Clusters, v.Addresses)
+	found := judge(t, v, []rules.Rule{rule}, 0)
+	assert.Assert(t, strings.Contains(found[0].Message, "without a stated reason"), found[0].Message)
+	v.Facts("kwok-w2").AddGap(inspect.PartEvents, errors.New("forbidden"))
+	found = judge(t, v, []rules.Rule{rule}, 0)
+	assert.Equal(t, found[0].Message, "Job default/train: 2 Pods of its mirror on kwok-w2 not started: ContainerCreating")
+	assert.Assert(t, strings.HasPrefix(found[0].Remedy, "see its events, which could not be read: `kubectl --context kwok-w2 -n default describe pod train-"), found[0].Remedy)
+}
+
+// TestPodsFail checks what the finding about Pods that fail says.
+func TestPodsFail(t *testing.T) {
+	rule, _ := rules.ByCode("JM139")
+	limit := patch("kwok-w2", "Job/train", "{spec: {backoffLimit: 6}}")
+	found := judge(t, testCase{base: "starting", edits: []edit{limit, crashed(2, waitsForRestart, "2026-11-20T23:20:00Z")}}.make(t), []rules.Rule{rule}, 0)
+	assert.Equal(t, len(found), 1)
+	assert.Equal(t, found[0].Message, "Job default/train: the Pods of its mirror on kwok-w2 fail: 2 Pods restarted 4 times: OOMKilled (exit code 137); the Job fails at 6 restarts (backoffLimit)")
+	assert.Equal(t, found[0].Remedy, "read the logs of its Pods: `kubectl jobs-managedby logs train -n default --context kwok-mgr`")
+}
+
+// TestMissingPriorityClass checks that a refusal that names a missing PriorityClass has the fix to create
+// it, in no namespace.
+func TestMissingPriorityClass(t *testing.T) {
+	base := "service-account-missing-on-workers"
+	var edits []edit
+	for _, e := range (testCase{base: base}).make(t).Facts("kwok-w1").Events {
+		if e.Reason == inspect.FailedCreate {
+			edits = append(edits, patch("kwok-w1", "Event/"+e.ID, `{message: 'Error creating: pods "train-" is forbidden: no PriorityClass with name high was found'}`))
+		}
+	}
+	rule, _ := rules.ByCode("JM049")
+	found := judge(t, testCase{base: base, edits: edits}.make(t), []rules.Rule{rule}, 0)
+	assert.Equal(t, len(found), 1)
+	assert.Equal(t, found[0].Remedy, "create PriorityClass high on kwok-w1, like the one on kwok-mgr, if it exists there: `kubectl --context kwok-mgr get priorityclass high -o yaml`")
 }
 
 // TestRefusedIsNotIgnored checks that a controller that reports why it cannot

@@ -51,7 +51,7 @@ const (
 )
 
 func runningCases() []testCase {
-	return slices.Concat(clashCases(), syncCases(), vanishedCases(), statusCases(), admittedCases(), lostCases(), evictedCases(), podCases(), driftCases())
+	return slices.Concat(clashCases(), syncCases(), vanishedCases(), statusCases(), admittedCases(), lostCases(), evictedCases(), podCases(), podFailureCases(), driftCases())
 }
 
 func clashCases() []testCase {

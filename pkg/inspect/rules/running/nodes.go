@@ -12,6 +12,9 @@ import (
 func (b *obstacle) findNode(v *view.View, mirror *inspect.Job) command.Prose {
 	change := command.Say("change the selector or the requests of the Pods, or add a matching node to %s: %s", mirror.Context,
 		command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod))
+	if len(b.claims) > 0 && isAboutVolumes(b.message) {
+		change = command.Say("check its PersistentVolumeClaims: %s; or %s", describeClaims(mirror, b.claims...), change)
+	}
 	cordoned, all := cordonedIn(b.message)
 	switch cordoned {
 	case "":
@@ -20,6 +23,12 @@ func (b *obstacle) findNode(v *view.View, mirror *inspect.Job) command.Prose {
 		return uncordon(v, mirror.Context)
 	}
 	return command.Say("%s; or %s", uncordon(v, mirror.Context), change)
+}
+
+// isAboutVolumes reports whether the scheduler excluded nodes because of PersistentVolumeClaims or their
+// volumes (kubernetes: pkg/scheduler/framework/plugins, volumebinding and volumezone).
+func isAboutVolumes(message string) bool {
+	return regexp.MustCompile(`(?i)persistent ?volume|pvc\(s\)|volume node affinity|no available volume zone`).MatchString(message)
 }
 
 // uncordon returns how to make the cordoned nodes of a cluster schedulable again.

@@ -2,19 +2,13 @@ package running
 
 import (
 	"cmp"
-	"fmt"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
 
@@ -55,8 +49,13 @@ type obstacle struct {
 	// shortage is how many Pods cannot be created, nil if all or unknown.
 	shortage *inspect.PodShortage
 	mild     bool
-	// isSlow is whether nothing is known to be wrong, but the start takes long.
-	isSlow bool
+	// claims are the PersistentVolumeClaims of the Pod. isUnbound is whether it waits until they are
+	// bound.
+	claims    []string
+	isUnbound bool
+	// isSlow is whether its node has not created its containers yet. isWarned is whether a warning of
+	// the node is the reason, and hasEvents whether warnings were read.
+	isSlow, isWarned, hasEvents bool
 }
 
 // creationTime is how long creating a container may take, with pulling its image
@@ -84,8 +83,8 @@ func obstacleOf(v *view.View, j *inspect.Job) *obstacle {
 			continue
 		}
 		unfinished++
-		o := &obstacle{reason: p.Reason, message: p.Message, since: cmp.Or(p.Changed, p.CreationTimestamp).Time, pod: p.Name, isSlow: isCreating(p)}
-		if isHindered(p) || o.isSlow && v.Age(j.Context, o.since) >= creationTime {
+		o := obstacleFor(v, f, p)
+		if isHindered(p) || o.isSlow && (o.isWarned || v.Age(j.Context, o.since) >= creationTime) {
 			waiting = append(waiting, o)
 		}
 	}
@@ -104,6 +103,24 @@ func obstacleOf(v *view.View, j *inspect.Job) *obstacle {
 	return nil
 }
 
+// obstacleFor returns what may keep a Pod from starting.
+func obstacleFor(v *view.View, f *inspect.Facts, p *inspect.Pod) *obstacle {
+	o := &obstacle{
+		reason: p.Reason, message: p.Message, since: cmp.Or(p.Changed, p.CreationTimestamp).Time,
+		pod: p.Name, claims: p.Claims, isUnbound: p.IsUnbound(), isSlow: p.IsCreating(),
+	}
+	if o.isSlow && v.CanRead(f, inspect.PartEvents) {
+		o.hasEvents = true
+		if e := f.StartWarning(p); e != nil {
+			o.isWarned, o.reason, o.message = true, e.Reason, e.Message
+		}
+	}
+	if o.isUnbound {
+		o.message = f.PodMessage(p)
+	}
+	return o
+}
+
 // missingPods returns the obstacle of a mirror of which only a part of the Pods can be created, nil if
 // no Pod is missing.
 func missingPods(v *view.View, f *inspect.Facts, j *inspect.Job, latest time.Time) *obstacle {
@@ -118,13 +135,13 @@ func missingPods(v *view.View, f *inspect.Facts, j *inspect.Job, latest time.Tim
 }
 
 // ease ranks how likely an obstacle passes without intervention: a missing
-// object stays missing (0), a node may still join (1), and a slow start has no
-// known cause (2).
+// object stays missing (0), a node may still join or a volume be attached (1), and a
+// slow start has no known cause (2).
 func (b *obstacle) ease() int {
 	switch {
-	case b.isSlow:
+	case b.isSlow && !b.isWarned:
 		return 2
-	case isJustUnscheduled(b.reason, b.message):
+	case b.needsNode(), b.needsTime():
 		return 1
 	}
 	return 0
@@ -135,11 +152,17 @@ func hasPodsNow(j *inspect.Job) bool {
 	return j.Active > 0 || j.Status == delegation.Running && !j.Row().IsJob()
 }
 
-// isJustUnscheduled reports whether a Pod has no node, although no object
-// that it names is missing.
-func isJustUnscheduled(reason, message string) bool {
-	kind, _ := missingIn(message)
-	return reason == corev1.PodReasonUnschedulable && kind == ""
+// needsNode reports whether a Pod has no node, although no object that it names is missing.
+func (b *obstacle) needsNode() bool {
+	kind, _ := missingIn(b.message)
+	return b.reason == corev1.PodReasonUnschedulable && kind == "" && !b.isUnbound && claimIn(b.message) == ""
+}
+
+// needsTime reports whether nothing that a Pod names is known to be missing, so that its node may still
+// start it.
+func (b *obstacle) needsTime() bool {
+	kind, _ := missingIn(b.message)
+	return b.isSlow && kind == ""
 }
 
 // isHindered reports whether a Pod cannot start. It is false for a Pod that
@@ -153,12 +176,6 @@ func isHindered(p *inspect.Pod) bool {
 		return true
 	}
 	return false
-}
-
-// isCreating reports whether a Pod has a node that is creating its
-// containers.
-func isCreating(p *inspect.Pod) bool {
-	return p.Phase == corev1.PodPending && (p.Reason == "ContainerCreating" || p.Reason == "PodInitializing")
 }
 
 // refusedPods returns the obstacle of a mirror whose Pods cannot be created,
@@ -188,86 +205,4 @@ func refusedPods(v *view.View, f *inspect.Facts, j *inspect.Job, latestPod time.
 		return nil
 	}
 	return &obstacle{reason: warning.Reason, message: warning.Message, since: since}
-}
-
-func (b *obstacle) sighting(v *view.View, origin, mirror *inspect.Job) view.Sighting {
-	kind, name := missingIn(b.message)
-	s := view.Sighting{
-		Object: view.Of(origin), Since: v.On(origin.Context, mirror.Context, b.since), Jobs: []*inspect.Job{origin},
-		Cause: strings.Join([]string{"pods", mirror.Context, mirror.Namespace, kind, cmp.Or(name, b.reason+" "+withoutPod(b.message))}, "/"),
-	}
-	cause := strings.TrimSuffix(b.reason+": "+b.message, ": ")
-	if b.pod == "" {
-		s.Message = fmt.Sprintf("its mirror on %s cannot create Pods: %s", mirror.Context, b.message)
-		s.Evidence = []string{
-			fmt.Sprintf("%s: %s has had no Pods since %s; its last warning is %s", mirror.Context, view.Of(mirror).String(), quote.Time(b.since), cause),
-		}
-		s.Remedy = command.Say("check what rejects them: %s", advice.KubectlJob(mirror, "describe"))
-		if b.shortage != nil {
-			missing := fmt.Sprintf("%d of %d Pods", b.shortage.Missing, b.shortage.Wanted)
-			s.Message = fmt.Sprintf("%s of its mirror on %s cannot be created: %s", missing, mirror.Context, b.shortage.Why())
-			s.Evidence = []string{
-				fmt.Sprintf("%s: %s of %s have been missing since %s; its last warning is %s", mirror.Context, missing, view.Of(mirror).String(), quote.Time(b.since), cause),
-			}
-		}
-	} else {
-		s.Message = fmt.Sprintf("%s of its mirror on %s cannot start: %s", inspect.Count(b.count, "Pod"), mirror.Context, cause)
-		s.Evidence = []string{
-			fmt.Sprintf("%s: Pod %s/%s has waited since %s, %s", mirror.Context, mirror.Namespace, b.pod, quote.Time(b.since), cause),
-		}
-		s.Remedy = command.Say("check what is missing: %s, and provide it on %s", command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod), mirror.Context)
-	}
-	switch kind {
-	case "":
-		if quota := quotaIn(b.message); quota != "" && b.pod == "" {
-			s.Remedy = command.Say("raise ResourceQuota %s in namespace %s of %s, or free what it counts: %s", quota, mirror.Namespace, mirror.Context,
-				command.Kubectl(mirror.Context, mirror.Namespace, "describe", "resourcequota", quota))
-		}
-	case "serviceaccount":
-		s.Remedy = command.Kubectl(mirror.Context, mirror.Namespace, "create", "serviceaccount", name).Prose()
-	default:
-		s.Remedy = command.Say("create %s %s in namespace %s of %s, like the one on %s, if it exists there: %s",
-			kind, name, mirror.Namespace, mirror.Context, origin.Context, command.Kubectl(origin.Context, origin.Namespace, "get", kind, name, "-o", "yaml"))
-	}
-	s.Evidence = append(s.Evidence, quotePodCounts(origin))
-	if isJustUnscheduled(b.reason, b.message) {
-		s.GracePeriod = noNode
-		s.Message = fmt.Sprintf("the scheduler of %s finds no node for %s of its mirror: %s", mirror.Context, inspect.Count(b.count, "Pod"), b.message)
-		s.Remedy = b.findNode(v, mirror)
-	}
-	if b.isSlow {
-		s.GracePeriod = noNode
-		s.Message = fmt.Sprintf("%s of its mirror on %s not started, without a stated reason: %s", inspect.Count(b.count, "Pod"), mirror.Context, cause)
-		s.Remedy = command.Say("check what their node waits for, such as an image or a volume: %s", command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod))
-	}
-	if b.mild {
-		s.Severity = inspect.Warning
-	}
-	return s
-}
-
-// missingIn returns the object that a message reports as missing, "" if there
-// is none. Anyone can write the message, in an Event, or the name, in a Pod
-// template, so names that are invalid are ignored.
-func missingIn(message string) (kind, name string) {
-	found := regexp.MustCompile(`(?i)\b(serviceaccount|secret|configmap|persistentvolumeclaim|runtimeclass) "([^"]+)" not found`).FindStringSubmatch(message)
-	if len(found) == 0 || !view.IsName(found[2]) {
-		return "", ""
-	}
-	return strings.ToLower(found[1]), found[2]
-}
-
-// quotaIn returns the ResourceQuota that a message reports as exceeded, "" if there is none.
-func quotaIn(message string) string {
-	found := regexp.MustCompile(`\bexceeded quota: ([^ ,]+),`).FindStringSubmatch(message)
-	if len(found) == 0 || !view.IsName(found[1]) {
-		return ""
-	}
-	return found[1]
-}
-
-// withoutPod returns a message without the name of its Pod, so that messages
-// with one cause are equal.
-func withoutPod(message string) string {
-	return regexp.MustCompile(`pods? "[^"]*" `).ReplaceAllString(message, "")
 }

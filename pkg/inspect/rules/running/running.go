@@ -18,14 +18,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Rules returns JM034 to JM052, JM121 to JM127, JM129 to JM131 and JM136.
+// Rules returns JM034 to JM052, JM121 to JM127, JM129 to JM131, JM136 and JM139.
 func Rules() []view.Rule {
 	return []view.Rule{
 		nameConflict(), mirrorRefused(), outOfSync(), staleCopy(), ownerNotFound(), deletedByTTL(), versionSkew(),
 		statusHeldBack(), statusRefused(), workerUnreachable(), workerMisconfigured(), evictedOnWorker(), evictionHangs(),
 		admittedNowhere(), mirrorVanished(), podsCannotStart(), resizeNotApplied(), otherPriority(),
 		mirrorIgnored(), podsIgnored(), finishedEarly(), deactivated(), editedWhileAdmitted(), sameClusterTwice(),
-		restartLoop(), stepNotTaken(), runsWithoutQuota(), partGone(), markRemoved(),
+		restartLoop(), stepNotTaken(), runsWithoutQuota(), partGone(), markRemoved(), podsFail(),
 	}
 }
 

@@ -1,0 +1,148 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+)
+
+// PodFailures is how often the Pods of a Job failed, or were restarted in place after a failure.
+type PodFailures struct {
+	// Pods have failed, or have containers that were restarted after a failure.
+	Pods []*Pod
+	// Restarting is how many of them wait for a restart.
+	Restarting int
+	failed     failures
+	restarted  failures
+	// restarts is how often Pods were restarted in total.
+	restarts int32
+	// limit is the Job's backoffLimit, nil if it has none. countsRestarts is whether the Job controller
+	// counts restarts toward it.
+	limit          *int32
+	countsRestarts bool
+}
+
+// failures are how many Pods failed, and their different ends.
+type failures struct {
+	count int
+	exits []string
+}
+
+// PodFailures returns the failures of a Job's Pods, nil if there are none.
+func (f *Facts) PodFailures(j *Job) *PodFailures {
+	s := &PodFailures{}
+	if j.Row().IsJob() {
+		s.limit = j.BackoffLimit
+	}
+	for _, p := range f.PodsOf(j) {
+		switch {
+		case p.Phase == corev1.PodFailed:
+			s.failed.add(p)
+		case p.Phase == corev1.PodSucceeded || p.ExitCode == 0:
+			continue
+		default:
+			s.restarted.add(p)
+			s.restarts += p.Restarts
+			s.countsRestarts = s.countsRestarts || p.RestartPolicy == corev1.RestartPolicyOnFailure
+			if p.Message != "" {
+				s.Restarting++
+			}
+		}
+		s.Pods = append(s.Pods, p)
+	}
+	s.failed.count = max(s.failed.count, int(j.Failed))
+	if s.failed.count == 0 && len(s.Pods) == 0 {
+		return nil
+	}
+	return s
+}
+
+func (n *failures) add(p *Pod) {
+	n.count++
+	if p.ExitCode == 0 {
+		return
+	}
+	exit := fmt.Sprintf("exit code %d", p.ExitCode)
+	if p.ExitReason != "" && p.ExitReason != "Error" {
+		exit = fmt.Sprintf("%s (%s)", p.ExitReason, exit)
+	}
+	if !slices.Contains(n.exits, exit) {
+		n.exits = append(n.exits, exit)
+	}
+}
+
+// ends returns how the Pods ended, as the end of a sentence; "" if that is unknown.
+func (n *failures) ends() string {
+	if len(n.exits) == 0 {
+		return ""
+	}
+	slices.Sort(n.exits)
+	return ": " + strings.Join(n.exits, " and ")
+}
+
+// Restarts describes the restarts of Pods, and how many of them the Job tolerates; "" if there were
+// none. The Job controller adds up the restarts of all containers if their restartPolicy is OnFailure
+// (kubernetes: pkg/controller/job, pastBackoffLimitOnFailure).
+func (s *PodFailures) Restarts() string {
+	if s.restarts == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%s restarted %s%s", Count(s.restarted.count, "Pod"), Count(int(s.restarts), "time"), s.restarted.ends())
+	if s.limit != nil && s.countsRestarts {
+		text += fmt.Sprintf("; the Job fails at %s (backoffLimit)", Count(max(1, int(*s.limit)), "restart"))
+	}
+	return text
+}
+
+// Failures describes the failed Pods, and how many of them the Job tolerates; "" if there are none.
+func (s *PodFailures) Failures() string {
+	if s.failed.count == 0 {
+		return ""
+	}
+	text := Count(s.failed.count, "Pod") + " failed" + s.failed.ends()
+	if s.limit != nil {
+		text += fmt.Sprintf("; backoffLimit is %d", *s.limit)
+	}
+	return text
+}
+
+// String describes all failures.
+func (s *PodFailures) String() string {
+	texts := slices.DeleteFunc([]string{s.Failures(), s.Restarts()}, func(text string) bool { return text == "" })
+	return strings.Join(texts, "; ")
+}
+
+// usualLimit is the backoffLimit of a Job that sets none.
+const usualLimit = 6
+
+// IsLate reports whether the Job has used up at least half of its backoffLimit.
+func (s *PodFailures) IsLate() bool {
+	return 2*(s.failed.count+int(s.restarts)) >= max(1, int(ptr.Deref(s.limit, usualLimit)))
+}
+
+// First returns when the first of these Pods started, by the clock of its cluster.
+func (s *PodFailures) First() time.Time {
+	var first time.Time
+	for _, p := range s.Pods {
+		if started := cmp.Or(p.Started, p.CreationTimestamp).Time; first.IsZero() || started.Before(first) {
+			first = started
+		}
+	}
+	return first
+}
+
+// Last returns when the last failure was, by the clock of its cluster; zero if unknown.
+func (s *PodFailures) Last() time.Time {
+	var last time.Time
+	for _, p := range s.Pods {
+		if p.ExitedAt.After(last) {
+			last = p.ExitedAt.Time
+		}
+	}
+	return last
+}

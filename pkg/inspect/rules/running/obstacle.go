@@ -1,0 +1,181 @@
+package running
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+)
+
+// sighting describes the obstacle of the Pods of a mirror, and how to remove it.
+func (b *obstacle) sighting(v *view.View, origin, mirror *inspect.Job) view.Sighting {
+	kind, name := missingIn(b.message)
+	s := view.Sighting{
+		Object: view.Of(origin), Since: v.On(origin.Context, mirror.Context, b.since), Jobs: []*inspect.Job{origin},
+		Cause: strings.Join([]string{"pods", mirror.Context, mirror.Namespace, kind, cmp.Or(name, b.reason+" "+withoutPod(b.message))}, "/"),
+	}
+	if b.pod == "" {
+		b.describeRefusal(&s, mirror)
+	} else {
+		b.describePods(v, &s, origin, mirror)
+	}
+	switch kind {
+	case "":
+	case "serviceaccount":
+		s.Remedy = command.Kubectl(mirror.Context, mirror.Namespace, "create", "serviceaccount", name).Prose()
+	case "priorityclass", "runtimeclass":
+		s.Remedy = command.Say("create %s %s on %s, like the one on %s, if it exists there: %s",
+			kindNames[kind], name, mirror.Context, origin.Context, command.Kubectl(origin.Context, "", "get", kind, name, "-o", "yaml"))
+	default:
+		s.Remedy = command.Say("create %s %s in namespace %s of %s, like the one on %s, if it exists there: %s",
+			kindNames[kind], name, mirror.Namespace, mirror.Context, origin.Context, command.Kubectl(origin.Context, origin.Namespace, "get", kind, name, "-o", "yaml"))
+	}
+	s.Evidence = append(s.Evidence, quotePodCounts(origin))
+	if b.mild {
+		s.Severity = inspect.Warning
+	}
+	return s
+}
+
+// cause returns the reason of the obstacle with its message.
+func (b *obstacle) cause() string { return strings.TrimSuffix(b.reason+": "+b.message, ": ") }
+
+// describeRefusal describes that Pods of a mirror cannot be created.
+func (b *obstacle) describeRefusal(s *view.Sighting, mirror *inspect.Job) {
+	s.Message = fmt.Sprintf("its mirror on %s cannot create Pods: %s", mirror.Context, b.message)
+	s.Evidence = []string{
+		fmt.Sprintf("%s: %s has had no Pods since %s; its last warning is %s", mirror.Context, view.Of(mirror).String(), quote.Time(b.since), b.cause()),
+	}
+	s.Remedy = command.Say("check what rejects them: %s", advice.KubectlJob(mirror, "describe"))
+	if b.shortage != nil {
+		missing := fmt.Sprintf("%d of %d Pods", b.shortage.Missing, b.shortage.Wanted)
+		s.Message = fmt.Sprintf("%s of its mirror on %s cannot be created: %s", missing, mirror.Context, b.shortage.Why())
+		s.Evidence = []string{
+			fmt.Sprintf("%s: %s of %s have been missing since %s; its last warning is %s", mirror.Context, missing, view.Of(mirror).String(), quote.Time(b.since), b.cause()),
+		}
+	}
+	if quota := quotaIn(b.message); quota != "" {
+		s.Remedy = command.Say("raise ResourceQuota %s in namespace %s of %s, or free what it counts: %s", quota, mirror.Namespace, mirror.Context,
+			command.Kubectl(mirror.Context, mirror.Namespace, "describe", "resourcequota", quota))
+	}
+}
+
+// describePods describes that Pods of a mirror exist, and do not start.
+func (b *obstacle) describePods(v *view.View, s *view.Sighting, origin, mirror *inspect.Job) {
+	pods := inspect.Count(b.count, "Pod") + " of its mirror"
+	describe := command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod)
+	s.Evidence = []string{
+		fmt.Sprintf("%s: Pod %s/%s has waited since %s, %s", mirror.Context, mirror.Namespace, b.pod, quote.Time(b.since), b.cause()),
+	}
+	s.Message = fmt.Sprintf("%s on %s cannot start: %s", pods, mirror.Context, b.cause())
+	s.Remedy = command.Say("check what is missing: %s, and provide it on %s", describe, mirror.Context)
+	switch {
+	case b.needsNode():
+		s.GracePeriod = noNode
+		s.Message = fmt.Sprintf("the scheduler of %s finds no node for %s: %s", mirror.Context, pods, b.message)
+		s.Remedy = b.findNode(v, mirror)
+	case b.isUnbound:
+		s.Message = fmt.Sprintf("%s on %s cannot start: %s", pods, mirror.Context, b.message)
+		s.Remedy = command.Say("find out why it is not bound: %s", describeClaims(mirror, b.claims...))
+	case claimIn(b.message) != "":
+		s.Remedy = command.Say("check its PersistentVolumeClaim: %s", describeClaims(mirror, claimIn(b.message)))
+	case b.needsTime():
+		b.describeSlow(s, mirror, describe)
+	case isOfImage(b.reason):
+		s.Remedy = b.changeImage(origin, s.Remedy)
+	}
+}
+
+// describeSlow describes that the nodes of Pods have not created their containers.
+func (b *obstacle) describeSlow(s *view.Sighting, mirror *inspect.Job, describe command.Command) {
+	pods := inspect.Count(b.count, "Pod") + " of its mirror"
+	s.GracePeriod = noNode
+	s.Remedy = command.Say("check what their node waits for, such as an image or a volume: %s", describe)
+	switch {
+	case b.isWarned:
+		s.Message = fmt.Sprintf("%s on %s not started: %s", pods, mirror.Context, b.cause())
+		s.Remedy = command.Say("check what their node waits for: %s", describe)
+	case b.hasEvents:
+		s.Message = fmt.Sprintf("%s on %s not started, without a stated reason: %s", pods, mirror.Context, b.cause())
+	default:
+		s.Message = fmt.Sprintf("%s on %s not started: %s", pods, mirror.Context, b.cause())
+		s.Remedy = command.Say("see its events, which could not be read: %s", describe)
+	}
+}
+
+// isOfImage reports whether a container waits for its image.
+func isOfImage(reason string) bool {
+	switch reason {
+	case "ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError":
+		return true
+	}
+	return false
+}
+
+// changeImage returns how the Pods of an origin get an image that exists. Their template is immutable.
+// otherwise is what may help if the image exists.
+func (b *obstacle) changeImage(origin *inspect.Job, otherwise command.Prose) command.Prose {
+	change := command.Say("correct the image and submit the %s again: %s", origin.Kind, restartFromScratch(origin))
+	isMissing := b.reason == "InvalidImageName" || regexp.MustCompile(`(?i)not ?found|manifest unknown`).MatchString(b.message)
+	if isMissing && !regexp.MustCompile(`(?i)denied|authoriz|authenticat`).MatchString(b.message) {
+		return change
+	}
+	return command.Say("%s; or %s", otherwise, change)
+}
+
+// describeClaims returns the command that describes PersistentVolumeClaims of a mirror.
+func describeClaims(mirror *inspect.Job, names ...string) command.Command {
+	return command.Kubectl(mirror.Context, mirror.Namespace, append([]string{"describe", "pvc"}, names...)...)
+}
+
+// kindNames are the kinds that missingIn finds, as their API spells them.
+var kindNames = map[string]string{
+	"serviceaccount": "ServiceAccount", "secret": "Secret", "configmap": "ConfigMap", "persistentvolumeclaim": "PersistentVolumeClaim",
+	"runtimeclass": "RuntimeClass", "priorityclass": "PriorityClass",
+}
+
+// missingIn returns the object that a message reports as missing, "" if there
+// is none. Anyone can write the message, in an Event, or the name, in a Pod
+// template, so names that are invalid are ignored.
+func missingIn(message string) (kind, name string) {
+	found := regexp.MustCompile(`(?i)\b(serviceaccount|secret|configmap|persistentvolumeclaim|runtimeclass) "([^"]+)" not found`).FindStringSubmatch(message)
+	if found == nil {
+		// kubernetes: plugin/pkg/admission/priority.
+		found = regexp.MustCompile(`\bno (PriorityClass) with name (\S+) was found`).FindStringSubmatch(message)
+	}
+	if len(found) == 0 || !view.IsName(found[2]) {
+		return "", ""
+	}
+	return strings.ToLower(found[1]), found[2]
+}
+
+// claimIn returns the PersistentVolumeClaim of which the scheduler says that no node helps, "" if it
+// names none: the claim is being deleted, or is bound to a volume that does not exist.
+func claimIn(message string) string {
+	found := regexp.MustCompile(`^0/\d+ nodes are available: persistentvolumeclaim "([^"]+)"`).FindStringSubmatch(message)
+	if len(found) == 0 || !view.IsName(found[1]) {
+		return ""
+	}
+	return found[1]
+}
+
+// quotaIn returns the ResourceQuota that a message reports as exceeded, "" if there is none.
+func quotaIn(message string) string {
+	found := regexp.MustCompile(`\bexceeded quota: ([^ ,]+),`).FindStringSubmatch(message)
+	if len(found) == 0 || !view.IsName(found[1]) {
+		return ""
+	}
+	return found[1]
+}
+
+// withoutPod returns a message without the name of its Pod, so that messages
+// with one cause are equal.
+func withoutPod(message string) string {
+	return regexp.MustCompile(`pods? "[^"]*" `).ReplaceAllString(message, "")
+}
