@@ -61,9 +61,7 @@ func (q *Question) withoutMirror() Answer {
 		a.State = inspect.StateRunning
 	}
 	if place := o.Marks; place != nil && !place.Mirror.IsZero() && !q.isRead(place.Mirror) {
-		a.Reason = inspect.ReasonUnread
-		a.Message = fmt.Sprintf("It was dispatched to %s/%s on %s, which was not read.", place.Mirror.Namespace, place.Mirror.Name, place.Mirror.Cluster())
-		a.Unchecked = []inspect.Unchecked{{What: "mirror", Contexts: q.unread(), Reason: "no context is known to reach " + place.Mirror.Cluster()}}
+		q.dispatchedUnread(&a, place.Mirror)
 		return a
 	}
 	a.Message = "No mirror found" + q.onRead() + "."
