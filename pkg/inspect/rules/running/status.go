@@ -24,7 +24,7 @@ func statusHeldBack() view.Rule {
 		},
 		Detect: func(v *view.View) {
 			for s := range unfinished(v) {
-				if !s.Job().Suspended || !s.HasState(kueue.CheckReady) || s.Chosen() == "" || s.IsEvicted() || !v.Reaches(s, s.Chosen()) {
+				if !s.Job().Suspended || s.Job().IsStopping() || !s.HasState(kueue.CheckReady) || s.Chosen() == "" || s.IsEvicted() || !v.Reaches(s, s.Chosen()) {
 					continue
 				}
 				if !s.Job().Row().IsJob() {
