@@ -13,7 +13,9 @@ import (
 // the Job starts after it.
 func TestMissingLocalQueue(t *testing.T) {
 	const text = "create LocalQueue ml/q on w"
-	missing := func(cluster string) string { return strings.Replace(cluster, "{namespace: ml, name: q}", "{namespace: ml, name: other}", 1) }
+	missing := func(cluster string) string {
+		return strings.Replace(cluster, "{namespace: ml, name: q}", "{namespace: ml, name: other}", 1)
+	}
 	run := `printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"name":"q","namespace":"ml"},"spec":{"clusterQueue":"q"}}' | kubectl --context w create -f -`
 	two := strings.Replace(missing(simple("4")), "queues: [", "queues: [{metadata: {name: p}}, ", 1)
 	for cluster, want := range map[string]inspect.PlacementChange{
