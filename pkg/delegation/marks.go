@@ -26,6 +26,9 @@ const (
 	// ElasticMark is an annotation. "true" means that an object may change its size while it
 	// runs, which creates a new Workload each time.
 	ElasticMark = "kueue.x-k8s.io/elastic-job"
+	// StoppingAnnotation is on a Job that Kueue stops, until it has restored the Pod template. While it
+	// is "true", Kueue counts the Job as not suspended (kueue: pkg/controller/jobs/job/job_controller.go).
+	StoppingAnnotation = "kueue.x-k8s.io/stopping"
 	// RayGenerationAnnotation is on elastic objects of Ray that Ray's own autoscaler scales. Its
 	// value is the generation of the RayCluster, on a manager after its UID. It is in the names
 	// of their Workloads (kueue: pkg/controller/jobs/raycluster/common.go, since 0.17).
@@ -67,6 +70,8 @@ type Marks struct {
 	PriorityClass string
 	// Elastic is whether ElasticMark is "true".
 	Elastic bool
+	// Stopping is whether StoppingAnnotation is "true".
+	Stopping bool
 	// RayGeneration is the value of RayGenerationAnnotation.
 	RayGeneration string
 	// OriginUID is the value of OriginUIDLabel.
@@ -88,6 +93,7 @@ func MarksOf(labels, annotations map[string]string) *Marks {
 		PodGroup:         labels[PodGroupLabel],
 		PriorityClass:    labels[PriorityClassLabel],
 		Elastic:          annotations[ElasticMark] == "true",
+		Stopping:         annotations[StoppingAnnotation] == "true",
 		RayGeneration:    annotations[RayGenerationAnnotation],
 		OriginUID:        labels[OriginUIDLabel],
 
@@ -105,7 +111,7 @@ func MarksOf(labels, annotations map[string]string) *Marks {
 func IsMark(key string) bool {
 	switch key {
 	case MultiKueueOriginLabel, MultiKueueOriginUIDAnnotation, PrebuiltWorkload, QueueNameLabel, PriorityClassLabel, PodGroupLabel, ElasticMark,
-		RayGenerationAnnotation, OriginUIDLabel, OriginAnnotation, MirrorAnnotation:
+		StoppingAnnotation, RayGenerationAnnotation, OriginUIDLabel, OriginAnnotation, MirrorAnnotation:
 		return true
 	}
 	return false

@@ -85,6 +85,8 @@ type Job struct {
 	Marks *delegation.Marks `json:"-"`
 	// Generation counts the changes of the spec.
 	Generation int64 `json:"-"`
+	// NodeSelector is the node selector of a Job's Pod template, such as "a=b,c=d", sorted.
+	NodeSelector string `json:"-"`
 	// Sizes are the fields of kinds other than Job that say how many Pods the object needs, by
 	// path.
 	Sizes map[string]int64 `json:"-"`
@@ -316,6 +318,10 @@ func (j *Job) Pinned() delegation.Place {
 
 // IsElastic reports whether an object may change its size while it runs.
 func (j *Job) IsElastic() bool { return j.Marks != nil && j.Marks.Elastic }
+
+// IsStopping reports whether Kueue has begun to stop a Job, and has not restored its Pod template. Kueue
+// still counts it as not suspended, whatever spec.suspend is, and copies its status.
+func (j *Job) IsStopping() bool { return j.Marks != nil && j.Marks.Stopping }
 
 // Prebuilt returns the Workload that a mirror names as its own, "" if it names none.
 func (j *Job) Prebuilt() string {

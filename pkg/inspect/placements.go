@@ -274,6 +274,8 @@ type PlacementChange struct {
 	Command string `json:"command"`
 	// Share is the size of the change, as a part of the request, if known.
 	Share float64 `json:"-"`
+	// Starts is whether the Job certainly starts after the change, without waiting for another Job.
+	Starts bool `json:"-"`
 }
 
 // deepCopy returns a copy that shares no mutable part with p.

@@ -158,7 +158,7 @@ func (s FixTarget) fixLack(l *Lack) []command.Fix {
 	case ReasonTaint:
 		return []command.Fix{fix("tolerate taint %s of flavor %s", l.Taint, l.Flavor)}
 	case ReasonFlavorLabels:
-		return []command.Fix{fixBy(flavor("describe"), "change the node selector or affinity to match flavor %s; check its labels", l.Flavor)}
+		return []command.Fix{fixBy(flavor("describe"), "recreate it with a node selector or affinity that matches flavor %s; check its labels", l.Flavor)}
 	case ReasonResourceNotCovered:
 		return []command.Fix{s.editQuota("add %s to a flavor of the ClusterQueue on %s", l.Resource, s.Context), fix("remove the request for %s", l.Resource)}
 	case ReasonFlavorMissing:

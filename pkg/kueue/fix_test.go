@@ -73,7 +73,7 @@ func TestFixes(t *testing.T) {
 		{"taint", "", "NoMatchingFlavor", "untolerated taint {spot true NoSchedule <nil>} in flavor spot", "tolerate taint spot=true:NoSchedule of flavor spot"},
 		{
 			"labels", "", "Pending", "flavor od doesn't match node affinity",
-			"change the node selector or affinity to match flavor od; check its labels: kubectl --context w1 describe resourceflavors.kueue.x-k8s.io od",
+			"recreate it with a node selector or affinity that matches flavor od; check its labels: kubectl --context w1 describe resourceflavors.kueue.x-k8s.io od",
 		},
 		{
 			"resource", "{" + queue + "}}", "NoMatchingFlavor", "resource example.com/foo unavailable in ClusterQueue",

@@ -27,7 +27,7 @@ func (s FixTarget) fixQueue(w *Wait) []command.Fix {
 	}
 	switch {
 	case w.Reason == ReasonLocalQueueMissing:
-		return []command.Fix{s.createLocalQueue()}
+		return []command.Fix{s.CreateLocalQueue(namespace, s.Workload.Spec.QueueName)}
 	case w.Reason == ReasonClusterQueueMissing:
 		return []command.Fix{fixBy(list(s.Context, "ClusterQueue"),
 			"create ClusterQueue %s on %s, or recreate the LocalQueue for one of those that exist", clusterQueue, s.Context)}
@@ -53,10 +53,21 @@ func (s FixTarget) isLocalQueueStopped(w *Wait) bool {
 	return w.Reason == ReasonLocalQueueStopped
 }
 
-// createLocalQueue returns how to create the LocalQueue that the Workload names, for the
-// ClusterQueue of the target or one that the reader chooses.
-func (s FixTarget) createLocalQueue() command.Fix {
-	namespace, name := s.Workload.Namespace, s.Workload.Spec.QueueName
+// QueueFor returns the ClusterQueue of a cluster that a missing LocalQueue should point to: that of
+// the same name as on another cluster or, if none has it, the only one. It returns nil if neither exists.
+func QueueFor(queues []*ClusterQueue, like string) *ClusterQueue {
+	if i := slices.IndexFunc(queues, func(q *ClusterQueue) bool { return like != "" && q.Name == like }); i >= 0 {
+		return queues[i]
+	}
+	if len(queues) == 1 {
+		return queues[0]
+	}
+	return nil
+}
+
+// CreateLocalQueue returns how to create a LocalQueue for the ClusterQueue of the target, or for one
+// that the reader chooses.
+func (s FixTarget) CreateLocalQueue(namespace, name string) command.Fix {
 	queue := s.clusterQueueName()
 	if queue == "" {
 		return fixBy(list(s.Context, "ClusterQueue"), "create LocalQueue %s/%s on %s for one of its ClusterQueues", namespace, name, s.Context)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"hash/fnv"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // Digest is a hash of a part of an object. It is kept for comparisons instead
@@ -20,15 +22,19 @@ func (d *Digest) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// PodDigest is the digest of the part of a Pod's spec that Kueue schedules by
+// PodShape has the digest of the part of a Pod's spec that Kueue schedules by
 // (kueue: pkg/util/pod, SpecShape). Pods that differ only in volumes, images
 // or commands have the same. So have Pods with a limit only and those that also
 // request it, because Kueue fills in missing requests before (kueue:
 // pkg/workload/resources.go). What LimitRanges and RuntimeClasses add is unknown here.
-type PodDigest Digest
+type PodShape struct {
+	Digest Digest
+	// NodeSelector is the node selector, such as "a=b,c=d", sorted.
+	NodeSelector string
+}
 
-// UnmarshalJSON sets the digest of a Pod's spec.
-func (d *PodDigest) UnmarshalJSON(text []byte) error {
+// UnmarshalJSON sets the shape of a Pod's spec.
+func (d *PodShape) UnmarshalJSON(text []byte) error {
 	type container struct {
 		Resources shapeResources  `json:"resources"`
 		Ports     json.RawMessage `json:"ports"`
@@ -65,7 +71,14 @@ func (d *PodDigest) UnmarshalJSON(text []byte) error {
 	}
 	add(shape.NodeSelector, shape.Affinity, shape.Tolerations, shape.RuntimeClassName, shape.Priority, shape.TopologySpreadConstraints,
 		shape.Overhead, shape.ResourceClaims, shape.Resources.effective())
-	*d = PodDigest(h.Sum64())
+	*d = PodShape{Digest: Digest(h.Sum64())}
+	if len(shape.NodeSelector) > 0 {
+		var selector labels.Set
+		if err := json.Unmarshal(shape.NodeSelector, &selector); err != nil {
+			return err
+		}
+		d.NodeSelector = selector.String()
+	}
 	return nil
 }
 

@@ -79,7 +79,7 @@ type PodSet struct {
 			Labels      map[string]string `json:"labels,omitempty"`
 			Annotations map[string]string `json:"annotations,omitempty"`
 		} `json:"metadata"`
-		Spec PodDigest `json:"spec"`
+		Spec PodShape `json:"spec"`
 	} `json:"template"`
 	Topology Digest `json:"topologyRequest,omitempty"`
 }

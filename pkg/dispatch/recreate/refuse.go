@@ -65,10 +65,12 @@ func refuseUnchanged(old *unstructured.Unstructured, o Options) (reason string, 
 	if owner != o.owner() || changesQueue || hasLeftovers || object.HasFinished(o.Kind, old) {
 		return "", ""
 	}
+	again := command.Say("to submit it again, delete it, and create it again from its manifest: %s",
+		command.Kubectl(o.Context, old.GetNamespace(), "delete", command.KindName(o.Kind), old.GetName()))
 	if owner.IsBuiltIn() {
-		return "is already managed by the built-in controller", "there is nothing to do"
+		return "is already managed by the built-in controller", again
 	}
-	return "is managed by " + string(owner) + " already", "there is nothing to do"
+	return "is managed by " + string(owner) + " already", again
 }
 
 // refuseWithoutQueue refuses a Job that Kueue would ignore.

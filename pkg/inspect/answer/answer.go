@@ -237,8 +237,8 @@ func (a *Answer) isAboutSetup() bool { return a.Reason == inspect.ReasonSetup }
 // not count.
 func (a *Answer) isExplainedBy(f *inspect.Finding) bool {
 	isStanding := a.State == inspect.StateWaiting || a.State == inspect.StateBlocked || a.State == inspect.StateUnknown
-	// Nothing brings back a mirror that its owner does not create again.
-	isLasting := !f.Young || isStanding || f.Code == mirrorGone && !f.AwaitsActor
+	// Nothing brings back a mirror that its owner does not create again, or a field that a user changed.
+	isLasting := !f.Young || isStanding || f.Code == mirrorGone && !f.AwaitsActor || f.Code == changedJob
 	return f.Severity != inspect.Info && a.State != inspect.StateOrphan && isLasting
 }
 
@@ -265,6 +265,9 @@ const (
 
 // mirrorGone is the code of a Job whose mirror certainly no longer exists.
 const mirrorGone = "JM105"
+
+// changedJob is the code of a Job that was changed in a way that Kueue cannot follow.
+const changedJob = "JM125"
 
 // take makes a finding the reason of the answer.
 func (a *Answer) take(f *inspect.Finding, reason string) {

@@ -31,7 +31,7 @@ func (q *Question) later(waits []inspect.Placement) Answer {
 }
 
 // withSetup adds to the answer for a Job that waits which other clusters could get it if their queues
-// or namespaces were set up.
+// or namespaces were set up. A change that starts the Job comes before waiting for other Jobs.
 func (q *Question) withSetup(a Answer, never []inspect.Placement) Answer {
 	never = slices.DeleteFunc(slices.Clone(never), func(p inspect.Placement) bool {
 		return p.Reason != inspect.QueueMissing && p.Reason != inspect.QueueStopped && p.Reason != inspect.QueueInactive && p.Reason != inspect.NamespaceMissing
@@ -39,8 +39,20 @@ func (q *Question) withSetup(a Answer, never []inspect.Placement) Answer {
 	if len(never) == 0 {
 		return a
 	}
+	var starting, others []inspect.Placement
+	for _, p := range never {
+		if slices.ContainsFunc(p.Changes, func(c inspect.PlacementChange) bool { return c.Starts }) {
+			starting = append(starting, p)
+		} else {
+			others = append(others, p)
+		}
+	}
 	first := min(1, len(a.Fixes))
-	a.Fixes = slices.Concat(a.Fixes[:first], q.changes(never), a.Fixes[first:])
+	starts := q.changes(starting)
+	for i := range starts {
+		starts[i].Text += ", where the Job fits now"
+	}
+	a.Fixes = slices.Concat(starts, a.Fixes[:first], q.changes(others), a.Fixes[first:])
 	return a
 }
 

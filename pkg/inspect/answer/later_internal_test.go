@@ -98,3 +98,26 @@ func TestOrphanHoldsQuota(t *testing.T) {
 	assert.Equal(t, a.Message, "Needs 2 nvidia.com/gpu; 0 free on worker-2. Orphan ml/train-old holds 4.")
 	assert.Assert(t, strings.Contains(a.Fixes[0].Text, "delete orphan ml/train-old on worker-2"), a.Fixes[0].Text)
 }
+
+// TestMissingQueueThatStartsTheJob checks that a queue that is missing on a free cluster is created
+// before other Jobs are waited for.
+func TestMissingQueueThatStartsTheJob(t *testing.T) {
+	full := overLimit("worker-1", "paris", "9")
+	full.Verdict, full.Reason, full.Free, full.Changes = inspect.Waits, inspect.QuotaInUse, "4", nil
+	full.Holders = []inspect.Holder{{Kind: "Job", Namespace: "ml", Name: "a", Resource: "nvidia.com/gpu", Amount: "5", Admitted: true}}
+	for isStarting, want := range map[bool][]string{
+		true:  {"create it, where the Job fits now", "wait for ml/a on worker-1 to finish"},
+		false: {"wait for ml/a on worker-1 to finish", "create it"},
+	} {
+		bare := overLimit("worker-2", "tokyo", "")
+		bare.Reason, bare.Message = inspect.QueueMissing, "LocalQueue ml/gpu does not exist"
+		bare.Changes = []inspect.PlacementChange{{Message: "create it", Starts: isStarting}}
+		q := Question{Inventory: &inspect.Inventory{}, Trace: &inspect.Trace{}}
+		a := q.among(nil, nil, []inspect.Placement{full, bare})
+		var texts []string
+		for _, f := range a.Fixes {
+			texts = append(texts, f.Text)
+		}
+		assert.DeepEqual(t, texts, want)
+	}
+}

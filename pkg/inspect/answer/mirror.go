@@ -99,7 +99,7 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 	if lost := q.lostConnection(m); lost != "" {
 		a.Reason, a.Message = inspect.ReasonStatusNotCopied, strings.TrimSpace(a.Message+" "+lost)
 	} else if q.isStatusNotCopied(m) {
-		a.Message = strings.TrimSpace(a.Message + " " + originLag(q.Pair.Origin, j))
+		a.Message = strings.TrimSpace(a.Message + " " + q.originLag(m))
 		if a.Reason == inspect.ReasonNone {
 			a.Reason = inspect.ReasonStatusNotCopied
 		}
@@ -135,18 +135,34 @@ func isSuspendedByUser(o *inspect.Job) bool {
 	return path != nil
 }
 
-// originLag describes an origin that does not show the status of its mirror.
-func originLag(origin, mirror *inspect.Job) string {
-	if origin.Status != mirror.Status {
+// originLag describes an origin that does not show the status of its mirror, by the first field.
+func (q *Question) originLag(m inspect.Mirror) string {
+	origin := q.Pair.Origin
+	if origin.Status != m.Job.Status {
 		return fmt.Sprintf("Its origin still says %s.", origin.Status)
 	}
-	return "Its origin shows other counts."
+	for _, d := range q.notCopied(m) {
+		switch field := strings.TrimPrefix(d.Field, "status."); field {
+		case "active", "ready", "succeeded", "failed", "terminating":
+			return fmt.Sprintf("Its origin shows %s %s, not %s.", cmp.Or(d.Origin, "0"), field, cmp.Or(d.Mirror, "0"))
+		default:
+			return fmt.Sprintf("Its origin differs in %s.", d.Field)
+		}
+	}
+	return ""
+}
+
+// notCopied returns the fields of the status in which the origin differs from a mirror for longer than
+// a copy takes. While Kueue stops a Job, it removes its startTime, and copies it with the next status.
+func (q *Question) notCopied(m inspect.Mirror) []inspect.Difference {
+	return slices.DeleteFunc(slices.Clone(q.Trace.Differences), func(d inspect.Difference) bool {
+		isRemoved := d.Field == "status.startTime" && d.Origin == "" && q.Pair.Origin.IsStopping()
+		return isRemoved || !d.IsStatus() || d.Lag || d.Context != "" && d.Context != m.Job.Context
+	})
 }
 
 func (q *Question) isStatusNotCopied(m inspect.Mirror) bool {
-	return slices.ContainsFunc(q.Trace.Differences, func(d inspect.Difference) bool {
-		return d.IsStatus() && !d.Lag && (d.Context == "" || d.Context == m.Job.Context)
-	}) || m.Job.Status.IsFinished()
+	return len(q.notCopied(m)) > 0 || m.Job.Status.IsFinished()
 }
 
 // lostConnection returns that the manager of a mirror has no connection to its

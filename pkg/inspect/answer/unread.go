@@ -2,10 +2,12 @@ package answer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -35,6 +37,38 @@ func (q *Question) lostOn(manager *inspect.Facts, cluster string) Answer {
 	a.Message += " " + sentence(why)
 	a.Unchecked = []inspect.Unchecked{*missing}
 	return a
+}
+
+// dispatchedUnread completes the answer for a Job whose mirror is on a cluster that was not read: with
+// the contexts that may reach it and did not answer, or that were left out.
+func (q *Question) dispatchedUnread(a *Answer, place delegation.Place) {
+	a.Reason, a.Unchecked = inspect.ReasonUnread, nil
+	a.Message = fmt.Sprintf("It was dispatched to %s/%s", place.Namespace, place.Name)
+	leftOut := q.unread()
+	var failed []string
+	for _, f := range q.Inventory.Clusters {
+		leftOut = slices.DeleteFunc(leftOut, func(name string) bool { return name == f.Context })
+		if f.Err == nil || place.On(f.Cluster()) == delegation.CertainlyOther {
+			continue
+		}
+		why := because(f, f.Err)
+		failed = append(failed, fmt.Sprintf("%s (%s)", f.Context, why))
+		a.Unchecked = append(a.Unchecked, inspect.Unchecked{What: "mirror", Contexts: []string{f.Context}, Reason: why})
+	}
+	if len(leftOut) > 0 {
+		a.Unchecked = append(a.Unchecked, inspect.Unchecked{What: "mirror", Contexts: leftOut, Reason: inspect.NotSelected})
+	}
+	switch {
+	case len(failed) > 0 && len(leftOut) > 0:
+		a.Message += fmt.Sprintf(". Cannot read %s; other contexts were %s.", list(failed), inspect.NotSelected)
+	case len(failed) > 0:
+		a.Message += fmt.Sprintf(". Cannot read %s.", list(failed))
+	case len(leftOut) > 0:
+		a.Message += fmt.Sprintf(" on another cluster, %s.", inspect.NotSelected)
+	default:
+		a.Message += fmt.Sprintf(" on %s, which was not read.", place.Cluster())
+		a.Unchecked = []inspect.Unchecked{{What: "mirror", Contexts: []string{}, Reason: "no context is known to reach " + place.Cluster()}}
+	}
 }
 
 // byCopiedStatus returns the answer if only the origin was read: its status is a copy of the

@@ -61,9 +61,7 @@ func (q *Question) withoutMirror() Answer {
 		a.State = inspect.StateRunning
 	}
 	if place := o.Marks; place != nil && !place.Mirror.IsZero() && !q.isRead(place.Mirror) {
-		a.Reason = inspect.ReasonUnread
-		a.Message = fmt.Sprintf("It was dispatched to %s/%s on %s, which was not read.", place.Mirror.Namespace, place.Mirror.Name, place.Mirror.Cluster())
-		a.Unchecked = []inspect.Unchecked{{What: "mirror", Contexts: q.unread(), Reason: "no context is known to reach " + place.Mirror.Cluster()}}
+		q.dispatchedUnread(&a, place.Mirror)
 		return a
 	}
 	a.Message = "No mirror found" + q.onRead() + "."
@@ -222,14 +220,16 @@ func (q *Question) heldBack(f *inspect.Facts, w *kueue.Workload) (Answer, bool) 
 	case !wait.IsDeactivation():
 		return Answer{}, false
 	}
+	a.Fixes = wait.Fixes(kueue.FixTarget{Context: f.Context, Workload: w, Topologies: f.Kueue.Capacity.KnownTopologies()})
 	if wait.IsDeactivation() {
 		q.addLimit(&a)
 	}
-	a.Fixes = q.reached(wait.Fixes(kueue.FixTarget{Context: f.Context, Workload: w, Topologies: f.Kueue.Capacity.KnownTopologies()}))
+	a.Fixes = q.reached(a.Fixes)
 	return a, true
 }
 
-// addLimit adds to the answer for a deactivated Job that it could not run otherwise either.
+// addLimit adds to the answer for a deactivated Job that it could not run otherwise either, and what
+// has to change before its activation helps.
 func (q *Question) addLimit(a *Answer) {
 	all := placement.Activated(q.Inventory, q.Pair)
 	if len(all) == 0 || placement.Overall(all) != inspect.Never {
@@ -237,6 +237,15 @@ func (q *Question) addLimit(a *Answer) {
 	}
 	b := (&Question{Inventory: q.Inventory, Pair: q.Pair, Trace: &inspect.Trace{}}).outlook(all)
 	a.Message += " Active, it " + strings.Replace(b.Message, "Would never run.", "would never run.", 1)
+	if len(b.Fixes) == 0 {
+		return
+	}
+	for i := range a.Fixes {
+		if len(a.Fixes[i].Command) > 0 {
+			a.Fixes[i].Text += ", after a change that makes the Job fit"
+		}
+	}
+	a.Fixes = append(b.Fixes, a.Fixes...)
 }
 
 // byWorkers returns the answer from what Kueue reports on the workers, if

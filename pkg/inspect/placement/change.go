@@ -50,7 +50,12 @@ func (s *site) suggest(result *assignment) {
 		for _, label := range t.selects {
 			parts = append(parts, "select label "+label)
 		}
-		s.change(inspect.PlacementChange{Message: fmt.Sprintf("%s of flavor %s on %s", strings.Join(parts, " and "), t.flavor, s.Context)})
+		text := strings.Join(parts, " and ")
+		if s.request.origin != nil && len(t.selects) > 0 {
+			// Kueue does not compare the node selector of a Job with that of its Workload.
+			text = "recreate it with Pods that " + text
+		}
+		s.change(inspect.PlacementChange{Message: fmt.Sprintf("%s of flavor %s on %s", text, t.flavor, s.Context)})
 	}
 	t := result.worst
 	if t == nil || !t.suits {

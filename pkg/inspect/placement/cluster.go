@@ -219,6 +219,9 @@ func (s *site) startsPods() bool {
 // findLocal returns the LocalQueue: from the list of all, or from the request
 // by name, which needs fewer rights.
 func (s *site) findLocal() (local *kueue.LocalQueue, err error) {
+	if s.request.assumed != nil {
+		return s.request.assumed, nil
+	}
 	is := func(q *kueue.LocalQueue) bool { return q.Namespace == s.request.Namespace && q.Name == s.request.Queue }
 	for _, list := range [][]*kueue.LocalQueue{s.capacity.LocalQueues, s.facts.Kueue.LocalQueues} {
 		if i := slices.IndexFunc(list, is); i >= 0 {
@@ -258,7 +261,7 @@ func (s *site) hasQueue() bool {
 		return s.decideByMessage("cannot read LocalQueue %s/%s: %s", r.Namespace, r.Queue, s.because(err))
 	case local == nil:
 		s.condition(name, inspect.No, "absent")
-		s.change(inspect.PlacementChange{Message: fmt.Sprintf("create LocalQueue %s/%s on %s", r.Namespace, r.Queue, s.Context)})
+		s.createLocalQueue()
 		return s.decide(inspect.Never, inspect.QueueMissing, "LocalQueue %s/%s does not exist", r.Namespace, r.Queue)
 	}
 	s.local = local

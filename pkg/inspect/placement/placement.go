@@ -93,6 +93,9 @@ func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submit
 		suggestQueue(own, v, manager, &r)
 	}
 	r.isEntry, r.isGiven = false, false
+	if q := queueOf(manager.Kueue, &r); q != nil {
+		r.clusterQueue = q.Name
+	}
 	own.Manager = len(names) > 0
 	if !isReserved || !own.Manager || own.Verdict != inspect.Fits {
 		all = append(all, *own)

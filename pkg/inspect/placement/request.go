@@ -67,6 +67,10 @@ type Request struct {
 	priorityUnread string
 	// origin is the submitted object, nil if it is not submitted yet.
 	origin *inspect.Job
+	// clusterQueue is its ClusterQueue on the cluster that it is submitted to, "" if unknown.
+	clusterQueue string
+	// assumed is its LocalQueue if that does not exist, for the question what it would change; otherwise nil.
+	assumed *kueue.LocalQueue
 	// isPaused is whether its parallelism is 0, so that it starts no Pods.
 	isPaused bool
 	// isNew is whether it is not submitted yet.

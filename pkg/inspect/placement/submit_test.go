@@ -45,7 +45,7 @@ flavors: [{metadata: {name: f}}]
 		"a typo in the queue":       {"gpuu", pods("1", "cpu: 1"), multiKueue, placement.Class{}, inspect.Never, inspect.QueueMissing, "use LocalQueue gpu: set label kueue.x-k8s.io/queue-name=gpu"},
 		"no queue label":            {"", pods("1", "cpu: 1"), multiKueue, placement.Class{}, inspect.Never, inspect.NoQueueLabel, "use LocalQueue gpu: set label kueue.x-k8s.io/queue-name=gpu"},
 		"no ClusterQueue":           {"lost", pods("1", "cpu: 1"), multiKueue, placement.Class{}, inspect.Never, inspect.QueueMissing, "use LocalQueue gpu: set label kueue.x-k8s.io/queue-name=gpu"},
-		"too large for every queue": {"gpuu", pods("9", "cpu: 1"), multiKueue, placement.Class{}, inspect.Never, inspect.QueueMissing, "create LocalQueue ml/gpuu on hub"},
+		"too large for every queue": {"gpuu", pods("9", "cpu: 1"), multiKueue, placement.Class{}, inspect.Never, inspect.QueueMissing, "create LocalQueue ml/gpuu on hub for one of its ClusterQueues"},
 		"no priority class":         {"gpu", pods("1", "cpu: 1"), multiKueue, placement.Class{Missing: inspect.ClassName{Kind: "WorkloadPriorityClass", Name: "high"}}, inspect.Never, inspect.ClassMissing, "create it, or name a WorkloadPriorityClass that exists on hub"},
 		"no class for Pods there":   {"gpu", pods("1", "cpu: 1"), multiKueue, placement.Class{MissingForPods: inspect.ClassName{Kind: "PriorityClass", Name: "high"}}, inspect.Fits, inspect.HasRoom, ""},
 		"no class for Pods here":    {"own", pods("1", "cpu: 1"), builtIn, placement.Class{MissingForPods: inspect.ClassName{Kind: "PriorityClass", Name: "high"}}, inspect.Never, inspect.ClassMissing, "create it, or name a PriorityClass that exists on hub"},

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8slabels "k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -43,7 +44,8 @@ func readJob(kind *delegation.Kind, o *batchv1.Job) read {
 		SpecWrittenAt:     inspect.SpecWrittenAt(o.ManagedFields),
 		DeletedAt:         o.DeletionTimestamp, Finalizers: o.Finalizers,
 		TTL: o.Spec.TTLSecondsAfterFinished, BackoffLimit: o.Spec.BackoffLimit, ManualSelector: ptr.Deref(o.Spec.ManualSelector, false),
-		Controller: metav1.GetControllerOf(o),
+		Controller:   metav1.GetControllerOf(o),
+		NodeSelector: k8slabels.Set(o.Spec.Template.Spec.NodeSelector).String(),
 	}
 	if !r.job.ManagedBy.IsBuiltIn() {
 		r.job.StatusWriters = inspect.StatusWriters(o.ManagedFields)
@@ -83,7 +85,7 @@ func failureOf(s *delegation.State) string {
 // drop removes the fields that readJob does not read, which are most, and all labels except marks
 // and the given ones.
 func drop(o *batchv1.Job, labels []string) {
-	o.Spec.Template = corev1.PodTemplateSpec{}
+	o.Spec.Template = corev1.PodTemplateSpec{Spec: corev1.PodSpec{NodeSelector: o.Spec.Template.Spec.NodeSelector}}
 	isKept := keepsLabel(labels)
 	maps.DeleteFunc(o.Labels, func(key, _ string) bool { return !isKept(key) })
 	maps.DeleteFunc(o.Annotations, func(key, _ string) bool { return !delegation.IsMark(key) })

@@ -302,7 +302,7 @@ type interner map[string]string
 
 func (in interner) intern(j *inspect.Job) {
 	j.Namespace, j.ManagedBy = in.one(j.Namespace), delegation.Owner(in.one(string(j.ManagedBy)))
-	j.Failure = in.one(j.Failure)
+	j.Failure, j.NodeSelector = in.one(j.Failure), in.one(j.NodeSelector)
 }
 
 func (in interner) one(s string) string {

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	k8slabels "k8s.io/apimachinery/pkg/labels"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -41,6 +42,10 @@ func readObject(kind *delegation.Kind, meta metav1.Object, content map[string]an
 		Controller: metav1.GetControllerOf(meta),
 		WrittenAs:  inspect.WrittenAs(fields),
 		PodValue:   delegation.TextAt(content, kind.PodValue...),
+	}
+	if kind.IsJob() {
+		selector, _, _ := unstructured.NestedStringMap(content, "spec", "template", "spec", "nodeSelector")
+		r.job.NodeSelector = k8slabels.Set(selector).String()
 	}
 	if kind.Template {
 		r.job.Concurrency = delegation.TextAt(content, delegation.Concurrency()...)
@@ -202,7 +207,7 @@ func objectsOf(c *fleet.Cluster, q Query, kind *delegation.Kind) cache.Source[re
 	return source
 }
 
-// Most of a Job is its Pod template, of which the model keeps nothing. Decoding it into a few
+// Most of a Job is its Pod template, of which the model keeps the node selector. Decoding it into a few
 // hundred small objects would take most of the time and memory of a list. So it is cut out of the
 // encoded Job before decoding.
 
@@ -216,6 +221,8 @@ type part struct {
 	within fields
 	// unless says which entries of a map to keep, by their keys.
 	unless func(key string) bool
+	// only is the number of the one field to keep in the field.
+	only protowire.Number
 }
 
 // unusedFields returns the fields of an encoded Job that drop removes (k8s.io/api: batch/v1 and
@@ -227,7 +234,8 @@ func unusedFields(labels []string) fields {
 			12: {unless: delegation.IsMark},  // annotations
 			17: {within: fields{7: {}}},      // managedFields: fieldsV1
 		}},
-		2: {within: fields{6: {}}}, // spec: template
+		// spec: template: metadata, and spec without nodeSelector
+		2: {within: fields{6: {within: fields{1: {}, 2: {only: 7}}}}},
 	}
 }
 
@@ -251,8 +259,8 @@ func cut(dst, message []byte, without fields) ([]byte, error) {
 		switch {
 		case !named || t != protowire.BytesType || part.keeps(value):
 			dst = append(dst, whole...)
-		case part.within != nil:
-			slim, err := cut(nil, value, part.within)
+		case part.within != nil || part.only > 0:
+			slim, err := part.slim(value)
 			if err != nil {
 				return err
 			}
@@ -262,6 +270,20 @@ func cut(dst, message []byte, without fields) ([]byte, error) {
 		return nil
 	})
 	return dst, err
+}
+
+// slim returns the content of a field without what is cut out of it.
+func (p part) slim(value []byte) (slim []byte, err error) {
+	if p.only == 0 {
+		return cut(nil, value, p.within)
+	}
+	err = eachField(value, func(n protowire.Number, _ protowire.Type, _, whole []byte) error {
+		if n == p.only {
+			slim = append(slim, whole...)
+		}
+		return nil
+	})
+	return slim, err
 }
 
 // keeps reports whether to keep a map entry.

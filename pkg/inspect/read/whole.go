@@ -53,13 +53,18 @@ func wholeJobsOf(c *fleet.Cluster, q Query, kind *delegation.Kind) cache.Source[
 		metav1.ObjectMeta `json:"metadata"`
 		Spec              struct {
 			batchv1.JobSpec
-			Template struct{} `json:"template"`
+			Template struct {
+				Spec struct {
+					NodeSelector map[string]string `json:"nodeSelector"`
+				} `json:"spec"`
+			} `json:"template"`
 		} `json:"spec"`
 		Status batchv1.JobStatus `json:"status"`
 	}
 	names := interner{}
 	return fleet.Objects(c, kind.Resource, q.namespace(c), q.selected(kind), func(o *jobWithoutTemplate) (string, read) {
 		job := &batchv1.Job{ObjectMeta: o.ObjectMeta, Spec: o.Spec.JobSpec, Status: o.Status}
+		job.Spec.Template.Spec.NodeSelector = o.Spec.Template.Spec.NodeSelector
 		drop(job, nil)
 		r := readJob(kind, job)
 		names.intern(&r.job)

@@ -165,7 +165,7 @@ func TestRecordings(t *testing.T) {
 
 		"manager-cannot-record-the-worker":    {"JM009", "JM019", "JM020", "JM022", "JM027", "JM029", "JM030"},
 		"workers-only-user":                   {},
-		"mirror-without-multikueue-label":     {"JM038", "JM041", "JM046", "JM048", "JM124", "JM136"},
+		"mirror-without-multikueue-label":     {"JM038", "JM046", "JM048", "JM124", "JM136"},
 		"priority-class-unread":               {},
 		"many-edits-one-timed-out":            {"JM036", "JM038", "JM048", "JM111", "JM114", "JM124", "JM125", "JM129", "JM136"},
 		"many-quota-faults":                   {"JM009", "JM019", "JM020", "JM027", "JM028", "JM029", "JM030", "JM124"},

@@ -122,6 +122,9 @@ func editedCases() []testCase {
 			name: "before it has quota", code: "JM125", base: "wrong-queue",
 			edits: origin(`{spec: {parallelism: 1}}`),
 		},
+		{name: "a node selector before its admission", code: "JM125", base: "no-quota-on-workers", fires: true, edits: origin(`{spec: {template: {spec: {nodeSelector: {zone: b}}}}}`)},
+		{name: "a node selector that Kueue added", code: "JM125", base: "running", edits: origin(`{spec: {template: {spec: {nodeSelector: {zone: b}}}}}`)},
+		{name: "the status is copied although it is suspended", code: "JM041", base: editedOrigin, edits: origin(`{spec: {parallelism: 4}}`)},
 	}
 }
 
@@ -258,7 +261,7 @@ func TestFindingsOfRecordings(t *testing.T) {
 		},
 		{
 			recording: "two-flavors", code: "JM029", name: "wants-gpu-pool", severity: inspect.Error,
-			message: []string{"no flavor on the workers fits its Pods", "flavor on-demand does not match"}, remedy: []string{"change the node selector or affinity to match flavor on-demand"},
+			message: []string{"no flavor on the workers fits its Pods", "flavor on-demand does not match"}, remedy: []string{"recreate it with a node selector or affinity that matches flavor on-demand"},
 		},
 		{
 			recording: "cohort-borrowing", code: "JM029", name: "user-queue", severity: inspect.Info,

@@ -140,8 +140,8 @@ func FixTargetOf(v *view.View, f *inspect.Facts, w *kueue.Workload, wait *kueue.
 		name = like
 	}
 	target.ClusterQueue, _ = v.ClusterQueue(f, name)
-	if queues, _ := v.ClusterQueues(f); target.ClusterQueue == nil && wait.Reason == kueue.ReasonLocalQueueMissing && len(queues) == 1 {
-		target.ClusterQueue = queues[0]
+	if queues, _ := v.ClusterQueues(f); target.ClusterQueue == nil && wait.Reason == kueue.ReasonLocalQueueMissing {
+		target.ClusterQueue = kueue.QueueFor(queues, name)
 	}
 	return target
 }

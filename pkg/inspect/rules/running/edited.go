@@ -1,6 +1,7 @@
 package running
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -18,7 +19,13 @@ func editedWhileAdmitted() view.Rule {
 		Covers: []string{"JM041", "JM046", "JM050"},
 		Detect: func(v *view.View) {
 			for s := range unfinished(v) {
-				if s.IsFinished() || !s.HasQuota() || !s.Workload.IsActive() {
+				if s.IsFinished() || !s.Workload.IsActive() {
+					continue
+				}
+				if !s.Workload.Is(kueue.Admitted) {
+					reportReselected(v, s)
+				}
+				if !s.HasQuota() {
 					continue
 				}
 				if was, is, ok := resized(s); ok {
@@ -62,7 +69,7 @@ func describeEdit(s view.Submission, was, is int32) view.Sighting {
 			fmt.Sprintf("%s: spec.podSets[%s].count of %s is %d", s.Manager.Context, s.Workload.Spec.PodSets[0].Name, view.OfWorkload(s.Manager, s.Workload).String(), was),
 			fmt.Sprintf("%s: spec.parallelism of %s is %s, spec.completions %s", j.Context, view.Of(j).String(), countText(j.Parallelism), countText(j.Completions)),
 		},
-		Remedy: command.Say("restore it: %s; or to change the size, %s", advice.SetField(j, []string{"spec", "parallelism"}, was), restartFromScratch(j)),
+		Remedy: command.Say("restore it: %s (its status is copied then, even if spec.suspend stays true); or to change the size, %s", advice.SetField(j, []string{"spec", "parallelism"}, was), restartFromScratch(j)),
 	}
 	if admitted := s.Workload.Condition(kueue.Admitted); admitted != nil {
 		sighting.Evidence = append(sighting.Evidence, quote.WorkloadCondition(s.Manager, s.Workload, admitted))
@@ -73,6 +80,30 @@ func describeEdit(s view.Submission, was, is int32) view.Sighting {
 		}
 	}
 	return sighting
+}
+
+// reportReselected reports a waiting Job whose Workload has another node selector. Kueue compares the
+// Job with its Workload, but not this field (kueue: pkg/util/equality/podset.go).
+func reportReselected(v *view.View, s view.Submission) {
+	j := s.Job()
+	if !j.Row().IsJob() || j.IsElastic() || j.IsStopping() || !j.Suspended || len(s.Workload.Spec.PodSets) != 1 {
+		return
+	}
+	set := &s.Workload.Spec.PodSets[0]
+	was, is := cmp.Or(set.Template.Spec.NodeSelector, "none"), cmp.Or(j.NodeSelector, "none")
+	if was == is {
+		return
+	}
+	workload := view.OfWorkload(s.Manager, s.Workload)
+	v.Report(view.Sighting{
+		Object: view.Of(j), Since: view.TimeOf(j.SpecWrittenAt), Jobs: []*inspect.Job{j},
+		Message: fmt.Sprintf("its Workload still has the old node selector (%s, not %s): Kueue does not follow this change", was, is),
+		Evidence: []string{
+			fmt.Sprintf("%s: the node selector of %s is %s", j.Context, view.Of(j).String(), is),
+			fmt.Sprintf("%s: the node selector in podset %s of %s is %s", s.Manager.Context, set.Name, workload.String(), was),
+		},
+		Remedy: command.Say("recreate it: %s", restartFromScratch(j)),
+	})
 }
 
 // reportResized reports an object of another kind than Job whose size differs

@@ -52,6 +52,9 @@ func reportHeldBack(v *view.View, s view.Submission, m inspect.Mirror) {
 	if !slices.ContainsFunc(differences, func(d inspect.Difference) bool { return d.Field == "spec.suspend" && !d.Lag }) {
 		return
 	}
+	if j.IsStopping() && !slices.ContainsFunc(differences, isStale) {
+		return
+	}
 	sighting := view.Sighting{
 		Object: view.Of(j), Since: v.On(j.Context, mirror.Context, mirror.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
 		Message:  fmt.Sprintf("it is suspended while its mirror runs on %s: its status is not copied", mirror.Context),
@@ -72,6 +75,12 @@ func reportHeldBack(v *view.View, s view.Submission, m inspect.Mirror) {
 		}
 	}
 	v.Report(sighting)
+}
+
+// isStale reports whether a field of the status was not copied. Kueue removes the startTime of a Job
+// that it stops.
+func isStale(d inspect.Difference) bool {
+	return d.IsStatus() && !d.Lag && (d.Field != "status.startTime" || d.Origin != "")
 }
 
 // quoteDifference quotes a field in which a mirror differs from its origin.

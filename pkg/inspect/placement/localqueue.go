@@ -1,0 +1,27 @@
+package placement
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// createLocalQueue adds the change that creates the LocalQueue of the request.
+func (s *site) createLocalQueue() {
+	r, target := s.request, kueue.FixTarget{Context: s.Context, Version: s.facts.Kueue.Version}
+	target.ClusterQueue = kueue.QueueFor(s.capacity.ClusterQueues, r.clusterQueue)
+	fix := target.CreateLocalQueue(r.Namespace, r.Queue)
+	s.change(inspect.PlacementChange{Message: fix.Text, Command: fix.Shell(), Starts: s.startsIn(target.ClusterQueue)})
+}
+
+// startsIn reports whether the request would start at once if its LocalQueue pointed to a ClusterQueue.
+func (s *site) startsIn(q *kueue.ClusterQueue) bool {
+	if q == nil {
+		return false
+	}
+	r := *s.request
+	r.assumed = &kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: r.Queue}}
+	r.assumed.Spec.ClusterQueue = q.Name
+	return On(s.facts, &r, nil, s.now).Verdict == inspect.Fits
+}
