@@ -291,11 +291,12 @@ func countsOf(all []podSetDemand) string {
 }
 
 // isSurelyLacking reports whether Kueue rejects a request because no flavor has a resource. Its
-// configuration, which is not read, may make it ignore a resource that the ClusterQueue does not cover. If
-// Kueue itself rejects the request, it does not.
+// configuration, which is not read, may make it ignore a resource that the ClusterQueue does not cover, as
+// people do for CPU and memory. If Kueue itself rejects the request, it does not.
 func (s *site) isSurelyLacking(resource string) bool {
 	isSaid := s.Wait != nil && s.Wait.Has(kueue.ReasonResourceNotCovered)
-	return isSaid || s.isConfirmed(inspect.Never) || slices.Contains(s.queue.Queue.Covered(), resource)
+	isExtended := strings.Contains(resource, "/")
+	return isSaid || isExtended || s.isConfirmed(inspect.Never) || slices.Contains(s.queue.Queue.Covered(), resource)
 }
 
 // lackQuota decides about a request for a resource that no flavor has.

@@ -46,21 +46,17 @@ func ownerMistyped() view.Rule {
 					Object: view.Of(j), Covers: covers, Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Cause: string(j.ManagedBy),
 					Message:  fmt.Sprintf("unknown owner %s; did you mean %s?", j.ManagedBy, meant),
 					Evidence: []string{quote.NeverWritten(j), fmt.Sprintf("it is %s %s, %s", how, meant, evidence)},
-					Remedy:   correctOwner(v, j, meant),
+					Remedy:   correctOwner(j, meant),
 				})
 			}
 		},
 	}
 }
 
-// correctOwner returns how to correct the owner of a Job. MultiKueue rejects Jobs of other owners in its
-// queues, so such a Job must also leave its queue.
-func correctOwner(v *view.View, j *inspect.Job, meant delegation.Owner) command.Prose {
-	f, _ := v.Facts(j.Context)
-	if meant == delegation.MultiKueue || f == nil || j.Queue() == "" || advice.CanChangeOwner(j) || !advice.CanRecreate(j, meant) {
-		return advice.GiveTo(j, meant)
-	}
-	if isDispatched, _ := v.IsDispatched(f, j.Namespace, j.Queue()); !isDispatched {
+// correctOwner returns how to correct the owner of a Job. A Job that is dispatched by hand needs no queue,
+// and MultiKueue would reject it in one of its own.
+func correctOwner(j *inspect.Job, meant delegation.Owner) command.Prose {
+	if meant != delegation.Dispatch || j.Queue() == "" || advice.CanChangeOwner(j) || !advice.CanRecreate(j, meant) {
 		return advice.GiveTo(j, meant)
 	}
 	return advice.AlsoOwner(advice.Recreate(j, meant).With("--queue", "").Prose(), j, meant)
