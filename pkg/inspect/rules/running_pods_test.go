@@ -120,6 +120,19 @@ func TestPodReasons(t *testing.T) {
 	}
 }
 
+// TestImagesOfTwoJobs checks that two Jobs with one wrong image are two findings, because the fix deletes a
+// Job.
+func TestImagesOfTwoJobs(t *testing.T) {
+	rule, _ := rules.ByCode("JM049")
+	wrong := patch("kwok-w2", "Pod/*", `{status: {phase: Pending, containerStatuses: [{name: main, ready: false, image: i, imageID: '', restartCount: 0,
+		state: {waiting: {reason: ImagePullBackOff, message: "i: not found"}}}]}}`)
+	found := judge(t, testCase{base: "two-flavors", edits: []edit{wrong}}.make(t), []rules.Rule{rule}, 0)
+	assert.Equal(t, len(found), 2, "%+v", found)
+	for _, f := range found {
+		assert.Assert(t, strings.Contains(f.Remedy, "delete job "+f.Name+"`"), f.Remedy)
+	}
+}
+
 // TestUnreadEvents checks that no finding says that a slow start has no stated reason if no event could be
 // read.
 func TestUnreadEvents(t *testing.T) {

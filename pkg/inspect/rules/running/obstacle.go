@@ -88,6 +88,8 @@ func (b *obstacle) describePods(v *view.View, s *view.Sighting, origin, mirror *
 	case b.needsTime():
 		b.describeSlow(s, mirror, describe)
 	case isOfImage(b.reason):
+		// Each Job must be created again.
+		s.Cause += "/" + mirror.UID
 		s.Remedy = b.changeImage(origin, s.Remedy)
 	}
 }
