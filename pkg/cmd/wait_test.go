@@ -28,6 +28,8 @@ func TestWait(t *testing.T) {
 		{"train", util.ExitOK, "job default/train is running on kwok-w1\n", nil},
 		{"train --for=", util.ExitUsage, "", []string{`unknown --for ""; choose one of admitted, running, finished`}},
 		{"train --for=ready", util.ExitUsage, "", []string{`unknown --for "ready"; choose one of admitted, running, finished`}},
+		{"rayservice/serve --for=finished", util.ExitUsage, "", []string{"--for=finished: RayServices run until they are deleted. Use --for=running"}},
+		{"lws/serve --for=finished", util.ExitUsage, "", []string{"LeaderWorkerSets run until they are deleted"}},
 		{"--for=running", util.ExitUsage, "", []string{"name"}},
 		{"train --for=running --timeout=-1s", util.ExitUsage, "", []string{"--timeout must not be negative"}},
 	} {

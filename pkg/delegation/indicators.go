@@ -144,3 +144,7 @@ func condition(conditionType string) Indicator { return Indicator{Condition: con
 func field(path string, values ...string) Indicator {
 	return Indicator{Path: strings.Split(path, "."), Values: values}
 }
+
+// NeverEnds reports whether objects of a kind run until they are deleted. They may fail and
+// recover.
+func (k Kind) NeverEnds() bool { return len(k.Indicators.Complete) == 0 }

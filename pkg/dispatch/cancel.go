@@ -277,7 +277,7 @@ func (x *cancellation) markAbandoned(ctx context.Context, origin *unstructured.U
 // markCancelled annotates an origin of a kind that never ends as cancelled, and removes its
 // mirror annotation.
 func (x *cancellation) markCancelled(ctx context.Context, origin *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	if !object.NeverEnds(x.kind) || !namesMirror(origin) && isCancelled(origin) {
+	if !x.kind.NeverEnds() || !namesMirror(origin) && isCancelled(origin) {
 		return origin, nil
 	}
 	marks := map[string]any{delegation.MirrorAnnotation: nil}

@@ -145,7 +145,7 @@ func (t *task) originGone(ctx context.Context) error {
 // missing mirror annotation may come from a user's kubectl replace. It reads the origin from the
 // server, because the informer may be behind.
 func (t *task) cancelled(ctx context.Context, origin *unstructured.Unstructured) (bool, error) {
-	if !t.wasPinned || !object.NeverEnds(t.Kind) || !isCancelled(origin) {
+	if !t.wasPinned || !t.Kind.NeverEnds() || !isCancelled(origin) {
 		return false, nil
 	}
 	live, err := t.origin.get(ctx, t.Kind, t.ref)

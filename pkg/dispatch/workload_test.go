@@ -92,7 +92,7 @@ func TestFailed(t *testing.T) {
 			stored := written(t, s.Object, status)
 			assert.Equal(t, object.StatusOf(s.Kind, stored), delegation.Failed)
 			assert.DeepEqual(t, stored.Object["spec"], s.Object.Object["spec"])
-			if how := object.EndOf(s.Kind, stored); !object.NeverEnds(s.Kind) {
+			if how := object.EndOf(s.Kind, stored); !s.Kind.NeverEnds() {
 				assert.Equal(t, how.Reason+": "+how.Message, CancelReason+": cancelled by a user")
 				if len(s.Kind.Indicators.End) > 0 {
 					assert.Assert(t, s.Kind.Ended(object.StateOf(s.Kind, stored)).Equal(now))

@@ -63,7 +63,8 @@ state, wait ends at once. Each change is printed on standard error, with its rea
 
   admitted   Kueue has admitted the Job, or it needs no queue
   running    Pods of the Job run (the default)
-  finished   the Job is Complete or Failed
+  finished   the Job is Complete or Failed. Not for kinds that run until they are
+             deleted, such as RayService
 
 NAME is the name of the origin or of the mirror. wait looks for it in all contexts of the
 kubeconfig, or in those of --contexts. --timeout includes the time to reach them.
@@ -95,10 +96,14 @@ func (f *waitFlags) toOptions(env util.Environment, args []string) (*waitOptions
 	o := &waitOptions{Environment: env, flags: f.GlobalFlags, condition: strings.ToLower(f.condition), timeout: f.timeout}
 	var err error
 	o.wanted, err = util.ParseJobName(args)
+	// Jobs, whose Kind is "", and kinds that are not in the table may end.
+	kind, isKnown := delegation.KindNamed(o.wanted.Kind)
 	switch {
 	case err != nil:
 	case !slices.Contains(conditions(), o.condition):
 		err = fmt.Errorf("unknown --for %q; choose one of %s", f.condition, strings.Join(conditions(), ", "))
+	case o.condition == forFinished && isKnown && kind.NeverEnds() && !kind.Template:
+		err = fmt.Errorf("--for=%s: %ss run until they are deleted. Use --for=%s", forFinished, kind.Kind, forRunning)
 	case f.timeout < 0:
 		err = errors.New("--timeout must not be negative")
 	}

@@ -33,7 +33,7 @@ type End struct {
 // EndOf returns the end of an object; nil if it has not ended. An object that is being deleted
 // may have ended before.
 func EndOf(k delegation.Kind, o *unstructured.Unstructured) *End {
-	if NeverEnds(k) {
+	if k.NeverEnds() {
 		return nil
 	}
 	s := StateOf(k, o)
@@ -69,10 +69,6 @@ func (e *End) explain(indicators []delegation.Indicator, s delegation.State) {
 func isIndicatedBy(indicator delegation.Indicator, c delegation.Condition) bool {
 	return c.Type == indicator.Condition && (c.True && indicator.ConditionStatus == "" || c.Status == indicator.ConditionStatus && indicator.ConditionStatus != "")
 }
-
-// NeverEnds reports whether objects of a kind run until they are deleted. They may fail and
-// recover.
-func NeverEnds(k delegation.Kind) bool { return len(k.Indicators.Complete) == 0 }
 
 // HasFinished reports whether an object is complete or has failed for good.
 func HasFinished(k delegation.Kind, o *unstructured.Unstructured) bool { return EndOf(k, o) != nil }

@@ -19,7 +19,7 @@ func TestEndOf(t *testing.T) {
 		t.Run(s.Name(), func(t *testing.T) {
 			how := EndOf(s.Kind, s.Object)
 			complete, failed := strings.HasPrefix(s.State, "succeeded"), strings.HasPrefix(s.State, "failed")
-			if !complete && !failed || NeverEnds(s.Kind) {
+			if !complete && !failed || s.Kind.NeverEnds() {
 				assert.Assert(t, how == nil, "%+v", how)
 				return
 			}
@@ -29,7 +29,7 @@ func TestEndOf(t *testing.T) {
 	}
 	for _, k := range delegation.Kinds() {
 		never := slices.Contains([]string{"cronjob", "raycluster", "rayservice", "raycronjob", "statefulset", "leaderworkerset"}, k.Name)
-		assert.Equal(t, NeverEnds(k), never, k.Name)
+		assert.Equal(t, k.NeverEnds(), never, k.Name)
 	}
 }
 
