@@ -81,6 +81,8 @@ func CheckSummary(list *inspect.FindingList, o TableOptions) string {
 	switch {
 	case len(parts) == 0 && s.Clusters == 0:
 		text = "Nothing was checked"
+	case len(parts) == 0 && len(list.Unchecked) > 0 && s.Jobs == 0:
+		text = "No findings in what was checked " + where
 	case len(parts) == 0 && len(list.Unchecked) > 0:
 		text = "No findings in what was checked: " + strings.TrimPrefix(where, "in ")
 	case len(parts) == 0 && s.Jobs == 0 && s.Young == 0:

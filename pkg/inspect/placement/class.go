@@ -42,27 +42,11 @@ func (s *site) hasClasses() bool {
 	if missing == (inspect.ClassName{}) {
 		return s.suitsRuntime()
 	}
-	create := "create it"
-	if where := s.request.without(missing, s.Context); len(where) > 1 {
-		create += " on " + strings.Join(where, ", ")
-	}
 	s.change(inspect.PlacementChange{
-		Message: fmt.Sprintf("%s, or name a %s that exists on %s", create, missing.Kind, s.Context),
+		Message: fmt.Sprintf("create it, or name a %s that exists on %s", missing.Kind, s.Context),
 		Command: command.Kubectl(s.Context, "", "get", missing.Resource).Shell(),
 	})
 	return s.decide(inspect.Never, inspect.ClassMissing, "%s %s does not exist", missing.Kind, missing.Name)
-}
-
-// without returns the contexts whose clusters lack a class: own first, then those of workers that need
-// it for the Pods.
-func (r *Request) without(missing inspect.ClassName, own string) []string {
-	contexts := []string{own}
-	for _, context := range slices.Sorted(maps.Keys(r.Classes)) {
-		if context != own && r.Classes[context].MissingForPods == missing {
-			contexts = append(contexts, context)
-		}
-	}
-	return contexts
 }
 
 // needDependencies decides that the Pods of a request never start on a cluster that lacks an object

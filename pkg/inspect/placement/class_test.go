@@ -98,18 +98,3 @@ limits: [{metadata: {namespace: ml, name: d}, spec: {limits: [{type: Container, 
 		})
 	}
 }
-
-// TestClassMissingOnWorkers checks that the fix names all clusters that need a PriorityClass.
-func TestClassMissingOnWorkers(t *testing.T) {
-	name := inspect.ClassName{Kind: "PriorityClass", Name: "high"}
-	lacking := placement.Class{Missing: name, MissingForPods: name}
-	w := parse[world](t, simple("4"))
-	hub := w.facts()
-	hub.Context = "hub"
-	j := parse[batchv1.Job](t, pods("1", "cpu: 1"))
-	j.Namespace = "ml"
-	r := placement.OfJob(&j, "q")
-	r.Classes = map[string]placement.Class{"hub": lacking, "w1": lacking, "w2": {}}
-	all := placement.Submit(inspect.NewInventory(time.Now(), []*inspect.Facts{hub}, nil), &r)
-	assert.Equal(t, all[0].Changes[0].Message, "create it on hub, w1, or name a PriorityClass that exists on hub")
-}
