@@ -63,8 +63,8 @@ state, wait ends at once. Each change is printed on standard error, with its rea
 
   admitted   Kueue has admitted the Job, or it needs no queue
   running    Pods of the Job run (the default)
-  finished   the Job is Complete or Failed. Not for kinds that run until they are
-             deleted, such as RayService
+  finished   the Job is Complete or Failed. Refused for kinds that run until
+             they are deleted, such as RayService
 
 NAME is the name of the origin or of the mirror. wait looks for it in all contexts of the
 kubeconfig, or in those of --contexts. --timeout includes the time to reach them.
