@@ -162,6 +162,9 @@ func ResourceQuotas(ctx context.Context, f *fleet.Fleet, namespace string) (quot
 		err = listObjects(ctx, c, corev1.SchemeGroupVersion.WithResource("resourcequotas"), namespace, metav1.ListOptions{}, func(q *corev1.ResourceQuota) {
 			all = append(all, *q)
 		})
+		if apierrors.IsNotFound(err) {
+			err = nil // A server without the kind has none.
+		}
 		return all, err
 	}) {
 		if a.Err != nil {
