@@ -57,18 +57,22 @@ func (f *Facts) buildIndex() {
 		}
 	}
 	for _, e := range f.Events {
-		if e.IsPreemption() {
-			of := types.NamespacedName{Namespace: e.Namespace, Name: e.Name}
-			x.preemptions[of] = append(x.preemptions[of], e)
-		}
-		if last := x.warnings[e.UID]; e.Warning && (last == nil || e.Time.After(last.Time)) {
-			x.warnings[e.UID] = e
-		}
-		if e.IsAboutStart() && e.Replaces(x.podWarnings[e.UID]) {
-			x.podWarnings[e.UID] = e
-		}
+		x.addEvent(e)
 	}
 	f.index = x
+}
+
+func (x *index) addEvent(e *Event) {
+	if e.IsPreemption() {
+		of := types.NamespacedName{Namespace: e.Namespace, Name: e.Name}
+		x.preemptions[of] = append(x.preemptions[of], e)
+	}
+	if last := x.warnings[e.UID]; e.Warning && (last == nil || e.Time.After(last.Time)) {
+		x.warnings[e.UID] = e
+	}
+	if e.IsAboutStart() && e.Replaces(x.podWarnings[e.UID]) {
+		x.podWarnings[e.UID] = e
+	}
 }
 
 // jobUID returns the UID of the Job for which Kueue created a Workload on the same cluster, "" if

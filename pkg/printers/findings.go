@@ -76,26 +76,40 @@ func CheckSummary(list *inspect.FindingList, o TableOptions) string {
 			parts = append(parts, n.text)
 		}
 	}
-	text := strings.Join(parts, ", ") + " " + where
-	grace := duration.HumanDuration(time.Duration(s.GraceSeconds) * time.Second)
+	if len(parts) == 0 {
+		return nothingFound(list, o, where)
+	}
+	return strings.Join(parts, ", ") + " " + where + youngSuffix(s)
+}
+
+// nothingFound returns what was checked without a finding. where names the Jobs and the clusters.
+func nothingFound(list *inspect.FindingList, o TableOptions, where string) string {
+	s := list.Summary
 	switch {
-	case len(parts) == 0 && s.Clusters == 0:
-		text = "Nothing was checked"
-	case len(parts) == 0 && len(list.Unchecked) > 0 && s.Jobs == 0:
-		text = "No findings in what was checked " + where
-	case len(parts) == 0 && len(list.Unchecked) > 0:
-		text = "No findings in what was checked: " + strings.TrimPrefix(where, "in ")
-	case len(parts) == 0 && s.Jobs == 0 && s.Young == 0:
+	case s.Clusters == 0:
+		return "Nothing was checked" + youngSuffix(s)
+	case len(list.Unchecked) > 0 && s.Jobs == 0:
+		return "No findings in what was checked " + where + youngSuffix(s)
+	case len(list.Unchecked) > 0:
+		return "No findings in what was checked: " + strings.TrimPrefix(where, "in ") + youngSuffix(s)
+	case s.Jobs == 0 && s.Young == 0:
 		return fmt.Sprintf("No delegated %ss found on %s", noun(o), inspect.Count(s.Clusters, "cluster"))
-	case len(parts) == 0 && s.Young > 0:
-		return fmt.Sprintf("No findings older than %s %s; %s not shown (--grace 0s)", grace, where, youngText(s.Young, "younger "))
-	case len(parts) == 0:
-		text = "No findings " + where
+	case s.Young > 0:
+		return fmt.Sprintf("No findings older than %s %s; %s not shown (--grace 0s)", graceOf(s), where, youngText(s.Young, "younger "))
 	}
-	if s.Young > 0 {
-		text += fmt.Sprintf("; %s younger than %s not shown (--grace 0s)", youngText(s.Young, ""), grace)
+	return "No findings " + where
+}
+
+func graceOf(s inspect.CheckSummary) string {
+	return duration.HumanDuration(time.Duration(s.GraceSeconds) * time.Second)
+}
+
+// youngSuffix says that young findings are not shown, "" if there are none.
+func youngSuffix(s inspect.CheckSummary) string {
+	if s.Young == 0 {
+		return ""
 	}
-	return text
+	return fmt.Sprintf("; %s younger than %s not shown (--grace 0s)", youngText(s.Young, ""), graceOf(s))
 }
 
 // youngText names the counted findings that are not shown: young infos are not counted, because

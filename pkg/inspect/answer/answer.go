@@ -288,14 +288,19 @@ func (a *Answer) take(f *inspect.Finding, reason string) {
 	default:
 		a.Reason = inspect.ReasonFinding
 	}
+	a.Message = sentence(reason, namesIn(f)...)
+	if len(f.Fixes) > 0 {
+		a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
+	}
+}
+
+// namesIn returns the names with which the text of a finding may begin.
+func namesIn(f *inspect.Finding) []string {
 	names := []string{f.Context, f.Name}
 	for _, j := range f.Jobs {
 		names = append(names, j.Context)
 	}
-	a.Message = sentence(reason, names...)
-	if len(f.Fixes) > 0 {
-		a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
-	}
+	return names
 }
 
 // isWorker reports whether an unchecked thing is a worker that was not read.

@@ -40,22 +40,9 @@ func (s *site) suggest(result *assignment) {
 		if result.worst == nil || t.demand != result.worst.demand || t.suits {
 			continue
 		}
-		if len(t.tolerate)+len(t.selects) == 0 || !s.isOnlyTainted(t) {
-			continue
+		if len(t.tolerate)+len(t.selects) > 0 && s.isOnlyTainted(t) {
+			s.suit(t)
 		}
-		var parts []string
-		for i := range t.tolerate {
-			parts = append(parts, "tolerate taint "+t.tolerate[i].ToString())
-		}
-		for _, label := range t.selects {
-			parts = append(parts, "select label "+label)
-		}
-		text := strings.Join(parts, " and ")
-		if s.request.origin != nil && len(t.selects) > 0 {
-			// Kueue does not compare the node selector of a Job with that of its Workload.
-			text = "recreate it with Pods that " + text
-		}
-		s.change(inspect.PlacementChange{Message: fmt.Sprintf("%s of flavor %s on %s", text, t.flavor, s.Context)})
 	}
 	t := result.worst
 	if t == nil || !t.suits {
@@ -77,6 +64,23 @@ func (s *site) suggest(result *assignment) {
 		return
 	}
 	s.raise(capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}, now, now, r.share(now))
+}
+
+// suit adds the change of the Pods with which a flavor suits them.
+func (s *site) suit(t *try) {
+	var parts []string
+	for i := range t.tolerate {
+		parts = append(parts, "tolerate taint "+t.tolerate[i].ToString())
+	}
+	for _, label := range t.selects {
+		parts = append(parts, "select label "+label)
+	}
+	text := strings.Join(parts, " and ")
+	if s.request.origin != nil && len(t.selects) > 0 {
+		// Kueue does not compare the node selector of a Job with that of its Workload.
+		text = "recreate it with Pods that " + text
+	}
+	s.change(inspect.PlacementChange{Message: fmt.Sprintf("%s of flavor %s on %s", text, t.flavor, s.Context)})
 }
 
 // mostPods returns with how many Pods a request would fit, zero if with none.

@@ -29,23 +29,23 @@ func TestOverall(t *testing.T) {
 	}{
 		"":                                    {inspect.Unknown, false},
 		"fits":                                {inspect.Fits, false},
-		"never waits":                         {inspect.Waits, false},
-		"m:fits never waits":                  {inspect.Waits, false},
+		"never,waits":                         {inspect.Waits, false},
+		"m:fits,never,waits":                  {inspect.Waits, false},
 		"m:waits":                             {inspect.Waits, true},
-		"m:waits fits":                        {inspect.Waits, true},
-		"m:waits never fits":                  {inspect.Waits, true},
-		"m:waits unknown":                     {inspect.Unknown, true},
-		"m:waits never":                       {inspect.Never, false},
-		"m:waits never never":                 {inspect.Never, false},
-		"m:unknown never":                     {inspect.Never, false},
-		"m:never fits":                        {inspect.Never, true},
-		"m:never never":                       {inspect.Never, true},
-		"m:waits never m:fits waits":          {inspect.Waits, false},
-		"m:waits never m:waits fits":          {inspect.Waits, true},
-		"m:waits never m:unknown never never": {inspect.Never, false},
+		"m:waits,fits":                        {inspect.Waits, true},
+		"m:waits,never,fits":                  {inspect.Waits, true},
+		"m:waits,unknown":                     {inspect.Unknown, true},
+		"m:waits,never":                       {inspect.Never, false},
+		"m:waits,never,never":                 {inspect.Never, false},
+		"m:unknown,never":                     {inspect.Never, false},
+		"m:never,fits":                        {inspect.Never, true},
+		"m:never,never":                       {inspect.Never, true},
+		"m:waits,never,m:fits,waits":          {inspect.Waits, false},
+		"m:waits,never,m:waits,fits":          {inspect.Waits, true},
+		"m:waits,never,m:unknown,never,never": {inspect.Never, false},
 	} {
 		var all []inspect.Placement
-		for _, word := range strings.Fields(words) {
+		for _, word := range strings.FieldsFunc(words, func(r rune) bool { return r == ',' }) {
 			all = append(all, place(word))
 		}
 		assert.Equal(t, placement.Overall(all), want.verdict, words)

@@ -11,21 +11,26 @@ import (
 // mayPreempt reports whether the queue's policy allows preempting a Workload for a requested amount
 // (kueue: pkg/scheduler/preemption; docs/reference/scheduling.md#preemption).
 func (s *site) mayPreempt(n *capacity.Node, c *kueue.Claim, fr capacity.FlavorResource, requested capacity.Amount) bool {
-	mine, policy := s.rank(), &s.queue.Queue.Spec.Preemption
-	isLower := c.Rank.Priority < mine.Priority
+	policy := &s.queue.Queue.Spec.Preemption
+	isLower := c.Rank.Priority < s.rank().Priority
 	quota, _ := s.queue.Quota(fr)
 	isAbove := requested > quota.Nominal
 	if n == s.queue {
-		isNewer := c.Rank.Priority == mine.Priority && c.Rank.At.After(mine.At)
-		isAllowed := policy.WithinClusterQueue == kueue.LowerPriority && isLower ||
-			policy.WithinClusterQueue == kueue.LowerOrNewer && (isLower || isNewer)
-		return isAllowed && (!isAbove || s.preemptsAboveNominal(fr, requested))
+		return s.mayPreemptWithin(c) && (!isAbove || s.preemptsAboveNominal(fr, requested))
 	}
 	if n.Borrowed(fr) == 0 || kueue.IsStopped(n.Queue.Spec.StopPolicy) {
 		return false
 	}
 	isAllowed := policy.ReclaimWithinCohort == kueue.AnyPriority || policy.ReclaimWithinCohort == kueue.LowerPriority && isLower
 	return isAllowed && (!isAbove || s.mayReclaim(n, fr, requested) || isLower && policy.BorrowsFrom(c.Rank.Priority))
+}
+
+// mayPreemptWithin reports whether the policy allows preempting a Workload of the same queue.
+func (s *site) mayPreemptWithin(c *kueue.Claim) bool {
+	mine, within := s.rank(), s.queue.Queue.Spec.Preemption.WithinClusterQueue
+	isLower := c.Rank.Priority < mine.Priority
+	isNewer := c.Rank.Priority == mine.Priority && c.Rank.At.After(mine.At)
+	return within == kueue.LowerPriority && isLower || within == kueue.LowerOrNewer && (isLower || isNewer)
 }
 
 // preemptsAboveNominal reports whether Kueue preempts at all for a request above the nominal quota

@@ -26,8 +26,8 @@ func isServed(c *kueue.AdmissionCheck) bool {
 // reportUnserved reports the AdmissionChecks of a manager whose status was
 // never written.
 func reportUnserved(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionCheck) {
-	for _, c := range checks {
-		if isServed(c) || c.DeletionTimestamp != nil || isForWorkers(v, f, c) {
+	for _, c := range slices.DeleteFunc(slices.Clone(checks), func(c *kueue.AdmissionCheck) bool { return isServed(c) || isForWorkers(v, f, c) }) {
+		if c.DeletionTimestamp != nil {
 			continue
 		}
 		a := v.Awaits(liveness.PendingAction{

@@ -31,10 +31,10 @@ func (b *obstacle) sighting(v *view.View, origin, mirror *inspect.Job) view.Sigh
 		s.Remedy = command.Kubectl(mirror.Context, mirror.Namespace, "create", "serviceaccount", name).Prose()
 	case "priorityclass", "runtimeclass":
 		s.Remedy = command.Say("create %s %s on %s, like the one on %s, if it exists there: %s",
-			kindNames[kind], name, mirror.Context, origin.Context, command.Kubectl(origin.Context, "", "get", kind, name, "-o", "yaml"))
+			kindNames()[kind], name, mirror.Context, origin.Context, command.Kubectl(origin.Context, "", "get", kind, name, "-o", "yaml"))
 	default:
 		s.Remedy = command.Say("create %s %s in namespace %s of %s, like the one on %s, if it exists there: %s",
-			kindNames[kind], name, mirror.Namespace, mirror.Context, origin.Context, command.Kubectl(origin.Context, origin.Namespace, "get", kind, name, "-o", "yaml"))
+			kindNames()[kind], name, mirror.Namespace, mirror.Context, origin.Context, command.Kubectl(origin.Context, origin.Namespace, "get", kind, name, "-o", "yaml"))
 	}
 	s.Evidence = append(s.Evidence, quotePodCounts(origin))
 	if b.mild {
@@ -136,10 +136,12 @@ func describeClaims(mirror *inspect.Job, names ...string) command.Command {
 	return command.Kubectl(mirror.Context, mirror.Namespace, append([]string{"describe", "pvc"}, names...)...)
 }
 
-// kindNames are the kinds that missingIn finds, as their API spells them.
-var kindNames = map[string]string{
-	"serviceaccount": "ServiceAccount", "secret": "Secret", "configmap": "ConfigMap", "persistentvolumeclaim": "PersistentVolumeClaim",
-	"runtimeclass": "RuntimeClass", "priorityclass": "PriorityClass",
+// kindNames returns the kinds that missingIn finds, as their API spells them.
+func kindNames() map[string]string {
+	return map[string]string{
+		"serviceaccount": "ServiceAccount", "secret": "Secret", "configmap": "ConfigMap", "persistentvolumeclaim": "PersistentVolumeClaim",
+		"runtimeclass": "RuntimeClass", "priorityclass": "PriorityClass",
+	}
 }
 
 // missingIn returns the object that a message reports as missing, "" if there
