@@ -142,9 +142,6 @@ func (s *site) raise(fr capacity.FlavorResource, by, now capacity.Amount, share 
 	if now > by {
 		fix.Text += fmt.Sprintf("; to start it now, by %s", now.Text(fr.Resource))
 	}
-	if s.Position != nil && s.Position.Place > 1 && by == now {
-		fix.Text += "; Jobs before it in the queue may take that"
-	}
 	if has := s.nodesHave(fr); has > 0 && wanted > has {
 		fix.Text += fmt.Sprintf("; its nodes have %s in all", has.Text(fr.Resource))
 	}
