@@ -25,6 +25,9 @@ import (
 // evilPath is the path to which a hostile proxy redirects its clients.
 const evilPath = "/k8s/clusters/c-evil"
 
+// anotherCluster is the fault of an address that leads to another cluster for a while.
+const anotherCluster = "another cluster"
+
 // fronts are faults of proxies in front of several clusters: they answer themselves, redirect
 // clients, or forward to another cluster for a while.
 func fronts() []fault {
@@ -44,7 +47,7 @@ func fronts() []fault {
 		{name: "redirects", respond: func(p *faulty, _ <-chan struct{}, w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, p.URL+evilPath+r.URL.Path, http.StatusTemporaryRedirect)
 		}},
-		{name: "another cluster", respond: func(p *faulty, _ <-chan struct{}, w http.ResponseWriter, r *http.Request) {
+		{name: anotherCluster, respond: func(p *faulty, _ <-chan struct{}, w http.ResponseWriter, r *http.Request) {
 			p.elsewhere.ServeHTTP(w, r)
 		}},
 	}

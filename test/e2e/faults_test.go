@@ -15,6 +15,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
@@ -90,9 +91,10 @@ func TestFaults(t *testing.T) {
 	defer over()
 	survived := map[string]int{}
 	var suffering, running sync.WaitGroup
-	suffering.Go(func() { injectFaults(ctx, t, of, proxies, survived) })
+	all := slices.Concat(slices.Collect(maps.Values(names))...)
+	suffering.Go(func() { injectFaults(ctx, t, of, proxies, survived, func() bool { return arePinned(ctx, t, ns, all) }) })
 	forged := 0
-	suffering.Go(func() { forged = forge(ctx, t, of.seed, ns, slices.Concat(slices.Collect(maps.Values(names))...)) })
+	suffering.Go(func() { forged = forge(ctx, t, of.seed, ns, all) })
 	kills := make([]int, of.runners)
 	for runner := range of.runners {
 		r := &killedRunner{
@@ -133,8 +135,22 @@ func TestFaults(t *testing.T) {
 	assert.DeepEqual(t, bystanders(t, ns), before)
 }
 
-// injectFaults applies one fault after the other to both sides, until ctx ends.
-func injectFaults(ctx context.Context, t *testing.T, of trial, proxies map[string]*faulty, survived map[string]int) {
+// arePinned reports whether all origins name their mirrors.
+func arePinned(ctx context.Context, t *testing.T, ns string, names []string) bool {
+	t.Helper()
+	for _, name := range names {
+		origin, err := client(t, management).BatchV1().Jobs(ns).Get(ctx, name, metav1.GetOptions{})
+		if err != nil || origin.Annotations[delegation.MirrorAnnotation] == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// injectFaults applies one fault after the other to both sides, until ctx ends. Before arePinned, the
+// address of the worker does not lead to another cluster: nothing would show that it is a fault, and the
+// Jobs would run there.
+func injectFaults(ctx context.Context, t *testing.T, of trial, proxies map[string]*faulty, survived map[string]int, arePinned func() bool) {
 	t.Helper()
 	chance := rand.New(rand.NewPCG(of.seed, 0))
 	all := faults()
@@ -144,6 +160,10 @@ func injectFaults(ctx context.Context, t *testing.T, of trial, proxies map[strin
 		one := all[chance.IntN(len(all))]
 		if of.outages && chance.IntN(10) == 0 {
 			survived[outage(ctx, t, chance, cluster, 3*lasts)]++
+			continue
+		}
+		if one.name == anotherCluster && cluster == worker1 && !arePinned() {
+			pause(ctx, lasts)
 			continue
 		}
 		proxies[cluster].inject(ctx, one, lasts)
