@@ -16,22 +16,37 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// limits is a transport that records requests by method: whether each had a time limit.
+// limits records whether all requests of a method had a time limit.
 type limits struct {
-	http.RoundTripper
 	mu      sync.Mutex
 	methods map[string]bool
 }
 
-func (l *limits) RoundTrip(r *http.Request) (*http.Response, error) {
+func (l *limits) record(r *http.Request) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	_, isLimited := r.Context().Deadline()
 	if before, ok := l.methods[r.Method]; ok {
 		isLimited = isLimited && before
 	}
 	l.methods[r.Method] = isLimited
-	l.mu.Unlock()
-	return l.RoundTripper.RoundTrip(r)
+}
+
+func (l *limits) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.methods = map[string]bool{}
+}
+
+// recording is a transport that records its requests.
+type recording struct {
+	http.RoundTripper
+	into *limits
+}
+
+func (t recording) RoundTrip(r *http.Request) (*http.Response, error) {
+	t.into.record(r)
+	return t.RoundTripper.RoundTrip(r)
 }
 
 // limited returns the cluster of a server, and a transport that records its requests.
@@ -39,12 +54,9 @@ func limited(t *testing.T, server *dispatchtest.Server) (*fleet.Cluster, *limits
 	t.Helper()
 	recorded := &limits{methods: map[string]bool{}}
 	config := server.Config()
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		recorded.RoundTripper = next
-		return recorded
-	})
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return recording{next, recorded} })
 	cluster := fleet.Open(t.Context(), []fleet.Context{{Name: "here", Config: config}}, fleet.Options{}).Clusters()[0]
-	recorded.methods = map[string]bool{}
+	recorded.reset()
 	return cluster, recorded
 }
 
