@@ -24,9 +24,8 @@ func (d *Digest) UnmarshalJSON(text []byte) error {
 
 // PodShape has the digest of the part of a Pod's spec that Kueue schedules by
 // (kueue: pkg/util/pod, SpecShape). Pods that differ only in volumes, images
-// or commands have the same. So have Pods with a limit only and those that also
-// request it, because Kueue fills in missing requests before (kueue:
-// pkg/workload/resources.go). What LimitRanges and RuntimeClasses add is unknown here.
+// or commands have the same. A limit counts as the request, because Kueue fills
+// in missing requests before (kueue: pkg/workload/resources.go). What LimitRanges and RuntimeClasses add is unknown here.
 type PodShape struct {
 	Digest Digest
 	// NodeSelector is the node selector, such as "a=b,c=d", sorted.

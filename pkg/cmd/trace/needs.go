@@ -46,7 +46,7 @@ func (o *traceOptions) checkNeeds(ctx context.Context, f *fleet.Fleet, v *inspec
 	}
 }
 
-// checkQuotas adds the ResourceQuotas of the Job's namespace on each cluster. It reports those that it
+// checkQuotas adds the ResourceQuotas of the Job's namespace on each cluster. It reports what it
 // cannot read.
 func (o *traceOptions) checkQuotas(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, r *placement.Request) {
 	if o.flags.From != "" {

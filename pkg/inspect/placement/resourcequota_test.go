@@ -73,14 +73,18 @@ func TestPodSecurity(t *testing.T) {
 		{"baseline", "hostNetwork: true, " + plain, "host namespaces (hostNetwork=true)"},
 		{"restricted", careful, ""},
 		{"restricted", plain, "runAsNonRoot != true"},
-		{"unheard-of", plain, ""},
+		{"unheard-of", plain, "runAsNonRoot != true"},
 	} {
 		w := parse[world](t, simple("50"))
 		j := parse[batchv1.Job](t, `{spec: {template: {spec: {`+tt.pod+`}}}}`)
 		j.Namespace = "ml"
 		r := placement.OfJob(&j, "q")
 		f := w.facts()
-		f.Kueue.Capacity.Namespaces = map[string]*inspect.Namespace{"ml": {Name: "ml", Labels: map[string]string{"pod-security.kubernetes.io/enforce": tt.level}}}
+		namespace := &inspect.Namespace{Name: "ml", Labels: map[string]string{}}
+		if tt.level != "" {
+			namespace.Labels["pod-security.kubernetes.io/enforce"] = tt.level
+		}
+		f.Kueue.Capacity.Namespaces = map[string]*inspect.Namespace{"ml": namespace}
 		p := placement.On(f, &r, nil, time.Now())
 		assert.Equal(t, p.Verdict == inspect.Never, tt.want != "", "%s: %s", tt.level, p.Message)
 		assert.Assert(t, strings.Contains(p.Message, tt.want), p.Message)

@@ -157,7 +157,7 @@ func (s *podSearch) again(ctx context.Context) bool {
 	return true
 }
 
-// running returns the chosen Pod among those that run now, nil if none does. A cluster that does
+// running returns the chosen running Pod, nil if none runs. A cluster that does
 // not answer is asked again in the next round.
 func (s *podSearch) running(ctx context.Context) (*FoundPod, error) {
 	var unread error
