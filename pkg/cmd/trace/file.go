@@ -299,7 +299,7 @@ func checkOwner(t *inspect.Trace, object *unstructured.Unstructured) {
 		return
 	}
 	typed := kind.OwnerOf(delegation.TextAt(object.Object, kind.ManagedBy...))
-	if meant := inspect.SuggestOwner(typed); meant != "" {
+	if meant := delegation.SuggestOwner(typed); meant != "" {
 		t.Reason = inspect.ReasonUnknownOwner
 		t.Message = fmt.Sprintf("Unknown owner %s; did you mean %s?", typed, meant)
 		t.Fixes = []command.Fix{{Text: fmt.Sprintf("set %s to %s", strings.Join(kind.ManagedBy, "."), meant), Command: []string{}}}

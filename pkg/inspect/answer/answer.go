@@ -352,7 +352,7 @@ func (q *Question) template(o *inspect.Job) string {
 	if o.ManagedBy.IsBuiltIn() {
 		text = "Objects created from it are not delegated."
 	}
-	if meant := inspect.SuggestOwner(o.ManagedBy); meant != "" {
+	if meant := delegation.SuggestOwner(o.ManagedBy); meant != "" {
 		text += fmt.Sprintf(" Unknown owner; did you mean %s?", meant)
 	}
 	manager := q.Inventory.Facts(o.Context)

@@ -158,7 +158,7 @@ func suggestQueue(own *inspect.Placement, v *inspect.Inventory, manager *inspect
 	slices.SortFunc(names, func(a, b string) int {
 		return cmp.Or(rank(verdicts[a])-rank(verdicts[b]), cmp.Compare(a, b))
 	})
-	name := cmp.Or(inspect.NearestName(r.Queue, names), names[0])
+	name := cmp.Or(delegation.NearestName(r.Queue, names), names[0])
 	change := inspect.PlacementChange{Message: fmt.Sprintf("use LocalQueue %s: set label %s=%s", name, delegation.QueueNameLabel, name)}
 	if r.LabelsField != "" {
 		change.Message += " in " + r.LabelsField

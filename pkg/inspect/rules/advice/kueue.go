@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -28,7 +29,7 @@ func ExistingQueue(v *view.View, s view.Submission) string {
 		return DispatchingQueue(v, s)
 	}
 	nearest := queueFor(v, s, func(bool) bool { return true })
-	if inspect.NearestName(s.Job().Queue(), []string{nearest}) != "" {
+	if delegation.NearestName(s.Job().Queue(), []string{nearest}) != "" {
 		return nearest
 	}
 	if local := queueFor(v, s, func(isDispatched bool) bool { return !isDispatched }); local != QueuePlaceholder {
@@ -57,7 +58,7 @@ func queueFor(v *view.View, s view.Submission, isWanted func(isDispatched bool) 
 	}
 	for _, names := range [][]string{active, stopped} {
 		if len(names) > 0 {
-			return cmp.Or(inspect.NearestName(s.Job().Queue(), names), names[0])
+			return cmp.Or(delegation.NearestName(s.Job().Queue(), names), names[0])
 		}
 	}
 	return QueuePlaceholder

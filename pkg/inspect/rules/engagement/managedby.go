@@ -93,7 +93,7 @@ func giveOrLeave(j *inspect.Job, give command.Prose) command.Prose {
 		return give
 	case j.ManagedBy.IsBuiltIn():
 		return command.Say("%s; or to run it on %s itself, %s", give, j.Context, leave)
-	case inspect.NearestOwner(j.ManagedBy, inspect.KnownOwners()) == delegation.MultiKueue:
+	case delegation.NearestOwner(j.ManagedBy, delegation.KnownOwners()) == delegation.MultiKueue:
 		return command.Say("give it to MultiKueue: %s; or for its owner %s, %s", give, string(j.ManagedBy), leave)
 	}
 	return command.Say("for its owner %s, %s; or give it to MultiKueue: %s", string(j.ManagedBy), leave, give)

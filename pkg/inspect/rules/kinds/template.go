@@ -72,7 +72,7 @@ func describeIgnored(template *inspect.Job, waiting []*inspect.Job) view.Sightin
 	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: %s controls %s", oldest.Context, s.Object.String(), view.Of(oldest).String()), quote.NeverWritten(oldest))
 	s.Remedy = command.Say("check that the controller of %s runs and picks them up; or %s, and delete the waiting ones: %s",
 		oldest.ManagedBy, advice.SetField(template, row.ManagedBy, nil), advice.DeleteJob(oldest))
-	if meant := inspect.SuggestOwner(oldest.ManagedBy); meant != "" {
+	if meant := delegation.SuggestOwner(oldest.ManagedBy); meant != "" {
 		s.Remedy = command.Say("correct the owner to %s: %s; and delete the waiting ones: %s", string(meant), advice.SetField(template, row.ManagedBy, string(meant)), advice.DeleteJob(oldest))
 	}
 	if oldest.ManagedBy == delegation.Dispatch && advice.CanDispatch(oldest.Row()) {

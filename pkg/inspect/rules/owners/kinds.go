@@ -72,7 +72,7 @@ func ownerWithoutDomain() view.Rule {
 func ownerByPart(j *inspect.Job, known sets.Set[delegation.Owner]) delegation.Owner {
 	for _, owner := range sets.List(known) {
 		_, last, hasDomain := strings.Cut(string(owner), "/")
-		if hasDomain && inspect.PlainName(delegation.Owner(last)) == inspect.PlainName(j.ManagedBy) && j.Row().Allows(owner) {
+		if hasDomain && delegation.PlainName(delegation.Owner(last)) == delegation.PlainName(j.ManagedBy) && j.Row().Allows(owner) {
 			return owner
 		}
 	}

@@ -20,7 +20,7 @@ func ownerMistyped() view.Rule {
 		Covers: []string{"JM014", "JM305", "JM306"},
 		Detect: func(v *view.View) {
 			served := servedOwners(v)
-			known := inspect.KnownOwners().Union(sets.KeySet(served))
+			known := delegation.KnownOwners().Union(sets.KeySet(served))
 			for _, p := range v.Pairs() {
 				j := p.Origin
 				if known.Has(j.ManagedBy) || j.Status != delegation.Unclaimed {
@@ -28,7 +28,7 @@ func ownerMistyped() view.Rule {
 				}
 				meant, how := ownerByPart(j, known), "the last part of"
 				if meant == "" && namesOwner(j) {
-					meant, how = inspect.NearestOwner(j.ManagedBy, known), "similar to"
+					meant, how = delegation.NearestOwner(j.ManagedBy, known), "similar to"
 				}
 				if meant == "" || !j.Row().Allows(meant) && meant != delegation.Owner(j.Row().Reserved) {
 					continue

@@ -56,7 +56,7 @@ func ownerIgnores() view.Rule {
 		Code: "JM101", Severity: inspect.Error,
 		Reads: []inspect.Part{inspect.PartJobs},
 		Detect: func(v *view.View) {
-			known, served := inspect.KnownOwners(), servedOwners(v)
+			known, served := delegation.KnownOwners(), servedOwners(v)
 			for _, p := range v.Pairs() {
 				j := p.Origin
 				isFree := j.Marks == nil || j.Marks.Mirror.IsZero() && j.Marks.BadMirror == ""

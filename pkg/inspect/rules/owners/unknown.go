@@ -18,7 +18,7 @@ func ownerUnknown() view.Rule {
 		Code: "JM014", Severity: inspect.Error,
 		Reads: []inspect.Part{inspect.PartJobs},
 		Detect: func(v *view.View) {
-			known := inspect.KnownOwners()
+			known := delegation.KnownOwners()
 			for _, p := range v.Pairs() {
 				// An owner that has picked up any Job exists.
 				if s := p.Origin.Status; s != delegation.Unclaimed && s != delegation.Terminating || len(p.Mirrors) > 0 {

@@ -96,7 +96,7 @@ func heldByQueue(v *view.View, sighting view.Sighting, s view.Submission, wait *
 	}
 	if wait.Reason == kueue.ReasonLocalQueueMissing {
 		other := advice.ExistingQueue(v, s)
-		if inspect.NearestName(s.Workload.Spec.QueueName, []string{other}) != "" {
+		if delegation.NearestName(s.Workload.Spec.QueueName, []string{other}) != "" {
 			sighting.Message += fmt.Sprintf("; did you mean %s?", other)
 		}
 		sighting.Remedy = useAnotherQueue(v, s, other, t)

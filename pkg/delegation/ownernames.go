@@ -1,4 +1,4 @@
-package inspect
+package delegation
 
 import (
 	"slices"
@@ -6,16 +6,14 @@ import (
 
 	"github.com/agnivade/levenshtein"
 	"k8s.io/apimachinery/pkg/util/sets"
-
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // KnownOwners returns the values of managedBy that known controllers, of any kind, respond to.
-func KnownOwners() sets.Set[delegation.Owner] {
-	known := sets.New(delegation.BuiltIn, delegation.MultiKueue, delegation.Dispatch)
-	for _, row := range delegation.Kinds() {
+func KnownOwners() sets.Set[Owner] {
+	known := sets.New(BuiltIn, MultiKueue, Dispatch)
+	for _, row := range Kinds() {
 		if row.Reserved != "" {
-			known.Insert(delegation.Owner(row.Reserved))
+			known.Insert(Owner(row.Reserved))
 		}
 	}
 	return known
@@ -23,7 +21,7 @@ func KnownOwners() sets.Set[delegation.Owner] {
 
 // NearestOwner returns the known owner that a mistyped name probably means, "" if none looks
 // like it. Case and separators do not count.
-func NearestOwner(typed delegation.Owner, known sets.Set[delegation.Owner]) delegation.Owner {
+func NearestOwner(typed Owner, known sets.Set[Owner]) Owner {
 	var names, owners []string
 	for _, owner := range sets.List(known) {
 		if !owner.IsBuiltIn() {
@@ -31,20 +29,20 @@ func NearestOwner(typed delegation.Owner, known sets.Set[delegation.Owner]) dele
 		}
 	}
 	if at := slices.Index(names, NearestName(PlainName(typed), names)); at >= 0 {
-		return delegation.Owner(owners[at])
+		return Owner(owners[at])
 	}
 	return ""
 }
 
 // PlainName returns the name of an owner without its case and separators, which people
 // confuse.
-func PlainName(o delegation.Owner) string {
+func PlainName(o Owner) string {
 	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(string(o)))
 }
 
 // SuggestOwner returns the known owner that a mistyped name resembles. It
 // returns "" if the name is known, or resembles none.
-func SuggestOwner(typed delegation.Owner) delegation.Owner {
+func SuggestOwner(typed Owner) Owner {
 	known := KnownOwners()
 	if typed.IsBuiltIn() || known.Has(typed) {
 		return ""
