@@ -226,20 +226,20 @@ func (c *cluster) write(pod, container string, texts ...string) {
 	})
 }
 
-// exit ends the current run of a container. The log ends before the status changes.
+// exit ends the current run of a container, and its log at the same moment: between the two, a
+// follower would wait for the clock.
 func (c *cluster) exit(pod, container string) {
-	c.endLog(pod, container)
 	c.update(pod, func(p *corev1.Pod) {
+		c.endLog(pod, container)
 		s := statusIn(p, container)
 		s.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ContainerID: s.ContainerID}}
 	})
 }
 
+// endLog ends the log of a container's current run. It is called by change or update.
 func (c *cluster) endLog(pod, container string) {
-	c.change(func() {
-		runs := c.logs[pod+"/"+container]
-		runs[len(runs)-1].isEnded = true
-	})
+	runs := c.logs[pod+"/"+container]
+	runs[len(runs)-1].isEnded = true
 }
 
 // succeed ends a Pod with all of its containers.

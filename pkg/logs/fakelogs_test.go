@@ -17,18 +17,7 @@ func (c *cluster) log(w http.ResponseWriter, r *http.Request) {
 	runs, cuts, refuse := c.logs[pod+"/"+q.Get("container")], c.cuts, c.refuse
 	_, isThere := c.pods[pod]
 	c.mu.Unlock()
-	follow := q.Get("follow") == "true"
-	c.change(func() {
-		c.asked = append(c.asked, pod+"?"+q.Encode())
-		if follow {
-			c.open++
-		}
-	})
-	defer c.change(func() {
-		if follow {
-			c.open--
-		}
-	})
+	c.change(func() { c.asked = append(c.asked, pod+"?"+q.Encode()) })
 	n := len(runs) - 1
 	if q.Get("previous") == "true" {
 		n--
@@ -45,6 +34,13 @@ func (c *cluster) log(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain")
+	// Without a header, a cut would make the client's transport repeat the request by itself.
+	w.WriteHeader(http.StatusOK)
+	w.(http.Flusher).Flush()
+	if q.Get("follow") == "true" {
+		c.change(func() { c.open++ })
+		defer c.change(func() { c.open-- })
+	}
 	c.send(w, r, runs[n], cuts)
 }
 

@@ -137,6 +137,25 @@ func TestTailZero(t *testing.T) {
 	f.await(main0, "new\nnewer\n")
 }
 
+// TestLogEndsBeforeStatus checks that the end of a log is requested again if the Pod's status
+// changes only later.
+func TestLogEndsBeforeStatus(t *testing.T) {
+	c := newCluster(t)
+	c.newPod("train-0")
+	c.run("train-0", "main")
+	c.write("train-0", "main", "one\n")
+	f := follow(t, c, all())
+	f.await(main0, "one\n")
+	c.change(func() { c.endLog("train-0", "main") })
+	f.awaitWaiter()
+	c.write("train-0", "main", "two\n")
+	c.succeed("train-0")
+	f.step(time.Second)
+	assert.NilError(t, f.end())
+	f.await(main0, "one\ntwo\n")
+	assert.Equal(t, len(f.notes), 0, "%q", f.notes)
+}
+
 // TestTailDoesNotGrow checks that a tail does not grow by omitted lines of the same second.
 func TestTailDoesNotGrow(t *testing.T) {
 	c := newCluster(t)
