@@ -302,13 +302,21 @@ func (k *KueueFacts) MultiKueueCheck() *kueue.AdmissionCheck {
 	return nil
 }
 
-// StateOf returns the state of MultiKueue's check for a Workload, nil if it has none.
-func (k *KueueFacts) StateOf(w *kueue.Workload) *kueue.CheckState {
-	for i := range w.Status.AdmissionChecks {
-		state := &w.Status.AdmissionChecks[i]
-		if check := k.CheckNamed(state.Name); check != nil && check.IsMultiKueue() {
-			return state
+// StateOf returns the state of MultiKueue's check for a Workload of this cluster, nil if it has
+// none. Only MultiKueue nominates workers: if AdmissionChecks could not be read, the only check
+// of a nominated Workload is MultiKueue's.
+func (f *Facts) StateOf(w *kueue.Workload) *kueue.CheckState {
+	if f == nil || f.Kueue == nil {
+		return nil
+	}
+	states := w.Status.AdmissionChecks
+	for i := range states {
+		if check := f.Kueue.CheckNamed(states[i].Name); check != nil && check.IsMultiKueue() {
+			return &states[i]
 		}
+	}
+	if f.Gaps[PartChecks] != nil && len(states) == 1 && len(offeredTo(w)) > 0 {
+		return &states[0]
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ func (v *Inventory) byOffers(manager *Facts) *matcher {
 	m, known := v.offered[manager.Context]
 	if !known {
 		m = newMatcher(v.offersOf(manager))
-		for _, name := range manager.Kueue.clusterNames() {
+		for _, name := range manager.Kueue.ClusterNames() {
 			if at := v.answering(manager.Kueue.contextsOf(name, v.Addresses)); len(at) > 0 && v.areOneCluster(at) {
 				m.found[name] = at[0]
 			}

@@ -207,7 +207,7 @@ func (v *Inventory) Unlocated(manager *Facts) []string {
 		return nil
 	}
 	var missing, taken []string
-	for _, name := range manager.Kueue.clusterNames() {
+	for _, name := range manager.Kueue.ClusterNames() {
 		if context := v.ContextOf(manager, name); v.answers(context) && v.ClusterText(manager, name) == name {
 			taken = append(taken, context)
 		} else {
@@ -223,9 +223,9 @@ func (v *Inventory) Unlocated(manager *Facts) []string {
 	return missing
 }
 
-// clusterNames returns the names of all known MultiKueueClusters, sorted. A user who may not read
+// ClusterNames returns the names of all known MultiKueueClusters, sorted. A user who may not read
 // them knows those of Workloads.
-func (k *KueueFacts) clusterNames() []string {
+func (k *KueueFacts) ClusterNames() []string {
 	var names []string
 	for _, c := range k.Clusters {
 		names = append(names, c.Name)

@@ -25,7 +25,7 @@ func (c *collector) kueue() {
 			c.addMirrorResume(w)
 			continue
 		}
-		j, state := c.home.JobOfWorkload(w), c.home.Kueue.StateOf(w)
+		j, state := c.home.JobOfWorkload(w), c.home.StateOf(w)
 		if j != nil {
 			c.addJob(w, j)
 		}

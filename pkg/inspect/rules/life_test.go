@@ -43,6 +43,10 @@ func statusNotCopiedCases() []testCase {
 			later, forbidden("kwok-mgr", "admissionchecks.kueue.x-k8s.io"), forbidden("kwok-mgr", "multikueueclusters.kueue.x-k8s.io"),
 			forbidden("kwok-mgr", "multikueueconfigs.kueue.x-k8s.io"), forbidden("kwok-mgr", "secrets"),
 		}},
+		{name: "started again, with two checks, for a user of one namespace", code: "JM138", base: "running", fires: true, edits: []edit{
+			later, forbidden("kwok-mgr", "admissionchecks.kueue.x-k8s.io"), patch("kwok-mgr", "Workload/job-train-1c348", `{status: {admissionChecks: [
+				{name: multikueue, state: Ready, lastTransitionTime: "2026-11-20T23:43:24Z", message: ""}, {name: other, state: Ready, lastTransitionTime: "2026-11-20T23:43:24Z", message: ""}]}}`),
+		}},
 		{name: "started again, and finished", code: "JM138", base: "running", fires: true, edits: []edit{later, over}},
 		{name: "its origin is suspended", code: "JM138", base: "running", edits: []edit{later, patch("kwok-mgr", "Job/train", `{spec: {suspend: true}}`)}},
 		{name: "evicted, and not started again", code: "JM138", base: "running", edits: []edit{

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
@@ -121,7 +122,7 @@ func TestDeclaredReads(t *testing.T) {
 		for _, p := range r.Reads {
 			said[p] = true
 		}
-		assert.DeepEqual(t, read[r.Code], said)
+		assert.Check(t, cmp.DeepEqual(read[r.Code], said), r.Code)
 	}
 }
 

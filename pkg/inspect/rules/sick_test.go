@@ -213,6 +213,9 @@ func shortfallCases() []testCase {
 		{name: "no queue has quota", code: "JM134", base: recordedNoQuota, fires: true, edits: []edit{quota("kwok-w1", onlyMemory), quota("kwok-w2", onlyMemory)}},
 		{name: "a worker that it was offered to is out of reach", code: "JM135", base: recordedNoQuota, fires: true, edits: []edit{unreachable("kwok-w2")}},
 		{name: "both workers were read", code: "JM135", base: recordedNoQuota},
+		{name: "the queues of a silent worker may not be read", code: "JM135", base: recordedKueueDown, fires: true, edits: []edit{
+			forbidden("kwok-w2", "clusterqueues.kueue.x-k8s.io"),
+		}},
 		{name: "a worker runs it, and another is out of reach", code: "JM135", base: "running", edits: []edit{unreachable("kwok-w2")}},
 		{name: "one has some", code: "JM134", base: recordedNoQuota, edits: []edit{quota("kwok-w1", onlyMemory)}},
 		{

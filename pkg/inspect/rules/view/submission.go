@@ -130,8 +130,8 @@ func (v *View) Submission(p inspect.Pair) Submission {
 
 // CheckState returns the state of MultiKueue's check for a Workload, nil if it has none.
 func (v *View) CheckState(f *inspect.Facts, w *kueue.Workload) *kueue.CheckState {
-	k, _ := v.Kueue(f, inspect.PartChecks)
-	return k.StateOf(w)
+	v.CanRead(f, inspect.PartChecks)
+	return f.StateOf(w)
 }
 
 // HasState reports whether MultiKueue's check has a state.

@@ -69,18 +69,26 @@ type NamedWorker struct {
 	Facts   *inspect.Facts
 }
 
-// Workers returns the MultiKueueClusters of a manager. They are found once for all rules.
+// Workers returns the MultiKueueClusters of a manager. If they could not be read, it returns those
+// that Workloads name. They are found once for all rules.
 func (v *View) Workers(manager *inspect.Facts) []NamedWorker {
-	clusters, _ := v.MultiKueueClusters(manager)
+	clusters, isRead := v.MultiKueueClusters(manager)
 	v.read.Insert(inspect.PartSecrets)
 	workers, known := v.shared.workers[manager]
 	if !known {
+		var names []string
 		for _, c := range clusters {
-			facts, _ := v.Worker(manager, c.Name)
+			names = append(names, c.Name)
+		}
+		if !isRead && manager.Kueue != nil {
+			names = manager.Kueue.ClusterNames()
+		}
+		for _, name := range names {
+			facts, _ := v.Worker(manager, name)
 			if facts == manager {
 				facts = nil
 			}
-			workers = append(workers, NamedWorker{c.Name, facts})
+			workers = append(workers, NamedWorker{name, facts})
 		}
 		if v.shared.workers == nil {
 			v.shared.workers = map[*inspect.Facts][]NamedWorker{}

@@ -15,7 +15,7 @@ func workersUnread() view.Rule {
 	return view.Rule{
 		Code: "JM135", Severity: inspect.Info,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
 		},
 		Detect: detectWorkersUnread,
 	}
@@ -55,14 +55,18 @@ type unread struct {
 
 // unreadOf ignores workers that the manager has lost, because that is why they do not admit a Job.
 func unreadOf(v *view.View, w *waiter) (u unread) {
-	var lacking, unselected []string
+	var lacking, unselected, withoutQueues []string
 	for _, name := range offeredNames(v, w) {
 		worker, context := v.Worker(w.Manager, name)
 		switch {
 		case view.IsFalse(v.Connection(w.Manager, name)):
 			u.hasReason = true
 		case worker != nil:
-			u.hasReason = u.hasReason || isHeldBy(v, w, worker)
+			isHeld := isHeldBy(v, w, worker)
+			u.hasReason = u.hasReason || isHeld
+			if !isHeld && !v.CanRead(worker, inspect.PartQueues) {
+				withoutQueues = append(withoutQueues, context)
+			}
 		case context == "":
 			lacking = append(lacking, name)
 		case v.Failed(context) == nil:
@@ -77,11 +81,23 @@ func unreadOf(v *view.View, w *waiter) (u unread) {
 		u.reasons = append(u.reasons, names+" "+inspect.NotSelected)
 		u.remedies = append(u.remedies, command.Say("select %s with --contexts", names))
 	}
+	if names := strings.Join(withoutQueues, ", "); names != "" {
+		u.reasons = append(u.reasons, "the queues on "+names+" could not be read")
+		u.remedies = append(u.remedies, command.Say("get the right to read ClusterQueues on %s. %s", names, kubecontext.RightsHint))
+	}
 	if names := strings.Join(lacking, ", "); names != "" {
 		u.reasons = append([]string{v.WhyNoContext(w.Manager, names)}, u.reasons...)
-		u.remedies = append(u.remedies, command.Say("add a context for %s to the kubeconfig", names))
+		u.remedies = append(u.remedies, showAddresses(v, w.Manager, names))
 	}
 	return u
+}
+
+// showAddresses returns how to make the contexts of MultiKueueClusters known.
+func showAddresses(v *view.View, manager *inspect.Facts, names string) command.Prose {
+	if v.CanRead(manager, inspect.PartClusters, inspect.PartSecrets) {
+		return command.Say("add a context for %s to the kubeconfig", names)
+	}
+	return command.Say("get the right to read MultiKueueClusters and their Secrets on %s. %s", manager.Context, kubecontext.RightsHint)
 }
 
 // isHeldBy reports whether a worker says why it does not admit a submission.

@@ -129,11 +129,16 @@ func (w *waiter) isStuck(v *view.View) bool {
 // wasOfferedToAll reports whether a submission was offered to every worker that its manager can
 // use. The incremental dispatcher offers it to a few at a time.
 func (w *waiter) wasOfferedToAll(v *view.View) bool {
-	if len(w.offers) == 0 || len(w.offers) < len(w.Nominated()) {
+	if !w.wasOfferedToNominated() {
 		return false
 	}
 	_, rest, known := notOffered(v, w)
 	return known && len(rest) == 0
+}
+
+// wasOfferedToNominated reports whether a submission was offered to every nominated worker.
+func (w *waiter) wasOfferedToNominated() bool {
+	return len(w.offers) > 0 && len(w.offers) >= len(w.Nominated())
 }
 
 // notOffered returns the MultiKueueConfig of a waiter, and its usable

@@ -3,6 +3,7 @@ package waiting
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -35,14 +36,15 @@ func noQuotaOnWorkers() view.Rule {
 	}
 }
 
-// detectNoQuota reports a submission if every worker that it can be offered to
-// has refused it for quota.
+// detectNoQuota reports a submission if every worker that it can be offered to has refused it for
+// quota. If the MultiKueueConfig could not be read, those that it was offered to must suffice.
 func detectNoQuota(v *view.View) {
 	all := reservations{}
 	waiters := waiters(v)
 	for i := range waiters {
 		w := &waiters[i]
-		if !w.wasOfferedToAll(v) {
+		isUnread := !v.CanRead(w.Manager, inspect.PartChecks, inspect.PartConfigs)
+		if !w.wasOfferedToAll(v) && !(isUnread && w.wasOfferedToNominated()) {
 			// Other workers may have free quota: JM032.
 			continue
 		}
@@ -61,6 +63,12 @@ func detectNoQuota(v *view.View) {
 		} else {
 			addQuota(v, &s, held)
 			s.Severity, s.Message = cannotTake(held, &soonest)
+		}
+		if isUnread {
+			if s.Severity == inspect.Error {
+				s.Severity = inspect.Warning
+			}
+			s.Evidence = append(s.Evidence, fmt.Sprintf("%s: AdmissionChecks or MultiKueueConfigs could not be read: there may be other workers", w.Manager.Context))
 		}
 		v.Report(s)
 	}

@@ -1,0 +1,43 @@
+package rules_test
+
+import (
+	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// TestUserOfOneNamespace checks that users who may not read cluster-wide objects and Secrets learn
+// why their Jobs wait. Without MultiKueueConfigs, there may be other workers, so that nothing
+// that only workers show is an error.
+func TestUserOfOneNamespace(t *testing.T) {
+	var edits []edit
+	for _, context := range []string{"kwok-mgr", "kwok-w1", "kwok-w2"} {
+		for _, resource := range []string{
+			"admissionchecks", "multikueueclusters", "multikueueconfigs", "clusterqueues", "resourceflavors", "cohorts", "topologies", "workloadpriorityclasses",
+		} {
+			edits = append(edits, forbidden(context, resource+".kueue.x-k8s.io"))
+		}
+		edits = append(edits, forbidden(context, "secrets"))
+	}
+	for base, want := range map[string][]string{
+		"no-quota-on-workers":           {"JM029 warning"},
+		"localqueue-missing-on-workers": {"JM026 warning"},
+		"preempted-on-worker":           {"JM029 info"},
+		"strict-fifo-head-blocks":       {"JM029 info", "JM135 info"},
+		"mirror-refused-by-quota":       {"JM135 info"},
+		"kueue-down-on-workers":         {"JM135 info"},
+		"running":                       {},
+	} {
+		t.Run(base, func(t *testing.T) {
+			v := testCase{name: "user of one namespace " + base, code: "JM029", base: base, edits: edits}.make(t)
+			found := []string{}
+			for _, f := range judge(t, v, rules.All(), 0) {
+				found = append(found, f.Code+" "+string(f.Severity))
+			}
+			assert.DeepEqual(t, slices.Compact(found), want)
+		})
+	}
+}
