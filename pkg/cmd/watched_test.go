@@ -278,23 +278,34 @@ func (w *watching) until(what string, is func() bool) {
 	}, poll.WithTimeout(time.Minute), poll.WithDelay(time.Millisecond))
 }
 
+// awaitRound waits until the command waits for the clock, or a condition holds. If the clock
+// advanced during a reading, the command would take it for a slow one, and wait longer.
+func (w *watching) awaitRound(after int, is func() bool) {
+	w.t.Helper()
+	w.until("it looks again", func() bool { return w.clock.count() > after || is() })
+}
+
+func never() bool { return false }
+
 // rest lets the command judge rounds more times, two seconds apart.
 func (w *watching) rest(rounds int) {
 	w.t.Helper()
+	w.awaitRound(0, never)
 	for range rounds {
 		before := w.clock.count()
 		w.clock.Step(2 * time.Second)
-		w.until("it looks again", func() bool { return w.clock.count() > before })
+		w.awaitRound(before, never)
 	}
 }
 
 // restUntil lets the command judge again until a condition holds, which may be its end.
 func (w *watching) restUntil(what string, is func() bool) {
 	w.t.Helper()
+	w.awaitRound(0, is)
 	w.until(what, func() bool {
 		before := w.clock.count()
 		w.clock.Step(2 * time.Second)
-		w.until("it looks again", func() bool { return is() || w.clock.count() > before })
+		w.awaitRound(before, is)
 		return is()
 	})
 }
