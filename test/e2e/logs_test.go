@@ -74,7 +74,15 @@ func redirectNodes(t *testing.T, cluster string) (undo func()) {
 	assert.NilError(t, err)
 	patch := fmt.Appendf(nil, `{"status": {"addresses": [{"type": "InternalIP", "address": %q}], "daemonEndpoints": {"kubeletEndpoint": {"Port": %s}}}}`, address.Hostname(), address.Port())
 	nodes := client(t, cluster).CoreV1().Nodes()
-	list, err := nodes.List(t.Context(), metav1.ListOptions{})
+	var list *corev1.NodeList
+	// kwok initializes the status of new nodes, and would overwrite an earlier change.
+	err = poll.Until(t.Context(), poll.Limit, func(ctx context.Context) (bool, error) {
+		list, err = nodes.List(ctx, metav1.ListOptions{})
+		isNew := func(n corev1.Node) bool {
+			return n.Status.DaemonEndpoints.KubeletEndpoint.Port == 0 || len(n.Status.Addresses) == 0 || len(n.Status.Conditions) == 0
+		}
+		return err == nil && !slices.ContainsFunc(list.Items, isNew), err
+	})
 	assert.NilError(t, err)
 	for _, n := range list.Items {
 		_, err := nodes.Patch(t.Context(), n.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status")
