@@ -69,8 +69,8 @@ func CreatedEvent(c *fleet.Cluster, job *unstructured.Unstructured) Event {
 func ProblemEvent(at string, job *unstructured.Unstructured, p preflight.Problem) Event {
 	origin := refOf(&fleet.Cluster{Context: at}, job)
 	what := p.Message
-	if p.Object != "" {
-		what = p.Object + ": " + what
+	if about := p.Object.String(); about != "" {
+		what = about + ": " + what
 	}
 	e := Event{Event: Warned, Message: string(command.Say("context %q: %s", p.Context, what)), Origin: &origin}
 	if p.Blocking {

@@ -132,8 +132,8 @@ type problemGroup struct {
 func (g problemGroup) objectOf(problem preflight.Problem) string {
 	kind := cmp.Or(g.kind, jobKind)
 	switch {
-	case problem.Object != "":
-		return problem.Object
+	case problem.Object != (preflight.Object{}):
+		return problem.Object.String()
 	case len(g.jobs) == 1:
 		return kind + " " + strings.TrimPrefix(g.jobs[0], strings.ToLower(g.kind)+" ")
 	case g.mixed:

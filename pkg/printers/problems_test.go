@@ -18,14 +18,14 @@ func someProblems() []preflight.Problem {
 	return []preflight.Problem{
 		{Context: "management", Message: "it has a ttlSecondsAfterFinished of 60 s, which is kept", Remedy: ""},
 		{
-			Context: "worker-1", Blocking: true, Object: "ConfigMap ml/settings", Message: "is not there; container train reads its key epochs",
+			Context: "worker-1", Blocking: true, Object: preflight.Object{Kind: "ConfigMap", Namespace: "ml", Name: "settings"}, Message: "is not there; container train reads its key epochs",
 			Remedy: "copy it with --with-dependencies, or make it: kubectl --context worker-1 -n ml create configmap settings --from-literal=epochs=…",
 		},
 		{
-			Context: "worker-1", Blocking: true, Object: "ResourceQuota ml/gpus", Message: "leaves 2 of requests.nvidia.com/gpu, and the Job asks for 4",
+			Context: "worker-1", Blocking: true, Object: preflight.Object{Kind: "ResourceQuota", Namespace: "ml", Name: "gpus"}, Message: "leaves 2 of requests.nvidia.com/gpu, and the Job asks for 4",
 			Remedy: "ask for less, or have the quota raised",
 		},
-		{Context: "worker-1", Object: "Node", Message: "none has the labels zone=b that the pods select", Remedy: "wait for one, or change nodeSelector"},
+		{Context: "worker-1", Object: preflight.Object{Label: "Node"}, Message: "none has the labels zone=b that the pods select", Remedy: "wait for one, or change nodeSelector"},
 	}
 }
 
@@ -50,7 +50,7 @@ func severalProblems() []printers.JobProblems {
 func TestProblems(t *testing.T) {
 	one := []printers.JobProblems{{Job: "ml/train", Problems: someProblems()}}
 	nasty := []printers.JobProblems{
-		{Job: evil, Problems: []preflight.Problem{{Context: evil, Blocking: true, Object: evil, Message: evil + wide, Remedy: evil}}},
+		{Job: evil, Problems: []preflight.Problem{{Context: evil, Blocking: true, Object: preflight.Object{Label: evil}, Message: evil + wide, Remedy: evil}}},
 		{Job: "b", Problems: []preflight.Problem{{}}},
 	}
 	for _, tt := range []struct {

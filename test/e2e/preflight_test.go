@@ -285,7 +285,7 @@ func TestPreflightSurprises(t *testing.T) {
 		job := f.create(fmt.Sprintf("job-%d", i), template(c.change))
 		found, _ := f.preflight(job, dependency.Options{})
 		assert.Equal(t, len(found), 1, "%s", describeProblems(found))
-		assert.Equal(t, found[0].Object, c.object, "%s", describeProblems(found))
+		assert.Equal(t, found[0].Object.String(), c.object, "%s", describeProblems(found))
 		assert.Equal(t, found[0].Blocking, c.blocks, "%s", describeProblems(found))
 		assert.Assert(t, contains(found[0].Message, c.message), "%s", describeProblems(found))
 	}

@@ -47,7 +47,7 @@ func TestPreflightAccess(t *testing.T) {
 	for _, p := range found {
 		assert.Assert(t, !contains(p.Message, "does not exist"), "%+v", p)
 		if p.Blocking {
-			blocking[p.Context+" "+p.Object] = p
+			blocking[p.Context+" "+p.Object.String()] = p
 		}
 	}
 	assert.DeepEqual(t, slices.Sorted(maps.Keys(blocking)), []string{
@@ -234,13 +234,13 @@ func TestPreflightCreate(t *testing.T) {
 	assert.Assert(t, contains(found[0].Message, "the API server rejects the Job: spec.parallelism: Invalid value: -3"), "%s", describeProblems(found))
 
 	found = check(file("train"))
-	assert.Assert(t, len(found) == 1 && found[0].Object == "Job "+ns+"/train" && contains(found[0].Message, "already exists"), "%s", describeProblems(found))
+	assert.Assert(t, len(found) == 1 && found[0].Object.String() == "Job "+ns+"/train" && contains(found[0].Message, "already exists"), "%s", describeProblems(found))
 
 	elsewhere := file("fine")
 	elsewhere.SetNamespace("preflight-nowhere")
 	found = check(elsewhere)
 	assert.Equal(t, len(found), 2, "%s", describeProblems(found))
-	assert.Assert(t, found[0].Context == management && found[1].Context == worker1 && found[0].Object == "Namespace preflight-nowhere", "%s", describeProblems(found))
+	assert.Assert(t, found[0].Context == management && found[1].Context == worker1 && found[0].Object.String() == "Namespace preflight-nowhere", "%s", describeProblems(found))
 	assert.DeepEqual(t, inventory(t, f.origin, ns), before)
 }
 
@@ -296,5 +296,5 @@ func TestPreflightResume(t *testing.T) {
 	_, err := f.worker.Objects(delegation.Job().Resource, ns).Create(t.Context(), f.request(f.job).Plan.Mirror, metav1.CreateOptions{})
 	assert.NilError(t, err)
 	found := f.problems()
-	assert.Assert(t, len(found) == 1 && !found[0].Blocking && regexp.MustCompile("ConfigMap .*/gone").MatchString(found[0].Object), "%s", describeProblems(found))
+	assert.Assert(t, len(found) == 1 && !found[0].Blocking && regexp.MustCompile("ConfigMap .*/gone").MatchString(found[0].Object.String()), "%s", describeProblems(found))
 }

@@ -143,7 +143,7 @@ func (f *preflightCase) eventuallyFinds(object string) preflight.Problem {
 	var found []preflight.Problem
 	err := poll.Until(f.t.Context(), poll.Limit, func(context.Context) (bool, error) {
 		found = f.problems()
-		return len(found) == 1 && found[0].Object == object, nil
+		return len(found) == 1 && found[0].Object.String() == object, nil
 	})
 	assert.NilError(f.t, err, "%s", describeProblems(found))
 	return found[0]

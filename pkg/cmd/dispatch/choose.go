@@ -96,7 +96,7 @@ func (v *verdict) allProblems() []preflight.Problem {
 	if v.err == nil {
 		return slices.Clone(v.problems)
 	}
-	return []preflight.Problem{{Context: v.worker.context, Blocking: true, Object: "API server", Message: kubecontext.InContext(v.worker.context, "", v.err).Message()}}
+	return []preflight.Problem{{Context: v.worker.context, Blocking: true, Object: preflight.Object{Label: "API server"}, Message: kubecontext.InContext(v.worker.context, "", v.err).Message()}}
 }
 
 // appendNew appends the problems that the list lacks, so that a problem of the origin is reported

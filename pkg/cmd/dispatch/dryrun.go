@@ -95,8 +95,8 @@ func placementOf(v *verdict) inspect.Placement {
 			continue
 		}
 		blocking = append(blocking, found)
-		isQuota = isQuota && strings.HasPrefix(found.Object, "ResourceQuota ")
-		if strings.HasPrefix(found.Object, "Namespace ") && found.Context == v.worker.context {
+		isQuota = isQuota && found.Object.Kind == "ResourceQuota"
+		if found.Object.Kind == "Namespace" && found.Context == v.worker.context {
 			p.Conditions = append(p.Conditions, inspect.PlacementCondition{Name: inspect.ConditionNamespace, State: inspect.No, Text: "no"})
 		}
 	}
@@ -141,7 +141,7 @@ func isElsewhere(p preflight.Problem, worker string) int {
 // inOneLine returns a problem without its remedy. If the problem is not on the worker, the result
 // names its context.
 func inOneLine(p preflight.Problem, worker string) string {
-	text := strings.TrimSpace(p.Object + " " + p.Message)
+	text := strings.TrimSpace(p.Object.String() + " " + p.Message)
 	if isElsewhere(p, worker) == 1 {
 		text = p.Context + ": " + text
 	}

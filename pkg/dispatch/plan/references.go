@@ -1,25 +1,22 @@
 package plan
 
 import (
-	"maps"
-	"slices"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/podtemplate"
 )
 
-// namesIn returns the objects of its own namespace to which a Pod spec refers, such as "ConfigMap
-// settings", sorted. It recognizes references by the names of fields anywhere, so it also finds
-// those of future kinds of volumes.
-func namesIn(pod map[string]any) []string {
-	found := map[string]bool{}
+// refsIn returns the objects of its own namespace to which a Pod spec refers. It recognizes
+// references by the names of fields anywhere, so it also finds those of future kinds of volumes.
+func refsIn(pod map[string]any) map[podtemplate.Ref]bool {
+	found := map[podtemplate.Ref]bool{}
 	if account, _ := pod["serviceAccountName"].(string); account != "" && account != "default" {
-		found["ServiceAccount "+account] = true
+		found[podtemplate.Ref{Kind: "ServiceAccount", Name: account}] = true
 	}
-	walkNames(pod, func(kind, name string) { found[kind+" "+name] = true })
-	return slices.Sorted(maps.Keys(found))
+	walkNames(pod, func(kind, name string) { found[podtemplate.Ref{Kind: kind, Name: name}] = true })
+	return found
 }
 
 func walkNames(value any, found func(kind, name string)) {

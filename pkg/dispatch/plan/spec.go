@@ -52,21 +52,22 @@ func (p *planner) metadata() {
 // warnOfReferences warns about references that mean another object in another namespace.
 func (p *planner) warnOfReferences() {
 	wrapped, namespaces := podtemplate.WrappedIn(p.origin)
-	references := map[string]bool{}
+	references := map[podtemplate.Ref]bool{}
 	for _, t := range podtemplate.Of(p.options.Kind, p.origin) {
-		for _, name := range namesIn(t.Pod()) {
-			references[name] = !wrapped[name]
-		}
+		maps.Copy(references, refsIn(t.Pod()))
 	}
+	maps.DeleteFunc(references, func(r podtemplate.Ref, _ bool) bool { return wrapped[r] })
 	if p.options.Kind.IsJob() {
-		for _, name := range namesIn(content.MapAt(p.origin, "spec", "scheduling")) {
-			references[name] = true
-		}
+		maps.Copy(references, refsIn(content.MapAt(p.origin, "spec", "scheduling")))
 	}
-	maps.DeleteFunc(references, func(_ string, isElsewhere bool) bool { return !isElsewhere })
 	if len(references) > 0 {
+		var names []string
+		for r := range references {
+			names = append(names, r.String())
+		}
+		slices.Sort(names)
 		p.warn("In namespace %s the Pod template names other objects than in %s: %s.",
-			p.options.Namespace, p.origin.GetNamespace(), strings.Join(slices.Sorted(maps.Keys(references)), ", "))
+			p.options.Namespace, p.origin.GetNamespace(), strings.Join(names, ", "))
 	}
 	if len(namespaces) > 0 {
 		p.warn("Wrapped objects have their own namespace, and keep it in namespace %s: %s.", p.options.Namespace, strings.Join(namespaces, ", "))

@@ -68,16 +68,22 @@ func isObject(object map[string]any) bool {
 	return apiVersion != "" && kind != "" && hasMetadata
 }
 
-// WrappedIn finds the objects in the spec of an object that its controller creates. names are
-// "Kind name". namespaces are the paths and values of the namespaces that they set.
-func WrappedIn(o *unstructured.Unstructured) (names map[string]bool, namespaces []string) {
-	names = map[string]bool{}
+// Ref refers to an object in the namespace of the object that names it.
+type Ref struct{ Kind, Name string }
+
+// String returns the kind and the name: "ConfigMap settings".
+func (r Ref) String() string { return r.Kind + " " + r.Name }
+
+// WrappedIn finds the objects in the spec of an object that its controller creates. namespaces are
+// the paths and values of the namespaces that they set.
+func WrappedIn(o *unstructured.Unstructured) (names map[Ref]bool, namespaces []string) {
+	names = map[Ref]bool{}
 	content.Walk("spec", o.Object["spec"], func(path string, object map[string]any) {
 		if !isObject(object) {
 			return
 		}
 		inner := &unstructured.Unstructured{Object: object}
-		names[inner.GetKind()+" "+inner.GetName()] = true
+		names[Ref{inner.GetKind(), inner.GetName()}] = true
 		if inner.GetNamespace() != "" {
 			namespaces = append(namespaces, path+".metadata.namespace="+inner.GetNamespace())
 		}

@@ -104,7 +104,7 @@ func (p Probe) missingVerbs(ctx context.Context, namespace string, r Right) []Pr
 		}
 	}
 	runConcurrently(ctx, looks...)
-	about := "permission on " + r.What.Resource
+	about := labelled("permission on " + r.What.Resource)
 	var lacking []string
 	var found []Problem
 	for i, verb := range r.Verbs {

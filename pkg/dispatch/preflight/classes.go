@@ -3,7 +3,6 @@ package preflight
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
@@ -17,8 +16,8 @@ import (
 // addRemedy adds the command that creates a missing class on the worker, with the values of the
 // origin's class.
 func (c *check) addRemedy(ctx context.Context, p Problem) Problem {
-	kind, name, _ := strings.Cut(p.Object, " ")
-	switch kind {
+	name := p.Object.Name
+	switch p.Object.Kind {
 	case "PriorityClass":
 		value, flags := "VALUE", []string(nil)
 		if original, err := c.origin.Find(ctx, "", name, priorityClasses()); err == nil && original != nil {

@@ -137,7 +137,7 @@ func (c *check) drops(p Probe, version serverVersion, fields []dropped) []Proble
 		paths[i] = f.path
 	}
 	return []Problem{{
-		Context: p.Context, Object: "the API of " + c.kind.Resource.GroupResource().String(),
+		Context: p.Context, Object: labelled("the API of " + c.kind.Resource.GroupResource().String()),
 		Message: fmt.Sprintf("drops %s; the %s runs without it", strings.Join(paths, ", "), c.kind.Kind),
 		Remedy:  "if that matters, install the same version as on the cluster of the origin",
 	}}

@@ -43,7 +43,7 @@ func TestPodGroups(t *testing.T) {
 			})
 			found := c.podGroups(t.Context())
 			assert.Equal(t, len(found), 1, "%v", found)
-			assert.Assert(t, found[0].Blocking && found[0].Object == "PodGroup ml/gang", "%v", found)
+			assert.Assert(t, found[0].Blocking && found[0].Object == named("PodGroup", "ml", "gang"), "%v", found)
 			assert.Assert(t, strings.Contains(string(found[0].Remedy), "podgroups.scheduling.k8s.io gang"), "%v", found)
 			if version == "" {
 				return
@@ -83,7 +83,7 @@ spec:
 	missing := func() (found []string) {
 		for _, p := range c.referred(t.Context()) {
 			assert.Assert(t, p.Blocking, "%v", p)
-			found = append(found, p.Object+" "+p.Message)
+			found = append(found, p.Object.String()+" "+p.Message)
 		}
 		return found
 	}
@@ -108,7 +108,7 @@ func TestSharedResourceClaims(t *testing.T) {
 	c, _ := checkOf(t, delegation.Job(), job, func(string) bool { return false })
 	found := map[string]bool{}
 	for _, p := range c.resourceClaims(t.Context()) {
-		found[p.Object] = p.Blocking
+		found[p.Object.String()] = p.Blocking
 	}
 	assert.DeepEqual(t, found, map[string]bool{"ResourceClaim ml/one": true, "ResourceClaimTemplate ml/each": true, "ResourceClaim ml/two": true})
 }
@@ -148,7 +148,7 @@ spec:
 	assert.Assert(t, has && len(c.templates[0].spec.Volumes) == 1, "the template was changed")
 	var classes []string
 	for _, p := range c.storageClasses(t.Context()) {
-		classes = append(classes, p.Object)
+		classes = append(classes, p.Object.String())
 	}
 	assert.DeepEqual(t, classes, []string{"StorageClass fast", "StorageClass slow"})
 }

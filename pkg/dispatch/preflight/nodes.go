@@ -36,14 +36,14 @@ func (c *check) nodesFor(ctx context.Context, pod *corev1.Pod) []Problem {
 		return nil
 	}
 	if err != nil {
-		return []Problem{c.worker.unchecked("the nodes", "", err)}
+		return []Problem{c.worker.unchecked(labelled("the nodes"), "", err)}
 	}
 	message := unfit(pod, fit.Summarize(nodes))
 	if message == "" {
 		return nil
 	}
 	return []Problem{{
-		Context: c.worker.Context, Object: "the nodes", Message: "do not fit the Pods: " + message + "; the Pods stay pending until a node fits",
+		Context: c.worker.Context, Object: labelled("the nodes"), Message: "do not fit the Pods: " + message + "; the Pods stay pending until a node fits",
 		NoNode: true,
 		Remedy: command.Say("list the existing ones: %s", c.worker.Kubectl("", "describe", "nodes")),
 	}}

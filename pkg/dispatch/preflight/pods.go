@@ -64,7 +64,7 @@ func (c *check) tryPod(ctx context.Context, of *pods, template *unstructured.Uns
 			func(ctx context.Context) []Problem { return c.runtimeClass(ctx, of) },
 		)
 		return dryRun{problems: append(found, Problem{
-			Context: c.worker.Context, Object: "the Pods",
+			Context: c.worker.Context, Object: thePods(),
 			Message: fmt.Sprintf("cannot be checked against quota, PodSecurity and webhooks: you may not create Pods in namespace %s", c.namespace()),
 		})}
 	}
@@ -76,7 +76,7 @@ func (c *check) tryPod(ctx context.Context, of *pods, template *unstructured.Uns
 	question := fmt.Sprintf("pod in %s %x", c.namespace(), sha256.Sum256(body))
 	result, err := recall(ctx, c.worker, question, func(ctx context.Context) (dryRun, error) { return c.tryUntilClear(ctx, template.DeepCopy()) })
 	if err != nil {
-		return dryRun{problems: []Problem{c.worker.unchecked("the Pods", c.namespace(), err)}}
+		return dryRun{problems: []Problem{c.worker.unchecked(thePods(), c.namespace(), err)}}
 	}
 	return result
 }
@@ -146,14 +146,13 @@ func lacksDefaultAccount(problems []Problem, namespace string) bool {
 
 // removeReference removes the reference to a missing object from a Pod, and reports whether there
 // was one.
-func removeReference(pod *unstructured.Unstructured, missing string) bool {
-	kind, name, _ := strings.Cut(missing, " ")
+func removeReference(pod *unstructured.Unstructured, missing Object) bool {
 	fields := map[string][]string{
 		"ServiceAccount": {"serviceAccountName", "serviceAccount"},
 		"PriorityClass":  {"priorityClassName", "priority", "preemptionPolicy"},
 		"RuntimeClass":   {"runtimeClassName", "overhead"},
-	}[kind]
-	if len(fields) == 0 || strings.HasSuffix(name, "/default") {
+	}[missing.Kind]
+	if len(fields) == 0 || missing == named("ServiceAccount", pod.GetNamespace(), defaultAccount) {
 		return false
 	}
 	had, _, _ := unstructured.NestedString(pod.Object, "spec", fields[0])

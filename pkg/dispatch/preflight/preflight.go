@@ -16,6 +16,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/podtemplate"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
@@ -118,9 +119,8 @@ type check struct {
 	// templates are the templates of its Pods.
 	templates  []pods
 	references []reference
-	// wrapped are the objects that the mirror's controller creates from the mirror, as "Kind
-	// name".
-	wrapped map[string]bool
+	// wrapped are the objects that the mirror's controller creates from the mirror.
+	wrapped map[podtemplate.Ref]bool
 	// dependencies is set by workerSide.
 	dependencies []dependency.Object
 }

@@ -21,16 +21,41 @@ type Problem struct {
 	Blocking bool
 	// NoNode is whether no node could take the Pods now. An autoscaler may add one.
 	NoNode bool
-	// Object is the object with the problem, such as "ConfigMap ml/settings"; "" for the Job.
-	Object string
+	// Object is the object with the problem; the zero Object for the Job.
+	Object Object
 	// Message describes the problem.
 	Message string
 	// Remedy is the fix; "" if there is none.
 	Remedy command.Prose
 }
 
-// named returns an object as Problems name it.
-func named(kind, namespace, name string) string { return delegation.Named(kind, namespace, name) }
+// Object is what has a problem. The zero Object is the Job that is checked.
+type Object struct {
+	// Kind, Namespace and Name identify one object. Namespace is "" for cluster-scoped objects.
+	Kind, Namespace, Name string
+	// Label describes anything else, such as "the nodes". The other fields are then "".
+	Label string
+}
+
+// String returns the object as Problems name it, such as "ConfigMap ml/settings"; "" for the zero
+// Object.
+func (o Object) String() string {
+	if o.Kind == "" {
+		return o.Label
+	}
+	return delegation.Named(o.Kind, o.Namespace, o.Name)
+}
+
+// named returns an Object with a name.
+func named(kind, namespace, name string) Object {
+	return Object{Kind: kind, Namespace: namespace, Name: name}
+}
+
+// labelled returns an Object without a name.
+func labelled(label string) Object { return Object{Label: label} }
+
+// thePods returns the Object for the Pods that a controller would create.
+func thePods() Object { return labelled("the Pods") }
 
 // invalidName returns a Problem if Pods refer to an object with an invalid name, which cannot
 // exist; nil if the name is valid. API servers do not validate all names in Pod templates. The
@@ -49,7 +74,7 @@ func (p Probe) invalidName(kind, namespace, name, by string) []Problem {
 
 // unchecked returns a Problem for an object that could not be read, which does not mean that the
 // object is missing.
-func (p Probe) unchecked(object, namespace string, err error) Problem {
+func (p Probe) unchecked(object Object, namespace string, err error) Problem {
 	found := Problem{Context: p.Context, Object: object, Message: "cannot be checked: " + kubecontext.Because(err)}
 	if apierrors.IsForbidden(err) {
 		found.Remedy = command.Say("see what you may do: %s", p.Kubectl(namespace, "auth", "can-i", "--list"))

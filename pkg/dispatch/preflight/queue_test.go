@@ -79,7 +79,7 @@ func TestQueues(t *testing.T) {
 				}
 				assert.Equal(t, len(found), 1)
 				assert.Assert(t, strings.Contains(found[0].Message, want), "%v", found)
-				assert.Equal(t, found[0].Object, "LocalQueue ml/"+tt.queue)
+				assert.Equal(t, found[0].Object.String(), "LocalQueue ml/"+tt.queue)
 				assert.Equal(t, found[0].Blocking, want == "stay suspended", "nothing is created that never runs")
 			}
 		})

@@ -105,11 +105,11 @@ spec:
 	assert.Equal(t, pod.GetNamespace()+" "+pod.GetGenerateName(), "ml train-")
 
 	pod.Object["spec"] = map[string]any{"serviceAccountName": "a", "serviceAccount": "a", "priorityClassName": "p", "priority": int64(1)}
-	assert.Assert(t, removeReference(pod, "ServiceAccount ml/a"))
-	assert.Assert(t, removeReference(pod, "PriorityClass p"))
+	assert.Assert(t, removeReference(pod, named("ServiceAccount", "ml", "a")))
+	assert.Assert(t, removeReference(pod, named("PriorityClass", "", "p")))
 	assert.Equal(t, fmt.Sprint(pod.Object["spec"]), "map[]")
 	// References to these cannot be removed.
-	assert.Assert(t, !removeReference(pod, "PriorityClass p"))
-	assert.Assert(t, !removeReference(pod, "ServiceAccount ml/default"))
-	assert.Assert(t, !removeReference(pod, "ResourceQuota ml/q"))
+	assert.Assert(t, !removeReference(pod, named("PriorityClass", "", "p")))
+	assert.Assert(t, !removeReference(pod, named("ServiceAccount", "ml", "default")))
+	assert.Assert(t, !removeReference(pod, named("ResourceQuota", "ml", "q")))
 }

@@ -26,13 +26,9 @@ type refusal struct {
 
 // refused returns the Problems for which a server refuses an object in a dry run.
 func (p Probe) refused(o *unstructured.Unstructured, err error) []Problem {
-	about := ""
+	about, rejected := Object{}, "the "+o.GetKind()
 	if o.GetKind() == "Pod" {
-		about = "the Pods"
-	}
-	rejected := "the " + o.GetKind()
-	if about != "" {
-		rejected = "its Pods"
+		about, rejected = thePods(), "its Pods"
 	}
 	webhook, cause := kubecontext.FailedWebhook(err)
 	switch {
@@ -119,7 +115,7 @@ func (p Probe) refusals(namespace, subject string) []refusal {
 			found.Message = fmt.Sprintf("is exhausted: requested %s, used %s, limited to %s", m[2], m[3], m[4])
 			found.Remedy = command.Say("request less, or have the quota raised: %s", p.Kubectl(namespace, "describe", "resourcequota", m[1]))
 			// Pods are retried until they fit, a Job is not.
-			if found.Object != "" && fitsAlone(m[2], m[4]) {
+			if found.Object == thePods() && fitsAlone(m[2], m[4]) {
 				found.Blocking = false
 				found.Message += "; the Pods wait until quota is free"
 			}
@@ -150,7 +146,7 @@ func (p Probe) refusals(namespace, subject string) []refusal {
 		}},
 		{`^admission webhook "([^"]+)" denied the request:? ?(.*)$`, func(found *Problem, m []string) {
 			found.Message = fmt.Sprintf("the admission webhook %s refuses them: %s", m[1], m[2])
-			if found.Object == "" {
+			if found.Object == (Object{}) {
 				found.Message = fmt.Sprintf("the admission webhook %s refuses the %s: %s", m[1], subject, m[2])
 			}
 			found.Remedy = command.Say("change the %s so that the webhook accepts it; ask the webhook's administrator what it requires", subject)

@@ -113,7 +113,7 @@ func TestRefused(t *testing.T) {
 			assert.Equal(t, len(found), 1)
 			p := found[0]
 			assert.Equal(t, p.Blocking, c.blocks, "%+v", p)
-			assert.Equal(t, p.Object, c.object, "%+v", p)
+			assert.Equal(t, p.Object.String(), c.object, "%+v", p)
 			assert.Equal(t, p.Context, "a b")
 			assert.Assert(t, strings.Contains(p.Message, c.message) && strings.Contains(string(p.Remedy), c.remedy), "%+v", p)
 		})

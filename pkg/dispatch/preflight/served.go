@@ -69,7 +69,7 @@ func (c *check) missingKind(ctx context.Context, p Probe, needsStatus bool) []Pr
 	}
 	name := c.kind.Resource.GroupResource().String()
 	found, err := p.serves(ctx, c.kind.Resource)
-	problem := Problem{Context: p.Context, Blocking: true, Object: "the API of " + name}
+	problem := Problem{Context: p.Context, Blocking: true, Object: labelled("the API of " + name)}
 	switch {
 	case err != nil:
 		return []Problem{p.unchecked(problem.Object, "", err)}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -63,7 +62,7 @@ func (c *check) readTemplates() []Problem {
 	var unread []string
 	c.templates, unread = podsOf(c.kind, c.mirror)
 	c.wrapped, _ = podtemplate.WrappedIn(c.mirror)
-	c.references = slices.DeleteFunc(referencesOf(c.templates), func(r reference) bool { return c.wrapped[r.kind+" "+r.name] })
+	c.references = slices.DeleteFunc(referencesOf(c.templates), func(r reference) bool { return c.wrapped[podtemplate.Ref{Kind: r.kind, Name: r.name}] })
 	var found []Problem
 	for _, what := range unread {
 		found = append(found, Problem{Context: c.origin.Context, Message: "looks like a Pod template but is invalid, so it was not checked: " + what})
@@ -73,10 +72,7 @@ func (c *check) readTemplates() []Problem {
 
 // withoutWrapped removes Problems with objects that the mirror's controller creates.
 func (c *check) withoutWrapped(found []Problem) []Problem {
-	missing := map[string]bool{}
-	for wrapped := range c.wrapped {
-		kind, name, _ := strings.Cut(wrapped, " ")
-		missing[named(kind, c.namespace(), name)] = true
-	}
-	return slices.DeleteFunc(found, func(p Problem) bool { return missing[p.Object] })
+	return slices.DeleteFunc(found, func(p Problem) bool {
+		return p.Object.Namespace == c.namespace() && c.wrapped[podtemplate.Ref{Kind: p.Object.Kind, Name: p.Object.Name}]
+	})
 }

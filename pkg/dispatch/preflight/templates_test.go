@@ -1,8 +1,6 @@
 package preflight
 
 import (
-	"maps"
-	"slices"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -68,7 +66,7 @@ spec:
 	assert.DeepEqual(t, paths, map[string]bool{"spec.components[0].template": true, "spec.overrides[0]": false})
 	assert.Equal(t, len(unread), 1, "%v", unread)
 	wrapped, namespaces := podtemplate.WrappedIn(o)
-	assert.DeepEqual(t, slices.Sorted(maps.Keys(wrapped)), []string{"ConfigMap own", "Pod one", "Thing thing"})
+	assert.DeepEqual(t, wrapped, map[podtemplate.Ref]bool{{Kind: "ConfigMap", Name: "own"}: true, {Kind: "Pod", Name: "one"}: true, {Kind: "Thing", Name: "thing"}: true})
 	assert.DeepEqual(t, namespaces, []string{"spec.components[0].template.metadata.namespace=elsewhere"})
 
 	// Objects that the mirror's controller creates are not required.
@@ -81,6 +79,6 @@ spec:
 	}
 	assert.DeepEqual(t, names, []string{"ConfigMap there", "Secret s"})
 	o.SetNamespace("ml")
-	left := c.withoutWrapped([]Problem{{Object: "ConfigMap ml/own"}, {Object: "ConfigMap ml/there"}, {}})
-	assert.DeepEqual(t, left, []Problem{{Object: "ConfigMap ml/there"}, {}})
+	left := c.withoutWrapped([]Problem{{Object: named("ConfigMap", "ml", "own")}, {Object: named("ConfigMap", "ml", "there")}, {}})
+	assert.DeepEqual(t, left, []Problem{{Object: named("ConfigMap", "ml", "there")}, {}})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/podtemplate"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
@@ -89,8 +90,8 @@ func (c *check) missingNamespace(state namespaceState) Problem {
 	}
 	var needed []string
 	for _, n := range neededBy(c.references, c.templates) {
-		if what := n.String(); !c.wrapped[what] {
-			needed = append(needed, what)
+		if !c.wrapped[podtemplate.Ref(n)] {
+			needed = append(needed, n.String())
 		}
 	}
 	if len(needed) > 0 {
