@@ -196,14 +196,7 @@ func (f *Facts) isHeldIn(queue *kueue.ClusterQueue, w *kueue.Workload) bool {
 
 // clusterQueueOf returns the ClusterQueue of a Workload's LocalQueue, nil if unknown.
 func (f *Facts) clusterQueueOf(w *kueue.Workload) *kueue.ClusterQueue {
-	local := f.Kueue.LocalQueueNamed(w.Namespace, w.Spec.QueueName)
-	if local == nil && f.Kueue.Neighbours != nil {
-		local = localQueueNamed(f.Kueue.Neighbours.LocalQueues, w.Namespace, w.Spec.QueueName)
-	}
-	if local == nil {
-		return nil
-	}
-	return f.Kueue.ClusterQueueNamed(local.Spec.ClusterQueue)
+	return f.Lookup().Route(w.Namespace, w.Spec.QueueName).Cluster.Object
 }
 
 // IsIgnored reports whether a Workload is in a queue without a QuotaReserved condition.

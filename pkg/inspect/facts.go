@@ -11,7 +11,6 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // Facts is what was read of one cluster. A part that could not be read is empty, and Gaps has the
@@ -113,52 +112,6 @@ const (
 	PartLimitRanges   Part = "LimitRanges"
 )
 
-// KueueFacts is what was read of Kueue's objects on one cluster.
-type KueueFacts struct {
-	// Version is the API version in which the objects were read. ServesOld is whether the cluster
-	// also serves the oldest version, as Kueue before 0.20 does.
-	Version   string
-	ServesOld bool
-	// Release is the version of Kueue's controller, such as "v0.19.2"; "" if it is unknown or was
-	// not requested.
-	Release       string
-	Workloads     []*kueue.Workload
-	LocalQueues   []*kueue.LocalQueue
-	ClusterQueues []*kueue.ClusterQueue
-	Checks        []*kueue.AdmissionCheck
-	Configs       []*kueue.MultiKueueConfig
-	Clusters      []*kueue.MultiKueueCluster
-	// Addresses are the addresses of MultiKueueClusters, by name, if their Secrets could be read.
-	Addresses map[string]kubecontext.Address
-	// Offers show where MultiKueue copied Workloads that are not in Workloads.
-	Offers []Offer
-	// RequestedQueues are the LocalQueues that were requested one by one, as namespace/name.
-	RequestedQueues []string
-	// Orders are the positions in LocalQueues that Kueue's visibility API reports, if it does.
-	Orders kueue.Orders
-	// Capacity is what is known about quota; nil if not requested.
-	Capacity *Capacity
-	// Neighbours are what waits in the cluster's queues beyond Facts.Namespace; nil if all
-	// namespaces were read anyway, or if they were not requested or not readable.
-	Neighbours *Neighbours
-}
-
-// Neighbours are the Workloads without quota in other namespaces than the one that was read, with
-// the LocalQueues there. ClusterQueues serve many namespaces, so these may explain why a Workload
-// waits. They belong to no Job that was read.
-type Neighbours struct {
-	Workloads   []*kueue.Workload
-	LocalQueues []*kueue.LocalQueue
-}
-
-// RecordsNominations guesses whether Kueue records to which clusters it offers a Workload. It does so
-// from 0.13 on, and serves v1beta2 from 0.15 on.
-func (k *KueueFacts) RecordsNominations() bool {
-	return k.Version != delegation.OldKueueVersion || slices.ContainsFunc(k.Workloads, func(w *kueue.Workload) bool {
-		return len(w.Status.Nominated) > 0 || w.Status.ClusterName != nil
-	})
-}
-
 // Clone returns a copy that can be extended without changing f; nil if nothing could be read.
 func (f *Facts) Clone() *Facts {
 	if f == nil || f.Err != nil {
@@ -246,103 +199,22 @@ func (f *Facts) AddGap(part Part, err error) {
 	}
 }
 
+// Unread returns why a part is unknown; nil if it was read. A nil Facts was not read.
+func (f *Facts) Unread(part Part) error {
+	switch {
+	case f == nil || f.Err == nil && f.Unrequested[part]:
+		return ErrNotRequested
+	case f.Err != nil:
+		return f.Err
+	}
+	return f.Gaps[part]
+}
+
+// ErrNotRequested means that a part was never requested.
+var ErrNotRequested = errors.New("not requested")
+
 // comesFirst reports whether err replaces other, which may be nil.
 func comesFirst(err, other error) bool { return other == nil || err.Error() < other.Error() }
-
-func named[T any](list []*T, name string, nameOf func(*T) string) *T {
-	for _, item := range list {
-		if nameOf(item) == name {
-			return item
-		}
-	}
-	return nil
-}
-
-// LocalQueueNamed returns a LocalQueue; nil if there is none.
-func (k *KueueFacts) LocalQueueNamed(namespace, name string) *kueue.LocalQueue {
-	return localQueueNamed(k.LocalQueues, namespace, name)
-}
-
-func localQueueNamed(queues []*kueue.LocalQueue, namespace, name string) *kueue.LocalQueue {
-	for _, q := range queues {
-		if q.Name == name && q.Namespace == namespace {
-			return q
-		}
-	}
-	return nil
-}
-
-// ClusterQueueNamed returns a ClusterQueue; nil if there is none.
-func (k *KueueFacts) ClusterQueueNamed(name string) *kueue.ClusterQueue {
-	return named(k.ClusterQueues, name, func(q *kueue.ClusterQueue) string { return q.Name })
-}
-
-// CheckNamed returns an AdmissionCheck; nil if there is none.
-func (k *KueueFacts) CheckNamed(name string) *kueue.AdmissionCheck {
-	return named(k.Checks, name, func(c *kueue.AdmissionCheck) string { return c.Name })
-}
-
-// ConfigNamed returns a MultiKueueConfig; nil if there is none.
-func (k *KueueFacts) ConfigNamed(name string) *kueue.MultiKueueConfig {
-	return named(k.Configs, name, func(c *kueue.MultiKueueConfig) string { return c.Name })
-}
-
-// ClusterNamed returns a MultiKueueCluster; nil if there is none.
-func (k *KueueFacts) ClusterNamed(name string) *kueue.MultiKueueCluster {
-	return named(k.Clusters, name, func(c *kueue.MultiKueueCluster) string { return c.Name })
-}
-
-// MultiKueueCheck returns the first AdmissionCheck of MultiKueue; nil if there is none.
-func (k *KueueFacts) MultiKueueCheck() *kueue.AdmissionCheck {
-	for _, c := range k.Checks {
-		if c.IsMultiKueue() {
-			return c
-		}
-	}
-	return nil
-}
-
-// StateOf returns the state of MultiKueue's check for a Workload of this cluster, nil if it has
-// none. Only MultiKueue nominates workers: if AdmissionChecks could not be read, the only check
-// of a nominated Workload is MultiKueue's.
-func (f *Facts) StateOf(w *kueue.Workload) *kueue.CheckState {
-	if f == nil || f.Kueue == nil {
-		return nil
-	}
-	states := w.Status.AdmissionChecks
-	for i := range states {
-		if check := f.Kueue.CheckNamed(states[i].Name); check != nil && check.IsMultiKueue() {
-			return &states[i]
-		}
-	}
-	if f.Gaps[PartChecks] != nil && len(states) == 1 && len(offeredTo(w)) > 0 {
-		return &states[0]
-	}
-	return nil
-}
-
-// ConfigOf returns the name of the MultiKueueConfig of a check; ok is false if the check does not
-// exist, is not MultiKueue's, or names no config.
-func (k *KueueFacts) ConfigOf(check string) (name string, ok bool) {
-	c := k.CheckNamed(check)
-	if c == nil || !c.IsMultiKueue() || c.Spec.Parameters == nil {
-		return "", false
-	}
-	return c.Spec.Parameters.Name, true
-}
-
-// ClustersBehind returns the MultiKueueClusters that checks point to, as far as the checks and
-// their configs are known.
-func (k *KueueFacts) ClustersBehind(checks []string) []string {
-	var names []string
-	for _, check := range checks {
-		name, ok := k.ConfigOf(check)
-		if config := k.ConfigNamed(name); ok && config != nil {
-			names = append(names, config.Spec.Clusters...)
-		}
-	}
-	return names
-}
 
 // Parts returns all parts, in the order of reports.
 func Parts() []Part {

@@ -113,10 +113,7 @@ func (v *Inventory) dispatchesTo(manager *Facts, context string) bool {
 
 // isManager reports whether a cluster has MultiKueue's configuration, or delegates to it.
 func (f *Facts) isManager() bool {
-	if f.Kueue != nil && (len(f.Kueue.Clusters) > 0 || f.Kueue.MultiKueueCheck() != nil) {
-		return true
-	}
-	return slices.ContainsFunc(f.Jobs, func(j *Job) bool { return j.ManagedBy == delegation.MultiKueue })
+	return f.Kueue.HasMultiKueue() || slices.ContainsFunc(f.Jobs, func(j *Job) bool { return j.ManagedBy == delegation.MultiKueue })
 }
 
 // UnknownOrigins returns what is unknown of wanted mirrors: their origins, if no cluster that

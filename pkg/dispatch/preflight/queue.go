@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -144,7 +143,7 @@ func (c *check) nameQueue(how string) command.Prose {
 func (p Probe) queue(ctx context.Context, namespace, name string) (queue, error) {
 	return recall(ctx, p, "queue "+namespace+"/"+name, func(ctx context.Context) (queue, error) {
 		for _, queues := range delegation.KueueResources("localqueues") {
-			local, err := p.Get(ctx, queues, namespace, name)
+			local, err := stored[kueue.LocalQueue](ctx, p, queues, namespace, name)
 			switch {
 			case kubecontext.IsUnserved(err):
 				continue
@@ -153,7 +152,7 @@ func (p Probe) queue(ctx context.Context, namespace, name string) (queue, error)
 			case local == nil:
 				return queue{hasKueue: true}, nil
 			}
-			return p.stateOf(ctx, local, queues.GroupVersion())
+			return p.stateOf(ctx, local, queues.GroupVersion()), nil
 		}
 		return queue{}, nil
 	})
@@ -166,16 +165,17 @@ func (p Probe) IsMultiKueues(ctx context.Context, namespace, name string) bool {
 }
 
 // stateOf returns the state of an existing LocalQueue. Few users can read ClusterQueues.
-func (p Probe) stateOf(ctx context.Context, stored *unstructured.Unstructured, version schema.GroupVersion) (queue, error) {
-	local, above := &kueue.LocalQueue{}, &kueue.ClusterQueue{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(stored.Object, local); err != nil {
-		return queue{}, err
+func (p Probe) stateOf(ctx context.Context, local *kueue.LocalQueue, version schema.GroupVersion) queue {
+	lookup := kueue.Lookup{
+		ClusterQueue: func(name string) (*kueue.ClusterQueue, error) {
+			return stored[kueue.ClusterQueue](ctx, p, version.WithResource("clusterqueues"), "", name)
+		},
+		Check: func(name string) (*kueue.AdmissionCheck, error) {
+			return stored[kueue.AdmissionCheck](ctx, p, version.WithResource("admissionchecks"), "", name)
+		},
 	}
-	name := local.Spec.ClusterQueue
-	if !p.read(ctx, version.WithResource("clusterqueues"), name, above) {
-		above = nil
-	}
-	q := queue{hasKueue: true, exists: true, toMultiKueue: above != nil && p.isMultiKueue(ctx, version, above)}
+	name, above := local.Spec.ClusterQueue, lookup.RouteFrom(local).Cluster.Object
+	q := queue{hasKueue: true, exists: true, toMultiKueue: above != nil && lookup.MultiKueue(above).Object != nil}
 	inactive := func(conditions []metav1.Condition) string {
 		if active := meta.FindStatusCondition(conditions, kueue.Active); active != nil && active.Status == metav1.ConditionFalse {
 			return "is inactive (" + cmp.Or(active.Message, active.Reason) + ")"
@@ -197,20 +197,18 @@ func (p Probe) stateOf(ctx context.Context, stored *unstructured.Unstructured, v
 	case inactive(above.Status.Conditions) != "":
 		q.stopped = ofAbove + inactive(above.Status.Conditions)
 	}
-	return q, nil
+	return q
 }
 
-// isMultiKueue reports whether a ClusterQueue is known to have an admission check of MultiKueue.
-func (p Probe) isMultiKueue(ctx context.Context, version schema.GroupVersion, above *kueue.ClusterQueue) bool {
-	return slices.ContainsFunc(above.Checks(), func(name string) bool {
-		var check kueue.AdmissionCheck
-		return p.read(ctx, version.WithResource("admissionchecks"), name, &check) && check.IsMultiKueue()
-	})
-}
-
-// read reads a cluster-scoped object of Kueue. It returns false if the object does not exist or
-// is not readable.
-func (p Probe) read(ctx context.Context, resource schema.GroupVersionResource, name string, into any) bool {
-	stored, err := p.Get(ctx, resource, "", name)
-	return err == nil && stored != nil && runtime.DefaultUnstructuredConverter.FromUnstructured(stored.Object, into) == nil
+// stored reads an object of Kueue; nil if it does not exist.
+func stored[T any](ctx context.Context, p Probe, resource schema.GroupVersionResource, namespace, name string) (*T, error) {
+	found, err := p.Get(ctx, resource, namespace, name)
+	if err != nil || found == nil {
+		return nil, err
+	}
+	o := new(T)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(found.Object, o); err != nil {
+		return nil, err
+	}
+	return o, nil
 }

@@ -356,8 +356,8 @@ func (q *Question) template(o *inspect.Job) string {
 		text += fmt.Sprintf(" Unknown owner; did you mean %s?", meant)
 	}
 	manager := q.Inventory.Facts(o.Context)
-	isRead := manager != nil && manager.Kueue != nil && manager.Gaps[inspect.PartQueues] == nil
-	if queue := o.Queue(); isRead && queue != "" && manager.Kueue.LocalQueueNamed(o.Namespace, queue) == nil {
+	hasKueue := manager != nil && manager.Kueue != nil
+	if queue := o.Queue(); hasKueue && queue != "" && manager.Lookup().Route(o.Namespace, queue).Local.IsMissing() {
 		text += fmt.Sprintf(" LocalQueue %s/%s does not exist on %s.", o.Namespace, queue, o.Context)
 	}
 	return text

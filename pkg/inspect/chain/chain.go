@@ -241,7 +241,7 @@ func (b *builder) addMultiKueue(f *inspect.Facts) {
 
 // addQueues adds the LocalQueue and the ClusterQueue, and returns the ClusterQueue, nil if unknown.
 func (b *builder) addQueues(f *inspect.Facts) *kueue.ClusterQueue {
-	origin, gap := b.pair.Origin, f.Gaps[inspect.PartQueues]
+	origin := b.pair.Origin
 	h := inspect.Hop{Kind: "LocalQueue", Namespace: origin.Namespace, Name: origin.Queue(), Context: f.Context}
 	if h.Name == "" && origin.Row().Template {
 		return nil
@@ -250,17 +250,17 @@ func (b *builder) addQueues(f *inspect.Facts) *kueue.ClusterQueue {
 		b.add(1, missing(h, nil, fmt.Sprintf("the %s has no queue label (%s)", origin.Kind, delegation.QueueNameLabel)))
 		return nil
 	}
-	local := f.Kueue.LocalQueueNamed(h.Namespace, h.Name)
+	route := f.Lookup().Route(h.Namespace, h.Name)
+	local, queue := route.Local.Object, route.Cluster.Object
 	if local == nil {
-		b.add(1, missing(h, gap, "there is no such queue in namespace "+h.Namespace))
+		b.add(1, missing(h, route.Local.Unread, "there is no such queue in namespace "+h.Namespace))
 		return nil
 	}
 	setActive(&h, local.Status.Conditions)
 	b.add(1, h)
 	h = inspect.Hop{Kind: "ClusterQueue", Name: local.Spec.ClusterQueue, Context: f.Context}
-	queue := f.Kueue.ClusterQueueNamed(h.Name)
 	if queue == nil {
-		b.add(1, missing(h, gap, "there is no such queue"))
+		b.add(1, missing(h, route.Cluster.Unread, "there is no such queue"))
 		return nil
 	}
 	setActive(&h, queue.Status.Conditions)
@@ -285,14 +285,14 @@ func (b *builder) addChecks(f *inspect.Facts, queue *kueue.ClusterQueue, workloa
 	names = slices.Compact(names)
 	for _, name := range names {
 		h := inspect.Hop{Kind: "AdmissionCheck", Name: name, Context: f.Context}
-		check := f.Kueue.CheckNamed(name)
+		check, unread := f.Lookup().Check(name)
 		state, asked := states[name]
 		switch {
 		case asked:
 			h.State, h.Message, h.Health = state.State, state.Message, checkHealth(state.State)
 			h.Since = state.LastTransitionTime.DeepCopy()
 		case check == nil:
-			h = missing(h, f.Gaps[inspect.PartChecks], "there is no such AdmissionCheck")
+			h = missing(h, unread, "there is no such AdmissionCheck")
 		default:
 			setActive(&h, check.Status.Conditions)
 		}

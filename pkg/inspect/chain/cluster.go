@@ -164,7 +164,7 @@ func (b *builder) unreadHop(target string, f *inspect.Facts) inspect.Hop {
 // of the same name there.
 func (b *builder) missingQueueHop(f *inspect.Facts, copied *kueue.Workload) (h inspect.Hop, absent bool) {
 	name := copied.Spec.QueueName
-	if name == "" || f.Kueue.LocalQueueNamed(copied.Namespace, name) != nil || f.Gaps[inspect.PartQueues] != nil {
+	if name == "" || !f.Lookup().Route(copied.Namespace, name).Local.IsMissing() {
 		return h, false
 	}
 	h = inspect.Hop{Kind: "LocalQueue", Namespace: copied.Namespace, Name: name, Context: f.Context}

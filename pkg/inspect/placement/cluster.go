@@ -216,31 +216,12 @@ func (s *site) startsPods() bool {
 	return s.decide(inspect.Never, inspect.NoPods, "spec.parallelism is 0, so it starts no Pods")
 }
 
-// findLocal returns the LocalQueue: from the list of all, or from the request
-// by name, which needs fewer rights.
+// findLocal returns the LocalQueue, nil if it does not exist.
 func (s *site) findLocal() (local *kueue.LocalQueue, err error) {
 	if s.request.assumed != nil {
 		return s.request.assumed, nil
 	}
-	is := func(q *kueue.LocalQueue) bool { return q.Namespace == s.request.Namespace && q.Name == s.request.Queue }
-	for _, list := range [][]*kueue.LocalQueue{s.capacity.LocalQueues, s.facts.Kueue.LocalQueues} {
-		if i := slices.IndexFunc(list, is); i >= 0 {
-			return list[i], nil
-		}
-	}
-	err = s.capacity.Gaps[inspect.PartQueues]
-	if err == nil || !s.isRequestedByName() {
-		return nil, err
-	}
-	// The queue was requested by name, which needs a right in its namespace only. Without an error, it
-	// does not exist.
-	return nil, s.facts.Gaps[inspect.PartQueues]
-}
-
-// isRequestedByName reports whether the queue was requested by name, as is done for
-// the queues of traced Jobs.
-func (s *site) isRequestedByName() bool {
-	return slices.Contains(s.facts.Kueue.RequestedQueues, s.request.Namespace+"/"+s.request.Queue)
+	return s.facts.LookupAll().LocalQueue(s.request.Namespace, s.request.Queue)
 }
 
 func (s *site) hasQueue() bool {

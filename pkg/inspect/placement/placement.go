@@ -93,7 +93,7 @@ func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submit
 		suggestQueue(own, v, manager, &r)
 	}
 	r.isEntry, r.isGiven = false, false
-	if q := queueOf(manager.Kueue, &r); q != nil {
+	if q := queueOf(manager, &r); q != nil {
 		r.clusterQueue = q.Name
 	}
 	own.Manager = len(names) > 0
@@ -161,7 +161,7 @@ func requestOf(o *inspect.Job, manager *inspect.Facts, submitted *kueue.Workload
 func candidatesOf(manager *inspect.Facts, r *Request, submitted *kueue.Workload) []string {
 	k := manager.Kueue
 	var checks, names []string
-	if q := queueOf(k, r); q != nil {
+	if q := queueOf(manager, r); q != nil {
 		checks = q.Checks()
 	}
 	if submitted != nil {
@@ -182,19 +182,8 @@ func candidatesOf(manager *inspect.Facts, r *Request, submitted *kueue.Workload)
 
 // queueOf returns the ClusterQueue of the LocalQueue that a request names; nil
 // if it does not exist, or was not read.
-func queueOf(k *inspect.KueueFacts, r *Request) *kueue.ClusterQueue {
-	is := func(q *kueue.LocalQueue) bool { return q.Namespace == r.Namespace && q.Name == r.Queue }
-	locals := slices.Concat(k.LocalQueues, k.Capacity.LocalQueues)
-	i := slices.IndexFunc(locals, is)
-	if i < 0 {
-		return nil
-	}
-	for _, q := range slices.Concat(k.ClusterQueues, k.Capacity.ClusterQueues) {
-		if q.Name == locals[i].Spec.ClusterQueue {
-			return q
-		}
-	}
-	return nil
+func queueOf(f *inspect.Facts, r *Request) *kueue.ClusterQueue {
+	return f.LookupAll().Route(r.Namespace, r.Queue).Cluster.Object
 }
 
 // onWorker judges a request on a MultiKueueCluster of a manager.

@@ -2,6 +2,7 @@ package placement
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -81,8 +82,8 @@ func hasDefaultQueue(f *inspect.Facts, namespace string) bool {
 	if !hasRoom(f) {
 		return false
 	}
-	return f.Kueue.LocalQueueNamed(namespace, DefaultQueue) != nil ||
-		slices.ContainsFunc(f.Kueue.Capacity.LocalQueues, func(q *kueue.LocalQueue) bool { return q.Namespace == namespace && q.Name == DefaultQueue })
+	local, _ := f.LookupAll().LocalQueue(namespace, DefaultQueue)
+	return local != nil
 }
 
 // refuseOwner decides that no controller would run a request where it is
@@ -90,11 +91,13 @@ func hasDefaultQueue(f *inspect.Facts, namespace string) bool {
 // pkg/controller/admissionchecks/multikueue/workload.go), and they run only
 // through a queue that it checks, with a flavor of that queue.
 func refuseOwner(own *inspect.Placement, manager *inspect.Facts, r *Request) {
-	queue := queueOf(manager.Kueue, r)
+	queue := queueOf(manager, r)
 	if queue == nil || own.Verdict == inspect.Never || r.Owner.IsBuiltIn() {
 		return
 	}
-	isDispatched, isKnown := dispatches(manager, queue)
+	check := manager.LookupAll().MultiKueue(queue)
+	isDispatched := check.Object != nil
+	var missing *kueue.MissingError
 	switch {
 	case isDispatched && r.Owner != delegation.MultiKueue:
 		own.Verdict, own.Reason = inspect.Never, inspect.OwnerRefused
@@ -105,11 +108,16 @@ func refuseOwner(own *inspect.Placement, manager *inspect.Facts, r *Request) {
 			field := cmp.Or(r.OwnerField, "spec.managedBy")
 			own.Changes = []inspect.PlacementChange{{Message: fmt.Sprintf("set %s to %s, or use a queue without a MultiKueue check", field, delegation.MultiKueue)}}
 		}
-	case !isDispatched && isKnown && r.Owner == delegation.MultiKueue:
+	case check.IsMissing() && r.Owner == delegation.MultiKueue:
 		own.Verdict, own.Reason = inspect.Never, inspect.NotDispatched
 		own.Message = fmt.Sprintf("ClusterQueue %s has no MultiKueue check: Kueue would admit it here, where no controller runs it", queue.Name)
 		own.Changes = nil
-	case isDispatched && own.Reason == inspect.HasRoom && len(own.Flavors) == 0 && slices.ContainsFunc(r.PodSets, func(s kueue.PodTemplate) bool { return s.Count > 0 }):
+	case r.Owner == delegation.MultiKueue && errors.As(check.Unread, &missing):
+		// Kueue deactivates the queue, with reason AdmissionCheckNotFound.
+		own.Verdict, own.Reason = inspect.Never, inspect.QueueInactive
+		own.Message = fmt.Sprintf("ClusterQueue %s admits nothing: %s", queue.Name, missing)
+		own.Changes = []inspect.PlacementChange{{Message: fmt.Sprintf("create AdmissionCheck %s on %s, or remove it from ClusterQueue %s", missing.Name, own.Context, queue.Name)}}
+	case isDispatched && startsWithoutFlavor(own, r):
 		// Kueue applies checks to the flavors that a Workload gets (kueue: pkg/workload,
 		// AdmissionChecksForWorkload).
 		covered := queue.Covered()
@@ -122,15 +130,9 @@ func refuseOwner(own *inspect.Placement, manager *inspect.Facts, r *Request) {
 	}
 }
 
-// dispatches reports whether a ClusterQueue has a check of MultiKueue.
-func dispatches(manager *inspect.Facts, queue *kueue.ClusterQueue) (is, known bool) {
-	known = manager.Gaps[inspect.PartChecks] == nil
-	for _, name := range queue.Checks() {
-		if check := manager.Kueue.CheckNamed(name); check != nil && check.IsMultiKueue() {
-			return true, true
-		}
-	}
-	return false, known
+// startsWithoutFlavor reports whether a request starts Pods that need no flavor.
+func startsWithoutFlavor(own *inspect.Placement, r *Request) bool {
+	return own.Reason == inspect.HasRoom && len(own.Flavors) == 0 && slices.ContainsFunc(r.PodSets, func(s kueue.PodTemplate) bool { return s.Count > 0 })
 }
 
 // suggestQueue adds the LocalQueue that a request should name, if it names

@@ -24,10 +24,11 @@ locals:
 - {metadata: {namespace: ml, name: gpu}, spec: {clusterQueue: given}}
 - {metadata: {namespace: ml, name: own}, spec: {clusterQueue: own}}
 - {metadata: {namespace: ml, name: lost}, spec: {clusterQueue: absent}}
+- {metadata: {namespace: ml, name: broken}, spec: {clusterQueue: broken}}
 flavors: [{metadata: {name: f}}]
 `
 	const quota = "namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 4}]}]}]"
-	const queues = locals + "queues: [{metadata: {name: given}, spec: {admissionChecks: [workers], " + quota + "}}, {metadata: {name: own}, spec: {" + quota + "}}]\n"
+	const queues = locals + "queues: [{metadata: {name: given}, spec: {admissionChecks: [workers], " + quota + "}}, {metadata: {name: own}, spec: {" + quota + "}}, {metadata: {name: broken}, spec: {admissionChecks: [gone], " + quota + "}}]\n"
 	multiKueue, builtIn := delegation.MultiKueue, delegation.BuiltIn
 	for name, tt := range map[string]struct {
 		queue, job string
@@ -39,6 +40,7 @@ flavors: [{metadata: {name: f}}]
 	}{
 		"to a worker":               {"gpu", pods("1", "cpu: 1"), multiKueue, placement.Class{}, inspect.Fits, inspect.HasRoom, ""},
 		"no MultiKueue check":       {"own", pods("1", "cpu: 1"), multiKueue, placement.Class{}, inspect.Never, inspect.NotDispatched, "use LocalQueue gpu: set label kueue.x-k8s.io/queue-name=gpu"},
+		"a check that is gone":      {"broken", pods("1", "cpu: 1"), multiKueue, placement.Class{}, inspect.Never, inspect.QueueInactive, "create AdmissionCheck gone on hub, or remove it from ClusterQueue broken"},
 		"built-in, no check":        {"own", pods("1", "cpu: 1"), builtIn, placement.Class{}, inspect.Fits, inspect.HasRoom, ""},
 		"another owner":             {"gpu", pods("1", "cpu: 1"), "acme.io/runner", placement.Class{}, inspect.Never, inspect.OwnerRefused, "set spec.managedBy to kueue.x-k8s.io/multikueue, or use a queue without a MultiKueue check"},
 		"another owner, no check":   {"own", pods("1", "cpu: 1"), "acme.io/runner", placement.Class{}, inspect.Fits, inspect.HasRoom, ""},

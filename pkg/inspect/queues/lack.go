@@ -44,11 +44,17 @@ func (s *Finder) queueOf(manager *inspect.Facts, name string, w *kueue.Workload)
 	if worker == nil || worker.facts == manager || worker.facts.Gaps[inspect.PartQueues] != nil {
 		return nil, nil
 	}
-	i := slices.IndexFunc(worker.locals, func(q *kueue.LocalQueue) bool { return q.Namespace == w.Namespace && q.Name == w.Spec.QueueName })
-	if i < 0 {
-		return nil, nil
+	n := worker.queueOf(w.Namespace, w.Spec.QueueName)
+	return worker, n
+}
+
+// queueOf returns the ClusterQueue of a LocalQueue, nil if it does not exist or was not read.
+func (c *cluster) queueOf(namespace, local string) *capacity.Node {
+	q := c.facts.LookupAll().Route(namespace, local).Cluster.Object
+	if q == nil {
+		return nil
 	}
-	return worker, worker.tree.Queue(worker.locals[i].Spec.ClusterQueue)
+	return c.tree.Queue(q.Name)
 }
 
 // requestedBy returns what a Workload holds on its cluster, by resource.

@@ -3,7 +3,6 @@
 package queues
 
 import (
-	"errors"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -72,7 +71,7 @@ func clusterOf(v *inspect.Inventory, f *inspect.Facts, known map[*inspect.Facts]
 	k := f.Kueue
 	c := &cluster{inventory: v, known: known, facts: f, capacity: k.Capacity}
 	if c.capacity == nil {
-		c.capacity = &inspect.Capacity{Gaps: map[inspect.Part]error{inspect.PartClaims: errNotRequested, inspect.PartCohorts: errNotRequested}}
+		c.capacity = &inspect.Capacity{Gaps: map[inspect.Part]error{inspect.PartClaims: inspect.ErrNotRequested, inspect.PartCohorts: inspect.ErrNotRequested}}
 	}
 	known[f] = c
 	c.locals = unique(slices.Concat(c.capacity.LocalQueues, k.LocalQueues), func(q *kueue.LocalQueue) string { return q.Namespace + "/" + q.Name })
@@ -83,9 +82,6 @@ func clusterOf(v *inspect.Inventory, f *inspect.Facts, known map[*inspect.Facts]
 	})
 	return c
 }
-
-// errNotRequested means that a resource was never requested.
-var errNotRequested = errors.New("not requested")
 
 // unique removes objects that were read twice.
 func unique[T any](all []T, name func(T) string) []T {

@@ -43,11 +43,11 @@ func (s *Finder) Shortfalls(manager *inspect.Facts, namespace, name string) []Sh
 	if c == nil || c.facts.Gaps[inspect.PartQueues] != nil {
 		return nil
 	}
-	local := c.facts.Kueue.LocalQueueNamed(namespace, name)
-	if local == nil || c.tree.Queue(local.Spec.ClusterQueue) == nil {
+	local, _ := c.facts.LookupAll().LocalQueue(namespace, name)
+	n := c.queueOf(namespace, name)
+	if n == nil {
 		return nil
 	}
-	n := c.tree.Queue(local.Spec.ClusterQueue)
 	all := Shortfall{Queue: n.Queue, Clusters: c.clustersBehind(n.Queue), IsUncovered: true}
 	var there []*capacity.Node
 	for _, cluster := range all.Clusters {

@@ -90,7 +90,7 @@ func (s subject) concerns(f *inspect.Finding) bool {
 func DependsOnOthers(v *inspect.Inventory, traces []inspect.Trace) bool {
 	var managers int
 	for _, f := range v.Clusters {
-		if f.Kueue != nil && (len(f.Kueue.Clusters) > 0 || f.Kueue.MultiKueueCheck() != nil) {
+		if f.Kueue.HasMultiKueue() {
 			managers++
 		}
 	}

@@ -30,12 +30,26 @@ func (v *View) ConfigOf(f *inspect.Facts, check *kueue.AdmissionCheck) (*kueue.M
 // QueueBehind returns the ClusterQueue of a LocalQueue, nil if there is none or if it is
 // unknown.
 func (v *View) QueueBehind(f *inspect.Facts, namespace, localQueue string) *kueue.ClusterQueue {
-	local, ok := v.LocalQueue(f, namespace, localQueue)
-	if !ok || local == nil {
-		return nil
+	return v.lookup(f).Route(namespace, localQueue).Cluster.Object
+}
+
+// lookup finds queues and checks of a cluster, and notes the parts that the rule reads.
+func (v *View) lookup(f *inspect.Facts) kueue.Lookup {
+	l := f.Lookup()
+	return kueue.Lookup{
+		LocalQueue: func(namespace, name string) (*kueue.LocalQueue, error) {
+			v.CanRead(f, inspect.PartQueues)
+			return l.LocalQueue(namespace, name)
+		},
+		ClusterQueue: func(name string) (*kueue.ClusterQueue, error) {
+			v.CanRead(f, inspect.PartQueues)
+			return l.ClusterQueue(name)
+		},
+		Check: func(name string) (*kueue.AdmissionCheck, error) {
+			v.CanRead(f, inspect.PartChecks)
+			return l.Check(name)
+		},
 	}
-	queue, _ := v.ClusterQueue(f, local.Spec.ClusterQueue)
-	return queue
 }
 
 // IsDispatched reports whether the ClusterQueue of a LocalQueue has a MultiKueue check. known
@@ -52,15 +66,8 @@ func (v *View) IsDispatched(f *inspect.Facts, namespace, localQueue string) (dis
 // QueueDispatches reports whether a ClusterQueue has a MultiKueue check. known is false if one
 // of its checks was not found.
 func (v *View) QueueDispatches(f *inspect.Facts, q *kueue.ClusterQueue) (is, known bool) {
-	known = true
-	for _, name := range q.Checks() {
-		check, ok := v.Check(f, name)
-		if check != nil && check.IsMultiKueue() {
-			return true, true
-		}
-		known = known && ok && check != nil
-	}
-	return false, known
+	check := v.lookup(f).MultiKueue(q)
+	return check.Object != nil, check.Unread == nil
 }
 
 // MultiKueueCheck returns the AdmissionCheck by which a cluster dispatches, the zero Object if
@@ -88,9 +95,8 @@ func ConfigsNaming(configs []*kueue.MultiKueueConfig, clusters ...string) []stri
 // IsManager reports whether a cluster has objects of MultiKueue: a check, a config or a
 // MultiKueueCluster.
 func (v *View) IsManager(f *inspect.Facts) bool {
-	configs, _ := v.Configs(f)
-	clusters, _ := v.MultiKueueClusters(f)
-	return v.Dispatches(f) || len(configs)+len(clusters) > 0
+	v.CanRead(f, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters)
+	return f != nil && f.Kueue.HasMultiKueue()
 }
 
 // QuotaKey returns a key for the quota of a resource in a ClusterQueue of a manager. Rules use

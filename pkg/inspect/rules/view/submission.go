@@ -153,7 +153,10 @@ func (v *View) ConcernsMultiKueue(s Submission) bool {
 	if s.Job().ManagedBy == delegation.MultiKueue {
 		return true
 	}
-	dispatched, known := v.IsDispatched(s.Manager, s.Workload.Namespace, s.Workload.Spec.QueueName)
-	_, readable := v.LocalQueues(s.Manager, s.Workload.Namespace)
-	return dispatched || !known && readable
+	lookup := v.lookup(s.Manager)
+	route := lookup.Route(s.Workload.Namespace, s.Workload.Spec.QueueName)
+	if q := route.Cluster.Object; q != nil {
+		return lookup.MultiKueue(q).Object != nil
+	}
+	return route.Local.IsMissing() || route.Cluster.IsMissing()
 }

@@ -141,7 +141,7 @@ func (v *View) CanRead(f *inspect.Facts, parts ...inspect.Part) (ok bool) {
 	v.read.Insert(parts...)
 	ok = f != nil && f.Err == nil
 	for _, p := range parts {
-		ok = ok && f.Gaps[p] == nil && !f.Unrequested[p]
+		ok = ok && f.Unread(p) == nil
 	}
 	return ok
 }

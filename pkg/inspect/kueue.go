@@ -1,0 +1,253 @@
+package inspect
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// KueueFacts is what was read of Kueue's objects on one cluster.
+type KueueFacts struct {
+	// Version is the API version in which the objects were read. ServesOld is whether the cluster
+	// also serves the oldest version, as Kueue before 0.20 does.
+	Version   string
+	ServesOld bool
+	// Release is the version of Kueue's controller, such as "v0.19.2"; "" if it is unknown or was
+	// not requested.
+	Release       string
+	Workloads     []*kueue.Workload
+	LocalQueues   []*kueue.LocalQueue
+	ClusterQueues []*kueue.ClusterQueue
+	Checks        []*kueue.AdmissionCheck
+	Configs       []*kueue.MultiKueueConfig
+	Clusters      []*kueue.MultiKueueCluster
+	// Addresses are the addresses of MultiKueueClusters, by name, if their Secrets could be read.
+	Addresses map[string]kubecontext.Address
+	// Offers show where MultiKueue copied Workloads that are not in Workloads.
+	Offers []Offer
+	// RequestedQueues are the LocalQueues that were requested one by one, as namespace/name.
+	RequestedQueues []string
+	// Orders are the positions in LocalQueues that Kueue's visibility API reports, if it does.
+	Orders kueue.Orders
+	// Capacity is what is known about quota; nil if not requested.
+	Capacity *Capacity
+	// Neighbours are what waits in the cluster's queues beyond Facts.Namespace; nil if all
+	// namespaces were read anyway, or if they were not requested or not readable.
+	Neighbours *Neighbours
+}
+
+// Neighbours are the Workloads without quota in other namespaces than the one that was read, with
+// the LocalQueues there. ClusterQueues serve many namespaces, so these may explain why a Workload
+// waits. They belong to no Job that was read.
+type Neighbours struct {
+	Workloads   []*kueue.Workload
+	LocalQueues []*kueue.LocalQueue
+}
+
+// RecordsNominations guesses whether Kueue records to which clusters it offers a Workload. It does so
+// from 0.13 on, and serves v1beta2 from 0.15 on.
+func (k *KueueFacts) RecordsNominations() bool {
+	return k.Version != delegation.OldKueueVersion || slices.ContainsFunc(k.Workloads, func(w *kueue.Workload) bool {
+		return len(w.Status.Nominated) > 0 || w.Status.ClusterName != nil
+	})
+}
+
+func named[T any](list []*T, name string, nameOf func(*T) string) *T {
+	for _, item := range list {
+		if nameOf(item) == name {
+			return item
+		}
+	}
+	return nil
+}
+
+// LocalQueueNamed returns a LocalQueue; nil if there is none.
+func (k *KueueFacts) LocalQueueNamed(namespace, name string) *kueue.LocalQueue {
+	return localQueueNamed(k.LocalQueues, namespace, name)
+}
+
+func localQueueNamed(queues []*kueue.LocalQueue, namespace, name string) *kueue.LocalQueue {
+	for _, q := range queues {
+		if q.Name == name && q.Namespace == namespace {
+			return q
+		}
+	}
+	return nil
+}
+
+// ClusterQueueNamed returns a ClusterQueue; nil if there is none.
+func (k *KueueFacts) ClusterQueueNamed(name string) *kueue.ClusterQueue {
+	return clusterQueueNamed(k.ClusterQueues, name)
+}
+
+func clusterQueueNamed(queues []*kueue.ClusterQueue, name string) *kueue.ClusterQueue {
+	return named(queues, name, func(q *kueue.ClusterQueue) string { return q.Name })
+}
+
+// CheckNamed returns an AdmissionCheck; nil if there is none.
+func (k *KueueFacts) CheckNamed(name string) *kueue.AdmissionCheck {
+	return named(k.Checks, name, func(c *kueue.AdmissionCheck) string { return c.Name })
+}
+
+// ConfigNamed returns a MultiKueueConfig; nil if there is none.
+func (k *KueueFacts) ConfigNamed(name string) *kueue.MultiKueueConfig {
+	return named(k.Configs, name, func(c *kueue.MultiKueueConfig) string { return c.Name })
+}
+
+// ClusterNamed returns a MultiKueueCluster; nil if there is none.
+func (k *KueueFacts) ClusterNamed(name string) *kueue.MultiKueueCluster {
+	return named(k.Clusters, name, func(c *kueue.MultiKueueCluster) string { return c.Name })
+}
+
+// MultiKueueCheck returns the first AdmissionCheck of MultiKueue; nil if there is none.
+func (k *KueueFacts) MultiKueueCheck() *kueue.AdmissionCheck {
+	for _, c := range k.Checks {
+		if c.IsMultiKueue() {
+			return c
+		}
+	}
+	return nil
+}
+
+// StateOf returns the state of MultiKueue's check for a Workload of this cluster, nil if it has
+// none. Only MultiKueue nominates workers: if AdmissionChecks could not be read, the only check
+// of a nominated Workload is MultiKueue's.
+func (f *Facts) StateOf(w *kueue.Workload) *kueue.CheckState {
+	if f == nil || f.Kueue == nil {
+		return nil
+	}
+	states := w.Status.AdmissionChecks
+	for i := range states {
+		if check := f.Kueue.CheckNamed(states[i].Name); check != nil && check.IsMultiKueue() {
+			return &states[i]
+		}
+	}
+	if f.Gaps[PartChecks] != nil && len(states) == 1 && len(offeredTo(w)) > 0 {
+		return &states[0]
+	}
+	return nil
+}
+
+// ConfigOf returns the name of the MultiKueueConfig of a check; ok is false if the check does not
+// exist, is not MultiKueue's, or names no config.
+func (k *KueueFacts) ConfigOf(check string) (name string, ok bool) {
+	c := k.CheckNamed(check)
+	if c == nil || !c.IsMultiKueue() || c.Spec.Parameters == nil {
+		return "", false
+	}
+	return c.Spec.Parameters.Name, true
+}
+
+// ClustersBehind returns the MultiKueueClusters that checks point to, as far as the checks and
+// their configs are known.
+func (k *KueueFacts) ClustersBehind(checks []string) []string {
+	var names []string
+	for _, check := range checks {
+		name, ok := k.ConfigOf(check)
+		if config := k.ConfigNamed(name); ok && config != nil {
+			names = append(names, config.Spec.Clusters...)
+		}
+	}
+	return names
+}
+
+// QueueOf is a LocalQueue of a manager and its ClusterQueue.
+type QueueOf struct {
+	Local *kueue.LocalQueue
+	// Cluster is nil if there is none.
+	Cluster *kueue.ClusterQueue
+	// Workers are the MultiKueueClusters that the queue dispatches to.
+	Workers []string
+}
+
+// MultiKueueQueues returns the LocalQueues whose ClusterQueues use MultiKueue, sorted by namespace
+// and name.
+func (k *KueueFacts) MultiKueueQueues() []QueueOf {
+	var found []QueueOf
+	lookup := k.lookup(func(Part) error { return nil })
+	for _, local := range k.LocalQueues {
+		q := lookup.RouteFrom(local).Cluster.Object
+		if q == nil || local.DeletionTimestamp != nil || lookup.MultiKueue(q).Object == nil {
+			continue
+		}
+		workers := k.ClustersBehind(q.Checks())
+		slices.Sort(workers)
+		found = append(found, QueueOf{local, q, slices.Compact(workers)})
+	}
+	slices.SortFunc(found, func(a, b QueueOf) int {
+		return cmp.Or(cmp.Compare(a.Local.Namespace, b.Local.Namespace), cmp.Compare(a.Local.Name, b.Local.Name))
+	})
+	return found
+}
+
+// HasMultiKueue reports whether MultiKueue has objects on a cluster: a check, a config or a
+// MultiKueueCluster. A nil KueueFacts has none.
+func (k *KueueFacts) HasMultiKueue() bool {
+	return k != nil && (k.MultiKueueCheck() != nil || len(k.Configs)+len(k.Clusters) > 0)
+}
+
+// Lookup finds the queues and checks that were read of a cluster. A nil Facts has none.
+func (f *Facts) Lookup() kueue.Lookup {
+	k := &KueueFacts{}
+	if f != nil && f.Kueue != nil {
+		k = f.Kueue
+	}
+	return k.lookup(f.Unread)
+}
+
+// lookup finds the queues and checks that were read. unread returns why a part is unknown.
+func (k *KueueFacts) lookup(unread func(Part) error) kueue.Lookup {
+	return kueue.Lookup{
+		LocalQueue: func(namespace, name string) (*kueue.LocalQueue, error) {
+			local := k.LocalQueueNamed(namespace, name)
+			if local == nil && k.Neighbours != nil {
+				local = localQueueNamed(k.Neighbours.LocalQueues, namespace, name)
+			}
+			return orUnread(local, unread(PartQueues))
+		},
+		ClusterQueue: func(name string) (*kueue.ClusterQueue, error) {
+			return orUnread(k.ClusterQueueNamed(name), unread(PartQueues))
+		},
+		Check: func(name string) (*kueue.AdmissionCheck, error) {
+			return orUnread(k.CheckNamed(name), unread(PartChecks))
+		},
+	}
+}
+
+// orUnread returns an object that was found, whatever else was not read, or the reason.
+func orUnread[T any](o *T, why error) (*T, error) {
+	if o != nil {
+		return o, nil
+	}
+	return nil, why
+}
+
+// LookupAll is Lookup, and also finds the queues that were read with the quota of the cluster.
+func (f *Facts) LookupAll() kueue.Lookup {
+	l := f.Lookup()
+	if f == nil || f.Kueue == nil || f.Kueue.Capacity == nil {
+		return l
+	}
+	k, c, named := f.Kueue, f.Kueue.Capacity, l
+	l.LocalQueue = func(namespace, name string) (*kueue.LocalQueue, error) {
+		if local := localQueueNamed(c.LocalQueues, namespace, name); local != nil {
+			return local, nil
+		}
+		local, err := named.LocalQueue(namespace, name)
+		// A request by name needs a right in one namespace only, the list of all needs it in all.
+		if why := c.Gaps[PartQueues]; why == nil || !slices.Contains(k.RequestedQueues, namespace+"/"+name) {
+			err = why
+		}
+		return orUnread(local, err)
+	}
+	l.ClusterQueue = func(name string) (*kueue.ClusterQueue, error) {
+		if q, err := named.ClusterQueue(name); q != nil {
+			return q, err
+		}
+		return orUnread(clusterQueueNamed(c.ClusterQueues, name), c.Gaps[PartClusterQueues])
+	}
+	return l
+}
