@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/golden"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -207,6 +208,29 @@ func TestCheckAndTraceGiveSameTopologyFixes(t *testing.T) {
 		assert.Assert(t, strings.Contains(f.Remedy, "set node labels and the topology of ResourceFlavor default-flavor"), f.Remedy)
 	}
 	assert.Equal(t, seen, 1)
+}
+
+// TestCheckAndTraceCopyFlavor: check and trace create a ResourceFlavor that workers lack like that of
+// the manager, with its node labels. Without them, its quota would be for any node.
+func TestCheckAndTraceCopyFlavor(t *testing.T) {
+	snapshot := copyWith(t, "many-quota-faults", "kwok-mgr.yaml", func(text string) string {
+		_, after, ok := strings.Cut(text, "    name: f-mk\n")
+		assert.Assert(t, ok)
+		changed := strings.Replace(after, "  spec: {}\n", "  spec: {nodeLabels: {gpu: a100}, topologyName: racks}\n", 1)
+		return strings.Replace(text, "    name: f-mk\n"+after, "    name: no-such-flavor\n"+changed, 1)
+	})
+	const want = "create ResourceFlavor no-such-flavor (as on kwok-mgr) on kwok-w1, or correct the name in ClusterQueue d02"
+	out, _, _ := run(t, "check", "-A", "--from", snapshot, "--grace", "0s", "-o", "json")
+	var list inspect.FindingList
+	assert.NilError(t, json.Unmarshal([]byte(out), &list))
+	i := slices.IndexFunc(list.Items, func(f inspect.Finding) bool { return f.Code == "JM027" && f.Name == "d02" })
+	assert.Assert(t, i >= 0)
+	job := list.Items[i].Jobs[0]
+	out, _, _ = run(t, "trace", job.Name, "-n", job.Namespace, "--from", snapshot, "-o", "json")
+	for _, fixes := range [][]command.Fix{list.Items[i].Fixes, tracesIn(t, out)[0].Fixes} {
+		assert.Equal(t, fixes[0].Text, want)
+		assert.Assert(t, strings.Contains(fixes[0].Shell(), `"spec":{"nodeLabels":{"gpu":"a100"},"topologyName":"racks"}`), fixes[0].Shell())
+	}
 }
 
 // TestAnswerInThreeLines: at 80 columns, a first-time reader finds state, reason and fix in the

@@ -206,9 +206,15 @@ func TestExplainAsDocument(t *testing.T) {
 // copyOf copies a recording and changes its snapshot.yaml.
 func copyOf(t *testing.T, name string, change func(string) string) string {
 	t.Helper()
+	return copyWith(t, name, "snapshot.yaml", change)
+}
+
+// copyWith copies a recording and changes one of its files.
+func copyWith(t *testing.T, name, file string, change func(string) string) string {
+	t.Helper()
 	dir := t.TempDir()
 	assert.NilError(t, os.CopyFS(dir, os.DirFS(filepath.Join(recordings, name))))
-	path := filepath.Join(dir, "snapshot.yaml")
+	path := filepath.Join(dir, file)
 	text, err := os.ReadFile(path)
 	assert.NilError(t, err)
 	changed := change(string(text))

@@ -123,6 +123,26 @@ func (c *Capacity) Flavor(name string) *kueue.ResourceFlavor {
 	return named(c.Flavors, name, func(f *kueue.ResourceFlavor) string { return f.Name })
 }
 
+// Flavors returns the ResourceFlavors of all clusters, as far as they were read.
+func (v *Inventory) Flavors() []kueue.FlavorOn {
+	var all []kueue.FlavorOn
+	for _, f := range v.Clusters {
+		if f.Kueue == nil || f.Kueue.Capacity == nil {
+			continue
+		}
+		for _, flavor := range f.Kueue.Capacity.Flavors {
+			all = append(all, kueue.FlavorOn{Context: f.Context, ResourceFlavor: flavor})
+		}
+	}
+	return all
+}
+
+// FixTarget returns the target of fixes on the cluster, without Workload and queues. flavors are those
+// of all clusters.
+func (f *Facts) FixTarget(flavors []kueue.FlavorOn) kueue.FixTarget {
+	return kueue.FixTarget{Context: f.Context, Version: f.Kueue.Version, Topologies: f.Kueue.Capacity.KnownTopologies(), Flavors: flavors}
+}
+
 // AddGap records that a part could not be read. It keeps one reason per part, as Facts.AddGap does.
 func (c *Capacity) AddGap(part Part, err error) {
 	if err = fmt.Errorf("%s could not be read: %w", part, err); comesFirst(err, c.Gaps[part]) {

@@ -23,6 +23,9 @@ type FixTarget struct {
 	ClusterQueue *ClusterQueue
 	// Topologies are those of the cluster.
 	Topologies Topologies
+	// Flavors are the ResourceFlavors of all clusters, as far as they were read. A missing one is
+	// created like one of its name.
+	Flavors []FlavorOn
 }
 
 // Fixes returns how to end a wait, best way first. It is the only mapping
@@ -162,8 +165,7 @@ func (s FixTarget) fixLack(l *Lack) []command.Fix {
 	case ReasonResourceNotCovered:
 		return []command.Fix{s.editQuota("add %s to a flavor of the ClusterQueue on %s", l.Resource, s.Context), fix("remove the request for %s", l.Resource)}
 	case ReasonFlavorMissing:
-		object := map[string]any{"apiVersion": s.apiVersion(), "kind": "ResourceFlavor", "metadata": map[string]any{"name": l.Flavor}}
-		return []command.Fix{{Text: fmt.Sprintf("create ResourceFlavor %s on %s", l.Flavor, s.Context), Command: create(s.Context, object)}}
+		return []command.Fix{s.createFlavors(l.Flavor)}
 	case ReasonNoTopology:
 		return []command.Fix{fix("remove the topology request from the Pod template"), s.setTopology(l.Flavor)}
 	case ReasonNoTopologyLevel:

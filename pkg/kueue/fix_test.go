@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
@@ -90,7 +91,7 @@ func TestFixes(t *testing.T) {
 		},
 		{
 			"flavor", "", "NoMatchingFlavor", "flavor gone not found",
-			`create ResourceFlavor gone on w1: printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"gone"}}' | kubectl --context w1 create -f -`,
+			`create ResourceFlavor gone (add node labels; none were read) on w1: printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"gone"}}' | kubectl --context w1 create -f -`,
 		},
 		{
 			"LocalQueue missing", "", "Misconfigured", "LocalQueue gpu doesn't exist",
@@ -172,9 +173,9 @@ func TestFixesOfSeveralClusters(t *testing.T) {
 // activated by creating them.
 func TestMissingFlavors(t *testing.T) {
 	for message, want := range map[string]string{
-		"Can't admit new workloads: references missing ResourceFlavor(s): nix.": "create ResourceFlavor nix on w1, or correct the name in ClusterQueue q: " +
+		"Can't admit new workloads: references missing ResourceFlavor(s): nix.": "create ResourceFlavor nix (add node labels; none were read) on w1, or correct the name in ClusterQueue q: " +
 			`printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"nix"}}' | kubectl --context w1 create -f -`,
-		"Can't admit new workloads: references missing ResourceFlavor(s): a,b.c, references inactive AdmissionCheck(s): x.": "create ResourceFlavor a and b.c on w1, or correct the name in ClusterQueue q: " +
+		"Can't admit new workloads: references missing ResourceFlavor(s): a,b.c, references inactive AdmissionCheck(s): x.": "create ResourceFlavor a (add node labels; none were read) and b.c (add node labels; none were read) on w1, or correct the name in ClusterQueue q: " +
 			`printf '%s\n' '{"apiVersion":"v1","items":[{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"a"}},` +
 			`{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"b.c"}}],"kind":"List"}' | kubectl --context w1 create -f -`,
 		"references inactive AdmissionCheck(s): x": "add what ClusterQueue q on w1 lacks: kubectl --context w1 describe clusterqueues.kueue.x-k8s.io q",
@@ -184,6 +185,38 @@ func TestMissingFlavors(t *testing.T) {
 		q.Status.Conditions = []metav1.Condition{{Type: kueue.Active, Status: metav1.ConditionFalse, Reason: "FlavorNotFound", Message: message}}
 		fix := kueue.FixTarget{Context: "w1", ClusterQueue: q}.ActivateQueue("q")
 		assert.Equal(t, fix.Text+": "+fix.Shell(), want)
+	}
+}
+
+// TestCopiesFlavor checks that a missing ResourceFlavor is created like one of its name on another
+// cluster, preferably one with node labels, because a flavor without them is for any node.
+func TestCopiesFlavor(t *testing.T) {
+	on := func(context, name string, spec kueue.FlavorSpec) kueue.FlavorOn {
+		f := &kueue.ResourceFlavor{Spec: spec}
+		f.Name = name
+		return kueue.FlavorOn{Context: context, ResourceFlavor: f}
+	}
+	full := kueue.FlavorSpec{
+		NodeLabels:   map[string]string{"gpu": "a100"},
+		NodeTaints:   []corev1.Taint{{Key: "gpu", Effect: corev1.TaintEffectNoSchedule}},
+		Tolerations:  []corev1.Toleration{{Key: "gpu", Operator: corev1.TolerationOpExists}},
+		TopologyName: "racks",
+	}
+	const create = `printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"a100"}`
+	const like = create + `,"spec":{"nodeLabels":{"gpu":"a100"},"nodeTaints":[{"key":"gpu","effect":"NoSchedule"}],"tolerations":[{"key":"gpu","operator":"Exists"}],"topologyName":"racks"}}' | kubectl --context w1 create -f -`
+	for _, tt := range []struct {
+		name, text, shell string
+		flavors           []kueue.FlavorOn
+	}{
+		{"on the manager", "a100 (as on hub)", like, []kueue.FlavorOn{on("hub", "other", full), on("hub", "a100", full)}},
+		{"without labels on the manager", "a100 (as on w2)", like, []kueue.FlavorOn{on("hub", "a100", kueue.FlavorSpec{}), on("w2", "a100", full)}},
+		{"without labels everywhere", "a100 (as on hub)", create + `}' | kubectl --context w1 create -f -`, []kueue.FlavorOn{on("hub", "a100", kueue.FlavorSpec{})}},
+		{"unread", "a100 (add node labels; none were read)", create + `}' | kubectl --context w1 create -f -`, []kueue.FlavorOn{on("w1", "a100", full)}},
+	} {
+		lack := kueue.Wait{Reason: kueue.ReasonFlavorMissing, Lacks: []kueue.Lack{{Reason: kueue.ReasonFlavorMissing, Flavor: "a100"}}}
+		fixes := lack.Fixes(kueue.FixTarget{Context: "w1", Flavors: tt.flavors})
+		assert.Equal(t, fixes[0].Text, "create ResourceFlavor "+tt.text+" on w1", tt.name)
+		assert.Equal(t, fixes[0].Shell(), tt.shell, tt.name)
 	}
 }
 

@@ -2,11 +2,8 @@ package kueue
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -107,40 +104,10 @@ func (s FixTarget) ActivateQueue(name string) command.Fix {
 		parents := list(s.Context, "Cohort").With("-o", "custom-columns=NAME:.metadata.name,PARENT:.spec.parentName")
 		return fixBy(parents, "break the cycle of cohorts above ClusterQueue %s: change spec.parentName of one", name)
 	}
-	if flavors := missingFlavors(q); len(flavors) > 0 {
-		return s.createFlavors(name, flavors)
+	if missing, ok := s.CreateFlavors(); ok {
+		return missing
 	}
 	return fixBy(describe, "add what ClusterQueue %s on %s lacks", name, s.Context)
-}
-
-// flavorsPattern matches the names that Kueue lists in the condition Active (kueue:
-// pkg/cache/scheduler/clusterqueue.go).
-const flavorsPattern = `missing ResourceFlavor\(s\): ([a-z0-9][a-z0-9.,-]*[a-z0-9]|[a-z0-9])`
-
-// missingFlavors returns the ResourceFlavors that an inactive ClusterQueue names and that do not exist.
-func missingFlavors(q *ClusterQueue) []string {
-	active := meta.FindStatusCondition(q.Status.Conditions, Active)
-	if active == nil || active.Status != metav1.ConditionFalse {
-		return nil
-	}
-	m := regexp.MustCompile(flavorsPattern).FindStringSubmatch(active.Message)
-	if m == nil {
-		return nil
-	}
-	return strings.Split(m[1], ",")
-}
-
-// createFlavors returns how to create ResourceFlavors that a ClusterQueue names.
-func (s FixTarget) createFlavors(queue string, names []string) command.Fix {
-	text := fmt.Sprintf("create ResourceFlavor %s on %s, or correct the name in ClusterQueue %s", strings.Join(names, " and "), s.Context, queue)
-	var items []any
-	for _, name := range names {
-		items = append(items, map[string]any{"apiVersion": s.apiVersion(), "kind": "ResourceFlavor", "metadata": map[string]any{"name": name}})
-	}
-	if len(items) == 1 {
-		return command.Fix{Text: text, Command: create(s.Context, items[0])}
-	}
-	return command.Fix{Text: text, Command: create(s.Context, map[string]any{"apiVersion": "v1", "kind": "List", "items": items})}
 }
 
 // admitNamespace returns how to let a ClusterQueue take Workloads of the namespace: a label

@@ -177,17 +177,6 @@ func (q *ClusterQueue) hasOneFlavor(name string) bool {
 	})
 }
 
-// ResourceFlavor says which nodes a quota is for.
-type ResourceFlavor struct {
-	metav1.ObjectMeta `json:"metadata"`
-	Spec              struct {
-		NodeLabels   map[string]string   `json:"nodeLabels,omitempty"`
-		NodeTaints   []corev1.Taint      `json:"nodeTaints,omitempty"`
-		Tolerations  []corev1.Toleration `json:"tolerations,omitempty"`
-		TopologyName string              `json:"topologyName,omitempty"`
-	} `json:"spec"`
-}
-
 // PodTemplates has the fields of a Workload whose placement is judged.
 type PodTemplates struct {
 	metav1.ObjectMeta `json:"metadata"`

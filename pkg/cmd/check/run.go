@@ -88,8 +88,8 @@ func hasJobs(v *inspect.Inventory) bool {
 	return slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool { return len(f.Jobs) > 0 })
 }
 
-// advise gives findings about quota the same fixes as trace. These depend on the quotas of the
-// workers, which are read only for such findings.
+// advise gives findings whose fixes depend on quotas the same fixes as trace. The quotas of the
+// workers are read only for such findings.
 func (o *checkOptions) advise(ctx context.Context, f *fleet.Fleet, known *inspect.Inventory, list *inspect.FindingList, judgment rules.Judgment, addresses []kubecontext.Address) {
 	if !answer.NeedsQuotas(list.Items) {
 		return
@@ -103,9 +103,10 @@ func (o *checkOptions) advise(ctx context.Context, f *fleet.Fleet, known *inspec
 	answer.ByCost(list.Items)
 }
 
-// renewFixes gives findings about quota the fixes that follow from an inventory with quotas.
+// renewFixes gives findings whose fixes depend on quotas those that follow from an inventory with
+// quotas.
 func (o *checkOptions) renewFixes(withQuotas *inspect.Inventory, list *inspect.FindingList) {
-	quotaRules := slices.DeleteFunc(slices.Clone(o.rules), func(r rules.Rule) bool { return !answer.IsAboutQuota(r.Code) })
+	quotaRules := slices.DeleteFunc(slices.Clone(o.rules), func(r rules.Rule) bool { return !answer.HasQuotaFixes(r.Code) })
 	type key struct{ fingerprint, message string }
 	renewed := map[key]inspect.Finding{}
 	for _, f := range rules.Judge(withQuotas, quotaRules, o.judging).Findings {

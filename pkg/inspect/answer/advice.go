@@ -56,10 +56,10 @@ func isQuotaReason(r inspect.JobReason) bool {
 	}, r)
 }
 
-// NeedsQuotas reports whether any finding is about quota. Reading the quotas
+// NeedsQuotas reports whether the fixes of any finding depend on quotas. Reading the quotas
 // of the workers explains such findings better.
 func NeedsQuotas(findings []inspect.Finding) bool {
-	return slices.ContainsFunc(findings, func(f inspect.Finding) bool { return IsAboutQuota(f.Code) })
+	return slices.ContainsFunc(findings, func(f inspect.Finding) bool { return HasQuotaFixes(f.Code) })
 }
 
 // maxAdvisedJobs is how many Jobs get their own advice in one run. If more wait, the

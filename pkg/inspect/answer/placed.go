@@ -389,3 +389,9 @@ const podsMissing = "JM049"
 // IsAboutQuota reports whether a code is about quota. Placements have more
 // details then.
 func IsAboutQuota(code string) bool { return slices.Contains([]string{"JM019", "JM029"}, code) }
+
+// HasQuotaFixes reports whether the fixes of a code depend on quotas: on the amounts, or on the
+// ResourceFlavors that an inactive ClusterQueue lacks.
+func HasQuotaFixes(code string) bool {
+	return IsAboutQuota(code) || slices.Contains([]string{"JM027", "JM128"}, code)
+}

@@ -220,7 +220,9 @@ func (q *Question) heldBack(f *inspect.Facts, w *kueue.Workload) (Answer, bool) 
 	case !wait.IsDeactivation():
 		return Answer{}, false
 	}
-	a.Fixes = wait.Fixes(kueue.FixTarget{Context: f.Context, Workload: w, Topologies: f.Kueue.Capacity.KnownTopologies()})
+	target := f.FixTarget(q.Inventory.Flavors())
+	target.Workload = w
+	a.Fixes = wait.Fixes(target)
 	if wait.IsDeactivation() {
 		q.addLimit(&a)
 	}

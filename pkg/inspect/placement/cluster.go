@@ -175,7 +175,9 @@ func (s *site) isHeld() bool {
 	default:
 		return true
 	}
-	for _, f := range wait.Fixes(kueue.FixTarget{Context: s.Context, Workload: s.own, Topologies: s.facts.Kueue.Capacity.KnownTopologies()}) {
+	target := s.facts.FixTarget(s.request.flavors)
+	target.Workload = s.own
+	for _, f := range wait.Fixes(target) {
 		s.change(inspect.PlacementChange{Message: f.Text, Command: f.Shell()})
 	}
 	return s.decide(verdict, reason, "%s", wait.Text())
@@ -273,8 +275,10 @@ func (s *site) hasClusterQueue(queue string) bool {
 		return s.isStopped(queue, resume(s.Context, "ClusterQueue", "", q.Name), "ClusterQueue %s is stopped (%s)", q.Name, q.Spec.StopPolicy)
 	case active != nil && active.Status == metav1.ConditionFalse:
 		s.condition(name, inspect.No, "inactive")
-		for _, flavor := range s.missingFlavors(q) {
-			s.change(inspect.PlacementChange{Message: fmt.Sprintf("create ResourceFlavor %s on %s, or correct its name in ClusterQueue %s", flavor, s.Context, q.Name)})
+		target := s.facts.FixTarget(s.request.flavors)
+		target.ClusterQueue = q
+		if missing, ok := target.CreateFlavors(); ok {
+			s.change(inspect.PlacementChange{Message: missing.Text, Command: missing.Shell()})
 		}
 		return s.decide(inspect.Never, inspect.QueueInactive, "ClusterQueue %s is inactive: %s", q.Name, cmp.Or(active.Message, active.Reason))
 	case isLoop:

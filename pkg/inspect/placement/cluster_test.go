@@ -310,10 +310,14 @@ func TestRaiseOfUsedQuota(t *testing.T) {
 // TestMissingFlavor checks that the fix for a queue that is inactive names the flavor that it lacks.
 func TestMissingFlavor(t *testing.T) {
 	inactive := strings.Replace(simple("4"), "{metadata: {name: q}, spec: {namespaceSelector",
-		`{metadata: {name: q}, status: {conditions: [{type: Active, status: "False", reason: FlavorNotFound, lastTransitionTime: null}]}, spec: {namespaceSelector`, 1)
+		`{metadata: {name: q}, status: {conditions: [{type: Active, status: "False", reason: FlavorNotFound, lastTransitionTime: null,
+			message: "references missing ResourceFlavor(s): f."}]}, spec: {namespaceSelector`, 1)
 	for flavors, want := range map[string][]inspect.PlacementChange{
-		"[{metadata: {name: f}}]":     {},
-		"[{metadata: {name: other}}]": {{Message: "create ResourceFlavor f on w, or correct its name in ClusterQueue q"}},
+		"[{metadata: {name: f}}]": {},
+		"[{metadata: {name: other}}]": {{
+			Message: "create ResourceFlavor f (add node labels; none were read) on w, or correct the name in ClusterQueue q",
+			Command: `printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"f"}}' | kubectl --context w create -f -`,
+		}},
 	} {
 		p := judged(t, strings.Replace(inactive, "[{metadata: {name: f}}]", flavors, 1), pods("1", "cpu: 1"))
 		assert.Equal(t, p.Reason, inspect.QueueInactive)

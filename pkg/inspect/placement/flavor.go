@@ -162,20 +162,3 @@ func numberIn(text string) (int32, bool) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	return int32(n), err == nil && n > 0
 }
-
-// missingFlavors returns the flavors of a ClusterQueue that do not exist on the cluster. Kueue does
-// not admit to such a queue.
-func (s *site) missingFlavors(q *kueue.ClusterQueue) (missing []string) {
-	if s.capacity.Gaps[inspect.PartFlavors] != nil {
-		return nil
-	}
-	for _, group := range q.Spec.ResourceGroups {
-		for _, quotas := range group.Flavors {
-			isNamed := func(f *kueue.ResourceFlavor) bool { return f.Name == quotas.Name }
-			if !slices.Contains(missing, quotas.Name) && !slices.ContainsFunc(s.capacity.Flavors, isNamed) {
-				missing = append(missing, quotas.Name)
-			}
-		}
-	}
-	return missing
-}

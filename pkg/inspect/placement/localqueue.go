@@ -9,7 +9,7 @@ import (
 
 // createLocalQueue adds the change that creates the LocalQueue of the request.
 func (s *site) createLocalQueue() {
-	r, target := s.request, kueue.FixTarget{Context: s.Context, Version: s.facts.Kueue.Version}
+	r, target := s.request, s.facts.FixTarget(s.request.flavors)
 	target.ClusterQueue = kueue.QueueFor(s.capacity.ClusterQueues, r.clusterQueue)
 	fix := target.CreateLocalQueue(r.Namespace, r.Queue)
 	s.change(inspect.PlacementChange{Message: fix.Text, Command: fix.Shell(), Starts: s.startsIn(target.ClusterQueue)})

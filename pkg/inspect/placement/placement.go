@@ -83,6 +83,7 @@ func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submit
 		r.Owners[c.Namespace+"/"+c.Name] = c.Owner
 	}
 	r.managed, r.unreadManagers = managedWorkloads(v)
+	r.flavors = v.Flavors()
 	names := candidatesOf(manager, &r, submitted)
 	var all []inspect.Placement
 	isReserved := submitted != nil && submitted.Is(kueue.QuotaReserved)

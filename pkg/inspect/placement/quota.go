@@ -303,7 +303,9 @@ func (s *site) isSurelyLacking(resource string) bool {
 func (s *site) lackQuota(result *assignment, isCertain bool) {
 	s.Resource, s.Needs, s.Free, s.Limit = result.uncovered, result.uncoveredAsk.Text(result.uncovered), "0", "0"
 	lack := kueue.Wait{Reason: kueue.ReasonResourceNotCovered, Lacks: []kueue.Lack{{Reason: kueue.ReasonResourceNotCovered, Resource: result.uncovered}}}
-	for _, f := range lack.Fixes(kueue.FixTarget{Context: s.Context, ClusterQueue: s.queue.Queue}) {
+	target := s.facts.FixTarget(s.request.flavors)
+	target.ClusterQueue = s.queue.Queue
+	for _, f := range lack.Fixes(target) {
 		s.change(inspect.PlacementChange{Message: f.Text, Command: f.Shell()})
 	}
 	l := kueue.Lack{Reason: kueue.ReasonResourceNotCovered, Resource: s.Resource, ClusterQueue: s.queue.Name, Requested: s.Needs}

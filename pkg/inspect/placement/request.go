@@ -48,6 +48,8 @@ type Request struct {
 	// unreadManagers are the contexts that were not read and may be management
 	// clusters.
 	unreadManagers []string
+	// flavors are the ResourceFlavors of all clusters, as far as they were read.
+	flavors []kueue.FlavorOn
 	// At has the request with the defaults of each cluster that it may be
 	// submitted to, by context, if that was tried. Refused has why a cluster
 	// refuses it.

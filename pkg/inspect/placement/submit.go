@@ -16,7 +16,7 @@ import (
 // each cluster of Entries.
 func Submit(v *inspect.Inventory, request *Request) []inspect.Placement {
 	r := *request
-	r.isNew = true
+	r.isNew, r.flavors = true, v.Flavors()
 	var all []inspect.Placement
 	for _, f := range Entries(v, &r) {
 		here := r.at(f.Context).defaulted(f, r.At[f.Context] != nil)

@@ -134,7 +134,8 @@ const QueuePlaceholder = "LOCALQUEUE"
 // FixTargetOf returns the objects that the fixes of a Workload's wait change or name. like is the
 // name of a ClusterQueue that fits a missing LocalQueue.
 func FixTargetOf(v *view.View, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait, like string) kueue.FixTarget {
-	target := kueue.FixTarget{Context: f.Context, Workload: w, Version: f.Kueue.Version, Topologies: f.Kueue.Capacity.KnownTopologies()}
+	target := v.FixTarget(f)
+	target.Workload = w
 	target.LocalQueue, _ = v.LocalQueue(f, w.Namespace, w.Spec.QueueName)
 	name := v.ClusterQueueOf(f, w, wait)
 	if name == "" {
@@ -145,6 +146,13 @@ func FixTargetOf(v *view.View, f *inspect.Facts, w *kueue.Workload, wait *kueue.
 		target.ClusterQueue = kueue.QueueFor(queues, name)
 	}
 	return target
+}
+
+// ActivateQueue returns how to make a ClusterQueue active.
+func ActivateQueue(v *view.View, f *inspect.Facts, q *kueue.ClusterQueue) command.Prose {
+	target := v.FixTarget(f)
+	target.ClusterQueue = q
+	return target.ActivateQueue(q.Name).Prose()
 }
 
 // EndWait returns how to end a Workload's wait. It reads queues only if the wait is about

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -48,6 +49,6 @@ func reportOutOfService(v *view.View, f *inspect.Facts, q *kueue.ClusterQueue) {
 		return
 	}
 	s.Message = fmt.Sprintf("ClusterQueue %s is inactive and admits nothing: %s", q.Name, quote.Reason(active))
-	s.Remedy = kueue.FixTarget{Context: f.Context, ClusterQueue: q}.ActivateQueue(q.Name).Prose()
+	s.Remedy = advice.ActivateQueue(v, f, q)
 	v.Report(s)
 }

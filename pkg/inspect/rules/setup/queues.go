@@ -121,7 +121,7 @@ func closed(v *view.View, f *inspect.Facts, local *kueue.LocalQueue) (s view.Sig
 		s.Severity = inspect.Error
 		s.Since, s.Message = active.LastTransitionTime.Time, fmt.Sprintf("ClusterQueue %s is not active: %s", queue.Name, quote.Reason(active))
 		s.Evidence = []string{quote.Condition(object, active)}
-		s.Remedy = kueue.FixTarget{Context: f.Context, ClusterQueue: queue}.ActivateQueue(queue.Name).Prose()
+		s.Remedy = advice.ActivateQueue(v, f, queue)
 	}
 	s.Object, s.Cause = object, object.Context+" "+object.String()
 	return s, true
@@ -170,7 +170,8 @@ func reportExcluded(v *view.View, f *inspect.Facts, local *kueue.LocalQueue) {
 		selector = metav1.FormatLabelSelector(queue.Spec.NamespaceSelector)
 	}
 	wait := kueue.Wait{Reason: kueue.ReasonNamespaceExcluded, Queue: queue.Name}
-	site := kueue.FixTarget{Context: f.Context, ClusterQueue: queue, LocalQueue: local, Workload: &kueue.Workload{}}
+	site := v.FixTarget(f)
+	site.ClusterQueue, site.LocalQueue, site.Workload = queue, local, &kueue.Workload{}
 	site.Workload.Namespace = local.Namespace
 	v.Report(view.Sighting{
 		Object: object, Cause: object.Context + " " + object.String() + " " + local.Namespace,

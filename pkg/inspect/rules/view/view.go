@@ -159,6 +159,11 @@ func (v *View) Orphans() []*inspect.Job {
 	return slices.DeleteFunc(slices.Clone(v.inventory.Pairs.Orphans), (*inspect.Job).IsPart)
 }
 
+// FixTarget returns the target of fixes on a cluster, without Workload and queues.
+func (v *View) FixTarget(f *inspect.Facts) kueue.FixTarget {
+	return f.FixTarget(v.inventory.Flavors())
+}
+
 // Jobs returns all Jobs of a cluster, and the objects of other kinds that were read.
 func (v *View) Jobs(f *inspect.Facts) []*inspect.Job {
 	v.read.Insert(inspect.PartJobs)

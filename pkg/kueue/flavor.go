@@ -1,0 +1,111 @@
+package kueue
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+)
+
+// ResourceFlavor says which nodes a quota is for.
+type ResourceFlavor struct {
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              FlavorSpec `json:"spec"`
+}
+
+// FlavorSpec is the spec of a ResourceFlavor.
+type FlavorSpec struct {
+	NodeLabels   map[string]string   `json:"nodeLabels,omitempty"`
+	NodeTaints   []corev1.Taint      `json:"nodeTaints,omitempty"`
+	Tolerations  []corev1.Toleration `json:"tolerations,omitempty"`
+	TopologyName string              `json:"topologyName,omitempty"`
+}
+
+func (s *FlavorSpec) isEmpty() bool {
+	return len(s.NodeLabels)+len(s.NodeTaints)+len(s.Tolerations) == 0 && s.TopologyName == ""
+}
+
+// FlavorOn is a ResourceFlavor of the cluster of a context.
+type FlavorOn struct {
+	Context string
+	*ResourceFlavor
+}
+
+// flavorsPattern matches the names that Kueue lists in the condition Active (kueue:
+// pkg/cache/scheduler/clusterqueue.go).
+const flavorsPattern = `missing ResourceFlavor\(s\): ([a-z0-9][a-z0-9.,-]*[a-z0-9]|[a-z0-9])`
+
+// missingFlavors returns the ResourceFlavors without which the ClusterQueue is inactive, according
+// to Kueue. It leaves out those that were created since.
+func (s FixTarget) missingFlavors() []string {
+	active := meta.FindStatusCondition(s.ClusterQueue.Status.Conditions, Active)
+	if active == nil || active.Status != metav1.ConditionFalse {
+		return nil
+	}
+	m := regexp.MustCompile(flavorsPattern).FindStringSubmatch(active.Message)
+	if m == nil {
+		return nil
+	}
+	return slices.DeleteFunc(strings.Split(m[1], ","), func(name string) bool {
+		return slices.ContainsFunc(s.Topologies.Flavors, func(f *ResourceFlavor) bool { return f.Name == name })
+	})
+}
+
+// CreateFlavors returns how to create the ResourceFlavors that the ClusterQueue names and that do
+// not exist; ok is false if it lacks none.
+func (s FixTarget) CreateFlavors() (missing command.Fix, ok bool) {
+	names := s.missingFlavors()
+	if len(names) == 0 {
+		return command.Fix{}, false
+	}
+	missing = s.createFlavors(names...)
+	missing.Text += ", or correct the name in ClusterQueue " + s.ClusterQueue.Name
+	return missing, true
+}
+
+// createFlavors returns how to create ResourceFlavors, each like one of its name on another cluster.
+// Without labels, a flavor would give its quota to Pods on any node.
+func (s FixTarget) createFlavors(names ...string) command.Fix {
+	var items []any
+	var texts []string
+	for _, name := range names {
+		object := map[string]any{"apiVersion": s.apiVersion(), "kind": "ResourceFlavor", "metadata": map[string]any{"name": name}}
+		like, ok := s.flavorLike(name)
+		text := fmt.Sprintf("%s (add node labels; none were read)", name)
+		if ok {
+			text = fmt.Sprintf("%s (as on %s)", name, like.Context)
+			if !like.Spec.isEmpty() {
+				object["spec"] = like.Spec
+			}
+		}
+		items, texts = append(items, object), append(texts, text)
+	}
+	text := fmt.Sprintf("create ResourceFlavor %s on %s", strings.Join(texts, " and "), s.Context)
+	if len(items) == 1 {
+		return command.Fix{Text: text, Command: create(s.Context, items[0])}
+	}
+	return command.Fix{Text: text, Command: create(s.Context, map[string]any{"apiVersion": "v1", "kind": "List", "items": items})}
+}
+
+// flavorLike returns a ResourceFlavor of another cluster with some name, preferably one that says
+// which nodes it is for.
+func (s FixTarget) flavorLike(name string) (like FlavorOn, ok bool) {
+	for _, f := range s.Flavors {
+		if f.Name != name || f.Context == s.Context {
+			continue
+		}
+		if !f.Spec.isEmpty() {
+			return f, true
+		}
+		if !ok {
+			like, ok = f, true
+		}
+	}
+	return like, ok
+}
