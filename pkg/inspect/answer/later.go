@@ -8,6 +8,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
 
 // later returns the answer for a Job that may run later on some clusters. Its reason is that of the
@@ -117,7 +118,7 @@ func (q *Question) connectionFixes(p *inspect.Placement) []command.Fix {
 // isAboutConnection reports whether a finding is about a MultiKueueCluster that its manager cannot
 // use.
 func isAboutConnection(f *inspect.Finding) bool {
-	return slices.Contains([]string{"JM001", "JM002", "JM003", "JM004", "JM005", "JM006", "JM007", "JM010"}, f.Code)
+	return slices.Contains(view.ConnectionCodes(), f.Code)
 }
 
 // isRefuted reports whether the placements show that a finding is not the reason of an answer, or the

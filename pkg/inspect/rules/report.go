@@ -28,7 +28,7 @@ type topic struct {
 // topics returns the groups in the order of a report.
 func topics() []topic {
 	return []topic{
-		{name: "connections", codes: []string{"JM001", "JM002", "JM003", "JM004", "JM005", "JM006", "JM007", "JM010"}},
+		{name: "connections", codes: view.ConnectionCodes()},
 		{name: "configuration", codes: []string{"JM008", "JM009", "JM011", "JM018", "JM126", "JM128", "JM411", "JM412", "JM414", "JM417", "JM419"}},
 		// A worker that cannot be used may reject the credentials for reasons that JM405 does not know.
 		{name: "credentials", codes: []string{"JM405"}, spoilers: []string{"JM001", "JM002", "JM003", "JM004", "JM005", "JM006"}},

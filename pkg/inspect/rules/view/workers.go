@@ -114,6 +114,12 @@ func IsTrue(c *metav1.Condition) bool { return c != nil && c.Status == metav1.Co
 // IsFalse reports whether a condition exists and is false.
 func IsFalse(c *metav1.Condition) bool { return c != nil && c.Status == metav1.ConditionFalse }
 
+// ConnectionCodes returns the codes about a MultiKueueCluster that its manager cannot use: those of
+// ClusterFault.
+func ConnectionCodes() []string {
+	return []string{"JM001", "JM002", "JM003", "JM004", "JM005", "JM006", "JM007", "JM010"}
+}
+
 // ClusterFault returns the code of the rule that reports an inactive MultiKueueCluster. It is
 // the most specific one, so that one cluster is one finding (kueue:
 // pkg/controller/admissionchecks/multikueue/multikueuecluster.go).
