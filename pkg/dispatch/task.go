@@ -326,8 +326,7 @@ func contended() wait.Backoff {
 // mayPass reports whether the same request may succeed later. A server refuses an invalid request
 // every time; but a webhook may recover, and credentials may be renewed.
 func mayPass(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
+	if !kubecontext.IsAnswer(err) {
 		return kubecontext.IsConnection(err)
 	}
 	return !apierrors.IsBadRequest(err) && !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) &&

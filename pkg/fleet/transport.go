@@ -55,7 +55,7 @@ func OwnConnection(ctx context.Context) context.Context {
 func (t *sharedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	first, err := t.own.RoundTrip(request)
 	others := t.others.Load()
-	if err != nil || others == nil || !isRefusal(first) || !isReading(request) || request.Context().Value(ownOnly{}) != nil {
+	if err != nil || others == nil || !isRefused(first) || !isReading(request) || request.Context().Value(ownOnly{}) != nil {
 		return first, err
 	}
 	for _, other := range *others {
@@ -63,7 +63,7 @@ func (t *sharedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 		response, err := other.own.RoundTrip(t.readdress(request, other))
 		switch {
 		case err != nil:
-		case isRefusal(response):
+		case isRefused(response):
 			_ = response.Body.Close()
 		default:
 			_ = first.Body.Close()
@@ -83,7 +83,8 @@ func (t *sharedTransport) readdress(request *http.Request, other *sharedTranspor
 	return copied
 }
 
-func isRefusal(r *http.Response) bool {
+// isRefused reports for an answer what kubecontext.IsRefused reports for an error.
+func isRefused(r *http.Response) bool {
 	return r.StatusCode == http.StatusForbidden || r.StatusCode == http.StatusUnauthorized
 }
 

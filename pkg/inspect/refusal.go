@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,10 +38,6 @@ func listed(group string, resources ...string) string {
 	return text
 }
 
-// forbidden matches the user in an API server's denial
-// (k8s.io/apiserver/pkg/endpoints/handlers/responsewriters).
-var forbidden = regexp.MustCompile(`\bUser "([^"]*)" cannot `)
-
 // RefusalOf returns the denied resource from an error; nil if the error is no denial.
 func RefusalOf(err error) *Refusal {
 	var status apierrors.APIStatus
@@ -50,9 +45,8 @@ func RefusalOf(err error) *Refusal {
 		return nil
 	}
 	r := &Refusal{Group: status.Status().Details.Group, Resource: status.Status().Details.Kind}
-	if found := forbidden.FindStringSubmatch(status.Status().Message); found != nil {
-		r.User = found[1]
-	}
+	denied, _ := kubecontext.DenialIn(status.Status().Message)
+	r.User = denied.User
 	return r
 }
 

@@ -7,10 +7,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	clientcache "k8s.io/client-go/tools/cache"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // linger is how long Pods are followed that keep running after their object has ended, as those
@@ -115,7 +117,7 @@ func (f *follower) run(synced <-chan struct{}) {
 
 // onRequest handles the result of a request for the Pods.
 func (f *follower) onRequest(err error) {
-	if isForbidden(err) {
+	if apierrors.IsForbidden(err) {
 		f.fail(f.target.failed(fmt.Sprintf("watch the Pods of namespace %q", f.target.Job.Namespace), err))
 		return
 	}
@@ -124,7 +126,7 @@ func (f *follower) onRequest(err error) {
 
 // answered records whether a cluster answers. A refusal counts as neither.
 func (f *follower) answered(err error) {
-	if err == nil || !isRefused(err) {
+	if err == nil || !kubecontext.IsAnswer(err) {
 		f.link.Note(err)
 	}
 }

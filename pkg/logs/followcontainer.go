@@ -6,6 +6,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // containerFollower follows the log of one container, from run to run.
@@ -112,7 +114,7 @@ func (c *containerFollower) isFatal(err error) bool {
 	switch {
 	case isSink(err):
 		c.fail(err)
-	case isForbidden(err):
+	case apierrors.IsForbidden(err):
 		c.fail(c.reading.failed(err))
 	default:
 		return false
@@ -123,7 +125,7 @@ func (c *containerFollower) isFatal(err error) bool {
 // reportFailure reports a kubelet that does not answer. A cluster that does not answer is
 // reported once for all of its containers.
 func (c *containerFollower) reportFailure(err error) {
-	if err != nil && isRefused(err) {
+	if err != nil && kubecontext.IsAnswer(err) {
 		c.noteOnce("failure "+c.reading.container.Pod+" "+c.reading.container.Name, "note: "+c.reading.failed(err).Error()+"; retrying")
 	}
 }

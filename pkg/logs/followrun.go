@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -142,13 +143,13 @@ func (c *containerFollower) readPrevious(now run) {
 			c.reading.container.Name, c.reading.container.Pod, now.number-c.done.number, inspect.Count(int(lost), "run")))
 	}
 	err := c.reading.readOnce(c.ctx, true)
-	for n := 1; err != nil && !isRefused(err) && n < maxTries && c.pause(firstDelay); n++ {
+	for n := 1; err != nil && !kubecontext.IsAnswer(err) && n < maxTries && c.pause(firstDelay); n++ {
 		err = c.reading.readOnce(c.ctx, true)
 	}
 	switch {
 	case c.ctx.Err() != nil || c.isFatal(err):
 		return
-	case err != nil && !isRefused(err):
+	case err != nil && !kubecontext.IsAnswer(err):
 		c.giveUp(err)
 	default:
 		// A missing previous log is not reported: most likely all of it was read.

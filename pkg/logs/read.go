@@ -9,6 +9,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // ErrNoPods means that the targets have no Pods at all.
@@ -125,7 +128,7 @@ func (r *Reader) readSequentially(ctx context.Context, readings []*reading) erro
 		case err == nil:
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case isSink(err), isForbidden(err):
+		case isSink(err), apierrors.IsForbidden(err):
 			return err
 		default:
 			failed++
@@ -149,7 +152,7 @@ func (g *reading) finish(ctx context.Context, log opened) error {
 		switch {
 		case err == nil, isSink(err):
 			return err
-		case isRefused(err) || n == maxTries || ctx.Err() != nil:
+		case kubecontext.IsAnswer(err) || n == maxTries || ctx.Err() != nil:
 			return g.failed(err)
 		}
 		if err := g.wait(ctx, delay); err != nil {

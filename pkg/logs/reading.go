@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // reading reads one container's log, over all connections and all runs of the container.
@@ -171,13 +170,3 @@ func isSink(err error) bool {
 	var broken *sinkError
 	return errors.As(err, &broken)
 }
-
-// isRefused reports whether an error is an answer of the API server or the kubelet, and not a
-// missing answer.
-func isRefused(err error) bool {
-	var status apierrors.APIStatus
-	return errors.As(err, &status)
-}
-
-// isForbidden reports whether repeating a request is useless for every container.
-func isForbidden(err error) bool { return apierrors.IsForbidden(err) }

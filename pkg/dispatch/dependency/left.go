@@ -42,7 +42,7 @@ func removeUnowned(ctx context.Context, worker *fleet.Cluster, kind, namespace, 
 			unowned = append(unowned, o)
 		}
 	})
-	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
+	if kubecontext.IsRefused(err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -36,7 +36,7 @@ func (e *Error) diagnose() diagnosis {
 		return diagnosis{CodeUnreachable, textOf(err), "Check the server URL in the kubeconfig and any proxy, or log in again"}
 	case isTimedOut(err):
 		return e.timedOut()
-	case isFromServer(err):
+	case IsAnswer(err):
 		return e.refused()
 	case strings.Contains(err.Error(), "getting credentials"):
 		return e.withoutCredentials()
@@ -50,12 +50,6 @@ func (e *Error) diagnose() diagnosis {
 		return found
 	}
 	return diagnosis{CodeError, textOf(e.Err), ""}
-}
-
-// isFromServer reports whether the API server answered with a Status.
-func isFromServer(err error) bool {
-	var status apierrors.APIStatus
-	return errors.As(err, &status)
 }
 
 func isTimedOut(err error) bool {
@@ -109,8 +103,8 @@ func (e *Error) refused() diagnosis {
 		return diagnosis{CodeUnauthorized, "the server rejects these credentials", "Log in again, or renew the token or client certificate"}
 	case apierrors.IsForbidden(err):
 		found.code = CodeForbidden
-		if denied := refusal.FindStringSubmatch(err.Error()); denied != nil {
-			found.advice = rightsHint(denied[6])
+		if denied, ok := DenialOf(err); ok && denied.Resource != "" {
+			found.advice = rightsHint(denied.Namespace)
 		}
 	case apierrors.IsNotFound(err):
 		found.code = CodeNotFound

@@ -1,16 +1,65 @@
 package kubecontext
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// refusal matches how an API server says that a user lacks a right, with the request in front
-// (k8s.io/apiserver/pkg/endpoints/handlers/responsewriters, ForbiddenMessage).
-var refusal = regexp.MustCompile(`(?:\b(?:list|get|watch) [^\s:]+(?: "[^"]*")?: )?[^\s:]+(?: "[^"]*")? is forbidden: ` +
-	`User "([^"]*)" cannot ([a-z]+) resource "([^"]*)" in API group "([^"]*)"(?: (at the cluster scope)| in the namespace "([^"]*)")?`)
+// IsAnswer reports whether an error is an answer of an API server or a kubelet, and not a missing
+// answer.
+func IsAnswer(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status)
+}
+
+// IsRefused reports whether a server refuses a request because of who sends it: the user lacks the
+// right, or the server does not accept the credentials.
+func IsRefused(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }
+
+// Denial is what an API server says about a right that a user lacks.
+type Denial struct {
+	User, Verb string
+	// Group and Resource are, for example, "batch" and "jobs/status". Resource is "" if the server
+	// does not name it.
+	Group, Resource string
+	// Namespace is "" for a right on the whole cluster, or if the server does not name it.
+	Namespace string
+	// IsEverywhere is whether the server says that the right is on the whole cluster.
+	IsEverywhere bool
+}
+
+// The parts of a denial (k8s.io/apiserver/pkg/endpoints/handlers/responsewriters, ForbiddenMessage).
+const (
+	deniedUser     = `\bUser "([^"]*)" cannot ([a-z]+)`
+	deniedResource = ` resource "([^"]*)" in API group "([^"]*)"(?: (at the cluster scope)| in the namespace "([^"]*)")?`
+)
+
+var denial = regexp.MustCompile(deniedUser + `(?:` + deniedResource + `)?`)
+
+// DenialIn returns the first denial in a text; ok is false if there is none.
+func DenialIn(text string) (d Denial, ok bool) {
+	m := denial.FindStringSubmatch(text)
+	if m == nil {
+		return Denial{}, false
+	}
+	return Denial{User: m[1], Verb: m[2], Resource: m[3], Group: m[4], IsEverywhere: m[5] != "", Namespace: m[6]}, true
+}
+
+// DenialOf returns the denial with which a server answered; ok is false if it denied no right. The
+// text of an *Error has it in other words.
+func DenialOf(err error) (d Denial, ok bool) {
+	var status apierrors.APIStatus
+	if !apierrors.IsForbidden(err) || !errors.As(err, &status) {
+		return Denial{}, false
+	}
+	return DenialIn(status.Status().Message)
+}
+
+// refusal matches a denial with the request in front.
+var refusal = regexp.MustCompile(`(?:\b(?:list|get|watch) [^\s:]+(?: "[^"]*")?: )?[^\s:]+(?: "[^"]*")? is forbidden: ` + deniedUser + deniedResource)
 
 // IsDryRunUnsupported reports whether a webhook does not support dry runs, which says nothing about
 // the real request (apiserver: pkg/admission/plugin/webhook/errors).
@@ -36,21 +85,20 @@ func FailedWebhook(err error) (webhook, cause string) {
 // list jobs.batch in namespace ml".
 func ShortRefusals(text string) string {
 	return refusal.ReplaceAllStringFunc(text, func(whole string) string {
-		m := refusal.FindStringSubmatch(whole)
-		user, verb, resource, group, isEverywhere, namespace := m[1], m[2], m[3], m[4], m[5] != "", m[6]
+		d, _ := DenialIn(whole)
 		// A subresource stays behind its resource: "pods/log", "jobs.batch/status".
-		resource, sub, hasSub := strings.Cut(resource, "/")
-		if group != "" {
-			resource += "." + group
+		resource, sub, hasSub := strings.Cut(d.Resource, "/")
+		if d.Group != "" {
+			resource += "." + d.Group
 		}
 		if hasSub {
 			resource += "/" + sub
 		}
-		short := user + " may not " + verb + " " + resource
+		short := d.User + " may not " + d.Verb + " " + resource
 		switch {
-		case namespace != "":
-			short += " in namespace " + namespace
-		case isEverywhere && verb != "get":
+		case d.Namespace != "":
+			short += " in namespace " + d.Namespace
+		case d.IsEverywhere && d.Verb != "get":
 			short += " in all namespaces"
 		}
 		return short

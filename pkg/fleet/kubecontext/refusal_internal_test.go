@@ -1,12 +1,14 @@
 package kubecontext
 
 import (
+	"io"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 func TestShortRefusals(t *testing.T) {
@@ -35,5 +37,37 @@ func TestRolesToAskFor(t *testing.T) {
 		}}
 		message := InContext("prod", "list localqueues", denial).Message()
 		assert.Assert(t, strings.HasPrefix(message, "dev may not list localqueues.kueue.x-k8s.io"+want), message)
+	}
+}
+
+// TestDenialIn checks what is known of a right that a user lacks, whoever quotes the API server.
+func TestDenialIn(t *testing.T) {
+	for text, want := range map[string]Denial{
+		`pods "a" is forbidden: User "dev" cannot get resource "pods/log" in API group "" in the namespace "ml"`: {User: "dev", Verb: "get", Resource: "pods/log", Namespace: "ml"},
+		`failed to watch: User "m" cannot watch resource "jobs" in API group "batch" at the cluster scope`:       {User: "m", Verb: "watch", Group: "batch", Resource: "jobs", IsEverywhere: true},
+		`forbidden: User "u" cannot get path "/version"`:                                                         {User: "u", Verb: "get"},
+		`jobs.batch "small" is forbidden: exceeded quota: q`:                                                     {},
+	} {
+		denied, ok := DenialIn(text)
+		assert.Equal(t, denied, want, text)
+		assert.Equal(t, ok, want != Denial{}, text)
+	}
+}
+
+// TestRefusedAndAnswered checks that a refusal is about the user, and that any Status is an answer.
+func TestRefusedAndAnswered(t *testing.T) {
+	resource := schema.GroupResource{Resource: "pods"}
+	for name, tt := range map[string]struct {
+		err                 error
+		isRefused, isAnswer bool
+	}{
+		"no right":       {apierrors.NewForbidden(resource, "", nil), true, true},
+		"no credentials": {&Error{Err: apierrors.NewUnauthorized("expired")}, true, true},
+		"another answer": {apierrors.NewNotFound(resource, "a"), false, true},
+		"no answer":      {io.ErrUnexpectedEOF, false, false},
+		"no error":       {nil, false, false},
+	} {
+		assert.Equal(t, IsRefused(tt.err), tt.isRefused, name)
+		assert.Equal(t, IsAnswer(tt.err), tt.isAnswer, name)
 	}
 }

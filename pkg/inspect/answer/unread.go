@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -29,7 +28,7 @@ func (q *Question) lostOn(manager *inspect.Facts, cluster string) Answer {
 		why = fmt.Sprintf("context %s: %s", target, missing.Reason)
 	default:
 		why = fmt.Sprintf("cannot read %s: %s", target, missing.Reason)
-		if !apierrors.IsForbidden(f.Err) && !apierrors.IsUnauthorized(f.Err) {
+		if !kubecontext.IsRefused(f.Err) {
 			// The cluster may have failed, and its Pods with it.
 			a.State = inspect.StateUnknown
 		}

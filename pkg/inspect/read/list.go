@@ -268,17 +268,15 @@ func isPart(kind *delegation.Kind, j *inspect.Job) bool { return kind.IsUnmanage
 // for Workloads. Another context of the same cluster is then the better one to read, and to name in
 // commands.
 func (q Query) Refused(ctx context.Context, c *fleet.Cluster) (refused int) {
-	if isRefusal(q.mayList(ctx, c)) {
+	if kubecontext.IsRefused(q.mayList(ctx, c)) {
 		refused += 2
 	}
 	_, err := c.Objects(schema.GroupVersionResource{Group: kueue.Group, Version: "v1beta2", Resource: "workloads"}, q.namespace(c)).List(ctx, metav1.ListOptions{Limit: 1})
-	if isRefusal(err) {
+	if kubecontext.IsRefused(err) {
 		refused++
 	}
 	return refused
 }
-
-func isRefusal(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) }
 
 // mayList requests a single Job from the query's namespace.
 func (q Query) mayList(ctx context.Context, c *fleet.Cluster) error {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kfields "k8s.io/apimachinery/pkg/fields"
@@ -265,7 +264,7 @@ func (r *namedReader) readPlace(ctx context.Context, c *fleet.Cluster, facts *in
 	if err == nil && o != nil && (isIntended || delegation.TextAt(*o, "metadata", "uid") == p.UID) {
 		err = r.keep(ctx, c, facts, kind, []map[string]any{*o})
 	}
-	if !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
+	if !kubecontext.IsRefused(err) {
 		return err
 	}
 	// A denial is a gap only on the intended cluster.

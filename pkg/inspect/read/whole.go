@@ -7,7 +7,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -15,6 +14,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/wire"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -78,8 +78,7 @@ func unansweredError(facts *inspect.Facts, err error) error {
 	if err == nil {
 		err = facts.Gaps[inspect.PartJobs]
 	}
-	var answered apierrors.APIStatus
-	if errors.As(err, &answered) || errors.Is(err, wire.ErrInvalidAnswer) {
+	if kubecontext.IsAnswer(err) || errors.Is(err, wire.ErrInvalidAnswer) {
 		facts.AddGap(inspect.PartJobs, err)
 		return nil
 	}

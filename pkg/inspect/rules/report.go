@@ -2,8 +2,6 @@ package rules
 
 import (
 	"cmp"
-	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -145,17 +143,11 @@ func (r *reporter) add(what, reason string, contexts ...string) {
 	r.report.Unchecked[i].Contexts = append(r.report.Unchecked[i].Contexts, contexts...)
 }
 
-// deniedPattern matches how API servers say which right a user lacks.
-var deniedPattern = regexp.MustCompile(`cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?`)
-
 // unreadReason returns why something could not be read. If a right is missing, it
 // names the right.
 func unreadReason(n NotJudged) string {
-	var status apierrors.APIStatus
-	if apierrors.IsForbidden(n.Err) && errors.As(n.Err, &status) {
-		if m := deniedPattern.FindStringSubmatch(status.Status().Message); m != nil {
-			return "needs the right to " + inspect.Access{Verbs: []string{m[1]}, Resource: m[2], Group: m[3], Namespace: m[4]}.String()
-		}
+	if denied, ok := kubecontext.DenialOf(n.Err); ok && denied.Resource != "" {
+		return "needs the right to " + inspect.Access{Verbs: []string{denied.Verb}, Resource: denied.Resource, Group: denied.Group, Namespace: denied.Namespace}.String()
 	}
 	if strings.Contains(n.Err.Error(), "the snapshot lacks ") {
 		return "the snapshot lacks it; record it again"

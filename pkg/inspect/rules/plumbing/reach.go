@@ -123,19 +123,17 @@ func workerForbids() view.Rule {
 	return brokenWorkerRule(view.Rule{Code: "JM006"}, func(v *view.View, b brokenWorker, s *view.Sighting) { s.Remedy = allowAccess(v, b) }, inspect.PartSecrets)
 }
 
-// forbiddenPattern matches which user may not access which resource.
-const forbiddenPattern = `User "([^"]+)" cannot \w+ resource "([^"/]+)[^"]*" in API group "([^"]*)"`
-
 // allowAccess returns how to give the manager's user on a worker the right that it
 // lacks.
 func allowAccess(v *view.View, b brokenWorker) command.Prose {
-	m := regexp.MustCompile(forbiddenPattern).FindStringSubmatch(b.active.Message)
-	if len(m) == 0 || !view.IsName(m[2]) || m[3] != "" && !view.IsName(m[3]) {
+	denied, _ := kubecontext.DenialIn(b.active.Message)
+	resource, _, _ := strings.Cut(denied.Resource, "/")
+	if denied.User == "" || !view.IsName(resource) || denied.Group != "" && !view.IsName(denied.Group) {
 		return command.Say("add what the message names to the role that the manager's user has on %s", b.cluster.Name)
 	}
 	kubectl := func(words ...string) command.Command { return onWorker(v, b, words...) }
-	return advice.GrantRights(kubectl, m[1], []inspect.Access{
-		{Group: m[3], Resource: m[2], Verbs: []string{"create", "delete", "get", "list", "patch", "update", "watch"}},
-		{Group: m[3], Resource: m[2] + "/status", Verbs: []string{"get", "patch", "update"}},
+	return advice.GrantRights(kubectl, denied.User, []inspect.Access{
+		{Group: denied.Group, Resource: resource, Verbs: []string{"create", "delete", "get", "list", "patch", "update", "watch"}},
+		{Group: denied.Group, Resource: resource + "/status", Verbs: []string{"get", "patch", "update"}},
 	})
 }
