@@ -170,14 +170,14 @@ func pending(q *queues.QueueQuota) string {
 	return amount(q, q.Pending)
 }
 
-// workers returns the quota of the workers behind a manager's queue, with a question mark if that
-// of some is unknown.
+// workers returns the quota of the active workers behind a manager's queue, with a question mark if
+// that of some is unknown.
 func workers(q *queues.QueueQuota, wide bool) string {
 	w := q.Workers
 	switch {
 	case w == nil:
 		return none
-	case len(w.Clusters) == 0:
+	case len(w.Clusters) == 0 && len(w.Unknown) > 0:
 		return unknown
 	}
 	text := Safe(w.Nominal)
@@ -189,7 +189,14 @@ func workers(q *queues.QueueQuota, wide bool) string {
 		if w.Used != nil {
 			used = Safe(*w.Used)
 		}
-		text += fmt.Sprintf(" (%s used, on %s)", used, Safe(strings.Join(w.Clusters, ", ")))
+		var parts []string
+		if len(w.Clusters) > 0 {
+			parts = append(parts, fmt.Sprintf("%s used, on %s", used, Safe(strings.Join(w.Clusters, ", "))))
+		}
+		if len(w.Inactive) > 0 {
+			parts = append(parts, "inactive on "+Safe(strings.Join(w.Inactive, ", ")))
+		}
+		text += " (" + strings.Join(parts, "; ") + ")"
 	}
 	return text
 }

@@ -58,7 +58,7 @@ is a ClusterQueue or a cohort or, with --namespace or -A, a LocalQueue.
   USED      what Workloads of the queue reserve
   FREE      what a Job could get now, including what the queue may borrow
   PENDING   total requests of Workloads without quota
-  WORKERS   quota of all workers together, for a MultiKueue queue
+  WORKERS   quota of all workers with an active queue, for a MultiKueue queue
 
 Unknown values are a question mark. PENDING and WORKERS are in the row of the first
 flavor. A Job that already has quota on the manager counts as pending on the workers. If

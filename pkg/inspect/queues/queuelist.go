@@ -72,6 +72,9 @@ type QueueQuota struct {
 type WorkersQuota struct {
 	// Clusters are the workers that were counted, by their MultiKueueClusters.
 	Clusters []string `json:"clusters"`
+	// Inactive are the workers whose queue admits no Workloads now, by their MultiKueueClusters. They
+	// are not counted.
+	Inactive []string `json:"inactive"`
 	// Unknown are the workers that could not be read, by their MultiKueueClusters.
 	Unknown []string `json:"unknown"`
 	// Nominal is the sum of the nominal quotas, as a quantity.
@@ -176,7 +179,7 @@ func (l *QueueList) DeepCopyObject() runtime.Object {
 		}
 		if q.Workers != nil {
 			w := *q.Workers
-			w.Clusters, w.Unknown = slices.Clone(w.Clusters), slices.Clone(w.Unknown)
+			w.Clusters, w.Inactive, w.Unknown = slices.Clone(w.Clusters), slices.Clone(w.Inactive), slices.Clone(w.Unknown)
 			q.Workers = &w
 		}
 		if q.Cluster != nil {

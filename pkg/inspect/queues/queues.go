@@ -3,6 +3,7 @@
 package queues
 
 import (
+	"cmp"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -124,7 +125,7 @@ func (c *cluster) below(n *capacity.Node, seen map[*capacity.Node]bool) []QueueQ
 // too.
 func (c *cluster) queueRows(n *capacity.Node) []QueueQuota {
 	base := c.row(KindClusterQueue, n.Name)
-	base.Cohorts, base.Problem = cohortsOf(n), problemOf(n.Queue.Status.Conditions)
+	base.Cohorts, base.Problem = cohortsOf(n), problemOfQueue(n.Queue)
 	return c.quotaRows(n, base)
 }
 
@@ -304,17 +305,27 @@ func sortedByName(nodes []*capacity.Node) []*capacity.Node {
 	})
 }
 
-// problemOf returns why a queue is not active, "" if its status does not say
-// that it is not.
-func problemOf(conditions []metav1.Condition) string {
+// problemOfQueue returns why a ClusterQueue admits nothing, "" if nothing says so.
+func problemOfQueue(q *kueue.ClusterQueue) string {
+	return problemOf(q.Status.Conditions, q.Spec.StopPolicy)
+}
+
+// problemOfLocal returns why a LocalQueue admits nothing, "" if nothing says so.
+func problemOfLocal(q *kueue.LocalQueue) string {
+	return problemOf(q.Status.Conditions, q.Spec.StopPolicy)
+}
+
+// problemOf returns why a queue admits nothing: according to its status or, before Kueue has updated
+// that to Active=False, to its stopPolicy.
+func problemOf(conditions []metav1.Condition, stopPolicy string) string {
 	active := meta.FindStatusCondition(conditions, kueue.Active)
-	if active == nil || active.Status != metav1.ConditionFalse {
-		return ""
+	switch {
+	case active != nil && active.Status == metav1.ConditionFalse:
+		return "not active: " + cmp.Or(active.Message, active.Reason)
+	case kueue.IsStopped(stopPolicy):
+		return "not active: stopPolicy is " + stopPolicy
 	}
-	if active.Message == "" {
-		return "not active: " + active.Reason
-	}
-	return "not active: " + active.Message
+	return ""
 }
 
 func text(a capacity.Amount, resource string) *string { return new(a.Text(resource)) }

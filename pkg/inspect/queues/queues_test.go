@@ -160,6 +160,15 @@ func TestProblems(t *testing.T) {
 	assert.Equal(t, queues.Locals(v)[0].Problem, "not active: is stopped")
 }
 
+// TestStoppedBeforeStatus checks that a stopPolicy counts before Kueue has updated the status.
+func TestStoppedBeforeStatus(t *testing.T) {
+	v := fleet(t, "ml", "queues: ["+queue("b", "", "4", "0")+"]\nlocals: ["+local("q", "b", "0")+"]\n")
+	v.Clusters[0].Kueue.Capacity.ClusterQueues[0].Spec.StopPolicy = "HoldAndDrain"
+	assert.Equal(t, queues.List(v)[0].Problem, "not active: stopPolicy is HoldAndDrain")
+	assert.Equal(t, *queues.List(v)[0].Free, "0")
+	assert.Equal(t, queues.Locals(v)[0].Problem, "not active: stopPolicy is HoldAndDrain")
+}
+
 // TestSum checks that the state of clusters is what their managers report,
 // and that a MultiKueueCluster without a context has a row.
 func TestSum(t *testing.T) {

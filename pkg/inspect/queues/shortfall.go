@@ -55,7 +55,9 @@ func (s *Finder) Shortfalls(manager *inspect.Facts, namespace, name string) []Sh
 		if worker == nil || worker.facts.Gaps[inspect.PartQueues] != nil {
 			return nil
 		}
-		for _, q := range worker.behind([]*kueue.LocalQueue{local}, n.Name) {
+		// A stopped queue counts: it may be resumed, and its quota remains.
+		for _, r := range worker.behind([]*kueue.LocalQueue{local}, n.Name) {
+			q := r.node
 			if q.Parent != nil || len(q.Resources()) == 0 {
 				// It may have more than its own quota.
 				return nil

@@ -11,13 +11,13 @@ import (
 // workers returns the quota of a resource behind a manager's queue, nil if
 // the queue gives to no other cluster. MultiKueue creates a mirror in the
 // LocalQueue with the same namespace and name, so the queues of the workers
-// with these names count.
+// with these names count. Queues that admit nothing do not.
 func (c *cluster) workers(n *capacity.Node, resource string) *WorkersQuota {
 	names := c.clustersBehind(n.Queue)
 	if len(names) == 0 {
 		return nil
 	}
-	w := &WorkersQuota{Clusters: []string{}, Unknown: []string{}}
+	w := &WorkersQuota{Clusters: []string{}, Inactive: []string{}, Unknown: []string{}}
 	var nominal, used capacity.Amount
 	isKnown := true
 	for _, name := range names {
@@ -26,8 +26,15 @@ func (c *cluster) workers(n *capacity.Node, resource string) *WorkersQuota {
 			w.Unknown = append(w.Unknown, name)
 			continue
 		}
+		routes := worker.behind(c.locals, n.Name)
+		active := slices.DeleteFunc(slices.Clone(routes), func(r route) bool { return !r.isActive })
+		if len(routes) > 0 && len(active) == 0 {
+			w.Inactive = append(w.Inactive, name)
+			continue
+		}
 		w.Clusters = append(w.Clusters, name)
-		for _, there := range worker.behind(c.locals, n.Name) {
+		for _, r := range active {
+			there := r.node
 			for _, fr := range there.Resources() {
 				if fr.Resource == resource {
 					q, _ := there.Quota(fr)
@@ -61,20 +68,33 @@ func (c *cluster) worker(name string) *cluster {
 	return w
 }
 
+// route is a ClusterQueue of a worker, and whether it admits Workloads through any of the LocalQueues
+// that mirrors are created in.
+type route struct {
+	node     *capacity.Node
+	isActive bool
+}
+
 // behind returns the ClusterQueues of a worker whose LocalQueues have the
 // same namespaces and names as the LocalQueues of a manager's queue.
-func (c *cluster) behind(managers []*kueue.LocalQueue, queue string) []*capacity.Node {
-	var nodes []*capacity.Node
+func (c *cluster) behind(managers []*kueue.LocalQueue, queue string) []route {
+	var routes []route
 	for _, m := range managers {
 		if m.Spec.ClusterQueue != queue {
 			continue
 		}
 		for _, q := range c.locals {
 			n := c.tree.Queue(q.Spec.ClusterQueue)
-			if q.Namespace == m.Namespace && q.Name == m.Name && n != nil && !slices.Contains(nodes, n) {
-				nodes = append(nodes, n)
+			if q.Namespace != m.Namespace || q.Name != m.Name || n == nil {
+				continue
+			}
+			isActive := problemOfLocal(q) == "" && problemOfQueue(n.Queue) == ""
+			if i := slices.IndexFunc(routes, func(r route) bool { return r.node == n }); i >= 0 {
+				routes[i].isActive = routes[i].isActive || isActive
+			} else {
+				routes = append(routes, route{n, isActive})
 			}
 		}
 	}
-	return nodes
+	return routes
 }
