@@ -3,8 +3,11 @@ package printers
 import (
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -122,25 +125,54 @@ func wrap(text string, width int, prefix string) []string {
 	return lines
 }
 
-// breakLines breaks a text between words, and words that are too long at any place. A colour does
-// not run over the end of a line.
+// breakLines breaks a text between words, and words that are too long at any place. A number stays
+// with its word if both fit into a line. A colour does not run over the end of a line.
 func breakLines(text string, width int) []string {
 	// The library breaks behind every hyphen, and names and commands are full of hyphens. It does
 	// not break behind a non-breaking hyphen. A word that has to be broken anyway keeps its
-	// hyphens, because they are the best places.
+	// hyphens, because they are the best places. A non-breaking space keeps a number with its word.
 	const hyphen, unbreakable = "-", "\u2011"
-	words := strings.Split(text, " ")
+	words := joinNumbers(strings.Split(text, " "), width)
 	for i, word := range words {
 		if widthOf(word) <= width {
 			words[i] = strings.ReplaceAll(word, hyphen, unbreakable)
 		}
 	}
 	text = lipgloss.Wrap(strings.Join(words, " "), width, "")
-	lines := strings.Split(strings.ReplaceAll(text, unbreakable, hyphen), "\n")
+	lines := strings.Split(strings.NewReplacer(unbreakable, hyphen, fixedSpace, " ").Replace(text), "\n")
 	for i := range lines {
 		lines[i] = strings.TrimRight(lines[i], " ")
 	}
 	return lines
+}
+
+// fixedSpace is a space at which lines do not break.
+const fixedSpace = "\u00a0"
+
+// joinNumbers joins each number with the word behind it, as in "1 Pending", if both fit into a width.
+func joinNumbers(words []string, width int) []string {
+	var joined []string
+	for i := 0; i < len(words); i++ {
+		word := words[i]
+		if i+1 < len(words) && isNumber(word) && startsWithLetter(words[i+1]) {
+			if both := word + fixedSpace + words[i+1]; widthOf(both) <= width {
+				word, i = both, i+1
+			}
+		}
+		joined = append(joined, word)
+	}
+	return joined
+}
+
+// isNumber reports whether a word is a whole number, also at the start of a parenthesis.
+func isNumber(word string) bool {
+	digits := strings.TrimPrefix(word, "(")
+	return digits != "" && strings.Trim(digits, "0123456789") == ""
+}
+
+func startsWithLetter(word string) bool {
+	first, _ := utf8.DecodeRuneInString(ansi.Strip(word))
+	return unicode.IsLetter(first)
 }
 
 // treePrefix has the tree's lines in front of a node (self), and in front of the text below the

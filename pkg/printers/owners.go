@@ -68,14 +68,26 @@ func nounFor(o TableOptions) string {
 	return "jobs"
 }
 
-func counts(g *inspect.OwnerGroup, p palette) string {
+func counts(g *inspect.OwnerGroup, p palette) string { return strings.Join(countsOf(g, p), ", ") }
+
+// countsOf returns how many Jobs of a group have each status, as in "1 Pending".
+func countsOf(g *inspect.OwnerGroup, p palette) []string {
 	var parts []string
 	for _, s := range delegation.Statuses() {
 		if n := g.Counts[s]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, p.status(s)))
 		}
 	}
-	return strings.Join(parts, ", ")
+	return parts
+}
+
+// widestCount returns the width of the widest count of all groups, with the comma behind it.
+func widestCount(groups []inspect.OwnerGroup) int {
+	width := 0
+	for i := range groups {
+		width = max(width, widest(countsOf(&groups[i], palette{}))+len(","))
+	}
+	return width
 }
 
 // Summary writes a row for each owner with its counts by status: a column for each status or, in a
@@ -105,7 +117,7 @@ func Summary(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 	summary := newTable(dimmed(columns, p), pointers(list.Items), o)
 	if o.Width > 0 && sum(summary.measure().widths) > o.Width {
 		summary = newTable(append(owners, column[*inspect.OwnerGroup]{
-			title: "STATUS", shrinks: true, cell: func(g *inspect.OwnerGroup) string { return counts(g, p) },
+			title: "STATUS", shrinks: true, minWidth: min(widestCount(list.Items), minProseWidth-1), cell: func(g *inspect.OwnerGroup) string { return counts(g, p) },
 		}), pointers(list.Items), o)
 	}
 	lines, err := summary.layout(o.Width)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -159,6 +160,32 @@ func TestSummaryWidth(t *testing.T) {
 		assert.Assert(t, lipgloss.Width(strings.TrimSuffix(line, "\n")) <= 40, line)
 	}
 	assert.Assert(t, strings.Contains(out, "example.com/o") && strings.Count(out, "o") > 60, out)
+}
+
+// TestSummaryKeepsCounts checks that a number and its status are never on two lines.
+func TestSummaryKeepsCounts(t *testing.T) {
+	var jobs []inspect.Job
+	for _, s := range delegation.Statuses() {
+		jobs = append(jobs, newJob(string(s), delegation.MultiKueue, s))
+	}
+	for _, color := range []bool{false, true} {
+		for width := 45; width < 110; width++ {
+			o := printers.TableOptions{Width: width, Color: color}
+			if !strings.Contains(summary(t, listOf(jobs...), o), "STATUS") {
+				continue
+			}
+			out := ansi.Strip(summary(t, listOf(jobs...), o))
+			for _, s := range delegation.Statuses() {
+				assert.Assert(t, strings.Contains(out, "1 "+string(s)), "%s at width %d:\n%s", s, width, out)
+			}
+		}
+		for width := 30; width < 110; width++ {
+			out := ansi.Strip(owners(t, listOf(jobs...), printers.TableOptions{Width: width, Color: color}))
+			for _, s := range delegation.Statuses() {
+				assert.Assert(t, strings.Contains(out, "1 "+string(s)), "%s at width %d:\n%s", s, width, out)
+			}
+		}
+	}
 }
 
 // TestAgesUseClusterClocks: ages are counted by the clock of the object's cluster, which dated it,
