@@ -122,12 +122,7 @@ func (q *Question) Answer() Answer {
 	}
 	q.explain(&a)
 	q.addOwnPreemption(&a)
-	if len(a.Fixes) == 0 {
-		a.Fixes = q.otherFixes(&a)
-		if len(a.Fixes) > 0 {
-			a.Remedy = ""
-		}
-	}
+	q.addFixes(&a)
 	if a.Since == nil && o != nil {
 		a.Since = sinceOf(o, a.State)
 	}
@@ -196,27 +191,6 @@ func (q *Question) explain(a *Answer) {
 			return
 		}
 	}
-}
-
-// otherFixes returns fixes for an answer that no finding explains: of the nodes, or of a finding about
-// its Pods that is too young to be the reason. An orphan has only the fixes of its finding, which
-// knows whether Kueue deletes it, and which other manager may have created it.
-func (q *Question) otherFixes(a *Answer) []command.Fix {
-	switch a.Reason {
-	case inspect.ReasonUnschedulable:
-		if fixes := q.changes(q.Trace.Placements); len(fixes) > 0 {
-			return fixes
-		}
-	case inspect.ReasonPods:
-	default:
-		return nil
-	}
-	for i := range q.Trace.Findings {
-		if f := &q.Trace.Findings[i]; f.Young && q.isAboutPair(f) && f.Severity != inspect.Info && !f.AwaitsActor {
-			return f.Fixes
-		}
-	}
-	return nil
 }
 
 // addFrom adds to an answer from quotas what a finding about quota knows besides: fixes, if the answer

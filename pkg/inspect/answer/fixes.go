@@ -1,0 +1,66 @@
+package answer
+
+import (
+	"slices"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// addFixes gives an answer without fixes those of the nodes or, if these have none, those of the first
+// error or warning about its Jobs, whether or not that is the reason of the answer.
+func (q *Question) addFixes(a *Answer) {
+	if len(a.Fixes) > 0 {
+		return
+	}
+	if a.Reason == inspect.ReasonUnschedulable {
+		if a.Fixes = q.changes(q.Trace.Placements); len(a.Fixes) > 0 {
+			a.Remedy = ""
+			return
+		}
+	}
+	findings := q.findingsWithFixes(a)
+	for _, f := range findings {
+		if !a.isTooEarly(f) {
+			a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
+			return
+		}
+	}
+	for _, f := range findings {
+		if f.Severity == inspect.Error {
+			a.Fixes, a.Remedy = []command.Fix{q.checkAgain(f)}, ""
+			return
+		}
+	}
+}
+
+// findingsWithFixes returns the errors and warnings about the Jobs of a question that have fixes, except
+// those that its placements refute, and warnings about other clusters than those that may run it.
+func (q *Question) findingsWithFixes(a *Answer) []*inspect.Finding {
+	if a.State != inspect.StateComplete && q.needsNoReason(a) {
+		return nil
+	}
+	var found []*inspect.Finding
+	for i := range q.Trace.Findings {
+		f := &q.Trace.Findings[i]
+		isElsewhere := f.Severity == inspect.Warning && q.mayRunElsewhere(a)
+		if f.Severity != inspect.Info && len(f.Fixes) > 0 && q.isAboutPair(f) && !q.isRefuted(f, a) && !isElsewhere {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// isTooEarly reports whether the fixes of a finding might do harm, because the finding may pass by
+// itself. Findings about Pods that do not run yet have fixes at any age, if no controller must act.
+func (a *Answer) isTooEarly(f *inspect.Finding) bool {
+	isAboutPods := slices.Contains([]inspect.JobReason{inspect.ReasonUnschedulable, inspect.ReasonPods}, a.Reason)
+	return f.Young && (f.AwaitsActor || !isAboutPods)
+}
+
+// checkAgain returns the fix of a finding that may pass by itself.
+func (q *Question) checkAgain(f *inspect.Finding) command.Fix {
+	j := q.Pair.Jobs()[0]
+	check := command.Plugin("check", command.Argument(j.Row(), j.Name), "-n", j.Namespace, "--grace", "0s")
+	return command.Fix{Text: "if " + f.Code + " does not pass by itself, see check", Command: q.words(check)}
+}

@@ -1,0 +1,77 @@
+package rules_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+)
+
+// answersOf returns the traces of all Jobs of a case, with findings and answers.
+func answersOf(t *testing.T, v *inspect.Inventory, grace time.Duration) []*inspect.Trace {
+	t.Helper()
+	judgment := rules.Judge(v, rules.All(), rules.Options{Grace: grace})
+	var traces []*inspect.Trace
+	for _, p := range v.Subjects() {
+		trace := chain.Trace(v, p)
+		trace.Placements = append(trace.Placements, placement.JudgeWith(v, p, nil)...)
+		trace.Findings = judgment.About(trace)
+		q := answer.Question{Inventory: v, Pair: p, Trace: trace, Findings: judgment.All(answer.IsAboutHolder)}
+		answer.Fill(q)
+		q.Advise(trace.Findings)
+		trace.Findings = slices.DeleteFunc(trace.Findings, func(f inspect.Finding) bool {
+			isAbout := slices.ContainsFunc(p.Jobs(), func(j *inspect.Job) bool { return slices.Contains(f.Jobs, inspect.RefOf(j)) })
+			return !isAbout || len(f.Fixes) == 0
+		})
+		traces = append(traces, trace)
+	}
+	return traces
+}
+
+// hasFixOf reports whether an answer has a fix of a finding, or refers to check for it.
+func hasFixOf(t *inspect.Trace, f *inspect.Finding) bool {
+	return slices.ContainsFunc(t.Fixes, func(has command.Fix) bool {
+		isFix := slices.ContainsFunc(f.Fixes, func(of command.Fix) bool { return of.Prose() == has.Prose() })
+		return isFix || f.Young && strings.HasPrefix(has.Text, "if "+f.Code+" ")
+	})
+}
+
+// TestAnswersHaveFixes checks that the answer about a Job has a fix if an error about the Job has one:
+// for at least one Job of each code, its own one, or that of a finding listed before it.
+func TestAnswersHaveFixes(t *testing.T) {
+	shown := map[string]bool{}
+	for _, c := range cases() {
+		for _, grace := range []time.Duration{0, 5 * time.Minute} {
+			if !c.fires {
+				continue
+			}
+			for _, trace := range answersOf(t, c.inventory(t), grace) {
+				for i := range trace.Findings {
+					f := &trace.Findings[i]
+					if f.Severity == inspect.Error {
+						has := slices.ContainsFunc(trace.Findings[:i+1], func(g inspect.Finding) bool { return hasFixOf(trace, &g) })
+						shown[f.Code] = shown[f.Code] || has
+						assert.Check(t, len(trace.Fixes) > 0, "%s %s: %s has a fix, and the answer has none: %s", c.code, c.name, f.Code, trace.Message)
+					}
+					if f.Severity == inspect.Warning && !f.Young && trace.State != inspect.StateWaiting {
+						assert.Check(t, len(trace.Fixes) > 0, "%s %s: %s has a fix, and the answer has none: %s", c.code, c.name, f.Code, trace.Message)
+					}
+				}
+			}
+		}
+	}
+	assert.Assert(t, len(shown) > 40, "%d codes", len(shown))
+	for _, code := range slices.Sorted(maps.Keys(shown)) {
+		assert.Check(t, shown[code], "no answer has the fix of %s", code)
+	}
+}
