@@ -248,9 +248,21 @@ func (w *Wait) Text() string {
 	case w.IsForCheck():
 		return w.checkText(text)
 	case w.Message != "" && !strings.HasPrefix(w.Message, bypassPrefix) && slices.Contains(quotedReasons(), w.Reason):
-		return strings.TrimPrefix(text+": "+w.Message, ": ")
+		return w.quote(text)
 	}
 	return text
+}
+
+// quote adds Kueue's message to the text of a reason.
+func (w *Wait) quote(text string) string {
+	if gate := gateClause(w.Message); gate != "" && w.Reason == ReasonAdmissionGated {
+		return gate
+	}
+	clause := messageClause(w.Reason, w.Message)
+	if clause == "" {
+		return text
+	}
+	return strings.TrimPrefix(text+": "+clause, ": ")
 }
 
 // checkText describes an AdmissionCheck. verb is the text of the reason.

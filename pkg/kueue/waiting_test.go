@@ -239,7 +239,7 @@ func TestWaiting(t *testing.T) {
 		"gated, with its preemption gates open": {
 			conditions: condition("QuotaReserved", "False", "AdmissionGated", "Admission is gated by: example.com/audit") +
 				condition("BlockedOnPreemptionGates", "False", "PreemptionGated", ""),
-			want: kueue.ReasonAdmissionGated, kind: transient, text: "admission is gated: Admission is gated by: example.com/audit",
+			want: kueue.ReasonAdmissionGated, kind: transient, text: "admission is gated by example.com/audit",
 		},
 		"deactivated by a person": {
 			spec: inactive, conditions: condition("QuotaReserved", "False", "Deactivated", "The workload is deactivated") +
