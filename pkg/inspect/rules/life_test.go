@@ -135,3 +135,16 @@ func TestRestartsAreOver(t *testing.T) {
 	assert.Assert(t, strings.Contains(findings[0].Message, "Job default/train was evicted 9 times since 2026-11-20T"), findings[0].Message)
 	assert.Assert(t, strings.Contains(findings[0].Message, ", and now runs on MultiKueueCluster worker1"), findings[0].Message)
 }
+
+// TestDeletionNamesWorker checks that a finding about the deletion of a mirror names the worker, since
+// its name is also that of the origin.
+func TestDeletionNamesWorker(t *testing.T) {
+	rule, _ := rules.ByCode("JM111")
+	for context, want := range map[string]string{"kwok-mgr": "its deletion waits", "kwok-w1": "its deletion on kwok-w1 waits"} {
+		for finalizer, waits := range map[string]string{"example.com/x": " for example.com/x", "orphan": " for the garbage collector, which removes finalizer orphan"} {
+			c := testCase{base: "running", edits: []edit{patch(context, "Job/train", deleting(finalizer))}}
+			f := findingOf(t, judge(t, c.make(t), []rules.Rule{rule}, 0), "JM111")
+			assert.Equal(t, f.Message, "Job default/train: "+want+waits)
+		}
+	}
+}

@@ -47,7 +47,7 @@ func reportHanging(v *view.View, f *inspect.Facts, j *inspect.Job) {
 	}
 	s := view.Sighting{
 		Object: view.Of(j), Since: j.DeletedAt.Time, Jobs: []*inspect.Job{j},
-		Message: "its deletion waits for " + strings.Join(j.Finalizers, " and "),
+		Message: deletionOf(j) + " waits for " + strings.Join(j.Finalizers, " and "),
 		Evidence: []string{
 			fmt.Sprintf("%s: metadata.deletionTimestamp of %s is %s", j.Context, view.Of(j).String(), quote.Time(*j.DeletedAt)),
 			fmt.Sprintf("%s: metadata.finalizers of %s is [%s]", j.Context, view.Of(j).String(), strings.Join(j.Finalizers, ", ")),
@@ -56,7 +56,7 @@ func reportHanging(v *view.View, f *inspect.Facts, j *inspect.Job) {
 			finalizers(j), advice.SetField(j, []string{"metadata", "finalizers"}, nil)),
 	}
 	if isForeground || len(j.Finalizers) == 1 && j.Finalizers[0] == orphaning {
-		s.Message = "its deletion waits for the garbage collector, which removes finalizer " + j.Finalizers[0]
+		s.Message = deletionOf(j) + " waits for the garbage collector, which removes finalizer " + j.Finalizers[0]
 		s.Remedy = checkGarbageCollector(v, f, j)
 	}
 	if isForeground {
@@ -66,6 +66,15 @@ func reportHanging(v *view.View, f *inspect.Facts, j *inspect.Job) {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: it controls %d Pods, such as %s", j.Context, len(pods), pods[0].Name))
 	}
 	v.Report(s)
+}
+
+// deletionOf returns the subject of a message about the deletion of a Job. It names the worker of a
+// mirror, because the message begins with the name that origin and mirror share.
+func deletionOf(j *inspect.Job) string {
+	if j.IsMirror() {
+		return "its deletion on " + j.Context
+	}
+	return "its deletion"
 }
 
 // finalizers names the finalizers of a Job.
@@ -98,7 +107,7 @@ func describeOwned(v *view.View, f *inspect.Facts, j *inspect.Job, s *view.Sight
 			s.Remedy = advice.CheckKueue(f.Context, v.AwaitsKueue(f, w, liveness.DutyRemove, "", f.Context, w.DeletionTimestamp.Time))
 			return
 		}
-		s.Message = fmt.Sprintf("its deletion waits for the objects that it owns, such as Workload %s/%s", w.Namespace, w.Name)
+		s.Message = fmt.Sprintf("%s waits for the objects that it owns, such as Workload %s/%s", deletionOf(j), w.Namespace, w.Name)
 		s.Remedy = command.Say("check that kube-controller-manager runs on %s: it deletes the objects that a deleted object owns: %s", f.Context,
 			advice.ShowControllerLease(f.Context))
 	}
