@@ -129,7 +129,8 @@ func (s *server) Run(ctx context.Context) error {
 	if (term.TTY{In: s.env.In}).IsTerminalIn() {
 		util.Report(s.env.ErrOut, "Waiting for an MCP client on standard input. Usually a client starts this command; Ctrl-C ends it")
 	}
-	err = protocol.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(s.env.In), Writer: unclosed{s.env.Out}})
+	out := &lockedWriter{out: s.env.Out}
+	err = protocol.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(newLineReader(s.env.In, out)), Writer: out})
 	switch stopped := util.Interrupted(ctx); {
 	case stopped != nil:
 		return stopped
@@ -138,12 +139,6 @@ func (s *server) Run(ctx context.Context) error {
 	}
 	return fmt.Errorf("cannot understand the MCP client: %w", err)
 }
-
-// unclosed keeps its writer open.
-type unclosed struct{ io.Writer }
-
-// Close does nothing.
-func (unclosed) Close() error { return nil }
 
 // protocol returns the MCP server with its tools.
 func (s *server) protocol() (*mcp.Server, error) {
