@@ -50,6 +50,7 @@ func NewInventory(now time.Time, clusters []*Facts, addresses []kubecontext.Addr
 		f.sort()
 		jobs = append(jobs, f.Jobs...)
 		f.buildIndex()
+		f.markLostPods(now)
 		f.takeStatusFromParts()
 		f.SetDispatchers(now)
 	}

@@ -69,7 +69,7 @@ func (f *Facts) takeStatusFromParts() {
 	}
 	for _, j := range silent {
 		for _, p := range f.PodsOf(j) {
-			if p.Phase == corev1.PodRunning && !p.CreationTimestamp.Before(&j.CreationTimestamp) && j.Status != delegation.Running {
+			if p.Phase == corev1.PodRunning && !p.IsLost() && !p.CreationTimestamp.Before(&j.CreationTimestamp) && j.Status != delegation.Running {
 				j.Status, j.Since = delegation.Running, nil
 			}
 		}

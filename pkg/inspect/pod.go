@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"strings"
@@ -66,6 +67,33 @@ func (p *Pod) IsUnschedulable() bool {
 // IsCreating reports whether the Pod has a node that is creating its containers.
 func (p *Pod) IsCreating() bool {
 	return p.Phase == corev1.PodPending && (p.Reason == "ContainerCreating" || p.Reason == "PodInitializing")
+}
+
+// NodeGone is the reason of a Pod whose node no longer exists. The API server still shows such a Pod as
+// Running, until the garbage collector of Pods deletes it.
+const NodeGone = "NodeGone"
+
+// IsLost reports whether the node of the Pod no longer exists. It is false if the nodes were not read.
+func (p *Pod) IsLost() bool { return p.Reason == NodeGone }
+
+// newNode is how long a Pod's node may be missing in a list of nodes that was read at the same time.
+const newNode = time.Minute
+
+// markLostPods sets the reason of the unfinished Pods whose node is not among the nodes that were read.
+func (f *Facts) markLostPods(now time.Time) {
+	if f.Environment == nil || f.Environment.Nodes == nil {
+		return
+	}
+	nodes := sets.New[string]()
+	for _, n := range f.Environment.Nodes {
+		nodes.Insert(n.Name)
+	}
+	for _, p := range f.Pods {
+		isOpen := (p.Phase == corev1.PodRunning || p.Phase == corev1.PodPending) && p.Reason != "Terminating"
+		if isOpen && p.Node != "" && !nodes.Has(p.Node) && now.Sub(p.Scheduled.Time) >= newNode {
+			p.Reason, p.Message = NodeGone, fmt.Sprintf("node %s no longer exists", p.Node)
+		}
+	}
 }
 
 // Environment is what a cluster has for Pods, apart from quota: namespaces and nodes.

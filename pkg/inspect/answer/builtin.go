@@ -98,7 +98,11 @@ func (q *Question) podsOf(a *Answer, j *inspect.Job, hops []inspect.Hop) {
 	isRunning := slices.ContainsFunc(pods, func(p *inspect.Pod) bool { return p.Phase == "Running" && p.Message == "" })
 	if isRunning {
 		a.State = inspect.StateRunning
-		if n := countUnschedulable(pods); n > 0 {
+		if n := count(pods, (*inspect.Pod).IsLost); n > 0 {
+			a.Reason = inspect.ReasonPods
+			a.Message = fmt.Sprintf("%s The nodes of %d of %d Pods on %s no longer exist.", progress(j), n, len(pods), j.Context)
+		}
+		if n := count(pods, (*inspect.Pod).IsUnschedulable); n > 0 {
 			a.Reason = inspect.ReasonUnschedulable
 			a.Message = fmt.Sprintf("%s %d of %d Pods find no node on %s.", progress(j), n, len(pods), j.Context)
 		}
@@ -149,9 +153,10 @@ func (q *Question) fromPodsHop(a *Answer, j *inspect.Job, hops []inspect.Hop, po
 	}
 }
 
-func countUnschedulable(pods []*inspect.Pod) (n int) {
+// count returns how many Pods satisfy is.
+func count(pods []*inspect.Pod, is func(*inspect.Pod) bool) (n int) {
 	for _, p := range pods {
-		if p.IsUnschedulable() {
+		if is(p) {
 			n++
 		}
 	}

@@ -3,10 +3,13 @@ package rules_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
 )
@@ -42,6 +45,47 @@ func TestCordonedNodes(t *testing.T) {
 			found := judge(t, v, []rules.Rule{rule}, 0)
 			assert.Equal(t, len(found), 1)
 			assert.Assert(t, len(found[0].Remedy) >= len(tt.remedy) && found[0].Remedy[:len(tt.remedy)] == tt.remedy, found[0].Remedy)
+		})
+	}
+}
+
+// TestLostNodes checks that Pods whose node no longer exists do not count as running, if the nodes were
+// read, and that a Pod on a new node does.
+func TestLostNodes(t *testing.T) {
+	rule, _ := rules.ByCode("JM049")
+	for name, tt := range map[string]struct {
+		nodes   []*podfit.Node
+		fresh   bool
+		state   inspect.JobState
+		message string
+	}{
+		"not read":       {nil, false, inspect.StateRunning, ""},
+		"all exist":      {[]*podfit.Node{{Name: "node-0"}}, false, inspect.StateRunning, ""},
+		"gone":           {[]*podfit.Node{{Name: "other"}}, false, inspect.StateStarting, "Job default/train: 2 Pods of its mirror on kwok-w1 lost: node node-0 no longer exists"},
+		"no nodes exist": {[]*podfit.Node{}, false, inspect.StateStarting, "Job default/train: 2 Pods of its mirror on kwok-w1 lost: node node-0 no longer exists"},
+		"new":            {[]*podfit.Node{}, true, inspect.StateRunning, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := testCase{base: "running"}.make(t)
+			f := v.Facts("kwok-w1")
+			assert.Equal(t, len(f.Pods), 2)
+			for _, p := range f.Pods {
+				if p.Node = "node-0"; tt.fresh {
+					p.Scheduled = metav1.NewTime(v.Now.Add(-time.Second))
+				} else {
+					p.Scheduled = metav1.NewTime(v.Now.Add(-time.Hour))
+				}
+			}
+			if tt.nodes != nil {
+				f.Environment = &inspect.Environment{Nodes: tt.nodes}
+			}
+			v = inspect.NewInventory(v.Now, v.Clusters, v.Addresses)
+			assert.Equal(t, answer.Trace(v, only(t, v.Pairs.Pairs)).State, tt.state)
+			found := judge(t, v, []rules.Rule{rule}, 0)
+			assert.Equal(t, len(found) > 0, tt.message != "")
+			if tt.message != "" {
+				assert.Equal(t, found[0].Message, tt.message)
+			}
 		})
 	}
 }

@@ -76,6 +76,10 @@ func (b *obstacle) describePods(v *view.View, s *view.Sighting, origin, mirror *
 	s.Message = fmt.Sprintf("%s on %s cannot start: %s", pods, mirror.Context, b.cause())
 	s.Remedy = command.Say("check what is missing: %s, and provide it on %s", describe, mirror.Context)
 	switch {
+	case b.reason == inspect.NodeGone:
+		s.Message = fmt.Sprintf("%s on %s lost: %s", pods, mirror.Context, b.message)
+		s.Remedy = command.Say("check that kube-controller-manager runs on %s: it deletes Pods whose node is gone, and creates others: %s", mirror.Context,
+			advice.ShowControllerLease(mirror.Context))
 	case b.needsNode():
 		s.GracePeriod = noNode
 		s.Message = fmt.Sprintf("the scheduler of %s finds no node for %s: %s", mirror.Context, pods, b.message)

@@ -165,14 +165,14 @@ func (b *obstacle) needsTime() bool {
 	return b.isSlow && kind == ""
 }
 
-// isHindered reports whether a Pod cannot start. It is false for a Pod that
+// isHindered reports whether a Pod cannot start, or has lost its node. It is false for a Pod that
 // is only slow.
 func isHindered(p *inspect.Pod) bool {
 	switch p.Reason {
 	case "ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable", "ImageInspectError",
 		"SignatureValidationFailed", "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
 		return true
-	case corev1.PodReasonUnschedulable:
+	case corev1.PodReasonUnschedulable, inspect.NodeGone:
 		return true
 	}
 	return false
