@@ -112,6 +112,7 @@ func (q *Question) podsOf(a *Answer, j *inspect.Job, hops []inspect.Hop) {
 	if n := j.Parallelism; n != nil && *n == 0 && len(pods) == 0 && j.Row().IsJob() {
 		a.State, a.Reason = inspect.StateStarting, inspect.ReasonPods
 		a.Message = "It starts no Pods: spec.parallelism is 0."
+		a.Fixes = q.startPods(j)
 		return
 	}
 	q.fromPodsHop(a, j, hops, pods)

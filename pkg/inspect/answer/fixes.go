@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -63,4 +64,28 @@ func (q *Question) checkAgain(f *inspect.Finding) command.Fix {
 	j := q.Pair.Jobs()[0]
 	check := command.Plugin("check", command.Argument(j.Row(), j.Name), "-n", j.Namespace, "--grace", "0s")
 	return command.Fix{Text: "if " + f.Code + " does not pass by itself, see check", Command: q.words(check)}
+}
+
+// startPods returns the fix of a Job that starts no Pods, because spec.parallelism is 0. j is the Job
+// whose cluster runs it. Kueue does not follow a change of the origin while a worker has its mirror,
+// unless the Job is elastic (kueue: job_multikueue_adapter.go, needElasticJobSync). The command
+// dispatch copies the change to the mirror.
+func (q *Question) startPods(j *inspect.Job) []command.Fix {
+	const enough = "spec.parallelism of 1 or more"
+	o := q.Pair.Origin
+	if o == nil && j.IsMirror() {
+		// The origin is unknown, and its owner would undo a change of the mirror.
+		return []command.Fix{{Text: "create its origin again with " + enough, Command: []string{}}}
+	}
+	if o == nil {
+		o = j
+	}
+	if o.ManagedBy == delegation.MultiKueue && !o.IsElastic() {
+		return []command.Fix{{
+			Text: "delete it", Command: q.words(kubectlFor(o, "delete")),
+			Then: []command.Step{{Text: "create it again with " + enough, Command: []string{}}},
+		}}
+	}
+	patch := kubectlFor(o, "patch").With("--type", "merge", "-p", command.Patch(1, "spec", "parallelism"))
+	return []command.Fix{{Text: "set spec.parallelism to 1 or more", Command: q.words(patch)}}
 }

@@ -96,7 +96,17 @@ func mostPods(a *podSetDemand, r need) int64 {
 // if that is impossible. Kueue keeps the Job in its queue.
 func (s *site) setParallelism(a *podSetDemand, r need) string {
 	o, n := s.request.origin, mostPods(a, r)
-	if o == nil || !o.Row().IsJob() || n == 0 || a.set.MinCount != nil {
+	if o == nil || n == 0 || a.set.MinCount != nil {
+		return ""
+	}
+	return s.patchParallelism(n)
+}
+
+// patchParallelism returns the command that sets spec.parallelism of a submitted Job, "" if none was
+// submitted.
+func (s *site) patchParallelism(n int64) string {
+	o := s.request.origin
+	if o == nil || !o.Row().IsJob() {
 		return ""
 	}
 	patch := command.Patch(n, "spec", "parallelism")

@@ -214,7 +214,7 @@ func (s *site) startsPods() bool {
 	if !s.request.isPaused {
 		return true
 	}
-	s.change(inspect.PlacementChange{Message: "set spec.parallelism to 1 or more"})
+	s.change(inspect.PlacementChange{Message: "set spec.parallelism to 1 or more", Command: s.patchParallelism(1)})
 	return s.decide(inspect.Never, inspect.NoPods, "spec.parallelism is 0, so it starts no Pods")
 }
 

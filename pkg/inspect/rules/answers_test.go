@@ -75,3 +75,27 @@ func TestAnswersHaveFixes(t *testing.T) {
 		assert.Check(t, shown[code], "no answer has the fix of %s", code)
 	}
 }
+
+// TestNoParallelism checks the fix of a dispatched Job whose parallelism is 0: Kueue follows a change only
+// if the Job is elastic.
+func TestNoParallelism(t *testing.T) {
+	const raise = "`kubectl --context kwok-mgr -n default patch job train --type merge -p '{\"spec\":{\"parallelism\":1}}'`"
+	none := `{spec: {parallelism: 0}, status: {active: 0, ready: 0, terminating: 0}}`
+	const noSets = `{spec: {podSets: null}}`
+	mirrored := []edit{
+		patch("kwok-mgr", "Job/train", none), patch("kwok-w1", "Job/train", none), remove("kwok-w1", "Pod/*"),
+		patch("kwok-mgr", "Workload/*", noSets), patch("kwok-w1", "Workload/*", noSets),
+	}
+	elastic := patch("kwok-mgr", "Job/train", `{metadata: {annotations: {kueue.x-k8s.io/elastic-job: "true"}}}`)
+	for name, tt := range map[string]struct {
+		base, want string
+		edits      []edit
+	}{
+		"on a worker":          {"running", "delete it: `kubectl --context kwok-mgr -n default delete job train`, and then create it again with spec.parallelism of 1 or more", mirrored},
+		"elastic, on a worker": {"running", "set spec.parallelism to 1 or more: " + raise, append(slices.Clone(mirrored), elastic)},
+	} {
+		v := testCase{base: tt.base, edits: tt.edits}.make(t)
+		trace := answersOf(t, v, 0)[0]
+		assert.Check(t, trace.Remedy == tt.want, "%s: %s %s; %s", name, trace.Message, trace.Remedy, tt.want)
+	}
+}
