@@ -27,7 +27,7 @@ import (
 func TestInterruptAtEachRequest(t *testing.T) {
 	for _, args := range []string{
 		"ls --all-contexts -o wide", "ls --kinds all", "trace train", "trace", "check", "logs train", "kinds --all-contexts", "snapshot DIR --all-contexts",
-		"dispatch train --to kwok-w1", "dispatch -l x --kinds all --to kwok-w1", "cancel train", "cancel -l x --kinds all",
+		"dispatch train --to kwok-w1", "dispatch -l x --kinds all --to kwok-w1", "cancel train --yes", "cancel -l x --kinds all --yes",
 		"recreate train --managed-by= --yes --dry-run=server",
 	} {
 		t.Run(args, func(t *testing.T) {

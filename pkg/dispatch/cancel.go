@@ -61,24 +61,8 @@ type Canceller struct {
 // If the kind cannot express failure, the status stays as it is. An origin of a kind that never
 // ends loses its mirror annotation, and can be dispatched again.
 func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, name string) error {
-	ref := refTo(c.Origin, k.GroupVersionKind(), namespace, name, "")
-	if k.Template {
-		return fmt.Errorf("%s is a template and never dispatched itself: its %s is for the objects it creates. Cancel those", ref.WithKind(), content.Dotted(k.ManagedBy))
-	}
-	origin, err := c.Origin.Get(ctx, k.Resource, namespace, name)
+	x, origin, err := c.prepare(ctx, k, namespace, name)
 	if err != nil {
-		return err
-	}
-	if origin == nil {
-		return fmt.Errorf("context %q: %s not found. Name the namespace with -n", ref.Context, ref.WithKind())
-	}
-	if owner := object.OwnerOf(k, origin); owner != c.Owner {
-		return command.Errorf("%s is managed by %s, not by %s: this plugin did not dispatch it. To end it: %s",
-			ref.WithKind(), owner, c.Owner, c.Origin.Kubectl(namespace, "delete", command.KindName(k), name))
-	}
-	ref.UID = string(origin.GetUID())
-	x := &cancellation{Canceller: c, kind: k, ref: ref}
-	if err := x.findMirrors(ctx, origin); err != nil {
 		return err
 	}
 	for i := range x.mirrors {
@@ -90,7 +74,7 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 	if err != nil {
 		return x.unended(err)
 	}
-	e := Event{Event: Cancelled, Origin: &ref}
+	e := Event{Event: Cancelled, Origin: &x.ref}
 	if len(x.mirrors) > 0 {
 		mirror := refOf(x.mirrors[0].Cluster, x.mirrors[0].Object)
 		e.Mirror = &mirror
@@ -108,11 +92,38 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 	return nil
 }
 
-// cancellation is one call of Cancel.
+// prepare reads an origin and finds its mirrors. It changes nothing.
+func (c *Canceller) prepare(ctx context.Context, k delegation.Kind, namespace, name string) (x *cancellation, origin *unstructured.Unstructured, err error) {
+	ref := refTo(c.Origin, k.GroupVersionKind(), namespace, name, "")
+	if k.Template {
+		return nil, nil, fmt.Errorf("%s is a template and never dispatched itself: its %s is for the objects it creates. Cancel those", ref.WithKind(), content.Dotted(k.ManagedBy))
+	}
+	origin, err = c.Origin.Get(ctx, k.Resource, namespace, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if origin == nil {
+		return nil, nil, fmt.Errorf("context %q: %s not found. Name the namespace with -n", ref.Context, ref.WithKind())
+	}
+	if owner := object.OwnerOf(k, origin); owner != c.Owner {
+		return nil, nil, command.Errorf("%s is managed by %s, not by %s: this plugin did not dispatch it. To end it: %s",
+			ref.WithKind(), owner, c.Owner, c.Origin.Kubectl(namespace, "delete", command.KindName(k), name))
+	}
+	ref.UID = string(origin.GetUID())
+	x = &cancellation{Canceller: c, kind: k, ref: ref}
+	if err := x.findMirrors(ctx, origin); err != nil {
+		return nil, nil, err
+	}
+	return x, origin, nil
+}
+
+// cancellation is one call of Cancel or Preview.
 type cancellation struct {
 	*Canceller
-	kind delegation.Kind
-	ref  Ref
+	// dryRun is metav1.DryRunAll if the writes of the origin are only tried.
+	dryRun []string
+	kind   delegation.Kind
+	ref    Ref
 	// mirrors are all mirrors found. The one that the origin names comes first.
 	mirrors []FoundMirror
 	// removed are the contexts of deleted mirrors. absent are those of mirrors that no longer
@@ -254,11 +265,11 @@ func (x *cancellation) end(ctx context.Context, live *unstructured.Unstructured)
 		return nil, err
 	}
 	if status != nil {
-		if stored, err = patch(ctx, x.Origin, x.kind, live, "status", map[string]any{"status": status}); err != nil {
+		if stored, err = patch(ctx, x.Origin, x.kind, live, "status", map[string]any{"status": status}, x.dryRun...); err != nil {
 			return nil, err
 		}
 	}
-	if needsSecondWrite {
+	if needsSecondWrite && len(x.dryRun) == 0 {
 		// The final status takes two writes.
 		return nil, x.Origin.Failed(conflict(x.kind, x.ref.Name))
 	}
@@ -271,7 +282,7 @@ func (x *cancellation) markAbandoned(ctx context.Context, origin *unstructured.U
 	if !x.Abandon || leavesMirror(origin) {
 		return origin, nil
 	}
-	return patch(ctx, x.Origin, x.kind, origin, "", annotated(map[string]any{delegation.CancelledAnnotation: x.ref.UID + abandonedSuffix}))
+	return patch(ctx, x.Origin, x.kind, origin, "", annotated(map[string]any{delegation.CancelledAnnotation: x.ref.UID + abandonedSuffix}), x.dryRun...)
 }
 
 // markCancelled annotates an origin of a kind that never ends as cancelled, and removes its
@@ -284,7 +295,7 @@ func (x *cancellation) markCancelled(ctx context.Context, origin *unstructured.U
 	if !isCancelled(origin) {
 		marks[delegation.CancelledAnnotation] = x.ref.UID
 	}
-	return patch(ctx, x.Origin, x.kind, origin, "", annotated(marks))
+	return patch(ctx, x.Origin, x.kind, origin, "", annotated(marks), x.dryRun...)
 }
 
 // lastStatus returns the final status for a cancelled origin, as a merge patch, and whether a

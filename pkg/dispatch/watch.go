@@ -54,13 +54,13 @@ func (s *side) patch(ctx context.Context, k delegation.Kind, o *unstructured.Uns
 }
 
 // patch applies a merge patch on any cluster.
-func patch(ctx context.Context, c *fleet.Cluster, k delegation.Kind, o *unstructured.Unstructured, subresource string, p map[string]any) (*unstructured.Unstructured, error) {
+func patch(ctx context.Context, c *fleet.Cluster, k delegation.Kind, o *unstructured.Unstructured, subresource string, p map[string]any, dryRun ...string) (*unstructured.Unstructured, error) {
 	validation := ""
 	if !k.IsJob() {
 		// The stored object shows which fields the server does not know.
 		validation = metav1.FieldValidationIgnore
 	}
-	return c.Patch(ctx, k.Resource, o, subresource, p, validation)
+	return c.Patch(ctx, k.Resource, o, subresource, p, validation, dryRun...)
 }
 
 // proveGone returns nil if the object is certainly gone, and a conflict if it exists after all.

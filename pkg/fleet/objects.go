@@ -148,7 +148,7 @@ func (c *Cluster) Create(ctx context.Context, r schema.GroupVersionResource, o *
 // Patch applies a JSON merge patch to an object, or to a subresource of it. It requires the
 // object's UID and resourceVersion; otherwise the error is a conflict. validation is as for
 // Create.
-func (c *Cluster) Patch(ctx context.Context, r schema.GroupVersionResource, o *unstructured.Unstructured, subresource string, patch map[string]any, validation string) (*unstructured.Unstructured, error) {
+func (c *Cluster) Patch(ctx context.Context, r schema.GroupVersionResource, o *unstructured.Unstructured, subresource string, patch map[string]any, validation string, dryRun ...string) (*unstructured.Unstructured, error) {
 	metadata := map[string]any{"uid": string(o.GetUID()), "resourceVersion": o.GetResourceVersion()}
 	if more, ok := patch["metadata"].(map[string]any); ok {
 		maps.Copy(metadata, more)
@@ -165,7 +165,7 @@ func (c *Cluster) Patch(ctx context.Context, r schema.GroupVersionResource, o *u
 	}
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
-	options := metav1.PatchOptions{FieldManager: FieldManager, FieldValidation: validation}
+	options := metav1.PatchOptions{FieldManager: FieldManager, FieldValidation: validation, DryRun: dryRun}
 	written, err := c.Objects(r, o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, body, options, subresources...)
 	if err != nil {
 		return nil, c.Failed(c.Checked(err, r, o.GetName()))

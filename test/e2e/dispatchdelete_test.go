@@ -137,7 +137,7 @@ func TestCancel(t *testing.T) {
 	t.Parallel()
 	const ns = "dispatch-cancel"
 	d := started(t, ns, "watched")
-	out, stderr, code := run(t, "cancel", "watched", "-n", ns, "--context", management, "--to", worker1)
+	out, stderr, code := run(t, "cancel", "--yes", "watched", "-n", ns, "--context", management, "--to", worker1)
 	assert.Equal(t, code, 0, stderr)
 	assert.Assert(t, contains(out, "watched"), out)
 	assert.Equal(t, d.End(), 5, d.Stderr.String())
@@ -152,7 +152,7 @@ func TestCancel(t *testing.T) {
 	origin(t, ns, "left", fixture.RunsFor("1h"))
 	d = dispatches(t, ns, "left", "--detach-after-start")
 	assert.Equal(t, d.End(), 0, d.Stderr.String())
-	_, stderr, code = run(t, "cancel", "left", "-n", ns, "--context", management, healthyKubeconfig(t))
+	_, stderr, code = run(t, "cancel", "--yes", "left", "-n", ns, "--context", management, healthyKubeconfig(t))
 	assert.Equal(t, code, 0, stderr)
 	eventuallyJob(t, worker1, ns, "left", isGone)
 
@@ -160,24 +160,24 @@ func TestCancel(t *testing.T) {
 	origin(t, ns, "far", fixture.RunsFor("1h"))
 	d = dispatches(t, ns, "far", "--detach-after-start")
 	assert.Equal(t, d.End(), 0, d.Stderr.String())
-	_, stderr, code = run(t, "cancel", "far", "-n", ns, "--context", management, "--to", worker2)
+	_, stderr, code = run(t, "cancel", "--yes", "far", "-n", ns, "--context", management, "--to", worker2)
 	assert.Equal(t, code, 1)
 	assert.Assert(t, contains(stderr, "the recorded place of its mirror, which no context is proven to reach", "Without --to"), stderr)
 	assert.Equal(t, jobOf(t, management, ns, "far").Status.Active, int32(1))
 	// None of the contexts reaches its cluster.
-	elsewhere := append([]string{"cancel", "far", "-n", ns, "--context", management}, kubeconfigOf(t, management, worker2))
+	elsewhere := append([]string{"cancel", "--yes", "far", "-n", ns, "--context", management}, kubeconfigOf(t, management, worker2))
 	_, stderr, code = run(t, elsewhere...)
 	assert.Equal(t, code, 1)
 	assert.Assert(t, contains(stderr, "--abandon-mirror"), stderr)
 	assert.Equal(t, jobOf(t, management, ns, "far").Status.Active, int32(1))
-	_, stderr, code = run(t, "cancel", "far", "-n", ns, "--context", management, "--abandon-mirror")
+	_, stderr, code = run(t, "cancel", "--yes", "far", "-n", ns, "--context", management, "--abandon-mirror")
 	assert.Equal(t, code, 0, stderr)
 	assert.Equal(t, jobOf(t, management, ns, "far").Status.Active, int32(0))
 	assert.Assert(t, jobOf(t, worker1, ns, "far") != nil)
 
 	// A Job of another owner is not ended.
 	createJobs(t, management, fixture.New(ns, "foreign", fixture.ManagedBy("example.com/x")))
-	_, stderr, code = run(t, "cancel", "foreign", "-n", ns, "--context", management, "--to", worker1)
+	_, stderr, code = run(t, "cancel", "--yes", "foreign", "-n", ns, "--context", management, "--to", worker1)
 	assert.Equal(t, code, 1)
 	assert.Assert(t, contains(stderr, "example.com/x"), stderr)
 }

@@ -40,7 +40,7 @@ func TestKilledBeforePin(t *testing.T) {
 	_, stderr, code = run(t, "dispatch", "train", "-n", ns, "--context", management, "--to", worker2, kubeconfigOf(t, management, worker2))
 	assert.Equal(t, code, 1, stderr)
 	assert.Assert(t, contains(stderr, "No context reaches that cluster"), stderr)
-	_, stderr, code = run(t, "cancel", "train", "-n", ns, "--context", management, kubeconfigOf(t, management, worker2))
+	_, stderr, code = run(t, "cancel", "--yes", "train", "-n", ns, "--context", management, kubeconfigOf(t, management, worker2))
 	assert.Equal(t, code, 1, stderr)
 	assert.Assert(t, contains(stderr, "nothing was changed", "which no context is proven to reach"), stderr)
 	assert.Assert(t, jobOf(t, worker2, ns, "train") == nil)
@@ -53,10 +53,10 @@ func TestKilledBeforePin(t *testing.T) {
 
 	// A context that does not answer may hide a mirror: cancel changes nothing, and says how to
 	// continue.
-	_, stderr, code = run(t, "cancel", "train", "-n", ns, "--context", management, kubeconfigOf(t, management, worker1, "dead"))
+	_, stderr, code = run(t, "cancel", "--yes", "train", "-n", ns, "--context", management, kubeconfigOf(t, management, worker1, "dead"))
 	assert.Equal(t, code, 1, stderr)
 	assert.Assert(t, contains(stderr, "Not searched: context dead", "to search these contexts only: kubectl jobs-managedby cancel train -n "+ns+" --context management --to worker-1"), stderr)
-	succeeds(t, "cancel", "train", "-n", ns, "--context", management, "--to", worker1)
+	succeeds(t, "cancel", "--yes", "train", "-n", ns, "--context", management, "--to", worker1)
 	eventuallyJob(t, worker1, ns, "train", isGone)
 }
 
@@ -84,7 +84,7 @@ func TestCopyOfADispatchedJob(t *testing.T) {
 	assert.Assert(t, marks("exported") != marks("first"))
 	createJobs(t, management, fixture.New(ns, "third", fixture.ManagedBy(string(delegation.Dispatch))))
 	change(t, management, ns, "third", `{"metadata":{"annotations":{"`+delegation.MirrorAnnotation+`":"`+marks("first")+`"}}}`)
-	succeeds(t, "cancel", "third", "-n", ns, "--context", management, healthyKubeconfig(t))
+	succeeds(t, "cancel", "--yes", "third", "-n", ns, "--context", management, healthyKubeconfig(t))
 	assert.Equal(t, jobOf(t, worker1, ns, "first").UID, first.UID)
 	assert.Assert(t, jobOf(t, worker1, ns, "first").DeletionTimestamp == nil)
 }

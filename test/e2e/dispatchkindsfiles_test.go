@@ -157,7 +157,7 @@ func kindsNamed(t *testing.T) {
 		{[]string{"dispatch", "thing/a"}, 1, `context "management": no kind "thing" with a managedBy field`},
 		{[]string{"dispatch", "jobset/none"}, 1, `jobset "none" not found in namespace "default"`},
 		{[]string{"dispatch", "jobset.jobset.x-k8s.io/none"}, 1, `jobset "none" not found`},
-		{[]string{"cancel", "jobset/none"}, 1, "jobset default/none not found. Name the namespace with -n"},
+		{[]string{"cancel", "--yes", "jobset/none"}, 1, "jobset default/none not found. Name the namespace with -n"},
 		{[]string{"recreate", "jobset/none", "--managed-by", ""}, 1, `jobset "none" not found in namespace "default"`},
 	} {
 		args := slices.Concat(tt.args, []string{"--context", management})

@@ -275,7 +275,7 @@ func TestDispatchLeftovers(t *testing.T) {
 	eventuallyJob(t, worker1, ns, "replaced", isGone)
 	anew := dispatches(t, ns, "replaced", "--new-mirror")
 	anew.Expect(dispatch.MirrorCreated, "replaced")
-	_, stderr, code := run(t, "cancel", "back", "-n", ns, "--context", management, healthyKubeconfig(t))
+	_, stderr, code := run(t, "cancel", "--yes", "back", "-n", ns, "--context", management, healthyKubeconfig(t))
 	assert.Equal(t, code, 0, stderr)
 	assert.DeepEqual(t, leaseCodes(t, check...), map[string][]string{})
 	for _, d := range []*dispatching.Process{again, anew} {

@@ -221,7 +221,7 @@ func TestExactlyTheRights(t *testing.T) {
 	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	succeeds(t, append([]string{"dispatch", "long", "--to", worker1, "--detach-after-start"}, here...)...)
 	refusesNothing(t, notes, "dispatch")
-	succeeds(t, append([]string{"cancel", "long"}, here...)...)
+	succeeds(t, append([]string{"cancel", "--yes", "long"}, here...)...)
 	refusesNothing(t, notes, "cancel")
 	succeeds(t, append([]string{"recreate", "idle", "--managed-by", "example.com/other", "--yes", "--backup", filepath.Join(t.TempDir(), "old.yaml")}, here...)...)
 	refusesNothing(t, notes, "recreate")

@@ -58,7 +58,7 @@ func TestCancelWithEachRightTakenAway(t *testing.T) {
 		assert.Assert(t, job != nil && slices.ContainsFunc(job.Status.Conditions, func(c batchv1.JobCondition) bool { return c.Type == batchv1.JobFailed && c.Status == "True" }), "%+v", job)
 	}
 	begun(t, "full")
-	rights := needs(t, ns, "cancel", "full", "--to", worker1)
+	rights := needs(t, ns, "cancel", "--yes", "full", "--to", worker1)
 	isCancelled(t, "full")
 	assert.Assert(t, len(rights[management]) > 2 && len(rights[worker1]) > 1, "%q", rights)
 	for cluster, all := range rights {
@@ -69,7 +69,7 @@ func TestCancelWithEachRightTakenAway(t *testing.T) {
 				begun(t, name)
 				kubeconfig, notes := recordRequestsAs(t, "")
 				notes[cluster].take(right)
-				args := []string{"cancel", name, "--context", management, "-n", ns, "--to", worker1}
+				args := []string{"cancel", "--yes", name, "--context", management, "-n", ns, "--to", worker1}
 				out, stderr, code := run(t, append(slices.Clone(args), "--kubeconfig", kubeconfig)...)
 				_, refused := notes[cluster].seen()
 				assert.Assert(t, len(refused) > 0, "no request was refused")

@@ -211,14 +211,14 @@ func TestTwoUsersOfOneCluster(t *testing.T) {
 	_, stderr, code = run(t, append([]string{"dispatch", "train", lost, "--to", "c-other"}, here...)...)
 	assert.Equal(t, code, 1, stderr)
 	assert.Assert(t, contains(stderr, "is already dispatched to "+ns+"/train", "No context is proven to reach that cluster (asked: ") && !contains(stderr, "new-mirror") && !contains(stderr, "deleted"), stderr)
-	_, stderr, code = run(t, append([]string{"cancel", "train", lost}, here...)...)
+	_, stderr, code = run(t, append([]string{"cancel", "--yes", "train", lost}, here...)...)
 	assert.Equal(t, code, 1, stderr)
 	assert.Assert(t, contains(stderr, "may have a mirror that was not found; nothing was changed", "which no context is proven to reach"), stderr)
 	assert.Equal(t, jobOf(t, management, ns, "train").ResourceVersion, before.ResourceVersion)
 	_, stderr = logsOf(t, 1, "train", lost, "-n", ns, "--context", management)
 	assert.Assert(t, contains(stderr, "on another cluster, not read without --all-contexts"), stderr)
 
-	succeeds(t, append([]string{"cancel", "train", both}, here...)...)
+	succeeds(t, append([]string{"cancel", "--yes", "train", both}, here...)...)
 	eventuallyJob(t, worker1, ns, "train", isGone)
 }
 
@@ -251,6 +251,6 @@ func TestDeveloperOnly(t *testing.T) {
 	_, stderr, code := run(t, append([]string{"dispatch", "train", alone, "--to", "a-dev"}, here...)...)
 	assert.Equal(t, code, 1, stderr)
 	assert.Assert(t, contains(stderr, "was deleted by another client"), stderr)
-	succeeds(t, append([]string{"cancel", "train", alone}, here...)...)
+	succeeds(t, append([]string{"cancel", "--yes", "train", alone}, here...)...)
 	assert.Equal(t, jobOf(t, management, ns, "train").Status.Active, int32(0))
 }

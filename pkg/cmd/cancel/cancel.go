@@ -28,6 +28,8 @@ type cancelFlags struct {
 	choosesKinds bool
 	owner        writing.OwnerFlags
 	abandon      bool
+	yes          bool
+	dryRun       string
 	output       string
 }
 
@@ -62,6 +64,8 @@ kubeconfig, or of the context of --to. If it cannot search one of them, it chang
 nothing and says so. If you may list Jobs in some namespaces only, cancel deletes just
 the mirrors that the Job names.
 
+cancel shows what it would do and asks first.
+
 Other kinds fail in their own way. A kind without a failed state, such as RayService,
 keeps its status, and is no longer dispatched.`,
 		Example: strings.ReplaceAll(`  # End a dispatch
@@ -77,7 +81,13 @@ keeps its status, and is no longer dispatched.`,
   NAME cancel train -n ml --to worker-1
 
   # End a dispatch to a worker that no longer exists
-  NAME cancel train -n ml --abandon-mirror`, "NAME", env.DisplayName()),
+  NAME cancel train -n ml --abandon-mirror
+
+  # Only show what would happen, as the API servers see it
+  NAME cancel train -n ml --dry-run=server
+
+  # In a script: do not ask
+  NAME cancel train -n ml --yes`, "NAME", env.DisplayName()),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.to, "to", "", "Context to search for mirrors, instead of all others")
@@ -88,6 +98,8 @@ keeps its status, and is no longer dispatched.`,
 	f.owner.AddTo(cmd, completer, "the Job was dispatched with --as-multikueue: its managedBy is "+string(delegation.MultiKueue))
 	flags.BoolVar(&f.abandon, "abandon-mirror", false, "If present, fail the Job, and leave its mirrors running without looking for them")
 	util.Describe(cmd, util.ForMirror, nil, "abandon-mirror")
+	writing.AddYesFlag(cmd, &f.yes)
+	writing.AddDryRunFlag(cmd, &f.dryRun, "check only what can be read", "have the API servers check it, too", "Nothing is changed")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: (json, yaml, kyaml), a line or document for each event")
 	util.Describe(cmd, util.ForOutput, util.OneOf("json", "yaml", "kyaml"), "output")
 	cmd.RunE = util.Runs(func(args []string) (*cancelOptions, error) { return f.toOptions(env, args, cmd) })
@@ -125,6 +137,9 @@ func (f *cancelFlags) toOptions(env util.Environment, names []string, called *co
 	if f.to != "" && !slices.ContainsFunc(o.contexts, func(c fleet.Context) bool { return c.Name != o.origin.Name }) {
 		return nil, o.searchesNothing()
 	}
+	if err := writing.CanConfirm(env.In, f.yes, f.dryRun, "cancel must ask before it deletes mirrors"); err != nil {
+		return nil, err
+	}
 	f.ConfigureClients(env, o.contexts)
 	return o, nil
 }
@@ -146,8 +161,10 @@ func (f *cancelFlags) check(names []string) error {
 		return errors.New("--abandon-mirror does not search the mirror, so it cannot be combined with --to")
 	case !slices.Contains([]string{"", "json", "yaml", "kyaml"}, f.output):
 		return fmt.Errorf("unknown output format %q. Use json, yaml or kyaml", f.output)
+	case f.output != "" && f.dryRun != writing.DryRunNone:
+		return errors.New("--output prints events, so it cannot be combined with --dry-run")
 	}
-	return nil
+	return writing.CheckDryRun(f.dryRun)
 }
 
 // aliasesOf returns the contexts whose clusters are searched through other contexts.
@@ -168,17 +185,33 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 		return unreached
 	}
 	delete(clusters, o.origin.Name)
-	aliases := aliasesOf(opened)
 	jobs, err := o.find(ctx, origin, writing.FindKinds(origin))
 	if err != nil {
 		return err
 	}
-	view := writing.NewView(o.Environment, o.flags.GlobalFlags, o.flags.output, len(jobs)).NameJobs()
-	defer view.Close()
 	canceller := &dispatch.Canceller{
 		Origin: origin, Others: map[string][]*fleet.Cluster{}, Owner: o.owner(), Abandon: o.flags.abandon, Only: o.flags.to,
-		Identity: o.Identity(), OriginMinor: writing.Minor(ctx, origin), Clock: o.Clock, Events: dispatch.NewRecorder(o.Clock, view.Event),
+		Identity: o.Identity(), OriginMinor: writing.Minor(ctx, origin), Clock: o.Clock,
 	}
+	o.addWorkers(canceller, clusters, opened)
+	if o.flags.to != "" && len(canceller.Workers)+len(canceller.Unreached) == 0 {
+		return o.searchesNothing()
+	}
+	isDry := o.flags.dryRun != writing.DryRunNone
+	if isDry || !o.flags.yes {
+		if err := o.preview(ctx, canceller, jobs, unreached); err != nil || isDry {
+			return err
+		}
+		if err := o.confirm(ctx, len(jobs)); err != nil {
+			return err
+		}
+	}
+	return o.cancel(ctx, canceller, jobs, unreached)
+}
+
+// addWorkers adds the clusters that are searched for mirrors, and the contexts that do not answer.
+func (o *cancelOptions) addWorkers(canceller *dispatch.Canceller, clusters map[string]*fleet.Cluster, opened *fleet.Fleet) {
+	aliases := aliasesOf(opened)
 	for _, c := range o.contexts {
 		switch worker, ok := clusters[c.Name]; {
 		case ok:
@@ -188,12 +221,52 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 			canceller.Unreached = append(canceller.Unreached, c.Name)
 		}
 	}
-	if o.flags.to != "" && len(canceller.Workers)+len(canceller.Unreached) == 0 {
-		return o.searchesNothing()
+}
+
+// confirm asks whether to end some dispatches.
+func (o *cancelOptions) confirm(ctx context.Context, count int) error {
+	if count == 1 {
+		return writing.Confirm(ctx, o.Environment, "End this dispatch?")
 	}
+	return writing.Confirm(ctx, o.Environment, fmt.Sprintf("End these %d dispatches?", count))
+}
+
+// cancel ends the dispatches of objects. unreached is the error of the contexts that do not answer.
+func (o *cancelOptions) cancel(ctx context.Context, canceller *dispatch.Canceller, jobs []dispatched, unreached error) error {
+	view := writing.NewView(o.Environment, o.flags.GlobalFlags, o.flags.output, len(jobs)).NameJobs()
+	defer view.Close()
+	canceller.Events = dispatch.NewRecorder(o.Clock, view.Event)
+	err := o.each(ctx, jobs, unreached, func(j dispatched) error {
+		return canceller.Cancel(ctx, j.kind, o.origin.Namespace, j.name)
+	})
+	return util.JoinErrors([]error{err, view.Err()})
+}
+
+// preview shows what would happen to objects: in a dry run on standard output, otherwise where the
+// question is. Its error names those that cannot be cancelled.
+func (o *cancelOptions) preview(ctx context.Context, canceller *dispatch.Canceller, jobs []dispatched, unreached error) error {
+	to := o.ErrOut
+	if o.flags.dryRun != writing.DryRunNone {
+		to = o.Out
+	}
+	canceller.Events = dispatch.NewRecorder(o.Clock, func(e *dispatch.Event) {
+		util.Report(o.ErrOut, "warning: %s", command.Prose(e.Message).Reached(o.flags.ReachFlags()))
+	})
+	return o.each(ctx, jobs, unreached, func(j dispatched) error {
+		text, err := canceller.Preview(ctx, j.kind, o.origin.Namespace, j.name, o.flags.dryRun == writing.DryRunServer)
+		if err == nil {
+			util.Report(to, "%s%s", text, writing.DryRunSuffix(o.flags.dryRun))
+		}
+		return err
+	})
+}
+
+// each calls do for objects until a signal, and returns all errors. unreached is added to them, because
+// an unreached context may have the mirror.
+func (o *cancelOptions) each(ctx context.Context, jobs []dispatched, unreached error, do func(dispatched) error) error {
 	var errs []error
 	for _, j := range jobs {
-		if err := canceller.Cancel(ctx, j.kind, o.origin.Namespace, j.name); err != nil {
+		if err := do(j); err != nil {
 			errs = append(errs, err)
 			o.hint(j, err)
 		}
@@ -202,10 +275,9 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 		}
 	}
 	if len(errs) > 0 && unreached != nil {
-		// An unreached context may have the mirror.
 		errs = append(errs, unreached)
 	}
-	return util.JoinErrors(append(errs, view.Err()))
+	return util.JoinErrors(errs)
 }
 
 // hint prints the command that searches only where a mirror was found.

@@ -123,9 +123,7 @@ func (f *dispatchFlags) addTo(cmd *cobra.Command, completer *complete.Completer)
 	f.AddKindsFlag(cmd, "Kinds that --selector is for", delegation.Job().Name)
 	f.owner.AddTo(cmd, completer, "set managedBy to "+string(delegation.MultiKueue)+", for kinds that allow no other external owner. Refused where Kueue is installed")
 	f.addMirrorTo(cmd, completer)
-	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (print the mirrors, and what is changed and why), or "server" (have both servers check them, too). Without a value: client. Nothing is created`)
-	flags.Lookup("dry-run").NoOptDefVal = writing.DryRunClient
-	util.Describe(cmd, util.ForRun, util.OneOf(writing.DryRunNone, writing.DryRunClient, writing.DryRunServer), "dry-run")
+	writing.AddDryRunFlag(cmd, &f.dryRun, "print the mirrors, and what is changed and why", "have both servers check them, too", "Nothing is created")
 	flags.StringVar(&f.onInterrupt, "on-interrupt", f.onInterrupt, `What Ctrl-C, a termination, a closed terminal and --timeout do to mirrors: "leave" them running, or "delete" them`)
 	util.Describe(cmd, util.ForRun, util.OneOf(leaveMirror, deleteMirror), "on-interrupt")
 	flags.DurationVar(&f.timeout, "timeout", 0, "How long to wait for the end of the Jobs, before exit code 124. 0s waits without limit")
@@ -238,8 +236,8 @@ func isPlain(to string) bool { return !strings.ContainsAny(to, ",*?[^/") }
 // checkValues returns an error for flags whose values make no sense.
 func (f *dispatchFlags) checkValues() error {
 	switch {
-	case !slices.Contains([]string{writing.DryRunNone, writing.DryRunClient, writing.DryRunServer}, f.dryRun):
-		return fmt.Errorf("--dry-run must be none, client or server, not %q", f.dryRun)
+	case writing.CheckDryRun(f.dryRun) != nil:
+		return writing.CheckDryRun(f.dryRun)
 	case !slices.Contains([]string{leaveMirror, deleteMirror}, f.onInterrupt):
 		return fmt.Errorf("--on-interrupt must be leave or delete, not %q", f.onInterrupt)
 	case f.mirrorTTL > math.MaxInt32*time.Second:

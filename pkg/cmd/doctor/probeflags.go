@@ -3,7 +3,6 @@ package doctor
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -38,12 +37,10 @@ func (f *probeFlags) addTo(cmd *cobra.Command) {
 	flags.StringToStringVar(&f.requests, "requests", nil, "Requests of the Pod of --probe, such as nvidia.com/gpu=1. The default is 10m cpu and 16Mi memory, as far as the ClusterQueue covers them, otherwise 1 of what it covers first")
 	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "How long --probe waits for the status of its Pod")
 	flags.BoolVar(&f.allWorkers, "all-workers", false, "With --probe, ask all workers of the queue by a server-side dry run whether they accept the mirror and its Pod")
-	flags.StringVar(&f.dryRun, "dry-run", writing.DryRunNone, `Must be "none", "client" (print the Job of --probe), or "server" (have the API server check it, too). Without a value: client. Nothing is created`)
-	flags.Lookup("dry-run").NoOptDefVal = writing.DryRunClient
+	writing.AddDryRunFlag(cmd, &f.dryRun, "print the Job of --probe", "have the API server check it, too", "Nothing is created")
 	util.Describe(cmd, util.ForRun, nil, "probe", "all-workers")
 	util.Describe(cmd, util.ForRun, cobra.NoFileCompletions, "queue", "image", "requests")
 	util.Describe(cmd, util.ForRun, util.OneOf("1m", "5m"), "timeout")
-	util.Describe(cmd, util.ForRun, util.OneOf(writing.DryRunNone, writing.DryRunClient, writing.DryRunServer), "dry-run")
 }
 
 // validate returns an error for flags that do not fit together.
@@ -67,8 +64,8 @@ func (f *probeFlags) validate(global *util.GlobalFlags, isGiven func(flag string
 		return errors.New("--timeout must be positive")
 	case f.image == "" || strings.ContainsAny(f.image, " \t\n"):
 		return fmt.Errorf("--image %q is not an image", f.image)
-	case !slices.Contains([]string{writing.DryRunNone, writing.DryRunClient, writing.DryRunServer}, f.dryRun):
-		return fmt.Errorf("--dry-run must be none, client or server, not %q", f.dryRun)
+	case writing.CheckDryRun(f.dryRun) != nil:
+		return writing.CheckDryRun(f.dryRun)
 	}
 	for name, quantity := range f.requests {
 		if _, err := resource.ParseQuantity(quantity); err != nil {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/kubectl/pkg/util/term"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
@@ -99,15 +98,13 @@ func (f *recreateFlags) addTo(cmd *cobra.Command, completer *complete.Completer)
 	flags.StringVar(&f.queue, "queue", "", "LocalQueue to put the Job into, for MultiKueue; '' takes it out of its queue")
 	util.Describe(cmd, util.ForNewObject, completer.Func(completer.Queues), "queue")
 	flags.BoolVar(&f.force, "force", false, "If present, recreate a Job that runs, is dispatched, or belongs to another object")
-	flags.BoolVarP(&f.yes, "yes", "y", false, "If present, do not ask")
-	util.Describe(cmd, util.ForRun, nil, "force", "yes")
+	util.Describe(cmd, util.ForRun, nil, "force")
+	writing.AddYesFlag(cmd, &f.yes)
 	flags.StringVar(&f.backup, "backup", "", "New file for a copy of the old Job (default KIND-NAMESPACE-NAME-TIME.yaml in the current directory)")
 	util.Describe(cmd, util.ForRun, util.Files, "backup")
 	flags.DurationVar(&f.timeout, "timeout", f.timeout, "How long to wait for the deletion of the old Job, before exit code 124")
 	util.Describe(cmd, util.ForRun, cobra.NoFileCompletions, "timeout")
-	flags.StringVar(&f.dryRun, "dry-run", f.dryRun, `Must be "none", "client" (check only what can be read), or "server" (have the API server check it, too). Without a value: client. Nothing is changed`)
-	flags.Lookup("dry-run").NoOptDefVal = writing.DryRunClient
-	util.Describe(cmd, util.ForRun, util.OneOf(writing.DryRunNone, writing.DryRunClient, writing.DryRunServer), "dry-run")
+	writing.AddDryRunFlag(cmd, &f.dryRun, "check only what can be read", "have the API server check it, too", "Nothing is changed")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format of the new Job. One of: (json, yaml, kyaml, name)")
 	util.Describe(cmd, util.ForOutput, util.OneOf("json", "yaml", "kyaml", "name"), "output")
 }
@@ -132,8 +129,8 @@ func (f *recreateFlags) toOptions(env util.Environment, name string, isGiven fun
 	if err := o.replace.Validate(); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
-	if isTerminal := (term.TTY{In: env.In}).IsTerminalIn(); f.dryRun == writing.DryRunNone && !f.yes && !isTerminal {
-		return nil, &util.UsageError{Err: errors.New("recreate must ask before it deletes the Job, but standard input is no terminal. Confirm with --yes, or preview with --dry-run")}
+	if err := writing.CanConfirm(env.In, f.yes, f.dryRun, "recreate must ask before it deletes the Job"); err != nil {
+		return nil, err
 	}
 	if f.output != "" {
 		if o.format, err = printers.NewObjectFormat(f.output, false); err != nil {
@@ -156,12 +153,10 @@ func (f *recreateFlags) check(hasOwner bool) error {
 		return errors.New("--managed-by is required: the new owner, or '' for the built-in controller")
 	case f.AllContexts || len(f.Contexts) > 0:
 		return errors.New("recreate works in one context. Use --context, not --contexts or --all-contexts")
-	case !slices.Contains([]string{writing.DryRunNone, writing.DryRunClient, writing.DryRunServer}, f.dryRun):
-		return fmt.Errorf("--dry-run must be none, client or server, not %q", f.dryRun)
 	case f.timeout <= 0:
 		return fmt.Errorf("--timeout must be greater than zero, not %s", f.timeout)
 	case !slices.Contains([]string{"", "json", "yaml", "kyaml", "name"}, f.output):
 		return fmt.Errorf("unknown output format %q. Use json, yaml, kyaml or name", f.output)
 	}
-	return nil
+	return writing.CheckDryRun(f.dryRun)
 }

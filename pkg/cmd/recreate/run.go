@@ -1,7 +1,6 @@
 package recreate
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -128,22 +127,8 @@ func (o *recreateOptions) confirm(ctx context.Context) error {
 	if o.replace.Kind.OwnerOf(owner).IsBuiltIn() {
 		owner = "the built-in controller"
 	}
-	fmt.Fprintf(o.ErrOut, "%s [y/N] ", printers.Safe(fmt.Sprintf("Delete %s %s/%s on %s, and create it again for %s?", o.noun(), o.context.Namespace, o.target.Name, o.context.Name, owner)))
-	answers := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(o.In).ReadString('\n') // An empty answer means no.
-		answers <- strings.ToLower(strings.TrimSpace(line))
-	}()
-	select {
-	case <-ctx.Done():
-		fmt.Fprintln(o.ErrOut)
-		return util.Interrupted(ctx)
-	case answer := <-answers:
-		if answer == "y" || answer == "yes" {
-			return nil
-		}
-		return errors.New("not confirmed; nothing was changed")
-	}
+	question := fmt.Sprintf("Delete %s %s/%s on %s, and create it again for %s?", o.noun(), o.context.Namespace, o.target.Name, o.context.Name, owner)
+	return writing.Confirm(ctx, o.Environment, question)
 }
 
 func (o *recreateOptions) printFinalizers(finalizers []string) {
@@ -155,7 +140,7 @@ func (o *recreateOptions) noun() string { return strings.ToLower(o.replace.Kind.
 
 // report prints the new Job.
 func (o *recreateOptions) report(job *unstructured.Unstructured) error {
-	how := map[string]string{writing.DryRunNone: "", writing.DryRunClient: " (dry run)", writing.DryRunServer: " (server dry run)"}[o.flags.dryRun]
+	how := writing.DryRunSuffix(o.flags.dryRun)
 	switch {
 	case o.format == nil:
 		util.Report(o.Out, "%s/%s recreated%s", o.replace.Kind, job.GetName(), how)

@@ -37,10 +37,3 @@ func (f *OwnerFlags) Complete(isGiven func(flag string) bool) error {
 	f.ManagedBy = string(delegation.MultiKueue)
 	return nil
 }
-
-// The values of --dry-run.
-const (
-	DryRunNone   = "none"
-	DryRunClient = "client"
-	DryRunServer = "server"
-)
