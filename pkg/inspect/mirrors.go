@@ -3,7 +3,6 @@ package inspect
 import (
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -69,7 +68,7 @@ func (f *Facts) takeStatusFromParts() {
 	}
 	for _, j := range silent {
 		for _, p := range f.PodsOf(j) {
-			if p.Phase == corev1.PodRunning && !p.IsLost() && !p.CreationTimestamp.Before(&j.CreationTimestamp) && j.Status != delegation.Running {
+			if p.IsRunning() && !p.CreationTimestamp.Before(&j.CreationTimestamp) && j.Status != delegation.Running {
 				j.Status, j.Since = delegation.Running, nil
 			}
 		}

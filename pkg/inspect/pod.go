@@ -76,6 +76,9 @@ const NodeGone = "NodeGone"
 // IsLost reports whether the node of the Pod no longer exists. It is false if the nodes were not read.
 func (p *Pod) IsLost() bool { return p.Reason == NodeGone }
 
+// IsRunning reports whether the Pod runs, as far as its node is known to exist.
+func (p *Pod) IsRunning() bool { return p.Phase == corev1.PodRunning && !p.IsLost() }
+
 // newNode is how long a Pod's node may be missing in a list of nodes that was read at the same time.
 const newNode = time.Minute
 

@@ -12,12 +12,11 @@ import (
 // translated, and "" means that the message adds nothing to the reason (kueue: pkg/workload,
 // resources.go; pkg/dra, claims.go).
 func messageClause(reason WaitReason, message string) string {
-	switch reason {
-	case ReasonOnHold:
-		if message == "Job is on hold" {
-			return ""
-		}
-	case ReasonMisconfigured, ReasonDevicesUnresolved, ReasonInadmissible:
+	hasFieldErrors := slices.Contains([]WaitReason{ReasonMisconfigured, ReasonDevicesUnresolved, ReasonInadmissible}, reason)
+	switch {
+	case reason == ReasonOnHold && message == "Job is on hold":
+		return ""
+	case hasFieldErrors:
 		for _, prefix := range []string{"resources validation failed: ", "resources didn't satisfy LimitRange constraints: "} {
 			message = strings.TrimPrefix(message, prefix)
 		}

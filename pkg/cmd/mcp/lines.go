@@ -39,7 +39,8 @@ func (r *lineReader) Read(p []byte) (int, error) {
 					return 0, err
 				}
 			} else {
-				r.rest = append(line, '\n')
+				line = append(line, '\n')
+				r.rest = line
 				break
 			}
 		}

@@ -44,7 +44,7 @@ func detectNoQuota(v *view.View) {
 	for i := range waiters {
 		w := &waiters[i]
 		isUnread := !v.CanRead(w.Manager, inspect.PartChecks, inspect.PartConfigs)
-		if !w.wasOfferedToAll(v) && !(isUnread && w.wasOfferedToNominated()) {
+		if isOffered := w.wasOfferedToAll(v) || isUnread && w.wasOfferedToNominated(); !isOffered {
 			// Other workers may have free quota: JM032.
 			continue
 		}
