@@ -71,7 +71,7 @@ func TestPodReasons(t *testing.T) {
 	const (
 		unbound   = "0/4 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found"
 		claims    = "kubectl --context kwok-w2 -n default describe pvc "
-		correct   = "correct the image and submit the Job again: `kubectl --context kwok-mgr -n default delete job train`, and create it again"
+		correct   = "correct the image, then delete the Job: `kubectl --context kwok-mgr -n default delete job train`, and create it again"
 		describes = "check what is missing: `kubectl --context kwok-w2 -n default describe pod train-"
 	)
 	for name, tt := range map[string]struct {

@@ -50,7 +50,7 @@ func AddYesFlag(cmd *cobra.Command, yes *bool) {
 	util.Describe(cmd, util.ForRun, nil, "yes")
 }
 
-// CanConfirm returns a usage error if a command must ask, and nobody can answer. must says who asks
+// CanConfirm returns a usage error if a command must ask, and no terminal can answer. must says who asks
 // before what, such as "recreate must ask before it deletes the Job".
 func CanConfirm(in io.Reader, yes bool, dryRun, must string) error {
 	if dryRun != DryRunNone || yes || (term.TTY{In: in}).IsTerminalIn() {

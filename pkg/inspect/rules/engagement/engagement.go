@@ -86,7 +86,7 @@ func joinQueue(v *view.View, s view.Submission) command.Prose {
 	if advice.CanRecreate(j, delegation.MultiKueue) {
 		return command.Say("recreate it with a queue label: %s%s", advice.RecreateIn(j, delegation.MultiKueue, queue), which)
 	}
-	return command.Say("%s, and create it again with label %s=%s%s", advice.DeleteJob(j), delegation.QueueNameLabel, queue, which)
+	return command.Say("delete it: %s, and create it again with label %s=%s%s", advice.DeleteJob(j), delegation.QueueNameLabel, queue, which)
 }
 
 // reportAdmittedHere reports a Job that Kueue admitted on its own cluster,
@@ -130,7 +130,7 @@ func runOnWorker(v *view.View, s view.Submission, q *kueue.ClusterQueue) command
 	j, queue := s.Job(), advice.DispatchingQueue(v, s)
 	remedy := advice.AddMultiKueueCheck(v, s.Manager, q)
 	if queue != advice.QueuePlaceholder {
-		remedy = command.Say("%s; or %s, and create it again with label %s=%s", remedy, advice.DeleteJob(j), delegation.QueueNameLabel, queue)
+		remedy = command.Say("%s; or delete it: %s, and create it again with label %s=%s", remedy, advice.DeleteJob(j), delegation.QueueNameLabel, queue)
 	}
 	return command.Say("%s; or to run it on %s: %s", remedy, j.Context, advice.Disown(j))
 }

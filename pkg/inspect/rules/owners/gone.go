@@ -188,7 +188,7 @@ func dispatchedOriginGone() view.Rule {
 						quote.Mark(j), quote.State(j),
 						fmt.Sprintf("%s: there is no %s %s/%s with that UID", f.Context, j.Kind, j.Marks.Origin.Namespace, j.Marks.Origin.Name),
 					},
-					Remedy: advice.DeleteJob(j).Prose(),
+					Remedy: command.Say("delete the mirror: %s", advice.DeleteJob(j)),
 				})
 			}
 		},

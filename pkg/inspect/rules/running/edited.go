@@ -102,7 +102,7 @@ func reportReselected(v *view.View, s view.Submission) {
 			fmt.Sprintf("%s: the node selector of %s is %s", j.Context, view.Of(j).String(), is),
 			fmt.Sprintf("%s: the node selector in podset %s of %s is %s", s.Manager.Context, set.Name, workload.String(), was),
 		},
-		Remedy: command.Say("recreate it: %s", restartFromScratch(j)),
+		Remedy: restartFromScratch(j),
 	})
 }
 

@@ -127,7 +127,7 @@ func isOfImage(reason string) bool {
 // changeImage returns how the Pods of an origin get an image that exists. Their template is immutable.
 // otherwise is what may help if the image exists.
 func (b *obstacle) changeImage(origin *inspect.Job, otherwise command.Prose) command.Prose {
-	change := command.Say("correct the image and submit the %s again: %s", origin.Kind, restartFromScratch(origin))
+	change := command.Say("correct the image, then delete the %s: %s, and create it again", origin.Kind, advice.DeleteJob(origin))
 	isMissing := b.reason == "InvalidImageName" || regexp.MustCompile(`(?i)not ?found|manifest unknown`).MatchString(b.message)
 	if isMissing && !regexp.MustCompile(`(?i)denied|authoriz|authenticat`).MatchString(b.message) {
 		return change

@@ -107,7 +107,7 @@ func conditionNamed(f *inspect.Facts, w *kueue.Workload, conditionType string) s
 
 // restartFromScratch returns how to restart a Job from scratch.
 func restartFromScratch(j *inspect.Job) command.Prose {
-	return command.Say("%s, and create it again", advice.DeleteJob(j))
+	return command.Say("delete it: %s, and create it again", advice.DeleteJob(j))
 }
 
 // isLiveMirror reports whether MultiKueue made a mirror, and the mirror has not ended.
