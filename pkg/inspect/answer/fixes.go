@@ -29,7 +29,7 @@ func (q *Question) addFixes(a *Answer) {
 	}
 	for _, f := range findings {
 		if f.Severity == inspect.Error {
-			a.Fixes, a.Remedy = []command.Fix{checkAgain(f)}, ""
+			a.Fixes, a.Remedy = []command.Fix{seeFinding(f)}, ""
 			return
 		}
 	}
@@ -59,10 +59,10 @@ func (a *Answer) isTooEarly(f *inspect.Finding) bool {
 	return f.Young && (f.AwaitsActor || !isAboutPods)
 }
 
-// checkAgain returns the fix of a finding that may pass by itself. It has no command: check reads all
-// contexts, and trace does not know which ones the user chose.
-func checkAgain(f *inspect.Finding) command.Fix {
-	return command.Fix{Text: "if " + f.Code + " does not pass by itself, see check --grace 0s", Command: []string{}}
+// seeFinding returns the fix of a finding that may pass by itself. It has no command: the finding has
+// those that may do harm now.
+func seeFinding(f *inspect.Finding) command.Fix {
+	return command.Fix{Text: "see finding " + f.Code + "; it may still pass by itself", Command: []string{}}
 }
 
 // startPods returns the fix of a Job that starts no Pods, because spec.parallelism is 0. j is the Job
