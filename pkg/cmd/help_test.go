@@ -96,6 +96,15 @@ func TestFlagGroups(t *testing.T) {
 	assert.DeepEqual(t, used, sets.New(util.FlagGroups()...))
 }
 
+// TestHelpIsShort checks the lengths of summaries and lists of examples.
+func TestHelpIsShort(t *testing.T) {
+	for _, cmd := range documented(t) {
+		assert.Check(t, len(cmd.Short) < 60, "%s: %s", cmd.Name(), cmd.Short)
+		examples := strings.Count("\n"+cmd.Example, "\n  # ")
+		assert.Check(t, examples <= 5, "%s has %d examples", cmd.Name(), examples)
+	}
+}
+
 // documented returns all commands that users see.
 func documented(t *testing.T) []*cobra.Command {
 	t.Helper()

@@ -74,12 +74,6 @@ keeps its status, and is no longer dispatched.`,
   # End all dispatches of an experiment, whose Jobs are in another context
   NAME cancel -l experiment=a -n ml --context management
 
-  # End the dispatch of a JobSet
-  NAME cancel jobset/train -n ml
-
-  # Search one worker only, because other contexts do not answer
-  NAME cancel train -n ml --to worker-1
-
   # End a dispatch to a worker that no longer exists
   NAME cancel train -n ml --abandon-mirror
 

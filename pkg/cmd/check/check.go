@@ -70,7 +70,7 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Use: "check [[KIND/]NAME...] [options]",
 
 		DisableFlagsInUseLine: true,
-		Short:                 "Find stuck, orphaned and duplicated Jobs, and how to fix them",
+		Short:                 "Find stuck, orphaned and duplicated Jobs, and their fixes",
 		Long: `Check delegated Jobs, their mirrors and MultiKueue's objects in the current namespace, or
 in all with -A. check reads all contexts of the kubeconfig, unless you choose some. It
 prints a summary, then each problem with its fix, the worst first. For named Jobs, or

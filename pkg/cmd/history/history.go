@@ -81,10 +81,7 @@ read.`,
   NAME history -A --since 7d -o svg > waits.svg
 
   # Sort by wait, the longest last
-  NAME history -n ml --sort-by .waitSeconds
-
-  # With queues, flavors and reasons
-  NAME history -n ml -o wide`, "NAME", env.DisplayName()),
+  NAME history -n ml --sort-by .waitSeconds`, "NAME", env.DisplayName()),
 		Args: util.NoArguments,
 
 		ValidArgsFunction: cobra.NoFileCompletions,
