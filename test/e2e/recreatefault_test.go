@@ -22,6 +22,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/dispatching"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
@@ -85,7 +86,7 @@ func denyOwner(t *testing.T, ns string, owners ...string) {
 // recreation is a running recreate whose old Job is deleted, and kept by a finalizer.
 type recreation struct {
 	t      *testing.T
-	stderr bytes.Buffer
+	stderr dispatching.Output
 	out    bytes.Buffer
 	done   chan int
 	// signal sends a signal to it.
@@ -168,6 +169,9 @@ func TestRecreateInterrupted(t *testing.T) {
 	backup, _ := toFile(t)
 	r := recreates(t, ns, "--managed-by", "", backup)
 	r.signal(syscall.SIGINT)
+	assert.NilError(t, poll.Until(t.Context(), poll.Limit, func(context.Context) (bool, error) {
+		return contains(r.stderr.String(), "note: interrupted; the command ends once the new job exists"), nil
+	}))
 	letGo(t, ns)
 	assert.Equal(t, r.end(), 130, "%s", &r.stderr)
 	assert.Assert(t, contains(r.out.String(), "job.batch/train recreated"), "%s", &r.out)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -86,7 +87,9 @@ func (o *recreateOptions) replaceJob(ctx context.Context, r *recreate.Runner, pl
 	if err := util.Interrupted(ctx); err != nil {
 		return err
 	}
+	shown := o.showInterruption(ctx, r)
 	created, err := r.Run(ctx, plan)
+	shown()
 	if notGone := (*recreate.NotGoneError)(nil); errors.As(err, &notGone) {
 		return &notGoneError{err}
 	}
@@ -94,6 +97,30 @@ func (o *recreateOptions) replaceJob(ctx context.Context, r *recreate.Runner, pl
 		err = o.report(created)
 	}
 	return util.JoinErrors([]error{err, util.Interrupted(ctx)})
+}
+
+// showInterruption says why an interrupted command does not end at once: while the old Job is deleted
+// and the new one does not exist, the user would have none. end waits until that is printed.
+func (o *recreateOptions) showInterruption(ctx context.Context, r *recreate.Runner) (end func()) {
+	var printing sync.Mutex
+	blocked := r.OnBlocked
+	r.OnBlocked = func(finalizers []string) {
+		printing.Lock()
+		defer printing.Unlock()
+		blocked(finalizers)
+	}
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		printing.Lock()
+		defer printing.Unlock()
+		util.Report(o.ErrOut, "note: interrupted; the command ends once the new %s exists", o.noun())
+	})
+	return func() {
+		if !stop() {
+			<-done
+		}
+	}
 }
 
 // show prints the changes of the Job. If the new Job is printed as a document, standard output
