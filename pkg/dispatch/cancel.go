@@ -260,16 +260,16 @@ func (x *cancellation) end(ctx context.Context, live *unstructured.Unstructured)
 		return nil, err
 	}
 	stored = live
-	status, needsSecondWrite, err := x.lastStatus(live)
+	last, err := x.lastStatus(live)
 	if err != nil {
 		return nil, err
 	}
-	if status != nil {
-		if stored, err = patch(ctx, x.Origin, x.kind, live, "status", map[string]any{"status": status}, x.dryRun...); err != nil {
+	if last.status != nil {
+		if stored, err = patch(ctx, x.Origin, x.kind, live, "status", map[string]any{"status": last.status}, x.dryRun...); err != nil {
 			return nil, err
 		}
 	}
-	if needsSecondWrite && len(x.dryRun) == 0 {
+	if last.needsSecondWrite && len(x.dryRun) == 0 {
 		// The final status takes two writes.
 		return nil, x.Origin.Failed(conflict(x.kind, x.ref.Name))
 	}
@@ -298,10 +298,19 @@ func (x *cancellation) markCancelled(ctx context.Context, origin *unstructured.U
 	return patch(ctx, x.Origin, x.kind, origin, "", annotated(marks), x.dryRun...)
 }
 
-// lastStatus returns the final status for a cancelled origin, as a merge patch, and whether a
-// second write has to follow. A nil status means that nothing has to be written. The status is
-// written before the mirrors are deleted, which may fail.
-func (x *cancellation) lastStatus(origin *unstructured.Unstructured) (status any, needsSecondWrite bool, err error) {
+// lastStatus is the final status of a cancelled origin.
+type lastStatus struct {
+	// status is a merge patch; nil means that nothing has to be written.
+	status any
+	// needsSecondWrite is whether a second write has to follow.
+	needsSecondWrite bool
+	// isCopied is whether it is the status of a mirror.
+	isCopied bool
+}
+
+// lastStatus returns the final status for a cancelled origin. It is written before the mirrors are
+// deleted, which may fail.
+func (x *cancellation) lastStatus(origin *unstructured.Unstructured) (lastStatus, error) {
 	where := "no mirror was found"
 	switch {
 	case x.Abandon:
@@ -317,15 +326,15 @@ func (x *cancellation) lastStatus(origin *unstructured.Unstructured) (status any
 		}
 		result, err := workloadOf(x.kind).newCopier(x.OriginMinor).statusFor(origin, m.Object, true)
 		if err != nil {
-			return nil, false, err
+			return lastStatus{}, err
 		}
 		if result.more || result.ends {
-			return result.status, result.more, nil
+			return lastStatus{status: result.status, needsSecondWrite: result.more, isCopied: true}, nil
 		}
 		// The API server does not accept this final status for the origin any more.
 	}
-	status, err = workloadOf(x.kind).failedStatus(origin, CancelReason, fmt.Sprintf("cancelled by %s; %s", x.Identity, where), x.Clock.Now())
-	return status, false, err
+	status, err := workloadOf(x.kind).failedStatus(origin, CancelReason, fmt.Sprintf("cancelled by %s; %s", x.Identity, where), x.Clock.Now())
+	return lastStatus{status: status}, err
 }
 
 // removeCopies deletes copies of ConfigMaps and Secrets that have no owner, which older versions

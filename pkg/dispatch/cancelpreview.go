@@ -30,32 +30,34 @@ func (c *Canceller) Preview(ctx context.Context, k delegation.Kind, namespace, n
 			return "", fmt.Errorf("%w; nothing was changed", err)
 		}
 	}
-	return x.describePreview(origin), nil
+	return x.describePreview(origin)
 }
 
-// describePreview describes what would happen to an origin and its mirrors.
-func (x *cancellation) describePreview(origin *unstructured.Unstructured) string {
-	text := fmt.Sprintf("%s would fail with reason %s", x.ref.WithKind(), CancelReason)
-	switch {
-	case object.EndOf(x.kind, origin) != nil:
-		text = x.ref.WithKind() + " has ended and would keep its status"
-	case x.kind.NeverEnds():
-		text = x.ref.WithKind() + " would no longer be dispatched"
-	}
-	for _, m := range x.mirrors {
-		if object.EndOf(x.kind, origin) == nil && object.HasFinished(x.kind, m.Object) {
+// describePreview describes what would happen to an origin and its mirrors. Its error is that of the
+// origin's final status.
+func (x *cancellation) describePreview(origin *unstructured.Unstructured) (string, error) {
+	text := x.ref.WithKind() + " has ended and would keep its status"
+	if object.EndOf(x.kind, origin) == nil {
+		last, err := x.lastStatus(origin)
+		switch {
+		case err != nil:
+			return "", err
+		case last.isCopied:
 			text = x.ref.WithKind() + " would get the final status of its mirror"
-			break
+		case x.kind.NeverEnds():
+			text = x.ref.WithKind() + " would no longer be dispatched"
+		default:
+			text = fmt.Sprintf("%s would fail with reason %s", x.ref.WithKind(), CancelReason)
 		}
 	}
 	switch {
 	case x.Abandon:
-		return text + "; its mirrors would not be searched for"
+		return text + "; its mirrors would not be searched for", nil
 	case len(x.mirrors) == 0:
-		return text + "; no mirror of it was found on " + list(contextsOf(x.Workers))
+		return text + "; no mirror of it was found on " + list(contextsOf(x.Workers)), nil
 	}
 	for _, m := range x.mirrors {
 		text += fmt.Sprintf("; its mirror %s on %s would be deleted", refOf(m.Cluster, m.Object), m.Cluster.Context)
 	}
-	return text
+	return text, nil
 }

@@ -267,9 +267,9 @@ func TestCancelPromises(t *testing.T) {
 		Canceller: &Canceller{Origin: here, Identity: "ann", Clock: clock.RealClock{}}, kind: delegation.Job(),
 		mirrors: []FoundMirror{{Cluster: clusterWith(t, "w", "w/", "u"), Object: jobNamed("train", "u", nil)}},
 	}
-	status, _, err := x.lastStatus(jobNamed("train", "origin", nil))
+	last, err := x.lastStatus(jobNamed("train", "origin", nil))
 	assert.NilError(t, err)
-	text := fmt.Sprint(status)
+	text := fmt.Sprint(last.status)
 	assert.Assert(t, strings.Contains(text, "cancelled by ann; cancel removes its mirror on w"), text)
 }
 

@@ -131,7 +131,7 @@ func (f *cancelFlags) toOptions(env util.Environment, names []string, called *co
 	if f.to != "" && !slices.ContainsFunc(o.contexts, func(c fleet.Context) bool { return c.Name != o.origin.Name }) {
 		return nil, o.searchesNothing()
 	}
-	if err := writing.CanConfirm(env.In, f.yes, f.dryRun, "cancel must ask before it deletes mirrors"); err != nil {
+	if err := writing.CanConfirm(env.In, f.yes, f.dryRun, "cancel must ask before it ends dispatches"); err != nil {
 		return nil, err
 	}
 	f.ConfigureClients(env, o.contexts)
@@ -194,6 +194,9 @@ func (o *cancelOptions) Run(ctx context.Context) error {
 	isDry := o.flags.dryRun != writing.DryRunNone
 	if isDry || !o.flags.yes {
 		if err := o.preview(ctx, canceller, jobs, unreached); err != nil || isDry {
+			if err != nil && !isDry && len(jobs) > 1 {
+				util.Report(o.ErrOut, "note: no dispatch was ended, because the one below cannot be")
+			}
 			return err
 		}
 		if err := o.confirm(ctx, len(jobs)); err != nil {
