@@ -133,16 +133,16 @@ func requester(path string) string {
 	}
 	who := map[string]string{"": "each Pod", "containers": "container ", "initContainers": "init container "}[m[2]]
 	if m[3] != "" {
-		who += ordinal(m[3])
+		who += number(m[3])
 	}
 	if m[1] != "0" {
-		who += " of podset " + ordinal(m[1])
+		who += " of podset " + number(m[1])
 	}
 	return who
 }
 
-// ordinal returns an index from 0 as a number from 1.
-func ordinal(index string) string {
+// number returns an index from 0 as a number from 1.
+func number(index string) string {
 	n, err := strconv.Atoi(index)
 	if err != nil {
 		return index

@@ -91,7 +91,7 @@ func TestFixes(t *testing.T) {
 		},
 		{
 			"flavor", "", "NoMatchingFlavor", "flavor gone not found",
-			`create ResourceFlavor gone (add node labels; none were read) on w1: printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"gone"}}' | kubectl --context w1 create -f -`,
+			`create ResourceFlavor gone on w1, with node labels (no ResourceFlavor of this name was read): printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"gone"}}' | kubectl --context w1 create -f -`,
 		},
 		{
 			"LocalQueue missing", "", "Misconfigured", "LocalQueue gpu doesn't exist",
@@ -173,9 +173,9 @@ func TestFixesOfSeveralClusters(t *testing.T) {
 // activated by creating them.
 func TestMissingFlavors(t *testing.T) {
 	for message, want := range map[string]string{
-		"Can't admit new workloads: references missing ResourceFlavor(s): nix.": "create ResourceFlavor nix (add node labels; none were read) on w1, or correct the name in ClusterQueue q: " +
+		"Can't admit new workloads: references missing ResourceFlavor(s): nix.": "create ResourceFlavor nix on w1, with node labels (no ResourceFlavor of this name was read), or correct the name in ClusterQueue q: " +
 			`printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"nix"}}' | kubectl --context w1 create -f -`,
-		"Can't admit new workloads: references missing ResourceFlavor(s): a,b.c, references inactive AdmissionCheck(s): x.": "create ResourceFlavor a (add node labels; none were read) and b.c (add node labels; none were read) on w1, or correct the name in ClusterQueue q: " +
+		"Can't admit new workloads: references missing ResourceFlavor(s): a,b.c, references inactive AdmissionCheck(s): x.": "create ResourceFlavor a on w1, with node labels (no ResourceFlavor of this name was read) and b.c on w1, with node labels (no ResourceFlavor of this name was read), or correct the name in ClusterQueue q: " +
 			`printf '%s\n' '{"apiVersion":"v1","items":[{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"a"}},` +
 			`{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"b.c"}}],"kind":"List"}' | kubectl --context w1 create -f -`,
 		"references inactive AdmissionCheck(s): x": "add what ClusterQueue q on w1 lacks: kubectl --context w1 describe clusterqueues.kueue.x-k8s.io q",
@@ -208,16 +208,24 @@ func TestCopiesFlavor(t *testing.T) {
 		name, text, shell string
 		flavors           []kueue.FlavorOn
 	}{
-		{"on the manager", "a100 (as on hub)", like, []kueue.FlavorOn{on("hub", "other", full), on("hub", "a100", full)}},
-		{"without labels on the manager", "a100 (as on w2)", like, []kueue.FlavorOn{on("hub", "a100", kueue.FlavorSpec{}), on("w2", "a100", full)}},
-		{"without labels everywhere", "a100 (as on hub)", create + `}' | kubectl --context w1 create -f -`, []kueue.FlavorOn{on("hub", "a100", kueue.FlavorSpec{})}},
-		{"unread", "a100 (add node labels; none were read)", create + `}' | kubectl --context w1 create -f -`, []kueue.FlavorOn{on("w1", "a100", full)}},
+		{"on the manager", "like that on hub", like, []kueue.FlavorOn{on("hub", "other", full), on("hub", "a100", full)}},
+		{"without labels on the manager", "like that on w2", like, []kueue.FlavorOn{on("hub", "a100", kueue.FlavorSpec{}), on("w2", "a100", full)}},
+		{"without labels everywhere", "like that on hub", create + `}' | kubectl --context w1 create -f -`, []kueue.FlavorOn{on("hub", "a100", kueue.FlavorSpec{})}},
+		{"unread", "with node labels (no ResourceFlavor of this name was read)", create + `}' | kubectl --context w1 create -f -`, []kueue.FlavorOn{on("w1", "a100", full)}},
 	} {
 		lack := kueue.Wait{Reason: kueue.ReasonFlavorMissing, Lacks: []kueue.Lack{{Reason: kueue.ReasonFlavorMissing, Flavor: "a100"}}}
 		fixes := lack.Fixes(kueue.FixTarget{Context: "w1", Flavors: tt.flavors})
-		assert.Equal(t, fixes[0].Text, "create ResourceFlavor "+tt.text+" on w1", tt.name)
+		assert.Equal(t, fixes[0].Text, "create ResourceFlavor a100 on w1, "+tt.text, tt.name)
 		assert.Equal(t, fixes[0].Shell(), tt.shell, tt.name)
 	}
+	target := kueue.FixTarget{Context: "w1", Flavors: []kueue.FlavorOn{on("hub", "a100", full)}, Topologies: kueue.Topologies{IsRead: true, Flavors: []*kueue.ResourceFlavor{on("w1", "b", full).ResourceFlavor}}}
+	// Another version of Kueue may name the missing flavors in other words.
+	target.ClusterQueue = &kueue.ClusterQueue{}
+	target.ClusterQueue.Status.Conditions = []metav1.Condition{{Type: kueue.Active, Status: metav1.ConditionFalse, Reason: "FlavorNotFound", Message: "other words"}}
+	target.ClusterQueue.Spec.ResourceGroups = []kueue.ResourceGroup{{Flavors: []kueue.FlavorQuotas{{Name: "a100"}, {Name: "b"}}}}
+	fix, ok := target.CreateFlavors()
+	assert.Assert(t, ok)
+	assert.Equal(t, fix.Text, "create ResourceFlavor a100 on w1, like that on hub (create Topology racks first), or correct the name in ClusterQueue ")
 }
 
 // TestQueueBeingDeleted checks that a ClusterQueue that is being deleted lacks nothing.

@@ -37,6 +37,9 @@ type FlavorOn struct {
 	*ResourceFlavor
 }
 
+// flavorNotFound is the reason of the condition Active if a ResourceFlavor does not exist.
+const flavorNotFound = "FlavorNotFound"
+
 // flavorsPattern matches the names that Kueue lists in the condition Active (kueue:
 // pkg/cache/scheduler/clusterqueue.go).
 const flavorsPattern = `missing ResourceFlavor\(s\): ([a-z0-9][a-z0-9.,-]*[a-z0-9]|[a-z0-9])`
@@ -48,11 +51,13 @@ func (s FixTarget) missingFlavors() []string {
 	if active == nil || active.Status != metav1.ConditionFalse {
 		return nil
 	}
-	m := regexp.MustCompile(flavorsPattern).FindStringSubmatch(active.Message)
-	if m == nil {
-		return nil
+	var names []string
+	if m := regexp.MustCompile(flavorsPattern).FindStringSubmatch(active.Message); m != nil {
+		names = strings.Split(m[1], ",")
+	} else if active.Reason == flavorNotFound && len(s.Topologies.Flavors) > 0 {
+		names = s.ClusterQueue.flavorNames()
 	}
-	return slices.DeleteFunc(strings.Split(m[1], ","), func(name string) bool {
+	return slices.DeleteFunc(names, func(name string) bool {
 		return slices.ContainsFunc(s.Topologies.Flavors, func(f *ResourceFlavor) bool { return f.Name == name })
 	})
 }
@@ -77,20 +82,29 @@ func (s FixTarget) createFlavors(names ...string) command.Fix {
 	for _, name := range names {
 		object := map[string]any{"apiVersion": s.apiVersion(), "kind": "ResourceFlavor", "metadata": map[string]any{"name": name}}
 		like, ok := s.flavorLike(name)
-		text := fmt.Sprintf("%s (add node labels; none were read)", name)
+		text := fmt.Sprintf("%s on %s, with node labels (no ResourceFlavor of this name was read)", name, s.Context)
 		if ok {
-			text = fmt.Sprintf("%s (as on %s)", name, like.Context)
+			text = fmt.Sprintf("%s on %s, like that on %s%s", name, s.Context, like.Context, s.lacksTopology(like))
 			if !like.Spec.isEmpty() {
 				object["spec"] = like.Spec
 			}
 		}
 		items, texts = append(items, object), append(texts, text)
 	}
-	text := fmt.Sprintf("create ResourceFlavor %s on %s", strings.Join(texts, " and "), s.Context)
+	text := "create ResourceFlavor " + strings.Join(texts, " and ")
 	if len(items) == 1 {
 		return command.Fix{Text: text, Command: create(s.Context, items[0])}
 	}
 	return command.Fix{Text: text, Command: create(s.Context, map[string]any{"apiVersion": "v1", "kind": "List", "items": items})}
+}
+
+// lacksTopology says that the Topology of a flavor does not exist on the target, "" if it does.
+func (s FixTarget) lacksTopology(like FlavorOn) string {
+	name := like.Spec.TopologyName
+	if name == "" || !s.Topologies.IsRead || slices.Contains(s.Topologies.names(), name) {
+		return ""
+	}
+	return fmt.Sprintf(" (create Topology %s first)", name)
 }
 
 // flavorLike returns a ResourceFlavor of another cluster with some name, preferably one that says

@@ -170,6 +170,18 @@ func (q *ClusterQueue) Covered() []string {
 	return all
 }
 
+// flavorNames returns the names of all flavors that the queue has quota of.
+func (q *ClusterQueue) flavorNames() []string {
+	var names []string
+	for _, g := range q.Groups() {
+		for _, f := range g.Flavors {
+			names = append(names, f.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // hasOneFlavor reports whether a ClusterQueue has a single flavor for a resource.
 func (q *ClusterQueue) hasOneFlavor(name string) bool {
 	return slices.ContainsFunc(q.Groups(), func(g ResourceGroup) bool {

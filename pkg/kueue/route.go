@@ -21,7 +21,7 @@ type Found[T any] struct {
 // IsMissing reports whether the object certainly does not exist.
 func (f Found[T]) IsMissing() bool { return f.Object == nil && f.Unread == nil }
 
-func found[T any](o *T, err error) Found[T] { return Found[T]{o, err} }
+func newFound[T any](o *T, err error) Found[T] { return Found[T]{o, err} }
 
 // MissingError means that nothing is known beyond an object that does not exist.
 type MissingError struct{ Kind, Namespace, Name string }
@@ -40,7 +40,7 @@ type Route struct {
 
 // Route follows a LocalQueue to its ClusterQueue. It looks up no check.
 func (l Lookup) Route(namespace, name string) Route {
-	local := found(l.LocalQueue(namespace, name))
+	local := newFound(l.LocalQueue(namespace, name))
 	switch {
 	case local.Object != nil:
 		return l.RouteFrom(local.Object)
@@ -52,7 +52,7 @@ func (l Lookup) Route(namespace, name string) Route {
 
 // RouteFrom follows an existing LocalQueue to its ClusterQueue.
 func (l Lookup) RouteFrom(local *LocalQueue) Route {
-	return Route{Local: found(local, nil), Cluster: found(l.ClusterQueue(local.Spec.ClusterQueue))}
+	return Route{Local: newFound(local, nil), Cluster: newFound(l.ClusterQueue(local.Spec.ClusterQueue))}
 }
 
 // MultiKueue finds the check by which a ClusterQueue gives its Workloads to MultiKueue. The check
@@ -64,7 +64,7 @@ func (l Lookup) MultiKueue(q *ClusterQueue) Found[AdmissionCheck] {
 		check, err := l.Check(name)
 		switch {
 		case check != nil && check.IsMultiKueue():
-			return found(check, nil)
+			return newFound(check, nil)
 		case check == nil && err == nil:
 			err = &MissingError{Kind: "AdmissionCheck", Name: name}
 		}
@@ -72,5 +72,5 @@ func (l Lookup) MultiKueue(q *ClusterQueue) Found[AdmissionCheck] {
 			unread = err
 		}
 	}
-	return found[AdmissionCheck](nil, unread)
+	return newFound[AdmissionCheck](nil, unread)
 }

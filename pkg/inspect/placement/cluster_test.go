@@ -315,7 +315,7 @@ func TestMissingFlavor(t *testing.T) {
 	for flavors, want := range map[string][]inspect.PlacementChange{
 		"[{metadata: {name: f}}]": {},
 		"[{metadata: {name: other}}]": {{
-			Message: "create ResourceFlavor f (add node labels; none were read) on w, or correct the name in ClusterQueue q",
+			Message: "create ResourceFlavor f on w, with node labels (no ResourceFlavor of this name was read), or correct the name in ClusterQueue q",
 			Command: `printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"f"}}' | kubectl --context w create -f -`,
 		}},
 	} {
