@@ -38,16 +38,16 @@ func answersOf(t *testing.T, v *inspect.Inventory, grace time.Duration) []*inspe
 	return traces
 }
 
-// hasFixOf reports whether an answer has a fix of a finding, or refers to check for it.
+// hasFixOf reports whether an answer has a fix of a finding, or refers to it.
 func hasFixOf(t *inspect.Trace, f *inspect.Finding) bool {
 	return slices.ContainsFunc(t.Fixes, func(has command.Fix) bool {
 		isFix := slices.ContainsFunc(f.Fixes, func(of command.Fix) bool { return of.Prose() == has.Prose() })
-		return isFix || f.Young && strings.HasPrefix(has.Text, "if "+f.Code+" ")
+		return isFix || f.Young && strings.HasPrefix(has.Text, "see finding "+f.Code+";")
 	})
 }
 
 // TestAnswersHaveFixes checks that the answer about a Job has a fix if an error about the Job has one:
-// for at least one Job of each code, its own one, or that of a finding listed before it.
+// for at least one Job of each code its own one.
 func TestAnswersHaveFixes(t *testing.T) {
 	shown := map[string]bool{}
 	for _, c := range cases() {
@@ -59,8 +59,7 @@ func TestAnswersHaveFixes(t *testing.T) {
 				for i := range trace.Findings {
 					f := &trace.Findings[i]
 					if f.Severity == inspect.Error {
-						has := slices.ContainsFunc(trace.Findings[:i+1], func(g inspect.Finding) bool { return hasFixOf(trace, &g) })
-						shown[f.Code] = shown[f.Code] || has
+						shown[f.Code] = shown[f.Code] || hasFixOf(trace, f)
 						assert.Check(t, len(trace.Fixes) > 0, "%s %s: %s has a fix, and the answer has none: %s", c.code, c.name, f.Code, trace.Message)
 					}
 					if f.Severity == inspect.Warning && !f.Young && trace.State != inspect.StateWaiting {
@@ -71,6 +70,8 @@ func TestAnswersHaveFixes(t *testing.T) {
 		}
 	}
 	assert.Assert(t, len(shown) > 40, "%d codes", len(shown))
+	// JM023 (no connected worker) is always listed after JM004, the lost connection that causes it.
+	delete(shown, "JM023")
 	for _, code := range slices.Sorted(maps.Keys(shown)) {
 		assert.Check(t, shown[code], "no answer has the fix of %s", code)
 	}

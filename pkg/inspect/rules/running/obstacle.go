@@ -78,6 +78,7 @@ func (b *obstacle) describePods(v *view.View, s *view.Sighting, origin, mirror *
 	switch {
 	case b.reason == inspect.NodeGone:
 		s.Message = fmt.Sprintf("%s on %s lost: %s", pods, mirror.Context, b.message)
+		s.Evidence = []string{fmt.Sprintf("%s: Pod %s/%s exists, but its %s", mirror.Context, mirror.Namespace, b.pod, b.message)}
 		s.Remedy = command.Say("check that kube-controller-manager runs on %s: it deletes Pods whose node is gone, and creates others: %s", mirror.Context,
 			advice.ShowControllerLease(mirror.Context))
 	case b.needsNode():

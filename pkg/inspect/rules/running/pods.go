@@ -109,6 +109,10 @@ func obstacleFor(v *view.View, f *inspect.Facts, p *inspect.Pod) *obstacle {
 		reason: p.Reason, message: p.Message, since: cmp.Or(p.Changed, p.CreationTimestamp).Time,
 		pod: p.Name, claims: p.Claims, isUnbound: p.IsUnbound(), isSlow: p.IsCreating(),
 	}
+	if p.IsLost() {
+		// Nothing shows when the node was deleted.
+		o.since = v.Now()
+	}
 	if o.isSlow && v.CanRead(f, inspect.PartEvents) {
 		o.hasEvents = true
 		if e := f.StartWarning(p); e != nil {

@@ -55,7 +55,8 @@ type unread struct {
 
 // unreadOf ignores workers that the manager has lost, because that is why they do not admit a Job.
 func unreadOf(v *view.View, w *waiter) (u unread) {
-	var lacking, unselected, withoutQueues []string
+	var lacking, unselected []string
+	var withoutQueues []*inspect.Facts
 	for _, name := range offeredNames(v, w) {
 		worker, context := v.Worker(w.Manager, name)
 		switch {
@@ -65,7 +66,7 @@ func unreadOf(v *view.View, w *waiter) (u unread) {
 			isHeld := isHeldBy(v, w, worker)
 			u.hasReason = u.hasReason || isHeld
 			if !isHeld && !v.CanRead(worker, inspect.PartQueues) {
-				withoutQueues = append(withoutQueues, context)
+				withoutQueues = append(withoutQueues, worker)
 			}
 		case context == "":
 			lacking = append(lacking, name)
@@ -81,9 +82,8 @@ func unreadOf(v *view.View, w *waiter) (u unread) {
 		u.reasons = append(u.reasons, names+" "+inspect.NotSelected)
 		u.remedies = append(u.remedies, command.Say("select %s with --contexts", names))
 	}
-	if names := strings.Join(withoutQueues, ", "); names != "" {
-		u.reasons = append(u.reasons, "the queues on "+names+" could not be read")
-		u.remedies = append(u.remedies, command.Say("get the right to read ClusterQueues on %s. %s", names, kubecontext.RightsHint))
+	for _, worker := range withoutQueues {
+		u.addQueues(worker)
 	}
 	if names := strings.Join(lacking, ", "); names != "" {
 		u.reasons = append([]string{v.WhyNoContext(w.Manager, names)}, u.reasons...)
@@ -92,12 +92,26 @@ func unreadOf(v *view.View, w *waiter) (u unread) {
 	return u
 }
 
+// addQueues adds a worker whose queues could not be read.
+func (u *unread) addQueues(worker *inspect.Facts) {
+	err := worker.Unread(inspect.PartQueues)
+	if kubecontext.IsRefused(err) {
+		u.reasons = append(u.reasons, "you may not read the queues on "+worker.Context)
+		u.remedies = append(u.remedies, command.Say("get the right to read LocalQueues and ClusterQueues on %s. %s", worker.Context, kubecontext.RightsHint))
+		return
+	}
+	u.reasons = append(u.reasons, "the queues on "+worker.Context+" were not read: "+kubecontext.InContext(worker.Context, "", err).Message())
+	u.remedies = append(u.remedies, command.Say("see why: %s", command.Kubectl(worker.Context, "", "get", "clusterqueues.kueue.x-k8s.io")))
+}
+
 // showAddresses returns how to make the contexts of MultiKueueClusters known.
 func showAddresses(v *view.View, manager *inspect.Facts, names string) command.Prose {
-	if v.CanRead(manager, inspect.PartClusters, inspect.PartSecrets) {
-		return command.Say("add a context for %s to the kubeconfig", names)
+	v.CanRead(manager, inspect.PartClusters, inspect.PartSecrets)
+	if kubecontext.IsRefused(manager.Unread(inspect.PartClusters)) || kubecontext.IsRefused(manager.Unread(inspect.PartSecrets)) {
+		return command.Say("ask an administrator of %s which context reaches %s and why the Job waits, or for the rights to read MultiKueueClusters and their Secrets",
+			manager.Context, names)
 	}
-	return command.Say("get the right to read MultiKueueClusters and their Secrets on %s. %s", manager.Context, kubecontext.RightsHint)
+	return command.Say("add a context for %s to the kubeconfig", names)
 }
 
 // isHeldBy reports whether a worker says why it does not admit a submission.

@@ -37,7 +37,7 @@ func noQuotaOnWorkers() view.Rule {
 }
 
 // detectNoQuota reports a submission if every worker that it can be offered to has refused it for
-// quota. If the MultiKueueConfig could not be read, those that it was offered to must suffice.
+// quota. If the MultiKueueConfig could not be read, the workers that it was offered to must suffice.
 func detectNoQuota(v *view.View) {
 	all := reservations{}
 	waiters := waiters(v)
@@ -62,7 +62,7 @@ func detectNoQuota(v *view.View) {
 			describeQuotaWaitOnWorkers(v, &s, w, held, all)
 		} else {
 			addQuota(v, &s, held)
-			s.Severity, s.Message = cannotTake(held, &soonest)
+			s.Severity, s.Message = cannotTake(held, &soonest, isUnread)
 		}
 		if isUnread {
 			if s.Severity == inspect.Error {
@@ -138,25 +138,29 @@ func (h *heldCopy) permanence() int {
 	return 1
 }
 
-// cannotTake describes why no worker takes a submission, given the wait that ends soonest.
-func cannotTake(held []heldCopy, soonest *heldCopy) (inspect.Severity, string) {
-	best := &soonest.wait
-	severity, text := inspect.Error, "fits on no worker"
+// cannotTake describes why no worker takes a submission, given the wait that ends soonest. isUnread is
+// whether there may be workers that it was not offered to.
+func cannotTake(held []heldCopy, soonest *heldCopy, isUnread bool) (inspect.Severity, string) {
+	best, which := &soonest.wait, ""
+	if isUnread {
+		which = " that it was offered to"
+	}
+	severity, text := inspect.Error, "fits on no worker"+which
 	if !best.IsPermanentIn(soonest.queue) {
-		severity, text = inspect.Warning, "no worker admits it now"
+		severity, text = inspect.Warning, "no worker"+which+" admits it now"
 	}
 	isForFlavor := !slices.ContainsFunc(held, func(h heldCopy) bool { return !h.wait.IsForFlavor() })
 	switch {
 	case isForFlavor:
-		text = "no flavor on the workers fits its Pods"
+		text = "no flavor on the workers" + which + " fits its Pods"
 	case best.Reason == kueue.ReasonNoTopologyDomain:
-		text = "no topology domain on the workers fits its Pods"
+		text = "no topology domain on the workers" + which + " fits its Pods"
 	}
 	if why := lackTexts(lacksOn(held)); why != "" {
 		return severity, text + ": " + why
 	}
 	if best.Reason == kueue.ReasonOverLimit {
-		text = "needs more than the limit of every worker"
+		text = "needs more than the limit of every worker" + which
 	}
 	return severity, text
 }
