@@ -67,22 +67,17 @@ func (r *lineReader) line() ([]byte, error) {
 	}
 }
 
-// problemOf returns the code and the text of the error for a line, "" if it has one message or several.
+// problemOf returns the code and the text of the error for a line, "" if it has one message.
 func problemOf(line []byte) (code int64, problem string) {
 	if !json.Valid(line) {
 		return jsonrpc.CodeParseError, "Parse error: the line is not JSON"
 	}
-	messages := []json.RawMessage{line}
 	if line[0] == '[' {
-		messages = nil
-		if err := json.Unmarshal(line, &messages); err != nil || len(messages) == 0 {
-			return jsonrpc.CodeInvalidRequest, "Invalid Request: the list has no messages"
-		}
+		// Newer versions of the protocol have no batches, and the library ends at one.
+		return jsonrpc.CodeInvalidRequest, "Invalid Request: send one message per line, without a list"
 	}
-	for _, m := range messages {
-		if _, err := jsonrpc.DecodeMessage(m); err != nil {
-			return jsonrpc.CodeInvalidRequest, "Invalid Request: the line is no JSON-RPC 2.0 message"
-		}
+	if _, err := jsonrpc.DecodeMessage(line); err != nil {
+		return jsonrpc.CodeInvalidRequest, "Invalid Request: the line is no JSON-RPC 2.0 message"
 	}
 	return 0, ""
 }

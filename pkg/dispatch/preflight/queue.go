@@ -143,7 +143,7 @@ func (c *check) nameQueue(how string) command.Prose {
 func (p Probe) queue(ctx context.Context, namespace, name string) (queue, error) {
 	return recall(ctx, p, "queue "+namespace+"/"+name, func(ctx context.Context) (queue, error) {
 		for _, queues := range delegation.KueueResources("localqueues") {
-			local, err := stored[kueue.LocalQueue](ctx, p, queues, namespace, name)
+			local, err := find[kueue.LocalQueue](ctx, p, queues, namespace, name)
 			switch {
 			case kubecontext.IsUnserved(err):
 				continue
@@ -168,10 +168,10 @@ func (p Probe) IsMultiKueues(ctx context.Context, namespace, name string) bool {
 func (p Probe) stateOf(ctx context.Context, local *kueue.LocalQueue, version schema.GroupVersion) queue {
 	lookup := kueue.Lookup{
 		ClusterQueue: func(name string) (*kueue.ClusterQueue, error) {
-			return stored[kueue.ClusterQueue](ctx, p, version.WithResource("clusterqueues"), "", name)
+			return find[kueue.ClusterQueue](ctx, p, version.WithResource("clusterqueues"), "", name)
 		},
 		Check: func(name string) (*kueue.AdmissionCheck, error) {
-			return stored[kueue.AdmissionCheck](ctx, p, version.WithResource("admissionchecks"), "", name)
+			return find[kueue.AdmissionCheck](ctx, p, version.WithResource("admissionchecks"), "", name)
 		},
 	}
 	name, above := local.Spec.ClusterQueue, lookup.RouteFrom(local).Cluster.Object
@@ -200,8 +200,8 @@ func (p Probe) stateOf(ctx context.Context, local *kueue.LocalQueue, version sch
 	return q
 }
 
-// stored reads an object of Kueue; nil if it does not exist.
-func stored[T any](ctx context.Context, p Probe, resource schema.GroupVersionResource, namespace, name string) (*T, error) {
+// find reads an object of Kueue; nil if it does not exist.
+func find[T any](ctx context.Context, p Probe, resource schema.GroupVersionResource, namespace, name string) (*T, error) {
 	found, err := p.Get(ctx, resource, namespace, name)
 	if err != nil || found == nil {
 		return nil, err

@@ -40,7 +40,7 @@ func TestRolesToAskFor(t *testing.T) {
 	}
 }
 
-// TestDenialIn checks what is known of a right that a user lacks, whoever quotes the API server.
+// TestDenialIn checks what is known of a right that a user lacks, in any text that quotes the API server.
 func TestDenialIn(t *testing.T) {
 	for text, want := range map[string]Denial{
 		`pods "a" is forbidden: User "dev" cannot get resource "pods/log" in API group "" in the namespace "ml"`: {User: "dev", Verb: "get", Resource: "pods/log", Namespace: "ml"},

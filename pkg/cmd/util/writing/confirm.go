@@ -24,9 +24,9 @@ const (
 )
 
 // AddDryRunFlag adds --dry-run to a command, with none as default and client without a value. client and
-// server say what these do, and end what does not happen.
-func AddDryRunFlag(cmd *cobra.Command, value *string, client, server, end string) {
-	cmd.Flags().StringVar(value, "dry-run", DryRunNone, fmt.Sprintf(`Must be "none", "client" (%s), or "server" (%s). Without a value: client. %s`, client, server, end))
+// server describe these values, and ending is the last sentence, such as "Nothing is created".
+func AddDryRunFlag(cmd *cobra.Command, value *string, client, server, ending string) {
+	cmd.Flags().StringVar(value, "dry-run", DryRunNone, fmt.Sprintf(`Must be "none", "client" (%s), or "server" (%s). Without a value: client. %s`, client, server, ending))
 	cmd.Flags().Lookup("dry-run").NoOptDefVal = DryRunClient
 	util.Describe(cmd, util.ForRun, util.OneOf(DryRunNone, DryRunClient, DryRunServer), "dry-run")
 }
@@ -50,13 +50,13 @@ func AddYesFlag(cmd *cobra.Command, yes *bool) {
 	util.Describe(cmd, util.ForRun, nil, "yes")
 }
 
-// CanConfirm returns a usage error if a command must ask, and no terminal can answer. must says who asks
-// before what, such as "recreate must ask before it deletes the Job".
-func CanConfirm(in io.Reader, yes bool, dryRun, must string) error {
+// CanConfirm returns a usage error if a command must ask, and no terminal can answer. The error begins
+// with reason, such as "recreate must ask before it deletes the Job".
+func CanConfirm(in io.Reader, yes bool, dryRun, reason string) error {
 	if dryRun != DryRunNone || yes || (term.TTY{In: in}).IsTerminalIn() {
 		return nil
 	}
-	return &util.UsageError{Err: fmt.Errorf("%s, but standard input is no terminal. Confirm with --yes, or preview with --dry-run", must)}
+	return &util.UsageError{Err: fmt.Errorf("%s, but standard input is no terminal. Confirm with --yes, or preview with --dry-run", reason)}
 }
 
 // Confirm asks a question, and returns an error unless the answer is yes. A signal ends the wait.
