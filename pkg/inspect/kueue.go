@@ -217,7 +217,7 @@ func (k *KueueFacts) lookup(unread func(Part) error) kueue.Lookup {
 	}
 }
 
-// orUnread returns an object that was found, whatever else was not read, or the reason.
+// orUnread returns an object if it was found, otherwise why it may exist unread.
 func orUnread[T any](o *T, why error) (*T, error) {
 	if o != nil {
 		return o, nil

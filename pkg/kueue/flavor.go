@@ -45,7 +45,7 @@ const flavorNotFound = "FlavorNotFound"
 const flavorsPattern = `missing ResourceFlavor\(s\): ([a-z0-9][a-z0-9.,-]*[a-z0-9]|[a-z0-9])`
 
 // missingFlavors returns the ResourceFlavors without which the ClusterQueue is inactive, according
-// to Kueue. It leaves out those that were created since.
+// to Kueue. It leaves out flavors that were created since.
 func (s FixTarget) missingFlavors() []string {
 	active := meta.FindStatusCondition(s.ClusterQueue.Status.Conditions, Active)
 	if active == nil || active.Status != metav1.ConditionFalse {

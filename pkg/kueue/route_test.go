@@ -10,8 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// TestRoute checks that the path to MultiKueue tells objects that do not exist from those that
-// could not be read.
+// TestRoute checks that the path to MultiKueue distinguishes missing objects from unread ones.
 func TestRoute(t *testing.T) {
 	forbidden := errors.New("forbidden")
 	queues := map[string][]string{"own": nil, "other": {"budget"}, "far": {"hidden", "budget", "mk"}, "hidden": {"budget", "hidden"}, "broken": {"gone"}}

@@ -240,7 +240,7 @@ func (o *cancelOptions) cancel(ctx context.Context, canceller *dispatch.Cancelle
 }
 
 // preview shows what would happen to objects: in a dry run on standard output, otherwise where the
-// question is. Its error names those that cannot be cancelled.
+// question is. Its error names the objects that cannot be cancelled.
 func (o *cancelOptions) preview(ctx context.Context, canceller *dispatch.Canceller, jobs []dispatched, unreached error) error {
 	to := o.ErrOut
 	if o.flags.dryRun != writing.DryRunNone {

@@ -103,8 +103,7 @@ func (o *checkOptions) advise(ctx context.Context, f *fleet.Fleet, known *inspec
 	answer.ByCost(list.Items)
 }
 
-// renewFixes gives findings whose fixes depend on quotas those that follow from an inventory with
-// quotas.
+// renewFixes replaces fixes that depend on quotas, now that the inventory has quotas.
 func (o *checkOptions) renewFixes(withQuotas *inspect.Inventory, list *inspect.FindingList) {
 	quotaRules := slices.DeleteFunc(slices.Clone(o.rules), func(r rules.Rule) bool { return !answer.HasQuotaFixes(r.Code) })
 	type key struct{ fingerprint, message string }

@@ -36,7 +36,8 @@ func (q *Question) addFixes(a *Answer) {
 }
 
 // findingsWithFixes returns the errors and warnings about the Jobs of a question that have fixes, except
-// those that its placements refute, and warnings about other clusters than those that may run it.
+// findings that its placements refute, and warnings about clusters that do not matter because another may
+// run it.
 func (q *Question) findingsWithFixes(a *Answer) []*inspect.Finding {
 	if a.State != inspect.StateComplete && q.needsNoReason(a) {
 		return nil
@@ -60,7 +61,7 @@ func (a *Answer) isTooEarly(f *inspect.Finding) bool {
 }
 
 // seeFinding returns the fix of a finding that may pass by itself. It has no command: the finding has
-// those that may do harm now.
+// the commands, which may do harm now.
 func seeFinding(f *inspect.Finding) command.Fix {
 	return command.Fix{Text: "see finding " + f.Code + "; it may still pass by itself", Command: []string{}}
 }
