@@ -219,7 +219,7 @@ func TestCheckAndTraceCopyFlavor(t *testing.T) {
 		changed := strings.Replace(after, "  spec: {}\n", "  spec: {nodeLabels: {gpu: a100}, topologyName: racks}\n", 1)
 		return strings.Replace(text, "    name: f-mk\n"+after, "    name: no-such-flavor\n"+changed, 1)
 	})
-	const want = "create ResourceFlavor no-such-flavor (as on kwok-mgr) on kwok-w1, or correct the name in ClusterQueue d02"
+	const want = "create ResourceFlavor no-such-flavor on kwok-w1, like that on kwok-mgr, or correct the name in ClusterQueue d02"
 	out, _, _ := run(t, "check", "-A", "--from", snapshot, "--grace", "0s", "-o", "json")
 	var list inspect.FindingList
 	assert.NilError(t, json.Unmarshal([]byte(out), &list))

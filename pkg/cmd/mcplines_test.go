@@ -24,7 +24,7 @@ func TestMCPAnswersInvalidLines(t *testing.T) {
 		ping + " " + ping:             `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: the line is not JSON"}}`,
 		"42":                          `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: the line is no JSON-RPC 2.0 message"}}`,
 		`{"id": 1, "method": "ping"}`: `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: the line is no JSON-RPC 2.0 message"}}`,
-		"[]":                          `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: the list has no messages"}}`,
+		"[" + ping + "]":              `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: send one message per line, without a list"}}`,
 		"":                            "",
 	} {
 		for _, end := range []string{"\n", "\r\n"} {
