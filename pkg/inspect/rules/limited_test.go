@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -22,6 +23,11 @@ func TestUserOfOneNamespace(t *testing.T) {
 		}
 		edits = append(edits, forbidden(context, "secrets"))
 	}
+	messages := map[string]string{
+		"no-quota-on-workers":     "fits on no worker that it was offered to: needs 2 cpu, limit 1 (flavor default-flavor)",
+		"mirror-refused-by-quota": "ask an administrator of kwok-mgr which context reaches worker1, worker2",
+		"kueue-down-on-workers":   "you may not read the queues on kwok-w1, kwok-w2",
+	}
 	for base, want := range map[string][]string{
 		"no-quota-on-workers":           {"JM029 warning"},
 		"localqueue-missing-on-workers": {"JM026 warning"},
@@ -35,6 +41,9 @@ func TestUserOfOneNamespace(t *testing.T) {
 			v := testCase{name: "user of one namespace " + base, code: "JM029", base: base, edits: edits}.make(t)
 			found := []string{}
 			for _, f := range judge(t, v, rules.All(), 0) {
+				if text := messages[base]; text != "" {
+					assert.Check(t, strings.Contains(f.Message+" "+f.Remedy, text), "%s: %s", f.Message, f.Remedy)
+				}
 				found = append(found, f.Code+" "+string(f.Severity))
 			}
 			assert.DeepEqual(t, slices.Compact(found), want)

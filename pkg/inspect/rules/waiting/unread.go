@@ -82,9 +82,7 @@ func unreadOf(v *view.View, w *waiter) (u unread) {
 		u.reasons = append(u.reasons, names+" "+inspect.NotSelected)
 		u.remedies = append(u.remedies, command.Say("select %s with --contexts", names))
 	}
-	for _, worker := range withoutQueues {
-		u.addQueues(worker)
-	}
+	u.addQueues(withoutQueues)
 	if names := strings.Join(lacking, ", "); names != "" {
 		u.reasons = append([]string{v.WhyNoContext(w.Manager, names)}, u.reasons...)
 		u.remedies = append(u.remedies, showAddresses(v, w.Manager, names))
@@ -92,16 +90,22 @@ func unreadOf(v *view.View, w *waiter) (u unread) {
 	return u
 }
 
-// addQueues adds a worker whose queues could not be read.
-func (u *unread) addQueues(worker *inspect.Facts) {
-	err := worker.Unread(inspect.PartQueues)
-	if kubecontext.IsRefused(err) {
-		u.reasons = append(u.reasons, "you may not read the queues on "+worker.Context)
-		u.remedies = append(u.remedies, command.Say("get the right to read LocalQueues and ClusterQueues on %s. %s", worker.Context, kubecontext.RightsHint))
-		return
+// addQueues adds workers whose queues could not be read.
+func (u *unread) addQueues(workers []*inspect.Facts) {
+	var refused []string
+	for _, worker := range workers {
+		err := worker.Unread(inspect.PartQueues)
+		if kubecontext.IsRefused(err) {
+			refused = append(refused, worker.Context)
+			continue
+		}
+		u.reasons = append(u.reasons, "the queues on "+worker.Context+" were not read: "+kubecontext.InContext(worker.Context, "", err).Message())
+		u.remedies = append(u.remedies, command.Say("see why: %s", command.Kubectl(worker.Context, "", "get", "clusterqueues.kueue.x-k8s.io")))
 	}
-	u.reasons = append(u.reasons, "the queues on "+worker.Context+" were not read: "+kubecontext.InContext(worker.Context, "", err).Message())
-	u.remedies = append(u.remedies, command.Say("see why: %s", command.Kubectl(worker.Context, "", "get", "clusterqueues.kueue.x-k8s.io")))
+	if names := strings.Join(refused, ", "); names != "" {
+		u.reasons = append(u.reasons, "you may not read the queues on "+names)
+		u.remedies = append(u.remedies, command.Say("get the right to read LocalQueues and ClusterQueues on %s. %s", names, kubecontext.RightsHint))
+	}
 }
 
 // showAddresses returns how to make the contexts of MultiKueueClusters known.
