@@ -115,6 +115,9 @@ func (e *Error) Message() string {
 	return string(message)
 }
 
+// Cause returns why something failed, without the action, the context, and what to do.
+func (e *Error) Cause() string { return string(command.Text(e.diagnose().cause)) }
+
 // Code classifies the error.
 func (e *Error) Code() Code { return e.diagnose().code }
 

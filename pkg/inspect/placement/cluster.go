@@ -82,6 +82,10 @@ func (s *site) condition(name string, state inspect.State, format string, argume
 
 // because describes why a part could not be read.
 func (s *site) because(err error) string {
+	if kubecontext.IsRefused(err) {
+		// The command says once for all clusters which rights to ask for.
+		return kubecontext.InContext(s.Context, "", err).Cause()
+	}
 	text := kubecontext.InContext(s.Context, "", err).Message()
 	if _, missing, isSnapshot := strings.Cut(text, "the snapshot lacks "); isSnapshot {
 		missing, _, _ = strings.Cut(missing, ";")
