@@ -64,7 +64,7 @@ func named[T any](list []*T, name string, nameOf func(*T) string) *T {
 	return nil
 }
 
-// LocalQueueNamed returns a LocalQueue; nil if there is none.
+// LocalQueueNamed returns a LocalQueue; nil if it does not exist.
 func (k *KueueFacts) LocalQueueNamed(namespace, name string) *kueue.LocalQueue {
 	return localQueueNamed(k.LocalQueues, namespace, name)
 }
@@ -78,7 +78,7 @@ func localQueueNamed(queues []*kueue.LocalQueue, namespace, name string) *kueue.
 	return nil
 }
 
-// ClusterQueueNamed returns a ClusterQueue; nil if there is none.
+// ClusterQueueNamed returns a ClusterQueue; nil if it does not exist.
 func (k *KueueFacts) ClusterQueueNamed(name string) *kueue.ClusterQueue {
 	return clusterQueueNamed(k.ClusterQueues, name)
 }
@@ -87,22 +87,22 @@ func clusterQueueNamed(queues []*kueue.ClusterQueue, name string) *kueue.Cluster
 	return named(queues, name, func(q *kueue.ClusterQueue) string { return q.Name })
 }
 
-// CheckNamed returns an AdmissionCheck; nil if there is none.
+// CheckNamed returns an AdmissionCheck; nil if it does not exist.
 func (k *KueueFacts) CheckNamed(name string) *kueue.AdmissionCheck {
 	return named(k.Checks, name, func(c *kueue.AdmissionCheck) string { return c.Name })
 }
 
-// ConfigNamed returns a MultiKueueConfig; nil if there is none.
+// ConfigNamed returns a MultiKueueConfig; nil if it does not exist.
 func (k *KueueFacts) ConfigNamed(name string) *kueue.MultiKueueConfig {
 	return named(k.Configs, name, func(c *kueue.MultiKueueConfig) string { return c.Name })
 }
 
-// ClusterNamed returns a MultiKueueCluster; nil if there is none.
+// ClusterNamed returns a MultiKueueCluster; nil if it does not exist.
 func (k *KueueFacts) ClusterNamed(name string) *kueue.MultiKueueCluster {
 	return named(k.Clusters, name, func(c *kueue.MultiKueueCluster) string { return c.Name })
 }
 
-// MultiKueueCheck returns the first AdmissionCheck of MultiKueue; nil if there is none.
+// MultiKueueCheck returns the first AdmissionCheck of MultiKueue; nil if the cluster has none.
 func (k *KueueFacts) MultiKueueCheck() *kueue.AdmissionCheck {
 	for _, c := range k.Checks {
 		if c.IsMultiKueue() {
@@ -157,7 +157,7 @@ func (k *KueueFacts) ClustersBehind(checks []string) []string {
 // QueueOf is a LocalQueue of a manager and its ClusterQueue.
 type QueueOf struct {
 	Local *kueue.LocalQueue
-	// Cluster is nil if there is none.
+	// Cluster is nil if it does not exist.
 	Cluster *kueue.ClusterQueue
 	// Workers are the MultiKueueClusters that the queue dispatches to.
 	Workers []string

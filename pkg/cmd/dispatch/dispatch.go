@@ -235,9 +235,10 @@ func isPlain(to string) bool { return !strings.ContainsAny(to, ",*?[^/") }
 
 // checkValues returns an error for flags whose values make no sense.
 func (f *dispatchFlags) checkValues() error {
+	if err := writing.CheckDryRun(f.dryRun); err != nil {
+		return err
+	}
 	switch {
-	case writing.CheckDryRun(f.dryRun) != nil:
-		return writing.CheckDryRun(f.dryRun)
 	case !slices.Contains([]string{leaveMirror, deleteMirror}, f.onInterrupt):
 		return fmt.Errorf("--on-interrupt must be leave or delete, not %q", f.onInterrupt)
 	case f.mirrorTTL > math.MaxInt32*time.Second:

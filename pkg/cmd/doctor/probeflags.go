@@ -64,8 +64,9 @@ func (f *probeFlags) validate(global *util.GlobalFlags, isGiven func(flag string
 		return errors.New("--timeout must be positive")
 	case f.image == "" || strings.ContainsAny(f.image, " \t\n"):
 		return fmt.Errorf("--image %q is not an image", f.image)
-	case writing.CheckDryRun(f.dryRun) != nil:
-		return writing.CheckDryRun(f.dryRun)
+	}
+	if err := writing.CheckDryRun(f.dryRun); err != nil {
+		return err
 	}
 	for name, quantity := range f.requests {
 		if _, err := resource.ParseQuantity(quantity); err != nil {

@@ -76,17 +76,17 @@ func (r Ref) String() string { return r.Kind + " " + r.Name }
 
 // WrappedIn finds the objects in the spec of an object that its controller creates. namespaces are
 // the paths and values of the namespaces that they set.
-func WrappedIn(o *unstructured.Unstructured) (names map[Ref]bool, namespaces []string) {
-	names = map[Ref]bool{}
+func WrappedIn(o *unstructured.Unstructured) (refs map[Ref]bool, namespaces []string) {
+	refs = map[Ref]bool{}
 	content.Walk("spec", o.Object["spec"], func(path string, object map[string]any) {
 		if !isObject(object) {
 			return
 		}
 		inner := &unstructured.Unstructured{Object: object}
-		names[Ref{inner.GetKind(), inner.GetName()}] = true
+		refs[Ref{inner.GetKind(), inner.GetName()}] = true
 		if inner.GetNamespace() != "" {
 			namespaces = append(namespaces, path+".metadata.namespace="+inner.GetNamespace())
 		}
 	})
-	return names, namespaces
+	return refs, namespaces
 }

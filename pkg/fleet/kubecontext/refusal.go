@@ -39,7 +39,7 @@ const (
 
 var denial = regexp.MustCompile(deniedUser + `(?:` + deniedResource + `)?`)
 
-// DenialIn returns the first denial in a text; ok is false if there is none.
+// DenialIn returns the first denial in a text; ok is false if it has none.
 func DenialIn(text string) (d Denial, ok bool) {
 	m := denial.FindStringSubmatch(text)
 	if m == nil {

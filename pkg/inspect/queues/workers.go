@@ -26,9 +26,9 @@ func (c *cluster) workers(n *capacity.Node, resource string) *WorkersQuota {
 			w.Unknown = append(w.Unknown, name)
 			continue
 		}
-		routes := worker.behind(c.locals, n.Name)
-		active := slices.DeleteFunc(slices.Clone(routes), func(r route) bool { return !r.isActive })
-		if len(routes) > 0 && len(active) == 0 {
+		queues := worker.behind(c.locals, n.Name)
+		active := slices.DeleteFunc(slices.Clone(queues), func(r workerQueue) bool { return !r.isActive })
+		if len(queues) > 0 && len(active) == 0 {
 			w.Inactive = append(w.Inactive, name)
 			continue
 		}
@@ -68,17 +68,17 @@ func (c *cluster) worker(name string) *cluster {
 	return w
 }
 
-// route is a ClusterQueue of a worker, and whether it admits Workloads through any of the LocalQueues
+// workerQueue is a ClusterQueue of a worker, and whether it admits Workloads through any of the LocalQueues
 // that mirrors are created in.
-type route struct {
+type workerQueue struct {
 	node     *capacity.Node
 	isActive bool
 }
 
 // behind returns the ClusterQueues of a worker whose LocalQueues have the
 // same namespaces and names as the LocalQueues of a manager's queue.
-func (c *cluster) behind(managers []*kueue.LocalQueue, queue string) []route {
-	var routes []route
+func (c *cluster) behind(managers []*kueue.LocalQueue, queue string) []workerQueue {
+	var queues []workerQueue
 	for _, m := range managers {
 		if m.Spec.ClusterQueue != queue {
 			continue
@@ -89,12 +89,12 @@ func (c *cluster) behind(managers []*kueue.LocalQueue, queue string) []route {
 				continue
 			}
 			isActive := problemOfLocal(q) == "" && problemOfQueue(n.Queue) == ""
-			if i := slices.IndexFunc(routes, func(r route) bool { return r.node == n }); i >= 0 {
-				routes[i].isActive = routes[i].isActive || isActive
+			if i := slices.IndexFunc(queues, func(r workerQueue) bool { return r.node == n }); i >= 0 {
+				queues[i].isActive = queues[i].isActive || isActive
 			} else {
-				routes = append(routes, route{n, isActive})
+				queues = append(queues, workerQueue{n, isActive})
 			}
 		}
 	}
-	return routes
+	return queues
 }
