@@ -23,7 +23,7 @@ func collector(t *testing.T, more string) (program, file string) {
 	return program, file
 }
 
-// collected returns the lines that a collector has written.
+// collected returns the complete lines that a collector has written.
 func collected(t *testing.T, file string) []string {
 	t.Helper()
 	content, err := os.ReadFile(file)
@@ -31,7 +31,8 @@ func collected(t *testing.T, file string) []string {
 		return nil
 	}
 	assert.NilError(t, err)
-	return strings.SplitAfter(strings.TrimSuffix(string(content), "\n"), "\n")
+	lines := strings.SplitAfter(string(content), "\n")
+	return lines[:len(lines)-1]
 }
 
 // TestCheckExec: a command runs when a finding appears and when it is cleared. Its words reach it

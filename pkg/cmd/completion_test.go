@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 	"gotest.tools/v3/assert"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
@@ -30,7 +29,7 @@ func runIn(t *testing.T, program string, variables map[string]string, args ...st
 		Program:   program,
 		Args:      args,
 		LookupEnv: func(name string) (string, bool) { value, ok := variables[name]; return value, ok },
-		Clock:     clock.RealClock{},
+		Clock:     &skippingClock{},
 	})
 	return out.String(), errOut.String(), code
 }
