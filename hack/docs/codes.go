@@ -19,7 +19,8 @@ What the codes in the output of ` + "`check`" + `, ` + "`trace`" + ` and ` + "`d
 ` + "`kubectl jobs-managedby explain CODE`" + `, which prints why the problem happens, how it shows, and what to do.
 
 Each code also lists what the plugin reads for it. Without the [rights](rbac.md) to read that, the plugin reports that it
-did not check it.
+did not check it. The severity is the usual one. A finding can have another one: for example, info if a Job only waits
+for quota. ` + "`check -o wide`" + ` shows it.
 
 | codes | about |
 |---|---|

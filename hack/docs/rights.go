@@ -123,7 +123,8 @@ func rightsPage() []byte {
 
 # Give people rights
 
-Most users need only [look](#look): it is enough for ` + "`ls`" + `, ` + "`trace`" + `, ` + "`check`" + ` and ` + "`queues`" + `. This page lists the
+For ` + "`ls`" + ` and ` + "`trace`" + `, [look](#look) is enough. On managers of MultiKueue, ` + "`check`" + ` and ` + "`queues`" + ` also need
+[look-secrets](#look-secrets). Without it, they say what they did not check, and exit with 4. This page lists the
 rights that each command needs. The directory [rbac](../rbac) has a role for each task. Without a right marked as needed,
 a command does not work. Without another right, it does less, and says what it did not check.
 

@@ -13,7 +13,7 @@ const (
 	StateStarting JobState = "Starting"
 	// StateFailing means that a cluster runs the Job, but its Pods have failed and none runs.
 	StateFailing JobState = "Failing"
-	// StateWaiting means that the Job will run once something happens that needs no user.
+	// StateWaiting means that the Job may start without a user: nothing that was read excludes it.
 	StateWaiting JobState = "Waiting"
 	// StateBlocked means that the Job will not run until someone changes something.
 	StateBlocked JobState = "Blocked"

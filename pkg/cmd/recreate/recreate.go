@@ -70,18 +70,18 @@ A finished Job runs again.`,
       --managed-by kueue.x-k8s.io/multikueue --queue research
 
   # Make a Job wait for dispatch, instead of running it here
-  NAME recreate train -n ml \
+  NAME recreate train -n ml --queue '' \
       --managed-by jobmanagedby.github.io/dispatch
 
   # Have the built-in controller run it here
-  NAME recreate train -n ml --managed-by ''
+  NAME recreate train -n ml --managed-by '' --queue ''
 
   # Only show the diff, as the API server sees it
   NAME recreate train -n ml \
       --managed-by example.com/runner --dry-run=server
 
   # In a script: do not ask, and save the old Job to a given file
-  NAME recreate train -n ml --managed-by '' \
+  NAME recreate train -n ml --managed-by '' --queue '' \
       --yes --backup train-before.yaml`, "NAME", env.DisplayName()),
 	}
 	f.addTo(cmd, completer)
