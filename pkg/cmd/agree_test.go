@@ -16,6 +16,7 @@ import (
 // TestCheckListAndTraceAgree: for each delegated Job of every recording, check reports the codes that ls
 // lists, and trace shows the same codes and marks all others as young.
 func TestCheckListAndTraceAgree(t *testing.T) {
+	t.Parallel()
 	eachRecording(t, func(t *testing.T, _, dir string) {
 		t.Helper()
 		var checked inspect.FindingList

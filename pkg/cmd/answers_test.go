@@ -18,6 +18,7 @@ import (
 // TestAnswersOfRecordings: the state, the reason and the first fix of every Job of every
 // recording, as trace shows them.
 func TestAnswersOfRecordings(t *testing.T) {
+	t.Parallel()
 	var text strings.Builder
 	eachRecording(t, func(t *testing.T, name, dir string) {
 		t.Helper()

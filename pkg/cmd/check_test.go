@@ -20,6 +20,7 @@ import (
 
 // TestCheckOfRecordings: the output of check for each recording.
 func TestCheckOfRecordings(t *testing.T) {
+	t.Parallel()
 	eachRecording(t, func(t *testing.T, name, dir string) {
 		t.Helper()
 		out, errOut, code := run(t, "check", "-A", "--from", dir, "--grace", "0s")

@@ -16,6 +16,7 @@ import (
 // TestFingerprints: a problem has the same fingerprint in a later run, whatever its age and the
 // order of contexts, and no two problems share one.
 func TestFingerprints(t *testing.T) {
+	t.Parallel()
 	eachRecording(t, func(t *testing.T, name, dir string) {
 		t.Helper()
 		if strings.HasPrefix(name, "burst-") {

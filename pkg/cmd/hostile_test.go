@@ -74,6 +74,7 @@ func injectCommands(value any, path ...string) any {
 // safe to paste. A shell takes it as intended, and our own commands parse the words as the
 // options that they were made of.
 func TestHostileBundles(t *testing.T) {
+	t.Parallel()
 	skipIfShort(t)
 	dirs, err := filepath.Glob(recordings + "/*/snapshot.yaml")
 	assert.NilError(t, err)

@@ -132,6 +132,7 @@ func TestReasonConflicts(t *testing.T) {
 
 // TestReasonsAgreeWithTrace: ls --reason shows for a Job that does not run what trace shows first.
 func TestReasonsAgreeWithTrace(t *testing.T) {
+	t.Parallel()
 	compared := 0
 	compare := func(t *testing.T, dir string) {
 		t.Helper()

@@ -15,7 +15,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"gotest.tools/v3/assert"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
@@ -29,7 +28,7 @@ func serveMCP(t *testing.T, args ...string) *mcp.ClientSession {
 	env := util.Environment{
 		IOStreams: genericiooptions.IOStreams{In: toServer, Out: fromServer, ErrOut: &errOut},
 		Program:   "kubectl-jobs_managedby", Args: append([]string{"mcp"}, args...),
-		LookupEnv: func(string) (string, bool) { return "", false }, Clock: clock.RealClock{},
+		LookupEnv: func(string) (string, bool) { return "", false }, Clock: &skippingClock{},
 	}
 	ended := make(chan error, 1)
 	go func() {
@@ -311,6 +310,7 @@ func (w *requestLog) hooks() map[string]func(http.ResponseWriter, *http.Request)
 
 // TestMCPOnlyReads: whatever the call, clusters get no request that could change something.
 func TestMCPOnlyReads(t *testing.T) {
+	t.Parallel()
 	w := &requestLog{}
 	s := serveMCP(t, serveWithHooks(t, exampleFleet, w.hooks())...)
 	for _, tt := range eachTool() {
@@ -341,6 +341,7 @@ func TestMCPIncomplete(t *testing.T) {
 
 // TestMCPCancels: a cancelled call ends its requests, and the server answers the next one.
 func TestMCPCancels(t *testing.T) {
+	t.Parallel()
 	w := &requestLog{hang: make(chan struct{}), gone: make(chan struct{})}
 	hanging := w.hang
 	s := serveMCP(t, append(serveWithHooks(t, exampleFleet, w.hooks()), "--context-timeout", "0")...)

@@ -9,7 +9,6 @@ import (
 
 	"gotest.tools/v3/assert"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
@@ -33,7 +32,7 @@ func TestMCPAnswersInvalidLines(t *testing.T) {
 			env := util.Environment{
 				IOStreams: genericiooptions.IOStreams{In: in, Out: out, ErrOut: io.Discard},
 				Program:   "kubectl-jobs_managedby", Args: []string{"mcp", "--from", exampleFleet},
-				LookupEnv: func(string) (string, bool) { return "", false }, Clock: clock.RealClock{},
+				LookupEnv: func(string) (string, bool) { return "", false }, Clock: &skippingClock{},
 			}
 			ended := make(chan error, 1)
 			go func() {

@@ -92,6 +92,7 @@ func TestQueuesPending(t *testing.T) {
 // TestQueuesAddUp: the usage of queues is what their admitted Workloads hold, on every cluster of
 // every recording.
 func TestQueuesAddUp(t *testing.T) {
+	t.Parallel()
 	skipIfShort(t)
 	entries, err := os.ReadDir(recordings)
 	assert.NilError(t, err)

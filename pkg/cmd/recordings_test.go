@@ -65,6 +65,7 @@ func tracedJob(recording string) string {
 
 // TestTraceOfRecordings traces the Job of every recording of a real MultiKueue.
 func TestTraceOfRecordings(t *testing.T) {
+	t.Parallel()
 	eachRecording(t, func(t *testing.T, name, dir string) {
 		t.Helper()
 		out, errOut, code := run(t, "trace", tracedJob(name), "--from", dir, "-o", "wide")
@@ -85,6 +86,7 @@ func TestTraceOfRecordings(t *testing.T) {
 // TestTraceOfRecordingsAsJSON checks the fields that scripts use: which context runs the Job, by
 // which relation, and that every hop has its text.
 func TestTraceOfRecordingsAsJSON(t *testing.T) {
+	t.Parallel()
 	mirrors := map[string][]string{
 		"cluster-removed-from-config":        {"kwok-w1", "kwok-w2"},
 		"mirror-mutated-on-worker":           {"kwok-w1"},
@@ -133,6 +135,7 @@ func TestTraceOfRecordingsAsJSON(t *testing.T) {
 // TestMirrorsOfRecordings checks the mirror cell of ls, with all contexts and with the management
 // cluster only.
 func TestMirrorsOfRecordings(t *testing.T) {
+	t.Parallel()
 	all := map[string]string{
 		"cluster-removed-from-config": "kwok-w1+1", "mirror-mutated-on-worker": "kwok-w1", "one-worker-unusable": "kwok-w1",
 		"running": "kwok-w1", "service-account-missing-on-workers": "kwok-w1", "starting": "kwok-w2", "worker-lost": "kwok-w1",

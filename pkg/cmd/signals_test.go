@@ -18,13 +18,12 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
-
-	"k8s.io/utils/clock"
 )
 
 // TestInterruptAtEachRequest interrupts commands during each of their requests: the error is an
 // interrupt, and no other.
 func TestInterruptAtEachRequest(t *testing.T) {
+	t.Parallel()
 	for _, args := range []string{
 		"ls --all-contexts -o wide", "ls --kinds all", "trace train", "trace", "check", "logs train", "kinds --all-contexts", "snapshot DIR --all-contexts",
 		"dispatch train --to kwok-w1", "dispatch -l x --kinds all --to kwok-w1", "cancel train --yes", "cancel -l x --kinds all --yes",
@@ -49,7 +48,7 @@ func TestInterruptAtEachRequest(t *testing.T) {
 					IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: io.Discard, ErrOut: &errOut}, Program: "kubectl-jobs_managedby",
 					Args: append(strings.Fields(strings.ReplaceAll(args, "DIR", filepath.Join(t.TempDir(), "new"))),
 						"--kubeconfig", kubeconfig, "--cache-dir", t.TempDir()),
-					LookupEnv: func(string) (string, bool) { return "", false }, Clock: clock.RealClock{},
+					LookupEnv: func(string) (string, bool) { return "", false }, Clock: &skippingClock{},
 				})
 				code := exitCode(&errOut, root.ExecuteContext(ctx))
 				interrupt(nil)

@@ -48,6 +48,7 @@ func TestTracePicture(t *testing.T) {
 
 // TestTracePictures: the first Jobs of every recording have pictures.
 func TestTracePictures(t *testing.T) {
+	t.Parallel()
 	eachRecording(t, func(t *testing.T, _, dir string) {
 		t.Helper()
 		names, _, _ := run(t, "trace", "-A", "-o", `jsonpath={range .items[*]}{.origin.namespace}/{.origin.kind}/{.origin.name}{"\n"}{end}`, "--from", dir)
