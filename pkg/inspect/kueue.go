@@ -17,7 +17,9 @@ type KueueFacts struct {
 	ServesOld bool
 	// Release is the version of Kueue's controller, such as "v0.19.2"; "" if it is unknown or was
 	// not requested.
-	Release       string
+	Release string
+	// Home is where Kueue runs, nil if that was not found.
+	Home          *kueue.Home
 	Workloads     []*kueue.Workload
 	LocalQueues   []*kueue.LocalQueue
 	ClusterQueues []*kueue.ClusterQueue
@@ -37,6 +39,17 @@ type KueueFacts struct {
 	// Neighbours are what waits in the cluster's queues beyond Facts.Namespace; nil if all
 	// namespaces were read anyway, or if they were not requested or not readable.
 	Neighbours *Neighbours
+}
+
+// KueueHome returns where Kueue runs on the cluster: where it was found, otherwise where its manifests put it.
+func (f *Facts) KueueHome() kueue.Home {
+	switch {
+	case f != nil && f.Setup != nil && f.Setup.Installation != nil:
+		return f.Setup.Installation.Home
+	case f != nil && f.Kueue != nil && f.Kueue.Home != nil:
+		return *f.Kueue.Home
+	}
+	return kueue.HomeIn("")
 }
 
 // Neighbours are the Workloads without quota in other namespaces than the one that was read, with

@@ -239,7 +239,7 @@ func (k *KueueFacts) with(other *KueueFacts) *KueueFacts {
 	c.Addresses, c.Offers = union(k.Addresses, other.Addresses), slices.Concat(k.Offers, other.Offers)
 	c.Orders = union(k.Orders, other.Orders)
 	c.Capacity = k.Capacity.with(other.Capacity)
-	c.Release = cmp.Or(k.Release, other.Release)
+	c.Release, c.Home = cmp.Or(k.Release, other.Release), cmp.Or(k.Home, other.Home)
 	c.RequestedQueues = slices.Concat(k.RequestedQueues, other.RequestedQueues)
 	return &c
 }

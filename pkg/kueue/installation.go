@@ -1,6 +1,8 @@
 package kueue
 
 import (
+	"cmp"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -8,6 +10,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/version"
+	"sigs.k8s.io/yaml"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
 // ConfigKey is the key of the ConfigMap under which Kueue's manifests keep the configuration.
@@ -16,18 +21,52 @@ const ConfigKey = "controller_manager_config.yaml"
 // DefaultOrigin is the value of multiKueue.origin that Kueue uses if none is set.
 const DefaultOrigin = "multikueue"
 
+// Home is where Kueue runs on a cluster.
+type Home struct {
+	// Namespace has its controller, and the Secrets that MultiKueueClusters name.
+	Namespace string
+	// Deployment is the name of its controller.
+	Deployment string
+	// ConfigMap is the name of its configuration, "" if it has none.
+	ConfigMap string
+}
+
+// HomeIn returns where Kueue's manifests and chart put it, in a namespace; "" is the default one
+// (kueue: config/components/manager).
+func HomeIn(namespace string) Home {
+	return Home{Namespace: cmp.Or(namespace, Namespace), Deployment: "kueue-controller-manager", ConfigMap: "kueue-manager-config"}
+}
+
+// ShowLogs returns the command that shows the controller's log.
+func (h Home) ShowLogs(context string) command.Command {
+	return command.Kubectl(context, h.Namespace, "logs", "deployment/"+h.Deployment)
+}
+
+// Reconfigure returns the commands that change Kueue's configuration.
+func (h Home) Reconfigure(context string) command.Prose {
+	if h.ConfigMap == "" {
+		return command.Kubectl(context, h.Namespace, "edit", "deployment", h.Deployment).Prose()
+	}
+	return command.Say("%s, and then %s", command.Kubectl(context, h.Namespace, "edit", "configmap", h.ConfigMap),
+		command.Kubectl(context, h.Namespace, "rollout", "restart", "deployment", h.Deployment))
+}
+
+// WriteSecret returns the command that writes a worker's kubeconfig from a file to a Secret, whether
+// or not the Secret exists.
+func (h Home) WriteSecret(context, name, file string) command.Command {
+	write := command.Kubectl(context, h.Namespace, "create", "secret", "generic", name, "--from-file=kubeconfig="+file, "--dry-run=client", "-o", "yaml")
+	return command.Kubectl(context, "", "apply", "-f", "-").FedBy(write)
+}
+
 // Installation is how Kueue runs on a cluster.
 type Installation struct {
-	// Namespace and Deployment are where its controller runs.
-	Namespace, Deployment string
+	Home
 	// Version is the tag of its image, such as "v0.19.2"; "" if the tag is no version.
 	Version string
 	// Replicas is how many Pods the Deployment wants, and Ready how many are ready.
 	Replicas, Ready int32
-	// ConfigMap is the name of its configuration, "" if it has none; Config is nil if that
-	// could not be read.
-	ConfigMap string
-	Config    *Configuration
+	// Config is its configuration, nil if that could not be read.
+	Config *Configuration
 	// GateFlags are the feature gates set by --feature-gates.
 	GateFlags map[string]bool
 }
@@ -51,6 +90,22 @@ type Configuration struct {
 			AfterFinished *metav1.Duration `json:"afterFinished"`
 		} `json:"workloads"`
 	} `json:"objectRetentionPolicies"`
+}
+
+// ParseConfiguration returns Kueue's configuration in a text. It ignores unknown fields. It returns an
+// error if the text is of another kind.
+func ParseConfiguration(text string) (*Configuration, error) {
+	var c struct {
+		Kind          string `json:"kind"`
+		Configuration `json:",inline"`
+	}
+	if err := yaml.Unmarshal([]byte(text), &c); err != nil {
+		return nil, err
+	}
+	if c.Kind != "" && c.Kind != "Configuration" {
+		return nil, errors.New("it is no configuration of Kueue")
+	}
+	return &c.Configuration, nil
 }
 
 // Gate returns whether a feature gate is on. known is false if it is not set,

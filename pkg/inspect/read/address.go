@@ -23,6 +23,8 @@ import (
 // kubeconfigFacts are the public facts of a MultiKueueCluster's kubeconfig; a fact is nil if the
 // kubeconfig lacks it.
 type kubeconfigFacts struct {
+	// namespace is that of its Secret, "" if it has none.
+	namespace  string
 	address    *kubecontext.Address
 	credential *kubecontext.Credential
 	// noCredential is why there is no credential; nil if there is one.
@@ -32,6 +34,7 @@ type kubeconfigFacts struct {
 // factsIn returns the facts of a kubeconfig in a Secret.
 func factsIn(secret map[string]any, kubeconfig []byte) kubeconfigFacts {
 	facts := kubeconfigFacts{}
+	facts.namespace, _, _ = unstructured.NestedString(secret, "metadata", "namespace")
 	if address, err := AddressIn(kubeconfig); err == nil {
 		facts.address = &address
 	}

@@ -3,6 +3,7 @@ package read_test
 import (
 	"encoding/base64"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +35,20 @@ func TestKubeconfigSecret(t *testing.T) {
 			assert.Equal(t, string(kubeconfig), tt.want)
 			assert.Equal(t, found != nil, tt.want != "")
 		})
+	}
+}
+
+// TestKueueHome checks that commands name the namespace of Kueue, which has the Secrets of
+// MultiKueueClusters.
+func TestKueueHome(t *testing.T) {
+	const cluster = "- {apiVersion: kueue.x-k8s.io/v1beta2, kind: MultiKueueCluster, metadata: {name: west}, spec: {clusterSource: {kubeConfig: {location: west, locationType: Secret}}}}\n"
+	const secret = "- {apiVersion: v1, kind: Secret, metadata: {name: west, namespace: %s}, data: {kubeconfig: eDog}}\n"
+	for namespace, items := range map[string]string{"kueue-system": "", "queues": fmt.Sprintf(secret, "queues")} {
+		r := recordedFleet(t, "", cluster+items)
+		v := read.Read(t.Context(), r.Fleet, read.Want{Capacity: true, Now: time.Now})
+		home := v.Facts("hub").KueueHome()
+		assert.Equal(t, home.ShowLogs("hub").Shell(), "kubectl --context hub -n "+namespace+" logs deployment/kueue-controller-manager")
+		assert.Assert(t, strings.Contains(home.WriteSecret("hub", "west", "west.kubeconfig").Shell(), " -n "+namespace+" "))
 	}
 }
 

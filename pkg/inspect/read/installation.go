@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -36,12 +35,12 @@ func (r *factReader) readInstallation(ctx context.Context) {
 	})
 }
 
-// readRelease reads the version of Kueue's controller. Nothing depends on it, so a failure is no
-// gap.
+// readRelease reads the version of Kueue's controller and where it runs. Nothing depends on it, so a
+// failure is no gap.
 func (r *factReader) readRelease(ctx context.Context) {
 	r.wg.Go(func() {
 		if found, _ := findInstallation(ctx, r.cluster); found != nil {
-			r.store(func() { r.facts.Kueue.Release = found.Version })
+			r.store(func() { r.facts.Kueue.Release, r.facts.Kueue.Home = found.Version, &found.Home })
 		}
 	})
 }
@@ -101,7 +100,7 @@ type deployment struct {
 // installation returns the facts about Kueue that its Deployment shows.
 func (d *deployment) installation() *kueue.Installation {
 	i := &kueue.Installation{
-		Namespace: d.Metadata.Namespace, Deployment: d.Metadata.Name, Replicas: 1, Ready: d.Status.ReadyReplicas,
+		Home: kueue.Home{Namespace: d.Metadata.Namespace, Deployment: d.Metadata.Name}, Replicas: 1, Ready: d.Status.ReadyReplicas,
 		GateFlags: map[string]bool{},
 	}
 	if d.Spec.Replicas != nil {
@@ -192,8 +191,8 @@ func readConfiguration(ctx context.Context, c *fleet.Cluster, namespace, name st
 	if found == nil || found.Data[kueue.ConfigKey] == "" {
 		return nil, fmt.Errorf("ConfigMap %s/%s has no key %s", namespace, name, kueue.ConfigKey)
 	}
-	config := &kueue.Configuration{}
-	if err := yaml.Unmarshal([]byte(found.Data[kueue.ConfigKey]), config); err != nil {
+	config, err := kueue.ParseConfiguration(found.Data[kueue.ConfigKey])
+	if err != nil {
 		return nil, fmt.Errorf("ConfigMap %s/%s: %s is invalid: %w", namespace, name, kueue.ConfigKey, err)
 	}
 	return config, nil

@@ -149,6 +149,11 @@ func (r *factReader) readAddress(ctx context.Context, c *kueue.MultiKueueCluster
 		if facts.address != nil {
 			r.facts.Kueue.Addresses[c.Name] = *facts.address
 		}
+		if facts.namespace != "" && r.facts.Kueue.Home == nil {
+			// Kueue reads these Secrets in its own namespace.
+			home := kueue.HomeIn(facts.namespace)
+			r.facts.Kueue.Home = &home
+		}
 		if err == nil {
 			r.storeCredential(c.Name, facts)
 		}

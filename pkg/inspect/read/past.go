@@ -3,13 +3,10 @@ package read
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -109,47 +106,21 @@ func (h heldSets) one(all []kueue.FlavorQuantity) []kueue.FlavorQuantity {
 	return all
 }
 
-// configuration is the ConfigMap in which Kueue's manifests and chart put its configuration, and
-// configurationKey the key in it (kueue: config/components/manager).
-const (
-	configuration    = "kueue-manager-config"
-	configurationKey = "controller_manager_config.yaml"
-)
-
 // readRetention reads how long Kueue keeps finished Workloads. Few users may read that, so a denial
 // is no error.
 func readRetention(ctx context.Context, c *fleet.Cluster) inspect.Retention {
-	object, err := Get[struct {
-		Data map[string]string `json:"data"`
-	}](ctx, c, corev1.SchemeGroupVersion.WithResource("configmaps"), kueue.Namespace, configuration)
-	if err != nil || object == nil {
-		return inspect.Retention{}
-	}
-	retention, err := retentionIn(object.Data[configurationKey])
+	home := kueue.HomeIn("")
+	config, err := readConfiguration(ctx, c, home.Namespace, home.ConfigMap)
 	if err != nil {
 		return inspect.Retention{}
 	}
-	return retention
+	return retentionIn(config)
 }
 
-func retentionIn(text string) (inspect.Retention, error) {
-	var config struct {
-		Kind      string `json:"kind"`
-		Retention struct {
-			Workloads struct {
-				AfterFinished *metav1.Duration `json:"afterFinished"`
-			} `json:"workloads"`
-		} `json:"objectRetentionPolicies"`
-	}
-	if err := yaml.Unmarshal([]byte(text), &config); err != nil {
-		return inspect.Retention{}, err
-	}
-	if config.Kind != "Configuration" {
-		return inspect.Retention{}, errors.New("it is no configuration of Kueue")
-	}
+func retentionIn(config *kueue.Configuration) inspect.Retention {
 	retention := inspect.Retention{Known: true}
-	if after := config.Retention.Workloads.AfterFinished; after != nil {
-		retention.For = new(after.Duration)
+	if after, isLimited := (&kueue.Installation{Config: config}).KeepsFinished(); isLimited {
+		retention.For = &after
 	}
-	return retention, nil
+	return retention
 }

@@ -86,14 +86,14 @@ func behind(v *view.View, actor liveness.Actor, waiting []view.Sighting) view.Si
 		s.Message = late(who, n, counted, waiting)
 		s.Remedy = "wait: it is active"
 		if rate == 0 {
-			s.Remedy = command.Say("wait a minute; if it remains, %s", advice.CheckActor(actor, oldest.Awaits))
+			s.Remedy = command.Say("wait a minute; if it remains, %s", advice.CheckActor(v, actor, oldest.Awaits))
 		}
 	} else {
 		s.Message = fmt.Sprintf("%s has a backlog of %s; the oldest has waited since %s", who, counted, quote.Time(since))
 		s.Remedy = "wait: it is active"
 		if actor.Role == liveness.RoleKueue {
 			s.Remedy = command.Say("wait; if the backlog remains, raise clientConnection.qps and clientConnection.burst in its configuration: %s",
-				advice.ReconfigureKueue(actor.Context))
+				advice.ReconfigureKueue(v, actor.Context))
 		}
 	}
 	if rate > 0 {

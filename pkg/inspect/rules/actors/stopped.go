@@ -68,7 +68,7 @@ func reportStopped(v *view.View, actor liveness.Actor, waiting []view.Sighting) 
 	s := view.Sighting{
 		Object: first.Object, Cause: actor.String(),
 		Message: fmt.Sprintf("%s stopped: its last action was at %s, and %d %s have waited since", actor, quote.MaybeTime(at), jobs.Len(), strings.Join(sets.List(kinds), " and ")),
-		Remedy:  advice.CheckActor(actor, first.Awaits),
+		Remedy:  advice.CheckActor(v, actor, first.Awaits),
 	}
 	for line := range waitingFor(actor, waiting) {
 		s.Evidence = append(s.Evidence, line)

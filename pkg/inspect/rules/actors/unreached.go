@@ -142,6 +142,6 @@ func reportUnreached(v *view.View, l silentLinks) {
 	}
 	s.Remedy = command.Say("check the credentials first: run doctor, or search the log for Unauthorized or forbidden: %s; if Unauthorized, %s; "+
 		"if forbidden, grant the rights that doctor names; otherwise %s",
-		advice.ShowKueueLogs(l.manager.Context), command.Join(renew, "; "), command.Text(otherwise))
+		advice.ShowKueueLogs(v, l.manager.Context), command.Join(renew, "; "), command.Text(otherwise))
 	v.Report(s)
 }

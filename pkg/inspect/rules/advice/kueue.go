@@ -64,19 +64,12 @@ func queueFor(v *view.View, s view.Submission, isWanted func(isDispatched bool) 
 	return QueuePlaceholder
 }
 
-// WriteKubeconfig returns the command that writes a worker's Secret from a file, whether or
-// not the Secret exists.
-func WriteKubeconfig(manager *inspect.Facts, c *kueue.MultiKueueCluster, file string) command.Command {
-	write := command.Kubectl(manager.Context, kueue.Namespace, "create", "secret", "generic", c.SecretName(), "--from-file=kubeconfig="+file, "--dry-run=client", "-o", "yaml")
-	return command.Kubectl(manager.Context, "", "apply", "-f", "-").FedBy(write)
-}
-
 // ReplaceKubeconfig returns how to replace a worker's kubeconfig. by says how to make the new
 // one.
 func ReplaceKubeconfig(manager *inspect.Facts, c *kueue.MultiKueueCluster, by string) command.Prose {
 	switch {
 	case c.SecretName() != "":
-		return command.Say("%s, and then %s", by, WriteKubeconfig(manager, c, c.Name+".kubeconfig"))
+		return command.Say("%s, and then %s", by, manager.KueueHome().WriteSecret(manager.Context, c.SecretName(), c.Name+".kubeconfig"))
 	case c.Spec.Source != nil && c.Spec.Source.ClusterProfileRef != nil:
 		return command.Say("%s, and put it into ClusterProfile %s on %s", by, c.Spec.Source.ClusterProfileRef.Name, manager.Context)
 	}
@@ -88,34 +81,30 @@ func RenewCredentials(manager *inspect.Facts, c *kueue.MultiKueueCluster) comman
 	return ReplaceKubeconfig(manager, c, fmt.Sprintf("create new credentials for the manager on %s and write them to %s.kubeconfig", c.Name, c.Name))
 }
 
-// kueueDeployment is the name of the Deployment of Kueue's controller.
-const kueueDeployment = "kueue-controller-manager"
-
 // ShowKueueLogs returns the command that shows Kueue's log.
-func ShowKueueLogs(context string) command.Command {
-	return command.Kubectl(context, kueue.Namespace, "logs", "deployment/"+kueueDeployment)
+func ShowKueueLogs(v *view.View, context string) command.Command {
+	return v.KueueHome(context).ShowLogs(context)
 }
 
 // ReconfigureKueue returns the commands that change Kueue's configuration.
-func ReconfigureKueue(context string) command.Prose {
-	return command.Say("%s, and then %s", command.Kubectl(context, kueue.Namespace, "edit", "configmap", "kueue-manager-config"),
-		command.Kubectl(context, kueue.Namespace, "rollout", "restart", "deployment", kueueDeployment))
+func ReconfigureKueue(v *view.View, context string) command.Prose {
+	return v.KueueHome(context).Reconfigure(context)
 }
 
 // CheckKueue returns how to find out why Kueue does not act. If it acts on other objects,
 // the remedy does not ask whether it runs.
-func CheckKueue(context string, a *view.Awaited) command.Prose {
+func CheckKueue(v *view.View, context string, a *view.Awaited) command.Prose {
 	if a.IsAtWork() {
-		return command.Say("read the log of Kueue on %s: %s", context, ShowKueueLogs(context))
+		return command.Say("read the log of Kueue on %s: %s", context, ShowKueueLogs(v, context))
 	}
-	return command.Say("check that Kueue runs on %s: %s; read its log: %s", context, kueue.ShowPods(context), ShowKueueLogs(context))
+	return command.Say("check that Kueue runs on %s: %s; read its log: %s", context, kueue.ShowPods(context), ShowKueueLogs(v, context))
 }
 
 // CheckActor returns how to find out why an actor does not act.
-func CheckActor(actor liveness.Actor, a *view.Awaited) command.Prose {
+func CheckActor(v *view.View, actor liveness.Actor, a *view.Awaited) command.Prose {
 	switch actor.Role {
 	case liveness.RoleKueue:
-		return CheckKueue(actor.Context, a)
+		return CheckKueue(v, actor.Context, a)
 	case liveness.RoleJobController:
 		return command.Say("check that kube-controller-manager runs on %s; with leader election, it renews this Lease: %s", actor.Context, ShowControllerLease(actor.Context))
 	default:

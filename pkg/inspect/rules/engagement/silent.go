@@ -78,9 +78,9 @@ func reportNoWorkload(v *view.View, s view.Submission) {
 		remedy += command.Say("; or check that all Pods of group %s exist", j.Marks.PodGroup)
 	}
 	if awaited.IsAtWork() || suspect != (inspect.ClassName{}) {
-		remedy += "; or " + advice.CheckKueue(j.Context, awaited)
+		remedy += "; or " + advice.CheckKueue(v, j.Context, awaited)
 	} else {
-		remedy = advice.CheckKueue(j.Context, awaited) + "; or " + remedy
+		remedy = advice.CheckKueue(v, j.Context, awaited) + "; or " + remedy
 	}
 	sighting := view.Sighting{
 		Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Evidence: evidence, Remedy: remedy, Awaits: awaited,
@@ -155,7 +155,7 @@ func reportItself(v *view.View, f *inspect.Facts, c *kueue.MultiKueueCluster) {
 			c.Name, strings.Join(configs, " and "), command.Kubectl(f.Context, "", "edit", "multikueueconfigs.kueue.x-k8s.io").With(configs...), remedy)
 	}
 	if c.SecretName() != "" {
-		remedy = command.Say("correct Secret %s/%s: %s; or %s", kueue.Namespace, c.SecretName(),
+		remedy = command.Say("correct Secret %s/%s: %s; or %s", f.KueueHome().Namespace, c.SecretName(),
 			advice.ReplaceKubeconfig(f, c, fmt.Sprintf("write the kubeconfig of the right cluster to %s.kubeconfig", c.Name)), remedy)
 	}
 	v.Report(view.Sighting{

@@ -109,7 +109,7 @@ func (e *multiKueue) reportShared(a, b *dispatcher) {
 				fmt.Sprintf("%s: label %s of its mirrors is %s", a.Context, delegation.MultiKueueOriginLabel, name),
 				fmt.Sprintf("%s: label %s of its mirrors is %s", b.Context, delegation.MultiKueueOriginLabel, name),
 			},
-			Remedy: command.Say("set multiKueue.origin in Kueue's configuration on %s to a name of its own: %s", b.Context, advice.ReconfigureKueue(b.Context)),
+			Remedy: command.Say("set multiKueue.origin in Kueue's configuration on %s to a name of its own: %s", b.Context, advice.ReconfigureKueue(e.View, b.Context)),
 		}
 		if c, _ := e.MultiKueueCluster(b.Facts, alsoThere[0]); c != nil {
 			s.Since = view.Latest(c.CreationTimestamp.Time, a.marks[name].first, b.marks[name].first)

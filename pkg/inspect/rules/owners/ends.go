@@ -104,7 +104,7 @@ func describeOwned(v *view.View, f *inspect.Facts, j *inspect.Job, s *view.Sight
 		if view.IsHeldByKueue(w) {
 			s.Message = fmt.Sprintf("its deletion waits for its Workload, which Kueue on %s keeps", f.Context)
 			s.Evidence = append(s.Evidence, quote.HeldByKueue(f, w))
-			s.Remedy = advice.CheckKueue(f.Context, v.AwaitsKueue(f, w, liveness.DutyRemove, "", f.Context, w.DeletionTimestamp.Time))
+			s.Remedy = advice.CheckKueue(v, f.Context, v.AwaitsKueue(f, w, liveness.DutyRemove, "", f.Context, w.DeletionTimestamp.Time))
 			return
 		}
 		s.Message = fmt.Sprintf("%s waits for the objects that it owns, such as Workload %s/%s", deletionOf(j), w.Namespace, w.Name)

@@ -110,7 +110,7 @@ func waitForKueue(v *view.View, s view.Submission, c view.Copy, awaited *view.Aw
 		}
 		return command.Say("wait: %s", restart)
 	}
-	return command.Say("%s; Kueue then restarts the %s", advice.CheckKueue(s.Manager.Context, awaited), s.Job().Kind)
+	return command.Say("%s; Kueue then restarts the %s", advice.CheckKueue(v, s.Manager.Context, awaited), s.Job().Kind)
 }
 
 // lastKnownTime returns the last time at which an origin's mirror certainly

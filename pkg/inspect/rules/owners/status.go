@@ -139,7 +139,7 @@ func reportStale(v *view.View, origin *inspect.Job, p inspect.Pair, m inspect.Mi
 		Cause:    fmt.Sprintf("%s on %s and %s", origin.ManagedBy, origin.Context, mirror.Context),
 		Message:  fmt.Sprintf("%s does not copy its status from %s", origin.ManagedBy, mirror.Context),
 		Evidence: evidence, Awaits: awaited,
-		Remedy: command.Say("%s; until then, read the status of the mirror: %s", copyStatusFix(origin, mirror, awaited), advice.KubectlJob(mirror, "get")),
+		Remedy: command.Say("%s; until then, read the status of the mirror: %s", copyStatusFix(v, origin, mirror, awaited), advice.KubectlJob(mirror, "get")),
 	}
 	explainCheckLost(v, p, mirror, &s)
 	explainDecrease(origin, mirror, &s)
@@ -188,10 +188,10 @@ func staleFields(v *view.View, p inspect.Pair, m inspect.Mirror) []string {
 }
 
 // copyStatusFix returns how to get a status copied again.
-func copyStatusFix(origin, mirror *inspect.Job, awaited *view.Awaited) command.Prose {
+func copyStatusFix(v *view.View, origin, mirror *inspect.Job, awaited *view.Awaited) command.Prose {
 	switch {
 	case origin.ManagedBy == delegation.MultiKueue, origin.Row().IsUnmanaged():
-		return advice.CheckKueue(origin.Context, awaited)
+		return advice.CheckKueue(v, origin.Context, awaited)
 	case origin.ManagedBy == delegation.Dispatch:
 		return command.Say("dispatch it again, which resumes with the same mirror: %s", advice.DispatchTo(origin, mirror.Context, mirror.Namespace))
 	default:
@@ -238,7 +238,7 @@ func reportEndNotCopied(v *view.View, origin *inspect.Job, p inspect.Pair, m ins
 		Object: view.Of(origin), Since: since, Jobs: []*inspect.Job{origin}, Awaits: awaited,
 		Message:  fmt.Sprintf("its mirror on %s is %s, but the origin still says %s", mirror.Context, mirror.Status, origin.Status),
 		Evidence: evidence,
-		Remedy:   command.Say("%s; save the final status before the mirror is deleted: %s", copyStatusFix(origin, mirror, awaited), advice.KubectlJob(mirror, "get").With("-o", "yaml")),
+		Remedy:   command.Say("%s; save the final status before the mirror is deleted: %s", copyStatusFix(v, origin, mirror, awaited), advice.KubectlJob(mirror, "get").With("-o", "yaml")),
 	}
 	explainCheckLost(v, p, mirror, &s)
 	v.Report(s)

@@ -7,12 +7,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 func kubeconfigMissing() view.Rule {
 	return brokenWorkerRule(view.Rule{Code: "JM001", Covers: []string{"JM044"}}, func(_ *view.View, b brokenWorker, s *view.Sighting) {
-		s.Remedy = advice.WriteKubeconfig(b.manager, b.cluster, b.cluster.Name+".kubeconfig").Prose()
+		s.Remedy = b.manager.KueueHome().WriteSecret(b.manager.Context, b.cluster.SecretName(), b.cluster.Name+".kubeconfig").Prose()
 		if b.cluster.SecretName() == "" {
 			s.Remedy = command.Say("write the kubeconfig of %s to the path in clusterSource of MultiKueueCluster %s, in the container of Kueue on %s",
 				b.cluster.Name, b.cluster.Name, b.manager.Context)
@@ -39,7 +38,7 @@ func clusterProfileUnusable() view.Rule {
 			profile = " " + source.ClusterProfileRef.Name
 		}
 		s.Remedy = command.Say("correct ClusterProfile%s in namespace %s on %s, and multiKueue.clusterProfile.accessProviders in the configuration of Kueue there",
-			profile, kueue.Namespace, b.manager.Context)
+			profile, b.manager.KueueHome().Namespace, b.manager.Context)
 		if strings.Contains(b.active.Reason, "FeatureDisabled") {
 			s.Remedy = command.Say("start Kueue on %s with --feature-gates=MultiKueueClusterProfile=true; or give MultiKueueCluster %s a clusterSource.kubeConfig",
 				b.manager.Context, b.cluster.Name)

@@ -129,7 +129,7 @@ func refusal(v *view.View, s view.Submission, c view.Copy) view.Sighting {
 			command.Kubectl(c.Worker.Context, j.Namespace, "create", "--dry-run=server", "-f", "FILE"), quotas)
 	}
 	if !sighting.Awaits.IsAtWork() {
-		sighting.Remedy += command.Say("; %s", advice.CheckKueue(j.Context, sighting.Awaits))
+		sighting.Remedy += command.Say("; %s", advice.CheckKueue(v, j.Context, sighting.Awaits))
 	}
 	if j.ManualSelector {
 		sighting.Cause = ""

@@ -85,7 +85,7 @@ func reportRunsOn(v *view.View, s view.Submission, why string, since time.Time, 
 			due := v.On(by.Context, s.Manager.Context, since)
 			sighting.Awaits = v.AwaitsKueue(by, s.Workload, liveness.DutyRemove, "", by.Context, due)
 		}
-		sighting.Remedy = advice.CheckKueue(by.Context, sighting.Awaits)
+		sighting.Remedy = advice.CheckKueue(v, by.Context, sighting.Awaits)
 		if s.Workload != nil && s.Workload.Is(kueue.Evicted) {
 			quote.AddPreemption(v, s, &sighting)
 		}

@@ -86,7 +86,7 @@ func reportMirrorIgnored(v *view.View, origin, mirror *inspect.Job, what string,
 		Remedy: command.Say("check that the controller of %s runs on %s", quote.Plural(mirror), mirror.Context),
 	}
 	if mirror.Row().IsJob() {
-		s.Remedy = advice.CheckActor(liveness.Actor{Role: liveness.RoleJobController, Context: mirror.Context}, a)
+		s.Remedy = advice.CheckActor(v, liveness.Actor{Role: liveness.RoleJobController, Context: mirror.Context}, a)
 	}
 	if a.IsAtWork() {
 		s.Severity, s.Cause = inspect.Info, s.Cause+", behind"

@@ -45,7 +45,7 @@ func reportWorkloadGone(v *view.View, s view.Submission) {
 		Object: view.Of(j), Jobs: []*inspect.Job{j}, Cause: "no Workload " + j.Context + " " + j.Kind,
 		Message:  fmt.Sprintf("its Workload on %s is gone, and Kueue has not recreated it", j.Context),
 		Evidence: []string{fmt.Sprintf("%s: no Workload has the UID %s", j.Context, j.UID), quote.State(j)},
-		Remedy:   command.Say("%s; once it runs, the %s starts from scratch", advice.CheckKueue(j.Context, nil), j.Kind),
+		Remedy:   command.Say("%s; once it runs, the %s starts from scratch", advice.CheckKueue(v, j.Context, nil), j.Kind),
 	})
 }
 
@@ -89,7 +89,7 @@ func reportCopyGone(v *view.View, s view.Submission) {
 			Evidence: []string{
 				fmt.Sprintf("%s: there is no Workload %s/%s", c.Worker.Context, s.Workload.Namespace, s.Workload.Name), quote.MultiKueueCheck(s), quote.State(m.Job),
 			},
-			Remedy: command.Say("%s; it then starts the %s from scratch", advice.CheckKueue(s.Manager.Context, nil), j.Kind),
+			Remedy: command.Say("%s; it then starts the %s from scratch", advice.CheckKueue(v, s.Manager.Context, nil), j.Kind),
 		})
 	}
 }

@@ -170,7 +170,7 @@ func correctSecrets(v *view.View, f *inspect.Facts, group []string, wrong string
 		if wrong != "" && name != wrong {
 			continue
 		}
-		source := fmt.Sprintf("Secret %s/%s of %s", kueue.Namespace, c.SecretName(), name)
+		source := fmt.Sprintf("Secret %s/%s of %s", f.KueueHome().Namespace, c.SecretName(), name)
 		replace := advice.ReplaceKubeconfig(f, c, fmt.Sprintf("write the kubeconfig of the right cluster to %s.kubeconfig", name))
 		if wrong != "" {
 			fixes = append(fixes, command.Say("correct %s, which reaches another cluster than before: %s", source, replace))

@@ -68,7 +68,7 @@ func reportHeldBack(v *view.View, s view.Submission, m inspect.Mirror) {
 	}
 	sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyResume, "", j.Context, sighting.Since)
 	sighting.Remedy = command.Say("%s; read its message about the Workload: %s",
-		advice.CheckKueue(j.Context, sighting.Awaits), advice.KubectlObject(view.OfWorkload(s.Manager, s.Workload), "describe"))
+		advice.CheckKueue(v, j.Context, sighting.Awaits), advice.KubectlObject(view.OfWorkload(s.Manager, s.Workload), "describe"))
 	for _, d := range differences {
 		if d.Field == "spec.suspend" || strings.HasPrefix(d.Field, "status.") {
 			sighting.Evidence = append(sighting.Evidence, quoteDifference(d, j, mirror))
@@ -123,7 +123,7 @@ func statusRefused() view.Rule {
 						fmt.Sprintf("%s: spec.suspend of %s is true", j.Context, view.Of(j).String()),
 					},
 					Remedy: command.Say("upgrade %s to Kubernetes v1.36.2 or later, or Kueue there to 0.18 or later; if Kueue is that new, %s",
-						j.Context, advice.CheckKueue(j.Context, awaited)),
+						j.Context, advice.CheckKueue(v, j.Context, awaited)),
 				})
 			}
 		},
@@ -205,7 +205,7 @@ func admittedNowhereOn(v *view.View, s view.Submission, c view.Copy) view.Sighti
 	if runsMirror(s, c.Worker) {
 		// The deactivation deletes the mirror with its Pods.
 		sighting.Remedy = command.Say("%s; or deactivate its Workload and activate it again, so that its Pods start from scratch: %s, and then %s",
-			advice.CheckKueue(c.Worker.Context, nil), activate(false), activate(true))
+			advice.CheckKueue(v, c.Worker.Context, nil), activate(false), activate(true))
 	}
 	return sighting
 }

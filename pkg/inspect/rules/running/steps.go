@@ -55,7 +55,7 @@ func describeStep(v *view.View, s view.Submission, next step) view.Sighting {
 		Message: fmt.Sprintf("Kueue on %s %s", next.by.Context, next.what), Evidence: next.evidence,
 		Awaits: v.AwaitsKueue(next.by, s.Workload, next.duty, "", next.by.Context, next.since),
 	}
-	sighting.Remedy = advice.CheckKueue(next.by.Context, sighting.Awaits)
+	sighting.Remedy = advice.CheckKueue(v, next.by.Context, sighting.Awaits)
 	if isOwn := next.by == s.Manager && next.duty == liveness.DutyRemove; isOwn && j.Suspended && j.Active > 0 && !hasPodsLeft(v, s) {
 		// Kueue restores the Pod template first, which the API server refuses
 		// while Pods are active.

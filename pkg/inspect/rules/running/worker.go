@@ -9,7 +9,6 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -131,7 +130,7 @@ func workerMisconfigured() view.Rule {
 				sighting.Message = fmt.Sprintf("%s cannot reach %s with its configuration (%s): the status of its %s is not updated", s.Manager.Context, s.Chosen(), active.Reason, quote.Plural(s.Job()))
 				sighting.Remedy = command.Say("repair MultiKueueCluster %s on %s; its conditions say what is missing", s.Chosen(), s.Manager.Context)
 				if c, _ := v.MultiKueueCluster(s.Manager, s.Chosen()); c != nil && c.SecretName() != "" {
-					sighting.Remedy = command.Say("write a working kubeconfig of the worker to the Secret: %s", advice.WriteKubeconfig(s.Manager, c, "FILE"))
+					sighting.Remedy = command.Say("write a working kubeconfig of the worker to the Secret: %s", s.Manager.KueueHome().WriteSecret(s.Manager.Context, c.SecretName(), "FILE"))
 				}
 				v.Report(sighting)
 			}

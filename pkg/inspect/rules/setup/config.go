@@ -35,7 +35,7 @@ func reportConfig(v *view.View, f *inspect.Facts, i *kueue.Installation, field, 
 		Object:   object,
 		Message:  fmt.Sprintf("%s: %s is %s", message, field, value),
 		Evidence: []string{fmt.Sprintf("%s: %s in the configuration of %s is %s", f.Context, field, object.String(), value)},
-		Remedy:   command.Say("%s on %s: %s", change, f.Context, reconfigure(f, i)),
+		Remedy:   command.Say("%s on %s: %s", change, f.Context, i.Reconfigure(f.Context)),
 	})
 }
 

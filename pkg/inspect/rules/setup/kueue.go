@@ -7,7 +7,6 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -15,15 +14,6 @@ import (
 // deploymentOf returns Kueue's Deployment as the object of a finding.
 func deploymentOf(f *inspect.Facts, i *kueue.Installation) view.Object {
 	return view.Object{Context: f.Context, APIVersion: "apps/v1", Kind: "Deployment", Namespace: i.Namespace, Name: i.Deployment}
-}
-
-// reconfigure returns how to change the configuration of an installation.
-func reconfigure(f *inspect.Facts, i *kueue.Installation) command.Prose {
-	restart := command.Kubectl(f.Context, i.Namespace, "rollout", "restart", "deployment", i.Deployment)
-	if i.ConfigMap == "" {
-		return command.Kubectl(f.Context, i.Namespace, "edit", "deployment", i.Deployment).Prose()
-	}
-	return command.Say("%s, and then %s", command.Kubectl(f.Context, i.Namespace, "edit", "configmap", i.ConfigMap), restart)
 }
 
 func integrationLacking() view.Rule {
@@ -58,7 +48,7 @@ func reportIntegrations(v *view.View, l view.Link, here, there *kueue.Installati
 			fmt.Sprintf("%s: integrations.frameworks has %s", l.Manager.Context, strings.Join(missing, ", ")),
 			fmt.Sprintf("%s: integrations.frameworks is %s", l.Worker.Context, strings.Join(has, ", ")),
 		},
-		Remedy: command.Say("add %s to integrations.frameworks on %s: %s", strings.Join(missing, ", "), l.Worker.Context, reconfigure(l.Worker, there)),
+		Remedy: command.Say("add %s to integrations.frameworks on %s: %s", strings.Join(missing, ", "), l.Worker.Context, there.Reconfigure(l.Worker.Context)),
 	})
 }
 
@@ -145,7 +135,7 @@ func reportSharedOrigin(v *view.View, a, b view.Link) {
 			fmt.Sprintf("%s: multiKueue.origin is %s; MultiKueueCluster %s points to %s", a.Manager.Context, one, a.Cluster.Name, a.Worker.Context),
 			fmt.Sprintf("%s: multiKueue.origin is %s; MultiKueueCluster %s points to %s", b.Manager.Context, other, b.Cluster.Name, b.Worker.Context),
 		},
-		Remedy: command.Say("set another multiKueue.origin on %s: %s", b.Manager.Context, reconfigure(b.Manager, there)),
+		Remedy: command.Say("set another multiKueue.origin on %s: %s", b.Manager.Context, there.Reconfigure(b.Manager.Context)),
 	})
 }
 
@@ -160,7 +150,7 @@ func reportSharedWorker(v *view.View, a, b view.Link) {
 			fmt.Sprintf("%s: MultiKueueCluster %s points to %s", b.Manager.Context, b.Cluster.Name, b.Worker.Context),
 		},
 		Remedy: command.Say("unless it has one, give %s a multiKueue.origin of its own: %s",
-			b.Manager.Context, advice.ReconfigureKueue(b.Manager.Context)),
+			b.Manager.Context, b.Manager.KueueHome().Reconfigure(b.Manager.Context)),
 	})
 }
 
@@ -189,7 +179,7 @@ func reportDown(v *view.View, f *inspect.Facts, i *kueue.Installation) {
 		Message:  fmt.Sprintf("Kueue does not run on %s: no replica is ready", f.Context),
 		Evidence: []string{fmt.Sprintf("%s: %s has %s, of which 0 are ready", f.Context, object.String(), inspect.Count(int(i.Replicas), "replica"))},
 		Remedy: command.Say("check why its Pods do not start: %s; read its log: %s", command.Kubectl(f.Context, i.Namespace, "get", "pods"),
-			command.Kubectl(f.Context, i.Namespace, "logs", "deployment/"+i.Deployment)),
+			i.ShowLogs(f.Context)),
 	}
 	if i.Replicas == 0 {
 		s.Remedy = command.Say("scale it up: %s", command.Kubectl(f.Context, i.Namespace, "scale", "deployment", i.Deployment, "--replicas=1"))

@@ -109,6 +109,9 @@ func (v *View) Facts(context string) (f *inspect.Facts, ok bool) {
 	return f, f != nil && f.Err == nil
 }
 
+// KueueHome returns where Kueue runs in a context.
+func (v *View) KueueHome(context string) kueue.Home { return v.inventory.Facts(context).KueueHome() }
+
 // CordonedNodes returns the cordoned nodes of a cluster, as far as its nodes were read.
 func (v *View) CordonedNodes(context string) []string {
 	f, ok := v.Facts(context)

@@ -160,7 +160,7 @@ func refusedCopy(v *view.View, w *waiter, without []view.Copy) []view.Sighting {
 		has, them, webhook = "have", "them", "webhooks run"
 	}
 	s.Message = fmt.Sprintf("%s %s no copies of Workloads that are nominated for %s", strings.Join(names, " and "), has, them)
-	search := command.Say("search the log for 'creating remote object': %s", advice.ShowKueueLogs(w.Manager.Context))
+	search := command.Say("search the log for 'creating remote object': %s", advice.ShowKueueLogs(v, w.Manager.Context))
 	check := command.Say("check that Kueue's %s on %s: %s", webhook, strings.Join(contexts, " and "), command.Join(pods, " and "))
 	if silent := silentWorkers(v, w, refused); len(silent) > 0 {
 		// Without Kueue, its webhook refuses the copy, and the manager cannot know that.

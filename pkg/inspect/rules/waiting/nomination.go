@@ -48,7 +48,7 @@ func detectNoNominations(v *view.View) {
 				fmt.Sprintf("%s: MultiKueueConfig %s has usable clusters: %s", f.Context, config.Name, strings.Join(usable, ", ")),
 			},
 			Remedy: command.Say("%s. If the log says Unauthorized or forbidden, run doctor. If multiKueue.dispatcherName names another dispatcher, start it or remove the line: %s",
-				advice.CheckKueue(f.Context, awaited), advice.ReconfigureKueue(f.Context)),
+				advice.CheckKueue(v, f.Context, awaited), advice.ReconfigureKueue(v, f.Context)),
 			Jobs: []*inspect.Job{w.Job()}, Awaits: awaited,
 		})
 	}

@@ -52,7 +52,7 @@ func reportNotRecorded(v *view.View, w *waiter, o *view.Copy, admitted *metav1.C
 	}
 	awaited := v.AwaitsReach(f, w.Workload, liveness.DutyRecord, o.Worker.Context, f.Context, since)
 	s := view.Sighting{
-		Object: view.Of(j), Since: since, Jobs: []*inspect.Job{j}, Awaits: awaited, Remedy: advice.CheckKueue(f.Context, awaited),
+		Object: view.Of(j), Since: since, Jobs: []*inspect.Job{j}, Awaits: awaited, Remedy: advice.CheckKueue(v, f.Context, awaited),
 		Message: fmt.Sprintf("it runs on %s, but Kueue on %s has not recorded that", o.Worker.Context, f.Context),
 		Evidence: []string{
 			quote.WorkloadCondition(o.Worker, o.Workload, admitted), quote.CheckState(workload, *w.Check),

@@ -101,7 +101,7 @@ func reportKueueDown(v *view.View, w *waiter, o view.Copy) {
 	}
 	if awaited.IsAtWork() {
 		s.Message = fmt.Sprintf("Kueue on %s processed later Workloads, but not these", worker)
-		s.Remedy = advice.CheckKueue(worker, awaited)
+		s.Remedy = advice.CheckKueue(v, worker, awaited)
 		s.Cause, s.Severity = s.Cause+" at work", inspect.Warning
 	}
 	v.Report(s)
