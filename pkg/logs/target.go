@@ -12,12 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/pager"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/wire"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -70,15 +69,11 @@ func (t Target) owns(p *corev1.Pod) bool {
 // list reads the target's Pods, in the order of display.
 func (t Target) list(ctx context.Context) ([]*corev1.Pod, error) {
 	var pods []*corev1.Pod
-	p := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return t.Client.CoreV1().Pods(t.Job.Namespace).List(ctx, o)
-	})
-	err := p.EachListItem(ctx, t.options(), func(o runtime.Object) error {
-		if pod, ok := o.(*corev1.Pod); ok && t.owns(pod) {
+	err := wire.EachItem(ctx, t.Client.CoreV1().Pods(t.Job.Namespace).List, t.options(), func(pod *corev1.Pod) {
+		if t.owns(pod) {
 			trim(pod)
 			pods = append(pods, pod)
 		}
-		return nil
 	})
 	if err != nil {
 		return nil, t.failed("list Pods in namespace "+strconv.Quote(t.Job.Namespace), err)

@@ -82,9 +82,8 @@ func (p *page[T]) read(ctx context.Context, l List, o metav1.ListOptions) error 
 		body, _ := result.Raw()
 		p.size = len(body)
 	}
-	var status apierrors.APIStatus
-	if o.Continue != "" && apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {
-		p.Continue, err = status.Status().Continue, nil
+	if token, ok := NextToken(err, o); ok {
+		p.Continue, err = token, nil
 	}
 	switch {
 	case err != nil:
@@ -94,6 +93,18 @@ func (p *page[T]) read(ctx context.Context, l List, o metav1.ListOptions) error 
 		return fmt.Errorf("%w: it is no list", ErrInvalidAnswer)
 	}
 	return CheckContinue(o.Continue, p.Continue)
+}
+
+// NextToken returns the token that a server offers in the error of a request for a further chunk, if
+// it has compacted the snapshot behind the chunks. The token continues at the same place in the current
+// state: no object is seen twice, and none that existed all the time is missed.
+func NextToken(err error, o metav1.ListOptions) (token string, ok bool) {
+	var status apierrors.APIStatus
+	if o.Continue == "" || !apierrors.IsResourceExpired(err) || !errors.As(err, &status) {
+		return "", false
+	}
+	token = status.Status().Continue
+	return token, token != ""
 }
 
 // errNoEnd means that a list was abandoned because it would never end.

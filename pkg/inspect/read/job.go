@@ -10,7 +10,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -234,14 +233,12 @@ func (c jobCollection) ahead(ctx context.Context, o metav1.ListOptions) (wait fu
 	}
 }
 
-// openChunk requests one chunk. If the server has compacted the snapshot of the earlier chunks, it
-// offers a token to continue at the same place in the current state, and openChunk uses it. No
-// object is then seen twice, and none that existed all the time is missed.
+// openChunk requests one chunk. If the server has compacted the snapshot of the earlier chunks,
+// openChunk continues with the token that the server offers.
 func (c jobCollection) openChunk(ctx context.Context, o metav1.ListOptions) (*jobPage, error) {
 	page, err := c.open(ctx, o)
-	var status apierrors.APIStatus
-	if o.Continue != "" && apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {
-		o.Continue = status.Status().Continue
+	if token, ok := wire.NextToken(err, o); ok {
+		o.Continue = token
 		page, err = c.open(ctx, o)
 	}
 	if err != nil {
