@@ -239,28 +239,28 @@ func (r *factReader) readAllWorkloads(ctx context.Context, namespace string) {
 // readNeighbours reads the other Workloads of a namespace if Kueue ignores one of the Workloads
 // read. If Kueue runs, that one waits for one of these.
 func (r *factReader) readNeighbours(ctx context.Context) {
+	k := r.facts.Kueue
 	silent, known := sets.New[string](), sets.New[types.UID]()
-	for _, w := range r.facts.Kueue.Workloads {
+	for _, w := range k.Workloads {
 		known.Insert(w.UID)
 		if inspect.IsIgnored(w) {
 			silent.Insert(w.Namespace)
 		}
 	}
+	add := func(w *kueue.Workload) {
+		if !known.Has(w.UID) {
+			r.store(func() { k.Workloads = append(k.Workloads, w) })
+		}
+	}
 	for _, namespace := range sets.List(silent) {
-		if all, ok := r.facts.Kueue.Capacity.WorkloadsOf(namespace); ok {
+		if all, ok := k.Capacity.WorkloadsOf(namespace); ok {
 			for _, w := range all {
-				if !known.Has(w.UID) {
-					r.facts.Kueue.Workloads = append(r.facts.Kueue.Workloads, w)
-				}
+				add(w)
 			}
 			continue
 		}
 		r.read(inspect.PartWorkloads, func() error {
-			return listObjects(ctx, r.cluster, r.resource("workloads"), namespace, metav1.ListOptions{}, func(w *kueue.Workload) {
-				if !known.Has(w.UID) {
-					r.store(func() { r.facts.Kueue.Workloads = append(r.facts.Kueue.Workloads, w) })
-				}
-			})
+			return listObjects(ctx, r.cluster, r.resource("workloads"), namespace, metav1.ListOptions{}, add)
 		})
 	}
 }
