@@ -26,12 +26,8 @@ type Cluster struct {
 	// Bounded is whether a list of all namespaces is incomplete: see Context.
 	Bounded bool
 
-	uid string
 	// identified is closed when uid is known; nil if no request for it is running.
 	identified <-chan struct{}
-	// isIntroduced is whether another context has read uid, for which this one may lack the
-	// right.
-	isIntroduced bool
 	// endpoint is the address of the context. Several clusters may share one.
 	endpoint string
 	config   *rest.Config
@@ -42,7 +38,12 @@ type Cluster struct {
 	// cacheDir is the directory of the discovery cache; "" for none.
 	cacheDir string
 
+	// mu protects the fields below: a question that was abandoned may still use them.
 	mu sync.Mutex
+	// uid is the UID of kube-system, "" if it is not known. isIntroduced is whether another context
+	// has read it, for which this one may lack the right.
+	uid          string
+	isIntroduced bool
 	// namespaces are the UIDs of the namespaces that were requested; "" for unreadable ones.
 	namespaces map[string]string
 	discovery  *Discovery

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -170,7 +171,7 @@ func (f *Fleet) identify(ctx context.Context, m *member) error {
 	if err != nil {
 		return &kubecontext.Error{Context: m.context, Doing: "reach the cluster", Err: err}
 	}
-	m.routes[0].uid = uid
+	m.routes[0].setUID(uid, false)
 	return nil
 }
 
@@ -181,10 +182,13 @@ func (f *Fleet) identify(ctx context.Context, m *member) error {
 // one that hangs in a credential plugin, is abandoned. It must not touch what its caller reads
 // without a lock.
 func Ask[T any](ctx context.Context, f *Fleet, question func(context.Context, *Cluster) (T, error)) []Answer[T] {
-	answers := make([]Answer[T], len(f.members))
-	f.each(len(f.members), func(i int) {
-		defer f.waiting.add(f.members[i].context)()
-		answers[i] = ask(ctx, f, f.members[i], question)
+	f.mu.RLock()
+	members := slices.Clone(f.members)
+	f.mu.RUnlock()
+	answers := make([]Answer[T], len(members))
+	f.each(len(members), func(i int) {
+		defer f.waiting.add(members[i].context)()
+		answers[i] = ask(ctx, f, members[i], question)
 	})
 	return answers
 }

@@ -45,13 +45,32 @@ func (c *Cluster) UID() string {
 	if c.identified != nil {
 		<-c.identified
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.uid
 }
 
 // SetUID sets the UID of a cluster that another context has identified.
 func (c *Cluster) SetUID(uid string) {
 	_ = c.UID() // After this, no other goroutine sets it.
-	c.uid, c.isIntroduced = uid, true
+	c.setUID(uid, true)
+}
+
+func (c *Cluster) setUID(uid string, isIntroduced bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.uid, c.isIntroduced = uid, isIntroduced
+}
+
+// ownUID returns the UID of kube-system if this context has read it, otherwise "".
+func (c *Cluster) ownUID() string {
+	uid := c.UID()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.isIntroduced {
+		return ""
+	}
+	return uid
 }
 
 // Identity returns what is known about the identity of the cluster: the UID of kube-system, and
@@ -119,10 +138,9 @@ func (c *Cluster) identity(ctx context.Context) (string, error) {
 // nil if the cluster is the same, a *kubecontext.MovedError if the context now reaches another
 // one, and a *kubecontext.UnidentifiedError if no UID was readable before.
 func (c *Cluster) Verify(ctx context.Context, namespace string) error {
-	known := c.Identity()
-	name, before := metav1.NamespaceSystem, known.UID
-	if before == "" || c.isIntroduced {
-		name, before = namespace, known.Namespaces[namespace]
+	name, before := metav1.NamespaceSystem, c.ownUID()
+	if before == "" {
+		name, before = namespace, c.Identity().Namespaces[namespace]
 	}
 	if before == "" {
 		return c.Failed(&kubecontext.UnidentifiedError{Namespace: namespace})

@@ -71,3 +71,34 @@ func TestOnlyContext(t *testing.T) {
 		assert.Equal(t, answers[0].Value, "late")
 	})
 }
+
+// TestLateQuestion checks that an abandoned question may read the identity of a cluster, and its fleet,
+// after a new round has found them out. Only the race detector sees the difference.
+func TestLateQuestion(t *testing.T) {
+	for name, read := range map[string]func(*fleet.Fleet, *fleet.Cluster){
+		"identity": func(_ *fleet.Fleet, c *fleet.Cluster) { c.UID() },
+		"routes":   func(f *fleet.Fleet, c *fleet.Cluster) { f.Routes(c.Context) },
+		"aliases":  func(f *fleet.Fleet, _ *fleet.Cluster) { f.Aliases() },
+		"distinct": func(f *fleet.Fleet, _ *fleet.Cluster) { f.Distinct() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				late := lateTransport{let: make(chan struct{})}
+				f := fleet.Open(t.Context(), []fleet.Context{{Name: "slow", Config: &rest.Config{Host: "https://slow.example", Transport: late}}},
+					fleet.Options{Timeout: time.Second})
+				done := make(chan struct{})
+				answers := fleet.Ask(t.Context(), f, func(_ context.Context, c *fleet.Cluster) (string, error) {
+					time.Sleep(time.Hour) //nolint:forbidigo // It waits for nothing, so that only the lock orders the accesses.
+					read(f, c)
+					close(done)
+					return "", nil
+				})
+				assert.ErrorContains(t, answers[0].Err, "no answer within 1s")
+				close(late.let)
+				f.BeginRound(t.Context())
+				assert.Equal(t, f.Clusters()[0].UID(), "late")
+				<-done
+			})
+		})
+	}
+}

@@ -91,6 +91,8 @@ func (f *Fleet) chooseContext(ctx context.Context, m *member, refused func(conte
 
 // Aliases returns the contexts that were joined to another.
 func (f *Fleet) Aliases() []Alias {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
 	var aliases []Alias
 	for _, m := range f.members {
 		for _, route := range m.routes[min(1, len(m.routes)):] {
@@ -103,6 +105,8 @@ func (f *Fleet) Aliases() []Alias {
 
 // Routes returns the contexts of a member's cluster, the member's own first.
 func (f *Fleet) Routes(contextName string) []*Cluster {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
 	for _, m := range f.members {
 		if m.context == contextName {
 			return slices.Clone(m.routes)
@@ -113,6 +117,8 @@ func (f *Fleet) Routes(contextName string) []*Cluster {
 
 // Distinct reports whether all members are certainly different clusters.
 func (f *Fleet) Distinct() bool {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
 	if len(f.members) < 2 {
 		return true
 	}
