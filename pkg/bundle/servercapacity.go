@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -29,6 +30,7 @@ func (s *server) setCapacity(c *Context) {
 					TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
 					Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
 					Message: fmt.Sprintf("the snapshot lacks %s; record it again with the snapshot command", res.GroupResource()),
+					Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: kubecontext.CauseNotRecorded, Message: res.GroupResource().String()}}},
 				}
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
@@ -34,6 +35,24 @@ func IsUnserved(err error) bool {
 	}
 	about := status.Status().Details
 	return apierrors.IsUnexpectedServerError(err) || about == nil || about.Name == ""
+}
+
+// CauseNotRecorded is the cause in the Status of a snapshot that lacks a resource. Its message is the
+// resource.
+const CauseNotRecorded metav1.CauseType = "NotRecorded"
+
+// NotRecorded returns the resource that a snapshot lacks. ok is false for other errors.
+func NotRecorded(err error) (resource string, ok bool) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return "", false
+	}
+	for _, c := range status.Status().Details.Causes {
+		if c.Type == CauseNotRecorded {
+			return c.Message, true
+		}
+	}
+	return "", false
 }
 
 // IsConnection reports whether an error is about the connection to a server, and not about its
@@ -64,10 +83,8 @@ func IsUnclear(err error) bool {
 }
 
 // Because returns an error's text on one line, without its context, and without the verb and URL
-// of net/http.
-func Because(err error) string {
-	return ShortRefusals(strings.Join(strings.Fields(withoutURL(Cause(err)).Error()), " "))
-}
+// of net/http. Of several paragraphs, it returns the first.
+func Because(err error) string { return textOf(Cause(err)) }
 
 // Causes returns a server's objections to an object, field by field.
 func Causes(err error) string {

@@ -133,3 +133,13 @@ func TestInContext(t *testing.T) {
 	}
 	assert.Equal(t, inner.Context, "of no interest", "the error it was made of has changed")
 }
+
+// TestBecause checks that a reason is one line, and of a credential plugin's paragraphs the first.
+func TestBecause(t *testing.T) {
+	for want, err := range map[string]error{
+		"connection refused":                  get(errors.New("connection\nrefused")),
+		"getting credentials: exec: no login": &kubecontext.Error{Context: "prod", Err: get(errors.New("getting credentials: exec: no login\n\nTo log in, run login.\n\nSee the manual"))},
+	} {
+		assert.Equal(t, kubecontext.Because(err), want)
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -86,12 +85,10 @@ func (s *site) because(err error) string {
 		// The command says once for all clusters which rights to ask for.
 		return kubecontext.InContext(s.Context, "", err).Cause()
 	}
-	text := kubecontext.InContext(s.Context, "", err).Message()
-	if _, missing, isSnapshot := strings.Cut(text, "the snapshot lacks "); isSnapshot {
-		missing, _, _ = strings.Cut(missing, ";")
+	if missing, isSnapshot := kubecontext.NotRecorded(err); isSnapshot {
 		return "the snapshot has no " + missing + "; record it again"
 	}
-	return text
+	return kubecontext.InContext(s.Context, "", err).Message()
 }
 
 func (s *site) isReached() bool {

@@ -3,7 +3,6 @@ package rules
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -149,7 +148,7 @@ func unreadReason(n NotJudged) string {
 	if denied, ok := kubecontext.DenialOf(n.Err); ok && denied.Resource != "" {
 		return "needs the right to " + inspect.Access{Verbs: []string{denied.Verb}, Resource: denied.Resource, Group: denied.Group, Namespace: denied.Namespace}.String()
 	}
-	if strings.Contains(n.Err.Error(), "the snapshot lacks ") {
+	if _, isSnapshot := kubecontext.NotRecorded(n.Err); isSnapshot {
 		return "the snapshot lacks it; record it again"
 	}
 	if apierrors.IsNotFound(n.Err) {
