@@ -1,20 +1,16 @@
 package dispatch
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // isMirrorOf reports whether an object is the mirror of the origin with a UID: it carries our
@@ -61,36 +57,22 @@ func foreignError(c *fleet.Cluster, k delegation.Kind, found *unstructured.Unstr
 
 // removeMirror deletes the mirror of an origin, with its Pods. It deletes only the object with
 // mirror.UID, at the resource version that it just read, and only if it carries our label;
-// otherwise it returns a *ForeignError. It reads the object again afterwards, because a proxy may
-// answer 200 to anything. removed reports whether this call deleted the mirror. If it is false
-// without an error, the mirror is proven to be gone.
+// otherwise it returns a *ForeignError. removed reports whether this call deleted the mirror. If it is
+// false without an error, the mirror is proven to be gone.
 func removeMirror(ctx context.Context, c *fleet.Cluster, k delegation.Kind, mirror, origin Ref) (removed bool, err error) {
-	tries := wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Steps: 8}
-	var failed error
-	err = wait.ExponentialBackoffWithContext(ctx, tries, func(ctx context.Context) (bool, error) {
-		found, err := c.Get(ctx, k.Resource, mirror.Namespace, mirror.Name)
-		exists := found != nil && string(found.GetUID()) == mirror.UID
-		switch {
-		case err != nil:
-			return false, err
-		case removed && (!exists || found.GetDeletionTimestamp() != nil):
-			return true, nil
-		case !exists:
-			return true, c.ProveGone(ctx, k.Resource, mirror.Namespace, mirror.Name, mirror.UID)
-		case !isMirrorOf(found, origin.UID):
-			return false, foreignError(c, k, found, origin)
-		}
-		// A running object changes its status all the time, so conflicts are retried.
-		failed = c.Delete(ctx, k.Resource, mirror.Namespace, mirror.Name, fleet.IsAs(found))
-		removed = failed == nil
-		isAgain := apierrors.IsConflict(failed) || kubecontext.IsGone(failed, k.Resource.GroupResource(), mirror.Name)
-		if failed != nil && !isAgain {
-			return false, failed
-		}
-		return false, nil
-	})
-	if wait.Interrupted(err) {
-		err = cmp.Or(failed, fmt.Errorf("context %q: %s still exists", c.Context, mirror.WithKind()))
+	isMirror := func(o *unstructured.Unstructured) bool { return isMirrorOf(o, origin.UID) }
+	found, err := c.Get(ctx, k.Resource, mirror.Namespace, mirror.Name)
+	switch {
+	case err != nil:
+		return false, err
+	case found == nil || string(found.GetUID()) != mirror.UID:
+		return false, c.ProveGone(ctx, k.Resource, mirror.Namespace, mirror.Name, mirror.UID)
+	case !isMirror(found):
+		return false, foreignError(c, k, found, origin)
 	}
-	return removed && err == nil, err
+	removed, err = c.RemoveIf(ctx, k.Resource, found, isMirror)
+	if changed := (*fleet.ChangedError)(nil); errors.As(err, &changed) {
+		err = foreignError(c, k, changed.Now, origin)
+	}
+	return removed, err
 }

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -26,23 +27,15 @@ import (
 // so do servers with older versions of other kinds. The cluster would then run the object itself,
 // so CreateOrigin deletes it again.
 func CreateOrigin(ctx context.Context, c *fleet.Cluster, k delegation.Kind, job *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	// An interrupt must not cancel this request: its result would be unknown.
 	ctx = context.WithoutCancel(ctx)
-	created, err := c.Create(ctx, k.Resource, job, metav1.FieldValidationStrict)
-	if kubecontext.IsUnclear(err) {
-		// The object may exist although the answer was lost.
-		found, unread := c.Created(ctx, k.Resource, job.GetNamespace(), job.GetName())
-		switch {
-		case unread != nil:
-			return nil, fmt.Errorf("context %q: unknown whether %s was created: %w. Run the command again: it resumes an existing one", c.Context, object.KindAndName(job), kubecontext.Cause(err))
-		case found != nil:
-			created, err = found, nil
-		}
-	}
-	if apierrors.IsInvalid(err) {
+	created, err := c.CreateOnce(ctx, k.Resource, job, metav1.FieldValidationStrict, nil)
+	unknown := (*fleet.UnknownCreationError)(nil)
+	switch {
+	case errors.As(err, &unknown):
+		return nil, fmt.Errorf("context %q: unknown whether %s was created: %w. Run the command again: it resumes an existing one", c.Context, object.KindAndName(job), kubecontext.Cause(err))
+	case apierrors.IsInvalid(err):
 		return nil, fmt.Errorf("context %q: cannot create %s: %s", c.Context, object.KindAndName(job), kubecontext.Causes(err))
-	}
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("context %q: cannot create %s: %w", c.Context, object.KindAndName(job), kubecontext.Cause(err))
 	}
 	isWrong := func(o *unstructured.Unstructured) bool {

@@ -15,7 +15,9 @@
 // fields of its spec may change (jobWorkload, plan.DriftOf). The status of all other kinds is
 // copied unchanged (anyWorkload).
 //
-// This package never writes to an object without our marks. Every write names the UID and the
-// resource version of its object. Only a new owner of a copied ConfigMap or Secret names the UID alone:
-// mirrors add themselves at the same time, and a resource version would make all but one fail.
+// This package writes only to origins that name the user's owner, to objects with our marks, and to
+// the origin's Lease. CreateOrigin also deletes an object that it has just created without managedBy.
+// Every write names the UID and the resource version of its object. Only a new owner of a copied
+// ConfigMap or Secret names the UID alone: mirrors add themselves at the same time, and a resource
+// version would make all but one fail.
 package dispatch

@@ -77,7 +77,7 @@ func TestCancelNamesWhatRuns(t *testing.T) {
 }
 
 // TestCreateOriginWithLostAnswer checks that an origin counts as created if only the answer was lost,
-// and that its state is called unknown if it cannot be read.
+// and that its state is called unknown if it cannot be read, or if the request may still arrive.
 func TestCreateOriginWithLostAnswer(t *testing.T) {
 	server := dispatchtest.NewServer(t)
 	server.After = lostOnce(http.MethodPost)
@@ -96,4 +96,22 @@ func TestCreateOriginWithLostAnswer(t *testing.T) {
 	}
 	_, err = CreateOrigin(t.Context(), clusterOf(t, server, "here"), delegation.Job(), dispatchtest.SmallJob(t))
 	assert.ErrorContains(t, err, `context "here": unknown whether job ml/small was created`)
+
+	server = dispatchtest.NewServer(t)
+	server.Before = func(r *http.Request) *apierrors.StatusError {
+		if r.Method == http.MethodPost {
+			return apierrors.NewServiceUnavailable("try again")
+		}
+		return nil
+	}
+	_, err = CreateOrigin(t.Context(), clusterOf(t, server, "here"), delegation.Job(), dispatchtest.SmallJob(t))
+	assert.ErrorContains(t, err, `context "here": unknown whether job ml/small was created: try again. Run the command again`)
+	server.Before = func(r *http.Request) *apierrors.StatusError {
+		if r.Method == http.MethodPost {
+			return apierrors.NewInternalError(errors.New("failed calling webhook"))
+		}
+		return nil
+	}
+	_, err = CreateOrigin(t.Context(), clusterOf(t, server, "here"), delegation.Job(), dispatchtest.SmallJob(t))
+	assert.ErrorContains(t, err, `context "here": cannot create job ml/small: `)
 }

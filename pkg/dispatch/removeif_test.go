@@ -7,6 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -64,6 +65,42 @@ func TestRemoveIf(t *testing.T) {
 			assert.Equal(t, errors.As(err, &changed), tt.isRepaired, "%v", err)
 			assert.Equal(t, err != nil, tt.isRepaired, "%v", err)
 			assert.Equal(t, server.Get(jobs, "ml", "small") == nil, tt.isRemoved)
+		})
+	}
+}
+
+// TestRemoveIfAnsweredByProxy checks that an answer 200 counts only if the object is gone or terminating.
+func TestRemoveIfAnsweredByProxy(t *testing.T) {
+	jobs := delegation.Job().Resource
+	for _, tt := range []struct {
+		name string
+		// lies is how many deletions a proxy answers instead of the server.
+		lies      int
+		isRemoved bool
+		err       string
+	}{
+		{"once", 1, true, ""},
+		{"always", 100, false, `context "here": jobs.batch ml/small still exists, although the server answered that it is deleted`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			server := dispatchtest.NewServer(t)
+			stored := server.Create(t, jobs, dispatchtest.SmallJob(t))
+			lies := 0
+			server.Before = func(r *http.Request) *apierrors.StatusError {
+				if r.Method != http.MethodDelete || lies == tt.lies {
+					return nil
+				}
+				lies++
+				return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusSuccess, Code: http.StatusOK}}
+			}
+			removed, err := server.Cluster(t, "here").RemoveIf(t.Context(), jobs, stored, func(*unstructured.Unstructured) bool { return true })
+			assert.Equal(t, removed, tt.isRemoved)
+			assert.Equal(t, server.Get(jobs, "ml", "small") == nil, tt.isRemoved)
+			if tt.err == "" {
+				assert.NilError(t, err)
+			} else {
+				assert.Error(t, err, tt.err)
+			}
 		})
 	}
 }

@@ -15,10 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/util/retry"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/wire"
@@ -82,19 +80,6 @@ func (c *Cluster) Get(ctx context.Context, r schema.GroupVersionResource, namesp
 	return Trimmed(found), nil
 }
 
-// Created returns an object if this program created or changed it, as its managedFields say,
-// otherwise nil.
-func (c *Cluster) Created(ctx context.Context, r schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
-	isOurs := func(e metav1.ManagedFieldsEntry) bool {
-		return e.Manager == FieldManager && e.Operation == metav1.ManagedFieldsOperationUpdate && e.Subresource == ""
-	}
-	found, err := c.get(ctx, r, namespace, name)
-	if found == nil || !slices.ContainsFunc(found.GetManagedFields(), isOurs) {
-		return nil, err
-	}
-	return Trimmed(found), nil
-}
-
 func (c *Cluster) get(ctx context.Context, r schema.GroupVersionResource, namespace, name string) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
@@ -132,19 +117,6 @@ func (c *Cluster) Each(ctx context.Context, r schema.GroupVersionResource, names
 	}, o, func(o *unstructured.Unstructured) { visit(Trimmed(o)) }))
 }
 
-// Create creates an object, and returns it as stored. validation is a value of
-// metav1.CreateOptions.FieldValidation; "" for the server's default. With metav1.DryRunAll, the
-// server does not store it.
-func (c *Cluster) Create(ctx context.Context, r schema.GroupVersionResource, o *unstructured.Unstructured, validation string, dryRun ...string) (*unstructured.Unstructured, error) {
-	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
-	defer cancel()
-	created, err := c.Objects(r, o.GetNamespace()).Create(ctx, o, metav1.CreateOptions{FieldManager: FieldManager, FieldValidation: validation, DryRun: dryRun})
-	if err != nil {
-		return nil, c.Failed(c.Checked(err, r, ""))
-	}
-	return Trimmed(created), nil
-}
-
 // Patch applies a JSON merge patch to an object, or to a subresource of it. It requires the
 // object's UID and resourceVersion; otherwise the error is a conflict. validation is as for
 // Create.
@@ -171,71 +143,6 @@ func (c *Cluster) Patch(ctx context.Context, r schema.GroupVersionResource, o *u
 		return nil, c.Failed(c.Checked(err, r, o.GetName()))
 	}
 	return Trimmed(written), nil
-}
-
-// Delete deletes an object and its dependents if the preconditions hold. With metav1.DryRunAll,
-// the server does not delete it.
-func (c *Cluster) Delete(ctx context.Context, r schema.GroupVersionResource, namespace, name string, only *metav1.Preconditions, dryRun ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
-	defer cancel()
-	// Without a policy, Jobs are deleted without their Pods (kubernetes:
-	// pkg/registry/batch/job/strategy.go, DefaultGarbageCollectionPolicy).
-	policy := metav1.DeletePropagationBackground
-	err := c.Objects(r, namespace).Delete(ctx, name, metav1.DeleteOptions{Preconditions: only, PropagationPolicy: &policy, DryRun: dryRun})
-	return c.Failed(c.Checked(err, r, name))
-}
-
-// Remove deletes the object with a UID, whatever its version, and reports whether it did. Use RemoveIf
-// if the reason to delete it depends on its fields. If it reports false without
-// an error, the object is certainly gone: ProveAbsent has proven it, or another object has its
-// name. With metav1.DryRunAll, nothing is proven.
-func (c *Cluster) Remove(ctx context.Context, r schema.GroupVersionResource, namespace, name, uid string, dryRun ...string) (removed bool, err error) {
-	err = c.Delete(ctx, r, namespace, name, metav1.NewUIDPreconditions(uid), dryRun...)
-	isGone := kubecontext.IsGone(err, r.GroupResource(), name)
-	switch {
-	case err == nil:
-		return true, nil
-	case !isGone && !apierrors.IsConflict(err):
-		return false, err
-	case len(dryRun) > 0:
-		return false, nil
-	}
-	return false, c.ProveGone(ctx, r, namespace, name, uid)
-}
-
-// ChangedError means that an object was not deleted, because a change since it was read made its
-// deletion wrong.
-type ChangedError struct{ What string }
-
-func (e *ChangedError) Error() string {
-	return e.What + " was changed by another client, so it was not deleted"
-}
-
-// RemoveIf deletes an object as it was read, and reports whether it did. If the object has changed,
-// RemoveIf reads it again, and deletes it only if it still is to be deleted; otherwise it returns a
-// *ChangedError. If it reports false without an error, the object is certainly gone, as for Remove.
-func (c *Cluster) RemoveIf(ctx context.Context, r schema.GroupVersionResource, o *unstructured.Unstructured, isWrong func(*unstructured.Unstructured) bool) (removed bool, err error) {
-	namespace, name, uid := o.GetNamespace(), o.GetName(), string(o.GetUID())
-	// A controller may change the status of an object all the time, so conflicts are retried.
-	err = retry.RetryOnConflict(wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Steps: 8}, func() error {
-		failed := c.Delete(ctx, r, namespace, name, IsAs(o))
-		if failed == nil || !apierrors.IsConflict(failed) && !kubecontext.IsGone(failed, r.GroupResource(), name) {
-			removed = failed == nil
-			return failed
-		}
-		now, err := c.Get(ctx, r, namespace, name)
-		switch {
-		case err != nil:
-			return err
-		case now == nil || now.GetUID() != o.GetUID():
-			return c.ProveGone(ctx, r, namespace, name, uid)
-		case !isWrong(now):
-			return c.Failed(&ChangedError{What: r.GroupResource().String() + " " + namespace + "/" + name})
-		}
-		o = now
-		return failed
-	})
-	return removed, err
 }
 
 // Trimmed removes an object's managedFields, which are large and not needed.
@@ -311,9 +218,4 @@ func (c *Cluster) discover(ctx context.Context, kind string, into any, path ...s
 		err = fmt.Errorf("the answer to %s is %q, not %s", strings.Join(path, "/"), is.Kind, kind)
 	}
 	return c.Failed(err)
-}
-
-// IsAs returns the precondition that an object is unchanged since it was read.
-func IsAs(o metav1.Object) *metav1.Preconditions {
-	return &metav1.Preconditions{UID: new(o.GetUID()), ResourceVersion: new(o.GetResourceVersion())}
 }

@@ -164,8 +164,7 @@ func (p *prober) submit(ctx context.Context, job *unstructured.Unstructured, inv
 	clean := &cleaner{Environment: p.Environment, manager: p.manager, workers: workers, unreached: unreached, reach: p.flags.ReachFlags()}
 	start := p.Clock.Now()
 	util.Report(p.ErrOut, "note: context %q: submitting %s to queue %s", p.manager.Context, probe.Describe(job), p.target.queue)
-	// After a signal, the probe must still learn whether the Job exists.
-	created, err := p.manager.Create(context.WithoutCancel(ctx), delegation.Job().Resource, job, "")
+	created, err := p.manager.CreateOnce(ctx, delegation.Job().Resource, job, "", nil)
 	if err != nil {
 		p.refused(ctx, clean, err)
 		return
@@ -196,25 +195,11 @@ func (p *prober) refused(ctx context.Context, clean *cleaner, err error) {
 	step := p.report.Step(inspect.ProbeCreated)
 	step.State, p.report.Result = inspect.StepFailed, inspect.ProbeFailed
 	p.report.Message, step.Message = objection(p.manager.Context, err)
-	if p.mayExist(ctx, err) {
-		// The server may have created the Job although its answer was lost.
+	if unknown := (*fleet.UnknownCreationError)(nil); errors.As(err, &unknown) {
 		clean.run(ctx, p.report)
 		step.State = inspect.StepUnknown
 		p.report.Result, p.report.Message = inspect.ProbeUnknown, fmt.Sprintf("%s did not answer whether it created the Job: %s.", p.manager.Context, step.Message)
 	}
-}
-
-// mayExist reports whether the Job may exist although its creation failed. A server that answered with
-// an error is asked; one that did not answer may still create the Job.
-func (p *prober) mayExist(ctx context.Context, err error) bool {
-	switch {
-	case kubecontext.IsConnection(err):
-		return true
-	case !kubecontext.IsUnclear(err):
-		return false
-	}
-	created, unread := p.manager.Created(context.WithoutCancel(ctx), delegation.Job().Resource, p.report.Namespace, p.report.Name)
-	return created != nil || unread != nil
 }
 
 // conclude sets the result of the probe from the reason it ended.

@@ -72,8 +72,9 @@ func (r *Runner) Run(ctx context.Context, p *Replacement) (*unstructured.Unstruc
 		return nil, err
 	}
 	created, err := r.create(ctx, p.New, p)
+	unknown := (*fleet.UnknownCreationError)(nil)
 	switch {
-	case errors.Is(err, errMayExist):
+	case errors.As(err, &unknown):
 		return nil, command.Errorf("%w; it may exist nevertheless. %s", r.requestError("create the new", p, err), r.describeBackup(p))
 	case apierrors.IsAlreadyExists(err) && r.oldExists(ctx, p):
 		return nil, r.notGone(p, "it still exists, although the server reported it gone")
@@ -267,37 +268,37 @@ func (r *Runner) watchGone(ctx context.Context, k delegation.Kind, live *unstruc
 	}
 }
 
-// errMayExist means that the answer to a creation was lost, and that the Job could not be read
-// afterwards.
-var errMayExist = errors.New("unknown whether it was created")
-
 // create creates a Job instead of the old one, and retries errors that may pass. An earlier try,
 // whose answer was lost, may have created it.
 func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *Replacement) (created *unstructured.Unstructured, err error) {
 	bounded, cancel := context.WithTimeout(ctx, creationTimeout)
 	defer cancel()
+	isNew := func(found *unstructured.Unstructured) bool {
+		return found.GetUID() != p.stored.GetUID() && object.OwnerOf(p.kind(), found) == object.OwnerOf(p.kind(), job)
+	}
 	var passing error
-	isUnclear, wasUnclear, failed := false, false, 0
+	wasUnclear, failed := false, 0
 	err = wait.PollUntilContextCancel(bounded, retryDelay, true, func(ctx context.Context) (bool, error) {
-		if isUnclear {
-			found, unread := r.created(ctx, p, job)
-			if created = found; found != nil || unread != nil {
-				return found != nil, ignoreConnection(unread)
-			}
-			isUnclear = false
-			failed++
-			if failed == maxFailures && !kubecontext.IsConnection(passing) {
-				return false, passing
-			}
-		}
 		var failure error
-		created, failure = r.Cluster.Create(ctx, p.kind().Resource, job, "")
+		created, failure = r.Cluster.CreateOnce(ctx, p.kind().Resource, job, "", isNew)
+		if wasUnclear && apierrors.IsAlreadyExists(failure) {
+			// An earlier creation may have taken effect after the Job was looked for.
+			created, failure = r.findCreated(ctx, p, job, isNew, failure)
+		}
+		unknown := (*fleet.UnknownCreationError)(nil)
 		switch {
 		case failure == nil:
 			return true, nil
-		case kubecontext.IsUnclear(failure), wasUnclear && apierrors.IsAlreadyExists(failure):
-			// An earlier creation may have taken effect after the Job was looked for.
-			isUnclear, wasUnclear, passing = true, true, failure
+		case errors.As(failure, &unknown):
+			wasUnclear, passing = true, failure
+			return false, ignoreUnread(unknown)
+		case kubecontext.IsUnclear(failure):
+			// The server has answered that it failed, for example in a webhook.
+			wasUnclear, passing = true, failure
+			failed++
+			if failed == maxFailures {
+				return false, failure
+			}
 			return false, nil
 		case kubecontext.IsConnection(failure), isOwnQuota(failure):
 			passing = failure
@@ -308,32 +309,27 @@ func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *
 	if wait.Interrupted(err) && passing != nil {
 		err = passing
 	}
-	if err != nil && isUnclear {
-		return r.lookAgain(ctx, p, job, err)
-	}
 	return created, err
 }
 
-// lookAgain returns the Job that the last try of a failed creation may have created, otherwise the
-// error of that try.
-func (r *Runner) lookAgain(ctx context.Context, p *Replacement, job *unstructured.Unstructured, failure error) (*unstructured.Unstructured, error) {
-	found, unread := r.created(ctx, p, job)
-	switch {
-	case found != nil:
-		return found, nil
-	case unread != nil:
-		return nil, fmt.Errorf("%w: %w", failure, errMayExist)
+// ignoreUnread returns nil for an unknown creation that is worth a retry.
+func ignoreUnread(unknown *fleet.UnknownCreationError) error {
+	if unknown.Unread == nil || kubecontext.IsConnection(unknown.Unread) {
+		return nil
 	}
-	return nil, failure
+	return unknown
 }
 
-// created returns the Job that replaces the old one if this program has created it, otherwise nil.
-func (r *Runner) created(ctx context.Context, p *Replacement, job *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	live, err := r.Cluster.Created(ctx, p.kind().Resource, job.GetNamespace(), job.GetName())
-	if err != nil || live == nil || live.GetUID() == p.stored.GetUID() || object.OwnerOf(p.kind(), live) != object.OwnerOf(p.kind(), job) {
-		return nil, err
+// findCreated returns the Job that an earlier try has created, otherwise the error of the last try.
+func (r *Runner) findCreated(ctx context.Context, p *Replacement, job *unstructured.Unstructured, isNew func(*unstructured.Unstructured) bool, failure error) (*unstructured.Unstructured, error) {
+	found, unread := r.Cluster.Created(ctx, p.kind().Resource, job.GetNamespace(), job.GetName())
+	switch {
+	case found != nil && isNew(found):
+		return found, nil
+	case unread != nil:
+		return nil, &fleet.UnknownCreationError{What: object.KindAndName(job), Err: failure, Unread: unread}
 	}
-	return live, nil
+	return nil, failure
 }
 
 // deleteWrong deletes a new Job with a wrong owner, and waits until it is gone.
