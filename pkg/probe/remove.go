@@ -54,13 +54,25 @@ type Leftover struct {
 // errStillExists means that an object still exists without a known reason.
 var errStillExists = errors.New("still exists")
 
-// Run removes the objects until ctx is done. It returns the remaining objects, in the order of
-// the clusters, and the contexts where the user has no right to check.
-func (r *Remover) Run(ctx context.Context) (left []Leftover, unseen []string) {
-	if one := r.removeOrigin(ctx); one != nil {
+// Removal is the result of a Remover.
+type Removal struct {
+	// Left are the remaining objects, in the order of the clusters.
+	Left []Leftover
+	// Unseen are the contexts where the user has no right to check.
+	Unseen []string
+	// IsProven is whether the Job is certainly gone. Otherwise its cluster, which nothing identifies,
+	// only reports that.
+	IsProven bool
+}
+
+// Run removes the objects until ctx is done.
+func (r *Remover) Run(ctx context.Context) (done Removal) {
+	one, isProven := r.removeOrigin(ctx)
+	if one != nil {
 		// When the origin is removed later, MultiKueue removes the rest.
-		return []Leftover{*one}, nil
+		return Removal{Left: []Leftover{*one}}
 	}
+	done.IsProven = isProven
 	clusters := append([]*fleet.Cluster{r.Manager}, r.Workers...)
 	found, hasNoRight := make([][]Leftover, len(clusters)), make([]bool, len(clusters))
 	start := r.Clock.Now()
@@ -70,21 +82,22 @@ func (r *Remover) Run(ctx context.Context) (left []Leftover, unseen []string) {
 	}
 	group.Wait()
 	for i, c := range clusters {
-		left = append(left, found[i]...)
+		done.Left = append(done.Left, found[i]...)
 		if hasNoRight[i] {
-			unseen = append(unseen, c.Context)
+			done.Unseen = append(done.Unseen, c.Context)
 		}
 	}
-	return left, unseen
+	return done
 }
 
-// removeOrigin removes the origin, and returns it if it remains.
-func (r *Remover) removeOrigin(ctx context.Context) *Leftover {
-	left := &Leftover{Cluster: r.Manager, Kind: "Job", Name: r.Name, Resource: "job"}
+// removeOrigin removes the origin, and returns it if it remains. isProven is whether it is certainly
+// gone.
+func (r *Remover) removeOrigin(ctx context.Context) (left *Leftover, isProven bool) {
+	left = &Leftover{Cluster: r.Manager, Kind: "Job", Name: r.Name, Resource: "job"}
 	for {
-		isGone, err := r.tryRemoval(ctx)
+		isGone, isProven, err := r.tryRemoval(ctx)
 		if isGone {
-			return nil
+			return nil, isProven
 		}
 		if err != nil && (ctx.Err() == nil || left.Err == nil) {
 			// The error of the last complete attempt is the reason.
@@ -95,30 +108,36 @@ func (r *Remover) removeOrigin(ctx context.Context) *Leftover {
 			if left.Err == nil {
 				left.Err = errStillExists
 			}
-			return left
+			return left, false
 		}
 	}
 }
 
-// tryRemoval reports whether the origin is certainly gone.
-func (r *Remover) tryRemoval(ctx context.Context) (isGone bool, err error) {
-	jobs := delegation.Job().Resource
+// tryRemoval deletes the origin, and reports whether it was gone before. Nothing proves that if nothing
+// identifies its cluster.
+func (r *Remover) tryRemoval(ctx context.Context) (isGone, isProven bool, err error) {
+	jobs, isDeleted := delegation.Job().Resource, false
 	if r.UID == "" {
 		o, err := r.Manager.Get(ctx, jobs, r.Namespace, r.Name)
 		switch {
 		case err != nil:
-			return false, err
-		case o == nil:
-			err := r.Manager.ProveAbsent(ctx, jobs, r.Namespace, r.Name)
-			return err == nil || kubecontext.IsUnidentified(err), err
-		case !isProbeJob(o):
-			return true, nil
+			return false, false, err
+		case o != nil && !isProbeJob(o):
+			return true, true, nil
+		case o != nil:
+			r.UID = string(o.GetUID())
 		}
-		r.UID = string(o.GetUID())
 	}
-	// The probe has created the Job, so it is ours at any version.
-	isDeleted, err := r.Manager.Remove(ctx, jobs, r.Namespace, r.Name, r.UID)
-	return err == nil && !isDeleted || kubecontext.IsUnidentified(err), err
+	if r.UID == "" {
+		err = r.Manager.ProveAbsent(ctx, jobs, r.Namespace, r.Name)
+	} else {
+		// The probe has created the Job, so it is ours at any version.
+		isDeleted, err = r.Manager.Remove(ctx, jobs, r.Namespace, r.Name, r.UID)
+	}
+	if kubecontext.IsUnidentified(err) {
+		return true, false, nil
+	}
+	return err == nil && !isDeleted, err == nil && !isDeleted, err
 }
 
 // object is an object that has to be gone.
@@ -174,7 +193,7 @@ func (r *Remover) objectsOn(ctx context.Context, c *fleet.Cluster) ([]object, er
 	return objects, nil
 }
 
-// workloads returns the possible names of the Workload.
+// workloads returns the possible names of the Workload. The Job is not elastic, so it has only one.
 func (r *Remover) workloads() []string {
 	return delegation.Job().WorkloadNames(r.Name, r.UID, "")
 }

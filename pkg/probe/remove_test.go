@@ -27,20 +27,22 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // TestRemoverNeedsProof: if the answer to the creation was lost, a Job counts as gone only once
-// its cluster proves that. Another cluster at the same address proves nothing.
+// its cluster proves that. Another cluster at the same address proves nothing. A cluster that nothing
+// identifies is believed, but that is no proof.
 func TestRemoverNeedsProof(t *testing.T) {
 	for name, tt := range map[string]struct {
-		now    string
-		isLeft bool
+		before, now      string
+		isLeft, isProven bool
 	}{
-		"the same cluster": {"u", false},
-		"another cluster":  {"v", true},
+		"the same cluster":     {"u", "u", false, true},
+		"another cluster":      {"u", "v", true, false},
+		"unidentified cluster": {"", "", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &server{uid: "u"}
+			s := &server{uid: tt.before}
 			f := fleet.Open(t.Context(), []fleet.Context{{Name: "hub", Namespace: "ml", Config: &rest.Config{Host: "https://hub", Transport: s}}}, fleet.Options{})
 			manager := f.Clusters()[0]
-			assert.Equal(t, manager.UID(), "u")
+			assert.Equal(t, manager.UID(), tt.before)
 			s.uid = tt.now
 			ctx, cancel := context.WithTimeout(t.Context(), 3*checkInterval)
 			defer cancel()
@@ -48,8 +50,9 @@ func TestRemoverNeedsProof(t *testing.T) {
 				Clock: clock.RealClock{}, Manager: manager, Namespace: "ml", Name: "p",
 				KueueVersion: func(context.Context, *fleet.Cluster) (string, error) { return "", nil },
 			}
-			left, _ := r.Run(ctx)
-			assert.Equal(t, len(left) > 0, tt.isLeft, "%v", left)
+			done := r.Run(ctx)
+			assert.Equal(t, len(done.Left) > 0, tt.isLeft, "%v", done.Left)
+			assert.Equal(t, done.IsProven, tt.isProven)
 		})
 	}
 }

@@ -39,13 +39,13 @@ func (c *cleaner) run(ctx context.Context, r *inspect.ProbeReport) {
 	remover := &probe.Remover{
 		Clock: c.Clock, Manager: c.manager, Workers: c.workers, Namespace: r.Namespace, Name: r.Name, UID: r.UID, KueueVersion: read.KueueVersion,
 	}
-	left, unseen := remover.Run(bounded)
+	done := remover.Run(bounded)
 	step := r.Step(inspect.ProbeCleaned)
 	seconds := c.Clock.Since(start).Round(time.Millisecond).Seconds()
 	step.Seconds = &seconds
 	r.TotalSeconds += seconds
-	step.State, step.Message = inspect.StepDone, c.cleanedMessage(unseen)
-	for _, l := range left {
+	step.State, step.Message = inspect.StepDone, c.cleanedMessage(done)
+	for _, l := range done.Left {
 		reason := kubecontext.Because(l.Err)
 		removal := command.Kubectl(l.Cluster.Context, r.Namespace, "delete", l.Resource, l.Name)
 		r.Left = append(r.Left, inspect.ProbeLeft{
@@ -56,22 +56,26 @@ func (c *cleaner) run(ctx context.Context, r *inspect.ProbeReport) {
 			step.State = inspect.StepUnknown
 		}
 	}
-	if isSeen := func(l probe.Leftover) bool { return l.IsSeen || apierrors.IsForbidden(l.Err) }; slices.ContainsFunc(left, isSeen) {
+	if isSeen := func(l probe.Leftover) bool { return l.IsSeen || apierrors.IsForbidden(l.Err) }; slices.ContainsFunc(done.Left, isSeen) {
 		step.State = inspect.StepFailed
 	}
-	if len(left) > 0 {
+	if len(done.Left) > 0 {
 		step.Seconds, step.Message = nil, "not everything was removed"
 	}
 }
 
-// cleanedMessage says what is gone. unseen are the contexts where the user has no right to check that.
-func (c *cleaner) cleanedMessage(unseen []string) string {
-	text := "Job, mirror and Workloads are gone"
+// cleanedMessage says what is gone.
+func (c *cleaner) cleanedMessage(done probe.Removal) string {
+	job, text := "Job, ", "mirror and Workloads are gone"
 	if len(c.unreached) > 0 {
-		text = "Job and Workloads are gone where they were checked; not checked on " + strings.Join(c.unreached, "; ")
+		job, text = "Job and ", "Workloads are gone where they were checked; not checked on "+strings.Join(c.unreached, "; ")
 	}
-	if len(unseen) > 0 {
-		text += "; not checked on " + strings.Join(unseen, ", ") + ", for lack of rights"
+	if !done.IsProven {
+		job = "Job is reported gone by " + c.manager.Context + "; "
+	}
+	text = job + text
+	if len(done.Unseen) > 0 {
+		text += "; not checked on " + strings.Join(done.Unseen, ", ") + ", for lack of rights"
 	}
 	return text
 }

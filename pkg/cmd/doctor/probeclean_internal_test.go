@@ -6,8 +6,10 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/probe"
 )
 
 // TestCleanedMessage checks that a mirror counts as gone only on workers that a context reaches.
@@ -19,14 +21,18 @@ func TestCleanedMessage(t *testing.T) {
 	_, unknown := (&target{manager: "management"}).workerContexts(inspect.NewInventory(time.Now(), nil, nil))
 	for _, tt := range []struct {
 		unreached, unseen []string
+		isUnproven        bool
 		want              string
 	}{
-		{nil, nil, "Job, mirror and Workloads are gone"},
-		{nil, []string{"worker-2"}, "Job, mirror and Workloads are gone; not checked on worker-2, for lack of rights"},
-		{unreached, nil, "Job and Workloads are gone where they were checked; not checked on paris: no context reaches it"},
-		{unknown, nil, "Job and Workloads are gone where they were checked; not checked on the workers of the queue, which are unknown"},
+		{nil, nil, false, "Job, mirror and Workloads are gone"},
+		{nil, []string{"worker-2"}, false, "Job, mirror and Workloads are gone; not checked on worker-2, for lack of rights"},
+		{unreached, nil, false, "Job and Workloads are gone where they were checked; not checked on paris: no context reaches it"},
+		{unknown, nil, false, "Job and Workloads are gone where they were checked; not checked on the workers of the queue, which are unknown"},
+		{nil, nil, true, "Job is reported gone by management; mirror and Workloads are gone"},
+		{unreached, nil, true, "Job is reported gone by management; Workloads are gone where they were checked; not checked on paris: no context reaches it"},
 	} {
-		assert.Equal(t, (&cleaner{unreached: tt.unreached}).cleanedMessage(tt.unseen), tt.want)
+		done := probe.Removal{Unseen: tt.unseen, IsProven: !tt.isUnproven}
+		assert.Equal(t, (&cleaner{manager: &fleet.Cluster{Context: "management"}, unreached: tt.unreached}).cleanedMessage(done), tt.want)
 	}
 }
 
