@@ -79,6 +79,9 @@ func returnedCases() []testCase {
 		{name: "it runs on both", code: "JM303", kinds: everyKind(), fires: true, edits: undelegated(ray, ray.spec, ray.status)},
 		{name: "suspended on the manager", code: "JM303", kinds: []string{"rayjob"}, fires: true, edits: undelegated(ray, ray.suspended, "jobDeploymentStatus: Suspended")},
 		{name: "its Workload is gone too", code: "JM303", kinds: everyKind(), fires: true, edits: append(undelegated(ray, ray.spec, ray.status), remove("kwok-mgr", "Workload/"+ray.workload()))},
+		{name: "its Workload of an earlier size is gone too", code: "JM303", kinds: []string{"rayjob"}, fires: true, edits: append(undelegated(ray, ray.spec, ray.status),
+			remove("kwok-mgr", "Workload/"+ray.workload()), patch("kwok-mgr", "RayJob/my-rayjob", `{metadata: {generation: 2, annotations: {`+delegation.ElasticMark+`: "true"}}}`),
+			patch("kwok-w1", "RayJob/my-rayjob", `{metadata: {annotations: {`+delegation.PrebuiltWorkload+`: `+ray.row.WorkloadNames(ray.name, ray.uid(), "1")[0]+`}}}`))},
 		{name: "dispatched", code: "JM303", kinds: []string{"jobset"}, fires: true, edits: []edit{ours, add("kwok-mgr", set.object(set.uid(), "generation: 1", set.spec, set.status))}},
 		{name: "dispatched, and delegated", code: "JM303", kinds: []string{"jobset"}, edits: []edit{
 			ours, add("kwok-mgr", set.object(set.uid(), "generation: 1", set.owned(set.spec, delegation.Dispatch), set.status)),

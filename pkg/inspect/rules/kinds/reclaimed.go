@@ -190,11 +190,10 @@ func proofOf(v *view.View, f *inspect.Facts, origin, mirror *inspect.Job) string
 	if prebuilt != "" {
 		w, _ = v.Workload(f, mirror.Namespace, prebuilt)
 	}
-	names := origin.Row().WorkloadNames(origin.Name, origin.UID, "")
 	switch {
 	case mirror.Marks.OriginUID == origin.UID:
 		return quote.Mark(mirror)
-	case w != nil && view.IsMadeFor(w, origin), slices.Contains(names, prebuilt):
+	case w != nil && view.IsMadeFor(w, origin), slices.Contains(origin.WorkloadNames(), prebuilt):
 		return mirror.Context + ": annotation " + delegation.PrebuiltWorkload + " of " + view.Of(mirror).String() + " is " + prebuilt +
 			", which is a Workload of UID " + origin.UID
 	}
