@@ -47,7 +47,6 @@ type Canceller struct {
 	// Identity is who cancels, for the message of the origin's condition.
 	Identity string
 	Clock    clock.PassiveClock
-	Events   *Recorder
 }
 
 // Cancel deletes all mirrors of a Job, or of an object of another kind, and fails the origin with
@@ -55,13 +54,15 @@ type Canceller struct {
 // finished, the origin gets the mirror's final status instead. A running dispatch of the origin
 // notices the end and stops.
 //
+// Warnings and the end are reported as events.
+//
 // Cancel searches for mirrors by their label, in all namespaces of all workers. If it cannot
 // search a place that may hold a mirror, it changes nothing, unless c.Abandon is set.
 //
 // If the kind cannot express failure, the status stays as it is. An origin of a kind that never
 // ends loses its mirror annotation, and can be dispatched again.
-func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, name string) error {
-	x, origin, err := c.prepare(ctx, k, namespace, name)
+func (c *Canceller) Cancel(ctx context.Context, events *Recorder, k delegation.Kind, namespace, name string) error {
+	x, origin, err := c.prepare(ctx, events, k, namespace, name)
 	if err != nil {
 		return err
 	}
@@ -88,12 +89,12 @@ func (c *Canceller) Cancel(ctx context.Context, k delegation.Kind, namespace, na
 		e.setState(k, stored)
 	}
 	e.Message = string(command.Text(x.describeEnd(stored)))
-	c.Events.Record(e)
+	events.Record(e)
 	return nil
 }
 
 // prepare reads an origin and finds its mirrors. It changes nothing.
-func (c *Canceller) prepare(ctx context.Context, k delegation.Kind, namespace, name string) (x *cancellation, origin *unstructured.Unstructured, err error) {
+func (c *Canceller) prepare(ctx context.Context, events *Recorder, k delegation.Kind, namespace, name string) (x *cancellation, origin *unstructured.Unstructured, err error) {
 	ref := refTo(c.Origin, k.GroupVersionKind(), namespace, name, "")
 	if k.Template {
 		return nil, nil, fmt.Errorf("%s is a template and never dispatched itself: its %s is for the objects it creates. Cancel those", ref.WithKind(), content.Dotted(k.ManagedBy))
@@ -110,7 +111,7 @@ func (c *Canceller) prepare(ctx context.Context, k delegation.Kind, namespace, n
 			ref.WithKind(), owner, c.Owner, c.Origin.Kubectl(namespace, "delete", command.KindName(k), name))
 	}
 	ref.UID = string(origin.GetUID())
-	x = &cancellation{Canceller: c, kind: k, ref: ref}
+	x = &cancellation{Canceller: c, events: events, kind: k, ref: ref}
 	if err := x.findMirrors(ctx, origin); err != nil {
 		return nil, nil, err
 	}
@@ -120,6 +121,7 @@ func (c *Canceller) prepare(ctx context.Context, k delegation.Kind, namespace, n
 // cancellation is one call of Cancel or Preview.
 type cancellation struct {
 	*Canceller
+	events *Recorder
 	// dryRun is metav1.DryRunAll if the writes of the origin are only tried.
 	dryRun []string
 	kind   delegation.Kind
@@ -358,10 +360,10 @@ func (x *cancellation) removeCopies(ctx context.Context, origin *unstructured.Un
 func (x *cancellation) removeCopiesIn(ctx context.Context, worker *fleet.Cluster, namespace string) {
 	removed, err := dependency.RemoveUnowned(ctx, worker, namespace, x.ref.UID)
 	for _, o := range removed {
-		x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: fmt.Sprintf("removing %s on %s, a copy for the mirror that has no owner", o, worker.Context)})
+		x.events.Record(Event{Event: Warned, Origin: &x.ref, Message: fmt.Sprintf("removing %s on %s, a copy for the mirror that has no owner", o, worker.Context)})
 	}
 	if err != nil {
-		x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: err.Error()})
+		x.events.Record(Event{Event: Warned, Origin: &x.ref, Message: err.Error()})
 	}
 }
 
@@ -372,9 +374,9 @@ func annotated(annotations map[string]any) map[string]any {
 
 // removeLease deletes the Lease, unless another dispatcher holds it. That one deletes it itself.
 func (x *cancellation) removeLease(ctx context.Context) {
-	l := &lease{cluster: x.Origin, kind: x.kind, origin: x.ref, clock: x.Clock}
-	if err := l.remove(ctx); err != nil {
-		x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: string(command.Say("Lease %s could not be removed: %v", l.name(), err))})
+	l := &leaseStore{cluster: x.Origin, kind: x.kind, origin: x.ref}
+	if err := l.removeUnheld(ctx); err != nil {
+		x.events.Record(Event{Event: Warned, Origin: &x.ref, Message: string(command.Say("Lease %s could not be removed: %v", l.name(), err))})
 	}
 }
 

@@ -14,8 +14,9 @@ import (
 // Preview returns what Cancel would do to an object, as a sentence, and changes nothing. It searches the
 // mirrors as Cancel does, and returns the same errors. With asksServers, the API servers try the writes
 // in a dry run. If an admission webhook supports none, the mirror is not tried, and the origin is an error.
-func (c *Canceller) Preview(ctx context.Context, k delegation.Kind, namespace, name string, asksServers bool) (string, error) {
-	x, origin, err := c.prepare(ctx, k, namespace, name)
+// Warnings are reported as events.
+func (c *Canceller) Preview(ctx context.Context, events *Recorder, k delegation.Kind, namespace, name string, asksServers bool) (string, error) {
+	x, origin, err := c.prepare(ctx, events, k, namespace, name)
 	if err != nil {
 		return "", err
 	}

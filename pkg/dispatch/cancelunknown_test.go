@@ -13,6 +13,6 @@ import (
 // searched, and the flag for another one.
 func TestCancelUnknown(t *testing.T) {
 	c := &Canceller{Origin: dispatchtest.NewServer(t).Cluster(t, "here"), Owner: delegation.Dispatch}
-	err := c.Cancel(t.Context(), delegation.Job(), "ml", "none")
+	err := c.Cancel(t.Context(), nil, delegation.Job(), "ml", "none")
 	assert.Error(t, err, `context "here": job ml/none not found. Name the namespace with -n`)
 }

@@ -237,9 +237,8 @@ func TestHostileCancel(t *testing.T) {
 				events := make(chan Event, 100)
 				c := &Canceller{
 					Origin: here, Workers: []*fleet.Cluster{there}, Owner: delegation.Dispatch, Identity: "me", Clock: clock.RealClock{},
-					Events: NewRecorder(clock.RealClock{}, func(e *Event) { events <- *e }),
 				}
-				err := c.Cancel(t.Context(), delegation.Job(), "ml", "small")
+				err := c.Cancel(t.Context(), NewRecorder(clock.RealClock{}, func(e *Event) { events <- *e }), delegation.Job(), "ml", "small")
 				assert.ErrorContains(t, err, "evil")
 				found := checkCommands(t, string(command.ProseOf(err)))
 				var own [][]string

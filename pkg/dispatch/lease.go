@@ -17,7 +17,6 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // errOriginGone means that the origin of the Lease no longer exists, or that another object has
@@ -77,11 +76,9 @@ func timingFor(n int) leaseTiming {
 	return leaseTiming{duration: retry * 15 / 2, deadline: retry * 5, retry: retry}
 }
 
-// lease is the exclusive right to copy for one Job.
+// lease is the exclusive right of a dispatcher, identity, to copy for one Job.
 type lease struct {
-	cluster  *fleet.Cluster
-	kind     delegation.Kind
-	origin   Ref
+	leaseStore
 	identity string
 	timing   leaseTiming
 	clock    clock.PassiveClock
@@ -121,8 +118,6 @@ type leaseEvents struct {
 	// failed: a request failed and will be retried.
 	failed func(error)
 }
-
-func (l *lease) name() string { return l.kind.LeaseName(l.origin.Name) }
 
 // held reports whether no other dispatcher can be copying. leading alone is not enough: the
 // elector believes that it leads until its deadline, even after it has seen another holder.
@@ -294,37 +289,15 @@ func (l *lease) readOwn(ctx context.Context) (*coordinationv1.Lease, error) {
 	return nil, nil
 }
 
-// remove deletes the Lease of a Job that needs no more copying. It retries, because no other
-// client would delete it later.
+// remove deletes the Lease of a Job that needs no more copying, unless another dispatcher holds it.
 func (l *lease) remove(ctx context.Context) error {
-	var failed error
-	// Six seconds in total, plus the time of the requests.
-	tries := wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Steps: 6}
-	err := wait.ExponentialBackoffWithContext(ctx, tries, func(ctx context.Context) (bool, error) {
-		failed = l.removeNow(ctx)
-		return failed == nil || !mayPass(failed), nil
-	})
-	if failed == nil && err != nil {
-		return err
-	}
-	return failed
-}
-
-func (l *lease) removeNow(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, fleet.RequestTimeout)
-	defer cancel()
-	if last := l.lastWritten.Swap(nil); last != nil && holderOf(last) == l.identity {
-		// This deletes the Lease only if it is still as we wrote it.
-		if err := l.delete(ctx, last); err == nil || l.isGone(err) {
-			return nil
+	return retryRemoval(ctx, func(ctx context.Context) error {
+		if last := l.lastWritten.Swap(nil); last != nil && holderOf(last) == l.identity {
+			// This deletes the Lease only if it is still as we wrote it.
+			if err := l.delete(ctx, last); err == nil || l.isGone(err) {
+				return nil
+			}
 		}
-	}
-	found, err := l.get(ctx)
-	if err == nil && found.Labels[delegation.OriginUIDLabel] == l.origin.UID && (holderOf(found) == "" || holderOf(found) == l.identity) {
-		err = l.delete(ctx, found)
-	}
-	if l.isGone(err) {
-		return nil
-	}
-	return err
+		return l.removeOf(ctx, l.identity)
+	})
 }

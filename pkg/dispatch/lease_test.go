@@ -45,7 +45,7 @@ func quickTiming() leaseTiming {
 // leaseOf returns the Lease of an origin, as one of its dispatchers uses it.
 func leaseOf(cluster *fleet.Cluster, origin *unstructured.Unstructured, identity string) *lease {
 	return &lease{
-		cluster: cluster, kind: delegation.Job(), origin: refOf(cluster, origin), identity: identity, timing: quickTiming(), clock: clock.RealClock{},
+		leaseStore: leaseStore{cluster: cluster, kind: delegation.Job(), origin: refOf(cluster, origin)}, identity: identity, timing: quickTiming(), clock: clock.RealClock{},
 	}
 }
 
@@ -167,7 +167,7 @@ func TestLeaseIsRemovedInTheEnd(t *testing.T) {
 	server := dispatchtest.NewServer(t)
 	cluster := clusterOf(t, server, "here")
 	l := leaseOf(cluster, server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
-	_, err := l.create(t.Context(), coordinationv1.LeaseSpec{})
+	_, err := l.create(t.Context(), coordinationv1.LeaseSpec{}, l.target)
 	assert.NilError(t, err)
 	var asked, busy atomic.Int32
 	refusal := apierrors.NewForbidden(leases().GroupResource(), "small", errors.New("no"))

@@ -9,14 +9,10 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // leaseLock is the elector's access to the Lease. client-go's own lock would take any Lease of
@@ -102,7 +98,7 @@ func (k *leaseLock) Create(ctx context.Context, record resourcelock.LeaderElecti
 	var created *coordinationv1.Lease
 	sentAt := k.lease.clock.Now()
 	if err == nil {
-		created, err = k.lease.create(ctx, resourcelock.LeaderElectionRecordToLeaseSpec(&record))
+		created, err = k.lease.create(ctx, resourcelock.LeaderElectionRecordToLeaseSpec(&record), k.lease.target)
 	}
 	return k.recordWrite(ctx, record, sentAt, created, err)
 }
@@ -123,7 +119,7 @@ func (k *leaseLock) Update(ctx context.Context, record resourcelock.LeaderElecti
 	}
 	next := k.found.DeepCopy()
 	next.Spec = resourcelock.LeaderElectionRecordToLeaseSpec(&record)
-	k.lease.mark(&next.ObjectMeta)
+	k.lease.mark(&next.ObjectMeta, k.lease.target)
 	sentAt := k.lease.clock.Now()
 	written, err := k.lease.update(ctx, next)
 	return k.recordWrite(ctx, record, sentAt, written, err)
@@ -165,26 +161,6 @@ func (k *leaseLock) failed(ctx context.Context, err error) {
 	k.events.failed(err)
 }
 
-func (l *lease) leases() coordinationclient.LeaseInterface {
-	return l.cluster.Kubernetes().CoordinationV1().Leases(l.origin.Namespace)
-}
-
-func (l *lease) get(ctx context.Context) (*coordinationv1.Lease, error) {
-	ctx, cancel := fleet.Bounded(ctx)
-	defer cancel()
-	found, err := l.leases().Get(ctx, l.name(), metav1.GetOptions{})
-	return found, l.cluster.Checked(err, leaseResource(), l.name())
-}
-
-func leaseResource() schema.GroupVersionResource {
-	return coordinationv1.SchemeGroupVersion.WithResource("leases")
-}
-
-// isGone reports whether the error of an API server means that the Lease does not exist.
-func (l *lease) isGone(err error) bool {
-	return kubecontext.IsGone(err, leaseResource().GroupResource(), l.name())
-}
-
 // targetOf returns the place of the mirror that a Lease names; zero if it names none.
 func targetOf(found *coordinationv1.Lease) delegation.Place {
 	target, _ := delegation.ParsePlace(found.Annotations[delegation.TargetAnnotation])
@@ -200,64 +176,6 @@ func (l *lease) checkTarget(found *coordinationv1.Lease) error {
 		return nil
 	}
 	return &TargetError{Lease: found.Namespace + "/" + found.Name, Target: target}
-}
-
-// mark adds our label and the target to a Lease of ours.
-func (l *lease) mark(o *metav1.ObjectMeta) {
-	metav1.SetMetaDataLabel(o, delegation.OriginUIDLabel, l.origin.UID)
-	if !l.target.IsZero() {
-		metav1.SetMetaDataAnnotation(o, delegation.TargetAnnotation, l.target.String())
-	}
-}
-
-// isOurs reports whether a Lease belongs to our origin, and not to another one with the same
-// name.
-func (l *lease) isOurs(found *coordinationv1.Lease) bool {
-	uid := found.Labels[delegation.OriginUIDLabel]
-	return uid == l.origin.UID || uid == ""
-}
-
-// originExists asks the server whether our origin exists. It returns false only if its absence
-// is proven.
-func (l *lease) originExists(ctx context.Context) (bool, error) {
-	live, err := l.cluster.Get(ctx, l.kind.Resource, l.origin.Namespace, l.origin.Name)
-	if err != nil || live != nil && string(live.GetUID()) == l.origin.UID {
-		return err == nil, err
-	}
-	return false, l.cluster.ProveGone(ctx, l.kind.Resource, l.origin.Namespace, l.origin.Name, l.origin.UID)
-}
-
-// create creates the Lease, with its origin as the owner.
-func (l *lease) create(ctx context.Context, spec coordinationv1.LeaseSpec) (*coordinationv1.Lease, error) {
-	desired := &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: l.name(), Namespace: l.origin.Namespace,
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: l.origin.APIVersion, Kind: l.origin.Kind, Name: l.origin.Name, UID: originUID(l.origin)}},
-		},
-		Spec: spec,
-	}
-	l.mark(&desired.ObjectMeta)
-	ctx, cancel := fleet.Bounded(ctx)
-	defer cancel()
-	created, err := l.leases().Create(ctx, desired, metav1.CreateOptions{FieldManager: fleet.FieldManager})
-	return created, l.cluster.Checked(err, leaseResource(), "")
-}
-
-// update writes the Lease if it is unchanged. While the Lease is acquired, the elector sets no
-// time limit.
-func (l *lease) update(ctx context.Context, next *coordinationv1.Lease) (*coordinationv1.Lease, error) {
-	ctx, cancel := fleet.Bounded(ctx)
-	defer cancel()
-	written, err := l.leases().Update(ctx, next, metav1.UpdateOptions{FieldManager: fleet.FieldManager})
-	return written, l.cluster.Checked(err, leaseResource(), l.name())
-}
-
-// delete deletes the Lease if it is unchanged.
-func (l *lease) delete(ctx context.Context, found *coordinationv1.Lease) error {
-	ctx, cancel := fleet.Bounded(ctx)
-	defer cancel()
-	err := l.leases().Delete(ctx, l.name(), metav1.DeleteOptions{Preconditions: fleet.IsAs(found)})
-	return l.cluster.Checked(err, leaseResource(), l.name())
 }
 
 // confirm asks the server whether we hold the Lease now. Earlier knowledge may be outdated: a
@@ -280,7 +198,7 @@ func (l *lease) confirm(ctx context.Context) error {
 		return &TargetError{Lease: found.Namespace + "/" + found.Name, Target: target}
 	}
 	// The target annotation was removed. Without it, no dispatcher would know where to search.
-	l.mark(&found.ObjectMeta)
+	l.mark(&found.ObjectMeta, l.target)
 	_, err = l.update(ctx, found)
 	return l.cluster.Failed(err)
 }
@@ -294,18 +212,4 @@ func heldBy(found *coordinationv1.Lease) *HeldError {
 		}
 	}
 	return e
-}
-
-func holderOf(l *coordinationv1.Lease) string {
-	if l.Spec.HolderIdentity == nil {
-		return ""
-	}
-	return *l.Spec.HolderIdentity
-}
-
-func durationOf(l *coordinationv1.Lease) time.Duration {
-	if l.Spec.LeaseDurationSeconds == nil {
-		return 0
-	}
-	return time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
 }

@@ -252,7 +252,7 @@ func (l *Loop) add(t Task, timing leaseTiming) *task {
 		Loop: l, Task: t, ref: origin, worker: worker, queue: l.queues[worker],
 		mirrorRef: mirror,
 		lease: &lease{
-			cluster: l.origin.Cluster, kind: t.Kind, origin: origin, identity: l.options.Identity, timing: timing, clock: l.clock,
+			leaseStore: leaseStore{cluster: l.origin.Cluster, kind: t.Kind, origin: origin}, identity: l.options.Identity, timing: timing, clock: l.clock,
 			target: mirror.place(""), worker: worker.Identity(), cleared: t.Cleared, isFound: t.Mirror != "",
 		},
 		copier:  workloadOf(t.Kind).newCopier(l.options.OriginMinor),

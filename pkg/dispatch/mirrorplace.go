@@ -32,7 +32,7 @@ type Record struct {
 func ReadRecord(ctx context.Context, c *fleet.Cluster, k delegation.Kind, origin *unstructured.Unstructured) Record {
 	r := Record{Mirror: pinnedMirror(origin)}
 	r.IsUnreadable = r.Mirror.IsZero() && namesMirror(origin)
-	l := &lease{cluster: c, kind: k, origin: refOf(c, origin)}
+	l := &leaseStore{cluster: c, kind: k, origin: refOf(c, origin)}
 	found, err := l.get(ctx)
 	switch {
 	case l.isGone(err):

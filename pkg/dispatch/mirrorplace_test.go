@@ -178,8 +178,8 @@ func TestCancelFinds(t *testing.T) {
 			}
 			here := clusterWith(t, "m", "m/")
 			x := &cancellation{
-				Canceller: &Canceller{Origin: here, Workers: tt.workers, Unreached: tt.unreached, Events: NewRecorder(clock.RealClock{}, func(*Event) {})},
-				kind:      delegation.Job(), ref: refTo(here, delegation.Job().GroupVersionKind(), "ml", "train", "origin"),
+				Canceller: &Canceller{Origin: here, Workers: tt.workers, Unreached: tt.unreached}, events: NewRecorder(clock.RealClock{}, func(*Event) {}),
+				kind: delegation.Job(), ref: refTo(here, delegation.Job().GroupVersionKind(), "ml", "train", "origin"),
 			}
 			err := x.findMirrors(t.Context(), jobNamed("train", "origin", annotations))
 			if tt.refused != "" {
@@ -214,7 +214,8 @@ func TestCancelWithFewRights(t *testing.T) {
 		var messages []string
 		here := clusterWith(t, "m", "m/")
 		x := &cancellation{
-			Canceller: &Canceller{Origin: here, Workers: []*fleet.Cluster{server.Cluster(t, "w")}, Events: NewRecorder(clock.RealClock{}, func(e *Event) { messages = append(messages, e.Message) })},
+			Canceller: &Canceller{Origin: here, Workers: []*fleet.Cluster{server.Cluster(t, "w")}},
+			events:    NewRecorder(clock.RealClock{}, func(e *Event) { messages = append(messages, e.Message) }),
 			kind:      delegation.Job(), ref: refTo(here, delegation.Job().GroupVersionKind(), "ml", "train", "origin"),
 		}
 		annotations := map[string]string{}
@@ -308,7 +309,7 @@ func TestForeignMirrorIsNotDeleted(t *testing.T) {
 func TestRecordOfUnlabeledLease(t *testing.T) {
 	here := dispatchtest.NewServer(t).Cluster(t, "m")
 	origin := jobNamed("train", "origin", nil)
-	l := &lease{cluster: here, kind: delegation.Job(), origin: refOf(here, origin)}
+	l := &leaseStore{cluster: here, kind: delegation.Job(), origin: refOf(here, origin)}
 	target := delegation.Place{ClusterUID: "w", Namespace: "ml", Name: "train"}
 	for uid, want := range map[string]delegation.Place{"origin": target, "": target, "another": {}} {
 		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}}

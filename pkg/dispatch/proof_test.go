@@ -21,13 +21,23 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
+// recordingCanceller is a Canceller with a recorder.
+type recordingCanceller struct {
+	Canceller
+	recorder *Recorder
+}
+
+func (c *recordingCanceller) Cancel(ctx context.Context, k delegation.Kind, namespace, name string) error {
+	return c.Canceller.Cancel(ctx, c.recorder, k, namespace, name)
+}
+
 // canceller returns a Canceller for the stage, and its events.
-func (s *stage) canceller(workers ...*fleet.Cluster) (*Canceller, *[]Event) {
+func (s *stage) canceller(workers ...*fleet.Cluster) (*recordingCanceller, *[]Event) {
 	s.Helper()
 	var events []Event
-	return &Canceller{
-		Origin: clusterOf(s.T, s.here, "here"), Workers: workers, Owner: delegation.Dispatch, Identity: "me", Clock: clock.RealClock{},
-		Events: NewRecorder(clock.RealClock{}, func(e *Event) { events = append(events, *e) }),
+	return &recordingCanceller{
+		Canceller{Origin: clusterOf(s.T, s.here, "here"), Workers: workers, Owner: delegation.Dispatch, Identity: "me", Clock: clock.RealClock{}},
+		NewRecorder(clock.RealClock{}, func(e *Event) { events = append(events, *e) }),
 	}, &events
 }
 

@@ -174,7 +174,7 @@ func (x *cancellation) findMirrors(ctx context.Context, origin *unstructured.Uns
 		return x.refuse(unsearched)
 	}
 	for _, place := range partly {
-		x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: string(command.Say("not searched for mirrors: %s", place))})
+		x.events.Record(Event{Event: Warned, Origin: &x.ref, Message: string(command.Say("not searched for mirrors: %s", place))})
 	}
 	isNamed := func(m FoundMirror) bool { return string(m.Object.GetUID()) == record.Mirror.UID }
 	if i := slices.IndexFunc(x.mirrors, isNamed); i > 0 {
@@ -253,7 +253,7 @@ func (x *cancellation) checkPlace(ctx context.Context, p delegation.Place, searc
 			isSettled = true
 		case check.IsCopy:
 			isSettled = true
-			x.Events.Record(Event{Event: Warned, Origin: &x.ref, Message: string(command.Say("its annotation %s names the mirror of another origin, which was not changed", delegation.MirrorAnnotation))})
+			x.events.Record(Event{Event: Warned, Origin: &x.ref, Message: string(command.Say("its annotation %s names the mirror of another origin, which was not changed", delegation.MirrorAnnotation))})
 		case err == nil && check.IsGone, err == nil && check.Sameness == delegation.CertainlySame && searches[i].IsComplete():
 			isSettled = true
 		}

@@ -232,9 +232,9 @@ func (o *cancelOptions) confirm(ctx context.Context, count int) error {
 func (o *cancelOptions) cancel(ctx context.Context, canceller *dispatch.Canceller, jobs []dispatched, unreached error) error {
 	view := writing.NewView(o.Environment, o.flags.GlobalFlags, o.flags.output, len(jobs)).NameJobs()
 	defer view.Close()
-	canceller.Events = dispatch.NewRecorder(o.Clock, view.Event)
+	events := dispatch.NewRecorder(o.Clock, view.Event)
 	err := o.each(ctx, jobs, unreached, func(j dispatched) error {
-		return canceller.Cancel(ctx, j.kind, o.origin.Namespace, j.name)
+		return canceller.Cancel(ctx, events, j.kind, o.origin.Namespace, j.name)
 	})
 	return util.JoinErrors([]error{err, view.Err()})
 }
@@ -246,11 +246,11 @@ func (o *cancelOptions) preview(ctx context.Context, canceller *dispatch.Cancell
 	if o.flags.dryRun != writing.DryRunNone {
 		to = o.Out
 	}
-	canceller.Events = dispatch.NewRecorder(o.Clock, func(e *dispatch.Event) {
+	events := dispatch.NewRecorder(o.Clock, func(e *dispatch.Event) {
 		util.Report(o.ErrOut, "warning: %s", command.Prose(e.Message).Reached(o.flags.ReachFlags()))
 	})
 	return o.each(ctx, jobs, unreached, func(j dispatched) error {
-		text, err := canceller.Preview(ctx, j.kind, o.origin.Namespace, j.name, o.flags.dryRun == writing.DryRunServer)
+		text, err := canceller.Preview(ctx, events, j.kind, o.origin.Namespace, j.name, o.flags.dryRun == writing.DryRunServer)
 		if err == nil {
 			util.Report(to, "%s%s", text, writing.DryRunSuffix(o.flags.dryRun))
 		}
