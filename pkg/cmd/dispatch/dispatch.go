@@ -172,9 +172,27 @@ type dispatchOptions struct {
 	// workers are the contexts that may get Jobs, in order of preference.
 	workers []fleet.Context
 	// kinds finds the kinds that the origin's cluster serves.
-	kinds  *writing.KindFinder
-	loop   dispatch.LoopOptions
+	kinds *writing.KindFinder
+	// owner is the managedBy value of the Jobs.
+	owner  delegation.Owner
 	format *printers.Format
+}
+
+// mirrorOptions returns how mirrors of an origin cluster are planned. The cluster is identified.
+func (o *dispatchOptions) mirrorOptions(origin *fleet.Cluster) plan.Options {
+	return plan.Options{
+		Owner: o.owner, Namespace: o.flags.namespaceTo, SetLabels: o.flags.setLabels, StripLabels: o.flags.stripLabels,
+		Context: origin.Context, OriginCluster: origin.Identity(),
+	}
+}
+
+// loopOptions returns the options of the loop. originMinor is the minor version of the origin's API
+// server, 0 if unknown.
+func (o *dispatchOptions) loopOptions(mirrors plan.Options, originMinor int) dispatch.LoopOptions {
+	return dispatch.LoopOptions{
+		Plan: mirrors, Identity: o.Identity(), MirrorTTL: o.flags.mirrorTTL, DeleteOnInterrupt: o.flags.onInterrupt == deleteMirror,
+		DetachAfterStart: o.flags.detach, NewMirror: o.flags.newMirror, OriginMinor: originMinor,
+	}
 }
 
 func (f *dispatchFlags) toOptions(env util.Environment, args []string, called *cobra.Command) (*dispatchOptions, error) {
@@ -193,13 +211,7 @@ func (f *dispatchFlags) toOptions(env util.Environment, args []string, called *c
 	if err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
-	o.loop = dispatch.LoopOptions{
-		Plan: plan.Options{
-			Owner: delegation.Job().OwnerOf(f.owner.ManagedBy), Namespace: f.namespaceTo, SetLabels: f.setLabels, StripLabels: f.stripLabels,
-		},
-		Identity: env.Identity(), MirrorTTL: f.mirrorTTL, DeleteOnInterrupt: f.onInterrupt == deleteMirror,
-		DetachAfterStart: f.detach, NewMirror: f.newMirror,
-	}
+	o.owner = delegation.Job().OwnerOf(f.owner.ManagedBy)
 	if o.format, err = printers.NewObjectFormat(f.output, false); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}

@@ -56,7 +56,7 @@ func (o *dispatchOptions) writePlans(candidates []*candidate) error {
 func (o *dispatchOptions) traceOf(c *candidate) *inspect.Trace {
 	t := inspect.UnsubmittedTrace(c.kind.Kind, c.Origin.GetNamespace(), c.Origin.GetName())
 	t.Origin.Context, t.Origin.UID = o.origin.Name, string(c.Origin.GetUID())
-	t.Origin.ManagedBy = o.loop.Plan.Owner
+	t.Origin.ManagedBy = o.owner
 	chosen := ""
 	for _, v := range c.verdicts {
 		p := placementOf(v)

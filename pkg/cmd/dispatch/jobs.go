@@ -77,14 +77,14 @@ func (o *dispatchOptions) find(ctx context.Context, origin *fleet.Cluster) (*wan
 }
 
 func (o *dispatchOptions) findBySelector(ctx context.Context, origin *fleet.Cluster) (*wantedJobs, error) {
-	kinds, err := o.kinds.Chosen(ctx, o.flags.Kinds, o.loop.Plan.Owner)
+	kinds, err := o.kinds.Chosen(ctx, o.flags.Kinds, o.owner)
 	if err != nil {
 		return nil, err
 	}
 	found := &wantedJobs{}
 	ended, others := 0, 0
 	for _, kind := range kinds {
-		jobs, othersOfKind, err := dispatch.Find(ctx, origin, kind, o.loop.Plan.Owner, o.origin.Namespace, o.flags.labelSelector)
+		jobs, othersOfKind, err := dispatch.Find(ctx, origin, kind, o.owner, o.origin.Namespace, o.flags.labelSelector)
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +99,7 @@ func (o *dispatchOptions) findBySelector(ctx context.Context, origin *fleet.Clus
 	}
 	if len(found.requests) == 0 {
 		return nil, fmt.Errorf("context %q: no unfinished %s managed by %s in namespace %q matches %q; %d matches are finished, %d have another owner",
-			origin.Context, writing.Noun(kinds), o.loop.Plan.Owner, o.origin.Namespace, o.flags.labelSelector, ended, others)
+			origin.Context, writing.Noun(kinds), o.owner, o.origin.Namespace, o.flags.labelSelector, ended, others)
 	}
 	return found, nil
 }
@@ -171,7 +171,7 @@ func (o *dispatchOptions) complete(kind delegation.Kind, job *unstructured.Unstr
 	case given != "" && given != own:
 		return fmt.Errorf("%s %s is in namespace %q, but --namespace is %q", strings.ToLower(kind.Kind), job.GetName(), own, given)
 	}
-	if kind.Template || !kind.Allows(o.loop.Plan.Owner) {
+	if kind.Template || !kind.Allows(o.owner) {
 		return nil // The plan refuses it with a reason.
 	}
 	path := strings.Join(kind.ManagedBy, ".")
@@ -181,9 +181,9 @@ func (o *dispatchOptions) complete(kind delegation.Kind, job *unstructured.Unstr
 	}
 	switch owner := kind.OwnerOf(managedBy); {
 	case managedBy == "":
-		return unstructured.SetNestedField(job.Object, string(o.loop.Plan.Owner), kind.ManagedBy...)
-	case owner != o.loop.Plan.Owner:
-		return fmt.Errorf("%s %s has %s: %s. Set it to %s, or remove it", strings.ToLower(kind.Kind), job.GetName(), path, managedBy, o.loop.Plan.Owner)
+		return unstructured.SetNestedField(job.Object, string(o.owner), kind.ManagedBy...)
+	case owner != o.owner:
+		return fmt.Errorf("%s %s has %s: %s. Set it to %s, or remove it", strings.ToLower(kind.Kind), job.GetName(), path, managedBy, o.owner)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 // refuseMultiKueue returns an error if Kueue is installed and the owner is MultiKueue, which would
 // dispatch the wanted Jobs too.
 func (o *dispatchOptions) refuseMultiKueue(ctx context.Context, origin *fleet.Cluster, wanted []request) error {
-	if o.loop.Plan.Owner != delegation.MultiKueue {
+	if o.owner != delegation.MultiKueue {
 		return nil
 	}
 	versions, err := origin.Versions(ctx, kueue.Group)

@@ -30,9 +30,10 @@ func (o *dispatchOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var mirrors plan.Options
 	wanted, err := o.find(ctx, origin)
 	if err == nil {
-		err = o.identify(ctx, origin, workers, wanted.requests)
+		mirrors, err = o.identify(ctx, origin, workers, wanted.requests)
 	}
 	if interrupted := util.Interrupted(ctx); interrupted != nil {
 		return interrupted
@@ -47,7 +48,7 @@ func (o *dispatchOptions) Run(ctx context.Context) error {
 		// Hundreds of Jobs stay in memory until the end, so less garbage may accumulate.
 		debug.SetGCPercent(frugalGCPercent)
 	}
-	candidates, ended := o.plan(ctx, origin, workers, wanted)
+	candidates, ended := o.plan(ctx, origin, workers, mirrors, wanted)
 	candidates = dropSharedMirrors(candidates, wanted)
 	if o.flags.dryRun != writing.DryRunClient || o.hasSeveralWorkers() {
 		err := o.choose(ctx, workers, candidates, len(candidates) == len(wanted.requests))
@@ -61,30 +62,29 @@ func (o *dispatchOptions) Run(ctx context.Context) error {
 	if o.flags.dryRun != writing.DryRunNone {
 		return util.JoinErrors(append(wanted.errs, o.printPlans(candidates)))
 	}
-	return o.dispatch(ctx, origin, workers, candidates, ended, wanted.errs)
+	return o.dispatch(ctx, origin, workers, mirrors, candidates, ended, wanted.errs)
 }
 
 // identify reads the UIDs of the namespaces of the Jobs and their mirrors, which identify the
-// clusters if kube-system may not be read.
-func (o *dispatchOptions) identify(ctx context.Context, origin *fleet.Cluster, workers []*worker, requests []request) error {
+// clusters if kube-system may not be read. It returns how mirrors are planned.
+func (o *dispatchOptions) identify(ctx context.Context, origin *fleet.Cluster, workers []*worker, requests []request) (mirrors plan.Options, err error) {
 	for _, r := range requests {
 		if err := origin.LearnNamespaces(ctx, r.Origin.GetNamespace()); err != nil {
-			return err
+			return plan.Options{}, err
 		}
 		for _, w := range reached(workers) {
 			if err := w.cluster.LearnNamespaces(ctx, cmp.Or(o.flags.namespaceTo, r.Origin.GetNamespace())); err != nil && !o.hasSeveralWorkers() {
-				return err
+				return plan.Options{}, err
 			}
 		}
 	}
-	o.loop.Plan.Context, o.loop.Plan.OriginCluster = origin.Context, origin.Identity()
-	return nil
+	return o.mirrorOptions(origin), nil
 }
 
 // plan plans the mirrors. A Job that cannot be dispatched becomes an error of wanted. Finished Jobs
 // of an earlier dispatch to the same place are returned as ended: the command only reports their
 // end.
-func (o *dispatchOptions) plan(ctx context.Context, origin *fleet.Cluster, workers []*worker, wanted *wantedJobs) (candidates, ended []*candidate) {
+func (o *dispatchOptions) plan(ctx context.Context, origin *fleet.Cluster, workers []*worker, mirrors plan.Options, wanted *wantedJobs) (candidates, ended []*candidate) {
 	bindings := o.findBindings(ctx, origin, workers, wanted.requests)
 	for i, r := range wanted.requests {
 		c := &candidate{request: r, worker: bindings[i].worker, isBound: bindings[i].worker != nil, binding: bindings[i]}
@@ -92,9 +92,8 @@ func (o *dispatchOptions) plan(ctx context.Context, origin *fleet.Cluster, worke
 			ended = append(ended, c)
 			continue
 		}
-		options := o.loop.Plan
-		options.Kind = r.kind
-		planned, err := plan.New(r.Origin, options)
+		mirrors.Kind = r.kind
+		planned, err := plan.New(r.Origin, mirrors)
 		if err == nil {
 			err = bindings[i].err
 		}
@@ -136,7 +135,7 @@ func notDispatched(left []*candidate) error {
 }
 
 // dispatch creates the missing objects and runs the loop.
-func (o *dispatchOptions) dispatch(ctx context.Context, origin *fleet.Cluster, workers []*worker, candidates, ended []*candidate, errs []error) error {
+func (o *dispatchOptions) dispatch(ctx context.Context, origin *fleet.Cluster, workers []*worker, mirrors plan.Options, candidates, ended []*candidate, errs []error) error {
 	defer writing.IgnoreBrokenPipe()()
 	view := writing.NewView(o.Environment, o.flags.GlobalFlags, o.flags.output, len(candidates)+len(ended))
 	events := dispatch.NewRecorder(o.Clock, view.Event)
@@ -177,8 +176,8 @@ func (o *dispatchOptions) dispatch(ctx context.Context, origin *fleet.Cluster, w
 		view.Close()
 		return util.JoinErrors(errs)
 	}
-	o.loop.OriginMinor = writing.Minor(ctx, origin)
-	outcomes := o.follow(ctx, dispatch.NewLoop(origin, reached(workers)[0].cluster, o.loop, o.Clock, events), tasks, view)
+	loop := dispatch.NewLoop(origin, reached(workers)[0].cluster, o.loopOptions(mirrors, writing.Minor(ctx, origin)), o.Clock, events)
+	outcomes := o.follow(ctx, loop, tasks, view)
 	view.Close()
 	o.printOutcomes(outcomes)
 	o.printNextCommands(outcomes)
