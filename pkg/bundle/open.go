@@ -69,7 +69,7 @@ func open(dir string) (*Bundle, error) {
 
 // context returns a context of a fleet for a recorded one.
 func (b *Bundle) context(c *Context, s *store) fleet.Context {
-	ready := fleet.Context{Name: c.Name, Namespace: cmp.Or(c.Namespace, "default"), CA: c.CA, Bounded: len(c.Namespaces) > 0}
+	ready := fleet.Context{Name: c.Name, Namespace: cmp.Or(c.Namespace, "default"), CA: c.CA, IsPartial: len(c.Namespaces) > 0}
 	if s == nil {
 		ready.Err = &kubecontext.RecordedError{Reason: cmp.Or(c.Code, kubecontext.CodeUnreachable), Text: c.Error}
 		return ready

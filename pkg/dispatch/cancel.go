@@ -139,7 +139,7 @@ func (x *cancellation) removeMirrors(ctx context.Context) error {
 	for _, m := range x.mirrors {
 		mirror := refOf(m.Cluster, m.Object)
 		removed, err := removeMirror(ctx, m.Cluster, x.kind, mirror, x.ref)
-		var foreign *ForeignError
+		var foreign *foreignError
 		switch {
 		case errors.As(err, &foreign):
 			failures = append(failures, fmt.Errorf("%s: its mirror on %s was not deleted: %w", x.ref.WithKind(), m.Cluster.Context, err))
@@ -158,7 +158,7 @@ func (x *cancellation) removeMirrors(ctx context.Context) error {
 // unended returns the error of a failed end. It names the mirrors that were found, because they still
 // run.
 func (x *cancellation) unended(err error) error {
-	if changed := (*OwnerChangedError)(nil); errors.As(err, &changed) {
+	if changed := (*ownerChangedError)(nil); errors.As(err, &changed) {
 		for _, m := range x.mirrors {
 			err = command.Errorf("%w. %s", err, keepsRunning(m.Cluster, x.kind, refOf(m.Cluster, m.Object)))
 		}
@@ -243,7 +243,7 @@ func (x *cancellation) failOrigin(ctx context.Context) (stored *unstructured.Uns
 		stored, err = x.end(ctx, live)
 		return err
 	})
-	var changed *OwnerChangedError
+	var changed *ownerChangedError
 	switch {
 	case errors.As(err, &changed):
 		return nil, fmt.Errorf("%w, so it was not ended", err)

@@ -20,9 +20,9 @@ func isMirrorOf(o *unstructured.Unstructured, originUID string) bool {
 	return originUID != "" && o.GetLabels()[delegation.OriginUIDLabel] == originUID
 }
 
-// ForeignError means that an object is not the mirror that was expected. Nothing was written to
+// foreignError means that an object is not the mirror that was expected. Nothing was written to
 // the object.
-type ForeignError struct {
+type foreignError struct {
 	// Found is the object. Origin is the origin whose mirror was expected.
 	Found, Origin Ref
 	// OriginUID is the value of our label on the object, or "". Owner is the object's managedBy
@@ -31,7 +31,7 @@ type ForeignError struct {
 	Owner     delegation.Owner
 }
 
-func (e *ForeignError) Error() string {
+func (e *foreignError) Error() string {
 	found := fmt.Sprintf("%s on %s (UID %s)", e.Found.WithKind(), e.Found.Context, e.Found.UID)
 	switch {
 	case e.OriginUID != "":
@@ -43,21 +43,21 @@ func (e *ForeignError) Error() string {
 }
 
 // InAnnotation returns the error for an origin whose annotation names the object, with the fix.
-func (e *ForeignError) InAnnotation(k delegation.Kind) error {
+func (e *foreignError) InAnnotation(k delegation.Kind) error {
 	return command.Errorf("the annotation %s of %s names an object that is not its mirror. %w. If it is its mirror, restore the label. Otherwise remove the annotation: %s",
 		delegation.MirrorAnnotation, e.Origin.WithKind(), e,
 		command.Kubectl(e.Origin.Context, e.Origin.Namespace, "annotate", command.KindName(k), e.Origin.Name, delegation.MirrorAnnotation+"-"))
 }
 
-func foreignError(c *fleet.Cluster, k delegation.Kind, found *unstructured.Unstructured, origin Ref) *ForeignError {
-	return &ForeignError{
+func newForeignError(c *fleet.Cluster, k delegation.Kind, found *unstructured.Unstructured, origin Ref) *foreignError {
+	return &foreignError{
 		Found: refOf(c, found), Origin: origin, OriginUID: found.GetLabels()[delegation.OriginUIDLabel], Owner: object.OwnerOf(k, found),
 	}
 }
 
 // removeMirror deletes the mirror of an origin, with its Pods. It deletes only the object with
 // mirror.UID, at the resource version that it just read, and only if it carries our label;
-// otherwise it returns a *ForeignError. removed reports whether this call deleted the mirror. If it is
+// otherwise it returns a *foreignError. removed reports whether this call deleted the mirror. If it is
 // false without an error, the mirror is proven to be gone.
 func removeMirror(ctx context.Context, c *fleet.Cluster, k delegation.Kind, mirror, origin Ref) (removed bool, err error) {
 	isMirror := func(o *unstructured.Unstructured) bool { return isMirrorOf(o, origin.UID) }
@@ -68,11 +68,11 @@ func removeMirror(ctx context.Context, c *fleet.Cluster, k delegation.Kind, mirr
 	case found == nil || string(found.GetUID()) != mirror.UID:
 		return false, c.ProveGone(ctx, k.Resource, mirror.Namespace, mirror.Name, mirror.UID)
 	case !isMirror(found):
-		return false, foreignError(c, k, found, origin)
+		return false, newForeignError(c, k, found, origin)
 	}
 	removed, err = c.RemoveIf(ctx, k.Resource, found, isMirror)
 	if changed := (*fleet.ChangedError)(nil); errors.As(err, &changed) {
-		err = foreignError(c, k, changed.Now, origin)
+		err = newForeignError(c, k, changed.Now, origin)
 	}
 	return removed, err
 }

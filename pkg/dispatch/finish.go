@@ -49,7 +49,7 @@ func (t *task) endMirror(ctx context.Context) error {
 	case mirror == nil || string(mirror.GetUID()) != t.mirrorRef.UID:
 		return t.worker.proveGone(ctx, t.Kind, t.mirrorRef)
 	case !isMirrorOf(mirror, t.ref.UID):
-		return foreignError(t.worker.Cluster, t.Kind, mirror, t.ref)
+		return newForeignError(t.worker.Cluster, t.Kind, mirror, t.ref)
 	case !object.HasFinished(t.Kind, mirror):
 		return t.removeMirror(ctx, ", because its origin was ended from outside")
 	}

@@ -181,7 +181,7 @@ func TestHostileWords(t *testing.T) {
 			awaits(t, ended, "the dispatch ends")
 		})
 	}
-	held := fmt.Errorf("job ml/small: %w", &HeldError{Holder: evil, Lease: "ml/small"})
+	held := fmt.Errorf("job ml/small: %w", &heldError{Holder: evil, Lease: "ml/small"})
 	assert.Equal(t, len(checkCommands(t, string(command.ProseOf(held)))), 0)
 }
 

@@ -23,8 +23,8 @@ import (
 // its name. The Lease then belongs to that object.
 var errOriginGone = errors.New("the origin is gone")
 
-// HeldError means that another dispatcher holds a Job's Lease.
-type HeldError struct {
+// heldError means that another dispatcher holds a Job's Lease.
+type heldError struct {
 	// Lease is the Lease as namespace/name. Holder is the identity of its holder.
 	Lease, Holder string
 	// Since is when the holder took the Lease. For is the time from then to its last renewal.
@@ -35,7 +35,7 @@ type HeldError struct {
 	Within time.Duration
 }
 
-func (e *HeldError) Error() string {
+func (e *heldError) Error() string {
 	if e.Within > longestLease {
 		return fmt.Sprintf("Lease %s says that %s holds it for %s, which no dispatch writes; delete the Lease if no dispatch runs", e.Lease, e.Holder, e.Within)
 	}
@@ -44,19 +44,19 @@ func (e *HeldError) Error() string {
 
 // since describes how long the holder has had the Lease. It does not use our clock, which may be
 // an hour ahead of the holder's.
-func (e *HeldError) since() string {
+func (e *heldError) since() string {
 	return fmt.Sprintf("since %s (for %s, by the clock of the holder)", e.Since.UTC().Format(time.RFC3339), e.For.Round(time.Second))
 }
 
-// TargetError means that another dispatch of the Job has chosen another target, where no one has
+// targetError means that another dispatch of the Job has chosen another target, where no one has
 // searched for the mirror.
-type TargetError struct {
+type targetError struct {
 	// Lease is the Lease as namespace/name. Target is the place that it names.
 	Lease  string
 	Target delegation.Place
 }
 
-func (e *TargetError) Error() string {
+func (e *targetError) Error() string {
 	return fmt.Sprintf("another dispatcher has started its dispatch to %s/%s on %s (Lease %s); run the same command again to find its mirror",
 		e.Target.Namespace, e.Target.Name, e.Target.Cluster(), e.Lease)
 }
@@ -95,8 +95,8 @@ type lease struct {
 	// from when the server stored it, which may be long before its response.
 	leading, heldByOther atomic.Bool
 	renewed              atomic.Pointer[time.Time]
-	// refused is whether the server refused our credentials since the last successful write.
-	refused refusal
+	// unauthorized is whether the server refused our credentials since the last successful write.
+	unauthorized refusal
 	// lastWritten is the Lease as we last wrote it; nil if we have not. removing is whether the
 	// Lease will be deleted next, so that releasing it is unnecessary.
 	lastWritten atomic.Pointer[coordinationv1.Lease]
@@ -108,7 +108,7 @@ type lease struct {
 // leaseEvents are callbacks for changes of a Lease.
 type leaseEvents struct {
 	// waiting: another dispatcher holds it, and we wait to see whether it still renews it.
-	waiting func(*HeldError)
+	waiting func(*heldError)
 	// electing: from now on, we only wait for the API server.
 	electing func()
 	// changed: the Lease was taken (true) or lost (false).
@@ -148,8 +148,8 @@ func (l *lease) sinceRenewal() time.Duration {
 }
 
 // keep takes the Lease, holds it until ctx is done, and then releases it. If it loses the Lease
-// because the API server did not answer, it takes it again. It returns a *HeldError if another
-// dispatcher holds the Lease, a *TargetError for another target, and errOriginGone if the origin
+// because the API server did not answer, it takes it again. It returns a *heldError if another
+// dispatcher holds the Lease, a *targetError for another target, and errOriginGone if the origin
 // is gone. It reports all other errors through events.failed, and tries again.
 func (l *lease) keep(ctx context.Context, events leaseEvents) error {
 	logger := klog.FromContext(ctx)
@@ -164,14 +164,14 @@ func (l *lease) keep(ctx context.Context, events leaseEvents) error {
 			err = l.elect(klog.NewContext(ctx, logger), events, found)
 		}
 		var (
-			held  *HeldError
-			other *TargetError
+			held  *heldError
+			other *targetError
 		)
 		if errors.As(err, &held) || errors.As(err, &other) || errors.Is(err, errOriginGone) {
 			return err
 		}
 		if err != nil && ctx.Err() == nil {
-			if !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && !l.refused.mayPass(err) {
+			if !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && !l.unauthorized.mayPass(err) {
 				// Other dispatchers release Leases and take them.
 				events.failed(err)
 			}
@@ -225,7 +225,7 @@ func (l *lease) elect(ctx context.Context, events leaseEvents, found *coordinati
 // takes the Lease from a holder that has not renewed it during a whole lease duration of
 // watching. This is the rule of client-go's leader election: renewTime comes from the holder's
 // clock, so it cannot be compared with ours.
-func (l *lease) waitUntilFree(ctx context.Context, waiting func(*HeldError)) (*coordinationv1.Lease, error) {
+func (l *lease) waitUntilFree(ctx context.Context, waiting func(*heldError)) (*coordinationv1.Lease, error) {
 	first, err := l.readOwn(ctx)
 	if err != nil || first == nil {
 		return nil, err

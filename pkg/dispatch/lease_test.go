@@ -56,7 +56,7 @@ func startLease(t *testing.T, l *lease) (held chan bool, ended chan error, stop 
 	held, ended = make(chan bool, 100), make(chan error, 1)
 	go func() {
 		ended <- l.keep(ctx, leaseEvents{
-			waiting: func(*HeldError) {}, electing: func() {}, renewedLate: func() {},
+			waiting: func(*heldError) {}, electing: func() {}, renewedLate: func() {},
 			changed: func(is bool) { held <- is }, failed: func(err error) { t.Log(err) },
 		})
 	}()
@@ -245,7 +245,7 @@ func TestLeaseIsValidFromTheRequest(t *testing.T) {
 	assert.Assert(t, !l.held(), "ten seconds after it was asked for, the server may have written it as long ago")
 }
 
-// TestHeldByHolderClock checks that HeldError uses only the holder's times, even if the holder's
+// TestHeldByHolderClock checks that heldError uses only the holder's times, even if the holder's
 // clock is an hour ahead of ours or behind it.
 func TestHeldByHolderClock(t *testing.T) {
 	for _, ahead := range []time.Duration{-time.Hour, 0, time.Hour} {

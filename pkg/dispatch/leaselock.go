@@ -141,7 +141,7 @@ func (k *leaseLock) recordWrite(ctx context.Context, record resourcelock.LeaderE
 		return err
 	}
 	k.found = written
-	k.lease.refused = false
+	k.lease.unauthorized = false
 	k.lease.lastWritten.Store(written)
 	late := k.lease.leading.Load() && !k.lease.held()
 	// A released Lease is free for any other dispatcher.
@@ -155,7 +155,7 @@ func (k *leaseLock) recordWrite(ctx context.Context, record resourcelock.LeaderE
 
 // failed reports errors, except those that competing for a Lease always produces.
 func (k *leaseLock) failed(ctx context.Context, err error) {
-	if ctx.Err() != nil || apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) || k.lease.refused.mayPass(err) {
+	if ctx.Err() != nil || apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) || k.lease.unauthorized.mayPass(err) {
 		return
 	}
 	k.events.failed(err)
@@ -167,7 +167,7 @@ func targetOf(found *coordinationv1.Lease) delegation.Place {
 	return target
 }
 
-// checkTarget returns a *TargetError if another dispatcher has started with another target that
+// checkTarget returns a *targetError if another dispatcher has started with another target that
 // was not searched.
 func (l *lease) checkTarget(found *coordinationv1.Lease) error {
 	target := targetOf(found)
@@ -175,13 +175,13 @@ func (l *lease) checkTarget(found *coordinationv1.Lease) error {
 	if target.IsZero() || isSame || l.isFound || slices.Contains(l.cleared, target) || holderOf(found) == l.identity {
 		return nil
 	}
-	return &TargetError{Lease: found.Namespace + "/" + found.Name, Target: target}
+	return &targetError{Lease: found.Namespace + "/" + found.Name, Target: target}
 }
 
 // confirm asks the server whether we hold the Lease now. Earlier knowledge may be outdated: a
 // suspended process can outlive its Lease.
 func (l *lease) confirm(ctx context.Context) error {
-	ctx, cancel := fleet.Bounded(ctx)
+	ctx, cancel := fleet.WithRequestTimeout(ctx)
 	defer cancel()
 	found, err := l.get(ctx)
 	if err != nil {
@@ -195,7 +195,7 @@ func (l *lease) confirm(ctx context.Context) error {
 	case l.target.IsZero(), target == l.target:
 		return nil
 	case !target.IsZero() && !slices.Contains(l.cleared, target):
-		return &TargetError{Lease: found.Namespace + "/" + found.Name, Target: target}
+		return &targetError{Lease: found.Namespace + "/" + found.Name, Target: target}
 	}
 	// The target annotation was removed. Without it, no dispatcher would know where to search.
 	l.mark(&found.ObjectMeta, l.target)
@@ -203,8 +203,8 @@ func (l *lease) confirm(ctx context.Context) error {
 	return l.cluster.Failed(err)
 }
 
-func heldBy(found *coordinationv1.Lease) *HeldError {
-	e := &HeldError{Lease: found.Namespace + "/" + found.Name, Holder: holderOf(found), Within: durationOf(found)}
+func heldBy(found *coordinationv1.Lease) *heldError {
+	e := &heldError{Lease: found.Namespace + "/" + found.Name, Holder: holderOf(found), Within: durationOf(found)}
 	if found.Spec.AcquireTime != nil {
 		e.Since = found.Spec.AcquireTime.Time
 		if found.Spec.RenewTime != nil {

@@ -33,7 +33,7 @@ func leaseResource() schema.GroupVersionResource {
 }
 
 func (s *leaseStore) get(ctx context.Context) (*coordinationv1.Lease, error) {
-	ctx, cancel := fleet.Bounded(ctx)
+	ctx, cancel := fleet.WithRequestTimeout(ctx)
 	defer cancel()
 	found, err := s.leases().Get(ctx, s.name(), metav1.GetOptions{})
 	return found, s.cluster.Checked(err, leaseResource(), s.name())
@@ -79,7 +79,7 @@ func (s *leaseStore) create(ctx context.Context, spec coordinationv1.LeaseSpec, 
 		Spec: spec,
 	}
 	s.mark(&desired.ObjectMeta, target)
-	ctx, cancel := fleet.Bounded(ctx)
+	ctx, cancel := fleet.WithRequestTimeout(ctx)
 	defer cancel()
 	created, err := s.leases().Create(ctx, desired, metav1.CreateOptions{FieldManager: fleet.FieldManager})
 	return created, s.cluster.Checked(err, leaseResource(), "")
@@ -88,7 +88,7 @@ func (s *leaseStore) create(ctx context.Context, spec coordinationv1.LeaseSpec, 
 // update writes the Lease if it is unchanged. While the Lease is acquired, the elector sets no
 // time limit.
 func (s *leaseStore) update(ctx context.Context, next *coordinationv1.Lease) (*coordinationv1.Lease, error) {
-	ctx, cancel := fleet.Bounded(ctx)
+	ctx, cancel := fleet.WithRequestTimeout(ctx)
 	defer cancel()
 	written, err := s.leases().Update(ctx, next, metav1.UpdateOptions{FieldManager: fleet.FieldManager})
 	return written, s.cluster.Checked(err, leaseResource(), s.name())
@@ -96,7 +96,7 @@ func (s *leaseStore) update(ctx context.Context, next *coordinationv1.Lease) (*c
 
 // delete deletes the Lease if it is unchanged.
 func (s *leaseStore) delete(ctx context.Context, found *coordinationv1.Lease) error {
-	ctx, cancel := fleet.Bounded(ctx)
+	ctx, cancel := fleet.WithRequestTimeout(ctx)
 	defer cancel()
 	err := s.leases().Delete(ctx, s.name(), metav1.DeleteOptions{Preconditions: fleet.IsAs(found)})
 	return s.cluster.Checked(err, leaseResource(), s.name())

@@ -128,8 +128,8 @@ func (l *Loop) workerOf(c *fleet.Cluster) *side {
 const (
 	// firstRetry and lastRetry are the shortest and the longest delay after an error.
 	firstRetry, lastRetry = 20 * time.Millisecond, 10 * time.Second
-	// workers is the number of Jobs of one worker that are synced at once.
-	workers = 32
+	// syncsAtOnce is the number of Jobs of one worker that are synced at once.
+	syncsAtOnce = 32
 	// cleanupTimeout limits the cleanup after the end of a loop.
 	cleanupTimeout = 15 * time.Second
 	// yieldTimeout limits the wait for the holder of the Lease to name its mirror.
@@ -153,7 +153,7 @@ func (l *Loop) Run(ctx context.Context, tasks []Task) []Outcome {
 	var watching, leasing, pool sync.WaitGroup
 	l.watch(working, &watching, ordered)
 	l.pollClusters(working, &watching, ordered)
-	slots := make(chan struct{}, workers)
+	slots := make(chan struct{}, syncsAtOnce)
 	for _, t := range ordered {
 		leasing.Go(func() { t.keepLease(outlive, slots) })
 	}
@@ -167,7 +167,7 @@ func (l *Loop) Run(ctx context.Context, tasks []Task) []Outcome {
 		}
 	})
 	for _, queue := range l.queues {
-		for range min(workers, len(ordered)) {
+		for range min(syncsAtOnce, len(ordered)) {
 			pool.Go(func() { l.work(working, queue) })
 		}
 	}
@@ -229,7 +229,7 @@ func (l *Loop) wrapUp(ctx context.Context, tasks []*task) {
 	for _, ofWorker := range open {
 		wg.Go(func() {
 			var group errgroup.Group
-			group.SetLimit(workers)
+			group.SetLimit(syncsAtOnce)
 			for _, t := range ofWorker {
 				group.Go(func() error {
 					t.leave(bounded, end)
@@ -288,7 +288,7 @@ func (l *Loop) workOn(ctx context.Context, t *task) {
 		t.reportError(err)
 		t.queue.AddRateLimited(t)
 	default:
-		t.lastError, t.refused = "", false
+		t.lastError, t.unauthorized = "", false
 		t.queue.Forget(t)
 		if requeueAfter > 0 {
 			t.queue.AddAfter(t, requeueAfter)
@@ -307,7 +307,7 @@ func (t *task) reportError(err error) {
 		at.link.Note(failed.Err)
 		return
 	}
-	if t.refused.mayPass(err) {
+	if t.unauthorized.mayPass(err) {
 		return
 	}
 	message := command.ProseOf(err)

@@ -205,7 +205,7 @@ func TestYieldWithoutResponse(t *testing.T) {
 
 // TestYield checks what happens to the mirror of a dispatcher that has lost its Lease.
 func TestYield(t *testing.T) {
-	held := &HeldError{Holder: "theirs"}
+	held := &heldError{Holder: "theirs"}
 	for _, tt := range []struct {
 		name string
 		// named is the mirror that the origin names; "made" is ours.

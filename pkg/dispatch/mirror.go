@@ -38,7 +38,7 @@ func (t *task) ensureMirror(ctx context.Context, origin *unstructured.Unstructur
 		}
 	}
 	if !isMirrorOf(mirror, t.ref.UID) {
-		return nil, foreignError(t.worker.Cluster, t.Kind, mirror, t.ref)
+		return nil, newForeignError(t.worker.Cluster, t.Kind, mirror, t.ref)
 	}
 	t.replace = false
 	t.mirrorRef.UID = string(mirror.GetUID())

@@ -76,7 +76,7 @@ type PlaceCheck struct {
 	// copied with that origin's annotations.
 	IsCopy bool
 	// Foreign is set if the object with the recorded UID is not a mirror.
-	Foreign *ForeignError
+	Foreign *foreignError
 	// IsGone is whether the place is proven to hold no mirror of the origin.
 	IsGone bool
 }
@@ -110,7 +110,7 @@ func CheckPlace(ctx context.Context, c *fleet.Cluster, k delegation.Kind, origin
 	case isNamed && found.GetLabels()[delegation.OriginUIDLabel] != "":
 		s.IsCopy, s.IsGone = true, true
 	case isNamed:
-		s.Foreign = foreignError(c, k, found, origin)
+		s.Foreign = newForeignError(c, k, found, origin)
 	case s.Sameness == delegation.CertainlySame:
 		err = proveEmpty(ctx, c, k, p, found)
 		s.IsGone = err == nil

@@ -290,7 +290,7 @@ func TestForeignMirrorIsNotDeleted(t *testing.T) {
 			origin := refTo(here, delegation.Job().GroupVersionKind(), "ml", "train", "origin")
 			at := &task{Loop: &Loop{origin: &side{Cluster: here}}, worker: &side{Cluster: worker}, Task: Task{Kind: delegation.Job(), UID: "origin"}, ref: origin}
 			at.mirrorRef = refTo(worker, delegation.Job().GroupVersionKind(), "ml", "train", "")
-			err := at.ownerChanged(t.Context(), &OwnerChangedError{Origin: origin, Owner: "acme.io/runner"})
+			err := at.ownerChanged(t.Context(), &ownerChangedError{Origin: origin, Owner: "acme.io/runner"})
 			assert.Equal(t, strings.Contains(err.Error(), "kubectl"), tt.isOurs, err)
 
 			x := &cancellation{Canceller: &Canceller{Origin: here}, kind: delegation.Job(), ref: origin}

@@ -12,9 +12,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// OwnerChangedError means that an origin has another owner now, and is not written. Only some
+// ownerChangedError means that an origin has another owner now, and is not written. Only some
 // kinds allow that change.
-type OwnerChangedError struct {
+type ownerChangedError struct {
 	Origin Ref
 	// Field is the path of managedBy.
 	Field string
@@ -22,14 +22,14 @@ type OwnerChangedError struct {
 	Owner delegation.Owner
 }
 
-func (e *OwnerChangedError) Error() string {
+func (e *ownerChangedError) Error() string {
 	return fmt.Sprintf("%s: %s changed to %s", e.Origin.WithKind(), e.Field, e.Owner)
 }
 
-// checkOwner returns an *OwnerChangedError if an origin has another owner than it had before.
+// checkOwner returns an *ownerChangedError if an origin has another owner than it had before.
 func checkOwner(k delegation.Kind, r Ref, before delegation.Owner, origin *unstructured.Unstructured) error {
 	if owner := object.OwnerOf(k, origin); owner != before {
-		return &OwnerChangedError{Origin: r, Field: content.Dotted(k.ManagedBy), Owner: owner}
+		return &ownerChangedError{Origin: r, Field: content.Dotted(k.ManagedBy), Owner: owner}
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func TestCancelAfterOwnerChanged(t *testing.T) {
 			})
 			here.SetBefore(notPatched(t))
 			err := c.Cancel(t.Context(), k, "ml", "train")
-			var changed *OwnerChangedError
+			var changed *ownerChangedError
 			assert.Assert(t, errors.As(err, &changed), "%v", err)
 			assert.ErrorContains(t, err, "jobset ml/train: spec.managedBy changed to built-in, so it was not ended")
 			advice := "The mirror on there keeps running; delete it: `kubectl --context there -n ml delete jobsets.jobset.x-k8s.io train`"

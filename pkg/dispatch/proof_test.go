@@ -150,7 +150,7 @@ func TestCancelLeavesStrangers(t *testing.T) {
 			loop.options.Plan.Namespace = "finance"
 			job := loop.add(s.tasks[0], quickTiming())
 			job.mirrorRef.UID = string(stranger.GetUID())
-			var other *ForeignError
+			var other *foreignError
 			assert.Assert(t, errors.As(job.endMirror(t.Context()), &other))
 			assert.Assert(t, s.there.Get(delegation.Job().Resource, "finance", "small") != nil)
 		})

@@ -38,13 +38,13 @@ type SearchResult struct {
 // IsComplete reports whether the whole cluster was searched.
 func (s *SearchResult) IsComplete() bool { return s.Err == nil }
 
-// IsPartial reports whether some namespaces were searched, and the user has no right to list the
+// isPartial reports whether some namespaces were searched, and the user has no right to list the
 // others.
-func (s *SearchResult) IsPartial() bool { return s.Err != nil && s.Namespaces != nil }
+func (s *SearchResult) isPartial() bool { return s.Err != nil && s.Namespaces != nil }
 
 // String describes what was not searched, and why.
 func (s *SearchResult) String() string {
-	if s.IsPartial() {
+	if s.isPartial() {
 		return fmt.Sprintf("other namespaces than %s in context %q: %s", list(s.Namespaces), s.Context, kubecontext.Objection(s.Err))
 	}
 	return fmt.Sprintf("context %q: %s", s.Context, kubecontext.InContext(s.Context, "", s.Err).Message())
@@ -114,7 +114,7 @@ func SearchContexts(ctx context.Context, routes []*fleet.Cluster, k delegation.K
 		if s.IsComplete() {
 			return s
 		}
-		if best == nil || s.IsPartial() && (!best.IsPartial() || len(s.Namespaces) > len(best.Namespaces)) {
+		if best == nil || s.isPartial() && (!best.isPartial() || len(s.Namespaces) > len(best.Namespaces)) {
 			best = s
 		}
 	}
@@ -125,7 +125,7 @@ func SearchContexts(ctx context.Context, routes []*fleet.Cluster, k delegation.K
 // a mirror. Either the record names places on this cluster, and their namespaces were searched;
 // or it names only places on other clusters.
 func (s *SearchResult) isSettled(c *fleet.Cluster, r Record, originUID string) bool {
-	if !s.IsPartial() {
+	if !s.isPartial() {
 		// Finding the recorded mirror identifies a cluster even if its namespaces cannot be read.
 		isNamed := func(m FoundMirror) bool { return string(m.Object.GetUID()) == r.Mirror.UID }
 		return s.IsComplete() || kubecontext.IsUnidentified(s.Err) && slices.ContainsFunc(s.Mirrors[originUID], isNamed)
@@ -183,11 +183,14 @@ func (x *cancellation) findMirrors(ctx context.Context, origin *unstructured.Uns
 	return nil
 }
 
+// searchesAtOnce is the number of clusters that are searched at once.
+const searchesAtOnce = 32
+
 // search searches all workers.
 func (x *cancellation) search(ctx context.Context, record Record) []*SearchResult {
 	searches := make([]*SearchResult, len(x.Workers))
 	var group errgroup.Group
-	group.SetLimit(workers)
+	group.SetLimit(searchesAtOnce)
 	for i, w := range x.Workers {
 		group.Go(func() error {
 			routes := append([]*fleet.Cluster{w}, x.Others[w.Context]...)
@@ -232,7 +235,7 @@ func (x *cancellation) add(mirrors ...FoundMirror) {
 
 // checkPlace checks a recorded place on all workers that may be its cluster, and reports whether
 // the content of that place is now known. If the object there is not a mirror of the origin, it
-// returns a *ForeignError, unless the record was copied from another origin.
+// returns a *foreignError, unless the record was copied from another origin.
 func (x *cancellation) checkPlace(ctx context.Context, p delegation.Place, searches []*SearchResult) (isSettled bool, err error) {
 	for i, w := range x.Workers {
 		isFound := func(m FoundMirror) bool {

@@ -19,10 +19,10 @@ import (
 
 // pushState is the state of writing to the mirror.
 type pushState struct {
-	// refused is whether the worker refuses the planned changes. writes counts the writes of this
+	// isRejected is whether the worker rejects the planned changes. writes counts the writes of this
 	// plan.
-	refused bool
-	writes  int
+	isRejected bool
+	writes     int
 	// synced is the mirror as it was when it matched the plan.
 	synced object.Desired
 	// lastReport is the last report of changes that have to wait or are impossible.
@@ -39,7 +39,7 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 	if err != nil {
 		return err
 	}
-	if t.push.refused || t.push.synced.IsOf(mirror) {
+	if t.push.isRejected || t.push.synced.IsOf(mirror) {
 		return nil
 	}
 	drift := plan.DriftOf(t.Kind, planned, t.lastPlanned, mirror)
@@ -52,7 +52,7 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 		return nil
 	}
 	if t.push.writes == maxWrites {
-		t.push.refused = true
+		t.push.isRejected = true
 		t.record(Warned, command.Say("another client on %s reverts %s of the mirror; dispatch does not change it until the origin changes",
 			t.worker.Context, strings.Join(drift.Fields, ", ")))
 		return nil
@@ -65,7 +65,7 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 		}
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
-		t.push.refused = true
+		t.push.isRejected = true
 		t.record(Warned, command.Say("context %s rejects %s of the origin for the mirror: %s",
 			t.worker.Context, strings.Join(drift.Fields, ", "), kubecontext.Causes(err)))
 		return nil

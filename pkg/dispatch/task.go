@@ -67,17 +67,17 @@ type task struct {
 	lastError command.Prose
 	// otherHolder is the dispatcher that has the Job instead of us; nil if there is none. The
 	// goroutine of the Lease sets it.
-	otherHolder atomic.Pointer[HeldError]
+	otherHolder atomic.Pointer[heldError]
 	// otherTarget is set if another dispatch has started with a target that was not searched. The
 	// goroutine of the Lease sets it.
-	otherTarget atomic.Pointer[TargetError]
+	otherTarget atomic.Pointer[targetError]
 	// yieldedAt is when the task first had to yield.
 	yieldedAt time.Time
 	// vanished is whether the origin of the Lease is gone. The goroutine of the Lease sets it,
 	// and it stays true.
 	vanished atomic.Bool
-	// refused is whether the server refused our credentials since the last success.
-	refused refusal
+	// unauthorized is whether the server refused our credentials since the last success.
+	unauthorized refusal
 	// lastLeaseError is the last error of the Lease that was reported.
 	lastLeaseError atomic.Pointer[command.Prose]
 	// changedAt is when a change of the mirror's status was noticed that is not yet on the
@@ -98,8 +98,8 @@ type task struct {
 func (t *task) sync(ctx context.Context) (requeueAfter time.Duration, err error) {
 	requeueAfter, err = t.step(ctx)
 	var (
-		other     *ForeignError
-		elsewhere *TargetError
+		other     *foreignError
+		elsewhere *targetError
 	)
 	if errors.As(err, &elsewhere) {
 		// The Lease remains: it says where another dispatcher's mirror may be.
@@ -167,7 +167,7 @@ func (t *task) reconcile(ctx context.Context, origin *unstructured.Unstructured)
 	return t.follow(ctx, origin, mirror)
 }
 
-// checkOwner returns an *OwnerChangedError if the user did not name the origin's owner.
+// checkOwner returns an *ownerChangedError if the user did not name the origin's owner.
 func (t *task) checkOwner(origin *unstructured.Unstructured) error {
 	return checkOwner(t.Kind, t.ref, cmp.Or(t.options.Plan.Owner, delegation.Dispatch), origin)
 }

@@ -74,7 +74,7 @@ func TestSeveralWorkers(t *testing.T) {
 	full, thaw := make(chan struct{}), make(chan struct{})
 	var waiting atomic.Int32
 	frozen.Before = func(*http.Request) *apierrors.StatusError {
-		if waiting.Add(1) == workers {
+		if waiting.Add(1) == syncsAtOnce {
 			close(full)
 		}
 		<-thaw
@@ -89,7 +89,7 @@ func TestSeveralWorkers(t *testing.T) {
 		}
 		return nil
 	}
-	for i := range workers + 1 {
+	for i := range syncsAtOnce + 1 {
 		job := dispatchtest.SmallJob(t)
 		job.SetName(fmt.Sprintf("job-%d", i))
 		job = s.here.Create(t, delegation.Job().Resource, job)

@@ -28,8 +28,8 @@ func (t *task) keepLease(ctx context.Context, slots chan struct{}) {
 	err := t.lease.keep(ctx, t.leaseEvents(leave))
 	leave()
 	var (
-		held  *HeldError
-		other *TargetError
+		held  *heldError
+		other *targetError
 	)
 	switch {
 	case errors.As(err, &other):
@@ -71,7 +71,7 @@ func (t *task) leaseEvents(leave func()) leaseEvents {
 			t.recordPlain(LeaseTaken, "no other dispatcher holds it")
 			t.queue.Add(t)
 		},
-		waiting: func(other *HeldError) {
+		waiting: func(other *heldError) {
 			leave()
 			t.recordPlain(LeaseWaiting, command.Say("%s has held its Lease %s; waiting up to %s to see whether it is alive",
 				other.Holder, other.since(), other.Within))

@@ -23,8 +23,8 @@ type Cluster struct {
 	// Server is the URL of the API server. CA is the Fingerprint of the certificate authority
 	// that the context trusts, or "".
 	Server, CA string
-	// Bounded is whether a list of all namespaces is incomplete: see Context.
-	Bounded bool
+	// IsPartial is whether a list of all namespaces is incomplete: see Context.
+	IsPartial bool
 
 	// identified is closed when uid is known; nil if no request for it is running.
 	identified <-chan struct{}
@@ -88,7 +88,7 @@ func newCluster(c Context, now clock.PassiveClock, cacheDir string) (*Cluster, e
 		return nil, &kubecontext.ConfigError{Err: err}
 	}
 	return &Cluster{
-		Context: c.Name, Namespace: c.Namespace, Server: config.Host, CA: authority, Bounded: c.Bounded,
+		Context: c.Name, Namespace: c.Namespace, Server: config.Host, CA: authority, IsPartial: c.IsPartial,
 		endpoint: endpoint(config, authority), config: config, transport: shared, http: through, clients: *opened,
 		meter: meter, cacheDir: cacheDir,
 	}, nil

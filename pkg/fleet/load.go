@@ -29,9 +29,9 @@ type Context struct {
 	// CA is the Fingerprint of the cluster's certificate authority if Config does not hold it, as
 	// in a snapshot.
 	CA string
-	// Bounded is whether only objects of some namespaces are available, as in a snapshot,
+	// IsPartial is whether only objects of some namespaces are available, as in a snapshot,
 	// although listing all is not refused.
-	Bounded bool
+	IsPartial bool
 	// Err is the reason why this entry of the kubeconfig is not usable.
 	Err error
 }

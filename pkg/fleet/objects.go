@@ -41,7 +41,7 @@ func (c *Cluster) Failed(err error) error {
 		return nil
 	}
 	reported := kubecontext.InContext(c.Context, "", err)
-	reported.IsBounded = true
+	reported.HasFixedLimit = true
 	return reported
 }
 
@@ -98,8 +98,8 @@ func (c *Cluster) get(ctx context.Context, r schema.GroupVersionResource, namesp
 	return found, nil
 }
 
-// Bounded returns a context that ends after RequestTimeout, unless ctx has a deadline of its own.
-func Bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+// WithRequestTimeout returns a context that ends after RequestTimeout, unless ctx has a deadline of its own.
+func WithRequestTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, hasDeadline := ctx.Deadline(); hasDeadline {
 		return ctx, func() {}
 	}
@@ -110,7 +110,7 @@ func Bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 // managedFields.
 func (c *Cluster) Each(ctx context.Context, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, visit func(*unstructured.Unstructured)) error {
 	return c.Failed(wire.EachItem(ctx, func(ctx context.Context, o metav1.ListOptions) (*unstructured.UnstructuredList, error) {
-		ctx, cancel := Bounded(ctx)
+		ctx, cancel := WithRequestTimeout(ctx)
 		defer cancel()
 		list, err := c.Objects(r, namespace).List(ctx, o)
 		return list, c.Checked(err, r, "")
@@ -153,7 +153,7 @@ func Trimmed(o *unstructured.Unstructured) *unstructured.Unstructured {
 
 // Version requests the version of the API server.
 func (c *Cluster) Version(ctx context.Context) (v version.Info, err error) {
-	ctx, cancel := Bounded(ctx)
+	ctx, cancel := WithRequestTimeout(ctx)
 	defer cancel()
 	err = wire.Decode(c.kubernetes.Discovery().RESTClient().Get().AbsPath("/version").SetHeader("Accept", "application/json").Do(ctx), &v)
 	return v, err
@@ -163,7 +163,7 @@ func (c *Cluster) Version(ctx context.Context) (v version.Info, err error) {
 // none if the server says that it does not serve the group. Use ProveUnserved before writing
 // because of that.
 func (c *Cluster) Versions(ctx context.Context, group string) ([]string, error) {
-	ctx, cancel := Bounded(ctx)
+	ctx, cancel := WithRequestTimeout(ctx)
 	defer cancel()
 	var served metav1.APIGroup
 	err := wire.Decode(c.kubernetes.Discovery().RESTClient().Get().AbsPath("/apis", group).SetHeader("Accept", "application/json").Do(ctx), &served)

@@ -56,7 +56,7 @@ func EachObject[T any](ctx context.Context, c *Cluster, r schema.GroupVersionRes
 		return err
 	}
 	same := func(n *named[T]) (string, T) { return n.key, n.object }
-	return cache.Recall(ctx, c.Cache(ctx), Objects(c, r, namespace, o, same), func(_ string, object *T) { visit(*object) })
+	return cache.Recall(ctx, c.Cache(ctx), SourceOf(c, r, namespace, o, same), func(_ string, object *T) { visit(*object) })
 }
 
 // eachObject is EachObject without a Cache. It also returns the resource version of the first
@@ -79,9 +79,9 @@ func eachObject[T any](ctx context.Context, c *Cluster, r schema.GroupVersionRes
 	return version, cmp.Or(err, failed)
 }
 
-// Objects returns the source of objects of any kind, decoded from JSON into As. convert turns an
+// SourceOf returns the source of objects of any kind, decoded from JSON into As. convert turns an
 // A into what is kept, and returns its cache.ObjectKey.
-func Objects[A, T any](c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, convert func(*A) (key string, object T)) cache.Source[T] {
+func SourceOf[A, T any](c *Cluster, r schema.GroupVersionResource, namespace string, o metav1.ListOptions, convert func(*A) (key string, object T)) cache.Source[T] {
 	return cache.Source[T]{
 		Key:  strings.Join([]string{reflect.TypeFor[T]().String(), r.String(), namespace, o.LabelSelector, o.FieldSelector}, "\n"),
 		What: r.GroupResource().String(),

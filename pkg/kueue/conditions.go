@@ -38,7 +38,6 @@ const (
 	QueueSuspended    = "Suspended"
 	Misconfigured     = "Misconfigured"
 	PendingEvaluation = "PendingEvaluation"
-	PendingLegacy     = "Pending"
 	Inadmissible      = "Inadmissible"
 	// From 0.20 on.
 	UnresolvedDevices = "DRAResourcesUnresolved"

@@ -49,7 +49,7 @@ func (w *Wait) Fixes(target FixTarget) []command.Fix {
 		return target.fixQueue(w)
 	case w.IsDeactivation():
 		return target.fixDeactivation(w)
-	case w.IsForCheck():
+	case w.isForCheck():
 		return target.fixChecks(w)
 	}
 	return target.fixOther(w)

@@ -219,9 +219,9 @@ func (w *Wait) IsForQueue() bool {
 	}
 }
 
-// IsForCheck reports whether an AdmissionCheck is pending, or has rejected
+// isForCheck reports whether an AdmissionCheck is pending, or has rejected
 // the Workload.
-func (w *Wait) IsForCheck() bool {
+func (w *Wait) isForCheck() bool {
 	return w.Reason == ReasonCheckPending || w.Reason == ReasonCheckRetry || w.Reason == ReasonCheckRejected
 }
 
@@ -245,7 +245,7 @@ func (w *Wait) Text() string {
 	switch {
 	case w.IsForQueue() && w.Queue != "":
 		return fmt.Sprintf(queueTexts()[w.Reason], w.Queue)
-	case w.IsForCheck():
+	case w.isForCheck():
 		return w.checkText(text)
 	case w.Message != "" && !strings.HasPrefix(w.Message, bypassPrefix) && slices.Contains(quotedReasons(), w.Reason):
 		return w.quote(text)

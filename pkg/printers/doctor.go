@@ -113,7 +113,7 @@ func doctorFinding(f *inspect.Finding, o TableOptions) []string {
 
 // doctorSummary returns the last lines: the totals, and what was not checked.
 func doctorSummary(r *inspect.DoctorReport, o TableOptions) []string {
-	text := DoctorSummary(r)
+	text := doctorTotals(r)
 	if len(r.Unchecked) == 0 {
 		return wrap(palette{o.Color}.bold(text), o.Width, "")
 	}
@@ -133,8 +133,8 @@ func doctorSummary(r *inspect.DoctorReport, o TableOptions) []string {
 	return lines
 }
 
-// DoctorSummary returns the number of findings and of clusters in a sentence.
-func DoctorSummary(r *inspect.DoctorReport) string {
+// doctorTotals returns the number of findings and of clusters in a sentence.
+func doctorTotals(r *inspect.DoctorReport) string {
 	s := r.Summary
 	if hasNoCluster(r) {
 		return "No cluster could be checked."
@@ -157,7 +157,7 @@ func hasNoCluster(r *inspect.DoctorReport) bool { return r.Summary == (inspect.D
 func doctorMarkdown(w io.Writer, r *inspect.DoctorReport, o TableOptions) error {
 	o = o.forMarkdown()
 	d := &document{}
-	d.paragraph("**" + literal(DoctorSummary(r)) + "**")
+	d.paragraph("**" + literal(doctorTotals(r)) + "**")
 	d.addUnchecked(r.Unchecked)
 	clusters := []column[*inspect.DoctorCluster]{
 		{title: "CONTEXT", cell: func(c *inspect.DoctorCluster) string { return Safe(c.Context) }},

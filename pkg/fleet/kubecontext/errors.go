@@ -80,8 +80,8 @@ type Error struct {
 	// Doing is the action that failed, as in "cannot list jobs"; "" if Err names it.
 	Doing string
 	Err   error
-	// IsBounded is whether the request had a time limit that no flag raises.
-	IsBounded bool
+	// HasFixedLimit is whether the request had a time limit that no flag raises.
+	HasFixedLimit bool
 }
 
 func (e *Error) Unwrap() error { return e.Err }
@@ -102,7 +102,7 @@ func (e *Error) Message() string {
 	}
 	found := e.diagnose()
 	message, advice := command.Text(found.cause), found.advice
-	if e.IsBounded && found.code == CodeTimeout {
+	if e.HasFixedLimit && found.code == CodeTimeout {
 		message, advice = "no answer in time", ""
 	}
 	// A denial names its action itself.
@@ -150,7 +150,7 @@ func withoutURL(err error) error {
 func InContext(name, doing string, err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
-		return &Error{Context: name, Doing: cmp.Or(e.Doing, doing), Err: e.Err, IsBounded: e.IsBounded}
+		return &Error{Context: name, Doing: cmp.Or(e.Doing, doing), Err: e.Err, HasFixedLimit: e.HasFixedLimit}
 	}
 	return &Error{Context: name, Doing: doing, Err: err}
 }

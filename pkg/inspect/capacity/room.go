@@ -17,12 +17,12 @@ func (n *Node) Quota(fr FlavorResource) (q Quota, ok bool) {
 	return q, ok
 }
 
-// Subtree returns what a node has of its own, and what the nodes below it
+// subtree returns what a node has of its own, and what the nodes below it
 // lend.
-func (n *Node) Subtree(fr FlavorResource) Amount { return n.subtreeOf(fr, map[*Node]bool{}) }
+func (n *Node) subtree(fr FlavorResource) Amount { return n.subtreeOf(fr, map[*Node]bool{}) }
 
 func (n *Node) subtreeOf(fr FlavorResource, seen map[*Node]bool) Amount {
-	if known, ok := n.subtree[fr]; ok {
+	if known, ok := n.subtrees[fr]; ok {
 		return known
 	}
 	total := n.quotas[fr].Nominal
@@ -33,12 +33,12 @@ func (n *Node) subtreeOf(fr FlavorResource, seen map[*Node]bool) Amount {
 			total = total.Plus(all.Minus(c.localOf(fr, all)))
 		}
 	}
-	n.subtree[fr] = total
+	n.subtrees[fr] = total
 	return total
 }
 
 // local returns the part of a node's quota that is never lent.
-func (n *Node) local(fr FlavorResource) Amount { return n.localOf(fr, n.Subtree(fr)) }
+func (n *Node) local(fr FlavorResource) Amount { return n.localOf(fr, n.subtree(fr)) }
 
 func (n *Node) localOf(fr FlavorResource, subtree Amount) Amount {
 	lending := n.quotas[fr].Lending
@@ -70,12 +70,12 @@ func (n *Node) usedOf(fr FlavorResource, seen map[*Node]bool) Amount {
 	return total
 }
 
-// Borrowed returns the part of Used that exceeds the node's Subtree.
+// Borrowed returns the part of Used that exceeds the node's subtree.
 func (n *Node) Borrowed(fr FlavorResource) Amount {
 	if n.Parent == nil {
 		return 0
 	}
-	return max(0, n.Used(fr).Minus(n.Subtree(fr)))
+	return max(0, n.Used(fr).Minus(n.subtree(fr)))
 }
 
 // Free returns how much more a ClusterQueue can give now, including what it
@@ -98,12 +98,12 @@ func (n *Node) Excess(fr FlavorResource) Amount {
 
 func (n *Node) available(fr FlavorResource) Amount {
 	if n.Parent == nil {
-		return n.Subtree(fr).Minus(n.Used(fr))
+		return n.subtree(fr).Minus(n.Used(fr))
 	}
 	local, used := n.local(fr), n.Used(fr)
 	shared := n.Parent.available(fr)
 	if limit := n.quotas[fr].Borrowing; limit != nil {
-		own := n.Subtree(fr).Minus(local).Minus(max(0, used.Minus(local)))
+		own := n.subtree(fr).Minus(local).Minus(max(0, used.Minus(local)))
 		shared = min(shared, own.Plus(*limit))
 	}
 	return max(0, local.Minus(used)).Plus(shared)
@@ -120,11 +120,11 @@ func (n *Node) Maximum(fr FlavorResource) Amount {
 
 func (n *Node) most(fr FlavorResource) Amount {
 	if n.Parent == nil {
-		return n.Subtree(fr)
+		return n.subtree(fr)
 	}
 	total := n.local(fr).Plus(n.Parent.most(fr))
 	if limit := n.quotas[fr].Borrowing; limit != nil {
-		total = min(total, n.Subtree(fr).Plus(*limit))
+		total = min(total, n.subtree(fr).Plus(*limit))
 	}
 	return total
 }
@@ -140,7 +140,7 @@ func (n *Node) ReclaimsFor(fr FlavorResource, requested Amount) *Node {
 	}
 	left := requested.Minus(n.unused(fr))
 	for _, c := range path {
-		if c.Used(fr).Plus(left) <= c.Subtree(fr) && c.Parent != nil {
+		if c.Used(fr).Plus(left) <= c.subtree(fr) && c.Parent != nil {
 			return c
 		}
 		left = left.Minus(c.unused(fr))

@@ -46,7 +46,7 @@ type Node struct {
 	order    []FlavorResource
 	quotas   map[FlavorResource]Quota
 	reserved map[FlavorResource]Amount
-	subtree  map[FlavorResource]Amount
+	subtrees map[FlavorResource]Amount
 	used     map[FlavorResource]Amount
 }
 
@@ -91,7 +91,7 @@ func New(s Sources) *Tree {
 func newNode(name string) *Node {
 	return &Node{
 		Name: name, quotas: map[FlavorResource]Quota{}, reserved: map[FlavorResource]Amount{},
-		subtree: map[FlavorResource]Amount{}, used: map[FlavorResource]Amount{},
+		subtrees: map[FlavorResource]Amount{}, used: map[FlavorResource]Amount{},
 	}
 }
 

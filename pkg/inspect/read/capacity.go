@@ -65,7 +65,7 @@ func (r *factReader) readQuotas(ctx context.Context, c *inspect.Capacity, within
 		c.LocalQueues = append(c.LocalQueues, o)
 	})
 	r.readClaims(ctx, c, within)
-	if r.cluster.Bounded {
+	if r.cluster.IsPartial {
 		r.store(func() { c.AddGap(inspect.PartClaims, errBounded) })
 	}
 }

@@ -109,7 +109,7 @@ func servedKind(c *fleet.Cluster, k delegation.Kind) inspect.ServedKind {
 func countOwners(ctx context.Context, c *fleet.Cluster, q Query, kind delegation.Kind) ([]inspect.KindOwner, error) {
 	counts := map[delegation.Owner]int{}
 	if err := eachOfKind(ctx, c, q, &kind, func(_ string, r *read) { counts[r.job.ManagedBy]++ }); err != nil {
-		return nil, &KindError{Kind: kind, Err: &kubecontext.Error{Doing: q.doing("list", &kind, c), Err: err}}
+		return nil, &kindError{Kind: kind, Err: &kubecontext.Error{Doing: q.doing("list", &kind, c), Err: err}}
 	}
 	return inspect.KindOwners(counts), nil
 }

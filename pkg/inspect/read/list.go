@@ -36,7 +36,7 @@ type Query struct {
 	// Labels are the names of the labels to keep for each Job.
 	Labels []string
 	// searches are the kinds that clusters serve, by context, and shared are kinds that all clusters
-	// must know. Across sets both.
+	// must know. across sets both.
 	searches map[string]*kindSearch
 	shared   []delegation.Kind
 	// isWhole and omits are for Whole.
@@ -72,21 +72,21 @@ func (q Query) selected(kind *delegation.Kind) metav1.ListOptions {
 // ListError is the error of List if it could read only a part.
 type ListError struct {
 	// Kinds are the errors of the kinds that could not be read.
-	Kinds []*KindError
+	Kinds []*kindError
 	// Others are other errors: the kinds of an API group are unknown, or the claims of Jobs are
 	// (ErrClaimsUnknown).
 	Others []error
 }
 
-// KindError is an error from reading the objects of one kind.
-type KindError struct {
+// kindError is an error from reading the objects of one kind.
+type kindError struct {
 	Kind delegation.Kind
 	Err  error
 }
 
-func (e *KindError) Unwrap() error { return e.Err }
+func (e *kindError) Unwrap() error { return e.Err }
 
-func (e *KindError) Error() string { return e.Err.Error() }
+func (e *kindError) Error() string { return e.Err.Error() }
 
 // All returns all errors separately.
 func (e *ListError) All() []error {
@@ -187,14 +187,14 @@ func eachKind(kinds []delegation.Kind, served error, do func(*delegation.Kind) e
 					partial.Others = append(partial.Others, err)
 				}
 			default:
-				partial.Kinds = append(partial.Kinds, &KindError{Kind: kinds[i], Err: err})
+				partial.Kinds = append(partial.Kinds, &kindError{Kind: kinds[i], Err: err})
 			}
 			return nil
 		})
 	}
 	// The errors are in partial.
 	_ = group.Wait()
-	slices.SortFunc(partial.Kinds, func(a, b *KindError) int { return strings.Compare(a.Kind.ResourceName(), b.Kind.ResourceName()) })
+	slices.SortFunc(partial.Kinds, func(a, b *kindError) int { return strings.Compare(a.Kind.ResourceName(), b.Kind.ResourceName()) })
 	if len(partial.Kinds) == len(kinds) {
 		// Nothing could be read, probably for one reason.
 		return partial.Kinds[0].Err

@@ -34,7 +34,7 @@ type Wanted struct {
 // events, Lease and Kueue objects. If one waits, it also starts to list the Jobs around it, unless
 // ahead is nil.
 func readNamed(ctx context.Context, f *fleet.Fleet, w Wanted, ahead *Ahead) []*inspect.Facts {
-	r := &namedReader{wanted: w, query: w.query().Across(ctx, f), facts: map[string]*inspect.Facts{}}
+	r := &namedReader{wanted: w, query: w.query().across(ctx, f), facts: map[string]*inspect.Facts{}}
 	clusters := askAll(ctx, f, r.find)
 	for _, facts := range clusters {
 		r.facts[facts.Context] = facts

@@ -195,7 +195,7 @@ func (s *slimmer) read(o *slimObject) (read, error) {
 // objectsOf returns the source of a query's objects of any kind, as JSON.
 func objectsOf(c *fleet.Cluster, q Query, kind *delegation.Kind) cache.Source[read] {
 	slim, names, labels := newSlimmer(kind), interner{}, newLabelSets(q.Labels)
-	source := fleet.Objects(c, kind.Resource, q.namespace(c), q.selected(kind), func(o *slimObject) (string, read) {
+	source := fleet.SourceOf(c, kind.Resource, q.namespace(c), q.selected(kind), func(o *slimObject) (string, read) {
 		r, err := slim.read(o)
 		r.err = err
 		names.intern(&r.job)

@@ -32,7 +32,7 @@ type Listing struct {
 // of the listed ones; none if it only counts. The caller must not modify the Jobs, except their
 // Mirrors.
 func (l *Listing) Read(ctx context.Context, f *fleet.Fleet) (list *inspect.OwnerList, others []*inspect.Job) {
-	q, distinct, arrive := l.Query.Across(ctx, f), f.Distinct(), l.arrivals(f)
+	q, distinct, arrive := l.Query.across(ctx, f), f.Distinct(), l.arrivals(f)
 	var tallies []*inspect.Tally
 	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (*inspect.Tally, error) {
 		kinds, unserved := q.Served(ctx, c)

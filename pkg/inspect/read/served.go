@@ -31,10 +31,10 @@ func Served(ctx context.Context, c *fleet.Cluster, names []string) ([]delegation
 	return s.kinds, s.err()
 }
 
-// Across extends a query to mirrors of unknown kinds that only some clusters serve with managedBy,
+// across extends a query to mirrors of unknown kinds that only some clusters serve with managedBy,
 // so that the others are searched for them too. It makes no requests if the query is for known
 // kinds only.
-func (q Query) Across(ctx context.Context, f *fleet.Fleet) Query {
+func (q Query) across(ctx context.Context, f *fleet.Fleet) Query {
 	if !slices.ContainsFunc(q.Kinds, isUnknown) {
 		return q
 	}

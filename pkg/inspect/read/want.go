@@ -71,7 +71,7 @@ func Read(ctx context.Context, f *fleet.Fleet, w Want) *inspect.Inventory {
 		clusters = readNamed(ctx, f, *w.Named, w.Ahead)
 	} else {
 		if w.Jobs != nil {
-			jobs := w.Jobs.Across(ctx, f)
+			jobs := w.Jobs.across(ctx, f)
 			w.Jobs = &jobs
 		}
 		question := w.read

@@ -27,7 +27,7 @@ import (
 // For kinds that omits selects, the facts have the kind, but no objects are read; a nil omits
 // selects none. Jobs are always read.
 func Whole(ctx context.Context, f *fleet.Fleet, q Query, omits func(delegation.Kind) bool) []*inspect.Facts {
-	q = q.Across(ctx, f)
+	q = q.across(ctx, f)
 	q.isWhole, q.omits = true, omits
 	w := Want{Jobs: &q, Evidence: true, Capacity: true}
 	return askAll(ctx, f, w.read)
@@ -62,7 +62,7 @@ func wholeJobsOf(c *fleet.Cluster, q Query, kind *delegation.Kind) cache.Source[
 		Status batchv1.JobStatus `json:"status"`
 	}
 	names := interner{}
-	return fleet.Objects(c, kind.Resource, q.namespace(c), q.selected(kind), func(o *jobWithoutTemplate) (string, read) {
+	return fleet.SourceOf(c, kind.Resource, q.namespace(c), q.selected(kind), func(o *jobWithoutTemplate) (string, read) {
 		job := &batchv1.Job{ObjectMeta: o.ObjectMeta, Spec: o.Spec.JobSpec, Status: o.Status}
 		job.Spec.Template.Spec.NodeSelector = o.Spec.Template.Spec.NodeSelector
 		drop(job, nil)

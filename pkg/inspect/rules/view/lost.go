@@ -10,8 +10,8 @@ import (
 // finderKey is the key under which the finder of quotas is kept for all rules.
 type finderKey struct{}
 
-// LackOn returns what the quota of a worker lacks for a submission that waits: see queues.Finder.
-func (v *View) LackOn(s Submission, cluster string) (lack *kueue.Lack, known bool) {
+// lackOn returns what the quota of a worker lacks for a submission that waits: see queues.Finder.
+func (v *View) lackOn(s Submission, cluster string) (lack *kueue.Lack, known bool) {
 	if s.Workload == nil || slices.ContainsFunc(s.Workload.Spec.PodSets, func(p kueue.PodSet) bool { return p.MinCount != nil }) {
 		// It may start with fewer Pods on the worker.
 		return nil, false
@@ -23,7 +23,7 @@ func (v *View) LackOn(s Submission, cluster string) (lack *kueue.Lack, known boo
 // IsTooLarge returns the lack of a submission that never fits on a worker, nil if it fits or if that
 // is unknown.
 func (v *View) IsTooLarge(s Submission, cluster string) *kueue.Lack {
-	if lack, known := v.LackOn(s, cluster); known && lack != nil && lack.Reason == kueue.ReasonOverLimit {
+	if lack, known := v.lackOn(s, cluster); known && lack != nil && lack.Reason == kueue.ReasonOverLimit {
 		return lack
 	}
 	return nil
@@ -47,7 +47,7 @@ func (v *View) Missed(s Submission) []string {
 	}
 	isHeld := v.isHeldEverywhere(s)
 	return slices.DeleteFunc(lost, func(name string) bool {
-		lack, known := v.LackOn(s, name)
+		lack, known := v.lackOn(s, name)
 		hasRoom := known && lack == nil
 		return !hasRoom && (!isHeld || v.IsTooLarge(s, name) != nil)
 	})
