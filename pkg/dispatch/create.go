@@ -95,11 +95,11 @@ func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructur
 	if err != nil {
 		return nil, t.creationFailed(err)
 	}
-	t.replace, t.mirrorReported, t.areDependenciesCopied, t.isUnanswered = false, true, false, false
 	t.mirrorRef.UID = string(created.GetUID())
-	t.createdUID = t.mirrorRef.UID
+	t.creation.succeed(t.mirrorRef.UID)
 	t.mirrorNow = created
-	t.lastPlanned = planned
+	t.push.lastPlanned = planned
+	t.reported.mirror = true
 	t.record(MirrorCreated, command.Say("created on %s", t.worker.Context))
 	return t.mirrorNow, nil
 }
@@ -107,11 +107,11 @@ func (t *task) createMirror(ctx context.Context, origin *unstructured.Unstructur
 // waitForPods returns a conflict while Pods of the replaced mirror still run. A mirror can be
 // gone before its Pods are.
 func (t *task) waitForPods(ctx context.Context) error {
-	if t.supersededUID == "" || !t.Kind.IsJob() {
+	if t.creation.supersededUID == "" || !t.Kind.IsJob() {
 		return nil
 	}
 	running := 0
-	ofMirror := metav1.ListOptions{LabelSelector: labels.Set{batchv1.ControllerUidLabel: t.supersededUID}.String()}
+	ofMirror := metav1.ListOptions{LabelSelector: labels.Set{batchv1.ControllerUidLabel: t.creation.supersededUID}.String()}
 	err := t.worker.Each(ctx, corev1.SchemeGroupVersion.WithResource("pods"), t.mirrorRef.Namespace, ofMirror, func(pod *unstructured.Unstructured) {
 		if phase := content.StringAt(pod, "status", "phase"); phase != string(corev1.PodSucceeded) && phase != string(corev1.PodFailed) {
 			running++
@@ -125,8 +125,8 @@ func (t *task) waitForPods(ctx context.Context) error {
 	case running == 0:
 		return nil
 	}
-	if !t.reportedPods {
-		t.reportedPods = true
+	if !t.reported.pods {
+		t.reported.pods = true
 		t.record(Warned, command.Say("waiting until the Pods of its earlier mirror on %s end; still running: %d", t.worker.Context, running))
 	}
 	return conflict(t.Kind, t.Name)
@@ -173,14 +173,14 @@ func (t *task) suspendForCopies(planned *unstructured.Unstructured) *unstructure
 
 // isSuspendedForCopies reports whether the mirror is suspended only until its dependencies are copied.
 func (t *task) isSuspendedForCopies() bool {
-	return len(t.Dependencies) > 0 && !t.areDependenciesCopied && t.createdUID != "" && t.mirrorNow != nil && t.Plan != nil &&
+	return len(t.Dependencies) > 0 && !t.creation.areDependenciesCopied && t.creation.ownUID != "" && t.mirrorNow != nil && t.Plan != nil &&
 		object.StateOf(t.Kind, t.mirrorNow).Suspend && !object.StateOf(t.Kind, t.Plan.Mirror).Suspend
 }
 
 // copyDependencies copies the dependencies of the mirror's Pods, once. If they cannot be copied, it deletes
 // a mirror that this task has created, and only warns about an older one.
 func (t *task) copyDependencies(ctx context.Context, mirror *unstructured.Unstructured) error {
-	if t.areDependenciesCopied || len(t.Dependencies) == 0 || mirror.GetDeletionTimestamp() != nil {
+	if t.creation.areDependenciesCopied || len(t.Dependencies) == 0 || mirror.GetDeletionTimestamp() != nil {
 		return nil
 	}
 	copied, err := dependency.Provide(ctx, t.origin.Cluster, t.worker.Cluster, mirror, t.Dependencies)
@@ -191,7 +191,7 @@ func (t *task) copyDependencies(ctx context.Context, mirror *unstructured.Unstru
 	case err == nil:
 	case mayPass(err):
 		return err
-	case t.createdUID == string(mirror.GetUID()):
+	case t.creation.isOwn(string(mirror.GetUID())):
 		if err := t.removeMirror(ctx, ", because what its Pods need cannot be copied"); err != nil {
 			return err
 		}
@@ -199,7 +199,7 @@ func (t *task) copyDependencies(ctx context.Context, mirror *unstructured.Unstru
 	default:
 		t.record(Warned, command.Say("cannot complete its dependencies: %v", err))
 	}
-	t.areDependenciesCopied = true
+	t.creation.areDependenciesCopied = true
 	return nil
 }
 
@@ -212,7 +212,7 @@ func (t *task) creationFailed(err error) error {
 	}
 	if mayPass(err) {
 		// The mirror may exist nevertheless.
-		t.isUnanswered = true
+		t.creation.isUnanswered = true
 		return err
 	}
 	final := fmt.Errorf("cannot create the mirror of %s: %w", t.ref.WithKind(), err)

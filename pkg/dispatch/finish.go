@@ -229,7 +229,7 @@ func (t *task) leave(ctx context.Context, end EventType) {
 		t.end(end, nil, nil, command.Say("cannot tell whether a mirror exists on %s: %v", on, err))
 	case err != nil:
 		t.end(end, nil, nil, command.Say("its mirror on %s remains, and its status is no longer copied: %v", on, err))
-	case !found && t.isUnanswered:
+	case !found && t.creation.isUnanswered:
 		t.lease.unreleased.Store(true)
 		t.end(end, nil, nil, command.Say("no mirror on %s yet. The request to create it had no answer and may still arrive. Run the same command again to find out", on))
 	case !found:

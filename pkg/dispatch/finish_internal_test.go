@@ -55,7 +55,7 @@ func TestMirrorState(t *testing.T) {
 	assert.Equal(t, task.mirrorState(), "keeps running")
 	task.mirrorNow = held
 	assert.Assert(t, strings.Contains(task.mirrorState(), "as Kueue does if it manages all Jobs"), task.mirrorState())
-	task.createdUID = "uid"
+	task.creation.ownUID = "uid"
 	assert.Assert(t, !task.isSuspendedForCopies(), "its Pods need nothing")
 	task.mirrorNow = queued
 	assert.Equal(t, task.mirrorState(), "stays suspended until Kueue there admits it")

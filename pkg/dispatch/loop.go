@@ -255,9 +255,9 @@ func (l *Loop) add(t Task, timing leaseTiming) *task {
 			leaseStore: leaseStore{cluster: l.origin.Cluster, kind: t.Kind, origin: origin}, identity: l.options.Identity, timing: timing, clock: l.clock,
 			target: mirror.place(""), worker: worker.Identity(), cleared: t.Cleared, isFound: t.Mirror != "",
 		},
-		copier:  workloadOf(t.Kind).newCopier(l.options.OriginMinor),
-		ended:   make(chan struct{}),
-		replace: l.options.NewMirror,
+		copier:   workloadOf(t.Kind).newCopier(l.options.OriginMinor),
+		ended:    make(chan struct{}),
+		creation: creation{replaces: l.options.NewMirror},
 	}
 }
 
@@ -288,7 +288,7 @@ func (l *Loop) workOn(ctx context.Context, t *task) {
 		t.reportError(err)
 		t.queue.AddRateLimited(t)
 	default:
-		t.lastError, t.unauthorized = "", false
+		t.reported.lastError, t.unauthorized = "", false
 		t.queue.Forget(t)
 		if requeueAfter > 0 {
 			t.queue.AddAfter(t, requeueAfter)
@@ -311,9 +311,8 @@ func (t *task) reportError(err error) {
 		return
 	}
 	message := command.ProseOf(err)
-	if message == t.lastError {
+	if t.reported.isRepeated(message) {
 		return
 	}
-	t.lastError = message
 	t.record(Warned, command.Say("%s; retrying", message))
 }

@@ -225,11 +225,11 @@ func TestYield(t *testing.T) {
 			created := dispatchtest.SmallJob(t)
 			created.SetLabels(map[string]string{delegation.OriginUIDLabel: string(s.origin.GetUID())})
 			job.mirrorRef.UID = string(s.there.Create(t, delegation.Job().Resource, created).GetUID())
-			job.createdUID, job.supersededUID = job.mirrorRef.UID, "gone-uid"
+			job.creation.ownUID, job.creation.supersededUID = job.mirrorRef.UID, "gone-uid"
 			switch tt.named {
 			case "":
 			case "made":
-				s.nameMirror(job.createdUID)
+				s.nameMirror(job.creation.ownUID)
 			case "nothing":
 				s.here.Delete(t, delegation.Job().Resource, "ml", "small")
 			default:

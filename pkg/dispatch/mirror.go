@@ -32,7 +32,7 @@ func (t *task) ensureMirror(ctx context.Context, origin *unstructured.Unstructur
 	if err != nil {
 		return nil, err
 	}
-	if mirror == nil || string(mirror.GetUID()) != t.mirrorRef.UID || t.replace {
+	if mirror == nil || string(mirror.GetUID()) != t.mirrorRef.UID || t.creation.replaces {
 		if mirror, err = t.anotherMirror(ctx, origin, mirror); err != nil || mirror == nil {
 			return nil, err
 		}
@@ -40,11 +40,11 @@ func (t *task) ensureMirror(ctx context.Context, origin *unstructured.Unstructur
 	if !isMirrorOf(mirror, t.ref.UID) {
 		return nil, newForeignError(t.worker.Cluster, t.Kind, mirror, t.ref)
 	}
-	t.replace = false
+	t.creation.replaces = false
 	t.mirrorRef.UID = string(mirror.GetUID())
 	t.mirrorNow = newer(mirror, t.mirrorNow)
-	if !t.mirrorReported {
-		t.mirrorReported = true
+	if !t.reported.mirror {
+		t.reported.mirror = true
 		t.record(MirrorFound, command.Say("its mirror on %s already exists", t.worker.Context))
 	}
 	if err := t.copyDependencies(ctx, t.mirrorNow); err != nil || t.hasEnded() {
@@ -59,7 +59,7 @@ func (t *task) anotherMirror(ctx context.Context, origin, mirror *unstructured.U
 	expected := t.mirrorRef.UID
 	isExpected := mirror != nil && string(mirror.GetUID()) == expected
 	isOurs := mirror != nil && isMirrorOf(mirror, t.ref.UID)
-	mustCreate := expected == "" || t.replace
+	mustCreate := expected == "" || t.creation.replaces
 	switch {
 	case mirror != nil && mirror.GetDeletionTimestamp() != nil && (mustCreate || isOurs && !isExpected):
 		// Another mirror is created when this one is gone.
@@ -68,7 +68,7 @@ func (t *task) anotherMirror(ctx context.Context, origin, mirror *unstructured.U
 	case isExpected:
 		return mirror, nil
 	case isOurs:
-		t.supersededUID = expected
+		t.creation.supersededUID = expected
 		return mirror, nil
 	case mirror != nil && mustCreate:
 		t.abort(t.nameTaken(mirror))
@@ -88,8 +88,8 @@ func (t *task) withoutMirror(ctx context.Context, origin, other *unstructured.Un
 		}
 	}
 	switch {
-	case expected == "" || t.replace:
-		t.supersededUID = expected
+	case expected == "" || t.creation.replaces:
+		t.creation.supersededUID = expected
 		return t.createMirror(ctx, origin)
 	case other == nil:
 		return nil, t.mirrorDeleted(ctx, "was deleted")
@@ -100,10 +100,9 @@ func (t *task) withoutMirror(ctx context.Context, origin, other *unstructured.Un
 // reportTerminating reports once that the task waits for the deletion of a mirror, and which
 // finalizers hold it.
 func (t *task) reportTerminating(mirror *unstructured.Unstructured) {
-	if t.terminatingUID == string(mirror.GetUID()) {
+	if t.reported.isRepeatedDeletion(string(mirror.GetUID())) {
 		return
 	}
-	t.terminatingUID = string(mirror.GetUID())
 	held := ""
 	if finalizers := mirror.GetFinalizers(); len(finalizers) > 0 {
 		held = ", held by the finalizers " + strings.Join(finalizers, ", ")
@@ -150,8 +149,7 @@ func (t *task) mirrorDeleted(ctx context.Context, how command.Prose) error {
 	message := command.Say("its mirror on %s %s by another client; the origin stays as it is. dispatch --new-mirror starts it again from scratch, cancel ends it",
 		t.worker.Context, how)
 	t.record(MirrorDeleted, message)
-	t.leaveLease = true
-	t.abort(command.Errorf("%s: %s", t.ref.WithKind(), message))
+	t.abortResumable(command.Errorf("%s: %s", t.ref.WithKind(), message))
 	return nil
 }
 
@@ -200,7 +198,7 @@ func withKnown(mark, place delegation.Place) delegation.Place {
 // replaces does not count, and neither does a place that was searched and has no mirror.
 func (t *task) namesAnother(origin *unstructured.Unstructured) bool {
 	named := pinnedMirror(origin)
-	return named.UID != "" && named.UID != t.mirrorRef.UID && named.UID != t.supersededUID && !slices.Contains(t.Cleared, named)
+	return named.UID != "" && named.UID != t.mirrorRef.UID && named.UID != t.creation.supersededUID && !slices.Contains(t.Cleared, named)
 }
 
 // yield ends the task of an origin that another dispatcher has. If this task lost its Lease
@@ -211,7 +209,7 @@ func (t *task) yield(ctx context.Context, to error) (requeueAfter time.Duration,
 	if err := t.findUnanswered(ctx); err != nil {
 		return 0, err
 	}
-	if t.createdUID == "" {
+	if t.creation.ownUID == "" {
 		t.abort(to)
 		return 0, nil
 	}
@@ -229,7 +227,7 @@ func (t *task) yield(ctx context.Context, to error) (requeueAfter time.Duration,
 		t.yieldedAt = t.clock.Now()
 	}
 	switch named := pinnedMirror(live).UID; {
-	case named == t.createdUID:
+	case t.creation.isOwn(named):
 		t.abort(to)
 	case t.namesAnother(live):
 		return 0, t.yieldMirror(ctx, to)
@@ -243,16 +241,16 @@ func (t *task) yield(ctx context.Context, to error) (requeueAfter time.Duration,
 
 // findUnanswered checks whether a mirror exists whose creation got no response.
 func (t *task) findUnanswered(ctx context.Context) error {
-	if !t.isUnanswered || t.createdUID != "" {
+	if !t.creation.isUnanswered || t.creation.ownUID != "" {
 		return nil
 	}
 	found, err := t.findMirror(ctx)
 	if err != nil {
 		return err
 	}
-	t.isUnanswered = false
+	t.creation.isUnanswered = false
 	if found {
-		t.createdUID = t.mirrorRef.UID
+		t.creation.ownUID = t.mirrorRef.UID
 	}
 	return nil
 }
@@ -263,7 +261,7 @@ func (t *task) yieldMirror(ctx context.Context, cause error) error {
 	if err := t.findUnanswered(ctx); err != nil {
 		return err
 	}
-	if t.createdUID != "" && t.createdUID == t.mirrorRef.UID {
+	if t.creation.isOwn(t.mirrorRef.UID) {
 		if err := t.removeMirror(ctx, ", because the origin names the mirror of another dispatcher"); err != nil {
 			return err
 		}

@@ -17,8 +17,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// pushState is the state of writing to the mirror.
+// pushState is the state of writing to the mirror. Only lastPlanned outlasts a plan.
 type pushState struct {
+	// lastPlanned is the planned mirror of the last write to the mirror.
+	lastPlanned *unstructured.Unstructured
 	// isRejected is whether the worker rejects the planned changes. writes counts the writes of this
 	// plan.
 	isRejected bool
@@ -42,7 +44,7 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 	if t.push.isRejected || t.push.synced.IsOf(mirror) {
 		return nil
 	}
-	drift := plan.DriftOf(t.Kind, planned, t.lastPlanned, mirror)
+	drift := plan.DriftOf(t.Kind, planned, t.push.lastPlanned, mirror)
 	t.reportUnpushed(drift)
 	if drift.Patch == nil {
 		t.recordWritten(drift, planned)
@@ -86,10 +88,10 @@ func (t *task) pushSpec(ctx context.Context, origin, mirror *unstructured.Unstru
 // parts, which matters with many Jobs.
 func (t *task) recordWritten(drift plan.Drift, planned *unstructured.Unstructured) {
 	if len(drift.Deferred) > 0 {
-		t.lastPlanned = drift.Written(planned, t.lastPlanned)
+		t.push.lastPlanned = drift.Written(planned, t.push.lastPlanned)
 		return
 	}
-	t.lastPlanned = planned
+	t.push.lastPlanned = planned
 }
 
 // plan returns the mirror that the origin wants now. It plans again only if the user has changed
@@ -104,7 +106,7 @@ func (t *task) plan(origin *unstructured.Unstructured) (*unstructured.Unstructur
 	if err != nil {
 		return nil, err
 	}
-	t.Plan, t.push = newPlan, pushState{}
+	t.Plan, t.push = newPlan, pushState{lastPlanned: t.push.lastPlanned}
 	return newPlan.Mirror, nil
 }
 
@@ -168,8 +170,7 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *unstructured.Unst
 		t.changedAt.Store(nil)
 		if object.EndOf(t.Kind, mirror) != nil && object.EndOf(t.Kind, origin) == nil && !result.held {
 			// Later attempts cannot succeed either.
-			t.leaveLease = true
-			t.abort(fmt.Errorf("%s: its mirror on %s ended, and its result cannot be copied to the origin: %s", t.ref.WithKind(), t.worker.Context, strings.Join(result.diverged, "; ")))
+			t.abortResumable(fmt.Errorf("%s: its mirror on %s ended, and its result cannot be copied to the origin: %s", t.ref.WithKind(), t.worker.Context, strings.Join(result.diverged, "; ")))
 		}
 		return origin, requeueAfter, nil
 	}

@@ -37,49 +37,24 @@ type task struct {
 	// originNow and mirrorNow are the results of our last writes. They are newer than the
 	// informers' copies until the informers catch up.
 	originNow, mirrorNow *unstructured.Unstructured
-	// replace is whether to recreate a mirror that is gone. It applies until one is created.
-	replace bool
-	// createdUID is the UID of the mirror that this task has created. supersededUID is the UID of
-	// the mirror that it replaces, which the origin may still name.
-	createdUID, supersededUID string
-	// terminatingUID is the UID of the mirror whose deletion was reported.
-	terminatingUID string
-	// reportedPods is whether the wait for Pods of an earlier mirror was reported.
-	reportedPods bool
-	// isUnanswered is whether a request to create a mirror got no response. We may own a mirror
-	// that we do not know.
-	isUnanswered bool
-	// areDependenciesCopied is whether the dependencies of the mirror's Pods are copied, or cannot be.
-	areDependenciesCopied bool
-	// mirrorReported is whether the mirror was reported. hasRun is whether Pods of the mirror
+	// creation is what this task knows of creating the mirror. push and copy are the states of writing to
+	// the mirror and to the origin.
+	creation creation
+	push     pushState
+	copy     copyState
+	copier   copier
+	// wasPinned is whether the origin was seen to name its mirror. hasRun is whether Pods of the mirror
 	// were seen running.
-	mirrorReported, hasRun bool
+	wasPinned, hasRun bool
 
-	// lastPlanned is the planned mirror of the last write to the mirror.
-	lastPlanned *unstructured.Unstructured
-	push        pushState
-	copy        copyState
-	copier      copier
-	// wasPinned is whether the origin was seen to name its mirror.
-	wasPinned bool
-
-	// lastError is the last error that was reported.
-	lastError command.Prose
-	// otherHolder is the dispatcher that has the Job instead of us; nil if there is none. The
-	// goroutine of the Lease sets it.
-	otherHolder atomic.Pointer[heldError]
-	// otherTarget is set if another dispatch has started with a target that was not searched. The
-	// goroutine of the Lease sets it.
-	otherTarget atomic.Pointer[targetError]
+	// reported is what was reported already. unauthorized is whether the server refused our credentials
+	// since the last success.
+	reported     reports
+	unauthorized refusal
+	// news are what the goroutine of the Lease has found out.
+	news leaseNews
 	// yieldedAt is when the task first had to yield.
 	yieldedAt time.Time
-	// vanished is whether the origin of the Lease is gone. The goroutine of the Lease sets it,
-	// and it stays true.
-	vanished atomic.Bool
-	// unauthorized is whether the server refused our credentials since the last success.
-	unauthorized refusal
-	// lastLeaseError is the last error of the Lease that was reported.
-	lastLeaseError atomic.Pointer[command.Prose]
 	// changedAt is when a change of the mirror's status was noticed that is not yet on the
 	// origin; nil if there is none. Informers set it.
 	changedAt atomic.Pointer[time.Time]
@@ -104,24 +79,20 @@ func (t *task) sync(ctx context.Context) (requeueAfter time.Duration, err error)
 	if errors.As(err, &elsewhere) {
 		// The Lease remains: it says where another dispatcher's mirror may be.
 		t.leaveLease = true
-		t.otherTarget.Store(elsewhere)
+		t.news.hear(elsewhere)
 		return 0, conflict(t.Kind, t.Name)
 	}
 	if kubecontext.IsUnidentified(err) || errors.As(err, &other) {
 		// Later attempts have the same result.
-		t.leaveLease = true
-		t.abort(fmt.Errorf("%s: %w", t.ref.WithKind(), err))
+		t.abortResumable(fmt.Errorf("%s: %w", t.ref.WithKind(), err))
 		return 0, nil
 	}
 	return requeueAfter, err
 }
 
 func (t *task) step(ctx context.Context) (requeueAfter time.Duration, err error) {
-	if elsewhere := t.otherTarget.Load(); elsewhere != nil {
-		return t.yield(ctx, elsewhere)
-	}
-	if held := t.otherHolder.Load(); held != nil {
-		return t.yield(ctx, held)
+	if other := t.news.other(); other != nil {
+		return t.yield(ctx, other)
 	}
 	origin, err := t.readOrigin(ctx)
 	if err != nil {
@@ -216,7 +187,7 @@ func (t *task) follow(ctx context.Context, origin, mirror *unstructured.Unstruct
 // another object.
 func (t *task) readOrigin(ctx context.Context) (*unstructured.Unstructured, error) {
 	cached := t.cached(t.origin, t.ref)
-	if cached != nil && cached.GetUID() == t.UID && !t.vanished.Load() {
+	if cached != nil && cached.GetUID() == t.UID && !t.news.isOriginGone.Load() {
 		t.originNow = newer(cached, t.originNow)
 		return t.originNow, nil
 	}
@@ -280,6 +251,12 @@ func (t *task) abort(cause error) {
 	t.end(Aborted, nil, cause, command.ProseOf(cause))
 }
 
+// abortResumable aborts the task and leaves its Lease, because the dispatch will be resumed.
+func (t *task) abortResumable(cause error) {
+	t.leaveLease = true
+	t.abort(cause)
+}
+
 func (t *task) hasEnded() bool {
 	select {
 	case <-t.ended:
@@ -331,19 +308,6 @@ func mayPass(err error) bool {
 	}
 	return !apierrors.IsBadRequest(err) && !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) &&
 		!apierrors.IsNotFound(err) && !apierrors.IsRequestEntityTooLargeError(err)
-}
-
-// refusal is whether the server refused the credentials of the last request.
-type refusal bool
-
-// mayPass reports whether an error is the first Unauthorized in a row. A credential plugin
-// provides new credentials only after a server has refused the old ones (client-go:
-// plugin/pkg/client/auth/exec), so the first refusal is retried silently. A second one is an
-// error to report.
-func (r *refusal) mayPass(err error) bool {
-	isFirst := !bool(*r) && apierrors.IsUnauthorized(err)
-	*r = *r || refusal(isFirst)
-	return isFirst
 }
 
 // conflict returns an error that causes an immediate retry.

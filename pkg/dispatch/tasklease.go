@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -27,23 +26,7 @@ func (t *task) keepLease(ctx context.Context, slots chan struct{}) {
 	leave := func() { once.Do(func() { <-slots }) }
 	err := t.lease.keep(ctx, t.leaseEvents(leave))
 	leave()
-	var (
-		held  *heldError
-		other *targetError
-	)
-	switch {
-	case errors.As(err, &other):
-		t.otherTarget.Store(other)
-		t.queue.Add(t)
-		return
-	case errors.As(err, &held):
-		t.otherHolder.Store(held)
-		t.queue.Add(t)
-		return
-	case errors.Is(err, errOriginGone):
-		// The remaining step concerns the mirror. It needs no Lease, which may belong to another
-		// Job by now.
-		t.vanished.Store(true)
+	if t.news.hear(err) {
 		t.queue.Add(t)
 		return
 	}
@@ -63,7 +46,7 @@ func (t *task) leaseEvents(leave func()) leaseEvents {
 		electing:    leave,
 		renewedLate: func() { t.queue.Add(t) },
 		changed: func(held bool) {
-			t.lastLeaseError.Store(nil)
+			t.news.lastError.Store(nil)
 			if !held {
 				t.recordPlain(LeaseLost, "its Lease could not be renewed in time; copying stops until it is acquired again")
 				return
@@ -90,7 +73,7 @@ func (t *task) leaseFailed(err error) {
 		return
 	}
 	message := kubecontext.InContext(t.origin.Context, "work with Lease "+t.ref.Namespace+"/"+t.lease.name(), err).Prose()
-	if before := t.lastLeaseError.Swap(&message); before == nil || *before != message {
+	if !t.news.isRepeated(message) {
 		t.recordPlain(Warned, message)
 	}
 }
