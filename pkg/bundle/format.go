@@ -84,14 +84,14 @@ type Unread struct {
 	Status   metav1.Status `json:"status"`
 }
 
-// Absent reports whether the server does not serve the resource, which is not an error.
-func (u *Unread) Absent() bool { return u.Status.Code == http.StatusNotFound }
+// isUnserved reports whether the server does not serve the resource, which is not an error.
+func (u *Unread) isUnserved() bool { return u.Status.Code == http.StatusNotFound }
 
 // Failed returns the resources that exist and could not be read.
 func (c *Context) Failed() []Unread {
 	var failed []Unread
 	for _, u := range c.Unread {
-		if !u.Absent() {
+		if !u.isUnserved() {
 			failed = append(failed, u)
 		}
 	}

@@ -63,7 +63,7 @@ func (f *Facts) buildIndex() {
 }
 
 func (x *index) addEvent(e *Event) {
-	if e.IsPreemption() {
+	if e.isPreemption() {
 		of := types.NamespacedName{Namespace: e.Namespace, Name: e.Name}
 		x.preemptions[of] = append(x.preemptions[of], e)
 	}

@@ -29,9 +29,9 @@ type Lease struct {
 // may be on its way.
 const leaseMargin = 5 * time.Second
 
-// HeldAt reports whether the Lease has a holder, at a time by the clock of its cluster. A nil Lease
+// heldAt reports whether the Lease has a holder, at a time by the clock of its cluster. A nil Lease
 // has none.
-func (l *Lease) HeldAt(now time.Time) bool {
+func (l *Lease) heldAt(now time.Time) bool {
 	return l != nil && l.Holder != "" && now.Before(l.Renewed.Add(l.Duration+leaseMargin))
 }
 
@@ -60,7 +60,7 @@ func (f *Facts) LeaseOf(j *Job) (l *Lease, known bool) {
 }
 
 // IsHeld reports whether a Lease of a context's cluster has a holder now.
-func (v *Inventory) IsHeld(name string, l *Lease) bool { return l.HeldAt(v.clusterTime(name)) }
+func (v *Inventory) IsHeld(name string, l *Lease) bool { return l.heldAt(v.clusterTime(name)) }
 
 // Dispatcher says which process of the command dispatch serves a Job, according to the Job's Lease.
 type Dispatcher struct {
@@ -87,7 +87,7 @@ func (d *Dispatcher) deepCopy() *Dispatcher {
 
 // dispatcher describes the Lease at a time by the clock of its cluster.
 func (l *Lease) dispatcher(now time.Time) *Dispatcher {
-	d := &Dispatcher{Held: l.HeldAt(now)}
+	d := &Dispatcher{Held: l.heldAt(now)}
 	if l == nil {
 		return d
 	}

@@ -33,7 +33,7 @@ func TestHeldAt(t *testing.T) {
 		{"never renewed", &Lease{Holder: "alice", Duration: 15 * time.Second}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			assert.Equal(t, tt.l.HeldAt(now), tt.held)
+			assert.Equal(t, tt.l.heldAt(now), tt.held)
 		})
 	}
 	assert.Equal(t, renewed("alice", time.Minute).FreeSince(), now.Add(-45*time.Second))

@@ -68,7 +68,7 @@ func (f *Facts) takeStatusFromParts() {
 	}
 	for _, j := range silent {
 		for _, p := range f.PodsOf(j) {
-			if p.IsRunning() && !p.CreationTimestamp.Before(&j.CreationTimestamp) && j.Status != delegation.Running {
+			if p.isRunning() && !p.CreationTimestamp.Before(&j.CreationTimestamp) && j.Status != delegation.Running {
 				j.Status, j.Since = delegation.Running, nil
 			}
 		}

@@ -76,8 +76,8 @@ const NodeGone = "NodeGone"
 // IsLost reports whether the node of the Pod no longer exists. It is false if the nodes were not read.
 func (p *Pod) IsLost() bool { return p.Reason == NodeGone }
 
-// IsRunning reports whether the Pod runs, as far as its node is known to exist.
-func (p *Pod) IsRunning() bool { return p.Phase == corev1.PodRunning && !p.IsLost() }
+// isRunning reports whether the Pod runs, as far as its node is known to exist.
+func (p *Pod) isRunning() bool { return p.Phase == corev1.PodRunning && !p.IsLost() }
 
 // newNode is how long a Pod's node may be missing in a list of nodes that was read at the same time.
 const newNode = time.Minute
@@ -197,8 +197,8 @@ const PreemptedReason = "Preempted"
 // PreemptorReason is the reason of Kueue's event that says that a Workload preempted another one.
 const PreemptorReason = "PreemptedWorkload"
 
-// IsPreemption reports whether the event reports which Workload preempted this one.
-func (e *Event) IsPreemption() bool { return e.Kind == "Workload" && e.Reason == PreemptedReason }
+// isPreemption reports whether the event reports which Workload preempted this one.
+func (e *Event) isPreemption() bool { return e.Kind == "Workload" && e.Reason == PreemptedReason }
 
 // PreemptorsName returns the name of the preempting Workload with this UID; ok is false if no event
 // names it.
@@ -256,7 +256,7 @@ func (f *Facts) PreemptionsOf(namespace, workload string) []*Event {
 func (f *Facts) Preemptors() sets.Set[string] {
 	uids := sets.New[string]()
 	for _, e := range f.Events {
-		if e.IsPreemption() {
+		if e.isPreemption() {
 			uids.Insert(Preemptor(e.Message))
 		}
 	}

@@ -248,7 +248,7 @@ func (s FixTarget) editQuota(format string, arguments ...any) command.Fix {
 	case q == nil || !s.isQuotaForeign():
 		return fixBy(Kubectl(s.Context, "edit", "ClusterQueue", "", name), "%s", text)
 	case q.Status.EffectiveQuotas != nil:
-		return fix("%s, in %s: it sets the quota of ClusterQueue %s", text, q.Status.EffectiveQuotas.Orchestrator(), name)
+		return fix("%s, in %s: it sets the quota of ClusterQueue %s", text, q.Status.EffectiveQuotas.orchestrator(), name)
 	}
 	return fixBy(list(s.Context, "MultiKueueCluster"),
 		"raise the quota of a worker: MultiKueue sets that of ClusterQueue %s on %s to the sum of its workers", name, s.Context)

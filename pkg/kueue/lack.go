@@ -35,19 +35,19 @@ type Lack struct {
 	Pods string `json:"pods,omitempty"`
 }
 
-// SharesQuota reports whether other podsets of the Workload take some of the
+// sharesQuota reports whether other podsets of the Workload take some of the
 // quota first. Another flavor for them could help then.
-func (l *Lack) SharesQuota() bool { return l.Before != "" && l.Before != "0" }
+func (l *Lack) sharesQuota() bool { return l.Before != "" && l.Before != "0" }
 
-// MayFitAlone reports whether the podset fits within the limit if other
+// mayFitAlone reports whether the podset fits within the limit if other
 // podsets of the Workload take another flavor.
-func (l *Lack) MayFitAlone() bool {
-	return l.SharesQuota() && compareQuantities(l.Requested, l.Limit) <= 0
+func (l *Lack) mayFitAlone() bool {
+	return l.sharesQuota() && compareQuantities(l.Requested, l.Limit) <= 0
 }
 
 // Total returns what the podset and those before it request together, "" if unknown.
 func (l *Lack) Total() string {
-	if !l.SharesQuota() {
+	if !l.sharesQuota() {
 		return l.Requested
 	}
 	return addQuantities(l.Requested, l.Before, 1)
@@ -124,7 +124,7 @@ func (l *Lack) uncoveredText() string {
 
 // need returns the requested amount of the resource.
 func (l *Lack) need() string {
-	if l.SharesQuota() {
+	if l.sharesQuota() {
 		return fmt.Sprintf("%s %s besides %s for its other Pods", l.Requested, l.Resource, l.Before)
 	}
 	return l.Requested + " " + l.Resource

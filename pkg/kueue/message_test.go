@@ -86,9 +86,9 @@ func TestLack(t *testing.T) {
 	}
 	for limit, want := range map[string]bool{"1": false, "2": true, "<unlimited>": true} {
 		l := Lack{Before: "1", Requested: "2", Limit: limit}
-		assert.Equal(t, l.MayFitAlone(), want, limit)
+		assert.Equal(t, l.mayFitAlone(), want, limit)
 	}
-	assert.Assert(t, !(&Lack{Before: "0", Requested: "2", Limit: "2"}).MayFitAlone())
-	assert.Assert(t, (&Lack{Before: "1500m"}).SharesQuota())
-	assert.Assert(t, !(&Lack{Before: "0"}).SharesQuota() && !(&Lack{}).SharesQuota())
+	assert.Assert(t, !(&Lack{Before: "0", Requested: "2", Limit: "2"}).mayFitAlone())
+	assert.Assert(t, (&Lack{Before: "1500m"}).sharesQuota())
+	assert.Assert(t, !(&Lack{Before: "0"}).sharesQuota() && !(&Lack{}).sharesQuota())
 }

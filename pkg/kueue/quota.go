@@ -42,8 +42,8 @@ type EffectiveQuotas struct {
 	ResourceGroups []ResourceGroup `json:"resourceGroups,omitempty"`
 }
 
-// Orchestrator describes what sets the quotas.
-func (e *EffectiveQuotas) Orchestrator() string {
+// orchestrator describes what sets the quotas.
+func (e *EffectiveQuotas) orchestrator() string {
 	if e.OrchestratorRef == nil || e.OrchestratorRef.Name == "" {
 		return "the quota orchestrator"
 	}

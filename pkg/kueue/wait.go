@@ -175,7 +175,7 @@ func (w *Wait) IsTransient() bool { return slices.Contains(transientReasons(), w
 // IsPermanent reports whether the wait ends only if a user changes the Job, the
 // quota, a queue or a flavor. It is false if that is uncertain.
 func (w *Wait) IsPermanent() bool {
-	if w.IsForQuota() && !w.IsForFlavor() && (w.Partial || slices.ContainsFunc(w.Lacks, func(l Lack) bool { return l.MayFitAlone() })) {
+	if w.IsForQuota() && !w.IsForFlavor() && (w.Partial || slices.ContainsFunc(w.Lacks, func(l Lack) bool { return l.mayFitAlone() })) {
 		return false
 	}
 	return slices.Contains(permanentReasons(), w.Reason)
@@ -186,7 +186,7 @@ func (w *Wait) IsPermanent() bool {
 // quota.
 func (w *Wait) IsPermanentIn(q *ClusterQueue) bool {
 	return w.IsPermanent() || w.Reason == ReasonOverLimit && !w.Partial && q != nil &&
-		!slices.ContainsFunc(w.Lacks, func(l Lack) bool { return l.MayFitAlone() && !q.hasOneFlavor(l.Resource) })
+		!slices.ContainsFunc(w.Lacks, func(l Lack) bool { return l.mayFitAlone() && !q.hasOneFlavor(l.Resource) })
 }
 
 // IsForQuota reports whether no flavor of the ClusterQueue takes the
