@@ -112,7 +112,7 @@ func TestFixes(t *testing.T) {
 		},
 		{
 			"no namespace", "{metadata: {name: q}}", "Misconfigured", "workload namespace doesn't match ClusterQueue selector",
-			`let ClusterQueue q on w1 select all namespaces: kubectl --context w1 patch clusterqueues.kueue.x-k8s.io q --type merge -p '{"spec":{"namespaceSelector":{}}}'`,
+			`let ClusterQueue q on w1 select namespace ml: kubectl --context w1 patch clusterqueues.kueue.x-k8s.io q --type merge -p '{"spec":{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"ml"}}}}'`,
 		},
 		{
 			"deactivated", "", "Deactivated", "",

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -120,8 +121,10 @@ func (s FixTarget) admitNamespace(name string) command.Fix {
 	case q == nil:
 		return fixBy(Kubectl(s.Context, "edit", "ClusterQueue", "", name), "widen spec.namespaceSelector of ClusterQueue %s on %s to namespace %s", name, s.Context, namespace)
 	case q.Spec.NamespaceSelector == nil:
-		return fixBy(Patch(s.Context, "ClusterQueue", "", name, map[string]any{}, "spec", "namespaceSelector"),
-			"let ClusterQueue %s on %s select all namespaces", name, s.Context)
+		// Without a selector, a ClusterQueue is closed, which may be intended: other namespaces stay out.
+		selector := map[string]any{"matchLabels": map[string]any{corev1.LabelMetadataName: namespace}}
+		return fixBy(Patch(s.Context, "ClusterQueue", "", name, selector, "spec", "namespaceSelector"),
+			"let ClusterQueue %s on %s select namespace %s", name, s.Context, namespace)
 	}
 	labels := q.Spec.NamespaceSelector.MatchLabels
 	if len(labels) == 0 || len(q.Spec.NamespaceSelector.MatchExpressions) > 0 {
