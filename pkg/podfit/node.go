@@ -1,5 +1,5 @@
 // Package podfit decides whether a node would take a Pod if the node were empty, and why not. It
-// compares them as the scheduler and the kubelet do.
+// compares them as the scheduler and the kubelet do. It also decides which PodSecurity level allows a Pod.
 package podfit
 
 import corev1 "k8s.io/api/core/v1"

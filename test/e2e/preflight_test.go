@@ -154,7 +154,7 @@ func obstacles() []obstacle {
 		{
 			"pod security", "kubectl --context worker-1 label namespace NS pod-security.kubernetes.io/enforce=restricted", "Namespace NS", false,
 			"accepts only Pods of the PodSecurity level restricted:latest",
-			"kubectl --context worker-1 label --overwrite namespace NS pod-security.kubernetes.io/enforce=privileged", "",
+			"kubectl --context worker-1 label --overwrite namespace NS pod-security.kubernetes.io/enforce=baseline", "",
 		},
 		{
 			"a stranger", kubectl + "create job train --image=registry.example/other:1", "Job NS/train", false,

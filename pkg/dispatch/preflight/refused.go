@@ -55,7 +55,7 @@ func (p Probe) refused(o *unstructured.Unstructured, err error) []Problem {
 		return []Problem{{Context: p.Context, Object: about, Message: "cannot be tried: " + kubecontext.Because(err)}}
 	}
 	text := kubecontext.Objection(err)
-	for _, r := range p.refusals(o.GetNamespace(), subject(o)) {
+	for _, r := range p.refusals(o) {
 		if m := regexp.MustCompile(r.pattern).FindStringSubmatch(text); m != nil {
 			found := Problem{Context: p.Context, Blocking: true, Object: about}
 			r.describe(&found, m)
@@ -91,7 +91,8 @@ const ExceededQuota = `^exceeded quota: ([^,\s]+), requested: (.*), used: (.*), 
 // refusals match the errors of Kubernetes' own admission plugins (kubernetes:
 // plugin/pkg/admission; apiserver: pkg/admission/plugin; pod-security-admission:
 // admission/admission.go).
-func (p Probe) refusals(namespace, subject string) []refusal {
+func (p Probe) refusals(o *unstructured.Unstructured) []refusal {
+	namespace, subject := o.GetNamespace(), subject(o)
 	return []refusal{
 		{`^error looking up service account \S+/([^\s:/]+): .*not found`, func(found *Problem, m []string) {
 			found.Object, found.Message = named("ServiceAccount", namespace, m[1]), "does not exist, and the Pods run as it"
@@ -133,8 +134,7 @@ func (p Probe) refusals(namespace, subject string) []refusal {
 		{`^violates PodSecurity "([^"]+)": (.*)$`, func(found *Problem, m []string) {
 			found.Object = named("Namespace", "", namespace)
 			found.Message = fmt.Sprintf("accepts only Pods of the PodSecurity level %s: %s", m[1], m[2])
-			found.Remedy = command.Say("set the named fields in the %s, choose another namespace with --namespace-to, or allow such Pods there: %s", subject,
-				p.Kubectl("", "label", "--overwrite", "namespace", namespace, "pod-security.kubernetes.io/enforce=privileged"))
+			found.Remedy = command.Say("set the named fields in the %s, choose another namespace with --namespace-to, or %s", subject, p.allowPods(o, m[1]))
 		}},
 		{`^unable to create new content in namespace (\S+) because it is being terminated`, func(found *Problem, m []string) {
 			found.Object, found.Message = named("Namespace", "", m[1]), "is being deleted"

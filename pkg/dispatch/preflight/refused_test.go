@@ -18,12 +18,15 @@ import (
 )
 
 func TestRefused(t *testing.T) {
-	pod, job := &unstructured.Unstructured{}, &unstructured.Unstructured{}
-	for kind, o := range map[string]*unstructured.Unstructured{"Pod": pod, "Job": job} {
+	pod, job, onHost := &unstructured.Unstructured{}, &unstructured.Unstructured{}, &unstructured.Unstructured{}
+	for o, kind := range map[*unstructured.Unstructured]string{pod: "Pod", job: "Job", onHost: "Pod"} {
 		o.SetKind(kind)
 		o.SetNamespace("ml")
 		o.SetName("train")
 	}
+	container := []any{map[string]any{"name": "main"}}
+	pod.Object["spec"] = map[string]any{"containers": container}
+	onHost.Object["spec"] = map[string]any{"containers": container, "hostNetwork": true}
 	forbidden := func(text string) error {
 		return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "train-", errors.New(text))
 	}
@@ -65,7 +68,11 @@ func TestRefused(t *testing.T) {
 		{"quota that is not counted yet", pod, forbidden("status unknown for quota: team, resources: cpu"), false, "ResourceQuota ml/team", "cannot be checked", ""},
 		{
 			"pod security", pod, forbidden(`violates PodSecurity "restricted:latest": runAsNonRoot != true (pod or container "main" must set securityContext.runAsNonRoot=true)`),
-			true, "Namespace ml", "level restricted:latest: runAsNonRoot != true", "label --overwrite namespace ml pod-security.kubernetes.io/enforce=privileged",
+			true, "Namespace ml", "level restricted:latest: runAsNonRoot != true", "allow Pods of level baseline there: `kubectl --context 'a b' label --overwrite namespace ml pod-security.kubernetes.io/enforce=baseline`",
+		},
+		{
+			"pod security, and Pods that only the widest level allows", onHost, forbidden(`violates PodSecurity "baseline:v1.30": host namespaces (hostNetwork=true)`),
+			true, "Namespace ml", "level baseline:v1.30: host namespaces", "or ask the administrator of the namespace to allow such Pods",
 		},
 		{
 			"limit range", pod, forbidden("[minimum cpu usage per Container is 100m, but request is 10m, maximum memory usage per Pod is 1Gi, but limit is 2Gi]"),

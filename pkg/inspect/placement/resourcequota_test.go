@@ -66,14 +66,17 @@ func onQuota(t *testing.T, quota corev1.ResourceQuota) *inspect.Placement {
 func TestPodSecurity(t *testing.T) {
 	const careful = `securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}, containers: [{name: c, resources: {requests: {cpu: 1}}, securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}}]`
 	const plain = `containers: [{name: c, resources: {requests: {cpu: 1}}}]`
-	for _, tt := range []struct{ level, pod, want string }{
-		{"", plain, ""},
-		{"privileged", "hostNetwork: true, " + plain, ""},
-		{"baseline", plain, ""},
-		{"baseline", "hostNetwork: true, " + plain, "host namespaces (hostNetwork=true)"},
-		{"restricted", careful, ""},
-		{"restricted", plain, "runAsNonRoot != true"},
-		{"unheard-of", plain, "runAsNonRoot != true"},
+	const baseline = "allow Pods of PodSecurity level baseline in namespace ml on w: kubectl --context w label --overwrite namespace ml pod-security.kubernetes.io/enforce=baseline"
+	const ask = "ask the administrator of namespace ml on w to allow such Pods: "
+	for _, tt := range []struct{ level, pod, want, change string }{
+		{"", plain, "", ""},
+		{"privileged", "hostNetwork: true, " + plain, "", ""},
+		{"baseline", plain, "", ""},
+		{"baseline", "hostNetwork: true, " + plain, "host namespaces (hostNetwork=true)", ask},
+		{"restricted", careful, "", ""},
+		{"restricted", plain, "runAsNonRoot != true", baseline},
+		{"restricted", "hostNetwork: true, " + plain, "runAsNonRoot != true", ask},
+		{"unheard-of", plain, "runAsNonRoot != true", baseline},
 	} {
 		w := parse[world](t, simple("50"))
 		j := parse[batchv1.Job](t, `{spec: {template: {spec: {`+tt.pod+`}}}}`)
@@ -88,5 +91,9 @@ func TestPodSecurity(t *testing.T) {
 		p := placement.On(f, &r, nil, time.Now())
 		assert.Equal(t, p.Verdict == inspect.Never, tt.want != "", "%s: %s", tt.level, p.Message)
 		assert.Assert(t, strings.Contains(p.Message, tt.want), p.Message)
+		if tt.change != "" {
+			last := p.Changes[len(p.Changes)-1]
+			assert.Equal(t, last.Message+": "+last.Command, tt.change)
+		}
 	}
 }
