@@ -32,10 +32,11 @@ type Capacity struct {
 	// Workloads are all Workloads of the requested namespaces, with all fields. They came with the
 	// claims, so they need no further request.
 	Workloads []*kueue.Workload
-	// LimitRanges are those of the requested namespaces. Namespaces are these namespaces, nil for
-	// one that does not exist.
-	LimitRanges []*corev1.LimitRange
-	Namespaces  map[string]*Namespace
+	// LimitRanges are those of the requested namespaces, LimitRangesRead the namespaces of which they
+	// were read. Namespaces are the requested namespaces that were read, nil for one that does not exist.
+	LimitRanges     []*corev1.LimitRange
+	LimitRangesRead sets.Set[string]
+	Namespaces      map[string]*Namespace
 	// Templates are the Pod templates of the requested Workloads, by their UIDs.
 	Templates map[types.UID]*kueue.PodTemplates
 	// Gaps are the parts that could not be read, with the reasons.
@@ -99,7 +100,7 @@ func (c *Capacity) with(o *Capacity) *Capacity {
 		PartClaims: func() {
 			one.Claims, one.Workloads, one.Requested, one.Places = o.Claims, o.Workloads, o.Requested, o.Places
 		},
-		PartLimitRanges: func() { one.LimitRanges = o.LimitRanges },
+		PartLimitRanges: func() { one.LimitRanges, one.LimitRangesRead = o.LimitRanges, o.LimitRangesRead },
 		PartNamespaces:  func() { one.Namespaces = o.Namespaces },
 	} {
 		if one.Gaps[part] != nil && o.Gaps[part] == nil {
@@ -141,6 +142,22 @@ func (v *Inventory) Flavors() []kueue.FlavorOn {
 // of all clusters.
 func (f *Facts) FixTarget(flavors []kueue.FlavorOn) kueue.FixTarget {
 	return kueue.FixTarget{Context: f.Context, Version: f.Kueue.Version, Topologies: f.Kueue.Capacity.KnownTopologies(), Flavors: flavors}
+}
+
+// UnreadLimitRanges returns why the LimitRanges of a namespace are unknown, nil if they were read.
+func (c *Capacity) UnreadLimitRanges(namespace string) error {
+	if c.LimitRangesRead.Has(namespace) {
+		return nil
+	}
+	return c.Gaps[PartLimitRanges]
+}
+
+// UnreadNamespace returns why nothing is known about a namespace, nil if it was read.
+func (c *Capacity) UnreadNamespace(name string) error {
+	if _, isRead := c.Namespaces[name]; isRead {
+		return nil
+	}
+	return c.Gaps[PartNamespaces]
 }
 
 // AddGap records that a part could not be read. It keeps one reason per part, as Facts.AddGap does.

@@ -186,6 +186,14 @@ func Some(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
 }
 
+// And lists a few texts, with "and" before the last one.
+func And(texts []string) string {
+	if n := len(texts); n > 1 {
+		return strings.Join(texts[:n-1], ", ") + " and " + texts[n-1]
+	}
+	return strings.Join(texts, "")
+}
+
 // Errors returns the contexts that were not read completely, with the reasons.
 func (v *Inventory) Errors() []ContextError {
 	errs := []ContextError{}

@@ -97,7 +97,7 @@ func PlacementReasons() []PlacementReason {
 func (p *Placement) Why() string {
 	switch {
 	case p.Reason == OverLimit && p.Flavor != "":
-		return "over the limit of flavor " + p.Flavor
+		return p.overLimit()
 	case p.Reason == QuotaInUse && len(p.Holders) > 0:
 		h := p.Holders[0]
 		text := h.Namespace + "/" + h.Name + " holds " + h.Amount
@@ -118,4 +118,12 @@ func (p *Placement) Why() string {
 		return p.Said
 	}
 	return p.Message
+}
+
+// overLimit names the limits that a Job exceeds: of a flavor, or of several resources.
+func (p *Placement) overLimit() string {
+	if len(p.Short) > 1 {
+		return "over the limits of " + Amounts(p.Short, func(r *ResourceRoom) string { return r.Resource })
+	}
+	return "over the limit of flavor " + p.Flavor
 }

@@ -58,6 +58,9 @@ type Placement struct {
 	// PodsAtOnce is how many of the Pods could run at the same time; absent if that is all, or if it
 	// is unknown.
 	PodsAtOnce *PodsAtOnce `json:"podsAtOnce,omitempty"`
+	// Short are the resources that are short together, Resource first: a change of one alone does not
+	// help. It is empty if none is.
+	Short []ResourceRoom `json:"-"`
 	// Free is how much the flavor can give now, as a quantity.
 	Free string `json:"free"`
 	// Limit is the most that the flavor can ever give, as a quantity.
@@ -207,6 +210,15 @@ type ResourceRoom struct {
 	Most string `json:"most"`
 }
 
+// Amounts lists an amount of each resource, such as "30 cpu and 18 nvidia.com/gpu".
+func Amounts(all []ResourceRoom, of func(*ResourceRoom) string) string {
+	texts := make([]string, len(all))
+	for i := range all {
+		texts[i] = of(&all[i])
+	}
+	return And(texts)
+}
+
 // Holder is a Workload that holds missing quota.
 type Holder struct {
 	// Kind is the kind of the object that holds the quota.
@@ -282,7 +294,7 @@ type PlacementChange struct {
 func (p *Placement) deepCopy() Placement {
 	c := *p
 	c.Conditions, c.Holders, c.Changes = slices.Clone(p.Conditions), slices.Clone(p.Holders), slices.Clone(p.Changes)
-	c.Flavors = slices.Clone(p.Flavors)
+	c.Flavors, c.Short = slices.Clone(p.Flavors), slices.Clone(p.Short)
 	if p.Partial != nil {
 		partial := *p.Partial
 		c.Partial = &partial

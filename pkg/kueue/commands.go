@@ -44,26 +44,37 @@ func ShowWebhook(context, webhook string) (who string, show command.Command) {
 	return "webhook " + webhook, command.Kubectl(context, "", "get", "validatingwebhookconfigurations,mutatingwebhookconfigurations")
 }
 
-// setQuota returns the command that sets a nominal quota in the spec of a ClusterQueue. The
-// command changes nothing if the flavor or the resource has moved within the spec. It is
-// zero if the spec lacks the flavor or the resource.
-func setQuota(context string, q *ClusterQueue, flavor, resource, quantity string) command.Command {
+// setQuotas returns the command that sets nominal quotas in the spec of a ClusterQueue. The command changes
+// nothing if a flavor or a resource has moved within the spec. It is zero if the spec lacks one of them.
+func setQuotas(context string, q *ClusterQueue, raises []Raise) command.Command {
+	var patch []any
+	for _, r := range raises {
+		steps := setQuota(q, r)
+		if steps == nil {
+			return command.Command{}
+		}
+		patch = append(patch, steps...)
+	}
+	return Kubectl(context, "patch", "ClusterQueue", "", q.Name).With("--type", "json", "-p", command.JSON(patch))
+}
+
+// setQuota returns the steps of a JSON patch that set one nominal quota, nil if the spec lacks it.
+func setQuota(q *ClusterQueue, raise Raise) []any {
 	for g := range q.Spec.ResourceGroups {
 		for f, quotas := range q.Spec.ResourceGroups[g].Flavors {
 			for i, r := range quotas.Resources {
-				if quotas.Name != flavor || r.Name != resource {
+				if quotas.Name != raise.Flavor || r.Name != raise.Resource {
 					continue
 				}
 				flavorPath := fmt.Sprintf("/spec/resourceGroups/%d/flavors/%d", g, f)
 				quotaPath := fmt.Sprintf("%s/resources/%d", flavorPath, i)
-				patch := command.JSON([]any{
-					map[string]any{"op": "test", "path": flavorPath + "/name", "value": flavor},
-					map[string]any{"op": "test", "path": quotaPath + "/name", "value": resource},
-					map[string]any{"op": "replace", "path": quotaPath + "/nominalQuota", "value": quantity},
-				})
-				return Kubectl(context, "patch", "ClusterQueue", "", q.Name).With("--type", "json", "-p", patch)
+				return []any{
+					map[string]any{"op": "test", "path": flavorPath + "/name", "value": raise.Flavor},
+					map[string]any{"op": "test", "path": quotaPath + "/name", "value": raise.Resource},
+					map[string]any{"op": "replace", "path": quotaPath + "/nominalQuota", "value": raise.To},
+				}
 			}
 		}
 	}
-	return command.Command{}
+	return nil
 }

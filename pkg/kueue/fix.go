@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -21,6 +22,8 @@ type FixTarget struct {
 	// LocalQueue and ClusterQueue are the queues of the Workload, nil if unknown.
 	LocalQueue   *LocalQueue
 	ClusterQueue *ClusterQueue
+	// IsCohortCycle is whether the cohorts above the ClusterQueue are known to form a cycle.
+	IsCohortCycle bool
 	// Topologies are those of the cluster.
 	Topologies Topologies
 	// Flavors are the ResourceFlavors of all clusters, as far as they were read. A missing one is
@@ -206,7 +209,7 @@ func (s FixTarget) raiseQuota(l *Lack) command.Fix {
 	more, err := resource.ParseQuantity(by)
 	if nominal := s.ClusterQueue.nominal(l.Flavor, l.Resource); err == nil && nominal != nil {
 		more.Add(nominal.NominalQuota)
-		return RaiseQuota(s.Context, s.ClusterQueue, l.Flavor, l.Resource, by, more.String())
+		return RaiseQuota(s.Context, s.ClusterQueue, Raise{Flavor: l.Flavor, Resource: l.Resource, By: by, To: more.String()})
 	}
 	text := fmt.Sprintf("raise the quota of %s in flavor %s on %s", l.Resource, l.Flavor, s.Context)
 	if by != "" {
@@ -215,16 +218,33 @@ func (s FixTarget) raiseQuota(l *Lack) command.Fix {
 	return s.editQuota("%s", text)
 }
 
-// RaiseQuota returns how to raise a quota of a ClusterQueue by an amount to another one, both
-// Kubernetes quantities. If Kueue or an orchestrator sets the quota, its source has to
-// change, not the spec.
-func RaiseQuota(context string, q *ClusterQueue, flavor, resourceName, by, to string) command.Fix {
+// Raise is a higher quota of a resource in a flavor: by an amount to another one, both Kubernetes quantities.
+type Raise struct {
+	Flavor, Resource string
+	By, To           string
+}
+
+// RaiseQuota returns how to raise quotas of a ClusterQueue, all with one command. If Kueue or an
+// orchestrator sets the quotas, their source has to change, not the spec.
+func RaiseQuota(context string, q *ClusterQueue, raises ...Raise) command.Fix {
 	s := FixTarget{Context: context, ClusterQueue: q}
-	text := fmt.Sprintf("raise the quota of ClusterQueue %s on %s by %s", q.Name, context, by)
-	if set := setQuota(context, q, flavor, resourceName, to); !set.IsZero() && !s.isQuotaForeign() {
-		return fixBy(set, "%s to %s %s (flavor %s)", text, to, resourceName, flavor)
+	set := setQuotas(context, q, raises)
+	isSet := !set.IsZero() && !s.isQuotaForeign()
+	texts := make([]string, len(raises))
+	for i, r := range raises {
+		texts[i] = fmt.Sprintf("by %s %s", r.By, r.Resource)
+		if isSet {
+			texts[i] = fmt.Sprintf("by %s to %s %s", r.By, r.To, r.Resource)
+		}
+		if i+1 == len(raises) || raises[i+1].Flavor != r.Flavor {
+			texts[i] += fmt.Sprintf(" (flavor %s)", r.Flavor)
+		}
 	}
-	return s.editQuota("%s %s (flavor %s)", text, resourceName, flavor)
+	text := fmt.Sprintf("raise the quota of ClusterQueue %s on %s %s", q.Name, context, strings.Join(texts, " and "))
+	if isSet {
+		return fixBy(set, "%s", text)
+	}
+	return s.editQuota("%s", text)
 }
 
 // isQuotaForeign reports whether something other than a person sets the

@@ -101,7 +101,7 @@ func (s FixTarget) ActivateQueue(name string) command.Fix {
 	case IsStopped(q.Spec.StopPolicy):
 		return fixBy(Resume(s.Context, "ClusterQueue", "", name), "resume ClusterQueue %s on %s", name, s.Context)
 	}
-	if active := meta.FindStatusCondition(q.Status.Conditions, Active); active != nil && active.Reason == cohortCycle {
+	if active := meta.FindStatusCondition(q.Status.Conditions, Active); s.IsCohortCycle || active != nil && active.Reason == cohortCycle {
 		parents := list(s.Context, "Cohort").With("-o", "custom-columns=NAME:.metadata.name,PARENT:.spec.parentName")
 		return fixBy(parents, "break the cycle of cohorts above ClusterQueue %s: change spec.parentName of one", name)
 	}

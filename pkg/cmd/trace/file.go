@@ -61,7 +61,6 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	}
 	inventory := read.Read(ctx, f, read.Want{Capacity: true, Queues: queues, Addresses: addresses, Now: o.Clock.Now})
 	list := inspect.NewTraceList()
-	list.Errors = inventory.Errors()
 	for i, m := range manifests {
 		existing := o.applyDefaults(ctx, f, inventory, m.Object, &requests[i])
 		requests[i].Classes = read.Classes(ctx, f, o.classNames(m.Object, &requests[i]))
@@ -75,8 +74,11 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 		}
 		checkOwner(t, m.file)
 		o.adviseDispatch(t, &requests[i])
-		t.Errors = list.Errors
 		list.Items = append(list.Items, *t)
+	}
+	list.Errors = append(inventory.Errors(), unreadQuotas(inventory, list.Items)...)
+	for i := range list.Items {
+		list.Items[i].Errors = list.Errors
 	}
 	return list, nil
 }

@@ -93,7 +93,9 @@ func unreadOrigins(all []inspect.Placement) []inspect.Unchecked {
 func (q *Question) gated(p *inspect.Placement, all []inspect.Placement) Answer {
 	a := Answer{State: stateBy(p.Verdict), Reason: reasonBy(p), Fixes: q.fixesFor([]inspect.Placement{*p}), Message: q.needs(p)}
 	workers := slices.DeleteFunc(slices.Clone(all), func(w inspect.Placement) bool { return w.Manager })
-	isSmaller := func(w inspect.Placement) bool { return w.Reason == inspect.OverLimit && w.Resource == p.Resource }
+	isSmaller := func(w inspect.Placement) bool {
+		return w.Reason == inspect.OverLimit && w.Resource == p.Resource && !lacksSeveral(&w) && !lacksSeveral(p)
+	}
 	if p.Reason != inspect.OverLimit || len(workers) == 0 || slices.ContainsFunc(workers, func(w inspect.Placement) bool { return !isSmaller(w) }) {
 		return a
 	}
@@ -183,7 +185,9 @@ func neverOn(nominated []string, all []inspect.Placement) bool {
 // never returns the answer if no candidate can ever run the Job as it is.
 func (q *Question) never(all []inspect.Placement) Answer {
 	a := Answer{State: inspect.StateBlocked, Reason: inspect.ReasonSetup, Fixes: q.fixesFor(all)}
-	isTooLarge := func(p inspect.Placement) bool { return p.Reason == inspect.OverLimit && p.Resource == all[0].Resource }
+	isTooLarge := func(p inspect.Placement) bool {
+		return p.Reason == inspect.OverLimit && p.Resource == all[0].Resource && (len(all) == 1 || !lacksSeveral(&p))
+	}
 	switch {
 	case !slices.ContainsFunc(all, func(p inspect.Placement) bool { return !isTooLarge(p) }):
 		most := slices.MaxFunc(all, func(x, y inspect.Placement) int { return compare(quantity(x.Limit), quantity(y.Limit)) })
@@ -204,36 +208,6 @@ func (q *Question) never(all []inspect.Placement) Answer {
 	}
 	a.Message = reasonsByCluster(all, func(*inspect.Placement) bool { return true })
 	return a
-}
-
-// needs describes what a Job lacks on one cluster, and which Job holds it.
-func (q *Question) needs(p *inspect.Placement) string {
-	at := placeName(p)
-	if p.Flavor != "" {
-		at += ", flavor " + p.Flavor
-	}
-	switch {
-	case isUnconnected(p):
-		return q.unconnected(p)
-	case p.Resource == "" || p.Needs == "":
-		return sentence(placeName(p)+": "+lower(message(p)), placeName(p))
-	case p.Reason == inspect.OverLimit:
-		return fmt.Sprintf("Needs %s; the limit is %s (%s).", needed(p), p.Limit, at)
-	case p.Reason != inspect.QuotaInUse:
-		return sentence(placeName(p)+": "+lower(message(p)), placeName(p))
-	}
-	if holder := q.holder(p); holder != "" {
-		return fmt.Sprintf("Needs %s; %s free on %s. %s", needed(p), p.Free, placeName(p), holder)
-	}
-	return fmt.Sprintf("Needs %s; %s free (%s).", needed(p), p.Free, at)
-}
-
-// needed returns what a Job needs to start, such as "4 cpu", or "1 cpu to start 1 of 4 Pods".
-func needed(p *inspect.Placement) string {
-	if p.Partial == nil {
-		return p.Needs + " " + p.Resource
-	}
-	return fmt.Sprintf("%s %s to start %d of %d Pods", p.Needs, p.Resource, p.Partial.Pods, p.Partial.Of)
 }
 
 // fixesFor returns what would help on some clusters, best first: deleting

@@ -83,7 +83,11 @@ func plain(p *inspect.Placement) string {
 	if p.Reason == inspect.SaidByKueue && p.Wait != nil {
 		return p.Wait.Text()
 	}
-	if p.Reason == inspect.OverLimit && p.Resource != "" {
+	switch {
+	case p.Reason != inspect.OverLimit || p.Resource == "":
+	case lacksSeveral(p):
+		return fmt.Sprintf("needs %s, limits %s", needed(p), limitsOf(p))
+	default:
 		return fmt.Sprintf("needs %s %s, limit %s", p.Needs, p.Resource, p.Limit)
 	}
 	return message(p)
@@ -91,8 +95,8 @@ func plain(p *inspect.Placement) string {
 
 // list joins names with commas and an "and".
 func list(names []string) string {
-	if n := len(names); n > 1 && n <= 3 {
-		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	if len(names) <= 3 {
+		return inspect.And(names)
 	}
 	return inspect.Some(names)
 }

@@ -48,6 +48,11 @@ type need struct {
 	excess capacity.Amount
 }
 
+// room compares the request with the free and the total quota.
+func (r need) room() inspect.ResourceRoom {
+	return inspect.ResourceRoom{Resource: r.resource, Asked: r.requested.Text(r.resource), Free: r.free.Text(r.resource), Most: r.most.Text(r.resource)}
+}
+
 // lacks returns how much is missing, now and even if nothing else used quota.
 func (r need) lacks() (now, atAll capacity.Amount) {
 	return max(0, r.requested.Minus(r.free).Plus(r.excess)), max(0, r.requested.Minus(r.most))
@@ -331,6 +336,10 @@ func (s *site) amount(a *assignment) {
 		r = slices.MinFunc(t.needs, func(x, y need) int {
 			return cmp.Or(cmp.Compare(x.weight(), y.weight()), cmp.Compare(x.resource, y.resource))
 		})
+	}
+	s.Short = nil
+	for _, h := range a.shortages() {
+		s.Short = append(s.Short, h.room())
 	}
 	s.Resource, s.Flavor = r.resource, t.flavor
 	s.Needs, s.Free, s.Limit = r.requested.Text(r.resource), r.free.Text(r.resource), r.most.Text(r.resource)

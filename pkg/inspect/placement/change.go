@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -25,11 +24,26 @@ func createNamespace(context, name string) inspect.PlacementChange {
 	}
 }
 
-func resume(context, kind, namespace, name string) inspect.PlacementChange {
-	return inspect.PlacementChange{
-		Message: fmt.Sprintf("resume %s on %s", name, context),
-		Command: kueue.Resume(context, kind, namespace, name).Shell(),
+// fix adds the fixes of a wait, the same as the rules print. queue is the ClusterQueue, nil if unknown.
+func (s *site) fix(wait kueue.Wait, queue *kueue.ClusterQueue) {
+	s.Changes = append(s.Changes, s.fixesOf(wait, queue)...)
+}
+
+// fixesOf returns the fixes of a wait as changes.
+func (s *site) fixesOf(wait kueue.Wait, queue *kueue.ClusterQueue) (changes []inspect.PlacementChange) {
+	target := s.facts.FixTarget(s.request.flavors)
+	target.LocalQueue, target.ClusterQueue, target.Workload = s.local, queue, s.own
+	if s.own == nil {
+		target.Workload = &kueue.Workload{}
+		target.Workload.Namespace, target.Workload.Spec.QueueName = s.request.Namespace, s.request.Queue
 	}
+	if s.queue != nil {
+		_, target.IsCohortCycle = s.queue.Path()
+	}
+	for _, f := range wait.Fixes(target) {
+		changes = append(changes, inspect.PlacementChange{Message: f.Text, Command: f.Shell()})
+	}
+	return changes
 }
 
 // suggest adds changes that would make a request fit: to request less, to
@@ -44,26 +58,19 @@ func (s *site) suggest(result *assignment) {
 			s.suit(t)
 		}
 	}
-	t := result.worst
-	if t == nil || !t.suits {
+	short := result.shortages()
+	if len(short) == 0 {
 		return
 	}
-	r, isShort := t.shortest()
-	if !isShort {
-		return
+	demand := result.worst.demand
+	isOffered := !slices.ContainsFunc(short, func(h shortage) bool { return h.most <= 0 })
+	if result.verdict == inspect.Never && isOffered {
+		s.change(inspect.PlacementChange{
+			Message: fmt.Sprintf("request at most %s%s, for %s", each(short, func(h *shortage) string { return h.named(h.most) }), fewerPods(demand, short), s.Context),
+			Command: s.setParallelism(demand, short), Share: shareOf(short),
+		})
 	}
-	now, atAll := r.lacks()
-	if result.verdict == inspect.Never {
-		if r.most > 0 {
-			s.change(inspect.PlacementChange{
-				Message: fmt.Sprintf("request at most %s %s%s, for %s", r.most.Text(r.resource), r.resource, fewerPods(t.demand, r), s.Context),
-				Command: s.setParallelism(t.demand, r), Share: r.share(atAll),
-			})
-		}
-		s.raise(capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}, atAll, now, r.share(atAll))
-		return
-	}
-	s.raise(capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}, now, now, r.share(now))
+	s.raise(short)
 }
 
 // suit adds the change of the Pods with which a flavor suits them.
@@ -81,25 +88,6 @@ func (s *site) suit(t *try) {
 		text = "recreate it with Pods that " + text
 	}
 	s.change(inspect.PlacementChange{Message: fmt.Sprintf("%s of flavor %s on %s", text, t.flavor, s.Context)})
-}
-
-// mostPods returns with how many Pods a request would fit, zero if with none.
-func mostPods(a *podSetDemand, r need) int64 {
-	total := a.total[r.resource]
-	if a.count <= 1 || total < capacity.Amount(a.count) {
-		return 0
-	}
-	return int64(r.most / (total / capacity.Amount(a.count)))
-}
-
-// setParallelism returns the command with which a submitted Job runs as many Pods at once as fit, ""
-// if that is impossible. Kueue keeps the Job in its queue.
-func (s *site) setParallelism(a *podSetDemand, r need) string {
-	o, n := s.request.origin, mostPods(a, r)
-	if o == nil || n == 0 || a.set.MinCount != nil {
-		return ""
-	}
-	return s.patchParallelism(n)
 }
 
 // patchParallelism returns the command that sets spec.parallelism of a submitted Job, "" if none was
@@ -121,41 +109,6 @@ func (s *site) isOnlyTainted(t *try) bool {
 		}
 	}
 	return true
-}
-
-// fewerPods says with how many Pods a request would fit. If even one Pod is
-// too large, it says that the amount is for all Pods.
-func fewerPods(a *podSetDemand, r need) string {
-	n := mostPods(a, r)
-	switch isPartial := a.count < int64(a.set.Count); {
-	case n == 0:
-		return " in all"
-	case isPartial:
-		return fmt.Sprintf(" (%s at most %d, not %d)", delegation.MinParallelism, n, a.count)
-	}
-	return fmt.Sprintf(" (%s at once, not %d)", inspect.Count(int(n), "Pod"), a.count)
-}
-
-// share returns an amount as a fraction of the requested one.
-func (r need) share(of capacity.Amount) float64 { return float64(of) / float64(max(1, r.requested)) }
-
-// raise adds the change that gives a queue more quota. now is how much the request lacks while
-// others use quota.
-func (s *site) raise(fr capacity.FlavorResource, by, now capacity.Amount, share float64) {
-	q := s.queue.Queue
-	quota, ok := s.queue.Quota(fr)
-	if !ok || by <= 0 {
-		return
-	}
-	wanted := quota.Nominal.Plus(by)
-	fix := kueue.RaiseQuota(s.Context, q, fr.Flavor, fr.Resource, by.Text(fr.Resource), quantityText(fr.Resource, wanted))
-	if now > by {
-		fix.Text += fmt.Sprintf("; to start it now, by %s", now.Text(fr.Resource))
-	}
-	if has := s.nodesHave(fr); has > 0 && wanted > has {
-		fix.Text += fmt.Sprintf("; its nodes have %s in all", has.Text(fr.Resource))
-	}
-	s.change(inspect.PlacementChange{Message: fix.Text, Command: fix.Shell(), Share: share})
 }
 
 // nodesHave returns how much of a resource the nodes of a flavor have together, 0 if the Pods do not

@@ -32,6 +32,18 @@ func TestSetParallelism(t *testing.T) {
 	} {
 		s := &site{request: &Request{origin: tt.origin}}
 		a := &podSetDemand{set: &kueue.PodTemplate{Count: int32(tt.count), MinCount: tt.least}, count: tt.count, total: map[string]capacity.Amount{"cpu": capacity.Amount(1000 * tt.count)}}
-		assert.Equal(t, s.setParallelism(a, need{resource: "cpu", most: tt.most}), tt.want, name)
+		assert.Equal(t, s.setParallelism(a, []shortage{{need: need{resource: "cpu", most: tt.most}}}), tt.want, name)
 	}
+}
+
+// TestMostPods checks that the scarcest resource decides how many Pods fit, and that earlier podsets take
+// their part first.
+func TestMostPods(t *testing.T) {
+	a := &podSetDemand{set: &kueue.PodTemplate{Count: 6}, count: 6, total: map[string]capacity.Amount{"cpu": 30, "gpu": 18}}
+	cpu := shortage{need: need{resource: "cpu", requested: 30, most: 26}}
+	gpu := shortage{need: need{resource: "gpu", requested: 18, most: 10}}
+	assert.Equal(t, mostPods(a, []shortage{cpu}), int64(5))
+	assert.Equal(t, mostPods(a, []shortage{cpu, gpu}), int64(3))
+	cpu.requested = 40
+	assert.Equal(t, mostPods(a, []shortage{cpu}), int64(3))
 }

@@ -57,6 +57,7 @@ func On(f *inspect.Facts, r *Request, own *kueue.Workload, now time.Time) *inspe
 	s.needDependencies()
 	s.keepResourceQuotas()
 	s.keepPodSecurity()
+	s.needNamespace()
 	if limit := s.PodsAtOnce; limit != nil {
 		s.Message += "; " + limit.Text("its")
 	}
@@ -176,11 +177,7 @@ func (s *site) isHeld() bool {
 	default:
 		return true
 	}
-	target := s.facts.FixTarget(s.request.flavors)
-	target.Workload = s.own
-	for _, f := range wait.Fixes(target) {
-		s.change(inspect.PlacementChange{Message: f.Text, Command: f.Shell()})
-	}
+	s.fix(wait, nil)
 	return s.decide(verdict, reason, "%s", wait.Text())
 }
 
@@ -208,6 +205,18 @@ func (s *site) takesObjects(namespace *inspect.Namespace, isRead bool) bool {
 		s.condition(name, inspect.Yes, "yes")
 	}
 	return true
+}
+
+// needNamespace decides that it is unknown whether a request fits if its namespace could not be read:
+// the namespace may not exist, or may refuse the Pods.
+func (s *site) needNamespace() {
+	r := s.request
+	if s.Verdict != inspect.Fits || s.own != nil || s.capacity == nil || r.isGiven && r.isIn(s.Context) {
+		return
+	}
+	if err := s.capacity.UnreadNamespace(r.Namespace); err != nil {
+		s.decide(inspect.Unknown, inspect.Unreadable, "quota is free; cannot read namespace %s: %s", r.Namespace, s.because(err))
+	}
 }
 
 // startsPods ends the judgment of a Job that starts no Pods.
@@ -250,7 +259,7 @@ func (s *site) hasQueue() bool {
 	}
 	s.local = local
 	if kueue.IsStopped(local.Spec.StopPolicy) {
-		return s.isStopped(local.Spec.ClusterQueue, resume(s.Context, "LocalQueue", local.Namespace, local.Name),
+		return s.isStopped(local.Spec.ClusterQueue, kueue.Wait{Reason: kueue.ReasonLocalQueueStopped},
 			"LocalQueue %s/%s is stopped (%s)", local.Namespace, local.Name, local.Spec.StopPolicy)
 	}
 	return s.hasClusterQueue(local.Spec.ClusterQueue)
@@ -265,25 +274,22 @@ func (s *site) hasClusterQueue(queue string) bool {
 			return s.decideByMessage("%s", s.because(err))
 		}
 		s.condition(name, inspect.No, "absent")
-		s.change(inspect.PlacementChange{Message: fmt.Sprintf("create ClusterQueue %s on %s", queue, s.Context)})
+		s.fix(kueue.Wait{Reason: kueue.ReasonClusterQueueMissing, Queue: queue}, nil)
 		return s.decide(inspect.Never, inspect.QueueMissing, "ClusterQueue %s of LocalQueue %s/%s does not exist", queue, s.local.Namespace, s.local.Name)
 	}
-	q := s.queue.Queue
+	q, inactive := s.queue.Queue, kueue.Wait{Reason: kueue.ReasonClusterQueueInactive, Queue: queue}
 	active := meta.FindStatusCondition(q.Status.Conditions, kueue.Active)
 	_, isLoop := s.queue.Path()
 	switch {
 	case kueue.IsStopped(q.Spec.StopPolicy):
-		return s.isStopped(queue, resume(s.Context, "ClusterQueue", "", q.Name), "ClusterQueue %s is stopped (%s)", q.Name, q.Spec.StopPolicy)
+		return s.isStopped(queue, inactive, "ClusterQueue %s is stopped (%s)", q.Name, q.Spec.StopPolicy)
 	case active != nil && active.Status == metav1.ConditionFalse:
 		s.condition(name, inspect.No, "inactive")
-		target := s.facts.FixTarget(s.request.flavors)
-		target.ClusterQueue = q
-		if missing, ok := target.CreateFlavors(); ok {
-			s.change(inspect.PlacementChange{Message: missing.Text, Command: missing.Shell()})
-		}
+		s.fix(inactive, q)
 		return s.decide(inspect.Never, inspect.QueueInactive, "ClusterQueue %s is inactive: %s", q.Name, cmp.Or(active.Message, active.Reason))
 	case isLoop:
 		s.condition(name, inspect.No, "cohort loop")
+		s.fix(inactive, q)
 		return s.decide(inspect.Never, inspect.QueueInactive, "the cohorts of ClusterQueue %s form a loop", q.Name)
 	case active == nil:
 		s.condition(name, inspect.NotKnown, "no status")
@@ -297,8 +303,10 @@ func (s *site) hasClusterQueue(queue string) bool {
 // namespace.
 func (s *site) isPermitted() bool {
 	q := s.queue.Queue
+	excluded := kueue.Wait{Reason: kueue.ReasonNamespaceExcluded, Queue: q.Name}
 	if q.Spec.NamespaceSelector == nil {
 		s.condition(inspect.ConditionQueue, inspect.No, "selects no namespace")
+		s.fix(excluded, q)
 		return s.decide(inspect.Never, inspect.NamespaceNotSelected, "ClusterQueue %s selects no namespace (no namespaceSelector)", q.Name)
 	}
 	selector, err := metav1.LabelSelectorAsSelector(q.Spec.NamespaceSelector)
@@ -314,7 +322,7 @@ func (s *site) isPermitted() bool {
 	}
 	if !selector.Matches(labelsOf(namespace)) {
 		s.condition(inspect.ConditionQueue, inspect.No, "not for it")
-		s.change(inspect.PlacementChange{Message: fmt.Sprintf("label namespace %s on %s to match ClusterQueue %s (%s)", namespace.Name, s.Context, q.Name, selector)})
+		s.fix(excluded, q)
 		return s.decide(inspect.Never, inspect.NamespaceNotSelected, "ClusterQueue %s does not select namespace %s (selector %s)", q.Name, namespace.Name, selector)
 	}
 	return true

@@ -170,12 +170,16 @@ queues:
 		"a cohort that could not be read": {plain + `
 queues: [{metadata: {name: q}, spec: {cohortName: x, namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 0}]}]}]}}]
 unread: [Cohorts]`, pods("4", "cpu: 1"), "unknown", "ClusterQueue q borrows from cohort x: Cohorts are forbidden", ""},
-		"no namespaces":    {strings.ReplaceAll(simple("4"), "namespaceSelector: {}, ", ""), pods("1", "cpu: 1"), "never", "ClusterQueue q selects no namespace (no namespaceSelector)", ""},
-		"other namespaces": {strings.ReplaceAll(simple("4"), "namespaceSelector: {}", "namespaceSelector: {matchLabels: {team: a}}"), pods("1", "cpu: 1"), "never", "ClusterQueue q does not select namespace ml (selector team=a)", "label namespace ml"},
+		"no namespaces":    {strings.ReplaceAll(simple("4"), "namespaceSelector: {}, ", ""), pods("1", "cpu: 1"), "never", "ClusterQueue q selects no namespace (no namespaceSelector)", "let ClusterQueue q on w select namespace ml: kubectl --context w patch"},
+		"other namespaces": {strings.ReplaceAll(simple("4"), "namespaceSelector: {}", "namespaceSelector: {matchLabels: {team: a}}"), pods("1", "cpu: 1"), "never", "ClusterQueue q does not select namespace ml (selector team=a)", "label namespace ml on w for ClusterQueue q: kubectl --context w label namespace ml --overwrite team=a"},
 		"this namespace":   {strings.ReplaceAll(simple("4"), "namespaceSelector: {}", "namespaceSelector: {matchLabels: {team: a}}") + "labels: {team: a}", pods("1", "cpu: 1"), "fits", "", ""},
+		"cohorts in a cycle": {
+			strings.Replace(simple("4"), "{namespaceSelector", "{cohortName: x, namespaceSelector", 1) + "cohorts: [{metadata: {name: x}, spec: {parentName: y}}, {metadata: {name: y}, spec: {parentName: x}}]", pods("1", "cpu: 1"), "never",
+			"the cohorts of ClusterQueue q form a loop", "break the cycle of cohorts above ClusterQueue q: change spec.parentName of one: kubectl --context w get",
+		},
 		"a stopped LocalQueue": {
 			strings.ReplaceAll(simple("4"), "{clusterQueue: q}", "{clusterQueue: q, stopPolicy: Hold}"), pods("1", "cpu: 1"), "never", "LocalQueue ml/q is stopped (Hold)",
-			"resume q",
+			"resume LocalQueue ml/q on w: kubectl --context w -n ml patch",
 		},
 		"a stopped ClusterQueue that is too small": {
 			strings.ReplaceAll(simple("4"), "{namespaceSelector", "{stopPolicy: Hold, namespaceSelector"), pods("5", "cpu: 1"), "never",
@@ -185,9 +189,9 @@ unread: [Cohorts]`, pods("4", "cpu: 1"), "unknown", "ClusterQueue q borrows from
 			strings.ReplaceAll(simple("4"), "{clusterQueue: q}", "{clusterQueue: q, stopPolicy: Hold}"), pods("5", "cpu: 1"), "never",
 			"needs 5 cpu, limit 4 (flavor f)", "request at most 4 cpu",
 		},
-		"a stopped ClusterQueue":                               {strings.ReplaceAll(simple("4"), "{namespaceSelector", "{stopPolicy: HoldAndDrain, namespaceSelector"), pods("1", "cpu: 1"), "never", "ClusterQueue q is stopped", "resume q"},
+		"a stopped ClusterQueue":                               {strings.ReplaceAll(simple("4"), "{namespaceSelector", "{stopPolicy: HoldAndDrain, namespaceSelector"), pods("1", "cpu: 1"), "never", "ClusterQueue q is stopped", "resume ClusterQueue q on w: kubectl --context w patch"},
 		"no LocalQueue":                                        {strings.ReplaceAll(simple("4"), "name: q}, spec: {clusterQueue", "name: other}, spec: {clusterQueue"), pods("1", "cpu: 1"), "never", "LocalQueue ml/q does not exist", "create LocalQueue ml/q on w"},
-		"no ClusterQueue":                                      {plain, pods("1", "cpu: 1"), "never", "ClusterQueue q", ""},
+		"no ClusterQueue":                                      {plain, pods("1", "cpu: 1"), "never", "ClusterQueue q", "create ClusterQueue q on w, or recreate the LocalQueue for one of those that exist: kubectl --context w get"},
 		"ClusterQueues that may not be read":                   {simple("4") + "unread: [ClusterQueues]", pods("1", "cpu: 1"), "unknown", "ClusterQueues are forbidden", ""},
 		"ClusterQueues that may not be read, and Kueue's word": {simple("4") + "unread: [ClusterQueues]\n" + own("WaitingForQuota", "3 more needed"), pods("1", "cpu: 1"), "waits", "Kueue says: waits for quota that others use: 3 more needed", ""},
 		"flavors that may not be read":                         {simple("4") + "unread: [ResourceFlavors]", pods("1", "cpu: 1"), "unknown", "flavor f is not known", ""},
@@ -235,7 +239,7 @@ queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{c
 			assert.Assert(t, strings.Contains(p.Message, c.message), p.Message)
 			var changes []string
 			for _, change := range p.Changes {
-				changes = append(changes, change.Message)
+				changes = append(changes, change.Message+": "+change.Command)
 			}
 			assert.Assert(t, strings.Contains(strings.Join(changes, "\n"), c.change), "%q", changes)
 		})
@@ -313,7 +317,8 @@ func TestMissingFlavor(t *testing.T) {
 		`{metadata: {name: q}, status: {conditions: [{type: Active, status: "False", reason: FlavorNotFound, lastTransitionTime: null,
 			message: "references missing ResourceFlavor(s): f."}]}, spec: {namespaceSelector`, 1)
 	for flavors, want := range map[string][]inspect.PlacementChange{
-		"[{metadata: {name: f}}]": {},
+		// The fix of the rules, too: created since.
+		"[{metadata: {name: f}}]": {{Message: "add what ClusterQueue q on w lacks", Command: "kubectl --context w describe clusterqueues.kueue.x-k8s.io q"}},
 		"[{metadata: {name: other}}]": {{
 			Message: "create ResourceFlavor f on w, with node labels (no ResourceFlavor of this name was read), or correct the name in ClusterQueue q",
 			Command: `printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"f"}}' | kubectl --context w create -f -`,

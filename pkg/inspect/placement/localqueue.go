@@ -9,10 +9,12 @@ import (
 
 // createLocalQueue adds the change that creates the LocalQueue of the request.
 func (s *site) createLocalQueue() {
-	r, target := s.request, s.facts.FixTarget(s.request.flavors)
-	target.ClusterQueue = kueue.QueueFor(s.capacity.ClusterQueues, r.clusterQueue)
-	fix := target.CreateLocalQueue(r.Namespace, r.Queue)
-	s.change(inspect.PlacementChange{Message: fix.Text, Command: fix.Shell(), Starts: s.startsIn(target.ClusterQueue)})
+	queue := kueue.QueueFor(s.capacity.ClusterQueues, s.request.clusterQueue)
+	starts := s.startsIn(queue)
+	for _, c := range s.fixesOf(kueue.Wait{Reason: kueue.ReasonLocalQueueMissing}, queue) {
+		c.Starts = starts
+		s.change(c)
+	}
 }
 
 // startsIn reports whether the request would start at once if its LocalQueue pointed to a ClusterQueue.

@@ -1,6 +1,7 @@
 package placement_test
 
 import (
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -44,4 +45,55 @@ func TestPartialStart(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSeveralShortResources checks that a Job that lacks several resources gets changes that are enough
+// for all of them, in one group of resources or in several.
+func TestSeveralShortResources(t *testing.T) {
+	const (
+		job      = `{spec: {parallelism: 6, template: {spec: {containers: [{name: c, resources: {requests: {cpu: 5, nvidia.com/gpu: 3}}}]}}}}`
+		together = plain + `
+queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu, nvidia.com/gpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 26}, {name: nvidia.com/gpu, nominalQuota: 10}]}]}]}}]
+`
+		apart = `
+locals: [{metadata: {namespace: ml, name: q}, spec: {clusterQueue: q}}]
+flavors: [{metadata: {name: f}}, {metadata: {name: g}}]
+queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [
+ {coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 26}]}]},
+ {coveredResources: [nvidia.com/gpu], flavors: [{name: g, resources: [{name: nvidia.com/gpu, nominalQuota: 10}]}]}]}}]
+`
+		set = `kubectl --context w patch clusterqueues.kueue.x-k8s.io q --type json -p '[{"op":"test","path":"/spec/resourceGroups/0/flavors/0/name","value":"f"},` +
+			`{"op":"test","path":"/spec/resourceGroups/0/flavors/0/resources/0/name","value":"cpu"},{"op":"replace","path":"/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota","value":"30"},`
+	)
+	for _, tt := range []struct{ cluster, message, raise string }{
+		{
+			together, "needs 30 cpu and 18 nvidia.com/gpu, limits 26 and 10 (flavor f)",
+			"raise the quota of ClusterQueue q on w by 4 to 30 cpu and by 8 to 18 nvidia.com/gpu (flavor f): " + set +
+				`{"op":"test","path":"/spec/resourceGroups/0/flavors/0/name","value":"f"},{"op":"test","path":"/spec/resourceGroups/0/flavors/0/resources/1/name","value":"nvidia.com/gpu"},` +
+				`{"op":"replace","path":"/spec/resourceGroups/0/flavors/0/resources/1/nominalQuota","value":"18"}]'`,
+		},
+		{
+			apart, "needs 30 cpu, limit 26 (flavor f); needs 18 nvidia.com/gpu, limit 10 (flavor g)",
+			"raise the quota of ClusterQueue q on w by 4 to 30 cpu (flavor f) and by 8 to 18 nvidia.com/gpu (flavor g): " + set +
+				`{"op":"test","path":"/spec/resourceGroups/1/flavors/0/name","value":"g"},{"op":"test","path":"/spec/resourceGroups/1/flavors/0/resources/0/name","value":"nvidia.com/gpu"},` +
+				`{"op":"replace","path":"/spec/resourceGroups/1/flavors/0/resources/0/nominalQuota","value":"18"}]'`,
+		},
+	} {
+		p := judged(t, tt.cluster, job)
+		assert.Equal(t, p.Verdict, inspect.Never)
+		assert.Equal(t, p.Message, tt.message)
+		assert.Equal(t, len(p.Short), 2)
+		assert.Equal(t, p.Changes[0].Message, "request at most 26 cpu and 10 nvidia.com/gpu (3 Pods at once, not 6), for w")
+		assert.Equal(t, p.Changes[1].Message+": "+p.Changes[1].Command, tt.raise)
+		// One resource alone keeps its text.
+		one := judged(t, tt.cluster, strings.Replace(job, "cpu: 5", "cpu: 1", 1))
+		assert.Equal(t, one.Changes[0].Message, "request at most 10 nvidia.com/gpu (3 Pods at once, not 6), for w")
+	}
+	// Quota in use: both must be released.
+	busy := together + "workloads: [{metadata: {namespace: ml, name: a, uid: a}, status: {admission: {clusterQueue: q, podSetAssignments: [{name: main, count: 1, " +
+		`flavors: {cpu: f, nvidia.com/gpu: f}, resourceUsage: {cpu: 25, nvidia.com/gpu: 9}}]}, conditions: [{type: QuotaReserved, status: "True", reason: "", message: "", lastTransitionTime: null}]}}]`
+	p := judged(t, busy, strings.Replace(job, "parallelism: 6", "parallelism: 2", 1))
+	assert.Equal(t, p.Verdict, inspect.Waits)
+	assert.Assert(t, strings.HasPrefix(p.Message, "needs 10 cpu and 6 nvidia.com/gpu, 1 and 1 free (flavor f); "), p.Message)
+	assert.Assert(t, strings.HasPrefix(p.Changes[0].Message, "raise the quota of ClusterQueue q on w by 9 to 35 cpu and by 5 to 15 nvidia.com/gpu (flavor f)"), p.Changes[0].Message)
 }

@@ -113,6 +113,12 @@ func (s *site) fitsNow(fitting *assignment, how string) {
 			return
 		}
 	}
+	if err := s.capacity.UnreadLimitRanges(s.request.Namespace); err != nil && s.reportedRequests() == nil {
+		// They may add requests, or refuse the Pods.
+		s.condition(inspect.ConditionQuota, inspect.NotKnown, "?")
+		s.decideByMessage("the LimitRanges of namespace %s are unknown: %s", s.request.Namespace, s.because(err))
+		return
+	}
 	s.amount(fitting)
 	s.decide(inspect.Fits, inspect.HasRoom, "%s", strings.TrimSuffix("fits now, "+how, ", "))
 }
@@ -238,8 +244,12 @@ func (s *site) sharers() []*capacity.Node {
 func (s *site) waits(result *assignment) {
 	r, _ := result.worst.shortest()
 	fr := capacity.FlavorResource{Flavor: result.worst.flavor, Resource: r.resource}
-	l := result.worst.lackOf()
-	text := l.Message()
+	text := result.worst.lackText()
+	for i := range result.tries {
+		if t := &result.tries[i]; t != result.worst && t.chosen && t.suits && t.verdict == inspect.Waits && t.demand == result.worst.demand {
+			text += "; " + t.lackText()
+		}
+	}
 	s.Holders = s.holders(fr, r.requested)
 	if err := s.capacity.Gaps[inspect.PartClaims]; err != nil {
 		text += "; holder unknown: " + s.because(err)

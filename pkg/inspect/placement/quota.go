@@ -149,9 +149,7 @@ func (s *site) show(a *assignment) {
 		t := &a.tries[i]
 		tried := inspect.FlavorTried{PodSet: t.demand.set.Name, Flavor: t.flavor, Verdict: t.verdict, Message: t.message(), Resources: []inspect.ResourceRoom{}}
 		for _, r := range t.needs {
-			tried.Resources = append(tried.Resources, inspect.ResourceRoom{
-				Resource: r.resource, Asked: r.requested.Text(r.resource), Free: r.free.Text(r.resource), Most: r.most.Text(r.resource),
-			})
+			tried.Resources = append(tried.Resources, r.room())
 		}
 		s.Flavors = append(s.Flavors, tried)
 		if !t.chosen {
@@ -303,11 +301,7 @@ func (s *site) isSurelyLacking(resource string) bool {
 func (s *site) lackQuota(result *assignment, isCertain bool) {
 	s.Resource, s.Needs, s.Free, s.Limit = result.uncovered, result.uncoveredAsk.Text(result.uncovered), "0", "0"
 	lack := kueue.Wait{Reason: kueue.ReasonResourceNotCovered, Lacks: []kueue.Lack{{Reason: kueue.ReasonResourceNotCovered, Resource: result.uncovered}}}
-	target := s.facts.FixTarget(s.request.flavors)
-	target.ClusterQueue = s.queue.Queue
-	for _, f := range lack.Fixes(target) {
-		s.change(inspect.PlacementChange{Message: f.Text, Command: f.Shell()})
-	}
+	s.fix(lack, s.queue.Queue)
 	l := kueue.Lack{Reason: kueue.ReasonResourceNotCovered, Resource: s.Resource, ClusterQueue: s.queue.Name, Requested: s.Needs}
 	if isCertain {
 		s.decide(inspect.Never, inspect.NoSuchResource, "%s", l.Message())
@@ -337,11 +331,11 @@ func neverText(result *assignment, queue *capacity.Node) string {
 	var reasons []string
 	for i := range result.tries {
 		t := &result.tries[i]
-		if t.verdict != inspect.Never || t.demand != result.worst.demand || !slices.Equal(t.resources, result.worst.resources) {
+		isAlternative := slices.Equal(t.resources, result.worst.resources)
+		if t.verdict != inspect.Never || t.demand != result.worst.demand || !isAlternative && !t.chosen {
 			continue
 		}
-		l := t.lackOf()
-		reason := l.Message()
+		reason := t.lackText()
 		if t.suits && queue.Parent != nil {
 			reason += ", borrowing included"
 		}

@@ -97,6 +97,12 @@ func (r *Request) at(context string) *Request {
 	return &with
 }
 
+// isIn reports whether the Job exists on a cluster, or has passed a dry run there. Its namespace exists
+// then.
+func (r *Request) isIn(context string) bool {
+	return r.origin != nil && r.origin.Context == context || r.At[context] != nil
+}
+
 // DefaultQueue is the LocalQueue that Kueue gives to objects without a queue
 // label, if one with that name exists (kueue: LocalQueueDefaulting, since
 // 0.10).

@@ -4,11 +4,12 @@ import (
 	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// isStopped decides for a queue that is stopped, with the change that resumes it and the message. If
+// isStopped decides for a queue that is stopped, with its wait and the message. If
 // the request never fits into the ClusterQueue anyway, that decides: to resume the queue does not help.
-func (s *site) isStopped(queue string, resume inspect.PlacementChange, format string, arguments ...any) bool {
+func (s *site) isStopped(queue string, stopped kueue.Wait, format string, arguments ...any) bool {
 	s.condition(inspect.ConditionQueue, inspect.No, "stopped")
 	if running := s.ifResumed(queue); running != nil {
 		conditions, said, saidAt, wait := s.Conditions, s.Said, s.SaidAt, s.Wait
@@ -17,7 +18,11 @@ func (s *site) isStopped(queue string, resume inspect.PlacementChange, format st
 		s.Conditions = slices.Concat(conditions, running.Conditions)
 		return false
 	}
-	s.change(resume)
+	var cluster *kueue.ClusterQueue
+	if node := s.tree.Queue(queue); node != nil {
+		cluster = node.Queue
+	}
+	s.fix(stopped, cluster)
 	return s.decide(inspect.Never, inspect.QueueStopped, format, arguments...)
 }
 

@@ -189,14 +189,14 @@ func (l *QueueList) DeepCopyObject() runtime.Object {
 	return c
 }
 
-// QuotaGaps returns an error for each part of Capacity that could not be read and that quotas
-// depend on.
+// QuotaGaps returns an error for each part of Capacity that could not be read and that quotas, or what
+// Pods request of them, depend on.
 func QuotaGaps(f *inspect.Facts) []inspect.ContextError {
 	if f.Err != nil || f.Kueue == nil || f.Kueue.Capacity == nil {
 		return nil
 	}
 	var errs []inspect.ContextError
-	for _, part := range []inspect.Part{inspect.PartClusterQueues, inspect.PartQueues, inspect.PartCohorts, inspect.PartClaims} {
+	for _, part := range []inspect.Part{inspect.PartClusterQueues, inspect.PartQueues, inspect.PartCohorts, inspect.PartClaims, inspect.PartLimitRanges, inspect.PartNamespaces} {
 		isNeeded := part != inspect.PartQueues || f.Namespace == ""
 		if part == inspect.PartCohorts {
 			isNeeded = slices.ContainsFunc(f.Kueue.Capacity.ClusterQueues, func(q *kueue.ClusterQueue) bool { return q.Cohort() != "" })

@@ -27,7 +27,7 @@ var errBounded = errors.New("the snapshot covers only some namespaces; record it
 func newCapacity(namespaces ...string) *inspect.Capacity {
 	return &inspect.Capacity{
 		Requested: sets.New(namespaces...), Places: map[string]types.NamespacedName{}, Gaps: map[inspect.Part]error{},
-		Templates: map[types.UID]*kueue.PodTemplates{}, Namespaces: map[string]*inspect.Namespace{},
+		Templates: map[types.UID]*kueue.PodTemplates{}, Namespaces: map[string]*inspect.Namespace{}, LimitRangesRead: sets.New[string](),
 	}
 }
 
@@ -46,10 +46,25 @@ func (r *factReader) readCapacity(ctx context.Context, within string, namespaces
 		if !r.isWhole {
 			r.readNamespace(ctx, c, namespace)
 		}
-		readPart(ctx, r, c, inspect.PartLimitRanges, corev1.SchemeGroupVersion.WithResource("limitranges"), namespace, func(o *corev1.LimitRange) {
-			c.LimitRanges = append(c.LimitRanges, o)
-		})
+		r.readLimitRanges(ctx, c, namespace)
 	}
+}
+
+// readLimitRanges reads the LimitRanges of a namespace, which add requests to Pods.
+func (r *factReader) readLimitRanges(ctx context.Context, c *inspect.Capacity, namespace string) {
+	r.wg.Go(func() {
+		var all []*corev1.LimitRange
+		resource := corev1.SchemeGroupVersion.WithResource("limitranges")
+		err := listObjects(ctx, r.cluster, resource, namespace, metav1.ListOptions{}, func(o *corev1.LimitRange) { all = append(all, o) })
+		r.store(func() {
+			if err != nil {
+				c.AddGap(inspect.PartLimitRanges, err)
+				return
+			}
+			c.LimitRanges = append(c.LimitRanges, all...)
+			c.LimitRangesRead.Insert(namespace)
+		})
+	})
 }
 
 // readQuotas reads the queues, their quotas, and their usage, within a namespace or in all.
