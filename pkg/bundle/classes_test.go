@@ -1,6 +1,7 @@
 package bundle_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -79,6 +80,15 @@ func TestDefaultPriorityIsUnread(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(unread, "the global default of PriorityClasses could not be read: "), unread)
 	older := one(t, "", kubeSystem)
 	assert.Equal(t, read.Classes(t.Context(), clusters(t, older, fleet.Options{}), read.ClassNames{})["a"].PriorityUnread, "")
+}
+
+// TestClassesOfUnreached checks that the classes of a cluster that does not answer are unknown, not absent.
+func TestClassesOfUnreached(t *testing.T) {
+	f := clusters(t, one(t, "", kubeSystem), fleet.Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	class := read.Classes(ctx, f, read.ClassNames{Runtime: "kata"})["a"]
+	assert.Assert(t, class.PriorityUnread != "" && class.RuntimeUnread != "", "%+v", class)
 }
 
 // TestProfileCredentialsAreRemoved checks that a snapshot keeps the server of a ClusterProfile, and no

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -114,4 +115,54 @@ func TestTraceFileNeeds(t *testing.T) {
 	assert.Equal(t, verdicts["west"], "fits HasRoom")
 	assert.Assert(t, strings.Contains(errOut, "not checked whether west has ServiceAccount robot: "), errOut)
 	assert.Assert(t, strings.Contains(errOut, "not checked whether the clusters have what the Pods need: Secret token"), errOut)
+}
+
+// TestTraceFileUnread checks that a Job does not fit for certain where the LimitRanges or the Namespace
+// may not be read, that the errors say so, and that unread names of Jobs are noted.
+func TestTraceFileUnread(t *testing.T) {
+	const status = `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"Forbidden","code":403,"message":"not for you"}`
+	for name, tt := range map[string]struct {
+		path, message string
+		part          inspect.Part
+	}{
+		"LimitRanges": {"/api/v1/namespaces/default/limitranges", "the LimitRanges of namespace default are unknown: ", inspect.PartLimitRanges},
+		"Namespace":   {"/api/v1/namespaces/default", "quota is free; cannot read namespace default: ", inspect.PartNamespaces},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kubeconfig := serve(t, quotaFleet, func(name string, w http.ResponseWriter, r *http.Request) bool {
+				if name != "east" || r.URL.Path != tt.path && !strings.HasSuffix(r.URL.Path, "/jobs/small") {
+					return false
+				}
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusForbidden)
+				_, _ = io.WriteString(w, status)
+				return true
+			})
+			// Without an owner, it is submitted to the workers themselves.
+			path := manifestOf(t, "small", 1, "1", "")
+			text, err := os.ReadFile(path)
+			assert.NilError(t, err)
+			assert.NilError(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(text), "managedBy: kueue.x-k8s.io/multikueue, ", "")), 0o600))
+			out, errOut, code := run(t, "trace", "-f", path, "--kubeconfig", kubeconfig, "--contexts", "east,west", "-o", "json")
+			var trace inspect.Trace
+			assert.NilError(t, json.Unmarshal([]byte(out), &trace), errOut)
+			assert.Equal(t, len(trace.Placements), 2)
+			for _, p := range trace.Placements {
+				switch p.Context {
+				case "east":
+					assert.Equal(t, string(p.Verdict)+" "+string(p.Reason), "unknown Unreadable", p.Message)
+					assert.Assert(t, strings.HasPrefix(p.Message, tt.message), p.Message)
+				case "west":
+					assert.Equal(t, p.Verdict, inspect.Fits, p.Message)
+				}
+			}
+			isReported := slices.ContainsFunc(trace.Errors, func(e inspect.ContextError) bool {
+				return e.Context == "east" && strings.HasPrefix(e.Message, string(tt.part)+" could not be read: ")
+			})
+			assert.Assert(t, isReported, "%+v", trace.Errors)
+			assert.Equal(t, code, util.ExitPartial)
+			assert.Assert(t, strings.Contains(errOut, "not checked whether east has a Job of this name: "), errOut)
+		})
+	}
 }

@@ -64,7 +64,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	for i, m := range manifests {
 		existing := o.applyDefaults(ctx, f, inventory, m.Object, &requests[i])
 		requests[i].Classes = read.Classes(ctx, f, o.classNames(m.Object, &requests[i]))
-		o.checkServers(ctx, f, m.Object, &requests[i], len(existing) == 0)
+		o.checkServers(ctx, f, inventory, m.Object, &requests[i], len(existing) == 0)
 		o.checkNeeds(ctx, f, inventory, m.Object, &requests[i])
 		t := inspect.UnsubmittedTrace(m.kind, requests[i].Namespace, m.name)
 		t.Placements = append(t.Placements, answer.Reached(placement.Submit(inventory, &requests[i]), o.flags.ReachFlags())...)
@@ -190,14 +190,16 @@ func (o *traceOptions) applyDefaults(ctx context.Context, f *fleet.Fleet, v *ins
 
 // checkServers adds which clusters do not serve the kind of an object. If isNew, it also adds which
 // have an object of its name: MultiKueue cannot create a mirror there.
-func (o *traceOptions) checkServers(ctx context.Context, f *fleet.Fleet, object *unstructured.Unstructured, r *placement.Request, isNew bool) {
+func (o *traceOptions) checkServers(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, object *unstructured.Unstructured, r *placement.Request, isNew bool) {
 	kind, isKnown := delegation.KindOf(object.GroupVersionKind())
 	if !isKnown || o.flags.From != "" {
 		return
 	}
-	unserved := sets.New[string]()
+	unserved, gv := sets.New[string](), object.GroupVersionKind().GroupVersion()
 	if !kind.IsJob() { // Every API server serves Jobs, so a 404 is another program's.
-		unserved = read.WithoutVersion(ctx, f, object.GroupVersionKind().GroupVersion())
+		var unread map[string]error
+		unserved, unread = read.WithoutVersion(ctx, f, gv)
+		o.noteUnread(v, unread, func(context string) string { return fmt.Sprintf("whether %s serves %s of %s", context, object.GetKind(), gv) })
 	}
 	for _, c := range f.Clusters() {
 		if !unserved.Has(c.Context) {
@@ -206,10 +208,14 @@ func (o *traceOptions) checkServers(ctx context.Context, f *fleet.Fleet, object 
 		if r.Refused == nil {
 			r.Refused = map[string]string{}
 		}
-		r.Refused[c.Context] = fmt.Sprintf("it does not serve %s of %s", object.GetKind(), object.GroupVersionKind().GroupVersion())
+		r.Refused[c.Context] = fmt.Sprintf("it does not serve %s of %s", object.GetKind(), gv)
 	}
 	if isNew && object.GetName() != "" {
-		r.Taken, _, _ = read.Presence(ctx, f, kind.Resource, types.NamespacedName{Namespace: r.Namespace, Name: object.GetName()})
+		var unread map[string]error
+		r.Taken, _, unread = read.Presence(ctx, f, kind.Resource, types.NamespacedName{Namespace: r.Namespace, Name: object.GetName()})
+		o.noteUnread(v, unread, func(context string) string {
+			return fmt.Sprintf("whether %s has a %s of this name", context, object.GetKind())
+		})
 	}
 }
 

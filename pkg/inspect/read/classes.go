@@ -148,9 +148,15 @@ func Classes(ctx context.Context, f *fleet.Fleet, names ClassNames) map[string]p
 	})
 	classes := map[string]placement.Class{}
 	for _, a := range answers {
-		if a.Err == nil {
-			classes[a.Context] = a.Value
+		class := a.Value
+		if a.Err != nil {
+			why := "its classes could not be read: " + kubecontext.InContext(a.Context, "", a.Err).Message()
+			class = placement.Class{PriorityUnread: why}
+			if names.Runtime != "" {
+				class.RuntimeUnread = why
+			}
 		}
+		classes[a.Context] = class
 	}
 	return classes
 }

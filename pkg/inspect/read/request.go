@@ -122,17 +122,21 @@ func (t Tried) MayNotCreate() bool {
 }
 
 // WithoutVersion returns the contexts that answer and whose clusters do not serve a version of a group.
-func WithoutVersion(ctx context.Context, f *fleet.Fleet, gv schema.GroupVersion) sets.Set[string] {
+// unread has the errors of contexts that do not answer.
+func WithoutVersion(ctx context.Context, f *fleet.Fleet, gv schema.GroupVersion) (unserved sets.Set[string], unread map[string]error) {
 	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) ([]string, error) {
 		return servedVersions(ctx, c, gv.Group)
 	})
-	unserved := sets.New[string]()
+	unserved, unread = sets.New[string](), map[string]error{}
 	for _, a := range answers {
-		if a.Err == nil && !slices.Contains(a.Value, gv.Version) {
+		switch {
+		case a.Err != nil:
+			unread[a.Context] = a.Err
+		case !slices.Contains(a.Value, gv.Version):
 			unserved.Insert(a.Context)
 		}
 	}
-	return unserved
+	return unserved, unread
 }
 
 // Presence returns which contexts certainly have an object of this name, and which certainly lack it.
