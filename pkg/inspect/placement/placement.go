@@ -85,9 +85,14 @@ func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submit
 	r.managed, r.unreadManagers = managedWorkloads(v)
 	r.flavors = v.Flavors()
 	names := candidatesOf(manager, &r, submitted)
+	isManager := len(names) > 0
+	if !r.Owner.IsBuiltIn() && r.Owner != delegation.MultiKueue {
+		// MultiKueue rejects it, so no worker ever gets a copy.
+		names = nil
+	}
 	var all []inspect.Placement
 	isReserved := submitted != nil && submitted.Is(kueue.QuotaReserved)
-	r.isEntry, r.isGiven = true, len(names) > 0 || r.Owner == delegation.MultiKueue
+	r.isEntry, r.isGiven = true, isManager || r.Owner == delegation.MultiKueue
 	own := On(manager, &r, submitted, v.Now)
 	refuseOwner(own, manager, &r)
 	if r.isNew {
@@ -97,7 +102,7 @@ func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submit
 	if q := queueOf(manager, &r); q != nil {
 		r.clusterQueue = q.Name
 	}
-	own.Manager = len(names) > 0
+	own.Manager = isManager
 	if !isReserved || !own.Manager || own.Verdict != inspect.Fits {
 		all = append(all, *own)
 	}

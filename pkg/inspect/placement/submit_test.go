@@ -106,7 +106,10 @@ func TestRefusedOwner(t *testing.T) {
 		Marks: &delegation.Marks{Queue: "q"},
 	}}
 	v := inspect.NewInventory(time.Now(), []*inspect.Facts{hub}, nil)
-	for _, p := range placement.Judge(v, v.Pairs.Pairs[0]) {
+	all := placement.Judge(v, v.Pairs.Pairs[0])
+	assert.Equal(t, len(all), 1, "MultiKueue creates no copy on workers")
+	assert.Assert(t, all[0].Manager)
+	for _, p := range all {
 		for _, c := range p.Changes {
 			assert.Assert(t, !strings.Contains(c.Message, "managedBy"), c.Message)
 		}
