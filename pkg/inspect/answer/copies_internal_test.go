@@ -19,6 +19,9 @@ import (
 func TestFitsWithoutCopy(t *testing.T) {
 	now := time.Unix(10000, 0)
 	finding := inspect.Finding{Code: "JM025", Severity: inspect.Warning, Fixes: []command.Fix{{Text: "check the webhook"}}}
+	backlog := inspect.Finding{Code: "JM114", Severity: inspect.Info, Context: "hub", Fixes: []command.Fix{{Text: "wait"}}}
+	admitted := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "job-a1", UID: "copy", Labels: map[string]string{"kueue.x-k8s.io/multikueue-origin": "m"}}}
+	admitted.Status.Conditions = []metav1.Condition{{Type: kueue.Admitted, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-20 * time.Second))}}
 	const without = "Fits on worker-2 now, but MultiKueue has not copied its Workload there."
 	for name, tt := range map[string]struct {
 		copies   []*kueue.Workload
@@ -33,6 +36,13 @@ func TestFitsWithoutCopy(t *testing.T) {
 		"has a copy": {
 			age: time.Minute, copies: []*kueue.Workload{{ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "job-a1", UID: "copy", Labels: map[string]string{"kueue.x-k8s.io/multikueue-origin": "m"}}}},
 			message: "Fits on worker-2 now; Kueue has not admitted it yet.",
+		},
+		"admitted": {
+			age: time.Minute, copies: []*kueue.Workload{admitted}, findings: []inspect.Finding{backlog},
+			message: "Admitted on worker-2 for 20s; MultiKueue has created no mirror yet: it has a backlog of 1 Job.", fix: "wait",
+		},
+		"admitted, without a backlog": {
+			age: time.Minute, copies: []*kueue.Workload{admitted}, message: "Admitted on worker-2 for 20s; MultiKueue has created no mirror yet.",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

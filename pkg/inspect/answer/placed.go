@@ -147,6 +147,9 @@ func (q *Question) fits(manager *inspect.Facts, w *kueue.Workload, fits, all []i
 	if a, ok := q.uncopied(manager, w, fits); ok {
 		return a
 	}
+	if a, ok := q.admitted(fits); ok {
+		return a
+	}
 	names := namesOf(fits)
 	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotAdmitted, Message: fmt.Sprintf("Fits on %s now; Kueue has not admitted it yet.", list(names))}
 	if !manager.Kueue.RecordsNominations() || slices.ContainsFunc(fits, isOffered) || fits[0].Cluster == "" {

@@ -258,7 +258,9 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 	}
 	names := q.offeredTo(manager, w)
 	if len(names) == 0 {
-		return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotOffered, Message: fmt.Sprintf("Quota is reserved on %s; Kueue has offered it to no worker yet.", manager.Context)}
+		a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotOffered, Message: fmt.Sprintf("Quota is reserved on %s; Kueue has offered it to no worker yet.", manager.Context)}
+		q.addBacklog(&a, "MultiKueue")
+		return a
 	}
 	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotAdmitted}
 	var reasons, unread []string

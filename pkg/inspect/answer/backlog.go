@@ -1,0 +1,61 @@
+package answer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// behind is the code of a controller that is active and has a backlog.
+const behind = "JM114"
+
+// admitted returns the answer if workers have admitted copies of the Workload, and MultiKueue has created
+// no mirror yet. ok is false if no worker has.
+func (q *Question) admitted(fits []inspect.Placement) (a Answer, ok bool) {
+	var names []string
+	var longest time.Duration
+	for i := range fits {
+		p := &fits[i]
+		f := q.Inventory.Facts(p.Context)
+		if p.Cluster == "" || f == nil || f.Err != nil {
+			continue
+		}
+		copies := q.Inventory.WorkloadsOf(q.Pair, f)
+		w := inspect.CurrentWorkload(copies)
+		if w == nil || !w.Is(kueue.Admitted) {
+			continue
+		}
+		names = append(names, placeName(p))
+		since := w.Condition(kueue.Admitted).LastTransitionTime.Time
+		longest = max(longest, q.Inventory.Age(p.Context, since))
+	}
+	if len(names) == 0 {
+		return a, false
+	}
+	a = Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoMirror}
+	a.Message = fmt.Sprintf("Admitted on %s for %s; MultiKueue has created no mirror yet.", list(names), duration.HumanDuration(longest))
+	q.addBacklog(&a, "it")
+	return a, true
+}
+
+// addBacklog adds to the answer for a Job that waits for MultiKueue how many Jobs do, if MultiKueue is
+// behind. who names MultiKueue.
+func (q *Question) addBacklog(a *Answer, who string) {
+	for i := range q.Trace.Findings {
+		f := &q.Trace.Findings[i]
+		if f.Code != behind || f.Context != q.Pair.Origin.Context || !q.isAboutPair(f) {
+			continue
+		}
+		jobs := sets.New(f.Jobs...)
+		a.Message = fmt.Sprintf("%s: %s has a backlog of %s.", strings.TrimSuffix(a.Message, "."), who, inspect.Count(jobs.Len(), "Job"))
+		a.Fixes = append(a.Fixes, slices.Clone(f.Fixes)...)
+		return
+	}
+}
