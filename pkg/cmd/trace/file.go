@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
@@ -63,7 +62,9 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	list := inspect.NewTraceList()
 	for i, m := range manifests {
 		existing := o.applyDefaults(ctx, f, inventory, m.Object, &requests[i])
-		requests[i].Classes = read.Classes(ctx, f, o.classNames(m.Object, &requests[i]))
+		for context, class := range read.Classes(ctx, f, o.classNames(m.Object, &requests[i])) {
+			requests[i].Check(context).Class = &class
+		}
 		o.checkServers(ctx, f, inventory, m.Object, &requests[i], len(existing) == 0)
 		o.checkNeeds(ctx, f, inventory, m.Object, &requests[i])
 		t := inspect.UnsubmittedTrace(m.kind, requests[i].Namespace, m.name)
@@ -160,7 +161,6 @@ func (o *traceOptions) applyDefaults(ctx context.Context, f *fleet.Fleet, v *ins
 		}
 	}
 	job := o.asSubmitted(object, r.Namespace)
-	r.At, r.Refused = map[string]*placement.Request{}, map[string]string{}
 	tried, existing := tryCreate(ctx, f, job, contexts)
 	for _, name := range contexts {
 		result := tried[name]
@@ -169,14 +169,14 @@ func (o *traceOptions) applyDefaults(ctx context.Context, f *fleet.Fleet, v *ins
 			var request placement.Request
 			if request, err = o.request(result.Object); err == nil {
 				request.PriorityClass = result.Object.GetLabels()[delegation.PriorityClassLabel]
-				r.At[name] = &request
+				r.Check(name).As = &request
 				continue
 			}
 		}
 		why := kubecontext.InContext(name, "", err).Message()
 		switch {
 		case apierrors.IsInvalid(err):
-			r.Refused[name] = why
+			r.Check(name).Refused = why
 		case apierrors.IsNotFound(err):
 			// The namespace does not exist, which is reported.
 		case result.MayNotCreate():
@@ -199,20 +199,18 @@ func (o *traceOptions) checkServers(ctx context.Context, f *fleet.Fleet, v *insp
 	if !kind.IsJob() { // Every API server serves Jobs, so a 404 is another program's.
 		var unread map[string]error
 		unserved, unread = read.WithoutVersion(ctx, f, gv)
-		o.noteUnread(v, unread, func(context string) string { return fmt.Sprintf("whether %s serves %s of %s", context, object.GetKind(), gv) })
+		o.noteUnread(v, unread, func(context string) string {
+			return fmt.Sprintf("whether %s serves %s of %s", context, object.GetKind(), gv)
+		})
 	}
-	for _, c := range f.Clusters() {
-		if !unserved.Has(c.Context) {
-			continue
-		}
-		if r.Refused == nil {
-			r.Refused = map[string]string{}
-		}
-		r.Refused[c.Context] = fmt.Sprintf("it does not serve %s of %s", object.GetKind(), gv)
+	for context := range unserved {
+		r.Check(context).Refused = fmt.Sprintf("it does not serve %s of %s", object.GetKind(), gv)
 	}
 	if isNew && object.GetName() != "" {
-		var unread map[string]error
-		r.Taken, _, unread = read.Presence(ctx, f, kind.Resource, types.NamespacedName{Namespace: r.Namespace, Name: object.GetName()})
+		taken, _, unread := read.Presence(ctx, f, kind.Resource, types.NamespacedName{Namespace: r.Namespace, Name: object.GetName()})
+		for context := range taken {
+			r.Check(context).IsTaken = true
+		}
 		o.noteUnread(v, unread, func(context string) string {
 			return fmt.Sprintf("whether %s has a %s of this name", context, object.GetKind())
 		})
@@ -240,9 +238,9 @@ func tryCreate(ctx context.Context, f *fleet.Fleet, job *unstructured.Unstructur
 // classNames returns the classes that a Job names, which determine what servers would add. Kueue's webhook
 // may name one, which a dry run has shown.
 func (o *traceOptions) classNames(object *unstructured.Unstructured, r *placement.Request) read.ClassNames {
-	names := read.ClassNames{WorkloadPriority: object.GetLabels()[delegation.PriorityClassLabel], InSnapshot: o.flags.From != "", MayGetDefault: len(r.At) == 0}
-	for _, name := range slices.Sorted(maps.Keys(r.At)) {
-		names.WorkloadPriority = cmp.Or(names.WorkloadPriority, r.At[name].PriorityClass)
+	names := read.ClassNames{WorkloadPriority: object.GetLabels()[delegation.PriorityClassLabel], InSnapshot: o.flags.From != "", MayGetDefault: len(r.Tried()) == 0}
+	for _, tried := range r.Tried() {
+		names.WorkloadPriority = cmp.Or(names.WorkloadPriority, tried.PriorityClass)
 	}
 	for i := range r.PodSets {
 		spec := &r.PodSets[i].Template.Spec

@@ -31,7 +31,6 @@ func (o *traceOptions) checkNeeds(ctx context.Context, f *fleet.Fleet, v *inspec
 	}
 	o.checkQuotas(ctx, f, v, r)
 	var unchecked []string
-	r.Lacking = map[string][]string{}
 	for _, n := range preflight.NeededBy(kind, object) {
 		if o.flags.From != "" || n.Kind == dependency.Secret {
 			unchecked = append(unchecked, n.String())
@@ -39,7 +38,8 @@ func (o *traceOptions) checkNeeds(ctx context.Context, f *fleet.Fleet, v *inspec
 		}
 		_, lacking, unread := read.Presence(ctx, f, n.Resource(), types.NamespacedName{Namespace: r.Namespace, Name: n.Name})
 		for name := range lacking {
-			r.Lacking[name] = append(r.Lacking[name], n.String())
+			checked := r.Check(name)
+			checked.Lacking = append(checked.Lacking, n.String())
 		}
 		o.noteUnread(v, unread, func(context string) string { return fmt.Sprintf("whether %s has %s", context, n) })
 	}
@@ -56,7 +56,9 @@ func (o *traceOptions) checkQuotas(ctx context.Context, f *fleet.Fleet, v *inspe
 		return
 	}
 	quotas, unread := read.ResourceQuotas(ctx, f, r.Namespace)
-	r.Quotas = quotas
+	for context, all := range quotas {
+		r.Check(context).Quotas = all
+	}
 	o.noteUnread(v, unread, func(context string) string { return "whether the ResourceQuotas of " + context + " allow the Job" })
 }
 

@@ -74,6 +74,7 @@ func AdviseAll(v *inspect.Inventory, findings, aboutHolders []inspect.Finding, r
 	for _, p := range v.Pairs.Pairs {
 		pairs[inspect.RefOf(p.Origin)] = p
 	}
+	around := placement.Around(v)
 	for i, left := 0, maxAdvisedJobs; i < len(findings) && left > 0; i++ {
 		f := &findings[i]
 		if !IsAboutQuota(f.Code) || len(f.Jobs) == 0 {
@@ -85,7 +86,7 @@ func AdviseAll(v *inspect.Inventory, findings, aboutHolders []inspect.Finding, r
 		}
 		left--
 		t := chain.Follow(v, p)
-		t.Placements = Reached(placement.Judge(v, p), reach)
+		t.Placements = Reached(around.Judge(p, nil), reach)
 		q := Question{Inventory: v, Pair: p, Trace: t, Findings: aboutHolders, Reach: reach}
 		Fill(q)
 		q.Advise(findings[i : i+1])

@@ -112,13 +112,14 @@ func Explain(v *inspect.Inventory, pairs []inspect.Pair, aboutHolders []inspect.
 	for _, p := range slices.Concat(v.Pairs.Pairs, queuedAlone(v)) {
 		known[inspect.RefOf(p.Origin)] = p
 	}
+	around := placement.Around(v)
 	for _, listed := range pairs {
 		p, isKnown := known[inspect.RefOf(listed.Origin)]
 		if !isKnown {
 			continue
 		}
 		t := chain.Follow(v, p)
-		t.Placements = placement.Judge(v, p)
+		t.Placements = around.Judge(p, nil)
 		t.Findings = about(t)
 		q := Question{Inventory: v, Pair: p, Trace: t, Findings: aboutHolders}
 		if a := q.Answer(); a.Message != "" {

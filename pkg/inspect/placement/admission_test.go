@@ -52,10 +52,10 @@ func TestNodesOfARuntimeClass(t *testing.T) {
 			j := parse[batchv1.Job](t, tt.job)
 			j.Namespace = "ml"
 			r := placement.OfJob(&j, "q")
-			r.Classes = map[string]placement.Class{"w": {RuntimeUnread: "RuntimeClass kata was not found"}}
+			r.Check("w").Class = &placement.Class{RuntimeUnread: "RuntimeClass kata was not found"}
 			if tt.class != "" {
 				class := parse[nodev1.RuntimeClass](t, tt.class)
-				r.Classes = map[string]placement.Class{"w": {Runtime: &class}}
+				r.Check("w").Class = &placement.Class{Runtime: &class}
 			}
 			f := w.facts()
 			f.Environment = &inspect.Environment{}

@@ -31,7 +31,7 @@ func (s *site) fix(wait kueue.Wait, queue *kueue.ClusterQueue) {
 
 // fixesOf returns the fixes of a wait as changes.
 func (s *site) fixesOf(wait kueue.Wait, queue *kueue.ClusterQueue) (changes []inspect.PlacementChange) {
-	target := s.facts.FixTarget(s.request.flavors)
+	target := s.facts.FixTarget(s.around.flavors)
 	target.LocalQueue, target.ClusterQueue, target.Workload = s.local, queue, s.own
 	if s.own == nil {
 		target.Workload = &kueue.Workload{}
@@ -115,7 +115,7 @@ func (s *site) isOnlyTainted(t *try) bool {
 // run there, or if the nodes are unknown. More quota than that does not run more Pods.
 func (s *site) nodesHave(fr capacity.FlavorResource) (total capacity.Amount) {
 	flavor := s.capacity.Flavor(fr.Flavor)
-	if s.request.isGiven || flavor == nil || s.facts.Environment == nil || s.facts.Environment.NodesErr != nil {
+	if s.role.isGiven || flavor == nil || s.facts.Environment == nil || s.facts.Environment.NodesErr != nil {
 		return 0
 	}
 	for _, n := range s.facts.Environment.Nodes {

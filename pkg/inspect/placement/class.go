@@ -32,11 +32,11 @@ type Class struct {
 
 // hasClasses ends the judgment if a class does not exist that the request names.
 func (s *site) hasClasses() bool {
-	class, missing := s.request.Classes[s.Context], inspect.ClassName{}
-	if s.request.isEntry {
+	class, missing := s.request.classOn(s.Context), inspect.ClassName{}
+	if s.role.isEntry {
 		missing = class.Missing
 	}
-	if !s.request.isGiven {
+	if !s.role.isGiven {
 		missing = cmp.Or(missing, class.MissingForPods)
 	}
 	if missing == (inspect.ClassName{}) {
@@ -52,8 +52,8 @@ func (s *site) hasClasses() bool {
 // needDependencies decides that the Pods of a request never start on a cluster that lacks an object
 // that they need, unless the request never gets there.
 func (s *site) needDependencies() {
-	r, lacking := s.request, s.request.Lacking[s.Context]
-	if r.isGiven || len(lacking) == 0 || s.Verdict == inspect.Never {
+	r, lacking := s.request, s.request.on(s.Context).Lacking
+	if s.role.isGiven || len(lacking) == 0 || s.Verdict == inspect.Never {
 		return
 	}
 	s.decide(inspect.Never, inspect.DependencyMissing, "lacks what the Pods need in namespace %s: %s", r.Namespace, strings.Join(lacking, ", "))
@@ -67,8 +67,8 @@ func (s *site) needDependencies() {
 // classed returns the request with the priority that it has where it is submitted: MultiKueue
 // gives copies on workers the same one.
 func (r *Request) classed(context string) *Request {
-	class, isNamed := r.Classes[context]
-	if !isNamed {
+	class := r.on(context).Class
+	if class == nil {
 		return r
 	}
 	with := *r
@@ -79,7 +79,7 @@ func (r *Request) classed(context string) *Request {
 // withOverhead returns the request with the overhead of RuntimeClasses on a cluster, which
 // Kueue adds to the Pods that say nothing of it (kueue: pkg/workload/resources.go).
 func (r *Request) withOverhead(context string) *Request {
-	class := r.Classes[context].Runtime
+	class := r.classOn(context).Runtime
 	if class == nil || class.Overhead == nil {
 		return r
 	}
@@ -107,7 +107,7 @@ func (s *site) admitted(set *kueue.PodTemplate) (spec *corev1.PodSpec, isKnown b
 	if spec.RuntimeClassName == nil {
 		return spec, true
 	}
-	class := s.request.Classes[s.Context].Runtime
+	class := s.request.classOn(s.Context).Runtime
 	if class == nil {
 		return spec, false
 	}
@@ -129,8 +129,8 @@ func (s *site) admitted(set *kueue.PodTemplate) (spec *corev1.PodSpec, isKnown b
 // suitsRuntime ends the judgment if the Pods select another value of a label than their RuntimeClass:
 // the API server refuses them.
 func (s *site) suitsRuntime() bool {
-	class := s.request.Classes[s.Context].Runtime
-	if class == nil || class.Scheduling == nil || s.request.isGiven {
+	class := s.request.classOn(s.Context).Runtime
+	if class == nil || class.Scheduling == nil || s.role.isGiven {
 		return true
 	}
 	for i := range s.request.PodSets {
@@ -149,7 +149,7 @@ func (s *site) suitsRuntime() bool {
 
 // unclassed returns which class decides a verdict and could not be read, "" if none.
 func (s *site) unclassed(v inspect.Verdict) string {
-	class := s.request.Classes[s.Context]
+	class := s.request.classOn(s.Context)
 	lacks := func(set kueue.PodTemplate) bool { return lacksOverhead(&set) }
 	switch {
 	case s.own != nil || v == inspect.Never:

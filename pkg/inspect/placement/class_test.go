@@ -53,7 +53,7 @@ workloads: [{metadata: {namespace: ml, name: first, uid: first, creationTimestam
 			j.Namespace = "ml"
 			r := placement.OfJob(&j, "q")
 			if tt.class != nil {
-				r.Classes = map[string]placement.Class{"w": *tt.class}
+				r.Check("w").Class = tt.class
 			}
 			v := inspect.NewInventory(time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC), []*inspect.Facts{w.facts()}, nil)
 			all := placement.Submit(v, &r)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,9 +21,10 @@ type site struct {
 	facts    *inspect.Facts
 	capacity *inspect.Capacity
 	request  *Request
+	around   *Surroundings
+	role     role
 	// own is the Workload of the request there, nil if it has none.
 	own *kueue.Workload
-	now time.Time
 	// uncounted says why its requests are unknown, "" if they are known.
 	uncounted string
 	// isUntolerated is whether the scheduler says that its Pods do not tolerate taints, so that admission
@@ -39,15 +39,20 @@ type site struct {
 	queue *capacity.Node
 }
 
-// On judges a request on one cluster. own is its Workload there, nil if it
-// has none. f is nil if nothing was read.
-func On(f *inspect.Facts, r *Request, own *kueue.Workload, now time.Time) *inspect.Placement {
-	s := &site{facts: f, request: r, own: own, now: now, Placement: inspect.NewPlacement("")}
+// newSite returns the site of a request on a cluster, of which nothing was judged yet. own is its
+// Workload there, nil if it has none. f is nil if nothing was read.
+func newSite(f *inspect.Facts, r *Request, around *Surroundings, part role, own *kueue.Workload) *site {
+	s := &site{facts: f, request: r, around: around, role: part, own: own, Placement: inspect.NewPlacement("")}
 	if f != nil {
 		s.Context = f.Context
 	}
+	return s
+}
+
+// judge returns whether the request could run on the cluster.
+func (s *site) judge() *inspect.Placement {
 	s.quote()
-	for _, step := range []func() bool{s.isReached, s.isHeld, s.hasNamespace, s.hasQuota, s.hasClasses, s.startsPods, s.hasQueue, s.isPermitted, s.hasRoom} {
+	for _, step := range []func() bool{s.isReached, s.isHeld, s.hasNamespace, s.hasQuota, s.hasClasses, s.startsPods, s.hasQueue, s.isPermitted, s.judgeQuota} {
 		if !step() {
 			break
 		}
@@ -104,7 +109,7 @@ func (s *site) isReached() bool {
 	case s.facts.Gaps[inspect.PartKueue] != nil:
 		s.condition(name, inspect.NotKnown, "?")
 		return s.decide(inspect.Unknown, inspect.Unreadable, "unknown whether it has Kueue: %s", s.because(s.facts.Gaps[inspect.PartKueue]))
-	case s.facts.NoKueue && s.request.isNew && s.request.Queue == "" && s.request.Owner.IsBuiltIn():
+	case s.facts.NoKueue && s.role.isNew && s.request.Queue == "" && s.request.Owner.IsBuiltIn():
 		s.condition(name, inspect.Yes, "yes")
 		s.condition(inspect.ConditionQueue, inspect.NotKnown, "none")
 		return s.decide(inspect.Unknown, inspect.NoQueueLabel, "no Kueue and no queue label, so Kueue does not decide")
@@ -211,7 +216,7 @@ func (s *site) takesObjects(namespace *inspect.Namespace, isRead bool) bool {
 // the namespace may not exist, or may refuse the Pods.
 func (s *site) needNamespace() {
 	r := s.request
-	if s.Verdict != inspect.Fits || s.own != nil || s.capacity == nil || r.isGiven && r.isIn(s.Context) {
+	if s.Verdict != inspect.Fits || s.own != nil || s.capacity == nil || s.role.isGiven && r.isIn(s.Context) {
 		return
 	}
 	if err := s.capacity.UnreadNamespace(r.Namespace); err != nil {
@@ -230,8 +235,8 @@ func (s *site) startsPods() bool {
 
 // findLocal returns the LocalQueue, nil if it does not exist.
 func (s *site) findLocal() (local *kueue.LocalQueue, err error) {
-	if s.request.assumed != nil {
-		return s.request.assumed, nil
+	if s.role.assumed != nil {
+		return s.role.assumed, nil
 	}
 	return s.facts.LookupAll().LocalQueue(s.request.Namespace, s.request.Queue)
 }

@@ -1,28 +1,26 @@
 package placement
 
 import (
-	"time"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
 // forDispatch judges a Job that waits to be dispatched by this plugin, on
 // every cluster except its own. It reports only visible obstacles. The
 // dispatch command finds others by dry runs.
-func forDispatch(v *inspect.Inventory, o *inspect.Job) []inspect.Placement {
+func (a *Surroundings) forDispatch(o *inspect.Job) []inspect.Placement {
 	r := Request{Namespace: o.Namespace, PodSets: podSetsOf(o)}
 	var all []inspect.Placement
-	for _, f := range v.Clusters {
+	for _, f := range a.inventory.Clusters {
 		if f.Context != o.Context {
-			all = append(all, *judgeUnqueued(f, &r, v.Now))
+			all = append(all, *a.judgeUnqueued(f, &r))
 		}
 	}
 	return all
 }
 
 // judgeUnqueued judges a request on a cluster where no queue decides.
-func judgeUnqueued(f *inspect.Facts, r *Request, now time.Time) *inspect.Placement {
-	s := &site{facts: f, request: r, now: now, Placement: inspect.NewPlacement(f.Context)}
+func (a *Surroundings) judgeUnqueued(f *inspect.Facts, r *Request) *inspect.Placement {
+	s := newSite(f, r, a, role{}, nil)
 	if f.Err != nil {
 		s.condition(inspect.ConditionReached, inspect.No, "no")
 		s.decide(inspect.Unknown, inspect.Unreadable, "%s", s.because(f.Err))

@@ -9,7 +9,7 @@ import (
 
 // createLocalQueue adds the change that creates the LocalQueue of the request.
 func (s *site) createLocalQueue() {
-	queue := kueue.QueueFor(s.capacity.ClusterQueues, s.request.clusterQueue)
+	queue := kueue.QueueFor(s.capacity.ClusterQueues, s.role.clusterQueue)
 	starts := s.startsIn(queue)
 	for _, c := range s.fixesOf(kueue.Wait{Reason: kueue.ReasonLocalQueueMissing}, queue) {
 		c.Starts = starts
@@ -22,8 +22,8 @@ func (s *site) startsIn(q *kueue.ClusterQueue) bool {
 	if q == nil {
 		return false
 	}
-	r := *s.request
-	r.assumed = &kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: r.Queue}}
-	r.assumed.Spec.ClusterQueue = q.Name
-	return On(s.facts, &r, nil, s.now).Verdict == inspect.Fits
+	with := s.role
+	with.assumed = &kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: s.request.Namespace, Name: s.request.Queue}}
+	with.assumed.Spec.ClusterQueue = q.Name
+	return newSite(s.facts, s.request, s.around, with, nil).judge().Verdict == inspect.Fits
 }

@@ -18,7 +18,7 @@ import (
 // Unknown: Kueue gives quota without looking at nodes, and an autoscaler may
 // add some.
 func (s *site) countNodes() {
-	if s.facts == nil || s.facts.Err != nil || s.facts.Environment == nil || s.request.isGiven || len(s.request.PodSets) == 0 {
+	if s.facts == nil || s.facts.Err != nil || s.facts.Environment == nil || s.role.isGiven || len(s.request.PodSets) == 0 {
 		return
 	}
 	nodes := s.facts.Environment.Nodes

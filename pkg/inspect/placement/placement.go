@@ -6,8 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -20,39 +18,41 @@ import (
 // clusters. For the built-in controller, it is a cluster on which Pods find
 // no node. There are none if the origin does not wait, or if the rules of its
 // owner are unknown.
-func Judge(v *inspect.Inventory, p inspect.Pair) []inspect.Placement { return JudgeWith(v, p, nil) }
+func Judge(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
+	return Around(v).Judge(p, nil)
+}
 
-// JudgeWith is Judge for an origin without a Workload, with the effects of the classes that it
-// names, by context. Kueue creates no Workload if one does not exist.
-func JudgeWith(v *inspect.Inventory, p inspect.Pair, classes map[string]Class) []inspect.Placement {
-	if all := byOwner(v, p, classes); len(all) > 0 {
+// Judge is the function Judge. classes are the effects of the classes that an origin without a Workload
+// names, by context, if they were read. Kueue creates no Workload if one does not exist.
+func (a *Surroundings) Judge(p inspect.Pair, classes map[string]Class) []inspect.Placement {
+	if all := a.byOwner(p, classes); len(all) > 0 {
 		return all
 	}
-	return onNodes(v, p)
+	return a.onNodes(p)
 }
 
 // Activated returns where an origin could run if its Workload were active.
 func Activated(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 	manager := v.Facts(p.Origin.Context)
-	if manager == nil || !hasRoom(manager) {
+	if manager == nil || !hasCapacity(manager) {
 		return nil
 	}
 	r := requestOf(p.Origin, manager, inspect.CurrentWorkload(v.WorkloadsOf(p, manager)))
-	return from(v, manager, &r, nil)
+	return Around(v).through(manager, r, nil, false)
 }
 
 // byOwner returns where an origin without Pods could run, by the rules of its
 // owner.
-func byOwner(v *inspect.Inventory, p inspect.Pair, classes map[string]Class) []inspect.Placement {
-	o := p.Origin
+func (a *Surroundings) byOwner(p inspect.Pair, classes map[string]Class) []inspect.Placement {
+	v, o := a.inventory, p.Origin
 	if o == nil || !o.Waits() || o.Row().Template {
 		return nil
 	}
 	if o.AwaitsDispatch() && len(p.Mirrors) == 0 {
-		return forDispatch(v, o)
+		return a.forDispatch(o)
 	}
 	manager := v.Facts(o.Context)
-	if manager == nil || !hasRoom(manager) {
+	if manager == nil || !hasCapacity(manager) {
 		return nil
 	}
 	submitted := inspect.CurrentWorkload(v.WorkloadsOf(p, manager))
@@ -62,88 +62,57 @@ func byOwner(v *inspect.Inventory, p inspect.Pair, classes map[string]Class) []i
 	}
 	r := requestOf(o, manager, submitted)
 	if submitted == nil {
-		r.Classes = classes
+		for context, class := range classes {
+			r.Check(context).Class = &class
+		}
 	}
-	r.Taken = sets.New[string]()
 	for _, j := range p.Namesakes {
-		r.Taken.Insert(j.Context)
+		r.Check(j.Context).IsTaken = true
 	}
-	return from(v, manager, &r, submitted)
+	return a.through(manager, r, submitted, false)
 }
 
-// hasRoom reports whether the quota of a cluster was requested and read.
-func hasRoom(f *inspect.Facts) bool { return f.Err == nil && f.Kueue != nil && f.Kueue.Capacity != nil }
+// hasCapacity reports whether the quota of a cluster was requested and read.
+func hasCapacity(f *inspect.Facts) bool {
+	return f.Err == nil && f.Kueue != nil && f.Kueue.Capacity != nil
+}
 
-// from judges a request on the cluster that it is submitted to, unless that
+// through judges a request on the cluster that it is submitted to, unless that
 // has given it quota, and on the clusters that may get it from there.
-func from(v *inspect.Inventory, manager *inspect.Facts, request *Request, submitted *kueue.Workload) []inspect.Placement {
-	r := *request.classed(manager.Context)
-	r.Owners = map[string]string{}
-	for _, c := range manager.Kueue.Capacity.Claims {
-		r.Owners[c.Namespace+"/"+c.Name] = c.Owner
-	}
-	r.managed, r.unreadManagers = managedWorkloads(v)
-	r.flavors = v.Flavors()
-	names := candidatesOf(manager, &r, submitted)
+func (a *Surroundings) through(manager *inspect.Facts, request *Request, submitted *kueue.Workload, isNew bool) []inspect.Placement {
+	r := request.classed(manager.Context)
+	names := candidatesOf(manager, r, submitted)
 	isManager := len(names) > 0
 	if !r.Owner.IsBuiltIn() && r.Owner != delegation.MultiKueue {
 		// MultiKueue rejects it, so no worker ever gets a copy.
 		names = nil
 	}
-	var all []inspect.Placement
-	isReserved := submitted != nil && submitted.Is(kueue.QuotaReserved)
-	r.isEntry, r.isGiven = true, isManager || r.Owner == delegation.MultiKueue
-	own := On(manager, &r, submitted, v.Now)
-	refuseOwner(own, manager, &r)
-	if r.isNew {
-		suggestQueue(own, v, manager, &r)
-	}
-	r.isEntry, r.isGiven = false, false
-	if q := queueOf(manager, &r); q != nil {
-		r.clusterQueue = q.Name
+	entry := role{isNew: isNew, isEntry: true, isGiven: isManager || r.Owner == delegation.MultiKueue, owners: ownersOn(manager)}
+	own := newSite(manager, r, a, entry, submitted).judge()
+	refuseOwner(own, manager, r, isNew)
+	if isNew {
+		a.suggestQueue(own, manager, r)
 	}
 	own.Manager = isManager
+	var all []inspect.Placement
+	isReserved := submitted != nil && submitted.Is(kueue.QuotaReserved)
 	if !isReserved || !own.Manager || own.Verdict != inspect.Fits {
 		all = append(all, *own)
 	}
+	worker := role{isNew: isNew, owners: entry.owners}
+	if q := queueOf(manager, r); q != nil {
+		worker.clusterQueue = q.Name
+	}
 	for _, name := range names {
-		all = append(all, *onWorker(v, manager, name, &r, submitted))
+		all = append(all, *a.onWorker(manager, name, r, worker, submitted))
 	}
 	return all
 }
 
-// managedWorkloads returns the names of the Workloads on the management
-// clusters, nil if some could not be read. unread are the contexts that were
-// not read and may be management clusters too.
-func managedWorkloads(v *inspect.Inventory) (names sets.Set[types.NamespacedName], unread []string) {
-	isWorker := func(context string) bool {
-		return slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool {
-			return f.Kueue != nil && slices.ContainsFunc(f.Kueue.Clusters, func(c *kueue.MultiKueueCluster) bool { return v.ContextOf(f, c.Name) == context })
-		})
-	}
-	unread = slices.DeleteFunc(slices.Clone(v.UnreadContexts()), isWorker)
-	names = sets.New[types.NamespacedName]()
-	for _, f := range v.Clusters {
-		switch {
-		case f.Err != nil || f.NoKueue:
-		case f.Gaps[inspect.PartClusters] != nil, !hasRoom(f), f.Kueue.Capacity.Gaps[inspect.PartClaims] != nil:
-			return nil, unread
-		case len(f.Kueue.Clusters) > 0:
-			for _, name := range f.Kueue.Capacity.Places {
-				names.Insert(name)
-			}
-			for _, w := range f.Kueue.Capacity.Workloads {
-				names.Insert(types.NamespacedName{Namespace: w.Namespace, Name: w.Name})
-			}
-		}
-	}
-	return names, unread
-}
-
 // requestOf returns what an origin requests: according to its Workload or,
 // for a Job without one, to its own template.
-func requestOf(o *inspect.Job, manager *inspect.Facts, submitted *kueue.Workload) Request {
-	r := Request{Namespace: o.Namespace, Queue: o.Queue(), Owner: o.ManagedBy, origin: o}
+func requestOf(o *inspect.Job, manager *inspect.Facts, submitted *kueue.Workload) *Request {
+	r := &Request{Namespace: o.Namespace, Queue: o.Queue(), Owner: o.ManagedBy, origin: o}
 	job := jobOf(o)
 	if job != nil {
 		own := OfJob(job, "")
@@ -193,14 +162,15 @@ func queueOf(f *inspect.Facts, r *Request) *kueue.ClusterQueue {
 }
 
 // onWorker judges a request on a MultiKueueCluster of a manager.
-func onWorker(v *inspect.Inventory, manager *inspect.Facts, name string, r *Request, submitted *kueue.Workload) *inspect.Placement {
+func (a *Surroundings) onWorker(manager *inspect.Facts, name string, r *Request, worker role, submitted *kueue.Workload) *inspect.Placement {
+	v := a.inventory
 	context := v.ContextOf(manager, name)
 	f := v.Facts(context)
 	var own *kueue.Workload
 	if submitted != nil {
 		own = f.Workload(submitted.Namespace, submitted.Name)
 	}
-	p := On(f, r, own, v.Now)
+	p := newSite(f, r, a, worker, own).judge()
 	p.Cluster = name
 	if f == nil {
 		p.Context, p.Message = context, v.UnreadWorker(manager, name).Reason
@@ -208,13 +178,13 @@ func onWorker(v *inspect.Inventory, manager *inspect.Facts, name string, r *Requ
 			p.Reason = inspect.Unreadable
 		}
 	}
-	cluster := manager.Kueue.ClusterNamed(name)
+	cluster, checked := manager.Kueue.ClusterNamed(name), r.on(context)
 	switch {
 	case f == manager:
 		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.NotConnected, "is the management cluster itself"
-	case r.Refused[context] != "":
-		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.RefusedByServer, r.Refused[context]
-	case r.Taken.Has(context):
+	case checked.Refused != "":
+		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.RefusedByServer, checked.Refused
+	case checked.IsTaken:
 		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.NameTaken, "has another object of this name"
 		p.Changes = []inspect.PlacementChange{{Message: "submit it under another name"}}
 	case cluster == nil && manager.Gaps[inspect.PartClusters] == nil:

@@ -15,7 +15,7 @@ import (
 // API server checks the Pods, not the Job (kubernetes: KEP-2579). Levels and exemptions in the
 // configuration of the API server are unknown.
 func (s *site) keepPodSecurity() {
-	if s.request.isGiven || s.Verdict == inspect.Never || s.capacity == nil {
+	if s.role.isGiven || s.Verdict == inspect.Never || s.capacity == nil {
 		return
 	}
 	namespace := s.capacity.Namespaces[s.request.Namespace]

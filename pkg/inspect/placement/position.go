@@ -29,7 +29,7 @@ func (s *site) rank() kueue.Rank {
 	}
 	t := s.request.Rank
 	if t.At.IsZero() {
-		t.At = s.now
+		t.At = s.around.now
 	}
 	return t
 }
@@ -96,7 +96,7 @@ func (s *site) placeByKueue() {
 func (s *site) nameOf(c *kueue.Claim) string { return c.Namespace + "/" + s.ownerOf(c) }
 
 func (s *site) ownerOf(c *kueue.Claim) string {
-	return cmp.Or(c.Owner, s.request.Owners[c.Namespace+"/"+c.Name], c.Name)
+	return cmp.Or(c.Owner, s.role.owners[c.Namespace+"/"+c.Name], c.Name)
 }
 
 // fitsNow ends the judgment of a request that fits. In a StrictFIFO queue, it
@@ -180,8 +180,8 @@ func (s *site) holderOf(c *kueue.Claim, fr capacity.FlavorResource, amount capac
 		Admitted: !c.AdmittedAt.IsZero(), OriginUnread: []string{},
 	}
 	if s.hasNoOrigin(c) {
-		h.Orphan = len(s.request.unreadManagers) == 0
-		h.OriginUnread = append([]string{}, s.request.unreadManagers...)
+		h.Orphan = len(s.around.unreadManagers) == 0
+		h.OriginUnread = append([]string{}, s.around.unreadManagers...)
 	}
 	if amount > 0 {
 		h.Amount = amount.Text(fr.Resource)
@@ -199,10 +199,10 @@ const minOrphanAge = 10 * time.Second
 // hasNoOrigin reports whether a Workload came from the same manager as this
 // request's, and no manager that was read has a Workload with its name any longer.
 func (s *site) hasNoOrigin(c *kueue.Claim) bool {
-	if s.request.managed == nil || c.Origin == "" || !s.managerOrigins().Has(c.Origin) {
+	if s.around.managed == nil || c.Origin == "" || !s.managerOrigins().Has(c.Origin) {
 		return false
 	}
-	return inspect.ClusterTime(s.now, s.facts.Skew).Sub(c.CreatedAt) > minOrphanAge && !s.request.managed.Has(types.NamespacedName{Namespace: c.Namespace, Name: c.Name})
+	return inspect.ClusterTime(s.around.now, s.facts.Skew).Sub(c.CreatedAt) > minOrphanAge && !s.around.managed.Has(types.NamespacedName{Namespace: c.Namespace, Name: c.Name})
 }
 
 // managerOrigins returns the values of the origin label with which managers that were read mark their
@@ -215,7 +215,7 @@ func (s *site) managerOrigins() sets.Set[string] {
 	if s.origins == nil {
 		s.origins = sets.New[string]()
 		for _, c := range s.capacity.Claims {
-			if s.request.managed.Has(types.NamespacedName{Namespace: c.Namespace, Name: c.Name}) {
+			if s.around.managed.Has(types.NamespacedName{Namespace: c.Namespace, Name: c.Name}) {
 				s.origins.Insert(c.Origin)
 			}
 		}
@@ -277,7 +277,7 @@ func (s *site) waits(result *assignment) {
 func (s *site) describe(h inspect.Holder) string {
 	text := fmt.Sprintf("%s/%s holds %s (priority %d", h.Namespace, h.Name, h.Amount, h.Priority)
 	if h.Since != nil {
-		text += ", since " + duration.HumanDuration(s.now.Sub(h.Since.Time))
+		text += ", since " + duration.HumanDuration(s.around.now.Sub(h.Since.Time))
 	}
 	if h.ClusterQueue != s.queue.Name {
 		text += ", in ClusterQueue " + h.ClusterQueue

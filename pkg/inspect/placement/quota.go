@@ -14,20 +14,20 @@ import (
 
 func labelsOf(n *inspect.Namespace) labels.Set { return n.Labels }
 
-// hasRoom judges flavors and quota, and then the order in the queue.
-func (s *site) hasRoom() bool {
+// judgeQuota judges flavors and quota, and then the order in the queue.
+func (s *site) judgeQuota() bool {
 	if s.request.PodSets == nil {
 		return s.decideByMessage("the requests of its Pods are unknown")
 	}
 	request, ways := s.request.withOverhead(s.Context), possibleRules(s.facts.Kueue)
-	all := request.on(s.capacity, s.reportedRequests(), ways[0])
+	all := request.demands(s.capacity, s.reportedRequests(), ways[0])
 	if problem := s.refusedByLimits(all); problem != "" {
 		return s.decide(inspect.Never, inspect.OutsideLimits, "%s", problem)
 	}
 	a := &assigner{queue: s.queue, flavor: s.flavor, preempts: s.preempts}
 	result, all, fewer := s.assign(a, all)
 	for _, other := range ways[1:] {
-		if by, _, _ := s.assign(a, request.on(s.capacity, s.reportedRequests(), other)); by.verdict != result.verdict {
+		if by, _, _ := s.assign(a, request.demands(s.capacity, s.reportedRequests(), other)); by.verdict != result.verdict {
 			s.uncounted = "the LimitRange of its namespace counts before or after its limits, depending on the version of Kueue, which is unknown"
 		}
 	}

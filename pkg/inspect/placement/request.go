@@ -9,13 +9,12 @@ package placement
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -39,55 +38,73 @@ type Request struct {
 	PriorityClass string
 	// Rank is its order in a queue. Its UID is "" while it is not submitted.
 	Rank kueue.Rank
-	// Owners names the objects that Workloads were made for on the cluster of
-	// submission, by namespace and name of the Workload.
-	Owners map[string]string
-	// managed are the Workloads on all management clusters; nil if some may not
-	// have been read.
-	managed sets.Set[types.NamespacedName]
-	// unreadManagers are the contexts that were not read and may be management
-	// clusters.
-	unreadManagers []string
-	// flavors are the ResourceFlavors of all clusters, as far as they were read.
-	flavors []kueue.FlavorOn
-	// At has the request with the defaults of each cluster that it may be
-	// submitted to, by context, if that was tried. Refused has why a cluster
-	// refuses it.
-	At      map[string]*Request
-	Refused map[string]string
-	// Lacking has the objects that its Pods need and a cluster lacks, by context, such as
-	// "ServiceAccount robot".
-	Lacking map[string][]string
-	// Quotas has the ResourceQuotas of its namespace, by context, if they were read.
-	Quotas map[string][]corev1.ResourceQuota
-	// Taken are the contexts of workers that have another object of its name.
-	Taken sets.Set[string]
-	// Classes has the effects of the classes that it names, by context. It has
-	// no entries if the request names none.
-	Classes map[string]Class
+	// Checked has what was checked on each cluster, by context.
+	Checked map[string]*Checked
 	// priorityUnread says why its priority is unknown.
 	priorityUnread string
 	// origin is the submitted object, nil if it is not submitted yet.
 	origin *inspect.Job
-	// clusterQueue is its ClusterQueue on the cluster that it is submitted to, "" if unknown.
-	clusterQueue string
-	// assumed is its LocalQueue if that does not exist, for the question what it would change; otherwise nil.
-	assumed *kueue.LocalQueue
 	// isPaused is whether its parallelism is 0, so that it starts no Pods.
 	isPaused bool
-	// isNew is whether it is not submitted yet.
-	isNew bool
-	// isEntry is whether it is judged for the cluster that it is submitted to.
-	isEntry bool
-	// isGiven is whether the cluster gives it to workers, so that its Pods do
-	// not run on its own nodes.
-	isGiven bool
+}
+
+// Checked is what was checked about a request on one cluster.
+type Checked struct {
+	// As is the request with the defaults of the cluster, if it may be submitted there and that was
+	// tried; otherwise nil. Refused is why the cluster refuses it, "" if it does not.
+	As      *Request
+	Refused string
+	// IsTaken is whether the cluster has another object of its name.
+	IsTaken bool
+	// Lacking has the objects that its Pods need and the cluster lacks, such as "ServiceAccount robot".
+	Lacking []string
+	// Quotas are the ResourceQuotas of its namespace, as far as they were read.
+	Quotas []corev1.ResourceQuota
+	// Class has the effects of the classes that it names, nil if they were not read.
+	Class *Class
+}
+
+// Check returns what was checked on a cluster, for adding to it.
+func (r *Request) Check(context string) *Checked {
+	if r.Checked == nil {
+		r.Checked = map[string]*Checked{}
+	}
+	if r.Checked[context] == nil {
+		r.Checked[context] = &Checked{}
+	}
+	return r.Checked[context]
+}
+
+// Tried returns the request with the defaults of the clusters where that was tried, ordered by context.
+func (r *Request) Tried() (all []*Request) {
+	for _, context := range slices.Sorted(maps.Keys(r.Checked)) {
+		if as := r.Checked[context].As; as != nil {
+			all = append(all, as)
+		}
+	}
+	return all
+}
+
+// on returns what was checked on a cluster, nothing if it was not checked.
+func (r *Request) on(context string) Checked {
+	if c := r.Checked[context]; c != nil {
+		return *c
+	}
+	return Checked{}
+}
+
+// classOn returns the effects of the classes that the request names, none if they were not read.
+func (r *Request) classOn(context string) Class {
+	if class := r.on(context).Class; class != nil {
+		return *class
+	}
+	return Class{}
 }
 
 // at returns the request with the defaults of a cluster that it is submitted
 // to.
 func (r *Request) at(context string) *Request {
-	here := r.At[context]
+	here := r.on(context).As
 	if here == nil {
 		return r
 	}
@@ -100,7 +117,7 @@ func (r *Request) at(context string) *Request {
 // isIn reports whether the Job exists on a cluster, or has passed a dry run there. Its namespace exists
 // then.
 func (r *Request) isIn(context string) bool {
-	return r.origin != nil && r.origin.Context == context || r.At[context] != nil
+	return r.origin != nil && r.origin.Context == context || r.on(context).As != nil
 }
 
 // DefaultQueue is the LocalQueue that Kueue gives to objects without a queue
@@ -154,10 +171,10 @@ type podSetDemand struct {
 	total map[string]capacity.Amount
 }
 
-// on returns what a request requests on a cluster: what Kueue there reports
+// demands returns what a request requests on a cluster: what Kueue there reports
 // or, without that, what the Pod templates come to with the LimitRanges of
 // the namespace there.
-func (r *Request) on(c *inspect.Capacity, reported []kueue.PodSetRequests, by kueue.CountingRules) []podSetDemand {
+func (r *Request) demands(c *inspect.Capacity, reported []kueue.PodSetRequests, by kueue.CountingRules) []podSetDemand {
 	all := make([]podSetDemand, 0, len(r.PodSets))
 	for i := range r.PodSets {
 		set := &r.PodSets[i]

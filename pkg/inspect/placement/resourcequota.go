@@ -22,10 +22,10 @@ const jobCount = corev1.ResourceName("count/jobs.batch")
 // keepResourceQuotas decides whether the ResourceQuotas of the namespace allow the mirror and its Pods.
 // Kueue does not check them.
 func (s *site) keepResourceQuotas() {
-	if s.request.isGiven {
+	if s.role.isGiven {
 		return
 	}
-	quotas := s.request.Quotas[s.Context]
+	quotas := s.request.on(s.Context).Quotas
 	for i := range quotas {
 		if s.Verdict == inspect.Never {
 			return

@@ -58,7 +58,7 @@ func onQuota(t *testing.T, quota corev1.ResourceQuota) *inspect.Placement {
 	r := placement.OfJob(&j, "q")
 	f := w.facts()
 	f.Context = "w"
-	r.Quotas = map[string][]corev1.ResourceQuota{"w": {quota}}
+	r.Check("w").Quotas = []corev1.ResourceQuota{quota}
 	return placement.On(f, &r, nil, time.Now())
 }
 

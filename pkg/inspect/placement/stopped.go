@@ -34,7 +34,7 @@ func (s *site) ifResumed(queue string) *inspect.Placement {
 	if resumed.queue == nil || !resumed.isPermitted() {
 		return nil
 	}
-	resumed.hasRoom()
+	resumed.judgeQuota()
 	isAnyway := slices.Contains([]inspect.PlacementReason{inspect.OverLimit, inspect.NoSuchResource, inspect.FlavorMismatch, inspect.OutsideLimits}, resumed.Reason)
 	if resumed.Verdict != inspect.Never || !isAnyway {
 		return nil

@@ -15,24 +15,23 @@ import (
 // Submit returns where a request that is not submitted yet could run: through
 // each cluster of Entries.
 func Submit(v *inspect.Inventory, request *Request) []inspect.Placement {
-	r := *request
-	r.isNew, r.flavors = true, v.Flavors()
+	around := Around(v)
 	var all []inspect.Placement
-	for _, f := range Entries(v, &r) {
-		here := r.at(f.Context).defaulted(f, r.At[f.Context] != nil)
-		if why := r.Refused[f.Context]; why != "" {
+	for _, f := range Entries(v, request) {
+		checked := request.on(f.Context)
+		here := request.at(f.Context).defaulted(f, checked.As != nil)
+		if checked.Refused != "" {
 			p := inspect.NewPlacement(f.Context)
-			p.Manager, p.Verdict, p.Reason, p.Message = isManager(f, here), inspect.Never, inspect.RefusedByServer, "its API server rejects it: "+why
+			p.Manager, p.Verdict, p.Reason, p.Message = isManager(f, here), inspect.Never, inspect.RefusedByServer, "its API server rejects it: "+checked.Refused
 			all = append(all, *p)
 			continue
 		}
-		if !hasRoom(f) {
-			own := *here.classed(f.Context)
-			own.isGiven = own.Owner == delegation.MultiKueue
-			all = append(all, *On(f, &own, nil, v.Now))
+		if !hasCapacity(f) {
+			entry := role{isNew: true, isGiven: here.Owner == delegation.MultiKueue}
+			all = append(all, *newSite(f, here.classed(f.Context), around, entry, nil).judge())
 			continue
 		}
-		all = append(all, from(v, f, here, nil)...)
+		all = append(all, around.through(f, here, nil, true)...)
 	}
 	return all
 }
@@ -49,7 +48,7 @@ func Entries(v *inspect.Inventory, r *Request) []*inspect.Facts {
 	}
 	if len(managers) == 0 && r.Owner == delegation.MultiKueue {
 		for _, f := range v.Clusters {
-			if hasRoom(f) && (len(f.Kueue.Clusters) > 0 || f.Kueue.MultiKueueCheck() != nil) {
+			if hasCapacity(f) && (len(f.Kueue.Clusters) > 0 || f.Kueue.MultiKueueCheck() != nil) {
 				managers = append(managers, f)
 			}
 		}
@@ -61,7 +60,7 @@ func Entries(v *inspect.Inventory, r *Request) []*inspect.Facts {
 }
 
 func isManager(f *inspect.Facts, r *Request) bool {
-	return hasRoom(f) && len(candidatesOf(f, r, nil)) > 0
+	return hasCapacity(f) && len(candidatesOf(f, r, nil)) > 0
 }
 
 // defaulted returns the request with the queue that Kueue on a cluster gives to
@@ -79,7 +78,7 @@ func (r *Request) defaulted(f *inspect.Facts, isTried bool) *Request {
 // hasDefaultQueue reports whether objects without a queue label get the
 // default queue in a namespace.
 func hasDefaultQueue(f *inspect.Facts, namespace string) bool {
-	if !hasRoom(f) {
+	if !hasCapacity(f) {
 		return false
 	}
 	local, _ := f.LookupAll().LocalQueue(namespace, DefaultQueue)
@@ -90,7 +89,7 @@ func hasDefaultQueue(f *inspect.Facts, namespace string) bool {
 // submitted, if that is so: MultiKueue runs only its own Jobs (kueue:
 // pkg/controller/admissionchecks/multikueue/workload.go), and they run only
 // through a queue that it checks, with a flavor of that queue.
-func refuseOwner(own *inspect.Placement, manager *inspect.Facts, r *Request) {
+func refuseOwner(own *inspect.Placement, manager *inspect.Facts, r *Request, isNew bool) {
 	queue := queueOf(manager, r)
 	if queue == nil || own.Verdict == inspect.Never || r.Owner.IsBuiltIn() {
 		return
@@ -103,7 +102,7 @@ func refuseOwner(own *inspect.Placement, manager *inspect.Facts, r *Request) {
 		own.Verdict, own.Reason = inspect.Never, inspect.OwnerRefused
 		own.Message = fmt.Sprintf("MultiKueue rejects Jobs of owner %s", r.Owner)
 		own.Changes = nil
-		if r.isNew {
+		if isNew {
 			// Later, the field cannot be changed.
 			field := cmp.Or(r.OwnerField, "spec.managedBy")
 			own.Changes = []inspect.PlacementChange{{Message: fmt.Sprintf("set %s to %s, or use a queue without a MultiKueue check", field, delegation.MultiKueue)}}
@@ -124,7 +123,7 @@ func refuseOwner(own *inspect.Placement, manager *inspect.Facts, r *Request) {
 		own.Verdict, own.Reason = inspect.Never, inspect.NothingRequested
 		own.Message = fmt.Sprintf("requests nothing that ClusterQueue %s covers (%s), so Kueue would admit it without MultiKueue, and no controller would run it", queue.Name, strings.Join(covered, ", "))
 		own.Changes = nil
-		if r.isNew {
+		if isNew {
 			own.Changes = []inspect.PlacementChange{{Message: "request " + strings.Join(covered, " or ")}}
 		}
 	}
@@ -138,7 +137,7 @@ func startsWithoutFlavor(own *inspect.Placement, r *Request) bool {
 // suggestQueue adds the LocalQueue that a request should name, if it names
 // none that works: one whose name is like it or, without such a name, the one
 // with the best verdict.
-func suggestQueue(own *inspect.Placement, v *inspect.Inventory, manager *inspect.Facts, r *Request) {
+func (a *Surroundings) suggestQueue(own *inspect.Placement, manager *inspect.Facts, r *Request) {
 	if own.Reason != inspect.QueueMissing && own.Reason != inspect.NoQueueLabel && own.Reason != inspect.NotDispatched {
 		return
 	}
@@ -149,8 +148,8 @@ func suggestQueue(own *inspect.Placement, v *inspect.Inventory, manager *inspect
 			continue
 		}
 		other := *r
-		other.Queue, other.isNew = q.Name, false
-		if verdicts[q.Name] = Overall(from(v, manager, &other, nil)); verdicts[q.Name] != inspect.Never {
+		other.Queue = q.Name
+		if verdicts[q.Name] = Overall(a.through(manager, &other, nil, false)); verdicts[q.Name] != inspect.Never {
 			names = append(names, q.Name)
 		}
 	}

@@ -68,7 +68,7 @@ flavors: [{metadata: {name: f}}]
 			j := parse[batchv1.Job](t, tt.job)
 			j.Namespace = "ml"
 			r := placement.OfJob(&j, tt.queue)
-			r.Owner, r.Classes = tt.owner, map[string]placement.Class{"hub": tt.class}
+			r.Owner, r.Check("hub").Class = tt.owner, &tt.class
 			p := placement.Submit(inspect.NewInventory(time.Now(), []*inspect.Facts{hub}, nil), &r)[0]
 			assert.Equal(t, p.Verdict, tt.verdict, p.Message)
 			assert.Equal(t, p.Reason, tt.reason, p.Message)
@@ -96,7 +96,7 @@ func TestRefusedOwner(t *testing.T) {
 	assert.Equal(t, p.Reason, inspect.OwnerRefused)
 	assert.Equal(t, p.Changes[0].Message, "set spec.runPolicy.managedBy to kueue.x-k8s.io/multikueue, or use a queue without a MultiKueue check")
 
-	r.At = map[string]*placement.Request{"hub": {Namespace: "ml", Queue: "q", Owner: "acme.io/runner"}}
+	r.Check("hub").As = &placement.Request{Namespace: "ml", Queue: "q", Owner: "acme.io/runner"}
 	tried := placement.Submit(inspect.NewInventory(time.Now(), []*inspect.Facts{hub}, nil), r)[0]
 	assert.DeepEqual(t, tried.Changes, p.Changes) // After a dry run, the field is that of the manifest.
 
@@ -167,7 +167,7 @@ func TestLacking(t *testing.T) {
 		j := parse[batchv1.Job](t, pods("1", requests))
 		j.Namespace = "ml"
 		r := placement.OfJob(&j, "q")
-		r.Lacking = map[string][]string{"here": {"Secret token", "ServiceAccount robot"}, "there": {"ServiceAccount robot"}}
+		r.Check("here").Lacking, r.Check("there").Lacking = []string{"Secret token", "ServiceAccount robot"}, []string{"ServiceAccount robot"}
 		p := placement.Submit(inspect.NewInventory(time.Now(), []*inspect.Facts{here}, nil), &r)[0]
 		assert.Equal(t, p.Verdict, inspect.Never, p.Message)
 		assert.Equal(t, p.Reason, want, p.Message)

@@ -16,16 +16,16 @@ import (
 
 // onNodes judges the Jobs of a pair that the built-in controller runs and
 // whose Pods find no node, each by the nodes of its own cluster.
-func onNodes(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
+func (a *Surroundings) onNodes(p inspect.Pair) []inspect.Placement {
 	var all []inspect.Placement
 	for _, j := range p.Jobs() {
-		f := v.Facts(j.Context)
+		f := a.inventory.Facts(j.Context)
 		if f == nil || f.Err != nil || j.IsDelegated() || j.Status.IsFinished() {
 			continue
 		}
 		for _, pod := range f.PodsOf(j) {
 			if pod.IsUnschedulable() {
-				all = append(all, *forPods(v, f, j, pod))
+				all = append(all, *a.forPods(f, j, pod))
 				break
 			}
 		}
@@ -35,9 +35,9 @@ func onNodes(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 
 // forPods judges the Pods of a Job by the nodes of its cluster. It does not
 // consider what runs on the nodes: it quotes the scheduler, which does.
-func forPods(v *inspect.Inventory, f *inspect.Facts, j *inspect.Job, pod *inspect.Pod) *inspect.Placement {
+func (a *Surroundings) forPods(f *inspect.Facts, j *inspect.Job, pod *inspect.Pod) *inspect.Placement {
 	r := Request{Namespace: j.Namespace, PodSets: podSetsOf(j)}
-	s := &site{facts: f, request: &r, now: v.Now, Placement: inspect.NewPlacement(f.Context)}
+	s := newSite(f, &r, a, role{}, nil)
 	s.Said, s.SaidAt = pod.Message, pod.Scheduled.DeepCopy()
 	s.isUntolerated = strings.Contains(pod.Message, "untolerated taint")
 	s.condition(inspect.ConditionReached, inspect.Yes, "yes")
@@ -109,7 +109,7 @@ func (s *site) fitNodes(set *kueue.PodTemplate) (changes []inspect.PlacementChan
 	pod := s.podsOf(set, !s.isUntolerated)[0]
 	sum := pod.Summarize(s.facts.Environment.Nodes)
 	verb := "recreate it with"
-	if s.request.isNew {
+	if s.role.isNew {
 		verb = "use"
 	}
 	if labels := pod.MissingLabels(s.facts.Environment.Nodes); len(labels) > 0 && sum.Nodes > 0 && !selects(&set.Template.Spec, labels) {

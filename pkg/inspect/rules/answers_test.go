@@ -24,7 +24,7 @@ func answersOf(t *testing.T, v *inspect.Inventory, grace time.Duration) []*inspe
 	var traces []*inspect.Trace
 	for _, p := range v.Subjects() {
 		trace := chain.Trace(v, p)
-		trace.Placements = append(trace.Placements, placement.JudgeWith(v, p, nil)...)
+		trace.Placements = append(trace.Placements, placement.Around(v).Judge(p, nil)...)
 		trace.Findings = judgment.About(trace)
 		q := answer.Question{Inventory: v, Pair: p, Trace: trace, Findings: judgment.All(answer.IsAboutHolder)}
 		answer.Fill(q)

@@ -2,14 +2,16 @@ package rules_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"gotest.tools/v3/assert"
-	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // TestPlacementsAgree checks that rules and placements agree about what Kueue
@@ -74,14 +76,18 @@ func verdictByRules(t *testing.T, v *inspect.Inventory) inspect.Verdict {
 // read, so that Kueue's message decides.
 func verdictByPlacement(t *testing.T, v *inspect.Inventory) inspect.Verdict {
 	t.Helper()
-	f := v.Facts("kwok-w1")
-	f.Kueue.Capacity = &inspect.Capacity{
-		Namespaces: map[string]*inspect.Namespace{"default": {Name: "default"}},
-		Gaps:       map[inspect.Part]error{inspect.PartClusterQueues: errors.New("forbidden")},
+	pair := v.Pairs.Pairs[0]
+	templates := &kueue.PodTemplates{}
+	templates.Spec.PodSets = []kueue.PodTemplate{{Name: "main", Count: 1}}
+	for _, f := range v.Clusters {
+		f.Kueue.Capacity = &inspect.Capacity{
+			Namespaces: map[string]*inspect.Namespace{"default": {Name: "default"}},
+			Gaps:       map[inspect.Part]error{inspect.PartClusterQueues: errors.New("forbidden")},
+			Templates:  map[types.UID]*kueue.PodTemplates{inspect.CurrentWorkload(v.WorkloadsOf(pair, f)).UID: templates},
+		}
 	}
-	own := inspect.CurrentWorkload(v.WorkloadsOf(v.Pairs.Pairs[0], f))
-	job := &batchv1.Job{}
-	job.Namespace = "default"
-	r := placement.OfJob(job, own.Spec.QueueName)
-	return placement.On(f, &r, own, v.Now).Verdict
+	all := placement.Judge(v, pair)
+	at := slices.IndexFunc(all, func(p inspect.Placement) bool { return p.Context == "kwok-w1" })
+	assert.Assert(t, at >= 0)
+	return all[at].Verdict
 }

@@ -53,10 +53,10 @@ func (t *Tracer) Read(ctx context.Context, f *fleet.Fleet) *Traced {
 	if len(found.Pairs) == 0 {
 		return found
 	}
-	list := found.List
+	list, around := found.List, placement.Around(inventory)
 	for _, p := range found.Pairs {
 		trace := chain.Trace(inventory, p)
-		trace.Placements = append(trace.Placements, answer.Reached(placement.JudgeWith(inventory, p, t.classes(ctx, f, inventory, p)), t.Reach)...)
+		trace.Placements = append(trace.Placements, answer.Reached(around.Judge(p, t.classes(ctx, f, inventory, p)), t.Reach)...)
 		list.Items = append(list.Items, *trace)
 	}
 	inventory.ForgetClaims()
