@@ -25,7 +25,7 @@ func (s FixTarget) fixQueue(w *Wait) []command.Fix {
 	}
 	switch {
 	case w.Reason == ReasonLocalQueueMissing:
-		return []command.Fix{s.CreateLocalQueue(namespace, s.Workload.Spec.QueueName)}
+		return []command.Fix{s.createLocalQueue(namespace, s.Workload.Spec.QueueName)}
 	case w.Reason == ReasonClusterQueueMissing:
 		return []command.Fix{fixBy(list(s.Context, "ClusterQueue"),
 			"create ClusterQueue %s on %s, or recreate the LocalQueue for one of those that exist", clusterQueue, s.Context)}
@@ -63,9 +63,9 @@ func QueueFor(queues []*ClusterQueue, like string) *ClusterQueue {
 	return nil
 }
 
-// CreateLocalQueue returns how to create a LocalQueue for the ClusterQueue of the target, or for one
+// createLocalQueue returns how to create a LocalQueue for the ClusterQueue of the target, or for one
 // that the reader chooses.
-func (s FixTarget) CreateLocalQueue(namespace, name string) command.Fix {
+func (s FixTarget) createLocalQueue(namespace, name string) command.Fix {
 	queue := s.clusterQueueName()
 	if queue == "" {
 		return fixBy(list(s.Context, "ClusterQueue"), "create LocalQueue %s/%s on %s for one of its ClusterQueues", namespace, name, s.Context)
