@@ -8,6 +8,7 @@ package kueue
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -204,6 +205,16 @@ func (a *Admission) HasFlavor() bool {
 	return slices.ContainsFunc(a.PodSetAssignments, func(s PodSetAssignment) bool { return len(s.Flavors) > 0 })
 }
 
+// FlavorNames returns the flavors that a Workload got, sorted.
+func (a *Admission) FlavorNames() []string {
+	var names []string
+	for _, s := range a.PodSetAssignments {
+		names = slices.AppendSeq(names, maps.Values(s.Flavors))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // CheckState is the state of an AdmissionCheck for one Workload.
 type CheckState struct {
 	Name               string      `json:"name"`
@@ -297,6 +308,13 @@ type AdmissionCheck struct {
 
 // IsMultiKueue reports whether MultiKueue serves the check.
 func (c *AdmissionCheck) IsMultiKueue() bool { return c.Spec.ControllerName == ControllerName }
+
+// IsMeantForMultiKueue reports whether an AdmissionCheck of another controller has parameters that only
+// MultiKueue understands.
+func (c *AdmissionCheck) IsMeantForMultiKueue() bool {
+	p := c.Spec.Parameters
+	return !c.IsMultiKueue() && p != nil && p.APIGroup == Group && strings.EqualFold(p.Kind, "MultiKueueConfig")
+}
 
 // MultiKueueConfig names the clusters that an AdmissionCheck dispatches to.
 type MultiKueueConfig struct {

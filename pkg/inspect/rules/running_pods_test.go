@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
 )
 
 // ungrouped is a worker's Job controller that cannot create the group of a
@@ -130,6 +131,47 @@ func TestImagesOfTwoJobs(t *testing.T) {
 	assert.Equal(t, len(found), 2, "%+v", found)
 	for _, f := range found {
 		assert.Assert(t, strings.Contains(f.Remedy, "delete job "+f.Name+"`"), f.Remedy)
+	}
+}
+
+// TestFlavorWithoutNode checks that JM049 names the flavor whose labels no node has, if the Job itself selects
+// no nodes.
+func TestFlavorWithoutNode(t *testing.T) {
+	rule, _ := rules.ByCode("JM049")
+	const selects = `{spec: {template: {spec: {nodeSelector: {pool: spot}}}}}`
+	flavored := []string{
+		"flavor on-demand requires nodes with label pool=on-demand, and no node of kwok-w2 has it: 1 Pod of its mirror waits",
+		"flavor spot requires nodes with label pool=spot, and no node of kwok-w2 has it: 1 Pod of its mirror waits",
+	}
+	for name, tt := range map[string]struct {
+		edits []edit
+		// nodes are the values of the label pool.
+		nodes    []string
+		messages []string
+		remedy   string
+	}{
+		"no node has the label": {
+			nil, nil, flavored,
+			"label nodes: `kubectl --context kwok-w2 label node NODE pool=on-demand`; or correct nodeLabels of ResourceFlavor on-demand: `kubectl --context kwok-w2 edit resourceflavors.kueue.x-k8s.io on-demand`",
+		},
+		"other labels":          {nil, []string{"gpu", ""}, flavored, "label nodes: `kubectl"},
+		"a node has the label":  {nil, []string{"gpu", "spot"}, []string{flavored[0], "0/2 nodes are available"}, "label nodes: `kubectl"},
+		"an unknown flavor":     {[]edit{patch("kwok-w2", "Workload/*", `{status: {admission: null}}`)}, nil, []string{"its flavors require nodes with label pool=on-demand", "its flavors require nodes with label pool=spot"}, "label nodes: `kubectl"},
+		"the Job selects nodes": {[]edit{patch("kwok-mgr", "Job/*", selects)}, nil, []string{"0/2 nodes are available"}, "change the selector"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := testCase{base: "two-flavors", edits: tt.edits}.make(t)
+			v.Facts("kwok-w2").Environment = &inspect.Environment{}
+			for _, pool := range tt.nodes {
+				v.Facts("kwok-w2").Environment.Nodes = append(v.Facts("kwok-w2").Environment.Nodes, &podfit.Node{Labels: map[string]string{"pool": pool}})
+			}
+			found := judge(t, v, []rules.Rule{rule}, 0)
+			assert.Equal(t, len(found), len(tt.messages), "%+v", found)
+			for i, f := range found {
+				assert.Assert(t, strings.Contains(f.Message, tt.messages[i]), f.Message)
+			}
+			assert.Assert(t, strings.HasPrefix(found[0].Remedy, tt.remedy), found[0].Remedy)
+		})
 	}
 }
 

@@ -1,12 +1,80 @@
 package running
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
+
+// describeNoNode describes that the scheduler finds no node for the Pods of a mirror.
+func (b *obstacle) describeNoNode(v *view.View, s *view.Sighting, origin, mirror *inspect.Job) {
+	pods := inspect.Count(b.count, "Pod") + " of its mirror"
+	s.GracePeriod = noNode
+	s.Message = fmt.Sprintf("the scheduler of %s finds no node for %s: %s", mirror.Context, pods, b.message)
+	s.Remedy = b.findNode(v, mirror)
+	labels := b.flavorLabels(v, origin, mirror)
+	if len(labels) == 0 {
+		return
+	}
+	text, has := "label "+labels[0], "it"
+	if len(labels) > 1 {
+		text, has = "labels "+strings.Join(labels, ","), "all of them"
+	}
+	wait := "waits"
+	if b.count > 1 {
+		wait = "wait"
+	}
+	require, edit := requirement(v, mirror, labels)
+	// Pods that need other labels have another cause, although the scheduler says the same of them.
+	s.Cause += "/" + text
+	s.Message = fmt.Sprintf("%s nodes with %s, and no node of %s has %s: %s %s", require, text, mirror.Context, has, pods, wait)
+	s.Remedy = command.Say("label nodes: %s; or %s", command.Kubectl(mirror.Context, "", append([]string{"label", "node", "NODE"}, labels...)...), edit)
+}
+
+// requirement says which flavors of a mirror require labels, and how to change these flavors.
+func requirement(v *view.View, mirror *inspect.Job, labels []string) (require string, edit command.Prose) {
+	flavors := v.FlavorsOf(mirror)
+	i := slices.IndexFunc(flavors, func(f *kueue.ResourceFlavor) bool {
+		return !slices.ContainsFunc(labels, func(label string) bool {
+			key, value, _ := strings.Cut(label, "=")
+			return f.Spec.NodeLabels[key] != value
+		})
+	})
+	if len(flavors) == 1 || i >= 0 {
+		name := flavors[max(i, 0)].Name
+		return "flavor " + name + " requires", command.Say("correct nodeLabels of ResourceFlavor %s: %s", name, kueue.Kubectl(mirror.Context, "edit", "ResourceFlavor", "", name))
+	}
+	var names []string
+	for _, f := range flavors {
+		names = append(names, f.Name)
+	}
+	edit = command.Say("correct nodeLabels of its ResourceFlavors: %s", command.Kubectl(mirror.Context, "", "edit", kueue.Resource("ResourceFlavor")).With(names...))
+	if len(names) == 0 {
+		return "its flavors require", command.Say("correct nodeLabels of its ResourceFlavors: %s", command.Kubectl(mirror.Context, "", "get", kueue.Resource("ResourceFlavor"), "-o", "yaml"))
+	}
+	return "flavors " + strings.Join(names, ", ") + " require", edit
+}
+
+// flavorLabels returns the labels that the flavors of a Job require and that no node has; none if
+// something may exclude the nodes in the Job itself. Kueue adds them to the node selector of the
+// mirror (kueue: pkg/podset/podset.go).
+func (b *obstacle) flavorLabels(v *view.View, origin, mirror *inspect.Job) []string {
+	found := regexp.MustCompile(`^0/(\d+) nodes are available: (\d+) node\(s\) didn't match Pod's node affinity/selector`).FindStringSubmatch(b.message)
+	if len(found) == 0 || found[1] != found[2] || origin.NodeSelector != "" || mirror.NodeSelector == "" {
+		return nil
+	}
+	labels := strings.Split(mirror.NodeSelector, ",")
+	if v.HasNodeWith(mirror.Context, labels) {
+		return nil
+	}
+	return labels
+}
 
 // findNode returns how a Pod that the scheduler cannot place gets a node.
 func (b *obstacle) findNode(v *view.View, mirror *inspect.Job) command.Prose {

@@ -82,9 +82,7 @@ func (b *obstacle) describePods(v *view.View, s *view.Sighting, origin, mirror *
 		s.Remedy = command.Say("check that kube-controller-manager runs on %s: it deletes Pods whose node is gone, and creates others: %s", mirror.Context,
 			advice.ShowControllerLease(mirror.Context))
 	case b.needsNode():
-		s.GracePeriod = noNode
-		s.Message = fmt.Sprintf("the scheduler of %s finds no node for %s: %s", mirror.Context, pods, b.message)
-		s.Remedy = b.findNode(v, mirror)
+		b.describeNoNode(v, s, origin, mirror)
 	case b.isUnbound:
 		s.Message = fmt.Sprintf("%s on %s cannot start: %s", pods, mirror.Context, b.message)
 		s.Remedy = command.Say("find out why it is not bound: %s", describeClaims(mirror, b.claims...))

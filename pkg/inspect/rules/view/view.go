@@ -112,21 +112,6 @@ func (v *View) Facts(context string) (f *inspect.Facts, ok bool) {
 // KueueHome returns where Kueue runs in a context.
 func (v *View) KueueHome(context string) kueue.Home { return v.inventory.Facts(context).KueueHome() }
 
-// CordonedNodes returns the cordoned nodes of a cluster, as far as its nodes were read.
-func (v *View) CordonedNodes(context string) []string {
-	f, ok := v.Facts(context)
-	if !ok || f.Environment == nil {
-		return nil
-	}
-	var names []string
-	for _, n := range f.Environment.Nodes {
-		if n.IsCordoned() {
-			names = append(names, n.Name)
-		}
-	}
-	return names
-}
-
 // Failed returns why a context could not be read, nil if it was read or not asked.
 func (v *View) Failed(context string) error {
 	if f := v.inventory.Facts(context); f != nil {
