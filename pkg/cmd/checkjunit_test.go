@@ -92,6 +92,14 @@ func TestJUnitOfUnreadContext(t *testing.T) {
 		assert.Assert(t, c.Failure != nil || c.Error != nil || c.Skipped != nil || c.SystemOut != nil, "%s passed", name)
 	}
 
+	// A worker that was not selected may have what any rule looks for.
+	cases, _ = junitOf(t, "-A", "--from", exampleFleet, "--contexts", "management,worker-1", "--grace", "0s", "--with-passed")
+	for _, code := range []string{"JM029", "JM053"} {
+		rule, _ := rules.ByCode(code)
+		c, isThere := cases[code+" "+rule.Holds]
+		assert.Assert(t, !isThere || c.Skipped != nil, "%s passed", code)
+	}
+
 	dir := copyOf(t, "running", func(snapshot string) string {
 		return strings.Replace(snapshot, "  file: kwok-w1.yaml", `  file: kwok-w1.yaml
   unread:

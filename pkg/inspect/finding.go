@@ -157,6 +157,8 @@ type Unchecked struct {
 	Contexts []string `json:"contexts"`
 	// Reason says why it could not be read.
 	Reason string `json:"reason"`
+	// Cluster is whether a whole cluster is unread, on which any rule may depend.
+	Cluster bool `json:"-"`
 }
 
 // NotSelected is the Reason of a context that was left out.
@@ -173,7 +175,7 @@ func UncheckedOf(errs []ContextError) []Unchecked {
 		i := slices.IndexFunc(found, func(u Unchecked) bool { return u.What == what && u.Reason == reason })
 		if i < 0 {
 			i = len(found)
-			found = append(found, Unchecked{What: what, Reason: reason})
+			found = append(found, Unchecked{What: what, Reason: reason, Cluster: what == Everything})
 		}
 		if !slices.Contains(found[i].Contexts, context) {
 			found[i].Contexts = append(found[i].Contexts, context)

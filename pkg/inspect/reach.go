@@ -260,7 +260,7 @@ func (v *Inventory) UnreadWorkers() []Unchecked {
 // UnreadWorker describes why the worker of a MultiKueueCluster was not read. It returns nil if it was
 // read.
 func (v *Inventory) UnreadWorker(manager *Facts, cluster string) *Unchecked {
-	u := &Unchecked{What: "worker " + cluster, Contexts: []string{}, Reason: v.WhyNoContext(manager, "it")}
+	u := &Unchecked{What: "worker " + cluster, Contexts: []string{}, Reason: v.WhyNoContext(manager, "it"), Cluster: true}
 	context := v.ContextOf(manager, cluster)
 	if context == "" {
 		if manager.lacksCluster(cluster) {

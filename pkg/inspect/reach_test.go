@@ -247,7 +247,7 @@ func TestUnreadWorkers(t *testing.T) {
 	k.Configs[0].Spec.Clusters = []string{"paris", "tokyo", "lyon"}
 	v := reachOf(nil, k, nil, kubecontext.Address{Context: "a", Server: "https://a"}, kubecontext.Address{Context: "c", Server: "https://c"})
 	assert.DeepEqual(t, v.UnreadWorkers(), []Unchecked{
-		{What: "worker lyon", Contexts: []string{"c"}, Reason: NotSelected},
-		{What: "worker tokyo", Contexts: []string{}, Reason: "no context reaches it"},
+		{What: "worker lyon", Contexts: []string{"c"}, Reason: NotSelected, Cluster: true},
+		{What: "worker tokyo", Contexts: []string{}, Reason: "no context reaches it", Cluster: true},
 	})
 }

@@ -130,7 +130,7 @@ func otherCase(r rules.Rule, list *inspect.FindingList) junit.Testcase {
 	reason := ""
 	for _, u := range list.Unchecked {
 		// Any rule may depend on a cluster that was not read.
-		if reason == "" && (u.What == inspect.Everything || len(u.Contexts) == 0) {
+		if reason == "" && (u.Cluster || len(u.Contexts) == 0) {
 			reason = "not checked: " + UncheckedText(u)
 		}
 	}

@@ -89,7 +89,7 @@ func (k *knownTraces) without(v *inspect.Inventory, unread []string) *inspect.Tr
 	for i := range k.list.Items {
 		t := k.list.Items[i]
 		t.Errors = list.Errors
-		t.Unchecked = append(slices.Clone(t.Unchecked), inspect.Unchecked{What: inspect.Everything, Contexts: unread, Reason: "it does not answer; this is the last known state"})
+		t.Unchecked = append(slices.Clone(t.Unchecked), inspect.Unchecked{What: inspect.Everything, Contexts: unread, Reason: "it does not answer; this is the last known state", Cluster: true})
 		list.Items = append(list.Items, t)
 	}
 	return list

@@ -273,7 +273,7 @@ func WorkersUnread(v *inspect.Inventory, isWanted func(inspect.Pair) bool) []ins
 		q := Question{Inventory: v, Pair: p, Trace: &inspect.Trace{}}
 		for _, u := range q.waiting().Unchecked {
 			isKnown := slices.ContainsFunc(found, func(k inspect.Unchecked) bool { return k.What == u.What })
-			if strings.HasPrefix(u.What, "worker ") && !isKnown {
+			if u.Cluster && !isKnown {
 				found = append(found, u)
 			}
 		}

@@ -278,7 +278,7 @@ func namesIn(f *inspect.Finding) []string {
 }
 
 // isWorker reports whether an unchecked thing is a worker that was not read.
-func isWorker(u inspect.Unchecked) bool { return strings.HasPrefix(u.What, "worker ") }
+func isWorker(u inspect.Unchecked) bool { return u.Cluster }
 
 // isAboutPair reports whether a finding concerns one of the pair's Jobs.
 func (q *Question) isAboutPair(f *inspect.Finding) bool {

@@ -62,7 +62,7 @@ func unreadOf(all []inspect.Placement) []inspect.Unchecked {
 		if !isUnread(p) {
 			continue
 		}
-		u := inspect.Unchecked{What: "worker " + cmp.Or(p.Cluster, p.Context), Contexts: []string{}, Reason: p.Message}
+		u := inspect.Unchecked{What: "worker " + cmp.Or(p.Cluster, p.Context), Contexts: []string{}, Reason: p.Message, Cluster: true}
 		if p.Context != "" {
 			u.Contexts = []string{p.Context}
 		}
