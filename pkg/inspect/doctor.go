@@ -21,7 +21,7 @@ const (
 	RoleWorker    ClusterRole = "worker"
 	RoleUnrelated ClusterRole = "none"
 	// RoleUnknown means that the cluster has Kueue, but its MultiKueueClusters, or a cluster that may
-	// be its manager, could not be read.
+	// be its manager, could not be read. Or a manager does not show where one of its workers is.
 	RoleUnknown ClusterRole = "unknown"
 )
 

@@ -5,10 +5,13 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // topic is a group of codes that the report of the setup gives one name.
@@ -22,6 +25,9 @@ type topic struct {
 	ofWorker, onlyWorker bool
 }
 
+// topicQueues is the topic of LocalQueues and ClusterQueues.
+const topicQueues = "queues"
+
 // topics returns the groups in the order of a report.
 func topics() []topic {
 	return []topic{
@@ -31,7 +37,7 @@ func topics() []topic {
 		{name: "credentials", codes: []string{"JM405"}, spoilers: []string{"JM001", "JM002", "JM003", "JM004", "JM005", "JM006"}},
 		{name: "rights", codes: []string{"JM416"}},
 		{name: "namespaces", codes: []string{"JM401"}},
-		{name: "queues", codes: []string{"JM401", "JM402", "JM403", "JM404"}, ofWorker: true},
+		{name: topicQueues, codes: []string{"JM401", "JM402", "JM403", "JM404"}, ofWorker: true},
 		{name: "quotas", codes: []string{"JM406"}},
 		{name: "priority classes", codes: []string{"JM407"}},
 		{name: "kinds", codes: []string{"JM408"}},
@@ -87,7 +93,7 @@ func (r *reporter) addUnchecked() {
 		if n.Part == "" {
 			what = inspect.Everything
 		}
-		r.add(what, unreadReason(n), n.Context)
+		r.add(inspect.Unchecked{What: what, Reason: unreadReason(n), Contexts: []string{n.Context}, Cluster: n.Part == ""})
 	}
 	for _, manager := range r.view.Managers() {
 		configs, _ := r.view.Configs(manager)
@@ -98,10 +104,12 @@ func (r *reporter) addUnchecked() {
 				continue
 			}
 			r.unseen = append(r.unseen, manager)
+			unread := inspect.Unchecked{What: "worker " + c.Name, Contexts: []string{}, Reason: r.view.WhyNoContext(manager, "it"), Cluster: true}
 			if context == "" {
-				r.add("worker "+c.Name, r.view.WhyNoContext(manager, "it"))
+				r.add(unread)
 			} else if err := r.view.Failed(context); err == nil {
-				r.add("worker "+c.Name, inspect.NotSelected, context)
+				unread.Contexts, unread.Reason = []string{context}, inspect.NotSelected
+				r.add(unread)
 			} else {
 				r.addSilent(manager, c.Name, context, err)
 			}
@@ -133,13 +141,13 @@ func (r *reporter) addSilent(manager *inspect.Facts, name, context string, err e
 
 // add records something that was not checked. Entries with the same reason
 // are joined.
-func (r *reporter) add(what, reason string, contexts ...string) {
-	i := slices.IndexFunc(r.report.Unchecked, func(u inspect.Unchecked) bool { return u.What == what && u.Reason == reason })
+func (r *reporter) add(unread inspect.Unchecked) {
+	i := slices.IndexFunc(r.report.Unchecked, func(u inspect.Unchecked) bool { return u.What == unread.What && u.Reason == unread.Reason })
 	if i < 0 {
-		r.report.Unchecked = append(r.report.Unchecked, inspect.Unchecked{What: what, Reason: reason, Contexts: append([]string{}, contexts...)})
+		r.report.Unchecked = append(r.report.Unchecked, unread)
 		return
 	}
-	r.report.Unchecked[i].Contexts = append(r.report.Unchecked[i].Contexts, contexts...)
+	r.report.Unchecked[i].Contexts = append(r.report.Unchecked[i].Contexts, unread.Contexts...)
 }
 
 // unreadReason returns why something could not be read. If a right is missing, it
@@ -169,15 +177,26 @@ func (r *reporter) cluster(f *inspect.Facts) inspect.DoctorCluster {
 		c.Kueue = i.Version
 	}
 	involved := r.setRole(&c, f)
-	// A cluster that was not read may be its manager.
-	isUnread := f.Gaps[inspect.PartClusters] != nil || len(r.view.UnreadContexts()) > 0
-	if c.Role == inspect.RoleUnrelated && len(c.Names) == 0 && f.Kueue != nil && isUnread {
+	if c.Role == inspect.RoleUnrelated && len(c.Names) == 0 && f.Kueue != nil && r.mayBeWorker(f) {
 		c.Role = inspect.RoleUnknown
 	}
 	if c.Role == inspect.RoleManager || c.Role == inspect.RoleWorker {
 		r.addTopics(&c, f, involved)
 	}
 	return c
+}
+
+// mayBeWorker reports whether a cluster may be a worker although no MultiKueueCluster that was read
+// points to it: its manager, or the address of a MultiKueueCluster, may be unread.
+func (r *reporter) mayBeWorker(f *inspect.Facts) bool {
+	managers := r.view.Managers()
+	if len(managers) == 0 || f.Gaps[inspect.PartClusters] != nil || len(r.view.UnreadContexts()) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(managers, func(manager *inspect.Facts) bool {
+		clusters, _ := r.view.MultiKueueClusters(manager)
+		return manager != f && slices.ContainsFunc(clusters, func(c *kueue.MultiKueueCluster) bool { return r.view.ContextOf(manager, c.Name) == "" })
+	})
 }
 
 // setRole sets the role of a cluster and the MultiKueueClusters that point to it. It returns the
@@ -226,7 +245,7 @@ func (r *reporter) unusedNames(f *inspect.Facts) []string {
 func (r *reporter) addTopics(c *inspect.DoctorCluster, f *inspect.Facts, involved []*inspect.Facts) {
 	isWorker := c.Role == inspect.RoleWorker
 	for _, t := range topics() {
-		if isWorker && !t.ofWorker || !c.IsWorker() && t.onlyWorker || r.hasFinding(f, t) {
+		if isWorker && !t.ofWorker || !c.IsWorker() && t.onlyWorker || r.hasFinding(f, t) || t.name == topicQueues && hasInactiveQueue(f) {
 			continue
 		}
 		// Without Kueue, a worker has nothing to check but its clock.
@@ -237,6 +256,19 @@ func (r *reporter) addTopics(c *inspect.DoctorCluster, f *inspect.Facts, involve
 		}
 		c.Passed = append(c.Passed, t.name)
 	}
+}
+
+// hasInactiveQueue reports whether a ClusterQueue or LocalQueue of a cluster is not active, for whatever
+// reason.
+func hasInactiveQueue(f *inspect.Facts) bool {
+	if f.Kueue == nil {
+		return false
+	}
+	isInactive := func(conditions []metav1.Condition) bool {
+		return meta.IsStatusConditionFalse(conditions, kueue.Active)
+	}
+	return slices.ContainsFunc(f.Kueue.ClusterQueues, func(q *kueue.ClusterQueue) bool { return isInactive(q.Status.Conditions) }) ||
+		slices.ContainsFunc(f.Kueue.LocalQueues, func(q *kueue.LocalQueue) bool { return isInactive(q.Status.Conditions) })
 }
 
 // isUnsure reports whether a topic of a cluster depends on workers that were not seen.

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
@@ -34,6 +35,7 @@ func reportUnserved(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionChe
 			Actor: liveness.Actor{Role: liveness.RoleCheck, Context: f.Context, Name: c.Spec.ControllerName}, Duty: liveness.DutyServe, Subject: c.Name,
 		}, f.Context, c.CreationTimestamp.Time)
 		o := view.OfKueue(f, "AdmissionCheck", "", c.Name)
+		queues, _ := v.ClusterQueues(f)
 		s := view.Sighting{
 			Object: o, Since: c.CreationTimestamp.Time, Jobs: undispatched(v, f, c),
 			Message: fmt.Sprintf("no controller serves AdmissionCheck %s: no sign of %s", c.Name, c.Spec.ControllerName),
@@ -41,25 +43,10 @@ func reportUnserved(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionChe
 				fmt.Sprintf("%s: spec.controllerName of %s is %s, and its status was never written", f.Context, o.String(), c.Spec.ControllerName),
 				quote.LastAction(a),
 			},
-			Remedy: command.Say("start controller %s, or create an AdmissionCheck with another controllerName, which is immutable: %s",
-				c.Spec.ControllerName, advice.KubectlObject(o, "get").With("-o", "yaml")),
+			Remedy: serve(f, c, checks, queues),
 		}
-		if isMeantForMultiKueue(c) {
-			s.Remedy = command.Say("create an AdmissionCheck with controllerName %s, which is immutable, and name it in the ClusterQueue: %s",
-				kueue.ControllerName, advice.KubectlObject(o, "get").With("-o", "yaml"))
-		}
-		queues, _ := v.ClusterQueues(f)
-		if right := servedByMultiKueue(checks); right != "" && isMeantForMultiKueue(c) {
-			for _, q := range queues {
-				if names(c)(q) {
-					s.Remedy = command.Say("name AdmissionCheck %s, which MultiKueue serves, in ClusterQueue %s instead of %s: %s",
-						right, q.Name, c.Name, advice.KubectlObject(view.OfKueue(f, "ClusterQueue", "", q.Name), "edit"))
-					break
-				}
-			}
-		}
-		if c.IsMultiKueue() {
-			s.Remedy = command.Say("check that Kueue runs, with the feature gate MultiKueue on: %s", kueue.ShowPods(f.Context))
+		if meant := meantController(c); meant != "" {
+			s.Message = fmt.Sprintf("AdmissionCheck %s has controllerName %s; did you mean %s?", c.Name, c.Spec.ControllerName, meant)
 		}
 		for _, q := range queues {
 			if active := meta.FindStatusCondition(q.Status.Conditions, kueue.Active); active != nil && slices.Contains(q.Checks(), c.Name) {
@@ -73,6 +60,52 @@ func reportUnserved(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionChe
 	}
 }
 
+// meantController returns the controller of Kueue that a mistyped controllerName probably means, ""
+// if none looks like it.
+func meantController(c *kueue.AdmissionCheck) string {
+	known := []string{kueue.ControllerName, provisioning}
+	if slices.Contains(known, c.Spec.ControllerName) {
+		return ""
+	}
+	return delegation.NearestName(c.Spec.ControllerName, known)
+}
+
+// serve returns how an AdmissionCheck, or another one in its place, gets a controller. checks and
+// queues are those of its manager.
+func serve(f *inspect.Facts, c *kueue.AdmissionCheck, checks []*kueue.AdmissionCheck, queues []*kueue.ClusterQueue) command.Prose {
+	show := advice.KubectlObject(view.OfKueue(f, "AdmissionCheck", "", c.Name), "get").With("-o", "yaml")
+	i := slices.IndexFunc(queues, names(c))
+	controller := meantController(c)
+	if c.IsMeantForMultiKueue() {
+		controller = kueue.ControllerName
+	}
+	switch {
+	case c.IsMultiKueue():
+		return command.Say("check that Kueue runs, with the feature gate MultiKueue on: %s", kueue.ShowPods(f.Context))
+	case controller == "":
+		return command.Say("start controller %s, or create an AdmissionCheck with another controllerName, which is immutable: %s", c.Spec.ControllerName, show)
+	case i < 0:
+		return command.Say("create an AdmissionCheck with controllerName %s, which is immutable, and name it in the ClusterQueue: %s", controller, show)
+	}
+	edit := advice.KubectlObject(view.OfKueue(f, "ClusterQueue", "", queues[i].Name), "edit")
+	if right := servedByMultiKueue(checks); right != "" && controller == kueue.ControllerName {
+		return command.Say("name AdmissionCheck %s, which MultiKueue serves, in ClusterQueue %s instead of %s: %s", right, queues[i].Name, c.Name, edit)
+	}
+	name := c.Name + "-2"
+	for n := 3; slices.ContainsFunc(checks, func(c *kueue.AdmissionCheck) bool { return c.Name == name }); n++ {
+		name = fmt.Sprintf("%s-%d", c.Name, n)
+	}
+	spec := map[string]any{"controllerName": controller}
+	if c.Spec.Parameters != nil {
+		spec["parameters"] = c.Spec.Parameters
+	}
+	created := command.JSON(map[string]any{
+		"apiVersion": kueue.Group + "/" + f.Kueue.Version, "kind": "AdmissionCheck", "metadata": map[string]any{"name": name}, "spec": spec,
+	})
+	return command.Say("create AdmissionCheck %s with that controllerName, which is immutable: %s, and then name it in ClusterQueue %s instead of %s: %s",
+		name, command.Kubectl(f.Context, "", "create", "-f", "-").Fed(created), queues[i].Name, c.Name, edit)
+}
+
 // servedByMultiKueue returns the first AdmissionCheck that MultiKueue serves, "" for none.
 func servedByMultiKueue(checks []*kueue.AdmissionCheck) string {
 	i := slices.IndexFunc(checks, func(c *kueue.AdmissionCheck) bool {
@@ -82,13 +115,6 @@ func servedByMultiKueue(checks []*kueue.AdmissionCheck) string {
 		return ""
 	}
 	return checks[i].Name
-}
-
-// isMeantForMultiKueue reports whether an AdmissionCheck of another
-// controller has parameters that only MultiKueue understands.
-func isMeantForMultiKueue(c *kueue.AdmissionCheck) bool {
-	p := c.Spec.Parameters
-	return !c.IsMultiKueue() && p != nil && p.APIGroup == kueue.Group && strings.EqualFold(p.Kind, "MultiKueueConfig")
 }
 
 // reportUnservedClusters reports the MultiKueueClusters of a manager whose

@@ -271,10 +271,16 @@ func reportNamespaceNotDispatched(v *view.View, f *inspect.Facts, links []view.L
 }
 
 func reportNothingDispatched(v *view.View, f *inspect.Facts, links []view.Link) {
-	_, isKnown := v.Checks(f)
+	checks, isKnown := v.Checks(f)
 	k, ok := v.Kueue(f, inspect.PartQueues)
 	clusters, _ := v.MultiKueueClusters(f)
 	if !ok || !isKnown || len(clusters) == 0 || len(k.MultiKueueQueues()) > 0 {
+		return
+	}
+	if slices.ContainsFunc(checks, func(c *kueue.AdmissionCheck) bool {
+		return c.IsMeantForMultiKueue() && slices.ContainsFunc(k.ClusterQueues, func(q *kueue.ClusterQueue) bool { return slices.Contains(q.Checks(), c.Name) })
+	}) {
+		// JM008 reports that its controllerName is not MultiKueue's.
 		return
 	}
 	if f.Namespace != "" {
