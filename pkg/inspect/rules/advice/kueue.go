@@ -160,6 +160,12 @@ func TriggerReconcile(manager *inspect.Facts, namespace, name string) command.Pr
 	return command.Say("change the Workload, so that Kueue reconciles it: %s, and %s", annotate.With("look-again=now"), annotate.With("look-again-"))
 }
 
+// DropWorker returns how to give up a worker of a manager. If it still has mirrors when it leaves the
+// MultiKueueConfig, MultiKueue starts their Jobs elsewhere, and they run twice (JM055).
+func DropWorker(manager *inspect.Facts, cluster string) command.Prose {
+	return command.Say("to give up worker %s of %s, stop its ClusterQueue, wait until no mirror is left, then remove it from the MultiKueueConfig", cluster, manager.Context)
+}
+
 // AddMultiKueueCheck returns how to have a ClusterQueue give its Jobs to workers again.
 func AddMultiKueueCheck(v *view.View, f *inspect.Facts, q *kueue.ClusterQueue) command.Prose {
 	object, check := view.OfKueue(f, "ClusterQueue", "", q.Name), v.MultiKueueCheck(f.Context)

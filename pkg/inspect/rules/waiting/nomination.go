@@ -88,8 +88,8 @@ func detectNominatedUnreachable(v *view.View) {
 			Message: fmt.Sprintf("%s are nominated only for %s, which %s cannot reach", quote.Plural(w.Job()), strings.Join(names, ", "), f.Context),
 			Evidence: append(evidence, fmt.Sprintf("%s: status.nominatedClusterNames of %s is %s", f.Context, workload.String(),
 				strings.Join(w.Nominated(), ", "))),
-			Remedy: command.Say("read their conditions: %s; then reconnect one, or remove it from the MultiKueueConfig",
-				command.Kubectl(f.Context, "", "get", "multikueueclusters.kueue.x-k8s.io").With(names...)),
+			Remedy: command.Say("read their conditions: %s; then reconnect one; %s",
+				command.Kubectl(f.Context, "", "get", "multikueueclusters.kueue.x-k8s.io").With(names...), advice.DropWorker(f, names[0])),
 			Jobs: []*inspect.Job{w.Job()},
 		})
 	}
