@@ -67,9 +67,9 @@ func probeWithWorkers() *inspect.ProbeReport {
 	r.Cluster = "worker-1"
 	r.Workers = []inspect.ProbeWorker{
 		{Cluster: "paris", Context: "worker-1", Verdict: inspect.Fits},
-		{Cluster: "worker-2", Context: "worker-2", Verdict: inspect.Never, Message: "rejects its Pod: exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0", Remedy: "change the policy or webhook on worker-2 that rejects it, or remove the worker from the MultiKueueConfig"},
+		{Cluster: "worker-2", Context: "worker-2", Verdict: inspect.Never, Message: "ResourceQuota ml/none is exhausted: requested pods=1, used pods=0, limited to pods=0", Remedy: "request less, or have the quota raised: `kubectl --context worker-2 -n ml describe resourcequota none`"},
 		{Cluster: "worker-3", Verdict: inspect.Unknown, Message: "no context reaches it"},
-		{Cluster: "worker-4", Context: "worker-4", Verdict: inspect.Never, Message: "namespace ml does not exist", Remedy: "`kubectl --context worker-4 create namespace ml`"},
+		{Cluster: "worker-4", Context: "worker-4", Verdict: inspect.Never, Message: "Namespace ml does not exist", Remedy: "`kubectl --context worker-4 create namespace ml`"},
 	}
 	r.Conclude(false, "")
 	return r

@@ -134,15 +134,21 @@ func Describe(o *unstructured.Unstructured) string {
 	return fmt.Sprintf("Job %s/%s", o.GetNamespace(), o.GetName())
 }
 
-// Trial has the objections of a worker to a mirror and its Pod; nil errors mean none.
-type Trial struct{ Mirror, Pod error }
+// Attempt is an object that a server created in a dry run. Err is its objection, nil if there is none.
+type Attempt struct {
+	Object *unstructured.Unstructured
+	Err    error
+}
+
+// Trial is the mirror of a Job on a worker, and a Pod of it.
+type Trial struct{ Mirror, Pod Attempt }
 
 // Try creates the mirror of a Job and a Pod of it on a worker, in dry runs, so that the
 // namespace, quotas, webhooks and PodSecurity of the worker are checked.
 func Try(ctx context.Context, c *fleet.Cluster, origin *unstructured.Unstructured) Trial {
 	m := mirror(origin)
-	var t Trial
-	_, t.Mirror = c.Create(ctx, delegation.Job().Resource, m, "", metav1.DryRunAll)
-	_, t.Pod = c.Create(ctx, corev1.SchemeGroupVersion.WithResource("pods"), podOf(m), "", metav1.DryRunAll)
+	t := Trial{Mirror: Attempt{Object: m}, Pod: Attempt{Object: podOf(m)}}
+	_, t.Mirror.Err = c.Create(ctx, delegation.Job().Resource, m, "", metav1.DryRunAll)
+	_, t.Pod.Err = c.Create(ctx, corev1.SchemeGroupVersion.WithResource("pods"), t.Pod.Object, "", metav1.DryRunAll)
 	return t
 }

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -11,9 +12,17 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// RemoveLeftovers removes the Jobs in a namespace of a cluster that earlier probes left behind. It
-// returns these, and the Jobs of probes that may still run.
-func RemoveLeftovers(ctx context.Context, c *fleet.Cluster, namespace string, now time.Time) (removed, others []*unstructured.Unstructured, err error) {
+// Leftovers are the Jobs of earlier probes in a namespace of a cluster.
+type Leftovers struct {
+	// Removed were removed, and Remaining could not be removed.
+	Removed, Remaining []*unstructured.Unstructured
+	// Others are the Jobs of probes that may still run.
+	Others []*unstructured.Unstructured
+}
+
+// RemoveLeftovers removes the Jobs in a namespace of a cluster that earlier probes left behind. The
+// error is the first of those that prevented it.
+func RemoveLeftovers(ctx context.Context, c *fleet.Cluster, namespace string, now time.Time) (found Leftovers, err error) {
 	jobs := delegation.Job().Resource
 	var left []*unstructured.Unstructured
 	err = c.Each(ctx, jobs, namespace, metav1.ListOptions{LabelSelector: Label}, func(o *unstructured.Unstructured) {
@@ -22,20 +31,21 @@ func RemoveLeftovers(ctx context.Context, c *fleet.Cluster, namespace string, no
 		case isLeftover(o, now):
 			left = append(left, o)
 		case isProbeJob(o):
-			others = append(others, o)
+			found.Others = append(found.Others, o)
 		}
 	})
 	if err != nil {
-		return nil, others, err
+		return found, err
 	}
 	for _, o := range left {
-		isRemoved, err := c.RemoveIf(ctx, jobs, o, func(o *unstructured.Unstructured) bool { return isLeftover(o, now) })
-		if err != nil {
-			return removed, others, err
-		}
-		if isRemoved {
-			removed = append(removed, o)
+		isRemoved, failed := c.RemoveIf(ctx, jobs, o, func(o *unstructured.Unstructured) bool { return isLeftover(o, now) })
+		switch {
+		case failed != nil:
+			found.Remaining = append(found.Remaining, o)
+			err = cmp.Or(err, failed)
+		case isRemoved:
+			found.Removed = append(found.Removed, o)
 		}
 	}
-	return removed, others, nil
+	return found, err
 }

@@ -123,7 +123,7 @@ func probeAllWorkers(t *testing.T) {
 	assert.Equal(t, len(r.Workers), 2, "%+v", r.Workers)
 	assert.Equal(t, fmt.Sprint(r.Workers[0].Context, r.Workers[0].Verdict, r.Workers[0].Message), worker1+"fits")
 	assert.Equal(t, r.Workers[1].Verdict, inspect.Never)
-	assert.Assert(t, strings.Contains(r.Workers[1].Message, "exceeded quota"), r.Workers[1].Message)
+	assert.Assert(t, strings.Contains(r.Workers[1].Message, "none is exhausted"), r.Workers[1].Message)
 	kubectlOn(t, worker2, "-n", probeName, "delete", "quota", "none")
 
 	// The quota of the ClusterQueue is checked as by trace -f.

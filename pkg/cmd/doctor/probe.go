@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/rand"
@@ -125,22 +126,44 @@ func (p *prober) checkRights(ctx context.Context) error {
 func (p *prober) removeLeftovers(ctx context.Context) {
 	namespace := p.target.namespace
 	for _, a := range fleet.Ask(ctx, p.fleet, func(ctx context.Context, c *fleet.Cluster) ([]string, error) {
-		removed, others, err := probe.RemoveLeftovers(ctx, c, namespace, p.fleet.Now(c.Context))
-		var notes []string
-		for _, o := range removed {
-			notes = append(notes, fmt.Sprintf("note: context %q: removed %s, left behind by an earlier probe", c.Context, probe.Describe(o)))
+		found, err := probe.RemoveLeftovers(ctx, c, namespace, p.fleet.Now(c.Context))
+		if c != p.manager {
+			found.Others = nil
 		}
-		for _, o := range others {
-			if c == p.manager {
-				notes = append(notes, fmt.Sprintf("note: context %q: %s belongs to another probe, which may still run", c.Context, probe.Describe(o)))
-			}
-		}
-		return notes, err
+		return leftoverNotes(c.Context, found, err), nil
 	}) {
+		if a.Err != nil {
+			a.Value = leftoverNotes(a.Context, probe.Leftovers{}, a.Err)
+		}
 		for _, note := range a.Value {
 			util.Report(p.ErrOut, "%s", note)
 		}
 	}
+}
+
+// leftoverNotes returns what a user should know about the Jobs of earlier probes on a cluster. err is
+// why they could not be read or removed. Without the right to read them, there is nothing to say.
+func leftoverNotes(name string, found probe.Leftovers, err error) (notes []string) {
+	add := func(format string, args ...any) {
+		notes = append(notes, fmt.Sprintf("note: context %q: ", name)+fmt.Sprintf(format, args...))
+	}
+	for _, o := range found.Removed {
+		add("removed %s, left behind by an earlier probe", probe.Describe(o))
+	}
+	for _, o := range found.Others {
+		add("%s belongs to another probe, which may still run", probe.Describe(o))
+	}
+	var names []string
+	for _, o := range found.Remaining {
+		names = append(names, probe.Describe(o))
+	}
+	switch {
+	case len(names) > 0:
+		add("cannot remove %s, left behind by an earlier probe: %s", inspect.Some(names), kubecontext.Because(err))
+	case err != nil && !apierrors.IsForbidden(err):
+		add("cannot remove Jobs of earlier probes: %s", kubecontext.Because(err))
+	}
+	return notes
 }
 
 // dryRun reports the Job, and lets the server check it if wanted.
@@ -217,7 +240,7 @@ func (p *prober) conclude(ctx context.Context, f *follower, ended error) {
 		reason = ended.Error()
 	}
 	if f.isUnread {
-		p.report.Unchecked = append(p.report.Unchecked, inspect.Unchecked{What: inspect.Everything, Contexts: []string{p.manager.Context}, Reason: "the cluster was not readable when the probe ended"})
+		p.report.Unchecked = append(p.report.Unchecked, inspect.Unchecked{What: inspect.Everything, Contexts: []string{p.manager.Context}, Reason: "the cluster was not readable when the probe ended", Cluster: true})
 	}
 	p.report.Conclude(f.isUnread, reason)
 	if util.Interrupted(ctx) != nil {

@@ -6,13 +6,13 @@ import (
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -40,11 +40,11 @@ func (p *prober) askWorkers(ctx context.Context, job *unstructured.Unstructured)
 	for _, at := range workers {
 		w := workerOf(&at)
 		if at.Context != "" {
-			addTrial(&w, trials[at.Context], p.target.namespace)
+			addTrial(&w, trials[at.Context])
 		}
 		p.report.Workers = append(p.report.Workers, w)
 		if w.Verdict == inspect.Unknown {
-			p.report.Unchecked = append(p.report.Unchecked, inspect.Unchecked{What: "worker " + w.Cluster, Contexts: contextsOf(w.Context), Reason: w.Message})
+			p.report.Unchecked = append(p.report.Unchecked, inspect.Unchecked{What: "worker " + w.Cluster, Contexts: contextsOf(w.Context), Reason: w.Message, Cluster: true})
 		}
 	}
 	if len(p.report.Workers) == 0 {
@@ -53,23 +53,43 @@ func (p *prober) askWorkers(ctx context.Context, job *unstructured.Unstructured)
 	return nil
 }
 
-// tryOn sends the dry runs to the workers, and returns the answers by context. The kubeconfig may have
-// contexts of other clusters, which get none.
-func (p *prober) tryOn(ctx context.Context, job *unstructured.Unstructured, workers []inspect.Placement) map[string]probe.Trial {
-	trials := map[string]probe.Trial{}
-	for _, a := range fleet.Ask(ctx, p.fleet, func(ctx context.Context, c *fleet.Cluster) (probe.Trial, error) {
+// tryOn sends the dry runs to the workers, and returns what they object to, by context. The kubeconfig
+// may have contexts of other clusters, which get none.
+func (p *prober) tryOn(ctx context.Context, job *unstructured.Unstructured, workers []inspect.Placement) map[string][]preflight.Problem {
+	trials := map[string][]preflight.Problem{}
+	for _, a := range fleet.Ask(ctx, p.fleet, func(ctx context.Context, c *fleet.Cluster) ([]preflight.Problem, error) {
 		isWorker := slices.ContainsFunc(workers, func(at inspect.Placement) bool { return at.Context == c.Context })
 		if !isWorker || c.Context == p.target.manager {
-			return probe.Trial{}, nil
+			return nil, nil
 		}
-		return probe.Try(ctx, c, job), nil
+		return objections(c, probe.Try(ctx, c, job)), nil
 	}) {
 		if a.Err != nil {
-			a.Value = probe.Trial{Mirror: a.Err, Pod: a.Err}
+			a.Value = []preflight.Problem{{Context: a.Context, Untried: true, Message: "cannot be checked: " + kubecontext.Because(a.Err)}}
 		}
 		trials[a.Context] = a.Value
 	}
 	return trials
+}
+
+// objections returns what a worker objects to in the mirror and its Pod.
+func objections(c *fleet.Cluster, t probe.Trial) (found []preflight.Problem) {
+	for _, tried := range []struct {
+		probe.Attempt
+		label, resource string
+	}{{t.Mirror, "", "jobs.batch"}, {t.Pod, "the Pods", "pods"}} {
+		switch {
+		case tried.Err == nil:
+		case read.Tried{Err: tried.Err}.MayNotCreate():
+			found = append(found, preflight.Problem{
+				Context: c.Context, Untried: true, Object: preflight.Object{Label: tried.label},
+				Message: fmt.Sprintf("cannot be checked: you may not create %s there", tried.resource),
+			})
+		default:
+			found = append(found, preflight.NewProbe(c).Refused(tried.Object, tried.Err)...)
+		}
+	}
+	return found
 }
 
 func contextsOf(name string) []string {
@@ -100,33 +120,35 @@ func workerOf(at *inspect.Placement) inspect.ProbeWorker {
 }
 
 // addTrial adds the answer of the worker's API server. A refusal outweighs everything else.
-func addTrial(w *inspect.ProbeWorker, t probe.Trial, namespace string) {
-	for _, object := range []struct {
-		noun, resource string
-		err            error
-	}{{"the mirror", "jobs.batch", t.Mirror}, {"its Pod", "pods", t.Pod}} {
+func addTrial(w *inspect.ProbeWorker, problems []preflight.Problem) {
+	for _, p := range problems {
+		message := "the mirror: " + p.Message
 		switch {
-		case object.err == nil:
-			continue
-		case read.Tried{Err: object.err}.MayNotCreate():
-			makeUnknown(w, fmt.Sprintf("cannot check %s: you may not create %s there", object.noun, object.resource))
-			continue
-		case kubecontext.IsConnection(object.err), apierrors.IsUnauthorized(object.err):
-			makeUnknown(w, fmt.Sprintf("cannot check %s: %s", object.noun, kubecontext.Because(object.err)))
-			continue
+		case p.Object.Kind != "":
+			message = p.Object.String() + " " + p.Message
+		case p.Object.Label != "":
+			message = p.Object.Label + ": " + p.Message
 		}
-		w.Verdict, w.Message, w.Remedy = inspect.Never, fmt.Sprintf("rejects %s: %s", object.noun, kubecontext.Objection(object.err)), "change the policy or webhook on "+w.Context+" that rejects it, or remove the worker from the MultiKueueConfig"
-		if apierrors.IsNotFound(object.err) {
-			w.Message = "namespace " + namespace + " does not exist"
-			w.Remedy = string(command.Kubectl(w.Context, "", "create", "namespace", namespace).Prose())
+		remedy := string(p.Remedy)
+		switch {
+		case p.Untried:
+			makeUnknown(w, message, remedy)
+		case p.Blocking:
+			if p.Object.Kind == "" {
+				// The Job of a probe cannot be changed.
+				remedy = "change the policy or webhook on " + w.Context + " that rejects it"
+			}
+			w.Verdict, w.Message, w.Remedy = inspect.Never, message, remedy
+			return
+		case w.Verdict == inspect.Fits:
+			w.Verdict, w.Message, w.Remedy = inspect.Waits, message, remedy
 		}
-		return
 	}
 }
 
-// makeUnknown makes a verdict unknown, with a message, if it depends on something unchecked.
-func makeUnknown(w *inspect.ProbeWorker, message string) {
+// makeUnknown makes a verdict unknown, with a message and a fix, if it depends on something unchecked.
+func makeUnknown(w *inspect.ProbeWorker, message, remedy string) {
 	if w.Verdict == inspect.Fits || w.Verdict == inspect.Unknown && w.Message == "" {
-		w.Verdict, w.Message = inspect.Unknown, message
+		w.Verdict, w.Message, w.Remedy = inspect.Unknown, message, remedy
 	}
 }

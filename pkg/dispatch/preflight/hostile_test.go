@@ -90,7 +90,7 @@ func TestHostileAnswers(t *testing.T) {
 			evil,
 		} {
 			err := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "p", &apierrors.StatusError{ErrStatus: metav1.Status{Message: text}})
-			for _, p := range (Probe{Cluster: &fleet.Cluster{Context: "$(x) `y`"}}).refused(pod, err) {
+			for _, p := range (Probe{Cluster: &fleet.Cluster{Context: "$(x) `y`"}}).Refused(pod, err) {
 				for _, part := range p.Remedy.Parts() {
 					if part.IsCommand {
 						words := shelltest.Words(t, part.Text)

@@ -120,7 +120,7 @@ func (c *check) tryOrigin(ctx context.Context, version serverVersion) []Problem 
 		})
 	}
 	if err != nil {
-		return append(found, c.origin.refused(c.Request.Origin, err)...)
+		return append(found, c.origin.Refused(c.Request.Origin, err)...)
 	}
 	if content.StringAt(stored, c.kind.ManagedBy...) == "" {
 		found = append(found, Problem{

@@ -98,7 +98,7 @@ func (c *check) tryUntilClear(ctx context.Context, pod *unstructured.Unstructure
 			pod.SetOwnerReferences(nil)
 			continue
 		}
-		for _, p := range c.worker.refused(pod, err) {
+		for _, p := range c.worker.Refused(pod, err) {
 			result.problems = append(result.problems, c.addRemedy(ctx, p))
 			if !removeReference(pod, p.Object) {
 				return result, nil
@@ -130,7 +130,7 @@ func (c *check) admit(ctx context.Context, pod *unstructured.Unstructured) (admi
 	// accountWait. The result is the last answer.
 	_ = wait.PollUntilContextTimeout(ctx, accountRetry, accountWait, true, func(context.Context) (bool, error) {
 		admitted, err = c.worker.Create(ctx, resource, pod, metav1.FieldValidationIgnore, metav1.DryRunAll)
-		return err == nil || !lacksDefaultAccount(c.worker.refused(pod, err), c.namespace()), nil
+		return err == nil || !lacksDefaultAccount(c.worker.Refused(pod, err), c.namespace()), nil
 	})
 	if err == nil && admitted == nil {
 		err = context.Cause(ctx)

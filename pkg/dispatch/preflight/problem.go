@@ -19,6 +19,9 @@ type Problem struct {
 	// Blocking is whether nothing can be created before this is solved. Other Problems are
 	// warnings.
 	Blocking bool
+	// Untried is whether the server could not try the object, so that the Problem says nothing about
+	// the object: a webhook or the connection failed, or a webhook supports no dry runs.
+	Untried bool
 	// NoNode is whether no node could take the Pods now. An autoscaler may add one.
 	NoNode bool
 	// Object is the object with the problem; the zero Object for the Job.
@@ -75,7 +78,7 @@ func (p Probe) invalidName(kind, namespace, name, by string) []Problem {
 // unchecked returns a Problem for an object that could not be read, which does not mean that the
 // object is missing.
 func (p Probe) unchecked(object Object, namespace string, err error) Problem {
-	found := Problem{Context: p.Context, Object: object, Message: "cannot be checked: " + kubecontext.Because(err)}
+	found := Problem{Context: p.Context, Untried: true, Object: object, Message: "cannot be checked: " + kubecontext.Because(err)}
 	if apierrors.IsForbidden(err) {
 		found.Remedy = command.Say("see what you may do: %s", p.Kubectl(namespace, "auth", "can-i", "--list"))
 	}

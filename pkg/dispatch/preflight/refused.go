@@ -24,8 +24,8 @@ type refusal struct {
 	describe func(p *Problem, m []string)
 }
 
-// refused returns the Problems for which a server refuses an object in a dry run.
-func (p Probe) refused(o *unstructured.Unstructured, err error) []Problem {
+// Refused returns the Problems for which a server refuses an object in a dry run.
+func (p Probe) Refused(o *unstructured.Unstructured, err error) []Problem {
 	about, rejected := Object{}, "the "+o.GetKind()
 	if o.GetKind() == "Pod" {
 		about, rejected = thePods(), "its Pods"
@@ -35,7 +35,7 @@ func (p Probe) refused(o *unstructured.Unstructured, err error) []Problem {
 	case webhook != "":
 		who, show := kueue.ShowWebhook(p.Context, webhook)
 		return []Problem{{
-			Context: p.Context, Blocking: true, Object: about, Message: fmt.Sprintf("the API server cannot try %s: %s fails: %s", rejected, who, cause),
+			Context: p.Context, Blocking: true, Untried: true, Object: about, Message: fmt.Sprintf("the API server cannot try %s: %s fails: %s", rejected, who, cause),
 			Remedy: command.Say("try again, or check that %s runs: %s", who, show),
 		}}
 	case apierrors.IsNotFound(err) && strings.Contains(err.Error(), "namespaces "):
@@ -48,11 +48,11 @@ func (p Probe) refused(o *unstructured.Unstructured, err error) []Problem {
 			Context: p.Context, Blocking: true, Object: named(o.GetKind(), o.GetNamespace(), o.GetName()), Message: "already exists",
 			Remedy: command.Say("inspect it: %s", p.Kubectl(o.GetNamespace(), "get", command.KindNameOf(o), o.GetName(), "-o", "yaml")),
 		}}
-	case kubecontext.IsConnection(err), apierrors.IsUnauthorized(err):
+	case kubecontext.IsConnection(err), apierrors.IsUnauthorized(err), kubecontext.IsUnserved(err):
 		return []Problem{p.unchecked(about, o.GetNamespace(), err)}
 	case kubecontext.IsDryRunUnsupported(err):
 		// Such webhooks are older than admissionregistration.k8s.io/v1, which forbids them.
-		return []Problem{{Context: p.Context, Object: about, Message: "cannot be tried: " + kubecontext.Because(err)}}
+		return []Problem{{Context: p.Context, Untried: true, Object: about, Message: "cannot be tried: " + kubecontext.Because(err)}}
 	}
 	text := kubecontext.Objection(err)
 	for _, r := range p.refusals(o) {
@@ -127,18 +127,18 @@ func (p Probe) refusals(o *unstructured.Unstructured) []refusal {
 			found.Remedy = command.Say("set that for every container of the %s, or have a LimitRange set it: %s", subject, p.Kubectl(namespace, "describe", "resourcequota", m[1]))
 		}},
 		{`^status unknown for quota: ([^,\s]+)`, func(found *Problem, m []string) {
-			found.Blocking = false
+			found.Blocking, found.Untried = false, true
 			found.Object = named("ResourceQuota", namespace, m[1])
 			found.Message = "cannot be checked: its controller has not counted it yet"
 		}},
 		{`^violates PodSecurity "([^"]+)": (.*)$`, func(found *Problem, m []string) {
 			found.Object = named("Namespace", "", namespace)
 			found.Message = fmt.Sprintf("accepts only Pods of the PodSecurity level %s: %s", m[1], m[2])
-			found.Remedy = command.Say("set the named fields in the %s, choose another namespace with --namespace-to, or %s", subject, p.allowPods(o, m[1]))
+			found.Remedy = command.Say("set the named fields in the %s, choose another namespace, or %s", subject, p.allowPods(o, m[1]))
 		}},
 		{`^unable to create new content in namespace (\S+) because it is being terminated`, func(found *Problem, m []string) {
 			found.Object, found.Message = named("Namespace", "", m[1]), "is being deleted"
-			found.Remedy = command.Say("%s, then create it again, or choose another with --namespace-to", p.Kubectl("", "wait", "--for=delete", "namespace", m[1]))
+			found.Remedy = command.Say("%s, then create it again, or choose another namespace", p.Kubectl("", "wait", "--for=delete", "namespace", m[1]))
 		}},
 		{`^\[?(?:(?:minimum|maximum) .* usage per |.* limit to request ratio per ).*$`, func(found *Problem, m []string) {
 			found.Message = "a LimitRange rejects them: " + strings.Trim(m[0], "[]")

@@ -116,7 +116,7 @@ func TestRefused(t *testing.T) {
 		{"too busy", job, apierrors.NewTooManyRequestsError("later"), false, "", "later", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			found := Probe{Cluster: &fleet.Cluster{Context: "a b"}}.refused(c.of, c.err)
+			found := Probe{Cluster: &fleet.Cluster{Context: "a b"}}.Refused(c.of, c.err)
 			assert.Equal(t, len(found), 1)
 			p := found[0]
 			assert.Equal(t, p.Blocking, c.blocks, "%+v", p)

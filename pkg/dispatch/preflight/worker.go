@@ -207,7 +207,7 @@ func (c *check) tryMirror(ctx context.Context, unseen error) []Problem {
 	}
 	stored, err := c.worker.Create(ctx, c.kind.Resource, c.mirror, metav1.FieldValidationIgnore, metav1.DryRunAll)
 	if err != nil {
-		return append(found, c.worker.refused(c.mirror, err)...)
+		return append(found, c.worker.Refused(c.mirror, err)...)
 	}
 	// The server would create the mirror, so its namespace exists.
 	return append(c.drops(c.worker, version, droppedFields(c.mirror, stored)), c.heldByWebhook(stored)...)
