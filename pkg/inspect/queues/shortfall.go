@@ -48,13 +48,18 @@ func (s *Finder) Shortfalls(manager *inspect.Facts, namespace, name string) []Sh
 	if n == nil {
 		return nil
 	}
-	all := Shortfall{Queue: n.Queue, Clusters: c.clustersBehind(n.Queue), IsUncovered: true}
+	all := Shortfall{Queue: n.Queue, IsUncovered: true}
 	var there []*capacity.Node
-	for _, cluster := range all.Clusters {
-		worker := c.worker(cluster)
+	var counted []*cluster
+	for _, name := range c.clustersBehind(n.Queue) {
+		worker := c.worker(name)
 		if worker == nil || worker.facts.Gaps[inspect.PartQueues] != nil {
 			return nil
 		}
+		if slices.ContainsFunc(counted, worker.isSame) {
+			continue
+		}
+		counted, all.Clusters = append(counted, worker), append(all.Clusters, name)
 		// A stopped queue counts: it may be resumed, and its quota remains.
 		for _, r := range worker.behind([]*kueue.LocalQueue{local}, n.Name) {
 			q := r.node

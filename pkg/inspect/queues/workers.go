@@ -20,12 +20,17 @@ func (c *cluster) workers(n *capacity.Node, resource string) *WorkersQuota {
 	w := &WorkersQuota{Clusters: []string{}, Inactive: []string{}, Unknown: []string{}}
 	var nominal, used capacity.Amount
 	isKnown := true
+	var counted []*cluster
 	for _, name := range names {
 		worker := c.worker(name)
 		if worker == nil {
 			w.Unknown = append(w.Unknown, name)
 			continue
 		}
+		if slices.ContainsFunc(counted, worker.isSame) {
+			continue
+		}
+		counted = append(counted, worker)
 		queues := worker.behind(c.locals, n.Name)
 		active := slices.DeleteFunc(slices.Clone(queues), func(r workerQueue) bool { return !r.isActive })
 		if len(queues) > 0 && len(active) == 0 {
@@ -66,6 +71,11 @@ func (c *cluster) worker(name string) *cluster {
 		return nil
 	}
 	return w
+}
+
+// isSame reports whether two clusters are one, with two names or contexts. Its quota counts once.
+func (c *cluster) isSame(o *cluster) bool {
+	return c == o || c.facts.ClusterUID != "" && c.facts.ClusterUID == o.facts.ClusterUID
 }
 
 // workerQueue is a ClusterQueue of a worker, and whether it admits Workloads through any of the LocalQueues

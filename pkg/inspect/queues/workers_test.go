@@ -40,6 +40,18 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
+// TestOneWorkerTwice checks that the quota of a worker with two names counts once.
+func TestOneWorkerTwice(t *testing.T) {
+	paris, tokyo := workerFacts(t, "8", "1"), workerFacts(t, "4", "3")
+	v := manager(t, paris, tokyo)
+	hub := v.Facts("hub").Kueue
+	addTo(&hub.Clusters).Name = "paris-2"
+	hub.Addresses["paris-2"] = hub.Addresses["paris"]
+	hub.Configs[0].Spec.Clusters = append(hub.Configs[0].Spec.Clusters, "paris-2")
+	w := queues.List(v)[0].Workers
+	assert.Equal(t, fmt.Sprintf("%s %s %v %v", w.Nominal, *w.Used, w.Clusters, w.Inactive), "12 4 [paris tokyo] []")
+}
+
 // workerFacts returns a cluster with one queue.
 func workerFacts(t *testing.T, cpu, used string) *inspect.Facts {
 	t.Helper()
