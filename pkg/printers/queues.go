@@ -21,20 +21,35 @@ func Queues(w io.Writer, list *queues.QueueList, o TableOptions) error {
 		return tableMarkdown(w, withProblems(queueColumns(list, o), list), pointers(list.Items), list.Errors, o)
 	}
 	p := palette{o.Color}
-	rows, err := newTable(dimmed(queueColumns(list, o), p), pointers(list.Items), o).layout(o.Width)
+	t := newTable(dimmed(queueColumns(list, o), p), pointers(list.Items), o)
+	rows, err := t.layout(o.Width)
 	if err != nil {
 		return err
 	}
-	return writeRows(w, rows, list.Errors, o, func(i int) string {
+	if err := writeRows(w, rows, list.Errors, o, func(i int) string {
 		if i+1 < len(list.Items) && isSameQueue(&list.Items[i], &list.Items[i+1]) {
 			return ""
 		}
 		return Safe(list.Items[i].Problem)
-	}, p.bad)
+	}, p.bad); err != nil || o.NoHeaders || len(t.dropped) == 0 {
+		return err
+	}
+	return writeLines(w, append([]string{""}, wrapBelow("not shown at this width: ", strings.Join(t.dropped, ", ")+" (-o json has them)", o.Width)...)...)
 }
 
 func isSameQueue(a, b *queues.QueueQuota) bool {
 	return a.Context == b.Context && a.Kind == b.Kind && a.Namespace == b.Namespace && a.Name == b.Name
+}
+
+// hasFlavors reports whether only the flavor distinguishes some rows.
+func hasFlavors(list *queues.QueueList) bool {
+	for i := range list.Items[min(1, len(list.Items)):] {
+		a, b := &list.Items[i], &list.Items[i+1]
+		if isSameQueue(a, b) && a.Flavor != b.Flavor {
+			return true
+		}
+	}
+	return false
 }
 
 // queueColumns returns the columns that a list needs.
@@ -47,31 +62,29 @@ func queueColumns(list *queues.QueueList, o TableOptions) []column[*queues.Queue
 	}
 	locals := hasAny(func(q *queues.QueueQuota) bool { return q.Kind == queues.KindLocalQueue })
 	managers := hasAny(func(q *queues.QueueQuota) bool { return q.Workers != nil })
-	dropRank := func(rank int) int {
-		if o.Wide {
-			return 0
-		}
-		return rank
+	flavorRank := 2
+	if hasFlavors(list) {
+		flavorRank = 0
 	}
 	return []column[*queues.QueueQuota]{
 		{title: "CONTEXT", shrinks: true, absent: !o.Contexts, cell: func(q *queues.QueueQuota) string { return Safe(q.Context) }},
 		{title: "NAMESPACE", shrinks: true, absent: !locals || !o.Namespaces, cell: func(q *queues.QueueQuota) string { return Safe(q.Namespace) }},
 		{title: "QUEUE", alwaysShown: true, shrinks: true, cell: queueName},
 		{title: "CLUSTERQUEUE", shrinks: true, absent: !locals, cell: func(q *queues.QueueQuota) string { return absentIfEmpty(Safe(q.ClusterQueue)) }},
-		{title: "COHORT", shrinks: true, dropRank: dropRank(1), cell: func(q *queues.QueueQuota) string {
+		{title: "COHORT", shrinks: true, dropRank: 1, cell: func(q *queues.QueueQuota) string {
 			if len(q.Cohorts) == 0 {
 				return none
 			}
 			return Safe(q.Cohorts[0])
 		}},
-		{title: "FLAVOR", shrinks: true, cell: func(q *queues.QueueQuota) string { return absentIfEmpty(Safe(q.Flavor)) }},
+		{title: "FLAVOR", shrinks: true, dropRank: flavorRank, cell: func(q *queues.QueueQuota) string { return absentIfEmpty(Safe(q.Flavor)) }},
 		{title: "RESOURCE", alwaysShown: true, shrinks: true, cell: func(q *queues.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
 		{title: "NOMINAL", alwaysShown: true, cell: func(q *queues.QueueQuota) string { return amount(q, q.Nominal) }},
-		{title: "BORROWED", dropRank: dropRank(2), absent: locals, cell: borrowed},
-		{title: map[bool]string{false: "USED", true: "USED-HERE"}[locals], dropRank: dropRank(3), cell: func(q *queues.QueueQuota) string { return amount(q, q.Used) }},
+		{title: "BORROWED", dropRank: 3, absent: locals, cell: borrowed},
+		{title: map[bool]string{false: "USED", true: "USED-HERE"}[locals], alwaysShown: true, cell: func(q *queues.QueueQuota) string { return amount(q, q.Used) }},
 		{title: "FREE", alwaysShown: true, cell: func(q *queues.QueueQuota) string { return amount(q, q.Free) }},
 		{title: "PENDING", cell: pending},
-		{title: "WORKERS", dropRank: dropRank(4), absent: !managers, cell: func(q *queues.QueueQuota) string { return workers(q, o.Wide) }},
+		{title: "WORKERS", dropRank: 4, shrinks: o.Wide, absent: !managers, cell: func(q *queues.QueueQuota) string { return workers(q, o.Wide) }},
 	}
 }
 

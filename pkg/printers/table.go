@@ -30,6 +30,8 @@ type table struct {
 	// droppable are the titles of the columns that may be dropped on a narrow terminal, in this
 	// order.
 	droppable []string
+	// dropped are the titles of those that were dropped.
+	dropped []string
 	// below is the text below the row that was computed last, on its own lines.
 	below string
 	// height is the number of visible lines, 0 for all.
@@ -215,6 +217,7 @@ func (t *table) dropOptional(width int) {
 		if c := slices.Index(t.titles, title); c >= 0 && total > width {
 			out = append(out, c)
 			total -= m.widths[c] + len(gap)
+			t.dropped = append(t.dropped, title)
 		}
 	}
 	t.dropColumns(out)
