@@ -17,6 +17,9 @@ const (
 	FinishedFailed    = "Failed"
 	// OwnerNotFound: the Job was deleted before it finished.
 	OwnerNotFound = "OwnerNotFound"
+	// FailedToStart: Kueue could not start the Job, which still exists and has not finished (kueue:
+	// pkg/controller/jobframework/reconciler.go).
+	FailedToStart = "FailedToStart"
 	// SliceReplaced: an elastic Job changed its size, and another Workload followed.
 	SliceReplaced = "WorkloadSliceReplaced"
 )

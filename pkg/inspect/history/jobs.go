@@ -42,7 +42,8 @@ func eachOf(v *inspect.Inventory, f *inspect.Facts, isSelected bool, visit func(
 		last := lastOf(all)
 		// Without the Job, a Workload is known to be delegated only if a
 		// cluster got it.
-		if last.FinishedAt.IsZero() || last.Reason == kueue.SliceReplaced || last.Cluster == "" {
+		isOver := !last.FinishedAt.IsZero() && last.Reason != kueue.SliceReplaced && last.Reason != kueue.FailedToStart
+		if !isOver || last.Cluster == "" {
 			continue
 		}
 		if isSelected {
