@@ -33,8 +33,8 @@ type FixTarget struct {
 
 // Fixes returns how to end a wait, best way first. It is the only mapping
 // from reasons to fixes, for rules, traces and placements. A text is an
-// imperative, with a command if one does what the text says. No fix deletes
-// the Job.
+// imperative, with a command if one does what the text says. A fix deletes
+// the Job only if it must be created again.
 func (w *Wait) Fixes(target FixTarget) []command.Fix {
 	switch {
 	case w.Reason == ReasonQuotaInUse:

@@ -1,6 +1,14 @@
 package kueue
 
-import "github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
 
 // maxExecutionLabel is the label of a Job that limits its run time (kueue:
 // pkg/controller/constants).
@@ -17,7 +25,7 @@ func (s FixTarget) fixDeactivation(w *Wait) []command.Fix {
 	switch w.Reason {
 	case ReasonTimedOut:
 		return []command.Fix{
-			fix("submit it again with a longer %s", maxExecutionLabel),
+			s.fixByCreation("", "create it again with a longer "+maxExecutionLabel),
 			fixBy(activate, "run it again for as long as before"),
 		}
 	case ReasonRequeueLimit:
@@ -36,14 +44,30 @@ func (s FixTarget) fixDeactivation(w *Wait) []command.Fix {
 func (s FixTarget) fixRepeatedDeactivation(w *Wait) []command.Fix {
 	switch w.Reason {
 	case ReasonTimedOut:
-		return []command.Fix{fix("submit it again with a longer %s", maxExecutionLabel)}
+		return []command.Fix{s.fixByCreation("", "create it again with a longer "+maxExecutionLabel)}
 	case ReasonEvictedOnManager:
 		return []command.Fix{fix("wait until MultiKueue deletes this copy")}
 	case ReasonRequeueLimit:
-		return []command.Fix{fix("find why its Pods were not ready in time, then submit it again")}
+		return []command.Fix{s.fixByCreation("find why its Pods were not ready in time, then ", "create it again")}
 	default:
-		return []command.Fix{fixBy(s.describe(), "resolve what Kueue reports, then submit it again")}
+		return []command.Fix{fixBy(s.describe(), "resolve what Kueue reports, then delete the Job and create it again")}
 	}
+}
+
+// fixByCreation returns the fix of a Workload whose Job must be created again, after a condition. The Job
+// still exists. A copy belongs to a mirror, and the user must create the origin again.
+func (s FixTarget) fixByCreation(condition, create string) command.Fix {
+	owner := metav1.GetControllerOf(s.Workload)
+	if owner == nil || s.Workload.Labels[delegation.MultiKueueOriginLabel] != "" {
+		return fix("%sdelete the Job, and %s", condition, create)
+	}
+	kind := strings.ToLower(owner.Kind)
+	if row, ok := delegation.KindOf(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); ok {
+		kind = command.KindName(row)
+	}
+	f := fixBy(command.Kubectl(s.Context, s.Workload.Namespace, "delete", kind, owner.Name), "%sdelete it", condition)
+	f.Then = []command.Step{{Text: create, Command: []string{}}}
+	return f
 }
 
 // fixChecks returns the fixes of AdmissionChecks that are not ready.
