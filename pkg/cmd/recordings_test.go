@@ -137,7 +137,7 @@ func TestTraceOfRecordingsAsJSON(t *testing.T) {
 func TestMirrorsOfRecordings(t *testing.T) {
 	t.Parallel()
 	all := map[string]string{
-		"cluster-removed-from-config": "kwok-w1+1", "mirror-mutated-on-worker": "kwok-w1", "one-worker-unusable": "kwok-w1",
+		"cluster-removed-from-config": "kwok-w2+1", "mirror-mutated-on-worker": "kwok-w1", "one-worker-unusable": "kwok-w1",
 		"running": "kwok-w1", "service-account-missing-on-workers": "kwok-w1", "starting": "kwok-w2", "worker-lost": "kwok-w1",
 		"unknown-owner": "-", "worker-job-controller-down": "kwok-w2", "same-cluster-under-two-names": "kwok-w2",
 		"origin-edited-while-running": "kwok-w1", "pods-unschedulable": "kwok-w1",

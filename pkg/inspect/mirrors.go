@@ -10,7 +10,7 @@ import (
 
 // SetMirrors sets the Mirrors of all Jobs from the pairs, and a missing Since from the mirror's.
 // Mirrors stays nil if the pairs do not prove it. SetMirrors returns the Jobs of MultiKueue whose
-// management cluster must be read to know more.
+// management cluster must be read to know more: their mirror, or which of several it has chosen.
 //
 // isComplete reports whether the pairs include all Jobs of a namespace on every existing context, so
 // that a mirror which they lack does not exist.
@@ -27,6 +27,9 @@ func SetMirrors(pairs *Pairs, jobs []*Job, isComplete func(namespace string) boo
 		if j.Mirrors = p.MirrorRefs(); len(j.Mirrors) > 0 {
 			if j.Since == nil {
 				j.Since = p.Mirrors[0].Job.Since
+			}
+			if len(j.Mirrors) > 1 && j.ManagedBy == delegation.MultiKueue {
+				ask = append(ask, j)
 			}
 			continue
 		}

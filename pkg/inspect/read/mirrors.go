@@ -46,6 +46,12 @@ func Mirrors(ctx context.Context, f *fleet.Fleet, jobs, hidden []*inspect.Job, a
 	for _, j := range missing {
 		switch place, known := places[j]; {
 		case !known:
+		case len(j.Mirrors) > 0:
+			// The chosen mirror comes first: another one is a duplicate.
+			if i := slices.IndexFunc(j.Mirrors, func(r inspect.Ref) bool { return r.Context == place }); i > 0 {
+				chosen := j.Mirrors[i]
+				j.Mirrors = slices.Insert(slices.Delete(j.Mirrors, i, i+1), 0, chosen)
+			}
 		case place == "" || isRead[place] && isComplete(j.Namespace):
 			j.Mirrors = []inspect.Ref{}
 		default:
