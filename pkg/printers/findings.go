@@ -8,7 +8,6 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"k8s.io/apimachinery/pkg/util/duration"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -194,7 +193,7 @@ func findingBlock(f *inspect.Finding, width int, o TableOptions) []string {
 	}
 	subject := subjectOf(f)
 	message := Safe(f.Predicate())
-	if n := len(f.Jobs); n > 1 && !o.Wide && !o.Evidence {
+	if !o.Wide && !o.Evidence {
 		message = withOthers(f, message)
 	}
 	message += ageOf(f, o)
@@ -215,37 +214,6 @@ func findingBlock(f *inspect.Finding, width int, o TableOptions) []string {
 		lines = append(lines, fixLines("  "+p.dim("holds:")+" ", costOf(f.Cost), o)...)
 	}
 	return lines
-}
-
-// withOthers returns the message of a finding about several Jobs with the others, or their number.
-// If the object is one of them, they come first, so that they follow its name.
-func withOthers(f *inspect.Finding, message string) string {
-	names, isJob := sets.New[string](), false
-	for _, j := range f.Jobs {
-		if j.Namespace == f.Namespace && j.Name == f.Name {
-			// A mirror has the name of its origin.
-			isJob = true
-			continue
-		}
-		names.Insert(Safe(j.Namespace + "/" + j.Name))
-	}
-	switch {
-	case !isJob:
-		if len(names) == 1 {
-			return message + "; Job " + sets.List(names)[0]
-		}
-		return message + "; " + inspect.Count(len(names), "Job")
-	case len(names) == 0:
-		return message
-	case f.Clause() == "it "+f.Predicate() && len(names) == 1:
-		// The verb belongs to the object alone.
-		return message + "; also " + sets.List(names)[0]
-	case f.Clause() == "it "+f.Predicate():
-		return message + "; also " + inspect.Count(len(names), "more Job")
-	case len(names) == 1:
-		return "and " + sets.List(names)[0] + ": " + message
-	}
-	return "and " + inspect.Count(len(names), "more Job") + ": " + message
 }
 
 // costOf returns what a Job that can never run holds, with the command that releases it.
@@ -334,7 +302,10 @@ func fixLines(label string, text command.Prose, o TableOptions) []string {
 	}
 	lines := advice(text, indent, o)
 	if text.Parts()[0].IsCommand {
-		return append([]string{strings.TrimRight(label, " ")}, advice(text, strings.Repeat(" ", len(label)-len(strings.TrimLeft(label, " "))), o)...)
+		if label = strings.TrimRight(label, " "); label != "" {
+			lines = append([]string{label}, lines...)
+		}
+		return lines
 	}
 	lines[0] = label + strings.TrimPrefix(lines[0], indent)
 	return lines
@@ -353,25 +324,6 @@ func wrapBelow(label, text string, width int) []string {
 func isAbout(f *inspect.Finding, j inspect.Ref) bool {
 	isKueues := strings.HasPrefix(f.APIVersion, kueue.Group+"/")
 	return f.Kind == "Job" || !isKueues && f.Namespace == j.Namespace && f.Name == j.Name
-}
-
-// maxNamedJobs is the maximum number of Jobs that are named unless all are wanted.
-const maxNamedJobs = 5
-
-func jobNames(jobs []inspect.Ref, all bool) string {
-	var names []string
-	known := map[string]bool{}
-	for _, j := range jobs {
-		// An origin and its mirror have the same name.
-		if name := j.Namespace + "/" + j.Name; !known[name] {
-			known[name] = true
-			names = append(names, name)
-		}
-	}
-	if len(names) > maxNamedJobs && !all {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamedJobs], ", "), len(names)-maxNamedJobs)
-	}
-	return strings.Join(names, ", ")
 }
 
 // CountFindings returns the number of findings of each severity in words.

@@ -82,7 +82,7 @@ func traceFixLines(t *inspect.Trace, o TableOptions) []string {
 	}
 	if string(command.Alternatives(t.Fixes)) != t.Remedy {
 		// The fixes are the steps of one fix.
-		return append(lines, fixLines(p.bold("Fix: "), command.Prose(t.Remedy), o)...)
+		return append(lines, fixLines(p.bold("Fix:")+" ", command.Prose(t.Remedy), o)...)
 	}
 	fixes := t.Fixes
 	const few = 3
@@ -90,11 +90,11 @@ func traceFixLines(t *inspect.Trace, o TableOptions) []string {
 		fixes = fixes[:few]
 	}
 	for i, f := range fixes {
-		label := "Or:  "
+		label := p.bold("Or:") + gap
 		if i == 0 {
-			label = "Fix: "
+			label = p.bold("Fix:") + " "
 		}
-		lines = append(lines, fixLines(p.bold(label), f.Prose(), o)...)
+		lines = append(lines, fixLines(label, f.Prose(), o)...)
 	}
 	return lines
 }
@@ -146,6 +146,10 @@ func traceFindingLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 		items[i] = t.Findings[i]
 		// The answer has the cost.
 		items[i].Cost = nil
+		if !o.Wide && !o.Evidence && jobNames(items[i].Jobs, true) == jobNames(items[i].Jobs[:min(1, len(items[i].Jobs))], true) {
+			// The trace is about this Job.
+			items[i].Jobs = nil
+		}
 		if (isRepeated(items[i].Message, t.Message) || isRepeated(items[i].Clause(), t.Message)) && !o.Wide {
 			items[i].Message = "the reason above"
 		}

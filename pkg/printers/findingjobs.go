@@ -1,0 +1,75 @@
+package printers
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// withOthers returns the message of a finding about several Jobs with the others, or their number.
+// If the object is one of them, they come first, so that they follow its name.
+func withOthers(f *inspect.Finding, message string) string {
+	names, isJob := sets.New[string](), false
+	for _, j := range f.Jobs {
+		if j.Namespace == f.Namespace && j.Name == f.Name {
+			// A mirror has the name of its origin.
+			isJob = true
+			continue
+		}
+		names.Insert(Safe(j.Namespace + "/" + j.Name))
+	}
+	switch {
+	case len(names) == 0:
+		return message
+	case !isJob:
+		return withJobs(message, sets.List(names))
+	case f.Clause() == "it "+f.Predicate() && len(names) == 1:
+		// The verb belongs to the object alone.
+		return message + "; also " + sets.List(names)[0]
+	case f.Clause() == "it "+f.Predicate():
+		return message + "; also " + inspect.Count(len(names), "more Job")
+	case len(names) == 1:
+		return "and " + sets.List(names)[0] + ": " + message
+	}
+	return "and " + inspect.Count(len(names), "more Job") + ": " + message
+}
+
+// withJobs returns the message of a finding about another object than a Job, with the Job that it affects or
+// their number, unless the message has it.
+func withJobs(message string, names []string) string {
+	text := "Job " + names[0]
+	has := strings.Contains(message, names[0])
+	if len(names) > 1 {
+		text = inspect.Count(len(names), "Job")
+		has = strings.HasPrefix(message, text+" ") || strings.Contains(message, " "+text+" ")
+	}
+	switch {
+	case has:
+		return message
+	case strings.HasSuffix(message, "?"):
+		return message + " " + text
+	}
+	return message + "; " + text
+}
+
+// maxNamedJobs is the maximum number of Jobs that are named unless all are wanted.
+const maxNamedJobs = 5
+
+func jobNames(jobs []inspect.Ref, all bool) string {
+	var names []string
+	known := map[string]bool{}
+	for _, j := range jobs {
+		// An origin and its mirror have the same name.
+		if name := j.Namespace + "/" + j.Name; !known[name] {
+			known[name] = true
+			names = append(names, name)
+		}
+	}
+	if len(names) > maxNamedJobs && !all {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNamedJobs], ", "), len(names)-maxNamedJobs)
+	}
+	return strings.Join(names, ", ")
+}
