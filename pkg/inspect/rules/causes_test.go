@@ -185,3 +185,50 @@ func TestRoleOfWorkerOfUnreadManager(t *testing.T) {
 	i := slices.IndexFunc(report.Clusters, func(c inspect.DoctorCluster) bool { return c.Context == "kwok-w1" })
 	assert.Equal(t, report.Clusters[i].Role, inspect.RoleUnknown)
 }
+
+// TestRoleIsUnknown checks that doctor does not call a cluster unrelated to MultiKueue if its manager, or the
+// address of a MultiKueueCluster, is unknown.
+func TestRoleIsUnknown(t *testing.T) {
+	for _, c := range []testCase{
+		{name: "no manager", base: "workers-only-user"},
+		{name: "a kubeconfig that cannot be parsed", base: "one-worker-unusable"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, cluster := range rules.Report(c.make(t), rules.Options{}).Clusters {
+				assert.Assert(t, cluster.Role != inspect.RoleUnrelated, cluster.Context)
+			}
+		})
+	}
+}
+
+// TestMistypedControllerInReport checks that doctor reports a check with a mistyped controllerName once, and does
+// not pass the queue that is inactive because of it.
+func TestMistypedControllerInReport(t *testing.T) {
+	report := rules.Report((&testCase{base: unservedCheck}).make(t), rules.Options{})
+	assert.DeepEqual(t, codesOf(report.Items), []string{"JM008"})
+	i := slices.IndexFunc(report.Clusters, func(c inspect.DoctorCluster) bool { return c.Context == "kwok-mgr" })
+	assert.Assert(t, !slices.Contains(report.Clusters[i].Passed, "queues"), "%v", report.Clusters[i].Passed)
+}
+
+// TestOneCauseIsOneFinding checks that a cause on several workers, or of a Job that another finding explains,
+// is one finding.
+func TestOneCauseIsOneFinding(t *testing.T) {
+	for _, tt := range []struct {
+		base, code, message, remedy string
+	}{
+		{"many-quota-faults", "JM030", "Jobs have quota on kwok-w1, kwok-w2, but AdmissionCheck gate has passed on neither", "--context kwok-w2 describe admissionchecks.kueue.x-k8s.io gate"},
+		{"kueue-down-on-workers", "JM031", "no Kueue controller processes Workloads on kwok-w1, kwok-w2", "kubectl --context kwok-w2 get deployments,pods"},
+	} {
+		f := findingOf(t, judge(t, testCase{base: tt.base}.make(t), rules.All(), 0), tt.code)
+		assert.Assert(t, strings.Contains(f.Message, tt.message), f.Message)
+		assert.Assert(t, strings.Contains(f.Remedy, tt.remedy), f.Remedy)
+	}
+	codes := codesOf(judge(t, testCase{base: "many-edits-one-timed-out"}.make(t), rules.All(), 0))
+	assert.Assert(t, slices.Contains(codes, "JM048") && !slices.Contains(codes, "JM114"), "%v", codes)
+}
+
+// TestSingleDuplicate checks that the fix for one duplicate does not refer to others.
+func TestSingleDuplicate(t *testing.T) {
+	f := findingOf(t, judge(t, testCase{base: "cluster-removed-from-config"}.make(t), rules.All(), 0), "JM055")
+	assert.Assert(t, strings.HasSuffix(f.Remedy, "workloads.kueue.x-k8s.io job-train-267ae`"), f.Remedy)
+}

@@ -20,7 +20,7 @@ func TestSilenceInOneNamespace(t *testing.T) {
 		findings   int
 	}{
 		"others were not read": {nil, 0},
-		"there are no others":  {&inspect.Neighbours{}, 2},
+		"there are no others":  {&inspect.Neighbours{}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := testCase{base: recordedKueueDown}.make(t)

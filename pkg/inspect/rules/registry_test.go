@@ -168,7 +168,7 @@ func TestRecordings(t *testing.T) {
 		"workers-only-user":                   {},
 		"mirror-without-multikueue-label":     {"JM038", "JM046", "JM048", "JM124", "JM136"},
 		"priority-class-unread":               {},
-		"many-edits-one-timed-out":            {"JM036", "JM038", "JM048", "JM111", "JM114", "JM124", "JM125", "JM129", "JM136"},
+		"many-edits-one-timed-out":            {"JM036", "JM038", "JM048", "JM111", "JM124", "JM125", "JM129", "JM136"},
 		"many-quota-faults":                   {"JM009", "JM019", "JM020", "JM027", "JM028", "JM029", "JM030", "JM124"},
 		"dispatch-origin-in-multikueue-queue": {"JM012", "JM029", "JM049", "JM114", "JM115", "JM201"},
 		"jobsets":                             {"JM009", "JM019", "JM020", "JM022", "JM027", "JM029", "JM030"},

@@ -249,7 +249,7 @@ func TestWaitingFindings(t *testing.T) {
 		"a queue that does not exist": {
 			testCase: testCase{code: "JM019", base: "wrong-queue"}, severity: inspect.Error, findings: 1,
 			object: "kwok-mgr LocalQueue default/no-such-queue", message: "LocalQueue default/no-such-queue does not exist on kwok-mgr",
-			remedy: "recreate it in LocalQueue user-queue: " + quoted("kubectl jobs-managedby recreate train -n default --context kwok-mgr --managed-by kueue.x-k8s.io/multikueue --queue user-queue"),
+			remedy: "recreate Job default/train in LocalQueue user-queue: " + quoted("kubectl jobs-managedby recreate train -n default --context kwok-mgr --managed-by kueue.x-k8s.io/multikueue --queue user-queue"),
 		},
 		"a queue whose name has a typo": {
 			testCase: testCase{code: "JM019", base: "wrong-queue", edits: []edit{
@@ -257,7 +257,7 @@ func TestWaitingFindings(t *testing.T) {
 				add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: no-such-queues, namespace: default}, spec: {clusterQueue: cluster-queue, stopPolicy: Hold}}`),
 			}}, severity: inspect.Error, findings: 1,
 			object: "kwok-mgr LocalQueue default/no-such-queue", message: "LocalQueue default/no-such-queue does not exist on kwok-mgr; did you mean no-such-quue?",
-			remedy: "recreate it in LocalQueue no-such-quue: " + quoted("kubectl jobs-managedby recreate train -n default --context kwok-mgr --managed-by kueue.x-k8s.io/multikueue --queue no-such-quue"),
+			remedy: "recreate Job default/train in LocalQueue no-such-quue: " + quoted("kubectl jobs-managedby recreate train -n default --context kwok-mgr --managed-by kueue.x-k8s.io/multikueue --queue no-such-quue"),
 		},
 		"a LocalQueue that two workers lack": {
 			testCase: testCase{code: "JM026", base: "localqueue-missing-on-workers"}, severity: inspect.Error, findings: 1,
@@ -311,9 +311,10 @@ func TestWaitingFindings(t *testing.T) {
 			remedy: "repair context kwok-w2, or the cluster behind it; check with: " + quoted("kubectl --context kwok-w2 get --raw /readyz"),
 		},
 		"two workers without Kueue": {
-			testCase: testCase{code: "JM031", base: recordedKueueDown}, severity: inspect.Error, findings: 2,
-			object: "kwok-mgr MultiKueueCluster worker1", message: "MultiKueueCluster worker1: no Kueue controller processes Workloads on kwok-w1",
-			remedy: "start Kueue there; see its Deployment and its Pods: " + quoted("kubectl --context kwok-w1 get deployments,pods -A -l app.kubernetes.io/name=kueue"),
+			testCase: testCase{code: "JM031", base: recordedKueueDown}, severity: inspect.Error, findings: 1,
+			object: "kwok-mgr MultiKueueCluster worker1", message: "MultiKueueCluster worker1: no Kueue controller processes Workloads on kwok-w1, kwok-w2",
+			remedy: "start Kueue there; see its Deployment and its Pods: " + quoted("kubectl --context kwok-w1 get deployments,pods -A -l app.kubernetes.io/name=kueue") +
+				", and " + quoted("kubectl --context kwok-w2 get deployments,pods -A -l app.kubernetes.io/name=kueue"),
 		},
 		"quota in use": {
 			testCase: testCase{code: "JM029", base: recordedNoQuota, edits: append(onWorkers("WaitingForQuota", ""), patch("kwok-mgr", "Job/train", namesQueue))},

@@ -89,29 +89,25 @@ func behind(v *view.View, actor liveness.Actor, waiting []view.Sighting) view.Si
 			s.Remedy = command.Say("wait a minute; if it remains, %s", advice.CheckActor(v, actor, oldest.Awaits))
 		}
 	} else {
-		s.Message = fmt.Sprintf("%s has a backlog of %s; the oldest has waited since %s", who, counted, quote.Time(since))
+		s.Message = fmt.Sprintf("%s is behind: %s wait for it", who, counted)
+		if rate > 0 {
+			s.Message += fmt.Sprintf(", about %d steps per minute", rate)
+		}
 		s.Remedy = "wait: it is active"
 		if actor.Role == liveness.RoleKueue {
 			s.Remedy = command.Say("wait; if the backlog remains, raise clientConnection.qps and clientConnection.burst in its configuration: %s",
 				advice.ReconfigureKueue(v, actor.Context))
 		}
 	}
-	if rate > 0 {
-		s.Message += fmt.Sprintf("; it does about %d of these steps per minute", rate)
-	}
 	s.Evidence = backlog(v, actor, waiting)
 	return s
 }
 
-// late describes what few Jobs wait for, and since when if that is known.
+// late describes what few Jobs wait for.
 func late(who string, n int, counted string, waiting []view.Sighting) string {
 	wait := "waits"
 	if n > 1 {
 		wait = "wait"
-	}
-	text := fmt.Sprintf("%s %s for %s", counted, wait, who)
-	if oldest := oldestOf(waiting).Awaits; !oldest.IsUndated {
-		text += " since " + quote.Time(oldest.Since)
 	}
 	var steps []string
 	for _, s := range waiting {
@@ -119,7 +115,7 @@ func late(who string, n int, counted string, waiting []view.Sighting) string {
 			steps = append(steps, step)
 		}
 	}
-	return text + ": " + strings.Join(steps, ", ")
+	return fmt.Sprintf("%s %s for %s: %s", counted, wait, who, strings.Join(steps, ", "))
 }
 
 // fewestOfBacklog is how many Jobs must wait for a controller before more requests per second would

@@ -131,9 +131,26 @@ func (x *misplacedMirror) sighting() view.Sighting {
 	}
 }
 
-// remedy returns the commands that delete the mirror and its Workload.
-func (x *misplacedMirror) remedy() command.Prose {
-	return command.Say("%s; check -o wide lists the other %s", x.deletion(), quote.Plural(x.mirror))
+// reportDuplicates reports mirrors that are to be deleted. If a finding is about several Jobs, its fix
+// for the first says where the others are.
+func reportDuplicates(v *view.View, found []duplicate) {
+	jobs := map[string]int{}
+	for _, d := range found {
+		jobs[d.Cause]++
+	}
+	for _, d := range found {
+		d.Remedy = d.mirror.deletion()
+		if jobs[d.Cause] > 1 {
+			d.Remedy = command.Say("%s; check -o wide lists the other %s", d.Remedy, quote.Plural(d.mirror.mirror))
+		}
+		v.Report(d.Sighting)
+	}
+}
+
+// duplicate is a mirror that is to be deleted, with its sighting.
+type duplicate struct {
+	view.Sighting
+	mirror misplacedMirror
 }
 
 // deletion returns the commands that delete the mirror and its Workload, and says which run
@@ -172,6 +189,7 @@ func mirrorOnUnconfiguredCluster() view.Rule {
 		Covers: []string{"JM107"},
 		Detect: func(v *view.View) {
 			e := newMultiKueue(v)
+			var duplicates []duplicate
 			for _, x := range e.misplacedMirrors() {
 				is, config, known := e.isConfigured(x)
 				if is || !known || len(x.here) == 0 || slices.Contains(x.here, x.chosen) {
@@ -180,14 +198,16 @@ func mirrorOnUnconfiguredCluster() view.Rule {
 				s := x.sighting()
 				s.Message = fmt.Sprintf("%s is no longer in MultiKueueConfig %s, but still runs its mirror, %s", x.here[0], config, x.otherPlaces())
 				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s lacks %s", x.manager.Context, config, x.here[0]))
-				s.Remedy = x.remedy()
 				if x.mayBeOnlyRun() {
 					s.Cause += " alone"
 					s.Remedy = command.Say("let it finish on %s: it may be the only run; delete it there only when another cluster runs it; or if %s should stay a worker, add it to spec.clusters again: %s",
 						x.mirror.Context, x.here[0], advice.KubectlObject(view.OfKueue(x.manager.Facts, "MultiKueueConfig", "", config), "edit"))
+					v.Report(s)
+					continue
 				}
-				v.Report(s)
+				duplicates = append(duplicates, duplicate{s, x})
 			}
+			reportDuplicates(v, duplicates)
 		},
 	}
 }
@@ -204,6 +224,7 @@ func mirrorOnReturnedWorker() view.Rule {
 		Covers: []string{"JM107"},
 		Detect: func(v *view.View) {
 			e := newMultiKueue(v)
+			var duplicates []duplicate
 			for _, x := range e.misplacedMirrors() {
 				is, _, known := e.isConfigured(x)
 				if !is || !known || x.chosen == "" || slices.Contains(x.here, x.chosen) || !x.isSeen {
@@ -226,9 +247,9 @@ func mirrorOnReturnedWorker() view.Rule {
 				}
 				s.Message = fmt.Sprintf("%s still runs its mirror, %s", x.here[0], x.otherPlaces())
 				s.Awaits = v.AwaitsKueue(x.manager.Facts, x.workload, liveness.DutyRemove, x.mirror.Context, x.manager.Context, s.Since)
-				s.Remedy = x.remedy()
-				v.Report(s)
+				duplicates = append(duplicates, duplicate{s, x})
 			}
+			reportDuplicates(v, duplicates)
 		},
 	}
 }

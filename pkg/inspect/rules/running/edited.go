@@ -16,7 +16,7 @@ func editedWhileAdmitted() view.Rule {
 	return view.Rule{
 		Code: "JM125", Severity: inspect.Error,
 		Reads:  []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
-		Covers: []string{"JM041", "JM046", "JM050"},
+		Covers: []string{"JM041", "JM046", "JM050", "JM114"},
 		Detect: func(v *view.View) {
 			for s := range unfinished(v) {
 				if s.IsFinished() || !s.Workload.IsActive() {

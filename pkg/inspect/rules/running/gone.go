@@ -109,6 +109,7 @@ func mirrorVanished() view.Rule {
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
+		Covers: []string{"JM114"},
 		Detect: func(v *view.View) {
 			for s := range unfinished(v) {
 				if !vanished(v, s) || s.Job().TTL != nil && mayBeTTL(s) || vanishedAgain(v, s) {

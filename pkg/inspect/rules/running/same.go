@@ -19,7 +19,7 @@ func sameClusterTwice() view.Rule {
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 		},
-		Covers: []string{"JM022", "JM045", "JM048", "JM127", "JM129", "JM130", "JM131"},
+		Covers: []string{"JM022", "JM045", "JM048", "JM114", "JM127", "JM129", "JM130", "JM131"},
 		Detect: func(v *view.View) {
 			for _, f := range v.Clusters() {
 				reportSameCluster(v, f)

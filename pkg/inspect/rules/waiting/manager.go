@@ -140,15 +140,16 @@ func isReportedByChainRules(v *view.View, f *inspect.Facts, t queueProblem) bool
 func useAnotherQueue(v *view.View, s view.Submission, other string, missing queueProblem) command.Prose {
 	j := s.Job()
 	isDispatched, _ := v.IsDispatched(s.Manager, j.Namespace, other)
+	name := view.Of(j).String()
 	switch {
 	case other == advice.QueuePlaceholder:
 		return missing.remedy
 	case j.ManagedBy == delegation.MultiKueue, !isDispatched && j.ManagedBy.IsBuiltIn():
-		move := command.Say("move it to LocalQueue %s: %s", other, advice.KubectlJob(j, "label").With("--overwrite", delegation.QueueNameLabel+"="+other))
+		move := command.Say("move %s to LocalQueue %s: %s", name, other, advice.KubectlJob(j, "label").With("--overwrite", delegation.QueueNameLabel+"="+other))
 		return advice.AlsoQueue(move, j, other)
 	case advice.CanRecreate(j, delegation.MultiKueue):
 		// Kueue gives a Job to MultiKueue only when the Job is created.
-		return command.Say("recreate it in LocalQueue %s: %s", other, advice.Recreate(j, delegation.MultiKueue).With("--queue", other))
+		return command.Say("recreate %s in LocalQueue %s: %s", name, other, advice.Recreate(j, delegation.MultiKueue).With("--queue", other))
 	}
 	return command.Say("%s, and create it again with the label %s=%s: Kueue delegates a %s to MultiKueue only when it is created",
 		advice.DeleteJob(j), delegation.QueueNameLabel, other, j.Kind)

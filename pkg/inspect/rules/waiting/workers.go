@@ -1,7 +1,9 @@
 package waiting
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,26 +29,51 @@ func workersCheckPending() view.Rule {
 
 func detectWorkersCheckPending(v *view.View) {
 	for w := range unadmitted(v) {
+		// Workers often have a check of the same name, with the same controller.
+		pending := map[string][]view.Copy{}
 		for _, o := range w.copies {
 			for _, state := range o.Workload.Status.AdmissionChecks {
-				isRejected := state.State == kueue.CheckRejected
-				if isRejected || state.State != kueue.CheckReady && o.Workload.Is(kueue.QuotaReserved) {
-					v.Report(workersCheck(v, w, o, state))
+				if isPendingThere(o, state) {
+					pending[state.Name] = append(pending[state.Name], o)
+				}
+			}
+		}
+		for _, o := range w.copies {
+			for _, state := range o.Workload.Status.AdmissionChecks {
+				switch {
+				case state.State == kueue.CheckRejected:
+					v.Report(workersCheck(v, w, o, state, []view.Copy{o}))
+				case isPendingThere(o, state):
+					v.Report(workersCheck(v, w, o, state, pending[state.Name]))
 				}
 			}
 		}
 	}
 }
 
-func workersCheck(v *view.View, w *waiter, o view.Copy, state kueue.CheckState) view.Sighting {
-	check := view.OfKueue(o.Worker, "AdmissionCheck", "", state.Name)
+// isPendingThere reports whether a copy with quota waits for a check of its worker.
+func isPendingThere(o view.Copy, state kueue.CheckState) bool {
+	return state.State != kueue.CheckRejected && state.State != kueue.CheckReady && o.Workload.Is(kueue.QuotaReserved)
+}
+
+// workersCheck describes a check that keeps a copy from being admitted. pending are the copies of the
+// Job that wait for a check of this name, which are one finding. A rejected copy is alone.
+func workersCheck(v *view.View, w *waiter, o view.Copy, state kueue.CheckState, pending []view.Copy) view.Sighting {
+	var contexts []string
+	var describe []command.Prose
+	for _, c := range pending {
+		contexts = append(contexts, c.Worker.Context)
+		describe = append(describe, advice.KubectlObject(view.OfKueue(c.Worker, "AdmissionCheck", "", state.Name), "describe").Prose(),
+			advice.KubectlObject(view.OfWorkload(c.Worker, c.Workload), "describe").Prose())
+	}
+	passed := map[int]string{1: "has not passed", 2: "has passed on neither"}[len(pending)]
 	s := view.Sighting{
-		Object: check, Since: state.LastTransitionTime.Time, Severity: inspect.Warning,
-		Message:  fmt.Sprintf("%s have quota on %s, but AdmissionCheck %s has not passed", quote.Plural(w.Job()), o.Worker.Context, state.Name),
+		Object: view.OfKueue(o.Worker, "AdmissionCheck", "", state.Name), Since: state.LastTransitionTime.Time, Severity: inspect.Warning,
+		Message: fmt.Sprintf("%s have quota on %s, but AdmissionCheck %s %s", quote.Plural(w.Job()), strings.Join(contexts, ", "), state.Name,
+			cmp.Or(passed, "has passed on none")),
 		Evidence: []string{quote.CheckState(view.OfWorkload(o.Worker, o.Workload), state)},
-		Remedy: command.Say("read the message of the check: %s, and %s",
-			advice.KubectlObject(check, "describe"), advice.KubectlObject(view.OfWorkload(o.Worker, o.Workload), "describe")),
-		Jobs: []*inspect.Job{w.Job()}, Cause: o.Worker.Context + " " + state.Name + " " + kueue.CheckPending + " " + w.Job().Kind,
+		Remedy:   command.Say("read the message of the check: %s", command.Join(describe, ", and ")),
+		Jobs:     []*inspect.Job{w.Job()}, Cause: strings.Join(contexts, " ") + " " + state.Name + " " + kueue.CheckPending + " " + w.Job().Kind,
 	}
 	if quota := o.Workload.Condition(kueue.QuotaReserved); view.IsTrue(quota) {
 		s.Since = view.Latest(state.LastTransitionTime.Time, quota.LastTransitionTime.Time)
@@ -73,6 +100,7 @@ func kueueDownOnWorker() view.Rule {
 }
 
 func detectKueueDown(v *view.View) {
+	var found []idleCopy
 	for w := range unadmitted(v) {
 		for _, o := range w.copies {
 			if len(o.Workload.Status.Conditions) > 0 {
@@ -80,30 +108,52 @@ func detectKueueDown(v *view.View) {
 			}
 			// Without knowing the queue, there may be another explanation.
 			if b, known := blockerOf(v, o); b == nil && known {
-				reportKueueDown(v, w, o)
+				awaited := v.AwaitsKueue(o.Worker, o.Workload, liveness.DutyQuota, "", o.Worker.Context, o.Workload.CreationTimestamp.Time)
+				found = append(found, idleCopy{o, w, awaited})
 			}
 		}
 	}
+	down := map[*inspect.Facts][]string{}
+	for _, c := range found {
+		if isDown := !c.awaited.IsAtWork() && !c.awaited.IsBehind(); isDown && !slices.Contains(down[c.waiter.Manager], c.Worker.Context) {
+			down[c.waiter.Manager] = append(down[c.waiter.Manager], c.Worker.Context)
+		}
+	}
+	for _, c := range found {
+		c.report(v, down[c.waiter.Manager])
+	}
 }
 
-func reportKueueDown(v *view.View, w *waiter, o view.Copy) {
-	worker, created := o.Worker.Context, o.Workload.CreationTimestamp
-	awaited := v.AwaitsKueue(o.Worker, o.Workload, liveness.DutyQuota, "", worker, created.Time)
+// idleCopy is a copy that Kueue on its worker has not processed.
+type idleCopy struct {
+	view.Copy
+	waiter  *waiter
+	awaited *view.Awaited
+}
+
+// report reports a copy. down are the workers of its manager on which Kueue does not run.
+func (o *idleCopy) report(v *view.View, down []string) {
+	w, worker, created := o.waiter, o.Worker.Context, o.Workload.CreationTimestamp
 	s := view.Sighting{
-		Object:  view.OfKueue(w.Manager, "MultiKueueCluster", "", o.Cluster),
-		Since:   v.On(w.Manager.Context, worker, created.Time),
-		Message: fmt.Sprintf("no Kueue controller processes Workloads on %s", worker),
+		Object: view.OfKueue(w.Manager, "MultiKueueCluster", "", o.Cluster),
+		Since:  v.On(w.Manager.Context, worker, created.Time),
 		Evidence: []string{fmt.Sprintf("%s: %s has had no conditions since its creation at %s", worker, view.OfWorkload(o.Worker, o.Workload).String(),
 			quote.Time(created))},
-		Remedy: command.Say("start Kueue there; see its Deployment and its Pods: %s",
-			kueue.ShowPods(worker)),
-		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + o.Cluster, Awaits: awaited,
+		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context, Awaits: o.awaited,
 	}
-	if awaited.IsAtWork() {
+	if o.awaited.IsAtWork() {
 		s.Message = fmt.Sprintf("Kueue on %s processed later Workloads, but not these", worker)
-		s.Remedy = advice.CheckKueue(v, worker, awaited)
-		s.Cause, s.Severity = s.Cause+" at work", inspect.Warning
+		s.Remedy = advice.CheckKueue(v, worker, o.awaited)
+		s.Cause, s.Severity = s.Cause+" "+o.Cluster+" at work", inspect.Warning
+		v.Report(s)
+		return
 	}
+	var show []command.Prose
+	for _, context := range down {
+		show = append(show, kueue.ShowPods(context).Prose())
+	}
+	s.Message = fmt.Sprintf("no Kueue controller processes Workloads on %s", strings.Join(down, ", "))
+	s.Remedy = command.Say("start Kueue there; see its Deployment and its Pods: %s", command.Join(show, ", and "))
 	v.Report(s)
 }
 
