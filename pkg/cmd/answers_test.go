@@ -3,6 +3,7 @@ package cmd
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,7 @@ func TestAnswersOfRecordings(t *testing.T) {
 			return
 		}
 		text.WriteString(name + "\n")
+		known := jobNames(t, dir)
 		for _, j := range jobsOf(t, dir) {
 			out, errOut, code := run(t, "trace", j, "--from", dir, "-o", "json")
 			assert.Assert(t, code == util.ExitOK || code == util.ExitPartial, errOut)
@@ -37,6 +39,7 @@ func TestAnswersOfRecordings(t *testing.T) {
 				if len(trace.Fixes) > 0 {
 					fmt.Fprintf(&text, "    fix: %s %s\n", trace.Fixes[0].Text, trace.Fixes[0].Shell())
 				}
+				assert.Check(t, foreignName(&trace, known) == "", "%s: a fix names %s", j, foreignName(&trace, known))
 				assert.Equal(t, code == util.ExitPartial, len(trace.Unchecked) > 0, "the exit code is 4 only if the answer depends on unread contexts")
 				if trace.State == inspect.StateWaiting {
 					for _, f := range trace.Fixes[:min(1, len(trace.Fixes))] {
@@ -56,6 +59,60 @@ const maxTracedJobs = 6
 // namedJobs returns Jobs of large recordings that are traced in addition.
 func namedJobs() []string {
 	return []string{"d15-a", "a03-label", "a20-met", "a18-wlm", "a02-par", "a21-edit", "d19", "d17", "p1-201"}
+}
+
+// jobNames returns the names of all Jobs of a recording.
+func jobNames(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	out, errOut, code := run(t, "ls", "-A", "--all-contexts", "--from", dir, "-o", "json")
+	assert.Assert(t, code == util.ExitOK || code == util.ExitPartial, errOut)
+	var list inspect.OwnerList
+	assert.NilError(t, json.Unmarshal([]byte(out), &list))
+	names := map[string]bool{}
+	for _, j := range list.All() {
+		names[j.Name] = true
+	}
+	return names
+}
+
+// foreignName returns a Job, or a Pod of a Job, that a command of a trace's fixes or findings names although
+// it is neither the traced Job nor one that the Job waits for; "" if there is none.
+func foreignName(trace *inspect.Trace, known map[string]bool) string {
+	foreign := maps.Clone(known)
+	for i := range trace.Mirrors {
+		delete(foreign, trace.Mirrors[i].Name)
+	}
+	if trace.Origin != nil {
+		delete(foreign, trace.Origin.Name)
+	}
+	for i := range trace.Placements {
+		for _, h := range trace.Placements[i].Holders {
+			delete(foreign, h.Name)
+		}
+	}
+	fixes := slices.Clone(trace.Fixes)
+	for i := range trace.Findings {
+		if len(trace.Findings[i].Jobs) > 0 {
+			fixes = append(fixes, trace.Findings[i].Fixes...)
+		}
+	}
+	for _, f := range fixes {
+		words := slices.Clone(f.Command)
+		for _, step := range f.Then {
+			words = append(words, step.Command...)
+		}
+		for _, word := range words {
+			const suffix = len("-abcde")
+			_, name, isTyped := strings.Cut(word, "/")
+			if !isTyped {
+				name = word
+			}
+			if foreign[name] || len(name) > suffix && foreign[name[:len(name)-suffix]] {
+				return word
+			}
+		}
+	}
+	return ""
 }
 
 // jobsOf returns the names of Jobs in the default namespace of a recording, each once.

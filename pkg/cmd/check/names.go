@@ -68,6 +68,9 @@ func (w *wantedJobs) has(p inspect.Pair) bool {
 	return false
 }
 
+// isNamed reports whether a Job was chosen by its name or labels.
+func (w *wantedJobs) isNamed(r inspect.Ref) bool { return w.refs[r] }
+
 // concerns reports whether a finding is about a wanted Job. Cluster-wide objects that affect no Job
 // of the namespace may be those of another team; doctor checks them.
 func (w *wantedJobs) concerns(f *inspect.Finding) bool {

@@ -59,15 +59,11 @@ func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 	}
 	judgment := confirmer.Keep(o.Clock.Now(), rules.Judge(inventory, o.rules, o.judging))
 	list := inspect.NewFindingList()
-	for i := range judgment.Findings {
-		if wanted.concerns(&judgment.Findings[i]) {
-			list.Items = append(list.Items, judgment.Findings[i])
-		}
-	}
+	list.Items = judgment.Select(wanted.concerns, wanted.isNamed)
 	for _, n := range judgment.NotJudged {
 		list.Errors = append(list.Errors, n.Error())
 	}
-	o.advise(ctx, f, inventory, list, judgment, addresses)
+	o.advise(ctx, f, inventory, list, judgment, wanted, addresses)
 	list.Summary = o.summary(inventory, list, judgment, wanted)
 	list.Unchecked = append(judgment.Unchecked(), inventory.UnknownOrigins(func(j *inspect.Job) bool { return wanted.has(inspect.OrphanPair(j)) })...)
 	for _, u := range answer.WorkersUnread(inventory, wanted.has) {
@@ -90,7 +86,7 @@ func hasJobs(v *inspect.Inventory) bool {
 
 // advise gives findings whose fixes depend on quotas the same fixes as trace. The quotas of the
 // workers are read only for such findings.
-func (o *checkOptions) advise(ctx context.Context, f *fleet.Fleet, known *inspect.Inventory, list *inspect.FindingList, judgment rules.Judgment, addresses []kubecontext.Address) {
+func (o *checkOptions) advise(ctx context.Context, f *fleet.Fleet, known *inspect.Inventory, list *inspect.FindingList, judgment rules.Judgment, wanted *wantedJobs, addresses []kubecontext.Address) {
 	if !answer.NeedsQuotas(list.Items) {
 		return
 	}
@@ -98,17 +94,17 @@ func (o *checkOptions) advise(ctx context.Context, f *fleet.Fleet, known *inspec
 	withQuotas := read.Read(ctx, f, read.Want{
 		Capacity: true, Queues: queues, Workloads: workloads, Known: known, Addresses: addresses, Now: o.Clock.Now,
 	})
-	o.renewFixes(withQuotas, list)
+	o.renewFixes(withQuotas, list, wanted)
 	answer.AdviseAll(withQuotas, list.Items, judgment.All(answer.IsAboutHolder), o.judging.Reach)
 	answer.ByCost(list.Items)
 }
 
 // renewFixes replaces fixes that depend on quotas, now that the inventory has quotas.
-func (o *checkOptions) renewFixes(withQuotas *inspect.Inventory, list *inspect.FindingList) {
+func (o *checkOptions) renewFixes(withQuotas *inspect.Inventory, list *inspect.FindingList, wanted *wantedJobs) {
 	quotaRules := slices.DeleteFunc(slices.Clone(o.rules), func(r rules.Rule) bool { return !answer.HasQuotaFixes(r.Code) })
 	type key struct{ fingerprint, message string }
 	renewed := map[key]inspect.Finding{}
-	for _, f := range rules.Judge(withQuotas, quotaRules, o.judging).Findings {
+	for _, f := range rules.Judge(withQuotas, quotaRules, o.judging).Select(wanted.concerns, wanted.isNamed) {
 		renewed[key{f.Fingerprint, f.Message}] = f
 	}
 	for i := range list.Items {

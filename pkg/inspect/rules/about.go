@@ -10,18 +10,19 @@ import (
 
 // About returns the findings that concern a trace, whatever their age:
 // findings about its Jobs, and findings about the objects on its chain. It
-// leaves out findings about a chain object that only concern other Jobs.
+// leaves out findings about a chain object that only concern other Jobs. A
+// finding about several Jobs is about the traced one.
 func (j Judgment) About(t *inspect.Trace) []inspect.Finding {
 	s := newSubject(t)
 	found := []inspect.Finding{}
 	for i := range j.Findings {
 		if s.concerns(&j.Findings[i]) {
-			found = append(found, j.Findings[i])
+			found = append(found, j.Own(j.Findings[i], s.jobs.Has))
 		}
 	}
 	for i := range j.young {
 		if s.concerns(&j.young[i].Finding) {
-			found = append(found, j.young[i].complete())
+			found = append(found, j.Own(j.young[i].complete(), s.jobs.Has))
 		}
 	}
 	slices.SortStableFunc(found, compareFindings)

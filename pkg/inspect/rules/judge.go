@@ -40,6 +40,8 @@ type Judgment struct {
 	NotJudged []NotJudged
 	// young are the findings that do not count yet.
 	young []candidate
+	// groups has the sightings of findings about several Jobs, by fingerprint.
+	groups map[string]group
 }
 
 // Judge applies rules to an inventory. It is a pure function of its
@@ -53,16 +55,18 @@ func Judge(v *inspect.Inventory, all []Rule, o Options) Judgment {
 		more, moreYoung := detect(byGap[part], all, o)
 		found, young = appendForPart(found, more, part), appendForPart(young, moreYoung, part)
 	}
-	j := Judgment{Findings: []inspect.Finding{}, NotJudged: notJudged(v, all)}
+	j := Judgment{Findings: []inspect.Finding{}, NotJudged: notJudged(v, all), groups: map[string]group{}}
 	for i := range found {
 		if f := found[i].withReach(o.Reach); !o.suppresses(f) {
 			j.Findings = append(j.Findings, f)
+			j.addGroup(&found[i], o.Reach)
 		}
 	}
 	for i := range young {
 		if !o.suppresses(young[i].Finding) {
 			young[i].reach = o.Reach
 			j.young = append(j.young, young[i])
+			j.addGroup(&young[i], o.Reach)
 		}
 	}
 	slices.SortStableFunc(j.Findings, compareFindings)
@@ -119,6 +123,8 @@ type candidate struct {
 	// may affect thousands.
 	jobs  []*inspect.Job
 	known sets.Set[*inspect.Job]
+	// joined are the sightings of further Jobs with the same cause.
+	joined map[inspect.Ref]view.Sighting
 	// isYoung is whether it does not count yet. It covers others all the same.
 	// isJoined is whether an older finding has the same cause.
 	isYoung, isJoined bool
@@ -184,6 +190,7 @@ func young(r Rule, early []candidate, reported map[string]int) []candidate {
 	for _, e := range early {
 		cause := e.sighting.Cause
 		if i, known := byCause[cause]; known && cause != "" {
+			found[i].keep(e.sighting)
 			found[i].addJobs(e.sighting.Jobs)
 			found[i].addClause(e.sighting)
 			continue
@@ -225,6 +232,7 @@ func (j *candidate) join(s view.Sighting) {
 			}
 		}
 	}
+	j.keep(s)
 	j.addJobs(s.Jobs)
 	j.addClause(s)
 }
