@@ -95,7 +95,9 @@ func (o *checkOptions) advise(ctx context.Context, f *fleet.Fleet, known *inspec
 		Capacity: true, Queues: queues, Workloads: workloads, Known: known, Addresses: addresses, Now: o.Clock.Now,
 	})
 	o.renewFixes(withQuotas, list, wanted)
-	answer.AdviseAll(withQuotas, list.Items, judgment.All(answer.IsAboutHolder), o.judging.Reach)
+	list.Items = slices.DeleteFunc(answer.AdviseAll(withQuotas, list.Items, judgment, o.judging.Reach), func(f inspect.Finding) bool {
+		return !wanted.concerns(&f)
+	})
 	answer.ByCost(list.Items)
 }
 

@@ -9,22 +9,37 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 )
+
+// Judgment is what the rules found. rules.Judgment implements it.
+type Judgment interface {
+	// All returns the findings whose code satisfies is, of any age.
+	All(is func(code string) bool) []inspect.Finding
+	// Own returns a finding about several Jobs as the finding about the first wanted one.
+	Own(f inspect.Finding, isWanted func(inspect.Ref) bool) inspect.Finding
+	// Never returns a finding about a Job that waits as the error that no cluster can ever run it.
+	Never(f inspect.Finding) inspect.Finding
+}
 
 // Advise gives findings about the quota of one Job the message and the fixes
 // of its answer, so that both agree. It changes findings in place. The trace
 // must have its answer.
-func (q *Question) Advise(findings []inspect.Finding) {
+func (q *Question) Advise(findings []inspect.Finding, j Judgment) {
 	t := q.Trace
-	if len(t.Placements) == 0 || t.Message == "" || !isQuotaReason(t.Reason) {
+	if !q.isAboutQuota() {
 		return
 	}
 	for i := range findings {
 		f := &findings[i]
 		if !IsAboutQuota(f.Code) || !q.isAboutPair(f) {
 			continue
+		}
+		if f.Code == waitsBehind {
+			f.Jobs = slices.DeleteFunc(slices.Clone(f.Jobs), func(r inspect.Ref) bool { return !q.isOfPair(r) })
+			if t.State == inspect.StateBlocked {
+				*f = j.Never(*f)
+			}
 		}
 		if f.Kind == homeKind(t) && f.Name == t.Origin.Name && len(f.Jobs) <= 1 {
 			f.Say(strings.TrimSuffix(lower(t.Message), "."))
@@ -36,10 +51,19 @@ func (q *Question) Advise(findings []inspect.Finding) {
 				f.Message = before + quoted + ": " + strings.TrimSuffix(lower(t.Message), ".")
 			}
 		}
-		if len(t.Fixes) > 0 {
-			f.Fixes = slices.Clone(t.Fixes)
-			f.Remedy = t.Remedy
-		}
+		q.addFixesTo(f)
+	}
+}
+
+// isAboutQuota reports whether a trace has placements, and a reason that is about quota.
+func (q *Question) isAboutQuota() bool {
+	return len(q.Trace.Placements) > 0 && q.Trace.Message != "" && isQuotaReason(q.Trace.Reason)
+}
+
+// addFixesTo gives a finding the fixes of the answer, if that has any.
+func (q *Question) addFixesTo(f *inspect.Finding) {
+	if len(q.Trace.Fixes) > 0 {
+		f.Fixes, f.Remedy = slices.Clone(q.Trace.Fixes), q.Trace.Remedy
 	}
 }
 
@@ -60,58 +84,6 @@ func isQuotaReason(r inspect.JobReason) bool {
 // of the workers explains such findings better.
 func NeedsQuotas(findings []inspect.Finding) bool {
 	return slices.ContainsFunc(findings, func(f inspect.Finding) bool { return HasQuotaFixes(f.Code) })
-}
-
-// maxAdvisedJobs is how many Jobs get their own advice in one run. If more wait, the
-// fleet has one cause, which the first ones show.
-const maxAdvisedJobs = 20
-
-// AdviseAll is Advise for the findings of a whole fleet. v is an inventory
-// with quotas. reach has the flags with which commands reach the clusters.
-// aboutHolders are findings about Jobs that hold quota for nothing.
-func AdviseAll(v *inspect.Inventory, findings, aboutHolders []inspect.Finding, reach []string) {
-	pairs := map[inspect.Ref]inspect.Pair{}
-	for _, p := range v.Pairs.Pairs {
-		pairs[inspect.RefOf(p.Origin)] = p
-	}
-	around := placement.Around(v)
-	for i, left := 0, maxAdvisedJobs; i < len(findings) && left > 0; i++ {
-		f := &findings[i]
-		if !IsAboutQuota(f.Code) || len(f.Jobs) == 0 {
-			continue
-		}
-		p, known := pairs[f.Jobs[0]]
-		if !known {
-			continue
-		}
-		left--
-		t := chain.Follow(v, p)
-		t.Placements = Reached(around.Judge(p, nil), reach)
-		q := Question{Inventory: v, Pair: p, Trace: t, Findings: aboutHolders, Reach: reach}
-		Fill(q)
-		q.Advise(findings[i : i+1])
-		q.linkOrphans(findings)
-	}
-}
-
-// linkOrphans adds to findings about orphans which Job waits for the quota
-// that they hold.
-func (q *Question) linkOrphans(findings []inspect.Finding) {
-	if q.Trace.Reason != inspect.ReasonQuotaInUse {
-		return
-	}
-	for _, p := range deciding(q.Trace.Placements) {
-		for i := range p.Holders {
-			h := &p.Holders[i]
-			for k := range findings {
-				f := &findings[k]
-				isHolder := IsOrphan(f.Code) && f.Context == p.Context && f.Namespace == h.Namespace && f.Name == h.Name
-				if isHolder && !strings.Contains(f.Message, "; holds ") {
-					f.Message += fmt.Sprintf("; holds %s %s that %s/%s waits for", h.Amount, h.Resource, q.Pair.Origin.Namespace, q.Pair.Origin.Name)
-				}
-			}
-		}
-	}
 }
 
 // deciding returns the placements that a waiting Job depends on: that of its manager if the
@@ -233,8 +205,10 @@ func Places(v *inspect.Inventory, findings []inspect.Finding) (queues, workloads
 		if !IsAboutQuota(f.Code) || len(f.Jobs) == 0 || len(wanted) >= maxAdvisedJobs {
 			continue
 		}
-		if p, known := pairs[f.Jobs[0]]; known {
-			wanted = append(wanted, p)
+		for k, r := range f.Jobs {
+			if p, known := pairs[r]; known && (k == 0 || f.Code == waitsBehind) && len(wanted) < maxAdvisedJobs {
+				wanted = append(wanted, p)
+			}
 		}
 	}
 	return placesOf(v, wanted)

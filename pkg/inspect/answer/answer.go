@@ -282,12 +282,12 @@ func isWorker(u inspect.Unchecked) bool { return u.Cluster }
 
 // isAboutPair reports whether a finding concerns one of the pair's Jobs.
 func (q *Question) isAboutPair(f *inspect.Finding) bool {
-	for _, j := range q.Pair.Jobs() {
-		if slices.Contains(f.Jobs, inspect.RefOf(j)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Jobs, q.isOfPair)
+}
+
+// isOfPair reports whether a Job is one of the pair's.
+func (q *Question) isOfPair(r inspect.Ref) bool {
+	return slices.ContainsFunc(q.Pair.Jobs(), func(j *inspect.Job) bool { return inspect.RefOf(j) == r })
 }
 
 func deletion(o *inspect.Job) string {

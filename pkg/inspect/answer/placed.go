@@ -345,30 +345,3 @@ func message(p *inspect.Placement) string { return strings.TrimPrefix(p.Message,
 func because(f *inspect.Facts, err error) string {
 	return kubecontext.InContext(f.Context, "", err).Message()
 }
-
-// IsOrphan reports whether a code is about a mirror that is no longer needed.
-func IsOrphan(code string) bool {
-	return slices.Contains([]string{"JM053", "JM057", "JM058", "JM059", "JM060", "JM061", "JM106"}, code)
-}
-
-// neverMirrored reports whether a code is about a Job that its worker has admitted, and whose mirror
-// cannot be created there.
-func neverMirrored(code string) bool { return code == "JM034" || code == "JM035" }
-
-// IsAboutHolder reports whether a code is about a Job that holds quota for nothing.
-func IsAboutHolder(code string) bool {
-	return IsOrphan(code) || neverMirrored(code) || code == podsMissing
-}
-
-// podsMissing is the code of Pods that do not start or cannot be created.
-const podsMissing = "JM049"
-
-// IsAboutQuota reports whether a code is about quota. Placements have more
-// details then.
-func IsAboutQuota(code string) bool { return slices.Contains([]string{"JM019", "JM029"}, code) }
-
-// HasQuotaFixes reports whether the fixes of a code depend on quotas: on the amounts, or on the
-// ResourceFlavors that an inactive ClusterQueue lacks.
-func HasQuotaFixes(code string) bool {
-	return IsAboutQuota(code) || slices.Contains([]string{"JM027", "JM128"}, code)
-}

@@ -85,3 +85,16 @@ func (j Judgment) Own(f inspect.Finding, isWanted func(inspect.Ref) bool) inspec
 	c.Severity, c.Fingerprint, c.Young, c.Grace, c.Clauses = f.Severity, f.Fingerprint, f.Young, f.Grace, f.Clauses
 	return c.withReach(g.reach)
 }
+
+// neverAdmitted is the code of a Job whose requests fit into no queue.
+const neverAdmitted = "JM029"
+
+// Never returns a finding about a Job that waits as the error that no cluster can ever run it.
+func (j Judgment) Never(f inspect.Finding) inspect.Finding {
+	rule, _ := ByCode(neverAdmitted)
+	f.Code, f.Title, f.Docs, f.Severity = rule.Code, rule.Title, rule.Docs(), rule.Severity
+	f.Fingerprint = fingerprint(f.Code, view.Sighting{
+		Object: view.Object{Context: f.Context, APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name},
+	})
+	return f
+}

@@ -7,6 +7,8 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
@@ -46,4 +48,35 @@ func TestSelect(t *testing.T) {
 	assert.Equal(t, whole.Name, "tolerates")
 	assert.Equal(t, own.Name, "fits-on-demand")
 	assert.Equal(t, own.Fingerprint, whole.Fingerprint)
+}
+
+// TestNeverBehind checks that a Job that waits behind another one and fits on no cluster is an error with
+// its own fix, in check as in trace, and is no part of the finding about those that wait.
+func TestNeverBehind(t *testing.T) {
+	o := open(t, recordings+"/dispatch-origin-in-multikueue-queue")
+	known := o.inventory(t)
+	judgment := rules.Judge(known, rules.All(), rules.Options{})
+	queues, workloads := answer.Places(known, judgment.Findings)
+	v := read.Read(t.Context(), o.fleet, read.Want{Capacity: true, Queues: queues, Workloads: workloads, Known: known, Addresses: o.addresses, Now: o.takenAt})
+	findings := answer.AdviseAll(v, judgment.Findings, judgment, nil)
+	codes := map[string]string{}
+	for i := range findings {
+		for _, r := range findings[i].Jobs {
+			codes[r.Name] += findings[i].Code + " "
+		}
+		if f := &findings[i]; f.Code == "JM115" {
+			trace := traceOf(t, v, f.Name)
+			assert.Equal(t, f.Remedy, trace.Remedy)
+			assert.Equal(t, len(f.Jobs), 1)
+		}
+		if f := &findings[i]; f.Name == "p1-202" {
+			trace := traceOf(t, v, f.Name)
+			assert.Equal(t, f.Code, "JM029")
+			assert.Equal(t, f.Severity, inspect.Error)
+			assert.Equal(t, f.Remedy, trace.Remedy)
+			assert.Equal(t, findingOf(t, trace.Findings, "JM029").Fingerprint, f.Fingerprint)
+		}
+	}
+	assert.Equal(t, codes["p1-202"], "JM029 ")
+	assert.Equal(t, codes["p1-208"], "JM115 ")
 }

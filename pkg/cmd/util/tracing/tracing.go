@@ -69,7 +69,7 @@ func (t *Tracer) Read(ctx context.Context, f *fleet.Fleet) *Traced {
 		trace.Findings, trace.Errors = judgment.About(trace), list.Errors
 		q := answer.Question{Inventory: inventory, Around: judged, Pair: found.Pairs[i], Trace: trace, Findings: aboutHolders, Reach: t.Reach}
 		answer.Fill(q)
-		q.Advise(trace.Findings)
+		q.Advise(trace.Findings, judgment)
 	}
 	return found
 }

@@ -1,0 +1,133 @@
+package answer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+)
+
+// maxAdvisedJobs is how many Jobs get their own advice in one run. If more wait, the
+// fleet has one cause, which the first ones show.
+const maxAdvisedJobs = 20
+
+// AdviseAll is Advise for the findings of a whole fleet. It returns them: Jobs that wait behind others
+// and fit on no cluster get their own. v is an inventory with quotas. reach has the flags with which
+// commands reach the clusters.
+func AdviseAll(v *inspect.Inventory, findings []inspect.Finding, j Judgment, reach []string) []inspect.Finding {
+	a := adviser{
+		inventory: v, around: placement.Around(v), judgment: j, pairs: map[inspect.Ref]inspect.Pair{}, aboutHolders: j.All(IsAboutHolder), reach: reach, left: maxAdvisedJobs,
+	}
+	for _, p := range v.Pairs.Pairs {
+		a.pairs[inspect.RefOf(p.Origin)] = p
+	}
+	advised := make([]inspect.Finding, 0, len(findings))
+	for i := range findings {
+		switch f := findings[i]; {
+		case !IsAboutQuota(f.Code) || len(f.Jobs) == 0:
+			advised = append(advised, f)
+		case f.Code == waitsBehind:
+			advised = append(advised, a.splitNever(f)...)
+		default:
+			if q := a.ask(f.Jobs[0], &findings[i]); q != nil {
+				q.Advise(findings[i:i+1], j)
+			}
+			advised = append(advised, findings[i])
+		}
+	}
+	for _, q := range a.asked {
+		q.linkOrphans(advised)
+	}
+	return advised
+}
+
+// adviser advises the Jobs of a fleet.
+type adviser struct {
+	inventory    *inspect.Inventory
+	around       *placement.Surroundings
+	judgment     Judgment
+	pairs        map[inspect.Ref]inspect.Pair
+	aboutHolders []inspect.Finding
+	reach        []string
+	// left is how many Jobs may still get their own advice.
+	left  int
+	asked []*Question
+}
+
+// ask returns the answered question about a Job of a finding, nil if the Job is unknown, or if enough
+// Jobs have advice.
+func (a *adviser) ask(r inspect.Ref, f *inspect.Finding) *Question {
+	p, known := a.pairs[r]
+	if !known || a.left == 0 {
+		return nil
+	}
+	a.left--
+	t := chain.Follow(a.inventory, p)
+	t.Findings = []inspect.Finding{*f}
+	t.Placements = Reached(a.around.Judge(p, nil), a.reach)
+	q := &Question{Inventory: a.inventory, Pair: p, Trace: t, Findings: a.aboutHolders, Reach: a.reach}
+	Fill(*q)
+	a.asked = append(a.asked, q)
+	return q
+}
+
+// splitNever advises a finding about Jobs that wait behind others. Each Job that fits on no cluster
+// gets its own finding.
+func (a *adviser) splitNever(f inspect.Finding) []inspect.Finding {
+	var split []inspect.Finding
+	var rest []inspect.Ref
+	var first *Question
+	for _, r := range f.Jobs {
+		q := a.ask(r, &f)
+		isNever := q != nil && q.isAboutQuota() && q.Trace.State == inspect.StateBlocked
+		if !isNever {
+			if len(rest) == 0 {
+				first = q
+			}
+			rest = append(rest, r)
+			continue
+		}
+		own := []inspect.Finding{a.judgment.Own(f, func(other inspect.Ref) bool { return other == r })}
+		q.Advise(own, a.judgment)
+		split = append(split, own...)
+	}
+	if len(rest) == 0 {
+		return split
+	}
+	if len(rest) < len(f.Jobs) {
+		f = a.judgment.Own(f, func(r inspect.Ref) bool { return slices.Contains(rest, r) })
+		f.Jobs = rest
+	}
+	switch one := []inspect.Finding{f}; {
+	case first == nil:
+	case len(rest) == 1:
+		first.Advise(one, a.judgment)
+		f = one[0]
+	case first.isAboutQuota():
+		first.addFixesTo(&f)
+	}
+	return append(split, f)
+}
+
+// linkOrphans adds to findings about orphans which Job waits for the quota
+// that they hold.
+func (q *Question) linkOrphans(findings []inspect.Finding) {
+	if q.Trace.Reason != inspect.ReasonQuotaInUse {
+		return
+	}
+	for _, p := range deciding(q.Trace.Placements) {
+		for i := range p.Holders {
+			h := &p.Holders[i]
+			for k := range findings {
+				f := &findings[k]
+				isHolder := IsOrphan(f.Code) && f.Context == p.Context && f.Namespace == h.Namespace && f.Name == h.Name
+				if isHolder && !strings.Contains(f.Message, "; holds ") {
+					f.Message += fmt.Sprintf("; holds %s %s that %s/%s waits for", h.Amount, h.Resource, q.Pair.Origin.Namespace, q.Pair.Origin.Name)
+				}
+			}
+		}
+	}
+}
