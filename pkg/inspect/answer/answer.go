@@ -212,7 +212,8 @@ func (a *Answer) isAboutSetup() bool { return a.Reason == inspect.ReasonSetup }
 func (a *Answer) isExplainedBy(f *inspect.Finding) bool {
 	isStanding := a.State == inspect.StateWaiting || a.State == inspect.StateBlocked || a.State == inspect.StateUnknown
 	// Nothing brings back a mirror that its owner does not create again, or a field that a user changed.
-	isLasting := !f.Young || isStanding || f.Code == mirrorGone && !f.AwaitsActor || f.Code == changedJob
+	isUnexplained := a.Reason == inspect.ReasonNone && f.Severity == inspect.Error || f.Code == mirrorGone
+	isLasting := !f.Young || isStanding || isUnexplained && !f.AwaitsActor || f.Code == changedJob
 	return f.Severity != inspect.Info && a.State != inspect.StateOrphan && isLasting
 }
 

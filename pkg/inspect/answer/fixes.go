@@ -1,8 +1,6 @@
 package answer
 
 import (
-	"slices"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -22,7 +20,7 @@ func (q *Question) addFixes(a *Answer) {
 	}
 	findings := q.findingsWithFixes(a)
 	for _, f := range findings {
-		if !a.isTooEarly(f) {
+		if !isTooEarly(f) {
 			a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
 			return
 		}
@@ -53,12 +51,9 @@ func (q *Question) findingsWithFixes(a *Answer) []*inspect.Finding {
 	return found
 }
 
-// isTooEarly reports whether the fixes of a finding might do harm, because the finding may pass by
-// itself. Findings about Pods that do not run yet have fixes at any age, if no controller must act.
-func (a *Answer) isTooEarly(f *inspect.Finding) bool {
-	isAboutPods := slices.Contains([]inspect.JobReason{inspect.ReasonUnschedulable, inspect.ReasonPods}, a.Reason)
-	return f.Young && (f.AwaitsActor || !isAboutPods)
-}
+// isTooEarly reports whether the fixes of a finding might do harm, because a controller may still solve
+// the problem by itself.
+func isTooEarly(f *inspect.Finding) bool { return f.Young && f.AwaitsActor }
 
 // seeFinding returns the fix of a finding that may pass by itself. It has no command: the finding has
 // the commands, which may do harm now.

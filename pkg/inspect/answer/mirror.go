@@ -23,6 +23,9 @@ func (q *Question) withoutOrigin() Answer {
 		if place := j.Marks.Origin; !place.IsZero() {
 			a.Message = fmt.Sprintf("Its origin %s/%s is gone.", place.Namespace, place.Name)
 		}
+		if waits := deletion(j); j.DeletedAt != nil && waits != "" {
+			a.Message = strings.TrimSuffix(a.Message, ".") + "; " + lower(waits)
+		}
 		return a
 	}
 	a := Answer{State: stateOf(j), Reason: inspect.ReasonUnread, Since: j.Since.DeepCopy()}

@@ -50,6 +50,27 @@ func TestSelect(t *testing.T) {
 	assert.Equal(t, own.Fingerprint, whole.Fingerprint)
 }
 
+// TestOwnerNotFoundFixes checks the order of the fix for a Job whose deleted mirror still exists: the next
+// mirror needs its name. Nothing solves the problem by itself, so its age does not matter.
+func TestOwnerNotFoundFixes(t *testing.T) {
+	v := inventory(t, recordings+"/many-edits-one-timed-out")
+	trace := traceOf(t, v, "a06-fin")
+	assert.Equal(t, trace.Message, "It will never finish: its Workload finished with OwnerNotFound, and the deletion of its mirror on kwok-w2 waits for finalizer example.com/stuck.")
+	fix := trace.Fixes[0]
+	assert.Assert(t, strings.HasSuffix(fix.Shell(), `patch job a06-fin --type=merge -p '{"metadata":{"finalizers":null}}'`), fix.Shell())
+	assert.Equal(t, len(fix.Then), 2)
+	assert.Equal(t, fix.Then[0].Text, "delete it")
+	assert.Equal(t, fix.Then[1].Text, "create it again")
+	for _, f := range judge(t, v, rules.All(), 0) {
+		assert.Assert(t, f.Code != "JM111" || f.Name != "a06-fin", "JM038 has the finalizer")
+	}
+	for _, trace := range answersOf(t, v, inspect.Settling*60) {
+		if trace.Origin != nil && trace.Origin.Name == "a06-fin" {
+			assert.DeepEqual(t, trace.Fixes[0], fix)
+		}
+	}
+}
+
 // TestNeverBehind checks that a Job that waits behind another one and fits on no cluster is an error with
 // its own fix, in check as in trace, and is no part of the finding about those that wait.
 func TestNeverBehind(t *testing.T) {

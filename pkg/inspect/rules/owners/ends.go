@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
@@ -31,15 +33,8 @@ func deletionHangs() view.Rule {
 	}
 }
 
-// foreground is the finalizer of a deletion that waits for the objects that
-// the object owns, and orphaning that of one that leaves them. The garbage collector removes both.
-const (
-	foreground = "foregroundDeletion"
-	orphaning  = "orphan"
-)
-
 func reportHanging(v *view.View, f *inspect.Facts, j *inspect.Job) {
-	isForeground := len(j.Finalizers) == 1 && j.Finalizers[0] == foreground
+	isForeground := len(j.Finalizers) == 1 && j.Finalizers[0] == metav1.FinalizerDeleteDependents
 	pods, known := v.Pods(f, j)
 	if isForeground && j.ManagedBy.IsBuiltIn() && (len(pods) > 0 || !known) {
 		// Its Pods still have their grace period to end.
@@ -47,15 +42,11 @@ func reportHanging(v *view.View, f *inspect.Facts, j *inspect.Job) {
 	}
 	s := view.Sighting{
 		Object: view.Of(j), Since: j.DeletedAt.Time, Jobs: []*inspect.Job{j},
-		Message: deletionOf(j) + " waits for " + strings.Join(j.Finalizers, " and "),
-		Evidence: []string{
-			fmt.Sprintf("%s: metadata.deletionTimestamp of %s is %s", j.Context, view.Of(j).String(), quote.Time(*j.DeletedAt)),
-			fmt.Sprintf("%s: metadata.finalizers of %s is [%s]", j.Context, view.Of(j).String(), strings.Join(j.Finalizers, ", ")),
-		},
-		Remedy: command.Say("start the controller that removes %[1]s; if that controller no longer exists, remove %[1]s: %[2]s",
-			finalizers(j), advice.SetField(j, []string{"metadata", "finalizers"}, nil)),
+		Message:  deletionOf(j) + " waits for " + strings.Join(j.Finalizers, " and "),
+		Evidence: quote.Deletion(j),
+		Remedy:   advice.Unblock(j),
 	}
-	if isForeground || len(j.Finalizers) == 1 && j.Finalizers[0] == orphaning {
+	if advice.IsGarbageCollected(j) {
 		s.Message = deletionOf(j) + " waits for the garbage collector, which removes finalizer " + j.Finalizers[0]
 		s.Remedy = checkGarbageCollector(v, f, j)
 	}
@@ -75,14 +66,6 @@ func deletionOf(j *inspect.Job) string {
 		return "its deletion on " + j.Context
 	}
 	return "its deletion"
-}
-
-// finalizers names the finalizers of a Job.
-func finalizers(j *inspect.Job) string {
-	if len(j.Finalizers) == 1 {
-		return "finalizer " + j.Finalizers[0]
-	}
-	return "finalizers " + strings.Join(j.Finalizers, ", ")
 }
 
 // checkGarbageCollector returns how to find out why a Job keeps a finalizer of the garbage collector.

@@ -63,3 +63,11 @@ func Owner(j *inspect.Job) string {
 func TTL(j *inspect.Job) string {
 	return fmt.Sprintf("%s: %s of %s is %d", j.Context, strings.Join(j.Row().TTL(), "."), view.Of(j).String(), *j.TTL)
 }
+
+// Deletion quotes that a Job is being deleted, and its finalizers.
+func Deletion(j *inspect.Job) []string {
+	return []string{
+		fmt.Sprintf("%s: metadata.deletionTimestamp of %s is %s", j.Context, view.Of(j).String(), Time(*j.DeletedAt)),
+		fmt.Sprintf("%s: metadata.finalizers of %s is [%s]", j.Context, view.Of(j).String(), strings.Join(j.Finalizers, ", ")),
+	}
+}

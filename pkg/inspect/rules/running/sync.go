@@ -235,28 +235,3 @@ func describeStaleCopy(v *view.View, s view.Submission, c view.Copy) view.Sighti
 			c.Worker.Context, quote.Plural(j), deleteLeftMirror(s, c)),
 	}
 }
-
-func ownerNotFound() view.Rule {
-	return view.Rule{
-		Code: "JM038", Severity: inspect.Error,
-		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
-		Detect: func(v *view.View) {
-			for s := range unfinished(v) {
-				finished := finishedFor(s.Workload, finishedOwnerless)
-				if finished == nil || !onlyFinished(v, s) {
-					continue
-				}
-				j := s.Job()
-				v.Report(view.Sighting{
-					Object: view.Of(j), Since: finished.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
-					Message: fmt.Sprintf("it will never run: its Workload finished with OwnerNotFound, although the %s exists", j.Kind),
-					Evidence: []string{
-						quote.WorkloadCondition(s.Manager, s.Workload, finished),
-						fmt.Sprintf("%s: %s, UID %s, exists and has not finished", j.Context, view.Of(j).String(), j.UID),
-					},
-					Remedy: restartFromScratch(j),
-				})
-			}
-		},
-	}
-}
