@@ -244,6 +244,22 @@ func PreemptorsJob(message string) string {
 	return found[2]
 }
 
+// ReclaimedIn says that Kueue preempted a Workload for another ClusterQueue of its cohort, according to its
+// message; "" if it did so for another reason (kueue: pkg/scheduler/preemption/preemption.go).
+func ReclaimedIn(message string) string {
+	const inCohort = "the cohort"
+	_, rest, _ := strings.Cut(message, " due to ")
+	why, paths, _ := strings.Cut(rest, "; preemptor path: ")
+	if !strings.Contains(why, inCohort) {
+		return ""
+	}
+	// With one level of cohorts, the path is that of the cohort and its ClusterQueue.
+	if parts := strings.Split(strings.Split(paths, ";")[0], "/"); len(parts) == 3 {
+		why = strings.Replace(why, inCohort, "cohort "+parts[1], 1)
+	}
+	return why
+}
+
 // PreemptionsOf returns the events that say which Workloads preempted the Workload of this name.
 func (f *Facts) PreemptionsOf(namespace, workload string) []*Event {
 	if !f.isIndexed() {

@@ -120,12 +120,20 @@ func (q *Question) suspendedOn(j *inspect.Job) string {
 		path, held, _ := o.Row().Hold()
 		return fmt.Sprintf("%s of the %s on %s is %v.", strings.Join(path, "."), o.Kind, o.Context, held)
 	}
+	if preempted := q.preemptedOn(j); preempted != "" {
+		return preempted
+	}
+	return strings.TrimSpace(fmt.Sprintf("Its mirror on %s is suspended. %s", j.Context, q.holdOn(j)))
+}
+
+// holdOn returns what the Workload of a mirror on its worker waits for, "" if nothing says it.
+func (q *Question) holdOn(j *inspect.Job) string {
 	for _, h := range q.Trace.Hops {
 		if h.Kind == "Workload" && h.Context == j.Context && h.Health != inspect.HealthOK && h.Message != "" {
-			return fmt.Sprintf("Its mirror on %s is suspended. %s", j.Context, sentence(kueue.Brief(h.Message)))
+			return sentence(kueue.Brief(h.Message))
 		}
 	}
-	return fmt.Sprintf("Its mirror on %s is suspended.", j.Context)
+	return ""
 }
 
 // isSuspendedByUser reports whether the mirror is suspended because a user suspended the origin.

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,10 +24,37 @@ func (q *Question) addOwnPreemption(a *Answer) {
 	if w == nil || !w.Is(kueue.Evicted) || inspect.Preemptor(w.Condition(kueue.Evicted).Message) == "" {
 		return
 	}
-	facts := view.New(q.Inventory, &view.Shared{})
-	if p, ok := quote.LastPreemption(facts, view.Submission{Pair: q.Pair, Manager: f, Workload: w}); ok {
-		a.addPreemption(&p.Preemption)
+	a.addPreemption(q.lastPreemption())
+}
+
+// lastPreemption returns how a Job last lost its quota, nil if nothing says that it did.
+func (q *Question) lastPreemption() *inspect.Preemption {
+	v, o := cmp.Or(q.Around, q.Inventory), q.Pair.Origin
+	f := v.Facts(o.Context)
+	w := inspect.CurrentWorkload(v.WorkloadsOf(q.Pair, f))
+	if f == nil || w == nil {
+		return nil
 	}
+	p, ok := quote.LastPreemption(view.New(v, &view.Shared{}), view.Submission{Pair: q.Pair, Manager: f, Workload: w})
+	if !ok {
+		return nil
+	}
+	return &p.Preemption
+}
+
+// preemptedOn returns how the mirror of an origin lost its quota on a worker, "" if it did not.
+func (q *Question) preemptedOn(j *inspect.Job) string {
+	if q.Pair.Origin == nil {
+		return ""
+	}
+	for _, w := range q.Inventory.WorkloadsOf(q.Pair, q.Inventory.Facts(j.Context)) {
+		if w.Is(kueue.Evicted) && inspect.Preemptor(w.Condition(kueue.Evicted).Message) != "" {
+			if p := q.lastPreemption(); p != nil {
+				return sentence(p.Text, j.Context)
+			}
+		}
+	}
+	return ""
 }
 
 // addPreemption adds how a waiting Job lost its quota, which is since when it waits.

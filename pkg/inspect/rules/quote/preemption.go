@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -50,6 +51,9 @@ func LastPreemption(v *view.View, s view.Submission) (p Preemption, ok bool) {
 	by, suffix, priorities := preemptorOf(v, s, last)
 	short := fmt.Sprintf("%s: preempted by %s", last.at.Context, by)
 	text := short + suffix
+	if why := inspect.ReclaimedIn(last.message); priorities == "" && why != "" {
+		priorities = " (" + why + ")"
+	}
 	// A worker repeats the events of its manager, so the largest count for a preemptor is used.
 	byUID, times := map[string]loss{}, map[string]int{}
 	for _, l := range all {
@@ -69,10 +73,11 @@ func LastPreemption(v *view.View, s view.Submission) (p Preemption, ok bool) {
 			text += fmt.Sprintf(", and %d times by %s", times[name], name)
 		}
 	}
-	return Preemption{
-		Preemption: inspect.Preemption{Text: short + priorities, Since: last.since}, Details: text,
-		Evidence: fmt.Sprintf("%s: of Workload %s/%s, at %s: %s", last.at.Context, s.Workload.Namespace, s.Workload.Name, MaybeTime(last.since), last.message),
-	}, true
+	evidence := fmt.Sprintf("%s: of Workload %s/%s, at %s: %s", last.at.Context, s.Workload.Namespace, s.Workload.Name, MaybeTime(last.since), last.message)
+	if uid := inspect.Preemptor(last.message); !strings.Contains(by, uid) {
+		evidence += fmt.Sprintf("; %s is the UID of the Workload of %s", uid, by)
+	}
+	return Preemption{Preemption: inspect.Preemption{Text: short + priorities, Since: last.since}, Details: text, Evidence: evidence}, true
 }
 
 // lossesOn returns the preemptions of a Workload that a cluster reports, one for each Workload that
