@@ -140,6 +140,9 @@ type CheckSummary struct {
 	Infos int `json:"infos"`
 	// Jobs is how many delegated Jobs were checked.
 	Jobs int `json:"jobs"`
+	// Mirrors is how many mirrors were checked whose origin may exist on a cluster that was not
+	// read; absent if there are none.
+	Mirrors int `json:"mirrors,omitempty"`
 	// Clusters is how many clusters were checked.
 	Clusters int `json:"clusters"`
 	// Young is how many findings are not reported yet because they are younger than the grace

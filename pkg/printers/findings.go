@@ -63,7 +63,10 @@ func findingColumns(o TableOptions) []column[*inspect.Finding] {
 func CheckSummary(list *inspect.FindingList, o TableOptions) string {
 	s := list.Summary
 	where := fmt.Sprintf("in %s on %s", inspect.Count(s.Jobs, "delegated "+noun(o)), inspect.Count(s.Clusters, "cluster"))
-	if s.Jobs == 0 {
+	switch {
+	case s.Jobs == 0 && s.Mirrors > 0:
+		where = fmt.Sprintf("on %s (%s, no origins)", inspect.Count(s.Clusters, "cluster"), inspect.Count(s.Mirrors, "mirror"))
+	case s.Jobs == 0:
 		where = fmt.Sprintf("on %s (no delegated %ss)", inspect.Count(s.Clusters, "cluster"), noun(o))
 	}
 	var parts []string
@@ -91,7 +94,7 @@ func nothingFound(list *inspect.FindingList, o TableOptions, where string) strin
 		return "No findings in what was checked " + where + youngSuffix(s)
 	case len(list.Unchecked) > 0:
 		return "No findings in what was checked: " + strings.TrimPrefix(where, "in ") + youngSuffix(s)
-	case s.Jobs == 0 && s.Young == 0:
+	case s.Jobs == 0 && s.Mirrors == 0 && s.Young == 0:
 		return fmt.Sprintf("No delegated %ss found on %s", noun(o), inspect.Count(s.Clusters, "cluster"))
 	case s.Young > 0:
 		return fmt.Sprintf("No findings older than %s %s; %s not shown (--grace 0s)", graceOf(s), where, youngText(s.Young, "younger "))

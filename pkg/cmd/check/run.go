@@ -134,6 +134,11 @@ func (o *checkOptions) summary(v *inspect.Inventory, list *inspect.FindingList, 
 			s.Jobs++
 		}
 	}
+	for _, j := range v.Pairs.Orphans {
+		if !j.IsPart() && !v.IsOrphan(j) && wanted.has(inspect.OrphanPair(j)) {
+			s.Mirrors++
+		}
+	}
 	for _, facts := range v.Clusters {
 		if facts.Err == nil {
 			s.Clusters++

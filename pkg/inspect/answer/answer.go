@@ -39,6 +39,8 @@ type Answer struct {
 	// unusable is the MultiKueueCluster that would run the Job if its manager could use it, "" if the
 	// Job depends on none.
 	unusable string
+	// unknownOrigin says in a sentence why the origin of a mirror is unknown, "" if it is known.
+	unknownOrigin string
 }
 
 // Question has what an answer depends on.
@@ -121,6 +123,7 @@ func (q *Question) Answer() Answer {
 		a = q.waiting()
 	}
 	q.explain(&a)
+	a.Message = strings.TrimSpace(a.Message + " " + a.unknownOrigin)
 	q.addOwnPreemption(&a)
 	q.addFixes(&a)
 	if a.Since == nil && o != nil {

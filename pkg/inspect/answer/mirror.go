@@ -29,16 +29,25 @@ func (q *Question) withoutOrigin() Answer {
 		return a
 	}
 	a := Answer{State: stateOf(j), Reason: inspect.ReasonUnread, Since: j.Since.DeepCopy()}
+	if !a.State.IsFinished() {
+		q.podsOf(&a, j, q.Trace.Hops)
+		q.addFailing(&a, j)
+	}
+	if a.Message == "" {
+		a.Message = fmt.Sprintf("It is a mirror on %s.", j.Context)
+	}
+	if hold := q.holdOn(j); hold != "" && j.Status == delegation.Suspended {
+		a.Message = fmt.Sprintf("Suspended on %s. %s", j.Context, hold)
+	}
 	missing := inspect.Unchecked{What: "origin of " + j.Namespace + "/" + j.Name, Contexts: q.unread(), Reason: "no context reaches its manager"}
-	a.Message = fmt.Sprintf("It is a mirror on %s. Its origin is unknown: no manager was read.", j.Context)
+	why := "no manager was read"
 	if q.Inventory.KnowsManagerOf(j) {
-		missing.Reason = "the managers that were read may not have created it"
-		a.Message = fmt.Sprintf("It is a mirror on %s. Its origin is unknown: another manager may have created it.", j.Context)
+		missing.Reason, why = "the managers that were read may not have created it", "another manager may have created it"
 	}
 	if len(missing.Contexts) > 0 {
-		missing.Reason = "these contexts were not read"
-		a.Message = fmt.Sprintf("It is a mirror on %s. Its origin is unknown: not read: %s.", j.Context, list(missing.Contexts))
+		missing.Reason, why = "these contexts were not read", "not read: "+list(missing.Contexts)
 	}
+	a.unknownOrigin = fmt.Sprintf("Its origin is unknown: %s.", why)
 	a.Unchecked = []inspect.Unchecked{missing}
 	return a
 }

@@ -71,6 +71,23 @@ func TestOwnerNotFoundFixes(t *testing.T) {
 	}
 }
 
+// TestMirrorsWithoutManager checks that the Pods of mirrors are judged although no manager was read, and
+// that no fix is about an origin.
+func TestMirrorsWithoutManager(t *testing.T) {
+	v := inventory(t, recordings+"/workers-only-user")
+	trace := traceOf(t, v, "p1-0")
+	assert.Equal(t, trace.Message, "The scheduler of w1 finds no node for 1 Pod: 0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector. "+
+		"Its origin is unknown: no manager was read.")
+	assert.Assert(t, strings.Contains(trace.Fixes[0].Shell(), "p1-0-zxlsw"), trace.Remedy)
+	assert.Equal(t, len(trace.Unchecked), 1)
+	var mirrors int
+	for _, f := range judge(t, v, rules.All(), 0) {
+		assert.Equal(t, f.Code, "JM049")
+		mirrors += len(f.Jobs)
+	}
+	assert.Equal(t, mirrors, 11)
+}
+
 // TestNeverBehind checks that a Job that waits behind another one and fits on no cluster is an error with
 // its own fix, in check as in trace, and is no part of the finding about those that wait.
 func TestNeverBehind(t *testing.T) {

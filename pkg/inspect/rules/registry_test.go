@@ -165,7 +165,7 @@ func TestRecordings(t *testing.T) {
 		"cohort-borrowing":                    {"JM029"},
 
 		"manager-cannot-record-the-worker":    {"JM009", "JM019", "JM020", "JM022", "JM027", "JM029", "JM030"},
-		"workers-only-user":                   {},
+		"workers-only-user":                   {"JM049"},
 		"mirror-without-multikueue-label":     {"JM038", "JM046", "JM048", "JM124", "JM136"},
 		"priority-class-unread":               {},
 		"many-edits-one-timed-out":            {"JM036", "JM038", "JM048", "JM111", "JM124", "JM125", "JM129", "JM136"},

@@ -13,15 +13,17 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
 
-// sighting describes the obstacle of the Pods of a mirror, and how to remove it.
+// sighting describes the obstacle of the Pods of a mirror, and how to remove it. origin is nil if it is
+// unknown.
 func (b *obstacle) sighting(v *view.View, origin, mirror *inspect.Job) view.Sighting {
 	kind, name := missingIn(b.message)
+	about := cmp.Or(origin, mirror)
 	s := view.Sighting{
-		Object: view.Of(origin), Since: v.On(origin.Context, mirror.Context, b.since), Jobs: []*inspect.Job{origin},
+		Object: view.Of(about), Since: v.On(about.Context, mirror.Context, b.since), Jobs: []*inspect.Job{about},
 		Cause: strings.Join([]string{"pods", mirror.Context, mirror.Namespace, kind, cmp.Or(name, b.reason+" "+withoutPod(b.message))}, "/"),
 	}
 	if b.pod == "" {
-		b.describeRefusal(&s, mirror)
+		b.describeRefusal(&s, origin, mirror)
 	} else {
 		b.describePods(v, &s, origin, mirror)
 	}
@@ -30,32 +32,46 @@ func (b *obstacle) sighting(v *view.View, origin, mirror *inspect.Job) view.Sigh
 	case "serviceaccount":
 		s.Remedy = command.Kubectl(mirror.Context, mirror.Namespace, "create", "serviceaccount", name).Prose()
 	case "priorityclass", "runtimeclass":
-		s.Remedy = command.Say("create %s %s on %s, like the one on %s, if it exists there: %s",
-			kindNames()[kind], name, mirror.Context, origin.Context, command.Kubectl(origin.Context, "", "get", kind, name, "-o", "yaml"))
+		s.Remedy = createMissing(command.Say("create %s %s on %s", kindNames()[kind], name, mirror.Context), origin, false, kind, name)
 	default:
-		s.Remedy = command.Say("create %s %s in namespace %s of %s, like the one on %s, if it exists there: %s",
-			kindNames()[kind], name, mirror.Namespace, mirror.Context, origin.Context, command.Kubectl(origin.Context, origin.Namespace, "get", kind, name, "-o", "yaml"))
+		s.Remedy = createMissing(command.Say("create %s %s in namespace %s of %s", kindNames()[kind], name, mirror.Namespace, mirror.Context), origin, true, kind, name)
 	}
-	s.Evidence = append(s.Evidence, quotePodCounts(origin))
+	s.Evidence = append(s.Evidence, quotePodCounts(about))
 	if b.mild {
 		s.Severity = inspect.Warning
 	}
 	return s
 }
 
+// createMissing adds to the fix that creates an object that Pods need where its model may be: on the
+// cluster of the origin, if that is known.
+func createMissing(create command.Prose, origin *inspect.Job, isNamespaced bool, kind, name string) command.Prose {
+	if origin == nil {
+		return create
+	}
+	namespace := ""
+	if isNamespaced {
+		namespace = origin.Namespace
+	}
+	return command.Say("%s, like the one on %s, if it exists there: %s", create, origin.Context, command.Kubectl(origin.Context, namespace, "get", kind, name, "-o", "yaml"))
+}
+
 // cause returns the reason of the obstacle with its message.
 func (b *obstacle) cause() string { return strings.TrimSuffix(b.reason+": "+b.message, ": ") }
 
 // describeRefusal describes that Pods of a mirror cannot be created.
-func (b *obstacle) describeRefusal(s *view.Sighting, mirror *inspect.Job) {
+func (b *obstacle) describeRefusal(s *view.Sighting, origin, mirror *inspect.Job) {
 	s.Message = fmt.Sprintf("its mirror on %s cannot create Pods: %s", mirror.Context, b.message)
+	if origin == nil {
+		s.Message = fmt.Sprintf("no Pods can be created on %s: %s", mirror.Context, b.message)
+	}
 	s.Evidence = []string{
 		fmt.Sprintf("%s: %s has had no Pods since %s; its last warning is %s", mirror.Context, view.Of(mirror).String(), quote.Time(b.since), b.cause()),
 	}
 	s.Remedy = command.Say("check what rejects them: %s", advice.KubectlJob(mirror, "describe"))
 	if b.shortage != nil {
 		missing := fmt.Sprintf("%d of %d Pods", b.shortage.Missing, b.shortage.Wanted)
-		s.Message = fmt.Sprintf("%s of its mirror on %s cannot be created: %s", missing, mirror.Context, b.shortage.Why())
+		s.Message = fmt.Sprintf("%s%s on %s cannot be created: %s", missing, ofMirror(origin), mirror.Context, b.shortage.Why())
 		s.Evidence = []string{
 			fmt.Sprintf("%s: %s of %s have been missing since %s; its last warning is %s", mirror.Context, missing, view.Of(mirror).String(), quote.Time(b.since), b.cause()),
 		}
@@ -66,9 +82,17 @@ func (b *obstacle) describeRefusal(s *view.Sighting, mirror *inspect.Job) {
 	}
 }
 
+// ofMirror says that Pods belong to the mirror of an origin, "" if the finding is about the mirror itself.
+func ofMirror(origin *inspect.Job) string {
+	if origin == nil {
+		return ""
+	}
+	return " of its mirror"
+}
+
 // describePods describes that Pods of a mirror exist, and do not start.
 func (b *obstacle) describePods(v *view.View, s *view.Sighting, origin, mirror *inspect.Job) {
-	pods := inspect.Count(b.count, "Pod") + " of its mirror"
+	pods := inspect.Count(b.count, "Pod") + ofMirror(origin)
 	describe := command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod)
 	s.Evidence = []string{
 		fmt.Sprintf("%s: Pod %s/%s has waited since %s, %s", mirror.Context, mirror.Namespace, b.pod, quote.Time(b.since), b.cause()),
@@ -89,7 +113,7 @@ func (b *obstacle) describePods(v *view.View, s *view.Sighting, origin, mirror *
 	case claimIn(b.message) != "":
 		s.Remedy = command.Say("check its PersistentVolumeClaim: %s", describeClaims(mirror, claimIn(b.message)))
 	case b.needsTime():
-		b.describeSlow(s, mirror, describe)
+		b.describeSlow(s, origin, mirror, describe)
 	case isOfImage(b.reason):
 		// Each Job must be created again.
 		s.Cause += "/" + mirror.UID
@@ -98,8 +122,8 @@ func (b *obstacle) describePods(v *view.View, s *view.Sighting, origin, mirror *
 }
 
 // describeSlow describes that the nodes of Pods have not created their containers.
-func (b *obstacle) describeSlow(s *view.Sighting, mirror *inspect.Job, describe command.Command) {
-	pods := inspect.Count(b.count, "Pod") + " of its mirror"
+func (b *obstacle) describeSlow(s *view.Sighting, origin, mirror *inspect.Job, describe command.Command) {
+	pods := inspect.Count(b.count, "Pod") + ofMirror(origin)
 	s.GracePeriod = noNode
 	s.Remedy = command.Say("check what their node waits for, such as an image or a volume: %s", describe)
 	switch {
@@ -123,10 +147,13 @@ func isOfImage(reason string) bool {
 	return false
 }
 
-// changeImage returns how the Pods of an origin get an image that exists. Their template is immutable.
-// otherwise is what may help if the image exists.
+// changeImage returns how the Pods of an origin, nil if unknown, get an image that exists. Their template
+// is immutable. otherwise is what may help if the image exists.
 func (b *obstacle) changeImage(origin *inspect.Job, otherwise command.Prose) command.Prose {
-	change := command.Say("correct the image, then delete the %s: %s, and create it again", origin.Kind, advice.DeleteJob(origin))
+	change := command.Say("correct the image in its origin, and create that again")
+	if origin != nil {
+		change = command.Say("correct the image, then delete the %s: %s, and create it again", origin.Kind, advice.DeleteJob(origin))
+	}
 	isMissing := b.reason == "InvalidImageName" || regexp.MustCompile(`(?i)not ?found|manifest unknown`).MatchString(b.message)
 	if isMissing && !regexp.MustCompile(`(?i)denied|authoriz|authenticat`).MatchString(b.message) {
 		return change

@@ -25,16 +25,25 @@ func podsCannotStart() view.Rule {
 					continue
 				}
 				for _, m := range p.Mirrors {
-					j := m.Job
-					if !m.Current || j.Suspended || !j.IsOpen() {
-						continue
-					}
-					if b := obstacleOf(v, j); b != nil {
-						v.Report(b.sighting(v, p.Origin, j))
+					if m.Current {
+						reportObstacle(v, p.Origin, m.Job)
 					}
 				}
 			}
+			for _, mirror := range v.MirrorsOfUnknown() {
+				reportObstacle(v, nil, mirror)
+			}
 		},
+	}
+}
+
+// reportObstacle reports what keeps the Pods of a mirror from starting. origin is nil if it is unknown.
+func reportObstacle(v *view.View, origin, mirror *inspect.Job) {
+	if mirror.Suspended || !mirror.IsOpen() {
+		return
+	}
+	if b := obstacleOf(v, mirror); b != nil {
+		v.Report(b.sighting(v, origin, mirror))
 	}
 }
 

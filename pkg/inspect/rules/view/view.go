@@ -140,6 +140,11 @@ func (v *View) Pairs() []inspect.Pair {
 	return v.inventory.Pairs.Pairs
 }
 
+// MirrorsOfUnknown returns the mirrors whose origin may exist on a cluster that was not read.
+func (v *View) MirrorsOfUnknown() []*inspect.Job {
+	return slices.DeleteFunc(v.Orphans(), v.inventory.IsOrphan)
+}
+
 // Orphans returns the mirrors whose origin was not found. Objects that a mirror controls carry
 // its marks and are not among them.
 func (v *View) Orphans() []*inspect.Job {
