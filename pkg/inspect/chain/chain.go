@@ -160,9 +160,13 @@ func isBehind(v *inspect.Inventory, origin *inspect.Job, m inspect.Mirror) bool 
 	return slices.ContainsFunc(v.Differences(origin, m), func(d inspect.Difference) bool { return d.IsStatus() && d.Lag })
 }
 
-// specDiffers reports whether a dispatched mirror lacks a change of its origin.
+// specDiffers reports whether a mirror differs from its origin in a field that it copies. Kueue suspends
+// the two at different times.
 func (b *builder) specDiffers(m inspect.Mirror) bool {
-	return m.Relation == inspect.ByDispatch && slices.ContainsFunc(b.inventory.Differences(b.pair.Origin, m), func(d inspect.Difference) bool { return !d.IsStatus() && !d.Lag })
+	return slices.ContainsFunc(b.inventory.Differences(b.pair.Origin, m), func(d inspect.Difference) bool {
+		isKueues := d.Field == "spec.suspend" && m.Relation != inspect.ByDispatch
+		return !d.IsStatus() && !d.Lag && !isKueues
+	})
 }
 
 func marker(r inspect.Relation) string {

@@ -162,6 +162,9 @@ func (s *site) isHeld() bool {
 		return true
 	}
 	wait := s.own.Waiting()
+	if wait.Reason == kueue.ReasonFinished {
+		return s.decide(inspect.Never, inspect.OnHold, "Kueue ended its Workload there (%s)", wait.Condition.Reason)
+	}
 	verdict, reason := inspect.Never, inspect.OnHold
 	switch {
 	case wait.IsDeactivation():

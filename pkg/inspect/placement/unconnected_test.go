@@ -15,6 +15,22 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
 )
 
+// TestFinishedCopy checks that a copy that Kueue ended holds no quota for the Job.
+func TestFinishedCopy(t *testing.T) {
+	w := parse[world](t, simple("4"))
+	worker := w.facts()
+	worker.Kueue.Workloads = []*kueue.Workload{parse[*kueue.Workload](t, `{metadata: {namespace: ml, name: own, uid: own-copy, labels: {kueue.x-k8s.io/multikueue-origin: mk}},
+ status: {conditions: [{type: QuotaReserved, status: "True", reason: QuotaReserved, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"},
+ {type: Finished, status: "True", reason: OutOfSync, message: "The prebuilt workload is out of sync with its user job", lastTransitionTime: "2026-01-01T00:00:00Z"}]}}`)}
+	hub := hubOf(t, nil)
+	hub.Kueue.Clusters = []*kueue.MultiKueueCluster{parse[*kueue.MultiKueueCluster](t, `{metadata: {name: w}}`)}
+	v := inspect.NewInventory(time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC), []*inspect.Facts{hub, worker}, nil)
+	all := placement.Judge(v, v.Pairs.Pairs[0])
+	at := all[len(all)-1]
+	assert.Equal(t, at.Verdict, inspect.Never)
+	assert.Equal(t, at.Message, "Kueue ended its Workload there (OutOfSync)")
+}
+
 // TestUnconnectedWorker checks that a worker that its manager cannot use only waits for the
 // connection: neither its quota nor the Jobs that hold it matter before.
 func TestUnconnectedWorker(t *testing.T) {
