@@ -1,6 +1,8 @@
 package kueue
 
 import (
+	"cmp"
+	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -65,12 +67,11 @@ func (w *Workload) Is(conditionType string) bool {
 func (w *Workload) IsActive() bool { return w.Spec.Active == nil || *w.Spec.Active }
 
 // Fault returns why a manager cannot use a MultiKueueCluster, in one line: the message of its
-// condition Active, without the parts that change at each attempt.
+// condition Active, without the request, the parts that change at each attempt, and Go's types.
 func Fault(active *metav1.Condition) string {
 	message, _, _ := strings.Cut(active.Message, "; connection attempts:")
 	message = strings.TrimPrefix(message, "load client config failed: ")
-	if message == "" {
-		message = active.Reason
-	}
-	return strings.Join(strings.Fields(message), " ")
+	message, _, _ = strings.Cut(message, "; json parse error:")
+	message = regexp.MustCompile(`^(failed to get server groups: )?Get "[^"]*": (dial tcp \S+: (connect: )?)?`).ReplaceAllString(message, "")
+	return strings.Join(strings.Fields(cmp.Or(message, active.Reason)), " ")
 }

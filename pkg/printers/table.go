@@ -320,6 +320,11 @@ func widest(lines []string) int {
 	return width
 }
 
+// Note writes a note, on lines of the width of the terminal, 0 if there is none.
+func Note(w io.Writer, text string, width int) error {
+	return writeLines(w, wrapBelow("note: ", Safe(text), width)...)
+}
+
 // writeLines writes lines and stops at the first error.
 func writeLines(w io.Writer, lines ...string) error {
 	for _, line := range lines {

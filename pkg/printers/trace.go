@@ -3,6 +3,7 @@ package printers
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -150,7 +151,7 @@ func traceFindingLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 			// The trace is about this Job.
 			items[i].Jobs = nil
 		}
-		if (isRepeated(items[i].Message, t.Message) || isRepeated(items[i].Clause(), t.Message)) && !o.Wide {
+		if isReason(&items[i], t) && !o.Wide {
 			items[i].Message = "the reason above"
 		}
 		isKnown := len(items[i].Fixes) > 0
@@ -166,6 +167,16 @@ func traceFindingLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 		lines = lines[:len(lines)-1]
 	}
 	return lines, nil
+}
+
+// isReason reports whether a finding's message is the reason of the answer. A message about another object
+// may name the Job, which the answer calls it.
+func isReason(f *inspect.Finding, t *inspect.Trace) bool {
+	messages := []string{f.Message, f.Clause()}
+	if j := mainJob(t); j != nil {
+		messages = append(messages, strings.Replace(f.Message, j.Namespace+"/"+j.Name, "it", 1))
+	}
+	return slices.ContainsFunc(messages, func(message string) bool { return isRepeated(message, t.Message) })
 }
 
 // isRepeated reports whether a finding's message is the reason of the answer, which is a

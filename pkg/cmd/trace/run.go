@@ -125,7 +125,7 @@ func (o *traceOptions) show(list *inspect.TraceList) error {
 	isList := o.wanted.Name == "" && len(o.filenames) == 0
 	switch {
 	case o.format.IsTable() && !isList:
-		util.ReportUnneeded(o.ErrOut, list.Errors)
+		util.ReportUnneeded(o.ErrOut, unmentioned(list), o.TableNow(o.table).Width)
 	case o.format.IncludesErrors() || o.format.IsTable() && !o.table.NoHeaders:
 	case isList:
 		util.ReportUnchecked(o.ErrOut, list.Unchecked)
@@ -133,6 +133,17 @@ func (o *traceOptions) show(list *inspect.TraceList) error {
 		util.ReportErrors(o.ErrOut, list.Errors)
 	}
 	return errors.Join(o.fitError(list), o.incomplete(list))
+}
+
+// unmentioned returns the errors that no answer of a list mentions.
+func unmentioned(list *inspect.TraceList) []inspect.ContextError {
+	return slices.DeleteFunc(slices.Clone(list.Errors), func(e inspect.ContextError) bool {
+		return slices.ContainsFunc(list.Items, func(t inspect.Trace) bool {
+			return slices.ContainsFunc(t.Unchecked, func(u inspect.Unchecked) bool {
+				return slices.Contains(u.Contexts, e.Context) && strings.Contains(e.Message, u.Reason)
+			})
+		})
+	})
 }
 
 // incomplete returns an error if an answer depends on something that could not be read. A context

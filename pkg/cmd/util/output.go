@@ -52,10 +52,11 @@ func ReportUnchecked(w io.Writer, unchecked []inspect.Unchecked) {
 	}
 }
 
-// ReportUnneeded notes which contexts were not read, though the answer did not need them.
-func ReportUnneeded(w io.Writer, errs []inspect.ContextError) {
+// ReportUnneeded notes which contexts were not read, though the answer did not need them. width is that of
+// the terminal, 0 if there is none.
+func ReportUnneeded(w io.Writer, errs []inspect.ContextError, width int) {
 	for _, e := range inspect.FoldRefusals(errs) {
-		Report(w, "note: context %q: %s", e.Context, e.Message)
+		_ = printers.Note(w, fmt.Sprintf("context %q: %s", e.Context, e.Message), width)
 	}
 }
 

@@ -233,7 +233,11 @@ func (q *Question) reasonOf(f *inspect.Finding) string {
 			return clause
 		}
 	}
-	return f.Message
+	message := f.Message
+	for _, j := range q.Pair.Jobs() {
+		message = strings.Replace(message, ", which runs "+j.Namespace+"/"+j.Name+",", ", which runs it,", 1)
+	}
+	return message
 }
 
 // The codes about an unknown owner, which have their own reasons.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -64,8 +66,10 @@ func (b *builder) addCluster(f *inspect.Facts, name string, removed bool, worklo
 		h = missing(h, f.Gaps[inspect.PartClusters], "there is no such MultiKueueCluster")
 	} else {
 		setActive(&h, cluster.Status.Conditions)
-		if h.State == kueue.Active {
+		if active := meta.FindStatusCondition(cluster.Status.Conditions, kueue.Active); h.State == kueue.Active {
 			h.State = Connected
+		} else if active != nil {
+			h.Message = kueue.Fault(active)
 		}
 	}
 	target := b.inventory.ContextOf(f, name)

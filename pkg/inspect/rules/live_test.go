@@ -151,7 +151,7 @@ func TestAddressesAreNamed(t *testing.T) {
 	found := judge(t, c.make(t), rules.All(), 0)
 	assert.Equal(t, found[0].Code, "JM004")
 	assert.Equal(t, found[0].Message, "kwok-mgr cannot use worker worker1: its kubeconfig points to https://127.0.0.1:39999, context kwok-w1 to https://127.0.0.1:32758"+
-		"; it runs default/train, which restarts elsewhere after workerLostTimeout (15m by default)")
+		"; it runs default/train; MultiKueue restarts it elsewhere after workerLostTimeout (15m by default)")
 }
 
 // TestOnlyRunIsKept checks that no remedy deletes what may be the only run.

@@ -83,7 +83,7 @@ func (s *Search) Find(ctx context.Context, isBusy *atomic.Bool) (*FoundJob, erro
 	if j.At, err = logs.Choose(j.Inventory, s.What); err != nil {
 		return nil, err
 	}
-	util.ReportUnneeded(s.ErrOut, logs.Unread(j.Inventory))
+	util.ReportUnneeded(s.ErrOut, logs.Unread(j.Inventory), 0)
 	return j, nil
 }
 

@@ -5,6 +5,7 @@ package plumbing
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,6 +41,9 @@ func (b *brokenWorker) object() view.Object {
 	return view.OfKueue(b.manager, "MultiKueueCluster", "", b.cluster.Name)
 }
 
+// unreachable is the code of a worker that its manager cannot reach.
+const unreachable = "JM004"
+
 // brokenWorkers returns the MultiKueueClusters whose fault has a code.
 func brokenWorkers(v *view.View, code string) []brokenWorker {
 	var broken []brokenWorker
@@ -70,14 +74,14 @@ func brokenWorkerRule(r view.Rule, describe advise, more ...inspect.Part) view.R
 		for _, b := range brokenWorkers(v, r.Code) {
 			s := view.Sighting{
 				Object: b.object(), Since: b.active.LastTransitionTime.Time,
-				Message:  fmt.Sprintf("%s cannot use worker %s: %s", b.manager.Context, b.cluster.Name, b.why()),
+				Message:  b.message(),
 				Evidence: []string{quote.Condition(b.object(), b.active)}, Jobs: slices.Clone(jobsDependingOn(v, b.manager, b.cluster.Name)),
 			}
 			describe(v, b, &s)
 			if worker := workerWithoutKueue(v, b); worker != nil {
 				describeWithoutKueue(v, b, worker, &s)
 			} else {
-				s.Message += b.fate(v)
+				s.Message = b.withFate(v, s.Message)
 			}
 			if configs, ok := v.Configs(b.manager); ok && len(s.Jobs) == 0 && len(view.ConfigsNaming(configs, b.cluster.Name)) == 0 {
 				s.Severity = inspect.Warning
@@ -89,9 +93,42 @@ func brokenWorkerRule(r view.Rule, describe advise, more ...inspect.Part) view.R
 	return r
 }
 
-// fate says what happens to the Jobs that run on a broken worker, "" if there are none.
-func (b *brokenWorker) fate(v *view.View) string {
-	var names []string
+// message says that the manager cannot use the worker, and why.
+func (b *brokenWorker) message() string {
+	return fmt.Sprintf("%s cannot use worker %s: %s", b.manager.Context, b.cluster.Name, b.why())
+}
+
+// isLost reports whether the manager has lost the connection to the worker. MultiKueue then takes its
+// Jobs back.
+func (b *brokenWorker) isLost() bool { return b.active.Reason == "ClientConnectionFailed" }
+
+// withFate adds to a message about a broken worker what happens to the Jobs that run there, if any do.
+func (b *brokenWorker) withFate(v *view.View, message string) string {
+	names := b.running(v)
+	which, them := "", "them"
+	if len(names) == 1 {
+		them = "it"
+	}
+	if len(names) > 0 {
+		which = fmt.Sprintf(", which runs %s,", inspect.Some(names))
+	}
+	restarts := fmt.Sprintf("; MultiKueue restarts %s elsewhere after workerLostTimeout (15m by default)", them)
+	isUnreachable := b.isLost() && message == b.message() && view.ClusterFault(b.active) == unreachable && !strings.Contains(message, "x509")
+	switch {
+	case isUnreachable && len(names) == 0:
+		return fmt.Sprintf("%s is unreachable from %s (%s)", b.cluster.Name, b.manager.Context, b.why())
+	case isUnreachable:
+		return fmt.Sprintf("%s%s is unreachable from %s (%s)%s", b.cluster.Name, which, b.manager.Context, b.why(), restarts)
+	case len(names) == 0:
+		return message
+	case b.isLost():
+		return fmt.Sprintf("%s; it runs %s%s", message, inspect.Some(names), restarts)
+	}
+	return fmt.Sprintf("%s; it runs %s, whose status is not updated", message, inspect.Some(names))
+}
+
+// running returns the Jobs that run on a broken worker.
+func (b *brokenWorker) running(v *view.View) (names []string) {
 	submissions := v.Submissions()
 	for i := range submissions {
 		s := &submissions[i]
@@ -99,15 +136,7 @@ func (b *brokenWorker) fate(v *view.View) string {
 			names = append(names, s.Job().Namespace+"/"+s.Job().Name)
 		}
 	}
-	switch {
-	case len(names) == 0:
-		return ""
-	case b.active.Reason != "ClientConnectionFailed":
-		return fmt.Sprintf("; it runs %s, whose status is not updated", inspect.Some(names))
-	case len(names) == 1:
-		return fmt.Sprintf("; it runs %s, which restarts elsewhere after workerLostTimeout (15m by default)", names[0])
-	}
-	return fmt.Sprintf("; it runs %s, which restart elsewhere after workerLostTimeout (15m by default)", inspect.Some(names))
+	return names
 }
 
 // worker is a MultiKueueCluster by its manager and name.

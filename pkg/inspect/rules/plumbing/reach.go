@@ -17,7 +17,7 @@ import (
 )
 
 func workerOutOfReach() view.Rule {
-	return brokenWorkerRule(view.Rule{Code: "JM004"}, adviseUnreachable, inspect.PartSecrets, inspect.PartQueues, inspect.PartKueue)
+	return brokenWorkerRule(view.Rule{Code: unreachable}, adviseUnreachable, inspect.PartSecrets, inspect.PartQueues, inspect.PartKueue)
 }
 
 func adviseUnreachable(v *view.View, b brokenWorker, s *view.Sighting) {

@@ -21,6 +21,9 @@ func kubeconfigMissing() view.Rule {
 
 func kubeconfigRefused() view.Rule {
 	return brokenWorkerRule(view.Rule{Code: "JM002", Covers: []string{"JM044"}}, func(_ *view.View, b brokenWorker, s *view.Sighting) {
+		if secret := b.cluster.SecretName(); secret != "" && strings.Contains(b.active.Message, "failed to parse kubeconfig") {
+			s.Message = fmt.Sprintf("%s cannot use %s: Secret %s/%s has no valid kubeconfig", b.manager.Context, b.cluster.Name, b.manager.KueueHome().Namespace, secret)
+		}
 		s.Remedy = advice.ReplaceKubeconfig(b.manager, b.cluster, fmt.Sprintf("write %s.kubeconfig with inline certificate-authority-data and a token or client certificate", b.cluster.Name))
 	})
 }
