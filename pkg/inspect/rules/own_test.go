@@ -27,26 +27,29 @@ func traceOf(t *testing.T, v *inspect.Inventory, name string) *inspect.Trace {
 // TestFindingOfSeveralJobsInTrace checks that a trace has the traced Job's own part of a finding about
 // several Jobs: its object, its Pods and its fix.
 func TestFindingOfSeveralJobsInTrace(t *testing.T) {
-	v := inventory(t, recordings+"/two-flavors")
-	for name, pod := range map[string]string{"fits-on-demand": "fits-on-demand-jnstp", "tolerates": "tolerates-tdnx2"} {
-		trace := traceOf(t, v, name)
-		assert.Assert(t, strings.HasSuffix(trace.Fixes[0].Shell(), " describe pod "+pod), trace.Fixes[0].Shell())
-		f := findingOf(t, trace.Findings, "JM049")
+	v := inventory(t, recordings+"/dispatch-origin-in-multikueue-queue")
+	for name, pod := range map[string]string{"p1-203": "p1-203-hjmmx", "p1-206": "p1-206-fnplk"} {
+		f := findingOf(t, traceOf(t, v, name).Findings, "JM049")
 		assert.Equal(t, f.Name, name)
 		assert.Equal(t, f.Jobs[0].Name, name)
 		assert.Equal(t, len(f.Jobs), 2)
 		assert.Assert(t, strings.Contains(strings.Join(f.Evidence, "\n"), pod), "%q", f.Evidence)
 	}
+	v = inventory(t, recordings+"/workers-only-user")
+	for _, name := range []string{"p1-0", "p1-8"} {
+		trace := traceOf(t, v, name)
+		assert.Assert(t, strings.Contains(trace.Fixes[0].Shell(), " describe pod "+name+"-"), trace.Fixes[0].Shell())
+	}
 }
 
 // TestSelect checks that check has the part of a chosen Job, too, with the fingerprint of the whole.
 func TestSelect(t *testing.T) {
-	judgment := rules.Judge(inventory(t, recordings+"/two-flavors"), rules.All(), rules.Options{})
-	all := func(*inspect.Finding) bool { return true }
-	whole := findingOf(t, judgment.Select(all, func(inspect.Ref) bool { return false }), "JM049")
-	own := findingOf(t, judgment.Select(all, func(r inspect.Ref) bool { return r.Name == "fits-on-demand" }), "JM049")
-	assert.Equal(t, whole.Name, "tolerates")
-	assert.Equal(t, own.Name, "fits-on-demand")
+	judgment := rules.Judge(inventory(t, recordings+"/dispatch-origin-in-multikueue-queue"), rules.All(), rules.Options{})
+	ofWorker := func(f *inspect.Finding) bool { return f.Code == "JM049" && strings.Contains(f.Message, "node of kwok-w1") && f.Namespace == "default" }
+	whole := findingOf(t, judgment.Select(ofWorker, func(inspect.Ref) bool { return false }), "JM049")
+	own := findingOf(t, judgment.Select(ofWorker, func(r inspect.Ref) bool { return r.Name == "p1-203" }), "JM049")
+	assert.Equal(t, whole.Name, "p1-206")
+	assert.Equal(t, own.Name, "p1-203")
 	assert.Equal(t, own.Fingerprint, whole.Fingerprint)
 }
 

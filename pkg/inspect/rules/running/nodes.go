@@ -14,7 +14,7 @@ import (
 
 // describeNoNode describes that the scheduler finds no node for the Pods of a mirror.
 func (b *obstacle) describeNoNode(v *view.View, s *view.Sighting, origin, mirror *inspect.Job) {
-	pods := inspect.Count(b.count, "Pod") + " of its mirror"
+	pods := inspect.Count(b.count, "Pod") + ofMirror(origin)
 	s.GracePeriod = noNode
 	s.Message = fmt.Sprintf("the scheduler of %s finds no node for %s: %s", mirror.Context, pods, b.message)
 	s.Remedy = b.findNode(v, mirror)
@@ -62,11 +62,11 @@ func requirement(v *view.View, mirror *inspect.Job, labels []string) (require st
 }
 
 // flavorLabels returns the labels that the flavors of a Job require and that no node has; none if
-// something may exclude the nodes in the Job itself. Kueue adds them to the node selector of the
+// something may exclude the nodes in the Job itself, also if its origin is unknown. Kueue adds them to the node selector of the
 // mirror (kueue: pkg/podset/podset.go).
 func (b *obstacle) flavorLabels(v *view.View, origin, mirror *inspect.Job) []string {
 	found := regexp.MustCompile(`^0/(\d+) nodes are available: (\d+) node\(s\) didn't match Pod's node affinity/selector`).FindStringSubmatch(b.message)
-	if len(found) == 0 || found[1] != found[2] || origin.NodeSelector != "" || mirror.NodeSelector == "" {
+	if len(found) == 0 || found[1] != found[2] || origin == nil || origin.NodeSelector != "" || mirror.NodeSelector == "" {
 		return nil
 	}
 	labels := strings.Split(mirror.NodeSelector, ",")
