@@ -91,11 +91,11 @@ func behind(v *view.View, actor liveness.Actor, waiting []view.Sighting) view.Si
 	} else {
 		s.Message = fmt.Sprintf("%s is behind: %s wait for it", who, counted)
 		if rate > 0 {
-			s.Message += fmt.Sprintf(", about %d steps per minute", rate)
+			s.Message += fmt.Sprintf("; it does about %d steps per minute", rate)
 		}
 		s.Remedy = "wait: it is active"
 		if actor.Role == liveness.RoleKueue {
-			s.Remedy = command.Say("wait; if the backlog remains, raise clientConnection.qps and clientConnection.burst in its configuration: %s",
+			s.Remedy = command.Say("wait; if the backlog remains, raise clientConnection.qps and clientConnection.burst in Kueue's configuration: %s",
 				advice.ReconfigureKueue(v, actor.Context))
 		}
 	}
