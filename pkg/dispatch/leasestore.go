@@ -15,7 +15,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// leaseStore reads and writes the Lease of an origin, whoever holds it.
+// leaseStore reads and writes the Lease of an origin, regardless of its holder.
 type leaseStore struct {
 	cluster *fleet.Cluster
 	kind    delegation.Kind

@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"testing"
@@ -103,4 +104,26 @@ func TestRemoveIfAnsweredByProxy(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestRemoveIfUnread checks that RemoveIf claims nothing about an object that it could not read afterwards.
+func TestRemoveIfUnread(t *testing.T) {
+	jobs := delegation.Job().Resource
+	server := dispatchtest.NewServer(t)
+	stored := server.Create(t, jobs, dispatchtest.SmallJob(t))
+	always := func(*unstructured.Unstructured) bool { return true }
+	ended, end := context.WithCancel(t.Context())
+	end()
+	_, err := server.Cluster(t, "here").RemoveIf(ended, jobs, stored, always)
+	assert.ErrorIs(t, err, context.Canceled)
+	assert.Assert(t, server.Get(jobs, "ml", "small") != nil)
+	server.Before = func(r *http.Request) *apierrors.StatusError {
+		if r.Method == http.MethodGet {
+			return apierrors.NewTimeoutError("the server does not answer", 0)
+		}
+		return nil
+	}
+	removed, err := server.Cluster(t, "here").RemoveIf(t.Context(), jobs, stored, always)
+	assert.ErrorContains(t, err, "no answer in time")
+	assert.Assert(t, !removed)
 }

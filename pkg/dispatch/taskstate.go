@@ -54,7 +54,8 @@ func (r *reports) isRepeatedDeletion(uid string) bool {
 	return isRepeated
 }
 
-// leaseNews are what the goroutine of the Lease has found out. The goroutines of the queue read them.
+// leaseNews is why this task must stop copying. The goroutine of the Lease and those of the queue set and
+// read it.
 type leaseNews struct {
 	// holder is the dispatcher that has the Job instead of us. target is set if another dispatch has
 	// started with a target that was not searched.
@@ -66,7 +67,7 @@ type leaseNews struct {
 	lastError atomic.Pointer[command.Prose]
 }
 
-// hear records an error that ends the election, and reports whether it is one.
+// hear records an error after which this task must not copy, and reports whether it is one.
 func (n *leaseNews) hear(err error) bool {
 	var (
 		held  *heldError

@@ -38,7 +38,8 @@ type Cluster struct {
 	// cacheDir is the directory of the discovery cache; "" for none.
 	cacheDir string
 
-	// mu protects the fields below: a question that was abandoned may still use them.
+	// mu protects uid, isIntroduced, namespaces and discovery: a question that was abandoned may still use
+	// them.
 	mu sync.Mutex
 	// uid is the UID of kube-system, "" if it is not known. isIntroduced is whether another context
 	// has read it, for which this one may lack the right.
@@ -48,7 +49,7 @@ type Cluster struct {
 	namespaces map[string]string
 	discovery  *Discovery
 	// cache holds lists that are kept current; nil if the cluster is not watched.
-	cache *cache.Cache
+	cache atomic.Pointer[cache.Cache]
 	// recorder receives everything that is read; nil for none.
 	recorder atomic.Pointer[Recorder]
 }

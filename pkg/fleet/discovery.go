@@ -62,7 +62,7 @@ var errGroupDown = errors.New("its API server does not respond")
 // Discovery returns the Discovery of the cluster. It is the same during one round of questions.
 func (c *Cluster) Discovery() (*Discovery, error) {
 	// This starts the period for which the answers are trusted.
-	_, _ = cache.Keep(c.cache, discoveryKey, cache.Seldom, func() (struct{}, error) { return struct{}{}, nil })
+	_, _ = cache.Keep(c.cache.Load(), discoveryKey, cache.Seldom, func() (struct{}, error) { return struct{}{}, nil })
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.discovery == nil {
@@ -80,7 +80,7 @@ const discoveryKey = "discovery"
 
 // forget makes the next call of Discovery send new requests.
 func (c *Cluster) forget() {
-	if c.cache.HasCurrent(discoveryKey) {
+	if c.cache.Load().HasCurrent(discoveryKey) {
 		return
 	}
 	c.mu.Lock()

@@ -233,17 +233,23 @@ func (f *Fleet) remaining(m *member) time.Duration {
 // and joined with others if they turn out to be the same. Watched clusters that were asked a
 // moment ago are not asked again.
 func (f *Fleet) BeginRound(ctx context.Context) {
+	errs := make([]error, len(f.members))
 	f.each(len(f.members), func(i int) {
 		m := f.members[i]
-		m.spent = 0
+		m.spent, errs[i] = 0, m.err
 		for _, route := range m.routes {
 			route.forget()
-			route.cache.Begin()
+			route.cache.Load().Begin()
 		}
 		if m.failed() != nil && len(m.routes) > 0 && m.routes[0].isDown() == nil {
-			m.err = f.identify(ctx, m)
+			errs[i] = f.identify(ctx, m)
 		}
 	})
+	f.mu.Lock()
+	for i, m := range f.members {
+		m.err = errs[i]
+	}
+	f.mu.Unlock()
 	f.prove(ctx, f.members)
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,14 +16,17 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// lateTransport answers only after let is closed, even if the request is cancelled.
-type lateTransport struct{ let chan struct{} }
+// lateTransport answers with a UID, and only after let is closed, even if the request is cancelled.
+type lateTransport struct {
+	let chan struct{}
+	uid string
+}
 
 func (l lateTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	<-l.let
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Request: r,
-		Body: io.NopCloser(strings.NewReader(`{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata","metadata":{"name":"kube-system","uid":"late"}}`)),
+		Body: io.NopCloser(strings.NewReader(`{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata","metadata":{"name":"kube-system","uid":"` + l.uid + `"}}`)),
 	}, nil
 }
 
@@ -30,7 +34,7 @@ func (l lateTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // already read.
 func TestLateIdentity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		late := lateTransport{let: make(chan struct{})}
+		late := lateTransport{let: make(chan struct{}), uid: "late"}
 		f := fleet.Open(t.Context(), []fleet.Context{{Name: "slow", Config: &rest.Config{Host: "https://slow.example", Transport: late}}},
 			fleet.Options{Timeout: time.Second})
 		cluster := f.Clusters()[0]
@@ -47,7 +51,7 @@ func TestLateIdentity(t *testing.T) {
 // request for its identity, and that connection errors are the same as with several contexts.
 func TestOnlyContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		late := lateTransport{let: make(chan struct{})}
+		late := lateTransport{let: make(chan struct{}), uid: "late"}
 		at := func(timeout time.Duration) *fleet.Fleet {
 			return fleet.Open(t.Context(), []fleet.Context{{Name: "slow", Config: &rest.Config{Host: "https://slow.example", Transport: late}}}, fleet.Options{Timeout: timeout})
 		}
@@ -79,11 +83,11 @@ func TestLateQuestion(t *testing.T) {
 		"identity": func(_ *fleet.Fleet, c *fleet.Cluster) { c.UID() },
 		"routes":   func(f *fleet.Fleet, c *fleet.Cluster) { f.Routes(c.Context) },
 		"aliases":  func(f *fleet.Fleet, _ *fleet.Cluster) { f.Aliases() },
-		"distinct": func(f *fleet.Fleet, _ *fleet.Cluster) { f.Distinct() },
+		"cache":    func(_ *fleet.Fleet, c *fleet.Cluster) { c.IsWatched() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				late := lateTransport{let: make(chan struct{})}
+				late := lateTransport{let: make(chan struct{}), uid: "late"}
 				f := fleet.Open(t.Context(), []fleet.Context{{Name: "slow", Config: &rest.Config{Host: "https://slow.example", Transport: late}}},
 					fleet.Options{Timeout: time.Second})
 				done := make(chan struct{})
@@ -101,4 +105,27 @@ func TestLateQuestion(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLateDistinct is TestLateQuestion for a fleet of two clusters.
+func TestLateDistinct(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		open := make(chan struct{})
+		close(open)
+		at := func(name string) fleet.Context {
+			return fleet.Context{Name: name, Config: &rest.Config{Host: "https://" + name + ".example", Transport: lateTransport{let: open, uid: name}}}
+		}
+		f := fleet.Open(t.Context(), []fleet.Context{at("one"), at("two")}, fleet.Options{Timeout: time.Second})
+		var done sync.WaitGroup
+		done.Add(len(f.Clusters()))
+		answers := fleet.Ask(t.Context(), f, func(context.Context, *fleet.Cluster) (string, error) {
+			defer done.Done()
+			time.Sleep(time.Hour) //nolint:forbidigo // It waits for nothing, so that only the lock orders the accesses.
+			assert.Check(t, f.Distinct())
+			return "", nil
+		})
+		assert.ErrorContains(t, answers[0].Err, "no answer within 1s")
+		f.BeginRound(t.Context())
+		done.Wait()
+	})
 }

@@ -59,24 +59,25 @@ func (e *ChangedError) Error() string {
 
 // RemoveIf deletes an object as it was read, and reports whether it did. It reads the object again
 // afterwards, because a proxy may answer 200 to anything: a deleted object is absent or terminating. If
-// the object has changed, RemoveIf deletes it only if it still is to be deleted, otherwise it returns a
-// *ChangedError. If it reports false without an error, the object is certainly gone, as for Remove.
+// the object has changed, RemoveIf asks isToDelete again, and returns a *ChangedError if that refuses. If
+// it reports false without an error, the object is certainly gone, as for Remove.
 func (c *Cluster) RemoveIf(ctx context.Context, r schema.GroupVersionResource, o *unstructured.Unstructured, isToDelete func(*unstructured.Unstructured) bool) (removed bool, err error) {
 	namespace, name, uid := o.GetNamespace(), o.GetName(), o.GetUID()
 	what := r.GroupResource().String() + " " + namespace + "/" + name
 	// A controller may change the status of an object all the time, so conflicts are retried.
 	tries := wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Steps: 8}
-	var failed error
+	var failed, unread error
 	err = wait.ExponentialBackoffWithContext(ctx, tries, func(ctx context.Context) (bool, error) {
 		failed = c.Delete(ctx, r, namespace, name, IsAs(o))
 		if failed != nil && !apierrors.IsConflict(failed) && !kubecontext.IsGone(failed, r.GroupResource(), name) {
 			return false, failed
 		}
-		now, err := c.Get(ctx, r, namespace, name)
+		var now *unstructured.Unstructured
+		now, unread = c.Get(ctx, r, namespace, name)
 		isGone := now == nil || now.GetUID() != uid
 		switch {
-		case err != nil:
-			return false, err
+		case unread != nil:
+			return false, unread
 		case failed == nil && (isGone || now.GetDeletionTimestamp() != nil):
 			removed = true
 			return true, nil
@@ -88,7 +89,7 @@ func (c *Cluster) RemoveIf(ctx context.Context, r schema.GroupVersionResource, o
 		o = now
 		return false, nil
 	})
-	if wait.Interrupted(err) {
+	if wait.Interrupted(err) && unread == nil && ctx.Err() == nil {
 		err = cmp.Or(failed, c.Failed(fmt.Errorf("%s still exists, although the server answered that it is deleted", what)))
 	}
 	return removed, err

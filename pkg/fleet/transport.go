@@ -54,6 +54,11 @@ func OwnConnection(ctx context.Context) context.Context {
 // RoundTrip sends a request.
 func (t *sharedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	first, err := t.own.RoundTrip(request)
+	if err == nil && request.Method == http.MethodPost && first.StatusCode >= http.StatusInternalServerError {
+		// With this header, client-go would repeat a creation that may have succeeded, and report that the
+		// object already exists (client-go: rest/with_retry.go).
+		first.Header.Del("Retry-After")
+	}
 	others := t.others.Load()
 	if err != nil || others == nil || !isRefused(first) || !isReading(request) || request.Context().Value(ownOnly{}) != nil {
 		return first, err

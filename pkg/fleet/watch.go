@@ -28,7 +28,7 @@ func (f *Fleet) Watch(ctx context.Context) (changed <-chan struct{}) {
 			if i == 0 {
 				down = m.failed()
 			}
-			route.cache = cache.New(ctx, f.clock, news, down)
+			route.cache.Store(cache.New(ctx, f.clock, news, down))
 			go f.listen(ctx, route)
 		}
 	}
@@ -42,7 +42,7 @@ func (f *Fleet) listen(ctx context.Context, c *Cluster) {
 	if f.timeout > 0 {
 		interval = min(interval, f.timeout)
 	}
-	c.cache.Link.Monitor(ctx, cache.Check{Clock: clock.RealClock{}, Every: interval, Retry: f.retry, Ask: func(ctx context.Context) error {
+	c.cache.Load().Link.Monitor(ctx, cache.Check{Clock: clock.RealClock{}, Every: interval, Retry: f.retry, Ask: func(ctx context.Context) error {
 		_, err := within(ctx, f.timeout, c.identity)
 		return notReached(c.Context, err)
 	}})
@@ -65,16 +65,18 @@ func notReached(name string, err error) error {
 // isDown returns the reason why a cluster does not answer, without a request; nil if it is not
 // known to be down.
 func (c *Cluster) isDown() error {
-	if c.cache == nil {
+	watched := c.cache.Load()
+	if watched == nil {
 		return nil
 	}
-	return c.cache.Link.Err()
+	return watched.Link.Err()
 }
 
 // noteAnswer records that a cluster has not answered a question in its time.
 func (c *Cluster) noteAnswer(err error) {
-	if late := (*kubecontext.TimeoutError)(nil); c.cache != nil && errors.As(err, &late) {
-		c.cache.Link.Note(err)
+	watched := c.cache.Load()
+	if late := (*kubecontext.TimeoutError)(nil); watched != nil && errors.As(err, &late) {
+		watched.Link.Note(err)
 	}
 }
 
@@ -94,7 +96,7 @@ func (f *Fleet) WatchFailures() (all []WatchFailure) {
 		if len(m.routes) == 0 {
 			continue
 		}
-		refused := m.routes[0].cache.WatchFailures()
+		refused := m.routes[0].cache.Load().WatchFailures()
 		for _, what := range slices.Sorted(maps.Keys(refused)) {
 			all = append(all, WatchFailure{Context: m.context, What: what, Err: refused[what]})
 		}
@@ -103,7 +105,7 @@ func (f *Fleet) WatchFailures() (all []WatchFailure) {
 }
 
 // IsWatched reports whether reads of the cluster are kept current by watches.
-func (c *Cluster) IsWatched() bool { return c.cache != nil }
+func (c *Cluster) IsWatched() bool { return c.cache.Load() != nil }
 
 // withoutCache marks a request whose answer must not be kept.
 type withoutCache struct{}
@@ -118,5 +120,5 @@ func (c *Cluster) Cache(ctx context.Context) *cache.Cache {
 	if ctx.Value(withoutCache{}) != nil {
 		return nil
 	}
-	return c.cache
+	return c.cache.Load()
 }

@@ -1,7 +1,9 @@
 package recreate_test
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -212,4 +214,34 @@ func TestLostAnswers(t *testing.T) {
 			assert.Assert(t, live.GetUID() != old.GetUID())
 		})
 	}
+}
+
+// TestUnansweredCreations checks that the old Job comes back if no creation of the new one is answered,
+// and no Job appears: a late request for the new one would find the name taken.
+func TestUnansweredCreations(t *testing.T) {
+	t.Parallel()
+	server := dispatchtest.NewServer(t)
+	jobs := delegation.Job().Resource
+	old := server.Create(t, jobs, smallJob(t, edit{"metadata.creationTimestamp", "2026-03-01T09:00:00Z"}))
+	server.Before = func(r *http.Request) *apierrors.StatusError {
+		if r.Method != http.MethodPost {
+			return nil
+		}
+		body, err := io.ReadAll(r.Body)
+		assert.Check(t, err)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if !bytes.Contains(body, []byte("example.com/runner")) {
+			return nil
+		}
+		return apierrors.NewServiceUnavailable("the proxy has no server")
+	}
+	r := &recreate.Runner{Cluster: server.Cluster(t, "c"), DeletionTimeout: 5 * time.Second, CreationTimeout: time.Second, Backup: "backup.yaml"}
+	replacement, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "c", ManagedBy: "example.com/runner"})
+	assert.NilError(t, err)
+	_, err = r.Run(t.Context(), replacement)
+	assert.ErrorContains(t, err, "the old one was created again")
+	live := server.Get(jobs, old.GetNamespace(), old.GetName())
+	assert.Assert(t, live != nil && live.GetUID() != old.GetUID())
+	owner, _, _ := unstructured.NestedString(live.Object, "spec", "managedBy")
+	assert.Equal(t, owner, string(delegation.Dispatch))
 }

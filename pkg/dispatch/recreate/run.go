@@ -1,6 +1,7 @@
 package recreate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,8 @@ type Runner struct {
 	// DeletionTimeout limits the wait for the deletion of the old Job. Finalizers can block it for
 	// any time.
 	DeletionTimeout time.Duration
+	// CreationTimeout limits how long a creation is retried, half a minute if 0.
+	CreationTimeout time.Duration
 	// Backup is the file that holds the old Job, for messages.
 	Backup string
 	// ReadOnly has Check skip the dry runs of the API server, for --dry-run=client.
@@ -74,7 +77,7 @@ func (r *Runner) Run(ctx context.Context, p *Replacement) (*unstructured.Unstruc
 	created, err := r.create(ctx, p.New, p)
 	unknown := (*fleet.UnknownCreationError)(nil)
 	switch {
-	case errors.As(err, &unknown):
+	case errors.As(err, &unknown) && unknown.Unread != nil:
 		return nil, command.Errorf("%w; it may exist nevertheless. %s", r.requestError("create the new", p, err), r.describeBackup(p))
 	case apierrors.IsAlreadyExists(err) && r.oldExists(ctx, p):
 		return nil, r.notGone(p, "it still exists, although the server reported it gone")
@@ -271,7 +274,7 @@ func (r *Runner) watchGone(ctx context.Context, k delegation.Kind, live *unstruc
 // create creates a Job instead of the old one, and retries errors that may pass. An earlier try,
 // whose answer was lost, may have created it.
 func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *Replacement) (created *unstructured.Unstructured, err error) {
-	bounded, cancel := context.WithTimeout(ctx, creationTimeout)
+	bounded, cancel := context.WithTimeout(ctx, cmp.Or(r.CreationTimeout, creationTimeout))
 	defer cancel()
 	isNew := func(found *unstructured.Unstructured) bool {
 		return found.GetUID() != p.stored.GetUID() && object.OwnerOf(p.kind(), found) == object.OwnerOf(p.kind(), job)
@@ -308,6 +311,9 @@ func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *
 	})
 	if wait.Interrupted(err) && passing != nil {
 		err = passing
+	}
+	if unknown := (*fleet.UnknownCreationError)(nil); errors.As(err, &unknown) && unknown.Unread == nil {
+		return r.findCreated(ctx, p, job, isNew, err)
 	}
 	return created, err
 }

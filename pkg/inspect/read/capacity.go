@@ -20,8 +20,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// errBounded is why the Workloads in a snapshot of some namespaces cannot be added up.
-var errBounded = errors.New("the snapshot covers only some namespaces; record it with -A")
+// errPartial is why the Workloads in a snapshot of some namespaces cannot be added up.
+var errPartial = errors.New("the snapshot covers only some namespaces; record it with -A")
 
 // newCapacity returns a Capacity without facts, for Jobs in these namespaces.
 func newCapacity(namespaces ...string) *inspect.Capacity {
@@ -81,7 +81,7 @@ func (r *factReader) readQuotas(ctx context.Context, c *inspect.Capacity, within
 	})
 	r.readClaims(ctx, c, within)
 	if r.cluster.IsPartial {
-		r.store(func() { c.AddGap(inspect.PartClaims, errBounded) })
+		r.store(func() { c.AddGap(inspect.PartClaims, errPartial) })
 	}
 }
 
