@@ -20,8 +20,8 @@ const (
 	RoleManager   ClusterRole = "manager"
 	RoleWorker    ClusterRole = "worker"
 	RoleUnrelated ClusterRole = "none"
-	// RoleUnknown means that the cluster has Kueue, but its MultiKueueClusters, or a cluster that may
-	// be its manager, could not be read. Or a manager does not show where one of its workers is.
+	// RoleUnknown means that the cluster has Kueue, and that its role is not proven: no manager was read,
+	// something could not be read, or a manager does not show where one of its workers is.
 	RoleUnknown ClusterRole = "unknown"
 )
 

@@ -18,7 +18,8 @@ type KueueFacts struct {
 	// Release is the version of Kueue's controller, such as "v0.19.2"; "" if it is unknown or was
 	// not requested.
 	Release string
-	// Home is where Kueue runs, nil if that was not found.
+	// Home is where Kueue runs, nil if that was not found. If only the namespace of its Secrets was found, the
+	// other names are the default ones.
 	Home          *kueue.Home
 	Workloads     []*kueue.Workload
 	LocalQueues   []*kueue.LocalQueue

@@ -50,9 +50,9 @@ func withJobs(message string, names []string) string {
 	case has:
 		return message
 	case strings.HasSuffix(message, "?"):
-		return message + " " + text
+		return message + " Affects " + text
 	}
-	return message + "; " + text
+	return strings.TrimSuffix(message, ".") + "; " + text
 }
 
 // maxNamedJobs is the maximum number of Jobs that are named unless all are wanted.

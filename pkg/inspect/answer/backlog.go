@@ -17,24 +17,22 @@ import (
 const behind = "JM114"
 
 // admitted returns the answer if workers have admitted copies of the Workload, and MultiKueue has created
-// no mirror yet. ok is false if no worker has.
-func (q *Question) admitted(fits []inspect.Placement) (a Answer, ok bool) {
+// no mirror yet. ok is false if none of the workers has. contexts are those of workers.
+func (q *Question) admitted(contexts []string) (a Answer, ok bool) {
 	var names []string
 	var longest time.Duration
-	for i := range fits {
-		p := &fits[i]
-		f := q.Inventory.Facts(p.Context)
-		if p.Cluster == "" || f == nil || f.Err != nil {
+	for _, name := range contexts {
+		f := q.Inventory.Facts(name)
+		if f == nil || f.Err != nil {
 			continue
 		}
-		copies := q.Inventory.WorkloadsOf(q.Pair, f)
-		w := inspect.CurrentWorkload(copies)
+		w := inspect.CurrentWorkload(q.Inventory.WorkloadsOf(q.Pair, f))
 		if w == nil || !w.Is(kueue.Admitted) {
 			continue
 		}
-		names = append(names, placeName(p))
+		names = append(names, name)
 		since := w.Condition(kueue.Admitted).LastTransitionTime.Time
-		longest = max(longest, q.Inventory.Age(p.Context, since))
+		longest = max(longest, q.Inventory.Age(name, since))
 	}
 	if len(names) == 0 {
 		return a, false

@@ -23,8 +23,8 @@ func (q *Question) withoutOrigin() Answer {
 		if place := j.Marks.Origin; !place.IsZero() {
 			a.Message = fmt.Sprintf("Its origin %s/%s is gone.", place.Namespace, place.Name)
 		}
-		if waits := deletion(j); j.DeletedAt != nil && waits != "" {
-			a.Message = strings.TrimSuffix(a.Message, ".") + "; " + lower(waits)
+		if j.DeletedAt != nil && len(j.Finalizers) > 0 {
+			a.Message = strings.TrimSuffix(a.Message, ".") + ", and the deletion of this mirror waits for " + finalizers(j.Finalizers) + "."
 		}
 		return a
 	}

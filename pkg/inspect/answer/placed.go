@@ -34,7 +34,8 @@ func (q *Question) byPlacements(manager *inspect.Facts, w *kueue.Workload) (a An
 		return a, false
 	}
 	a = q.among(manager, w, candidates)
-	if a.Reason != inspect.ReasonNotOffered {
+	// These answers depend on no placement.
+	if a.Reason != inspect.ReasonNotOffered && a.Reason != inspect.ReasonNoMirror {
 		a.Unchecked = unreadOf(candidates)
 		for _, u := range a.Unchecked {
 			a.Message += fmt.Sprintf(" Not read: %s.", strings.TrimPrefix(u.What, "worker "))
@@ -147,7 +148,13 @@ func (q *Question) fits(manager *inspect.Facts, w *kueue.Workload, fits, all []i
 	if a, ok := q.uncopied(manager, w, fits); ok {
 		return a
 	}
-	if a, ok := q.admitted(fits); ok {
+	var workers []string
+	for i := range fits {
+		if fits[i].Cluster != "" {
+			workers = append(workers, fits[i].Context)
+		}
+	}
+	if a, ok := q.admitted(workers); ok {
 		return a
 	}
 	names := namesOf(fits)

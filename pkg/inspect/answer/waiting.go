@@ -262,17 +262,24 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 		q.addBacklog(&a, "MultiKueue")
 		return a
 	}
+	targets := make([]string, len(names))
+	for i, name := range names {
+		targets[i] = q.Inventory.ContextOf(manager, name)
+	}
+	if a, ok := q.admitted(targets); ok {
+		return a
+	}
 	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotAdmitted}
 	var reasons, unread []string
 	workers, ranks, kinds := map[string][]string{}, map[string]int{}, reasonsOfWorkers()
 	best, canEnd := len(kinds), false
-	for _, name := range names {
+	for i, name := range names {
 		if u := q.Inventory.UnreadWorker(manager, name); u != nil {
 			unread = append(unread, name)
 			a.Unchecked = append(a.Unchecked, *u)
 			continue
 		}
-		target := q.Inventory.ContextOf(manager, name)
+		target := targets[i]
 		f := q.Inventory.Facts(target)
 		why, reason, isForGood := q.workerReason(f)
 		canEnd = canEnd || !isForGood
@@ -295,6 +302,9 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 		a.State = inspect.StateBlocked
 	}
 	a.Message = noWorker(reasons, workers, unread)
+	if slices.Contains(reasons, noCopy) {
+		q.addBacklog(&a, "MultiKueue")
+	}
 	return a
 }
 
@@ -358,6 +368,9 @@ func otherChecks(f *inspect.Facts, w *kueue.Workload) []string {
 	return waits
 }
 
+// noCopy is why a worker does not run a Job whose Workload it lacks.
+const noCopy = "no copy of its Workload"
+
 // workerReason returns why a worker does not run the Job, and whether only a
 // change ends that.
 func (q *Question) workerReason(f *inspect.Facts) (why string, reason inspect.JobReason, isForGood bool) {
@@ -368,13 +381,10 @@ func (q *Question) workerReason(f *inspect.Facts) (why string, reason inspect.Jo
 	}
 	copies := q.Inventory.WorkloadsOf(q.Pair, f)
 	if len(copies) == 0 {
-		return "no copy of its Workload", inspect.ReasonSetup, false
+		return noCopy, inspect.ReasonSetup, false
 	}
 	wait := copies[0].Waiting()
-	switch {
-	case wait.Reason == kueue.ReasonAdmitted:
-		return "admitted, but no mirror was created", inspect.ReasonSetup, false
-	case wait.Condition == nil:
+	if wait.Condition == nil {
 		h := chain.WorkloadHop(f, copies[0])
 		return cmp.Or(h.Message, h.State), reasonOfWait(&wait), false
 	}
