@@ -71,7 +71,7 @@ func (c *cleaner) cleanedMessage(done probe.Removal) string {
 		job, text = "Job and ", "Workloads are gone where they were checked; not checked on "+strings.Join(c.unreached, "; ")
 	}
 	if !done.IsProven {
-		job = "Job is reported gone by " + c.manager.Context + "; "
+		job = c.manager.Context + " reports the Job gone; "
 	}
 	text = job + text
 	if len(done.Unseen) > 0 {

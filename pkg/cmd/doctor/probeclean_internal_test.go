@@ -28,8 +28,8 @@ func TestCleanedMessage(t *testing.T) {
 		{nil, []string{"worker-2"}, false, "Job, mirror and Workloads are gone; not checked on worker-2, for lack of rights"},
 		{unreached, nil, false, "Job and Workloads are gone where they were checked; not checked on paris: no context reaches it"},
 		{unknown, nil, false, "Job and Workloads are gone where they were checked; not checked on the workers of the queue, which are unknown"},
-		{nil, nil, true, "Job is reported gone by management; mirror and Workloads are gone"},
-		{unreached, nil, true, "Job is reported gone by management; Workloads are gone where they were checked; not checked on paris: no context reaches it"},
+		{nil, nil, true, "management reports the Job gone; mirror and Workloads are gone"},
+		{unreached, nil, true, "management reports the Job gone; Workloads are gone where they were checked; not checked on paris: no context reaches it"},
 	} {
 		done := probe.Removal{Unseen: tt.unseen, IsProven: !tt.isUnproven}
 		assert.Equal(t, (&cleaner{manager: &fleet.Cluster{Context: "management"}, unreached: tt.unreached}).cleanedMessage(done), tt.want)
