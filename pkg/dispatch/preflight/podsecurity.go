@@ -12,11 +12,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
 )
 
-// allowPods returns how a namespace takes a Pod that its PodSecurity level refuses. It prints no command
-// that switches PodSecurity off. enforced is the level with its version, such as "restricted:latest".
+// allowPods returns the fix for a Pod that the PodSecurity level of its namespace refuses. The fix never
+// switches PodSecurity off. enforced is the level with its version, such as "restricted:latest".
 func (p Probe) allowPods(o *unstructured.Unstructured, enforced string) command.Prose {
 	level := lowestLevel(o, enforced)
-	if level == security.LevelPrivileged {
+	name, _, _ := strings.Cut(enforced, ":")
+	// The server judges the Pod that webhooks have changed. If the level allows the Pod without these
+	// changes, the label is already set.
+	if level == security.LevelPrivileged || security.CompareLevels(level, security.Level(name)) >= 0 {
 		return command.Say("ask the administrator of the namespace to allow such Pods")
 	}
 	return command.Say("allow Pods of level %s there: %s", string(level),

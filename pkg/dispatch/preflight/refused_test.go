@@ -75,6 +75,10 @@ func TestRefused(t *testing.T) {
 			true, "Namespace ml", "level baseline:v1.30: host namespaces", "or ask the administrator of the namespace to allow such Pods",
 		},
 		{
+			"pod security, and a Pod that a webhook changed", pod, forbidden(`violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)`),
+			true, "Namespace ml", "level baseline:latest: host namespaces", "or ask the administrator of the namespace to allow such Pods",
+		},
+		{
 			"limit range", pod, forbidden("[minimum cpu usage per Container is 100m, but request is 10m, maximum memory usage per Pod is 1Gi, but limit is 2Gi]"),
 			true, "the Pods", "a LimitRange rejects them: minimum cpu usage per Container is 100m, but request is 10m, maximum memory", "describe limitranges",
 		},
