@@ -75,7 +75,7 @@ func (p *prober) run(ctx context.Context, c choice) (*inspect.ProbeReport, error
 		if err := p.checkRights(ctx); err != nil {
 			return nil, err
 		}
-		p.removeLeftovers(ctx)
+		p.removeLeftovers(ctx, inventory)
 	}
 	if p.probe.allWorkers {
 		if err := p.askWorkers(ctx, job); err != nil {
@@ -123,17 +123,19 @@ func (p *prober) checkRights(ctx context.Context) error {
 
 // removeLeftovers removes the Jobs that earlier probes left behind, on every cluster. Jobs that the
 // user may not read or delete do not prevent the probe.
-func (p *prober) removeLeftovers(ctx context.Context) {
+func (p *prober) removeLeftovers(ctx context.Context, inventory *inspect.Inventory) {
+	involved, _ := p.target.workerContexts(inventory)
+	involved = append(involved, p.target.manager)
 	namespace := p.target.namespace
 	for _, a := range fleet.Ask(ctx, p.fleet, func(ctx context.Context, c *fleet.Cluster) ([]string, error) {
 		found, err := probe.RemoveLeftovers(ctx, c, namespace, p.fleet.Now(c.Context))
 		if c != p.manager {
 			found.Others = nil
 		}
-		return leftoverNotes(c.Context, found, err), nil
+		return leftoverNotes(c.Context, involved, found, err), nil
 	}) {
 		if a.Err != nil {
-			a.Value = leftoverNotes(a.Context, probe.Leftovers{}, a.Err)
+			a.Value = leftoverNotes(a.Context, involved, probe.Leftovers{}, a.Err)
 		}
 		for _, note := range a.Value {
 			util.Report(p.ErrOut, "%s", note)
@@ -142,8 +144,9 @@ func (p *prober) removeLeftovers(ctx context.Context) {
 }
 
 // leftoverNotes returns what a user should know about the Jobs of earlier probes on a cluster. err is
-// why they could not be read or removed. Without the right to read them, there is nothing to say.
-func leftoverNotes(name string, found probe.Leftovers, err error) (notes []string) {
+// why they could not be read or removed. That they could not be read matters only on clusters that the
+// probe involves, and not if the user lacks the right.
+func leftoverNotes(name string, involved []string, found probe.Leftovers, err error) (notes []string) {
 	add := func(format string, args ...any) {
 		notes = append(notes, fmt.Sprintf("note: context %q: ", name)+fmt.Sprintf(format, args...))
 	}
@@ -160,8 +163,8 @@ func leftoverNotes(name string, found probe.Leftovers, err error) (notes []strin
 	switch {
 	case len(names) > 0:
 		add("cannot remove %s, left behind by an earlier probe: %s", inspect.Some(names), kubecontext.Because(err))
-	case err != nil && !apierrors.IsForbidden(err):
-		add("cannot remove Jobs of earlier probes: %s", kubecontext.Because(err))
+	case err != nil && !apierrors.IsForbidden(err) && slices.Contains(involved, name):
+		add("cannot check for Jobs of earlier probes: %s", kubecontext.Because(err))
 	}
 	return notes
 }

@@ -84,24 +84,28 @@ func TestAddTrial(t *testing.T) {
 	}
 }
 
-// TestLeftoverNotes checks that a Job of an earlier probe that could not be removed is named, with the reason.
+// TestLeftoverNotes checks that a Job of an earlier probe that could not be removed is named, with the reason, and that a
+// cluster without a part in the probe is named only for such a Job.
 func TestLeftoverNotes(t *testing.T) {
 	denied := apierrors.NewForbidden(schema.GroupResource{Group: "batch", Resource: "jobs"}, "x", errors.New(`User "dev" cannot delete resource "jobs" in API group "batch" in the namespace "ml"`))
 	conflict := &apierrors.StatusError{ErrStatus: metav1.Status{Message: "the server is stopping", Code: http.StatusInternalServerError}}
 	job := []*unstructured.Unstructured{objectOf("Job")}
 	for name, tt := range map[string]struct {
-		found probe.Leftovers
-		err   error
-		want  []string
+		involved string
+		found    probe.Leftovers
+		err      error
+		want     []string
 	}{
-		"nothing":               {probe.Leftovers{}, nil, nil},
-		"removed":               {probe.Leftovers{Removed: job}, nil, []string{`note: context "w1": removed Job ml/jobs-managedby-probe-x, left behind by an earlier probe`}},
-		"no right to read them": {probe.Leftovers{}, denied, nil},
-		"no right to delete":    {probe.Leftovers{Remaining: job}, denied, []string{`note: context "w1": cannot remove Job ml/jobs-managedby-probe-x, left behind by an earlier probe: dev may not delete jobs.batch in namespace ml`}},
-		"unread":                {probe.Leftovers{}, conflict, []string{`note: context "w1": cannot remove Jobs of earlier probes: the server is stopping`}},
+		"nothing":               {"w1", probe.Leftovers{}, nil, nil},
+		"removed":               {"w1", probe.Leftovers{Removed: job}, nil, []string{`note: context "w1": removed Job ml/jobs-managedby-probe-x, left behind by an earlier probe`}},
+		"no right to read them": {"w1", probe.Leftovers{}, denied, nil},
+		"no right to delete":    {"w1", probe.Leftovers{Remaining: job}, denied, []string{`note: context "w1": cannot remove Job ml/jobs-managedby-probe-x, left behind by an earlier probe: dev may not delete jobs.batch in namespace ml`}},
+		"unread":                {"w1", probe.Leftovers{}, conflict, []string{`note: context "w1": cannot check for Jobs of earlier probes: the server is stopping`}},
+		"unread elsewhere":      {"w2", probe.Leftovers{}, conflict, nil},
+		"remaining elsewhere":   {"w2", probe.Leftovers{Remaining: job}, conflict, []string{`note: context "w1": cannot remove Job ml/jobs-managedby-probe-x, left behind by an earlier probe: the server is stopping`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.DeepEqual(t, leftoverNotes("w1", tt.found, tt.err), tt.want)
+			assert.DeepEqual(t, leftoverNotes("w1", []string{tt.involved}, tt.found, tt.err), tt.want)
 		})
 	}
 }
