@@ -62,7 +62,7 @@ func CreatedEvent(c *fleet.Cluster, job *unstructured.Unstructured) Event {
 func ProblemEvent(at string, job *unstructured.Unstructured, p preflight.Problem) Event {
 	origin := refOf(&fleet.Cluster{Context: at}, job)
 	what := p.Message
-	if about := p.Object.String(); about != "" {
+	if about := p.Object.String(); about != "" && !p.IsSentence {
 		what = about + ": " + what
 	}
 	e := Event{Event: Warned, Message: string(command.Say("context %q: %s", p.Context, what)), Origin: &origin}

@@ -149,7 +149,7 @@ func obstacles() []obstacle {
 		{
 			"limit range",
 			`echo '{"apiVersion":"v1","kind":"LimitRange","metadata":{"name":"limits"},"spec":{"limits":[{"type":"Container","min":{"cpu":"1"}}]}}' | ` + kubectl + "create -f -",
-			"the Pods", false, "a LimitRange rejects them: minimum cpu usage per Container is 1", "", kubectl + "delete limitrange limits",
+			"the Pods", false, "a LimitRange rejects the Pods: minimum cpu usage per Container is 1", "", kubectl + "delete limitrange limits",
 		},
 		{
 			"pod security", "kubectl --context worker-1 label namespace NS pod-security.kubernetes.io/enforce=restricted", "Namespace NS", false,

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -141,7 +140,7 @@ func isElsewhere(p preflight.Problem, worker string) int {
 // inOneLine returns a problem without its remedy. If the problem is not on the worker, the result
 // names its context.
 func inOneLine(p preflight.Problem, worker string) string {
-	text := strings.TrimSpace(p.Object.String() + " " + p.Message)
+	text := p.Sentence()
 	if isElsewhere(p, worker) == 1 {
 		text = p.Context + ": " + text
 	}

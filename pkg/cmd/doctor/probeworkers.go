@@ -122,14 +122,10 @@ func workerOf(at *inspect.Placement) inspect.ProbeWorker {
 // addTrial adds the answer of the worker's API server. A refusal outweighs everything else.
 func addTrial(w *inspect.ProbeWorker, problems []preflight.Problem) {
 	for _, p := range problems {
-		message := "the mirror: " + p.Message
-		switch {
-		case p.Object.Kind != "":
-			message = p.Object.String() + " " + p.Message
-		case p.Object.Label != "":
-			message = p.Object.Label + ": " + p.Message
+		if p.Object == (preflight.Object{}) {
+			p.Object.Label = "the mirror"
 		}
-		remedy := string(p.Remedy)
+		message, remedy := p.Sentence(), string(p.Remedy)
 		switch {
 		case p.Untried:
 			makeUnknown(w, message, remedy)

@@ -37,27 +37,27 @@ func TestAddTrial(t *testing.T) {
 	}{
 		"accepted": {nil, nil, inspect.Fits, "", ""},
 		"a webhook that hangs": {
-			hangs, nil, inspect.Unknown, "the mirror: the API server cannot try the Job: webhook policy.example fails: context deadline exceeded",
+			hangs, nil, inspect.Unknown, "the API server cannot try the Job: webhook policy.example fails: context deadline exceeded",
 			"try again, or check that webhook policy.example runs: `kubectl --context w1 get validatingwebhookconfigurations,mutatingwebhookconfigurations`",
 		},
 		"a webhook without dry runs": {
 			nil, apierrors.NewBadRequest("admission webhook \"old.example\" does not support dry run"), inspect.Unknown,
-			"the Pods: cannot be tried: admission webhook \"old.example\" does not support dry run", "",
+			"the Pods cannot be tried: admission webhook \"old.example\" does not support dry run", "",
 		},
 		"a proxy's 404": {
 			nil, apierrors.NewGenericServerResponse(http.StatusNotFound, "POST", pods, "", "page not found", 0, true), inspect.Unknown,
-			"the Pods: cannot be checked: the server could not find the requested resource (post pods)", "",
+			"the Pods cannot be checked: the server could not find the requested resource (post pods)", "",
 		},
 		"no right": {
 			nil, apierrors.NewForbidden(pods, "", errors.New(`User "dev" cannot create resource "pods" in API group "" in the namespace "ml"`)), inspect.Unknown,
-			"the Pods: cannot be checked: you may not create pods there", "",
+			"the Pods cannot be checked: you may not create pods there", "",
 		},
 		"no namespace": {
 			apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "ml"), nil, inspect.Never, "Namespace ml does not exist",
 			"`kubectl --context w1 create namespace ml`",
 		},
 		"a policy": {
-			nil, forbidden("it is Friday"), inspect.Never, "the Pods: the API server rejects its Pods: it is Friday",
+			nil, forbidden("it is Friday"), inspect.Never, "the API server rejects the Pods: it is Friday",
 			"change the policy or webhook on w1 that rejects it",
 		},
 		"a quota that is too small": {
@@ -70,7 +70,7 @@ func TestAddTrial(t *testing.T) {
 			"request less, or have the quota raised: `kubectl --context w1 -n ml describe resourcequota q`",
 		},
 		"a refusal after a question": {
-			hangs, forbidden("it is Friday"), inspect.Never, "the Pods: the API server rejects its Pods: it is Friday",
+			hangs, forbidden("it is Friday"), inspect.Never, "the API server rejects the Pods: it is Friday",
 			"change the policy or webhook on w1 that rejects it",
 		},
 	} {

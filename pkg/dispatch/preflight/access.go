@@ -119,7 +119,7 @@ func (p Probe) missingVerbs(ctx context.Context, namespace string, r Right) []Pr
 		return found
 	}
 	return append(found, Problem{
-		Context: p.Context, Blocking: r.Blocks, Object: about,
+		Context: p.Context, Blocking: r.Blocks, Object: about, IsSentence: true,
 		Message: fmt.Sprintf("you may not %s %s in namespace %s: %s", strings.Join(lacking, ", "), r.What.Resource, namespace, r.Consequence),
 		Remedy:  p.grant(namespace, p.user(ctx), r),
 	})

@@ -28,8 +28,19 @@ type Problem struct {
 	Object Object
 	// Message describes the problem.
 	Message string
+	// IsSentence is whether Message has a subject of its own although Object is set. Otherwise, Object
+	// is its subject.
+	IsSentence bool
 	// Remedy is the fix; "" if there is none.
 	Remedy command.Prose
+}
+
+// Sentence returns the message with its subject, except for the Job that is checked.
+func (p Problem) Sentence() string {
+	if p.IsSentence || p.Object == (Object{}) {
+		return p.Message
+	}
+	return p.Object.String() + " " + p.Message
 }
 
 // Object is what has a problem. The zero Object is the Job that is checked.

@@ -28,15 +28,16 @@ type refusal struct {
 func (p Probe) Refused(o *unstructured.Unstructured, err error) []Problem {
 	about, rejected := Object{}, "the "+o.GetKind()
 	if o.GetKind() == "Pod" {
-		about, rejected = thePods(), "its Pods"
+		about, rejected = thePods(), "the Pods"
 	}
 	webhook, cause := kubecontext.FailedWebhook(err)
 	switch {
 	case webhook != "":
 		who, show := kueue.ShowWebhook(p.Context, webhook)
 		return []Problem{{
-			Context: p.Context, Blocking: true, Untried: true, Object: about, Message: fmt.Sprintf("the API server cannot try %s: %s fails: %s", rejected, who, cause),
-			Remedy: command.Say("try again, or check that %s runs: %s", who, show),
+			Context: p.Context, Blocking: true, Untried: true, Object: about, IsSentence: true,
+			Message: fmt.Sprintf("the API server cannot try %s: %s fails: %s", rejected, who, cause),
+			Remedy:  command.Say("try again, or check that %s runs: %s", who, show),
 		}}
 	case apierrors.IsNotFound(err) && strings.Contains(err.Error(), "namespaces "):
 		return []Problem{{
@@ -55,7 +56,7 @@ func (p Probe) Refused(o *unstructured.Unstructured, err error) []Problem {
 		return []Problem{{Context: p.Context, Untried: true, Object: about, Message: "cannot be tried: " + kubecontext.Because(err)}}
 	}
 	text := kubecontext.Objection(err)
-	for _, r := range p.refusals(o) {
+	for _, r := range p.refusals(o, rejected) {
 		if m := regexp.MustCompile(r.pattern).FindStringSubmatch(text); m != nil {
 			found := Problem{Context: p.Context, Blocking: true, Object: about}
 			r.describe(&found, m)
@@ -63,8 +64,9 @@ func (p Probe) Refused(o *unstructured.Unstructured, err error) []Problem {
 		}
 	}
 	return []Problem{{
-		Context: p.Context, Blocking: true, Object: about, Message: fmt.Sprintf("the API server rejects %s: %s", rejected, text),
-		Remedy: command.Say("change the %s so that it is accepted, or ask an administrator to change the policy", subject(o)),
+		Context: p.Context, Blocking: true, Object: about, IsSentence: true,
+		Message: fmt.Sprintf("the API server rejects %s: %s", rejected, text),
+		Remedy:  command.Say("change the %s so that it is accepted, or ask an administrator to change the policy", subject(o)),
 	}}
 }
 
@@ -90,8 +92,8 @@ const ExceededQuota = `^exceeded quota: ([^,\s]+), requested: (.*), used: (.*), 
 
 // refusals match the errors of Kubernetes' own admission plugins (kubernetes:
 // plugin/pkg/admission; apiserver: pkg/admission/plugin; pod-security-admission:
-// admission/admission.go).
-func (p Probe) refusals(o *unstructured.Unstructured) []refusal {
+// admission/admission.go). rejected is what they refuse, such as "the Job".
+func (p Probe) refusals(o *unstructured.Unstructured, rejected string) []refusal {
 	namespace, subject := o.GetNamespace(), subject(o)
 	return []refusal{
 		{`^error looking up service account \S+/([^\s:/]+): .*not found`, func(found *Problem, m []string) {
@@ -141,14 +143,12 @@ func (p Probe) refusals(o *unstructured.Unstructured) []refusal {
 			found.Remedy = command.Say("%s, then create it again, or choose another namespace", p.Kubectl("", "wait", "--for=delete", "namespace", m[1]))
 		}},
 		{`^\[?(?:(?:minimum|maximum) .* usage per |.* limit to request ratio per ).*$`, func(found *Problem, m []string) {
-			found.Message = "a LimitRange rejects them: " + strings.Trim(m[0], "[]")
+			found.IsSentence, found.Message = true, fmt.Sprintf("a LimitRange rejects %s: %s", rejected, strings.Trim(m[0], "[]"))
 			found.Remedy = command.Say("request amounts within its limits: %s", p.Kubectl(namespace, "describe", "limitranges"))
 		}},
 		{`^admission webhook "([^"]+)" denied the request:? ?(.*)$`, func(found *Problem, m []string) {
-			found.Message = fmt.Sprintf("the admission webhook %s refuses them: %s", m[1], m[2])
-			if found.Object == (Object{}) {
-				found.Message = fmt.Sprintf("the admission webhook %s refuses the %s: %s", m[1], subject, m[2])
-			}
+			found.IsSentence = true
+			found.Message = fmt.Sprintf("the admission webhook %s refuses %s: %s", m[1], rejected, m[2])
 			found.Remedy = command.Say("change the %s so that the webhook accepts it; ask the webhook's administrator what it requires", subject)
 		}},
 	}

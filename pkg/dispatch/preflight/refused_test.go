@@ -80,11 +80,11 @@ func TestRefused(t *testing.T) {
 		},
 		{
 			"limit range", pod, forbidden("[minimum cpu usage per Container is 100m, but request is 10m, maximum memory usage per Pod is 1Gi, but limit is 2Gi]"),
-			true, "the Pods", "a LimitRange rejects them: minimum cpu usage per Container is 100m, but request is 10m, maximum memory", "describe limitranges",
+			true, "the Pods", "a LimitRange rejects the Pods: minimum cpu usage per Container is 100m, but request is 10m, maximum memory", "describe limitranges",
 		},
 		{
 			"webhook", pod, apierrors.NewBadRequest(`admission webhook "policy.example.com" denied the request: no team label`),
-			true, "the Pods", "the admission webhook policy.example.com refuses them: no team label", "",
+			true, "the Pods", "the admission webhook policy.example.com refuses the Pods: no team label", "",
 		},
 		{
 			"webhook without dry run", job, apierrors.NewBadRequest(`admission webhook "old.example.com" does not support dry run`),
@@ -92,7 +92,7 @@ func TestRefused(t *testing.T) {
 		},
 		{
 			"webhook that does not answer", pod, apierrors.NewInternalError(errors.New(`failed calling webhook "policy.example.com": connection refused`)),
-			true, "the Pods", "the API server cannot try its Pods: webhook policy.example.com fails: connection refused",
+			true, "the Pods", "the API server cannot try the Pods: webhook policy.example.com fails: connection refused",
 			"try again, or check that webhook policy.example.com runs: `kubectl --context 'a b' get validatingwebhookconfigurations",
 		},
 		{
@@ -103,7 +103,7 @@ func TestRefused(t *testing.T) {
 			"policy", job, apierrors.NewInvalid(schema.GroupKind{Kind: "Job"}, "train", field.ErrorList{field.Invalid(field.NewPath("spec", "backoffLimit"), -1, "must not be negative")}),
 			true, "", "the API server rejects the Job: spec.backoffLimit: Invalid value: -1: must not be negative", "",
 		},
-		{"unknown text", pod, forbidden("it is Friday"), true, "the Pods", "the API server rejects its Pods: it is Friday", ""},
+		{"unknown text", pod, forbidden("it is Friday"), true, "the Pods", "the API server rejects the Pods: it is Friday", ""},
 		{
 			"namespace is ending", job, forbidden("unable to create new content in namespace ml because it is being terminated"),
 			true, "Namespace ml", "is being deleted", "wait --for=delete namespace ml",
