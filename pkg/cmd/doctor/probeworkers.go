@@ -130,8 +130,8 @@ func addTrial(w *inspect.ProbeWorker, problems []preflight.Problem) {
 		case p.Untried:
 			makeUnknown(w, message, remedy)
 		case p.Blocking:
-			if p.Object.Kind == "" {
-				// The Job of a probe cannot be changed.
+			if p.ChangesObject {
+				// A probe has flags only for the image and the requests of its Job.
 				remedy = "change the policy or webhook on " + w.Context + " that rejects it"
 			}
 			w.Verdict, w.Message, w.Remedy = inspect.Never, message, remedy

@@ -60,6 +60,20 @@ func TestAddTrial(t *testing.T) {
 			nil, forbidden("it is Friday"), inspect.Never, "the API server rejects the Pods: it is Friday",
 			"change the policy or webhook on w1 that rejects it",
 		},
+		"a webhook that refuses": {
+			apierrors.NewBadRequest(`admission webhook "policy.example" denied the request: no team label`), nil, inspect.Never,
+			"the admission webhook policy.example refuses the Job: no team label", "change the policy or webhook on w1 that rejects it",
+		},
+		"PodSecurity": {
+			nil, forbidden(`violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)`), inspect.Never,
+			"Namespace ml accepts only Pods of the PodSecurity level baseline:latest: host namespaces (hostNetwork=true)",
+			"change the policy or webhook on w1 that rejects it",
+		},
+		"a LimitRange": {
+			nil, forbidden("minimum cpu usage per Container is 100m, but request is 10m"), inspect.Never,
+			"a LimitRange rejects the Pods: minimum cpu usage per Container is 100m, but request is 10m",
+			"request amounts within its limits: `kubectl --context w1 -n ml describe limitranges`",
+		},
 		"a quota that is too small": {
 			nil, forbidden(quota), inspect.Never, "ResourceQuota ml/none is exhausted: requested pods=1, used pods=0, limited to pods=0",
 			"request less, or have the quota raised: `kubectl --context w1 -n ml describe resourcequota none`",

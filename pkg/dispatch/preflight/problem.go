@@ -33,6 +33,8 @@ type Problem struct {
 	IsSentence bool
 	// Remedy is the fix; "" if there is none.
 	Remedy command.Prose
+	// ChangesObject is whether Remedy is first of all to change the checked object.
+	ChangesObject bool
 }
 
 // Sentence returns the message with its subject, except for the Job that is checked.

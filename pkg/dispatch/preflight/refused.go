@@ -64,7 +64,7 @@ func (p Probe) Refused(o *unstructured.Unstructured, err error) []Problem {
 		}
 	}
 	return []Problem{{
-		Context: p.Context, Blocking: true, Object: about, IsSentence: true,
+		Context: p.Context, Blocking: true, Object: about, IsSentence: true, ChangesObject: true,
 		Message: fmt.Sprintf("the API server rejects %s: %s", rejected, text),
 		Remedy:  command.Say("change the %s so that it is accepted, or ask an administrator to change the policy", subject(o)),
 	}}
@@ -136,6 +136,7 @@ func (p Probe) refusals(o *unstructured.Unstructured, rejected string) []refusal
 		{`^violates PodSecurity "([^"]+)": (.*)$`, func(found *Problem, m []string) {
 			found.Object = named("Namespace", "", namespace)
 			found.Message = fmt.Sprintf("accepts only Pods of the PodSecurity level %s: %s", m[1], m[2])
+			found.ChangesObject = true
 			found.Remedy = command.Say("set the named fields in the %s, choose another namespace, or %s", subject, p.allowPods(o, m[1]))
 		}},
 		{`^unable to create new content in namespace (\S+) because it is being terminated`, func(found *Problem, m []string) {
@@ -147,7 +148,7 @@ func (p Probe) refusals(o *unstructured.Unstructured, rejected string) []refusal
 			found.Remedy = command.Say("request amounts within its limits: %s", p.Kubectl(namespace, "describe", "limitranges"))
 		}},
 		{`^admission webhook "([^"]+)" denied the request:? ?(.*)$`, func(found *Problem, m []string) {
-			found.IsSentence = true
+			found.IsSentence, found.ChangesObject = true, true
 			found.Message = fmt.Sprintf("the admission webhook %s refuses %s: %s", m[1], rejected, m[2])
 			found.Remedy = command.Say("change the %s so that the webhook accepts it; ask the webhook's administrator what it requires", subject)
 		}},
