@@ -48,6 +48,10 @@ func TestAddTrial(t *testing.T) {
 			nil, apierrors.NewGenericServerResponse(http.StatusNotFound, "POST", pods, "", "page not found", 0, true), inspect.Unknown,
 			"the Pods cannot be checked: the server could not find the requested resource (post pods)", "",
 		},
+		"a proxy's 502": {
+			nil, apierrors.NewGenericServerResponse(http.StatusBadGateway, "POST", pods, "", "bad gateway", 0, true), inspect.Unknown,
+			`the API server cannot try the Pods: an error on the server ("bad gateway") has prevented the request from succeeding (post pods)`, "try again",
+		},
 		"no right": {
 			nil, apierrors.NewForbidden(pods, "", errors.New(`User "dev" cannot create resource "pods" in API group "" in the namespace "ml"`)), inspect.Unknown,
 			"the Pods cannot be checked: you may not create pods there", "",

@@ -63,6 +63,13 @@ func (p Probe) Refused(o *unstructured.Unstructured, err error) []Problem {
 			return []Problem{found}
 		}
 	}
+	if kubecontext.IsUnclear(err) {
+		// Missing connections are handled above: a proxy or the server failed, and did not judge the object.
+		return []Problem{{
+			Context: p.Context, Blocking: true, Untried: true, Object: about, IsSentence: true,
+			Message: fmt.Sprintf("the API server cannot try %s: %s", rejected, text), Remedy: "try again",
+		}}
+	}
 	return []Problem{{
 		Context: p.Context, Blocking: true, Object: about, IsSentence: true, ChangesObject: true,
 		Message: fmt.Sprintf("the API server rejects %s: %s", rejected, text),

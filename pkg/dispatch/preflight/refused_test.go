@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -77,6 +79,14 @@ func TestRefused(t *testing.T) {
 		{
 			"pod security, and a Pod that a webhook changed", pod, forbidden(`violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)`),
 			true, "Namespace ml", "level baseline:latest: host namespaces", "or ask the administrator of the namespace to allow such Pods",
+		},
+		{
+			"a proxy's 502", pod, apierrors.NewGenericServerResponse(http.StatusBadGateway, "POST", schema.GroupResource{Resource: "pods"}, "", "bad gateway", 0, true),
+			true, "the Pods", `the API server cannot try the Pods: an error on the server ("bad gateway") has prevented the request from succeeding`, "try again",
+		},
+		{
+			"a webhook that refuses with code 500", job, &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusInternalServerError, Message: `admission webhook "policy.example.com" denied the request: no team label`}},
+			true, "", "the admission webhook policy.example.com refuses the Job: no team label", "change the Job so that the webhook accepts it",
 		},
 		{
 			"limit range", pod, forbidden("[minimum cpu usage per Container is 100m, but request is 10m, maximum memory usage per Pod is 1Gi, but limit is 2Gi]"),
