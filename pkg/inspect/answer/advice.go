@@ -18,8 +18,10 @@ type Judgment interface {
 	All(is func(code string) bool) []inspect.Finding
 	// Own returns a finding about several Jobs as the finding about the first wanted one.
 	Own(f inspect.Finding, isWanted func(inspect.Ref) bool) inspect.Finding
-	// Never returns a finding about a Job that waits as the error that no cluster can ever run it.
-	Never(f inspect.Finding) inspect.Finding
+	// Never returns a finding about Jobs that wait as the error that no cluster can ever run them.
+	Never(f inspect.Finding, why string) inspect.Finding
+	// Suppresses reports whether the user has suppressed a finding.
+	Suppresses(f inspect.Finding) bool
 }
 
 // Advise gives findings about the quota of one Job the message and the fixes
@@ -38,7 +40,7 @@ func (q *Question) Advise(findings []inspect.Finding, j Judgment) {
 		if f.Code == waitsBehind {
 			f.Jobs = slices.DeleteFunc(slices.Clone(f.Jobs), func(r inspect.Ref) bool { return !q.isOfPair(r) })
 			if t.State == inspect.StateBlocked {
-				*f = j.Never(*f)
+				*f = j.Never(*f, t.Message)
 			}
 		}
 		if f.Kind == homeKind(t) && f.Name == t.Origin.Name && len(f.Jobs) <= 1 {
@@ -195,19 +197,12 @@ func isIgnored(candidates []inspect.Placement) bool {
 // Places returns the LocalQueues and the Workloads of the Jobs that findings
 // about quota concern, for as many Jobs as AdviseAll handles.
 func Places(v *inspect.Inventory, findings []inspect.Finding) (queues, workloads []types.NamespacedName) {
-	pairs := map[inspect.Ref]inspect.Pair{}
-	for _, p := range v.Pairs.Pairs {
-		pairs[inspect.RefOf(p.Origin)] = p
-	}
+	pairs := pairsByOrigin(v)
 	var wanted []inspect.Pair
 	for i := range findings {
-		f := &findings[i]
-		if !IsAboutQuota(f.Code) || len(f.Jobs) == 0 || len(wanted) >= maxAdvisedJobs {
-			continue
-		}
-		for k, r := range f.Jobs {
-			if p, known := pairs[r]; known && (k == 0 || f.Code == waitsBehind) && len(wanted) < maxAdvisedJobs {
-				wanted = append(wanted, p)
+		for _, l := range lotsOf(v, pairs, &findings[i]) {
+			if l.pair.Origin != nil && len(wanted) < maxAdvisedJobs {
+				wanted = append(wanted, l.pair)
 			}
 		}
 	}

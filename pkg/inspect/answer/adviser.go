@@ -10,19 +10,16 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 )
 
-// maxAdvisedJobs is how many Jobs get their own advice in one run. If more wait, the
-// fleet has one cause, which the first ones show.
+// maxAdvisedJobs is how many Jobs get their own advice in one run, apart from equal ones. If more
+// wait, the fleet has one cause, which the first ones show.
 const maxAdvisedJobs = 20
 
 // AdviseAll is Advise for the findings of a whole fleet. It returns them: Jobs that wait behind others
-// and fit on no cluster get their own. v is an inventory with quotas. reach has the flags with which
+// and fit on no cluster get their own. It leaves out what the user has suppressed. v is an inventory with quotas. reach has the flags with which
 // commands reach the clusters.
 func AdviseAll(v *inspect.Inventory, findings []inspect.Finding, j Judgment, reach []string) []inspect.Finding {
 	a := adviser{
-		inventory: v, around: placement.Around(v), judgment: j, pairs: map[inspect.Ref]inspect.Pair{}, aboutHolders: j.All(IsAboutHolder), reach: reach, left: maxAdvisedJobs,
-	}
-	for _, p := range v.Pairs.Pairs {
-		a.pairs[inspect.RefOf(p.Origin)] = p
+		inventory: v, around: placement.Around(v), judgment: j, pairs: pairsByOrigin(v), aboutHolders: j.All(IsAboutHolder), reach: reach, left: maxAdvisedJobs,
 	}
 	advised := make([]inspect.Finding, 0, len(findings))
 	for i := range findings {
@@ -32,7 +29,7 @@ func AdviseAll(v *inspect.Inventory, findings []inspect.Finding, j Judgment, rea
 		case f.Code == waitsBehind:
 			advised = append(advised, a.splitNever(f)...)
 		default:
-			if q := a.ask(f.Jobs[0], &findings[i]); q != nil {
+			if q := a.ask(a.pairs[f.Jobs[0]], &findings[i]); q != nil {
 				q.Advise(findings[i:i+1], j)
 			}
 			advised = append(advised, findings[i])
@@ -41,7 +38,7 @@ func AdviseAll(v *inspect.Inventory, findings []inspect.Finding, j Judgment, rea
 	for _, q := range a.asked {
 		q.linkOrphans(advised)
 	}
-	return advised
+	return slices.DeleteFunc(advised, j.Suppresses)
 }
 
 // adviser advises the Jobs of a fleet.
@@ -59,9 +56,8 @@ type adviser struct {
 
 // ask returns the answered question about a Job of a finding, nil if the Job is unknown, or if enough
 // Jobs have advice.
-func (a *adviser) ask(r inspect.Ref, f *inspect.Finding) *Question {
-	p, known := a.pairs[r]
-	if !known || a.left == 0 {
+func (a *adviser) ask(p inspect.Pair, f *inspect.Finding) *Question {
+	if p.Origin == nil || a.left == 0 {
 		return nil
 	}
 	a.left--
@@ -74,31 +70,47 @@ func (a *adviser) ask(r inspect.Ref, f *inspect.Finding) *Question {
 	return q
 }
 
-// splitNever advises a finding about Jobs that wait behind others. Each Job that fits on no cluster
-// gets its own finding.
+// splitNever advises a finding about Jobs that wait behind others. Jobs that fit on no cluster get
+// their own finding, one for each reason.
 func (a *adviser) splitNever(f inspect.Finding) []inspect.Finding {
 	var split []inspect.Finding
 	var rest []inspect.Ref
 	var first *Question
-	for _, r := range f.Jobs {
-		q := a.ask(r, &f)
+	byReason := map[string]int{}
+	for _, l := range lotsOf(a.inventory, a.pairs, &f) {
+		q := a.ask(l.pair, &f)
 		isNever := q != nil && q.isAboutQuota() && q.Trace.State == inspect.StateBlocked
 		if !isNever {
 			if len(rest) == 0 {
 				first = q
 			}
-			rest = append(rest, r)
+			rest = append(rest, l.jobs...)
 			continue
 		}
-		own := []inspect.Finding{a.judgment.Own(f, func(other inspect.Ref) bool { return other == r })}
-		q.Advise(own, a.judgment)
-		split = append(split, own...)
+		i, isKnown := byReason[q.Trace.Message]
+		if !isKnown {
+			own := []inspect.Finding{a.own(f, l.jobs[0])}
+			q.Advise(own, a.judgment)
+			own[0].Jobs = nil
+			i, split = len(split), append(split, own...)
+			byReason[q.Trace.Message] = i
+		}
+		split[i].Jobs = append(split[i].Jobs, l.jobs...)
+	}
+	order := make(map[inspect.Ref]int, len(f.Jobs))
+	for i, r := range f.Jobs {
+		order[r] = i
+	}
+	inOrder := func(x, y inspect.Ref) int { return order[x] - order[y] }
+	for i := range split {
+		slices.SortFunc(split[i].Jobs, inOrder)
 	}
 	if len(rest) == 0 {
 		return split
 	}
 	if len(rest) < len(f.Jobs) {
-		f = a.judgment.Own(f, func(r inspect.Ref) bool { return slices.Contains(rest, r) })
+		f = a.own(f, rest[0])
+		slices.SortFunc(rest, inOrder)
 		f.Jobs = rest
 	}
 	switch one := []inspect.Finding{f}; {
@@ -110,6 +122,11 @@ func (a *adviser) splitNever(f inspect.Finding) []inspect.Finding {
 		first.addFixesTo(&f)
 	}
 	return append(split, f)
+}
+
+// own returns a finding about several Jobs as the finding about one of them.
+func (a *adviser) own(f inspect.Finding, about inspect.Ref) inspect.Finding {
+	return a.judgment.Own(f, func(r inspect.Ref) bool { return r == about })
 }
 
 // linkOrphans adds to findings about orphans which Job waits for the quota

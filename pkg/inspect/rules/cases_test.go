@@ -171,6 +171,9 @@ func (c testCase) bundle(t *testing.T) string {
 			}
 		}
 		if context["file"] != nil {
+			if context["objects"] != nil {
+				context["objects"] = len(items)
+			}
 			writeItems(t, filepath.Join(dir, file), items)
 		}
 	}

@@ -24,7 +24,8 @@ type Options struct {
 	// of rules.
 	Grace time.Duration
 	// Suppressed reports whether the user has suppressed a finding. Nil
-	// suppresses none.
+	// suppresses none. Judge keeps findings that answer.AdviseAll may split: it
+	// leaves out the parts that are suppressed by their final code.
 	Suppressed func(inspect.Finding) bool
 	// Reach has the flags that the commands of remedies need to reach the
 	// clusters that were judged: see command.Prose.Reached.
@@ -42,6 +43,8 @@ type Judgment struct {
 	young []candidate
 	// groups has the sightings of findings about several Jobs, by fingerprint.
 	groups map[string]group
+	// suppresses is whether the user has suppressed a finding.
+	suppresses func(inspect.Finding) bool
 }
 
 // Judge applies rules to an inventory. It is a pure function of its
@@ -55,9 +58,9 @@ func Judge(v *inspect.Inventory, all []Rule, o Options) Judgment {
 		more, moreYoung := detect(byGap[part], all, o)
 		found, young = appendForPart(found, more, part), appendForPart(young, moreYoung, part)
 	}
-	j := Judgment{Findings: []inspect.Finding{}, NotJudged: notJudged(v, all), groups: map[string]group{}}
+	j := Judgment{Findings: []inspect.Finding{}, NotJudged: notJudged(v, all), groups: map[string]group{}, suppresses: o.suppresses}
 	for i := range found {
-		if f := found[i].withReach(o.Reach); !o.suppresses(f) {
+		if f := found[i].withReach(o.Reach); f.Code == behindOthers || !o.suppresses(f) {
 			j.Findings = append(j.Findings, f)
 			j.addGroup(&found[i], o.Reach)
 		}

@@ -54,29 +54,27 @@ func (j Judgment) Select(concerns func(*inspect.Finding) bool, isWanted func(ins
 }
 
 // Own returns a finding about several Jobs as the finding about the first wanted one: with its object,
-// message, evidence and fixes. The severity and the fingerprint remain. A finding that is about a wanted
-// Job, or about none, remains as it is.
+// message, evidence and fixes. The wanted Jobs come first. The severity and the fingerprint remain. A
+// finding that is about a wanted Job keeps its object, and one about no wanted Job remains as it is.
 func (j Judgment) Own(f inspect.Finding, isWanted func(inspect.Ref) bool) inspect.Finding {
 	g, isGroup := j.groups[f.Fingerprint]
 	if !isGroup {
 		return f
 	}
-	var first *inspect.Ref
-	for i := range f.Jobs {
-		if !isWanted(f.Jobs[i]) {
-			continue
-		}
-		if _, isJoined := g.joined[f.Jobs[i]]; !isJoined {
-			return f
-		}
-		if first == nil {
-			first = &f.Jobs[i]
+	var wanted, others []inspect.Ref
+	for _, r := range f.Jobs {
+		if isWanted(r) {
+			wanted = append(wanted, r)
+		} else {
+			others = append(others, r)
 		}
 	}
-	if first == nil {
+	f.Jobs = slices.Concat(wanted, others)
+	isJoined := func(r inspect.Ref) bool { _, isJoined := g.joined[r]; return isJoined }
+	if len(wanted) == 0 || slices.ContainsFunc(wanted, func(r inspect.Ref) bool { return !isJoined(r) }) {
 		return f
 	}
-	c := finding(g.rule, completeSighting(g.joined[*first]))
+	c := finding(g.rule, completeSighting(g.joined[wanted[0]]))
 	for _, r := range f.Jobs {
 		if !slices.Contains(c.Jobs, r) {
 			c.Jobs = append(c.Jobs, r)
@@ -86,15 +84,22 @@ func (j Judgment) Own(f inspect.Finding, isWanted func(inspect.Ref) bool) inspec
 	return c.withReach(g.reach)
 }
 
-// neverAdmitted is the code of a Job whose requests fit into no queue.
-const neverAdmitted = "JM029"
+// Suppresses reports whether the user has suppressed a finding.
+func (j Judgment) Suppresses(f inspect.Finding) bool { return j.suppresses != nil && j.suppresses(f) }
 
-// Never returns a finding about a Job that waits as the error that no cluster can ever run it.
-func (j Judgment) Never(f inspect.Finding) inspect.Finding {
+const (
+	// neverAdmitted is the code of a Job whose requests fit into no queue.
+	neverAdmitted = "JM029"
+	// behindOthers is the code of Jobs that wait behind another one. Those that never fit become neverAdmitted.
+	behindOthers = "JM115"
+)
+
+// Never returns a finding about Jobs that wait as the error that no cluster can ever run them. why is
+// what they have in common: the part of a finding with the same reason is one problem, whichever of its
+// Jobs is first.
+func (j Judgment) Never(f inspect.Finding, why string) inspect.Finding {
 	rule, _ := ByCode(neverAdmitted)
-	f.Code, f.Title, f.Docs, f.Severity = rule.Code, rule.Title, rule.Docs(), rule.Severity
-	f.Fingerprint = fingerprint(f.Code, view.Sighting{
-		Object: view.Object{Context: f.Context, APIVersion: f.APIVersion, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name},
-	})
+	f.Code, f.Title, f.Docs, f.Severity, f.Clauses = rule.Code, rule.Title, rule.Docs(), rule.Severity, nil
+	f.Fingerprint = fingerprint(f.Code, view.Sighting{Cause: "of " + f.Fingerprint + ": " + why})
 	return f
 }
