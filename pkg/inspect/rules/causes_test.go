@@ -219,7 +219,10 @@ func TestOneCauseIsOneFinding(t *testing.T) {
 		{"many-quota-faults", "JM030", "Jobs have quota on kwok-w1, kwok-w2, but AdmissionCheck gate has passed on neither", "--context kwok-w2 describe admissionchecks.kueue.x-k8s.io gate"},
 		{"kueue-down-on-workers", "JM031", "no Kueue controller processes Workloads on kwok-w1, kwok-w2", "kubectl --context kwok-w2 get deployments,pods"},
 	} {
-		f := findingOf(t, judge(t, testCase{base: tt.base}.make(t), rules.All(), 0), tt.code)
+		findings := judge(t, testCase{base: tt.base}.make(t), rules.All(), 0)
+		f := findingOf(t, findings, tt.code)
+		same := slices.DeleteFunc(codesOf(findings), func(code string) bool { return code != tt.code })
+		assert.Equal(t, len(same), 1, "%s", linesOf(findings))
 		assert.Assert(t, strings.Contains(f.Message, tt.message), f.Message)
 		assert.Assert(t, strings.Contains(f.Remedy, tt.remedy), f.Remedy)
 	}

@@ -164,7 +164,7 @@ func findings(r Rule, v *inspect.Inventory, sightings []view.Sighting, grace tim
 	for _, s := range sightings {
 		age, period := v.Age(s.Object.Context, s.Since), max(grace, r.GracePeriod, s.GracePeriod)
 		switch {
-		case s.Awaits.IsBehind(), isFresh(s.Awaits, v.Now):
+		case s.Awaits.IsBehind(), s.Awaits.IsFresh(v.Now):
 			continue
 		case grace == 0:
 		case r.IsProgress && age >= period:

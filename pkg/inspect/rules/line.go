@@ -9,21 +9,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
 
-// isFresh reports whether the step became due a moment ago: an actor needs
-// seconds for each step. Resuming a mirror is given three times as long.
-// Mirrors that were resumed vanish when they end, so a Kueue at work may leave no
-// traces.
-func isFresh(a *view.Awaited, now time.Time) bool {
-	if a == nil {
-		return false
-	}
-	limit := inspect.Settling
-	if a.Duty == liveness.DutyResume {
-		limit *= 3
-	}
-	return now.Sub(a.Since) < limit
-}
-
 // longLine is how many objects must wait for the same step before the order
 // of actions proves nothing.
 const longLine = 5

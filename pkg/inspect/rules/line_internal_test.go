@@ -65,8 +65,8 @@ func TestIsFresh(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 7, 1, 0, time.UTC)
 	for duty, age := range map[liveness.Duty]time.Duration{liveness.DutyCopy: 5 * time.Second, liveness.DutyResume: 15 * time.Second} {
 		a := &view.Awaited{PendingAction: liveness.PendingAction{Duty: duty, Since: now.Add(-age)}}
-		assert.Assert(t, !isFresh(a, now), duty)
+		assert.Assert(t, !a.IsFresh(now), duty)
 		a.Since = a.Since.Add(time.Second)
-		assert.Assert(t, isFresh(a, now), duty)
+		assert.Assert(t, a.IsFresh(now), duty)
 	}
 }

@@ -170,6 +170,29 @@ func kueueDownCases() []testCase {
 	}
 }
 
+// TestKueueDownNames checks that JM031 names only workers with a copy that is old enough, and that a fault on
+// another worker is another finding.
+func TestKueueDownNames(t *testing.T) {
+	rule, _ := rules.ByCode("JM031")
+	created := func(context string) edit {
+		return patch(context, untouchedWorkload, `{metadata: {creationTimestamp: "2026-11-21T00:49:58Z"}}`)
+	}
+	fingerprints := map[string]string{}
+	for names, edits := range map[string][]edit{
+		"kwok-w1":          {created("kwok-w2")},
+		"kwok-w2":          {created("kwok-w1")},
+		"kwok-w1, kwok-w2": nil,
+	} {
+		v := testCase{base: recordedKueueDown, edits: edits}.make(t)
+		v = inspect.NewInventory(time.Date(2026, 11, 21, 0, 50, 0, 0, time.UTC), v.Clusters, v.Addresses)
+		found := judge(t, v, []rules.Rule{rule}, 0)
+		assert.Equal(t, len(found), 1, linesOf(found))
+		assert.Assert(t, strings.HasSuffix(found[0].Message, ": no Kueue controller processes Workloads on "+names), found[0].Message)
+		fingerprints[found[0].Fingerprint] = names
+	}
+	assert.Equal(t, len(fingerprints), 3, "%v", fingerprints)
+}
+
 func gatedCases() []testCase {
 	gated := func(status string) edit {
 		return patch("kwok-w1", waitingWorkload, fmt.Sprintf(`{status: {conditions: [

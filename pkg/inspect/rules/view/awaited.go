@@ -35,6 +35,21 @@ func (a *Awaited) as(state liveness.State) *Awaited {
 // before.
 func (a *Awaited) IsAtWork() bool { return a != nil && a.State != liveness.Inactive }
 
+// IsFresh reports whether the step became due a moment ago: an actor needs
+// seconds for each step. Resuming a mirror is given three times as long.
+// Mirrors that were resumed vanish when they end, so a Kueue at work may leave no
+// traces.
+func (a *Awaited) IsFresh(now time.Time) bool {
+	if a == nil {
+		return false
+	}
+	limit := inspect.Settling
+	if a.Duty == liveness.DutyResume {
+		limit *= 3
+	}
+	return now.Sub(a.Since) < limit
+}
+
 // IsLike reports whether an action is of the same kind as the step.
 func (a *Awaited) IsLike(d liveness.Action) bool { return d.Duty == a.Duty && d.Target == a.Target }
 

@@ -115,9 +115,14 @@ func detectKueueDown(v *view.View) {
 	}
 	down := map[*inspect.Facts][]string{}
 	for _, c := range found {
-		if isDown := !c.awaited.IsAtWork() && !c.awaited.IsBehind(); isDown && !slices.Contains(down[c.waiter.Manager], c.Worker.Context) {
+		// A new copy says nothing about the Kueue of its worker.
+		isDown := !c.awaited.IsAtWork() && !c.awaited.IsFresh(v.Now())
+		if isDown && !slices.Contains(down[c.waiter.Manager], c.Worker.Context) {
 			down[c.waiter.Manager] = append(down[c.waiter.Manager], c.Worker.Context)
 		}
+	}
+	for _, workers := range down {
+		slices.Sort(workers)
 	}
 	for _, c := range found {
 		c.report(v, down[c.waiter.Manager])
@@ -148,6 +153,10 @@ func (o *idleCopy) report(v *view.View, down []string) {
 		v.Report(s)
 		return
 	}
+	if !slices.Contains(down, worker) {
+		down = []string{worker}
+	}
+	s.Cause += " " + strings.Join(down, " ")
 	var show []command.Prose
 	for _, context := range down {
 		show = append(show, kueue.ShowPods(context).Prose())
