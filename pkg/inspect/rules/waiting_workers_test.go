@@ -193,6 +193,19 @@ func TestKueueDownNames(t *testing.T) {
 	assert.Equal(t, len(fingerprints), 3, "%v", fingerprints)
 }
 
+// TestUnreachableWorkerIsNotDrained checks that the fix for JM023 does not wait for a deletion of mirrors over the
+// connection that is down.
+func TestUnreachableWorkerIsNotDrained(t *testing.T) {
+	rule, _ := rules.ByCode("JM023")
+	found := judge(t, testCase{base: recordedNoQuota, edits: []edit{
+		cannotUse("worker1", "ClientConnectionFailed", "connection refused"), cannotUse("worker2", "ClientConnectionFailed", "connection refused"),
+		remove("kwok-w1", waitingWorkload), remove("kwok-w2", waitingWorkload),
+	}}.make(t), []rules.Rule{rule}, 0)
+	assert.Equal(t, len(found), 1)
+	assert.Assert(t, strings.HasSuffix(found[0].Remedy,
+		"to give up worker worker1 of kwok-mgr, reconnect it first, or delete its mirrors there; then remove it from the MultiKueueConfig"), found[0].Remedy)
+}
+
 func gatedCases() []testCase {
 	gated := func(status string) edit {
 		return patch("kwok-w1", waitingWorkload, fmt.Sprintf(`{status: {conditions: [

@@ -160,10 +160,11 @@ func TriggerReconcile(manager *inspect.Facts, namespace, name string) command.Pr
 	return command.Say("change the Workload, so that Kueue reconciles it: %s, and %s", annotate.With("look-again=now"), annotate.With("look-again-"))
 }
 
-// DropWorker returns how to give up a worker of a manager. If it still has mirrors when it leaves the
-// MultiKueueConfig, MultiKueue starts their Jobs elsewhere, and they run twice (JM055).
+// DropWorker returns how to give up a worker that its manager cannot reach. MultiKueue deletes mirrors over
+// this connection. If the worker still has mirrors when it leaves the MultiKueueConfig, MultiKueue starts
+// their Jobs elsewhere, and they run twice (JM055).
 func DropWorker(manager *inspect.Facts, cluster string) command.Prose {
-	return command.Say("to give up worker %s of %s, stop its ClusterQueue, wait until no mirror is left, then remove it from the MultiKueueConfig", cluster, manager.Context)
+	return command.Say("to give up worker %s of %s, reconnect it first, or delete its mirrors there; then remove it from the MultiKueueConfig", cluster, manager.Context)
 }
 
 // AddMultiKueueCheck returns how to have a ClusterQueue give its Jobs to workers again.
