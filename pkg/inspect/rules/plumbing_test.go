@@ -3,6 +3,7 @@ package rules_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -262,4 +263,24 @@ func TestServedCheckIsNamed(t *testing.T) {
 	assert.Equal(t, len(found), 1)
 	assert.Equal(t, found[0].Remedy, "name AdmissionCheck multikueue, which MultiKueue serves, in ClusterQueue cluster-queue instead of typo: "+
 		quoted("kubectl --context kwok-mgr edit clusterqueues.kueue.x-k8s.io cluster-queue"))
+}
+
+// TestServedCheckIsCreated checks that the fix for a check with a foreign controllerName names the controller
+// of the new check, and all ClusterQueues that name the old one.
+func TestServedCheckIsCreated(t *testing.T) {
+	rule, _ := rules.ByCode("JM008")
+	foreign := patch("kwok-mgr", "AdmissionCheck/multikueue", `{spec: {controllerName: acme.example.com/dispatcher}}`)
+	second := add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: second},
+		spec: {admissionChecksStrategy: {admissionChecks: [{name: multikueue}]}}}`)
+	const created = "create AdmissionCheck multikueue-2 with controllerName kueue.x-k8s.io/multikueue (that of multikueue is immutable): "
+	for ending, edits := range map[string][]edit{
+		"and then name it in ClusterQueue cluster-queue instead of multikueue: " +
+			quoted("kubectl --context kwok-mgr edit clusterqueues.kueue.x-k8s.io cluster-queue"): {foreign},
+		"and then name it in ClusterQueues cluster-queue, second instead of multikueue: " +
+			quoted("kubectl --context kwok-mgr edit clusterqueues.kueue.x-k8s.io cluster-queue second"): {foreign, second},
+	} {
+		found := judge(t, testCase{base: unservedCheck, edits: edits}.make(t), []rules.Rule{rule}, 0)
+		assert.Equal(t, len(found), 1)
+		assert.Assert(t, strings.HasPrefix(found[0].Remedy, created) && strings.HasSuffix(found[0].Remedy, ending), found[0].Remedy)
+	}
 }

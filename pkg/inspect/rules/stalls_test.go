@@ -230,7 +230,7 @@ func TestFindingsOfRecordings(t *testing.T) {
 			recording: unservedCheck, code: "JM008", name: "multikueue", severity: inspect.Error,
 			message: []string{"AdmissionCheck multikueue has controllerName kueue.x-k8s.io/multikeue; did you mean kueue.x-k8s.io/multikueue?"},
 			remedy: []string{
-				"create AdmissionCheck multikueue-2 with that controllerName, which is immutable",
+				"create AdmissionCheck multikueue-2 with controllerName kueue.x-k8s.io/multikueue (that of multikueue is immutable)",
 				`{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"AdmissionCheck","metadata":{"name":"multikueue-2"},"spec":{"controllerName":"kueue.x-k8s.io/multikueue","parameters":{"apiGroup":"kueue.x-k8s.io","kind":"MultiKueueConfig","name":"fleet"}}}`,
 				"and then name it in ClusterQueue cluster-queue instead of multikueue",
 			},

@@ -74,7 +74,7 @@ func meantController(c *kueue.AdmissionCheck) string {
 // queues are those of its manager.
 func serve(f *inspect.Facts, c *kueue.AdmissionCheck, checks []*kueue.AdmissionCheck, queues []*kueue.ClusterQueue) command.Prose {
 	show := advice.KubectlObject(view.OfKueue(f, "AdmissionCheck", "", c.Name), "get").With("-o", "yaml")
-	i := slices.IndexFunc(queues, names(c))
+	users := usersOf(c, queues)
 	controller := meantController(c)
 	if c.IsMeantForMultiKueue() {
 		controller = kueue.ControllerName
@@ -84,12 +84,15 @@ func serve(f *inspect.Facts, c *kueue.AdmissionCheck, checks []*kueue.AdmissionC
 		return command.Say("check that Kueue runs, with the feature gate MultiKueue on: %s", kueue.ShowPods(f.Context))
 	case controller == "":
 		return command.Say("start controller %s, or create an AdmissionCheck with another controllerName, which is immutable: %s", c.Spec.ControllerName, show)
-	case i < 0:
+	case len(users) == 0:
 		return command.Say("create an AdmissionCheck with controllerName %s, which is immutable, and name it in the ClusterQueue: %s", controller, show)
 	}
-	edit := advice.KubectlObject(view.OfKueue(f, "ClusterQueue", "", queues[i].Name), "edit")
+	edit, where := command.Kubectl(f.Context, "", "edit", kueue.Resource("ClusterQueue")).With(users...), "ClusterQueue "+users[0]
+	if len(users) > 1 {
+		where = "ClusterQueues " + strings.Join(users, ", ")
+	}
 	if right := servedByMultiKueue(checks); right != "" && controller == kueue.ControllerName {
-		return command.Say("name AdmissionCheck %s, which MultiKueue serves, in ClusterQueue %s instead of %s: %s", right, queues[i].Name, c.Name, edit)
+		return command.Say("name AdmissionCheck %s, which MultiKueue serves, in %s instead of %s: %s", right, where, c.Name, edit)
 	}
 	name := c.Name + "-2"
 	for n := 3; slices.ContainsFunc(checks, func(c *kueue.AdmissionCheck) bool { return c.Name == name }); n++ {
@@ -102,8 +105,19 @@ func serve(f *inspect.Facts, c *kueue.AdmissionCheck, checks []*kueue.AdmissionC
 	created := command.JSON(map[string]any{
 		"apiVersion": kueue.Group + "/" + f.Kueue.Version, "kind": "AdmissionCheck", "metadata": map[string]any{"name": name}, "spec": spec,
 	})
-	return command.Say("create AdmissionCheck %s with that controllerName, which is immutable: %s, and then name it in ClusterQueue %s instead of %s: %s",
-		name, command.Kubectl(f.Context, "", "create", "-f", "-").Fed(created), queues[i].Name, c.Name, edit)
+	return command.Say("create AdmissionCheck %s with controllerName %s (that of %s is immutable): %s, and then name it in %s instead of %s: %s",
+		name, controller, c.Name, command.Kubectl(f.Context, "", "create", "-f", "-").Fed(created), where, c.Name, edit)
+}
+
+// usersOf returns the names of the ClusterQueues that name an AdmissionCheck.
+func usersOf(c *kueue.AdmissionCheck, queues []*kueue.ClusterQueue) []string {
+	var users []string
+	for _, q := range queues {
+		if names(c)(q) {
+			users = append(users, q.Name)
+		}
+	}
+	return users
 }
 
 // servedByMultiKueue returns the first AdmissionCheck that MultiKueue serves, "" for none.
