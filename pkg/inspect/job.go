@@ -87,6 +87,8 @@ type Job struct {
 	Generation int64 `json:"-"`
 	// NodeSelector is the node selector of a Job's Pod template, such as "a=b,c=d", sorted.
 	NodeSelector string `json:"-"`
+	// HasNodeAffinity is whether a Job's Pod template has a required node affinity.
+	HasNodeAffinity bool `json:"-"`
 	// Sizes are the fields of kinds other than Job that say how many Pods the object needs, by
 	// path.
 	Sizes map[string]int64 `json:"-"`

@@ -44,7 +44,7 @@ func readJob(kind *delegation.Kind, o *batchv1.Job) read {
 		DeletedAt:         o.DeletionTimestamp, Finalizers: o.Finalizers,
 		TTL: o.Spec.TTLSecondsAfterFinished, BackoffLimit: o.Spec.BackoffLimit, ManualSelector: ptr.Deref(o.Spec.ManualSelector, false),
 		Controller:   metav1.GetControllerOf(o),
-		NodeSelector: k8slabels.Set(o.Spec.Template.Spec.NodeSelector).String(),
+		NodeSelector: k8slabels.Set(o.Spec.Template.Spec.NodeSelector).String(), HasNodeAffinity: hasNodeAffinity(o.Spec.Template.Spec.Affinity),
 	}
 	if !r.job.ManagedBy.IsBuiltIn() {
 		r.job.StatusWriters = inspect.StatusWriters(o.ManagedFields)
@@ -59,6 +59,11 @@ func readJob(kind *delegation.Kind, o *batchv1.Job) read {
 		r.job.Failure += ": " + shortIndexes(failed)
 	}
 	return r
+}
+
+// hasNodeAffinity reports whether the affinity of a Pod excludes nodes.
+func hasNodeAffinity(a *corev1.Affinity) bool {
+	return a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil
 }
 
 // shortIndexes shortens a list of indexes, such as "1,3-5", which may be long.
@@ -84,7 +89,16 @@ func failureOf(s *delegation.State) string {
 // drop removes the fields that readJob does not read, which are most, and all labels except marks
 // and the given ones.
 func drop(o *batchv1.Job, labels []string) {
-	o.Spec.Template = corev1.PodTemplateSpec{Spec: corev1.PodSpec{NodeSelector: o.Spec.Template.Spec.NodeSelector}}
+	pod := corev1.PodSpec{NodeSelector: o.Spec.Template.Spec.NodeSelector}
+	if a := o.Spec.Template.Spec.Affinity; a != nil {
+		pod.Affinity = &corev1.Affinity{}
+		if a.NodeAffinity != nil {
+			pod.Affinity.NodeAffinity = &corev1.NodeAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
+			}
+		}
+	}
+	o.Spec.Template = corev1.PodTemplateSpec{Spec: pod}
 	isKept := keepsLabel(labels)
 	maps.DeleteFunc(o.Labels, func(key, _ string) bool { return !isKept(key) })
 	maps.DeleteFunc(o.Annotations, func(key, _ string) bool { return !delegation.IsMark(key) })

@@ -46,6 +46,7 @@ func readObject(kind *delegation.Kind, meta metav1.Object, content map[string]an
 	if kind.IsJob() {
 		selector, _, _ := unstructured.NestedStringMap(content, "spec", "template", "spec", "nodeSelector")
 		r.job.NodeSelector = k8slabels.Set(selector).String()
+		r.job.HasNodeAffinity = len(delegation.At(content, "spec", "template", "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")) > 0
 	}
 	if kind.Template {
 		r.job.Concurrency = delegation.TextAt(content, delegation.Concurrency()...)
@@ -207,7 +208,7 @@ func objectsOf(c *fleet.Cluster, q Query, kind *delegation.Kind) cache.Source[re
 	return source
 }
 
-// Most of a Job is its Pod template, of which the model keeps the node selector. Decoding it into a few
+// Most of a Job is its Pod template, of which the model keeps what it requires of nodes. Decoding it into a few
 // hundred small objects would take most of the time and memory of a list. So it is cut out of the
 // encoded Job before decoding.
 
@@ -221,8 +222,8 @@ type part struct {
 	within fields
 	// unless says which entries of a map to keep, by their keys.
 	unless func(key string) bool
-	// only is the number of the one field to keep in the field.
-	only protowire.Number
+	// only are the fields to keep in the field, each with what to keep in it; all of it if nil.
+	only fields
 }
 
 // unusedFields returns the fields of an encoded Job that drop removes (k8s.io/api: batch/v1 and
@@ -234,8 +235,8 @@ func unusedFields(labels []string) fields {
 			12: {unless: delegation.IsMark},  // annotations
 			17: {within: fields{7: {}}},      // managedFields: fieldsV1
 		}},
-		// spec: template: metadata, and spec without nodeSelector
-		2: {within: fields{6: {within: fields{1: {}, 2: {only: 7}}}}},
+		// spec: template: metadata, and spec without nodeSelector and what affinity requires of nodes
+		2: {within: fields{6: {within: fields{1: {}, 2: {only: fields{7: {}, 18: {only: fields{1: {only: fields{1: {}}}}}}}}}}},
 	}
 }
 
@@ -259,7 +260,7 @@ func cut(dst, message []byte, without fields) ([]byte, error) {
 		switch {
 		case !named || t != protowire.BytesType || part.keeps(value):
 			dst = append(dst, whole...)
-		case part.within != nil || part.only > 0:
+		case part.within != nil || part.only != nil:
 			slim, err := part.slim(value)
 			if err != nil {
 				return err
@@ -274,12 +275,22 @@ func cut(dst, message []byte, without fields) ([]byte, error) {
 
 // slim returns the content of a field without what is cut out of it.
 func (p part) slim(value []byte) (slim []byte, err error) {
-	if p.only == 0 {
+	if p.only == nil {
 		return cut(nil, value, p.within)
 	}
-	err = eachField(value, func(n protowire.Number, _ protowire.Type, _, whole []byte) error {
-		if n == p.only {
+	err = eachField(value, func(n protowire.Number, t protowire.Type, value, whole []byte) error {
+		kept, named := p.only[n]
+		switch {
+		case !named:
+		case kept.only == nil || t != protowire.BytesType:
 			slim = append(slim, whole...)
+		default:
+			inner, err := kept.slim(value)
+			if err != nil {
+				return err
+			}
+			slim = protowire.AppendTag(slim, n, t)
+			slim = protowire.AppendBytes(slim, inner)
 		}
 		return nil
 	})

@@ -46,7 +46,7 @@ func TestFindingOfSeveralJobsInTrace(t *testing.T) {
 func TestSelect(t *testing.T) {
 	judgment := rules.Judge(inventory(t, recordings+"/dispatch-origin-in-multikueue-queue"), rules.All(), rules.Options{})
 	ofWorker := func(f *inspect.Finding) bool {
-		return f.Code == "JM049" && strings.Contains(f.Message, "node of kwok-w1") && f.Namespace == "default"
+		return f.Code == "JM049" && strings.Contains(f.Message, "of kwok-w1") && f.Namespace == "default"
 	}
 	whole := findingOf(t, judgment.Select(ofWorker, func(inspect.Ref) bool { return false }), "JM049")
 	own := findingOf(t, judgment.Select(ofWorker, func(r inspect.Ref) bool { return r.Name == "p1-203" }), "JM049")

@@ -134,8 +134,8 @@ func TestImagesOfTwoJobs(t *testing.T) {
 	}
 }
 
-// TestFlavorWithoutNode checks that JM049 names the flavor whose labels no node has, if the Job itself selects
-// no nodes.
+// TestFlavorWithoutNode checks that JM049 names the flavor whose labels no node has, if the nodes were read and
+// the Job itself selects none, and otherwise does not claim that no node has them.
 func TestFlavorWithoutNode(t *testing.T) {
 	rule, _ := rules.ByCode("JM049")
 	const selects = `{spec: {template: {spec: {nodeSelector: {pool: spot}}}}}`
@@ -143,25 +143,44 @@ func TestFlavorWithoutNode(t *testing.T) {
 		"flavor on-demand requires nodes with label pool=on-demand, and no node of kwok-w2 has it: 1 Pod of its mirror waits",
 		"flavor spot requires nodes with label pool=spot, and no node of kwok-w2 has it: 1 Pod of its mirror waits",
 	}
+	unread := []string{
+		"the scheduler of kwok-w2 finds no node for 1 Pod of its mirror: flavor on-demand requires label pool=on-demand",
+		"the scheduler of kwok-w2 finds no node for 1 Pod of its mirror: flavor spot requires label pool=spot",
+	}
+	const (
+		label    = "label nodes: `kubectl --context kwok-w2 label node NODE pool=on-demand`; or correct nodeLabels of ResourceFlavor on-demand: `kubectl --context kwok-w2 edit resourceflavors.kueue.x-k8s.io on-demand`"
+		check    = "check which nodes have it: `kubectl --context kwok-w2 get nodes -l pool=on-demand`; or " + label
+		affinity = `{spec: {template: {spec: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
+			{matchExpressions: [{key: zone, operator: In, values: [berlin]}]}]}}}}}}}`
+		prefers = `{spec: {template: {spec: {affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [
+			{weight: 1, preference: {matchExpressions: [{key: zone, operator: In, values: [berlin]}]}}]}}}}}}`
+	)
 	for name, tt := range map[string]struct {
 		edits []edit
-		// nodes are the values of the label pool.
+		// nodes are the values of the label pool; nil if the nodes were not read.
 		nodes    []string
 		messages []string
 		remedy   string
 	}{
 		"no node has the label": {
-			nil, nil, flavored,
-			"label nodes: `kubectl --context kwok-w2 label node NODE pool=on-demand`; or correct nodeLabels of ResourceFlavor on-demand: `kubectl --context kwok-w2 edit resourceflavors.kueue.x-k8s.io on-demand`",
+			nil, []string{}, flavored, label,
 		},
+		"the nodes were not read": {nil, nil, unread, check},
+		"a required affinity": {
+			[]edit{patch("kwok-mgr", "Job/*", affinity)}, []string{}, []string{unread[0] + ", and the Job has a node affinity", unread[1] + ", and the Job has a node affinity"}, check,
+		},
+		"a preferred affinity":  {[]edit{patch("kwok-mgr", "Job/*", prefers)}, []string{}, flavored, label},
 		"other labels":          {nil, []string{"gpu", ""}, flavored, "label nodes: `kubectl"},
 		"a node has the label":  {nil, []string{"gpu", "spot"}, []string{flavored[0], "0/2 nodes are available"}, "label nodes: `kubectl"},
-		"an unknown flavor":     {[]edit{patch("kwok-w2", "Workload/*", `{status: {admission: null}}`)}, nil, []string{"its flavors require nodes with label pool=on-demand", "its flavors require nodes with label pool=spot"}, "label nodes: `kubectl"},
+		"an unknown flavor":     {[]edit{patch("kwok-w2", "Workload/*", `{status: {admission: null}}`)}, []string{}, []string{"its flavors require nodes with label pool=on-demand", "its flavors require nodes with label pool=spot"}, "label nodes: `kubectl"},
 		"the Job selects nodes": {[]edit{patch("kwok-mgr", "Job/*", selects)}, nil, []string{"0/2 nodes are available"}, "change the selector"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := testCase{base: "two-flavors", edits: tt.edits}.make(t)
 			v.Facts("kwok-w2").Environment = &inspect.Environment{}
+			if tt.nodes != nil {
+				v.Facts("kwok-w2").Environment.Nodes = []*podfit.Node{}
+			}
 			for _, pool := range tt.nodes {
 				v.Facts("kwok-w2").Environment.Nodes = append(v.Facts("kwok-w2").Environment.Nodes, &podfit.Node{Labels: map[string]string{"pool": pool}})
 			}

@@ -18,7 +18,7 @@ func (b *obstacle) describeNoNode(v *view.View, s *view.Sighting, origin, mirror
 	s.GracePeriod = noNode
 	s.Message = fmt.Sprintf("the scheduler of %s finds no node for %s: %s", mirror.Context, pods, b.message)
 	s.Remedy = b.findNode(v, mirror)
-	labels := b.flavorLabels(v, origin, mirror)
+	labels, isMissing := b.flavorLabels(v, origin, mirror)
 	if len(labels) == 0 {
 		return
 	}
@@ -26,15 +26,26 @@ func (b *obstacle) describeNoNode(v *view.View, s *view.Sighting, origin, mirror
 	if len(labels) > 1 {
 		text, has = "labels "+strings.Join(labels, ","), "all of them"
 	}
-	wait := "waits"
-	if b.count > 1 {
-		wait = "wait"
-	}
 	require, edit := requirement(v, mirror, labels)
 	// Pods that need other labels have another cause, although the scheduler says the same of them.
 	s.Cause += "/" + text
-	s.Message = fmt.Sprintf("%s nodes with %s, and no node of %s has %s: %s %s", require, text, mirror.Context, has, pods, wait)
-	s.Remedy = command.Say("label nodes: %s; or %s", command.Kubectl(mirror.Context, "", append([]string{"label", "node", "NODE"}, labels...)...), edit)
+	fix := command.Say("label nodes: %s; or %s", command.Kubectl(mirror.Context, "", append([]string{"label", "node", "NODE"}, labels...)...), edit)
+	if isMissing {
+		wait := "waits"
+		if b.count > 1 {
+			wait = "wait"
+		}
+		s.Message = fmt.Sprintf("%s nodes with %s, and no node of %s has %s: %s %s", require, text, mirror.Context, has, pods, wait)
+		s.Remedy = fix
+		return
+	}
+	s.Message = fmt.Sprintf("the scheduler of %s finds no node for %s: %s %s", mirror.Context, pods, require, text)
+	if origin.HasNodeAffinity {
+		s.Message += ", and the Job has a node affinity"
+		s.Cause += "/affinity"
+	}
+	s.Remedy = command.Say("check which nodes have %s: %s; or %s", has,
+		command.Kubectl(mirror.Context, "", "get", "nodes", "-l", strings.Join(labels, ",")), fix)
 }
 
 // requirement says which flavors of a mirror require labels, and how to change these flavors.
@@ -61,19 +72,21 @@ func requirement(v *view.View, mirror *inspect.Job, labels []string) (require st
 	return "flavors " + strings.Join(names, ", ") + " require", edit
 }
 
-// flavorLabels returns the labels that the flavors of a Job require and that no node has; none if
-// something may exclude the nodes in the Job itself, also if its origin is unknown. Kueue adds them to the node selector of the
-// mirror (kueue: pkg/podset/podset.go).
-func (b *obstacle) flavorLabels(v *view.View, origin, mirror *inspect.Job) []string {
+// flavorLabels returns the labels that the flavors of a Job require, if the lack of them may be why the
+// scheduler finds no node: none if a node has them, or if the Job itself has a node selector, or if its origin is
+// unknown. isMissing is whether the lack is the only reason: the nodes were read, and the Job excludes none.
+// Kueue adds the labels to the node selector of the mirror (kueue: pkg/podset/podset.go).
+func (b *obstacle) flavorLabels(v *view.View, origin, mirror *inspect.Job) (labels []string, isMissing bool) {
 	found := regexp.MustCompile(`^0/(\d+) nodes are available: (\d+) node\(s\) didn't match Pod's node affinity/selector`).FindStringSubmatch(b.message)
 	if len(found) == 0 || found[1] != found[2] || origin == nil || origin.NodeSelector != "" || mirror.NodeSelector == "" {
-		return nil
+		return nil, false
 	}
-	labels := strings.Split(mirror.NodeSelector, ",")
-	if v.HasNodeWith(mirror.Context, labels) {
-		return nil
+	labels = strings.Split(mirror.NodeSelector, ",")
+	has, known := v.HasNodeWith(mirror.Context, labels)
+	if has {
+		return nil, false
 	}
-	return labels
+	return labels, known && !origin.HasNodeAffinity
 }
 
 // findNode returns how a Pod that the scheduler cannot place gets a node.

@@ -24,17 +24,20 @@ func (v *View) CordonedNodes(context string) []string {
 	return names
 }
 
-// HasNodeWith reports whether a node of a cluster has all of the labels, such as "a=b", as far as its
-// nodes were read.
-func (v *View) HasNodeWith(context string, labels []string) bool {
+// HasNodeWith reports whether a node of a cluster has all of the labels, such as "a=b". known is false if its
+// nodes were not read.
+func (v *View) HasNodeWith(context string, labels []string) (has, known bool) {
 	f, ok := v.Facts(context)
-	return ok && f.Environment != nil && slices.ContainsFunc(f.Environment.Nodes, func(n *podfit.Node) bool {
+	if !ok || f.Environment == nil || f.Environment.Nodes == nil || f.Environment.NodesErr != nil {
+		return false, false
+	}
+	return slices.ContainsFunc(f.Environment.Nodes, func(n *podfit.Node) bool {
 		return !slices.ContainsFunc(labels, func(label string) bool {
 			key, value, _ := strings.Cut(label, "=")
 			has, isSet := n.Labels[key]
 			return !isSet || has != value
 		})
-	})
+	}), true
 }
 
 // FlavorsOf returns the ResourceFlavors that the Pods of a mirror got, as far as its Workload was
