@@ -76,7 +76,7 @@ func jobNames(t *testing.T, dir string) map[string]bool {
 }
 
 // foreignName returns a Job, or a Pod of a Job, that a command of a trace's fixes or findings names although
-// it is neither the traced Job nor one that the Job waits for; "" if there is none.
+// it is neither the traced Job nor one that the Job waits for, otherwise "".
 func foreignName(trace *inspect.Trace, known map[string]bool) string {
 	foreign := maps.Clone(known)
 	for i := range trace.Mirrors {

@@ -30,7 +30,7 @@ const installed = `- {apiVersion: admissionregistration.k8s.io/v1, kind: Mutatin
 - {apiVersion: apps/v1, kind: Deployment, metadata: {name: kueue-controller-manager, namespace: kueue-system}, status: {readyReplicas: READY},
    spec: {replicas: 1, template: {metadata: {labels: {control-plane: controller-manager}}, spec: {
    containers: [{name: manager, image: "registry.example/kueue/kueue:VERSION", args: ["--config=/controller_manager_config.yaml"]}], volumes: [{configMap: {name: kueue-manager-config}}]}}}}
-- {apiVersion: v1, kind: ConfigMap, metadata: {name: kueue-manager-config, namespace: kueue-system}, data: {controller_manager_config.yaml: "integrations: {frameworks: [batch/job]}"}}
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: kueue-manager-config, namespace: kueue-system}, data: {controller_manager_config.yaml: "{kind: Configuration, integrations: {frameworks: [batch/job]}}"}}
 - {apiVersion: kueue.x-k8s.io/v1beta2, kind: WorkloadPriorityClass, metadata: {name: urgent}, value: 100}
 `
 

@@ -28,7 +28,7 @@ func (s FixTarget) fixQueue(w *Wait) []command.Fix {
 		return []command.Fix{s.createLocalQueue(namespace, s.Workload.Spec.QueueName)}
 	case w.Reason == ReasonClusterQueueMissing:
 		return []command.Fix{fixBy(list(s.Context, "ClusterQueue"),
-			"create ClusterQueue %s on %s, or recreate the LocalQueue for one of those that exist", clusterQueue, s.Context)}
+			"create ClusterQueue %s on %s, or recreate the LocalQueue for an existing one", clusterQueue, s.Context)}
 	case w.Reason == ReasonNamespaceExcluded:
 		return []command.Fix{s.admitNamespace(clusterQueue)}
 	case s.isLocalQueueStopped(w):

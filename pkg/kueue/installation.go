@@ -93,7 +93,7 @@ type Configuration struct {
 }
 
 // ParseConfiguration returns Kueue's configuration in a text. It ignores unknown fields. It returns an
-// error if the text is of another kind.
+// error if the text is no configuration of Kueue.
 func ParseConfiguration(text string) (*Configuration, error) {
 	var c struct {
 		Kind          string `json:"kind"`
@@ -102,7 +102,7 @@ func ParseConfiguration(text string) (*Configuration, error) {
 	if err := yaml.Unmarshal([]byte(text), &c); err != nil {
 		return nil, err
 	}
-	if c.Kind != "" && c.Kind != "Configuration" {
+	if c.Kind != "Configuration" {
 		return nil, errors.New("it is no configuration of Kueue")
 	}
 	return &c.Configuration, nil

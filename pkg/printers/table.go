@@ -30,7 +30,7 @@ type table struct {
 	// droppable are the titles of the columns that may be dropped on a narrow terminal, in this
 	// order.
 	droppable []string
-	// dropped are the titles of those that were dropped.
+	// dropped are the titles of the dropped columns.
 	dropped []string
 	// below is the text below the row that was computed last, on its own lines.
 	below string
@@ -320,7 +320,7 @@ func widest(lines []string) int {
 	return width
 }
 
-// Note writes a note, on lines of the width of the terminal, 0 if there is none.
+// Note writes a note, on lines of the width of the terminal, 0 without one.
 func Note(w io.Writer, text string, width int) error {
 	return writeLines(w, wrapBelow("note: ", Safe(text), width)...)
 }

@@ -134,7 +134,7 @@ func Describe(o *unstructured.Unstructured) string {
 	return fmt.Sprintf("Job %s/%s", o.GetNamespace(), o.GetName())
 }
 
-// Attempt is an object that a server created in a dry run. Err is its objection, nil if there is none.
+// Attempt is a dry run that creates an object. Err is the objection of the server, nil if it has none.
 type Attempt struct {
 	Object *unstructured.Unstructured
 	Err    error

@@ -21,7 +21,7 @@ type Leftovers struct {
 }
 
 // RemoveLeftovers removes the Jobs in a namespace of a cluster that earlier probes left behind. The
-// error is the first of those that prevented it.
+// error is the first one that prevented it.
 func RemoveLeftovers(ctx context.Context, c *fleet.Cluster, namespace string, now time.Time) (found Leftovers, err error) {
 	jobs := delegation.Job().Resource
 	var left []*unstructured.Unstructured

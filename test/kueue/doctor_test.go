@@ -59,7 +59,7 @@ spec:
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: kueue-manager-config, namespace: kueue-system}
-data: {controller_manager_config.yaml: "integrations: {frameworks: [batch/job]}"}
+data: {controller_manager_config.yaml: "{kind: Configuration, integrations: {frameworks: [batch/job]}}"}
 `
 
 // doctorOf returns doctor's report of the namespace, for a user of the administrator's clusters or
@@ -95,7 +95,7 @@ func doctorFinds(t *testing.T, want ...string) []inspect.Finding {
 // config sets the configuration of Kueue on a cluster.
 func config(t *testing.T, cluster, text string) {
 	t.Helper()
-	data, err := json.Marshal(map[string]any{"data": map[string]any{"controller_manager_config.yaml": text}})
+	data, err := json.Marshal(map[string]any{"data": map[string]any{"controller_manager_config.yaml": "kind: Configuration\n" + text}})
 	assert.NilError(t, err)
 	kubectlOn(t, cluster, "-n", "kueue-system", "patch", "configmap", "kueue-manager-config", "--type=merge", "-p", string(data))
 }

@@ -53,7 +53,7 @@ func ReportUnchecked(w io.Writer, unchecked []inspect.Unchecked) {
 }
 
 // ReportUnneeded notes which contexts were not read, though the answer did not need them. width is that of
-// the terminal, 0 if there is none.
+// the terminal, 0 without one.
 func ReportUnneeded(w io.Writer, errs []inspect.ContextError, width int) {
 	for _, e := range inspect.FoldRefusals(errs) {
 		_ = printers.Note(w, fmt.Sprintf("context %q: %s", e.Context, e.Message), width)

@@ -50,7 +50,7 @@ func TestEachItem(t *testing.T) {
 		"no token":         {nodes{"": pageOf("a", "1"), "1": failing(expired(""))}, []string{"a"}, expired("")},
 		"expired at first": {nodes{"": failing(expired("2"))}, nil, expired("2")},
 		"another error":    {nodes{"": pageOf("a", "1"), "1": failing(failed)}, []string{"a"}, failed},
-		"repeated token":   {nodes{"": pageOf("a", "1"), "1": pageOf("b", "1")}, []string{"a", "b"}, errNoEnd},
+		"repeated token":   {nodes{"": pageOf("a", "1"), "1": pageOf("b", "1")}, []string{"a"}, errNoEnd},
 		"repeated offer":   {nodes{"": pageOf("a", "1"), "1": failing(expired("1"))}, []string{"a"}, errNoEnd},
 	} {
 		var got []string

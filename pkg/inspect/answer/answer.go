@@ -258,7 +258,7 @@ func (a *Answer) take(f *inspect.Finding, reason string) {
 	case a.State == inspect.StateWaiting && f.Young && f.AwaitsActor:
 		// The controller has had no time to act yet.
 		a.Unchecked = nil
-	case a.State == inspect.StateWaiting && f.Severity == inspect.Warning && slices.ContainsFunc(a.Unchecked, isWorker):
+	case a.State == inspect.StateWaiting && f.Severity == inspect.Warning && slices.ContainsFunc(a.Unchecked, func(u inspect.Unchecked) bool { return u.Cluster }):
 		// The finding is about other workers than the unread ones.
 	case a.State == inspect.StateWaiting || a.State == inspect.StateBlocked || f.Code == mirrorGone:
 		// The finding explains the Job without the parts that were not read.
@@ -285,9 +285,6 @@ func namesIn(f *inspect.Finding) []string {
 	}
 	return names
 }
-
-// isWorker reports whether an unchecked thing is a worker that was not read.
-func isWorker(u inspect.Unchecked) bool { return u.Cluster }
 
 // isAboutPair reports whether a finding concerns one of the pair's Jobs.
 func (q *Question) isAboutPair(f *inspect.Finding) bool {

@@ -20,16 +20,14 @@ func (q *Question) nameChanges() {
 		if f.Code != outOfSync || !q.isAboutPair(f) {
 			continue
 		}
-		for _, verb := range []string{"changed", "edited"} {
-			if what := q.changeOf(f); what != "" {
-				f.Message = strings.Replace(f.Message, verb+" its mirror", verb+" "+what, 1)
-			}
+		if what := q.changeOf(f); what != "" {
+			f.Message = strings.NewReplacer("changed its mirror", "changed "+what, "edited its mirror", "edited "+what).Replace(f.Message)
 		}
 	}
 }
 
 // changeOf describes the first difference of the spec of a mirror that a finding mentions: "the image of
-// container main in its mirror (a:1 → a:2)". It is "" if there is none.
+// container main in its mirror (a:1 → a:2)", "" if nothing differs.
 func (q *Question) changeOf(f *inspect.Finding) string {
 	changes := slices.DeleteFunc(slices.Clone(q.Trace.Differences), func(d inspect.Difference) bool {
 		return d.IsStatus() || d.Lag || d.Field == "spec.suspend" || !strings.Contains(f.Message, "("+d.Context+")")
@@ -44,7 +42,7 @@ func (q *Question) changeOf(f *inspect.Finding) string {
 	}
 	text := field + " in its mirror"
 	const longest = 60
-	if from, to := absent(d.Origin), absent(d.Mirror); len(from)+len(to) <= 2*longest {
+	if from, to := orNone(d.Origin), orNone(d.Mirror); len(from)+len(to) <= 2*longest {
 		text += fmt.Sprintf(" (%s → %s)", from, to)
 	}
 	if more := len(changes) - 1; more > 0 {
@@ -53,8 +51,8 @@ func (q *Question) changeOf(f *inspect.Finding) string {
 	return text
 }
 
-// absent returns a value, or that there is none.
-func absent(value string) string {
+// orNone returns a value, "none" for an empty one.
+func orNone(value string) string {
 	if value == "" {
 		return "none"
 	}

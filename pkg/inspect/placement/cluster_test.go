@@ -191,7 +191,7 @@ unread: [Cohorts]`, pods("4", "cpu: 1"), "unknown", "ClusterQueue q borrows from
 		},
 		"a stopped ClusterQueue":                               {strings.ReplaceAll(simple("4"), "{namespaceSelector", "{stopPolicy: HoldAndDrain, namespaceSelector"), pods("1", "cpu: 1"), "never", "ClusterQueue q is stopped", "resume ClusterQueue q on w: kubectl --context w patch"},
 		"no LocalQueue":                                        {strings.ReplaceAll(simple("4"), "name: q}, spec: {clusterQueue", "name: other}, spec: {clusterQueue"), pods("1", "cpu: 1"), "never", "LocalQueue ml/q does not exist", "create LocalQueue ml/q on w"},
-		"no ClusterQueue":                                      {plain, pods("1", "cpu: 1"), "never", "ClusterQueue q", "create ClusterQueue q on w, or recreate the LocalQueue for one of those that exist: kubectl --context w get"},
+		"no ClusterQueue":                                      {plain, pods("1", "cpu: 1"), "never", "ClusterQueue q", "create ClusterQueue q on w, or recreate the LocalQueue for an existing one: kubectl --context w get"},
 		"ClusterQueues that may not be read":                   {simple("4") + "unread: [ClusterQueues]", pods("1", "cpu: 1"), "unknown", "ClusterQueues are forbidden", ""},
 		"ClusterQueues that may not be read, and Kueue's word": {simple("4") + "unread: [ClusterQueues]\n" + own("WaitingForQuota", "3 more needed"), pods("1", "cpu: 1"), "waits", "Kueue says: waits for quota that others use: 3 more needed", ""},
 		"flavors that may not be read":                         {simple("4") + "unread: [ResourceFlavors]", pods("1", "cpu: 1"), "unknown", "flavor f is not known", ""},

@@ -9,5 +9,5 @@ import (
 
 // On judges a request on one cluster, without others around it.
 func On(f *inspect.Facts, r *Request, own *kueue.Workload, now time.Time) *inspect.Placement {
-	return newSite(f, r, &Surroundings{now: now}, role{}, own).judge()
+	return newSite(f, r, &Surroundings{inventory: &inspect.Inventory{Now: now}}, role{}, own).judge()
 }

@@ -173,14 +173,14 @@ func TestForDispatch(t *testing.T) {
 	v := inspect.NewInventory(time.Now(), clusters, nil)
 	pair := inspect.Pair{Origin: origin}
 	var got []string
-	for _, p := range placement.Judge(v, pair) {
+	for _, p := range placement.Around(v).Judge(pair, nil) {
 		got = append(got, p.Context+" "+string(p.Verdict))
 		// Only a missing namespace can be changed.
 		assert.Equal(t, len(p.Changes) > 0, p.Verdict == inspect.Never, "%v", p.Changes)
 	}
 	assert.DeepEqual(t, got, []string{"lost unknown", "ready unknown", "without never", "going waits", "closed unknown"})
 	origin.Marks = &delegation.Marks{Mirror: delegation.Place{Name: "train", UID: "m"}}
-	assert.Equal(t, len(placement.Judge(v, pair)), 0)
+	assert.Equal(t, len(placement.Around(v).Judge(pair, nil)), 0)
 }
 
 // TestTerminatingNamespace checks that a Job fits nowhere in a namespace that is being deleted, even

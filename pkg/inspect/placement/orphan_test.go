@@ -50,7 +50,7 @@ workloads: [{metadata: {namespace: ml, name: a, uid: a, creationTimestamp: "`+tt
 				clusters = append(clusters, &inspect.Facts{Context: "lost", Err: errors.New("no route")})
 			}
 			v := inspect.NewInventory(now, clusters, nil)
-			all := placement.Judge(v, v.Pairs.Pairs[0])
+			all := placement.Around(v).Judge(v.Pairs.Pairs[0], nil)
 			at := all[len(all)-1]
 			assert.Equal(t, at.Reason, inspect.QuotaInUse, at.Message)
 			assert.Equal(t, at.Holders[0].Orphan, tt.want)
@@ -120,7 +120,7 @@ func TestNameTakenOnWorker(t *testing.T) {
 	worker.Kueue.Workloads = []*kueue.Workload{parse[*kueue.Workload](t, "{metadata: {namespace: ml, name: own, labels: {kueue.x-k8s.io/multikueue-origin: mk}}}")}
 	worker.Jobs = []*inspect.Job{{Context: worker.Context, APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "own", UID: "foreign", ManagedBy: delegation.BuiltIn, Status: delegation.Running}}
 	v := inspect.NewInventory(time.Now(), []*inspect.Facts{hubOf(t, nil), worker}, nil)
-	all := placement.Judge(v, v.Pairs.Pairs[0])
+	all := placement.Around(v).Judge(v.Pairs.Pairs[0], nil)
 	at := all[len(all)-1]
 	assert.Equal(t, at.Verdict, inspect.Never, at.Message)
 	assert.Equal(t, at.Reason, inspect.NameTaken)

@@ -18,12 +18,8 @@ import (
 // clusters. For the built-in controller, it is a cluster on which Pods find
 // no node. There are none if the origin does not wait, or if the rules of its
 // owner are unknown.
-func Judge(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
-	return Around(v).Judge(p, nil)
-}
-
-// Judge is the function Judge. classes are the effects of the classes that an origin without a Workload
-// names, by context, if they were read. Kueue creates no Workload if one does not exist.
+// classes are the effects of the classes that an origin without a Workload names, by context, if they
+// were read: Kueue creates no Workload if one does not exist.
 func (a *Surroundings) Judge(p inspect.Pair, classes map[string]Class) []inspect.Placement {
 	if all := a.byOwner(p, classes); len(all) > 0 {
 		return all

@@ -136,7 +136,7 @@ func fewerPods(a *podSetDemand, short []shortage) string {
 	return fmt.Sprintf(" (%s at once, not %d)", inspect.Count(int(n), "Pod"), a.count)
 }
 
-// raise adds the change that gives a queue more quota of all resources that are short. There is none if
+// raise adds the change that gives a queue more quota of all resources that are short. It adds none if
 // one of them has no quota that could be raised.
 func (s *site) raise(short []shortage) {
 	text := (*shortage).plain

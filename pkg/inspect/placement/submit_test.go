@@ -106,7 +106,7 @@ func TestRefusedOwner(t *testing.T) {
 		Marks: &delegation.Marks{Queue: "q"},
 	}}
 	v := inspect.NewInventory(time.Now(), []*inspect.Facts{hub}, nil)
-	all := placement.Judge(v, v.Pairs.Pairs[0])
+	all := placement.Around(v).Judge(v.Pairs.Pairs[0], nil)
 	assert.Equal(t, len(all), 1, "MultiKueue creates no copy on workers")
 	assert.Assert(t, all[0].Manager)
 	for _, p := range all {

@@ -2,7 +2,6 @@ package placement
 
 import (
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -14,7 +13,6 @@ import (
 // Surroundings is what is known about the fleet around a request: the same for all clusters and requests.
 type Surroundings struct {
 	inventory *inspect.Inventory
-	now       time.Time
 	// flavors are the ResourceFlavors of all clusters, as far as they were read.
 	flavors []kueue.FlavorOn
 	// managed are the Workloads on all management clusters; nil if some may not
@@ -27,7 +25,7 @@ type Surroundings struct {
 
 // Around returns what is known about the fleet of an inventory. Build it once for many requests.
 func Around(v *inspect.Inventory) *Surroundings {
-	around := &Surroundings{inventory: v, now: v.Now, flavors: v.Flavors()}
+	around := &Surroundings{inventory: v, flavors: v.Flavors()}
 	around.managed, around.unreadManagers = managedWorkloads(v)
 	return around
 }

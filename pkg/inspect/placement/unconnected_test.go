@@ -25,7 +25,7 @@ func TestFinishedCopy(t *testing.T) {
 	hub := hubOf(t, nil)
 	hub.Kueue.Clusters = []*kueue.MultiKueueCluster{parse[*kueue.MultiKueueCluster](t, `{metadata: {name: w}}`)}
 	v := inspect.NewInventory(time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC), []*inspect.Facts{hub, worker}, nil)
-	all := placement.Judge(v, v.Pairs.Pairs[0])
+	all := placement.Around(v).Judge(v.Pairs.Pairs[0], nil)
 	at := all[len(all)-1]
 	assert.Equal(t, at.Verdict, inspect.Never)
 	assert.Equal(t, at.Message, "Kueue ended its Workload there (OutOfSync)")
@@ -55,7 +55,7 @@ func TestUnconnectedWorker(t *testing.T) {
 			hub.Kueue.Clusters = []*kueue.MultiKueueCluster{parse[*kueue.MultiKueueCluster](t, `{metadata: {name: w}, status: {conditions: [
  {type: Active, status: "False", reason: BadKubeConfig, message: "load client config failed: Secret \"w\" not found; connection attempts: 3", lastTransitionTime: "2026-01-01T00:00:00Z"}]}}`)}
 			v := inspect.NewInventory(time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC), []*inspect.Facts{hub, worker}, nil)
-			all := placement.Judge(v, v.Pairs.Pairs[0])
+			all := placement.Around(v).Judge(v.Pairs.Pairs[0], nil)
 			at := all[len(all)-1]
 			assert.Equal(t, at.Reason, tt.reason, at.Message)
 			assert.Equal(t, at.Needs+" "+at.Free, tt.needs+" "+tt.free)

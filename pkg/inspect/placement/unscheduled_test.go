@@ -87,7 +87,7 @@ func TestPodsWithoutANode(t *testing.T) {
 				tt.pod(&pod)
 			}
 			v := inspect.NewInventory(time.Now(), []*inspect.Facts{{Context: "w", Jobs: []*inspect.Job{j}, Pods: []*inspect.Pod{&pod}, Environment: tt.site}}, nil)
-			all := placement.Judge(v, inspect.Pair{Origin: j})
+			all := placement.Around(v).Judge(inspect.Pair{Origin: j}, nil)
 			if tt.verdict == "" {
 				assert.Equal(t, len(all), 0)
 				return

@@ -23,7 +23,7 @@ func TestRetention(t *testing.T) {
 		assert.NilError(t, err, text)
 		assert.DeepEqual(t, retentionIn(config), want)
 	}
-	for _, text := range []string{"kind: Other", head + "objectRetentionPolicies: {workloads: {afterFinished: soon}}", "{"} {
+	for _, text := range []string{"", "kind: Other", head + "objectRetentionPolicies: {workloads: {afterFinished: soon}}", "{"} {
 		_, err := kueue.ParseConfiguration(text)
 		assert.Assert(t, err != nil, text)
 	}

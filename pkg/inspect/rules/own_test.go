@@ -94,7 +94,7 @@ func TestMirrorsWithoutManager(t *testing.T) {
 }
 
 // TestNeverBehind checks that a Job that waits behind another one and fits on no cluster is an error with
-// its own fix, in check as in trace, and is no part of the finding about those that wait.
+// its own fix, in check as in trace, and is no part of the finding about waiting Jobs.
 func TestNeverBehind(t *testing.T) {
 	o := open(t, recordings+"/dispatch-origin-in-multikueue-queue")
 	known := o.inventory(t)

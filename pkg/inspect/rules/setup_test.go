@@ -20,6 +20,9 @@ func kueueRuns(context, version, config string, args ...string) []edit {
 }
 
 func kueueWith(context, version, config string, ready int, args ...string) []edit {
+	if config != "" {
+		config = "kind: Configuration\n" + config
+	}
 	return []edit{
 		add(context, `{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, metadata: {name: of-kueue},
 			webhooks: [{name: mworkload.kb.io, clientConfig: {service: {namespace: queueing, name: webhooks}}, rules: [{apiGroups: [kueue.x-k8s.io]}]}]}`),

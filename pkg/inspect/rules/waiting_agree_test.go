@@ -86,7 +86,7 @@ func verdictByPlacement(t *testing.T, v *inspect.Inventory) inspect.Verdict {
 			Templates:  map[types.UID]*kueue.PodTemplates{inspect.CurrentWorkload(v.WorkloadsOf(pair, f)).UID: templates},
 		}
 	}
-	all := placement.Judge(v, pair)
+	all := placement.Around(v).Judge(pair, nil)
 	at := slices.IndexFunc(all, func(p inspect.Placement) bool { return p.Context == "kwok-w1" })
 	assert.Assert(t, at >= 0)
 	return all[at].Verdict

@@ -91,7 +91,7 @@ func queueToNowhere(f *inspect.Facts, local *kueue.LocalQueue) view.Sighting {
 		Object: object, Cause: object.Context + " " + object.String(), Severity: inspect.Error,
 		Message:  fmt.Sprintf("LocalQueue %s/%s names ClusterQueue %s, which does not exist", local.Namespace, local.Name, local.Spec.ClusterQueue),
 		Evidence: []string{fmt.Sprintf("%s: spec.clusterQueue of %s is %s", f.Context, object.String(), local.Spec.ClusterQueue)},
-		Remedy: command.Say("create ClusterQueue %s, or recreate the LocalQueue for one of those that exist: %s", local.Spec.ClusterQueue,
+		Remedy: command.Say("create ClusterQueue %s, or recreate the LocalQueue for an existing one: %s", local.Spec.ClusterQueue,
 			command.Kubectl(f.Context, "", "get", kueue.Resource("ClusterQueue"))),
 	}
 }
