@@ -240,6 +240,8 @@ type watching struct {
 	clock       *roundsClock
 	out, errOut *output
 	stop        func() (code int)
+	// ended is closed when the command has ended.
+	ended chan struct{}
 }
 
 // follow runs a command with -w.
@@ -251,18 +253,22 @@ func (f *watchedFleet) follow(args ...string) *watching {
 // start runs a command that watches by itself.
 func (f *watchedFleet) start(args ...string) *watching {
 	f.t.Helper()
-	w := &watching{t: f.t, clock: f.clock, out: &output{}, errOut: &output{}}
+	w := &watching{t: f.t, clock: f.clock, out: &output{}, errOut: &output{}, ended: make(chan struct{})}
 	ctx, interrupt := context.WithCancelCause(f.t.Context())
 	root, _ := newRootCommand(util.Environment{
 		IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: w.out, ErrOut: w.errOut}, Program: "kubectl-jobs_managedby",
 		Args:      append(args, "--kubeconfig", f.kubeconfig, "--cache-dir", f.t.TempDir()),
 		LookupEnv: func(string) (string, bool) { return "", false }, Clock: w.clock,
 	})
-	ended := make(chan int, 1)
-	go func() { ended <- exitCode(w.errOut, root.ExecuteContext(ctx)) }()
+	var code int
+	go func() {
+		defer close(w.ended)
+		code = exitCode(w.errOut, root.ExecuteContext(ctx))
+	}()
 	w.stop = func() int {
 		interrupt(&util.SignalError{Signal: syscall.SIGINT})
-		return <-ended
+		<-w.ended
+		return code
 	}
 	return w
 }
@@ -278,34 +284,46 @@ func (w *watching) until(what string, is func() bool) {
 	}, poll.WithTimeout(time.Minute), poll.WithDelay(time.Millisecond))
 }
 
-// awaitRound waits until the command waits for the clock, or a condition holds. If the clock
-// advanced during a reading, the command would take it for a slow one, and wait longer.
-func (w *watching) awaitRound(after int, is func() bool) {
+// awaitRound waits until the command waits for the clock after that many rounds, or has ended. If the
+// clock advanced during a reading, the command would take it for a slow one, and wait longer.
+func (w *watching) awaitRound(after int) {
 	w.t.Helper()
-	w.until("it looks again", func() bool { return w.clock.count() > after || is() })
+	w.until("it looks again", func() bool { return w.clock.count() > after || w.hasEnded() })
 }
 
-func never() bool { return false }
+func (w *watching) hasEnded() bool {
+	select {
+	case <-w.ended:
+		return true
+	default:
+		return false
+	}
+}
 
 // rest lets the command judge rounds more times, two seconds apart.
 func (w *watching) rest(rounds int) {
 	w.t.Helper()
-	w.awaitRound(0, never)
+	w.awaitRound(0)
 	for range rounds {
 		before := w.clock.count()
 		w.clock.Step(2 * time.Second)
-		w.awaitRound(before, never)
+		w.awaitRound(before)
+		assert.Assert(w.t, !w.hasEnded(), "it ended: %s", w.errOut)
 	}
 }
 
-// restUntil lets the command judge again until a condition holds, which may be its end.
+// restUntil lets the command judge again until a condition holds at the end of a round, or after the
+// command has ended.
 func (w *watching) restUntil(what string, is func() bool) {
 	w.t.Helper()
-	w.awaitRound(0, is)
+	w.awaitRound(0)
 	w.until(what, func() bool {
+		if is() {
+			return true
+		}
 		before := w.clock.count()
 		w.clock.Step(2 * time.Second)
-		w.awaitRound(before, is)
+		w.awaitRound(before)
 		return is()
 	})
 }
