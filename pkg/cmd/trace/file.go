@@ -8,9 +8,6 @@ import (
 	"maps"
 	"strings"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
-
 	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,10 +15,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/tracing"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/manifest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
@@ -77,12 +77,14 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 		o.adviseDispatch(t, &requests[i])
 		list.Items = append(list.Items, *t)
 	}
-	list.Errors = append(inventory.Errors(), unreadQuotas(inventory, list.Items)...)
+	list.Errors = append(inventory.Errors(), tracing.UnreadQuotas(inventory, list.Items, isUnreadable)...)
 	for i := range list.Items {
 		list.Items[i].Errors = list.Errors
 	}
 	return list, nil
 }
+
+func isUnreadable(p *inspect.Placement) bool { return p.Reason == inspect.Unreadable }
 
 // planned is an object of a file that can be judged: a Job, or the Job that a CronJob would create.
 type planned struct {

@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -18,7 +17,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
@@ -60,25 +58,6 @@ func (o *traceOptions) checkQuotas(ctx context.Context, f *fleet.Fleet, v *inspe
 		r.Check(context).Quotas = all
 	}
 	o.noteUnread(v, unread, func(context string) string { return "whether the ResourceQuotas of " + context + " allow the Job" })
-}
-
-// unreadQuotas returns errors for the parts of quotas that could not be read on clusters, if a verdict
-// there is therefore unknown.
-func unreadQuotas(v *inspect.Inventory, traces []inspect.Trace) (errs []inspect.ContextError) {
-	unknown := sets.New[string]()
-	for i := range traces {
-		for k := range traces[i].Placements {
-			if p := &traces[i].Placements[k]; p.Reason == inspect.Unreadable {
-				unknown.Insert(p.Context)
-			}
-		}
-	}
-	for _, f := range v.Clusters {
-		if unknown.Has(f.Context) {
-			errs = append(errs, queues.QuotaGaps(f)...)
-		}
-	}
-	return errs
 }
 
 // noteUnread reports what was not checked on clusters that answer. The others are reported as a whole.

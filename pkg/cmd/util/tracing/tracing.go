@@ -62,7 +62,7 @@ func (t *Tracer) Read(ctx context.Context, f *fleet.Fleet) *Traced {
 	inventory.ForgetClaims()
 	judged := t.withOthers(ctx, f, inventory, list.Items, &ahead)
 	judgment := t.Confirmer.Keep(t.Now(), rules.Judge(judged, rules.All(), rules.Options{Grace: util.DefaultGrace, Reach: t.Reach}))
-	list.Errors = append(append(inventory.Errors(), unreadOthers(judged)...), unreadQuotas(inventory, list.Items)...)
+	list.Errors = append(append(inventory.Errors(), unreadOthers(judged)...), UnreadQuotas(inventory, list.Items, isAny)...)
 	aboutHolders := judgment.All(answer.IsAboutHolder)
 	for i := range list.Items {
 		trace := &list.Items[i]
@@ -104,13 +104,18 @@ func (t *Tracer) withOthers(ctx context.Context, f *fleet.Fleet, traced *inspect
 	return read.Read(ctx, f, read.Want{Jobs: t.Wanted.Around(), Evidence: true, Known: traced, Ahead: ahead, Addresses: t.Addresses, Now: t.Now})
 }
 
-// unreadQuotas returns errors for what the placements of traces depend on and could not be read:
-// quotas, and the nodes.
-func unreadQuotas(v *inspect.Inventory, traces []inspect.Trace) []inspect.ContextError {
+// isAny includes all clusters that were judged: what waits in their queues depends on all quotas.
+func isAny(*inspect.Placement) bool { return true }
+
+// UnreadQuotas returns errors for what placements of traces depend on and could not be read: quotas, and
+// the nodes. depends selects the placements.
+func UnreadQuotas(v *inspect.Inventory, traces []inspect.Trace, depends func(*inspect.Placement) bool) []inspect.ContextError {
 	judged := sets.New[string]()
 	for i := range traces {
 		for k := range traces[i].Placements {
-			judged.Insert(traces[i].Placements[k].Context)
+			if p := &traces[i].Placements[k]; depends(p) {
+				judged.Insert(p.Context)
+			}
 		}
 	}
 	var errs []inspect.ContextError
