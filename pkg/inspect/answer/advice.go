@@ -10,6 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
 
 // Judgment is what the rules found. rules.Judgment implements it.
@@ -37,7 +38,7 @@ func (q *Question) Advise(findings []inspect.Finding, j Judgment) {
 		if !IsAboutQuota(f.Code) || !q.isAboutPair(f) {
 			continue
 		}
-		if f.Code == waitsBehind {
+		if f.Code == view.BehindOthers {
 			f.Jobs = slices.DeleteFunc(slices.Clone(f.Jobs), func(r inspect.Ref) bool { return !q.isOfPair(r) })
 			if t.State == inspect.StateBlocked {
 				*f = j.Never(*f, t.Message)

@@ -8,6 +8,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
 
 // maxAdvisedJobs is how many Jobs get their own advice in one run, apart from equal ones. If more
@@ -26,7 +27,7 @@ func AdviseAll(v *inspect.Inventory, findings []inspect.Finding, j Judgment, rea
 		switch f := findings[i]; {
 		case !IsAboutQuota(f.Code) || len(f.Jobs) == 0:
 			advised = append(advised, f)
-		case f.Code == waitsBehind:
+		case f.Code == view.BehindOthers:
 			advised = append(advised, a.splitNever(f)...)
 		default:
 			if q := a.ask(a.pairs[f.Jobs[0]], &findings[i]); q != nil {

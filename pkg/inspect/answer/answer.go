@@ -15,6 +15,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 )
 
 // Answer is the state of a Job with its reason.
@@ -300,14 +301,7 @@ func deletion(o *inspect.Job) string {
 	if len(o.Finalizers) == 0 {
 		return ""
 	}
-	return "Its deletion waits for " + finalizers(o.Finalizers) + "."
-}
-
-func finalizers(names []string) string {
-	if len(names) == 1 {
-		return "finalizer " + names[0]
-	}
-	return "finalizers " + list(names)
+	return "Its deletion waits for " + quote.Finalizers(o) + "."
 }
 
 func progress(o *inspect.Job) string {

@@ -1,6 +1,10 @@
 package answer
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+)
 
 // IsOrphan reports whether a code is about a mirror that is no longer needed.
 func IsOrphan(code string) bool {
@@ -19,13 +23,10 @@ func IsAboutHolder(code string) bool {
 // podsMissing is the code of Pods that do not start or cannot be created.
 const podsMissing = "JM049"
 
-// waitsBehind is the code of Jobs that wait behind another one in their queue.
-const waitsBehind = "JM115"
-
 // IsAboutQuota reports whether a code is about quota. Placements have more
 // details then.
 func IsAboutQuota(code string) bool {
-	return slices.Contains([]string{"JM019", "JM029", waitsBehind}, code)
+	return slices.Contains([]string{"JM019", view.NeverAdmitted, view.BehindOthers}, code)
 }
 
 // HasQuotaFixes reports whether the fixes of a code depend on quotas: on the amounts, or on the

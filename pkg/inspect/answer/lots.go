@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -23,7 +24,7 @@ func lotsOf(v *inspect.Inventory, pairs map[inspect.Ref]inspect.Pair, f *inspect
 		return nil
 	}
 	jobs := f.Jobs
-	if f.Code != waitsBehind {
+	if f.Code != view.BehindOthers {
 		jobs = jobs[:1]
 	}
 	var lots []lot

@@ -9,6 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -24,7 +25,7 @@ func (q *Question) withoutOrigin() Answer {
 			a.Message = fmt.Sprintf("Its origin %s/%s is gone.", place.Namespace, place.Name)
 		}
 		if j.DeletedAt != nil && len(j.Finalizers) > 0 {
-			a.Message = strings.TrimSuffix(a.Message, ".") + ", and the deletion of this mirror waits for " + finalizers(j.Finalizers) + "."
+			a.Message = strings.TrimSuffix(a.Message, ".") + ", and the deletion of this mirror waits for " + quote.Finalizers(j) + "."
 		}
 		return a
 	}

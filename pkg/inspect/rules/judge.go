@@ -60,7 +60,7 @@ func Judge(v *inspect.Inventory, all []Rule, o Options) Judgment {
 	}
 	j := Judgment{Findings: []inspect.Finding{}, NotJudged: notJudged(v, all), groups: map[string]group{}, suppresses: o.suppresses}
 	for i := range found {
-		if f := found[i].withReach(o.Reach); f.Code == behindOthers || !o.suppresses(f) {
+		if f := found[i].withReach(o.Reach); f.Code == view.BehindOthers || !o.suppresses(f) {
 			j.Findings = append(j.Findings, f)
 			j.addGroup(&found[i], o.Reach)
 		}

@@ -87,18 +87,11 @@ func (j Judgment) Own(f inspect.Finding, isWanted func(inspect.Ref) bool) inspec
 // Suppresses reports whether the user has suppressed a finding.
 func (j Judgment) Suppresses(f inspect.Finding) bool { return j.suppresses != nil && j.suppresses(f) }
 
-const (
-	// neverAdmitted is the code of a Job whose requests fit into no queue.
-	neverAdmitted = "JM029"
-	// behindOthers is the code of Jobs that wait behind another one. Those that never fit become neverAdmitted.
-	behindOthers = "JM115"
-)
-
 // Never returns a finding about Jobs that wait as the error that no cluster can ever run them. why is
 // what they have in common: the part of a finding with the same reason is one problem, whichever of its
 // Jobs is first.
 func (j Judgment) Never(f inspect.Finding, why string) inspect.Finding {
-	rule, _ := ByCode(neverAdmitted)
+	rule, _ := ByCode(view.NeverAdmitted)
 	f.Code, f.Title, f.Docs, f.Severity, f.Clauses = rule.Code, rule.Title, rule.Docs(), rule.Severity, nil
 	f.Fingerprint = fingerprint(f.Code, view.Sighting{Cause: "of " + f.Fingerprint + ": " + why})
 	return f

@@ -108,7 +108,7 @@ func kindHasNoAdapter() view.Rule {
 	return view.Rule{
 		Code: "JM015", Severity: inspect.Error,
 		Reads:  []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartQueues},
-		Covers: []string{"JM021", "JM029", "JM030", "JM058", "JM116", "JM124"},
+		Covers: []string{"JM021", view.NeverAdmitted, "JM030", "JM058", "JM116", "JM124"},
 		Detect: func(v *view.View) {
 			for _, r := range rejections(v, "No multikueue adapter found") {
 				reportNoAdapter(v, r)

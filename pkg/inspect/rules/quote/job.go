@@ -29,6 +29,14 @@ func State(j *inspect.Job) string {
 	return text
 }
 
+// Finalizers names the finalizers of a Job.
+func Finalizers(j *inspect.Job) string {
+	if len(j.Finalizers) == 1 {
+		return "finalizer " + j.Finalizers[0]
+	}
+	return "finalizers " + inspect.And(j.Finalizers)
+}
+
 // Mark quotes the label that makes a Job a mirror.
 func Mark(j *inspect.Job) string {
 	key, value := delegation.OriginUIDLabel, j.Marks.OriginUID

@@ -44,7 +44,7 @@ func describeOwnerless(s view.Submission, finished *metav1.Condition) view.Sight
 			continue
 		}
 		sighting.Message = fmt.Sprintf("it will never finish: its Workload finished with OwnerNotFound, and the deletion of its mirror on %s waits for %s",
-			m.Job.Context, advice.Finalizers(m.Job))
+			m.Job.Context, quote.Finalizers(m.Job))
 		sighting.Evidence = append(sighting.Evidence, quote.Deletion(m.Job)...)
 		sighting.Jobs, sighting.Covers = append(sighting.Jobs, m.Job), []string{"JM111"}
 		sighting.Remedy = command.Say("%s, and then %s", advice.Unblock(m.Job), sighting.Remedy)

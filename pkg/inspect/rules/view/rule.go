@@ -39,6 +39,15 @@ type Rule struct {
 	Detect func(*View)
 }
 
+// The codes that package answer treats like package rules.
+const (
+	// NeverAdmitted is the code of a Job whose requests fit into no queue.
+	NeverAdmitted = "JM029"
+	// BehindOthers is the code of Jobs that wait behind another one. Those that never fit become
+	// NeverAdmitted.
+	BehindOthers = "JM115"
+)
+
 // Docs returns the address of the rule's documentation.
 func (r Rule) Docs() string { return docs + strings.ToLower(r.Code) }
 

@@ -13,7 +13,7 @@ import (
 
 func waitsBehind() view.Rule {
 	return view.Rule{
-		Code: "JM115", Severity: inspect.Info,
+		Code: view.BehindOthers, Severity: inspect.Info,
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
 		},

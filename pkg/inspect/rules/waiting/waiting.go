@@ -26,12 +26,12 @@ func Rules() []view.Rule {
 
 func noQuotaOnWorkers() view.Rule {
 	return view.Rule{
-		Code: "JM029", Severity: inspect.Error,
+		Code: view.NeverAdmitted, Severity: inspect.Error,
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 			inspect.PartQueues, inspect.PartEvents,
 		},
-		Covers: []string{"JM115", "JM133", "JM134"},
+		Covers: []string{view.BehindOthers, "JM133", "JM134"},
 		Detect: detectNoQuota,
 	}
 }
