@@ -27,6 +27,8 @@ type things struct {
 	counts bool
 	whole  func(list string) string
 	code   int
+	// padding is the number of spaces before the first object of a whole list.
+	padding int64
 
 	asked []string
 }
@@ -46,10 +48,24 @@ func (s *things) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	var body io.Reader = strings.NewReader(text)
-	if s.hangs && r.URL.Query().Get("limit") == "" {
+	switch isWhole := r.URL.Query().Get("limit") == ""; {
+	case isWhole && s.hangs:
 		body = io.MultiReader(strings.NewReader(text[:len(text)/2]), iotest.ErrReader(context.DeadlineExceeded))
+	case isWhole && s.padding > 0:
+		const start = `{"apiVersion":"v1","items":[`
+		body = io.MultiReader(strings.NewReader(start), io.LimitReader(spaces{}, s.padding), strings.NewReader(strings.TrimPrefix(text, start)))
 	}
 	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(body), Request: r}, nil
+}
+
+// spaces is an endless text without content, which takes no memory.
+type spaces struct{}
+
+func (spaces) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
 }
 
 // list formats a list as API servers do for custom resources: the metadata comes last.
@@ -110,16 +126,12 @@ func TestLongListsAreReadWhole(t *testing.T) {
 			asked:  []string{"500 from 0", "0 from 0"}, err: "context deadline exceeded",
 		},
 		"larger than estimated": {
-			things: things{count: 1200, counts: true, code: 200, whole: func(list string) string {
-				return strings.Replace(list, `"items":[`, `"items":[`+strings.Repeat(" ", maxAnswer), 1)
-			}},
-			asked: []string{"500 from 0", "0 from 0"}, version: "whole",
+			things: things{count: 1200, counts: true, code: 200, whole: as, padding: maxAnswer},
+			asked:  []string{"500 from 0", "0 from 0"}, version: "whole",
 		},
 		"over the limit": {
-			things: things{count: 1200, counts: true, code: 200, whole: func(list string) string {
-				return strings.Replace(list, `"items":[`, `"items":[`+strings.Repeat(" ", maxList), 1)
-			}},
-			asked: []string{"500 from 0", "0 from 0"}, err: "the server's answer is larger than 256 MiB, and was not read to its end",
+			things: things{count: 1200, counts: true, code: 200, whole: as, padding: maxList},
+			asked:  []string{"500 from 0", "0 from 0"}, err: "the server's answer is larger than 256 MiB, and was not read to its end",
 		},
 		"emptied meanwhile": {
 			things: things{count: 1200, counts: true, code: 200, whole: func(string) string { return `{"kind":"ThingList","metadata":{"resourceVersion":"whole"},"items":null}` }},
