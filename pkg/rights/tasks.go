@@ -166,7 +166,7 @@ func logs() Task {
 	return Task{
 		Name: Logs, Title: "Read logs: `logs`", Where: "every cluster that runs Pods", Needs: []string{Look},
 		Rights: []Right{
-			{Resource: core("pods"), Verbs: []string{"watch"}, Without: "`-f` misses Pods that start later"},
+			{Resource: core("pods"), Verbs: []string{"watch"}, IsOptional: true, Without: "`-f` does not work"},
 			{Resource: core("pods/log"), Verbs: []string{"get"}, Without: "there are no logs"},
 		},
 	}

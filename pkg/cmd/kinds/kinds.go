@@ -56,6 +56,7 @@ there are further columns:
   CHANGE    whether the field can change later: never, webhook (not if the
             kind's webhook is installed), while-set (it can only be removed)
             or always
+  KNOWN-BY  table (the plugin knows the kind), or schema (found by its schema)
   SINCE     the first version of the kind's controller that reads the field`,
 		Example: strings.ReplaceAll(`  # List the kinds of this cluster, and count their objects in all namespaces
   NAME kinds -A
