@@ -143,6 +143,12 @@ func ParsePlace(value string) (p Place, ok bool) {
 	return p, true
 }
 
+// TargetIn returns the place in the TargetAnnotation of a Lease; zero if it names none.
+func TargetIn(annotations map[string]string) Place {
+	target, _ := markedPlace(annotations[TargetAnnotation], false)
+	return target
+}
+
 // markedPlace returns the place in an annotation, which has to have a UID or not. If it is
 // malformed, bad is its value.
 func markedPlace(value string, hasUID bool) (p Place, bad string) {

@@ -57,6 +57,16 @@ func TestParsePlace(t *testing.T) {
 	}
 }
 
+// TestTargetIn checks that a target with a UID, which no dispatch writes, names nothing.
+func TestTargetIn(t *testing.T) {
+	for text, want := range map[string]Place{
+		"u/ml/train": {ClusterUID: "u", Namespace: "ml", Name: "train"}, "u/ml/train/x": {}, "nonsense": {},
+	} {
+		assert.Equal(t, TargetIn(map[string]string{TargetAnnotation: text}), want, text)
+	}
+	assert.Assert(t, TargetIn(nil).IsZero())
+}
+
 // TestClusterCompare compares two current identities, so different UIDs of one namespace prove
 // two clusters.
 func TestClusterCompare(t *testing.T) {

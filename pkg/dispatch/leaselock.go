@@ -163,8 +163,7 @@ func (k *leaseLock) failed(ctx context.Context, err error) {
 
 // targetOf returns the place of the mirror that a Lease names; zero if it names none.
 func targetOf(found *coordinationv1.Lease) delegation.Place {
-	target, _ := delegation.ParsePlace(found.Annotations[delegation.TargetAnnotation])
-	return target
+	return delegation.TargetIn(found.Annotations)
 }
 
 // checkTarget returns a *targetError if another dispatcher has started with another target that

@@ -140,7 +140,7 @@ func (o *dispatchOptions) bindingOf(ctx context.Context, s *mirrorSearch, r requ
 		return binding{err: fmt.Errorf("%s: cannot find out whether it is already dispatched: %w", name, record.LeaseErr)}
 	}
 	for _, p := range record.Places() {
-		if b.worker != nil && s.isCovered(&b, string(r.Origin.GetUID()), record, p) {
+		if b.mirror != "" && s.isCovered(&b, string(r.Origin.GetUID()), record, p) {
 			continue
 		}
 		if err := o.checkPlace(ctx, s, r, record, p, &b); err != nil {
