@@ -97,8 +97,7 @@ func mirror(origin *unstructured.Unstructured) *unstructured.Unstructured {
 	return m
 }
 
-// podOf returns a Pod of a Job. It has a name, which distinguishes a refusal by admission from a
-// missing right: a server reports the latter without a name.
+// podOf returns a Pod of a Job.
 func podOf(job *unstructured.Unstructured) *unstructured.Unstructured {
 	template, _, _ := unstructured.NestedMap(job.Object, "spec", "template")
 	pod := &unstructured.Unstructured{Object: template}

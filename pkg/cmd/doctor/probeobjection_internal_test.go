@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"errors"
+	"net/http"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -12,7 +13,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// TestObjection checks that a webhook that hangs is named in words, with a fix.
+// TestObjection checks that a webhook that hangs is named in words, with a fix, and that only an API server
+// rejects a Job.
 func TestObjection(t *testing.T) {
 	hangs := func(name string) error {
 		return apierrors.NewInternalError(errors.New(`failed calling webhook "` + name + `": failed to call webhook: Post "https://kueue/mutate-batch-v1-job?timeout=10s": context deadline exceeded`))
@@ -31,6 +33,11 @@ func TestObjection(t *testing.T) {
 		},
 		{
 			apierrors.NewForbidden(schema.GroupResource{Resource: "jobs"}, "x", errors.New("exceeded quota")), "mgr rejects the Job: exceeded quota.", "exceeded quota",
+		},
+		{
+			apierrors.NewGenericServerResponse(http.StatusBadGateway, "POST", schema.GroupResource{Resource: "jobs"}, "", "bad gateway", 0, true),
+			`No Job can be created on mgr now: an error on the server ("bad gateway") has prevented the request from succeeding (post jobs).`,
+			`an error on the server ("bad gateway") has prevented the request from succeeding (post jobs)`,
 		},
 	} {
 		sentence, short := objection("mgr", tt.err)

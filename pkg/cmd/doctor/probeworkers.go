@@ -80,7 +80,7 @@ func objections(c *fleet.Cluster, t probe.Trial) (found []preflight.Problem) {
 	}{{t.Mirror, "", "jobs.batch"}, {t.Pod, "the Pods", "pods"}} {
 		switch {
 		case tried.Err == nil:
-		case read.Tried{Err: tried.Err}.MayNotCreate():
+		case kubecontext.IsRightMissing(tried.Err):
 			found = append(found, preflight.Problem{
 				Context: c.Context, Untried: true, Object: preflight.Object{Label: tried.label},
 				Message: fmt.Sprintf("cannot be checked: you may not create %s there", tried.resource),

@@ -28,6 +28,13 @@ func objectOf(kind string) *unstructured.Unstructured {
 func TestAddTrial(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	forbidden := func(text string) error { return apierrors.NewForbidden(pods, "x", errors.New(text)) }
+	// Webhooks answer without details (controller-runtime: pkg/webhook/admission, Denied).
+	webhook := func(text string) error {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
+			Message: `admission webhook "policy.example" denied the request: ` + text,
+		}}
+	}
 	hangs := apierrors.NewInternalError(errors.New(`failed calling webhook "policy.example": failed to call webhook: context deadline exceeded`))
 	quota := "exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0"
 	for name, tt := range map[string]struct {
@@ -67,6 +74,18 @@ func TestAddTrial(t *testing.T) {
 		"a webhook that refuses": {
 			apierrors.NewBadRequest(`admission webhook "policy.example" denied the request: no team label`), nil, inspect.Never,
 			"the admission webhook policy.example refuses the Job: no team label", "change the policy or webhook on w1 that rejects it",
+		},
+		"a webhook that forbids": {
+			webhook("no team label"), nil, inspect.Never,
+			"the admission webhook policy.example refuses the Job: no team label", "change the policy or webhook on w1 that rejects it",
+		},
+		"a webhook that quotes a right": {
+			webhook(`User "dev" cannot create Jobs`), nil, inspect.Never,
+			`the admission webhook policy.example refuses the Job: User "dev" cannot create Jobs`, "change the policy or webhook on w1 that rejects it",
+		},
+		"a proxy's 403": {
+			nil, apierrors.NewGenericServerResponse(http.StatusForbidden, "POST", pods, "", "log in first", 0, true), inspect.Unknown,
+			"the API server cannot try the Pods: log in first (post pods)", "try again",
 		},
 		"PodSecurity": {
 			nil, forbidden(`violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)`), inspect.Never,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -20,6 +21,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/manifest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -175,19 +177,26 @@ func (o *traceOptions) applyDefaults(ctx context.Context, f *fleet.Fleet, v *ins
 				continue
 			}
 		}
-		why := kubecontext.InContext(name, "", err).Message()
 		switch {
-		case apierrors.IsInvalid(err):
-			r.Check(name).Refused = why
 		case apierrors.IsNotFound(err):
 			// The namespace does not exist, which is reported.
-		case result.MayNotCreate():
+		case kubecontext.IsRightMissing(err):
 			util.Report(o.ErrOut, "note: Job %s/%s is judged without the defaults and webhooks of %s: you may not create jobs there", r.Namespace, nameOf(job), name)
+		case rejects(f, name, job, err):
+			r.Check(name).Refused = kubecontext.Objection(err)
 		default:
-			util.Report(o.ErrOut, "note: Job %s/%s is judged without the defaults and webhooks of %s: %s", r.Namespace, nameOf(job), name, why)
+			util.Report(o.ErrOut, "note: Job %s/%s is judged without the defaults and webhooks of %s: %s", r.Namespace, nameOf(job), name, kubecontext.InContext(name, "", err).Message())
 		}
 	}
 	return existing
+}
+
+// rejects reports whether the API server of a context rejects a Job, by the same rules as dispatch. Other
+// errors say nothing about the Job.
+func rejects(f *fleet.Fleet, name string, job *unstructured.Unstructured, err error) bool {
+	return slices.ContainsFunc(f.Routes(name), func(c *fleet.Cluster) bool {
+		return slices.ContainsFunc(preflight.NewProbe(c).Refused(job, err), func(p preflight.Problem) bool { return p.Blocking && !p.Untried })
+	})
 }
 
 // checkServers adds which clusters do not serve the kind of an object. If isNew, it also adds which

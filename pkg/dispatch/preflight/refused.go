@@ -63,7 +63,7 @@ func (p Probe) Refused(o *unstructured.Unstructured, err error) []Problem {
 			return []Problem{found}
 		}
 	}
-	if kubecontext.IsUnclear(err) {
+	if !kubecontext.IsRejection(err) {
 		// Missing connections are handled above: a proxy or the server failed, and did not judge the object.
 		return []Problem{{
 			Context: p.Context, Blocking: true, Untried: true, Object: about, IsSentence: true,

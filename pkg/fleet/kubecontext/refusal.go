@@ -58,6 +58,33 @@ func DenialOf(err error) (d Denial, ok bool) {
 	return DenialIn(status.Status().Message)
 }
 
+// ownDenial matches a denial at the beginning of an answer, where only the authorizer puts it.
+var ownDenial = regexp.MustCompile(`^(?:[^\s:]+(?: "[^"]*")? is )?forbidden: ` + deniedUser)
+
+// IsRightMissing reports whether an API server denies a request because the user lacks the right.
+// Admission denies objects with the same reason, in its own words.
+func IsRightMissing(err error) bool {
+	var status apierrors.APIStatus
+	return apierrors.IsForbidden(err) && errors.As(err, &status) && ownDenial.MatchString(status.Status().Message)
+}
+
+// ownForbidden matches how an API server forbids something: with the resource or the webhook in front. The
+// 403 of a proxy has another text.
+var ownForbidden = regexp.MustCompile(`^admission webhook "|\bforbidden: `)
+
+// IsRejection reports whether an API server rejects a request for good: no proxy answered instead of it, it
+// accepts the credentials, and nothing that it needs for its decision failed.
+func IsRejection(err error) bool {
+	var status apierrors.APIStatus
+	switch {
+	case !errors.As(err, &status), apierrors.IsUnexpectedServerError(err), apierrors.IsUnauthorized(err), apierrors.IsMethodNotSupported(err):
+		return false
+	case apierrors.IsForbidden(err):
+		return ownForbidden.MatchString(status.Status().Message)
+	}
+	return !IsConnection(err) && !IsUnclear(err) && !IsUnserved(err)
+}
+
 // refusal matches a denial with the request in front.
 var refusal = regexp.MustCompile(`(?:\b(?:list|get|watch) [^\s:]+(?: "[^"]*")?: )?[^\s:]+(?: "[^"]*")? is forbidden: ` + deniedUser + deniedResource)
 

@@ -1,7 +1,9 @@
 package kubecontext
 
 import (
+	"errors"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -51,6 +53,41 @@ func TestDenialIn(t *testing.T) {
 		denied, ok := DenialIn(text)
 		assert.Equal(t, denied, want, text)
 		assert.Equal(t, ok, want != Denial{}, text)
+	}
+}
+
+// TestIsRejection checks that only the API server itself rejects a request, and that only the authorizer
+// says that a right is missing.
+func TestIsRejection(t *testing.T) {
+	jobs := schema.GroupResource{Group: "batch", Resource: "jobs"}
+	forbidden := func(text string) error {
+		return &Error{Err: &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: text}}}
+	}
+	noRight := errors.New(`User "dev" cannot create resource "jobs" in API group "batch" in the namespace "ml"`)
+	for name, tt := range map[string]struct {
+		err                         error
+		isRejection, isRightMissing bool
+	}{
+		"no right":              {apierrors.NewForbidden(jobs, "", noRight), true, true},
+		"no right to a name":    {apierrors.NewForbidden(jobs, "train", noRight), true, true},
+		"no right to a path":    {forbidden(`forbidden: User "u" cannot get path "/version"`), true, true},
+		"a quota":               {apierrors.NewForbidden(jobs, "", errors.New("exceeded quota: q")), true, false},
+		"a policy about rights": {apierrors.NewForbidden(jobs, "train", errors.New(`policy denied request: User "dev" cannot create Jobs`)), true, false},
+		"a webhook":             {forbidden(`admission webhook "p" denied the request: User "dev" cannot create Jobs`), true, false},
+		"invalid":               {apierrors.NewInvalid(schema.GroupKind{}, "train", nil), true, false},
+		"a bad request":         {apierrors.NewBadRequest("no"), true, false},
+		"a broken webhook":      {apierrors.NewInternalError(errors.New("failed calling webhook")), false, false},
+		"a busy server":         {apierrors.NewTooManyRequests("later", 1), false, false},
+		"no credentials":        {apierrors.NewUnauthorized("expired"), false, false},
+		"a proxy's page":        {apierrors.NewGenericServerResponse(http.StatusForbidden, "POST", jobs, "", "log in", 0, true), false, false},
+		"a proxy's status":      {forbidden("read only"), false, false},
+		"a read-only server":    {apierrors.NewMethodNotSupported(jobs, "create"), false, false},
+		"a proxy's 404":         {apierrors.NewGenericServerResponse(http.StatusNotFound, "POST", jobs, "", "", 0, true), false, false},
+		"no answer":             {io.ErrUnexpectedEOF, false, false},
+		"no error":              {nil, false, false},
+	} {
+		assert.Equal(t, IsRejection(tt.err), tt.isRejection, name)
+		assert.Equal(t, IsRightMissing(tt.err), tt.isRightMissing, name)
 	}
 }
 

@@ -2,7 +2,6 @@ package read
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -108,17 +107,6 @@ func TryCreate(ctx context.Context, f *fleet.Fleet, job *unstructured.Unstructur
 		}
 	}
 	return tried
-}
-
-// MayNotCreate reports whether the user lacks the right to create. Admission denials are Forbidden
-// too, but name the object.
-func (t Tried) MayNotCreate() bool {
-	var status apierrors.APIStatus
-	if !apierrors.IsForbidden(t.Err) || !errors.As(t.Err, &status) {
-		return false
-	}
-	details := status.Status().Details
-	return details == nil || details.Name == ""
 }
 
 // WithoutVersion returns the contexts that answer and whose clusters do not serve a version of a group.
