@@ -3,6 +3,8 @@ package cmd
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,7 +100,7 @@ func TestTraceOfFileOutput(t *testing.T) {
 	mine := filepath.Join(t.TempDir(), "mine.yaml")
 	assert.NilError(t, os.WriteFile(mine, []byte("{apiVersion: batch/v1, kind: Job, metadata: {name: mine}, spec: {managedBy: jobmanagedby.github.io/dispatch, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}"), 0o600))
 	out, _, _ = run(t, "trace", "-f", mine, "--from", quotaFleet)
-	assert.Assert(t, strings.Contains(out, "Nothing runs it until you dispatch it.") && strings.Contains(out, "dispatch -f "+mine+" --to CONTEXT"), out)
+	assert.Assert(t, strings.Contains(out, "Nothing runs it until you dispatch it.") && strings.Contains(out, "dispatch -f "+mine+" -n default --to CONTEXT"), out)
 	out, _, _ = run(t, "trace", "-f", plain, "--queue", "q", "--from", quotaFleet)
 	assert.Assert(t, strings.Contains(out, "Fits on east now."), out)
 }
@@ -157,4 +159,32 @@ spec:
 	_, errOut, code = run(t, "trace", "-f", path, "--from", quotaFleet)
 	assert.Equal(t, code, util.ExitError, errOut)
 	assert.Assert(t, strings.Contains(errOut, "no Jobs found, only ConfigMap settings, ResourceFlavor spot"), errOut)
+}
+
+// TestTraceOfFileToDispatch checks that the fix of a Job of dispatch names the namespace and the kubeconfig,
+// and that a Job that no cluster can run has none.
+func TestTraceOfFileToDispatch(t *testing.T) {
+	const job = "{apiVersion: batch/v1, kind: Job, metadata: {name: mine}, spec: {managedBy: jobmanagedby.github.io/dispatch, template: {spec: {restartPolicy: Never, %scontainers: [{name: c, image: i}]}}}}"
+	kubeconfig := serve(t, quotaFleet, func(_ string, w http.ResponseWriter, r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, "/serviceaccounts/robot") {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, `{"apiVersion":"v1","kind":"Status","status":"Failure","reason":"NotFound","code":404,"message":"serviceaccounts \"robot\" not found","details":{"name":"robot","kind":"serviceaccounts"}}`)
+			return true
+		}
+		return false
+	})
+	for more, isRunnable := range map[string]bool{"": true, "serviceAccountName: robot, ": false} {
+		path := filepath.Join(t.TempDir(), "mine.yaml")
+		assert.NilError(t, os.WriteFile(path, []byte(fmt.Sprintf(job, more)), 0o600))
+		out, errOut, code := run(t, "trace", "-f", path, "-n", "default", "--kubeconfig", kubeconfig, "-o", "json")
+		var trace inspect.Trace
+		assert.NilError(t, json.Unmarshal([]byte(out), &trace), errOut)
+		assert.Equal(t, code == util.ExitFindings, !isRunnable, "%s%s", out, errOut)
+		assert.Equal(t, trace.Reason == inspect.ReasonUndispatched, isRunnable, trace.Summary)
+		if isRunnable {
+			want := []string{"kubectl", "jobs-managedby", "dispatch", "-f", path, "-n", "default", "--to", "CONTEXT", "--kubeconfig", kubeconfig}
+			assert.DeepEqual(t, trace.Fixes[0].Command, want)
+		}
+	}
 }

@@ -325,20 +325,19 @@ func checkOwner(t *inspect.Trace, object *unstructured.Unstructured) {
 	}
 }
 
-// adviseDispatch makes a trace say that a Job of this plugin runs only where the user dispatches it.
+// adviseDispatch makes a trace say that a Job of this plugin runs only where the user dispatches it, unless
+// it can run nowhere.
 func (o *traceOptions) adviseDispatch(t *inspect.Trace, r *placement.Request) {
-	if r.Owner != delegation.Dispatch || r.Queue != "" {
+	if r.Owner != delegation.Dispatch || r.Queue != "" || placement.Overall(t.Placements) == inspect.Never {
 		return
 	}
 	dispatch := command.Plugin("dispatch")
 	for _, name := range o.filenames {
 		dispatch = dispatch.With("-f", name)
 	}
-	if len(o.filenames) == 0 {
-		dispatch = dispatch.With(t.Origin.Name, "-n", t.Origin.Namespace)
-	}
+	dispatch = dispatch.With("-n", r.Namespace, "--to", "CONTEXT")
 	t.Reason, t.Message = inspect.ReasonUndispatched, "Nothing runs it until you dispatch it."
-	t.Fixes = command.Say("create it and dispatch it to a cluster: %s", dispatch.With("--to", "CONTEXT")).Fixes()
+	t.Fixes = command.Say("create it and dispatch it to a cluster: %s", dispatch).Reached(o.flags.ReachFlags()).Fixes()
 	t.Remedy = string(command.Alternatives(t.Fixes))
 	t.Summary = t.Phrase() + ". " + t.Message
 }
