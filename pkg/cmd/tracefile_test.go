@@ -12,6 +12,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -187,4 +189,17 @@ func TestTraceOfFileToDispatch(t *testing.T) {
 			assert.DeepEqual(t, trace.Fixes[0].Command, want)
 		}
 	}
+}
+
+// TestTraceOfFileWithUnneededContext checks that a context that no answer needed changes no exit code.
+func TestTraceOfFileWithUnneededContext(t *testing.T) {
+	kubeconfig := serve(t, quotaFleet, func(string, http.ResponseWriter, *http.Request) bool { return false })
+	config, err := clientcmd.LoadFromFile(kubeconfig)
+	assert.NilError(t, err)
+	config.Clusters["laptop"] = &clientcmdapi.Cluster{Server: "https://127.0.0.1:1"}
+	config.Contexts["laptop"] = &clientcmdapi.Context{Cluster: "laptop", AuthInfo: "admin"}
+	assert.NilError(t, clientcmd.WriteToFile(*config, kubeconfig))
+	_, errOut, code := run(t, "trace", "-f", manifestOf(t, "small", 1, "1", ""), "--kubeconfig", kubeconfig)
+	assert.Equal(t, code, util.ExitOK, errOut)
+	assert.Assert(t, strings.Contains(errOut, `note: context "laptop": `), errOut)
 }

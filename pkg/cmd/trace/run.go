@@ -149,11 +149,16 @@ func unmentioned(list *inspect.TraceList) []inspect.ContextError {
 // incomplete returns an error if an answer depends on something that could not be read. A context
 // that no answer needed does not count.
 func (o *traceOptions) incomplete(list *inspect.TraceList) error {
-	if o.wanted.Name == "" || len(o.filenames) > 0 {
+	isOfFiles := len(o.filenames) > 0
+	if o.wanted.Name == "" && !isOfFiles {
 		return errors.Join(util.Partial(list.Errors, len(o.contexts)), util.Incomplete(list.Unchecked))
 	}
 	for i := range list.Items {
-		if err := util.Incomplete(list.Items[i].Unchecked); err != nil {
+		t := &list.Items[i]
+		if isOfFiles && slices.ContainsFunc(t.Placements, func(p inspect.Placement) bool { return isUnreadable(&p) }) {
+			return util.Partial(list.Errors, len(o.contexts))
+		}
+		if err := util.Incomplete(t.Unchecked); err != nil {
 			return err
 		}
 	}
