@@ -211,8 +211,7 @@ func (t *task) creationFailed(err error) error {
 		return conflict(t.Kind, t.Name)
 	}
 	if mayPass(err) {
-		// The mirror may exist nevertheless.
-		t.creation.isUnanswered = true
+		t.creation.fail(err)
 		return err
 	}
 	final := fmt.Errorf("cannot create the mirror of %s: %w", t.ref.WithKind(), err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 )
@@ -114,4 +116,42 @@ func TestCreateOriginWithLostAnswer(t *testing.T) {
 	}
 	_, err = CreateOrigin(t.Context(), clusterOf(t, server, "here"), delegation.Job(), dispatchtest.SmallJob(t))
 	assert.ErrorContains(t, err, `context "here": cannot create job ml/small: `)
+}
+
+// TestInterruptedBeforeMirror checks that an interrupted dispatch says that a mirror may still be created, and
+// leaves its Lease to expire, only if the worker's API server gave no answer.
+func TestInterruptedBeforeMirror(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer *apierrors.StatusError
+		isOpen bool
+	}{
+		"a failing webhook": {apierrors.NewInternalError(errors.New(`failed calling webhook "mjob.kb.io": connection refused`)), false},
+		"no credentials":    {apierrors.NewUnauthorized("expired"), false},
+		"a busy server":     {apierrors.NewTooManyRequests("later", 0), false},
+		"a proxy's 502":     {apierrors.NewGenericServerResponse(http.StatusBadGateway, "", schema.GroupResource{}, "", "", 0, true), true},
+		"no time left":      {apierrors.NewTimeoutError("later", 0), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			var tried atomic.Int64
+			s.there.Before = func(r *http.Request) *apierrors.StatusError {
+				if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/jobs") {
+					return nil
+				}
+				tried.Add(1)
+				return tt.answer
+			}
+			events, ended, stop := s.start()
+			eventually(t, "the mirror is requested", func() bool { return tried.Load() > 1 })
+			stop()
+			assert.Equal(t, awaits(t, ended, "the dispatch ends").End, Interrupted)
+			var last Event
+			for len(events) > 0 {
+				last = <-events
+			}
+			assert.Equal(t, strings.Contains(last.Message, "may still arrive"), tt.isOpen, last.Message)
+			lease := s.here.Get(leases(), "ml", delegation.LeaseName("small"))
+			assert.Equal(t, content.StringAt(lease, "spec", "holderIdentity") != "", tt.isOpen)
+		})
+	}
 }

@@ -206,7 +206,7 @@ func (t *task) namesAnother(origin *unstructured.Unstructured) bool {
 // with ours, so yield waits until the origin names a mirror.
 func (t *task) yield(ctx context.Context, to error) (requeueAfter time.Duration, err error) {
 	to = fmt.Errorf("%s: %w", t.ref.WithKind(), to)
-	if err := t.findUnanswered(ctx); err != nil {
+	if err := t.findUnclear(ctx); err != nil {
 		return 0, err
 	}
 	if t.creation.ownUID == "" {
@@ -239,16 +239,16 @@ func (t *task) yield(ctx context.Context, to error) (requeueAfter time.Duration,
 	return 0, nil
 }
 
-// findUnanswered checks whether a mirror exists whose creation got no response.
-func (t *task) findUnanswered(ctx context.Context) error {
-	if !t.creation.isUnanswered || t.creation.ownUID != "" {
+// findUnclear checks whether a failed request has created a mirror.
+func (t *task) findUnclear(ctx context.Context) error {
+	if !t.creation.isUnclear || t.creation.ownUID != "" {
 		return nil
 	}
 	found, err := t.findMirror(ctx)
 	if err != nil {
 		return err
 	}
-	t.creation.isUnanswered = false
+	t.creation.isUnclear = false
 	if found {
 		t.creation.ownUID = t.mirrorRef.UID
 	}
@@ -258,7 +258,7 @@ func (t *task) findUnanswered(ctx context.Context) error {
 // yieldMirror ends the task of an origin that names another dispatcher's mirror. It deletes the
 // mirror that this task has created, if any.
 func (t *task) yieldMirror(ctx context.Context, cause error) error {
-	if err := t.findUnanswered(ctx); err != nil {
+	if err := t.findUnclear(ctx); err != nil {
 		return err
 	}
 	if t.creation.isOwn(t.mirrorRef.UID) {

@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
 // creation is the state of creating a mirror.
@@ -16,9 +17,9 @@ type creation struct {
 	// ownUID is the UID of the mirror that this task has created, or "". supersededUID is the UID of the
 	// mirror that it replaces, which the origin may still name.
 	ownUID, supersededUID string
-	// isUnanswered is whether a request to create a mirror got no response. We may own a mirror that we
-	// do not know.
-	isUnanswered bool
+	// isUnclear is whether a failed request may have created a mirror, so that we may own one that we do
+	// not know. isUnanswered is whether it may still arrive.
+	isUnclear, isUnanswered bool
 	// areDependenciesCopied is whether the dependencies of the mirror's Pods are copied, or cannot be.
 	areDependenciesCopied bool
 }
@@ -26,6 +27,12 @@ type creation struct {
 // succeed records that this task has created a mirror.
 func (c *creation) succeed(uid string) {
 	*c = creation{ownUID: uid, supersededUID: c.supersededUID}
+}
+
+// fail records that a request to create a mirror failed.
+func (c *creation) fail(err error) {
+	c.isUnclear = c.isUnclear || kubecontext.IsUnclear(err)
+	c.isUnanswered = c.isUnanswered || kubecontext.IsUnanswered(err)
 }
 
 // isOwn reports whether this task has created the mirror with a UID.

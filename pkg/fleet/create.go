@@ -55,8 +55,7 @@ func (c *Cluster) CreateOnce(ctx context.Context, r schema.GroupVersionResource,
 	switch {
 	case found != nil && (isSame == nil || isSame(found)):
 		return found, nil
-	case unread != nil, kubecontext.IsConnection(err):
-		// A server that did not answer may still carry out the request.
+	case unread != nil, kubecontext.IsUnanswered(err):
 		return nil, &UnknownCreationError{What: r.GroupResource().String() + " " + o.GetNamespace() + "/" + o.GetName(), Err: err, Unread: unread}
 	}
 	return nil, err

@@ -82,6 +82,12 @@ func IsUnclear(err error) bool {
 	return IsConnection(err) && !apierrors.IsTooManyRequests(err)
 }
 
+// IsUnanswered reports whether a write that failed may still be carried out, even if it was not so far: the
+// API server itself gave no answer.
+func IsUnanswered(err error) bool {
+	return IsUnclear(err) && (IsConnection(err) || apierrors.IsUnexpectedServerError(err))
+}
+
 // Because returns an error's text on one line, without its context, and without the verb and URL
 // of net/http. Of several paragraphs, it returns the first.
 func Because(err error) string { return textOf(Cause(err)) }
