@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -170,7 +171,8 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *unstructured.Unst
 		t.changedAt.Store(nil)
 		if object.EndOf(t.Kind, mirror) != nil && object.EndOf(t.Kind, origin) == nil && !result.held {
 			// Later attempts cannot succeed either.
-			t.abortResumable(fmt.Errorf("%s: its mirror on %s ended, and its result cannot be copied to the origin: %s", t.ref.WithKind(), t.worker.Context, strings.Join(result.diverged, "; ")))
+			why := cmp.Or(strings.Join(result.diverged, "; "), "the origin's API server stores another status")
+			t.abortResumable(fmt.Errorf("%s: its mirror on %s ended, and its result cannot be copied to the origin: %s", t.ref.WithKind(), t.worker.Context, why))
 		}
 		return origin, requeueAfter, nil
 	}

@@ -58,10 +58,12 @@ func TestCopiedToAnotherVersion(t *testing.T) {
 	assert.NilError(t, err)
 	assert.DeepEqual(t, made.status, map[string]any{"restarts": int64(1), "novel": map[string]any{"deep": []any{int64(1)}}, "conditions": []any{}, "nothing": nil})
 	stored := dispatchtest.AsServed(t, `{status: {restarts: 1, phase: Defaulted}}`)
-	assert.Equal(t, c.onStored(mirror, stored), "the origin's API server does not know status.novel, which the mirror has; the rest of its status is copied")
+	const lost = "the origin's API server does not know status.novel, which the mirror has; the rest of its status is copied"
+	assert.Equal(t, c.onStored(mirror, stored), lost)
 	made, err = c.statusFor(stored, mirror, false)
 	assert.NilError(t, err)
 	assert.Assert(t, made.status == nil)
+	assert.DeepEqual(t, made.diverged, []string{lost})
 
 	mirror = dispatchtest.AsServed(t, `{status: {restarts: 2, novel: {deep: [1]}}}`)
 	made, err = c.statusFor(stored, mirror, false)

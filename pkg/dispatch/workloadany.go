@@ -38,13 +38,20 @@ type anyCopier struct {
 	remaining *difference
 }
 
-// difference has the statuses of a mirror and its origin whose difference no write can remove.
-type difference struct{ mirror, origin any }
+// difference has the statuses of a mirror and its origin whose difference no write can remove. lost is
+// the sentence about the fields that the origin lacks, if any.
+type difference struct {
+	mirror, origin any
+	lost           []string
+}
 
 func (c *anyCopier) statusFor(origin, mirror *unstructured.Unstructured, _ bool) (copyResult, error) {
 	from, to := content.At(mirror, "status"), content.At(origin, "status")
-	if equivalent(from, to) || c.remaining != nil && equivalent(from, c.remaining.mirror) && equivalent(to, c.remaining.origin) {
+	switch {
+	case equivalent(from, to):
 		return copyResult{}, nil
+	case c.remaining != nil && equivalent(from, c.remaining.mirror) && equivalent(to, c.remaining.origin):
+		return copyResult{diverged: c.remaining.lost}, nil
 	}
 	return copyResult{status: mergeStatus(origin, mirror), ends: object.EndOf(c.kind, mirror) != nil}, nil
 }
@@ -59,7 +66,7 @@ func (c *anyCopier) onStored(mirror, stored *unstructured.Unstructured) string {
 		c.remaining = nil
 		return ""
 	}
-	c.remaining = &difference{from, to}
+	c.remaining = &difference{mirror: from, origin: to}
 	paths := content.LostIn("status", from, to)
 	if len(paths) == 0 {
 		return ""
@@ -68,7 +75,9 @@ func (c *anyCopier) onStored(mirror, stored *unstructured.Unstructured) string {
 	for i, p := range paths {
 		names[i] = p.Path
 	}
-	return fmt.Sprintf("the origin's API server does not know %s, which the mirror has; the rest of its status is copied", strings.Join(names, ", "))
+	lost := fmt.Sprintf("the origin's API server does not know %s, which the mirror has; the rest of its status is copied", strings.Join(names, ", "))
+	c.remaining.lost = []string{lost}
+	return lost
 }
 
 // mergeStatus returns the merge patch that turns the status of from into that of to.
