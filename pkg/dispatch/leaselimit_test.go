@@ -1,31 +1,39 @@
 package dispatch
 
 import (
+	"context"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// limits records whether all requests of a method had a time limit.
+// limits records whether all requests of a method for Leases had the time limit of a request.
 type limits struct {
 	mu      sync.Mutex
 	methods map[string]bool
 }
 
 func (l *limits) record(r *http.Request) {
+	if !strings.Contains(r.URL.Path, "/leases") {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, isLimited := r.Context().Deadline()
+	deadline, isLimited := r.Context().Deadline()
+	isLimited = isLimited && time.Until(deadline) <= fleet.RequestTimeout
 	if before, ok := l.methods[r.Method]; ok {
 		isLimited = isLimited && before
 	}
@@ -102,4 +110,27 @@ func TestLeaseRequestsAreLimited(t *testing.T) {
 			assert.NilError(t, awaits(t, ended, "it is released"))
 		})
 	}
+}
+
+// TestTimeoutLimitsNoRequest checks that requests about the Lease keep their time limit if the dispatch has
+// a later one: a dead connection would block the task until then.
+func TestTimeoutLimitsNoRequest(t *testing.T) {
+	s := newStage(t)
+	here, recorded := limited(t, s.here)
+	created := make(chan struct{})
+	events := NewRecorder(clock.RealClock{}, func(e *Event) {
+		if e.Event == MirrorCreated {
+			close(created)
+		}
+	})
+	loop := NewLoop(here, clusterOf(t, s.there, "there"), LoopOptions{Identity: "me"}, clock.RealClock{}, events)
+	ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+	ended := make(chan []Outcome, 1)
+	go func() { ended <- loop.Run(ctx, s.tasks) }()
+	awaits(t, created, "the mirror is created")
+	stop()
+	awaits(t, ended, "the dispatch ends")
+	recorded.mu.Lock()
+	defer recorded.mu.Unlock()
+	assert.Assert(t, recorded.methods[http.MethodGet], "the Lease is read again before the mirror is created")
 }

@@ -147,8 +147,10 @@ func (l *Loop) Run(ctx context.Context, tasks []Task) []Outcome {
 	// Leases are held, and ends are reported, for a while after ctx is done.
 	outlive, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	working, stop := context.WithCancel(ctx)
+	// A deadline of ctx must not replace the time limits of requests.
+	working, stop := context.WithCancel(outlive)
 	defer stop()
+	defer context.AfterFunc(ctx, stop)()
 
 	var watching, leasing, pool sync.WaitGroup
 	l.watch(working, &watching, ordered)
