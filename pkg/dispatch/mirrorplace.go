@@ -18,10 +18,8 @@ import (
 // where to look: any user with write access to the origin's namespace may have written it. An
 // object at that place is the mirror only if it carries the origin's UID.
 type Record struct {
-	// Mirror is the place in the origin's annotation; zero if there is none. IsUnreadable is
-	// whether the annotation is malformed.
-	Mirror       delegation.Place
-	IsUnreadable bool
+	// Mirror is the place in the origin's annotation; zero if there is none.
+	Mirror delegation.Place
 	// Target is the place in the origin's Lease; zero if there is none.
 	Target delegation.Place
 	// LeaseErr is the error of reading the Lease.
@@ -31,7 +29,6 @@ type Record struct {
 // ReadRecord reads the record of an origin: its annotation and its Lease.
 func ReadRecord(ctx context.Context, c *fleet.Cluster, k delegation.Kind, origin *unstructured.Unstructured) Record {
 	r := Record{Mirror: pinnedMirror(origin)}
-	r.IsUnreadable = r.Mirror.IsZero() && namesMirror(origin)
 	l := &leaseStore{cluster: c, kind: k, origin: refOf(c, origin)}
 	found, err := l.get(ctx)
 	switch {
