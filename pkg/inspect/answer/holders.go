@@ -72,13 +72,13 @@ func (q *Question) idleHolder(p *inspect.Placement) *inspect.Holder {
 	return nil
 }
 
-// stuckFinding returns the finding that a holder never gets its mirror, or no Pods, nil if there is
-// none. Such a Job holds the quota of its worker without running.
+// stuckFinding returns the finding that a holder never gets its mirror or Pods, or that its Pods have not
+// started in time, nil if there is none. Such a Job holds the quota of its worker without running.
 func (q *Question) stuckFinding(context string, h *inspect.Holder) *inspect.Finding {
 	for i := range q.Findings {
 		f := &q.Findings[i]
 		isHolder := func(r inspect.Ref) bool { return f.Kind == h.Kind && r.Namespace == h.Namespace && r.Name == h.Name }
-		isStuck := neverMirrored(f.Code) || f.Code == podsMissing && !q.hasPods(context, h)
+		isStuck := neverMirrored(f.Code) || f.Code == podsMissing && !q.mayRun(context, h, f.Young)
 		if isStuck && slices.ContainsFunc(f.Jobs, isHolder) {
 			return f
 		}
@@ -86,14 +86,18 @@ func (q *Question) stuckFinding(context string, h *inspect.Holder) *inspect.Find
 	return nil
 }
 
-// hasPods reports whether a holder has Pods on its cluster, as far as that was read.
-func (q *Question) hasPods(context string, h *inspect.Holder) bool {
+// mayRun reports whether Pods of a holder are ready, or may soon be, as far as that was read. isYoung is
+// whether its Pods still have time to start.
+func (q *Question) mayRun(context string, h *inspect.Holder, isYoung bool) bool {
 	f := cmp.Or(q.Around, q.Inventory).Facts(context)
 	if f == nil {
 		return true
 	}
 	i := slices.IndexFunc(f.Jobs, func(j *inspect.Job) bool { return j.Kind == h.Kind && j.Namespace == h.Namespace && j.Name == h.Name })
-	return i < 0 || f.Jobs[i].Active > 0 || !f.Jobs[i].Row().IsJob()
+	if i < 0 || !f.Jobs[i].Row().IsJob() {
+		return true
+	}
+	return f.Jobs[i].Active > 0 && (isYoung || !isWithoutReady(f.Jobs[i]))
 }
 
 // hasNoWorker reports whether Kueue has admitted a holder for MultiKueue without giving it to a

@@ -1,0 +1,39 @@
+package answer
+
+import (
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// TestHolderWithoutReadyPods checks that the answer says that a holder does not run if its Pods have not
+// started in time.
+func TestHolderWithoutReadyPods(t *testing.T) {
+	now := time.Unix(10000, 0)
+	for name, tt := range map[string]struct {
+		active, ready int32
+		isYoung       bool
+		want          string
+	}{
+		"no Pods":                 {0, 0, true, "ml/late holds 2 without running."},
+		"Pods may start soon":     {2, 0, true, "ml/late holds 2."},
+		"no Pod started in time":  {2, 0, false, "ml/late holds 2 without running."},
+		"one Pod started in time": {2, 1, false, "ml/late holds 2."},
+	} {
+		job := &inspect.Job{
+			Context: "w1", ClusterUID: "w1", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "late", UID: "1",
+			Active: tt.active, Ready: ptr.To(tt.ready),
+		}
+		v := inspect.NewInventory(now, []*inspect.Facts{{Context: "w1", ClusterUID: "w1", Jobs: []*inspect.Job{job}}}, nil)
+		p := *inspect.NewPlacement("w1")
+		p.Holders = []inspect.Holder{{Kind: "Job", Namespace: "ml", Name: "late", Resource: "cpu", Amount: "2", Admitted: true, Since: &metav1.Time{Time: now.Add(-time.Hour)}}}
+		late := inspect.Finding{Code: podsMissing, Kind: "Job", Young: tt.isYoung, Jobs: []inspect.Ref{inspect.RefOf(job)}}
+		q := Question{Inventory: v, Trace: &inspect.Trace{}, Findings: []inspect.Finding{late}}
+		assert.Equal(t, q.holder(&p), tt.want, name)
+	}
+}
