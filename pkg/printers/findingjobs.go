@@ -10,7 +10,6 @@ import (
 )
 
 // withOthers returns the message of a finding about several Jobs with the others, or their number.
-// If the object is one of them, they come first, so that they follow its name.
 func withOthers(f *inspect.Finding, message string) string {
 	names, isJob := sets.New[string](), false
 	for _, j := range f.Jobs {
@@ -26,15 +25,16 @@ func withOthers(f *inspect.Finding, message string) string {
 		return message
 	case !isJob:
 		return withJobs(message, sets.List(names))
-	case f.Clause() == "it "+f.Predicate() && len(names) == 1:
-		// The verb belongs to the object alone.
-		return message + "; also " + sets.List(names)[0]
-	case f.Clause() == "it "+f.Predicate():
-		return message + "; also " + inspect.Count(len(names), "more Job")
-	case len(names) == 1:
-		return "and " + sets.List(names)[0] + ": " + message
 	}
-	return "and " + inspect.Count(len(names), "more Job") + ": " + message
+	// Numbers and verbs of the message belong to the object alone.
+	others := sets.List(names)[0]
+	if len(names) > 1 {
+		others = inspect.Count(len(names), "more Job")
+	}
+	if strings.HasSuffix(message, "?") {
+		return message + " Also " + others
+	}
+	return strings.TrimSuffix(message, ".") + "; also " + others
 }
 
 // withJobs returns the message of a finding about another object than a Job, with the Job that it affects or

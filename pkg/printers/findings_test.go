@@ -68,17 +68,27 @@ func TestFindingsOnNarrowTerminals(t *testing.T) {
 	}
 }
 
-// TestFindingOfSeveralJobs: a verb belongs to the first Job, so the others follow the message.
+// TestFindingOfSeveralJobs: numbers, pronouns and verbs of a message belong to the first Job, so the others
+// follow the message.
 func TestFindingOfSeveralJobs(t *testing.T) {
-	job := func(name string) inspect.Ref { return inspect.Ref{Namespace: "ml", Name: name} }
 	for text, want := range map[string]string{
-		"Job ml/a is in queue gpu": "JM017  ml/a  is in queue gpu; also ml/b\n",
-		"Job ml/a: no Workload":    "JM017  ml/a  and ml/b: no Workload\n",
+		"Job ml/a is in queue gpu":       "is in queue gpu; also ",
+		"Job ml/a: no Workload":          "no Workload; also ",
+		"its mirror vanished":            "its mirror vanished; also ",
+		"no node for 1 Pod: 0/2 match.":  "no node for 1 Pod: 0/2 match; also ",
+		"Job ml/a: did you mean ml-gpu?": "did you mean ml-gpu? Also ",
 	} {
-		list := inspect.NewFindingList()
-		list.Items = []inspect.Finding{{Code: "JM017", Kind: "Job", Namespace: "ml", Name: "a", Message: text, Jobs: []inspect.Ref{job("a"), job("b")}}}
-		var b bytes.Buffer
-		assert.NilError(t, Findings(&b, list, TableOptions{Width: 120}))
-		assert.Assert(t, strings.HasSuffix(b.String(), "\n\n"+want), b.String())
+		f := inspect.Finding{Code: "JM017", Kind: "Job", Namespace: "ml", Name: "a", Message: text, Jobs: []inspect.Ref{{Namespace: "ml", Name: "a"}}}
+		for name, others := range map[string]string{"b": "ml/b", "c": "2 more Jobs"} {
+			if f.Jobs = append(f.Jobs, inspect.Ref{Namespace: "ml", Name: "b"}); name == "c" {
+				f.Jobs = append(f.Jobs, inspect.Ref{Namespace: "ml", Name: "c"})
+			}
+			list := inspect.NewFindingList()
+			list.Items = []inspect.Finding{f}
+			var b bytes.Buffer
+			assert.NilError(t, Findings(&b, list, TableOptions{Width: 120}))
+			assert.Assert(t, strings.HasSuffix(b.String(), "\n\nJM017  ml/a  "+want+others+"\n"), b.String())
+			f.Jobs = f.Jobs[:1]
+		}
 	}
 }
