@@ -149,7 +149,7 @@ func TestFlavorWithoutNode(t *testing.T) {
 	}
 	const (
 		label    = "label nodes: `kubectl --context kwok-w2 label node NODE pool=on-demand`; or correct nodeLabels of ResourceFlavor on-demand: `kubectl --context kwok-w2 edit resourceflavors.kueue.x-k8s.io on-demand`"
-		check    = "check which nodes have it: `kubectl --context kwok-w2 get nodes -l pool=on-demand`; or " + label
+		check    = "check which nodes have label pool=on-demand, which flavor on-demand requires: `kubectl --context kwok-w2 get nodes -l pool=on-demand`; or " + label
 		affinity = `{spec: {template: {spec: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
 			{matchExpressions: [{key: zone, operator: In, values: [berlin]}]}]}}}}}}}`
 		prefers = `{spec: {template: {spec: {affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [

@@ -44,7 +44,7 @@ func (b *obstacle) describeNoNode(v *view.View, s *view.Sighting, origin, mirror
 		s.Message += ", and the Job has a node affinity"
 		s.Cause += "/affinity"
 	}
-	s.Remedy = command.Say("check which nodes have %s: %s; or %s", has,
+	s.Remedy = command.Say("check which nodes have %s, which %s: %s; or %s", text, require,
 		command.Kubectl(mirror.Context, "", "get", "nodes", "-l", strings.Join(labels, ",")), fix)
 }
 
@@ -69,7 +69,7 @@ func requirement(v *view.View, mirror *inspect.Job, labels []string) (require st
 	if len(names) == 0 {
 		return "its flavors require", command.Say("correct nodeLabels of its ResourceFlavors: %s", command.Kubectl(mirror.Context, "", "get", kueue.Resource("ResourceFlavor"), "-o", "yaml"))
 	}
-	return "flavors " + strings.Join(names, ", ") + " require", edit
+	return "flavors " + inspect.And(names) + " require", edit
 }
 
 // flavorLabels returns the labels that the flavors of a Job require, if the lack of them may be why the
