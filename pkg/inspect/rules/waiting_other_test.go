@@ -129,3 +129,30 @@ func TestQuotaIsAdded(t *testing.T) {
 		}
 	}
 }
+
+// TestWaitsThatMayPass checks which findings about a Job that waits may still pass without a change.
+func TestWaitsThatMayPass(t *testing.T) {
+	rejected := patch("kwok-w1", waitingWorkload, `{status: {conditions: [{type: QuotaReserved, status: "False", reason: X, message: "", lastTransitionTime: "2026-11-20T23:24:46Z"}],
+		admissionChecks: [{name: nodes, state: Rejected, message: full, lastTransitionTime: "2026-11-20T23:24:46Z"}]}}`)
+	for name, tt := range map[string]struct {
+		code    string
+		base    string
+		edits   []edit
+		mayPass bool
+	}{
+		"a check is pending":           {"JM020", "many-quota-faults", nil, true},
+		"its check does not exist":     {"JM020", "many-quota-faults", []edit{remove("kwok-mgr", "AdmissionCheck/budget")}, false},
+		"a worker's check is pending":  {"JM030", "many-quota-faults", nil, true},
+		"a worker's check rejected it": {"JM030", recordedNoQuota, []edit{rejected}, false},
+		"its mirror vanished":          {"JM048", "many-edits-one-timed-out", nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rule, _ := rules.ByCode(tt.code)
+			found := judge(t, testCase{base: tt.base, edits: tt.edits}.make(t), []rules.Rule{rule}, 0)
+			isWarning := func(f inspect.Finding) bool { return f.Severity != inspect.Info }
+			i := slices.IndexFunc(found, isWarning)
+			assert.Assert(t, i >= 0, "%+v", found)
+			assert.Equal(t, found[i].AwaitsActor, tt.mayPass, found[i].Message)
+		})
+	}
+}

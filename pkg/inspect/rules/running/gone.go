@@ -84,7 +84,8 @@ func vanished(v *view.View, s view.Submission) bool {
 // mirror share.
 func goneSighting(s view.Submission) view.Sighting {
 	j := s.Job()
-	sighting := view.Sighting{Object: view.Of(j), Since: retriedAt(s), Jobs: []*inspect.Job{j}}
+	// MultiKueue offers the Job to the workers again, until one is chosen.
+	sighting := view.Sighting{Object: view.Of(j), Since: retriedAt(s), Jobs: []*inspect.Job{j}, MayPass: !s.HasState(kueue.CheckReady)}
 	if s.Check != nil {
 		sighting.Evidence = append(sighting.Evidence, quote.MultiKueueCheck(s))
 	}

@@ -40,6 +40,9 @@ type Sighting struct {
 	// Awaits is the step that would end the problem, if the problem is that an actor has not taken
 	// it. If the actor is behind, JM114 reports the actor instead. It is nil for other problems.
 	Awaits *Awaited
+	// MayPass is whether a controller whose actions are unknown may still end the problem. It is for
+	// problems without Awaits.
+	MayPass bool
 	// Jobs are the Jobs that the problem affects.
 	Jobs []*inspect.Job
 	// Covers are further codes that Rule.Covers would list, if they held for every sighting.

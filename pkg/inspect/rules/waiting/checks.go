@@ -51,7 +51,8 @@ func reportPendingCheck(v *view.View, s view.Submission, state kueue.CheckState)
 	o := view.OfKueue(f, "AdmissionCheck", "", state.Name)
 	evidence := []string{quote.CheckState(view.OfWorkload(f, s.Workload), state)}
 	remedy := command.Say("check its controller: %s", advice.KubectlObject(o, "describe"))
-	if check, known := v.Check(f, state.Name); check != nil {
+	check, known := v.Check(f, state.Name)
+	if check != nil {
 		remedy = command.Say("check that controller %s runs, and read the message of the check: %s",
 			check.Spec.ControllerName, advice.KubectlObject(view.OfWorkload(f, s.Workload), "describe"))
 		if active := meta.FindStatusCondition(check.Status.Conditions, kueue.Active); active != nil {
@@ -63,6 +64,6 @@ func reportPendingCheck(v *view.View, s view.Submission, state kueue.CheckState)
 	v.Report(view.Sighting{
 		Object: o, Since: view.Latest(state.LastTransitionTime.Time, offeredSince(s)), Evidence: evidence, Remedy: remedy,
 		Message: fmt.Sprintf("MultiKueue waits for AdmissionCheck %s of %s, which has not answered", state.Name, f.Context),
-		Jobs:    []*inspect.Job{s.Job()}, Cause: f.Context + " " + state.Name,
+		Jobs:    []*inspect.Job{s.Job()}, Cause: f.Context + " " + state.Name, MayPass: check != nil || !known,
 	})
 }

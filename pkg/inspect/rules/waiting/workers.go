@@ -74,6 +74,7 @@ func workersCheck(v *view.View, w *waiter, o view.Copy, state kueue.CheckState, 
 		Evidence: []string{quote.CheckState(view.OfWorkload(o.Worker, o.Workload), state)},
 		Remedy:   command.Say("read the message of the check: %s", command.Join(describe, ", and ")),
 		Jobs:     []*inspect.Job{w.Job()}, Cause: strings.Join(contexts, " ") + " " + state.Name + " " + kueue.CheckPending + " " + w.Job().Kind,
+		MayPass: state.State != kueue.CheckRejected,
 	}
 	if quota := o.Workload.Condition(kueue.QuotaReserved); view.IsTrue(quota) {
 		s.Since = view.Latest(state.LastTransitionTime.Time, quota.LastTransitionTime.Time)
