@@ -151,11 +151,8 @@ type WorkloadStatus struct {
 	Nominated       []string           `json:"nominatedClusterNames,omitempty"`
 	Conditions      []metav1.Condition `json:"conditions,omitempty"`
 	// PastSeconds is the total time for which it was admitted before evictions.
-	PastSeconds *int32 `json:"accumulatedPastExecutionTimeSeconds,omitempty"`
-	// Requeue counts how often its Pods were not ready in time.
-	Requeue *struct {
-		Count *int32 `json:"count,omitempty"`
-	} `json:"requeueState,omitempty"`
+	PastSeconds *int32        `json:"accumulatedPastExecutionTimeSeconds,omitempty"`
+	Requeue     *RequeueState `json:"requeueState,omitempty"`
 	// Stats count its evictions.
 	Stats *struct {
 		Evictions []Eviction `json:"evictions,omitempty"`

@@ -164,6 +164,16 @@ type Wait struct {
 	// Partial is true if the Workload may start with fewer Pods. Kueue's message is about
 	// all Pods, so an amount in it does not prove that the Workload never fits.
 	Partial bool `json:"partial"`
+	// Requeue is when Kueue queues the Workload again, for ReasonBackoff; nil if that is unknown.
+	Requeue *RequeueState `json:"-"`
+}
+
+// RequeueState is when Kueue queues an evicted Workload again.
+type RequeueState struct {
+	// Count is how often its Pods were not ready in time.
+	Count *int32 `json:"count,omitempty"`
+	// At is the end of the backoff.
+	At *metav1.Time `json:"requeueAt,omitempty"`
 }
 
 // IsWaiting reports whether the Workload waits for something.
@@ -247,8 +257,19 @@ func (w *Wait) Text() string {
 		return fmt.Sprintf(queueTexts()[w.Reason], w.Queue)
 	case w.isForCheck():
 		return w.checkText(text)
+	case w.Requeue != nil && w.Requeue.At != nil:
+		return w.backoffText()
 	case w.Message != "" && !strings.HasPrefix(w.Message, bypassPrefix) && slices.Contains(quotedReasons(), w.Reason):
 		return w.quote(text)
+	}
+	return text
+}
+
+// backoffText describes a backoff whose end is known.
+func (w *Wait) backoffText() string {
+	text := fmt.Sprintf("waits until %s, when Kueue queues it again", w.Requeue.At.UTC().Format("2006-01-02 15:04:05Z"))
+	if n := w.Requeue.Count; n != nil {
+		text += fmt.Sprintf(" (eviction %d)", *n)
 	}
 	return text
 }

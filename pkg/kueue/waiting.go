@@ -16,6 +16,9 @@ import (
 // pkg/controller/core/workload_controller.go, pkg/scheduler/scheduler.go).
 func (w *Workload) Waiting() Wait {
 	wait := w.waiting()
+	if wait.Reason == ReasonBackoff {
+		wait.Requeue = w.Status.Requeue
+	}
 	wait.Partial = slices.ContainsFunc(w.Spec.PodSets, func(p PodSet) bool { return p.MinCount != nil })
 	return wait
 }

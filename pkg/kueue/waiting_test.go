@@ -291,6 +291,18 @@ func TestWaiting(t *testing.T) {
 			spec: "spec: {podSets: [{name: main, count: 5, minCount: 2}]}, ", conditions: condition("QuotaReserved", "False", "NoMatchingFlavor", ""),
 			want: kueue.ReasonNoMatchingFlavor, kind: permanent, text: "no flavor matches its Pods",
 		},
+		"backoff with an end": {
+			conditions: condition("QuotaReserved", "False", "Pending", "Exceeded the PodsReady timeout default/a") +
+				condition("Evicted", "True", "PodsReadyTimeout", "Exceeded the PodsReady timeout default/a") + condition("Requeued", "False", "PodsReadyTimeout", ""),
+			checks: `requeueState: {count: 3, requeueAt: "2026-01-01T00:04:00Z"}, `,
+			want:   kueue.ReasonBackoff, kind: transient, text: "waits until 2026-01-01 00:04:00Z, when Kueue queues it again (eviction 3)",
+		},
+		"backoff without a count": {
+			conditions: condition("QuotaReserved", "False", "Pending", retried) + condition("Evicted", "True", "AdmissionCheck", retried) +
+				condition("Requeued", "False", "AdmissionCheck", retried),
+			checks: `requeueState: {requeueAt: "2026-01-01T00:04:00Z"}, `,
+			want:   kueue.ReasonBackoff, kind: transient, text: "waits until 2026-01-01 00:04:00Z, when Kueue queues it again",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := workload(t, fmt.Sprintf(`{%sstatus: {%sconditions: [%s]}}`, tt.spec, tt.checks, tt.conditions))
