@@ -150,7 +150,7 @@ func TestDoctorWithoutMultiKueue(t *testing.T) {
 
 	out, _, code = run(t, "doctor", "--from", setUp(t, nil), "--contexts", "kwok-mgr,kwok-w1")
 	assert.Equal(t, code, util.ExitPartial)
-	assert.Assert(t, strings.Contains(out, "worker worker2 on kwok-w2 (not read without --all-contexts)") && !strings.Contains(out, "✓ connections, configuration, credentials, rights"), out)
+	assert.Assert(t, strings.Contains(out, "worker worker2 on kwok-w2 (not selected)") && !strings.Contains(out, "✓ connections, configuration, credentials, rights"), out)
 }
 
 // TestDoctorRights: the table of rights is sufficient for doctor, and each right in it is needed.

@@ -165,7 +165,7 @@ type Unchecked struct {
 }
 
 // NotSelected is the Reason of a context that was left out.
-const NotSelected = "not read without --all-contexts"
+const NotSelected = "not selected"
 
 // Everything is the What of a context of which nothing could be read.
 const Everything = "everything"

@@ -216,7 +216,7 @@ func TestTwoUsersOfOneCluster(t *testing.T) {
 	assert.Assert(t, contains(stderr, "may have a mirror that was not found; nothing was changed", "which no context is proven to reach"), stderr)
 	assert.Equal(t, jobOf(t, management, ns, "train").ResourceVersion, before.ResourceVersion)
 	_, stderr = logsOf(t, 1, "train", lost, "-n", ns, "--context", management)
-	assert.Assert(t, contains(stderr, "on another cluster, not read without --all-contexts"), stderr)
+	assert.Assert(t, contains(stderr, "on another cluster, in a context that was not selected"), stderr)
 
 	succeeds(t, append([]string{"cancel", "--yes", "train", both}, here...)...)
 	eventuallyJob(t, worker1, ns, "train", isGone)

@@ -47,7 +47,7 @@ func TestUnselectedWorkers(t *testing.T) {
 	})
 	contexts, unreached := at.workerContexts(v)
 	assert.DeepEqual(t, contexts, []string{"w2"})
-	assert.DeepEqual(t, unreached, []string{"paris: context w1 was not read without --all-contexts"})
+	assert.DeepEqual(t, unreached, []string{"paris: context w1 was not selected"})
 
 	// A worker that does not answer is known by its address.
 	v = inspect.NewInventory(time.Now(), []*inspect.Facts{{Context: "m1", Kueue: k}, {Context: "w1", Err: errors.New("refused")}, {Context: "w2", Kueue: &inspect.KueueFacts{}}}, v.Addresses)

@@ -23,6 +23,9 @@ func IsAboutHolder(code string) bool {
 // podsMissing is the code of Pods that do not start or cannot be created.
 const podsMissing = "JM049"
 
+// workersUnread is the code of a Job that waits for workers that were not read.
+const workersUnread = "JM135"
+
 // IsAboutQuota reports whether a code is about quota. Placements have more
 // details then.
 func IsAboutQuota(code string) bool {

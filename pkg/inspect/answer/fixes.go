@@ -7,7 +7,7 @@ import (
 )
 
 // addFixes gives an answer without fixes those of the nodes or, if these have none, those of the first
-// error or warning about its Jobs, whether or not that is the reason of the answer.
+// such finding about its Jobs, whether or not that is the reason of the answer.
 func (q *Question) addFixes(a *Answer) {
 	if len(a.Fixes) > 0 {
 		return
@@ -33,9 +33,9 @@ func (q *Question) addFixes(a *Answer) {
 	}
 }
 
-// findingsWithFixes returns the errors and warnings about the Jobs of a question that have fixes, except
-// findings that its placements refute, and warnings about clusters that do not matter because another may
-// run it.
+// findingsWithFixes returns the errors and warnings about the Jobs of a question that have fixes, and the
+// finding about unread workers if these are the reason of the answer. It omits findings that the placements
+// refute, and warnings about clusters that do not matter because another may run it.
 func (q *Question) findingsWithFixes(a *Answer) []*inspect.Finding {
 	if a.State != inspect.StateComplete && q.needsNoReason(a) {
 		return nil
@@ -44,7 +44,8 @@ func (q *Question) findingsWithFixes(a *Answer) []*inspect.Finding {
 	for i := range q.Trace.Findings {
 		f := &q.Trace.Findings[i]
 		isElsewhere := f.Severity == inspect.Warning && q.mayRunElsewhere(a)
-		if f.Severity != inspect.Info && len(f.Fixes) > 0 && q.isAboutPair(f) && !q.isRefuted(f, a) && !isElsewhere {
+		isRelevant := f.Severity != inspect.Info || f.Code == workersUnread && a.Reason == inspect.ReasonUnread
+		if isRelevant && len(f.Fixes) > 0 && q.isAboutPair(f) && !q.isRefuted(f, a) && !isElsewhere {
 			found = append(found, f)
 		}
 	}

@@ -63,7 +63,7 @@ func (q *Question) dispatchedUnread(a *Answer, place delegation.Place) {
 	case len(failed) > 0:
 		a.Message += fmt.Sprintf(". Cannot read %s.", list(failed))
 	case len(leftOut) > 0:
-		a.Message += fmt.Sprintf(" on another cluster, %s.", inspect.NotSelected)
+		a.Message += fmt.Sprintf(" on another cluster, in a context that was %s.", inspect.NotSelected)
 	default:
 		a.Message += fmt.Sprintf(" on %s, which was not read.", place.Cluster())
 		a.Unchecked = []inspect.Unchecked{{What: "mirror", Contexts: []string{}, Reason: "no context is known to reach " + place.Cluster()}}

@@ -6,14 +6,17 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // TestDispatchedToUnreadCluster checks that the answer for a dispatched Job names the context that did
-// not answer, with the reason, or the flag that reads the contexts that were left out.
+// not answer, with the reason, or that contexts were not selected.
 func TestDispatchedToUnreadCluster(t *testing.T) {
 	frozen := &inspect.Facts{Context: "worker-2", Err: errors.New("TLS handshake timeout")}
 	other := &inspect.Facts{Context: "worker-1", ClusterUID: "other", Err: errors.New("refused")}
@@ -31,13 +34,13 @@ func TestDispatchedToUnreadCluster(t *testing.T) {
 		"left out": {
 			nil,
 			[]string{"worker-1", "worker-2"},
-			"It was dispatched to ml/d2 on another cluster, not read without --all-contexts.",
+			"It was dispatched to ml/d2 on another cluster, in a context that was not selected.",
 			[]inspect.Unchecked{{What: "mirror", Contexts: []string{"worker-1", "worker-2"}, Reason: inspect.NotSelected}},
 		},
 		"both": {
 			[]*inspect.Facts{frozen},
 			[]string{"worker-2", "worker-3"},
-			"It was dispatched to ml/d2. Cannot read worker-2 (TLS handshake timeout); other contexts were not read without --all-contexts.",
+			"It was dispatched to ml/d2. Cannot read worker-2 (TLS handshake timeout); other contexts were not selected.",
 			[]inspect.Unchecked{
 				{What: "mirror", Contexts: []string{"worker-2"}, Reason: "TLS handshake timeout"},
 				{What: "mirror", Contexts: []string{"worker-3"}, Reason: inspect.NotSelected},
@@ -61,5 +64,47 @@ func TestDispatchedToUnreadCluster(t *testing.T) {
 		trace := Trace(v, v.Pairs.Pairs[0])
 		assert.Equal(t, trace.Message, tt.message, name)
 		assert.DeepEqual(t, trace.Unchecked, tt.unchecked)
+	}
+}
+
+// TestUnreadWorkers checks that the answer for a Job that was offered to a worker says why it is unknown
+// whether the worker admits it, and how to find out.
+func TestUnreadWorkers(t *testing.T) {
+	unread := inspect.Finding{Code: workersUnread, Severity: inspect.Info, Fixes: []command.Fix{{Text: "select w1 with --contexts"}}}
+	for name, tt := range map[string]struct {
+		worker   *inspect.Facts
+		findings []inspect.Finding
+		message  string
+		unread   string
+		fix      string
+	}{
+		"left out": {
+			nil, []inspect.Finding{unread}, "paris not selected.", "worker paris", "select w1 with --contexts",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := &inspect.Job{Context: "hub", ClusterUID: "hub", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "train", UID: "1", ManagedBy: delegation.MultiKueue, Marks: &delegation.Marks{Queue: "gpu"}}
+			w := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "job-train", UID: "w", Labels: map[string]string{delegation.JobUIDLabel: "1"}}}
+			w.Status.Nominated = []string{"paris"}
+			w.Status.Conditions = []metav1.Condition{{Type: kueue.QuotaReserved, Status: metav1.ConditionTrue}}
+			paris := kubecontext.Address{Server: "https://paris"}
+			hub := &inspect.Facts{Context: "hub", ClusterUID: "hub", Jobs: []*inspect.Job{job}, Kueue: &inspect.KueueFacts{
+				Version: "v1beta2", Workloads: []*kueue.Workload{w}, Addresses: map[string]kubecontext.Address{"paris": paris},
+			}}
+			clusters := []*inspect.Facts{hub}
+			if tt.worker != nil {
+				clusters = append(clusters, tt.worker)
+			}
+			v := inspect.NewInventory(time.Unix(6000, 0), clusters, []kubecontext.Address{{Context: "hub"}, {Context: "w1", Server: paris.Server}})
+			for i := range tt.findings {
+				tt.findings[i].Jobs = []inspect.Ref{inspect.RefOf(job)}
+			}
+			q := Question{Inventory: v, Pair: inspect.Pair{Origin: job}, Trace: &inspect.Trace{Findings: tt.findings}}
+			a := q.Answer()
+			assert.Equal(t, a.State, inspect.StateWaiting)
+			assert.Equal(t, a.Message, "Kueue on hub reserved quota and offered it to paris. Cannot see why no worker admits it: "+tt.message)
+			assert.Equal(t, a.Unchecked[0].What, tt.unread)
+			assert.Equal(t, command.Alternatives(a.Fixes), command.Prose(tt.fix))
+		})
 	}
 }
