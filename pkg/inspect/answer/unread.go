@@ -105,10 +105,14 @@ func (q *Question) answerFromManager(a *Answer, manager *inspect.Facts, names, u
 	byReason := map[string][]string{}
 	var reasons []string
 	for i, u := range a.Unchecked {
-		if byReason[u.Reason] == nil {
-			reasons = append(reasons, u.Reason)
+		reason, name := u.Reason, unread[min(i, len(unread)-1)]
+		if u.What == unreadWorkloads {
+			reason, name = unreadWorkloads, u.Contexts[0]
 		}
-		byReason[u.Reason] = append(byReason[u.Reason], unread[min(i, len(unread)-1)])
+		if byReason[reason] == nil {
+			reasons = append(reasons, reason)
+		}
+		byReason[reason] = append(byReason[reason], name)
 	}
 	var parts []string
 	for _, reason := range reasons {
@@ -116,6 +120,8 @@ func (q *Question) answerFromManager(a *Answer, manager *inspect.Facts, names, u
 		switch reason {
 		case q.Inventory.WhyNoContext(manager, "it"):
 			parts = append(parts, q.Inventory.WhyNoContext(manager, names))
+		case unreadWorkloads:
+			parts = append(parts, "you cannot read Workloads on "+names)
 		case inspect.NotSelected:
 			parts = append(parts, names+" "+reason)
 		default:

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -70,6 +72,7 @@ func TestDispatchedToUnreadCluster(t *testing.T) {
 // TestUnreadWorkers checks that the answer for a Job that was offered to a worker says why it is unknown
 // whether the worker admits it, and how to find out.
 func TestUnreadWorkers(t *testing.T) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Group: "kueue.x-k8s.io", Resource: "workloads"}, "", nil)
 	unread := inspect.Finding{Code: workersUnread, Severity: inspect.Info, Fixes: []command.Fix{{Text: "select w1 with --contexts"}}}
 	for name, tt := range map[string]struct {
 		worker   *inspect.Facts
@@ -80,6 +83,10 @@ func TestUnreadWorkers(t *testing.T) {
 	}{
 		"left out": {
 			nil, []inspect.Finding{unread}, "paris not selected.", "worker paris", "select w1 with --contexts",
+		},
+		"its Workloads are forbidden": {
+			&inspect.Facts{Context: "w1", ClusterUID: "w1", Kueue: &inspect.KueueFacts{}, Gaps: map[inspect.Part]error{inspect.PartWorkloads: forbidden}},
+			nil, "you cannot read Workloads on w1.", "Workloads", "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

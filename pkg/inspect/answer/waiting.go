@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -172,7 +171,7 @@ func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
 			unknown = "where it runs"
 		}
 		a.Message = strings.TrimSpace(a.Message + fmt.Sprintf(" You cannot read Workloads on %s, so %s is unknown.", f.Context, unknown))
-		a.Unchecked = []inspect.Unchecked{{What: "Workloads", Contexts: []string{f.Context}, Reason: because(f, err)}}
+		a.Unchecked = []inspect.Unchecked{{What: unreadWorkloads, Contexts: []string{f.Context}, Reason: because(f, err)}}
 		return a, true
 	}
 	if o.Queue() == "" {
@@ -248,145 +247,4 @@ func (q *Question) addLimit(a *Answer) {
 		}
 	}
 	a.Fixes = append(b.Fixes, a.Fixes...)
-}
-
-// byWorkers returns the answer from what Kueue reports on the workers, if
-// their quota was not read.
-func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
-	if waits := otherChecks(manager, w); len(w.Status.Nominated) == 0 && len(waits) > 0 {
-		return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonAdmissionCheck, Message: fmt.Sprintf("Waits on %s for %s.", manager.Context, list(waits))}
-	}
-	names := q.offeredTo(manager, w)
-	if len(names) == 0 {
-		a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotOffered, Message: fmt.Sprintf("Quota is reserved on %s; Kueue has offered it to no worker yet.", manager.Context)}
-		q.addBacklog(&a, "MultiKueue")
-		return a
-	}
-	targets := make([]string, len(names))
-	for i, name := range names {
-		targets[i] = q.Inventory.ContextOf(manager, name)
-	}
-	if a, ok := q.admitted(targets); ok {
-		return a
-	}
-	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotAdmitted}
-	var reasons, unread []string
-	workers, ranks, kinds := map[string][]string{}, map[string]int{}, reasonsOfWorkers()
-	best, canEnd := len(kinds), false
-	for i, name := range names {
-		if u := q.Inventory.UnreadWorker(manager, name); u != nil {
-			unread = append(unread, name)
-			a.Unchecked = append(a.Unchecked, *u)
-			continue
-		}
-		target := targets[i]
-		f := q.Inventory.Facts(target)
-		why, reason, isForGood := q.workerReason(f)
-		canEnd = canEnd || !isForGood
-		at := slices.Index(kinds, reason)
-		if at < best {
-			best, a.Reason = at, reason
-		}
-		if workers[why] == nil {
-			reasons = append(reasons, why)
-		}
-		workers[why], ranks[why] = append(workers[why], target), at
-	}
-	// The cluster that can still run the Job comes first.
-	slices.SortStableFunc(reasons, func(x, y string) int { return cmp.Compare(ranks[x], ranks[y]) })
-	switch {
-	case len(reasons) == 0:
-		q.answerFromManager(&a, manager, names, unread)
-		return a
-	case !canEnd && len(unread) == 0:
-		a.State = inspect.StateBlocked
-	}
-	a.Message = noWorker(reasons, workers, unread)
-	if slices.Contains(reasons, noCopy) {
-		q.addBacklog(&a, "MultiKueue")
-	}
-	return a
-}
-
-// noWorker describes why no worker admits a Job, given the workers for each
-// cause.
-func noWorker(reasons []string, workers map[string][]string, unread []string) string {
-	parts := make([]string, len(reasons))
-	for i, why := range reasons {
-		parts[i] = strings.Join(workers[why], ", ") + ": " + why
-	}
-	text := "No worker admits it. " + strings.Join(parts, "; ") + "."
-	if len(unread) > 0 {
-		text += " Not read: " + list(unread) + "."
-	}
-	return text
-}
-
-// reasonsOfWorkers returns the reasons that workerReason returns, most
-// hopeful first.
-func reasonsOfWorkers() []inspect.JobReason {
-	return []inspect.JobReason{
-		inspect.ReasonNotAdmitted, inspect.ReasonQuotaInUse, inspect.ReasonAdmissionCheck, inspect.ReasonHeld, inspect.ReasonSetup, inspect.ReasonNoFlavor,
-		inspect.ReasonOverLimit,
-	}
-}
-
-// offeredTo returns the MultiKueueClusters that a Workload was offered to.
-// Old versions of Kueue do not record that. For them, it returns those that
-// have a copy or were not read.
-func (q *Question) offeredTo(manager *inspect.Facts, w *kueue.Workload) []string {
-	if manager.Kueue.RecordsNominations() {
-		return w.Status.Nominated
-	}
-	var names []string
-	for _, c := range manager.Kueue.Clusters {
-		target := q.Inventory.ContextOf(manager, c.Name)
-		f := q.Inventory.Facts(target)
-		if target == "" || f == nil || f.Err != nil || len(q.Inventory.WorkloadsOf(q.Pair, f)) > 0 {
-			names = append(names, c.Name)
-		}
-	}
-	return names
-}
-
-// otherChecks describes the AdmissionChecks of other controllers than
-// MultiKueue that are not ready. MultiKueue offers a Workload to workers only
-// when all of them are.
-func otherChecks(f *inspect.Facts, w *kueue.Workload) []string {
-	var waits []string
-	for _, state := range w.Status.AdmissionChecks {
-		check := f.Kueue.CheckNamed(state.Name)
-		if state.State == kueue.CheckReady || check != nil && check.IsMultiKueue() {
-			continue
-		}
-		text := "AdmissionCheck " + state.Name
-		if check != nil {
-			text += " of " + check.Spec.ControllerName
-		}
-		waits = append(waits, text+" ("+strings.TrimSuffix(state.State+": "+state.Message, ": ")+")")
-	}
-	return waits
-}
-
-// noCopy is why a worker does not run a Job whose Workload it lacks.
-const noCopy = "no copy of its Workload"
-
-// workerReason returns why a worker does not run the Job, and whether only a
-// change ends that.
-func (q *Question) workerReason(f *inspect.Facts) (why string, reason inspect.JobReason, isForGood bool) {
-	for _, j := range q.Pair.Namesakes {
-		if j.Context == f.Context {
-			return "another " + j.Kind + " of this name exists there", inspect.ReasonSetup, false
-		}
-	}
-	copies := q.Inventory.WorkloadsOf(q.Pair, f)
-	if len(copies) == 0 {
-		return noCopy, inspect.ReasonSetup, false
-	}
-	wait := copies[0].Waiting()
-	if wait.Condition == nil {
-		h := chain.WorkloadHop(f, copies[0])
-		return cmp.Or(h.Message, h.State), reasonOfWait(&wait), false
-	}
-	return wait.Text(), reasonOfWait(&wait), wait.IsPermanent()
 }
