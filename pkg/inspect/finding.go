@@ -148,7 +148,8 @@ type CheckSummary struct {
 	// Young is how many findings are not reported yet because they are younger than the grace
 	// period.
 	Young int `json:"young"`
-	// GraceSeconds is the grace period in seconds.
+	// GraceSeconds is the longest grace period of the findings that Young counts, in seconds: that of
+	// --grace, or of a code that waits longer. It is 0 if Young is 0.
 	GraceSeconds int `json:"graceSeconds"`
 }
 

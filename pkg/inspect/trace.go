@@ -21,7 +21,8 @@ type Trace struct {
 	Origin *Job `json:"origin"`
 	// Mirrors are the mirrors, the most important first.
 	Mirrors []TraceMirror `json:"mirrors"`
-	// State is the state of the Job, in one word.
+	// State is the state of the Job, in one word. It is Unknown if trace lists all Jobs, because it follows no
+	// chains then. Trace a single Job for its state.
 	State JobState `json:"state"`
 	// Reason says in one word why the Job is in its state.
 	Reason JobReason `json:"reason"`
