@@ -72,7 +72,7 @@ type Finding struct {
 	Docs string `json:"docs"`
 	// Preempted is how the Job lost its quota before it waited; nil if it did not.
 	Preempted *Preemption `json:"-"`
-	// Clauses are what the finding says about further Jobs with the same cause, instead of Message.
+	// Clauses are what the finding says about its Jobs, instead of Message.
 	Clauses map[Ref]string `json:"-"`
 	// AwaitsActor is whether a controller may still solve the problem by itself.
 	AwaitsActor bool `json:"-"`

@@ -174,7 +174,7 @@ func traceFindingLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 func isReason(f *inspect.Finding, t *inspect.Trace) bool {
 	messages := []string{f.Message, f.Clause()}
 	if j := mainJob(t); j != nil {
-		messages = append(messages, strings.Replace(f.Message, j.Namespace+"/"+j.Name, "it", 1))
+		messages = append(messages, strings.Replace(f.Message, j.Namespace+"/"+j.Name, "it", 1), f.Clauses[inspect.RefOf(j)])
 	}
 	return slices.ContainsFunc(messages, func(message string) bool { return isRepeated(message, t.Message) })
 }

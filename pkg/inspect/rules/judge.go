@@ -222,6 +222,7 @@ func finding(r Rule, s view.Sighting) candidate {
 	}
 	j := candidate{Finding: f, rule: r, covers: s.Covers, known: sets.New[*inspect.Job]()}
 	j.addJobs(s.Jobs)
+	j.addOwnClause(s)
 	return j
 }
 
@@ -242,19 +243,33 @@ func (j *candidate) join(s view.Sighting) {
 
 // addClause keeps what another sighting says about its own Job.
 func (j *candidate) addClause(s view.Sighting) {
+	j.addOwnClause(s)
 	own := inspect.Finding{Kind: s.Object.Kind, Namespace: s.Object.Namespace, Name: s.Object.Name}
 	for _, job := range s.Jobs {
 		own.Jobs = append(own.Jobs, inspect.RefOf(job))
 	}
 	own.Say(s.Message)
+	for _, job := range s.Jobs {
+		if view.Of(job) == s.Object {
+			j.setClause(job, own.Clause())
+		}
+	}
+}
+
+// addOwnClause keeps the clause of a sighting about another object than its Jobs.
+func (j *candidate) addOwnClause(s view.Sighting) {
+	for _, job := range s.Jobs {
+		if s.Clause != "" {
+			j.setClause(job, s.Clause)
+		}
+	}
+}
+
+func (j *candidate) setClause(job *inspect.Job, clause string) {
 	if j.Clauses == nil {
 		j.Clauses = map[inspect.Ref]string{}
 	}
-	for _, job := range s.Jobs {
-		if view.Of(job) == s.Object {
-			j.Clauses[inspect.RefOf(job)] = own.Clause()
-		}
-	}
+	j.Clauses[inspect.RefOf(job)] = clause
 }
 
 // withReach returns the finding with its fixes. by has the flags with which

@@ -26,6 +26,9 @@ type Sighting struct {
 	GracePeriod time.Duration
 	// Message says in one line what is wrong, with real names.
 	Message string
+	// Clause is the message about one of the Jobs, which it calls "it". It is "" if Message says the
+	// same, or if Object is the Job.
+	Clause string
 	// Evidence quotes fields of objects: of which object, on which cluster, since when.
 	Evidence []string
 	// Remedy is what a person can do, with real names.

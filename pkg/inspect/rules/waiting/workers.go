@@ -60,19 +60,16 @@ func isPendingThere(o view.Copy, state kueue.CheckState) bool {
 // Job that wait for a check of this name, which are one finding. A rejected copy is alone.
 func workersCheck(v *view.View, w *waiter, o view.Copy, state kueue.CheckState, pending []view.Copy) view.Sighting {
 	var contexts []string
-	var describe []command.Prose
 	for _, c := range pending {
 		contexts = append(contexts, c.Worker.Context)
-		describe = append(describe, advice.KubectlObject(view.OfKueue(c.Worker, "AdmissionCheck", "", state.Name), "describe").Prose(),
-			advice.KubectlObject(view.OfWorkload(c.Worker, c.Workload), "describe").Prose())
 	}
+	where := strings.Join(contexts, ", ")
 	passed := map[int]string{1: "has not passed", 2: "has passed on neither"}[len(pending)]
 	s := view.Sighting{
 		Object: view.OfKueue(o.Worker, "AdmissionCheck", "", state.Name), Since: state.LastTransitionTime.Time, Severity: inspect.Warning,
-		Message: fmt.Sprintf("%s have quota on %s, but AdmissionCheck %s %s", quote.Plural(w.Job()), strings.Join(contexts, ", "), state.Name,
-			cmp.Or(passed, "has passed on none")),
+		Message:  fmt.Sprintf("%s have quota on %s, but AdmissionCheck %s %s", quote.Plural(w.Job()), where, state.Name, cmp.Or(passed, "has passed on none")),
+		Clause:   fmt.Sprintf("it has quota on %s, but AdmissionCheck %s has not passed there", where, state.Name),
 		Evidence: []string{quote.CheckState(view.OfWorkload(o.Worker, o.Workload), state)},
-		Remedy:   command.Say("read the message of the check: %s", command.Join(describe, ", and ")),
 		Jobs:     []*inspect.Job{w.Job()}, Cause: strings.Join(contexts, " ") + " " + state.Name + " " + kueue.CheckPending + " " + w.Job().Kind,
 		MayPass: state.State != kueue.CheckRejected,
 	}
@@ -82,12 +79,43 @@ func workersCheck(v *view.View, w *waiter, o view.Copy, state kueue.CheckState, 
 	}
 	if state.State == kueue.CheckRejected {
 		s.Message = fmt.Sprintf("AdmissionCheck %s of %s rejected %s: they never run there", state.Name, o.Worker.Context, quote.Plural(w.Job()))
+		s.Clause = fmt.Sprintf("AdmissionCheck %s of %s rejected it: it never runs there", state.Name, o.Worker.Context)
 		s.Cause = o.Worker.Context + " " + state.Name + " " + state.State + " " + w.Job().Kind
 		if len(w.offers) == 1 && w.wasOfferedToAll(v) {
 			s.Severity = inspect.Error
 		}
 	}
+	s.Remedy = readCheck(v, state, pending)
 	return s
+}
+
+// readCheck returns how to find out why a check has not admitted the copies of a Job: which controller
+// must answer, as far as that is known, and what it said.
+func readCheck(v *view.View, state kueue.CheckState, copies []view.Copy) command.Prose {
+	var unknown, workloads []command.Prose
+	var names, controllers []string
+	workersOf := map[string][]string{}
+	for _, c := range copies {
+		workloads = append(workloads, advice.KubectlObject(view.OfWorkload(c.Worker, c.Workload), "describe").Prose())
+		check, _ := v.Check(c.Worker, state.Name)
+		if check == nil || state.State == kueue.CheckRejected {
+			unknown = append(unknown, advice.KubectlObject(view.OfKueue(c.Worker, "AdmissionCheck", "", state.Name), "describe").Prose())
+			continue
+		}
+		name := check.Spec.ControllerName
+		if workersOf[name] == nil {
+			names = append(names, name)
+		}
+		workersOf[name] = append(workersOf[name], c.Worker.Context)
+	}
+	for _, name := range names {
+		controllers = append(controllers, fmt.Sprintf("controller %s runs on %s", name, inspect.And(workersOf[name])))
+	}
+	read := command.Say("read the message of the check: %s", command.Join(append(unknown, workloads...), ", and "))
+	if len(controllers) == 0 {
+		return read
+	}
+	return command.Say("check that %s, and %s", strings.Join(controllers, ", that "), read)
 }
 
 func kueueDownOnWorker() view.Rule {
@@ -149,6 +177,7 @@ func (o *idleCopy) report(v *view.View, down []string) {
 	}
 	if o.awaited.IsAtWork() {
 		s.Message = fmt.Sprintf("Kueue on %s processed later Workloads, but not these", worker)
+		s.Clause = fmt.Sprintf("Kueue on %s processed later Workloads, but not this one", worker)
 		s.Remedy = advice.CheckKueue(v, worker, o.awaited)
 		s.Cause, s.Severity = s.Cause+" "+o.Cluster+" at work", inspect.Warning
 		v.Report(s)
@@ -163,6 +192,7 @@ func (o *idleCopy) report(v *view.View, down []string) {
 		show = append(show, kueue.ShowPods(context).Prose())
 	}
 	s.Message = fmt.Sprintf("no Kueue controller processes Workloads on %s", strings.Join(down, ", "))
+	s.Clause = s.Message
 	s.Remedy = command.Say("start Kueue there; see its Deployment and its Pods: %s", command.Join(show, ", and "))
 	v.Report(s)
 }
