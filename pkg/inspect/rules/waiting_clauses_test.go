@@ -44,3 +44,14 @@ func TestFixOfWorkersCheck(t *testing.T) {
 	assert.Equal(t, strings.Count(f.Remedy, " describe "), 2, f.Remedy)
 	assert.Equal(t, strings.Count(f.Remedy, " describe workloads.kueue.x-k8s.io job-d06a-"), 2, f.Remedy)
 }
+
+// TestFixOfManyEvictions checks that the fix of JM045 for a Job that workers evict again and again does
+// not wait for more evictions.
+func TestFixOfManyEvictions(t *testing.T) {
+	for _, c := range evictedCases() {
+		if c.code == "JM045" && c.fires {
+			_, f := clauseOf(t, c.inventory(t), "JM045", "train")
+			assert.Equal(t, strings.HasPrefix(f.Remedy, "if this repeats, "), c.name == "being withdrawn now", f.Remedy)
+		}
+	}
+}

@@ -57,13 +57,14 @@ func describeEviction(v *view.View, s view.Submission, evictions int32) view.Sig
 		Object: view.Of(j), Since: retriedAt(s), Jobs: []*inspect.Job{j},
 		Message:  where + " evicted it; MultiKueue offers it again",
 		Evidence: append([]string{quote.MultiKueueCheck(s)}, evictionOf(s)...),
-		Remedy:   command.Say("if this repeats, check on %s why it was evicted", where),
 	}
+	check := command.Say("check on %s why it was evicted", where)
 	if context != "" {
-		sighting.Remedy = command.Say("if this repeats, check on %s why it was evicted: %s",
-			where, command.Kubectl(context, s.Workload.Namespace, "get", "events", "--field-selector", "involvedObject.name="+s.Workload.Name))
+		check = command.Say("%s: %s", check, command.Kubectl(context, s.Workload.Namespace, "get", "events", "--field-selector", "involvedObject.name="+s.Workload.Name))
 	}
+	sighting.Remedy = command.Say("if this repeats, %s", check)
 	if evictions >= manyRestarts {
+		sighting.Remedy = check
 		sighting.Severity = inspect.Warning
 		sighting.Message = fmt.Sprintf("workers evict it again and again, %s the last time: %d times so far", where, evictions)
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: status.schedulingStats.evictions of Workload %s/%s counts %d for %s",
