@@ -3,7 +3,9 @@ package running
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
@@ -55,28 +57,74 @@ func describeDeactivation(v *view.View, s view.Submission) view.Sighting {
 	return sighting
 }
 
-// reportCopiesOff reports the copies of a Workload that a user has
-// deactivated on a worker. If the manager has taken the Job back, the manager
-// deactivated them itself.
+// copyOff is the copy of a Workload that is deactivated on a worker, and why.
+type copyOff struct {
+	view.Copy
+	wait kueue.Wait
+}
+
+// reportCopiesOff reports the copies of a Workload that are deactivated on workers. If the manager has
+// taken the Job back, the manager deactivated them itself.
 func reportCopiesOff(v *view.View, s view.Submission) {
 	if why, _, _ := stopReason(s); why != "" || s.Job().DeletedAt != nil {
 		return
 	}
-	j := s.Job()
+	var off []copyOff
 	for _, c := range v.Copies(s) {
 		w := c.Workload
 		if w.IsActive() || w.DeletionTimestamp != nil || w.Is(kueue.Finished) || w.Is(kueue.DeactivationTarget) || s.Chosen() != "" && s.Chosen() != c.Cluster {
 			continue
 		}
-		since, wait := view.TimeOf(inspect.SpecWrittenAt(w.ManagedFields)), w.Waiting()
-		if wait.Condition != nil {
-			since = wait.Since
-		}
-		v.Report(view.Sighting{
-			Object: view.Of(j), Since: v.On(j.Context, c.Worker.Context, since), Jobs: []*inspect.Job{j},
-			Message:  fmt.Sprintf("the copy of its Workload on %s (%s): %s", c.Cluster, c.Worker.Context, wait.Text()),
-			Evidence: []string{fmt.Sprintf("%s: spec.active of %s is false", c.Worker.Context, view.OfWorkload(c.Worker, w).String())},
-			Remedy:   advice.EndWait(v, c.Worker, w, &wait),
-		})
+		off = append(off, copyOff{c, w.Waiting()})
 	}
+	for _, group := range view.GroupBy(off, func(c copyOff) string { return c.wait.Text() }) {
+		sighting := describeCopiesOff(v, s, group.Values)
+		if group.Values[0].wait.Reason != kueue.ReasonDeactivated {
+			sighting.Severity = inspect.Warning
+			if isRejectedEverywhere(s, off) {
+				sighting.Severity = inspect.Error
+			}
+		}
+		v.Report(sighting)
+	}
+}
+
+// isRejectedEverywhere reports whether every worker that a submission was nominated for has deactivated
+// its copy. A user may activate again what a user has deactivated.
+func isRejectedEverywhere(s view.Submission, off []copyOff) bool {
+	isOff := func(name string) bool {
+		return slices.ContainsFunc(off, func(c copyOff) bool { return c.Cluster == name && c.wait.Reason != kueue.ReasonDeactivated })
+	}
+	return len(s.Nominated()) > 0 && !slices.ContainsFunc(s.Nominated(), func(name string) bool { return !isOff(name) })
+}
+
+// describeCopiesOff describes copies that are deactivated for the same reason.
+func describeCopiesOff(v *view.View, s view.Submission, off []copyOff) view.Sighting {
+	j := s.Job()
+	sighting := view.Sighting{Object: view.Of(j), Jobs: []*inspect.Job{j}}
+	var places []string
+	var remedies []command.Prose
+	for i := range off {
+		c := &off[i]
+		context := c.Worker.Context
+		since := view.TimeOf(inspect.SpecWrittenAt(c.Workload.ManagedFields))
+		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: spec.active of %s is false", context, view.OfWorkload(c.Worker, c.Workload).String()))
+		if c.wait.Condition != nil {
+			since = c.wait.Since
+			sighting.Evidence = append(sighting.Evidence, quote.WorkloadCondition(c.Worker, c.Workload, c.wait.Condition))
+		}
+		sighting.Since = view.Latest(sighting.Since, v.On(j.Context, context, since))
+		places = append(places, fmt.Sprintf("%s (%s)", c.Cluster, context))
+		if remedy := advice.EndWait(v, c.Worker, c.Workload, &c.wait); !slices.Contains(remedies, remedy) {
+			remedies = append(remedies, remedy)
+		}
+	}
+	copies := "copy"
+	if len(off) > 1 {
+		copies = "copies"
+	}
+	sighting.Message = fmt.Sprintf("the %s of its Workload on %s: %s", copies, strings.Join(places, ", "), off[0].wait.Text())
+	// One worker is enough.
+	sighting.Remedy = command.Join(remedies, "; or ")
+	return sighting
 }

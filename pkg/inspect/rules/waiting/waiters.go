@@ -126,6 +126,15 @@ func (w *waiter) isStuck(v *view.View) bool {
 	return w.wasOfferedToAll(v) && len(v.Missed(w.Submission)) == 0
 }
 
+// isRejectedEverywhere reports whether an AdmissionCheck of every worker that the submission was offered
+// to rejects it.
+func (w *waiter) isRejectedEverywhere() bool {
+	isRejected := func(c kueue.CheckState) bool { return c.State == kueue.CheckRejected }
+	return !slices.ContainsFunc(w.offers, func(o view.Copy) bool {
+		return o.Workload == nil || !slices.ContainsFunc(o.Workload.Status.AdmissionChecks, isRejected)
+	})
+}
+
 // wasOfferedToAll reports whether a submission was offered to every worker that its manager can
 // use. The incremental dispatcher offers it to a few at a time.
 func (w *waiter) wasOfferedToAll(v *view.View) bool {

@@ -81,7 +81,9 @@ func workersCheck(v *view.View, w *waiter, o view.Copy, state kueue.CheckState, 
 		s.Message = fmt.Sprintf("AdmissionCheck %s of %s rejected %s: they never run there", state.Name, o.Worker.Context, quote.Plural(w.Job()))
 		s.Clause = fmt.Sprintf("AdmissionCheck %s of %s rejected it: it never runs there", state.Name, o.Worker.Context)
 		s.Cause = o.Worker.Context + " " + state.Name + " " + state.State + " " + w.Job().Kind
-		if len(w.offers) == 1 && w.wasOfferedToAll(v) {
+		// Kueue also deactivates the copy.
+		s.Covers = []string{"JM124"}
+		if w.isRejectedEverywhere() && w.wasOfferedToAll(v) {
 			s.Severity = inspect.Error
 		}
 	}
