@@ -148,3 +148,19 @@ func TestDeletionNamesWorker(t *testing.T) {
 		}
 	}
 }
+
+// TestUnblockKeepsOtherFinalizers checks that the fix of JM111 leaves the finalizers of the garbage
+// collector alone.
+func TestUnblockKeepsOtherFinalizers(t *testing.T) {
+	rule, _ := rules.ByCode("JM111")
+	for finalizers, patched := range map[string]string{
+		"example.com/x":                     `null`,
+		"orphan, example.com/x":             `["orphan"]`,
+		"foregroundDeletion, example.com/x": `["foregroundDeletion"]`,
+	} {
+		c := testCase{base: "running", edits: []edit{patch("kwok-mgr", "Job/train", deleting(finalizers))}}
+		f := findingOf(t, judge(t, c.make(t), []rules.Rule{rule}, 0), "JM111")
+		assert.Assert(t, strings.HasPrefix(f.Remedy, "start the controller that removes finalizer example.com/x; "), f.Remedy)
+		assert.Assert(t, strings.Contains(f.Remedy, `{"metadata":{"finalizers":`+patched+`}}`), f.Remedy)
+	}
+}

@@ -1,6 +1,8 @@
 package advice
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -8,20 +10,32 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 )
 
-// Unblock returns how to end the deletion of a Job that waits for its finalizers.
+// Unblock returns how to end the deletion of a Job that waits for finalizers of other controllers than
+// the garbage collector. To remove a finalizer of the garbage collector would delete or keep the wrong
+// objects.
 func Unblock(j *inspect.Job) command.Prose {
+	foreign := foreignFinalizers(j)
+	var kept any
+	if names := slices.DeleteFunc(slices.Clone(j.Finalizers), func(name string) bool { return slices.Contains(foreign, name) }); len(names) > 0 {
+		kept = names
+	}
 	return command.Say("start the controller that removes %[1]s; if that controller no longer exists, remove %[1]s: %[2]s",
-		quote.Finalizers(j), SetField(j, []string{"metadata", "finalizers"}, nil))
+		quote.FinalizerNames(foreign), SetField(j, []string{"metadata", "finalizers"}, kept))
 }
 
 // IsBlocked reports whether the deletion of a Job waits for a finalizer that the garbage collector does
 // not remove.
-func IsBlocked(j *inspect.Job) bool {
-	return j.DeletedAt != nil && len(j.Finalizers) > 0 && !IsGarbageCollected(j)
+func IsBlocked(j *inspect.Job) bool { return j.DeletedAt != nil && len(foreignFinalizers(j)) > 0 }
+
+// IsGarbageCollected reports whether only the garbage collector must remove the finalizers of a Job.
+func IsGarbageCollected(j *inspect.Job) bool {
+	return len(j.Finalizers) > 0 && len(foreignFinalizers(j)) == 0
 }
 
-// IsGarbageCollected reports whether only the garbage collector must remove the finalizer of a Job:
-// that of a deletion in the foreground, or of one that orphans its objects.
-func IsGarbageCollected(j *inspect.Job) bool {
-	return len(j.Finalizers) == 1 && (j.Finalizers[0] == metav1.FinalizerDeleteDependents || j.Finalizers[0] == metav1.FinalizerOrphanDependents)
+// foreignFinalizers returns the finalizers that the garbage collector does not remove. It removes that of
+// a deletion in the foreground, and of one that orphans the objects of the Job.
+func foreignFinalizers(j *inspect.Job) []string {
+	return slices.DeleteFunc(slices.Clone(j.Finalizers), func(name string) bool {
+		return name == metav1.FinalizerDeleteDependents || name == metav1.FinalizerOrphanDependents
+	})
 }

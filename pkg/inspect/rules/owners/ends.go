@@ -44,10 +44,11 @@ func reportHanging(v *view.View, f *inspect.Facts, j *inspect.Job) {
 		Object: view.Of(j), Since: j.DeletedAt.Time, Jobs: []*inspect.Job{j},
 		Message:  deletionOf(j) + " waits for " + strings.Join(j.Finalizers, " and "),
 		Evidence: quote.Deletion(j),
-		Remedy:   advice.Unblock(j),
 	}
-	if advice.IsGarbageCollected(j) {
-		s.Message = deletionOf(j) + " waits for the garbage collector, which removes finalizer " + j.Finalizers[0]
+	if advice.IsBlocked(j) {
+		s.Remedy = advice.Unblock(j)
+	} else {
+		s.Message = deletionOf(j) + " waits for the garbage collector, which removes " + quote.Finalizers(j)
 		s.Remedy = checkGarbageCollector(v, f, j)
 	}
 	if isForeground {

@@ -30,11 +30,14 @@ func State(j *inspect.Job) string {
 }
 
 // Finalizers names the finalizers of a Job.
-func Finalizers(j *inspect.Job) string {
-	if len(j.Finalizers) == 1 {
-		return "finalizer " + j.Finalizers[0]
+func Finalizers(j *inspect.Job) string { return FinalizerNames(j.Finalizers) }
+
+// FinalizerNames names some finalizers.
+func FinalizerNames(names []string) string {
+	if len(names) == 1 {
+		return "finalizer " + names[0]
 	}
-	return "finalizers " + inspect.And(j.Finalizers)
+	return "finalizers " + inspect.And(names)
 }
 
 // Mark quotes the label that makes a Job a mirror.
