@@ -57,6 +57,8 @@ type Pod struct {
 	HasSchedulerResult bool
 	// Started is when the kubelet of the node picked the Pod up; zero if it has not.
 	Started metav1.Time
+	// DeletedBy is when the grace period of its deletion ends; zero if it is not being deleted.
+	DeletedBy metav1.Time
 }
 
 // IsUnschedulable reports whether the scheduler has found no node so far.

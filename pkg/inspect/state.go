@@ -71,6 +71,9 @@ func (t *Trace) Phrase() string {
 	case StateUnknown:
 		return "state unknown"
 	case StateTerminating:
+		if t.Origin != nil && t.Origin.DeletedAt == nil {
+			return "mirror being deleted" + on
+		}
 		return "being deleted"
 	case StateRunning, StateStarting, StateFailing, StateComplete, StateFailed, StateWaiting, StateSuspended:
 		return strings.ToLower(string(t.State)) + on

@@ -93,6 +93,8 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 		return a
 	}
 	switch {
+	case j.DeletedAt != nil:
+		a.State, a.Since = inspect.StateTerminating, j.DeletedAt.DeepCopy()
 	case j.Status == delegation.Unclaimed:
 		a.Reason, a.Message = inspect.ReasonUnclaimed, fmt.Sprintf("No controller on %s has picked up the mirror.", j.Context)
 	case j.Status == delegation.Suspended:

@@ -39,6 +39,9 @@ func readPod(o *corev1.Pod) *inspect.Pod {
 	if o.Status.StartTime != nil {
 		p.Started = *o.Status.StartTime
 	}
+	if o.DeletionTimestamp != nil {
+		p.DeletedBy = *o.DeletionTimestamp
+	}
 	if owner := metav1.GetControllerOf(o); owner != nil {
 		p.JobUID, p.JobName = string(owner.UID), owner.Kind+"/"+owner.Name
 	} else if uid := o.Labels[batchv1.ControllerUidLabel]; uid != "" {

@@ -3,6 +3,7 @@ package rules_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -67,6 +68,8 @@ func hangingCases() []testCase {
 			patch("kwok-mgr", "Job/train", deleted("foregroundDeletion")),
 		}},
 		{name: "a mirror that waits for its pods", code: "JM111", base: "running", edits: []edit{patch("kwok-w1", "Job/train", deleted("foregroundDeletion"))}},
+		{name: "a mirror that waits for lost Pods", code: "JM111", base: "running", fires: true, edits: lostPods("2026-11-20T23:43:38Z")},
+		{name: "a mirror whose Pods have time to end", code: "JM111", base: "running", edits: lostPods("2026-11-20T23:43:58Z")},
 		{name: "a Job that is not delegated", code: "JM111", base: "same-name-on-workers", edits: []edit{patch("kwok-w1", "Job/train", deleted("example.com/cleanup"))}},
 		{name: "not deleted", code: "JM111", base: "running", edits: []edit{patch("kwok-mgr", "Job/train", `{metadata: {finalizers: [example.com/cleanup]}}`)}},
 	}
@@ -163,4 +166,22 @@ func TestUnblockKeepsOtherFinalizers(t *testing.T) {
 		assert.Assert(t, strings.HasPrefix(f.Remedy, "start the controller that removes finalizer example.com/x; "), f.Remedy)
 		assert.Assert(t, strings.Contains(f.Remedy, `{"metadata":{"finalizers":`+patched+`}}`), f.Remedy)
 	}
+}
+
+// lostPods are a mirror whose deletion waits for Pods that have until a time to end.
+func lostPods(until string) []edit {
+	return []edit{
+		patch("kwok-w1", "Job/train", `{metadata: {deletionTimestamp: "2026-11-20T23:43:28Z", finalizers: [foregroundDeletion]}, status: {active: 0, ready: 0, terminating: 2}}`),
+		patch("kwok-w1", "Pod/*", `{metadata: {deletionTimestamp: "`+until+`"}}`),
+	}
+}
+
+// TestLostPodsKeepMirror checks that a finding about a mirror whose deletion waits for lost Pods names
+// them, and counts from the end of their grace period.
+func TestLostPodsKeepMirror(t *testing.T) {
+	rule, _ := rules.ByCode("JM111")
+	f := findingOf(t, judge(t, testCase{base: "running", edits: lostPods("2026-11-20T23:43:38Z")}.make(t), []rules.Rule{rule}, 0), "JM111")
+	assert.Equal(t, f.Message, "Job default/train: its deletion on kwok-w1 waits for 2 Pods, such as train-srrml")
+	assert.Equal(t, f.Since.UTC().Format(time.TimeOnly), "23:43:38")
+	assert.Assert(t, strings.HasSuffix(f.Remedy, quoted("kubectl --context kwok-w1 -n default describe pod train-srrml")), f.Remedy)
 }

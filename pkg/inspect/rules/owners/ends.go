@@ -1,6 +1,7 @@
 package owners
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -36,9 +37,11 @@ func deletionHangs() view.Rule {
 func reportHanging(v *view.View, f *inspect.Facts, j *inspect.Job) {
 	isForeground := len(j.Finalizers) == 1 && j.Finalizers[0] == metav1.FinalizerDeleteDependents
 	pods, known := v.Pods(f, j)
-	if isForeground && j.ManagedBy.IsBuiltIn() && (len(pods) > 0 || !known) {
-		// Its Pods still have their grace period to end.
-		return
+	var left podsLeft
+	if isForeground && j.ManagedBy.IsBuiltIn() {
+		if left = podsLeftOf(v, j, pods); !known || left.mayEnd {
+			return
+		}
 	}
 	s := view.Sighting{
 		Object: view.Of(j), Since: j.DeletedAt.Time, Jobs: []*inspect.Job{j},
@@ -54,10 +57,45 @@ func reportHanging(v *view.View, f *inspect.Facts, j *inspect.Job) {
 	if isForeground {
 		describeOwned(v, f, j, &s)
 	}
-	if len(pods) > 0 {
+	if left.count > 0 {
+		left.describe(j, &s)
+	} else if len(pods) > 0 {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: it controls %d Pods, such as %s", j.Context, len(pods), pods[0].Name))
 	}
 	v.Report(s)
+}
+
+// podsLeft are the Pods that a deletion in the foreground waits for.
+type podsLeft struct {
+	// count is how many Pods exist although their grace period is over. name is one of them.
+	count int
+	name  string
+	// since is when the last grace period ended.
+	since time.Time
+	// mayEnd is whether the deletion of the Pods has just begun, or their grace period is not over.
+	mayEnd bool
+}
+
+func podsLeftOf(v *view.View, j *inspect.Job, pods []*inspect.Pod) (left podsLeft) {
+	for _, p := range pods {
+		since := j.DeletedAt.Time
+		if !p.DeletedBy.IsZero() {
+			since = p.DeletedBy.Time
+			left.since = view.Latest(left.since, since)
+			left.count, left.name = left.count+1, cmp.Or(left.name, p.Name)
+		}
+		left.mayEnd = left.mayEnd || v.Age(j.Context, since) < inspect.Settling
+	}
+	return left
+}
+
+// describe describes a deletion that waits for Pods.
+func (left *podsLeft) describe(j *inspect.Job, s *view.Sighting) {
+	s.Since = view.Latest(s.Since, left.since)
+	s.Message = fmt.Sprintf("%s waits for %s, such as %s", deletionOf(j), inspect.Count(left.count, "Pod"), left.name)
+	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the grace period of Pod %s/%s ended at %s", j.Context, j.Namespace, left.name, quote.Time(left.since)))
+	s.Remedy = command.Say("check what keeps the Pods, such as a lost node or a finalizer: %s",
+		command.Kubectl(j.Context, j.Namespace, "describe", "pod", left.name))
 }
 
 // deletionOf returns the subject of a message about the deletion of a Job. It names the worker of a
