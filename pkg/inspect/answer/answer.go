@@ -192,10 +192,28 @@ func (q *Question) explain(a *Answer) {
 		case IsAboutQuota(f.Code) && !a.isAboutSetup() || a.State == inspect.StateOrphan && IsOrphan(f.Code):
 			a.addFrom(f)
 		case a.isExplainedBy(f) && (f.Severity != inspect.Warning || !q.mayRunElsewhere(a)):
+			f = q.closest(i, a)
 			a.take(f, q.reasonOf(f))
 			return
 		}
 	}
+}
+
+// closest returns the finding that explains an answer: of the finding at i and the later ones of the same
+// severity, the first about a Job of the pair itself.
+func (q *Question) closest(i int, a *Answer) *inspect.Finding {
+	for k := range q.Trace.Findings[i:] {
+		f := &q.Trace.Findings[i+k]
+		if f.Severity == q.Trace.Findings[i].Severity && q.isOfPairItself(f) && a.isExplainedBy(f) && !q.isRefuted(f, a) && !IsAboutQuota(f.Code) {
+			return f
+		}
+	}
+	return &q.Trace.Findings[i]
+}
+
+// isOfPairItself reports whether the object of a finding is a Job of the pair.
+func (q *Question) isOfPairItself(f *inspect.Finding) bool {
+	return slices.ContainsFunc(q.Pair.Jobs(), func(j *inspect.Job) bool { return f.Kind == j.Kind && f.Namespace == j.Namespace && f.Name == j.Name })
 }
 
 // addFrom adds to an answer from quotas what a finding about quota knows besides: fixes, if the answer
@@ -225,8 +243,7 @@ func (a *Answer) isExplainedBy(f *inspect.Finding) bool {
 // reasonOf returns a finding's message about the Job. If the finding is about
 // the Job itself, the message has no name, because the answer begins with it.
 func (q *Question) reasonOf(f *inspect.Finding) string {
-	isOfPair := func(j *inspect.Job) bool { return f.Kind == j.Kind && f.Namespace == j.Namespace && f.Name == j.Name }
-	if q.Pair.Origin != nil && isOfPair(q.Pair.Origin) || slices.ContainsFunc(q.Pair.Mirrors, func(m inspect.Mirror) bool { return isOfPair(m.Job) }) {
+	if q.isOfPairItself(f) {
 		return f.Clause()
 	}
 	for _, j := range q.Pair.Jobs() {

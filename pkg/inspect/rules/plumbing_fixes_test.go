@@ -3,6 +3,7 @@ package rules_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -70,4 +71,32 @@ func TestFixOfRights(t *testing.T) {
 		return strings.Fields(name)[0]
 	}
 	assert.Assert(t, role(first) != role(other), role(first))
+}
+
+// TestFixOfLostConnection checks that the fix of JM004 waits for the next attempt only as long as one may
+// be due.
+func TestFixOfLostConnection(t *testing.T) {
+	rule, _ := rules.ByCode("JM004")
+	lost := cannotUse("worker2", "ClientConnectionFailed", "dial tcp 10.0.0.1:6443: connect: connection refused")
+	for later, want := range map[time.Duration]string{
+		time.Minute: "wait up to five minutes: ",
+		time.Hour:   "restore the connection from kwok-mgr to https://",
+	} {
+		found := judge(t, testCase{base: "running", edits: []edit{lost}, later: later}.make(t), []rules.Rule{rule}, 0)
+		assert.Equal(t, len(found), 1)
+		assert.Assert(t, strings.HasPrefix(found[0].Remedy, want), found[0].Remedy)
+	}
+}
+
+// TestMissingClusterWithMirror checks that the fix of JM011 does not remove a cluster that runs a Job
+// from the MultiKueueConfig.
+func TestMissingClusterWithMirror(t *testing.T) {
+	partly := active("AdmissionCheck/multikueue", "True", "SomeActiveClusters", "x")
+	for name, remedy := range map[string]string{
+		"worker1": "create MultiKueueCluster worker1 on kwok-mgr again, with the manifest in FILE: " + quoted("kubectl --context kwok-mgr create -f FILE"),
+		"worker2": "create MultiKueueCluster worker2, or remove it from spec.clusters: " + quoted("kubectl --context kwok-mgr edit multikueueconfigs.kueue.x-k8s.io fleet"),
+	} {
+		found := judge(t, testCase{base: "running", edits: []edit{partly, remove("kwok-mgr", "MultiKueueCluster/"+name)}}.make(t), rules.All(), 0)
+		assert.Equal(t, findingOf(t, found, "JM011").Remedy, remedy)
+	}
 }

@@ -127,11 +127,24 @@ func (u *unusable) evidence(f *inspect.Facts) []string {
 }
 
 // repair returns how to make the clusters usable.
-func (u *unusable) repair(f *inspect.Facts) command.Prose {
+func (u *unusable) repair(v *view.View, f *inspect.Facts) command.Prose {
 	var steps []command.Prose
-	if len(u.missing) > 0 {
-		missing := strings.Join(u.missing, " and ")
-		if len(u.missing) == len(u.config.Spec.Clusters) {
+	var used, unused []string
+	for _, name := range u.missing {
+		if len(jobsDependingOn(v, f, name)) > 0 {
+			used = append(used, name)
+		} else {
+			unused = append(unused, name)
+		}
+	}
+	if len(used) > 0 {
+		// Removed from spec.clusters, their Jobs would run a second time elsewhere.
+		steps = append(steps, command.Say("create MultiKueueCluster %s on %s again, with the manifest in FILE: %s",
+			strings.Join(used, " and "), f.Context, command.Kubectl(f.Context, "", "create", "-f", "FILE")))
+	}
+	if len(unused) > 0 {
+		missing := strings.Join(unused, " and ")
+		if len(unused) == len(u.config.Spec.Clusters) {
 			// spec.clusters must not become empty.
 			missing += ", or name existing clusters instead"
 		} else {
@@ -195,6 +208,6 @@ func reportPartly(v *view.View, f *inspect.Facts, c *kueue.AdmissionCheck) {
 		Object: o, Since: since, Jobs: jobs,
 		Message: fmt.Sprintf("%d of the %d workers of AdmissionCheck %s cannot be used: %s",
 			len(u.names()), len(u.config.Spec.Clusters), c.Name, strings.Join(u.names(), ", ")),
-		Evidence: append([]string{quote.Condition(o, active)}, u.evidence(f)...), Remedy: u.repair(f),
+		Evidence: append([]string{quote.Condition(o, active)}, u.evidence(f)...), Remedy: u.repair(v, f),
 	})
 }

@@ -59,7 +59,7 @@ func reportInactiveCheck(v *view.View, f *inspect.Facts, c *kueue.AdmissionCheck
 	switch {
 	case known && len(u.names()) > 0:
 		s.Evidence = append(s.Evidence, u.evidence(f)...)
-		s.Remedy = u.repair(f)
+		s.Remedy = u.repair(v, f)
 	case active.Reason == "BadConfig":
 		s.Remedy = repairParameters(v, f, c)
 	}
