@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -36,6 +37,10 @@ func adviseUnreachable(v *view.View, b brokenWorker, s *view.Sighting) {
 		s.Message = fmt.Sprintf("%s cannot use worker %s: its kubeconfig points to %s, context %s to %s", b.manager.Context, b.cluster.Name, server, context, address)
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the worker's API server answers this context at %s", context, address))
 		s.Remedy = advice.ReplaceKubeconfig(b.manager, b.cluster, fmt.Sprintf("if %s is wrong, write the right server to %s.kubeconfig", server, b.cluster.Name))
+	case facts != nil && v.Age(b.manager.Context, s.Since) > longestRetry:
+		s.Remedy = command.Say("restore the connection from %[1]s to %[2]s; context %[3]s reaches it, so check the network and firewall of %[1]s",
+			b.manager.Context, server, context)
+		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the worker's API server answers this context", context))
 	case facts != nil:
 		s.Remedy = command.Say("wait up to five minutes: Kueue on %[2]s retries, and the worker answers context %[1]s; if it stays lost, restore the connection from %[2]s to %[3]s",
 			context, b.manager.Context, server)
@@ -48,6 +53,10 @@ func adviseUnreachable(v *view.View, b brokenWorker, s *view.Sighting) {
 		}
 	}
 }
+
+// longestRetry is after how long a manager has certainly tried again to reach a worker: Kueue waits for
+// at most 5m20s between two attempts (docs/reference/multikueue.md).
+const longestRetry = 6 * time.Minute
 
 // addressOf returns the API server that a context points to, "" if unknown.
 func addressOf(v *view.View, context string) string {
