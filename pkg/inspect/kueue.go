@@ -31,6 +31,9 @@ type KueueFacts struct {
 	Addresses map[string]kubecontext.Address
 	// Offers show where MultiKueue copied Workloads that are not in Workloads.
 	Offers []Offer
+	// ListsLocalQueues is whether LocalQueues has all of the namespaces of the Jobs, although the
+	// ClusterQueues may be a gap of PartQueues.
+	ListsLocalQueues bool
 	// RequestedQueues are the LocalQueues that were requested one by one, as namespace/name.
 	RequestedQueues []string
 	// Orders are the positions in LocalQueues that Kueue's visibility API reports, if it does.
@@ -219,6 +222,9 @@ func (k *KueueFacts) lookup(unread func(Part) error) kueue.Lookup {
 			local := k.LocalQueueNamed(namespace, name)
 			if local == nil && k.Neighbours != nil {
 				local = localQueueNamed(k.Neighbours.LocalQueues, namespace, name)
+			}
+			if k.ListsLocalQueues {
+				return local, nil
 			}
 			return orUnread(local, unread(PartQueues))
 		},

@@ -13,6 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // Want says what to read from the clusters of a fleet. Nothing else is requested.
@@ -324,7 +325,12 @@ func (r *factReader) readEvidence(ctx context.Context, namespace string, known *
 	} else {
 		r.readAllWorkloads(ctx, namespace)
 	}
-	readList(ctx, r, inspect.PartQueues, r.resource("localqueues"), namespace, &k.LocalQueues)
+	r.read(inspect.PartQueues, func() error {
+		var locals []*kueue.LocalQueue
+		err := listObjects(ctx, r.cluster, r.resource("localqueues"), namespace, metav1.ListOptions{}, func(q *kueue.LocalQueue) { locals = append(locals, q) })
+		r.store(func() { k.LocalQueues, k.ListsLocalQueues = append(k.LocalQueues, locals...), err == nil })
+		return err
+	})
 	readList(ctx, r, inspect.PartQueues, r.resource("clusterqueues"), "", &k.ClusterQueues)
 }
 

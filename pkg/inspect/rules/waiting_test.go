@@ -67,6 +67,14 @@ func managerQueueCases() []testCase {
 	return []testCase{
 		{name: "no such queue", code: "JM019", base: "wrong-queue", fires: true},
 		{
+			name: "no such queue, for a user who may not read ClusterQueues", code: "JM019", base: "wrong-queue", fires: true,
+			edits: []edit{forbidden("kwok-mgr", "clusterqueues.kueue.x-k8s.io")},
+		},
+		{
+			name: "no such queue, for a user who may read no queues", code: "JM019", base: "wrong-queue",
+			edits: []edit{forbidden("kwok-mgr", "clusterqueues.kueue.x-k8s.io"), forbidden("kwok-mgr", "localqueues.kueue.x-k8s.io")},
+		},
+		{
 			name: "no such queue, before Kueue 0.19", code: "JM019", base: "wrong-queue", fires: true,
 			edits: []edit{patch("kwok-mgr", "Workload/job-train-6a5f2", withoutQuota("Inadmissible", "LocalQueue no-such-queue doesn't exist"))},
 		},

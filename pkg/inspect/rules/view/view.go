@@ -206,7 +206,7 @@ func (v *View) WorkloadsOf(p inspect.Pair, f *inspect.Facts) ([]*kueue.Workload,
 // LocalQueue returns a LocalQueue, nil if there is none.
 func (v *View) LocalQueue(f *inspect.Facts, namespace, name string) (*kueue.LocalQueue, bool) {
 	k, ok := v.Kueue(f, inspect.PartQueues)
-	return k.LocalQueueNamed(namespace, name), ok
+	return k.LocalQueueNamed(namespace, name), ok || k.ListsLocalQueues
 }
 
 // ClusterQueue returns a ClusterQueue, nil if there is none.
