@@ -21,8 +21,17 @@ func (j Judgment) About(t *inspect.Trace) []inspect.Finding {
 		}
 	}
 	for i := range j.young {
-		if s.concerns(&j.young[i].Finding) {
-			found = append(found, j.Own(j.young[i].complete(), s.jobs.Has))
+		young := &j.young[i]
+		if !s.concerns(&young.Finding) {
+			continue
+		}
+		k := slices.IndexFunc(found, func(f inspect.Finding) bool { return f.Fingerprint == young.Fingerprint })
+		switch {
+		case k < 0:
+			found = append(found, j.Own(young.complete(), s.jobs.Has))
+		case !s.isAboutJobs(&found[k]) && s.isAboutJobs(&young.Finding):
+			// The older finding with the same cause is about other Jobs.
+			found[k] = j.Own(young.complete(), s.jobs.Has)
 		}
 	}
 	slices.SortStableFunc(found, compareFindings)
@@ -72,8 +81,11 @@ func newSubject(t *inspect.Trace) subject {
 	return s
 }
 
+// isAboutJobs reports whether a finding is about a Job of the trace.
+func (s subject) isAboutJobs(f *inspect.Finding) bool { return slices.ContainsFunc(f.Jobs, s.jobs.Has) }
+
 func (s subject) concerns(f *inspect.Finding) bool {
-	if slices.ContainsFunc(f.Jobs, s.jobs.Has) {
+	if s.isAboutJobs(f) {
 		return true
 	}
 	isOnChain := slices.ContainsFunc(s.hops, func(h inspect.Hop) bool {

@@ -14,12 +14,19 @@ import (
 )
 
 // CountYoung returns how many errors and warnings that isWanted accepts do not
-// count yet, and the longest of their grace periods.
+// count yet, and the longest of their grace periods. It leaves out those whose cause an older finding
+// reports that isWanted accepts, too.
 func (j Judgment) CountYoung(isWanted func(*inspect.Finding) bool) (count int, period time.Duration) {
+	reported := sets.New[string]()
+	for i := range j.Findings {
+		if isWanted(&j.Findings[i]) {
+			reported.Insert(j.Findings[i].Fingerprint)
+		}
+	}
 	for i := range j.young {
-		if f := &j.young[i]; f.Severity.IsAtLeast(inspect.Warning) && isWanted(&f.Finding) {
+		if f := &j.young[i]; f.Severity.IsAtLeast(inspect.Warning) && isWanted(&f.Finding) && !reported.Has(f.Fingerprint) {
 			count++
-			period = max(period, j.young[i].period)
+			period = max(period, f.period)
 		}
 	}
 	return count, period

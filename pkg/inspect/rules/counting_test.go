@@ -1,12 +1,14 @@
 package rules_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
@@ -41,4 +43,30 @@ func TestConfirmer(t *testing.T) {
 	var snapshot *rules.Confirmer
 	assert.Equal(t, len(snapshot.Keep(start, reading).Findings), 2)
 	assert.Assert(t, !snapshot.IsPending())
+}
+
+// TestYoungWithOlderCause checks that a young finding whose cause an older one reports is about its own
+// Job, and that it counts only for users who do not see the older one.
+func TestYoungWithOlderCause(t *testing.T) {
+	v := inventory(t, recordings+"/jobsets")
+	judgment := rules.Judge(v, rules.Catalogue(), rules.Options{Grace: 5 * time.Minute})
+	isAbout := func(names ...string) func(*inspect.Finding) bool {
+		return func(f *inspect.Finding) bool {
+			return f.Code == "JM020" && slices.ContainsFunc(f.Jobs, func(r inspect.Ref) bool { return slices.Contains(names, r.Name) })
+		}
+	}
+	for _, tt := range []struct {
+		names []string
+		want  int
+	}{{[]string{"d05a"}, 1}, {[]string{"d05b"}, 0}, {[]string{"d05a", "d05b"}, 0}} {
+		count, _ := judgment.CountYoung(isAbout(tt.names...))
+		assert.Equal(t, count, tt.want, "%v", tt.names)
+	}
+	for _, name := range []string{"d05a", "d05b"} {
+		i := slices.IndexFunc(v.Pairs.Pairs, func(p inspect.Pair) bool { return p.Origin.Name == name })
+		about := judgment.About(chain.Follow(v, v.Pairs.Pairs[i]))
+		f := findingOf(t, about, "JM020")
+		assert.Equal(t, f.Young, name == "d05a")
+		assert.Assert(t, isAbout(name)(&f), "%v", f.Jobs)
+	}
 }

@@ -109,7 +109,7 @@ func detect(v *inspect.Inventory, all []Rule, o Options) (found, young []candida
 		switch {
 		case !f.isYoung:
 			found = append(found, f)
-		case !f.isJoined:
+		case !f.rule.IsProgress:
 			young = append(young, f)
 		}
 	}
@@ -129,8 +129,7 @@ type candidate struct {
 	// joined are the sightings of further Jobs with the same cause.
 	joined map[inspect.Ref]view.Sighting
 	// isYoung is whether it does not count yet. It covers others all the same.
-	// isJoined is whether an older finding has the same cause.
-	isYoung, isJoined bool
+	isYoung bool
 	// sighting completes a young finding. period is its grace period, and reach
 	// has the flags for its commands.
 	sighting view.Sighting
@@ -182,12 +181,11 @@ func findings(r Rule, v *inspect.Inventory, sightings []view.Sighting, grace tim
 		byCause[s.Cause] = len(found)
 		found = append(found, finding(r, completeSighting(s)))
 	}
-	return append(found, young(r, early, byCause)...)
+	return append(found, young(r, early)...)
 }
 
-// young turns sightings within their grace period into findings. reported has
-// the causes of older findings.
-func young(r Rule, early []candidate, reported map[string]int) []candidate {
+// young turns sightings within their grace period into findings. Older findings may have the same cause.
+func young(r Rule, early []candidate) []candidate {
 	var found []candidate
 	byCause := map[string]int{}
 	for _, e := range early {
@@ -201,8 +199,6 @@ func young(r Rule, early []candidate, reported map[string]int) []candidate {
 		byCause[cause] = len(found)
 		f := finding(r, e.sighting)
 		f.sighting, f.period, f.isYoung, f.Young = e.sighting, e.period, true, true
-		_, isReported := reported[cause]
-		f.isJoined = r.IsProgress || cause != "" && isReported
 		found = append(found, f)
 	}
 	return found
