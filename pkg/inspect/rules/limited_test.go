@@ -50,3 +50,25 @@ func TestUserOfOneNamespace(t *testing.T) {
 		})
 	}
 }
+
+// TestUnreadPartsOfWorkers checks that JM135 names what may not be read on the workers that a Job
+// waits for, once for all workers.
+func TestUnreadPartsOfWorkers(t *testing.T) {
+	rule, _ := rules.ByCode("JM135")
+	for want, resources := range map[string][]string{
+		"you may not read Workloads on kwok-w1, kwok-w2":                {"workloads"},
+		"you may not read the queues on kwok-w1, kwok-w2":               {"clusterqueues"},
+		"you may not read Workloads and the queues on kwok-w1, kwok-w2": {"workloads", "clusterqueues"},
+	} {
+		var edits []edit
+		for _, context := range []string{"kwok-w1", "kwok-w2"} {
+			edits = append(edits, remove(context, "Workload/*"), remove(context, "ClusterQueue/*"))
+			for _, resource := range resources {
+				edits = append(edits, forbidden(context, resource+".kueue.x-k8s.io"))
+			}
+		}
+		found := judge(t, testCase{base: recordedKueueDown, edits: edits}.make(t), []rules.Rule{rule}, 0)
+		assert.Equal(t, len(found), 1)
+		assert.Equal(t, found[0].Message, "Job default/train: waits for a worker; cannot see why: "+want)
+	}
+}

@@ -216,6 +216,9 @@ func shortfallCases() []testCase {
 		{name: "the queues of a silent worker may not be read", code: "JM135", base: recordedKueueDown, fires: true, edits: []edit{
 			forbidden("kwok-w2", "clusterqueues.kueue.x-k8s.io"),
 		}},
+		{name: "the Workloads of a worker may not be read", code: "JM135", base: "localqueue-missing-on-workers", fires: true, edits: []edit{
+			forbidden("kwok-w2", "workloads.kueue.x-k8s.io"), remove("kwok-w2", "Workload/*"),
+		}},
 		{name: "a worker runs it, and another is out of reach", code: "JM135", base: "running", edits: []edit{unreachable("kwok-w2")}},
 		{name: "one has some", code: "JM134", base: recordedNoQuota, edits: []edit{quota("kwok-w1", onlyMemory)}},
 		{

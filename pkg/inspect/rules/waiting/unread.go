@@ -56,7 +56,7 @@ type unread struct {
 // unreadOf ignores workers that the manager has lost, because that is why they do not admit a Job.
 func unreadOf(v *view.View, w *waiter) (u unread) {
 	var lacking, unselected []string
-	var withoutQueues []*inspect.Facts
+	var inPart []*inspect.Facts
 	for _, name := range offeredNames(v, w) {
 		worker, context := v.Worker(w.Manager, name)
 		switch {
@@ -65,8 +65,8 @@ func unreadOf(v *view.View, w *waiter) (u unread) {
 		case worker != nil:
 			isHeld := isHeldBy(v, w, worker)
 			u.hasReason = u.hasReason || isHeld
-			if !isHeld && !v.CanRead(worker, inspect.PartQueues) {
-				withoutQueues = append(withoutQueues, worker)
+			if !isHeld && !v.CanRead(worker, inspect.PartWorkloads, inspect.PartQueues) {
+				inPart = append(inPart, worker)
 			}
 		case context == "":
 			lacking = append(lacking, name)
@@ -82,7 +82,7 @@ func unreadOf(v *view.View, w *waiter) (u unread) {
 		u.reasons = append(u.reasons, names+" "+inspect.NotSelected)
 		u.remedies = append(u.remedies, command.Say("select %s with --contexts", names))
 	}
-	u.addQueues(withoutQueues)
+	u.addParts(inPart)
 	if names := strings.Join(lacking, ", "); names != "" {
 		u.reasons = append([]string{v.WhyNoContext(w.Manager, names)}, u.reasons...)
 		u.remedies = append(u.remedies, showAddresses(v, w.Manager, names))
@@ -90,21 +90,49 @@ func unreadOf(v *view.View, w *waiter) (u unread) {
 	return u
 }
 
-// addQueues adds workers whose queues could not be read.
-func (u *unread) addQueues(workers []*inspect.Facts) {
-	var refused []string
-	for _, worker := range workers {
-		err := worker.Unread(inspect.PartQueues)
-		if kubecontext.IsRefused(err) {
-			refused = append(refused, worker.Context)
-			continue
-		}
-		u.reasons = append(u.reasons, "the queues on "+worker.Context+" were not read: "+kubecontext.InContext(worker.Context, "", err).Message())
-		u.remedies = append(u.remedies, command.Say("see why: %s", command.Kubectl(worker.Context, "", "get", "clusterqueues.kueue.x-k8s.io")))
+// workerPart is a part of a worker that shows why a Job waits there.
+type workerPart struct {
+	part inspect.Part
+	// name is what a message calls it, kinds are its kinds, and resource is one that kubectl reads.
+	name, kinds, resource string
+}
+
+func workerParts() []workerPart {
+	return []workerPart{
+		{inspect.PartWorkloads, "Workloads", "Workloads", "workloads.kueue.x-k8s.io"},
+		{inspect.PartQueues, "the queues", "LocalQueues and ClusterQueues", "clusterqueues.kueue.x-k8s.io"},
 	}
-	if names := strings.Join(refused, ", "); names != "" {
-		u.reasons = append(u.reasons, "you may not read the queues on "+names)
-		u.remedies = append(u.remedies, command.Say("get the right to read LocalQueues and ClusterQueues on %s. %s", names, kubecontext.RightsHint))
+}
+
+// addParts adds workers whose Workloads or queues could not be read.
+func (u *unread) addParts(workers []*inspect.Facts) {
+	type refusal struct{ context, names, kinds string }
+	var refusals []refusal
+	for _, worker := range workers {
+		var names, kinds []string
+		for _, p := range workerParts() {
+			err := worker.Unread(p.part)
+			switch {
+			case err == nil:
+			case kubecontext.IsRefused(err):
+				names, kinds = append(names, p.name), append(kinds, p.kinds)
+			default:
+				u.reasons = append(u.reasons, p.name+" on "+worker.Context+" were not read: "+kubecontext.InContext(worker.Context, "", err).Message())
+				u.remedies = append(u.remedies, command.Say("see why: %s", command.Kubectl(worker.Context, "", "get", p.resource)))
+			}
+		}
+		if len(names) > 0 {
+			refusals = append(refusals, refusal{worker.Context, strings.Join(names, " and "), strings.Join(kinds, ", ")})
+		}
+	}
+	for _, group := range view.GroupBy(refusals, func(r refusal) string { return r.names }) {
+		contexts := make([]string, len(group.Values))
+		for i, r := range group.Values {
+			contexts[i] = r.context
+		}
+		on := strings.Join(contexts, ", ")
+		u.reasons = append(u.reasons, "you may not read "+group.Key+" on "+on)
+		u.remedies = append(u.remedies, command.Say("get the right to read %s on %s. %s", group.Values[0].kinds, on, kubecontext.RightsHint))
 	}
 }
 
