@@ -111,6 +111,18 @@ func TestFixes(t *testing.T) {
 			"label namespace ml on w1 for ClusterQueue q: kubectl --context w1 label namespace ml --overwrite team=a",
 		},
 		{
+			"namespace by name", "{metadata: {name: q}, spec: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: default, team: a}}}}", "Misconfigured", "workload namespace doesn't match ClusterQueue selector",
+			"widen spec.namespaceSelector (kubernetes.io/metadata.name=default,team=a) of ClusterQueue q on w1 to namespace ml" + edit,
+		},
+		{
+			"namespace by names", "{metadata: {name: q}, spec: {namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [a, b]}]}}}", "Misconfigured", "workload namespace doesn't match ClusterQueue selector",
+			"widen spec.namespaceSelector (kubernetes.io/metadata.name in (a,b)) of ClusterQueue q on w1 to namespace ml" + edit,
+		},
+		{
+			"namespace of the name without a label", "{metadata: {name: q}, spec: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: ml, team: a}}}}", "Misconfigured", "workload namespace doesn't match ClusterQueue selector",
+			"label namespace ml on w1 for ClusterQueue q: kubectl --context w1 label namespace ml --overwrite team=a",
+		},
+		{
 			"no namespace", "{metadata: {name: q}}", "Misconfigured", "workload namespace doesn't match ClusterQueue selector",
 			`let ClusterQueue q on w1 select namespace ml: kubectl --context w1 patch clusterqueues.kueue.x-k8s.io q --type merge -p '{"spec":{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"ml"}}}}'`,
 		},

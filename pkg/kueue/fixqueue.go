@@ -2,12 +2,14 @@ package kueue
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
@@ -126,14 +128,38 @@ func (s FixTarget) admitNamespace(name string) command.Fix {
 		return fixBy(Patch(s.Context, "ClusterQueue", "", name, selector, "spec", "namespaceSelector"),
 			"let ClusterQueue %s on %s select namespace %s", name, s.Context, namespace)
 	}
-	labels := q.Spec.NamespaceSelector.MatchLabels
-	if len(labels) == 0 || len(q.Spec.NamespaceSelector.MatchExpressions) > 0 {
-		return fixBy(Kubectl(s.Context, "edit", "ClusterQueue", "", name), "widen spec.namespaceSelector (%s) of ClusterQueue %s on %s, or label namespace %s",
-			metav1.FormatLabelSelector(q.Spec.NamespaceSelector), name, s.Context, namespace)
+	selector := q.Spec.NamespaceSelector
+	isByName := selectsByName(selector, namespace)
+	wanted := maps.Clone(selector.MatchLabels)
+	delete(wanted, corev1.LabelMetadataName)
+	if len(wanted) == 0 || len(selector.MatchExpressions) > 0 || isByName {
+		text := fmt.Sprintf("widen spec.namespaceSelector (%s) of ClusterQueue %s on %s", metav1.FormatLabelSelector(selector), name, s.Context)
+		if isByName {
+			text += " to namespace " + namespace
+		} else {
+			text += ", or label namespace " + namespace
+		}
+		return fixBy(Kubectl(s.Context, "edit", "ClusterQueue", "", name), "%s", text)
 	}
 	label := command.Kubectl(s.Context, "", "label", "namespace", namespace, "--overwrite")
-	for _, key := range slices.Sorted(maps.Keys(labels)) {
-		label = label.With(key + "=" + labels[key])
+	for _, key := range slices.Sorted(maps.Keys(wanted)) {
+		label = label.With(key + "=" + wanted[key])
 	}
 	return fixBy(label, "label namespace %s on %s for ClusterQueue %s", namespace, s.Context, name)
+}
+
+// selectsByName reports whether a selector excludes a namespace by its name, a label that the API server
+// always sets.
+func selectsByName(selector *metav1.LabelSelector, namespace string) bool {
+	byName := metav1.LabelSelector{}
+	if want, ok := selector.MatchLabels[corev1.LabelMetadataName]; ok {
+		byName.MatchLabels = map[string]string{corev1.LabelMetadataName: want}
+	}
+	for _, e := range selector.MatchExpressions {
+		if e.Key == corev1.LabelMetadataName {
+			byName.MatchExpressions = append(byName.MatchExpressions, e)
+		}
+	}
+	matcher, err := metav1.LabelSelectorAsSelector(&byName)
+	return err == nil && !matcher.Matches(labels.Set{corev1.LabelMetadataName: namespace})
 }
