@@ -133,7 +133,7 @@ func (s FixTarget) describe() command.Command {
 func (s FixTarget) fixUnexplained(w *Wait) []command.Fix {
 	switch w.Reason {
 	case ReasonOverLimit:
-		return []command.Fix{fix("run fewer Pods at once, or request less per Pod"), s.editQuota("raise the quota on %s", s.Context)}
+		return []command.Fix{fix("%s", s.requestLess()), s.editQuota("raise the quota on %s", s.Context)}
 	case ReasonNoTopologyDomain:
 		return []command.Fix{fix("add nodes on %s", s.Context), fix("request a wider topology in the Pod template")}
 	default:
@@ -162,7 +162,7 @@ func (s FixTarget) fixLack(l *Lack) []command.Fix {
 	case ReasonQuotaInUse:
 		return []command.Fix{s.raiseQuota(l)}
 	case ReasonTaint:
-		return []command.Fix{fix("tolerate taint %s of flavor %s", l.Taint, l.Flavor)}
+		return []command.Fix{s.fixTaint(l)}
 	case ReasonFlavorLabels:
 		return []command.Fix{fixBy(flavor("describe"), "recreate it with a node selector or affinity that matches flavor %s; check its labels", l.Flavor)}
 	case ReasonResourceNotCovered:
@@ -200,7 +200,44 @@ func (s FixTarget) fixLimit(l *Lack) []command.Fix {
 	if limit, err := resource.ParseQuantity(l.Limit); err != nil || limit.IsZero() {
 		return []command.Fix{s.raiseQuota(l)}
 	}
-	return []command.Fix{fix("request at most %s %s: run fewer Pods at once, or request less per Pod", l.Limit, l.Resource), s.raiseQuota(l)}
+	least := fix("request at most %s %s: %s", l.Limit, l.Resource, s.requestLess())
+	if s.hasOnePod() {
+		least = fix("request at most %s %s", l.Limit, l.Resource)
+	}
+	return []command.Fix{least, s.raiseQuota(l)}
+}
+
+// requestLess says how to request less.
+func (s FixTarget) requestLess() string {
+	if s.hasOnePod() {
+		return "request less"
+	}
+	return "run fewer Pods at once, or request less per Pod"
+}
+
+// hasOnePod reports whether the Workload is known to have a single Pod.
+func (s FixTarget) hasOnePod() bool {
+	sets := s.podSets()
+	return len(sets) == 1 && sets[0].Count == 1
+}
+
+// podSets returns the podsets of the Workload, none if it is unknown.
+func (s FixTarget) podSets() []PodSet {
+	if s.Workload == nil {
+		return nil
+	}
+	return s.Workload.Spec.PodSets
+}
+
+// fixTaint returns the fix of Pods that do not tolerate the taint of a flavor. Kueue compares its labels
+// only after its taints.
+func (s FixTarget) fixTaint(l *Lack) command.Fix {
+	text := fmt.Sprintf("recreate it with Pods that tolerate taint %s of flavor %s", l.Taint, l.Flavor)
+	isRead := slices.ContainsFunc(s.Topologies.Flavors, func(f *ResourceFlavor) bool { return f.Name == l.Flavor })
+	if isRead || !slices.ContainsFunc(s.podSets(), func(p PodSet) bool { return p.Template.Spec.NodeSelector != "" }) {
+		return fix("%s", text)
+	}
+	return fixBy(Kubectl(s.Context, "describe", "ResourceFlavor", "", l.Flavor), "%s; check that its labels match the node selector", text)
 }
 
 // raiseQuota returns how to give a ClusterQueue as much more quota as a lack is about.

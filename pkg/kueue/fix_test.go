@@ -48,7 +48,7 @@ func TestFixes(t *testing.T) {
 		{"too large", "{" + queue + "}}", "ExceedsMaxQuota", over, fewer + "raise the quota of ClusterQueue q on w1 by 4 to 18 cpu (flavor od): " + set},
 		{
 			"too large, and a taint", "{" + queue + "}}", "ExceedsMaxQuota", over + ", untolerated taint {spot true NoSchedule <nil>} in flavor spot",
-			fewer + "raise the quota of ClusterQueue q on w1 by 4 to 18 cpu (flavor od): " + set + "\ntolerate taint spot=true:NoSchedule of flavor spot",
+			fewer + "raise the quota of ClusterQueue q on w1 by 4 to 18 cpu (flavor od): " + set + "\nrecreate it with Pods that tolerate taint spot=true:NoSchedule of flavor spot",
 		},
 		{
 			"too large, queue not read", "", "ExceedsMaxQuota", over,
@@ -71,7 +71,7 @@ func TestFixes(t *testing.T) {
 			"quota in use", "{" + queue + "}}", "WaitingForQuota", "insufficient unused quota for cpu in flavor od, 4 more needed, untolerated taint {spot true NoSchedule <nil>} in flavor spot",
 			"wait until other Workloads release quota\nraise the quota of ClusterQueue q on w1 by 4 to 18 cpu (flavor od): " + set,
 		},
-		{"taint", "", "NoMatchingFlavor", "untolerated taint {spot true NoSchedule <nil>} in flavor spot", "tolerate taint spot=true:NoSchedule of flavor spot"},
+		{"taint", "", "NoMatchingFlavor", "untolerated taint {spot true NoSchedule <nil>} in flavor spot", "recreate it with Pods that tolerate taint spot=true:NoSchedule of flavor spot"},
 		{
 			"labels", "", "Pending", "flavor od doesn't match node affinity",
 			"recreate it with a node selector or affinity that matches flavor od; check its labels: kubectl --context w1 describe resourceflavors.kueue.x-k8s.io od",
@@ -178,7 +178,45 @@ func TestFixesOfSeveralClusters(t *testing.T) {
 		texts = append(texts, f.Text)
 	}
 	assert.Equal(t, strings.Join(texts, "\n"), "request at most 6 gpu: run fewer Pods at once, or request less per Pod\n"+
-		"raise the quota of gpu in flavor a100 on w2 by 2\ntolerate taint spot:NoSchedule of flavor spot")
+		"raise the quota of gpu in flavor a100 on w2 by 2\nrecreate it with Pods that tolerate taint spot:NoSchedule of flavor spot")
+}
+
+// TestFixForPods checks that fixes suit the number of Pods and their node selector.
+func TestFixForPods(t *testing.T) {
+	const (
+		over  = "insufficient quota for cpu in flavor od, previously considered podsets requests (0) + current podset request (4) > maximum capacity (2)"
+		taint = "untolerated taint {spot true NoSchedule <nil>} in flavor spot"
+		text  = "recreate it with Pods that tolerate taint spot=true:NoSchedule of flavor spot"
+	)
+	spot := &kueue.ResourceFlavor{}
+	spot.Name = "spot"
+	for _, tt := range []struct{ name, podSets, message, want string }{
+		{"one Pod", "{count: 1}", over, "request at most 2 cpu"},
+		{"one Pod, without numbers", "{count: 1}", "", "request less"},
+		{"two Pods", "{count: 2}", over, "request at most 2 cpu: run fewer Pods at once, or request less per Pod"},
+		{"two podsets", "{count: 1}, {count: 1}", over, "request at most 2 cpu: run fewer Pods at once, or request less per Pod"},
+		{"no node selector", "{count: 1}", taint, text},
+		{
+			"node selector", "{count: 1, template: {spec: {nodeSelector: {pool: gpu}}}}", taint,
+			text + "; check that its labels match the node selector: kubectl --context w1 describe resourceflavors.kueue.x-k8s.io spot",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			reason := "ExceedsMaxQuota"
+			if tt.message == taint {
+				reason = "NoMatchingFlavor"
+			}
+			wait := (&kueue.Claim{Reason: reason, Message: tt.message}).Waiting()
+			target := targetOf(t, "")
+			target.Workload = workload(t, "{spec: {podSets: ["+tt.podSets+"]}}")
+			first, _, _ := strings.Cut(fixesOf(&wait, target), "\n")
+			assert.Equal(t, first, tt.want)
+			target.Topologies.Flavors = []*kueue.ResourceFlavor{spot}
+			if tt.message == taint {
+				assert.Equal(t, fixesOf(&wait, target), text)
+			}
+		})
+	}
 }
 
 // TestMissingFlavors checks that a ClusterQueue whose condition names missing ResourceFlavors is
