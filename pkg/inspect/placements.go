@@ -284,6 +284,9 @@ type PlacementChange struct {
 	Message string `json:"message"`
 	// Command makes the change; empty if no single command does.
 	Command string `json:"command"`
+	// Stem is the message before the name of the cluster at its end, if the Job has to change for the
+	// cluster: one change for all clusters with the same stem.
+	Stem string `json:"-"`
 	// Share is the size of the change, as a part of the request, if known.
 	Share float64 `json:"-"`
 	// Starts is whether the Job certainly starts after the change, without waiting for another Job.

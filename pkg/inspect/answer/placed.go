@@ -244,12 +244,19 @@ func (q *Question) fixesFor(all []inspect.Placement) []command.Fix {
 }
 
 // changes returns the changes of placements as fixes, smallest first and
-// without duplicates.
+// without duplicates: a change of the Job names all clusters that it is for.
 func (q *Question) changes(all []inspect.Placement) []command.Fix {
 	var changes []inspect.PlacementChange
+	places := map[string][]string{}
 	for i := range all {
 		for _, c := range all[i].Changes {
-			if !slices.ContainsFunc(changes, func(known inspect.PlacementChange) bool { return known.Message == c.Message }) {
+			same := slices.IndexFunc(changes, func(known inspect.PlacementChange) bool {
+				return known.Message == c.Message || c.Stem != "" && known.Stem == c.Stem
+			})
+			if c.Stem != "" && !slices.Contains(places[c.Stem], all[i].Context) {
+				places[c.Stem] = append(places[c.Stem], all[i].Context)
+			}
+			if same < 0 {
 				changes = append(changes, c)
 			}
 		}
@@ -259,6 +266,9 @@ func (q *Question) changes(all []inspect.Placement) []command.Fix {
 	var fixes []command.Fix
 	for _, c := range changes[:min(maxChanges, len(changes))] {
 		fix := command.Fix{Text: c.Message, Command: []string{}}
+		if c.Stem != "" {
+			fix.Text = c.Stem + inspect.And(places[c.Stem])
+		}
 		if c.Command != "" {
 			fix.Command = command.Words(c.Command)
 		}

@@ -1,6 +1,8 @@
 package answer
 
 import (
+	"cmp"
+	"slices"
 	"testing"
 	"time"
 
@@ -69,6 +71,36 @@ func TestLimitsOfManagerAndWorkers(t *testing.T) {
 			assert.DeepEqual(t, texts, tt.fixes)
 		})
 	}
+}
+
+// TestChangeForSeveralClusters checks that a change of the Job that helps on several clusters is one fix.
+func TestChangeForSeveralClusters(t *testing.T) {
+	all := []inspect.Placement{overLimit("w1", "paris", "4"), overLimit("w2", "tokyo", "4")}
+	for i := range all {
+		c := &all[i].Changes[0]
+		c.Stem, c.Command = "request at most 4 nvidia.com/gpu, for ", "kubectl --context hub patch job train"
+	}
+	q := Question{Inventory: &inspect.Inventory{}, Trace: &inspect.Trace{}}
+	var texts []string
+	for _, f := range q.changes(all) {
+		texts = append(texts, f.Text+": "+f.Shell())
+	}
+	assert.DeepEqual(t, texts, []string{
+		"request at most 4 nvidia.com/gpu, for w1 and w2: kubectl --context hub patch job train",
+		"raise the quota on w1: kubectl --context w1 patch x", "raise the quota on w2: kubectl --context w2 patch x",
+	})
+}
+
+// TestReasonsInAnyOrder checks that clusters with the same reasons, in any order, share one reason.
+func TestReasonsInAnyOrder(t *testing.T) {
+	var all []inspect.Placement
+	for context, message := range map[string]string{"w1": "taint; labels", "w2": "labels; taint", "w3": "labels"} {
+		p := *inspect.NewPlacement(context)
+		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.FlavorMismatch, message
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b inspect.Placement) int { return cmp.Compare(a.Context, b.Context) })
+	assert.Equal(t, reasonsByCluster(all, func(*inspect.Placement) bool { return true }), "Fits on no cluster. w1, w2: taint; labels; w3: labels.")
 }
 
 // TestOfferedInVain checks that a Job that was offered only to a worker that can never run it waits for

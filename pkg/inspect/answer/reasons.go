@@ -31,7 +31,9 @@ func reasonsByCluster(all []inspect.Placement, is func(*inspect.Placement) bool)
 			continue
 		}
 		why := lower(strings.TrimSuffix(plain(&all[i]), "."))
-		if places[why] == nil {
+		if same := slices.IndexFunc(reasons, func(known string) bool { return hasSameParts(known, why) }); same >= 0 {
+			why = reasons[same]
+		} else {
 			reasons = append(reasons, why)
 		}
 		places[why] = append(places[why], placeName(&all[i]))
@@ -48,6 +50,14 @@ func reasonsByCluster(all []inspect.Placement, is func(*inspect.Placement) bool)
 	}
 	const headline = "Fits on no cluster. "
 	return headline + firstParts(headline, parts) + "."
+}
+
+// hasSameParts reports whether two reasons have the same parts, in any order.
+func hasSameParts(a, b string) bool {
+	x, y := strings.Split(a, "; "), strings.Split(b, "; ")
+	slices.Sort(x)
+	slices.Sort(y)
+	return slices.Equal(x, y)
 }
 
 // leastChange returns the size of the smallest change that would help, as the fixes are ordered.

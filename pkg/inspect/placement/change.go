@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -54,8 +53,8 @@ func (s *site) suggest(result *assignment) {
 		if result.worst == nil || t.demand != result.worst.demand || t.suits {
 			continue
 		}
-		if len(t.tolerate)+len(t.selects) > 0 && s.isOnlyTainted(t) {
-			s.suit(t)
+		if len(t.tolerate)+len(t.selects) > 0 && (result.verdict == inspect.Never || t.hasFree()) {
+			s.suit(t, result)
 		}
 	}
 	short := result.shortages()
@@ -65,29 +64,44 @@ func (s *site) suggest(result *assignment) {
 	demand := result.worst.demand
 	isOffered := !slices.ContainsFunc(short, func(h shortage) bool { return h.most <= 0 })
 	if result.verdict == inspect.Never && isOffered {
-		s.change(inspect.PlacementChange{
-			Message: fmt.Sprintf("request at most %s%s, for %s", each(short, func(h *shortage) string { return h.named(h.most) }), fewerPods(demand, short), s.Context),
-			Command: s.setParallelism(demand, short), Share: shareOf(short),
-		})
+		c := s.changeJob("request at most %s, for ", atMost(demand, short))
+		c.Command, c.Share = s.setParallelism(demand, short), shareOf(short)
+		s.change(c)
 	}
 	s.raise(short)
 }
 
-// suit adds the change of the Pods with which a flavor suits them.
-func (s *site) suit(t *try) {
+// changeJob returns a change of the Job for the cluster. The text ends before the name of the cluster.
+func (s *site) changeJob(format string, arguments ...any) inspect.PlacementChange {
+	stem := fmt.Sprintf(format, arguments...)
+	return inspect.PlacementChange{Message: stem + s.Context, Stem: stem}
+}
+
+// suit adds the change of the Pods with which a flavor suits them. If they also exceed its limits, they
+// have to request less, too.
+func (s *site) suit(t *try, result *assignment) {
 	var parts []string
+	short := t.shortages()
+	if len(short) > 0 {
+		isClosed := slices.ContainsFunc(short, func(h shortage) bool { return h.most <= 0 })
+		if isClosed || result.worst.suits && shareOf(short) >= shareOf(result.shortages()) {
+			return
+		}
+		parts = append(parts, "request at most "+atMost(t.demand, short))
+	}
 	for i := range t.tolerate {
 		parts = append(parts, "tolerate taint "+t.tolerate[i].ToString())
 	}
 	for _, label := range t.selects {
 		parts = append(parts, "select label "+label)
 	}
-	text := strings.Join(parts, " and ")
-	if s.request.origin != nil && len(t.selects) > 0 {
-		// Kueue does not compare the node selector of a Job with that of its Workload.
+	text := inspect.And(parts)
+	if s.request.origin != nil {
 		text = "recreate it with Pods that " + text
 	}
-	s.change(inspect.PlacementChange{Message: fmt.Sprintf("%s of flavor %s on %s", text, t.flavor, s.Context)})
+	c := s.changeJob("%s of flavor %s on ", text, t.flavor)
+	c.Share = shareOf(short)
+	s.change(c)
 }
 
 // patchParallelism returns the command that sets spec.parallelism of a submitted Job, "" if none was
@@ -101,14 +115,12 @@ func (s *site) patchParallelism(n int64) string {
 	return command.Kubectl(o.Context, o.Namespace, "patch", command.KindName(o.Row()), o.Name).With("--type", "merge", "-p", patch).Shell()
 }
 
-// isOnlyTainted reports whether only its taint keeps a flavor from being used.
-func (s *site) isOnlyTainted(t *try) bool {
-	for _, r := range t.needs {
-		if now, _ := r.lacks(); now > 0 {
-			return false
-		}
-	}
-	return true
+// hasFree reports whether a flavor has enough free quota.
+func (t *try) hasFree() bool {
+	return !slices.ContainsFunc(t.needs, func(r need) bool {
+		now, _ := r.lacks()
+		return now > 0
+	})
 }
 
 // nodesHave returns how much of a resource the nodes of a flavor have together, 0 if the Pods do not

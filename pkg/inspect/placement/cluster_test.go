@@ -144,6 +144,21 @@ queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{c
 		"parts of cpu":                           {simple("4500m"), pods("3", "cpu: 1500m"), "fits", "", ""},
 		"a full flavor, and one that is tainted": {two + `flavors: [{metadata: {name: f}}, {metadata: {name: g}, spec: {nodeTaints: [{key: spot, value: "true", effect: NoSchedule}]}}]
 workloads: [` + holding("q", "a", "f", "2", "0") + "]", pods("1", "cpu: 1"), "waits", "needs 1 cpu, 0 free (flavor f); ml/a holds 2", "tolerate taint spot=true:NoSchedule of flavor g"},
+		"a taint, and too large": {
+			simple("4") + `flavors: [{metadata: {name: f}, spec: {nodeTaints: [{key: spot, value: "true", effect: NoSchedule}]}}]`, pods("5", "cpu: 1"), "never",
+			"does not tolerate taint spot=true:NoSchedule of flavor f, and needs 5 cpu, limit 4", "request at most 4 cpu (4 Pods at once, not 5) and tolerate taint spot=true:NoSchedule of flavor f on w",
+		},
+		"other labels, and too large": {
+			simple("4") + `flavors: [{metadata: {name: f}, spec: {nodeLabels: {disk: hdd}}}]`,
+			`{spec: {template: {spec: {nodeSelector: {disk: ssd}, containers: [{name: c, resources: {requests: {cpu: 5}}}]}}}}`, "never",
+			"flavor f does not match its node selector or affinity (needs 5 cpu, limit 4)", "request at most 4 cpu and select label disk=hdd of flavor f on w",
+		},
+		"a taint, and full": {
+			simple("4") + `flavors: [{metadata: {name: f}, spec: {nodeTaints: [{key: spot, value: "true", effect: NoSchedule}]}}]
+workloads: [` + holding("q", "a", "f", "4", "0") + "]", pods("1", "cpu: 1"), "never",
+			"does not tolerate taint spot=true:NoSchedule of flavor f", "tolerate taint spot=true:NoSchedule of flavor f on w",
+		},
+		"one Pod that is too large": {simple("4"), pods("1", "cpu: 5"), "never", "needs 5 cpu, limit 4 (flavor f)", "request at most 4 cpu, for w"},
 		"a taint that the flavor's Workloads tolerate": {plain + simple("4")[len(plain):] + `flavors: [{metadata: {name: f}, spec: {nodeTaints: [{key: spot, effect: NoSchedule}], tolerations: [{operator: Exists}]}}]`, pods("1", "cpu: 1"), "fits", "", ""},
 		"labels that no flavor knows":                  {simple("4"), `{spec: {template: {spec: {nodeSelector: {disk: ssd}, containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`, "fits", "", ""},
 		"other labels": {

@@ -254,8 +254,7 @@ func (a *assignment) enough() string {
 
 func (t *try) message() string {
 	if !t.suits && t.isKnown {
-		l := t.lackOf()
-		return l.Message()
+		return t.mismatch(t.shortages())
 	}
 	if !t.suits {
 		// Only the first part belongs here. The rest is reported once.

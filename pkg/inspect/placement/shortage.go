@@ -61,7 +61,10 @@ func (t *try) shortages() (all []shortage) {
 // lackText says what a flavor lacks for the Pods: suitability, or quota of each resource.
 func (t *try) lackText() string {
 	short := t.shortages()
-	if len(short) <= 1 || !t.suits {
+	if !t.suits {
+		return t.mismatch(short)
+	}
+	if len(short) <= 1 {
 		l := t.lackOf()
 		return l.Message()
 	}
@@ -70,6 +73,23 @@ func (t *try) lackText() string {
 		return fmt.Sprintf("needs %s, limits %s (flavor %s)", requested, each(short, func(h *shortage) string { return h.plain(h.most) }), t.flavor)
 	}
 	return fmt.Sprintf("needs %s, %s free (flavor %s)", requested, each(short, func(h *shortage) string { return h.plain(h.free) }), t.flavor)
+}
+
+// mismatch says why a flavor does not suit the Pods, and which of its limits they exceed besides.
+func (t *try) mismatch(over []shortage) string {
+	l := t.lackOf()
+	text := l.Message()
+	if len(over) == 0 || !t.isKnown {
+		return text
+	}
+	limits := fmt.Sprintf("needs %s, limit %s", over[0].named(over[0].requested), over[0].plain(over[0].most))
+	if len(over) > 1 {
+		limits = fmt.Sprintf("needs %s, limits %s", each(over, func(h *shortage) string { return h.named(h.requested) }), each(over, func(h *shortage) string { return h.plain(h.most) }))
+	}
+	if l.Reason == kueue.ReasonTaint {
+		return text + ", and " + limits
+	}
+	return text + " (" + limits + ")"
 }
 
 // named returns an amount with the name of its resource.
@@ -123,11 +143,18 @@ func (s *site) setParallelism(a *podSetDemand, short []shortage) string {
 	return s.patchParallelism(n)
 }
 
+// atMost describes the most that a podset may request.
+func atMost(a *podSetDemand, short []shortage) string {
+	return each(short, func(h *shortage) string { return h.named(h.most) }) + fewerPods(a, short)
+}
+
 // fewerPods says with how many Pods a request would fit. If even one Pod is
-// too large, it says that the amounts are for all Pods.
+// too large, it says that the amounts are for all Pods, unless there is only one.
 func fewerPods(a *podSetDemand, short []shortage) string {
 	n := mostPods(a, short)
 	switch isPartial := a.count < int64(a.set.Count); {
+	case a.count <= 1 && !isPartial:
+		return ""
 	case n == 0:
 		return " in all"
 	case isPartial:
