@@ -168,7 +168,7 @@ func (s FixTarget) fixLack(l *Lack) []command.Fix {
 	case ReasonResourceNotCovered:
 		return []command.Fix{s.editQuota("add %s to a flavor of the ClusterQueue on %s", l.Resource, s.Context), fix("remove the request for %s", l.Resource)}
 	case ReasonFlavorMissing:
-		return []command.Fix{s.createFlavors(l.Flavor)}
+		return s.provideFlavors(l.Flavor)
 	case ReasonNoTopology:
 		return []command.Fix{fix("remove the topology request from the Pod template"), s.setTopology(l.Flavor)}
 	case ReasonNoTopologyLevel:

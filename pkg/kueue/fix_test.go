@@ -91,7 +91,7 @@ func TestFixes(t *testing.T) {
 		},
 		{
 			"flavor", "", "NoMatchingFlavor", "flavor gone not found",
-			`create ResourceFlavor gone on w1, with node labels (no ResourceFlavor of this name was read): printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"gone"}}' | kubectl --context w1 create -f -`,
+			`create ResourceFlavor gone on w1, with the labels of its nodes (no ResourceFlavor of this name was read): printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"gone"},"spec":{"nodeLabels":{"LABEL":"VALUE"}}}' | kubectl --context w1 create -f -`,
 		},
 		{
 			"LocalQueue missing", "", "Misconfigured", "LocalQueue gpu doesn't exist",
@@ -220,21 +220,28 @@ func TestFixForPods(t *testing.T) {
 }
 
 // TestMissingFlavors checks that a ClusterQueue whose condition names missing ResourceFlavors is
-// activated by creating them.
+// activated by correcting their names, or by creating them.
 func TestMissingFlavors(t *testing.T) {
+	const (
+		edit = ": kubectl --context w1 edit clusterqueues.kueue.x-k8s.io q\n"
+		of   = ", with the labels of its nodes (no ResourceFlavor of this name was read)"
+	)
 	for message, want := range map[string]string{
-		"Can't admit new workloads: references missing ResourceFlavor(s): nix.": "create ResourceFlavor nix on w1, with node labels (no ResourceFlavor of this name was read), or correct the name in ClusterQueue q: " +
-			`printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"nix"}}' | kubectl --context w1 create -f -`,
-		"Can't admit new workloads: references missing ResourceFlavor(s): a,b.c, references inactive AdmissionCheck(s): x.": "create ResourceFlavor a on w1, with node labels (no ResourceFlavor of this name was read) and b.c on w1, with node labels (no ResourceFlavor of this name was read), or correct the name in ClusterQueue q: " +
-			`printf '%s\n' '{"apiVersion":"v1","items":[{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"a"}},` +
-			`{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"b.c"}}],"kind":"List"}' | kubectl --context w1 create -f -`,
+		"Can't admit new workloads: references missing ResourceFlavor(s): nix.": "correct the flavor's name in ClusterQueue q on w1" + edit + "create ResourceFlavor nix on w1" + of + ": " +
+			`printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"nix"},"spec":{"nodeLabels":{"LABEL":"VALUE"}}}' | kubectl --context w1 create -f -`,
+		"Can't admit new workloads: references missing ResourceFlavor(s): a,b.c, references inactive AdmissionCheck(s): x.": "correct the flavors' names in ClusterQueue q on w1" + edit + "create ResourceFlavor a on w1" + of + " and b.c on w1" + of + ": " +
+			`printf '%s\n' '{"apiVersion":"v1","items":[{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"a"},"spec":{"nodeLabels":{"LABEL":"VALUE"}}},` +
+			`{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"b.c"},"spec":{"nodeLabels":{"LABEL":"VALUE"}}}],"kind":"List"}' | kubectl --context w1 create -f -`,
 		"references inactive AdmissionCheck(s): x": "add what ClusterQueue q on w1 lacks: kubectl --context w1 describe clusterqueues.kueue.x-k8s.io q",
 	} {
 		q := &kueue.ClusterQueue{}
 		q.Name = "q"
 		q.Status.Conditions = []metav1.Condition{{Type: kueue.Active, Status: metav1.ConditionFalse, Reason: "FlavorNotFound", Message: message}}
-		fix := kueue.FixTarget{Context: "w1", ClusterQueue: q}.ActivateQueue("q")
-		assert.Equal(t, fix.Text+": "+fix.Shell(), want)
+		var lines []string
+		for _, f := range (kueue.FixTarget{Context: "w1", ClusterQueue: q}).ActivateQueue("q") {
+			lines = append(lines, f.Text+": "+f.Shell())
+		}
+		assert.Equal(t, strings.Join(lines, "\n"), want)
 	}
 }
 
@@ -261,7 +268,7 @@ func TestCopiesFlavor(t *testing.T) {
 		{"on the manager", "like that on hub", like, []kueue.FlavorOn{on("hub", "other", full), on("hub", "a100", full)}},
 		{"without labels on the manager", "like that on w2", like, []kueue.FlavorOn{on("hub", "a100", kueue.FlavorSpec{}), on("w2", "a100", full)}},
 		{"without labels everywhere", "like that on hub", create + `}' | kubectl --context w1 create -f -`, []kueue.FlavorOn{on("hub", "a100", kueue.FlavorSpec{})}},
-		{"unread", "with node labels (no ResourceFlavor of this name was read)", create + `}' | kubectl --context w1 create -f -`, []kueue.FlavorOn{on("w1", "a100", full)}},
+		{"unread", "with the labels of its nodes (no ResourceFlavor of this name was read)", create + `,"spec":{"nodeLabels":{"LABEL":"VALUE"}}}' | kubectl --context w1 create -f -`, []kueue.FlavorOn{on("w1", "a100", full)}},
 	} {
 		lack := kueue.Wait{Reason: kueue.ReasonFlavorMissing, Lacks: []kueue.Lack{{Reason: kueue.ReasonFlavorMissing, Flavor: "a100"}}}
 		fixes := lack.Fixes(kueue.FixTarget{Context: "w1", Flavors: tt.flavors})
@@ -271,18 +278,20 @@ func TestCopiesFlavor(t *testing.T) {
 	target := kueue.FixTarget{Context: "w1", Flavors: []kueue.FlavorOn{on("hub", "a100", full)}, Topologies: kueue.Topologies{IsRead: true, Flavors: []*kueue.ResourceFlavor{on("w1", "b", full).ResourceFlavor}}}
 	// Another version of Kueue may name the missing flavors in other words.
 	target.ClusterQueue = &kueue.ClusterQueue{}
+	target.ClusterQueue.Name = "q"
 	target.ClusterQueue.Status.Conditions = []metav1.Condition{{Type: kueue.Active, Status: metav1.ConditionFalse, Reason: "FlavorNotFound", Message: "other words"}}
 	target.ClusterQueue.Spec.ResourceGroups = []kueue.ResourceGroup{{Flavors: []kueue.FlavorQuotas{{Name: "a100"}, {Name: "b"}}}}
-	fix, ok := target.CreateFlavors()
-	assert.Assert(t, ok)
-	assert.Equal(t, fix.Text, "create ResourceFlavor a100 on w1, like that on hub (create Topology racks first), or correct the name in ClusterQueue ")
+	fixes := target.ActivateQueue("q")
+	assert.Equal(t, len(fixes), 2)
+	assert.Equal(t, fixes[0].Text, "create ResourceFlavor a100 on w1, like that on hub (create Topology racks first)")
+	assert.Equal(t, fixes[1].Text, "correct the flavor's name in ClusterQueue q on w1")
 }
 
 // TestQueueBeingDeleted checks that a ClusterQueue that is being deleted lacks nothing.
 func TestQueueBeingDeleted(t *testing.T) {
 	q := &kueue.ClusterQueue{}
 	q.Name, q.DeletionTimestamp = "q", &metav1.Time{}
-	fix := kueue.FixTarget{Context: "w1", ClusterQueue: q}.ActivateQueue("q")
+	fix := kueue.FixTarget{Context: "w1", ClusterQueue: q}.ActivateQueue("q")[0]
 	assert.Equal(t, fix.Text, "ClusterQueue q on w1 is being deleted. Save it, and create it again after its last Workload has ended")
 	assert.Equal(t, fix.Shell(), "kubectl --context w1 get clusterqueues.kueue.x-k8s.io q -o yaml")
 }

@@ -36,7 +36,7 @@ func (s FixTarget) fixQueue(w *Wait) []command.Fix {
 	case s.isLocalQueueStopped(w):
 		return []command.Fix{ResumeLocalQueue(s.Context, namespace, s.Workload.Spec.QueueName)}
 	}
-	return []command.Fix{s.ActivateQueue(clusterQueue)}
+	return s.ActivateQueue(clusterQueue)
 }
 
 // ResumeLocalQueue returns how to resume a stopped LocalQueue.
@@ -89,7 +89,24 @@ func create(context string, object any) []string {
 
 // ActivateQueue returns how to make a ClusterQueue active: by its stop policy, or by what
 // its condition Active says.
-func (s FixTarget) ActivateQueue(name string) command.Fix {
+func (s FixTarget) ActivateQueue(name string) []command.Fix {
+	q := s.ClusterQueue
+	if q != nil && name != "" && q.DeletionTimestamp == nil && !IsStopped(q.Spec.StopPolicy) && !s.hasCohortCycle() {
+		if fixes := s.provideFlavors(s.missingFlavors()...); len(fixes) > 0 {
+			return fixes
+		}
+	}
+	return []command.Fix{s.activateQueue(name)}
+}
+
+// hasCohortCycle reports whether the cohorts above the ClusterQueue form a cycle.
+func (s FixTarget) hasCohortCycle() bool {
+	active := meta.FindStatusCondition(s.ClusterQueue.Status.Conditions, Active)
+	return s.IsCohortCycle || active != nil && active.Reason == cohortCycle
+}
+
+// activateQueue returns how to make a ClusterQueue active that lacks no ResourceFlavor.
+func (s FixTarget) activateQueue(name string) command.Fix {
 	describe := Kubectl(s.Context, "describe", "ClusterQueue", "", name)
 	q := s.ClusterQueue
 	switch {
@@ -102,13 +119,9 @@ func (s FixTarget) ActivateQueue(name string) command.Fix {
 			"ClusterQueue %s on %s is being deleted. Save it, and create it again after its last Workload has ended", name, s.Context)
 	case IsStopped(q.Spec.StopPolicy):
 		return fixBy(Resume(s.Context, "ClusterQueue", "", name), "resume ClusterQueue %s on %s", name, s.Context)
-	}
-	if active := meta.FindStatusCondition(q.Status.Conditions, Active); s.IsCohortCycle || active != nil && active.Reason == cohortCycle {
+	case s.hasCohortCycle():
 		parents := list(s.Context, "Cohort").With("-o", "custom-columns=NAME:.metadata.name,PARENT:.spec.parentName")
 		return fixBy(parents, "break the cycle of cohorts above ClusterQueue %s: change spec.parentName of one", name)
-	}
-	if missing, ok := s.CreateFlavors(); ok {
-		return missing
 	}
 	return fixBy(describe, "add what ClusterQueue %s on %s lacks", name, s.Context)
 }

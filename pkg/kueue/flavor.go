@@ -62,16 +62,29 @@ func (s FixTarget) missingFlavors() []string {
 	})
 }
 
-// CreateFlavors returns how to create the ResourceFlavors that the ClusterQueue names and that do
-// not exist; ok is false if it lacks none.
-func (s FixTarget) CreateFlavors() (missing command.Fix, ok bool) {
-	names := s.missingFlavors()
+// provideFlavors returns how to end that the ClusterQueue names ResourceFlavors that do not exist, none if
+// it names none. A name that no cluster has is probably wrong.
+func (s FixTarget) provideFlavors(names ...string) []command.Fix {
 	if len(names) == 0 {
-		return command.Fix{}, false
+		return nil
 	}
-	missing = s.createFlavors(names...)
-	missing.Text += ", or correct the name in ClusterQueue " + s.ClusterQueue.Name
-	return missing, true
+	fixes := []command.Fix{s.createFlavors(names...)}
+	if s.ClusterQueue == nil {
+		return fixes
+	}
+	what := "the flavor's name"
+	if len(names) > 1 {
+		what = "the flavors' names"
+	}
+	rename := fixBy(Kubectl(s.Context, "edit", "ClusterQueue", "", s.ClusterQueue.Name), "correct %s in ClusterQueue %s on %s", what, s.ClusterQueue.Name, s.Context)
+	isUnlike := func(name string) bool {
+		_, ok := s.flavorLike(name)
+		return !ok
+	}
+	if slices.ContainsFunc(names, isUnlike) {
+		return append([]command.Fix{rename}, fixes...)
+	}
+	return append(fixes, rename)
 }
 
 // createFlavors returns how to create ResourceFlavors, each like one of its name on another cluster.
@@ -82,8 +95,10 @@ func (s FixTarget) createFlavors(names ...string) command.Fix {
 	for _, name := range names {
 		object := map[string]any{"apiVersion": s.apiVersion(), "kind": "ResourceFlavor", "metadata": map[string]any{"name": name}}
 		like, ok := s.flavorLike(name)
-		text := fmt.Sprintf("%s on %s, with node labels (no ResourceFlavor of this name was read)", name, s.Context)
-		if ok {
+		text := fmt.Sprintf("%s on %s, with the labels of its nodes (no ResourceFlavor of this name was read)", name, s.Context)
+		if !ok {
+			object["spec"] = map[string]any{"nodeLabels": map[string]any{labelPlaceholder: valuePlaceholder}}
+		} else {
 			text = fmt.Sprintf("%s on %s, like that on %s%s", name, s.Context, like.Context, s.lacksTopology(like))
 			if !like.Spec.isEmpty() {
 				object["spec"] = like.Spec

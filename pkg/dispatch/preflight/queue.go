@@ -26,7 +26,7 @@ type queue struct {
 	toMultiKueue bool
 	// stopped is why the queue admits no Jobs, after its name; "" if it does. resume is the fix.
 	stopped string
-	resume  command.Fix
+	resume  command.Prose
 }
 
 // originQueue checks an origin that is in a queue. Kueue suspends it regardless of its owner
@@ -108,7 +108,7 @@ func (c *check) mirrorQueue(ctx context.Context) []Problem {
 		found.Remedy = c.nameQueue("name a queue of that cluster's own")
 	case q.stopped != "":
 		found.Message = q.stopped + ": Kueue keeps the mirror suspended until that changes"
-		found.Remedy = q.resume.Prose()
+		found.Remedy = q.resume
 	default:
 		return nil
 	}
@@ -182,11 +182,11 @@ func (p Probe) stateOf(ctx context.Context, local *kueue.LocalQueue, version sch
 		}
 		return ""
 	}
-	q.resume = kueue.FixTarget{Context: p.Context, Version: version.Version, LocalQueue: local, ClusterQueue: above}.ActivateQueue(name)
+	q.resume = command.Alternatives(kueue.FixTarget{Context: p.Context, Version: version.Version, LocalQueue: local, ClusterQueue: above}.ActivateQueue(name))
 	switch ofAbove := "belongs to ClusterQueue " + name + ", which "; {
 	case kueue.IsStopped(local.Spec.StopPolicy):
 		q.stopped = "is stopped (" + local.Spec.StopPolicy + ")"
-		q.resume = kueue.ResumeLocalQueue(p.Context, local.Namespace, local.Name)
+		q.resume = kueue.ResumeLocalQueue(p.Context, local.Namespace, local.Name).Prose()
 	case above == nil:
 		// Kueue calls a LocalQueue inactive if its ClusterQueue is.
 		q.stopped = inactive(local.Status.Conditions)

@@ -158,7 +158,7 @@ workloads: [` + holding("q", "a", "f", "2", "0") + "]", pods("1", "cpu: 1"), "wa
 workloads: [` + holding("q", "a", "f", "4", "0") + "]", pods("1", "cpu: 1"), "never",
 			"does not tolerate taint spot=true:NoSchedule of flavor f", "tolerate taint spot=true:NoSchedule of flavor f on w",
 		},
-		"one Pod that is too large": {simple("4"), pods("1", "cpu: 5"), "never", "needs 5 cpu, limit 4 (flavor f)", "request at most 4 cpu, for w"},
+		"one Pod that is too large":                    {simple("4"), pods("1", "cpu: 5"), "never", "needs 5 cpu, limit 4 (flavor f)", "request at most 4 cpu, for w"},
 		"a taint that the flavor's Workloads tolerate": {plain + simple("4")[len(plain):] + `flavors: [{metadata: {name: f}, spec: {nodeTaints: [{key: spot, effect: NoSchedule}], tolerations: [{operator: Exists}]}}]`, pods("1", "cpu: 1"), "fits", "", ""},
 		"labels that no flavor knows":                  {simple("4"), `{spec: {template: {spec: {nodeSelector: {disk: ssd}, containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`, "fits", "", ""},
 		"other labels": {
@@ -334,10 +334,13 @@ func TestMissingFlavor(t *testing.T) {
 	for flavors, want := range map[string][]inspect.PlacementChange{
 		// The fix of the rules, too: created since.
 		"[{metadata: {name: f}}]": {{Message: "add what ClusterQueue q on w lacks", Command: "kubectl --context w describe clusterqueues.kueue.x-k8s.io q"}},
-		"[{metadata: {name: other}}]": {{
-			Message: "create ResourceFlavor f on w, with node labels (no ResourceFlavor of this name was read), or correct the name in ClusterQueue q",
-			Command: `printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"f"}}' | kubectl --context w create -f -`,
-		}},
+		"[{metadata: {name: other}}]": {
+			{Message: "correct the flavor's name in ClusterQueue q on w", Command: "kubectl --context w edit clusterqueues.kueue.x-k8s.io q"},
+			{
+				Message: "create ResourceFlavor f on w, with the labels of its nodes (no ResourceFlavor of this name was read)",
+				Command: `printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"f"},"spec":{"nodeLabels":{"LABEL":"VALUE"}}}' | kubectl --context w create -f -`,
+			},
+		},
 	} {
 		p := judged(t, strings.Replace(inactive, "[{metadata: {name: f}}]", flavors, 1), pods("1", "cpu: 1"))
 		assert.Equal(t, p.Reason, inspect.QueueInactive)

@@ -141,7 +141,7 @@ func FixTargetOf(v *view.View, f *inspect.Facts, w *kueue.Workload, wait *kueue.
 func ActivateQueue(v *view.View, f *inspect.Facts, q *kueue.ClusterQueue) command.Prose {
 	target := v.FixTarget(f)
 	target.ClusterQueue = q
-	return target.ActivateQueue(q.Name).Prose()
+	return command.Alternatives(target.ActivateQueue(q.Name))
 }
 
 // EndWait returns how to end a Workload's wait. It reads queues only if the wait is about

@@ -52,18 +52,34 @@ func problemOf(v *view.View, w *waiter, o view.Copy, reasons []kueue.WaitReason)
 	return findQueueProblem(v, o.Worker, o.Workload, &wait, like)
 }
 
+// remedyOf returns the remedy of the same problem on several workers: each alternative for all of them.
+func remedyOf(problems []queueProblem) command.Prose {
+	var alternatives [][]command.Prose
+	for _, t := range problems {
+		for i, f := range t.remedy.Fixes() {
+			if i == len(alternatives) {
+				alternatives = append(alternatives, nil)
+			}
+			alternatives[i] = append(alternatives[i], f.Prose())
+		}
+	}
+	all := make([]command.Prose, len(alternatives))
+	for i, steps := range alternatives {
+		all[i] = command.Join(steps, "; ")
+	}
+	return command.Join(all, "; or ")
+}
+
 // heldOnWorkers returns the sighting of one trouble on several workers.
 func heldOnWorkers(v *view.View, w *waiter, key string, problems []queueProblem) view.Sighting {
 	var contexts, evidence []string
-	var remedies []command.Prose
 	for _, t := range problems {
 		contexts = append(contexts, t.object.Context)
 		evidence = append(evidence, t.evidence...)
-		remedies = append(remedies, t.remedy)
 	}
 	first := problems[0]
 	s := view.Sighting{
-		Object: first.object, Since: first.since, Evidence: evidence, Remedy: command.Join(remedies, "; "),
+		Object: first.object, Since: first.since, Evidence: evidence, Remedy: remedyOf(problems),
 		Message: fmt.Sprintf("%s %s on %s", key, first.what, strings.Join(contexts, ", ")),
 		Jobs:    []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + key, Severity: inspect.Warning,
 	}
