@@ -33,6 +33,8 @@ type site struct {
 	*inspect.Placement
 	// origins caches managerOrigins.
 	origins sets.Set[string]
+	// claim caches ownClaim: nil if it was not looked up, without a name if there is none.
+	claim *kueue.Claim
 
 	tree  *capacity.Tree
 	local *kueue.LocalQueue

@@ -27,11 +27,33 @@ func (s *site) rank() kueue.Rank {
 	if s.own != nil {
 		return s.own.Rank()
 	}
+	if c := s.ownClaim(); c != nil {
+		return c.Rank
+	}
 	t := s.request.Rank
 	if t.At.IsZero() {
 		t.At = s.around.inventory.Now
 	}
 	return t
+}
+
+// ownClaim returns the waiting Workload of a submitted request, nil if there is none. Its name shows that
+// it is the request's, even if the management cluster's Workloads were not read.
+func (s *site) ownClaim() *kueue.Claim {
+	if s.claim == nil && s.request.origin != nil {
+		names := s.request.origin.WorkloadNames()
+		i := slices.IndexFunc(s.queue.Line, func(c *kueue.Claim) bool {
+			return c.Namespace == s.request.Namespace && slices.Contains(names, c.Name)
+		})
+		s.claim = &kueue.Claim{}
+		if i >= 0 {
+			s.claim = s.queue.Line[i]
+		}
+	}
+	if s.claim == nil || s.claim.Name == "" {
+		return nil
+	}
+	return s.claim
 }
 
 // ahead returns the waiting Workloads that come before the request in its

@@ -2,10 +2,13 @@ package placement
 
 import (
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -30,6 +33,35 @@ func TestBlocks(t *testing.T) {
 				w.Status.Conditions = []metav1.Condition{{Type: kueue.QuotaReserved, Status: metav1.ConditionFalse, Reason: tt.reason, Message: tt.message}}
 			}
 			assert.Equal(t, blocks(w.Claim()), tt.want)
+		})
+	}
+}
+
+// TestOwnCopyIsNotAhead checks that the copy of a Job is not ahead of the Job if the Workloads of the
+// management cluster were not read.
+func TestOwnCopyIsNotAhead(t *testing.T) {
+	job := &inspect.Job{APIVersion: "batch/v1", Kind: "Job", Context: "hub", Namespace: "ml", Name: "train", UID: "1"}
+	at := func(name string, second int64) *kueue.Claim {
+		return &kueue.Claim{Namespace: "ml", Name: name, UID: name, Rank: kueue.Rank{UID: name, At: time.Unix(second, 0)}}
+	}
+	copied := at(job.WorkloadNames()[0], 2)
+	for name, tt := range map[string]struct {
+		line      []*kueue.Claim
+		origin    *inspect.Job
+		place, of int
+		ahead     []string
+	}{
+		"its copy":      {[]*kueue.Claim{at("first", 1), copied, at("later", 3)}, job, 2, 3, []string{"ml/first"}},
+		"no copy":       {[]*kueue.Claim{at("first", 1), at("later", 3)}, job, 3, 3, []string{"ml/first", "ml/later"}},
+		"not submitted": {[]*kueue.Claim{copied}, nil, 2, 2, []string{"ml/" + copied.Name}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(&inspect.Facts{Context: "w"}, &Request{Namespace: "ml", origin: tt.origin}, &Surroundings{inventory: &inspect.Inventory{Now: time.Unix(9, 0)}}, role{}, nil)
+			s.capacity, s.queue = &inspect.Capacity{}, &capacity.Node{Name: "q", Line: tt.line}
+			s.place()
+			assert.Equal(t, s.Position.Place, tt.place)
+			assert.Equal(t, s.Position.Of, tt.of)
+			assert.DeepEqual(t, s.Position.Ahead, tt.ahead)
 		})
 	}
 }
