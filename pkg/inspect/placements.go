@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -284,6 +285,8 @@ type PlacementChange struct {
 	Message string `json:"message"`
 	// Command makes the change; empty if no single command does.
 	Command string `json:"command"`
+	// Then are the steps that complete the change, in their order; absent if there are none.
+	Then []command.Step `json:"then,omitempty"`
 	// Stem is the message before the name of the cluster at its end, if the Job has to change for the
 	// cluster: one change for all clusters with the same stem.
 	Stem string `json:"-"`
@@ -301,6 +304,9 @@ func (p *Placement) deepCopy() Placement {
 	if p.Partial != nil {
 		partial := *p.Partial
 		c.Partial = &partial
+	}
+	for i := range c.Changes {
+		c.Changes[i].Then = slices.Clone(p.Changes[i].Then)
 	}
 	for i := range c.Flavors {
 		c.Flavors[i].Resources = slices.Clone(p.Flavors[i].Resources)

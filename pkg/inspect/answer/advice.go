@@ -105,6 +105,10 @@ func Reached(placements []inspect.Placement, by []string) []inspect.Placement {
 		for k := range placements[i].Changes {
 			change := &placements[i].Changes[k]
 			change.Command = command.Reached(change.Command, by)
+			for n := range change.Then {
+				step := &change.Then[n]
+				step.Command = command.Words(command.Reached(command.Fix{Command: step.Command}.Shell(), by))
+			}
 		}
 	}
 	return placements

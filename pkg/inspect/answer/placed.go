@@ -265,7 +265,7 @@ func (q *Question) changes(all []inspect.Placement) []command.Fix {
 	const maxChanges = 3
 	var fixes []command.Fix
 	for _, c := range changes[:min(maxChanges, len(changes))] {
-		fix := command.Fix{Text: c.Message, Command: []string{}}
+		fix := command.Fix{Text: c.Message, Command: []string{}, Then: c.Then}
 		if c.Stem != "" {
 			fix.Text = c.Stem + inspect.And(places[c.Stem])
 		}

@@ -264,7 +264,9 @@ func (s *site) hasQueue() bool {
 		return s.decideByMessage("cannot read LocalQueue %s/%s: %s", r.Namespace, r.Queue, s.because(err))
 	case local == nil:
 		s.condition(name, inspect.No, "absent")
-		s.createLocalQueue()
+		if !s.role.isNew || !s.role.isEntry {
+			s.createLocalQueue()
+		}
 		return s.decide(inspect.Never, inspect.QueueMissing, "LocalQueue %s/%s does not exist", r.Namespace, r.Queue)
 	}
 	s.local = local

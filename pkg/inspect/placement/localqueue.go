@@ -1,8 +1,13 @@
 package placement
 
 import (
+	"fmt"
+	"math"
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -11,7 +16,7 @@ import (
 func (s *site) createLocalQueue() {
 	queue := kueue.QueueFor(s.capacity.ClusterQueues, s.role.clusterQueue)
 	starts := s.startsIn(queue)
-	for _, c := range s.fixesOf(kueue.Wait{Reason: kueue.ReasonLocalQueueMissing}, queue) {
+	for _, c := range s.creates(queue) {
 		c.Starts = starts
 		s.change(c)
 	}
@@ -23,7 +28,95 @@ func (s *site) startsIn(q *kueue.ClusterQueue) bool {
 		return false
 	}
 	with := s.role
-	with.assumed = &kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: s.request.Namespace, Name: s.request.Queue}}
-	with.assumed.Spec.ClusterQueue = q.Name
+	with.assumed = localQueueFor(s.request, q)
 	return newSite(s.facts, s.request, s.around, with, nil).judge().Verdict == inspect.Fits
+}
+
+// localQueueFor returns the LocalQueue of a request as it would be if it pointed to a ClusterQueue.
+func localQueueFor(r *Request, q *kueue.ClusterQueue) *kueue.LocalQueue {
+	local := &kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: r.Queue}}
+	local.Spec.ClusterQueue = q.Name
+	return local
+}
+
+// misses reports whether a cluster is known to lack the LocalQueue of a request.
+func misses(f *inspect.Facts, r *Request) bool {
+	local, err := f.LookupAll().LocalQueue(r.Namespace, r.Queue)
+	return local == nil && err == nil
+}
+
+// openQueue adds the change that creates the LocalQueue of a new request where it is submitted, and on the
+// worker that could run it then. If no cluster could, it says why, and adds the changes for that, too.
+func (a *Surroundings) openQueue(own *inspect.Placement, manager *inspect.Facts, r *Request) {
+	queue := kueue.QueueFor(manager.Kueue.Capacity.ClusterQueues, "")
+	creates := newSite(manager, r, a, role{}, nil).creates(queue)
+	if queue == nil {
+		own.Changes = append(own.Changes, creates...)
+		return
+	}
+	names := manager.Kueue.ClustersBehind(queue.Checks())
+	entry := role{isNew: true, isEntry: true, isGiven: len(names) > 0, owners: ownersOn(manager), assumed: localQueueFor(r, queue)}
+	last, steps := newSite(manager, r, a, entry, nil).judge(), []inspect.PlacementChange{}
+	if len(names) > 0 && last.Verdict != inspect.Never {
+		last, steps = a.openWorker(manager, names, r, queue)
+	}
+	if last.Verdict != inspect.Never {
+		for i := range creates {
+			creates[i].Then, creates[i].Starts = stepsOf(steps), last.Verdict == inspect.Fits
+		}
+		own.Changes = append(own.Changes, creates...)
+		return
+	}
+	own.Message += fmt.Sprintf("; even with it, on %s: %s", last.Context, last.Message)
+	for _, c := range last.Changes {
+		c.Stem = ""
+		c.Then = append(slices.Clone(c.Then), stepsOf(slices.Concat(creates, steps))...)
+		own.Changes = append(own.Changes, c)
+	}
+}
+
+// openWorker returns the placement on the best worker of a manager if that had the LocalQueue of a request,
+// and the changes that create it.
+func (a *Surroundings) openWorker(manager *inspect.Facts, names []string, r *Request, queue *kueue.ClusterQueue) (found *inspect.Placement, changes []inspect.PlacementChange) {
+	for _, name := range names {
+		var creates []inspect.PlacementChange
+		worker := role{isNew: true, owners: ownersOn(manager), clusterQueue: queue.Name}
+		f := a.inventory.Facts(a.inventory.ContextOf(manager, name))
+		if f != nil && hasCapacity(f) && misses(f, r) {
+			if like := kueue.QueueFor(f.Kueue.Capacity.ClusterQueues, queue.Name); like != nil {
+				worker.assumed = localQueueFor(r, like)
+				creates = newSite(f, r, a, role{}, nil).creates(like)
+			}
+		}
+		p := a.onWorker(manager, name, r, worker, nil)
+		if found == nil || worse(found.Verdict, p.Verdict) || found.Verdict == p.Verdict && leastShare(p) < leastShare(found) {
+			found, changes = p, creates
+		}
+	}
+	return found, changes
+}
+
+// creates returns the changes that create the LocalQueue of the request for a ClusterQueue.
+func (s *site) creates(queue *kueue.ClusterQueue) []inspect.PlacementChange {
+	return s.fixesOf(kueue.Wait{Reason: kueue.ReasonLocalQueueMissing}, queue)
+}
+
+// leastShare returns the size of the smallest change that would help.
+func leastShare(p *inspect.Placement) float64 {
+	least := math.Inf(1)
+	for i := range p.Changes {
+		least = min(least, p.Changes[i].Share)
+	}
+	return least
+}
+
+func stepsOf(changes []inspect.PlacementChange) (steps []command.Step) {
+	for _, c := range changes {
+		step := command.Step{Text: c.Message, Command: []string{}}
+		if c.Command != "" {
+			step.Command = command.Words(c.Command)
+		}
+		steps = append(steps, step)
+	}
+	return steps
 }

@@ -87,6 +87,9 @@ func (a *Surroundings) through(manager *inspect.Facts, request *Request, submitt
 	own := newSite(manager, r, a, entry, submitted).judge()
 	refuseOwner(own, manager, r, isNew)
 	if isNew {
+		if own.Reason == inspect.QueueMissing && misses(manager, r) {
+			a.openQueue(own, manager, r)
+		}
 		a.suggestQueue(own, manager, r)
 	}
 	own.Manager = isManager

@@ -86,10 +86,14 @@ func (t *try) mismatch(over []shortage) string {
 	if len(over) > 1 {
 		limits = fmt.Sprintf("needs %s, limits %s", each(over, func(h *shortage) string { return h.named(h.requested) }), each(over, func(h *shortage) string { return h.plain(h.most) }))
 	}
-	if l.Reason == kueue.ReasonTaint {
+	switch l.Reason {
+	case kueue.ReasonTaint:
 		return text + ", and " + limits
+	case kueue.ReasonFlavorLabels:
+		return text + " (" + limits + ")"
+	default:
+		return text
 	}
-	return text + " (" + limits + ")"
 }
 
 // named returns an amount with the name of its resource.

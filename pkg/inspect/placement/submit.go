@@ -38,7 +38,8 @@ func Submit(v *inspect.Inventory, request *Request) []inspect.Placement {
 
 // Entries returns the clusters that a request would be submitted to: the
 // management clusters that have its queue. If there are none, these are all
-// management clusters for Jobs of MultiKueue, and all clusters for others.
+// management clusters for Jobs of MultiKueue and those whose queue exists nowhere, and all clusters for
+// others.
 func Entries(v *inspect.Inventory, r *Request) []*inspect.Facts {
 	var managers []*inspect.Facts
 	for _, f := range v.Clusters {
@@ -46,7 +47,7 @@ func Entries(v *inspect.Inventory, r *Request) []*inspect.Facts {
 			managers = append(managers, f)
 		}
 	}
-	if len(managers) == 0 && r.Owner == delegation.MultiKueue {
+	if len(managers) == 0 && (r.Owner == delegation.MultiKueue || r.Owner.IsBuiltIn() && lacksQueue(v, r)) {
 		for _, f := range v.Clusters {
 			if hasCapacity(f) && (len(f.Kueue.Clusters) > 0 || f.Kueue.MultiKueueCheck() != nil) {
 				managers = append(managers, f)
@@ -57,6 +58,13 @@ func Entries(v *inspect.Inventory, r *Request) []*inspect.Facts {
 		return v.Clusters
 	}
 	return managers
+}
+
+// lacksQueue reports whether a request names a LocalQueue that no cluster has, as far as they were read.
+func lacksQueue(v *inspect.Inventory, r *Request) bool {
+	return r.Queue != "" && !slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool {
+		return !f.NoKueue && (!hasCapacity(f) || !misses(f, r))
+	})
 }
 
 func isManager(f *inspect.Facts, r *Request) bool {
