@@ -93,6 +93,11 @@ func PlacementReasons() []PlacementReason {
 	}
 }
 
+// IsOutdated reports whether Kueue's verdict "never" is older than the quota, which is enough now.
+func (p *Placement) IsOutdated() bool {
+	return p.Reason == SaidByKueue && p.Verdict == Unknown && p.Condition(ConditionQuota).State == Yes
+}
+
 // Why returns the reason in a few words for a table, without what its other columns show.
 func (p *Placement) Why() string {
 	switch {
@@ -108,7 +113,7 @@ func (p *Placement) Why() string {
 			text += ", and " + Count(more, "other")
 		}
 		return text
-	case p.Reason == SaidByKueue && p.Wait != nil:
+	case p.Reason == SaidByKueue && p.Wait != nil && !p.IsOutdated():
 		return p.Wait.Text()
 	case p.Reason == HasRoom && p.PodsAtOnce != nil:
 		return "free quota; " + p.PodsAtOnce.Text("its")

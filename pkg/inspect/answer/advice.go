@@ -55,7 +55,16 @@ func (q *Question) Advise(findings []inspect.Finding, j Judgment) {
 			}
 		}
 		q.addFixesTo(f)
+		if f.Code == view.NeverAdmitted && f.Severity == inspect.Error && q.mayFitByNow() {
+			f.Severity = inspect.Warning
+		}
 	}
+}
+
+// mayFitByNow reports whether the Job waits, and Kueue on a cluster has not judged it by its current quota.
+func (q *Question) mayFitByNow() bool {
+	isOutdated := func(p inspect.Placement) bool { return p.IsOutdated() }
+	return q.Trace.State == inspect.StateWaiting && slices.ContainsFunc(q.Trace.Placements, isOutdated)
 }
 
 // isAboutQuota reports whether a trace has placements, and a reason that is about quota.

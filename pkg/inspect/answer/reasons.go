@@ -90,7 +90,7 @@ func firstParts(headline string, parts []string) string {
 
 // plain describes why a placement has its verdict, with its amounts.
 func plain(p *inspect.Placement) string {
-	if p.Reason == inspect.SaidByKueue && p.Wait != nil {
+	if p.Reason == inspect.SaidByKueue && p.Wait != nil && !p.IsOutdated() {
 		return p.Wait.Text()
 	}
 	switch {

@@ -212,7 +212,7 @@ unread: [Cohorts]`, pods("4", "cpu: 1"), "unknown", "ClusterQueue q borrows from
 		"flavors that may not be read":                         {simple("4") + "unread: [ResourceFlavors]", pods("1", "cpu: 1"), "unknown", "flavor f is not known", ""},
 		"flavors that may not be read, and not enough in any":  {simple("4") + "unread: [ResourceFlavors]", pods("5", "cpu: 1"), "never", "", ""},
 		"Kueue says that it waits, and there is room":          {simple("4") + own("WaitingForQuota", "3 more needed"), pods("1", "cpu: 1"), "waits", "Kueue says: waits for quota that others use: 3 more needed; by the quotas read it fits now", ""},
-		"Kueue says never, and there is room":                  {simple("4") + own("ExceedsMaxQuota", "too much"), pods("1", "cpu: 1"), "unknown", "by the quotas read it fits now, but Kueue says: needs more than the limit: too much", ""},
+		"Kueue says never, and there is room":                  {simple("4") + own("ExceedsMaxQuota", "too much"), pods("1", "cpu: 1"), "unknown", "by the quotas read it fits now, but Kueue says: needs more than the limit: too much", "check that Kueue runs on w: the quota fits, and Kueue has not judged it again"},
 		"Kueue says that it waits, and it is too big":          {simple("4") + own("WaitingForQuota", "3 more needed"), pods("5", "cpu: 1"), "waits", "", ""},
 		"what Kueue counts":                                    {simple("4") + own("ExceedsMaxQuota", "too much") + "told: [{name: main, resources: {cpu: 5}}]", pods("1", "cpu: 1"), "never", "needs 5 cpu, limit 4 (flavor f)", ""},
 		"deactivated":                                          {simple("4") + "own: {metadata: {uid: o}, spec: {active: false}}", pods("1", "cpu: 1"), "never", "deactivated", ""},

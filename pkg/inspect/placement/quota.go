@@ -89,6 +89,10 @@ func (s *site) isContradicted(v inspect.Verdict) bool {
 		s.decide(inspect.Waits, inspect.SaidByKueue, "Kueue says: %s; by the quotas read %s", s.Wait.Text(), map[inspect.Verdict]string{inspect.Fits: "it fits now", inspect.Never: "it never fits"}[v])
 	case v == inspect.Fits && said == inspect.Never:
 		s.decide(inspect.Unknown, inspect.SaidByKueue, "by the quotas read it fits now, but Kueue says: %s", s.Wait.Text())
+		s.change(inspect.PlacementChange{
+			Message: fmt.Sprintf("check that Kueue runs on %s: the quota fits, and Kueue has not judged it again", s.Context),
+			Command: kueue.ShowPods(s.Context).Shell(),
+		})
 	default:
 		return false
 	}
@@ -254,7 +258,8 @@ func (a *assignment) enough() string {
 
 func (t *try) message() string {
 	if !t.suits && t.isKnown {
-		return t.mismatch(t.shortages())
+		l := t.lackOf()
+		return l.Message()
 	}
 	if !t.suits {
 		// Only the first part belongs here. The rest is reported once.

@@ -1,0 +1,35 @@
+package cmd
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// TestOutdatedVerdict checks that a verdict of Kueue that is older than the quota is a warning: the fix is
+// to check Kueue, not to raise the quota again.
+func TestOutdatedVerdict(t *testing.T) {
+	dir := t.TempDir()
+	assert.NilError(t, os.CopyFS(dir, os.DirFS(filepath.Join(recordings, "no-quota-on-workers"))))
+	for _, worker := range []string{"kwok-w1", "kwok-w2"} {
+		path := filepath.Join(dir, worker+".yaml")
+		recorded, err := os.ReadFile(path)
+		assert.NilError(t, err)
+		raised := strings.Replace(string(recorded), "nominalQuota: '1'", "nominalQuota: '100'", 1)
+		raised += "- {apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: default-flavor, uid: flavor-" + worker + "}}\n"
+		assert.NilError(t, os.WriteFile(path, []byte(raised), 0o600))
+	}
+	const (
+		says  = "kwok-w1, kwok-w2: by the quotas read it fits now, but Kueue says: needs 2 cpu, limit 1 (flavor default-flavor)"
+		check = "check that Kueue runs on kwok-w1: the quota fits, and Kueue has not judged it again: `kubectl --context kwok-w1 get deployments,pods -A"
+		row   = "worker1  kwok-w1  unknown  by the quotas read it fits now, but Kueue says: needs 2 cpu, limit 1 (flavor default-flavor)"
+	)
+	out, _, _ := run(t, "trace", "train", "--from", dir)
+	assert.Assert(t, strings.Contains(out, says+".\nFix: "+check) && strings.Contains(out, row), out)
+	out, _, _ = run(t, "check", "--from", dir, "--grace", "1s")
+	assert.Assert(t, strings.Contains(out, "1 warning in 1 delegated Job") && strings.Contains(out, "JM029  default/train  "+says), out)
+	assert.Assert(t, strings.Contains(out, "fix: "+check) && !strings.Contains(out, "raise the quota"), out)
+}
