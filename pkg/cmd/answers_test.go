@@ -277,7 +277,7 @@ func TestCheckAndTraceCopyFlavor(t *testing.T) {
 		changed := strings.Replace(after, "  spec: {}\n", "  spec: {nodeLabels: {gpu: a100}, topologyName: racks}\n", 1)
 		return strings.Replace(text, "    name: f-mk\n"+after, "    name: no-such-flavor\n"+changed, 1)
 	})
-	const want = "create ResourceFlavor no-such-flavor on kwok-w1, like that on kwok-mgr, or correct the name in ClusterQueue d02"
+	const want = "create ResourceFlavor no-such-flavor on kwok-w1, like that on kwok-mgr"
 	out, _, _ := run(t, "check", "-A", "--from", snapshot, "--grace", "0s", "-o", "json")
 	var list inspect.FindingList
 	assert.NilError(t, json.Unmarshal([]byte(out), &list))
@@ -287,6 +287,7 @@ func TestCheckAndTraceCopyFlavor(t *testing.T) {
 	out, _, _ = run(t, "trace", job.Name, "-n", job.Namespace, "--from", snapshot, "-o", "json")
 	for _, fixes := range [][]command.Fix{list.Items[i].Fixes, tracesIn(t, out)[0].Fixes} {
 		assert.Equal(t, fixes[0].Text, want)
+		assert.Equal(t, fixes[1].Text, "correct the flavor's name in ClusterQueue d02 on kwok-w1")
 		assert.Assert(t, strings.Contains(fixes[0].Shell(), `"spec":{"nodeLabels":{"gpu":"a100"},"topologyName":"racks"}`), fixes[0].Shell())
 	}
 }
