@@ -166,7 +166,7 @@ spec:
 // TestTraceOfFileToDispatch checks that the fix of a Job of dispatch names the namespace and the kubeconfig,
 // and that a Job that no cluster can run has none.
 func TestTraceOfFileToDispatch(t *testing.T) {
-	const job = "{apiVersion: batch/v1, kind: Job, metadata: {name: mine}, spec: {managedBy: jobmanagedby.github.io/dispatch, template: {spec: {restartPolicy: Never, %scontainers: [{name: c, image: i}]}}}}"
+	const job = "{apiVersion: batch/v1, kind: Job, metadata: {name: mine}, spec: {managedBy: jobmanagedby.github.io/dispatch, template: {spec: {restartPolicy: Never, serviceAccountName: %s, containers: [{name: c, image: i}]}}}}"
 	kubeconfig := serve(t, quotaFleet, func(_ string, w http.ResponseWriter, r *http.Request) bool {
 		if strings.HasSuffix(r.URL.Path, "/serviceaccounts/robot") {
 			w.Header().Set("Content-Type", "application/json")
@@ -176,9 +176,9 @@ func TestTraceOfFileToDispatch(t *testing.T) {
 		}
 		return false
 	})
-	for more, isRunnable := range map[string]bool{"": true, "serviceAccountName: robot, ": false} {
+	for account, isRunnable := range map[string]bool{"default": true, "robot": false} {
 		path := filepath.Join(t.TempDir(), "mine.yaml")
-		assert.NilError(t, os.WriteFile(path, []byte(fmt.Sprintf(job, more)), 0o600))
+		assert.NilError(t, os.WriteFile(path, []byte(fmt.Sprintf(job, account)), 0o600))
 		out, errOut, code := run(t, "trace", "-f", path, "-n", "default", "--kubeconfig", kubeconfig, "-o", "json")
 		var trace inspect.Trace
 		assert.NilError(t, json.Unmarshal([]byte(out), &trace), errOut)

@@ -54,5 +54,5 @@ func TestCopiesOffAreOneFinding(t *testing.T) {
 	found := judge(t, v, []rules.Rule{rule}, 0)
 	assert.Equal(t, len(found), 1)
 	assert.Equal(t, found[0].Severity, inspect.Error)
-	assert.Equal(t, found[0].Message, "Job default/train: the copies of its Workload on worker1 (kwok-w1), worker2 (kwok-w2): AdmissionCheck prov rejects it: no money left")
+	assert.Equal(t, found[0].Message, "Job default/train: the copies of its Workload on worker1 (kwok-w1) and worker2 (kwok-w2): AdmissionCheck prov rejects it: no money left")
 }

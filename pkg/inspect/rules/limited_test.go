@@ -26,7 +26,7 @@ func TestUserOfOneNamespace(t *testing.T) {
 	messages := map[string]string{
 		"no-quota-on-workers":     "fits on no worker that it was offered to: needs 2 cpu, limit 1 (flavor default-flavor)",
 		"mirror-refused-by-quota": "ask an administrator of kwok-mgr which context reaches worker1, worker2",
-		"kueue-down-on-workers":   "you may not read the queues on kwok-w1, kwok-w2",
+		"kueue-down-on-workers":   "you may not read the queues on kwok-w1 and kwok-w2",
 	}
 	for base, want := range map[string][]string{
 		"no-quota-on-workers":           {"JM029 warning"},
@@ -56,9 +56,9 @@ func TestUserOfOneNamespace(t *testing.T) {
 func TestUnreadPartsOfWorkers(t *testing.T) {
 	rule, _ := rules.ByCode("JM135")
 	for want, resources := range map[string][]string{
-		"you may not read Workloads on kwok-w1, kwok-w2":                {"workloads"},
-		"you may not read the queues on kwok-w1, kwok-w2":               {"clusterqueues"},
-		"you may not read Workloads and the queues on kwok-w1, kwok-w2": {"workloads", "clusterqueues"},
+		"you may not read Workloads on kwok-w1 and kwok-w2":                {"workloads"},
+		"you may not read the queues on kwok-w1 and kwok-w2":               {"clusterqueues"},
+		"you may not read Workloads and the queues on kwok-w1 and kwok-w2": {"workloads", "clusterqueues"},
 	} {
 		var edits []edit
 		for _, context := range []string{"kwok-w1", "kwok-w2"} {

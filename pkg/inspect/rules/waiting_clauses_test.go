@@ -30,10 +30,10 @@ func TestClausesOfWorkers(t *testing.T) {
 	v := inventory(t, recordings+"/jobsets")
 	for _, job := range []string{"d06a", "d06b"} {
 		clause, _ := clauseOf(t, v, "JM030", job)
-		assert.Equal(t, clause, "it has quota on kwok-w1, kwok-w2, but AdmissionCheck gate has not passed there")
+		assert.Equal(t, clause, "it has quota on kwok-w1 and kwok-w2, but AdmissionCheck gate has not passed there")
 	}
 	clause, _ := clauseOf(t, inventory(t, recordings+"/"+recordedKueueDown), "JM031", "train")
-	assert.Equal(t, clause, "no Kueue controller processes Workloads on kwok-w1, kwok-w2")
+	assert.Equal(t, clause, "no Kueue controller processes Workloads on kwok-w1 and kwok-w2")
 }
 
 // TestFixOfWorkersCheck checks that the fix of a pending check on workers names its controller and shows

@@ -270,7 +270,7 @@ func TestWaitingFindings(t *testing.T) {
 		"a LocalQueue that two workers lack": {
 			testCase: testCase{code: "JM026", base: "localqueue-missing-on-workers"}, severity: inspect.Error, findings: 1,
 			object:  "kwok-w1 LocalQueue default/user-queue",
-			message: "LocalQueue default/user-queue does not exist on kwok-w1, kwok-w2, and no other worker can admit the Job",
+			message: "LocalQueue default/user-queue does not exist on kwok-w1 and kwok-w2, and no other worker can admit the Job",
 			remedy: "create LocalQueue default/user-queue on kwok-w1: " + quoted(`printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"name":"user-queue","namespace":"default"},"spec":{"clusterQueue":"cluster-queue"}}' | kubectl --context kwok-w1 create -f -`) + "; create LocalQueue default/user-queue on kwok-w2: " +
 				quoted(`printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"name":"user-queue","namespace":"default"},"spec":{"clusterQueue":"cluster-queue"}}' | kubectl --context kwok-w2 create -f -`),
 		},
@@ -288,13 +288,13 @@ func TestWaitingFindings(t *testing.T) {
 				patch("kwok-w1", "ClusterQueue/cluster-queue", `{spec: {namespaceSelector: {matchLabels: {team: a}}}}`),
 				patch("kwok-w2", "ClusterQueue/cluster-queue", `{spec: {namespaceSelector: null}}`))},
 			severity: inspect.Error, findings: 1, object: "kwok-w1 ClusterQueue cluster-queue",
-			message: "ClusterQueue cluster-queue excludes namespace default (namespaceSelector) on kwok-w1, kwok-w2, and no other worker can admit the Job",
+			message: "ClusterQueue cluster-queue excludes namespace default (namespaceSelector) on kwok-w1 and kwok-w2, and no other worker can admit the Job",
 			remedy: "label namespace default on kwok-w1 for ClusterQueue cluster-queue: " + quoted("kubectl --context kwok-w1 label namespace default --overwrite team=a") + "; let ClusterQueue cluster-queue on kwok-w2 select namespace default: " +
 				quoted(`kubectl --context kwok-w2 patch clusterqueues.kueue.x-k8s.io cluster-queue --type merge -p '{"spec":{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"default"}}}}'`),
 		},
 		"a namespace that both workers lack": {
 			testCase: testCase{code: "JM024", base: recordedKueueDown, edits: moved}, severity: inspect.Error, findings: 1,
-			object: "kwok-w1 Namespace only-mgr", message: "Namespace only-mgr does not exist on kwok-w1, kwok-w2",
+			object: "kwok-w1 Namespace only-mgr", message: "Namespace only-mgr does not exist on kwok-w1 and kwok-w2",
 			remedy: createdIn("kwok-w1") + ", and " + createdIn("kwok-w2"),
 		},
 		"a namespace that was just created": {
@@ -320,7 +320,7 @@ func TestWaitingFindings(t *testing.T) {
 		},
 		"two workers without Kueue": {
 			testCase: testCase{code: "JM031", base: recordedKueueDown}, severity: inspect.Error, findings: 1,
-			object: "kwok-mgr MultiKueueCluster worker1", message: "MultiKueueCluster worker1: no Kueue controller processes Workloads on kwok-w1, kwok-w2",
+			object: "kwok-mgr MultiKueueCluster worker1", message: "MultiKueueCluster worker1: no Kueue controller processes Workloads on kwok-w1 and kwok-w2",
 			remedy: "start Kueue there; see its Deployment and its Pods: " + quoted("kubectl --context kwok-w1 get deployments,pods -A -l app.kubernetes.io/name=kueue") +
 				", and " + quoted("kubectl --context kwok-w2 get deployments,pods -A -l app.kubernetes.io/name=kueue"),
 		},

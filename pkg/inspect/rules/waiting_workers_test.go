@@ -179,9 +179,9 @@ func TestKueueDownNames(t *testing.T) {
 	}
 	fingerprints := map[string]string{}
 	for names, edits := range map[string][]edit{
-		"kwok-w1":          {created("kwok-w2")},
-		"kwok-w2":          {created("kwok-w1")},
-		"kwok-w1, kwok-w2": nil,
+		"kwok-w1":             {created("kwok-w2")},
+		"kwok-w2":             {created("kwok-w1")},
+		"kwok-w1 and kwok-w2": nil,
 	} {
 		v := testCase{base: recordedKueueDown, edits: edits}.make(t)
 		v = inspect.NewInventory(time.Date(2026, 11, 21, 0, 50, 0, 0, time.UTC), v.Clusters, v.Addresses)

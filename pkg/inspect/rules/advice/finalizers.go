@@ -27,11 +27,6 @@ func Unblock(j *inspect.Job) command.Prose {
 // not remove.
 func IsBlocked(j *inspect.Job) bool { return j.DeletedAt != nil && len(foreignFinalizers(j)) > 0 }
 
-// IsGarbageCollected reports whether only the garbage collector must remove the finalizers of a Job.
-func IsGarbageCollected(j *inspect.Job) bool {
-	return len(j.Finalizers) > 0 && len(foreignFinalizers(j)) == 0
-}
-
 // foreignFinalizers returns the finalizers that the garbage collector does not remove. It removes that of
 // a deletion in the foreground, and of one that orphans the objects of the Job.
 func foreignFinalizers(j *inspect.Job) []string {

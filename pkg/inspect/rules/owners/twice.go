@@ -64,7 +64,7 @@ func runsTwice(origin *inspect.Job, live []*inspect.Job, since time.Time) view.S
 		}
 	}
 	s.Message = "it runs on " + strings.Join(places, " and ") + " at once"
-	s.Remedy = command.Say("keep the mirror on %s, and delete the others: %s", strings.Join(kept, ", "), command.JoinCommands(others, "; "))
+	s.Remedy = command.Say("keep the mirror on %s, and delete the others: %s", inspect.And(kept), command.JoinCommands(others, "; "))
 	if len(others) == 0 || len(others) == len(live) {
 		// Nothing shows which of them is the right one.
 		s.Remedy = "delete all but one of the mirrors: " + command.JoinCommands(all, ", or ")

@@ -3,7 +3,6 @@ package running
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -123,7 +122,7 @@ func describeCopiesOff(v *view.View, s view.Submission, off []copyOff) view.Sigh
 	if len(off) > 1 {
 		copies = "copies"
 	}
-	sighting.Message = fmt.Sprintf("the %s of its Workload on %s: %s", copies, strings.Join(places, ", "), off[0].wait.Text())
+	sighting.Message = fmt.Sprintf("the %s of its Workload on %s: %s", copies, inspect.And(places), off[0].wait.Text())
 	// One worker is enough.
 	sighting.Remedy = command.Join(remedies, "; or ")
 	return sighting

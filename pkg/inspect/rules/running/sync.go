@@ -147,7 +147,7 @@ func addEditors(s *view.Sighting, p inspect.Pair, c view.Copy) {
 		if len(editors) == 0 {
 			return
 		}
-		s.Message = fmt.Sprintf("%s edited its mirror on %s (%s), so Kueue there ended its Workload", strings.Join(editors, ", "), c.Cluster, c.Worker.Context)
+		s.Message = fmt.Sprintf("%s edited its mirror on %s (%s), so Kueue there ended its Workload", inspect.And(editors), c.Cluster, c.Worker.Context)
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: managedFields of %s name %s, last at %s",
 			m.Job.Context, view.Of(m.Job).String(), strings.Join(editors, ", "), quote.MaybeTime(view.TimeOf(m.Job.SpecWrittenAt))))
 		s.Remedy, s.Cause = "", ""

@@ -83,7 +83,7 @@ func missingNamespace(v *view.View, w *waiter, without []view.Copy) []view.Sight
 	}
 	s := view.Sighting{
 		Object: view.Object{Context: contexts[0], APIVersion: "v1", Kind: "Namespace", Name: name}, Since: w.since,
-		Message:  fmt.Sprintf("Namespace %s does not exist on %s", name, strings.Join(contexts, ", ")),
+		Message:  fmt.Sprintf("Namespace %s does not exist on %s", name, inspect.And(contexts)),
 		Evidence: append(evidence, nominationText(w)), Remedy: command.Join(remedies, ", and "),
 		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + name, Severity: inspect.Warning,
 	}

@@ -3,7 +3,6 @@ package waiting
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -80,7 +79,7 @@ func heldOnWorkers(v *view.View, w *waiter, key string, problems []queueProblem)
 	first := problems[0]
 	s := view.Sighting{
 		Object: first.object, Since: first.since, Evidence: evidence, Remedy: remedyOf(problems),
-		Message: fmt.Sprintf("%s %s on %s", key, first.what, strings.Join(contexts, ", ")),
+		Message: fmt.Sprintf("%s %s on %s", key, first.what, inspect.And(contexts)),
 		Jobs:    []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + key, Severity: inspect.Warning,
 	}
 	if w.isStuck(v) {

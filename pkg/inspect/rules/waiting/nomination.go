@@ -85,7 +85,7 @@ func detectNominatedUnreachable(v *view.View) {
 		workload := view.OfWorkload(f, w.Workload)
 		v.Report(view.Sighting{
 			Object: view.OfKueue(f, "MultiKueueCluster", "", names[0]), Since: w.since, Cause: f.Context + " " + strings.Join(names, " ") + " " + w.Job().Kind,
-			Message: fmt.Sprintf("%s are nominated only for %s, which %s cannot reach", quote.Plural(w.Job()), strings.Join(names, ", "), f.Context),
+			Message: fmt.Sprintf("%s are nominated only for %s, which %s cannot reach", quote.Plural(w.Job()), inspect.And(names), f.Context),
 			Evidence: append(evidence, fmt.Sprintf("%s: status.nominatedClusterNames of %s is %s", f.Context, workload.String(),
 				strings.Join(w.Nominated(), ", "))),
 			Remedy: command.Say("read their conditions: %s; then reconnect one; %s",

@@ -130,7 +130,7 @@ func (u *unread) addParts(workers []*inspect.Facts) {
 		for i, r := range group.Values {
 			contexts[i] = r.context
 		}
-		on := strings.Join(contexts, ", ")
+		on := inspect.And(contexts)
 		u.reasons = append(u.reasons, "you may not read "+group.Key+" on "+on)
 		u.remedies = append(u.remedies, command.Say("get the right to read %s on %s. %s", group.Values[0].kinds, on, kubecontext.RightsHint))
 	}

@@ -63,7 +63,7 @@ func workersCheck(v *view.View, w *waiter, o view.Copy, state kueue.CheckState, 
 	for _, c := range pending {
 		contexts = append(contexts, c.Worker.Context)
 	}
-	where := strings.Join(contexts, ", ")
+	where := inspect.And(contexts)
 	passed := map[int]string{1: "has not passed", 2: "has passed on neither"}[len(pending)]
 	s := view.Sighting{
 		Object: view.OfKueue(o.Worker, "AdmissionCheck", "", state.Name), Since: state.LastTransitionTime.Time, Severity: inspect.Warning,
@@ -193,7 +193,7 @@ func (o *idleCopy) report(v *view.View, down []string) {
 	for _, context := range down {
 		show = append(show, kueue.ShowPods(context).Prose())
 	}
-	s.Message = fmt.Sprintf("no Kueue controller processes Workloads on %s", strings.Join(down, ", "))
+	s.Message = fmt.Sprintf("no Kueue controller processes Workloads on %s", inspect.And(down))
 	s.Clause = s.Message
 	s.Remedy = command.Say("start Kueue there; see its Deployment and its Pods: %s", command.Join(show, ", and "))
 	v.Report(s)
@@ -226,7 +226,7 @@ func detectPreemptionGated(v *view.View) {
 		}
 		v.Report(view.Sighting{
 			Object: view.Of(w.Job()), Since: since, Evidence: evidence, Jobs: []*inspect.Job{w.Job()},
-			Message: fmt.Sprintf("%s must preempt others for it, but may not yet", strings.Join(contexts, ", ")),
+			Message: fmt.Sprintf("%s must preempt others for it, but may not yet", inspect.And(contexts)),
 			Remedy: command.Say("wait up to five minutes per worker for MultiKueue to open the gate; if it does not, check that Kueue runs: %s",
 				kueue.ShowPods(w.Manager.Context)),
 		})
