@@ -77,11 +77,14 @@ func (s *site) changeJob(format string, arguments ...any) inspect.PlacementChang
 	return inspect.PlacementChange{Message: stem + s.Context, Stem: stem}
 }
 
-// suit adds the change of the Pods with which a flavor suits them. If they also exceed its limits, they
-// have to request less, too.
+// suit adds the change of the Pods with which a flavor suits them. If they also exceed its limits, or
+// those of another group of resources, they have to request less, too.
 func (s *site) suit(t *try, result *assignment) {
 	var parts []string
-	short := t.shortages()
+	short, ok := result.shortagesWith(t)
+	if !ok {
+		return
+	}
 	if len(short) > 0 {
 		isClosed := slices.ContainsFunc(short, func(h shortage) bool { return h.most <= 0 })
 		if isClosed || result.worst.suits && shareOf(short) >= shareOf(result.shortages()) {

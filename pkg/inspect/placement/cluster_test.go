@@ -119,6 +119,11 @@ func TestOn(t *testing.T) {
 queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [
   {name: f, resources: [{name: cpu, nominalQuota: 2}]}, {name: g, resources: [{name: cpu, nominalQuota: 2}]}]}]}}]
 `
+	// tainted has another group of resources, which the test completes.
+	tainted := `
+locals: [{metadata: {namespace: ml, name: q}, spec: {clusterQueue: q}}]
+flavors: [{metadata: {name: f}, spec: {nodeTaints: [{key: spot, value: "true", effect: NoSchedule}]}}, {metadata: {name: h}}]
+queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 9}]}]}, {coveredResources: [gpu], `
 	for name, c := range map[string]struct{ cluster, job, verdict, message, change string }{
 		"room": {simple("4") + "workloads: [" + holding("q", "a", "f", "1", "0") + "]", pods("3", "cpu: 1"), "fits", "fits now", ""},
 		"busy": {
@@ -147,6 +152,10 @@ workloads: [` + holding("q", "a", "f", "2", "0") + "]", pods("1", "cpu: 1"), "wa
 		"a taint, and too large": {
 			simple("4") + `flavors: [{metadata: {name: f}, spec: {nodeTaints: [{key: spot, value: "true", effect: NoSchedule}]}}]`, pods("5", "cpu: 1"), "never",
 			"does not tolerate taint spot=true:NoSchedule of flavor f, and needs 5 cpu, limit 4", "request at most 4 cpu (4 Pods at once, not 5) and tolerate taint spot=true:NoSchedule of flavor f on w",
+		},
+		"a taint, and too large for another group of resources": {
+			tainted + "flavors: [{name: h, resources: [{name: gpu, nominalQuota: 2}]}]}]}}]", pods("4", "cpu: 1, gpu: 1"), "never",
+			"does not tolerate taint spot=true:NoSchedule of flavor f", "request at most 2 gpu (2 Pods at once, not 4) and tolerate taint spot=true:NoSchedule of flavor f on w",
 		},
 		"other labels, and too large": {
 			simple("4") + `flavors: [{metadata: {name: f}, spec: {nodeLabels: {disk: hdd}}}]`,

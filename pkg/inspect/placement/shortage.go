@@ -43,6 +43,23 @@ func (a *assignment) shortages() (all []shortage) {
 	return all
 }
 
+// shortagesWith returns what a podset lacks if it uses a flavor that does not suit it yet: of that flavor,
+// and of the other groups of resources. ok is false if no flavor of another group suits it.
+func (a *assignment) shortagesWith(t *try) (all []shortage, ok bool) {
+	all = t.shortages()
+	for i := range a.tries {
+		other := &a.tries[i]
+		if !other.chosen || other.demand != t.demand || other.verdict != inspect.Never || slices.Equal(other.resources, t.resources) {
+			continue
+		}
+		if !other.suits {
+			return nil, false
+		}
+		all = append(all, other.shortages()...)
+	}
+	return all, true
+}
+
 // shortages returns what a flavor lacks: of its limits or, if they are enough, of what is free.
 func (t *try) shortages() (all []shortage) {
 	for _, r := range t.needs {
