@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -181,6 +182,16 @@ func (p *Placement) Condition(name string) PlacementCondition {
 		return PlacementCondition{Name: name, State: NotAsked}
 	}
 	return p.Conditions[i]
+}
+
+// LeastChange returns the share of the smallest change that would help, as a part of the request. It is
+// infinite if no change would.
+func (p *Placement) LeastChange() float64 {
+	least := math.Inf(1)
+	for i := range p.Changes {
+		least = min(least, p.Changes[i].Share)
+	}
+	return least
 }
 
 // FlavorTried is a flavor for one Pod set, and why the Pod set fits or not.

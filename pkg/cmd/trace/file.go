@@ -76,7 +76,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 			t.Message = strings.TrimSpace(fmt.Sprintf("A %s of this name exists on %s. As a new one: %s", m.kind, strings.Join(existing, ", "), t.Message))
 		}
 		checkOwner(t, m.file)
-		o.adviseDispatch(t, &requests[i])
+		o.adviseDispatch(t, &requests[i], m.file)
 		list.Items = append(list.Items, *t)
 	}
 	list.Errors = append(inventory.Errors(), tracing.UnreadQuotas(inventory, list.Items, isUnreadable)...)
@@ -191,11 +191,11 @@ func (o *traceOptions) applyDefaults(ctx context.Context, f *fleet.Fleet, v *ins
 	return existing
 }
 
-// rejects reports whether the API server of a context rejects a Job, by the same rules as dispatch. Other
-// errors say nothing about the Job.
+// rejects reports whether the API server of a context rejects a Job until it is changed, by the same rules
+// as dispatch. Other errors, such as an exhausted quota, pass by themselves, or say nothing about the Job.
 func rejects(f *fleet.Fleet, name string, job *unstructured.Unstructured, err error) bool {
 	return slices.ContainsFunc(f.Routes(name), func(c *fleet.Cluster) bool {
-		return slices.ContainsFunc(preflight.NewProbe(c).Refused(job, err), func(p preflight.Problem) bool { return p.Blocking && !p.Untried })
+		return slices.ContainsFunc(preflight.NewProbe(c).Refused(job, err), func(p preflight.Problem) bool { return p.Blocking && !p.Untried && p.ChangesObject })
 	})
 }
 
@@ -326,8 +326,8 @@ func checkOwner(t *inspect.Trace, object *unstructured.Unstructured) {
 }
 
 // adviseDispatch makes a trace say that a Job of this plugin runs only where the user dispatches it, unless
-// it can run nowhere.
-func (o *traceOptions) adviseDispatch(t *inspect.Trace, r *placement.Request) {
+// it can run nowhere. dispatch refuses -n if another namespace is in the file.
+func (o *traceOptions) adviseDispatch(t *inspect.Trace, r *placement.Request, file *unstructured.Unstructured) {
 	if r.Owner != delegation.Dispatch || r.Queue != "" || placement.Overall(t.Placements) == inspect.Never {
 		return
 	}
@@ -335,7 +335,10 @@ func (o *traceOptions) adviseDispatch(t *inspect.Trace, r *placement.Request) {
 	for _, name := range o.filenames {
 		dispatch = dispatch.With("-f", name)
 	}
-	dispatch = dispatch.With("-n", r.Namespace, "--to", "CONTEXT")
+	if file.GetNamespace() == "" {
+		dispatch = dispatch.With("-n", r.Namespace)
+	}
+	dispatch = dispatch.With("--to", "CONTEXT")
 	t.Reason, t.Message = inspect.ReasonUndispatched, "Nothing runs it until you dispatch it."
 	t.Fixes = command.Say("create it and dispatch it to a cluster: %s", dispatch).Reached(o.flags.ReachFlags()).Fixes()
 	t.Remedy = string(command.Alternatives(t.Fixes))

@@ -156,7 +156,9 @@ func (o *traceOptions) incomplete(list *inspect.TraceList) error {
 	for i := range list.Items {
 		t := &list.Items[i]
 		if isOfFiles && slices.ContainsFunc(t.Placements, func(p inspect.Placement) bool { return isUnreadable(&p) }) {
-			return util.Partial(list.Errors, len(o.contexts))
+			if err := util.Partial(list.Errors, len(o.contexts)); err != nil {
+				return err
+			}
 		}
 		if err := util.Incomplete(t.Unchecked); err != nil {
 			return err

@@ -82,10 +82,11 @@ func IsUnclear(err error) bool {
 	return IsConnection(err) && !apierrors.IsTooManyRequests(err)
 }
 
-// IsUnanswered reports whether a write that failed may still be carried out, even if it was not so far: the
-// API server itself gave no answer.
+// IsUnanswered reports whether a write that failed may still be carried out, even if it was not so far:
+// neither the API server nor its store gave an answer. API servers pass on the timeouts of etcd with 500
+// and no reason (kubernetes/kubernetes#110932).
 func IsUnanswered(err error) bool {
-	return IsUnclear(err) && (IsConnection(err) || apierrors.IsUnexpectedServerError(err))
+	return IsUnclear(err) && (IsConnection(err) || apierrors.IsUnexpectedServerError(err) || apierrors.ReasonForError(err) == metav1.StatusReasonUnknown)
 }
 
 // Because returns an error's text on one line, without its context, and without the verb and URL

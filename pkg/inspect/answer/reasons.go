@@ -3,7 +3,6 @@ package answer
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -22,7 +21,7 @@ func reasonsByCluster(all []inspect.Placement, is func(*inspect.Placement) bool)
 	}
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b inspect.Placement) int {
-		return cmp.Or(rank(a)-rank(b), cmp.Compare(leastChange(&a), leastChange(&b)))
+		return cmp.Or(rank(a)-rank(b), cmp.Compare(a.LeastChange(), b.LeastChange()))
 	})
 	var reasons, parts []string
 	places := map[string][]string{}
@@ -58,15 +57,6 @@ func hasSameParts(a, b string) bool {
 	slices.Sort(x)
 	slices.Sort(y)
 	return slices.Equal(x, y)
-}
-
-// leastChange returns the size of the smallest change that would help, as the fixes are ordered.
-func leastChange(p *inspect.Placement) float64 {
-	least := math.Inf(1)
-	for i := range p.Changes {
-		least = min(least, p.Changes[i].Share)
-	}
-	return least
 }
 
 // firstParts returns the first reasons that fit behind a headline on a terminal

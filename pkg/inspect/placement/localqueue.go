@@ -1,8 +1,8 @@
 package placement
 
 import (
+	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -56,9 +56,14 @@ func (a *Surroundings) openQueue(own *inspect.Placement, manager *inspect.Facts,
 	}
 	names := manager.Kueue.ClustersBehind(queue.Checks())
 	entry := role{isNew: true, isEntry: true, isGiven: len(names) > 0, owners: ownersOn(manager), assumed: localQueueFor(r, queue)}
-	last, steps := newSite(manager, r, a, entry, nil).judge(), []inspect.PlacementChange{}
-	if len(names) > 0 && last.Verdict != inspect.Never {
-		last, steps = a.openWorker(manager, names, r, queue)
+	last := newSite(manager, r, a, entry, nil).judge()
+	refuseOwner(last, manager, queue, r, true)
+	var steps []inspect.PlacementChange
+	if len(names) > 0 {
+		var worker *inspect.Placement
+		if worker, steps = a.openWorker(manager, names, r, queue); last.Verdict != inspect.Never {
+			last = worker
+		}
 	}
 	if last.Verdict != inspect.Never {
 		for i := range creates {
@@ -67,7 +72,7 @@ func (a *Surroundings) openQueue(own *inspect.Placement, manager *inspect.Facts,
 		own.Changes = append(own.Changes, creates...)
 		return
 	}
-	own.Message += fmt.Sprintf("; even with it, on %s: %s", last.Context, last.Message)
+	own.Message += fmt.Sprintf("; even with it, on %s: %s", cmp.Or(last.Context, last.Cluster), last.Message)
 	for _, c := range last.Changes {
 		c.Stem = ""
 		c.Then = append(slices.Clone(c.Then), stepsOf(slices.Concat(creates, steps))...)
@@ -89,7 +94,7 @@ func (a *Surroundings) openWorker(manager *inspect.Facts, names []string, r *Req
 			}
 		}
 		p := a.onWorker(manager, name, r, worker, nil)
-		if found == nil || worse(found.Verdict, p.Verdict) || found.Verdict == p.Verdict && leastShare(p) < leastShare(found) {
+		if found == nil || worse(found.Verdict, p.Verdict) || found.Verdict == p.Verdict && p.LeastChange() < found.LeastChange() {
 			found, changes = p, creates
 		}
 	}
@@ -99,15 +104,6 @@ func (a *Surroundings) openWorker(manager *inspect.Facts, names []string, r *Req
 // creates returns the changes that create the LocalQueue of the request for a ClusterQueue.
 func (s *site) creates(queue *kueue.ClusterQueue) []inspect.PlacementChange {
 	return s.fixesOf(kueue.Wait{Reason: kueue.ReasonLocalQueueMissing}, queue)
-}
-
-// leastShare returns the size of the smallest change that would help.
-func leastShare(p *inspect.Placement) float64 {
-	least := math.Inf(1)
-	for i := range p.Changes {
-		least = min(least, p.Changes[i].Share)
-	}
-	return least
 }
 
 func stepsOf(changes []inspect.PlacementChange) (steps []command.Step) {

@@ -85,7 +85,7 @@ func (a *Surroundings) through(manager *inspect.Facts, request *Request, submitt
 	}
 	entry := role{isNew: isNew, isEntry: true, isGiven: isManager || r.Owner == delegation.MultiKueue, owners: ownersOn(manager)}
 	own := newSite(manager, r, a, entry, submitted).judge()
-	refuseOwner(own, manager, r, isNew)
+	refuseOwner(own, manager, queueOf(manager, r), r, isNew)
 	if isNew {
 		if own.Reason == inspect.QueueMissing && misses(manager, r) {
 			a.openQueue(own, manager, r)

@@ -60,7 +60,8 @@ func Entries(v *inspect.Inventory, r *Request) []*inspect.Facts {
 	return managers
 }
 
-// lacksQueue reports whether a request names a LocalQueue that no cluster has, as far as they were read.
+// lacksQueue reports whether a request names a LocalQueue that no cluster has. It is false if a cluster
+// that may have Kueue was not read.
 func lacksQueue(v *inspect.Inventory, r *Request) bool {
 	return r.Queue != "" && !slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool {
 		return !f.NoKueue && (!hasCapacity(f) || !misses(f, r))
@@ -94,11 +95,10 @@ func hasDefaultQueue(f *inspect.Facts, namespace string) bool {
 }
 
 // refuseOwner decides that no controller would run a request where it is
-// submitted, if that is so: MultiKueue runs only its own Jobs (kueue:
+// submitted, to a ClusterQueue that is nil if unknown, if that is so: MultiKueue runs only its own Jobs (kueue:
 // pkg/controller/admissionchecks/multikueue/workload.go), and they run only
 // through a queue that it checks, with a flavor of that queue.
-func refuseOwner(own *inspect.Placement, manager *inspect.Facts, r *Request, isNew bool) {
-	queue := queueOf(manager, r)
+func refuseOwner(own *inspect.Placement, manager *inspect.Facts, queue *kueue.ClusterQueue, r *Request, isNew bool) {
 	if queue == nil || own.Verdict == inspect.Never || r.Owner.IsBuiltIn() {
 		return
 	}
