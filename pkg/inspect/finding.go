@@ -168,6 +168,14 @@ type Unchecked struct {
 // NotSelected is the Reason of a context that was left out.
 const NotSelected = "not selected"
 
+// AreNotSelected says that contexts were left out.
+func AreNotSelected(names []string) string {
+	if len(names) == 1 {
+		return names[0] + " is " + NotSelected
+	}
+	return And(names) + " are " + NotSelected
+}
+
 // Everything is the What of a context of which nothing could be read.
 const Everything = "everything"
 

@@ -22,7 +22,7 @@ const (
 	// StateComplete and StateFailed mean that the Job has finished.
 	StateComplete JobState = "Complete"
 	StateFailed   JobState = "Failed"
-	// StateTerminating means that the Job is being deleted.
+	// StateTerminating means that the Job or its mirror is being deleted.
 	StateTerminating JobState = "Terminating"
 	// StateDuplicate means that several clusters run the Job at once.
 	StateDuplicate JobState = "Duplicate"

@@ -73,11 +73,11 @@ func (s FixTarget) fixByCreation(condition, create string) command.Fix {
 // fixChecks returns the fixes of AdmissionChecks that are not ready.
 func (s FixTarget) fixChecks(w *Wait) []command.Fix {
 	if w.Reason == ReasonCheckRejected {
-		text := "resolve what the AdmissionCheck rejects, then activate the Workload"
+		check := "the AdmissionCheck"
 		if len(w.Checks) > 0 {
-			text = "resolve what AdmissionCheck " + w.Checks[0].Name + " rejects, then activate the Workload"
+			check = "AdmissionCheck " + w.Checks[0].Name
 		}
-		return []command.Fix{fixBy(Activate(s.Context, s.Workload), "%s", text)}
+		return []command.Fix{fixBy(Activate(s.Context, s.Workload), "resolve what %s rejects, then activate the Workload on %s", check, s.Context)}
 	}
 	fixes := []command.Fix{}
 	for _, c := range w.Checks {

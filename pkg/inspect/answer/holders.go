@@ -86,8 +86,8 @@ func (q *Question) stuckFinding(context string, h *inspect.Holder) *inspect.Find
 	return nil
 }
 
-// mayRun reports whether Pods of a holder are ready, or may soon be, as far as that was read. isYoung is
-// whether its Pods still have time to start.
+// mayRun reports whether Pods of a holder run, or may soon, as far as that was read. isYoung is whether its
+// Pods still have time to start.
 func (q *Question) mayRun(context string, h *inspect.Holder, isYoung bool) bool {
 	f := cmp.Or(q.Around, q.Inventory).Facts(context)
 	if f == nil {
@@ -97,7 +97,8 @@ func (q *Question) mayRun(context string, h *inspect.Holder, isYoung bool) bool 
 	if i < 0 || !f.Jobs[i].Row().IsJob() {
 		return true
 	}
-	return f.Jobs[i].Active > 0 && (isYoung || !isWithoutReady(f.Jobs[i]))
+	j := f.Jobs[i]
+	return j.Active > 0 && (isYoung || !isWithoutReady(j) || slices.ContainsFunc(f.PodsOf(j), isRunning))
 }
 
 // hasNoWorker reports whether Kueue has admitted a holder for MultiKueue without giving it to a

@@ -18,18 +18,20 @@ func TestHolderWithoutReadyPods(t *testing.T) {
 	for name, tt := range map[string]struct {
 		active, ready int32
 		isYoung       bool
+		pods          []*inspect.Pod
 		want          string
 	}{
-		"no Pods":                 {0, 0, true, "ml/late holds 2 without running."},
-		"Pods may start soon":     {2, 0, true, "ml/late holds 2."},
-		"no Pod started in time":  {2, 0, false, "ml/late holds 2 without running."},
-		"one Pod started in time": {2, 1, false, "ml/late holds 2."},
+		"no Pods":                 {0, 0, true, nil, "ml/late holds 2 without running."},
+		"Pods may start soon":     {2, 0, true, nil, "ml/late holds 2."},
+		"no Pod started in time":  {2, 0, false, nil, "ml/late holds 2 without running."},
+		"one Pod started in time": {2, 1, false, nil, "ml/late holds 2."},
+		"one Pod runs, not ready": {2, 0, false, []*inspect.Pod{{Name: "late-a", Namespace: "ml", JobUID: "1", Phase: "Running"}}, "ml/late holds 2."},
 	} {
 		job := &inspect.Job{
 			Context: "w1", ClusterUID: "w1", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "late", UID: "1",
 			Active: tt.active, Ready: ptr.To(tt.ready),
 		}
-		v := inspect.NewInventory(now, []*inspect.Facts{{Context: "w1", ClusterUID: "w1", Jobs: []*inspect.Job{job}}}, nil)
+		v := inspect.NewInventory(now, []*inspect.Facts{{Context: "w1", ClusterUID: "w1", Jobs: []*inspect.Job{job}, Pods: tt.pods}}, nil)
 		p := *inspect.NewPlacement("w1")
 		p.Holders = []inspect.Holder{{Kind: "Job", Namespace: "ml", Name: "late", Resource: "cpu", Amount: "2", Admitted: true, Since: &metav1.Time{Time: now.Add(-time.Hour)}}}
 		late := inspect.Finding{Code: podsMissing, Kind: "Job", Young: tt.isYoung, Jobs: []inspect.Ref{inspect.RefOf(job)}}

@@ -123,7 +123,7 @@ func (q *Question) answerFromManager(a *Answer, manager *inspect.Facts, names, u
 		case unreadWorkloads:
 			parts = append(parts, "you cannot read Workloads on "+names)
 		case inspect.NotSelected:
-			parts = append(parts, names+" "+reason)
+			parts = append(parts, inspect.AreNotSelected(byReason[reason]))
 		default:
 			parts = append(parts, "cannot read "+names+": "+reason)
 		}

@@ -82,7 +82,7 @@ func TestUnreadWorkers(t *testing.T) {
 		fix      string
 	}{
 		"left out": {
-			nil, []inspect.Finding{unread}, "paris not selected.", "worker paris", "select w1 with --contexts",
+			nil, []inspect.Finding{unread}, "paris is not selected.", "worker paris", "select w1 with --contexts",
 		},
 		"its Workloads are forbidden": {
 			&inspect.Facts{Context: "w1", ClusterUID: "w1", Kueue: &inspect.KueueFacts{}, Gaps: map[inspect.Part]error{inspect.PartWorkloads: forbidden}},

@@ -28,6 +28,7 @@ func TestCopiesOff(t *testing.T) {
 	}{
 		"rejected on both workers":           {[]edit{copyRejected("kwok-w1", "Pending"), copyRejected("kwok-w2", "Pending")}, "error JM124"},
 		"rejected on one worker":             {[]edit{copyRejected("kwok-w1", "Pending")}, "warning JM124"},
+		"rejected on the only one so far":    {[]edit{copyRejected("kwok-w1", "Pending"), patch("kwok-mgr", waitingWorkload, `{status: {nominatedClusterNames: [worker1]}}`)}, "warning JM124"},
 		"by a user on one worker":            {[]edit{patch("kwok-w1", waitingWorkload, byUser)}, "info JM124"},
 		"by users on both workers":           {[]edit{patch("kwok-w1", waitingWorkload, byUser), patch("kwok-w2", waitingWorkload, byUser)}, "info JM124"},
 		"rejected, and by a user":            {[]edit{copyRejected("kwok-w1", "Pending"), patch("kwok-w2", waitingWorkload, byUser)}, "warning JM124, info JM124"},

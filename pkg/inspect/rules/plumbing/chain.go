@@ -131,7 +131,7 @@ func (u *unusable) repair(v *view.View, f *inspect.Facts) command.Prose {
 	var steps []command.Prose
 	var used, unused []string
 	for _, name := range u.missing {
-		if len(jobsDependingOn(v, f, name)) > 0 {
+		if hasJobs(v, f, name) {
 			used = append(used, name)
 		} else {
 			unused = append(unused, name)
@@ -157,6 +157,13 @@ func (u *unusable) repair(v *view.View, f *inspect.Facts) command.Prose {
 		steps = append(steps, command.Say("repair MultiKueueCluster %s; its conditions say what is missing: %s", c.Name, advice.KubectlObject(view.OfKueue(f, "MultiKueueCluster", "", c.Name), "describe")))
 	}
 	return command.Join(steps, "; ")
+}
+
+// hasJobs reports whether a worker was given Jobs that have not finished.
+func hasJobs(v *view.View, manager *inspect.Facts, name string) bool {
+	return slices.ContainsFunc(v.Submissions(), func(s view.Submission) bool {
+		return s.Manager == manager && s.Chosen() == name && !s.IsFinished()
+	})
 }
 
 // areReported reports whether other rules report all of them, with the cause: JM001 to JM010.

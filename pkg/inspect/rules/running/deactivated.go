@@ -16,7 +16,7 @@ func deactivated() view.Rule {
 	return view.Rule{
 		Code: "JM124", Severity: inspect.Info,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Detect: func(v *view.View) {
 			for _, s := range v.Submissions() {
@@ -80,7 +80,7 @@ func reportCopiesOff(v *view.View, s view.Submission) {
 		sighting := describeCopiesOff(v, s, group.Values)
 		if group.Values[0].wait.Reason != kueue.ReasonDeactivated {
 			sighting.Severity = inspect.Warning
-			if isRejectedEverywhere(s, off) {
+			if isRejectedEverywhere(v, s, off) {
 				sighting.Severity = inspect.Error
 			}
 		}
@@ -88,13 +88,21 @@ func reportCopiesOff(v *view.View, s view.Submission) {
 	}
 }
 
-// isRejectedEverywhere reports whether every worker that a submission was nominated for has deactivated
-// its copy. A user may activate again what a user has deactivated.
-func isRejectedEverywhere(s view.Submission, off []copyOff) bool {
+// isRejectedEverywhere reports whether every worker that MultiKueue may offer a submission to has
+// deactivated its copy. A user may activate again what a user has deactivated.
+func isRejectedEverywhere(v *view.View, s view.Submission, off []copyOff) bool {
+	if s.Check == nil {
+		return false
+	}
+	check, _ := v.Check(s.Manager, s.Check.Name)
+	if check == nil {
+		return false
+	}
+	config, _ := v.ConfigOf(s.Manager, check)
 	isOff := func(name string) bool {
 		return slices.ContainsFunc(off, func(c copyOff) bool { return c.Cluster == name && c.wait.Reason != kueue.ReasonDeactivated })
 	}
-	return len(s.Nominated()) > 0 && !slices.ContainsFunc(s.Nominated(), func(name string) bool { return !isOff(name) })
+	return config != nil && !slices.ContainsFunc(config.Spec.Clusters, func(name string) bool { return !isOff(name) })
 }
 
 // describeCopiesOff describes copies that are deactivated for the same reason.

@@ -78,9 +78,9 @@ func unreadOf(v *view.View, w *waiter) (u unread) {
 				context, command.Kubectl(context, "", "get", "--raw", "/readyz")))
 		}
 	}
-	if names := strings.Join(unselected, ", "); names != "" {
-		u.reasons = append(u.reasons, names+" "+inspect.NotSelected)
-		u.remedies = append(u.remedies, command.Say("select %s with --contexts", names))
+	if len(unselected) > 0 {
+		u.reasons = append(u.reasons, inspect.AreNotSelected(unselected))
+		u.remedies = append(u.remedies, command.Say("select them, too: --contexts %s", strings.Join(append([]string{w.Manager.Context}, unselected...), ",")))
 	}
 	u.addParts(inPart)
 	if names := strings.Join(lacking, ", "); names != "" {
