@@ -16,23 +16,28 @@ import (
 // LocalQueue on the manager and on a worker, if the Job could run then. If not, the answer says why.
 func TestTraceToMissingQueue(t *testing.T) {
 	const fleet = "../../examples/fleet"
-	trace := func(pods int) string {
+	trace := func(pods int, owner string) string {
 		path := filepath.Join(t.TempDir(), "job.yaml")
-		job := fmt.Sprintf("{apiVersion: batch/v1, kind: Job, metadata: {name: big, namespace: ml}, spec: {parallelism: %d, completions: %d, "+
-			"template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}", pods, pods)
+		job := fmt.Sprintf("{apiVersion: batch/v1, kind: Job, metadata: {name: big, namespace: ml}, spec: {managedBy: %s, parallelism: %d, completions: %d, "+
+			"template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}", owner, pods, pods)
 		assert.NilError(t, os.WriteFile(path, []byte(job), 0o600))
 		out, errOut, code := run(t, "trace", "-f", path, "--queue", "nope", "--from", fleet)
 		assert.Equal(t, code, util.ExitFindings, errOut)
 		return out
 	}
 	const onManager, onWorker = "create LocalQueue ml/nope on management: `printf ", ", and then create LocalQueue ml/nope on worker-2: `printf "
-	small := trace(2)
+	small := trace(2, "kubernetes.io/job-controller")
 	assert.Assert(t, strings.Contains(small, "Would never run. management: LocalQueue ml/nope does not exist.\n"), small)
 	assert.Assert(t, strings.Contains(small, onManager) && strings.Contains(small, onWorker), small)
 	assert.Equal(t, strings.Count(small, "create LocalQueue"), 2, small)
 	assert.Assert(t, !strings.Contains(small, "worker-1"), small)
 
-	big := trace(20)
+	big := trace(20, "kueue.x-k8s.io/multikueue")
 	assert.Assert(t, strings.Contains(big, "LocalQueue ml/nope does not exist; even with it, on worker-2: needs 20 nvidia.com/gpu, limit 6 (flavor a100)"), big)
 	assert.Assert(t, strings.Contains(big, "\nFix: request at most 6 nvidia.com/gpu (6 Pods at once, not 20), for worker-2, and then "+onManager), big)
+
+	refused := trace(2, "example.com/other")
+	assert.Assert(t, strings.Contains(refused, "LocalQueue ml/nope does not exist; even with it: MultiKueue rejects Jobs of owner example.com/other"), refused)
+	assert.Assert(t, strings.Contains(refused, "\nFix: set spec.managedBy to kueue.x-k8s.io/multikueue, or use a queue without a MultiKueue check, and then "+onManager), refused)
+	assert.Assert(t, strings.Contains(refused, onWorker), refused)
 }

@@ -72,7 +72,11 @@ func (a *Surroundings) openQueue(own *inspect.Placement, manager *inspect.Facts,
 		own.Changes = append(own.Changes, creates...)
 		return
 	}
-	own.Message += fmt.Sprintf("; even with it, on %s: %s", cmp.Or(last.Context, last.Cluster), last.Message)
+	where := ""
+	if place := cmp.Or(last.Context, last.Cluster); place != own.Context {
+		where = ", on " + place
+	}
+	own.Message += fmt.Sprintf("; even with it%s: %s", where, last.Message)
 	for _, c := range last.Changes {
 		c.Stem = ""
 		c.Then = append(slices.Clone(c.Then), stepsOf(slices.Concat(creates, steps))...)
