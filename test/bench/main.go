@@ -31,8 +31,8 @@ Most results are ratios to what users would otherwise do, measured in the same r
 memory, requests or delays. Compare ratios, not times: times depend on the machine, and API servers run on the same
 processors as the plugin. If a goal is not met, the reason is below its table.
 
-The load shows how busy the machine was. The API servers and the plugin alone cause a load of two to three times the
-number of processors. If it was higher, ratios of times are chance, and only memory counts.
+The load shows how busy the machine was. If nothing else runs, the API servers and the plugin cause a load of 5 to 7 on
+two processors. If it was higher, ratios of times are chance, and only memory counts.
 `
 
 func main() {
