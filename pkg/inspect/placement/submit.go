@@ -94,10 +94,9 @@ func hasDefaultQueue(f *inspect.Facts, namespace string) bool {
 	return local != nil
 }
 
-// refuseOwner decides that no controller would run a request where it is
-// submitted, to a ClusterQueue that is nil if unknown, if that is so: MultiKueue runs only its own Jobs (kueue:
-// pkg/controller/admissionchecks/multikueue/workload.go), and they run only
-// through a queue that it checks, with a flavor of that queue.
+// refuseOwner decides that no controller would run a request where it is submitted, if that is so:
+// MultiKueue runs only its own Jobs (kueue: pkg/controller/admissionchecks/multikueue/workload.go), and they
+// run only through a queue that it checks, with a flavor of that queue. queue is nil if it is unknown.
 func refuseOwner(own *inspect.Placement, manager *inspect.Facts, queue *kueue.ClusterQueue, r *Request, isNew bool) {
 	if queue == nil || own.Verdict == inspect.Never || r.Owner.IsBuiltIn() {
 		return

@@ -11,8 +11,7 @@ import (
 )
 
 // Unblock returns how to end the deletion of a Job that waits for finalizers of other controllers than
-// the garbage collector. To remove a finalizer of the garbage collector would delete or keep the wrong
-// objects.
+// the garbage collector. Without the garbage collector's own, the wrong objects would be deleted or kept.
 func Unblock(j *inspect.Job) command.Prose {
 	foreign := foreignFinalizers(j)
 	var kept any
