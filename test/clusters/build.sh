@@ -50,6 +50,8 @@ build() {
 		cd "$module"
 		# The flags of the Makefile, so that what others compile is not compiled again.
 		export CGO_ENABLED=0 GOFLAGS="-trimpath -gcflags=all=-dwarf=false"
+		# The compiler spends a fifth of its time on garbage collection otherwise.
+		export GOGC=400
 		echo "downloading $what" >&2
 		go mod download
 		packages=$(go list -deps "$@" | wc -l)
