@@ -91,7 +91,7 @@ func run(ctx context.Context, programs, binary, file string, runs, jobs int) (er
 		measurement{"the plugin: cancel -n team <TAB>", s.complete(plugin, "__complete", "cancel", "-n", namespace, "")},
 		measurement{"the plugin: ls -n <TAB>", s.complete(plugin, "__complete", "ls", "-n", "")},
 		measurement{"the plugin: trace <TAB>, of a server that hangs", s.complete(plugin, "__complete", "trace", "--server", "https://"+hangs.Addr().String(), "")},
-		measurement{"the plugin: explain <TAB>, which asks nobody", s.complete(plugin, "__complete", "explain", "")},
+		measurement{"the plugin: explain <TAB>, without requests", s.complete(plugin, "__complete", "explain", "")},
 	)
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func run(ctx context.Context, programs, binary, file string, runs, jobs int) (er
 	if err != nil {
 		return err
 	}
-	how := fmt.Sprintf("%d Jobs in one namespace, on TAB; medians of %d runs, taken in turn, of kubectl itself one.", jobs, runs)
+	how := fmt.Sprintf("%d Jobs in one namespace, on TAB; medians of %d runs, taken in turn; kubectl itself ran once.", jobs, runs)
 	return figures.Save(file, figures.Section{Title: "completion", How: how, Figures: append(figs, others...)})
 }
 
