@@ -18,7 +18,7 @@ import (
 // where to look: any user with write access to the origin's namespace may have written it. An
 // object at that place is the mirror only if it carries the origin's UID.
 type Record struct {
-	// Mirror is the place in the origin's annotation; zero if there is none.
+	// Mirror is the place in the origin's annotation; zero without one.
 	Mirror delegation.Place
 	// Target is the place in the origin's Lease; zero if there is none.
 	Target delegation.Place

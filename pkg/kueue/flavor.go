@@ -62,8 +62,8 @@ func (s FixTarget) missingFlavors() []string {
 	})
 }
 
-// provideFlavors returns how to end that the ClusterQueue names ResourceFlavors that do not exist, none if
-// it names none. A name that no cluster has is probably wrong.
+// provideFlavors returns the fixes of a ClusterQueue that names ResourceFlavors that do not exist. A name
+// that no cluster has is probably wrong.
 func (s FixTarget) provideFlavors(names ...string) []command.Fix {
 	if len(names) == 0 {
 		return nil

@@ -73,7 +73,7 @@ func (q *Question) idleHolder(p *inspect.Placement) *inspect.Holder {
 }
 
 // stuckFinding returns the finding that a holder never gets its mirror or Pods, or that its Pods have not
-// started in time, nil if there is none. Such a Job holds the quota of its worker without running.
+// started in time; nil without such a finding. Such a Job holds the quota of its worker without running.
 func (q *Question) stuckFinding(context string, h *inspect.Holder) *inspect.Finding {
 	for i := range q.Findings {
 		f := &q.Findings[i]

@@ -85,7 +85,7 @@ func (q *Question) unreadWorker(manager *inspect.Facts, cluster string) *inspect
 // unreadWorkloads names the part that shows whether a worker admits a Job.
 const unreadWorkloads = "Workloads"
 
-// namesakeOn returns another object of the Job's name on a cluster, nil if there is none.
+// namesakeOn returns another object of the Job's name on a cluster, nil without one.
 func (q *Question) namesakeOn(f *inspect.Facts) *inspect.Job {
 	for _, j := range q.Pair.Namesakes {
 		if j.Context == f.Context {
@@ -119,8 +119,8 @@ func reasonsOfWorkers() []inspect.JobReason {
 }
 
 // offeredTo returns the MultiKueueClusters that a Workload was offered to.
-// Old versions of Kueue do not record that. For them, it returns those that
-// have a copy or were not read.
+// Old versions of Kueue do not record that. For them, it returns the clusters
+// that have a copy or were not read.
 func (q *Question) offeredTo(manager *inspect.Facts, w *kueue.Workload) []string {
 	if manager.Kueue.RecordsNominations() {
 		return w.Status.Nominated

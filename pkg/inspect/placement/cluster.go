@@ -33,7 +33,7 @@ type site struct {
 	*inspect.Placement
 	// origins caches managerOrigins.
 	origins sets.Set[string]
-	// claim caches ownClaim: nil if it was not looked up, without a name if there is none.
+	// claim caches ownClaim: nil before the first lookup, without a name if the lookup found none.
 	claim *kueue.Claim
 
 	tree  *capacity.Tree

@@ -37,7 +37,7 @@ func (s *site) rank() kueue.Rank {
 	return t
 }
 
-// ownClaim returns the waiting Workload of a submitted request, nil if there is none. Its name shows that
+// ownClaim returns the waiting Workload of a submitted request, nil without one. Its name shows that
 // it is the request's, even if the management cluster's Workloads were not read.
 func (s *site) ownClaim() *kueue.Claim {
 	if s.claim == nil && s.request.origin != nil {

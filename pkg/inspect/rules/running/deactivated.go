@@ -80,7 +80,7 @@ func reportCopiesOff(v *view.View, s view.Submission) {
 		sighting := describeCopiesOff(v, s, group.Values)
 		if group.Values[0].wait.Reason != kueue.ReasonDeactivated {
 			sighting.Severity = inspect.Warning
-			if isRejectedEverywhere(v, s, off) {
+			if isOffEverywhere(v, s, off) {
 				sighting.Severity = inspect.Error
 			}
 		}
@@ -88,21 +88,14 @@ func reportCopiesOff(v *view.View, s view.Submission) {
 	}
 }
 
-// isRejectedEverywhere reports whether every worker that MultiKueue may offer a submission to has
-// deactivated its copy. A user may activate again what a user has deactivated.
-func isRejectedEverywhere(v *view.View, s view.Submission, off []copyOff) bool {
-	if s.Check == nil {
-		return false
-	}
-	check, _ := v.Check(s.Manager, s.Check.Name)
-	if check == nil {
-		return false
-	}
-	config, _ := v.ConfigOf(s.Manager, check)
+// isOffEverywhere reports whether every worker that MultiKueue may offer a submission to has deactivated
+// its copy. A user may activate again what a user has deactivated.
+func isOffEverywhere(v *view.View, s view.Submission, off []copyOff) bool {
+	clusters := v.ClustersOf(s)
 	isOff := func(name string) bool {
 		return slices.ContainsFunc(off, func(c copyOff) bool { return c.Cluster == name && c.wait.Reason != kueue.ReasonDeactivated })
 	}
-	return config != nil && !slices.ContainsFunc(config.Spec.Clusters, func(name string) bool { return !isOff(name) })
+	return len(clusters) > 0 && !slices.ContainsFunc(clusters, func(name string) bool { return !isOff(name) })
 }
 
 // describeCopiesOff describes copies that are deactivated for the same reason.

@@ -37,7 +37,7 @@ func (v *View) Missed(s Submission) []string {
 		return nil
 	}
 	var lost []string
-	for _, name := range v.clustersOf(s) {
+	for _, name := range v.ClustersOf(s) {
 		if IsFalse(v.Connection(s.Manager, name)) {
 			lost = append(lost, name)
 		}
@@ -53,8 +53,11 @@ func (v *View) Missed(s Submission) []string {
 	})
 }
 
-// clustersOf returns the clusters of the MultiKueueConfig of a submission.
-func (v *View) clustersOf(s Submission) []string {
+// ClustersOf returns the clusters of the MultiKueueConfig of a submission, as far as it was read.
+func (v *View) ClustersOf(s Submission) []string {
+	if s.Check == nil {
+		return nil
+	}
 	check, _ := v.Check(s.Manager, s.Check.Name)
 	if check == nil {
 		return nil

@@ -43,7 +43,7 @@ type Rule struct {
 const (
 	// NeverAdmitted is the code of a Job whose requests fit into no queue.
 	NeverAdmitted = "JM029"
-	// BehindOthers is the code of Jobs that wait behind another one. Those that never fit become
+	// BehindOthers is the code of Jobs that wait behind another Job. For a Job that never fits, it becomes
 	// NeverAdmitted.
 	BehindOthers = "JM115"
 )

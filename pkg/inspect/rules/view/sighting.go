@@ -26,8 +26,8 @@ type Sighting struct {
 	GracePeriod time.Duration
 	// Message says in one line what is wrong, with real names.
 	Message string
-	// Clause is the message about one of the Jobs, which it calls "it". It is "" if Message says the
-	// same, or if Object is the Job.
+	// Clause is the message about one of the Jobs, which it calls "it", if Object is not the Job. If it
+	// is "", the trace of a Job shows Message after the name of Object.
 	Clause string
 	// Evidence quotes fields of objects: of which object, on which cluster, since when.
 	Evidence []string

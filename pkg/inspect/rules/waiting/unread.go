@@ -80,7 +80,7 @@ func unreadOf(v *view.View, w *waiter) (u unread) {
 	}
 	if len(unselected) > 0 {
 		u.reasons = append(u.reasons, inspect.AreNotSelected(unselected))
-		u.remedies = append(u.remedies, command.Say("select them, too: --contexts %s", strings.Join(append([]string{w.Manager.Context}, unselected...), ",")))
+		u.remedies = append(u.remedies, command.Say("select the workers, too: --contexts %s", strings.Join(append([]string{w.Manager.Context}, unselected...), ",")))
 	}
 	u.addParts(inPart)
 	if names := strings.Join(lacking, ", "); names != "" {
