@@ -145,8 +145,8 @@ type CheckSummary struct {
 	Mirrors int `json:"mirrors,omitempty"`
 	// Clusters is how many clusters were checked.
 	Clusters int `json:"clusters"`
-	// Young is how many findings are not reported yet because they are younger than the grace
-	// period.
+	// Young is how many errors and warnings are not reported yet because they are younger than the
+	// grace period. Infos are not counted.
 	Young int `json:"young"`
 	// GraceSeconds is the longest grace period of the findings that Young counts, in seconds: that of
 	// --grace, or of a code that waits longer. It is 0 if Young is 0.

@@ -78,7 +78,8 @@ type Placement struct {
 	Position *QueuePosition `json:"position"`
 	// StartsBy is when the Job starts there at the latest, if no Job of higher priority arrives and
 	// the quota stays; null if unknown. It is known if all running Jobs have a
-	// maximumExecutionTimeSeconds and the queue is StrictFIFO. Their Pods may take a while to stop.
+	// maximumExecutionTimeSeconds and the queue is StrictFIFO, without a cohort and AdmissionChecks.
+	// Their Pods may take a while to stop.
 	StartsBy *metav1.Time `json:"startsBy"`
 	// Said is the message of Kueue on that cluster.
 	Said string `json:"said"`
@@ -271,7 +272,8 @@ type QueuePosition struct {
 	Place int `json:"place"`
 	// Of is how many Workloads wait in the queue; 0 if unknown.
 	Of int `json:"of"`
-	// Ahead are the first Workloads that come before the Job, as namespace/name.
+	// Ahead are the Jobs of the first Workloads that come before the Job, as namespace/name; the
+	// name of the Workload if its Job is unknown. It can have fewer entries than Place-1.
 	Ahead []string `json:"ahead"`
 	// Source is the source of the position: the visibility API of Kueue, or a computation of this
 	// plugin from the objects read.

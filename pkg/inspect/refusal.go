@@ -97,10 +97,18 @@ func foldRefused(all []ContextError) ContextError {
 	text := command.Say("%s may not read %s", command.Text(e.Refusal.user()), command.Text(strings.Join(resources, ", ")))
 	slices.Sort(codes)
 	if len(codes) > 0 {
-		text = command.Say("%s; %s were not checked", text, Span(slices.Compact(codes)))
+		text = command.Say("%s; %s", text, WereNotChecked(slices.Compact(codes)))
 	}
 	e.Message = string(command.Say("%s. %s", text, kubecontext.RightsHint))
 	return e
+}
+
+// WereNotChecked says that codes were not checked: "JM001 to JM003 were not checked".
+func WereNotChecked(codes []string) string {
+	if len(codes) == 1 {
+		return codes[0] + " was not checked"
+	}
+	return Span(codes) + " were not checked"
 }
 
 // Span shortens a list of codes: "JM001 to JM003, JM009".

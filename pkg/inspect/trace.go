@@ -17,7 +17,8 @@ import (
 // Trace is the chain of one Job, from its origin to its Pods.
 type Trace struct {
 	metav1.TypeMeta `json:",inline"`
-	// Origin is the origin; null if it was not found.
+	// Origin is the origin; null if it was not found. Of a Job that trace read from a file, only the
+	// kind, the namespace and the name are known.
 	Origin *Job `json:"origin"`
 	// Mirrors are the mirrors, the most important first.
 	Mirrors []TraceMirror `json:"mirrors"`
@@ -69,14 +70,16 @@ type TraceMirror struct {
 	Job `json:",inline"`
 	// Relation says what shows that this is a mirror of the origin.
 	Relation Relation `json:"relation"`
-	// Current is false for the mirror of an older origin of the same name.
+	// Current is false for the mirror of an older origin of the same name, and if the origin was not
+	// found.
 	Current bool `json:"current"`
 	// InStep is whether the origin shows the state of the mirror, or has had only a few seconds to
-	// do so.
+	// do so; false if the origin was not found.
 	InStep bool `json:"inStep"`
 }
 
-// TraceList is several traces, without their hops, differences and timelines.
+// TraceList is several traces. Those of Jobs that exist lack hops, findings, fixes, placements,
+// differences and timeline: the trace of a single Job has them.
 type TraceList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Items are the traces.

@@ -77,8 +77,9 @@ prints a summary, then each problem with its fix, the worst first. For named Job
 with -o wide, it prints the evidence too. "explain CODE" describes a problem.
 
 check does not list problems younger than --grace, because many pass by themselves: the
-summary says how many there are. It also says what could not be checked. The exit code is
-3 if there is a finding at or above --fail-on, and 4 if something could not be checked.`,
+summary counts the errors and warnings among them. It also says what could not be checked.
+The exit code is 3 if there is a finding at or above --fail-on, and 4 if something could
+not be checked.`,
 		Example: strings.ReplaceAll(`  # Check everything, on all clusters of the kubeconfig
   NAME check -A
 

@@ -74,6 +74,10 @@ With --summary, there is one row for each cluster and resource:
   STATE          Manager; for a worker, what its manager says: Active, or Lost
                  and since when
   KUEUE          version of its controller, if you may read its Deployment
+  TOTAL          nominal quota of all queues
+  RUNNING        admitted Workloads that have the resource
+  WAITING        Workloads that are not admitted; on a manager, also those that
+                 have quota and wait for a worker
   LARGEST-FIT    largest request that fits now into one ClusterQueue and flavor
   LAST-ADMITTED  age of the last admission among running Workloads
 

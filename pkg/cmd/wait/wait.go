@@ -62,7 +62,7 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 state, wait ends at once. Each change is printed on standard error, with its reason.
 
   admitted   Kueue has admitted the Job, or it needs no queue
-  running    Pods of the Job run (the default)
+  running    Pods of the Job run (the default), or the Job is Complete
   finished   the Job is Complete or Failed. Refused for kinds that run until
              they are deleted, such as RayService
 

@@ -62,7 +62,7 @@ func (n NotJudged) Error() inspect.ContextError {
 func (n NotJudged) unjudged() string {
 	var parts []string
 	if len(n.Codes) > 0 {
-		parts = append(parts, inspect.Span(n.Codes)+" were not checked")
+		parts = append(parts, inspect.WereNotChecked(n.Codes))
 	}
 	if len(n.InPart) > 0 {
 		parts = append(parts, inspect.Span(n.InPart)+" only in part")

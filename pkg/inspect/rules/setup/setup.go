@@ -154,7 +154,7 @@ func reportLocalQueues(v *view.View, l view.Link) {
 		Object:  l.Object(),
 		Message: fmt.Sprintf("%s %s missing on %s", withNames("LocalQueue", missing), areOrIs(missing), l.Name()),
 		Evidence: []string{
-			fmt.Sprintf("%s: %s use MultiKueue", l.Manager.Context, strings.Join(missing, ", ")),
+			fmt.Sprintf("%s: LocalQueues that use MultiKueue: %s", l.Manager.Context, strings.Join(missing, ", ")),
 			fmt.Sprintf("%s: there is no LocalQueue %s", l.Worker.Context, strings.Join(missing, ", ")),
 		},
 		Remedy: createAll(l, items),
